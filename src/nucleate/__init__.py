@@ -1,0 +1,2 @@
+from nucleate.attention import Attention, Frozen, Window
+from nucleate.sphere import uniform, retract

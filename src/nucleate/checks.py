@@ -1,0 +1,82 @@
+"""Errors a person can act on: one sentence of fact with name and value, one of help."""
+
+import operator
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Array", "InputError", "check_memory", "check_tokens", "finite_array", "finite_number", "whole_number"]
+
+Array = NDArray[np.float64]
+UNIT_TOLERANCE = 1e-6  # rows this close to unit length are taken as meant to be unit
+
+
+class InputError(ValueError):
+    """Input that cannot be used; the message says why and what to do."""
+
+
+def finite_array(name: str, value: ArrayLike) -> Array:
+    """`value` as a contiguous array of finite doubles."""
+    if np.iscomplexobj(value):
+        raise InputError(f"{name} must be real, but is complex. Pass its real part.")
+    try:
+        array = np.array(value, dtype=np.float64, order="C", copy=None)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be an array of numbers, but is {_short(value)}. Pass a NumPy array.") from None
+    if not np.isfinite(array).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise InputError(f"{name} must be finite, but {name}{list(where)} is {array[where]}. Remove NaN and infinite entries.")
+    return array
+
+
+def finite_number(name: str, value: Any, *, least: float = -np.inf, above: float = -np.inf, help: str = "") -> float:
+    """`value` as a finite float that is >= `least` and > `above`."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{name} must be a number, but is {_short(value)}. {help}".strip()) from None
+    bound = f" and at least {least:g}" if least > -np.inf else f" and greater than {above:g}" if above > -np.inf else ""
+    if not (np.isfinite(number) and number >= least and number > above):
+        raise InputError(f"{name} must be finite{bound}, but is {number}. {help}".strip())
+    return number
+
+
+def whole_number(name: str, value: Any, *, least: int, help: str = "") -> int:
+    """`value` as an integer that is >= `least`; 3.0 is one, 3.5, True and "3" are not."""
+    try:
+        number = int(value) if isinstance(value, float) and value.is_integer() else operator.index(value)
+    except TypeError:
+        raise InputError(f"{name} must be a whole number, but is {_short(value)}. {help}".strip()) from None
+    if number < least or isinstance(value, bool):
+        raise InputError(f"{name} must be a whole number of at least {least}, but is {value}. {help}".strip())
+    return number
+
+
+def check_tokens(name: str, value: ArrayLike) -> Array:
+    """`value` as tokens (..., n, d) on the unit sphere: n >= 1, d >= 2, rows of unit length."""
+    x = finite_array(name, value)
+    if x.ndim < 2:
+        raise InputError(f"{name} must have shape (n, d) or (b, n, d), but has shape {x.shape}. One row is one token.")
+    if x.size == 0:
+        raise InputError(f"{name} must hold at least one token, but has shape {x.shape}. Draw some with nucleate.uniform(n, d, seed).")
+    if x.shape[-1] < 2:
+        raise InputError(f"{name} must have dimension at least 2, but has shape {x.shape}. Tokens on two points cannot move.")
+    length = np.sqrt(np.einsum("...i,...i->...", x, x))
+    if np.abs(length - 1.0).max() > UNIT_TOLERANCE:
+        worst = tuple(int(i) for i in np.unravel_index(np.abs(length - 1.0).argmax(), length.shape))
+        raise InputError(f"{name} must have rows of length 1, but row {list(worst)} has length {length[worst]:.6g}. Divide by it: nucleate.retract(x).")
+    return x
+
+
+def check_memory(size: float, what: str) -> None:
+    """Refuse what would not fit into half of this machine's memory, before asking for it."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 2**34
+    if size > memory / 2:
+        raise InputError(f"{what} needs {size / 2**30:.3g} GiB, but this machine has {memory / 2**30:.3g} GiB. Ask for fewer tokens, runs or frames.")
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

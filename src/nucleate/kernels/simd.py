@@ -1,0 +1,270 @@
+"""Eight numbers at once: a Numba type `Vec` that is LLVM's <8 x double>.
+
+Written out rather than left to LLVM's auto-vectoriser, for two reasons.  Speed does not depend on
+its mood.  And every lane sees the very same operations, so a run gives the same bits in whichever
+lane it travels.  LLVM maps the type on what the processor has: AVX-512, two AVX, four SSE2 or NEON.
+
+    a = load(array, i)          # array[i : i + 8]
+    store(array, i, fma(a, splat(2.0), exp(a)))
+"""
+
+import operator
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, models, overload, register_model
+
+from nucleate.kernels.compile import compiled
+
+__all__ = ["LANES", "Vec", "exp", "fma", "hmax", "hsum", "lane", "load", "set_lane", "sincos", "splat", "sqrt", "store", "vabs", "vmax"]
+
+LANES = 8
+DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
+INTEGERS = ir.VectorType(ir.IntType(64), LANES)
+
+
+class VecType(types.Type):  # type: ignore[misc]  # Numba ships no types
+    """The Numba type of eight doubles."""
+
+    def __init__(self) -> None:
+        super().__init__(name="Vec")
+
+
+Vec = VecType()
+
+
+@register_model(VecType)
+class _VecModel(models.PrimitiveModel):  # type: ignore[misc]  # Numba ships no types
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, DOUBLES)
+
+
+def _constants(values: float | int, kind: Any = DOUBLES) -> Any:
+    return ir.Constant(kind, [values] * LANES)
+
+
+def _broadcast(builder: Any, scalar: Any) -> Any:
+    seed = builder.insert_element(ir.Constant(DOUBLES, ir.Undefined), scalar, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(seed, ir.Constant(DOUBLES, ir.Undefined), ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+
+
+def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+    data = context.make_array(array_type)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [index]), DOUBLES.as_pointer())
+
+
+@intrinsic
+def load(typingctx, array, index):  # type: ignore[no-untyped-def]
+    """array.ravel()[index : index + 8]; contiguous doubles, no bounds check."""
+
+    def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.load(_pointer(context, builder, signature.args[0], args[0], args[1]), align=8)
+
+    return Vec(array, types.intp), build
+
+
+@intrinsic
+def store(typingctx, array, index, value):  # type: ignore[no-untyped-def]
+    """array.ravel()[index : index + 8] = value; no bounds check."""
+
+    def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        builder.store(args[2], _pointer(context, builder, signature.args[0], args[0], args[1]), align=8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, Vec), build
+
+
+@intrinsic
+def splat(typingctx, scalar):  # type: ignore[no-untyped-def]
+    """One number in all lanes."""
+
+    def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return _broadcast(builder, args[0])
+
+    return Vec(types.float64), build
+
+
+@intrinsic
+def lane(typingctx, vector, index):  # type: ignore[no-untyped-def]
+    """The number in one lane."""
+
+    def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.extract_element(args[0], builder.trunc(args[1], ir.IntType(32)))
+
+    return types.float64(Vec, types.intp), build
+
+
+@intrinsic
+def set_lane(typingctx, vector, index, scalar):  # type: ignore[no-untyped-def]
+    """The vector with one lane replaced."""
+
+    def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.insert_element(args[0], args[2], builder.trunc(args[1], ir.IntType(32)))
+
+    return Vec(Vec, types.intp, types.float64), build
+
+
+def _unary(build_with):  # type: ignore[no-untyped-def]
+    @intrinsic
+    def operation(typingctx, a):  # type: ignore[no-untyped-def]
+        return Vec(Vec), lambda context, builder, signature, args: build_with(builder, *args)
+
+    return operation
+
+
+def _binary(build_with):  # type: ignore[no-untyped-def]
+    @intrinsic
+    def operation(typingctx, a, b):  # type: ignore[no-untyped-def]
+        return Vec(Vec, Vec), lambda context, builder, signature, args: build_with(builder, *args)
+
+    return operation
+
+
+def _ternary(build_with):  # type: ignore[no-untyped-def]
+    @intrinsic
+    def operation(typingctx, a, b, c):  # type: ignore[no-untyped-def]
+        return Vec(Vec, Vec, Vec), lambda context, builder, signature, args: build_with(builder, *args)
+
+    return operation
+
+
+def _llvm(name: str):  # type: ignore[no-untyped-def]
+    def build_with(builder, *args):  # type: ignore[no-untyped-def]
+        kind = ir.FunctionType(DOUBLES, [DOUBLES] * len(args))
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v8f64"), args)
+
+    return build_with
+
+
+def _choose_if_below(builder, a, b, x, y):  # type: ignore[no-untyped-def]
+    return builder.select(builder.fcmp_ordered("<", a, b), x, y)
+
+
+def _scale_by_rounded(builder, value, rounded):  # type: ignore[no-untyped-def]
+    """value · 2^n where `rounded` = n + 1.5·2^52: n sits in the low bits, ready to be added to the exponent."""
+    exponent = builder.shl(builder.bitcast(rounded, INTEGERS), _constants(52, INTEGERS))
+    return builder.bitcast(builder.add(builder.bitcast(value, INTEGERS), exponent), DOUBLES)
+
+
+def _quadrant_bit(bit: int):  # type: ignore[no-untyped-def]
+    """The sign bit set where the given bit of n is set, `rounded` = n + 1.5·2^52."""
+
+    def build_with(builder, rounded):  # type: ignore[no-untyped-def]
+        bits = builder.shl(builder.bitcast(rounded, INTEGERS), _constants(63 - bit, INTEGERS))
+        return builder.bitcast(builder.and_(bits, _constants(-(1 << 63), INTEGERS)), DOUBLES)
+
+    return build_with
+
+
+def _flip_sign(builder, value, signs):  # type: ignore[no-untyped-def]
+    return builder.bitcast(builder.xor(builder.bitcast(value, INTEGERS), builder.bitcast(signs, INTEGERS)), DOUBLES)
+
+
+def _choose_by_sign(builder, signs, if_set, if_clear):  # type: ignore[no-untyped-def]
+    negative = builder.icmp_signed("<", builder.bitcast(signs, INTEGERS), _constants(0, INTEGERS))
+    return builder.select(negative, if_set, if_clear)
+
+
+_add, _sub = _binary(lambda builder, a, b: builder.fadd(a, b)), _binary(lambda builder, a, b: builder.fsub(a, b))
+_mul, _div = _binary(lambda builder, a, b: builder.fmul(a, b)), _binary(lambda builder, a, b: builder.fdiv(a, b))
+fma = _ternary(_llvm("fmuladd"))
+vmax = _binary(_llvm("maxnum"))
+vabs = _unary(_llvm("fabs"))
+sqrt = _unary(_llvm("sqrt"))
+zero_below = _ternary(lambda builder, x, bound, y: _choose_if_below(builder, x, bound, _constants(0.0), y))
+_scale = _binary(_scale_by_rounded)
+_low_bit, _second_bit = _unary(_quadrant_bit(0)), _unary(_quadrant_bit(1))
+_flip, _choose = _binary(_flip_sign), _ternary(_choose_by_sign)
+
+
+def _overload_operator(symbol, operation):  # type: ignore[no-untyped-def]
+    @overload(symbol)
+    def implement(a, b):  # type: ignore[no-untyped-def]
+        if isinstance(a, VecType) and isinstance(b, VecType):
+            return lambda a, b: operation(a, b)
+        if isinstance(a, VecType) and isinstance(b, types.Float):
+            return lambda a, b: operation(a, splat(b))
+        if isinstance(b, VecType) and isinstance(a, types.Float):
+            return lambda a, b: operation(splat(a), b)
+        return None
+
+
+for _symbol, _function in ((operator.add, _add), (operator.sub, _sub), (operator.mul, _mul), (operator.truediv, _div)):
+    _overload_operator(_symbol, _function)
+
+
+@compiled
+def hsum(a):  # type: ignore[no-untyped-def]
+    """The sum over lanes, in a fixed order."""
+    return ((lane(a, 0) + lane(a, 4)) + (lane(a, 2) + lane(a, 6))) + ((lane(a, 1) + lane(a, 5)) + (lane(a, 3) + lane(a, 7)))
+
+
+@compiled
+def hmax(a):  # type: ignore[no-untyped-def]
+    """The largest lane."""
+    best = lane(a, 0)
+    for i in range(1, LANES):
+        best = max(best, lane(a, i))
+    return best
+
+
+ROUND = 1.5 * 2.0**52  # x + ROUND - ROUND is x rounded to an integer
+INV_LN2, LN2_HI, LN2_LO = 1.4426950408889634, 0.6931471805599453, 2.3190468138462996e-17
+INV_HALF_PI, HALF_PI_HI, HALF_PI_LO = 0.6366197723675814, 1.5707963267948966, 6.123233995736766e-17
+LOWEST = -708.0  # e^-708 is the last normal power; below it the weight counts as zero
+# Chebyshev fits in 40 digits: e^r on |r| <= ln2/2 (3e-18); (sin x/x - 1)/x² and (cos x - 1 + x²/2)/x⁴ in x² on |x| <= π/4 (2e-17).
+E2, E3, E4, E5, E6 = 0.5000000000000019, 0.1666666666666668, 0.04166666666648795, 0.008333333333319589, 0.0013888888952352863
+E7, E8, E9, E10, E11 = 0.00019841269890076403, 2.4801485441561313e-05, 2.755724088722987e-06, 2.763265472252779e-07, 2.5110049204818658e-08
+S0, S1, S2 = -0.16666666666666666, 0.008333333333330925, -0.00019841269836722418
+S3, S4, S5 = 2.755731608381636e-06, -2.5051127944014188e-08, 1.5917848524808262e-10
+C0, C1, C2 = 0.041666666666666664, -0.0013888888888887382, 2.480158729874307e-05
+C3, C4, C5 = -2.7557317260008837e-07, 2.0876143827993133e-09, -1.1382456778061306e-11
+
+
+@compiled
+def exp(x):  # type: ignore[no-untyped-def]
+    """e^x for x <= 700, to about one unit in the last place; 0 below -708."""
+    clipped = vmax(x, splat(LOWEST))
+    rounded = fma(clipped, splat(INV_LN2), splat(ROUND))
+    n = rounded - ROUND
+    r = fma(n, splat(-LN2_LO), fma(n, splat(-LN2_HI), clipped))
+    p = fma(splat(E11), r, splat(E10))
+    p = fma(p, r, splat(E9))
+    p = fma(p, r, splat(E8))
+    p = fma(p, r, splat(E7))
+    p = fma(p, r, splat(E6))
+    p = fma(p, r, splat(E5))
+    p = fma(p, r, splat(E4))
+    p = fma(p, r, splat(E3))
+    p = fma(p, r, splat(E2))
+    p = fma(p, r, splat(1.0))
+    p = fma(p, r, splat(1.0))
+    return zero_below(x, splat(LOWEST), _scale(p, rounded))
+
+
+@compiled
+def sincos(x):  # type: ignore[no-untyped-def]
+    """(sin x, cos x) for |x| up to about 1e6, to about one unit in the last place."""
+    rounded = fma(x, splat(INV_HALF_PI), splat(ROUND))
+    n = rounded - ROUND
+    r = fma(n, splat(-HALF_PI_LO), fma(n, splat(-HALF_PI_HI), x))
+    u = r * r
+    p = fma(splat(S5), u, splat(S4))
+    p = fma(p, u, splat(S3))
+    p = fma(p, u, splat(S2))
+    p = fma(p, u, splat(S1))
+    p = fma(p, u, splat(S0))
+    sine = fma(p * u, r, r)
+    q = fma(splat(C5), u, splat(C4))
+    q = fma(q, u, splat(C3))
+    q = fma(q, u, splat(C2))
+    q = fma(q, u, splat(C1))
+    q = fma(q, u, splat(C0))
+    cosine = fma(q * u, u, fma(splat(-0.5), u, splat(1.0)))
+    swap, half = _low_bit(rounded), _second_bit(rounded)
+    return (
+        _flip(_choose(swap, cosine, sine), half),
+        _flip(_choose(swap, sine, cosine), _flip(swap, half)),
+    )

@@ -1,0 +1,43 @@
+"""Geometry of the unit sphere S^{d-1}; points are rows, the last axis is the coordinate."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nucleate.checks import Array, InputError, check_memory, check_tokens, finite_array, whole_number
+
+__all__ = ["distance", "retract", "tangent", "uniform"]
+
+
+def tangent(x: Array, y: Array) -> Array:
+    """P_x y = y - <x, y> x: the part of y tangent to the sphere at x."""
+    return y - (x * y).sum(-1, keepdims=True) * x  # (..., d)
+
+
+def retract(x: ArrayLike) -> Array:
+    """x / |x|: the nearest point of the sphere."""
+    x = finite_array("x", x)
+    x = x / np.maximum(np.abs(x).max(-1, keepdims=True), np.finfo(float).tiny)  # (..., d), so that squares neither overflow nor vanish
+    length = np.sqrt((x * x).sum(-1, keepdims=True))  # (..., 1)
+    if not length.all():
+        raise InputError("x must have no zero row, but has one. The zero vector has no direction.")
+    return x / length
+
+
+def distance(x: ArrayLike, y: ArrayLike) -> Array:
+    """Geodesic distance, accurate for close and for antipodal points: 2 atan2(|x - y|, |x + y|)."""
+    x, y = check_tokens("x", np.atleast_2d(np.asarray(x))), check_tokens("y", np.atleast_2d(np.asarray(y)))
+    near = np.linalg.norm(x - y, axis=-1)  # (...)
+    far = np.linalg.norm(x + y, axis=-1)  # (...)
+    return np.asarray(2.0 * np.arctan2(near, far))
+
+
+def uniform(n: int, d: int, seed: int | np.random.SeedSequence | np.random.Generator = 0) -> Array:
+    """n independent uniform points of S^{d-1}, as rows of an (n, d) array; the same seed gives the same points."""
+    n = whole_number("n", n, least=1, help="It is the number of tokens.")
+    d = whole_number("d", d, least=2, help="It is the dimension of the space around the sphere.")
+    check_memory(3.0 * 8 * n * d, f"uniform(n={n}, d={d})")
+    try:
+        generator = np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise InputError(f"seed must be a whole number of at least 0, but is {seed!r}. Any such number will do.") from None
+    return retract(generator.standard_normal((n, d)))

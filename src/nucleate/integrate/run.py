@@ -1,19 +1,27 @@
 """The record of a simulation: what was asked, what came out, and how it ended."""
 
+import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nucleate.attention import Attention
-from nucleate.checks import Array
+from nucleate.attention import Attention, Window
+from nucleate.checks import Array, InputError, finite_number
 
-__all__ = ["Run"]
+if TYPE_CHECKING:  # heavy, and needed only by those who ask for them
+    from matplotlib.axes import Axes
+    from xarray import Dataset
+
+__all__ = ["Agreement", "Run"]
+
+FINEST_RTOL = 1e-13  # below this a smaller tolerance only adds rounding
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """Tokens over time.  One run: x (m, n, d).  b runs: x (b, m, n, d), one status and step count each."""
 
@@ -24,3 +32,106 @@ class Run:
     steps: int | NDArray[np.int64]  # accepted steps
     settings: Mapping[str, Any]  # method, rtol, atol, dt, ...: what redoes the run
     notes: Mapping[str, Any] = field(default_factory=dict)  # where the start came from: seed and so on
+
+    def __repr__(self) -> str:
+        *runs, m, n, d = self.x.shape
+        mask = f"window {self.model.mask.w}" if isinstance(self.model.mask, Window) else self.model.mask
+        span = f"t = {self.t[0]:g} to {self.t[-1]:g} in {m} frames" if m > 1 else f"{m} frame{'s' * (m != 1)}"
+        who = f"{runs[0]} runs of {n} tokens" if runs else f"{n} token{'s' * (n != 1)}"
+        return f"Run({who}, d = {d}, beta = {_span(self.model.beta)}, {mask}; {span}; {self.settings.get('method')}, {_span(self.steps)} steps; {self.ending})"
+
+    @property
+    def done(self) -> bool:
+        """Whether every run reached the end."""
+        return self.ending == "done"
+
+    @property
+    def ending(self) -> str:
+        """The status in words; for b runs how many ended in which way: "63 done, 1 max steps"."""
+        if isinstance(self.status, str):
+            return self.status
+        ways = Counter(self.status)
+        return next(iter(ways)) if len(ways) == 1 else ", ".join(f"{count} {way}" for way, count in ways.most_common())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the data (.zarr, .npz), a picture (.png, .pdf, .svg) or an animation (.gif, .mp4)."""
+        from nucleate.integrate.storage import save
+
+        save(self, path)
+
+    def to_xarray(self) -> "Dataset":
+        """The run with named dimensions (run,) time, token, coordinate; the model and the settings go along."""
+        from nucleate.integrate.storage import to_xarray
+
+        return to_xarray(self)
+
+    def plot(self, ax: "Axes | None" = None, which: int = 0) -> "Axes":
+        """Draw the run (for b runs, number `which`): angles over time on the circle, trajectories on spheres."""
+        from nucleate.plot import picture
+
+        return picture(self, ax, which=which)
+
+    def check(self, factor: float = 100.0) -> "Agreement":
+        """Run again from the first frame with tolerances `factor` times smaller (fixed steps: half dt), and compare."""
+        from nucleate.integrate.simulate import simulate
+
+        factor = finite_number("factor", factor, above=1.0, help="The tolerances are divided by it.")
+        if len(self.t) < 2:
+            raise InputError(f"A check needs two frames, but this run has {len(self.t)}. Simulate for longer.")
+        rtol, atol, dt = (self.settings.get(name) for name in ("rtol", "atol", "dt"))
+        if dt is not None:
+            dt = dt / 2.0
+        else:
+            rtol, atol = max(rtol / factor, min(rtol, FINEST_RTOL)), atol / factor
+        again = simulate(
+            self.model,
+            self.x[..., 0, :, :],  # (n, d) or (b, n, d)
+            t=float(self.t[-1] - self.t[0]),
+            save=self.t - self.t[0],
+            rtol=rtol,
+            atol=atol,
+            method=self.settings.get("method", "auto"),
+            dt=dt,
+            max_steps=10 * self.settings.get("max_steps", 1_000_000),
+            threads=self.settings.get("threads"),
+        )
+        m = min(again.x.shape[-3], len(self.t))
+        apart = np.linalg.norm(self.x[..., :m, :, :] - again.x[..., :m, :, :], axis=-1).max(-1)  # (m,) or (b, m), NaN where a frame is missing
+        difference = np.full(len(self.t), np.nan)  # (m,)
+        difference[:m] = np.fmax.reduce(apart.reshape(-1, m), axis=0)
+        tried = f"dt = {dt:g}" if dt is not None else f"rtol = {rtol:g}, atol = {atol:g}"
+        return Agreement(self.t, difference, f"{again.settings.get('method')}, {tried}", again.ending)
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """How far a run and its more careful twin are apart."""
+
+    t: Array  # (m,)
+    difference: Array  # (m,) the largest distance |x - x'| of any token of any run; NaN where one of the two has no frame
+    against: str  # the twin's method and tolerances
+    status: str  # how the twin ended
+
+    @property
+    def worst(self) -> float:
+        """The largest difference at any time."""
+        return float(np.fmax.reduce(self.difference))
+
+    @property
+    def digits(self) -> int:
+        """How many decimal digits of every coordinate agree at every saved time: 0 to 15."""
+        return int(np.clip(np.floor(-np.log10(max(self.worst, 1e-300))), 0, 15)) if self.worst >= 0 else 0
+
+    def __str__(self) -> str:
+        if not self.worst >= 0:
+            return f"Nothing to compare: the rerun with {self.against} ended at once ({self.status})."
+        when = self.t[int(np.nanargmax(self.difference))]
+        text = f"{self.digits} digits agree with a rerun with {self.against}: the largest difference is {self.worst:.1e}, at t = {when:g}."
+        return text if self.status == "done" else f"{text} The rerun did not finish: {self.status}."
+
+
+def _span(value: Any) -> str:
+    """One number, or the smallest and the largest: "64", "1 to 9"."""
+    low, high = np.min(value).item(), np.max(value).item()
+    low, high = (str(end) if isinstance(end, int) else f"{end:g}" for end in (low, high))
+    return low if low == high else f"{low} to {high}"

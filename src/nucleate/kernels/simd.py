@@ -18,7 +18,7 @@ from numba.extending import intrinsic, models, overload, register_model
 
 from nucleate.kernels.compile import compiled
 
-__all__ = ["LANES", "Vec", "exp", "fma", "hmax", "hsum", "lane", "load", "set_lane", "sincos", "splat", "sqrt", "store", "vabs", "vmax"]
+__all__ = ["LANES", "Vec", "exp", "fma", "fms", "hmax", "hsum", "lane", "load", "set_lane", "sincos", "splat", "sqrt", "store", "vabs", "vmax"]
 
 LANES = 8
 DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
@@ -170,6 +170,7 @@ def _choose_by_sign(builder, signs, if_set, if_clear):  # type: ignore[no-untype
 _add, _sub = _binary(lambda builder, a, b: builder.fadd(a, b)), _binary(lambda builder, a, b: builder.fsub(a, b))
 _mul, _div = _binary(lambda builder, a, b: builder.fmul(a, b)), _binary(lambda builder, a, b: builder.fdiv(a, b))
 fma = _ternary(_llvm("fmuladd"))
+_neg = _unary(lambda builder, a: builder.fneg(a))
 vmax = _binary(_llvm("maxnum"))
 vabs = _unary(_llvm("fabs"))
 sqrt = _unary(_llvm("sqrt"))
@@ -193,6 +194,12 @@ def _overload_operator(symbol, operation):  # type: ignore[no-untyped-def]
 
 for _symbol, _function in ((operator.add, _add), (operator.sub, _sub), (operator.mul, _mul), (operator.truediv, _div)):
     _overload_operator(_symbol, _function)
+
+
+@compiled
+def fms(a, b, c):  # type: ignore[no-untyped-def]
+    """a b - c."""
+    return fma(a, b, _neg(c))
 
 
 @compiled

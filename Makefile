@@ -1,0 +1,55 @@
+# Every target makes the virtual environment it needs; a fresh clone and Python 3.11 or newer are enough.
+
+PYTHON ?= python3
+WORKERS ?= 2
+
+export MPLBACKEND := Agg
+unexport PYTHONWARNINGS PYTHONPATH PYTHONHOME
+TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help install test check lint types docs bench reproduce clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+install: .venv/.installed ## make .venv: the package, editable, with its tests, docs and video tools
+
+test: .venv/.installed ## run every test that needs neither a browser nor torch
+	$(TEST_ENV) .venv/bin/python -m pytest -n $(WORKERS)
+
+check: lint types test docs ## all that must pass: lint, types, tests, docs
+
+lint: .venv/.installed ## ruff: format and rules
+	.venv/bin/ruff format --check src tests docs
+	.venv/bin/ruff check src tests docs
+
+types: .venv/.installed ## mypy, strict
+	.venv/bin/mypy
+
+docs: .venv/.installed ## build the documentation into docs/_build; a warning is an error
+	.venv/bin/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
+
+bench: .venv-bench/.installed ## measure against NumPy, SciPy, JAX and diffrax, in an environment of its own
+	.venv-bench/bin/nucleate bench drift
+	.venv-bench/bin/nucleate bench batch
+
+reproduce: .venv/.installed ## simulate and draw what the paper shows
+	.venv/bin/nucleate reproduce
+
+clean: ## remove what was built, not the environments
+	rm -rf build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/.installed: EXTRAS := dev,docs,video
+.venv-bench/.installed: EXTRAS := bench
+
+# An environment that is already there is used again; the stamp says it holds what these two files ask for.
+.venv/.installed .venv-bench/.installed: pyproject.toml constraints.txt
+	@$(@D)/bin/python -m pip --version >/dev/null 2>&1 || { \
+	  $(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else "nucleate needs Python 3.11 or newer, but $(PYTHON) is Python %d.%d. Use another: make PYTHON=python3.11 ..." % v[:2])' && \
+	  $(PYTHON) -m venv $(@D); }
+	$(@D)/bin/python -m pip install --quiet -c constraints.txt hatchling editables
+	$(@D)/bin/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[$(EXTRAS)]'
+	@touch $@

@@ -1,0 +1,256 @@
+"""A run on disk: Zarr (format 3) or .npz, complete, written in one piece, and checked when read.
+
+Inside: every array of the run and of its model, and as JSON texts the mask, settings, notes, status and version.
+The attribute `sha256` holds a checksum of each array and of all texts. `load` refuses what does not match it, so that
+a lost chunk, which Zarr would read as fill values, is never taken for a result.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nucleate import __version__
+from nucleate.attention import Attention, Frozen, Window
+from nucleate.checks import InputError, check_memory
+from nucleate.integrate.run import Run
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+__all__ = ["check_target", "load", "replacing", "save", "to_xarray"]
+
+FORMAT = "nucleate run 1"
+DATA = (".zarr", ".npz")
+PICTURES = (".png", ".pdf", ".svg", ".gif", ".mp4")
+AGAIN = "Restore it from a copy, or run the simulation again."
+
+
+class Variable(NamedTuple):
+    """An array with the names of its axes and a description, as xarray takes it."""
+
+    dims: tuple[str, ...]
+    data: NDArray[Any]
+    attrs: dict[str, str]
+
+
+def save(run: Run, path: str | os.PathLike[str]) -> None:
+    """Write `run` to `path`; the ending of the name says what: data, a picture or an animation."""
+    path = check_target(path)
+    if path.suffix.lower() in PICTURES:
+        from nucleate.plot import write
+
+        return write(run, path)
+    put = _put_zarr if path.suffix.lower() == ".zarr" else _put_npz
+    with replacing(path) as part:
+        put(part, *_sealed(*_contents(run)))
+
+
+def load(path: str | os.PathLike[str]) -> Run:
+    """The run saved at `path` (.zarr or .npz), after its checksums were compared."""
+    path = Path(path)
+    if path.suffix.lower() not in DATA:
+        raise InputError(f"{path} has the ending {path.suffix or '(none)'}, but runs are kept as {' or '.join(DATA)}. Pass a path that run.save wrote.")
+    if not path.exists():
+        raise InputError(f"{path} does not exist. Pass a path that run.save wrote.")
+    if not _holds_run(path):
+        raise InputError(f"{path} is not a nucleate run, or its head is damaged. Pass a path that run.save wrote.")
+    get = _get_zarr if path.suffix.lower() == ".zarr" else _get_npz
+    try:
+        variables, texts = get(path)
+        _compare(variables, texts)
+        return _run(variables, texts)
+    except InputError as error:
+        raise InputError(f"{path} cannot be used. {error}") from None
+    except Exception as error:  # damaged bytes can raise anything at all inside the readers
+        raise InputError(f"{path} is damaged: {type(error).__name__} while reading it. {AGAIN}") from None
+
+
+def to_xarray(run: Run) -> "Dataset":
+    """`run` as an xarray Dataset."""
+    import xarray
+
+    variables, texts = _contents(run)
+    return xarray.Dataset({name: tuple(variable) for name, variable in variables.items()}, attrs=texts)
+
+
+def check_target(path: str | os.PathLike[str]) -> Path:
+    """`path`, if a run can be written there: a known ending, a writable folder, and nothing of value in its place."""
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in DATA + PICTURES:
+        raise InputError(f"{path} has the ending {suffix or '(none)'}, but nucleate writes {', '.join(DATA + PICTURES)}. Choose one of these.")
+    if not path.parent.is_dir():
+        raise InputError(f"{path} cannot be written: the folder {path.parent} does not exist. Make it first.")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise InputError(f"{path} cannot be written: the folder {path.parent} is read-only. Choose another.")
+    if path.is_dir() if suffix in PICTURES else path.exists() and not _holds_run(path):
+        raise InputError(f"{path} exists and is not a nucleate run, so it is not replaced. Choose another name, or move it away.")
+    if suffix == ".mp4":
+        from nucleate.plot import ffmpeg
+
+        ffmpeg()
+    return path
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A name beside `path` to write under. It takes the place of `path` at the end, or vanishes if anything fails."""
+    try:
+        with TemporaryDirectory(prefix=".nucleate-", dir=path.parent, ignore_cleanup_errors=True) as beside:
+            part, old = Path(beside, path.name), Path(beside, "old")
+            yield part
+            if path.is_dir():  # a folder cannot be replaced by renaming, only moved out of the way
+                os.rename(path, old)
+            try:
+                os.replace(part, path)
+            except OSError:
+                if old.exists():
+                    os.rename(old, path)
+                raise
+            shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}. What was there before is untouched.") from error
+
+
+def _contents(run: Run) -> tuple[dict[str, Variable], dict[str, str]]:
+    """Every array and every text that makes up a run."""
+    model, lead = run.model, ("run",) if run.x.ndim == 4 else ()
+    axes = (*lead, "time", "token", "coordinate")
+    variables = {
+        "time": Variable(("time",), run.t, _about("time, which is depth")),
+        "x": Variable(axes, run.x, _about("tokens on the unit sphere; NaN: not reached")),
+        "steps": Variable(("run",)[: np.ndim(run.steps)], np.asarray(run.steps, dtype=np.int64), _about("accepted steps of the solver")),
+        "beta": Variable(("run",)[: model.beta.ndim], model.beta, _about("inverse temperature")),
+    }
+    for name, words in (("Q", "query matrix"), ("K", "key matrix"), ("V", "value matrix")):
+        if (M := getattr(model, name)) is not None:
+            variables[name] = Variable(("run", "row", "column")[-M.ndim :], M, _about(f"{words}; where there is none, the identity"))
+    if model.frozen is not None:
+        dims = ("run", "frozen", "coordinate")[-model.frozen.x.ndim :]
+        variables["frozen_x"] = Variable(dims, model.frozen.x, _about("tokens that never move, seen by all"))
+        variables["frozen_weight"] = Variable(dims[:-1], model.frozen.weight, _about("weights of the frozen tokens"))
+    texts = {
+        "format": FORMAT,
+        "nucleate_version": __version__,
+        "mask": f"window:{model.mask.w}" if isinstance(model.mask, Window) else model.mask,
+        "status": _json("status", run.status),
+        "settings": _json("settings", dict(run.settings)),
+        "notes": _json("notes", dict(run.notes)),
+    }
+    return variables, texts
+
+
+def _run(variables: dict[str, Variable], texts: dict[str, str]) -> Run:
+    """The inverse of `_contents`."""
+    data = {name: variable.data for name, variable in variables.items()}
+    mask: Any = texts["mask"]
+    frozen = Frozen(data["frozen_x"], data["frozen_weight"]) if "frozen_x" in data else None
+    model = Attention(data["beta"], data.get("Q"), data.get("K"), data.get("V"), Window(int(mask[7:])) if mask.startswith("window:") else mask, frozen)
+    status, steps = json.loads(texts["status"]), data["steps"]
+    return Run(
+        model,
+        t=data["time"],
+        x=data["x"],
+        status=status if isinstance(status, str) else tuple(status),
+        steps=steps if steps.ndim else int(steps),
+        settings=json.loads(texts["settings"]),
+        notes=json.loads(texts["notes"]),
+    )
+
+
+def _about(words: str) -> dict[str, str]:
+    return {"long_name": words, "units": "1"}  # "1" means dimensionless; any word for a time unit would make xarray read dates
+
+
+def _json(name: str, value: object) -> str:
+    def plain(value: object) -> object:
+        if isinstance(value, np.ndarray | np.generic):
+            return value.tolist()
+        raise InputError(f"{name} holds {value!r}, which cannot be stored. Use numbers, texts, lists and arrays.")
+
+    return json.dumps(value, default=plain)
+
+
+# Checksums
+
+
+def _sealed(variables: dict[str, Variable], texts: dict[str, str]) -> tuple[dict[str, Variable], dict[str, str]]:
+    return variables, {**texts, "sha256": json.dumps(_checksums(variables, texts))}
+
+
+def _checksums(variables: dict[str, Variable], texts: dict[str, str]) -> dict[str, str]:
+    """One sha256 over each array (type, shape and bytes), and one, "texts", over every word."""
+    words = [sorted(texts.items()), sorted((name, variable.dims, sorted(variable.attrs.items())) for name, variable in variables.items())]
+    sums = {"texts": hashlib.sha256(json.dumps(words).encode())}
+    for name, variable in variables.items():
+        data = np.ascontiguousarray(variable.data, dtype=variable.data.dtype.newbyteorder("<"))
+        sums[name] = hashlib.sha256(f"{data.dtype.str} {variable.data.shape}".encode())
+        sums[name].update(np.where(data == data, data, np.array(np.nan, data.dtype)).tobytes() if data.dtype.kind == "f" else data.tobytes())  # Zarr forgets which NaN
+    return {name: digest.hexdigest() for name, digest in sums.items()}
+
+
+def _compare(variables: dict[str, Variable], texts: dict[str, str]) -> None:
+    found = _checksums(variables, {name: text for name, text in texts.items() if name != "sha256"})
+    wrong = [name for name, digest in json.loads(texts["sha256"]).items() if found.get(name) != digest]
+    if wrong:
+        raise InputError(f"It is damaged: {', '.join(wrong)} does not match its checksum. {AGAIN}")
+    if texts["format"] != FORMAT:
+        raise InputError(f'Its format is "{texts["format"]}", but this version of nucleate reads "{FORMAT}". Install the version that wrote it: {texts["nucleate_version"]}.')
+
+
+# The two containers. Each has a way in and a way out; both keep exactly the variables and texts given.
+
+
+def _put_zarr(path: Path, variables: dict[str, Variable], texts: dict[str, str]) -> None:
+    import xarray
+
+    dataset = xarray.Dataset({name: tuple(variable) for name, variable in variables.items()}, attrs=texts)
+    plain: dict[str, dict[str, None]] = {name: {"_FillValue": None} for name in variables}
+    dataset.to_zarr(path, mode="w-", consolidated=False, zarr_format=3, encoding=plain)
+
+
+def _get_zarr(path: Path) -> tuple[dict[str, Variable], dict[str, str]]:
+    import zarr
+
+    group = zarr.open_group(path, mode="r", zarr_format=3)
+    texts = {name: str(text) for name, text in group.attrs.asdict().items()}
+    arrays: dict[str, Any] = {name: group[name] for name in json.loads(texts["sha256"]) if name != "texts"}
+    check_memory(sum(array.nbytes for array in arrays.values()), str(path))
+    return {name: Variable(tuple(array.metadata.dimension_names or ()), np.asarray(array[...]), array.attrs.asdict()) for name, array in arrays.items()}, texts
+
+
+def _put_npz(path: Path, variables: dict[str, Variable], texts: dict[str, str]) -> None:
+    words = {"texts": texts, "variables": {name: {"dims": variable.dims, "attrs": variable.attrs} for name, variable in variables.items()}}
+    arrays: dict[str, NDArray[Any]] = {name: variable.data for name, variable in variables.items()}
+    with path.open("wb") as file:
+        np.savez(file, allow_pickle=False, nucleate=np.array(json.dumps(words)), **arrays)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _get_npz(path: Path) -> tuple[dict[str, Variable], dict[str, str]]:
+    with np.load(path, allow_pickle=False) as file:
+        words = json.loads(str(file["nucleate"]))
+        return {name: Variable(tuple(about["dims"]), file[name], about["attrs"]) for name, about in words["variables"].items()}, words["texts"]
+
+
+def _holds_run(path: Path) -> bool:
+    """Whether `path` carries the mark of a nucleate run, damaged or not."""
+    try:
+        if path.suffix.lower() == ".npz":
+            with zipfile.ZipFile(path) as file:
+                return "nucleate.npy" in file.namelist()
+        head = json.loads(Path(path, "zarr.json").read_bytes())
+        return str(head["attributes"]["format"]).startswith("nucleate run")
+    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
+        return False

@@ -1,0 +1,348 @@
+"""The drift on the circle (d = 2) in linear time: Fourier modes and running sums; any Q, K, V, any mask, frozen tokens.
+
+With u_k = beta K^T Q x_k = z_k (cos psi_k, sin psi_k) the weight of the pair is
+
+    exp(<u_k, x_j>) = sum_m I_m(z_k) e^{i m (theta_j - psi_k)},      I_m the modified Bessel functions,
+
+so token k needs only the sums S_m(k) = sum_{j<=k} e^{i m theta_j}, |m| <= M, and causality costs nothing: they are running sums.
+With T_m = e^{-i m psi_k} S_m(k) and I_m scaled by e^{-z_k}:
+
+    Z_k                                   = I_0 S_0 + 2 sum_m I_m Re T_m
+    <sum_j w_kj x_j, (cos psi, sin psi)>  = I_1 S_0 + sum_m (I_{m-1} + I_{m+1}) Re T_m
+    <sum_j w_kj x_j, (-sin psi, cos psi)> =           sum_m (I_{m-1} - I_{m+1}) Im T_m
+
+For Q = K = I, psi = theta and the last line is all there is to know.
+
+Eight chunks of consecutive tokens travel in the eight lanes of a vector.  A first sweep makes each chunk's totals, their running sum
+(compensated) tells every chunk what came before it, a second sweep evaluates.
+
+Accuracy.  The error of Z_k and of the sums is absolute, at most `roundoff(z)` * k.  A token whose sum of weights is small against the number
+of tokens it sees, k > ratio * Z_k, is therefore computed by the pairwise kernel instead; all others have |error| <= ratio * roundoff(z) * |V|.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ive
+
+from nucleate.attention import Attention
+from nucleate.checks import Array
+from nucleate.kernels.compile import compiled
+from nucleate.kernels.pairwise import FULL, WINDOW, Pairwise, one_run, pairwise_block, pairwise_place, pairwise_system
+from nucleate.kernels.simd import LANES, fma, fms, hmax, lane, load, set_lane, splat, sqrt, store, vmax
+
+__all__ = ["Circle", "circle_base", "circle_block", "circle_place", "circle_system", "circle_totals", "circle_work", "modes", "ratio_for", "roundoff"]
+
+EPS = float(np.finfo(np.float64).eps)
+TINY = 1e-150  # gives u = 0 a direction, psi = 0, and is lost in rounding beside any other u
+CHUNK = 512  # tokens per lane between two compensated sums
+
+
+def roundoff(z: float) -> float:
+    """The absolute error of a sum of weights per token summed: rounding of S_m and of e^{i m psi}, weighted by I_m(z)."""
+    return EPS * (8.0 + 2.0 * float(np.sqrt(z)))
+
+
+def ratio_for(z: float, tolerance: float) -> float:
+    """The largest k / Z_k for which the modes keep velocities to `tolerance`, or to 2000 roundoffs if that is coarser."""
+    return max(tolerance / roundoff(z), 2000.0, 8.0 * float(np.sqrt(2.0 * np.pi * z)))
+
+
+def modes(z: float) -> int:
+    """The smallest M with 2 sum_{m>M} e^{-z} I_m(z) max(1, m/z) < eps."""
+    guess = 16
+    while True:
+        m = np.arange(guess + 1)
+        tail = 2.0 * ive(m, z) * np.maximum(1.0, m / max(z, 1.0))  # (guess + 1,)
+        if tail[-1] < 1e-3 * EPS:
+            remaining = np.cumsum(tail[::-1])[::-1]  # sum over m' >= m
+            return max(1, int(np.argmax(remaining < EPS)) - 1)
+        guess *= 2
+
+
+def plain_coefficients(beta: float, M: int) -> Array:
+    """(M + 2, 2): e^{-beta} I_0, then 2 e^{-beta} I_m; and e^{-beta} (I_{m-1} - I_{m+1}) = (2m/beta) e^{-beta} I_m."""
+    m = np.arange(M + 2)
+    table = np.stack([2.0 * ive(m, beta), ive(np.abs(m - 1), beta) - ive(m + 1, beta)], axis=1)
+    table[0] = ive(0, beta), 0.0
+    return table
+
+
+class Circle(NamedTuple):
+    """One system for the circle kernel; all arrays but the last two are scratch.
+
+    Token b * 8c + l * c + i stands in superblock b, lane l, place i: flat index ((b * c) + i) * 8 + l.
+    """
+
+    pair: Pairwise  # the same system for the pairwise kernel: holds x, and computes what the modes cannot
+    cosine: Array  # (B, c, 8)
+    sine: Array  # (B, c, 8)
+    present: Array  # (B, c, 8) 1, or 0 for padding
+    Z: Array  # (B, c, 8)
+    totals: Array  # (B, M + 2, 2, 8) per chunk: sum of cos(m theta), sum of sin(m theta)
+    base: Array  # (B, M + 2, 2, 8) the same over all tokens before the chunk
+    frozen: Array  # (M + 2, 2) the same over the frozen tokens
+    bessel: Array  # (M + 2, 2, 8) 2 e^{-beta} I_m and e^{-beta} (I_{m-1} - I_{m+1}), in every lane, for `plain`
+    z: float  # beta |K^T Q|, the largest z_k
+    ratio: float
+    plain: bool  # Q = K = I, V = c I, causal
+
+
+def circle_system(model: Attention, n: int, run: int = 0, tolerance: float = 0.0) -> Circle:
+    """The system of one run of `model` for n tokens on the circle."""
+    pair = pairwise_system(model, n, 2, run, angle=True)
+    beta, Q, K, _ = one_run(model, 2, run)
+    z = beta * float(np.linalg.norm(K.T @ Q, 2))
+    M = modes(z)
+    c = min(CHUNK, -(-n // LANES))
+    blocks = -(-n // (LANES * c))
+    index = np.arange(blocks * LANES * c).reshape(blocks, LANES, c).transpose(0, 2, 1)  # (B, c, 8) token numbers
+    present = np.ascontiguousarray(index < n, dtype=np.float64)
+    m = np.arange(M + 2)
+    angle = np.arctan2(pair.x[1, : pair.m], pair.x[0, : pair.m])  # (m,)
+    phase = m[:, None] * angle  # (M + 2, m)
+    frozen = np.stack([np.cos(phase) @ pair.a[: pair.m], np.sin(phase) @ pair.a[: pair.m]], axis=1)  # (M + 2, 2)
+    bessel = np.repeat(plain_coefficients(z, M)[:, :, None], LANES, axis=2)  # (M + 2, 2, 8)
+    plain = pair.gaussian and pair.scalar and pair.mask not in (FULL, WINDOW)
+    lanes = [np.zeros((blocks, c, LANES)) for _ in range(3)]
+    sums = [np.zeros((blocks, M + 2, 2, LANES)) for _ in range(2)]
+    return Circle(pair, lanes[0], lanes[1], present, lanes[2], sums[0], sums[1], frozen, bessel, z, ratio_for(z, tolerance), plain)
+
+
+def circle_work(system: Circle) -> Array:
+    """Scratch for one thread: the running sums, then the Bessel ratios."""
+    return np.zeros(3 * system.totals.shape[1] * LANES + LANES)
+
+
+@compiled
+def circle_place(s, y):
+    """Put the angles y, (n,) padded by 8, on the circle: as columns for the pairwise kernel, and into lanes."""
+    pairwise_place(s.pair, y)
+    x, cosine, sine, n, m = s.pair.x, s.cosine, s.sine, s.pair.n, s.pair.m
+    B, c, _ = cosine.shape
+    for b in range(B):
+        for at in range(LANES):
+            first = (b * LANES + at) * c
+            for i in range(min(c, n - first)):
+                cosine[b, i, at] = x[0, m + first + i]
+                sine[b, i, at] = x[1, m + first + i]
+
+
+@compiled
+def circle_totals(s, b):
+    """Totals of the eight chunks of superblock b."""
+    cosine, sine, present, totals = s.cosine, s.sine, s.present, s.totals
+    _, c, _ = cosine.shape
+    orders = totals.shape[1]
+    out = b * orders * 2 * LANES
+    for at in range(out, out + orders * 2 * LANES, LANES):
+        store(totals, at, splat(0.0))
+    for i in range(c):
+        at = (b * c + i) * LANES
+        join(totals, out, orders, load(cosine, at), load(sine, at), load(present, at))
+
+
+@compiled
+def join(sums, out, orders, c, s, weight):
+    """sums[m] += weight e^{i m theta}, the sums lying at flat index `out`."""
+    real, imag = weight, splat(0.0)
+    for m in range(orders):
+        here = out + m * 2 * LANES
+        store(sums, here, load(sums, here) + real)
+        store(sums, here + LANES, load(sums, here + LANES) + imag)
+        real, imag = fms(real, c, imag * s), fma(real, s, imag * c)
+
+
+@compiled
+def circle_base(s):
+    """What every chunk's tokens have before them: compensated running sums over chunks; the grand total under the full mask; the window before it."""
+    totals, base, frozen, mask, w = s.totals, s.base, s.frozen, s.pair.mask, s.pair.w
+    B, orders, _, _ = totals.shape
+    c = s.cosine.shape[1]
+    for m in range(orders):
+        for part in range(2):
+            total, error = frozen[m, part], 0.0
+            for b in range(B):
+                for at in range(LANES):
+                    if mask == WINDOW:
+                        base[b, m, part, at] = frozen[m, part]
+                        continue
+                    base[b, m, part, at] = total + error
+                    add = totals[b, m, part, at]
+                    new = total + add
+                    error += (total - new) + add if abs(total) >= abs(add) else (add - new) + total
+                    total = new
+            if mask == FULL:
+                for b in range(B):
+                    for at in range(LANES):
+                        base[b, m, part, at] = total + error
+    if mask == WINDOW:
+        _window_base(s.cosine, s.sine, s.present, totals, base, w, c)
+
+
+@compiled
+def _window_base(cosine, sine, present, totals, base, w, c):
+    """Under a window: the w tokens before each chunk, as whole chunks plus the end of one more."""
+    B, orders, _, _ = totals.shape
+    whole = w // c
+    rest = w - whole * c
+    for chunk in range(B * LANES):
+        b, at = chunk // LANES, chunk % LANES
+        for back in range(1, min(whole, chunk) + 1):
+            other = chunk - back
+            for m in range(orders):
+                for part in range(2):
+                    base[b, m, part, at] += totals[other // LANES, m, part, other % LANES]
+        other = chunk - whole - 1
+        if other >= 0:
+            ob, oat = other // LANES, other % LANES
+            for i in range(c - rest, c):
+                real, imag = present[ob, i, oat], 0.0
+                cos, sin = cosine[ob, i, oat], sine[ob, i, oat]
+                for m in range(orders):
+                    base[b, m, 0, at] += real
+                    base[b, m, 1, at] += imag
+                    real, imag = real * cos - imag * sin, real * sin + imag * cos
+
+
+@compiled
+def circle_block(s, b, velocity, work, pair_work, stop):
+    """Velocities of the tokens of superblock b; tokens beyond the accuracy of the modes by the pairwise kernel."""
+    if stop[0]:
+        return
+    base = s.base
+    n, c, orders = s.pair.n, s.cosine.shape[1], s.base.shape[1]
+    source = b * orders * 2 * LANES
+    for at in range(0, orders * 2 * LANES, LANES):
+        store(work, at, load(base, source + at))
+    first = b * LANES * c
+    worst = _plain_block(s, b, velocity, work) if s.plain else _general_block(s, b, velocity, work)
+    if hmax(worst) > 0.0:
+        Z = s.Z
+        for at in range(LANES):
+            for i in range(c):
+                k = first + at * c + i
+                if k < n and not seen(s.pair, k) <= s.ratio * Z[b, i, at]:
+                    pairwise_block(s.pair, k, k + 1, velocity, pair_work, stop)
+
+
+@compiled
+def seen(p, k):
+    """The number of tokens that token k sees, frozen ones by number."""
+    return p.m + (p.n if p.mask == FULL else min(k + 1, p.w))
+
+
+@compiled
+def _plain_block(s, b, velocity, work):
+    """Q = K = I, V = c I, causal: S holds the tokens before k; the token itself adds 1 to Z_k and nothing to the drift."""
+    cosine, sine, present, bessel, Zs = s.cosine, s.sine, s.present, s.bessel, s.Z
+    n, scale, ratio = s.pair.n, s.pair.scale, s.ratio
+    _, c, _ = cosine.shape
+    orders = bessel.shape[0]
+    first = b * LANES * c
+    worst = splat(-1.0)
+    count = splat(0.0)
+    for at in range(LANES):
+        count = set_lane(count, at, float(s.pair.m + first + at * c))
+    for i in range(c):
+        row = (b * c + i) * LANES
+        Z, force = plain_token(load(cosine, row), load(sine, row), load(present, row), bessel, work, orders)
+        store(Zs, row, Z)
+        count = count + 1.0
+        worst = vmax(worst, (count - Z * ratio) * load(present, row))
+        force = force * scale / Z
+        for at in range(LANES):
+            k = first + at * c + i
+            if k < n:
+                velocity[k] = lane(force, at)
+    return worst
+
+
+@compiled
+def plain_token(c, s, present, bessel, sums, orders):
+    """Z_k and sum_j w_kj sin(theta_j - theta_k) of one token in each lane; then the tokens join the sums."""
+    real, imag = present, splat(0.0)
+    total = load(sums, 0)
+    Z = fma(load(bessel, 0), total, splat(1.0))
+    force = splat(0.0)
+    store(sums, 0, total + real)
+    for m in range(1, orders):
+        here = m * 2 * LANES
+        real, imag = fms(real, c, imag * s), fma(real, s, imag * c)
+        S_real, S_imag = load(sums, here), load(sums, here + LANES)
+        Z = fma(load(bessel, here), fma(real, S_real, imag * S_imag), Z)
+        force = fma(load(bessel, here + LANES), fms(real, S_imag, imag * S_real), force)
+        store(sums, here, S_real + real)
+        store(sums, here + LANES, S_imag + imag)
+    return Z, force
+
+
+@compiled
+def _general_block(s, b, velocity, work):
+    """Any Q, K, V and mask: S holds the tokens that token k sees, itself included."""
+    cosine, sine, present, Zs, pair = s.cosine, s.sine, s.present, s.Z, s.pair
+    n, mask, w, ratio = pair.n, pair.mask, pair.w, s.ratio
+    A, V = pair.A, pair.V
+    _, c, _ = cosine.shape
+    orders = s.base.shape[1]
+    first = b * LANES * c
+    worst = splat(-1.0)
+    gone = 2 * orders * LANES  # scratch behind the sums: Bessel ratios
+    for i in range(c):
+        row = (b * c + i) * LANES
+        x, y, here = load(cosine, row), load(sine, row), load(present, row)
+        if mask != FULL:
+            join(work, 0, orders, x, y, here)
+        if mask == WINDOW:
+            old_x, old_y, old = splat(0.0), splat(0.0), splat(0.0)
+            for at in range(LANES):
+                k = first + at * c + i - w
+                if k >= 0:
+                    old_x = set_lane(old_x, at, pair.x[0, pair.m + k])
+                    old_y = set_lane(old_y, at, pair.x[1, pair.m + k])
+                    old = set_lane(old, at, -1.0)
+            join(work, 0, orders, old_x, old_y, old)
+        u_x, u_y = fma(x, splat(A[0, 0]), fma(y, splat(A[0, 1]), splat(TINY))), fma(x, splat(A[1, 0]), y * A[1, 1])
+        z = sqrt(fma(u_x, u_x, u_y * u_y))
+        inverse = 1.0 / z
+        u_x, u_y = u_x * inverse, u_y * inverse  # (cos psi, sin psi)
+        Z, ahead, across = _general_token(work, orders, gone, z, u_x, u_y)
+        mean_x, mean_y = fms(ahead, u_x, across * u_y), fma(ahead, u_y, across * u_x)
+        inverse = 1.0 / Z
+        mean_x, mean_y = mean_x * inverse, mean_y * inverse
+        v_x, v_y = fma(mean_x, splat(V[0, 0]), mean_y * V[0, 1]), fma(mean_x, splat(V[1, 0]), mean_y * V[1, 1])
+        turn = fms(v_y, x, v_x * y)
+        store(Zs, row, Z)
+        for at in range(LANES):
+            k = first + at * c + i
+            if k < n:
+                velocity[k] = lane(turn, at)
+                if not seen(pair, k) <= ratio * lane(Z, at):
+                    worst = splat(1.0)
+    return worst
+
+
+@compiled
+def _general_token(sums, orders, ratios, z, c, s):
+    """Z_k and the two components of sum_j w_kj x_j along (cos psi, sin psi) and across it."""
+    ratio, tail = splat(0.0), splat(0.0)  # I_m / I_{m-1} backwards, and sum_{m' >= m} I_{m'} / I_{m-1}
+    for m in range(orders, 0, -1):
+        ratio = z / fma(z, ratio, splat(2.0 * m))
+        tail = fma(ratio, tail, ratio)
+        store(sums, ratios + (m - 1) * LANES, ratio)
+    below = 1.0 / fma(splat(2.0), tail, splat(1.0))  # e^{-z} I_0, because I_0 + 2 (I_1 + I_2 + ...) = e^z
+    bessel = below * load(sums, ratios)
+    Z = below * load(sums, 0)
+    ahead, across = bessel * load(sums, 0), splat(0.0)
+    real, imag = c, s
+    for m in range(1, orders - 1):
+        above = bessel * load(sums, ratios + m * LANES)
+        here = m * 2 * LANES
+        S_real, S_imag = load(sums, here), load(sums, here + LANES)
+        T_real, T_imag = fma(real, S_real, imag * S_imag), fms(real, S_imag, imag * S_real)
+        Z = fma(bessel + bessel, T_real, Z)
+        ahead = fma(below + above, T_real, ahead)
+        across = fma(below - above, T_imag, across)
+        below, bessel = bessel, above
+        real, imag = fms(real, c, imag * s), fma(real, s, imag * c)
+    return Z, ahead, across

@@ -1,0 +1,321 @@
+"""One function per picture: axes in (or none, for a new figure), axes out; nothing is shown or changed elsewhere.
+
+One colour language: a token's colour is its place in the sequence, first dark, last light (viridis, which colour-blind
+readers and grey printers can follow). Black marks Renyi centers. Red is kept for strong centers and for final points.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nucleate.checks import Array, InputError, check_tokens, finite_number, whole_number
+from nucleate.integrate.run import Run
+from nucleate.integrate.storage import replacing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["angles", "animate", "circle", "picture", "strip", "trajectories"]
+
+RED, BLACK, GREY = "#d62728", "#000000", "#b8b8b8"
+MOST_LINES = 2000  # more tokens than this only make the picture heavier
+MOST_FRAMES = 240  # of an animation: 12 seconds at the usual speed
+BARS = " ▁▂▃▄▅▆▇█"
+
+
+def picture(run: Run, ax: "Axes | None" = None, *, which: int = 0) -> "Axes":
+    """The picture that suits the dimension: angles over time on the circle, trajectories on spheres."""
+    t, x = _frames(run, which)
+    if x.shape[-1] > 2:
+        return trajectories(run, ax, which=which)
+    return angles(run, ax, which=which) if len(t) > 1 else circle(x[0], ax)
+
+
+def angles(run: Run, ax: "Axes | None" = None, *, which: int = 0, first: int = 3, colorbar: bool = True) -> "Axes":
+    """d = 2: the angle of every token over time, the `first` tokens as thick lines; run `which` of several."""
+    from matplotlib.collections import LineCollection
+
+    t, x = _frames(run, which)  # (m,), (m, n, 2)
+    n = _circle_only(x).shape[1]
+    ax = _axes(ax, (7.0, 4.2))
+    tokens = _chosen(n, first)  # drawn last to first, so that early tokens lie on top
+    lines, owner = zip(*[(line, k) for k in tokens[::-1] for line in _laps(t, np.arctan2(x[:, k, 1], x[:, k, 0]))], strict=True)
+    wide = np.where(np.array(owner) < first, 2.2, 0.7)
+    ax.add_collection(LineCollection(lines, colors=_colours(n)[list(owner)], linewidths=wide, capstyle="round"))
+    time_axis(ax, t)
+    ax.set(ylim=(-np.pi, np.pi), ylabel="angle", title=_left_out(n, len(tokens)))
+    ax.set_yticks([-np.pi, -np.pi / 2, 0, np.pi / 2, np.pi], ["−π", "−π/2", "0", "π/2", "π"])
+    if colorbar:
+        _token_bar(ax, n)
+    return ax
+
+
+def circle(x: ArrayLike, ax: "Axes | None" = None, *, centers: Sequence[int] | NDArray[np.int64] = (), strong: Sequence[int] | NDArray[np.int64] = ()) -> "Axes":
+    """Tokens x (n, 2) on the circle; `centers` (indices) ringed in black, `strong` ones filled in red."""
+    x = _circle_only(check_tokens("x", x))
+    if x.ndim != 2:
+        raise InputError(f"x must have shape (n, 2), but has shape {x.shape}. Draw one run at one time, such as run.x[-1].")
+    ax = _axes(ax, (4.2, 4.2))
+    around = np.linspace(0, 2 * np.pi, 361)
+    ax.plot(np.cos(around), np.sin(around), color=GREY, linewidth=0.8, zorder=1)
+    ax.scatter(x[::-1, 0], x[::-1, 1], s=14, c=_colours(len(x))[::-1], linewidths=0, zorder=2)
+    for which, size, colour in ((centers, 62, BLACK), (strong, 62, RED)):
+        at = x[_indices(which, len(x))]  # (centers, 2)
+        ax.scatter(at[:, 0], at[:, 1], s=size, facecolors=colour if colour == RED else "none", edgecolors=colour, linewidths=1.4, zorder=3)
+    ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), aspect="equal")
+    ax.axis("off")
+    return ax
+
+
+def trajectories(run: Run, ax: "Axes | None" = None, *, which: int = 0) -> "Axes":
+    """d >= 3: the way of every token on the sphere, start as a small dot, end in red; d > 3 through the three main directions."""
+    from mpl_toolkits.mplot3d.art3d import Line3DCollection
+
+    t, x = _frames(run, which)  # (m,), (m, n, d)
+    if x.shape[-1] < 3:
+        raise InputError("trajectories need dimension 3 or more, but this run has 2. Use angles(run).")
+    ax3: Any = _axes(ax, (5.6, 5.6), projection="3d")
+    y, names = _three(x)
+    n = y.shape[1]
+    tokens = _chosen(n, 0)
+    _globe(ax3)
+    if len(t) > 1:
+        ways = _arcs(y if x.shape[-1] == 3 else x)[:, tokens]  # (many, tokens, d)
+        ways = ways if x.shape[-1] == 3 else _three(x, ways)[0]
+        ax3.add_collection(Line3DCollection(list(ways.transpose(1, 0, 2)), colors=_colours(n)[tokens], linewidths=0.9, alpha=0.8))
+    ax3.scatter(*y[0, tokens].T, s=7, c=_colours(n)[tokens], linewidths=0, depthshade=False)
+    ax3.scatter(*y[-1, tokens].T, s=22, color=RED, edgecolors="white", linewidths=0.4, depthshade=False, zorder=5)
+    ax3.set_title(_left_out(n, len(tokens)))
+    _show_ball(ax3, names)
+    return ax3  # type: ignore[no-any-return]
+
+
+def animate(run: Run, path: str | Path, *, fps: float = 20.0, which: int = 0, progress: Callable[[int, int], object] | None = None) -> None:
+    """The run as a film (.gif or .mp4), one picture per saved frame; progress(frames drawn, frames in all)."""
+    from matplotlib.animation import FFMpegWriter, PillowWriter
+
+    path, fps = Path(path), finite_number("fps", fps, above=0.0, help="It is the number of frames shown per second.")
+    if path.suffix.lower() not in (".gif", ".mp4"):
+        raise InputError(f"{path} has the ending {path.suffix or '(none)'}, but animations are .gif or .mp4.")
+
+    class Encoder(FFMpegWriter):
+        @classmethod
+        def bin_path(cls) -> str:
+            return ffmpeg()
+
+    t, x = _frames(run, which)
+    shown = np.unique(np.linspace(0, len(t) - 1, min(len(t), MOST_FRAMES)).round().astype(int))
+    writer = PillowWriter(fps=fps) if path.suffix.lower() == ".gif" else (ffmpeg(), Encoder(fps=fps))[1]  # type: ignore[arg-type, no-untyped-call]
+    figure, draw = _film(t, x)
+    with _quiet_encoder(path), replacing(path) as part, writer.saving(figure, str(part), dpi=120):
+        for count, i in enumerate(shown, start=1):
+            draw(int(i))
+            writer.grab_frame()
+            if progress is not None:
+                progress(count, len(shown))
+
+
+def write(run: Run, path: Path, progress: Callable[[int, int], object] | None = None) -> None:
+    """The picture or the film of `run` into a file, without a screen."""
+    from matplotlib.figure import Figure
+
+    if path.suffix.lower() in (".gif", ".mp4"):
+        return animate(run, path, progress=progress)
+    flat = run.x.shape[-1] == 2
+    figure = Figure(figsize=(7.0, 4.2) if flat else (5.6, 5.6), layout="constrained")
+    picture(run, figure.add_subplot(projection=None if flat else "3d"))
+    save_figure(figure, path)
+
+
+def save_figure(figure: "Figure", path: Path) -> None:
+    """Write `figure` in one piece; the same picture gives the same file."""
+    kind = path.suffix.lower()[1:]
+    no_date: dict[str, Any] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind, {})
+    with replacing(path) as part:
+        figure.savefig(part, format=kind, dpi=200, metadata=no_date)
+
+
+def strip(x: ArrayLike, width: int = 72) -> str:
+    """How many tokens x (n, 2) point where, as one line of text from -pi to pi."""
+    x = _circle_only(check_tokens("x", x))
+    count = np.histogram(np.arctan2(x[..., 1], x[..., 0]), bins=width, range=(-np.pi, np.pi))[0]  # (width,)
+    height = np.ceil((len(BARS) - 1) * np.sqrt(count / count.max())).astype(int)  # by area, so that a lone token still shows
+    return "".join(BARS[h] for h in height)
+
+
+def ffmpeg() -> str:
+    """The ffmpeg program: from the PATH, or from the package imageio_ffmpeg."""
+    if found := shutil.which("ffmpeg"):
+        return found
+    try:
+        from imageio_ffmpeg import get_ffmpeg_exe
+
+        return str(get_ffmpeg_exe())
+    except (ImportError, RuntimeError):
+        raise InputError("mp4 needs the program ffmpeg, but it is not on the PATH. Install it (or: pip install imageio-ffmpeg), or write a .gif.") from None
+
+
+def time_axis(ax: "Axes", t: Array) -> None:
+    """Time from left to right: evenly, or by powers of ten where the times t (m,) were saved so."""
+    later = t[t > 0]
+    ax.set_xlabel("time")
+    if len(later) > 2 and np.ptp(np.diff(np.log(later))) < np.ptp(np.diff(later)) / later[-1] and later[-1] > 100 * later[0]:
+        ax.set_xscale("symlog", linthresh=later[0], linscale=0.5)
+        from matplotlib.ticker import SymmetricalLogLocator
+
+        ax.xaxis.set_major_locator(SymmetricalLogLocator(base=10.0, linthresh=later[0]))
+        ax.xaxis.get_major_locator().set_params(numticks=9)  # type: ignore[call-arg]
+    ax.set_xlim(t[0], t[-1] if t[-1] > t[0] else t[0] + 1.0)
+
+
+def _frames(run: Run, which: int) -> tuple[Array, Array]:
+    """The times (m,) and tokens (m, n, d) of one run, frames that were never reached left out."""
+    runs = run.x.shape[0] if run.x.ndim == 4 else 1
+    which = whole_number("which", which, least=0, help="It counts the runs from 0.")
+    if which >= runs:
+        raise InputError(f"which must be below the number of runs, {runs}, but is {which}. It counts from 0.")
+    x = run.x[which] if run.x.ndim == 4 else run.x  # (m, n, d)
+    there = np.isfinite(x).all((1, 2))  # (m,)
+    if not there.any():
+        raise InputError("This run has no frame to draw. Look at run.status for the reason.")
+    return run.t[there], x[there]
+
+
+def _circle_only(x: Array) -> Array:
+    if x.shape[-1] != 2:
+        raise InputError(f"This picture is for tokens on the circle, d = 2, but these have d = {x.shape[-1]}. Use trajectories(run).")
+    return x
+
+
+def _axes(ax: "Axes | None", size: tuple[float, float], projection: str | None = None) -> Any:
+    if ax is None:
+        from matplotlib import pyplot
+
+        return pyplot.figure(figsize=size, layout="constrained").add_subplot(projection=projection)
+    if projection == "3d" and not hasattr(ax, "get_zlim"):
+        raise InputError('trajectories need axes made with projection="3d", but these are flat. Leave ax out for new ones.')
+    return ax
+
+
+def _colours(n: int) -> Array:
+    """One colour (r, g, b, a) per place in the sequence; the palest end of the map is left out: it fades on paper."""
+    from matplotlib import colormaps
+
+    return np.asarray(colormaps["viridis"](np.linspace(0.0, 0.9, n)))  # (n, 4)
+
+
+def _token_bar(ax: "Axes", n: int) -> None:
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import ListedColormap, Normalize
+
+    scale = ScalarMappable(Normalize(1, max(n, 2)), ListedColormap(_colours(256).tolist()))
+    ax.figure.colorbar(scale, ax=ax, label="token", ticks=[1, n] if n > 1 else [1], aspect=30, pad=0.02)
+
+
+def _chosen(n: int, first: int) -> NDArray[np.int64]:
+    """The tokens to draw: all, or the first few and an even choice of the others."""
+    some = np.linspace(0, n - 1, min(n, MOST_LINES)).round().astype(np.int64)
+    return np.union1d(np.arange(min(first, n)), some)
+
+
+def _left_out(n: int, drawn: int) -> str:
+    return f"{drawn} of {n} tokens drawn" if drawn < n else ""
+
+
+def _laps(t: Array, angle: Array) -> list[Array]:
+    """The line (t, angle) cut to one turn: the unwrapped curve, once for every turn of the circle it visits."""
+    whole = np.unwrap(angle)  # (m,) without jumps
+    turns = range(int(np.floor((whole.min() + np.pi) / (2 * np.pi))), int(np.floor((whole.max() + np.pi) / (2 * np.pi))) + 1)
+    return [np.column_stack([t, whole - 2 * np.pi * turn]) for turn in turns]  # each (m, 2); the axes cut what sticks out
+
+
+def _indices(which: Sequence[int] | NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    index = np.asarray(which, dtype=np.int64).reshape(-1)
+    if index.size and (index.min() < 0 or index.max() >= n):
+        raise InputError(f"Centers are indices from 0 to {n - 1}, but there are some from {index.min()} to {index.max()}.")
+    return index
+
+
+def _arcs(x: Array) -> Array:
+    """x (m, n, d) with points between the frames, on the great circle, so that lines stay on the sphere."""
+    parts = int(np.clip(512 // len(x), 1, 8))
+    s = (np.arange(parts) / parts)[:, None, None]  # (parts, 1, 1)
+    y = np.concatenate([(1 - s) * a + s * b for a, b in zip(x[:-1], x[1:], strict=True)] + [x[-1:]])  # (many, n, d)
+    return y / np.maximum(np.linalg.norm(y, axis=-1, keepdims=True), 1e-9)
+
+
+def _three(x: Array, points: Array | None = None) -> tuple[Array, list[str]]:
+    """`points` (or x itself) in the three directions that carry most of x (m, n, d), and the names of these axes."""
+    points = x if points is None else points
+    if x.shape[-1] == 3:
+        return points, ["", "", ""]
+    values, directions = np.linalg.eigh(np.einsum("mni,mnj->ij", x, x))  # increasing
+    share = values[::-1][:3] / values.sum()
+    return points @ directions[:, ::-1][:, :3], [f"direction {i + 1} ({s:.0%})" for i, s in enumerate(share)]
+
+
+def _globe(ax: Any) -> None:
+    """Faint circles of latitude and longitude."""
+    u, v = np.meshgrid(np.linspace(0, 2 * np.pi, 61), np.linspace(-np.pi / 2, np.pi / 2, 31))
+    ax.plot_wireframe(np.cos(u) * np.cos(v), np.sin(u) * np.cos(v), np.sin(v), rstride=5, cstride=5, color=GREY, linewidth=0.4, alpha=0.6)
+
+
+def _show_ball(ax: Any, names: list[str]) -> None:
+    ax.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-1, 1))
+    ax.set_box_aspect((1, 1, 1), zoom=1.5)
+    ax.set_axis_off()
+    if any(names):
+        ax.text2D(0.02, 0.02, "\n".join(names), transform=ax.transAxes, fontsize=8, color="0.3")
+
+
+def _film(t: Array, x: Array) -> tuple["Figure", Callable[[int], None]]:
+    """A figure, and a function that makes it show frame i."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.0, 5.0), layout="constrained")
+    FigureCanvasAgg(figure)
+    tokens = _chosen(x.shape[1], 3)[::-1]
+    colours = _colours(x.shape[1])[tokens]
+    if x.shape[-1] == 2:
+        ax: Any = circle(x[0], figure.add_subplot())
+        dots = ax.collections[0]
+        dots.set(sizes=[26], facecolors=colours)
+        clock = ax.text(0, 0, "", ha="center", va="center", fontsize=14)
+
+        def draw(i: int) -> None:
+            dots.set_offsets(x[i, tokens])
+            clock.set_text(f"t = {t[i]:.4g}")
+
+        return figure, draw
+    ax = figure.add_subplot(projection="3d")
+    y, names = _three(x)
+    _globe(ax)
+    _show_ball(ax, names)
+    clock = ax.text2D(0.5, 0.97, "", ha="center", va="top", fontsize=14, transform=ax.transAxes)
+    shown: list[Any] = []
+
+    def draw(i: int) -> None:
+        while shown:
+            shown.pop().remove()
+        shown.append(ax.scatter(*y[i, tokens].T, s=30, c=colours, linewidths=0, depthshade=True))
+        clock.set_text(f"t = {t[i]:.4g}")
+
+    return figure, draw
+
+
+@contextmanager
+def _quiet_encoder(path: Path) -> Iterator[None]:
+    """ffmpeg's failures in our words."""
+    from subprocess import CalledProcessError
+
+    try:
+        yield
+    except CalledProcessError as error:
+        raise InputError(f"{path} cannot be written: ffmpeg ended with code {error.returncode}. Write a .gif instead.") from error

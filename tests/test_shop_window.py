@@ -27,6 +27,7 @@ ROOMS = ["checks", "sphere", "attention", "kernels", "integrate", "observe", "th
 ROOMS += ["paper", "bench", "explorer", "cli"]
 AGAINST_THE_STREAM = {
     ("integrate/run.py", "plot"): "run.plot() draws itself, so that a notebook needs one line",
+    ("integrate/storage.py", "plot"): "run.save(path) writes pictures too: the ending of the name decides",
 }
 
 

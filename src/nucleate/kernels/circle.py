@@ -18,6 +18,7 @@ Eight chunks of consecutive tokens travel in the eight lanes of a vector.  A fir
 
 Accuracy.  The error of Z_k and of the sums is absolute, at most `roundoff(z)` * k.  A token whose sum of weights is small against the number
 of tokens it sees, k > ratio * Z_k, is therefore computed by the pairwise kernel instead; all others have |error| <= ratio * roundoff(z) * |V|.
+`ratio` follows from the tolerance asked for: 1e-11 |V| unless the caller says otherwise, or what beta allows.
 """
 
 from typing import NamedTuple
@@ -31,32 +32,33 @@ from nucleate.kernels.compile import compiled
 from nucleate.kernels.pairwise import FULL, WINDOW, Pairwise, one_run, pairwise_block, pairwise_place, pairwise_system
 from nucleate.kernels.simd import LANES, fma, fms, hmax, lane, load, set_lane, splat, sqrt, store, vmax
 
-__all__ = ["Circle", "circle_base", "circle_block", "circle_place", "circle_system", "circle_totals", "circle_work", "modes", "ratio_for", "roundoff"]
+__all__ = ["Circle", "circle_base", "circle_block", "circle_place", "circle_system", "circle_totals", "modes", "roundoff", "usual_ratio"]
 
 EPS = float(np.finfo(np.float64).eps)
 TINY = 1e-150  # gives u = 0 a direction, psi = 0, and is lost in rounding beside any other u
+TOLERANCE = 1e-11  # of a velocity, against |V|
 CHUNK = 512  # tokens per lane between two compensated sums
 
 
 def roundoff(z: float) -> float:
-    """The absolute error of a sum of weights per token summed: rounding of S_m and of e^{i m psi}, weighted by I_m(z)."""
+    """The absolute error of a sum of weights, per token summed: truncation, rounding of S_m and of e^{i m psi}, weighted by I_m(z)."""
     return EPS * (8.0 + 2.0 * float(np.sqrt(z)))
 
 
-def ratio_for(z: float, tolerance: float) -> float:
-    """The largest k / Z_k for which the modes keep velocities to `tolerance`, or to 2000 roundoffs if that is coarser."""
-    return max(tolerance / roundoff(z), 2000.0, 8.0 * float(np.sqrt(2.0 * np.pi * z)))
+def usual_ratio(z: float) -> float:
+    """k / Z_k for uniform tokens is sqrt(2 pi z); eight times that leaves room for uneven ones."""
+    return 8.0 * float(np.sqrt(2.0 * np.pi * max(z, 1.0)))
 
 
-def modes(z: float) -> int:
-    """The smallest M with 2 sum_{m>M} e^{-z} I_m(z) max(1, m/z) < eps."""
+def modes(z: float, truncation: float = EPS) -> int:
+    """The smallest M with 2 sum_{m>M} e^{-z} I_m(z) max(1, m/z) < truncation."""
     guess = 16
     while True:
         m = np.arange(guess + 1)
         tail = 2.0 * ive(m, z) * np.maximum(1.0, m / max(z, 1.0))  # (guess + 1,)
-        if tail[-1] < 1e-3 * EPS:
+        if tail[-1] < 1e-3 * truncation:
             remaining = np.cumsum(tail[::-1])[::-1]  # sum over m' >= m
-            return max(1, int(np.argmax(remaining < EPS)) - 1)
+            return max(1, int(np.argmax(remaining < truncation)) - 1)
         guess *= 2
 
 
@@ -69,7 +71,7 @@ def plain_coefficients(beta: float, M: int) -> Array:
 
 
 class Circle(NamedTuple):
-    """One system for the circle kernel; all arrays but the last two are scratch.
+    """One system for the circle kernel; the arrays up to `base` are scratch that `circle_place` and the sweeps fill.
 
     Token b * 8c + l * c + i stands in superblock b, lane l, place i: flat index ((b * c) + i) * 8 + l.
     """
@@ -83,13 +85,14 @@ class Circle(NamedTuple):
     base: Array  # (B, M + 2, 2, 8) the same over all tokens before the chunk
     frozen: Array  # (M + 2, 2) the same over the frozen tokens
     bessel: Array  # (M + 2, 2, 8) 2 e^{-beta} I_m and e^{-beta} (I_{m-1} - I_{m+1}), in every lane, for `plain`
+    work: Array  # (3 (M + 2) 8,) the running sums, then the Bessel ratios; each thread needs its own, as of pair.work
     z: float  # beta |K^T Q|, the largest z_k
     ratio: float
     plain: bool  # Q = K = I, V = c I, causal
 
 
-def circle_system(model: Attention, n: int, run: int = 0, tolerance: float = 0.0) -> Circle:
-    """The system of one run of `model` for n tokens on the circle."""
+def circle_system(model: Attention, n: int, run: int = 0, tolerance: float = TOLERANCE) -> Circle:
+    """The system of one run of `model` for n tokens on the circle, velocities good to `tolerance` |V|."""
     pair = pairwise_system(model, n, 2, run, angle=True)
     beta, Q, K, _ = one_run(model, 2, run)
     z = beta * float(np.linalg.norm(K.T @ Q, 2))
@@ -103,15 +106,12 @@ def circle_system(model: Attention, n: int, run: int = 0, tolerance: float = 0.0
     phase = m[:, None] * angle  # (M + 2, m)
     frozen = np.stack([np.cos(phase) @ pair.a[: pair.m], np.sin(phase) @ pair.a[: pair.m]], axis=1)  # (M + 2, 2)
     bessel = np.repeat(plain_coefficients(z, M)[:, :, None], LANES, axis=2)  # (M + 2, 2, 8)
+    work = np.zeros(3 * (M + 2) * LANES)
+    ratio = max(tolerance / roundoff(z), usual_ratio(z))
     plain = pair.gaussian and pair.scalar and pair.mask not in (FULL, WINDOW)
     lanes = [np.zeros((blocks, c, LANES)) for _ in range(3)]
     sums = [np.zeros((blocks, M + 2, 2, LANES)) for _ in range(2)]
-    return Circle(pair, lanes[0], lanes[1], present, lanes[2], sums[0], sums[1], frozen, bessel, z, ratio_for(z, tolerance), plain)
-
-
-def circle_work(system: Circle) -> Array:
-    """Scratch for one thread: the running sums, then the Bessel ratios."""
-    return np.zeros(3 * system.totals.shape[1] * LANES + LANES)
+    return Circle(pair, lanes[0], lanes[1], present, lanes[2], sums[0], sums[1], frozen, bessel, work, z, ratio, plain)
 
 
 @compiled
@@ -137,8 +137,11 @@ def circle_totals(s, b):
     out = b * orders * 2 * LANES
     for at in range(out, out + orders * 2 * LANES, LANES):
         store(totals, at, splat(0.0))
-    for i in range(c):
-        at = (b * c + i) * LANES
+    row = b * c * LANES
+    for at in range(row, row + (c // 2) * 2 * LANES, 2 * LANES):
+        _join_two(cosine, sine, present, at, totals, out, orders)
+    if c % 2:
+        at = row + (c - 1) * LANES
         join(totals, out, orders, load(cosine, at), load(sine, at), load(present, at))
 
 
@@ -151,6 +154,19 @@ def join(sums, out, orders, c, s, weight):
         store(sums, here, load(sums, here) + real)
         store(sums, here + LANES, load(sums, here + LANES) + imag)
         real, imag = fms(real, c, imag * s), fma(real, s, imag * c)
+
+
+@compiled
+def _join_two(cosine, sine, present, at, sums, out, orders):
+    """`join` for two rows at once: two independent recurrences hide each other's latency."""
+    c, s, real, imag = load(cosine, at), load(sine, at), load(present, at), splat(0.0)
+    c2, s2, real2, imag2 = load(cosine, at + LANES), load(sine, at + LANES), load(present, at + LANES), splat(0.0)
+    for m in range(orders):
+        here = out + m * 2 * LANES
+        store(sums, here, load(sums, here) + (real + real2))
+        store(sums, here + LANES, load(sums, here + LANES) + (imag + imag2))
+        real, imag = fms(real, c, imag * s), fma(real, s, imag * c)
+        real2, imag2 = fms(real2, c2, imag2 * s2), fma(real2, s2, imag2 * c2)
 
 
 @compiled
@@ -206,11 +222,11 @@ def _window_base(cosine, sine, present, totals, base, w, c):
 
 
 @compiled
-def circle_block(s, b, velocity, work, pair_work, stop):
+def circle_block(s, b, velocity, stop):
     """Velocities of the tokens of superblock b; tokens beyond the accuracy of the modes by the pairwise kernel."""
     if stop[0]:
         return
-    base = s.base
+    base, work = s.base, s.work
     n, c, orders = s.pair.n, s.cosine.shape[1], s.base.shape[1]
     source = b * orders * 2 * LANES
     for at in range(0, orders * 2 * LANES, LANES):
@@ -223,7 +239,7 @@ def circle_block(s, b, velocity, work, pair_work, stop):
             for i in range(c):
                 k = first + at * c + i
                 if k < n and not seen(s.pair, k) <= s.ratio * Z[b, i, at]:
-                    pairwise_block(s.pair, k, k + 1, velocity, pair_work, stop)
+                    pairwise_block(s.pair, k, k + 1, velocity, stop)
 
 
 @compiled
@@ -244,37 +260,53 @@ def _plain_block(s, b, velocity, work):
     count = splat(0.0)
     for at in range(LANES):
         count = set_lane(count, at, float(s.pair.m + first + at * c))
-    for i in range(c):
+    for i in range(0, c, 2):
         row = (b * c + i) * LANES
-        Z, force = plain_token(load(cosine, row), load(sine, row), load(present, row), bessel, work, orders)
+        x, y, here = load(cosine, row), load(sine, row), load(present, row)
+        x2, y2, here2 = x, y, splat(0.0)
+        if i + 1 < c:
+            x2, y2, here2 = load(cosine, row + LANES), load(sine, row + LANES), load(present, row + LANES)
+        Z, force, Z2, force2 = plain_tokens(x, y, here, x2, y2, here2, bessel, work, orders)
+        force, force2 = force * scale / Z, force2 * scale / Z2
         store(Zs, row, Z)
-        count = count + 1.0
-        worst = vmax(worst, (count - Z * ratio) * load(present, row))
-        force = force * scale / Z
+        worst = vmax(worst, (count + 1.0 - Z * ratio) * here)
+        if i + 1 < c:
+            store(Zs, row + LANES, Z2)
+            worst = vmax(worst, (count + 2.0 - Z2 * ratio) * here2)
+        count = count + 2.0
         for at in range(LANES):
             k = first + at * c + i
             if k < n:
                 velocity[k] = lane(force, at)
+            if k + 1 < n and i + 1 < c:
+                velocity[k + 1] = lane(force2, at)
     return worst
 
 
 @compiled
-def plain_token(c, s, present, bessel, sums, orders):
-    """Z_k and sum_j w_kj sin(theta_j - theta_k) of one token in each lane; then the tokens join the sums."""
-    real, imag = present, splat(0.0)
-    total = load(sums, 0)
-    Z = fma(load(bessel, 0), total, splat(1.0))
-    force = splat(0.0)
-    store(sums, 0, total + real)
+def plain_tokens(c, s, present, c2, s2, present2, bessel, sums, orders):
+    """Z_k and sum_j w_kj sin(theta_j - theta_k) of two consecutive tokens in each lane; then they join the sums.
+
+    Two at a time, because each token's powers e^{i m theta} form one chain of dependent operations.
+    """
+    real, imag, real2, imag2 = present, splat(0.0), present2, splat(0.0)
+    total, b0 = load(sums, 0), load(bessel, 0)
+    Z, Z2 = fma(b0, total, splat(1.0)), fma(b0, total + real, splat(1.0))
+    force, force2 = splat(0.0), splat(0.0)
+    store(sums, 0, total + (real + real2))
     for m in range(1, orders):
         here = m * 2 * LANES
         real, imag = fms(real, c, imag * s), fma(real, s, imag * c)
-        S_real, S_imag = load(sums, here), load(sums, here + LANES)
-        Z = fma(load(bessel, here), fma(real, S_real, imag * S_imag), Z)
-        force = fma(load(bessel, here + LANES), fms(real, S_imag, imag * S_real), force)
-        store(sums, here, S_real + real)
-        store(sums, here + LANES, S_imag + imag)
-    return Z, force
+        real2, imag2 = fms(real2, c2, imag2 * s2), fma(real2, s2, imag2 * c2)
+        S_real, S_imag, b_Z, b_force = load(sums, here), load(sums, here + LANES), load(bessel, here), load(bessel, here + LANES)
+        Z = fma(b_Z, fma(real, S_real, imag * S_imag), Z)
+        force = fma(b_force, fms(real, S_imag, imag * S_real), force)
+        S_real, S_imag = S_real + real, S_imag + imag
+        Z2 = fma(b_Z, fma(real2, S_real, imag2 * S_imag), Z2)
+        force2 = fma(b_force, fms(real2, S_imag, imag2 * S_real), force2)
+        store(sums, here, S_real + real2)
+        store(sums, here + LANES, S_imag + imag2)
+    return Z, force, Z2, force2
 
 
 @compiled

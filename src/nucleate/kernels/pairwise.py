@@ -18,7 +18,7 @@ from nucleate.checks import Array
 from nucleate.kernels.compile import compiled
 from nucleate.kernels.simd import LANES, exp, fma, hmax, hsum, load, sincos, splat, store, vmax
 
-__all__ = ["Pairwise", "pairwise_block", "pairwise_place", "pairwise_system", "pairwise_work"]
+__all__ = ["Pairwise", "pairwise_block", "pairwise_place", "pairwise_system"]
 
 CAUSAL, FULL, WINDOW = 0, 1, 2
 STRIP = 1024  # pairs whose weights are held at a time: 8 KiB, inside the first-level cache
@@ -33,6 +33,7 @@ class Pairwise(NamedTuple):
     a: Array  # (m + 8,) weights of the frozen tokens
     A: Array  # (d, d) beta K^T Q, used unless `gaussian`
     V: Array  # (d, d), used unless `scalar`
+    work: Array  # a strip of weights, then u_k, then D_k; each thread needs its own
     beta: float
     scale: float  # V = scale * I where `scalar`
     n: int
@@ -58,7 +59,8 @@ def pairwise_system(model: Attention, n: int, d: int, run: int = 0, angle: bool 
     window = min(model.mask.w, n) if isinstance(model.mask, Window) else n
     scalar = bool((V == V[0, 0] * np.eye(d)).all())
     gaussian = bool((A == np.eye(d)).all())
-    return Pairwise(x, a, beta * A, V, beta, float(V[0, 0]), n, m, window, mask, gaussian, scalar, angle)
+    work = np.zeros(STRIP + LANES + 2 * d)
+    return Pairwise(x, a, beta * A, V, work, beta, float(V[0, 0]), n, m, window, mask, gaussian, scalar, angle)
 
 
 def one_run(model: Attention, d: int, run: int) -> tuple[float, Array, Array, Array]:
@@ -75,11 +77,6 @@ def one_frozen(model: Attention, d: int, run: int) -> tuple[Array, Array]:
     if model.frozen.x.ndim == 2:
         return model.frozen.x, model.frozen.weight
     return model.frozen.x[run], model.frozen.weight[run]
-
-
-def pairwise_work(d: int) -> Array:
-    """Scratch for one thread: a strip of weights, then u_k, then D_k."""
-    return np.zeros(STRIP + LANES + 2 * d)
 
 
 @compiled
@@ -103,9 +100,9 @@ def pairwise_place(p, y):
 
 
 @compiled
-def pairwise_block(p, first, last, velocity, work, stop):
+def pairwise_block(p, first, last, velocity, stop):
     """Velocities of tokens first .. last-1, into the layout of the state; returns at once when stop[0] is set."""
-    x, a, A, V = p.x, p.a, p.A, p.V  # taken out once: a field access inside the loop would count references
+    x, a, A, V, work = p.x, p.a, p.A, p.V, p.work  # taken out once: a field access inside the loop would count references
     n, m, w, mask, gaussian, beta = p.n, p.m, p.w, p.mask, p.gaussian, p.beta
     d = x.shape[0]
     u, D = STRIP + LANES, STRIP + LANES + d

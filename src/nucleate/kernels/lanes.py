@@ -1,0 +1,126 @@
+"""Eight whole runs at once on the circle: Q = K = I, V = c I, causal; the circle kernel with a run in every lane.
+
+The angles stand as y[token * 8 + lane].  beta, c and the frozen tokens may differ between lanes.  Each lane sees exactly the operations it
+would see alone: a run's bits do not depend on its neighbours.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nucleate.attention import Attention
+from nucleate.checks import Array
+from nucleate.kernels.circle import EPS, modes, plain_coefficients, plain_tokens, roundoff, usual_ratio
+from nucleate.kernels.compile import compiled
+from nucleate.kernels.pairwise import one_frozen, one_run
+from nucleate.kernels.simd import LANES, hmax, load, sincos, splat, store, vmax
+
+__all__ = ["Lanes", "lanes_drift", "lanes_enter", "lanes_system"]
+
+
+class Lanes(NamedTuple):
+    """b runs of which eight are under way; the tables hold one row for all runs, or one per run."""
+
+    coefficients: Array  # (1 or b, M + 2, 2) Bessel functions
+    frozen: Array  # (1 or b, M + 2, 2) sums over the frozen tokens
+    scale: Array  # (1 or b,) V = scale * I
+    beta: Array  # (1 or b,)
+    frozen_angle: Array  # (1 or b, m)
+    frozen_weight: Array  # (1 or b, m)
+    ratio: float
+    n: int
+    bessel: Array  # (M + 2, 2, 8) of the runs under way, like all below
+    start: Array  # (M + 2, 2, 8)
+    factor: Array  # (8,)
+    runs: Array  # (8,) the number of the run in each lane, as int64
+    Z: Array  # (n, 8) scratch
+    sums: Array  # (M + 2, 2, 8) scratch
+
+
+def lanes_system(model: Attention, n: int, b: int, tolerance: float) -> Lanes:
+    """Tables for the b runs of `model`, which must have Q = K = I and V = c I; velocities good to `tolerance` |V|."""
+    rows = range(b if model.runs is not None else 1)
+    parts = [(*one_run(model, 2, run), *one_frozen(model, 2, run)) for run in rows]
+    beta = np.array([part[0] for part in parts])
+    largest = float(beta.max())
+    truncation = max(EPS, tolerance / (2.0 * usual_ratio(largest)))
+    M = [modes(z, truncation) for z in beta]
+    order = np.arange(max(M) + 2)
+    coefficients = np.zeros((len(parts), len(order), 2))  # modes beyond a run's own M stay zero: they add nothing to its bits
+    frozen = np.zeros_like(coefficients)
+    angle = np.array([np.arctan2(part[4][:, 1], part[4][:, 0]) for part in parts])  # (rows, m)
+    weight = np.array([part[5] for part in parts])
+    for row, own in enumerate(M):
+        coefficients[row, : own + 2] = plain_coefficients(beta[row], own)
+        phase = order[:, None] * angle[row]  # (M + 2, m)
+        frozen[row] = np.stack([np.cos(phase) @ weight[row], np.sin(phase) @ weight[row]], axis=1)
+    shape = (len(order), 2, LANES)
+    scale = np.array([part[3][0, 0] for part in parts])
+    ratio = tolerance / (roundoff(largest) + truncation)
+    scratch = np.zeros(shape), np.zeros(shape), np.zeros(LANES), np.zeros(LANES, dtype=np.int64), np.zeros((n, LANES)), np.zeros(shape)
+    return Lanes(coefficients, frozen, scale, beta, angle, weight, ratio, n, *scratch)
+
+
+@compiled
+def lanes_enter(s, at, run):
+    """Give lane `at` to a run."""
+    bessel, start, coefficients, frozen = s.bessel, s.start, s.coefficients, s.frozen
+    row = run if coefficients.shape[0] > 1 else 0
+    for m in range(bessel.shape[0]):
+        for part in range(2):
+            bessel[m, part, at] = coefficients[row, m, part]
+            start[m, part, at] = frozen[row, m, part]
+    s.factor[at] = s.scale[row]
+    s.runs[at] = run
+
+
+@compiled
+def lanes_drift(s, y, velocity):
+    """Angular velocities of all tokens in all lanes."""
+    bessel, start, sums, Zs = s.bessel, s.start, s.sums, s.Z
+    n, ratio, orders = s.n, s.ratio, s.bessel.shape[0]
+    factor = load(s.factor, 0)
+    for at in range(0, orders * 2 * LANES, LANES):
+        store(sums, at, load(start, at))
+    one, worst = splat(1.0), splat(-1.0)
+    for k in range(0, n - 1, 2):
+        row = k * LANES
+        sine, cosine = sincos(load(y, row))
+        sine2, cosine2 = sincos(load(y, row + LANES))
+        Z, force, Z2, force2 = plain_tokens(cosine, sine, one, cosine2, sine2, one, bessel, sums, orders)
+        store(velocity, row, force * factor / Z)
+        store(velocity, row + LANES, force2 * factor / Z2)
+        store(Zs, row, Z)
+        store(Zs, row + LANES, Z2)
+        worst = vmax(worst, vmax((k + 1.0) - Z * ratio, (k + 2.0) - Z2 * ratio))
+    if n % 2:
+        row = (n - 1) * LANES
+        sine, cosine = sincos(load(y, row))
+        Z, force, _, _ = plain_tokens(cosine, sine, one, cosine, sine, one, bessel, sums, orders)
+        store(velocity, row, force * factor / Z)
+        store(Zs, row, Z)
+        worst = vmax(worst, float(n) - Z * ratio)
+    if hmax(worst) > 0.0:
+        _mend(s, y, velocity)
+
+
+@compiled
+def _mend(s, y, velocity):
+    """Tokens beyond the accuracy of the modes, pair by pair."""
+    beta, angle, weight = s.beta, s.frozen_angle, s.frozen_weight
+    for at in range(LANES):
+        row = s.runs[at] if beta.size > 1 else 0
+        for k in range(s.n):
+            if k + 1.0 > s.ratio * s.Z[k, at]:
+                Z, force, here = 1.0, 0.0, y[k * LANES + at]
+                for j in range(k):
+                    gap = y[j * LANES + at] - here
+                    w = np.exp(-2.0 * beta[row] * np.sin(0.5 * gap) ** 2)
+                    Z += w
+                    force += w * np.sin(gap)
+                for j in range(angle.shape[1]):
+                    gap = angle[row, j] - here
+                    w = weight[row, j] * np.exp(-2.0 * beta[row] * np.sin(0.5 * gap) ** 2)
+                    Z += w
+                    force += w * np.sin(gap)
+                velocity[k * LANES + at] = s.factor[at] * force / Z

@@ -7,6 +7,7 @@ readers and grey printers can follow). Black marks Renyi centers. Red is kept fo
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ from nucleate.integrate.storage import replacing
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+Indices = Sequence[int] | NDArray[np.int64]
 
 __all__ = ["angles", "animate", "circle", "picture", "strip", "trajectories"]
 
@@ -37,17 +40,24 @@ def picture(run: Run, ax: "Axes | None" = None, *, which: int = 0) -> "Axes":
     return angles(run, ax, which=which) if len(t) > 1 else circle(x[0], ax)
 
 
-def angles(run: Run, ax: "Axes | None" = None, *, which: int = 0, first: int = 3, colorbar: bool = True) -> "Axes":
-    """d = 2: the angle of every token over time, the `first` tokens as thick lines; run `which` of several."""
+def angles(
+    run: Run, ax: "Axes | None" = None, *, which: int = 0, first: int = 3, centers: Indices = (), strong: Indices = (), colorbar: bool = True
+) -> "Axes":
+    """d = 2: the angle of every token over time, the `first` ones thick, `centers` black, `strong` red; run `which` of several."""
     from matplotlib.collections import LineCollection
+    from matplotlib.colors import to_rgba
 
     t, x = _frames(run, which)  # (m,), (m, n, 2)
     n = _circle_only(x).shape[1]
     ax = _axes(ax, (7.0, 4.2))
-    tokens = _chosen(n, first)  # drawn last to first, so that early tokens lie on top
-    lines, owner = zip(*[(line, k) for k in tokens[::-1] for line in _laps(t, np.arctan2(x[:, k, 1], x[:, k, 0]))], strict=True)
-    wide = np.where(np.array(owner) < first, 2.2, 0.7)
-    ax.add_collection(LineCollection(lines, colors=_colours(n)[list(owner)], linewidths=wide, capstyle="round"))
+    tokens = _chosen(n, first)
+    wide = np.where(np.arange(n) < first, 2.2, 0.7)  # (n,)
+    marked = [(_indices(some, n), np.tile(to_rgba(colour), (n, 1)), np.full(n, 1.6)) for some, colour in ((centers, BLACK), (strong, RED))]
+    for some, colours, widths in [(tokens, _colours(n), wide), *marked]:
+        pairs = [(k, line) for k in some[::-1] for line in _laps(t, np.arctan2(x[:, k, 1], x[:, k, 0]))]  # early tokens last, on top
+        owner = [k for k, line in pairs]
+        lines = LineCollection([line for k, line in pairs], colors=colours[owner], linewidths=widths[owner], capstyle="round")
+        ax.add_collection(lines, autolim=False)
     time_axis(ax, t)
     ax.set(ylim=(-np.pi, np.pi), ylabel="angle", title=_left_out(n, len(tokens)))
     ax.set_yticks([-np.pi, -np.pi / 2, 0, np.pi / 2, np.pi], ["−π", "−π/2", "0", "π/2", "π"])
@@ -56,20 +66,17 @@ def angles(run: Run, ax: "Axes | None" = None, *, which: int = 0, first: int = 3
     return ax
 
 
-def circle(x: ArrayLike, ax: "Axes | None" = None, *, centers: Sequence[int] | NDArray[np.int64] = (), strong: Sequence[int] | NDArray[np.int64] = ()) -> "Axes":
+def circle(x: ArrayLike, ax: "Axes | None" = None, *, centers: Indices = (), strong: Indices = ()) -> "Axes":
     """Tokens x (n, 2) on the circle; `centers` (indices) ringed in black, `strong` ones filled in red."""
     x = _circle_only(check_tokens("x", x))
     if x.ndim != 2:
         raise InputError(f"x must have shape (n, 2), but has shape {x.shape}. Draw one run at one time, such as run.x[-1].")
     ax = _axes(ax, (4.2, 4.2))
-    around = np.linspace(0, 2 * np.pi, 361)
-    ax.plot(np.cos(around), np.sin(around), color=GREY, linewidth=0.8, zorder=1)
+    _ring(ax)
     ax.scatter(x[::-1, 0], x[::-1, 1], s=14, c=_colours(len(x))[::-1], linewidths=0, zorder=2)
-    for which, size, colour in ((centers, 62, BLACK), (strong, 62, RED)):
+    for which, size, colour in ((centers, 56, BLACK), (strong, 48, RED)):
         at = x[_indices(which, len(x))]  # (centers, 2)
         ax.scatter(at[:, 0], at[:, 1], s=size, facecolors=colour if colour == RED else "none", edgecolors=colour, linewidths=1.4, zorder=3)
-    ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), aspect="equal")
-    ax.axis("off")
     return ax
 
 
@@ -86,14 +93,13 @@ def trajectories(run: Run, ax: "Axes | None" = None, *, which: int = 0) -> "Axes
     tokens = _chosen(n, 0)
     _globe(ax3)
     if len(t) > 1:
-        ways = _arcs(y if x.shape[-1] == 3 else x)[:, tokens]  # (many, tokens, d)
-        ways = ways if x.shape[-1] == 3 else _three(x, ways)[0]
+        ways, _ = _three(x, _arcs(x[:, tokens]))  # (many, tokens, 3)
         ax3.add_collection(Line3DCollection(list(ways.transpose(1, 0, 2)), colors=_colours(n)[tokens], linewidths=0.9, alpha=0.8))
     ax3.scatter(*y[0, tokens].T, s=7, c=_colours(n)[tokens], linewidths=0, depthshade=False)
     ax3.scatter(*y[-1, tokens].T, s=22, color=RED, edgecolors="white", linewidths=0.4, depthshade=False, zorder=5)
     ax3.set_title(_left_out(n, len(tokens)))
     _show_ball(ax3, names)
-    return ax3  # type: ignore[no-any-return]
+    return ax3
 
 
 def animate(run: Run, path: str | Path, *, fps: float = 20.0, which: int = 0, progress: Callable[[int, int], object] | None = None) -> None:
@@ -111,7 +117,7 @@ def animate(run: Run, path: str | Path, *, fps: float = 20.0, which: int = 0, pr
 
     t, x = _frames(run, which)
     shown = np.unique(np.linspace(0, len(t) - 1, min(len(t), MOST_FRAMES)).round().astype(int))
-    writer = PillowWriter(fps=fps) if path.suffix.lower() == ".gif" else (ffmpeg(), Encoder(fps=fps))[1]  # type: ignore[arg-type, no-untyped-call]
+    writer = (PillowWriter if path.suffix.lower() == ".gif" else Encoder)(fps=fps)  # type: ignore[arg-type]
     figure, draw = _film(t, x)
     with _quiet_encoder(path), replacing(path) as part, writer.saving(figure, str(part), dpi=120):
         for count, i in enumerate(shown, start=1):
@@ -141,7 +147,7 @@ def save_figure(figure: "Figure", path: Path) -> None:
         figure.savefig(part, format=kind, dpi=200, metadata=no_date)
 
 
-def strip(x: ArrayLike, width: int = 72) -> str:
+def strip(x: ArrayLike, width: int = 64) -> str:
     """How many tokens x (n, 2) point where, as one line of text from -pi to pi."""
     x = _circle_only(check_tokens("x", x))
     count = np.histogram(np.arctan2(x[..., 1], x[..., 0]), bins=width, range=(-np.pi, np.pi))[0]  # (width,)
@@ -158,7 +164,9 @@ def ffmpeg() -> str:
 
         return str(get_ffmpeg_exe())
     except (ImportError, RuntimeError):
-        raise InputError("mp4 needs the program ffmpeg, but it is not on the PATH. Install it (or: pip install imageio-ffmpeg), or write a .gif.") from None
+        raise InputError(
+            "mp4 needs the program ffmpeg, but it is not on the PATH. Install it (or: pip install imageio-ffmpeg), or write a .gif."
+        ) from None
 
 
 def time_axis(ax: "Axes", t: Array) -> None:
@@ -235,7 +243,7 @@ def _laps(t: Array, angle: Array) -> list[Array]:
     return [np.column_stack([t, whole - 2 * np.pi * turn]) for turn in turns]  # each (m, 2); the axes cut what sticks out
 
 
-def _indices(which: Sequence[int] | NDArray[np.int64], n: int) -> NDArray[np.int64]:
+def _indices(which: Indices, n: int) -> NDArray[np.int64]:
     index = np.asarray(which, dtype=np.int64).reshape(-1)
     if index.size and (index.min() < 0 or index.max() >= n):
         raise InputError(f"Centers are indices from 0 to {n - 1}, but there are some from {index.min()} to {index.max()}.")
@@ -244,9 +252,9 @@ def _indices(which: Sequence[int] | NDArray[np.int64], n: int) -> NDArray[np.int
 
 def _arcs(x: Array) -> Array:
     """x (m, n, d) with points between the frames, on the great circle, so that lines stay on the sphere."""
-    parts = int(np.clip(512 // len(x), 1, 8))
+    parts = int(np.clip(2048 // len(x), 1, 8))
     s = (np.arange(parts) / parts)[:, None, None]  # (parts, 1, 1)
-    y = np.concatenate([(1 - s) * a + s * b for a, b in zip(x[:-1], x[1:], strict=True)] + [x[-1:]])  # (many, n, d)
+    y = np.concatenate([(1 - s) * a + s * b for a, b in pairwise(x)] + [x[-1:]])  # (many, n, d)
     return y / np.maximum(np.linalg.norm(y, axis=-1, keepdims=True), 1e-9)
 
 
@@ -258,6 +266,14 @@ def _three(x: Array, points: Array | None = None) -> tuple[Array, list[str]]:
     values, directions = np.linalg.eigh(np.einsum("mni,mnj->ij", x, x))  # increasing
     share = values[::-1][:3] / values.sum()
     return points @ directions[:, ::-1][:, :3], [f"direction {i + 1} ({s:.0%})" for i, s in enumerate(share)]
+
+
+def _ring(ax: Any) -> None:
+    """The circle itself."""
+    around = np.linspace(0, 2 * np.pi, 361)
+    ax.plot(np.cos(around), np.sin(around), color=GREY, linewidth=0.8, zorder=1)
+    ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), aspect="equal")
+    ax.axis("off")
 
 
 def _globe(ax: Any) -> None:
@@ -274,6 +290,10 @@ def _show_ball(ax: Any, names: list[str]) -> None:
         ax.text2D(0.02, 0.02, "\n".join(names), transform=ax.transAxes, fontsize=8, color="0.3")
 
 
+def _time(t: float, end: float) -> str:
+    return f"t = {t:.2e}" if end > 1e3 else f"t = {t:.{1 if end >= 10 else 2}f}"
+
+
 def _film(t: Array, x: Array) -> tuple["Figure", Callable[[int], None]]:
     """A figure, and a function that makes it show frame i."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -283,29 +303,23 @@ def _film(t: Array, x: Array) -> tuple["Figure", Callable[[int], None]]:
     FigureCanvasAgg(figure)
     tokens = _chosen(x.shape[1], 3)[::-1]
     colours = _colours(x.shape[1])[tokens]
+    y, names = (x, []) if x.shape[-1] == 2 else _three(x)  # (m, n, 2) or (m, n, 3)
     if x.shape[-1] == 2:
-        ax: Any = circle(x[0], figure.add_subplot())
-        dots = ax.collections[0]
-        dots.set(sizes=[26], facecolors=colours)
+        ax: Any = figure.add_subplot()
+        _ring(ax)
         clock = ax.text(0, 0, "", ha="center", va="center", fontsize=14)
-
-        def draw(i: int) -> None:
-            dots.set_offsets(x[i, tokens])
-            clock.set_text(f"t = {t[i]:.4g}")
-
-        return figure, draw
-    ax = figure.add_subplot(projection="3d")
-    y, names = _three(x)
-    _globe(ax)
-    _show_ball(ax, names)
-    clock = ax.text2D(0.5, 0.97, "", ha="center", va="top", fontsize=14, transform=ax.transAxes)
-    shown: list[Any] = []
+    else:
+        ax = figure.add_subplot(projection="3d")
+        _globe(ax)
+        _show_ball(ax, names)
+        clock = ax.text2D(0.5, 0.97, "", ha="center", va="top", fontsize=14, transform=ax.transAxes)
+    dots: list[Any] = []
 
     def draw(i: int) -> None:
-        while shown:
-            shown.pop().remove()
-        shown.append(ax.scatter(*y[i, tokens].T, s=30, c=colours, linewidths=0, depthshade=True))
-        clock.set_text(f"t = {t[i]:.4g}")
+        while dots:
+            dots.pop().remove()
+        dots.append(ax.scatter(*y[i, tokens].T, s=28, c=colours, linewidths=0, zorder=2))
+        clock.set_text(_time(t[i], t[-1]))
 
     return figure, draw
 

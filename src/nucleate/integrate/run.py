@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # heavy, and needed only by those who ask for them
 
 __all__ = ["Agreement", "Run"]
 
-FINEST_RTOL = 1e-13  # below this a smaller tolerance only adds rounding
+FINEST = 1e-13  # below this a smaller tolerance only adds rounding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,11 +34,16 @@ class Run:
     notes: Mapping[str, Any] = field(default_factory=dict)  # where the start came from: seed and so on
 
     def __repr__(self) -> str:
+        return f"Run({self.summary})"
+
+    @property
+    def summary(self) -> str:
+        """One line: who, for how long, by which method, with what end."""
         *runs, m, n, d = self.x.shape
         mask = f"window {self.model.mask.w}" if isinstance(self.model.mask, Window) else self.model.mask
         span = f"t = {self.t[0]:g} to {self.t[-1]:g} in {m} frames" if m > 1 else f"{m} frame{'s' * (m != 1)}"
         who = f"{runs[0]} runs of {n} tokens" if runs else f"{n} token{'s' * (n != 1)}"
-        return f"Run({who}, d = {d}, beta = {_span(self.model.beta)}, {mask}; {span}; {self.settings.get('method')}, {_span(self.steps)} steps; {self.ending})"
+        return f"{who}, d = {d}, beta = {_span(self.model.beta)}, {mask}; {span}; {self.settings.get('method')}, {_span(self.steps)} steps; {self.ending}"
 
     @property
     def done(self) -> bool:
@@ -78,11 +83,12 @@ class Run:
         factor = finite_number("factor", factor, above=1.0, help="The tolerances are divided by it.")
         if len(self.t) < 2:
             raise InputError(f"A check needs two frames, but this run has {len(self.t)}. Simulate for longer.")
-        rtol, atol, dt = (self.settings.get(name) for name in ("rtol", "atol", "dt"))
+        rtol, atol, dt = self.settings["rtol"], self.settings["atol"], self.settings.get("dt")
         if dt is not None:
             dt = dt / 2.0
         else:
-            rtol, atol = max(rtol / factor, min(rtol, FINEST_RTOL)), atol / factor
+            shrink = min(max(1.0 / factor, FINEST / (rtol + atol)), 1.0)
+            rtol, atol = shrink * rtol, shrink * atol
         again = simulate(
             self.model,
             self.x[..., 0, :, :],  # (n, d) or (b, n, d)

@@ -59,7 +59,9 @@ def load(path: str | os.PathLike[str]) -> Run:
     """The run saved at `path` (.zarr or .npz), after its checksums were compared."""
     path = Path(path)
     if path.suffix.lower() not in DATA:
-        raise InputError(f"{path} has the ending {path.suffix or '(none)'}, but runs are kept as {' or '.join(DATA)}. Pass a path that run.save wrote.")
+        raise InputError(
+            f"{path} has the ending {path.suffix or '(none)'}, but runs are kept as {' or '.join(DATA)}. Pass a path that run.save wrote."
+        )
     if not path.exists():
         raise InputError(f"{path} does not exist. Pass a path that run.save wrote.")
     if not _holds_run(path):
@@ -155,7 +157,9 @@ def _run(variables: dict[str, Variable], texts: dict[str, str]) -> Run:
     data = {name: variable.data for name, variable in variables.items()}
     mask: Any = texts["mask"]
     frozen = Frozen(data["frozen_x"], data["frozen_weight"]) if "frozen_x" in data else None
-    model = Attention(data["beta"], data.get("Q"), data.get("K"), data.get("V"), Window(int(mask[7:])) if mask.startswith("window:") else mask, frozen)
+    model = Attention(
+        data["beta"], data.get("Q"), data.get("K"), data.get("V"), Window(int(mask[7:])) if mask.startswith("window:") else mask, frozen
+    )
     status, steps = json.loads(texts["status"]), data["steps"]
     return Run(
         model,
@@ -195,7 +199,9 @@ def _checksums(variables: dict[str, Variable], texts: dict[str, str]) -> dict[st
     for name, variable in variables.items():
         data = np.ascontiguousarray(variable.data, dtype=variable.data.dtype.newbyteorder("<"))
         sums[name] = hashlib.sha256(f"{data.dtype.str} {variable.data.shape}".encode())
-        sums[name].update(np.where(data == data, data, np.array(np.nan, data.dtype)).tobytes() if data.dtype.kind == "f" else data.tobytes())  # Zarr forgets which NaN
+        sums[name].update(
+            np.where(data == data, data, np.array(np.nan, data.dtype)).tobytes() if data.dtype.kind == "f" else data.tobytes()
+        )  # Zarr forgets which NaN
     return {name: digest.hexdigest() for name, digest in sums.items()}
 
 
@@ -205,7 +211,9 @@ def _compare(variables: dict[str, Variable], texts: dict[str, str]) -> None:
     if wrong:
         raise InputError(f"It is damaged: {', '.join(wrong)} does not match its checksum. {AGAIN}")
     if texts["format"] != FORMAT:
-        raise InputError(f'Its format is "{texts["format"]}", but this version of nucleate reads "{FORMAT}". Install the version that wrote it: {texts["nucleate_version"]}.')
+        raise InputError(
+            f'Its format is "{texts["format"]}", but this version of nucleate reads "{FORMAT}". Install the version that wrote it: {texts["nucleate_version"]}.'
+        )
 
 
 # The two containers. Each has a way in and a way out; both keep exactly the variables and texts given.
@@ -226,7 +234,9 @@ def _get_zarr(path: Path) -> tuple[dict[str, Variable], dict[str, str]]:
     texts = {name: str(text) for name, text in group.attrs.asdict().items()}
     arrays: dict[str, Any] = {name: group[name] for name in json.loads(texts["sha256"]) if name != "texts"}
     check_memory(sum(array.nbytes for array in arrays.values()), str(path))
-    return {name: Variable(tuple(array.metadata.dimension_names or ()), np.asarray(array[...]), array.attrs.asdict()) for name, array in arrays.items()}, texts
+    return {
+        name: Variable(tuple(array.metadata.dimension_names or ()), np.asarray(array[...]), array.attrs.asdict()) for name, array in arrays.items()
+    }, texts
 
 
 def _put_npz(path: Path, variables: dict[str, Variable], texts: dict[str, str]) -> None:

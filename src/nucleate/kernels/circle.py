@@ -29,10 +29,10 @@ from scipy.special import ive
 from nucleate.attention import Attention
 from nucleate.checks import Array
 from nucleate.kernels.compile import compiled
-from nucleate.kernels.pairwise import FULL, WINDOW, Pairwise, one_run, pairwise_block, pairwise_place, pairwise_system
+from nucleate.kernels.pairwise import FULL, WINDOW, Pairwise, one_run, pairwise_block, pairwise_system
 from nucleate.kernels.simd import LANES, fma, fms, hmax, lane, load, set_lane, splat, sqrt, store, vmax
 
-__all__ = ["Circle", "circle_base", "circle_block", "circle_place", "circle_system", "circle_totals", "modes", "roundoff", "usual_ratio"]
+__all__ = ["Circle", "circle_base", "circle_block", "circle_system", "circle_totals", "modes", "roundoff", "usual_ratio"]
 
 EPS = float(np.finfo(np.float64).eps)
 TINY = 1e-150  # gives u = 0 a direction, psi = 0, and is lost in rounding beside any other u
@@ -71,7 +71,7 @@ def plain_coefficients(beta: float, M: int) -> Array:
 
 
 class Circle(NamedTuple):
-    """One system for the circle kernel; the arrays up to `base` are scratch that `circle_place` and the sweeps fill.
+    """One system for the circle kernel; the arrays up to `base` are scratch that the two sweeps fill.
 
     Token b * 8c + l * c + i stands in superblock b, lane l, place i: flat index ((b * c) + i) * 8 + l.
     """
@@ -115,24 +115,15 @@ def circle_system(model: Attention, n: int, run: int = 0, tolerance: float = TOL
 
 
 @compiled
-def circle_place(s, y):
-    """Put the angles y, (n,) padded by 8, on the circle: as columns for the pairwise kernel, and into lanes."""
-    pairwise_place(s.pair, y)
-    x, cosine, sine, n, m = s.pair.x, s.cosine, s.sine, s.pair.n, s.pair.m
-    B, c, _ = cosine.shape
-    for b in range(B):
-        for at in range(LANES):
-            first = (b * LANES + at) * c
-            for i in range(min(c, n - first)):
-                cosine[b, i, at] = x[0, m + first + i]
-                sine[b, i, at] = x[1, m + first + i]
-
-
-@compiled
 def circle_totals(s, b):
-    """Totals of the eight chunks of superblock b."""
-    cosine, sine, present, totals = s.cosine, s.sine, s.present, s.totals
+    """Deal the tokens of superblock b into its eight lanes, and sum each lane up."""
+    cosine, sine, present, totals, x, n, m = s.cosine, s.sine, s.present, s.totals, s.pair.x, s.pair.n, s.pair.m
     _, c, _ = cosine.shape
+    for at in range(LANES):
+        first = (b * LANES + at) * c
+        for i in range(min(c, n - first)):
+            cosine[b, i, at] = x[0, m + first + i]
+            sine[b, i, at] = x[1, m + first + i]
     orders = totals.shape[1]
     out = b * orders * 2 * LANES
     for at in range(out, out + orders * 2 * LANES, LANES):

@@ -15,8 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
-__all__ = ["cache_folder", "compiled"]
+__all__ = ["cache_folder", "compiled", "take_next"]
 
 PACKAGE = Path(__file__).resolve().parents[1]
 COMPILED_ROOMS = ("kernels", "integrate")
@@ -53,3 +56,18 @@ def compiled(function: Callable[..., Any]) -> Any:
         return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     finally:
         numba.config.CACHE_DIR = before
+
+
+@intrinsic
+def _fetch_add(typingctx, counter):  # type: ignore[no-untyped-def]
+    def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        return builder.atomic_rmw("add", data, ir.Constant(ir.IntType(64), 1), "monotonic")
+
+    return types.int64(counter), build
+
+
+@compiled
+def take_next(counter):  # type: ignore[no-untyped-def]
+    """counter[0], then one more: atomic, so that threads can share one queue."""
+    return _fetch_add(counter)

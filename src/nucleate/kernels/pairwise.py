@@ -66,7 +66,7 @@ def pairwise_system(model: Attention, n: int, d: int, run: int = 0, angle: bool 
 def one_run(model: Attention, d: int, run: int) -> tuple[float, Array, Array, Array]:
     """beta, Q, K, V of one run."""
     beta, Q, K, V = model.parameters(d)
-    Q, K, V = (np.ascontiguousarray(M if M.ndim == 2 else M[run]) for M in (Q, K, V))
+    Q, K, V = (np.array(M if M.ndim == 2 else M[run]) for M in (Q, K, V))  # copies: read-only arrays are another type to Numba
     return float(model.beta if model.beta.ndim == 0 else model.beta[run]), Q, K, V
 
 

@@ -48,7 +48,7 @@ def tiles_system(model: Attention, n: int, d: int, run: int = 0) -> Tiles:
 
 @compiled
 def tiles_place(p, y):
-    """Put the state y, (n * d,) coordinates, on the sphere as rows of p.x, and make u."""
+    """Put the state y, (n * d,) coordinates, on the sphere as rows of p.x."""
     x, n, m = p.x, p.n, p.m
     d = x.shape[1]
     for k in range(n):
@@ -58,7 +58,6 @@ def tiles_place(p, y):
         inverse = 1.0 / np.sqrt(square)
         for c in range(d):
             x[m + k, c] = y[k * d + c] * inverse
-    np.dot(x[m:], p.A, p.u)
 
 
 @compiled
@@ -70,6 +69,7 @@ def tiles_block(p, first, last, velocity, stop):
     for k0 in range(first, last, ROWS):
         k1 = min(k0 + ROWS, last)
         rows = k1 - k0
+        np.dot(x[m + k0 : m + k1], p.A, u[k0:k1])
         sums[:rows] = 0.0
         Z[:rows] = 0.0
         top[:rows] = -np.inf

@@ -1,0 +1,381 @@
+"""The command line: parse, call one function, print. Heavy imports wait until a command needs them."""
+
+import json
+import re
+import sys
+import threading
+import time as clock
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nucleate.bench.command import bench
+
+if TYPE_CHECKING:
+    from nucleate.checks import Array
+    from nucleate.integrate.run import Run
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app.add_typer(bench, name="bench")
+
+UNFINISHED, BAD_INPUT, INTERRUPTED = 1, 2, 130  # exit codes
+PATIENCE = 2.0  # seconds before a progress bar appears
+FRAMES = 512  # saved by default, enough for smooth lines
+DEFAULT_SIZE = 2e7  # numbers saved by default at most; large systems get fewer frames
+MATRIX = 'M.npy, identity, -identity, 0.5*identity, "diag(1,1,-2)" or "[[1,2],[3,4]]"'
+
+
+def main() -> None:
+    """The command `nucleate`."""
+    app()
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from nucleate import __version__
+
+        typer.echo(f"nucleate {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _top(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_version)] = False,
+) -> None:
+    """Self-attention as particles on a sphere: simulate it, measure it, draw it."""
+
+
+@app.command()
+def simulate(
+    tokens: Annotated[int | None, typer.Option("--tokens", "-n", help="Number of tokens.", show_default="200")] = None,
+    dimension: Annotated[
+        int | None,
+        typer.Option(
+            "--dimension", "-d", help="Dimension of the space around the sphere; 2 is the circle.", show_default="that of the matrices, else 2"
+        ),
+    ] = None,
+    beta: Annotated[float, typer.Option(help="Inverse temperature, at least 0: how sharply tokens attend.")] = 64.0,
+    time: Annotated[float, typer.Option("--time", "-t", help="How long to run; time is depth, without a unit.")] = 150.0,
+    seed: Annotated[int | None, typer.Option(help="Seed of the uniformly random start, at least 0.", show_default="0")] = None,
+    start: Annotated[
+        Path | None, typer.Option(help="Start from these tokens instead: a .npy file, (n, d) or (runs, n, d), rows of length 1.")
+    ] = None,
+    runs: Annotated[
+        int | None, typer.Option(help="Run this many systems side by side, each from a start of its own.", show_default="one system")
+    ] = None,
+    query: Annotated[str, typer.Option(help=f"Query matrix Q: {MATRIX}.")] = "identity",
+    key: Annotated[str, typer.Option(help="Key matrix K, written like Q.")] = "identity",
+    value: Annotated[str, typer.Option(help="Value matrix V, written like Q.")] = "identity",
+    mask: Annotated[
+        str, typer.Option(help="Whom a token sees: causal (itself and all before), full (all), window:W (itself and the W-1 before).")
+    ] = "causal",
+    save: Annotated[
+        str | None,
+        typer.Option(
+            help='What to keep: a number of frames, "steps" (every step), or times such as 0,1,10,150.',
+            show_default=f"{FRAMES}, fewer for large systems",
+        ),
+    ] = None,
+    method: Annotated[str, typer.Option(help="auto or explicit (adaptive steps); euler, heun or rk4 (fixed steps, with --dt).")] = "auto",
+    dt: Annotated[float | None, typer.Option(help="Step of the fixed-step methods, in units of time.")] = None,
+    rtol: Annotated[float, typer.Option(help="Relative tolerance of the adaptive method.")] = 1e-8,
+    atol: Annotated[float, typer.Option(help="Absolute tolerance of the adaptive method, in radians.")] = 1e-10,
+    max_steps: Annotated[int, typer.Option(help="Stop after this many steps.")] = 1_000_000,
+    time_limit: Annotated[float | None, typer.Option(help="Stop after this many seconds.", show_default="none")] = None,
+    threads: Annotated[int | None, typer.Option(help="Number of threads.", show_default="all cores")] = None,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(help="Write here: data (.zarr, .npz), a picture (.png, .pdf, .svg) or an animation (.gif, .mp4). May be repeated."),
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Run again with tighter tolerances and say how many digits agree.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+) -> None:
+    """Let tokens move under attention; write data, a picture or an animation.
+
+    Exit code 0: done. 1: it did not finish; what there is was written. 2: bad input. 130: interrupted; what there is was written.
+    """
+    with _polite():
+        from nucleate.attention import Attention
+        from nucleate.integrate.storage import DATA, check_target
+
+        targets = sorted(
+            (check_target(path) for path in out or []), key=lambda path: path.suffix.lower() not in DATA
+        )  # data first: they cost most to lose
+        matrices = {"Q": _matrix("--query", query), "K": _matrix("--key", key), "V": _matrix("--value", value)}
+        frames = _saved(save)
+        x0, notes = (
+            _from_file(start, tokens, dimension, seed, runs) if start else _drawn(tokens, dimension or _dimension(matrices), seed, runs, frames)
+        )
+        Q, K, V = (_written_out(M, x0.shape[-1]) for M in matrices.values())
+        model = Attention(beta, Q, K, V, _mask(mask))
+        began = clock.perf_counter()
+        with _bar("simulating", quiet) as at:
+            from nucleate.integrate.simulate import simulate
+
+            frames = frames if frames is not None else int(min(max(DEFAULT_SIZE // x0.size, 16), FRAMES))
+            run = simulate(
+                model,
+                x0,
+                time,
+                frames,
+                rtol,
+                atol,
+                method,  # type: ignore[arg-type]  # simulate knows the names
+                dt,
+                _share(at, frames, time, x0),
+                max_steps=max_steps,
+                time_limit=time_limit,
+                threads=threads,
+            )
+        took = clock.perf_counter() - began
+        run = replace(run, notes=notes)
+        troubles = _write(run, targets, quiet)
+        if not quiet:
+            _tell(run, took, [path for path in targets if path not in troubles])
+        if check:
+            with _bar("checking", quiet):
+                agreement = run.check()
+            typer.echo(str(agreement))
+        _end(run, list(troubles.values()))
+
+
+@app.command()
+def reproduce(
+    out: Annotated[Path, typer.Option(help="The folder for the results.")] = Path("report"),
+    only: Annotated[list[str] | None, typer.Option(help="Make only this item (see --list). May be repeated.", show_default="all")] = None,
+    list_items: Annotated[bool, typer.Option("--list", help="List what can be made, and stop.")] = False,
+    seed: Annotated[int | None, typer.Option(help="Seed of the start.", show_default="the one each item chooses")] = None,
+) -> None:
+    """Simulate and draw what the paper shows: its figures with their numbers, each in a folder of its name."""
+    with _polite():
+        from nucleate.paper import ITEMS
+        from nucleate.paper import reproduce as make
+
+        if list_items:
+            for name, words in ITEMS.items():
+                typer.echo(f"{name}  {words}")
+            return
+        with _bar("reproducing", False):
+            written = make(out, only or [], seed)
+        for path in written:
+            typer.echo(f"wrote {path}")
+
+
+@contextmanager
+def _polite() -> Iterator[None]:
+    """Bad input ends with one line on stderr and exit code 2, Ctrl-C with 130; neither with a traceback."""
+    from nucleate.checks import InputError
+
+    try:
+        yield
+    except InputError as error:
+        typer.echo(f"Error: {' '.join(str(error).split())}", err=True)
+        raise typer.Exit(BAD_INPUT) from None
+    except MemoryError:
+        typer.echo("Error: This does not fit into memory. Ask for fewer tokens, runs or frames.", err=True)
+        raise typer.Exit(BAD_INPUT) from None
+    except KeyboardInterrupt:
+        typer.echo("Interrupted.", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+
+
+# From words to arrays
+
+
+def _array(option: str, path: Path) -> "Array":
+    """The array in a .npy file; pickles inside are never opened, nor is more read than the file holds."""
+    import numpy as np
+
+    from nucleate.checks import InputError, finite_array
+
+    try:
+        array: Any = np.load(path, mmap_mode="r", allow_pickle=False)
+    except OSError as error:
+        raise InputError(f"{option} {path} cannot be read: {error.strerror or 'it is no file'}. Pass a .npy file.") from None
+    except Exception:  # a broken file can raise anything
+        raise InputError(f"{option} {path} is not a plain .npy file of numbers. Write it with numpy.save, without Python objects.") from None
+    if not isinstance(array, np.ndarray):
+        raise InputError(f"{option} {path} holds several arrays. Pass a .npy file with one.")
+    return finite_array(f"{option} {path}", array)
+
+
+def _matrix(option: str, text: str) -> Any:
+    """A matrix as an array (d, d); c for c times the identity, whose d is not known yet; None for the identity."""
+    from nucleate.checks import InputError
+
+    text = text.strip()
+    try:
+        if found := re.fullmatch(r"(-|[^*]*\*)?\s*identity", text):
+            factor = (found[1] or "").rstrip("*")
+            return {"": None, "-": -1.0}[factor] if factor in ("", "-") else float(factor)
+        if found := re.fullmatch(r"diag\((.*)\)", text):
+            entries = [float(entry) for entry in found[1].split(",")]
+            return [[entry if i == j else 0.0 for j in range(len(entries))] for i, entry in enumerate(entries)]
+        if text.startswith("["):
+            return json.loads(text)
+    except ValueError:
+        pass
+    else:
+        if text.lower().endswith(".npy"):
+            return _array(option, Path(text))
+    raise InputError(f"{option} is {text!r}, but must be {MATRIX}.")
+
+
+def _written_out(M: Any, d: int) -> Any:
+    import numpy as np
+
+    return M * np.eye(d) if isinstance(M, float) else M
+
+
+def _dimension(matrices: dict[str, Any]) -> int:
+    """The dimension the matrices ask for, or 2."""
+    return next(
+        (len(M[0]) if isinstance(M, list) and isinstance(M[0], list) else M.shape[-1] for M in matrices.values() if hasattr(M, "__len__") and len(M)),
+        2,
+    )
+
+
+def _mask(text: str) -> Any:
+    from nucleate.attention import Window
+    from nucleate.checks import InputError
+
+    if found := re.fullmatch(r"window:(\d+)", text):
+        return Window(int(found[1]))
+    if text in ("causal", "full"):
+        return text
+    raise InputError(f"--mask is {text!r}, but must be causal, full or window:W, such as window:8.")
+
+
+def _saved(text: str | None) -> Any:
+    """How many frames, "steps", or which times; None where the choice is left to us."""
+    from nucleate.checks import InputError
+
+    if text is None or text == "steps":
+        return text
+    try:
+        return int(text) if re.fullmatch(r"\s*[+-]?\d+\s*", text) else [float(entry) for entry in text.split(",")]
+    except ValueError:
+        raise InputError(f'--save is {text!r}, but must be a number of frames, "steps", or times such as 0,1,10,150.') from None
+
+
+def _drawn(tokens: int | None, d: int, seed: int | None, runs: int | None, frames: Any) -> tuple["Array", dict[str, Any]]:
+    """A uniformly random start (n, d), or (runs, n, d) with run i drawn from SeedSequence(seed, spawn_key=(i,))."""
+    import numpy as np
+
+    from nucleate.checks import check_memory, whole_number
+    from nucleate.sphere import uniform
+
+    n, seed = 200 if tokens is None else tokens, whole_number("seed", 0 if seed is None else seed, least=0)
+    b = 1 if runs is None else whole_number("runs", runs, least=1, help="It is the number of systems.")
+    m = frames if isinstance(frames, int) else len(frames) if isinstance(frames, list) else 16
+    check_memory(8.0 * b * max(n, 1) * max(d, 1) * (m + 4), f"{b} x {n} tokens in dimension {d} with {m} frames")
+    if runs is None:
+        return uniform(n, d, seed), {"start": "uniform(n, d, seed)", "seed": seed}
+    x0 = np.stack([uniform(n, d, np.random.SeedSequence(seed, spawn_key=(i,))) for i in range(b)])  # (b, n, d)
+    return x0, {"start": "uniform(n, d, SeedSequence(seed, spawn_key=(run,)))", "seed": seed}
+
+
+def _from_file(path: Path, tokens: int | None, dimension: int | None, seed: int | None, runs: int | None) -> tuple["Array", dict[str, Any]]:
+    """The start kept in a file (n, d) or (b, n, d)."""
+    from nucleate.checks import InputError, check_tokens
+
+    for option, given in (("--tokens", tokens), ("--dimension", dimension), ("--seed", seed), ("--runs", runs)):
+        if given is not None:
+            raise InputError(f"{option} is given, but --start already fixes the start. Leave out one of the two.")
+    return check_tokens("--start", _array("--start", path)), {"start": path.name}
+
+
+# What a person sees
+
+
+@contextmanager
+def _bar(words: str, quiet: bool) -> Iterator[Callable[[float], None]]:
+    """A progress bar on stderr, if stderr is a terminal and the block takes longer than PATIENCE; at(share) moves it."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    bar = Progress(TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), console=console, transient=True)
+    task = bar.add_task(words, total=1.0)
+    timer = threading.Timer(PATIENCE, bar.start)
+    timer.daemon = True
+    if console.is_terminal and not quiet:
+        timer.start()
+    try:
+        yield lambda share: bar.update(task, completed=share)
+    finally:
+        timer.cancel()
+        if timer.is_alive():
+            timer.join()
+        bar.stop()
+
+
+def _share(at: Callable[[float], None], frames: Any, end: float, x0: "Array") -> Callable[["Array", "Array"], None]:
+    """simulate's progress callback: moves the bar to the share of frames saved, or of runs finished."""
+    done = 0
+    count = frames if isinstance(frames, int) else len(frames) if isinstance(frames, list) else 0
+
+    def progress(t: "Array", x: "Array") -> None:
+        nonlocal done
+        done += len(x)
+        if x.ndim == 4:
+            at(done / len(x0))
+        elif count:
+            at(done / count)
+        elif len(t):
+            at(float(t[-1]) / end)
+
+    return progress
+
+
+def _write(run: "Run", targets: list[Path], quiet: bool) -> dict[Path, str]:
+    """Write `run` everywhere it is wanted; what went wrong, by path: one full disk must not cost the other copies."""
+    from nucleate.checks import InputError
+    from nucleate.plot import animate
+
+    troubles = {}
+    for path in targets:
+        try:
+            if path.suffix.lower() in (".gif", ".mp4"):
+                with _bar(f"drawing {path.name}", quiet) as at:
+                    animate(run, path, progress=lambda done, total, at=at: at(done / total))  # type: ignore[misc]
+            else:
+                run.save(path)
+        except InputError as error:
+            troubles[path] = str(error)
+    return troubles
+
+
+def _tell(run: "Run", took: float, written: list[Path]) -> None:
+    """The run in a few lines; on the circle also where its tokens are, before and after."""
+    import numpy as np
+
+    from nucleate.plot import strip
+
+    typer.echo(run.summary)
+    x = run.x if run.x.ndim == 3 else run.x[0]  # (m, n, d)
+    x = x[np.isfinite(x).all((1, 2))]  # frames that were reached
+    if x.shape[-1] == 2 and len(x) > 1 and (sys.stdout.encoding or "").lower().startswith("utf"):
+        typer.echo(f"first frame  {strip(x[0])}\nlast frame   {strip(x[-1])}")
+    where = ", ".join(str(path) for path in written)
+    typer.echo(
+        f"took {took:.2f} s; " + (f"wrote {where}" if where else "nothing written: add --out run.png for a picture, --out run.zarr for the data")
+    )
+
+
+def _end(run: "Run", troubles: list[str]) -> None:
+    """The exit code, and on stderr the reason for any but 0."""
+    for trouble in troubles:
+        typer.echo(f"Error: {trouble}", err=True)
+    statuses = (run.status,) if isinstance(run.status, str) else run.status
+    if not run.done:
+        typer.echo(f"Not finished: {run.ending}. What was computed is kept.", err=True)
+        raise typer.Exit(INTERRUPTED if "interrupted" in statuses else UNFINISHED)
+    if troubles:
+        raise typer.Exit(BAD_INPUT)

@@ -1,0 +1,394 @@
+"""The explicit solver: Runge-Kutta steps on the sphere, one run or eight at a time, no Python inside.
+
+The state is flat: angles on the circle, coordinates elsewhere.  The drift normalises what it is given, f(y) = f(y / |y|): a smooth extension
+off the sphere whose flow keeps |y|, so a step of order p followed by y / |y| still has order p, for attraction and repulsion alike.
+
+The error of a step is that of the worst token, in radians, against atol + rtol: a token in flight is not averaged away among a hundred at rest.
+
+`march` is ordinary Python that Numba compiles.  A team of threads on one large system runs the same source uncompiled, its loops in the compiled
+functions below.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from nucleate.checks import Array
+from nucleate.integrate.tableau import Tableau
+from nucleate.kernels.choose import drift_into
+from nucleate.kernels.lanes import Lanes, lanes_enter
+from nucleate.kernels.compile import compiled, take_next
+from nucleate.kernels.simd import LANES, fma, hmax, hsum, lane, load, sincos, splat, store, vabs, vmax
+
+__all__ = ["CANCELLED", "DONE", "FULL_BUFFER", "STATUS", "Book", "March", "march", "march_in_python", "new_march"]
+
+Integers = NDArray[np.int64]
+
+STATUS = ("running", "done", "max steps", "stalled", "non-finite", "cancelled", "time limit", "interrupted")
+RUNNING, DONE, MAX_STEPS, STALLED, NON_FINITE, CANCELLED, TIME_LIMIT, INTERRUPTED = range(8)
+FULL_BUFFER = -1  # what march returns when it needs room for more frames
+EPS = float(np.finfo(np.float64).eps)
+SAFETY, SLOWEST, FASTEST = 0.9, 0.2, 8.0  # of the step size controller (Hairer, Norsett, Wanner, II.4)
+MEMORY = 0.04  # its share of the error before: smooths the step where stability limits it
+FREE = -1  # a lane without a run
+
+
+class Book(NamedTuple):
+    """What is asked and what is handed back, per run."""
+
+    start: Array  # (b, n, d)
+    times: Array  # (m,) asked for, or (room,) written when `every`
+    frames: Array  # (b, m or room, n, d)
+    saved: Integers  # (b,) frames written so far
+    steps: Integers  # (b,) accepted
+    rejected: Integers  # (b,)
+    status: Integers  # (b,)
+    queue: Integers  # (1,) the next run to begin, shared by all threads
+    last: int  # one past the last run to begin
+    final: float  # the last time
+    tolerance: float  # atol + rtol
+    dt: float  # fixed step, or 0
+    limit: int  # accepted and rejected steps allowed
+    every: bool  # keep every accepted step
+
+
+class March(NamedTuple):
+    """The runs under way: `lanes` of them, 1 or 8, interleaved as y[coordinate * lanes + lane]."""
+
+    y: Array  # (size,) padded by 8, like the next three
+    trial: Array
+    origin: Array  # the start
+    frame: Array
+    k: Array  # (s + 1, size)
+    t: Array  # (8,) one number per lane; with one lane only the first counts
+    h: Array  # (8,) with one lane all eight are equal
+    error: Array  # (8,)
+    before: Array  # (8,) error of the step before
+    run: Integers  # (8,)
+    fresh: Integers  # (8,) 1 where the first stage is still to be computed
+    held: Integers  # (8,) 1 after a rejection: the next step may not grow
+    lanes: int
+    width: int  # coordinates per token: 1 on the circle
+    tokens: int
+
+
+def new_march(table: Tableau, n: int, d: int, lanes: int) -> March:
+    """Room for `lanes` runs of n tokens in dimension d."""
+    width = 1 if d == 2 else d
+    size = -(-n * width * lanes // LANES) * LANES + LANES
+    flat = [np.zeros(size) for _ in range(4)]
+    eight = [np.zeros(LANES) for _ in range(4)]
+    run, fresh, held = np.full(LANES, FREE), np.zeros(LANES, dtype=np.int64), np.zeros(LANES, dtype=np.int64)
+    return March(*flat, np.zeros((len(table.B) + 1, size)), *eight, run, fresh, held, lanes, width, n)
+
+
+def march_in_python(system, table, state, book, stop):  # type: ignore[no-untyped-def]
+    """Carry the runs of the book to their end; 0 when none is left, FULL_BUFFER when frames need more room."""
+    stages = len(table.B)
+    while True:
+        for at in range(state.lanes):
+            if state.run[at] == FREE and book.queue[0] < book.last:
+                run = take_next(book.queue)
+                if run < book.last:
+                    tell(system, at, run)
+                    enter(state, book, at, run)
+        if not any_under_way(state):
+            return 0
+        if any_fresh(state):
+            drift_into(system, state.y, state.trial, stop)
+            begin(state, book, table.order)
+        for i in range(1, stages):
+            combine(state, table.A[i], i)
+            drift_into(system, state.trial, state.k[i], stop)
+        combine(state, table.B, stages)
+        drift_into(system, state.trial, state.k[stages], stop)
+        estimate(state, table.E)
+        full = False
+        for at in range(state.lanes):
+            if state.run[at] != FREE:
+                full |= judge(state, book, table, at, stop[0])
+        if full:
+            return FULL_BUFFER
+
+
+march = compiled(march_in_python)
+
+
+def tell(system, at, run):  # type: ignore[no-untyped-def]
+    """Lanes hold tables per run and must learn which run they carry; a system of one run has nothing to learn."""
+
+
+@overload(tell)
+def _tell_by_type(system, at, run):  # type: ignore[no-untyped-def]
+    if isinstance(system, types.BaseNamedTuple) and system.instance_class is Lanes:
+        return lambda system, at, run: lanes_enter(system, at, run)
+    return lambda system, at, run: None
+
+
+@compiled
+def any_under_way(state):
+    """Whether any lane holds a run."""
+    for at in range(state.lanes):
+        if state.run[at] != FREE:
+            return True
+    return False
+
+
+@compiled
+def any_fresh(state):
+    """Whether any lane has just been given a run."""
+    for at in range(state.lanes):
+        if state.fresh[at]:
+            return True
+    return False
+
+
+@compiled
+def enter(state, book, at, run):
+    """Give a lane to a run: its start becomes the state."""
+    start = book.start[run]
+    n, d = start.shape
+    for k in range(n):
+        if state.width == 1:
+            state.y[k * state.lanes + at] = np.arctan2(start[k, 1], start[k, 0])
+        else:
+            for c in range(d):
+                state.y[(k * d + c) * state.lanes + at] = start[k, c]
+    for i in range(n * state.width):
+        state.origin[i * state.lanes + at] = state.y[i * state.lanes + at]
+    state.run[at], state.fresh[at], state.held[at] = run, 1, 0
+    state.t[at], state.before[at] = 0.0, 1e-4
+    book.status[run] = RUNNING
+    if book.every or book.times[0] == 0.0:
+        book.frames[run, 0] = start
+        book.times[0] = 0.0
+        book.saved[run] = 1
+
+
+@compiled
+def begin(state, book, order):
+    """First stage and first step of fresh lanes, from the velocities just put into `trial`."""
+    for at in range(state.lanes):
+        if not state.fresh[at]:
+            continue
+        state.fresh[at] = 0
+        fastest = 0.0
+        for i in range(state.tokens * state.width):
+            velocity = state.trial[i * state.lanes + at]
+            state.k[0, i * state.lanes + at] = velocity
+            if not abs(velocity) <= fastest:  # NaN passes
+                fastest = abs(velocity)
+        guess = min(0.01, book.tolerance ** (1.0 / order)) / fastest if fastest > 0.0 else book.final
+        _set_step(state, at, min(guess, book.final) if book.dt == 0.0 else min(book.dt, book.final))
+        if not np.isfinite(fastest):
+            _end(state, book, at, NON_FINITE)
+
+
+@compiled
+def _set_step(state, at, h):
+    state.h[at] = h
+    if state.lanes == 1:
+        for i in range(LANES):
+            state.h[i] = h
+
+
+@compiled
+def _end(state, book, at, status):
+    book.status[state.run[at]] = status
+    state.run[at] = FREE
+
+
+@compiled
+def combine(state, weights, count):
+    """trial = y + h sum_{j<count} weights_j k_j."""
+    y, trial, k = state.y, state.trial, state.k
+    size = y.size
+    h = load(state.h, 0)
+    for i in range(0, size - LANES + 1, LANES):
+        total = load(k, i) * weights[0]
+        for j in range(1, count):
+            total = fma(splat(weights[j]), load(k, j * size + i), total)
+        store(trial, i, fma(h, total, load(y, i)))
+
+
+@compiled
+def estimate(state, weights):
+    """The error of each lane: of its worst token, in radians; NaN where a stage is not finite."""
+    k, error = state.k, state.error
+    size, stages = k.shape[1], k.shape[0]
+    rows = state.tokens * state.width * state.lanes
+    if state.width > 1:
+        error[0] = state.h[0] * _worst_token(k, weights, state.tokens, state.width)
+        return
+    worst, poison = splat(0.0), splat(0.0)
+    for i in range(0, rows, LANES):
+        total = load(k, i) * weights[0]
+        for j in range(1, stages):
+            total = fma(splat(weights[j]), load(k, j * size + i), total)
+        worst = vmax(worst, vabs(total))
+        poison = poison + (total - total)  # vmax passes over NaN, this does not
+    worst = worst + poison
+    if state.lanes == 1:
+        error[0] = state.h[0] * (hmax(worst) + hsum(poison))
+    else:
+        for at in range(LANES):
+            error[at] = state.h[at] * lane(worst, at)
+
+
+@compiled
+def _worst_token(k, weights, tokens, width):
+    worst = 0.0
+    for token in range(tokens):
+        square = 0.0
+        for c in range(width):
+            total = 0.0
+            for j in range(k.shape[0]):
+                total += weights[j] * k[j, token * width + c]
+            square += total * total
+        if not square <= worst:  # NaN passes, and stays
+            worst = square
+            if np.isnan(square):
+                return np.nan
+    return np.sqrt(worst)
+
+
+@compiled
+def judge(state, book, table, at, stop):
+    """Accept or reject the step of one lane, write the frames it passes, choose the next step; True when frames need more room."""
+    run, t, h = state.run[at], state.t[at], state.h[at]
+    scaled = state.error[at] / book.tolerance
+    if stop:
+        _end(state, book, at, stop)
+        return False
+    fixed = book.dt > 0.0
+    finite = np.isfinite(scaled)
+    if fixed and not finite:
+        _end(state, book, at, NON_FINITE)
+        return False
+    if not fixed and not scaled <= 1.0:
+        book.rejected[run] += 1
+        factor = max(SLOWEST, SAFETY * scaled ** (-1.0 / table.order)) if finite else 0.1
+        _set_step(state, at, h * factor)
+        state.held[at] = 1
+        if h * factor <= 8.0 * EPS * t or h * factor < 1e-300:
+            _end(state, book, at, STALLED if finite else NON_FINITE)
+        elif book.steps[run] + book.rejected[run] >= book.limit:
+            _end(state, book, at, MAX_STEPS)
+        return False
+    book.steps[run] += 1
+    new = t + h
+    if fixed:
+        new = book.steps[run] * book.dt
+    if new >= book.final * (1.0 - 4.0 * EPS) or (fixed and new >= book.final - 1e-9 * book.dt):
+        new = book.final
+    full = _write_frames(state, book, table, at, t, new)
+    _accept(state, at)
+    state.t[at] = new
+    if new == book.final:
+        _end(state, book, at, DONE)
+    elif book.steps[run] + book.rejected[run] >= book.limit:
+        _end(state, book, at, MAX_STEPS)
+    elif fixed:
+        _set_step(state, at, min(book.dt, book.final - new))
+    else:
+        small = max(scaled, 1e-10)
+        factor = SAFETY * small ** (-1.0 / table.order + 0.75 * MEMORY) * state.before[at] ** MEMORY
+        factor = min(1.0 if state.held[at] else FASTEST, max(SLOWEST, factor))
+        state.before[at], state.held[at] = max(scaled, 1e-4), 0
+        step = h * factor
+        left = book.final - new
+        if step >= left:
+            step = left
+        elif step > 0.5 * left:
+            step = 0.5 * left  # two even steps rather than one and a sliver
+        _set_step(state, at, step)
+        if new + step == new:
+            _end(state, book, at, STALLED)
+    return full
+
+
+@compiled
+def _accept(state, at):
+    """The trial becomes the state, on the sphere; its velocity the first stage of the next step."""
+    y, trial, k, lanes, width = state.y, state.trial, state.k, state.lanes, state.width
+    last = k.shape[0] - 1
+    for token in range(state.tokens):
+        inverse = 1.0
+        if width > 1:
+            square = 0.0
+            for c in range(width):
+                square += trial[token * width + c] ** 2
+            inverse = 1.0 / np.sqrt(square)
+        for c in range(width):
+            i = (token * width + c) * lanes + at
+            y_new = trial[i]
+            y[i] = y_new * inverse if width > 1 else y_new
+            k[0, i] = k[last, i]
+
+
+@compiled
+def _write_frames(state, book, table, at, t, new):
+    """Every asked time in (t, new], by the interpolant; or the new point itself when every step is kept."""
+    run = state.run[at]
+    saved = book.saved[run]
+    if book.every:
+        _gather(state, table, at, 1.0)
+        book.times[saved] = new
+        _draw(state, book, run, saved, at)
+        book.saved[run] = saved + 1
+        return saved + 1 >= book.times.size
+    while saved < book.times.size and book.times[saved] <= new:
+        _gather(state, table, at, (book.times[saved] - t) / (new - t) if book.times[saved] < new else 1.0)
+        _draw(state, book, run, saved, at)
+        saved += 1
+        book.saved[run] = saved
+    return False
+
+
+@compiled
+def _gather(state, table, at, theta):
+    """frame = the state of one lane at t + theta h."""
+    frame, lanes, k = state.frame, state.lanes, state.k
+    count = state.tokens * state.width
+    if theta == 1.0:
+        for i in range(count):
+            frame[i] = state.trial[i * lanes + at]
+        return
+    stages, powers = table.P.shape
+    for i in range(count):
+        frame[i] = state.y[i * lanes + at]
+    for j in range(stages):
+        weight = 0.0
+        for p in range(powers - 1, -1, -1):
+            weight = (weight + table.P[j, p]) * theta
+        weight *= state.h[at]
+        for i in range(count):
+            frame[i] += weight * k[j, i * lanes + at]
+
+
+@compiled
+def _draw(state, book, run, index, at):
+    """Write `frame` into the book as points: the start turned by how far each angle went, or coordinates made unit."""
+    frame, n, lanes = state.frame, state.tokens, state.lanes
+    start, out = book.start[run], book.frames[run, index]
+    d = start.shape[1]
+    if state.width == 1:
+        for k in range(n):
+            frame[k] -= state.origin[k * lanes + at]
+        for k0 in range(0, n, LANES):
+            sine, cosine = sincos(load(frame, k0))
+            for i in range(min(LANES, n - k0)):
+                x, y, c, s = start[k0 + i, 0], start[k0 + i, 1], lane(cosine, i), lane(sine, i)
+                out[k0 + i, 0] = x * c - y * s
+                out[k0 + i, 1] = y * c + x * s
+        return
+    for k in range(n):
+        square = 0.0
+        for c in range(d):
+            square += frame[k * d + c] ** 2
+        inverse = 1.0 / np.sqrt(square)
+        for c in range(d):
+            out[k, c] = frame[k * d + c] * inverse

@@ -1,0 +1,232 @@
+"""Which kernel, by size: the choice, and one name for all of them inside compiled code."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Literal
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from nucleate.attention import Attention, Window
+from nucleate.checks import Array, InputError, whole_number
+from nucleate.kernels.circle import (
+    TOLERANCE,
+    Circle,
+    circle_base,
+    circle_block,
+    circle_system,
+    circle_totals,
+    modes,
+    roundoff,
+    usual_ratio,
+)
+from nucleate.kernels.compile import compiled
+from nucleate.kernels.lanes import Lanes, lanes_drift
+from nucleate.kernels.pairwise import Pairwise, pairwise_block, pairwise_place, pairwise_system
+from nucleate.kernels.tiles import Tiles, tiles_block, tiles_place, tiles_system
+
+__all__ = ["Kernel", "System", "Team", "choose_kernel", "drift_into", "make_system", "modes_suffice", "pick_threads", "suits_lanes", "sweep", "work_of"]
+
+Kernel = Literal["auto", "reference", "pairwise", "circle"]
+System = Pairwise | Circle | Tiles
+Stop = NDArray[np.uint8]
+
+TILES_FROM = 16  # dimension from which BLAS tiles beat sums in registers, measured
+TEAM_FROM = 2.0e6  # pairs or token-modes from which threads over tokens pay, measured
+
+
+def modes_suffice(model: Attention, tolerance: float) -> bool:
+    """Whether the circle kernel keeps velocities to `tolerance` |V| without falling back for ordinary tokens."""
+    z = _largest_z(model)
+    return roundoff(z) * usual_ratio(z) <= tolerance
+
+
+def suits_lanes(model: Attention, d: int) -> bool:
+    """Whether eight runs can share the lanes of one vector: the circle, Q = K = I, V = c I, causal."""
+    if d != 2 or model.mask != "causal":
+        return False
+    _, Q, K, V = model.parameters(2)
+    scalar = (V == V[..., :1, :1] * np.eye(2)).all()
+    return bool((K.mT @ Q == np.eye(2)).all() and scalar)
+
+
+def choose_kernel(model: Attention, n: int, d: int, tolerance: float = TOLERANCE) -> Literal["pairwise", "circle"]:
+    """The faster of the two kernels that keep velocities to `tolerance` |V|, by costs measured in nanoseconds."""
+    if d != 2 or not modes_suffice(model, tolerance):
+        return "pairwise"
+    plain = suits_lanes(model, d)
+    seen = min(model.mask.w, n) if isinstance(model.mask, Window) else n if model.mask == "full" else n / 2
+    return "circle" if seen * 1.0 > modes(_largest_z(model)) * (1.0 if plain else 2.5) else "pairwise"
+
+
+def make_system(model: Attention, n: int, d: int, run: int, kernel: Literal["pairwise", "circle"], tolerance: float = TOLERANCE) -> System:
+    """One run as a system of the named kernel; on the circle its state is the angles."""
+    if kernel == "circle":
+        return circle_system(model, n, run, tolerance)
+    if d >= TILES_FROM and n >= 4 * TILES_FROM:
+        return tiles_system(model, n, d, run)
+    return pairwise_system(model, n, d, run, angle=d == 2)
+
+
+def drift_into(system: "System | Lanes | Team", y: Array, velocity: Array, stop: Stop) -> None:
+    """velocity = drift(y), both flat and padded by 8; in compiled code the kernel is chosen by the type of `system`."""
+    if isinstance(system, Team):
+        (tiles_place if isinstance(system.system, Tiles) else pairwise_place)(system.system.pair if isinstance(system.system, Circle) else system.system, y)
+        system.sweep(velocity, stop)
+    else:
+        _drift_into(system, y, velocity, stop)
+
+
+@overload(drift_into)
+def _drift_by_type(system, y, velocity, stop):  # type: ignore[no-untyped-def]
+    if not isinstance(system, types.BaseNamedTuple):
+        return None
+    if system.instance_class is Lanes:
+        return lambda system, y, velocity, stop: lanes_drift(system, y, velocity)
+    return _place_and_sweep
+
+
+def _place_and_sweep(system, y, velocity, stop):  # type: ignore[no-untyped-def]
+    place(system, y)
+    sweep(system, velocity, stop)
+
+
+def place(system, y):  # type: ignore[no-untyped-def]
+    """Put the state on the sphere, where the kernel wants it."""
+    raise AssertionError("only compiled code calls this")
+
+
+@overload(place)
+def _place_by_type(system, y):  # type: ignore[no-untyped-def]
+    if system.instance_class is Circle:
+        return lambda system, y: pairwise_place(system.pair, y)
+    if system.instance_class is Tiles:
+        return lambda system, y: tiles_place(system, y)
+    return lambda system, y: pairwise_place(system, y)
+
+
+def sweep(system: "System | Team", velocity: Array, stop: Stop) -> None:
+    """The velocities of tokens already placed."""
+    if isinstance(system, Team):
+        system.sweep(velocity, stop)
+    else:
+        _sweep(system, velocity, stop)
+
+
+@overload(sweep)
+def _sweep_by_type(system, velocity, stop):  # type: ignore[no-untyped-def]
+    if not isinstance(system, types.BaseNamedTuple):
+        return None
+    if system.instance_class is Circle:
+        return _circle_sweep
+    if system.instance_class is Tiles:
+        return lambda system, velocity, stop: tiles_block(system, 0, system.n, velocity, stop)
+    return lambda system, velocity, stop: pairwise_block(system, 0, system.n, velocity, stop)
+
+
+def _circle_sweep(system, velocity, stop):  # type: ignore[no-untyped-def]
+    for b in range(system.totals.shape[0]):
+        circle_totals(system, b)
+    circle_base(system)
+    for b in range(system.totals.shape[0]):
+        circle_block(system, b, velocity, stop)
+
+
+@compiled
+def _drift_into(system, y, velocity, stop):  # type: ignore[no-untyped-def]
+    drift_into(system, y, velocity, stop)
+
+
+@compiled
+def _sweep(system, velocity, stop):  # type: ignore[no-untyped-def]
+    sweep(system, velocity, stop)
+
+
+class Team:
+    """One large system worked on by several threads, each on its own tokens; the bits are those of one thread."""
+
+    def __init__(self, system: System, threads: int) -> None:
+        self.system = system
+        self.threads = threads
+        self.members = [_with_own_scratch(system) for _ in range(threads)]
+
+    def sweep(self, velocity: Array, stop: Stop) -> None:
+        """The velocities of tokens already placed."""
+        system = self.system
+        if isinstance(system, Circle):
+            blocks = range(system.totals.shape[0])
+            self._share(lambda member, b: circle_totals(member, b), blocks)
+            circle_base(system)
+            self._share(lambda member, b: circle_block(member, b, velocity, stop), blocks)
+            return
+        block = tiles_block if isinstance(system, Tiles) else pairwise_block
+        edges = self._edges()
+        self._share(lambda member, i: block(member, edges[i], edges[i + 1], velocity, stop), range(len(edges) - 1))
+
+    def _edges(self) -> list[int]:
+        """Token ranges of about equal cost, sixteen a thread: under the causal mask late tokens cost more."""
+        system = self.system
+        assert not isinstance(system, Circle)
+        shares = np.linspace(0.0, 1.0, 16 * self.threads + 1)
+        if system.mask == 0:
+            shares = np.sqrt(shares)
+        return [int(edge) for edge in np.unique(np.rint(shares * system.n).astype(int))]
+
+    def _share(self, work: Callable[[System, int], object], items: range) -> None:
+        """Deal the items out among the members, dearest first."""
+        queue = iter(reversed(items))
+
+        def take(member: System) -> None:
+            for item in queue:  # a range iterator's next is atomic
+                work(member, item)
+
+        for future in [_pool(self.threads).submit(take, member) for member in self.members]:
+            future.result()
+
+
+def _with_own_scratch(system: System) -> System:
+    if isinstance(system, Circle):
+        return system._replace(work=system.work.copy(), pair=system.pair._replace(work=system.pair.work.copy()))
+    if isinstance(system, Tiles):
+        return system._replace(**{name: getattr(system, name).copy() for name in ("scores", "sums", "part", "Z", "top")})
+    return system._replace(work=system.work.copy())
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="nucleate-tokens")
+
+
+def pick_threads(threads: int | None) -> int:
+    """The number of threads asked for, or the number of cores this process may use."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if threads is None:
+        return cores
+    return whole_number("threads", threads, least=1, help="Leave it out to use every core.")
+
+
+def work_of(system: System) -> float:
+    """Pairs, or token-modes, of one evaluation: what decides whether a team pays."""
+    if isinstance(system, Circle):
+        return float(system.pair.n) * system.totals.shape[1] * 2.0
+    seen = system.w if system.mask == 2 else system.n / 2
+    return float(system.n) * (seen + system.m) * (1.0 if isinstance(system, Pairwise) else system.x.shape[1] / 8.0)
+
+
+def _largest_z(model: Attention) -> float:
+    _, Q, K, _ = model.parameters(2)
+    return float((model.beta * np.linalg.norm(K.mT @ Q, 2, axis=(-2, -1))).max())
+
+
+def check_kernel(kernel: str, d: int) -> None:
+    """Refuse unknown kernels, and the circle kernel off the circle."""
+    if kernel not in ("auto", "reference", "pairwise", "circle"):
+        raise InputError(f'kernel must be "auto", "reference", "pairwise" or "circle", but is {kernel!r}.')
+    if kernel == "circle" and d != 2:
+        raise InputError(f'kernel "circle" needs d = 2, but x has d = {d}. Use "pairwise" or "auto".')
+
+

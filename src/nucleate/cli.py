@@ -110,12 +110,14 @@ def simulate(
         matrices = {"Q": _matrix("--query", query), "K": _matrix("--key", key), "V": _matrix("--value", value)}
         frames = _saved(save)
         x0, notes = (
-            _from_file(start, tokens, dimension, seed, runs) if start else _drawn(tokens, dimension or _dimension(matrices), seed, runs, frames)
+            _from_file(start, tokens, dimension, seed, runs)
+            if start
+            else _drawn(tokens, _dimension(matrices) if dimension is None else dimension, seed, runs, frames)
         )
         Q, K, V = (_written_out(M, x0.shape[-1]) for M in matrices.values())
         model = Attention(beta, Q, K, V, _mask(mask))
         began = clock.perf_counter()
-        with _bar("simulating", quiet) as at:
+        with _bar("simulating", quiet, before="compiling, once") as at:
             from nucleate.integrate.simulate import simulate
 
             frames = frames if frames is not None else int(min(max(DEFAULT_SIZE // x0.size, 16), FRAMES))
@@ -202,12 +204,14 @@ def _array(option: str, path: Path) -> "Array":
         raise InputError(f"{option} {path} is not a plain .npy file of numbers. Write it with numpy.save, without Python objects.") from None
     if not isinstance(array, np.ndarray):
         raise InputError(f"{option} {path} holds several arrays. Pass a .npy file with one.")
-    return finite_array(f"{option} {path}", array)
+    return finite_array(f"{option} {path}", np.asarray(array))
 
 
 def _matrix(option: str, text: str) -> Any:
-    """A matrix as an array (d, d); c for c times the identity, whose d is not known yet; None for the identity."""
-    from nucleate.checks import InputError
+    """A matrix as an array; c for c times the identity, whose dimension is not known yet; None for the identity."""
+    import numpy as np
+
+    from nucleate.checks import InputError, check_memory
 
     text = text.strip()
     try:
@@ -216,15 +220,17 @@ def _matrix(option: str, text: str) -> Any:
             return {"": None, "-": -1.0}[factor] if factor in ("", "-") else float(factor)
         if found := re.fullmatch(r"diag\((.*)\)", text):
             entries = [float(entry) for entry in found[1].split(",")]
-            return [[entry if i == j else 0.0 for j in range(len(entries))] for i, entry in enumerate(entries)]
+            check_memory(64.0 * len(entries) ** 2, f"{option} with {len(entries)} entries")
+            return np.diag(entries)
         if text.startswith("["):
-            return json.loads(text)
-    except ValueError:
-        pass
-    else:
+            return np.array(json.loads(text), dtype=float)
         if text.lower().endswith(".npy"):
             return _array(option, Path(text))
-    raise InputError(f"{option} is {text!r}, but must be {MATRIX}.")
+    except InputError:
+        raise
+    except (ValueError, TypeError, RecursionError):  # not numbers, or not in rows of one length
+        pass
+    raise InputError(f"{option} is {text if len(text) < 80 else text[:77] + '...'!r}, but must be {MATRIX}.")
 
 
 def _written_out(M: Any, d: int) -> Any:
@@ -235,10 +241,7 @@ def _written_out(M: Any, d: int) -> Any:
 
 def _dimension(matrices: dict[str, Any]) -> int:
     """The dimension the matrices ask for, or 2."""
-    return next(
-        (len(M[0]) if isinstance(M, list) and isinstance(M[0], list) else M.shape[-1] for M in matrices.values() if hasattr(M, "__len__") and len(M)),
-        2,
-    )
+    return next((M.shape[-1] for M in matrices.values() if getattr(M, "ndim", 0) > 1), 2)
 
 
 def _mask(text: str) -> Any:
@@ -295,25 +298,30 @@ def _from_file(path: Path, tokens: int | None, dimension: int | None, seed: int 
 
 
 @contextmanager
-def _bar(words: str, quiet: bool) -> Iterator[Callable[[float], None]]:
-    """A progress bar on stderr, if stderr is a terminal and the block takes longer than PATIENCE; at(share) moves it."""
+def _bar(words: str, quiet: bool, before: str | None = None) -> Iterator[Callable[[float], None]]:
+    """A progress bar on stderr, if stderr is a terminal and the block takes longer than PATIENCE; at(share) moves it.
+
+    Until it moves for the first time it says `before`.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
     bar = Progress(TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), console=console, transient=True)
-    task = bar.add_task(words, total=1.0)
+    task = bar.add_task(before or words, total=1.0)
     timer = threading.Timer(PATIENCE, bar.start)
     timer.daemon = True
-    if console.is_terminal and not quiet:
+    shown = console.is_terminal and not quiet
+    if shown:
         timer.start()
     try:
-        yield lambda share: bar.update(task, completed=share)
+        yield lambda share: bar.update(task, completed=share, description=words)
     finally:
-        timer.cancel()
-        if timer.is_alive():
+        if shown:
+            timer.cancel()
             timer.join()
-        bar.stop()
+            if bar.live.is_started:
+                bar.stop()
 
 
 def _share(at: Callable[[float], None], frames: Any, end: float, x0: "Array") -> Callable[["Array", "Array"], None]:
@@ -324,12 +332,8 @@ def _share(at: Callable[[float], None], frames: Any, end: float, x0: "Array") ->
     def progress(t: "Array", x: "Array") -> None:
         nonlocal done
         done += len(x)
-        if x.ndim == 4:
-            at(done / len(x0))
-        elif count:
-            at(done / count)
-        elif len(t):
-            at(float(t[-1]) / end)
+        if len(x):
+            at(done / len(x0) if x.ndim == 4 else done / count if count else float(t[-1]) / end)
 
     return progress
 

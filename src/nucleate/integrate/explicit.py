@@ -163,7 +163,9 @@ def enter(state, book, at, run):
     state.t[at], state.before[at] = 0.0, 1e-4
     book.status[run] = RUNNING
     if book.every or book.times[0] == 0.0:
-        book.frames[run, 0] = start
+        for k in range(n):
+            for c in range(d):
+                book.frames[run, 0, k, c] = start[k, c]
         book.times[0] = 0.0
         book.saved[run] = 1
 

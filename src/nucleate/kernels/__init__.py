@@ -9,8 +9,9 @@ from threadpoolctl import threadpool_limits
 from nucleate import attention
 from nucleate.attention import Attention
 from nucleate.checks import Array, check_memory
-from nucleate.kernels.choose import TEAM_FROM, Kernel, System, Team, check_kernel, choose_kernel, make_system, pick_threads, sweep, work_of
+from nucleate.kernels.choose import TEAM_FROM, Kernel, System, Team, check_kernel, choose_kernel, make_system, pick_threads, share, sweep, work_of
 from nucleate.kernels.circle import Circle
+from nucleate.kernels.pairwise import Pairwise, pairwise_many
 from nucleate.kernels.tiles import Tiles
 from nucleate.sphere import retract
 
@@ -36,11 +37,18 @@ def drift(model: Attention, x: ArrayLike, kernel: Kernel = "auto", threads: int 
         return attention.drift(model, x)
     chosen = choose_kernel(model, n, d) if kernel == "auto" else kernel
     batch = x if x.ndim == 3 else x[None]
-    velocity = np.stack([_one_drift(make_system(model, n, d, run, chosen), x_run, workers) for run, x_run in enumerate(batch)])
+    velocity = np.empty_like(batch)
+    systems = [make_system(model, n, d, run, chosen, angle=False) for run in range(len(batch) if model.runs is not None else 1)]
+    with threadpool_limits(1, user_api="blas") if isinstance(systems[0], Tiles) else nullcontext():
+        if model.runs is None and isinstance(systems[0], Pairwise) and len(batch) > 1:
+            _many(systems[0], batch, velocity, workers)
+        else:
+            for run, x_run in enumerate(batch):
+                velocity[run] = _one(systems[run % len(systems)], x_run, workers)
     return velocity if x.ndim == 3 else velocity[0]
 
 
-def _one_drift(system: System, x: Array, threads: int) -> Array:
+def _one(system: System, x: Array, threads: int) -> Array:
     """The drift of one run (n, d): put the tokens where the kernel wants them, sweep, and unpack."""
     n, d = x.shape
     if isinstance(system, Tiles):
@@ -48,10 +56,17 @@ def _one_drift(system: System, x: Array, threads: int) -> Array:
     else:
         pair = system.pair if isinstance(system, Circle) else system
         pair.x[:, pair.m : pair.m + n] = x.T
-    velocity = np.zeros(n * (1 if d == 2 else d) + 8)
+    velocity = np.zeros(n * d + 8)
     worker = Team(system, threads) if threads > 1 and work_of(system) > TEAM_FROM else system
-    with threadpool_limits(1, user_api="blas") if isinstance(system, Tiles) else nullcontext():
-        sweep(worker, velocity, np.zeros(1, dtype=np.uint8))
-    if d == 2:
+    sweep(worker, velocity, np.zeros(1, dtype=np.uint8))
+    if isinstance(system, Circle):
         return np.stack([-x[:, 1], x[:, 0]], axis=1) * velocity[:n, None]
-    return velocity[:-8].reshape(n, d)
+    return velocity[: n * d].reshape(n, d)
+
+
+def _many(system: Pairwise, x: Array, velocity: Array, threads: int) -> None:
+    """The drift of many runs of one model, (b, n, d), dealt out among threads."""
+    edges = np.linspace(0, len(x), min(threads, len(x)) + 1).astype(int)
+    stop = np.zeros(1, dtype=np.uint8)
+    jobs = [(system._replace(x=system.x.copy(), work=system.work.copy()), first, last) for first, last in zip(edges[:-1], edges[1:], strict=True)]
+    share([lambda job=job: pairwise_many(job[0], x, velocity, job[1], job[2], stop) for job in jobs], threads)

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numba import types
@@ -29,11 +29,12 @@ from nucleate.kernels.lanes import Lanes, lanes_drift
 from nucleate.kernels.pairwise import Pairwise, pairwise_block, pairwise_place, pairwise_system
 from nucleate.kernels.tiles import Tiles, tiles_block, tiles_place, tiles_system
 
-__all__ = ["Kernel", "System", "Team", "choose_kernel", "drift_into", "make_system", "modes_suffice", "pick_threads", "suits_lanes", "sweep", "work_of"]
+__all__ = ["Kernel", "System", "Team", "choose_kernel", "drift_into", "make_system", "modes_suffice", "pick_threads", "share", "suits_lanes", "sweep", "work_of"]
 
 Kernel = Literal["auto", "reference", "pairwise", "circle"]
 System = Pairwise | Circle | Tiles
 Stop = NDArray[np.uint8]
+S = TypeVar("S", Pairwise, Circle, Tiles)
 
 TILES_FROM = 16  # dimension from which BLAS tiles beat sums in registers, measured
 TEAM_FROM = 2.0e6  # pairs or token-modes from which threads over tokens pay, measured
@@ -63,13 +64,15 @@ def choose_kernel(model: Attention, n: int, d: int, tolerance: float = TOLERANCE
     return "circle" if seen * 1.0 > modes(_largest_z(model)) * (1.0 if plain else 2.5) else "pairwise"
 
 
-def make_system(model: Attention, n: int, d: int, run: int, kernel: Literal["pairwise", "circle"], tolerance: float = TOLERANCE) -> System:
-    """One run as a system of the named kernel; on the circle its state is the angles."""
+def make_system(
+    model: Attention, n: int, d: int, run: int, kernel: Literal["pairwise", "circle"], tolerance: float = TOLERANCE, angle: bool = True
+) -> System:
+    """One run as a system of the named kernel; its state is coordinates, or on the circle angles unless told otherwise."""
     if kernel == "circle":
         return circle_system(model, n, run, tolerance)
     if d >= TILES_FROM and n >= 4 * TILES_FROM:
         return tiles_system(model, n, d, run)
-    return pairwise_system(model, n, d, run, angle=d == 2)
+    return pairwise_system(model, n, d, run, angle=angle and d == 2)
 
 
 def drift_into(system: "System | Lanes | Team", y: Array, velocity: Array, stop: Stop) -> None:
@@ -85,50 +88,16 @@ def drift_into(system: "System | Lanes | Team", y: Array, velocity: Array, stop:
 def _drift_by_type(system, y, velocity, stop):  # type: ignore[no-untyped-def]
     if not isinstance(system, types.BaseNamedTuple):
         return None
-    if system.instance_class is Lanes:
-        return lambda system, y, velocity, stop: lanes_drift(system, y, velocity)
-    return _place_and_sweep
+    return {Pairwise: _pairwise_drift, Circle: _circle_drift, Tiles: _tiles_drift, Lanes: _lanes_drift}[system.instance_class]
 
 
-def _place_and_sweep(system, y, velocity, stop):  # type: ignore[no-untyped-def]
-    place(system, y)
-    sweep(system, velocity, stop)
+def _pairwise_drift(system, y, velocity, stop):  # type: ignore[no-untyped-def]
+    pairwise_place(system, y)
+    pairwise_block(system, 0, system.n, velocity, stop)
 
 
-def place(system, y):  # type: ignore[no-untyped-def]
-    """Put the state on the sphere, where the kernel wants it."""
-    raise AssertionError("only compiled code calls this")
-
-
-@overload(place)
-def _place_by_type(system, y):  # type: ignore[no-untyped-def]
-    if system.instance_class is Circle:
-        return lambda system, y: pairwise_place(system.pair, y)
-    if system.instance_class is Tiles:
-        return lambda system, y: tiles_place(system, y)
-    return lambda system, y: pairwise_place(system, y)
-
-
-def sweep(system: "System | Team", velocity: Array, stop: Stop) -> None:
-    """The velocities of tokens already placed."""
-    if isinstance(system, Team):
-        system.sweep(velocity, stop)
-    else:
-        _sweep(system, velocity, stop)
-
-
-@overload(sweep)
-def _sweep_by_type(system, velocity, stop):  # type: ignore[no-untyped-def]
-    if not isinstance(system, types.BaseNamedTuple):
-        return None
-    if system.instance_class is Circle:
-        return _circle_sweep
-    if system.instance_class is Tiles:
-        return lambda system, velocity, stop: tiles_block(system, 0, system.n, velocity, stop)
-    return lambda system, velocity, stop: pairwise_block(system, 0, system.n, velocity, stop)
-
-
-def _circle_sweep(system, velocity, stop):  # type: ignore[no-untyped-def]
+def _circle_drift(system, y, velocity, stop):  # type: ignore[no-untyped-def]
+    pairwise_place(system.pair, y)
     for b in range(system.totals.shape[0]):
         circle_totals(system, b)
     circle_base(system)
@@ -136,14 +105,35 @@ def _circle_sweep(system, velocity, stop):  # type: ignore[no-untyped-def]
         circle_block(system, b, velocity, stop)
 
 
+def _tiles_drift(system, y, velocity, stop):  # type: ignore[no-untyped-def]
+    tiles_place(system, y)
+    tiles_block(system, 0, system.n, velocity, stop)
+
+
+def _lanes_drift(system, y, velocity, stop):  # type: ignore[no-untyped-def]
+    lanes_drift(system, y, velocity)
+
+
 @compiled
 def _drift_into(system, y, velocity, stop):  # type: ignore[no-untyped-def]
     drift_into(system, y, velocity, stop)
 
 
-@compiled
-def _sweep(system, velocity, stop):  # type: ignore[no-untyped-def]
-    sweep(system, velocity, stop)
+def sweep(system: "System | Team", velocity: Array, stop: Stop) -> None:
+    """The velocities of tokens that stand in the system's `x` already."""
+    if isinstance(system, Team):
+        system.sweep(velocity, stop)
+    elif isinstance(system, Circle):
+        blocks = range(system.totals.shape[0])
+        for b in blocks:
+            circle_totals(system, b)
+        circle_base(system)
+        for b in blocks:
+            circle_block(system, b, velocity, stop)
+    elif isinstance(system, Tiles):
+        tiles_block(system, 0, system.n, velocity, stop)
+    else:
+        pairwise_block(system, 0, system.n, velocity, stop)
 
 
 class Team:
@@ -184,11 +174,20 @@ class Team:
             for item in queue:  # a range iterator's next is atomic
                 work(member, item)
 
-        for future in [_pool(self.threads).submit(take, member) for member in self.members]:
-            future.result()
+        share([lambda member=member: take(member) for member in self.members], self.threads)
 
 
-def _with_own_scratch(system: System) -> System:
+def share(jobs: list[Callable[[], object]], threads: int) -> None:
+    """Run the jobs on threads, and wait for all."""
+    if len(jobs) == 1:
+        jobs[0]()
+        return
+    for future in [_pool(threads).submit(job) for job in jobs]:
+        future.result()
+
+
+def _with_own_scratch(system: S) -> S:
+    """The same system with scratch of its own, for one more thread."""
     if isinstance(system, Circle):
         return system._replace(work=system.work.copy(), pair=system.pair._replace(work=system.pair.work.copy()))
     if isinstance(system, Tiles):

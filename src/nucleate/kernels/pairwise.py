@@ -18,7 +18,7 @@ from nucleate.checks import Array
 from nucleate.kernels.compile import compiled
 from nucleate.kernels.simd import LANES, exp, fma, hmax, hsum, load, sincos, splat, store, vmax
 
-__all__ = ["Pairwise", "pairwise_block", "pairwise_place", "pairwise_system"]
+__all__ = ["Pairwise", "pairwise_block", "pairwise_many", "pairwise_place", "pairwise_system"]
 
 CAUSAL, FULL, WINDOW = 0, 1, 2
 STRIP = 1024  # pairs whose weights are held at a time: 8 KiB, inside the first-level cache
@@ -155,6 +155,21 @@ def pairwise_block(p, first, last, velocity, stop):
                 along += work[u + c] * x[c, here]
             for c in range(d):
                 velocity[k * d + c] = work[u + c] - along * x[c, here]
+
+
+@compiled
+def pairwise_many(p, tokens, velocity, first, last, stop):
+    """The drift of runs first .. last-1 of tokens (b, n, d), by one system whose state is coordinates."""
+    _, n, d = tokens.shape
+    flat = np.empty(n * d)
+    for run in range(first, last):
+        for k in range(n):
+            for c in range(d):
+                p.x[c, p.m + k] = tokens[run, k, c]
+        pairwise_block(p, 0, n, flat, stop)
+        for k in range(n):
+            for c in range(d):
+                velocity[run, k, c] = flat[k * d + c]
 
 
 @compiled

@@ -70,9 +70,10 @@ def tiles_block(p, first, last, velocity, stop):
         k1 = min(k0 + ROWS, last)
         rows = k1 - k0
         np.dot(x[m + k0 : m + k1], p.A, u[k0:k1])
-        sums[:rows] = 0.0
-        Z[:rows] = 0.0
-        top[:rows] = -np.inf
+        for row in range(rows):
+            Z[row], top[row] = 0.0, -np.inf
+            for c in range(d):
+                sums[row, c] = 0.0
         low = m + max(0, k0 - w + 1) if mask == WINDOW else m
         high = m + n if mask == FULL else m + k1
         for j0 in range(0, high, COLUMNS):

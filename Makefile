@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 WORKERS ?= 2
+PIP := --quiet --disable-pip-version-check -c constraints.txt
 
 export MPLBACKEND := Agg
 unexport PYTHONWARNINGS PYTHONPATH PYTHONHOME
@@ -50,6 +51,7 @@ clean: ## remove what was built, not the environments
 	@$(@D)/bin/python -m pip --version >/dev/null 2>&1 || { \
 	  $(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else "nucleate needs Python 3.11 or newer, but $(PYTHON) is Python %d.%d. Use another: make PYTHON=python3.11 ..." % v[:2])' && \
 	  $(PYTHON) -m venv $(@D); }
-	$(@D)/bin/python -m pip install --quiet -c constraints.txt hatchling editables
-	$(@D)/bin/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[$(EXTRAS)]'
+	@echo "installing nucleate[$(EXTRAS)] into $(@D): minutes the first time, seconds later"
+	$(@D)/bin/python -m pip install $(PIP) hatchling editables
+	$(@D)/bin/python -m pip install $(PIP) --no-build-isolation -e '.[$(EXTRAS)]'
 	@touch $@

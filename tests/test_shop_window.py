@@ -109,6 +109,13 @@ def test_the_glossary_has_every_field_of_every_public_record() -> None:
     assert [field for field in fields if f"`{field}`" not in text] == []
 
 
+def test_every_way_a_run_can_end_is_explained() -> None:
+    from nucleate.integrate.explicit import STATUS
+
+    text = page("docs/numerics.md")
+    assert [status for status in STATUS if status != "running" and f'| `"{status}"` |' not in text] == []
+
+
 def test_every_public_function_and_class_says_what_it_is() -> None:
     assert [name for name in nucleate.__all__ if not (getattr(nucleate, name).__doc__ or "").strip()] == []
 

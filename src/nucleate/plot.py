@@ -141,9 +141,11 @@ def write(run: Run, path: Path, progress: Callable[[int, int], object] | None = 
 
 def save_figure(figure: "Figure", path: Path) -> None:
     """Write `figure` in one piece; the same picture gives the same file."""
+    from matplotlib import rc_context
+
     kind = path.suffix.lower()[1:]
     no_date: dict[str, Any] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind, {})
-    with replacing(path) as part:
+    with replacing(path) as part, rc_context({"svg.hashsalt": "nucleate"}):  # else every SVG gets random names inside
         figure.savefig(part, format=kind, dpi=200, metadata=no_date)
 
 

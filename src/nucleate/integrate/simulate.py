@@ -15,8 +15,8 @@ from nucleate.checks import Array, InputError, check_memory, finite_array, finit
 from nucleate.integrate.explicit import CANCELLED, FULL_BUFFER, INTERRUPTED, RUNNING, STATUS, TIME_LIMIT, Book, march, march_in_python, new_march
 from nucleate.integrate.run import Run
 from nucleate.integrate.tableau import FIXED, Tableau, dormand_prince, fixed_step
-from nucleate.kernels.choose import TEAM_FROM, Team, choose_kernel, make_system, modes_suffice, pick_threads, suits_lanes, work_of
-from nucleate.kernels.lanes import lanes_system
+from nucleate.kernels.choose import TEAM_FROM, Team, choose_kernel, make_system, pick_threads, suits_lanes, work_of
+from nucleate.kernels.lanes import lanes_suffice, lanes_system
 from nucleate.kernels.simd import LANES
 from nucleate.kernels.tiles import Tiles
 from nucleate.sphere import retract
@@ -87,7 +87,7 @@ def _run(model: Attention, table: Tableau, book: Book, single: bool, workers: in
     b, n, d = book.start.shape
     stop = np.zeros(1, dtype=np.uint8)
     allowed = 0.01 * book.tolerance / max(1.0, book.final / 10.0)  # of a velocity: its sum over time stays well below the tolerance
-    laned = not single and suits_lanes(model, d) and modes_suffice(model, allowed)
+    laned = not single and suits_lanes(model, d) and lanes_suffice(model, allowed)
     kernel = choose_kernel(model, n, d, allowed)
     pages = {0: book}
 

@@ -1,5 +1,8 @@
 """Eight whole runs at once on the circle: Q = K = I, V = c I, causal; the circle kernel with a run in every lane.
 
+The powers e^{i m theta} come from e_{m+1} = 2 cos(theta) e_m - e_{m-1}: half the work of a complex product, and an error that grows as m^2, which
+`lanes_roundoff` counts; runs that ask for more accuracy go one by one through the circle or the pairwise kernel.
+
 The angles stand as y[token * 8 + lane].  beta, c and the frozen tokens may differ between lanes.  Each lane sees exactly the operations it
 would see alone: a run's bits do not depend on its neighbours.
 """
@@ -10,12 +13,23 @@ import numpy as np
 
 from nucleate.attention import Attention
 from nucleate.checks import Array
-from nucleate.kernels.circle import EPS, modes, plain_coefficients, plain_tokens, roundoff, usual_ratio
+from nucleate.kernels.circle import EPS, modes, plain_coefficients, usual_ratio
 from nucleate.kernels.compile import compiled
 from nucleate.kernels.pairwise import one_frozen, one_run
-from nucleate.kernels.simd import LANES, hmax, load, sincos, splat, store, vmax
+from nucleate.kernels.simd import LANES, fma, fms, hmax, load, sincos, splat, store, vmax
 
-__all__ = ["Lanes", "lanes_drift", "lanes_enter", "lanes_system"]
+__all__ = ["Lanes", "lanes_drift", "lanes_enter", "lanes_roundoff", "lanes_suffice", "lanes_system"]
+
+
+def lanes_roundoff(beta: float) -> float:
+    """The absolute error of a sum of weights, per token summed: m^2 roundings in e^{i m theta}, weighted by I_m."""
+    return EPS * (8.0 + 2.0 * beta)
+
+
+def lanes_suffice(model: Attention, tolerance: float) -> bool:
+    """Whether lanes keep velocities to `tolerance` |V| without falling back for ordinary tokens; truncation may take the other half."""
+    beta = float(model.beta.max())
+    return 2.0 * lanes_roundoff(beta) * usual_ratio(beta) <= tolerance
 
 
 class Lanes(NamedTuple):
@@ -56,7 +70,7 @@ def lanes_system(model: Attention, n: int, b: int, tolerance: float) -> Lanes:
         frozen[row] = np.stack([np.cos(phase) @ weight[row], np.sin(phase) @ weight[row]], axis=1)
     shape = (len(order), 2, LANES)
     scale = np.array([part[3][0, 0] for part in parts])
-    ratio = tolerance / (roundoff(largest) + truncation)
+    ratio = tolerance / (lanes_roundoff(largest) + truncation)
     scratch = np.zeros(shape), np.zeros(shape), np.zeros(LANES), np.zeros(LANES, dtype=np.int64), np.zeros((n, LANES)), np.zeros(shape)
     return Lanes(coefficients, frozen, scale, beta, angle, weight, ratio, n, *scratch)
 
@@ -87,7 +101,7 @@ def lanes_drift(s, y, velocity):
         row = k * LANES
         sine, cosine = sincos(load(y, row))
         sine2, cosine2 = sincos(load(y, row + LANES))
-        Z, force, Z2, force2 = plain_tokens(cosine, sine, one, cosine2, sine2, one, bessel, sums, orders)
+        Z, force, Z2, force2 = _two_tokens(cosine, sine, cosine2, sine2, bessel, sums, orders)
         store(velocity, row, force * factor / Z)
         store(velocity, row + LANES, force2 * factor / Z2)
         store(Zs, row, Z)
@@ -96,12 +110,40 @@ def lanes_drift(s, y, velocity):
     if n % 2:
         row = (n - 1) * LANES
         sine, cosine = sincos(load(y, row))
-        Z, force, _, _ = plain_tokens(cosine, sine, one, cosine, sine, one, bessel, sums, orders)
+        Z, force, _, _ = _two_tokens(cosine, sine, cosine, sine, bessel, sums, orders)
         store(velocity, row, force * factor / Z)
         store(Zs, row, Z)
         worst = vmax(worst, float(n) - Z * ratio)
     if hmax(worst) > 0.0:
         _mend(s, y, velocity)
+
+
+@compiled
+def _two_tokens(c, s, c2, s2, bessel, sums, orders):
+    """Z_k and sum_j w_kj sin(theta_j - theta_k) of two consecutive tokens in each lane; then they join the sums.
+
+    Two at a time, because each token's powers form one chain of dependent operations.
+    """
+    twice, twice2 = c + c, c2 + c2
+    before, before_i, before2, before2_i = splat(1.0), splat(0.0), splat(1.0), splat(0.0)  # e_{m-1}
+    real, imag, real2, imag2 = c, s, c2, s2  # e_m
+    total, b0 = load(sums, 0), load(bessel, 0)
+    Z, Z2 = fma(b0, total, splat(1.0)), fma(b0, total + 1.0, splat(1.0))
+    force, force2 = splat(0.0), splat(0.0)
+    store(sums, 0, total + 2.0)
+    for m in range(1, orders):
+        here = m * 2 * LANES
+        S_real, S_imag, b_Z, b_force = load(sums, here), load(sums, here + LANES), load(bessel, here), load(bessel, here + LANES)
+        Z = fma(b_Z, fma(real, S_real, imag * S_imag), Z)
+        force = fma(b_force, fms(real, S_imag, imag * S_real), force)
+        S_real, S_imag = S_real + real, S_imag + imag
+        Z2 = fma(b_Z, fma(real2, S_real, imag2 * S_imag), Z2)
+        force2 = fma(b_force, fms(real2, S_imag, imag2 * S_real), force2)
+        store(sums, here, S_real + real2)
+        store(sums, here + LANES, S_imag + imag2)
+        before, before_i, real, imag = real, imag, fms(twice, real, before), fms(twice, imag, before_i)
+        before2, before2_i, real2, imag2 = real2, imag2, fms(twice2, real2, before2), fms(twice2, imag2, before2_i)
+    return Z, force, Z2, force2
 
 
 @compiled

@@ -201,10 +201,13 @@ def _gaussian_sum_2(x, beta, work, here, low, high):
     D = STRIP + LANES + 2
     half, here_0, here_1 = splat(-0.5 * beta), splat(x[0, here]), splat(x[1, here])
     total, sum_0, sum_1 = splat(0.0), splat(0.0), splat(0.0)
+    whole = low + (high - low) // LANES * LANES
     for j in range(low, high, LANES):
         step_0, step_1 = load(x, j) - here_0, load(x, width + j) - here_1
-        square = fma(step_0, step_0, step_1 * step_1)
-        w = exp(fma(half, square, load(TAIL, max(0, LANES - (high - j)))))
+        exponent = half * fma(step_0, step_0, step_1 * step_1)
+        if j == whole:
+            exponent = exponent + load(TAIL, LANES - (high - j))
+        w = exp(exponent)
         total = total + w
         sum_0, sum_1 = fma(w, step_0, sum_0), fma(w, step_1, sum_1)
     work[D] += hsum(sum_0)
@@ -219,10 +222,13 @@ def _gaussian_sum_3(x, beta, work, here, low, high):
     D = STRIP + LANES + 3
     half, here_0, here_1, here_2 = splat(-0.5 * beta), splat(x[0, here]), splat(x[1, here]), splat(x[2, here])
     total, sum_0, sum_1, sum_2 = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
+    whole = low + (high - low) // LANES * LANES
     for j in range(low, high, LANES):
         step_0, step_1, step_2 = load(x, j) - here_0, load(x, width + j) - here_1, load(x, 2 * width + j) - here_2
-        square = fma(step_0, step_0, fma(step_1, step_1, step_2 * step_2))
-        w = exp(fma(half, square, load(TAIL, max(0, LANES - (high - j)))))
+        exponent = half * fma(step_0, step_0, fma(step_1, step_1, step_2 * step_2))
+        if j == whole:
+            exponent = exponent + load(TAIL, LANES - (high - j))
+        w = exp(exponent)
         total = total + w
         sum_0, sum_1, sum_2 = fma(w, step_0, sum_0), fma(w, step_1, sum_1), fma(w, step_2, sum_2)
     work[D] += hsum(sum_0)

@@ -202,10 +202,20 @@ def fms(a, b, c):  # type: ignore[no-untyped-def]
     return fma(a, b, _neg(c))
 
 
-@compiled
-def hsum(a):  # type: ignore[no-untyped-def]
+def _fold(builder, vector):  # type: ignore[no-untyped-def]
+    """Halves on halves: ((0+4)+(2+6)) + ((1+5)+(3+7))."""
+    size = LANES
+    while size > 1:
+        size //= 2
+        halves = [ir.Constant(ir.VectorType(ir.IntType(32), size), list(range(at, at + size))) for at in (0, size)]
+        vector = builder.fadd(*(builder.shuffle_vector(vector, vector, half) for half in halves))
+    return builder.extract_element(vector, ir.Constant(ir.IntType(32), 0))
+
+
+@intrinsic
+def hsum(typingctx, a):  # type: ignore[no-untyped-def]
     """The sum over lanes, in a fixed order."""
-    return ((lane(a, 0) + lane(a, 4)) + (lane(a, 2) + lane(a, 6))) + ((lane(a, 1) + lane(a, 5)) + (lane(a, 3) + lane(a, 7)))
+    return types.float64(Vec), lambda context, builder, signature, args: _fold(builder, args[0])
 
 
 @compiled

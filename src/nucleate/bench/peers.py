@@ -1,0 +1,161 @@
+"""The peers: what people use today, each written as its users would, in float64, Q = K = V = I and causal."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nucleate.checks import Array
+
+__all__ = ["Missing", "diffrax_angles", "jax_drift", "jax_softmax_drift", "numpy_drift", "scipy_angles", "scipy_sphere"]
+
+MOST_STEPS = 1_000_000  # diffrax wants a bound
+
+
+class Missing(Exception):
+    """A peer that is not installed; says how to get it."""
+
+    def __init__(self) -> None:
+        super().__init__("not installed: pip install 'nucleate[bench]'")
+
+
+# Drift
+
+
+def numpy_drift(x: Array, beta: float) -> Array:
+    """The script everyone writes: x (..., n, d), all weights in an array (..., n, n)."""
+    w = np.tril(np.exp(beta * (x @ x.mT - 1.0)))  # (..., n, n)
+    m = (w @ x) / w.sum(-1, keepdims=True)  # (..., n, d)
+    return m - (x * m).sum(-1, keepdims=True) * x
+
+
+def jax_drift(x: Array, beta: float) -> Callable[[], Array]:
+    """The same under jax.jit, a run axis by jax.vmap."""
+    _, jnp = _jax()
+
+    def one(x: Any) -> Any:
+        w = jnp.tril(jnp.exp(beta * (x @ x.T - 1.0)))  # (n, n)
+        return _project(x, (w @ x) / w.sum(-1, keepdims=True))
+
+    return _jitted(one, x)
+
+
+def jax_softmax_drift(x: Array, beta: float) -> Callable[[], Array]:
+    """As attention is written for training: jax.nn.softmax, which finds and subtracts the largest score of each row."""
+    jax, jnp = _jax()
+
+    def one(x: Any) -> Any:
+        sees = jnp.tril(jnp.ones((x.shape[0], x.shape[0]), dtype=bool))  # (n, n)
+        w = jax.nn.softmax(jnp.where(sees, beta * (x @ x.T), -jnp.inf), axis=-1)  # (n, n)
+        return _project(x, w @ x)
+
+    return _jitted(one, x)
+
+
+def _project(x: Any, m: Any) -> Any:
+    return m - (x * m).sum(-1, keepdims=True) * x
+
+
+def _jitted(one: Callable[[Any], Any], x: Array) -> Callable[[], Array]:
+    """`one` compiled for x, which is handed over beforehand; the call waits for the result."""
+    jax, jnp = _jax()
+    compiled = jax.jit(jax.vmap(one) if x.ndim == 3 else one)
+    there = jnp.asarray(x)
+    return lambda: np.asarray(compiled(there).block_until_ready())
+
+
+# Whole runs
+
+
+def scipy_angles(theta: Array, beta: float, times: Array, method: str, rtol: float, atol: float) -> Array:
+    """solve_ivp in angles: theta (n,) at time 0 -> (m, n) at `times`."""
+    n = len(theta)
+    w = np.empty((n, n))
+    sees = np.tril(np.ones((n, n)))
+
+    def velocity(_: float, theta: Array) -> Array:
+        c, s = np.cos(theta), np.sin(theta)  # (n,)
+        x = np.stack([c, s, np.ones(n)], axis=1)  # (n, 3)
+        np.matmul(beta * x[:, :2], x[:, :2].T, out=w)
+        np.subtract(w, beta, out=w)
+        np.exp(w, out=w)
+        np.multiply(w, sees, out=w)
+        C, S, Z = (w @ x).T  # (n,) three times
+        return np.asarray((c * S - s * C) / Z)
+
+    return _solve(velocity, theta, times, method, rtol, atol)
+
+
+def scipy_sphere(x: Array, beta: float, V: Array, times: Array, method: str, rtol: float, atol: float) -> Array:
+    """solve_ivp in coordinates, any d and V: x (n, d) at time 0 -> (m, n, d) at `times`."""
+    n, d = x.shape
+    sees = np.tril(np.ones((n, n)))
+
+    def velocity(_: float, y: Array) -> Array:
+        x = y.reshape(n, d)
+        w = np.exp(beta * (x @ x.T - 1.0)) * sees  # (n, n)
+        m = (w @ x) @ V.T / w.sum(1, keepdims=True)  # (n, d)
+        return np.asarray((m - (x * m).sum(1, keepdims=True) * x).ravel())
+
+    return _solve(velocity, x.ravel(), times, method, rtol, atol).reshape(len(times), n, d)
+
+
+def _solve(velocity: Callable[[float, Array], Array], y: Array, times: Array, method: str, rtol: float, atol: float) -> Array:
+    """(m, len(y)); NaN from where the solver gave up."""
+    from scipy.integrate import solve_ivp
+
+    result = solve_ivp(velocity, (0.0, float(times[-1])), y, method=method, t_eval=times, rtol=rtol, atol=atol)  # type: ignore[call-overload]
+    frames = np.full((len(times), len(y)), np.nan)
+    frames[: result.y.shape[1]] = result.y.T
+    return frames
+
+
+def diffrax_angles(theta: Array, beta: float, times: Array, rtol: float, atol: float) -> Callable[[], Array]:
+    """Tsit5 in angles under jax.vmap: theta (b, n) at time 0 -> (b, m, n) at `times`; a run that fails is NaN from there on."""
+    jax, jnp = _jax()
+    try:
+        import diffrax
+    except ImportError:
+        raise Missing from None
+
+    def velocity(_: Any, theta: Any, __: Any) -> Any:
+        c, s = jnp.cos(theta), jnp.sin(theta)  # (n,)
+        x = jnp.stack([c, s], axis=1)  # (n, 2)
+        w = jnp.tril(jnp.exp(beta * (x @ x.T - 1.0)))  # (n, n)
+        C, S, Z = w @ c, w @ s, w.sum(1)  # (n,) three times
+        return (c * S - s * C) / Z
+
+    def one(theta: Any) -> Any:
+        return diffrax.diffeqsolve(
+            diffrax.ODETerm(velocity),
+            diffrax.Tsit5(),
+            t0=0.0,
+            t1=float(times[-1]),
+            dt0=None,
+            y0=theta,
+            saveat=diffrax.SaveAt(ts=jnp.asarray(times)),
+            stepsize_controller=diffrax.PIDController(rtol=rtol, atol=atol),
+            max_steps=MOST_STEPS,
+            throw=False,
+        ).ys
+
+    compiled = jax.jit(jax.vmap(one))
+    there = jnp.asarray(theta)
+
+    def call() -> Array:
+        frames = np.asarray(compiled(there).block_until_ready())
+        return np.where(np.isfinite(frames), frames, np.nan)
+
+    return call
+
+
+def _jax() -> tuple[Any, Any]:
+    """JAX in float64 on the processor, where all others run too."""
+    try:
+        import jax
+        import jax.numpy as jnp
+    except ImportError:
+        raise Missing from None
+    jax.config.update("jax_enable_x64", True)
+    jax.config.update("jax_platforms", "cpu")
+    return jax, jnp

@@ -1,0 +1,109 @@
+"""Results as records, as tables for a person, and as JSON."""
+
+import json
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nucleate.bench.clock import Timing
+from nucleate.checks import InputError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["Row", "Section", "as_table", "check_json", "timed_row", "with_ratios", "write_json"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One contestant's figures; None where there is nothing to say."""
+
+    peer: str
+    seconds: float | None = None  # the best round, per evaluation or per run
+    median: float | None = None
+    first: float | None = None  # the whole first call, compilation included
+    rate: float | None = None  # million per second
+    ratio: float | None = None  # its time over nucleate's
+    error: float | None = None
+    memory: float | None = None  # bytes per token
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """One table."""
+
+    title: str
+    rate: str  # what the rate counts, "" where there is none
+    error: str  # what the error is
+    rows: tuple[Row, ...]
+    remarks: tuple[str, ...] = ()
+    numbers: dict[str, float] | None = None  # further results, by name
+
+
+def timed_row(peer: str, timing: Timing, each: int = 1, work: float | None = None, error: float | None = None, note: str = "") -> Row:
+    """The row of a timing whose call does `each` evaluations or runs, `work` million things in all."""
+    rate = None if work is None else work / timing.best
+    return Row(peer, timing.best / each, timing.median / each, timing.first, rate, error=error, note=note)
+
+
+def with_ratios(rows: list[Row], ours: str) -> tuple[Row, ...]:
+    """The rows, each with its time over that of the row named `ours`."""
+    base = next(row.seconds for row in rows if row.peer == ours)
+    return tuple(row if row.seconds is None or base is None else replace(row, ratio=row.seconds / base) for row in rows)
+
+
+def as_table(section: Section) -> "Table":
+    """A table with the columns for which there is anything to show."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+    from rich.text import Text
+
+    columns = {
+        "time": [_time(row.seconds) for row in section.rows],
+        f"million {section.rate}/s": [_number(row.rate) for row in section.rows],
+        "ratio": [_number(row.ratio) for row in section.rows],
+        section.error: ["" if row.error is None else f"{row.error:.1e}" for row in section.rows],
+        "bytes/token": [_number(row.memory) for row in section.rows],
+        "first call": [_time(row.first) for row in section.rows],
+        "": [row.note for row in section.rows],
+    }
+    table = Table(title=Text(section.title), box=SIMPLE, title_justify="left", pad_edge=False)
+    if section.remarks:
+        table.caption, table.caption_justify = Text("\n".join(section.remarks)), "left"
+    shown = {heading: cells for heading, cells in columns.items() if any(cells)}
+    table.add_column("who", no_wrap=True)
+    for heading in shown:
+        table.add_column(heading, justify="right" if heading else "left", no_wrap=bool(heading))
+    for i, row in enumerate(section.rows):
+        table.add_row(Text(row.peer), *(Text(cells[i]) for cells in shown.values()))
+    return table
+
+
+def check_json(path: Path | None) -> None:
+    """Refuse before measuring what could not be written after it."""
+    if path is not None and (path.is_dir() or not path.resolve().parent.is_dir()):
+        raise InputError(f"--json {path} cannot be written: {'it is a folder' if path.is_dir() else 'its folder does not exist'}. Name a file.")
+
+
+def write_json(path: Path, command: str, machine: dict[str, str | int], rounds: int, sections: list[Section]) -> None:
+    """All numbers, times in seconds."""
+    record = {"command": command, "machine": machine, "rounds": rounds, "seconds": "best round", "sections": [asdict(section) for section in sections]}
+    try:
+        path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"--json {path} cannot be written: {error.strerror}. Name another file.") from None
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    factor, unit = next((factor, unit) for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")) if seconds * factor >= 1.0 or unit == "µs")
+    return f"{_number(seconds * factor)} {unit}"
+
+
+def _number(value: float | None) -> str:
+    """Three digits, without an exponent."""
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"

@@ -105,7 +105,7 @@ def test_a_flipped_bit_anywhere_is_refused_or_changes_nothing(ending: str, tmp_p
         file.write_bytes(whole)
     assert not read_or_refused(path, run)
     assert tried > 100
-    assert refused > 0.7 * tried  # what is left: fields of the containers that carry no value, such as a date in a zip header
+    assert refused > 0.9 * tried  # the rest hit what carries no value, such as a date in a zip header
 
 
 def test_a_flipped_number_is_refused_even_if_the_container_is_sound(tmp_path: Path) -> None:

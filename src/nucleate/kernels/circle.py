@@ -29,7 +29,7 @@ from scipy.special import ive
 from nucleate.attention import Attention
 from nucleate.checks import Array
 from nucleate.kernels.compile import compiled
-from nucleate.kernels.pairwise import FULL, WINDOW, Pairwise, one_run, pairwise_block, pairwise_system
+from nucleate.kernels.pairwise import FULL, WINDOW, Pairwise, one_run, pairwise_system, pairwise_token
 from nucleate.kernels.simd import LANES, fma, fms, hmax, lane, load, set_lane, splat, sqrt, store, vmax
 
 __all__ = ["Circle", "circle_base", "circle_block", "circle_system", "circle_totals", "modes", "roundoff", "usual_ratio"]
@@ -230,7 +230,7 @@ def circle_block(s, b, velocity, stop):
             for i in range(c):
                 k = first + at * c + i
                 if k < n and not seen(s.pair, k) <= s.ratio * Z[b, i, at]:
-                    pairwise_block(s.pair, k, k + 1, velocity, stop)
+                    pairwise_token(s.pair, k, velocity)
 
 
 @compiled

@@ -18,7 +18,7 @@ from nucleate.checks import Array
 from nucleate.kernels.compile import compiled
 from nucleate.kernels.simd import LANES, exp, fma, hmax, hsum, load, sincos, splat, store, vmax
 
-__all__ = ["Pairwise", "pairwise_block", "pairwise_many", "pairwise_place", "pairwise_system"]
+__all__ = ["Pairwise", "pairwise_block", "pairwise_many", "pairwise_place", "pairwise_system", "pairwise_token"]
 
 CAUSAL, FULL, WINDOW = 0, 1, 2
 STRIP = 1024  # pairs whose weights are held at a time: 8 KiB, inside the first-level cache
@@ -103,27 +103,19 @@ def pairwise_place(p, y):
 def pairwise_block(p, first, last, velocity, stop):
     """Velocities of tokens first .. last-1, into the layout of the state; returns at once when stop[0] is set."""
     x, a, A, V, work = p.x, p.a, p.A, p.V, p.work  # taken out once: a field access inside the loop would count references
-    n, m, w, mask, gaussian, beta = p.n, p.m, p.w, p.mask, p.gaussian, p.beta
+    n, m, w, mask, gaussian, beta, scalar, scale, angle = p.n, p.m, p.w, p.mask, p.gaussian, p.beta, p.scalar, p.scale, p.angle
     d = x.shape[0]
-    u, D = STRIP + LANES, STRIP + LANES + d
+    D = STRIP + LANES + d
     for k in range(first, last):
         if stop[0]:
             return
-        here = m + k
-        for c in range(d):
-            work[D + c] = 0.0
-        if not gaussian:
-            for c in range(d):
-                score = 0.0
-                for e in range(d):
-                    score += A[c, e] * x[e, here]
-                work[u + c] = score
-        low = m if mask != WINDOW else m + max(0, k - w + 1)
-        high = m + n if mask == FULL else here + 1
         if gaussian:
-            Z = 0.0
-            if m > 0:
-                Z += _gaussian_sum(x, a, beta, work, here, 0, m, True)
+            here = m + k
+            low = m if mask != WINDOW else m + max(0, k - w + 1)
+            high = m + n if mask == FULL else here + 1
+            for c in range(d):
+                work[D + c] = 0.0
+            Z = _gaussian_sum(x, a, beta, work, here, 0, m, True) if m > 0 else 0.0
             if d == 2:
                 Z += _gaussian_sum_2(x, beta, work, here, low, high)
             elif d == 3:
@@ -131,30 +123,61 @@ def pairwise_block(p, first, last, velocity, stop):
             else:
                 Z += _gaussian_sum(x, a, beta, work, here, low, high, False)
         else:
-            Z, top = 0.0, -np.inf
-            if m > 0:
-                Z, top = _score_sum(x, a, work, here, 0, m, True, Z, top)
-            Z, top = _score_sum(x, a, work, here, low, high, False, Z, top)
-        inverse = 1.0 / Z
-        for c in range(d):
-            work[D + c] *= inverse
-        if p.scalar:
-            for c in range(d):
-                work[u + c] = p.scale * work[D + c]
-        else:
-            for c in range(d):
-                value = 0.0
-                for e in range(d):
-                    value += V[c, e] * (x[e, here] + work[D + e])
-                work[u + c] = value
-        if p.angle:
-            velocity[k] = work[u + 1] * x[0, here] - work[u] * x[1, here]
-        else:
-            along = 0.0
-            for c in range(d):
-                along += work[u + c] * x[c, here]
-            for c in range(d):
-                velocity[k * d + c] = work[u + c] - along * x[c, here]
+            Z = _token_by_scores(x, a, A, work, k, n, m, mask, w)
+        _project(x, V, work, k, m, Z, scalar, scale, angle, velocity)
+
+
+@compiled
+def pairwise_token(p, k, velocity):
+    """The velocity of one token, whatever K^T Q: what the circle kernel falls back to."""
+    Z = _token_by_scores(p.x, p.a, p.A, p.work, k, p.n, p.m, p.mask, p.w)
+    _project(p.x, p.V, p.work, k, p.m, Z, p.scalar, p.scale, p.angle, velocity)
+
+
+@compiled
+def _token_by_scores(x, a, A, work, k, n, m, mask, w):
+    """Z_k and Z_k D_k of one token by scores <u_k, x_j>, u_k = beta K^T Q x_k, less the largest of them."""
+    d = x.shape[0]
+    u, D = STRIP + LANES, STRIP + LANES + d
+    here = m + k
+    for c in range(d):
+        score = 0.0
+        for e in range(d):
+            score += A[c, e] * x[e, here]
+        work[u + c] = score
+        work[D + c] = 0.0
+    low = m if mask != WINDOW else m + max(0, k - w + 1)
+    high = m + n if mask == FULL else here + 1
+    Z, top = 0.0, -np.inf
+    for part in range(2):  # the frozen tokens, then the others: one call for both keeps compilation short
+        Z, top = _score_sum(x, a, work, here, low if part else 0, high if part else m, Z, top)
+    return Z
+
+
+@compiled
+def _project(x, V, work, k, m, Z, scalar, scale, angle, velocity):
+    """velocity_k = P_{x_k} V (x_k + D_k), for V = c I as c P_{x_k} D_k."""
+    d = x.shape[0]
+    u, D = STRIP + LANES, STRIP + LANES + d
+    here = m + k
+    inverse = 1.0 / Z
+    for c in range(d):
+        work[D + c] *= inverse
+    for c in range(d):
+        value = scale * work[D + c]
+        if not scalar:
+            value = 0.0
+            for e in range(d):
+                value += V[c, e] * (x[e, here] + work[D + e])
+        work[u + c] = value
+    if angle:
+        velocity[k] = work[u + 1] * x[0, here] - work[u] * x[1, here]
+        return
+    along = 0.0
+    for c in range(d):
+        along += work[u + c] * x[c, here]
+    for c in range(d):
+        velocity[k * d + c] = work[u + c] - along * x[c, here]
 
 
 @compiled
@@ -238,9 +261,10 @@ def _gaussian_sum_3(x, beta, work, here, low, high):
 
 
 @compiled
-def _score_sum(x, a, work, here, low, high, weighted, Z, top):
+def _score_sum(x, a, work, here, low, high, Z, top):
     """The same for w_kj = exp(<u_k, x_j> - top), top the largest score so far: what was summed before is rescaled."""
     d, width = x.shape
+    weighted = high <= a.size - LANES  # only frozen tokens carry weights
     u, D = STRIP + LANES, STRIP + LANES + d
     for start in range(low, high, STRIP):
         end = min(start + STRIP, high)

@@ -1,0 +1,140 @@
+"""`nucleate bench batch`: whole runs, against SciPy and diffrax; the paper's Figure 3 in bulk and the systems of its Figure 1."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from nucleate.attention import Attention
+from nucleate.bench.clock import Tell, race
+from nucleate.bench.peers import Missing, diffrax_angles, scipy_angles, scipy_sphere
+from nucleate.bench.table import Row, Section, timed_row, with_ratios
+from nucleate.checks import Array, check_memory
+from nucleate.integrate.run import Run
+from nucleate.integrate.simulate import simulate
+from nucleate.sphere import uniform
+
+__all__ = ["Ensemble", "figure1_section", "figure3_section", "sections"]
+
+OURS = "nucleate"
+ERROR = "largest error / rad"
+FINE = {"rtol": 1e-12, "atol": 1e-14}  # of the reference
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Independent runs on the circle from uniform starts; by default those of the paper's Figure 3."""
+
+    runs: int = 500
+    n: int = 200
+    beta: float = 64.0
+    t: float = 150.0
+    frames: int = 64
+    rtol: float = 1e-6
+    atol: float = 1e-9
+    some: int = 4  # runs that SciPy does, and whose error is measured
+    side_by_side: int = 64  # runs that diffrax does at a time
+    seed: int = 0
+
+    @property
+    def title(self) -> str:
+        return f"{self.runs} runs, d = 2, n = {self.n}, β = {self.beta:g}, t = {self.t:g}, {self.frames} frames, rtol = {self.rtol:g}, atol = {self.atol:g}"
+
+    @property
+    def times(self) -> Array:
+        """(m,)"""
+        return np.linspace(0.0, self.t, self.frames)
+
+    def starts(self) -> Array:
+        """(b, n, 2), run i from SeedSequence(seed, spawn_key=(i,))"""
+        check_memory(8.0 * self.runs * self.n * 2 * (self.frames + 2), f"{self.runs} runs of {self.n} tokens with {self.frames} frames")
+        return np.stack([uniform(self.n, 2, np.random.SeedSequence(self.seed, spawn_key=(run,))) for run in range(self.runs)])
+
+
+FIGURE_1 = {"n": 32, "d": 3}, 9.0, 5000.0  # tokens, beta, t
+
+
+def sections(ensemble: Ensemble, quick: bool, rounds: int, tell: Tell) -> Iterator[Section]:
+    """Both tables, each as soon as it is measured."""
+    yield figure3_section(ensemble, rounds, tell)
+    yield figure1_section(200.0 if quick else FIGURE_1[2], rounds, tell, ensemble.seed)
+
+
+def figure3_section(e: Ensemble, rounds: int, tell: Tell) -> Section:
+    """Seconds per run of every contestant, and how far it is from the reference."""
+    x0 = e.starts()
+    ready, absent = _contestants(e, x0)
+    last: dict[str, Array] = {}  # what each contestant's last call gave: (runs, m, n) angles
+
+    def keep(name: str, call: Callable[[], Array]) -> Callable[[], None]:
+        return lambda: last.__setitem__(name, call())
+
+    timings = race({name: keep(name, call) for name, (_, call) in ready.items()}, rounds, lambda words: tell(f"Figure 3: {words}"))
+    exact = np.stack([_told(e, run, theta, tell) for run, theta in enumerate(_angles(x0[: e.some]))])  # (some, m, n)
+    rows = [timed_row(name, timings[name], each=runs, error=_apart(last[name][: e.some], exact)) for name, (runs, _) in ready.items()]
+    remarks = (
+        f"Times are per run. SciPy does {len(exact)} runs one by one on one core, diffrax {len(x0[: e.side_by_side])} at a time.",
+        f"Errors are those of the first {len(exact)} runs, all frames and tokens, against DOP853 with rtol = {FINE['rtol']:g}, atol = {FINE['atol']:g}.",
+    )
+    return Section(f"Figure 3: {e.title}", "", ERROR, with_ratios([*rows, *absent], OURS), remarks)
+
+
+def _contestants(e: Ensemble, x0: Array) -> tuple[dict[str, tuple[int, Callable[[], Array]]], list[Row]]:
+    """By name: how many runs, and the call that does them and gives their angles (runs, m, n); and the rows of absent peers."""
+    model, theta = Attention(e.beta), _angles(x0)
+    some = theta[: e.some]
+
+    def ours(threads: int | None) -> Array:
+        return _angles(simulate(model, x0, e.t, e.times, e.rtol, e.atol, threads=threads).x[: e.some])
+
+    def scipy(method: str) -> Array:
+        return np.stack([scipy_angles(one, e.beta, e.times, method, e.rtol, e.atol) for one in some])
+
+    ready = {
+        OURS: (len(x0), lambda: ours(None)),
+        "nucleate, one thread": (len(x0), lambda: ours(1)),
+        "SciPy RK45": (len(some), lambda: scipy("RK45")),
+        "SciPy DOP853": (len(some), lambda: scipy("DOP853")),
+    }
+    beside = theta[: e.side_by_side]
+    try:
+        ready["diffrax Tsit5, vmap"] = len(beside), diffrax_angles(beside, e.beta, e.times, e.rtol, e.atol)
+    except Missing as missing:
+        return ready, [Row("diffrax Tsit5, vmap", note=str(missing))]
+    return ready, []
+
+
+def _told(e: Ensemble, run: int, theta: Array, tell: Tell) -> Array:
+    tell(f"Figure 3: reference, run {run + 1} of {min(e.some, e.runs)}")
+    return scipy_angles(theta, e.beta, e.times, "DOP853", **FINE)
+
+
+def figure1_section(t: float, rounds: int, tell: Tell, seed: int = 0) -> Section:
+    """One run each for V = I, V = -I and a random V."""
+    sizes, beta, _ = FIGURE_1
+    x0 = uniform(**sizes, seed=seed)
+    values = {"V = I": np.eye(3), "V = -I": -np.eye(3), "random V": np.random.default_rng(seed).standard_normal((3, 3))}
+    runs: dict[str, Run] = {}
+
+    def keep(name: str, V: Array) -> Callable[[], None]:
+        return lambda: runs.__setitem__(name, simulate(Attention(beta, V=V), x0, t))
+
+    timings = race({name: keep(name, V) for name, V in values.items()}, rounds, lambda words: tell(f"Figure 1: {words}"))
+    rows = []
+    for name, V in values.items():
+        tell(f"Figure 1: reference, {name}")
+        exact = scipy_sphere(x0, beta, V, runs[name].t, "DOP853", **FINE)
+        error = float(np.linalg.norm(runs[name].x - exact, axis=-1).max())
+        rows.append(timed_row(name, timings[name], error=error, note=f"{runs[name].steps} steps, {runs[name].status}"))
+    title = f"Figure 1: one run, d = {sizes['d']}, n = {sizes['n']}, β = {beta:g}, t = {t:g}, 64 frames, rtol = 1e-8, atol = 1e-10"
+    return Section(title, "", "largest error", tuple(rows), ("Errors are against DOP853, as above.",))
+
+
+def _angles(x: Array) -> Array:
+    return np.asarray(np.arctan2(x[..., 1], x[..., 0]))  # (...)
+
+
+def _apart(theta: Array, exact: Array) -> float:
+    """The largest distance on the circle; NaN where a frame is missing."""
+    gap = theta - exact
+    return float(np.abs(np.arctan2(np.sin(gap), np.cos(gap))).max())

@@ -1,0 +1,158 @@
+"""`nucleate bench drift`: velocities, pair by pair against NumPy and JAX, and in linear time on the circle."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from nucleate import attention
+from nucleate.attention import Attention, Frozen
+from nucleate.bench.clock import Tell, peak_memory, race
+from nucleate.bench.peers import Missing, jax_drift, jax_softmax_drift, numpy_drift
+from nucleate.bench.table import Row, Section, timed_row, with_ratios
+from nucleate.checks import Array
+from nucleate.kernels import drift
+from nucleate.sphere import retract, uniform
+
+__all__ = ["Case", "circle_section", "exact_rows", "pairwise_section", "sections"]
+
+OURS = "nucleate pairwise"
+ERROR = "largest error"
+SAMPLE = 64  # tokens whose velocity is compared where all would be too many
+FEW = 4000  # tokens, all runs together, up to which all are compared
+BETA = 64.0
+
+
+@dataclass(frozen=True)
+class Case:
+    """Uniform tokens of S^{d-1}: one system, or several side by side."""
+
+    d: int
+    n: int
+    runs: int | None = None
+    beta: float = BETA
+
+    @property
+    def title(self) -> str:
+        runs = "" if self.runs is None else f", {self.runs} runs"
+        return f"Pairwise drift, d = {self.d}, n = {self.n:,}{runs}, β = {self.beta:g}"
+
+    def tokens(self, seed: int) -> Array:
+        """(n, d) or (runs, n, d)"""
+        systems = [uniform(self.n, self.d, np.random.SeedSequence(seed, spawn_key=(run,))) for run in range(self.runs or 1)]
+        return systems[0] if self.runs is None else np.stack(systems)
+
+
+# In dimension 64 tokens are far apart: beta = sqrt(d), as in transformers, lets them feel each other.
+CASES = (Case(2, 200, 64), Case(3, 200, 64), Case(2, 4000), Case(3, 4000), Case(64, 2000, beta=8.0))
+QUICK_CASES = (Case(2, 200, 8), Case(3, 200, 8), Case(2, 1000), Case(3, 1000), Case(64, 500, beta=8.0))
+SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
+QUICK_SIZES = (10_000, 30_000, 100_000)
+
+
+def sections(quick: bool, rounds: int, tell: Tell, seed: int = 0) -> Iterator[Section]:
+    """All tables, each as soon as it is measured."""
+    for case in QUICK_CASES if quick else CASES:
+        yield pairwise_section(case, rounds, tell, seed)
+    yield circle_section(QUICK_SIZES if quick else SIZES, rounds, tell, seed)
+
+
+def pairwise_section(case: Case, rounds: int, tell: Tell, seed: int = 0) -> Section:
+    """One case, all contestants."""
+    x = case.tokens(seed)
+    ready, absent = _contestants(case, x)
+    timings = race(ready, rounds, lambda words: tell(f"{case.title}: {words}"))
+    tell(f"{case.title}: comparing with the equation")
+    where, exact = _some_exact(Attention(case.beta), x)
+    pairs = 1e-6 * (case.runs or 1) * case.n * (case.n + 1) / 2  # million, each unordered pair and each token with itself once
+    rows = [timed_row(name, timings[name], work=pairs, error=float(np.abs(call()[where] - exact).max())) for name, call in ready.items()]
+    return Section(case.title, "pairs", ERROR, with_ratios([*rows, *absent], OURS))
+
+
+def _contestants(case: Case, x: Array) -> tuple[dict[str, Callable[[], Array]], list[Row]]:
+    """Calls by name, and the rows of peers that are not installed."""
+    model = Attention(case.beta)
+    ready: dict[str, Callable[[], Array]] = {OURS: lambda: drift(model, x, kernel="pairwise")}
+    if case.d == 2:
+        ready["nucleate auto"] = lambda: drift(model, x)
+    ready["NumPy broadcast"] = lambda: numpy_drift(x, case.beta)
+    absent = []
+    for name, prepare in {"JAX jit": jax_drift, "JAX jit, softmax": jax_softmax_drift}.items():
+        try:
+            ready[name] = prepare(x, case.beta)
+        except Missing as missing:
+            absent.append(Row(name, note=str(missing)))
+    return ready, absent
+
+
+# The circle
+
+
+def circle_section(sizes: tuple[int, ...], rounds: int, tell: Tell, seed: int = 0) -> Section:
+    """From the smallest to the largest system: time, its growth, memory, error; general Q, K, V; clustered tokens; the sum over pairs."""
+    plain = Attention(BETA)
+    middle, most = sizes[len(sizes) // 2], sizes[-1]
+    systems = {f"nucleate circle, n = {n:,}": (plain, uniform(n, 2, seed)) for n in sizes}
+    systems[f"general Q, K, V, n = {most:,}"] = general_model(seed), uniform(most, 2, seed)
+    systems[f"clustered, n = {middle:,}"] = plain, clustered(middle, seed)
+    by_pairs = f"sum over pairs, n = {sizes[0]:,}"
+    first = uniform(sizes[0], 2, seed)
+    calls = {name: _circle_call(model, x) for name, (model, x) in systems.items()}
+    timings = race({**calls, by_pairs: lambda: drift(plain, first, kernel="pairwise")}, rounds, lambda words: tell(f"Circle drift: {words}"))
+    rows = []
+    for name, (model, x) in systems.items():
+        tell(f"Circle drift: {name}: memory and error")
+        where, exact = _some_exact(model, x)
+        error = float(np.abs(calls[name]()[where] - exact).max())
+        rows.append(replace(timed_row(name, timings[name], work=1e-6 * len(x), error=error), memory=peak_memory(calls[name]) / len(x)))
+    slow = timed_row(by_pairs, timings[by_pairs], work=1e-6 * len(first))
+    rows.append(replace(slow, ratio=timings[by_pairs].best / timings[next(iter(systems))].best))
+    exponent = float(np.polyfit(np.log(sizes), np.log([row.seconds for row in rows[: len(sizes)]]), 1)[0])
+    remarks = (
+        f"Time grows like n^{exponent:.2f} from n = {sizes[0]:,} to {most:,}. General Q, K, V: random, with β|KᵀQ| = {BETA:g}.",
+        "Clustered: 99 of 100 tokens in ten clusters of width 0.001; the modes cannot resolve the others, they are summed over pairs.",
+    )
+    return Section(f"Circle drift, d = 2, β = {BETA:g}", "tokens", ERROR, tuple(rows), remarks, {"exponent": exponent})
+
+
+def _circle_call(model: Attention, x: Array) -> Callable[[], Array]:
+    return lambda: drift(model, x, kernel="circle")
+
+
+def general_model(seed: int) -> Attention:
+    """Gaussian Q, K, V on the circle, with beta |K^T Q| = BETA: weights as sharp as those of the plain model."""
+    Q, K, V = np.random.default_rng(seed).standard_normal((3, 2, 2))
+    return Attention(BETA / float(np.linalg.norm(K.T @ Q, 2)), Q, K, V)
+
+
+def clustered(n: int, seed: int) -> Array:
+    """(n, 2): 99 of 100 tokens in ten clusters of width 0.001, the others anywhere; in random order."""
+    rng = np.random.default_rng(seed)
+    angle = rng.choice(rng.uniform(0.0, 2 * np.pi, 10), n) + 1e-3 * rng.standard_normal(n)  # (n,)
+    angle = np.where(rng.random(n) < 0.01, rng.uniform(0.0, 2 * np.pi, n), angle)
+    return retract(np.stack([np.cos(angle), np.sin(angle)], axis=1))
+
+
+# The truth
+
+
+def _some_exact(model: Attention, x: Array) -> tuple[slice | Array, Array]:
+    """The velocities by the equation, of all tokens where that is cheap, else of some: which, and theirs."""
+    if x.ndim == 3:
+        runs = slice(0, max(1, FEW // x.shape[1]))
+        return runs, attention.drift(model, x[runs])
+    if len(x) <= FEW // 2:
+        return slice(None), attention.drift(model, x)
+    rows = np.unique(np.geomspace(1, len(x), SAMPLE).astype(int)) - 1
+    rows[-SAMPLE // 2 :] = np.linspace(len(x) / SAMPLE, len(x) - 1, SAMPLE // 2).astype(int)
+    return rows, exact_rows(model, x, rows)
+
+
+def exact_rows(model: Attention, x: Array, rows: Array) -> Array:
+    """The equation for single tokens k of x (n, d), causal: one token that sees all earlier ones, held in place. (len(rows), d)"""
+
+    def one(k: int) -> Array:
+        before = Frozen(x[:k]) if k else None
+        return attention.drift(Attention(model.beta, model.Q, model.K, model.V, frozen=before), x[k : k + 1])[0]
+
+    return np.stack([one(int(k)) for k in rows])

@@ -138,8 +138,9 @@ def equiangular(n: int, beta: float, rho0: float, t: float) -> Exact:
     corners /= np.sqrt(1.0 - 1.0 / n)
     turn = np.linalg.qr(np.random.default_rng(n).standard_normal((n, n)))[0]  # general position
 
-    def tokens(rho: float) -> Array:
-        along, across = np.sqrt(((n - 1) * rho + 1) / n), np.sqrt((n - 1) * (1 - rho) / n)
+    def tokens(q: float) -> Array:
+        apart = np.exp(-q)  # 1 - rho, to all its digits
+        along, across = np.sqrt(1.0 - (n - 1) / n * apart), np.sqrt((n - 1) / n * apart)
         return np.asarray((along / np.sqrt(n) + across * corners) @ turn)  # (n, n)
 
     def pace(q: float) -> float:
@@ -150,12 +151,12 @@ def equiangular(n: int, beta: float, rho0: float, t: float) -> Exact:
 
     def solution(time: float) -> Array:
         if time == 0.0:
-            return tokens(rho0)
+            return tokens(q0)
         miss = lambda q: quad(pace, q0, q, epsabs=1e-14, epsrel=1e-14, limit=200)[0] - time  # noqa: E731
         q = brentq(miss, q0, q0 + 2 * n * time, xtol=1e-15, rtol=1e-15)  # the pace is at least 1/2 n / n
-        return tokens(-np.expm1(-q))
+        return tokens(q)
 
-    return Exact(f"equiangular n={n} beta={beta:g}", Attention(beta, mask="full"), retract(tokens(rho0)), t, solution)
+    return Exact(f"equiangular n={n} beta={beta:g}", Attention(beta, mask="full"), retract(tokens(q0)), t, solution)
 
 
 def kuramoto_groups(first: int, second: int, gap: float, t: float, angle: float = 0.4) -> Exact:

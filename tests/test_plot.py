@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from made_runs import SETTINGS, many_runs, one_run, paths
 from matplotlib import pyplot
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
@@ -42,7 +44,7 @@ def lines(ax: Any) -> list[Array]:
 def ink(ax: Any) -> float:
     """The share of pixels that are not white."""
     ax.figure.set_dpi(80)
-    canvas = matplotlib.backends.backend_agg.FigureCanvasAgg(ax.figure)
+    canvas: Any = FigureCanvasAgg(ax.figure)
     canvas.draw()
     pixels = np.asarray(canvas.buffer_rgba())[..., :3]  # (height, width, 3)
     return float((pixels < 250).any(-1).mean())
@@ -107,16 +109,19 @@ def test_time_is_drawn_by_powers_of_ten_only_if_it_was_saved_so() -> None:
     ax = plot.angles(spread)
     assert ax.get_xscale() == "symlog"
     assert ax.get_xlim() == (0.0, 1e9)
-    assert 4 <= len(ax.get_xticks()) <= 12
+    assert ax.get_xticks()[:2].tolist() == [0.0, 1e-2]
+    for end in (1e2, 1e9, 1e60):
+        ticks = plot.angles(replace(spread, t=np.concatenate([[0.0], np.geomspace(1e-2, end, 19)]))).get_xticks()
+        assert 5 <= len(ticks) <= 10
     assert plot.angles(replace(even, t=np.sort(np.random.default_rng(0).uniform(0, 9, 20)))).get_xscale() == "linear"
 
 
 def test_first_tokens_are_thick_and_centers_have_their_colours() -> None:
-    ax = plot.angles(one_run(), first=2, centers=[3], strong=[4])
+    ax: Any = plot.angles(one_run(), first=2, centers=[3], strong=[4])
     tokens, black, red = ax.collections[:3]
     assert sorted(set(np.asarray(tokens.get_linewidth()))) == [0.7, 2.2]
-    assert black.get_edgecolor().tolist() == [[0, 0, 0, 1]] * len(black.get_paths())  # type: ignore[union-attr]
-    assert red.get_edgecolor()[0][0] > 0.8  # type: ignore[index]
+    assert black.get_edgecolor().tolist() == [[0, 0, 0, 1]] * len(black.get_paths())
+    assert red.get_edgecolor()[0][0] > 0.8
 
 
 def test_the_circle_marks_exactly_the_centers() -> None:
@@ -170,7 +175,7 @@ def test_many_tokens_are_thinned_out_and_the_picture_says_so() -> None:
     n = plot.MOST_LINES + 500
     ax = plot.angles(Run(Attention(1.0), np.arange(2.0), np.stack([uniform(n, 2, 0)] * 2), "done", 1, SETTINGS), colorbar=False)
     assert plot.MOST_LINES <= len(lines(ax)) < 1.1 * plot.MOST_LINES
-    assert ax.get_title() == f"{plot.MOST_LINES} of {n} tokens drawn" or f"of {n} tokens drawn" in ax.get_title()
+    assert ax.get_title().endswith(f"of {n} tokens drawn")
 
 
 def test_what_does_not_fit_a_picture_is_refused() -> None:
@@ -200,7 +205,7 @@ def test_a_film_has_every_frame_and_they_differ(d: int, tmp_path: Path) -> None:
         for i in range(5):
             film.seek(i)
             frames.append(np.asarray(film.convert("RGB")))
-    assert all((a != b).any() for a, b in zip(frames, frames[1:], strict=False))
+    assert all((a != b).any() for a, b in pairwise(frames))
     assert (frames[0] < 250).any(-1).mean() > 0.005
 
 
@@ -214,7 +219,7 @@ def test_a_long_film_is_thinned_out_but_keeps_its_ends(tmp_path: Path, monkeypat
 def test_mp4_without_ffmpeg_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
-    with pytest.raises(InputError, match="needs the program ffmpeg.*pip install imageio-ffmpeg"):
+    with pytest.raises(InputError, match=r"needs the program ffmpeg.*pip install imageio-ffmpeg"):
         one_run().save(tmp_path / "run.mp4")
     assert list(tmp_path.iterdir()) == []
 

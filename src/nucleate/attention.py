@@ -160,7 +160,9 @@ class Attention:
 def _matrix(name: str, value: ArrayLike) -> Array:
     M = finite_array(name, value)
     if M.ndim not in (2, 3) or M.shape[-1] != M.shape[-2] or M.size == 0:
-        raise InputError(f"{name} must be a square matrix (d, d) or one per run (b, d, d), but has shape {M.shape}. For a multiple of the identity use c * np.eye(d).")
+        raise InputError(
+            f"{name} must be a square matrix (d, d) or one per run (b, d, d), but has shape {M.shape}. For a multiple of the identity use c * np.eye(d)."
+        )
     return _fixed(M)
 
 

@@ -66,7 +66,9 @@ def check_tokens(name: str, value: ArrayLike) -> Array:
     length = np.sqrt(np.einsum("...i,...i->...", x, x))
     if np.abs(length - 1.0).max() > UNIT_TOLERANCE:
         worst = tuple(int(i) for i in np.unravel_index(np.abs(length - 1.0).argmax(), length.shape))
-        raise InputError(f"{name} must have rows of length 1, but row {list(worst)} has length {length[worst]:.6g}. Divide by it: nucleate.retract(x).")
+        raise InputError(
+            f"{name} must have rows of length 1, but row {list(worst)} has length {length[worst]:.6g}. Divide by it: nucleate.retract(x)."
+        )
     return x
 
 

@@ -197,13 +197,11 @@ def _array(option: str, path: Path) -> "Array":
     from nucleate.checks import InputError, finite_array
 
     try:
-        array: Any = np.load(path, mmap_mode="r", allow_pickle=False)
+        array = np.lib.format.open_memmap(path, mode="r")
     except OSError as error:
         raise InputError(f"{option} {path} cannot be read: {error.strerror or 'it is no file'}. Pass a .npy file.") from None
     except Exception:  # a broken file can raise anything
         raise InputError(f"{option} {path} is not a plain .npy file of numbers. Write it with numpy.save, without Python objects.") from None
-    if not isinstance(array, np.ndarray):
-        raise InputError(f"{option} {path} holds several arrays. Pass a .npy file with one.")
     return finite_array(f"{option} {path}", np.asarray(array))
 
 

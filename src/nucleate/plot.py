@@ -177,10 +177,9 @@ def time_axis(ax: "Axes", t: Array) -> None:
     ax.set_xlabel("time")
     if len(later) > 2 and np.ptp(np.diff(np.log(later))) < np.ptp(np.diff(later)) / later[-1] and later[-1] > 100 * later[0]:
         ax.set_xscale("symlog", linthresh=later[0], linscale=0.5)
-        from matplotlib.ticker import SymmetricalLogLocator
-
-        ax.xaxis.set_major_locator(SymmetricalLogLocator(base=10.0, linthresh=later[0]))
-        ax.xaxis.get_major_locator().set_params(numticks=9)  # type: ignore[call-arg]
+        low, high = np.ceil(np.log10(later[0]) - 1e-9), np.floor(np.log10(later[-1]) + 1e-9)
+        powers = 10.0 ** np.arange(low, high + 1, max(1.0, np.ceil((high - low) / 8)))
+        ax.set_xticks([0.0, *powers] if t[0] == 0 else powers)
     ax.set_xlim(t[0], t[-1] if t[-1] > t[0] else t[0] + 1.0)
 
 

@@ -15,12 +15,12 @@ def tangent(x: Array, y: Array) -> Array:
 
 def retract(x: ArrayLike) -> Array:
     """x / |x|: the nearest point of the sphere."""
-    x = finite_array("x", x)
-    x = x / np.maximum(np.abs(x).max(-1, keepdims=True), np.finfo(float).tiny)  # (..., d), so that squares neither overflow nor vanish
-    length = np.sqrt((x * x).sum(-1, keepdims=True))  # (..., 1)
+    y = finite_array("x", x)
+    y = y / np.maximum(np.abs(y).max(-1, keepdims=True), np.finfo(float).tiny)  # (..., d), so that squares neither overflow nor vanish
+    length = np.sqrt((y * y).sum(-1, keepdims=True))  # (..., 1)
     if not length.all():
         raise InputError("x must have no zero row, but has one. The zero vector has no direction.")
-    return x / length
+    return y / length
 
 
 def distance(x: ArrayLike, y: ArrayLike) -> Array:

@@ -40,20 +40,17 @@ def drift(quick: Quick = False, json: Json = None, threads: Threads = None) -> N
 
 @bench.command()
 def batch(
-    runs: Annotated[int, typer.Option(help="How many runs of Figure 3.")] = 500,
+    runs: Annotated[int, typer.Option(help="How many runs of Figure 3; at most 16 with --quick.")] = 500,
     quick: Quick = False,
     json: Json = None,
     threads: Threads = None,
 ) -> None:
     """Whole runs: seconds and accuracy beside SciPy and diffrax, on the systems of the paper's Figures 3 and 1."""
     with _measuring("batch", json, threads) as tell:
-        from nucleate.bench.batch import Ensemble, sections
-        from nucleate.checks import whole_number
+        from nucleate.bench.batch import sections
 
         rounds = QUICK_ROUNDS if quick else ROUNDS["batch"]
-        runs = whole_number("runs", runs, least=1, help="It is the number of systems.")
-        ensemble = Ensemble(min(runs, 16), t=15.0, some=2, side_by_side=8) if quick else Ensemble(runs)
-        _show("batch", sections(ensemble, quick, rounds, tell), rounds, json)
+        _show("batch", sections(runs, quick, rounds, tell), rounds, json)
 
 
 @contextmanager
@@ -85,7 +82,7 @@ def _show(command: str, sections: Iterator["Section"], rounds: int, json: Path |
     from rich.console import Console
 
     from nucleate.bench.machine import facts
-    from nucleate.bench.table import as_table, write_json
+    from nucleate.bench.table import show, write_json
 
     console = Console()
     if not console.is_terminal:
@@ -96,7 +93,7 @@ def _show(command: str, sections: Iterator["Section"], rounds: int, json: Path |
     console.print("ratio = time of the other / time of nucleate.\n", highlight=False)
     done = []
     for section in sections:
-        console.print(as_table(section))
+        show(section, console)
         done.append(section)
     if json is not None:
         write_json(json, command, machine, rounds, done)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nucleate import attention
 from nucleate.attention import Attention, Frozen
@@ -16,10 +17,12 @@ from nucleate.sphere import retract, uniform
 
 __all__ = ["Case", "circle_section", "exact_rows", "pairwise_section", "sections"]
 
+Indices = NDArray[np.intp]
+
 OURS = "nucleate pairwise"
 ERROR = "largest error"
-SAMPLE = 64  # tokens whose velocity is compared where all would be too many
-FEW = 4000  # tokens, all runs together, up to which all are compared
+FEW = 4000  # tokens, all runs together, up to which the velocities of all are compared, otherwise of some
+PAIRS = 4e7  # that those take, about
 BETA = 64.0
 
 
@@ -107,7 +110,7 @@ def circle_section(sizes: tuple[int, ...], rounds: int, tell: Tell, seed: int = 
         rows.append(replace(timed_row(name, timings[name], work=1e-6 * len(x), error=error), memory=peak_memory(calls[name]) / len(x)))
     slow = timed_row(by_pairs, timings[by_pairs], work=1e-6 * len(first))
     rows.append(replace(slow, ratio=timings[by_pairs].best / timings[next(iter(systems))].best))
-    exponent = float(np.polyfit(np.log(sizes), np.log([row.seconds for row in rows[: len(sizes)]]), 1)[0])
+    exponent = float(np.polyfit(np.log(sizes), np.log([timings[name].best for name in list(systems)[: len(sizes)]]), 1)[0])
     remarks = (
         f"Time grows like n^{exponent:.2f} from n = {sizes[0]:,} to {most:,}. General Q, K, V: random, with β|KᵀQ| = {BETA:g}.",
         "Clustered: 99 of 100 tokens in ten clusters of width 0.001; the modes cannot resolve the others, they are summed over pairs.",
@@ -136,19 +139,20 @@ def clustered(n: int, seed: int) -> Array:
 # The truth
 
 
-def _some_exact(model: Attention, x: Array) -> tuple[slice | Array, Array]:
+def _some_exact(model: Attention, x: Array) -> tuple[slice | Indices, Array]:
     """The velocities by the equation, of all tokens where that is cheap, else of some: which, and theirs."""
     if x.ndim == 3:
         runs = slice(0, max(1, FEW // x.shape[1]))
         return runs, attention.drift(model, x[runs])
-    if len(x) <= FEW // 2:
+    if len(x) < FEW:
         return slice(None), attention.drift(model, x)
-    rows = np.unique(np.geomspace(1, len(x), SAMPLE).astype(int)) - 1
-    rows[-SAMPLE // 2 :] = np.linspace(len(x) / SAMPLE, len(x) - 1, SAMPLE // 2).astype(int)
+    count = int(np.clip(PAIRS / len(x), 32, 512)) // 2
+    early, anywhere = np.geomspace(1, len(x), count), np.linspace(1, len(x), count)
+    rows = np.unique(np.concatenate([early, anywhere]).astype(np.intp)) - 1
     return rows, exact_rows(model, x, rows)
 
 
-def exact_rows(model: Attention, x: Array, rows: Array) -> Array:
+def exact_rows(model: Attention, x: Array, rows: Indices) -> Array:
     """The equation for single tokens k of x (n, d), causal: one token that sees all earlier ones, held in place. (len(rows), d)"""
 
     def one(k: int) -> Array:

@@ -93,11 +93,13 @@ def scipy_sphere(x: Array, beta: float, V: Array, times: Array, method: str, rto
 
     def velocity(_: float, y: Array) -> Array:
         x = y.reshape(n, d)
+        x = x / np.linalg.norm(x, axis=1, keepdims=True)  # else V = -I drives rounding errors away from the sphere
         w = np.exp(beta * (x @ x.T - 1.0)) * sees  # (n, n)
         m = (w @ x) @ V.T / w.sum(1, keepdims=True)  # (n, d)
         return np.asarray((m - (x * m).sum(1, keepdims=True) * x).ravel())
 
-    return _solve(velocity, x.ravel(), times, method, rtol, atol).reshape(len(times), n, d)
+    frames = _solve(velocity, x.ravel(), times, method, rtol, atol).reshape(len(times), n, d)
+    return np.asarray(frames / np.linalg.norm(frames, axis=-1, keepdims=True))
 
 
 def _solve(velocity: Callable[[float, Array], Array], y: Array, times: Array, method: str, rtol: float, atol: float) -> Array:
@@ -120,9 +122,9 @@ def diffrax_angles(theta: Array, beta: float, times: Array, rtol: float, atol: f
 
     def velocity(_: Any, theta: Any, __: Any) -> Any:
         c, s = jnp.cos(theta), jnp.sin(theta)  # (n,)
-        x = jnp.stack([c, s], axis=1)  # (n, 2)
-        w = jnp.tril(jnp.exp(beta * (x @ x.T - 1.0)))  # (n, n)
-        C, S, Z = w @ c, w @ s, w.sum(1)  # (n,) three times
+        x = jnp.stack([c, s, jnp.ones_like(c)], axis=1)  # (n, 3)
+        w = jnp.tril(jnp.exp(beta * (x[:, :2] @ x[:, :2].T - 1.0)))  # (n, n)
+        C, S, Z = (w @ x).T  # (n,) three times
         return (c * S - s * C) / Z
 
     def one(theta: Any) -> Any:

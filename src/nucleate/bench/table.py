@@ -1,17 +1,18 @@
 """Results as records, as tables for a person, and as JSON."""
 
 import json
+import math
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nucleate.bench.clock import Timing
 from nucleate.checks import InputError
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Console
 
-__all__ = ["Row", "Section", "as_table", "check_json", "timed_row", "with_ratios", "write_json"]
+__all__ = ["Row", "Section", "check_json", "show", "timed_row", "with_ratios", "write_json"]
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,8 @@ def with_ratios(rows: list[Row], ours: str) -> tuple[Row, ...]:
     return tuple(row if row.seconds is None or base is None else replace(row, ratio=row.seconds / base) for row in rows)
 
 
-def as_table(section: Section) -> "Table":
-    """A table with the columns for which there is anything to show."""
+def show(section: Section, console: "Console") -> None:
+    """Print the title, a table with the columns for which there is anything to show, and the remarks."""
     from rich.box import SIMPLE
     from rich.table import Table
     from rich.text import Text
@@ -63,21 +64,24 @@ def as_table(section: Section) -> "Table":
         "time": [_time(row.seconds) for row in section.rows],
         f"million {section.rate}/s": [_number(row.rate) for row in section.rows],
         "ratio": [_number(row.ratio) for row in section.rows],
-        section.error: ["" if row.error is None else f"{row.error:.1e}" for row in section.rows],
+        section.error: [_error(row.error) for row in section.rows],
         "bytes/token": [_number(row.memory) for row in section.rows],
         "first call": [_time(row.first) for row in section.rows],
         "": [row.note for row in section.rows],
     }
-    table = Table(title=Text(section.title), box=SIMPLE, title_justify="left", pad_edge=False)
-    if section.remarks:
-        table.caption, table.caption_justify = Text("\n".join(section.remarks)), "left"
     shown = {heading: cells for heading, cells in columns.items() if any(cells)}
+    table = Table(box=SIMPLE, pad_edge=False)
     table.add_column("who", no_wrap=True)
     for heading in shown:
         table.add_column(heading, justify="right" if heading else "left", no_wrap=bool(heading))
     for i, row in enumerate(section.rows):
         table.add_row(Text(row.peer), *(Text(cells[i]) for cells in shown.values()))
-    return table
+    console.print(Text(section.title, style="bold"))
+    console.print(table)
+    for remark in section.remarks:
+        console.print(Text(remark))
+    if section.remarks:
+        console.print()
 
 
 def check_json(path: Path | None) -> None:
@@ -88,11 +92,24 @@ def check_json(path: Path | None) -> None:
 
 def write_json(path: Path, command: str, machine: dict[str, str | int], rounds: int, sections: list[Section]) -> None:
     """All numbers, times in seconds."""
-    record = {"command": command, "machine": machine, "rounds": rounds, "seconds": "best round", "sections": [asdict(section) for section in sections]}
+    record = {"command": command, "machine": machine, "rounds": rounds, "sections": [_plain(asdict(section)) for section in sections]}
     try:
-        path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     except OSError as error:
         raise InputError(f"--json {path} cannot be written: {error.strerror}. Name another file.") from None
+
+
+def _plain(value: Any) -> Any:
+    """The same with null for NaN, which JSON does not know."""
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _error(error: float | None) -> str:
+    return "" if error is None else f"{error:.1e}" if math.isfinite(error) else "gave up"
 
 
 def _time(seconds: float | None) -> str:

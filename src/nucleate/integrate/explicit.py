@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from nucleate.checks import Array
 from nucleate.integrate.tableau import Tableau
 from nucleate.kernels.choose import drift_into
-from nucleate.kernels.lanes import Lanes, lanes_enter
 from nucleate.kernels.compile import compiled, take_next
+from nucleate.kernels.lanes import Lanes, lanes_enter
 from nucleate.kernels.simd import LANES, fma, hmax, hsum, lane, load, sincos, splat, store, vabs, vmax
 
 __all__ = ["CANCELLED", "DONE", "FULL_BUFFER", "STATUS", "Book", "March", "march", "march_in_python", "new_march"]
@@ -34,6 +34,10 @@ EPS = float(np.finfo(np.float64).eps)
 SAFETY, SLOWEST, FASTEST = 0.9, 0.2, 8.0  # of the step size controller (Hairer, Norsett, Wanner, II.4)
 MEMORY = 0.04  # its share of the error before: smooths the step where stability limits it
 FREE = -1  # a lane without a run
+SAVED, STEPS, REJECTED, STATE = range(4)  # rows of Book.counts
+Y, TRIAL, ORIGIN, FRAME, K = range(5)  # rows of March.rows
+T, H, ERROR, BEFORE = range(4)  # rows of March.clock
+RUN, FRESH, HELD = range(3)  # rows of March.flags
 
 
 class Book(NamedTuple):
@@ -42,10 +46,7 @@ class Book(NamedTuple):
     start: Array  # (b, n, d)
     times: Array  # (m,) asked for, or (room,) written when `every`
     frames: Array  # (b, m or room, n, d)
-    saved: Integers  # (b,) frames written so far
-    steps: Integers  # (b,) accepted
-    rejected: Integers  # (b,)
-    status: Integers  # (b,)
+    counts: Integers  # (4, b) rows SAVED frames, accepted STEPS, REJECTED steps, STATE: a number of STATUS
     queue: Integers  # (1,) the next run to begin, shared by all threads
     last: int  # one past the last run to begin
     final: float  # the last time
@@ -58,18 +59,9 @@ class Book(NamedTuple):
 class March(NamedTuple):
     """The runs under way: `lanes` of them, 1 or 8, interleaved as y[coordinate * lanes + lane]."""
 
-    y: Array  # (size,) padded by 8, like the next three
-    trial: Array
-    origin: Array  # the start
-    frame: Array
-    k: Array  # (s + 1, size)
-    t: Array  # (8,) one number per lane; with one lane only the first counts
-    h: Array  # (8,) with one lane all eight are equal
-    error: Array  # (8,)
-    before: Array  # (8,) error of the step before
-    run: Integers  # (8,)
-    fresh: Integers  # (8,) 1 where the first stage is still to be computed
-    held: Integers  # (8,) 1 after a rejection: the next step may not grow
+    rows: Array  # (4 + s + 1, size) rows Y the state, TRIAL, ORIGIN the start, FRAME, then the stages from K on; size padded by 8
+    clock: Array  # (4, 8) rows T, H, ERROR and BEFORE, the error of the step before; a column per lane, with one lane all of H are equal
+    flags: Integers  # (3, 8) rows RUN, its number or FREE; FRESH, first stage still to be computed; HELD, may not grow after a rejection
     lanes: int
     width: int  # coordinates per token: 1 on the circle
     tokens: int
@@ -79,18 +71,17 @@ def new_march(table: Tableau, n: int, d: int, lanes: int) -> March:
     """Room for `lanes` runs of n tokens in dimension d."""
     width = 1 if d == 2 else d
     size = -(-n * width * lanes // LANES) * LANES + LANES
-    flat = [np.zeros(size) for _ in range(4)]
-    eight = [np.zeros(LANES) for _ in range(4)]
-    run, fresh, held = np.full(LANES, FREE), np.zeros(LANES, dtype=np.int64), np.zeros(LANES, dtype=np.int64)
-    return March(*flat, np.zeros((len(table.B) + 1, size)), *eight, run, fresh, held, lanes, width, n)
+    flags = np.zeros((3, LANES), dtype=np.int64)
+    flags[RUN] = FREE
+    return March(np.zeros((K + len(table.B) + 1, size)), np.zeros((4, LANES)), flags, lanes, width, n)
 
 
-def march_in_python(system, table, state, book, stop):  # type: ignore[no-untyped-def]
+def march_in_python(system, table, state, book, stop):
     """Carry the runs of the book to their end; 0 when none is left, FULL_BUFFER when frames need more room."""
     stages = len(table.B)
     while True:
         for at in range(state.lanes):
-            if state.run[at] == FREE and book.queue[0] < book.last:
+            if state.flags[RUN, at] == FREE and book.queue[0] < book.last:
                 run = take_next(book.queue)
                 if run < book.last:
                     tell(system, at, run)
@@ -98,17 +89,17 @@ def march_in_python(system, table, state, book, stop):  # type: ignore[no-untype
         if not any_under_way(state):
             return 0
         if any_fresh(state):
-            drift_into(system, state.y, state.trial, stop)
+            drift_into(system, state.rows[Y], state.rows[TRIAL], stop)
             begin(state, book, table.order)
         for i in range(1, stages):
             combine(state, table.A[i], i)
-            drift_into(system, state.trial, state.k[i], stop)
+            drift_into(system, state.rows[TRIAL], state.rows[K + i], stop)
         combine(state, table.B, stages)
-        drift_into(system, state.trial, state.k[stages], stop)
+        drift_into(system, state.rows[TRIAL], state.rows[K + stages], stop)
         estimate(state, table.E)
         full = False
         for at in range(state.lanes):
-            if state.run[at] != FREE:
+            if state.flags[RUN, at] != FREE:
                 full |= judge(state, book, table, at, stop[0])
         if full:
             return FULL_BUFFER
@@ -117,12 +108,12 @@ def march_in_python(system, table, state, book, stop):  # type: ignore[no-untype
 march = compiled(march_in_python)
 
 
-def tell(system, at, run):  # type: ignore[no-untyped-def]
+def tell(system, at, run):
     """Lanes hold tables per run and must learn which run they carry; a system of one run has nothing to learn."""
 
 
 @overload(tell)
-def _tell_by_type(system, at, run):  # type: ignore[no-untyped-def]
+def _tell_by_type(system, at, run):
     if isinstance(system, types.BaseNamedTuple) and system.instance_class is Lanes:
         return lambda system, at, run: lanes_enter(system, at, run)
     return lambda system, at, run: None
@@ -132,7 +123,7 @@ def _tell_by_type(system, at, run):  # type: ignore[no-untyped-def]
 def any_under_way(state):
     """Whether any lane holds a run."""
     for at in range(state.lanes):
-        if state.run[at] != FREE:
+        if state.flags[RUN, at] != FREE:
             return True
     return False
 
@@ -141,7 +132,7 @@ def any_under_way(state):
 def any_fresh(state):
     """Whether any lane has just been given a run."""
     for at in range(state.lanes):
-        if state.fresh[at]:
+        if state.flags[FRESH, at]:
             return True
     return False
 
@@ -153,34 +144,34 @@ def enter(state, book, at, run):
     n, d = start.shape
     for k in range(n):
         if state.width == 1:
-            state.y[k * state.lanes + at] = np.arctan2(start[k, 1], start[k, 0])
+            state.rows[Y, k * state.lanes + at] = np.arctan2(start[k, 1], start[k, 0])
         else:
             for c in range(d):
-                state.y[(k * d + c) * state.lanes + at] = start[k, c]
+                state.rows[Y, (k * d + c) * state.lanes + at] = start[k, c]
     for i in range(n * state.width):
-        state.origin[i * state.lanes + at] = state.y[i * state.lanes + at]
-    state.run[at], state.fresh[at], state.held[at] = run, 1, 0
-    state.t[at], state.before[at] = 0.0, 1e-4
-    book.status[run] = RUNNING
+        state.rows[ORIGIN, i * state.lanes + at] = state.rows[Y, i * state.lanes + at]
+    state.flags[RUN, at], state.flags[FRESH, at], state.flags[HELD, at] = run, 1, 0
+    state.clock[T, at], state.clock[BEFORE, at] = 0.0, 1e-4
+    book.counts[STATE, run] = RUNNING
     if book.every or book.times[0] == 0.0:
         for k in range(n):
             for c in range(d):
                 book.frames[run, 0, k, c] = start[k, c]
         book.times[0] = 0.0
-        book.saved[run] = 1
+        book.counts[SAVED, run] = 1
 
 
 @compiled
 def begin(state, book, order):
     """First stage and first step of fresh lanes, from the velocities just put into `trial`."""
     for at in range(state.lanes):
-        if not state.fresh[at]:
+        if not state.flags[FRESH, at]:
             continue
-        state.fresh[at] = 0
+        state.flags[FRESH, at] = 0
         fastest = 0.0
         for i in range(state.tokens * state.width):
-            velocity = state.trial[i * state.lanes + at]
-            state.k[0, i * state.lanes + at] = velocity
+            velocity = state.rows[TRIAL, i * state.lanes + at]
+            state.rows[K, i * state.lanes + at] = velocity
             if not abs(velocity) <= fastest:  # NaN passes
                 fastest = abs(velocity)
         guess = min(0.01, book.tolerance ** (1.0 / order)) / fastest if fastest > 0.0 else book.final
@@ -191,64 +182,60 @@ def begin(state, book, order):
 
 @compiled
 def _set_step(state, at, h):
-    state.h[at] = h
+    state.clock[H, at] = h
     if state.lanes == 1:
         for i in range(LANES):
-            state.h[i] = h
+            state.clock[H, i] = h
 
 
 @compiled
 def _end(state, book, at, status):
-    book.status[state.run[at]] = status
-    state.run[at] = FREE
+    book.counts[STATE, state.flags[RUN, at]] = status
+    state.flags[RUN, at] = FREE
 
 
 @compiled
 def combine(state, weights, count):
     """trial = y + h sum_{j<count} weights_j k_j."""
-    y, trial, k = state.y, state.trial, state.k
-    size = y.size
-    h = load(state.h, 0)
+    rows, size = state.rows, state.rows.shape[1]
+    h = load(state.clock, H * LANES)
     for i in range(0, size - LANES + 1, LANES):
-        total = load(k, i) * weights[0]
+        total = load(rows, K * size + i) * weights[0]
         for j in range(1, count):
-            total = fma(splat(weights[j]), load(k, j * size + i), total)
-        store(trial, i, fma(h, total, load(y, i)))
+            total = fma(splat(weights[j]), load(rows, (K + j) * size + i), total)
+        store(rows, TRIAL * size + i, fma(h, total, load(rows, Y * size + i)))
 
 
 @compiled
 def estimate(state, weights):
     """The error of each lane: of its worst token, in radians; NaN where a stage is not finite."""
-    k, error = state.k, state.error
-    size, stages = k.shape[1], k.shape[0]
-    rows = state.tokens * state.width * state.lanes
+    rows, clock = state.rows, state.clock
+    stages, size = rows.shape[0] - K, rows.shape[1]
     if state.width > 1:
-        error[0] = state.h[0] * _worst_token(k, weights, state.tokens, state.width)
+        clock[ERROR, 0] = clock[H, 0] * _worst_token(rows, weights, state.tokens, state.width)
         return
     worst, poison = splat(0.0), splat(0.0)
-    for i in range(0, rows, LANES):
-        total = load(k, i) * weights[0]
+    for i in range(0, state.tokens * state.lanes, LANES):
+        total = load(rows, K * size + i) * weights[0]
         for j in range(1, stages):
-            total = fma(splat(weights[j]), load(k, j * size + i), total)
+            total = fma(splat(weights[j]), load(rows, (K + j) * size + i), total)
         worst = vmax(worst, vabs(total))
         poison = poison + (total - total)  # vmax passes over NaN, this does not
-    worst = worst + poison
     if state.lanes == 1:
-        error[0] = state.h[0] * (hmax(worst) + hsum(poison))
+        clock[ERROR, 0] = clock[H, 0] * (hmax(worst) + hsum(poison))
     else:
-        for at in range(LANES):
-            error[at] = state.h[at] * lane(worst, at)
+        store(clock, ERROR * LANES, load(clock, H * LANES) * (worst + poison))
 
 
 @compiled
-def _worst_token(k, weights, tokens, width):
+def _worst_token(rows, weights, tokens, width):
     worst = 0.0
     for token in range(tokens):
         square = 0.0
         for c in range(width):
             total = 0.0
-            for j in range(k.shape[0]):
-                total += weights[j] * k[j, token * width + c]
+            for j in range(rows.shape[0] - K):
+                total += weights[j] * rows[K + j, token * width + c]
             square += total * total
         if not square <= worst:  # NaN passes, and stays
             worst = square
@@ -260,8 +247,8 @@ def _worst_token(k, weights, tokens, width):
 @compiled
 def judge(state, book, table, at, stop):
     """Accept or reject the step of one lane, write the frames it passes, choose the next step; True when frames need more room."""
-    run, t, h = state.run[at], state.t[at], state.h[at]
-    scaled = state.error[at] / book.tolerance
+    run, t, h = state.flags[RUN, at], state.clock[T, at], state.clock[H, at]
+    scaled = state.clock[ERROR, at] / book.tolerance
     if stop:
         _end(state, book, at, stop)
         return False
@@ -271,35 +258,35 @@ def judge(state, book, table, at, stop):
         _end(state, book, at, NON_FINITE)
         return False
     if not fixed and not scaled <= 1.0:
-        book.rejected[run] += 1
+        book.counts[REJECTED, run] += 1
         factor = max(SLOWEST, SAFETY * scaled ** (-1.0 / table.order)) if finite else 0.1
         _set_step(state, at, h * factor)
-        state.held[at] = 1
+        state.flags[HELD, at] = 1
         if h * factor <= 8.0 * EPS * t or h * factor < 1e-300:
             _end(state, book, at, STALLED if finite else NON_FINITE)
-        elif book.steps[run] + book.rejected[run] >= book.limit:
+        elif book.counts[STEPS, run] + book.counts[REJECTED, run] >= book.limit:
             _end(state, book, at, MAX_STEPS)
         return False
-    book.steps[run] += 1
+    book.counts[STEPS, run] += 1
     new = t + h
     if fixed:
-        new = book.steps[run] * book.dt
+        new = book.counts[STEPS, run] * book.dt
     if new >= book.final * (1.0 - 4.0 * EPS) or (fixed and new >= book.final - 1e-9 * book.dt):
         new = book.final
     full = _write_frames(state, book, table, at, t, new)
     _accept(state, at)
-    state.t[at] = new
+    state.clock[T, at] = new
     if new == book.final:
         _end(state, book, at, DONE)
-    elif book.steps[run] + book.rejected[run] >= book.limit:
+    elif book.counts[STEPS, run] + book.counts[REJECTED, run] >= book.limit:
         _end(state, book, at, MAX_STEPS)
     elif fixed:
         _set_step(state, at, min(book.dt, book.final - new))
     else:
         small = max(scaled, 1e-10)
-        factor = SAFETY * small ** (-1.0 / table.order + 0.75 * MEMORY) * state.before[at] ** MEMORY
-        factor = min(1.0 if state.held[at] else FASTEST, max(SLOWEST, factor))
-        state.before[at], state.held[at] = max(scaled, 1e-4), 0
+        factor = SAFETY * small ** (-1.0 / table.order + 0.75 * MEMORY) * state.clock[BEFORE, at] ** MEMORY
+        factor = min(1.0 if state.flags[HELD, at] else FASTEST, max(SLOWEST, factor))
+        state.clock[BEFORE, at], state.flags[HELD, at] = max(scaled, 1e-4), 0
         step = h * factor
         left = book.final - new
         if step >= left:
@@ -315,73 +302,67 @@ def judge(state, book, table, at, stop):
 @compiled
 def _accept(state, at):
     """The trial becomes the state, on the sphere; its velocity the first stage of the next step."""
-    y, trial, k, lanes, width = state.y, state.trial, state.k, state.lanes, state.width
-    last = k.shape[0] - 1
+    rows, lanes, width = state.rows, state.lanes, state.width
+    last = rows.shape[0] - 1
     for token in range(state.tokens):
         inverse = 1.0
         if width > 1:
             square = 0.0
             for c in range(width):
-                square += trial[token * width + c] ** 2
+                square += rows[TRIAL, token * width + c] ** 2
             inverse = 1.0 / np.sqrt(square)
         for c in range(width):
             i = (token * width + c) * lanes + at
-            y_new = trial[i]
-            y[i] = y_new * inverse if width > 1 else y_new
-            k[0, i] = k[last, i]
+            rows[Y, i] = rows[TRIAL, i] * inverse
+            rows[K, i] = rows[last, i]
 
 
 @compiled
 def _write_frames(state, book, table, at, t, new):
     """Every asked time in (t, new], by the interpolant; or the new point itself when every step is kept."""
-    run = state.run[at]
-    saved = book.saved[run]
+    run = state.flags[RUN, at]
+    saved, times = book.counts[SAVED, run], book.times
     if book.every:
-        _gather(state, table, at, 1.0)
-        book.times[saved] = new
-        _draw(state, book, run, saved, at)
-        book.saved[run] = saved + 1
-        return saved + 1 >= book.times.size
-    while saved < book.times.size and book.times[saved] <= new:
-        _gather(state, table, at, (book.times[saved] - t) / (new - t) if book.times[saved] < new else 1.0)
-        _draw(state, book, run, saved, at)
+        times[saved] = new
+    while saved < times.size and times[saved] <= new:
+        _gather(state, table.P, at, (times[saved] - t) / (new - t) if times[saved] < new else 1.0)
+        _draw(state, book.start[run], book.frames[run, saved], at)
         saved += 1
-        book.saved[run] = saved
+        book.counts[SAVED, run] = saved
+        if book.every:
+            return saved >= times.size
     return False
 
 
 @compiled
-def _gather(state, table, at, theta):
+def _gather(state, P, at, theta):
     """frame = the state of one lane at t + theta h."""
-    frame, lanes, k = state.frame, state.lanes, state.k
+    rows, lanes = state.rows, state.lanes
     count = state.tokens * state.width
-    if theta == 1.0:
-        for i in range(count):
-            frame[i] = state.trial[i * lanes + at]
-        return
-    stages, powers = table.P.shape
+    source = TRIAL if theta == 1.0 else Y
     for i in range(count):
-        frame[i] = state.y[i * lanes + at]
-    for j in range(stages):
+        rows[FRAME, i] = rows[source, i * lanes + at]
+    if source == TRIAL:
+        return
+    for j in range(P.shape[0]):
         weight = 0.0
-        for p in range(powers - 1, -1, -1):
-            weight = (weight + table.P[j, p]) * theta
-        weight *= state.h[at]
+        for p in range(P.shape[1] - 1, -1, -1):
+            weight = (weight + P[j, p]) * theta
+        weight *= state.clock[H, at]
         for i in range(count):
-            frame[i] += weight * k[j, i * lanes + at]
+            rows[FRAME, i] += weight * rows[K + j, i * lanes + at]
 
 
 @compiled
-def _draw(state, book, run, index, at):
-    """Write `frame` into the book as points: the start turned by how far each angle went, or coordinates made unit."""
-    frame, n, lanes = state.frame, state.tokens, state.lanes
-    start, out = book.start[run], book.frames[run, index]
-    d = start.shape[1]
+def _draw(state, start, out, at):
+    """Write `frame` as points: the start turned by how far each angle went, or coordinates made unit."""
+    rows, lanes, size = state.rows, state.lanes, state.rows.shape[1]
+    n, d = start.shape
     if state.width == 1:
         for k in range(n):
-            frame[k] -= state.origin[k * lanes + at]
+            rows[FRAME, k] -= rows[ORIGIN, k * lanes + at]
         for k0 in range(0, n, LANES):
-            sine, cosine = sincos(load(frame, k0))
+            sine, cosine = sincos(load(rows, FRAME * size + k0))
             for i in range(min(LANES, n - k0)):
                 x, y, c, s = start[k0 + i, 0], start[k0 + i, 1], lane(cosine, i), lane(sine, i)
                 out[k0 + i, 0] = x * c - y * s
@@ -390,7 +371,7 @@ def _draw(state, book, run, index, at):
     for k in range(n):
         square = 0.0
         for c in range(d):
-            square += frame[k * d + c] ** 2
+            square += rows[FRAME, k * d + c] ** 2
         inverse = 1.0 / np.sqrt(square)
         for c in range(d):
-            out[k, c] = frame[k * d + c] * inverse
+            out[k, c] = rows[FRAME, k * d + c] * inverse

@@ -43,7 +43,7 @@ class Run:
         mask = f"window {self.model.mask.w}" if isinstance(self.model.mask, Window) else self.model.mask
         span = f"t = {self.t[0]:g} to {self.t[-1]:g} in {m} frames" if m > 1 else f"{m} frame{'s' * (m != 1)}"
         who = f"{runs[0]} runs of {n} tokens" if runs else f"{n} token{'s' * (n != 1)}"
-        return f"{who}, d = {d}, beta = {_span(self.model.beta)}, {mask}; {span}; {self.settings.get('method')}, {_span(self.steps)} steps; {self.ending}"
+        return f"{who}, d = {d}, beta = {_span(self.model.beta)}, {mask}; {span}; {self.settings.get('method')}, {_count(self.steps)}; {self.ending}"
 
     @property
     def done(self) -> bool:
@@ -134,6 +134,10 @@ class Agreement:
         when = self.t[int(np.nanargmax(self.difference))]
         text = f"{self.digits} digits agree with a rerun with {self.against}: the largest difference is {self.worst:.1e}, at t = {when:g}."
         return text if self.status == "done" else f"{text} The rerun did not finish: {self.status}."
+
+
+def _count(steps: Any) -> str:
+    return "1 step" if np.max(steps) == 1 else f"{_span(steps)} steps"
 
 
 def _span(value: Any) -> str:

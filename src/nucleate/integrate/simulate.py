@@ -12,7 +12,20 @@ from threadpoolctl import threadpool_limits
 
 from nucleate.attention import Attention
 from nucleate.checks import Array, InputError, check_memory, finite_array, finite_number, whole_number
-from nucleate.integrate.explicit import CANCELLED, FULL_BUFFER, INTERRUPTED, RUNNING, STATUS, TIME_LIMIT, Book, march, march_in_python, new_march
+from nucleate.integrate.explicit import (
+    CANCELLED,
+    FULL_BUFFER,
+    INTERRUPTED,
+    RUNNING,
+    SAVED,
+    STATE,
+    STATUS,
+    TIME_LIMIT,
+    Book,
+    march,
+    march_in_python,
+    new_march,
+)
 from nucleate.integrate.run import Run
 from nucleate.integrate.tableau import FIXED, Tableau, dormand_prince, fixed_step
 from nucleate.kernels.choose import TEAM_FROM, Team, choose_kernel, make_system, pick_threads, suits_lanes, work_of
@@ -75,11 +88,11 @@ def simulate(
     book = _new_book(start, times, every, t, tolerance, step, limit)
     book, stop = _run(model, table, book, single, workers, progress, seconds)
     settings = {"method": method if step else "explicit", "t": t, "rtol": rtol, "atol": atol, "dt": dt, "max_steps": limit}
-    book.status[book.status == RUNNING] = stop
+    saved, steps, _, state = book.counts
+    state[state == RUNNING] = stop
     if single:
-        saved = int(book.saved[0])
-        return Run(model, book.times[:saved].copy(), book.frames[0, :saved].copy(), STATUS[book.status[0]], int(book.steps[0]), settings)
-    return Run(model, book.times, book.frames, tuple(STATUS[code] for code in book.status), book.steps, settings)
+        return Run(model, book.times[: saved[0]].copy(), book.frames[0, : saved[0]].copy(), STATUS[state[0]], int(steps[0]), settings)
+    return Run(model, book.times, book.frames, tuple(STATUS[code] for code in state), steps.copy(), settings)
 
 
 def _run(model: Attention, table: Tableau, book: Book, single: bool, workers: int, progress: Progress | None, seconds: float) -> tuple[Book, int]:
@@ -101,7 +114,9 @@ def _run(model: Attention, table: Tableau, book: Book, single: bool, workers: in
         team = b < workers and work_of(system) > TEAM_FROM
         blas = threadpool_limits(1, user_api="blas") if isinstance(system, Tiles) else nullcontext()
         with blas:
-            while (march_in_python(Team(system, workers), table, state, page, stop) if team else march(system, table, state, page, stop)) == FULL_BUFFER:
+            while (
+                march_in_python(Team(system, workers), table, state, page, stop) if team else march(system, table, state, page, stop)
+            ) == FULL_BUFFER:
                 page = pages[0] = _grow(page)
 
     with ThreadPoolExecutor(min(workers, -(-b // LANES) if laned else b), thread_name_prefix="nucleate-runs") as pool:
@@ -120,7 +135,7 @@ def _run(model: Attention, table: Tableau, book: Book, single: bool, workers: in
 
 def _watch(tasks: list[Future[None]], pages: dict[int, Book], single: bool, stop: NDArray[np.uint8], progress: Progress | None, end: float) -> None:
     """Wait for the tasks, look at the clock, and show what is new."""
-    told = np.zeros(len(pages[0].status), dtype=bool)
+    told = np.zeros(len(pages[0].start), dtype=bool)
     shown = 0
     pending = set(tasks)
     while pending:
@@ -131,11 +146,11 @@ def _watch(tasks: list[Future[None]], pages: dict[int, Book], single: bool, stop
             continue
         book = pages[0]
         if single:
-            saved = int(book.saved[0])
+            saved = int(book.counts[SAVED, 0])
             answer = progress(book.times[shown:saved].copy(), book.frames[0, shown:saved].copy())
             shown = saved
         else:
-            new = (book.status != RUNNING) & ~told
+            new = (book.counts[STATE] != RUNNING) & ~told
             answer = progress(book.times.copy(), book.frames[new])
             told |= new
         if answer is False and pending:
@@ -195,10 +210,8 @@ def _new_book(start: Array, times: Array, every: bool, t: float, tolerance: floa
     b, n, d = start.shape
     m = len(times)
     check_memory(8.0 * b * m * n * d * (4 if every else 1) + 12 * 8.0 * n * d, f"keeping {m} frames of {b} x {n} tokens in dimension {d}")
-    counts = [np.zeros(b, dtype=np.int64) for _ in range(4)]
-    saved, steps, rejected, status = counts
     frames = np.full((b, m, n, d), np.nan)
-    return Book(start, times, frames, saved, steps, rejected, status, np.zeros(1, dtype=np.int64), b, t, tolerance, dt, limit, every)
+    return Book(start, times, frames, np.zeros((4, b), dtype=np.int64), np.zeros(1, dtype=np.int64), b, t, tolerance, dt, limit, every)
 
 
 def _grow(book: Book) -> Book:

@@ -36,11 +36,12 @@ def dormand_prince() -> Tableau:
 
 def fixed_step(name: str) -> Tableau:
     """Euler, Heun and the classical fourth-order method, with the cubic Hermite interpolant between steps."""
-    rows, B, order = {
+    methods: dict[str, tuple[list[list[float]], list[float], int]] = {
         "euler": ([[]], [1.0], 1),
         "heun": ([[], [1.0]], [0.5, 0.5], 2),
         "rk4": ([[], [0.5], [0.0, 0.5], [0.0, 0.0, 1.0]], [1 / 6, 1 / 3, 1 / 3, 1 / 6], 4),
-    }[name]
+    }
+    rows, B, order = methods[name]
     s = len(B)
     A = np.zeros((s, s))
     for i, row in enumerate(rows):

@@ -1,6 +1,8 @@
 """The equation, compiled: `drift` with the kernel that suits the size.  Every kernel is tested against `nucleate.attention.drift`."""
 
 from contextlib import nullcontext
+from functools import partial
+from itertools import pairwise as neighbours
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -68,5 +70,6 @@ def _many(system: Pairwise, x: Array, velocity: Array, threads: int) -> None:
     """The drift of many runs of one model, (b, n, d), dealt out among threads."""
     edges = np.linspace(0, len(x), min(threads, len(x)) + 1).astype(int)
     stop = np.zeros(1, dtype=np.uint8)
-    jobs = [(system._replace(x=system.x.copy(), work=system.work.copy()), first, last) for first, last in zip(edges[:-1], edges[1:], strict=True)]
-    share([lambda job=job: pairwise_many(job[0], x, velocity, job[1], job[2], stop) for job in jobs], threads)
+    copies = [system._replace(x=system.x.copy(), work=system.work.copy()) for _ in edges[1:]]
+    ranges = neighbours(int(edge) for edge in edges)
+    share([partial(pairwise_many, own, x, velocity, *ends, stop) for own, ends in zip(copies, ranges, strict=True)], threads)

@@ -3,8 +3,8 @@
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from typing import Literal, TypeVar
+from functools import cache, partial
+from typing import Literal
 
 import numpy as np
 from numba import types
@@ -29,12 +29,24 @@ from nucleate.kernels.lanes import Lanes, lanes_drift
 from nucleate.kernels.pairwise import Pairwise, pairwise_block, pairwise_place, pairwise_system
 from nucleate.kernels.tiles import Tiles, tiles_block, tiles_place, tiles_system
 
-__all__ = ["Kernel", "System", "Team", "choose_kernel", "drift_into", "make_system", "modes_suffice", "pick_threads", "share", "suits_lanes", "sweep", "work_of"]
+__all__ = [
+    "Kernel",
+    "System",
+    "Team",
+    "choose_kernel",
+    "drift_into",
+    "make_system",
+    "modes_suffice",
+    "pick_threads",
+    "share",
+    "suits_lanes",
+    "sweep",
+    "work_of",
+]
 
 Kernel = Literal["auto", "reference", "pairwise", "circle"]
 System = Pairwise | Circle | Tiles
 Stop = NDArray[np.uint8]
-S = TypeVar("S", Pairwise, Circle, Tiles)
 
 TILES_FROM = 16  # dimension from which BLAS tiles beat sums in registers, measured
 TEAM_FROM = 2.0e6  # pairs or token-modes from which threads over tokens pay, measured
@@ -78,25 +90,27 @@ def make_system(
 def drift_into(system: "System | Lanes | Team", y: Array, velocity: Array, stop: Stop) -> None:
     """velocity = drift(y), both flat and padded by 8; in compiled code the kernel is chosen by the type of `system`."""
     if isinstance(system, Team):
-        (tiles_place if isinstance(system.system, Tiles) else pairwise_place)(system.system.pair if isinstance(system.system, Circle) else system.system, y)
+        (tiles_place if isinstance(system.system, Tiles) else pairwise_place)(
+            system.system.pair if isinstance(system.system, Circle) else system.system, y
+        )
         system.sweep(velocity, stop)
     else:
         _drift_into(system, y, velocity, stop)
 
 
 @overload(drift_into)
-def _drift_by_type(system, y, velocity, stop):  # type: ignore[no-untyped-def]
+def _drift_by_type(system, y, velocity, stop):
     if not isinstance(system, types.BaseNamedTuple):
         return None
     return {Pairwise: _pairwise_drift, Circle: _circle_drift, Tiles: _tiles_drift, Lanes: _lanes_drift}[system.instance_class]
 
 
-def _pairwise_drift(system, y, velocity, stop):  # type: ignore[no-untyped-def]
+def _pairwise_drift(system, y, velocity, stop):
     pairwise_place(system, y)
     pairwise_block(system, 0, system.n, velocity, stop)
 
 
-def _circle_drift(system, y, velocity, stop):  # type: ignore[no-untyped-def]
+def _circle_drift(system, y, velocity, stop):
     pairwise_place(system.pair, y)
     for b in range(system.totals.shape[0]):
         circle_totals(system, b)
@@ -105,17 +119,17 @@ def _circle_drift(system, y, velocity, stop):  # type: ignore[no-untyped-def]
         circle_block(system, b, velocity, stop)
 
 
-def _tiles_drift(system, y, velocity, stop):  # type: ignore[no-untyped-def]
+def _tiles_drift(system, y, velocity, stop):
     tiles_place(system, y)
     tiles_block(system, 0, system.n, velocity, stop)
 
 
-def _lanes_drift(system, y, velocity, stop):  # type: ignore[no-untyped-def]
+def _lanes_drift(system, y, velocity, stop):
     lanes_drift(system, y, velocity)
 
 
 @compiled
-def _drift_into(system, y, velocity, stop):  # type: ignore[no-untyped-def]
+def _drift_into(system, y, velocity, stop):
     drift_into(system, y, velocity, stop)
 
 
@@ -174,7 +188,7 @@ class Team:
             for item in queue:  # a range iterator's next is atomic
                 work(member, item)
 
-        share([lambda member=member: take(member) for member in self.members], self.threads)
+        share([partial(take, member) for member in self.members], self.threads)
 
 
 def share(jobs: list[Callable[[], object]], threads: int) -> None:
@@ -186,7 +200,7 @@ def share(jobs: list[Callable[[], object]], threads: int) -> None:
         future.result()
 
 
-def _with_own_scratch(system: S) -> S:
+def _with_own_scratch(system: System) -> System:
     """The same system with scratch of its own, for one more thread."""
     if isinstance(system, Circle):
         return system._replace(work=system.work.copy(), pair=system.pair._replace(work=system.pair.work.copy()))
@@ -227,5 +241,3 @@ def check_kernel(kernel: str, d: int) -> None:
         raise InputError(f'kernel must be "auto", "reference", "pairwise" or "circle", but is {kernel!r}.')
     if kernel == "circle" and d != 2:
         raise InputError(f'kernel "circle" needs d = 2, but x has d = {d}. Use "pairwise" or "auto".')
-
-

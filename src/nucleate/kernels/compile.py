@@ -59,8 +59,8 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 
 @intrinsic
-def _fetch_add(typingctx, counter):  # type: ignore[no-untyped-def]
-    def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
+def _fetch_add(typingctx, counter):
+    def build(context, builder, signature, args):
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
         return builder.atomic_rmw("add", data, ir.Constant(ir.IntType(64), 1), "monotonic")
 
@@ -68,6 +68,6 @@ def _fetch_add(typingctx, counter):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def take_next(counter):  # type: ignore[no-untyped-def]
+def take_next(counter):
     """counter[0], then one more: atomic, so that threads can share one queue."""
     return _fetch_add(counter)

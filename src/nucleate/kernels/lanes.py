@@ -10,6 +10,7 @@ would see alone: a run's bits do not depend on its neighbours.
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nucleate.attention import Attention
 from nucleate.checks import Array
@@ -46,7 +47,7 @@ class Lanes(NamedTuple):
     bessel: Array  # (M + 2, 2, 8) of the runs under way, like all below
     start: Array  # (M + 2, 2, 8)
     factor: Array  # (8,)
-    runs: Array  # (8,) the number of the run in each lane, as int64
+    runs: NDArray[np.int64]  # (8,) the number of the run in each lane
     Z: Array  # (n, 8) scratch
     sums: Array  # (M + 2, 2, 8) scratch
 
@@ -71,8 +72,9 @@ def lanes_system(model: Attention, n: int, b: int, tolerance: float) -> Lanes:
     shape = (len(order), 2, LANES)
     scale = np.array([part[3][0, 0] for part in parts])
     ratio = tolerance / (lanes_roundoff(largest) + truncation)
-    scratch = np.zeros(shape), np.zeros(shape), np.zeros(LANES), np.zeros(LANES, dtype=np.int64), np.zeros((n, LANES)), np.zeros(shape)
-    return Lanes(coefficients, frozen, scale, beta, angle, weight, ratio, n, *scratch)
+    bessel, start, sums = (np.zeros(shape) for _ in range(3))
+    under_way = np.zeros(LANES), np.zeros(LANES, dtype=np.int64)
+    return Lanes(coefficients, frozen, scale, beta, angle, weight, ratio, n, bessel, start, *under_way, np.zeros((n, LANES)), sums)
 
 
 @compiled
@@ -96,7 +98,7 @@ def lanes_drift(s, y, velocity):
     factor = load(s.factor, 0)
     for at in range(0, orders * 2 * LANES, LANES):
         store(sums, at, load(start, at))
-    one, worst = splat(1.0), splat(-1.0)
+    worst = splat(-1.0)
     for k in range(0, n - 1, 2):
         row = k * LANES
         sine, cosine = sincos(load(y, row))

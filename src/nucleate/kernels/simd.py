@@ -25,7 +25,7 @@ DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
 INTEGERS = ir.VectorType(ir.IntType(64), LANES)
 
 
-class VecType(types.Type):  # type: ignore[misc]  # Numba ships no types
+class VecType(types.Type):
     """The Numba type of eight doubles."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ Vec = VecType()
 
 
 @register_model(VecType)
-class _VecModel(models.PrimitiveModel):  # type: ignore[misc]  # Numba ships no types
+class _VecModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, DOUBLES)
 
@@ -56,20 +56,20 @@ def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any
 
 
 @intrinsic
-def load(typingctx, array, index):  # type: ignore[no-untyped-def]
+def load(typingctx, array, index):
     """array.ravel()[index : index + 8]; contiguous doubles, no bounds check."""
 
-    def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def build(context, builder, signature, args):
         return builder.load(_pointer(context, builder, signature.args[0], args[0], args[1]), align=8)
 
     return Vec(array, types.intp), build
 
 
 @intrinsic
-def store(typingctx, array, index, value):  # type: ignore[no-untyped-def]
+def store(typingctx, array, index, value):
     """array.ravel()[index : index + 8] = value; no bounds check."""
 
-    def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def build(context, builder, signature, args):
         builder.store(args[2], _pointer(context, builder, signature.args[0], args[0], args[1]), align=8)
         return context.get_dummy_value()
 
@@ -77,92 +77,92 @@ def store(typingctx, array, index, value):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def splat(typingctx, scalar):  # type: ignore[no-untyped-def]
+def splat(typingctx, scalar):
     """One number in all lanes."""
 
-    def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def build(context, builder, signature, args):
         return _broadcast(builder, args[0])
 
     return Vec(types.float64), build
 
 
 @intrinsic
-def lane(typingctx, vector, index):  # type: ignore[no-untyped-def]
+def lane(typingctx, vector, index):
     """The number in one lane."""
 
-    def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def build(context, builder, signature, args):
         return builder.extract_element(args[0], builder.trunc(args[1], ir.IntType(32)))
 
     return types.float64(Vec, types.intp), build
 
 
 @intrinsic
-def set_lane(typingctx, vector, index, scalar):  # type: ignore[no-untyped-def]
+def set_lane(typingctx, vector, index, scalar):
     """The vector with one lane replaced."""
 
-    def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def build(context, builder, signature, args):
         return builder.insert_element(args[0], args[2], builder.trunc(args[1], ir.IntType(32)))
 
     return Vec(Vec, types.intp, types.float64), build
 
 
-def _unary(build_with):  # type: ignore[no-untyped-def]
+def _unary(build_with):
     @intrinsic
-    def operation(typingctx, a):  # type: ignore[no-untyped-def]
+    def operation(typingctx, a):
         return Vec(Vec), lambda context, builder, signature, args: build_with(builder, *args)
 
     return operation
 
 
-def _binary(build_with):  # type: ignore[no-untyped-def]
+def _binary(build_with):
     @intrinsic
-    def operation(typingctx, a, b):  # type: ignore[no-untyped-def]
+    def operation(typingctx, a, b):
         return Vec(Vec, Vec), lambda context, builder, signature, args: build_with(builder, *args)
 
     return operation
 
 
-def _ternary(build_with):  # type: ignore[no-untyped-def]
+def _ternary(build_with):
     @intrinsic
-    def operation(typingctx, a, b, c):  # type: ignore[no-untyped-def]
+    def operation(typingctx, a, b, c):
         return Vec(Vec, Vec, Vec), lambda context, builder, signature, args: build_with(builder, *args)
 
     return operation
 
 
-def _llvm(name: str):  # type: ignore[no-untyped-def]
-    def build_with(builder, *args):  # type: ignore[no-untyped-def]
+def _llvm(name: str):
+    def build_with(builder, *args):
         kind = ir.FunctionType(DOUBLES, [DOUBLES] * len(args))
         return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v8f64"), args)
 
     return build_with
 
 
-def _choose_if_below(builder, a, b, x, y):  # type: ignore[no-untyped-def]
+def _choose_if_below(builder, a, b, x, y):
     return builder.select(builder.fcmp_ordered("<", a, b), x, y)
 
 
-def _scale_by_rounded(builder, value, rounded):  # type: ignore[no-untyped-def]
+def _scale_by_rounded(builder, value, rounded):
     """value · 2^n where `rounded` = n + 1.5·2^52: n sits in the low bits, ready to be added to the exponent."""
     exponent = builder.shl(builder.bitcast(rounded, INTEGERS), _constants(52, INTEGERS))
     return builder.bitcast(builder.add(builder.bitcast(value, INTEGERS), exponent), DOUBLES)
 
 
-def _quadrant_bit(bit: int):  # type: ignore[no-untyped-def]
+def _quadrant_bit(bit: int):
     """The sign bit set where the given bit of n is set, `rounded` = n + 1.5·2^52."""
 
-    def build_with(builder, rounded):  # type: ignore[no-untyped-def]
+    def build_with(builder, rounded):
         bits = builder.shl(builder.bitcast(rounded, INTEGERS), _constants(63 - bit, INTEGERS))
         return builder.bitcast(builder.and_(bits, _constants(-(1 << 63), INTEGERS)), DOUBLES)
 
     return build_with
 
 
-def _flip_sign(builder, value, signs):  # type: ignore[no-untyped-def]
+def _flip_sign(builder, value, signs):
     return builder.bitcast(builder.xor(builder.bitcast(value, INTEGERS), builder.bitcast(signs, INTEGERS)), DOUBLES)
 
 
-def _choose_by_sign(builder, signs, if_set, if_clear):  # type: ignore[no-untyped-def]
+def _choose_by_sign(builder, signs, if_set, if_clear):
     negative = builder.icmp_signed("<", builder.bitcast(signs, INTEGERS), _constants(0, INTEGERS))
     return builder.select(negative, if_set, if_clear)
 
@@ -180,9 +180,9 @@ _low_bit, _second_bit = _unary(_quadrant_bit(0)), _unary(_quadrant_bit(1))
 _flip, _choose = _binary(_flip_sign), _ternary(_choose_by_sign)
 
 
-def _overload_operator(symbol, operation):  # type: ignore[no-untyped-def]
+def _overload_operator(symbol, operation):
     @overload(symbol)
-    def implement(a, b):  # type: ignore[no-untyped-def]
+    def implement(a, b):
         if isinstance(a, VecType) and isinstance(b, VecType):
             return lambda a, b: operation(a, b)
         if isinstance(a, VecType) and isinstance(b, types.Float):
@@ -197,12 +197,12 @@ for _symbol, _function in ((operator.add, _add), (operator.sub, _sub), (operator
 
 
 @compiled
-def fms(a, b, c):  # type: ignore[no-untyped-def]
+def fms(a, b, c):
     """a b - c."""
     return fma(a, b, _neg(c))
 
 
-def _fold(builder, vector):  # type: ignore[no-untyped-def]
+def _fold(builder, vector):
     """Halves on halves: ((0+4)+(2+6)) + ((1+5)+(3+7))."""
     size = LANES
     while size > 1:
@@ -213,13 +213,13 @@ def _fold(builder, vector):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def hsum(typingctx, a):  # type: ignore[no-untyped-def]
+def hsum(typingctx, a):
     """The sum over lanes, in a fixed order."""
     return types.float64(Vec), lambda context, builder, signature, args: _fold(builder, args[0])
 
 
 @compiled
-def hmax(a):  # type: ignore[no-untyped-def]
+def hmax(a):
     """The largest lane."""
     best = lane(a, 0)
     for i in range(1, LANES):
@@ -241,7 +241,7 @@ C3, C4, C5 = -2.7557317260008837e-07, 2.0876143827993133e-09, -1.138245677806130
 
 
 @compiled
-def exp(x):  # type: ignore[no-untyped-def]
+def exp(x):
     """e^x for x <= 700, to about one unit in the last place; 0 below -708."""
     clipped = vmax(x, splat(LOWEST))
     rounded = fma(clipped, splat(INV_LN2), splat(ROUND))
@@ -262,7 +262,7 @@ def exp(x):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def sincos(x):  # type: ignore[no-untyped-def]
+def sincos(x):
     """(sin x, cos x) for |x| up to about 1e6, to about one unit in the last place."""
     rounded = fma(x, splat(INV_HALF_PI), splat(ROUND))
     n = rounded - ROUND

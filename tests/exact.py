@@ -1,6 +1,7 @@
-"""Exactly solvable systems: the whole motion in closed form, or by one quadrature, and never by an ODE solver.
+"""What is known exactly: the drift to 50 digits, and systems whose whole motion has a closed form or one quadrature.
 
-Each function returns an `Exact`: the model, the start, a final time, and `solution(t)`, the tokens at any time.
+Nothing here uses an ODE solver or code of the package beyond the records it is tested with.  Each system is an `Exact`: the model, the
+start, a final time, and `solution(t)`, the tokens at any time.
 """
 
 from collections.abc import Callable
@@ -12,12 +13,13 @@ from scipy.integrate import quad
 from scipy.linalg import expm
 from scipy.optimize import brentq
 
-from nucleate.attention import Attention, Frozen
+from nucleate.attention import Attention, Frozen, Window
 from nucleate.checks import Array
 from nucleate.sphere import retract
 
 __all__ = [
     "Exact",
+    "drift_to_50_digits",
     "equiangular",
     "kuramoto_groups",
     "one_token",
@@ -25,6 +27,36 @@ __all__ = [
     "two_token_time",
     "two_tokens",
 ]
+
+
+def drift_to_50_digits(model: Attention, x: Array, only: int | None = None) -> Array:
+    """The equation term by term for tokens x (n, d) taken as the doubles they are; every operation with 50 digits, rounded once at the end.
+
+    (n, d), or (1, d) when `only` one token is asked for.
+    """
+    n, d = x.shape
+    out = []
+    with mp.workdps(50):
+        beta, Q, K, V = mp.mpf(float(model.beta)), *(mp.matrix((np.eye(d) if M is None else M).tolist()) for M in (model.Q, model.K, model.V))
+        tokens = [mp.matrix(row.tolist()) for row in x]
+        keys, values = [K * y for y in tokens], [V * y for y in tokens]
+        rest = (
+            []
+            if model.frozen is None
+            else [(mp.mpf(float(a)), mp.matrix(y.tolist())) for a, y in zip(model.frozen.weight, model.frozen.x, strict=True)]
+        )
+        frozen = [(a, K * y, V * y) for a, y in rest]
+        for k in range(n) if only is None else [only]:
+            first = max(0, k - model.mask.w + 1) if isinstance(model.mask, Window) else 0
+            last = n if model.mask == "full" else k + 1
+            seen = [*frozen, *((mp.mpf(1), keys[j], values[j]) for j in range(first, last))]
+            query = Q * tokens[k]
+            weights = [a * mp.exp(beta * mp.fdot(query, key)) for a, key, _ in seen]  # mpmath's exponents have no bounds
+            Z = mp.fsum(weights)
+            mean = [mp.fsum(w * value[c] for w, (_, _, value) in zip(weights, seen, strict=True)) / Z for c in range(d)]
+            along = mp.fdot(mean, tokens[k])
+            out.append([float(mean[c] - along * tokens[k][c]) for c in range(d)])
+    return np.array(out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,9 +184,8 @@ def equiangular(n: int, beta: float, rho0: float, t: float) -> Exact:
     def solution(time: float) -> Array:
         if time == 0.0:
             return tokens(q0)
-        miss = lambda q: quad(pace, q0, q, epsabs=1e-14, epsrel=1e-14, limit=200)[0] - time  # noqa: E731
-        q = brentq(miss, q0, q0 + 2 * n * time, xtol=1e-15, rtol=1e-15)  # the pace is at least 1/2 n / n
-        return tokens(q)
+        q = brentq(lambda q: quad(pace, q0, q, epsabs=1e-13, epsrel=1e-13, limit=200)[0] - time, q0, q0 + 2.0 * time, xtol=1e-14)
+        return tokens(q)  # q0 + 2 t is beyond: the pace is at least 1/2
 
     return Exact(f"equiangular n={n} beta={beta:g}", Attention(beta, mask="full"), retract(tokens(q0)), t, solution)
 

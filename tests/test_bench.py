@@ -26,8 +26,8 @@ from nucleate.sphere import distance, uniform
 
 ABSENT = "not installed: pip install 'nucleate[bench]'"
 ROUNDING = 1e-13  # of velocities at most 1, beta about 10: a few hundred units in the last place
-TIGHT = {"rtol": 1e-10, "atol": 1e-12}
-CLOSE = 1e-7  # of runs at TIGHT: what merging tokens amplify it to, with room
+RTOL, ATOL = 1e-10, 1e-12
+CLOSE = 1e-7  # of runs at those tolerances: what merging tokens amplify it to, with room
 HAS_JAX = importlib.util.find_spec("jax") is not None and importlib.util.find_spec("diffrax") is not None
 
 
@@ -70,32 +70,33 @@ def test_the_jax_peers_are_the_equation_in_float64(prepare: Callable[[Array, flo
     np.testing.assert_allclose(v, attention.drift(Attention(9.0), x), rtol=0, atol=ROUNDING)
 
 
+@pytest.mark.parametrize("velocity", [peers.plain_velocity(9.0), peers.tuned_velocity(9.0, 12)], ids=["plain", "tuned"])
 @pytest.mark.parametrize("method", ["RK45", "DOP853"])
-def test_scipy_in_angles_runs_the_same_system(method: str) -> None:
+def test_scipy_in_angles_runs_the_same_system(velocity: peers.Velocity, method: str) -> None:
     x0, times = uniform(12, 2, seed=3), np.linspace(0.0, 6.0, 7)
-    theta = peers.scipy_angles(np.arctan2(x0[:, 1], x0[:, 0]), 9.0, times, method, **TIGHT)
+    theta = peers.scipy_run(velocity, np.arctan2(x0[:, 1], x0[:, 0]), times, method, RTOL, ATOL)
     x = np.stack([np.cos(theta), np.sin(theta)], axis=-1)  # (m, n, 2)
-    assert distance(x, simulate(Attention(9.0), x0, 6.0, times, **TIGHT).x).max() < CLOSE
+    assert distance(x, simulate(Attention(9.0), x0, 6.0, times, RTOL, ATOL).x).max() < CLOSE
 
 
 @pytest.mark.parametrize("V", [np.eye(3), -np.eye(3), np.diag([1.0, 0.5, -2.0])], ids=["I", "-I", "diagonal"])
 def test_scipy_on_the_sphere_runs_the_same_system(V: Array) -> None:
     x0, times = uniform(10, 3, seed=1), np.linspace(0.0, 6.0, 7)
-    x = peers.scipy_sphere(x0, 9.0, V, times, "DOP853", **TIGHT)  # (m, n, d)
-    assert distance(x, simulate(Attention(9.0, V=V), x0, 6.0, times, **TIGHT).x).max() < CLOSE
+    x = peers.scipy_sphere(x0, 9.0, V, times, "DOP853", RTOL, ATOL)  # (m, n, d)
+    assert distance(x, simulate(Attention(9.0, V=V), x0, 6.0, times, RTOL, ATOL).x).max() < CLOSE
 
 
 def test_diffrax_runs_the_same_systems() -> None:
     pytest.importorskip("diffrax", reason="diffrax is a peer; `make bench` installs it")
     e = Ensemble(2, n=12, t=6.0, frames=7)
     x0 = e.starts()
-    theta = peers.diffrax_angles(np.arctan2(x0[..., 1], x0[..., 0]), e.beta, e.times, **TIGHT)()  # (b, m, n)
+    theta = peers.diffrax_angles(np.arctan2(x0[..., 1], x0[..., 0]), e.beta, e.times, RTOL, ATOL)()  # (b, m, n)
     x = np.stack([np.cos(theta), np.sin(theta)], axis=-1)
-    assert distance(x, simulate(Attention(e.beta), x0, e.t, e.times, **TIGHT).x).max() < CLOSE
+    assert distance(x, simulate(Attention(e.beta), x0, e.t, e.times, RTOL, ATOL).x).max() < CLOSE
 
 
 def test_a_peer_that_gives_up_leaves_nan_and_no_invented_frames() -> None:
-    frames = peers._solve(lambda t, y: y * y, np.array([1.0]), np.array([0.0, 0.5, 2.0]), "RK45", 1e-6, 1e-9)  # blows up at t = 1
+    frames = peers.scipy_run(lambda t, y: y * y, np.array([1.0]), np.array([0.0, 0.5, 2.0]), "RK45", 1e-6, 1e-9)  # blows up at t = 1
     assert np.isfinite(frames[:2]).all()
     assert np.isnan(frames[2]).all()
 

@@ -71,6 +71,14 @@ def test_an_independent_solver_loses_the_same_center(run: Run, seed: int) -> Non
         assert abs(2 * np.arcsin(np.linalg.norm(y[loss.token] - y[loss.to]) / 2) - told) < 1e-5
 
 
+def test_a_loss_is_shown_only_if_the_two_snapshots_show_it() -> None:
+    loss = figure2.Loss(token=9, to=2, time=100.0, distance_before=0.3, distance_after=0.001)
+    assert loss.shown
+    assert not replace(loss, time=74.0).shown
+    assert not replace(loss, distance_before=0.2).shown
+    assert not replace(loss, distance_after=0.06).shown
+
+
 def test_a_center_that_stays_is_not_called_lost(run: Run) -> None:
     _, renyi = figure2.centers(run)
     still = replace(run, x=np.broadcast_to(run.x[0], run.x.shape))

@@ -248,8 +248,12 @@ def test_a_folder_that_cannot_be_moved_into_place_leaves_the_earlier_run(tmp_pat
     path = tmp_path / "run.zarr"
     one_run().save(path)
 
-    def refuse(*paths: object) -> NoReturn:
-        raise OSError(errno.EIO, "Input/output error")
+    move = os.replace
+
+    def refuse(source: Any, target: Any) -> None:
+        if Path(target) == path:
+            raise OSError(errno.EIO, "Input/output error")
+        move(source, target)
 
     monkeypatch.setattr(os, "replace", refuse)
     with pytest.raises(InputError, match="Input/output error"):
@@ -291,6 +295,14 @@ def test_a_model_is_stored_as_it_was_given() -> None:
     assert set(variables) == {"time", "x", "steps", "beta"}  # identities are not written out
     zero = Run(Attention(0.0, V=np.zeros((2, 2))), one_run().t, one_run().x, "done", 0, SETTINGS)
     assert set(storage._contents(zero)[0]) == {"time", "x", "steps", "beta", "V"}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_run_of_nothing_but_nan_survives(ending: str, tmp_path: Path) -> None:
+    run = many_runs()
+    lost = Run(run.model, run.t, np.full_like(run.x, -np.float64("nan")), ("stalled",) * 3, run.steps, SETTINGS)  # Zarr reads back the other NaN
+    lost.save(tmp_path / f"run{ending}")
+    assert same(load(tmp_path / f"run{ending}"), lost)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

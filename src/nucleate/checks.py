@@ -19,11 +19,13 @@ class InputError(ValueError):
 
 def finite_array(name: str, value: ArrayLike) -> Array:
     """`value` as a contiguous array of finite doubles."""
-    if np.iscomplexobj(value):
-        raise InputError(f"{name} must be real, but is complex. Pass its real part.")
     try:
+        if np.iscomplexobj(value):
+            raise InputError(f"{name} must be real, but is complex. Pass its real part.")
         array = np.array(value, dtype=np.float64, order="C", copy=None)
-    except (TypeError, ValueError):
+    except InputError:
+        raise
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} must be an array of numbers, but is {_short(value)}. Pass a NumPy array.") from None
     if not np.isfinite(array).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])

@@ -113,7 +113,7 @@ def circle_section(sizes: tuple[int, ...], rounds: int, tell: Tell, seed: int = 
     exponent = float(np.polyfit(np.log(sizes), np.log([timings[name].best for name in list(systems)[: len(sizes)]]), 1)[0])
     remarks = (
         f"Time grows like n^{exponent:.2f} from n = {sizes[0]:,} to {most:,}. General Q, K, V: random, with β|KᵀQ| = {BETA:g}.",
-        "Clustered: 99 of 100 tokens in ten clusters of width 0.001; the modes cannot resolve the others, they are summed over pairs.",
+        "Clustered: 99 of 100 tokens in ten clusters of width 0.001; the others are beyond the modes, and summed over pairs.",
     )
     return Section(f"Circle drift, d = 2, β = {BETA:g}", "tokens", ERROR, tuple(rows), remarks, {"exponent": exponent})
 

@@ -7,7 +7,19 @@ import numpy as np
 
 from nucleate.checks import Array
 
-__all__ = ["Missing", "diffrax_angles", "jax_drift", "jax_softmax_drift", "numpy_drift", "scipy_angles", "scipy_sphere"]
+__all__ = [
+    "Missing",
+    "diffrax_angles",
+    "jax_drift",
+    "jax_softmax_drift",
+    "numpy_drift",
+    "plain_velocity",
+    "scipy_run",
+    "scipy_sphere",
+    "tuned_velocity",
+]
+
+Velocity = Callable[[float, Array], Array]  # of the angles (n,), as solve_ivp wants it
 
 MOST_STEPS = 1_000_000  # diffrax wants a bound
 
@@ -67,9 +79,19 @@ def _jitted(one: Callable[[Any], Any], x: Array) -> Callable[[], Array]:
 # Whole runs
 
 
-def scipy_angles(theta: Array, beta: float, times: Array, method: str, rtol: float, atol: float) -> Array:
-    """solve_ivp in angles: theta (n,) at time 0 -> (m, n) at `times`."""
-    n = len(theta)
+def plain_velocity(beta: float) -> Velocity:
+    """The angles' velocity as it stands on paper, all differences in an array (n, n)."""
+
+    def velocity(_: float, theta: Array) -> Array:
+        gap = theta[None, :] - theta[:, None]  # (n, n)
+        w = np.tril(np.exp(beta * (np.cos(gap) - 1.0)))  # (n, n)
+        return np.asarray((w * np.sin(gap)).sum(1) / w.sum(1))
+
+    return velocity
+
+
+def tuned_velocity(beta: float, n: int) -> Velocity:
+    """The same by someone who measures: n sines instead of n^2, sums through BLAS, nothing allocated that is large."""
     w = np.empty((n, n))
     sees = np.tril(np.ones((n, n)))
 
@@ -83,11 +105,21 @@ def scipy_angles(theta: Array, beta: float, times: Array, method: str, rtol: flo
         C, S, Z = (w @ x).T  # (n,) three times
         return np.asarray((c * S - s * C) / Z)
 
-    return _solve(velocity, theta, times, method, rtol, atol)
+    return velocity
+
+
+def scipy_run(velocity: Velocity, y: Array, times: Array, method: str, rtol: float, atol: float) -> Array:
+    """solve_ivp: y (n,) at time 0 -> (m, n) at `times`; NaN from where the solver gave up."""
+    from scipy.integrate import solve_ivp
+
+    result = solve_ivp(velocity, (0.0, float(times[-1])), y, method=method, t_eval=times, rtol=rtol, atol=atol)  # type: ignore[call-overload]
+    frames = np.full((len(times), len(y)), np.nan)
+    frames[: result.y.shape[1]] = result.y.T
+    return frames
 
 
 def scipy_sphere(x: Array, beta: float, V: Array, times: Array, method: str, rtol: float, atol: float) -> Array:
-    """solve_ivp in coordinates, any d and V: x (n, d) at time 0 -> (m, n, d) at `times`."""
+    """The same in coordinates, any d and V: x (n, d) at time 0 -> (m, n, d) at `times`."""
     n, d = x.shape
     sees = np.tril(np.ones((n, n)))
 
@@ -98,18 +130,8 @@ def scipy_sphere(x: Array, beta: float, V: Array, times: Array, method: str, rto
         m = (w @ x) @ V.T / w.sum(1, keepdims=True)  # (n, d)
         return np.asarray((m - (x * m).sum(1, keepdims=True) * x).ravel())
 
-    frames = _solve(velocity, x.ravel(), times, method, rtol, atol).reshape(len(times), n, d)
+    frames = scipy_run(velocity, x.ravel(), times, method, rtol, atol).reshape(len(times), n, d)
     return np.asarray(frames / np.linalg.norm(frames, axis=-1, keepdims=True))
-
-
-def _solve(velocity: Callable[[float, Array], Array], y: Array, times: Array, method: str, rtol: float, atol: float) -> Array:
-    """(m, len(y)); NaN from where the solver gave up."""
-    from scipy.integrate import solve_ivp
-
-    result = solve_ivp(velocity, (0.0, float(times[-1])), y, method=method, t_eval=times, rtol=rtol, atol=atol)  # type: ignore[call-overload]
-    frames = np.full((len(times), len(y)), np.nan)
-    frames[: result.y.shape[1]] = result.y.T
-    return frames
 
 
 def diffrax_angles(theta: Array, beta: float, times: Array, rtol: float, atol: float) -> Callable[[], Array]:

@@ -61,13 +61,13 @@ def show(section: Section, console: "Console") -> None:
     from rich.text import Text
 
     columns = {
-        "time": [_time(row.seconds) for row in section.rows],
+        "time": [_time(row.seconds) or "not measured" for row in section.rows],
         f"million {section.rate}/s": [_number(row.rate) for row in section.rows],
         "ratio": [_number(row.ratio) for row in section.rows],
         section.error: [_error(row.error) for row in section.rows],
         "bytes/token": [_number(row.memory) for row in section.rows],
         "first call": [_time(row.first) for row in section.rows],
-        "": [row.note for row in section.rows],
+        "": [row.note if row.seconds else "" for row in section.rows],
     }
     shown = {heading: cells for heading, cells in columns.items() if any(cells)}
     table = Table(box=SIMPLE, pad_edge=False)
@@ -78,9 +78,10 @@ def show(section: Section, console: "Console") -> None:
         table.add_row(Text(row.peer), *(Text(cells[i]) for cells in shown.values()))
     console.print(Text(section.title, style="bold"))
     console.print(table)
-    for remark in section.remarks:
-        console.print(Text(remark))
-    if section.remarks:
+    lines = [*section.remarks, *(f"{row.peer}: {row.note}" for row in section.rows if row.note and not row.seconds)]
+    for line in lines:
+        console.print(Text(line))
+    if lines:
         console.print()
 
 

@@ -9,7 +9,7 @@ The error of a step is that of the worst token, in radians, against atol + rtol:
 functions below.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
@@ -27,8 +27,8 @@ __all__ = ["CANCELLED", "DONE", "FULL_BUFFER", "STATUS", "Book", "March", "march
 
 Integers = NDArray[np.int64]
 
-STATUS = ("running", "done", "max steps", "stalled", "non-finite", "cancelled", "time limit", "interrupted")
-RUNNING, DONE, MAX_STEPS, STALLED, NON_FINITE, CANCELLED, TIME_LIMIT, INTERRUPTED = range(8)
+STATUS = ("running", "done", "max steps", "stalled", "non-finite", "cancelled", "time limit", "interrupted", "underflow")
+RUNNING, DONE, MAX_STEPS, STALLED, NON_FINITE, CANCELLED, TIME_LIMIT, INTERRUPTED, UNDERFLOW = range(9)
 FULL_BUFFER = -1  # what march returns when it needs room for more frames
 EPS = float(np.finfo(np.float64).eps)
 SAFETY, SLOWEST, FASTEST = 0.9, 0.2, 8.0  # of the step size controller (Hairer, Norsett, Wanner, II.4)
@@ -76,7 +76,7 @@ def new_march(table: Tableau, n: int, d: int, lanes: int) -> March:
     return March(np.zeros((K + len(table.B) + 1, size)), np.zeros((4, LANES)), flags, lanes, width, n)
 
 
-def march_in_python(system, table, state, book, stop):
+def march_in_python(system: Any, table: Tableau, state: March, book: Book, stop: NDArray[np.uint8]) -> int:
     """Carry the runs of the book to their end; 0 when none is left, FULL_BUFFER when frames need more room."""
     stages = len(table.B)
     while True:

@@ -115,27 +115,27 @@ def pairwise_block(p, first, last, velocity, stop):
             high = m + n if mask == FULL else here + 1
             for c in range(d):
                 work[D + c] = 0.0
-            Z = _gaussian_sum(x, a, beta, work, here, 0, m, True) if m > 0 else 0.0
+            Z = gaussian_sum(x, a, beta, work, here, 0, m, True) if m > 0 else 0.0
             if d == 2:
-                Z += _gaussian_sum_2(x, beta, work, here, low, high)
+                Z += gaussian_sum_2(x, beta, work, here, low, high)
             elif d == 3:
-                Z += _gaussian_sum_3(x, beta, work, here, low, high)
+                Z += gaussian_sum_3(x, beta, work, here, low, high)
             else:
-                Z += _gaussian_sum(x, a, beta, work, here, low, high, False)
+                Z += gaussian_sum(x, a, beta, work, here, low, high, False)
         else:
-            Z = _token_by_scores(x, a, A, work, k, n, m, mask, w)
+            Z = token_by_scores(x, a, A, work, k, n, m, mask, w)
         _project(x, V, work, k, m, Z, scalar, scale, angle, velocity)
 
 
 @compiled
 def pairwise_token(p, k, velocity):
     """The velocity of one token, whatever K^T Q: what the circle kernel falls back to."""
-    Z = _token_by_scores(p.x, p.a, p.A, p.work, k, p.n, p.m, p.mask, p.w)
+    Z = token_by_scores(p.x, p.a, p.A, p.work, k, p.n, p.m, p.mask, p.w)
     _project(p.x, p.V, p.work, k, p.m, Z, p.scalar, p.scale, p.angle, velocity)
 
 
 @compiled
-def _token_by_scores(x, a, A, work, k, n, m, mask, w):
+def token_by_scores(x, a, A, work, k, n, m, mask, w):
     """Z_k and Z_k D_k of one token by scores <u_k, x_j>, u_k = beta K^T Q x_k, less the largest of them."""
     d = x.shape[0]
     u, D = STRIP + LANES, STRIP + LANES + d
@@ -196,7 +196,7 @@ def pairwise_many(p, tokens, velocity, first, last, stop):
 
 
 @compiled
-def _gaussian_sum(x, a, beta, work, here, low, high, weighted):
+def gaussian_sum(x, a, beta, work, here, low, high, weighted):
     """Add w_kj and w_kj (x_j - x_k) for j in low .. high-1, w_kj = exp(-beta |x_j - x_k|^2 / 2); returns the sum of weights."""
     d, width = x.shape
     half = splat(-0.5 * beta)
@@ -218,8 +218,8 @@ def _gaussian_sum(x, a, beta, work, here, low, high, weighted):
 
 
 @compiled
-def _gaussian_sum_2(x, beta, work, here, low, high):
-    """`_gaussian_sum` for d = 2, everything in registers."""
+def gaussian_sum_2(x, beta, work, here, low, high):
+    """`gaussian_sum` for d = 2, everything in registers."""
     width = x.shape[1]
     D = STRIP + LANES + 2
     half, here_0, here_1 = splat(-0.5 * beta), splat(x[0, here]), splat(x[1, here])
@@ -239,8 +239,8 @@ def _gaussian_sum_2(x, beta, work, here, low, high):
 
 
 @compiled
-def _gaussian_sum_3(x, beta, work, here, low, high):
-    """`_gaussian_sum` for d = 3, everything in registers."""
+def gaussian_sum_3(x, beta, work, here, low, high):
+    """`gaussian_sum` for d = 3, everything in registers."""
     width = x.shape[1]
     D = STRIP + LANES + 3
     half, here_0, here_1, here_2 = splat(-0.5 * beta), splat(x[0, here]), splat(x[1, here]), splat(x[2, here])

@@ -22,8 +22,10 @@ __all__ = [
     "drift_to_50_digits",
     "equiangular",
     "kuramoto_groups",
+    "metastable",
     "one_token",
     "one_token_and_a_frozen_one",
+    "solvable",
     "two_token_time",
     "two_tokens",
 ]
@@ -204,3 +206,32 @@ def kuramoto_groups(first: int, second: int, gap: float, t: float, angle: float 
         return np.stack([np.cos(theta), np.sin(theta)], axis=1)
 
     return Exact(f"kuramoto {first}+{second}", Attention(0.0, mask="full"), solution(0.0), t, solution)
+
+
+def solvable() -> list[Exact]:
+    """A set that meets every part of the solver: circle and spheres, attraction and repulsion, rotation, defective V, frozen tokens, both masks."""
+    rng = np.random.default_rng(1)
+    random = {d: one_token(rng.standard_normal((d, d)), _frame(d, 5)[0], 10.0, f"random V d={d}") for d in (2, 3, 7)}
+    start = _frame(3, 6)[0]
+    return [
+        *random.values(),
+        one_token(np.diag([1.0, 0.5, -2.0]), start, 20.0, "diagonal V"),
+        one_token(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]]), start, 20.0, "defective V"),
+        one_token(np.array([[0.5, -3.0, 0.0], [3.0, 0.5, 0.0], [0.0, 0.0, 0.0]]), start, 10.0, "spiral d=3"),
+        one_token(np.array([[0.2, -1.0], [1.5, -0.1]]), _frame(2, 6)[0], 10.0, "rotation d=2"),
+        *(two_tokens(1.0, 0.2, 8.0, d) for d in (2, 3)),
+        *(two_tokens(0.0, -0.99, 20.0, d) for d in (2, 3)),
+        *(two_tokens(1.0, 0.9, 8.0, d, scale=-1.0) for d in (2, 3)),
+        two_tokens(4.0, 0.5, 8.0, 2, scale=2.5),
+        *(one_token_and_a_frozen_one(4.0, -0.5, 40.0, d, weight=2.5) for d in (2, 3)),
+        one_token_and_a_frozen_one(10.0, -0.5, 400.0, 3, weight=700.0),
+        equiangular(4, 1.0, 0.0, 8.0),
+        equiangular(8, 4.0, 0.1, 30.0),
+        kuramoto_groups(1, 1, 3.0, 8.0),
+        kuramoto_groups(3, 5, 2.5, 8.0),
+    ]
+
+
+def metastable() -> list[Exact]:
+    """Two tokens that rest long and then meet at once: what a solver is off by at the start grows e^{beta (1 - u0)}-fold before it shows."""
+    return [two_tokens(beta, u0, t, d) for beta, u0, t in ((4.0, -0.9, 1300.0), (9.0, 0.0, 950.0)) for d in (2, 7)]

@@ -190,10 +190,10 @@ def test_times_are_written_with_three_digits_and_a_unit(seconds: float, text: st
 
 
 def test_contestants_take_turns_after_a_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clock, "SHORTEST", 0.0)
+    monkeypatch.setattr(clock, "SHORTEST", 0.0)  # no repetitions
     calls: list[str] = []
     timings = clock.race({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, 3, silent)
-    assert calls == ["a", "b"] + ["a", "b"] * 3
+    assert calls == ["a", "a", "b", "b"] + ["a", "b"] * 3
     assert len(timings["a"].rounds) == 3
     assert replace(timings["a"], rounds=(3.0, 1.0, 2.0)).best == 1.0
     assert replace(timings["a"], rounds=(3.0, 1.0, 9.0)).median == 3.0

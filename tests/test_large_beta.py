@@ -80,12 +80,11 @@ def test_circle_velocities_are_within_the_circle_kernels_own_bound(beta: float) 
             assert error <= bound, (where, name, error / bound)
 
 
-@pytest.mark.parametrize("beta", [0.0, 1.0, 89.0, 710.0, 1e4])
-@pytest.mark.parametrize("d", [16, 64])
-def test_tiles_are_within_the_stated_bound_of_50_digits(beta: float, d: int) -> None:
+@pytest.mark.parametrize(("d", "beta"), [(16, beta) for beta in BETAS] + [(64, 1.0), (64, 1e4)])
+def test_tiles_are_within_the_stated_bound_of_50_digits(d: int, beta: float) -> None:
     x = nc.uniform(66, d, seed=1)
     x[40:] = nc.retract(x[:26] + 1e-2 * np.random.default_rng(0).standard_normal((26, d)) / np.sqrt(d))
-    rows = [0, 1, 39, 40, 65]  # 50 digits cost a second a hundred pairs at d = 64
+    rows = [0, 1, 40, 65]  # 50 digits are slow at d = 64
     rng = np.random.default_rng(d)
     for model in (Attention(beta), Attention(beta, V=rng.standard_normal((d, d)) / np.sqrt(d))):
         z, v = scale(model, d)

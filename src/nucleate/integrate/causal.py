@@ -1,19 +1,27 @@
 """The causal solver: implicit steps by forward substitution, for times up to 1e300.
 
-Token k feels only tokens j <= k, so the Jacobian is block lower triangular and a linearly implicit step is solved token by token: each
-needs its own weights and one small matrix, made once a step and dropped.  No n x n array, no factorisation but of (d-1) x (d-1) blocks.
+Token k feels only tokens j <= k, so the Jacobian is block lower triangular and a linearly implicit step is solved token by token: each needs
+its own weights, one row of blocks J_kj and one small matrix, made once a step and dropped.  No n x n array is stored or factorised.
 
-The method is RODAS of order 4(3), L-stable and stiffly accurate (Hairer and Wanner, Solving ODEs II, IV.7; coefficients of their rodas.f).
-With u_1 .. u_6 the stages, gamma = 1/4:
+The method is the linearly implicit Euler rule, extrapolated (Deuflhard; Hairer and Wanner, Solving ODEs II, IV.9).  Column c = 1 .. K takes c
+substeps of length h/c with the Jacobian J of the step's beginning,
 
-    (1/(h gamma) - J) u_i = F(v + sum_{l<i} a_il u_l) + (1/h) sum_{l<i} c_il u_l,      v' = v + sum_l a_6l u_l + u_6,      error = u_6.
+    (c/h - J) u = F(v),      v <- v + u,
+
+and the K results, polynomials in h/c up to a remainder, are extrapolated to h/c = 0: order K, L-stable in each column, K from the tolerance.
+The error of a step is the difference of the last two extrapolations.  Near a merger the solution is a logarithm of the time left, and a
+high order takes a third of the drift evaluations of a Rosenbrock method of order 4, a sixth at tight tolerances.
 
 Coordinates.  Each step lives in the gnomonic chart at the tokens' present places: y = x_k + B_k v_k, B_k an orthonormal basis of the tangent
 space, x = y / |y|.  There the equation reads v_k' = B_k^T |y| (f_k - <x_k, f_k> y), and at v = 0 its Jacobian is B_k^T (df_k/dx_j) B_j.
 Nothing is left in the normal direction that a step of 1e50 could blow up.
 
 Small forces.  With D_k = sum_j p_kj (x_j - x_k), f_k = P_{x_k} V (x_k + D_k).  For V = c I the self term drops out and every entry of the
-Jacobian is written as a sum of small terms, so forces of 1e-300 keep their relative accuracy.  For other V forces below about 1e-16 |V| are noise.
+Jacobian is a sum of small terms, so forces of 1e-300 keep their relative accuracy.  For other V forces below about 1e-16 |V| are noise.
+
+Groups.  Tokens within a radius act on later ones as one place, their mean, with a count.  What that changes in the forces is second order in
+the distance, (beta radius)^2 / 2 of them, and is kept at a tenth of the tolerance; in the Jacobian it is first order, but the extrapolation's
+order does not rest on an exact Jacobian.  Late in a run a few groups stand for all tokens.
 """
 
 from typing import NamedTuple
@@ -32,135 +40,120 @@ from nucleate.integrate.explicit import (
     RUNNING,
     SAFETY,
     SAVED,
-    SLOWEST,
     STALLED,
     STATE,
     STEPS,
     UNDERFLOW,
 )
 from nucleate.kernels.compile import compiled
-from nucleate.kernels.pairwise import (
-    LANES,
-    STRIP,
-    TAIL,
-    WINDOW,
-    Pairwise,
-    gaussian_sum,
-    gaussian_sum_2,
-    gaussian_sum_3,
-    token_by_scores,
-)
-from nucleate.kernels.simd import exp, fma, hmax, hsum, load, splat, store, vmax
+from nucleate.kernels.pairwise import TAIL, WINDOW, Pairwise
+from nucleate.kernels.simd import LANES, exp, fma, hmax, hsum, load, splat, store, vmax
 
-__all__ = ["CLOCK", "Causal", "causal_step", "march_causal", "new_causal"]
+__all__ = ["CLOCK", "Causal", "causal_step", "columns_for", "march_causal", "new_causal"]
 
-T, REST, H, BEFORE, LAST, HELD = range(6)  # of the clock
+# Of the clock: the time as a sum of two doubles (t + h = t would stall), the next step, 1 after a rejection, the last step and its error.
+T, REST, H, HELD, BEFORE, ERROR = range(6)
 CLOCK = 6
-FASTEST = 10.0
-GAMMA = 0.25
-STAGES = 6
-A = np.array(
-    [
-        [0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
-        [1.544, 0.0, 0.0, 0.0, 0.0, 0.0],
-        [0.9466785280815826, 0.2557011698983284, 0.0, 0.0, 0.0, 0.0],
-        [3.314825187068521, 2.896124015972201, 0.9986419139977817, 0.0, 0.0, 0.0],
-        [1.221224509226641, 6.019134481288629, 12.53708332932087, -0.6878860361058950, 0.0, 0.0],
-        [1.221224509226641, 6.019134481288629, 12.53708332932087, -0.6878860361058950, 1.0, 0.0],
-    ]
-)
-C = np.array(
-    [
-        [0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
-        [-5.6688, 0.0, 0.0, 0.0, 0.0, 0.0],
-        [-2.430093356833875, -0.2063599157091915, 0.0, 0.0, 0.0, 0.0],
-        [-0.1073529058151375, -9.594562251023355, -20.47028614809616, 0.0, 0.0, 0.0],
-        [7.496443313967647, -10.24680431464352, -33.99990352819905, 11.70890893206160, 0.0, 0.0],
-        [8.083246795921522, -7.981132988064893, -31.52159432874371, 16.31930543123136, -6.058818238834054, 0.0],
-    ]
-)
-# The interpolant v(theta) = theta v' + theta (1 - theta) (sum_l D_2l u_l + theta sum_l D_3l u_l).
-DENSE = np.array(
-    [
-        [10.12623508344586, -7.487995877610167, -34.80091861555747, -7.992771707568823, 1.025137723295662, 0.0],
-        [-0.6762803392801253, 6.087714651680015, 16.43084320892478, 24.76722511418386, -6.594389125716872, 0.0],
-    ]
-)
-
-
-ARG, PLACE, DRIFT, TOTAL, SCORE, MEAN = range(6)  # rows of Causal.vectors: sum a_il u_l; y; f_k; sum_j J_kj u_j; A x_k; D_k
+SLOWEST, FASTEST = 0.1, 10.0
+GROUPED = 0.2  # share of the tolerance
+OWN, MEAN, SCORE, PLACE, DRIFT, IMAGE = range(6)  # rows of Causal.vectors
+FORCE, V_NOW, U, TABLE = range(4)  # rows of Causal.small
 
 
 class Causal(NamedTuple):
-    """Scratch of one run's steps; `pair.x` holds the present places."""
+    """One run under way.  A slot is a frozen token or a group of tokens; the token at work uses the next free slot as its own."""
 
-    pair: Pairwise
-    places: Array  # (6, d, width) of the stages, frozen tokens first, coordinates apart
-    pushes: Array  # (6, d, width) B_k u_i in the surrounding space
-    u: Array  # (6, n, d - 1)
-    weight: Array  # (width + 8,) p_kj of the token at work: frozen tokens from 0, the others from m + 8
-    push: Array  # (width + 8,) p_kj <A x_k, u_j>
+    pair: Pairwise  # parameters; pair.x[:, m:] are the tokens' present places
+    slots: Array  # (d, width) places of the slots
+    count: Array  # (width,) tokens in a slot, or the weight of a frozen one
+    places: Array  # (K (K-1) / 2, d, width) places of the slots in the substeps that begin away from v = 0
+    pushes: Array  # (K (K+1) / 2, d - 1, width) sums of u over the tokens of a slot
+    bases: Array  # (d, d - 1, width) B_j of the slots
+    row: Array  # (d - 1, d - 1, width) J_kj of the token at work
+    weight: Array  # (width,) w_kj of the token at work
+    ends: Array  # (d - 1, n) v after the step
+    group: NDArray[np.int64]  # (n,) the slot of each token
+    member: NDArray[np.int64]  # (width,) the first token of each slot
     basis: Array  # (d, d - 1) B_k
-    block: Array  # (d - 1, d - 1) the factors of 1/(h gamma) - J_kk
+    block: Array  # (d - 1, d - 1) J_kk
+    factors: Array  # (d - 1, d - 1) of c/h - J_kk
     pivot: NDArray[np.int64]  # (d - 1,)
-    spread: Array  # (d, d) sum_j p_kj (x_j - x_k) (x_j - x_k)^T, then the covariance, then V times what B_k multiplies
-    vectors: Array  # (6, d) rows ARG .. MEAN
+    spread: Array  # (d, d)
+    vectors: Array  # (6, d) x_k; D_k; A x_k; y; f_k; scratch
+    small: Array  # (3 + K, d - 1) force, v, u, then the table of the extrapolation
+    radius: float  # tokens this close form a group; 0: none do
 
 
-def new_causal(pair: Pairwise) -> Causal:
-    """Scratch for the system."""
-    d, width = pair.x.shape
-    places, pushes = np.zeros((STAGES, d, width)), np.zeros((STAGES, d, width))
-    places[:, :, : pair.m] = pair.x[:, : pair.m]
-    weight, push = np.zeros(width + LANES), np.zeros(width + LANES)
-    basis, block, pivot = np.zeros((d, d - 1)), np.zeros((d - 1, d - 1)), np.zeros(d - 1, dtype=np.int64)
-    return Causal(pair, places, pushes, np.zeros((STAGES, pair.n, d - 1)), weight, push, basis, block, pivot, np.zeros((d, d)), np.zeros((6, d)))
+def columns_for(tolerance: float) -> int:
+    """The order that costs least for the tolerance, measured on v' = e^v."""
+    return int(np.clip(np.rint(4.0 - 0.5 * np.log10(tolerance)), 5, 10))
+
+
+def new_causal(pair: Pairwise, tolerance: float) -> Causal:
+    """Room for one run of the system."""
+    d, n, m, K = pair.x.shape[0], pair.n, pair.m, columns_for(tolerance)
+    width = -(-(m + n + 1) // LANES) * LANES + LANES
+    slots, count = np.zeros((d, width)), np.ones(width)
+    slots[:, :m], count[:m] = pair.x[:, :m], pair.a[:m]
+    places, pushes = np.zeros((K * (K - 1) // 2, d, width)), np.zeros((K * (K + 1) // 2, d - 1, width))
+    places[:, :, :m] = slots[:, :m]
+    bases, row = np.zeros((d, d - 1, width)), np.zeros((d - 1, d - 1, width))
+    group, member, pivot = (np.zeros(size, dtype=np.int64) for size in (n, width, d - 1))
+    basis, block, factors = np.zeros((d, d - 1)), np.zeros((d - 1, d - 1)), np.zeros((d - 1, d - 1))
+    radius = 0.0 if pair.mask == WINDOW else float(np.sqrt(GROUPED * tolerance)) / max(1.0, float(np.linalg.norm(pair.A, 2)))
+    scratch = basis, block, factors, pivot, np.zeros((d, d)), np.zeros((6, d)), np.zeros((3 + K, d - 1))
+    return Causal(pair, slots, count, places, pushes, bases, row, np.zeros(width), np.zeros((d - 1, n)), group, member, *scratch, radius)
 
 
 @compiled
 def march_causal(s, book, clock, run, stop):
-    """Carry one run to its end; 0 when it has ended, FULL_BUFFER when frames need more room.
-
-    clock holds T and REST, the time as a sum of two doubles (t + h = t would stall), H, the last error, and whether a rejection came before.
-    """
+    """Carry one run to its end; 0 when it has ended, FULL_BUFFER when frames need more room."""
     if book.counts[STATE, run] != RUNNING:
         return 0
     if clock[H] == 0.0:
         _enter(s, book, clock, run)
+    order = s.small.shape[0] - 3
     while True:
-        h = clock[H]
+        saved = book.counts[SAVED, run]
+        until = book.final if book.every or saved >= book.times.size else min(book.times[saved], book.final)
+        left = (until - clock[T]) - clock[REST]
+        lands = clock[H] >= left * (1.0 - 1e-6)
+        h = left if lands else clock[H]
         error = causal_step(s, h, stop) / book.tolerance
         if stop[0]:
             book.counts[STATE, run] = stop[0]
             return 0
+        finite = np.isfinite(error)
+        factor = SAFETY * max(error, 1e-10) ** (-1.0 / order) if finite else SLOWEST
         if not error <= 1.0:
             book.counts[REJECTED, run] += 1
-            clock[H] = h * (max(SLOWEST, SAFETY * error**-0.25) if np.isfinite(error) else 0.1)
-            clock[HELD] = 1.0
+            clock[H], clock[HELD] = h * max(SLOWEST, factor), 1.0
+            if not finite:
+                _forget(s)
             if clock[H] < 1e-300:
-                book.counts[STATE, run] = STALLED if np.isfinite(error) else NON_FINITE
+                book.counts[STATE, run] = NON_FINITE if not finite else STALLED
                 return 0
         else:
             book.counts[STEPS, run] += 1
-            rest = clock[REST] + h
-            new = clock[T] + rest
-            rest -= new - clock[T]
-            last = new >= book.final * (1.0 - 4.0 * EPS)
-            new = book.final if last else new
-            full = _write_frames(s, book, clock, run, new, h)
             moved = _accept(s)
-            clock[T], clock[REST] = new, rest
-            if last:
-                blind = moved < 4.0 * EPS and _blind(s)
-                book.counts[STATE, run] = UNDERFLOW if blind else DONE
+            if lands:
+                clock[T], clock[REST] = until, 0.0
+            else:
+                rest = clock[REST] + h
+                new = clock[T] + rest
+                clock[REST] = rest - (new - clock[T])
+                clock[T] = new
+            if clock[BEFORE] > 0.0:  # Gustafsson's prediction: towards a merger every step must be shorter than the last
+                factor = min(factor, factor * h / clock[BEFORE] * (clock[ERROR] / max(error, 1e-10)) ** (1.0 / order))
+            factor = min(1.0 if clock[HELD] > 0.0 else FASTEST, max(SLOWEST, factor))
+            clock[BEFORE], clock[ERROR], clock[HELD] = h, max(error, 1e-10), 0.0
+            clock[H] = max(h * factor, clock[H]) if lands and h < clock[H] else h * factor
+            full = False
+            if book.every or (lands and saved < book.times.size):
+                full = _write_frame(s.pair, book, run, saved, clock[T])
+            if lands and until == book.final:
+                book.counts[STATE, run] = UNDERFLOW if moved < 4.0 * EPS and _blind(s) else DONE
                 return 0
-            small = max(error, 1e-8)
-            factor = min(1.0 if clock[HELD] > 0.0 else FASTEST, max(SLOWEST, SAFETY * small**-0.25))
-            if clock[BEFORE] > 0.0 and error > 0.0:  # Gustafsson's prediction, from how the error changed over the last two steps
-                trend = h / clock[LAST] * (clock[BEFORE] / small) ** 0.25
-                factor = min(factor, max(SLOWEST, factor * trend))
-            clock[BEFORE], clock[LAST], clock[HELD] = small, h, 0.0
-            clock[H] = min(h * factor, book.final - new)
             if full:
                 return FULL_BUFFER
         if book.counts[STEPS, run] + book.counts[REJECTED, run] >= book.limit:
@@ -169,377 +162,332 @@ def march_causal(s, book, clock, run, stop):
 
 
 @compiled
+def _forget(s):
+    """Clear what a step that was not finite left behind: zero times NaN is NaN."""
+    places, pushes = s.places, s.pushes
+    for j in range(s.pair.m, places.shape[2]):
+        for c in range(places.shape[1]):
+            for i in range(places.shape[0]):
+                places[i, c, j] = 0.0
+        for e in range(pushes.shape[1]):
+            for i in range(pushes.shape[0]):
+                pushes[i, e, j] = 0.0
+
+
+@compiled
 def _enter(s, book, clock, run):
-    """The start becomes the present places; the first step from the fastest token."""
+    """The start becomes the present places; the first step from the tolerance and the fastest token."""
     p, start = s.pair, book.start[run]
+    x, m = p.x, p.m
     n, d = start.shape
     for k in range(n):
         for c in range(d):
-            p.x[c, p.m + k] = start[k, c]
+            x[c, m + k] = start[k, c]
     if book.every or book.times[0] == 0.0:
-        for k in range(n):
-            for c in range(d):
-                book.frames[run, 0, k, c] = start[k, c]
-        book.times[0] = 0.0
-        book.counts[SAVED, run] = 1
-    fastest = 0.0
-    for k in range(n):
-        low = p.m + max(0, k - p.w + 1) if p.mask == WINDOW else p.m
-        _drift(p, p.x, k, low, s.vectors)
-        for c in range(d):
-            fastest = max(fastest, abs(s.vectors[DRIFT, c]))
-    clock[H] = min(min(0.01, book.tolerance**0.25) / fastest, book.final) if fastest > 0.0 else book.final
+        _write_frame(p, book, run, 0, 0.0)
+    clock[H] = min(0.1 * book.tolerance ** (1.0 / (s.small.shape[0] - 3)), book.final)
+
+
+@compiled
+def _write_frame(p, book, run, saved, t):
+    """The present places as one more frame; True when that was the last there is room for."""
+    x, m, frames = p.x, p.m, book.frames
+    for k in range(p.n):
+        for c in range(x.shape[0]):
+            frames[run, saved, k, c] = x[c, m + k]
+    book.times[saved] = t
+    book.counts[SAVED, run] = saved + 1
+    return book.every and saved + 1 >= book.times.size
 
 
 @compiled
 def _accept(s):
     """The new places; returns how far the farthest token went."""
-    p, u, basis = s.pair, s.u, s.basis
-    x = p.x
+    x, ends, basis, m = s.pair.x, s.ends, s.basis, s.pair.m
     d = x.shape[0]
     farthest = 0.0
-    for k in range(p.n):
-        here = p.m + k
-        tangent_basis(x, here, basis)
+    for k in range(s.pair.n):
         reach = 0.0
         for e in range(d - 1):
-            step = u[STAGES - 1, k, e]
-            for i in range(STAGES - 1):
-                step += A[STAGES - 1, i] * u[i, k, e]
-            s.vectors[ARG, e] = step
-            reach = max(reach, abs(step))
+            reach = max(reach, abs(ends[e, k]))
         farthest = max(farthest, reach)
         if reach == 0.0:
             continue
-        _place(x, here, basis, s.vectors, d)
         for c in range(d):
-            x[c, here] = s.vectors[PLACE, c]
-    return farthest
-
-
-@compiled
-def _place(x, here, basis, vectors, d):
-    """The point of the sphere at the chart coordinates in row ARG, into row PLACE."""
-    square = 0.0
-    for c in range(d):
-        y = x[c, here]
-        for e in range(d - 1):
-            y += basis[c, e] * vectors[ARG, e]
-        vectors[PLACE, c] = y
-        square += y * y
-    length = np.sqrt(square)
-    for c in range(d):
-        vectors[PLACE, c] /= length
-
-
-@compiled
-def _write_frames(s, book, clock, run, new, h):
-    """Every asked time up to `new` by the interpolant, or the new point itself when every step is kept; True when room runs out."""
-    p, u, basis, vectors, times = s.pair, s.u, s.basis, s.vectors, book.times
-    d = p.x.shape[0]
-    saved = book.counts[SAVED, run]
-    if book.every:
-        times[saved] = new
-    while saved < times.size and times[saved] <= new:
-        theta = ((times[saved] - clock[T]) - clock[REST]) / h if times[saved] < new else 1.0
-        for k in range(p.n):
-            here = p.m + k
-            tangent_basis(p.x, here, basis)
+            s.vectors[OWN, c] = x[c, m + k]
+        tangent_basis(s.vectors, basis, _side(s, k))
+        square = 0.0
+        for c in range(d):
             for e in range(d - 1):
-                end, two, three = u[STAGES - 1, k, e], 0.0, 0.0
-                for i in range(STAGES - 1):
-                    end += A[STAGES - 1, i] * u[i, k, e]
-                    two += DENSE[0, i] * u[i, k, e]
-                    three += DENSE[1, i] * u[i, k, e]
-                vectors[ARG, e] = theta * (end + (1.0 - theta) * (two + theta * three))
-            _place(p.x, here, basis, vectors, d)
-            for c in range(d):
-                book.frames[run, saved, k, c] = vectors[PLACE, c]
-        saved += 1
-        book.counts[SAVED, run] = saved
-        if book.every:
-            return saved >= times.size
-    return False
+                x[c, m + k] += basis[c, e] * ends[e, k]
+            square += x[c, m + k] ** 2
+        length = np.sqrt(square)
+        for c in range(d):
+            x[c, m + k] /= length
+    return farthest
 
 
 @compiled
 def _blind(s):
     """Whether some token has others before it and feels none of them: its forces underflowed to zero."""
     p = s.pair
-    for k in range(1 if p.m == 0 else 0, p.n):
-        here = p.m + k
-        low = p.m + max(0, k - p.w + 1) if p.mask == WINDOW else p.m
-        for c in range(p.x.shape[0]):
-            s.vectors[SCORE, c] = p.beta * p.x[c, here]
-            if not p.gaussian:
-                s.vectors[SCORE, c] = 0.0
-                for e in range(p.x.shape[0]):
-                    s.vectors[SCORE, c] += p.A[c, e] * p.x[e, here]
-        _weights(s, here, low)
-        if (low < here or p.m > 0) and _moments(s, here, low) == 0.0:
+    _form_groups(s)
+    used = p.m
+    for k in range(p.n):
+        _linearise(s, k, used)
+        first = p.m + max(0, k - p.w + 1) if p.mask == WINDOW else p.m
+        others = 0.0
+        for j in range(p.m):
+            others += s.weight[j]
+        for j in range(first, used):
+            others += s.weight[j]
+        if (used > first or p.m > 0) and others == 0.0:
             return True
+        used = _join(s, k, used)
     return False
 
 
 @compiled
 def causal_step(s, h, stop):
-    """The stages of one step of length h from the places in pair.x; the error of the worst token, NaN when not finite."""
-    worst = 0.0
-    for k in range(s.pair.n):
+    """`ends` of a step of length h from the present places; returns the error of the worst token, NaN when not finite."""
+    _form_groups(s)
+    p = s.pair
+    places, pushes, row, count, vectors, basis, block, small, ends = s.places, s.pushes, s.row, s.count, s.vectors, s.basis, s.block, s.small, s.ends
+    circle, scale, beta, m, windowed = p.gaussian and p.scalar and ends.shape[0] == 1, p.scale, p.beta, p.m, p.mask == WINDOW
+    used, worst = m, 0.0
+    for k in range(p.n):
         if stop[0]:
             return np.nan
-        error = _token(s, k, h)
+        _linearise(s, k, used)
+        if circle:
+            low = m + max(0, k - p.w + 1) if windowed else m
+            error = _columns_on_circle(places, pushes, row, count, vectors, basis, block[0, 0], small, ends, scale, beta, k, h, m, low, used)
+        else:
+            error = _columns(s, k, used, h)
         if not error <= worst:
             worst = error
             if np.isnan(error):
                 return error
+        used = _join(s, k, used)
     return worst
 
 
 @compiled
-def tangent_basis(x, here, basis):
-    """Columns orthonormal to x[:, here] and to each other: a Householder reflection's, or the quarter turn on the circle."""
+def _form_groups(s):
+    """Give every token a slot: that of the first token within the radius, or a new one."""
+    x, m, n, group, member = s.pair.x, s.pair.m, s.pair.n, s.group, s.member
     d = x.shape[0]
+    used = m
+    limit = s.radius * s.radius
+    for k in range(n):
+        slot = used
+        if limit > 0.0:
+            for j in range(m, used):
+                first = m + member[j]
+                square = 0.0
+                for c in range(d):
+                    square += (x[c, m + k] - x[c, first]) ** 2
+                    if square > limit:
+                        break
+                if square <= limit:
+                    slot = j
+                    break
+        if slot == used:
+            member[used] = k
+            used += 1
+        group[k] = slot
+
+
+@compiled
+def _side(s, k):
+    """The side of the Householder reflection, the same for all tokens of a group."""
+    x = s.pair.x
+    return 1.0 if x[x.shape[0] - 1, s.pair.m + s.member[s.group[k]]] >= 0.0 else -1.0
+
+
+@compiled
+def tangent_basis(vectors, basis, side):
+    """Columns orthonormal to each other and to row OWN: the quarter turn on the circle, elsewhere those of the reflection of x onto -side e_d."""
+    d = basis.shape[0]
     if d == 2:
-        basis[0, 0], basis[1, 0] = -x[1, here], x[0, here]
+        basis[0, 0], basis[1, 0] = -vectors[OWN, 1], vectors[OWN, 0]
         return
-    last = x[d - 1, here]
-    sign = 1.0 if last >= 0.0 else -1.0
-    scale = 1.0 / (1.0 + abs(last))  # 2 / |w|^2 for w = x + sign e_d
+    scale = 1.0 / (1.0 + side * vectors[OWN, d - 1])  # 2 / |w|^2 for w = x + side e_d
     for e in range(d - 1):
         for c in range(d):
-            w = x[c, here] + (sign if c == d - 1 else 0.0)
-            basis[c, e] = (1.0 if c == e else 0.0) - scale * w * x[e, here]
+            w = vectors[OWN, c] + (side if c == d - 1 else 0.0)
+            basis[c, e] = (1.0 if c == e else 0.0) - scale * w * vectors[OWN, e]
 
 
 @compiled
-def _token(s, k, h):
-    """All stages of one token; returns the length of its last, the error."""
-    p, places, pushes, u, basis, vectors = s.pair, s.places, s.pushes, s.u, s.basis, s.vectors
-    x = p.x
-    d = x.shape[0]
-    here = p.m + k
-    low = p.m + max(0, k - p.w + 1) if p.mask == WINDOW else p.m
-    tangent_basis(x, here, basis)
-    _linearise(s, k, low, h)
-    for i in range(STAGES):
-        stage = places[i]
-        for e in range(d - 1):
-            step = 0.0
-            for before in range(i):
-                step += A[i, before] * u[before, k, e]
-            vectors[ARG, e] = step
-        square = 0.0
+def _join(s, k, used):
+    """The token's place and pushes, left in slot `used`, go into its group's slot; returns the number of slots in use."""
+    slots, count, places, pushes, bases, slot = s.slots, s.count, s.places, s.pushes, s.bases, s.group[k]
+    d = slots.shape[0]
+    if slot == used:
+        count[used] = 1.0
         for c in range(d):
-            y = x[c, here]
             for e in range(d - 1):
-                y += basis[c, e] * vectors[ARG, e]
-            vectors[PLACE, c] = y
-            square += y * y
-        length = np.sqrt(square) if i > 0 else 1.0
-        for c in range(d):
-            stage[c, here] = vectors[PLACE, c] / length
-        _drift(p, stage, k, low, vectors)
-        _pushed(s, pushes[i], k, low)
-        along = 0.0
-        for c in range(d):
-            along += x[c, here] * vectors[DRIFT, c]
+                bases[c, e, used] = s.basis[c, e]
+        return used + 1
+    count[slot] += 1.0
+    share = 1.0 / count[slot]
+    for c in range(d):
+        slots[c, slot] += share * (slots[c, used] - slots[c, slot])
+        for i in range(places.shape[0]):
+            places[i, c, slot] += share * (places[i, c, used] - places[i, c, slot])
+    for i in range(pushes.shape[0]):
         for e in range(d - 1):
-            force, linear = -along * vectors[ARG, e], 0.0
-            for c in range(d):
-                force += basis[c, e] * vectors[DRIFT, c]
-                linear += basis[c, e] * vectors[TOTAL, c]
-            value = length * force + linear
-            for before in range(i):
-                value += C[i, before] / h * u[before, k, e]
-            u[i, k, e] = value
-        _solve(s.block, s.pivot, u, i, k)
-        for c in range(d):
-            push = 0.0
-            for e in range(d - 1):
-                push += basis[c, e] * u[i, k, e]
-            pushes[i, c, here] = push
-    square = 0.0
-    for e in range(d - 1):
-        square += u[STAGES - 1, k, e] ** 2
-    return np.sqrt(square)
+            pushes[i, e, slot] += pushes[i, e, used]
+    return used
 
 
 @compiled
-def _drift(p, x, k, low, vectors):
-    """f_k at the places x: P_{x_k} V (x_k + D_k)."""
-    work, V = p.work, p.V
-    d = x.shape[0]
-    D = STRIP + LANES + d
-    here = p.m + k
-    if p.gaussian:
-        for c in range(d):
-            work[D + c] = 0.0
-        Z = gaussian_sum(x, p.a, p.beta, work, here, 0, p.m, True) if p.m > 0 else 0.0
-        if d == 2:
-            Z += gaussian_sum_2(x, p.beta, work, here, low, here + 1)
-        elif d == 3:
-            Z += gaussian_sum_3(x, p.beta, work, here, low, here + 1)
-        else:
-            Z += gaussian_sum(x, p.a, p.beta, work, here, low, here + 1, False)
-    else:
-        Z = token_by_scores(x, p.a, p.A, work, k, p.n, p.m, p.mask, p.w)
-    along = 0.0
-    for c in range(d):
-        value = p.scale * work[D + c] / Z
-        if not p.scalar:
-            value = 0.0
-            for e in range(d):
-                value += V[c, e] * (x[e, here] + work[D + e] / Z)
-        vectors[DRIFT, c] = value
-        along += value * x[c, here]
-    for c in range(d):
-        vectors[DRIFT, c] -= along * x[c, here]
+def _linearise(s, k, used):
+    """Weights, D_k, J_kk and the row of blocks J_kj, at the present places.
 
+    J_kk = B^T V (Cov A + p_kk (1 - D (A x_k)^T)) B - <x_k, V (x_k + D)>,   Cov the p-covariance of the x_j, A = beta K^T Q,
+    J_kj = B_k^T V p_kj ((x_j - x_k - D) (A x_k)^T + 1) B_j,
 
-@compiled
-def _linearise(s, k, low, h):
-    """Weights p_kj at the present places, D_k, and the factors of 1/(h gamma) - J_kk with
-
-    J_kk = B^T V (Cov A + p_kk (1 - D (A x_k)^T)) B - <x_k, V (x_k + D)>,   Cov the p-covariance of the x_j,
-
-    where for V = c I  p_kk - <x_k, x_k + D> is taken as  -sum_{j != k} p_kj + sum_j p_kj |x_j - x_k|^2 / 2.
+    and for V = c I  p_kk - <x_k, x_k + D> is taken as  -sum_{j != k} p_kj + sum_j p_kj |x_j - x_k|^2 / 2.
     """
-    p, basis, block, spread, vectors = s.pair, s.basis, s.block, s.spread, s.vectors
-    x, V = p.x, p.V
+    p, slots, vectors, basis, block, spread = s.pair, s.slots, s.vectors, s.basis, s.block, s.spread
+    x, A, V, m = p.x, p.A, p.V, p.m
     d = x.shape[0]
-    here = p.m + k
     for c in range(d):
-        score = p.beta * x[c, here]
-        if not p.gaussian:
-            score = 0.0
-            for e in range(d):
-                score += p.A[c, e] * x[e, here]
-        vectors[SCORE, c] = score
-    own = _weights(s, here, low)
-    others = _moments(s, here, low)
+        vectors[OWN, c] = slots[c, used] = x[c, m + k]
+    tangent_basis(vectors, basis, _side(s, k))
+    low = m + max(0, k - p.w + 1) if p.mask == WINDOW else m
+    _scores(A, vectors, OWN)
+    own, Z = _attend(slots, s.count, s.weight, vectors, p.gaussian, p.beta, m, low, used, OWN)
+    others = _spread(slots, s.count, s.weight, vectors, spread, m, low, used) / Z
+    own /= Z
     half = 0.0
     for c in range(d):
-        half += 0.5 * spread[c, c]
+        vectors[MEAN, c] = vectors[IMAGE, c] / Z
     for c in range(d):
+        half += 0.5 * spread[c, c] / Z
         for e in range(d):
-            spread[c, e] -= vectors[MEAN, c] * vectors[MEAN, e]
-    # TOTAL and PLACE serve as scratch here: column by column of B, (Cov A + p_kk (1 - D (A x_k)^T)) B_e, then V times it
+            spread[c, e] = spread[c, e] / Z - vectors[MEAN, c] * vectors[MEAN, e]
     shift = p.scale * (half - others)
     if not p.scalar:
         shift = 0.0
         for c in range(d):
             for e in range(d):
-                shift -= x[c, here] * V[c, e] * (x[e, here] + vectors[MEAN, e])
+                shift -= vectors[OWN, c] * V[c, e] * (vectors[OWN, e] + vectors[MEAN, e])
     for e in range(d - 1):
         across = 0.0
         for c in range(d):
-            image = 0.0
-            for b in range(d):
-                image += (p.beta * (1.0 if b == c else 0.0) if p.gaussian else p.A[c, b]) * basis[b, e]
-            vectors[TOTAL, c] = image
             across += vectors[SCORE, c] * basis[c, e]
         if p.gaussian:
             across = 0.0
-        for c in range(d):
+        for c in range(d):  # row PLACE: A B_e
+            image = 0.0
+            for b in range(d):
+                image += A[c, b] * basis[b, e]
+            vectors[PLACE, c] = image
+        for c in range(d):  # row IMAGE: (Cov A + p_kk (1 - D (A x_k)^T)) B_e
             image = -own * vectors[MEAN, c] * across
             if not p.scalar:
                 image += own * basis[c, e]
             for b in range(d):
-                image += spread[c, b] * vectors[TOTAL, b]
-            vectors[PLACE, c] = image
+                image += spread[c, b] * vectors[PLACE, b]
+            vectors[IMAGE, c] = image
         for f in range(d - 1):
             entry = 0.0
             for c in range(d):
-                image = p.scale * vectors[PLACE, c]
-                if not p.scalar:
-                    image = 0.0
+                if p.scalar:
+                    entry += basis[c, f] * p.scale * vectors[IMAGE, c]
+                else:
                     for b in range(d):
-                        image += V[c, b] * vectors[PLACE, b]
-                entry += basis[c, f] * image
-            block[f, e] = -entry
-        block[e, e] += 1.0 / (h * GAMMA) - shift
-    _factor(block, s.pivot)
+                        entry += basis[c, f] * V[c, b] * vectors[IMAGE, b]
+            block[f, e] = entry
+        block[e, e] += shift
+    for f in range(d - 1):
+        for c in range(d):  # row IMAGE: V^T B_f
+            image = p.scale * basis[c, f]
+            if not p.scalar:
+                image = 0.0
+                for b in range(d):
+                    image += V[b, c] * basis[b, f]
+            vectors[IMAGE, c] = image
+        _row(slots, s.weight, s.bases, s.row, vectors, f, 1.0 / Z, low, used)
 
 
 @compiled
-def _weights(s, here, low):
-    """p_kj of the frozen tokens and of tokens low .. here-1 into `weight`; returns p_kk."""
-    p, weight = s.pair, s.weight
-    x, m = p.x, p.m
+def _scores(A, vectors, source):
+    """Row SCORE = A times the given row."""
+    d = A.shape[0]
+    for c in range(d):
+        score = 0.0
+        for e in range(d):
+            score += A[c, e] * vectors[source, e]
+        vectors[SCORE, c] = score
+
+
+@compiled
+def _attend(x, count, weight, vectors, gaussian, beta, m, low, high, source):
+    """w_kj of the slots below m and of low .. high-1, for a token at row `source`; returns its own weight and the sum of all."""
     d, width = x.shape
-    top = 0.0
-    if not p.gaussian:
-        top = 0.0
+    top, own_score = 0.0, 0.0
+    if not gaussian:
         for c in range(d):
-            top += s.vectors[SCORE, c] * x[c, here]
-    own_score = top
+            own_score += vectors[SCORE, c] * vectors[source, c]
+        top = own_score
     for part in range(2):
-        first, end, to = (low, here, LANES) if part else (0, m, 0)
-        largest = splat(-np.inf)
+        first, end = (low, high) if part else (0, m)
+        largest = splat(top)
         for j in range(first, end, LANES):
-            exponent = load(TAIL, max(0, LANES - (end - j)))
-            if p.gaussian:
-                square = splat(0.0)
+            exponent = splat(0.0)
+            if gaussian:
                 for c in range(d):
-                    step = load(x, c * width + j) - x[c, here]
-                    square = fma(step, step, square)
-                exponent = fma(splat(-0.5 * p.beta), square, exponent)
+                    step = load(x, c * width + j) - vectors[source, c]
+                    exponent = fma(step, step, exponent)
+                exponent = exponent * (-0.5 * beta)
             else:
                 for c in range(d):
-                    exponent = fma(splat(s.vectors[SCORE, c]), load(x, c * width + j), exponent)
-                largest = vmax(largest, exponent)
-            store(weight, j + to, exponent)
-        if not p.gaussian:
-            top = max(top, hmax(largest))
-    own = np.exp(own_score - top)
-    Z = own
+                    exponent = fma(splat(vectors[SCORE, c]), load(x, c * width + j), exponent)
+                largest = vmax(largest, exponent + load(TAIL, max(0, LANES - (end - j))))
+            store(weight, j, exponent)
+        if not gaussian:
+            top = hmax(largest)
+    Z = 0.0
     for part in range(2):
-        first, end, to = (low, here, LANES) if part else (0, m, 0)
+        first, end = (low, high) if part else (0, m)
         total = splat(0.0)
         for j in range(first, end, LANES):
-            w = exp(load(weight, j + to) - top)
-            if part == 0:
-                w = w * load(p.a, j)
-            store(weight, j + to, w)
-            total = total + w
+            w = exp(load(weight, j) + load(TAIL, max(0, LANES - (end - j))) - top)
+            store(weight, j, w)
+            total = fma(w, load(count, j), total)
         Z += hsum(total)
-    inverse = 1.0 / Z
-    for part in range(2):
-        first, end, to = (low, here, LANES) if part else (0, m, 0)
-        for j in range(first, end, LANES):
-            store(weight, j + to, load(weight, j + to) * inverse)
-    return own * inverse
+    own = np.exp(own_score - top)
+    return own, Z + own
 
 
 @compiled
-def _moments(s, here, low):
-    """D_k into `vectors`, sum_j p_kj (x_j - x_k)(x_j - x_k)^T into `spread`; returns the sum of p_kj over j != k."""
-    p, weight, spread, vectors = s.pair, s.weight, s.spread, s.vectors
-    x = p.x
+def _spread(x, count, weight, vectors, spread, m, low, high):
+    """sum_j w_kj (x_j - x_k) into row IMAGE, sum_j w_kj (x_j - x_k)(x_j - x_k)^T into `spread`; returns the sum of w_kj over j != k."""
     d, width = x.shape
     others = 0.0
     for c in range(d):
-        vectors[MEAN, c] = 0.0
+        vectors[IMAGE, c] = 0.0
         for e in range(d):
             spread[c, e] = 0.0
     for part in range(2):
-        first, end, to = (low, here, LANES) if part else (0, p.m, 0)
+        first, end = (low, high) if part else (0, m)
         total = splat(0.0)
         for j in range(first, end, LANES):
-            total = total + load(weight, j + to)
+            total = fma(load(weight, j), load(count, j), total)
         others += hsum(total)
         for c in range(d):
-            at_c = splat(x[c, here])
-            moment = splat(0.0)
+            at_c, moment = splat(vectors[OWN, c]), splat(0.0)
             for j in range(first, end, LANES):
-                moment = fma(load(weight, j + to), load(x, c * width + j) - at_c, moment)
-            vectors[MEAN, c] += hsum(moment)
+                moment = fma(load(weight, j) * load(count, j), load(x, c * width + j) - at_c, moment)
+            vectors[IMAGE, c] += hsum(moment)
             for e in range(c + 1):
-                at_e = splat(x[e, here])
-                both = splat(0.0)
+                at_e, both = splat(vectors[OWN, e]), splat(0.0)
                 for j in range(first, end, LANES):
-                    both = fma(load(weight, j + to) * (load(x, c * width + j) - at_c), load(x, e * width + j) - at_e, both)
+                    both = fma(load(weight, j) * load(count, j) * (load(x, c * width + j) - at_c), load(x, e * width + j) - at_e, both)
                 spread[c, e] += hsum(both)
     for c in range(d):
         for e in range(c):
@@ -548,68 +496,227 @@ def _moments(s, here, low):
 
 
 @compiled
-def _pushed(s, pushes, k, low):
-    """sum_{j<k} J_kj u_j = V sum_j p_kj (<A x_k, u_j> (x_j - x_k - D_k) + u_j), before projection, into row TOTAL."""
-    p, weight, push, vectors = s.pair, s.weight, s.push, s.vectors
-    x, V = p.x, p.V
+def _row(x, weight, bases, row, vectors, f, inverse, low, high):
+    """row[f, e, j] = p_kj (<V^T B_f, x_j - x_k - D> <A x_k, B_j e> + <V^T B_f, B_j e>), V^T B_f in row IMAGE."""
     d, width = x.shape
-    here = p.m + k
-    total = splat(0.0)
-    for j in range(low, here, LANES):
-        r = splat(0.0)
+    for j in range(low, high, LANES):
+        reach = splat(0.0)
         for c in range(d):
-            r = fma(splat(vectors[SCORE, c]), load(pushes, c * width + j), r)
-        r = r * load(weight, j + LANES)
-        store(push, j + LANES, r)
-        total = total + r
-    mean = hsum(total)
-    for c in range(d):
-        at = splat(x[c, here])
-        one, two = splat(0.0), splat(0.0)
-        for j in range(low, here, LANES):
-            one = fma(load(push, j + LANES), load(x, c * width + j) - at, one)
-            two = fma(load(weight, j + LANES), load(pushes, c * width + j), two)
-        vectors[PLACE, c] = hsum(one + two) - mean * vectors[MEAN, c]
-    for c in range(d):
-        value = p.scale * vectors[PLACE, c]
-        if not p.scalar:
-            value = 0.0
-            for e in range(d):
-                value += V[c, e] * vectors[PLACE, e]
-        vectors[TOTAL, c] = value
+            reach = fma(splat(vectors[IMAGE, c]), load(x, c * width + j) - vectors[OWN, c] - vectors[MEAN, c], reach)
+        p = load(weight, j) * inverse
+        for e in range(d - 1):
+            turn, same = splat(0.0), splat(0.0)
+            for c in range(d):
+                b = load(bases, (c * (d - 1) + e) * width + j)
+                turn = fma(splat(vectors[SCORE, c]), b, turn)
+                same = fma(splat(vectors[IMAGE, c]), b, same)
+            store(row, (f * (d - 1) + e) * width + j, p * fma(reach, turn, same))
 
 
 @compiled
-def _factor(block, pivot):
-    """LU factors in place, rows exchanged for the largest pivot."""
+def _columns(s, k, used, h):
+    """All columns of one token, extrapolated into `ends`; returns the error."""
+    p, vectors, basis, small, ends = s.pair, s.vectors, s.basis, s.small, s.ends
+    free = basis.shape[1]
+    K = small.shape[0] - 3
+    low = p.m + max(0, k - p.w + 1) if p.mask == WINDOW else p.m
+    substep, away = 0, 0
+    error = 0.0
+    for c in range(1, K + 1):
+        _factor(s.block, s.factors, s.pivot, c / h)
+        for e in range(free):
+            small[V_NOW, e] = 0.0
+        for i in range(c):
+            if i > 0:
+                _chart_force(s, s.places[away], low, used)
+                away += 1
+            elif c == 1:
+                _first_force(p, vectors, basis, small)
+            for e in range(free):
+                small[U, e] = ends[e, k] if i == 0 and c > 1 else small[FORCE, e]
+            if i == 0 and c == 1:
+                for e in range(free):
+                    ends[e, k] = small[FORCE, e]  # kept for the other columns, which begin at the same place
+            _push(s.row, s.pushes, small, substep, low, used)
+            _solve(s.factors, s.pivot, small)
+            for e in range(free):
+                s.pushes[substep, e, used] = small[U, e]
+                small[V_NOW, e] += small[U, e]
+            substep += 1
+        for e in range(free):  # Neville's scheme, in place: TABLE + j holds the value extrapolated from columns c - j .. c
+            value = small[V_NOW, e]
+            for j in range(1, c):
+                older = small[TABLE + j - 1, e]
+                small[TABLE + j - 1, e] = value
+                value += (value - older) / (c / (c - j) - 1.0)
+            if c == K:
+                error += (value - small[TABLE + c - 2, e]) ** 2
+            small[TABLE + c - 1, e] = value
+    for e in range(free):
+        ends[e, k] = small[TABLE + K - 1, e]
+    return np.sqrt(error)
+
+
+@compiled
+def _columns_on_circle(places, pushes, row, count, vectors, basis, slope, small, ends, scale, beta, k, h, m, low, used):
+    """`_columns` for d = 2, K^T Q = I and V = c I: v = tan(phi), dv/dt = (1 + v^2) phi'."""
+    K, width = small.shape[0] - 3, count.size
+    x_0, x_1, b_0, b_1 = vectors[OWN, 0], vectors[OWN, 1], basis[0, 0], basis[1, 0]
+    first = scale * (b_0 * vectors[MEAN, 0] + b_1 * vectors[MEAN, 1])
+    half = splat(-0.5 * beta)
+    substep, away, value = 0, 0, 0.0
+    for c in range(1, K + 1):
+        inverse, v = 1.0 / (c / h - slope), 0.0
+        for i in range(c):
+            at = substep * width
+            push = splat(0.0)
+            if i == 0:
+                for j in range(low, used, LANES):
+                    push = fma(load(row, j), load(pushes, at + j), push)
+                u = inverse * (first + hsum(push))
+            else:
+                stretch = 1.0 + v * v
+                shrink = 1.0 / np.sqrt(stretch)
+                p_0, p_1 = (x_0 + b_0 * v) * shrink, (x_1 + b_1 * v) * shrink
+                here, here_0, here_1 = away * 2 * width, splat(p_0), splat(p_1)
+                total, sum_0, sum_1 = splat(0.0), splat(0.0), splat(0.0)
+                for part in range(0 if m > 0 else 1, 2):
+                    start, end = (low, used) if part else (0, m)
+                    for j in range(start, end, LANES):
+                        step_0, step_1 = load(places, here + j) - here_0, load(places, here + width + j) - here_1
+                        w = exp(fma(half, fma(step_0, step_0, step_1 * step_1), load(TAIL, max(0, LANES - (end - j))))) * load(count, j)
+                        total = total + w
+                        sum_0, sum_1 = fma(w, step_0, sum_0), fma(w, step_1, sum_1)
+                        if part:
+                            push = fma(load(row, j), load(pushes, at + j), push)
+                force = scale * stretch * (p_0 * hsum(sum_1) - p_1 * hsum(sum_0)) / (1.0 + hsum(total))
+                u = inverse * (force + hsum(push))
+                places[away, 0, used], places[away, 1, used] = p_0, p_1
+                away += 1
+            pushes[substep, 0, used] = u
+            v += u
+            substep += 1
+        value = v
+        for j in range(1, c):  # Neville's scheme, as in `_columns`
+            older = small[TABLE + j - 1, 0]
+            small[TABLE + j - 1, 0] = value
+            value += (value - older) / (c / (c - j) - 1.0)
+        small[TABLE + c - 1, 0] = value
+    ends[0, k] = value
+    return abs(value - small[TABLE + K - 2, 0])
+
+
+@compiled
+def _first_force(p, vectors, basis, small):
+    """B^T V (x_k + D_k) at v = 0, from the mean already there."""
+    d, free = basis.shape
+    for e in range(free):
+        force = 0.0
+        for c in range(d):
+            value = p.scale * vectors[MEAN, c]
+            if not p.scalar:
+                value = 0.0
+                for b in range(d):
+                    value += p.V[c, b] * (vectors[OWN, b] + vectors[MEAN, b])
+            force += basis[c, e] * value
+        small[FORCE, e] = force
+
+
+@compiled
+def _chart_force(s, places, low, used):
+    """The token's force in the chart at v, its place into the slot: B^T |y| (f - <x_k, f> y), f = P V (x + D) at x = y / |y|."""
+    p, vectors, basis, small = s.pair, s.vectors, s.basis, s.small
+    d, free = basis.shape
+    width = places.shape[1]
+    square = 0.0
+    for c in range(d):
+        y = vectors[OWN, c]
+        for e in range(free):
+            y += basis[c, e] * small[V_NOW, e]
+        vectors[PLACE, c] = y
+        square += y * y
+    length = np.sqrt(square)
+    for c in range(d):
+        vectors[PLACE, c] /= length
+        places[c, used] = vectors[PLACE, c]
+    _scores(p.A, vectors, PLACE)
+    _, Z = _attend(places, s.count, s.weight, vectors, p.gaussian, p.beta, p.m, low, used, PLACE)
+    for c in range(d):
+        total = 0.0
+        for part in range(2):
+            first, end = (low, used) if part else (0, p.m)
+            at, moment = splat(vectors[PLACE, c]), splat(0.0)
+            for j in range(first, end, LANES):
+                moment = fma(load(s.weight, j) * load(s.count, j), load(places, c * width + j) - at, moment)
+            total += hsum(moment)
+        vectors[IMAGE, c] = total
+    along, radial = 0.0, 0.0
+    for c in range(d):
+        value = p.scale * vectors[IMAGE, c] / Z
+        if not p.scalar:
+            value = 0.0
+            for b in range(d):
+                value += p.V[c, b] * (vectors[PLACE, b] + vectors[IMAGE, b] / Z)
+        vectors[DRIFT, c] = value
+        along += value * vectors[PLACE, c]
+    for c in range(d):
+        vectors[DRIFT, c] -= along * vectors[PLACE, c]
+        radial += vectors[OWN, c] * vectors[DRIFT, c]
+    for e in range(free):
+        force = -radial * small[V_NOW, e]
+        for c in range(d):
+            force += basis[c, e] * vectors[DRIFT, c]
+        small[FORCE, e] = length * force
+
+
+@compiled
+def _push(row, pushes, small, substep, low, used):
+    """Row U += sum_{j<k} J_kj u_j of the substep."""
+    free, _, width = row.shape
+    start = substep * free * width
+    for f in range(free):
+        total = splat(0.0)
+        for e in range(free):
+            at, to = (f * free + e) * width, start + e * width
+            for j in range(low, used, LANES):
+                total = fma(load(row, at + j), load(pushes, to + j), total)
+        small[U, f] += hsum(total)
+
+
+@compiled
+def _factor(block, factors, pivot, diagonal):
+    """LU factors of diagonal - block, rows exchanged for the largest pivot."""
     n = block.shape[0]
+    for c in range(n):
+        for e in range(n):
+            factors[c, e] = (diagonal if c == e else 0.0) - block[c, e]
     for c in range(n):
         best = c
         for r in range(c + 1, n):
-            if abs(block[r, c]) > abs(block[best, c]):
+            if abs(factors[r, c]) > abs(factors[best, c]):
                 best = r
         pivot[c] = best
         if best != c:
             for e in range(n):
-                block[c, e], block[best, e] = block[best, e], block[c, e]
+                factors[c, e], factors[best, e] = factors[best, e], factors[c, e]
         for r in range(c + 1, n):
-            block[r, c] /= block[c, c]
+            factors[r, c] /= factors[c, c]
             for e in range(c + 1, n):
-                block[r, e] -= block[r, c] * block[c, e]
+                factors[r, e] -= factors[r, c] * factors[c, e]
 
 
 @compiled
-def _solve(block, pivot, u, i, k):
-    """u[i, k] = block^{-1} u[i, k]."""
-    n = block.shape[0]
+def _solve(factors, pivot, small):
+    """Row U = factors^{-1} row U."""
+    n = factors.shape[0]
     for c in range(n):
         best = pivot[c]
         if best != c:
-            u[i, k, c], u[i, k, best] = u[i, k, best], u[i, k, c]
+            small[U, c], small[U, best] = small[U, best], small[U, c]
     for c in range(n):
         for r in range(c + 1, n):
-            u[i, k, r] -= block[r, c] * u[i, k, c]
+            small[U, r] -= factors[r, c] * small[U, c]
     for c in range(n - 1, -1, -1):
         for e in range(c + 1, n):
-            u[i, k, c] -= block[c, e] * u[i, k, e]
-        u[i, k, c] /= block[c, c]
+            small[U, c] -= factors[c, e] * small[U, e]
+        small[U, c] /= factors[c, c]

@@ -1,7 +1,6 @@
 """Runs that do not reach their end say why, keep what was computed, and leave their neighbours alone."""
 
 import math
-import os
 import signal
 import subprocess
 import sys
@@ -60,13 +59,14 @@ def test_stalled_where_time_can_no_longer_take_a_step(d: int) -> None:
 @pytest.mark.parametrize("d", [2, 3, 16])
 @pytest.mark.parametrize("scalar", [True, False])
 def test_non_finite_drift(d: int, scalar: bool) -> None:
-    V = np.eye(d) * 1.7e308 if scalar else np.full((d, d), 1.7e308)
+    V, x0 = np.eye(d) * 1.7e308 if scalar else np.full((d, d), 1.7e308), nc.uniform(70, d, seed=0)
+    nc.simulate(Attention(0.0), x0, 1e-3)  # compile
     start = time.monotonic()
-    run = nc.simulate(Attention(0.0, V=V), nc.uniform(70, d, seed=0), 1.0)
+    run = nc.simulate(Attention(0.0, V=V), x0, 1.0)
     assert run.status == "non-finite"
     assert np.isfinite(run.x).all()  # no invented numbers
     assert np.array_equal(run.t, [0.0])
-    assert time.monotonic() - start < 5.0  # compilation included
+    assert time.monotonic() - start < 1.0
 
 
 @pytest.mark.parametrize("method", ["euler", "heun", "rk4"])
@@ -293,7 +293,7 @@ CASES = {
     "eight big runs in lanes": "nc.simulate(nc.Attention(64.0), strays(150_000), 10.0, save=2, progress=ready)",
 }
 PRELUDE = """
-import sys, time
+import os
 import numpy as np
 import nucleate as nc
 
@@ -312,46 +312,48 @@ for d, n, model in ((2, 9, nc.Attention(9.0)), (2, 300, nc.Attention(9.0, V=[[1.
 
 def interrupt(code: str, delay: float) -> tuple[str, float]:
     """Run the code in a process of its own, send SIGINT `delay` seconds after it says "ready"; its last word, and how long that took."""
-    process = subprocess.Popen([sys.executable, "-c", PRELUDE + code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=os.environ)
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        time.sleep(delay)
-        start = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        watchdog = threading.Timer(8.0, process.kill)
+    with subprocess.Popen([sys.executable, "-c", PRELUDE + code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        watchdog = threading.Timer(60.0, process.kill)
         watchdog.start()
-        words = [line for line in process.stdout if line != "ready\n"]
-        watchdog.cancel()
-        return words[0].strip() if words else "killed", time.monotonic() - start
-    finally:
-        process.kill()
-        process.wait()
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(delay)
+            start = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            watchdog.cancel()
+            watchdog = threading.Timer(6.0, process.kill)
+            watchdog.start()
+            words = [line for line in process.stdout if line != "ready\n"]  # up to the end of the process
+            return words[0].strip() if words else "killed", time.monotonic() - start
+        finally:
+            watchdog.cancel()
+            process.kill()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX")
 @pytest.mark.parametrize("case", CASES)
 def test_ctrl_c_ends_a_simulation_within_a_second_with_its_own_status(case: str) -> None:
-    code = f"run = {CASES[case]}\nprint(run.ending, flush=True)\nsys.stdout.flush()\nimport os\nos._exit(0)\n"
+    code = f"run = {CASES[case]}\nprint(run.ending, flush=True)\nos._exit(0)\n"
     word, seconds = interrupt(code, delay=0.7)
     assert word.endswith("interrupted"), word
     assert seconds < 1.0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX")
-def test_ctrl_c_ends_a_long_drift_within_a_second() -> None:
-    code = """
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c_ends_a_long_drift_within_a_second(threads: int) -> None:
+    # Up to the end of the process: a thread that computes on would hold it.
+    code = f"""
 print("ready", flush=True)
 try:
-    nc.drift(nc.Attention(9.0), nc.uniform(400_000, 3, seed=0))
+    nc.drift(nc.Attention(9.0), nc.uniform(400_000, 3, seed=0), threads={threads})
 except KeyboardInterrupt:
     print("KeyboardInterrupt", flush=True)
-import os
-os._exit(0)
 """
     word, seconds = interrupt(code, delay=1.0)
     assert word == "KeyboardInterrupt"
-    assert seconds < 1.0
+    assert seconds < 1.5  # half a second for Python to close down
 
 
 def test_an_interrupted_run_keeps_its_frames() -> None:

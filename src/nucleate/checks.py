@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 __all__ = ["Array", "InputError", "check_memory", "check_tokens", "finite_array", "finite_number", "whole_number"]
 
 Array = NDArray[np.float64]
-UNIT_TOLERANCE = 1e-6  # rows this close to unit length are taken as meant to be unit
+UNIT_TOLERANCE = 1e-6  # rows this close to unit length are taken as meant to be unit, and made so
+ROUNDING = 4 * float(np.finfo(np.float64).eps)  # rows this close are unit already, and keep their bits
 
 
 class InputError(ValueError):
@@ -57,7 +58,7 @@ def whole_number(name: str, value: Any, *, least: int, help: str = "") -> int:
 
 
 def check_tokens(name: str, value: ArrayLike) -> Array:
-    """`value` as tokens (..., n, d) on the unit sphere: n >= 1, d >= 2, rows of unit length."""
+    """`value` as tokens (..., n, d) on the unit sphere: n >= 1, d >= 2, rows made exactly unit if nearly so."""
     x = finite_array(name, value)
     if x.ndim < 2:
         raise InputError(f"{name} must have shape (n, d) or (b, n, d), but has shape {x.shape}. One row is one token.")
@@ -65,13 +66,17 @@ def check_tokens(name: str, value: ArrayLike) -> Array:
         raise InputError(f"{name} must hold at least one token, but has shape {x.shape}. Draw some with nucleate.uniform(n, d, seed).")
     if x.shape[-1] < 2:
         raise InputError(f"{name} must have dimension at least 2, but has shape {x.shape}. Tokens on two points cannot move.")
-    length = np.sqrt(np.einsum("...i,...i->...", x, x))
-    if np.abs(length - 1.0).max() > UNIT_TOLERANCE:
+    square = np.einsum("...i,...i->...", x, x)
+    off = max(square.max() - 1.0, 1.0 - square.min())
+    if off <= ROUNDING:
+        return x
+    length = np.sqrt(square)
+    if off > 2.0 * UNIT_TOLERANCE:
         worst = tuple(int(i) for i in np.unravel_index(np.abs(length - 1.0).argmax(), length.shape))
         raise InputError(
             f"{name} must have rows of length 1, but row {list(worst)} has length {length[worst]:.6g}. Divide by it: nucleate.retract(x)."
         )
-    return x
+    return np.where(np.abs(square - 1.0)[..., None] > ROUNDING, x / length[..., None], x)
 
 
 def check_memory(size: float, what: str) -> None:

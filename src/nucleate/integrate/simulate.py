@@ -32,7 +32,6 @@ from nucleate.kernels.choose import TEAM_FROM, Team, choose_kernel, make_system,
 from nucleate.kernels.lanes import lanes_suffice, lanes_system
 from nucleate.kernels.simd import LANES
 from nucleate.kernels.tiles import Tiles
-from nucleate.sphere import retract
 
 __all__ = ["Method", "Progress", "simulate"]
 
@@ -78,7 +77,7 @@ def simulate(
     t = finite_number("t", t, above=0.0, help="It is the time to stop at.")
     x0 = np.broadcast_to(x0, (model.runs, *x0.shape[-2:])) if model.runs is not None and x0.ndim == 2 else x0
     single = x0.ndim == 2
-    start = _unit(x0[None] if single else x0)
+    start = np.ascontiguousarray(x0[None] if single else x0)
     times, every = _save_times(save, t, single)
     table, step = _method(method, dt, t)
     tolerance = _tolerance(rtol, atol)
@@ -155,12 +154,6 @@ def _watch(tasks: list[Future[None]], pages: dict[int, Book], single: bool, stop
             told |= new
         if answer is False and pending:
             stop[0] = CANCELLED
-
-
-def _unit(x: Array) -> Array:
-    """Rows of unit length; rows that are so already keep their bits."""
-    square = np.einsum("...i,...i->...", x, x)
-    return np.ascontiguousarray(np.where(np.abs(square - 1.0)[..., None] > 4 * np.finfo(float).eps, retract(x), x))
 
 
 def _save_times(save: int | str | ArrayLike, t: float, single: bool) -> tuple[Array, bool]:

@@ -1,21 +1,37 @@
 """The equation, compiled: `drift` with the kernel that suits the size.  Every kernel is tested against `nucleate.attention.drift`."""
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from itertools import pairwise as neighbours
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
 from nucleate import attention
-from nucleate.attention import Attention
+from nucleate.attention import Attention, Window
 from nucleate.checks import Array, check_memory
-from nucleate.kernels.choose import TEAM_FROM, Kernel, System, Team, check_kernel, choose_kernel, make_system, pick_threads, share, sweep, work_of
-from nucleate.kernels.circle import Circle
-from nucleate.kernels.pairwise import Pairwise, pairwise_many
+from nucleate.kernels.choose import (
+    TEAM_FROM,
+    Kernel,
+    Team,
+    check_kernel,
+    choose_kernel,
+    make_system,
+    pick_threads,
+    share,
+    suits_lanes,
+    sweep,
+    work_of,
+)
+from nucleate.kernels.circle import TOLERANCE, Circle
+from nucleate.kernels.lanes import lanes_drift, lanes_enter, lanes_suffice, lanes_system
+from nucleate.kernels.pairwise import Pairwise, pairwise_many, pairwise_system
+from nucleate.kernels.side_by_side import side_by_side
+from nucleate.kernels.simd import LANES
 from nucleate.kernels.tiles import Tiles
-from nucleate.sphere import retract
 
 __all__ = ["drift"]
 
@@ -32,44 +48,82 @@ def drift(model: Attention, x: ArrayLike, kernel: Kernel = "auto", threads: int 
     workers = pick_threads(threads)
     if x.ndim == 2 and model.runs is not None:
         x = np.broadcast_to(x, (model.runs, n, d))
-    if np.abs(np.einsum("...i,...i->...", x, x) - 1.0).max() > 4 * np.finfo(float).eps:
-        x = retract(x)
     if kernel == "reference":
         check_memory(8.0 * 4 * n * x.size / d, "the n x n weights of the reference kernel")
         return attention.drift(model, x)
     chosen = choose_kernel(model, n, d) if kernel == "auto" else kernel
     batch = x if x.ndim == 3 else x[None]
     velocity = np.empty_like(batch)
-    systems = [make_system(model, n, d, run, chosen, angle=False) for run in range(len(batch) if model.runs is not None else 1)]
-    with threadpool_limits(1, user_api="blas") if isinstance(systems[0], Tiles) else nullcontext():
-        if model.runs is None and isinstance(systems[0], Pairwise) and len(batch) > 1:
-            _many(systems[0], batch, velocity, workers)
-        else:
-            for run, x_run in enumerate(batch):
-                velocity[run] = _one(systems[run % len(systems)], x_run, workers)
+    if len(batch) > 1 and model.runs is None and (kernel == "pairwise" or d != 2):
+        _many(model, np.ascontiguousarray(batch), velocity, workers)
+    elif len(batch) > 1 and kernel == "auto" and suits_lanes(model, d) and lanes_suffice(model, TOLERANCE):
+        _laned(model, batch, velocity, workers)
+    else:
+        _one_by_one(model, chosen, batch, velocity, workers)
     return velocity if x.ndim == 3 else velocity[0]
 
 
-def _one(system: System, x: Array, threads: int) -> Array:
-    """The drift of one run (n, d): put the tokens where the kernel wants them, sweep, and unpack."""
-    n, d = x.shape
-    if isinstance(system, Tiles):
-        system.x[system.m :] = x
-    else:
-        pair = system.pair if isinstance(system, Circle) else system
-        pair.x[:, pair.m : pair.m + n] = x.T
-    velocity = np.zeros(n * d + 8)
-    worker = Team(system, threads) if threads > 1 and work_of(system) > TEAM_FROM else system
-    sweep(worker, velocity, np.zeros(1, dtype=np.uint8))
-    if isinstance(system, Circle):
-        return np.stack([-x[:, 1], x[:, 0]], axis=1) * velocity[:n, None]
-    return velocity[: n * d].reshape(n, d)
-
-
-def _many(system: Pairwise, x: Array, velocity: Array, threads: int) -> None:
-    """The drift of many runs of one model, (b, n, d), dealt out among threads."""
-    edges = np.linspace(0, len(x), min(threads, len(x)) + 1).astype(int)
+def _one_by_one(model: Attention, kernel: Literal["pairwise", "circle"], x: Array, velocity: Array, threads: int) -> None:
+    """The drift of each run: put the tokens where the kernel wants them, sweep with all threads, and unpack."""
+    b, n, d = x.shape
     stop = np.zeros(1, dtype=np.uint8)
-    copies = [system._replace(x=system.x.copy(), work=system.work.copy()) for _ in edges[1:]]
-    ranges = neighbours(int(edge) for edge in edges)
-    share([partial(pairwise_many, own, x, velocity, *ends, stop) for own, ends in zip(copies, ranges, strict=True)], threads)
+    for run in range(b):
+        if run == 0 or model.runs is not None:
+            system = make_system(model, n, d, run, kernel, angle=False)
+            worker = Team(system, threads) if threads > 1 and work_of(system) > TEAM_FROM else system
+        tokens = system.x[system.m :].T if isinstance(system, Tiles) else _columns(system)
+        tokens[:] = x[run].T
+        flat = np.zeros(n * d + 8)
+        with threadpool_limits(1, user_api="blas") if isinstance(system, Tiles) else nullcontext():
+            sweep(worker, flat, stop)
+        if isinstance(system, Circle):
+            np.multiply(x[run, :, 1], -flat[:n], out=velocity[run, :, 0])
+            np.multiply(x[run, :, 0], flat[:n], out=velocity[run, :, 1])
+        else:
+            velocity[run] = flat[: n * d].reshape(n, d)
+
+
+def _columns(system: Pairwise | Circle) -> Array:
+    """Where the tokens stand, (d, n)."""
+    pair = system.pair if isinstance(system, Circle) else system
+    return pair.x[:, pair.m : pair.m + pair.n]
+
+
+def _many(model: Attention, x: Array, velocity: Array, threads: int) -> None:
+    """The drift of many runs of one model, pair by pair, dealt out among threads."""
+    b, n, d = x.shape
+    system = pairwise_system(model, n, d)
+    stop = np.zeros(1, dtype=np.uint8)
+    share_of = -(-b // threads)
+    edges = [*range(0, b, -(-share_of // LANES) * LANES), b]
+    jobs: list[Callable[[], object]] = []
+    for first, last in neighbours(edges):
+        if d <= 3 and system.gaussian and system.scalar and system.m == 0 and not isinstance(model.mask, Window):
+            scratch = np.empty((2, n, d, LANES))
+            jobs.append(partial(side_by_side, x, velocity, first, last, system.beta, system.scale, model.mask == "full", scratch, stop))
+        else:
+            own = system._replace(x=system.x.copy(), work=system.work.copy())
+            jobs.append(partial(pairwise_many, own, x, velocity, first, last, stop))
+    share(jobs, threads)
+
+
+def _laned(model: Attention, x: Array, velocity: Array, threads: int) -> None:
+    """The drift of many runs on the circle, eight at a time by modes."""
+    b, n, _ = x.shape
+    angle = np.arctan2(x[..., 1], x[..., 0])  # (b, n)
+    turn = np.empty((b, n))
+    systems = [lanes_system(model, n, b, TOLERANCE) for _ in range(min(threads, -(-b // LANES)))]
+
+    def work(which: int) -> None:
+        flat, out = np.zeros(n * LANES), np.zeros(n * LANES)
+        for start in range(which * LANES, b, len(systems) * LANES):
+            count = min(LANES, b - start)
+            flat.reshape(n, LANES)[:, :count] = angle[start : start + count].T
+            for at in range(count):
+                lanes_enter(systems[which], at, start + at)
+            lanes_drift(systems[which], flat, out)
+            turn[start : start + count] = out.reshape(n, LANES)[:, :count].T
+
+    share([partial(work, which) for which in range(len(systems))], threads)
+    np.multiply(x[..., 1], -turn, out=velocity[..., 0])
+    np.multiply(x[..., 0], turn, out=velocity[..., 1])

@@ -21,6 +21,7 @@ of tokens it sees, k > ratio * Z_k, is therefore computed by the pairwise kernel
 `ratio` follows from the tolerance asked for: 1e-11 |V| unless the caller says otherwise, or what beta allows.
 """
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -50,6 +51,7 @@ def usual_ratio(z: float) -> float:
     return 8.0 * float(np.sqrt(2.0 * np.pi * max(z, 1.0)))
 
 
+@cache
 def modes(z: float, truncation: float = EPS) -> int:
     """The smallest M with 2 sum_{m>M} e^{-z} I_m(z) max(1, m/z) < truncation."""
     guess = 16
@@ -62,11 +64,13 @@ def modes(z: float, truncation: float = EPS) -> int:
         guess *= 2
 
 
+@cache
 def plain_coefficients(beta: float, M: int) -> Array:
     """(M + 2, 2): e^{-beta} I_0, then 2 e^{-beta} I_m; and e^{-beta} (I_{m-1} - I_{m+1}) = (2m/beta) e^{-beta} I_m."""
     m = np.arange(M + 2)
     table = np.stack([2.0 * ive(m, beta), ive(np.abs(m - 1), beta) - ive(m + 1, beta)], axis=1)
     table[0] = ive(0, beta), 0.0
+    table.flags.writeable = False
     return table
 
 

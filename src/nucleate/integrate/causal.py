@@ -49,13 +49,15 @@ from nucleate.kernels.compile import compiled
 from nucleate.kernels.pairwise import TAIL, WINDOW, Pairwise
 from nucleate.kernels.simd import LANES, exp, fma, hmax, hsum, load, splat, store, vmax
 
-__all__ = ["CLOCK", "Causal", "causal_step", "columns_for", "march_causal", "new_causal"]
+__all__ = ["CLOCK", "HANDED_BACK", "Causal", "T", "causal_step", "columns_for", "march_causal", "new_causal"]
 
 # Of the clock: the time as a sum of two doubles (t + h = t would stall), the next step, 1 after a rejection, the last step and its error.
 T, REST, H, HELD, BEFORE, ERROR = range(6)
 CLOCK = 6
 SLOWEST, FASTEST = 0.1, 10.0
 GROUPED = 0.2  # share of the tolerance
+HANDED_BACK = -2  # what march_causal returns when it leaves a stretch to the explicit solver
+TRIAL, SHORT = 100, 30.0  # steps looked at, and their mean length below which explicit ones cost less
 OWN, MEAN, SCORE, PLACE, DRIFT, IMAGE = range(6)  # rows of Causal.vectors
 FORCE, V_NOW, U, TABLE = range(4)  # rows of Causal.small
 
@@ -65,7 +67,7 @@ class Causal(NamedTuple):
 
     pair: Pairwise  # parameters; pair.x[:, m:] are the tokens' present places
     slots: Array  # (d, width) places of the slots
-    count: Array  # (width,) tokens in a slot, or the weight of a frozen one
+    tally: Array  # (width,) tokens in a slot, or the weight of a frozen one
     places: Array  # (K (K-1) / 2, d, width) places of the slots in the substeps that begin away from v = 0
     pushes: Array  # (K (K+1) / 2, d - 1, width) sums of u over the tokens of a slot
     bases: Array  # (d, d - 1, width) B_j of the slots
@@ -106,14 +108,25 @@ def new_causal(pair: Pairwise, tolerance: float) -> Causal:
 
 
 @compiled
-def march_causal(s, book, clock, run, stop):
-    """Carry one run to its end; 0 when it has ended, FULL_BUFFER when frames need more room."""
+def march_causal(s, book, clock, patience, stop):
+    """Carry the one run of the book to its end; 0 when it has ended, FULL_BUFFER when frames need more room.
+
+    With `patience`, a time, HANDED_BACK when the last `TRIAL` steps were shorter than `SHORT` of it on average: explicit ones would cost less.
+    """
+    run = 0
     if book.counts[STATE, run] != RUNNING:
         return 0
     if clock[H] == 0.0:
         _enter(s, book, clock, run)
     order = s.small.shape[0] - 3
+    trial, since = 0, clock[T]
     while True:
+        if patience > 0.0:
+            trial += 1
+            if trial > TRIAL:
+                if clock[T] - since < TRIAL * SHORT * patience and book.final - clock[T] > SHORT * patience:
+                    return HANDED_BACK
+                trial, since = 0, clock[T]
         saved = book.counts[SAVED, run]
         until = book.final if book.every or saved >= book.times.size else min(book.times[saved], book.final)
         left = (until - clock[T]) - clock[REST]
@@ -183,9 +196,9 @@ def _enter(s, book, clock, run):
     for k in range(n):
         for c in range(d):
             x[c, m + k] = start[k, c]
-    if book.every or book.times[0] == 0.0:
+    if book.counts[SAVED, run] == 0 and (book.every or book.times[0] == 0.0):
         _write_frame(p, book, run, 0, 0.0)
-    clock[H] = min(0.1 * book.tolerance ** (1.0 / (s.small.shape[0] - 3)), book.final)
+    clock[H] = min(0.1 * book.tolerance ** (1.0 / (s.small.shape[0] - 3)), book.final - clock[T])
 
 
 @compiled
@@ -252,7 +265,7 @@ def causal_step(s, h, stop):
     """`ends` of a step of length h from the present places; returns the error of the worst token, NaN when not finite."""
     _form_groups(s)
     p = s.pair
-    places, pushes, row, count, vectors, basis, block, small, ends = s.places, s.pushes, s.row, s.count, s.vectors, s.basis, s.block, s.small, s.ends
+    places, pushes, row, count, vectors, basis, block, small, ends = s.places, s.pushes, s.row, s.tally, s.vectors, s.basis, s.block, s.small, s.ends
     circle, scale, beta, m, windowed = p.gaussian and p.scalar and ends.shape[0] == 1, p.scale, p.beta, p.m, p.mask == WINDOW
     used, worst = m, 0.0
     for k in range(p.n):
@@ -322,7 +335,7 @@ def tangent_basis(vectors, basis, side):
 @compiled
 def _join(s, k, used):
     """The token's place and pushes, left in slot `used`, go into its group's slot; returns the number of slots in use."""
-    slots, count, places, pushes, bases, slot = s.slots, s.count, s.places, s.pushes, s.bases, s.group[k]
+    slots, count, places, pushes, bases, slot = s.slots, s.tally, s.places, s.pushes, s.bases, s.group[k]
     d = slots.shape[0]
     if slot == used:
         count[used] = 1.0
@@ -359,8 +372,8 @@ def _linearise(s, k, used):
     tangent_basis(vectors, basis, _side(s, k))
     low = m + max(0, k - p.w + 1) if p.mask == WINDOW else m
     _scores(A, vectors, OWN)
-    own, Z = _attend(slots, s.count, s.weight, vectors, p.gaussian, p.beta, m, low, used, OWN)
-    others = _spread(slots, s.count, s.weight, vectors, spread, m, low, used) / Z
+    own, Z = _attend(slots, s.tally, s.weight, vectors, p.gaussian, p.beta, m, low, used, OWN)
+    others = _spread(slots, s.tally, s.weight, vectors, spread, m, low, used) / Z
     own /= Z
     half = 0.0
     for c in range(d):
@@ -640,14 +653,14 @@ def _chart_force(s, places, low, used):
         vectors[PLACE, c] /= length
         places[c, used] = vectors[PLACE, c]
     _scores(p.A, vectors, PLACE)
-    _, Z = _attend(places, s.count, s.weight, vectors, p.gaussian, p.beta, p.m, low, used, PLACE)
+    _, Z = _attend(places, s.tally, s.weight, vectors, p.gaussian, p.beta, p.m, low, used, PLACE)
     for c in range(d):
         total = 0.0
         for part in range(2):
             first, end = (low, used) if part else (0, p.m)
             at, moment = splat(vectors[PLACE, c]), splat(0.0)
             for j in range(first, end, LANES):
-                moment = fma(load(s.weight, j) * load(s.count, j), load(places, c * width + j) - at, moment)
+                moment = fma(load(s.weight, j) * load(s.tally, j), load(places, c * width + j) - at, moment)
             total += hsum(moment)
         vectors[IMAGE, c] = total
     along, radial = 0.0, 0.0

@@ -23,7 +23,7 @@ from nucleate.kernels.compile import compiled, take_next
 from nucleate.kernels.lanes import Lanes, lanes_enter
 from nucleate.kernels.simd import LANES, fma, hmax, hsum, lane, load, sincos, splat, store, vabs, vmax
 
-__all__ = ["CANCELLED", "DONE", "FULL_BUFFER", "STATUS", "Book", "March", "march", "march_in_python", "new_march"]
+__all__ = ["CANCELLED", "DONE", "FULL_BUFFER", "STATUS", "Book", "March", "march", "march_in_python", "new_march", "places_of"]
 
 Integers = NDArray[np.int64]
 
@@ -49,6 +49,7 @@ class Book(NamedTuple):
     counts: Integers  # (4, b) rows SAVED frames, accepted STEPS, REJECTED steps, STATE: a number of STATUS
     queue: Integers  # (1,) the next run to begin, shared by all threads
     last: int  # one past the last run to begin
+    begin: float  # the time of the start
     final: float  # the last time
     tolerance: float  # atol + rtol
     dt: float  # fixed step, or 0
@@ -151,9 +152,9 @@ def enter(state, book, at, run):
     for i in range(n * state.width):
         state.rows[ORIGIN, i * state.lanes + at] = state.rows[Y, i * state.lanes + at]
     state.flags[RUN, at], state.flags[FRESH, at], state.flags[HELD, at] = run, 1, 0
-    state.clock[T, at], state.clock[BEFORE, at] = 0.0, 1e-4
+    state.clock[T, at], state.clock[BEFORE, at] = book.begin, 1e-4
     book.counts[STATE, run] = RUNNING
-    if book.every or book.times[0] == 0.0:
+    if book.counts[SAVED, run] == 0 and (book.every or book.times[0] == 0.0):
         for k in range(n):
             for c in range(d):
                 book.frames[run, 0, k, c] = start[k, c]
@@ -174,8 +175,8 @@ def begin(state, book, order):
             state.rows[K, i * state.lanes + at] = velocity
             if not abs(velocity) <= fastest:  # NaN passes
                 fastest = abs(velocity)
-        guess = min(0.01, book.tolerance ** (1.0 / order)) / fastest if fastest > 0.0 else book.final
-        _set_step(state, at, min(guess, book.final) if book.dt == 0.0 else min(book.dt, book.final))
+        guess = min(0.01, book.tolerance ** (1.0 / order)) / fastest if fastest > 0.0 else book.final - book.begin
+        _set_step(state, at, min(guess if book.dt == 0.0 else book.dt, book.final - book.begin))
         if not np.isfinite(fastest):
             _end(state, book, at, NON_FINITE)
 
@@ -375,3 +376,13 @@ def _draw(state, start, out, at):
         inverse = 1.0 / np.sqrt(square)
         for c in range(d):
             out[k, c] = rows[FRAME, k * d + c] * inverse
+
+
+def places_of(state: March, start: Array) -> Array:
+    """Where the tokens of a single run stand, (n, d)."""
+    n, d = start.shape
+    if state.width > 1:
+        return state.rows[Y, : n * d].reshape(n, d).copy()
+    turn = state.rows[Y, :n] - state.rows[ORIGIN, :n]
+    cosine, sine = np.cos(turn), np.sin(turn)
+    return np.stack([start[:, 0] * cosine - start[:, 1] * sine, start[:, 1] * cosine + start[:, 0] * sine], axis=1)

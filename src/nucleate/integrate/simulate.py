@@ -1,48 +1,26 @@
 """simulate: from a model and a start to a Run.  Checks what is asked, picks the engine, keeps the clock, and hands back what was computed."""
 
-import time
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import nullcontext
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import threadpool_limits
+from numpy.typing import ArrayLike
 
 from nucleate.attention import Attention
 from nucleate.checks import Array, InputError, check_memory, finite_array, finite_number, whole_number
-from nucleate.integrate.explicit import (
-    CANCELLED,
-    FULL_BUFFER,
-    INTERRUPTED,
-    RUNNING,
-    SAVED,
-    STATE,
-    STATUS,
-    TIME_LIMIT,
-    Book,
-    march,
-    march_in_python,
-    new_march,
-)
+from nucleate.integrate.engine import Progress, run_book
+from nucleate.integrate.explicit import RUNNING, STATUS, Book
 from nucleate.integrate.run import Run
 from nucleate.integrate.tableau import FIXED, Tableau, dormand_prince, fixed_step
-from nucleate.kernels.choose import TEAM_FROM, Team, choose_kernel, make_system, pick_threads, suits_lanes, work_of
-from nucleate.kernels.lanes import lanes_suffice, lanes_system
-from nucleate.kernels.simd import LANES
-from nucleate.kernels.tiles import Tiles
+from nucleate.kernels.choose import pick_threads
 
 __all__ = ["Method", "Progress", "simulate"]
 
-Method = Literal["auto", "explicit", "euler", "heun", "rk4"]
-Progress = Callable[[Array, Array], object]
+Method = Literal["auto", "explicit", "causal", "euler", "heun", "rk4"]
 
 LINEAR_UP_TO = 1e3  # a count of frames is spread evenly up to this time, by logarithm beyond
 FIRST_LOG_TIME = 1e-2
 FINEST = 1e-14  # the least rtol + atol that doubles can honour
 ROOM = 256  # frames to begin with when every step is kept
-TICK = 0.1  # seconds between two looks at the clock, the callback and the keyboard
 
 
 def simulate(
@@ -65,7 +43,8 @@ def simulate(
     save       times of the frames kept: an array; "steps", every accepted step; or a count m, 0 and t included: evenly
                spaced if t <= 1000, else 0 and m - 1 times spaced by logarithm from 0.01
     rtol, atol a step is accepted when its error is at most rtol + atol radians for every token
-    method     "auto" or "explicit": adaptive, order 5; "euler", "heun", "rk4": fixed steps dt
+    method     "explicit": adaptive, order 5; "causal": implicit, for times up to 1e300, causal and window masks; "auto": explicit, and over long
+               times explicit and causal by turns; "euler", "heun", "rk4": fixed steps dt
     progress   called as progress(t, x) at least every 0.2 s with the frames saved since the last call, none or more;
                for b runs with the times and the runs finished since, x (r, m, n, d); returning False cancels
     max_steps, time_limit   steps and seconds after which a run is given up
@@ -80,80 +59,20 @@ def simulate(
     start = np.ascontiguousarray(x0[None] if single else x0)
     times, every = _save_times(save, t, single)
     table, step = _method(method, dt, t)
+    if method == "causal" and model.mask == "full":
+        raise InputError('method "causal" needs a mask under which no token sees a later one, but the mask is "full". Use "explicit".')
     tolerance = _tolerance(rtol, atol)
     limit = whole_number("max_steps", max_steps, least=1, help="It counts accepted and rejected steps.")
     seconds = np.inf if time_limit is None else finite_number("time_limit", time_limit, above=0.0, help="It is in seconds.")
     workers = pick_threads(threads)
     book = _new_book(start, times, every, t, tolerance, step, limit)
-    book, stop = _run(model, table, book, single, workers, progress, seconds)
-    settings = {"method": method if step else "explicit", "t": t, "rtol": rtol, "atol": atol, "dt": dt, "max_steps": limit}
+    book, stop = run_book(model, table, book, method, single, workers, progress, seconds)
+    settings = {"method": method, "t": t, "rtol": rtol, "atol": atol, "dt": dt, "max_steps": limit}
     saved, steps, _, state = book.counts
     state[state == RUNNING] = stop
     if single:
         return Run(model, book.times[: saved[0]].copy(), book.frames[0, : saved[0]].copy(), STATUS[state[0]], int(steps[0]), settings)
     return Run(model, book.times, book.frames, tuple(STATUS[code] for code in state), steps.copy(), settings)
-
-
-def _run(model: Attention, table: Tableau, book: Book, single: bool, workers: int, progress: Progress | None, seconds: float) -> tuple[Book, int]:
-    """Run the book to its end on worker threads while this one keeps watch; the book (frames may have moved) and why it was stopped, or 0."""
-    b, n, d = book.start.shape
-    stop = np.zeros(1, dtype=np.uint8)
-    allowed = 0.01 * book.tolerance / max(1.0, book.final / 10.0)  # of a velocity: its sum over time stays well below the tolerance
-    laned = not single and suits_lanes(model, d) and lanes_suffice(model, allowed)
-    kernel = choose_kernel(model, n, d, allowed)
-    pages = {0: book}
-
-    def lanes() -> None:
-        march(lanes_system(model, n, b, allowed), table, new_march(table, n, d, LANES), book, stop)
-
-    def one(run: int) -> None:
-        system = make_system(model, n, d, run, kernel, allowed)
-        state = new_march(table, n, d, 1)
-        page = book._replace(queue=np.array([run]), last=run + 1)
-        team = b < workers and work_of(system) > TEAM_FROM
-        blas = threadpool_limits(1, user_api="blas") if isinstance(system, Tiles) else nullcontext()
-        with blas:
-            while (
-                march_in_python(Team(system, workers), table, state, page, stop) if team else march(system, table, state, page, stop)
-            ) == FULL_BUFFER:
-                page = pages[0] = _grow(page)
-
-    with ThreadPoolExecutor(min(workers, -(-b // LANES) if laned else b), thread_name_prefix="nucleate-runs") as pool:
-        tasks = [pool.submit(lanes) for _ in range(min(workers, -(-b // LANES)))] if laned else [pool.submit(one, run) for run in range(b)]
-        try:
-            _watch(tasks, pages, single, stop, progress, time.monotonic() + seconds)
-        except KeyboardInterrupt:
-            stop[0] = INTERRUPTED
-        except BaseException:
-            stop[0] = CANCELLED
-            raise
-    for task in tasks:
-        task.result()
-    return pages[0], int(stop[0])
-
-
-def _watch(tasks: list[Future[None]], pages: dict[int, Book], single: bool, stop: NDArray[np.uint8], progress: Progress | None, end: float) -> None:
-    """Wait for the tasks, look at the clock, and show what is new."""
-    told = np.zeros(len(pages[0].start), dtype=bool)
-    shown = 0
-    pending = set(tasks)
-    while pending:
-        _, pending = wait(pending, timeout=TICK)
-        if pending and not stop[0] and time.monotonic() > end:
-            stop[0] = TIME_LIMIT
-        if progress is None or stop[0]:
-            continue
-        book = pages[0]
-        if single:
-            saved = int(book.counts[SAVED, 0])
-            answer = progress(book.times[shown:saved].copy(), book.frames[0, shown:saved].copy())
-            shown = saved
-        else:
-            new = (book.counts[STATE] != RUNNING) & ~told
-            answer = progress(book.times.copy(), book.frames[new])
-            told |= new
-        if answer is False and pending:
-            stop[0] = CANCELLED
 
 
 def _save_times(save: int | str | ArrayLike, t: float, single: bool) -> tuple[Array, bool]:
@@ -184,8 +103,8 @@ def _method(method: str, dt: float | None, t: float) -> tuple[Tableau, float]:
         if dt is None:
             raise InputError(f'method "{method}" takes fixed steps, but dt is missing. Give dt=0.1, say.')
         return fixed_step(method), min(finite_number("dt", dt, above=0.0, help="It is the length of a step."), t)
-    if method not in ("auto", "explicit"):
-        raise InputError(f'method must be "auto", "explicit", "euler", "heun" or "rk4", but is {method!r}.')
+    if method not in ("auto", "explicit", "causal"):
+        raise InputError(f'method must be "auto", "explicit", "causal", "euler", "heun" or "rk4", but is {method!r}.')
     if dt is not None:
         raise InputError(f'method "{method}" chooses its own steps, but dt is {dt}. Leave dt out, or use "euler", "heun" or "rk4".')
     return dormand_prince(), 0.0
@@ -204,13 +123,4 @@ def _new_book(start: Array, times: Array, every: bool, t: float, tolerance: floa
     m = len(times)
     check_memory(8.0 * b * m * n * d * (4 if every else 1) + 12 * 8.0 * n * d, f"keeping {m} frames of {b} x {n} tokens in dimension {d}")
     frames = np.full((b, m, n, d), np.nan)
-    return Book(start, times, frames, np.zeros((4, b), dtype=np.int64), np.zeros(1, dtype=np.int64), b, t, tolerance, dt, limit, every)
-
-
-def _grow(book: Book) -> Book:
-    """Twice the room for frames."""
-    check_memory(3.0 * book.frames.nbytes, f"keeping every step, {book.times.size} so far,")
-    times, frames = np.zeros(2 * book.times.size), np.full((1, 2 * book.times.size, *book.frames.shape[2:]), np.nan)
-    times[: book.times.size] = book.times
-    frames[:, : book.times.size] = book.frames
-    return book._replace(times=times, frames=frames)
+    return Book(start, times, frames, np.zeros((4, b), dtype=np.int64), np.zeros(1, dtype=np.int64), b, 0.0, t, tolerance, dt, limit, every)

@@ -16,7 +16,14 @@ import nucleate as nc
 from nucleate.attention import Attention, Window
 from nucleate.checks import Array
 
-ENDLESS: dict[str, Any] = {"t": 1e9, "max_steps": 10**12, "save": 1000, "rtol": 1e-6, "atol": 1e-8}  # stability keeps steps near 3: hours
+ENDLESS: dict[str, Any] = {
+    "t": 1e9,
+    "max_steps": 10**12,
+    "save": 1000,
+    "rtol": 1e-6,
+    "atol": 1e-8,
+    "method": "explicit",
+}  # stability keeps steps near 3: hours
 
 
 def endless_start(d: int = 3) -> Array:
@@ -51,7 +58,7 @@ def test_stalled_where_time_can_no_longer_take_a_step(d: int) -> None:
     # A force of e^-57 lets time run to 1e24 before the tokens meet; then steps of 1 are needed, and 1e24 + 1 = 1e24.
     x0 = np.zeros((2, d))
     x0[:, 0], x0[1, 1] = [1.0, -0.9], math.sqrt(1.0 - 0.81)
-    run = nc.simulate(Attention(30.0), x0, 1e30, save=100)
+    run = nc.simulate(Attention(30.0), x0, 1e30, save=100, method="explicit")
     assert run.status == "stalled"
     assert 1e20 < run.t[-1] < 1e28
     assert np.isfinite(run.x).all()
@@ -86,7 +93,7 @@ def test_absurd_speeds_never_come_out_as_done(d: int, scale: float) -> None:
     rotation[0, 1], rotation[1, 0] = -scale, scale
     for V in (rotation, rotation + scale * np.diag(np.arange(d))):
         run = nc.simulate(Attention(1.0, V=V), nc.uniform(4, d, seed=0), 1.0, save=5, max_steps=5000)
-        assert run.status in ("max steps", "stalled", "non-finite"), run.status
+        assert run.status in ("max steps", "stalled", "non-finite", "underflow"), run.status
         assert np.abs(np.linalg.norm(run.x, axis=-1) - 1.0).max() <= 1e-15
 
 
@@ -191,7 +198,9 @@ def test_progress_sees_every_frame_once_and_at_least_every_fifth_of_a_second(d: 
         seen_t.append(t)
         seen_x.append(x)
 
-    run = nc.simulate(Attention(9.0), endless_start(d), 1.5e5, save=500, progress=progress, **{k: ENDLESS[k] for k in ("rtol", "atol", "max_steps")})
+    run = nc.simulate(
+        Attention(9.0), endless_start(d), 1.5e5, save=500, progress=progress, **{k: ENDLESS[k] for k in ("rtol", "atol", "max_steps", "method")}
+    )
     assert run.status == "done"
     assert np.array_equal(np.concatenate(seen_t), run.t)
     assert np.array_equal(np.concatenate(seen_x), run.x)
@@ -204,7 +213,14 @@ def test_progress_sees_every_frame_once_and_at_least_every_fifth_of_a_second(d: 
 def test_progress_sees_every_step_once() -> None:
     seen: list[Array] = []
     run = nc.simulate(
-        Attention(9.0), endless_start(), 3000.0, save="steps", rtol=1e-6, atol=1e-8, progress=lambda t, x: seen.append(t) or x.shape[0] == len(t)
+        Attention(9.0),
+        endless_start(),
+        3000.0,
+        save="steps",
+        rtol=1e-6,
+        atol=1e-8,
+        method="explicit",
+        progress=lambda t, x: seen.append(t) or x.shape[0] == len(t),
     )
     assert run.status == "done"
     assert np.array_equal(np.concatenate(seen), run.t)
@@ -285,13 +301,14 @@ def test_one_run_with_another_start_leaves_the_others_bit_identical() -> None:
 
 
 CASES = {
-    "one small run": "nc.simulate(nc.Attention(9.0), nc.uniform(24, 3, seed=0), 1e9, max_steps=10**12, progress=ready)",
-    "one circle": "nc.simulate(nc.Attention(9.0), nc.uniform(24, 2, seed=0), 1e9, max_steps=10**12, progress=ready)",
+    "one small run": "nc.simulate(nc.Attention(9.0), nc.uniform(24, 3, seed=0), 1e9, max_steps=10**12, method='explicit', progress=ready)",
+    "one circle": "nc.simulate(nc.Attention(9.0), nc.uniform(24, 2, seed=0), 1e9, max_steps=10**12, method='explicit', progress=ready)",
     "one drift of 200,000 tokens": "nc.simulate(nc.Attention(9.0), nc.uniform(200_000, 3, seed=0), 1.0, save=2, progress=ready)",
     "one drift in 64 dimensions": "nc.simulate(nc.Attention(9.0), nc.uniform(60_000, 64, seed=0), 1.0, save=2, progress=ready)",
-    "2000 runs waiting": "nc.simulate(nc.Attention(9.0), np.stack([nc.uniform(24, 3, seed=0)] * 2000), 1e9, save=2, max_steps=10**12, progress=ready)",
+    "2000 runs waiting": "nc.simulate(nc.Attention(9.0), np.stack([nc.uniform(24, 3, seed=0)] * 2000), 1e9, save=2, max_steps=10**12, method='explicit', progress=ready)",
     "1000 big circles waiting": "nc.simulate(nc.Attention(9.0, V=[[1.0, 1.0], [0.0, 1.0]]), np.stack([nc.uniform(3000, 2, seed=0)] * 1000), 1e9, save=2,"
-    " max_steps=10**12, progress=ready)",
+    " max_steps=10**12, method='explicit', progress=ready)",
+    "one causal run": "nc.simulate(nc.Attention(64.0), nc.uniform(20_000, 2, seed=0), 1e30, method='causal', progress=ready)",
     "eight big runs in lanes": "nc.simulate(nc.Attention(64.0), strays(150_000), 10.0, save=2, progress=ready)",
 }
 PRELUDE = """
@@ -309,6 +326,7 @@ def strays(n):  # a cluster, and tokens far from it that the modes cannot resolv
 for d, n, model in ((2, 9, nc.Attention(9.0)), (2, 300, nc.Attention(9.0, V=[[1.0, 1.0], [0.0, 1.0]])), (3, 9, nc.Attention(9.0)), (16, 70, nc.Attention(9.0))):
     nc.simulate(model, nc.uniform(n, d, seed=0), 0.01)  # so that the code below is compiled and loaded
     nc.simulate(model, np.stack([nc.uniform(n, d, seed=0)] * 2), 0.01)
+nc.simulate(nc.Attention(9.0), nc.uniform(9, 2, seed=0), 0.01, method='causal')
 """
 
 

@@ -4,6 +4,7 @@ Errors are distances |x - x'| of the worst token at the worst of all saved frame
 """
 
 from functools import cache
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -18,11 +19,13 @@ LEVELS = [10.0**-k for k in range(3, 12)]
 FRAMES = 40
 
 
-def errors(model: Attention, x0: Array, exact: Array, times: Array, levels: list[float]) -> list[float]:
+def errors(
+    model: Attention, x0: Array, exact: Array, times: Array, levels: list[float], method: Literal["explicit", "auto"] = "explicit"
+) -> list[float]:
     """The error at each level, in units of the tolerance."""
     found = []
     for rtol in levels:
-        run = nc.simulate(model, x0, float(times[-1]), save=times, rtol=rtol, atol=rtol / 100)
+        run = nc.simulate(model, x0, float(times[-1]), save=times, rtol=rtol, atol=rtol / 100, method=method)
         assert run.done
         found.append(float(np.linalg.norm(run.x - exact, axis=-1).max()) / (1.01 * rtol))
     return found
@@ -52,17 +55,18 @@ def test_the_error_is_within_five_tolerances_at_every_level_and_falls(system: Ex
 @pytest.mark.parametrize("system", solvable()[::4], ids=lambda system: system.name)
 def test_every_accepted_step_is_within_five_tolerances(system: Exact) -> None:
     for rtol in LEVELS[::4]:
-        run = nc.simulate(system.model, system.x0, system.t, save="steps", rtol=rtol, atol=rtol / 100)
+        run = nc.simulate(system.model, system.x0, system.t, save="steps", rtol=rtol, atol=rtol / 100, method="explicit")
         assert len(run.t) == run.steps + 1
         assert np.linalg.norm(run.x - system.frames(run.t), axis=-1).max() <= 5.0 * 1.01 * rtol
 
 
+@pytest.mark.parametrize("method", ["explicit", "auto"])
 @pytest.mark.parametrize("system", metastable(), ids=lambda system: system.name)
-def test_what_a_long_rest_amplifies_is_amplified_no_more_than_in_dop853(system: Exact) -> None:
+def test_what_a_long_rest_amplifies_is_amplified_no_more_than_in_dop853(system: Exact, method: Literal["explicit", "auto"]) -> None:
     # A deviation at the start is multiplied some thousand times before the tokens meet; five tolerances, or what DOP853 makes of it.
     times = np.concatenate([np.linspace(0.0, 0.8 * system.t, FRAMES // 2), np.linspace(0.9 * system.t, system.t, FRAMES)])
     exact = system.frames(times)
-    ours = errors(system.model, system.x0, exact, times, LEVELS)
+    ours = errors(system.model, system.x0, exact, times, LEVELS, method)
     theirs = [
         float(np.linalg.norm(dop853(system.model, system.x0, times, rtol, rtol / 100) - exact, axis=-1).max()) / (1.01 * rtol) for rtol in LEVELS
     ]

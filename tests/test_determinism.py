@@ -1,0 +1,168 @@
+"""A run is a function of its parameters and its start: threads, batches, their order and their company leave every bit as it is."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nucleate as nc
+from nucleate.attention import Attention, Frozen, Window
+from nucleate.checks import Array
+
+B = 70
+OPTIONS: dict[str, Any] = {"t": 4.0, "save": 5, "rtol": 1e-6, "atol": 1e-8}
+
+
+def families() -> dict[str, tuple[Attention, Array]]:
+    """Batches for every way a batch can travel: in lanes, one by one on the circle, on spheres, with parameters shared or per run."""
+    rng = np.random.default_rng(0)
+    flat = np.stack([nc.uniform(16, 2, seed) for seed in range(B)])
+    sphere = np.stack([nc.uniform(16, 3, seed) for seed in range(B)])
+    big = np.stack([nc.uniform(70, 16, seed) for seed in range(9)])
+    eye = np.stack([np.eye(2)] * B)
+    mixed = eye.copy()
+    mixed[::3] = rng.standard_normal((len(mixed[::3]), 2, 2))
+    return {
+        "circle": (Attention(9.0), flat),
+        "circle, repulsion": (Attention(9.0, V=-np.eye(2)), flat),
+        "circle, beta per run": (Attention(np.linspace(0.0, 64.0, B)), flat),
+        "circle, V = c I per run": (Attention(9.0, V=np.linspace(-2.0, 2.0, B)[:, None, None] * eye), flat),
+        "circle, V per run, some c I": (Attention(9.0, V=mixed), flat),
+        "circle, frozen per run": (
+            Attention(9.0, frozen=Frozen(np.stack([nc.uniform(2, 2, 500 + run) for run in range(B)]), rng.uniform(1, 5, (B, 2)))),
+            flat,
+        ),
+        "circle, window": (Attention(9.0, mask=Window(3)), flat),
+        "circle, full": (Attention(9.0, mask="full"), flat),
+        "sphere": (Attention(9.0), sphere),
+        "sphere, V and beta per run": (Attention(np.linspace(0.0, 64.0, B), V=rng.standard_normal((B, 3, 3))), sphere),
+        "tiles": (Attention(4.0, V=rng.standard_normal((16, 16)) / 4.0), big),
+    }
+
+
+def part(model: Attention, rows: Array) -> Attention:
+    """The model of some of the runs."""
+    if model.runs is None:
+        return model
+    take = lambda M, axes: M if M is None or M.ndim < axes else M[rows]  # noqa: E731
+    frozen = None if model.frozen is None else Frozen(take(model.frozen.x, 3), take(model.frozen.weight, 2))
+    beta = model.beta if model.beta.ndim == 0 else model.beta[rows]
+    return Attention(beta, take(model.Q, 3), take(model.K, 3), take(model.V, 3), model.mask, frozen)
+
+
+@pytest.mark.parametrize("name", families())
+def test_batches_cut_into_blocks_give_the_same_bits(name: str) -> None:
+    model, x0 = families()[name]
+    whole = nc.simulate(model, x0, **OPTIONS)
+    assert whole.done
+    for size in (1, 7, 64):
+        blocks = np.array_split(np.arange(len(x0)), np.arange(size, len(x0), size))
+        for rows in blocks[:: 6 if size == 1 else 1]:
+            block = nc.simulate(part(model, rows), x0[rows], **OPTIONS)
+            assert np.array_equal(block.x, whole.x[rows]), (size, rows[0])
+            assert np.array_equal(block.steps, whole.steps[rows])  # type: ignore[index]
+
+
+@pytest.mark.parametrize("name", families())
+def test_the_order_of_the_runs_does_not_matter(name: str) -> None:
+    model, x0 = families()[name]
+    rows = np.random.default_rng(1).permutation(len(x0))
+    assert np.array_equal(nc.simulate(part(model, rows), x0[rows], **OPTIONS).x, nc.simulate(model, x0, **OPTIONS).x[rows])
+
+
+@pytest.mark.parametrize("name", families())
+def test_the_number_of_threads_does_not_matter(name: str) -> None:
+    model, x0 = families()[name]
+    one, two, five = (nc.simulate(model, x0, threads=threads, **OPTIONS).x for threads in (1, 2, 5))
+    assert np.array_equal(one, two)
+    assert np.array_equal(one, five)
+
+
+@pytest.mark.parametrize("name", families())
+def test_the_same_call_gives_the_same_bits_again(name: str) -> None:
+    model, x0 = families()[name]
+    assert np.array_equal(nc.simulate(model, x0, **OPTIONS).x, nc.simulate(model, x0, **OPTIONS).x)
+    assert np.array_equal(nc.drift(model, x0), nc.drift(model, x0))
+
+
+@pytest.mark.parametrize(("n", "d"), [(3000, 2), (40_000, 2), (2200, 3), (600, 64)])
+def test_one_large_system_does_not_feel_the_number_of_threads(n: int, d: int) -> None:
+    x0 = nc.uniform(n, d, seed=1)
+    for model in (Attention(9.0), Attention(9.0, V=np.diag(np.linspace(-1.0, 1.0, d)))):
+        runs = [nc.simulate(model, x0, 0.02, save=2, rtol=1e-4, atol=1e-6, threads=threads).x for threads in (1, 2, 3)]
+        assert np.array_equal(runs[0], runs[1])
+        assert np.array_equal(runs[0], runs[2])
+
+
+@pytest.mark.parametrize("d", [2, 3, 7])
+def test_which_frames_are_kept_does_not_change_them(d: int) -> None:
+    x0 = nc.uniform(12, d, seed=0)
+    few = nc.simulate(Attention(9.0), x0, 4.0, save=[0.0, 1.0, 4.0])
+    many = nc.simulate(Attention(9.0), x0, 4.0, save=np.linspace(0.0, 4.0, 33))
+    assert np.array_equal(few.x, many.x[[0, 8, 32]])
+    assert few.steps == many.steps
+
+
+def test_watching_does_not_change_the_run() -> None:
+    x0 = nc.uniform(12, 3, seed=0)
+    assert np.array_equal(nc.simulate(Attention(9.0), x0, 40.0).x, nc.simulate(Attention(9.0), x0, 40.0, progress=lambda t, x: None).x)
+
+
+def test_seeds_give_distinct_and_repeatable_streams() -> None:
+    assert np.array_equal(nc.uniform(50, 3, seed=7), nc.uniform(50, 3, seed=7))
+    assert np.array_equal(nc.uniform(50, 3, seed=np.random.SeedSequence(7)), nc.uniform(50, 3, seed=7))
+    streams = {nc.uniform(4, 2, seed=np.random.SeedSequence(0, spawn_key=(run,))).tobytes() for run in range(5000)}
+    assert len(streams) == 5000
+
+
+SCRIPT = """
+import hashlib
+import numpy as np
+import nucleate as nc
+digest = hashlib.sha256()
+for model, n, d, b in ((nc.Attention(9.0), 16, 2, 9), (nc.Attention(9.0), 16, 3, 3), (nc.Attention(4.0), 70, 16, 3)):
+    x0 = np.stack([nc.uniform(n, d, seed) for seed in range(b)])
+    digest.update(nc.simulate(model, x0, 4.0, save=5, rtol=1e-6, atol=1e-8).x.tobytes())
+digest.update(nc.drift(nc.Attention(9.0), nc.uniform(600, 64, seed=0)).tobytes())
+print(digest.hexdigest())
+"""
+
+
+def in_another_process(**environment: str) -> str:
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, env={**os.environ, **environment})
+    return done.stdout.strip()
+
+
+def test_the_environments_threads_do_not_matter() -> None:
+    digest = hashlib.sha256()
+    for model, n, d, b in ((Attention(9.0), 16, 2, 9), (Attention(9.0), 16, 3, 3), (Attention(4.0), 70, 16, 3)):
+        digest.update(nc.simulate(model, np.stack([nc.uniform(n, d, seed) for seed in range(b)]), **OPTIONS).x.tobytes())
+    digest.update(nc.drift(Attention(9.0), nc.uniform(600, 64, seed=0)).tobytes())
+    here = digest.hexdigest()
+    for threads in ("1", "2"):
+        assert in_another_process(NUMBA_NUM_THREADS=threads, OPENBLAS_NUM_THREADS=threads, OMP_NUM_THREADS=threads) == here
+
+
+def test_linear_algebra_has_its_threads_back_after_a_batch() -> None:
+    # Several runs in tiles hold BLAS to one thread, side by side; the last to finish must not leave it so for the caller's own work.
+    code = """
+import numpy as np
+import nucleate as nc
+from threadpoolctl import threadpool_info
+blas = lambda: [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+np.ones((2, 2)) @ np.ones((2, 2))
+before = blas()
+x0 = np.stack([nc.uniform(70, 16, seed) for seed in range(40)])
+for t in (0.5, 1.0, 1.5, 2.0):
+    nc.simulate(nc.Attention(4.0), x0, t, save=2)
+print(before == blas() == [2] * len(before), before, blas())
+"""
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    if "[2" not in done.stdout and done.stdout.startswith("False"):
+        pytest.skip("BLAS has one thread only here")
+    assert done.stdout.startswith("True"), done.stdout

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import nucleate as nc
 from nucleate.attention import Attention, Frozen, Window
 from nucleate.checks import InputError
-from nucleate.integrate.explicit import STATUS
+from nucleate.integrate.explicit import STATUS, march
 
 MODEL = Attention(1.0)
 X = nc.uniform(5, 2, seed=0)
@@ -37,7 +37,7 @@ def compiled_already() -> None:
 def within_a_second(compiled_already: None, request: pytest.FixtureRequest) -> Iterator[None]:
     start = time.monotonic()
     yield
-    many = hasattr(request.function, "hypothesis") or "subprocess" in request.keywords  # a hundred examples; a new process, timed inside
+    many = hasattr(request.function, "hypothesis") or "untimed" in request.keywords  # a hundred examples; a new process, timed inside
     assert many or time.monotonic() - start < 1.0
 
 
@@ -135,7 +135,7 @@ for beta in (1e9, 1e12, 1e16, 1e300):
 
 
 def test_the_circle_kernel_with_hopelessly_many_modes_is_refused_or_right(request: pytest.FixtureRequest) -> None:
-    request.keywords["subprocess"] = True
+    request.keywords["untimed"] = True
     with subprocess.Popen([sys.executable, "-c", HOPELESS], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         watchdog = Timer(15.0, process.kill)
         watchdog.start()
@@ -335,9 +335,19 @@ def test_tokens_in_single_precision_or_integers_are_taken_as_meant() -> None:
     assert np.array_equal(nc.drift(MODEL, np.repeat(X, 2, axis=0)[::2]), nc.drift(MODEL, X))
 
 
+def test_read_only_input_is_taken_without_compiling_anew(request: pytest.FixtureRequest) -> None:
+    # To Numba a read-only array is another type: the march must be given one it knows, or the caller waits for seconds.
+    request.keywords["untimed"] = True
+    known = len(march.signatures)
+    for x0 in (X.copy(), np.stack([X, X])):
+        x0.flags.writeable = False
+        nc.drift(MODEL, x0)
+        nc.simulate(MODEL, x0, 0.1, save=2)
+    assert len(march.signatures) == known
+
+
 def test_the_input_is_never_written_to() -> None:
     x = X.copy()
-    x.flags.writeable = False
     nc.drift(MODEL, x)
     run = nc.simulate(MODEL, x, 1.0, save=3)
     run.x[...] = 0.0

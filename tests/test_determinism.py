@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import nucleate as nc
 from nucleate.attention import Attention, Frozen, Window
 from nucleate.checks import Array
+
+Rows = NDArray[np.int64]
 
 B = 70
 OPTIONS: dict[str, Any] = {"t": 4.0, "save": 5, "rtol": 1e-6, "atol": 1e-8}
@@ -44,14 +47,14 @@ def families() -> dict[str, tuple[Attention, Array]]:
     }
 
 
-def part(model: Attention, rows: Array) -> Attention:
+def part(model: Attention, rows: Rows) -> Attention:
     """The model of some of the runs."""
     if model.runs is None:
         return model
-    take = lambda M, axes: M if M is None or M.ndim < axes else M[rows]  # noqa: E731
-    frozen = None if model.frozen is None else Frozen(take(model.frozen.x, 3), take(model.frozen.weight, 2))
     beta = model.beta if model.beta.ndim == 0 else model.beta[rows]
-    return Attention(beta, take(model.Q, 3), take(model.K, 3), take(model.V, 3), model.mask, frozen)
+    V = model.V if model.V is None or model.V.ndim == 2 else model.V[rows]
+    frozen = None if model.frozen is None else Frozen(model.frozen.x[rows], model.frozen.weight[rows])
+    return Attention(beta, V=V, mask=model.mask, frozen=frozen)
 
 
 @pytest.mark.parametrize("name", families())
@@ -61,7 +64,7 @@ def test_batches_cut_into_blocks_give_the_same_bits(name: str) -> None:
     assert whole.done
     for size in (1, 7, 64):
         blocks = np.array_split(np.arange(len(x0)), np.arange(size, len(x0), size))
-        for rows in blocks[:: 6 if size == 1 else 1]:
+        for rows in blocks[:: 5 if size == 1 else 1]:
             block = nc.simulate(part(model, rows), x0[rows], **OPTIONS)
             assert np.array_equal(block.x, whole.x[rows]), (size, rows[0])
             assert np.array_equal(block.steps, whole.steps[rows])  # type: ignore[index]
@@ -89,7 +92,7 @@ def test_the_same_call_gives_the_same_bits_again(name: str) -> None:
     assert np.array_equal(nc.drift(model, x0), nc.drift(model, x0))
 
 
-@pytest.mark.parametrize(("n", "d"), [(3000, 2), (40_000, 2), (2200, 3), (600, 64)])
+@pytest.mark.parametrize(("n", "d"), [(3000, 2), (40_000, 2), (2200, 3), (1001, 64)])
 def test_one_large_system_does_not_feel_the_number_of_threads(n: int, d: int) -> None:
     x0 = nc.uniform(n, d, seed=1)
     for model in (Attention(9.0), Attention(9.0, V=np.diag(np.linspace(-1.0, 1.0, d)))):
@@ -159,10 +162,8 @@ before = blas()
 x0 = np.stack([nc.uniform(70, 16, seed) for seed in range(40)])
 for t in (0.5, 1.0, 1.5, 2.0):
     nc.simulate(nc.Attention(4.0), x0, t, save=2)
-print(before == blas() == [2] * len(before), before, blas())
+print(before == blas(), before, blas())
 """
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
-    if "[2" not in done.stdout and done.stdout.startswith("False"):
-        pytest.skip("BLAS has one thread only here")
     assert done.stdout.startswith("True"), done.stdout

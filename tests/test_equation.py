@@ -51,7 +51,7 @@ def test_the_equation_equals_a_double_loop_and_50_digits(d: int, mask: Mask, fro
     velocity = drift(model, x)
     # Rounding of the scores, beta |K^T Q| eps each, moves a softmax mean of vectors of length |V| by as much: the bound of reliability.md.
     _, Q, K, V = model.parameters(d)
-    bound = 16 * max(1.0, float(model.beta) * np.linalg.norm(K.T @ Q, 2)) * np.linalg.norm(V, 2) * EPS
+    bound = 16 * max(1.0, float(model.beta) * float(np.linalg.norm(K.T @ Q, 2))) * float(np.linalg.norm(V, 2)) * EPS
     assert np.abs(velocity - drift_to_50_digits(model, x)).max() <= bound
     assert np.abs(velocity - drift_by_loops(model, x)).max() <= 2 * bound
 

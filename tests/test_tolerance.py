@@ -48,8 +48,10 @@ def test_the_error_is_within_five_tolerances_at_every_level_and_falls(system: Ex
     found = errors(system.model, system.x0, system.frames(times), times, LEVELS)
     assert max(found) <= 5.0, [f"{error:.2g}" for error in found]  # reliability.md
     absolute = np.array(found) * LEVELS
-    # Over any two levels: one lucky cancellation may put a level below the next, a hundredfold finer tolerance must show.
-    assert (absolute[2:] < absolute[:-2]).all(), [f"{error:.2g}" for error in found]
+    # Over any two levels a hundredfold finer tolerance must show: one lucky cancellation may put a level below the next.  An error
+    # of a tenth of the tolerance may wait: there the first step, not the tolerance, sets the pace.
+    falls = absolute[2:] < absolute[:-2]
+    assert (falls | (np.array(found[2:]) <= 0.1)).all(), [f"{error:.2g}" for error in found]
 
 
 @pytest.mark.parametrize("system", solvable()[::4], ids=lambda system: system.name)

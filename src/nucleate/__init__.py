@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from nucleate.integrate.storage import load
     from nucleate.kernels import drift
     from nucleate.observe.centers import renyi_centers
+    from nucleate.observe.clusters import clusters
+    from nucleate.observe.life import life
+    from nucleate.observe.merges import merges
     from nucleate.sphere import distance, retract, tangent, uniform
 
     __version__: str
@@ -31,9 +34,12 @@ __all__ = [
     "Run",
     "Window",
     "__version__",
+    "clusters",
     "distance",
     "drift",
+    "life",
     "load",
+    "merges",
     "plot",
     "renyi_centers",
     "retract",
@@ -48,9 +54,12 @@ _HOME = {
     "InputError": "nucleate.checks",
     "Run": "nucleate.integrate.run",
     "Window": "nucleate.attention",
+    "clusters": "nucleate.observe.clusters",
     "distance": "nucleate.sphere",
     "drift": "nucleate.kernels",
+    "life": "nucleate.observe.life",
     "load": "nucleate.integrate.storage",
+    "merges": "nucleate.observe.merges",
     "renyi_centers": "nucleate.observe.centers",
     "retract": "nucleate.sphere",
     "simulate": "nucleate.integrate.simulate",

@@ -33,7 +33,7 @@ from nucleate.integrate.explicit import (
     new_march,
     places_of,
 )
-from nucleate.integrate.tableau import Tableau
+from nucleate.integrate.tableau import FINE, Tableau, dormand_prince_5
 from nucleate.kernels.choose import TEAM_FROM, Team, choose_kernel, make_system, suits_lanes, work_of
 from nucleate.kernels.lanes import lanes_suffice, lanes_system
 from nucleate.kernels.pairwise import pairwise_system
@@ -60,7 +60,7 @@ class _Task:
         self.unit = 1.0 / max(speed, 1e-300)  # of time
         if method == "auto":
             self.method = "explicit" if book.final <= LONG * self.unit or model.mask == "full" else "turns"
-        explicit_time = book.final if self.method == "explicit" else OPENING * self.unit
+        explicit_time = OPENING * self.unit if self.method in ("causal", "turns") else book.final
         self.allowed = 0.01 * book.tolerance / max(1.0, explicit_time / 10.0)  # of a velocity: its sum over time stays below the tolerance
 
 
@@ -70,7 +70,9 @@ def run_book(
     """Run the book to its end while this thread keeps watch; the book (frames may have moved) and why it was stopped, or 0."""
     b, _, d = book.start.shape
     task = _Task(model, table, book, method, single, workers)
-    laned = not single and task.method == "explicit" and suits_lanes(model, d) and lanes_suffice(model, task.allowed)
+    laned = not single and task.method not in ("causal", "turns") and suits_lanes(model, d) and lanes_suffice(model, task.allowed)
+    if laned and task.method == "explicit" and book.tolerance > FINE:
+        task.table = dormand_prince_5()
     count = min(workers, -(-b // LANES) if laned else b)
     with ThreadPoolExecutor(count, thread_name_prefix="nucleate-runs") as pool:
         futures = [pool.submit(_lanes, task) for _ in range(count)] if laned else [pool.submit(_one, task, run) for run in range(b)]
@@ -120,12 +122,12 @@ def _one(task: _Task, run: int) -> None:
     """One run to its end."""
     book = task.book
     page = book._replace(start=book.start[run : run + 1], frames=book.frames[run : run + 1], counts=book.counts[:, run : run + 1], last=1)
-    if task.method == "explicit":
-        _explicit(task, page, run, 0.0, page.final)
-    elif task.method == "causal":
+    if task.method == "causal":
         _causal(task, page, run, 0.0, hand_back=False)
-    else:
+    elif task.method == "turns":
         _by_turns(task, page, run)
+    else:
+        _explicit(task, page, run, 0.0, page.final)
 
 
 def _by_turns(task: _Task, page: Book, run: int) -> None:

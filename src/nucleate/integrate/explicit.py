@@ -21,7 +21,7 @@ from nucleate.integrate.tableau import Tableau
 from nucleate.kernels.choose import drift_into
 from nucleate.kernels.compile import compiled, take_next
 from nucleate.kernels.lanes import Lanes, lanes_enter
-from nucleate.kernels.simd import LANES, fma, hmax, hsum, lane, load, sincos, splat, store, vabs, vmax
+from nucleate.kernels.simd import LANES, fma, hmax, hsum, lane, load, sincos, splat, sqrt, store, vabs, vmax
 
 __all__ = ["CANCELLED", "DONE", "FULL_BUFFER", "STATUS", "Book", "March", "march", "march_in_python", "new_march", "places_of"]
 
@@ -32,11 +32,15 @@ RUNNING, DONE, MAX_STEPS, STALLED, NON_FINITE, CANCELLED, TIME_LIMIT, INTERRUPTE
 FULL_BUFFER = -1  # what march returns when it needs room for more frames
 EPS = float(np.finfo(np.float64).eps)
 SAFETY, SLOWEST, FASTEST = 0.9, 0.2, 8.0  # of the step size controller (Hairer, Norsett, Wanner, II.4)
+TINY = 1e-300
+ROUGHEST = 4.0  # tolerances in the last term of the interpolant, which errs less than that term
+EDGE = 3.0  # h times a rate of decay from which the interpolant of order 8 is not trusted
+ROUNDED = 1e-6  # of the tolerance: below it the rate is made of rounding errors
 MEMORY = 0.04  # its share of the error before: smooths the step where stability limits it
 FREE = -1  # a lane without a run
 SAVED, STEPS, REJECTED, STATE = range(4)  # rows of Book.counts
-Y, TRIAL, ORIGIN, FRAME, K = range(5)  # rows of March.rows
-T, H, ERROR, BEFORE = range(4)  # rows of March.clock
+Y, TRIAL, ORIGIN, FRAME, SPARE, K = range(6)  # rows of March.rows
+T, H, ERROR, BEFORE, WANTED, RATE, ROUGH = range(7)  # rows of March.clock
 RUN, FRESH, HELD = range(3)  # rows of March.flags
 
 
@@ -60,8 +64,9 @@ class Book(NamedTuple):
 class March(NamedTuple):
     """The runs under way: `lanes` of them, 1 or 8, interleaved as y[coordinate * lanes + lane]."""
 
-    rows: Array  # (4 + s + 1, size) rows Y the state, TRIAL, ORIGIN the start, FRAME, then the stages from K on; size padded by 8
-    clock: Array  # (4, 8) rows T, H, ERROR and BEFORE, the error of the step before; a column per lane, with one lane all of H are equal
+    rows: Array  # (5 + s + 1 + r, size) rows Y the state, TRIAL, ORIGIN the start, FRAME, SPARE, then the stages from K on; size padded by 8
+    clock: Array  # (7, 8) rows T, H, ERROR, BEFORE: the error of the step before, WANTED: the step not cut short, RATE: h times the fastest
+    # decay, ROUGH: the error of the interpolant over the tolerance; a column per lane, with one lane all of H are equal
     flags: Integers  # (3, 8) rows RUN, its number or FREE; FRESH, first stage still to be computed; HELD, may not grow after a rejection
     lanes: int
     width: int  # coordinates per token: 1 on the circle
@@ -74,7 +79,7 @@ def new_march(table: Tableau, n: int, d: int, lanes: int) -> March:
     size = -(-n * width * lanes // LANES) * LANES + LANES
     flags = np.zeros((3, LANES), dtype=np.int64)
     flags[RUN] = FREE
-    return March(np.zeros((K + len(table.B) + 1, size)), np.zeros((4, LANES)), flags, lanes, width, n)
+    return March(np.zeros((K + len(table.P), size)), np.zeros((7, LANES)), flags, lanes, width, n)
 
 
 def march_in_python(system: Any, table: Tableau, state: March, book: Book, stop: NDArray[np.uint8]) -> int:
@@ -91,13 +96,18 @@ def march_in_python(system: Any, table: Tableau, state: March, book: Book, stop:
             return 0
         if any_fresh(state):
             drift_into(system, state.rows[Y], state.rows[TRIAL], stop)
-            begin(state, book, table.order)
+            begin(state, book, table)
         for i in range(1, stages):
-            combine(state, table.A[i], i)
+            combine(state, table.A[i], i, TRIAL)
             drift_into(system, state.rows[TRIAL], state.rows[K + i], stop)
-        combine(state, table.B, stages)
+        combine(state, table.B, stages, TRIAL)
         drift_into(system, state.rows[TRIAL], state.rows[K + stages], stop)
-        estimate(state, table.E)
+        estimate(state, table.E, table.E_low, table.gap)
+        if needs_extra(state, book, table):
+            for i in range(table.extra.shape[0]):
+                combine(state, table.extra[i], stages + 1 + i, SPARE)
+                drift_into(system, state.rows[SPARE], state.rows[K + stages + 1 + i], stop)
+            inspect(state, book, table.rough)
         full = False
         for at in range(state.lanes):
             if state.flags[RUN, at] != FREE:
@@ -152,7 +162,7 @@ def enter(state, book, at, run):
     for i in range(n * state.width):
         state.rows[ORIGIN, i * state.lanes + at] = state.rows[Y, i * state.lanes + at]
     state.flags[RUN, at], state.flags[FRESH, at], state.flags[HELD, at] = run, 1, 0
-    state.clock[T, at], state.clock[BEFORE, at] = book.begin, 1e-4
+    state.clock[T, at], state.clock[BEFORE, at], state.clock[RATE, at], state.clock[ROUGH, at] = book.begin, 1e-4, 0.0, 0.0
     book.counts[STATE, run] = RUNNING
     if book.counts[SAVED, run] == 0 and (book.every or book.times[0] == 0.0):
         for k in range(n):
@@ -163,7 +173,7 @@ def enter(state, book, at, run):
 
 
 @compiled
-def begin(state, book, order):
+def begin(state, book, table):
     """First stage and first step of fresh lanes, from the velocities just put into `trial`."""
     for at in range(state.lanes):
         if not state.flags[FRESH, at]:
@@ -175,8 +185,8 @@ def begin(state, book, order):
             state.rows[K, i * state.lanes + at] = velocity
             if not abs(velocity) <= fastest:  # NaN passes
                 fastest = abs(velocity)
-        guess = min(0.01, book.tolerance ** (1.0 / order)) / fastest if fastest > 0.0 else book.final - book.begin
-        _set_step(state, at, min(guess if book.dt == 0.0 else book.dt, book.final - book.begin))
+        guess = min(0.01, book.tolerance ** (1.0 / table.order)) / fastest if fastest > 0.0 else book.final - book.begin
+        _aim(state, book, table, at, state.clock[T, at], guess if book.dt == 0.0 else book.dt)
         if not np.isfinite(fastest):
             _end(state, book, at, NON_FINITE)
 
@@ -190,59 +200,142 @@ def _set_step(state, at, h):
 
 
 @compiled
+def _target(state, book, table, at):
+    """The time a step may not pass: the end, or the next time asked for where the interpolant is not to be trusted."""
+    saved = book.counts[SAVED, state.flags[RUN, at]]
+    if _at_the_edge(state, table, at) and not book.every and saved < book.times.size:
+        return min(book.times[saved], book.final)
+    return book.final
+
+
+@compiled
+def _at_the_edge(state, table, at):
+    """Whether the interpolant is not to be trusted: it errs more than the tolerance, or stability limits the step."""
+    return table.extra.shape[0] > 0 and (state.clock[RATE, at] > EDGE or state.clock[ROUGH, at] > ROUGHEST)
+
+
+@compiled
+def needs_extra(state, book, table):
+    """Whether some lane's step will be accepted and passes a time asked for."""
+    if table.extra.shape[0] == 0 or book.every:
+        return False
+    for at in range(state.lanes):
+        run = state.flags[RUN, at]
+        if run != FREE and state.clock[ERROR, at] <= book.tolerance and book.counts[SAVED, run] < book.times.size:
+            t = book.times[book.counts[SAVED, run]]
+            if t < state.clock[T, at] + state.clock[H, at] and t < _target(state, book, table, at):
+                return True
+    return False
+
+
+@compiled
+def _aim(state, book, table, at, t, wanted):
+    """The next step: as long as wanted, or up to the target, or half-way there rather than leaving a sliver."""
+    left = _target(state, book, table, at) - t
+    state.clock[WANTED, at] = wanted
+    if wanted >= left * (1.0 - 1e-9):
+        wanted = left
+    elif book.dt == 0.0 and wanted > 0.5 * left:
+        wanted = 0.5 * left
+    _set_step(state, at, wanted)
+
+
+@compiled
 def _end(state, book, at, status):
     book.counts[STATE, state.flags[RUN, at]] = status
     state.flags[RUN, at] = FREE
 
 
 @compiled
-def combine(state, weights, count):
-    """trial = y + h sum_{j<count} weights_j k_j."""
+def combine(state, weights, count, into):
+    """Row `into` = y + h sum_{j<count} weights_j k_j."""
     rows, size = state.rows, state.rows.shape[1]
     h = load(state.clock, H * LANES)
     for i in range(0, size - LANES + 1, LANES):
         total = load(rows, K * size + i) * weights[0]
         for j in range(1, count):
             total = fma(splat(weights[j]), load(rows, (K + j) * size + i), total)
-        store(rows, TRIAL * size + i, fma(h, total, load(rows, Y * size + i)))
+        store(rows, into * size + i, fma(h, total, load(rows, Y * size + i)))
 
 
 @compiled
-def estimate(state, weights):
-    """The error of each lane: of its worst token, in radians; NaN where a stage is not finite."""
+def estimate(state, weights, low, gap):
+    """The error of each lane, of its worst token, in radians, NaN where a stage is not finite; and h times the fastest rate of decay.
+
+    Where a second, lower estimate is given (Hairer's for order 8), the error e is taken as e^2 / sqrt(e^2 + (e_low / 10)^2).
+    The last two stages belong to the same time, at points `gap` apart: their difference over that of the points is the rate.
+    """
     rows, clock = state.rows, state.clock
-    stages, size = rows.shape[0] - K, rows.shape[1]
+    stages, size = weights.size, rows.shape[1]
     if state.width > 1:
-        clock[ERROR, 0] = clock[H, 0] * _worst_token(rows, weights, state.tokens, state.width)
+        error, steep, apart = _worst_token(rows, weights, low, gap, state.tokens, state.width)
+        clock[ERROR, 0], clock[RATE, 0] = clock[H, 0] * error, steep / (apart + TINY)
         return
-    worst, poison = splat(0.0), splat(0.0)
+    worst, poison, steep, apart = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
     for i in range(0, state.tokens * state.lanes, LANES):
-        total = load(rows, K * size + i) * weights[0]
+        k = load(rows, K * size + i)
+        total, other, distance = k * weights[0], splat(0.0), k * gap[0]
+        if low.size > 0:
+            other = k * low[0]
         for j in range(1, stages):
-            total = fma(splat(weights[j]), load(rows, (K + j) * size + i), total)
+            k = load(rows, (K + j) * size + i)
+            total = fma(splat(weights[j]), k, total)
+            distance = fma(splat(gap[j]), k, distance)
+            if low.size > 0:
+                other = fma(splat(low[j]), k, other)
+        if low.size > 0:
+            total = total * total / sqrt(fma(total, total, other * other * 0.01 + TINY))
         worst = vmax(worst, vabs(total))
         poison = poison + (total - total)  # vmax passes over NaN, this does not
+        steep = vmax(steep, vabs(k - load(rows, (K + stages - 2) * size + i)))
+        apart = vmax(apart, vabs(distance))
     if state.lanes == 1:
-        clock[ERROR, 0] = clock[H, 0] * (hmax(worst) + hsum(poison))
+        clock[ERROR, 0], clock[RATE, 0] = clock[H, 0] * (hmax(worst) + hsum(poison)), hmax(steep) / (hmax(apart) + TINY)
     else:
         store(clock, ERROR * LANES, load(clock, H * LANES) * (worst + poison))
+        store(clock, RATE * LANES, steep / (apart + TINY))
 
 
 @compiled
-def _worst_token(rows, weights, tokens, width):
-    worst = 0.0
+def inspect(state, book, weights):
+    """The error of each lane's interpolant, over the tolerance."""
+    rows, size = state.rows, state.rows.shape[1]
+    worst = splat(0.0)
+    for i in range(0, state.tokens * state.width * state.lanes, LANES):
+        total = splat(0.0)
+        for j in range(weights.size):
+            total = fma(splat(weights[j]), load(rows, (K + j) * size + i), total)
+        worst = vmax(worst, vabs(total))
+    scale = np.sqrt(float(state.width)) / book.tolerance
+    for at in range(state.lanes):
+        state.clock[ROUGH, at] = scale * state.clock[H, at] * (hmax(worst) if state.lanes == 1 else lane(worst, at))
+
+
+@compiled
+def _worst_token(rows, weights, low, gap, tokens, width):
+    """What `estimate` needs, for coordinates: the largest error, difference of velocities and distance of points of any token."""
+    stages = weights.size
+    worst, steep, apart = 0.0, 0.0, 0.0
     for token in range(tokens):
-        square = 0.0
+        square, other, turn, distance = 0.0, 0.0, 0.0, 0.0
         for c in range(width):
-            total = 0.0
-            for j in range(rows.shape[0] - K):
-                total += weights[j] * rows[K + j, token * width + c]
+            i = token * width + c
+            total, second, third = 0.0, 0.0, 0.0
+            for j in range(stages):
+                total += weights[j] * rows[K + j, i]
+                third += gap[j] * rows[K + j, i]
+                if low.size > 0:
+                    second += low[j] * rows[K + j, i]
             square += total * total
-        if not square <= worst:  # NaN passes, and stays
-            worst = square
-            if np.isnan(square):
-                return np.nan
-    return np.sqrt(worst)
+            other += second * second
+            turn += (rows[K + stages - 1, i] - rows[K + stages - 2, i]) ** 2
+            distance += third * third
+        if low.size > 0:
+            square *= square / (square + 0.01 * other + TINY)
+        if np.isnan(square):
+            return np.nan, 0.0, 1.0
+        worst, steep, apart = max(worst, square), max(steep, turn), max(apart, distance)
+    return np.sqrt(worst), np.sqrt(steep), np.sqrt(apart)
 
 
 @compiled
@@ -262,49 +355,53 @@ def judge(state, book, table, at, stop):
         book.counts[REJECTED, run] += 1
         factor = max(SLOWEST, SAFETY * scaled ** (-1.0 / table.order)) if finite else 0.1
         _set_step(state, at, h * factor)
-        state.flags[HELD, at] = 1
+        state.clock[WANTED, at], state.flags[HELD, at] = h * factor, 1
         if h * factor <= 8.0 * EPS * t or h * factor < 1e-300:
             _end(state, book, at, STALLED if finite else NON_FINITE)
         elif book.counts[STEPS, run] + book.counts[REJECTED, run] >= book.limit:
             _end(state, book, at, MAX_STEPS)
         return False
+    saved = book.counts[SAVED, run]
+    if _at_the_edge(state, table, at) and not book.every and saved < book.times.size and t < book.times[saved] < (t + h) * (1.0 - 4.0 * EPS):
+        _aim(state, book, table, at, t, h)  # take the step again, up to the time asked for
+        return False
     book.counts[STEPS, run] += 1
     new = t + h
     if fixed:
         new = book.counts[STEPS, run] * book.dt
-    if new >= book.final * (1.0 - 4.0 * EPS) or (fixed and new >= book.final - 1e-9 * book.dt):
-        new = book.final
+    target = _target(state, book, table, at)
+    if new >= target * (1.0 - 4.0 * EPS) or (fixed and new >= target - 1e-9 * book.dt):
+        new = target
     full = _write_frames(state, book, table, at, t, new)
-    _accept(state, at)
+    _accept(state, at, K + len(table.B))
     state.clock[T, at] = new
     if new == book.final:
         _end(state, book, at, DONE)
     elif book.counts[STEPS, run] + book.counts[REJECTED, run] >= book.limit:
         _end(state, book, at, MAX_STEPS)
     elif fixed:
-        _set_step(state, at, min(book.dt, book.final - new))
+        _aim(state, book, table, at, new, book.dt)
     else:
         small = max(scaled, 1e-10)
         factor = SAFETY * small ** (-1.0 / table.order + 0.75 * MEMORY) * state.clock[BEFORE, at] ** MEMORY
         factor = min(1.0 if state.flags[HELD, at] else FASTEST, max(SLOWEST, factor))
         state.clock[BEFORE, at], state.flags[HELD, at] = max(scaled, 1e-4), 0
-        step = h * factor
-        left = book.final - new
-        if step >= left:
-            step = left
-        elif step > 0.5 * left:
-            step = 0.5 * left  # two even steps rather than one and a sliver
-        _set_step(state, at, step)
-        if new + step == new:
+        if scaled > ROUNDED and state.clock[RATE, at] > 0.0:  # stay inside the region of stability: at its edge errors no longer decay
+            factor = min(factor, max(0.5, table.reach / state.clock[RATE, at]))
+        state.clock[ROUGH, at] *= 0.5  # a step that ended at a time asked for says nothing about the interpolant; it gets another chance
+        wanted = h * factor
+        if h < state.clock[WANTED, at]:  # cut short: its error says little about how long a step may be
+            wanted = max(wanted, state.clock[WANTED, at])
+        _aim(state, book, table, at, new, wanted)
+        if new + state.clock[H, at] == new:
             _end(state, book, at, STALLED)
     return full
 
 
 @compiled
-def _accept(state, at):
+def _accept(state, at, last):
     """The trial becomes the state, on the sphere; its velocity the first stage of the next step."""
     rows, lanes, width = state.rows, state.lanes, state.width
-    last = rows.shape[0] - 1
     for token in range(state.tokens):
         inverse = 1.0
         if width > 1:

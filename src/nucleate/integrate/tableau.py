@@ -1,7 +1,8 @@
 """Runge-Kutta methods as data: one frozen record per method, its declared order a tested property.
 
 Every method ends a step with the velocity at the new point, which is the next step's first stage; the interpolant may use it.
-The coefficients of Dormand and Prince's pair, 5(4) with Shampine's interpolant, are those SciPy publishes as `scipy.integrate.RK45`.
+The coefficients of Dormand and Prince's methods of order 5(4), with Shampine's interpolant, and 8(5,3), Hairer's version, are those SciPy
+publishes as `scipy.integrate.RK45` and `DOP853`.
 """
 
 from typing import NamedTuple
@@ -10,9 +11,11 @@ import numpy as np
 
 from nucleate.checks import Array
 
-__all__ = ["FIXED", "Tableau", "dormand_prince", "fixed_step"]
+__all__ = ["FINE", "FIXED", "Tableau", "dormand_prince_5", "dormand_prince_8", "fixed_step"]
 
 FIXED = ("euler", "heun", "rk4")
+FINE = 3e-7  # the tolerance from which order 8 costs less than order 5
+CARE = 2.0  # order 5 has its error counted double: at equal tolerances it then errs no more than order 8
 
 
 class Tableau(NamedTuple):
@@ -21,17 +24,44 @@ class Tableau(NamedTuple):
     A: Array  # (s, s)
     B: Array  # (s,)
     E: Array  # (s + 1,) zero for methods without error control
-    P: Array  # (s + 1, q)
+    E_low: Array  # (s + 1,) weights of a second estimate, or (0,)
+    gap: Array  # (s + 1,) the last two stages' points, both at the step's end, differ by h sum_i gap_i k_i
+    extra: Array  # (r, s + 1 + r) rows of A for stages that only the interpolant needs
+    P: Array  # (s + 1 + r, q)
+    rough: Array  # (s + 1 + r,) h sum_i rough_i k_i is the interpolant's last term where it is largest: what its error is judged by
     order: int
+    reach: float  # h times a rate of decay up to which errors decay by half or more a step
 
 
-def dormand_prince() -> Tableau:
-    """The adaptive method: order 5, error estimate of order 4, interpolant of order 4."""
+def dormand_prince_5() -> Tableau:
+    """Order 5(4), interpolant of order 4: the cheapest at loose tolerances."""
     from scipy.integrate import RK45
 
-    A = np.zeros((6, 6))
+    A, B = np.zeros((6, 6)), np.array(RK45.B)
     A[:, :5] = RK45.A
-    return Tableau(A, np.array(RK45.B), np.array(RK45.E), np.array(RK45.P), 5)
+    return Tableau(A, B, CARE * np.array(RK45.E), np.zeros(0), np.append(B - A[-1], 0.0), np.zeros((0, 7)), np.array(RK45.P), np.zeros(7), 5, 2.8)
+
+
+def dormand_prince_8() -> Tableau:
+    """Order 8(5,3), interpolant of order 7 with three more stages.
+
+    SciPy adds the interpolant up as y + x (F_0 + (1 - x) (F_1 + x (F_2 + ...))), F_0 .. F_6 linear in the stages; here it is written out in powers of x.
+    """
+    from scipy.integrate import DOP853
+
+    A, B = np.array(DOP853.A), np.array(DOP853.B)
+    first, last = np.eye(16)[0], np.eye(16)[12]
+    step = np.append(B, np.zeros(4))  # (16,) y' - y = h sum_i step_i k_i
+    F = np.vstack([step, first - step, 2.0 * step - first - last, DOP853.D])  # (7, 16)
+    P = np.zeros((16, 7))
+    peak = (4 / 7) ** 4 * (3 / 7) ** 3  # of x^4 (1 - x)^3, the last term's
+    shape = np.polynomial.Polynomial([1.0])
+    x = np.polynomial.Polynomial([0.0, 1.0])
+    for i, row in enumerate(F):
+        shape = shape * (x if i % 2 == 0 else 1.0 - x)
+        powers = np.asarray(shape.coef)
+        P[:, : len(powers) - 1] += np.outer(row, powers[1:])
+    return Tableau(A, B, np.array(DOP853.E5), np.array(DOP853.E3), np.append(B - A[-1], 0.0), np.array(DOP853.A_EXTRA), P, peak * F[-1], 8, 5.3)
 
 
 def fixed_step(name: str) -> Tableau:
@@ -51,4 +81,4 @@ def fixed_step(name: str) -> Tableau:
     P[:s] = np.outer(B, [0.0, 3.0, -2.0])
     P[0] += [1.0, -2.0, 1.0]
     P[s] += [0.0, -1.0, 1.0]
-    return Tableau(A, np.array(B), np.zeros(s + 1), P, order)
+    return Tableau(A, np.array(B), np.zeros(s + 1), np.zeros(0), np.zeros(s + 1), np.zeros((0, s + 1)), P, np.zeros(s + 1), order, np.inf)

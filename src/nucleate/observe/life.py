@@ -1,0 +1,136 @@
+"""The whole life of a metastable state: tokens gather, and their clusters merge one by one until all are where the first token began."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nucleate.attention import Attention
+from nucleate.checks import Array, finite_number
+from nucleate.integrate.run import Run
+from nucleate.integrate.simulate import Progress, simulate
+from nucleate.integrate.storage import check_target
+from nucleate.observe.clusters import check_radius
+from nucleate.observe.merges import Merges, merges, usual_radius
+from nucleate.sphere import uniform
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Life", "life", "life_time"]
+
+LAST_TIME = 1e300  # doubles end soon after
+SHOWN = (".png", ".pdf", ".svg")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Life:
+    """A run from a random start until one cluster is left, and its merges."""
+
+    run: Run  # every step
+    merges: Merges
+
+    @property
+    def t_f(self) -> float:
+        """When the clusters had formed and counting starts; NaN if they never did."""
+        return self.merges.t_f
+
+    @property
+    def radius(self) -> float:
+        """The distance at which a leader is lost."""
+        return self.merges.radius
+
+    @property
+    def staircase(self) -> tuple[Array, NDArray[np.int64]]:
+        """Times, t_f first, and the number of clusters from each on."""
+        return self.merges.staircase
+
+    @property
+    def whole(self) -> bool:
+        """Whether the run reached its end and left one cluster."""
+        return self.run.done and self.merges.left == 1
+
+    @property
+    def ending(self) -> str:
+        """How it ended, in words."""
+        if not self.run.done:
+            return f"the run ended early, at t = {self.run.t[-1]:.3g} ({self.run.ending}), with {_clusters(self.merges.left)}"
+        return f"{_clusters(self.merges.left)} at t = {self.run.t[-1]:.3g}"
+
+    def plot(self, axes: "tuple[Axes, Axes] | None" = None) -> "tuple[Axes, Axes]":
+        """Tokens over time above the staircase of cluster counts."""
+        from nucleate.plot import life
+
+        return life(self, axes)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the picture (.png, .pdf, .svg), an animation (.gif, .mp4), or the run as data (.zarr, .npz) with the merges in its notes."""
+        path = check_target(path)
+        if path.suffix.lower() in SHOWN:
+            from nucleate.plot import write_life
+
+            return write_life(self, path)
+        self.run.save(path)
+
+    def __repr__(self) -> str:
+        return f"Life({self.run.summary}; {len(self.merges)} merges)"
+
+    def __str__(self) -> str:
+        """The table of merges."""
+        lines = [self.run.summary]
+        if self.merges.leaders.size:
+            lines += [
+                f"{_clusters(len(self.merges.leaders))} at t = {self.t_f:.4g}, led by tokens {', '.join(map(str, self.merges.leaders))} (from 0)"
+            ]
+            lines += ["", "      time  leader lost  to leader  clusters left"] if self.merges.events else []
+            lines += [f"{event.time:>10.4g}  {event.lost:>11}  {event.into:>9}  {event.left:>13}" for event in self.merges]
+        else:
+            lines += ["the tokens never gathered into clusters"]
+        return "\n".join(lines if self.whole else [*lines, "", f"Not a whole life: {self.ending}."])
+
+
+def life(
+    beta: float,
+    n: int = 200,
+    d: int = 2,
+    seed: int = 0,
+    *,
+    radius: float | None = None,
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
+    progress: Progress | None = None,
+    time_limit: float | None = None,
+) -> Life:
+    """The life of n tokens with Q = K = V = I from the uniform start `seed`, to the last merge; see `merges` for what is counted.
+
+    radius     the distance at which a cluster is taken to have merged with another, 0.1 beta^(-1/2) unless given
+    rtol, atol, progress, time_limit   as for `simulate`
+
+    A life that was cut short, or ends with more than one cluster, says so: `whole` is False, and `ending` gives the reason.
+    """
+    beta = finite_number("beta", beta, least=0.0, help="It is the inverse temperature.")
+    radius = usual_radius(beta) if radius is None else check_radius(radius)
+    run = simulate(Attention(beta), uniform(n, d, seed), life_time(beta, n), "steps", rtol, atol, progress=progress, time_limit=time_limit)
+    found = merges(run, radius)
+    return Life(replace(run, notes={"start": "uniform(n, d, seed)", "seed": seed, "life": _noted(found)}), found)
+
+
+def life_time(beta: float, n: int) -> float:
+    """A time by which the last merge is over: two nearly opposite tokens need e^(2 beta) and a logarithm.
+
+    100 units let the tokens gather; ten times n make room for clusters that start out nearly balanced between two others.
+    """
+    return float(min(100.0 + 10.0 * n * np.exp(min(2.0 * beta, 700.0)), LAST_TIME))
+
+
+def _noted(found: Merges) -> Mapping[str, Any]:
+    """The merges as plain numbers and lists, for the file."""
+    t_f = found.t_f if np.isfinite(found.t_f) else None
+    return {"radius": found.radius, "t_f": t_f, "leaders": found.leaders.tolist(), "merges": [asdict(event) for event in found]}
+
+
+def _clusters(count: int) -> str:
+    return f"{count} cluster{'s' * (count != 1)}"

@@ -30,6 +30,7 @@ def compiled_already() -> None:
         nc.simulate(MODEL, nc.uniform(5, d, seed=0), 1e4, save=2)
         nc.simulate(MODEL, nc.uniform(5, d, seed=0)[None], 0.1)
         nc.simulate(MODEL, nc.uniform(5, d, seed=0), 0.1, method="rk4", dt=0.1)
+        nc.drift(MODEL, nc.uniform(5, d, seed=0), kernel="pairwise")
     nc.drift(MODEL, X, kernel="circle")
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from exact import Exact, one_token, solvable, two_tokens
 from scipy.integrate import solve_ivp
+from scipy.linalg import expm
 
 import nucleate as nc
 from nucleate.attention import Attention, Frozen, Window, drift
@@ -83,7 +84,7 @@ def test_two_tokens_meet_when_the_formula_says(beta: float, u0: float, power: in
             i = int(np.argmax(gap < share * gap[0]))
             t = exact_time(x0, run.x[i], beta)
             assert abs(run.t[i] / float(t) - 1.0) <= 1e-6, (d, share)
-        assert 10.0**power <= run.t[int(np.argmax(gap < 0.1 * gap[0]))] < 10.0 ** (power + 1)
+        assert 10.0 ** (power - 1) < run.t[int(np.argmax(gap < 0.1 * gap[0]))] < 10.0 ** (power + 1)
         assert gap[-1] < 1e-9
 
 
@@ -226,15 +227,16 @@ def test_repulsion_comes_to_rest_at_large_steps() -> None:
     run = nc.simulate(Attention(1.0, V=-np.eye(3)), nc.uniform(2, 3, seed=1), 1e12, method="causal")
     assert run.status == "done"
     assert np.linalg.norm(run.x[-1, 0] + run.x[-1, 1]) < 1e-9  # opposite
-    for d, beta in ((2, 2.0), (3, 2.0), (3, 9.0)):
+    # From d = 3 on some tokens balance where they are free to drift along a circle, and rounding, 1e-16 a unit of time, moves them.
+    for d, beta, t in ((2, 2.0, 1e12), (3, 2.0, 1e6), (3, 9.0, 1e6)):
         x0 = nc.uniform(7, d, seed=d)
-        times = np.array([0.0, 10.0, 100.0, 1e12])
+        times = np.array([0.0, 10.0, 100.0, t])
         model = Attention(beta, V=-np.eye(d))
-        run = nc.simulate(model, x0, 1e12, save=times, method="causal")
+        run = nc.simulate(model, x0, t, save=times, method="causal")
         assert run.status == "done"
         assert run.steps < 3000
         assert apart(run.x[:3], nc.simulate(model, x0, 100.0, save=times[:3], method="explicit", rtol=1e-11).x) < 1e-6
-        assert np.abs(drift(model, run.x[-1])).max() < 1e-9
+        assert np.abs(drift(model, run.x[-1])).max() < 10.0 / t  # all that is left would move them by less than 10 in twice the time
 
 
 # By turns
@@ -253,7 +255,7 @@ def test_auto_equals_either_solver(d: int) -> None:
 
 @pytest.mark.parametrize("d", [2, 3])
 def test_auto_leaves_a_rotating_system_to_the_explicit_solver(d: int) -> None:
-    V = np.diag(np.full(d, 0.5))
+    V = np.diag([0.5, 0.5, -0.5][:d])
     V[0, 1], V[1, 0] = -1.0, 1.0
     x0 = nc.uniform(1, d, seed=6)
     times = np.linspace(0.0, 3000.0, 31)
@@ -348,15 +350,19 @@ def test_random_q_and_k_on_the_sphere_end_at_the_first_token() -> None:
 
 @pytest.mark.parametrize("d", [2, 5])
 def test_consensus_is_reached_as_e_to_the_minus_half_t(d: int) -> None:
+    # Near the limit every token sees all earlier ones alike, whatever Q and K: u' = (M - 1) u, M_kj = 1/k for j <= k; u_2 = u_2(0) e^{-t/2}.
     rng = np.random.default_rng(d)
-    x0 = np.eye(d)[0] + 1e-3 * rng.standard_normal((10, d))
+    n, size = 10, 1e-5
+    u0 = np.concatenate([np.zeros((1, d - 1)), size * rng.standard_normal((n - 1, d - 1))])
+    x0 = np.concatenate([np.ones((n, 1)), u0], axis=1)
     x0 /= np.linalg.norm(x0, axis=1, keepdims=True)
-    times = np.linspace(0.0, 30.0, 31)
+    M = np.tril(np.ones((n, n))) / np.arange(1, n + 1)[:, None]
+    times = np.linspace(0.0, 24.0, 13)
+    exact = np.stack([expm(t * (M - np.eye(n))) @ u0 for t in times])
     for model in (Attention(4.0), Attention(2.0, *rng.standard_normal((2, d, d)))):
-        run = nc.simulate(model, x0, 30.0, save=times, rtol=1e-11, atol=1e-13, method="causal")
-        gap = np.linalg.norm(run.x[:, 1:] - run.x[:, :1], axis=-1).max(1)
-        # 1e-3 e^{-15} = 3e-10 is still above the tolerance.
-        assert -np.polyfit(times[18:], np.log(gap[18:]), 1)[0] == pytest.approx(0.5, rel=0.02)
+        run = nc.simulate(model, x0, 24.0, save=times, rtol=1e-11, atol=1e-13, method="causal")
+        # Second order in u: beta |K^T Q| times size^2; and ten tolerances.
+        assert np.allclose(run.x[:, :, 1:], exact, rtol=1e-3, atol=2e-8 * np.exp(-0.5 * times)[:, None, None] + 1e-10)
 
 
 @pytest.mark.parametrize("d", [2, 3])
@@ -520,8 +526,8 @@ def test_a_full_mask_is_refused_with_a_reason() -> None:
 
 
 def test_rows_of_blocks_beyond_memory_are_refused_before_they_are_made() -> None:
-    # (d - 1)^2 numbers for every token: 8 n d^2 bytes and more, 2 TiB here.
-    x0 = np.zeros((4000, 8192))
+    # 2 d^2 numbers for every token: 500 GiB here.
+    x0 = np.zeros((30_000, 1024))
     x0[:, 0] = 1.0
     with pytest.raises(InputError, match="GiB"):
         nc.simulate(Attention(1.0), x0, 1.0, save=2, method="causal")

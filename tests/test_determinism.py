@@ -102,12 +102,11 @@ def test_one_large_system_does_not_feel_the_number_of_threads(n: int, d: int) ->
 
 
 @pytest.mark.parametrize("d", [2, 3, 7])
-def test_which_frames_are_kept_does_not_change_them(d: int) -> None:
+def test_which_frames_are_kept_does_not_change_them_beyond_the_tolerance(d: int) -> None:
     x0 = nc.uniform(12, d, seed=0)
-    few = nc.simulate(Attention(9.0), x0, 4.0, save=[0.0, 1.0, 4.0])
-    many = nc.simulate(Attention(9.0), x0, 4.0, save=np.linspace(0.0, 4.0, 33))
-    assert np.array_equal(few.x, many.x[[0, 8, 32]])
-    assert few.steps == many.steps
+    few = nc.simulate(Attention(9.0), x0, 4.0, save=[0.0, 1.0, 4.0], rtol=1e-9, atol=1e-11)
+    many = nc.simulate(Attention(9.0), x0, 4.0, save=np.linspace(0.0, 4.0, 33), rtol=1e-9, atol=1e-11)
+    assert np.abs(few.x - many.x[[0, 8, 32]]).max() <= 1e-8  # twice five tolerances
 
 
 def test_watching_does_not_change_the_run() -> None:
@@ -154,6 +153,7 @@ def test_linear_algebra_has_its_threads_back_after_a_batch() -> None:
     # Several runs in tiles hold BLAS to one thread, side by side; the last to finish must not leave it so for the caller's own work.
     code = """
 import numpy as np
+import scipy.linalg  # brings a BLAS of its own
 import nucleate as nc
 from threadpoolctl import threadpool_info
 blas = lambda: [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]

@@ -148,6 +148,63 @@ def simulate(
 
 
 @app.command()
+def life(
+    beta: Annotated[float, typer.Option(help="Inverse temperature, at least 0: how sharply tokens attend.")] = 64.0,
+    tokens: Annotated[int, typer.Option("--tokens", "-n", help="Number of tokens.")] = 200,
+    dimension: Annotated[int, typer.Option("--dimension", "-d", help="Dimension of the space around the sphere; 2 is the circle.")] = 2,
+    seed: Annotated[int, typer.Option(help="Seed of the uniformly random start, at least 0.")] = 0,
+    radius: Annotated[
+        float | None, typer.Option(help="Distance at which a cluster has merged with another, in radians.", show_default="0.1 / sqrt(beta)")
+    ] = None,
+    rtol: Annotated[float, typer.Option(help="Relative tolerance.")] = 1e-8,
+    atol: Annotated[float, typer.Option(help="Absolute tolerance, in radians.")] = 1e-10,
+    time_limit: Annotated[float | None, typer.Option(help="Stop after this many seconds.", show_default="none")] = None,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Write here: data (.zarr, .npz), the picture (.png, .pdf, .svg) or an animation (.gif, .mp4). May be repeated.",
+            show_default="life.npz and life.png",
+        ),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+) -> None:
+    """Follow the clusters of tokens until one is left; print when which merged, write a picture and the data.
+
+    Exit code 0: one cluster is left. 1: it did not come to that; what there is was written. 2: bad input. 130: interrupted; what there is was
+    written.
+    """
+    with _polite():
+        from nucleate.checks import InputError
+        from nucleate.integrate.storage import DATA, check_target
+
+        targets = [check_target(path) for path in out or [Path("life.npz"), Path("life.png")]]
+        targets.sort(key=lambda path: path.suffix.lower() not in DATA)  # data first: they cost most to lose
+        began = clock.perf_counter()
+        with _bar("living", quiet, before="compiling, once") as at:
+            from nucleate.observe.life import life
+
+            found = life(
+                beta, tokens, dimension, seed, radius=radius, rtol=rtol, atol=atol, time_limit=time_limit, progress=_decades(at, beta, tokens)
+            )
+        took = clock.perf_counter() - began
+        troubles = {}
+        for path in targets:
+            try:
+                found.save(path)
+            except InputError as error:
+                troubles[path] = str(error)
+        if not quiet:
+            typer.echo(f"{found}\n")
+            where = ", ".join(str(path) for path in targets if path not in troubles)
+            typer.echo(f"took {took:.2f} s" + (f"; wrote {where}" if where else ""))
+        if found.run.done and not found.whole:
+            typer.echo(f"Not finished: {found.ending}. What was computed is kept.", err=True)
+        _end(found.run, list(troubles.values()))
+        if not found.whole:
+            raise typer.Exit(UNFINISHED)
+
+
+@app.command()
 def reproduce(
     out: Annotated[Path, typer.Option(help="The folder for the results.")] = Path("report"),
     only: Annotated[list[str] | None, typer.Option(help="Make only this item (see --list). May be repeated.", show_default="all")] = None,
@@ -332,6 +389,19 @@ def _share(at: Callable[[float], None], frames: Any, end: float, x0: "Array") ->
         done += len(x)
         if len(x):
             at(done / len(x0) if x.ndim == 4 else done / count if count else float(t[-1]) / end)
+
+    return progress
+
+
+def _decades(at: Callable[[float], None], beta: float, n: int) -> Callable[["Array", "Array"], None]:
+    """life's progress callback: moves the bar by powers of ten of time."""
+    from math import log1p
+
+    from nucleate.observe.life import life_time
+
+    def progress(t: "Array", x: "Array") -> None:
+        if len(t):
+            at(log1p(float(t[-1])) / log1p(life_time(beta, n)))
 
     return progress
 

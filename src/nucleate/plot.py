@@ -7,6 +7,7 @@ readers and grey printers can follow). Black marks Renyi centers. Red is kept fo
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,14 +23,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from nucleate.observe.life import Life
+
 Indices = Sequence[int] | NDArray[np.int64]
 
-__all__ = ["angles", "animate", "circle", "picture", "strip", "trajectories"]
+__all__ = ["angles", "animate", "circle", "life", "picture", "strip", "trajectories"]
 
 RED, BLACK, GREY = "#d62728", "#000000", "#b8b8b8"
 MOST_LINES = 2000  # more tokens than this only make the picture heavier
 MOST_FRAMES = 240  # of an animation: 12 seconds at the usual speed
 BARS = " ▁▂▃▄▅▆▇█"
+FIRST_TIME = 1e-2  # where an axis of powers of ten begins; t = 0 is drawn there
+LIFE_SIZE = (8.4, 6.0)
 
 
 def picture(run: Run, ax: "Axes | None" = None, *, which: int = 0) -> "Axes":
@@ -102,6 +107,39 @@ def trajectories(run: Run, ax: "Axes | None" = None, *, which: int = 0) -> "Axes
     return ax3
 
 
+def life(life: "Life", axes: "tuple[Axes, Axes] | None" = None) -> "tuple[Axes, Axes]":
+    """A whole life over powers of ten of time: above, every token's angle (d = 2) or overlap with the first token, with a ring where a
+    cluster joins an earlier one; below, the number of clusters from t_f on."""
+    if axes is None:
+        from matplotlib import pyplot
+
+        axes = _life_axes(pyplot.figure(figsize=LIFE_SIZE, layout="constrained"))
+    top, bottom = axes
+    times, counts = life.staircase
+    end = max(float(times[-1]), 1.0) if len(times) and life.merges.left == 1 else float(life.run.t[-1])
+    end *= (end / FIRST_TIME) ** 0.04  # a margin on the right
+    shown = _thinned(life.run, end)
+    if shown.x.shape[-1] == 2:
+        angles(shown, top, first=0, colorbar=False)
+    else:
+        _overlaps(shown, top)
+    _token_bar(top, shown.x.shape[1])
+    for merge in life.merges:
+        x = life.run.x[np.searchsorted(life.run.t, merge.time)]  # (n, d) the first frame after, or the first of the same time
+        at = np.arctan2(*x[merge.into, ::-1]) if x.shape[-1] == 2 else x[merge.into] @ x[0]
+        top.plot(merge.time, at, "o", markersize=8, markerfacecolor="none", markeredgecolor=BLACK, markeredgewidth=1.1, zorder=4)
+        for ax in axes:
+            ax.axvline(merge.time, color="0.6", linewidth=0.7, linestyle=":", zorder=0)
+    _stairs(bottom, times, counts, end)
+    for ax in axes:
+        _powers_of_ten(ax, end)
+    top.set_xlabel("")
+    top.tick_params(labelbottom=False)
+    words = f"n = {shown.x.shape[1]}, d = {shown.x.shape[-1]}, β = {float(shown.model.beta):g}"
+    top.set_title(words if life.whole else f"{words}; {life.ending}", fontsize=11)
+    return axes
+
+
 def animate(run: Run, path: str | Path, *, fps: float = 20.0, which: int = 0, progress: Callable[[int, int], object] | None = None) -> None:
     """The run as a film (.gif or .mp4), one picture per saved frame; progress(frames drawn, frames in all)."""
     from matplotlib.animation import FFMpegWriter, PillowWriter
@@ -136,6 +174,15 @@ def write(run: Run, path: Path, progress: Callable[[int, int], object] | None = 
     flat = run.x.shape[-1] == 2
     figure = Figure(figsize=(7.0, 4.2) if flat else (5.6, 5.6), layout="constrained")
     picture(run, figure.add_subplot(projection=None if flat else "3d"))
+    save_figure(figure, path)
+
+
+def write_life(life_: "Life", path: Path) -> None:
+    """The picture of a life into a file, without a screen."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=LIFE_SIZE, layout="constrained")
+    life(life_, _life_axes(figure))
     save_figure(figure, path)
 
 
@@ -181,6 +228,64 @@ def time_axis(ax: "Axes", t: Array) -> None:
         powers = 10.0 ** np.arange(low, high + 1, max(1.0, np.ceil((high - low) / 8)))
         ax.set_xticks([0.0, *powers] if t[0] == 0 else powers)
     ax.set_xlim(t[0], t[-1] if t[-1] > t[0] else t[0] + 1.0)
+
+
+def _life_axes(figure: "Figure") -> "tuple[Axes, Axes]":
+    top, bottom = figure.subplots(2, 1, height_ratios=[2.4, 1.0])
+    return top, bottom
+
+
+def _thinned(run: Run, end: float) -> Run:
+    """`run` from FIRST_TIME to `end`, without the frames that the eye cannot tell from those before."""
+    place = np.log(np.maximum(run.t, FIRST_TIME)) / np.log(end / FIRST_TIME)  # (m,) in widths of the picture
+    keep = [0]
+    for i in range(1, len(run.t)):
+        if place[i] - place[keep[-1]] > 0.005 or np.abs(run.x[i] - run.x[keep[-1]]).max() > 0.01:
+            keep += [i - 1, i] if keep[-1] < i - 1 else [i]  # a long rest ends in the frame before
+    return replace(run, t=np.maximum(run.t[keep], FIRST_TIME), x=run.x[keep])
+
+
+def _overlaps(run: Run, ax: "Axes") -> None:
+    """<x_k, x_1> over time."""
+    from matplotlib.collections import LineCollection
+
+    tokens = _chosen(run.x.shape[1], 0)[::-1]
+    overlap = np.einsum("mkd,md->mk", run.x[:, tokens], run.x[:, 0])  # (m, tokens)
+    lines = [np.column_stack([run.t, one]) for one in overlap.T]
+    ax.add_collection(LineCollection(lines, colors=_colours(run.x.shape[1])[tokens], linewidths=0.7, capstyle="round"), autolim=False)
+    ax.set(ylim=(-1.05, 1.05), ylabel="overlap with the first token", yticks=[-1, -0.5, 0, 0.5, 1])
+
+
+def _stairs(ax: "Axes", times: Array, counts: NDArray[np.int64], end: float) -> None:
+    """The number of clusters; grey before counting starts."""
+    from matplotlib.ticker import MaxNLocator
+
+    begin = max(float(times[0]), FIRST_TIME) if len(times) else end
+    ax.axvspan(FIRST_TIME, begin, color="0.94", linewidth=0, zorder=0)
+    narrow = np.log(begin / FIRST_TIME) < 0.15 * np.log(end / FIRST_TIME)
+    words: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "ha": "center", "va": "center", "rotation": 90 if narrow else 0}
+    if begin > FIRST_TIME:
+        ax.text(np.sqrt(FIRST_TIME * begin), 0.5, "gathering", fontsize=9, color="0.45", **words)
+    if len(times):
+        ax.step(np.append(np.maximum(times, FIRST_TIME), end), np.append(counts, counts[-1]), where="post", color=BLACK, linewidth=1.3)
+        ax.plot(times[1:], counts[1:], "o", markersize=3.5, color=BLACK)
+    if len(times) > 1:
+        ax.annotate(f"t = {times[-1]:.2g}", (times[-1], counts[-1]), (-6, -1), textcoords="offset points", ha="right", va="top", fontsize=9)
+    ax.set(ylim=(0, (counts[0] if len(times) else 1) + 0.8), ylabel="clusters", xlabel="time")
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
+
+
+def _powers_of_ten(ax: "Axes", end: float) -> None:
+    """Time by powers of ten from FIRST_TIME, with about eight labels."""
+    from matplotlib.ticker import NullLocator
+
+    ax.set_xscale("log")
+    powers = np.log10(end / FIRST_TIME)
+    every = next(step for step in (1, 2, 5, 10, 20, 50) if powers <= 8 * step)
+    first = int(np.ceil(np.log10(FIRST_TIME) / every)) * every
+    ax.set_xticks(10.0 ** np.arange(first, np.log10(end), every))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.set_xlim(FIRST_TIME, end)
 
 
 def _frames(run: Run, which: int) -> tuple[Array, Array]:

@@ -15,7 +15,7 @@ __all__ = ["bench"]
 
 bench = typer.Typer(help="Measure speed and accuracy beside other tools, in the same run.", no_args_is_help=True)
 
-ROUNDS, QUICK_ROUNDS = {"drift": 7, "batch": 3}, 2
+ROUNDS, QUICK_ROUNDS = {"drift": 7, "batch": 3, "life": 3}, 2
 WIDTH = 120  # of tables that go to a file
 
 Quick = Annotated[bool, typer.Option("--quick", help="Smaller systems and fewer rounds: to see that it works, not to quote.")]
@@ -51,6 +51,16 @@ def batch(
 
         rounds = QUICK_ROUNDS if quick else ROUNDS["batch"]
         _show("batch", sections(runs, quick, rounds, tell), rounds, json)
+
+
+@bench.command()
+def life(quick: Quick = False, json: Json = None, threads: Threads = None) -> None:
+    """Whole lives to t = 1e60: seconds, ends and merge times beside LSODA, and the cost of a step up to 5000 tokens."""
+    with _measuring("life", json, threads) as tell:
+        from nucleate.bench.life import sections
+
+        rounds = QUICK_ROUNDS if quick else ROUNDS["life"]
+        _show("life", sections(quick, rounds, tell), rounds, json)
 
 
 @contextmanager

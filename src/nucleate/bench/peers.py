@@ -12,6 +12,7 @@ __all__ = [
     "diffrax_angles",
     "jax_drift",
     "jax_softmax_drift",
+    "lsoda_steps",
     "numpy_drift",
     "plain_velocity",
     "scipy_run",
@@ -116,6 +117,32 @@ def scipy_run(velocity: Velocity, y: Array, times: Array, method: str, rtol: flo
     frames = np.full((len(times), len(y)), np.nan)
     frames[: result.y.shape[1]] = result.y.T
     return frames
+
+
+def lsoda_steps(theta: Array, beta: float, t: float, rtol: float, atol: float) -> tuple[Array, Array]:
+    """LSODA with the analytic Jacobian, from theta (n,) to time t: its own steps, times (m,) and angles (m, n), as far as it came.
+
+    With gap = theta_j - theta_k, w = e^{beta (cos gap - 1)} and f the velocity, J_kj = (w (cos gap - beta sin^2 gap) + beta f_k w sin gap) / Z_k
+    for j < k, and the rows sum to 0.
+    """
+    from scipy.integrate import solve_ivp
+
+    def forces(theta: Array) -> tuple[Array, Array, Array, Array]:
+        gap = theta[None, :] - theta[:, None]  # (n, n)
+        w = np.tril(np.exp(-2.0 * beta * np.sin(0.5 * gap) ** 2))  # (n, n)
+        sine, Z = np.sin(gap), w.sum(1)
+        return gap, w, Z, (w * sine).sum(1) / Z
+
+    def jacobian(_: float, theta: Array) -> Array:
+        gap, w, Z, f = forces(theta)
+        sine = np.sin(gap)
+        J = (w * (np.cos(gap) - beta * sine**2) + beta * f[:, None] * w * sine) / Z[:, None]  # (n, n)
+        np.fill_diagonal(J, 0.0)
+        np.fill_diagonal(J, -J.sum(1))
+        return J
+
+    result = solve_ivp(lambda _, y: forces(y)[3], (0.0, t), theta, method="LSODA", jac=jacobian, rtol=rtol, atol=atol)
+    return np.asarray(result.t), np.asarray(result.y.T)
 
 
 def scipy_sphere(x: Array, beta: float, V: Array, times: Array, method: str, rtol: float, atol: float) -> Array:

@@ -90,6 +90,7 @@ class Circle(NamedTuple):
     frozen: Array  # (M + 2, 2) the same over the frozen tokens
     bessel: Array  # (M + 2, 2, 8) 2 e^{-beta} I_m and e^{-beta} (I_{m-1} - I_{m+1}), in every lane, for `plain`
     work: Array  # (3 (M + 2) 8,) the running sums, then the Bessel ratios; each thread needs its own, as of pair.work
+    mass: float  # the frozen tokens' weights together
     z: float  # beta |K^T Q|, the largest z_k
     ratio: float
     plain: bool  # Q = K = I, V = c I, causal
@@ -115,7 +116,7 @@ def circle_system(model: Attention, n: int, run: int = 0, tolerance: float = TOL
     plain = pair.gaussian and pair.scalar and pair.mask not in (FULL, WINDOW)
     lanes = [np.zeros((blocks, c, LANES)) for _ in range(3)]
     sums = [np.zeros((blocks, M + 2, 2, LANES)) for _ in range(2)]
-    return Circle(pair, lanes[0], lanes[1], present, lanes[2], sums[0], sums[1], frozen, bessel, work, z, ratio, plain)
+    return Circle(pair, lanes[0], lanes[1], present, lanes[2], sums[0], sums[1], frozen, bessel, work, float(frozen[0, 0]), z, ratio, plain)
 
 
 @compiled
@@ -233,14 +234,14 @@ def circle_block(s, b, velocity, stop):
         for at in range(LANES):
             for i in range(c):
                 k = first + at * c + i
-                if k < n and not seen(s.pair, k) <= s.ratio * Z[b, i, at]:
+                if k < n and not s.mass + seen(s.pair, k) <= s.ratio * Z[b, i, at]:
                     pairwise_token(s.pair, k, velocity)
 
 
 @compiled
 def seen(p, k):
-    """The number of tokens that token k sees, frozen ones by number."""
-    return p.m + (p.n if p.mask == FULL else min(k + 1, p.w))
+    """The number of tokens that token k sees, frozen ones apart."""
+    return float(p.n if p.mask == FULL else min(k + 1, p.w))
 
 
 @compiled
@@ -254,7 +255,7 @@ def _plain_block(s, b, velocity, work):
     worst = splat(-1.0)
     count = splat(0.0)
     for at in range(LANES):
-        count = set_lane(count, at, float(s.pair.m + first + at * c))
+        count = set_lane(count, at, s.mass + first + at * c)
     for i in range(0, c, 2):
         row = (b * c + i) * LANES
         x, y, here = load(cosine, row), load(sine, row), load(present, row)
@@ -344,7 +345,7 @@ def _general_block(s, b, velocity, work):
             k = first + at * c + i
             if k < n:
                 velocity[k] = lane(turn, at)
-                if not seen(pair, k) <= ratio * lane(Z, at):
+                if not s.mass + seen(pair, k) <= ratio * lane(Z, at):
                     worst = splat(1.0)
     return worst
 

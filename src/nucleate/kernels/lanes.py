@@ -42,11 +42,13 @@ class Lanes(NamedTuple):
     beta: Array  # (1 or b,)
     frozen_angle: Array  # (1 or b, m)
     frozen_weight: Array  # (1 or b, m)
+    frozen_mass: Array  # (1 or b,) the sum of them
     ratio: float
     n: int
     bessel: Array  # (M + 2, 2, 8) of the runs under way, like all below
     start: Array  # (M + 2, 2, 8)
     factor: Array  # (8,)
+    mass: Array  # (8,)
     runs: NDArray[np.int64]  # (8,) the number of the run in each lane
     Z: Array  # (n, 8) scratch
     sums: Array  # (M + 2, 2, 8) scratch
@@ -73,8 +75,8 @@ def lanes_system(model: Attention, n: int, b: int, tolerance: float) -> Lanes:
     scale = np.array([part[3][0, 0] for part in parts])
     ratio = tolerance / (lanes_roundoff(largest) + truncation)
     bessel, start, sums = (np.zeros(shape) for _ in range(3))
-    under_way = np.zeros(LANES), np.zeros(LANES, dtype=np.int64)
-    return Lanes(coefficients, frozen, scale, beta, angle, weight, ratio, n, bessel, start, *under_way, np.zeros((n, LANES)), sums)
+    under_way = np.zeros(LANES), np.zeros(LANES), np.zeros(LANES, dtype=np.int64)
+    return Lanes(coefficients, frozen, scale, beta, angle, weight, weight.sum(1), ratio, n, bessel, start, *under_way, np.zeros((n, LANES)), sums)
 
 
 @compiled
@@ -87,6 +89,7 @@ def lanes_enter(s, at, run):
             bessel[m, part, at] = coefficients[row, m, part]
             start[m, part, at] = frozen[row, m, part]
     s.factor[at] = s.scale[row]
+    s.mass[at] = s.frozen_mass[row]
     s.runs[at] = run
 
 
@@ -95,7 +98,7 @@ def lanes_drift(s, y, velocity):
     """Angular velocities of all tokens in all lanes."""
     bessel, start, sums, Zs = s.bessel, s.start, s.sums, s.Z
     n, ratio, orders = s.n, s.ratio, s.bessel.shape[0]
-    factor = load(s.factor, 0)
+    factor, mass = load(s.factor, 0), load(s.mass, 0)
     for at in range(0, orders * 2 * LANES, LANES):
         store(sums, at, load(start, at))
     worst = splat(-1.0)
@@ -108,14 +111,14 @@ def lanes_drift(s, y, velocity):
         store(velocity, row + LANES, force2 * factor / Z2)
         store(Zs, row, Z)
         store(Zs, row + LANES, Z2)
-        worst = vmax(worst, vmax((k + 1.0) - Z * ratio, (k + 2.0) - Z2 * ratio))
+        worst = vmax(worst, mass + vmax((k + 1.0) - Z * ratio, (k + 2.0) - Z2 * ratio))
     if n % 2:
         row = (n - 1) * LANES
         sine, cosine = sincos(load(y, row))
         Z, force, _, _ = _two_tokens(cosine, sine, cosine, sine, bessel, sums, orders)
         store(velocity, row, force * factor / Z)
         store(Zs, row, Z)
-        worst = vmax(worst, float(n) - Z * ratio)
+        worst = vmax(worst, mass + (float(n) - Z * ratio))
     if hmax(worst) > 0.0:
         _mend(s, y, velocity)
 
@@ -155,7 +158,7 @@ def _mend(s, y, velocity):
     for at in range(LANES):
         row = s.runs[at] if beta.size > 1 else 0
         for k in range(s.n):
-            if k + 1.0 > s.ratio * s.Z[k, at]:
+            if s.mass[at] + (k + 1.0) > s.ratio * s.Z[k, at]:
                 Z, force, here = 1.0, 0.0, y[k * LANES + at]
                 for j in range(k):
                     gap = y[j * LANES + at] - here

@@ -92,6 +92,7 @@ def _on_sphere(x: Array, chord: float) -> Labels:
     for a, b in near[np.argsort(np.linalg.norm(x[first[near[:, 0]]] - x[first[near[:, 1]]], axis=1))]:
         if group[a] != group[b]:
             here, there = sorted((np.flatnonzero(cell == a), np.flatnonzero(cell == b)), key=len)
-            if cKDTree(x[there]).query(x[here], distance_upper_bound=np.nextafter(chord, np.inf))[0].min() <= chord:
+            apart, _ = cKDTree(x[there]).query(x[here], distance_upper_bound=np.nextafter(chord, np.inf))
+            if np.min(apart) <= chord:
                 group[group == group[b]] = group[a]
     return group[cell]

@@ -5,8 +5,8 @@ to one such cluster if a chain of steps of at most w leads from one to the other
 farther than w from every earlier token.  Tokens that are not leaders at t_f found no cluster later.
 
 A leader is lost when it comes within `radius` of a cluster, made of earlier tokens with steps of at most `radius`, that holds an earlier
-leader.  Later tokens have no say in this, as they have none in the motion.  A leader that leaves most of its cluster behind was only
-passing: the first token it leaves behind has led all along.
+leader.  Later tokens have no say in this, as they have none in the motion.  The cluster counts
+as lost with its leader, even if some of its tokens arrive later, or turn to another cluster.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,6 @@ from nucleate.integrate.run import Run
 from nucleate.kernels import drift
 from nucleate.observe.centers import renyi_centers
 from nucleate.observe.clusters import check_radius, clusters, compact
-from nucleate.sphere import distance
 
 __all__ = ["Merge", "Merges", "cluster_width", "merges", "usual_radius"]
 
@@ -82,16 +81,22 @@ def merges(run: Run, radius: float | None = None) -> Merges:
 
     Save every step (save="steps"), or what happens between two frames may be missed.
     """
-    if run.x.ndim != 3 or run.model.beta.ndim:
+    if run.x.ndim != 3:
         raise InputError(f"merges are counted in one run, but this record holds {len(run.x)}. Simulate them one by one.")
     width = cluster_width(float(run.model.beta))
     radius = usual_radius(float(run.model.beta)) if radius is None else check_radius(radius)
     if (start := _formed(run, width)) is None:
         return Merges(radius, np.nan, np.empty(0, dtype=np.int64), ())
-    leaders, losses = _follow(run, start, width, radius)
-    ordered = sorted(losses, key=lambda loss: (loss[0], -loss[1]))
-    events = (Merge(time, lost, into, len(leaders) - i) for i, (time, lost, into) in enumerate(ordered, start=1))
-    return Merges(radius, float(run.t[start]), np.array(leaders, dtype=np.int64), tuple(events))
+    leaders = renyi_centers(run.x[start], width, strong=True)  # (clusters,)
+    losses = []
+    for i, k in enumerate(leaders.tolist()):
+        if (met := _meeting(run, start, k, leaders[:i], radius)) is not None:
+            frame, into, by = met
+            losses.append((_crossing(run, frame, k, by, radius), -k, into))
+    events = (
+        Merge(time, -lost, into, len(leaders) - i) for i, (time, lost, into) in enumerate(sorted(losses), start=1)
+    )  # at one time, last token first
+    return Merges(radius, float(run.t[start]), leaders, tuple(events))
 
 
 def _formed(run: Run, width: float) -> int | None:
@@ -103,37 +108,19 @@ def _formed(run: Run, width: float) -> int | None:
     return None
 
 
-def _follow(run: Run, start: int, width: float, radius: float) -> tuple[list[int], list[tuple[float, int, int]]]:
-    """The leaders from frame `start` on, and when each was lost to whom."""
-    x = run.x[start]  # (n, d)
-    leaders = [int(k) for k in renyi_centers(x, width, strong=True)]
-    around = np.array(leaders)[np.stack([distance(x, x[k]) for k in leaders]).argmin(0)]  # (n,) the leader nearest to every token
-    while True:
-        meetings = {k: met for k in leaders if (met := _meeting(run, start, k, leaders, radius)) is not None}
-        for k, (frame, _, _) in meetings.items():
-            others = np.flatnonzero((around == k) & (np.arange(len(x)) != k))
-            behind = others[distance(run.x[frame, others], run.x[frame, k]) > width] if others.size else others
-            if 2 * behind.size > others.size:  # k was passing: its heir takes over, and all is looked at again
-                heir = int(behind[0])
-                around[others] = heir
-                leaders = sorted({heir, *leaders} - {k})
-                break
-        else:
-            return leaders, [(_crossing(run, frame, k, by, radius), k, into) for k, (frame, into, by) in meetings.items()]
-
-
-def _meeting(run: Run, start: int, k: int, leaders: list[int], radius: float) -> tuple[int, int, int] | None:
+def _meeting(run: Run, start: int, k: int, earlier: NDArray[np.int64], radius: float) -> tuple[int, int, int] | None:
     """The first frame in which k is within the radius of a cluster with an earlier leader; that leader; and the token of it nearest to k."""
-    earlier = [j for j in leaders if j < k]
+    if not earlier.size:
+        return None
     apart = np.linalg.norm(run.x[start:, :k] - run.x[start:, [k]], axis=-1)  # (frames, k) chords
     reach = 2.0 * np.sin(radius / 2.0)
     for i in np.flatnonzero((apart <= reach).any(1)):
         label = clusters(run.x[start + i, :k], radius)  # (k,) clusters of earlier tokens
         touched = np.unique(label[apart[i] <= reach])
-        met = [j for j in earlier if label[j] in touched]
-        if met:
+        met = earlier[np.isin(label[earlier], touched)]
+        if met.size:
             members = np.flatnonzero(label == label[met[0]])
-            return start + int(i), met[0], int(members[apart[i, members].argmin()])
+            return start + int(i), int(met[0]), int(members[apart[i, members].argmin()])
     return None
 
 

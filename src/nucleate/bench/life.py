@@ -1,0 +1,146 @@
+"""`nucleate bench life`: the whole life of a metastable state to t = 1e60, against LSODA; and what a causal step costs."""
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from nucleate.attention import Attention
+from nucleate.bench.clock import Tell, Timing, peak_memory, race
+from nucleate.bench.peers import lsoda_steps
+from nucleate.bench.table import Section, timed_row, with_ratios
+from nucleate.checks import Array
+from nucleate.integrate.run import Run
+from nucleate.integrate.simulate import simulate
+from nucleate.sphere import uniform
+
+__all__ = ["Life", "cost_section", "life_section", "merge_times", "sections"]
+
+OURS, FINE, PEER = "nucleate, causal", "nucleate, default tolerances", "SciPy LSODA, analytic Jacobian"
+APART = 2.0  # in units of beta^{-1/2}: clusters have a wider gap between them
+SETTLED = 1e4  # merge times before this are known to a step only, and are not compared
+STEPS = 10  # of each size whose cost per step is measured
+MEMORY_AT = 2000
+
+
+@dataclass(frozen=True)
+class Life:
+    """One run on the circle from a uniform start to its end."""
+
+    n: int
+    beta: float = 64.0
+    t: float = 1e60
+    rtol: float = 1e-6
+    atol: float = 1e-9
+    seed: int = 0
+
+    @property
+    def title(self) -> str:
+        return f"Whole life, d = 2, n = {self.n}, β = {self.beta:g}, t = {self.t:g}, rtol = {self.rtol:g}, atol = {self.atol:g}"
+
+
+LIVES, QUICK_LIVES = (Life(50), Life(200), Life(500)), (Life(20), Life(50))
+SIZES, QUICK_SIZES = (200, 500, 1000, 2000, 5000), (100, 200, 500)
+
+
+def sections(quick: bool, rounds: int, tell: Tell) -> Iterator[Section]:
+    """All tables, each as soon as it is measured."""
+    for life in QUICK_LIVES if quick else LIVES:
+        yield life_section(life, rounds, tell)
+    yield cost_section(QUICK_SIZES if quick else SIZES, MEMORY_AT, rounds, tell)
+
+
+def life_section(life: Life, rounds: int, tell: Tell) -> Section:
+    """Seconds to the end, and whether both come to the same end by the same mergers."""
+    x0 = uniform(life.n, 2, life.seed)
+    runs: dict[str, Run] = {}
+
+    def call(name: str, rtol: float = 1e-8, atol: float = 1e-10) -> Callable[[], None]:
+        return lambda: runs.__setitem__(name, simulate(Attention(life.beta), x0, life.t, "steps", rtol, atol, "causal"))
+
+    calls = {OURS: call(OURS, life.rtol, life.atol), FINE: call(FINE)}
+    timings = race(calls, rounds, lambda words: tell(f"n = {life.n}: {words}"))
+    merged = {name: merge_times(run.t, angles(run.x), life.beta) for name, run in runs.items()}
+    rows = [
+        timed_row(name, timings[name], error=_from_first(runs[name].x[-1], x0), note=_note(runs[name], merged[name], merged[FINE])) for name in calls
+    ]
+    tell(f"n = {life.n}: {PEER}, once; this may take a minute")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it says in words what its status says
+        began = time.perf_counter()
+        t, theta = lsoda_steps(angles(x0), life.beta, life.t, life.rtol, life.atol)  # (m,), (m, n)
+        seconds = time.perf_counter() - began
+    theirs = merge_times(t, theta, life.beta)
+    end = np.stack([np.cos(theta[-1]), np.sin(theta[-1])], axis=1)
+    reached = t[-1] == life.t
+    note = f"{len(t) - 1} steps, {'done' if reached else f'gave up at t = {t[-1]:.1e}'}; {_agreement(theirs, merged[FINE])}"
+    rows.append(timed_row(PEER, Timing(seconds, (seconds,)), error=_from_first(end, x0) if reached else float("nan"), note=note))
+    ours = runs[FINE].x[-1]
+    numbers = {
+        "final state apart": float(np.linalg.norm(end - ours, axis=1).max()) if reached else float("nan"),
+        "merge times apart": _difference(theirs, merged[FINE]),
+        "mergers": float(len(merged[FINE])),
+    }
+    remarks = (
+        "The error is the distance of the farthest token from x_1(0), where all must end (Theorem 4.1). LSODA runs once.",
+        f"Mergers: the number of gaps wider than {APART:g} β^(-1/2) falls. Those after t = {SETTLED:g} are compared with nucleate's at default tolerances.",
+    )
+    return Section(life.title, "", "from x_1(0)", with_ratios(rows, OURS), remarks, numbers)
+
+
+def cost_section(sizes: tuple[int, ...], memory_at: int, rounds: int, tell: Tell, seed: int = 0) -> Section:
+    """Seconds per step from a uniform start, where no two tokens can be taken together, against n; and the memory of a run."""
+
+    def call(n: int) -> Callable[[], Run]:
+        x0 = uniform(n, 2, seed)
+        return lambda: simulate(Attention(64.0), x0, 1e60, [0.0], method="causal", max_steps=STEPS)
+
+    names = {f"one step, n = {n:,}": n for n in sizes}
+    timings = race({name: call(n) for name, n in names.items()}, rounds, lambda words: tell(f"Cost: {words}"))
+    rows = [timed_row(name, timings[name], each=STEPS, work=1e-6 * STEPS * n * (n + 1) / 2) for name, n in names.items()]
+    exponent = float(np.polyfit(np.log(sizes), np.log([row.seconds for row in rows if row.seconds]), 1)[0])
+    tell(f"Cost: memory at n = {memory_at:,}")
+    peak = peak_memory(call(memory_at))
+    remarks = (
+        f"Time per step grows like n^{exponent:.2f}. Pairs are counted once a step; a step looks at each many times.",
+        f"A run of {memory_at:,} tokens holds {peak / 2**20:.1f} MiB, {peak / memory_at:,.0f} bytes per token.",
+    )
+    return Section(
+        "Cost of a causal step, d = 2, β = 64, uniform start", "pairs", "", tuple(rows), remarks, {"exponent": exponent, "bytes": float(peak)}
+    )
+
+
+def angles(x: Array) -> Array:
+    return np.asarray(np.arctan2(x[..., 1], x[..., 0]))  # (...)
+
+
+def merge_times(t: Array, theta: Array, beta: float) -> Array:
+    """When the number of clusters falls: of tokens on the circle, theta (m, n), parted by gaps wider than APART beta^{-1/2}; once per merger."""
+    around = np.sort(np.mod(theta, 2 * np.pi), axis=1)  # (m, n)
+    gaps = np.diff(around, axis=1, append=around[:, :1] + 2 * np.pi)  # (m, n)
+    count = np.minimum.accumulate(np.maximum((gaps > APART / np.sqrt(beta)).sum(1), 1))  # (m,)
+    return np.asarray(np.repeat(t[1:], -np.diff(count)))
+
+
+def _from_first(x: Array, x0: Array) -> float:
+    return float(np.linalg.norm(x - x0[0], axis=-1).max())
+
+
+def _difference(times: Array, others: Array) -> float:
+    """The largest relative difference of late merge times; NaN where their numbers differ."""
+    times, others = times[times > SETTLED], others[others > SETTLED]
+    if len(times) != len(others):
+        return float("nan")
+    return float(np.abs(times / others - 1.0).max()) if len(times) else 0.0
+
+
+def _agreement(times: Array, others: Array) -> str:
+    late = int((times > SETTLED).sum())
+    apart = _difference(times, others)
+    return f"{late} late mergers, not the same number" if np.isnan(apart) else f"{late} late mergers, times within {apart:.0e}"
+
+
+def _note(run: Run, times: Array, others: Array) -> str:
+    return f"{run.steps} steps, {run.status}; {_agreement(times, others)}"

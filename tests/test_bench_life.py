@@ -1,0 +1,97 @@
+"""`nucleate bench life`: the peer computes the same life, and the numbers come out as promised.  Nothing here is timed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from nucleate.attention import Attention, drift
+from nucleate.bench import clock, command, life, peers
+from nucleate.bench.life import Life, cost_section, life_section, merge_times
+from nucleate.checks import Array
+
+
+def silent(words: str) -> None:
+    """Tells nobody."""
+
+
+def on_circle(theta: Array) -> Array:
+    return np.stack([np.cos(theta), np.sin(theta)], axis=-1)
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """--quick, but quicker."""
+    monkeypatch.setattr(life, "QUICK_LIVES", (Life(6, beta=20.0, t=1e30),))
+    monkeypatch.setattr(life, "QUICK_SIZES", (20, 40))
+    monkeypatch.setattr(life, "MEMORY_AT", 50)
+    monkeypatch.setattr(clock, "SHORTEST", 0.0)
+
+
+def test_the_jacobian_given_to_lsoda_is_that_of_the_equation(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {}
+
+    class Result:
+        t, y = np.zeros(1), np.zeros((5, 1))
+
+    def keep(velocity: Any, span: Any, y: Array, jac: Any, **options: Any) -> Result:
+        asked.update(velocity=velocity, jac=jac, **options)
+        return Result()
+
+    monkeypatch.setattr("scipy.integrate.solve_ivp", keep)
+    theta = np.sort(np.random.default_rng(0).uniform(0.0, 3.0, 5))
+    peers.lsoda_steps(theta, 4.0, 1.0, 1e-6, 1e-9)
+    assert asked["method"] == "LSODA"
+    tangent = np.stack([-np.sin(theta), np.cos(theta)], axis=1)
+    np.testing.assert_allclose(asked["velocity"](0.0, theta), (drift(Attention(4.0), on_circle(theta)) * tangent).sum(1), rtol=0, atol=1e-14)
+    h = 1e-6
+    steps = np.stack([(asked["velocity"](0.0, theta + h * e) - asked["velocity"](0.0, theta - h * e)) / (2 * h) for e in np.eye(5)], axis=1)
+    np.testing.assert_allclose(asked["jac"](0.0, theta), steps, rtol=0, atol=1e-8)  # h^2 and rounding / h
+
+
+def test_mergers_are_counted_around_the_circle_and_once_each() -> None:
+    # Four places, then the two across angle 0 join, then all at once.
+    theta = np.array([[0.1, 1.5, 3.0, 6.0], [0.1, 1.5, 3.0, 0.05], [0.1, 0.1, 0.1, 0.1], [0.1, 0.1, 0.1, 0.1]])
+    assert merge_times(np.array([0.0, 5.0, 70.0, 80.0]), theta, 64.0).tolist() == [5.0, 70.0, 70.0]
+
+
+def test_both_come_to_the_same_end_by_the_same_mergers() -> None:
+    section = life_section(Life(8, beta=20.0, t=1e30), 1, silent)
+    assert [row.peer for row in section.rows] == [life.OURS, life.FINE, life.PEER]
+    for row in section.rows:
+        assert row.seconds
+        assert row.ratio
+        assert row.error is not None
+        assert row.error < 1e-6  # the tolerance of the peer
+        assert "done" in row.note
+    assert section.numbers is not None
+    assert section.numbers["final state apart"] < 1e-6
+    assert section.numbers["mergers"] >= 2
+    # LSODA at rtol 1e-6 is off by some 1e-3: its local errors grow while clusters wait.
+    assert section.numbers["merge times apart"] < 1e-2
+
+
+def test_the_cost_has_an_exponent_and_a_memory() -> None:
+    section = cost_section((20, 40), 50, 1, silent)
+    assert section.numbers is not None
+    assert set(section.numbers) == {"exponent", "bytes"}
+    assert 0.0 < section.numbers["bytes"] < 50 * 1e4
+    assert all(row.seconds and row.rate for row in section.rows)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_the_command_prints_tables_and_writes_all_numbers(tmp_path: Path) -> None:
+    file = tmp_path / "out.json"
+    done = CliRunner().invoke(command.bench, ["life", "--quick", "--json", str(file)], env={"COLUMNS": "120"})
+    assert done.exit_code == 0, done.output
+    assert "best of 2 rounds" in done.output
+    record: dict[str, Any] = json.loads(file.read_text())
+    assert record["command"] == "life"
+    assert len(record["sections"]) == 2
+    for section in record["sections"]:
+        assert set(section) == {"title", "rate", "error", "rows", "remarks", "numbers"}
+        assert section["title"] in done.output
+        assert all(row["seconds"] for row in section["rows"])

@@ -58,6 +58,21 @@ def test_mergers_are_counted_around_the_circle_and_once_each() -> None:
     assert merge_times(np.array([0.0, 5.0, 70.0, 80.0]), theta, 64.0).tolist() == [5.0, 70.0, 70.0]
 
 
+def test_clusters_that_form_first_are_not_lost_to_the_count() -> None:
+    # A closed chain of tokens has no gap at all: one cluster, then three, then two, then one.
+    chain = np.linspace(0.0, 2 * np.pi, 60, endpoint=False)
+    three, two, one = (np.repeat(places, 60 // len(places)) for places in ([0.0, 2.0, 4.0], [0.0, 2.0], [0.0]))
+    assert merge_times(np.array([0.0, 1.0, 50.0, 90.0]), np.stack([chain, three, two, one]), 64.0).tolist() == [50.0, 90.0]
+
+
+def test_nothing_compared_is_never_called_agreement() -> None:
+    none, one, two = np.array([1.0]), np.array([1e6]), np.array([1e6, 1e9])
+    assert np.isnan(life._difference(none, none))
+    assert life._agreement(none, none) == "no late mergers to compare"
+    assert life._agreement(one, two) == "1 late mergers instead of 2"
+    assert life._difference(two, two) == 0.0
+
+
 def test_both_come_to_the_same_end_by_the_same_mergers() -> None:
     section = life_section(Life(8, beta=20.0, t=1e30), 1, silent)
     assert [row.peer for row in section.rows] == [life.OURS, life.FINE, life.PEER]

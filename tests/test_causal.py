@@ -289,11 +289,14 @@ def test_the_finest_tolerances_cost_more_steps_but_not_all_of_them(rtol: float) 
 
 
 def merge_times(run: Any, tokens: int | None = None) -> Array:
-    """When the number of clusters on the circle falls, a cluster ending where the next token is farther than GAP."""
+    """When the number of clusters on the circle falls for good, a cluster ending where the next token is farther than GAP.
+
+    Clusters form before they merge: the count at a time is the largest from there on.
+    """
     angle = np.sort(np.arctan2(run.x[:, :tokens, 1], run.x[:, :tokens, 0]), axis=1)  # (m, n)
     around = np.diff(angle, axis=1, append=angle[:, :1] + 2 * np.pi)
-    count = np.maximum((around > GAP).sum(1), 1)
-    count = np.minimum.accumulate(count)
+    now = np.maximum((around > GAP).sum(1), 1)
+    count = np.maximum.accumulate(now[::-1])[::-1]
     return np.asarray(np.repeat(run.t[1:], -np.diff(count)))
 
 

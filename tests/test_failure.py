@@ -37,13 +37,13 @@ def endless_start(d: int = 3) -> Array:
 @pytest.mark.parametrize("d", [2, 3])
 def test_max_steps(d: int) -> None:
     x0 = nc.uniform(10, d, seed=0)
-    whole = nc.simulate(Attention(9.0), x0, 50.0, save=26)
-    run = nc.simulate(Attention(9.0), x0, 50.0, save=26, max_steps=40)
+    whole = nc.simulate(Attention(9.0), x0, 50.0, save=251)
+    run = nc.simulate(Attention(9.0), x0, 50.0, save=251, max_steps=12)
     assert run.status == "max steps"
     assert not run.done
     assert isinstance(run.steps, int)
-    assert 0 < run.steps <= 40
-    assert 1 < len(run.t) < 26  # cut off, not padded
+    assert 0 < run.steps <= 12
+    assert 1 < len(run.t) < 251  # cut off, not padded
     assert run.x.shape == (len(run.t), 10, d)
     assert np.array_equal(run.x, whole.x[: len(run.t)])  # what was computed is what a longer run computes
 
@@ -232,7 +232,7 @@ def test_progress_sees_every_step_once() -> None:
         assert len(t) == len(x)
         seen.append(t)
 
-    run = nc.simulate(Attention(9.0), endless_start(), 3000.0, save="steps", rtol=1e-6, atol=1e-8, method="explicit", progress=progress)
+    run = nc.simulate(Attention(9.0), endless_start(), 9000.0, save="steps", rtol=1e-6, atol=1e-8, method="explicit", progress=progress)
     assert run.status == "done"
     assert np.array_equal(np.concatenate(seen), run.t)
     assert len(run.t) == run.steps + 1 > 512  # room for frames was made twice

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import nucleate as nc
 from nucleate.attention import Attention, Frozen, Window
 from nucleate.checks import Array, InputError
-from nucleate.kernels.choose import TEAM_FROM, choose_kernel, drift_into, modes_suffice, work_of
+from nucleate.kernels.choose import TEAM_FROM, choose_kernel, drift_into, work_of
 from nucleate.kernels.circle import TOLERANCE, circle_system, modes, roundoff, usual_ratio
 from nucleate.kernels.compile import compiled
 from nucleate.kernels.lanes import lanes_enter, lanes_system
@@ -124,7 +124,7 @@ def test_lanes_equal_the_equation_each_with_its_own_parameters(n: int, frozen: b
     x[1] = _points(math.pi + 1e-3 * rng.standard_normal(n))
     rest = Frozen(np.stack([nc.uniform(3, 2, seed=90 + run) for run in range(b)]), rng.uniform(1.0, 4.0, (b, 3))) if frozen else None
     model = Attention(rng.uniform(0.0, 64.0, b), V=rng.uniform(-2.0, 2.0, b)[:, None, None] * np.eye(2), frozen=rest)
-    lanes = lanes_system(model, n, b, tolerance)
+    lanes = lanes_system(model, n, np.array([tolerance]))
     expected = nc.drift(model, x, kernel="reference")
     for first in (0, 3):  # so that the last runs travel too, and run 3 in another lane
         angles, velocity = np.zeros((n + 1, LANES)), np.zeros((n + 1, LANES))
@@ -313,7 +313,7 @@ def test_two_threads_give_the_bits_of_one(n: int, d: int, mask: Mask) -> None:
 
 def test_a_team_is_at_work_in_the_test_above() -> None:
     for model in (models(2, "causal")["plain"], models(2, Window(900))["everything"]):
-        assert choose_kernel(model, 60_000, 2) == "circle"
+        assert choose_kernel(model, 60_000, 2, 0) == "circle"
         assert work_of(circle_system(model, 60_000)) > TEAM_FROM
         assert work_of(pairwise_system(model, 3000, 2)) > TEAM_FROM
     assert work_of(tiles_system(Attention(6.0), 1001, 64)) > TEAM_FROM
@@ -338,12 +338,12 @@ def test_modes_obey_their_rule() -> None:
 
 
 def test_auto_takes_the_circle_only_where_it_is_accurate_and_pays() -> None:
-    assert choose_kernel(Attention(64.0), 10_000, 2) == "circle"
-    assert choose_kernel(Attention(64.0), 10, 2) == "pairwise"
-    assert choose_kernel(Attention(64.0), 10_000, 3) == "pairwise"
-    assert choose_kernel(Attention(1e9), 10_000, 2) == "pairwise"
-    assert choose_kernel(Attention(64.0, mask=Window(5)), 10_000, 2) == "pairwise"
-    assert not modes_suffice(Attention(64.0), 1e-15)
+    assert choose_kernel(Attention(64.0), 10_000, 2, 0) == "circle"
+    assert choose_kernel(Attention(64.0), 10, 2, 0) == "pairwise"
+    assert choose_kernel(Attention(64.0), 10_000, 3, 0) == "pairwise"
+    assert choose_kernel(Attention(1e9), 10_000, 2, 0) == "pairwise"
+    assert choose_kernel(Attention(64.0, mask=Window(5)), 10_000, 2, 0) == "pairwise"
+    assert choose_kernel(Attention(64.0), 10_000, 2, 0, 1e-15) == "pairwise"
 
 
 @compiled

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from nucleate.checks import Array, InputError, check_tokens, finite_array, whole_number
 from nucleate.sphere import tangent
 
-__all__ = ["Attention", "Frozen", "Window", "drift"]
+__all__ = ["Attention", "Frozen", "Window", "check_model", "drift"]
 
 
 def drift(model: "Attention", x: Array) -> Array:
@@ -51,6 +51,8 @@ class Frozen:
 
     def __init__(self, x: ArrayLike, weight: ArrayLike = 1.0) -> None:
         x = _fixed(check_tokens("Frozen x", x))
+        if x.ndim > 3:
+            raise InputError(f"Frozen x must have shape (m, d) or (b, m, d), but has shape {x.shape}.")
         weight = finite_array("Frozen weight", weight)
         if not (weight > 0).all():
             raise InputError(f"Frozen weight must be positive, but is as low as {weight.min():g}. Leave a token out instead of giving it no weight.")
@@ -99,6 +101,11 @@ class Attention:
         for name, value in {"beta": _fixed(beta), **matrices, "mask": mask, "frozen": frozen}.items():
             object.__setattr__(self, name, value)
         self._agree()
+        _, Q_full, K_full, _ = self.parameters(next(iter(self._dimensions().values()), 2))
+        with np.errstate(all="ignore"):
+            scores = np.abs(self.beta[..., None, None] * (K_full.mT @ Q_full)).sum((-1, -2))
+        if not np.isfinite(scores).all():
+            raise InputError("beta K^T Q must be finite, but overflows. Scale Q, K or beta down: exp(beta <Qx, Ky>) has no meaning there.")
 
     @property
     def runs(self) -> int | None:
@@ -155,6 +162,13 @@ class Attention:
             told = {name: size for name, size in sizes.items() if size is not None}
             if len(set(told.values())) > 1:
                 raise InputError(f"All parts of Attention must have the same {what}, but {', '.join(f'{k} has {v}' for k, v in told.items())}.")
+
+
+def check_model(model: object) -> Attention:
+    """`model`, which must be an Attention."""
+    if not isinstance(model, Attention):
+        raise InputError(f"model must be an Attention, but is {type(model).__name__}. Make one: nucleate.Attention(beta=9.0).")
+    return model
 
 
 def _matrix(name: str, value: ArrayLike) -> Array:

@@ -11,6 +11,7 @@ __all__ = ["Array", "InputError", "check_memory", "check_tokens", "finite_array"
 
 Array = NDArray[np.float64]
 UNIT_TOLERANCE = 1e-6  # rows this close to unit length are taken as meant to be unit, and made so
+LARGEST = 2**62  # of a count: it must fit into 64 bits
 ROUNDING = 4 * float(np.finfo(np.float64).eps)  # rows this close are unit already, and keep their bits
 
 
@@ -54,6 +55,8 @@ def whole_number(name: str, value: Any, *, least: int, help: str = "") -> int:
         raise InputError(f"{name} must be a whole number, but is {_short(value)}. {help}".strip()) from None
     if number < least or isinstance(value, bool):
         raise InputError(f"{name} must be a whole number of at least {least}, but is {value}. {help}".strip())
+    if number > LARGEST:
+        raise InputError(f"{name} must be a whole number below 2^62, but has {len(str(number))} digits. {help}".strip())
     return number
 
 

@@ -16,6 +16,8 @@ def tangent(x: Array, y: Array) -> Array:
 def retract(x: ArrayLike) -> Array:
     """x / |x|: the nearest point of the sphere."""
     y = finite_array("x", x)
+    if y.size == 0:
+        raise InputError(f"x must hold at least one point, but has shape {y.shape}.")
     y = y / np.maximum(np.abs(y).max(-1, keepdims=True), np.finfo(float).tiny)  # (..., d), so that squares neither overflow nor vanish
     length = np.sqrt((y * y).sum(-1, keepdims=True))  # (..., 1)
     if not length.all():
@@ -26,6 +28,10 @@ def retract(x: ArrayLike) -> Array:
 def distance(x: ArrayLike, y: ArrayLike) -> Array:
     """Geodesic distance, accurate for close and for antipodal points: 2 atan2(|x - y|, |x + y|)."""
     x, y = check_tokens("x", np.atleast_2d(np.asarray(x))), check_tokens("y", np.atleast_2d(np.asarray(y)))
+    try:
+        np.broadcast_shapes(x.shape, y.shape)
+    except ValueError:
+        raise InputError(f"x and y must have shapes that go together, but have {x.shape} and {y.shape}.") from None
     near = np.linalg.norm(x - y, axis=-1)  # (...)
     far = np.linalg.norm(x + y, axis=-1)  # (...)
     return np.asarray(2.0 * np.arctan2(near, far))
@@ -37,6 +43,8 @@ def uniform(n: int, d: int, seed: int | np.random.SeedSequence | np.random.Gener
     d = whole_number("d", d, least=2, help="It is the dimension of the space around the sphere.")
     check_memory(3.0 * 8 * n * d, f"uniform(n={n}, d={d})")
     try:
+        if seed is None:
+            raise ValueError
         generator = np.random.default_rng(seed)
     except (TypeError, ValueError):
         raise InputError(f"seed must be a whole number of at least 0, but is {seed!r}. Any such number will do.") from None

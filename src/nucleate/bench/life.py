@@ -117,10 +117,14 @@ def angles(x: Array) -> Array:
 
 
 def merge_times(t: Array, theta: Array, beta: float) -> Array:
-    """When the number of clusters falls: of tokens on the circle, theta (m, n), parted by gaps wider than APART beta^{-1/2}; once per merger."""
+    """When the number of clusters falls for good, once per merger: tokens on the circle, theta (m, n), parted by gaps wider than APART beta^{-1/2}.
+
+    Many uniform tokens leave no such gap at first: clusters form before they merge, so the count at a time is the largest from there on.
+    """
     around = np.sort(np.mod(theta, 2 * np.pi), axis=1)  # (m, n)
     gaps = np.diff(around, axis=1, append=around[:, :1] + 2 * np.pi)  # (m, n)
-    count = np.minimum.accumulate(np.maximum((gaps > APART / np.sqrt(beta)).sum(1), 1))  # (m,)
+    now = np.maximum((gaps > APART / np.sqrt(beta)).sum(1), 1)  # (m,)
+    count = np.maximum.accumulate(now[::-1])[::-1]  # (m,)
     return np.asarray(np.repeat(t[1:], -np.diff(count)))
 
 
@@ -129,17 +133,18 @@ def _from_first(x: Array, x0: Array) -> float:
 
 
 def _difference(times: Array, others: Array) -> float:
-    """The largest relative difference of late merge times; NaN where their numbers differ."""
+    """The largest relative difference of late merge times; NaN where their numbers differ, or there are none to compare."""
     times, others = times[times > SETTLED], others[others > SETTLED]
-    if len(times) != len(others):
+    if len(times) != len(others) or len(times) == 0:
         return float("nan")
-    return float(np.abs(times / others - 1.0).max()) if len(times) else 0.0
+    return float(np.abs(times / others - 1.0).max())
 
 
 def _agreement(times: Array, others: Array) -> str:
-    late = int((times > SETTLED).sum())
-    apart = _difference(times, others)
-    return f"{late} late mergers, not the same number" if np.isnan(apart) else f"{late} late mergers, times within {apart:.0e}"
+    late, expected = int((times > SETTLED).sum()), int((others > SETTLED).sum())
+    if late != expected:
+        return f"{late} late mergers instead of {expected}"
+    return f"{late} late mergers, times within {_difference(times, others):.0e}" if late else "no late mergers to compare"
 
 
 def _note(run: Run, times: Array, others: Array) -> str:

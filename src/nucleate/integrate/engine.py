@@ -34,11 +34,10 @@ from nucleate.integrate.explicit import (
     places_of,
 )
 from nucleate.integrate.tableau import FINE, Tableau, dormand_prince_5
-from nucleate.kernels.choose import TEAM_FROM, Team, choose_kernel, make_system, suits_lanes, work_of
+from nucleate.kernels.choose import TEAM_FROM, TILES_FROM, Team, choose_kernel, make_system, suits_lanes, work_of
 from nucleate.kernels.lanes import lanes_suffice, lanes_system
 from nucleate.kernels.pairwise import pairwise_system
 from nucleate.kernels.simd import LANES
-from nucleate.kernels.tiles import Tiles
 
 __all__ = ["Progress", "run_book"]
 
@@ -51,17 +50,25 @@ OPENING = 100.0  # how long "auto" is explicit before the causal solver takes ov
 
 
 class _Task:
-    """What all threads of one call share."""
+    """What all threads of one call share.  All choices are made run by run: a run's bits do not depend on its company."""
 
     def __init__(self, model: Attention, table: Tableau, book: Book, method: str, single: bool, workers: int) -> None:
-        self.model, self.table, self.book, self.method, self.single, self.workers = model, table, book, method, single, workers
+        self.model, self.table, self.book, self.single, self.workers = model, table, book, single, workers
         self.stop: Stop = np.zeros(1, dtype=np.uint8)
-        speed = float(np.linalg.norm(model.V, 2, axis=(-2, -1)).max()) if model.V is not None else 1.0
-        self.unit = 1.0 / max(speed, 1e-300)  # of time
-        if method == "auto":
-            self.method = "explicit" if book.final <= LONG * self.unit or model.mask == "full" else "turns"
-        explicit_time = OPENING * self.unit if self.method in ("causal", "turns") else book.final
-        self.allowed = 0.01 * book.tolerance / max(1.0, explicit_time / 10.0)  # of a velocity: its sum over time stays below the tolerance
+        b, _, d = book.start.shape
+        speed = np.ones(1) if model.V is None else np.atleast_1d(np.linalg.norm(model.V, 2, axis=(-2, -1)))
+        self.unit = np.broadcast_to(1.0 / np.maximum(speed, 1e-300), b)  # of time
+        self.method = [self._pick(method, unit) for unit in self.unit]
+        turns = np.array([name in ("causal", "turns") for name in self.method])
+        explicit_time = np.where(turns, OPENING * self.unit, book.final)
+        self.allowed = 0.01 * book.tolerance / np.maximum(1.0, explicit_time / 10.0)  # of a velocity: its sum over time stays below the tolerance
+        suited = suits_lanes(model, d) & lanes_suffice(np.broadcast_to(model.beta, b), self.allowed)
+        self.laned = np.flatnonzero(suited & ~turns) if not single else np.zeros(0, dtype=np.int64)
+
+    def _pick(self, method: str, unit: float) -> str:
+        if method != "auto":
+            return method
+        return "explicit" if self.book.final <= LONG * unit or self.model.mask == "full" else "turns"
 
 
 def run_book(
@@ -70,12 +77,11 @@ def run_book(
     """Run the book to its end while this thread keeps watch; the book (frames may have moved) and why it was stopped, or 0."""
     b, _, d = book.start.shape
     task = _Task(model, table, book, method, single, workers)
-    laned = not single and task.method not in ("causal", "turns") and suits_lanes(model, d) and lanes_suffice(model, task.allowed)
-    if laned and task.method == "explicit" and book.tolerance > FINE:
-        task.table = dormand_prince_5()
-    count = min(workers, -(-b // LANES) if laned else b)
-    with ThreadPoolExecutor(count, thread_name_prefix="nucleate-runs") as pool:
-        futures = [pool.submit(_lanes, task) for _ in range(count)] if laned else [pool.submit(_one, task, run) for run in range(b)]
+    alone = sorted(set(range(b)) - set(task.laned.tolist()))
+    groups = min(workers, -(-len(task.laned) // LANES))
+    blas = threadpool_limits(1, user_api="blas") if d >= TILES_FROM else nullcontext()
+    with blas, ThreadPoolExecutor(min(workers, groups + len(alone)), thread_name_prefix="nucleate-runs") as pool:
+        futures = [pool.submit(_lanes, task) for _ in range(groups)] + [pool.submit(_one, task, run) for run in alone]
         try:
             _watch(futures, task, progress, time.monotonic() + seconds)
         except KeyboardInterrupt:
@@ -99,32 +105,35 @@ def _watch(futures: list[Future[None]], task: _Task, progress: Progress | None, 
             task.stop[0] = TIME_LIMIT
         if progress is None or task.stop[0]:
             continue
+        saved = int(task.book.counts[SAVED, 0])  # before the book: growing moves the frames, and never loses those counted
         book = task.book
         if task.single:
-            saved = int(book.counts[SAVED, 0])
             answer = progress(book.times[shown:saved].copy(), book.frames[0, shown:saved].copy())
             shown = saved
         else:
             new = (book.counts[STATE] != RUNNING) & ~told
             answer = progress(book.times.copy(), book.frames[new])
             told |= new
-        if answer is False and pending:
+        if isinstance(answer, bool | np.bool_) and not answer and pending:
             task.stop[0] = CANCELLED
 
 
 def _lanes(task: _Task) -> None:
     """Eight runs at a time, from the queue that all threads share."""
-    b, n, d = task.book.start.shape
-    march(lanes_system(task.model, n, b, task.allowed), task.table, new_march(task.table, n, d, LANES), task.book, task.stop)
+    _, n, d = task.book.start.shape
+    table = dormand_prince_5() if task.book.tolerance > FINE and task.book.dt == 0.0 else task.table
+    page = task.book._replace(order=task.laned, last=len(task.laned))
+    march(lanes_system(task.model, n, task.allowed), table, new_march(table, n, d, LANES), page, task.stop)
 
 
 def _one(task: _Task, run: int) -> None:
     """One run to its end."""
     book = task.book
-    page = book._replace(start=book.start[run : run + 1], frames=book.frames[run : run + 1], counts=book.counts[:, run : run + 1], last=1)
-    if task.method == "causal":
+    own = slice(run, run + 1)
+    page = book._replace(start=book.start[own], frames=book.frames[own], counts=book.counts[:, own], order=np.zeros(1, dtype=np.int64), last=1)
+    if task.method[run] == "causal":
         _causal(task, page, run, 0.0, hand_back=False)
-    elif task.method == "turns":
+    elif task.method[run] == "turns":
         _by_turns(task, page, run)
     else:
         _explicit(task, page, run, 0.0, page.final)
@@ -132,7 +141,7 @@ def _one(task: _Task, run: int) -> None:
 
 def _by_turns(task: _Task, page: Book, run: int) -> None:
     """Explicit for a while, then causal, and so on until the end."""
-    t, turn = 0.0, OPENING * task.unit
+    t, turn = 0.0, OPENING * float(task.unit[run])
     while True:
         until = min(t + turn, page.final)
         page, x = _explicit(task, page, run, t, until)
@@ -149,15 +158,13 @@ def _by_turns(task: _Task, page: Book, run: int) -> None:
 def _explicit(task: _Task, page: Book, run: int, begin: float, end: float) -> tuple[Book, Array]:
     """The explicit solver from `begin` to `end`; the page, and where the tokens stand."""
     _, n, d = page.start.shape
-    system = make_system(task.model, n, d, run, choose_kernel(task.model, n, d, task.allowed), task.allowed)
+    allowed = float(task.allowed[run])
+    system = make_system(task.model, n, d, run, choose_kernel(task.model, n, d, run, allowed), allowed)
     state = new_march(task.table, n, d, 1)
     final, page = page.final, page._replace(queue=np.zeros(1, dtype=np.int64), final=end, begin=begin)
     team = Team(system, task.workers) if len(task.book.start) < task.workers and work_of(system) > TEAM_FROM else None
-    with threadpool_limits(1, user_api="blas") if isinstance(system, Tiles) else nullcontext():
-        while (
-            march_in_python(team, task.table, state, page, task.stop) if team else march(system, task.table, state, page, task.stop)
-        ) == FULL_BUFFER:
-            page = _grow(task, page)
+    while (march_in_python(team, task.table, state, page, task.stop) if team else march(system, task.table, state, page, task.stop)) == FULL_BUFFER:
+        page = _grow(task, page)
     return page._replace(final=final), places_of(state, page.start[0])
 
 
@@ -167,7 +174,7 @@ def _causal(task: _Task, page: Book, run: int, begin: float, hand_back: bool) ->
     pair = pairwise_system(task.model, n, d, run, angle=False)
     state, clock = new_causal(pair, page.tolerance), np.zeros(CLOCK)
     clock[CAUSAL_TIME] = begin
-    patience = task.unit if hand_back else 0.0
+    patience = float(task.unit[run]) if hand_back else 0.0
     while (answer := march_causal(state, page, clock, patience, task.stop)) == FULL_BUFFER:
         page = _grow(task, page)
     assert answer in (0, HANDED_BACK)

@@ -16,7 +16,7 @@ from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from nucleate.checks import Array
+from nucleate.checks import ROUNDING, Array
 from nucleate.integrate.tableau import Tableau
 from nucleate.kernels.choose import drift_into
 from nucleate.kernels.compile import compiled, take_next
@@ -51,8 +51,9 @@ class Book(NamedTuple):
     times: Array  # (m,) asked for, or (room,) written when `every`
     frames: Array  # (b, m or room, n, d)
     counts: Integers  # (4, b) rows SAVED frames, accepted STEPS, REJECTED steps, STATE: a number of STATUS
-    queue: Integers  # (1,) the next run to begin, shared by all threads
-    last: int  # one past the last run to begin
+    order: Integers  # the runs to begin, in this order
+    queue: Integers  # (1,) how many of them were begun, shared by all threads
+    last: int  # how many there are
     begin: float  # the time of the start
     final: float  # the last time
     tolerance: float  # atol + rtol
@@ -88,8 +89,9 @@ def march_in_python(system: Any, table: Tableau, state: March, book: Book, stop:
     while True:
         for at in range(state.lanes):
             if state.flags[RUN, at] == FREE and book.queue[0] < book.last:
-                run = take_next(book.queue)
-                if run < book.last:
+                place = take_next(book.queue)
+                if place < book.last:
+                    run = book.order[place]
                     tell(system, at, run)
                     enter(state, book, at, run)
         if not any_under_way(state):
@@ -408,7 +410,7 @@ def _accept(state, at, last):
             square = 0.0
             for c in range(width):
                 square += rows[TRIAL, token * width + c] ** 2
-            inverse = 1.0 / np.sqrt(square)
+            inverse = 1.0 / np.sqrt(square) if abs(square - 1.0) > ROUNDING else 1.0  # a token that stands still keeps its bits
         for c in range(width):
             i = (token * width + c) * lanes + at
             rows[Y, i] = rows[TRIAL, i] * inverse
@@ -470,7 +472,7 @@ def _draw(state, start, out, at):
         square = 0.0
         for c in range(d):
             square += rows[FRAME, k * d + c] ** 2
-        inverse = 1.0 / np.sqrt(square)
+        inverse = 1.0 / np.sqrt(square) if abs(square - 1.0) > ROUNDING else 1.0
         for c in range(d):
             out[k, c] = rows[FRAME, k * d + c] * inverse
 

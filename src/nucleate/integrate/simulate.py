@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nucleate.attention import Attention
+from nucleate.attention import Attention, check_model
 from nucleate.checks import Array, InputError, check_memory, finite_array, finite_number, whole_number
 from nucleate.integrate.engine import Progress, run_book
 from nucleate.integrate.explicit import RUNNING, STATUS, Book
@@ -52,11 +52,11 @@ def simulate(
 
     A run that did not finish says so in `status`, and keeps what was computed.  Ctrl-C ends the call with status "interrupted".
     """
-    x0 = model.check(x0)
+    x0 = check_model(model).check(x0)
     t = finite_number("t", t, above=0.0, help="It is the time to stop at.")
     x0 = np.broadcast_to(x0, (model.runs, *x0.shape[-2:])) if model.runs is not None and x0.ndim == 2 else x0
     single = x0.ndim == 2
-    start = np.ascontiguousarray(x0[None] if single else x0)
+    start = np.array(x0[None] if single else x0)  # a copy: to Numba a read-only array is another type
     times, every = _save_times(save, t, single)
     tolerance = _tolerance(rtol, atol)
     table, step = _method(method, dt, t)
@@ -65,6 +65,8 @@ def simulate(
     limit = whole_number("max_steps", max_steps, least=1, help="It counts accepted and rejected steps.")
     seconds = np.inf if time_limit is None else finite_number("time_limit", time_limit, above=0.0, help="It is in seconds.")
     workers = pick_threads(threads)
+    if not (progress is None or callable(progress)):
+        raise InputError(f"progress must be a function of (t, x), but is {progress!r}.")
     book = _new_book(start, times, every, t, tolerance, step, limit)
     book, stop = run_book(model, table, book, method, single, workers, progress, seconds)
     settings = {"method": method, "t": t, "rtol": rtol, "atol": atol, "dt": dt, "max_steps": limit}
@@ -99,6 +101,8 @@ def _save_times(save: int | str | ArrayLike, t: float, single: bool) -> tuple[Ar
 
 def _method(method: str, dt: float | None, t: float) -> tuple[Tableau, float]:
     """The tableau and the fixed step, 0 for the adaptive method."""
+    if not isinstance(method, str):
+        raise InputError(f"method must be a name, but is {method!r}.")
     if method in FIXED:
         if dt is None:
             raise InputError(f'method "{method}" takes fixed steps, but dt is missing. Give dt=0.1, say.')
@@ -123,4 +127,6 @@ def _new_book(start: Array, times: Array, every: bool, t: float, tolerance: floa
     m = len(times)
     check_memory(8.0 * b * m * n * d * (4 if every else 1) + 12 * 8.0 * n * d, f"keeping {m} frames of {b} x {n} tokens in dimension {d}")
     frames = np.full((b, m, n, d), np.nan)
-    return Book(start, times, frames, np.zeros((4, b), dtype=np.int64), np.zeros(1, dtype=np.int64), b, 0.0, t, tolerance, dt, limit, every)
+    return Book(
+        start, times, frames, np.zeros((4, b), dtype=np.int64), np.arange(b), np.zeros(1, dtype=np.int64), b, 0.0, t, tolerance, dt, limit, every
+    )

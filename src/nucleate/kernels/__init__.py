@@ -11,14 +11,16 @@ from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
 from nucleate import attention
-from nucleate.attention import Attention, Window
+from nucleate.attention import Attention, Window, check_model
 from nucleate.checks import Array, check_memory
 from nucleate.kernels.choose import (
     TEAM_FROM,
     Kernel,
+    Stop,
     Team,
     check_kernel,
     choose_kernel,
+    interruptible,
     make_system,
     pick_threads,
     share,
@@ -35,6 +37,9 @@ from nucleate.kernels.tiles import Tiles
 
 __all__ = ["drift"]
 
+TOLERANCES = np.array([TOLERANCE])
+LONG = 1e8  # pairs, times d, from which a drift takes so long that Ctrl-C must reach it
+
 
 def drift(model: Attention, x: ArrayLike, kernel: Kernel = "auto", threads: int | None = None) -> Array:
     """The velocity of every token: x (n, d) or (b, n, d) on the sphere -> the same shape, tangent at x.
@@ -42,7 +47,7 @@ def drift(model: Attention, x: ArrayLike, kernel: Kernel = "auto", threads: int 
     kernel: "reference" is the equation in NumPy, with an n x n array; "pairwise" sums over pairs, any d, memory O(n d); "circle" is linear
     in n, d = 2 only; "auto" takes the fastest that is accurate.
     """
-    x = model.check(x)
+    x = check_model(model).check(x)
     n, d = x.shape[-2:]
     check_kernel(kernel, d)
     workers = pick_threads(threads)
@@ -51,25 +56,36 @@ def drift(model: Attention, x: ArrayLike, kernel: Kernel = "auto", threads: int 
     if kernel == "reference":
         check_memory(8.0 * 4 * n * x.size / d, "the n x n weights of the reference kernel")
         return attention.drift(model, x)
-    chosen = choose_kernel(model, n, d) if kernel == "auto" else kernel
     batch = x if x.ndim == 3 else x[None]
     velocity = np.empty_like(batch)
-    if len(batch) > 1 and model.runs is None and (kernel == "pairwise" or d != 2):
-        _many(model, np.ascontiguousarray(batch), velocity, workers)
-    elif len(batch) > 1 and kernel == "auto" and suits_lanes(model, d) and lanes_suffice(model, TOLERANCE):
-        _laned(model, batch, velocity, workers)
+
+    def work(stop: Stop) -> None:
+        if len(batch) > 1 and model.runs is None and (kernel == "pairwise" or d != 2):
+            _many(model, np.array(batch), velocity, workers, stop)
+        elif (
+            len(batch) > 1
+            and kernel == "auto"
+            and model.runs is None
+            and suits_lanes(model, d).all()
+            and lanes_suffice(model.beta[None], TOLERANCES).all()
+        ):
+            _laned(model, batch, velocity, workers, stop)
+        else:
+            _one_by_one(model, kernel, batch, velocity, workers, stop)
+
+    if float(n) * x.size < LONG:
+        work(np.zeros(1, dtype=np.uint8))
     else:
-        _one_by_one(model, chosen, batch, velocity, workers)
+        interruptible(work)
     return velocity if x.ndim == 3 else velocity[0]
 
 
-def _one_by_one(model: Attention, kernel: Literal["pairwise", "circle"], x: Array, velocity: Array, threads: int) -> None:
+def _one_by_one(model: Attention, kernel: Literal["auto", "pairwise", "circle"], x: Array, velocity: Array, threads: int, stop: Stop) -> None:
     """The drift of each run: put the tokens where the kernel wants them, sweep with all threads, and unpack."""
     b, n, d = x.shape
-    stop = np.zeros(1, dtype=np.uint8)
     for run in range(b):
         if run == 0 or model.runs is not None:
-            system = make_system(model, n, d, run, kernel, angle=False)
+            system = make_system(model, n, d, run, choose_kernel(model, n, d, run) if kernel == "auto" else kernel, angle=False)
             worker = Team(system, threads) if threads > 1 and work_of(system) > TEAM_FROM else system
         tokens = system.x[system.m :].T if isinstance(system, Tiles) else _columns(system)
         tokens[:] = x[run].T
@@ -89,11 +105,10 @@ def _columns(system: Pairwise | Circle) -> Array:
     return pair.x[:, pair.m : pair.m + pair.n]
 
 
-def _many(model: Attention, x: Array, velocity: Array, threads: int) -> None:
+def _many(model: Attention, x: Array, velocity: Array, threads: int, stop: Stop) -> None:
     """The drift of many runs of one model, pair by pair, dealt out among threads."""
     b, n, d = x.shape
     system = pairwise_system(model, n, d)
-    stop = np.zeros(1, dtype=np.uint8)
     share_of = -(-b // threads)
     edges = [*range(0, b, -(-share_of // LANES) * LANES), b]
     jobs: list[Callable[[], object]] = []
@@ -107,12 +122,12 @@ def _many(model: Attention, x: Array, velocity: Array, threads: int) -> None:
     share(jobs, threads)
 
 
-def _laned(model: Attention, x: Array, velocity: Array, threads: int) -> None:
+def _laned(model: Attention, x: Array, velocity: Array, threads: int, stop: Stop) -> None:
     """The drift of many runs on the circle, eight at a time by modes."""
     b, n, _ = x.shape
     angle = np.arctan2(x[..., 1], x[..., 0])  # (b, n)
     turn = np.empty((b, n))
-    systems = [lanes_system(model, n, b, TOLERANCE) for _ in range(min(threads, -(-b // LANES)))]
+    systems = [lanes_system(model, n, TOLERANCES) for _ in range(min(threads, -(-b // LANES)))]
 
     def work(which: int) -> None:
         flat, out = np.zeros(n * LANES), np.zeros(n * LANES)
@@ -121,7 +136,7 @@ def _laned(model: Attention, x: Array, velocity: Array, threads: int) -> None:
             flat.reshape(n, LANES)[:, :count] = angle[start : start + count].T
             for at in range(count):
                 lanes_enter(systems[which], at, start + at)
-            lanes_drift(systems[which], flat, out)
+            lanes_drift(systems[which], flat, out, stop)
             turn[start : start + count] = out.reshape(n, LANES)[:, :count].T
 
     share([partial(work, which) for which in range(len(systems))], threads)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache, partial
 from typing import Literal
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from nucleate.attention import Attention, Window
 from nucleate.checks import Array, InputError, whole_number
 from nucleate.kernels.circle import (
+    LARGEST_Z,
     TOLERANCE,
     Circle,
     circle_base,
@@ -26,8 +27,8 @@ from nucleate.kernels.circle import (
 )
 from nucleate.kernels.compile import compiled
 from nucleate.kernels.lanes import Lanes, lanes_drift
-from nucleate.kernels.pairwise import Pairwise, pairwise_block, pairwise_place, pairwise_system
-from nucleate.kernels.tiles import Tiles, tiles_block, tiles_place, tiles_system
+from nucleate.kernels.pairwise import Pairwise, one_run, pairwise_block, pairwise_place, pairwise_system
+from nucleate.kernels.tiles import ROWS, Tiles, tiles_block, tiles_place, tiles_system
 
 __all__ = [
     "Kernel",
@@ -35,8 +36,8 @@ __all__ = [
     "Team",
     "choose_kernel",
     "drift_into",
+    "interruptible",
     "make_system",
-    "modes_suffice",
     "pick_threads",
     "share",
     "suits_lanes",
@@ -49,31 +50,29 @@ System = Pairwise | Circle | Tiles
 Stop = NDArray[np.uint8]
 
 TILES_FROM = 16  # dimension from which BLAS tiles beat sums in registers, measured
+MOST_THREADS = 1024
 TEAM_FROM = 2.0e6  # pairs or token-modes from which threads over tokens pay, measured
 
 
-def modes_suffice(model: Attention, tolerance: float) -> bool:
-    """Whether the circle kernel keeps velocities to `tolerance` |V| without falling back for ordinary tokens."""
-    z = _largest_z(model)
-    return roundoff(z) * usual_ratio(z) <= tolerance
-
-
-def suits_lanes(model: Attention, d: int) -> bool:
-    """Whether eight runs can share the lanes of one vector: the circle, Q = K = I, V = c I, causal."""
+def suits_lanes(model: Attention, d: int) -> NDArray[np.bool_]:
+    """Which runs, (1 or b,), can share the lanes of a vector: the circle, Q = K = I, V = c I, causal."""
     if d != 2 or model.mask != "causal":
-        return False
+        return np.zeros(1, dtype=bool)
     _, Q, K, V = model.parameters(2)
-    scalar = (V == V[..., :1, :1] * np.eye(2)).all()
-    return bool((K.mT @ Q == np.eye(2)).all() and scalar)
+    return np.atleast_1d((K.mT @ Q == np.eye(2)).all((-1, -2)) & (V == V[..., :1, :1] * np.eye(2)).all((-1, -2)))
 
 
-def choose_kernel(model: Attention, n: int, d: int, tolerance: float = TOLERANCE) -> Literal["pairwise", "circle"]:
-    """The faster of the two kernels that keep velocities to `tolerance` |V|, by costs measured in nanoseconds."""
-    if d != 2 or not modes_suffice(model, tolerance):
+def choose_kernel(model: Attention, n: int, d: int, run: int, tolerance: float = TOLERANCE) -> Literal["pairwise", "circle"]:
+    """The faster of the two kernels that keep the velocities of a run to `tolerance` |V|, by costs measured in nanoseconds."""
+    if d != 2:
         return "pairwise"
-    plain = suits_lanes(model, d)
+    beta, Q, K, V = one_run(model, d, run)
+    z = beta * float(np.linalg.norm(K.T @ Q, 2))
+    if roundoff(z) * usual_ratio(z) > tolerance:
+        return "pairwise"
+    plain = model.mask == "causal" and (K.T @ Q == np.eye(2)).all() and (V == V[0, 0] * np.eye(2)).all()
     seen = min(model.mask.w, n) if isinstance(model.mask, Window) else n if model.mask == "full" else n / 2
-    return "circle" if seen * 1.0 > modes(_largest_z(model)) * (1.0 if plain else 2.5) else "pairwise"
+    return "circle" if seen * 1.0 > modes(z) * (1.0 if plain else 2.5) else "pairwise"
 
 
 def make_system(
@@ -81,6 +80,9 @@ def make_system(
 ) -> System:
     """One run as a system of the named kernel; its state is coordinates, or on the circle angles unless told otherwise."""
     if kernel == "circle":
+        beta, Q, K, _ = one_run(model, d, run)
+        if (z := beta * float(np.linalg.norm(K.T @ Q, 2))) > LARGEST_Z:
+            raise InputError(f'kernel "circle" needs beta |K^T Q| up to {LARGEST_Z:g}, but it is {z:g}. Use "pairwise" or "auto".')
         return circle_system(model, n, run, tolerance)
     if d >= TILES_FROM and n >= 4 * TILES_FROM:
         return tiles_system(model, n, d, run)
@@ -89,6 +91,8 @@ def make_system(
 
 def drift_into(system: "System | Lanes | Team", y: Array, velocity: Array, stop: Stop) -> None:
     """velocity = drift(y), both flat and padded by 8; in compiled code the kernel is chosen by the type of `system`."""
+    if stop[0]:
+        return
     if isinstance(system, Team):
         (tiles_place if isinstance(system.system, Tiles) else pairwise_place)(
             system.system.pair if isinstance(system.system, Circle) else system.system, y
@@ -111,6 +115,8 @@ def _pairwise_drift(system, y, velocity, stop):
 
 
 def _circle_drift(system, y, velocity, stop):
+    if stop[0]:
+        return
     pairwise_place(system.pair, y)
     for b in range(system.totals.shape[0]):
         circle_totals(system, b)
@@ -125,7 +131,7 @@ def _tiles_drift(system, y, velocity, stop):
 
 
 def _lanes_drift(system, y, velocity, stop):
-    lanes_drift(system, y, velocity)
+    lanes_drift(system, y, velocity, stop)
 
 
 @compiled
@@ -178,7 +184,8 @@ class Team:
         shares = np.linspace(0.0, 1.0, 16 * self.threads + 1)
         if system.mask == 0:
             shares = np.sqrt(shares)
-        return [int(edge) for edge in np.unique(np.rint(shares * system.n).astype(int))]
+        step = ROWS if isinstance(system, Tiles) else 1  # whole tiles, as one thread would have them: BLAS rounds by shape
+        return [min(int(edge) * step, system.n) for edge in np.unique(np.rint(shares * -(-system.n // step)).astype(int))]
 
     def _share(self, work: Callable[[System, int], object], items: range) -> None:
         """Deal the items out among the members, dearest first."""
@@ -193,11 +200,22 @@ class Team:
 
 def share(jobs: list[Callable[[], object]], threads: int) -> None:
     """Run the jobs on threads, and wait for all."""
-    if len(jobs) == 1:
-        jobs[0]()
-        return
     for future in [_pool(threads).submit(job) for job in jobs]:
         future.result()
+
+
+def interruptible(job: Callable[[Stop], object]) -> None:
+    """Run a long compiled job on another thread, so that Ctrl-C reaches this one and ends it."""
+    stop: Stop = np.zeros(1, dtype=np.uint8)
+    future = _pool(1).submit(job, stop)
+    try:
+        while not future.done():
+            wait([future], timeout=0.1)
+    except BaseException:
+        stop[0] = 1
+        wait([future])
+        raise
+    future.result()
 
 
 def _with_own_scratch(system: System) -> System:
@@ -219,7 +237,7 @@ def pick_threads(threads: int | None) -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if threads is None:
         return cores
-    return whole_number("threads", threads, least=1, help="Leave it out to use every core.")
+    return min(MOST_THREADS, whole_number("threads", threads, least=1, help="Leave it out to use every core."))
 
 
 def work_of(system: System) -> float:
@@ -230,14 +248,9 @@ def work_of(system: System) -> float:
     return float(system.n) * (seen + system.m) * (1.0 if isinstance(system, Pairwise) else system.x.shape[1] / 8.0)
 
 
-def _largest_z(model: Attention) -> float:
-    _, Q, K, _ = model.parameters(2)
-    return float((model.beta * np.linalg.norm(K.mT @ Q, 2, axis=(-2, -1))).max())
-
-
 def check_kernel(kernel: str, d: int) -> None:
     """Refuse unknown kernels, and the circle kernel off the circle."""
-    if kernel not in ("auto", "reference", "pairwise", "circle"):
+    if not isinstance(kernel, str) or kernel not in ("auto", "reference", "pairwise", "circle"):
         raise InputError(f'kernel must be "auto", "reference", "pairwise" or "circle", but is {kernel!r}.')
     if kernel == "circle" and d != 2:
         raise InputError(f'kernel "circle" needs d = 2, but x has d = {d}. Use "pairwise" or "auto".')

@@ -36,6 +36,7 @@ from nucleate.kernels.simd import LANES, fma, fms, hmax, lane, load, set_lane, s
 __all__ = ["Circle", "circle_base", "circle_block", "circle_system", "circle_totals", "modes", "roundoff", "usual_ratio"]
 
 EPS = float(np.finfo(np.float64).eps)
+LARGEST_Z = 1e7  # beyond it the modes number tens of thousands
 TINY = 1e-150  # gives u = 0 a direction, psi = 0, and is lost in rounding beside any other u
 TOLERANCE = 1e-11  # of a velocity, against |V|
 CHUNK = 512  # tokens per lane between two compensated sums
@@ -57,7 +58,7 @@ def modes(z: float, truncation: float = EPS) -> int:
     guess = 16
     while True:
         m = np.arange(guess + 1)
-        tail = 2.0 * ive(m, z) * np.maximum(1.0, m / max(z, 1.0))  # (guess + 1,)
+        tail = 2.0 * ive(m, z) * np.maximum(1.0, m / max(z, 1e-300))  # (guess + 1,)
         if tail[-1] < 1e-3 * truncation:
             remaining = np.cumsum(tail[::-1])[::-1]  # sum over m' >= m
             return max(1, int(np.argmax(remaining < truncation)) - 1)
@@ -229,11 +230,15 @@ def circle_block(s, b, velocity, stop):
         store(work, at, load(base, source + at))
     first = b * LANES * c
     worst = _plain_block(s, b, velocity, work) if s.plain else _general_block(s, b, velocity, work)
+    if b == 0 and s.pair.m == 0 and s.pair.mask != FULL and s.pair.scalar:
+        velocity[0] = 0.0  # the first token sees itself alone: exactly, where the modes know it to rounding
     if hmax(worst) > 0.0:
         Z = s.Z
         for at in range(LANES):
             for i in range(c):
                 k = first + at * c + i
+                if stop[0]:
+                    return
                 if k < n and not s.mass + seen(s.pair, k) <= s.ratio * Z[b, i, at]:
                     pairwise_token(s.pair, k, velocity)
 

@@ -27,10 +27,10 @@ def lanes_roundoff(beta: float) -> float:
     return EPS * (8.0 + 2.0 * beta)
 
 
-def lanes_suffice(model: Attention, tolerance: float) -> bool:
+def lanes_suffice(beta: Array, tolerance: Array) -> NDArray[np.bool_]:
     """Whether lanes keep velocities to `tolerance` |V| without falling back for ordinary tokens; truncation may take the other half."""
-    beta = float(model.beta.max())
-    return 2.0 * lanes_roundoff(beta) * usual_ratio(beta) <= tolerance
+    pairs = zip(*(array.tolist() for array in np.broadcast_arrays(beta, tolerance)), strict=True)
+    return np.array([2.0 * lanes_roundoff(z) * usual_ratio(z) <= t for z, t in pairs])
 
 
 class Lanes(NamedTuple):
@@ -43,27 +43,32 @@ class Lanes(NamedTuple):
     frozen_angle: Array  # (1 or b, m)
     frozen_weight: Array  # (1 or b, m)
     frozen_mass: Array  # (1 or b,) the sum of them
-    ratio: float
+    ratio: Array  # (1 or b,)
     n: int
     bessel: Array  # (M + 2, 2, 8) of the runs under way, like all below
     start: Array  # (M + 2, 2, 8)
     factor: Array  # (8,)
     mass: Array  # (8,)
+    limit: Array  # (8,) the ratio
     runs: NDArray[np.int64]  # (8,) the number of the run in each lane
     Z: Array  # (n, 8) scratch
     sums: Array  # (M + 2, 2, 8) scratch
 
 
-def lanes_system(model: Attention, n: int, b: int, tolerance: float) -> Lanes:
-    """Tables for the b runs of `model`, which must have Q = K = I and V = c I; velocities good to `tolerance` |V|."""
-    rows = range(b if model.runs is not None else 1)
-    parts = [(*one_run(model, 2, run), *one_frozen(model, 2, run)) for run in rows]
-    beta = np.array([part[0] for part in parts])
-    largest = float(beta.max())
-    truncation = max(EPS, tolerance / (2.0 * usual_ratio(largest)))
-    M = [modes(z, truncation) for z in beta]
+def lanes_system(model: Attention, n: int, tolerance: Array) -> Lanes:
+    """Tables for the runs of `model`, which must have Q = K = I and V = c I; velocities good to `tolerance` (1 or b,) |V|.
+
+    Every row depends on its own run alone, so a run's bits do not depend on the company it travels in.
+    """
+    count = 1 if model.runs is None else model.runs
+    parts = [(*one_run(model, 2, run), *one_frozen(model, 2, run)) for run in range(count)]
+    beta, scale = np.array([part[0] for part in parts]), np.array([part[3][0, 0] for part in parts])
+    allowed = np.broadcast_to(tolerance if count > 1 else tolerance[:1], count)
+    truncation = [max(EPS, t / (2.0 * usual_ratio(z))) for z, t in zip(beta, allowed, strict=True)]
+    ratio = np.array([t / (lanes_roundoff(z) + cut) for z, t, cut in zip(beta, allowed, truncation, strict=True)])
+    M = [modes(z, cut) for z, cut in zip(beta, truncation, strict=True)]
     order = np.arange(max(M) + 2)
-    coefficients = np.zeros((len(parts), len(order), 2))  # modes beyond a run's own M stay zero: they add nothing to its bits
+    coefficients = np.zeros((count, len(order), 2))  # modes beyond a run's own M stay zero: they add nothing to its bits
     frozen = np.zeros_like(coefficients)
     angle = np.array([np.arctan2(part[4][:, 1], part[4][:, 0]) for part in parts])  # (rows, m)
     weight = np.array([part[5] for part in parts])
@@ -71,11 +76,8 @@ def lanes_system(model: Attention, n: int, b: int, tolerance: float) -> Lanes:
         coefficients[row, : own + 2] = plain_coefficients(beta[row], own)
         phase = order[:, None] * angle[row]  # (M + 2, m)
         frozen[row] = np.stack([np.cos(phase) @ weight[row], np.sin(phase) @ weight[row]], axis=1)
-    shape = (len(order), 2, LANES)
-    scale = np.array([part[3][0, 0] for part in parts])
-    ratio = tolerance / (lanes_roundoff(largest) + truncation)
-    bessel, start, sums = (np.zeros(shape) for _ in range(3))
-    under_way = np.zeros(LANES), np.zeros(LANES), np.zeros(LANES, dtype=np.int64)
+    bessel, start, sums = (np.zeros((len(order), 2, LANES)) for _ in range(3))
+    under_way = np.zeros(LANES), np.zeros(LANES), np.zeros(LANES), np.zeros(LANES, dtype=np.int64)
     return Lanes(coefficients, frozen, scale, beta, angle, weight, weight.sum(1), ratio, n, bessel, start, *under_way, np.zeros((n, LANES)), sums)
 
 
@@ -89,20 +91,22 @@ def lanes_enter(s, at, run):
             bessel[m, part, at] = coefficients[row, m, part]
             start[m, part, at] = frozen[row, m, part]
     s.factor[at] = s.scale[row]
-    s.mass[at] = s.frozen_mass[row]
+    s.mass[at], s.limit[at] = s.frozen_mass[row], s.ratio[row]
     s.runs[at] = run
 
 
 @compiled
-def lanes_drift(s, y, velocity):
+def lanes_drift(s, y, velocity, stop):
     """Angular velocities of all tokens in all lanes."""
     bessel, start, sums, Zs = s.bessel, s.start, s.sums, s.Z
-    n, ratio, orders = s.n, s.ratio, s.bessel.shape[0]
-    factor, mass = load(s.factor, 0), load(s.mass, 0)
+    n, orders = s.n, s.bessel.shape[0]
+    factor, mass, ratio = load(s.factor, 0), load(s.mass, 0), load(s.limit, 0)
     for at in range(0, orders * 2 * LANES, LANES):
         store(sums, at, load(start, at))
     worst = splat(-1.0)
     for k in range(0, n - 1, 2):
+        if stop[0]:
+            return
         row = k * LANES
         sine, cosine = sincos(load(y, row))
         sine2, cosine2 = sincos(load(y, row + LANES))
@@ -120,7 +124,7 @@ def lanes_drift(s, y, velocity):
         store(Zs, row, Z)
         worst = vmax(worst, mass + (float(n) - Z * ratio))
     if hmax(worst) > 0.0:
-        _mend(s, y, velocity)
+        _mend(s, y, velocity, stop)
 
 
 @compiled
@@ -152,13 +156,15 @@ def _two_tokens(c, s, c2, s2, bessel, sums, orders):
 
 
 @compiled
-def _mend(s, y, velocity):
+def _mend(s, y, velocity, stop):
     """Tokens beyond the accuracy of the modes, pair by pair."""
     beta, angle, weight = s.beta, s.frozen_angle, s.frozen_weight
     for at in range(LANES):
         row = s.runs[at] if beta.size > 1 else 0
         for k in range(s.n):
-            if s.mass[at] + (k + 1.0) > s.ratio * s.Z[k, at]:
+            if stop[0]:
+                return
+            if s.mass[at] + (k + 1.0) > s.limit[at] * s.Z[k, at]:
                 Z, force, here = 1.0, 0.0, y[k * LANES + at]
                 for j in range(k):
                     gap = y[j * LANES + at] - here

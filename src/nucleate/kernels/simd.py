@@ -171,7 +171,7 @@ _add, _sub = _binary(lambda builder, a, b: builder.fadd(a, b)), _binary(lambda b
 _mul, _div = _binary(lambda builder, a, b: builder.fmul(a, b)), _binary(lambda builder, a, b: builder.fdiv(a, b))
 fma = _ternary(_llvm("fmuladd"))
 _neg = _unary(lambda builder, a: builder.fneg(a))
-vmax = _binary(_llvm("maxnum"))
+vmax = _binary(lambda builder, a, b: builder.select(builder.fcmp_ordered(">", a, b), a, b))  # b where either is NaN
 vabs = _unary(_llvm("fabs"))
 sqrt = _unary(_llvm("sqrt"))
 zero_below = _ternary(lambda builder, x, bound, y: _choose_if_below(builder, x, bound, _constants(0.0), y))
@@ -243,7 +243,7 @@ C3, C4, C5 = -2.7557317260008837e-07, 2.0876143827993133e-09, -1.138245677806130
 @compiled
 def exp(x):
     """e^x for x <= 700, to about one unit in the last place; 0 below -708."""
-    clipped = vmax(x, splat(LOWEST))
+    clipped = vmax(splat(LOWEST), x)  # in this order NaN stays NaN
     rounded = fma(clipped, splat(INV_LN2), splat(ROUND))
     n = rounded - ROUND
     r = fma(n, splat(-LN2_LO), fma(n, splat(-LN2_HI), clipped))

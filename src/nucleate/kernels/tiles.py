@@ -36,6 +36,8 @@ class Tiles(NamedTuple):
     m: int
     w: int
     mask: int
+    scale: float  # V = scale * I where `scalar`
+    scalar: bool
 
 
 def tiles_system(model: Attention, n: int, d: int, run: int = 0) -> Tiles:
@@ -43,7 +45,20 @@ def tiles_system(model: Attention, n: int, d: int, run: int = 0) -> Tiles:
     p = pairwise_system(model, n, d, run)
     x = np.ascontiguousarray(p.x[:, : p.m + n].T)
     scratch = np.zeros((ROWS, COLUMNS)), np.zeros((ROWS, d)), np.zeros((ROWS, d)), np.zeros(ROWS), np.zeros(ROWS)
-    return Tiles(x, np.zeros((n, d)), np.log(p.a[: p.m]), np.ascontiguousarray(p.A.T), np.ascontiguousarray(p.V.T), *scratch, n, p.m, p.w, p.mask)
+    return Tiles(
+        x,
+        np.zeros((n, d)),
+        np.log(p.a[: p.m]),
+        np.ascontiguousarray(p.A.T),
+        np.ascontiguousarray(p.V.T),
+        *scratch,
+        n,
+        p.m,
+        p.w,
+        p.mask,
+        p.scale,
+        p.scalar,
+    )
 
 
 @compiled
@@ -93,7 +108,10 @@ def tiles_block(p, first, last, velocity, stop):
         for row in range(rows):
             for c in range(d):
                 sums[row, c] /= Z[row]
-        np.dot(sums[:rows], p.V, part[:rows])
+                if p.scalar:
+                    part[row, c] = p.scale * (sums[row, c] - x[m + k0 + row, c])  # without the self term: nothing is left where nothing pulls
+        if not p.scalar:
+            np.dot(sums[:rows], p.V, part[:rows])
         for row in range(rows):
             k = k0 + row
             along = 0.0

@@ -1,1 +1,1 @@
-"""What to look at in a run, after integration: centers so far."""
+"""What to look at in a run, after integration: centers, clusters, merges, whole lives."""

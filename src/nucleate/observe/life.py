@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Life", "life", "life_time"]
 
-LAST_TIME = 1e300  # doubles end soon after
+LAST_TIME = 1e300  # doubles end at 1.8e308
 SHOWN = (".png", ".pdf", ".svg")
 
 
@@ -113,7 +113,7 @@ def life(
     """
     beta = finite_number("beta", beta, least=0.0, help="It is the inverse temperature.")
     radius = usual_radius(beta) if radius is None else check_radius(radius)
-    run = simulate(Attention(beta), uniform(n, d, seed), life_time(beta, n), "steps", rtol, atol, progress=progress, time_limit=time_limit)
+    run = simulate(Attention(beta), uniform(n, d, seed), life_time(beta, n), "steps", rtol, atol, "causal", progress=progress, time_limit=time_limit)
     found = merges(run, radius)
     return Life(replace(run, notes={"start": "uniform(n, d, seed)", "seed": seed, "life": _noted(found)}), found)
 
@@ -123,7 +123,7 @@ def life_time(beta: float, n: int) -> float:
 
     100 units let the tokens gather; ten times n make room for clusters that start out nearly balanced between two others.
     """
-    return float(min(100.0 + 10.0 * n * np.exp(min(2.0 * beta, 700.0)), LAST_TIME))
+    return float(min(100.0 + 10.0 * min(n, 1e8) * float(np.exp(min(2.0 * beta, 690.0))), LAST_TIME))
 
 
 def _noted(found: Merges) -> Mapping[str, Any]:

@@ -1,6 +1,6 @@
 """Merges: how the clusters of one run become fewer.
 
-Counting starts at t_f, the first saved time at which 95 % of the tokens lie in clusters of diameter below w = beta^(-1/2); two tokens belong
+Counting starts at t_f, the first time at which 95 % of the tokens lie in clusters of diameter below w = beta^(-1/2); two tokens belong
 to one such cluster if a chain of steps of at most w leads from one to the other.  The leader of a cluster is its first member: a token
 farther than w from every earlier token.  Tokens that are not leaders at t_f found no cluster later.
 
@@ -9,22 +9,27 @@ leader.  Later tokens have no say in this, as they have none in the motion.  The
 as lost with its leader, even if some of its tokens arrive later, or turn to another cluster.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nucleate.checks import Array, InputError
 from nucleate.integrate.run import Run
+from nucleate.integrate.simulate import simulate
 from nucleate.kernels import drift
 from nucleate.observe.centers import renyi_centers
 from nucleate.observe.clusters import check_radius, clusters, compact
+from nucleate.sphere import retract
 
 __all__ = ["Merge", "Merges", "cluster_width", "merges", "usual_radius"]
 
 FORMED = 0.95  # of the tokens
+PARTS = 16
 RADIUS = 0.1  # in units of the cluster width
+FIRST, GRID = 1e-2, 2.0 ** (1 / 32)  # times at which to look whether clusters have formed: 0, FIRST or later, each GRID times the one before
 
 
 @dataclass(frozen=True)
@@ -85,9 +90,10 @@ def merges(run: Run, radius: float | None = None) -> Merges:
         raise InputError(f"merges are counted in one run, but this record holds {len(run.x)}. Simulate them one by one.")
     width = cluster_width(float(run.model.beta))
     radius = usual_radius(float(run.model.beta)) if radius is None else check_radius(radius)
-    if (start := _formed(run, width)) is None:
+    if (formed := _formed(run, width)) is None:
         return Merges(radius, np.nan, np.empty(0, dtype=np.int64), ())
-    leaders = renyi_centers(run.x[start], width, strong=True)  # (clusters,)
+    start, t_f, x = formed
+    leaders = renyi_centers(x, width, strong=True)  # (clusters,)
     losses = []
     for i, k in enumerate(leaders.tolist()):
         if (met := _meeting(run, start, k, leaders[:i], radius)) is not None:
@@ -96,16 +102,37 @@ def merges(run: Run, radius: float | None = None) -> Merges:
     events = (
         Merge(time, -lost, into, len(leaders) - i) for i, (time, lost, into) in enumerate(sorted(losses), start=1)
     )  # at one time, last token first
-    return Merges(radius, float(run.t[start]), leaders, tuple(events))
+    return Merges(radius, t_f, leaders, tuple(events))
 
 
-def _formed(run: Run, width: float) -> int | None:
-    """The first frame in which most tokens lie in compact clusters."""
-    for i, x in enumerate(run.x):  # x (n, d)
+def _formed(run: Run, width: float) -> tuple[int, float, Array] | None:
+    """When most tokens lie in compact clusters: the first frame from then on, the time, and the tokens (n, d) at that time.
+
+    Looked for at times on a grid of their own, for which tokens lead must not depend on where the solver's steps happen to end.
+    """
+    first, last = float(run.t[0]), float(run.t[-1])
+    grid = GRID ** np.arange(np.ceil(np.log(max(first, FIRST)) / np.log(GRID)), np.log(max(last, FIRST)) / np.log(GRID))  # (many,)
+    made, way = -1, _between(run, 0)
+    for time in [first, *grid[(grid > first) & (grid <= last)].tolist()]:
+        frame = int(np.searchsorted(run.t, time))
+        if frame != made:
+            made, way = frame, _between(run, frame)
+        x = way(time)  # (n, d)
         label = clusters(x, width)
         if compact(x, label, width)[label].mean() >= FORMED:
-            return i
+            return frame, time, x
     return None
+
+
+def _between(run: Run, frame: int) -> Callable[[float], Array]:
+    """The tokens (n, d) at a time between the frame before and `frame`, from places and velocities at both (Hermite)."""
+    if frame == 0:
+        return lambda time: run.x[0]
+    begin, h = float(run.t[frame - 1]), float(run.t[frame] - run.t[frame - 1])
+    x = run.x[frame - 1 : frame + 1]  # (2, n, d)
+    v = h * np.stack([drift(run.model, tokens) for tokens in x])  # (2, n, d) over the whole step
+
+    return lambda time: retract(_hermite((time - begin) / h, x, v))
 
 
 def _meeting(run: Run, start: int, k: int, earlier: NDArray[np.int64], radius: float) -> tuple[int, int, int] | None:
@@ -125,21 +152,31 @@ def _meeting(run: Run, start: int, k: int, earlier: NDArray[np.int64], radius: f
 
 
 def _crossing(run: Run, frame: int, k: int, j: int, radius: float) -> float:
-    """When tokens k and j came within the radius, between `frame` and the one before: from the logarithm of their distance and its slope."""
-    if frame == 0 or run.t[frame] == run.t[frame - 1]:
-        return float(run.t[frame])
-    begin, end = (float(time) for time in run.t[frame - 1 : frame + 1])
-    x = run.x[frame - 1 : frame + 1]  # (2, n, d)
-    v = np.stack([drift(run.model, tokens) for tokens in x])  # (2, n, d)
-    way = x[:, k] - x[:, j]  # (2, d)
-    square = (way * way).sum(-1)  # (2,)
-    level = np.log(np.maximum(square, 1e-300)) / 2.0 - np.log(2.0 * np.sin(radius / 2.0))  # (2,) zero at the crossing
-    if level[0] <= 0.0:
+    """When tokens k and j came within the radius, between `frame` and the one before.
+
+    The step is gone through again in PARTS, and in one of these the logarithm of the distance is interpolated from its values and slopes.
+    """
+    begin, end = (float(time) for time in run.t[max(frame - 1, 0) : frame + 1][[0, -1]])
+    if begin == end:
         return end
-    slope = (end - begin) * (way * (v[:, k] - v[:, j])).sum(-1) / np.maximum(square, 1e-300)  # (2,) over the whole step
+    seen = len(run.x[0]) if run.model.mask == "full" else k + 1
+    again = simulate(run.model, run.x[frame - 1, :seen], end - begin, np.linspace(0.0, end - begin, PARTS + 1), rtol=1e-10, atol=1e-12)
+    apart = np.linalg.norm(again.x[:, k] - again.x[:, j], axis=-1)  # (parts + 1,)
+    reach = 2.0 * np.sin(radius / 2.0)
+    i = int((apart <= reach).argmax())
+    if i == 0:  # they were near before, and something else brought them together; or only the original steps come so near
+        return end
+    x, h = again.x[i - 1 : i + 1], float(again.t[i] - again.t[i - 1])  # (2, seen, d)
+    v = np.stack([drift(run.model, tokens) for tokens in x])  # (2, seen, d)
+    way, square = x[:, k] - x[:, j], np.maximum(apart[i - 1 : i + 1], 1e-150) ** 2  # (2, d), (2,)
+    level, slope = np.log(square) / 2.0 - np.log(reach), h * (way * (v[:, k] - v[:, j])).sum(-1) / square  # (2,), (2,)
     low, high = 0.0, 1.0
     for _ in range(60):
         s = (low + high) / 2.0
-        value = (1 - s) ** 2 * ((1 + 2 * s) * level[0] + s * slope[0]) + s**2 * ((3 - 2 * s) * level[1] + (s - 1) * slope[1])
-        low, high = (s, high) if value > 0.0 else (low, s)
-    return begin + (end - begin) * (low + high) / 2.0
+        low, high = (s, high) if _hermite(s, level, slope) > 0.0 else (low, s)
+    return begin + float(again.t[i - 1]) + high * h
+
+
+def _hermite(s: float, value: Array, slope: Array) -> Any:
+    """The cubic with these values and slopes, (2, ...), at 0 and 1."""
+    return (1 - s) ** 2 * ((1 + 2 * s) * value[0] + s * slope[0]) + s**2 * ((3 - 2 * s) * value[1] + (s - 1) * slope[1])

@@ -343,13 +343,15 @@ for d, n, model in ((2, 9, nc.Attention(9.0)), (2, 300, nc.Attention(9.0, V=[[1.
     nc.simulate(model, nc.uniform(n, d, seed=0), 0.01)  # so that the code below is compiled and loaded
     nc.simulate(model, np.stack([nc.uniform(n, d, seed=0)] * 2), 0.01)
 nc.simulate(nc.Attention(9.0), nc.uniform(9, 2, seed=0), 0.01, method='causal')
+for d, n in ((2, 60_000), (3, 3000), (64, 1500)):  # the same for a team of threads
+    nc.simulate(nc.Attention(9.0), nc.uniform(n, d, seed=0), 1e-6, save=2)
 """
 
 
 def interrupt(code: str, delay: float) -> tuple[str, float]:
     """Run the code in a process of its own, send SIGINT `delay` seconds after it says "ready"; its last word, and how long that took."""
     with subprocess.Popen([sys.executable, "-c", PRELUDE + code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        watchdog = threading.Timer(60.0, process.kill)
+        watchdog = threading.Timer(300.0, process.kill)  # the first time it compiles
         watchdog.start()
         try:
             assert process.stdout is not None

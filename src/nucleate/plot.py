@@ -117,7 +117,7 @@ def life(life: "Life", axes: "tuple[Axes, Axes] | None" = None) -> "tuple[Axes, 
     top, bottom = axes
     times, counts = life.staircase
     end = max(float(times[-1]), 1.0) if len(times) and life.merges.left == 1 else float(life.run.t[-1])
-    end *= (end / FIRST_TIME) ** 0.04  # a margin on the right
+    end = min(end * (end / FIRST_TIME) ** 0.04, max(float(life.run.t[-1]), 1.0))  # a margin on the right
     shown = _thinned(life.run, end)
     if shown.x.shape[-1] == 2:
         angles(shown, top, first=0, colorbar=False)
@@ -262,15 +262,15 @@ def _stairs(ax: "Axes", times: Array, counts: NDArray[np.int64], end: float) -> 
 
     begin = max(float(times[0]), FIRST_TIME) if len(times) else end
     ax.axvspan(FIRST_TIME, begin, color="0.94", linewidth=0, zorder=0)
-    narrow = np.log(begin / FIRST_TIME) < 0.15 * np.log(end / FIRST_TIME)
-    words: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "ha": "center", "va": "center", "rotation": 90 if narrow else 0}
-    if begin > FIRST_TIME:
+    share = np.log(begin / FIRST_TIME) / np.log(end / FIRST_TIME)  # of the width
+    words: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "ha": "center", "va": "center", "rotation": 90 if share < 0.15 else 0}
+    if share > 0.03:
         ax.text(np.sqrt(FIRST_TIME * begin), 0.5, "gathering", fontsize=9, color="0.45", **words)
     if len(times):
         ax.step(np.append(np.maximum(times, FIRST_TIME), end), np.append(counts, counts[-1]), where="post", color=BLACK, linewidth=1.3)
         ax.plot(times[1:], counts[1:], "o", markersize=3.5, color=BLACK)
     if len(times) > 1:
-        ax.annotate(f"t = {times[-1]:.2g}", (times[-1], counts[-1]), (-6, -1), textcoords="offset points", ha="right", va="top", fontsize=9)
+        ax.annotate(f"t = {times[-1]:.2g}", (times[-1], counts[-2]), (0, 3), textcoords="offset points", ha="right", va="bottom", fontsize=9)
     ax.set(ylim=(0, (counts[0] if len(times) else 1) + 0.8), ylabel="clusters", xlabel="time")
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
 

@@ -65,7 +65,7 @@ def test_a_run_is_simulated_written_and_summed_up() -> None:
         np.testing.assert_array_equal(run.x[0], uniform(6, 2, 3))
         assert run.notes["seed"] == 3
     assert Path("run.png").stat().st_size > 5000
-    assert "6 tokens, d = 2, beta = 4, causal; t = 0 to 2 in 5 frames; explicit," in done.stdout
+    assert "6 tokens, d = 2, beta = 4, causal; t = 0 to 2 in 5 frames; auto," in done.stdout
     assert "wrote run.npz, run.zarr, run.png" in done.stdout
     assert "last frame" in done.stdout
     assert done.stderr == ""
@@ -160,7 +160,7 @@ def test_quiet_means_quiet() -> None:
 def test_check_says_how_many_digits_agree() -> None:
     done = nucleate(*SMALL, "--check")
     assert done.exit_code == 0
-    assert "digits agree with a rerun with explicit, rtol = 1e-10" in done.stdout
+    assert "digits agree with a rerun with auto, rtol = 1e-10" in done.stdout
 
 
 # How it ends

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Array", "InputError", "check_memory", "check_tokens", "finite_array", "finite_number", "whole_number"]
+__all__ = ["Array", "InputError", "check_memory", "check_tokens", "finite_array", "finite_number", "memory", "whole_number"]
 
 Array = NDArray[np.float64]
 UNIT_TOLERANCE = 1e-6  # rows this close to unit length are taken as meant to be unit, and made so
@@ -84,9 +84,15 @@ def check_tokens(name: str, value: ArrayLike) -> Array:
 
 def check_memory(size: float, what: str) -> None:
     """Refuse what would not fit into half of this machine's memory, before asking for it."""
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 2**34
-    if size > memory / 2:
-        raise InputError(f"{what} needs {size / 2**30:.3g} GiB, but this machine has {memory / 2**30:.3g} GiB. Ask for fewer tokens, runs or frames.")
+    if size > memory() / 2:
+        raise InputError(
+            f"{what} needs {size / 2**30:.3g} GiB, but this machine has {memory() / 2**30:.3g} GiB. Ask for fewer tokens, runs or frames."
+        )
+
+
+def memory() -> int:
+    """Bytes of memory this machine has."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 2**34
 
 
 def _short(value: object) -> str:

@@ -49,7 +49,7 @@ from nucleate.kernels.compile import compiled
 from nucleate.kernels.pairwise import TAIL, WINDOW, Pairwise
 from nucleate.kernels.simd import LANES, exp, fma, hmax, hsum, load, splat, store, vmax
 
-__all__ = ["CLOCK", "HANDED_BACK", "Causal", "T", "causal_step", "columns_for", "march_causal", "new_causal"]
+__all__ = ["CLOCK", "HANDED_BACK", "Causal", "T", "causal_memory", "causal_step", "columns_for", "march_causal", "new_causal"]
 
 # Of the clock: the time as a sum of two doubles (t + h = t would stall), the next step, 1 after a rejection, the last step and its error.
 T, REST, H, HELD, BEFORE, ERROR = range(6)
@@ -59,6 +59,7 @@ CARE = 10.0  # the error is counted ten times, a fifth more steps: what a long r
 GROUPED = 0.2  # share of the tolerance
 HANDED_BACK = -2  # what march_causal returns when it leaves a stretch to the explicit solver
 TRIAL, SHORT = 100, 30.0  # steps looked at, and their mean length below which explicit ones cost less
+LATEST = 1e9  # a time from which explicit steps would be lost beside it
 OWN, MEAN, SCORE, PLACE, DRIFT, IMAGE = range(6)  # rows of Causal.vectors
 FORCE, V_NOW, U, TABLE = range(4)  # rows of Causal.small
 
@@ -84,28 +85,52 @@ class Causal(NamedTuple):
     spread: Array  # (d, d)
     vectors: Array  # (6, d) x_k; D_k; A x_k; y; f_k; scratch
     small: Array  # (3 + K, d - 1) force, v, u, then the table of the extrapolation
+    held: int  # slots of frozen tokens, a whole number of vectors: what is left over repeats the first with no weight
     radius: float  # tokens this close form a group; 0: none do
+    noise: float  # what the extrapolation makes of rounding
 
 
 def columns_for(tolerance: float) -> int:
     """The order that costs least for the tolerance, measured on v' = e^v."""
-    return int(np.clip(np.rint(4.0 - 0.5 * np.log10(tolerance)), 5, 10))
+    return int(np.clip(np.rint(4.0 - 0.5 * np.log10(tolerance)), 5, 9))
+
+
+def causal_memory(n: int, m: int, d: int, tolerance: float) -> float:
+    """Bytes that `new_causal` takes."""
+    K = columns_for(tolerance)
+    return 8.0 * (n + m + 3 * LANES) * (d * K * (K - 1) / 2 + (d - 1) * K * (K + 1) / 2 + 2.0 * d * d)
 
 
 def new_causal(pair: Pairwise, tolerance: float) -> Causal:
     """Room for one run of the system."""
     d, n, m, K = pair.x.shape[0], pair.n, pair.m, columns_for(tolerance)
-    width = -(-(m + n + 1) // LANES) * LANES + LANES
-    slots, count = np.zeros((d, width)), np.ones(width)
-    slots[:, :m], count[:m] = pair.x[:, :m], pair.a[:m]
+    held = -(-m // LANES) * LANES
+    width = -(-(held + n + 1) // LANES) * LANES + LANES
+    slots, tally = np.zeros((d, width)), np.ones(width)
+    if m:
+        slots[:, :held], tally[:held] = pair.x[:, :1], 0.0
+        slots[:, :m], tally[:m] = pair.x[:, :m], pair.a[:m]
     places, pushes = np.zeros((K * (K - 1) // 2, d, width)), np.zeros((K * (K + 1) // 2, d - 1, width))
-    places[:, :, :m] = slots[:, :m]
+    places[:, :, :held] = slots[:, :held]
     bases, row = np.zeros((d, d - 1, width)), np.zeros((d - 1, d - 1, width))
     group, member, pivot = (np.zeros(size, dtype=np.int64) for size in (n, width, d - 1))
     basis, block, factors = np.zeros((d, d - 1)), np.zeros((d - 1, d - 1)), np.zeros((d - 1, d - 1))
     radius = 0.0 if pair.mask == WINDOW else float(np.sqrt(GROUPED * tolerance)) / max(1.0, float(np.linalg.norm(pair.A, 2)))
-    scratch = basis, block, factors, pivot, np.zeros((d, d)), np.zeros((6, d)), np.zeros((3 + K, d - 1))
-    return Causal(pair, slots, count, places, pushes, bases, row, np.zeros(width), np.zeros((d - 1, n)), group, member, *scratch, radius)
+    c = np.arange(1.0, K + 1)
+    factor = [np.prod([j / (j - i) for i in c if i != j]) for j in c]  # of column j in the extrapolated value
+    scratch = (
+        basis,
+        block,
+        factors,
+        pivot,
+        np.zeros((d, d)),
+        np.zeros((6, d)),
+        np.zeros((3 + K, d - 1)),
+        held,
+        radius,
+        EPS * float(np.abs(factor).sum()),
+    )
+    return Causal(pair, slots, tally, places, pushes, bases, row, np.zeros(width), np.zeros((d - 1, n)), group, member, *scratch)
 
 
 @compiled
@@ -120,14 +145,12 @@ def march_causal(s, book, clock, patience, stop):
     if clock[H] == 0.0:
         _enter(s, book, clock, run)
     order = s.small.shape[0] - 3
-    trial, since = 0, clock[T]
+    trial, gone = 0, 0.0
     while True:
-        if patience > 0.0:
-            trial += 1
-            if trial > TRIAL:
-                if clock[T] - since < TRIAL * SHORT * patience and book.final - clock[T] > SHORT * patience:
-                    return HANDED_BACK
-                trial, since = 0, clock[T]
+        if patience > 0.0 and trial == TRIAL:
+            if gone < TRIAL * SHORT * patience < book.final - clock[T] and clock[T] < LATEST * patience:
+                return HANDED_BACK
+            trial, gone = 0, 0.0
         saved = book.counts[SAVED, run]
         until = book.final if book.every or saved >= book.times.size else min(book.times[saved], book.final)
         left = (until - clock[T]) - clock[REST]
@@ -149,6 +172,7 @@ def march_causal(s, book, clock, patience, stop):
                 return 0
         else:
             book.counts[STEPS, run] += 1
+            trial, gone = trial + 1, gone + h
             moved = _accept(s)
             if lands:
                 clock[T], clock[REST] = until, 0.0
@@ -166,7 +190,7 @@ def march_causal(s, book, clock, patience, stop):
             if book.every or (lands and saved < book.times.size):
                 full = _write_frame(s.pair, book, run, saved, clock[T])
             if lands and until == book.final:
-                book.counts[STATE, run] = UNDERFLOW if moved < 4.0 * EPS and _blind(s) else DONE
+                book.counts[STATE, run] = UNDERFLOW if s.pair.scalar and moved < 4.0 * EPS and _blind(s) else DONE
                 return 0
             if full:
                 return FULL_BUFFER
@@ -179,7 +203,7 @@ def march_causal(s, book, clock, patience, stop):
 def _forget(s):
     """Clear what a step that was not finite left behind: zero times NaN is NaN."""
     places, pushes = s.places, s.pushes
-    for j in range(s.pair.m, places.shape[2]):
+    for j in range(s.held, places.shape[2]):
         for c in range(places.shape[1]):
             for i in range(places.shape[0]):
                 places[i, c, j] = 0.0
@@ -220,7 +244,7 @@ def _accept(s):
     x, ends, basis, m = s.pair.x, s.ends, s.basis, s.pair.m
     d = x.shape[0]
     farthest = 0.0
-    for k in range(s.pair.n):
+    for k in range(s.pair.n - 1, -1, -1):  # downwards: a group's side is that of its first token, which must move last
         reach = 0.0
         for e in range(d - 1):
             reach = max(reach, abs(ends[e, k]))
@@ -246,12 +270,12 @@ def _blind(s):
     """Whether some token has others before it and feels none of them: its forces underflowed to zero."""
     p = s.pair
     _form_groups(s)
-    used = p.m
+    used = s.held
     for k in range(p.n):
         _linearise(s, k, used)
-        first = p.m + max(0, k - p.w + 1) if p.mask == WINDOW else p.m
+        first = s.held + max(0, k - p.w + 1) if p.mask == WINDOW else s.held
         others = 0.0
-        for j in range(p.m):
+        for j in range(s.held):
             others += s.weight[j]
         for j in range(first, used):
             others += s.weight[j]
@@ -267,7 +291,7 @@ def causal_step(s, h, stop):
     _form_groups(s)
     p = s.pair
     places, pushes, row, count, vectors, basis, block, small, ends = s.places, s.pushes, s.row, s.tally, s.vectors, s.basis, s.block, s.small, s.ends
-    circle, scale, beta, m, windowed = p.gaussian and p.scalar and ends.shape[0] == 1, p.scale, p.beta, p.m, p.mask == WINDOW
+    circle, scale, beta, m, windowed = p.gaussian and p.scalar and ends.shape[0] == 1, p.scale, p.beta, s.held, p.mask == WINDOW
     used, worst = m, 0.0
     for k in range(p.n):
         if stop[0]:
@@ -275,7 +299,7 @@ def causal_step(s, h, stop):
         _linearise(s, k, used)
         if circle:
             low = m + max(0, k - p.w + 1) if windowed else m
-            error = _columns_on_circle(places, pushes, row, count, vectors, basis, block[0, 0], small, ends, scale, beta, k, h, m, low, used)
+            error = _columns_on_circle(places, pushes, row, count, vectors, basis, block[0, 0], small, ends, scale, beta, s.noise, k, h, m, low, used)
         else:
             error = _columns(s, k, used, h)
         if not error <= worst:
@@ -291,12 +315,12 @@ def _form_groups(s):
     """Give every token a slot: that of the first token within the radius, or a new one."""
     x, m, n, group, member = s.pair.x, s.pair.m, s.pair.n, s.group, s.member
     d = x.shape[0]
-    used = m
+    used = s.held
     limit = s.radius * s.radius
     for k in range(n):
         slot = used
         if limit > 0.0:
-            for j in range(m, used):
+            for j in range(s.held, used):
                 first = m + member[j]
                 square = 0.0
                 for c in range(d):
@@ -371,10 +395,11 @@ def _linearise(s, k, used):
     for c in range(d):
         vectors[OWN, c] = slots[c, used] = x[c, m + k]
     tangent_basis(vectors, basis, _side(s, k))
-    low = m + max(0, k - p.w + 1) if p.mask == WINDOW else m
+    held = s.held
+    low = held + max(0, k - p.w + 1) if p.mask == WINDOW else held
     _scores(A, vectors, OWN)
-    own, Z = _attend(slots, s.tally, s.weight, vectors, p.gaussian, p.beta, m, low, used, OWN)
-    others = _spread(slots, s.tally, s.weight, vectors, spread, m, low, used) / Z
+    own, Z = _attend(slots, s.tally, s.weight, vectors, p.gaussian, p.beta, held, low, used, OWN)
+    others = _spread(slots, s.tally, s.weight, vectors, spread, held, low, used) / Z
     own /= Z
     half = 0.0
     for c in range(d):
@@ -533,7 +558,7 @@ def _columns(s, k, used, h):
     p, vectors, basis, small, ends = s.pair, s.vectors, s.basis, s.small, s.ends
     free = basis.shape[1]
     K = small.shape[0] - 3
-    low = p.m + max(0, k - p.w + 1) if p.mask == WINDOW else p.m
+    low = s.held + max(0, k - p.w + 1) if p.mask == WINDOW else s.held
     substep, away = 0, 0
     error = 0.0
     for c in range(1, K + 1):
@@ -568,11 +593,11 @@ def _columns(s, k, used, h):
             small[TABLE + c - 1, e] = value
     for e in range(free):
         ends[e, k] = small[TABLE + K - 1, e]
-    return np.sqrt(error)
+    return max(0.0, np.sqrt(error) - s.noise) + (error - error)  # NaN stays NaN
 
 
 @compiled
-def _columns_on_circle(places, pushes, row, count, vectors, basis, slope, small, ends, scale, beta, k, h, m, low, used):
+def _columns_on_circle(places, pushes, row, count, vectors, basis, slope, small, ends, scale, beta, noise, k, h, m, low, used):
     """`_columns` for d = 2, K^T Q = I and V = c I: v = tan(phi), dv/dt = (1 + v^2) phi'."""
     K, width = small.shape[0] - 3, count.size
     x_0, x_1, b_0, b_1 = vectors[OWN, 0], vectors[OWN, 1], basis[0, 0], basis[1, 0]
@@ -617,7 +642,7 @@ def _columns_on_circle(places, pushes, row, count, vectors, basis, slope, small,
             value += (value - older) / (c / (c - j) - 1.0)
         small[TABLE + c - 1, 0] = value
     ends[0, k] = value
-    return abs(value - small[TABLE + K - 2, 0])
+    return max(0.0, abs(value - small[TABLE + K - 2, 0]) - noise) + (value - value)  # NaN stays NaN
 
 
 @compiled
@@ -654,11 +679,11 @@ def _chart_force(s, places, low, used):
         vectors[PLACE, c] /= length
         places[c, used] = vectors[PLACE, c]
     _scores(p.A, vectors, PLACE)
-    _, Z = _attend(places, s.tally, s.weight, vectors, p.gaussian, p.beta, p.m, low, used, PLACE)
+    _, Z = _attend(places, s.tally, s.weight, vectors, p.gaussian, p.beta, s.held, low, used, PLACE)
     for c in range(d):
         total = 0.0
         for part in range(2):
-            first, end = (low, used) if part else (0, p.m)
+            first, end = (low, used) if part else (0, s.held)
             at, moment = splat(vectors[PLACE, c]), splat(0.0)
             for j in range(first, end, LANES):
                 moment = fma(load(s.weight, j) * load(s.tally, j), load(places, c * width + j) - at, moment)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from nucleate.attention import Attention
-from nucleate.checks import Array, check_memory
-from nucleate.integrate.causal import CLOCK, HANDED_BACK, march_causal, new_causal
+from nucleate.checks import Array, check_memory, memory
+from nucleate.integrate.causal import CLOCK, HANDED_BACK, causal_memory, march_causal, new_causal
 from nucleate.integrate.causal import T as CAUSAL_TIME
 from nucleate.integrate.explicit import (
     CANCELLED,
@@ -55,7 +55,11 @@ class _Task:
     def __init__(self, model: Attention, table: Tableau, book: Book, method: str, single: bool, workers: int) -> None:
         self.model, self.table, self.book, self.single, self.workers = model, table, book, single, workers
         self.stop: Stop = np.zeros(1, dtype=np.uint8)
-        b, _, d = book.start.shape
+        b, n, d = book.start.shape
+        frozen = 0 if model.frozen is None else model.frozen.x.shape[-2]
+        self.room = causal_memory(n, frozen, d, book.tolerance) * min(b, workers)
+        if method == "causal":
+            check_memory(self.room, f'method "causal" for {n} tokens in dimension {d}')
         speed = np.ones(1) if model.V is None else np.atleast_1d(np.linalg.norm(model.V, 2, axis=(-2, -1)))
         self.unit = np.broadcast_to(1.0 / np.maximum(speed, 1e-300), b)  # of time
         self.method = [self._pick(method, unit) for unit in self.unit]
@@ -68,7 +72,8 @@ class _Task:
     def _pick(self, method: str, unit: float) -> str:
         if method != "auto":
             return method
-        return "explicit" if self.book.final <= LONG * unit or self.model.mask == "full" else "turns"
+        short = self.book.final <= LONG * unit or self.model.mask == "full"
+        return "explicit" if short or self.room > memory() / 4 else "turns"
 
 
 def run_book(
@@ -159,6 +164,8 @@ def _explicit(task: _Task, page: Book, run: int, begin: float, end: float) -> tu
     """The explicit solver from `begin` to `end`; the page, and where the tokens stand."""
     _, n, d = page.start.shape
     allowed = float(task.allowed[run])
+    if task.method[run] == "turns" and end > begin:
+        allowed *= min(1.0, OPENING * float(task.unit[run]) / (end - begin))
     system = make_system(task.model, n, d, run, choose_kernel(task.model, n, d, run, allowed), allowed)
     state = new_march(task.table, n, d, 1)
     final, page = page.final, page._replace(queue=np.zeros(1, dtype=np.int64), final=end, begin=begin)

@@ -35,6 +35,7 @@ docs: .venv/.installed ## build the documentation into docs/_build; a warning is
 bench: .venv-bench/.installed ## measure against NumPy, SciPy, JAX and diffrax, in an environment of its own
 	.venv-bench/bin/nucleate bench drift
 	.venv-bench/bin/nucleate bench batch
+	.venv-bench/bin/nucleate bench life
 
 reproduce: .venv/.installed ## simulate and draw what the paper shows
 	.venv/bin/nucleate reproduce

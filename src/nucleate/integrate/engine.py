@@ -45,8 +45,7 @@ Progress = Callable[[Array, Array], object]
 Stop = NDArray[np.uint8]
 
 TICK = 0.1  # seconds between two looks at the clock, the callback and the keyboard
-LONG = 1000.0  # a time, in units of 1/|V|, up to which "auto" stays explicit
-OPENING = 100.0  # how long "auto" is explicit before the causal solver takes over; the same for a turn it hands back
+OPENING = 1000.0  # how long, in units of 1/|V|, "auto" is explicit before the causal solver takes over; the first turn it hands back is as long
 
 
 class _Task:
@@ -72,7 +71,7 @@ class _Task:
     def _pick(self, method: str, unit: float) -> str:
         if method != "auto":
             return method
-        short = self.book.final <= LONG * unit or self.model.mask == "full"
+        short = self.book.final <= OPENING * unit or self.model.mask == "full"
         return "explicit" if short or self.room > memory() / 4 else "turns"
 
 

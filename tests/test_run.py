@@ -60,7 +60,7 @@ def test_an_adaptive_run_agrees_with_its_careful_twin(model: Attention) -> None:
     assert agreement.status == "done"
     assert agreement.difference.shape == (8,)
     assert agreement.difference[0] < 1e-15
-    assert f"{agreement.digits} digits agree with a rerun with explicit, rtol = 1e-08, atol = 1e-10" in str(agreement)
+    assert f"{agreement.digits} digits agree with a rerun with auto, rtol = 1e-08, atol = 1e-10" in str(agreement)
 
 
 def test_a_larger_factor_asks_for_a_more_careful_twin(model: Attention) -> None:

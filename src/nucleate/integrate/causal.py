@@ -20,7 +20,7 @@ Small forces.  With D_k = sum_j p_kj (x_j - x_k), f_k = P_{x_k} V (x_k + D_k).  
 Jacobian is a sum of small terms, so forces of 1e-300 keep their relative accuracy.  For other V forces below about 1e-16 |V| are noise.
 
 Groups.  Tokens within a radius act on later ones as one place, their mean, with a count.  What that changes in the forces is second order in
-the distance: (beta radius)^2 / 2 = rtol + atol, as a share of them.  In the Jacobian it is first order, but the extrapolation's
+the distance: (beta radius)^2 / 2 = (rtol + atol) / 10, as a share of them.  In the Jacobian it is first order, but the extrapolation's
 order does not rest on an exact Jacobian.  Late in a run a few groups stand for all tokens.
 """
 
@@ -56,7 +56,7 @@ T, REST, H, HELD, BEFORE, ERROR = range(6)
 CLOCK = 6
 SLOWEST, FASTEST = 0.1, 10.0
 CARE = 10.0  # the error is counted ten times, a fifth more steps: what a long rest or a rotation amplifies then stays near the tolerance
-GROUPED = 2.0  # (beta radius)^2 over the tolerance
+GROUPED = 0.2  # (beta radius)^2 over the tolerance
 HANDED_BACK = -2  # what march_causal returns when it leaves a stretch to the explicit solver
 TRIAL, SHORT = 100, 30.0  # steps looked at, and their mean length below which explicit ones cost less
 LATEST = 1e9  # a time from which explicit steps would be lost beside it

@@ -45,7 +45,7 @@ from nucleate.integrate.explicit import (
     STEPS,
     UNDERFLOW,
 )
-from nucleate.kernels.compile import compiled
+from nucleate.kernels.compile import compiled, inner
 from nucleate.kernels.pairwise import TAIL, WINDOW, Pairwise
 from nucleate.kernels.simd import LANES, exp, fma, hmax, hsum, load, splat, store, vmax
 
@@ -199,7 +199,7 @@ def march_causal(s, book, clock, patience, stop):
             return 0
 
 
-@compiled
+@inner
 def _forget(s):
     """Clear what a step that was not finite left behind: zero times NaN is NaN."""
     places, pushes = s.places, s.pushes
@@ -212,7 +212,7 @@ def _forget(s):
                 pushes[i, e, j] = 0.0
 
 
-@compiled
+@inner
 def _enter(s, book, clock, run):
     """The start becomes the present places; the first step from the tolerance and the fastest token."""
     p, start = s.pair, book.start[run]
@@ -226,7 +226,7 @@ def _enter(s, book, clock, run):
     clock[H] = min(0.1 * book.tolerance ** (1.0 / (s.small.shape[0] - 3)), book.final - clock[T])
 
 
-@compiled
+@inner
 def _write_frame(p, book, run, saved, t):
     """The present places as one more frame; True when that was the last there is room for."""
     x, m, frames = p.x, p.m, book.frames
@@ -238,7 +238,7 @@ def _write_frame(p, book, run, saved, t):
     return book.every and saved + 1 >= book.times.size
 
 
-@compiled
+@inner
 def _accept(s):
     """The new places; returns how far the farthest token went."""
     x, ends, basis, m = s.pair.x, s.ends, s.basis, s.pair.m
@@ -265,7 +265,7 @@ def _accept(s):
     return farthest
 
 
-@compiled
+@inner
 def _blind(s):
     """Whether some token has others before it and feels none of them: its forces underflowed to zero."""
     p = s.pair
@@ -336,7 +336,7 @@ def _form_groups(s):
         group[k] = slot
 
 
-@compiled
+@inner
 def _side(s, k):
     """The side of the Householder reflection, the same for all tokens of a group."""
     x = s.pair.x
@@ -453,7 +453,7 @@ def _linearise(s, k, used):
         _row(slots, s.weight, s.bases, s.row, vectors, f, 1.0 / Z, low, used)
 
 
-@compiled
+@inner
 def _scores(A, vectors, source):
     """Row SCORE = A times the given row."""
     d = A.shape[0]
@@ -464,7 +464,7 @@ def _scores(A, vectors, source):
         vectors[SCORE, c] = score
 
 
-@compiled
+@inner
 def _attend(x, count, weight, vectors, gaussian, beta, m, low, high, source):
     """w_kj of the slots below m and of low .. high-1, for a token at row `source`; returns its own weight and the sum of all."""
     d, width = x.shape
@@ -503,7 +503,7 @@ def _attend(x, count, weight, vectors, gaussian, beta, m, low, high, source):
     return own, Z + own
 
 
-@compiled
+@inner
 def _spread(x, count, weight, vectors, spread, m, low, high):
     """sum_j w_kj (x_j - x_k) into row IMAGE, sum_j w_kj (x_j - x_k)(x_j - x_k)^T into `spread`; returns the sum of w_kj over j != k."""
     d, width = x.shape
@@ -534,7 +534,7 @@ def _spread(x, count, weight, vectors, spread, m, low, high):
     return others
 
 
-@compiled
+@inner
 def _row(x, weight, bases, row, vectors, f, inverse, low, high):
     """row[f, e, j] = p_kj (<V^T B_f, x_j - x_k - D> <A x_k, B_j e> + <V^T B_f, B_j e>), V^T B_f in row IMAGE."""
     d, width = x.shape
@@ -552,7 +552,7 @@ def _row(x, weight, bases, row, vectors, f, inverse, low, high):
             store(row, (f * (d - 1) + e) * width + j, p * fma(reach, turn, same))
 
 
-@compiled
+@inner
 def _columns(s, k, used, h):
     """All columns of one token, extrapolated into `ends`; returns the error."""
     p, vectors, basis, small, ends = s.pair, s.vectors, s.basis, s.small, s.ends
@@ -596,7 +596,7 @@ def _columns(s, k, used, h):
     return max(0.0, np.sqrt(error) - s.noise) + (error - error)  # NaN stays NaN
 
 
-@compiled
+@inner
 def _columns_on_circle(places, pushes, row, count, vectors, basis, slope, small, ends, scale, beta, noise, k, h, m, low, used):
     """`_columns` for d = 2, K^T Q = I and V = c I: v = tan(phi), dv/dt = (1 + v^2) phi'."""
     K, width = small.shape[0] - 3, count.size
@@ -645,7 +645,7 @@ def _columns_on_circle(places, pushes, row, count, vectors, basis, slope, small,
     return max(0.0, abs(value - small[TABLE + K - 2, 0]) - noise) + (value - value)  # NaN stays NaN
 
 
-@compiled
+@inner
 def _first_force(p, vectors, basis, small):
     """B^T V (x_k + D_k) at v = 0, from the mean already there."""
     d, free = basis.shape
@@ -661,7 +661,7 @@ def _first_force(p, vectors, basis, small):
         small[FORCE, e] = force
 
 
-@compiled
+@inner
 def _chart_force(s, places, low, used):
     """The token's force in the chart at v, its place into the slot: B^T |y| (f - <x_k, f> y), f = P V (x + D) at x = y / |y|."""
     p, vectors, basis, small = s.pair, s.vectors, s.basis, s.small
@@ -708,7 +708,7 @@ def _chart_force(s, places, low, used):
         small[FORCE, e] = length * force
 
 
-@compiled
+@inner
 def _push(row, pushes, small, substep, low, used):
     """Row U += sum_{j<k} J_kj u_j of the substep."""
     free, _, width = row.shape
@@ -722,7 +722,7 @@ def _push(row, pushes, small, substep, low, used):
         small[U, f] += hsum(total)
 
 
-@compiled
+@inner
 def _factor(block, factors, pivot, diagonal):
     """LU factors of diagonal - block, rows exchanged for the largest pivot."""
     n = block.shape[0]
@@ -744,7 +744,7 @@ def _factor(block, factors, pivot, diagonal):
                 factors[r, e] -= factors[r, c] * factors[c, e]
 
 
-@compiled
+@inner
 def _solve(factors, pivot, small):
     """Row U = factors^{-1} row U."""
     n = factors.shape[0]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nucleate.checks import ROUNDING, Array
 from nucleate.integrate.tableau import Tableau
 from nucleate.kernels.choose import drift_into
-from nucleate.kernels.compile import compiled, take_next
+from nucleate.kernels.compile import compiled, inner, take_next
 from nucleate.kernels.lanes import Lanes, lanes_enter
 from nucleate.kernels.simd import LANES, fma, hmax, hsum, lane, load, sincos, splat, sqrt, store, vabs, vmax
 
@@ -193,7 +193,7 @@ def begin(state, book, table):
             _end(state, book, at, NON_FINITE)
 
 
-@compiled
+@inner
 def _set_step(state, at, h):
     state.clock[H, at] = h
     if state.lanes == 1:
@@ -201,7 +201,7 @@ def _set_step(state, at, h):
             state.clock[H, i] = h
 
 
-@compiled
+@inner
 def _target(state, book, table, at):
     """The time a step may not pass: the end, or the next time asked for where the interpolant is not to be trusted."""
     saved = book.counts[SAVED, state.flags[RUN, at]]
@@ -210,7 +210,7 @@ def _target(state, book, table, at):
     return book.final
 
 
-@compiled
+@inner
 def _at_the_edge(state, table, at):
     """Whether the interpolant is not to be trusted: it errs more than the tolerance, or stability limits the step."""
     return table.extra.shape[0] > 0 and (state.clock[RATE, at] > EDGE or state.clock[ROUGH, at] > ROUGHEST)
@@ -230,7 +230,7 @@ def needs_extra(state, book, table):
     return False
 
 
-@compiled
+@inner
 def _aim(state, book, table, at, t, wanted):
     """The next step: as long as wanted, or up to the target, or half-way there rather than leaving a sliver."""
     left = _target(state, book, table, at) - t
@@ -242,7 +242,7 @@ def _aim(state, book, table, at, t, wanted):
     _set_step(state, at, wanted)
 
 
-@compiled
+@inner
 def _end(state, book, at, status):
     book.counts[STATE, state.flags[RUN, at]] = status
     state.flags[RUN, at] = FREE
@@ -313,7 +313,7 @@ def inspect(state, book, weights):
         state.clock[ROUGH, at] = scale * state.clock[H, at] * (hmax(worst) if state.lanes == 1 else lane(worst, at))
 
 
-@compiled
+@inner
 def _worst_token(rows, weights, low, gap, tokens, width):
     """What `estimate` needs, for coordinates: the largest error, difference of velocities and distance of points of any token."""
     stages = weights.size
@@ -400,7 +400,7 @@ def judge(state, book, table, at, stop):
     return full
 
 
-@compiled
+@inner
 def _accept(state, at, last):
     """The trial becomes the state, on the sphere; its velocity the first stage of the next step."""
     rows, lanes, width = state.rows, state.lanes, state.width
@@ -417,7 +417,7 @@ def _accept(state, at, last):
             rows[K, i] = rows[last, i]
 
 
-@compiled
+@inner
 def _write_frames(state, book, table, at, t, new):
     """Every asked time in (t, new], by the interpolant; or the new point itself when every step is kept."""
     run = state.flags[RUN, at]
@@ -434,7 +434,7 @@ def _write_frames(state, book, table, at, t, new):
     return False
 
 
-@compiled
+@inner
 def _gather(state, P, at, theta):
     """frame = the state of one lane at t + theta h."""
     rows, lanes = state.rows, state.lanes
@@ -453,7 +453,7 @@ def _gather(state, P, at, theta):
             rows[FRAME, i] += weight * rows[K + j, i * lanes + at]
 
 
-@compiled
+@inner
 def _draw(state, start, out, at):
     """Write `frame` as points: the start turned by how far each angle went, or coordinates made unit."""
     rows, lanes, size = state.rows, state.lanes, state.rows.shape[1]

@@ -29,7 +29,7 @@ from scipy.special import ive
 
 from nucleate.attention import Attention
 from nucleate.checks import Array
-from nucleate.kernels.compile import compiled
+from nucleate.kernels.compile import compiled, inner
 from nucleate.kernels.pairwise import FULL, WINDOW, Pairwise, one_run, pairwise_system, pairwise_token
 from nucleate.kernels.simd import LANES, fma, fms, hmax, lane, load, set_lane, splat, sqrt, store, vmax
 
@@ -142,7 +142,7 @@ def circle_totals(s, b):
         join(totals, out, orders, load(cosine, at), load(sine, at), load(present, at))
 
 
-@compiled
+@inner
 def join(sums, out, orders, c, s, weight):
     """sums[m] += weight e^{i m theta}, the sums lying at flat index `out`."""
     real, imag = weight, splat(0.0)
@@ -153,7 +153,7 @@ def join(sums, out, orders, c, s, weight):
         real, imag = fms(real, c, imag * s), fma(real, s, imag * c)
 
 
-@compiled
+@inner
 def _join_two(cosine, sine, present, at, sums, out, orders):
     """`join` for two rows at once: two independent recurrences hide each other's latency."""
     c, s, real, imag = load(cosine, at), load(sine, at), load(present, at), splat(0.0)
@@ -193,7 +193,7 @@ def circle_base(s):
         _window_base(s.cosine, s.sine, s.present, totals, base, w, c)
 
 
-@compiled
+@inner
 def _window_base(cosine, sine, present, totals, base, w, c):
     """Under a window: the w tokens before each chunk, as whole chunks plus the end of one more."""
     B, orders, _, _ = totals.shape
@@ -243,13 +243,13 @@ def circle_block(s, b, velocity, stop):
                     pairwise_token(s.pair, k, velocity)
 
 
-@compiled
+@inner
 def seen(p, k):
     """The number of tokens that token k sees, frozen ones apart."""
     return float(p.n if p.mask == FULL else min(k + 1, p.w))
 
 
-@compiled
+@inner
 def _plain_block(s, b, velocity, work):
     """Q = K = I, V = c I, causal: S holds the tokens before k; the token itself adds 1 to Z_k and nothing to the drift."""
     cosine, sine, present, bessel, Zs = s.cosine, s.sine, s.present, s.bessel, s.Z
@@ -284,7 +284,7 @@ def _plain_block(s, b, velocity, work):
     return worst
 
 
-@compiled
+@inner
 def plain_tokens(c, s, present, c2, s2, present2, bessel, sums, orders):
     """Z_k and sum_j w_kj sin(theta_j - theta_k) of two consecutive tokens in each lane; then they join the sums.
 
@@ -310,7 +310,7 @@ def plain_tokens(c, s, present, c2, s2, present2, bessel, sums, orders):
     return Z, force, Z2, force2
 
 
-@compiled
+@inner
 def _general_block(s, b, velocity, work):
     """Any Q, K, V and mask: S holds the tokens that token k sees, itself included."""
     cosine, sine, present, Zs, pair = s.cosine, s.sine, s.present, s.Z, s.pair
@@ -355,7 +355,7 @@ def _general_block(s, b, velocity, work):
     return worst
 
 
-@compiled
+@inner
 def _general_token(sums, orders, ratios, z, c, s):
     """Z_k and the two components of sum_j w_kj x_j along (cos psi, sin psi) and across it."""
     ratio, tail = splat(0.0), splat(0.0)  # I_m / I_{m-1} backwards, and sum_{m' >= m} I_{m'} / I_{m-1}

@@ -19,7 +19,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-__all__ = ["cache_folder", "compiled", "take_next"]
+__all__ = ["cache_folder", "compiled", "inner", "take_next"]
 
 PACKAGE = Path(__file__).resolve().parents[1]
 COMPILED_ROOMS = ("kernels", "integrate")
@@ -50,10 +50,19 @@ def cache_folder() -> Path:
 
 def compiled(function: Callable[..., Any]) -> Any:
     """`numba.njit` with no GIL, no fastmath (bits and NaN checks must stay) and the disk cache above."""
+    return _compile(function, inner=False)
+
+
+def inner(function: Callable[..., Any]) -> Any:
+    """The same for what only compiled code calls: without the wrapper that Python would need, which takes long to compile."""
+    return _compile(function, inner=True)
+
+
+def _compile(function: Callable[..., Any], inner: bool) -> Any:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_folder())
     try:
-        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        return numba.njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=inner)(function)
     finally:
         numba.config.CACHE_DIR = before
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nucleate.attention import Attention
 from nucleate.checks import Array
 from nucleate.kernels.circle import EPS, modes, plain_coefficients, usual_ratio
-from nucleate.kernels.compile import compiled
+from nucleate.kernels.compile import compiled, inner
 from nucleate.kernels.pairwise import one_frozen, one_run
 from nucleate.kernels.simd import LANES, fma, fms, hmax, load, sincos, splat, store, vmax
 
@@ -127,7 +127,7 @@ def lanes_drift(s, y, velocity, stop):
         _mend(s, y, velocity, stop)
 
 
-@compiled
+@inner
 def _two_tokens(c, s, c2, s2, bessel, sums, orders):
     """Z_k and sum_j w_kj sin(theta_j - theta_k) of two consecutive tokens in each lane; then they join the sums.
 
@@ -155,7 +155,7 @@ def _two_tokens(c, s, c2, s2, bessel, sums, orders):
     return Z, force, Z2, force2
 
 
-@compiled
+@inner
 def _mend(s, y, velocity, stop):
     """Tokens beyond the accuracy of the modes, pair by pair."""
     beta, angle, weight = s.beta, s.frozen_angle, s.frozen_weight

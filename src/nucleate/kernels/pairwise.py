@@ -15,7 +15,7 @@ import numpy as np
 
 from nucleate.attention import Attention, Window
 from nucleate.checks import Array
-from nucleate.kernels.compile import compiled
+from nucleate.kernels.compile import compiled, inner
 from nucleate.kernels.simd import LANES, exp, fma, hmax, hsum, load, sincos, splat, store, vmax
 
 __all__ = ["Pairwise", "pairwise_block", "pairwise_many", "pairwise_place", "pairwise_system", "pairwise_token"]
@@ -127,14 +127,14 @@ def pairwise_block(p, first, last, velocity, stop):
         _project(x, V, work, k, m, Z, scalar, scale, angle, velocity)
 
 
-@compiled
+@inner
 def pairwise_token(p, k, velocity):
     """The velocity of one token, whatever K^T Q: what the circle kernel falls back to."""
     Z = token_by_scores(p.x, p.a, p.A, p.work, k, p.n, p.m, p.mask, p.w)
     _project(p.x, p.V, p.work, k, p.m, Z, p.scalar, p.scale, p.angle, velocity)
 
 
-@compiled
+@inner
 def token_by_scores(x, a, A, work, k, n, m, mask, w):
     """Z_k and Z_k D_k of one token by scores <u_k, x_j>, u_k = beta K^T Q x_k, less the largest of them."""
     d = x.shape[0]
@@ -154,7 +154,7 @@ def token_by_scores(x, a, A, work, k, n, m, mask, w):
     return Z
 
 
-@compiled
+@inner
 def _project(x, V, work, k, m, Z, scalar, scale, angle, velocity):
     """velocity_k = P_{x_k} V (x_k + D_k), for V = c I as c P_{x_k} D_k."""
     d = x.shape[0]
@@ -195,7 +195,7 @@ def pairwise_many(p, tokens, velocity, first, last, stop):
                 velocity[run, k, c] = flat[k * d + c]
 
 
-@compiled
+@inner
 def gaussian_sum(x, a, beta, work, here, low, high, weighted):
     """Add w_kj and w_kj (x_j - x_k) for j in low .. high-1, w_kj = exp(-beta |x_j - x_k|^2 / 2); returns the sum of weights."""
     d, width = x.shape
@@ -217,7 +217,7 @@ def gaussian_sum(x, a, beta, work, here, low, high, weighted):
     return hsum(total)
 
 
-@compiled
+@inner
 def gaussian_sum_2(x, beta, work, here, low, high):
     """`gaussian_sum` for d = 2, everything in registers."""
     width = x.shape[1]
@@ -238,7 +238,7 @@ def gaussian_sum_2(x, beta, work, here, low, high):
     return hsum(total)
 
 
-@compiled
+@inner
 def gaussian_sum_3(x, beta, work, here, low, high):
     """`gaussian_sum` for d = 3, everything in registers."""
     width = x.shape[1]
@@ -260,7 +260,7 @@ def gaussian_sum_3(x, beta, work, here, low, high):
     return hsum(total)
 
 
-@compiled
+@inner
 def _score_sum(x, a, work, here, low, high, Z, top):
     """The same for w_kj = exp(<u_k, x_j> - top), top the largest score so far: what was summed before is rescaled."""
     d, width = x.shape
@@ -294,7 +294,7 @@ def _score_sum(x, a, work, here, low, high, Z, top):
     return Z, top
 
 
-@compiled
+@inner
 def _add_differences(x, work, here, start, end):
     """D += sum_j w_kj (x_j - x_k) over one strip, two partial sums to hide latency."""
     d, width = x.shape

@@ -3,7 +3,7 @@
 No group of pairs is partial and no lane is ever summed across: at n = 200 twice the rate of eight pairs of one run at a time.
 """
 
-from nucleate.kernels.compile import compiled
+from nucleate.kernels.compile import compiled, inner
 from nucleate.kernels.simd import LANES, exp, fma, load, splat, store
 
 __all__ = ["side_by_side"]
@@ -33,7 +33,7 @@ def side_by_side(tokens, velocity, first, last, beta, scale, full, columns, stop
                     velocity[start + at, k, c] = columns[1, k, c, at]
 
 
-@compiled
+@inner
 def _token_2(columns, k, end, beta, scale, out):
     half, here = splat(-0.5 * beta), k * 2 * LANES
     x, y = load(columns, here), load(columns, here + LANES)
@@ -49,7 +49,7 @@ def _token_2(columns, k, end, beta, scale, out):
     store(columns, out + here + LANES, sum_y - along * y)
 
 
-@compiled
+@inner
 def _token_3(columns, k, end, beta, scale, out):
     half, here = splat(-0.5 * beta), k * 3 * LANES
     x, y, z = load(columns, here), load(columns, here + LANES), load(columns, here + 2 * LANES)

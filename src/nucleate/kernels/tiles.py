@@ -10,7 +10,7 @@ import numpy as np
 
 from nucleate.attention import Attention
 from nucleate.checks import Array
-from nucleate.kernels.compile import compiled
+from nucleate.kernels.compile import compiled, inner
 from nucleate.kernels.pairwise import FULL, WINDOW, pairwise_system
 from nucleate.kernels.simd import LANES, exp, hmax, hsum, load, splat, store, vmax
 
@@ -121,7 +121,7 @@ def tiles_block(p, first, last, velocity, stop):
                 velocity[k * d + c] = part[row, c] - along * x[m + k, c]
 
 
-@compiled
+@inner
 def _soften(tile, row, k, j0, m, mask, w, logs, sums, Z, top):
     """Scores of one row into weights exp(score - top), zero for tokens k does not see; earlier sums rescaled to the new top."""
     columns = tile.shape[1]

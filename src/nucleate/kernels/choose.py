@@ -199,8 +199,13 @@ class Team:
 
 
 def share(jobs: list[Callable[[], object]], threads: int) -> None:
-    """Run the jobs on threads, and wait for all."""
-    for future in [_pool(threads).submit(job) for job in jobs]:
+    """Run the jobs, the first on this thread and the others beside it, and wait for all."""
+    futures = [_pool(threads).submit(job) for job in jobs[1:]]
+    try:
+        jobs[0]()
+    finally:
+        wait(futures)
+    for future in futures:
         future.result()
 
 

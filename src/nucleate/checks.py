@@ -69,10 +69,11 @@ def check_tokens(name: str, value: ArrayLike) -> Array:
         raise InputError(f"{name} must hold at least one token, but has shape {x.shape}. Draw some with nucleate.uniform(n, d, seed).")
     if x.shape[-1] < 2:
         raise InputError(f"{name} must have dimension at least 2, but has shape {x.shape}. Tokens on two points cannot move.")
-    if x.shape[-1] <= 8:  # einsum is slow along a short axis
-        square = sum((x[..., c] * x[..., c] for c in range(1, x.shape[-1])), x[..., 0] * x[..., 0])
-    else:
-        square = np.einsum("...i,...i->...", x, x)
+    with np.errstate(over="ignore"):  # a row of length 1e200 is told so below
+        if x.shape[-1] <= 8:  # einsum is slow along a short axis
+            square = sum((x[..., c] * x[..., c] for c in range(1, x.shape[-1])), x[..., 0] * x[..., 0])
+        else:
+            square = np.einsum("...i,...i->...", x, x)
     off = max(square.max() - 1.0, 1.0 - square.min())
     if off <= ROUNDING:
         return x

@@ -67,7 +67,7 @@ def test_batches_cut_into_blocks_give_the_same_bits(name: str) -> None:
         for rows in blocks[:: 5 if size == 1 else 1]:
             block = nc.simulate(part(model, rows), x0[rows], **OPTIONS)
             assert np.array_equal(block.x, whole.x[rows]), (size, rows[0])
-            assert np.array_equal(block.steps, whole.steps[rows])  # type: ignore[index]
+            assert np.array_equal(block.steps, whole.steps[rows])  # type: ignore[index]  # an array, because the runs are many
 
 
 @pytest.mark.parametrize("name", families())

@@ -115,7 +115,7 @@ def test_records_cannot_be_changed() -> None:
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 2.0
     with pytest.raises(AttributeError):
-        model.beta = np.array(2.0)  # type: ignore[misc]
+        model.beta = np.array(2.0)  # type: ignore[misc]  # the mistake is the test
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_attention_says_what_is_wrong(keywords: dict[str, Any], words: str) -> N
 
 def test_an_unknown_keyword_is_a_type_error() -> None:
     with pytest.raises(TypeError, match="betta"):
-        Attention(betta=2.0)  # type: ignore[call-arg]
+        Attention(betta=2.0)  # type: ignore[call-arg]  # the mistake is the test
 
 
 @pytest.mark.parametrize("w", [0, -1, 1.5, "3", None, True, math.nan, math.inf])

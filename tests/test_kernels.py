@@ -347,14 +347,14 @@ def test_auto_takes_the_circle_only_where_it_is_accurate_and_pays() -> None:
 
 
 @compiled
-def eight_exp(x, out):  # type: ignore[no-untyped-def]
+def eight_exp(x, out):  # type: ignore[no-untyped-def]  # Numba infers its types
     """e^x eight at a time."""
     for i in range(0, x.size, LANES):
         store(out, i, exp(load(x, i)))
 
 
 @compiled
-def eight_sincos(x, sine, cosine):  # type: ignore[no-untyped-def]
+def eight_sincos(x, sine, cosine):  # type: ignore[no-untyped-def]  # Numba infers its types
     """sin x and cos x eight at a time."""
     for i in range(0, x.size, LANES):
         s, c = sincos(load(x, i))
@@ -363,7 +363,7 @@ def eight_sincos(x, sine, cosine):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def folds(x):  # type: ignore[no-untyped-def]
+def folds(x):  # type: ignore[no-untyped-def]  # Numba infers its types
     """Sum and maximum over the lanes, and a number in every lane."""
     return hsum(load(x, 0)), hmax(load(x, 0)), hsum(splat(x[0]))
 

@@ -200,7 +200,7 @@ def test_a_film_has_every_frame_and_they_differ(d: int, tmp_path: Path) -> None:
     plot.animate(one_run(d=d, m=5), tmp_path / "run.gif", fps=10, progress=lambda done, total: told.append((done, total)))
     assert told == [(i, 5) for i in range(1, 6)]
     with Image.open(tmp_path / "run.gif") as film:
-        assert film.n_frames == 5  # type: ignore[attr-defined]
+        assert film.n_frames == 5  # type: ignore[attr-defined]  # of GIF images only
         frames = []
         for i in range(5):
             film.seek(i)

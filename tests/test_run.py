@@ -36,7 +36,7 @@ def test_only_a_run_whose_every_part_is_done_is_done() -> None:
 
 def test_a_run_cannot_be_changed() -> None:
     with pytest.raises(FrozenInstanceError):
-        one_run().status = "done"  # type: ignore[misc]
+        one_run().status = "done"  # type: ignore[misc]  # the mistake is the test
 
 
 def test_xarray_names_the_axes_in_one_order() -> None:

@@ -82,7 +82,10 @@ def simulate(
             show_default=f"{FRAMES}, fewer for large systems",
         ),
     ] = None,
-    method: Annotated[str, typer.Option(help="auto or explicit (adaptive steps); euler, heun or rk4 (fixed steps, with --dt).")] = "auto",
+    method: Annotated[
+        str,
+        typer.Option(help="auto; explicit (adaptive steps); causal (implicit, for times up to 1e300); euler, heun or rk4 (fixed steps, with --dt)."),
+    ] = "auto",
     dt: Annotated[float | None, typer.Option(help="Step of the fixed-step methods, in units of time.")] = None,
     rtol: Annotated[float, typer.Option(help="Relative tolerance of the adaptive method.")] = 1e-8,
     atol: Annotated[float, typer.Option(help="Absolute tolerance of the adaptive method, in radians.")] = 1e-10,
@@ -416,7 +419,7 @@ def _write(run: "Run", targets: list[Path], quiet: bool) -> dict[Path, str]:
         try:
             if path.suffix.lower() in (".gif", ".mp4"):
                 with _bar(f"drawing {path.name}", quiet) as at:
-                    animate(run, path, progress=lambda done, total, at=at: at(done / total))  # type: ignore[misc]
+                    animate(run, path, progress=lambda done, total, at=at: at(done / total))  # type: ignore[misc]  # mypy cannot infer a lambda's default
             else:
                 run.save(path)
         except InputError as error:

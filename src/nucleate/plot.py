@@ -155,7 +155,7 @@ def animate(run: Run, path: str | Path, *, fps: float = 20.0, which: int = 0, pr
 
     t, x = _frames(run, which)
     shown = np.unique(np.linspace(0, len(t) - 1, min(len(t), MOST_FRAMES)).round().astype(int))
-    writer = (PillowWriter if path.suffix.lower() == ".gif" else Encoder)(fps=fps)  # type: ignore[arg-type]
+    writer = (PillowWriter if path.suffix.lower() == ".gif" else Encoder)(fps=fps)  # type: ignore[arg-type]  # the stubs want whole frames a second
     figure, draw = _film(t, x)
     with _quiet_encoder(path), replacing(path) as part, writer.saving(figure, str(part), dpi=120):
         for count, i in enumerate(shown, start=1):

@@ -113,7 +113,7 @@ def scipy_run(velocity: Velocity, y: Array, times: Array, method: str, rtol: flo
     """solve_ivp: y (n,) at time 0 -> (m, n) at `times`; NaN from where the solver gave up."""
     from scipy.integrate import solve_ivp
 
-    result = solve_ivp(velocity, (0.0, float(times[-1])), y, method=method, t_eval=times, rtol=rtol, atol=atol)  # type: ignore[call-overload]
+    result = solve_ivp(velocity, (0.0, float(times[-1])), y, method=method, t_eval=times, rtol=rtol, atol=atol)  # type: ignore[call-overload]  # the stubs want a literal method name
     frames = np.full((len(times), len(y)), np.nan)
     frames[: result.y.shape[1]] = result.y.T
     return frames

@@ -18,7 +18,7 @@ from nucleate.kernels.circle import TOLERANCE, circle_system, modes, roundoff, u
 from nucleate.kernels.compile import compiled
 from nucleate.kernels.lanes import lanes_enter, lanes_system
 from nucleate.kernels.pairwise import pairwise_system
-from nucleate.kernels.simd import LANES, exp, hmax, hsum, load, sincos, splat, store
+from nucleate.kernels.simd import LANES, exp, exp2, hmax, hsum, load, sincos, splat, store
 from nucleate.kernels.tiles import tiles_system
 
 EPS = float(np.finfo(float).eps)
@@ -354,6 +354,13 @@ def eight_exp(x, out):  # type: ignore[no-untyped-def]  # Numba infers its types
 
 
 @compiled
+def eight_exp2(x, out):  # type: ignore[no-untyped-def]  # Numba infers its types
+    """2^x eight at a time."""
+    for i in range(0, x.size, LANES):
+        store(out, i, exp2(load(x, i)))
+
+
+@compiled
 def eight_sincos(x, sine, cosine):  # type: ignore[no-untyped-def]  # Numba infers its types
     """sin x and cos x eight at a time."""
     for i in range(0, x.size, LANES):
@@ -377,6 +384,25 @@ def test_exp_is_right_to_about_one_unit_in_the_last_place() -> None:
         ulps = [abs(mp.mpf(float(got)) - want) / float(np.spacing(float(want))) for got, want in zip(out, expected, strict=True)]
     assert max(ulps) <= 1.25
     assert (out[-8:] == 1.0).all()
+
+
+def test_exp2_is_right_to_about_one_unit_in_the_last_place_and_one_at_zero() -> None:
+    x = np.concatenate([-np.geomspace(1e-300, 1021.0, 4000), np.linspace(-1021.0, 0.0, 4000), np.arange(-1000.0, 0.0) + 0.5, np.zeros(8)])
+    out = np.empty_like(x)
+    eight_exp2(x, out)
+    with mp.workdps(30):
+        expected = [mp.mpf(2) ** mp.mpf(float(value)) for value in x]
+        ulps = [abs(mp.mpf(float(got)) - want) / float(np.spacing(float(want))) for got, want in zip(out, expected, strict=True)]
+    assert max(ulps) <= 1.25
+    assert (out[-8:] == 1.0).all()  # a token's weight on itself
+
+
+def test_exp2_of_very_negative_numbers_is_zero_and_of_nan_is_nan() -> None:
+    out = np.empty(8)
+    eight_exp2(np.array([-1021.5, -1075.0, -1e4, -1e300, -np.inf, np.nan, -1021.0, 0.0]), out)
+    assert (out[:5] == 0.0).all()
+    assert np.isnan(out[5])
+    assert out[6] == 2.0**-1021
 
 
 def test_exp_of_very_negative_numbers_is_zero_and_of_nan_is_nan() -> None:

@@ -21,18 +21,27 @@ class InputError(ValueError):
 
 def finite_array(name: str, value: ArrayLike) -> Array:
     """`value` as a contiguous array of finite doubles."""
+    array = _real_array(name, value)
+    _refuse_infinite(name, array)
+    return array
+
+
+def _real_array(name: str, value: ArrayLike) -> Array:
+    """`value` as a contiguous array of doubles."""
     try:
         if np.iscomplexobj(value):
             raise InputError(f"{name} must be real, but is complex. Pass its real part.")
-        array = np.array(value, dtype=np.float64, order="C", copy=None)
+        return np.array(value, dtype=np.float64, order="C", copy=None)
     except InputError:
         raise
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} must be an array of numbers, but is {_short(value)}. Pass a NumPy array.") from None
+
+
+def _refuse_infinite(name: str, array: Array) -> None:
     if not np.isfinite(array).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise InputError(f"{name} must be finite, but {name}{list(where)} is {array[where]}. Remove NaN and infinite entries.")
-    return array
 
 
 def finite_number(name: str, value: Any, *, least: float = -np.inf, above: float = -np.inf, help: str = "") -> float:
@@ -62,8 +71,9 @@ def whole_number(name: str, value: Any, *, least: int, help: str = "") -> int:
 
 def check_tokens(name: str, value: ArrayLike) -> Array:
     """`value` as tokens (..., n, d) on the unit sphere: n >= 1, d >= 2, rows made exactly unit if nearly so."""
-    x = finite_array(name, value)
+    x = _real_array(name, value)
     if x.ndim < 2:
+        _refuse_infinite(name, x)  # None becomes NaN
         raise InputError(f"{name} must have shape (n, d) or (b, n, d), but has shape {x.shape}. One row is one token.")
     if x.size == 0:
         raise InputError(f"{name} must hold at least one token, but has shape {x.shape}. Draw some with nucleate.uniform(n, d, seed).")
@@ -75,8 +85,9 @@ def check_tokens(name: str, value: ArrayLike) -> Array:
         else:
             square = np.einsum("...i,...i->...", x, x)
     off = max(square.max() - 1.0, 1.0 - square.min())
-    if off <= ROUNDING:
+    if off <= ROUNDING:  # never so for NaN
         return x
+    _refuse_infinite(name, x)
     length = np.sqrt(square)
     if off > 2.0 * UNIT_TOLERANCE:
         worst = tuple(int(i) for i in np.unravel_index(np.abs(length - 1.0).argmax(), length.shape))

@@ -11,7 +11,7 @@ __all__ = ["Tell", "Timing", "peak_memory", "race"]
 
 Tell = Callable[[str], None]  # says what is being done, for a person who waits
 
-SHORTEST = 0.02  # seconds: a turn repeats its call until it takes about this long
+SHORTEST = 0.25  # seconds: a turn repeats its call until it takes about this long; the system needs some of it to spread threads over cores
 REST = 0.05  # seconds between turns: the threads of BLAS and of JAX spin for a while after their work, on cores that are the next one's
 
 

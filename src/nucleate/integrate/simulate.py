@@ -11,7 +11,7 @@ from nucleate.integrate.engine import Progress, run_book
 from nucleate.integrate.explicit import RUNNING, STATUS, Book
 from nucleate.integrate.run import Run
 from nucleate.integrate.tableau import FIXED, Tableau, dormand_prince_8, fixed_step
-from nucleate.kernels.choose import pick_threads
+from nucleate.kernels.crew import pick_threads
 
 __all__ = ["Method", "Progress", "simulate"]
 

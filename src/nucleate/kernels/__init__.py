@@ -1,9 +1,8 @@
 """The equation, compiled: `drift` with the kernel that suits the size.  Every kernel is tested against `nucleate.attention.drift`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
-from itertools import pairwise as neighbours
 from typing import Literal
 
 import numpy as np
@@ -16,19 +15,16 @@ from nucleate.checks import Array, check_memory
 from nucleate.kernels.choose import (
     TEAM_FROM,
     Kernel,
-    Stop,
     Team,
     check_kernel,
     choose_kernel,
-    interruptible,
     make_system,
-    pick_threads,
-    share,
     suits_lanes,
     sweep,
     work_of,
 )
 from nucleate.kernels.circle import TOLERANCE, Circle
+from nucleate.kernels.crew import Stop, interruptible, pick_threads, share
 from nucleate.kernels.lanes import lanes_drift, lanes_enter, lanes_suffice, lanes_system
 from nucleate.kernels.pairwise import Pairwise, pairwise_many, pairwise_system
 from nucleate.kernels.side_by_side import side_by_side
@@ -61,7 +57,7 @@ def drift(model: Attention, x: ArrayLike, kernel: Kernel = "auto", threads: int 
 
     def work(stop: Stop) -> None:
         if len(batch) > 1 and model.runs is None and (kernel == "pairwise" or d != 2):
-            _many(model, np.array(batch), velocity, workers, stop)
+            _many(model, batch if batch.flags.writeable else batch.copy(), velocity, workers, stop)  # read-only is another type to Numba
         elif (
             len(batch) > 1
             and kernel == "auto"
@@ -106,20 +102,41 @@ def _columns(system: Pairwise | Circle) -> Array:
 
 
 def _many(model: Attention, x: Array, velocity: Array, threads: int, stop: Stop) -> None:
-    """The drift of many runs of one model, pair by pair, dealt out among threads."""
+    """The drift of many runs of one model, pair by pair; every thread takes the next few runs until none is left."""
     b, n, d = x.shape
-    system = pairwise_system(model, n, d)
-    share_of = -(-b // threads)
-    edges = [*range(0, b, -(-share_of // LANES) * LANES), b]
+    few = -(-b // (4 * threads * LANES)) * LANES
+    groups = iter(range(0, b, few))  # a range iterator's next is atomic
+    workers = min(threads, -(-b // few))
     jobs: list[Callable[[], object]] = []
-    for first, last in neighbours(edges):
-        if d <= 3 and system.gaussian and system.scalar and system.m == 0 and not isinstance(model.mask, Window):
-            scratch = np.empty((2, n, d, LANES))
-            jobs.append(partial(side_by_side, x, velocity, first, last, system.beta, system.scale, model.mask == "full", scratch, stop))
-        else:
+    if d <= 3 and (scale := _plain_scale(model, d)) is not None:
+        fixed = float(model.beta), scale, model.mask == "full"
+        for scratch in np.empty((workers, 2, n, d, LANES)):
+            jobs.append(partial(_take, groups, few, b, side_by_side, (x, velocity), (*fixed, scratch, stop)))
+    else:
+        system = pairwise_system(model, n, d)
+        for _ in range(workers):
             own = system._replace(x=system.x.copy(), work=system.work.copy())
-            jobs.append(partial(pairwise_many, own, x, velocity, first, last, stop))
-    share(jobs, threads)
+            jobs.append(partial(_take, groups, few, b, pairwise_many, (own, x, velocity), (stop,)))
+    share(jobs)
+
+
+def _take(groups: Iterator[int], few: int, b: int, call: Callable[..., object], before: tuple[object, ...], after: tuple[object, ...]) -> None:
+    """Runs `few` at a time, of b, while there are any."""
+    for first in groups:
+        call(*before, first, min(first + few, b), *after)
+
+
+def _plain_scale(model: Attention, d: int) -> float | None:
+    """c where K^T Q = I, V = c I, no window and no frozen tokens, else None."""
+    if model.frozen is not None or isinstance(model.mask, Window):
+        return None
+    if not (model.Q is None and model.K is None):
+        _, Q, K, _ = model.parameters(d)
+        if not (K.mT @ Q == np.eye(d)).all():
+            return None
+    if model.V is None:
+        return 1.0
+    return float(model.V[0, 0]) if (model.V == model.V[0, 0] * np.eye(d)).all() else None
 
 
 def _laned(model: Attention, x: Array, velocity: Array, threads: int, stop: Stop) -> None:
@@ -139,6 +156,6 @@ def _laned(model: Attention, x: Array, velocity: Array, threads: int, stop: Stop
             lanes_drift(systems[which], flat, out, stop)
             turn[start : start + count] = out.reshape(n, LANES)[:, :count].T
 
-    share([partial(work, which) for which in range(len(systems))], threads)
+    share([partial(work, which) for which in range(len(systems))])
     np.multiply(x[..., 1], -turn, out=velocity[..., 0])
     np.multiply(x[..., 0], turn, out=velocity[..., 1])

@@ -1,9 +1,7 @@
 """Which kernel, by size: the choice, and one name for all of them inside compiled code."""
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
-from functools import cache, partial
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -12,7 +10,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from nucleate.attention import Attention, Window
-from nucleate.checks import Array, InputError, whole_number
+from nucleate.checks import Array, InputError
 from nucleate.kernels.circle import (
     LARGEST_Z,
     TOLERANCE,
@@ -26,6 +24,7 @@ from nucleate.kernels.circle import (
     usual_ratio,
 )
 from nucleate.kernels.compile import compiled
+from nucleate.kernels.crew import Stop, share
 from nucleate.kernels.lanes import Lanes, lanes_drift
 from nucleate.kernels.pairwise import Pairwise, one_run, pairwise_block, pairwise_place, pairwise_system
 from nucleate.kernels.tiles import ROWS, Tiles, tiles_block, tiles_place, tiles_system
@@ -36,10 +35,7 @@ __all__ = [
     "Team",
     "choose_kernel",
     "drift_into",
-    "interruptible",
     "make_system",
-    "pick_threads",
-    "share",
     "suits_lanes",
     "sweep",
     "work_of",
@@ -47,10 +43,8 @@ __all__ = [
 
 Kernel = Literal["auto", "reference", "pairwise", "circle"]
 System = Pairwise | Circle | Tiles
-Stop = NDArray[np.uint8]
 
 TILES_FROM = 16  # dimension from which BLAS tiles beat sums in registers, measured
-MOST_THREADS = 1024
 TEAM_FROM = 2.0e6  # pairs or token-modes from which threads over tokens pay, measured
 
 
@@ -195,32 +189,7 @@ class Team:
             for item in queue:  # a range iterator's next is atomic
                 work(member, item)
 
-        share([partial(take, member) for member in self.members], self.threads)
-
-
-def share(jobs: list[Callable[[], object]], threads: int) -> None:
-    """Run the jobs, the first on this thread and the others beside it, and wait for all."""
-    futures = [_pool(threads).submit(job) for job in jobs[1:]]
-    try:
-        jobs[0]()
-    finally:
-        wait(futures)
-    for future in futures:
-        future.result()
-
-
-def interruptible(job: Callable[[Stop], object]) -> None:
-    """Run a long compiled job on another thread, so that Ctrl-C reaches this one and ends it."""
-    stop: Stop = np.zeros(1, dtype=np.uint8)
-    future = _pool(1).submit(job, stop)
-    try:
-        while not future.done():
-            wait([future], timeout=0.1)
-    except BaseException:
-        stop[0] = 1
-        wait([future])
-        raise
-    future.result()
+        share([partial(take, member) for member in self.members])
 
 
 def _with_own_scratch(system: System) -> System:
@@ -230,19 +199,6 @@ def _with_own_scratch(system: System) -> System:
     if isinstance(system, Tiles):
         return system._replace(**{name: getattr(system, name).copy() for name in ("scores", "sums", "part", "Z", "top")})
     return system._replace(work=system.work.copy())
-
-
-@cache
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="nucleate-tokens")
-
-
-def pick_threads(threads: int | None) -> int:
-    """The number of threads asked for, or the number of cores this process may use."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if threads is None:
-        return cores
-    return min(MOST_THREADS, whole_number("threads", threads, least=1, help="Leave it out to use every core."))
 
 
 def work_of(system: System) -> float:

@@ -16,11 +16,12 @@ import numpy as np
 from nucleate.attention import Attention, Window
 from nucleate.checks import Array
 from nucleate.kernels.compile import compiled, inner
-from nucleate.kernels.simd import LANES, exp, fma, hmax, hsum, load, sincos, splat, store, vmax
+from nucleate.kernels.simd import LANES, exp, exp2, fma, hmax, hsum, load, sincos, splat, store, vmax
 
-__all__ = ["Pairwise", "pairwise_block", "pairwise_many", "pairwise_place", "pairwise_system", "pairwise_token"]
+__all__ = ["Pairwise", "base_2", "pairwise_block", "pairwise_many", "pairwise_place", "pairwise_system", "pairwise_token"]
 
 CAUSAL, FULL, WINDOW = 0, 1, 2
+LOG2_E = 1.4426950408889634
 STRIP = 1024  # pairs whose weights are held at a time: 8 KiB, inside the first-level cache
 # load(TAIL, 8 - r) is r zeros, then -inf: added to the exponents of a last, partial group of r pairs
 TAIL = np.concatenate([np.zeros(LANES), np.full(LANES, -np.inf)])
@@ -196,10 +197,16 @@ def pairwise_many(p, tokens, velocity, first, last, stop):
 
 
 @inner
+def base_2(beta):
+    """c with exp(-beta s / 2) = 2^(c s)."""
+    return -0.5 * beta * LOG2_E
+
+
+@inner
 def gaussian_sum(x, a, beta, work, here, low, high, weighted):
     """Add w_kj and w_kj (x_j - x_k) for j in low .. high-1, w_kj = exp(-beta |x_j - x_k|^2 / 2); returns the sum of weights."""
     d, width = x.shape
-    half = splat(-0.5 * beta)
+    half = splat(base_2(beta))
     total = splat(0.0)
     for start in range(low, high, STRIP):
         end = min(start + STRIP, high)
@@ -208,7 +215,7 @@ def gaussian_sum(x, a, beta, work, here, low, high, weighted):
             for c in range(d):
                 step = load(x, c * width + j) - x[c, here]
                 square = fma(step, step, square)
-            w = exp(fma(half, square, load(TAIL, max(0, LANES - (end - j)))))
+            w = exp2(fma(half, square, load(TAIL, max(0, LANES - (end - j)))))
             if weighted:
                 w = w * load(a, j)
             store(work, j - start, w)
@@ -222,7 +229,7 @@ def gaussian_sum_2(x, beta, work, here, low, high):
     """`gaussian_sum` for d = 2, everything in registers."""
     width = x.shape[1]
     D = STRIP + LANES + 2
-    half, here_0, here_1 = splat(-0.5 * beta), splat(x[0, here]), splat(x[1, here])
+    half, here_0, here_1 = splat(base_2(beta)), splat(x[0, here]), splat(x[1, here])
     total, sum_0, sum_1 = splat(0.0), splat(0.0), splat(0.0)
     whole = low + (high - low) // LANES * LANES
     for j in range(low, high, LANES):
@@ -230,7 +237,7 @@ def gaussian_sum_2(x, beta, work, here, low, high):
         exponent = half * fma(step_0, step_0, step_1 * step_1)
         if j == whole:
             exponent = exponent + load(TAIL, LANES - (high - j))
-        w = exp(exponent)
+        w = exp2(exponent)
         total = total + w
         sum_0, sum_1 = fma(w, step_0, sum_0), fma(w, step_1, sum_1)
     work[D] += hsum(sum_0)
@@ -243,7 +250,7 @@ def gaussian_sum_3(x, beta, work, here, low, high):
     """`gaussian_sum` for d = 3, everything in registers."""
     width = x.shape[1]
     D = STRIP + LANES + 3
-    half, here_0, here_1, here_2 = splat(-0.5 * beta), splat(x[0, here]), splat(x[1, here]), splat(x[2, here])
+    half, here_0, here_1, here_2 = splat(base_2(beta)), splat(x[0, here]), splat(x[1, here]), splat(x[2, here])
     total, sum_0, sum_1, sum_2 = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
     whole = low + (high - low) // LANES * LANES
     for j in range(low, high, LANES):
@@ -251,7 +258,7 @@ def gaussian_sum_3(x, beta, work, here, low, high):
         exponent = half * fma(step_0, step_0, fma(step_1, step_1, step_2 * step_2))
         if j == whole:
             exponent = exponent + load(TAIL, LANES - (high - j))
-        w = exp(exponent)
+        w = exp2(exponent)
         total = total + w
         sum_0, sum_1, sum_2 = fma(w, step_0, sum_0), fma(w, step_1, sum_1), fma(w, step_2, sum_2)
     work[D] += hsum(sum_0)

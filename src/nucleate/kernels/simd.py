@@ -18,7 +18,25 @@ from numba.extending import intrinsic, models, overload, register_model
 
 from nucleate.kernels.compile import compiled
 
-__all__ = ["LANES", "Vec", "exp", "fma", "fms", "hmax", "hsum", "lane", "load", "set_lane", "sincos", "splat", "sqrt", "store", "vabs", "vmax"]
+__all__ = [
+    "LANES",
+    "Vec",
+    "exp",
+    "exp2",
+    "fma",
+    "fms",
+    "hmax",
+    "hsum",
+    "lane",
+    "load",
+    "set_lane",
+    "sincos",
+    "splat",
+    "sqrt",
+    "store",
+    "vabs",
+    "vmax",
+]
 
 LANES = 8
 DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
@@ -238,6 +256,11 @@ S0, S1, S2 = -0.16666666666666666, 0.008333333333330925, -0.00019841269836722418
 S3, S4, S5 = 2.755731608381636e-06, -2.5051127944014188e-08, 1.5917848524808262e-10
 C0, C1, C2 = 0.041666666666666664, -0.0013888888888887382, 2.480158729874307e-05
 C3, C4, C5 = -2.7557317260008837e-07, 2.0876143827993133e-09, -1.1382456778061306e-11
+# The same for (2^f - 1)/f on |f| <= 1/2 (2e-17).
+B1, B2, B3, B4, B5 = 0.6931471805599453, 0.24022650695910097, 0.0555041086648216, 0.009618129107606888, 0.0013333558146416936
+B6, B7, B8, B9 = 0.0001540353044173605, 1.525273382983612e-05, 1.321544258792169e-06, 1.0178062445845774e-07
+B10, B11 = 7.072585949269223e-09, 4.4549605981865186e-10
+LOWEST_2 = -1021.0  # 2^-1022 is the last normal power
 
 
 @compiled
@@ -259,6 +282,26 @@ def exp(x):
     p = fma(p, r, splat(1.0))
     p = fma(p, r, splat(1.0))
     return zero_below(x, splat(LOWEST), _scale(p, rounded))
+
+
+@compiled
+def exp2(x):
+    """2^x for x <= 1000, to about one unit in the last place; 0 below -1021.  Three multiplications fewer than `exp`: x - n is exact."""
+    clipped = vmax(splat(LOWEST_2), x)  # in this order NaN stays NaN
+    rounded = clipped + ROUND
+    f = clipped - (rounded - ROUND)
+    p = fma(splat(B11), f, splat(B10))
+    p = fma(p, f, splat(B9))
+    p = fma(p, f, splat(B8))
+    p = fma(p, f, splat(B7))
+    p = fma(p, f, splat(B6))
+    p = fma(p, f, splat(B5))
+    p = fma(p, f, splat(B4))
+    p = fma(p, f, splat(B3))
+    p = fma(p, f, splat(B2))
+    p = fma(p, f, splat(B1))
+    p = fma(p, f, splat(1.0))
+    return zero_below(x, splat(LOWEST_2), _scale(p, rounded))
 
 
 @compiled

@@ -1,0 +1,92 @@
+"""Work dealt out among threads: all of it done once, errors carried back, nobody left waiting."""
+
+import os
+import threading
+from functools import partial
+
+import numpy as np
+import pytest
+
+from nucleate import Attention, InputError, drift, uniform
+from nucleate.kernels.crew import Stop, interruptible, pick_threads, share
+
+
+def test_every_job_is_done_once_and_the_first_on_the_calling_thread() -> None:
+    done: list[tuple[int, int]] = []
+    for _ in range(100):
+        done.clear()
+        share([partial(lambda job: done.append((job, threading.get_ident())), job) for job in range(5)])
+        assert sorted(job for job, _ in done) == list(range(5))
+        assert dict(done)[0] == threading.get_ident()
+
+
+def test_an_error_in_any_job_reaches_the_caller_after_all_have_ended() -> None:
+    def fail() -> None:
+        raise ValueError("planted")
+
+    for bad in range(3):
+        ended: list[int] = []
+        jobs = [fail if job == bad else partial(ended.append, job) for job in range(3)]
+        with pytest.raises(ValueError, match="planted"):
+            share(jobs)
+        assert len(ended) == 2
+    share([lambda: None] * 3)  # and the threads go on
+
+
+def test_several_threads_may_share_work_at_once() -> None:
+    x = np.stack([uniform(20, 3, seed) for seed in range(40)])
+    model = Attention(4.0)
+    expected = drift(model, x, kernel="pairwise", threads=1)
+    wrong: list[int] = []
+
+    def user(which: int) -> None:
+        for _ in range(30):
+            if not (drift(model, x, kernel="pairwise", threads=2) == expected).all():
+                wrong.append(which)
+
+    users = [threading.Thread(target=user, args=(which,)) for which in range(4)]
+    for one in users:
+        one.start()
+    for one in users:
+        one.join()
+    assert wrong == []
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Linux lets threads be kept off a core")
+def test_threads_are_kept_off_the_core_of_the_caller_but_never_without_any() -> None:
+    from nucleate.kernels.crew import Crew
+
+    crew = Crew(2)
+    mine = os.sched_getaffinity(0)
+    for core in mine:
+        crew.keep_off(core)
+        for thread in crew.threads:
+            assert thread.native_id is not None
+            assert os.sched_getaffinity(thread.native_id) == (mine - {core} or mine)
+    assert os.sched_getaffinity(0) == mine
+
+
+def test_a_long_job_sees_the_stop_flag_when_the_caller_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    from nucleate.kernels import crew
+
+    seen = threading.Event()
+
+    def job(stop: Stop) -> None:
+        while not stop[0]:
+            pass
+        seen.set()
+
+    def press(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(crew, "wait", press)
+    with pytest.raises(KeyboardInterrupt):
+        interruptible(job)
+    assert seen.is_set()
+
+
+def test_the_number_of_threads_is_checked() -> None:
+    assert pick_threads(None) >= 1
+    assert pick_threads(3) == 3
+    with pytest.raises(InputError, match="threads must be"):
+        pick_threads(0)

@@ -19,7 +19,9 @@ from scipy.linalg import expm
 import nucleate as nc
 from nucleate.attention import Attention, Frozen, Window, drift
 from nucleate.checks import Array, InputError
-from nucleate.integrate import causal
+from nucleate.integrate import causal, causal_token
+from nucleate.integrate.causal_circle import linearise_on_circle
+from nucleate.integrate.causal_state import columns_for
 from nucleate.kernels.pairwise import pairwise_system
 
 GAP = 0.25  # between clusters at beta = 64: twice the distance of strongest attraction
@@ -393,16 +395,22 @@ def rows_of(model: Attention, x: Array) -> tuple[Array, Array]:
     s = causal.new_causal(pair, 1e-8)._replace(radius=0.0)
     m, held = pair.m, s.held
     pair.x[:, m : m + n] = x.T
-    causal._form_groups(s)
-    blocks, bases, used = np.zeros((n, n, d, d)), np.zeros((n, d, d - 1)), held
+    causal.form_groups(s)
+    blocks, bases = np.zeros((n, n, d, d)), np.zeros((n, d, d - 1))
     for k in range(n):
-        causal._linearise(s, k, used)
-        bases[k] = s.basis
         first = max(0, k - model.mask.w + 1) if isinstance(model.mask, Window) else 0
+        if s.circle:
+            s.slots[:, held + k] = x[k]
+            bases[k] = [[-x[k, 1]], [x[k, 0]]]
+            _, slope = linearise_on_circle(s.slots, s.tally, s.weight, s.row, *x[k], pair.beta, pair.scale, held, held + first, held + k)
+            own = np.array([[slope]])
+        else:
+            causal_token.linearise(s, k, held + k)
+            bases[k], own = s.basis, s.block
+            causal_token.join(s, k, held + k)
         for j in range(first, k):
-            blocks[k, j] = s.basis @ s.row[:, :, held + j] @ bases[j].T
-        blocks[k, k] = s.basis @ s.block @ s.basis.T
-        used = causal._join(s, k, used)
+            blocks[k, j] = bases[k] @ s.row[:, :, held + j] @ bases[j].T
+        blocks[k, k] = bases[k] @ own @ bases[k].T
     return blocks, bases
 
 
@@ -462,6 +470,32 @@ def test_entries_of_the_jacobian_far_below_rounding_keep_their_digits() -> None:
             found = [float(bases[k][:, 0] @ blocks[k, j] @ bases[j][:, 0]) for j in (*range(k), k)]
             # exponents near -100 carry their rounding, 1e-14, into the weight; entries are 1e-15 to 1e-55
             assert found == pytest.approx([float(e) for e in (*exact, -mp.fsum(exact))], rel=1e-11, abs=0.0), k
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-3, 1e-5, 1e-8, 1e-12])  # 5 to 8 columns
+@pytest.mark.parametrize("around", ["plain", "window", "frozen", "both", "grouped", "repelled"])
+def test_columns_side_by_side_make_the_step_that_columns_one_by_one_make(tolerance: float, around: str) -> None:
+    # A V that is c I but for one bit takes the general way, on the circle too.
+    n, beta, h = 21, 9.0, 0.7
+    x = nc.uniform(n, 2, seed=5)
+    if around == "grouped":
+        x = x[[0, 1, 1, 2, 0, 0, 3, 1, 4, 4, 5, 0, 6, 2, 7, 8, 9, 10, 3, 1, 0]]
+    sign = -1.0 if around == "repelled" else 1.0
+    setting: dict[str, Any] = {
+        "mask": Window(4) if around in ("window", "both") else "causal",
+        "frozen": Frozen(nc.uniform(3, 2, seed=9), [0.5, 1.0, 2.0]) if around in ("frozen", "both") else None,
+    }
+    ends, errors = [], []
+    for V in (sign * np.eye(2), sign * np.diag([1.0, np.nextafter(1.0, 2.0)])):
+        pair = pairwise_system(Attention(beta, V=V, **setting), n, 2)
+        pair.x[:, pair.m : pair.m + n] = x.T
+        s = causal.new_causal(pair, tolerance)
+        errors.append(causal.causal_step(s, h, np.zeros(1, dtype=np.uint8)))
+        ends.append(s.ends.copy())
+    assert s.K == columns_for(tolerance)
+    # Rounding, times the sum of the extrapolation's factors (1e3 with 8 columns), which the general way, by V (x + D), meets from 1e-16 on.
+    assert np.abs(ends[0] - ends[1]).max() < 1e-11
+    assert errors[0] == pytest.approx(errors[1], rel=1e-3, abs=1e-11)
 
 
 @pytest.mark.parametrize("d", [3, 4])

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -26,7 +27,7 @@ def test_an_error_in_any_job_reaches_the_caller_after_all_have_ended() -> None:
 
     for bad in range(3):
         ended: list[int] = []
-        jobs = [fail if job == bad else partial(ended.append, job) for job in range(3)]
+        jobs: list[Callable[[], object]] = [fail if job == bad else partial(ended.append, job) for job in range(3)]
         with pytest.raises(ValueError, match="planted"):
             share(jobs)
         assert len(ended) == 2

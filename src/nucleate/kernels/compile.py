@@ -22,7 +22,7 @@ from numba.extending import intrinsic
 __all__ = ["cache_folder", "compiled", "inner", "take_next"]
 
 PACKAGE = Path(__file__).resolve().parents[1]
-COMPILED_ROOMS = ("kernels", "integrate")
+COMPILED_ROOMS = ("kernels", "integrate", "observe")
 
 
 @cache

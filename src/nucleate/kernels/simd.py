@@ -18,25 +18,8 @@ from numba.extending import intrinsic, models, overload, register_model
 
 from nucleate.kernels.compile import compiled
 
-__all__ = [
-    "LANES",
-    "Vec",
-    "exp",
-    "exp2",
-    "fma",
-    "fms",
-    "hmax",
-    "hsum",
-    "lane",
-    "load",
-    "set_lane",
-    "sincos",
-    "splat",
-    "sqrt",
-    "store",
-    "vabs",
-    "vmax",
-]
+__all__ = ["LANES", "LOWEST", "Vec", "exp", "exp2", "fma", "fms", "halves", "hmax", "hsum", "lane", "load", "low_twice"]
+__all__ += ["set_lane", "sincos", "splat", "sqrt", "store", "two", "upon_itself", "vabs", "vmax"]
 
 LANES = 8
 DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
@@ -218,6 +201,35 @@ for _symbol, _function in ((operator.add, _add), (operator.sub, _sub), (operator
 def fms(a, b, c):
     """a b - c."""
     return fma(a, b, _neg(c))
+
+
+def _shuffled(*order: int):
+    """Lanes of two vectors, 0 .. 7 of the first and 8 .. 15 of the second, in the given order."""
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), list(order))
+    return lambda builder, a, b: builder.shuffle_vector(a, b, mask)
+
+
+halves = _binary(_shuffled(0, 1, 2, 3, 12, 13, 14, 15))  # the low half of a, the high half of b
+_low_halves = _binary(_shuffled(0, 1, 2, 3, 8, 9, 10, 11))
+_crossed = _binary(_shuffled(4, 5, 6, 7, 8, 9, 10, 11))  # the high half of a, the low half of b
+
+
+@compiled
+def low_twice(a):
+    """The low half of a, in both halves."""
+    return _low_halves(a, a)
+
+
+@compiled
+def two(a, b):
+    """The number a in the low half, b in the high one."""
+    return _low_halves(splat(a), splat(b))
+
+
+@compiled
+def upon_itself(a):
+    """The sum of the two halves, in both."""
+    return a + _crossed(a, a)
 
 
 def _fold(builder, vector):

@@ -1,0 +1,389 @@
+"""One token of a causal step, any dimension, any Q, K, V: its weights, its rows of the Jacobian, its columns, and what later tokens see of it."""
+
+import numpy as np
+
+from nucleate.integrate.causal_state import seen_from
+from nucleate.kernels.compile import compiled, inner
+from nucleate.kernels.pairwise import TAIL
+from nucleate.kernels.simd import LANES, exp, fma, hmax, hsum, load, splat, store, vmax
+
+__all__ = ["columns", "join", "linearise", "side_of", "tangent_basis"]
+
+OWN, MEAN, SCORE, PLACE, DRIFT, IMAGE = range(6)  # rows of Causal.vectors
+FORCE, V_NOW, U, TABLE = range(4)  # rows of Causal.small
+
+
+@inner
+def side_of(s, k):
+    """The side of the Householder reflection, the same for all tokens of a group."""
+    x = s.pair.x
+    return 1.0 if x[x.shape[0] - 1, s.pair.m + s.member[s.group[k]]] >= 0.0 else -1.0
+
+
+@compiled
+def tangent_basis(vectors, basis, side):
+    """Columns orthonormal to each other and to row OWN: the quarter turn on the circle, elsewhere those of the reflection of x onto -side e_d."""
+    d = basis.shape[0]
+    if d == 2:
+        basis[0, 0], basis[1, 0] = -vectors[OWN, 1], vectors[OWN, 0]
+        return
+    scale = 1.0 / (1.0 + side * vectors[OWN, d - 1])  # 2 / |w|^2 for w = x + side e_d
+    for e in range(d - 1):
+        for c in range(d):
+            w = vectors[OWN, c] + (side if c == d - 1 else 0.0)
+            basis[c, e] = (1.0 if c == e else 0.0) - scale * w * vectors[OWN, e]
+
+
+@compiled
+def join(s, k, used):
+    """The token's place and pushes, left in slot `used`, go into its group's slot; returns the number of slots in use."""
+    slots, count, places, pushes, bases, slot = s.slots, s.tally, s.places, s.pushes, s.bases, s.group[k]
+    d = slots.shape[0]
+    if slot == used:
+        count[used] = 1.0
+        for c in range(d):
+            for e in range(d - 1):
+                bases[c, e, used] = s.basis[c, e]
+        return used + 1
+    count[slot] += 1.0
+    share = 1.0 / count[slot]
+    for c in range(d):
+        slots[c, slot] += share * (slots[c, used] - slots[c, slot])
+        for i in range(places.shape[0]):
+            places[i, c, slot] += share * (places[i, c, used] - places[i, c, slot])
+    for i in range(pushes.shape[0]):
+        for e in range(d - 1):
+            pushes[i, e, slot] += pushes[i, e, used]
+    return used
+
+
+@compiled
+def linearise(s, k, used):
+    """Weights, D_k, J_kk and the row of blocks J_kj, at the present places.
+
+    J_kk = B^T V (Cov A + p_kk (1 - D (A x_k)^T)) B - <x_k, V (x_k + D)>,   Cov the p-covariance of the x_j, A = beta K^T Q,
+    J_kj = B_k^T V p_kj ((x_j - x_k - D) (A x_k)^T + 1) B_j,
+
+    and for V = c I  p_kk - <x_k, x_k + D> is taken as  -sum_{j != k} p_kj + sum_j p_kj |x_j - x_k|^2 / 2.
+    """
+    p, slots, vectors, basis, block, spread = s.pair, s.slots, s.vectors, s.basis, s.block, s.spread
+    x, A, V, m = p.x, p.A, p.V, p.m
+    d = x.shape[0]
+    for c in range(d):
+        vectors[OWN, c] = slots[c, used] = x[c, m + k]
+    tangent_basis(vectors, basis, side_of(s, k))
+    held = s.held
+    low = seen_from(s, k)
+    _scores(A, vectors, OWN)
+    own, Z = _attend(slots, s.tally, s.weight, vectors, p.gaussian, p.beta, held, low, used, OWN)
+    others = _spread(slots, s.tally, s.weight, vectors, spread, held, low, used) / Z
+    own /= Z
+    half = 0.0
+    for c in range(d):
+        vectors[MEAN, c] = vectors[IMAGE, c] / Z
+    for c in range(d):
+        half += 0.5 * spread[c, c] / Z
+        for e in range(d):
+            spread[c, e] = spread[c, e] / Z - vectors[MEAN, c] * vectors[MEAN, e]
+    shift = p.scale * (half - others)
+    if not p.scalar:
+        shift = 0.0
+        for c in range(d):
+            for e in range(d):
+                shift -= vectors[OWN, c] * V[c, e] * (vectors[OWN, e] + vectors[MEAN, e])
+    for e in range(d - 1):
+        across = 0.0
+        for c in range(d):
+            across += vectors[SCORE, c] * basis[c, e]
+        if p.gaussian:
+            across = 0.0
+        for c in range(d):  # row PLACE: A B_e
+            image = 0.0
+            for b in range(d):
+                image += A[c, b] * basis[b, e]
+            vectors[PLACE, c] = image
+        for c in range(d):  # row IMAGE: (Cov A + p_kk (1 - D (A x_k)^T)) B_e
+            image = -own * vectors[MEAN, c] * across
+            if not p.scalar:
+                image += own * basis[c, e]
+            for b in range(d):
+                image += spread[c, b] * vectors[PLACE, b]
+            vectors[IMAGE, c] = image
+        for f in range(d - 1):
+            entry = 0.0
+            for c in range(d):
+                if p.scalar:
+                    entry += basis[c, f] * p.scale * vectors[IMAGE, c]
+                else:
+                    for b in range(d):
+                        entry += basis[c, f] * V[c, b] * vectors[IMAGE, b]
+            block[f, e] = entry
+        block[e, e] += shift
+    for f in range(d - 1):
+        for c in range(d):  # row IMAGE: V^T B_f
+            image = p.scale * basis[c, f]
+            if not p.scalar:
+                image = 0.0
+                for b in range(d):
+                    image += V[b, c] * basis[b, f]
+            vectors[IMAGE, c] = image
+        _row(slots, s.weight, s.bases, s.row, vectors, f, 1.0 / Z, low, used)
+
+
+@inner
+def _scores(A, vectors, source):
+    """Row SCORE = A times the given row."""
+    d = A.shape[0]
+    for c in range(d):
+        score = 0.0
+        for e in range(d):
+            score += A[c, e] * vectors[source, e]
+        vectors[SCORE, c] = score
+
+
+@inner
+def _attend(x, count, weight, vectors, gaussian, beta, m, low, high, source):
+    """w_kj of the slots below m and of low .. high-1, for a token at row `source`; returns its own weight and the sum of all."""
+    d, width = x.shape
+    top, own_score = 0.0, 0.0
+    if not gaussian:
+        for c in range(d):
+            own_score += vectors[SCORE, c] * vectors[source, c]
+        top = own_score
+    for part in range(2):
+        first, end = (low, high) if part else (0, m)
+        largest = splat(top)
+        for j in range(first, end, LANES):
+            exponent = splat(0.0)
+            if gaussian:
+                for c in range(d):
+                    step = load(x, c * width + j) - vectors[source, c]
+                    exponent = fma(step, step, exponent)
+                exponent = exponent * (-0.5 * beta)
+            else:
+                for c in range(d):
+                    exponent = fma(splat(vectors[SCORE, c]), load(x, c * width + j), exponent)
+                largest = vmax(largest, exponent + load(TAIL, max(0, LANES - (end - j))))
+            store(weight, j, exponent)
+        if not gaussian:
+            top = hmax(largest)
+    Z = 0.0
+    for part in range(2):
+        first, end = (low, high) if part else (0, m)
+        total = splat(0.0)
+        for j in range(first, end, LANES):
+            w = exp(load(weight, j) + load(TAIL, max(0, LANES - (end - j))) - top)
+            store(weight, j, w)
+            total = fma(w, load(count, j), total)
+        Z += hsum(total)
+    own = np.exp(own_score - top)
+    return own, Z + own
+
+
+@inner
+def _spread(x, count, weight, vectors, spread, m, low, high):
+    """sum_j w_kj (x_j - x_k) into row IMAGE, sum_j w_kj (x_j - x_k)(x_j - x_k)^T into `spread`; returns the sum of w_kj over j != k."""
+    d, width = x.shape
+    others = 0.0
+    for c in range(d):
+        vectors[IMAGE, c] = 0.0
+        for e in range(d):
+            spread[c, e] = 0.0
+    for part in range(2):
+        first, end = (low, high) if part else (0, m)
+        total = splat(0.0)
+        for j in range(first, end, LANES):
+            total = fma(load(weight, j), load(count, j), total)
+        others += hsum(total)
+        for c in range(d):
+            at_c, moment = splat(vectors[OWN, c]), splat(0.0)
+            for j in range(first, end, LANES):
+                moment = fma(load(weight, j) * load(count, j), load(x, c * width + j) - at_c, moment)
+            vectors[IMAGE, c] += hsum(moment)
+            for e in range(c + 1):
+                at_e, both = splat(vectors[OWN, e]), splat(0.0)
+                for j in range(first, end, LANES):
+                    both = fma(load(weight, j) * load(count, j) * (load(x, c * width + j) - at_c), load(x, e * width + j) - at_e, both)
+                spread[c, e] += hsum(both)
+    for c in range(d):
+        for e in range(c):
+            spread[e, c] = spread[c, e]
+    return others
+
+
+@inner
+def _row(x, weight, bases, row, vectors, f, inverse, low, high):
+    """row[f, e, j] = p_kj (<V^T B_f, x_j - x_k - D> <A x_k, B_j e> + <V^T B_f, B_j e>), V^T B_f in row IMAGE."""
+    d, width = x.shape
+    for j in range(low, high, LANES):
+        reach = splat(0.0)
+        for c in range(d):
+            reach = fma(splat(vectors[IMAGE, c]), load(x, c * width + j) - vectors[OWN, c] - vectors[MEAN, c], reach)
+        p = load(weight, j) * inverse
+        for e in range(d - 1):
+            turn, same = splat(0.0), splat(0.0)
+            for c in range(d):
+                b = load(bases, (c * (d - 1) + e) * width + j)
+                turn = fma(splat(vectors[SCORE, c]), b, turn)
+                same = fma(splat(vectors[IMAGE, c]), b, same)
+            store(row, (f * (d - 1) + e) * width + j, p * fma(reach, turn, same))
+
+
+@inner
+def columns(s, k, used, h):
+    """All columns of one token, extrapolated into `ends`; returns the error."""
+    p, vectors, basis, small, ends = s.pair, s.vectors, s.basis, s.small, s.ends
+    free = basis.shape[1]
+    K = s.K
+    low = seen_from(s, k)
+    substep, away = 0, 0
+    error = 0.0
+    for c in range(1, K + 1):
+        _factor(s.block, s.factors, s.pivot, c / h)
+        for e in range(free):
+            small[V_NOW, e] = 0.0
+        for i in range(c):
+            if i > 0:
+                _chart_force(s, s.places[away], low, used)
+                away += 1
+            elif c == 1:
+                _first_force(p, vectors, basis, small)
+            for e in range(free):
+                small[U, e] = ends[e, k] if i == 0 and c > 1 else small[FORCE, e]
+            if i == 0 and c == 1:
+                for e in range(free):
+                    ends[e, k] = small[FORCE, e]  # kept for the other columns, which begin at the same place
+            _push(s.row, s.pushes, small, substep, low, used)
+            _solve(s.factors, s.pivot, small)
+            for e in range(free):
+                s.pushes[substep, e, used] = small[U, e]
+                small[V_NOW, e] += small[U, e]
+            substep += 1
+        for e in range(free):  # Neville's scheme, in place: TABLE + j holds the value extrapolated from columns c - j .. c
+            value = small[V_NOW, e]
+            for j in range(1, c):
+                older = small[TABLE + j - 1, e]
+                small[TABLE + j - 1, e] = value
+                value += (value - older) / (c / (c - j) - 1.0)
+            if c == K:
+                error += (value - small[TABLE + c - 2, e]) ** 2
+            small[TABLE + c - 1, e] = value
+    for e in range(free):
+        ends[e, k] = small[TABLE + K - 1, e]
+    return max(0.0, np.sqrt(error) - s.noise) + (error - error)  # NaN stays NaN
+
+
+@inner
+def _first_force(p, vectors, basis, small):
+    """B^T V (x_k + D_k) at v = 0, from the mean already there."""
+    d, free = basis.shape
+    for e in range(free):
+        force = 0.0
+        for c in range(d):
+            value = p.scale * vectors[MEAN, c]
+            if not p.scalar:
+                value = 0.0
+                for b in range(d):
+                    value += p.V[c, b] * (vectors[OWN, b] + vectors[MEAN, b])
+            force += basis[c, e] * value
+        small[FORCE, e] = force
+
+
+@inner
+def _chart_force(s, places, low, used):
+    """The token's force in the chart at v, its place into the slot: B^T |y| (f - <x_k, f> y), f = P V (x + D) at x = y / |y|."""
+    p, vectors, basis, small = s.pair, s.vectors, s.basis, s.small
+    d, free = basis.shape
+    width = places.shape[1]
+    square = 0.0
+    for c in range(d):
+        y = vectors[OWN, c]
+        for e in range(free):
+            y += basis[c, e] * small[V_NOW, e]
+        vectors[PLACE, c] = y
+        square += y * y
+    length = np.sqrt(square)
+    for c in range(d):
+        vectors[PLACE, c] /= length
+        places[c, used] = vectors[PLACE, c]
+    _scores(p.A, vectors, PLACE)
+    _, Z = _attend(places, s.tally, s.weight, vectors, p.gaussian, p.beta, s.held, low, used, PLACE)
+    for c in range(d):
+        total = 0.0
+        for part in range(2):
+            first, end = (low, used) if part else (0, s.held)
+            at, moment = splat(vectors[PLACE, c]), splat(0.0)
+            for j in range(first, end, LANES):
+                moment = fma(load(s.weight, j) * load(s.tally, j), load(places, c * width + j) - at, moment)
+            total += hsum(moment)
+        vectors[IMAGE, c] = total
+    along, radial = 0.0, 0.0
+    for c in range(d):
+        value = p.scale * vectors[IMAGE, c] / Z
+        if not p.scalar:
+            value = 0.0
+            for b in range(d):
+                value += p.V[c, b] * (vectors[PLACE, b] + vectors[IMAGE, b] / Z)
+        vectors[DRIFT, c] = value
+        along += value * vectors[PLACE, c]
+    for c in range(d):
+        vectors[DRIFT, c] -= along * vectors[PLACE, c]
+        radial += vectors[OWN, c] * vectors[DRIFT, c]
+    for e in range(free):
+        force = -radial * small[V_NOW, e]
+        for c in range(d):
+            force += basis[c, e] * vectors[DRIFT, c]
+        small[FORCE, e] = length * force
+
+
+@inner
+def _push(row, pushes, small, substep, low, used):
+    """Row U += sum_{j<k} J_kj u_j of the substep."""
+    free, _, width = row.shape
+    start = substep * free * width
+    for f in range(free):
+        total = splat(0.0)
+        for e in range(free):
+            at, to = (f * free + e) * width, start + e * width
+            for j in range(low, used, LANES):
+                total = fma(load(row, at + j), load(pushes, to + j), total)
+        small[U, f] += hsum(total)
+
+
+@inner
+def _factor(block, factors, pivot, diagonal):
+    """LU factors of diagonal - block, rows exchanged for the largest pivot."""
+    n = block.shape[0]
+    for c in range(n):
+        for e in range(n):
+            factors[c, e] = (diagonal if c == e else 0.0) - block[c, e]
+    for c in range(n):
+        best = c
+        for r in range(c + 1, n):
+            if abs(factors[r, c]) > abs(factors[best, c]):
+                best = r
+        pivot[c] = best
+        if best != c:
+            for e in range(n):
+                factors[c, e], factors[best, e] = factors[best, e], factors[c, e]
+        for r in range(c + 1, n):
+            factors[r, c] /= factors[c, c]
+            for e in range(c + 1, n):
+                factors[r, e] -= factors[r, c] * factors[c, e]
+
+
+@inner
+def _solve(factors, pivot, small):
+    """Row U = factors^{-1} row U."""
+    n = factors.shape[0]
+    for c in range(n):
+        best = pivot[c]
+        if best != c:
+            small[U, c], small[U, best] = small[U, best], small[U, c]
+    for c in range(n):
+        for r in range(c + 1, n):
+            small[U, r] -= factors[r, c] * small[U, c]
+    for c in range(n - 1, -1, -1):
+        for e in range(c + 1, n):
+            small[U, c] -= factors[c, e] * small[U, e]
+        small[U, c] /= factors[c, c]

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from nucleate.attention import Attention, drift
 from nucleate.bench import clock, command, life, peers
-from nucleate.bench.life import Life, cost_section, life_section, merge_times
+from nucleate.bench.life import Life, cost_section, large_section, life_section, merge_times
 from nucleate.checks import Array
 
 
@@ -26,6 +26,7 @@ def on_circle(theta: Array) -> Array:
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """--quick, but quicker."""
     monkeypatch.setattr(life, "QUICK_LIVES", (Life(6, beta=20.0, t=1e30),))
+    monkeypatch.setattr(life, "QUICK_LARGE", Life(8, beta=20.0, t=1e30))
     monkeypatch.setattr(life, "QUICK_SIZES", (20, 40))
     monkeypatch.setattr(life, "MEMORY_AT", 50)
     monkeypatch.setattr(clock, "SHORTEST", 0.0)
@@ -89,6 +90,21 @@ def test_both_come_to_the_same_end_by_the_same_mergers() -> None:
     assert section.numbers["merge times apart"] < 1e-2
 
 
+def test_what_is_extrapolated_is_the_time_of_a_step_times_the_steps_and_said_to_be_so() -> None:
+    section = large_section(Life(8, beta=20.0, t=1e30), 5000.0, 1, silent)
+    ours, peer = section.rows
+    assert "extrapolated: 5000 steps" in peer.note
+    assert ours.ratio == 1.0
+    assert peer.seconds is not None
+    assert peer.first is not None
+    taken = int(section.remarks[0].split(" steps from")[0].split()[-1])
+    assert peer.seconds == pytest.approx(5000.0 * peer.first / taken)
+    assert section.numbers == {"LSODA extrapolated": peer.seconds}
+    assert "extrapolated" not in ours.note
+    assert ours.error is not None
+    assert ours.error < 1e-8
+
+
 def test_the_cost_has_an_exponent_and_a_memory() -> None:
     section = cost_section((20, 40), 50, 1, silent)
     assert section.numbers is not None
@@ -105,7 +121,7 @@ def test_the_command_prints_tables_and_writes_all_numbers(tmp_path: Path) -> Non
     assert "best of 2 rounds" in done.output
     record: dict[str, Any] = json.loads(file.read_text())
     assert record["command"] == "life"
-    assert len(record["sections"]) == 2
+    assert len(record["sections"]) == 3
     for section in record["sections"]:
         assert set(section) == {"title", "rate", "error", "rows", "remarks", "numbers"}
         assert section["title"] in done.output

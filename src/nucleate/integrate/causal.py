@@ -48,7 +48,7 @@ from nucleate.kernels.compile import compiled, inner
 from nucleate.kernels.pairwise import WINDOW
 from nucleate.kernels.simd import LOWEST
 
-__all__ = ["CLOCK", "HANDED_BACK", "T", "causal_memory", "causal_step", "form_groups", "march_causal", "new_causal"]
+__all__ = ["CLOCK", "HANDED_BACK", "H", "T", "causal_memory", "causal_step", "form_groups", "march_causal", "new_causal"]
 
 # Of the clock: the time as a sum of two doubles (t + h = t would stall), the next step, 1 after a rejection, the last step and its error.
 T, REST, H, HELD, BEFORE, ERROR = range(6)
@@ -56,15 +56,14 @@ CLOCK = 6
 SLOWEST, FASTEST = 0.1, 10.0
 CARE = 10.0  # the error is counted ten times, a fifth more steps: what a long rest or a rotation amplifies then stays near the tolerance
 HANDED_BACK = -2  # what march_causal returns when it leaves a stretch to the explicit solver
-TRIAL, SHORT = 100, 30.0  # steps looked at, and their mean length below which explicit ones cost less
-LATEST = 1e9  # a time from which explicit steps would be lost beside it
+MANY = 6  # short steps in a row mean that tokens are in flight
 
 
 @compiled
-def march_causal(s, book, clock, patience, stop):
+def march_causal(s, book, clock, short, stop):
     """Carry the one run of the book to its end; 0 when it has ended, FULL_BUFFER when frames need more room.
 
-    With `patience`, a time, HANDED_BACK when the last `TRIAL` steps were shorter than `SHORT` of it on average: explicit ones would cost less.
+    HANDED_BACK when `MANY` steps in a row were shorter than short[0], and than short[1] times the number of slots: explicit ones would cost less.
     """
     run = 0
     if book.counts[STATE, run] != RUNNING:
@@ -72,12 +71,10 @@ def march_causal(s, book, clock, patience, stop):
     if clock[H] == 0.0:
         _enter(s, book, clock, run)
     order = s.K
-    trial, gone = 0, 0.0
+    hurried = 0
     while True:
-        if patience > 0.0 and trial == TRIAL:
-            if gone < TRIAL * SHORT * patience < book.final - clock[T] and clock[T] < LATEST * patience:
-                return HANDED_BACK
-            trial, gone = 0, 0.0
+        if hurried == MANY:
+            return HANDED_BACK
         saved = book.counts[SAVED, run]
         until = book.final if book.every or saved >= book.times.size else min(book.times[saved], book.final)
         left = (until - clock[T]) - clock[REST]
@@ -99,7 +96,7 @@ def march_causal(s, book, clock, patience, stop):
                 return 0
         else:
             book.counts[STEPS, run] += 1
-            trial, gone = trial + 1, gone + h
+            hurried = hurried + 1 if max(h, clock[H]) < max(short[0], short[1] * _slots_in_use(s)) else 0
             moved = _accept(s)
             if lands:
                 clock[T], clock[REST] = until, 0.0
@@ -264,6 +261,15 @@ def form_groups(s):
             member[used] = k
             used += 1
         group[k], leader[k] = slot, member[slot]
+
+
+@inner
+def _slots_in_use(s):
+    """Groups of tokens in the step just made."""
+    most = 0
+    for k in range(s.pair.n):
+        most = max(most, s.group[k] + 1 - s.held)
+    return most
 
 
 @inner

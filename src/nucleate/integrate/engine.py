@@ -16,8 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from nucleate.attention import Attention
 from nucleate.checks import Array, check_memory, memory
-from nucleate.integrate.causal import CLOCK, HANDED_BACK, causal_memory, march_causal, new_causal
-from nucleate.integrate.causal import T as CAUSAL_TIME
+from nucleate.integrate.causal import CLOCK, HANDED_BACK, H, T, causal_memory, march_causal, new_causal
 from nucleate.integrate.explicit import (
     CANCELLED,
     DONE,
@@ -26,6 +25,7 @@ from nucleate.integrate.explicit import (
     RUNNING,
     SAVED,
     STATE,
+    STEPS,
     TIME_LIMIT,
     Book,
     march,
@@ -45,7 +45,10 @@ Progress = Callable[[Array, Array], object]
 Stop = NDArray[np.uint8]
 
 TICK = 0.1  # seconds between two looks at the clock, the callback and the keyboard
-OPENING = 1000.0  # how long, in units of 1/|V|, "auto" is explicit before the causal solver takes over; the first turn it hands back is as long
+OPENING = 1000.0  # how long, in units of 1/|V|, "auto" is explicit before the causal solver takes over
+FLIGHT = 60.0  # how long, in those units, a turn it hands back is at least: clusters that have met shrink like e^(-t/2)
+SHORT, CROWD = 4.0, 16.0  # steps below which it hands back, in those units: SHORT, and more if many groups make them dear; measured
+RESTLESS = 20  # causal steps after which it may hand back and still count as never having rested: then turns grow, as for a system that rotates
 
 
 class _Task:
@@ -145,46 +148,50 @@ def _one(task: _Task, run: int) -> None:
 
 def _by_turns(task: _Task, page: Book, run: int) -> None:
     """Explicit for a while, then causal, and so on until the end."""
-    t, turn = 0.0, OPENING * float(task.unit[run])
+    unit = float(task.unit[run])
+    t, turn = 0.0, OPENING * unit
     while True:
-        until = min(t + turn, page.final)
-        page, x = _explicit(task, page, run, t, until)
-        if until == page.final or page.counts[STATE, 0] != DONE:
+        last = turn >= page.final - t
+        page, x = _explicit(task, page, run, t, page.final - t if last else turn)
+        if last or page.counts[STATE, 0] != DONE:
             return
         page.counts[STATE, 0] = RUNNING
-        page, x, t = _causal(task, page._replace(start=x[None]), run, until, hand_back=True)
+        steps = page.counts[STEPS, 0]
+        page, x, clock = _causal(task, page._replace(start=x[None]), run, t + turn, hand_back=True)
         if page.counts[STATE, 0] != RUNNING:
             return
-        page = page._replace(start=x[None])
-        turn *= 4.0  # a system that keeps moving fast, such as a rotating one, is soon left to the explicit solver
+        page, t = page._replace(start=x[None]), float(clock[T])
+        turn = 2.0 * turn if page.counts[STEPS, 0] - steps < RESTLESS else FLIGHT * unit + 4.0 * float(clock[H])
 
 
-def _explicit(task: _Task, page: Book, run: int, begin: float, end: float) -> tuple[Book, Array]:
-    """The explicit solver from `begin` to `end`; the page, and where the tokens stand."""
+def _explicit(task: _Task, page: Book, run: int, begin: float, duration: float) -> tuple[Book, Array]:
+    """The explicit solver for a while from `begin`; the page, and where the tokens stand."""
     _, n, d = page.start.shape
     allowed = float(task.allowed[run])
-    if task.method[run] == "turns" and end > begin:
-        allowed *= min(1.0, OPENING * float(task.unit[run]) / (end - begin))
+    if task.method[run] == "turns" and duration > 0.0:
+        allowed *= min(1.0, OPENING * float(task.unit[run]) / duration)
     system = make_system(task.model, n, d, run, choose_kernel(task.model, n, d, run, allowed), allowed)
     state = new_march(task.table, n, d, 1)
-    final, page = page.final, page._replace(queue=np.zeros(1, dtype=np.int64), final=end, begin=begin)
+    final, page = page.final, page._replace(queue=np.zeros(1, dtype=np.int64), final=duration, origin=begin)
     team = Team(system, task.workers) if len(task.book.start) < task.workers and work_of(system) > TEAM_FROM else None
     while (march_in_python(team, task.table, state, page, task.stop) if team else march(system, task.table, state, page, task.stop)) == FULL_BUFFER:
         page = _grow(task, page)
     return page._replace(final=final), places_of(state, page.start[0])
 
 
-def _causal(task: _Task, page: Book, run: int, begin: float, hand_back: bool) -> tuple[Book, Array, float]:
-    """The causal solver from `begin`; the page, where the tokens stand, and when."""
+def _causal(task: _Task, page: Book, run: int, begin: float, hand_back: bool) -> tuple[Book, Array, Array]:
+    """The causal solver from `begin`; the page, where the tokens stand, and the clock."""
     _, n, d = page.start.shape
     pair = pairwise_system(task.model, n, d, run, angle=False)
-    state, clock = new_causal(pair, page.tolerance), np.zeros(CLOCK)
-    clock[CAUSAL_TIME] = begin
-    patience = float(task.unit[run]) if hand_back else 0.0
-    while (answer := march_causal(state, page, clock, patience, task.stop)) == FULL_BUFFER:
+    state, clock, short = new_causal(pair, page.tolerance), np.zeros(CLOCK), np.zeros(2)
+    clock[T] = begin
+    if hand_back:
+        by_modes = choose_kernel(task.model, n, d, run, float(task.allowed[run])) == "circle"
+        short[:] = SHORT * task.unit[run], task.unit[run] * (1.0 / CROWD if by_modes else CROWD / n)
+    while (answer := march_causal(state, page, clock, short, task.stop)) == FULL_BUFFER:
         page = _grow(task, page)
     assert answer in (0, HANDED_BACK)
-    return page, np.ascontiguousarray(pair.x[:, pair.m : pair.m + n].T), float(clock[CAUSAL_TIME])
+    return page, np.ascontiguousarray(pair.x[:, pair.m : pair.m + n].T), clock
 
 
 def _grow(task: _Task, page: Book) -> Book:

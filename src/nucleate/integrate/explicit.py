@@ -54,7 +54,7 @@ class Book(NamedTuple):
     order: Integers  # the runs to begin, in this order
     queue: Integers  # (1,) how many of them were begun, shared by all threads
     last: int  # how many there are
-    begin: float  # the time of the start
+    origin: float  # the time of the start: `times` count from 0, `final` and the march's own clock from here, or steps would be lost beside 1e16
     final: float  # the last time
     tolerance: float  # atol + rtol
     dt: float  # fixed step, or 0
@@ -164,7 +164,7 @@ def enter(state, book, at, run):
     for i in range(n * state.width):
         state.rows[ORIGIN, i * state.lanes + at] = state.rows[Y, i * state.lanes + at]
     state.flags[RUN, at], state.flags[FRESH, at], state.flags[HELD, at] = run, 1, 0
-    state.clock[T, at], state.clock[BEFORE, at], state.clock[RATE, at], state.clock[ROUGH, at] = book.begin, 1e-4, 0.0, 0.0
+    state.clock[T, at], state.clock[BEFORE, at], state.clock[RATE, at], state.clock[ROUGH, at] = 0.0, 1e-4, 0.0, 0.0
     book.counts[STATE, run] = RUNNING
     if book.counts[SAVED, run] == 0 and (book.every or book.times[0] == 0.0):
         for k in range(n):
@@ -187,7 +187,7 @@ def begin(state, book, table):
             state.rows[K, i * state.lanes + at] = velocity
             if not abs(velocity) <= fastest:  # NaN passes
                 fastest = abs(velocity)
-        guess = min(0.01, book.tolerance ** (1.0 / table.order)) / fastest if fastest > 0.0 else book.final - book.begin
+        guess = min(0.01, book.tolerance ** (1.0 / table.order)) / fastest if fastest > 0.0 else book.final
         _aim(state, book, table, at, state.clock[T, at], guess if book.dt == 0.0 else book.dt)
         if not np.isfinite(fastest):
             _end(state, book, at, NON_FINITE)
@@ -206,7 +206,7 @@ def _target(state, book, table, at):
     """The time a step may not pass: the end, or the next time asked for where the interpolant is not to be trusted."""
     saved = book.counts[SAVED, state.flags[RUN, at]]
     if _at_the_edge(state, table, at) and not book.every and saved < book.times.size:
-        return min(book.times[saved], book.final)
+        return min(book.times[saved] - book.origin, book.final)
     return book.final
 
 
@@ -224,7 +224,7 @@ def needs_extra(state, book, table):
     for at in range(state.lanes):
         run = state.flags[RUN, at]
         if run != FREE and state.clock[ERROR, at] <= book.tolerance and book.counts[SAVED, run] < book.times.size:
-            t = book.times[book.counts[SAVED, run]]
+            t = book.times[book.counts[SAVED, run]] - book.origin
             if t < state.clock[T, at] + state.clock[H, at] and t < _target(state, book, table, at):
                 return True
     return False
@@ -364,7 +364,12 @@ def judge(state, book, table, at, stop):
             _end(state, book, at, MAX_STEPS)
         return False
     saved = book.counts[SAVED, run]
-    if _at_the_edge(state, table, at) and not book.every and saved < book.times.size and t < book.times[saved] < (t + h) * (1.0 - 4.0 * EPS):
+    if (
+        _at_the_edge(state, table, at)
+        and not book.every
+        and saved < book.times.size
+        and t < book.times[saved] - book.origin < (t + h) * (1.0 - 4.0 * EPS)
+    ):
         _aim(state, book, table, at, t, h)  # take the step again, up to the time asked for
         return False
     book.counts[STEPS, run] += 1
@@ -423,9 +428,10 @@ def _write_frames(state, book, table, at, t, new):
     run = state.flags[RUN, at]
     saved, times = book.counts[SAVED, run], book.times
     if book.every:
-        times[saved] = new
-    while saved < times.size and times[saved] <= new:
-        _gather(state, table.P, at, (times[saved] - t) / (new - t) if times[saved] < new else 1.0)
+        times[saved] = book.origin + new
+    while saved < times.size and (book.every or times[saved] - book.origin <= new):
+        asked = new if book.every else times[saved] - book.origin
+        _gather(state, table.P, at, (asked - t) / (new - t) if asked < new else 1.0)
         _draw(state, book.start[run], book.frames[run, saved], at)
         saved += 1
         book.counts[SAVED, run] = saved

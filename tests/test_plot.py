@@ -122,6 +122,11 @@ def test_first_tokens_are_thick_and_centers_have_their_colours() -> None:
     assert sorted(set(np.asarray(tokens.get_linewidth()))) == [0.7, 2.2]
     assert black.get_edgecolor().tolist() == [[0, 0, 0, 1]] * len(black.get_paths())
     assert red.get_edgecolor()[0][0] > 0.8
+    rings, dots = ax.collections[3:5]  # where they start, in shapes of their own
+    run = one_run()
+    np.testing.assert_array_equal(rings.get_offsets(), [[0.0, np.arctan2(run.x[0, 3, 1], run.x[0, 3, 0])]])
+    np.testing.assert_array_equal(dots.get_offsets(), [[0.0, np.arctan2(run.x[0, 4, 1], run.x[0, 4, 0])]])
+    assert (len(rings.get_facecolor()), len(dots.get_facecolor())) == (0, 1)
 
 
 def test_the_circle_marks_exactly_the_centers() -> None:
@@ -151,15 +156,6 @@ def test_frames_that_were_never_reached_are_left_out() -> None:
 def test_a_single_frame_can_be_drawn(d: int) -> None:
     run = one_run(d=d)
     assert ink(replace(run, t=run.t[:1], x=run.x[:1]).plot()) > 0.01
-
-
-def test_trajectories_stay_on_the_sphere_between_frames() -> None:
-    run = one_run(d=3, m=3)
-    ax: Any = plot.trajectories(run)
-    ways = [np.asarray(way) for c in ax.collections if hasattr(c, "_segments3d") and len(c._segments3d) == 9 for way in c._segments3d]
-    assert len(ways) == 9
-    assert all(len(way) > 10 for way in ways)
-    np.testing.assert_allclose([np.linalg.norm(way, axis=-1) for way in ways], 1.0, atol=1e-12)
 
 
 def test_high_dimensions_are_seen_from_where_most_happens() -> None:
@@ -210,7 +206,7 @@ def test_a_film_has_every_frame_and_they_differ(d: int, tmp_path: Path) -> None:
 
 
 def test_a_long_film_is_thinned_out_but_keeps_its_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plot, "MOST_FRAMES", 4)
+    monkeypatch.setattr("nucleate.plot.film.MOST_FRAMES", 4)
     told: list[int] = []
     plot.animate(one_run(m=30), tmp_path / "run.gif", progress=lambda done, total: told.append(total))
     assert told == [4, 4, 4, 4]

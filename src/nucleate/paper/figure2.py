@@ -140,23 +140,22 @@ def draw(run: Run, strong: NDArray[np.int64], renyi: NDArray[np.int64], lost: li
         x = run.x[np.searchsorted(run.t, time)]  # (n, 2)
         plot.circle(x, ax, centers=renyi, strong=strong)
         ax.set_title(f"t = {time:g}")
-        if time == BEFORE:
-            for loss in shown:
-                ax.annotate(
-                    "lost soon", x[loss.token], 0.45 * x[loss.token], ha="center", va="center", fontsize=9, arrowprops={"arrowstyle": "->", "lw": 0.8}
-                )
+        for loss in shown if time == BEFORE else []:
+            arrow = {"arrowstyle": "->", "lw": 0.8, "color": plot.look(ax).ink}
+            ax.annotate("lost soon", x[loss.token], 0.45 * x[loss.token], ha="center", va="center", fontsize=9, arrowprops=arrow)
     ax = bottom.subplots()
     plot.angles(run, ax, first=0, centers=renyi, strong=strong)
+    look = plot.look(ax)
     for time in SNAPSHOTS[1:-1]:
-        ax.axvline(time, color="0.5", linewidth=0.8, linestyle=":")
+        ax.axvline(time, color=look.grey(0.5), linewidth=0.8, linestyle=":")
     for loss in shown:
         at = np.arctan2(*run.x[np.searchsorted(run.t, loss.time), loss.to][::-1])
-        ax.plot(loss.time, at, "o", markersize=11, markerfacecolor="none", markeredgecolor=plot.BLACK, markeredgewidth=1.2)
+        ax.plot(loss.time, at, "o", markersize=11, markerfacecolor="none", markeredgecolor=look.ink, markeredgewidth=1.2)
         ax.annotate(f"lost at t = {loss.time:.0f}", (loss.time, at), (10, 10), textcoords="offset points", fontsize=10)
     dot: dict[str, Any] = {"marker": "o", "linestyle": "-", "linewidth": 1.6, "markersize": 7}
     handles = [
-        Line2D([], [], color=plot.RED, label="strong Rényi center", **dot),
-        Line2D([], [], color=plot.BLACK, markerfacecolor="none", label="Rényi center", **dot),
+        Line2D([], [], color=look.red, label="strong Rényi center", **dot),
+        Line2D([], [], color=look.ink, markerfacecolor="none", label="Rényi center", **dot),
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
     return figure

@@ -1,0 +1,59 @@
+"""The picture of a run, and pictures as files."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nucleate.integrate.run import Run
+from nucleate.integrate.storage import replacing
+from nucleate.plot.film import animate
+from nucleate.plot.lives import LIFE_SIZE, life, life_axes
+from nucleate.plot.on_circle import angles, circle
+from nucleate.plot.on_sphere import trajectories
+from nucleate.plot.paint import BALL, WIDE
+from nucleate.plot.tokens import frames
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from nucleate.observe.life import Life
+
+
+def picture(run: Run, ax: "Axes | None" = None, *, which: int = 0) -> "Axes":
+    """The picture that suits the dimension: angles over time on the circle, trajectories on spheres."""
+    t, x = frames(run, which)
+    if x.shape[-1] > 2:
+        return trajectories(run, ax, which=which)
+    return angles(run, ax, which=which) if len(t) > 1 else circle(x[0], ax)
+
+
+def write(run: Run, path: Path, progress: Callable[[int, int], object] | None = None) -> None:
+    """The picture or the film of `run` into a file, without a screen."""
+    from matplotlib.figure import Figure
+
+    if path.suffix.lower() in (".gif", ".mp4"):
+        return animate(run, path, progress=progress)
+    flat = run.x.shape[-1] == 2
+    figure = Figure(figsize=WIDE if flat else BALL, layout="constrained")
+    picture(run, figure.add_subplot(projection=None if flat else "3d"))
+    save_figure(figure, path)
+
+
+def write_life(life_: "Life", path: Path) -> None:
+    """The picture of a life into a file, without a screen."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=LIFE_SIZE, layout="constrained")
+    life(life_, life_axes(figure))
+    save_figure(figure, path)
+
+
+def save_figure(figure: "Figure", path: Path) -> None:
+    """Write `figure` in one piece; the same picture gives the same file."""
+    from matplotlib import rc_context
+
+    kind = path.suffix.lower()[1:]
+    no_date: dict[str, Any] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind, {})
+    with replacing(path) as part, rc_context({"svg.hashsalt": "nucleate"}):  # else every SVG gets random names inside
+        figure.savefig(part, format=kind, dpi=200, metadata=no_date)

@@ -1,0 +1,110 @@
+"""Runs as films."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nucleate.checks import Array, InputError, finite_number
+from nucleate.integrate.run import Run
+from nucleate.integrate.storage import replacing
+from nucleate.plot.on_circle import ring
+from nucleate.plot.on_sphere import main_directions
+from nucleate.plot.paint import look
+from nucleate.plot.tokens import chosen, frames
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_FRAMES = 240  # of an animation: 12 seconds at the usual speed
+
+
+def animate(run: Run, path: str | Path, *, fps: float = 20.0, which: int = 0, progress: Callable[[int, int], object] | None = None) -> None:
+    """The run as a film (.gif or .mp4), one picture per saved frame; progress(frames drawn, frames in all)."""
+    from matplotlib.animation import FFMpegWriter, PillowWriter
+
+    path, fps = Path(path), finite_number("fps", fps, above=0.0, help="It is the number of frames shown per second.")
+    if path.suffix.lower() not in (".gif", ".mp4"):
+        raise InputError(f"{path} has the ending {path.suffix or '(none)'}, but animations are .gif or .mp4.")
+
+    class Encoder(FFMpegWriter):
+        @classmethod
+        def bin_path(cls) -> str:
+            return ffmpeg()
+
+    t, x = frames(run, which)
+    shown = np.unique(np.linspace(0, len(t) - 1, min(len(t), MOST_FRAMES)).round().astype(int))
+    writer = (PillowWriter if path.suffix.lower() == ".gif" else Encoder)(fps=fps)  # type: ignore[arg-type]  # the stubs want whole frames a second
+    figure, draw = _film(t, x)
+    with _quiet_encoder(path), replacing(path) as part, writer.saving(figure, str(part), dpi=120):
+        for count, i in enumerate(shown, start=1):
+            draw(int(i))
+            writer.grab_frame()
+            if progress is not None:
+                progress(count, len(shown))
+
+
+def ffmpeg() -> str:
+    """The ffmpeg program: from the PATH, or from the package imageio_ffmpeg."""
+    if found := shutil.which("ffmpeg"):
+        return found
+    try:
+        from imageio_ffmpeg import get_ffmpeg_exe
+
+        return str(get_ffmpeg_exe())
+    except (ImportError, RuntimeError):
+        raise InputError(
+            "mp4 needs the program ffmpeg, but it is not on the PATH. Install it (or: pip install imageio-ffmpeg), or write a .gif."
+        ) from None
+
+
+def _time(t: float, end: float) -> str:
+    return f"t = {t:.2e}" if end > 1e3 else f"t = {t:.{1 if end >= 10 else 2}f}"
+
+
+def _film(t: Array, x: Array) -> tuple["Figure", Callable[[int], None]]:
+    """A figure, and a function that makes it show frame i."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.0, 5.0), layout="constrained")
+    FigureCanvasAgg(figure)
+    flat = x.shape[-1] == 2
+    ax: Any = figure.add_subplot(projection=None if flat else "3d")
+    here, tokens = look(ax), chosen(x.shape[1], 3)[::-1]
+    colours = here.tokens(x.shape[1])[tokens]
+    if flat:
+        y = x  # (m, n, 2)
+        ring(ax, here)
+        clock = ax.text(0, 0, "", ha="center", va="center", fontsize=14)
+    else:
+        from nucleate.plot.ball import globe, show_ball
+
+        basis, names = main_directions(x)  # (d, 3)
+        y = x @ basis  # (m, n, 3)
+        globe(ax, here)
+        show_ball(ax, here, names)
+        clock = ax.text2D(0.02, 0.98, "", ha="left", va="top", fontsize=14, transform=ax.transAxes)  # beside the globe
+    dots: list[Any] = []
+
+    def draw(i: int) -> None:
+        while dots:
+            dots.pop().remove()
+        dots.append(ax.scatter(*y[i, tokens].T, s=28, c=colours, linewidths=0, zorder=4))
+        clock.set_text(_time(t[i], t[-1]))
+
+    return figure, draw
+
+
+@contextmanager
+def _quiet_encoder(path: Path) -> Iterator[None]:
+    """ffmpeg's failures in our words."""
+    from subprocess import CalledProcessError
+
+    try:
+        yield
+    except CalledProcessError as error:
+        raise InputError(f"{path} cannot be written: ffmpeg ended with code {error.returncode}. Write a .gif instead.") from error

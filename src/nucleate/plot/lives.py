@@ -1,0 +1,141 @@
+"""Pictures of merging clusters: the staircase of their number, and a whole life."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nucleate.checks import InputError, finite_number
+from nucleate.integrate.run import Run
+from nucleate.plot.clock import FIRST_TIME, moment, powers_of_ten
+from nucleate.plot.on_circle import angles
+from nucleate.plot.paint import SMALL, WIDE, Look, axes_or_new, tidy
+from nucleate.plot.tokens import chosen, token_bar
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from nucleate.observe.life import Life
+    from nucleate.observe.merges import Merges
+
+LIFE_SIZE = (8.4, 6.0)
+MARGIN = 0.04  # of the width, to the right of the last merge
+
+
+def staircase(merges: "Merges | Life", ax: "Axes | None" = None, *, end: float | None = None) -> "Axes":
+    """The number of clusters over powers of ten of time; grey until the tokens have gathered and counting starts.
+
+    end   the time at the right edge; unless given, soon after the last merge, or the end of a life that is not whole
+    """
+    found, end = merges_of(merges), right_edge(merges, end)
+    ax = axes_or_new(ax, WIDE)
+    _stairs(ax, found, end)
+    powers_of_ten(ax, end)
+    return ax
+
+
+def life(life: "Life", axes: "tuple[Axes, Axes] | None" = None) -> "tuple[Axes, Axes]":
+    """A whole life over powers of ten of time: above, every token's angle (d = 2) or overlap with the first token, with a ring where a
+    cluster joins an earlier one; below, the number of clusters from t_f on."""
+    if axes is None:
+        from matplotlib import pyplot
+
+        axes = life_axes(pyplot.figure(figsize=LIFE_SIZE, layout="constrained"))
+    top, bottom = axes
+    end = last_time(life)
+    shown = _thinned(life.run, end)
+    here = tidy(top)
+    if shown.x.shape[-1] == 2:
+        angles(shown, top, first=0, colorbar=False)
+    else:
+        _overlaps(shown, top, here)
+    token_bar(top, here, shown.x.shape[1])
+    for merge in life.merges:
+        x = life.run.x[np.searchsorted(life.run.t, merge.time)]  # (n, d) the first frame after, or the first of the same time
+        at = np.arctan2(*x[merge.into, ::-1]) if x.shape[-1] == 2 else x[merge.into] @ x[0]
+        top.plot(merge.time, at, "o", markersize=8, markerfacecolor="none", markeredgecolor=here.ink, markeredgewidth=1.1, zorder=4)
+        for ax in axes:
+            ax.axvline(merge.time, color=here.grey(0.4), linewidth=0.7, linestyle=":", zorder=0)
+    powers_of_ten(top, end)
+    staircase(life, bottom, end=end)
+    top.set_xlabel("")
+    top.tick_params(labelbottom=False)
+    words = f"n = {shown.x.shape[1]}, d = {shown.x.shape[-1]}, β = {float(shown.model.beta):g}"
+    top.set_title(words if life.whole else f"{words}; {life.ending}", fontsize=11)
+    return axes
+
+
+def merges_of(thing: Any) -> "Merges":
+    """The merges of a life, or `thing` itself if it is what nc.merges gives."""
+    found = getattr(thing, "merges", thing)
+    if not all(hasattr(found, name) for name in ("t_f", "leaders", "events", "staircase")):
+        raise InputError(f"This picture needs merges, but was given {type(thing).__name__}. Pass nucleate.merges(run) or nucleate.life(beta).")
+    return found
+
+
+def right_edge(thing: "Merges | Life", end: float | None) -> float:
+    """`end`, if it is after the start of counting, or else the last time."""
+    found = merges_of(thing)
+    start = max(FIRST_TIME, found.t_f) if found.leaders.size else FIRST_TIME
+    return last_time(thing) if end is None else finite_number("end", end, above=start, help="It is the time at the right edge.")
+
+
+def last_time(thing: "Merges | Life") -> float:
+    """Soon after the last merge; the end of the run, if that is known and not one cluster was left."""
+    found, run = merges_of(thing), getattr(thing, "run", None)
+    known = float(run.t[-1]) if run is not None else np.inf
+    if run is not None and found.left != 1:
+        return max(known, 1.0)
+    last = max(float(found.events[-1].time if len(found) else found.t_f if found.leaders.size else 0.0), 1.0)
+    return min(last * (last / FIRST_TIME) ** MARGIN, max(known, 1.0)) if len(found) else min(10.0 * last, max(known, 1.0))
+
+
+def life_axes(figure: "Figure") -> "tuple[Axes, Axes]":
+    """Axes for tokens above and stairs below."""
+    top, bottom = figure.subplots(2, 1, height_ratios=[2.4, 1.0])
+    return top, bottom
+
+
+def _thinned(run: Run, end: float) -> Run:
+    """`run` from FIRST_TIME to `end`, without the frames that the eye cannot tell from those before."""
+    place = np.log(np.maximum(run.t, FIRST_TIME)) / np.log(end / FIRST_TIME)  # (m,) in widths of the picture
+    keep = [0]
+    for i in range(1, len(run.t)):
+        if place[i] - place[keep[-1]] > 0.005 or np.abs(run.x[i] - run.x[keep[-1]]).max() > 0.01:
+            keep += [i - 1, i] if keep[-1] < i - 1 else [i]  # a long rest ends in the frame before
+    return replace(run, t=np.maximum(run.t[keep], FIRST_TIME), x=run.x[keep])
+
+
+def _overlaps(run: Run, ax: "Axes", here: Look) -> None:
+    """<x_k, x_1> over time."""
+    from matplotlib.collections import LineCollection
+
+    tokens = chosen(run.x.shape[1], 0)[::-1]
+    overlap = np.einsum("mkd,md->mk", run.x[:, tokens], run.x[:, 0])  # (m, tokens)
+    lines = [np.column_stack([run.t, one]) for one in overlap.T]
+    ax.add_collection(LineCollection(lines, colors=here.tokens(run.x.shape[1])[tokens], linewidths=0.7, capstyle="round"), autolim=False)
+    ax.set(ylim=(-1.05, 1.05), ylabel="overlap with the first token", yticks=[-1, -0.5, 0, 0.5, 1])
+
+
+def _stairs(ax: "Axes", found: "Merges", end: float) -> None:
+    """The number of clusters; grey before counting starts."""
+    from matplotlib.ticker import MaxNLocator
+
+    here = tidy(ax)
+    times, counts = found.staircase  # (k,), (k,)
+    begin = min(max(float(times[0]), FIRST_TIME), end) if len(times) else end
+    ax.axvspan(FIRST_TIME, begin, color=here.grey(0.07), linewidth=0, zorder=0)
+    share = np.log(begin / FIRST_TIME) / np.log(end / FIRST_TIME)  # of the width
+    words: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "ha": "center", "va": "center", "rotation": 90 if share < 0.15 else 0}
+    if share > 0.03:
+        said = "gathering" if len(times) else "the tokens never gathered into clusters"
+        ax.text(np.sqrt(FIRST_TIME * begin), 0.5, said, fontsize=SMALL, color=here.grey(0.6), **words)
+    if len(times):
+        shown = np.append(np.maximum(times, FIRST_TIME), max(end, times[-1]))  # (k + 1,)
+        ax.step(shown, np.append(counts, counts[-1]), where="post", color=here.ink, linewidth=1.3)
+        ax.plot(shown[1:-1], counts[1:], "o", markersize=3.5, color=here.ink)
+    if len(times) > 1:  # outside, where it covers nothing
+        ax.set_title(f"last merge at t = {moment(times[-1])}", loc="right", fontsize=SMALL, pad=4.0)
+    ax.set(ylim=(0, (counts[0] if len(times) else 1) + 0.8), ylabel="clusters")
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))

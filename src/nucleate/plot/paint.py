@@ -1,0 +1,174 @@
+"""One look for all pictures: what the colours mean, styles for screen and paper, and axes without clutter.
+
+A token's colour is its place in the sequence, first dark, last light (viridis, which colour-blind readers and grey printers can follow).
+Black marks Rényi centers, red strong centers and whatever is final.  Black means the colour of the text: on a dark page it is white.
+Clusters have eight colours that stay apart in the eyes of the colour-blind, and neither fade on white nor drown in black.
+"""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nucleate.checks import Array, InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+RED, BLACK, GREY = "#d62728", "#000000", "#b8b8b8"
+RED_ON_DARK = "#ff6255"
+CLUSTERS = ("#3366cc", "#ccbb44", "#009e73", "#aa3377", "#33bbee", "#8c6d31", "#cc79a7", "#6f4e9c")
+
+WIDE, SQUARE, BALL = (7.0, 4.2), (4.6, 4.6), (5.6, 5.6)  # inches: over time, in a plane, on a sphere
+THIN = 0.6  # points: spines and ticks
+SMALL = 9  # points: notes and legends
+
+Colour = tuple[float, float, float]
+
+
+def _settings(ink: str, paper: str, more: Mapping[str, Any] = MappingProxyType({})) -> Mapping[str, Any]:
+    coloured = ("text.color", "axes.labelcolor", "axes.titlecolor", "axes.edgecolor", "xtick.color", "ytick.color", "legend.labelcolor")
+    rc: dict[str, Any] = dict.fromkeys(coloured, ink) | dict.fromkeys(("figure.facecolor", "axes.facecolor"), paper)
+    rc |= {"axes.linewidth": THIN, "xtick.major.width": THIN, "ytick.major.width": THIN, "lines.linewidth": 1.4, "lines.solid_capstyle": "round"}
+    rc |= {"font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "mathtext.fontset": "dejavusans"}  # with matplotlib on every machine
+    rc |= {"font.size": 10.0, "axes.titlesize": 11.0, "axes.labelsize": 10.0, "xtick.labelsize": 9.0, "ytick.labelsize": 9.0, "legend.fontsize": 9.0}
+    rc |= {"axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False, "image.cmap": "viridis"}
+    rc |= {
+        "axes.prop_cycle": f"cycler('color', {list(CLUSTERS)})",
+        "pdf.fonttype": 42,
+        "figure.constrained_layout.use": True,
+        "savefig.facecolor": "auto",
+    }
+    return MappingProxyType(rc | dict(more))
+
+
+STYLES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "light": _settings("black", "white"),
+        "dark": _settings("#e6e6e6", "#14171c"),
+        "print": _settings(
+            "black", "white", {"font.family": "STIXGeneral", "mathtext.fontset": "stix", "savefig.dpi": 300.0, "lines.linewidth": 1.1}
+        ),
+    }
+)
+
+
+def style(name: str = "light") -> AbstractContextManager[None]:
+    """Settings of matplotlib for pictures on a "light" or "dark" screen or in "print": `with plot.style("dark"): run.plot()`.
+
+    Outside the `with` nothing is changed.  STYLES[name] holds the settings themselves, for matplotlib.rcParams.update.
+    """
+    from matplotlib import rc_context
+
+    if name not in STYLES:
+        raise InputError(f"style must be one of {', '.join(STYLES)}, but is {name!r}.")
+    rc: Any = dict(STYLES[name])  # the stubs list every name that there is
+    return rc_context(rc)
+
+
+@dataclass(frozen=True)
+class Look:
+    """The colours that fit certain axes."""
+
+    ink: Colour  # "black": what stands out most
+    paper: Colour  # behind the picture
+    red: Colour
+
+    @property
+    def dark(self) -> bool:
+        """Whether the picture is light on dark."""
+        return luminance(self.ink) > luminance(self.paper)
+
+    def grey(self, share: float) -> Colour:
+        """Ink thinned with paper: 0 is paper, 1 is ink."""
+        r, g, b = (share * i + (1.0 - share) * p for i, p in zip(self.ink, self.paper, strict=True))
+        return r, g, b
+
+    def colour(self, name: Any) -> Colour:
+        """ "black" and "red" in the sense of these pictures; any other colour as it is."""
+        from matplotlib.colors import to_rgb
+
+        own = {"black": self.ink, "red": self.red}
+        return own[name] if isinstance(name, str) and name in own else to_rgb(name)
+
+    def tokens(self, n: int) -> Array:
+        """One colour (r, g, b, a) per place in the sequence, (n, 4); the end of the map that fades into the paper is left out."""
+        from matplotlib import colormaps
+
+        low, high = (0.35, 1.0) if self.dark else (0.0, 0.9)
+        return np.asarray(colormaps["viridis"](np.linspace(low, high, n)))
+
+    def clusters(self, label: NDArray[np.int64]) -> Array:
+        """One colour per token from the number of its cluster, (n, 4); after eight clusters the colours come again."""
+        from matplotlib.colors import to_rgba_array
+
+        return np.asarray(to_rgba_array(CLUSTERS))[label % len(CLUSTERS)]
+
+
+def look(ax: "Axes") -> Look:
+    """The colours that fit `ax`: ink is the colour of its labels, or black or white where those could not be read."""
+    from matplotlib.colors import to_rgb, to_rgba
+
+    root: Any = ax.get_figure(root=True)
+    ink = to_rgb(ax.xaxis.label.get_color())
+    behind = [colour for colour in (to_rgba(ax.get_facecolor()), to_rgba(root.get_facecolor())) if colour[3] > 0.5]
+    paper: Colour = behind[0][:3] if behind else (1.0, 1.0, 1.0) if luminance(ink) < 0.2 else (0.0, 0.0, 0.0)
+    if contrast(ink, paper) < 2.0:
+        ink = (0.0, 0.0, 0.0) if luminance(paper) > 0.2 else (1.0, 1.0, 1.0)
+    return Look(ink, paper, to_rgb(RED_ON_DARK if luminance(ink) > luminance(paper) else RED))
+
+
+def luminance(colour: ArrayLike) -> float:
+    """Relative luminance of an sRGB colour, 0 to 1 (WCAG 2)."""
+    c = np.asarray(colour, dtype=np.float64)[:3]
+    linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)  # (3,)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def contrast(one: ArrayLike, other: ArrayLike) -> float:
+    """Contrast of two colours, 1 to 21 (WCAG 2)."""
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def axes_or_new(ax: "Axes | None", size: tuple[float, float], projection: str | None = None) -> Any:
+    """`ax`, or axes of a new figure of this size in inches."""
+    if projection == "3d" and ax is not None and not hasattr(ax, "get_zlim"):
+        raise InputError('trajectories need axes made with projection="3d", but these are flat. Leave ax out for new ones.')
+    if ax is None:
+        from matplotlib import pyplot
+
+        return pyplot.figure(figsize=size, layout="constrained").add_subplot(projection=projection)
+    return ax
+
+
+def tidy(ax: "Axes") -> Look:
+    """Thin lines on the left and below, none above and on the right; the look of these axes."""
+    for side, spine in ax.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_linewidth(THIN)
+    ax.tick_params(width=THIN, length=3.0)
+    return look(ax)
+
+
+def legend_above(ax: "Axes", title: str = "") -> None:
+    """The legend over the axes, on the left, where it covers no data."""
+    handles, labels = ax.get_legend_handles_labels()
+    if handles:
+        ax.legend(
+            handles,
+            labels,
+            title=title or None,
+            loc="lower left",
+            bbox_to_anchor=(0.0, 1.0),
+            borderaxespad=0.3,
+            ncols=3,
+            frameon=False,
+            fontsize=SMALL,
+            title_fontsize=SMALL,
+            alignment="left",
+        )

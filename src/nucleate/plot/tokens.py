@@ -1,0 +1,92 @@
+"""Which tokens and frames of a run are drawn, and in which colours."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nucleate.checks import Array, InputError, whole_number
+from nucleate.integrate.run import Run
+from nucleate.plot.paint import THIN, Look
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Indices = Sequence[int] | NDArray[np.int64]
+
+MOST_LINES = 2000  # more tokens than this only make the picture heavier
+
+
+def frames(run: Run, which: int) -> tuple[Array, Array]:
+    """The times (m,) and tokens (m, n, d) of one run, frames that were never reached left out."""
+    runs = run.x.shape[0] if run.x.ndim == 4 else 1
+    which = whole_number("which", which, least=0, help="It counts the runs from 0.")
+    if which >= runs:
+        raise InputError(f"which must be below the number of runs, {runs}, but is {which}. It counts from 0.")
+    x = run.x[which] if run.x.ndim == 4 else run.x  # (m, n, d)
+    there = np.isfinite(x).all((1, 2))  # (m,)
+    if not there.any():
+        raise InputError("This run has no frame to draw. Look at run.status for the reason.")
+    return run.t[there], x[there]
+
+
+def circle_only(x: Array) -> Array:
+    """x, if it lies on the circle."""
+    if x.shape[-1] != 2:
+        raise InputError(f"This picture is for tokens on the circle, d = 2, but these have d = {x.shape[-1]}. Use trajectories(run).")
+    return x
+
+
+def final_clusters(run: Run, which: int, x: Array, radius: float | None) -> NDArray[np.int64]:
+    """The cluster of every token of x (n, d), the last frame of run `which`; two tokens are in one if they are within
+    `radius`, beta^(-1/2) unless given."""
+    from nucleate.observe.clusters import clusters
+    from nucleate.observe.merges import cluster_width
+
+    beta = np.asarray(run.model.beta, dtype=np.float64).reshape(-1)  # (1,) or (b,)
+    return clusters(x, cluster_width(float(beta[which if beta.size > 1 else 0])) if radius is None else radius)
+
+
+def token_colours(look: Look, n: int, label: NDArray[np.int64] | None) -> Array:
+    """One colour per token, (n, 4): by place in the sequence, or by cluster where labels are given."""
+    return look.tokens(n) if label is None else look.clusters(label)
+
+
+def check_colour(colour: str) -> str:
+    """`colour`, if it is a way to colour tokens."""
+    if colour not in ("token", "cluster"):
+        raise InputError(f'colour must be "token" (place in the sequence) or "cluster" (where the token ends), but is {colour!r}.')
+    return colour
+
+
+def chosen(n: int, first: int) -> NDArray[np.int64]:
+    """The tokens to draw: all, or the first few and an even choice of the others."""
+    some = np.linspace(0, n - 1, min(n, MOST_LINES)).round().astype(np.int64)
+    return np.union1d(np.arange(min(first, n)), some)
+
+
+def tell_left_out(ax: "Axes", n: int, drawn: int) -> None:
+    """The title says so if not all of n tokens are drawn; otherwise it is left alone."""
+    if drawn < n:
+        ax.set_title(f"{drawn} of {n} tokens drawn")
+
+
+def indices(which: Indices, n: int) -> NDArray[np.int64]:
+    """`which` as an array of indices of n tokens."""
+    index = np.asarray(which, dtype=np.int64).reshape(-1)
+    if index.size and (index.min() < 0 or index.max() >= n):
+        raise InputError(f"Centers are indices from 0 to {n - 1}, but there are some from {index.min()} to {index.max()}.")
+    return index
+
+
+def token_bar(ax: "Axes", look: Look, n: int) -> None:
+    """The bar that explains the colours of tokens."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import ListedColormap, Normalize
+
+    scale = ScalarMappable(Normalize(1, max(n, 2)), ListedColormap(look.tokens(256).tolist()))
+    bar = ax.figure.colorbar(scale, ax=ax, label="token", ticks=[1, n] if n > 1 else [1], aspect=40, pad=0.02)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(width=THIN, length=3.0)
+    bar.ax.yaxis.labelpad = -8.0 if n > 1 else 4.0  # between the two numbers, not beside them

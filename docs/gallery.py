@@ -1,6 +1,6 @@
-"""Draws the pictures of pictures.md into docs/images: python docs/gallery.py [NAME ...]
+"""Draws the pictures of pictures.md and of instruments/*.md into docs/images: python docs/gallery.py [NAME ...]
 
-Every block of Python on that page with a picture below it is run, and its figure becomes that picture.
+Every block of Python on those pages with a picture below it is run, and its figure becomes that picture.
 """
 
 import re
@@ -20,8 +20,8 @@ DPI = 90  # small pictures: 630 pixels wide
 
 def blocks(page: str) -> dict[str, str]:
     """The code that makes each picture, by the name of its file."""
-    found = re.findall(r"^```python\n(.*?)^```\n+!\[[^\]]*\]\(images/([\w-]+\.png)\)", page, flags=re.M | re.S)
-    return {name: code for code, name in found}
+    found = re.findall(r"^```python\n(.*?)^```\n(?:\n*!\[[^\]]*\]\((?:\.\./)?images/([\w-]+\.png)\))?", page, flags=re.M | re.S)
+    return {name: code for code, name in found if name}
 
 
 def draw(code: str, file: Path) -> None:
@@ -34,10 +34,11 @@ def draw(code: str, file: Path) -> None:
 
 def main(names: list[str]) -> None:
     """All pictures, or those named."""
-    for name, code in blocks((HERE / "pictures.md").read_text(encoding="utf-8")).items():
-        if not names or name in names:
-            draw(code, HERE / "images" / name)
-            print(f"images/{name}: {(HERE / 'images' / name).stat().st_size / 1000:.0f} kB")
+    for page in (HERE / "pictures.md", *sorted((HERE / "instruments").glob("*.md"))):
+        for name, code in blocks(page.read_text(encoding="utf-8")).items():
+            if not names or name in names:
+                draw(code, HERE / "images" / name)
+                print(f"images/{name}: {(HERE / 'images' / name).stat().st_size / 1000:.0f} kB")
 
 
 if __name__ == "__main__":

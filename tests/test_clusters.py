@@ -1,25 +1,28 @@
 """Clusters: connected components, against a naive union-find."""
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nucleate.checks import Array, InputError
-from nucleate.observe.clusters import clusters, compact
+from nucleate.observe.clusters import clusters, compact, count_clusters
 from nucleate.sphere import distance, retract, uniform
 
 
 def slow_clusters(x: Array, radius: float) -> list[int]:
     """Every pair, one by one; a root is the first member of its cluster."""
     root = list(range(len(x)))
+    apart = distance(x[:, None], x[None])  # (n, n)
 
     def find(k: int) -> int:
         return k if root[k] == k else find(root[k])
 
     for k in range(len(x)):
         for j in range(k):
-            if distance(x[j], x[k])[0] <= radius:
+            if apart[j, k] <= radius:
                 low, high = sorted((find(j), find(k)))
                 root[high] = low
     roots = [find(k) for k in range(len(x))]
@@ -65,10 +68,55 @@ def test_a_turn_renames_nothing() -> None:
     np.testing.assert_array_equal(clusters(x, 0.05), clusters(np.column_stack([x, np.zeros(80)]), 0.05))
 
 
-def test_many_gathered_tokens_take_no_quadratic_time() -> None:
+@given(d=st.sampled_from([3, 8, 20, 64]), spread=st.sampled_from([0.02, 0.06, 0.1]), seed=st.integers(0, 2**32))
+def test_groups_that_touch_by_their_outer_members_equal_the_double_loop(d: int, spread: float, seed: int) -> None:
+    x = retract(np.eye(1, d) + spread * np.random.default_rng(seed).standard_normal((40, d)) * np.sqrt(3.0 / d))  # one cloud
+    for radius in (0.02, 0.05, 0.1, 0.15):
+        assert clusters(x, radius).tolist() == slow_clusters(x, radius)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_leading_axes_are_frames_of_their_own(d: int) -> None:
+    x = np.stack([[uniform(25, d, 10 * i + j) for j in range(4)] for i in range(3)])  # (3, 4, 25, d)
+    label, count = clusters(x, 0.15), count_clusters(x, 0.15)
+    assert (label.shape, count.shape) == ((3, 4, 25), (3, 4))
+    for at in np.ndindex(3, 4):
+        assert label[at].tolist() == slow_clusters(x[at], 0.15)
+        assert count[at] == len(set(slow_clusters(x[at], 0.15)))
+    assert count_clusters(x[0, 0], 0.15).shape == ()
+
+
+def cloud(d: int, n: int, spread: float) -> Array:
+    """n tokens around nine."""
     rng = np.random.default_rng(0)
-    x = retract(uniform(9, 3, 0)[rng.integers(9, size=40_000)] + 1e-6 * rng.standard_normal((40_000, 3)))  # n^2 / 9 pairs would be 2e8
-    assert clusters(x, 0.05).max() == 8
+    return retract(uniform(9, d, 0)[rng.integers(9, size=n)] + spread / np.sqrt(d) * rng.standard_normal((n, d)))
+
+
+def two(d: int, n: int) -> Array:
+    """n tokens in two balls that the radius 0.1 just does not join."""
+    rng = np.random.default_rng(0)
+    ball = retract(rng.standard_normal((n, d - 1))) * 0.025 * rng.random((n, 1)) ** (1 / (d - 1))  # (n, d - 1)
+    ball[:, 0] += np.where(rng.random(n) < 0.5, 0.0, 0.1525)
+    return retract(np.column_stack([np.ones(n), ball]))
+
+
+BIG = [("spread", d, radius) for d in (2, 3, 4) for radius in (5e-4, 0.0125, 0.3)] + [("spread", 64, 0.0125)]
+BIG += [(what, d, 0.0125) for what in ("tight", "loose") for d in (2, 3, 4, 64)] + [("two", d, 0.1) for d in (3, 4, 64)]
+
+
+@pytest.mark.parametrize(("what", "d", "radius"), BIG)
+def test_1e5_tokens_take_no_quadratic_time(what: str, d: int, radius: float) -> None:
+    n = 100_000
+    x = {"spread": lambda: uniform(n, d, 0), "tight": lambda: cloud(d, n, 1e-9), "loose": lambda: cloud(d, n, 1e-3), "two": lambda: two(d, n)}[what]()
+    count_clusters(uniform(3, d, 0), radius)  # compiled by now
+    begin = time.process_time()  # other programs on this machine do not count
+    count_clusters(x, radius)
+    assert time.process_time() - begin < 3.0  # 5e9 pairs at a nanosecond each would be 5
+
+
+def test_two_balls_that_do_not_touch_are_two() -> None:
+    assert count_clusters(two(3, 1000), 0.1) == 2
+    assert count_clusters(two(3, 1000), 0.14) == 1
 
 
 def test_compact_means_a_small_diameter() -> None:
@@ -79,13 +127,23 @@ def test_compact_means_a_small_diameter() -> None:
     assert compact(x, label, 0.05).tolist() == [False, False, True]
 
 
+@given(n=st.integers(1, 30), d=st.integers(2, 5), seed=st.integers(0, 2**32))
+def test_compact_equals_the_double_loop(n: int, d: int, seed: int) -> None:
+    x = retract(uniform(3, d, seed)[np.arange(n) % 3] + 0.2 * np.random.default_rng(seed).standard_normal((n, d)))
+    label = clusters(x, 0.4)
+    largest = np.array([max(distance(a, b)[0] for a in x[label == c] for b in x[label == c]) for c in range(label.max() + 1)])
+    for width in np.outer(largest[largest > 0], [1 - 1e-6, 1 + 1e-6, 2.0]).reshape(-1).clip(max=np.pi):  # on either side of every diameter
+        assert compact(x, label, width).tolist() == (largest < width).tolist()
+
+
 @pytest.mark.parametrize("radius", [0.0, -1.0, np.nan, np.inf, 3.2, "half"])
 def test_a_radius_that_is_no_distance_is_refused(radius: float) -> None:
     with pytest.raises(InputError, match="radius must be"):
         clusters(uniform(3, 2, 0), radius)
 
 
-@pytest.mark.parametrize("x", [np.empty((0, 2)), np.ones((3, 2)), [[np.nan, 1.0]], np.stack([np.eye(2)] * 2), "tokens"])
+@pytest.mark.parametrize("x", [np.empty((0, 2)), np.ones((3, 2)), [[np.nan, 1.0]], [1.0, 0.0], [[1.0], [1.0]], "tokens"])
 def test_what_are_no_tokens_is_refused(x: Array) -> None:
-    with pytest.raises(InputError, match="x must"):
-        clusters(x, 0.1)
+    for find in (clusters, count_clusters):
+        with pytest.raises(InputError, match="x must"):
+            find(x, 0.1)

@@ -92,7 +92,7 @@ def check_tokens(name: str, value: ArrayLike) -> Array:
     if off > 2.0 * UNIT_TOLERANCE:
         worst = tuple(int(i) for i in np.unravel_index(np.abs(length - 1.0).argmax(), length.shape))
         raise InputError(
-            f"{name} must have rows of length 1, but row {list(worst)} has length {length[worst]:.6g}. Divide by it: nucleate.retract(x)."
+            f"{name} must have rows of length 1, but row {list(worst)} has length {length[worst]:.9g}. Divide by it: nucleate.retract(x)."
         )
     return np.where(np.abs(square - 1.0)[..., None] > ROUNDING, x / length[..., None], x)
 

@@ -1,32 +1,90 @@
 """Renyi parking: the tokens that ought to become centers of clusters (paper, section 5).
 
-Tokens come in their order; "farther" means geodesic distance greater than delta = c beta^(-1/2).
+Tokens come in their order; "farther" means a distance greater than delta = c beta^(-1/2).
     Renyi center:         farther than delta from every earlier CENTER.
     strong Renyi center:  farther than delta from every earlier TOKEN; it is a Renyi center too.
+
+A token that becomes a center takes all later tokens within delta out of the contest, and finding these shows at once whether an earlier
+one is there.  Few centers lie near one token, so the time is about that of looking at each token a few times.
 """
+
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nucleate.checks import InputError, check_tokens, finite_number
+from nucleate.checks import Array, InputError, check_tokens, finite_number
 from nucleate.sphere import distance
 
-__all__ = ["renyi_centers"]
+__all__ = ["Metric", "center_mask", "renyi_centers"]
+
+Metric = Literal["geodesic", "chordal"]
+FARTHEST = {"geodesic": np.pi, "chordal": 2.0}
+EPS = float(np.finfo(np.float64).eps)
 
 
-def renyi_centers(x: ArrayLike, delta: float, strong: bool = False) -> NDArray[np.int64]:
-    """The indices of the (strong) Renyi centers among the tokens x (n, d), increasing; time O(n * centers)."""
+def renyi_centers(x: ArrayLike, delta: float, strong: bool = False, metric: Metric = "geodesic") -> NDArray[np.int64]:
+    """The indices of the (strong) Renyi centers among the tokens x (n, d), increasing.
+
+    metric     "geodesic": delta is an angle, as in the paper; "chordal": the length |x - y| of a straight line
+
+    Ties are decided as `distance` decides them: a token at a distance of exactly delta is not farther.  For several runs or times at
+    once use `center_mask`.
+    """
     x = check_tokens("x", x)
     if x.ndim != 2:
-        raise InputError(f"x must have shape (n, d), but has shape {x.shape}. Pass the tokens of one run at one time.")
-    delta = finite_number("delta", delta, above=0.0, help="It is a geodesic distance; the paper takes 4 / sqrt(beta).")
-    if delta > np.pi:
-        raise InputError(f"delta must be at most pi, but is {delta}. No two points of a sphere are farther apart than pi.")
-    centers = []
-    free = np.arange(len(x))  # tokens not yet within delta of a center
-    while free.size:
-        centers.append(free[0])
-        free = free[1:][distance(x[free[1:]], x[free[0]]) > delta] if free.size > 1 else free[1:]
-    if strong:
-        centers = [k for k in centers if k == 0 or (distance(x[:k], x[k]) > delta).all()]
-    return np.array(centers, dtype=np.int64)
+        raise InputError(f"x must have shape (n, d), but has shape {x.shape}. Pass the tokens of one run at one time, or use center_mask.")
+    return np.flatnonzero(center_mask(x, delta, strong, metric)).astype(np.int64)
+
+
+def center_mask(x: ArrayLike, delta: float, strong: bool = False, metric: Metric = "geodesic") -> NDArray[np.bool_]:
+    """Whether each token of x (..., n, d) is a (strong) Renyi center among those of its run at its time; (..., n)."""
+    from nucleate.observe.grid import RENYI, STRONG
+
+    x = check_tokens("x", x)
+    delta = check_delta(delta, metric)
+    least = STRONG if strong else RENYI
+    kinds = [_kinds(tokens, delta, strong, metric) >= least for tokens in x.reshape(-1, *x.shape[-2:])]  # each (n,)
+    return np.reshape(kinds, x.shape[:-1])
+
+
+def check_delta(delta: float, metric: str = "geodesic") -> float:
+    """`delta`, if it is a distance that two tokens can have."""
+    if metric not in FARTHEST:
+        raise InputError(f'metric must be "geodesic" or "chordal", but is {metric!r}.')
+    delta = finite_number("delta", delta, above=0.0, help="It is a distance between tokens; the paper takes 4 / sqrt(beta).")
+    if delta > FARTHEST[metric]:
+        most = "pi" if metric == "geodesic" else "2"
+        raise InputError(f"delta must be at most {most}, but is {delta}. No two points of a sphere are farther apart than {most}.")
+    return delta
+
+
+def _kinds(x: Array, delta: float, strong: bool, metric: str) -> NDArray[np.uint8]:
+    """2 for a strong center, if these are asked for, 1 for another Renyi center, 0 for the rest; (n,)."""
+    from nucleate.observe.grid import RENYI, make_grid, park
+
+    n, d = x.shape
+    reach = 2.0 * np.sin(delta / 2.0) if metric == "geodesic" else delta
+    # A pair whose chord is this near the limit is left to the definition itself.  Relative: rounding of |x - y|^2, d terms, and of lengths;
+    # absolute: many coordinates may be normalised once more by `distance`, which moves a token by its rounding.
+    slack = (2 * d + 40) * EPS * reach + 16 * EPS
+    low, high = max(reach - slack, 0.0) ** 2, (reach + slack) ** 2
+    owner, kind, doubtful = np.full(n, -1, dtype=np.int64), np.zeros(n, dtype=np.uint8), np.empty(n, dtype=np.int64)
+    grid = make_grid(x, reach + slack)
+    k = 0
+    while k < n:
+        k, doubts = park(x, grid, low, high, strong, k, owner, kind, doubtful)
+        for j in doubtful[:doubts].tolist():
+            if not _farther(x[k], x[j], delta, metric):
+                if j > k:
+                    owner[j] = k
+                else:
+                    kind[k] = RENYI
+        k += 1
+    return kind
+
+
+def _farther(x: Array, y: Array, delta: float, metric: str) -> bool:
+    """The definition, for one pair."""
+    apart = distance(x, y)[0] if metric == "geodesic" else np.linalg.norm(x - y)
+    return bool(apart > delta)

@@ -4,24 +4,37 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nucleate.checks import Array, InputError, check_tokens, finite_number
-from nucleate.sphere import distance
 
-__all__ = ["clusters", "compact"]
+__all__ = ["clusters", "compact", "count_clusters"]
 
 Labels = NDArray[np.int64]
 
+ROWS = 64  # of a table of distances, at once
+
 
 def clusters(x: ArrayLike, radius: float) -> Labels:
-    """The cluster of every token x (n, d), (n,): 0 for that of the first token, 1 for that of the first token outside it, and so on.
+    """The cluster of every token x (..., n, d), (..., n): 0 for that of the first token, 1 for that of the first token outside it, and so on.
 
-    The count is labels.max() + 1.  A chain of tokens, each within `radius` of the next, is one cluster.  O(n log n) on the circle.
+    A chain of tokens, each within `radius` of the next, is one cluster.  Leading axes, such as (run, time), are gone through one by one.
+    O(n log n) on the circle, and about that on spheres, whether the tokens are gathered or spread out; in dozens of dimensions with
+    a radius above the spread of single coordinates, d^(-1/2), no way is known that does not measure most pairs.
     """
     x = check_tokens("x", x)
-    if x.ndim != 2:
-        raise InputError(f"x must have shape (n, d), but has shape {x.shape}. Pass the tokens of one run at one time.")
     radius = check_radius(radius)
-    raw = _on_circle(x, radius) if x.shape[1] == 2 else _on_sphere(x, 2.0 * np.sin(radius / 2.0))  # (n,)
-    return _in_order(raw)
+    if x.shape[-1] == 2:
+        return _in_order(_on_circle(x, radius))
+    reach = 2.0 * np.sin(radius / 2.0)
+    raw = [_on_sphere(tokens, reach) for tokens in x.reshape(-1, *x.shape[-2:])]  # each (n,)
+    return _in_order(np.reshape(raw, x.shape[:-1]))
+
+
+def count_clusters(x: ArrayLike, radius: float) -> Labels:
+    """The number of clusters of the tokens x (..., n, d), (...)."""
+    x = check_tokens("x", x)
+    if x.shape[-1] > 2:
+        return np.asarray(clusters(x, radius).max(-1) + 1)
+    ordered = np.sort(np.arctan2(x[..., 1], x[..., 0]), axis=-1)  # (..., n); as many clusters as gaps, and one if there is no gap
+    return np.asarray(np.maximum(_gaps(ordered, check_radius(radius)).sum(-1), 1))
 
 
 def check_radius(radius: float) -> float:
@@ -33,66 +46,63 @@ def check_radius(radius: float) -> float:
 
 
 def compact(x: Array, label: Labels, width: float) -> NDArray[np.bool_]:
-    """For every cluster of tokens x (n, d) whether its diameter is below `width`; (clusters,)."""
+    """For every cluster of tokens x (n, d), labels (n,) as from `clusters`, whether its diameter is below `width`; (clusters,)."""
+    width = 2.0 * np.sin(width / 2.0)  # chords are cheaper
     first = np.unique(label, return_index=True)[1]  # (clusters,)
-    reach = np.zeros(len(first))  # (clusters,) from the first member to the farthest; the diameter is at most twice that
-    np.maximum.at(reach, label, distance(x, x[first[label]]))
-    small = 2.0 * reach < width
-    for c in np.flatnonzero(~small & (reach < width)):
-        members = x[label == c]  # (members, d)
-        small[c] = all((distance(members, token) < width).all() for token in members)
+    reach = np.linalg.norm(x - x[first[label]], axis=-1)  # (n,) from the first member
+    farthest = np.zeros(len(first))  # (clusters,) the diameter is at most twice that
+    np.maximum.at(farthest, label, reach)
+    small = 2.0 * farthest < width
+    for c in np.flatnonzero(~small & (farthest < width)):
+        outer = x[(label == c) & (reach >= width - farthest[c])]  # (some, d): two that are `width` apart are both among them
+        small[c] = all(np.linalg.norm(outer[i : i + ROWS, None] - outer[None], axis=-1).max() < width for i in range(0, len(outer), ROWS))
     return small
 
 
 def _in_order(raw: Labels) -> Labels:
-    """Labels renamed in the order of their first members."""
-    _, first, which = np.unique(raw, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[which.reshape(-1)]
+    """Labels (..., n) renamed in the order of their first members; a raw label is any number below n."""
+    n = raw.shape[-1]
+    flat = raw.reshape(-1, n)  # (frames, n)
+    frame = np.arange(len(flat))[:, None]  # (frames, 1)
+    first = np.full(flat.shape, n)  # (frames, n) by raw label
+    np.minimum.at(first, (frame, flat), np.arange(n))
+    rank = np.argsort(np.argsort(first, axis=-1, kind="stable"), axis=-1)  # (frames, n)
+    return np.asarray(rank[frame, flat].reshape(raw.shape), dtype=np.int64)
 
 
 def _on_circle(x: Array, radius: float) -> Labels:
-    """Tokens sorted by angle; a gap wider than the radius parts two clusters."""
-    angle = np.arctan2(x[:, 1], x[:, 0])  # (n,)
-    order = np.argsort(angle)
-    sorted_angle = angle[order]
-    gap = np.diff(sorted_angle, append=sorted_angle[0] + 2.0 * np.pi) > radius  # (n,) after each token; the last one closes the circle
-    place = np.concatenate([[0], np.cumsum(gap[:-1])])  # (n,)
-    if not gap[-1]:
-        place[place == place[-1]] = 0
-    label = np.empty(len(x), dtype=np.int64)
-    label[order] = place
+    """Tokens (..., n, 2) in the order of their angles; a gap wider than the radius parts two clusters."""
+    angle = np.arctan2(x[..., 1], x[..., 0])  # (..., n)
+    order = np.argsort(angle, axis=-1)
+    ordered = np.take_along_axis(angle, order, axis=-1)  # (..., n)
+    gap = _gaps(ordered, radius)  # (..., n)
+    place: Labels = np.cumsum(gap, axis=-1) - gap  # (..., n) gaps before each token
+    closed = ~gap[..., -1:] & (place == place[..., -1:])  # (..., n) the last cluster goes on as the first
+    label = np.empty(x.shape[:-1], dtype=np.int64)
+    np.put_along_axis(label, order, np.where(closed, 0, place), axis=-1)
     return label
 
 
-def _on_sphere(x: Array, chord: float) -> Labels:
-    """Tokens of one cell, a cube with diagonal `chord`, belong together; then cells that hold tokens within reach of each other do.
+def _gaps(ordered: Array, radius: float) -> NDArray[np.bool_]:
+    """Whether the gap after each of the increasing angles (..., n) is wider than the radius; the last one closes the circle."""
+    return np.asarray(np.diff(ordered, append=ordered[..., :1] + 2.0 * np.pi) > radius)
 
-    A tree over all tokens would list n^2 pairs once they have gathered; one over the cells does not.
+
+def _on_sphere(x: Array, reach: float) -> Labels:
+    """Tokens (n, d) with chords of at most `reach` joined; (n,).
+
+    The tokens park with that reach, so each center and those it kept from parking hang together; then it is enough to find which of
+    these groups touch.  A list of all pairs would be n^2 long once the tokens have gathered.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-    from scipy.spatial import cKDTree
+    from nucleate.observe.grid import link, make_grid, park, spread
 
-    side = chord / np.sqrt(x.shape[1]) * (1.0 - 1e-9)  # rounding must not put two tokens into one cell that are too far apart
-    _, first, cell = np.unique(np.floor(x / side), axis=0, return_index=True, return_inverse=True)
-    cell = cell.reshape(-1)  # (n,)
-    count, m = np.bincount(cell), len(first)
-
-    def joined(pairs: NDArray[np.int64]) -> Labels:
-        graph = coo_array((np.ones(len(pairs), dtype=bool), (pairs[:, 0], pairs[:, 1])), shape=(m, m))
-        return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
-
-    tree = cKDTree(x[first])  # one token of every cell
-    close = tree.query_pairs(chord, output_type="ndarray").astype(np.int64)  # (pairs, 2)
-    near = tree.query_pairs(3.0 * chord, output_type="ndarray").astype(np.int64) if (count > 1).any() else close[:0]
-    near = near[(count[near] > 1).any(1)]  # pairs of cells that other tokens than their first may join
-    group = joined(close)  # (m,)
-    for a, b in near[np.argsort(np.linalg.norm(x[first[near[:, 0]]] - x[first[near[:, 1]]], axis=1))]:
-        if group[a] != group[b]:
-            here, there = sorted((np.flatnonzero(cell == a), np.flatnonzero(cell == b)), key=len)
-            apart, _ = cKDTree(x[there]).query(x[here], distance_upper_bound=np.nextafter(chord, np.inf))
-            if np.min(apart) <= chord:
-                group[group == group[b]] = group[a]
-    return group[cell]
+    n, near = len(x), reach**2
+    owner, kind, none = np.full(n, -1, dtype=np.int64), np.zeros(n, dtype=np.uint8), np.empty(n, dtype=np.int64)
+    park(x, make_grid(x, reach), np.nextafter(near, np.inf), near, False, 0, owner, kind, none)  # no room for doubt between the two
+    centers = np.flatnonzero(kind)  # (groups,)
+    group = np.argsort(owner, kind="stable").astype(np.int64)  # (n,) by group, the center of each first
+    first = np.append(np.searchsorted(owner[group], centers), n).astype(np.int64)  # (groups + 1,)
+    far = spread(x, owner)[centers]  # (groups,)
+    grid = make_grid(x[centers], reach + 2.0 * float(far.max()))
+    component = link(x, group, first, far, grid, reach)  # (groups,)
+    return np.asarray(component[np.searchsorted(centers, owner)], dtype=np.int64)

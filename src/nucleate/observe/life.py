@@ -113,7 +113,7 @@ def life(
     """
     beta = finite_number("beta", beta, least=0.0, help="It is the inverse temperature.")
     radius = usual_radius(beta) if radius is None else check_radius(radius)
-    run = simulate(Attention(beta), uniform(n, d, seed), life_time(beta, n), "steps", rtol, atol, "causal", progress=progress, time_limit=time_limit)
+    run = simulate(Attention(beta), uniform(n, d, seed), life_time(beta, n), "steps", rtol, atol, "auto", progress=progress, time_limit=time_limit)
     found = merges(run, radius)
     return Life(replace(run, notes={"start": "uniform(n, d, seed)", "seed": seed, "life": _noted(found)}), found)
 

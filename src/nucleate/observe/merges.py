@@ -1,35 +1,38 @@
 """Merges: how the clusters of one run become fewer.
 
-Counting starts at t_f, the first time at which 95 % of the tokens lie in clusters of diameter below w = beta^(-1/2); two tokens belong
-to one such cluster if a chain of steps of at most w leads from one to the other.  The leader of a cluster is its first member: a token
-farther than w from every earlier token.  Tokens that are not leaders at t_f found no cluster later.
+Counting starts at t_f, the first time at which 95 % of the tokens lie in components of diameter below w = beta^(-1/2).  There, two tokens
+belong to one component if a chain of steps of at most w leads from one to the other.  (Steps of at most `radius` would not do: scattered
+tokens, each a component of its own, have diameter zero, and counting would start at once; and t_f would depend on `radius`.)
 
-A leader is lost when it comes within `radius` of a cluster, made of earlier tokens with steps of at most `radius`, that holds an earlier
-leader.  Later tokens have no say in this, as they have none in the motion.  The cluster counts
-as lost with its leader, even if some of its tokens arrive later, or turn to another cluster.
+The leader of a component is its first member.  At t_f the leaders are the tokens farther than w from every earlier token, which is the
+same for every component of diameter below w; one of the other 5 % may be a chain of several clusters, held together by tokens in flight,
+and so has a leader for each.  Whatever is no leader at t_f founds no cluster later.
+
+A leader is lost when it comes within `radius` of a component, made of earlier tokens with steps of at most `radius`, that holds an
+earlier leader.  Later tokens have no say in this, as they have none in the motion.  The cluster counts as lost with its leader, even if
+some of its tokens arrive later, or turn to another cluster.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nucleate.checks import Array, InputError
 from nucleate.integrate.run import Run
-from nucleate.integrate.simulate import simulate
-from nucleate.kernels import drift
+from nucleate.observe.between import positions, stretch
 from nucleate.observe.centers import renyi_centers
 from nucleate.observe.clusters import check_radius, clusters, compact
-from nucleate.sphere import retract
 
-__all__ = ["Merge", "Merges", "cluster_width", "merges", "usual_radius"]
+__all__ = ["Branch", "Merge", "Merges", "cluster_width", "merges", "usual_radius"]
 
 FORMED = 0.95  # of the tokens
-PARTS = 16
 RADIUS = 0.1  # in units of the cluster width
 FIRST, GRID = 1e-2, 2.0 ** (1 / 32)  # times at which to look whether clusters have formed: 0, FIRST or later, each GRID times the one before
+PARTS, ROUNDS = 32, 2  # then the last stretch is divided, so often: t_f is good to 1e-5 of itself
+CLOSER = 64  # parts of the step in which a leader is lost; a step is shorter than a time unit when tokens meet: 1e-5 time units
+CHUNK = 2**20  # distances measured at once
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,16 @@ class Merge:
     lost: int  # the leader that is one no more
     into: int  # the leader of the cluster it joins
     left: int  # clusters from then on
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A cluster in the tree of merges, by its leader, with the clusters that joined it."""
+
+    leader: int
+    begin: float  # t_f
+    end: float  # when its leader was lost; infinity if it was not
+    joined: tuple["Branch", ...]  # in the order of time
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +83,32 @@ class Merges:
         """Clusters at the end; 0 if the tokens never gathered."""
         return len(self.leaders) - len(self.events)
 
+    @property
+    def lifetimes(self) -> Array:
+        """How long after t_f each leader was lost, (clusters,); infinity for those that were not within this run."""
+        lost = {event.lost: event.time for event in self.events}
+        return np.array([lost.get(k, np.inf) - self.t_f for k in self.leaders.tolist()])
+
+    @property
+    def tree(self) -> tuple[Branch, ...]:
+        """The clusters that were not lost, each with those that joined it, and those that joined these: one if the life is whole."""
+        joined: dict[int, tuple[Branch, ...]] = dict.fromkeys(self.leaders.tolist(), ())
+        for event in self.events:  # what is lost has all its branches by then
+            joined[event.into] += (Branch(event.lost, self.t_f, event.time, joined.pop(event.lost)),)
+        return tuple(Branch(k, self.t_f, np.inf, branches) for k, branches in joined.items())
+
+    @property
+    def linkage(self) -> Array:
+        """The tree as scipy.cluster.hierarchy has it, (merges, 4): two nodes, time, leaders below; node i < clusters is leaders[i]."""
+        count = len(self.leaders)
+        node = {k: (i, 1) for i, k in enumerate(self.leaders.tolist())}
+        rows = []
+        for i, event in enumerate(self.events):
+            (one, below), (other, beside) = node[event.into], node.pop(event.lost)
+            node[event.into] = (count + i, below + beside)
+            rows.append([one, other, event.time, below + beside])
+        return np.array(rows).reshape(-1, 4)
+
 
 def cluster_width(beta: float) -> float:
     """w = beta^(-1/2), where attraction is strongest (Lemma A.1); at most a right angle."""
@@ -82,12 +121,17 @@ def usual_radius(beta: float) -> float:
 
 
 def merges(run: Run, radius: float | None = None) -> Merges:
-    """How the clusters of `run` merge, with times refined between the saved ones; 0.1 beta^(-1/2) is the usual radius.
+    """How the clusters of one run merge; 0.1 beta^(-1/2) is the usual radius.
 
-    Save every step (save="steps"), or what happens between two frames may be missed.
+    Any frames will do, also save="steps": what happens between two of them is found by simulating that stretch again.  But a leader that
+    comes near another cluster and leaves it again, all between two frames, goes unseen.
     """
+    if not isinstance(run, Run):
+        raise InputError(f"run must be a Run, but is {type(run).__name__}. Make one with nucleate.simulate.")
     if run.x.ndim != 3:
         raise InputError(f"merges are counted in one run, but this record holds {len(run.x)}. Simulate them one by one.")
+    if not len(run.t):
+        raise InputError(f"merges need at least one frame, but this run has none ({run.ending}). Simulate for longer.")
     width = cluster_width(float(run.model.beta))
     radius = usual_radius(float(run.model.beta)) if radius is None else check_radius(radius)
     if (formed := _formed(run, width)) is None:
@@ -96,87 +140,94 @@ def merges(run: Run, radius: float | None = None) -> Merges:
     leaders = renyi_centers(x, width, strong=True)  # (clusters,)
     losses = []
     for i, k in enumerate(leaders.tolist()):
-        if (met := _meeting(run, start, k, leaders[:i], radius)) is not None:
-            frame, into, by = met
-            losses.append((_crossing(run, frame, k, by, radius), -k, into))
-    events = (
-        Merge(time, -lost, into, len(leaders) - i) for i, (time, lost, into) in enumerate(sorted(losses), start=1)
-    )  # at one time, last token first
-    return Merges(radius, t_f, leaders, tuple(events))
+        if (met := _meeting(run.x[start:], k, leaders[:i], radius)) is not None:
+            frame, into, _ = met
+            time, into = _crossing(run, start + frame, k, leaders[:i], into, radius)
+            losses.append((max(time, t_f), -k, into))
+    return Merges(radius, t_f, leaders, _in_order(losses, len(leaders)))
+
+
+def _in_order(losses: list[tuple[float, int, int]], count: int) -> tuple[Merge, ...]:
+    """Merges from (time, minus the leader lost, the leader it met): by time, at one time the last token first."""
+    taken: dict[int, int] = {}
+    events = []
+    for i, (time, minus, into) in enumerate(sorted(losses), start=1):
+        while into in taken:  # the one it met had joined another before
+            into = taken[into]
+        taken[-minus] = into
+        events.append(Merge(time, -minus, into, count - i))
+    return tuple(events)
 
 
 def _formed(run: Run, width: float) -> tuple[int, float, Array] | None:
-    """When most tokens lie in compact clusters: the first frame from then on, the time, and the tokens (n, d) at that time.
+    """When most tokens lie in compact components: the first frame from then on, the time, and the tokens (n, d) at that time.
 
     Looked for at times on a grid of their own, for which tokens lead must not depend on where the solver's steps happen to end.
     """
     first, last = float(run.t[0]), float(run.t[-1])
+    if _share(run.x[0], clusters(run.x[0], width), width) >= FORMED:
+        return 0, first, run.x[0]
     grid = GRID ** np.arange(np.ceil(np.log(max(first, FIRST)) / np.log(GRID)), np.log(max(last, FIRST)) / np.log(GRID))  # (many,)
-    made, way = -1, _between(run, 0)
-    for time in [first, *grid[(grid > first) & (grid <= last)].tolist()]:
-        frame = int(np.searchsorted(run.t, time))
-        if frame != made:
-            made, way = frame, _between(run, frame)
-        x = way(time)  # (n, d)
-        label = clusters(x, width)
-        if compact(x, label, width)[label].mean() >= FORMED:
-            return frame, time, x
+    looked = np.unique([first, *grid[(grid > first) & (grid < last)], last])
+    for begin in range(0, len(looked) - 1, PARTS):
+        found = _first_gathered(run, looked[begin : begin + PARTS + 1], width)
+        if found is not None:
+            for _ in range(ROUNDS):
+                found = _first_gathered(run, np.linspace(found[0], found[1], PARTS + 1), width) or found  # rounding may lose it in a rerun
+            return int(np.searchsorted(run.t, found[1])), found[1], found[2]
     return None
 
 
-def _between(run: Run, frame: int) -> Callable[[float], Array]:
-    """The tokens (n, d) at a time between the frame before and `frame`, from places and velocities at both (Hermite)."""
-    if frame == 0:
-        return lambda time: run.x[0]
-    begin, h = float(run.t[frame - 1]), float(run.t[frame] - run.t[frame - 1])
-    x = run.x[frame - 1 : frame + 1]  # (2, n, d)
-    v = h * np.stack([drift(run.model, tokens) for tokens in x])  # (2, n, d) over the whole step
-
-    return lambda time: retract(_hermite((time - begin) / h, x, v))
+def _first_gathered(run: Run, times: Array, width: float) -> tuple[float, float, Array] | None:
+    """The first of times[1:] with enough tokens in components of diameter below `width`: the one before, itself, and the tokens (n, d)."""
+    x = positions(run, np.searchsorted(run.t, times[1:]), times[1:])  # (times - 1, n, d)
+    for i, label in enumerate(clusters(x, width)):  # (n,)
+        if _share(x[i], label, width) >= FORMED:
+            return float(times[i]), float(times[i + 1]), x[i]
+    return None
 
 
-def _meeting(run: Run, start: int, k: int, earlier: NDArray[np.int64], radius: float) -> tuple[int, int, int] | None:
-    """The first frame in which k is within the radius of a cluster with an earlier leader; that leader; and the token of it nearest to k."""
+def _share(x: Array, label: NDArray[np.int64], width: float) -> float:
+    """The share of tokens x (n, d) in components of diameter below `width`."""
+    return float(compact(x, label, width)[label].mean())
+
+
+def _meeting(x: Array, k: int, earlier: NDArray[np.int64], radius: float) -> tuple[int, int, int] | None:
+    """The first of the frames x (m, n, d) in which k is within the radius of a component with an earlier leader; that leader; and the token
+    of the component nearest to k."""
     if not earlier.size:
         return None
-    apart = np.linalg.norm(run.x[start:, :k] - run.x[start:, [k]], axis=-1)  # (frames, k) chords
     reach = 2.0 * np.sin(radius / 2.0)
-    for i in np.flatnonzero((apart <= reach).any(1)):
-        label = clusters(run.x[start + i, :k], radius)  # (k,) clusters of earlier tokens
-        touched = np.unique(label[apart[i] <= reach])
-        met = earlier[np.isin(label[earlier], touched)]
-        if met.size:
-            members = np.flatnonzero(label == label[met[0]])
-            return start + int(i), int(met[0]), int(members[apart[i, members].argmin()])
+    size = max(1, CHUNK // k)
+    for begin in range(0, len(x), size):
+        some = x[begin : begin + size]  # (frames, n, d)
+        apart = np.linalg.norm(some[:, :k] - some[:, k : k + 1], axis=-1)  # (frames, k) chords
+        for i in np.flatnonzero((apart <= reach).any(1)):
+            label = clusters(some[i, :k], radius)  # (k,) components of earlier tokens
+            touched = np.unique(label[apart[i] <= reach])
+            met = earlier[np.isin(label[earlier], touched)]
+            if met.size:
+                members = np.flatnonzero(label == label[met[0]])
+                return begin + int(i), int(met[0]), int(members[apart[i, members].argmin()])
     return None
 
 
-def _crossing(run: Run, frame: int, k: int, j: int, radius: float) -> float:
-    """When tokens k and j came within the radius, between `frame` and the one before.
+def _crossing(run: Run, frame: int, k: int, earlier: NDArray[np.int64], into: int, radius: float) -> tuple[float, int]:
+    """When, between `frame` and the one before, leader k was lost, and to which leader; `into` is what `frame` itself says.
 
-    The step is gone through again in PARTS, and in one of these the logarithm of the distance is interpolated from its values and slopes.
+    Found step by step in a rerun, then in parts of that step; in the last part the logarithm of the distance falls evenly.
     """
-    begin, end = (float(time) for time in run.t[max(frame - 1, 0) : frame + 1][[0, -1]])
-    if begin == end:
-        return end
-    seen = len(run.x[0]) if run.model.mask == "full" else k + 1
-    again = simulate(run.model, run.x[frame - 1, :seen], end - begin, np.linspace(0.0, end - begin, PARTS + 1), rtol=1e-10, atol=1e-12)
-    apart = np.linalg.norm(again.x[:, k] - again.x[:, j], axis=-1)  # (parts + 1,)
-    reach = 2.0 * np.sin(radius / 2.0)
-    i = int((apart <= reach).argmax())
-    if i == 0:  # they were near before, and something else brought them together; or only the original steps come so near
-        return end
-    x, h = again.x[i - 1 : i + 1], float(again.t[i] - again.t[i - 1])  # (2, seen, d)
-    v = np.stack([drift(run.model, tokens) for tokens in x])  # (2, seen, d)
-    way, square = x[:, k] - x[:, j], np.maximum(apart[i - 1 : i + 1], 1e-150) ** 2  # (2, d), (2,)
-    level, slope = np.log(square) / 2.0 - np.log(reach), h * (way * (v[:, k] - v[:, j])).sum(-1) / square  # (2,), (2,)
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        s = (low + high) / 2.0
-        low, high = (s, high) if _hermite(s, level, slope) > 0.0 else (low, s)
-    return begin + float(again.t[i - 1]) + high * h
-
-
-def _hermite(s: float, value: Array, slope: Array) -> Any:
-    """The cubic with these values and slopes, (2, ...), at 0 and 1."""
-    return (1 - s) ** 2 * ((1 + 2 * s) * value[0] + s * slope[0]) + s**2 * ((3 - 2 * s) * value[1] + (s - 1) * slope[1])
+    if frame == 0 or run.t[frame - 1] == run.t[frame]:
+        return float(run.t[frame]), into
+    t, x = run.t[frame - 1 : frame + 1], run.x[frame - 1 : frame + 1]  # (2,), (2, n, d)
+    level = (1.0, 0.0)
+    for parts in (0, CLOSER):
+        t, x = stretch(run, t, x, k + 1, parts)  # (m,), (m, seen, d)
+        met = _meeting(x, k, earlier, radius)
+        if met is None or met[0] == 0:  # only the record's own, less careful steps come so near
+            return float(t[-1]), into
+        i, into, j = met
+        t, x = t[i - 1 : i + 1], x[i - 1 : i + 1]
+        level = tuple(np.log(np.linalg.norm(x[:, k] - x[:, j], axis=-1).clip(1e-300) / (2.0 * np.sin(radius / 2.0))))  # above 0, then below
+    share = level[0] / (level[0] - level[1]) if level[0] > 0.0 else 1.0  # or they were near before, and something else joined them to the leader
+    return float(t[0] + share * (t[1] - t[0])), into

@@ -1,0 +1,114 @@
+"""Consumption: the share of tokens near the moving centers (paper, Figure 3), and the centers that are lost to earlier ones.
+
+Centers are tokens, chosen at time 0; from then on each is where its token is.  The paper does not say when a token is consumed: here it is
+when its geodesic distance to some center is at most a radius, so the centers themselves always are.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nucleate.checks import Array, InputError
+from nucleate.kernels.compile import compiled
+from nucleate.observe.clusters import check_radius
+from nucleate.observe.frames import Centers, Frames, angle, check_centers, frames_of, reached
+
+__all__ = ["Loss", "consumed", "consumption", "lost_centers"]
+
+CLOSE = 1e-150  # chords below it have no square
+
+
+def consumption(run: Frames, centers: Centers, radius: float) -> Array:
+    """The share of tokens within `radius` of a center at every saved time: (m,), or (b, m) for b runs; NaN for frames never reached.
+
+    run        a Run, or a pair (t, x)
+    centers    indices of tokens, such as renyi_centers(x0, delta); for b runs also one such list per run
+    """
+    return consumed(reached(frames_of(run)[1])[0], centers, radius)
+
+
+def consumed(x: Array, centers: Centers, radius: float) -> Array:
+    """The same for bare tokens x (..., n, d), (...): of one frame, of a run (m, n, d), or of a block of runs (b, m, n, d).
+
+    centers    indices for all of x; or, for a block, a list of b such lists, or an array (b, c) filled up with -1
+
+    Meant for speed: the tokens are taken as they are, unchecked.  A frame with a NaN in it gives NaN.
+    """
+    x = _tokens(x)
+    block = x.reshape(-1, 1 if x.ndim == 2 else x.shape[-3], *x.shape[-2:])  # (b, m, n, d)
+    table = check_centers(centers, x.shape)  # (b, c)
+    share = np.empty(block.shape[:2])
+    _consume(block, table, (2.0 * np.sin(check_radius(radius) / 2.0)) ** 2, share)
+    return share.reshape(x.shape[:-2])
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A center that came within the radius of an earlier one.  Tokens are counted from 0."""
+
+    token: int
+    to: int  # the nearest earlier center at that moment
+    time: float
+
+
+def lost_centers(run: Frames, centers: Centers, radius: float) -> tuple[Any, ...]:
+    """The centers that come within `radius` of an earlier center, in the order of tokens: a Loss each; for b runs one tuple per run.
+
+    The time is where a straight line between the distances at two frames crosses the radius; at the first frame it is that frame's.
+    """
+    radius = check_radius(radius)
+    t, x = frames_of(run)
+    table = check_centers(centers, x.shape)  # (b, c)
+    block = reached(x)[0].reshape(-1, *x.shape[-3:])  # (b, m, n, d)
+    found = tuple(_losses(t, one, some[some >= 0], radius) for one, some in zip(block, table, strict=True))
+    return found if x.ndim == 4 else found[0]
+
+
+def _losses(t: Array, x: Array, centers: NDArray[np.int64], radius: float) -> tuple[Loss, ...]:
+    losses = []
+    for i in range(1, len(centers)):
+        apart = angle(x[:, centers[:i]], x[:, centers[i], None])  # (m, i) to each earlier center; NaN where a frame is missing
+        near = (apart <= radius).any(1)  # (m,)
+        if near.any():
+            frame = int(near.argmax())
+            j = int(apart[frame].argmin())
+            before, after = apart[frame - 1 : frame + 1, j] if frame else (radius, radius)
+            share = (before - radius) / max(before - after, CLOSE)  # of the time between the two frames
+            begin, end = t[max(frame - 1, 0)], t[frame]
+            losses.append(Loss(int(centers[i]), int(centers[j]), float(begin + share * (end - begin)) if frame else float(end)))
+    return tuple(losses)
+
+
+def _tokens(x: Array) -> Array:
+    x = np.ascontiguousarray(x, dtype=np.float64)
+    if x.ndim < 2 or x.size == 0:
+        raise InputError(f"x must have shape (..., n, d) and hold at least one token, but has shape {x.shape}.")
+    return x
+
+
+@compiled
+def _consume(x: Array, centers: NDArray[np.int64], limit: float, share: Array) -> None:
+    """share (b, m) of the tokens x (b, m, n, d) whose squared chord to one of the centers (b, c) is at most `limit`."""
+    b, m, n, d = x.shape
+    y, square, near = np.empty((d, n)), np.empty(n), np.empty(n, np.bool_)
+    for run in range(b):
+        for frame in range(m):
+            near[:] = False
+            missing = False
+            for k in range(n):  # coordinates apart, so that the loops below go through whole vectors
+                for c in range(d):
+                    y[c, k] = x[run, frame, k, c]
+                    missing |= y[c, k] != y[c, k]
+            for center in centers[run]:
+                if center < 0:
+                    continue
+                for k in range(n):
+                    square[k] = (y[0, k] - y[0, center]) ** 2
+                for c in range(1, d):
+                    for k in range(n):
+                        square[k] += (y[c, k] - y[c, center]) ** 2
+                for k in range(n):
+                    near[k] |= square[k] <= limit
+            share[run, frame] = np.nan if missing else near.sum() / n

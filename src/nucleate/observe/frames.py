@@ -1,0 +1,73 @@
+"""What an instrument is given: frames as times and tokens, and the indices of centers.  Frames a run never reached are NaN throughout."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nucleate.checks import Array, InputError, check_tokens, finite_array
+from nucleate.integrate.run import Run
+
+__all__ = ["Centers", "Frames", "angle", "check_centers", "frames_of", "reached"]
+
+Frames = Run | tuple[ArrayLike, ArrayLike]  # a run, or its times and tokens
+Centers = Sequence[Any] | NDArray[np.int64]  # indices of tokens for all runs; or for each, ragged or filled up with -1
+
+
+def frames_of(run: Frames) -> tuple[Array, Array]:
+    """The times (m,) and tokens (m, n, d) or (b, m, n, d) of a run, or of a pair (t, x)."""
+    if isinstance(run, Run):
+        return run.t, run.x
+    if not (isinstance(run, tuple) and len(run) == 2):
+        raise InputError(f"run must be a Run or a pair (t, x), but is {type(run).__name__}. Make one with nucleate.simulate.")
+    t, x = finite_array("t", run[0]), reached(run[1])[0]
+    if t.ndim != 1 or x.ndim not in (3, 4) or x.shape[-3] != len(t):
+        raise InputError(f"t and x must have shapes (m,) and (m, n, d) or (b, m, n, d), but have {t.shape} and {x.shape}. One time for each frame.")
+    if (np.diff(t) < 0).any():
+        raise InputError("t must not fall, but does. Put the frames in the order of time.")
+    return t, x
+
+
+def reached(x: ArrayLike) -> tuple[Array, NDArray[np.bool_]]:
+    """Tokens (..., n, d), checked, and which frames hold any, (...): the others are NaN throughout."""
+    try:
+        missing = np.isnan(np.asarray(x)).all((-1, -2))  # (...)
+    except (TypeError, ValueError):  # no numbers, or no axes for tokens and coordinates: the check says it better
+        missing = np.zeros((), dtype=bool)
+    if not missing.any() or missing.all():
+        return check_tokens("x", x), ~missing
+    full = np.array(x, dtype=np.float64)
+    full[~missing] = check_tokens("x", full[~missing])
+    return full, ~missing
+
+
+def angle(x: Array, y: Array) -> Array:
+    """Geodesic distance as in `distance`, but NaN stays NaN."""
+    return np.asarray(2.0 * np.arctan2(np.linalg.norm(x - y, axis=-1), np.linalg.norm(x + y, axis=-1)))
+
+
+def check_centers(centers: Centers, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """Indices of centers as a table (b, c), one row per run, filled up with -1; `shape` is that of the tokens, (..., n, d)."""
+    n, runs = shape[-2], int(np.prod(shape[:-3], dtype=np.int64))
+    try:
+        each = len(centers) > 0 and any(np.ndim(some) > 0 for some in centers)
+        rows = [np.asarray(some).reshape(-1) for some in (centers if each else [centers])]
+        most = max((len(row) for row in rows), default=0)
+        table = np.full((len(rows), most), -1, dtype=np.int64)
+        for i, row in enumerate(rows):
+            if row.size and not np.issubdtype(row.dtype, np.integer):
+                raise TypeError
+            table[i, : len(row)] = row
+    except (TypeError, ValueError):
+        raise InputError(f"centers must be whole numbers, but are {_short(centers)}. Pass what renyi_centers gives, one list per run.") from None
+    if len(table) not in (1, runs):
+        raise InputError(f"centers must be one list for all runs, or one for each of {runs}, but there are {len(table)}.")
+    if table.size and (table.max() >= n or table.min() < -1):
+        raise InputError(f"centers must be numbers of tokens, 0 to {n - 1}, but {table.max() if table.max() >= n else table.min()} is among them.")
+    return np.ascontiguousarray(np.broadcast_to(table, (runs, most)))
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -10,7 +10,7 @@ TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install test check lint types docs bench reproduce clean
+.PHONY: help install test soak check lint types docs bench reproduce clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -19,6 +19,9 @@ install: .venv/.installed ## make .venv: the package, editable, with its tests, 
 
 test: .venv/.installed ## run every test that needs neither a browser nor torch
 	$(TEST_ENV) .venv/bin/python -m pytest -n $(WORKERS)
+
+soak: .venv/.installed ## the full counts of kills, damages and failed writes, some minutes
+	$(TEST_ENV) NUCLEATE_SOAK=1 .venv/bin/python -m pytest -n $(WORKERS) tests/test_ensemble_crash.py tests/test_ensemble_cluster.py
 
 check: lint types test docs ## all that must pass: lint, types, tests, docs
 
@@ -36,6 +39,7 @@ bench: .venv-bench/.installed ## measure against NumPy, SciPy, JAX and diffrax, 
 	.venv-bench/bin/nucleate bench drift
 	.venv-bench/bin/nucleate bench batch
 	.venv-bench/bin/nucleate bench life
+	.venv-bench/bin/nucleate bench ensemble
 
 reproduce: .venv/.installed ## simulate and draw what the paper shows
 	.venv/bin/nucleate reproduce
@@ -44,7 +48,7 @@ clean: ## remove what was built, not the environments
 	rm -rf build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.venv/.installed: EXTRAS := dev,docs,video
+.venv/.installed: EXTRAS := dev,docs,video,cluster
 .venv-bench/.installed: EXTRAS := bench
 
 # An environment that is already there is used again; the stamp says it holds what these two files ask for.

@@ -20,7 +20,7 @@ import nucleate
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "nucleate"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 # From the top down: a room imports only from itself and from rooms before it in this list.
 ROOMS = ["checks", "sphere", "attention", "kernels", "integrate", "observe", "theory", "ensemble", "models", "plot"]

@@ -9,21 +9,31 @@ Each name is imported from its room when it is first used, so that `import nucle
 """
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nucleate import plot
     from nucleate.attention import Attention, Frozen, Window
     from nucleate.checks import InputError
+    from nucleate.ensemble.result import load
+    from nucleate.ensemble.run import ensemble
+    from nucleate.ensemble.study import Study
     from nucleate.integrate.run import Run
     from nucleate.integrate.simulate import simulate
-    from nucleate.integrate.storage import load
     from nucleate.kernels import drift
-    from nucleate.observe.centers import renyi_centers
-    from nucleate.observe.clusters import clusters
+    from nucleate.observe.centers import center_mask, renyi_centers
+    from nucleate.observe.clusters import clusters, count_clusters
+    from nucleate.observe.consumption import consumed, consumption, lost_centers
+    from nucleate.observe.energies import interaction_energy, token_energies
     from nucleate.observe.life import life
+    from nucleate.observe.measure import measure
     from nucleate.observe.merges import merges
+    from nucleate.observe.stationarity import displacement, stationarity
     from nucleate.sphere import distance, retract, tangent, uniform
+    from nucleate.theory.atlas import atlas, limit_point
+    from nucleate.theory.counts import expected_centers, monte_carlo_centers
 
     __version__: str
 
@@ -32,19 +42,35 @@ __all__ = [
     "Frozen",
     "InputError",
     "Run",
+    "Study",
     "Window",
     "__version__",
+    "atlas",
+    "center_mask",
     "clusters",
+    "consumed",
+    "consumption",
+    "count_clusters",
+    "displacement",
     "distance",
     "drift",
+    "ensemble",
+    "expected_centers",
+    "interaction_energy",
     "life",
+    "limit_point",
     "load",
+    "lost_centers",
+    "measure",
     "merges",
+    "monte_carlo_centers",
     "plot",
     "renyi_centers",
     "retract",
     "simulate",
+    "stationarity",
     "tangent",
+    "token_energies",
     "uniform",
 ]
 
@@ -53,19 +79,46 @@ _HOME = {
     "Frozen": "nucleate.attention",
     "InputError": "nucleate.checks",
     "Run": "nucleate.integrate.run",
+    "Study": "nucleate.ensemble.study",
     "Window": "nucleate.attention",
+    "atlas": "nucleate.theory.atlas",
+    "center_mask": "nucleate.observe.centers",
     "clusters": "nucleate.observe.clusters",
+    "consumed": "nucleate.observe.consumption",
+    "consumption": "nucleate.observe.consumption",
+    "count_clusters": "nucleate.observe.clusters",
+    "displacement": "nucleate.observe.stationarity",
     "distance": "nucleate.sphere",
     "drift": "nucleate.kernels",
+    "ensemble": "nucleate.ensemble.run",
+    "expected_centers": "nucleate.theory.counts",
+    "interaction_energy": "nucleate.observe.energies",
     "life": "nucleate.observe.life",
-    "load": "nucleate.integrate.storage",
+    "limit_point": "nucleate.theory.atlas",
+    "load": "nucleate.ensemble.result",
+    "lost_centers": "nucleate.observe.consumption",
+    "measure": "nucleate.observe.measure",
     "merges": "nucleate.observe.merges",
+    "monte_carlo_centers": "nucleate.theory.counts",
     "renyi_centers": "nucleate.observe.centers",
     "retract": "nucleate.sphere",
     "simulate": "nucleate.integrate.simulate",
+    "stationarity": "nucleate.observe.stationarity",
     "tangent": "nucleate.sphere",
+    "token_energies": "nucleate.observe.energies",
     "uniform": "nucleate.sphere",
 }
+
+
+class _Window(ModuleType):
+    """`nucleate.ensemble` is a function; the room of that name, when it is imported, must not take its place."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOME and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Window
 
 
 def __getattr__(name: str) -> Any:

@@ -14,15 +14,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nucleate.bench.command import bench
+from nucleate.ensemble.command import ensemble
+from nucleate.models.command import spectra_command
+from nucleate.paper.command import reproduce
 
 if TYPE_CHECKING:
     from nucleate.checks import Array
     from nucleate.integrate.run import Run
+    from nucleate.models.spectra import Spectra
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.add_typer(bench, name="bench")
+app.command()(ensemble)
+app.command()(reproduce)
+
+
+@app.command()
+@spectra_command
+def spectra(found: "Spectra", path: Path, progress: Callable[[int, int], object]) -> None:
+    from nucleate.plot.heads_page import write_heads
+
+    write_heads(found, path, progress)
+
 
 UNFINISHED, BAD_INPUT, INTERRUPTED = 1, 2, 130  # exit codes
 PATIENCE = 2.0  # seconds before a progress bar appears
@@ -205,28 +220,6 @@ def life(
         _end(found.run, list(troubles.values()))
         if not found.whole:
             raise typer.Exit(UNFINISHED)
-
-
-@app.command()
-def reproduce(
-    out: Annotated[Path, typer.Option(help="The folder for the results.")] = Path("report"),
-    only: Annotated[list[str] | None, typer.Option(help="Make only this item (see --list). May be repeated.", show_default="all")] = None,
-    list_items: Annotated[bool, typer.Option("--list", help="List what can be made, and stop.")] = False,
-    seed: Annotated[int | None, typer.Option(help="Seed of the start.", show_default="the one each item chooses")] = None,
-) -> None:
-    """Simulate and draw what the paper shows: its figures with their numbers, each in a folder of its name."""
-    with _polite():
-        from nucleate.paper import ITEMS
-        from nucleate.paper import reproduce as make
-
-        if list_items:
-            for name, words in ITEMS.items():
-                typer.echo(f"{name}  {words}")
-            return
-        with _bar("reproducing", False):
-            written = make(out, only or [], seed)
-        for path in written:
-            typer.echo(f"wrote {path}")
 
 
 @contextmanager

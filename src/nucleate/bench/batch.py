@@ -66,7 +66,7 @@ def sections(runs: int, quick: bool, rounds: int, tell: Tell) -> Iterator[Sectio
 def figure3_section(e: Ensemble, rounds: int, tell: Tell) -> Section:
     """Seconds per run of every contestant, and how far it is from the reference."""
     x0 = e.starts()
-    ready, absent = _contestants(e, x0)
+    ready, absent = contestants(e, x0)
     last: dict[str, Array] = {}  # what each contestant's last call gave: (runs, m, n) angles
 
     def keep(name: str, call: Callable[[], Array]) -> Callable[[], None]:
@@ -83,7 +83,7 @@ def figure3_section(e: Ensemble, rounds: int, tell: Tell) -> Section:
     return Section(f"Figure 3: {e.title}", "", ERROR, with_ratios([*rows, *absent], OURS), remarks)
 
 
-def _contestants(e: Ensemble, x0: Array) -> tuple[dict[str, tuple[int, Callable[[], Array]]], list[Row]]:
+def contestants(e: Ensemble, x0: Array) -> tuple[dict[str, tuple[int, Callable[[], Array]]], list[Row]]:
     """By name: how many runs, and the call that does them and gives their angles (runs, m, n); and the rows of absent peers."""
     model, theta = Attention(e.beta), _angles(x0)
     some = theta[: e.some]

@@ -15,7 +15,7 @@ __all__ = ["bench"]
 
 bench = typer.Typer(help="Measure speed and accuracy beside other tools, in the same run.", no_args_is_help=True)
 
-ROUNDS, QUICK_ROUNDS = {"drift": 7, "batch": 3, "life": 3}, 2
+ROUNDS, QUICK_ROUNDS = {"drift": 7, "batch": 3, "life": 3, "ensemble": 2}, 2
 WIDTH = 120  # of tables that go to a file
 
 Quick = Annotated[bool, typer.Option("--quick", help="Smaller systems and fewer rounds: to see that it works, not to quote.")]
@@ -61,6 +61,21 @@ def life(quick: Quick = False, json: Json = None, threads: Threads = None) -> No
 
         rounds = QUICK_ROUNDS if quick else ROUNDS["life"]
         _show("life", sections(quick, rounds, tell), rounds, json)
+
+
+@bench.command()
+def ensemble(
+    runs: Annotated[int, typer.Option(help="How many runs of Figure 3; at most 64 with --quick.")] = 5000,
+    quick: Quick = False,
+    json: Json = None,
+    threads: Threads = None,
+) -> None:
+    """A whole ensemble, on the disk: its cost beyond the engine and beside SciPy and diffrax, threads against processes, memory."""
+    with _measuring("ensemble", json, threads) as tell:
+        from nucleate.bench.ensemble import sections
+
+        rounds = QUICK_ROUNDS if quick else ROUNDS["ensemble"]
+        _show("ensemble", sections(runs, quick, rounds, tell), rounds, json)
 
 
 @contextmanager

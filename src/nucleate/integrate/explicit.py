@@ -109,7 +109,7 @@ def march_in_python(system: Any, table: Tableau, state: March, book: Book, stop:
             for i in range(table.extra.shape[0]):
                 combine(state, table.extra[i], stages + 1 + i, SPARE)
                 drift_into(system, state.rows[SPARE], state.rows[K + stages + 1 + i], stop)
-            inspect(state, book, table.rough)
+            inspect(state, book, table)
         full = False
         for at in range(state.lanes):
             if state.flags[RUN, at] != FREE:
@@ -222,12 +222,19 @@ def needs_extra(state, book, table):
     if table.extra.shape[0] == 0 or book.every:
         return False
     for at in range(state.lanes):
-        run = state.flags[RUN, at]
-        if run != FREE and state.clock[ERROR, at] <= book.tolerance and book.counts[SAVED, run] < book.times.size:
-            t = book.times[book.counts[SAVED, run]] - book.origin
-            if t < state.clock[T, at] + state.clock[H, at] and t < _target(state, book, table, at):
-                return True
+        if _passes_a_frame(state, book, table, at):
+            return True
     return False
+
+
+@inner
+def _passes_a_frame(state, book, table, at):
+    """Whether this lane's step will be accepted and passes a time asked for."""
+    run = state.flags[RUN, at]
+    if run == FREE or not state.clock[ERROR, at] <= book.tolerance or book.counts[SAVED, run] >= book.times.size:
+        return False
+    t = book.times[book.counts[SAVED, run]] - book.origin
+    return t < state.clock[T, at] + state.clock[H, at] and t < _target(state, book, table, at)
 
 
 @inner
@@ -299,8 +306,9 @@ def estimate(state, weights, low, gap):
 
 
 @compiled
-def inspect(state, book, weights):
-    """The error of each lane's interpolant, over the tolerance."""
+def inspect(state, book, table):
+    """The error of the interpolant, over the tolerance, of each lane that needs it; the others must not learn that a neighbour did."""
+    weights = table.rough
     rows, size = state.rows, state.rows.shape[1]
     worst = splat(0.0)
     for i in range(0, state.tokens * state.width * state.lanes, LANES):
@@ -310,7 +318,8 @@ def inspect(state, book, weights):
         worst = vmax(worst, vabs(total))
     scale = np.sqrt(float(state.width)) / book.tolerance
     for at in range(state.lanes):
-        state.clock[ROUGH, at] = scale * state.clock[H, at] * (hmax(worst) if state.lanes == 1 else lane(worst, at))
+        if _passes_a_frame(state, book, table, at):
+            state.clock[ROUGH, at] = scale * state.clock[H, at] * (hmax(worst) if state.lanes == 1 else lane(worst, at))
 
 
 @inner

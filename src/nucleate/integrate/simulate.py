@@ -13,7 +13,7 @@ from nucleate.integrate.run import Run
 from nucleate.integrate.tableau import FIXED, Tableau, dormand_prince_8, fixed_step
 from nucleate.kernels.crew import pick_threads
 
-__all__ = ["Method", "Progress", "simulate"]
+__all__ = ["Method", "Progress", "check_tolerance", "pick_method", "save_times", "simulate"]
 
 Method = Literal["auto", "explicit", "causal", "euler", "heun", "rk4"]
 
@@ -57,9 +57,9 @@ def simulate(
     x0 = np.broadcast_to(x0, (model.runs, *x0.shape[-2:])) if model.runs is not None and x0.ndim == 2 else x0
     single = x0.ndim == 2
     start = np.array(x0[None] if single else x0)  # a copy: to Numba a read-only array is another type
-    times, every = _save_times(save, t, single)
-    tolerance = _tolerance(rtol, atol)
-    table, step = _method(method, dt, t)
+    times, every = save_times(save, t, single)
+    tolerance = check_tolerance(rtol, atol)
+    table, step = pick_method(method, dt, t)
     if method == "causal" and model.mask == "full":
         raise InputError('method "causal" needs a mask under which no token sees a later one, but the mask is "full". Use "explicit".')
     limit = whole_number("max_steps", max_steps, least=1, help="It counts accepted and rejected steps.")
@@ -77,7 +77,7 @@ def simulate(
     return Run(model, book.times, book.frames, tuple(STATUS[code] for code in state), steps.copy(), settings)
 
 
-def _save_times(save: int | str | ArrayLike, t: float, single: bool) -> tuple[Array, bool]:
+def save_times(save: int | str | ArrayLike, t: float, single: bool) -> tuple[Array, bool]:
     """The times of the frames, and whether every step is kept instead."""
     if isinstance(save, str):
         if save != "steps":
@@ -99,7 +99,7 @@ def _save_times(save: int | str | ArrayLike, t: float, single: bool) -> tuple[Ar
     return times.copy(), False
 
 
-def _method(method: str, dt: float | None, t: float) -> tuple[Tableau, float]:
+def pick_method(method: str, dt: float | None, t: float) -> tuple[Tableau, float]:
     """The tableau and the fixed step, 0 for the adaptive method."""
     if not isinstance(method, str):
         raise InputError(f"method must be a name, but is {method!r}.")
@@ -114,7 +114,7 @@ def _method(method: str, dt: float | None, t: float) -> tuple[Tableau, float]:
     return dormand_prince_8(), 0.0
 
 
-def _tolerance(rtol: float, atol: float) -> float:
+def check_tolerance(rtol: float, atol: float) -> float:
     rtol = finite_number("rtol", rtol, least=0.0, help="1e-8 is a good value.")
     atol = finite_number("atol", atol, least=0.0, help="1e-10 is a good value.")
     if not FINEST <= rtol + atol <= 1.0:

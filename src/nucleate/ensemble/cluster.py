@@ -1,0 +1,196 @@
+"""Blocks on the workers of a Dask cluster: one of our own on this machine, or one whose scheduler is running already.
+
+Workers compute and hand the arrays back; this process alone writes, so workers need no common disk.  The block of a worker that dies is
+computed by another.  A worker's threads each take one block, on one thread: no more threads run than the cluster has.
+"""
+
+import os
+import queue
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from nucleate.checks import InputError
+from nucleate.ensemble.block import Arrays, Cancelled, Task, compute, made_with, warm
+from nucleate.ensemble.crew import Crew, Outcome
+from nucleate.ensemble.study import Study
+
+__all__ = ["cluster_crew"]
+
+Tell = Callable[[str], None]
+
+CONNECT = 10.0  # seconds to find the scheduler
+MOST_DEATHS = 5  # times that Dask gives a block up, each after several dead workers
+ONE_THREAD = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+@contextmanager
+def cluster_crew(study: Study, workers: int, address: str, tell: Tell) -> Iterator[Crew]:
+    """Workers of the cluster at `address`, or of one started here, "local", with so many workers."""
+    distributed = _distributed()
+    with ExitStack() as stack:
+        client = stack.enter_context(_local(distributed, workers) if address == "local" else _client(distributed, address))
+        crew = _Workers(distributed, client, _portable(study), tell)
+        try:
+            yield crew
+        finally:
+            crew.stop()
+
+
+def _distributed() -> Any:
+    """Dask's package, or the advice to install it."""
+    try:
+        return import_module("distributed")
+    except ImportError:
+        raise InputError("--cluster needs Dask, which is not installed. Install it: pip install 'nucleate[cluster]'.") from None
+
+
+@contextmanager
+def _local(distributed: Any, workers: int) -> Iterator[Any]:
+    import dask
+
+    settings = {"distributed.nanny.pre-spawn-environ": ONE_THREAD, "distributed.scheduler.active-memory-manager.start": False}
+    with (
+        dask.config.set(settings),
+        distributed.LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@contextmanager
+def _client(distributed: Any, address: str) -> Iterator[Any]:
+    if "://" not in address:
+        raise InputError(f'--cluster is {address!r}, but must be local or the address of a scheduler, such as "tcp://127.0.0.1:8786".')
+    try:
+        client = distributed.Client(address, timeout=CONNECT)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise InputError(f"--cluster {address}: no scheduler answers there ({type(error).__name__}). Start one: dask scheduler.") from None
+    with client:
+        yield client
+
+
+class _Workers:
+    """A crew of workers."""
+
+    def __init__(self, distributed: Any, client: Any, study: bytes, tell: Tell) -> None:
+        self.distributed, self.client, self.study = distributed, client, study
+        self.outcomes: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
+        self.futures: dict[Task, Any] = {}
+        self.deaths: dict[Task, int] = {}
+        self.stopped = False
+        self.counted = (-np.inf, 0)  # when the threads of the cluster were last counted, and how many there were
+        if not self._threads():
+            tell("The cluster has no workers yet; waiting for some.")
+
+    @property
+    def room(self) -> int:
+        """Two blocks for every thread of the cluster, which may grow and shrink."""
+        return 2 * max(1, self._threads())
+
+    def submit(self, task: Task) -> None:
+        future = self.client.submit(work, self.study, tuple(task), made_with(), pure=False)
+        self.futures[task] = future  # Dask forgets what nobody holds
+        future.add_done_callback(lambda done: self._done(task, done))
+
+    def stop(self) -> None:
+        self.stopped = True
+        if self.futures:
+            self.client.cancel(list(self.futures.values()), force=True)
+        self.futures.clear()
+
+    def _done(self, task: Task, future: Any) -> None:
+        """Called on a thread of Dask's: fetch the arrays, or try again if workers died of it."""
+        if self.stopped:
+            return
+        try:
+            result: Arrays | BaseException = future.result()
+        except self.distributed.KilledWorker:
+            self.deaths[task] = self.deaths.get(task, 0) + 1
+            if self.deaths[task] < MOST_DEATHS:
+                return self.submit(task)
+            result = InputError(f"Workers died again and again of runs {task.first} to {task.last - 1} of point {task.point}. Give them more memory.")
+        except BaseException as error:
+            result = error if isinstance(error, InputError) else _lost(error)
+        self.futures.pop(task, None)
+        self.outcomes.put((task, result))
+
+    def _threads(self) -> int:
+        """Threads of all workers, asked for once a second."""
+        now = time.monotonic()
+        if now - self.counted[0] > 1.0:
+            self.counted = now, int(sum(self.client.nthreads().values()))
+        return self.counted[1]
+
+
+def _lost(error: BaseException) -> InputError:
+    words = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    return InputError(f"The cluster failed: {words}. What was finished is kept; run the same command again.")
+
+
+def _portable(study: Study) -> bytes:
+    """The study pickled so that workers need not have the modules of one's own functions."""
+    import cloudpickle
+
+    modules = {
+        sys.modules[one.function.__module__] for one in study.observables if one.function is not None and one.function.__module__ in sys.modules
+    }
+    strangers = [module for module in modules if module.__name__.split(".")[0] not in ("nucleate", "__main__", "numpy", "builtins")]
+    for module in strangers:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        return bytes(cloudpickle.dumps(study))
+    finally:
+        for module in strangers:
+            cloudpickle.unregister_pickle_by_value(module)
+
+
+# On the worker
+
+
+def work(pickled: bytes, task: tuple[int, int, int], versions: dict[str, str]) -> Arrays:
+    """Compute one block on one thread of this worker."""
+    if versions != made_with():
+        differs = ", ".join(
+            f"{name} is {made_with().get(name)} instead of {version}" for name, version in versions.items() if made_with().get(name) != version
+        )
+        raise InputError(f"A worker has other versions than the process that writes: {differs}. Install the same everywhere.")
+    study = _unpickled(pickled)
+    _warmed(pickled)
+    try:
+        return compute(study, Task(*task), threads=1)
+    except Cancelled:
+        raise InputError("A worker was interrupted.") from None
+
+
+@cache
+def _unpickled(pickled: bytes) -> Study:
+    import pickle
+
+    study = pickle.loads(pickled)
+    assert isinstance(study, Study)
+    return study
+
+
+@cache
+def _warmed(pickled: bytes) -> None:
+    """The first worker of a machine compiles, the others wait and find the result on the disk."""
+    import fcntl
+
+    from threadpoolctl import threadpool_limits
+
+    from nucleate.kernels.compile import cache_folder
+
+    threadpool_limits(1, user_api="blas")  # for as long as this worker lives: its blocks run side by side
+    handle = os.open(cache_folder() / "compiling", os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        warm(_unpickled(pickled), 0)
+    finally:
+        os.close(handle)

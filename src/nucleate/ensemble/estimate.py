@@ -1,0 +1,70 @@
+"""What a study will cost, before it is run: its size from the layout, its time from a few runs of some points."""
+
+import math
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from nucleate.ensemble.block import Cancelled, Task, compute, warm
+from nucleate.ensemble.store import layout
+from nucleate.ensemble.study import Study
+
+__all__ = ["Cost", "cost"]
+
+SAMPLE = 8  # runs tried at a point
+MOST_POINTS = 4  # that are tried
+SECONDS = 2.0  # for all of them
+
+
+class Cost(NamedTuple):
+    """Expected, not promised."""
+
+    points: int
+    runs: int  # in all
+    bytes: int  # before compression
+    seconds: float | None  # None where nothing was tried
+    at_least: bool  # a run tried took longer than we would wait
+
+    def __str__(self) -> str:
+        grid = f"{self.points} points of the grid, " if self.points > 1 else ""
+        time = "" if self.seconds is None else f", {'at least ' * self.at_least}about {_duration(self.seconds)}"
+        return f"{grid}{self.runs} runs{time}, {_size(self.bytes)} before compression"
+
+
+def cost(study: Study, threads: int) -> Cost:
+    """What running the study on so many threads would take, from a short trial."""
+    row = sum(np.dtype(one.dtype).itemsize * math.prod(one.shape) for one in layout(study).values())
+    runs = study.points * study.runs
+    each, at_least = _tried(study, SECONDS) if SECONDS > 0.0 else (None, False)
+    return Cost(study.points, runs, row * runs, None if each is None else each * runs / threads, at_least)
+
+
+def _tried(study: Study, seconds: float) -> tuple[float, bool]:
+    """Seconds per run on one thread, the mean over some points spread over the grid, and whether it may well be more."""
+    points = sorted({int(point) for point in np.linspace(0, study.points - 1, MOST_POINTS).round()})
+    times, at_least = [], False
+    for point in points:
+        warm(study, point)
+        many, began = min(SAMPLE, study.runs), time.perf_counter()
+        end = began + seconds / len(points)
+        try:
+            compute(study, Task(point, 0, many), 1, lambda _, end=end: time.perf_counter() < end)  # type: ignore[misc]  # mypy cannot infer a lambda's default
+        except Cancelled:
+            at_least = True
+        times.append((time.perf_counter() - began) / many)
+    return float(np.mean(times)), at_least
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 2.0 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
+def _size(size: int) -> str:
+    for unit, power in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= power:
+            return f"{size / power:.3g} {unit}"
+    return f"{size} bytes"

@@ -1,0 +1,131 @@
+"""A finished ensemble: its numbers, and what one asks of them first."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nucleate.checks import InputError, finite_number
+from nucleate.ensemble.block import STATUS
+from nucleate.ensemble.files import Damaged
+from nucleate.ensemble.keys import one_of
+from nucleate.ensemble.store import holds_ensemble, intact, read_manifest, refused
+from nucleate.integrate.storage import load as load_run
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from xarray import DataArray, Dataset
+
+__all__ = ["Ensemble", "load", "load_ensemble"]
+
+DONE = STATUS.index("done")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ensemble:
+    """The results of a study.  Statistics leave out runs that did not finish, unless asked not to, and say how many."""
+
+    data: "Dataset"  # axes (parameters of the grid, run, axes of the observable); status and steps of every run
+    study: Mapping[str, Any]  # as it was run, defaults written out
+
+    @property
+    def observables(self) -> tuple[str, ...]:
+        """The names of what was measured."""
+        return tuple(self.study["observables"])
+
+    @property
+    def ended(self) -> dict[str, int]:
+        """How many runs ended in which way."""
+        codes, counts = np.unique(self.data["status"].values, return_counts=True)
+        return {STATUS[code]: int(count) for code, count in zip(codes, counts, strict=True)}
+
+    @property
+    def summary(self) -> str:
+        """One line: how many runs, at how many points, and how they ended."""
+        axes = " x ".join(f"{self.data.sizes[name]} {name}" for name in self.study["grid"])
+        ways = ", ".join(f"{count} {way}" for way, count in sorted(self.ended.items(), key=lambda item: -item[1]))
+        left_out = "" if set(self.ended) == {"done"} else "; statistics leave out those not done"
+        title = self.study["title"]
+        return f"{f'{title}: ' if title else ''}{self.data.sizes['run']} runs{f' at each of {axes}' if axes else ''}; {ways}{left_out}"
+
+    def mean(self, name: str, failed: bool = False) -> "DataArray":
+        """The mean over runs."""
+        return self._told(self._values(name, failed).mean("run", keep_attrs=True), f"mean of {name}")
+
+    def quantiles(self, name: str, q: float | Sequence[float] = (0.1, 0.5, 0.9), failed: bool = False) -> "DataArray":
+        """Quantiles over runs, along a new axis `quantile`."""
+        shares = np.atleast_1d([finite_number("q", one, least=0.0, help="Quantiles lie between 0 and 1.") for one in np.atleast_1d(q)])
+        if (shares > 1.0).any():
+            raise InputError(f"q must lie between 0 and 1, but is {shares.max():g}. The median is 0.5.")
+        return self._told(self._values(name, failed).quantile(shares, dim="run", keep_attrs=True), f"quantiles of {name}")
+
+    def band(self, name: str, level: float = 0.95, failed: bool = False) -> "DataArray":
+        """A confidence band of the mean, by Student's t: along a new axis `edge`, below and above."""
+        import xarray
+        from scipy.stats import t as student
+
+        level = finite_number("level", level, above=0.0, help="0.95 is usual.")
+        if level >= 1.0:
+            raise InputError(f"level must be below 1, but is {level:g}. 0.95 is usual.")
+        values = self._values(name, failed)
+        count = values.count("run")
+        with np.errstate(all="ignore"):  # one run has no spread: NaN
+            half = values.std("run", ddof=1) / np.sqrt(count) * student.ppf(0.5 + level / 2.0, np.maximum(count - 1, 1))
+        mean = values.mean("run", keep_attrs=True)
+        edges = xarray.concat([mean - half, mean + half], xarray.Variable("edge", [-1, 1]))
+        return self._told(edges.assign_attrs(mean.attrs), f"{level:.0%} confidence band of the mean of {name}")
+
+    def plot(self, name: str | None = None, ax: "Axes | None" = None) -> "Axes":
+        """Mean and quantile bands of one observable, over time or over the first axis of the grid that has several values."""
+        from nucleate.ensemble.draw import bands
+
+        return bands(self, self._name(name), ax)
+
+    def in_memory(self) -> "Ensemble":
+        """The same with all numbers read, so that the store is not needed any more."""
+        return replace(self, data=self.data.load())
+
+    def __repr__(self) -> str:
+        return f"Ensemble({self.summary}; {', '.join(self.observables)})"
+
+    def _name(self, name: str | None) -> str:
+        return self.observables[0] if name is None else one_of("name", name, self.observables)
+
+    def _values(self, name: str, failed: bool) -> "DataArray":
+        values = self.data[self._name(name)].load()
+        return values if failed else values.where(self.data["status"].load() == DONE)
+
+    def _told(self, statistic: "DataArray", words: str) -> "DataArray":
+        done, every = self.ended.get("done", 0), int(self.data["status"].size)
+        about = {"long_name": f"{words}: {statistic.attrs.get('long_name', '')}", "runs": every, "runs_not_done": every - done}
+        return statistic.assign_attrs({**statistic.attrs, **about})
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """The Run that run.save wrote at `path`, or the Ensemble of a store, after its checksums were compared."""
+    place = Path(path)
+    return load_ensemble(place) if place.suffix.lower() == ".zarr" and holds_ensemble(place) else load_run(place)
+
+
+def load_ensemble(path: str | os.PathLike[str]) -> Ensemble:
+    """The ensemble stored at `path`, after the checksums of all its files were compared."""
+    import xarray
+
+    path = Path(path)
+    if not path.exists():
+        raise InputError(f"{path} does not exist. If its ensemble was interrupted, run the same command again to finish it.")
+    if not holds_ensemble(path):
+        raise InputError(f"{path} is not an ensemble of nucleate, or its head is damaged. Pass a path that nucleate ensemble wrote.")
+    try:
+        manifest = read_manifest(path)
+    except Damaged as damage:
+        raise refused(path, str(damage)) from None
+    bad = [name for name, digest in manifest.files.items() if not intact(path, name, digest)]
+    if bad:
+        raise refused(path, f"{', '.join(bad[:5])}{' and others' * (len(bad) > 5)} missing or not what was written")
+    data = xarray.open_zarr(path, chunks=None)
+    return Ensemble(data, json.loads(data.attrs["study"]))

@@ -1,0 +1,278 @@
+"""A study as data: model, start, times, a grid over any of their parameters, runs per point, a root seed, observables.
+
+Every key is checked when the study is made.  What is kept is plain: numbers, texts, lists and tables, with all defaults written out,
+so that two studies are the same exactly if they read the same.
+"""
+
+import json
+import math
+import os
+import sys
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nucleate.checks import Array, InputError, check_memory, whole_number
+from nucleate.ensemble.keys import a_list, a_name, a_table, a_text, known_keys, number, one_of, refuse, shown
+from nucleate.ensemble.matrices import label, matrix
+from nucleate.ensemble.observables import Observable, observable
+from nucleate.ensemble.points import Point
+from nucleate.integrate.simulate import check_tolerance, pick_method, save_times
+
+__all__ = ["Study", "differences"]
+
+MOST_POINTS = 10_000
+MOST_RUNS = 1_000_000_000
+MOST_FRAMES = 1_000_000
+RESERVED = ("run", "time", "token", "coordinate", "status", "steps", "checksums")
+REQUIRED = object()
+
+
+class Parameter(NamedTuple):
+    """What a key of [model], [start] or [times] may be."""
+
+    section: str
+    check: Callable[[str, Any], Any]
+    default: Any
+    grid: bool  # whether it may stand in [grid]
+    about: str
+
+
+def _count(where: str, value: Any) -> int:
+    return whole_number(where, value, least=1)
+
+
+def _save(where: str, value: Any) -> int | list[float]:
+    """A number of frames, or a list of times."""
+    if isinstance(value, list | tuple | np.ndarray):
+        return [number(f"{where}[{i}]", entry, least=0.0) for i, entry in enumerate(a_list(where, value))]
+    if isinstance(value, str):
+        refuse(where, "a number of frames or a list of times, the same for every run", value)
+    frames = whole_number(where, value, least=2, help="It counts the frames, those at 0 and t included.")
+    if frames > MOST_FRAMES:
+        raise InputError(f"{where} is {frames}, but at most {MOST_FRAMES} frames are kept. Save fewer.")
+    return frames
+
+
+METHODS = ("auto", "explicit", "causal", "euler", "heun", "rk4")
+PARAMETERS: dict[str, Parameter] = {
+    "beta": Parameter("model", lambda where, value: number(where, value, least=0.0), REQUIRED, True, "inverse temperature"),
+    "Q": Parameter("model", matrix, 1.0, True, "query matrix"),
+    "K": Parameter("model", matrix, 1.0, True, "key matrix"),
+    "V": Parameter("model", matrix, 1.0, True, "value matrix"),
+    "mask": Parameter("model", lambda where, value: one_of(where, value, ("causal", "full")), "causal", True, "whom a token sees"),
+    "window": Parameter("model", _count, None, True, "number of tokens a token sees, itself among them"),
+    "kind": Parameter("start", lambda where, value: one_of(where, value, ("uniform",)), "uniform", False, "how the tokens start"),
+    "n": Parameter("start", _count, REQUIRED, True, "number of tokens"),
+    "d": Parameter("start", lambda where, value: whole_number(where, value, least=2), REQUIRED, True, "dimension of the space around the sphere"),
+    "t": Parameter("times", lambda where, value: number(where, value, above=0.0), REQUIRED, False, "the last time"),
+    "save": Parameter("times", _save, 64, False, "times of the frames"),
+    "rtol": Parameter("times", lambda where, value: number(where, value, least=0.0), 1e-8, True, "relative tolerance"),
+    "atol": Parameter("times", lambda where, value: number(where, value, least=0.0), 1e-10, True, "absolute tolerance"),
+    "method": Parameter("times", lambda where, value: one_of(where, value, METHODS), "auto", True, "how to integrate"),
+    "dt": Parameter("times", lambda where, value: number(where, value, above=0.0), None, True, "fixed step"),
+    "max_steps": Parameter("times", _count, 1_000_000, True, "steps after which a run is given up"),
+}
+SECTIONS = ("model", "start", "times")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Study:
+    """What to run and what to measure.  Make one from a TOML file with `Study.read`, or from the same as a dict with `Study.make`."""
+
+    title: str
+    runs: int  # per point of the grid
+    seed: int  # the root of all random streams
+    fixed: Mapping[str, Any]  # parameters with one value
+    grid: Mapping[str, tuple[Any, ...]]  # parameters with several, in the order of the axes
+    observables: tuple[Observable, ...]
+
+    @staticmethod
+    def read(path: str | os.PathLike[str], runs: int | None = None) -> "Study":
+        """The study in a TOML file; `runs` replaces the number written there."""
+        path = Path(path)
+        try:
+            table = tomllib.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise InputError(f"{path} cannot be read: {error.strerror or error}. Name a study, such as studies/figure3.toml.") from None
+        except UnicodeDecodeError:
+            raise InputError(f"{path} is not a text in UTF-8. A study is a TOML file.") from None
+        except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:  # ValueError: an integer of too many digits
+            raise InputError(f"{path} is not TOML: {shown(str(error))[1:-1] or 'nested too deeply'}.") from None
+        beside = str(path.resolve().parent)
+        sys.path.insert(0, beside)  # functions may be kept in a module beside the study
+        try:
+            return Study.make(table if runs is None else table | {"runs": runs})
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+        finally:
+            with suppress(ValueError):
+                sys.path.remove(beside)
+
+    @staticmethod
+    def make(table: Mapping[str, Any]) -> "Study":
+        """The study written as nested tables, with the keys of the TOML file."""
+        known_keys(a_table("A study", table), ["title", "runs", "seed", *SECTIONS, "grid", "observables"], "a study")
+        grid = _grid(a_table("grid", table.get("grid", {})))
+        fixed: dict[str, Any] = {}
+        for section in SECTIONS:
+            given = a_table(section, table.get(section, {}))
+            known_keys(given, [name for name, one in PARAMETERS.items() if one.section == section], f"[{section}]")
+            fixed |= _fixed(section, given, grid)
+        if "runs" not in table:
+            raise InputError("runs is missing. Say how many runs every point of the grid has, such as runs = 100.")
+        named = a_table("observables", table.get("observables", {}))
+        if not named:
+            raise InputError('A study needs at least one observable, such as [observables.clusters] with kind = "clusters".')
+        study = Study(
+            a_text("title", table.get("title", "")),
+            whole_number("runs", table["runs"], least=1),
+            whole_number("seed", table.get("seed", 0), least=0),
+            fixed,
+            grid,
+            tuple(observable(_own_name(name), one) for name, one in named.items()),
+        )
+        study._check()
+        return study
+
+    def with_runs(self, runs: int) -> "Study":
+        """The same with another number of runs."""
+        study = replace(self, runs=whole_number("runs", runs, least=1))
+        study._check_size()
+        return study
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of values along each axis of the grid."""
+        return tuple(len(values) for values in self.grid.values())
+
+    @property
+    def points(self) -> int:
+        """The number of points of the grid; 1 where there is none."""
+        return math.prod(self.shape)
+
+    @property
+    def times(self) -> Array:
+        """The times of the frames, (m,)."""
+        return save_times(self.fixed["save"], self.fixed["t"], single=False)[0]
+
+    @property
+    def largest(self) -> tuple[int, int]:
+        """The most tokens and the highest dimension of any point."""
+        n, d = (max(self.grid[name]) if name in self.grid else self.fixed[name] for name in ("n", "d"))
+        return int(n), int(d)
+
+    def point(self, index: int) -> Point:
+        """The parameters at one point, counted along the last axis first."""
+        where = np.unravel_index(index, self.shape) if self.grid else ()
+        values = {name: axis[int(at)] for (name, axis), at in zip(self.grid.items(), where, strict=True)}
+        values = {**self.fixed, **values}
+        return Point(**{name: values[name] for name in Point.__dataclass_fields__})
+
+    def plain(self) -> dict[str, Any]:
+        """The study as nested tables of plain values, defaults written out; `Study.make` takes it back."""
+        table: dict[str, Any] = {"title": self.title, "runs": self.runs, "seed": self.seed}
+        for section in SECTIONS:
+            table[section] = {name: value for name, value in self.fixed.items() if PARAMETERS[name].section == section and value is not None}
+        table["grid"] = {name: list(values) for name, values in self.grid.items()}
+        table["observables"] = {one.name: one.plain() for one in self.observables}
+        return table
+
+    def coordinate(self, name: str) -> tuple[Any, list[str] | None]:
+        """The numbers along an axis of the grid, (values,), and labels where the values are no numbers."""
+        values = self.grid[name]
+        if all(isinstance(value, int) for value in values):
+            return np.array(values, dtype=np.int64), None
+        if name in ("beta", "rtol", "atol", "dt"):
+            return np.array(values, dtype=np.float64), None
+        return np.arange(len(values)), [str(value) if isinstance(value, str) else label(value) for value in values]
+
+    def __repr__(self) -> str:
+        axes = " x ".join(f"{len(values)} {name}" for name, values in self.grid.items())
+        return f"Study({self.title or 'untitled'}: {self.runs} runs{f' at each of {axes}' if axes else ''}; {', '.join(one.name for one in self.observables)})"
+
+    def _check(self) -> None:
+        self._check_size()
+        times = self.times
+        sizes: dict[str, tuple[int, str]] = {}  # of the axes that own functions name
+        for point in self._each_point():
+            point.check()
+            check_tolerance(point.rtol, point.atol)
+            pick_method(point.method, point.dt, self.fixed["t"])
+            check_memory(8.0 * (len(times) + 20) * point.n * point.d, f"one run of {point.n} tokens in dimension {point.d} with {len(times)} frames")
+            for one in self.observables:
+                for axis, size in one.check(point, times).items():
+                    other, whose = sizes.setdefault(axis, (size, one.name))
+                    if size != other:
+                        raise InputError(
+                            f"The axis {axis} has length {other} for {whose} and {size} for {one.name}. Give it one length, or another name."
+                        )
+
+    def _check_size(self) -> None:
+        if self.points > MOST_POINTS:
+            raise InputError(f"The grid has {self.points} points, but at most {MOST_POINTS} are taken. Cut it into several studies.")
+        if self.points * self.runs > MOST_RUNS:
+            raise InputError(f"The study has {self.points} x {self.runs} runs, but at most {MOST_RUNS} are taken. Lower runs.")
+
+    def _each_point(self) -> Iterator[Point]:
+        names = list(Point.__dataclass_fields__)
+        for values in product(*self.grid.values()):
+            both = {**self.fixed, **dict(zip(self.grid, values, strict=True))}
+            yield Point(**{name: both[name] for name in names})
+
+
+def _grid(table: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+    known_keys(table, [name for name, one in PARAMETERS.items() if one.grid], "[grid]")
+    grid: dict[str, tuple[Any, ...]] = {}
+    for name, values in table.items():
+        plain = [PARAMETERS[name].check(f"grid.{name}[{i}]", value) for i, value in enumerate(a_list(f"grid.{name}", values))]
+        if any(plain[i] in plain[:i] for i in range(len(plain))):
+            raise InputError(f"grid.{name} holds a value twice. Each point is run once.")
+        grid[name] = tuple(plain)
+    return grid
+
+
+def _fixed(section: str, given: Mapping[str, Any], grid: Mapping[str, Any]) -> dict[str, Any]:
+    """All parameters of a section that have one value."""
+    values: dict[str, Any] = {}
+    for name, parameter in PARAMETERS.items():
+        if parameter.section != section:
+            continue
+        if name in grid:
+            if name in given:
+                raise InputError(f"{name} stands in [{section}] and in [grid]. Leave out one of the two.")
+        elif name in given:
+            values[name] = parameter.check(f"{section}.{name}", given[name])
+        elif parameter.default is REQUIRED:
+            raise InputError(f"{section}.{name} is missing: {parameter.about}. Give it in [{section}], or several values in [grid].")
+        else:
+            values[name] = parameter.default
+    return values
+
+
+def _own_name(name: str) -> str:
+    a_name("The name of an observable", name)
+    if name in RESERVED or name in PARAMETERS:
+        raise InputError(f"An observable cannot be named {name}, which stands for something else in the store. Choose another name.")
+    return name
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """What differs between two plain studies, key by key; the number of runs may."""
+    flat_old, flat_new = (dict(_flat("", table)) | {"the order of grid": json.dumps(list(table.get("grid", {})))} for table in (old, new))
+    keys = [key for key in {**flat_old, **flat_new} if key != "runs" and flat_old.get(key) != flat_new.get(key)]
+    return [f"{key} was {flat_old.get(key, 'not there')}, now {flat_new.get(key, 'not there')}" for key in keys]
+
+
+def _flat(prefix: str, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(f"{prefix}{key}.", value)
+        else:
+            yield f"{prefix}{key}", json.dumps(value)

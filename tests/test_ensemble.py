@@ -21,7 +21,6 @@ from nucleate import cli
 from nucleate.attention import Attention
 from nucleate.checks import Array, InputError
 from nucleate.ensemble.block import STATUS, Cancelled, Task, compute
-from nucleate.ensemble.draw import picture
 from nucleate.ensemble.matrices import drawn
 from nucleate.ensemble.observables import Block, observable
 from nucleate.ensemble.points import stream
@@ -29,6 +28,7 @@ from nucleate.ensemble.result import Ensemble, load_ensemble
 from nucleate.ensemble.run import block_runs, ensemble
 from nucleate.ensemble.store import chunk_runs
 from nucleate.ensemble.study import Study
+from nucleate.plot.studies import picture
 
 EMPTY: dict[str, Any] = {}
 

@@ -29,6 +29,8 @@ AGAINST_THE_STREAM = {
     ("integrate/run.py", "plot"): "run.plot() draws itself, so that a notebook needs one line",
     ("integrate/storage.py", "plot"): "run.save(path) writes pictures too: the ending of the name decides",
     ("observe/life.py", "plot"): "a life draws and saves itself, as a run does",
+    ("ensemble/result.py", "plot"): "so does an ensemble",
+    ("ensemble/command.py", "plot"): "--plot writes its picture",
 }
 
 

@@ -163,7 +163,7 @@ def _clock(seconds: float) -> str:
 
 
 def _draw(found: "Ensemble", path: Path, names: list[str], quiet: bool) -> None:
-    from nucleate.ensemble.draw import picture
+    from nucleate.plot.studies import picture
 
     picture(found, path, names)
     if not quiet:

@@ -81,7 +81,7 @@ class Ensemble:
 
     def plot(self, name: str | None = None, ax: "Axes | None" = None) -> "Axes":
         """Mean and quantile bands of one observable, over time or over the first axis of the grid that has several values."""
-        from nucleate.ensemble.draw import bands
+        from nucleate.plot.studies import bands
 
         return bands(self, self._name(name), ax)
 

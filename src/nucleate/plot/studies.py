@@ -8,7 +8,8 @@ import numpy as np
 
 from nucleate.checks import InputError
 from nucleate.ensemble.keys import one_of
-from nucleate.integrate.storage import replacing
+from nucleate.plot.files import save_figure
+from nucleate.plot.paint import CLUSTERS, WIDE, axes_or_new, legend_above, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,22 +30,18 @@ def bands(ensemble: "Ensemble", name: str, ax: "Axes | None" = None) -> "Axes":
     Other axes of the grid make a line each, at most six of them.
     """
     across, lines = _axes(ensemble, name)
-    if ax is None:
-        from matplotlib import pyplot
-
-        ax = pyplot.figure(figsize=(6.4, 4.0), layout="constrained").add_subplot()
+    ax = axes_or_new(ax, WIDE)
+    look = tidy(ax)
     mean, spread = ensemble.mean(name), ensemble.quantiles(name, (0.1, 0.9))
-    colours = _colours(len(lines))
-    for colour, (words, where) in zip(colours, lines, strict=True):
-        _line(ax, mean.isel(where), spread.isel(where), across, words, colour, markers=across != "time")
+    for i, (words, where) in enumerate(lines):
+        colour = look.ink if len(lines) == 1 else CLUSTERS[i]
+        _line(ax, mean.isel(where), spread.isel(where), across, words or "mean", colour, markers=across != "time")
     at = ensemble.data[across]
     _scales(ax, at, mean)
     failed = int(mean.attrs["runs_not_done"])
     about = "mean, band from the .1 to the .9 quantile" + (f"; {failed} of {mean.attrs['runs']} runs not done, left out" if failed else "")
     ax.set(xlabel=str(at.attrs.get("long_name", across)).split(",")[0], ylabel=name.replace("_", " "))
-    ax.set_title(about, fontsize=8, color="0.35", loc="left")
-    if len(lines) > 1:
-        ax.legend(fontsize=8, frameon=False)
+    legend_above(ax, about)
     return ax
 
 
@@ -89,15 +86,8 @@ def _line(ax: "Axes", mean: "DataArray", spread: "DataArray", across: str, words
     ax.plot(x, mean.values, color=colour, linewidth=1.6, label=words or None, marker="o" if markers else None, markersize=4)
 
 
-def _colours(count: int) -> Any:
-    from matplotlib import colormaps
-
-    return colormaps["viridis"](np.linspace(0.0, 0.85, max(count, 1)))[:count]
-
-
 def picture(ensemble: "Ensemble", path: Path, names: Sequence[str] = ()) -> None:
     """Write the bands of the observables named, or of all that can be drawn, one below the other."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     for name in names:
@@ -106,14 +96,10 @@ def picture(ensemble: "Ensemble", path: Path, names: Sequence[str] = ()) -> None
     if not shown:
         raise InputError("No observable of this study can be drawn: each is one number per run, or has axes of its own.")
     figure = Figure(figsize=(6.4, 0.6 + 2.7 * len(shown)), layout="constrained")
-    FigureCanvasAgg(figure)
     figure.suptitle(str(ensemble.study["title"]), fontsize=11)
     for i, name in enumerate(shown):
-        ax = bands(ensemble, name, figure.add_subplot(len(shown), 1, i + 1))
-        if i:
-            ax.set_title("", loc="left")  # said once
-    with replacing(path) as part:
-        figure.savefig(part, dpi=150)
+        bands(ensemble, name, figure.add_subplot(len(shown), 1, i + 1))
+    save_figure(figure, path)
 
 
 def _drawable(ensemble: "Ensemble", name: str) -> bool:

@@ -41,7 +41,7 @@ bench: .venv-bench/.installed ## measure against NumPy, SciPy, JAX and diffrax, 
 	.venv-bench/bin/nucleate bench life
 	.venv-bench/bin/nucleate bench ensemble
 
-reproduce: .venv/.installed ## simulate and draw what the paper shows
+reproduce: .venv/.installed ## redo the figures and the table of the paper, and write reproduction/report.html
 	.venv/bin/nucleate reproduce
 
 clean: ## remove what was built, not the environments

@@ -422,8 +422,12 @@ def test_bad_input_from_outside_shows_no_traceback(tmp_path: Path) -> None:
 
 def test_reproduce_lists_and_refuses() -> None:
     listed = nucleate("reproduce", "--list")
-    assert (listed.exit_code, listed.stdout.split()[0]) == (0, "figure2")
+    assert (listed.exit_code, listed.stdout.split()[0]) == (0, "figure1")
     unknown = nucleate("reproduce", "--only", "figure99")
-    assert (unknown.exit_code, unknown.stderr) == (2, 'Error: There is no "figure99" to reproduce. Choose from: figure2.\n')
-    Path("report").write_text("a file")
-    assert nucleate("reproduce").exit_code == 2
+    assert (unknown.exit_code, unknown.stdout) == (2, "")
+    assert unknown.stderr.startswith("Error: ")
+    assert "figure99" in unknown.stderr
+    Path("reproduction").write_text("a file")
+    refused = nucleate("reproduce", "--only", "figure4")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("Error: reproduction ")

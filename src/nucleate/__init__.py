@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nucleate.integrate.run import Run
     from nucleate.integrate.simulate import simulate
     from nucleate.kernels import drift
+    from nucleate.models.spectra import spectra
     from nucleate.observe.centers import center_mask, renyi_centers
     from nucleate.observe.clusters import clusters, count_clusters
     from nucleate.observe.consumption import consumed, consumption, lost_centers
@@ -68,6 +69,7 @@ __all__ = [
     "renyi_centers",
     "retract",
     "simulate",
+    "spectra",
     "stationarity",
     "tangent",
     "token_energies",
@@ -103,6 +105,7 @@ _HOME = {
     "renyi_centers": "nucleate.observe.centers",
     "retract": "nucleate.sphere",
     "simulate": "nucleate.integrate.simulate",
+    "spectra": "nucleate.models.spectra",
     "stationarity": "nucleate.observe.stationarity",
     "tangent": "nucleate.sphere",
     "token_energies": "nucleate.observe.energies",

@@ -15,7 +15,7 @@ import typer
 
 from nucleate.bench.command import bench
 from nucleate.ensemble.command import ensemble
-from nucleate.models.command import spectra_command
+from nucleate.models.command import convert, spectra_command
 from nucleate.paper.command import reproduce
 
 if TYPE_CHECKING:
@@ -29,10 +29,11 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 app.add_typer(bench, name="bench")
 app.command()(ensemble)
 app.command()(reproduce)
+app.command()(convert)
 
 
 @app.command()
-@spectra_command
+@spectra_command  # which reads and prints; drawing belongs to a later room, and is handed to it here
 def spectra(found: "Spectra", path: Path, progress: Callable[[int, int], object]) -> None:
     from nucleate.plot.heads_page import write_heads
 

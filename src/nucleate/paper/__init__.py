@@ -1,29 +1,51 @@
-"""What the paper shows, redone: one file per figure, each with a function make(out, seed) that returns what it wrote."""
+"""What the paper shows, redone and judged: one file per figure, table and claim, each with an ITEM of the same shape (see `paper/item.py`).
 
+ITEMS is where they are registered, in the order of the report. Their files are imported when they are asked for.
+"""
+
+import difflib
 import importlib
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 from nucleate.checks import InputError
 
-__all__ = ["ITEMS", "reproduce"]
+if TYPE_CHECKING:
+    from nucleate.paper.item import Item
 
-ITEMS = {"figure2": "200 tokens on the circle gather around centers, and one Rényi center is lost"}
+__all__ = ["ITEMS", "chosen", "find"]
 
 
-def reproduce(out: Path, only: Sequence[str] = (), seed: int | None = None) -> list[Path]:
-    """Make the items named in `only` (or all) in folders of their names under `out`; the paths of the files."""
-    for name in only:
-        if name not in ITEMS:
-            raise InputError(f'There is no "{name}" to reproduce. Choose from: {", ".join(ITEMS)}.')
-    if out.exists() and not out.is_dir():
-        raise InputError(f"{out} is a file, but the results need a folder. Choose another place.")
-    written: list[Path] = []
-    for name in only or ITEMS:
-        folder = out / name
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{folder} cannot be made: {error.strerror}. Choose another place.") from None
-        written += importlib.import_module(f"nucleate.paper.{name}").make(folder, seed)
-    return written
+class Entry(NamedTuple):
+    """Files of this folder, without their ending."""
+
+    file: str  # holds ITEM
+    data: tuple[str, ...]  # what its data depend on: an edit here makes them anew, an edit elsewhere only judges and draws them anew
+
+
+ITEMS = {
+    "figure1": Entry("figure1", ("figure1", "panels")),
+    "figure2": Entry("figure2", ("figure2",)),
+    "figure3": Entry("figure3", ("figure3",)),
+    "figure4": Entry("figure4", ("figure4",)),
+    "figure5": Entry("figure5", ("figure5", "albert")),
+    "figure6": Entry("figure6", ("figure6", "figure1", "panels")),
+    "table1": Entry("table1", ("rows",)),
+    "life": Entry("life", ("lives",)),
+}
+
+
+def find(key: str) -> "Item":
+    """The item of that name."""
+    return importlib.import_module(f"nucleate.paper.{ITEMS[key].file}").ITEM
+
+
+def chosen(only: Iterable[str] = ()) -> list[str]:
+    """The keys asked for, in the order of the report; all if none is. Several may stand in one text, with commas between them."""
+    asked = [key.strip() for text in only for key in text.split(",") if key.strip()]
+    for key in asked:
+        if key not in ITEMS:
+            near = difflib.get_close_matches(key.lower(), ITEMS, n=1)
+            meant = f'Did you mean "{near[0]}"? ' if near else ""
+            raise InputError(f'There is no "{key}" to reproduce. {meant}Choose from: {", ".join(ITEMS)}.')
+    return [key for key in ITEMS if key in asked or not asked]

@@ -1,0 +1,132 @@
+"""From a path to tensors and a configuration; nothing that a checkpoint says is trusted, and no pickle is ever opened."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nucleate.checks import InputError
+from nucleate.models.header import parse_json, refuse_pickle, regular_file
+from nucleate.models.weights import GgufWeights, LoadedWeights, SafetensorsWeights, Weights
+
+__all__ = ["Source", "open_source"]
+
+PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle")
+LARGEST_CONFIG, LARGEST_INDEX = 2**24, 2**26  # bytes
+INDEX = "model.safetensors.index.json"
+PART = re.compile(r".*-(\d{5,6})-of-(\d{5,6})\.safetensors")
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A model that can be read: its tensors, its configuration, and where they came from."""
+
+    name: str
+    weights: Weights
+    config: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+
+
+def open_source(given: Any) -> Source:
+    """A folder, a file, or a loaded model of the transformers library."""
+    if hasattr(given, "state_dict") and hasattr(given, "config"):
+        config = given.config.to_dict()
+        return Source(str(config.get("_name_or_path") or type(given).__name__), LoadedWeights(given), config)
+    if not isinstance(given, str | Path):
+        raise InputError(f"A path or a loaded transformers model is needed, but {type(given).__name__} was given. Pass the folder of a checkpoint.")
+    path = Path(given)
+    if path.is_dir():
+        return _folder(path)
+    return _file(path)
+
+
+def _file(path: Path) -> Source:
+    regular_file(path)
+    ending = path.suffix.lower()
+    if ending in PICKLED:
+        refuse_pickle(path)
+    if path.name.endswith(".index.json"):
+        return _safetensors(path.parent, path.parent.resolve().name, _indexed(path))
+    if ending == ".safetensors":
+        return _safetensors(path.parent, path.name, [path])
+    if ending == ".gguf":
+        return _gguf(path)
+    raise InputError(f"{path} has the ending {ending or '(none)'}, but checkpoints end in .safetensors or .gguf. Pass such a file, or its folder.")
+
+
+def _folder(path: Path) -> Source:
+    """The weights of a folder: safetensors with an index, in one file or in numbered parts, else one GGUF file."""
+    try:
+        files = sorted(file for file in path.iterdir() if not file.name.startswith("."))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}. Check that you may read it.") from None
+    name = path.resolve().name
+    if (path / INDEX).exists():
+        return _safetensors(path, name, _indexed(path / INDEX))
+    tensors = [file for file in files if file.suffix == ".safetensors"]
+    if (path / "model.safetensors") in tensors:
+        return _safetensors(path, name, [path / "model.safetensors"])
+    if len(tensors) == 1 or (tensors and _all_parts(tensors)):
+        return _safetensors(path, name, tensors)
+    ggufs = [file for file in files if file.suffix == ".gguf"]
+    if len(tensors) > 1 or len(ggufs) > 1:
+        some = ", ".join(file.name for file in (tensors or ggufs)[:8])
+        raise InputError(f"{path} holds several models: {some}. Pass one of these files.")
+    if ggufs:
+        return _gguf(ggufs[0])
+    pickles = [file for file in files if file.suffix in PICKLED and "training_args" not in file.name]
+    if pickles:
+        refuse_pickle(pickles[0])
+    raise InputError(f"{path} holds no .safetensors and no .gguf file. Pass the folder of a checkpoint, or one of its files.")
+
+
+def _all_parts(files: list[Path]) -> bool:
+    """Whether these are parts 1 to n of n."""
+    found = [match for file in files if (match := PART.fullmatch(file.name))]
+    return len(found) == len(files) and [int(m[1]) for m in found] == list(range(1, len(files) + 1)) and {int(m[2]) for m in found} == {len(files)}
+
+
+def _indexed(path: Path) -> list[Path]:
+    """The files that an index names; each must be a plain name in the index's own folder."""
+    table = parse_json(path, _bytes(path, LARGEST_INDEX), "the index").get("weight_map")
+    if not isinstance(table, dict) or not table or not all(isinstance(file, str) for file in table.values()):
+        raise InputError(f"{path} has no weight_map of names to files. Get it again from where it came.")
+    files = sorted(set(table.values()))
+    for file in files:
+        if not re.fullmatch(r"[\w][\w.-]{0,200}\.safetensors", file, re.ASCII):
+            raise InputError(f"{path} points at {file[:80]!r}, but may only name .safetensors files in its own folder. It is not followed.")
+    weights = SafetensorsWeights([path.parent / file for file in files])
+    for tensor, file in table.items():
+        if weights.holder(tensor) != file:
+            raise InputError(
+                f"{path} says that {file} holds {tensor[:80]!r}, but it does not. The index belongs to another model, or a file is damaged."
+            )
+    return [path.parent / file for file in files]
+
+
+def _safetensors(folder: Path, name: str, files: list[Path]) -> Source:
+    config = folder / "config.json"
+    table = parse_json(config, _bytes(config, LARGEST_CONFIG), "the configuration") if config.exists() else {}
+    return Source(name, SafetensorsWeights(files), table)
+
+
+def _gguf(path: Path) -> Source:
+    weights = GgufWeights(path)
+    kinds = sorted(set(weights.kinds.values()) - {"F32", "F16", "BF16", "F64"})
+    notes = (f"The weights are quantised ({', '.join(kinds)}) and were dequantised: the spectra are those of the rounded weights.",) if kinds else ()
+    settings = weights.settings
+    kind = settings.get("general.architecture")
+    names = {"num_attention_heads": "attention.head_count", "num_key_value_heads": "attention.head_count_kv", "head_dim": "attention.key_length"}
+    names |= {"num_hidden_layers": "block_count"}
+    config = {ours: settings[f"{kind}.{theirs}"] for ours, theirs in names.items() if settings.get(f"{kind}.{theirs}") is not None}
+    return Source(path.name, weights, {"model_type": f"gguf:{kind}", **config}, notes)
+
+
+def _bytes(path: Path, most: int) -> bytes:
+    if (size := regular_file(path)) > most:
+        raise InputError(f"{path} has {size} bytes, and {most} are the most that is read. Get it again from where it came.")
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}. Check that you may read it.") from None

@@ -1,0 +1,154 @@
+"""Pictures of the heads of a model: the spectra of one layer as small multiples, and all heads as a map of the rows of Table 1."""
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from nucleate.checks import InputError
+from nucleate.models.spectra import Head, Spectra
+from nucleate.models.table import region_words
+from nucleate.plot.paint import CLUSTERS, SMALL, WIDE, axes_or_new, contrast, look, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["REGIONS", "head_map", "head_spectrum", "layer_figure", "map_figure"]
+
+# One colour and one sign for each region, so that no colour stands alone.
+REGIONS = {
+    "1": ("1", CLUSTERS[3]),
+    "2": ("2", CLUSTERS[4]),
+    "3": ("3", CLUSTERS[0]),
+    "4": ("4", CLUSTERS[5]),
+    "5": ("5", CLUSTERS[1]),
+    "complex +": ("c+", "#a9bfe8"),
+    "complex -": ("c−", "#efe6b5"),
+    "defective +": ("d+", CLUSTERS[6]),
+    "defective -": ("d−", CLUSTERS[7]),
+    "complex defective +": ("cd+", CLUSTERS[6]),
+    "complex defective -": ("cd−", CLUSTERS[7]),
+    "zero": ("0", "#b8b8b8"),
+    "unclear +": ("?+", "#b8b8b8"),
+    "unclear -": ("?−", "#b8b8b8"),
+}
+ACROSS = 6  # small multiples in one row, at most
+CELL, LINE = 0.34, 0.2  # inches: a cell of the map, a line of its legend
+PANEL, TITLE, LEFT, BOTTOM = 1.6, 0.3, 0.65, 0.5  # inches: the side of a small multiple, and the room around
+
+
+def head_spectrum(head: Head, ax: "Axes | None" = None, reach: float | None = None) -> "Axes":
+    """The non-zero eigenvalues of one head's value matrix, the top red; λ_max and the row of Table 1 above.  reach: half the width."""
+    ax = axes_or_new(ax, (2.6, 2.8))
+    here, values = tidy(ax), head.eigenvalues  # (d_head,)
+    reach = reach or _reach([head])
+    top = values.real >= head.lambda_max - 1e-9 * max(float(np.abs(values).max()), 1e-300)  # (d_head,)
+    ax.axvspan(0.0, reach, color=here.grey(0.06), linewidth=0.0, zorder=0)
+    for line in (ax.axhline, ax.axvline):
+        line(0.0, color=here.grey(0.35), linewidth=0.6, zorder=1)
+    ax.axvline(head.lambda_max, color=here.red, linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
+    ax.scatter(values[~top].real, values[~top].imag, s=4.0, color=here.ink, linewidths=0, zorder=3)
+    ax.scatter(values[top].real, values[top].imag, s=15.0, color=here.red, marker="D", linewidths=0, zorder=4)
+    sign = REGIONS[head.region][0]
+    words = f"row {sign}" if head.row else sign
+    ax.set_title(f"head {head.head}: {head.lambda_max:+.3g}, {words}".replace("-", "−"), fontsize=SMALL - 1, pad=3)
+    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+    ax.tick_params(labelsize=SMALL - 2)
+    ax.locator_params(nbins=3)
+    return ax
+
+
+def layer_figure(found: Spectra, layer: int) -> "Figure":
+    """All heads of one layer side by side, on one scale."""
+    from matplotlib.figure import Figure
+
+    heads = found.layer(layer)
+    down = -(-len(heads) // ACROSS)
+    across = -(-len(heads) // down)  # rows as even as they can be
+    width, height = max(PANEL * across, 3.4) + LEFT + 0.1, (PANEL + TITLE) * down + BOTTOM + TITLE
+    figure = Figure(
+        figsize=(width, height), layout=cast(Any, "none")
+    )  # the stubs lack it; placed by hand: finding the places costs more than drawing
+    edges = {"left": LEFT / width, "right": 1.0 - 0.1 / width, "bottom": BOTTOM / height, "top": 1.0 - 2.0 * TITLE / height}
+    axes = np.atleast_1d(figure.subplots(down, across, gridspec_kw={**edges, "wspace": 0.1, "hspace": TITLE / PANEL * 1.15})).reshape(-1)
+    reach = _reach(heads)
+    for i, ax in enumerate(axes):
+        if i < len(heads):
+            head_spectrum(heads[i], ax, reach)
+            ax.tick_params(labelleft=i % across == 0, labelbottom=i + across >= len(heads))
+        ax.set_visible(i < len(heads))
+    figure.supxlabel("real part", fontsize=SMALL, y=0.06 / height)
+    figure.supylabel("imaginary part", fontsize=SMALL, x=0.08 / width)
+    figure.suptitle(f"{_short(found.model)}, layer {layer}: eigenvalues of W_V W_O", fontsize=SMALL + 2, y=1.0 - 0.08 / height)
+    return figure
+
+
+def head_map(found: Spectra, ax: "Axes | None" = None) -> "Axes":
+    """Layer × head, coloured by the row of Table 1 that the head's small product belongs to; a sign in every cell says the same."""
+    from matplotlib.colors import to_rgb
+    from matplotlib.patches import Patch
+    from matplotlib.transforms import offset_copy
+
+    if not isinstance(found, Spectra):
+        raise InputError(f"head_map needs what nucleate.spectra gives, but got {type(found).__name__}.")
+    ax = axes_or_new(ax, WIDE)
+    here, figure = look(ax), cast(Any, ax.get_figure(root=True))
+    cells = np.array([to_rgb(REGIONS[head.region][1]) for head in found.heads]).reshape(found.layers, found.heads_per_layer, 3)  # (layer, head, rgb)
+    ax.imshow(cells, aspect="equal", interpolation="nearest")
+    size = float(np.clip(_cell(found) * 72 * 0.36, 2.5, SMALL))
+    for head in found.heads:
+        sign, colour = REGIONS[head.region]
+        ink = max(("black", "white"), key=lambda one: contrast(to_rgb(one), to_rgb(colour)))  # used at once
+        ax.text(head.head, head.layer, sign, ha="center", va="center", fontsize=size, color=ink)
+    _edges(ax, found, here)
+    there = [region for region in REGIONS if region in found.regions]
+    patches = [Patch(color=REGIONS[region][1], label=f"{REGIONS[region][0]}   {region_words(region)} ({found.regions[region]})") for region in there]
+    below = offset_copy(ax.transAxes, figure, y=-0.55, units="inches")  # under the label of the axis, however high the map is
+    ax.legend(
+        handles=patches,
+        loc="upper left",
+        bbox_to_anchor=(0.0, 0.0),
+        bbox_transform=below,
+        frameon=False,
+        fontsize=SMALL,
+        borderaxespad=0.0,
+        borderpad=0.0,
+    )
+    ax.set_title(f"{_short(found.model)}: {len(found.heads)} heads", fontsize=SMALL + 2, loc="left")
+    return ax
+
+
+def map_figure(found: Spectra) -> "Figure":
+    """The map in a figure that suits the model: cells of one size, shrunk if there are very many, and the legend below."""
+    from matplotlib.figure import Figure
+
+    cell = _cell(found)
+    wide, high = cell * found.heads_per_layer, cell * found.layers
+    below = 0.75 + LINE * len(found.regions)
+    width, height = max(LEFT + wide + 0.2, 5.2), below + high + 0.4
+    figure = Figure(figsize=(width, height), layout=cast(Any, "none"))  # the stubs lack it
+    head_map(found, figure.add_axes((LEFT / width, below / height, wide / width, high / height)))
+    return figure
+
+
+def _cell(found: Spectra) -> float:
+    return float(min(CELL, 24.0 / max(found.layers, found.heads_per_layer)))
+
+
+def _edges(ax: Any, found: Spectra, here: Any) -> None:
+    """Thin lines of paper between the cells; whole numbers along the axes."""
+    ax.set(xlabel="head", ylabel="layer")
+    for axis, count in ((ax.xaxis, found.heads_per_layer), (ax.yaxis, found.layers)):
+        axis.set_ticks(np.arange(0, count, max(1, -(-count // 16))))
+        axis.set_ticks(np.arange(-0.5, count), minor=True)
+    ax.grid(which="minor", color=here.paper, linewidth=1.0)
+    ax.tick_params(which="both", length=0.0)
+    ax.spines[:].set_visible(False)
+
+
+def _reach(heads: Any) -> float:
+    return 1.12 * max(1e-300, *(float(np.abs(head.eigenvalues).max()) for head in heads))
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 44 else f"{name[:41]}..."

@@ -1,0 +1,151 @@
+"""Spectra as files: pictures, and one HTML page with everything inside; nothing is fetched from anywhere."""
+
+import base64
+import io
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nucleate.checks import InputError
+from nucleate.integrate.storage import replacing
+from nucleate.models.spectra import Head, Spectra
+from nucleate.models.table import DATA, PAGE, PICTURES, region_words
+from nucleate.plot.files import save_figure
+from nucleate.plot.heads import layer_figure, map_figure
+from nucleate.plot.paint import style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["page", "write_heads"]
+
+DPI = 110  # of pictures in the page and in the folder
+COLOURS = 64  # of such a picture: more cannot be told apart in dots and lines
+STYLE = """
+body { margin: 0 auto; padding: 2rem 1.2rem 4rem; max-width: 66rem; color: #16181d; background: #fff; font: 16px/1.5 system-ui, "DejaVu Sans", sans-serif; }
+h1 { font-size: 1.7rem; margin: 0 0 .3rem; overflow-wrap: anywhere; } h2 { font-size: 1.25rem; margin: 2.4rem 0 .5rem; border-top: 1px solid #d9dce1; padding-top: .6rem; }
+table { border-collapse: collapse; font-size: .9rem; margin: .5rem 0 1rem; } th, td { text-align: right; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid #d9dce1; }
+th { color: #5c6370; } td.words, th.words { text-align: left; } td { font-variant-numeric: tabular-nums; } tr.negative td { font-weight: 600; color: #a81d13; }
+img { max-width: 100%; height: auto; } .note { color: #5c6370; font-size: .92rem; } summary { cursor: pointer; }
+"""
+EXPLAINED = (
+    "A head's value matrix is V = W_O W_V diag(g), with the gain g and, for LayerNorm, the centring of the normalisation in front folded in. "
+    "It is d × d and of rank d_head, so it always has the eigenvalue 0 and its own λ_max is never negative. Rows of Table 1 are therefore read off the small "
+    "product W_V diag(g) W_O, which has the other eigenvalues; the last two columns are those of V itself. The effective β is the norm of A, where "
+    "x^T A y is the score of two unit tokens. At random: independent Gaussian weights with the gain 1."
+)
+
+
+def write_heads(found: Spectra, path: Path, progress: Callable[[int, int], object] | None = None) -> None:
+    """Data (.json, .csv), the map of all heads (.png, .pdf, .svg), the page (.html), or a folder with all of these and a picture per layer."""
+    ending = path.suffix.lower()
+    if ending in DATA:
+        found.save(path)
+    elif ending in PICTURES:
+        with style("light"):
+            save_figure(map_figure(found), path)
+    elif ending in PAGE:
+        text = page(found, progress)
+        with replacing(path) as part:
+            part.write_text(text, encoding="utf-8")
+    else:
+        _folder(found, path, progress)
+
+
+def _folder(found: Spectra, path: Path, progress: Callable[[int, int], object] | None) -> None:
+    """Everything; each picture is drawn once, for its file and for the page."""
+    try:
+        path.mkdir(exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out {path} cannot be made: {error.strerror}. Choose another name.") from None
+    for name in ("spectra.json", "heads.csv"):
+        found.save(path / name)
+    pictures = _pictures(found, progress)
+    for name, picture in pictures.items():
+        with replacing(path / name) as part:
+            part.write_bytes(picture)
+    with replacing(path / "report.html") as part:
+        part.write_text(_page(found, pictures), encoding="utf-8")
+
+
+def page(found: Spectra, progress: Callable[[int, int], object] | None = None) -> str:
+    """The whole report as one HTML text."""
+    return _page(found, _pictures(found, progress))
+
+
+def _pictures(found: Spectra, progress: Callable[[int, int], object] | None) -> dict[str, bytes]:
+    """The map and one picture per layer, by the names of their files."""
+    with style("light"):
+        made = {"heads.png": _png(map_figure(found))}
+        for i in range(found.layers):
+            made[_layer_name(found, i)] = _png(layer_figure(found, i))
+            if progress is not None:
+                progress(i + 1, found.layers)
+    return made
+
+
+def _layer_name(found: Spectra, i: int) -> str:
+    return f"layer-{i:0{len(str(found.layers - 1))}}.png"
+
+
+def _page(found: Spectra, pictures: dict[str, bytes]) -> str:
+    overview = _image(pictures["heads.png"], "All heads by layer, coloured by row of Table 1")
+    layers = [_layer(found, i, pictures[_layer_name(found, i)]) for i in range(found.layers)]
+    name, groups = escape(found.model), f" over {found.key_value_heads} key-value heads" if found.key_value_heads < found.heads_per_layer else ""
+    notes = "".join(f"<li>{escape(note)}</li>" for note in found.notes)
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Heads of {name}</title><style>{STYLE}</style></head><body>
+<h1>Heads of {name}</h1>
+<p>{escape(found.architecture)}: {found.layers} layers of {found.heads_per_layer} heads{groups}, d = {found.d}, d_head = {found.head_dim}, stored as
+{escape(", ".join(found.stored_as))}.</p>
+<h2>Rows of Table 1</h2>{_rows(found)}
+<p class=note>{EXPLAINED} ({found.initial.draws} draws, seed {found.initial.seed}, standard deviation {found.initial.std:g}, of W_O {found.initial.output_std:.3g}.)</p>
+<ul class=note>{notes}</ul>
+<h2>All heads</h2>{overview}
+{"".join(layers)}
+</body></html>
+"""
+
+
+def _rows(found: Spectra) -> str:
+    total, draws, rows = len(found.heads), found.initial.draws, []
+    for region in sorted({*found.regions, *found.initial.regions}):
+        here, there = found.regions.get(region, 0), found.initial.regions.get(region, 0)
+        rows.append(f"<tr><td class=words>{escape(region_words(region))}<td>{here}<td>{here / total:.0%}<td>{there / draws:.0%}</tr>")
+    return (
+        "<table><thead><tr><th class=words>top of the small product<th>heads<th>share<th>at random</thead><tbody>"
+        + "".join(rows)
+        + "</tbody></table>"
+    )
+
+
+def _layer(found: Spectra, i: int, png: bytes) -> str:
+    head = "<tr><th>head<th>β<th>λ_max<th class=words>top<th>row<th>on the left<th>λ_max of V<th>row of V</tr>"
+    rows = "".join(_row(one) for one in found.layer(i))
+    picture = _image(png, f"Eigenvalues of every head of layer {i} in the complex plane")
+    return f"<h2 id=layer-{i}>Layer {i}</h2>{picture}<details><summary>Numbers</summary><table><thead>{head}</thead><tbody>{rows}</tbody></table></details>"
+
+
+def _row(one: Head) -> str:
+    negative = " class=negative" if one.lambda_max < 0.0 and one.region != "zero" else ""
+    return (
+        f"<tr{negative}><td>{one.head}<td>{one.beta:.4g}<td>{one.lambda_max:.4g}<td class=words>{escape(one.kind)}<td>{one.row or '–'}"
+        f"<td>{one.left:.1%}<td>{one.full_lambda_max:.4g}<td>{one.full_row or '–'}</tr>"
+    )
+
+
+def _png(figure: "Figure") -> bytes:
+    """The figure as a PNG with a palette, which halves it."""
+    from PIL import Image
+
+    drawn, small = io.BytesIO(), io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=DPI)
+    with Image.open(drawn) as picture:
+        picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(small, format="PNG", optimize=True)
+    return small.getvalue()
+
+
+def _image(png: bytes, words: str) -> str:
+    return f'<p><img alt="{escape(words, quote=True)}" src="data:image/png;base64,{base64.b64encode(png).decode("ascii")}"></p>'

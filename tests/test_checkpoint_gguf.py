@@ -1,0 +1,195 @@
+"""GGUF files: what the gguf package writes is read as it reads it; damaged ones are refused."""
+
+import struct
+import time
+from pathlib import Path
+from typing import Any
+
+import gguf
+import numpy as np
+import pytest
+from made_models import Made, make
+from numpy.typing import NDArray
+
+from nucleate.checks import InputError
+from nucleate.models.mapping import built_in
+from nucleate.models.spectra import Spectra, spectra
+from nucleate.models.weights import GgufWeights
+
+MUTANTS = 2_000
+NUMBERS = [0, 1, 2**31, 2**32, 2**62, 2**63, 2**64 - 1]
+LONGEST = 2.0  # seconds for one small file
+QUANTS = [gguf.GGMLQuantizationType.F32, gguf.GGMLQuantizationType.F16, gguf.GGMLQuantizationType.BF16]
+QUANTS += [gguf.GGMLQuantizationType.Q8_0, gguf.GGMLQuantizationType.Q4_0, gguf.GGMLQuantizationType.Q4_1, gguf.GGMLQuantizationType.Q5_0]
+HEADS, KV, D = 2, 1, 64
+NAMES = {"q": "attn_q", "k": "attn_k", "v": "attn_v", "o": "attn_output"}
+
+
+def llama(path: Path, kind: Any = gguf.GGMLQuantizationType.F32, arch: str = "llama") -> dict[str, NDArray[np.float32]]:
+    """A Llama of two layers; the tensors as they are after quantisation, by their names in transformers."""
+    rng = np.random.default_rng(0)
+    writer = gguf.GGUFWriter(path, arch)
+    writer.add_head_count(HEADS)
+    writer.add_head_count_kv(KV)
+    writer.add_block_count(2)
+    writer.add_embedding_length(D)
+    writer.add_array("tokenizer.ggml.tokens", ["a", "bc", ""])
+    writer.add_array("tokenizer.ggml.scores", [0.5, 1.5, 2.5])
+    kept = {}
+    for i in range(2):
+        gain = (1 + 0.3 * rng.standard_normal(D)).astype(np.float32)
+        writer.add_tensor(f"blk.{i}.attn_norm.weight", gain)
+        kept[f"model.layers.{i}.input_layernorm.weight"] = gain
+        for name, shape in {"q": (D, D), "k": (D // 2, D), "v": (D // 2, D), "o": (D, D)}.items():
+            raw = gguf.quants.quantize(rng.standard_normal(shape).astype(np.float32), kind)
+            writer.add_tensor(f"blk.{i}.{NAMES[name]}.weight", raw, raw_dtype=kind)
+            kept[f"model.layers.{i}.self_attn.{name}_proj.weight"] = gguf.quants.dequantize(raw, kind).astype(np.float32)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return kept
+
+
+def same(one: Spectra, two: Spectra) -> bool:
+    return all(np.array_equal(a.eigenvalues, b.eigenvalues) and a.beta == b.beta for a, b in zip(one.heads, two.heads, strict=True))
+
+
+@pytest.mark.parametrize("kind", QUANTS, ids=lambda kind: kind.name)
+def test_a_quantised_model_has_the_spectra_of_its_dequantised_weights(kind: Any, tmp_path: Path) -> None:
+    kept = llama(tmp_path / "a.gguf", kind)
+    found = spectra(tmp_path / "a.gguf", draws=1)
+    config = {"model_type": "llama", "num_attention_heads": HEADS, "num_key_value_heads": KV, "num_hidden_layers": 2}
+    assert same(found, spectra(Made(config, dict(kept), "llama").write(tmp_path / "b"), draws=1))
+    assert found.stored_as == (kind.name,)
+    told = f"quantised ({kind.name}) and were dequantised" in " ".join(found.notes)
+    assert told == (kind not in QUANTS[:3])
+
+
+def test_every_tensor_and_setting_is_what_the_packages_own_reader_finds(tmp_path: Path) -> None:
+    for kind in QUANTS:
+        llama(tmp_path / "a.gguf", kind)
+        ours, theirs = GgufWeights(tmp_path / "a.gguf"), gguf.GGUFReader(tmp_path / "a.gguf")
+        assert list(ours.shapes) == [tensor.name for tensor in theirs.tensors]
+        for tensor in theirs.tensors:
+            exact = gguf.quants.dequantize(tensor.data, tensor.tensor_type).reshape(ours.shapes[tensor.name])
+            np.testing.assert_array_equal(ours.part(tensor.name), exact.astype(np.float64))
+            if exact.ndim == 2:
+                np.testing.assert_array_equal(ours.part(tensor.name, columns=slice(7, 20)), exact[:, 7:20].astype(np.float64))
+                np.testing.assert_array_equal(ours.part(tensor.name, rows=slice(3, 9)), exact[3:9].astype(np.float64))
+        settings = {name: ours.settings[name] for name in theirs.fields if not name.startswith(("GGUF.", "tokenizer"))}
+        assert settings == {name: theirs.fields[name].contents() for name in settings}
+        assert len(settings) == 5
+
+
+def test_rows_permuted_for_rope_alike_in_queries_and_keys_change_no_beta(tmp_path: Path) -> None:
+    """As converters do with Llama: the halves of each head are interleaved."""
+    made = make("llama", seed=2)
+    other = dict(made.tensors)
+    for name, heads in (("q", 4), ("k", 2)):
+        for i in range(2):
+            W = other[f"model.layers.{i}.self_attn.{name}_proj.weight"]
+            order = np.random.default_rng(9).permutation(3)
+            other[f"model.layers.{i}.self_attn.{name}_proj.weight"] = W.reshape(heads, 3, -1)[:, order].reshape(W.shape)
+    one, two = (spectra(Made(made.config, T, "llama").write(tmp_path / str(i)), draws=1) for i, T in enumerate((made.tensors, other)))
+    for a, b in zip(one.heads, two.heads, strict=True):
+        assert a.beta == pytest.approx(b.beta, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("ours", "arch"), [("llama", "LLAMA"), ("llama", "QWEN2"), ("llama", "QWEN3"), ("gemma", "GEMMA"), ("bert", "BERT"), ("gpt2", "GPT2")]
+)
+def test_the_names_are_those_that_the_package_translates_to(ours: str, arch: str) -> None:
+    """From the names in transformers, which other tests check against models, through the package's own table."""
+    kind = getattr(gguf.MODEL_ARCH, arch)
+    table = gguf.get_tensor_name_map(kind, 3)
+    theirs = next(mapping for mapping in built_in().values() if f"gguf:{gguf.MODEL_ARCH_NAMES[kind]}" in mapping.models)
+    here = built_in()[ours]
+    prefix = {"llama": "model.", "gemma": "model.", "bert": "", "gpt2": ""}[ours]
+    for key in ("query", "key", "value", "fused", "output", "norm"):
+        if getattr(here, key):
+            name = prefix + here.place((2,)) + getattr(here, key)
+            assert table.get_name(name, (".weight",)) == theirs.place((2,)) + getattr(theirs, key)
+    if here.first:
+        assert table.get_name(here.first, (".weight",)) == theirs.first
+    assert (here.centred, here.front, here.rope, here.shrunk) == (theirs.centred, theirs.front, theirs.rope, theirs.shrunk)
+
+
+def test_mutants_are_read_or_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.gguf"
+    llama(path, gguf.GGMLQuantizationType.Q8_0)
+    raw, rng, refused = path.read_bytes(), np.random.default_rng(0), 0
+    header = raw.index(b"blk.1.attn_output") + 64
+    for i in range(MUTANTS):
+        data = bytearray(raw)
+        for _ in range(rng.integers(1, 4)):
+            at = int(rng.integers(0, header))
+            if rng.random() < 0.3:
+                data[at : at + 8] = struct.pack("<Q", NUMBERS[rng.integers(len(NUMBERS))])
+            else:
+                data[at] = int(rng.integers(0, 256))
+        if rng.random() < 0.2:
+            del data[int(rng.integers(0, len(data))) :]
+        path.write_bytes(data)
+        began = time.perf_counter()
+        try:
+            weights = GgufWeights(path)
+            if i % 10 == 0:
+                spectra(path, draws=1)
+            assert all(isinstance(name, str) for name in weights.shapes)
+        except InputError:
+            refused += 1
+        assert time.perf_counter() - began < LONGEST, i
+    assert MUTANTS / 4 < refused < MUTANTS
+
+
+def text(words: bytes) -> bytes:
+    return struct.pack("<Q", len(words)) + words
+
+
+def gguf_of(settings: bytes = b"", tensors: bytes = b"", counts: tuple[int, int] = (0, 0), version: int = 3, data: bytes = b"") -> bytes:
+    return b"GGUF" + struct.pack("<IQQ", version, *counts) + settings + tensors + data
+
+
+def tensor(name: bytes = b"t", shape: tuple[int, ...] = (32,), kind: int = 0, offset: int = 0) -> bytes:
+    return text(name) + struct.pack("<I", len(shape)) + b"".join(struct.pack("<Q", n) for n in shape) + struct.pack("<IQ", kind, offset)
+
+
+ARRAY = text(b"a") + struct.pack("<I", 9)
+HOSTILE = {
+    "empty": (b"", "cannot be read|ends beyond"),
+    "another file": (b"PK\x03\x04" * 20, "does not begin with GGUF"),
+    "an unknown version": (gguf_of(version=9), "version 9"),
+    "2^63 tensors": (gguf_of(counts=(2**63, 0)), "announces 9223372036854775808 tensors"),
+    "2^40 settings": (gguf_of(counts=(0, 2**40)), "announces 1099511627776 settings"),
+    "settings that are not there": (gguf_of(counts=(0, 3)), "ends beyond the file"),
+    "a list of 2^60 numbers": (gguf_of(ARRAY + struct.pack("<IQ", 4, 2**60), counts=(0, 1)), "items, and"),
+    "a list of 4 million texts in no bytes": (gguf_of(ARRAY + struct.pack("<IQ", 8, 4_000_000), counts=(0, 1)), "ends beyond the file"),
+    "a list of lists": (gguf_of(ARRAY + struct.pack("<IQ", 9, 1), counts=(0, 1)), "unknown type 9"),
+    "a setting twice": (gguf_of(2 * (text(b"a") + struct.pack("<II", 4, 1)), counts=(0, 2)), "'a' twice"),
+    "a text that is not UTF-8": (gguf_of(text(b"\xff") + struct.pack("<II", 4, 1), counts=(0, 1)), "not UTF-8"),
+    "an alignment of 3": (gguf_of(text(b"general.alignment") + struct.pack("<II", 4, 3), counts=(0, 1)), "no power of two"),
+    "a tensor twice": (gguf_of(tensors=2 * tensor(), counts=(2, 0), data=bytes(999)), "'t' twice"),
+    "tensors that overlap": (gguf_of(tensors=tensor() + tensor(b"u"), counts=(2, 0), data=bytes(999)), "overlap"),
+    "a tensor beyond the file": (gguf_of(tensors=tensor(shape=(2**40,)), counts=(1, 0), data=bytes(99)), "ends at byte"),
+    "a tensor at 2^63": (gguf_of(tensors=tensor(offset=2**63), counts=(1, 0), data=bytes(99)), "ends at byte"),
+    "an unknown format": (gguf_of(tensors=tensor(kind=999), counts=(1, 0), data=bytes(999)), "unknown format 999"),
+    "99 dimensions": (gguf_of(tensors=tensor(shape=(1,) * 99), counts=(1, 0), data=bytes(999)), "99 dimensions"),
+    "half a block": (gguf_of(tensors=tensor(shape=(31,), kind=8), counts=(1, 0), data=bytes(999)), "no whole blocks"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_every_hostile_file_is_refused_with_its_reason(name: str, tmp_path: Path) -> None:
+    raw, reason = HOSTILE[name]
+    (tmp_path / "a.gguf").write_bytes(raw)
+    began = time.perf_counter()
+    with pytest.raises(InputError, match=reason):
+        spectra(tmp_path / "a.gguf")
+    assert time.perf_counter() - began < LONGEST
+
+
+def test_an_unknown_architecture_is_told(tmp_path: Path) -> None:
+    llama(tmp_path / "a.gguf", arch="rwkv6")
+    with pytest.raises(InputError, match=r"unknown type 'gguf:rwkv6'.*blk\.#\.attn_norm"):
+        spectra(tmp_path / "a.gguf")

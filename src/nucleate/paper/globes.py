@@ -78,7 +78,7 @@ def _count(clusters: int, n: int) -> str:
 def _ending(found: Seen, n: int) -> str:
     time = f"t = {_power(found.reached)}"
     if not found.resolved:
-        return f"{time}: depends on the tolerance"
+        return f"{time}: unknown"
     if not found.resting:
         return f"{time}: still moving"
     return f"{time}: {'as before' if found.moved_after <= ENDED else _count(found.clusters_end, n)}"

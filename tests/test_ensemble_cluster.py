@@ -29,6 +29,16 @@ PATIENCE = 60.0  # seconds for processes to start
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
 
+@pytest.fixture(autouse=True)
+def _other_dask_work_is_left_alone() -> Iterator[None]:
+    """A study on a cluster must not become where this process computes everything else it does with Dask."""
+    import dask
+
+    before = dask.config.get("scheduler", None)
+    yield
+    assert dask.config.get("scheduler", None) == before
+
+
 @contextmanager
 def processes(folder: Path, workers: int, threads: int, nanny: bool = True) -> Iterator[str]:
     """A scheduler and its workers, started as their users do; the address of the scheduler."""
@@ -46,7 +56,7 @@ def processes(folder: Path, workers: int, threads: int, nanny: bool = True) -> I
             deadline = time.monotonic() + PATIENCE
             while not file.exists() and time.monotonic() < deadline:
                 time.sleep(0.05)
-            with distributed.Client(scheduler_file=str(file), timeout=PATIENCE) as client:
+            with distributed.Client(scheduler_file=str(file), timeout=PATIENCE, set_as_default=False) as client:
                 client.wait_for_workers(workers, timeout=PATIENCE)
                 address = client.scheduler.address
             yield address
@@ -91,7 +101,7 @@ def test_blocks_of_killed_workers_are_computed_elsewhere(tmp_path: Path) -> None
     dice, over = random.Random(0), threading.Event()
 
     def killer(address: str) -> None:
-        with distributed.Client(address) as client:
+        with distributed.Client(address, set_as_default=False) as client:
             while not over.is_set() and len(killed) < KILLS:
                 over.wait(dice.uniform(0.2, 1.0))
                 pids = list(client.run(os.getpid, on_error="ignore").values())

@@ -59,7 +59,7 @@ def _local(distributed: Any, workers: int) -> Iterator[Any]:
     with (
         dask.config.set(settings),
         distributed.LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50) as cluster,
-        distributed.Client(cluster) as client,
+        distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
 
@@ -69,7 +69,7 @@ def _client(distributed: Any, address: str) -> Iterator[Any]:
     if "://" not in address:
         raise InputError(f'--cluster is {address!r}, but must be local or the address of a scheduler, such as "tcp://127.0.0.1:8786".')
     try:
-        client = distributed.Client(address, timeout=CONNECT)
+        client = distributed.Client(address, timeout=CONNECT, set_as_default=False)  # other Dask work of this process goes on as it was
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise InputError(f"--cluster {address}: no scheduler answers there ({type(error).__name__}). Start one: dask scheduler.") from None
     with client:

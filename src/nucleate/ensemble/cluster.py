@@ -58,7 +58,9 @@ def _local(distributed: Any, workers: int) -> Iterator[Any]:
     settings = {"distributed.nanny.pre-spawn-environ": ONE_THREAD, "distributed.scheduler.active-memory-manager.start": False}
     with (
         dask.config.set(settings),
-        distributed.LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", silence_logs=50) as cluster,
+        distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", silence_logs=50
+        ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client

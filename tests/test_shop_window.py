@@ -23,7 +23,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 # From the top down: a room imports only from itself and from rooms before it in this list.
-ROOMS = ["checks", "sphere", "attention", "kernels", "integrate", "observe", "theory", "ensemble", "models", "plot"]
+ROOMS = ["checks", "shell", "sphere", "attention", "kernels", "integrate", "observe", "theory", "ensemble", "models", "plot"]
 ROOMS += ["paper", "bench", "explorer", "cli"]
 AGAINST_THE_STREAM = {
     ("integrate/run.py", "plot"): "run.plot() draws itself, so that a notebook needs one line",

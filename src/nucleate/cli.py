@@ -17,6 +17,7 @@ from nucleate.bench.command import bench
 from nucleate.ensemble.command import ensemble
 from nucleate.models.command import convert, spectra_command
 from nucleate.paper.command import reproduce
+from nucleate.shell import BAD_INPUT, INTERRUPTED, UNFINISHED, polite
 
 if TYPE_CHECKING:
     from nucleate.checks import Array
@@ -40,7 +41,6 @@ def spectra(found: "Spectra", path: Path, progress: Callable[[int, int], object]
     write_heads(found, path, progress)
 
 
-UNFINISHED, BAD_INPUT, INTERRUPTED = 1, 2, 130  # exit codes
 PATIENCE = 2.0  # seconds before a progress bar appears
 FRAMES = 512  # saved by default, enough for smooth lines
 DEFAULT_SIZE = 2e7  # numbers saved by default at most; large systems get fewer frames
@@ -119,7 +119,7 @@ def simulate(
 
     Exit code 0: done. 1: it did not finish; what there is was written. 2: bad input. 130: interrupted; what there is was written.
     """
-    with _polite():
+    with polite():
         from nucleate.attention import Attention
         from nucleate.integrate.storage import DATA, check_target
 
@@ -192,7 +192,7 @@ def life(
     Exit code 0: one cluster is left. 1: it did not come to that; what there is was written. 2: bad input. 130: interrupted; what there is was
     written.
     """
-    with _polite():
+    with polite():
         from nucleate.checks import InputError
         from nucleate.integrate.storage import DATA, check_target
 
@@ -221,24 +221,6 @@ def life(
         _end(found.run, list(troubles.values()))
         if not found.whole:
             raise typer.Exit(UNFINISHED)
-
-
-@contextmanager
-def _polite() -> Iterator[None]:
-    """Bad input ends with one line on stderr and exit code 2, Ctrl-C with 130; neither with a traceback."""
-    from nucleate.checks import InputError
-
-    try:
-        yield
-    except InputError as error:
-        typer.echo(f"Error: {' '.join(str(error).split())}", err=True)
-        raise typer.Exit(BAD_INPUT) from None
-    except MemoryError:
-        typer.echo("Error: This does not fit into memory. Ask for fewer tokens, runs or frames.", err=True)
-        raise typer.Exit(BAD_INPUT) from None
-    except KeyboardInterrupt:
-        typer.echo("Interrupted.", err=True)
-        raise typer.Exit(INTERRUPTED) from None
 
 
 # From words to arrays

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nucleate.shell import polite
+
 if TYPE_CHECKING:
     from nucleate.bench.clock import Tell
     from nucleate.bench.table import Section
@@ -84,9 +86,7 @@ def _measuring(command: str, json: Path | None, threads: int | None) -> Iterator
     from rich.console import Console
     from rich.markup import escape
 
-    from nucleate.checks import InputError
-
-    try:
+    with polite():
         from nucleate.bench.machine import only_cores
         from nucleate.bench.table import check_json
 
@@ -94,12 +94,6 @@ def _measuring(command: str, json: Path | None, threads: int | None) -> Iterator
         # Seldom redrawn: drawing takes time from what is measured.
         with only_cores(threads), Console(stderr=True).status(f"bench {command}", refresh_per_second=2) as status:
             yield lambda words: status.update(escape(words))
-    except InputError as error:
-        typer.echo(f"Error: {' '.join(str(error).split())}", err=True)
-        raise typer.Exit(2) from None
-    except KeyboardInterrupt:
-        typer.echo("Interrupted.", err=True)
-        raise typer.Exit(130) from None
 
 
 def _show(command: str, sections: Iterator["Section"], rounds: int, json: Path | None) -> None:

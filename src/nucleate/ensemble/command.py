@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nucleate.shell import polite
+
 if TYPE_CHECKING:
     from nucleate.ensemble.result import Ensemble
 
 __all__ = ["ensemble"]
 
-BAD_INPUT, INTERRUPTED = 2, 130  # exit codes
+MEMORY = "Ask for fewer tokens or frames, or for smaller blocks."
 EVERY = 5.0  # seconds between two lines where there is no terminal
 PICTURES = (".png", ".pdf", ".svg")
 
@@ -40,7 +42,7 @@ def ensemble(
     Exit code 0: finished; runs that ended early are kept and counted. 2: bad input, or a file that cannot be read or written. 130: interrupted.
     """
     reached = [0, 0]  # runs done, runs in all
-    with _polite(reached):
+    with polite(MEMORY, lambda: _interrupted(reached)):
         from nucleate.checks import InputError
         from nucleate.ensemble.run import as_study
         from nucleate.ensemble.run import ensemble as run
@@ -65,27 +67,13 @@ def ensemble(
             _draw(found, plot, show or [], quiet)
 
 
+def _interrupted(reached: list[int]) -> str:
+    kept = f" after {reached[0]} of {reached[1]} runs" if reached[1] else ""
+    return f"Interrupted{kept}. Finished blocks are kept; the same command goes on from there."
+
+
 def _warn(words: str) -> None:
     typer.echo(f"Warning: {words}", err=True)
-
-
-@contextmanager
-def _polite(reached: list[int]) -> Iterator[None]:
-    """Bad input ends with one line on stderr and exit code 2, Ctrl-C with 130; neither with a traceback."""
-    from nucleate.checks import InputError
-
-    try:
-        yield
-    except InputError as error:
-        typer.echo(f"Error: {' '.join(str(error).split())}", err=True)
-        raise typer.Exit(BAD_INPUT) from None
-    except MemoryError:
-        typer.echo("Error: This does not fit into memory. Ask for fewer tokens or frames, or for smaller blocks.", err=True)
-        raise typer.Exit(BAD_INPUT) from None
-    except KeyboardInterrupt:
-        kept = f" after {reached[0]} of {reached[1]} runs" if reached[1] else ""
-        typer.echo(f"Interrupted{kept}. Finished blocks are kept; the same command goes on from there.", err=True)
-        raise typer.Exit(INTERRUPTED) from None
 
 
 @contextmanager

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nucleate.shell import polite
+
 if TYPE_CHECKING:
     from nucleate.models.spectra import Spectra
 
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["convert", "spectra_command"]
 
-BAD_INPUT, INTERRUPTED = 2, 130  # exit codes
 EVERY = 5.0  # seconds between two lines where there is no terminal
 MOST_LINES = 100  # heads up to which all are listed
 
@@ -50,7 +51,7 @@ def spectra_command(write: "Writer") -> Callable[..., None]:
 
         Exit code 0: done. 2: bad input, such as a file that cannot be trusted. 130: interrupted.
         """
-        with _polite():
+        with polite("Close other programs.", one_line=False):
             from nucleate.models.spectra import spectra as read
             from nucleate.models.table import check_out
 
@@ -76,7 +77,7 @@ def convert(
 
     Exit code 0: done. 2: bad input, or a file that holds more than weights; it is never opened in another way. 130: interrupted.
     """
-    with _polite():
+    with polite("Close other programs.", one_line=False):
         from nucleate.models.convert import convert as make
 
         typer.echo(f"wrote {target}: {make(source, target)} tensors")
@@ -87,24 +88,6 @@ def _tell(found: "Spectra", every: bool) -> None:
 
     typer.echo(f"{found}\n")
     typer.echo(head_table(found.heads) if every or len(found.heads) <= MOST_LINES else layer_table(found))
-
-
-@contextmanager
-def _polite() -> Iterator[None]:
-    """Bad input ends with a few words on stderr and exit code 2, Ctrl-C with 130; neither with a traceback."""
-    from nucleate.checks import InputError
-
-    try:
-        yield
-    except InputError as error:
-        typer.echo(f"Error: {error}", err=True)
-        raise typer.Exit(BAD_INPUT) from None
-    except MemoryError:
-        typer.echo("Error: This does not fit into memory. Close other programs.", err=True)
-        raise typer.Exit(BAD_INPUT) from None
-    except KeyboardInterrupt:
-        typer.echo("Interrupted.", err=True)
-        raise typer.Exit(INTERRUPTED) from None
 
 
 @contextmanager

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nucleate.shell import polite
+
 if TYPE_CHECKING:
     from nucleate.paper.reproduce import Outcome, Watch
 
 __all__ = ["reproduce"]
 
-BAD_INPUT, INTERRUPTED = 2, 130  # exit codes
+KEPT = "Interrupted. What is finished is kept in {}; the same command goes on from there."
 FOLDER, QUICK_FOLDER = "reproduction", "reproduction-quick"
 EVERY = 10.0  # seconds between two lines where there is no terminal
 
@@ -39,7 +41,7 @@ def reproduce(
     Interrupted, the same command goes on where it was. Exit code 0: done, whatever the verdicts. 2: bad input. 130: interrupted.
     """
     folder = out if out is not None else Path(QUICK_FOLDER if quick else FOLDER)
-    with _polite(folder):
+    with polite("Close other programs, or try --quick.", lambda: KEPT.format(folder)):
         from nucleate.paper import chosen, find
 
         keys = chosen(only or [])
@@ -57,24 +59,6 @@ def reproduce(
 
             for path in update(readme, outcome.results, folder):
                 typer.echo(f"wrote {path}")
-
-
-@contextmanager
-def _polite(folder: Path) -> Iterator[None]:
-    """Bad input ends with one line on stderr and exit code 2, Ctrl-C with 130; neither with a traceback."""
-    from nucleate.checks import InputError
-
-    try:
-        yield
-    except InputError as error:
-        typer.echo(f"Error: {' '.join(str(error).split())}", err=True)
-        raise typer.Exit(BAD_INPUT) from None
-    except MemoryError:
-        typer.echo("Error: This does not fit into memory. Close other programs, or try --quick.", err=True)
-        raise typer.Exit(BAD_INPUT) from None
-    except KeyboardInterrupt:
-        typer.echo(f"Interrupted. What is finished is kept in {folder}; the same command goes on from there.", err=True)
-        raise typer.Exit(INTERRUPTED) from None
 
 
 def _tell(outcome: "Outcome", keys: list[str]) -> None:

@@ -45,39 +45,46 @@ CAPTION = (
 )
 
 
-def run(desk: "Desk") -> Data:
-    return run_panels(desk, PANELS)
+def globes_item(key: str, title: str, statement: str, panels: tuple[Panel, ...]) -> Item:
+    """Where tokens go and end for each V of the panels; Figure 6 is another one."""
+
+    def run(desk: "Desk") -> Data:
+        return run_panels(desk, panels)
+
+    def measure(data: Data, p: Parameters) -> dict[str, Number]:
+        return measured(data, p, panels)
+
+    def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
+        return verdicts_of(numbers, p, panels)
+
+    def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
+        from nucleate.paper.globes import globes
+
+        return {key: globes(data, p, panels)}
+
+    return Item(
+        key=key,
+        title=title,
+        statement=statement,
+        parameters=PARAMETERS,
+        quick={"most_steps": 3_000},
+        choices=CHOICES,
+        criteria=CRITERIA,
+        captions={key: CAPTION},
+        run=run,
+        measure=measure,
+        verdicts=verdicts,
+        draw=draw,
+    )
 
 
-def measure(data: Data, p: Parameters) -> dict[str, Number]:
-    return measured(data, p, PANELS)
-
-
-def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
-    return verdicts_of(numbers, p, PANELS)
-
-
-def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
-    from nucleate.paper.globes import globes
-
-    return {"figure1": globes(data, p, PANELS)}
-
-
-ITEM = Item(
-    key="figure1",
-    title="Figure 1: where tokens go, by the top of V",
-    statement=(
+ITEM = globes_item(
+    "figure1",
+    "Figure 1: where tokens go, by the top of V",
+    (
         "Thirty-two tokens on the sphere in three dimensions, Q = K = I, β = 9, followed to t = 5000 for different value matrices: by the largest "
         "real part λ_max of V's eigenvalues and its multiplicity they end at the first token, at one point of the top eigenspace L, at the two "
         "points ±ξ, or as clouds around L (Table 1)."
     ),
-    parameters=PARAMETERS,
-    quick={"most_steps": 3_000},
-    choices=CHOICES,
-    criteria=CRITERIA,
-    captions={"figure1": CAPTION},
-    run=run,
-    measure=measure,
-    verdicts=verdicts,
-    draw=draw,
+    PANELS,
 )

@@ -1,16 +1,7 @@
 """Figure 6: as Figure 1, for more V: eigenvectors that are not orthogonal, other eigenvalues negative or complex, repulsion."""
 
-from typing import TYPE_CHECKING
-
-from nucleate.paper.figure1 import CAPTION, CHOICES, PARAMETERS
-from nucleate.paper.item import Data, Item, Numbers, Parameters, Verdict
-from nucleate.paper.numbers import Number
-from nucleate.paper.panels import CRITERIA, Panel, measured, run_panels, verdicts_of
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from nucleate.paper.keep import Desk
+from nucleate.paper.figure1 import globes_item
+from nucleate.paper.panels import Panel
 
 PANELS = (
     Panel("row2-oblique", ((1.0, 0.0, 0.6), (0.0, 1.0, -0.4), (0.0, 0.0, 0.3)), "row 2, L not orthogonal to the rest"),
@@ -23,36 +14,4 @@ PANELS = (
     Panel("row3-small", ((1.0, 0.0, 0.0), (0.0, 0.95, 0.0), (0.0, 0.0, 0.9)), "row 3, eigenvalues close to each other"),
 )
 
-
-def run(desk: "Desk") -> Data:
-    return run_panels(desk, PANELS)
-
-
-def measure(data: Data, p: Parameters) -> dict[str, Number]:
-    return measured(data, p, PANELS)
-
-
-def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
-    return verdicts_of(numbers, p, PANELS)
-
-
-def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
-    from nucleate.paper.globes import globes
-
-    return {"figure6": globes(data, p, PANELS)}
-
-
-ITEM = Item(
-    key="figure6",
-    title="Figure 6: more value matrices",
-    statement="As Figure 1, for more value matrices.",
-    parameters=PARAMETERS,
-    quick={"most_steps": 3_000},
-    choices=CHOICES,
-    criteria=CRITERIA,
-    captions={"figure6": CAPTION},
-    run=run,
-    measure=measure,
-    verdicts=verdicts,
-    draw=draw,
-)
+ITEM = globes_item("figure6", "Figure 6: more value matrices", "As Figure 1, for more value matrices.", PANELS)

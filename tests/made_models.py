@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 Tensors = dict[str, NDArray[Any]]
 LAYERS = 2
+LIKE_BERT = ("minilm", "roberta", "xlm-roberta", "camembert", "electra")
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ MAKERS: dict[str, Callable[..., tuple[dict[str, Any], Tensors]]] = {
 def slow_heads(made: Made) -> Iterator[tuple[int, int, NDArray[Any], NDArray[Any]]]:
     """(layer, head, A, V), both d x d, for every head in order."""
     config = made.config.get("text_config", made.config)
-    family = {"minilm": "bert", "roberta": "bert"}.get(made.kind, made.kind.split()[0])
+    family = "bert" if made.kind in LIKE_BERT else made.kind.split()[0]
     way = {"albert": _slow_albert, "bert": _slow_bert, "gpt2": _slow_gpt2, "gpt_neox": _slow_neox}.get(family, _slow_llama)
     for i, (normalise, q, k, v, back, heads, groups, scale) in enumerate(way(config, made.tensors)):
         d = config.get("hidden_size") or config["n_embd"]

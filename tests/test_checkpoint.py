@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pickle
+import shlex
 import struct
 import time
 import zipfile
@@ -22,7 +23,7 @@ from nucleate.models.spectra import spectra
 from nucleate.models.weights import SafetensorsWeights
 
 MUTANTS = 10_000
-LONGEST = 2.0  # seconds for one small file: a hundred times what a good one takes
+LONGEST = 2.0  # seconds of work for one small file; other programs may be slow, too
 
 
 def file_of(header: Any, data: bytes = b"", length: int | None = None) -> bytes:
@@ -85,10 +86,10 @@ def test_every_hostile_header_is_refused_with_its_reason(name: str, tmp_path: Pa
     raw, reason = HOSTILE[name]
     path = tmp_path / "model.safetensors"
     path.write_bytes(raw)
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(InputError, match=reason) as told:
         read_header(path)
-    assert time.perf_counter() - began < LONGEST
+    assert time.process_time() - began < LONGEST
     assert len(str(told.value)) < 600
     with pytest.raises(InputError):
         spectra(tmp_path)
@@ -151,7 +152,7 @@ def test_ten_thousand_mutants_are_read_or_refused_and_never_more_trusted_than_by
     raw, rng, refused, read, odd = path.read_bytes(), np.random.default_rng(0), 0, 0, []
     for i in range(MUTANTS):
         path.write_bytes(mutant(raw, rng))
-        began = time.perf_counter()
+        began = time.process_time()
         try:
             names = read_header(path).keys()
             read += 1
@@ -159,7 +160,7 @@ def test_ten_thousand_mutants_are_read_or_refused_and_never_more_trusted_than_by
                 spectra(tmp_path, draws=1)  # all the way: what was damaged may be a number, a name or a shape
         except InputError:
             names, refused = None, refused + 1
-        assert time.perf_counter() - began < LONGEST, i
+        assert time.process_time() - began < LONGEST, i
         if names is not None and not _library_reads(path, set(names)):
             odd.append(i)
     assert odd == [], "the library refuses what we trust"
@@ -245,11 +246,15 @@ def test_no_pickle_is_opened_in_the_files_beside_the_weights(name: str, tmp_path
 
 
 def test_a_folder_of_pickles_is_refused_with_the_command_that_converts(tmp_path: Path) -> None:
-    (tmp_path / "training_args.bin").write_bytes(b"")
-    (tmp_path / "pytorch_model.bin").write_bytes(b"PK\x03\x04")
-    for path in (tmp_path, tmp_path / "pytorch_model.bin"):
-        with pytest.raises(InputError, match=r"nucleate convert pytorch_model\.bin pytorch_model\.safetensors"):
+    folder = tmp_path / "my model"
+    folder.mkdir()
+    (folder / "training_args.bin").write_bytes(b"")
+    (folder / "pytorch_model.bin").write_bytes(b"PK\x03\x04")
+    for path in (folder, folder / "pytorch_model.bin"):
+        with pytest.raises(InputError, match="Convert it once") as told:
             spectra(path)
+        words = shlex.split(str(told.value).partition("Convert it once: ")[2])  # as a shell would read them
+        assert words == ["nucleate", "convert", str(folder / "pytorch_model.bin"), str(folder / "pytorch_model.safetensors")]
 
 
 def test_converting_never_falls_back_to_a_full_pickle(tmp_path: Path) -> None:

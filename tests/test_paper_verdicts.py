@@ -13,6 +13,7 @@ from nucleate.paper.item import WORDS, Verdict, headline
 from nucleate.sphere import uniform
 
 GOOD = {"agrees", "evidence for", "not testable here"}
+MEANT: dict[str, set[str]] = {"conjecture1": {"disagrees"}, "slips": {"disagrees"}}  # what an item is there to find
 
 
 def planted(data: Any, name: str, value: Any) -> dict[str, Any]:
@@ -37,7 +38,7 @@ def test_every_item_has_small_parameters_for_these_tests() -> None:
 def test_no_verdict_is_bad_with_the_data_as_they_are(key: str) -> None:
     found = made(key)
     verdicts = found.item.verdicts(found.numbers, found.p)
-    assert {verdict.word for verdict in verdicts} <= GOOD, verdicts
+    assert {verdict.word for verdict in verdicts} <= GOOD | MEANT.get(key, set()), verdicts
     assert all(verdict.why and verdict.part for verdict in verdicts)
 
 

@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 
 from nucleate import cli
 from nucleate.checks import InputError
-from nucleate.models.live import head_attention, live_head, live_heads
 from nucleate.models.spectra import Spectra, spectra
 from nucleate.plot.heads import REGIONS, head_map, head_spectrum, layer_figure
 from nucleate.plot.paint import contrast
@@ -148,52 +147,3 @@ def test_many_heads_are_summed_up_by_layer_unless_asked_for(tmp_path: Path) -> N
     short, long = (nucleate("spectra", path, "--draws", 1, *more).stdout for more in ([], ["--heads"]))
     assert len(short.splitlines()) < 30
     assert len(long.splitlines()) > 104
-
-
-# --- a head as a system of tokens
-
-
-def test_a_head_scores_two_tokens_as_its_attention_does(tmp_path: Path) -> None:
-    from made_models import slow_heads
-
-    for kind in ("gpt2 by layer", "qwen2", "gemma2"):
-        made = make(kind)
-        path = made.write(tmp_path / kind)
-        for layer, head, A, V in slow_heads(made):
-            model = head_attention(path, layer, head)
-            beta, Q, K, ours = model.parameters(len(A))
-            np.testing.assert_allclose(float(beta.squeeze()) * Q.T @ K, A, atol=1e-12 * np.abs(A).max())
-            np.testing.assert_allclose(ours, V, atol=1e-12 * np.abs(V).max())
-            assert np.linalg.norm(Q.T @ K, 2) == pytest.approx(1.0)
-
-
-def one_head(S: Any) -> Made:
-    """A model of one head whose value matrix is S on the first coordinates, and 0 elsewhere."""
-    d, width = 12, len(S)
-    T: dict[str, Any] = {f"model.layers.0.self_attn.{name}_proj.weight": np.eye(width, d) for name in "qkv"}
-    T |= {"model.layers.0.self_attn.o_proj.weight": np.eye(d, width) @ S, "model.layers.0.input_layernorm.weight": np.ones(d)}
-    sizes = {"num_attention_heads": 1, "num_key_value_heads": 1, "num_hidden_layers": 1}
-    return Made({"model_type": "llama", **sizes}, T, "llama")
-
-
-def test_a_head_of_row_3_takes_its_tokens_to_two_points_and_one_of_row_5_does_not(tmp_path: Path) -> None:
-    up, down = np.diag([3.0, 2.0, 1.0]), -np.diag([1.0, 2.0, 3.0])
-    two, clouds = (live_head(one_head(S).write(tmp_path / name), 0, 0, tokens=24) for name, S in (("up", up), ("down", down)))
-    assert (two.region, clouds.region) == ("3", "5")
-    assert two.near == 1.0
-    assert two.clusters <= 2
-    assert two.speed < 1e-3
-    assert clouds.near < 0.5
-    assert clouds.clusters > 2
-    assert "row 3" in str(two)
-    assert "100% of the tokens" in str(two)
-
-
-def test_all_heads_of_a_model_can_be_lived_through(tmp_path: Path) -> None:
-    path = make("llama").write(tmp_path)
-    heads = list(live_heads(path, tokens=3, t=0.01))
-    assert [(one.layer, one.head) for one in heads] == [(i, h) for i in range(2) for h in range(4)]
-    assert [one.region for one in heads] == [head.region for head in spectra(path, draws=1).heads]
-    for layer, head in ((2, 0), (0, 4), (-1, 0), (0, 1.5)):
-        with pytest.raises(InputError, match=r"layer|head"):
-            live_head(path, layer, head, tokens=3)  # type: ignore[arg-type]

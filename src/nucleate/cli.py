@@ -15,6 +15,7 @@ import typer
 
 from nucleate.bench.command import bench
 from nucleate.ensemble.command import ensemble
+from nucleate.explorer.command import explore, export
 from nucleate.models.command import convert, spectra_command
 from nucleate.paper.command import reproduce
 from nucleate.shell import BAD_INPUT, INTERRUPTED, UNFINISHED, polite
@@ -22,6 +23,7 @@ from nucleate.shell import BAD_INPUT, INTERRUPTED, UNFINISHED, polite
 if TYPE_CHECKING:
     from nucleate.checks import Array
     from nucleate.integrate.run import Run
+    from nucleate.models.live import HeadSystem
     from nucleate.models.spectra import Spectra
 
 __all__ = ["app", "main"]
@@ -31,6 +33,8 @@ app.add_typer(bench, name="bench")
 app.command()(ensemble)
 app.command()(reproduce)
 app.command()(convert)
+app.command()(explore)
+app.command()(export)
 
 
 @app.command()
@@ -69,15 +73,25 @@ def _top(
 
 @app.command()
 def simulate(
-    tokens: Annotated[int | None, typer.Option("--tokens", "-n", help="Number of tokens.", show_default="200")] = None,
+    tokens: Annotated[int | None, typer.Option("--tokens", "-n", help="Number of tokens.", show_default="200; with --model 256")] = None,
     dimension: Annotated[
         int | None,
         typer.Option(
             "--dimension", "-d", help="Dimension of the space around the sphere; 2 is the circle.", show_default="that of the matrices, else 2"
         ),
     ] = None,
-    beta: Annotated[float, typer.Option(help="Inverse temperature, at least 0: how sharply tokens attend.")] = 64.0,
-    time: Annotated[float, typer.Option("--time", "-t", help="How long to run; time is depth, without a unit.")] = 150.0,
+    beta: Annotated[
+        float | None, typer.Option(help="Inverse temperature, at least 0: how sharply tokens attend.", show_default="64; with --model the head's own")
+    ] = None,
+    time: Annotated[
+        float | None,
+        typer.Option(
+            "--time",
+            "-t",
+            help="How long to run; time is depth, without a unit.",
+            show_default="150; with --model until it should be seen where tokens go",
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the uniformly random start, at least 0.", show_default="0")] = None,
     start: Annotated[
         Path | None, typer.Option(help="Start from these tokens instead: a .npy file, (n, d) or (runs, n, d), rows of length 1.")
@@ -85,9 +99,15 @@ def simulate(
     runs: Annotated[
         int | None, typer.Option(help="Run this many systems side by side, each from a start of its own.", show_default="one system")
     ] = None,
-    query: Annotated[str, typer.Option(help=f"Query matrix Q: {MATRIX}.")] = "identity",
-    key: Annotated[str, typer.Option(help="Key matrix K, written like Q.")] = "identity",
-    value: Annotated[str, typer.Option(help="Value matrix V, written like Q.")] = "identity",
+    query: Annotated[str | None, typer.Option(help=f"Query matrix Q: {MATRIX}.", show_default="identity")] = None,
+    key: Annotated[str | None, typer.Option(help="Key matrix K, written like Q.", show_default="identity")] = None,
+    value: Annotated[str | None, typer.Option(help="Value matrix V, written like Q.", show_default="identity")] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="Take Q, K, V and beta from one head of this checkpoint: its folder, or its .safetensors or .gguf file.")
+    ] = None,
+    layer: Annotated[int | None, typer.Option(help="The head's layer, counted from 0; with --model.")] = None,
+    head: Annotated[int | None, typer.Option(help="The head in its layer, counted from 0; with --model.")] = None,
+    mapping: Annotated[str | None, typer.Option(help="How an unknown --model names its tensors; see spectra.")] = None,
     mask: Annotated[
         str, typer.Option(help="Whom a token sees: causal (itself and all before), full (all), window:W (itself and the W-1 before).")
     ] = "causal",
@@ -119,46 +139,59 @@ def simulate(
 
     Exit code 0: done. 1: it did not finish; what there is was written. 2: bad input. 130: interrupted; what there is was written.
     """
-    with polite():
+    with polite(one_line=model is None):
         from nucleate.attention import Attention
         from nucleate.integrate.storage import DATA, check_target
 
         targets = sorted(
             (check_target(path) for path in out or []), key=lambda path: path.suffix.lower() not in DATA
         )  # data first: they cost most to lose
-        matrices = {"Q": _matrix("--query", query), "K": _matrix("--key", key), "V": _matrix("--value", value)}
+        fixed = {"--beta": beta, "--query": query, "--key": key, "--value": value, "--dimension": dimension, "--runs": runs}
+        real = _real_head(model, layer, head, mapping, fixed)
+        texts = {"query": query, "key": key, "value": value}
+        matrices = {name: _matrix(f"--{name}", "identity" if text is None else text) for name, text in texts.items()}
         frames = _saved(save)
+        if real is not None:
+            dimension, tokens, method = real.d, 256 if tokens is None and start is None else tokens, "explicit" if method == "auto" else method
         x0, notes = (
-            _from_file(start, tokens, dimension, seed, runs)
+            _from_file(start, tokens, None if real else dimension, seed, runs)
             if start
             else _drawn(tokens, _dimension(matrices) if dimension is None else dimension, seed, runs, frames)
         )
+        stage = None if real is None else real.stage(x0, _mask(mask))
         Q, K, V = (_written_out(M, x0.shape[-1]) for M in matrices.values())
-        model = Attention(beta, Q, K, V, _mask(mask))
+        system = Attention(64.0 if beta is None else beta, Q, K, V, _mask(mask)) if stage is None else stage.model
+        span = time if time is not None else 150.0 if real is None else real.span
         began = clock.perf_counter()
         with _bar("simulating", quiet, before="compiling, once") as at:
             from nucleate.integrate.simulate import simulate
 
             frames = frames if frames is not None else int(min(max(DEFAULT_SIZE // x0.size, 16), FRAMES))
             run = simulate(
-                model,
-                x0,
-                time,
+                system,
+                x0 if stage is None else stage.x0,
+                span,
                 frames,
                 rtol,
                 atol,
                 method,  # type: ignore[arg-type]  # simulate knows the names
                 dt,
-                _share(at, frames, time, x0),
+                _share(at, frames, span, x0),
                 max_steps=max_steps,
                 time_limit=time_limit,
                 threads=threads,
             )
         took = clock.perf_counter() - began
+        verdict = ""
+        if real is not None and stage is not None and model is not None:
+            from nucleate.models.live import watch
+
+            verdict = str(watch(real, stage, run))
+            run, notes = stage.lift(run, real.attention(_mask(mask))), {**notes, "model": model.name, "layer": real.layer, "head": real.head}
         run = replace(run, notes=notes)
         troubles = _write(run, targets, quiet)
         if not quiet:
-            _tell(run, took, [path for path in targets if path not in troubles])
+            _tell(run, took, [path for path in targets if path not in troubles], verdict)
         if check:
             with _bar("checking", quiet):
                 agreement = run.check()
@@ -224,6 +257,23 @@ def life(
 
 
 # From words to arrays
+
+
+def _real_head(model: Path | None, layer: int | None, head: int | None, mapping: str | None, fixed: dict[str, Any]) -> "HeadSystem | None":
+    """The head of a checkpoint that is asked for, if one is; `fixed` are the options that it leaves no room for."""
+    from nucleate.checks import InputError
+
+    if model is None:
+        for option, given in (("--layer", layer), ("--head", head), ("--mapping", mapping)):
+            if given is not None:
+                raise InputError(f"{option} is given, but no --model. Add --model PATH, a checkpoint.")
+        return None
+    for option, given in fixed.items():
+        if given is not None:
+            raise InputError(f"{option} is given, but --model already fixes the system. Leave out one of the two.")
+    from nucleate.models.live import head_system
+
+    return head_system(model, layer, head, mapping)
 
 
 def _array(option: str, path: Path) -> "Array":
@@ -403,8 +453,8 @@ def _write(run: "Run", targets: list[Path], quiet: bool) -> dict[Path, str]:
     return troubles
 
 
-def _tell(run: "Run", took: float, written: list[Path]) -> None:
-    """The run in a few lines; on the circle also where its tokens are, before and after."""
+def _tell(run: "Run", took: float, written: list[Path], verdict: str) -> None:
+    """The run in a few lines; on the circle also where its tokens are, before and after; of a real head what Table 1 says and what happened."""
     import numpy as np
 
     from nucleate.plot import strip
@@ -414,6 +464,8 @@ def _tell(run: "Run", took: float, written: list[Path]) -> None:
     x = x[np.isfinite(x).all((1, 2))]  # frames that were reached
     if x.shape[-1] == 2 and len(x) > 1 and (sys.stdout.encoding or "").lower().startswith("utf"):
         typer.echo(f"first frame  {strip(x[0])}\nlast frame   {strip(x[-1])}")
+    if verdict:
+        typer.echo(verdict)
     where = ", ".join(str(path) for path in written)
     typer.echo(
         f"took {took:.2f} s; " + (f"wrote {where}" if where else "nothing written: add --out run.png for a picture, --out run.zarr for the data")

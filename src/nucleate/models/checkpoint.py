@@ -15,6 +15,7 @@ __all__ = ["Source", "open_source"]
 PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle")
 LARGEST_CONFIG, LARGEST_INDEX = 2**24, 2**26  # bytes
 INDEX = "model.safetensors.index.json"
+LAYERS_OF_27B = {"gemma2": 46, "gemma3": 62}  # the one size of each that divides scores by something else
 PART = re.compile(r".*-(\d{5,6})-of-(\d{5,6})\.safetensors")
 
 
@@ -114,13 +115,25 @@ def _safetensors(folder: Path, name: str, files: list[Path]) -> Source:
 def _gguf(path: Path) -> Source:
     weights = GgufWeights(path)
     kinds = sorted(set(weights.kinds.values()) - {"F32", "F16", "BF16", "F64"})
-    notes = (f"The weights are quantised ({', '.join(kinds)}) and were dequantised: the spectra are those of the rounded weights.",) if kinds else ()
+    notes: tuple[str, ...] = (
+        (f"The weights are quantised ({', '.join(kinds)}) and were dequantised: the spectra are those of the rounded weights.",) if kinds else ()
+    )
     settings = weights.settings
     kind = settings.get("general.architecture")
     names = {"num_attention_heads": "attention.head_count", "num_key_value_heads": "attention.head_count_kv", "head_dim": "attention.key_length"}
-    names |= {"num_hidden_layers": "block_count"}
+    names |= {"num_hidden_layers": "block_count", "attn_logit_softcapping": "attn_logit_softcapping"}
     config = {ours: settings[f"{kind}.{theirs}"] for ours, theirs in names.items() if settings.get(f"{kind}.{theirs}") is not None}
+    if kind in LAYERS_OF_27B:
+        notes += (
+            "The file does not say by what scores are divided: it is taken to be the root of d_head, and of d / heads where the model is a 27B one.",
+        )
+        if config.get("num_hidden_layers") == LAYERS_OF_27B[kind]:
+            config |= _scale_of_27b(settings.get(f"{kind}.embedding_length"), config.get("num_attention_heads"))
     return Source(path.name, weights, {"model_type": f"gguf:{kind}", **config}, notes)
+
+
+def _scale_of_27b(d: Any, heads: Any) -> dict[str, float]:
+    return {"query_pre_attn_scalar": d / heads} if isinstance(d, int) and isinstance(heads, int) and heads > 0 else {}
 
 
 def _bytes(path: Path, most: int) -> bytes:

@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,7 +44,9 @@ def spectra_command(write: "Writer") -> Callable[..., None]:
             ),
         ] = None,
         draws: Annotated[int, typer.Option(help="Heads drawn at random initialisation, to compare with.")] = 256,
-        seed: Annotated[int, typer.Option(help="Seed of these draws, at least 0.")] = 0,
+        seed: Annotated[int, typer.Option(help="Seed of these draws, and of the start of --live; at least 0.")] = 0,
+        live: Annotated[bool, typer.Option("--live", help="Also simulate every head alone, and say what happened beside what Table 1 says.")] = False,
+        tokens: Annotated[int | None, typer.Option("--tokens", "-n", help="Number of tokens of --live.", show_default="64")] = None,
         heads: Annotated[bool, typer.Option("--heads", help=f"List every head, also where there are more than {MOST_LINES}.")] = False,
         quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
     ) -> None:
@@ -52,13 +55,21 @@ def spectra_command(write: "Writer") -> Callable[..., None]:
         Exit code 0: done. 2: bad input, such as a file that cannot be trusted. 130: interrupted.
         """
         with polite("Close other programs.", one_line=False):
+            from nucleate.checks import InputError
             from nucleate.models.spectra import spectra as read
             from nucleate.models.table import check_out
 
+            if tokens is not None and not live:
+                raise InputError("--tokens is given, but without --live nothing is simulated. Add --live.")
             targets = [check_out(one) for one in out or []]
             began = time.perf_counter()
             with _progress("heads", quiet) as progress:
                 found = read(path, mapping, draws=draws, seed=seed, progress=progress)
+            if live:
+                from nucleate.models.lives import TOKENS, lives
+
+                with _progress("heads simulated", quiet) as progress:
+                    found = replace(found, live=lives(path, TOKENS if tokens is None else tokens, None, seed, mapping, progress))
             for target in targets:
                 with _progress("pictures", quiet) as progress:
                     write(found, target, progress)
@@ -87,7 +98,9 @@ def _tell(found: "Spectra", every: bool) -> None:
     from nucleate.models.table import head_table, layer_table
 
     typer.echo(f"{found}\n")
-    typer.echo(head_table(found.heads) if every or len(found.heads) <= MOST_LINES else layer_table(found))
+    typer.echo(head_table(found.heads, found.live) if every or len(found.heads) <= MOST_LINES else layer_table(found))
+    if found.live:
+        typer.echo(f"\n{found.live}")
 
 
 @contextmanager

@@ -4,6 +4,7 @@ A file is 8 bytes (the header's length, little-endian), the header (JSON: name -
 """
 
 import json
+import shlex
 import stat
 from collections import Counter
 from dataclasses import dataclass
@@ -103,7 +104,7 @@ def refuse_pickle(path: Path) -> NoReturn:
     """Pickles can run any program when they are opened; they are never opened here."""
     raise InputError(
         f"{path} is a pickle, as PyTorch writes them, and opening a pickle can run any program, so it is not opened. "
-        f"Convert it once: nucleate convert {path.name} {path.with_suffix('.safetensors').name}"
+        f"Convert it once: nucleate convert {shlex.quote(str(path))} {shlex.quote(str(path.with_suffix('.safetensors')))}"
     )
 
 

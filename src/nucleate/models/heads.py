@@ -17,7 +17,7 @@ from nucleate.models.weights import Weights
 from nucleate.theory.atlas import atlas
 from nucleate.theory.table import row_of
 
-__all__ = ["Factors", "Reading", "fold", "read_factors", "read_spectrum"]
+__all__ = ["Factors", "Reading", "fold", "full_row", "products", "read_factors", "read_spectrum"]
 
 ZERO = 1e-12  # of the largest modulus: a real part this small is 0
 
@@ -92,6 +92,15 @@ def read_factors(weights: Weights, plan: Plan, i: int, head: int) -> Factors:
     O = weights.part(out, rows=at).T if m.transposed else weights.part(out, columns=at)  # noqa: E741  # (d, d_head)
     scale = plan.d * plan.scale / (i + 1 if plan.by_layer else 1)
     return Factors(fold(Q, gain, m.centred), fold(K, gain, m.centred), fold(V, gain, m.centred), O, scale)
+
+
+def products(factors: Factors, layer: int, head: int) -> tuple[Array, float]:
+    """The small product and beta, which must be finite."""
+    with np.errstate(over="ignore", invalid="ignore"):  # weights of 1e300 are told as such
+        small, beta = factors.small(), factors.beta()
+    if not (np.isfinite(beta) and np.isfinite(small).all()):
+        raise InputError(f"Head {head} of layer {layer} must have finite products, but they overflow. The weights are damaged; get the model again.")
+    return small, beta
 
 
 def read_spectrum(small: Array) -> Reading:

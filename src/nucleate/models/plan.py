@@ -194,7 +194,9 @@ def _notes(weights: Weights, mapping: Mapping, config: Table[str, Any], prefix: 
     flat = [name for one in used for name in ((one,) if isinstance(one, str) else one) if name]
     biases = [name.removesuffix("weight") + "bias" for name in flat if place + name.removesuffix("weight") + "bias" in weights.shapes]
     inside = sorted({name.removeprefix(place) for name in weights.shapes if name.startswith(place) and NORMS_INSIDE.search(name)})
-    two = any("pre_feedforward" in name for name in weights.shapes)  # else post_attention_layernorm is in front of the MLP, as in Llama
+    two = any(
+        "pre_feedforward" in name or "post_ffw" in name for name in weights.shapes
+    )  # else post_attention_layernorm is in front of the MLP, as in Llama
     behind = [name.removeprefix(place) for name in weights.shapes if two and name.startswith(place + "post_attention")]
     passes = config.get("num_hidden_layers")
     notes = [

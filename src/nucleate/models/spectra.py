@@ -4,16 +4,19 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nucleate.checks import InputError, whole_number
 from nucleate.models.checkpoint import open_source
-from nucleate.models.heads import Reading, fold, full_row, read_factors, read_spectrum
+from nucleate.models.heads import Reading, fold, full_row, products, read_factors, read_spectrum
 from nucleate.models.mapping import Mapping, find_mapping
 from nucleate.models.plan import Plan, make_plan
+
+if TYPE_CHECKING:
+    from nucleate.models.lives import HeadLives
 
 __all__ = ["Head", "Initial", "Spectra", "spectra"]
 
@@ -69,6 +72,7 @@ class Spectra:
     heads: tuple[Head, ...]  # layer by layer
     initial: Initial
     notes: tuple[str, ...]  # what was left out or taken in a certain way
+    live: "HeadLives | None" = None  # every head simulated alone, if that was asked for
 
     @property
     def regions(self) -> dict[str, int]:
@@ -162,10 +166,7 @@ def _one_thread() -> Any:
 
 def _head(weights: Any, plan: Plan, i: int, h: int) -> Head:
     factors = read_factors(weights, plan, i, h)
-    with np.errstate(over="ignore", invalid="ignore"):  # weights of 1e300 are told as such
-        small, beta = factors.small(), factors.beta()
-    if not (np.isfinite(beta) and np.isfinite(small).all()):
-        raise InputError(f"Head {h} of layer {i} must have finite products, but they overflow. The weights are damaged; get the model again.")
+    small, beta = products(factors, i, h)
     found = read_spectrum(small)
     top, row = full_row(found, plan.d)
     shared = h // (plan.heads // plan.key_value_heads)

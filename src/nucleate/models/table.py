@@ -13,12 +13,14 @@ from nucleate.checks import InputError
 from nucleate.integrate.storage import replacing
 
 if TYPE_CHECKING:
+    from nucleate.models.lives import HeadLives
     from nucleate.models.spectra import Head, Spectra
 
-__all__ = ["COLUMNS", "DATA", "PAGE", "PICTURES", "check_out", "head_table", "layer_table", "region_words", "summary", "write"]
+__all__ = ["COLUMNS", "DATA", "LIVED", "PAGE", "PICTURES", "check_out", "head_table", "layer_table", "region_words", "summary", "write"]
 
 DATA, PICTURES, PAGE = (".json", ".csv"), (".png", ".pdf", ".svg"), (".html",)  # what a report can be written as
 COLUMNS = ("layer", "head", "key_value_head", "beta", "lambda_max", "kind", "multiplicity", "row", "region", "left", "full_lambda_max", "full_row")
+LIVED = ("t", "near", "clusters", "opposite", "speed", "resting", "status", "ended", "as_said")  # more columns, if the heads were simulated
 ROWS = {
     "1": "λ_max > 0, d-fold: the first token",
     "2": "λ_max > 0, several-fold: one point in L",
@@ -78,13 +80,14 @@ def _negatives(found: "Spectra") -> str:
     return f"λ_max < 0 in {len(found.negative)} heads (layer.head): {shown}" + (", ..." if len(found.negative) > 24 else "")
 
 
-def head_table(heads: "tuple[Head, ...]") -> str:
-    """One line per head."""
-    lines = [f"{'layer':>5} {'head':>4} {'β':>10} {'λ_max':>11} {'top':<18} {'row':>4} {'left':>6} {'λ_max of V':>11} {'row':>4}"]
-    for one in heads:
+def head_table(heads: "tuple[Head, ...]", live: "HeadLives | None" = None) -> str:
+    """One line per head; with what happened, if they were simulated."""
+    first = f"{'layer':>5} {'head':>4} {'β':>10} {'λ_max':>11} {'top':<18} {'row':>4} {'left':>6} {'λ_max of V':>11} {'row':>4}"
+    lines = [first + ("  what happened" if live else "")]
+    for i, one in enumerate(heads):
         lines.append(
             f"{one.layer:>5} {one.head:>4} {one.beta:>10.4g} {one.lambda_max:>11.4g} {one.kind:<18} {one.row or '–':>4} {one.left:>6.1%} "
-            f"{one.full_lambda_max:>11.4g} {one.full_row or '–':>4}"
+            f"{one.full_lambda_max:>11.4g} {one.full_row or '–':>4}" + (f"  {live.heads[i].ended}" if live else "")
         )
     return "\n".join(lines)
 
@@ -132,19 +135,22 @@ def check_out(path: Path) -> Path:
 
 def as_plain(found: "Spectra") -> dict[str, Any]:
     """Numbers, texts, lists and tables only; an eigenvalue is [real, imaginary]."""
-    plain: dict[str, Any] = {one.name: getattr(found, one.name) for one in fields(found) if one.name not in ("heads", "initial")}
+    plain: dict[str, Any] = {one.name: getattr(found, one.name) for one in fields(found) if one.name not in ("heads", "initial", "live")}
     heads = []
     for head in found.heads:
         values = head.eigenvalues
         heads.append({name: getattr(head, name) for name in COLUMNS} | {"eigenvalues": np.stack([values.real, values.imag], -1).tolist()})
-    return plain | {"regions": found.regions, "initial": asdict(found.initial), "heads": heads}
+    lived = {} if found.live is None else {"live": found.live.as_plain()}
+    return plain | {"regions": found.regions, "initial": asdict(found.initial), "heads": heads} | lived
 
 
 def as_csv(found: "Spectra") -> str:
     """One line per head."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(COLUMNS)
-    for head in found.heads:
-        lines.writerow(["" if (value := getattr(head, name)) is None else repr(value) if isinstance(value, float) else value for name in COLUMNS])
+    lived = [{name: getattr(one, name) for name in LIVED} for one in found.live.heads] if found.live else [{} for _ in found.heads]
+    lines.writerow([*COLUMNS, *(LIVED if found.live else ())])
+    for head, more in zip(found.heads, lived, strict=True):
+        values = [*(getattr(head, name) for name in COLUMNS), *more.values()]
+        lines.writerow(["" if value is None else repr(value) if isinstance(value, float) else value for value in values])
     return text.getvalue()

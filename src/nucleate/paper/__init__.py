@@ -32,6 +32,19 @@ ITEMS = {
     "figure6": Entry("figure6", ("figure6", "figure1", "panels")),
     "table1": Entry("table1", ("rows",)),
     "life": Entry("life", ("lives",)),
+    "lemma3.1": Entry("lemma31", ("tops",)),
+    "theorem4.1": Entry("theorem41", ("gathered", "linear")),
+    "conjecture1": Entry("conjecture1", ("families", "hunts", "adversary", "defective", "search", "replay", "resting", "linear")),
+    "conjecture2": Entry("conjecture2", ("families", "hunts", "search", "linear")),
+    "lemma5.1": Entry("lemma51", ("stays",)),
+    "theorem5.2": Entry("theorem52", ("anchors",)),
+    "lemma5.3": Entry("lemma53", ("lemma53",)),
+    "lemmaA.1": Entry("lemmaa1", ("lemmaa1", "shapes", "intervals")),
+    "lemmaC.1": Entry("lemmac1", ("parking",)),
+    "law": Entry("law", ("lawruns", "gathering")),
+    "dimension": Entry("dimension", ("reductions", "gathering", "lawruns")),
+    "capture": Entry("capture", ("crowds", "gathering")),
+    "slips": Entry("slips", ("slips", "anchors", "lemma53", "lemmaa1", "shapes", "intervals", "rows")),
 }
 
 

@@ -27,7 +27,7 @@ def reproduce(
         list[str] | None, typer.Option(help="Only these items (see --list), with commas between them. May be repeated.", show_default="all")
     ] = None,
     list_items: Annotated[bool, typer.Option("--list", help="List what can be reproduced, and stop.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer and smaller simulations: a first look, in about a minute.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer and smaller simulations: a first look, in a few minutes.")] = False,
     readme: Annotated[
         Path | None,
         typer.Option(
@@ -36,7 +36,7 @@ def reproduce(
         ),
     ] = None,
 ) -> None:
-    """Redo the figures and the table of the paper, judge them, and write one report.
+    """Redo the figures, the table and the claims of the paper, judge them, and write one report.
 
     Interrupted, the same command goes on where it was. Exit code 0: done, whatever the verdicts. 2: bad input. 130: interrupted.
     """
@@ -47,7 +47,7 @@ def reproduce(
         keys = chosen(only or [])
         if list_items:
             for key in keys:
-                typer.echo(f"{key:<8}  {find(key).title}")
+                typer.echo(f"{key:<{_wide(keys)}}  {find(key).title}")
             return
         from nucleate.paper.reproduce import reproduce as make
 
@@ -69,8 +69,13 @@ def _tell(outcome: "Outcome", keys: list[str]) -> None:
     wide = max(len(word) for _, _, _, word, _ in rows)
     typer.echo("")
     for key, _, part, word, _ in rows:
-        typer.echo(f"{key:<8}  {word:<{wide}}  {part}")
+        typer.echo(f"{key:<{_wide(keys)}}  {word:<{wide}}  {part}")
     typer.echo(f"\nreport: {outcome.report}\nnumbers: {outcome.report.with_name('results.json')}")
+
+
+def _wide(keys: list[str]) -> int:
+    """Letters that the names of items take in a table."""
+    return max(8, *map(len, keys))
 
 
 @contextmanager
@@ -86,17 +91,18 @@ def _watching(items: int) -> "Iterator[Watch]":
 
     columns = (TextColumn("{task.description:<48}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TextColumn("{task.fields[verdict]}"))
     with Progress(*columns, console=console) as bar:
-        yield _Bars(bar)
+        yield _Bars(bar, items)
 
 
 class _Bars:
     """One bar for each item, which stays with its verdict."""
 
-    def __init__(self, bar: Any) -> None:
-        self.bar, self.task = bar, None
+    def __init__(self, bar: Any, items: int) -> None:
+        self.bar, self.task, self.items, self.count = bar, None, items, 0
 
     def begin(self, key: str, title: str) -> None:
-        self.task = self.bar.add_task(title[:48], total=1.0, verdict="")
+        self.count += 1
+        self.task = self.bar.add_task(f"{self.count}/{self.items} {title}"[:48], total=1.0, verdict="")
 
     def at(self, key: str, share: float) -> None:
         self.bar.update(self.task, completed=0.95 * share)  # the rest is drawing

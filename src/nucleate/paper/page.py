@@ -29,6 +29,9 @@ figure img.dark { display: none; }
 figcaption { color: var(--faint); font-size: .9rem; margin-top: .4rem; }
 summary { cursor: pointer; color: var(--faint); margin: .3rem 0; }
 .printed { display: none; }
+.contents { list-style: none; padding: 0; columns: 2; column-gap: 2.5rem; font-size: .95rem; }
+.contents li { break-inside: avoid; padding: .15rem 0; } .words { font-size: .85em; }
+table.verdicts td { font-size: .95em; }
 sub, sup { font-size: .72em; line-height: 0; }
 .note { color: var(--faint); font-size: .9rem; }
 .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 0 2.5rem; }
@@ -37,7 +40,7 @@ sub, sup { font-size: .72em; line-height: 0; }
 .agrees { color: var(--good); } .disagrees, .evidence-against { color: var(--bad); } .evidence-for { color: var(--maybe); }
 .not-testable-here { color: var(--none); }
 @media (prefers-color-scheme: dark) { figure img.light { display: none; } figure img.dark { display: block; } }
-@media (max-width: 46rem) { .pair { grid-template-columns: 1fr; } td.value { white-space: normal; } }
+@media (max-width: 46rem) { .pair { grid-template-columns: 1fr; } .contents { columns: 1; } td.value { white-space: normal; } }
 @page { margin: 16mm 14mm; }
 @media print {
   :root { color-scheme: light; --ink: #000; --paper: #fff; --faint: #444; --line: #bbb; --code: #f2f3f5;
@@ -45,7 +48,7 @@ sub, sup { font-size: .72em; line-height: 0; }
   html { font-size: 8.4pt; } body { max-width: none; padding: 0; font-size: 1.05rem; } p { max-width: none; }
   figure img.light { display: block; } figure img.dark { display: none; }
   figure img { max-height: 195mm; width: auto; }
-  section { break-before: page; } section#slips { break-before: auto; }
+  section { break-before: page; } section#slip-table { break-before: auto; }
   h2 { border-top: none; margin-top: 0; } h2, h3 { break-after: avoid; }
   figure, tr { break-inside: avoid; } .pair td { padding: .1rem .5rem .1rem 0; }
   td.value { white-space: normal; }
@@ -64,15 +67,18 @@ LAYOUT = """<!doctype html>
 <body>
 <header>
 <h1>Clustering in Causal Attention Masking, reproduced</h1>
-<p>The figures and the table of the paper ({paper}), simulated, measured and judged by nucleate {version}. {kind}</p>
+<p>The figures, the table and the claims of the paper ({paper}), simulated, measured and judged by nucleate {version}. {kind}</p>
 <p class=note>A statement <em>agrees</em> or <em>disagrees</em> where it can be settled by the runs shown, is given <em>evidence for</em> or
 <em>against</em> where runs can only support it or speak against it, and is <em>not testable here</em> otherwise. All numbers are in results.json
 beside this file, data in data/, pictures in figures/. Made with {made}.</p>
 </header>
-<h2 id="verdicts">Verdicts</h2>
-{verdicts}
+<h2 id="contents">Contents</h2>
+{contents}
 {sections}
 {slips}
+<section id="all"><h2 id="verdicts">All statements and verdicts</h2>
+{verdicts}
+</section>
 </body>
 </html>
 """

@@ -6,13 +6,13 @@ from typing import Any
 
 from nucleate.checks import InputError
 from nucleate.paper import ITEMS
-from nucleate.paper.report import verdict_rows
+from nucleate.paper.report import gathered_slips, verdict_rows
 
 __all__ = ["BEGIN", "END", "block", "report_page", "update"]
 
 BEGIN, END = "<!-- reproduce:begin -->", "<!-- reproduce:end -->"
 HERO, GALLERY = "life", ("figure1", "figure2", "figure3", "figure4", "figure5", "figure6", "table1", "life-counts", "life-law")
-WIDE, NARROW = 1400, 900  # pixels across
+WIDE, NARROW, LINKED = 1400, 900, 1200  # pixels across: the first picture, those shown two by two, those only linked to
 COLUMNS = 2
 
 
@@ -31,7 +31,12 @@ def update(page: Path, results: Mapping[str, Any], out: Path) -> list[Path]:
     images = docs / "images"
     images.mkdir(parents=True, exist_ok=True)
     written = [_picture(out / "figures" / f"{HERO}{dark}.png", images / f"reproduced-{HERO}{dark}.png", WIDE) for dark in ("", "-dark")]
-    written += [_picture(out / "figures" / f"{name}.png", images / f"reproduced-{name}.png", NARROW) for name in GALLERY]
+    pictures = [name for told in results["items"].values() for name in told["figures"]]
+    written += [
+        _picture(out / "figures" / f"{name}.png", images / f"reproduced-{name}.png", NARROW if name in GALLERY else LINKED)
+        for name in pictures
+        if name != HERO
+    ]
     before, after = text.split(BEGIN)[0], text.split(END)[1]
     for path, words in ((page, f"{before}{BEGIN}\n{block(results)}\n{END}{after}"), (docs / "report.md", report_page(results))):
         path.write_text(words, encoding="utf-8")
@@ -62,7 +67,7 @@ def block(results: Mapping[str, Any]) -> str:
                 "in [docs/report.md](docs/report.md)."
             ),
             "",
-            *_verdicts(items),
+            *_verdicts(items, "docs/images"),
             "",
             "| | |",
             "|---|---|",
@@ -83,7 +88,7 @@ def report_page(results: Mapping[str, Any]) -> str:
         ),
         "uncertainty, and all pictures for light and dark pages and for print.",
         "",
-        *_verdicts(items),
+        *_verdicts(items, "images"),
     ]
     for told in items.values():
         lines += ["", f"## {told['title']}", "", told["statement"], ""]
@@ -96,19 +101,26 @@ def report_page(results: Mapping[str, Any]) -> str:
             "",
             f"*Again:* `{told['command']}`",
         ]
-    slips = [slip for told in items.values() for slip in told["slips"]]
+    slips = gathered_slips(items)
     if slips:
-        lines += ["", "## Slips in the print", "", "| printed | right | evidence |", "|---|---|---|"]
-        lines += [f"| {_cell(slip['printed'])} | {_cell(slip['right'])} | {_cell(slip['evidence'])} |" for slip in slips]
+        lines += ["", "## All slips in the print", "", "| printed | right | evidence |", "|---|---|---|"]
+        lines += [
+            f"| {_cell(slip['printed'])} | {_cell(slip['right'])} | {_cell(' '.join(_sentence(one[2]) for one in each))} |" for slip, each in slips
+        ]
     return "\n".join(lines) + "\n"
 
 
-def _verdicts(items: Mapping[str, Any]) -> list[str]:
+def _verdicts(items: Mapping[str, Any], images: str) -> list[str]:
+    """The closing table: statement, verdict, figure and command; pictures lie in the folder `images`."""
     rows, last = [], ""
     for key, title, part, word, _ in verdict_rows(items):
-        rows.append(f"| {_cell(title) if key != last else ''} | {_cell(part)} | **{word}** |")
+        name = pictures = command = ""
+        if key != last:
+            name, command = _cell(title), f"`{items[key]['command']}`"
+            pictures = ", ".join(f"[{one}]({images}/reproduced-{one}.png)" for one in items[key]["figures"])
+        rows.append(f"| {name} | {_cell(part)} | **{word}** | {pictures} | {command} |")
         last = key
-    return ["| item | statement | verdict |", "|---|---|---|", *rows]
+    return ["| item | statement | verdict | figure | command |", "|---|---|---|---|---|", *rows]
 
 
 def _title(items: Mapping[str, Any], name: str) -> str:

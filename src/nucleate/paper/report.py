@@ -10,13 +10,15 @@ from typing import Any
 
 from nucleate.paper.page import LAYOUT, STYLE
 
-__all__ = ["page", "typeset", "verdict_rows"]
+__all__ = ["gathered_slips", "page", "typeset", "verdict_rows"]
 
 COLOURS = 256  # of an embedded picture: more cannot be told apart in line drawings
 PIXELS = 1800  # across, at most
+GATHERS = "slips"  # the item that gathers slips of others
 OPEN = 20  # rows up to which a table of numbers is shown unasked
 RAISED = (  # how formulas are written in plain text, and how a page shows them
-    (r"([λxWZτ])_(max|[0-9A-Za-z])", r"\1<sub>\2</sub>"),
+    (r"(?<![A-Za-z])([λxWZτEφθasTm])_(max|[0-9A-Za-z])(?![A-Za-z])", r"\1<sub>\2</sub>"),
+    (r"_\{([^{}]*)\}", r"<sub>\1</sub>"),
     (r"\^\(([^()]*)\)|\^\{([^{}]*)\}|\^([−-]?[0-9.]*[0-9])", r"<sup>\1\2\3</sup>"),
     (r"\b([0-9](?:\.[0-9]+)?)e([+−-])0*([0-9]+)\b", lambda m: f"{m[1]} · 10<sup>{'' if m[2] == '+' else '−'}{m[3]}</sup>"),
 )
@@ -33,9 +35,10 @@ def page(results: Mapping[str, Any], figures: Path) -> str:
         paper=escape(results["paper"]),
         kind=kind,
         made=escape(made),
-        verdicts=_verdict_table(items),
+        contents=_contents(items),
         sections="\n".join(_section(key, told, figures) for key, told in items.items()),
         slips=_slips(items),
+        verdicts=_verdict_table(items),
     )
 
 
@@ -52,13 +55,40 @@ def typeset(words: str) -> str:
     return text
 
 
+def gathered_slips(items: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], list[tuple[str, str, str]]]]:
+    """Every slip once, with (key, title, evidence) of the items that find it; the item that only gathers them speaks where no other does."""
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    last: dict[str, Mapping[str, Any]] = {}
+    for key, told in items.items():
+        for slip in told["slips"]:
+            found.setdefault(slip["printed"], []).append((key, told["title"], slip["evidence"]))
+            last[slip["printed"]] = slip  # a later item knows better what is right
+    return [(last[printed], [one for one in each if one[0] != GATHERS] or each) for printed, each in found.items()]
+
+
+def _contents(items: Mapping[str, Any]) -> str:
+    """What there is, with the verdicts of each item in few words."""
+    rows = []
+    for key, told in items.items():
+        words = [one["word"] for one in told["verdicts"]]
+        badges = " ".join(f"{_badge(word)}{f' × {words.count(word)}' if words.count(word) > 1 else ''}" for word in dict.fromkeys(words))
+        rows.append(f'<li><a href="#{escape(key)}">{escape(told["title"])}</a> <span class=words>{badges}</span></li>')
+    return f'<ul class=contents>{"".join(rows)}<li><a href="#verdicts">All statements and verdicts in one table</a></li></ul>'
+
+
 def _verdict_table(items: Mapping[str, Any]) -> str:
+    """The closing table: every statement, its verdict, the picture to look at and the command that redoes it."""
     rows, last = [], None
-    for key, title, part, word, why in verdict_rows(items):
-        name = f'<a href="#{escape(key)}">{escape(title)}</a>' if key != last else ""
-        rows.append(f"<tr><td>{name}</td><td>{typeset(part)}</td><td>{_badge(word)}</td><td>{typeset(why)}</td></tr>")
+    for key, title, part, word, _ in verdict_rows(items):
+        name = pictures = command = ""
+        if key != last:
+            name = f'<a href="#{escape(key)}">{escape(title)}</a>'
+            pictures = "<br>".join(f'<a href="#{escape(one)}-picture">{escape(one)}</a>' for one in items[key]["figures"])
+            command = f"<code>{escape(items[key]['command'])}</code>"
+        rows.append(f"<tr><td>{name}</td><td>{typeset(part)}</td><td>{_badge(word)}</td><td>{pictures}</td><td>{command}</td></tr>")
         last = key
-    return "<table class=verdicts><thead><tr><th>item<th>statement<th>verdict<th>because</thead><tbody>" + "".join(rows) + "</tbody></table>"
+    head = "<tr><th>item<th>statement<th>verdict<th>figure<th>command"
+    return f"<table class=verdicts><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
 
 
 def _badge(word: str) -> str:
@@ -141,15 +171,16 @@ def _written(value: Any) -> str:
 
 
 def _slips(items: Mapping[str, Any]) -> str:
-    found = [(key, told["title"], slip) for key, told in items.items() for slip in told["slips"]]
+    found = gathered_slips(items)
     if not found:
         return ""
     rows = "".join(
-        f'<tr><td><a href="#{escape(key)}">{escape(title)}</a></td><td>{typeset(slip["printed"])}</td><td>{typeset(slip["right"])}</td>'
-        f"<td>{typeset(slip['evidence'])}</td></tr>"
-        for key, title, slip in found
+        f"<tr><td>{typeset(slip['printed'])}</td><td>{typeset(slip['right'])}</td><td>"
+        + "<br>".join(f'<a href="#{escape(key)}">{escape(title)}</a>: {typeset(evidence)}' for key, title, evidence in each)
+        + "</td></tr>"
+        for slip, each in found
     )
     return (
-        "<section id=slips><h2>Slips in the print</h2><p>Found while checking the items above; each with what shows "
-        f"it.</p><table><thead><tr><th>item<th>printed<th>right<th>evidence</thead><tbody>{rows}</tbody></table></section>"
+        "<section id=slip-table><h2>All slips in the print</h2><p>Gathered from the items above; each with what shows "
+        f"it.</p><table><thead><tr><th>printed<th>right<th>evidence</thead><tbody>{rows}</tbody></table></section>"
     )

@@ -79,30 +79,36 @@ def layer_figure(found: Spectra, layer: int) -> "Figure":
         ax.set_visible(i < len(heads))
     figure.supxlabel("real part", fontsize=SMALL, y=0.06 / height)
     figure.supylabel("imaginary part", fontsize=SMALL, x=0.08 / width)
-    figure.suptitle(f"{_short(found.model)}, layer {layer}: eigenvalues of W_V W_O", fontsize=SMALL + 2, y=1.0 - 0.08 / height)
+    figure.suptitle(f"{short_name(found.model)}, layer {layer}: eigenvalues of W_V W_O", fontsize=SMALL + 2, y=1.0 - 0.08 / height)
     return figure
 
 
 def head_map(found: Spectra, ax: "Axes | None" = None) -> "Axes":
     """Layer × head, coloured by the row of Table 1 that the head's small product belongs to; a sign in every cell says the same."""
+    check_spectra("head_map", found)
+    there = {region: (*REGIONS[region], f"{region_words(region)} ({found.regions[region]})") for region in REGIONS if region in found.regions}
+    ax = paint_cells(found, [head.region for head in found.heads], there, ax)
+    ax.set_title(f"{short_name(found.model)}: {len(found.heads)} heads", fontsize=SMALL + 2, loc="left")
+    return ax
+
+
+def paint_cells(found: Spectra, kinds: list[str], signs: dict[str, tuple[str, str, str]], ax: "Axes | None") -> "Axes":
+    """A cell per head with the colour and sign of its kind, and below a legend in words; signs: sign, colour and words of each kind."""
     from matplotlib.colors import to_rgb
     from matplotlib.patches import Patch
     from matplotlib.transforms import offset_copy
 
-    if not isinstance(found, Spectra):
-        raise InputError(f"head_map needs what nucleate.spectra gives, but got {type(found).__name__}.")
     ax = axes_or_new(ax, WIDE)
     here, figure = look(ax), cast(Any, ax.get_figure(root=True))
-    cells = np.array([to_rgb(REGIONS[head.region][1]) for head in found.heads]).reshape(found.layers, found.heads_per_layer, 3)  # (layer, head, rgb)
+    cells = np.array([to_rgb(signs[kind][1]) for kind in kinds]).reshape(found.layers, found.heads_per_layer, 3)  # (layer, head, rgb)
     ax.imshow(cells, aspect="equal", interpolation="nearest")
-    size = float(np.clip(_cell(found) * 72 * 0.36, 2.5, SMALL))
-    for head in found.heads:
-        sign, colour = REGIONS[head.region]
+    size = float(np.clip(cell_size(found) * 72 * 0.36, 2.5, SMALL))
+    for head, kind in zip(found.heads, kinds, strict=True):
+        sign, colour, _ = signs[kind]
         ink = max(("black", "white"), key=lambda one: contrast(to_rgb(one), to_rgb(colour)))  # used at once
         ax.text(head.head, head.layer, sign, ha="center", va="center", fontsize=size, color=ink)
     _edges(ax, found, here)
-    there = [region for region in REGIONS if region in found.regions]
-    patches = [Patch(color=REGIONS[region][1], label=f"{REGIONS[region][0]}   {region_words(region)} ({found.regions[region]})") for region in there]
+    patches = [Patch(color=colour, label=f"{sign}   {words}") for sign, colour, words in signs.values()]
     below = offset_copy(ax.transAxes, figure, y=-0.55, units="inches")  # under the label of the axis, however high the map is
     ax.legend(
         handles=patches,
@@ -114,15 +120,20 @@ def head_map(found: Spectra, ax: "Axes | None" = None) -> "Axes":
         borderaxespad=0.0,
         borderpad=0.0,
     )
-    ax.set_title(f"{_short(found.model)}: {len(found.heads)} heads", fontsize=SMALL + 2, loc="left")
     return ax
+
+
+def check_spectra(name: str, found: Any) -> None:
+    """Refuse what is not the answer of nucleate.spectra."""
+    if not isinstance(found, Spectra):
+        raise InputError(f"{name} needs what nucleate.spectra gives, but got {type(found).__name__}.")
 
 
 def map_figure(found: Spectra) -> "Figure":
     """The map in a figure that suits the model: cells of one size, shrunk if there are very many, and the legend below."""
     from matplotlib.figure import Figure
 
-    cell = _cell(found)
+    cell = cell_size(found)
     wide, high = cell * found.heads_per_layer, cell * found.layers
     below = 0.75 + LINE * len(found.regions)
     width, height = max(LEFT + wide + 0.2, 5.2), below + high + 0.4
@@ -131,7 +142,7 @@ def map_figure(found: Spectra) -> "Figure":
     return figure
 
 
-def _cell(found: Spectra) -> float:
+def cell_size(found: Spectra) -> float:
     return float(min(CELL, 24.0 / max(found.layers, found.heads_per_layer)))
 
 
@@ -150,5 +161,5 @@ def _reach(heads: Any) -> float:
     return 1.12 * max(1e-300, *(float(np.abs(head.eigenvalues).max()) for head in heads))
 
 
-def _short(name: str) -> str:
+def short_name(name: str) -> str:
     return name if len(name) <= 44 else f"{name[:41]}..."

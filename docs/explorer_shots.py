@@ -1,0 +1,63 @@
+"""Takes the pictures of explorer.md into docs/pictures/explorer: python docs/explorer_shots.py, in the environment of `make test-browser`."""
+
+import json
+import shutil
+import sys
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from PIL import Image
+
+HERE = Path(__file__).resolve().parent
+TARGET = HERE / "pictures" / "explorer"
+COLOURS = 256  # of a picture: small files
+SHOTS: tuple[tuple[str, str, float, str | None, dict[str, Any]], ...] = (  # file, preset, share of the frames, view or whole page, look
+    ("page", "life", 0.32, None, {"theme": "light"}),
+    ("page-dark", "planet", 0.62, None, {"theme": "dark"}),
+    ("sphere", "figure1-row1", 0.62, "sphere", {"theme": "light"}),
+    ("circle", "figure2", 0.5, "circle", {"theme": "light"}),
+    ("angles", "life", 0.5, "angles", {"theme": "light"}),
+    ("clusters", "life", 0.5, "clusters", {"theme": "light"}),
+    ("consumption", "figure3", 0.5, "consumption", {"theme": "light"}),
+    ("attention", "figure2", 0.5, "attention", {"theme": "light", "order": "cluster"}),
+    ("spectrum", "figure5", 0.5, "spectrum", {"theme": "light"}),
+)
+
+
+def save(data: bytes, path: Path) -> None:
+    """A small PNG: few colours, the nearest ones."""
+    picture = Image.open(BytesIO(data)).convert("RGB").quantize(COLOURS, kmeans=3, dither=Image.Dither.NONE)
+    picture.save(path, optimize=True)
+    print(f"{path.relative_to(HERE)}: {path.stat().st_size / 1000:.0f} kB")
+
+
+def main() -> None:
+    """All pictures."""
+    sys.path[:0] = [str(HERE.parent / "tests")]  # the browser tests know how to start a browser and when a page has settled
+    from browser.chromium import FLAGS, HEIGHT, WIDTH, Watched, serving
+    from playwright.sync_api import sync_playwright
+
+    from nucleate.explorer.presets import presets
+
+    TARGET.mkdir(parents=True, exist_ok=True)
+    scenes = {preset.name: preset.scene for preset in presets()}
+    with serving() as server, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        for name, preset, share, view, look in SHOTS:
+            context = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=1)
+            page = Watched(context.new_page())
+            scene = scenes[preset]
+            frame = round(share * (scene.frames - 1))
+            state = {"scene": scene.plain(), "at": frame, "view": look}
+            page.open(f"{server.address}#{quote(json.dumps(state), safe='')}")
+            page.seek(frame)
+            place: Any = page.page if view is None else page.page.locator(f"section[data-view={view}]")
+            save(place.screenshot(), TARGET / f"{name}.png")
+            context.close()
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,230 @@
+"""A scene: everything that makes a run, as plain values that fit into an address.
+
+What comes from a page is not trusted: every key is known, every value checked and limited, and defaults fill what is missing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from nucleate.attention import Attention, Window
+from nucleate.checks import Array, InputError, finite_number, whole_number
+from nucleate.explorer.matrices import find, matrix
+from nucleate.explorer.starts import LEAST_ANGLE, MOST_SPREAD, cap, planted
+from nucleate.sphere import retract, uniform
+
+__all__ = ["LIMITS", "Scene", "check_number", "check_table", "check_whole", "parse_scene", "save_times"]
+
+LIMITS = {
+    "n": 10_000,
+    "d": 64,
+    "frames": 1000,
+    "numbers": 20_000_000,  # n * d * frames
+    "t": 1e300,
+    "seconds": 600.0,  # of wall time that a run may take
+    "sessions": 4,
+    "message": 1_000_000,  # bytes
+    "rate": 50.0,  # messages a second
+    "attention": 512,  # tokens up to which the page shows the attention matrix
+}
+LEAST_TIME, MOST_BETA, MOST_C = 1e-6, 1e6, 1000.0
+TOLERANCES = (1e-12, 1e-2)
+MOST_SEED = 2**53  # whole numbers beyond it a page cannot count
+FIRST = 1e-2  # the first time after 0 of a logarithmic clock
+IDENTITY: Mapping[str, Any] = {"preset": "identity"}
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One run as a page describes it; every value is plain, checked, and in its normal form if it comes from `parse_scene`."""
+
+    n: int = 200
+    d: int = 2
+    beta: float = 64.0
+    t: float = 150.0
+    frames: int = 160
+    clock: str = "log"
+    seed: int = 0
+    mask: str | Mapping[str, int] = "causal"
+    start: Mapping[str, Any] = field(default_factory=lambda: {"kind": "uniform"})
+    moved: Mapping[str, list[float]] = field(default_factory=dict)  # token -> where it is put
+    V: Mapping[str, Any] = field(default_factory=lambda: dict(IDENTITY))
+    Q: Mapping[str, Any] = field(default_factory=lambda: dict(IDENTITY))
+    K: Mapping[str, Any] = field(default_factory=lambda: dict(IDENTITY))
+    c: float = 4.0  # delta = c beta^(-1/2)
+    tolerance: float = 1e-8  # rtol; atol is a hundredth of it
+
+    def plain(self) -> dict[str, Any]:
+        """As it goes over the wire."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    @property
+    def model(self) -> Attention:
+        """What is simulated; identities are left out, so that the fastest kernels are taken."""
+        Q, K, V = (_left_out(given_matrix(getattr(self, name), self.d)) for name in "QKV")
+        return Attention(self.beta, Q, K, V, self.mask if isinstance(self.mask, str) else Window(self.mask["window"]))  # type: ignore[arg-type]
+
+    @property
+    def x0(self) -> Array:
+        """Where the tokens start, (n, d)."""
+        if self.start["kind"] == "cap":
+            x = cap(self.n, self.d, self.start["angle"], self.seed)
+        elif self.start["kind"] == "planted":
+            x = planted(self.n, self.d, self.start["clusters"], self.start["spread"], self.seed)
+        else:
+            x = uniform(self.n, self.d, self.seed)
+        for token, place in self.moved.items():
+            x[int(token)] = place
+        return x
+
+    @property
+    def times(self) -> Array:
+        """The times of the frames, (frames,)."""
+        return save_times(self.t, self.frames, self.clock)
+
+
+def save_times(t: float, frames: int, clock: str) -> Array:
+    """0 and t and evenly spaced times between; or, by a logarithmic clock, 0 and times evenly spaced by logarithm, the last one t."""
+    if clock == "linear":
+        return np.linspace(0.0, t, frames)
+    return np.concatenate([[0.0], np.geomspace(min(FIRST, t / 100.0), t, frames - 1)])
+
+
+def given_matrix(spec: Mapping[str, Any], d: int) -> Array:
+    """The matrix that a normal form stands for, (d, d)."""
+    return np.array(spec["matrix"], dtype=np.float64) if "matrix" in spec else matrix(spec["preset"], d, spec.get("seed", 0))
+
+
+def _left_out(M: Array) -> Array | None:
+    return None if np.array_equal(M, np.eye(len(M))) else M
+
+
+# From JSON, strictly
+
+
+def parse_scene(table: object) -> Scene:
+    """The scene in a table of plain values, in its normal form; an InputError says what is wrong."""
+    given = check_table("scene", table, [one.name for one in fields(Scene)])
+    base = Scene()
+    n = check_whole("n", given.get("n", base.n), 1, int(LIMITS["n"]))
+    d = check_whole("d", given.get("d", base.d), 2, int(LIMITS["d"]))
+    frames = check_whole("frames", given.get("frames", base.frames), 3, int(LIMITS["frames"]))
+    if n * d * frames > LIMITS["numbers"]:
+        raise InputError(
+            f"n * d * frames must be at most {LIMITS['numbers']:,}, but is {n * d * frames:,}. Ask for fewer tokens, dimensions or frames."
+        )
+    scene = Scene(
+        n=n,
+        d=d,
+        beta=check_number("beta", given.get("beta", base.beta), 0.0, MOST_BETA),
+        t=check_number("t", given.get("t", base.t), LEAST_TIME, LIMITS["t"]),
+        frames=frames,
+        clock=_one_of("clock", given.get("clock", base.clock), ("log", "linear")),
+        seed=check_whole("seed", given.get("seed", base.seed), 0, MOST_SEED),
+        mask=_mask(given.get("mask", base.mask)),
+        start=_start(given.get("start", base.start), n),
+        moved=_moved(given.get("moved", base.moved), n, d),
+        V=_matrix("V", given.get("V", base.V), d),
+        Q=_matrix("Q", given.get("Q", base.Q), d),
+        K=_matrix("K", given.get("K", base.K), d),
+        c=check_number("c", given.get("c", base.c), 1e-3, MOST_C),
+        tolerance=check_number("tolerance", given.get("tolerance", base.tolerance), *TOLERANCES),
+    )
+    _ = scene.model  # refuses matrices that overflow
+    return scene
+
+
+def check_table(name: str, value: object, keys: list[str]) -> dict[str, Any]:
+    """`value`, if it is a table with no other keys."""
+    if not isinstance(value, Mapping):
+        raise InputError(f"{name} must be a table of values, but is {_short(value)}.")
+    for key in value:
+        if key not in keys:
+            raise InputError(f"{name} has no {str(key)[:40]!r}. It may hold {', '.join(keys)}.")
+    return dict(value)
+
+
+def check_number(name: str, value: object, least: float, most: float) -> float:
+    """`value` as a finite number between two others."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{name} must be a number, but is {_short(value)}.")
+    number = finite_number(name, value, least=least)
+    if number > most:
+        raise InputError(f"{name} must be at most {most:g}, but is {number:g}.")
+    return number
+
+
+def check_whole(name: str, value: object, least: int, most: int) -> int:
+    """`value` as a whole number between two others."""
+    number = whole_number(name, value, least=least)
+    if number > most:
+        raise InputError(f"{name} must be at most {most:,}, but is {number:,}.")
+    return number
+
+
+def _one_of(name: str, value: object, words: tuple[str, ...]) -> str:
+    if not isinstance(value, str) or value not in words:
+        raise InputError(f"{name} must be {' or '.join(words)}, but is {_short(value)}.")
+    return value
+
+
+def _mask(value: object) -> str | dict[str, int]:
+    if isinstance(value, Mapping):
+        table = check_table("mask", value, ["window"])
+        return {"window": check_whole("window", table.get("window"), 1, int(LIMITS["n"]))}
+    return _one_of("mask", value, ("causal", "full"))
+
+
+def _start(value: object, n: int) -> dict[str, Any]:
+    kind = _one_of("start kind", check_table("start", value, ["kind", "angle", "clusters", "spread"]).get("kind"), ("uniform", "cap", "planted"))
+    if kind == "cap":
+        table = check_table("start", value, ["kind", "angle"])
+        return {"kind": kind, "angle": check_number("angle", table.get("angle"), LEAST_ANGLE, float(np.pi))}
+    if kind == "planted":
+        table = check_table("start", value, ["kind", "clusters", "spread"])
+        clusters = check_whole("clusters", table.get("clusters"), 1, n)
+        return {"kind": kind, "clusters": clusters, "spread": check_number("spread", table.get("spread"), 0.0, MOST_SPREAD)}
+    check_table("start", value, ["kind"])
+    return {"kind": kind}
+
+
+def _moved(value: object, n: int, d: int) -> dict[str, list[float]]:
+    """Unit vectors by token, in the order of tokens."""
+    table = check_table("moved", value, list(value) if isinstance(value, Mapping) else [])
+    places: dict[int, list[float]] = {}
+    for key, place in table.items():
+        if not (isinstance(key, str) and key.isascii() and key.isdigit() and len(key) <= 6 and str(int(key)) == key and int(key) < n):
+            raise InputError(f"moved names token {str(key)[:40]!r}, but tokens are numbered from 0 to {n - 1}.")
+        places[int(key)] = retract(_vector(f"moved {key}", place, d)).tolist()
+    return {str(token): places[token] for token in sorted(places)}
+
+
+def _matrix(name: str, value: object, d: int) -> dict[str, Any]:
+    """{"preset": name}, with its seed if it is random, or {"matrix": rows}."""
+    table = check_table(name, value, ["preset", "seed", "matrix"])
+    if "matrix" in table:
+        rows = check_table(name, value, ["matrix"])["matrix"]
+        if not isinstance(rows, list) or len(rows) != d:
+            raise InputError(f"{name} must have {d} rows, as d is {d}, but has {len(rows) if isinstance(rows, list) else 'none'}.")
+        return {"matrix": [(_vector(f"{name} row {i}", row, d) + 0.0).tolist() for i, row in enumerate(rows)]}  # + 0.0: no minus zeros
+    if not isinstance(table.get("preset"), str):
+        raise InputError(f"{name} must name a preset or hold a matrix, but is {_short(value)}.")
+    preset = find(table["preset"])
+    matrix(preset.name, d)  # refuses a dimension it has no meaning in
+    if not preset.seeded:
+        check_table(name, value, ["preset"])
+        return {"preset": preset.name}
+    return {"preset": preset.name, "seed": check_whole(f"{name} seed", table.get("seed", 0), 0, MOST_SEED)}
+
+
+def _vector(name: str, value: object, d: int) -> Array:
+    if not isinstance(value, list) or len(value) != d:
+        raise InputError(f"{name} must hold {d} numbers, as d is {d}, but is {_short(value)}.")
+    return np.array([check_number(name, entry, -1e300, 1e300) for entry in value])
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,172 @@
+"""The local server: one page, one websocket, both behind the guard; the engine is warmed up in the background."""
+
+import asyncio
+import logging
+import secrets
+import socket
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.websockets import WebSocket
+
+from nucleate import __version__
+from nucleate.checks import InputError
+from nucleate.explorer.guard import Guard
+from nucleate.explorer.matrices import MATRICES, MOST
+from nucleate.explorer.presets import presets
+from nucleate.explorer.scene import LIMITS, Scene
+from nucleate.explorer.session import Session
+from nucleate.explorer.shipped import policy
+from nucleate.explorer.stored import Folder
+from nucleate.explorer.warm import warm_up
+
+__all__ = ["DEFAULT_PORT", "Explorer", "Serving", "listen", "make_app", "serve"]
+
+DEFAULT_PORT = 8765
+HOME = "127.0.0.1"  # never anything else: the page is for the person at this machine
+FULL = 1013  # the code "try again later"
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+}
+SLACK = 4096  # bytes a message may be too long and still be answered in words
+
+
+@dataclass(eq=False)
+class Explorer:
+    """What all sessions share."""
+
+    page: str
+    folder: Folder = field(default_factory=lambda: Folder(None))
+    link: Any = None  # the state given on the command line
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    sessions: int = 0
+    warm: threading.Event = field(default_factory=threading.Event)  # the engine is compiled
+    over: threading.Event = field(default_factory=threading.Event)  # the server ends
+    pool: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(2 * int(LIMITS["sessions"]) + 2, thread_name_prefix="nucleate-explorer")
+    )
+
+    def hello(self) -> dict[str, Any]:
+        """The first message of every session."""
+        return {
+            "say": "hello",
+            "version": __version__,
+            "defaults": Scene().plain(),
+            "limits": LIMITS,
+            "presets": [preset.plain() for preset in presets()],
+            "matrices": [{"name": one.name, "title": one.title, "dims": [one.least, MOST], "seeded": one.seeded} for one in MATRICES],
+            "opened": [entry.plain() for entry in self.folder.entries()],
+            "open": None if self.folder.only is None else {"name": self.folder.only, "run": 0},
+            "link": self.link,
+        }
+
+
+def routes(explorer: Explorer) -> list[BaseRoute]:
+    """The page and the websocket.  Each also stands in guard.ROUTES, or it is not answered."""
+
+    async def page(request: Request) -> HTMLResponse:
+        allowed = policy(explorer.page, f"ws://{request.headers['host']}/socket") + "; frame-ancestors 'none'"
+        return HTMLResponse(explorer.page, headers={**HEADERS, "Content-Security-Policy": allowed})
+
+    async def talk(websocket: WebSocket) -> None:
+        await websocket.accept()
+        if explorer.sessions >= LIMITS["sessions"]:
+            words = (
+                f"The explorer is open {explorer.sessions} times already, and serves no more. Close another of its tabs, then load this one again."
+            )
+            await websocket.send_json({"say": "error", "id": None, "text": words})
+            return await websocket.close(FULL)
+        explorer.sessions += 1
+        try:
+            hello = await asyncio.get_running_loop().run_in_executor(explorer.pool, explorer.hello)
+            await Session(websocket, explorer.folder, explorer.pool, explorer.warm.is_set).live(hello)
+        finally:
+            explorer.sessions -= 1
+
+    return [Route("/", page, methods=["GET"]), WebSocketRoute("/socket", talk)]
+
+
+def make_app(explorer: Explorer, port: int) -> Guard:
+    """The application, with the guard around all of it."""
+    return Guard(Starlette(routes=routes(explorer)), explorer.token, port)
+
+
+def listen(port: int | None) -> socket.socket:
+    """A socket on this machine: at the port asked for, else at the usual one, else at any that is free."""
+    for wanted in (port,) if port is not None else (DEFAULT_PORT, 0):
+        place = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            place.bind((HOME, wanted))
+            place.listen(128)
+            return place
+        except OSError:
+            place.close()
+    raise InputError(f"Port {port} of this machine is taken. Choose another with --port, or leave it out to take any free one.")
+
+
+class Serving:
+    """A server on a socket; `run` blocks until `stop`, or Ctrl-C."""
+
+    def __init__(self, explorer: Explorer, place: socket.socket) -> None:
+        import uvicorn
+
+        self.explorer, self.place, self.port = explorer, place, int(place.getsockname()[1])
+        self.address = f"http://{HOME}:{self.port}/?token={explorer.token}"
+        self.guard = make_app(explorer, self.port)
+        config = uvicorn.Config(
+            self.guard,
+            loop="asyncio",
+            http="h11",
+            ws="websockets-sansio",
+            ws_max_size=int(LIMITS["message"]) + SLACK,
+            ws_per_message_deflate=False,
+            lifespan="off",
+            log_config=None,
+            log_level="critical",  # addresses carry the token, and a stranger's broken request is no news
+            access_log=False,
+            server_header=False,
+            limit_concurrency=256,
+            timeout_keep_alive=5,
+            timeout_graceful_shutdown=3,
+            h11_max_incomplete_event_size=16_384,
+        )
+        self.server = uvicorn.Server(config)
+
+    def run(self, ready: Callable[[], None] = lambda: None) -> None:
+        """Serve, on this thread."""
+        from threadpoolctl import threadpool_limits
+
+        logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # connections that strangers drop half-way
+        with threadpool_limits(1, user_api="blas"):  # runs of several sessions would else set and unset it for each other
+            threading.Thread(target=warm_up, args=(self.explorer.warm, self.explorer.over), name="nucleate-warm", daemon=True).start()
+            ready()
+            try:
+                self.server.run(sockets=[self.place])
+            finally:
+                self.explorer.over.set()
+                self.place.close()
+                self.explorer.pool.shutdown(wait=False, cancel_futures=True)
+
+    def stop(self) -> None:
+        """End `run`, from another thread."""
+        self.server.should_exit = True
+
+
+def serve(explorer: Explorer, port: int | None, ready: Callable[[Serving], None]) -> None:
+    """Listen, call ready(serving), and serve until Ctrl-C."""
+    serving = Serving(explorer, listen(port))
+    serving.run(lambda: ready(serving))

@@ -1,0 +1,67 @@
+"""The page as it was built into the package, and the policy that lets a browser run it and nothing else."""
+
+import base64
+import hashlib
+from functools import lru_cache
+from html.parser import HTMLParser
+from importlib.resources import files
+
+from nucleate.checks import InputError
+
+__all__ = ["page_text", "policy"]
+
+RUNS = {"", "module", "text/javascript", "application/javascript"}  # types of script that a browser executes
+
+
+def page_text() -> str:
+    """The built page."""
+    place = files("nucleate.explorer").joinpath("page", "index.html")
+    try:
+        return place.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError("The explorer's page is missing from this installation. Build it with make web, or install nucleate again.") from None
+
+
+@lru_cache(maxsize=8)
+def policy(page: str, connect: str) -> str:
+    """A Content-Security-Policy: the page's own scripts and styles by their hashes, one address to connect to, pictures from data."""
+    found = _Inline()
+    found.feed(page)
+    found.close()
+    scripts, styles = (" ".join(_hash(text) for text in texts) or "'none'" for texts in (found.scripts, found.styles))
+    return (
+        f"default-src 'none'; script-src {scripts}; style-src {styles}; img-src data: blob:; connect-src {connect}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+class _Inline(HTMLParser):
+    """Collects the texts of scripts and styles."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=False)
+        self.scripts: list[str] = []
+        self.styles: list[str] = []
+        self.into: list[str] | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "style":
+            self.into = self.styles
+        elif tag == "script" and "src" not in given and (given.get("type") or "") in RUNS:
+            self.into = self.scripts
+        else:
+            self.into = None
+        if self.into is not None:
+            self.into.append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.into is not None:
+            self.into[-1] += data
+
+    def handle_endtag(self, tag: str) -> None:
+        self.into = None

@@ -1,0 +1,258 @@
+/** The controls of a scene. They show a scene and hand back the next one; they know nothing of runs. */
+
+import { el, icon } from "./dom.ts";
+import { ChoiceField, NumberField, type NumberSpec } from "./fields.ts";
+import { MatrixField, type MatrixPreset } from "./matrix.ts";
+import { completeScene, same, type MatrixChoice, type Scene, type Start } from "./state.ts";
+import { DETAILS, specs, type Limits, type NumberName } from "./specs.ts";
+import { FIRST } from "./words.ts";
+
+export interface Preset {
+  name: string;
+  title: string;
+  explain: string;
+  scene: Partial<Scene>;
+}
+
+export interface ControlsHost {
+  scene: Scene;
+  recording: string | null; // the name of what is shown, if it was not run here
+  defaults: Scene;
+  presets: Preset[];
+  matrices: MatrixPreset[];
+  limits: Limits;
+  /** The matrices of the run that is shown, to begin editing from. */
+  matrixOf(name: "V" | "Q" | "K"): number[][];
+  changed(next: Scene, live: boolean): void;
+  chosePreset(next: Scene): void;
+  complain(words: string): void;
+  inform(words: string): void;
+}
+
+const PIPS = ["5 4", "11 4", "8 7", "5 10", "11 10"].map((at) => `M${at}a1 1 0 1 0 0 2 1 1 0 0 0 0-2z`).join("");
+const DICE = `M3 1.5h10A1.5 1.5 0 0 1 14.5 3v10a1.5 1.5 0 0 1-1.5 1.5H3A1.5 1.5 0 0 1 1.5 13V3A1.5 1.5 0 0 1 3 1.5z${PIPS}`;
+const OWN_SCENE = "";
+
+type Planted = Start & { kind: "planted" };
+const STARTS = {
+  uniform: { kind: "uniform" } as Start,
+  cap: { kind: "cap", angle: 1 } as Start,
+  planted: { kind: "planted", clusters: 6, spread: 0.1 } as Planted,
+};
+
+const get =
+  <K extends keyof Scene>(name: K) =>
+  (scene: Scene): Scene[K] =>
+    scene[name];
+
+const identity = (d: number): number[][] => Array.from({ length: d }, (_, r) => Array.from({ length: d }, (_, c) => (r === c ? 1 : 0)));
+
+export class Controls {
+  private readonly shows: ((scene: Scene) => void)[] = [];
+
+  constructor(
+    private readonly place: HTMLElement,
+    private readonly host: ControlsHost,
+  ) {
+    const number = this.numbers(specs(host.limits));
+    const clocks = { log: "log-spaced times", linear: "even times" };
+    const clock = this.choice("clock", "Frames at", "When frames are taken", clocks, get("clock"), (value) => ({ clock: value as Scene["clock"] }));
+    const matrices = [this.matrix("V", "Value V"), this.matrix("Q", "Query Q"), this.matrix("K", "Key K")];
+    place.append(
+      this.presetField(),
+      this.group("Tokens", number("n"), number("d"), this.seedField(), ...this.startFields()),
+      this.group("Attention", number("beta"), ...this.maskFields(), ...matrices, number("c")),
+      this.group("Time", number("t"), number("frames"), clock, number("tolerance")),
+    );
+  }
+
+  /** Makes every control show this scene. */
+  show(scene: Scene): void {
+    for (const show of this.shows) show(scene);
+  }
+
+  /** For a recording: nothing can be changed, and only what is known of it is shown. */
+  disable(why: string, known: (name: string) => boolean): void {
+    this.place.prepend(el("p", { class: "note", id: "why-disabled" }, why));
+    for (const field of this.place.querySelectorAll<HTMLInputElement>("input, select, button, textarea")) {
+      field.disabled = true;
+      field.title = why;
+      field.setAttribute("aria-describedby", "why-disabled");
+    }
+    for (const field of this.place.querySelectorAll<HTMLElement>(".field")) {
+      const name = field.querySelector<HTMLElement>("[data-control]")?.dataset.control ?? "";
+      if (!known(name)) field.hidden = true;
+    }
+    for (const group of this.place.querySelectorAll<HTMLElement>("fieldset, .preset")) {
+      if (![...group.querySelectorAll<HTMLElement>(".field")].some((field) => !field.hidden)) group.hidden = true;
+    }
+  }
+
+  private change(part: Partial<Scene>, live = false): void {
+    const { scene } = this.host;
+    const next = this.fitting({ ...scene, ...part });
+    if (!same(next, scene)) this.host.changed(next, live);
+  }
+
+  /** Drops what no longer fits when n or d change, and says so. */
+  private fitting(next: Scene): Scene {
+    const kept = Object.entries(next.moved).filter(([k, to]) => Number(k) < next.n && to.length === next.d);
+    next.moved = Object.fromEntries(kept);
+    const { matrices, defaults, limits } = this.host;
+    for (const name of ["V", "Q", "K"] as const) {
+      const choice = next[name];
+      const dims = "preset" in choice ? matrices.find((preset) => preset.name === choice.preset)?.dims : [choice.matrix.length, choice.matrix.length];
+      if (dims === undefined || (dims[0] <= next.d && next.d <= dims[1])) continue;
+      next[name] = structuredClone(defaults[name]);
+      this.host.inform(`${name} does not exist in ${next.d} dimensions and was set back.`);
+    }
+    const most = Math.floor((limits.numbers ?? 2e7) / (next.n * next.d));
+    if (next.frames > most) {
+      next.frames = Math.max(3, most);
+      this.host.inform(`Kept ${next.frames} frames: more would not fit with ${next.n} tokens in ${next.d} dimensions.`);
+    }
+    return next;
+  }
+
+  private group(title: string, ...fields: HTMLElement[]): HTMLElement {
+    return el("fieldset", {}, el("legend", {}, title), ...fields);
+  }
+
+  private numbers(table: { [name in NumberName]: NumberSpec }): (name: NumberName) => HTMLElement {
+    return (name) => {
+      const field = new NumberField(table[name], (value, live) => this.change({ [name]: value }, live), this.host.complain);
+      this.shows.push((scene) => field.show(scene[name]));
+      return field.element;
+    };
+  }
+
+  private choice(
+    name: string,
+    label: string,
+    title: string,
+    choices: { [value: string]: string },
+    get: (scene: Scene) => string,
+    set: (value: string) => Partial<Scene>,
+  ): HTMLElement {
+    const field = new ChoiceField(name, label, title, choices, (value) => this.change(set(value)));
+    this.shows.push((scene) => field.show(get(scene)));
+    return field.element;
+  }
+
+  /** A number that belongs to one choice only, and is hidden with the others. */
+  private detail(spec: NumberSpec, get: (scene: Scene) => number | undefined, set: (value: number, scene: Scene) => Partial<Scene>): HTMLElement {
+    const field = new NumberField(spec, (value, live) => this.change(set(value, this.host.scene), live), this.host.complain);
+    field.element.classList.add("detail");
+    this.shows.push((scene) => {
+      const value = get(scene);
+      field.element.hidden = value === undefined;
+      if (value !== undefined) field.show(value);
+    });
+    return field.element;
+  }
+
+  private presetField(): HTMLElement {
+    const { host } = this;
+    const presets = [{ name: "start", ...FIRST, scene: {} }, ...host.presets];
+    const titles = (wanted: (name: string) => boolean): { [name: string]: string } =>
+      Object.fromEntries(presets.filter(({ name }) => wanted(name)).map(({ name, title }) => [name, title]));
+    const paper = (name: string): boolean => name.startsWith("figure");
+    const groups = { "Figures of the paper": titles(paper), Others: titles((name) => !paper(name)) };
+    const about = el("p", { class: "about", "aria-live": "polite" });
+    const find = (scene: Scene): Preset | undefined => presets.find((preset) => same(completeScene(preset.scene, host.defaults), scene));
+    const field = new ChoiceField(
+      "preset",
+      "Preset",
+      "Scenes of the paper and others worth seeing",
+      { [OWN_SCENE]: "own scene" },
+      (name) => {
+        const preset = presets.find((candidate) => candidate.name === name);
+        if (preset) host.chosePreset(completeScene(preset.scene, host.defaults));
+      },
+      groups,
+    );
+    this.shows.push((scene) => {
+      const preset = host.recording === null ? find(scene) : undefined;
+      field.show(preset?.name ?? OWN_SCENE);
+      const recording = host.recording === null ? null : `The recording ${host.recording} is shown. Change a setting to run a scene of your own.`;
+      about.textContent = recording ?? preset?.explain ?? "Your own scene. Its link and its Python are under Share.";
+    });
+    return el("div", { class: "preset" }, field.element, about);
+  }
+
+  private seedField(): HTMLElement {
+    const field = new NumberField(DETAILS.seed, (value) => this.change({ seed: value }), this.host.complain);
+    this.shows.push((scene) => field.show(scene.seed));
+    const roll = (): void => this.change({ seed: crypto.getRandomValues(new Uint32Array(1))[0] % 1_000_000 });
+    const words = { "aria-label": "Another seed", title: "Another seed" };
+    field.element.append(el("button", { type: "button", class: "dice", "data-action": "dice", click: roll, ...words }, icon(DICE)));
+    field.element.classList.add("seed");
+    return field.element;
+  }
+
+  private startFields(): HTMLElement[] {
+    const names = { uniform: "uniform", cap: "in a cap", planted: "planted clusters" };
+    const why = "Where tokens begin; at time 0 they can also be dragged";
+    const planted = ({ start }: Scene): Planted | undefined => (start.kind === "planted" ? start : undefined);
+    const part = (scene: Scene, change: Partial<Planted>): Partial<Scene> => ({ start: { ...(planted(scene) ?? STARTS.planted), ...change } });
+    return [
+      this.choice(
+        "start",
+        "Start",
+        why,
+        names,
+        ({ start }) => start.kind,
+        (kind) => ({ start: STARTS[kind as keyof typeof STARTS] }),
+      ),
+      this.detail(
+        DETAILS.angle,
+        ({ start }) => (start.kind === "cap" ? start.angle : undefined),
+        (angle) => ({ start: { kind: "cap", angle } }),
+      ),
+      this.detail(
+        DETAILS.clusters,
+        (scene) => planted(scene)?.clusters,
+        (clusters, scene) => part(scene, { clusters }),
+      ),
+      this.detail(
+        DETAILS.spread,
+        (scene) => planted(scene)?.spread,
+        (spread, scene) => part(scene, { spread }),
+      ),
+      this.movedField(),
+    ];
+  }
+
+  private movedField(): HTMLElement {
+    const back = el("button", { type: "button", class: "plain", "data-action": "put-back", click: () => this.change({ moved: {} }) });
+    const field = el("div", { class: "field wide detail" }, el("span", { class: "soft" }, "moved"), back);
+    this.shows.push((scene) => {
+      const count = Object.keys(scene.moved).length;
+      field.hidden = count === 0;
+      back.textContent = count === 1 ? "put 1 token back" : `put ${count} tokens back`;
+    });
+    return field;
+  }
+
+  private maskFields(): HTMLElement[] {
+    const names = { causal: "causal: earlier tokens", full: "full: all tokens", window: "window: the last few" };
+    const kind = ({ mask }: Scene): string => (typeof mask === "string" ? mask : "window");
+    const set = (value: string): Partial<Scene> => ({ mask: value === "window" ? { window: 32 } : (value as "causal" | "full") });
+    const width = ({ mask }: Scene): number | undefined => (typeof mask === "string" ? undefined : mask.window);
+    return [
+      this.choice("mask", "Mask", "Which tokens a token sees", names, kind, set),
+      this.detail(DETAILS.window, width, (window) => ({ mask: { window } })),
+    ];
+  }
+
+  private matrix(name: "V" | "Q" | "K", label: string): HTMLElement {
+    const { host } = this;
+    const current = (): number[][] => {
+      const matrix = host.matrixOf(name);
+      return matrix.length === host.scene.d ? matrix.map((row) => [...row]) : identity(host.scene.d);
+    };
+    const field = new MatrixField(name, label, host.matrices, current, (choice: MatrixChoice) => this.change({ [name]: choice }), host.complain);
+    this.shows.push((scene) => field.show(scene[name], scene.d));
+    return field.element;
+  }
+}

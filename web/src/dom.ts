@@ -1,0 +1,37 @@
+/** Elements without markup strings: nothing that comes from outside is ever read as HTML, and no style attribute is ever written. */
+
+type Child = Node | string | null;
+type Attributes = { [name: string]: string | number | boolean | EventListener };
+
+export function el<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Attributes = {}, ...children: Child[]): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") element.addEventListener(name, value);
+    else if (typeof value === "boolean") element.toggleAttribute(name, value);
+    else element.setAttribute(name, String(value));
+  }
+  element.append(...children.filter((child): child is Node | string => child !== null));
+  return element;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** A small drawing of one path in a square of 16. */
+export function icon(path: string): SVGElement {
+  const svg = document.createElementNS(SVG, "svg");
+  for (const [name, value] of Object.entries({ viewBox: "0 0 16 16", width: "16", height: "16", "aria-hidden": "true", class: "icon" }))
+    svg.setAttribute(name, value);
+  const shape = document.createElementNS(SVG, "path");
+  shape.setAttribute("d", path);
+  svg.append(shape);
+  return svg;
+}
+
+export const byId = <T extends HTMLElement>(id: string): T => document.getElementById(id) as T;
+
+/** Hands the user a file. */
+export function download(name: string, content: Blob): void {
+  const address = URL.createObjectURL(content);
+  el("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}

@@ -1,0 +1,103 @@
+/** The frame around a view: title, a reading of the current value, its explanation, and buttons that save it. */
+
+import { download, el } from "./dom.ts";
+import { EXPLAIN, TITLES } from "./words.ts";
+
+export interface Saves {
+  png(): Promise<Blob>;
+  svg(): string;
+}
+
+export class Panel {
+  readonly element: HTMLElement;
+  readonly stage = el("div", { class: "stage" });
+  readonly canvas = el("canvas", { role: "img" });
+  private readonly title: HTMLElement;
+  private readonly reading = el("output", { class: "reading" });
+  private readonly options = el("span", { class: "options" });
+
+  constructor(
+    readonly name: string,
+    saves: Saves,
+  ) {
+    this.title = el("h2", { id: `title-${name}` }, TITLES[name]);
+    const about = el("p", { class: "explain", id: `explain-${name}` }, EXPLAIN[name]);
+    const info = el(
+      "button",
+      {
+        type: "button",
+        class: "tool",
+        "data-action": "about",
+        "aria-expanded": "false",
+        "aria-controls": about.id,
+        "aria-label": `What ${TITLES[name]} shows`,
+      },
+      "i",
+    );
+    info.addEventListener("click", () => {
+      const open = this.element.classList.toggle("explained");
+      info.setAttribute("aria-expanded", String(open));
+    });
+    const save = (kind: "png" | "svg"): HTMLElement =>
+      el(
+        "button",
+        {
+          type: "button",
+          class: "tool",
+          "data-action": kind,
+          "aria-label": `Save ${TITLES[name]} as ${kind.toUpperCase()}`,
+          click: () => void this.save(kind, saves),
+        },
+        kind.toUpperCase(),
+      );
+    const head = el(
+      "header",
+      {},
+      this.title,
+      this.reading,
+      this.options,
+      el("span", { class: "tools" }, el("span", { class: "saves" }, save("png"), save("svg")), info),
+    );
+    this.canvas.setAttribute("aria-describedby", about.id);
+    this.canvas.setAttribute("aria-label", TITLES[name]);
+    this.stage.append(this.canvas);
+    this.element = el("section", { class: "panel", "data-view": name, "aria-labelledby": this.title.id }, head, about, this.stage);
+  }
+
+  private async save(kind: "png" | "svg", saves: Saves): Promise<void> {
+    download(`nucleate-${this.name}.${kind}`, kind === "png" ? await saves.png() : new Blob([saves.svg()], { type: "image/svg+xml" }));
+  }
+
+  /** The canvas takes keys of its own, so Tab reaches it. */
+  takesKeys(): void {
+    this.canvas.tabIndex = 0;
+    this.canvas.setAttribute("role", "application");
+  }
+
+  /** The current value in a few words, also for those who cannot see the canvas. */
+  say(words: string, aloud = words): void {
+    if (this.reading.textContent === words) return;
+    this.reading.textContent = words;
+    this.reading.title = aloud;
+    this.canvas.setAttribute("aria-label", `${TITLES[this.name]}: ${aloud}`);
+  }
+
+  /** What the rings around tokens mean. */
+  ringLegend(): void {
+    const entry = (kind: string, words: string): HTMLElement =>
+      el("span", { class: "entry" }, el("span", { class: `ring ${kind}`, "aria-hidden": "true" }), words);
+    this.options.append(el("span", { class: "legend" }, entry("", "Rényi center"), entry("strong", "strong center")));
+  }
+
+  /** A choice in the head of the panel. */
+  choice(label: string, choices: { [value: string]: string }, chosen: (value: string) => void): HTMLSelectElement {
+    const select = el(
+      "select",
+      { class: "quiet", "aria-label": label },
+      ...Object.entries(choices).map(([value, text]) => el("option", { value }, text)),
+    );
+    select.addEventListener("change", () => chosen(select.value));
+    this.options.append(select);
+    return select;
+  }
+}

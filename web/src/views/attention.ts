@@ -1,0 +1,143 @@
+/** The attention matrix of the frame under the cursor, worked out here. */
+
+import { power } from "../axis.ts";
+import { viridis } from "../colours.ts";
+import type { Pen } from "../pen.ts";
+import { frameOf, type Scope } from "../scope.ts";
+import { attention } from "../weights.ts";
+import { Plot, type Box } from "./plot.ts";
+
+const MOST = 512;
+const PREFIX = 256; // of more tokens, the first ones are shown: under a causal mask their rows are the same whatever follows
+const EDGE = { left: 36, right: 62, top: 8, bottom: 22 };
+const LEAST = -4; // power of ten of the darkest shade; clusters of m tokens give weights of about 1/m, which a linear scale would hide
+const SHADES = Array.from({ length: 256 }, (_, i) => viridis(i / 255));
+
+/** 0 to 1: the logarithm of a weight between the darkest and the brightest shade. */
+export const brightness = (weight: number): number => Math.max(0, 1 - Math.log10(Math.max(weight, 1e-300)) / LEAST);
+
+export class AttentionView extends Plot {
+  private readonly picture = document.createElement("canvas");
+  private weights: Float64Array | null = null;
+  private order: number[] = []; // token in each row
+  private readonly choice: HTMLSelectElement;
+
+  constructor(scope: Scope) {
+    super("attention", scope);
+    this.patience = 90;
+    const orders = { sequence: "in sequence", cluster: "by cluster" };
+    this.choice = this.panel.choice("Order of the tokens", orders, (value) => scope.restyle({ order: value as "sequence" | "cluster" }));
+    this.canvas.addEventListener("pointermove", (event) => scope.point(this.tokenAt(event.offsetX, event.offsetY)));
+    this.canvas.addEventListener("pointerleave", () => scope.point(null));
+  }
+
+  protected keyOf(): string {
+    const { run, theme, look } = this.scope;
+    return `${run?.begun.id}/${frameOf(this.scope)}/${run !== null && run.held > 0}/${look.order}/${theme.dark}/${run?.measured !== null}`;
+  }
+
+  /** How many tokens the matrix has; 0 where it cannot be shown. */
+  private get shown(): number {
+    const run = this.scope.run;
+    if (run === null || run.held === 0) return 0;
+    return run.n <= MOST ? run.n : run.mask === "full" ? 0 : PREFIX;
+  }
+
+  private square(box: Box): { x: number; y: number; side: number } {
+    const side = Math.max(10, Math.min(box.width - EDGE.left - EDGE.right, box.height - EDGE.top - EDGE.bottom));
+    return { side, x: EDGE.left + (box.width - EDGE.left - EDGE.right - side) / 2, y: EDGE.top + (box.height - EDGE.top - EDGE.bottom - side) / 2 };
+  }
+
+  /** Tokens in the order of the rows: in clusters that are sorted by their leaders, or in sequence. */
+  private ordered(n: number, leader: Int32Array | null): number[] {
+    const order = Array.from({ length: n }, (_, k) => k);
+    return leader === null || this.scope.look.order === "sequence" ? order : order.sort((a, b) => leader[a] - leader[b] || a - b);
+  }
+
+  private work(): void {
+    const run = this.scope.run!;
+    const { d, begun } = run;
+    const n = this.shown;
+    const i = frameOf(this.scope);
+    this.weights = attention(run.frame(i), n, d, begun.beta, begun.Q, begun.K, run.mask);
+    this.order = this.ordered(n, run.leadersAt(i));
+    this.picture.width = this.picture.height = n;
+    const to = this.picture.getContext("2d")!;
+    const pixels = to.createImageData(n, n);
+    for (let r = 0; r < n; r++) {
+      for (let c = 0; c < n; c++) {
+        const weight = this.weights[this.order[r] * n + this.order[c]];
+        if (Number.isNaN(weight)) continue; // not seen: paper
+        const shade = SHADES[Math.round(255 * brightness(weight))];
+        const at = 4 * (r * n + c);
+        pixels.data[at] = shade[0];
+        pixels.data[at + 1] = shade[1];
+        pixels.data[at + 2] = shade[2];
+        pixels.data[at + 3] = 255;
+      }
+    }
+    to.putImageData(pixels, 0, 0);
+  }
+
+  protected paint(pen: Pen, box: Box): void {
+    const { run, theme } = this.scope;
+    this.weights = null;
+    if (run === null || run.held === 0) return;
+    const n = this.shown;
+    if (n === 0) {
+      pen.text(`The full matrix is drawn for up to ${MOST} tokens;`, box.width / 2, box.height / 2 - 9, { fill: theme.soft, align: "center" });
+      return pen.text(`this run has ${run.n.toLocaleString("en")}.`, box.width / 2, box.height / 2 + 9, { fill: theme.soft, align: "center" });
+    }
+    this.work();
+    const { x, y, side } = this.square(box);
+    pen.image(this.picture, x, y, side, side);
+    pen.rect(x, y, side, side, { stroke: theme.faint });
+    const label = { fill: theme.soft, size: 10.5 } as const;
+    pen.text("1", x - 5, y + 5, { ...label, align: "right" });
+    pen.text(String(n), x - 5, y + side - 5, { ...label, align: "right" });
+    pen.text("token k", x - 16, y + side / 2, { ...label, align: "center", turn: true });
+    pen.text("1", x, y + side + 4, { ...label, baseline: "top" });
+    pen.text("listens to j", x + side / 2, y + side + 4, { ...label, align: "center", baseline: "top" });
+    pen.text(String(n), x + side, y + side + 4, { ...label, align: "right", baseline: "top" });
+    this.legend(pen, x + side + 14, y, side);
+  }
+
+  private legend(pen: Pen, x: number, y: number, side: number): void {
+    const { theme } = this.scope;
+    const steps = 48;
+    for (let i = 0; i < steps; i++) {
+      const [r, g, b] = SHADES[Math.round((255 * (steps - 1 - i)) / (steps - 1))];
+      pen.rect(x, y + (i * side) / steps, 8, side / steps + 0.5, { fill: `rgb(${r},${g},${b})` });
+    }
+    for (let exponent = LEAST; exponent <= 0; exponent++) {
+      const at = y + side * (exponent / LEAST) + (exponent === 0 ? 4 : exponent === LEAST ? -4 : 0);
+      pen.text(exponent === 0 ? "1" : power(exponent), x + 13, at, { fill: theme.soft, size: 10.5 });
+    }
+  }
+
+  protected over(pen: Pen, box: Box): void {
+    const { run, theme, hover } = this.scope;
+    this.choice.value = this.scope.look.order;
+    const n = this.shown;
+    this.choice.hidden = n === 0;
+    if (run === null || n === 0 || this.weights === null) return this.panel.say(run === null ? "" : `up to ${MOST} tokens`);
+    if (hover === null || hover >= n) {
+      const part = n < run.n;
+      return this.panel.say(part ? `first ${n}` : "", part ? `of the first ${n} tokens; those after them do not change it` : "");
+    }
+    const { x, y, side } = this.square(box);
+    const row = this.order.indexOf(hover);
+    const step = side / n;
+    pen.rect(x - 1, y + row * step - 1, side + 2, step + 2, { stroke: theme.red, width: 1.5 });
+    let top = hover;
+    for (let j = 0; j < n; j++) if (this.weights[hover * n + j] > this.weights[hover * n + top]) top = j;
+    this.panel.say(`${hover + 1} hears ${top + 1}: ${this.weights[hover * n + top].toFixed(2)}`);
+  }
+
+  private tokenAt(px: number, py: number): number | null {
+    const { run } = this.scope;
+    const { x, y, side } = this.square(this.box);
+    if (run === null || this.shown === 0 || this.weights === null || px < x || px >= x + side || py < y || py >= y + side) return null;
+    return this.order[Math.floor(((py - y) / side) * this.shown)] ?? null;
+  }
+}

@@ -1,0 +1,81 @@
+/** A view over the shared time axis: draws the axis and the cursor, and moves the cursor where one presses. */
+
+import type { Tick } from "../axis.ts";
+import type { Pen } from "../pen.ts";
+import { Plot, type Box } from "./plot.ts";
+import type { Scope } from "../scope.ts";
+
+export const MARGIN = { left: 40, right: 14, top: 8, bottom: 34 };
+
+export abstract class OverTime extends Plot {
+  private pressed = false;
+
+  constructor(name: string, scope: Scope) {
+    super(name, scope);
+    this.canvas.classList.add("seeks");
+    this.canvas.addEventListener("pointerdown", (event) => {
+      this.pressed = true;
+      this.canvas.setPointerCapture(event.pointerId);
+      this.seek(event);
+    });
+    this.canvas.addEventListener("pointermove", (event) => {
+      if (this.pressed) this.seek(event);
+      else scope.point(this.tokenAt(event.offsetX, event.offsetY));
+    });
+    this.canvas.addEventListener("pointerup", () => (this.pressed = false));
+    this.canvas.addEventListener("pointercancel", () => (this.pressed = false));
+    this.canvas.addEventListener("pointerleave", () => scope.point(null));
+  }
+
+  protected tokenAt(_x: number, _y: number): number | null {
+    return null;
+  }
+
+  private seek(event: PointerEvent): void {
+    const { run, scale } = this.scope;
+    if (run === null) return;
+    const place = (event.offsetX - MARGIN.left) / (this.box.width - MARGIN.left - MARGIN.right);
+    this.scope.seek(Math.round(scale.cursor(place, run.t, run.held)));
+  }
+
+  protected x(place: number, box: Box): number {
+    return MARGIN.left + place * (box.width - MARGIN.left - MARGIN.right);
+  }
+
+  protected y(share: number, box: Box): number {
+    return box.height - MARGIN.bottom - share * (box.height - MARGIN.top - MARGIN.bottom);
+  }
+
+  /** Where frames lie, in pixels. */
+  protected columns(box: Box): Float32Array {
+    const { run, scale } = this.scope;
+    return Float32Array.from({ length: run?.held ?? 0 }, (_, i) => this.x(scale.place(run!.t[i]), box));
+  }
+
+  protected axes(pen: Pen, box: Box, rows: Tick[], below: "" | "legend" = ""): void {
+    const { theme, scale } = this.scope;
+    for (const { at, text } of rows) {
+      pen.line(MARGIN.left, this.y(at, box), box.width - MARGIN.right, this.y(at, box), { stroke: theme.faint });
+      pen.text(text, MARGIN.left - 6, this.y(at, box), { fill: theme.soft, align: "right", size: 10.5 });
+    }
+    const base = this.y(0, box) + 3;
+    for (const { at, text } of scale.ticks(Math.max(2, Math.floor(box.width / 52)))) {
+      pen.line(this.x(at, box), base, this.x(at, box), base + 4, { stroke: theme.soft, alpha: 0.6 });
+      pen.text(text, this.x(at, box), base + 6, { fill: theme.soft, align: "center", baseline: "top", size: 10.5 });
+    }
+    if (below === "" || box.width > 290)
+      pen.text("time t", box.width - MARGIN.right, box.height - 1, { fill: theme.soft, align: "right", baseline: "bottom", size: 10.5 });
+  }
+
+  /** The cursor, and a veil over what has not happened yet. */
+  protected cursorLine(pen: Pen, box: Box, veil: number): number {
+    const { run, scale, theme, cursor } = this.scope;
+    if (run === null) return 0;
+    const x = this.x(scale.placeOf(cursor, run.t, run.held), box);
+    const top = MARGIN.top - 4;
+    const height = box.height - MARGIN.bottom + 3 - top;
+    if (!this.saving) pen.rect(x, top, Math.max(0, box.width - MARGIN.right + 2 - x), height, { fill: theme.paper, alpha: veil });
+    pen.line(x, top, x, top + height, { stroke: theme.ink, width: 1 });
+    return x;
+  }
+}

@@ -1,0 +1,99 @@
+/** The small programs that draw tokens, their trails and the ball on the graphics card. Colours come from a texture with one texel per token. */
+
+export const WIDTH = 128; // texels in a row of the texture
+
+const LOOKUP = `
+uniform sampler2D colours;
+vec3 colourOf(float token) {
+  int k = int(token + 0.5);
+  return texelFetch(colours, ivec2(k % ${WIDTH}, k / ${WIDTH}), 0).rgb;
+}`;
+
+export const TOKEN_VERTEX = `
+attribute float token;
+attribute float mark;
+uniform float size;
+uniform float hover;
+uniform vec3 eye;
+varying vec3 tint;
+varying float ring;
+varying float facing;
+varying float lit;
+varying float large;
+${LOOKUP}
+void main() {
+  tint = colourOf(token);
+  ring = mark;
+  lit = abs(token - hover) < 0.5 ? 1.0 : 0.0;
+  facing = dot(position, eye);
+  gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0);
+  gl_PointSize = size * (1.0 + 0.18 * facing) * (lit > 0.5 ? 2.2 : mark > 0.5 ? 1.75 : 1.0);
+  large = gl_PointSize > 6.0 ? 1.0 : 0.0;
+}`;
+
+export const TOKEN_FRAGMENT = `
+uniform vec3 paper;
+uniform vec3 ink;
+uniform vec3 red;
+varying vec3 tint;
+varying float ring;
+varying float facing;
+varying float lit;
+varying float large;
+void main() {
+  float r = 2.0 * length(gl_PointCoord - 0.5);
+  float edge = 1.0 - smoothstep(1.0 - min(fwidth(r), 0.3), 1.0, r);
+  if (edge <= 0.0) discard;
+  vec3 colour = tint;
+  if (ring > 0.5) {
+    colour = r < 0.5 ? tint : r < 0.66 ? paper : ring > 1.5 ? red : ink;
+  } else if (r > 0.8 && large > 0.5) {
+    colour = mix(tint, paper, 0.65);
+  }
+  if (lit > 0.5) colour = r < 0.6 ? tint : r < 0.72 ? paper : ink;
+  float behind = smoothstep(0.15, -0.35, facing) * (1.0 - lit);
+  gl_FragColor = vec4(mix(colour, paper, 0.68 * behind), edge);
+}`;
+
+export const TRAIL_VERTEX = `
+attribute float token;
+attribute float frame;
+uniform vec3 eye;
+varying vec3 tint;
+varying float at;
+varying float facing;
+${LOOKUP}
+void main() {
+  tint = colourOf(token);
+  at = frame;
+  facing = dot(position, eye);
+  gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0);
+}`;
+
+export const TRAIL_FRAGMENT = `
+uniform float cursor;
+uniform float strength;
+varying vec3 tint;
+varying float at;
+varying float facing;
+void main() {
+  if (at > cursor) discard;
+  float fresh = exp((at - cursor) / 14.0);
+  float behind = smoothstep(0.15, -0.35, facing);
+  gl_FragColor = vec4(tint, strength * mix(0.42, 1.0, fresh) * (1.0 - 0.75 * behind));
+}`;
+
+export const BALL_VERTEX = `
+varying vec3 at;
+void main() {
+  at = normalize(normalMatrix * normal);
+  gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0);
+}`;
+
+export const BALL_FRAGMENT = `
+uniform vec3 ink;
+varying vec3 at;
+void main() {
+  float rim = pow(1.0 - abs(at.z), 2.5);
+  gl_FragColor = vec4(ink, 0.02 + 0.16 * rim);
+}`;

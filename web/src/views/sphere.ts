@@ -1,0 +1,332 @@
+/** Tokens on the sphere, drawn by the graphics card; in more than three dimensions, their shadow along the top principal directions. */
+
+import {
+  BufferAttribute,
+  BufferGeometry,
+  DataTexture,
+  DynamicDrawUsage,
+  LineBasicMaterial,
+  LineSegments,
+  Mesh,
+  Points,
+  Scene,
+  ShaderMaterial,
+  SphereGeometry,
+  Vector3,
+  WebGLRenderer,
+} from "three";
+import { rgb } from "../colours.ts";
+import { Panel } from "../panel.ts";
+import type { RunRecord } from "../record.ts";
+import type { Scope, View } from "../scope.ts";
+import { LOOK } from "../state.ts";
+import { graticule } from "./graticule.ts";
+import { FIELD, Orbit } from "./orbit.ts";
+import { BALL_FRAGMENT, BALL_VERTEX, TOKEN_FRAGMENT, TOKEN_VERTEX, TRAIL_FRAGMENT, TRAIL_VERTEX, WIDTH } from "./shaders.ts";
+import { sphereSvg, type Dot } from "./spheresvg.ts";
+
+const MOST_SEGMENTS = 120_000;
+const NEAR = 12; // pixels from a token to the pointer
+const NUDGE = Math.PI / 90;
+
+const unit = (hex: string): Vector3 => new Vector3(...rgb(hex)).divideScalar(255);
+
+export class Sphere implements View {
+  readonly name = "sphere";
+  readonly panel: Panel;
+  readonly element: HTMLElement;
+  private readonly renderer: WebGLRenderer;
+  private readonly scene = new Scene();
+  private readonly orbit: Orbit;
+  private readonly grid = new LineSegments(graticule(), new LineBasicMaterial({ transparent: true, depthWrite: false }));
+  private readonly uniforms = {
+    colours: { value: new DataTexture(new Uint8Array(4), 1, 1) },
+    paper: { value: new Vector3() },
+    ink: { value: new Vector3() },
+    red: { value: new Vector3() },
+    eye: { value: new Vector3() },
+    size: { value: 6 },
+    hover: { value: -1 },
+    cursor: { value: 0 },
+    strength: { value: 1 },
+  };
+  private readonly points: Points<BufferGeometry, ShaderMaterial>;
+  private readonly trails: LineSegments<BufferGeometry, ShaderMaterial>;
+  private run: RunRecord | null = null;
+  private where = new Float32Array(0); // (n, 3) what is drawn now
+  private trailTokens: number[] = [];
+  private trailFrames = 0; // frames whose trails are in the buffer
+  private trailDirections: Float64Array | null = null;
+  private painted = ""; // palette and size that the texture holds
+  private drag: { kind: "turn" | "token"; x: number; y: number; token: number } | null = null;
+
+  constructor(private readonly scope: Scope) {
+    this.panel = new Panel("sphere", { png: () => this.png(), svg: () => this.svg() });
+    this.panel.takesKeys();
+    this.panel.ringLegend();
+    this.element = this.panel.element;
+    this.renderer = new WebGLRenderer({ canvas: this.panel.canvas, antialias: true, alpha: true });
+    this.orbit = new Orbit([...scope.look.camera], (camera) => scope.restyle({ camera }));
+    const shader = (vertexShader: string, fragmentShader: string, transparent: boolean): ShaderMaterial =>
+      new ShaderMaterial({ uniforms: this.uniforms, vertexShader, fragmentShader, transparent, depthWrite: !transparent });
+    this.points = new Points(new BufferGeometry(), shader(TOKEN_VERTEX, TOKEN_FRAGMENT, false));
+    this.points.material.alphaToCoverage = true; // smooth edges, whatever the order of drawing
+    this.trails = new LineSegments(new BufferGeometry(), shader(TRAIL_VERTEX, TRAIL_FRAGMENT, true));
+    const ball = new Mesh(new SphereGeometry(0.995, 64, 48), shader(BALL_VERTEX, BALL_FRAGMENT, true));
+    [ball, this.grid, this.points, this.trails].forEach((thing, order) => {
+      thing.renderOrder = order;
+      thing.frustumCulled = false;
+      this.scene.add(thing);
+    });
+    this.listen();
+    new ResizeObserver(() => this.measure()).observe(this.panel.stage);
+  }
+
+  private measure(): void {
+    const { clientWidth: width, clientHeight: height } = this.panel.stage;
+    if (width < 20 || height < 20) return;
+    this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+    this.renderer.setSize(width, height);
+    this.orbit.camera.aspect = width / height;
+    const opening = Math.tan(((FIELD / 2) * Math.PI) / 180) * Math.max(1, height / width); // keeps the ball inside a narrow stage
+    this.orbit.camera.fov = (360 / Math.PI) * Math.atan(opening);
+    this.orbit.camera.updateProjectionMatrix();
+    this.scope.changed();
+  }
+
+  /** New buffers for a new run: one geometry for the tokens, one for trails, both refilled in place from then on. */
+  private begin(run: RunRecord): void {
+    this.run = run;
+    const { n } = run;
+    this.where = new Float32Array(n * 3);
+    const mark = new Float32Array(n);
+    for (const k of run.begun.centers.renyi) mark[k] = 1;
+    for (const k of run.begun.centers.strong) mark[k] = 2;
+    const tokens = new BufferGeometry()
+      .setAttribute("position", new BufferAttribute(this.where, 3).setUsage(DynamicDrawUsage))
+      .setAttribute(
+        "token",
+        new BufferAttribute(
+          Float32Array.from({ length: n }, (_, k) => k),
+          1,
+        ),
+      )
+      .setAttribute("mark", new BufferAttribute(mark, 1));
+    this.points.geometry.dispose();
+    this.points.geometry = tokens;
+    const lines = Math.max(1, Math.min(n, Math.floor(MOST_SEGMENTS / Math.max(1, run.capacity - 1))));
+    this.trailTokens = Array.from({ length: lines }, (_, i) => Math.floor((i * n) / lines));
+    const vertices = 2 * lines * Math.max(1, run.capacity - 1);
+    this.trails.geometry.dispose();
+    this.trails.geometry = new BufferGeometry()
+      .setAttribute("position", new BufferAttribute(new Float32Array(3 * vertices), 3).setUsage(DynamicDrawUsage))
+      .setAttribute("token", new BufferAttribute(new Float32Array(vertices), 1))
+      .setAttribute("frame", new BufferAttribute(new Float32Array(vertices), 1));
+    this.trailFrames = 0;
+    this.uniforms.colours.value.dispose();
+    const rows = Math.ceil(n / WIDTH);
+    this.uniforms.colours.value = new DataTexture(new Uint8Array(WIDTH * rows * 4), WIDTH, rows);
+    this.painted = "";
+  }
+
+  /** Segments of frames that have come since; ordered by frame, so the part up to the cursor is one range. */
+  private growTrails(run: RunRecord): void {
+    const directions = run.measured?.directions ?? null;
+    if (directions !== this.trailDirections) this.trailFrames = 0;
+    this.trailDirections = directions;
+    if (this.trailFrames >= run.held) return;
+    const { position, token, frame } = this.trails.geometry.attributes as { [name: string]: BufferAttribute };
+    for (let i = Math.max(1, this.trailFrames); i < run.held; i++) {
+      let at = 2 * (i - 1) * this.trailTokens.length;
+      for (const k of this.trailTokens) {
+        for (const f of [i - 1, i]) {
+          const from = 3 * (f * run.n + k);
+          position.array.set(run.shown.subarray(from, from + 3), 3 * at);
+          token.array[at] = k;
+          frame.array[at] = f;
+          at++;
+        }
+      }
+    }
+    this.trailFrames = run.held;
+    for (const attribute of [position, token, frame]) attribute.needsUpdate = true;
+  }
+
+  private paintTokens(): void {
+    const { palette } = this.scope;
+    const key = `${palette.version}/${palette.bytes.length}`;
+    if (key === this.painted) return;
+    this.painted = key;
+    const texture = this.uniforms.colours.value;
+    (texture.image.data as Uint8Array).set(palette.bytes);
+    texture.needsUpdate = true;
+  }
+
+  draw(): void {
+    const { run, cursor, theme, look, hover } = this.scope;
+    if (this.element.hidden || run === null || run.held === 0) return;
+    if (run !== this.run) this.begin(run);
+    this.orbit.set(look.camera);
+    run.positions(cursor, this.where);
+    this.points.geometry.attributes.position.needsUpdate = true;
+    this.trails.visible = look.trails;
+    if (look.trails) {
+      this.growTrails(run);
+      this.trails.geometry.setDrawRange(0, 2 * this.trailTokens.length * Math.min(Math.ceil(cursor), run.held - 1));
+    }
+    this.paintTokens();
+    const { uniforms } = this;
+    uniforms.paper.value.copy(unit(theme.paper));
+    uniforms.ink.value.copy(unit(theme.ink));
+    uniforms.red.value.copy(unit(theme.red));
+    uniforms.eye.value.copy(this.orbit.camera.position).normalize();
+    uniforms.hover.value = hover ?? -1;
+    uniforms.cursor.value = cursor;
+    uniforms.strength.value = Math.min(1, 0.3 + 30 / this.trailTokens.length);
+    uniforms.size.value = this.dotSize(run.n);
+    this.grid.material.color.setRGB(...(rgb(theme.ink).map((c) => c / 255) as [number, number, number]));
+    this.grid.material.opacity = 0.1;
+    this.renderer.render(this.scene, this.orbit.camera);
+    this.describe(run);
+  }
+
+  private dotSize(n: number): number {
+    const room = Math.min(1.4, Math.max(0.7, this.panel.stage.clientHeight / 460));
+    return Math.max(3.4, 12 * (32 / Math.max(8, n)) ** 0.26) * room * (3.4 / this.orbit.angles[2]) * this.renderer.getPixelRatio();
+  }
+
+  private describe(run: RunRecord): void {
+    const shadow = run.d > 3 ? (run.measured?.directions ? `top 3 principal directions of ${run.d}` : `first three of ${run.d} coordinates`) : "";
+    const some = this.scope.look.trails && this.trailTokens.length < run.n ? `trails of ${this.trailTokens.length} tokens` : "";
+    this.panel.say([shadow, some].filter(Boolean).join("; ") || `${run.n} tokens`);
+  }
+
+  // Pointer and keyboard
+
+  private listen(): void {
+    const { canvas } = this.panel;
+    canvas.addEventListener("pointerdown", (event) => {
+      const token = this.tokenAt(event.offsetX, event.offsetY);
+      const carries = token !== null && this.scope.movable && this.run?.d === 3;
+      this.drag = { kind: carries ? "token" : "turn", x: event.clientX, y: event.clientY, token: token ?? -1 };
+      canvas.setPointerCapture(event.pointerId);
+    });
+    canvas.addEventListener("pointermove", (event) => this.move(event));
+    canvas.addEventListener("pointerup", (event) => {
+      if (this.drag?.kind === "token") this.scope.carry(this.drag.token, this.onSphere(event), true);
+      this.drag = null;
+    });
+    canvas.addEventListener("pointercancel", () => (this.drag = null));
+    canvas.addEventListener("pointerleave", () => this.drag === null && this.scope.point(null));
+    canvas.addEventListener(
+      "wheel",
+      (event) => {
+        if (matchMedia("(max-width: 900px)").matches && !event.ctrlKey) return; // there the wheel scrolls the page
+        event.preventDefault();
+        this.orbit.turn(0, 0, Math.exp(-event.deltaY / 900));
+      },
+      { passive: false },
+    );
+    canvas.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey) return;
+      const known = event.altKey
+        ? this.nudge(event.key)
+        : event.key === "0"
+          ? (this.scope.restyle({ camera: [...LOOK.camera] }), true)
+          : this.orbit.key(event.key);
+      if (!known) return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
+  }
+
+  private move(event: PointerEvent): void {
+    const { drag } = this;
+    if (drag === null) {
+      const token = this.tokenAt(event.offsetX, event.offsetY);
+      this.panel.canvas.classList.toggle("grabs", token !== null && this.scope.movable && this.run?.d === 3);
+      return this.scope.point(token);
+    }
+    if (drag.kind === "token") return this.scope.carry(drag.token, this.onSphere(event), false);
+    this.orbit.turn((event.clientX - drag.x) / 180, (event.clientY - drag.y) / 180);
+    [drag.x, drag.y] = [event.clientX, event.clientY];
+  }
+
+  private nudge(key: string): boolean {
+    const { hover, movable, run } = this.scope;
+    const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[key];
+    if (step === undefined || hover === null || !movable || run?.d !== 3) return false;
+    const { camera } = this.orbit;
+    const right = new Vector3().setFromMatrixColumn(camera.matrixWorld, 0);
+    const up = new Vector3().setFromMatrixColumn(camera.matrixWorld, 1);
+    const to = new Vector3(...run.token(0, hover))
+      .addScaledVector(right, step[0] * NUDGE)
+      .addScaledVector(up, step[1] * NUDGE)
+      .normalize();
+    this.scope.carry(hover, to.toArray(), false);
+    return true;
+  }
+
+  /** Where the pointer touches the unit sphere, or the nearest place on its outline. */
+  private onSphere(event: PointerEvent): number[] {
+    const { clientWidth: width, clientHeight: height } = this.panel.stage;
+    const { camera } = this.orbit;
+    const ray = new Vector3((2 * event.offsetX) / width - 1, 1 - (2 * event.offsetY) / height, 0.5)
+      .unproject(camera)
+      .sub(camera.position)
+      .normalize();
+    const along = -camera.position.dot(ray);
+    const miss = camera.position.lengthSq() - along * along; // squared distance of the ray from the middle
+    const hit = along - Math.sqrt(Math.max(0, 1 - miss));
+    return camera.position.clone().addScaledVector(ray, hit).normalize().toArray();
+  }
+
+  /** Tokens on the stage: (x, y) in pixels and how far they face the eye. */
+  private onStage(visit: (k: number, x: number, y: number, facing: number) => void): void {
+    const { clientWidth: width, clientHeight: height } = this.panel.stage;
+    const at = new Vector3();
+    const eye = this.orbit.camera.position.clone().normalize();
+    for (let k = 0; k < this.where.length / 3; k++) {
+      at.fromArray(this.where, 3 * k);
+      const facing = at.dot(eye);
+      at.project(this.orbit.camera);
+      visit(k, ((at.x + 1) * width) / 2, ((1 - at.y) * height) / 2, facing);
+    }
+  }
+
+  private tokenAt(x: number, y: number): number | null {
+    let best: number | null = null;
+    let nearest = NEAR ** 2;
+    this.onStage((k, px, py, facing) => {
+      const apart = (px - x) ** 2 + (py - y) ** 2 + (facing < 0 ? 60 : 0); // the front wins
+      if (apart < nearest) [nearest, best] = [apart, k];
+    });
+    return best;
+  }
+
+  // Pictures to keep
+
+  private async png(): Promise<Blob> {
+    this.draw(); // the buffer is only full right after drawing
+    const { canvas } = this.panel;
+    const copy = document.createElement("canvas");
+    [copy.width, copy.height] = [canvas.width, canvas.height];
+    const to = copy.getContext("2d")!;
+    to.fillStyle = this.scope.theme.paper;
+    to.fillRect(0, 0, copy.width, copy.height);
+    to.drawImage(canvas, 0, 0);
+    return new Promise((resolve, reject) =>
+      copy.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The picture could not be written."))), "image/png"),
+    );
+  }
+
+  private svg(): string {
+    const { clientWidth: width, clientHeight: height } = this.panel.stage;
+    const far = this.orbit.angles[2];
+    const focal = height / 2 / Math.tan((this.orbit.camera.fov * Math.PI) / 360);
+    const dots: Dot[] = [];
+    this.onStage((k, x, y, facing) => dots.push({ k, x, y, facing }));
+    const size = this.dotSize(this.run?.n ?? 1) / this.renderer.getPixelRatio() / 2;
+    return sphereSvg(this.scope, { width, height }, focal / Math.sqrt(far * far - 1), size, dots);
+  }
+}

@@ -1,0 +1,16 @@
+// The few names of Node's own test runner that these tests use.
+declare module "node:test" {
+  export default function test(claim: string, body: () => void): void;
+}
+declare module "node:fs" {
+  export function readFileSync(path: string, encoding: "utf8"): string;
+}
+declare module "node:assert/strict" {
+  const assert: {
+    equal(a: unknown, b: unknown, message?: string): void;
+    deepEqual(a: unknown, b: unknown, message?: string): void;
+    ok(value: unknown, message?: string): void;
+    throws(act: () => unknown, words: RegExp): void;
+  };
+  export default assert;
+}

@@ -360,10 +360,17 @@ def test_one_run_elsewhere_is_evidence_against_its_part_of_conjecture_2(name: st
 
 
 def test_conjecture_2_is_left_open_by_late_runs_and_hurt_by_rests_that_attract() -> None:
-    data = made("conjecture2").data
+    data: Any = made("conjecture2").data
     fates = data["gaussian"]["fate"].values.copy()
     fates[1] = families.SLOW
-    assert words("conjecture2", gaussian=changed(data["gaussian"], fate=fates))[1] == "not testable here"
+    growth = np.full(len(fates), np.nan)
+    assert words("conjecture2", gaussian=changed(data["gaussian"], fate=fates, growth=growth))[1] == "not testable here"
+    fates[1], growth[1] = 0, np.nan
+    assert words("conjecture2", gaussian=changed(data["gaussian"], fate=fates, growth=growth))[1] == "evidence for"
+    many: Any = xarray.concat([data["gaussian"]] * 20, "run")
+    late = many["fate"].values.copy(), many["growth"].values.copy()
+    late[0][1], late[1][1] = families.SLOW, 1e-9  # one of two hundred and more, at a rest that repels
+    assert words("conjecture2", gaussian=changed(many, fate=late[0], growth=late[1]))[1] == "evidence for"
     assert words("conjecture2", search=changed(data["search"], growth=-0.01))[1] == "evidence against"
     growth = data["leaving"]["growth"].values.copy()
     growth[0] = -0.2

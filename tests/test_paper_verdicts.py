@@ -13,7 +13,7 @@ from nucleate.paper.item import WORDS, Verdict, headline
 from nucleate.sphere import uniform
 
 GOOD = {"agrees", "evidence for", "not testable here"}
-MEANT: dict[str, set[str]] = {"conjecture1": {"disagrees"}, "slips": {"disagrees"}}  # what an item is there to find
+MEANT: dict[str, set[str]] = {"conjecture1": {"disagrees"}, "capture": {"evidence against"}, "slips": {"disagrees"}}  # what an item is there to find
 
 
 def planted(data: Any, name: str, value: Any) -> dict[str, Any]:

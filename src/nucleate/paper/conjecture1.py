@@ -124,6 +124,7 @@ def _kept(found: "Dataset") -> dict[str, Number]:
         key, words = example.name.replace("-", "_"), f"“{example.name}” ({example.words})"
         left = f"comes round every {at['period']:.6g} and closes to {at['speed']:.0e}" if at["period"] else f"speed left {at['speed']:.0e}"
         numbers[f"kept_{key}"] = exact(at["holds"], f"{words}: 1 if it holds; a token is {at['off']:.4f} off ±ξ; {left}", expected=1.0)
+        numbers[f"kept_{key}_off"] = exact(at["off"], f"“{example.name}”: largest distance of a token from the nearer of ξ and −ξ", expected=0.0)
         numbers[f"kept_{key}_growth"] = exact(at["growth"], f"“{example.name}”: largest real part of the rates of small pushes; negative: attracting")
     return numbers
 
@@ -240,12 +241,12 @@ def slips(numbers: Numbers) -> tuple[Slip, ...]:
     holding = [name for name in _holding(numbers, "leaning") if name == "leaning"]
     if not holding:
         return ()
-    growth = numbers["kept_leaning_growth"].value
+    growth, off = (numbers[f"kept_leaning_{what}"].value for what in ("growth", "off"))
     return (
         Slip(
             "Conjecture 1, for every diagonalisable V with distinct positive eigenvalues, even with Q = K = I",
             "V must be normal, that is symmetric; then, with KᵀQ a positive multiple of I, it is true",
-            f"V = (1 −2; 0 ½), Q = K = I, β = 0.1, two tokens: token 2 rests 0.1638 away from ±ξ, and pushes decay like e^({growth:.4f} t)",
+            f"V = (1 −2; 0 ½), Q = K = I, β = 0.1, two tokens: token 2 rests {off:.4f} away from ±ξ, and pushes decay like e^({growth:.4f} t)",
         ),
     )
 

@@ -20,7 +20,6 @@ __all__ = ["CONJECTURE1", "CONJECTURE2", "NEAR", "Kind", "family", "model_of"]
 BLOCK = 250  # runs that are computed and kept at a time
 LEAST = 10
 NEAR = 1e-6  # within this of where the conjecture says, a token has ended there
-STILL = 1e-9  # slower than this the tokens are taken to rest
 MOST_STEPS = 20_000  # a run that needs more goes round
 ATTRACTING, SLOW, MOVING = 1, 2, 3  # what a run that ends elsewhere does
 

@@ -249,7 +249,7 @@ ITEM = Item(
         "n": 64,
         "d": [2, 3, 8],
         "betas": [4.0, 16.0, 64.0],
-        "runs": 40,
+        "runs": 30,
         "beyond_beta": 4.0,
         "windows": [2, 8],
         "beyond_runs": 40,

@@ -201,7 +201,7 @@ def slips(numbers: Numbers) -> tuple[Slip, ...]:
     return (
         Slip(
             "Conjecture 1, read for arbitrary Q and K: every limit is ±ξ",
-            "it fails for some Q and K; for Q = K = I no counter-example is known",
+            "it fails for some Q and K; for Q = K = I and symmetric V it holds (docs/conjectures.md)",
             evidence,
         ),
     )

@@ -50,7 +50,7 @@ def _conjecture_1(schur: Schur) -> tuple[bool, str]:
         return False, "not within Conjecture 1, which asks for positive eigenvalues: some are not"
     if not all_real_and_distinct(schur):
         return False, "not within Conjecture 1, which asks for distinct real eigenvalues: some are equal or complex"
-    return True, "within Conjecture 1: distinct positive real eigenvalues (it holds for symmetric V and Q = K = I; otherwise there are counter-examples)"
+    return True, "within Conjecture 1: distinct positive real eigenvalues (true for symmetric V and Q = K = I, else not always)"
 
 
 def _conjecture_2(V: Array, reach: float, lambda_max: float, basis: Array) -> tuple[bool, str]:

@@ -1,5 +1,6 @@
 """Capture: the share of n tokens that each Rényi center holds at a given time, as n grows; a question the paper leaves open."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -120,7 +121,7 @@ def _times(found: "Dataset", p: Parameters) -> dict[str, Number]:
     some = (n >= FROM) & np.isfinite(times).all(0)
     slopes = np.array([np.polyfit(np.log(n[some]), one[some], 1)[0] for one in times]) if some.sum() > 2 else np.array([np.nan])
     numbers = {
-        "rate": exact(rate, "λ: the largest rate at which a mode of uniform tokens grows", expected=2.0 / np.e),
+        "rate": exact(rate, "λ: the largest rate at which a mode of uniform tokens grows", expected=2.0 / math.e),
         "time_per_log": mean_of(
             slopes, f"time per unit of ln n that crowding takes, n ≥ {FROM}; expected is that of a front in the limit, from above", 1.0 / (4.0 * rate)
         ),

@@ -1,5 +1,6 @@
 """Centers, the law β^{(d−1)/2}, effective dimension and capture: wrong results change verdicts, and what the items are built from is right."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -231,7 +232,7 @@ def test_small_modes_grow_at_the_rate_of_the_formula_if_all_see_all(beta: float,
 
 
 def test_the_fastest_mode_tends_to_two_over_e() -> None:
-    assert crowds.growth(4000.0, np.arange(1, 300)).max() == pytest.approx(2.0 / np.e, rel=1e-3)  # the next term is of order 1/beta
+    assert crowds.growth(4000.0, np.arange(1, 300)).max() == pytest.approx(2.0 / math.e, rel=1e-3)  # the next term is of order 1/beta
 
 
 def test_linear_modes_start_as_they_are_and_grow_by_the_crowd_before() -> None:

@@ -170,7 +170,7 @@ def test_all_heads_of_a_model_are_lived_through_as_each_alone(tmp_path: Path) ->
     assert found.heads == tuple(live_heads(path, tokens=3, t=0.01, seed=5))
     for layer, head in ((2, 0), (0, 4), (-1, 0), (0, 1.5)):
         with pytest.raises(InputError, match=r"layer|head"):
-            live_head(path, layer, head, tokens=3)  # type: ignore[arg-type]
+            live_head(path, layer, head, tokens=3)  # type: ignore[arg-type]  # 1.5 is no head
 
 
 def test_the_table_counts_every_head_once() -> None:
@@ -219,7 +219,7 @@ def test_the_two_maps_have_colour_and_sign_of_every_head_and_frame_what_the_tabl
         sign, colour = OUTCOMES[head.ended]
         np.testing.assert_allclose(cells[head.layer, head.head], to_rgb(colour))
         assert signs[head.layer, head.head] == sign
-    framed = {(patch.get_x() + 0.45, patch.get_y() + 0.45) for patch in ax.patches}  # type: ignore[attr-defined]
+    framed = {(patch.get_x() + 0.45, patch.get_y() + 0.45) for patch in ax.patches}  # type: ignore[attr-defined]  # they are rectangles
     assert framed == {(head.head, head.layer) for head in found.live.heads if head.as_said is False}
     assert (3, 0) in framed
     said, happened = lives_figure(found).axes

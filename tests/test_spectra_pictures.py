@@ -72,7 +72,7 @@ def test_a_layer_shows_all_its_heads_on_one_scale(found: Spectra) -> None:
 
 def test_the_map_refuses_what_are_no_spectra() -> None:
     with pytest.raises(InputError, match=r"needs what nucleate\.spectra gives"):
-        head_map(3)  # type: ignore[arg-type]
+        head_map(3)  # type: ignore[arg-type]  # that is what is refused
 
 
 # --- the command

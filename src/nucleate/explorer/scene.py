@@ -64,7 +64,7 @@ class Scene:
     def model(self) -> Attention:
         """What is simulated; identities are left out, so that the fastest kernels are taken."""
         Q, K, V = (_left_out(given_matrix(getattr(self, name), self.d)) for name in "QKV")
-        return Attention(self.beta, Q, K, V, self.mask if isinstance(self.mask, str) else Window(self.mask["window"]))  # type: ignore[arg-type]
+        return Attention(self.beta, Q, K, V, self.mask if isinstance(self.mask, str) else Window(self.mask["window"]))  # type: ignore[arg-type]  # a word that was checked
 
     @property
     def x0(self) -> Array:

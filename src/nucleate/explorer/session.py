@@ -229,7 +229,7 @@ class Session:
         async with self.voice:
             try:
                 await send(message)
-            except Exception as error:
+            except Exception as error:  # each server has its own for a page that has left
                 raise Gone from error
 
 

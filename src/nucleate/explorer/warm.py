@@ -33,7 +33,7 @@ def warm_up(done: threading.Event, over: threading.Event) -> None:
             take = of_scene(parse_scene(scene))
             facts = begun(take, 0)
             measure(perform(take).x, facts)
-    except Exception:
+    except Exception:  # runs still work, only the first one later
         if not over.is_set():
             logging.getLogger("nucleate.explorer").exception("warming up failed")
     finally:

@@ -7,6 +7,7 @@ import numpy as np
 
 from nucleate.paper.item import Data, Parameters
 from nucleate.paper.panels import ENDED, STRETCH, Panel, Seen, seen
+from nucleate.paper.sheet import sheet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,11 +23,8 @@ FAR, LOST = 0.75, 0.05  # a chord that is too long to follow, and the share of s
 
 def globes(data: Data, p: Parameters, panels: tuple[Panel, ...]) -> "Figure":
     """All panels, two in a row."""
-    from matplotlib.figure import Figure
-
     rows = -(-len(panels) // COLUMNS)
-    figure = Figure(figsize=(11.6, 3.35 * rows), layout="constrained")
-    figure.get_layout_engine().set(wspace=0.02, hspace=0.03)  # type: ignore[union-attr, call-arg]  # it has one
+    figure = sheet(11.6, 3.35 * rows, w_pad=None, wspace=0.02, hspace=0.03)
     parts: Any = figure.subfigures(rows, COLUMNS, squeeze=False)
     for part, panel in zip(parts.reshape(-1), panels, strict=False):
         _pair(part, data, p, panel)

@@ -8,6 +8,7 @@ import numpy as np
 from nucleate.checks import Array
 from nucleate.paper.item import Data, Item, Numbers, Parameters, Verdict, Word
 from nucleate.paper.numbers import Number, exact, share_of
+from nucleate.paper.sheet import sheet
 from nucleate.paper.stays import LATE, at_index, from_starts, worst_placement
 
 if TYPE_CHECKING:
@@ -239,10 +240,7 @@ def _index(numbers: Numbers, p: Parameters) -> Verdict:
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     """Displacement against the bound; lifetimes over the index; how much longer than guaranteed."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11.0, 4.4), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.1)  # type: ignore[union-attr, call-arg]  # it has one
+    figure = sheet(11.0, 4.4)
     way, index, ratio = figure.subplots(1, 3, width_ratios=[1.0, 1.1, 1.0])
     _draw_way(way, data, p)
     _draw_index(index, data, p)

@@ -7,6 +7,7 @@ import numpy as np
 from nucleate.checks import Array
 from nucleate.paper.item import Data, Item, Numbers, Parameters, Slip, Verdict
 from nucleate.paper.numbers import Number, exact, mean_of, share_of
+from nucleate.paper.sheet import sheet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -239,10 +240,7 @@ def slips(numbers: Numbers) -> tuple[Slip, ...]:
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     """The ratio of gradient and velocity; energies over time; how often they rise."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11.0, 4.2), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.1)  # type: ignore[union-attr, call-arg]  # it has one
+    figure = sheet(11.0, 4.2)
     ratio, time, share = figure.subplots(1, 3, width_ratios=[0.9, 1.4, 0.9])
     _draw_ratio(ratio, data)
     _draw_energies(time, data, p)

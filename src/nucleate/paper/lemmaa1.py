@@ -8,6 +8,7 @@ from nucleate.checks import Array
 from nucleate.paper.item import Data, Item, Numbers, Parameters, Slip, Verdict
 from nucleate.paper.numbers import Number, exact
 from nucleate.paper.shapes import PROOFS, far_threshold, proofs
+from nucleate.paper.sheet import sheet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -214,10 +215,7 @@ def far_slips(numbers: Numbers) -> tuple[Slip, ...]:
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     """Margins of the four bounds; tau* between its bounds; where the bounds hold."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11.0, 4.2), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.1)  # type: ignore[union-attr, call-arg]  # it has one
+    figure = sheet(11.0, 4.2)
     held, top, where = figure.subplots(1, 3, width_ratios=[1.15, 0.9, 1.15])
     _draw_margins(held)
     _draw_tau(top, data)

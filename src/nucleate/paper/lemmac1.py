@@ -8,6 +8,7 @@ from nucleate.paper.fits import CAUTION, both_errors, half_of, line, sigmas, tol
 from nucleate.paper.item import Data, Item, Numbers, Parameters, Slip, Verdict
 from nucleate.paper.numbers import Number, exact, mean_of
 from nucleate.paper.parking import jammed, renyi_data, strong_data
+from nucleate.paper.sheet import sheet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -136,11 +137,8 @@ def slips(numbers: Numbers) -> tuple[Slip, ...]:
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     """Left, strong centers against the lemma; middle, the way to jamming; right, the constants."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11.0, 4.4), layout="constrained")
+    figure = sheet(11.0, 4.4)
     left, middle, right = figure.subplots(1, 3, width_ratios=[1.0, 1.0, 0.9])
-    figure.get_layout_engine().set(w_pad=0.1)  # type: ignore[union-attr, call-arg]  # it has one
     _draw_strong(left, data, p)
     _draw_jamming(middle, data, p)
     _draw_constants(right, numbers)

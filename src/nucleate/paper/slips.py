@@ -9,6 +9,7 @@ from nucleate.paper import lemma53, lemmaa1, table1, theorem52
 from nucleate.paper.anchors import made, sweep
 from nucleate.paper.item import Data, Item, Numbers, Parameters, Slip, Verdict
 from nucleate.paper.numbers import Number, exact, mean_of
+from nucleate.paper.sheet import sheet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -116,10 +117,7 @@ def slips(numbers: Numbers) -> tuple[Slip, ...]:
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     """Three that have no picture of their own: centers on the sphere, the example, the counter-example."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11.0, 4.0), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.1)  # type: ignore[union-attr, call-arg]  # it has one
+    figure = sheet(11.0, 4.0)
     counted, example, counter = figure.subplots(1, 3)
     _draw_sphere(counted, numbers, p)
     _draw_example(example, numbers)

@@ -8,6 +8,7 @@ from nucleate.paper.ends import Ends, ends_of
 from nucleate.paper.item import Data, Item, Numbers, Parameters, Slip, Verdict, Word
 from nucleate.paper.numbers import Number, exact, mean_of, share_of
 from nucleate.paper.rows import FAMILIES, GAP, WIDTH, Family, counter_example, family_data
+from nucleate.paper.sheet import sheet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -209,10 +210,7 @@ def slips(numbers: Numbers) -> tuple[Slip, ...]:
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     """Shares with intervals on the left, clouds by their angles with L on the right."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11.0, 4.6), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.12)  # type: ignore[union-attr, call-arg]  # it has one
+    figure = sheet(11.0, 4.6, w_pad=0.12)
     shares, plane, line = figure.subplots(1, 3, width_ratios=[1.15, 1.0, 1.0])
     _draw_shares(shares, numbers)
     for ax, row in ((plane, 4), (line, 5)):

@@ -8,6 +8,7 @@ import numpy as np
 from nucleate.paper.anchors import CASES, MADE, TOKENS, Case, edge, endings, families, fold, limits, made, rest, sweep, worst
 from nucleate.paper.item import Data, Item, Numbers, Parameters, Slip, Verdict
 from nucleate.paper.numbers import Number, exact, share_of
+from nucleate.paper.sheet import sheet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -216,10 +217,7 @@ def example_slips(numbers: Numbers) -> tuple[Slip, ...]:
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     """How far tokens end from frozen ones; what the conditions allow; the made case."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11.0, 4.4), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.1)  # type: ignore[union-attr, call-arg]  # it has one
+    figure = sheet(11.0, 4.4)
     far, allowed, energy = figure.subplots(1, 3, width_ratios=[1.2, 1.05, 0.95])
     _draw_far(far, data, p)
     _draw_allowed(allowed, numbers)

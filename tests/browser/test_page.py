@@ -452,6 +452,14 @@ def test_what_cannot_be_done_is_said_in_words(server: Serving, page: Watched) ->
     expect(page.page.locator("#errors")).to_contain_text("dimension from 3")
 
 
+def test_a_link_put_into_the_address_is_not_written_over(server: Serving, page: Watched) -> None:
+    page.open(at(server, {"n": 30, "t": 5.0}, 5))
+    page.page.evaluate("() => { window.nucleate.seek(7); location.hash = '#%7Bbroken' }")  # the page was about to write frame 7 there
+    expect(page.page.locator("#errors")).to_contain_text("link")
+    page.page.wait_for_timeout(600)
+    assert page.page.evaluate("location.hash") == "#%7Bbroken"
+
+
 def test_a_lost_server_is_reported_and_recovered_from(page: Watched) -> None:
     with serving() as first:
         token, port = first.explorer.token, first.port

@@ -19,4 +19,9 @@ export class Address {
       this.pushed = shown.scene;
     }, PAUSE);
   }
+
+  /** Somebody else wrote the address: it stays as it is until the page shows something else. */
+  leave(): void {
+    clearTimeout(this.timer);
+  }
 }

@@ -354,6 +354,7 @@ export class App implements Scope {
 
   /** Opens what a link names; words of complaint if it names nothing. */
   openLink(link: unknown): boolean {
+    this.address.leave();
     try {
       this.load(decode(link, this.defaults));
       return true;

@@ -6,12 +6,12 @@ Errors are distances |x - x'| of the worst token at the worst of all saved frame
 import os
 import signal
 import threading
-import time
 from typing import Any
 
 import mpmath as mp
 import numpy as np
 import pytest
+from clock import patient, within
 from exact import Exact, one_token, solvable, two_tokens
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
@@ -650,24 +650,24 @@ def test_max_steps_keeps_what_was_computed() -> None:
 
 
 @pytest.mark.parametrize("method", ["causal", "auto"])
+@patient
 def test_time_limit_and_cancelling_end_a_long_run(method: Any) -> None:
     endless(max_steps=3)  # compile
-    began = time.monotonic()
-    assert endless(time_limit=0.3, save="steps").status == "time limit"
-    assert endless(progress=lambda t, x: False).status == "cancelled"
-    assert time.monotonic() - began < 3.0
+    with within(3.0):
+        assert endless(time_limit=0.3, save="steps").status == "time limit"
+        assert endless(progress=lambda t, x: False).status == "cancelled"
     assert nc.simulate(Attention(64.0), nc.uniform(400, 2, seed=0), 1e60, method=method, time_limit=0.05).status == "time limit"
 
 
+@patient
 def test_ctrl_c_ends_a_long_run_with_its_own_status() -> None:
     endless(max_steps=3)
     timer = threading.Timer(0.4, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
-    began = time.monotonic()
-    run = endless()
+    with within(2.0):
+        run = endless()
     timer.join()
     assert run.status == "interrupted"
-    assert time.monotonic() - began < 2.0
 
 
 def test_progress_sees_every_frame_once() -> None:

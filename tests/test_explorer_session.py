@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
+from clock import patient, soon
 from explorer_house import Client, client, house, raw, request, until, upgrade
 from numpy.typing import NDArray
 from websockets.exceptions import ConnectionClosed
@@ -96,6 +97,7 @@ def test_principal_directions_are_those_of_a_singular_value_decomposition(servin
     assert np.abs(np.abs(slow @ found["directions"]) - np.eye(3)).max() < 1e-9  # gaps of the spectrum are far above 1e-6
 
 
+@patient
 def test_the_first_frame_comes_within_300_ms_for_the_sizes_of_the_paper(serving: Serving) -> None:
     for name in ("figure2", "figure1-row3", "figure1-complex", "life"):
         scene = next(preset.scene for preset in presets() if preset.name == name)
@@ -107,7 +109,7 @@ def test_the_first_frame_comes_within_300_ms_for_the_sizes_of_the_paper(serving:
                 page.wait_for("frames")
                 waits.append(time.perf_counter() - began)
                 page.wait_for("ended")
-        assert min(waits) < 0.3, f"{name}: {waits}"  # the best of three: the machine may be busy with something else
+        soon(min(waits), 0.3, f"the first frame of {name}")
 
 
 def test_hello_says_what_there_is(serving: Serving) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from clock import patient, soon, within, working
 
 import nucleate as nc
 from nucleate.attention import Attention, Window
@@ -70,12 +71,11 @@ def test_stalled_where_time_can_no_longer_take_a_step(d: int) -> None:
 def test_non_finite_drift(d: int, scalar: bool) -> None:
     V, x0 = np.eye(d) * 1.7e308 if scalar else np.full((d, d), 1.7e308), nc.uniform(70, d, seed=0)
     nc.simulate(Attention(0.0), x0, 1e-3)  # compile
-    start = time.monotonic()
-    run = nc.simulate(Attention(0.0, V=V), x0, 1.0)
+    with working(1.0):
+        run = nc.simulate(Attention(0.0, V=V), x0, 1.0)
     assert run.status == "non-finite"
     assert np.isfinite(run.x).all()  # no invented numbers
     assert np.array_equal(run.t, [0.0])
-    assert time.monotonic() - start < 1.0
 
 
 @pytest.mark.parametrize("method", ["euler", "heun", "rk4"])
@@ -101,10 +101,9 @@ def test_absurd_speeds_never_come_out_as_done(d: int, scale: float) -> None:
 def test_a_value_matrix_whose_norm_overflows_comes_to_a_named_end() -> None:
     # Every entry is finite and so may be every velocity, but |V| is not: whatever is scaled by it must not hang.
     for d in (2, 3):
-        start = time.monotonic()
-        run = nc.simulate(Attention(1.0, V=np.full((d, d), 1e308)), nc.uniform(4, d, seed=3), 1.0, save=3, max_steps=2000, time_limit=5.0)
+        with working(2.0):
+            run = nc.simulate(Attention(1.0, V=np.full((d, d), 1e308)), nc.uniform(4, d, seed=3), 1.0, save=3, max_steps=2000, time_limit=50.0)
         assert run.status in ("max steps", "stalled", "non-finite", "underflow"), run.status
-        assert time.monotonic() - start < 2.0
 
 
 @pytest.mark.parametrize("d", [2, 3])
@@ -118,11 +117,14 @@ def test_scores_that_overflow_are_not_simulated_as_if_they_had_not(d: int) -> No
     assert run.status == "non-finite"
 
 
+@patient
 def test_time_limit() -> None:
     start = time.monotonic()
     run = nc.simulate(Attention(9.0), endless_start(), time_limit=0.3, **ENDLESS)
+    seconds = time.monotonic() - start
     assert run.status == "time limit"
-    assert 0.3 <= time.monotonic() - start < 1.5
+    assert seconds >= 0.3
+    soon(seconds, 1.5)
     assert len(run.t) > 1
     assert np.isfinite(run.x).all()
 
@@ -149,6 +151,7 @@ def test_a_batch_tells_the_end_of_each_run_and_leaves_missing_frames_empty() -> 
 
 
 @pytest.mark.parametrize("no", [False, np.False_], ids=["False", "numpy False"])
+@patient
 def test_returning_false_cancels_and_keeps_what_was_computed(no: Any) -> None:
     calls = 0
 
@@ -157,10 +160,9 @@ def test_returning_false_cancels_and_keeps_what_was_computed(no: Any) -> None:
         calls += 1
         return no if calls == 3 else None
 
-    start = time.monotonic()
-    run = nc.simulate(Attention(9.0), endless_start(), progress=progress, time_limit=5.0, **ENDLESS)
+    with within(2.0):
+        run = nc.simulate(Attention(9.0), endless_start(), progress=progress, time_limit=50.0, **ENDLESS)
     assert run.status == "cancelled"
-    assert time.monotonic() - start < 2.0
     assert len(run.t) > 1
     again = nc.simulate(Attention(9.0), endless_start(), **{**ENDLESS, "t": ENDLESS["t"], "save": run.t, "max_steps": run.steps + 1000})
     assert np.array_equal(again.x[: len(run.t)], run.x)
@@ -179,11 +181,12 @@ def test_only_false_cancels() -> None:
 
 def test_a_batch_can_be_cancelled() -> None:
     x0 = np.stack([endless_start(2)] * 20)
-    run = nc.simulate(Attention(9.0), x0, progress=lambda t, x: False, time_limit=5.0, **{**ENDLESS, "save": 10})
+    run = nc.simulate(Attention(9.0), x0, progress=lambda t, x: False, time_limit=50.0, **{**ENDLESS, "save": 10})
     assert run.ending == "cancelled"
     assert run.x.shape == (20, 10, 24, 2)
 
 
+@patient
 def test_an_exception_in_the_callback_comes_through_and_stops_the_run() -> None:
     class Mishap(Exception):
         pass
@@ -192,10 +195,9 @@ def test_an_exception_in_the_callback_comes_through_and_stops_the_run() -> None:
         raise Mishap("mine")
 
     for x0 in (endless_start(), np.stack([endless_start(2)] * 9)):
-        before, start = threading.active_count(), time.monotonic()
-        with pytest.raises(Mishap, match="mine"):
+        before = threading.active_count()
+        with within(2.0), pytest.raises(Mishap, match="mine"):
             nc.simulate(Attention(9.0), x0, progress=progress, **ENDLESS)
-        assert time.monotonic() - start < 2.0
         assert threading.active_count() <= before + 2  # the pool of a team may stay; nothing runs on
 
 
@@ -203,6 +205,7 @@ def test_an_exception_in_the_callback_comes_through_and_stops_the_run() -> None:
 
 
 @pytest.mark.parametrize("d", [2, 3])
+@patient
 def test_progress_sees_every_frame_once_and_at_least_every_fifth_of_a_second(d: int) -> None:
     times: list[float] = []
     seen_t: list[Array] = []
@@ -221,8 +224,8 @@ def test_progress_sees_every_frame_once_and_at_least_every_fifth_of_a_second(d: 
     assert np.array_equal(np.concatenate(seen_x), run.x)
     gaps = np.diff(times)
     assert len(gaps) >= 2  # the run is long enough to say something
-    assert np.median(gaps) <= 0.2
-    assert gaps.max() <= 0.5  # this machine may be busy; 0.2 is the promise on a free one
+    soon(float(np.median(gaps)), 0.2)
+    soon(float(gaps.max()), 0.5)  # this machine may be busy; 0.2 is the promise on a free one
 
 
 def test_progress_sees_every_step_once() -> None:
@@ -252,6 +255,7 @@ def test_progress_sees_every_run_of_a_batch_once() -> None:
         assert {x.tobytes() for x in together} == {x.tobytes() for x in run.x}
 
 
+@patient
 def test_progress_is_called_while_one_drift_takes_long() -> None:
     # 40,000 tokens in three dimensions: one drift is about a second's work; no frame is new, but the caller must hear of it.
     calls: list[float] = []
@@ -262,7 +266,7 @@ def test_progress_is_called_while_one_drift_takes_long() -> None:
 
     run = nc.simulate(Attention(9.0), nc.uniform(40_000, 3, seed=0), 1.0, save=2, progress=progress)
     assert run.status == "cancelled"
-    assert np.median(np.diff(calls)) <= 0.2
+    soon(float(np.median(np.diff(calls))), 0.2)
 
 
 # Neighbours
@@ -360,7 +364,7 @@ def interrupt(code: str, delay: float) -> tuple[str, float]:
             start = time.monotonic()
             process.send_signal(signal.SIGINT)
             watchdog.cancel()
-            watchdog = threading.Timer(6.0, process.kill)
+            watchdog = threading.Timer(20.0, process.kill)
             watchdog.start()
             words = [line for line in process.stdout if line != "ready\n"]  # up to the end of the process
             return words[0].strip() if words else "killed", time.monotonic() - start
@@ -371,15 +375,17 @@ def interrupt(code: str, delay: float) -> tuple[str, float]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX")
 @pytest.mark.parametrize("case", CASES)
+@patient
 def test_ctrl_c_ends_a_simulation_within_a_second_with_its_own_status(case: str) -> None:
     code = f"run = {CASES[case]}\nprint(run.ending, flush=True)\nos._exit(0)\n"
     word, seconds = interrupt(code, delay=0.7)
     assert word.endswith("interrupted"), word
-    assert seconds < 1.0
+    soon(seconds, 1.0)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX")
 @pytest.mark.parametrize("threads", [1, 2])
+@patient
 def test_ctrl_c_ends_a_long_drift_within_a_second(threads: int) -> None:
     # Up to the end of the process: a thread that computes on would hold it.
     code = f"""
@@ -391,7 +397,7 @@ except KeyboardInterrupt:
 """
     word, seconds = interrupt(code, delay=1.0)
     assert word == "KeyboardInterrupt"
-    assert seconds < 1.5  # half a second for Python to close down
+    soon(seconds, 1.5)  # half a second for Python to close down
 
 
 def test_an_interrupted_run_keeps_its_frames() -> None:

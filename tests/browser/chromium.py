@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from PIL import Image
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 import nucleate as nc
 from nucleate.explorer.scene import parse_scene
@@ -33,6 +33,7 @@ FLAGS = [
     "--enable-unsafe-swiftshader",
 ]
 PATIENCE = 60_000  # milliseconds: two busy cores
+expect.set_options(timeout=PATIENCE)
 WIDTH, HEIGHT = 1400, 900
 SETTLED = """id => { const now = window.nucleate?.now?.();
   return now && now.runId >= id && now.status !== 'running' && window.nucleate.record.measured && !document.getElementById('run').hidden }"""
@@ -58,8 +59,13 @@ class Watched:
 
     def open(self, address: str, run: int = 1) -> None:
         """Go there and wait until the run is computed, measured and shown."""
-        self.page.goto(address)
+        self.visit(address)
         self.settled(run)
+
+    def visit(self, address: str) -> None:
+        """Go there as from another page: where only the fragment differs, the browser would keep the page it has."""
+        self.page.goto("about:blank")
+        self.page.goto(address)
 
     def settled(self, run: int = 0) -> None:
         """Wait until run number `run` or a later one has ended and is shown."""

@@ -8,6 +8,7 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 from browser.chromium import Watched, serving, simulated
+from clock import patient, soon
 from playwright.sync_api import Page, expect
 
 import nucleate as nc
@@ -80,6 +81,7 @@ def test_every_preset_is_in_the_menu(server: Serving, page: Watched) -> None:
     assert [preset.name for preset in presets() if preset.name not in offered] == []
 
 
+@patient
 def test_the_first_frame_of_a_new_run_is_drawn_soon(server: Serving, page: Watched) -> None:
     page.open(server.address)
     waits = []
@@ -88,7 +90,7 @@ def test_the_first_frame_of_a_new_run_is_drawn_soon(server: Serving, page: Watch
         page.change(lambda: page.page.keyboard.press("Enter"))
         waits.append(page.page.evaluate("window.nucleate.firstFrameMillis"))
     print(f"first frame after {', '.join(f'{wait:.0f}' for wait in waits)} ms")
-    assert min(waits) < 300.0  # the best of four: the machine may be busy
+    soon(min(waits) / 1000.0, 0.3, "the best of four")
 
 
 def test_a_slider_changes_the_run(server: Serving, page: Watched) -> None:
@@ -151,8 +153,7 @@ def test_every_choice_can_be_made(server: Serving, page: Watched, control: str, 
 
 def test_a_long_run_shows_progress_and_can_be_cancelled(server: Serving, page: Watched) -> None:
     page.open(at(server, {"n": 30, "t": 5.0}))
-    page.page.goto(at(server, {"n": 3000, "d": 3, "beta": 30.0, "t": 1e6, "frames": 50}))
-    page.page.reload()
+    page.visit(at(server, {"n": 3000, "d": 3, "beta": 30.0, "t": 1e6, "frames": 50}))
     expect(page.page.locator("[data-action=cancel]")).to_be_visible()
     expect(page.page.locator("#progress")).to_be_visible()
     page.page.wait_for_function("() => window.nucleate.now().frames > 0")
@@ -444,11 +445,9 @@ def test_what_cannot_be_done_is_said_in_words(server: Serving, page: Watched) ->
     page.page.locator("[data-control=beta]").fill("much")
     page.page.keyboard.press("Enter")
     expect(page.page.locator("#errors")).to_contain_text("must be a number")
-    page.page.goto(f"{server.address}#%7Bbroken")
-    page.page.reload()
+    page.visit(f"{server.address}#%7Bbroken")
     expect(page.page.locator("#errors")).to_contain_text("link")
-    page.page.goto(at(server, {"V": {"preset": "row2"}, "d": 2}))
-    page.page.reload()
+    page.visit(at(server, {"V": {"preset": "row2"}, "d": 2}))
     expect(page.page.locator("#errors")).to_contain_text("dimension from 3")
 
 

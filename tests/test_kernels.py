@@ -1,6 +1,7 @@
 """Twins: every compiled kernel against the equation, and the parts they are made of."""
 
 import math
+import time
 import warnings
 from typing import Any, Literal
 
@@ -17,7 +18,7 @@ from nucleate.kernels import simd
 from nucleate.kernels.choose import TEAM_FROM, choose_kernel, drift_into, work_of
 from nucleate.kernels.circle import TOLERANCE, circle_system, modes, roundoff, usual_ratio
 from nucleate.kernels.compile import compiled
-from nucleate.kernels.lanes import lanes_enter, lanes_system
+from nucleate.kernels.lanes import lanes_enter, lanes_leave, lanes_system
 from nucleate.kernels.pairwise import pairwise_system
 from nucleate.kernels.simd import LANES, exp, exp2, hmax, hsum, load, sincos, splat, store
 from nucleate.kernels.tiles import tiles_system
@@ -189,6 +190,44 @@ def test_a_rounded_start_in_one_run_does_not_touch_the_bits_of_another() -> None
 
 
 # The circle kernel where modes are not enough
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+@pytest.mark.parametrize("used", [1, 3, LANES])
+def test_lanes_mend_isolated_tokens_behind_clusters(used: int, frozen: bool) -> None:
+    n, tolerance = 6001, 1e-6
+    rng = np.random.default_rng(used)
+    theta = 0.01 * rng.standard_normal((used, n))
+    theta[:, ::500] = rng.uniform(1.0, 5.0, theta[:, ::500].shape)  # each alone, other ones in every lane
+    x = _points(theta)
+    rest = Frozen(np.stack([nc.uniform(3, 2, seed=run) for run in range(used)]), rng.uniform(1.0, 4.0, (used, 3))) if frozen else None
+    model = Attention(rng.uniform(20.0, 60.0, used), V=rng.uniform(-2.0, 2.0, used)[:, None, None] * np.eye(2), frozen=rest)
+    lanes = lanes_system(model, n, np.array([tolerance]))
+    angles, velocity = np.zeros((n + 1, LANES)), np.zeros((n + 1, LANES))
+    for at in range(used):
+        lanes_enter(lanes, at, at)
+        angles[:n, at] = theta[at]
+    drift_into(lanes, angles.reshape(-1), velocity.reshape(-1), GO)
+    mended = (np.arange(n)[:, None] + 1.0 + lanes.mass > lanes.limit * lanes.Z).any(0)  # (8,)
+    assert mended.tolist() == [at < used for at in range(LANES)]  # every run has such tokens, and a lane without a run costs nothing
+    expected = nc.drift(model, x, kernel="pairwise")
+    for at in range(used):
+        error = np.abs(_turning(x[at], velocity[:n, at]) - expected[at]).max()
+        assert error <= 2.0 * tolerance + 60.0 * 16 * EPS * 2.0, (at, error)  # rounding of the angles, times beta
+    lanes_leave(lanes, 0)
+    assert lanes.limit[0] == np.inf
+
+
+def test_a_batch_of_two_costs_no_more_than_a_batch_of_eight() -> None:
+    x = np.stack([nc.uniform(200, 2, seed=run) for run in range(LANES)])
+
+    def seconds(b: int) -> float:
+        began = time.process_time()
+        nc.simulate(Attention(64.0), x[:b], 20.0, rtol=1e-6, atol=1e-9)
+        return time.process_time() - began
+
+    seconds(2)  # compiled by now
+    assert min(seconds(2) for _ in range(3)) < 3.0 * min(seconds(LANES) for _ in range(3))  # was 27 times, when empty lanes were mended
 
 
 def test_an_isolated_token_behind_a_cluster_of_100000_is_exact() -> None:

@@ -132,14 +132,6 @@ def test_leaders_are_the_first_tokens_of_clusters() -> None:
     assert lead.tolist() == sorted(int(np.flatnonzero((x == place).all(1))[0]) for place in at)
 
 
-def test_runs_one_by_one_are_those_of_a_batch() -> None:
-    model, times = nc.Attention(30.0), np.array([2.0, 8.0])
-    start = np.stack([nc.uniform(gathering.LANES_UP_TO + 1, 2, seed) for seed in range(2)])
-    alone = gathering.simulated(model, start, times)
-    batch = nc.simulate(model, start, 8.0, times, gathering.RTOL, gathering.ATOL, "explicit").x
-    assert nc.observe.clusters.count_clusters(alone, 0.18).tolist() == nc.observe.clusters.count_clusters(batch, 0.18).tolist()
-
-
 def test_tokens_per_cap_are_those_of_figure_2() -> None:
     assert abs(lawruns.tokens(2, 64.0, 200 * 0.5 / np.pi) - 200) <= 1
     for d in (2, 3, 4):

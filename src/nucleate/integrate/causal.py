@@ -19,6 +19,10 @@ Nothing is left in the normal direction that a step of 1e50 could blow up.
 Small forces.  With D_k = sum_j p_kj (x_j - x_k), f_k = P_{x_k} V (x_k + D_k).  For V = c I the self term drops out and every entry of the
 Jacobian is a sum of small terms, so forces of 1e-300 keep their relative accuracy.  For other V forces below about 1e-16 |V| are noise.
 
+Rounding.  A token in a shallow rest answers a force with that force over |J|; rounding errors too, and the extrapolation multiplies these by
+hundreds.  Where that explains its error, or the error of a token that follows it, no shorter step would help, and all would be held up: such a
+token takes the steadiest of its extrapolations instead of the last.
+
 Groups.  Tokens within a radius act on later ones as one place, their mean, with a count.  What that changes in the forces is second order in
 the distance: (beta radius)^2 / 2 = (rtol + atol) / 10, as a share of them.  In the Jacobian it is first order, but the extrapolation's
 order does not rest on an exact Jacobian.  Late in a run a few groups stand for all tokens.
@@ -230,8 +234,8 @@ def causal_step(s, h, stop):
     for k in range(s.pair.n):
         if stop[0]:
             return np.nan
-        linearise(s, k, used)
-        error = columns(s, k, used, h)
+        rough = linearise(s, k, used)
+        error = columns(s, k, used, h, rough)
         if not error <= worst:
             worst = error
             if np.isnan(error):

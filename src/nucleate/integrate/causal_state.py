@@ -37,6 +37,7 @@ class Causal(NamedTuple):
     bases: Array  # (d, d - 1, width) B_j of the slots; not used on the circle
     row: Array  # (d - 1, d - 1, width) J_kj of the token at work
     weight: Array  # (width,) w_kj of the token at work
+    blur: Array  # (width,) how far rounding may move a slot, where that is more than `noise`; not used on the circle
     ends: Array  # (d - 1, n) v after the step
     group: NDArray[np.int64]  # (n,) the slot of each token
     member: NDArray[np.int64]  # (width,) the first token of each slot
@@ -94,6 +95,7 @@ def new_causal(pair: Pairwise, tolerance: float) -> Causal:
         bases=np.zeros((d, d - 1, width)),
         row=np.zeros((d - 1, d - 1, width)),
         weight=np.zeros(width),
+        blur=np.zeros(width),
         ends=np.zeros((d - 1, n)),
         group=np.zeros(n, dtype=np.int64),
         member=np.zeros(width, dtype=np.int64),

@@ -46,6 +46,7 @@ def join(s, k, used):
                 bases[c, e, used] = s.basis[c, e]
         return used + 1
     count[slot] += 1.0
+    s.blur[slot] = max(s.blur[slot], s.blur[used])
     share = 1.0 / count[slot]
     for c in range(d):
         slots[c, slot] += share * (slots[c, used] - slots[c, slot])
@@ -59,7 +60,7 @@ def join(s, k, used):
 
 @compiled
 def linearise(s, k, used):
-    """Weights, D_k, J_kk and the row of blocks J_kj, at the present places.
+    """Weights, D_k, J_kk and the row of blocks J_kj, at the present places; returns how large the terms are that a force is summed from.
 
     J_kk = B^T V (Cov A + p_kk (1 - D (A x_k)^T)) B - <x_k, V (x_k + D)>,   Cov the p-covariance of the x_j, A = beta K^T Q,
     J_kj = B_k^T V p_kj ((x_j - x_k - D) (A x_k)^T + 1) B_j,
@@ -128,6 +129,17 @@ def linearise(s, k, used):
                     image += V[b, c] * basis[b, f]
             vectors[IMAGE, c] = image
         _row(slots, s.weight, s.bases, s.row, vectors, f, 1.0 / Z, low, used)
+    return abs(p.scale) * np.sqrt(2.0 * half * others) if p.scalar else _size(V)  # at least sum_j p_kj |x_j - x_k|
+
+
+@inner
+def _size(M):
+    """The root of the sum of squares."""
+    square = 0.0
+    for c in range(M.shape[0]):
+        for e in range(M.shape[1]):
+            square += M[c, e] ** 2
+    return np.sqrt(square)
 
 
 @inner
@@ -230,8 +242,8 @@ def _row(x, weight, bases, row, vectors, f, inverse, low, high):
 
 
 @inner
-def columns(s, k, used, h):
-    """All columns of one token, extrapolated into `ends`; returns the error."""
+def columns(s, k, used, h, rough):
+    """All columns of one token, extrapolated into `ends`; returns the error. Forces are sums of terms as large as `rough`."""
     p, vectors, basis, small, ends = s.pair, s.vectors, s.basis, s.small, s.ends
     free = basis.shape[1]
     K = s.K
@@ -270,7 +282,55 @@ def columns(s, k, used, h):
             small[TABLE + c - 1, e] = value
     for e in range(free):
         ends[e, k] = small[TABLE + K - 1, e]
-    return max(0.0, np.sqrt(error) - s.noise) + (error - error)  # NaN stays NaN
+    excess = np.sqrt(error) - s.noise
+    s.blur[used] = 0.0
+    if excess > 0.0:
+        blur = (s.noise * rough + _blur_of_others(s.row, s.blur, low, used)) * _amplified(s.factors, s.pivot, small)
+        if excess <= blur:
+            excess, s.blur[used] = _steadiest(small, ends, k, K) - s.noise, blur
+    return max(0.0, excess) + (error - error)  # NaN stays NaN
+
+
+@inner
+def _blur_of_others(row, blur, low, used):
+    """sum_j |J_kj| blur_j."""
+    total = 0.0
+    for j in range(low, used):
+        if blur[j] > 0.0:
+            square = 0.0
+            for f in range(row.shape[0]):
+                for e in range(row.shape[1]):
+                    square += row[f, e, j] ** 2
+            total += np.sqrt(square) * blur[j]
+    return total
+
+
+@inner
+def _steadiest(small, ends, k, K):
+    """The extrapolation that differs least from the one before, into `ends`; returns the difference."""
+    best, least = 0, np.inf
+    for j in range(1, K):
+        square = 0.0
+        for e in range(small.shape[1]):
+            square += (small[TABLE + j, e] - small[TABLE + j - 1, e]) ** 2
+        if square < least:
+            best, least = j, square
+    for e in range(small.shape[1]):
+        ends[e, k] = small[TABLE + best, e]
+    return np.sqrt(least)
+
+
+@inner
+def _amplified(factors, pivot, small):
+    """How much larger the answer to a force can be than the force."""
+    free, square = factors.shape[0], 0.0
+    for e in range(free):
+        for f in range(free):
+            small[U, f] = 1.0 if f == e else 0.0
+        _solve(factors, pivot, small)
+        for f in range(free):
+            square += small[U, f] ** 2
+    return np.sqrt(square)
 
 
 @inner

@@ -20,7 +20,7 @@ from nucleate.checks import ROUNDING, Array
 from nucleate.integrate.tableau import Tableau
 from nucleate.kernels.choose import drift_into
 from nucleate.kernels.compile import compiled, inner, take_next
-from nucleate.kernels.lanes import Lanes, lanes_enter
+from nucleate.kernels.lanes import Lanes, lanes_enter, lanes_leave
 from nucleate.kernels.simd import LANES, fma, hmax, hsum, lane, load, sincos, splat, sqrt, store, vabs, vmax
 
 __all__ = ["CANCELLED", "DONE", "FULL_BUFFER", "STATUS", "Book", "March", "march", "march_in_python", "new_march", "places_of"]
@@ -114,6 +114,8 @@ def march_in_python(system: Any, table: Tableau, state: March, book: Book, stop:
         for at in range(state.lanes):
             if state.flags[RUN, at] != FREE:
                 full |= judge(state, book, table, at, stop[0])
+                if state.flags[RUN, at] == FREE:
+                    dismiss(system, at)
         if full:
             return FULL_BUFFER
 
@@ -130,6 +132,17 @@ def _tell_by_type(system, at, run):
     if isinstance(system, types.BaseNamedTuple) and system.instance_class is Lanes:
         return lambda system, at, run: lanes_enter(system, at, run)
     return lambda system, at, run: None
+
+
+def dismiss(system, at):
+    """The run in lane `at` has ended, and the lane may have no other."""
+
+
+@overload(dismiss)
+def _dismiss_by_type(system, at):
+    if isinstance(system, types.BaseNamedTuple) and system.instance_class is Lanes:
+        return lambda system, at: lanes_leave(system, at)
+    return lambda system, at: None
 
 
 @compiled

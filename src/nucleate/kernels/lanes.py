@@ -16,10 +16,10 @@ from nucleate.attention import Attention
 from nucleate.checks import Array
 from nucleate.kernels.circle import EPS, modes, plain_coefficients, usual_ratio
 from nucleate.kernels.compile import compiled, inner
-from nucleate.kernels.pairwise import one_frozen, one_run
-from nucleate.kernels.simd import LANES, fma, fms, hmax, load, sincos, splat, store, vmax
+from nucleate.kernels.pairwise import base_2, one_frozen, one_run
+from nucleate.kernels.simd import LANES, exp2, fma, fms, hmax, lane, load, sincos, splat, store, vmax
 
-__all__ = ["Lanes", "lanes_drift", "lanes_enter", "lanes_roundoff", "lanes_suffice", "lanes_system"]
+__all__ = ["Lanes", "lanes_drift", "lanes_enter", "lanes_leave", "lanes_roundoff", "lanes_suffice", "lanes_system"]
 
 
 def lanes_roundoff(beta: float) -> float:
@@ -49,9 +49,11 @@ class Lanes(NamedTuple):
     start: Array  # (M + 2, 2, 8)
     factor: Array  # (8,)
     mass: Array  # (8,)
-    limit: Array  # (8,) the ratio
+    limit: Array  # (8,) the ratio; infinite in a lane without a run, where no token is worth mending
+    sharp: Array  # (8,) log2 of a weight over the distance squared
     runs: NDArray[np.int64]  # (8,) the number of the run in each lane
     Z: Array  # (n, 8) scratch
+    place: Array  # (n, 2, 8) scratch
     sums: Array  # (M + 2, 2, 8) scratch
 
 
@@ -77,8 +79,9 @@ def lanes_system(model: Attention, n: int, tolerance: Array) -> Lanes:
         phase = order[:, None] * angle[row]  # (M + 2, m)
         frozen[row] = np.stack([np.cos(phase) @ weight[row], np.sin(phase) @ weight[row]], axis=1)
     bessel, start, sums = (np.zeros((len(order), 2, LANES)) for _ in range(3))
-    under_way = np.zeros(LANES), np.zeros(LANES), np.zeros(LANES), np.zeros(LANES, dtype=np.int64)
-    return Lanes(coefficients, frozen, scale, beta, angle, weight, weight.sum(1), ratio, n, bessel, start, *under_way, np.zeros((n, LANES)), sums)
+    under_way = np.zeros(LANES), np.zeros(LANES), np.full(LANES, np.inf), np.zeros(LANES), np.zeros(LANES, dtype=np.int64)
+    scratch = np.zeros((n, LANES)), np.zeros((n, 2, LANES)), sums
+    return Lanes(coefficients, frozen, scale, beta, angle, weight, weight.sum(1), ratio, n, bessel, start, *under_way, *scratch)
 
 
 @compiled
@@ -91,8 +94,14 @@ def lanes_enter(s, at, run):
             bessel[m, part, at] = coefficients[row, m, part]
             start[m, part, at] = frozen[row, m, part]
     s.factor[at] = s.scale[row]
-    s.mass[at], s.limit[at] = s.frozen_mass[row], s.ratio[row]
+    s.mass[at], s.limit[at], s.sharp[at] = s.frozen_mass[row], s.ratio[row], base_2(s.beta[row])
     s.runs[at] = run
+
+
+@compiled
+def lanes_leave(s, at):
+    """The run in lane `at` has ended."""
+    s.limit[at] = np.inf
 
 
 @compiled
@@ -157,23 +166,45 @@ def _two_tokens(c, s, c2, s2, bessel, sums, orders):
 
 @inner
 def _mend(s, y, velocity, stop):
-    """Tokens beyond the accuracy of the modes, pair by pair."""
-    beta, angle, weight = s.beta, s.frozen_angle, s.frozen_weight
-    for at in range(LANES):
-        row = s.runs[at] if beta.size > 1 else 0
-        for k in range(s.n):
-            if stop[0]:
-                return
-            if s.mass[at] + (k + 1.0) > s.limit[at] * s.Z[k, at]:
-                Z, force, here = 1.0, 0.0, y[k * LANES + at]
-                for j in range(k):
-                    gap = y[j * LANES + at] - here
-                    w = np.exp(-2.0 * beta[row] * np.sin(0.5 * gap) ** 2)
-                    Z += w
-                    force += w * np.sin(gap)
-                for j in range(angle.shape[1]):
-                    gap = angle[row, j] - here
-                    w = weight[row, j] * np.exp(-2.0 * beta[row] * np.sin(0.5 * gap) ** 2)
-                    Z += w
-                    force += w * np.sin(gap)
-                velocity[k * LANES + at] = s.factor[at] * force / Z
+    """Tokens beyond the accuracy of the modes, pair by pair; all lanes go along with the one that needs it."""
+    place, n = s.place, s.n
+    mass, limit = load(s.mass, 0), load(s.limit, 0)
+    for k in range(n):
+        sine, cosine = sincos(load(y, k * LANES))
+        store(place, 2 * k * LANES, cosine)
+        store(place, (2 * k + 1) * LANES, sine)
+    for k in range(n):
+        if stop[0]:
+            return
+        beyond = mass + ((k + 1.0) - limit * load(s.Z, k * LANES))
+        if not hmax(beyond) > 0.0:
+            continue
+        Z, force = _pair_by_pair(place, load(s.sharp, 0), k)
+        for at in range(LANES):
+            if lane(beyond, at) > 0.0:
+                own_Z, own_force = _with_frozen(s, at, y[k * LANES + at], lane(Z, at), lane(force, at))
+                velocity[k * LANES + at] = s.factor[at] * own_force / own_Z
+
+
+@inner
+def _pair_by_pair(place, sharp, k):
+    """Z_k and sum_j w_kj sin(theta_j - theta_k) of one token in each lane, from differences of points: no digit is lost between near ones."""
+    c, s = load(place, 2 * k * LANES), load(place, (2 * k + 1) * LANES)
+    Z, sum_x, sum_y = splat(1.0), splat(0.0), splat(0.0)
+    for j in range(k):
+        dx, dy = load(place, 2 * j * LANES) - c, load(place, (2 * j + 1) * LANES) - s
+        w = exp2(sharp * fma(dx, dx, dy * dy))
+        Z, sum_x, sum_y = Z + w, fma(w, dx, sum_x), fma(w, dy, sum_y)
+    return Z, fms(c, sum_y, s * sum_x)
+
+
+@inner
+def _with_frozen(s, at, here, Z, force):
+    """The same with the frozen tokens of one lane's run."""
+    row = s.runs[at] if s.beta.size > 1 else 0
+    for j in range(s.frozen_angle.shape[1]):
+        gap = s.frozen_angle[row, j] - here
+        w = s.frozen_weight[row, j] * np.exp(-2.0 * s.beta[row] * np.sin(0.5 * gap) ** 2)
+        Z += w
+        force += w * np.sin(gap)
+    return Z, force

@@ -15,23 +15,14 @@ if TYPE_CHECKING:
 
 __all__ = ["counted", "leaders", "matched", "simulated", "whole"]
 
-LANES_UP_TO = 500  # tokens on the circle: eight runs abreast pay for small systems, one by one for large ones (40 times faster at beta = 6400)
 RTOL, ATOL = 1e-4, 1e-6  # radians, for counts of things no nearer to each other than beta^(-1/2)
 
 
 def simulated(model: "Attention", start: Array, times: Array) -> Array:
     """The tokens of b runs at some times, (b, m, n, d)."""
     from nucleate.integrate.simulate import simulate
-    from nucleate.paper.fits import in_threads
 
-    stop = [False]
-
-    def one(x0: Array) -> Array:
-        return whole(simulate(model, x0, float(times[-1]), times, RTOL, ATOL, "explicit", progress=lambda t, x: not stop[0]))
-
-    if start.shape[-1] == 2 and start.shape[-2] > LANES_UP_TO:
-        return np.stack(in_threads(one, list(start), stop))
-    return one(start)
+    return whole(simulate(model, start, float(times[-1]), times, RTOL, ATOL, "explicit"))
 
 
 def whole(run: "Run") -> Array:

@@ -19,9 +19,9 @@ from scipy.linalg import expm
 import nucleate as nc
 from nucleate.attention import Attention, Frozen, Window, drift
 from nucleate.checks import Array, InputError
-from nucleate.integrate import causal, causal_token
+from nucleate.integrate import causal, causal_state, causal_token
 from nucleate.integrate.causal_circle import linearise_on_circle
-from nucleate.integrate.causal_state import columns_for
+from nucleate.integrate.causal_state import Causal, columns_for
 from nucleate.kernels.pairwise import pairwise_system
 
 GAP = 0.25  # between clusters at beta = 64: twice the distance of strongest attraction
@@ -43,7 +43,7 @@ def random_orthogonal(d: int, seed: int) -> Array:
 
 
 def exact_time(start: Array, x: Array, beta: float) -> mp.mpf:
-    """T of paper.md, section 3, from the doubles as they are: in s = artanh u, and 1 -+ u from |x_2 -+ x_1|^2 / 2, which loses no digits."""
+    """The exact two-token time (ours, for V = I) from the doubles as they are: in s = artanh u, and 1 -+ u from |x_2 -+ x_1|^2 / 2, which loses no digits."""
 
     def clock(pair: Array) -> mp.mpf:
         one, two = ([mp.mpf(float(c)) for c in token] for token in pair)
@@ -409,9 +409,22 @@ def rows_of(model: Attention, x: Array) -> tuple[Array, Array]:
             bases[k], own = s.basis, s.block
             causal_token.join(s, k, held + k)
         for j in range(first, k):
-            blocks[k, j] = bases[k] @ s.row[:, :, held + j] @ bases[j].T
+            block = _block_by_pushes(s, bases[j], held + first, held + j, held + k) if s.tall else s.row[:, :, held + j]
+            blocks[k, j] = bases[k] @ block @ bases[j].T
         blocks[k, k] = bases[k] @ own @ bases[k].T
     return blocks, bases
+
+
+def _block_by_pushes(s: Causal, basis: Array, low: int, at: int, used: int) -> Array:
+    """J_kj (d - 1, d - 1) of the slot `at`, from what the token at work makes of each unit push of that slot alone."""
+    columns = []
+    for e in basis.T:
+        s.pushes[0] = 0.0
+        s.pushes[0, :, at] = e
+        s.small[causal_token.U] = 0.0
+        causal_token.push_vectors(s, 0, low, used)
+        columns.append(s.small[causal_token.U].copy())
+    return np.stack(columns, axis=1)
 
 
 def differences(model: Attention, x: Array) -> Array:
@@ -496,6 +509,32 @@ def test_columns_side_by_side_make_the_step_that_columns_one_by_one_make(toleran
     # Rounding, times the sum of the extrapolation's factors (1e3 with 8 columns), which the general way, by V (x + D), meets from 1e-16 on.
     assert np.abs(ends[0] - ends[1]).max() < 1e-11
     assert errors[0] == pytest.approx(errors[1], rel=1e-3, abs=1e-11)
+
+
+@pytest.mark.parametrize("around", ["plain", "window", "frozen"])
+@pytest.mark.parametrize("d", [3, 6])
+def test_pushes_as_vectors_make_the_step_that_blocks_make(d: int, around: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    n, h = 21, 0.7
+    Q, K, V = np.random.default_rng(d).standard_normal((3, d, d)) / np.sqrt(d)
+    model = Attention(
+        9.0,
+        Q=Q,
+        K=K,
+        V=V,
+        mask=Window(4) if around == "window" else "causal",
+        frozen=Frozen(nc.uniform(3, d, seed=9), [0.5, 1.0, 2.0]) if around == "frozen" else None,
+    )
+    ends = []
+    for tall in (False, True):
+        monkeypatch.setattr(causal_state, "TALL", 2 if tall else 99)
+        pair = pairwise_system(model, n, d)
+        s = causal.new_causal(pair, 1e-8)
+        assert s.tall == tall
+        pair.x[:, pair.m : pair.m + n] = nc.uniform(n, d, seed=5).T
+        causal.causal_step(s, h, np.zeros(1, dtype=np.uint8))
+        ends.append(s.ends.copy())
+    assert np.abs(ends[0]).max() > 0.1
+    assert np.abs(ends[0] - ends[1]).max() < 1e-11  # rounding, times the sum of the extrapolation's factors
 
 
 @pytest.mark.parametrize("d", [3, 4])

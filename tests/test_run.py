@@ -120,3 +120,21 @@ def test_digits_count_what_agrees(difference: float, digits: int) -> None:
     agreement = Agreement(np.array([1.0]), np.array([difference]), "rtol = 1", "done")
     assert agreement.digits == digits
     assert str(agreement)
+
+
+def test_steps_that_share_one_double_of_time_are_left_out_of_a_check() -> None:
+    run = simulate(Attention(20.0), uniform(20, 2, seed=0), 1e20, "steps")
+    shared = np.append(False, run.t[1:] == run.t[:-1]) | np.append(run.t[1:] == run.t[:-1], False)
+    assert shared.any()  # t + h = t late in the run
+    found = run.check()
+    assert np.isnan(found.difference[shared]).all()
+    assert np.isfinite(found.difference[~shared]).all()
+    assert found.status == "done"
+
+
+def test_a_token_in_flight_late_in_a_long_run_is_told_for_what_it_is() -> None:
+    t, apart = np.arange(5.0), np.array([0.0, 1e-9, 1.7, np.nan, 1e-9])
+    words = str(Agreement(t, apart, "causal, rtol = 1e-10, atol = 1e-12", "done"))
+    assert "0 digits agree" in words
+    assert "At 3 of 4 times they are within 1e-06" in words
+    assert "in flight" not in str(Agreement(t, 1e-6 * apart, "causal, rtol = 1e-10, atol = 1e-12", "done"))

@@ -108,6 +108,15 @@ def test_a_flipped_bit_anywhere_is_refused_or_changes_nothing(ending: str, tmp_p
     assert refused > 0.9 * tried  # the rest hit what carries no value, such as a date in a zip header
 
 
+def test_a_damaged_table_of_contents_is_refused_or_changes_nothing(tmp_path: Path) -> None:
+    run, path = rich_run(), tmp_path / "run.npz"
+    run.save(path)
+    whole = path.read_bytes()
+    for at in range(whole.index(b"PK\1\2"), len(whole)):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x78]) + whole[at + 1 :])
+        read_or_refused(path, run)
+
+
 def test_a_flipped_number_is_refused_even_if_the_container_is_sound(tmp_path: Path) -> None:
     import zarr
 

@@ -3,7 +3,8 @@
 Slots.  A slot is a frozen token or a group of tokens; the token at work uses the next free slot as its own.  What later tokens need of a slot
 is its place in every substep of every column, and its push, the sum of u over its tokens.
 
-Two layouts.  In general each substep has an array of its own, with the slots side by side.  On the circle with K^T Q = I and V = c I the columns
+Two layouts.  In general each substep has an array of its own, with the slots side by side.  From dimension TALL on a push is the vector B_j u in
+space, and no block J_kj is formed: a pair then takes a time O(d) a substep, not O(d^2) and O(d^3) before it.  On the circle with K^T Q = I and V = c I the columns
 are side by side: lane l of a vector is column K - l, and stage i holds substep i of all columns that have one.  A stage with at most four of
 them takes four lanes a slot.
 """
@@ -23,6 +24,7 @@ __all__ = ["Causal", "causal_memory", "columns_for", "new_causal", "seen_from"]
 EPS = float(np.finfo(np.float64).eps)
 GROUPED = 0.2  # (beta radius)^2 over the tolerance
 FEW = LANES // 2
+TALL = 5  # measured
 COLUMN, LAST, BEFORE_LAST, ACTIVE = range(4)  # rows of Causal.lanes: c; the factors of the last two extrapolations; then a row per stage
 
 
@@ -33,10 +35,11 @@ class Causal(NamedTuple):
     slots: Array  # (d, width) places of the slots
     tally: Array  # (width,) tokens in a slot, or the weight of a frozen one
     places: Array  # (S - K or K - 1, d, wide) places of the slots in the substeps that begin away from v = 0
-    pushes: Array  # (S or K, d - 1, wide) sums of u over the tokens of a slot
+    pushes: Array  # (S or K, d - 1, wide) sums of u over the tokens of a slot; (S, d, wide) sums of B_j u if `tall`
     bases: Array  # (d, d - 1, width) B_j of the slots; not used on the circle
-    row: Array  # (d - 1, d - 1, width) J_kj of the token at work
+    row: Array  # (d - 1, d - 1, width) J_kj of the token at work; (0, 0, width) if `tall`
     weight: Array  # (width,) w_kj of the token at work
+    share: Array  # (2, width) p_kj at the present places, and scratch; used if `tall`
     blur: Array  # (width,) how far rounding may move a slot, where that is more than `noise`; not used on the circle
     ends: Array  # (d - 1, n) v after the step
     group: NDArray[np.int64]  # (n,) the slot of each token
@@ -47,12 +50,14 @@ class Causal(NamedTuple):
     factors: Array  # (d - 1, d - 1) of c/h - J_kk
     pivot: NDArray[np.int64]  # (d - 1,)
     spread: Array  # (d, d)
-    vectors: Array  # (6, d) x_k; D_k; A x_k; y; f_k; scratch
+    product: Array  # (2, d, d - 1) scratch
+    vectors: Array  # (7, d) x_k; D_k; A times a place; y; f_k; scratch; A x_k
     small: Array  # (3 + K, d - 1) force, v, u, then the table of the extrapolation
     lanes: Array  # (3 + K, 8) rows as named above
     K: int  # columns, the order of the method
     held: int  # slots of frozen tokens, a whole number of vectors: what is left over repeats the first with no weight
     circle: bool  # which layout
+    tall: bool  # whether pushes are vectors
     radius: float  # tokens this close form a group; 0: none do
     noise: float  # what the extrapolation makes of rounding
 
@@ -65,14 +70,14 @@ def columns_for(tolerance: float) -> int:
 def causal_memory(n: int, m: int, d: int, tolerance: float) -> float:
     """Bytes that `new_causal` takes at most."""
     K = columns_for(tolerance)
-    per_slot = max(d * K * (K - 1) / 2 + (d - 1) * K * (K + 1) / 2, LANES * (3 * K - 2) * (d == 2))
+    per_slot = max(d * K * (K - 1) / 2 + d * K * (K + 1) / 2, LANES * (3 * K - 2) * (d == 2))
     return 8.0 * (n + m + 3 * LANES) * (per_slot + 2.0 * d * d)
 
 
 def new_causal(pair: Pairwise, tolerance: float) -> Causal:
     """Room for one run of the system."""
     d, n, m, K = pair.x.shape[0], pair.n, pair.m, columns_for(tolerance)
-    circle = d == 2 and pair.gaussian and pair.scalar
+    circle, tall = d == 2 and pair.gaussian and pair.scalar, d >= TALL
     held = -(-m // LANES) * LANES
     width = -(-(held + n + 1) // LANES) * LANES + LANES
     slots, tally = np.zeros((d, width)), np.ones(width)
@@ -80,7 +85,7 @@ def new_causal(pair: Pairwise, tolerance: float) -> Causal:
         slots[:, :held], tally[:held] = pair.x[:, :1], 0.0
         slots[:, :m], tally[:m] = pair.x[:, :m], pair.a[:m]
     away, substeps, wide = (K - 1, K, LANES * width) if circle else (K * (K - 1) // 2, K * (K + 1) // 2, width)
-    places, pushes = np.zeros((away, d, wide)), np.zeros((substeps, d - 1, wide))
+    places, pushes = np.zeros((away, d, wide)), np.zeros((substeps, d - 1 + tall, wide))
     for i in range(away):
         lanes = lanes_in_stage(K, i + 1) if circle else 1
         places[i, :, : held * lanes] = np.repeat(slots[:, :held], lanes, axis=1)
@@ -93,8 +98,9 @@ def new_causal(pair: Pairwise, tolerance: float) -> Causal:
         places,
         pushes,
         bases=np.zeros((d, d - 1, width)),
-        row=np.zeros((d - 1, d - 1, width)),
+        row=np.zeros((0, 0, width) if tall else (d - 1, d - 1, width)),
         weight=np.zeros(width),
+        share=np.zeros((2, width)),
         blur=np.zeros(width),
         ends=np.zeros((d - 1, n)),
         group=np.zeros(n, dtype=np.int64),
@@ -105,12 +111,14 @@ def new_causal(pair: Pairwise, tolerance: float) -> Causal:
         factors=np.zeros((d - 1, d - 1)),
         pivot=np.zeros(d - 1, dtype=np.int64),
         spread=np.zeros((d, d)),
-        vectors=np.zeros((6, d)),
+        product=np.zeros((2, d, d - 1)),
+        vectors=np.zeros((7, d)),
         small=np.zeros((3 + K, d - 1)),
         lanes=_lane_tables(K, last, before),
         K=K,
         held=held,
         circle=circle,
+        tall=tall,
         radius=0.0 if pair.mask == WINDOW else float(np.sqrt(GROUPED * tolerance)) / norm,
         noise=EPS * float(np.abs(last).sum()),
     )

@@ -7,9 +7,9 @@ from nucleate.kernels.compile import compiled, inner
 from nucleate.kernels.pairwise import TAIL
 from nucleate.kernels.simd import LANES, exp, fma, hmax, hsum, load, splat, store, vmax
 
-__all__ = ["columns", "join", "linearise", "side_of", "tangent_basis"]
+__all__ = ["columns", "join", "linearise", "push_vectors", "side_of", "tangent_basis"]
 
-OWN, MEAN, SCORE, PLACE, DRIFT, IMAGE = range(6)  # rows of Causal.vectors
+OWN, MEAN, SCORE, PLACE, DRIFT, IMAGE, OWN_SCORE = range(7)  # rows of Causal.vectors
 FORCE, V_NOW, U, TABLE = range(4)  # rows of Causal.small
 
 
@@ -53,7 +53,7 @@ def join(s, k, used):
         for i in range(places.shape[0]):
             places[i, c, slot] += share * (places[i, c, used] - places[i, c, slot])
     for i in range(pushes.shape[0]):
-        for e in range(d - 1):
+        for e in range(pushes.shape[1]):
             pushes[i, e, slot] += pushes[i, e, used]
     return used
 
@@ -92,35 +92,34 @@ def linearise(s, k, used):
         for c in range(d):
             for e in range(d):
                 shift -= vectors[OWN, c] * V[c, e] * (vectors[OWN, e] + vectors[MEAN, e])
-    for e in range(d - 1):
-        across = 0.0
-        for c in range(d):
-            across += vectors[SCORE, c] * basis[c, e]
-        if p.gaussian:
+    image, other = s.product[0], s.product[1]
+    other[:] = 0.0
+    _add_product(A, basis, other)
+    for c in range(d):  # (Cov A + p_kk (1 - D (A x_k)^T)) B
+        vectors[OWN_SCORE, c] = vectors[SCORE, c]
+        for e in range(d - 1):
+            image[c, e] = 0.0 if p.scalar else own * basis[c, e]
+    if not p.gaussian:
+        for e in range(d - 1):
             across = 0.0
-        for c in range(d):  # row PLACE: A B_e
-            image = 0.0
-            for b in range(d):
-                image += A[c, b] * basis[b, e]
-            vectors[PLACE, c] = image
-        for c in range(d):  # row IMAGE: (Cov A + p_kk (1 - D (A x_k)^T)) B_e
-            image = -own * vectors[MEAN, c] * across
-            if not p.scalar:
-                image += own * basis[c, e]
-            for b in range(d):
-                image += spread[c, b] * vectors[PLACE, b]
-            vectors[IMAGE, c] = image
-        for f in range(d - 1):
-            entry = 0.0
             for c in range(d):
-                if p.scalar:
-                    entry += basis[c, f] * p.scale * vectors[IMAGE, c]
-                else:
-                    for b in range(d):
-                        entry += basis[c, f] * V[c, b] * vectors[IMAGE, b]
-            block[f, e] = entry
-        block[e, e] += shift
+                across += vectors[SCORE, c] * basis[c, e]
+            for c in range(d):
+                image[c, e] -= own * vectors[MEAN, c] * across
+    _add_product(spread, other, image)
+    if not p.scalar:
+        other[:] = 0.0
+        _add_product(V, image, other)
+        image, other = other, image
+    block[:] = 0.0
+    _add_product(basis.T, image, block)
     for f in range(d - 1):
+        for e in range(d - 1):
+            block[f, e] = p.scale * block[f, e] if p.scalar else block[f, e]
+        block[f, f] += shift
+    for j in range(low, used if s.tall else low, LANES):
+        store(s.share, j, load(s.weight, j) * (1.0 / Z))
+    for f in range(0 if s.tall else d - 1):
         for c in range(d):  # row IMAGE: V^T B_f
             image = p.scale * basis[c, f]
             if not p.scalar:
@@ -130,6 +129,16 @@ def linearise(s, k, used):
             vectors[IMAGE, c] = image
         _row(slots, s.weight, s.bases, s.row, vectors, f, 1.0 / Z, low, used)
     return abs(p.scale) * np.sqrt(2.0 * half * others) if p.scalar else _size(V)  # at least sum_j p_kj |x_j - x_k|
+
+
+@inner
+def _add_product(A, B, out):
+    """out += A B, row by row, so that the innermost loop is one of independent sums."""
+    for c in range(A.shape[0]):
+        for b in range(A.shape[1]):
+            factor = A[c, b]
+            for e in range(B.shape[1]):
+                out[c, e] += factor * B[b, e]
 
 
 @inner
@@ -265,11 +274,14 @@ def columns(s, k, used, h, rough):
             if i == 0 and c == 1:
                 for e in range(free):
                     ends[e, k] = small[FORCE, e]  # kept for the other columns, which begin at the same place
-            _push(s.row, s.pushes, small, substep, low, used)
+            if s.tall:
+                push_vectors(s, substep, low, used)
+            else:
+                _push(s.row, s.pushes, small, substep, low, used)
             _solve(s.factors, s.pivot, small)
             for e in range(free):
-                s.pushes[substep, e, used] = small[U, e]
                 small[V_NOW, e] += small[U, e]
+            _leave_push(s, substep, used)
             substep += 1
         for e in range(free):  # Neville's scheme, in place: TABLE + j holds the value extrapolated from columns c - j .. c
             value = small[V_NOW, e]
@@ -285,23 +297,31 @@ def columns(s, k, used, h, rough):
     excess = np.sqrt(error) - s.noise
     s.blur[used] = 0.0
     if excess > 0.0:
-        blur = (s.noise * rough + _blur_of_others(s.row, s.blur, low, used)) * _amplified(s.factors, s.pivot, small)
+        blur = (s.noise * rough + _blur_of_others(s, low, used)) * _amplified(s.factors, s.pivot, small)
         if excess <= blur:
             excess, s.blur[used] = _steadiest(small, ends, k, K) - s.noise, blur
     return max(0.0, excess) + (error - error)  # NaN stays NaN
 
 
 @inner
-def _blur_of_others(row, blur, low, used):
-    """sum_j |J_kj| blur_j."""
+def _blur_of_others(s, low, used):
+    """sum_j |J_kj| blur_j, or a bound of it where there are no blocks."""
+    row, vectors, slots = s.row, s.vectors, s.slots
+    size = (abs(s.pair.scale) if s.pair.scalar else _size(s.pair.V)) if s.tall else 0.0
     total = 0.0
     for j in range(low, used):
-        if blur[j] > 0.0:
+        if s.blur[j] > 0.0 and s.tall:
+            reach, score = 0.0, 0.0
+            for c in range(slots.shape[0]):
+                reach += (slots[c, j] - vectors[OWN, c] - vectors[MEAN, c]) ** 2
+                score += vectors[OWN_SCORE, c] ** 2
+            total += s.share[0, j] * size * (1.0 + np.sqrt(reach * score)) * s.blur[j]
+        elif s.blur[j] > 0.0:
             square = 0.0
             for f in range(row.shape[0]):
                 for e in range(row.shape[1]):
                     square += row[f, e, j] ** 2
-            total += np.sqrt(square) * blur[j]
+            total += np.sqrt(square) * s.blur[j]
     return total
 
 
@@ -408,6 +428,49 @@ def _push(row, pushes, small, substep, low, used):
             for j in range(low, used, LANES):
                 total = fma(load(row, at + j), load(pushes, to + j), total)
         small[U, f] += hsum(total)
+
+
+@compiled
+def push_vectors(s, substep, low, used):
+    """The same from vectors: B_k^T V sum_j p_kj ((x_j - x_k - D) <A x_k, B_j u_j> + B_j u_j)."""
+    p, slots, pushes, share, vectors, basis, small = s.pair, s.slots, s.pushes, s.share, s.vectors, s.basis, s.small
+    d, width = slots.shape
+    start = substep * d * width
+    for j in range(low, used, LANES):
+        turn = splat(0.0)
+        for c in range(d):
+            turn = fma(splat(vectors[OWN_SCORE, c]), load(pushes, start + c * width + j), turn)
+        store(share, width + j, turn * load(share, j))
+    for c in range(d):
+        at, mean, total = splat(vectors[OWN, c]), splat(vectors[MEAN, c]), splat(0.0)
+        for j in range(low, used, LANES):
+            total = fma(load(share, width + j), load(slots, c * width + j) - at - mean, total)
+            total = fma(load(share, j), load(pushes, start + c * width + j), total)
+        vectors[IMAGE, c] = hsum(total)
+    for c in range(d):
+        value = p.scale * vectors[IMAGE, c]
+        if not p.scalar:
+            value = 0.0
+            for b in range(d):
+                value += p.V[c, b] * vectors[IMAGE, b]
+        for e in range(d - 1):
+            small[U, e] += basis[c, e] * value
+
+
+@inner
+def _leave_push(s, substep, used):
+    """What later tokens see of row U: itself, or as a vector."""
+    pushes, basis, small = s.pushes, s.basis, s.small
+    d, free = basis.shape
+    if not s.tall:
+        for e in range(free):
+            pushes[substep, e, used] = small[U, e]
+        return
+    for c in range(d):
+        value = 0.0
+        for e in range(free):
+            value += basis[c, e] * small[U, e]
+        pushes[substep, c, used] = value
 
 
 @inner

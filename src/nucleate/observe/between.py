@@ -50,5 +50,7 @@ def _again(run: Run, begin: Array, end: Array, span: float, tokens: int, save: s
         return None
     seen = len(begin) if run.model.mask == "full" else tokens
     again = simulate(run.model, begin[:seen], span, save, RTOL, ATOL, threads=1)
+    if again.status == "interrupted":  # simulate keeps what it has; here it would be taken for a record without an equation
+        raise KeyboardInterrupt
     agree = again.done and np.linalg.norm(again.x[-1, :tokens] - end[:tokens], axis=-1).max() < SAME
     return again if agree else None

@@ -56,6 +56,8 @@ class Life:
     @property
     def ending(self) -> str:
         """How it ended, in words."""
+        if self.run.status == "interrupted":
+            return f"interrupted at t = {self.run.t[-1]:.3g}"
         if not self.run.done:
             return f"the run ended early, at t = {self.run.t[-1]:.3g} ({self.run.ending}), with {_clusters(self.merges.left)}"
         return f"{_clusters(self.merges.left)} at t = {self.run.t[-1]:.3g}"
@@ -88,7 +90,7 @@ class Life:
             lines += ["", "      time  leader lost  to leader  clusters left"] if self.merges.events else []
             lines += [f"{event.time:>10.4g}  {event.lost:>11}  {event.into:>9}  {event.left:>13}" for event in self.merges]
         else:
-            lines += ["the tokens never gathered into clusters"]
+            lines += ["merges were not looked for" if self.run.status == "interrupted" else "the tokens never gathered into clusters"]
         return "\n".join(lines if self.whole else [*lines, "", f"Not a whole life: {self.ending}."])
 
 
@@ -114,7 +116,7 @@ def life(
     beta = finite_number("beta", beta, least=0.0, help="It is the inverse temperature.")
     radius = usual_radius(beta) if radius is None else check_radius(radius)
     run = simulate(Attention(beta), uniform(n, d, seed), life_time(beta, n), "steps", rtol, atol, "auto", progress=progress, time_limit=time_limit)
-    found = merges(run, radius)
+    found = Merges(radius, np.nan, np.empty(0, dtype=np.int64), ()) if run.status == "interrupted" else merges(run, radius)
     return Life(replace(run, notes={"start": "uniform(n, d, seed)", "seed": seed, "life": _noted(found)}), found)
 
 

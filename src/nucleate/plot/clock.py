@@ -16,15 +16,17 @@ def time_axis(ax: "Axes", t: Array, log: bool | None = None) -> None:
     """Time from left to right: evenly, or by powers of ten where the times t (m,) were saved so, or as `log` says."""
     later = t[t > 0]
     ax.set_xlabel("time")
+    ax.set_xlim(t[0], t[-1] if t[-1] > t[0] else t[0] + 1.0)  # before the scale, which would look for margins beyond 1e308
     if log if log is not None else saved_by_powers(t):
         start = max(later[0], min(FIRST_TIME, later[-1] / 100)) if len(later) else 1.0
         ax.set_xscale("symlog", linthresh=start, linscale=0.5)
         low, high = np.ceil(np.log10(start) - 1e-9), np.floor(np.log10(max(later[-1], start) if len(later) else 1.0) + 1e-9)
         step = max(1.0, np.ceil((high - low) / 8))
-        powers = 10.0 ** np.arange(low if step < 3 else low + step / 2 + (-low - step / 2) % step, high + 1, step)  # room for the label of 0
-        ax.set_xticks([0.0, *powers] if t[0] == 0 else powers)
+        powers = np.arange(low if step < 3 else low + step / 2 + (-low - step / 2) % step, high + 1, step)  # room for the label of 0
+        ticks = {10.0**power: rf"$\mathdefault{{10^{{{power:.0f}}}}}$" for power in powers.tolist()}
+        ticks = {0.0: "0", **ticks} if t[0] == 0 else ticks
+        ax.set_xticks(list(ticks), list(ticks.values()))
         ax.minorticks_off()
-    ax.set_xlim(t[0], t[-1] if t[-1] > t[0] else t[0] + 1.0)
 
 
 def saved_by_powers(t: Array) -> bool:
@@ -37,13 +39,13 @@ def powers_of_ten(ax: "Axes", end: float, begin: float = FIRST_TIME) -> None:
     """Time by powers of ten from `begin`, with about eight labels."""
     from matplotlib.ticker import NullLocator
 
+    ax.set_xlim(begin, end)  # before the scale, which would look for margins beyond 1e308
     ax.set_xscale("log")
     powers = np.log10(end / begin)
     every = next(step for step in (1, 2, 5, 10, 20, 50, 100) if powers <= 8 * step)
     first = int(np.ceil(np.log10(begin) / every - 1e-9)) * every
     ax.set_xticks(10.0 ** np.arange(first, np.log10(end), every))
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_xlim(begin, end)
     ax.set_xlabel("time")
 
 

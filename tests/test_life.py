@@ -1,6 +1,7 @@
 """Whole lives: merge times against the exact formula, what must not change them, and what a person gets to see."""
 
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -18,6 +19,7 @@ from typer.testing import CliRunner
 from nucleate import cli
 from nucleate.attention import Attention
 from nucleate.checks import Array, InputError
+from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import simulate
 from nucleate.integrate.storage import load
 from nucleate.observe.life import Life, life, life_time
@@ -258,3 +260,25 @@ def test_a_life_cut_short_ends_with_1_and_keeps_what_there_is(here: Path) -> Non
     assert done.exit_code == 1
     assert "Not finished: time limit" in done.stderr
     assert load("cut.npz").status == "time limit"
+
+
+def interrupted(*args: Any, **options: Any) -> Run:
+    return replace(simulate(*args, **options), status="interrupted")
+
+
+def test_ctrl_c_while_merges_are_looked_for_is_not_taken_for_a_record_without_an_equation(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = simulate(Attention(64.0), uniform(30, 2, seed=0), 1e6, 64)
+    monkeypatch.setattr("nucleate.observe.between.simulate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        merges(run)
+
+
+def test_an_interrupted_life_ends_at_once_without_merges(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[life.__module__], "simulate", interrupted)
+    monkeypatch.setattr(sys.modules[life.__module__], "merges", lambda *_: pytest.fail("nobody waits for these"))
+    found = life(9.0, n=20)
+    assert not found.whole
+    assert len(found.merges) == 0
+    assert np.isnan(found.t_f)
+    assert "interrupted at t =" in found.ending
+    assert "merges were not looked for" in str(found)

@@ -191,7 +191,7 @@ def simulate(
         run = replace(run, notes=notes)
         troubles = _write(run, targets, quiet)
         if not quiet:
-            _tell(run, took, [path for path in targets if path not in troubles], verdict)
+            _tell(run, took, targets, [path for path in targets if path not in troubles], verdict)
         if check:
             with _bar("checking", quiet):
                 agreement = run.check()
@@ -453,7 +453,7 @@ def _write(run: "Run", targets: list[Path], quiet: bool) -> dict[Path, str]:
     return troubles
 
 
-def _tell(run: "Run", took: float, written: list[Path], verdict: str) -> None:
+def _tell(run: "Run", took: float, asked: list[Path], written: list[Path], verdict: str) -> None:
     """The run in a few lines; on the circle also where its tokens are, before and after; of a real head what Table 1 says and what happened."""
     import numpy as np
 
@@ -466,10 +466,8 @@ def _tell(run: "Run", took: float, written: list[Path], verdict: str) -> None:
         typer.echo(f"first frame  {strip(x[0])}\nlast frame   {strip(x[-1])}")
     if verdict:
         typer.echo(verdict)
-    where = ", ".join(str(path) for path in written)
-    typer.echo(
-        f"took {took:.2f} s; " + (f"wrote {where}" if where else "nothing written: add --out run.png for a picture, --out run.zarr for the data")
-    )
+    hint = "" if asked else ": add --out run.png for a picture, --out run.zarr for the data"
+    typer.echo(f"took {took:.2f} s; " + (f"wrote {', '.join(map(str, written))}" if written else f"nothing written{hint}"))
 
 
 def _end(run: "Run", troubles: list[str]) -> None:

@@ -15,6 +15,12 @@ from numpy.typing import NDArray
 
 Tensors = dict[str, NDArray[Any]]
 LAYERS = 2
+YARN = {"type": "yarn", "factor": 4.0}  # queries and keys grow by 0.1 ln 4 + 1
+LONG = {"rope_type": "longrope", "original_max_position_embeddings": 8}  # and here by sqrt(1 + ln 4 / ln 8), if there are 32 places now
+BY_KIND: dict[str, Any] = {
+    "layer_types": ["sliding_attention", "full_attention"],
+    "rope_parameters": {"sliding_attention": {"rope_type": "default"}, "full_attention": YARN},
+}
 LIKE_BERT = ("minilm", "roberta", "xlm-roberta", "camembert", "electra")
 
 
@@ -47,7 +53,7 @@ def make(kind: str, seed: int = 0) -> Made:
     return Made(config, {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}, kind)
 
 
-def _bert(g: Callable[..., NDArray[Any]], prefix: str = "", kind: str = "bert") -> tuple[dict[str, Any], Tensors]:
+def _bert(g: Callable[..., NDArray[Any]], prefix: str = "", kind: str = "bert", small: int = 0) -> tuple[dict[str, Any], Tensors]:
     d = 12
     tensors = {f"{prefix}embeddings.word_embeddings.weight": g(7, d), f"{prefix}embeddings.LayerNorm.weight": 1 + 0.3 * g(d)}
     tensors |= {f"{prefix}embeddings.LayerNorm.bias": g(d)}
@@ -58,10 +64,12 @@ def _bert(g: Callable[..., NDArray[Any]], prefix: str = "", kind: str = "bert") 
         for name in ("attention.output.LayerNorm", "output.LayerNorm"):
             tensors |= {f"{p}{name}.weight": 1 + 0.3 * g(d), f"{p}{name}.bias": g(d)}
         tensors |= {f"{p}intermediate.dense.weight": g(16, d), f"{p}output.dense.weight": g(d, 16)}
+    if small:  # embeddings are smaller than d, and a matrix takes them there
+        tensors |= {f"{prefix}embeddings.LayerNorm.weight": g(small), f"{prefix}embeddings_project.weight": g(d, small)}
     return {"model_type": kind, "hidden_size": d, "num_attention_heads": 3, "num_hidden_layers": LAYERS, "initializer_range": 0.02}, tensors
 
 
-def _albert(g: Callable[..., NDArray[Any]]) -> tuple[dict[str, Any], Tensors]:
+def _albert(g: Callable[..., NDArray[Any]], passes: int = 8) -> tuple[dict[str, Any], Tensors]:
     d = 12
     tensors = {"albert.embeddings.LayerNorm.weight": g(6), "albert.encoder.embedding_hidden_mapping_in.weight": g(d, 6)}
     for group in range(LAYERS):
@@ -79,7 +87,7 @@ def _albert(g: Callable[..., NDArray[Any]]) -> tuple[dict[str, Any], Tensors]:
         "hidden_size": d,
         "embedding_size": 6,
         "num_attention_heads": 3,
-        "num_hidden_layers": 8,
+        "num_hidden_layers": passes,
         "num_hidden_groups": LAYERS,
         "inner_group_num": 2,
     }
@@ -97,7 +105,7 @@ def _gpt2(g: Callable[..., NDArray[Any]], **more: Any) -> tuple[dict[str, Any], 
     return {"model_type": "gpt2", "n_embd": d, "n_head": 3, "n_layer": LAYERS, "initializer_range": 0.02, **more}, tensors
 
 
-def _neox(g: Callable[..., NDArray[Any]]) -> tuple[dict[str, Any], Tensors]:
+def _neox(g: Callable[..., NDArray[Any]], **more: Any) -> tuple[dict[str, Any], Tensors]:
     d = 12
     tensors = {"gpt_neox.embed_in.weight": g(7, d)}
     for i in range(LAYERS):
@@ -106,7 +114,7 @@ def _neox(g: Callable[..., NDArray[Any]]) -> tuple[dict[str, Any], Tensors]:
         tensors |= {f"{p}attention.query_key_value.weight": g(3 * d, d), f"{p}attention.query_key_value.bias": g(3 * d)}
         tensors |= {f"{p}attention.dense.weight": g(d, d), f"{p}attention.dense.bias": g(d)}
     sizes = {"hidden_size": d, "num_attention_heads": 3, "num_hidden_layers": LAYERS, "rotary_pct": 0.25}
-    return {"model_type": "gpt_neox", "initializer_range": 0.02, **sizes}, tensors
+    return {"model_type": "gpt_neox", "initializer_range": 0.02, **sizes, **more}, tensors
 
 
 def _llama(
@@ -132,24 +140,37 @@ def _llama(
 def _seeing(g: Callable[..., NDArray[Any]]) -> tuple[dict[str, Any], Tensors]:
     """A model that also sees keeps its text part deeper."""
     config, tensors = _llama(g, "gemma3", "language_model.model.", head_dim=3, query_pre_attn_scalar=7)
+    for i in range(LAYERS):  # named as in the text part, but for the way back and the normalisation
+        p = f"vision_tower.vision_model.encoder.layers.{i}."
+        tensors |= {f"{p}self_attn.{name}.weight": g(6, 6) for name in ("q_proj", "k_proj", "v_proj", "out_proj")}
+        tensors |= {f"{p}layer_norm1.weight": g(6), f"{p}layer_norm2.weight": g(6)}
     return {"model_type": "gemma3", "text_config": {**config, "model_type": "gemma3_text"}, "vision_config": {"num_attention_heads": 99}}, tensors
 
 
 MAKERS: dict[str, Callable[..., tuple[dict[str, Any], Tensors]]] = {
     "albert": _albert,
+    "albert, one group passed once": lambda g: _albert(g, 3),
+    "albert, each group passed once": lambda g: _albert(g, 2),
     "bert": lambda g: _bert(g, "bert."),
     "minilm": _bert,
     "roberta": lambda g: _bert(g, "roberta.", "roberta"),
+    "electra, small embeddings": lambda g: _bert(g, "electra.", "electra", 6),
     "gpt2": _gpt2,
     "gpt2 by layer": lambda g: _gpt2(g, scale_attn_by_inverse_layer_idx=True),
+    "gpt2, not scaled": lambda g: _gpt2(g, scale_attn_weights=False),
     "gpt_neox": _neox,
+    "gpt_neox, half of YaRN": lambda g: _neox(g, rotary_pct=0.5, rope_scaling=YARN),
     "llama": _llama,
+    "llama, YaRN": lambda g: _llama(g, rope_scaling=YARN),
+    "smollm3, YaRN in one layer": lambda g: _llama(g, "smollm3", rope_scaling=YARN, no_rope_layers=[1, 0]),
+    "qwen2, LongRoPE": lambda g: _llama(g, "qwen2", max_position_embeddings=32, rope_scaling=LONG),
     "mistral": lambda g: _llama(g, "mistral", heads=6, kv=2, width=4, head_dim=4),
     "qwen2": lambda g: _llama(g, "qwen2"),
     "qwen3": lambda g: _llama(g, "qwen3", width=5, head_dim=5),
     "smollm, one key-value head": lambda g: _llama(g, kv=1),
     "gemma": lambda g: _llama(g, "gemma", width=6, kv=1, head_dim=6),
     "gemma2": lambda g: _llama(g, "gemma2", query_pre_attn_scalar=7, attn_logit_softcapping=50.0),
+    "gemma3, YaRN where all is seen": lambda g: _llama(g, "gemma3_text", head_dim=3, query_pre_attn_scalar=7, **BY_KIND),
     "gemma3 that sees": _seeing,
 }
 
@@ -160,7 +181,8 @@ MAKERS: dict[str, Callable[..., tuple[dict[str, Any], Tensors]]] = {
 def slow_heads(made: Made) -> Iterator[tuple[int, int, NDArray[Any], NDArray[Any]]]:
     """(layer, head, A, V), both d x d, for every head in order."""
     config = made.config.get("text_config", made.config)
-    family = "bert" if made.kind in LIKE_BERT else made.kind.split()[0]
+    family = made.kind.replace(",", " ").split()[0]
+    family = "bert" if family in LIKE_BERT else family
     way = {"albert": _slow_albert, "bert": _slow_bert, "gpt2": _slow_gpt2, "gpt_neox": _slow_neox}.get(family, _slow_llama)
     for i, (normalise, q, k, v, back, heads, groups, scale) in enumerate(way(config, made.tensors)):
         d = config.get("hidden_size") or config["n_embd"]
@@ -183,22 +205,27 @@ def _layer_norm(gain: NDArray[Any]) -> Callable[[NDArray[Any]], NDArray[Any]]:
 
 def _slow_bert(config: Any, T: Tensors) -> Iterator[Any]:
     root = next(name for name in T if name.endswith("embeddings.LayerNorm.weight")).removesuffix("embeddings.LayerNorm.weight")
-    gain, heads = T[root + "embeddings.LayerNorm.weight"], config["num_attention_heads"]
+    heads = config["num_attention_heads"]
+    front = _layer_norm(T[root + "embeddings.LayerNorm.weight"]) if root + "embeddings_project.weight" not in T else lambda x: x
     for i in range(config["num_hidden_layers"]):
         p = f"{root}encoder.layer.{i}.attention."
         parts = [_linear(T[f"{p}{name}.weight"]) for name in ("self.query", "self.key", "self.value", "output.dense")]
-        yield _layer_norm(gain), *parts, heads, 1, (12 / heads) ** -0.5
-        gain = T[f"{root}encoder.layer.{i}.output.LayerNorm.weight"]
+        yield front, *parts, heads, 1, (12 / heads) ** -0.5
+        front = _layer_norm(T[f"{root}encoder.layer.{i}.output.LayerNorm.weight"])
 
 
 def _slow_albert(config: Any, T: Tensors) -> Iterator[Any]:
-    heads = config["num_attention_heads"]
-    for group in range(config["num_hidden_groups"]):
+    """As the model runs: what was in front of each stored layer when it was passed through last."""
+    heads, passes, groups = config["num_attention_heads"], config["num_hidden_layers"], config["num_hidden_groups"]
+    fronts: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {}
+    front: Callable[[NDArray[Any]], NDArray[Any]] = lambda x: x  # noqa: E731  # the embedding, through a matrix
+    for i in range(passes):
         for inner in range(2):
-            p = f"albert.encoder.albert_layer_groups.{group}.albert_layers."
-            gain = T[f"{p}{1 - inner}.full_layer_layer_norm.weight"]  # the other of the two, before it in the loop
-            parts = [_linear(T[f"{p}{inner}.attention.{name}.weight"]) for name in ("query", "key", "value", "dense")]
-            yield _layer_norm(gain), *parts, heads, 1, (12 / heads) ** -0.5
+            p = f"albert.encoder.albert_layer_groups.{int(i / (passes / groups))}.albert_layers.{inner}."
+            fronts[p], front = front, _layer_norm(T[f"{p}full_layer_layer_norm.weight"])
+    for p, last in fronts.items():
+        parts = [_linear(T[f"{p}attention.{name}.weight"]) for name in ("query", "key", "value", "dense")]
+        yield last, *parts, heads, 1, (12 / heads) ** -0.5
 
 
 def _slow_gpt2(config: Any, T: Tensors) -> Iterator[Any]:
@@ -207,8 +234,9 @@ def _slow_gpt2(config: Any, T: Tensors) -> Iterator[Any]:
         p = f"transformer.h.{i}."
         W = T[f"{p}attn.c_attn.weight"]  # x @ W
         parts = [lambda x, W=W, at=at: np.split(x @ W, 3, axis=1)[at] for at in range(3)]
-        extra = 1 / (i + 1) if config.get("scale_attn_by_inverse_layer_idx") else 1.0
-        yield _layer_norm(T[f"{p}ln_1.weight"]), *parts, lambda x, p=p: x @ T[f"{p}attn.c_proj.weight"], heads, 1, extra * (12 / heads) ** -0.5
+        extra = 1.0 if config.get("scale_attn_weights") is False else (12 / heads) ** -0.5
+        extra /= i + 1 if config.get("scale_attn_by_inverse_layer_idx") else 1
+        yield _layer_norm(T[f"{p}ln_1.weight"]), *parts, lambda x, p=p: x @ T[f"{p}attn.c_proj.weight"], heads, 1, extra
 
 
 def _slow_neox(config: Any, T: Tensors) -> Iterator[Any]:
@@ -217,9 +245,12 @@ def _slow_neox(config: Any, T: Tensors) -> Iterator[Any]:
         p = f"gpt_neox.layers.{i}."
         W = T[f"{p}attention.query_key_value.weight"]
 
-        def part(x: NDArray[Any], at: int, W: NDArray[Any] = W) -> NDArray[Any]:
+        def part(x: NDArray[Any], at: int, W: NDArray[Any] = W, i: int = i) -> NDArray[Any]:
             whole = (x @ W.T).reshape(len(x), heads, 3 * 4)  # the model views heads first, then cuts each in three
-            return whole[..., 4 * at : 4 * at + 4].reshape(len(x), -1)
+            own = whole[..., 4 * at : 4 * at + 4].copy()
+            if at < 2:  # queries and keys, of which RoPE turns the first places
+                own[..., : int(4 * _share_turned(config))] *= _grown(config, i)
+            return own.reshape(len(x), -1)
 
         parts = [lambda x, at=at, part=part: part(x, at) for at in range(3)]
         yield _layer_norm(T[f"{p}input_layernorm.weight"]), *parts, _linear(T[f"{p}attention.dense.weight"]), heads, 1, 4**-0.5
@@ -233,4 +264,26 @@ def _slow_llama(config: Any, T: Tensors) -> Iterator[Any]:
         gain = T[f"{p}input_layernorm.weight"] + (1.0 if config["model_type"].startswith("gemma") else 0.0)
         parts = [_linear(T[f"{p}self_attn.{name}_proj.weight"]) for name in "qkvo"]
         width = len(T[f"{p}self_attn.q_proj.weight"]) // heads
-        yield lambda x, gain=gain: gain * x, *parts, heads, heads // kv, config.get("query_pre_attn_scalar", width) ** -0.5
+        scale = config.get("query_pre_attn_scalar", width) ** -0.5 * _grown(config, i) ** 2
+        yield lambda x, gain=gain: gain * x, *parts, heads, heads // kv, scale
+
+
+def _share_turned(config: Any) -> float:
+    return float((config.get("rope_parameters") or {}).get("partial_rotary_factor") or config["rotary_pct"])
+
+
+def _grown(config: Any, layer: int) -> float:
+    """What the embedding of positions multiplies queries and keys by, for the few settings made here."""
+    table = config.get("rope_parameters") or config.get("rope_scaling") or {}
+    table = table.get(config["layer_types"][layer], table) if "layer_types" in config else table
+    if not config.get("no_rope_layers", [1] * LAYERS)[layer]:
+        return 1.0
+    if "attention_factor" in table:
+        return float(table["attention_factor"])
+    if table.get("rope_type") == "longrope":
+        first = table["original_max_position_embeddings"]
+        return float(np.sqrt(1 + np.log(config["max_position_embeddings"] / first) / np.log(first)))
+    if table.get("rope_type", table.get("type")) == "yarn":
+        grown = [0.1 * table.get(name, 1.0) * np.log(table["factor"]) + 1 for name in ("mscale", "mscale_all_dim")]
+        return float(grown[0] / grown[1] if "mscale" in table else grown[0])
+    return 1.0

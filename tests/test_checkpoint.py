@@ -257,6 +257,29 @@ def test_a_folder_of_pickles_is_refused_with_the_command_that_converts(tmp_path:
         assert words == ["nucleate", "convert", str(folder / "pytorch_model.bin"), str(folder / "pytorch_model.safetensors")]
 
 
+@pytest.mark.parametrize("name", ["my model.safetensors", "my model.SAFETENSORS"])
+def test_a_pickle_that_is_called_safetensors_is_to_be_renamed_before_it_is_converted(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(b"PK\x03\x04")
+    with pytest.raises(InputError, match="is a pickle") as told:
+        spectra(tmp_path / name)
+    rename, _, command = str(told.value).partition("Rename it first: ")[2].partition("\nConvert it once: ")
+    assert shlex.split(rename) == ["mv", "-n", str(tmp_path / name), str(tmp_path / "my model.bin")]
+    assert shlex.split(command) == ["nucleate", "convert", str(tmp_path / "my model.bin"), str(tmp_path / "my model.safetensors")]
+
+
+def test_a_file_is_not_converted_onto_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nucleate.models.convert import convert
+
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(b"PK\x03\x04")
+    (tmp_path / "link.safetensors").symlink_to(path)
+    for source, target in ((path, path), ("model.safetensors", path), (path, "link.safetensors")):
+        with pytest.raises(InputError, match=r"would be replaced by what is made of it.*model\.bin"):
+            convert(source, target)
+    assert path.read_bytes() == b"PK\x03\x04"
+
+
 def test_converting_never_falls_back_to_a_full_pickle(tmp_path: Path) -> None:
     """With torch its weights-only loader refuses; without torch nothing is opened at all."""
     from nucleate.models.convert import convert

@@ -2,6 +2,7 @@
 
 import struct
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ HEADS, KV, D = 2, 1, 64
 NAMES = {"q": "attn_q", "k": "attn_k", "v": "attn_v", "o": "attn_output"}
 
 
-def llama(path: Path, kind: Any = gguf.GGMLQuantizationType.F32, arch: str = "llama") -> dict[str, NDArray[np.float32]]:
+def llama(path: Path, kind: Any = gguf.GGMLQuantizationType.F32, arch: str = "llama", scaling: str = "") -> dict[str, NDArray[np.float32]]:
     """A Llama of two layers; the tensors as they are after quantisation, by their names in transformers."""
     rng = np.random.default_rng(0)
     writer = gguf.GGUFWriter(path, arch)
@@ -33,6 +34,8 @@ def llama(path: Path, kind: Any = gguf.GGMLQuantizationType.F32, arch: str = "ll
     writer.add_head_count_kv(KV)
     writer.add_block_count(2)
     writer.add_embedding_length(D)
+    if scaling:
+        writer.add_rope_scaling_type(gguf.RopeScalingType(scaling))
     writer.add_array("tokenizer.ggml.tokens", ["a", "bc", ""])
     writer.add_array("tokenizer.ggml.scores", [0.5, 1.5, 2.5])
     kept = {}
@@ -64,6 +67,26 @@ def test_a_quantised_model_has_the_spectra_of_its_dequantised_weights(kind: Any,
     assert found.stored_as == (kind.name,)
     told = f"quantised ({kind.name}) and were dequantised" in " ".join(found.notes)
     assert told == (kind not in QUANTS[:3])
+
+
+@pytest.mark.parametrize("kind", QUANTS[3:], ids=lambda kind: kind.name)
+def test_infinite_scales_are_refused_by_name_and_without_a_warning(kind: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.gguf"
+    llama(path, kind)
+    raw = bytearray(path.read_bytes())
+    begin = next(tensor.data_offset for tensor in gguf.GGUFReader(path).tensors if tensor.name == "blk.1.attn_v.weight")
+    raw[begin : begin + 2] = np.float16(np.inf).tobytes()  # the first block's scale
+    path.write_bytes(raw)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InputError, match=r"blk\.1\.attn_v\.weight must hold finite numbers"):
+            spectra(path, draws=1)
+
+
+@pytest.mark.parametrize("scaling", ["none", "linear", "yarn", "longrope"])
+def test_a_file_whose_positions_are_scaled_so_that_scores_grow_says_that_beta_is_without(scaling: str, tmp_path: Path) -> None:
+    llama(tmp_path / "a.gguf", scaling=scaling)
+    assert any("left out of beta" in note for note in spectra(tmp_path / "a.gguf", draws=1).notes) == (scaling in ("yarn", "longrope"))
 
 
 def test_every_tensor_and_setting_is_what_the_packages_own_reader_finds(tmp_path: Path) -> None:
@@ -115,6 +138,7 @@ ARCHITECTURES |= {"gpt_neox": "GPTNEOX", "gemma3 that sees": "GEMMA3"}
 def test_a_converted_model_has_the_spectra_of_the_one_it_was_made_of(kind: str, tmp_path: Path) -> None:
     made, arch = make(kind), getattr(gguf.MODEL_ARCH, ARCHITECTURES[kind])
     config = {**made.config, **made.config.get("text_config", {})}
+    config.pop("text_config", None)
     writer, table = gguf.GGUFWriter(tmp_path / "a.gguf", gguf.MODEL_ARCH_NAMES[arch]), gguf.get_tensor_name_map(arch, 3)
     writer.add_head_count(3 if kind == "gpt2" else config["num_attention_heads"])
     writer.add_block_count(2)
@@ -134,10 +158,9 @@ def test_a_converted_model_has_the_spectra_of_the_one_it_was_made_of(kind: str, 
     writer.write_tensors_to_file()
     writer.close()
     found = spectra(tmp_path / "a.gguf", draws=1)
-    plain = {name: value for name, value in made.config.items() if name != "query_pre_attn_scalar"}  # which no GGUF file says
-    if "text_config" in plain:
-        plain["text_config"] = {name: value for name, value in plain["text_config"].items() if name != "query_pre_attn_scalar"}
-    first = spectra(Made(plain, single, kind).write(tmp_path / "b"), draws=1)
+    if "query_pre_attn_scalar" in config:
+        config["query_pre_attn_scalar"] = 3  # no GGUF file says it: d_head is taken
+    first = spectra(Made(config, single, kind).write(tmp_path / "b"), draws=1)
     assert len(found.heads) == len(first.heads)
     for one, two in zip(found.heads, first.heads, strict=True):
         np.testing.assert_allclose(

@@ -4,6 +4,7 @@ import csv
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,7 @@ from scipy.optimize import linear_sum_assignment
 from nucleate.checks import InputError
 from nucleate.models.heads import full_row, read_spectrum
 from nucleate.models.spectra import Spectra, spectra
-from nucleate.models.table import COLUMNS, head_table, layer_table, region_words
+from nucleate.models.table import COLUMNS, head_table, layer_table, region_words, share_words
 from nucleate.theory.atlas import atlas
 
 KINDS = list(MAKERS)
@@ -189,16 +190,50 @@ def test_a_loaded_model_gives_what_its_checkpoint_gives(tmp_path: Path) -> None:
     assert all(np.array_equal(a.eigenvalues, b.eigenvalues) and a.beta == b.beta for a, b in zip(one.heads, two.heads, strict=True))
 
 
+@pytest.mark.parametrize("kind", ["torch.int8", "torch.uint8", "torch.float8_e4m3fn"])
+def test_a_loaded_model_whose_weights_are_codes_is_refused(kind: str) -> None:
+    made = make("llama")
+    tensors = {name: Tensor(array) for name, array in made.tensors.items()}
+    tensors["model.layers.1.self_attn.v_proj.weight"].dtype = kind
+    loaded = SimpleNamespace(state_dict=lambda: tensors, config=SimpleNamespace(to_dict=lambda: made.config))
+    with pytest.raises(InputError, match=rf"layers\.1\.self_attn\.v_proj\.weight is loaded as {kind.removeprefix('torch.')}"):
+        spectra(loaded, draws=1)
+
+
 def test_what_is_left_out_is_named(tmp_path: Path) -> None:
     notes = {kind: " ".join(read(make(kind), tmp_path / kind).notes) for kind in KINDS}
     assert "self_attn.q_proj.bias, self_attn.k_proj.bias, self_attn.v_proj.bias" in notes["qwen2"]
     assert "Biases" not in notes["llama"]
     assert "attn.c_attn.bias, attn.c_proj.bias, ln_1.bias" in notes["gpt2"]
-    assert {kind for kind in KINDS if "offset 0" in notes[kind]} == {*KINDS[KINDS.index("gpt_neox") :]}
-    assert {kind for kind in KINDS if "normalised in each head" in notes[kind]} == {"qwen3", "gemma3 that sees"}
-    assert {kind for kind in KINDS if "behind the attention" in notes[kind]} == {"gemma2", "gemma3 that sees"}
-    assert {kind for kind in KINDS if "capped" in notes[kind]} == {"gemma2"}
-    assert {kind for kind in KINDS if "second pass" in notes[kind]} == {"albert"}
+    stretched = {kind: word for word in ("yarn", "longrope") for kind in KINDS if f"offset 0, with what {word} multiplies them by." in notes[kind]}
+    told = {
+        "offset 0": {*KINDS[KINDS.index("gpt_neox") :]},
+        "normalised in each head": {"qwen3", "gemma3 that sees"},
+        "behind the attention": {"gemma2", "gemma3 that sees"},
+        "capped": {"gemma2"},
+        "second pass": {"albert", "albert, one group passed once"},
+        "of the layer before in group 1, passed once": {"albert, one group passed once"},
+        "no normalisation, is in front of the first layer": {"albert, each group passed once", "electra, small embeddings"},
+    }
+    for words, kinds in told.items():
+        assert {kind for kind in KINDS if words in notes[kind]} == kinds, words
+    assert stretched == {kind: "yarn" if "YaRN" in kind else "longrope" for kind in KINDS if "YaRN" in kind or "LongRoPE" in kind}
+
+
+def test_settings_that_change_scores_but_are_not_used_are_named(tmp_path: Path) -> None:
+    made = make("llama")
+    changes = {"attention_multiplier": 0.5, "clip_qkv": 3.0, "rope_scaling": {"rope_type": "brand new"}}
+    notes = " ".join(read(Made({**made.config, **changes}, made.tensors, "llama"), tmp_path / "a").notes)
+    assert "config.json has attention_multiplier, clip_qkv, which llama does not use" in notes
+    assert "without what 'brand new' may multiply them by" in notes
+    bert = make("bert")
+    relative = Made({**bert.config, "position_embedding_type": "relative_key"}, bert.tensors, "bert")
+    assert "Relative positions add to the scores" in " ".join(read(relative, tmp_path / "bert").notes)
+    for omitted, capped in (({}, True), ({"attn_logit_softcapping": None}, False)):  # the library caps unless it is told not to
+        config = {name: value for name, value in make("gemma2").config.items() if name != "attn_logit_softcapping"} | omitted
+        assert ("capped" in " ".join(read(Made(config, make("gemma2").tensors, "gemma2"), tmp_path / str(capped)).notes)) == capped
+    gone = dict.fromkeys(changes)  # null in config.json
+    assert read(Made({**made.config, **gone}, made.tensors, "llama"), tmp_path / "b").notes == read(made, tmp_path / "c").notes
 
 
 MEASURE = """
@@ -305,9 +340,60 @@ def test_the_example_in_the_error_is_a_mapping(tmp_path: Path) -> None:
 def test_an_unknown_type_with_known_names_can_be_read_as_a_known_one(tmp_path: Path) -> None:
     made = make("llama")
     odd = Made({**made.config, "model_type": "yet_another"}, made.tensors, "llama")
-    with pytest.raises(InputError, match="--mapping gemma"):  # its names are those of both
+    with pytest.raises(InputError) as told:  # its names are those of both
         read(odd, tmp_path / "odd")
+    plain = "--mapping llama (RMSNorm, gain w, scores divided by the root of d_head)"
+    other = "--mapping gemma (RMSNorm, gain 1+w, scores divided by the root of query_pre_attn_scalar)"
+    assert f"those of llama and gemma: if the model works like that, add {plain} or {other}.\n" in str(told.value)
     assert read(odd, tmp_path / "odd", mapping="llama").regions == read(made, tmp_path / "plain").regions
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("self_attn.o_proj.", "self_attn.out_proj."),  # as OPT
+        ("input_layernorm.", "self_attn_layer_norm."),
+        ("self_attn.k_proj.", "self_attn.key."),
+        ("post_attention_layernorm.weight", "input_layernorm.bias"),  # a LayerNorm, as in StarCoder2: RMSNorm has no bias
+    ],
+)
+def test_no_known_architecture_is_proposed_where_its_tensors_are_not_there(old: str, new: str, tmp_path: Path) -> None:
+    made = make("llama")
+    odd = Made({**made.config, "model_type": "yet_another"}, {name.replace(old, new): tensor for name, tensor in made.tensors.items()}, "llama")
+    with pytest.raises(InputError, match="unknown type 'yet_another'") as told:
+        read(odd, tmp_path)
+    assert "The names are those of" not in str(told.value)
+
+
+def test_the_one_architecture_with_these_names_is_proposed(tmp_path: Path) -> None:
+    made = make("bert")
+    with pytest.raises(InputError, match="those of bert: if the model works like that, add --mapping bert \\(LayerNorm\\)\\.\n"):
+        read(Made({**made.config, "model_type": "yet_another"}, made.tensors, "bert"), tmp_path)
+
+
+def test_two_parts_that_both_fit_are_not_chosen_between(tmp_path: Path) -> None:
+    made = make("llama")
+    twice = made.tensors | {f"other.{name}": tensor for name, tensor in made.tensors.items()}
+    with pytest.raises(InputError, match=r"2 prefixes: 'model\.', 'other\.model\.'"):
+        read(Made(made.config, twice, "llama"), tmp_path)
+
+
+def test_heads_that_gemma3_leaves_out_of_its_configuration_are_its_usual_ones(tmp_path: Path) -> None:
+    """The published 4B model says neither how many heads it has nor what its scores are divided by."""
+    rng = np.random.default_rng(0)
+    T: dict[str, NDArray[Any]] = {}
+    for i in range(2):
+        p = f"language_model.model.layers.{i}."
+        T |= {
+            f"{p}self_attn.{name}_proj.weight": rng.standard_normal(shape)
+            for name, shape in {"q": (24, 6), "k": (12, 6), "v": (12, 6), "o": (6, 24)}.items()
+        }
+        T |= {f"{p}input_layernorm.weight": rng.standard_normal(6)}
+    short = {"hidden_size": 6, "num_hidden_layers": 2, "model_type": "gemma3_text"}
+    whole = {**short, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 3, "query_pre_attn_scalar": 256}
+    one, two = (read(Made({"model_type": "gemma3", "text_config": text}, T, "gemma3"), tmp_path / str(len(text))) for text in (short, whole))
+    assert (one.heads_per_layer, one.key_value_heads, one.head_dim) == (8, 4, 3)
+    assert [head.beta for head in one.heads] == [head.beta for head in two.heads]
 
 
 @pytest.mark.parametrize(
@@ -322,6 +408,7 @@ def test_an_unknown_type_with_known_names_can_be_read_as_a_known_one(tmp_path: P
         (MINE.replace("2}", "true}"), "sizes.key_value_heads"),
         (MINE.replace("how_many", "nowhere"), "config.json does not have"),
         ('gain = "2w"' + MINE, "must be one of w, 1"),
+        (MINE + "defaults = {mine = 3}\n", "must be a table of tables"),
         (MINE.replace('query = "att.q"', ""), "query, key and value, or fused"),
         ('fused = "x"' + MINE, "no order"),
         (MINE.replace("att.q", "att.nothing"), "no tensor named"),
@@ -355,6 +442,10 @@ def test_a_wrong_mapping_is_told_with_what_is_wrong(text: str, words: str, tmp_p
         ({"head_dim": 1}, "do not make"),
         ({"initializer_range": float("nan")}, "std must be finite"),
         ({"initializer_range": -1}, "greater than 0"),
+        ({"rope_scaling": {"rope_type": "yarn"}}, "max_position_embeddings must be a number"),
+        ({"rope_scaling": {"rope_type": "yarn", "factor": "much"}}, "factor must be a number"),
+        ({"rope_scaling": {"rope_type": "longrope", "factor": 2.0, "original_max_position_embeddings": 1}}, "greater than 1"),
+        ({"partial_rotary_factor": -1}, "greater than 0"),
         ({"model_type": None}, "without a config.json"),
         ({"model_type": ["llama"]}, "unknown type"),
         ({"text_config": {"num_attention_heads": 7}}, "do not make|must divide"),
@@ -382,6 +473,25 @@ def test_the_summary_and_the_tables_say_what_was_found(tmp_path: Path) -> None:
     assert all(f"{head.layer}.{head.head}" in text for head in found.negative)
     with pytest.raises(InputError, match="0 to 1"):
         found.layer(2)
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "words"),
+    [(0, 270, "0%"), (1, 270, "<1%"), (1, 200, "<1%"), (2, 270, "1%"), (135, 270, "50%"), (268, 270, "99%"), (269, 270, ">99%"), (270, 270, "100%")],
+)
+def test_few_are_not_none_and_nearly_all_are_not_all(part: int, whole: int, words: str) -> None:
+    assert share_words(part, whole) == words
+
+
+def test_one_head_of_many_is_less_than_a_per_cent_in_the_summary_and_on_the_page(tmp_path: Path) -> None:
+    from nucleate.plot.heads_page import _rows
+
+    found = read(make("llama"), tmp_path)
+    heads = (replace(found.heads[0], region="zero"), *(replace(found.heads[0], region="3") for _ in range(269)))
+    many = replace(found, heads=heads)
+    assert " 1 (<1%)" in str(many)
+    assert "269 (>99%)" in str(many)
+    assert "<td>1<td>&lt;1%<td>" in _rows(many)
 
 
 def test_json_and_csv_hold_every_number(tmp_path: Path) -> None:

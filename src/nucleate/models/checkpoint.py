@@ -8,6 +8,7 @@ from typing import Any
 
 from nucleate.checks import InputError
 from nucleate.models.header import parse_json, refuse_pickle, regular_file
+from nucleate.models.rope import STRETCHING
 from nucleate.models.weights import GgufWeights, LoadedWeights, SafetensorsWeights, Weights
 
 __all__ = ["Source", "open_source"]
@@ -129,6 +130,8 @@ def _gguf(path: Path) -> Source:
         )
         if config.get("num_hidden_layers") == LAYERS_OF_27B[kind]:
             config |= _scale_of_27b(settings.get(f"{kind}.embedding_length"), config.get("num_attention_heads"))
+    if settings.get(f"{kind}.rope.scaling.type") in STRETCHING:
+        notes += ("What the scaling of RoPE multiplies queries and keys by is left out of beta.",)
     return Source(path.name, weights, {"model_type": f"gguf:{kind}", **config}, notes)
 
 

@@ -49,6 +49,10 @@ def convert(source: str | Path, target: str | Path) -> int:
     regular_file(source)
     if target.suffix != ".safetensors":
         raise InputError(f"{target} has the ending {target.suffix or '(none)'}, but must end in .safetensors. Name the new file so.")
+    if target.exists() and target.samefile(source):
+        raise InputError(
+            f"{source} would be replaced by what is made of it. Give the old file another name first, such as {source.with_suffix('.bin')}."
+        )
     with replacing(target) as part:
         _in_a_process(source, part)
         return len(read_header(part))

@@ -102,9 +102,13 @@ def read_header(path: Path) -> dict[str, Entry]:
 
 def refuse_pickle(path: Path) -> NoReturn:
     """Pickles can run any program when they are opened; they are never opened here."""
+    right, made = path.with_suffix(".bin"), path.with_suffix(".safetensors")
+    misnamed = path.suffix.lower() == ".safetensors"
+    source = right if misnamed else path
     raise InputError(
         f"{path} is a pickle, as PyTorch writes them, and opening a pickle can run any program, so it is not opened. "
-        f"Convert it once: nucleate convert {shlex.quote(str(path))} {shlex.quote(str(path.with_suffix('.safetensors')))}"
+        + (f"Rename it first: mv -n {shlex.quote(str(path))} {shlex.quote(str(right))}\n" if misnamed else "")
+        + f"Convert it once: nucleate convert {shlex.quote(str(source))} {shlex.quote(str(made))}"
     )
 
 

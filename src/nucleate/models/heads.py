@@ -90,8 +90,9 @@ def read_factors(weights: Weights, plan: Plan, i: int, head: int) -> Factors:
     at = slice(head * width, (head + 1) * width)
     out = plan.tensor(layer, "output")
     O = weights.part(out, rows=at).T if m.transposed else weights.part(out, columns=at)  # noqa: E741  # (d, d_head)
-    scale = plan.d * plan.scale / (i + 1 if plan.by_layer else 1)
-    return Factors(fold(Q, gain, m.centred), fold(K, gain, m.centred), fold(V, gain, m.centred), O, scale)
+    scale, centred = plan.d * plan.scale / (i + 1 if plan.by_layer else 1), plan.centred(i)
+    turned = np.where(np.arange(width) < plan.rotated, plan.stretch[i], 1.0)[:, None]  # (d_head, 1)
+    return Factors(turned * fold(Q, gain, centred), turned * fold(K, gain, centred), fold(V, gain, centred), O, scale)
 
 
 def products(factors: Factors, layer: int, head: int) -> tuple[Array, float]:

@@ -21,10 +21,11 @@ from nucleate.models.checkpoint import Source, open_source
 from nucleate.models.heads import Factors, Reading, full_row, products, read_factors, read_spectrum
 from nucleate.models.mapping import find_mapping
 from nucleate.models.plan import Plan, make_plan
-from nucleate.models.table import region_words
+from nucleate.models.table import region_words, share_words
 from nucleate.observe.clusters import clusters
 from nucleate.sphere import retract, uniform
 from nucleate.theory.atlas import atlas
+from nucleate.theory.table import other_model
 
 __all__ = ["HeadRun", "HeadSystem", "Lived", "Stage", "head_attention", "head_system", "live_head", "live_heads", "open_heads", "watch"]
 
@@ -97,7 +98,7 @@ class Lived:
     head: int
     beta: float
     lambda_max: float  # of the small product
-    region: str  # of the small product: the row of Table 1, or why there is none
+    region: str  # of the small product: the row of Table 1, or why there is none ("mask": the run is not causal)
     full_lambda_max: float  # of V itself
     full_row: int | None  # of V itself
     tokens: int
@@ -132,12 +133,13 @@ class Lived:
             if self.full_lambda_max == 0.0
             else "outside the table"
         )
+        itself = "" if self.region == "mask" else f" (V itself: {row})"
         groups = "1 cluster" if self.clusters == 1 else f"{self.clusters} clusters"
         return (
             f"layer {self.layer}, head {self.head}: λ_max = {self.lambda_max:.4g}, β = {self.beta:.4g}\n"
-            f"Table 1        {region_words(self.region)} (V itself: {row})\n"
+            f"Table 1        {region_words(self.region)}{itself}\n"
             f"what happened  {self.ended}{said}; at t = {self.t:.4g}, {self.status}\n"
-            f"               {self.tokens} tokens in {groups}, {self.near:.0%} of them within {NEAR:g} of L, "
+            f"               {self.tokens} tokens in {groups}, {share_words(self.near)} of them within {NEAR:g} of L, "
             f"{'at rest' if self.resting else 'still moving'} (speed {self.speed:.2g})"
         )
 
@@ -203,12 +205,13 @@ def watch(system: HeadSystem, stage: Stage, run: Run) -> Lived:
     inside = np.linalg.norm(x @ L, axis=1)  # (n,) cosine of the angle to L
     label = clusters(x, NEAR)  # (n,)
     speed = float(np.linalg.norm(drift(run.model, x), axis=1).max())
+    beyond = other_model(run.model, len(x)) is not None
     return Lived(
         system.layer,
         system.head,
         system.beta,
         system.lambda_max,
-        system.region,
+        "mask" if beyond else system.region,
         system.full_lambda_max,
         system.full_row,
         len(x),

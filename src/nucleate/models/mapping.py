@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from functools import cache
@@ -58,11 +58,15 @@ class Mapping:
     gain: str = "w"  # or "1+w"
     front: str = "same"  # whose normalisation is in front: of the "same" layer, the "previous" one, or, in a "loop", the last of the same group
     first: str = ""  # with "previous": what is in front of the first layer
+    between: str = ""  # with "previous": a matrix that some models have behind `first`; then nothing is normalised in front of the first layer
     scale: str = ""  # name in config.json of s, if scores are divided by its root instead of that of d_head
     rope: bool = False
     shrunk: bool = False  # initialised with an output smaller by 1 / sqrt(2 layers)
     prefix: str | None = None  # in front of `layer`, where there are several
     sizes: MappingProxyType[str, int | float | str] = field(default_factory=lambda: MappingProxyType({}))
+    defaults: MappingProxyType[str, dict[str, int | float]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )  # by model_type: what config.json may omit
 
     @property
     def anchor(self) -> str:
@@ -73,7 +77,17 @@ class Mapping:
         """`layer` with its numbers put in."""
         return self.layer.replace("{layer}", str(layer[0])).replace("{inner}", str(layer[-1]))
 
-    def found_in(self, names: Iterable[str]) -> dict[str, list[tuple[int, ...]]]:
+    @property
+    def tensors(self) -> tuple[str, ...]:
+        """All that a layer has of its own."""
+        return tuple(filter(None, (self.fused, self.query, self.key, self.value, self.output, self.norm)))
+
+    def fits(self, names: Collection[str], prefix: str, layers: list[tuple[int, ...]]) -> bool:
+        """Whether some layer under this prefix has all its tensors."""
+        places = (prefix + self.place(layer) for layer in layers)
+        return (not self.first or prefix + self.first in names) and any(all(place + tensor in names for tensor in self.tensors) for place in places)
+
+    def found_in(self, names: Collection[str]) -> dict[str, list[tuple[int, ...]]]:
         """The layers that there are, in order, by the prefix in front of their names."""
         text = re.escape(self.layer).replace(r"\{layer\}", r"(\d{1,6})").replace(r"\{inner\}", r"(\d{1,6})")
         pattern = re.compile(rf"(|.*\.){text}{re.escape(self.anchor)}")
@@ -130,15 +144,17 @@ def _parsed(name: str, text: str) -> Mapping:
         raise InputError(f'The mapping {name} has fused, but no order. Add order = "blocks" or order = "heads".')
     if "fused" not in table and not all(table.get(key) for key in ("query", "key", "value")):
         raise InputError(f"The mapping {name} must have query, key and value, or fused. It looks like this:\n{EXAMPLE}")
-    return Mapping(name, **{**table, "models": tuple(table["models"]), "sizes": MappingProxyType(table.get("sizes", {}))})
+    tables = {key: MappingProxyType(table.get(key, {})) for key in ("sizes", "defaults")}
+    return Mapping(name, **{**table, "models": tuple(table["models"]), **tables})
 
 
 def _check_value(name: str, key: str, value: Any) -> None:
     """The type of one key, and one of its choices where it has them."""
-    asked: dict[str, tuple[Any, str]] = {"models": (list, "a list of texts"), "sizes": (dict, "a table")}
+    asked: dict[str, tuple[Any, str]] = {"models": (list, "a list of texts"), "sizes": (dict, "a table"), "defaults": (dict, "a table of tables")}
     asked |= dict.fromkeys(("transposed", "centred", "rope", "shrunk"), (bool, "true or false"))
     kind, words = asked.get(key, (str, "a text"))
-    if not isinstance(value, kind) or (key == "models" and not all(isinstance(one, str) for one in value)):
+    inner = {"models": str, "defaults": dict}.get(key)
+    if not isinstance(value, kind) or (inner and not all(isinstance(one, inner) for one in (value.values() if inner is dict else value))):
         raise InputError(f"The mapping {name} has {key} = {value!r}, but it must be {words}.")
     if key in CHOICES and value not in CHOICES[key]:
         raise InputError(f"The mapping {name} has {key} = {value!r}, but it must be one of {', '.join(filter(None, CHOICES[key]))}.")

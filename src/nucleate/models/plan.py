@@ -1,18 +1,22 @@
 """Which tensor holds which head: found from the configuration and the names, and checked before anything is read."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping as Table
 from dataclasses import dataclass
 from typing import Any
 
 from nucleate.checks import InputError, finite_number, whole_number
-from nucleate.models.mapping import EXAMPLE, NAMES, Mapping, built_in
+from nucleate.models.hint import what_is_there
+from nucleate.models.mapping import NAMES, Mapping, built_in
+from nucleate.models.rope import rope_note, rotated, stretches
 from nucleate.models.weights import Weights
 
 __all__ = ["Plan", "make_plan"]
 
-SHOWN = 12  # kinds of names listed when nothing fits
+SHOWN = 12  # prefixes listed when there are several
 HUGE = 65_536  # heads or layers: more is a damaged configuration
+SCORES = ("query_pre_attn_scalar", "attention_multiplier", "clip_qkv")  # settings of some models that change scores
 NORMS_INSIDE = re.compile(r"(q|k|query|key)_(norm|layernorm)")
 
 
@@ -29,6 +33,10 @@ class Plan:
     head_dim: int
     scale: float  # scores are multiplied by it: 1 / sqrt(head_dim), most often
     by_layer: bool  # and divided by the number of the layer, counted from 1
+    rotated: int  # places of a head that RoPE turns, the first ones
+    stretch: tuple[float, ...]  # by layer: what RoPE multiplies them by, in queries and in keys
+    once: frozenset[int]  # in a loop: groups that are passed through only once
+    bare: bool  # nothing is normalised in front of the first layer
     std: float  # of the weights at initialisation
     output_std: float  # of W_O there
     notes: tuple[str, ...]  # what is left out or taken in a certain way
@@ -40,31 +48,32 @@ class Plan:
     def gain(self, i: int) -> str | None:
         """The full name of the gain in front of the i-th layer; None where the gain is 1."""
         m, layer = self.mapping, self.layers[i]
-        if not m.norm:
+        if not m.norm or (i == 0 and self.bare):
             return None
         if m.front == "same":
             return self.tensor(layer, "norm")
-        if m.front == "previous":
+        if m.front == "previous" or layer[0] in self.once:
             return self.tensor(self.layers[i - 1], "norm") if i else self.prefix + m.first
         group = [one for one in self.layers if one[0] == layer[0]]
         return self.tensor(group[group.index(layer) - 1], "norm")
+
+    def centred(self, i: int) -> bool:
+        """Whether the mean is taken away in front of the i-th layer."""
+        return self.mapping.centred and not (i == 0 and self.bare)
 
 
 def make_plan(weights: Weights, config: Table[str, Any], mapping: Mapping | None = None) -> Plan:
     """How to read this model: by `mapping`, or by the architecture that its configuration names."""
     config = _text_part(config)
     mapping = mapping or _recognised(weights, config)
-    found = mapping.found_in(weights.shapes)
-    if len(found) > 1:
-        raise InputError(
-            f"The model has layers under {len(found)} prefixes: {', '.join(map(repr, sorted(found)[:SHOWN]))}. Write a mapping with prefix = one of these."
-        )
-    if not found:
-        raise InputError(f"The model has no tensor named {mapping.layer}{mapping.anchor}, as {mapping.name} has. {_what_is_there(weights, config)}")
-    (prefix, layers), sizes = next(iter(found.items())), _sizes(mapping, config)
+    config = {**mapping.defaults.get(str(config.get("model_type")), {}), **config}  # null in config.json is no omission
+    config = {name: value for name, value in config.items() if value is not None}
+    (prefix, layers), sizes = _where(weights, mapping), _sizes(mapping, config)
     d, heads, kv, head_dim = _shapes(weights, mapping, prefix + mapping.place(layers[0]), sizes)
     std = finite_number("std", sizes.get("std", 0.02), above=0.0, help="It is the standard deviation of the weights at initialisation.")
     _complete(layers, sizes, mapping)
+    once = _once(mapping, layers, sizes)
+    bare = 0 in once or bool(mapping.between and prefix + mapping.between in weights.shapes)
     plan = Plan(
         mapping,
         prefix,
@@ -75,9 +84,13 @@ def make_plan(weights: Weights, config: Table[str, Any], mapping: Mapping | None
         head_dim,
         _scale(mapping, config, head_dim),
         config.get("scale_attn_by_inverse_layer_idx") is True,
+        rotated(config, head_dim) if mapping.rope else 0,
+        stretches(config, len(layers)) if mapping.rope else (1.0,) * len(layers),
+        once,
+        bare,
         std,
         std / (2.0 * len(layers)) ** 0.5 if mapping.shrunk else std,
-        _notes(weights, mapping, config, prefix, layers),
+        (*_notes(weights, mapping, config, prefix, layers), *_front_notes(mapping, layers, sizes, once, bare)),
     )
     _check_shapes(weights, plan)
     return plan
@@ -96,20 +109,22 @@ def _recognised(weights: Weights, config: Table[str, Any]) -> Mapping:
             return mapping
     raise InputError(
         (f"The model is of the unknown type {str(kind)[:80]!r}. " if kind else "The model comes without a config.json that says its model_type. ")
-        + _what_is_there(weights, config)
+        + what_is_there(weights)
     )
 
 
-def _what_is_there(weights: Weights, config: Table[str, Any]) -> str:
-    """What was found, which architectures name their tensors so, and how to write a mapping."""
-    kinds = list(dict.fromkeys(re.sub(r"\d+", "#", name) for name in weights.shapes))
-    shown = ", ".join(kind[:100] for kind in kinds[:SHOWN]) + (f" and {len(kinds) - SHOWN} more" if len(kinds) > SHOWN else "")
-    alike = [name for name, mapping in built_in().items() if mapping.found_in(weights.shapes)]
-    like = f"The names are those of {' and '.join(alike)}: if the model works like that, add --mapping {alike[0]}.\n" if alike else ""
-    return (
-        f"Found {len(weights.shapes)} tensors: {shown or 'none'}.\n{like}Known are {', '.join(built_in())}. "
-        f"Any other is described in ten lines, in a file given with --mapping model.toml:\n{EXAMPLE}"
-    )
+def _where(weights: Weights, mapping: Mapping) -> tuple[str, list[tuple[int, ...]]]:
+    """The prefix of the model's layers, and the layers in order."""
+    found = mapping.found_in(weights.shapes)
+    if len(found) > 1:  # a part that sees has layers of its own, but not all of these tensors
+        found = {prefix: layers for prefix, layers in found.items() if mapping.fits(weights.shapes, prefix, layers)} or found
+    if len(found) > 1:
+        raise InputError(
+            f"The model has layers under {len(found)} prefixes: {', '.join(map(repr, sorted(found)[:SHOWN]))}. Write a mapping with prefix = one of these."
+        )
+    if not found:
+        raise InputError(f"The model has no tensor named {mapping.layer}{mapping.anchor}, as {mapping.name} has. {what_is_there(weights)}")
+    return next(iter(found.items()))
 
 
 def _sizes(mapping: Mapping, config: Table[str, Any]) -> dict[str, Any]:
@@ -165,6 +180,15 @@ def _complete(layers: list[tuple[int, ...]], sizes: dict[str, Any], mapping: Map
         raise InputError(f"config.json has {sizes['layers']} layers, but the files hold {len(layers)}. Are all files of the model there?")
 
 
+def _once(mapping: Mapping, layers: list[tuple[int, ...]], sizes: dict[str, Any]) -> frozenset[int]:
+    """In a loop: the groups that are passed through only once, so that what is in front is never their own normalisation."""
+    if mapping.front != "loop" or "layers" not in sizes:
+        return frozenset()
+    passes, groups = _size("layers", sizes["layers"]), layers[-1][0] + 1
+    turns = Counter(int(i / (passes / groups)) for i in range(passes))  # as ALBERT shares its passes out
+    return frozenset(group for group in range(groups) if turns[group] <= 1)
+
+
 def _scale(mapping: Mapping, config: Table[str, Any], head_dim: int) -> float:
     under = config.get(mapping.scale) if mapping.scale else None
     number = finite_number(mapping.scale, under, above=0.0, help="Check config.json.") if under is not None else float(head_dim)
@@ -198,18 +222,29 @@ def _notes(weights: Weights, mapping: Mapping, config: Table[str, Any], prefix: 
         "pre_feedforward" in name or "post_ffw" in name for name in weights.shapes
     )  # else post_attention_layernorm is in front of the MLP, as in Llama
     behind = [name.removeprefix(place) for name in weights.shapes if two and name.startswith(place + "post_attention")]
-    passes = config.get("num_hidden_layers")
+    unused = [name for name in SCORES if name in config and name != mapping.scale]
     notes = [
         f"Biases are left out: {', '.join(biases)}." if biases else "",
         f"Queries and keys are normalised in each head ({', '.join(inside)}), which no matrix can express: beta leaves it out." if inside else "",
         f"A normalisation behind the attention ({', '.join(behind)}) is left out." if behind else "",
-        "Positions are rotated into queries and keys (RoPE); beta is taken at offset 0." if mapping.rope else "",
-        f"The stored layers are passed through {passes} times in all; the gain is that of their own normalisation, in front from the second pass on."
-        if mapping.front == "loop"
-        else "",
+        rope_note(config, len(layers)) if mapping.rope else "",
         "Scores are capped softly; beta leaves it out." if config.get("attn_logit_softcapping") else "",
+        "Relative positions add to the scores; beta leaves it out." if "relative" in str(config.get("position_embedding_type")) else "",
+        f"config.json has {', '.join(unused)}, which {mapping.name} does not use: beta leaves it out." if unused else "",
         ""
         if any(name in config for name in NAMES["std"]) or "std" in mapping.sizes
         else "The spread of the weights at initialisation is not told; 0.02 is taken.",
     ]
     return tuple(note for note in notes if note)
+
+
+def _front_notes(mapping: Mapping, layers: list[tuple[int, ...]], sizes: dict[str, Any], once: frozenset[int], bare: bool) -> tuple[str, ...]:
+    """Where what is in front is not the same in every pass, or is no normalisation."""
+    looped = (
+        f"The stored layers are passed through {sizes.get('layers', 'several')} times in all; the gain is that of their own normalisation, in front "
+        "from the second pass on" + (f"; of the layer before in group {', '.join(map(str, sorted(once)))}, passed once." if once else ".")
+        if mapping.front == "loop" and len(once) <= layers[-1][0]
+        else ""
+    )
+    alone = "A matrix, and no normalisation, is in front of the first layer: its gain is taken as 1, and no mean is taken away." if bare else ""
+    return tuple(note for note in (looped, alone) if note)

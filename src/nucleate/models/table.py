@@ -16,7 +16,20 @@ if TYPE_CHECKING:
     from nucleate.models.lives import HeadLives
     from nucleate.models.spectra import Head, Spectra
 
-__all__ = ["COLUMNS", "DATA", "LIVED", "PAGE", "PICTURES", "check_out", "head_table", "layer_table", "region_words", "summary", "write"]
+__all__ = [
+    "COLUMNS",
+    "DATA",
+    "LIVED",
+    "PAGE",
+    "PICTURES",
+    "check_out",
+    "head_table",
+    "layer_table",
+    "region_words",
+    "share_words",
+    "summary",
+    "write",
+]
 
 DATA, PICTURES, PAGE = (".json", ".csv"), (".png", ".pdf", ".svg"), (".html",)  # what a report can be written as
 COLUMNS = ("layer", "head", "key_value_head", "beta", "lambda_max", "kind", "multiplicity", "row", "region", "left", "full_lambda_max", "full_row")
@@ -28,6 +41,7 @@ ROWS = {
     "4": "λ_max < 0, several-fold: a cloud around L",
     "5": "λ_max < 0, simple: two clouds around ±ξ",
     "zero": "λ_max = 0, outside the table",
+    "mask": "outside the table, which is about causal attention",
 }
 
 
@@ -37,6 +51,14 @@ def region_words(region: str) -> str:
         return (f"row {region}: " if region.isdigit() else "") + ROWS[region]
     kind, sign = region.rsplit(" ", 1)
     return f"λ_max {'>' if sign == '+' else '<'} 0, {kind}: outside the table"
+
+
+def share_words(part: float, whole: float = 1.0) -> str:
+    """A share in per cent, where few are not none and nearly all are not all: "<1%", ">99%"."""
+    words = f"{part / whole:.0%}"
+    if words == "0%" and part > 0:
+        return "<1%"
+    return ">99%" if words == "100%" and part < whole else words
 
 
 def summary(found: "Spectra") -> str:
@@ -54,7 +76,7 @@ def summary(found: "Spectra") -> str:
     ]
     for region in sorted({*found.regions, *first.regions}):
         here, there = found.regions.get(region, 0), first.regions.get(region, 0)
-        lines.append(f"{region_words(region):<52}{f'{here} ({here / total:.0%})':>12}{f'{there / draws:.0%}':>12}")
+        lines.append(f"{region_words(region):<52}{f'{here} ({share_words(here, total)})':>12}{share_words(there, draws):>12}")
     tops, left = np.array([head.lambda_max for head in found.heads]), float(np.mean([head.left for head in found.heads]))
     betas = np.array([head.beta for head in found.heads])
     low, middle, high = np.quantile(betas, [0.1, 0.5, 0.9])
@@ -77,7 +99,8 @@ def _negatives(found: "Spectra") -> str:
     if not found.negative:
         return "no head has λ_max < 0"
     shown = ", ".join(f"{head.layer}.{head.head}" for head in found.negative[:24])
-    return f"λ_max < 0 in {len(found.negative)} heads (layer.head): {shown}" + (", ..." if len(found.negative) > 24 else "")
+    count = "1 head" if len(found.negative) == 1 else f"{len(found.negative)} heads"
+    return f"λ_max < 0 in {count} (layer.head): {shown}" + (", ..." if len(found.negative) > 24 else "")
 
 
 def head_table(heads: "tuple[Head, ...]", live: "HeadLives | None" = None) -> str:

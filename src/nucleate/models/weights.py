@@ -17,6 +17,7 @@ __all__ = ["GgufWeights", "LoadedWeights", "SafetensorsWeights", "Weights"]
 
 FLOATS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 NO_QUANTS = {0: "F32", 1: "F16", 28: "F64", 30: "BF16"}  # ggml's numbers
+LOADED = ("float64", "float32", "float16", "bfloat16")  # torch's names
 EVERYTHING = slice(None)
 
 
@@ -111,7 +112,8 @@ class GgufWeights(Weights):
         from gguf.quants import dequantize
 
         try:
-            made = dequantize(_cut(raw.reshape(*entry.shape[:-1], -1), rows, EVERYTHING), GGMLQuantizationType(entry.kind))
+            with np.errstate(all="ignore"):  # damaged scales make numbers that are refused later, by name
+                made = dequantize(_cut(raw.reshape(*entry.shape[:-1], -1), rows, EVERYTHING), GGMLQuantizationType(entry.kind))
         except NotImplementedError:
             raise InputError(
                 f"Tensors stored as {_ggml_name(entry.kind)} cannot be read. Use a file with another quantisation, such as Q8_0 or F16."
@@ -133,6 +135,12 @@ class LoadedWeights(Weights):
 
     def _raw(self, name: str, rows: slice, columns: slice) -> Array:
         tensor = self._tensors[name]
+        if self.kinds[name] not in LOADED:  # quantised weights: their numbers are codes
+            raise InputError(
+                f"The tensor {name} is loaded as {self.kinds[name]}, and {', '.join(LOADED)} can be read. Load the model as one of these."
+            )
+        if str(getattr(tensor, "device", "cpu")) == "meta":
+            raise InputError(f"The tensor {name} is not in memory, but on the device meta. Load the whole model, without offloading.")
         return np.array(_cut(tensor, rows, columns).detach().cpu().double().numpy())
 
 

@@ -12,7 +12,7 @@ from nucleate.integrate.storage import replacing
 from nucleate.models.live import Lived
 from nucleate.models.lives import HeadLives, said_words
 from nucleate.models.spectra import Head, Spectra
-from nucleate.models.table import DATA, PAGE, PICTURES, region_words
+from nucleate.models.table import DATA, PAGE, PICTURES, region_words, share_words
 from nucleate.plot.files import save_figure
 from nucleate.plot.heads import layer_figure, map_figure
 from nucleate.plot.heads_live import lives_figure
@@ -132,7 +132,8 @@ def _rows(found: Spectra) -> str:
     total, draws, rows = len(found.heads), found.initial.draws, []
     for region in sorted({*found.regions, *found.initial.regions}):
         here, there = found.regions.get(region, 0), found.initial.regions.get(region, 0)
-        rows.append(f"<tr><td class=words>{escape(region_words(region))}<td>{here}<td>{here / total:.0%}<td>{there / draws:.0%}</tr>")
+        shares = escape(share_words(here, total)), escape(share_words(there, draws))
+        rows.append(f"<tr><td class=words>{escape(region_words(region))}<td>{here}<td>{shares[0]}<td>{shares[1]}</tr>")
     return _table("<tr><th class=words>top of the small product<th>heads<th>share<th>at random</tr>", rows)
 
 

@@ -43,7 +43,7 @@ SMALL: dict[str, dict[str, Any]] = {
     },
     "lemma3.1": {"runs": 3},
     "theorem4.1": {"n": 12, "d": [2, 3], "betas": [4.0, 9.0], "runs": 2, "windows": [2, 4], "beyond_runs": 2, "pieces": 34},
-    "conjecture1": {"runs": 10, "starts": 60, "models": 3, "rounds": 2, "search_rounds": 0, "defective_betas": [4.0, 9.0]},
+    "conjecture1": {"runs": 10, "starts": 60, "models": 3, "rounds": 2, "search_rounds": 0, "defective_betas": [4.0, 9.0], "defective_starts": 40},
     "conjecture2": {"runs": 10, "models": 8, "search_rounds": 0},
     "lemmaC.1": {
         "strong_runs": 60,

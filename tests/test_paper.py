@@ -218,8 +218,6 @@ def test_what_is_finished_is_kept_and_an_edit_makes_it_anew(tmp_path: Path, monk
         (tmp_path / "figures" / "figure4.png").unlink()
         with pytest.raises(AssertionError, match="finished"):
             reproduce.reproduce(tmp_path, ["figure4"])
-        with pytest.raises(AssertionError, match="finished"):
-            reproduce.reproduce(tmp_path, ["figure4"], quick=True)
     assert reproduce.reproduce(tmp_path, ["figure4"]).report.read_bytes() == before
     with monkeypatch.context() as patch:
         patch.setattr(reproduce, "sources", lambda key, rooms=(): {"code": "edited"})
@@ -240,6 +238,29 @@ def test_the_command_lists_and_refuses(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
     (tmp_path / "file").write_text("")
     assert command("--out", str(tmp_path / "file"), "--only", "figure4").exit_code == 2
+
+
+@pytest.mark.parametrize("text", [None, "no marks"])
+def test_a_bad_page_is_refused_before_anything_is_computed(tmp_path: Path, text: str | None) -> None:
+    page = tmp_path / "README.md"
+    if text is not None:
+        page.write_text(text)
+    refused = command("--only", "figure4", "--out", str(tmp_path / "out"), "--readme", str(page))
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith(f"Error: --readme {page} ")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_full_and_quick_reproductions_do_not_share_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick: bool) -> None:
+    little("figure4", monkeypatch)
+    reproduce.reproduce(tmp_path, ["figure4"], quick)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    refused = command("--only", "figure2", "--out", str(tmp_path), *["--quick"] * (not quick))
+    assert refused.exit_code == 2
+    other, this = ("quick", "full") if quick else ("full", "quick")
+    assert refused.stderr == f"Error: {tmp_path} holds a {other} reproduction, which a {this} one would replace. Choose another place with --out.\n"
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_the_command_ends_with_the_verdicts_and_where_the_report_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from small_items import made
 from nucleate.attention import Attention, Window, drift
 from nucleate.checks import Array, InputError
 from nucleate.paper import families, recipes, replay, search
-from nucleate.paper.defective import exact_end, simulated_end
+from nucleate.paper.defective import STARTS, ahead, exact_end, simulated_end
 from nucleate.paper.linear import diagonal, differences, equilibrium, frames, jacobian
 from nucleate.paper.resting import Plane, level, plane_of, resting
 from nucleate.paper.tops import TOPS, value
@@ -239,7 +239,41 @@ def test_one_command_replays_and_tells(capsys: pytest.CaptureFixture[str]) -> No
 def test_beside_a_defective_top_the_second_token_rests_e_to_minus_two_beta_from_the_pole() -> None:
     for beta in (3.0, 6.0, 9.0, 12.0):
         assert exact_end(beta) * np.exp(2.0 * beta) == pytest.approx(1.0, abs=0.01)
-    assert simulated_end(4.0, 1e-10) == pytest.approx(exact_end(4.0), rel=1e-5)
+    assert simulated_end(4.0, 1e-10, np.array(STARTS[:1]))[0] == pytest.approx(exact_end(4.0), rel=1e-5)
+
+
+def test_a_second_token_far_enough_ahead_slips_through_the_opposite_of_a_defective_top() -> None:
+    assert ahead(*STARTS[0]) < 2.0 < ahead(*STARTS[1])
+    late = 1000.0 * np.exp(8.0)
+    assert exact_end(4.0, STARTS[1]) == pytest.approx(-np.pi + 1.0 / late, abs=0.1 / late)  # at xi, where it comes like 1/t
+    rests, slips = simulated_end(4.0, 1e-10, np.array([STARTS[0], STARTS[1]]))
+    assert abs(rests) < 1e-3
+    assert np.pi - abs(slips) < 1e-6
+    for q in (0.55, 0.43):  # on either side of D = 2 from a = 2
+        D = float(ahead(2.0, q))
+        assert (abs(exact_end(5.0, (2.0, q))) > 3.0) == (D > 2.0)
+
+
+@pytest.mark.parametrize("kappa", [0.3, 1.0, 2.5])
+def test_how_far_a_token_is_ahead_changes_as_the_documented_equation_says(kappa: float) -> None:
+    beta, (a, q) = 1.3, np.random.default_rng(2).uniform(0.2, 2.9, 2)
+    angles = np.array([a, np.pi + q])
+    x = np.stack([np.cos(angles), np.sin(angles)], axis=1)  # (2, 2)
+    v = drift(Attention(beta, V=[[1.0, kappa], [0.0, 1.0]]), x)  # (2, 2)
+    turn = x[:, 0] * v[:, 1] - x[:, 1] * v[:, 0]  # (2,) a' and q'
+    p, D = 1.0 / (1.0 + np.exp(beta * (1.0 + np.cos(q - a)))), 1.0 / np.tan(q) - 1.0 / np.tan(a)
+    assert turn[0] == pytest.approx(-kappa * np.sin(a) ** 2)
+    assert -turn[1] / np.sin(q) ** 2 + turn[0] / np.sin(a) ** 2 == pytest.approx(-p * kappa - p * np.sin(a) / np.sin(q) * (kappa - D))
+
+
+def test_ends_against_the_rule_of_defective_tops_are_counted() -> None:
+    found = made("conjecture1")
+    data = found.data["rule"]
+    assert found.numbers["rule_wrong"].value == 0.0
+    D = ahead(*data["angles"].values.T)
+    end = data["end"].values.copy()
+    end[np.argmax(D)], end[np.argmin(np.abs(D))] = 1e-4, np.pi  # one rests that ought to slip, one slips that ought to rest
+    assert found.item.measure({**found.data, "rule": changed(data, end=end)}, found.p)["rule_wrong"].value == 2.0
 
 
 @pytest.mark.parametrize("top", TOPS, ids=lambda top: top.name)
@@ -330,7 +364,17 @@ def test_conjecture_1_is_refuted_only_by_counter_examples_that_hold() -> None:
     assert words("conjecture1", replays=nothing) == ["evidence for", "evidence for", "evidence for", "not testable here"]
     numbers = found.item.measure({**found.data, "replays": nothing}, found.p)
     assert found.item.slips(numbers) == ()
-    assert len(found.item.slips(found.numbers)) == 1
+    slips = found.item.slips(found.numbers)
+    assert len(slips) == 1
+    assert "can fail" in slips[0].right
+
+
+def test_shares_of_conjecture_1_are_told_with_their_intervals() -> None:
+    found = made("conjecture1")
+    why = found.item.verdicts(found.numbers, found.p)[2].why
+    for name in ("definite_off", "gaussian_off", "reported_share"):
+        share = found.numbers[name]
+        assert f"{share.value:.1%} [{share.low:.1%}, {share.high:.1%}]" in why
 
 
 def test_second_tokens_off_the_poles_are_where_the_criterion_says() -> None:

@@ -9,7 +9,9 @@ import xarray
 from small_items import SMALL, made
 
 from nucleate.paper import ITEMS
+from nucleate.paper.ends import ends_of
 from nucleate.paper.item import WORDS, Verdict, headline
+from nucleate.paper.rows import FAMILIES, _block
 from nucleate.sphere import uniform
 
 GOOD = {"agrees", "evidence for", "not testable here"}
@@ -162,7 +164,29 @@ def test_one_run_that_ends_elsewhere_changes_the_verdict_of_its_row(family: str,
     assert found.words(planted(found.data, family, changed(data, x=x)))[part] == word
 
 
-@pytest.mark.parametrize(("family", "part"), [("row4", 3), ("row5", 4), ("row4-oblique", 3), ("row5-oblique", 4), ("row5-sharp", 4)])
+def test_one_run_at_rest_elsewhere_is_evidence_against_row_3_with_V_not_normal_and_none_is_no_evidence_for_it() -> None:
+    found = made("table1")
+    assert found.words(found.data)[2:4] == ["evidence for", "not testable here"]
+    data = found.data["row3-oblique"]
+    x = data["x"].values.copy()
+    x[1, :, 5] = uniform(1, 3, 3)  # at rest: the same place in all frames
+    assert found.words(planted(found.data, "row3-oblique", changed(data, x=x)))[2:4] == ["evidence for", "evidence against"]
+    x[1, 0, 5] = -x[1, 0, 5]  # not at rest: still on its way
+    assert found.words(planted(found.data, "row3-oblique", changed(data, x=x)))[3] == "not testable here"
+    against = found.item.verdicts(found.numbers, found.p)[3]
+    assert "see Conjecture 1" in against.part
+    assert "Conjecture 1 (below) has counter-examples" in against.why
+
+
+def test_row_3_with_V_not_normal_fails_in_a_run_of_its_own_family() -> None:
+    family = next(one for one in FAMILIES if one.name == "row3-oblique")
+    ends = ends_of(_block(family, 0, range(453, 454)))
+    assert ends.row[0] == 3
+    assert ends.off[0] > 0.3
+    assert ends.moved[0] < 1e-6  # at rest, by the rule of the item
+
+
+@pytest.mark.parametrize(("family", "part"), [("row4", 4), ("row5", 5), ("row4-oblique", 4), ("row5-oblique", 5), ("row5-sharp", 5)])
 def test_uniform_tokens_are_evidence_against_clouds(family: str, part: int) -> None:
     found = made("table1")
     data = found.data[family]
@@ -176,7 +200,7 @@ def test_tokens_on_one_side_are_evidence_against_two_clouds() -> None:
     data = found.data["row5"]
     first = data["x"].values[:, :1, :1]  # (b, 1, 1, d)
     x = data["x"].values * np.where((data["x"].values * first).sum(-1, keepdims=True) < 0, -1.0, 1.0)
-    assert found.words(planted(found.data, "row5", changed(data, x=x)))[4] == "evidence against"
+    assert found.words(planted(found.data, "row5", changed(data, x=x)))[5] == "evidence against"
 
 
 def test_conjecture_1_is_called_a_slip_only_if_the_counter_example_holds() -> None:
@@ -200,9 +224,16 @@ def test_one_life_that_does_not_end_at_the_first_token_disagrees() -> None:
     assert found.words(planted(found.data, "beta16", changed(data, whole=whole)))[0] == "disagrees"
 
 
+def slow_below(data: xarray.Dataset, beta: float) -> float:
+    """Decades below e^{beta (1 - cos angle)}, life by life."""
+    lives = zip(data["last_time"].values, data["two_from"].values, data["angle"].values, strict=True)
+    return max(beta * (1 - np.cos(angle)) / np.log(10) - np.log10(end - since) for end, since, angle in lives if end > since)
+
+
 def test_last_merges_at_other_times_are_evidence_against_the_law() -> None:
     found = made("life")
     data = found.data["beta16"]
     assert found.words(planted(found.data, "beta16", changed(data, last_time=1.1 * data["last_time"].values)))[1] == "evidence against"
+    assert found.numbers["law_below"].value == pytest.approx(np.max([slow_below(found.data[f"beta{beta:g}"], beta) for beta in found.p["betas"]]))
     squared = {name: changed(found.data[name], last_time=found.data[name]["last_time"].values ** 1.5) for name in ("beta9", "beta16")}
     assert found.words({**found.data, **squared})[1] == "evidence against"

@@ -176,6 +176,23 @@ def test_a_page_without_the_marks_is_left_alone(tmp_path: Path, folder: Path, re
     assert page.read_text() == text
 
 
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("δ = 1 is small", "δ = 1 is small."),
+        ("d = 2, 3", "d = 2, 3."),
+        ("dE_k/dt is it", "dE_k/dt is it."),
+        ("Δ = 0.4.", "Δ = 0.4."),
+        ("the law", "The law."),
+        ("two-token law", "Two-token law."),
+        ("complex: none", "Complex: none."),
+        ("log₁₀ of it", "log₁₀ of it."),
+    ],
+)
+def test_a_sentence_has_a_capital_but_symbols_keep_their_letters(words: str, shown: str) -> None:
+    assert readme._sentence(words) == shown
+
+
 def test_a_page_is_not_made_from_half_a_reproduction(tmp_path: Path, folder: Path, results: dict[str, Any]) -> None:
     page = tmp_path / "README.md"
     page.write_text(f"{readme.BEGIN}\n{readme.END}")

@@ -149,7 +149,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     beyond = f"; beyond the {numbers['chance'].value:.4f} of chance it goes like n^({told(power, 2)})" if power else ""
     return (
         Verdict(
-            "Rényi centers capture Ω(n) tokens in the end (open in the paper)",
+            f"Rényi centers capture Ω(n) tokens by t = {p['long_times'][-1]:g}, as far as n = {p['long_n']} (open in the paper)",
             "evidence for" if steady else "evidence against",
             (
                 f"at t = {p['long_times'][-1]:g} a center's mean share goes like n^({told(end)}) up to n = {p['long_n']}; "
@@ -162,7 +162,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
             ),
         ),
         Verdict(
-            "they do so in O(1) time (open in the paper)",
+            "they capture Ω(n) tokens in O(1) time (open in the paper)",
             word,
             (
                 f"the time at which n tokens are crowded grows by {told(slope)} per unit of ln n, without end as far as n = "

@@ -49,14 +49,15 @@ def reproduce(
             for key in keys:
                 typer.echo(f"{key:<{_wide(keys)}}  {find(key).title}")
             return
+        from nucleate.paper.readme import marked, update
         from nucleate.paper.reproduce import reproduce as make
 
+        if readme is not None:
+            marked(readme)  # a page that cannot be written is refused before anything is computed
         with _watching(len(keys)) as watch:
             outcome = make(folder, keys, quick, watch)
         _tell(outcome, keys)
         if readme is not None:
-            from nucleate.paper.readme import update
-
             for path in update(readme, outcome.results, folder):
                 typer.echo(f"wrote {path}")
 

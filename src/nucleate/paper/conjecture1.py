@@ -7,7 +7,7 @@ import numpy as np
 
 from nucleate.paper.adversary import LOOK, adversarial
 from nucleate.paper.conjecture1_pictures import draw
-from nucleate.paper.defective import defective
+from nucleate.paper.defective import EDGE, RULE_BETA, ahead, defective, rule
 from nucleate.paper.families import ATTRACTING, CONJECTURE1, MOVING, NEAR, SLOW, family, model_of
 from nucleate.paper.hunts import SHARP, criterion, replays, reported, search_result
 from nucleate.paper.item import Data, Item, Numbers, Parameters, Slip, Verdict
@@ -25,6 +25,7 @@ FOUND = -1e-6  # growth below this is a rest that attracts, and not rounding
 FITS = 1e-5  # how near token 2 must end to a rest that the criterion foresees
 REGIMES1 = tuple(regime for regime in REGIMES if regime.conjecture == 1)
 PRECISE = 0.01  # ends that are the same, to this share
+BESIDE = 0.1  # from -xi: a token that rests beside it is nearer, and one at xi is not
 
 
 def run(desk: "Desk") -> Data:
@@ -43,6 +44,7 @@ def run(desk: "Desk") -> Data:
     data["replays"] = desk.dataset("replays", replays)
     data["criterion"] = desk.dataset("criterion", criterion)
     data["defective"] = desk.dataset("defective", lambda: defective(p["defective_betas"]))
+    data["rule"] = desk.dataset("rule", lambda: rule(p["defective_starts"], p["seed"]))
     return data
 
 
@@ -70,7 +72,8 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
         found = data[f"search-{regime.name}"]
         about = f"search, {regime.words}: least growth at a rest off ±ξ ({int(found['rests'])} rests of {int(found['models'])} models)"
         numbers[f"search_{regime.name}"] = exact(float(found["growth"]), about, "negative: it attracts")
-    return numbers | _first(data["reported"]) | _kept(data["replays"]) | _outside(data["defective"]) | _diagonal(data["criterion"])
+    outside = _outside(data["defective"]) | _rule(data["rule"])
+    return numbers | _first(data["reported"]) | _kept(data["replays"]) | outside | _diagonal(data["criterion"])
 
 
 def _family(name: str, words: str, found: "Dataset") -> dict[str, Number]:
@@ -99,7 +102,7 @@ def _foreseen(data: Data, seed: int) -> tuple[list[float], int]:
 
 
 def _first(found: "Dataset") -> dict[str, Number]:
-    """The counter-example that was first reported."""
+    """The counter-example that was found first."""
     x = found["x"].values
     off = np.abs(x[:, 1, 1]) > OFF  # (b,)
     plane = plane_of(np.diag([1.0, 0.1]), np.diag([-1.0, 1.0]), None, 10.0)
@@ -113,7 +116,7 @@ def _first(found: "Dataset") -> dict[str, Number]:
             "|cos α| of token 2 there; expected from H(α) = 0",
             expected=abs(float(np.cos(rest.alpha))),
         ),
-        "reported_rate": exact(rest.rate, "rate of small pushes there, from the equation in α", expected=-6.187),
+        "reported_rate": exact(rest.rate, "rate of small pushes there, from the equation in α; expected is our own earlier value", expected=-6.187),
     }
 
 
@@ -130,15 +133,20 @@ def _kept(found: "Dataset") -> dict[str, Number]:
 
 
 def _outside(found: "Dataset") -> dict[str, Number]:
-    """Defective tops, which the conjecture leaves out."""
-    beta, exact_q, simulated = found["beta"].values, found["exact"].values, found["simulated"].values
+    """Defective tops, which the conjecture leaves out: one start that rests beside -xi, and one that slips through."""
+    beta, (exact_q, slipped), simulated = found["beta"].values, found["exact"].values, found["simulated"].values[..., 0]
     agree = (np.abs(simulated / exact_q[:, None] - 1.0) < PRECISE).all(1)  # (betas,)
     bad = beta[~agree]
     return {
         "defective_exact": exact(
             (exact_q * np.exp(2.0 * beta)).mean(),
-            "defective top, two tokens: where the second rests beside −ξ, times e^{2β}, from the equation in the small angle",
+            "defective top, two tokens from a = 1, q = ½: where the second rests beside −ξ, times e^{2β}, from the equation in the small angle",
             expected=1.0,
+        ),
+        "defective_slipped": exact(
+            (np.pi - np.abs(slipped)).max(),
+            "the same from a = 2, q = ½, where the second slips through: largest angle from ξ at the end",
+            expected=0.0,
         ),
         "defective_agree": exact(
             max(beta[agree & (beta < bad.min() if len(bad) else True)], default=np.nan),
@@ -147,6 +155,22 @@ def _outside(found: "Dataset") -> dict[str, Number]:
         "defective_force": exact(
             np.exp(-4.0 * bad.min()) / 4.0 if len(bad) else np.nan, "largest force that holds it there at the next β, e^{−4β}/4; rounding is 1.1e-16"
         ),
+    }
+
+
+def _rule(found: "Dataset") -> dict[str, Number]:
+    """Which starts rest beside a defective top's opposite, against D = cot q - cot a."""
+    D = ahead(*found["angles"].values.T)  # (starts,)
+    rests = np.abs(found["end"].values) < BESIDE
+    wrong = (rests & (D > EDGE)) | (~rests & (np.abs(D) < EDGE))
+    through = ~rests & (D > -EDGE)
+    about = f"defective top, uniform starts on opposite sides, β = {RULE_BETA:g}"
+    return {
+        "rule_wrong": exact(
+            wrong.sum(), f"{about}: ends against the rule, which is to rest beside −ξ only if D < 2, and always if |D| < 2", expected=0.0
+        ),
+        "rule_through": share_of(int(through.sum()), len(D), f"{about}: the second token slips through −ξ; expected for large β", 0.25),
+        "rule_near": share_of(int((~rests & (D < -EDGE)).sum()), len(D), f"{about}: it goes straight to ξ, drawn by a first token near it"),
     }
 
 
@@ -179,7 +203,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     good = off == 0 and slow == 0 and stubborn.value == 1.0 and growth > FOUND
     leaning, scores = _holding(numbers, "leaning"), _holding(numbers, "scores")
     soft, firm = (numbers[f"leaning{name}_off"] for name in ("-soft", ""))
-    definite, gaussian = numbers["definite_off"], numbers["gaussian_off"]
+    definite, gaussian, through = numbers["definite_off"], numbers["gaussian_off"], numbers["rule_through"]
     return (
         Verdict(
             "Q = K = I, V symmetric: every token ends at ξ or −ξ",
@@ -212,9 +236,9 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
             (
                 f"{len(scores)} counter-examples hold ({', '.join(scores)}), with KᵀQ positive definite, too, and as near to the identity as one "
                 f"likes; with V symmetric, "
-                f"{definite.value:.1%} of runs end off ±ξ for random positive definite KᵀQ and {gaussian.value:.1%} [{gaussian.low or 0:.1%}, "
-                f"{gaussian.high or 0:.1%}] for "
-                f"Gaussian Q and K at β = 3; in “never-rests” a token goes round for ever. The one first reported is reached from "
+                f"{definite.value:.1%} [{definite.low or 0:.1%}, {definite.high or 0:.1%}] of runs end off ±ξ for random positive definite KᵀQ and "
+                f"{gaussian.value:.1%} [{gaussian.low or 0:.1%}, {gaussian.high or 0:.1%}] for Gaussian Q and K at "
+                f"β = 3; in “never-rests” a token goes round for ever. The one found first is reached from "
                 f"{numbers['reported_share'].value:.1%} "
                 f"[{numbers['reported_share'].low or 0:.1%}, {numbers['reported_share'].high or 0:.1%}] of uniform starts, at |cos α| = "
                 f"{numbers['reported_cosine'].value:.5f}; "
@@ -227,10 +251,13 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
             "defective tops",
             "not testable here",
             (
-                f"the conjecture leaves them out. Measured: beside −ξ a token rests at {numbers['defective_exact'].value:.3f} e^(−2β), coming there like "
-                f"1/t. In coordinates this is lost beyond β = {numbers['defective_agree'].value:g}: that angle and the force that holds it there, at "
-                "most e^(−4β)/4, sink below tolerance and then below rounding, and where a simulation ends depends on its tolerance (as in Figure 1 at "
-                "β = 9)"
+                f"the conjecture leaves them out. Measured for V = (1 1; 0 1), two tokens: from one start the second rests beside −ξ, at "
+                f"{numbers['defective_exact'].value:.3f} e^(−2β), coming there like 1/t; from another it slips through −ξ and ends "
+                f"{numbers['defective_slipped'].value:.0e} from ξ. It slips if it is ahead of the first by a time of more than 2 "
+                f"(docs/conjectures.md): {numbers['rule_wrong'].value:.0f} of {through.count[1] if through.count else 0} uniform starts on opposite "
+                f"sides end against that rule, and {through.value:.1%} [{through.low or 0:.1%}, {through.high or 0:.1%}] slip. In coordinates the "
+                f"rest is lost beyond β = {numbers['defective_agree'].value:g}: that angle and the force that holds it there, at most e^(−4β)/4, sink "
+                "below tolerance and then below rounding, and where a simulation ends depends on its tolerance (as in Figure 1 at β = 9)"
             ),
         ),
     )
@@ -245,7 +272,7 @@ def slips(numbers: Numbers) -> tuple[Slip, ...]:
     return (
         Slip(
             "Conjecture 1, for every diagonalisable V with distinct positive eigenvalues, even with Q = K = I",
-            "V must be normal, that is symmetric; then, with KᵀQ a positive multiple of I, it is true",
+            "for symmetric V and KᵀQ = cI, c ≥ 0, it is true (docs/conjectures.md); for V that is not normal it can fail",
             f"V = (1 −2; 0 ½), Q = K = I, β = 0.1, two tokens: token 2 rests {off:.4f} away from ±ξ, and pushes decay like e^({growth:.4f} t)",
         ),
     )
@@ -257,7 +284,7 @@ ITEM = Item(
     statement=(
         "If V is diagonalisable with d distinct positive real eigenvalues, every token converges to ξ or −ξ, the top eigenvector of V or its "
         "opposite, from almost every start "
-        "(as the conjecture is reported to us, with nothing asked of Q and K)."
+        "(with nothing asked of Q and K)."
     ),
     parameters={
         "families": {kind.name: f"d {kind.d}, n {kind.n}, β {kind.beta:g}, t {kind.t:g}" for kind in CONJECTURE1},
@@ -267,10 +294,11 @@ ITEM = Item(
         "rounds": 30,
         "search_rounds": 15,
         "defective_betas": [3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0],
+        "defective_starts": 1000,
         "kept": kept_mark(),
         "seed": 0,
     },
-    quick={"runs": 30, "starts": 200, "models": 8, "rounds": 8, "search_rounds": 1, "defective_betas": [4.0, 6.0, 9.0]},
+    quick={"runs": 30, "starts": 200, "models": 8, "rounds": 8, "search_rounds": 1, "defective_betas": [4.0, 6.0, 9.0], "defective_starts": 200},
     choices=(
         (
             "Random V: symmetric with top eigenvalue 1 and others uniform on [0.05, 0.95]; or, not normal, with Gaussian entries, drawn again "

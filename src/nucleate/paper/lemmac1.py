@@ -226,7 +226,7 @@ ITEM = Item(
         "per_cap": [31, 62, 125, 250, 500, 1000],
     },
     choices=(
-        "The dimensions 2 to 5 and the radii; d = 3 has the δ = 4/3 of paper.md's check of the misprinted example.",
+        "The dimensions 2 to 5 and the radii; d = 3 has δ = 4/3, where the printed number and the right one are far apart.",
         (
             "Jammed counts: one start serves every number of tokens, up to 4000 per cap of radius δ, in as many starts as have 12000 centers in "
             "all. A parabola in n^(−1/(d − 1)) through six numbers of tokens gives infinitely many; half of the difference from a line through the "

@@ -1,5 +1,6 @@
 """Hero picture, gallery and verdicts for the README, and the text of the report for the documentation, from a finished reproduction."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from nucleate.checks import InputError
 from nucleate.paper import ITEMS
 from nucleate.paper.report import gathered_slips, verdict_rows
 
-__all__ = ["BEGIN", "END", "block", "report_page", "update"]
+__all__ = ["BEGIN", "END", "block", "marked", "report_page", "update"]
 
 BEGIN, END = "<!-- reproduce:begin -->", "<!-- reproduce:end -->"
 HERO, GALLERY = "life", ("figure1", "figure2", "figure3", "figure4", "figure5", "figure6", "table1", "life-counts", "life-law")
@@ -18,12 +19,7 @@ COLUMNS = 2
 
 def update(page: Path, results: Mapping[str, Any], out: Path) -> list[Path]:
     """Write the block between the marks of `page`, docs/report.md and docs/images beside it; the files that were written."""
-    try:
-        text = page.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"--readme {page} cannot be read: {error.strerror}. Name a page that has the lines {BEGIN} and {END}.") from None
-    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
-        raise InputError(f"--readme {page} must have the lines {BEGIN} and {END} once each, in this order. Add them where the block is to stand.")
+    text = marked(page)
     missing = [key for key in ITEMS if key not in results["items"]]
     if missing:
         raise InputError(f"{out} has no {', '.join(missing)} yet, but the page shows all items. Run nucleate reproduce first.")
@@ -42,6 +38,19 @@ def update(page: Path, results: Mapping[str, Any], out: Path) -> list[Path]:
         path.write_text(words, encoding="utf-8")
         written.append(path)
     return written
+
+
+def marked(page: Path) -> str:
+    """The text of a page that has the marks, once each and in order."""
+    try:
+        text = page.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"--readme {page} cannot be read: {error.strerror}. Name a page that has the lines {BEGIN} and {END}.") from None
+    except UnicodeDecodeError:
+        raise InputError(f"--readme {page} is not UTF-8 text. Name a page that has the lines {BEGIN} and {END}.") from None
+    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
+        raise InputError(f"--readme {page} must have the lines {BEGIN} and {END} once each, in this order. Add them where the block is to stand.")
+    return text
 
 
 def block(results: Mapping[str, Any]) -> str:
@@ -133,7 +142,9 @@ def _cell(words: str) -> str:
 
 
 def _sentence(words: str) -> str:
-    return words[0].upper() + words[1:].rstrip(".") + "."
+    """With a capital, unless it begins with a symbol, which a capital would change: only two ASCII letters or more make a word."""
+    first = words[0].upper() if re.match(r"[A-Za-z]{2,}(?!\w)", words) else words[0]
+    return first + words[1:].rstrip(".") + "."
 
 
 def _value(value: Any) -> str:

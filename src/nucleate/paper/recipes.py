@@ -17,7 +17,7 @@ def derived() -> list[Example]:
     """All of them; each from the first uniform start (seeds 0, 1, ...) that ends off the poles."""
     near, steep = 1.0 / 3300.0, 1.0 / 8.5
     return [
-        _rest("reported", "V = diag(1, 0.1), KᵀQ = diag(−1, 1): the one first reported", 10.0, np.diag([1.0, 0.1]), np.diag([-1.0, 1.0])),
+        _rest("reported", "V = diag(1, 0.1), KᵀQ = diag(−1, 1): the one found first", 10.0, np.diag([1.0, 0.1]), np.diag([-1.0, 1.0])),
         _rest(
             "definite",
             "V = diag(1, 0.9), KᵀQ = diag(1, 3), positive definite with the eigenvectors of V",

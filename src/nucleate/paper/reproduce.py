@@ -60,6 +60,9 @@ def reproduce(out: Path, only: Iterable[str] = (), quick: bool = False, watch: W
     keys, watch = chosen(only), watch or _Nobody()
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file, but the results need a folder. Choose another place with --out.")
+    if _holds(out, not quick):
+        other, this = ("full", "quick") if quick else ("quick", "full")
+        raise InputError(f"{out} holds a {other} reproduction, which a {this} one would replace. Choose another place with --out.")
     try:
         for folder in ("figures", "data", "items"):
             (out / folder).mkdir(parents=True, exist_ok=True)
@@ -75,6 +78,19 @@ def reproduce(out: Path, only: Iterable[str] = (), quick: bool = False, watch: W
             told = perform(out, one, one.with_quick(quick), quick, watch)
         watch.end(key, told, time.perf_counter() - began, kept)
     return assemble(out, quick)
+
+
+def _holds(out: Path, quick: bool) -> bool:
+    """Whether `out` has items of a quick, or of a full, reproduction."""
+    return any(_quick(path) is quick for path in (out / "items").glob("*.json"))
+
+
+def _quick(path: Path) -> bool | None:
+    """Whether an item was made by a quick run; None if it cannot be read."""
+    try:
+        return bool(json.loads(path.read_text(encoding="utf-8"))["told"]["command"].endswith("--quick"))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 def perform(out: Path, one: Item, p: Mapping[str, Any], quick: bool = False, watch: Watch | None = None) -> dict[str, Any]:

@@ -53,7 +53,8 @@ class Family:
 FAMILIES = (
     Family("row1", "row 1: λ_max > 0, d times", 1, "real", 1.0, 3, "no", 4.0),
     Family("row2", "row 2: λ_max > 0, twice", 2, "real", 1.0, 2, "half", 4.0),
-    Family("row3", "row 3: λ_max > 0, once", 3, "real", 1.0, 1, "half", 4.0),
+    Family("row3", "row 3: λ_max > 0, once, V symmetric", 3, "real", 1.0, 1, "no", 4.0),
+    Family("row3-oblique", "row 3: λ_max > 0, once, V not normal", 3, "real", 1.0, 1, "all", 0.5, t=1e4),
     Family("row4", "row 4: λ_max < 0, twice", 4, "real", -0.5, 2, "no", 4.0),
     Family("row5", "row 5: λ_max < 0, once", 5, "real", -0.5, 1, "no", 4.0),
     Family("row4-oblique", "row 4, eigenvectors not orthogonal", 4, "real", -0.5, 2, "all", 1.0),

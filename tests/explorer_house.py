@@ -103,9 +103,9 @@ class Client:
             assert header["say"] != "error", header
 
     def watch(self, id: int = 0) -> tuple[dict[str, Any], Array, Array, Mapping[str, Any], dict[str, Any]]:
-        """Everything until the run has ended: begun, t (m,), x (m, n, d), what was measured, ended."""
+        """Everything until the run has ended and is measured: begun, t (m,), x (m, n, d), what was measured, ended."""
         begun: dict[str, Any] = {}
-        found: dict[str, Any] = {}
+        ended: dict[str, Any] = {}
         t: list[Array] = []
         x: list[Array] = []
         while True:
@@ -118,10 +118,11 @@ class Client:
                 assert header["first"] == sum(map(len, t)), "frames come one after the other, none twice"
                 t.append(arrays["t"])
                 x.append(arrays["x"])
-            elif header["say"] == "measured":
-                found = dict(arrays)
             elif header["say"] == "ended":
-                return begun, np.concatenate(t), np.concatenate(x), found, header
+                ended = header
+            elif header["say"] == "measured":
+                assert ended, "measured last"
+                return begun, np.concatenate(t), np.concatenate(x), arrays, ended
 
 
 @contextmanager

@@ -163,6 +163,15 @@ def test_export_writes_a_page(tmp_path: Path) -> None:
     assert "no run 5" in said
 
 
+def test_what_is_too_large_is_refused_at_once_and_alike_by_explore_and_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nucleate.explorer.server.serve", lambda *_: None)  # it must not come to that
+    for name in ("wide.zarr", "wide.npz"):
+        one_run(d=70).save(tmp_path / name)
+        said = [typed("explore", "--no-browser", tmp_path / name), typed("export", tmp_path / name, "--html", tmp_path / "page.html")]
+        words = f"Error: {name} has 9 tokens in dimension 70, but the explorer shows at most 10000 in 64. Draw it: run.plot()."
+        assert said == [(2, words)] * 2
+
+
 def test_export_needs_no_extra(tmp_path: Path) -> None:
     one_run().save(tmp_path / "run.npz")
     code = f"""

@@ -97,9 +97,20 @@ def test_one_of_several_runs_is_exported(tmp_path: Path) -> None:
 def test_a_run_with_everything_in_it_can_be_shown() -> None:
     take = of_run(rich_run(), 0, "rich")
     told = begun(take, 1)
-    assert told["frozen"] == 2
+    frozen = rich_run().model.frozen
+    assert frozen is not None
+    assert np.array_equal(told["frozen"]["x"], frozen.x)
+    assert told["frozen"]["weight"] == [1.5, 2.0]
     assert told["mask"] == {"window": 4}
     assert json.loads(json.dumps(record(take, perform(take)), allow_nan=False))["begun"]["title"] == "rich"
+
+
+def test_data_have_one_scheme_of_names(tmp_path: Path) -> None:
+    one_run().save(tmp_path / "first.zarr")
+    many_runs().save(tmp_path / "several.npz")
+    folder = open_folder(tmp_path)
+    names = [begun(take, 0)["file"] for take in (of_scene(parse_scene({})), folder.take("first.zarr", 0), folder.take("several.npz", 2))]
+    assert names == ["nucleate-run", "nucleate-first", "nucleate-several-2"]
 
 
 def test_long_recordings_are_thinned_but_keep_their_ends() -> None:
@@ -215,9 +226,30 @@ def source_hash(web: Path) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
-def test_licences_are_shipped_with_the_page() -> None:
+def test_the_shipped_files_are_as_they_were_built_and_every_edit_of_them_is_found() -> None:
+    page, texts = page_text(), licences()
+    assert as_built(page, texts), "a file of src/nucleate/explorer/page was edited by hand: run make web"
+    middle = len(page) // 2
+    for edited in (page + "\n", page[1:], page[:middle] + page[middle + 1 :], page.replace("Rényi", "Renyi", 1)):
+        assert edited != page
+        assert not as_built(edited, texts)
+    assert not as_built(page, texts.replace("MIT", "ISC", 1))
+
+
+def as_built(page: str, texts: str) -> bool:
+    """Whether the page says the sha256 of itself, without that number, and of the licences; web/vite.config.js writes it."""
+    mark = re.compile(r'(<meta name="nucleate-built" content=")([0-9a-f]{64})(">)')
+    found = mark.findall(page)
+    return len(found) == 1 and found[0][1] == hashlib.sha256((mark.sub(r"\1\3", page) + texts).encode()).hexdigest()
+
+
+def licences() -> str:
     from importlib.resources import files
 
-    text = files("nucleate.explorer").joinpath("page", "LICENSES.txt").read_text(encoding="utf-8")
+    return files("nucleate.explorer").joinpath("page", "LICENSES.txt").read_text(encoding="utf-8")
+
+
+def test_licences_are_shipped_with_the_page() -> None:
+    text = licences()
     assert "three" in text
     assert "MIT" in text

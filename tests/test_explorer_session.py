@@ -26,6 +26,7 @@ from websockets.exceptions import ConnectionClosed
 import nucleate as nc
 from nucleate.explorer.frames import pack, unpack
 from nucleate.explorer.guard import Bucket
+from nucleate.explorer.measures import measure, model_facts
 from nucleate.explorer.presets import presets
 from nucleate.explorer.requests import Refused, parse_request
 from nucleate.explorer.scene import LIMITS, parse_scene
@@ -36,6 +37,7 @@ from nucleate.explorer.stored import Folder
 from nucleate.explorer.take import of_scene
 
 LONG = {"n": 3000, "d": 3, "beta": 30.0, "t": 1e6, "frames": 50}  # minutes
+OUTSIDE = "outside the table: Table 1 is about causal attention without frozen tokens"
 SOON = 5.0  # seconds: a cancelled run ends within two ticks of 0.1 s, on a busy machine a little later
 
 
@@ -83,9 +85,29 @@ def test_a_run_over_the_websocket_is_that_of_simulate_to_the_last_bit(serving: S
         assert begun["centers"][name] == centers.tolist()
         assert np.array_equal(found[f"consumed_{name}"], nc.consumption(run, centers, begun["delta"]))
     assert ("directions" in found) == (begun["d"] > 3)
-    atlas = nc.atlas(np.array(begun["V"]))
-    assert begun["spectrum"]["row"] == atlas.row
-    assert begun["spectrum"]["verdict"] == atlas.final
+    atlas, spoken = nc.atlas(np.array(begun["V"])), begun["mask"] == "causal"
+    assert begun["spectrum"]["row"] == (atlas.row if spoken else None)
+    assert begun["spectrum"]["verdict"] == (atlas.final if spoken else OUTSIDE)
+
+
+@pytest.mark.parametrize(
+    ("model", "row", "why"),
+    [
+        (nc.Attention(4.0), 1, "Theorem 4.1"),
+        (nc.Attention(4.0, mask=nc.Window(9)), 1, "Theorem 4.1"),  # as wide as the sequence: causal
+        (nc.Attention(4.0, mask="full"), None, "sees all others"),
+        (nc.Attention(4.0, mask=nc.Window(1)), None, "only itself"),
+        (nc.Attention(4.0, mask=nc.Window(8)), None, "only the last 8"),
+        (nc.Attention(4.0, frozen=nc.Frozen(nc.uniform(1, 2, 0))), None, "frozen tokens"),
+    ],
+    ids=["causal", "wide window", "full", "alone", "window", "frozen"],
+)
+def test_table_1_is_applied_to_causal_attention_without_frozen_tokens_only(model: nc.Attention, row: int | None, why: str) -> None:
+    spectrum = model_facts(model, 9, 2)["spectrum"]
+    assert spectrum["row"] == row
+    assert why in spectrum["why"]
+    assert (spectrum["status"] == "theorem") == (row == 1)
+    assert (spectrum["verdict"] == OUTSIDE) == (row is None)
 
 
 def test_principal_directions_are_those_of_a_singular_value_decomposition(serving: Serving) -> None:
@@ -119,7 +141,15 @@ def test_hello_says_what_there_is(serving: Serving) -> None:
     assert parse_scene(hello["defaults"]) == parse_scene({})
     assert hello["limits"] == LIMITS
     assert len(hello["presets"]) == len(presets())
-    assert {"name", "title", "dims", "seeded"} == set(hello["matrices"][0])
+    first = hello["matrices"][0]
+    assert first == {
+        "name": "identity",
+        "title": "identity",
+        "of_V": "identity: row 1, all tokens end at the first",
+        "dims": [2, 64],
+        "seeded": False,
+    }
+    assert [one["title"] for one in hello["matrices"] if "row" in one["title"]] == [], "Table 1 speaks of V, not of Q and K"
     assert hello["opened"] == []
     assert hello["open"] is None
     assert hello["link"] is None
@@ -142,6 +172,7 @@ def test_downloaded_data_opens_as_the_same_run(serving: Serving, tmp_path: Path)
         header, arrays = page.wait_for("file")
         page.tell(do="data", id=5)
         assert page.hear()[0]["say"] == "error"
+    assert header["name"] == "nucleate-run.npz"
     path = tmp_path / header["name"]
     path.write_bytes(arrays["bytes"].tobytes())
     run = nc.load(path)
@@ -159,12 +190,29 @@ def test_a_cancelled_run_keeps_what_there_is_and_ends_soon(serving: Serving) -> 
         began = time.perf_counter()
         page.tell(do="cancel", id=2)  # another run: nothing happens
         page.tell(do="cancel", id=1)
-        measured, found = page.wait_for("measured")
         ended = page.wait_for("ended")[0]
-    assert time.perf_counter() - began < SOON
+        assert time.perf_counter() - began < SOON
+        _, found = page.wait_for("measured")
     assert ended["status"] == "cancelled"
     assert 1 <= len(found["clusters"]) < LONG["frames"]
     until(lambda: engine_threads() == 0)
+
+
+def test_who_cancels_does_not_wait_until_everything_is_measured(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on = threading.Event()
+
+    def slow(*arguments: Any) -> Any:
+        assert go_on.wait(60.0), "the run was never reported as ended"
+        return measure(*arguments)
+
+    monkeypatch.setattr("nucleate.explorer.session.measure", slow)
+    with client(serving) as page:
+        page.tell(do="run", id=1, scene=LONG)
+        page.wait_for("frames")
+        page.tell(do="cancel", id=1)
+        assert page.wait_for("ended")[0]["status"] == "cancelled"
+        go_on.set()
+        assert page.wait_for("measured")[0]["id"] == 1
 
 
 def test_a_new_run_takes_the_place_of_the_old_one(serving: Serving) -> None:

@@ -129,6 +129,17 @@ def test_a_run_that_is_cut_short_says_nothing_against_the_table(tmp_path: Path) 
     assert (lived.ended, lived.resting, lived.as_said) == ("spread out", False, None)
 
 
+@pytest.mark.parametrize(("mask", "spoken"), [("causal", True), (Window(9), True), ("full", False), (Window(1), False), (Window(2), False)], ids=str)
+def test_the_table_is_held_against_causal_runs_only(mask: Any, spoken: bool, tmp_path: Path) -> None:
+    system = head_system(one_head(UP).write(tmp_path), 0, 0)
+    stage = system.stage(np.tile(uniform(1, system.d, 0), (9, 1)), mask)  # all at one place: they end at one point of L under any mask
+    lived = watch(system, stage, simulate(stage.model, stage.x0, system.span, 2, method="explicit"))
+    assert lived.ended == "one point in L"
+    assert lived.as_said is (True if spoken else None)
+    assert ("as the table says" in str(lived)) == spoken
+    assert ("outside the table, which is about causal attention" in str(lived)) == (not spoken)
+
+
 def test_what_happened_is_named_by_clusters_and_place() -> None:
     lived = Lived(0, 0, 1.0, 1.0, "3", 1.0, 3, 8, 1.0, 1.0, 1, False, 0.0, True, "done")
     cases = [(1, False, 1.0, "one point in L", True), (2, True, 1.0, "two opposite points in L", True), (2, False, 1.0, "clusters in L", False)]

@@ -7,6 +7,9 @@ import { defineConfig } from "vite";
 
 const root = dirname(fileURLToPath(import.meta.url));
 
+// A fingerprint of what was built: of the page with this line as it is here, and the licences after it. An edit by hand is found by the same test.
+const BUILT = '<meta name="nucleate-built" content="">';
+
 const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
 
 function sources(folder) {
@@ -67,7 +70,9 @@ function onePage() {
         .replace("</head>", () => `<style>${style}</style>\n</head>`)
         .replace("</body>", () => `<script type="module">${script}</script>\n</body>`);
       for (const file of [...chunks, ...styles]) delete bundle[file.fileName];
-      this.emitFile({ type: "asset", fileName: "LICENSES.txt", source: licences(chunks) });
+      const texts = licences(chunks);
+      page.source = page.source.replace(BUILT, () => BUILT.replace('""', `"${sha256(page.source + texts)}"`));
+      this.emitFile({ type: "asset", fileName: "LICENSES.txt", source: texts });
     },
   };
 }

@@ -1,6 +1,7 @@
 """The explorer in a real Chromium: what a person sees and does, checked on the state of the page and on pixels."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -163,6 +164,21 @@ def test_a_long_run_shows_progress_and_can_be_cancelled(server: Serving, page: W
     expect(page.page.locator("[data-action=cancel]")).to_be_hidden()
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_trail_is_painted_over_a_token(server: Serving, page: Watched, theme: str) -> None:
+    shown = []
+    for trails in (False, True):
+        page.open(at(server, {**SPHERE, "t": 5.0}, 45, trails=trails, theme=theme, colour="order"))
+        shown.append(page.pixels("sphere").astype(int))
+    bare, full = shown
+    colourful = (bare.max(-1) - bare.min(-1) > 60)[1:-1, 1:-1]  # tokens alone have colours then
+    flat = np.all([bare[1:-1, 1:-1] == np.roll(bare, (y, x), (0, 1))[1:-1, 1:-1] for y in (-1, 0, 1) for x in (-1, 0, 1)], axis=(0, -1))
+    inner = colourful & flat  # not at an edge
+    assert inner.sum() > 200
+    assert not np.array_equal(bare, full), "there are trails"
+    assert np.array_equal(bare[1:-1, 1:-1][inner], full[1:-1, 1:-1][inner])
+
+
 # --- one cursor, one hand
 
 
@@ -303,14 +319,18 @@ def test_data_and_pictures_can_be_saved(server: Serving, page: Watched, tmp_path
                 assert ink(np.asarray(Image.open(path).convert("RGB"))) > 0.003, view
             else:
                 assert path.read_text(encoding="utf-8").lstrip().startswith("<svg"), view
+                if view == "sphere":  # five circles of latitude and six of longitude on both sides of the ball, and the way of every token
+                    assert path.read_text(encoding="utf-8").count("<path") >= 2 * 11 + 15
     page.page.locator("[data-action=share]").click()
     with page.page.expect_download() as waiting:
         page.page.locator("[data-action=npz]").click()
+    assert waiting.value.suggested_filename == "nucleate-run.npz"
     waiting.value.save_as(tmp_path / "run.npz")
     run = nc.load(tmp_path / "run.npz")
     assert np.array_equal(run.x, simulated(scene).x)
     with page.page.expect_download() as waiting:
         page.page.locator("[data-action=csv]").click()
+    assert waiting.value.suggested_filename == "nucleate-run.csv"
     waiting.value.save_as(tmp_path / "run.csv")
     rows = (tmp_path / "run.csv").read_text(encoding="utf-8").splitlines()
     assert len(rows) == 1 + 9 * 15
@@ -349,18 +369,101 @@ def test_stored_runs_and_ensembles_can_be_opened(page: Watched, tmp_path: Path) 
     several.save(tmp_path / "several.npz")
     with serving(open_folder(tmp_path)) as server:
         page.open(server.address)
-        page.change(lambda: page.page.locator("[data-control=opened]").select_option(index=1))
+        page.change(lambda: page.page.locator("[data-control=opened]").select_option("several.npz"))
         assert np.array_equal(page.bits(), several.x[0, -1].reshape(-1))
         page.page.locator("[data-control=opened-run]").fill("3")
         page.change(lambda: page.page.keyboard.press("Enter"))
         assert np.array_equal(page.bits(), several.x[2, -1].reshape(-1))
-        page.change(lambda: page.page.locator("[data-control=opened]").select_option(index=0))
+        page.change(lambda: page.page.locator("[data-control=opened]").select_option("first.zarr"))
         assert np.array_equal(page.bits(), first.x[-1].reshape(-1))
         page.page.goto("about:blank")
     with serving(open_folder(tmp_path / "first.zarr")) as server:
         page.open(server.address)
         assert np.array_equal(page.bits(), first.x[-1].reshape(-1)), "the run that was named is shown at once"
         page.page.goto("about:blank")
+
+
+def test_a_recording_can_be_opened_where_it_is_the_only_one_and_by_the_keyboard(page: Watched, tmp_path: Path) -> None:
+    run = nc.simulate(nc.Attention(9.0), nc.uniform(20, 3, 2), 50.0, 12)
+    run.save(tmp_path / "only.zarr")
+    with serving(open_folder(tmp_path)) as server:
+        page.open(server.address)
+        menu = page.page.locator("[data-control=opened]")
+        assert menu.input_value() == ""
+        assert not np.array_equal(page.bits().shape, run.x[-1].reshape(-1).shape), "its own scene at first"
+        _tab_to(page.page, "[data-control=opened]")
+        page.change(lambda: page.page.keyboard.press("ArrowDown"))
+        assert np.array_equal(page.bits(), run.x[-1].reshape(-1))
+        assert menu.input_value() == "only.zarr"
+        page.page.locator("[data-control=seed]").fill("5")
+        page.change(lambda: page.page.keyboard.press("Enter"))
+        assert menu.input_value() == "", "a scene is shown, no recording"
+        page.change(lambda: menu.select_option("only.zarr"))
+        assert np.array_equal(page.bits(), run.x[-1].reshape(-1))
+        page.page.goto("about:blank")
+
+
+def test_after_a_reload_the_menus_say_which_recording_is_shown(page: Watched, tmp_path: Path) -> None:
+    nc.simulate(nc.Attention(9.0), nc.uniform(20, 3, 2), 50.0, 12).save(tmp_path / "a.zarr")
+    several = nc.simulate(nc.Attention(16.0), np.stack([nc.uniform(10, 2, seed) for seed in range(3)]), 9.0, 8)
+    several.save(tmp_path / "b.zarr")
+    with serving(open_folder(tmp_path)) as server:
+        page.open(f"{server.address}#{quote(json.dumps({'open': {'name': 'b.zarr', 'run': 2}, 'at': 3}))}")
+        for _ in range(2):
+            assert np.array_equal(page.bits(), several.x[2, -1].reshape(-1))
+            expect(page.page.locator("[data-control=opened]")).to_have_value("b.zarr")
+            expect(page.page.locator("[data-control=opened-run]")).to_be_visible()
+            expect(page.page.locator("[data-control=opened-run]")).to_have_value("3")
+            page.page.reload()
+            page.settled(1)
+        page.page.locator("[data-control=opened-run]").fill("1")
+        page.change(lambda: page.page.keyboard.press("Enter"))
+        assert np.array_equal(page.bits(), several.x[0, -1].reshape(-1))
+        page.page.goto("about:blank")
+
+
+@pytest.mark.parametrize("d", [2, 3, 5])
+def test_frozen_tokens_are_drawn_and_have_their_part_of_the_attention(page: Watched, tmp_path: Path, d: int) -> None:
+    still = nc.Frozen(nc.uniform(3, d, 7), [1.0, 5.0, 2.0])
+    run = nc.simulate(nc.Attention(4.0, frozen=still), nc.uniform(6, d, 1), 3.0, 5)
+    run.save(tmp_path / "frozen.zarr")
+    replace(run, model=nc.Attention(4.0)).save(tmp_path / "bare.zarr")  # the same positions
+    main = "circle" if d == 2 else "sphere"
+    shown = {}
+    for name in ("frozen", "bare"):
+        export(tmp_path / f"{name}.zarr", tmp_path / f"{name}.html")
+        page.page.goto((tmp_path / f"{name}.html").as_uri())
+        page.page.wait_for_function("() => window.nucleate?.ready")
+        page.seek(4)
+        page.page.evaluate("window.nucleate.point(5)")
+        page.drawn()
+        words = page.page.locator("section[data-view=attention] .reading").text_content() or ""
+        shown[name] = page.pixels(main), words, page.page.locator("section[data-view=spectrum] .verdict").text_content() or ""
+    assert not np.array_equal(shown["frozen"][0], shown["bare"][0]), "diamonds"
+    y, a, sees = run.model.context(run.x[-1])  # frozen tokens first
+    w = a[0] * np.exp(4.0 * run.x[-1, 5] @ y.T) * sees[5]  # (m + n,)
+    assert f"frozen: {w[:3].sum() / w.sum():.2f}" in shown["frozen"][1]
+    assert f": {w[3:].max() / w.sum():.2f}" in shown["frozen"][1]
+    assert "frozen" not in shown["bare"][1]
+    assert "Table 1 is about causal attention without frozen tokens" in shown["frozen"][2]
+    assert "theorem" in shown["bare"][2]
+
+
+def test_an_exported_page_says_what_its_data_are(page: Watched, tmp_path: Path) -> None:
+    run = nc.simulate(nc.Attention(20.0), nc.uniform(4, 3, 1), 50.0, 6)
+    run.save(tmp_path / "mine.zarr")
+    export(tmp_path / "mine.zarr", tmp_path / "page.html")
+    page.page.goto((tmp_path / "page.html").as_uri())
+    page.page.wait_for_function("() => window.nucleate?.ready")
+    page.page.locator("[data-action=share]").click()
+    expect(page.page.locator("#share")).to_contain_text("every frame, positions with 32 bits, about seven digits")
+    with page.page.expect_download() as waiting:
+        page.page.locator("[data-action=csv]").click()
+    assert waiting.value.suggested_filename == "nucleate-mine.csv"
+    waiting.value.save_as(tmp_path / "mine.csv")
+    words = (tmp_path / "mine.csv").read_text(encoding="utf-8").splitlines()[-1].split(",")[-3:]
+    assert all(len(word.lstrip("-0.")) <= 9 for word in words), words
+    assert np.array_equal(np.array(words, dtype=np.float32), run.x[-1, -1].astype(np.float32))
 
 
 # --- people
@@ -451,6 +554,18 @@ def test_what_cannot_be_done_is_said_in_words(server: Serving, page: Watched) ->
     expect(page.page.locator("#errors")).to_contain_text("dimension from 3")
 
 
+def test_what_is_no_link_changes_nothing_and_is_told_so(server: Serving, page: Watched) -> None:
+    page.open(at(server, {"n": 30, "t": 5.0, "seed": 8}, 5))
+    before = page.page.evaluate("window.nucleate.state")
+    page.page.locator("[data-action=share]").click()
+    for words in ("garbage", "https://example.org/", server.address):
+        page.page.locator("[data-control=link]").fill(words)
+        page.page.locator("[data-action=open-link]").click()
+        expect(page.page.locator("#share .said")).to_have_text("This is no link of the explorer: nothing follows its #.")
+        assert page.page.evaluate("window.nucleate.state") == before
+        assert page.now()["runId"] == 1
+
+
 def test_a_link_put_into_the_address_is_not_written_over(server: Serving, page: Watched) -> None:
     page.open(at(server, {"n": 30, "t": 5.0}, 5))
     page.page.evaluate("() => { window.nucleate.seek(7); location.hash = '#%7Bbroken' }")  # the page was about to write frame 7 there
@@ -481,7 +596,8 @@ def test_a_lost_server_is_reported_and_recovered_from(page: Watched) -> None:
 # --- many tokens
 
 
-def test_ten_thousand_tokens_are_drawn_and_their_script_time_is_measured(page: Watched, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@patient
+def test_ten_thousand_tokens_are_drawn_with_a_script_time_of_at_most_8_ms(page: Watched, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     n, m = 10_000, 40
     start, way = nc.uniform(n, 3, 0), nc.uniform(n, 3, 1)
     x = np.stack([nc.retract(start + share * way) for share in np.linspace(0.0, 0.8, m)])  # (m, n, d)
@@ -499,6 +615,7 @@ def test_ten_thousand_tokens_are_drawn_and_their_script_time_is_measured(page: W
                 f"\n10,000 tokens: script time per frame {took['median']:.1f} ms median, {took['mean']:.1f} mean, {took['worst']:.1f} worst, {took['frames']} frames"
             )
         assert took["frames"] >= 10
+        soon(took["median"] / 1000.0, 0.008, "the script of a picture")
         page.seek(m - 1)
         assert ink(page.pixels("sphere")) > 0.05
         assert np.array_equal(page.bits(), x[-1].reshape(-1))

@@ -17,6 +17,7 @@ export interface Preset {
 export interface ControlsHost {
   scene: Scene;
   recording: string | null; // the name of what is shown, if it was not run here
+  frozen: number; // tokens of it that never move
   defaults: Scene;
   presets: Preset[];
   matrices: MatrixPreset[];
@@ -174,7 +175,8 @@ export class Controls {
     this.shows.push((scene) => {
       const preset = host.recording === null ? find(scene) : undefined;
       field.show(preset?.name ?? OWN_SCENE);
-      const recording = host.recording === null ? null : `The recording ${host.recording} is shown. Change a setting to run a scene of your own.`;
+      const own = `Change a setting to run a scene of your own${host.frozen > 0 ? ", without its frozen tokens" : ""}.`;
+      const recording = host.recording === null ? null : `The recording ${host.recording} is shown. ${own}`;
       about.textContent = recording ?? preset?.explain ?? "Your own scene. Its link and its Python are under Share.";
     });
     return el("div", { class: "preset" }, field.element, about);

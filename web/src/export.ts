@@ -2,23 +2,46 @@
 
 import type { RunRecord } from "./record.ts";
 
+/** The fewest digits that read back as the same number, for one that has 32 bits. */
+export function short(value: number): string {
+  for (let digits = 6; digits < 9; digits++) {
+    const written = Number(value.toPrecision(digits));
+    if (Math.fround(written) === value) return String(written);
+  }
+  return String(Number(value.toPrecision(9))); // always enough
+}
+
 /** One line per frame and token: t, token (from 1), leader of its cluster, coordinates. Numbers are written so that they read back exactly. */
 export function csv(run: RunRecord): string {
   const head = ["t", "token", "leader", ...Array.from({ length: run.d }, (_, c) => `x${c + 1}`)].join(",");
   const lines = [head];
+  const written = run.single ? short : String;
   for (let i = 0; i < run.held; i++) {
     const leader = run.leadersAt(i);
-    for (let k = 0; k < run.n; k++) lines.push([run.t[i], k + 1, leader === null ? "" : leader[k] + 1, ...run.token(i, k)].join(","));
+    for (let k = 0; k < run.n; k++) {
+      const x = Array.from(run.token(i, k), written);
+      lines.push([run.t[i], k + 1, leader === null ? "" : leader[k] + 1, ...x].join(","));
+    }
   }
   return lines.join("\n") + "\n";
 }
 
-/** The address of this page without its secret: what one sends to a colleague. */
+/** What the data are, in words. */
+export function dataWords(run: RunRecord): string {
+  const { frames_of = 0 } = run.begun;
+  const all = run.capacity >= frames_of;
+  const count = (frames: number): string => frames.toLocaleString("en");
+  const some = all ? "every frame" : `${count(run.held)} of the ${count(frames_of)} frames of the run`;
+  const which = run.status === "running" ? "the frames so far" : some;
+  return `The data: ${which}, ${run.single ? "positions with 32 bits, about seven digits" : "with full precision"}.`;
+}
+
+/** The address of this page without its secret: what one sends to a colleague. It has a # even where all is as by default. */
 export function publicLink(page: Location, fragment: string): string {
   const address = new URL(page.href);
   address.searchParams.delete("token");
   address.hash = "";
-  return address.href.replace(/#$/, "") + fragment;
+  return address.href.replace(/#$/, "") + (fragment || "#" + encodeURIComponent("{}"));
 }
 
 export async function copy(text: string): Promise<boolean> {

@@ -83,6 +83,7 @@ const share = new Share(
 );
 const helpWindow = help();
 let controls: Controls | null = null;
+let openedRuns: OpenedRuns | null = null;
 
 const views: View[] = [
   new Circle(app),
@@ -141,6 +142,7 @@ function draw(now: number): void {
 
 function showSettings(): void {
   controls?.show(app.scene);
+  openedRuns?.show(app.recording);
   const running = app.status === "running";
   byId<HTMLButtonElement>("cancel").hidden = !running;
   byId<HTMLButtonElement>("run").hidden = running;
@@ -193,6 +195,9 @@ function build(greeting: Pick<Hello, "presets" | "matrices" | "limits" | "opened
     get recording() {
       return app.recording?.name ?? null;
     },
+    get frozen() {
+      return app.run?.frozen ?? 0;
+    },
     get defaults() {
       return app.defaults;
     },
@@ -213,8 +218,12 @@ function build(greeting: Pick<Hello, "presets" | "matrices" | "limits" | "opened
   };
   controls = new Controls(byId("controls"), host);
   controls.show(app.scene);
-  if (greeting.opened !== undefined && greeting.opened.length > 0)
-    byId("controls").prepend(new OpenedRuns(greeting.opened, (name, run) => app.open(name, run)).element);
+  if (greeting.opened === undefined || greeting.opened.length === 0) return;
+  openedRuns = new OpenedRuns(greeting.opened, (name, run) => {
+    complain("");
+    app.open(name, run);
+  });
+  byId("controls").prepend(openedRuns.element);
 }
 
 /** A page with a run inside: plays it, and says what it cannot do. */

@@ -6,6 +6,7 @@ import type { MatrixChoice } from "./state.ts";
 export interface MatrixPreset {
   name: string;
   title: string;
+  of_V?: string; // the title as V, where it says more
   dims: [number, number];
   seeded?: boolean; // random: takes a seed
 }
@@ -57,7 +58,7 @@ export class MatrixField {
     if (rebuilt) {
       const fits = this.presets.filter(({ dims }) => dims[0] <= d && d <= dims[1]);
       this.select.replaceChildren(
-        ...fits.map(({ name, title }) => el("option", { value: name }, title)),
+        ...fits.map(({ name, title, of_V }) => el("option", { value: name }, this.name === "V" ? (of_V ?? title) : title)),
         el("option", { value: OWN }, "own matrix…"),
       );
     }

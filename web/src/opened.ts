@@ -3,6 +3,7 @@
 import { pretty } from "./axis.ts";
 import { el } from "./dom.ts";
 import type { RunRecord } from "./record.ts";
+import type { Recording } from "./state.ts";
 
 export interface OpenedRun {
   name: string;
@@ -11,41 +12,65 @@ export interface OpenedRun {
   title: string;
 }
 
+const NONE = ""; // no recording is shown
+
 export class OpenedRuns {
   readonly element: HTMLElement;
+  private readonly which: HTMLSelectElement;
+  private readonly number = el("input", { type: "number", min: 1, value: 1, step: 1, "data-control": "opened-run", id: "control-opened-run" });
+  private readonly row = el("div", { class: "field wide" }, el("label", { for: this.number.id }, "Run"), this.number);
+  private shown: string | null = null; // the recording in the menus, as a key
 
-  constructor(opened: OpenedRun[], open: (name: string, run: number) => void) {
-    const which = el(
+  constructor(
+    private readonly opened: OpenedRun[],
+    private readonly open: (name: string, run: number) => void,
+  ) {
+    this.which = el(
       "select",
       { "data-control": "opened", id: "control-opened" },
-      ...opened.map(({ title }, i) => el("option", { value: i }, title)),
+      el("option", { value: NONE, disabled: true }, "choose…"),
+      ...opened.map(({ name, title }) => el("option", { value: name }, title)),
     );
-    const number = el("input", { type: "number", min: 1, value: 1, step: 1, "data-control": "opened-run", id: "control-opened-run" });
-    const row = el("div", { class: "field wide" }, el("label", { for: number.id }, "Run"), number);
-    const chosen = (): OpenedRun => opened[Number(which.value)];
-    const show = (): void => {
-      row.hidden = chosen().runs <= 1;
-      number.max = String(chosen().runs);
-    };
-    const go = (): void => {
-      const run = Math.max(1, Math.min(chosen().runs, Math.round(number.valueAsNumber) || 1));
-      number.value = String(run);
-      open(chosen().name, run - 1);
-    };
-    which.addEventListener("change", () => {
-      number.value = "1";
-      show();
-      go();
+    this.which.addEventListener("change", () => {
+      this.number.value = "1";
+      this.go();
     });
-    number.addEventListener("change", go);
+    this.number.addEventListener("change", () => this.go());
     this.element = el(
       "fieldset",
       {},
       el("legend", {}, "Opened"),
-      el("div", { class: "field wide" }, el("label", { for: which.id }, "Recording"), which),
-      row,
+      el("div", { class: "field wide" }, el("label", { for: this.which.id }, "Recording"), this.which),
+      this.row,
     );
-    show();
+    this.show(null);
+  }
+
+  private go(): void {
+    const chosen = this.opened.find(({ name }) => name === this.which.value);
+    if (chosen === undefined) return;
+    const run = Math.max(1, Math.min(chosen.runs, Math.round(this.number.valueAsNumber) || 1));
+    this.number.value = String(run);
+    this.limit();
+    this.open(chosen.name, run - 1);
+  }
+
+  /** As many runs as the chosen file holds; of one there is nothing to choose. */
+  private limit(): void {
+    const runs = this.opened.find(({ name }) => name === this.which.value)?.runs ?? 1;
+    this.row.hidden = runs <= 1;
+    this.number.max = String(runs);
+  }
+
+  /** Makes the menus say which recording is shown; what is being typed stays while that is the same. */
+  show(recording: Recording | null): void {
+    const key = JSON.stringify(recording);
+    if (key === this.shown) return;
+    this.shown = key;
+    const known = recording !== null && this.opened.some(({ name }) => name === recording.name);
+    this.which.value = known ? recording.name : NONE;
+    this.number.value = known ? String(recording.run + 1) : "1";
+    this.limit();
   }
 }
 

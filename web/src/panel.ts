@@ -15,6 +15,7 @@ export class Panel {
   private readonly title: HTMLElement;
   private readonly reading = el("output", { class: "reading" });
   private readonly options = el("span", { class: "options" });
+  private readonly frozenEntry = el("span", { class: "entry", hidden: true }, el("span", { class: "diamond", "aria-hidden": "true" }), "frozen");
 
   constructor(
     readonly name: string,
@@ -82,11 +83,15 @@ export class Panel {
     this.canvas.setAttribute("aria-label", `${TITLES[this.name]}: ${aloud}`);
   }
 
-  /** What the rings around tokens mean. */
+  /** What rings around tokens mean, and diamonds, where there are some. */
   ringLegend(): void {
     const entry = (kind: string, words: string): HTMLElement =>
       el("span", { class: "entry" }, el("span", { class: `ring ${kind}`, "aria-hidden": "true" }), words);
-    this.options.append(el("span", { class: "legend" }, entry("", "Rényi center"), entry("strong", "strong center")));
+    this.options.append(el("span", { class: "legend" }, entry("", "Rényi center"), entry("strong", "strong center"), this.frozenEntry));
+  }
+
+  showFrozen(there: boolean): void {
+    this.frozenEntry.hidden = !there;
   }
 
   /** A choice in the head of the panel. */

@@ -14,6 +14,12 @@ export interface Spectrum {
   why?: string;
 }
 
+/** Tokens that never move and are seen by all. */
+export interface Frozen {
+  x: number[][]; // (m, d)
+  weight: number[]; // (m,)
+}
+
 export interface Begun {
   id: number;
   scene: Scene | null;
@@ -25,12 +31,15 @@ export interface Begun {
   K: number[][];
   V: number[][];
   mask?: Mask;
+  frozen?: Frozen | null;
   frames: number;
+  frames_of?: number; // what the stored run had: more than `frames` if it was thinned
   delta: number;
   radius: number;
   centers: { renyi: number[]; strong: number[] };
   spectrum: Spectrum | null;
   title?: string | null;
+  file?: string; // the name of its data, without the ending
 }
 
 export interface Measured {
@@ -51,6 +60,7 @@ export class RunRecord {
   held = 0; // frames that have come
   status = "running";
   share = 0;
+  single = false; // positions have 32 bits
   measured: Measured | null = null;
 
   constructor(readonly begun: Begun) {
@@ -64,6 +74,19 @@ export class RunRecord {
 
   get mask(): Mask {
     return this.begun.mask ?? this.begun.scene?.mask ?? "causal";
+  }
+
+  /** How many tokens are frozen. */
+  get frozen(): number {
+    return this.begun.frozen?.x.length ?? 0;
+  }
+
+  /** Where frozen tokens are drawn, (m, 3). */
+  get frozenShown(): Float32Array {
+    const x = Float64Array.from(this.begun.frozen?.x.flat() ?? []);
+    const shown = new Float32Array(this.frozen * 3);
+    this.projected(x, shown, 0, this.frozen);
+    return shown;
   }
 
   take(first: number, t: Float64Array, x: Float64Array): void {
@@ -83,9 +106,14 @@ export class RunRecord {
   }
 
   private project(from: number, to: number): void {
-    const { n, d, x, shown } = this;
+    this.projected(this.x, this.shown, from * this.n, to * this.n);
+  }
+
+  /** Places x (count, d), from number `from` up to `to`, as they are drawn. */
+  private projected(x: Float64Array, shown: Float32Array, from: number, to: number): void {
+    const { d } = this;
     const w = this.measured?.directions ?? null;
-    for (let i = from * n; i < to * n; i++) {
+    for (let i = from; i < to; i++) {
       if (w === null) {
         for (let c = 0; c < Math.min(3, d); c++) shown[3 * i + c] = x[i * d + c];
         continue;
@@ -159,6 +187,7 @@ export function fromExport(recorded: { begun: Begun; t: unknown; x: unknown; mea
   const run = new RunRecord({ ...begun, id: begun.id ?? 1, recorded: true, frames: t.length });
   const bytes = typeof recorded.x === "string" ? atob(recorded.x).length : 0;
   const wide = bytes === t.length * begun.n * begun.d * 8;
+  run.single = typeof recorded.x === "string" && !wide;
   run.take(
     0,
     t,

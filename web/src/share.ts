@@ -2,12 +2,13 @@
 
 import type { App } from "./app.ts";
 import { byId, download, el } from "./dom.ts";
-import { copy, csv, publicLink } from "./export.ts";
+import { copy, csv, dataWords, publicLink } from "./export.ts";
 import { SHORTCUTS } from "./words.ts";
 
 export class Share {
   private readonly dialog = byId<HTMLDialogElement>("share");
   private readonly said = el("p", { class: "said", "aria-live": "polite" });
+  private readonly about = el("p"); // the data
   private readonly text = el("textarea", {
     class: "code",
     readonly: true,
@@ -26,7 +27,9 @@ export class Share {
       el("button", { type: "button", "data-action": action, click: act }, words);
     const link = el("input", { type: "url", "data-control": "link", placeholder: "http://…#…", "aria-label": "A link to open" });
     const openLink = (): void => {
-      if (link.value.trim() !== "" && app.openLink(link.value.trim())) this.dialog.close();
+      if (link.value.trim() === "") return;
+      if (app.openLink(link.value.trim())) this.dialog.close();
+      else this.said.textContent = byId("error-words").textContent; // the page behind cannot be read now
     };
     this.dialog.append(
       el("h2", {}, "Share and save"),
@@ -37,7 +40,7 @@ export class Share {
         button("copy-link", "Copy link", () => void this.link()),
         button("copy-python", "Copy as Python", () => this.python()),
       ),
-      el("p", {}, "The data: every frame, with full precision."),
+      this.about,
       el(
         "div",
         { class: "row" },
@@ -59,6 +62,7 @@ export class Share {
   show(): void {
     this.said.textContent = "";
     this.text.hidden = true;
+    this.about.textContent = this.app.run === null ? "" : dataWords(this.app.run);
     this.dialog.showModal();
   }
 
@@ -93,7 +97,7 @@ export class Share {
 
   private table(): void {
     const { run } = this.app;
-    if (run !== null) download("nucleate-run.csv", new Blob([csv(run)], { type: "text/csv" }));
+    if (run !== null) download(`${run.begun.file ?? "nucleate-run"}.csv`, new Blob([csv(run)], { type: "text/csv" }));
   }
 
   private data(): void {

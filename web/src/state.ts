@@ -182,9 +182,10 @@ export function decode(link: unknown, defaults: Scene): State {
 }
 
 function parse(link: string): unknown {
+  if (link === "") return {}; // the page's own address, when nothing differs from the defaults
   const from = link.indexOf("#");
   const text = from >= 0 ? link.slice(from + 1) : /^[{%]/.test(link) ? link : "";
-  if (text === "") return {};
+  if (text === "") throw new Error("This is no link of the explorer: nothing follows its #.");
   try {
     return JSON.parse(decodeURIComponent(text));
   } catch {

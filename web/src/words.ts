@@ -14,11 +14,13 @@ export const EXPLAIN: { [view: string]: string } = {
   sphere:
     "Every dot is a token on the unit sphere, and its line is the way it came. Tokens of one cluster share the colour of " +
     "their leader, the first of them in the sequence, and grey ones have joined none of note; " +
-    "rings mark Rényi centers, red ones strong centers. Drag to turn; at time 0, drag a token to move it, and the run begins anew.",
+    "rings mark Rényi centers, red ones strong centers, diamonds frozen tokens. " +
+    "Drag to turn; at time 0, drag a token to move it, and the run begins anew.",
   circle:
     "Every dot on the rim is a token; inside, the past grows outward like the rings of a tree, from time 0 at the hole to the" +
     " end near the rim. Tokens of one cluster share the colour of their leader, grey ones " +
-    "have joined none of note, and the bars outside count them. At time 0, drag a token to move it, and the run begins anew.",
+    "have joined none of note, and the bars outside count them; diamonds are frozen tokens. " +
+    "At time 0, drag a token to move it, and the run begins anew.",
   angles:
     "Each line follows one token through time: on the circle its angle, on spheres its distance from token 1 or its " +
     "longitude. Lines that run together have become one cluster. " +
@@ -34,11 +36,12 @@ export const EXPLAIN: { [view: string]: string } = {
   attention:
     "Row k shows how token k divides its attention among the tokens it may see; every row sums to one. Ordered by cluster, " +
     "clusters that listen to themselves are bright blocks. " +
-    "Causal masking leaves everything right of the diagonal empty, so token 1 hears only itself.",
+    "Causal masking leaves everything right of the diagonal empty, so token 1 hears only itself. " +
+    "Where tokens are frozen, seen by all and never moving, a column of its own shows what goes to them together.",
   spectrum:
     "The eigenvalues of the value matrix V in the complex plane; the one with the largest real part decides where tokens end." +
     " The words beside it are the matching row of the paper's Table 1. " +
-    "Only the first row is a theorem; the others are conjectures and experiments.",
+    "Only the first row is a theorem, the others are conjectures and experiments; all are about causal attention without frozen tokens.",
 };
 
 /** The scene the page opens with, as a preset. */

@@ -34,7 +34,7 @@ for (const [name, mask, sees] of [
   ["window", { window: 4 }, (k: number, j: number) => j <= k && j > k - 4],
 ] as [string, Mask, (k: number, j: number) => boolean][]) {
   test(`the ${name} matrix equals the definition`, () => {
-    const a = attention(flat, n, d, 7, Q, K, mask);
+    const a = attention(flat, n, d, 7, Q, K, mask).tokens;
     const slow = twin(x, 7, Q, K, sees);
     for (let k = 0; k < n; k++) {
       for (let j = 0; j < n; j++) {
@@ -45,6 +45,21 @@ for (const [name, mask, sees] of [
   });
 }
 
+test("frozen tokens are part of every sum, with their weights", () => {
+  const frozen = { x: matrix(4), weight: [1, 2.5, 0.5, 30] };
+  const found = attention(flat, n, d, 7, Q, K, "causal", frozen);
+  const times = (M: number[][], v: number[]): number[] => M.map((row) => row.reduce((sum, value, c) => sum + value * v[c], 0));
+  const weight = (a: number[], b: number[]): number => Math.exp(7 * times(Q, a).reduce((sum, value, c) => sum + value * times(K, b)[c], 0));
+  for (let k = 0; k < n; k++) {
+    const still = frozen.x.reduce((sum, y, j) => sum + frozen.weight[j] * weight(x[k], y), 0);
+    const Z = still + x.slice(0, k + 1).reduce((sum, y) => sum + weight(x[k], y), 0);
+    assert.ok(Math.abs(found.frozen[k] - still / Z) < 1e-13); // a few roundings of numbers below 1
+    for (let j = 0; j <= k; j++) assert.ok(Math.abs(found.tokens[k * n + j] - weight(x[k], x[j]) / Z) < 1e-13);
+  }
+  assert.ok(found.frozen.every((share) => share > 0 && share < 1));
+  assert.ok(attention(flat, n, d, 7, Q, K, "causal").frozen.every((share) => share === 0));
+});
+
 test("β = 10,000 overflows nothing: every row still sums to one", () => {
   const one = [
     [1, 0, 0],
@@ -52,7 +67,7 @@ test("β = 10,000 overflows nothing: every row still sums to one", () => {
     [0, 0, 1],
   ];
   const x = flat.map((value) => 4 * value); // long enough for exponents of thousands, of both signs
-  const a = attention(x, n, d, 1e4, one, one, "causal");
+  const a = attention(x, n, d, 1e4, one, one, "causal").tokens;
   for (let k = 0; k < n; k++) {
     let sum = 0;
     for (let j = 0; j <= k; j++) sum += a[k * n + j];
@@ -61,7 +76,7 @@ test("β = 10,000 overflows nothing: every row still sums to one", () => {
 });
 
 test("later tokens do not change earlier rows under a causal mask", () => {
-  const part = attention(flat.slice(0, 9 * d), 9, d, 7, Q, K, "causal");
-  const whole = attention(flat, n, d, 7, Q, K, "causal");
+  const part = attention(flat.slice(0, 9 * d), 9, d, 7, Q, K, "causal").tokens;
+  const whole = attention(flat, n, d, 7, Q, K, "causal").tokens;
   for (let k = 0; k < 9; k++) for (let j = 0; j <= k; j++) assert.equal(part[k * 9 + j], whole[k * n + j]);
 });

@@ -10,7 +10,8 @@ declare module "node:assert/strict" {
     equal(a: unknown, b: unknown, message?: string): void;
     deepEqual(a: unknown, b: unknown, message?: string): void;
     ok(value: unknown, message?: string): void;
-    throws(act: () => unknown, words: RegExp): void;
+    throws(act: () => unknown, words: RegExp, message?: string): void;
+    match(text: string, words: RegExp): void;
   };
   export default assert;
 }

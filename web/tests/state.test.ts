@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { publicLink } from "../src/export.ts";
 import { decode, encode, LOOK, same, SCENE, type State } from "../src/state.ts";
 
 const STRANGE: State = {
@@ -57,8 +58,16 @@ test("a recording is named instead of a scene", () => {
   assert.throws(() => decode({ open: { run: 1 } }, SCENE), /no name/);
 });
 
-test("a link without a fragment gives the defaults", () => {
-  assert.deepEqual(decode("http://127.0.0.1:8000/", SCENE).scene, SCENE);
+test("what holds no state is no link, and is refused instead of giving the defaults", () => {
+  for (const link of ["http://127.0.0.1:8000/", "http://127.0.0.1:8000/#", "#", "garbage", "https://example.org/a?b=c"])
+    assert.throws(() => decode(link, SCENE), /no link of the explorer/, link);
+});
+
+test("a copied link always has a #, so that it can be opened", () => {
+  const page = { href: "http://127.0.0.1:8000/?token=abc#x" } as Location;
+  const link = publicLink(page, encode({ scene: SCENE, open: null, at: null, view: LOOK }, SCENE));
+  assert.ok(link.includes("#") && !link.includes("abc"));
+  assert.deepEqual(decode(link, SCENE), { scene: SCENE, open: null, at: null, view: LOOK });
 });
 
 test("what a link must not say is refused in words", () => {

@@ -6,6 +6,7 @@ In three dimensions those of Table 1 are the matrices of Figure 1.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -26,8 +27,13 @@ class Preset:
     name: str
     title: str
     make: Make
+    of_V: str = ""  # the title as V, of which Table 1 speaks, as it does not of Q and K
     least: int = 2  # dimension
     seeded: bool = False
+
+    def plain(self) -> dict[str, Any]:
+        """As it goes over the wire."""
+        return {"name": self.name, "title": self.title, "of_V": self.of_V or self.title, "dims": [self.least, MOST], "seeded": self.seeded}
 
 
 def matrix(name: str, d: int, seed: int = 0) -> Array:
@@ -90,15 +96,15 @@ def _mirror(d: int, seed: int) -> Array:
 
 
 MATRICES = (
-    Preset("identity", "identity: row 1, all tokens end at the first", lambda d, seed: np.eye(d)),
-    Preset("row2", "row 2: largest eigenvalue positive, twice", _diagonal([1.0, 1.0], 0.3, 0.1), least=3),
-    Preset("row3", "row 3: largest eigenvalue positive, once", _diagonal([1.0], 0.5, 0.2)),
-    Preset("row4", "row 4: largest eigenvalue negative, twice", _diagonal([-0.5, -0.5], -1.0, -1.5)),
-    Preset("row5", "row 5: largest eigenvalue negative, once", _diagonal([-0.5], -0.9, -1.0)),
+    Preset("identity", "identity", lambda d, seed: np.eye(d), "identity: row 1, all tokens end at the first"),
+    Preset("row2", "largest eigenvalue positive, twice", _diagonal([1.0, 1.0], 0.3, 0.1), "row 2: largest eigenvalue positive, twice", least=3),
+    Preset("row3", "largest eigenvalue positive, once", _diagonal([1.0], 0.5, 0.2), "row 3: largest eigenvalue positive, once"),
+    Preset("row4", "largest eigenvalue negative, twice", _diagonal([-0.5, -0.5], -1.0, -1.5), "row 4: largest eigenvalue negative, twice"),
+    Preset("row5", "largest eigenvalue negative, once", _diagonal([-0.5], -0.9, -1.0), "row 5: largest eigenvalue negative, once"),
     Preset("complex", "complex pair at the top, 0.8 ± 0.6i", _block([[0.8, -0.6], [0.6, 0.8]], 0.2)),
     Preset("defective", "defective top, a Jordan block of size 2", _block([[1.0, 1.0], [0.0, 1.0]], 0.3)),
     Preset("zero", "largest eigenvalue 0, once", _diagonal([0.0], -0.4, -0.8)),
-    Preset("minus-identity", "minus identity: all tokens repel", lambda d, seed: np.diag([-1.0] * d)),
+    Preset("minus-identity", "minus identity", lambda d, seed: np.diag([-1.0] * d), "minus identity: all tokens repel"),
     Preset("gaussian", "random Gaussian, spectral radius about 1", _gaussian, seeded=True),
     Preset("head", "a transformer's head at initialisation (Figure 5)", _head, seeded=True),
     Preset("mirror", "mirror: diag(−1, 1, …, 1)", _mirror),

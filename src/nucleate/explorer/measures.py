@@ -14,6 +14,7 @@ from nucleate.observe.clusters import clusters
 from nucleate.observe.consumption import consumed
 from nucleate.observe.merges import usual_radius
 from nucleate.theory.atlas import atlas
+from nucleate.theory.table import OTHER_MODEL, other_model
 
 __all__ = ["Measured", "measure", "model_facts", "scales", "start_facts"]
 
@@ -34,8 +35,8 @@ def start_facts(x0: Array, beta: float, c: float) -> dict[str, Any]:
     return {"delta": delta, "radius": radius, "centers": centers}
 
 
-def model_facts(model: Attention, d: int) -> dict[str, Any]:
-    """beta, the matrices written out, the mask, and what V says of the end."""
+def model_facts(model: Attention, n: int, d: int) -> dict[str, Any]:
+    """beta, the matrices written out, the mask, frozen tokens, and what V says of the end of n tokens."""
     beta, Q, K, V = model.parameters(d)
     return {
         "beta": float(beta.reshape(-1)[0]),
@@ -43,8 +44,8 @@ def model_facts(model: Attention, d: int) -> dict[str, Any]:
         "K": K.tolist(),
         "V": V.tolist(),
         "mask": {"window": model.mask.w} if isinstance(model.mask, Window) else model.mask,
-        "frozen": 0 if model.frozen is None else len(model.frozen.x),
-        "spectrum": _spectrum(V),
+        "frozen": None if model.frozen is None else {"x": model.frozen.x.tolist(), "weight": model.frozen.weight.tolist()},
+        "spectrum": _spectrum(V) | _beyond(model, n),
     }
 
 
@@ -61,6 +62,14 @@ def _spectrum(V: Array) -> dict[str, Any]:
         "rate": known.rate,
         "kind": known.kind,
     }
+
+
+def _beyond(model: Attention, n: int) -> dict[str, Any]:
+    """What replaces the verdict where the table does not speak of the model, whatever V is."""
+    why = other_model(model, n)
+    if why is None:
+        return {}
+    return {"row": None, "name": "outside Table 1", "verdict": OTHER_MODEL, "status": "outside the table", "why": why, "rate": ""}
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from starlette.websockets import WebSocket
 from nucleate import __version__
 from nucleate.checks import InputError
 from nucleate.explorer.guard import Guard
-from nucleate.explorer.matrices import MATRICES, MOST
+from nucleate.explorer.matrices import MATRICES
 from nucleate.explorer.presets import presets
 from nucleate.explorer.scene import LIMITS, Scene
 from nucleate.explorer.session import Session
@@ -67,7 +67,7 @@ class Explorer:
             "defaults": Scene().plain(),
             "limits": LIMITS,
             "presets": [preset.plain() for preset in presets()],
-            "matrices": [{"name": one.name, "title": one.title, "dims": [one.least, MOST], "seeded": one.seeded} for one in MATRICES],
+            "matrices": [one.plain() for one in MATRICES],
             "opened": [entry.plain() for entry in self.folder.entries()],
             "open": None if self.folder.only is None else {"name": self.folder.only, "run": 0},
             "link": self.link,

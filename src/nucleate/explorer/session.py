@@ -60,6 +60,7 @@ class Job:
     stopped: bool = False
     replaced: bool = False  # by a newer one: nobody wants its measurements
     record: Record | None = None  # once it has ended
+    file: str = ""  # the name of its data, without the ending
 
     def stop(self, replaced: bool) -> None:
         """End it soon."""
@@ -134,8 +135,7 @@ class Session:
         if self.job is None or self.job.request.id != id or self.job.record is None:
             raise Refused("That run has not ended, or is not the one that is shown. Wait until it has, or cancel it.", id)
         data = await self._aside(_as_file, self.job.record)
-        name = f"{Path(self.job.request.name).stem}.npz" if isinstance(self.job.request, Open) else "run.npz"
-        await self._send(pack({"say": "file", "id": id, "name": name}, {"bytes": np.frombuffer(data, np.uint8)}))
+        await self._send(pack({"say": "file", "id": id, "name": f"{self.job.file}.npz"}, {"bytes": np.frombuffer(data, np.uint8)}))
 
     # What goes out
 
@@ -166,6 +166,7 @@ class Session:
     async def _perform(self, job: Job) -> None:
         id, loop = job.request.id, asyncio.get_running_loop()
         take, told = await self._aside(self._prepare, job.request)
+        job.file = take.file
         stage = job.stage = Stage(take, lambda: loop.call_soon_threadsafe(self.news.set))
         if job.stopped:
             stage.stop.set()
@@ -179,11 +180,12 @@ class Session:
             with suppress(Exception):
                 await asyncio.shield(running)
         job.record = running.result()
+        status = "cancelled" if job.replaced else job.record.status
+        # Before it is measured, which can take as long as the run: whoever cancels does not wait for that.
+        await self._say({"say": "ended", "id": id, "status": status, "steps": int(np.max(job.record.steps)), "seconds": stage.seconds})
         found = None if job.replaced else await self._aside(measure, job.record.x, told, lambda: not job.replaced)
         if found is not None:
             await self._send(pack({"say": "measured", "id": id}, found.arrays()))
-        status = "cancelled" if job.replaced else job.record.status
-        await self._say({"say": "ended", "id": id, "status": status, "steps": int(np.max(job.record.steps)), "seconds": stage.seconds})
 
     def _prepare(self, request: Run | Open) -> tuple[Take, dict[str, Any]]:
         take = of_scene(request.scene) if isinstance(request, Run) else self.folder.take(request.name, request.run)

@@ -6,7 +6,7 @@ A name counts only if it stands in the folder's own list, and what it stands for
 import json
 import os
 import zipfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from nucleate.ensemble.result import load_ensemble
 from nucleate.ensemble.store import holds_ensemble, read_manifest
 from nucleate.ensemble.study import Study
 from nucleate.explorer.scene import LIMITS, Scene
-from nucleate.explorer.take import Take, alone, of_run
+from nucleate.explorer.take import Take, alone, check_size, of_run
 from nucleate.integrate.storage import DATA, load
 
 __all__ = ["Entry", "Folder", "open_folder"]
@@ -64,12 +64,12 @@ class Folder:
         if run >= known[name].runs:
             raise InputError(f"There is no run {run} in {name}: it holds {known[name].runs}, counted from 0.")
         path = self._inside(name)
-        if known[name].kind == "ensemble":
-            return _of_ensemble(path, run, name)
         try:
-            return of_run(load(path), run, name)
+            take = _of_ensemble(path, run, name) if known[name].kind == "ensemble" else of_run(load(path), run, name)
         except InputError as error:
             raise InputError(str(error).replace(str(path), name)) from None  # a page need not know where it lies
+        which = f"-{run}" if known[name].runs > 1 else ""
+        return replace(take, file=f"nucleate-{Path(name).stem}{which}")
 
     def _entry(self, name: str) -> Entry | None:
         """The entry of that name, or None for what is neither a run nor an ensemble, or lies elsewhere."""
@@ -79,8 +79,8 @@ class Folder:
                 manifest = read_manifest(path)
                 points = int(np.prod([len(values) for values in manifest.study["grid"].values()], dtype=np.int64))
                 return Entry(name, "ensemble", manifest.runs * points, str(manifest.study["title"] or name))
-            runs = _runs_npz(path) if path.suffix.lower() == ".npz" else _runs_zarr(path)
-            return Entry(name, "run", runs, name)
+            shape = _shape(path)
+            return Entry(name, "run", shape[0] if len(shape) == 4 else 1, name)
         except (InputError, Damaged, OSError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile):
             return None
 
@@ -111,30 +111,34 @@ def open_folder(path: Path | None) -> Folder:
             raise InputError(f"{path} is neither a stored run ({' or '.join(DATA)}) nor a folder.")
         return Folder(place)
     folder = Folder(place.parent, place.name)
-    if not folder.entries():
+    entries = folder.entries()
+    if not entries:
         raise InputError(f"{path} is neither a run nor an ensemble of nucleate, or its head is damaged. Pass a path that run.save wrote.")
+    if entries[0].kind == "run":
+        check_size(place.name, *_shape(place)[-2:])
     return folder
 
 
-def _runs_zarr(path: Path) -> int:
-    """How many runs a Zarr store holds, from its heads alone."""
+def _shape(path: Path) -> tuple[int, ...]:
+    """The shape of the positions in a stored run, from its head alone: (m, n, d), or (b, m, n, d) for several runs."""
+    return _shape_npz(path) if path.suffix.lower() == ".npz" else _shape_zarr(path)
+
+
+def _shape_zarr(path: Path) -> tuple[int, ...]:
     head = json.loads((path / "zarr.json").read_bytes())
     if not str(head["attributes"]["format"]).startswith(MARK.decode()):
         raise InputError(f"{path.name} is not a run.")
-    shape = json.loads((path / "x" / "zarr.json").read_bytes())["shape"]
-    return int(shape[0]) if len(shape) == 4 else 1
+    return tuple(int(size) for size in json.loads((path / "x" / "zarr.json").read_bytes())["shape"])
 
 
-def _runs_npz(path: Path) -> int:
-    """The same for an .npz file."""
+def _shape_npz(path: Path) -> tuple[int, ...]:
     with zipfile.ZipFile(path) as archive:
         if "nucleate.npy" not in archive.namelist():
             raise InputError(f"{path.name} is not a run.")
         with archive.open("x.npy") as file:
             version = np.lib.format.read_magic(file)
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape = read(file)[0]
-    return int(shape[0]) if len(shape) == 4 else 1
+            return tuple(int(size) for size in read(file)[0])
 
 
 def _of_ensemble(path: Path, index: int, name: str) -> Take:

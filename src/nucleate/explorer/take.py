@@ -13,7 +13,7 @@ from nucleate.explorer.scene import LIMITS, Scene, parse_scene
 from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import Progress, simulate
 
-__all__ = ["Take", "alone", "begun", "of_run", "of_scene", "perform", "thinned"]
+__all__ = ["Take", "alone", "begun", "check_size", "of_run", "of_scene", "perform", "thinned"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +30,7 @@ class Take:
     title: str | None = None
     recorded: bool = False  # comes from a file, though it may be computed anew
     frames_of: int = 0  # frames the file has
+    file: str = "nucleate-run"  # the name, without its ending, under which its data are saved
 
 
 def of_scene(scene: Scene) -> Take:
@@ -43,13 +44,19 @@ def of_run(run: Run, which: int, title: str, most: int = int(LIMITS["numbers"]))
     run = _single(run, which)
     whole = len(run.t)
     run = thinned(run, most)
-    n, d = run.x.shape[1:]
+    check_size(title, *run.x.shape[1:])
+    if run.model.frozen is not None and len(run.model.frozen.x) > LIMITS["n"]:
+        raise InputError(f"{title} has {len(run.model.frozen.x)} frozen tokens, but the explorer shows at most {LIMITS['n']}. Draw it: run.plot().")
+    scene = _noted_scene(run)
+    return Take(run.model, run.x[0], run.t, run.settings, scene.c if scene else Scene().c, scene, run, title, True, whole)
+
+
+def check_size(title: str, n: int, d: int) -> None:
+    """Refuse what the page cannot show."""
     if n > LIMITS["n"] or d > LIMITS["d"]:
         raise InputError(
             f"{title} has {n} tokens in dimension {d}, but the explorer shows at most {LIMITS['n']} in {LIMITS['d']}. Draw it: run.plot()."
         )
-    scene = _noted_scene(run)
-    return Take(run.model, run.x[0], run.t, run.settings, scene.c if scene else Scene().c, scene, run, title, True, whole)
 
 
 def perform(take: Take, progress: Progress | None = None) -> Run:
@@ -69,11 +76,12 @@ def begun(take: Take, id: int) -> dict[str, Any]:
         "scene": None if take.scene is None else take.scene.plain(),
         "recorded": take.recorded,
         "title": take.title,
+        "file": take.file,
         "n": n,
         "d": d,
         "frames": len(take.times),
         "frames_of": take.frames_of,
-        **model_facts(take.model, d),
+        **model_facts(take.model, n, d),
         **start_facts(take.x0, float(take.model.beta), take.c),
     }
 

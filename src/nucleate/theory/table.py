@@ -7,10 +7,11 @@ from typing import Literal
 
 import numpy as np
 
+from nucleate.attention import Attention, Window
 from nucleate.checks import Array
 from nucleate.theory.spectrum import Schur, all_real_and_distinct
 
-__all__ = ["ROWS", "Status", "hypotheses", "rate", "row_of"]
+__all__ = ["OTHER_MODEL", "ROWS", "Status", "hypotheses", "other_model", "rate", "row_of"]
 
 Status = Literal["theorem", "conjecture", "outside the table"]
 
@@ -21,6 +22,16 @@ ROWS = {
     4: "lambda_max < 0, multiplicity 2 or more: the tokens end as a cloud around L",
     5: "lambda_max < 0, multiplicity 1: the tokens end as two clouds, around xi and -xi",
 }
+OTHER_MODEL = "outside the table: Table 1 is about causal attention without frozen tokens"
+
+
+def other_model(model: Attention, n: int) -> str | None:
+    """What n tokens under this model have that Table 1 does not speak of, in words; None if nothing."""
+    if model.mask == "full":
+        return "here every token sees all others"
+    if isinstance(model.mask, Window) and model.mask.w < n:  # a window of n is the causal mask
+        return f"here a token sees {'only itself' if model.mask.w == 1 else f'only the last {model.mask.w}, itself counted'}"
+    return None if model.frozen is None else "here frozen tokens are seen by all"
 
 
 def row_of(d: int, kind: str, sign: int, multiplicity: int) -> tuple[int | None, str, Status]:

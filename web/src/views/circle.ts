@@ -2,6 +2,7 @@
 
 import type { Pen } from "../pen.ts";
 import { frameOf, type Scope } from "../scope.ts";
+import { diamond } from "./frozen.ts";
 import { Plot, type Box } from "./plot.ts";
 
 const HOLE = 0.16; // radius of time 0, in units of the rim
@@ -153,7 +154,8 @@ export class Circle extends Plot {
       pen.circle(x, y, here, { stroke: theme.soft, width: 1 });
     }
     this.bars(pen, x, y, rim);
-    this.panel.say(`${run.n} tokens`);
+    this.panel.showFrozen(run.frozen > 0);
+    this.panel.say(`${run.n} tokens${run.frozen > 0 ? ` and ${run.frozen} frozen` : ""}`);
     const size = Math.max(2, Math.min(6, 34 / Math.sqrt(run.n) + 2));
     const dots = new Map<string, number[]>();
     for (let k = run.n - 1; k >= 0; k--) {
@@ -164,6 +166,8 @@ export class Circle extends Plot {
     for (const [colour, tokens] of dots) for (const k of tokens) this.dot(pen, k, x, y, rim, size, { fill: colour, stroke: theme.paper, width: 0.8 });
     for (const k of run.begun.centers.renyi) this.dot(pen, k, x, y, rim, size + 2, { stroke: theme.ink, width: 1.8 });
     for (const k of run.begun.centers.strong) this.dot(pen, k, x, y, rim, size + 2, { stroke: theme.red, width: 1.8 });
+    const still = run.frozenShown;
+    for (let j = 0; j < still.length; j += 3) diamond(pen, x + rim * still[j], y - rim * still[j + 1], 13, theme);
     if (hover !== null) this.dot(pen, hover, x, y, rim, size + 4, { fill: palette.of(hover), stroke: theme.ink, width: 2.5 });
   }
 
@@ -183,7 +187,7 @@ export class Circle extends Plot {
     for (const [k, count] of counts) {
       const [a, b] = [this.now.x[3 * k], this.now.x[3 * k + 1]];
       const from = rim + 13;
-      const to = from + (16 * count) / biggest;
+      const to = from + (12 * count) / biggest;
       pen.line(x + from * a, y - from * b, x + to * a, y - to * b, { stroke: palette.of(k), width: 4 });
       if (counts.length <= 24) pen.text(String(count), x + (to + 9) * a, y - (to + 9) * b, { fill: theme.soft, size: 10.5, align: "center" });
     }

@@ -24,7 +24,7 @@ export class Clusters extends OverTime {
 
   protected keyOf(): string {
     const { run, theme, scale } = this.scope;
-    return `${run?.begun.id}/${run?.held}/${run?.measured !== null}/${theme.dark}/${scale.decades}`;
+    return `${run?.begun.id}/${run?.held}/${run?.measured !== null}/${run?.status}/${theme.dark}/${scale.decades}`;
   }
 
   private ticks(box: Box): Tick[] {
@@ -42,8 +42,7 @@ export class Clusters extends OverTime {
     this.axes(pen, box, this.ticks(box));
     const counts = run?.measured?.clusters;
     if (counts === undefined) {
-      const words = run === null ? "" : "counted when the run has ended";
-      return pen.text(words, box.width / 2, box.height / 2 - 14, { fill: theme.soft, align: "center" });
+      return this.later(pen, box, "counted");
     }
     const columns = this.columns(box);
     const points: number[] = [];

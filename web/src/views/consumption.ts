@@ -12,7 +12,7 @@ export class Consumption extends OverTime {
 
   protected keyOf(): string {
     const { run, theme, scale } = this.scope;
-    return `${run?.begun.id}/${run?.held}/${run?.measured !== null}/${theme.dark}/${scale.decades}`;
+    return `${run?.begun.id}/${run?.held}/${run?.measured !== null}/${run?.status}/${theme.dark}/${scale.decades}`;
   }
 
   protected paint(pen: Pen, box: Box): void {
@@ -25,8 +25,7 @@ export class Consumption extends OverTime {
     );
     const measured = run?.measured ?? null;
     if (run === null || measured === null) {
-      const words = run === null ? "" : "measured when the run has ended";
-      return pen.text(words, box.width / 2, box.height / 2 - 14, { fill: theme.soft, align: "center" });
+      return this.later(pen, box, "measured");
     }
     const columns = this.columns(box);
     for (const [series, colour] of [

@@ -2,18 +2,24 @@
 
 import { BufferAttribute, BufferGeometry } from "three";
 
-/** Circles of latitude and longitude every 30 degrees. */
-export function graticule(): BufferGeometry {
-  const points: number[] = [];
-  const ring = (at: (angle: number) => [number, number, number]): void => {
-    for (let i = 0; i < 96; i++) points.push(...at((i * Math.PI) / 48), ...at(((i + 1) * Math.PI) / 48));
-  };
-  for (const height of [-60, -30, 0, 30, 60].map((degrees) => (degrees * Math.PI) / 180)) {
-    ring((a) => [Math.cos(height) * Math.cos(a), Math.cos(height) * Math.sin(a), Math.sin(height)]);
-  }
-  for (let east = 0; east < 6; east++) {
+const STEPS = 96;
+
+/** Circles of latitude and longitude every 30 degrees, each as points one after the other, the first again at its end. */
+export function circles(): number[][] {
+  const ring = (at: (angle: number) => [number, number, number]): number[] =>
+    Array.from({ length: STEPS + 1 }, (_, i) => at((2 * i * Math.PI) / STEPS)).flat();
+  const latitudes = [-60, -30, 0, 30, 60].map((degrees) => {
+    const height = (degrees * Math.PI) / 180;
+    return ring((a) => [Math.cos(height) * Math.cos(a), Math.cos(height) * Math.sin(a), Math.sin(height)]);
+  });
+  const longitudes = Array.from({ length: 6 }, (_, east) => {
     const turn = (east * Math.PI) / 6;
-    ring((a) => [Math.cos(a) * Math.cos(turn), Math.cos(a) * Math.sin(turn), Math.sin(a)]);
-  }
-  return new BufferGeometry().setAttribute("position", new BufferAttribute(new Float32Array(points), 3));
+    return ring((a) => [Math.cos(a) * Math.cos(turn), Math.cos(a) * Math.sin(turn), Math.sin(a)]);
+  });
+  return [...latitudes, ...longitudes];
+}
+
+export function graticule(): BufferGeometry {
+  const segments = circles().flatMap((points) => Array.from({ length: STEPS }, (_, i) => points.slice(3 * i, 3 * i + 6)).flat());
+  return new BufferGeometry().setAttribute("position", new BufferAttribute(new Float32Array(segments), 3));
 }

@@ -67,6 +67,16 @@ export abstract class OverTime extends Plot {
       pen.text("time t", box.width - MARGIN.right, box.height - 1, { fill: theme.soft, align: "right", baseline: "bottom", size: 10.5 });
   }
 
+  /** In place of a curve that is not there yet: in two lines, so that they fit between the labels of a narrow view. */
+  protected later(pen: Pen, box: Box, done: string): void {
+    const { run, theme } = this.scope;
+    if (run === null) return;
+    const lines = run.status === "running" ? [`${done} when`, "the run has ended"] : [`being ${done} …`];
+    const middle = (MARGIN.left + box.width - MARGIN.right) / 2;
+    const top = (MARGIN.top + box.height - MARGIN.bottom - 16 * lines.length) / 2 + 8;
+    lines.forEach((words, i) => pen.text(words, middle, top + 16 * i, { fill: theme.soft, align: "center", halo: theme.paper }));
+  }
+
   /** The cursor, and a veil over what has not happened yet. */
   protected cursorLine(pen: Pen, box: Box, veil: number): number {
     const { run, scale, theme, cursor } = this.scope;

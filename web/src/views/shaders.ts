@@ -13,6 +13,7 @@ export const TOKEN_VERTEX = `
 attribute float token;
 attribute float mark;
 uniform float size;
+uniform float pixel;
 uniform float hover;
 uniform vec3 eye;
 varying vec3 tint;
@@ -28,6 +29,7 @@ void main() {
   facing = dot(position, eye);
   gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0);
   gl_PointSize = size * (1.0 + 0.18 * facing) * (lit > 0.5 ? 2.2 : mark > 0.5 ? 1.75 : 1.0);
+  if (mark > 0.5 || lit > 0.5) gl_PointSize = max(gl_PointSize, 9.0 * pixel); // a smaller ring is none
   large = gl_PointSize > 6.0 ? 1.0 : 0.0;
 }`;
 
@@ -44,15 +46,41 @@ void main() {
   float r = 2.0 * length(gl_PointCoord - 0.5);
   float edge = 1.0 - smoothstep(1.0 - min(fwidth(r), 0.3), 1.0, r);
   if (edge <= 0.0) discard;
+  bool rim = r > 0.8 && large > 0.5 && ring < 0.5 && lit < 0.5;
   vec3 colour = tint;
   if (ring > 0.5) {
     colour = r < 0.5 ? tint : r < 0.66 ? paper : ring > 1.5 ? red : ink;
-  } else if (r > 0.8 && large > 0.5) {
+  } else if (rim) {
     colour = mix(tint, paper, 0.65);
   }
   if (lit > 0.5) colour = r < 0.6 ? tint : r < 0.72 ? paper : ink;
   float behind = smoothstep(0.15, -0.35, facing) * (1.0 - lit);
-  gl_FragColor = vec4(mix(colour, paper, 0.68 * behind), edge);
+  gl_FragColor = vec4(mix(colour, paper, 0.55 * behind), edge);
+  gl_FragDepth = gl_FragCoord.z + (rim || edge < 1.0 ? 0.0005 : 0.0); // in a crowd no rim hides the colour of a neighbour
+}`;
+
+export const FROZEN_VERTEX = `
+uniform float pixel;
+uniform vec3 eye;
+varying float facing;
+void main() {
+  facing = dot(position, eye);
+  gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0);
+  gl_Position.z -= 0.001 * gl_Position.w; // before a token that has come to rest there
+  gl_PointSize = 28.0 * pixel * (1.0 + 0.18 * facing); // around the ring of a center
+}`;
+
+export const FROZEN_FRAGMENT = `
+uniform vec3 paper;
+uniform vec3 ink;
+varying float facing;
+void main() {
+  vec2 at = abs(2.0 * gl_PointCoord - 1.0);
+  float r = at.x + at.y;
+  float soft = fwidth(r);
+  float edge = smoothstep(0.76 - soft, 0.76, r) * (1.0 - smoothstep(1.0 - soft, 1.0, r));
+  if (edge <= 0.0) discard;
+  gl_FragColor = vec4(mix(ink, paper, 0.68 * smoothstep(0.15, -0.35, facing)), edge);
 }`;
 
 export const TRAIL_VERTEX = `

@@ -22,10 +22,20 @@ import type { Scope, View } from "../scope.ts";
 import { LOOK } from "../state.ts";
 import { graticule } from "./graticule.ts";
 import { FIELD, Orbit } from "./orbit.ts";
-import { BALL_FRAGMENT, BALL_VERTEX, TOKEN_FRAGMENT, TOKEN_VERTEX, TRAIL_FRAGMENT, TRAIL_VERTEX, WIDTH } from "./shaders.ts";
+import {
+  BALL_FRAGMENT,
+  BALL_VERTEX,
+  FROZEN_FRAGMENT,
+  FROZEN_VERTEX,
+  TOKEN_FRAGMENT,
+  TOKEN_VERTEX,
+  TRAIL_FRAGMENT,
+  TRAIL_VERTEX,
+  WIDTH,
+} from "./shaders.ts";
 import { sphereSvg, type Dot } from "./spheresvg.ts";
+import { Trails } from "./trails.ts";
 
-const MOST_SEGMENTS = 120_000;
 const NEAR = 12; // pixels from a token to the pointer
 const NUDGE = Math.PI / 90;
 
@@ -46,17 +56,18 @@ export class Sphere implements View {
     red: { value: new Vector3() },
     eye: { value: new Vector3() },
     size: { value: 6 },
+    pixel: { value: 1 }, // of the screen, in those of the canvas
     hover: { value: -1 },
     cursor: { value: 0 },
     strength: { value: 1 },
   };
   private readonly points: Points<BufferGeometry, ShaderMaterial>;
-  private readonly trails: LineSegments<BufferGeometry, ShaderMaterial>;
+  private readonly frozen: Points<BufferGeometry, ShaderMaterial>;
+  private readonly trails: Trails;
   private run: RunRecord | null = null;
   private where = new Float32Array(0); // (n, 3) what is drawn now
-  private trailTokens: number[] = [];
-  private trailFrames = 0; // frames whose trails are in the buffer
-  private trailDirections: Float64Array | null = null;
+  private still: Float32Array = new Float32Array(0); // (m, 3) frozen tokens
+  private frozenDirections: Float64Array | null | undefined; // in which they are seen
   private painted = ""; // palette and size that the texture holds
   private drag: { kind: "turn" | "token"; x: number; y: number; token: number } | null = null;
 
@@ -69,11 +80,16 @@ export class Sphere implements View {
     this.orbit = new Orbit([...scope.look.camera], (camera) => scope.restyle({ camera }));
     const shader = (vertexShader: string, fragmentShader: string, transparent: boolean): ShaderMaterial =>
       new ShaderMaterial({ uniforms: this.uniforms, vertexShader, fragmentShader, transparent, depthWrite: !transparent });
-    this.points = new Points(new BufferGeometry(), shader(TOKEN_VERTEX, TOKEN_FRAGMENT, false));
-    this.points.material.alphaToCoverage = true; // smooth edges, whatever the order of drawing
-    this.trails = new LineSegments(new BufferGeometry(), shader(TRAIL_VERTEX, TRAIL_FRAGMENT, true));
+    const dots = (vertexShader: string, fragmentShader: string): Points<BufferGeometry, ShaderMaterial> => {
+      const material = shader(vertexShader, fragmentShader, true); // what is transparent is drawn in order: dots come after the trails
+      material.depthWrite = true;
+      return new Points(new BufferGeometry(), material);
+    };
+    this.points = dots(TOKEN_VERTEX, TOKEN_FRAGMENT);
+    this.frozen = dots(FROZEN_VERTEX, FROZEN_FRAGMENT);
+    this.trails = new Trails(shader(TRAIL_VERTEX, TRAIL_FRAGMENT, true));
     const ball = new Mesh(new SphereGeometry(0.995, 64, 48), shader(BALL_VERTEX, BALL_FRAGMENT, true));
-    [ball, this.grid, this.points, this.trails].forEach((thing, order) => {
+    [ball, this.grid, this.trails.lines, this.points, this.frozen].forEach((thing, order) => {
       thing.renderOrder = order;
       thing.frustumCulled = false;
       this.scene.add(thing);
@@ -114,42 +130,24 @@ export class Sphere implements View {
       .setAttribute("mark", new BufferAttribute(mark, 1));
     this.points.geometry.dispose();
     this.points.geometry = tokens;
-    const lines = Math.max(1, Math.min(n, Math.floor(MOST_SEGMENTS / Math.max(1, run.capacity - 1))));
-    this.trailTokens = Array.from({ length: lines }, (_, i) => Math.floor((i * n) / lines));
-    const vertices = 2 * lines * Math.max(1, run.capacity - 1);
-    this.trails.geometry.dispose();
-    this.trails.geometry = new BufferGeometry()
-      .setAttribute("position", new BufferAttribute(new Float32Array(3 * vertices), 3).setUsage(DynamicDrawUsage))
-      .setAttribute("token", new BufferAttribute(new Float32Array(vertices), 1))
-      .setAttribute("frame", new BufferAttribute(new Float32Array(vertices), 1));
-    this.trailFrames = 0;
+    this.trails.begin(run);
+    this.frozenDirections = undefined;
     this.uniforms.colours.value.dispose();
     const rows = Math.ceil(n / WIDTH);
     this.uniforms.colours.value = new DataTexture(new Uint8Array(WIDTH * rows * 4), WIDTH, rows);
     this.painted = "";
   }
 
-  /** Segments of frames that have come since; ordered by frame, so the part up to the cursor is one range. */
-  private growTrails(run: RunRecord): void {
+  /** Frozen tokens, again when the directions in which all is seen are known. */
+  private placeFrozen(run: RunRecord): void {
     const directions = run.measured?.directions ?? null;
-    if (directions !== this.trailDirections) this.trailFrames = 0;
-    this.trailDirections = directions;
-    if (this.trailFrames >= run.held) return;
-    const { position, token, frame } = this.trails.geometry.attributes as { [name: string]: BufferAttribute };
-    for (let i = Math.max(1, this.trailFrames); i < run.held; i++) {
-      let at = 2 * (i - 1) * this.trailTokens.length;
-      for (const k of this.trailTokens) {
-        for (const f of [i - 1, i]) {
-          const from = 3 * (f * run.n + k);
-          position.array.set(run.shown.subarray(from, from + 3), 3 * at);
-          token.array[at] = k;
-          frame.array[at] = f;
-          at++;
-        }
-      }
-    }
-    this.trailFrames = run.held;
-    for (const attribute of [position, token, frame]) attribute.needsUpdate = true;
+    if (directions === this.frozenDirections) return;
+    this.frozenDirections = directions;
+    this.still = run.frozenShown;
+    this.frozen.visible = this.still.length > 0;
+    this.frozen.geometry.dispose();
+    this.frozen.geometry = new BufferGeometry().setAttribute("position", new BufferAttribute(this.still, 3));
+    this.panel.showFrozen(this.frozen.visible);
   }
 
   private paintTokens(): void {
@@ -169,10 +167,11 @@ export class Sphere implements View {
     this.orbit.set(look.camera);
     run.positions(cursor, this.where);
     this.points.geometry.attributes.position.needsUpdate = true;
-    this.trails.visible = look.trails;
+    this.placeFrozen(run);
+    this.trails.lines.visible = look.trails;
     if (look.trails) {
-      this.growTrails(run);
-      this.trails.geometry.setDrawRange(0, 2 * this.trailTokens.length * Math.min(Math.ceil(cursor), run.held - 1));
+      this.trails.grow(run);
+      this.trails.show(cursor);
     }
     this.paintTokens();
     const { uniforms } = this;
@@ -182,8 +181,9 @@ export class Sphere implements View {
     uniforms.eye.value.copy(this.orbit.camera.position).normalize();
     uniforms.hover.value = hover ?? -1;
     uniforms.cursor.value = cursor;
-    uniforms.strength.value = Math.min(1, 0.3 + 30 / this.trailTokens.length);
+    uniforms.strength.value = Math.min(1, 0.3 + 30 / this.trails.tokens.length);
     uniforms.size.value = this.dotSize(run.n);
+    uniforms.pixel.value = this.renderer.getPixelRatio();
     this.grid.material.color.setRGB(...(rgb(theme.ink).map((c) => c / 255) as [number, number, number]));
     this.grid.material.opacity = 0.1;
     this.renderer.render(this.scene, this.orbit.camera);
@@ -197,8 +197,10 @@ export class Sphere implements View {
 
   private describe(run: RunRecord): void {
     const shadow = run.d > 3 ? (run.measured?.directions ? `top 3 principal directions of ${run.d}` : `first three of ${run.d} coordinates`) : "";
-    const some = this.scope.look.trails && this.trailTokens.length < run.n ? `trails of ${this.trailTokens.length} tokens` : "";
-    this.panel.say([shadow, some].filter(Boolean).join("; ") || `${run.n} tokens`);
+    const { length } = this.trails.tokens;
+    const some = this.scope.look.trails && length < run.n ? `trails of ${length} tokens` : "";
+    const still = run.frozen > 0 ? `${run.n} tokens and ${run.frozen} frozen` : "";
+    this.panel.say([shadow, some, still].filter(Boolean).join("; ") || `${run.n} tokens`);
   }
 
   // Pointer and keyboard
@@ -281,13 +283,13 @@ export class Sphere implements View {
     return camera.position.clone().addScaledVector(ray, hit).normalize().toArray();
   }
 
-  /** Tokens on the stage: (x, y) in pixels and how far they face the eye. */
-  private onStage(visit: (k: number, x: number, y: number, facing: number) => void): void {
+  /** Places (n, 3) on the stage: (x, y) in pixels and how far they face the eye. */
+  private onStage(places: ArrayLike<number>, visit: (k: number, x: number, y: number, facing: number) => void): void {
     const { clientWidth: width, clientHeight: height } = this.panel.stage;
     const at = new Vector3();
     const eye = this.orbit.camera.position.clone().normalize();
-    for (let k = 0; k < this.where.length / 3; k++) {
-      at.fromArray(this.where, 3 * k);
+    for (let k = 0; k < places.length / 3; k++) {
+      at.set(places[3 * k], places[3 * k + 1], places[3 * k + 2]);
       const facing = at.dot(eye);
       at.project(this.orbit.camera);
       visit(k, ((at.x + 1) * width) / 2, ((1 - at.y) * height) / 2, facing);
@@ -297,7 +299,7 @@ export class Sphere implements View {
   private tokenAt(x: number, y: number): number | null {
     let best: number | null = null;
     let nearest = NEAR ** 2;
-    this.onStage((k, px, py, facing) => {
+    this.onStage(this.where, (k, px, py, facing) => {
       const apart = (px - x) ** 2 + (py - y) ** 2 + (facing < 0 ? 60 : 0); // the front wins
       if (apart < nearest) [nearest, best] = [apart, k];
     });
@@ -324,9 +326,14 @@ export class Sphere implements View {
     const { clientWidth: width, clientHeight: height } = this.panel.stage;
     const far = this.orbit.angles[2];
     const focal = height / 2 / Math.tan((this.orbit.camera.fov * Math.PI) / 360);
-    const dots: Dot[] = [];
-    this.onStage((k, x, y, facing) => dots.push({ k, x, y, facing }));
+    const place = (places: ArrayLike<number>): Dot[] => {
+      const dots: Dot[] = [];
+      this.onStage(places, (k, x, y, facing) => dots.push({ k, x, y, facing }));
+      return dots;
+    };
     const size = this.dotSize(this.run?.n ?? 1) / this.renderer.getPixelRatio() / 2;
-    return sphereSvg(this.scope, { width, height }, focal / Math.sqrt(far * far - 1), size, dots);
+    const outline = focal / Math.sqrt(far * far - 1);
+    const shown = { tokens: this.where, frozen: this.still, trails: this.scope.look.trails ? this.trails.tokens : [] };
+    return sphereSvg(this.scope, { width, height }, outline, size, place, shown);
   }
 }

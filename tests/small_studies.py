@@ -30,13 +30,13 @@ def small(**changes: Any) -> dict[str, Any]:
     return {**study, **changes}
 
 
-def spread(t: Array, x: Array) -> float:
-    """An observable of one's own: how far the mean of the tokens is from the middle of the sphere at the end."""
-    return float(np.linalg.norm(x[-1].mean(0)))
+def spread(t: float, x: Array) -> float:
+    """An observable of one's own: how far the mean of the tokens x (n, d) is from the middle of the sphere."""
+    return float(np.linalg.norm(x.mean(0)))
 
 
 def profile(t: Array, x: Array) -> Array:
-    """An observable of one's own with axes: the first coordinate of every token over time."""
+    """An observable of one's own of whole runs, x (m, n, d), with axes: the first coordinate of every token over time."""
     return x[..., 0]
 
 

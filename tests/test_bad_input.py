@@ -69,7 +69,7 @@ NOT_TOKENS: list[tuple[str, Any, str]] = [
     ("four axes", np.broadcast_to([1.0, 0.0], (2, 2, 3, 2)), "must have shape"),
     ("complex", X + 0j, "must be real, but is complex"),
     ("words", [["north", "south"]], "must be an array of numbers"),
-    ("None", None, "x must be"),
+    ("None", None, "x must be an array of numbers, but is None"),
     ("ragged", [[1.0], [1.0, 0.0]], "must be an array of numbers"),
     ("objects", np.array([[object(), 1.0]], dtype=object), "must be an array of numbers"),
     ("a huge integer", [[10**400, 0]], "x must be"),
@@ -240,7 +240,7 @@ def test_counts_beyond_all_bounds_are_refused_or_mean_without_bound() -> None:
             assert call() is not None
 
 
-@pytest.mark.parametrize("value", [0.0, -1.0, math.nan, "long", 1j])
+@pytest.mark.parametrize("value", [0.0, -1.0, math.nan, "long", 1j, True])
 def test_time_limits_that_make_no_sense_are_refused(value: Any) -> None:
     refuse(lambda: nc.simulate(MODEL, X, 1.0, time_limit=value), "time_limit")
 

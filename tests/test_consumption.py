@@ -105,6 +105,11 @@ def test_a_center_that_begins_within_the_radius_is_lost_at_once() -> None:
     assert lost_centers(walking([0.0, 0.05], [0.0, 0.3]), [0, 1], 0.1) == (Loss(1, 0, 0.0),)
 
 
+def test_a_center_named_twice_is_one_center() -> None:
+    run = walking([0.0, 1.0, 3.0], [0.0, 0.05, 3.0])
+    assert lost_centers(run, [0, 1, 1, 2, 2], 0.1) == lost_centers(run, [0, 1, 2], 0.1)
+
+
 def test_lost_centers_equal_the_loop_over_frames() -> None:
     run = simulate(Attention(64.0), uniform(200, 2, 2), 1000.0, 401)
     centers = renyi_centers(run.x[0], 0.5)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -28,6 +29,7 @@ from nucleate.ensemble.result import Ensemble, load_ensemble
 from nucleate.ensemble.run import block_runs, ensemble
 from nucleate.ensemble.store import chunk_runs
 from nucleate.ensemble.study import Study
+from nucleate.observe.measure import measure
 from nucleate.plot.studies import picture
 
 EMPTY: dict[str, Any] = {}
@@ -161,26 +163,45 @@ def test_a_block_that_was_stopped_gives_nothing() -> None:
         compute(Study.make(small(times={"t": 1e4, "method": "euler", "dt": 1e-4, "max_steps": 10**9})), Task(0, 0, 3), 1, lambda _: False)
 
 
-def test_own_functions_are_called_run_by_run_and_failed_runs_are_nan() -> None:
+def test_own_functions_are_asked_frame_by_frame_as_measure_does_or_run_by_run_if_told_and_nothing_else() -> None:
+    whole = {"kind": "function", "function": "small_studies:profile", "each": "run", "dims": ["time", "token"]}
     own = {
         "spread": {"kind": "function", "function": spread},
-        "profile": {"kind": "function", "function": "small_studies:profile", "dims": ["time", "token"]},
+        "middle": {"kind": "function", "function": lambda t, x: t + x.mean(0), "dims": ["coordinate"]},
+        "profile": whole,
         "ends": {"kind": "points"},
         "way": {"kind": "trajectory"},
     }
     found = ensemble(small(observables=own, times={"t": 3.0, "save": 4, "max_steps": 9}))
     failed = found.data["status"].values == STATUS.index("max steps")
     assert 0 < failed.sum() < failed.size, "the test wants some of each"
-    for point, run in np.ndindex(failed.shape):
-        x = found.data["way"].values[point, run]
-        value, lines = found.data["spread"].values[point, run], found.data["profile"].values[point, run]
-        if failed[point, run]:
-            assert np.isnan(value)
-            assert np.isnan(lines).all()
-            assert np.isnan(found.data["ends"].values[point, run]).all()
-        else:
-            assert value == spread(found.data["time"].values, x)
-            assert np.array_equal(lines, profile(found.data["time"].values, x))
+    assert found.data["spread"].dims == ("beta", "run", "time")
+    assert found.data["middle"].dims == ("beta", "run", "time", "coordinate")
+    t, way = found.data["time"].values, found.data["way"].values  # (m,), (beta, run, m, n, d)
+    for i in range(2):
+        np.testing.assert_array_equal(found.data["spread"].values[i], measure((t, way[i]), spread))  # NaN in the same frames
+        np.testing.assert_array_equal(found.data["middle"].values[i], measure((t, way[i]), lambda t, x: t + x.mean(0)))
+    assert np.isnan(found.data["spread"].values).any(-1)[failed].all()
+    np.testing.assert_array_equal(found.data["profile"].values, np.where(failed[..., None, None], np.nan, way[..., 0]))
+    assert np.isnan(found.data["ends"].values[failed]).all()
+
+
+def test_a_point_where_every_run_fails_at_once_still_knows_the_shape_of_own_functions() -> None:
+    own = {
+        "frame": {"kind": "function", "function": lambda t, x: x[:3, 0], "dims": ["some"]},
+        "all": {"kind": "function", "function": profile, "each": "run", "dims": ["time", "token"]},
+    }
+    found = ensemble(small(observables=own, times={"t": 3.0, "save": [1.0, 3.0], "max_steps": 1}))
+    assert np.isnan(found.data["frame"].values).all()
+    assert found.data["frame"].shape == (2, 24, 2, 3)
+    assert np.isnan(found.data["all"].values).all()
+    assert found.data["all"].shape == (2, 24, 2, 8)
+
+
+def test_measuring_an_ensemble_is_refused_with_what_to_do() -> None:
+    found = ensemble(small(runs=2))
+    with pytest.raises(InputError, match=r'but is Ensemble\. It keeps no tokens, .* kind = "function"'):
+        measure(found, spread)  # type: ignore[call-overload]
 
 
 # --- what is stored
@@ -239,12 +260,14 @@ def test_points_of_different_n_and_d_share_one_array_padded_with_nan(tmp_path: P
     np.testing.assert_allclose(data["ends"].values[0, :, :, :3], data["ends"].values[1, :, :, :3], rtol=0, atol=1e-4)
 
 
-def test_axes_that_are_no_numbers_carry_labels(tmp_path: Path) -> None:
+def test_axes_that_are_no_numbers_carry_labels_to_select_by(tmp_path: Path) -> None:
     grid = {"V": ["identity", "-identity", [1.0, -2.0], {"random": "real", "name": "mine"}], "mask": ["causal", "full"]}
     data = ensemble(small(grid=grid, model={"beta": 2.0}, runs=3), tmp_path / "out.zarr").data
     assert data["V"].attrs["labels"] == ["identity", "-identity", "diag(1, -2)", "mine"]
     assert data["mask"].attrs["labels"] == ["causal", "full"]
     assert data["renyi"].shape == (4, 2, 3, 5)
+    np.testing.assert_array_equal(data["renyi"].sel(V_label="mine", mask_label="full"), data["renyi"].values[3, 1])
+    assert load_ensemble(tmp_path / "out.zarr").mean("renyi").sel(V_label="-identity").shape == (2, 5)
 
 
 def test_without_a_store_results_are_kept_in_memory(finished: Path) -> None:
@@ -329,6 +352,41 @@ def test_pictures_show_the_mean_and_the_quantiles(finished: Path, tmp_path: Path
     plt.close("all")
 
 
+def test_points_where_no_run_finished_are_nan_without_a_warning_and_the_picture_says_so(tmp_path: Path) -> None:
+    import matplotlib.pyplot as plt
+
+    none = ensemble(small(times={"t": 50.0, "save": [0.0, 0.1, 1.0, 10.0, 50.0], "max_steps": 2}, grid={"beta": [16.0]}))
+    some = ensemble(small(model={"beta": 4.0}, times={"t": 50.0, "save": 5}, grid={"max_steps": [10**6, 2]}))
+    assert some.ended.keys() == {"done", "max steps"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for found, words in ((none, ["no run finished"]), (some, [])):
+            for name in ("renyi", "apart"):
+                assert [text.get_text() for text in found.plot(name).texts] == words
+                assert np.isnan(found.mean(name).values[-1]).all()
+                assert np.isnan(found.band(name).values[:, -1]).all()
+            picture(found, tmp_path / "out.png")
+    plt.close("all")
+
+
+def test_a_picture_names_every_line_and_says_how_many_points_it_leaves_out() -> None:
+    import matplotlib.pyplot as plt
+
+    grid = {"beta": [1.0, 2.0, 4.0], "Q": ["identity", [1.0, 0.5]], "K": ["identity", [1.0, 0.5]]}
+    ax = ensemble(small(runs=2, grid=grid)).plot("renyi")
+    legend = ax.get_legend()
+    assert legend is not None
+    labels = [text.get_text() for text in legend.get_texts()]
+    assert labels[0] == "beta = 1, Q = identity, K = identity"
+    assert len({*labels}) == 6
+    assert legend.get_title().get_text().endswith("; 6 of 12 points shown")
+    assert len({str(line.get_linestyle()) + str(line._dash_pattern) for line in ax.lines}) == 6  # type: ignore[attr-defined]
+    few = ensemble(small(runs=2)).plot("renyi").get_legend()
+    assert few is not None
+    assert "shown" not in few.get_title().get_text()
+    plt.close("all")
+
+
 # --- going on, and refusing to
 
 
@@ -391,7 +449,7 @@ def test_other_versions_are_refused(finished: Path, tmp_path: Path, monkeypatch:
 
     shutil.copytree(finished, tmp_path / "out.zarr")
     monkeypatch.setattr(shelf, "made_with", lambda: {"nucleate": "99", "numpy": "1"})
-    with pytest.raises(InputError, match=r"begun otherwise: nucleate was .*, now 99"):
+    with pytest.raises(InputError, match=r"begun otherwise: nucleate was .*, now 99.* nucleate\.load\('.*out\.zarr'\)\.plot\(\)"):
         ensemble(small(), tmp_path / "out.zarr")
 
 
@@ -441,7 +499,8 @@ def test_a_dry_run_states_runs_time_and_size_and_writes_nothing(tmp_path: Path) 
     done = nucleate(tmp_path / "study.toml", "--dry-run", "--runs", "1000", "--store", tmp_path / "out.zarr")
     assert done.exit_code == 0, done.output
     row = 1 + 8 + 8 * (5 + 5 + 1 + 16)  # status, steps, renyi, groups, apart, ends
-    assert f"2 points of the grid, 2000 runs, about 0.{done.stdout.split('about 0.')[1][0]} s, {2000 * row / 1e3:.3g} kB" in done.stdout
+    size = f"{2000 * row / 1e3:.3g} kB before compression"
+    assert re.search(rf"2 points of the grid, 2000 runs, (at least )?about [\d.]+ s, {size}", done.stdout), done.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["study.toml"]
 
 
@@ -449,6 +508,8 @@ def test_a_dry_run_states_runs_time_and_size_and_writes_nothing(tmp_path: Path) 
     ("words", "reason"),
     [
         (["study.toml"], "--store is missing"),
+        (["study.toml", "--store", "out.zarr", "--plot", "out.png", "--show", "reny"], "--show is reny. Did you mean renyi?"),
+        (["study.toml", "--store", "out.zarr", "--plot", "out.png", "--show", "ends"], "ends has the axis token"),
         (["study.toml", "--store", "out"], "is kept as .zarr"),
         (["study.toml", "--store", "no/out.zarr"], "the folder no does not exist"),
         (["study.toml", "--store", "out.zarr", "--runs", "0"], "runs must be"),

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from small_studies import SOAK, contents, profile, small, spread
+from test_ensemble import toml
 
 from nucleate.checks import InputError
 from nucleate.ensemble.run import ensemble
@@ -88,7 +89,10 @@ def test_workers_and_blocks_leave_every_byte_as_it_is(workers: int, threads: int
 
 
 def test_a_local_cluster_does_what_threads_do_and_own_functions_travel(tmp_path: Path) -> None:
-    own = {"spread": {"kind": "function", "function": spread}, "lines": {"kind": "function", "function": profile, "dims": ["time", "token"]}}
+    own = {
+        "spread": {"kind": "function", "function": spread},
+        "lines": {"kind": "function", "function": profile, "each": "run", "dims": ["time", "token"]},
+    }
     ensemble(small(observables=own), tmp_path / "threads.zarr")
     ensemble(small(observables=own), tmp_path / "cluster.zarr", cluster="local", threads=2, block=8)
     assert contents(tmp_path / "threads.zarr") == contents(tmp_path / "cluster.zarr")
@@ -128,29 +132,19 @@ def test_blocks_of_killed_workers_are_computed_elsewhere(tmp_path: Path) -> None
 
 def test_a_lost_scheduler_ends_with_one_line_and_threads_finish_the_work(tmp_path: Path) -> None:
     slow = small(runs=600, start={"n": 48, "d": 2}, times={"t": 20.0, "save": 5, "rtol": 1e-6, "atol": 1e-9})
+    (tmp_path / "study.toml").write_text(toml(slow))
     ensemble(slow, tmp_path / "threads.zarr")
-    stop = threading.Event()
-
-    def progress(done: int, total: int) -> None:
-        if done > 40:
-            stop.set()
-
-    failure: list[BaseException] = []
-
-    def run(address: str) -> None:
-        try:
-            ensemble(slow, tmp_path / "out.zarr", cluster=address, block=4, progress=progress)
-        except BaseException as error:
-            failure.append(error)
-
+    command = [sys.executable, "-m", "nucleate", "ensemble", "study.toml", "--store", "out.zarr", "--block", "4", "--quiet"]
     with processes(tmp_path, 1, 1) as address:
-        thread = threading.Thread(target=run, args=(address,))
-        thread.start()
-        assert stop.wait(PATIENCE)
-    thread.join(PATIENCE)
-    assert not thread.is_alive(), "it waits for ever"
-    assert isinstance(failure[0], InputError), failure
-    assert "run the same command again" in str(failure[0])
+        going = subprocess.Popen([*command, "--cluster", address], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + PATIENCE
+        while len(list(tmp_path.glob("out.zarr.parts/blocks/*.block"))) < 10 and time.monotonic() < deadline:
+            time.sleep(0.02)
+    said, wrong = going.communicate(timeout=PATIENCE)  # or it waits for ever
+    assert (going.returncode, said) == (2, "")
+    assert len(wrong.splitlines()) == 1, wrong
+    assert "The cluster failed: " in wrong
+    assert "run the same command again" in wrong
     ensemble(slow, tmp_path / "out.zarr")
     assert contents(tmp_path / "out.zarr") == contents(tmp_path / "threads.zarr")
 
@@ -171,3 +165,4 @@ def test_no_scheduler_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ensemble(small(), tmp_path / "out.zarr", cluster="tcp://127.0.0.1:9")
     with pytest.raises(InputError, match="must be local or the address"):
         ensemble(small(), tmp_path / "out.zarr", cluster="here")
+    assert list(tmp_path.iterdir()) == [], "the store is not bound to a study of which nothing was computed"

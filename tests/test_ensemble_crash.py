@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from small_studies import SOAK, contents, small
 
-from nucleate.checks import InputError
+from nucleate.checks import Array, InputError
 from nucleate.ensemble import files, shelf
 from nucleate.ensemble.block import Task, compute
 from nucleate.ensemble.result import load_ensemble
@@ -219,6 +219,45 @@ def test_a_lock_that_its_writer_has_removed_is_taken_anew(tmp_path: Path, monkey
         with pytest.raises(InputError, match="in use"), files.locked(folder):
             pass
     assert len(turns) == 2
+
+
+def test_a_writer_that_leaves_takes_no_other_writers_lock_with_it(tmp_path: Path) -> None:
+    """The first has finished and removed folder and lock, but has not yet left when the second comes."""
+    folder = tmp_path / "out.zarr.parts"
+    first, second = files.locked(folder), files.locked(folder)
+    first.__enter__()
+    (folder / "lock").unlink()
+    folder.rmdir()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    with pytest.raises(InputError, match="in use"), files.locked(folder):
+        pass
+    second.__exit__(None, None, None)
+    assert not folder.exists()
+
+
+# --- nothing computed, nothing bound
+
+
+def test_a_call_that_fails_before_its_first_block_leaves_nothing_behind(tmp_path: Path) -> None:
+    def broken(t: float, x: Array) -> float:
+        if t > 0.0:
+            raise RuntimeError("not today")
+        return 0.0
+
+    with pytest.raises(InputError, match="not today"):
+        ensemble(small(observables={"own": {"kind": "function", "function": broken}}), tmp_path / "out.zarr")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_parts_without_a_block_bind_nobody(tmp_path: Path, whole: Path) -> None:
+    """A kill before the first block leaves study.json alone."""
+    parts = tmp_path / "out.zarr.parts"
+    parts.mkdir()
+    shelf.Shelf(Study.make(small(seed=99)), tmp_path / "out.zarr", print)
+    assert sorted(one.name for one in parts.iterdir()) == ["blocks", "study.json"]
+    ensemble(small(), tmp_path / "out.zarr")
+    assert contents(tmp_path / "out.zarr") == contents(whole)
 
 
 # --- every k-th write fails

@@ -32,6 +32,14 @@ def test_a_lifetime_ends_where_an_even_motion_passes_the_limit() -> None:
     assert found.until == 3.0
 
 
+def test_in_a_single_frame_nothing_has_moved() -> None:
+    run = one_run()
+    once = replace(run, t=run.t[:1], x=run.x[:1])
+    assert stationarity(once, [1, 3], 0.1).lifetime.tolist() == [np.inf, np.inf]
+    both = replace(once, x=np.stack([once.x, once.x]), status=("done", "done"))
+    np.testing.assert_array_equal(stationarity(both, [[1, 3], [2, -1]], 0.1).lifetime, [[np.inf, np.inf], [np.inf, np.nan]])
+
+
 def test_ratio_and_its_lower_bound() -> None:
     found = stationarity(one_run(), [1, 3], [0.5, 2.5], guaranteed=[0.25, 1.5])
     np.testing.assert_allclose(found.ratio, [3.0, np.inf], rtol=1e-12)

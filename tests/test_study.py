@@ -1,5 +1,6 @@
 """A study is data: what it may say, what a slip is answered, and where its random numbers come from."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +93,15 @@ def test_differences_name_the_keys_and_forgive_more_runs() -> None:
         (changed("observables", a={"kind": "function", "function": "no_such_module:f"}), "cannot be imported: ModuleNotFoundError"),
         (changed("observables", a={"kind": "function", "function": "math:pi"}), "is not a function"),
         (changed("observables", a={"kind": "function", "function": lambda t, x: 1 / 0}), "failed with ZeroDivisionError"),
-        (changed("observables", a={"kind": "function", "function": profile}), "gives an array of shape (5, 8)"),
-        (changed("observables", a={"kind": "function", "function": profile, "dims": ["token", "time"]}), "only where the length is 5, 8 or 2"),
+        (changed("observables", a={"kind": "function", "function": profile}), "dims is [], but small_studies:profile gives an array of shape (8,)"),
+        (changed("observables", a={"kind": "function", "function": profile, "each": "run"}), "gives an array of shape (5, 8)"),
+        (changed("observables", a={"kind": "function", "function": profile, "dims": ["time", "token"]}), 'or say each = "run"'),
+        (changed("observables", a={"kind": "function", "function": spread, "each": "token"}), "each is token. There is frame, run"),
+        (changed("observables", a={"kind": "function", "function": lambda t, x: sys.exit(0)}), "failed with SystemExit"),
+        (
+            changed("observables", a={"kind": "function", "function": profile, "each": "run", "dims": ["token", "time"]}),
+            "only where the length is 5, 8 or 2",
+        ),
         ({key: value for key, value in small().items() if key != "runs"}, "runs is missing"),
         (small(observables={}), "at least one observable"),
         (small(grid={}), "model.beta is missing: inverse temperature"),
@@ -161,7 +169,7 @@ def test_own_functions_may_name_axes_of_their_own_but_each_has_one_length() -> N
         return np.zeros(8)
 
     own = {"kind": "function", "function": histogram, "dims": ["bin"]}
-    assert Study.make(changed("observables", a=own)).observables[-1].dims == ("bin",)
+    assert Study.make(changed("observables", a=own)).observables[-1].dims == ("time", "bin")
     with pytest.raises(InputError, match="The axis bin has length 7 for a and 8 for b"):
         Study.make(changed("observables", a=own, b={**own, "function": other}))
     with pytest.raises(InputError, match="none that has another meaning"):
@@ -169,15 +177,22 @@ def test_own_functions_may_name_axes_of_their_own_but_each_has_one_length() -> N
 
 
 def test_a_function_may_stand_in_a_module_beside_the_study(tmp_path: Path) -> None:
-    import sys
-
-    (tmp_path / "beside_this_study.py").write_text("def first(t, x):\n    return x[-1, 0, 0]\n")
+    (tmp_path / "beside_this_study.py").write_text("def first(t, x):\n    return x[0, 0]\n")
     (tmp_path / "study.toml").write_text(
         'runs = 2\nmodel.beta = 1\nstart = {n = 3, d = 2}\ntimes.t = 1.0\nobservables.a = {kind = "function", function = "beside_this_study:first"}\n'
     )
     before = list(sys.path)
     assert Study.read(tmp_path / "study.toml").plain()["observables"]["a"]["function"] == "beside_this_study:first"
     assert sys.path == before
+
+
+def test_a_module_that_ends_the_process_on_import_is_an_error_of_the_study(tmp_path: Path) -> None:
+    (tmp_path / "leaving_at_once.py").write_text("import sys\n\nsys.exit(0)\n")
+    (tmp_path / "study.toml").write_text(
+        'runs = 2\nmodel.beta = 1\nstart = {n = 3, d = 2}\ntimes.t = 1.0\nobservables.a = {kind = "function", function = "leaving_at_once:f"}\n'
+    )
+    with pytest.raises(InputError, match="leaving_at_once:f cannot be imported: SystemExit"):
+        Study.read(tmp_path / "study.toml")
 
 
 def test_an_edited_function_is_another_study() -> None:

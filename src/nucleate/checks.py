@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Array", "InputError", "check_memory", "check_tokens", "finite_array", "finite_number", "memory", "whole_number"]
+__all__ = ["Array", "InputError", "check_memory", "check_tokens", "finite_array", "finite_number", "memory", "shortened", "whole_number"]
 
 Array = NDArray[np.float64]
 UNIT_TOLERANCE = 1e-6  # rows this close to unit length are taken as meant to be unit, and made so
@@ -29,13 +29,15 @@ def finite_array(name: str, value: ArrayLike) -> Array:
 def _real_array(name: str, value: ArrayLike) -> Array:
     """`value` as a contiguous array of doubles."""
     try:
+        if value is None:  # NumPy would make it NaN
+            raise TypeError
         if np.iscomplexobj(value):
             raise InputError(f"{name} must be real, but is complex. Pass its real part.")
         return np.array(value, dtype=np.float64, order="C", copy=None)
     except InputError:
         raise
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{name} must be an array of numbers, but is {_short(value)}. Pass a NumPy array.") from None
+        raise InputError(f"{name} must be an array of numbers, but is {shortened(value)}. Pass a NumPy array.") from None
 
 
 def _refuse_infinite(name: str, array: Array) -> None:
@@ -45,11 +47,13 @@ def _refuse_infinite(name: str, array: Array) -> None:
 
 
 def finite_number(name: str, value: Any, *, least: float = -np.inf, above: float = -np.inf, help: str = "") -> float:
-    """`value` as a finite float that is >= `least` and > `above`."""
+    """`value` as a finite float that is >= `least` and > `above`; True is none."""
     try:
+        if isinstance(value, bool | np.bool_):
+            raise TypeError
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{name} must be a number, but is {_short(value)}. {help}".strip()) from None
+        raise InputError(f"{name} must be a number, but is {shortened(value)}. {help}".strip()) from None
     bound = f" and at least {least:g}" if least > -np.inf else f" and greater than {above:g}" if above > -np.inf else ""
     if not (np.isfinite(number) and number >= least and number > above):
         raise InputError(f"{name} must be finite{bound}, but is {number}. {help}".strip())
@@ -61,7 +65,7 @@ def whole_number(name: str, value: Any, *, least: int, help: str = "") -> int:
     try:
         number = int(value) if isinstance(value, float) and value.is_integer() else operator.index(value)
     except TypeError:
-        raise InputError(f"{name} must be a whole number, but is {_short(value)}. {help}".strip()) from None
+        raise InputError(f"{name} must be a whole number, but is {shortened(value)}. {help}".strip()) from None
     if number < least or isinstance(value, bool):
         raise InputError(f"{name} must be a whole number of at least {least}, but is {value}. {help}".strip())
     if number > LARGEST:
@@ -73,7 +77,7 @@ def check_tokens(name: str, value: ArrayLike) -> Array:
     """`value` as tokens (..., n, d) on the unit sphere: n >= 1, d >= 2, rows made exactly unit if nearly so."""
     x = _real_array(name, value)
     if x.ndim < 2:
-        _refuse_infinite(name, x)  # None becomes NaN
+        _refuse_infinite(name, x)
         raise InputError(f"{name} must have shape (n, d) or (b, n, d), but has shape {x.shape}. One row is one token.")
     if x.size == 0:
         raise InputError(f"{name} must hold at least one token, but has shape {x.shape}. Draw some with nucleate.uniform(n, d, seed).")
@@ -110,6 +114,7 @@ def memory() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 2**34
 
 
-def _short(value: object) -> str:
+def shortened(value: object) -> str:
+    """A value in an error message: not too long."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -4,9 +4,11 @@ Workers compute and hand the arrays back; this process alone writes, so workers 
 computed by another.  A worker's threads each take one block, on one thread: no more threads run than the cluster has.
 """
 
+import logging
 import os
 import queue
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -21,7 +23,7 @@ from nucleate.ensemble.block import Arrays, Cancelled, Task, compute, made_with,
 from nucleate.ensemble.crew import Crew, Outcome
 from nucleate.ensemble.study import Study
 
-__all__ = ["cluster_crew"]
+__all__ = ["check_cluster", "cluster_crew"]
 
 Tell = Callable[[str], None]
 
@@ -35,12 +37,34 @@ def cluster_crew(study: Study, workers: int, address: str, tell: Tell) -> Iterat
     """Workers of the cluster at `address`, or of one started here, "local", with so many workers."""
     distributed = _distributed()
     with ExitStack() as stack:
+        stack.enter_context(_silent())
         client = stack.enter_context(_local(distributed, workers) if address == "local" else _client(distributed, address))
         crew = _Workers(distributed, client, _portable(study), tell)
         try:
             yield crew
         finally:
             crew.stop()
+
+
+def check_cluster(address: str) -> None:
+    """Refuse what can be no cluster, before anything is begun."""
+    _distributed()
+    if address != "local" and "://" not in address:
+        raise InputError(f'--cluster is {address!r}, but must be local or the address of a scheduler, such as "tcp://127.0.0.1:8786".')
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Dask's own handlers say nothing: it tells of a lost connection with a traceback, and we in one line."""
+    names = [name for name in logging.root.manager.loggerDict if name.split(".")[0] in ("distributed", "tornado")]
+    levels = {handler: handler.level for name in names for handler in logging.getLogger(name).handlers}
+    try:
+        for handler in levels:
+            handler.setLevel(logging.CRITICAL + 1)
+        yield
+    finally:
+        for handler, level in levels.items():
+            handler.setLevel(level)
 
 
 def _distributed() -> Any:
@@ -68,8 +92,6 @@ def _local(distributed: Any, workers: int) -> Iterator[Any]:
 
 @contextmanager
 def _client(distributed: Any, address: str) -> Iterator[Any]:
-    if "://" not in address:
-        raise InputError(f'--cluster is {address!r}, but must be local or the address of a scheduler, such as "tcp://127.0.0.1:8786".')
     try:
         client = distributed.Client(address, timeout=CONNECT, set_as_default=False)  # other Dask work of this process goes on as it was
     except (OSError, ValueError, TypeError, KeyError) as error:
@@ -132,7 +154,7 @@ class _Workers:
 
 
 def _lost(error: BaseException) -> InputError:
-    words = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    words = textwrap.shorten(f"{type(error).__name__}: {error}", 200, placeholder="...").rstrip(".")
     return InputError(f"The cluster failed: {words}. What was finished is kept; run the same command again.")
 
 

@@ -52,6 +52,10 @@ def ensemble(
         if store is None and not dry_run:
             raise InputError("--store is missing. Say where the results go, such as --store out.zarr, or add --dry-run.")
         table = as_study(study, runs)
+        if plot is not None:
+            from nucleate.plot.studies import drawn_names
+
+            drawn_names({one.name: one.dims for one in table.observables}, list(table.grid), show or [])  # refused now, not after all the work
         if dry_run:
             from nucleate.ensemble.estimate import cost
             from nucleate.kernels.crew import pick_threads

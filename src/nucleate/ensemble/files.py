@@ -78,7 +78,7 @@ def locked(folder: Path) -> Iterator[None]:
         yield
     finally:
         with suppress(OSError):  # it may be gone already
-            if os.listdir(folder) == ["lock"]:  # nothing was begun
+            if _still_there(handle, folder / "lock") and os.listdir(folder) == ["lock"]:  # still ours, and nothing was begun
                 (folder / "lock").unlink()
                 folder.rmdir()
         os.close(handle)

@@ -1,7 +1,8 @@
 """What is measured of every run, right after its block is integrated.
 
 A kind of observable is a function from a block of runs to numbers, (b, ...), with named axes.  To add one, write the function and a line
-in KINDS.  A user's own function takes the frames of one run: value = function(t, x) with t (m,) and x (m, n, d).
+in KINDS.  A user's own function is that of `nucleate.measure`, value = function(t, x) at every frame, with t a number and x (n, d); with
+each = "run" it is shown all frames of a run at once, t (m,) and x (m, n, d).
 """
 
 import hashlib
@@ -22,7 +23,7 @@ from nucleate.ensemble.points import Point
 __all__ = ["Block", "Observable", "observable"]
 
 REQUIRED = object()
-TAKEN = {"run", "status", "steps", "checksums", "beta", "Q", "K", "V", "mask", "window", "n", "d", "rtol", "atol", "method", "dt", "max_steps"}
+TAKEN = {"run", "status", "steps", "checksums", *Point.__dataclass_fields__}  # names that no axis of one's own may have
 
 
 class Block(NamedTuple):
@@ -68,16 +69,16 @@ class Observable:
         """The numbers, (b, ...); NaN where a run did not get so far."""
         if self.function is None:
             return KINDS[self.kind].measure(block, self.parameters)
-        values = [self._own(self.function, block.t, x) if np.isfinite(x).all() else None for x in block.x]
+        values = [self._own(self.function, block.t, x) for x in block.x]
         some = next((value for value in values if value is not None), None)
-        shape = self._standing(self.function, block.t, block.start[0]).shape if some is None else some.shape
+        shape = self._standing(self.function, block.t, block.start[0]) if some is None else some.shape
         return np.stack([np.full(shape, np.nan) if value is None else value for value in values])
 
     def shape(self, point: Point, times: Array) -> tuple[int, ...]:
         """The lengths of its axes at one point."""
         sizes = {"time": len(times), "token": point.n, "coordinate": point.d}
         if self.function is not None:
-            return self._standing(self.function, times, point.starts(0, range(1))[0]).shape
+            return self._standing(self.function, times, point.starts(0, range(1))[0])
         return tuple(sizes[name] for name in self.dims)
 
     def check(self, point: Point, times: Array) -> dict[str, int]:
@@ -87,8 +88,9 @@ class Observable:
         found = self.shape(point, times)
         sizes = {"time": len(times), "token": point.n, "coordinate": point.d}
         if len(found) != len(self.dims) or any(sizes.get(name, size) != size for name, size in zip(self.dims, found, strict=True)):
+            own = found if self.parameters["each"] == "run" else found[1:]
             raise InputError(
-                f"observables.{self.name}.dims is {list(self.dims)}, but {_name_of(self.function)} gives an array of shape {found}. "
+                f"observables.{self.name}.dims is {self.parameters['dims']}, but {_name_of(self.function)} gives an array of shape {own}. "
                 f"Name one axis for each, and time, token or coordinate only where the length is {len(times)}, {point.n} or {point.d}."
             )
         return {name: size for name, size in zip(self.dims, found, strict=True) if name not in sizes}
@@ -98,16 +100,32 @@ class Observable:
         own = {} if self.function is None else {"function": _name_of(self.function), "source": _source_of(self.function)}
         return {"kind": self.kind, **own, **self.parameters}
 
-    def _own(self, function: Callable[..., Any], t: Array, x: Array) -> Array:
-        """The value for one run, x (m, n, d)."""
+    def _own(self, function: Callable[..., Any], t: Array, x: Array) -> Array | None:
+        """The value for one run, x (m, n, d), NaN at frames that were not reached; None if it has no value at all."""
+        there = np.isfinite(x).all((-1, -2))  # (m,)
+        if self.parameters["each"] == "run":
+            return self._called(function, t.copy(), x) if there.all() else None
+        values = [self._called(function, float(time), frame) for time, frame in zip(t[there], x[there], strict=True)]
+        if len(shapes := {value.shape for value in values}) > 1:
+            several = ", ".join(sorted(map(str, shapes)))
+            raise InputError(f"observables.{self.name}: {_name_of(function)} must give arrays of one shape, but gave {several}.")
+        if not values:
+            return None
+        whole = np.full((len(t), *values[0].shape), np.nan)  # (m, ...)
+        whole[there] = values
+        return whole
+
+    def _called(self, function: Callable[..., Any], t: float | Array, x: Array) -> Array:
         try:
-            return np.asarray(function(t.copy(), x.copy()), dtype=np.float64)
-        except Exception as error:  # a user's code can raise anything
+            return np.asarray(function(t, x.copy()), dtype=np.float64)
+        except (Exception, SystemExit) as error:  # a user's code can raise anything
             raise InputError(f"observables.{self.name}: {_name_of(function)} failed with {type(error).__name__}: {shown(str(error))}.") from error
 
-    def _standing(self, function: Callable[..., Any], t: Array, x: Array) -> Array:
-        """The value for tokens x (n, d) that stand still: to learn its shape before anything has been integrated."""
-        return self._own(function, t, np.broadcast_to(x, (len(t), *x.shape)))
+    def _standing(self, function: Callable[..., Any], t: Array, x: Array) -> tuple[int, ...]:
+        """The shape of the value for tokens x (n, d) that stand still: known before anything has been integrated."""
+        if self.parameters["each"] == "run":
+            return self._called(function, t.copy(), np.broadcast_to(x, (len(t), *x.shape))).shape
+        return (len(t), *self._called(function, float(t[0]), x).shape)
 
 
 def observable(name: str, table: Any) -> Observable:
@@ -125,6 +143,10 @@ def observable(name: str, table: Any) -> Observable:
         if key not in table and default is REQUIRED:
             raise InputError(f"{where}.{key} is missing: {HELP[key]}")
         plain[key] = check(f"{where}.{key}", table.get(key, default))
+    if plain.get("each") == "frame" and "time" in plain["dims"]:
+        raise InputError(
+            f'{where}.dims names time, but a function of one frame has that axis anyway. Leave it out, or say each = "run" if it takes all frames at once.'
+        )
     return Observable(name, kind, plain, _function(where, table.get("function")) if kind == "function" else None)
 
 
@@ -139,7 +161,7 @@ def _function(where: str, given: Any) -> Callable[..., Any]:
         found = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except Exception as error:  # importing runs a user's code
+    except (Exception, SystemExit) as error:  # importing runs a user's code
         raise InputError(f"{where}.function {given} cannot be imported: {type(error).__name__}: {shown(str(error))}.") from None
     if not callable(found):
         raise InputError(f"{where}.function {given} is not a function.")
@@ -210,17 +232,8 @@ def _clusters(block: Block, given: Mapping[str, Any]) -> Array:
     there = np.isfinite(x).all((-1, -2))  # (b, m)
     count = np.full(there.shape, np.nan)
     if there.any():
-        some = x if there.all() else x[there]
-        count[there] = (_gaps(some, radius) if x.shape[-1] == 2 else count_clusters(some, radius)).reshape(-1)
+        count[there] = count_clusters(x if there.all() else x[there], radius).reshape(-1)
     return _over_time(count, given)
-
-
-def _gaps(x: Array, radius: float) -> NDArray[np.int64]:
-    """The number of clusters on the circle, x (..., n, 2) -> (...): that of gaps wider than the radius, and one if there is none."""
-    angle = np.sort(np.arctan2(x[..., 1], x[..., 0]), axis=-1)  # (..., n)
-    inside = (np.diff(angle, axis=-1) > radius).sum(-1)  # (...)
-    across = angle[..., 0] + 2.0 * np.pi - angle[..., -1] > radius
-    return np.asarray(np.maximum(inside + across, 1))
 
 
 def _from_first(block: Block, given: Mapping[str, Any]) -> Array:
@@ -260,6 +273,14 @@ def _at(where: str, value: Any) -> str:
     return one_of(where, value, ("times", "end"))
 
 
+def _each(where: str, value: Any) -> str:
+    return one_of(where, value, ("frame", "run"))
+
+
+def _own_dims(given: Mapping[str, Any]) -> tuple[str, ...]:
+    return (*(("time",) if given["each"] == "frame" else ()), *given["dims"])
+
+
 def _dims(where: str, value: Any) -> list[str]:
     if isinstance(value, list) and not value:
         return []
@@ -289,5 +310,5 @@ KINDS: dict[str, Kind] = {
     "from_top": Kind({"at": AT}, _time_dims, _from_top, "largest angle of a token with L, the top eigenspace of V"),
     "points": Kind({}, lambda _: ("token", "coordinate"), _points, "tokens at the last time; NaN beyond the n and d of a point"),
     "trajectory": Kind({}, lambda _: ("time", "token", "coordinate"), _trajectory, "tokens at all times; NaN beyond the n and d of a point"),
-    "function": Kind({"dims": (_dims, []), "about": (a_text, "")}, lambda given: tuple(given["dims"]), _never, "{about} ({function})"),
+    "function": Kind({"each": (_each, "frame"), "dims": (_dims, []), "about": (a_text, "")}, _own_dims, _never, "{about} ({function})"),
 }

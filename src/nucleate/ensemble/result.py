@@ -2,7 +2,9 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,14 +56,16 @@ class Ensemble:
 
     def mean(self, name: str, failed: bool = False) -> "DataArray":
         """The mean over runs."""
-        return self._told(self._values(name, failed).mean("run", keep_attrs=True), f"mean of {name}")
+        with _nothing_is_nan():
+            return self._told(self._values(name, failed).mean("run", keep_attrs=True), f"mean of {name}")
 
     def quantiles(self, name: str, q: float | Sequence[float] = (0.1, 0.5, 0.9), failed: bool = False) -> "DataArray":
         """Quantiles over runs, along a new axis `quantile`."""
         shares = np.atleast_1d([finite_number("q", one, least=0.0, help="Quantiles lie between 0 and 1.") for one in np.atleast_1d(q)])
         if (shares > 1.0).any():
             raise InputError(f"q must lie between 0 and 1, but is {shares.max():g}. The median is 0.5.")
-        return self._told(self._values(name, failed).quantile(shares, dim="run", keep_attrs=True), f"quantiles of {name}")
+        with _nothing_is_nan():
+            return self._told(self._values(name, failed).quantile(shares, dim="run", keep_attrs=True), f"quantiles of {name}")
 
     def band(self, name: str, level: float = 0.95, failed: bool = False) -> "DataArray":
         """A confidence band of the mean, by Student's t: along a new axis `edge`, below and above."""
@@ -73,14 +77,14 @@ class Ensemble:
             raise InputError(f"level must be below 1, but is {level:g}. 0.95 is usual.")
         values = self._values(name, failed)
         count = values.count("run")
-        with np.errstate(all="ignore"):  # one run has no spread: NaN
+        with _nothing_is_nan():  # nor has one run a spread
             half = values.std("run", ddof=1) / np.sqrt(count) * student.ppf(0.5 + level / 2.0, np.maximum(count - 1, 1))
-        mean = values.mean("run", keep_attrs=True)
+            mean = values.mean("run", keep_attrs=True)
         edges = xarray.concat([mean - half, mean + half], xarray.Variable("edge", [-1, 1]))
         return self._told(edges.assign_attrs(mean.attrs), f"{level:.0%} confidence band of the mean of {name}")
 
     def plot(self, name: str | None = None, ax: "Axes | None" = None) -> "Axes":
-        """Mean and quantile bands of one observable, over time or over the first axis of the grid that has several values."""
+        """Mean and quantile bands of one observable over time; of one without time over beta, or the first axis of a grid without it."""
         from nucleate.plot.studies import bands
 
         return bands(self, self._name(name), ax)
@@ -105,6 +109,14 @@ class Ensemble:
         return statistic.assign_attrs({**statistic.attrs, **about})
 
 
+@contextmanager
+def _nothing_is_nan() -> Iterator[None]:
+    """A statistic of no runs is NaN, as it should be, and NumPy need not warn of it."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        yield
+
+
 def load(path: str | os.PathLike[str]) -> Any:
     """The Run that run.save wrote at `path`, or the Ensemble of a store, after its checksums were compared."""
     place = Path(path)
@@ -127,5 +139,14 @@ def load_ensemble(path: str | os.PathLike[str]) -> Ensemble:
     bad = [name for name, digest in manifest.files.items() if not intact(path, name, digest)]
     if bad:
         raise refused(path, f"{', '.join(bad[:5])}{' and others' * (len(bad) > 5)} missing or not what was written")
-    data = xarray.open_zarr(path, chunks=None)
+    data = _labelled(xarray.open_zarr(path, chunks=None))
     return Ensemble(data, json.loads(data.attrs["study"]))
+
+
+def _labelled(data: "Dataset") -> "Dataset":
+    """The same with labels to select by beside the numbers 0, 1, ... of an axis of matrices or words: V_label beside V."""
+    for name, axis in data.coords.items():
+        label = f"{name}_label"
+        if "labels" in axis.attrs and label not in data.variables:
+            data = data.assign_coords({label: (name, list(axis.attrs["labels"]))}).set_xindex(label)
+    return data

@@ -14,6 +14,7 @@ from nucleate.ensemble.crew import Crew, any_outcome, threads_crew
 from nucleate.ensemble.files import AGAIN, Damaged, locked
 from nucleate.ensemble.result import Ensemble, load_ensemble
 from nucleate.ensemble.shelf import Shelf, Tell, check_store, parts_of
+from nucleate.ensemble.store import ANEW
 from nucleate.ensemble.study import Study
 from nucleate.kernels.crew import pick_threads
 
@@ -54,6 +55,10 @@ def ensemble(
     study = as_study(study, runs)
     workers = pick_threads(threads)
     size = block_runs(study, workers) if block is None else whole_number("block", block, least=1, help="It is a number of runs.")
+    if cluster is not None:
+        from nucleate.ensemble.cluster import check_cluster
+
+        check_cluster(cluster)
     say = tell or (lambda words: warnings.warn(words, RuntimeWarning, stacklevel=3))
     if store is None:
         with tempfile.TemporaryDirectory(prefix="nucleate-") as folder:
@@ -86,10 +91,14 @@ def _run(study: Study, path: Path, workers: int, size: int, cluster: str | None,
         shelf = Shelf(study, path, tell)
         meter = _Meter(shelf.done, study.points * study.runs, progress)
         tasks = list(shelf.missing(size))
-        if tasks:
-            with _crew(study, workers, len(tasks), cluster, meter.tick, tell) as crew:
-                _work_off(shelf, crew, iter(tasks), meter)
-        shelf.finish()
+        try:
+            if tasks:
+                with _crew(study, workers, len(tasks), cluster, meter.tick, tell) as crew:
+                    _work_off(shelf, crew, iter(tasks), meter)
+            shelf.finish()
+        except BaseException:
+            shelf.leave()
+            raise
     return load_ensemble(path)
 
 
@@ -102,7 +111,7 @@ def _explained(path: Path) -> Iterator[None]:
         where = f" ({error.filename})" if error.filename else ""
         raise InputError(f"{path} cannot be written: {error.strerror or error}{where}. {AGAIN}") from error
     except Damaged as damage:
-        raise InputError(f"{path} cannot be written: {damage}. Run the same command again, which computes anew what is damaged.") from None
+        raise InputError(f"{path} cannot be written: {damage}. {ANEW}") from None
 
 
 def _crew(study: Study, workers: int, blocks: int, cluster: str | None, tick: Tick, tell: Tell) -> AbstractContextManager[Crew]:

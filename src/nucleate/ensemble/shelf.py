@@ -110,9 +110,9 @@ class Shelf:
         self.whole = not bad and self.manifest.runs == self.study.runs
 
     def _look_into_head(self) -> None:
-        """study.json says in words what the blocks belong to; they carry the mark of it themselves."""
+        """study.json says in words what the blocks belong to; they carry the mark of it themselves.  With no block it binds nobody."""
         head = self.parts / HEAD
-        if head.exists():
+        if head.exists() and self._has_blocks():
             told = _told_by_head(head)
             if told is not None:
                 return self._same_study(told["study"], told["made_with"])
@@ -138,6 +138,9 @@ class Shelf:
                 raise InputError(f"{self.parts} holds runs up to {task.last}, but {self.study.runs} are asked for. Ask for at least as many.")
             self._add(task.point, Piece(task.first, task.last, file))
 
+    def _has_blocks(self) -> bool:
+        return any((self.parts / BLOCKS).glob("*.block"))
+
     def _same_study(self, old: dict[str, Any] | None, versions: dict[str, str] | None = None) -> None:
         if old is None:
             return
@@ -145,7 +148,10 @@ class Shelf:
         if versions is not None and versions != made_with():
             differs += [f"{name} was {versions.get(name)}, now {new}" for name, new in made_with().items() if versions.get(name) != new]
         if differs:
-            raise InputError(f"{self.path} was begun otherwise: {_some(differs)}. Only the number of runs may grow. Choose another store.")
+            help = "Only the number of runs may grow. Choose another store."
+            if self.path.exists():
+                help += f" What {self.path.name} holds can still be read and drawn: nucleate.load({str(self.path)!r}).plot()."
+            raise InputError(f"{self.path} was begun otherwise: {_some(differs)}. {help}")
 
     def _add(self, point: int, piece: Piece) -> None:
         pieces = self.pieces[point]
@@ -206,6 +212,13 @@ class Shelf:
             (self.parts / name).unlink(missing_ok=True)
         with suppress(OSError):
             self.parts.rmdir()
+
+    def leave(self) -> None:
+        """Nothing is finished.  If nothing was computed either, no parts are left behind."""
+        if not self._has_blocks():
+            with suppress(OSError):
+                (self.parts / BLOCKS).rmdir()
+                (self.parts / HEAD).unlink(missing_ok=True)
 
 
 class _Rows:

@@ -25,14 +25,26 @@ from nucleate.ensemble.block import STATUS, Arrays, identity, made_with, padded_
 from nucleate.ensemble.files import Damaged, sync, write_bytes
 from nucleate.ensemble.study import PARAMETERS, Study
 
-__all__ = ["FORMAT", "Manifest", "assemble", "chunk_runs", "holds_ensemble", "intact", "layout", "put_in_place", "read_chunk", "read_manifest"]
+__all__ = [
+    "ANEW",
+    "FORMAT",
+    "Manifest",
+    "assemble",
+    "chunk_runs",
+    "holds_ensemble",
+    "intact",
+    "layout",
+    "put_in_place",
+    "read_chunk",
+    "read_manifest",
+]
 
 FORMAT = "nucleate ensemble 1"
 CHECKSUMS = "checksums/zarr.json"
 CHUNK_BYTES, MOST_CHUNK_RUNS = 2**20, 1024
 COORDINATE_CHUNK = 2**16
 LEVEL = 3  # of compression
-AGAIN = "Run the same command again, which computes anew what is damaged."
+ANEW = "Run the same command again, which computes anew what is damaged."
 
 
 class Variable(NamedTuple):
@@ -292,4 +304,4 @@ def _exchange(a: Path, b: Path) -> bool:
 
 def refused(path: Path, why: str) -> InputError:
     """The error for a store that cannot be trusted."""
-    return InputError(f"{path} is damaged: {why}. {AGAIN}")
+    return InputError(f"{path} is damaged: {why}. {ANEW}")

@@ -56,13 +56,13 @@ class Loss:
 def lost_centers(run: Frames, centers: Centers, radius: float) -> tuple[Any, ...]:
     """The centers that come within `radius` of an earlier center, in the order of tokens: a Loss each; for b runs one tuple per run.
 
-    The time is where a straight line between the distances at two frames crosses the radius; at the first frame it is that frame's.
+    A center named twice is one center.  The time is where a straight line between the distances at two frames crosses the radius; at the first frame it is that frame's.
     """
     radius = check_radius(radius)
     t, x = frames_of(run)
     table = check_centers(centers, x.shape)  # (b, c)
     block = reached(x)[0].reshape(-1, *x.shape[-3:])  # (b, m, n, d)
-    found = tuple(_losses(t, one, some[some >= 0], radius) for one, some in zip(block, table, strict=True))
+    found = tuple(_losses(t, one, np.unique(some[some >= 0]), radius) for one, some in zip(block, table, strict=True))
     return found if x.ndim == 4 else found[0]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nucleate.checks import Array, InputError, check_tokens, finite_array
+from nucleate.checks import Array, InputError, check_tokens, finite_array, shortened
 from nucleate.integrate.run import Run
 
 __all__ = ["Centers", "Frames", "angle", "check_centers", "frames_of", "reached"]
@@ -20,7 +20,10 @@ def frames_of(run: Frames) -> tuple[Array, Array]:
     if isinstance(run, Run):
         return run.t, run.x
     if not (isinstance(run, tuple) and len(run) == 2):
-        raise InputError(f"run must be a Run or a pair (t, x), but is {type(run).__name__}. Make one with nucleate.simulate.")
+        help = "Make one with nucleate.simulate."
+        if hasattr(run, "study"):  # an Ensemble
+            help = 'It keeps no tokens, but measures while it runs: give its study the function, with kind = "function".'
+        raise InputError(f"run must be a Run or a pair (t, x), but is {type(run).__name__}. {help}")
     t, x = finite_array("t", run[0]), reached(run[1])[0]
     if t.ndim != 1 or x.ndim not in (3, 4) or x.shape[-3] != len(t):
         raise InputError(f"t and x must have shapes (m,) and (m, n, d) or (b, m, n, d), but have {t.shape} and {x.shape}. One time for each frame.")
@@ -60,14 +63,9 @@ def check_centers(centers: Centers, shape: tuple[int, ...]) -> NDArray[np.int64]
                 raise TypeError
             table[i, : len(row)] = row
     except (TypeError, ValueError):
-        raise InputError(f"centers must be whole numbers, but are {_short(centers)}. Pass what renyi_centers gives, one list per run.") from None
+        raise InputError(f"centers must be whole numbers, but are {shortened(centers)}. Pass what renyi_centers gives, one list per run.") from None
     if len(table) not in (1, runs):
         raise InputError(f"centers must be one list for all runs, or one for each of {runs}, but there are {len(table)}.")
     if table.size and (table.max() >= n or table.min() < -1):
         raise InputError(f"centers must be numbers of tokens, 0 to {n - 1}, but {table.max() if table.max() >= n else table.min()} is among them.")
     return np.ascontiguousarray(np.broadcast_to(table, (runs, most)))
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

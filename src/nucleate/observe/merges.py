@@ -15,15 +15,18 @@ some of its tokens arrive later, or turn to another cluster.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nucleate.checks import Array, InputError
 from nucleate.integrate.run import Run
+from nucleate.observe.approach import next_approach
 from nucleate.observe.between import positions, stretch
 from nucleate.observe.centers import renyi_centers
 from nucleate.observe.clusters import check_radius, clusters, compact
+from nucleate.sphere import retract
 
 __all__ = ["Branch", "Merge", "Merges", "cluster_width", "merges", "usual_radius"]
 
@@ -31,8 +34,9 @@ FORMED = 0.95  # of the tokens
 RADIUS = 0.1  # in units of the cluster width
 FIRST, GRID = 1e-2, 2.0 ** (1 / 32)  # times at which to look whether clusters have formed: 0, FIRST or later, each GRID times the one before
 PARTS, ROUNDS = 32, 2  # then the last stretch is divided, so often: t_f is good to 1e-5 of itself
-CLOSER = 64  # parts of the step in which a leader is lost; a step is shorter than a time unit when tokens meet: 1e-5 time units
-CHUNK = 2**20  # distances measured at once
+ROOM = 3.0  # in units of the radius: how far a link may bend towards its leader between two frames
+CLOSER = 64  # parts of such a step, which is shorter than a time unit when tokens meet
+HALVINGS = 30  # of the part in which a leader is lost
 
 
 @dataclass(frozen=True)
@@ -123,8 +127,8 @@ def usual_radius(beta: float) -> float:
 def merges(run: Run, radius: float | None = None) -> Merges:
     """How the clusters of one run merge; 0.1 beta^(-1/2) is the usual radius.
 
-    Any frames will do, also save="steps": what happens between two of them is found by simulating that stretch again.  But a leader that
-    comes near another cluster and leaves it again, all between two frames, goes unseen.
+    Any frames will do, also save="steps": what happens between two of them is found by simulating that stretch again, wherever the frames
+    leave room for a meeting.  With sparse frames a leader may still come from afar and go back to where it was, unseen.
     """
     if not isinstance(run, Run):
         raise InputError(f"run must be a Run, but is {type(run).__name__}. Make one with nucleate.simulate.")
@@ -138,12 +142,11 @@ def merges(run: Run, radius: float | None = None) -> Merges:
         return Merges(radius, np.nan, np.empty(0, dtype=np.int64), ())
     start, t_f, x = formed
     leaders = renyi_centers(x, width, strong=True)  # (clusters,)
+    speed = float(np.linalg.norm(run.model.parameters(x.shape[-1])[3], 2))  # a mean of tokens, turned by V, is no longer than this
     losses = []
     for i, k in enumerate(leaders.tolist()):
-        if (met := _meeting(run.x[start:], k, leaders[:i], radius)) is not None:
-            frame, into, _ = met
-            time, into = _crossing(run, start + frame, k, leaders[:i], into, radius)
-            losses.append((max(time, t_f), -k, into))
+        if i and (lost := _loss(run, start, t_f, x, _Hunt(k, leaders[:i], radius, speed))) is not None:
+            losses.append((lost[0], -k, lost[1]))
     return Merges(radius, t_f, leaders, _in_order(losses, len(leaders)))
 
 
@@ -192,42 +195,79 @@ def _share(x: Array, label: NDArray[np.int64], width: float) -> float:
     return float(compact(x, label, width)[label].mean())
 
 
-def _meeting(x: Array, k: int, earlier: NDArray[np.int64], radius: float) -> tuple[int, int, int] | None:
-    """The first of the frames x (m, n, d) in which k is within the radius of a component with an earlier leader; that leader; and the token
-    of the component nearest to k."""
-    if not earlier.size:
-        return None
-    reach = 2.0 * np.sin(radius / 2.0)
-    size = max(1, CHUNK // k)
-    for begin in range(0, len(x), size):
-        some = x[begin : begin + size]  # (frames, n, d)
-        apart = np.linalg.norm(some[:, :k] - some[:, k : k + 1], axis=-1)  # (frames, k) chords
-        for i in np.flatnonzero((apart <= reach).any(1)):
-            label = clusters(some[i, :k], radius)  # (k,) components of earlier tokens
+class _Hunt(NamedTuple):
+    """What is looked for: the loss of leader k to a component of one of the `earlier` leaders."""
+
+    k: int
+    earlier: NDArray[np.int64]  # (some,) at least one
+    radius: float
+    speed: float  # that no token exceeds
+
+    def meeting(self, x: Array) -> tuple[int, int, int] | None:
+        """The first of the frames x (m, n, d) in which k is within the radius of a component with an earlier leader; that leader; and the
+        token of the component nearest to k."""
+        k, reach = self.k, 2.0 * np.sin(self.radius / 2.0)
+        apart = np.linalg.norm(x[:, :k] - x[:, k : k + 1], axis=-1)  # (m, k) chords
+        for i in np.flatnonzero((apart <= reach).any(1)).tolist():
+            label = clusters(x[i, :k], self.radius)  # (k,) components of earlier tokens
             touched = np.unique(label[apart[i] <= reach])
-            met = earlier[np.isin(label[earlier], touched)]
+            met = self.earlier[np.isin(label[self.earlier], touched)]
             if met.size:
                 members = np.flatnonzero(label == label[met[0]])
-                return begin + int(i), int(met[0]), int(members[apart[i, members].argmin()])
-    return None
+                return i, int(met[0]), int(members[apart[i, members].argmin()])
+        return None
+
+    def approaches(self, t: Array, x: Array) -> Iterator[int]:
+        """Those of the frames t (m,), x (m, n, d) up to which, from the one before, there may have been a meeting."""
+        leads = np.zeros(self.k, dtype=bool)  # (k,)
+        leads[self.earlier] = True
+        frame, reach = 0, 2.0 * np.sin(self.radius / 2.0)
+        while (frame := next_approach(t, x, frame + 1, self.k, leads, reach, ROOM * reach, self.speed)) < len(x):
+            yield frame
 
 
-def _crossing(run: Run, frame: int, k: int, earlier: NDArray[np.int64], into: int, radius: float) -> tuple[float, int]:
-    """When, between `frame` and the one before, leader k was lost, and to which leader; `into` is what `frame` itself says.
+def _loss(run: Run, start: int, t_f: float, x: Array, hunt: _Hunt) -> tuple[float, int] | None:
+    """When from t_f on, with tokens x (n, d), and to which leader, the hunted one was lost; `start` is the first frame not before t_f."""
+    if (met := hunt.meeting(x[None])) is not None:
+        return t_f, met[1]
+    found = _within(run, np.array([t_f, run.t[start]]), np.stack([x, run.x[start]]), hunt)
+    for frame in hunt.approaches(run.t[start:], run.x[start:]) if found is None else ():
+        two = slice(start + frame - 1, start + frame + 1)
+        if (found := _within(run, run.t[two], run.x[two], hunt)) is not None:
+            break
+    return found
 
-    Found step by step in a rerun, then in parts of that step; in the last part the logarithm of the distance falls evenly.
+
+def _within(run: Run, t: Array, x: Array, hunt: _Hunt) -> tuple[float, int] | None:
+    """The same between two moments t (2,) with tokens x (2, n, d), at the first of which it was not lost: a rerun step by step, then in parts."""
+    times, steps = stretch(run, t, x, hunt.k + 1)  # (m,), (m, seen, d)
+    for i in hunt.approaches(times, steps):
+        parts = stretch(run, times[i - 1 : i + 1], steps[i - 1 : i + 1], hunt.k + 1, CLOSER)
+        if (met := hunt.meeting(parts[1])) is not None:
+            return _moment(*parts, met, hunt)
+    met = hunt.meeting(x[1:])  # only the record's own, less careful steps come so near
+    return None if met is None else (float(t[1]), met[1])
+
+
+def _moment(t: Array, x: Array, met: tuple[int, int, int], hunt: _Hunt) -> tuple[float, int]:
+    """When before frame i of x (m, n, d) the meeting was, and with which leader: halved along straight lines, which in so small a part tokens go.
+
+    Two frames only are far apart, with no equation to tell the way: there the logarithm of the distance falls evenly, if it is that which
+    changed, and no other link of the component.
     """
-    if frame == 0 or run.t[frame - 1] == run.t[frame]:
-        return float(run.t[frame]), into
-    t, x = run.t[frame - 1 : frame + 1], run.x[frame - 1 : frame + 1]  # (2,), (2, n, d)
-    level = (1.0, 0.0)
-    for parts in (0, CLOSER):
-        t, x = stretch(run, t, x, k + 1, parts)  # (m,), (m, seen, d)
-        met = _meeting(x, k, earlier, radius)
-        if met is None or met[0] == 0:  # only the record's own, less careful steps come so near
-            return float(t[-1]), into
-        i, into, j = met
-        t, x = t[i - 1 : i + 1], x[i - 1 : i + 1]
-        level = tuple(np.log(np.linalg.norm(x[:, k] - x[:, j], axis=-1).clip(1e-300) / (2.0 * np.sin(radius / 2.0))))  # above 0, then below
-    share = level[0] / (level[0] - level[1]) if level[0] > 0.0 else 1.0  # or they were near before, and something else joined them to the leader
-    return float(t[0] + share * (t[1] - t[0])), into
+    i, into, j = met
+    if i == 0:
+        return float(t[0]), into
+    (t0, t1), two = t[i - 1 : i + 1].tolist(), x[i - 1 : i + 1]  # two (2, n, d)
+    level = np.log(np.linalg.norm(two[:, hunt.k] - two[:, j], axis=-1).clip(1e-300) / (2.0 * np.sin(hunt.radius / 2.0)))  # (2,), the last below 0
+    if len(t) == 2 and level[0] > 0.0:
+        return float(t0 + level[0] / (level[0] - level[1]) * (t1 - t0)), into
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2.0
+        between = hunt.meeting(retract((1.0 - middle) * two[:1] + middle * two[1:]))
+        if between is None:
+            low = middle
+        else:
+            high, into = middle, between[1]
+    return float(t0 + high * (t1 - t0)), into

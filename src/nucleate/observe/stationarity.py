@@ -69,13 +69,16 @@ def stationarity(run: Frames, centers: Centers, limit: ArrayLike, guaranteed: Ar
 
 def _lifetime(t: Array, moved: Array, limit: Array) -> Array:
     """The first time at which moved (..., m, c) exceeds limit (..., c); infinity for never, NaN where nothing moved is known."""
+    never = np.where(np.isnan(moved).all(-2), np.nan, np.inf)  # (..., c)
+    if len(t) < 2:  # in the first frame nothing has moved
+        return never
     beyond = moved > limit[..., None, :]  # (..., m, c)
-    frame = np.maximum(beyond.argmax(-2), 1)  # (..., c); in the first frame nothing has moved
+    frame = np.maximum(beyond.argmax(-2), 1)  # (..., c)
     after = np.take_along_axis(moved, frame[..., None, :], axis=-2)[..., 0, :]  # (..., c)
     before = np.take_along_axis(moved, frame[..., None, :] - 1, axis=-2)[..., 0, :]  # (..., c)
     with np.errstate(invalid="ignore", divide="ignore"):  # where nothing moves, which is not used
         crossed = t[frame - 1] + (limit - before) / (after - before) * (t[frame] - t[frame - 1])  # (..., c)
-    return np.where(beyond.any(-2), crossed, np.where(np.isnan(moved).all(-2), np.nan, np.inf))
+    return np.where(beyond.any(-2), crossed, never)
 
 
 def _spread(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:

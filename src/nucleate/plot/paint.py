@@ -155,7 +155,7 @@ def tidy(ax: "Axes") -> Look:
     return look(ax)
 
 
-def legend_above(ax: "Axes", title: str = "") -> None:
+def legend_above(ax: "Axes", title: str = "", columns: int = 3) -> None:
     """The legend over the axes, on the left, where it covers no data."""
     handles, labels = ax.get_legend_handles_labels()
     if handles:
@@ -166,7 +166,7 @@ def legend_above(ax: "Axes", title: str = "") -> None:
             loc="lower left",
             bbox_to_anchor=(0.0, 1.0),
             borderaxespad=0.3,
-            ncols=3,
+            ncols=columns,
             frameon=False,
             fontsize=SMALL,
             title_fontsize=SMALL,

@@ -1,6 +1,7 @@
 """The picture of an ensemble: mean, quantiles and confidence band of one observable."""
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from nucleate.checks import InputError
 from nucleate.ensemble.keys import one_of
 from nucleate.plot.files import save_figure
-from nucleate.plot.paint import CLUSTERS, WIDE, axes_or_new, legend_above, tidy
+from nucleate.plot.paint import CLUSTERS, SMALL, WIDE, axes_or_new, legend_above, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,84 +18,115 @@ if TYPE_CHECKING:
 
     from nucleate.ensemble.result import Ensemble
 
-__all__ = ["bands", "picture"]
+__all__ = ["bands", "drawn_names", "picture"]
 
-MOST_LINES = 6
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 3)))  # told apart in print, without colours
+MOST_LINES = len(LINES)
+COLUMNS = ((3, 18), (2, 32))  # of a legend, for labels of at most so many letters
+LONGEST = 64  # letters of a label in one line
+TICK = 18  # letters of a label below the axes, in one line
 SPREAD = 30.0  # largest over smallest from which values are shown by powers of ten
 UNEVEN = 8.0  # last step over first from which an axis is
 
 
 def bands(ensemble: "Ensemble", name: str, ax: "Axes | None" = None) -> "Axes":
-    """The mean with its .1 and .9 quantiles, over time; an observable without time over the first axis of the grid.
+    """The mean with its .1 and .9 quantiles, over time; an observable without time over beta, or the first axis of a grid without it.
 
-    Other axes of the grid make a line each, at most six of them.
+    Points on the other axes of the grid have a line each; if there are more than six, six of them, and the picture says so.
     """
-    across, lines = _axes(ensemble, name)
+    across, lines, points = _axes(ensemble, name)
     ax = axes_or_new(ax, WIDE)
     look = tidy(ax)
     mean, spread = ensemble.mean(name), ensemble.quantiles(name, (0.1, 0.9))
     for i, (words, where) in enumerate(lines):
         colour = look.ink if len(lines) == 1 else CLUSTERS[i]
-        _line(ax, mean.isel(where), spread.isel(where), across, words or "mean", colour, markers=across != "time")
+        _line(ax, mean.isel(where), spread.isel(where), across, words or "mean", colour, LINES[i], markers=across != "time")
     at = ensemble.data[across]
     _scales(ax, at, mean)
     failed = int(mean.attrs["runs_not_done"])
+    if not mean.notnull().any():
+        ax.text(0.5, 0.5, "no run finished", transform=ax.transAxes, ha="center", va="center", color=look.ink)
+        ax.set_yticks([])
+        if ax.get_xscale() == "linear" and at[0] < at[-1]:
+            ax.set_xlim(float(at[0]), float(at[-1]))
     about = "mean, band from the .1 to the .9 quantile" + (f"; {failed} of {mean.attrs['runs']} runs not done, left out" if failed else "")
+    about += f"; {len(lines)} of {points} points shown" if len(lines) < points else ""
     ax.set(xlabel=str(at.attrs.get("long_name", across)).split(",")[0], ylabel=name.replace("_", " "))
-    legend_above(ax, about)
+    longest = max(len(words) for words, _ in lines)
+    legend_above(ax, about, next((many for many, most in COLUMNS if longest <= most), 1))
     return ax
 
 
-def _axes(ensemble: "Ensemble", name: str) -> tuple[str, list[tuple[str, dict[str, int]]]]:
-    """What runs from left to right, and the lines: a label and a place on the other axes of the grid."""
+def _check(name: str, dims: Iterable[Hashable], grid: Sequence[str]) -> None:
+    """Refuse what cannot be drawn: an observable with these axes, of a study with this grid."""
+    if extra := [one for one in dims if one not in (*grid, "run", "time")]:
+        raise InputError(f"{name} has the axis {extra[0]}, for which there is no picture here. Draw ensemble.data[{name!r}] yourself.")
+    if "time" not in dims and not grid:
+        raise InputError(f"{name} is one number per run, without time or grid: nothing runs from left to right. Look at ensemble.mean({name!r}).")
+
+
+def _axes(ensemble: "Ensemble", name: str) -> tuple[str, list[tuple[str, dict[str, int]]], int]:
+    """What runs from left to right; the lines, a label and a place on the other axes of the grid; and how many there would be in all."""
     values = ensemble.data[name]
     grid = list(ensemble.study["grid"])
-    if extra := [one for one in values.dims if one not in (*grid, "run", "time")]:
-        raise InputError(f"{name} has the axis {extra[0]}, for which there is no picture here. Draw ensemble.data[{name!r}] yourself.")
-    if "time" not in values.dims and not grid:
-        raise InputError(f"{name} is one number per run, without time or grid: nothing runs from left to right. Look at ensemble.mean({name!r}).")
+    _check(name, values.dims, grid)
     across = "time" if "time" in values.dims else "beta" if "beta" in grid else grid[0]
     others = [one for one in grid if one != across]
     shape = tuple(values.sizes[one] for one in others)
     every = [dict(zip(others, map(int, np.unravel_index(i, shape)), strict=True)) for i in range(int(np.prod(shape)))] if others else [{}]
-    if len(every) > MOST_LINES:
-        every = [every[int(i)] for i in np.linspace(0, len(every) - 1, MOST_LINES).round()]
-    return across, [(", ".join(_value(ensemble.data[axis], at) for axis, at in where.items()), where) for where in every]
+    shown = every if len(every) <= MOST_LINES else [every[int(i)] for i in np.linspace(0, len(every) - 1, MOST_LINES).round()]
+    return across, [(", ".join(_value(ensemble.data[axis], at) for axis, at in where.items()), where) for where in shown], len(every)
 
 
 def _scales(ax: "Axes", at: "DataArray", mean: "DataArray") -> None:
     """Powers of ten where the values are spread over several; labels and whole numbers as they are."""
     x, y = at.values, mean.values
     if "labels" in at.attrs:
-        ax.set_xticks(x, [str(one) for one in at.attrs["labels"]], rotation=20, ha="right")
+        ax.set_xticks(x, [textwrap.fill(str(one), TICK) for one in at.attrs["labels"]], fontsize=SMALL)
     elif at.dtype.kind == "i":
         ax.set_xticks(x)
     elif len(x) > 2 and x[-1] - x[-2] > UNEVEN * (x[1] - x[0]) and x[1] > 0:
         ax.set_xscale("log")
         ax.set_xlim(x[x > 0].min(), x.max())
-    if at.name != "time" and np.nanmin(y) > 0 and np.nanmax(y) > SPREAD * np.nanmin(y):
+    y = y[np.isfinite(y)]  # (some,)
+    if at.name != "time" and y.size and y.min() > 0 and y.max() > SPREAD * y.min():
         ax.set_yscale("log")
 
 
 def _value(axis: "DataArray", at: int) -> str:
-    return str(axis.attrs["labels"][at]) if "labels" in axis.attrs else f"{axis.name} = {axis.values[at]:g}"
+    return f"{axis.name} = {axis.attrs['labels'][at] if 'labels' in axis.attrs else f'{axis.values[at]:g}'}"
 
 
-def _line(ax: "Axes", mean: "DataArray", spread: "DataArray", across: str, words: str, colour: Any, markers: bool) -> None:
+def _line(ax: "Axes", mean: "DataArray", spread: "DataArray", across: str, words: str, colour: Any, line: Any, markers: bool) -> None:
     x = mean[across].values
     ax.fill_between(x, spread.values[0], spread.values[-1], color=colour, alpha=0.18, linewidth=0)
-    ax.plot(x, mean.values, color=colour, linewidth=1.6, label=words or None, marker="o" if markers else None, markersize=4)
+    ax.plot(
+        x,
+        mean.values,
+        color=colour,
+        linewidth=1.6,
+        linestyle=line,
+        label=textwrap.fill(words, LONGEST),
+        marker="o" if markers else None,
+        markersize=4,
+    )
+
+
+def drawn_names(dims: Mapping[str, Iterable[Hashable]], grid: Sequence[str], names: Sequence[str] = ()) -> list[str]:
+    """The observables to draw, of those with these axes: the named ones, or all that can be drawn; an error if that cannot be."""
+    for name in names:
+        _check(one_of("--show", name, dims), dims[name], grid)
+    shown = list(names) or [name for name in dims if _drawable(name, dims[name], grid)]
+    if not shown:
+        raise InputError("No observable of this study can be drawn: each is one number per run, or has axes of its own.")
+    return shown
 
 
 def picture(ensemble: "Ensemble", path: Path, names: Sequence[str] = ()) -> None:
     """Write the bands of the observables named, or of all that can be drawn, one below the other."""
     from matplotlib.figure import Figure
 
-    for name in names:
-        _axes(ensemble, one_of("--show", name, ensemble.observables))
-    shown = list(names) or [name for name in ensemble.observables if _drawable(ensemble, name)]
-    if not shown:
-        raise InputError("No observable of this study can be drawn: each is one number per run, or has axes of its own.")
+    shown = drawn_names({name: ensemble.data[name].dims for name in ensemble.observables}, list(ensemble.study["grid"]), names)
     figure = Figure(figsize=(6.4, 0.6 + 2.7 * len(shown)), layout="constrained")
     figure.suptitle(str(ensemble.study["title"]), fontsize=11)
     for i, name in enumerate(shown):
@@ -102,9 +134,9 @@ def picture(ensemble: "Ensemble", path: Path, names: Sequence[str] = ()) -> None
     save_figure(figure, path)
 
 
-def _drawable(ensemble: "Ensemble", name: str) -> bool:
+def _drawable(name: str, dims: Iterable[Hashable], grid: Sequence[str]) -> bool:
     try:
-        _axes(ensemble, name)
+        _check(name, dims, grid)
     except InputError:
         return False
     return True

@@ -336,7 +336,8 @@ def test_tokens_in_single_precision_or_integers_are_taken_as_meant() -> None:
     assert np.array_equal(nc.drift(MODEL, np.repeat(X, 2, axis=0)[::2]), nc.drift(MODEL, X))
 
 
-def test_read_only_input_is_taken_without_compiling_anew(request: pytest.FixtureRequest) -> None:
+@pytest.mark.untimed
+def test_read_only_input_is_taken_without_compiling_anew() -> None:
     # To Numba a read-only array is another type: the march must be given one it knows, or the caller waits for seconds.
     known = len(march.signatures)
     for x0 in (X.copy(), np.stack([X, X])):

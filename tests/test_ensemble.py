@@ -198,6 +198,16 @@ def test_a_point_where_every_run_fails_at_once_still_knows_the_shape_of_own_func
     assert found.data["all"].shape == (2, 24, 2, 8)
 
 
+@pytest.mark.parametrize("later", [1, 3])
+def test_an_own_function_whose_shape_changes_once_tokens_move_is_refused(later: int) -> None:
+    own = {"some": {"kind": "function", "function": lambda t, x: x[: 2 if t == 0.0 else later, 0], "dims": ["some"]}}
+    with pytest.raises(InputError, match="must give arrays of one shape"):
+        ensemble(small(observables=own, times={"t": 3.0, "save": [0.0, 3.0]}))
+    one_by_one = {"some": {"kind": "function", "function": lambda t, x: x[: 2 if x[0, 0] < 0.5 else later, 0], "dims": ["some"]}}
+    with pytest.raises(InputError, match="must give arrays of one shape"):
+        ensemble(small(observables=one_by_one, times={"t": 3.0, "save": [3.0]}))
+
+
 def test_measuring_an_ensemble_is_refused_with_what_to_do() -> None:
     found = ensemble(small(runs=2))
     with pytest.raises(InputError, match=r'but is Ensemble\. It keeps no tokens, .* kind = "function"'):

@@ -150,6 +150,15 @@ def test_the_command_line_opens_one_run_or_a_folder_and_says_what_is_wrong(tmp_p
             open_folder(tmp_path / name)
 
 
+def test_a_run_whose_positions_have_one_axis_is_refused_and_not_listed(tmp_path: Path) -> None:
+    one_run().save(tmp_path / "run.zarr")
+    head = tmp_path / "run.zarr" / "x" / "zarr.json"
+    head.write_text(json.dumps({**json.loads(head.read_text()), "shape": [3]}))
+    assert open_folder(tmp_path).entries() == []
+    with pytest.raises(InputError, match="head is damaged"):
+        open_folder(tmp_path / "run.zarr")
+
+
 def test_a_damaged_run_is_refused_without_telling_where_it_lies(tmp_path: Path) -> None:
     one_run().save(tmp_path / "a.zarr")
     chunk = next(file for file in (tmp_path / "a.zarr" / "x").rglob("*") if file.is_file() and file.name != "zarr.json")

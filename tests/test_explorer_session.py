@@ -182,6 +182,7 @@ def test_downloaded_data_opens_as_the_same_run(serving: Serving, tmp_path: Path)
     assert np.array_equal(run.model.V, parse_scene(scene).model.V)  # type: ignore[arg-type]  # it has one
 
 
+@patient
 def test_a_cancelled_run_keeps_what_there_is_and_ends_soon(serving: Serving) -> None:
     with client(serving) as page:
         page.tell(do="run", id=1, scene=LONG)
@@ -191,7 +192,7 @@ def test_a_cancelled_run_keeps_what_there_is_and_ends_soon(serving: Serving) -> 
         page.tell(do="cancel", id=2)  # another run: nothing happens
         page.tell(do="cancel", id=1)
         ended = page.wait_for("ended")[0]
-        assert time.perf_counter() - began < SOON
+        soon(time.perf_counter() - began, SOON)
         _, found = page.wait_for("measured")
     assert ended["status"] == "cancelled"
     assert 1 <= len(found["clusters"]) < LONG["frames"]

@@ -218,7 +218,22 @@ def test_lanes_mend_isolated_tokens_behind_clusters(used: int, frozen: bool) -> 
     assert lanes.limit[0] == np.inf
 
 
-def test_a_batch_of_two_costs_no_more_than_a_batch_of_eight() -> None:
+@pytest.mark.parametrize("bad", [0, 3])
+def test_a_run_that_is_not_finite_leaves_the_mending_of_its_neighbours_alone(bad: int) -> None:
+    n = 601
+    rng = np.random.default_rng(0)
+    theta = 0.01 * rng.standard_normal((LANES, n))
+    theta[:, ::100] = rng.uniform(1.0, 5.0, theta[:, ::100].shape)  # each alone, behind a cluster
+    V = np.repeat(np.eye(2)[None], LANES, axis=0)
+    alone = nc.simulate(Attention(40.0, V=V), _points(theta), 2.0, save=3, rtol=1e-5, atol=1e-6, method="explicit")
+    V[bad] *= 1.7e308
+    beside = nc.simulate(Attention(40.0, V=V), _points(theta), 2.0, save=3, rtol=1e-5, atol=1e-6, method="explicit")
+    others = [run for run in range(LANES) if run != bad]
+    assert beside.status[bad] == "non-finite"
+    assert np.array_equal(beside.x[others], alone.x[others])
+
+
+def test_lanes_without_a_run_cost_next_to_nothing() -> None:
     x = np.stack([nc.uniform(200, 2, seed=run) for run in range(LANES)])
 
     def seconds(b: int) -> float:

@@ -17,6 +17,7 @@ from scipy.optimize import linear_sum_assignment
 
 from nucleate.checks import InputError
 from nucleate.models.heads import full_row, read_spectrum
+from nucleate.models.rope import rope_note, stretches
 from nucleate.models.spectra import Spectra, spectra
 from nucleate.models.table import COLUMNS, head_table, layer_table, region_words, share_words
 from nucleate.theory.atlas import atlas
@@ -512,3 +513,12 @@ def test_json_and_csv_hold_every_number(tmp_path: Path) -> None:
             assert row[name] == ("" if value is None else str(value))
     with pytest.raises(InputError, match=r"\.json or \.csv"):
         found.save(tmp_path / "a.txt")
+
+
+def test_the_note_on_positions_tells_what_changes_beta_and_what_may() -> None:
+    shrunk = {"rope_scaling": {"rope_type": "yarn", "factor": 4.0, "mscale": 0.5, "mscale_all_dim": 1.0}, "no_rope_layers": [1, 0]}
+    assert stretches(shrunk, 2)[0] < 1.0 == stretches(shrunk, 2)[1]
+    assert "with what yarn multiplies them by" in rope_note(shrunk, 2)
+    by_kind = {"rope_parameters": {"full_attention": {"rope_type": "yarn", "factor": 4.0}}}  # and nothing says which layers these are
+    assert "without what 'settings of no layer' may multiply them by" in rope_note(by_kind, 2)
+    assert rope_note({"rope_parameters": {"rope_type": "default"}}, 2).endswith("beta is taken at offset 0.")

@@ -98,6 +98,10 @@ def test_differences_name_the_keys_and_forgive_more_runs() -> None:
         (changed("observables", a={"kind": "function", "function": profile, "dims": ["time", "token"]}), 'or say each = "run"'),
         (changed("observables", a={"kind": "function", "function": spread, "each": "token"}), "each is token. There is frame, run"),
         (changed("observables", a={"kind": "function", "function": lambda t, x: sys.exit(0)}), "failed with SystemExit"),
+        (changed("observables", a={"kind": "function", "function": lambda t, x: None}), "function must give numbers, but gave NoneType"),
+        (changed("observables", a={"kind": "function", "function": lambda t, x: "1.5"}), "function must give numbers, but gave str"),
+        (changed("observables", a={"kind": "function", "function": lambda t, x: 1j}), "gives complex numbers"),
+        (changed("observables", a={"kind": "function", "function": lambda t, x: x[:2, 0], "dims": ["quantile"]}), "quantile"),
         (
             changed("observables", a={"kind": "function", "function": profile, "each": "run", "dims": ["token", "time"]}),
             "only where the length is 5, 8 or 2",

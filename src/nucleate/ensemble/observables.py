@@ -19,11 +19,12 @@ from nucleate.attention import Attention
 from nucleate.checks import Array, InputError
 from nucleate.ensemble.keys import a_list, a_name, a_table, a_text, known_keys, length, one_of, refuse, shown
 from nucleate.ensemble.points import Point
+from nucleate.observe.measure import as_numbers
 
 __all__ = ["Block", "Observable", "observable"]
 
 REQUIRED = object()
-TAKEN = {"run", "status", "steps", "checksums", *Point.__dataclass_fields__}  # names that no axis of one's own may have
+TAKEN = {"run", "status", "steps", "checksums", "quantile", "edge", *Point.__dataclass_fields__}  # names that no axis of one's own may have
 
 
 class Block(NamedTuple):
@@ -70,8 +71,13 @@ class Observable:
         if self.function is None:
             return KINDS[self.kind].measure(block, self.parameters)
         values = [self._own(self.function, block.t, x) for x in block.x]
-        some = next((value for value in values if value is not None), None)
-        shape = self._standing(self.function, block.t, block.start[0]) if some is None else some.shape
+        shape = self._standing(self.function, block.t, block.start[0])  # of which the store was told
+        for value in values:
+            if value is not None and value.shape != shape:
+                raise InputError(
+                    f"observables.{self.name}: {_name_of(self.function)} must give arrays of one shape, but gave {value.shape} for a run "
+                    f"and {shape} for tokens that stand still."
+                )
         return np.stack([np.full(shape, np.nan) if value is None else value for value in values])
 
     def shape(self, point: Point, times: Array) -> tuple[int, ...]:
@@ -117,9 +123,16 @@ class Observable:
 
     def _called(self, function: Callable[..., Any], t: float | Array, x: Array) -> Array:
         try:
-            return np.asarray(function(t, x.copy()), dtype=np.float64)
+            value = function(t, x.copy())
         except (Exception, SystemExit) as error:  # a user's code can raise anything
             raise InputError(f"observables.{self.name}: {_name_of(function)} failed with {type(error).__name__}: {shown(str(error))}.") from error
+        try:
+            numbers = as_numbers(value)
+        except (InputError, ValueError) as error:  # rows of different lengths
+            raise InputError(f"observables.{self.name}, {_name_of(function)}: {error}") from None
+        if numbers.dtype.kind == "c":
+            raise InputError(f"observables.{self.name}: {_name_of(function)} gives complex numbers. Give real and imaginary parts, or |z|.")
+        return numbers.astype(np.float64)
 
     def _standing(self, function: Callable[..., Any], t: Array, x: Array) -> tuple[int, ...]:
         """The shape of the value for tokens x (n, d) that stand still: known before anything has been integrated."""

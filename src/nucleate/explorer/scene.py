@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nucleate.attention import Attention, Window
-from nucleate.checks import Array, InputError, finite_number, whole_number
+from nucleate.checks import Array, InputError, finite_number, shortened, whole_number
 from nucleate.explorer.matrices import find, matrix
 from nucleate.explorer.starts import LEAST_ANGLE, MOST_SPREAD, cap, planted
 from nucleate.sphere import retract, uniform
@@ -139,7 +139,7 @@ def parse_scene(table: object) -> Scene:
 def check_table(name: str, value: object, keys: list[str]) -> dict[str, Any]:
     """`value`, if it is a table with no other keys."""
     if not isinstance(value, Mapping):
-        raise InputError(f"{name} must be a table of values, but is {_short(value)}.")
+        raise InputError(f"{name} must be a table of values, but is {shortened(value)}.")
     for key in value:
         if key not in keys:
             raise InputError(f"{name} has no {str(key)[:40]!r}. It may hold {', '.join(keys)}.")
@@ -149,7 +149,7 @@ def check_table(name: str, value: object, keys: list[str]) -> dict[str, Any]:
 def check_number(name: str, value: object, least: float, most: float) -> float:
     """`value` as a finite number between two others."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{name} must be a number, but is {_short(value)}.")
+        raise InputError(f"{name} must be a number, but is {shortened(value)}.")
     number = finite_number(name, value, least=least)
     if number > most:
         raise InputError(f"{name} must be at most {most:g}, but is {number:g}.")
@@ -166,7 +166,7 @@ def check_whole(name: str, value: object, least: int, most: int) -> int:
 
 def _one_of(name: str, value: object, words: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in words:
-        raise InputError(f"{name} must be {' or '.join(words)}, but is {_short(value)}.")
+        raise InputError(f"{name} must be {' or '.join(words)}, but is {shortened(value)}.")
     return value
 
 
@@ -210,7 +210,7 @@ def _matrix(name: str, value: object, d: int) -> dict[str, Any]:
             raise InputError(f"{name} must have {d} rows, as d is {d}, but has {len(rows) if isinstance(rows, list) else 'none'}.")
         return {"matrix": [(_vector(f"{name} row {i}", row, d) + 0.0).tolist() for i, row in enumerate(rows)]}  # + 0.0: no minus zeros
     if not isinstance(table.get("preset"), str):
-        raise InputError(f"{name} must name a preset or hold a matrix, but is {_short(value)}.")
+        raise InputError(f"{name} must name a preset or hold a matrix, but is {shortened(value)}.")
     preset = find(table["preset"])
     matrix(preset.name, d)  # refuses a dimension it has no meaning in
     if not preset.seeded:
@@ -221,10 +221,5 @@ def _matrix(name: str, value: object, d: int) -> dict[str, Any]:
 
 def _vector(name: str, value: object, d: int) -> Array:
     if not isinstance(value, list) or len(value) != d:
-        raise InputError(f"{name} must hold {d} numbers, as d is {d}, but is {_short(value)}.")
+        raise InputError(f"{name} must hold {d} numbers, as d is {d}, but is {shortened(value)}.")
     return np.array([check_number(name, entry, -1e300, 1e300) for entry in value])
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

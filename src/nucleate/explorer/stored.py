@@ -121,7 +121,10 @@ def open_folder(path: Path | None) -> Folder:
 
 def _shape(path: Path) -> tuple[int, ...]:
     """The shape of the positions in a stored run, from its head alone: (m, n, d), or (b, m, n, d) for several runs."""
-    return _shape_npz(path) if path.suffix.lower() == ".npz" else _shape_zarr(path)
+    shape = _shape_npz(path) if path.suffix.lower() == ".npz" else _shape_zarr(path)
+    if len(shape) not in (3, 4):
+        raise InputError(f"{path.name} is damaged: its positions have shape {shape}.")
+    return shape
 
 
 def _shape_zarr(path: Path) -> tuple[int, ...]:

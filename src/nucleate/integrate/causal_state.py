@@ -24,7 +24,7 @@ __all__ = ["Causal", "causal_memory", "columns_for", "new_causal", "seen_from"]
 EPS = float(np.finfo(np.float64).eps)
 GROUPED = 0.2  # (beta radius)^2 over the tolerance
 FEW = LANES // 2
-TALL = 5  # measured
+TALL = 5  # dimension from which a step took less time so, with 10 and 100 tokens, random Q, V = I and random V
 COLUMN, LAST, BEFORE_LAST, ACTIVE = range(4)  # rows of Causal.lanes: c; the factors of the last two extrapolations; then a row per stage
 
 

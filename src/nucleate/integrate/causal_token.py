@@ -60,14 +60,14 @@ def join(s, k, used):
 
 @compiled
 def linearise(s, k, used):
-    """Weights, D_k, J_kk and the row of blocks J_kj, at the present places; returns how large the terms are that a force is summed from.
+    """Weights, D_k, J_kk and the row of blocks J_kj (unless `tall`), at the present places; returns how large the terms are that a force is summed from.
 
     J_kk = B^T V (Cov A + p_kk (1 - D (A x_k)^T)) B - <x_k, V (x_k + D)>,   Cov the p-covariance of the x_j, A = beta K^T Q,
     J_kj = B_k^T V p_kj ((x_j - x_k - D) (A x_k)^T + 1) B_j,
 
     and for V = c I  p_kk - <x_k, x_k + D> is taken as  -sum_{j != k} p_kj + sum_j p_kj |x_j - x_k|^2 / 2.
     """
-    p, slots, vectors, basis, block, spread = s.pair, s.slots, s.vectors, s.basis, s.block, s.spread
+    p, slots, vectors, basis, spread = s.pair, s.slots, s.vectors, s.basis, s.spread
     x, A, V, m = p.x, p.A, p.V, p.m
     d = x.shape[0]
     for c in range(d):
@@ -92,43 +92,60 @@ def linearise(s, k, used):
         for c in range(d):
             for e in range(d):
                 shift -= vectors[OWN, c] * V[c, e] * (vectors[OWN, e] + vectors[MEAN, e])
+    _own_block(s, own, shift)
+    _rows(s, Z, low, used)
+    return abs(p.scale) * np.sqrt(2.0 * half * others) if p.scalar else _size(V)  # at least sum_j p_kj |x_j - x_k|
+
+
+@inner
+def _own_block(s, own, shift):
+    """J_kk = B^T V (Cov A + p_kk (1 - D (A x_k)^T)) B + shift; for V = c I without the term p_kk, which is in the shift."""
+    p, vectors, basis, block = s.pair, s.vectors, s.basis, s.block
+    d = basis.shape[0]
     image, other = s.product[0], s.product[1]
     other[:] = 0.0
-    _add_product(A, basis, other)
-    for c in range(d):  # (Cov A + p_kk (1 - D (A x_k)^T)) B
-        vectors[OWN_SCORE, c] = vectors[SCORE, c]
-        for e in range(d - 1):
-            image[c, e] = 0.0 if p.scalar else own * basis[c, e]
-    if not p.gaussian:
-        for e in range(d - 1):
-            across = 0.0
+    _add_product(p.A, basis, other)
+    for e in range(d - 1):
+        across = 0.0
+        if not p.gaussian:
             for c in range(d):
                 across += vectors[SCORE, c] * basis[c, e]
-            for c in range(d):
-                image[c, e] -= own * vectors[MEAN, c] * across
-    _add_product(spread, other, image)
+        for c in range(d):
+            image[c, e] = (0.0 if p.scalar else own * basis[c, e]) - own * vectors[MEAN, c] * across
+    _add_product(s.spread, other, image)
     if not p.scalar:
         other[:] = 0.0
-        _add_product(V, image, other)
-        image, other = other, image
+        _add_product(p.V, image, other)
+        image = other
     block[:] = 0.0
     _add_product(basis.T, image, block)
     for f in range(d - 1):
-        for e in range(d - 1):
-            block[f, e] = p.scale * block[f, e] if p.scalar else block[f, e]
+        if p.scalar:
+            for e in range(d - 1):
+                block[f, e] *= p.scale
         block[f, f] += shift
-    for j in range(low, used if s.tall else low, LANES):
-        store(s.share, j, load(s.weight, j) * (1.0 / Z))
-    for f in range(0 if s.tall else d - 1):
+
+
+@inner
+def _rows(s, Z, low, used):
+    """What the pushes of earlier tokens go through: the blocks J_kj, or if `tall` the shares p_kj and the scores A x_k."""
+    p, vectors, basis = s.pair, s.vectors, s.basis
+    d = basis.shape[0]
+    if s.tall:
+        for c in range(d):
+            vectors[OWN_SCORE, c] = vectors[SCORE, c]
+        for j in range(low, used, LANES):
+            store(s.share, j, load(s.weight, j) * (1.0 / Z))
+        return
+    for f in range(d - 1):
         for c in range(d):  # row IMAGE: V^T B_f
-            image = p.scale * basis[c, f]
+            value = p.scale * basis[c, f]
             if not p.scalar:
-                image = 0.0
+                value = 0.0
                 for b in range(d):
-                    image += V[b, c] * basis[b, f]
-            vectors[IMAGE, c] = image
-        _row(slots, s.weight, s.bases, s.row, vectors, f, 1.0 / Z, low, used)
-    return abs(p.scale) * np.sqrt(2.0 * half * others) if p.scalar else _size(V)  # at least sum_j p_kj |x_j - x_k|
+                    value += p.V[b, c] * basis[b, f]
+            vectors[IMAGE, c] = value
+        _row(s.slots, s.weight, s.bases, s.row, vectors, f, 1.0 / Z, low, used)
 
 
 @inner
@@ -305,7 +322,7 @@ def columns(s, k, used, h, rough):
 
 @inner
 def _blur_of_others(s, low, used):
-    """sum_j |J_kj| blur_j, or a bound of it where there are no blocks."""
+    """sum_j |J_kj| blur_j over all tokens of all slots, or a bound of it where there are no blocks."""
     row, vectors, slots = s.row, s.vectors, s.slots
     size = (abs(s.pair.scale) if s.pair.scalar else _size(s.pair.V)) if s.tall else 0.0
     total = 0.0
@@ -315,13 +332,13 @@ def _blur_of_others(s, low, used):
             for c in range(slots.shape[0]):
                 reach += (slots[c, j] - vectors[OWN, c] - vectors[MEAN, c]) ** 2
                 score += vectors[OWN_SCORE, c] ** 2
-            total += s.share[0, j] * size * (1.0 + np.sqrt(reach * score)) * s.blur[j]
+            total += s.tally[j] * s.share[0, j] * size * (1.0 + np.sqrt(reach * score)) * s.blur[j]
         elif s.blur[j] > 0.0:
             square = 0.0
             for f in range(row.shape[0]):
                 for e in range(row.shape[1]):
                     square += row[f, e, j] ** 2
-            total += np.sqrt(square) * s.blur[j]
+            total += s.tally[j] * np.sqrt(square) * s.blur[j]
     return total
 
 

@@ -86,7 +86,7 @@ class Run:
             raise InputError(f"A check needs two frames, but this run has {len(self.t)}. Simulate for longer.")
         alone = np.append(True, self.t[1:] > self.t[:-1]) & np.append(self.t[1:] > self.t[:-1], True)  # (m,) late steps may share one double of t
         if alone.sum() < 2:
-            raise InputError(f"A check needs two frames at times of their own, but all {len(self.t)} share theirs. Save fewer.")
+            raise InputError(f"A check needs two frames at times of their own, but only {alone.sum()} of {len(self.t)} have one. Save fewer.")
         rtol, atol, dt = self.settings["rtol"], self.settings["atol"], self.settings.get("dt")
         if dt is not None:
             dt = dt / 2.0

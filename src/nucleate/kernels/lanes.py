@@ -17,7 +17,7 @@ from nucleate.checks import Array
 from nucleate.kernels.circle import EPS, modes, plain_coefficients, usual_ratio
 from nucleate.kernels.compile import compiled, inner
 from nucleate.kernels.pairwise import base_2, one_frozen, one_run
-from nucleate.kernels.simd import LANES, exp2, fma, fms, hmax, lane, load, sincos, splat, store, vmax
+from nucleate.kernels.simd import LANES, exp2, fma, fms, lane, load, sincos, splat, store, vmax
 
 __all__ = ["Lanes", "lanes_drift", "lanes_enter", "lanes_leave", "lanes_roundoff", "lanes_suffice", "lanes_system"]
 
@@ -132,7 +132,7 @@ def lanes_drift(s, y, velocity, stop):
         store(velocity, row, force * factor / Z)
         store(Zs, row, Z)
         worst = vmax(worst, mass + (float(n) - Z * ratio))
-    if hmax(worst) > 0.0:
+    if _any_positive(worst):
         _mend(s, y, velocity, stop)
 
 
@@ -165,6 +165,15 @@ def _two_tokens(c, s, c2, s2, bessel, sums, orders):
 
 
 @inner
+def _any_positive(vector):
+    """Whether any lane is above zero; one that is not a number says nothing about the others."""
+    for at in range(LANES):
+        if lane(vector, at) > 0.0:
+            return True
+    return False
+
+
+@inner
 def _mend(s, y, velocity, stop):
     """Tokens beyond the accuracy of the modes, pair by pair; all lanes go along with the one that needs it."""
     place, n = s.place, s.n
@@ -177,7 +186,7 @@ def _mend(s, y, velocity, stop):
         if stop[0]:
             return
         beyond = mass + ((k + 1.0) - limit * load(s.Z, k * LANES))
-        if not hmax(beyond) > 0.0:
+        if not _any_positive(beyond):
             continue
         Z, force = _pair_by_pair(place, load(s.sharp, 0), k)
         for at in range(LANES):
@@ -188,7 +197,7 @@ def _mend(s, y, velocity, stop):
 
 @inner
 def _pair_by_pair(place, sharp, k):
-    """Z_k and sum_j w_kj sin(theta_j - theta_k) of one token in each lane, from differences of points: no digit is lost between near ones."""
+    """Z_k and sum_j w_kj sin(theta_j - theta_k) of one token in each lane, from differences of points: good to a rounding of 1, not of itself, which is what is asked."""
     c, s = load(place, 2 * k * LANES), load(place, (2 * k + 1) * LANES)
     Z, sum_x, sum_y = splat(1.0), splat(0.0), splat(0.0)
     for j in range(k):

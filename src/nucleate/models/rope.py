@@ -36,7 +36,11 @@ def rope_note(config: Table[str, Any], layers: int) -> str:
     odd = sorted(kinds - {*PLAIN, *STRETCHING})
     return (
         "Positions are rotated into queries and keys (RoPE); beta is taken at offset 0"
-        + (f", with what {' and '.join(sorted(kinds & {*STRETCHING}))} multiplies them by" if max(stretches(config, layers)) != 1.0 else "")
+        + (
+            f", with what {' and '.join(sorted(kinds & {*STRETCHING}))} multiplies them by"
+            if any(one != 1.0 for one in stretches(config, layers))
+            else ""
+        )
         + (f", without what {', '.join(map(repr, odd))} may multiply them by" if odd else "")
         + "."
     )
@@ -50,7 +54,7 @@ def _settings(config: Table[str, Any], layer: int | None = None) -> dict[str, An
         return found
     kind = kinds[layer] if isinstance(kinds, list) and layer < len(kinds) else None
     own = found.get(kind) if isinstance(kind, str) else None
-    return own if isinstance(own, dict) else {}
+    return own if isinstance(own, dict) else {"rope_type": "settings of no layer"}  # told in the note, as a kind that is not known
 
 
 def _kind(settings: dict[str, Any]) -> Any:

@@ -1,4 +1,7 @@
-"""Where between two frames to look closer: a cheap test that lets no meeting pass, and sends few stretches on in vain."""
+"""Where between two frames to look closer: a cheap test that lets few meetings pass, and sends few stretches on in vain.
+
+Between frames that share one double of time there is nothing to look at: that stretch cannot be simulated again.
+"""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -12,7 +12,7 @@ from nucleate.observe.frames import Frames, frames_of
 if TYPE_CHECKING:
     from xarray import DataArray
 
-__all__ = ["Observable", "measure"]
+__all__ = ["Observable", "as_numbers", "measure"]
 
 Observable = Callable[[float, Array], Any]  # (t, x) with x (n, d) -> a number or an array, of one shape at all times
 
@@ -39,14 +39,15 @@ def measure(run: Frames, function: Observable, name: str | None = None) -> "NDAr
         raise InputError(f"function must be a function of (t, x), but is {function!r}. For instance: lambda t, x: x[:, 0].mean().")
     block = x.reshape(-1, *x.shape[-3:])  # (b, m, n, d)
     there = np.isfinite(block).all((-1, -2))  # (b, m)
-    values = [_number(function(float(t[frame]), block[one, frame])) for one, frame in np.argwhere(there)]
+    values = [as_numbers(function(float(t[frame]), block[one, frame])) for one, frame in np.argwhere(there)]
     if len({value.shape for value in values}) > 1:
         raise InputError(f"function must give arrays of one shape, but gave {', '.join(sorted({str(value.shape) for value in values}))}.")
     result = _stacked(values, np.asarray(there)).reshape(*x.shape[:-2], *(values[0].shape if values else ()))  # ((b,) m, ...)
     return result if name is None else _named(result, t, x.ndim == 4, name)
 
 
-def _number(value: object) -> NDArray[Any]:
+def as_numbers(value: object) -> NDArray[Any]:
+    """What a function gave, which must be a number or an array of numbers."""
     array = np.asarray(value)
     if array.dtype.kind not in "biufc":
         raise InputError(f"function must give numbers, but gave {type(value).__name__}. Return a number or an array of numbers.")

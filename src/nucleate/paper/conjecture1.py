@@ -257,7 +257,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
                 f"(docs/conjectures.md): {numbers['rule_wrong'].value:.0f} of {through.count[1] if through.count else 0} uniform starts on opposite "
                 f"sides end against that rule, and {through.value:.1%} [{through.low or 0:.1%}, {through.high or 0:.1%}] slip. In coordinates the "
                 f"rest is lost beyond β = {numbers['defective_agree'].value:g}: that angle and the force that holds it there, at most e^(−4β)/4, sink "
-                "below tolerance and then below rounding, and where a simulation ends depends on its tolerance (as in Figure 1 at β = 9)"
+                "below tolerance and then below rounding, and where a simulation ends depends on both: the end in Figure 1, at β = 9, means nothing"
             ),
         ),
     )

@@ -1,10 +1,12 @@
 """Promises about waiting, tested on machines that have other work to do.
 
 Work is counted in CPU seconds where that says enough. Where somebody waits (Ctrl-C, a first frame), the clock on the wall
-counts, and a test marked `patient` may try three times: what is slow by itself is slow every time.
+counts: as many times longer as programs queue for each core, and a test marked `patient` may try three times. What is slow by
+itself is slow every time.
 """
 
 import functools
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,9 +21,18 @@ class TooSlow(AssertionError):
 
 
 def soon(seconds: float, limit: float, what: str = "it") -> None:
-    """Something took `seconds` and may take `limit`."""
+    """Something took `seconds` on the wall and may take `limit` on a free machine."""
+    _hold(seconds, limit * _crowd(), what)
+
+
+def _crowd() -> float:
+    """How many programs there were for each core in the last minute; 1 on a free machine."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)) if hasattr(os, "getloadavg") else 1.0
+
+
+def _hold(seconds: float, limit: float, what: str = "it") -> None:
     if seconds >= limit:
-        raise TooSlow(f"{what} took {seconds:.2f} s and may take {limit:g}")
+        raise TooSlow(f"{what} took {seconds:.2f} s and may take {limit:.2f}")
 
 
 @contextmanager
@@ -37,7 +48,7 @@ def working(limit: float) -> Iterator[None]:
     """What is done inside takes less than `limit` seconds of work, all threads together; other programs do not count."""
     began = time.process_time()
     yield
-    soon(time.process_time() - began, limit)
+    _hold(time.process_time() - began, limit)
 
 
 def patient(test: Callable[P, None]) -> Callable[P, None]:

@@ -211,7 +211,7 @@ def test_an_own_function_whose_shape_changes_once_tokens_move_is_refused(later: 
 def test_measuring_an_ensemble_is_refused_with_what_to_do() -> None:
     found = ensemble(small(runs=2))
     with pytest.raises(InputError, match=r'but is Ensemble\. It keeps no tokens, .* kind = "function"'):
-        measure(found, spread)  # type: ignore[call-overload]
+        measure(found, spread)  # type: ignore[call-overload]  # that is what is refused
 
 
 # --- what is stored
@@ -390,7 +390,7 @@ def test_a_picture_names_every_line_and_says_how_many_points_it_leaves_out() -> 
     assert labels[0] == "beta = 1, Q = identity, K = identity"
     assert len({*labels}) == 6
     assert legend.get_title().get_text().endswith("; 6 of 12 points shown")
-    assert len({str(line.get_linestyle()) + str(line._dash_pattern) for line in ax.lines}) == 6  # type: ignore[attr-defined]
+    assert len({str(line.get_linestyle()) + str(line._dash_pattern) for line in ax.lines}) == 6  # type: ignore[attr-defined]  # no public name tells dashes apart
     few = ensemble(small(runs=2)).plot("renyi").get_legend()
     assert few is not None
     assert "shown" not in few.get_title().get_text()

@@ -38,6 +38,7 @@ from nucleate.explorer.take import of_scene
 
 LONG = {"n": 3000, "d": 3, "beta": 30.0, "t": 1e6, "frames": 50}  # minutes
 OUTSIDE = "outside the table: Table 1 is about causal attention without frozen tokens"
+NO_CODE = 0  # the connection ended without one
 SOON = 5.0  # seconds: a cancelled run ends within two ticks of 0.1 s, on a busy machine a little later
 
 
@@ -482,12 +483,21 @@ def test_duplicate_keys_and_numbers_that_are_none_are_refused() -> None:
             parse_request(message)
 
 
-@pytest.mark.parametrize("size", [1_000_001, 1_003_000, 3_000_000])
-def test_an_oversized_message_ends_the_session_and_no_other(serving: Serving, size: int) -> None:
+@pytest.mark.parametrize("size", [1_000_001, 1_003_000])
+def test_a_message_a_little_too_large_ends_the_session_in_words(serving: Serving, size: int) -> None:
+    with client(serving) as page:
+        page.wire.send('{"do":"python","scene":{"clock":"' + "x" * size + '"}}')
+        words, code = last_words(page)
+    assert "more than 1,000,000 bytes" in words
+    assert code == 1009
+
+
+def test_an_oversized_message_ends_the_session_and_no_other(serving: Serving) -> None:
     with client(serving) as other, client(serving) as page:
         with suppress(ConnectionClosed):  # while it is being sent
-            page.wire.send('{"do":"python","scene":{"clock":"' + "x" * size + '"}}')
-        assert last_words(page)[1] in (1008, 1009)
+            page.wire.send('{"do":"python","scene":{"clock":"' + "x" * 3_000_000 + '"}}')
+        # The server hangs up on what it has not read, so its code may be overtaken by the reset of the connection.
+        assert last_words(page) in [("", 1009), ("", NO_CODE)]
         other.tell(do="python", scene={})
         assert other.hear()[0]["say"] == "python"
 
@@ -509,7 +519,7 @@ def last_words(page: Client) -> tuple[str, int]:
         try:
             words = page.hear()[0].get("text", words)
         except ConnectionClosed as closed:
-            return words, 0 if closed.rcvd is None else closed.rcvd.code
+            return words, NO_CODE if closed.rcvd is None else closed.rcvd.code
 
 
 def test_fifty_messages_a_second_are_taken(serving: Serving) -> None:

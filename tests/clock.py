@@ -3,6 +3,9 @@
 Work is counted in CPU seconds where that says enough. Where somebody waits (Ctrl-C, a first frame), the clock on the wall
 counts: as many times longer as programs queue for each core, and a test marked `patient` may try three times. What is slow by
 itself is slow every time.
+
+Tests that watch other programs through sockets (a browser, a server, a cluster that loses workers) are marked `several_programs`: the order
+in which those get to work differs each time, so such a test may try three times as well. The summary names every test that had to.
 """
 
 import functools
@@ -12,7 +15,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import ParamSpec
 
+import pytest
+
 TRIES = 3
+several_programs = pytest.mark.flaky(reruns=TRIES - 1)
 P = ParamSpec("P")
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clock import several_programs
 from small_studies import SOAK, contents, profile, small, spread
 from test_ensemble import toml
 
@@ -27,7 +28,7 @@ distributed: Any = pytest.importorskip("distributed", reason="Dask comes with nu
 KILLS = 20 if SOAK else 3
 PATIENCE = 60.0  # seconds for processes to start
 # Dask leaves sockets and loops to the garbage collector when its processes are killed.
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = [several_programs, pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")]
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+from clock import several_programs
 from made_runs import one_run
 from typer.testing import CliRunner
 
@@ -19,6 +20,7 @@ from nucleate.checks import InputError
 from nucleate.cli import app
 from nucleate.explorer.server import DEFAULT_PORT, listen
 
+pytestmark = several_programs
 NUCLEATE = [sys.executable, "-m", "nucleate"]
 
 

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+from clock import several_programs
 from explorer_house import PAGE, Client, client, house, raw, request, upgrade
 from hypothesis import given
 from hypothesis import strategies as some
@@ -19,6 +20,7 @@ from nucleate.explorer import guard
 from nucleate.explorer.guard import ROUTES, Bucket, Guard, hosts, judge
 from nucleate.explorer.server import Explorer, Serving, make_app, routes
 
+pytestmark = several_programs
 REFUSED = {400, 403, 404, 405, 413, 429, 431}
 PORT, TOKEN = 8765, "right-token"
 OURS = f"127.0.0.1:{PORT}"

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
-from clock import patient, soon
+from clock import patient, several_programs, soon
 from explorer_house import Client, client, house, raw, request, until, upgrade
 from numpy.typing import NDArray
 from websockets.exceptions import ConnectionClosed
@@ -39,6 +39,7 @@ from nucleate.explorer.take import of_scene
 LONG = {"n": 3000, "d": 3, "beta": 30.0, "t": 1e6, "frames": 50}  # minutes
 OUTSIDE = "outside the table: Table 1 is about causal attention without frozen tokens"
 NO_CODE = 0  # the connection ended without one
+pytestmark = several_programs
 SOON = 5.0  # seconds: a cancelled run ends within two ticks of 0.1 s, on a busy machine a little later
 
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 from browser.chromium import Watched, serving, simulated
-from clock import patient, soon
+from clock import patient, several_programs, soon
 from playwright.sync_api import Page, expect
 
 import nucleate as nc
@@ -20,6 +20,7 @@ from nucleate.explorer.server import Serving
 from nucleate.explorer.stored import open_folder
 from nucleate.integrate.run import Run
 
+pytestmark = several_programs
 SPHERE = {"n": 60, "d": 3, "beta": 20.0, "t": 100.0, "frames": 60, "seed": 4}
 MOVING = ("angles", "clusters", "consumption", "attention")  # views that a cursor changes; the spectrum has no time
 

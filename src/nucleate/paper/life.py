@@ -1,5 +1,6 @@
 """The whole life of a metastable state: tokens gather, clusters merge one by one, and all end where the first token began."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -200,21 +201,22 @@ def _law(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
     ax, beside = figure.subplots(1, 2, width_ratios=[1.5, 1.0])
     look = tidy(ax)
     tidy(beside)
+    reach = max(1.3 * numbers["law_exact"].value, 1e-12)
+    power = math.floor(math.log10(reach))
+    unit = 10.0**power
     for i, beta in enumerate(p["betas"]):
         x, y, expected = law([data[f"beta{beta:g}"]], [beta])
         colour, mark = CLUSTERS[(0, 2, 3, 5)[i % 4]], "osD^"[i % 4]
         ax.scatter(x / np.log(10), y / np.log(10), s=16, marker=mark, color=colour, linewidths=0, label=f"β = {beta:g}")
-        beside.scatter(x / np.log(10), (y - expected) / np.log(10), s=16, marker=mark, color=colour, linewidths=0)
+        beside.scatter(x / np.log(10), (y - expected) / np.log(10) / unit, s=16, marker=mark, color=colour, linewidths=0)
     far = ax.get_xlim()[1]
     ax.plot([0, far], [0, far], color=look.grey(0.5), linewidth=1.0, zorder=0)
     ax.set(xlim=(0, far), ylim=(0, far), xlabel=r"$\beta(1 - \cos\Delta)\,/\,\ln 10$", ylabel=r"$\log_{10}$ of the last lifetime")
     ax.set_title(f"slope {numbers['law_slope']!s}", fontsize=SMALL + 1)
     ax.legend(fontsize=SMALL, frameon=False, loc="upper left")
     beside.axhline(0.0, color=look.grey(0.5), linewidth=1.0, zorder=0)
-    reach = max(1.3 * numbers["law_exact"].value, 1e-12)
-    beside.set(xlim=(0, far), ylim=(-reach, reach), xlabel=r"$\beta(1 - \cos\Delta)\,/\,\ln 10$")
-    beside.set_title(r"$\log_{10}$(measured / two-token law)", fontsize=SMALL + 1)
-    beside.ticklabel_format(axis="y", style="sci", scilimits=(-2, 2))
+    beside.set(xlim=(0, far), ylim=(-reach / unit, reach / unit), xlabel=r"$\beta(1 - \cos\Delta)\,/\,\ln 10$")
+    beside.set_ylabel(rf"$\log_{{10}}$(measured / two-token law), in $10^{{{power}}}$")
     return figure
 
 

@@ -20,7 +20,7 @@ from nucleate.kernels.circle import TOLERANCE, circle_system, modes, roundoff, u
 from nucleate.kernels.compile import compiled
 from nucleate.kernels.lanes import lanes_enter, lanes_leave, lanes_system
 from nucleate.kernels.pairwise import pairwise_system
-from nucleate.kernels.simd import LANES, exp, exp2, hmax, hsum, load, sincos, splat, store
+from nucleate.kernels.simd import LANES, exp, exp2, fma, hmax, hsum, load, sincos, splat, store
 from nucleate.kernels.tiles import tiles_system
 
 EPS = float(np.finfo(float).eps)
@@ -344,6 +344,21 @@ def test_small_forces_keep_their_relative_accuracy() -> None:
     assert velocity @ [-math.sin(theta), math.cos(theta)] == pytest.approx(-force, rel=8 * beta * EPS)
 
 
+@pytest.mark.parametrize("mask", ["causal", "full"])
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("beta", [60.0, 350.0, 360.0, 480.0, 800.0])  # up to 354 no weight can underflow, and none is looked at for it
+def test_small_forces_keep_their_relative_accuracy_in_batches(beta: float, d: int, mask: Mask) -> None:
+    theta = np.array([0.5, 1.0, 2.0, 3.0])  # (b,)
+    x = np.zeros((4, 2, d))
+    x[:, 0, 0], x[:, 1, 0], x[:, 1, 1] = 1.0, np.cos(theta), np.sin(theta)
+    velocity = nc.drift(Attention(beta, mask=mask), x, kernel="pairwise")[:, 1]
+    weight = np.exp(-2.0 * beta * np.sin(theta / 2) ** 2)
+    weight[2.0 * beta * np.sin(theta / 2) ** 2 > 1021 * math.log(2.0)] = 0.0  # the last normal power
+    force = velocity[:, 1] * np.cos(theta) - velocity[:, 0] * np.sin(theta)
+    assert force == pytest.approx(-weight / (1.0 + weight) * np.sin(theta), rel=8 * beta * EPS, abs=0.0)
+    assert (velocity[:, 2:] == 0.0).all()
+
+
 @pytest.mark.parametrize(("n", "d"), [(50, 2), (3000, 2), (50, 3), (50, 16), (200, 16), (200, 64)])
 @pytest.mark.parametrize("mask", ["causal", Window(5)], ids=str)
 def test_the_first_token_stands_still_to_the_last_bit(n: int, d: int, mask: Mask) -> None:
@@ -441,13 +456,14 @@ def test_exp_is_right_to_about_one_unit_in_the_last_place() -> None:
     assert (out[-8:] == 1.0).all()
 
 
-without_table = compiled(simd._by_polynomial)  # what processors without AVX-512 compute
+split_plain, series_plain = compiled(simd._split_plain), compiled(simd._series_plain)  # what processors without AVX-512 compute
 
 
 @compiled
 def eight_exp2_without_table(x, out):  # type: ignore[no-untyped-def]  # Numba infers its types
     for i in range(0, x.size, LANES):
-        store(out, i, without_table(load(x, i)))
+        a, f = split_plain(load(x, i))
+        store(out, i, fma(a * f, series_plain(f), a))
 
 
 @pytest.mark.parametrize("power", [eight_exp2, eight_exp2_without_table], ids=["of this processor", "without a table"])

@@ -136,9 +136,9 @@ class Attention:
         a = np.concatenate([np.broadcast_to(self.frozen.weight, (*lead, m)), np.ones((*lead, n))], axis=-1)
         return y, a[..., None, :], np.concatenate([np.ones((n, m), dtype=bool), sees], axis=1)
 
-    def check(self, x: ArrayLike) -> Array:
-        """x as tokens this model can move: (n, d) or (b, n, d), of the model's dimension and run count."""
-        x = check_tokens("x", x)
+    def check(self, x: ArrayLike, lengths: bool = True) -> Array:
+        """x as tokens this model can move: (n, d) or (b, n, d), of the model's dimension and run count; lengths=False as in `check_tokens`."""
+        x = check_tokens("x", x, lengths)
         if x.ndim > 3:
             raise InputError(f"x must have shape (n, d) or (b, n, d), but has shape {x.shape}.")
         for name, d in self._dimensions().items():

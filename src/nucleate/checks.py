@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Array", "InputError", "check_memory", "check_tokens", "finite_array", "finite_number", "memory", "shortened", "whole_number"]
+__all__ = ["ROUNDING", "Array", "InputError", "check_memory", "check_tokens", "finite_array", "finite_number", "memory", "shortened", "whole_number"]
 
 Array = NDArray[np.float64]
 UNIT_TOLERANCE = 1e-6  # rows this close to unit length are taken as meant to be unit, and made so
@@ -73,8 +73,11 @@ def whole_number(name: str, value: Any, *, least: int, help: str = "") -> int:
     return number
 
 
-def check_tokens(name: str, value: ArrayLike) -> Array:
-    """`value` as tokens (..., n, d) on the unit sphere: n >= 1, d >= 2, rows made exactly unit if nearly so."""
+def check_tokens(name: str, value: ArrayLike, lengths: bool = True) -> Array:
+    """`value` as tokens (..., n, d) on the unit sphere: n >= 1, d >= 2, rows made exactly unit if nearly so.
+
+    lengths=False leaves the rows to somebody who looks at them himself: `ROUNDING` is what they may be off by.
+    """
     x = _real_array(name, value)
     if x.ndim < 2:
         _refuse_infinite(name, x)
@@ -83,9 +86,14 @@ def check_tokens(name: str, value: ArrayLike) -> Array:
         raise InputError(f"{name} must hold at least one token, but has shape {x.shape}. Draw some with nucleate.uniform(n, d, seed).")
     if x.shape[-1] < 2:
         raise InputError(f"{name} must have dimension at least 2, but has shape {x.shape}. Tokens on two points cannot move.")
+    if not lengths:
+        return x
     with np.errstate(over="ignore"):  # a row of length 1e200 is told so below
         if x.shape[-1] <= 8:  # einsum is slow along a short axis
-            square = sum((x[..., c] * x[..., c] for c in range(1, x.shape[-1])), x[..., 0] * x[..., 0])
+            squares = x * x
+            square = squares[..., 0] + squares[..., 1]
+            for c in range(2, x.shape[-1]):
+                square += squares[..., c]
         else:
             square = np.einsum("...i,...i->...", x, x)
     off = max(square.max() - 1.0, 1.0 - square.min())

@@ -1,9 +1,9 @@
 """The equation, compiled: `drift` with the kernel that suits the size.  Every kernel is tested against `nucleate.attention.drift`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,7 @@ from nucleate.kernels.choose import (
     Team,
     check_kernel,
     choose_kernel,
+    few_pairs,
     make_system,
     suits_lanes,
     sweep,
@@ -33,6 +34,7 @@ from nucleate.kernels.tiles import Tiles
 
 __all__ = ["drift"]
 
+T = TypeVar("T")
 TOLERANCES = np.array([TOLERANCE])
 LONG = 1e8  # pairs, times d, from which a drift takes so long that Ctrl-C must reach it
 
@@ -43,10 +45,19 @@ def drift(model: Attention, x: ArrayLike, kernel: Kernel = "auto", threads: int 
     kernel: "reference" is the equation in NumPy, with an n x n array; "pairwise" sums over pairs, any d, memory O(n d); "circle" is linear
     in n, d = 2 only; "auto" takes the fastest that is accurate.
     """
-    x = check_model(model).check(x)
+    x = check_model(model).check(x, lengths=False)
     n, d = x.shape[-2:]
     check_kernel(kernel, d)
     workers = pick_threads(threads)
+    many = x.ndim == 3 and len(x) > 1 and model.runs is None
+    scale = _plain_scale(model, d) if many and d <= 3 else None
+    pairs = kernel == "pairwise" or (kernel == "auto" and (d != 2 or (scale is not None and few_pairs(model, n))))
+    if scale is not None and pairs:
+        velocity = np.empty_like(x)
+        if not _attended(partial(_side_by_side, model, scale, x, velocity, workers), x):  # a token is off the sphere: refused, or put onto it
+            _attended(partial(_side_by_side, model, scale, model.check(x), velocity, workers), x)
+        return velocity
+    x = model.check(x)
     if x.ndim == 2 and model.runs is not None:
         x = np.broadcast_to(x, (model.runs, n, d))
     if kernel == "reference":
@@ -56,24 +67,22 @@ def drift(model: Attention, x: ArrayLike, kernel: Kernel = "auto", threads: int 
     velocity = np.empty_like(batch)
 
     def work(stop: Stop) -> None:
-        if len(batch) > 1 and model.runs is None and (kernel == "pairwise" or d != 2):
-            _many(model, batch if batch.flags.writeable else batch.copy(), velocity, workers, stop)  # read-only is another type to Numba
-        elif (
-            len(batch) > 1
-            and kernel == "auto"
-            and model.runs is None
-            and suits_lanes(model, d).all()
-            and lanes_suffice(model.beta[None], TOLERANCES).all()
-        ):
+        if many and pairs:
+            _many(model, batch, velocity, workers, stop)
+        elif many and kernel == "auto" and suits_lanes(model, d).all() and lanes_suffice(model.beta[None], TOLERANCES).all():
             _laned(model, batch, velocity, workers, stop)
         else:
             _one_by_one(model, kernel, batch, velocity, workers, stop)
 
-    if float(n) * x.size < LONG:
-        work(np.zeros(1, dtype=np.uint8))
-    else:
-        interruptible(work)
+    _attended(work, batch)
     return velocity if x.ndim == 3 else velocity[0]
+
+
+def _attended(work: Callable[[Stop], T], x: Array) -> T:
+    """work(stop), so that Ctrl-C reaches it where it takes long."""
+    if float(x.shape[-2]) * x.size < LONG:
+        return work(np.zeros(1, dtype=np.uint8))
+    return interruptible(work)
 
 
 def _one_by_one(model: Attention, kernel: Literal["auto", "pairwise", "circle"], x: Array, velocity: Array, threads: int, stop: Stop) -> None:
@@ -102,28 +111,22 @@ def _columns(system: Pairwise | Circle) -> Array:
 
 
 def _many(model: Attention, x: Array, velocity: Array, threads: int, stop: Stop) -> None:
-    """The drift of many runs of one model, pair by pair; every thread takes the next few runs until none is left."""
+    """The drift of many runs of one model, pair by pair; every thread takes the next run until none is left."""
+    system, x, queue = pairwise_system(model, *x.shape[1:]), _writable(x), np.zeros(1, dtype=np.int64)
+    own = [system._replace(x=system.x.copy(), work=system.work.copy()) for _ in range(min(threads, len(x)))]
+    share([partial(pairwise_many, queue, one, x, velocity, stop) for one in own])
+
+
+def _side_by_side(model: Attention, scale: float, x: Array, velocity: Array, threads: int, stop: Stop) -> bool:
+    """The same where V = scale I, eight runs at a time; whether all tokens were on the sphere."""
     b, n, d = x.shape
-    few = -(-b // (4 * threads * LANES)) * LANES
-    groups = iter(range(0, b, few))  # a range iterator's next is atomic
-    workers = min(threads, -(-b // few))
-    jobs: list[Callable[[], object]] = []
-    if d <= 3 and (scale := _plain_scale(model, d)) is not None:
-        fixed = float(model.beta), scale, model.mask == "full"
-        for scratch in np.empty((workers, 2, n, d, LANES)):
-            jobs.append(partial(_take, groups, few, b, side_by_side, (x, velocity), (*fixed, scratch, stop)))
-    else:
-        system = pairwise_system(model, n, d)
-        for _ in range(workers):
-            own = system._replace(x=system.x.copy(), work=system.work.copy())
-            jobs.append(partial(_take, groups, few, b, pairwise_many, (own, x, velocity), (stop,)))
-    share(jobs)
+    scratch = np.empty((min(threads, -(-b // LANES)), 2, n, d, LANES))
+    first = np.zeros(1, dtype=np.int64), _writable(x), velocity, float(model.beta), scale, model.mask == "full"
+    return all(share([partial(side_by_side, *first, own, stop) for own in scratch]))
 
 
-def _take(groups: Iterator[int], few: int, b: int, call: Callable[..., object], before: tuple[object, ...], after: tuple[object, ...]) -> None:
-    """Runs `few` at a time, of b, while there are any."""
-    for first in groups:
-        call(*before, first, min(first + few, b), *after)
+def _writable(x: Array) -> Array:
+    return x if x.flags.writeable else x.copy()  # read-only is another type to Numba
 
 
 def _plain_scale(model: Attention, d: int) -> float | None:

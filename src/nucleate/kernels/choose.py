@@ -35,6 +35,7 @@ __all__ = [
     "Team",
     "choose_kernel",
     "drift_into",
+    "few_pairs",
     "make_system",
     "suits_lanes",
     "sweep",
@@ -67,6 +68,12 @@ def choose_kernel(model: Attention, n: int, d: int, run: int, tolerance: float =
     plain = model.mask == "causal" and (K.T @ Q == np.eye(2)).all() and (V == V[0, 0] * np.eye(2)).all()
     seen = min(model.mask.w, n) if isinstance(model.mask, Window) else n if model.mask == "full" else n / 2
     return "circle" if seen * 1.0 > modes(z) * (1.0 if plain else 2.5) else "pairwise"
+
+
+def few_pairs(model: Attention, n: int) -> bool:
+    """Whether eight runs at a time on the circle, K^T Q = I, are faster summed over pairs than over modes; where they break even was measured."""
+    seen, beta = n if model.mask == "full" else n / 2, float(model.beta)
+    return beta > LARGEST_Z or seen < max(150.0, 3.0 * modes(beta) - 50.0)
 
 
 def make_system(

@@ -19,7 +19,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-__all__ = ["cache_folder", "compiled", "inner", "take_next"]
+__all__ = ["cache_folder", "compiled", "inner", "take_next", "wait_for"]
 
 PACKAGE = Path(__file__).resolve().parents[1]
 COMPILED_ROOMS = ("kernels", "integrate")  # what others compile calls these, not each other: there the check of a file's own edits is enough
@@ -67,16 +67,32 @@ def _compile(function: Callable[..., Any], inner: bool) -> Any:
         numba.config.CACHE_DIR = before
 
 
-@intrinsic
-def _fetch_add(typingctx, counter):
-    def build(context, builder, signature, args):
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        return builder.atomic_rmw("add", data, ir.Constant(ir.IntType(64), 1), "monotonic")
+def _atomic(build_with: Callable[[Any, Any], Any]) -> Any:
+    """An operation on counter[0] that other threads see as a whole, and after all that was done before it."""
 
-    return types.int64(counter), build
+    @intrinsic
+    def operation(typingctx, counter):
+        def build(context, builder, signature, args):
+            return build_with(builder, context.make_array(signature.args[0])(context, builder, args[0]).data)
+
+        return types.int64(counter), build
+
+    return operation
+
+
+_fetch_add = _atomic(lambda builder, data: builder.atomic_rmw("add", data, ir.Constant(ir.IntType(64), 1), "acq_rel"))
+_load = _atomic(lambda builder, data: builder.load_atomic(data, "acquire", 8))
 
 
 @compiled
 def take_next(counter):
     """counter[0], then one more: atomic, so that threads can share one queue."""
     return _fetch_add(counter)
+
+
+@compiled
+def wait_for(counter, value, looks):
+    """Look at counter[0] until it has reached `value`, but no more than so many times: nothing wakes sooner than who has not gone to sleep."""
+    for _ in range(looks):
+        if _load(counter) >= value:
+            return

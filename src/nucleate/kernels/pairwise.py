@@ -15,7 +15,7 @@ import numpy as np
 
 from nucleate.attention import Attention, Window
 from nucleate.checks import Array
-from nucleate.kernels.compile import compiled, inner
+from nucleate.kernels.compile import compiled, inner, take_next
 from nucleate.kernels.simd import LANES, exp, exp2, fma, hmax, hsum, load, sincos, splat, store, vmax
 
 __all__ = ["Pairwise", "base_2", "pairwise_block", "pairwise_many", "pairwise_place", "pairwise_system", "pairwise_token"]
@@ -182,11 +182,14 @@ def _project(x, V, work, k, m, Z, scalar, scale, angle, velocity):
 
 
 @compiled
-def pairwise_many(p, tokens, velocity, first, last, stop):
-    """The drift of runs first .. last-1 of tokens (b, n, d), by one system whose state is coordinates."""
-    _, n, d = tokens.shape
+def pairwise_many(queue, p, tokens, velocity, stop):
+    """The drift of runs of tokens (b, n, d), by one system whose state is coordinates: of the next in the queue until none is left."""
+    b, n, d = tokens.shape
     flat = np.empty(n * d)
-    for run in range(first, last):
+    while not stop[0]:
+        run = take_next(queue)
+        if run >= b:
+            return
         for k in range(n):
             for c in range(d):
                 p.x[c, p.m + k] = tokens[run, k, c]

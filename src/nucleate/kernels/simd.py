@@ -11,6 +11,7 @@ lane it travels.  LLVM maps the type on what the processor has: AVX-512, two AVX
 import operator
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from llvmlite.binding import get_host_cpu_features
 from numba import config, types
@@ -19,8 +20,25 @@ from numba.extending import intrinsic, models, overload, register_model
 
 from nucleate.kernels.compile import compiled
 
-__all__ = ["LANES", "LOWEST", "LOWEST_2", "Vec", "exp", "exp2", "exp2_within", "fma", "fms", "halves", "hmax", "hsum", "lane", "load", "low_twice"]
-__all__ += ["set_lane", "sincos", "splat", "sqrt", "store", "two", "upon_itself", "vabs", "vmax"]
+__all__ = [
+    "LANES",
+    "LOWEST",
+    "LOWEST_2",
+    "Vec",
+    "exp",
+    "exp2",
+    "exp2_series",
+    "exp2_split",
+    "fma",
+    "fms",
+    "halves",
+    "hmax",
+    "hsum",
+    "lane",
+    "load",
+    "low_twice",
+]
+__all__ += ["set_lane", "sincos", "splat", "sqrt", "store", "two", "upon_itself", "vabs", "vmax", "zero_below"]
 
 LANES = 8
 DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
@@ -274,13 +292,13 @@ S0, S1, S2 = -0.16666666666666666, 0.008333333333330925, -0.00019841269836722418
 S3, S4, S5 = 2.755731608381636e-06, -2.5051127944014188e-08, 1.5917848524808262e-10
 C0, C1, C2 = 0.041666666666666664, -0.0013888888888887382, 2.480158729874307e-05
 C3, C4, C5 = -2.7557317260008837e-07, 2.0876143827993133e-09, -1.1382456778061306e-11
-# The same for (2^f - 1)/f on |f| <= 1/2 (2e-17), and on |f| <= 1/16 (6e-18).
+# The same for (2^f - 1)/f on |f| <= 1/2 (2e-17), and on |f| <= 1/32 (4e-16, of which f leaves 1e-17).
 B1, B2, B3, B4, B5 = 0.6931471805599453, 0.24022650695910097, 0.0555041086648216, 0.009618129107606888, 0.0013333558146416936
 B6, B7, B8, B9 = 0.0001540353044173605, 1.525273382983612e-05, 1.321544258792169e-06, 1.0178062445845774e-07
 B10, B11 = 7.072585949269223e-09, 4.4549605981865186e-10
-D1, D2, D3, D4 = 0.6931471805599453, 0.24022650695910933, 0.05550410866482224, 0.009618129089983302
-D5, D6, D7 = 0.0013333558132838856, 0.00015404433819347582, 1.525342958649691e-05
-ROUND_8 = 1.5 * 2.0**49  # x + ROUND_8 - ROUND_8 is x rounded to eighths
+D1, D2, D3 = 0.6931471805599457, 0.24022650695910075, 0.0555041086566393
+D4, D5, D6 = 0.009618129106919537, 0.0013333781576784268, 0.00015403723980749256
+ROUND_16 = 1.5 * 2.0**48  # x + ROUND_16 - ROUND_16 is x rounded to sixteenths
 LOWEST_2 = -1021.0  # 2^-1022 is the last normal power
 
 
@@ -313,32 +331,40 @@ def _has_avx512() -> bool:
 
 
 def _power_of_rounded(builder, rounded):
-    """2^(m/8) where `rounded` = m/8 + 1.5·2^49: the low three bits of m choose from a table in one register, the others go to the exponent."""
-    table, bits = ir.Constant(DOUBLES, [2.0 ** (i / 8) for i in range(LANES)]), builder.bitcast(rounded, INTEGERS)
-    choose = builder.module.declare_intrinsic("llvm.x86.avx512.permvar.df.512", (), ir.FunctionType(DOUBLES, [DOUBLES, INTEGERS]))
-    exponent = builder.and_(builder.shl(bits, _constants(49, INTEGERS)), _constants(-(1 << 52), INTEGERS))
-    return builder.bitcast(builder.add(builder.bitcast(builder.call(choose, [table, bits]), INTEGERS), exponent), DOUBLES)
+    """2^(m/16) where `rounded` = m/16 + 1.5·2^48: the low four bits of m choose from a table in two registers, all others go to the exponent.
+
+    All bits are added where the exponent stands, and the table's entries are less by what the low four add.
+    """
+    entries = [int(np.float64(2.0 ** (i / 16)).view(np.int64)) - (i << 48) for i in range(2 * LANES)]
+    low, high = ir.Constant(INTEGERS, entries[:LANES]), ir.Constant(INTEGERS, entries[LANES:])
+    kind = ir.FunctionType(INTEGERS, [INTEGERS] * 3)
+    bits = builder.bitcast(rounded, INTEGERS)
+    chosen = builder.call(builder.module.declare_intrinsic("llvm.x86.avx512.vpermi2var.q.512", (), kind), [low, bits, high])
+    return builder.bitcast(builder.add(chosen, builder.shl(bits, _constants(48, INTEGERS))), DOUBLES)
 
 
-_eighth_power = _unary(_power_of_rounded)
+_sixteenth_power = _unary(_power_of_rounded)
 
 
-def _by_table(x):
-    rounded = x + ROUND_8
-    f = x - (rounded - ROUND_8)  # exact
-    p = fma(splat(D7), f, splat(D6))
-    p = fma(p, f, splat(D5))
+def _split_by_table(x):
+    rounded = x + ROUND_16
+    return _sixteenth_power(rounded), x - (rounded - ROUND_16)  # exact
+
+
+def _series_by_table(f):
+    p = fma(splat(D6), f, splat(D5))
     p = fma(p, f, splat(D4))
     p = fma(p, f, splat(D3))
     p = fma(p, f, splat(D2))
-    p = fma(p, f, splat(D1))
-    scale = _eighth_power(rounded)
-    return fma(scale * f, p, scale)
+    return fma(p, f, splat(D1))
 
 
-def _by_polynomial(x):
+def _split_plain(x):
     rounded = x + ROUND
-    f = x - (rounded - ROUND)  # exact
+    return _scale(splat(1.0), rounded), x - (rounded - ROUND)  # exact
+
+
+def _series_plain(f):
     p = fma(splat(B11), f, splat(B10))
     p = fma(p, f, splat(B9))
     p = fma(p, f, splat(B8))
@@ -348,18 +374,18 @@ def _by_polynomial(x):
     p = fma(p, f, splat(B4))
     p = fma(p, f, splat(B3))
     p = fma(p, f, splat(B2))
-    p = fma(p, f, splat(B1))
-    p = fma(p, f, splat(1.0))
-    return _scale(p, rounded)
+    return fma(p, f, splat(B1))
 
 
-exp2_within = compiled(_by_table if _has_avx512() else _by_polynomial)  # 2^x for -1021 <= x <= 1000, to about one unit in the last place
+# 2^x = a 2^f = a + a f (2^f - 1)/f for -1021 <= x <= 1000: (a, f) of x, then (2^f - 1)/f of f.
+exp2_split, exp2_series = map(compiled, (_split_by_table, _series_by_table) if _has_avx512() else (_split_plain, _series_plain))
 
 
 @compiled
 def exp2(x):
     """2^x for x <= 1000, to about one unit in the last place; 0 below -1021.  With fewer multiplications than `exp`: no constant is split."""
-    return zero_below(x, splat(LOWEST_2), exp2_within(vmax(splat(LOWEST_2), x)))  # in this order NaN stays NaN
+    a, f = exp2_split(vmax(splat(LOWEST_2), x))  # in this order NaN stays NaN
+    return zero_below(x, splat(LOWEST_2), fma(a * f, exp2_series(f), a))
 
 
 @compiled

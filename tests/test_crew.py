@@ -34,6 +34,38 @@ def test_an_error_in_any_job_reaches_the_caller_after_all_have_ended() -> None:
     share([lambda: None] * 3)  # and the threads go on
 
 
+def test_what_the_jobs_return_comes_back() -> None:
+    for size in (1, 2, 5):
+        first, *others = share([partial(int, job) for job in range(size)])
+        assert first == 0
+        assert sorted(others) == list(range(1, size))
+
+
+def test_a_thread_that_cannot_wait_is_none_that_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Code to wait with is compiled when it is first called, and stored: where the disk is full that fails.
+    from nucleate.kernels import crew
+
+    def fail(*_: object) -> None:
+        raise OSError("planted")
+
+    monkeypatch.setattr(crew, "_tell_and_wait", fail)
+    monkeypatch.setattr(crew, "_crew", lambda size, process: crew.Crew(size))
+    for _ in range(3):
+        with pytest.raises(OSError, match="planted"):
+            share([lambda: None] * 2)  # told to the caller, before there is a thread that could die of it
+
+
+def test_nobody_stays_awake_for_more_threads_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    from nucleate.kernels import crew
+
+    awake: dict[int, int] = {}  # looks, by the number of others
+    monkeypatch.setattr(crew, "wait_for", lambda done, others, looks: awake.__setitem__(others, looks))
+    monkeypatch.setattr(crew, "pick_threads", lambda threads: 3)
+    for size in (2, 3, 4):
+        share([lambda: None] * size)
+    assert (awake[1], awake[2], awake[3]) == (crew.LOOKS, crew.LOOKS, 0)
+
+
 def test_several_threads_may_share_work_at_once() -> None:
     x = np.stack([uniform(20, 3, seed) for seed in range(40)])
     model = Attention(4.0)

@@ -15,7 +15,7 @@ import nucleate as nc
 from nucleate.attention import Attention, Frozen, Window
 from nucleate.checks import Array, InputError
 from nucleate.kernels import simd
-from nucleate.kernels.choose import TEAM_FROM, choose_kernel, drift_into, work_of
+from nucleate.kernels.choose import TEAM_FROM, choose_kernel, drift_into, few_pairs, work_of
 from nucleate.kernels.circle import TOLERANCE, circle_system, modes, roundoff, usual_ratio
 from nucleate.kernels.compile import compiled
 from nucleate.kernels.lanes import lanes_enter, lanes_leave, lanes_system
@@ -414,6 +414,29 @@ def test_auto_takes_the_circle_only_where_it_is_accurate_and_pays() -> None:
     assert choose_kernel(Attention(1e9), 10_000, 2, 0) == "pairwise"
     assert choose_kernel(Attention(64.0, mask=Window(5)), 10_000, 2, 0) == "pairwise"
     assert choose_kernel(Attention(64.0), 10_000, 2, 0, 1e-15) == "pairwise"
+
+
+def test_auto_sums_over_pairs_where_runs_are_small() -> None:
+    assert few_pairs(Attention(64.0), 200)
+    assert few_pairs(Attention(256.0), 400)  # more modes
+    assert few_pairs(Attention(1e9), 400)  # more than can be summed
+    assert not few_pairs(Attention(64.0), 300)
+    assert not few_pairs(Attention(1e9), 600)
+    assert few_pairs(Attention(64.0, mask="full"), 140)
+    assert not few_pairs(Attention(64.0, mask="full"), 200)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1.1, 1e200])
+def test_a_batch_with_a_token_off_the_sphere_is_refused_wherever_it_is(bad: float, d: int) -> None:
+    x = np.stack([nc.uniform(5, d, seed=run) for run in range(19)])
+    for run, k in ((0, 0), (7, 4), (18, 2)):
+        broken = x.copy()
+        broken[run, k] *= bad
+        with pytest.raises(nc.InputError, match=r"x must be finite|x must have rows of length 1"):
+            nc.drift(Attention(4.0), broken, kernel="pairwise")
+    near = x * (1.0 + 1e-8)
+    assert np.abs(nc.drift(Attention(4.0), near, kernel="pairwise") - nc.drift(Attention(4.0), x, kernel="pairwise")).max() < 1e-14
 
 
 @compiled

@@ -90,10 +90,7 @@ def check_tokens(name: str, value: ArrayLike, lengths: bool = True) -> Array:
         return x
     with np.errstate(over="ignore"):  # a row of length 1e200 is told so below
         if x.shape[-1] <= 8:  # einsum is slow along a short axis
-            squares = x * x
-            square = squares[..., 0] + squares[..., 1]
-            for c in range(2, x.shape[-1]):
-                square += squares[..., c]
+            square = sum((x[..., c] * x[..., c] for c in range(1, x.shape[-1])), x[..., 0] * x[..., 0])
         else:
             square = np.einsum("...i,...i->...", x, x)
     off = max(square.max() - 1.0, 1.0 - square.min())

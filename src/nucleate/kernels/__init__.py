@@ -118,7 +118,7 @@ def _many(model: Attention, x: Array, velocity: Array, threads: int, stop: Stop)
 
 
 def _side_by_side(model: Attention, scale: float, x: Array, velocity: Array, threads: int, stop: Stop) -> bool:
-    """The same where V = scale I, eight runs at a time; whether all tokens were on the sphere."""
+    """The same where V = scale I, d = 2 or 3, eight runs at a time; False as soon as a token is found off the sphere."""
     b, n, d = x.shape
     scratch = np.empty((min(threads, -(-b // LANES)), 2, n, d, LANES))
     first = np.zeros(1, dtype=np.int64), _writable(x), velocity, float(model.beta), scale, model.mask == "full"

@@ -71,9 +71,16 @@ def choose_kernel(model: Attention, n: int, d: int, run: int, tolerance: float =
 
 
 def few_pairs(model: Attention, n: int) -> bool:
-    """Whether eight runs at a time on the circle, K^T Q = I, are faster summed over pairs than over modes; where they break even was measured."""
-    seen, beta = n if model.mask == "full" else n / 2, float(model.beta)
-    return beta > LARGEST_Z or seen < max(150.0, 3.0 * modes(beta) - 50.0)
+    """Whether runs on the circle, K^T Q = I, are faster summed over pairs, eight at a time, than over modes.
+
+    Where they break even was measured, for 64 runs, with one thread and with two.  It does not depend on the number of runs, so that their bits
+    do not; hence the limit, up to which two runs in eight lanes lose little.
+    """
+    full, beta = model.mask == "full", float(model.beta)
+    seen = n if full else n // 2
+    if seen >= 300:
+        return False
+    return seen < (150 if full else 110) or beta > LARGEST_Z or seen < (3.0 if full else 2.5) * modes(beta) - 60.0
 
 
 def make_system(

@@ -7,6 +7,7 @@ and all are compiled anew; edit none and nothing is.
 
 import hashlib
 import os
+import platform
 import sys
 import tempfile
 from collections.abc import Callable
@@ -19,18 +20,19 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-__all__ = ["cache_folder", "compiled", "inner", "take_next", "wait_for"]
+__all__ = ["X86", "cache_folder", "compiled", "inner", "take_next", "wait_for"]
 
+X86 = platform.machine().lower() in ("x86_64", "amd64")
 PACKAGE = Path(__file__).resolve().parents[1]
-COMPILED_ROOMS = ("kernels", "integrate")  # what others compile calls these, not each other: there the check of a file's own edits is enough
+COMPILED = ("kernels/*.py", "integrate/*.py", "checks.py")  # what others compile calls these, not each other: a check of a file's own edits is enough
 
 
 @cache
 def cache_folder() -> Path:
     """The folder of compiled code, `NUCLEATE_CACHE` or the user's cache folder, plus a hash of the sources."""
     digest = hashlib.sha256(f"{sys.version}|{numba.__version__}|{numba.config.BOUNDSCHECK}".encode())
-    for room in COMPILED_ROOMS:
-        for source in sorted((PACKAGE / room).glob("*.py")):
+    for sources in COMPILED:
+        for source in sorted(PACKAGE.glob(sources)):
             digest.update(source.read_bytes())
     name = digest.hexdigest()[:16]
     asked = os.environ.get("NUCLEATE_CACHE")
@@ -68,7 +70,7 @@ def _compile(function: Callable[..., Any], inner: bool) -> Any:
 
 
 def _atomic(build_with: Callable[[Any, Any], Any]) -> Any:
-    """An operation on counter[0] that other threads see as a whole, and after all that was done before it."""
+    """An operation on counter[0] that other threads see as a whole."""
 
     @intrinsic
     def operation(typingctx, counter):
@@ -90,9 +92,22 @@ def take_next(counter):
     return _fetch_add(counter)
 
 
+@intrinsic
+def _breathe(typingctx):
+    """Tell the processor that this loop only waits, where it listens: the thread that shares its core gets on with its work."""
+
+    def build(context, builder, signature, args):
+        if X86:
+            builder.call(builder.module.declare_intrinsic("llvm.x86.sse2.pause", (), ir.FunctionType(ir.VoidType(), ())), ())
+        return context.get_dummy_value()
+
+    return types.void(), build
+
+
 @compiled
 def wait_for(counter, value, looks):
-    """Look at counter[0] until it has reached `value`, but no more than so many times: nothing wakes sooner than who has not gone to sleep."""
+    """Look at counter[0] until it has reached `value`, but no more than so many times: nobody wakes sooner than who has not gone to sleep."""
     for _ in range(looks):
         if _load(counter) >= value:
             return
+        _breathe()

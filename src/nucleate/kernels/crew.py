@@ -7,13 +7,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nucleate.checks import whole_number
-from nucleate.kernels.compile import compiled, take_next, wait_for
+from nucleate.kernels.compile import X86, compiled, take_next, wait_for
 
 __all__ = ["Stop", "interruptible", "pick_threads", "share"]
 
@@ -23,7 +23,7 @@ Count = NDArray[np.int64]
 Ended = SimpleQueue[tuple[Any, BaseException | None]]
 
 MOST_THREADS = 1024
-LOOKS = 200_000  # at a counter, about 0.1 ms: waking a thread that sleeps takes up to half of that
+LOOKS = 2_000 if X86 else 200_000  # at a counter, about 0.1 ms: waking a thread that sleeps takes up to half of that
 
 
 def pick_threads(threads: int | None) -> int:
@@ -34,22 +34,23 @@ def pick_threads(threads: int | None) -> int:
 
 
 def share(jobs: list[Callable[[], T]]) -> list[T]:
-    """Run the jobs, the first on this thread and the others beside it, and wait for all; what they return, in the order they end.
+    """Run the jobs, the first on this thread and the others beside it, and wait for all: what the first returns, then the others as they end.
 
     Jobs must not share work themselves.
     """
+    if len(jobs) == 1:
+        return [jobs[0]()]
     ended: Ended = SimpleQueue()
-    done = np.zeros(1, dtype=np.int64)
-    if len(jobs) > 1:
-        crew = _crew(len(jobs) - 1, os.getpid())  # after a fork the threads are gone
-        crew.keep_off(_this_core())
-        crew.call(jobs[1:], ended, done)
+    done: Count = np.zeros(1, dtype=np.int64)
+    looks = LOOKS if len(jobs) <= pick_threads(None) else 0  # else somebody may need the core on which another waits
+    crew = _crew(len(jobs) - 1, os.getpid())  # after a fork the threads are gone
+    crew.keep_off(_this_core())
+    crew.call([Call(job, ended, done, looks) for job in jobs[1:]])
     others: list[tuple[Any, BaseException | None]] = []
     try:
         first = jobs[0]()
+        wait_for(done, len(jobs) - 1, looks)
     finally:
-        if len(jobs) > 1:
-            wait_for(done, len(jobs) - 1, LOOKS)
         others += [ended.get() for _ in jobs[1:]]
     for _, error in others:
         if error is not None:
@@ -71,22 +72,33 @@ def interruptible(job: Callable[[Stop], T]) -> T:
         return future.result()
 
 
+class Call(NamedTuple):
+    """A job for another thread."""
+
+    job: Callable[[], object]
+    ended: Ended  # where to put what it returns or raises
+    done: Count  # of jobs that have ended
+    looks: int  # how long to stay awake after it
+
+
 class Crew:
     """Threads that work off a queue.  Handing over through it takes a fifth of the time that an executor's futures take."""
 
     def __init__(self, size: int) -> None:
-        self.queue: SimpleQueue[tuple[Callable[[], object], Ended, Count]] = SimpleQueue()
+        self.queue: SimpleQueue[Call] = SimpleQueue()
         self.called: Count = np.zeros(1, dtype=np.int64)  # jobs, so far
         self.avoided = -1
+        wait_for(self.called, 0, 0)  # compiled now, where an error belongs to the caller
+        _tell_and_wait(np.zeros_like(self.called), self.called, 0, 0)
         self.threads = [threading.Thread(target=self._work, name="nucleate-tokens", daemon=True) for _ in range(size)]
         for thread in self.threads:
             thread.start()
 
-    def call(self, jobs: list[Callable[[], T]], ended: Ended, done: Count) -> None:
-        """Have the jobs done; `done` counts those that are."""
-        for job in jobs:
-            self.queue.put((job, ended, done))
-        self.called[0] += len(jobs)
+    def call(self, calls: list[Call]) -> None:
+        """Have jobs done."""
+        for one in calls:
+            self.queue.put(one)
+        self.called[0] += len(calls)  # after they are there: who sees it finds them
 
     def keep_off(self, core: int) -> None:
         """Let the threads run anywhere but on `core`.
@@ -104,18 +116,18 @@ class Crew:
 
     def _work(self) -> None:
         while True:
-            job, ended, done = self.queue.get()
+            job, ended, done, looks = self.queue.get()
             called = int(self.called[0])
             try:
                 ended.put((job(), None))
             except BaseException as error:  # it belongs to the thread that waits
                 ended.put((None, error))
-            done_and_wait(done, self.called, called + 1, LOOKS)
+            _tell_and_wait(done, self.called, called + 1, looks if self.queue.empty() else 0)
 
 
 @compiled
-def done_and_wait(done, called, value, looks):
-    """Tell who waits, which must not be before this thread has left the interpreter to him; then stay awake a little for the next call."""
+def _tell_and_wait(done, called, value, looks):
+    """Tell who waits, not before the interpreter is free for him; then stay awake a little for the next call."""
     take_next(done)
     wait_for(called, value, looks)
 

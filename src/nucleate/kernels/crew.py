@@ -23,7 +23,7 @@ Count = NDArray[np.int64]
 Ended = SimpleQueue[tuple[Any, BaseException | None]]
 
 MOST_THREADS = 1024
-LOOKS = 2_000 if X86 else 200_000  # at a counter, about 0.1 ms: waking a thread that sleeps takes up to half of that
+LOOKS = 4_000 if X86 else 200_000  # at a counter, about 0.1 ms: waking a thread that sleeps takes up to half of that
 
 
 def pick_threads(threads: int | None) -> int:

@@ -1,5 +1,6 @@
 """The equation, compiled: `drift` with the kernel that suits the size.  Every kernel is tested against `nucleate.attention.drift`."""
 
+import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
@@ -11,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from nucleate import attention
 from nucleate.attention import Attention, Window, check_model
-from nucleate.checks import Array, check_memory
+from nucleate.checks import ROUNDING, Array, check_memory, check_tokens
 from nucleate.kernels.choose import (
     TEAM_FROM,
     Kernel,
@@ -36,6 +37,7 @@ __all__ = ["drift"]
 
 T = TypeVar("T")
 TOLERANCES = np.array([TOLERANCE])
+TOO_FAR = math.nextafter(ROUNDING, 1.0)  # from 1, for a squared length
 LONG = 1e8  # pairs, times d, from which a drift takes so long that Ctrl-C must reach it
 
 
@@ -54,10 +56,12 @@ def drift(model: Attention, x: ArrayLike, kernel: Kernel = "auto", threads: int 
     pairs = kernel == "pairwise" or (kernel == "auto" and (d != 2 or (scale is not None and few_pairs(model, n))))
     if scale is not None and pairs:
         velocity = np.empty_like(x)
-        if not _attended(partial(_side_by_side, model, scale, x, velocity, workers), x):  # a token is off the sphere: refused, or put onto it
-            _attended(partial(_side_by_side, model, scale, model.check(x), velocity, workers), x)
+        if not _attended(
+            partial(_side_by_side, model, scale, x, velocity, TOO_FAR, workers), x
+        ):  # a token is off the sphere: refused, or put onto it
+            _attended(partial(_side_by_side, model, scale, check_tokens("x", x), velocity, math.inf, workers), x)
         return velocity
-    x = model.check(x)
+    x = check_tokens("x", x)
     if x.ndim == 2 and model.runs is not None:
         x = np.broadcast_to(x, (model.runs, n, d))
     if kernel == "reference":
@@ -117,12 +121,12 @@ def _many(model: Attention, x: Array, velocity: Array, threads: int, stop: Stop)
     share([partial(pairwise_many, queue, one, x, velocity, stop) for one in own])
 
 
-def _side_by_side(model: Attention, scale: float, x: Array, velocity: Array, threads: int, stop: Stop) -> bool:
-    """The same where V = scale I, d = 2 or 3, eight runs at a time; False as soon as a token is found off the sphere."""
+def _side_by_side(model: Attention, scale: float, x: Array, velocity: Array, too_far: float, threads: int, stop: Stop) -> bool:
+    """The same where V = scale I, d = 2 or 3, eight runs at a time; False as soon as a squared length is found `too_far` from 1."""
     b, n, d = x.shape
     scratch = np.empty((min(threads, -(-b // LANES)), 2, n, d, LANES))
-    first = np.zeros(1, dtype=np.int64), _writable(x), velocity, float(model.beta), scale, model.mask == "full"
-    return all(share([partial(side_by_side, *first, own, stop) for own in scratch]))
+    queue, x, beta, full = np.zeros(1, dtype=np.int64), _writable(x), float(model.beta), model.mask == "full"
+    return all(share([partial(side_by_side, queue, x, velocity, beta, scale, full, too_far, own, stop) for own in scratch]))
 
 
 def _writable(x: Array) -> Array:

@@ -6,24 +6,19 @@ The sum over j is a line of three stations, or the long chain from a distance to
 distance to token j is measured, the weight of token j-1 is half made, and that of token j-2 is finished and summed.
 """
 
-import math
-
-from nucleate.checks import ROUNDING
 from nucleate.kernels.compile import compiled, inner, take_next
 from nucleate.kernels.pairwise import base_2
 from nucleate.kernels.simd import LANES, LOWEST_2, exp2_series, exp2_split, fma, hsum, load, splat, store, vabs, vmax, zero_below
 
 __all__ = ["side_by_side"]
 
-TOO_FAR = math.nextafter(ROUNDING, 1.0)  # from 1, of a squared length
-
 
 @compiled
-def side_by_side(queue, tokens, velocity, beta, scale, full, columns, stop):
+def side_by_side(queue, tokens, velocity, beta, scale, full, too_far, columns, stop):
     """velocity = scale P_x D for tokens (b, n, d), the next eight runs in the queue until none is left; `columns` is (2, n, d, 8) of scratch.
 
-    Returns whether all tokens are on the sphere, as `check_tokens` would find, and ends where one is not: looked at on the way, that costs nothing;
-    before, it would take a tenth of the time.
+    Returns whether all squared lengths are less than `too_far` from 1, reckoned as `check_tokens` does, and ends where one is not: looked at on
+    the way, that costs nothing; before, it would take a tenth of the time.
     """
     b, n, d = tokens.shape
     out = n * d * LANES
@@ -39,7 +34,7 @@ def side_by_side(queue, tokens, velocity, beta, scale, full, columns, stop):
         for i in range(n * d):
             for at in range(LANES):
                 columns_in[i, at] = rows[start + (at if whole else min(at, count - 1)), i]  # lanes without a run repeat the last one
-        if not _on_sphere(columns, n, d):
+        if not _on_sphere(columns, n, d, too_far):
             queue[0] = b  # the others need not go on
             return False
         for k in range(n):
@@ -56,14 +51,14 @@ def side_by_side(queue, tokens, velocity, beta, scale, full, columns, stop):
 
 
 @inner
-def _on_sphere(columns, n, d):
-    """Whether the tokens of all lanes have unit length, to rounding."""
+def _on_sphere(columns, n, d, too_far):
+    """Whether the squared lengths of all tokens, in all lanes, are less than `too_far` from 1."""
     strays = splat(0.0)
     for k in range(n):
         square = load(columns, k * d * LANES) * load(columns, k * d * LANES)
         for c in range(1, d):
             square = square + load(columns, (k * d + c) * LANES) * load(columns, (k * d + c) * LANES)
-        strays = strays + zero_below(vabs(square - 1.0), splat(TOO_FAR), splat(1.0))  # NaN counts
+        strays = strays + zero_below(vabs(square - 1.0), splat(too_far), splat(1.0))  # NaN counts
     return hsum(strays) == 0.0
 
 

@@ -262,7 +262,7 @@ def test_several_runs_at_once_are_refused() -> None:
     with pytest.raises(InputError, match="one run, but this record holds 3"):
         merges(many_runs())
     with pytest.raises(InputError, match="run must be a Run, but is ndarray"):
-        merges(many_runs().x)  # type: ignore[arg-type]
+        merges(many_runs().x)  # type: ignore[arg-type]  # that is what is refused
 
 
 def test_a_run_without_frames_is_refused() -> None:

@@ -91,4 +91,4 @@ def test_what_are_no_centers_or_no_run_is_refused() -> None:
     with pytest.raises(InputError, match="numbers of tokens"):
         displacement(one_run(), [9])
     with pytest.raises(InputError, match="run must be"):
-        displacement(5, [0])  # type: ignore[arg-type]
+        displacement(5, [0])  # type: ignore[arg-type]  # that is what is refused

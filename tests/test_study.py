@@ -235,7 +235,7 @@ def test_random_matrices_are_the_same_at_every_point_and_differ_between_runs_and
     every = np.concatenate([one.Q, one.K, one.V])
     assert len(np.unique(every)) == every.size
     again = study.point(0).model(study.seed, range(5, 6))
-    assert np.array_equal(again.V[0], one.V[2])  # type: ignore[index]
+    assert np.array_equal(again.V[0], one.V[2])  # type: ignore[index]  # a study gives every run its own V: it is never None
 
 
 @pytest.mark.parametrize("oblique", [False, True])

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nucleate as nc
+from nucleate import kernels
 from nucleate.attention import Attention, Frozen, Window
 from nucleate.checks import Array, InputError
 from nucleate.kernels import simd
@@ -437,12 +438,11 @@ def test_a_batch_with_a_token_off_the_sphere_is_refused_wherever_it_is(bad: floa
             nc.drift(Attention(4.0), broken, kernel="pairwise")
 
 
-def test_a_batch_that_is_put_onto_the_sphere_is_not_refused_for_the_rounding_of_that(monkeypatch: pytest.MonkeyPatch) -> None:
-    from nucleate import kernels
-
+@pytest.mark.parametrize("too_far", [kernels.TOO_FAR, 1e-300], ids=["usual", "even after rounding"])
+def test_a_batch_near_the_sphere_is_put_onto_it(too_far: float, monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.stack([nc.uniform(50, 3, seed=run) for run in range(17)])
     near = x * (1.0 + 1e-8)
-    monkeypatch.setattr(kernels, "TOO_FAR", 1e-300)  # as if a row were off by more than it was allowed, even afterwards
+    monkeypatch.setattr(kernels, "TOO_FAR", too_far)  # the second: as if rounding left rows farther off than they may be
     assert np.abs(nc.drift(Attention(4.0), near) - nc.drift(Attention(4.0), x, kernel="reference")).max() < 1e-14
 
 

@@ -21,7 +21,8 @@ autodoc_preserve_defaults = True
 
 
 def plain(app: Any, what: str, name: str, obj: object, options: Any, lines: list[str]) -> None:
-    """Docstrings are plain text: |x| is a norm, `x` is code, an indented paragraph is a formula, hanging lines keep their breaks."""
+    """Docstrings are plain text: |x| is a norm, `x` is code, an indented paragraph is a formula, hanging
+    lines keep their breaks."""
     shown: list[str] = []
     for paragraph in "\n".join(lines).split("\n\n"):
         rows = paragraph.splitlines()

@@ -1,4 +1,5 @@
-"""Takes the pictures of explorer.md into docs/pictures/explorer: python docs/explorer_shots.py, in the environment of `make test-browser`."""
+"""Takes the pictures of explorer.md into docs/pictures/explorer: python docs/explorer_shots.py, in the
+environment of `make test-browser`."""
 
 import json
 import shutil
@@ -13,7 +14,8 @@ from PIL import Image
 HERE = Path(__file__).resolve().parent
 TARGET = HERE / "pictures" / "explorer"
 COLOURS = 256  # of a picture: small files
-SHOTS: tuple[tuple[str, str, float, str | None, dict[str, Any]], ...] = (  # file, preset, share of the frames, view or whole page, look
+# file, preset, share of the frames, view or whole page, look
+SHOTS: tuple[tuple[str, str, float, str | None, dict[str, Any]], ...] = (
     ("page", "life", 0.32, None, {"theme": "light"}),
     ("page-dark", "planet", 0.62, None, {"theme": "dark"}),
     ("sphere", "figure1-row1", 0.62, "sphere", {"theme": "light"}),
@@ -35,7 +37,8 @@ def save(data: bytes, path: Path) -> None:
 
 def main() -> None:
     """All pictures."""
-    sys.path[:0] = [str(HERE.parent / "tests")]  # the browser tests know how to start a browser and when a page has settled
+    # the browser tests know how to start a browser and when a page has settled
+    sys.path[:0] = [str(HERE.parent / "tests")]
     from browser.chromium import FLAGS, HEIGHT, WIDTH, Watched, serving
     from playwright.sync_api import sync_playwright
 

@@ -1,4 +1,5 @@
-"""Draws the pictures of pictures.md and of instruments/*.md into docs/images: python docs/gallery.py [NAME ...]
+"""Draws the pictures of pictures.md and of instruments/*.md into docs/images: python docs/gallery.py [NAME
+...]
 
 Every block of Python on those pages with a picture below it is run, and its figure becomes that picture.
 """
@@ -20,7 +21,11 @@ DPI = 90  # small pictures: 630 pixels wide
 
 def blocks(page: str) -> dict[str, str]:
     """The code that makes each picture, by the name of its file."""
-    found = re.findall(r"^```python\n(.*?)^```\n(?:\n*!\[[^\]]*\]\((?:\.\./)?images/([\w-]+\.png)\))?", page, flags=re.M | re.S)
+    found = re.findall(
+        r"^```python\n(.*?)^```\n(?:\n*!\[[^\]]*\]\((?:\.\./)?images/([\w-]+\.png)\))?",
+        page,
+        flags=re.M | re.S,
+    )
     return {name: code for code, name in found if name}
 
 

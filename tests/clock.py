@@ -1,11 +1,12 @@
 """Promises about waiting, tested on machines that have other work to do.
 
-Work is counted in CPU seconds where that says enough. Where somebody waits (Ctrl-C, a first frame), the clock on the wall
-counts: as many times longer as programs queue for each core, and a test marked `patient` may try three times. What is slow by
-itself is slow every time.
+Work is counted in CPU seconds where that says enough. Where somebody waits (Ctrl-C, a first frame), the clock
+on the wall counts: as many times longer as programs queue for each core, and a test marked `patient` may try
+three times. What is slow by itself is slow every time.
 
-Tests that watch other programs through sockets (a browser, a server, a cluster that loses workers) are marked `several_programs`: the order
-in which those get to work differs each time, so such a test may try three times as well. The summary names every test that had to.
+Tests that watch other programs through sockets (a browser, a server, a cluster that loses workers) are marked
+`several_programs`: the order in which those get to work differs each time, so such a test may try three times
+as well. The summary names every test that had to.
 """
 
 import functools
@@ -51,7 +52,8 @@ def within(limit: float) -> Iterator[None]:
 
 @contextmanager
 def working(limit: float) -> Iterator[None]:
-    """What is done inside takes less than `limit` seconds of work, all threads together; other programs do not count."""
+    """What is done inside takes less than `limit` seconds of work, all threads together; other programs do
+    not count."""
     began = time.process_time()
     yield
     _hold(time.process_time() - began, limit)

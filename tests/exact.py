@@ -1,7 +1,8 @@
-"""What is known exactly: the drift to 50 digits, and systems whose whole motion has a closed form or one quadrature.
+"""What is known exactly: the drift to 50 digits, and systems whose whole motion has a closed form or one
+quadrature.
 
-Nothing here uses an ODE solver or code of the package beyond the records it is tested with.  Each system is an `Exact`: the model, the
-start, a final time, and `solution(t)`, the tokens at any time.
+Nothing here uses an ODE solver or code of the package beyond the records it is tested with.  Each system is
+an `Exact`: the model, the start, a final time, and `solution(t)`, the tokens at any time.
 """
 
 from collections.abc import Callable
@@ -32,20 +33,27 @@ __all__ = [
 
 
 def drift_to_50_digits(model: Attention, x: Array, only: int | None = None) -> Array:
-    """The equation term by term for tokens x (n, d) taken as the doubles they are; every operation with 50 digits, rounded once at the end.
+    """The equation term by term for tokens x (n, d) taken as the doubles they are; every operation with 50
+    digits, rounded once at the end.
 
     (n, d), or (1, d) when `only` one token is asked for.
     """
     n, d = x.shape
     out = []
     with mp.workdps(50):
-        beta, Q, K, V = mp.mpf(float(model.beta)), *(mp.matrix((np.eye(d) if M is None else M).tolist()) for M in (model.Q, model.K, model.V))
+        beta, Q, K, V = (
+            mp.mpf(float(model.beta)),
+            *(mp.matrix((np.eye(d) if M is None else M).tolist()) for M in (model.Q, model.K, model.V)),
+        )
         tokens = [mp.matrix(row.tolist()) for row in x]
         keys, values = [K * y for y in tokens], [V * y for y in tokens]
         rest = (
             []
             if model.frozen is None
-            else [(mp.mpf(float(a)), mp.matrix(y.tolist())) for a, y in zip(model.frozen.weight, model.frozen.x, strict=True)]
+            else [
+                (mp.mpf(float(a)), mp.matrix(y.tolist()))
+                for a, y in zip(model.frozen.weight, model.frozen.x, strict=True)
+            ]
         )
         frozen = [(a, K * y, V * y) for a, y in rest]
         for k in range(n) if only is None else [only]:
@@ -53,9 +61,13 @@ def drift_to_50_digits(model: Attention, x: Array, only: int | None = None) -> A
             last = n if model.mask == "full" else k + 1
             seen = [*frozen, *((mp.mpf(1), keys[j], values[j]) for j in range(first, last))]
             query = Q * tokens[k]
-            weights = [a * mp.exp(beta * mp.fdot(query, key)) for a, key, _ in seen]  # mpmath's exponents have no bounds
+            # mpmath's exponents have no bounds
+            weights = [a * mp.exp(beta * mp.fdot(query, key)) for a, key, _ in seen]
             Z = mp.fsum(weights)
-            mean = [mp.fsum(w * value[c] for w, (_, _, value) in zip(weights, seen, strict=True)) / Z for c in range(d)]
+            mean = [
+                mp.fsum(w * value[c] for w, (_, _, value) in zip(weights, seen, strict=True)) / Z
+                for c in range(d)
+            ]
             along = mp.fdot(mean, tokens[k])
             out.append([float(mean[c] - along * tokens[k][c]) for c in range(d)])
     return np.array(out)
@@ -79,21 +91,24 @@ class Exact:
 def one_token(V: Array, x0: Array, t: float, name: str, beta: float = 3.0) -> Exact:
     """A single token sees itself only: x' = P_x(V x), whatever beta.
 
-    y' = V y has y(t) = e^{tV} y(0), and x = y / |y| obeys x' = (y' - <x, y'> x) / |y| = V x - <x, V x> x.  Hence
-    x(t) = e^{tV} x(0) / |e^{tV} x(0)| (Lemma 3.1).  e^{tV} is scaled by e^{-ct}, c the trace / d, which x does not feel.
+    y' = V y has y(t) = e^{tV} y(0), and x = y / |y| obeys x' = (y' - <x, y'> x) / |y| = V x - <x, V x> x.
+    Hence x(t) = e^{tV} x(0) / |e^{tV} x(0)| (Lemma 3.1).  e^{tV} is scaled by e^{-ct}, c the trace / d, which
+    x does not feel.
     """
     d = len(V)
     centred = V - np.trace(V) / d * np.eye(d)
-    return Exact(name, Attention(beta, V=V), x0.reshape(1, d), t, lambda time: retract(expm(time * centred) @ x0)[None])
+    return Exact(
+        name, Attention(beta, V=V), x0.reshape(1, d), t, lambda time: retract(expm(time * centred) @ x0)[None]
+    )
 
 
 def two_token_time(u0: float, u1: float, beta: float, weight: float = 1.0) -> float:
     """The time in which <x_1, x_2> goes from u0 to u1 (Q = K = V = I, causal).
 
-    x_1 rests and u' = <x_1, P_{x_2} x_1> w / (1 + w) = (1 - u^2) / (1 + e^{beta (1 - u)}), w = e^{beta (u - 1)}, so
-    dt = (1 + e^{beta (1 - u)}) du / (1 - u^2).  With 1 / (1 - u^2) = (1/(1 - u) + 1/(1 + u)) / 2 the integral is
-    artanh u + F(u), F(u) = -1/2 [Ei(beta (1 - u)) + e^{2 beta} E1(beta (1 + u))]; and 2 artanh u for beta = 0.
-    A rest token of weight a, w -> a w, makes it artanh u + F(u) / a.
+    x_1 rests and u' = <x_1, P_{x_2} x_1> w / (1 + w) = (1 - u^2) / (1 + e^{beta (1 - u)}), w = e^{beta (u -
+    1)}, so dt = (1 + e^{beta (1 - u)}) du / (1 - u^2).  With 1 / (1 - u^2) = (1/(1 - u) + 1/(1 + u)) / 2 the
+    integral is artanh u + F(u), F(u) = -1/2 [Ei(beta (1 - u)) + e^{2 beta} E1(beta (1 + u))]; and 2 artanh u
+    for beta = 0. A rest token of weight a, w -> a w, makes it artanh u + F(u) / a.
     """
     with mp.workdps(40):
         return float(_clock(mp.atanh(mp.mpf(u1)), beta, weight) - _clock(mp.atanh(mp.mpf(u0)), beta, weight))
@@ -108,7 +123,8 @@ def _clock(s: mp.mpf, beta: float, weight: float) -> mp.mpf:
 
 
 def _overlap_at(time: float, u0: float, beta: float, weight: float) -> tuple[float, float]:
-    """(u, sqrt(1 - u^2)) after `time`, by Newton's method in s = artanh u, whose clock runs at 1 + e^{beta (1 - u)} / a >= 1."""
+    """(u, sqrt(1 - u^2)) after `time`, by Newton's method in s = artanh u, whose clock runs at 1 + e^{beta (1
+    - u)} / a >= 1."""
     with mp.workdps(40):
         start = mp.atanh(mp.mpf(u0))
         goal = _clock(start, beta, weight) + mp.mpf(time)
@@ -136,7 +152,8 @@ def _frame(d: int, seed: int) -> tuple[Array, Array]:
 
 
 def two_tokens(beta: float, u0: float, t: float, d: int, scale: float = 1.0) -> Exact:
-    """x_1 rests, x_2 moves on the great circle through both, by the clock of `two_token_time`; V = scale * I runs it faster or backwards."""
+    """x_1 rests, x_2 moves on the great circle through both, by the clock of `two_token_time`; V = scale * I
+    runs it faster or backwards."""
     e, f = _frame(d, seed=d)
     x0 = retract(np.stack([e, u0 * e + np.sqrt(1 - u0 * u0) * f]))
 
@@ -144,7 +161,9 @@ def two_tokens(beta: float, u0: float, t: float, d: int, scale: float = 1.0) -> 
         u, v = _overlap_at(scale * time, u0, beta, 1.0)
         return np.stack([e, u * e + v * f])
 
-    return Exact(f"two tokens beta={beta:g} d={d} V={scale:g}I", Attention(beta, V=scale * np.eye(d)), x0, t, solution)
+    return Exact(
+        f"two tokens beta={beta:g} d={d} V={scale:g}I", Attention(beta, V=scale * np.eye(d)), x0, t, solution
+    )
 
 
 def one_token_and_a_frozen_one(beta: float, u0: float, t: float, d: int, weight: float) -> Exact:
@@ -156,17 +175,25 @@ def one_token_and_a_frozen_one(beta: float, u0: float, t: float, d: int, weight:
         u, v = _overlap_at(time, u0, beta, weight)
         return (u * e + v * f)[None]
 
-    return Exact(f"frozen a={weight:g} beta={beta:g} d={d}", Attention(beta, frozen=Frozen(e[None], weight)), x0, t, solution)
+    return Exact(
+        f"frozen a={weight:g} beta={beta:g} d={d}",
+        Attention(beta, frozen=Frozen(e[None], weight)),
+        x0,
+        t,
+        solution,
+    )
 
 
 def equiangular(n: int, beta: float, rho0: float, t: float) -> Exact:
-    """Full attention from n tokens with all overlaps rho: they stay equiangular, by symmetry under permutations.
+    """Full attention from n tokens with all overlaps rho: they stay equiangular, by symmetry under
+    permutations.
 
-    <x_i, x_j>' = <P_{x_i} m_i, x_j> + <x_i, P_{x_j} m_j>, m_i = (e^beta x_i + e^{beta rho} sum_{l != i} x_l) / Z, gives
-    rho' = 2 e^{beta rho} (1 - rho) ((n - 1) rho + 1) / (e^beta + (n - 1) e^{beta rho}).
-    The direction s of sum_i x_i rests, and x_i = cos(a) s + sin(a) p_i with p_i the fixed corners of a simplex, <p_i, p_j> = -1/(n - 1),
-    so that rho = cos^2 a - sin^2 a / (n - 1), cos^2 a = ((n - 1) rho + 1) / n.
-    With 1 - rho = e^{-q} the clock is dt = (e^{beta e^{-q}} + n - 1) / (2 ((n - 1) rho + 1)) dq: one smooth quadrature.
+    <x_i, x_j>' = <P_{x_i} m_i, x_j> + <x_i, P_{x_j} m_j>, m_i = (e^beta x_i + e^{beta rho} sum_{l != i} x_l)
+    / Z, gives rho' = 2 e^{beta rho} (1 - rho) ((n - 1) rho + 1) / (e^beta + (n - 1) e^{beta rho}). The
+    direction s of sum_i x_i rests, and x_i = cos(a) s + sin(a) p_i with p_i the fixed corners of a simplex,
+    <p_i, p_j> = -1/(n - 1), so that rho = cos^2 a - sin^2 a / (n - 1), cos^2 a = ((n - 1) rho + 1) / n. With
+    1 - rho = e^{-q} the clock is dt = (e^{beta e^{-q}} + n - 1) / (2 ((n - 1) rho + 1)) dq: one smooth
+    quadrature.
     """
     corners = np.eye(n) - 1.0 / n  # rows p_i, not yet unit
     corners /= np.sqrt(1.0 - 1.0 / n)
@@ -186,32 +213,45 @@ def equiangular(n: int, beta: float, rho0: float, t: float) -> Exact:
     def solution(time: float) -> Array:
         if time == 0.0:
             return tokens(q0)
-        q = brentq(lambda q: quad(pace, q0, q, epsabs=1e-13, epsrel=1e-13, limit=200)[0] - time, q0, q0 + 2.0 * time, xtol=1e-14)
+        q = brentq(
+            lambda q: quad(pace, q0, q, epsabs=1e-13, epsrel=1e-13, limit=200)[0] - time,
+            q0,
+            q0 + 2.0 * time,
+            xtol=1e-14,
+        )
         return tokens(q)  # q0 + 2 t is beyond: the pace is at least 1/2
 
-    return Exact(f"equiangular n={n} beta={beta:g}", Attention(beta, mask="full"), retract(tokens(q0)), t, solution)
+    return Exact(
+        f"equiangular n={n} beta={beta:g}", Attention(beta, mask="full"), retract(tokens(q0)), t, solution
+    )
 
 
 def kuramoto_groups(first: int, second: int, gap: float, t: float, angle: float = 0.4) -> Exact:
-    """beta = 0, full mask, d = 2: theta_i' = (1/n) sum_j sin(theta_j - theta_i), n identical Kuramoto oscillators.
+    """beta = 0, full mask, d = 2: theta_i' = (1/n) sum_j sin(theta_j - theta_i), n identical Kuramoto
+    oscillators.
 
-    Two groups of m and n - m, each at one angle, stay groups; the gap D between them obeys D' = -sin D, so tan(D/2) = tan(D0/2) e^{-t}.
-    The mean angle is conserved, so the first group moves by (n - m)/n (D0 - D) and the second back by m/n (D0 - D).
+    Two groups of m and n - m, each at one angle, stay groups; the gap D between them obeys D' = -sin D, so
+    tan(D/2) = tan(D0/2) e^{-t}. The mean angle is conserved, so the first group moves by (n - m)/n (D0 - D)
+    and the second back by m/n (D0 - D).
     """
     n = first + second
 
     def solution(time: float) -> Array:
         closed = gap - 2.0 * np.arctan(np.tan(0.5 * gap) * np.exp(-time))  # D0 - D
-        theta = np.repeat([angle + second / n * closed, angle + gap - first / n * closed], [first, second])  # (n,)
+        # (n,)
+        theta = np.repeat([angle + second / n * closed, angle + gap - first / n * closed], [first, second])
         return np.stack([np.cos(theta), np.sin(theta)], axis=1)
 
     return Exact(f"kuramoto {first}+{second}", Attention(0.0, mask="full"), solution(0.0), t, solution)
 
 
 def solvable() -> list[Exact]:
-    """A set that meets every part of the solver: circle and spheres, attraction and repulsion, rotation, defective V, frozen tokens, both masks."""
+    """A set that meets every part of the solver: circle and spheres, attraction and repulsion, rotation,
+    defective V, frozen tokens, both masks."""
     rng = np.random.default_rng(1)
-    random = {d: one_token(rng.standard_normal((d, d)), _frame(d, 5)[0], 10.0, f"random V d={d}") for d in (2, 3, 7)}
+    random = {
+        d: one_token(rng.standard_normal((d, d)), _frame(d, 5)[0], 10.0, f"random V d={d}") for d in (2, 3, 7)
+    }
     start = _frame(3, 6)[0]
     return [
         *random.values(),
@@ -233,5 +273,8 @@ def solvable() -> list[Exact]:
 
 
 def metastable() -> list[Exact]:
-    """Two tokens that rest long and then meet at once: what a solver is off by at the start grows e^{beta (1 - u0)}-fold before it shows."""
-    return [two_tokens(beta, u0, t, d) for beta, u0, t in ((4.0, -0.9, 1300.0), (9.0, 0.0, 950.0)) for d in (2, 7)]
+    """Two tokens that rest long and then meet at once: what a solver is off by at the start grows e^{beta (1
+    - u0)}-fold before it shows."""
+    return [
+        two_tokens(beta, u0, t, d) for beta, u0, t in ((4.0, -0.9, 1300.0), (9.0, 0.0, 950.0)) for d in (2, 7)
+    ]

@@ -1,4 +1,5 @@
-"""An explorer's server to test against, with a page of its own, and clients that say exactly what they are told to say."""
+"""An explorer's server to test against, with a page of its own, and clients that say exactly what they are
+told to say."""
 
 import json
 import socket
@@ -18,8 +19,10 @@ from nucleate.explorer.server import Explorer, Serving
 from nucleate.explorer.stored import Folder
 
 PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="nucleate-source" content="test"><title>test</title><style>body { color: teal }</style></head>
-<body><p>a page</p><script type="application/json" id="recorded"></script><script type="module">globalThis.there = true;</script></body></html>
+<html lang="en"><head><meta charset="utf-8"><meta name="nucleate-source" content="test">
+<title>test</title><style>body { color: teal }</style></head>
+<body><p>a page</p><script type="application/json" id="recorded"></script>
+<script type="module">globalThis.there = true;</script></body></html>
 """
 
 
@@ -66,16 +69,28 @@ def raw(port: int, request: bytes, patience: float = 10.0) -> tuple[int, bytes]:
     return (int(first[1]) if len(first) > 1 and first[1].isdigit() else 0), answer
 
 
-def request(target: str | bytes, host: str | None, *headers: str, method: str = "GET", body: bytes = b"") -> bytes:
+def request(
+    target: str | bytes, host: str | None, *headers: str, method: str = "GET", body: bytes = b""
+) -> bytes:
     """A request, word for word."""
     path = target.encode() if isinstance(target, str) else target
     lines = [*([] if host is None else [f"Host: {host}"]), *headers, "Connection: close"]
-    return b" ".join([method.encode(), path, b"HTTP/1.1\r\n"]) + "".join(f"{line}\r\n" for line in lines).encode() + b"\r\n" + body
+    return (
+        b" ".join([method.encode(), path, b"HTTP/1.1\r\n"])
+        + "".join(f"{line}\r\n" for line in lines).encode()
+        + b"\r\n"
+        + body
+    )
 
 
 def upgrade(target: str, host: str | None, *headers: str) -> bytes:
     """A websocket's first words."""
-    words = ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version: 13"]
+    words = [
+        "Upgrade: websocket",
+        "Connection: Upgrade",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+        "Sec-WebSocket-Version: 13",
+    ]
     lines = [*([] if host is None else [f"Host: {host}"]), *words, *headers]
     return f"GET {target} HTTP/1.1\r\n".encode() + "".join(f"{line}\r\n" for line in lines).encode() + b"\r\n"
 
@@ -103,7 +118,8 @@ class Client:
             assert header["say"] != "error", header
 
     def watch(self, id: int = 0) -> tuple[dict[str, Any], Array, Array, Mapping[str, Any], dict[str, Any]]:
-        """Everything until the run has ended and is measured: begun, t (m,), x (m, n, d), what was measured, ended."""
+        """Everything until the run has ended and is measured: begun, t (m,), x (m, n, d), what was measured,
+        ended."""
         begun: dict[str, Any] = {}
         ended: dict[str, Any] = {}
         t: list[Array] = []
@@ -130,6 +146,10 @@ def client(serving: Serving) -> Iterator[Client]:
     """A page, connected."""
     host = f"127.0.0.1:{serving.port}"
     with connect(
-        f"ws://{host}/socket?token={serving.explorer.token}", origin=Origin(f"http://{host}"), max_size=None, compression=None, proxy=None
+        f"ws://{host}/socket?token={serving.explorer.token}",
+        origin=Origin(f"http://{host}"),
+        max_size=None,
+        compression=None,
+        proxy=None,
     ) as wire:
         yield Client(wire)

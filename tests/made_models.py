@@ -1,7 +1,9 @@
-"""Tiny random checkpoints of every architecture, named as the transformers library names them, and the slow way to their heads.
+"""Tiny random checkpoints of every architecture, named as the transformers library names them, and the slow
+way to their heads.
 
-The slow way pushes basis vectors through the layer as the model itself would: normalise (without the division), project, split into heads,
-project back.  It makes the d x d matrices that nucleate.spectra never makes.
+The slow way pushes basis vectors through the layer as the model itself would: normalise (without the
+division), project, split into heads, project back.  It makes the d x d matrices that nucleate.spectra never
+makes.
 """
 
 import json
@@ -16,7 +18,8 @@ from numpy.typing import NDArray
 Tensors = dict[str, NDArray[Any]]
 LAYERS = 2
 YARN = {"type": "yarn", "factor": 4.0}  # queries and keys grow by 0.1 ln 4 + 1
-LONG = {"rope_type": "longrope", "original_max_position_embeddings": 8}  # and here by sqrt(1 + ln 4 / ln 8), if there are 32 places now
+# and here by sqrt(1 + ln 4 / ln 8), if there are 32 places now
+LONG = {"rope_type": "longrope", "original_max_position_embeddings": 8}
 BY_KIND: dict[str, Any] = {
     "layer_types": ["sliding_attention", "full_attention"],
     "rope_parameters": {"sliding_attention": {"rope_type": "default"}, "full_attention": YARN},
@@ -53,9 +56,14 @@ def make(kind: str, seed: int = 0) -> Made:
     return Made(config, {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}, kind)
 
 
-def _bert(g: Callable[..., NDArray[Any]], prefix: str = "", kind: str = "bert", small: int = 0) -> tuple[dict[str, Any], Tensors]:
+def _bert(
+    g: Callable[..., NDArray[Any]], prefix: str = "", kind: str = "bert", small: int = 0
+) -> tuple[dict[str, Any], Tensors]:
     d = 12
-    tensors = {f"{prefix}embeddings.word_embeddings.weight": g(7, d), f"{prefix}embeddings.LayerNorm.weight": 1 + 0.3 * g(d)}
+    tensors = {
+        f"{prefix}embeddings.word_embeddings.weight": g(7, d),
+        f"{prefix}embeddings.LayerNorm.weight": 1 + 0.3 * g(d),
+    }
     tensors |= {f"{prefix}embeddings.LayerNorm.bias": g(d)}
     for i in range(LAYERS):
         p = f"{prefix}encoder.layer.{i}."
@@ -65,13 +73,25 @@ def _bert(g: Callable[..., NDArray[Any]], prefix: str = "", kind: str = "bert", 
             tensors |= {f"{p}{name}.weight": 1 + 0.3 * g(d), f"{p}{name}.bias": g(d)}
         tensors |= {f"{p}intermediate.dense.weight": g(16, d), f"{p}output.dense.weight": g(d, 16)}
     if small:  # embeddings are smaller than d, and a matrix takes them there
-        tensors |= {f"{prefix}embeddings.LayerNorm.weight": g(small), f"{prefix}embeddings_project.weight": g(d, small)}
-    return {"model_type": kind, "hidden_size": d, "num_attention_heads": 3, "num_hidden_layers": LAYERS, "initializer_range": 0.02}, tensors
+        tensors |= {
+            f"{prefix}embeddings.LayerNorm.weight": g(small),
+            f"{prefix}embeddings_project.weight": g(d, small),
+        }
+    return {
+        "model_type": kind,
+        "hidden_size": d,
+        "num_attention_heads": 3,
+        "num_hidden_layers": LAYERS,
+        "initializer_range": 0.02,
+    }, tensors
 
 
 def _albert(g: Callable[..., NDArray[Any]], passes: int = 8) -> tuple[dict[str, Any], Tensors]:
     d = 12
-    tensors = {"albert.embeddings.LayerNorm.weight": g(6), "albert.encoder.embedding_hidden_mapping_in.weight": g(d, 6)}
+    tensors = {
+        "albert.embeddings.LayerNorm.weight": g(6),
+        "albert.encoder.embedding_hidden_mapping_in.weight": g(d, 6),
+    }
     for group in range(LAYERS):
         for inner in range(2):
             p = f"albert.encoder.albert_layer_groups.{group}.albert_layers.{inner}."
@@ -99,10 +119,29 @@ def _gpt2(g: Callable[..., NDArray[Any]], **more: Any) -> tuple[dict[str, Any], 
     tensors = {"transformer.wte.weight": g(7, d), "transformer.ln_f.weight": g(d)}
     for i in range(LAYERS):
         p = f"transformer.h.{i}."
-        tensors |= {f"{p}ln_1.weight": 1 + 0.3 * g(d), f"{p}ln_1.bias": g(d), f"{p}ln_2.weight": g(d), f"{p}mlp.c_fc.weight": g(d, 16)}
-        tensors |= {f"{p}attn.c_attn.weight": g(d, 3 * d), f"{p}attn.c_attn.bias": g(3 * d), f"{p}attn.c_proj.weight": g(d, d)}
-        tensors |= {f"{p}attn.c_proj.bias": g(d), f"{p}attn.bias": np.tril(np.ones((1, 1, 4, 4), dtype=np.uint8))}
-    return {"model_type": "gpt2", "n_embd": d, "n_head": 3, "n_layer": LAYERS, "initializer_range": 0.02, **more}, tensors
+        tensors |= {
+            f"{p}ln_1.weight": 1 + 0.3 * g(d),
+            f"{p}ln_1.bias": g(d),
+            f"{p}ln_2.weight": g(d),
+            f"{p}mlp.c_fc.weight": g(d, 16),
+        }
+        tensors |= {
+            f"{p}attn.c_attn.weight": g(d, 3 * d),
+            f"{p}attn.c_attn.bias": g(3 * d),
+            f"{p}attn.c_proj.weight": g(d, d),
+        }
+        tensors |= {
+            f"{p}attn.c_proj.bias": g(d),
+            f"{p}attn.bias": np.tril(np.ones((1, 1, 4, 4), dtype=np.uint8)),
+        }
+    return {
+        "model_type": "gpt2",
+        "n_embd": d,
+        "n_head": 3,
+        "n_layer": LAYERS,
+        "initializer_range": 0.02,
+        **more,
+    }, tensors
 
 
 def _neox(g: Callable[..., NDArray[Any]], **more: Any) -> tuple[dict[str, Any], Tensors]:
@@ -110,30 +149,61 @@ def _neox(g: Callable[..., NDArray[Any]], **more: Any) -> tuple[dict[str, Any], 
     tensors = {"gpt_neox.embed_in.weight": g(7, d)}
     for i in range(LAYERS):
         p = f"gpt_neox.layers.{i}."
-        tensors |= {f"{p}input_layernorm.weight": 1 + 0.3 * g(d), f"{p}input_layernorm.bias": g(d), f"{p}post_attention_layernorm.weight": g(d)}
-        tensors |= {f"{p}attention.query_key_value.weight": g(3 * d, d), f"{p}attention.query_key_value.bias": g(3 * d)}
+        tensors |= {
+            f"{p}input_layernorm.weight": 1 + 0.3 * g(d),
+            f"{p}input_layernorm.bias": g(d),
+            f"{p}post_attention_layernorm.weight": g(d),
+        }
+        tensors |= {
+            f"{p}attention.query_key_value.weight": g(3 * d, d),
+            f"{p}attention.query_key_value.bias": g(3 * d),
+        }
         tensors |= {f"{p}attention.dense.weight": g(d, d), f"{p}attention.dense.bias": g(d)}
     sizes = {"hidden_size": d, "num_attention_heads": 3, "num_hidden_layers": LAYERS, "rotary_pct": 0.25}
     return {"model_type": "gpt_neox", "initializer_range": 0.02, **sizes, **more}, tensors
 
 
 def _llama(
-    g: Callable[..., NDArray[Any]], kind: str = "llama", prefix: str = "model.", heads: int = 4, kv: int = 2, width: int = 3, **more: Any
+    g: Callable[..., NDArray[Any]],
+    kind: str = "llama",
+    prefix: str = "model.",
+    heads: int = 4,
+    kv: int = 2,
+    width: int = 3,
+    **more: Any,
 ) -> Any:
     d, norm = 12, 0.3 * g(LAYERS, 12) + (0.0 if kind.startswith("gemma") else 1.0)
     tensors = {f"{prefix}embed_tokens.weight": g(7, d), f"{prefix}norm.weight": g(d)}
     for i in range(LAYERS):
         p = f"{prefix}layers.{i}."
-        tensors |= {f"{p}self_attn.q_proj.weight": g(heads * width, d), f"{p}self_attn.o_proj.weight": g(d, heads * width)}
+        tensors |= {
+            f"{p}self_attn.q_proj.weight": g(heads * width, d),
+            f"{p}self_attn.o_proj.weight": g(d, heads * width),
+        }
         tensors |= {f"{p}self_attn.{name}_proj.weight": g(kv * width, d) for name in "kv"}
-        tensors |= {f"{p}input_layernorm.weight": norm[i], f"{p}post_attention_layernorm.weight": g(d), f"{p}mlp.up_proj.weight": g(16, d)}
+        tensors |= {
+            f"{p}input_layernorm.weight": norm[i],
+            f"{p}post_attention_layernorm.weight": g(d),
+            f"{p}mlp.up_proj.weight": g(16, d),
+        }
         if kind == "qwen2":
-            tensors |= {f"{p}self_attn.{name}_proj.bias": g(size * width) for name, size in (("q", heads), ("k", kv), ("v", kv))}
+            tensors |= {
+                f"{p}self_attn.{name}_proj.bias": g(size * width)
+                for name, size in (("q", heads), ("k", kv), ("v", kv))
+            }
         if kind in ("qwen3", "gemma3"):
             tensors |= {f"{p}self_attn.{name}_norm.weight": g(width) for name in "qk"}
         if kind in ("gemma2", "gemma3"):
-            tensors |= {f"{p}pre_feedforward_layernorm.weight": g(d), f"{p}post_feedforward_layernorm.weight": g(d)}
-    sizes = {"hidden_size": d, "num_attention_heads": heads, "num_key_value_heads": kv, "num_hidden_layers": LAYERS}
+            tensors |= {
+                f"{p}pre_feedforward_layernorm.weight": g(d),
+                f"{p}post_feedforward_layernorm.weight": g(d),
+            }
+    sizes = {
+        "hidden_size": d,
+        "num_attention_heads": heads,
+        "num_key_value_heads": kv,
+        "num_hidden_layers": LAYERS,
+    }
     return {"model_type": kind, "initializer_range": 0.02, **sizes, **more}, tensors
 
 
@@ -142,9 +212,15 @@ def _seeing(g: Callable[..., NDArray[Any]]) -> tuple[dict[str, Any], Tensors]:
     config, tensors = _llama(g, "gemma3", "language_model.model.", head_dim=3, query_pre_attn_scalar=7)
     for i in range(LAYERS):  # named as in the text part, but for the way back and the normalisation
         p = f"vision_tower.vision_model.encoder.layers.{i}."
-        tensors |= {f"{p}self_attn.{name}.weight": g(6, 6) for name in ("q_proj", "k_proj", "v_proj", "out_proj")}
+        tensors |= {
+            f"{p}self_attn.{name}.weight": g(6, 6) for name in ("q_proj", "k_proj", "v_proj", "out_proj")
+        }
         tensors |= {f"{p}layer_norm1.weight": g(6), f"{p}layer_norm2.weight": g(6)}
-    return {"model_type": "gemma3", "text_config": {**config, "model_type": "gemma3_text"}, "vision_config": {"num_attention_heads": 99}}, tensors
+    return {
+        "model_type": "gemma3",
+        "text_config": {**config, "model_type": "gemma3_text"},
+        "vision_config": {"num_attention_heads": 99},
+    }, tensors
 
 
 MAKERS: dict[str, Callable[..., tuple[dict[str, Any], Tensors]]] = {
@@ -170,7 +246,9 @@ MAKERS: dict[str, Callable[..., tuple[dict[str, Any], Tensors]]] = {
     "smollm, one key-value head": lambda g: _llama(g, kv=1),
     "gemma": lambda g: _llama(g, "gemma", width=6, kv=1, head_dim=6),
     "gemma2": lambda g: _llama(g, "gemma2", query_pre_attn_scalar=7, attn_logit_softcapping=50.0),
-    "gemma3, YaRN where all is seen": lambda g: _llama(g, "gemma3_text", head_dim=3, query_pre_attn_scalar=7, **BY_KIND),
+    "gemma3, YaRN where all is seen": lambda g: _llama(
+        g, "gemma3_text", head_dim=3, query_pre_attn_scalar=7, **BY_KIND
+    ),
     "gemma3 that sees": _seeing,
 }
 
@@ -183,11 +261,16 @@ def slow_heads(made: Made) -> Iterator[tuple[int, int, NDArray[Any], NDArray[Any
     config = made.config.get("text_config", made.config)
     family = made.kind.replace(",", " ").split()[0]
     family = "bert" if family in LIKE_BERT else family
-    way = {"albert": _slow_albert, "bert": _slow_bert, "gpt2": _slow_gpt2, "gpt_neox": _slow_neox}.get(family, _slow_llama)
+    way = {"albert": _slow_albert, "bert": _slow_bert, "gpt2": _slow_gpt2, "gpt_neox": _slow_neox}.get(
+        family, _slow_llama
+    )
     for i, (normalise, q, k, v, back, heads, groups, scale) in enumerate(way(config, made.tensors)):
         d = config.get("hidden_size") or config["n_embd"]
         x = np.array([normalise(row) for row in np.eye(d)])  # (d, d): row c is basis vector c, normalised
-        query, key, value = (part(x).reshape(d, count, -1) for part, count in ((q, heads), (k, heads // groups), (v, heads // groups)))
+        query, key, value = (
+            part(x).reshape(d, count, -1)
+            for part, count in ((q, heads), (k, heads // groups), (v, heads // groups))
+        )
         for h in range(heads):
             A = d * scale * query[:, h] @ key[:, h // groups].T  # (d, d)
             alone = np.zeros((d, heads, value.shape[-1]))
@@ -204,21 +287,35 @@ def _layer_norm(gain: NDArray[Any]) -> Callable[[NDArray[Any]], NDArray[Any]]:
 
 
 def _slow_bert(config: Any, T: Tensors) -> Iterator[Any]:
-    root = next(name for name in T if name.endswith("embeddings.LayerNorm.weight")).removesuffix("embeddings.LayerNorm.weight")
+    root = next(name for name in T if name.endswith("embeddings.LayerNorm.weight")).removesuffix(
+        "embeddings.LayerNorm.weight"
+    )
     heads = config["num_attention_heads"]
-    front = _layer_norm(T[root + "embeddings.LayerNorm.weight"]) if root + "embeddings_project.weight" not in T else lambda x: x
+    front = (
+        _layer_norm(T[root + "embeddings.LayerNorm.weight"])
+        if root + "embeddings_project.weight" not in T
+        else lambda x: x
+    )
     for i in range(config["num_hidden_layers"]):
         p = f"{root}encoder.layer.{i}.attention."
-        parts = [_linear(T[f"{p}{name}.weight"]) for name in ("self.query", "self.key", "self.value", "output.dense")]
+        parts = [
+            _linear(T[f"{p}{name}.weight"])
+            for name in ("self.query", "self.key", "self.value", "output.dense")
+        ]
         yield front, *parts, heads, 1, (12 / heads) ** -0.5
         front = _layer_norm(T[f"{root}encoder.layer.{i}.output.LayerNorm.weight"])
 
 
 def _slow_albert(config: Any, T: Tensors) -> Iterator[Any]:
     """As the model runs: what was in front of each stored layer when it was passed through last."""
-    heads, passes, groups = config["num_attention_heads"], config["num_hidden_layers"], config["num_hidden_groups"]
+    heads, passes, groups = (
+        config["num_attention_heads"],
+        config["num_hidden_layers"],
+        config["num_hidden_groups"],
+    )
     fronts: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {}
-    front: Callable[[NDArray[Any]], NDArray[Any]] = np.asarray  # the embedding, through a matrix: nothing is done to it
+    # the embedding, through a matrix: nothing is done to it
+    front: Callable[[NDArray[Any]], NDArray[Any]] = np.asarray
     for i in range(passes):
         for inner in range(2):
             p = f"albert.encoder.albert_layer_groups.{int(i / (passes / groups))}.albert_layers.{inner}."
@@ -236,7 +333,14 @@ def _slow_gpt2(config: Any, T: Tensors) -> Iterator[Any]:
         parts = [lambda x, W=W, at=at: np.split(x @ W, 3, axis=1)[at] for at in range(3)]
         extra = 1.0 if config.get("scale_attn_weights") is False else (12 / heads) ** -0.5
         extra /= i + 1 if config.get("scale_attn_by_inverse_layer_idx") else 1
-        yield _layer_norm(T[f"{p}ln_1.weight"]), *parts, lambda x, p=p: x @ T[f"{p}attn.c_proj.weight"], heads, 1, extra
+        yield (
+            _layer_norm(T[f"{p}ln_1.weight"]),
+            *parts,
+            lambda x, p=p: x @ T[f"{p}attn.c_proj.weight"],
+            heads,
+            1,
+            extra,
+        )
 
 
 def _slow_neox(config: Any, T: Tensors) -> Iterator[Any]:
@@ -246,18 +350,28 @@ def _slow_neox(config: Any, T: Tensors) -> Iterator[Any]:
         W = T[f"{p}attention.query_key_value.weight"]
 
         def part(x: NDArray[Any], at: int, W: NDArray[Any] = W, i: int = i) -> NDArray[Any]:
-            whole = (x @ W.T).reshape(len(x), heads, 3 * 4)  # the model views heads first, then cuts each in three
+            # the model views heads first, then cuts each in three
+            whole = (x @ W.T).reshape(len(x), heads, 3 * 4)
             own = whole[..., 4 * at : 4 * at + 4].copy()
             if at < 2:  # queries and keys, of which RoPE turns the first places
                 own[..., : int(4 * _share_turned(config))] *= _grown(config, i)
             return own.reshape(len(x), -1)
 
         parts = [lambda x, at=at, part=part: part(x, at) for at in range(3)]
-        yield _layer_norm(T[f"{p}input_layernorm.weight"]), *parts, _linear(T[f"{p}attention.dense.weight"]), heads, 1, 4**-0.5
+        yield (
+            _layer_norm(T[f"{p}input_layernorm.weight"]),
+            *parts,
+            _linear(T[f"{p}attention.dense.weight"]),
+            heads,
+            1,
+            4**-0.5,
+        )
 
 
 def _slow_llama(config: Any, T: Tensors) -> Iterator[Any]:
-    root = next(name for name in T if name.endswith("embed_tokens.weight")).removesuffix("embed_tokens.weight")
+    root = next(name for name in T if name.endswith("embed_tokens.weight")).removesuffix(
+        "embed_tokens.weight"
+    )
     heads, kv = config["num_attention_heads"], config["num_key_value_heads"]
     for i in range(config["num_hidden_layers"]):
         p = f"{root}layers.{i}."
@@ -284,6 +398,8 @@ def _grown(config: Any, layer: int) -> float:
         first = table["original_max_position_embeddings"]
         return float(np.sqrt(1 + np.log(config["max_position_embeddings"] / first) / np.log(first)))
     if table.get("rope_type", table.get("type")) == "yarn":
-        grown = [0.1 * table.get(name, 1.0) * np.log(table["factor"]) + 1 for name in ("mscale", "mscale_all_dim")]
+        grown = [
+            0.1 * table.get(name, 1.0) * np.log(table["factor"]) + 1 for name in ("mscale", "mscale_all_dim")
+        ]
         return float(grown[0] / grown[1] if "mscale" in table else grown[0])
     return 1.0

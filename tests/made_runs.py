@@ -28,7 +28,15 @@ def rich_run() -> Run:
     Q, K, V = rng.standard_normal((3, 3, 3))
     model = Attention(2.5, Q, K, V, mask=Window(4), frozen=Frozen(uniform(2, 3, 8), [1.5, 2.0]))
     notes = {"seed": 2**100, "start": "ä file", "times": [0.1, 1 / 3], "none": None}
-    return Run(model, np.array([0.0, 0.1, 1 / 3, 7.5, 1e60]), paths(5, 6, 3), "max steps", 5, SETTINGS | {"max_steps": 5}, notes)
+    return Run(
+        model,
+        np.array([0.0, 0.1, 1 / 3, 7.5, 1e60]),
+        paths(5, 6, 3),
+        "max steps",
+        5,
+        SETTINGS | {"max_steps": 5},
+        notes,
+    )
 
 
 def many_runs(d: int = 2) -> Run:

@@ -1,4 +1,5 @@
-"""Items with parameters so small that each takes a second, and the data that the tests plant wrong results into."""
+"""Items with parameters so small that each takes a second, and the data that the tests plant wrong results
+into."""
 
 from functools import cache
 from pathlib import Path
@@ -26,7 +27,13 @@ SMALL: dict[str, dict[str, Any]] = {
         "indices": [2, 8, 64, 96],
         "runs": 16,
     },
-    "theorem5.2": {"runs": 12, "factors": [0.5, 0.99, 100.0], "sweep_betas": 5, "sweep_c": 10, "sweep_eps": 60},
+    "theorem5.2": {
+        "runs": 12,
+        "factors": [0.5, 0.99, 100.0],
+        "sweep_betas": 5,
+        "sweep_c": 10,
+        "sweep_eps": 60,
+    },
     "lemma5.3": {"betas": [0.5, 1.0, 10.0, 64.0], "configurations": 6, "n": 12, "starts": 12, "t": 1e4},
     "lemmaA.1": {"betas": 13, "points": 200},
     "slips": {
@@ -42,13 +49,41 @@ SMALL: dict[str, dict[str, Any]] = {
         "grid_points": 100,
     },
     "lemma3.1": {"runs": 3},
-    "theorem4.1": {"n": 12, "d": [2, 3], "betas": [4.0, 9.0], "runs": 2, "windows": [2, 4], "beyond_runs": 2, "pieces": 34},
-    "conjecture1": {"runs": 10, "starts": 60, "models": 3, "rounds": 2, "search_rounds": 0, "defective_betas": [4.0, 9.0], "defective_starts": 40},
+    "theorem4.1": {
+        "n": 12,
+        "d": [2, 3],
+        "betas": [4.0, 9.0],
+        "runs": 2,
+        "windows": [2, 4],
+        "beyond_runs": 2,
+        "pieces": 34,
+    },
+    "conjecture1": {
+        "runs": 10,
+        "starts": 60,
+        "models": 3,
+        "rounds": 2,
+        "search_rounds": 0,
+        "defective_betas": [4.0, 9.0],
+        "defective_starts": 40,
+    },
     "conjecture2": {"runs": 10, "models": 8, "search_rounds": 0},
     "lemmaC.1": {
         "strong_runs": 60,
         "sizes": [10, 100],
-        "renyi_at": [[2, 0.4], [2, 0.2], [3, 0.4], [3, 0.28], [3, 0.2], [4, 0.7], [4, 0.5], [4, 0.4], [5, 0.9], [5, 0.7], [5, 0.6]],
+        "renyi_at": [
+            [2, 0.4],
+            [2, 0.2],
+            [3, 0.4],
+            [3, 0.28],
+            [3, 0.2],
+            [4, 0.7],
+            [4, 0.5],
+            [4, 0.4],
+            [5, 0.9],
+            [5, 0.7],
+            [5, 0.6],
+        ],
         "renyi_counted": 800,
         "per_cap": [8, 16, 31, 62, 125, 250],
     },
@@ -67,7 +102,14 @@ SMALL: dict[str, dict[str, Any]] = {
         "gaps": [0.1, 2.0],
         "gap_runs": 2,
     },
-    "capture": {"n": 31_623, "runs": 3, "times": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "shown": [3.0, 6.0], "long_n": 3162, "long_runs": 3},
+    "capture": {
+        "n": 31_623,
+        "runs": 3,
+        "times": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
+        "shown": [3.0, 6.0],
+        "long_n": 3162,
+        "long_runs": 3,
+    },
 }
 
 

@@ -31,15 +31,21 @@ def small(**changes: Any) -> dict[str, Any]:
 
 
 def spread(t: float, x: Array) -> float:
-    """An observable of one's own: how far the mean of the tokens x (n, d) is from the middle of the sphere."""
+    """An observable of one's own: how far the mean of the tokens x (n, d) is from the middle of the
+    sphere."""
     return float(np.linalg.norm(x.mean(0)))
 
 
 def profile(t: Array, x: Array) -> Array:
-    """An observable of one's own of whole runs, x (m, n, d), with axes: the first coordinate of every token over time."""
+    """An observable of one's own of whole runs, x (m, n, d), with axes: the first coordinate of every token
+    over time."""
     return x[..., 0]
 
 
 def contents(path: Path) -> dict[str, bytes]:
     """Every file of a store."""
-    return {file.relative_to(path).as_posix(): file.read_bytes() for file in sorted(path.rglob("*")) if file.is_file()}
+    return {
+        file.relative_to(path).as_posix(): file.read_bytes()
+        for file in sorted(path.rglob("*"))
+        if file.is_file()
+    }

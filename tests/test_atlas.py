@@ -57,14 +57,20 @@ class Made:
 def similarity(rng: np.random.Generator, d: int) -> Array:
     """Orthogonal, or one with condition up to 30."""
     left, right = (np.linalg.qr(rng.standard_normal((d, d)))[0] for _ in range(2))
-    return left if rng.random() < 0.3 else left @ np.diag(np.geomspace(1.0, rng.uniform(1.0, 30.0), d)) @ right
+    return (
+        left if rng.random() < 0.3 else left @ np.diag(np.geomspace(1.0, rng.uniform(1.0, 30.0), d)) @ right
+    )
 
 
 def make(rng: np.random.Generator, top: Sequence[Block], d: int) -> Made:
-    """V with these blocks at the top, and a rest of random blocks of which none comes nearer than 0.1 to the right."""
+    """V with these blocks at the top, and a rest of random blocks of which none comes nearer than 0.1 to the
+    right."""
     lambda_max, blocks = max(value.real for value, _ in top), list(top)
     while (left := d - sum(width(block) for block in blocks)) > 0:
-        value = complex(lambda_max - rng.uniform(0.1, 3.0), rng.uniform(0.2, 3.0) if left > 1 and rng.random() < 0.4 else 0.0)
+        value = complex(
+            lambda_max - rng.uniform(0.1, 3.0),
+            rng.uniform(0.2, 3.0) if left > 1 and rng.random() < 0.4 else 0.0,
+        )
         size = 2 if rng.random() < 0.2 and left >= width((value, 2)) else 1
         blocks.append((value, size))
     S = similarity(rng, d)
@@ -109,7 +115,9 @@ def mixed(rng: np.random.Generator) -> Made:
     d, a = int(rng.integers(3, 9)), rng.uniform(-3.0, 3.0)
     top: list[Block] = [(complex(a), int(rng.integers(1, d - 1)))]
     turn = 0.0
-    while (left := (d - sum(width(block) for block in top)) // 2) > 0 and (len(top) == 1 or rng.random() < 0.5):
+    while (left := (d - sum(width(block) for block in top)) // 2) > 0 and (
+        len(top) == 1 or rng.random() < 0.5
+    ):
         turn += rng.uniform(0.5, 2.0)
         top.append((complex(a, turn), int(rng.integers(1, left + 1))))
     return make(rng, top, d)
@@ -125,7 +133,15 @@ def zero(rng: np.random.Generator) -> Made:
     return make(rng, [(0j, 1)] * int(rng.integers(1, d + 1)), d)
 
 
-CLASSES: list[Callable[[np.random.Generator], Made]] = [real_simple, real_multiple, complex_pair, defective, mixed, negative, zero]
+CLASSES: list[Callable[[np.random.Generator], Made]] = [
+    real_simple,
+    real_multiple,
+    complex_pair,
+    defective,
+    mixed,
+    negative,
+    zero,
+]
 
 
 def same_span(columns: Array, others: Array, atol: float) -> bool:
@@ -150,24 +166,32 @@ def check(found: Atlas, made: Made) -> None:
     tops, d = made.blocks[: made.top], len(made.V)
     value = tops[0][0].real
     turns, longest = any(z.imag for z, _ in tops), max(size for _, size in tops)
-    # V is known to eps |V| cond(S), below 1e-15 * 30 * 30 * 30; means of eigenvalues move by no more than cond(S) times that.
+    # V is known to eps |V| cond(S), below 1e-15 * 30 * 30 * 30; means of eigenvalues move by no more than
+    # cond(S) times that.
     assert found.lambda_max == pytest.approx(value, abs=1e-9)
-    assert found.kind == {(False, False): "real", (True, False): "complex", (False, True): "defective"}.get((turns, longest > 1), "complex defective")
+    assert found.kind == {(False, False): "real", (True, False): "complex", (False, True): "defective"}.get(
+        (turns, longest > 1), "complex defective"
+    )
     assert found.algebraic == made.wide.shape[1] == found.basis_prime.shape[1] == found.dual.shape[1]
     assert found.geometric == sum(2 if z.imag else 1 for z, _ in tops)
     assert found.block == longest
     assert same_span(found.basis_prime, made.wide, 1e-8)
-    assert same_span(found.basis, made.narrow, 1e-6)  # one more division by the couplings in a chain of up to 8
+    # one more division by the couplings in a chain of up to 8
+    assert same_span(found.basis, made.narrow, 1e-6)
     assert np.allclose(found.basis.T @ found.basis, np.eye(found.basis.shape[1]), atol=1e-12)
     assert found.row == row_by_hand(value, len(tops), d, found.kind)
-    assert found.status == ("outside the table" if found.row is None else "theorem" if found.row == 1 else "conjecture")
+    assert found.status == (
+        "outside the table" if found.row is None else "theorem" if found.row == 1 else "conjecture"
+    )
     assert ("outside the table" in found.final) == (found.row is None)
     assert ("1/t" in found.rate) == (longest > 1)
     assert ("no point" in found.rate) == any(z.imag for z, size in tops if size == longest)
 
 
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
-def test_the_atlas_reads_the_spectrum_that_a_matrix_was_made_from(kind: Callable[[np.random.Generator], Made]) -> None:
+def test_the_atlas_reads_the_spectrum_that_a_matrix_was_made_from(
+    kind: Callable[[np.random.Generator], Made],
+) -> None:
     rng = np.random.default_rng(4)
     for _ in range(MATRICES):
         made = kind(rng)
@@ -176,20 +200,28 @@ def test_the_atlas_reads_the_spectrum_that_a_matrix_was_made_from(kind: Callable
 
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
 def test_what_is_below_the_tolerance_changes_nothing(kind: Callable[[np.random.Generator], Made]) -> None:
-    """V is changed by up to 1e-13 |V|.  tol is 1e-10: a factor of 1000 is left for the condition of S, 30 at most, squared."""
+    """V is changed by up to 1e-13 |V|.  tol is 1e-10: a factor of 1000 is left for the condition of S, 30 at
+    most, squared."""
     rng = np.random.default_rng(5)
     for _ in range(300):
         made = kind(rng)
         noise = rng.standard_normal(made.V.shape)
-        found = atlas(made.V + 10.0 ** rng.uniform(-16.0, -13.0) * np.linalg.norm(made.V) * noise / np.linalg.norm(noise))
+        found = atlas(
+            made.V
+            + 10.0 ** rng.uniform(-16.0, -13.0) * np.linalg.norm(made.V) * noise / np.linalg.norm(noise)
+        )
         tops = made.blocks[: made.top]
-        assert (found.algebraic, found.geometric) == (made.wide.shape[1], sum(2 if z.imag else 1 for z, _ in tops))
+        assert (found.algebraic, found.geometric) == (
+            made.wide.shape[1],
+            sum(2 if z.imag else 1 for z, _ in tops),
+        )
         assert found.block == max(size for _, size in tops)
         assert same_span(found.basis_prime, made.wide, 1e-6)
 
 
 def split(rng: np.random.Generator, apart: float, how: str) -> tuple[Array, int]:
-    """V with two eigenvalues at the top that are `apart`: as orthogonal eigenvectors, as a pair, or as a Jordan block that fell apart; and d."""
+    """V with two eigenvalues at the top that are `apart`: as orthogonal eigenvectors, as a pair, or as a
+    Jordan block that fell apart; and d."""
     d, a = int(rng.integers(2, 9)), positive(rng)
     top = {
         "normal": [[a, 0.0], [0.0, a - apart]],
@@ -201,8 +233,9 @@ def split(rng: np.random.Generator, apart: float, how: str) -> tuple[Array, int]
     return S @ J @ np.linalg.inv(S), d
 
 
-# tol = 1e-8.  Two eigenvalues of a normal block are one if a change of 1e-8 |V| can join them: if they are about 1e-8 |V| apart.  Those of
-# a Jordan block move by the root of the change: they are one up to about 1e-4.  |V| is between 0.1 and 30 here; 30 on either side is left out.
+# tol = 1e-8.  Two eigenvalues of a normal block are one if a change of 1e-8 |V| can join them: if they are
+# about 1e-8 |V| apart.  Those of a Jordan block move by the root of the change: they are one up to about
+# 1e-4.  |V| is between 0.1 and 30 here; 30 on either side is left out.
 @pytest.mark.parametrize(
     ("how", "below", "above", "alike", "different"),
     [
@@ -212,7 +245,11 @@ def split(rng: np.random.Generator, apart: float, how: str) -> tuple[Array, int]
     ],
 )
 def test_nearly_equal_eigenvalues_are_one_below_the_tolerance_and_two_above(
-    how: str, below: tuple[float, float], above: tuple[float, float], alike: tuple[str, int, int], different: tuple[str, int, int]
+    how: str,
+    below: tuple[float, float],
+    above: tuple[float, float],
+    alike: tuple[str, int, int],
+    different: tuple[str, int, int],
 ) -> None:
     rng = np.random.default_rng(6)
     for _ in range(MATRICES // 2):
@@ -238,11 +275,22 @@ def test_scaling_and_turning_v_scale_and_turn_the_atlas() -> None:
             d, found = len(made.V), atlas(made.V)
             for factor in (1e-250, 1e-3, 1e250):
                 scaled = atlas(made.V * factor)
-                assert scaled.lambda_max == pytest.approx(found.lambda_max * factor, rel=1e-9, abs=1e-9 * factor)
-                assert (scaled.kind, scaled.row, scaled.algebraic, scaled.block) == (found.kind, found.row, found.algebraic, found.block)
+                assert scaled.lambda_max == pytest.approx(
+                    found.lambda_max * factor, rel=1e-9, abs=1e-9 * factor
+                )
+                assert (scaled.kind, scaled.row, scaled.algebraic, scaled.block) == (
+                    found.kind,
+                    found.row,
+                    found.algebraic,
+                    found.block,
+                )
             turn = np.linalg.qr(rng.standard_normal((d, d)))[0]
             turned = atlas(turn @ made.V @ turn.T)
-            assert (turned.row, turned.final, turned.within_conjecture) == (found.row, found.final, found.within_conjecture)
+            assert (turned.row, turned.final, turned.within_conjecture) == (
+                found.row,
+                found.final,
+                found.within_conjecture,
+            )
             assert same_span(turned.basis, turn @ found.basis, 1e-6)
 
 
@@ -253,9 +301,16 @@ def test_equal_real_parts_with_different_rotations_are_all_at_the_top() -> None:
     rng = np.random.default_rng(8)
     A = rng.standard_normal((40, 40))
     found = atlas(A - A.T)  # skew: twenty rotations, all real parts 0
-    assert (found.kind, found.algebraic, found.geometric, found.basis.shape, len(found.top)) == ("complex", 40, 40, (40, 40), 20)
+    assert (found.kind, found.algebraic, found.geometric, found.basis.shape, len(found.top)) == (
+        "complex",
+        40,
+        40,
+        (40, 40),
+        20,
+    )
     assert found.final == "outside the table: lambda_max is 0 and the top of the spectrum is complex"
-    shift = np.roll(np.eye(32), 1, axis=0)  # its eigenvalues, the 32nd roots of unity, have the moments of a nilpotent matrix
+    # its eigenvalues, the 32nd roots of unity, have the moments of a nilpotent matrix
+    shift = np.roll(np.eye(32), 1, axis=0)
     assert (atlas(shift).kind, atlas(shift).algebraic, atlas(shift).row) == ("real", 1, 3)
     ring = block_diag(np.roll(np.eye(5), 1, axis=0), np.zeros((1, 1)))  # and with 0 among them a kernel, too
     assert (atlas(ring).kind, atlas(ring).algebraic, atlas(ring).row) == ("real", 1, 3)
@@ -280,7 +335,8 @@ def test_a_large_random_matrix_is_read_like_its_eigenvalues() -> None:
     assert found.algebraic == (1 if found.kind == "real" else 2)
     residue = V @ found.basis - found.basis @ (found.basis.T @ V @ found.basis)  # L is kept by V
     assert np.abs(residue).max() < 1e-12
-    assert np.allclose(np.sort_complex(found.eigenvalues), np.sort_complex(w), atol=1e-9)  # conditions up to a thousand or so
+    # conditions up to a thousand or so
+    assert np.allclose(np.sort_complex(found.eigenvalues), np.sort_complex(w), atol=1e-9)
 
 
 # The hypotheses of the conjectures
@@ -303,17 +359,26 @@ def test_conjecture_1_asks_for_distinct_positive_real_eigenvalues() -> None:
     turning = atlas(S @ block_diag(np.diag([4.0, 3.0]), jordan(1.0 + 1.0j, 1)) @ np.linalg.inv(S))
     assert not turning.within_conjecture
     assert "distinct real eigenvalues: some are equal or complex" in turning.why
-    chained = atlas(S @ block_diag(np.diag([4.0, 3.0]), jordan(2.0 + 0.0j, 2)) @ np.linalg.inv(S))  # split by rounding, and yet equal
+    # split by rounding, and yet equal
+    chained = atlas(S @ block_diag(np.diag([4.0, 3.0]), jordan(2.0 + 0.0j, 2)) @ np.linalg.inv(S))
     assert not chained.within_conjecture
     assert "distinct real eigenvalues: some are equal or complex" in chained.why
 
 
 def test_conjecture_2_asks_for_an_orthogonal_complement_that_v_keeps_and_stretches_less() -> None:
     turn = np.linalg.qr(np.random.default_rng(12).standard_normal((4, 4)))[0]
-    kept, crossed, stretched = np.diag([1.0, 1.0, 0.5, -1.0]), np.diag([1.0, 1.0, 0.5, -1.0]), np.diag([1.0, 1.0, 0.5, 0.5])
+    kept, crossed, stretched = (
+        np.diag([1.0, 1.0, 0.5, -1.0]),
+        np.diag([1.0, 1.0, 0.5, -1.0]),
+        np.diag([1.0, 1.0, 0.5, 0.5]),
+    )
     crossed[0, 3] = 0.3  # the complement leaks into L
     stretched[2, 3] = 5.0  # <Vz, z> is up to 3 on the complement, though its eigenvalues are 0.5
-    for V, words in ((kept, "within Conjecture 2"), (crossed, "keep the orthogonal complement of L: it does not"), (stretched, "some z has more")):
+    for V, words in (
+        (kept, "within Conjecture 2"),
+        (crossed, "keep the orthogonal complement of L: it does not"),
+        (stretched, "some z has more"),
+    ):
         found = atlas(turn @ V @ turn.T)
         assert found.row == 2
         assert found.within_conjecture == (words == "within Conjecture 2")
@@ -338,7 +403,8 @@ def test_the_limit_point_is_where_the_exact_flow_ends() -> None:
             x1 = uniform(1, len(made.V), rng)[0]
             V = made.V - np.eye(len(made.V)) * made.blocks[0][0].real  # only the speed of e^{tV} changes
             end = expm(400.0 * V) @ x1  # the gap is 0.1 at least, the rest e^-40 times conditions up to 1e3
-            # The expm squares 12 times and V is known to 1e-15 * 30 * 30: 400 times that and the condition of S.
+            # The expm squares 12 times and V is known to 1e-15 * 30 * 30: 400 times that and the condition of
+            # S.
             assert distance(limit_point(atlas(made.V), x1), end / np.linalg.norm(end))[0] < 1e-7
 
 
@@ -353,10 +419,17 @@ def test_the_limit_point_of_a_defective_top_is_reached_like_one_over_t() -> None
         inside = orth(made.narrow)
         assert np.linalg.norm(end - inside @ (inside.T @ end)) < 1e-6
         # In the coordinates of S the matrix is J exactly, and its flow may be followed for long.
-        J, y = block_diag(*(jordan(value - made.blocks[0][0].real, size) for value, size in made.blocks)), np.linalg.solve(made.S, x1)
-        apart = [distance((z := made.S @ one_token(J, y / np.linalg.norm(y), t)) / np.linalg.norm(z), end)[0] for t in (1e4, 1e5)]
+        J, y = (
+            block_diag(*(jordan(value - made.blocks[0][0].real, size) for value, size in made.blocks)),
+            np.linalg.solve(made.S, x1),
+        )
+        apart = [
+            distance((z := made.S @ one_token(J, y / np.linalg.norm(y), t)) / np.linalg.norm(z), end)[0]
+            for t in (1e4, 1e5)
+        ]
         assert apart[1] < 0.1
-        assert apart[1] == pytest.approx(apart[0] / 10.0, rel=0.05, abs=1e-6)  # the next order in 1/t; rounding in S
+        # the next order in 1/t; rounding in S
+        assert apart[1] == pytest.approx(apart[0] / 10.0, rel=0.05, abs=1e-6)
 
 
 def test_a_limit_point_is_refused_where_there_is_none() -> None:
@@ -376,7 +449,11 @@ def test_a_limit_point_is_refused_where_there_is_none() -> None:
 
 def test_the_text_of_an_atlas_names_what_was_found() -> None:
     text = str(atlas(np.diag([2.0, 1.0, 0.5])))
-    for words in ("3 x 3", "top of the spectrum  2; real; multiplicity 1 algebraic, 1 geometric", "spanned by (1, 0, 0)"):
+    for words in (
+        "3 x 3",
+        "top of the spectrum  2; real; multiplicity 1 algebraic, 1 geometric",
+        "spanned by (1, 0, 0)",
+    ):
         assert words in text
     assert "row 3 of Table 1 (conjecture)" in text
     assert "within Conjecture 1" in text

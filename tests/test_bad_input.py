@@ -1,4 +1,5 @@
-"""Hostile and hopeless input: a clear error, a fact with name and value and then help, or a defined answer; in any case within a second."""
+"""Hostile and hopeless input: a clear error, a fact with name and value and then help, or a defined answer;
+in any case within a second."""
 
 import math
 import subprocess
@@ -37,7 +38,8 @@ def compiled_already() -> None:
 
 @pytest.fixture(autouse=True)
 def within_a_second(compiled_already: None, request: pytest.FixtureRequest) -> Iterator[None]:
-    many = hasattr(request.function, "hypothesis") or "untimed" in request.keywords  # a hundred examples; a new process, timed inside
+    # a hundred examples; a new process, timed inside
+    many = hasattr(request.function, "hypothesis") or "untimed" in request.keywords
     with nullcontext() if many else working(1.0):
         yield
 
@@ -79,20 +81,29 @@ NOT_TOKENS: list[tuple[str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("value", "words"), [case[1:] for case in NOT_TOKENS], ids=[case[0] for case in NOT_TOKENS])
+@pytest.mark.parametrize(
+    ("value", "words"), [case[1:] for case in NOT_TOKENS], ids=[case[0] for case in NOT_TOKENS]
+)
 def test_what_is_not_tokens_is_refused_everywhere(value: Any, words: str) -> None:
     refuse(lambda: nc.drift(MODEL, value), words)
     refuse(lambda: nc.simulate(MODEL, value, 1.0), words)
 
 
 def test_a_matrix_of_another_dimension_is_refused() -> None:
-    refuse(lambda: nc.drift(Attention(1.0, V=np.eye(3)), X), r"V acts on dimension 3, but x has shape \(5, 2\)")
+    refuse(
+        lambda: nc.drift(Attention(1.0, V=np.eye(3)), X), r"V acts on dimension 3, but x has shape \(5, 2\)"
+    )
     refuse(lambda: nc.simulate(Attention(1.0, Q=np.eye(3)), X, 1.0), "Q acts on dimension 3")
-    refuse(lambda: nc.drift(Attention(1.0, frozen=Frozen([[1.0, 0.0, 0.0]])), X), "frozen.x acts on dimension 3")
+    refuse(
+        lambda: nc.drift(Attention(1.0, frozen=Frozen([[1.0, 0.0, 0.0]])), X), "frozen.x acts on dimension 3"
+    )
 
 
 def test_another_number_of_runs_is_refused() -> None:
-    refuse(lambda: nc.drift(Attention([1.0, 2.0]), np.stack([X] * 3)), "x holds 3 runs, but the model's parameters 2")
+    refuse(
+        lambda: nc.drift(Attention([1.0, 2.0]), np.stack([X] * 3)),
+        "x holds 3 runs, but the model's parameters 2",
+    )
     refuse(lambda: nc.simulate(Attention([1.0, 2.0]), X[None], 1.0), "x holds 1 runs")
 
 
@@ -112,7 +123,17 @@ def test_another_number_of_runs_is_refused() -> None:
         lambda: nc.simulate(MODEL, np.broadcast_to(X[0], (10**6, 2)), 1.0, save=10**5),
         lambda: nc.drift(MODEL, np.broadcast_to(X[0], (10**5, 2)), kernel="reference"),
     ],
-    ids=["n=1e9", "n=1e9 d=3", "d=1e10", "n=1e18", "n=1e400", "save=1e9", "save=1e400", "frames x tokens", "reference weights"],
+    ids=[
+        "n=1e9",
+        "n=1e9 d=3",
+        "d=1e10",
+        "n=1e18",
+        "n=1e400",
+        "save=1e9",
+        "save=1e400",
+        "frames x tokens",
+        "reference weights",
+    ],
 )
 def test_what_does_not_fit_into_memory_is_refused_before_asking_for_it(call: Callable[[], object]) -> None:
     refuse(call, r"needs .* GiB|below 2\^62")
@@ -127,7 +148,8 @@ nc.drift(nc.Attention(1.0), x, kernel="circle")
 for beta in (1e9, 1e12, 1e16, 1e300):
     start = time.process_time()
     try:
-        far = np.abs(nc.drift(nc.Attention(beta), x, kernel="circle") - nc.drift(nc.Attention(beta), x, kernel="pairwise")).max()
+        model = nc.Attention(beta)
+        far = np.abs(nc.drift(model, x, kernel="circle") - nc.drift(model, x, kernel="pairwise")).max()
         word = "right" if far <= 1e-7 else "wrong"
     except nc.InputError:
         word = "refused"
@@ -137,7 +159,9 @@ for beta in (1e9, 1e12, 1e16, 1e300):
 
 @pytest.mark.untimed
 def test_the_circle_kernel_with_hopelessly_many_modes_is_refused_or_right() -> None:
-    with subprocess.Popen([sys.executable, "-c", HOPELESS], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOPELESS], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
         watchdog = Timer(120.0, process.kill)
         watchdog.start()
         words = [line.split()[1] for line in process.stdout or []]
@@ -149,7 +173,9 @@ def test_the_circle_kernel_with_hopelessly_many_modes_is_refused_or_right() -> N
 # Options
 
 
-@pytest.mark.parametrize("t", [0.0, -1.0, math.nan, math.inf, "soon", None, 1j, [1.0, 2.0], np.array([5.0, 6.0])])
+@pytest.mark.parametrize(
+    "t", [0.0, -1.0, math.nan, math.inf, "soon", None, 1j, [1.0, 2.0], np.array([5.0, 6.0])]
+)
 def test_a_time_that_is_none_is_refused(t: Any) -> None:
     refuse(lambda: nc.simulate(MODEL, X, t), "t must be")
 
@@ -193,7 +219,9 @@ def test_tolerances_that_make_no_sense_are_refused(name: str, value: Any) -> Non
     refuse(lambda: nc.simulate(MODEL, X, 1.0, **{name: value}), name)
 
 
-@pytest.mark.parametrize(("rtol", "atol"), [(0.0, 0.0), (1e-20, 0.0), (0.0, 1e-300), (2.0, 0.0), (1e300, 0.0)])
+@pytest.mark.parametrize(
+    ("rtol", "atol"), [(0.0, 0.0), (1e-20, 0.0), (0.0, 1e-300), (2.0, 0.0), (1e300, 0.0)]
+)
 def test_tolerances_that_doubles_cannot_honour_are_refused(rtol: float, atol: float) -> None:
     refuse(lambda: nc.simulate(MODEL, X, 1.0, rtol=rtol, atol=atol), "rtol")
 
@@ -256,13 +284,18 @@ def test_a_model_that_is_none_is_refused(model: Any) -> None:
         refuse(call, "model must be")
 
 
-@pytest.mark.parametrize("call", [nc.simulate, nc.drift, nc.uniform, Attention, Frozen, Window], ids=lambda call: call.__name__)
+@pytest.mark.parametrize(
+    "call", [nc.simulate, nc.drift, nc.uniform, Attention, Frozen, Window], ids=lambda call: call.__name__
+)
 def test_unknown_keywords_are_type_errors(call: Any) -> None:
     with pytest.raises(TypeError, match="unexpected keyword"):
         call(*([MODEL, X, 1.0] if call is nc.simulate else [MODEL, X]), tolerence=1e-3)
 
 
-@pytest.mark.parametrize(("n", "d"), [(0, 2), (-1, 2), (2, 1), (2, 0), (1.5, 2), ("2", 2), (2, None), (True, 2), (math.nan, 2), (math.inf, 2)])
+@pytest.mark.parametrize(
+    ("n", "d"),
+    [(0, 2), (-1, 2), (2, 1), (2, 0), (1.5, 2), ("2", 2), (2, None), (True, 2), (math.nan, 2), (math.inf, 2)],
+)
 def test_numbers_of_tokens_that_make_no_sense_are_refused(n: Any, d: Any) -> None:
     refuse(lambda: nc.uniform(n, d), "must be a whole number")
 
@@ -273,14 +306,18 @@ def test_seeds_that_do_not_repeat_are_refused(seed: Any) -> None:
     refuse(lambda: nc.uniform(3, 2, seed), "seed must be")
 
 
-@pytest.mark.parametrize("x", [[], [[]], np.zeros((2, 2)), [[math.nan, 1.0]], [[1j, 0.0]], "a", None], ids=str)
+@pytest.mark.parametrize(
+    "x", [[], [[]], np.zeros((2, 2)), [[math.nan, 1.0]], [[1j, 0.0]], "a", None], ids=str
+)
 def test_what_has_no_direction_is_not_retracted(x: Any) -> None:
     refuse(lambda: nc.retract(x), "x must")
 
 
 def test_retract_takes_what_squares_cannot() -> None:
     for scale in (1e308, 1e200, 1.0, 1e-200, 1e-308, 5e-324):
-        assert np.allclose(nc.retract([[scale, -scale]]), math.sqrt(0.5) * np.array([[1.0, -1.0]]), rtol=1e-15)
+        assert np.allclose(
+            nc.retract([[scale, -scale]]), math.sqrt(0.5) * np.array([[1.0, -1.0]]), rtol=1e-15
+        )
 
 
 def test_distances_between_things_of_different_shape_are_refused() -> None:
@@ -313,7 +350,9 @@ def test_coincident_tokens_stay_together_and_at_rest(d: int, mask: Any) -> None:
 @pytest.mark.parametrize("d", [2, 3, 7])
 def test_coincident_tokens_move_as_one_under_any_value_matrix(d: int) -> None:
     x, V = np.repeat(nc.uniform(1, d, seed=2), 6, axis=0), np.random.default_rng(0).standard_normal((d, d))
-    many, one = (nc.simulate(Attention(5.0, V=V), tokens, 3.0, save=4, rtol=1e-10, atol=1e-12) for tokens in (x, x[:1]))
+    many, one = (
+        nc.simulate(Attention(5.0, V=V), tokens, 3.0, save=4, rtol=1e-10, atol=1e-12) for tokens in (x, x[:1])
+    )
     assert np.abs(many.x - one.x).max() <= 1e-9  # ten tolerances
 
 
@@ -323,7 +362,8 @@ def test_antipodal_tokens_have_a_finite_drift_and_run(d: int, beta: float) -> No
     e = nc.uniform(1, d, seed=3)
     x = np.concatenate([e, -e, e, -e])
     for kernel in ("reference", "pairwise", "circle") if d == 2 else ("reference", "pairwise"):
-        assert np.abs(nc.drift(Attention(beta), x, kernel=kernel)).max() <= 1e-11  # the exact drift is zero: unstable, but at rest
+        # the exact drift is zero: unstable, but at rest
+        assert np.abs(nc.drift(Attention(beta), x, kernel=kernel)).max() <= 1e-11
     run = nc.simulate(Attention(beta), x, 5.0, save=3)
     assert run.status == "done"
     assert np.isfinite(run.x).all()
@@ -338,7 +378,8 @@ def test_tokens_in_single_precision_or_integers_are_taken_as_meant() -> None:
 
 @pytest.mark.untimed
 def test_read_only_input_is_taken_without_compiling_anew() -> None:
-    # To Numba a read-only array is another type: the march must be given one it knows, or the caller waits for seconds.
+    # To Numba a read-only array is another type: the march must be given one it knows, or the caller waits
+    # for seconds.
     known = len(march.signatures)
     for x0 in (X.copy(), np.stack([X, X])):
         x0.flags.writeable = False
@@ -403,13 +444,21 @@ def test_a_count_of_frames_is_spread_as_promised() -> None:
 
 @given(
     x=st.lists(
-        st.lists(st.floats(allow_nan=True, allow_infinity=True) | st.integers(-(10**30), 10**30), min_size=0, max_size=4), min_size=0, max_size=4
+        st.lists(
+            st.floats(allow_nan=True, allow_infinity=True) | st.integers(-(10**30), 10**30),
+            min_size=0,
+            max_size=4,
+        ),
+        min_size=0,
+        max_size=4,
     ),
     beta=st.floats(allow_nan=True, allow_infinity=True),
     t=st.floats(max_value=10.0) | st.sampled_from([math.nan, math.inf]),
 )
 @settings(max_examples=150)
-def test_random_junk_is_refused_or_answered_never_a_traceback(x: list[list[Any]], beta: float, t: float) -> None:
+def test_random_junk_is_refused_or_answered_never_a_traceback(
+    x: list[list[Any]], beta: float, t: float
+) -> None:
     try:
         run = nc.simulate(Attention(beta), x, t, save=2, max_steps=100)
     except InputError:
@@ -423,10 +472,14 @@ def test_random_junk_is_refused_or_answered_never_a_traceback(x: list[list[Any]]
     entries=st.lists(st.floats(-1e150, 1e150), min_size=9, max_size=9),
 )
 @settings(max_examples=100)
-def test_random_models_are_simulated_to_a_named_end(x: list[list[float]], beta: float, entries: list[float]) -> None:
+def test_random_models_are_simulated_to_a_named_end(
+    x: list[list[float]], beta: float, entries: list[float]
+) -> None:
     tokens = np.array(x)
     tokens[np.abs(tokens).max(1) < 1e-3] = 1.0
-    run = nc.simulate(Attention(beta, V=np.reshape(entries, (3, 3))), nc.retract(tokens), 1.0, save=2, max_steps=200)
+    run = nc.simulate(
+        Attention(beta, V=np.reshape(entries, (3, 3))), nc.retract(tokens), 1.0, save=2, max_steps=200
+    )
     assert run.status in STATUS[1:]
     assert np.isfinite(run.x).all()
     assert np.abs(np.linalg.norm(run.x, axis=-1) - 1.0).max() <= 1e-15

@@ -1,4 +1,5 @@
-"""The peers compute what nucleate computes, absent ones are said and skipped, and the numbers come out as promised.  Nothing here is timed."""
+"""The peers compute what nucleate computes, absent ones are said and skipped, and the numbers come out as
+promised.  Nothing here is timed."""
 
 import importlib.util
 import json
@@ -57,12 +58,16 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("shape", [(30, 2), (4, 15, 3), (20, 40)], ids=str)
 def test_the_numpy_script_is_the_equation(shape: tuple[int, ...]) -> None:
     x = uniform(int(np.prod(shape[:-1])), shape[-1]).reshape(shape)
-    np.testing.assert_allclose(peers.numpy_drift(x, 9.0), attention.drift(Attention(9.0), x), rtol=0, atol=ROUNDING)
+    np.testing.assert_allclose(
+        peers.numpy_drift(x, 9.0), attention.drift(Attention(9.0), x), rtol=0, atol=ROUNDING
+    )
 
 
 @pytest.mark.parametrize("prepare", [peers.jax_drift, peers.jax_softmax_drift])
 @pytest.mark.parametrize("shape", [(30, 2), (4, 15, 3)], ids=str)
-def test_the_jax_peers_are_the_equation_in_float64(prepare: Callable[[Array, float], Callable[[], Array]], shape: tuple[int, ...]) -> None:
+def test_the_jax_peers_are_the_equation_in_float64(
+    prepare: Callable[[Array, float], Callable[[], Array]], shape: tuple[int, ...]
+) -> None:
     pytest.importorskip("jax", reason="jax is a peer; `make bench` installs it")
     x = uniform(int(np.prod(shape[:-1])), shape[-1]).reshape(shape)
     v = prepare(x, 9.0)()
@@ -70,7 +75,9 @@ def test_the_jax_peers_are_the_equation_in_float64(prepare: Callable[[Array, flo
     np.testing.assert_allclose(v, attention.drift(Attention(9.0), x), rtol=0, atol=ROUNDING)
 
 
-@pytest.mark.parametrize("velocity", [peers.plain_velocity(9.0), peers.tuned_velocity(9.0, 12)], ids=["plain", "tuned"])
+@pytest.mark.parametrize(
+    "velocity", [peers.plain_velocity(9.0), peers.tuned_velocity(9.0, 12)], ids=["plain", "tuned"]
+)
 @pytest.mark.parametrize("method", ["RK45", "DOP853"])
 def test_scipy_in_angles_runs_the_same_system(velocity: peers.Velocity, method: str) -> None:
     x0, times = uniform(12, 2, seed=3), np.linspace(0.0, 6.0, 7)
@@ -90,13 +97,17 @@ def test_diffrax_runs_the_same_systems() -> None:
     pytest.importorskip("diffrax", reason="diffrax is a peer; `make bench` installs it")
     e = Ensemble(2, n=12, t=6.0, frames=7)
     x0 = e.starts()
-    theta = peers.diffrax_angles(np.arctan2(x0[..., 1], x0[..., 0]), e.beta, e.times, RTOL, ATOL)()  # (b, m, n)
+    # (b, m, n)
+    theta = peers.diffrax_angles(np.arctan2(x0[..., 1], x0[..., 0]), e.beta, e.times, RTOL, ATOL)()
     x = np.stack([np.cos(theta), np.sin(theta)], axis=-1)
     assert distance(x, simulate(Attention(e.beta), x0, e.t, e.times, RTOL, ATOL).x).max() < CLOSE
 
 
 def test_a_peer_that_gives_up_leaves_nan_and_no_invented_frames() -> None:
-    frames = peers.scipy_run(lambda t, y: y * y, np.array([1.0]), np.array([0.0, 0.5, 2.0]), "RK45", 1e-6, 1e-9)  # blows up at t = 1
+    # blows up at t = 1
+    frames = peers.scipy_run(
+        lambda t, y: y * y, np.array([1.0]), np.array([0.0, 0.5, 2.0]), "RK45", 1e-6, 1e-9
+    )
     assert np.isfinite(frames[:2]).all()
     assert np.isnan(frames[2]).all()
 
@@ -108,7 +119,9 @@ def test_a_peer_that_gives_up_leaves_nan_and_no_invented_frames() -> None:
 def test_single_rows_of_the_equation_are_the_rows_of_the_equation(model: Attention) -> None:
     x = uniform(40, 2, seed=5)
     rows = np.array([0, 1, 7, 39])
-    np.testing.assert_allclose(drift.exact_rows(model, x, rows), attention.drift(model, x)[rows], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(
+        drift.exact_rows(model, x, rows), attention.drift(model, x)[rows], rtol=0, atol=1e-14
+    )
 
 
 def test_the_compared_tokens_of_a_large_system_include_the_first_and_the_last() -> None:
@@ -144,7 +157,10 @@ def test_an_absent_peer_is_said_and_skipped() -> None:
 def test_every_peer_that_is_there_gets_its_figures() -> None:
     of_drift = pairwise_section(Case(2, 12, 3), 1, silent)
     of_runs = figure3_section(Ensemble(2, n=8, t=2.0, frames=5, some=1, side_by_side=(1, 2, 64)), 1, silent)
-    assert [row.peer for row in of_runs.rows if "diffrax" in row.peer] == ["diffrax Tsit5, vmap of 1", "diffrax Tsit5, vmap of 2"]
+    assert [row.peer for row in of_runs.rows if "diffrax" in row.peer] == [
+        "diffrax Tsit5, vmap of 1",
+        "diffrax Tsit5, vmap of 2",
+    ]
     for row in (*of_drift.rows, *of_runs.rows):
         assert row.seconds
         assert row.error is not None
@@ -156,7 +172,10 @@ def test_errors_in_the_tables_are_rounding_for_velocities_and_the_tolerance_for_
     circle = circle_section((50, 100, 200), 1, silent)
     velocities = [row.error for row in (*one.rows, *circle.rows) if row.error is not None]
     assert max(velocities) < 1e-11  # what the circle kernel promises
-    runs = figure3_section(Ensemble(2, n=8, t=2.0, frames=5, some=1), 1, silent).rows + figure1_section(2.0, 1, silent).rows
+    runs = (
+        figure3_section(Ensemble(2, n=8, t=2.0, frames=5, some=1), 1, silent).rows
+        + figure1_section(2.0, 1, silent).rows
+    )
     errors = [row.error for row in runs if row.error is not None]
     assert max(errors) < 1e-4
     assert circle.numbers is not None
@@ -165,23 +184,37 @@ def test_errors_in_the_tables_are_rounding_for_velocities_and_the_tolerance_for_
 
 
 def test_the_ratio_is_the_others_time_over_ours() -> None:
-    ours, other, absent = table.with_ratios([Row("nucleate", 2.0), Row("other", 7.0), Row("absent")], "nucleate")
+    ours, other, absent = table.with_ratios(
+        [Row("nucleate", 2.0), Row("other", 7.0), Row("absent")], "nucleate"
+    )
     assert (ours.ratio, other.ratio, absent.ratio) == (1.0, 3.5, None)
 
 
-def test_a_contestant_that_failed_says_so_and_json_stays_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_contestant_that_failed_says_so_and_json_stays_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     from rich.console import Console
 
-    section = Section("title", "", "error", (Row("other", 1.0, error=float("nan")), Row("absent", note=ABSENT)))
+    section = Section(
+        "title", "", "error", (Row("other", 1.0, error=float("nan")), Row("absent", note=ABSENT))
+    )
     table.show(section, Console(width=100))
     shown = capsys.readouterr().out
     assert "gave up" in shown
     assert ABSENT in shown  # square brackets are markup to rich, unless told otherwise
     table.write_json(tmp_path / "out.json", "drift", machine.facts(), 1, [section])
-    assert json.loads((tmp_path / "out.json").read_text(), parse_constant=pytest.fail)["sections"][0]["rows"][0]["error"] is None
+    assert (
+        json.loads((tmp_path / "out.json").read_text(), parse_constant=pytest.fail)["sections"][0]["rows"][0][
+            "error"
+        ]
+        is None
+    )
 
 
-@pytest.mark.parametrize(("seconds", "text"), [(2e-7, "0.20 µs"), (1.234e-3, "1.23 ms"), (0.0999, "99.9 ms"), (12.34, "12.3 s"), (4321.0, "4,321 s")])
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(2e-7, "0.20 µs"), (1.234e-3, "1.23 ms"), (0.0999, "99.9 ms"), (12.34, "12.3 s"), (4321.0, "4,321 s")],
+)
 def test_times_are_written_with_three_digits_and_a_unit(seconds: float, text: str) -> None:
     assert table._time(seconds) == text
 
@@ -210,7 +243,9 @@ def test_the_facts_name_versions_but_no_host_and_no_folder() -> None:
     assert [value for value in known.values() if os.sep in value or socket.gethostname() in value] == []
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system cannot keep a process to some cores")
+@pytest.mark.skipif(
+    not hasattr(os, "sched_setaffinity"), reason="this system cannot keep a process to some cores"
+)
 def test_a_process_kept_to_one_core_gets_the_others_back() -> None:
     before = os.sched_getaffinity(0)
     with machine.only_cores(1):
@@ -239,7 +274,17 @@ def test_the_command_prints_tables_and_writes_all_numbers(name: str, tmp_path: P
         assert set(section) == {"title", "rate", "error", "rows", "remarks", "numbers"}
         assert section["title"] in done.output
         for row in section["rows"]:
-            assert set(row) == {"peer", "seconds", "median", "first", "rate", "ratio", "error", "memory", "note"}
+            assert set(row) == {
+                "peer",
+                "seconds",
+                "median",
+                "first",
+                "rate",
+                "ratio",
+                "error",
+                "memory",
+                "note",
+            }
             assert row["seconds"] or row["note"] == ABSENT
 
 

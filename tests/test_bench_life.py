@@ -1,4 +1,5 @@
-"""`nucleate bench life`: the peer computes the same life, and the numbers come out as promised.  Nothing here is timed."""
+"""`nucleate bench life`: the peer computes the same life, and the numbers come out as promised.  Nothing here
+is timed."""
 
 import json
 from pathlib import Path
@@ -47,23 +48,40 @@ def test_the_jacobian_given_to_lsoda_is_that_of_the_equation(monkeypatch: pytest
     peers.lsoda_steps(theta, 4.0, 1.0, 1e-6, 1e-9)
     assert asked["method"] == "LSODA"
     tangent = np.stack([-np.sin(theta), np.cos(theta)], axis=1)
-    np.testing.assert_allclose(asked["velocity"](0.0, theta), (drift(Attention(4.0), on_circle(theta)) * tangent).sum(1), rtol=0, atol=1e-14)
+    np.testing.assert_allclose(
+        asked["velocity"](0.0, theta),
+        (drift(Attention(4.0), on_circle(theta)) * tangent).sum(1),
+        rtol=0,
+        atol=1e-14,
+    )
     h = 1e-6
-    steps = np.stack([(asked["velocity"](0.0, theta + h * e) - asked["velocity"](0.0, theta - h * e)) / (2 * h) for e in np.eye(5)], axis=1)
+    steps = np.stack(
+        [
+            (asked["velocity"](0.0, theta + h * e) - asked["velocity"](0.0, theta - h * e)) / (2 * h)
+            for e in np.eye(5)
+        ],
+        axis=1,
+    )
     np.testing.assert_allclose(asked["jac"](0.0, theta), steps, rtol=0, atol=1e-8)  # h^2 and rounding / h
 
 
 def test_mergers_are_counted_around_the_circle_and_once_each() -> None:
     # Four places, then the two across angle 0 join, then all at once.
-    theta = np.array([[0.1, 1.5, 3.0, 6.0], [0.1, 1.5, 3.0, 0.05], [0.1, 0.1, 0.1, 0.1], [0.1, 0.1, 0.1, 0.1]])
+    theta = np.array(
+        [[0.1, 1.5, 3.0, 6.0], [0.1, 1.5, 3.0, 0.05], [0.1, 0.1, 0.1, 0.1], [0.1, 0.1, 0.1, 0.1]]
+    )
     assert merge_times(np.array([0.0, 5.0, 70.0, 80.0]), theta, 64.0).tolist() == [5.0, 70.0, 70.0]
 
 
 def test_clusters_that_form_first_are_not_lost_to_the_count() -> None:
     # A closed chain of tokens has no gap at all: one cluster, then three, then two, then one.
     chain = np.linspace(0.0, 2 * np.pi, 60, endpoint=False)
-    three, two, one = (np.repeat(places, 60 // len(places)) for places in ([0.0, 2.0, 4.0], [0.0, 2.0], [0.0]))
-    assert merge_times(np.array([0.0, 1.0, 50.0, 90.0]), np.stack([chain, three, two, one]), 64.0).tolist() == [50.0, 90.0]
+    three, two, one = (
+        np.repeat(places, 60 // len(places)) for places in ([0.0, 2.0, 4.0], [0.0, 2.0], [0.0])
+    )
+    assert merge_times(
+        np.array([0.0, 1.0, 50.0, 90.0]), np.stack([chain, three, two, one]), 64.0
+    ).tolist() == [50.0, 90.0]
 
 
 def test_nothing_compared_is_never_called_agreement() -> None:

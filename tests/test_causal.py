@@ -1,6 +1,8 @@
-"""The causal solver, tried where it could break: exact times up to 1e50, other solvers, invariants, its own pieces, and every way to end.
+"""The causal solver, tried where it could break: exact times up to 1e50, other solvers, invariants, its own
+pieces, and every way to end.
 
-Errors are distances |x - x'| of the worst token at the worst of all saved frames, in units of rtol unless said otherwise.
+Errors are distances |x - x'| of the worst token at the worst of all saved frames, in units of rtol unless
+said otherwise.
 """
 
 import os
@@ -43,13 +45,16 @@ def random_orthogonal(d: int, seed: int) -> Array:
 
 
 def exact_time(start: Array, x: Array, beta: float) -> mp.mpf:
-    """The exact two-token time (ours, for V = I) from the doubles as they are: in s = artanh u, and 1 -+ u from |x_2 -+ x_1|^2 / 2, which loses no digits."""
+    """The exact two-token time (ours, for V = I) from the doubles as they are: in s = artanh u, and 1 -+ u
+    from |x_2 -+ x_1|^2 / 2, which loses no digits."""
 
     def clock(pair: Array) -> mp.mpf:
         one, two = ([mp.mpf(float(c)) for c in token] for token in pair)
         lengths = [mp.sqrt(mp.fdot(token, token)) for token in (one, two)]
         one, two = ([c / length for c in token] for token, length in zip((one, two), lengths, strict=True))
-        below, above = (mp.fsum((b + sign * a) ** 2 for a, b in zip(one, two, strict=True)) / 2 for sign in (-1, 1))
+        below, above = (
+            mp.fsum((b + sign * a) ** 2 for a, b in zip(one, two, strict=True)) / 2 for sign in (-1, 1)
+        )
         return mp.log(above / below) / 2 - (mp.ei(beta * below) + mp.exp(2 * beta) * mp.e1(beta * above)) / 2
 
     with mp.workdps(90):
@@ -81,7 +86,8 @@ def test_two_tokens_meet_when_the_formula_says(beta: float, u0: float, power: in
         assert run.status == "done"
         assert np.array_equal(run.x[:, 0], np.broadcast_to(run.x[0, 0], run.x[:, 0].shape))
         gap = np.linalg.norm(run.x[:, 1] - run.x[:, 0], axis=-1)
-        # Half of the way, near the end of the wait, and close together: there many steps share one floating-point time.
+        # Half of the way, near the end of the wait, and close together: there many steps share one
+        # floating-point time.
         for share in (0.98, 0.5, 0.1):
             i = int(np.argmax(gap < share * gap[0]))
             t = exact_time(x0, run.x[i], beta)
@@ -100,7 +106,10 @@ def test_a_frozen_token_attracts_by_the_same_clock(weight: float) -> None:
     i = int(np.argmax(gap < 0.9))
     u = 1.0 - 0.5 * gap[i] ** 2
     with mp.workdps(60):
-        clock = [mp.atanh(s) - (mp.ei(20 * (1 - s)) + mp.exp(40) * mp.e1(20 * (1 + s))) / (2 * mp.mpf(weight)) for s in (mp.mpf(0), mp.mpf(float(u)))]
+        clock = [
+            mp.atanh(s) - (mp.ei(20 * (1 - s)) + mp.exp(40) * mp.e1(20 * (1 + s))) / (2 * mp.mpf(weight))
+            for s in (mp.mpf(0), mp.mpf(float(u)))
+        ]
         t = float(clock[1] - clock[0])
     assert run.t[i] == pytest.approx(t, rel=1e-6)
 
@@ -108,19 +117,25 @@ def test_a_frozen_token_attracts_by_the_same_clock(weight: float) -> None:
 # One token: e^{tV}
 
 
-@pytest.mark.parametrize("system", [system for system in solvable() if system.model.mask != "full"], ids=lambda system: system.name)
+@pytest.mark.parametrize(
+    "system", [system for system in solvable() if system.model.mask != "full"], ids=lambda system: system.name
+)
 def test_on_solvable_systems_the_error_is_a_few_tolerances_and_falls(system: Exact) -> None:
     times = np.linspace(0.0, system.t, 12)
     exact = system.frames(times)
     found = []
     for rtol in (1e-4, 1e-6, 1e-8, 1e-10):
-        run = nc.simulate(system.model, system.x0, system.t, save=times, rtol=rtol, atol=rtol / 100, method="causal")
+        run = nc.simulate(
+            system.model, system.x0, system.t, save=times, rtol=rtol, atol=rtol / 100, method="causal"
+        )
         assert run.status == "done"
         found.append(apart(run.x, exact) / rtol)
     assert max(found) <= 10.0, [f"{error:.2g}" for error in found]
     absolute = np.array(found) * [1e-4, 1e-6, 1e-8, 1e-10]
     # Falling, or so far below the tolerance already that only rounding is left.
-    assert ((absolute[1:] < absolute[:-1]) | (np.array(found[1:]) < 0.02)).all(), [f"{error:.2g}" for error in found]
+    assert ((absolute[1:] < absolute[:-1]) | (np.array(found[1:]) < 0.02)).all(), [
+        f"{error:.2g}" for error in found
+    ]
 
 
 def test_one_token_of_a_simple_top_reaches_it_and_stays() -> None:
@@ -140,7 +155,8 @@ def test_one_token_of_a_multiple_top_goes_to_its_spectral_projection() -> None:
     x0 = nc.uniform(1, 3, seed=2)
     limit = turn @ np.diag([1.0, 1.0, 0.0]) @ np.linalg.inv(turn) @ x0[0]
     run = nc.simulate(Attention(3.0, V=V), x0, 1e9, method="causal")
-    # Within the top plane nothing acts but rounding, some 1e-16 |V| a unit of time: after 1e6 it may have moved by 1e-10, not more.
+    # Within the top plane nothing acts but rounding, some 1e-16 |V| a unit of time: after 1e6 it may have
+    # moved by 1e-10, not more.
     assert apart(run.x[(run.t > 100.0) & (run.t < 1e6), 0], limit / np.linalg.norm(limit)) < 1e-7
 
 
@@ -154,12 +170,19 @@ def test_one_token_of_a_defective_top_comes_near_as_1_over_t(size: int) -> None:
     with mp.workdps(40):  # e^{tV} = e^{t/2} sum of (tN)^i / i!
         exact = []
         for t in times:
-            y = [mp.fsum(mp.mpf(float(t)) ** (j - i) / mp.factorial(j - i) * mp.mpf(float(x0[0, j])) for j in range(i, size)) for i in range(size)]
+            y = [
+                mp.fsum(
+                    mp.mpf(float(t)) ** (j - i) / mp.factorial(j - i) * mp.mpf(float(x0[0, j]))
+                    for j in range(i, size)
+                )
+                for i in range(size)
+            ]
             exact.append([float(c / mp.sqrt(mp.fdot(y, y))) for c in y])
     assert apart(run.x[:, 0], np.array(exact)) < 1e-7  # ten tolerances
     distance = np.linalg.norm(run.x[:, 0, 1:], axis=-1)  # from the line of e_1
     late = (times > 100.0) & (times < 1e5)
-    assert np.allclose(distance[late] * times[late], size - 1, rtol=0.1)  # (t^{s-2}/(s-2)!) / (t^{s-1}/(s-1)!) = (s-1)/t
+    # (t^{s-2}/(s-2)!) / (t^{s-1}/(s-1)!) = (s-1)/t
+    assert np.allclose(distance[late] * times[late], size - 1, rtol=0.1)
 
 
 def test_one_token_of_a_complex_top_turns_at_its_frequency() -> None:
@@ -188,13 +211,19 @@ def systems_without_full_mask() -> list[tuple[str, Attention, Array]]:
             K=K if seed % 2 else None,
             V={0: np.eye(d), 1: -np.eye(d), 2: None}.get(seed % 5, V),
             mask=("causal", Window(3), "causal", Window(2))[seed % 4],
-            frozen=Frozen(nc.uniform(seed % 7 + 1, d, seed + 50), 1.5) if seed % 3 == 1 or seed > 14 else None,
+            frozen=(
+                Frozen(nc.uniform(seed % 7 + 1, d, seed + 50), 1.5) if seed % 3 == 1 or seed > 14 else None
+            ),
         )
         found.append((f"{seed}: d={d} n={n} beta={beta:g} {model.mask}", model, nc.uniform(n, d, seed + 100)))
     return found
 
 
-@pytest.mark.parametrize(("name", "model", "x0"), systems_without_full_mask(), ids=[name for name, _, _ in systems_without_full_mask()])
+@pytest.mark.parametrize(
+    ("name", "model", "x0"),
+    systems_without_full_mask(),
+    ids=[name for name, _, _ in systems_without_full_mask()],
+)
 def test_explicit_and_causal_agree_and_the_difference_falls(name: str, model: Attention, x0: Array) -> None:
     times = np.linspace(0.0, 8.0, 9)
     exact = nc.simulate(model, x0, 8.0, save=times, rtol=1e-12, atol=1e-14, method="explicit").x
@@ -206,7 +235,8 @@ def test_explicit_and_causal_agree_and_the_difference_falls(name: str, model: At
         assert run.status == "done"
         assert np.abs(np.linalg.norm(run.x, axis=-1) - 1.0).max() <= 1e-15
         errors.append(apart(run.x, exact))
-        allowed.append(max(10.0 * rtol, 10.0 * apart(other.x, exact)))  # a system that amplifies errors does so for both
+        # a system that amplifies errors does so for both
+        allowed.append(max(10.0 * rtol, 10.0 * apart(other.x, exact)))
     assert (np.array(errors) <= allowed).all(), (errors, allowed)
     assert (np.array(errors[1:]) < errors[:-1]).all(), errors
 
@@ -217,20 +247,26 @@ def test_random_systems_agree_with_lsoda(d: int) -> None:
         Q, K, V = np.random.default_rng(seed).standard_normal((3, d, d)) / np.sqrt(d)
         model, x0, times = Attention(4.0, Q, K, V), nc.uniform(8, d, seed), np.linspace(0.0, 20.0, 6)
 
-        def velocity(_: float, y: Array, model: Attention = model, shape: tuple[int, ...] = x0.shape) -> Array:
+        def velocity(
+            _: float, y: Array, model: Attention = model, shape: tuple[int, ...] = x0.shape
+        ) -> Array:
             x = y.reshape(shape)
             return drift(model, x / np.linalg.norm(x, axis=-1, keepdims=True)).reshape(-1)
 
-        y = solve_ivp(velocity, (0.0, 20.0), x0.reshape(-1), method="LSODA", rtol=1e-11, atol=1e-13, t_eval=times).y.T.reshape(-1, *x0.shape)
+        y = solve_ivp(
+            velocity, (0.0, 20.0), x0.reshape(-1), method="LSODA", rtol=1e-11, atol=1e-13, t_eval=times
+        ).y.T.reshape(-1, *x0.shape)
         run = nc.simulate(model, x0, 20.0, save=times, rtol=1e-9, atol=1e-11, method="causal")
-        assert apart(run.x, y / np.linalg.norm(y, axis=-1, keepdims=True)) < 1e-6, seed  # a thousand tolerances: random V may amplify
+        # a thousand tolerances: random V may amplify
+        assert apart(run.x, y / np.linalg.norm(y, axis=-1, keepdims=True)) < 1e-6, seed
 
 
 def test_repulsion_comes_to_rest_at_large_steps() -> None:
     run = nc.simulate(Attention(1.0, V=-np.eye(3)), nc.uniform(2, 3, seed=1), 1e12, method="causal")
     assert run.status == "done"
     assert np.linalg.norm(run.x[-1, 0] + run.x[-1, 1]) < 1e-9  # opposite
-    # From d = 3 on some tokens balance where they are free to drift along a circle, and rounding, 1e-16 a unit of time, moves them.
+    # From d = 3 on some tokens balance where they are free to drift along a circle, and rounding, 1e-16 a
+    # unit of time, moves them.
     for d, beta, t in ((2, 2.0, 1e12), (3, 2.0, 1e6), (3, 9.0, 1e6)):
         x0 = nc.uniform(7, d, seed=d)
         times = np.array([0.0, 10.0, 100.0, t])
@@ -238,8 +274,12 @@ def test_repulsion_comes_to_rest_at_large_steps() -> None:
         run = nc.simulate(model, x0, t, save=times, method="causal")
         assert run.status == "done"
         assert run.steps < 3000
-        assert apart(run.x[:3], nc.simulate(model, x0, 100.0, save=times[:3], method="explicit", rtol=1e-11).x) < 1e-6
-        assert np.abs(drift(model, run.x[-1])).max() < 10.0 / t  # all that is left would move them by less than 10 in twice the time
+        assert (
+            apart(run.x[:3], nc.simulate(model, x0, 100.0, save=times[:3], method="explicit", rtol=1e-11).x)
+            < 1e-6
+        )
+        # all that is left would move them by less than 10 in twice the time
+        assert np.abs(drift(model, run.x[-1])).max() < 10.0 / t
 
 
 # By turns
@@ -250,7 +290,8 @@ def test_auto_equals_either_solver(d: int) -> None:
     x0 = nc.uniform(12, d, seed=4)
     times = np.concatenate([np.linspace(0.0, 150.0, 8), np.geomspace(200.0, 4000.0, 8)])
     explicit, by_turns, implicit = (
-        nc.simulate(Attention(4.0), x0, 4000.0, save=times, rtol=1e-9, atol=1e-11, method=m).x for m in ("explicit", "auto", "causal")
+        nc.simulate(Attention(4.0), x0, 4000.0, save=times, rtol=1e-9, atol=1e-11, method=m).x
+        for m in ("explicit", "auto", "causal")
     )
     assert apart(explicit, implicit) < 1e-6
     assert apart(explicit, by_turns) < 1e-6
@@ -264,7 +305,8 @@ def test_auto_leaves_a_rotating_system_to_the_explicit_solver(d: int) -> None:
     times = np.linspace(0.0, 3000.0, 31)
     run = nc.simulate(Attention(2.0, V=V), x0, 3000.0, save=times, rtol=1e-9, atol=1e-11)
     assert run.status == "done"
-    # e^{tV} turns the plane by t radians; the error adds up over some thousand steps along the orbit, never across it.
+    # e^{tV} turns the plane by t radians; the error adds up over some thousand steps along the orbit, never
+    # across it.
     angle = np.arctan2(x0[0, 1], x0[0, 0]) + times
     assert apart(run.x[2:, 0, :2], on_circle(angle)[2:]) < 1e-4
     assert run.t.tolist() == times.tolist()
@@ -283,7 +325,9 @@ def test_auto_reaches_the_end_at_any_tolerance(rtol: float) -> None:
 @pytest.mark.parametrize("rtol", [1e-11, 1e-12, 1e-13])
 def test_the_finest_tolerances_cost_more_steps_but_not_all_of_them(rtol: float) -> None:
     x0 = nc.uniform(30, 2, seed=0)
-    run = nc.simulate(Attention(64.0), x0, 1e60, rtol=rtol, atol=rtol / 100, method="causal", max_steps=10_000)
+    run = nc.simulate(
+        Attention(64.0), x0, 1e60, rtol=rtol, atol=rtol / 100, method="causal", max_steps=10_000
+    )
     assert run.status == "done"
     assert apart(run.x[-1], x0[0]) < 1e-9
 
@@ -292,7 +336,8 @@ def test_the_finest_tolerances_cost_more_steps_but_not_all_of_them(rtol: float) 
 
 
 def merge_times(run: Any, tokens: int | None = None) -> Array:
-    """When the number of clusters on the circle falls for good, a cluster ending where the next token is farther than GAP.
+    """When the number of clusters on the circle falls for good, a cluster ending where the next token is
+    farther than GAP.
 
     Clusters form before they merge: the count at a time is the largest from there on.
     """
@@ -356,7 +401,8 @@ def test_random_q_and_k_on_the_sphere_end_at_the_first_token() -> None:
 
 @pytest.mark.parametrize("d", [2, 5])
 def test_consensus_is_reached_as_e_to_the_minus_half_t(d: int) -> None:
-    # Near the limit every token sees all earlier ones alike, whatever Q and K: u' = (M - 1) u, M_kj = 1/k for j <= k; u_2 = u_2(0) e^{-t/2}.
+    # Near the limit every token sees all earlier ones alike, whatever Q and K: u' = (M - 1) u, M_kj = 1/k for
+    # j <= k; u_2 = u_2(0) e^{-t/2}.
     rng = np.random.default_rng(d)
     n, size = 10, 1e-5
     u0 = np.concatenate([np.zeros((1, d - 1)), size * rng.standard_normal((n - 1, d - 1))])
@@ -368,18 +414,23 @@ def test_consensus_is_reached_as_e_to_the_minus_half_t(d: int) -> None:
     for model in (Attention(4.0), Attention(2.0, *rng.standard_normal((2, d, d)))):
         run = nc.simulate(model, x0, 24.0, save=times, rtol=1e-11, atol=1e-13, method="causal")
         # Second order in u: beta |K^T Q| times size^2; and ten tolerances.
-        assert np.allclose(run.x[:, :, 1:], exact, rtol=1e-3, atol=2e-8 * np.exp(-0.5 * times)[:, None, None] + 1e-10)
+        assert np.allclose(
+            run.x[:, :, 1:], exact, rtol=1e-3, atol=2e-8 * np.exp(-0.5 * times)[:, None, None] + 1e-10
+        )
 
 
 @pytest.mark.parametrize("d", [2, 3])
 def test_a_window_of_two_delays_consensus_by_t_to_the_n_minus_two(d: int) -> None:
-    # Linearised, u_k' = (u_{k-1} - u_k) / 2, u_1 = 0: from u_k = e for all k > 1, u_n = e e^{-t/2} sum_{i <= n-2} (t/2)^i / i!.
+    # Linearised, u_k' = (u_{k-1} - u_k) / 2, u_1 = 0: from u_k = e for all k > 1, u_n = e e^{-t/2} sum_{i <=
+    # n-2} (t/2)^i / i!.
     n, start = 8, 1e-4
     x0 = np.zeros((n, d))
     x0[:, 0], x0[1:, 1] = 1.0, start
     x0 /= np.linalg.norm(x0, axis=1, keepdims=True)
     times = np.linspace(0.0, 40.0, 21)
-    run = nc.simulate(Attention(4.0, mask=Window(2)), x0, 40.0, save=times, rtol=1e-11, atol=1e-13, method="causal")
+    run = nc.simulate(
+        Attention(4.0, mask=Window(2)), x0, 40.0, save=times, rtol=1e-11, atol=1e-13, method="causal"
+    )
     series = np.cumsum([(times / 2) ** i / float(mp.factorial(i)) for i in range(n - 1)], axis=0)[-1]
     gap = np.linalg.norm(run.x[:, -1] - run.x[:, 0], axis=-1)
     assert np.allclose(gap, start * np.exp(-times / 2) * series, rtol=1e-3, atol=1e-10)
@@ -389,7 +440,8 @@ def test_a_window_of_two_delays_consensus_by_t_to_the_n_minus_two(d: int) -> Non
 
 
 def rows_of(model: Attention, x: Array) -> tuple[Array, Array]:
-    """The blocks J_kj in ambient coordinates B_k J B_j^T, (n, n, d, d), and the bases (n, d, d - 1), as the solver makes them."""
+    """The blocks J_kj in ambient coordinates B_k J B_j^T, (n, n, d, d), and the bases (n, d, d - 1), as the
+    solver makes them."""
     n, d = x.shape
     pair = pairwise_system(model, n, d)
     s = causal.new_causal(pair, 1e-8)._replace(radius=0.0)
@@ -402,21 +454,28 @@ def rows_of(model: Attention, x: Array) -> tuple[Array, Array]:
         if s.circle:
             s.slots[:, held + k] = x[k]
             bases[k] = [[-x[k, 1]], [x[k, 0]]]
-            _, slope = linearise_on_circle(s.slots, s.tally, s.weight, s.row, *x[k], pair.beta, pair.scale, held, held + first, held + k)
+            _, slope = linearise_on_circle(
+                s.slots, s.tally, s.weight, s.row, *x[k], pair.beta, pair.scale, held, held + first, held + k
+            )
             own = np.array([[slope]])
         else:
             causal_token.linearise(s, k, held + k)
             bases[k], own = s.basis, s.block
             causal_token.join(s, k, held + k)
         for j in range(first, k):
-            block = _block_by_pushes(s, bases[j], held + first, held + j, held + k) if s.tall else s.row[:, :, held + j]
+            block = (
+                _block_by_pushes(s, bases[j], held + first, held + j, held + k)
+                if s.tall
+                else s.row[:, :, held + j]
+            )
             blocks[k, j] = bases[k] @ block @ bases[j].T
         blocks[k, k] = bases[k] @ own @ bases[k].T
     return blocks, bases
 
 
 def _block_by_pushes(s: Causal, basis: Array, low: int, at: int, used: int) -> Array:
-    """J_kj (d - 1, d - 1) of the slot `at`, from what the token at work makes of each unit push of that slot alone."""
+    """J_kj (d - 1, d - 1) of the slot `at`, from what the token at work makes of each unit push of that slot
+    alone."""
     columns = []
     for e in basis.T:
         s.pushes[0] = 0.0
@@ -479,15 +538,21 @@ def test_entries_of_the_jacobian_far_below_rounding_keep_their_digits() -> None:
             exact = []
             for j in range(k):
                 gap = theta[j] - theta[k]
-                exact.append((w[j] * (mp.cos(gap) - beta * mp.sin(gap) ** 2) + beta * f * w[j] * mp.sin(gap)) / Z)
+                exact.append(
+                    (w[j] * (mp.cos(gap) - beta * mp.sin(gap) ** 2) + beta * f * w[j] * mp.sin(gap)) / Z
+                )
             found = [float(bases[k][:, 0] @ blocks[k, j] @ bases[j][:, 0]) for j in (*range(k), k)]
             # exponents near -100 carry their rounding, 1e-14, into the weight; entries are 1e-15 to 1e-55
-            assert found == pytest.approx([float(e) for e in (*exact, -mp.fsum(exact))], rel=1e-11, abs=0.0), k
+            assert found == pytest.approx(
+                [float(e) for e in (*exact, -mp.fsum(exact))], rel=1e-11, abs=0.0
+            ), k
 
 
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-3, 1e-5, 1e-8, 1e-12])  # 5 to 8 columns
 @pytest.mark.parametrize("around", ["plain", "window", "frozen", "both", "grouped", "repelled"])
-def test_columns_side_by_side_make_the_step_that_columns_one_by_one_make(tolerance: float, around: str) -> None:
+def test_columns_side_by_side_make_the_step_that_columns_one_by_one_make(
+    tolerance: float, around: str
+) -> None:
     # A V that is c I but for one bit takes the general way, on the circle too.
     n, beta, h = 21, 9.0, 0.7
     x = nc.uniform(n, 2, seed=5)
@@ -506,14 +571,17 @@ def test_columns_side_by_side_make_the_step_that_columns_one_by_one_make(toleran
         errors.append(causal.causal_step(s, h, np.zeros(1, dtype=np.uint8)))
         ends.append(s.ends.copy())
     assert s.K == columns_for(tolerance)
-    # Rounding, times the sum of the extrapolation's factors (1e3 with 8 columns), which the general way, by V (x + D), meets from 1e-16 on.
+    # Rounding, times the sum of the extrapolation's factors (1e3 with 8 columns), which the general way, by V
+    # (x + D), meets from 1e-16 on.
     assert np.abs(ends[0] - ends[1]).max() < 1e-11
     assert errors[0] == pytest.approx(errors[1], rel=1e-3, abs=1e-11)
 
 
 @pytest.mark.parametrize("around", ["plain", "window", "frozen"])
 @pytest.mark.parametrize("d", [3, 6])
-def test_pushes_as_vectors_make_the_step_that_blocks_make(d: int, around: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pushes_as_vectors_make_the_step_that_blocks_make(
+    d: int, around: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     n, h = 21, 0.7
     Q, K, V = np.random.default_rng(d).standard_normal((3, d, d)) / np.sqrt(d)
     model = Attention(
@@ -648,11 +716,16 @@ def test_every_step_of_a_long_life_can_be_kept_and_read_back(tmp_path: Any) -> N
 def test_a_batch_is_its_runs_whatever_the_threads(method: Any) -> None:
     x0 = np.stack([nc.uniform(15, 2, seed) for seed in range(5)])
     beta = np.array([4.0, 9.0, 20.0, 36.0, 64.0])
-    one, two = (nc.simulate(Attention(beta), x0, 1e30, save=12, method=method, threads=threads) for threads in (1, 2))
+    one, two = (
+        nc.simulate(Attention(beta), x0, 1e30, save=12, method=method, threads=threads) for threads in (1, 2)
+    )
     assert one.status == two.status == ("done",) * 5
     assert one.x.tobytes() == two.x.tobytes()
     for run in range(5):
-        assert nc.simulate(Attention(beta[run]), x0[run], 1e30, save=12, method=method).x.tobytes() == one.x[run].tobytes()
+        assert (
+            nc.simulate(Attention(beta[run]), x0[run], 1e30, save=12, method=method).x.tobytes()
+            == one.x[run].tobytes()
+        )
 
 
 @pytest.mark.parametrize("method", ["causal", "auto"])
@@ -665,7 +738,14 @@ def test_a_run_that_fails_leaves_its_neighbours_alone(method: Any) -> None:
     assert bad.status[2] == "non-finite"
     assert np.isnan(bad.x[2, 1:]).all()
     V[2] = np.eye(3)
-    good = nc.simulate(Attention(4.0, V=V), x0, 1e6, save=9, method="causal" if method == "causal" else "auto", max_steps=20_000)
+    good = nc.simulate(
+        Attention(4.0, V=V),
+        x0,
+        1e6,
+        save=9,
+        method="causal" if method == "causal" else "auto",
+        max_steps=20_000,
+    )
     for run in (0, 1, 3):
         assert good.x[run].tobytes() == bad.x[run].tobytes()
 
@@ -677,7 +757,14 @@ def endless(**options: Any) -> Any:
     """A rotation: steps of about 1 for a time of 1e12."""
     V = np.zeros((3, 3))
     V[0, 1], V[1, 0] = -1.0, 1.0
-    return nc.simulate(Attention(1.0, V=V), nc.uniform(10, 3, seed=0), 1e12, method="causal", max_steps=options.pop("max_steps", 10**12), **options)
+    return nc.simulate(
+        Attention(1.0, V=V),
+        nc.uniform(10, 3, seed=0),
+        1e12,
+        method="causal",
+        max_steps=options.pop("max_steps", 10**12),
+        **options,
+    )
 
 
 def test_max_steps_keeps_what_was_computed() -> None:
@@ -695,7 +782,10 @@ def test_time_limit_and_cancelling_end_a_long_run(method: Any) -> None:
     with within(3.0):
         assert endless(time_limit=0.3, save="steps").status == "time limit"
         assert endless(progress=lambda t, x: False).status == "cancelled"
-    assert nc.simulate(Attention(64.0), nc.uniform(400, 2, seed=0), 1e60, method=method, time_limit=0.05).status == "time limit"
+    assert (
+        nc.simulate(Attention(64.0), nc.uniform(400, 2, seed=0), 1e60, method=method, time_limit=0.05).status
+        == "time limit"
+    )
 
 
 @patient
@@ -710,14 +800,17 @@ def test_ctrl_c_ends_a_long_run_with_its_own_status() -> None:
 
 
 def test_a_token_in_a_shallow_rest_does_not_hold_up_the_others() -> None:
-    # From t = 1e36 a token rests where J is -1e-6: it answers rounding errors a million times enlarged, and errors above the tolerance are none of
-    # the step's making. Counted as if they were, they held steps below 1e6 for ever.
+    # From t = 1e36 a token rests where J is -1e-6: it answers rounding errors a million times enlarged, and
+    # errors above the tolerance are none of the step's making. Counted as if they were, they held steps below
+    # 1e6 for ever.
     from nucleate.ensemble.points import stream
     from nucleate.paper.gathered import end_time, scores
 
     Q, K = scores(8, 0, range(6, 7))
     x0 = nc.uniform(64, 8, stream(0, 6))
-    run = nc.simulate(Attention(64.0, Q=Q[0], K=K[0]), x0, end_time(64.0, Q, K, 64), 2, max_steps=6000, method="causal")
+    run = nc.simulate(
+        Attention(64.0, Q=Q[0], K=K[0]), x0, end_time(64.0, Q, K, 64), 2, max_steps=6000, method="causal"
+    )
     assert run.status == "done"
     assert np.abs(run.x[-1] - x0[0]).max() < 1e-11  # all of them, as Theorem 4.1 says
 
@@ -732,7 +825,9 @@ def test_progress_sees_every_frame_once() -> None:
 
 def test_velocities_beyond_doubles_are_non_finite() -> None:
     for d in (2, 3):
-        run = nc.simulate(Attention(0.0, V=np.full((d, d), 1.7e308)), nc.uniform(20, d, seed=0), 1.0, method="causal")
+        run = nc.simulate(
+            Attention(0.0, V=np.full((d, d), 1.7e308)), nc.uniform(20, d, seed=0), 1.0, method="causal"
+        )
         assert run.status == "non-finite"
         assert np.isfinite(run.x).all()
 

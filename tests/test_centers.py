@@ -33,7 +33,13 @@ def same(x: Array, delta: float, metric: Metric = "geodesic") -> None:
         assert renyi_centers(x, delta, strong, metric).tolist() == slow_centers(x, delta, strong, metric)
 
 
-@given(n=st.integers(1, 40), d=st.integers(2, 6), delta=st.floats(0.01, np.pi), strong=st.booleans(), seed=st.integers(0, 2**32))
+@given(
+    n=st.integers(1, 40),
+    d=st.integers(2, 6),
+    delta=st.floats(0.01, np.pi),
+    strong=st.booleans(),
+    seed=st.integers(0, 2**32),
+)
 def test_centers_equal_the_double_loop(n: int, d: int, delta: float, strong: bool, seed: int) -> None:
     x = uniform(n, d, seed)
     found = renyi_centers(x, delta, strong=strong)
@@ -44,7 +50,8 @@ def test_centers_equal_the_double_loop(n: int, d: int, delta: float, strong: boo
 @given(n=st.integers(2, 30), seed=st.integers(0, 2**32))
 def test_clustered_tokens_equal_the_double_loop(n: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    x = retract(uniform(4, 3, seed)[rng.integers(4, size=n)] + 1e-9 * rng.standard_normal((n, 3)))  # near-doubles and exact ones
+    # near-doubles and exact ones
+    x = retract(uniform(4, 3, seed)[rng.integers(4, size=n)] + 1e-9 * rng.standard_normal((n, 3)))
     x[1] = x[0]
     same(x, 1e-9)
 
@@ -60,7 +67,8 @@ def test_ties_are_decided_to_the_last_bit(n: int, d: int, spread: float, metric:
     rng = np.random.default_rng(seed)
     x = retract(uniform(2, d, seed)[rng.integers(2, size=n)] + spread * rng.standard_normal((n, d)))
     tie = apart(x[rng.integers(n)], x[rng.integers(n)], metric)
-    for delta in (np.nextafter(tie, 0.0), tie, np.nextafter(tie, 9.0)):  # exactly the distance of two tokens, and its neighbours among doubles
+    # exactly the distance of two tokens, and its neighbours among doubles
+    for delta in (np.nextafter(tie, 0.0), tie, np.nextafter(tie, 9.0)):
         if 0.0 < delta <= {"geodesic": np.pi, "chordal": 2.0}[metric]:
             same(x, float(delta), metric)
 
@@ -68,12 +76,15 @@ def test_ties_are_decided_to_the_last_bit(n: int, d: int, spread: float, metric:
 @pytest.mark.parametrize(("n", "steps"), [(12, 1), (12, 3), (60, 7), (60, 30)])
 def test_a_ring_of_equal_steps_equals_the_double_loop(n: int, steps: int) -> None:
     angle = 2 * np.pi * np.random.default_rng(n).permutation(n) / n
-    same(np.column_stack([np.cos(angle), np.sin(angle)]), 2 * np.pi * steps / n)  # nearly all distances are ties, but for rounding
+    # nearly all distances are ties, but for rounding
+    same(np.column_stack([np.cos(angle), np.sin(angle)]), 2 * np.pi * steps / n)
 
 
 @pytest.mark.parametrize("delta", [5e-324, 1e-200, 1e-16, 1e-12, np.pi])
 def test_the_smallest_and_the_largest_delta_equal_the_double_loop(delta: float) -> None:
-    x = np.concatenate([uniform(5, 3, 0), uniform(5, 3, 0), -uniform(5, 3, 0), retract(uniform(5, 3, 0) + 1e-16)])
+    x = np.concatenate(
+        [uniform(5, 3, 0), uniform(5, 3, 0), -uniform(5, 3, 0), retract(uniform(5, 3, 0) + 1e-16)]
+    )
     same(x, delta)
 
 
@@ -89,7 +100,9 @@ def test_centers_are_apart_cover_all_and_contain_the_strong_ones(seed: int, delt
     assert (np.diff(centers) > 0).all()
 
 
-@pytest.mark.parametrize(("n", "d", "delta"), [(4000, 2, 0.004), (3000, 3, 0.05), (3000, 5, 0.3), (1500, 64, 1.2)])
+@pytest.mark.parametrize(
+    ("n", "d", "delta"), [(4000, 2, 0.004), (3000, 3, 0.05), (3000, 5, 0.3), (1500, 64, 1.2)]
+)
 def test_many_tokens_equal_the_loop_over_centers(n: int, d: int, delta: float) -> None:
     x = uniform(n, d, 7)
     free, centers = np.arange(n), []
@@ -105,7 +118,8 @@ def test_many_tokens_equal_the_loop_over_centers(n: int, d: int, delta: float) -
 
 def test_the_chordal_metric_measures_straight_lines() -> None:
     x = uniform(200, 4, 1)
-    np.testing.assert_array_equal(renyi_centers(x, 2 * np.sin(0.35), metric="chordal"), renyi_centers(x, 0.7))  # no tie among these
+    # no tie among these
+    np.testing.assert_array_equal(renyi_centers(x, 2 * np.sin(0.35), metric="chordal"), renyi_centers(x, 0.7))
 
 
 def test_farther_means_strictly_farther() -> None:
@@ -126,8 +140,10 @@ def test_the_mask_says_the_same_for_every_run_and_time() -> None:
 
 
 def test_mean_counts_are_those_of_the_theory() -> None:
-    # beta = 64, delta = 1/2, n = 200, d = 2: strong (1 - (1 - delta/pi)^n) pi/delta = 2 pi exactly to 1e-14; Rényi 9.148 +- .002.
-    # Standard deviations of one count are below 1, so that of a mean over 600 below .04; 4 of them are allowed.
+    # beta = 64, delta = 1/2, n = 200, d = 2: strong (1 - (1 - delta/pi)^n) pi/delta = 2 pi exactly to 1e-14;
+    # Rényi 9.148 +- .002.
+    # Standard deviations of one count are below 1, so that of a mean over 600 below .04; 4 of them are
+    # allowed.
     starts = [uniform(200, 2, seed) for seed in range(600)]
     assert abs(np.mean([len(renyi_centers(x, 0.5, strong=True)) for x in starts]) - 2 * np.pi) < 0.16
     assert abs(np.mean([len(renyi_centers(x, 0.5)) for x in starts]) - 9.148) < 0.16
@@ -136,7 +152,9 @@ def test_mean_counts_are_those_of_the_theory() -> None:
 @pytest.mark.parametrize("strong", [False, True])
 @pytest.mark.parametrize("delta", [1e-4, 0.01, 0.5])
 @pytest.mark.parametrize(("n", "d"), [(1_000_000, 2), (100_000, 3)])
-def test_a_million_tokens_on_the_circle_and_1e5_on_the_sphere_take_less_than_two_seconds(n: int, d: int, delta: float, strong: bool) -> None:
+def test_a_million_tokens_on_the_circle_and_1e5_on_the_sphere_take_less_than_two_seconds(
+    n: int, d: int, delta: float, strong: bool
+) -> None:
     renyi_centers(uniform(2, d, 0), delta, strong)  # compiled by now
     x = uniform(n, d, 0)
     begin = time.process_time()  # other programs on this machine do not count
@@ -162,7 +180,9 @@ def test_a_chord_is_at_most_2_and_other_metrics_are_refused() -> None:
         renyi_centers(uniform(3, 2, 0), 1.0, metric="taxi")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("x", [np.empty((0, 2)), np.ones((3, 2)), [[np.nan, 1.0]], [[1.0], [1.0]], [1.0, 0.0], "tokens"])
+@pytest.mark.parametrize(
+    "x", [np.empty((0, 2)), np.ones((3, 2)), [[np.nan, 1.0]], [[1.0], [1.0]], [1.0, 0.0], "tokens"]
+)
 def test_what_are_no_tokens_is_refused(x: Array) -> None:
     for find in (renyi_centers, center_mask):
         with pytest.raises(InputError, match="x must"):

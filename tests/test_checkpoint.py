@@ -32,7 +32,12 @@ def file_of(header: Any, data: bytes = b"", length: int | None = None) -> bytes:
 
 
 def entry(begin: Any = 0, end: Any = 8, shape: Any = (2,), dtype: Any = "F32", **more: Any) -> dict[str, Any]:
-    return {"dtype": dtype, "shape": list(shape) if isinstance(shape, tuple) else shape, "data_offsets": [begin, end], **more}
+    return {
+        "dtype": dtype,
+        "shape": list(shape) if isinstance(shape, tuple) else shape,
+        "data_offsets": [begin, end],
+        **more,
+    }
 
 
 EIGHT = bytes(8)
@@ -49,11 +54,28 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "a header that is not UTF-8": (file_of(b'{"\xff\xfe": 1}'), "not UTF-8"),
     "a header with a lone surrogate as bytes": (file_of(b'{"\xed\xa0\x80": 1}'), "not UTF-8"),
     "a header of brackets without end": (file_of(DEEP), "not JSON"),
-    "a number of 5000 digits": (file_of(b'{"a":{"dtype":"F32","shape":[' + b"9" * 5000 + b'],"data_offsets":[0,8]}}', EIGHT), "not JSON"),
-    "a name twice": (file_of(b'{"a":' + json.dumps(entry()).encode() + b',"a":' + json.dumps(entry()).encode() + b"}", EIGHT), "'a' twice"),
-    "a name twice after 700,000 others": (file_of(b"{" + b",".join(b'"%x":0' % i for i in range(700_000)) + b',"z":0,"z":0}'), "'z' twice"),
-    "a key twice": (file_of(b'{"a":{"dtype":"F32","dtype":"F32","shape":[2],"data_offsets":[0,8]}}', EIGHT), "'dtype' twice"),
-    "two tensors on the same bytes": (file_of({"a": entry(), "b": entry()}, EIGHT), "'a' ends at byte|'b' begins"),
+    "a number of 5000 digits": (
+        file_of(b'{"a":{"dtype":"F32","shape":[' + b"9" * 5000 + b'],"data_offsets":[0,8]}}', EIGHT),
+        "not JSON",
+    ),
+    "a name twice": (
+        file_of(
+            b'{"a":' + json.dumps(entry()).encode() + b',"a":' + json.dumps(entry()).encode() + b"}", EIGHT
+        ),
+        "'a' twice",
+    ),
+    "a name twice after 700,000 others": (
+        file_of(b"{" + b",".join(b'"%x":0' % i for i in range(700_000)) + b',"z":0,"z":0}'),
+        "'z' twice",
+    ),
+    "a key twice": (
+        file_of(b'{"a":{"dtype":"F32","dtype":"F32","shape":[2],"data_offsets":[0,8]}}', EIGHT),
+        "'dtype' twice",
+    ),
+    "two tensors on the same bytes": (
+        file_of({"a": entry(), "b": entry()}, EIGHT),
+        "'a' ends at byte|'b' begins",
+    ),
     "two tensors that overlap": (file_of({"a": entry(), "b": entry(4, 12)}, bytes(12)), "begins at byte"),
     "a hole between tensors": (file_of({"a": entry(), "b": entry(12, 20)}, bytes(20)), "begins at byte"),
     "bytes after the last tensor": (file_of({"a": entry()}, bytes(9)), "'the end' begins"),
@@ -65,7 +87,10 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "offsets that are true": (file_of({"a": entry(False, True, (), "U8")}, b"\0"), "no two places"),
     "three offsets": (file_of({"a": {**entry(), "data_offsets": [0, 4, 8]}}, EIGHT), "no two places"),
     "a huge shape": (file_of({"a": entry(shape=(2**62, 2**62))}, EIGHT), "no list of sizes"),
-    "a shape whose size overflows to the right one": (file_of({"a": entry(shape=(2**32, 2**32, 2))}, EIGHT), "has 8 bytes"),
+    "a shape whose size overflows to the right one": (
+        file_of({"a": entry(shape=(2**32, 2**32, 2))}, EIGHT),
+        "has 8 bytes",
+    ),
     "a negative shape": (file_of({"a": entry(shape=(-2,))}, EIGHT), "no list of sizes"),
     "a shape that is a number": (file_of({"a": entry(shape=2)}, EIGHT), "no list of sizes"),
     "33 dimensions": (file_of({"a": entry(shape=(1,) * 32 + (2,))}, EIGHT), "no list of sizes"),
@@ -76,7 +101,10 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "a tensor that is a text": (file_of({"a": "F32"}, EIGHT), "dtype, shape and data_offsets alone"),
     "metadata of numbers": (file_of({"__metadata__": {"a": 1}}), "__metadata__"),
     "metadata that is a list": (file_of({"__metadata__": []}), "__metadata__"),
-    "100,000 names": (file_of({f"t{i}": entry(0, 0, (0,)) for i in range(100_000)}), f"{MOST_NAMES} are the most"),
+    "100,000 names": (
+        file_of({f"t{i}": entry(0, 0, (0,)) for i in range(100_000)}),
+        f"{MOST_NAMES} are the most",
+    ),
     "a header of 17 MB of blanks": (file_of(b"{" + b" " * 17_000_000 + b"}"), "are the most that is read"),
 }
 
@@ -102,7 +130,10 @@ def test_what_the_safetensors_library_writes_is_read_as_it_reads_it(tmp_path: Pa
     kinds = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": ml_dtypes.bfloat16}
     for i in range(60):
         shapes = [tuple(rng.integers(0, 5, rng.integers(1, 3))) for _ in range(rng.integers(0, 6))]
-        tensors = {f"t{j}.é": rng.standard_normal(shape).astype(list(kinds.values())[(i + j) % 4]) for j, shape in enumerate(shapes)}
+        tensors = {
+            f"t{j}.é": rng.standard_normal(shape).astype(list(kinds.values())[(i + j) % 4])
+            for j, shape in enumerate(shapes)
+        }
         path = tmp_path / f"{i}.safetensors"
         path.write_bytes(save(tensors, {"format": "pt"} if i % 2 else None))
         weights = SafetensorsWeights([path])
@@ -114,7 +145,9 @@ def test_what_the_safetensors_library_writes_is_read_as_it_reads_it(tmp_path: Pa
             if tensor.size:
                 np.testing.assert_array_equal(weights.part(name), tensor.astype(np.float64))
             if tensor.ndim == 2 and tensor.size:
-                np.testing.assert_array_equal(weights.part(name, slice(1, 3), slice(0, 2)), tensor.astype(np.float64)[1:3, :2])
+                np.testing.assert_array_equal(
+                    weights.part(name, slice(1, 3), slice(0, 2)), tensor.astype(np.float64)[1:3, :2]
+                )
 
 
 def mutant(raw: bytes, rng: np.random.Generator) -> bytes:
@@ -143,9 +176,15 @@ def mutant(raw: bytes, rng: np.random.Generator) -> bytes:
     return bytes(data)
 
 
-def test_ten_thousand_mutants_are_read_or_refused_and_never_more_trusted_than_by_the_library(tmp_path: Path) -> None:
+def test_ten_thousand_mutants_are_read_or_refused_and_never_more_trusted_than_by_the_library(
+    tmp_path: Path,
+) -> None:
     made = make("llama")
-    small = {name: tensor.astype(np.float32) for name, tensor in made.tensors.items() if "layers.0.self" in name or "layers.0.input" in name}
+    small = {
+        name: tensor.astype(np.float32)
+        for name, tensor in made.tensors.items()
+        if "layers.0.self" in name or "layers.0.input" in name
+    }
     made = Made({**made.config, "num_hidden_layers": 1}, small, "llama")
     made.write(tmp_path)
     path = tmp_path / "model.safetensors"
@@ -254,17 +293,29 @@ def test_a_folder_of_pickles_is_refused_with_the_command_that_converts(tmp_path:
         with pytest.raises(InputError, match="Convert it once") as told:
             spectra(path)
         words = shlex.split(str(told.value).partition("Convert it once: ")[2])  # as a shell would read them
-        assert words == ["nucleate", "convert", str(folder / "pytorch_model.bin"), str(folder / "pytorch_model.safetensors")]
+        assert words == [
+            "nucleate",
+            "convert",
+            str(folder / "pytorch_model.bin"),
+            str(folder / "pytorch_model.safetensors"),
+        ]
 
 
 @pytest.mark.parametrize("name", ["my model.safetensors", "my model.SAFETENSORS"])
-def test_a_pickle_that_is_called_safetensors_is_to_be_renamed_before_it_is_converted(name: str, tmp_path: Path) -> None:
+def test_a_pickle_that_is_called_safetensors_is_to_be_renamed_before_it_is_converted(
+    name: str, tmp_path: Path
+) -> None:
     (tmp_path / name).write_bytes(b"PK\x03\x04")
     with pytest.raises(InputError, match="is a pickle") as told:
         spectra(tmp_path / name)
     rename, _, command = str(told.value).partition("Rename it first: ")[2].partition("\nConvert it once: ")
     assert shlex.split(rename) == ["mv", "-n", str(tmp_path / name), str(tmp_path / "my model.bin")]
-    assert shlex.split(command) == ["nucleate", "convert", str(tmp_path / "my model.bin"), str(tmp_path / "my model.safetensors")]
+    assert shlex.split(command) == [
+        "nucleate",
+        "convert",
+        str(tmp_path / "my model.bin"),
+        str(tmp_path / "my model.safetensors"),
+    ]
 
 
 def test_a_file_is_not_converted_onto_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,7 +370,9 @@ def test_an_index_that_points_elsewhere_is_not_followed(target: str, tmp_path: P
     made = make("llama")
     folder = made.write(tmp_path / "inside")
     (tmp_path / "outside.safetensors").write_bytes((folder / "model.safetensors").read_bytes())
-    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": dict.fromkeys(made.tensors, target)}))
+    (folder / "model.safetensors.index.json").write_text(
+        json.dumps({"weight_map": dict.fromkeys(made.tensors, target)})
+    )
     with pytest.raises(InputError, match="not followed"):
         spectra(folder)
 
@@ -343,7 +396,9 @@ def test_an_index_that_does_not_fit_is_told(index: Any, words: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "raw", [b"", b"[]", b"{", b"\xff", b'{"a":1,"a":2}', b"[" * 100_000, b'{"a":' + b"9" * 5000 + b"}"], ids=lambda raw: repr(raw[:12])
+    "raw",
+    [b"", b"[]", b"{", b"\xff", b'{"a":1,"a":2}', b"[" * 100_000, b'{"a":' + b"9" * 5000 + b"}"],
+    ids=lambda raw: repr(raw[:12]),
 )
 def test_a_broken_configuration_is_told(raw: bytes, tmp_path: Path) -> None:
     folder = make("llama").write(tmp_path)

@@ -21,12 +21,19 @@ MUTANTS = 2_000
 NUMBERS = [0, 1, 2**31, 2**32, 2**62, 2**63, 2**64 - 1]
 LONGEST = 2.0  # seconds of work for one small file; other programs may be slow, too
 QUANTS = [gguf.GGMLQuantizationType.F32, gguf.GGMLQuantizationType.F16, gguf.GGMLQuantizationType.BF16]
-QUANTS += [gguf.GGMLQuantizationType.Q8_0, gguf.GGMLQuantizationType.Q4_0, gguf.GGMLQuantizationType.Q4_1, gguf.GGMLQuantizationType.Q5_0]
+QUANTS += [
+    gguf.GGMLQuantizationType.Q8_0,
+    gguf.GGMLQuantizationType.Q4_0,
+    gguf.GGMLQuantizationType.Q4_1,
+    gguf.GGMLQuantizationType.Q5_0,
+]
 HEADS, KV, D = 2, 1, 64
 NAMES = {"q": "attn_q", "k": "attn_k", "v": "attn_v", "o": "attn_output"}
 
 
-def llama(path: Path, kind: Any = gguf.GGMLQuantizationType.F32, arch: str = "llama", scaling: str = "") -> dict[str, NDArray[np.float32]]:
+def llama(
+    path: Path, kind: Any = gguf.GGMLQuantizationType.F32, arch: str = "llama", scaling: str = ""
+) -> dict[str, NDArray[np.float32]]:
     """A Llama of two layers; the tensors as they are after quantisation, by their names in transformers."""
     rng = np.random.default_rng(0)
     writer = gguf.GGUFWriter(path, arch)
@@ -46,7 +53,9 @@ def llama(path: Path, kind: Any = gguf.GGMLQuantizationType.F32, arch: str = "ll
         for name, shape in {"q": (D, D), "k": (D // 2, D), "v": (D // 2, D), "o": (D, D)}.items():
             raw = gguf.quants.quantize(rng.standard_normal(shape).astype(np.float32), kind)
             writer.add_tensor(f"blk.{i}.{NAMES[name]}.weight", raw, raw_dtype=kind)
-            kept[f"model.layers.{i}.self_attn.{name}_proj.weight"] = gguf.quants.dequantize(raw, kind).astype(np.float32)
+            kept[f"model.layers.{i}.self_attn.{name}_proj.weight"] = gguf.quants.dequantize(raw, kind).astype(
+                np.float32
+            )
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -55,14 +64,22 @@ def llama(path: Path, kind: Any = gguf.GGMLQuantizationType.F32, arch: str = "ll
 
 
 def same(one: Spectra, two: Spectra) -> bool:
-    return all(np.array_equal(a.eigenvalues, b.eigenvalues) and a.beta == b.beta for a, b in zip(one.heads, two.heads, strict=True))
+    return all(
+        np.array_equal(a.eigenvalues, b.eigenvalues) and a.beta == b.beta
+        for a, b in zip(one.heads, two.heads, strict=True)
+    )
 
 
 @pytest.mark.parametrize("kind", QUANTS, ids=lambda kind: kind.name)
 def test_a_quantised_model_has_the_spectra_of_its_dequantised_weights(kind: Any, tmp_path: Path) -> None:
     kept = llama(tmp_path / "a.gguf", kind)
     found = spectra(tmp_path / "a.gguf", draws=1)
-    config = {"model_type": "llama", "num_attention_heads": HEADS, "num_key_value_heads": KV, "num_hidden_layers": 2}
+    config = {
+        "model_type": "llama",
+        "num_attention_heads": HEADS,
+        "num_key_value_heads": KV,
+        "num_hidden_layers": 2,
+    }
     assert same(found, spectra(Made(config, dict(kept), "llama").write(tmp_path / "b"), draws=1))
     assert found.stored_as == (kind.name,)
     told = f"quantised ({kind.name}) and were dequantised" in " ".join(found.notes)
@@ -74,7 +91,9 @@ def test_infinite_scales_are_refused_by_name_and_without_a_warning(kind: Any, tm
     path = tmp_path / "a.gguf"
     llama(path, kind)
     raw = bytearray(path.read_bytes())
-    begin = next(tensor.data_offset for tensor in gguf.GGUFReader(path).tensors if tensor.name == "blk.1.attn_v.weight")
+    begin = next(
+        tensor.data_offset for tensor in gguf.GGUFReader(path).tensors if tensor.name == "blk.1.attn_v.weight"
+    )
     raw[begin : begin + 2] = np.float16(np.inf).tobytes()  # the first block's scale
     path.write_bytes(raw)
     with warnings.catch_warnings():
@@ -84,9 +103,13 @@ def test_infinite_scales_are_refused_by_name_and_without_a_warning(kind: Any, tm
 
 
 @pytest.mark.parametrize("scaling", ["none", "linear", "yarn", "longrope"])
-def test_a_file_whose_positions_are_scaled_so_that_scores_grow_says_that_beta_is_without(scaling: str, tmp_path: Path) -> None:
+def test_a_file_whose_positions_are_scaled_so_that_scores_grow_says_that_beta_is_without(
+    scaling: str, tmp_path: Path
+) -> None:
     llama(tmp_path / "a.gguf", scaling=scaling)
-    assert any("left out of beta" in note for note in spectra(tmp_path / "a.gguf", draws=1).notes) == (scaling in ("yarn", "longrope"))
+    assert any("left out of beta" in note for note in spectra(tmp_path / "a.gguf", draws=1).notes) == (
+        scaling in ("yarn", "longrope")
+    )
 
 
 def test_every_tensor_and_setting_is_what_the_packages_own_reader_finds(tmp_path: Path) -> None:
@@ -98,9 +121,15 @@ def test_every_tensor_and_setting_is_what_the_packages_own_reader_finds(tmp_path
             exact = gguf.quants.dequantize(tensor.data, tensor.tensor_type).reshape(ours.shapes[tensor.name])
             np.testing.assert_array_equal(ours.part(tensor.name), exact.astype(np.float64))
             if exact.ndim == 2:
-                np.testing.assert_array_equal(ours.part(tensor.name, columns=slice(7, 20)), exact[:, 7:20].astype(np.float64))
-                np.testing.assert_array_equal(ours.part(tensor.name, rows=slice(3, 9)), exact[3:9].astype(np.float64))
-        settings = {name: ours.settings[name] for name in theirs.fields if not name.startswith(("GGUF.", "tokenizer"))}
+                np.testing.assert_array_equal(
+                    ours.part(tensor.name, columns=slice(7, 20)), exact[:, 7:20].astype(np.float64)
+                )
+                np.testing.assert_array_equal(
+                    ours.part(tensor.name, rows=slice(3, 9)), exact[3:9].astype(np.float64)
+                )
+        settings = {
+            name: ours.settings[name] for name in theirs.fields if not name.startswith(("GGUF.", "tokenizer"))
+        }
         assert settings == {name: theirs.fields[name].contents() for name in settings}
         assert len(settings) == 5
 
@@ -113,24 +142,39 @@ def test_rows_permuted_for_rope_alike_in_queries_and_keys_change_no_beta(tmp_pat
         for i in range(2):
             W = other[f"model.layers.{i}.self_attn.{name}_proj.weight"]
             order = np.random.default_rng(9).permutation(3)
-            other[f"model.layers.{i}.self_attn.{name}_proj.weight"] = W.reshape(heads, 3, -1)[:, order].reshape(W.shape)
-    one, two = (spectra(Made(made.config, T, "llama").write(tmp_path / str(i)), draws=1) for i, T in enumerate((made.tensors, other)))
+            other[f"model.layers.{i}.self_attn.{name}_proj.weight"] = W.reshape(heads, 3, -1)[
+                :, order
+            ].reshape(W.shape)
+    one, two = (
+        spectra(Made(made.config, T, "llama").write(tmp_path / str(i)), draws=1)
+        for i, T in enumerate((made.tensors, other))
+    )
     for a, b in zip(one.heads, two.heads, strict=True):
         assert a.beta == pytest.approx(b.beta, rel=1e-12)
 
 
-# How the converter of llama.cpp changes weights: Gemma's gains get their 1, GPT-2's matrices a row per output, GPT-NeoX all queries first.
+# How the converter of llama.cpp changes weights: Gemma's gains get their 1, GPT-2's matrices a row per
+# output, GPT-NeoX all queries first.
 def changed(kind: str, name: str, W: NDArray[Any]) -> NDArray[Any]:
     if kind.startswith("gemma") and name.endswith("norm.weight"):
         return W + 1.0
     if kind == "gpt2" and name.endswith(("c_attn.weight", "c_proj.weight")):
         return W.T
     if kind == "gpt_neox" and name.endswith("query_key_value.weight"):
-        return W.reshape(3, 3, 4, 12).transpose(1, 0, 2, 3).reshape(W.shape)  # (head, part, d_head, d) to (part, head, ...)
+        # (head, part, d_head, d) to (part, head, ...)
+        return W.reshape(3, 3, 4, 12).transpose(1, 0, 2, 3).reshape(W.shape)
     return W
 
 
-ARCHITECTURES = {"llama": "LLAMA", "qwen2": "QWEN2", "qwen3": "QWEN3", "gemma": "GEMMA", "gemma2": "GEMMA2", "minilm": "BERT", "gpt2": "GPT2"}
+ARCHITECTURES = {
+    "llama": "LLAMA",
+    "qwen2": "QWEN2",
+    "qwen3": "QWEN3",
+    "gemma": "GEMMA",
+    "gemma2": "GEMMA2",
+    "minilm": "BERT",
+    "gpt2": "GPT2",
+}
 ARCHITECTURES |= {"gpt_neox": "GPTNEOX", "gemma3 that sees": "GEMMA3"}
 
 
@@ -139,7 +183,10 @@ def test_a_converted_model_has_the_spectra_of_the_one_it_was_made_of(kind: str, 
     made, arch = make(kind), getattr(gguf.MODEL_ARCH, ARCHITECTURES[kind])
     config = {**made.config, **made.config.get("text_config", {})}
     config.pop("text_config", None)
-    writer, table = gguf.GGUFWriter(tmp_path / "a.gguf", gguf.MODEL_ARCH_NAMES[arch]), gguf.get_tensor_name_map(arch, 3)
+    writer, table = (
+        gguf.GGUFWriter(tmp_path / "a.gguf", gguf.MODEL_ARCH_NAMES[arch]),
+        gguf.get_tensor_name_map(arch, 3),
+    )
     writer.add_head_count(3 if kind == "gpt2" else config["num_attention_heads"])
     writer.add_block_count(2)
     if "num_key_value_heads" in config:
@@ -150,7 +197,9 @@ def test_a_converted_model_has_the_spectra_of_the_one_it_was_made_of(kind: str, 
         writer.add_attn_logit_softcapping(config["attn_logit_softcapping"])
     single = {name: W.astype(np.float32) for name, W in made.tensors.items()}
     for name, W in single.items():
-        known = table.get_name(name.removeprefix("language_model.").removeprefix("transformer."), (".weight", ".bias"))
+        known = table.get_name(
+            name.removeprefix("language_model.").removeprefix("transformer."), (".weight", ".bias")
+        )
         if known and W.dtype == np.float32 and W.ndim < 3:
             writer.add_tensor(known, np.ascontiguousarray(changed(kind, name, W)))
     writer.write_header_to_file()
@@ -169,7 +218,9 @@ def test_a_converted_model_has_the_spectra_of_the_one_it_was_made_of(kind: str, 
         assert one.beta == pytest.approx(two.beta, rel=1e-5)
     for words in ("offset 0", "normalised in each head", "behind the attention", "capped"):
         assert (words in " ".join(found.notes)) == (words in " ".join(first.notes)), words
-    assert ("does not say by what scores are divided" in " ".join(found.notes)) == (kind.split()[0] in ("gemma2", "gemma3"))
+    assert ("does not say by what scores are divided" in " ".join(found.notes)) == (
+        kind.split()[0] in ("gemma2", "gemma3")
+    )
 
 
 def test_the_27b_gemmas_divide_their_scores_by_the_root_of_d_over_heads(tmp_path: Path) -> None:
@@ -181,7 +232,8 @@ def test_the_27b_gemmas_divide_their_scores_by_the_root_of_d_over_heads(tmp_path
         writer.add_key_length(2)
         rng = np.random.default_rng(0)
         one = {
-            name: rng.standard_normal(shape).astype(np.float32) for name, shape in {"q": (4, 16), "k": (4, 16), "v": (4, 16), "o": (16, 4)}.items()
+            name: rng.standard_normal(shape).astype(np.float32)
+            for name, shape in {"q": (4, 16), "k": (4, 16), "v": (4, 16), "o": (16, 4)}.items()
         }
         for i in range(layers):
             writer.add_tensor(f"blk.{i}.attn_norm.weight", np.ones(16, dtype=np.float32))
@@ -207,10 +259,13 @@ def test_the_27b_gemmas_divide_their_scores_by_the_root_of_d_over_heads(tmp_path
     ],
 )
 def test_the_names_are_those_that_the_package_translates_to(ours: str, arch: str) -> None:
-    """From the names in transformers, which other tests check against models, through the package's own table."""
+    """From the names in transformers, which other tests check against models, through the package's own
+    table."""
     kind = getattr(gguf.MODEL_ARCH, arch)
     table = gguf.get_tensor_name_map(kind, 3)
-    theirs = next(mapping for mapping in built_in().values() if f"gguf:{gguf.MODEL_ARCH_NAMES[kind]}" in mapping.models)
+    theirs = next(
+        mapping for mapping in built_in().values() if f"gguf:{gguf.MODEL_ARCH_NAMES[kind]}" in mapping.models
+    )
     here = built_in()[ours]
     prefix = {"llama": "model.", "gemma": "model.", "bert": "", "gpt2": "", "gpt_neox": "gpt_neox."}[ours]
     for key in ("query", "key", "value", "fused", "output", "norm"):
@@ -219,7 +274,12 @@ def test_the_names_are_those_that_the_package_translates_to(ours: str, arch: str
             assert table.get_name(name, (".weight",)) == theirs.place((2,)) + getattr(theirs, key)
     if here.first:
         assert table.get_name(here.first, (".weight",)) == theirs.first
-    assert (here.centred, here.front, here.rope, here.shrunk) == (theirs.centred, theirs.front, theirs.rope, theirs.shrunk)
+    assert (here.centred, here.front, here.rope, here.shrunk) == (
+        theirs.centred,
+        theirs.front,
+        theirs.rope,
+        theirs.shrunk,
+    )
 
 
 def test_mutants_are_read_or_refused(tmp_path: Path) -> None:
@@ -254,12 +314,23 @@ def text(words: bytes) -> bytes:
     return struct.pack("<Q", len(words)) + words
 
 
-def gguf_of(settings: bytes = b"", tensors: bytes = b"", counts: tuple[int, int] = (0, 0), version: int = 3, data: bytes = b"") -> bytes:
+def gguf_of(
+    settings: bytes = b"",
+    tensors: bytes = b"",
+    counts: tuple[int, int] = (0, 0),
+    version: int = 3,
+    data: bytes = b"",
+) -> bytes:
     return b"GGUF" + struct.pack("<IQQ", version, *counts) + settings + tensors + data
 
 
 def tensor(name: bytes = b"t", shape: tuple[int, ...] = (32,), kind: int = 0, offset: int = 0) -> bytes:
-    return text(name) + struct.pack("<I", len(shape)) + b"".join(struct.pack("<Q", n) for n in shape) + struct.pack("<IQ", kind, offset)
+    return (
+        text(name)
+        + struct.pack("<I", len(shape))
+        + b"".join(struct.pack("<Q", n) for n in shape)
+        + struct.pack("<IQ", kind, offset)
+    )
 
 
 ARRAY = text(b"a") + struct.pack("<I", 9)
@@ -271,18 +342,45 @@ HOSTILE = {
     "2^40 settings": (gguf_of(counts=(0, 2**40)), "announces 1099511627776 settings"),
     "settings that are not there": (gguf_of(counts=(0, 3)), "ends beyond the file"),
     "a list of 2^60 numbers": (gguf_of(ARRAY + struct.pack("<IQ", 4, 2**60), counts=(0, 1)), "items, and"),
-    "a list of 4 million texts in no bytes": (gguf_of(ARRAY + struct.pack("<IQ", 8, 4_000_000), counts=(0, 1)), "ends beyond the file"),
+    "a list of 4 million texts in no bytes": (
+        gguf_of(ARRAY + struct.pack("<IQ", 8, 4_000_000), counts=(0, 1)),
+        "ends beyond the file",
+    ),
     "a list of lists": (gguf_of(ARRAY + struct.pack("<IQ", 9, 1), counts=(0, 1)), "unknown type 9"),
     "a setting twice": (gguf_of(2 * (text(b"a") + struct.pack("<II", 4, 1)), counts=(0, 2)), "'a' twice"),
-    "a text that is not UTF-8": (gguf_of(text(b"\xff") + struct.pack("<II", 4, 1), counts=(0, 1)), "not UTF-8"),
-    "an alignment of 3": (gguf_of(text(b"general.alignment") + struct.pack("<II", 4, 3), counts=(0, 1)), "no power of two"),
+    "a text that is not UTF-8": (
+        gguf_of(text(b"\xff") + struct.pack("<II", 4, 1), counts=(0, 1)),
+        "not UTF-8",
+    ),
+    "an alignment of 3": (
+        gguf_of(text(b"general.alignment") + struct.pack("<II", 4, 3), counts=(0, 1)),
+        "no power of two",
+    ),
     "a tensor twice": (gguf_of(tensors=2 * tensor(), counts=(2, 0), data=bytes(999)), "'t' twice"),
-    "tensors that overlap": (gguf_of(tensors=tensor() + tensor(b"u"), counts=(2, 0), data=bytes(999)), "overlap"),
-    "a tensor beyond the file": (gguf_of(tensors=tensor(shape=(2**40,)), counts=(1, 0), data=bytes(99)), "ends at byte"),
-    "a tensor at 2^63": (gguf_of(tensors=tensor(offset=2**63), counts=(1, 0), data=bytes(99)), "ends at byte"),
-    "an unknown format": (gguf_of(tensors=tensor(kind=999), counts=(1, 0), data=bytes(999)), "unknown format 999"),
-    "99 dimensions": (gguf_of(tensors=tensor(shape=(1,) * 99), counts=(1, 0), data=bytes(999)), "99 dimensions"),
-    "half a block": (gguf_of(tensors=tensor(shape=(31,), kind=8), counts=(1, 0), data=bytes(999)), "no whole blocks"),
+    "tensors that overlap": (
+        gguf_of(tensors=tensor() + tensor(b"u"), counts=(2, 0), data=bytes(999)),
+        "overlap",
+    ),
+    "a tensor beyond the file": (
+        gguf_of(tensors=tensor(shape=(2**40,)), counts=(1, 0), data=bytes(99)),
+        "ends at byte",
+    ),
+    "a tensor at 2^63": (
+        gguf_of(tensors=tensor(offset=2**63), counts=(1, 0), data=bytes(99)),
+        "ends at byte",
+    ),
+    "an unknown format": (
+        gguf_of(tensors=tensor(kind=999), counts=(1, 0), data=bytes(999)),
+        "unknown format 999",
+    ),
+    "99 dimensions": (
+        gguf_of(tensors=tensor(shape=(1,) * 99), counts=(1, 0), data=bytes(999)),
+        "99 dimensions",
+    ),
+    "half a block": (
+        gguf_of(tensors=tensor(shape=(31,), kind=8), counts=(1, 0), data=bytes(999)),
+        "no whole blocks",
+    ),
 }
 
 

@@ -32,7 +32,14 @@ def nucleate(*words: str) -> Any:
 
 
 def command(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "nucleate", *words], capture_output=True, text=True, timeout=120, cwd=cwd, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "nucleate", *words],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=cwd,
+        check=False,
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +65,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[inspect.BoundArguments]:
 
 
 def test_a_run_is_simulated_written_and_summed_up() -> None:
-    done = nucleate(*SMALL, "--seed", "3", "--save", "5", "--out", "run.npz", "--out", "run.zarr", "--out", "run.png")
+    done = nucleate(
+        *SMALL, "--seed", "3", "--save", "5", "--out", "run.npz", "--out", "run.zarr", "--out", "run.png"
+    )
     assert done.exit_code == 0, done.stderr
     for name in ("run.npz", "run.zarr"):
         run = load(name)
@@ -73,16 +82,30 @@ def test_a_run_is_simulated_written_and_summed_up() -> None:
 
 
 def test_the_file_alone_is_enough_to_redo_the_run() -> None:
-    assert nucleate(*SMALL, "--value", "diag(1,-2)", "--mask", "window:3", "--save", "4", "--out", "run.zarr").exit_code == 0
+    assert (
+        nucleate(
+            *SMALL, "--value", "diag(1,-2)", "--mask", "window:3", "--save", "4", "--out", "run.zarr"
+        ).exit_code
+        == 0
+    )
     run = load("run.zarr")
-    again = engine.simulate(run.model, uniform(6, 2, run.notes["seed"]), run.t[-1], save=run.t, rtol=run.settings["rtol"], atol=run.settings["atol"])
+    again = engine.simulate(
+        run.model,
+        uniform(6, 2, run.notes["seed"]),
+        run.t[-1],
+        save=run.t,
+        rtol=run.settings["rtol"],
+        atol=run.settings["atol"],
+    )
     np.testing.assert_array_equal(again.x, run.x)
 
 
 def test_several_runs_start_from_the_streams_of_their_numbers(asked: list[inspect.BoundArguments]) -> None:
     assert nucleate(*SMALL, "--runs", "3", "--seed", "7").exit_code == 0
     x0 = asked[0].arguments["x0"]
-    np.testing.assert_array_equal(x0, [uniform(6, 2, np.random.SeedSequence(7, spawn_key=(i,))) for i in range(3)])
+    np.testing.assert_array_equal(
+        x0, [uniform(6, 2, np.random.SeedSequence(7, spawn_key=(i,))) for i in range(3)]
+    )
 
 
 def test_a_start_of_ones_own_is_used(asked: list[inspect.BoundArguments]) -> None:
@@ -95,28 +118,44 @@ def test_a_start_of_ones_own_is_used(asked: list[inspect.BoundArguments]) -> Non
 def test_without_options_the_run_of_figure_2_is_made(asked: list[inspect.BoundArguments]) -> None:
     assert nucleate("simulate").exit_code == 0
     given = asked[0].arguments
-    assert (given["x0"].shape, given["t"], float(given["model"].beta), given["model"].mask) == ((200, 2), 150.0, 64.0, "causal")
+    assert (given["x0"].shape, given["t"], float(given["model"].beta), given["model"].mask) == (
+        (200, 2),
+        150.0,
+        64.0,
+        "causal",
+    )
 
 
 def test_options_not_given_are_the_defaults_of_simulate(asked: list[inspect.BoundArguments]) -> None:
     assert nucleate("simulate").exit_code == 0
-    defaults = {name: p.default for name, p in asked[0].signature.parameters.items() if p.default is not inspect.Parameter.empty}
+    defaults = {
+        name: p.default
+        for name, p in asked[0].signature.parameters.items()
+        if p.default is not inspect.Parameter.empty
+    }
     given = {name: asked[0].arguments[name] for name in defaults}
     assert {name for name in defaults if given[name] != defaults[name]} == {"save", "progress"}
 
 
 def test_every_option_reaches_simulate(asked: list[inspect.BoundArguments]) -> None:
-    words = "-n 3 -d 4 -t 2.5 --save 0,1,2.5 --method rk4 --dt .1 --rtol 1e-3 --atol 1e-4 --max-steps 9 --time-limit 8 --threads 1"
+    words = (
+        "-n 3 -d 4 -t 2.5 --save 0,1,2.5 --method rk4 --dt .1 --rtol 1e-3 --atol 1e-4 --max-steps 9"
+        " --time-limit 8 --threads 1"
+    )
     assert nucleate("simulate", *words.split()).exit_code == 0
     given = asked[0].arguments
     assert given["x0"].shape == (3, 4)
-    assert [given[name] for name in ("t", "save", "method", "dt", "rtol", "atol", "max_steps", "time_limit", "threads")] == [
-        2.5, [0.0, 1.0, 2.5], "rk4", 0.1, 1e-3, 1e-4, 9, 8.0, 1,
-    ]  # fmt: skip
+    names = ("t", "save", "method", "dt", "rtol", "atol", "max_steps", "time_limit", "threads")
+    assert [given[name] for name in names] == [2.5, [0.0, 1.0, 2.5], "rk4", 0.1, 1e-3, 1e-4, 9, 8.0, 1]
 
 
 def test_large_systems_keep_fewer_frames_unless_told(asked: list[inspect.BoundArguments]) -> None:
-    for words, frames in (([], 512), (["-n", "100000"], 100), (["-n", "3", "--save", "steps"], "steps"), (["-n", "3", "--save", "9"], 9)):
+    for words, frames in (
+        ([], 512),
+        (["-n", "100000"], 100),
+        (["-n", "3", "--save", "steps"], "steps"),
+        (["-n", "3", "--save", "9"], 9),
+    ):
         assert nucleate("simulate", *words).exit_code == 0
         assert asked[-1].arguments["save"] == frames
 
@@ -132,7 +171,9 @@ def test_large_systems_keep_fewer_frames_unless_told(asked: list[inspect.BoundAr
         ("M.npy", np.arange(9.0).reshape(3, 3)),
     ],
 )
-def test_matrices_can_be_written_in_many_ways(text: str, matrix: Any, asked: list[inspect.BoundArguments]) -> None:
+def test_matrices_can_be_written_in_many_ways(
+    text: str, matrix: Any, asked: list[inspect.BoundArguments]
+) -> None:
     np.save("M.npy", np.arange(9.0).reshape(3, 3))
     for option, name in (("--value", "V"), ("--query", "Q"), ("--key", "K")):
         assert nucleate("simulate", "-d", "3", "-n", "2", option, text).exit_code == 0
@@ -210,21 +251,30 @@ def test_an_interrupt_before_the_start_ends_with_130_too(monkeypatch: pytest.Mon
 
 def test_pictures_without_a_frame_do_not_cost_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
     run = one_run()
-    monkeypatch.setattr(engine, "simulate", lambda *words, **named: replace(run, t=run.t[:0], x=run.x[:0], status="interrupted", steps=0))
+    monkeypatch.setattr(
+        engine,
+        "simulate",
+        lambda *words, **named: replace(run, t=run.t[:0], x=run.x[:0], status="interrupted", steps=0),
+    )
     done = nucleate("simulate", "--out", "run.png", "--out", "run.npz")
     assert done.exit_code == 130
     assert "no frame to draw" in done.stderr
     assert load("run.npz").status == "interrupted"
 
 
-def test_a_write_that_fails_ends_with_2_and_names_the_path(asked: list[inspect.BoundArguments], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_that_fails_ends_with_2_and_names_the_path(
+    asked: list[inspect.BoundArguments], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*words: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", refuse)
     done = nucleate("simulate", "--out", "run.npz")
     assert done.exit_code == 2
-    assert done.stderr == "Error: run.npz cannot be written: No space left on device. What was there before is untouched.\n"
+    assert (
+        done.stderr
+        == "Error: run.npz cannot be written: No space left on device. What was there before is untouched.\n"
+    )
 
 
 # What it refuses
@@ -299,14 +349,19 @@ HOSTILE = [
 def bad_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bad")
     arrays: dict[str, Any] = {
-        "rows": np.ones((3, 4)), "number": np.array(2.0), "nan": np.full((2, 2), np.nan), "complex": 1j * np.eye(2), "words": np.array([["a", "b"]] * 2),
-    }  # fmt: skip
+        "rows": np.ones((3, 4)),
+        "number": np.array(2.0),
+        "nan": np.full((2, 2), np.nan),
+        "complex": 1j * np.eye(2),
+        "words": np.array([["a", "b"]] * 2),
+    }
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array)
     np.save(folder / "pickle.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
     whole = (folder / "rows.npy").read_bytes()
     (folder / "cut.npy").write_bytes(whole[:-8])
-    (folder / "liar.npy").write_bytes(whole.replace(b"(3, 4), }         ", b"(3, 4000000000), }"))  # says it is 96 GB
+    # says it is 96 GB
+    (folder / "liar.npy").write_bytes(whole.replace(b"(3, 4), }         ", b"(3, 4000000000), }"))
     (folder / "text.npy").write_text("hello")
     np.savez(folder / "zip", a=1)
     (folder / "zip.npz").rename(folder / "zip.npy")
@@ -315,7 +370,9 @@ def bad_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("words", "reason"), HOSTILE, ids=[words[:40] for words, _ in HOSTILE])
-def test_bad_input_gets_one_line_and_exit_code_2_at_once(words: str, reason: str, bad_files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bad_input_gets_one_line_and_exit_code_2_at_once(
+    words: str, reason: str, bad_files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(bad_files)
     before = sorted(bad_files.iterdir())
     with working(1.0):
@@ -352,7 +409,9 @@ def test_a_place_that_cannot_be_written_is_refused_before_simulating(
 # Progress
 
 
-def test_a_bar_appears_only_when_patience_ends(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bar_appears_only_when_patience_ends(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes this for a terminal
     monkeypatch.setattr(cli, "PATIENCE", 0.05)
     with cli._bar("simulating", quiet=False, before="compiling"):
@@ -370,7 +429,9 @@ def test_a_bar_appears_only_when_patience_ends(capfd: pytest.CaptureFixture[str]
     assert "25%" in shown
 
 
-def test_nothing_but_errors_goes_to_a_stderr_that_is_no_terminal(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_but_errors_goes_to_a_stderr_that_is_no_terminal(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(cli, "PATIENCE", 0.01)
@@ -414,7 +475,9 @@ def test_a_stranger_gets_a_file_from_one_command(tmp_path: Path) -> None:
 def test_bad_input_from_outside_shows_no_traceback(tmp_path: Path) -> None:
     done = command("simulate", "--beta", "-1", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "Error: beta must be finite and non-negative, but is -1.0. For repulsion use V = -I.\n"
+    assert (
+        done.stderr == "Error: beta must be finite and non-negative, but is -1.0. For repulsion use V = -I.\n"
+    )
 
 
 def test_reproduce_lists_and_refuses() -> None:

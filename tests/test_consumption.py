@@ -23,7 +23,12 @@ def slow_share(x: Array, centers: list[int], radius: float) -> float:
     return sum(any(distance(token, x[c])[0] <= radius for c in centers) for token in x) / len(x)
 
 
-@given(n=st.integers(1, 30), d=st.sampled_from([2, 3, 4, 9]), radius=st.floats(0.01, np.pi), seed=st.integers(0, 2**32))
+@given(
+    n=st.integers(1, 30),
+    d=st.sampled_from([2, 3, 4, 9]),
+    radius=st.floats(0.01, np.pi),
+    seed=st.integers(0, 2**32),
+)
 def test_consumption_equals_the_double_loop(n: int, d: int, radius: float, seed: int) -> None:
     x = np.stack([uniform(n, d, seed), uniform(n, d, seed + 1)])  # (2, n, d)
     centers = np.flatnonzero(np.random.default_rng(seed).random(n) < 0.3)
@@ -42,7 +47,8 @@ def test_every_run_of_a_block_has_centers_of_its_own(d: int) -> None:
         assert share[run, frame] == slow_share(x[run, frame], ragged[run], 0.5)
     np.testing.assert_array_equal(consumed(x, np.array([[0, 4, 7], [2, -1, -1], [-1, -1, -1]]), 0.5), share)
     np.testing.assert_array_equal(consumed(x, [3, 5], 0.5), [consumed(one, [3, 5], 0.5) for one in x])
-    np.testing.assert_array_equal(consumed(x[:, None], [3, 5], 0.5)[:, 0], consumed(x, [3, 5], 0.5))  # more axes in front
+    # more axes in front
+    np.testing.assert_array_equal(consumed(x[:, None], [3, 5], 0.5)[:, 0], consumed(x, [3, 5], 0.5))
 
 
 def test_centers_themselves_are_consumed_and_move_with_their_tokens() -> None:
@@ -86,7 +92,14 @@ def test_a_block_of_figure_3_takes_a_tenth_of_two_milliseconds_per_run() -> None
 def walking(*angles: list[float]) -> Run:
     """Tokens on the circle at these angles (m, n), one time unit between frames."""
     angle = np.array(angles)
-    return Run(Attention(4.0), np.arange(float(len(angle))), np.stack([np.cos(angle), np.sin(angle)], axis=-1), "done", 1, {})
+    return Run(
+        Attention(4.0),
+        np.arange(float(len(angle))),
+        np.stack([np.cos(angle), np.sin(angle)], axis=-1),
+        "done",
+        1,
+        {},
+    )
 
 
 def test_a_center_is_lost_to_the_nearest_earlier_one_where_the_line_crosses_the_radius() -> None:
@@ -126,13 +139,18 @@ def test_lost_centers_equal_the_loop_over_frames() -> None:
     for k, (frame, to) in slow.items():
         assert found[k].to == to
         apart = [distance(run.x[i, to], run.x[i, k])[0] for i in (frame - 1, frame)]
-        assert found[k].time == pytest.approx(np.interp(-0.05, [-apart[0], -apart[1]], run.t[frame - 1 : frame + 1]), rel=1e-12)
+        assert found[k].time == pytest.approx(
+            np.interp(-0.05, [-apart[0], -apart[1]], run.t[frame - 1 : frame + 1]), rel=1e-12
+        )
 
 
 def test_runs_side_by_side_lose_their_own() -> None:
     one, other = walking([0.0, 1.0, 2.0], [0.0, 0.05, 2.0]), walking([0.0, 1.0, 2.0], [0.0, 1.0, 1.05])
     both = replace(one, x=np.stack([one.x, other.x]), status=("done", "done"))
-    assert lost_centers(both, [0, 1, 2], 0.1) == (lost_centers(one, [0, 1, 2], 0.1), lost_centers(other, [0, 1, 2], 0.1))
+    assert lost_centers(both, [0, 1, 2], 0.1) == (
+        lost_centers(one, [0, 1, 2], 0.1),
+        lost_centers(other, [0, 1, 2], 0.1),
+    )
     assert [[loss.token for loss in some] for some in lost_centers(both, [[0, 1], [0, 1]], 0.1)] == [[1], []]
     cut = many_runs()
     assert len(lost_centers(cut, [0, 1], 3.0)) == 3
@@ -150,9 +168,16 @@ def test_a_radius_that_is_no_distance_is_refused(radius: float) -> None:
 
 @pytest.mark.parametrize(
     ("centers", "reason"),
-    [([9], "9 is among them"), ([-2], "-2 is among them"), ([0.5], "whole numbers"), ("first", "whole numbers"), (3, "whole numbers"),
-     ([[0], [1]], "one for each of 1, but there are 2"), ([0, [1]], "whole numbers|there are 2")],
-)  # fmt: skip
+    [
+        ([9], "9 is among them"),
+        ([-2], "-2 is among them"),
+        ([0.5], "whole numbers"),
+        ("first", "whole numbers"),
+        (3, "whole numbers"),
+        ([[0], [1]], "one for each of 1, but there are 2"),
+        ([0, [1]], "whole numbers|there are 2"),
+    ],
+)
 def test_what_are_no_centers_is_refused(centers: list[int], reason: str) -> None:
     for measure in (consumption, lost_centers):
         with pytest.raises(InputError, match=reason):
@@ -161,9 +186,17 @@ def test_what_are_no_centers_is_refused(centers: list[int], reason: str) -> None
 
 @pytest.mark.parametrize(
     "run",
-    ["run", (np.zeros(2), np.ones((3, 4, 2)) / 2**0.5), (np.zeros(1), uniform(3, 2, 0)), ([1.0, 0.0], paths(2, 3, 2)), ([np.nan], paths(1, 3, 2)),
-     ([0.0], np.full((1, 3, 2), np.nan)), ([0.0], "tokens"), ([0.0, 1.0], paths(2, 3, 2) * 2)],
-)  # fmt: skip
+    [
+        "run",
+        (np.zeros(2), np.ones((3, 4, 2)) / 2**0.5),
+        (np.zeros(1), uniform(3, 2, 0)),
+        ([1.0, 0.0], paths(2, 3, 2)),
+        ([np.nan], paths(1, 3, 2)),
+        ([0.0], np.full((1, 3, 2), np.nan)),
+        ([0.0], "tokens"),
+        ([0.0, 1.0], paths(2, 3, 2) * 2),
+    ],
+)
 def test_what_is_no_run_is_refused(run: Run) -> None:
     with pytest.raises(InputError, match="must"):
         consumption(run, [0], 0.1)

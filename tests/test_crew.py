@@ -27,7 +27,9 @@ def test_an_error_in_any_job_reaches_the_caller_after_all_have_ended() -> None:
 
     for bad in range(3):
         ended: list[int] = []
-        jobs: list[Callable[[], object]] = [fail if job == bad else partial(ended.append, job) for job in range(3)]
+        jobs: list[Callable[[], object]] = [
+            fail if job == bad else partial(ended.append, job) for job in range(3)
+        ]
         with pytest.raises(ValueError, match="planted"):
             share(jobs)
         assert len(ended) == 2
@@ -99,7 +101,9 @@ def test_threads_are_kept_off_the_core_of_the_caller_but_never_without_any() -> 
     assert os.sched_getaffinity(0) == mine
 
 
-def test_a_long_job_sees_the_stop_flag_when_the_caller_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_job_sees_the_stop_flag_when_the_caller_is_interrupted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from nucleate.kernels import crew
 
     seen = threading.Event()

@@ -1,4 +1,5 @@
-"""A run is a function of its parameters and its start: threads, batches, their order and their company leave every bit as it is."""
+"""A run is a function of its parameters and its start: threads, batches, their order and their company leave
+every bit as it is."""
 
 import hashlib
 import os
@@ -21,7 +22,8 @@ OPTIONS: dict[str, Any] = {"t": 4.0, "save": 5, "rtol": 1e-6, "atol": 1e-8}
 
 
 def families() -> dict[str, tuple[Attention, Array]]:
-    """Batches for every way a batch can travel: in lanes, one by one on the circle, on spheres, with parameters shared or per run."""
+    """Batches for every way a batch can travel: in lanes, one by one on the circle, on spheres, with
+    parameters shared or per run."""
     rng = np.random.default_rng(0)
     flat = np.stack([nc.uniform(16, 2, seed) for seed in range(B)])
     sphere = np.stack([nc.uniform(16, 3, seed) for seed in range(B)])
@@ -36,13 +38,21 @@ def families() -> dict[str, tuple[Attention, Array]]:
         "circle, V = c I per run": (Attention(9.0, V=np.linspace(-2.0, 2.0, B)[:, None, None] * eye), flat),
         "circle, V per run, some c I": (Attention(9.0, V=mixed), flat),
         "circle, frozen per run": (
-            Attention(9.0, frozen=Frozen(np.stack([nc.uniform(2, 2, 500 + run) for run in range(B)]), rng.uniform(1, 5, (B, 2)))),
+            Attention(
+                9.0,
+                frozen=Frozen(
+                    np.stack([nc.uniform(2, 2, 500 + run) for run in range(B)]), rng.uniform(1, 5, (B, 2))
+                ),
+            ),
             flat,
         ),
         "circle, window": (Attention(9.0, mask=Window(3)), flat),
         "circle, full": (Attention(9.0, mask="full"), flat),
         "sphere": (Attention(9.0), sphere),
-        "sphere, V and beta per run": (Attention(np.linspace(0.0, 64.0, B), V=rng.standard_normal((B, 3, 3))), sphere),
+        "sphere, V and beta per run": (
+            Attention(np.linspace(0.0, 64.0, B), V=rng.standard_normal((B, 3, 3))),
+            sphere,
+        ),
         "tiles": (Attention(4.0, V=rng.standard_normal((16, 16)) / 4.0), big),
     }
 
@@ -73,7 +83,8 @@ def test_batches_cut_into_blocks_give_the_same_bits(name: str, rtol: float) -> N
 
 
 def test_a_neighbour_in_the_lanes_that_saves_a_frame_changes_nothing() -> None:
-    # At default tolerances, order 8, whether a step ends at a time asked for depends on the interpolant's error: on a run's own alone.
+    # At default tolerances, order 8, whether a step ends at a time asked for depends on the interpolant's
+    # error: on a run's own alone.
     x0 = np.stack([nc.uniform(48, 2, np.random.SeedSequence(3, spawn_key=(i,))) for i in range(400)])
     whole = nc.simulate(Attention(16.0), x0, 20.0, save=5)
     for run in (199, 312, 331, *range(0, 400, 50)):  # the first three were seen to differ
@@ -86,7 +97,9 @@ def test_a_neighbour_in_the_lanes_that_saves_a_frame_changes_nothing() -> None:
 def test_the_order_of_the_runs_does_not_matter(name: str) -> None:
     model, x0 = families()[name]
     rows = np.random.default_rng(1).permutation(len(x0))
-    assert np.array_equal(nc.simulate(part(model, rows), x0[rows], **OPTIONS).x, nc.simulate(model, x0, **OPTIONS).x[rows])
+    assert np.array_equal(
+        nc.simulate(part(model, rows), x0[rows], **OPTIONS).x, nc.simulate(model, x0, **OPTIONS).x[rows]
+    )
 
 
 @pytest.mark.parametrize("name", families())
@@ -108,7 +121,10 @@ def test_the_same_call_gives_the_same_bits_again(name: str) -> None:
 def test_one_large_system_does_not_feel_the_number_of_threads(n: int, d: int) -> None:
     x0 = nc.uniform(n, d, seed=1)
     for model in (Attention(9.0), Attention(9.0, V=np.diag(np.linspace(-1.0, 1.0, d)))):
-        runs = [nc.simulate(model, x0, 0.02, save=2, rtol=1e-4, atol=1e-6, threads=threads).x for threads in (1, 2, 3)]
+        runs = [
+            nc.simulate(model, x0, 0.02, save=2, rtol=1e-4, atol=1e-6, threads=threads).x
+            for threads in (1, 2, 3)
+        ]
         assert np.array_equal(runs[0], runs[1])
         assert np.array_equal(runs[0], runs[2])
 
@@ -123,13 +139,18 @@ def test_which_frames_are_kept_does_not_change_them_beyond_the_tolerance(d: int)
 
 def test_watching_does_not_change_the_run() -> None:
     x0 = nc.uniform(12, 3, seed=0)
-    assert np.array_equal(nc.simulate(Attention(9.0), x0, 40.0).x, nc.simulate(Attention(9.0), x0, 40.0, progress=lambda t, x: None).x)
+    assert np.array_equal(
+        nc.simulate(Attention(9.0), x0, 40.0).x,
+        nc.simulate(Attention(9.0), x0, 40.0, progress=lambda t, x: None).x,
+    )
 
 
 def test_seeds_give_distinct_and_repeatable_streams() -> None:
     assert np.array_equal(nc.uniform(50, 3, seed=7), nc.uniform(50, 3, seed=7))
     assert np.array_equal(nc.uniform(50, 3, seed=np.random.SeedSequence(7)), nc.uniform(50, 3, seed=7))
-    streams = {nc.uniform(4, 2, seed=np.random.SeedSequence(0, spawn_key=(run,))).tobytes() for run in range(5000)}
+    streams = {
+        nc.uniform(4, 2, seed=np.random.SeedSequence(0, spawn_key=(run,))).tobytes() for run in range(5000)
+    }
     assert len(streams) == 5000
 
 
@@ -138,7 +159,8 @@ import hashlib
 import numpy as np
 import nucleate as nc
 digest = hashlib.sha256()
-for model, n, d, b in ((nc.Attention(9.0), 16, 2, 9), (nc.Attention(9.0), 16, 3, 3), (nc.Attention(4.0), 70, 16, 3)):
+nine, four = nc.Attention(9.0), nc.Attention(4.0)
+for model, n, d, b in ((nine, 16, 2, 9), (nine, 16, 3, 3), (four, 70, 16, 3)):
     x0 = np.stack([nc.uniform(n, d, seed) for seed in range(b)])
     digest.update(nc.simulate(model, x0, 4.0, save=5, rtol=1e-6, atol=1e-8).x.tobytes())
 digest.update(nc.drift(nc.Attention(9.0), nc.uniform(600, 64, seed=0)).tobytes())
@@ -147,22 +169,40 @@ print(digest.hexdigest())
 
 
 def in_another_process(**environment: str) -> str:
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, env={**os.environ, **environment})
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **environment},
+    )
     return done.stdout.strip()
 
 
 def test_the_environments_threads_do_not_matter() -> None:
     digest = hashlib.sha256()
-    for model, n, d, b in ((Attention(9.0), 16, 2, 9), (Attention(9.0), 16, 3, 3), (Attention(4.0), 70, 16, 3)):
-        digest.update(nc.simulate(model, np.stack([nc.uniform(n, d, seed) for seed in range(b)]), **OPTIONS).x.tobytes())
+    for model, n, d, b in (
+        (Attention(9.0), 16, 2, 9),
+        (Attention(9.0), 16, 3, 3),
+        (Attention(4.0), 70, 16, 3),
+    ):
+        digest.update(
+            nc.simulate(model, np.stack([nc.uniform(n, d, seed) for seed in range(b)]), **OPTIONS).x.tobytes()
+        )
     digest.update(nc.drift(Attention(9.0), nc.uniform(600, 64, seed=0)).tobytes())
     here = digest.hexdigest()
     for threads in ("1", "2"):
-        assert in_another_process(NUMBA_NUM_THREADS=threads, OPENBLAS_NUM_THREADS=threads, OMP_NUM_THREADS=threads) == here
+        assert (
+            in_another_process(
+                NUMBA_NUM_THREADS=threads, OPENBLAS_NUM_THREADS=threads, OMP_NUM_THREADS=threads
+            )
+            == here
+        )
 
 
 def test_linear_algebra_has_its_threads_back_after_a_batch() -> None:
-    # Several runs in tiles hold BLAS to one thread, side by side; the last to finish must not leave it so for the caller's own work.
+    # Several runs in tiles hold BLAS to one thread, side by side; the last to finish must not leave it so for
+    # the caller's own work.
     code = """
 import numpy as np
 import scipy.linalg  # brings a BLAS of its own
@@ -177,5 +217,7 @@ for t in (0.5, 1.0, 1.5, 2.0):
 print(before == blas(), before, blas())
 """
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    )
     assert done.stdout.startswith("True"), done.stdout

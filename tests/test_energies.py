@@ -37,7 +37,12 @@ def test_token_energies_are_those_of_lemma_5_3(n: int, m: int, beta: float, seed
     phi, theta, a = rng.uniform(-np.pi, np.pi, n), rng.uniform(-np.pi, np.pi, m), rng.uniform(1.0, 3.0, m)
     model = Attention(beta, frozen=Frozen(on_circle(theta), a) if m else None)
     # Rounding of <x, y> is 2e-16, times beta in the weights and divided by it outside.
-    np.testing.assert_allclose(token_energies(model, on_circle(phi)), slow_token_energies(phi, theta, a, beta), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(
+        token_energies(model, on_circle(phi)),
+        slow_token_energies(phi, theta, a, beta),
+        rtol=1e-12,
+        atol=1e-13,
+    )
 
 
 @pytest.mark.parametrize("mask", ["causal", Window(3), "full"])
@@ -45,12 +50,14 @@ def test_token_energies_are_those_of_lemma_5_3(n: int, m: int, beta: float, seed
 def test_a_token_runs_down_its_own_energy(d: int, beta: float, m: int, mask: str) -> None:
     # phi_k' = -(1/Z_k) dE_k/dphi_k, and in any dimension the same for every direction tangent at x_k.
     rng = np.random.default_rng(d)
-    model = Attention(beta, mask=mask, frozen=Frozen(uniform(m, d, 1), rng.uniform(1.0, 2.0, m)) if m else None)  # type: ignore[arg-type]
+    frozen = Frozen(uniform(m, d, 1), rng.uniform(1.0, 2.0, m)) if m else None
+    model = Attention(beta, mask=mask, frozen=frozen)  # type: ignore[arg-type]
     x = uniform(6, d, 2)
     y, a, sees = model.context(x)
     Z = (sees * a * np.exp(beta * (x @ y.T - 1.0))).sum(-1)  # (n,)
     for k in range(6):
-        u = retract(tangent(x[k], retract(tangent(x[k], rng.standard_normal(d)))))  # (d,) once more, for the first may cancel
+        # (d,) once more, for the first may cancel
+        u = retract(tangent(x[k], retract(tangent(x[k], rng.standard_normal(d)))))
         moved = [np.array(x), np.array(x)]
         for one, sign in zip(moved, (1.0, -1.0), strict=True):
             one[k] = np.cos(STEP) * x[k] + sign * np.sin(STEP) * u
@@ -61,7 +68,9 @@ def test_a_token_runs_down_its_own_energy(d: int, beta: float, m: int, mask: str
 def test_without_the_factor_1_over_beta_the_lemma_would_fail() -> None:
     beta, x = 9.0, uniform(2, 2, 0)
     phi = np.arctan2(x[:, 1], x[:, 0])
-    printed = [beta * slow_token_energies(phi + np.array([0.0, s]), phi[:0], phi[:0], beta)[1] for s in (STEP, -STEP)]
+    printed = [
+        beta * slow_token_energies(phi + np.array([0.0, s]), phi[:0], phi[:0], beta)[1] for s in (STEP, -STEP)
+    ]
     speed = drift(Attention(beta), x)[1] @ [-x[1, 1], x[1, 0]]
     Z = 1.0 + np.exp(beta * (x[0] @ x[1] - 1.0))
     assert speed == pytest.approx(-(printed[0] - printed[1]) / (2 * STEP) / Z / beta, rel=1e-6)
@@ -82,7 +91,8 @@ def test_interaction_energy_equals_the_double_sum(n: int, d: int, beta: float, s
 
 def test_gathered_tokens_have_the_energy_of_their_masses() -> None:
     x = np.repeat([[1.0, 0.0], [-1.0, 0.0]], [3, 1], axis=0)
-    assert interaction_energy(Attention(500.0), x) == pytest.approx((3 / 4) ** 2 + (1 / 4) ** 2)  # the two are e^-1000 apart
+    # the two are e^-1000 apart
+    assert interaction_energy(Attention(500.0), x) == pytest.approx((3 / 4) ** 2 + (1 / 4) ** 2)
     assert interaction_energy(Attention(9.0), x[:3]) == pytest.approx(1.0)
 
 
@@ -92,7 +102,8 @@ def test_full_attention_never_lowers_the_energy(beta: float, d: int) -> None:
     for seed in range(4):
         run = simulate(Attention(beta, mask="full"), uniform(16, d, seed), 40.0, 400)
         energy = interaction_energy(run.model, run.x)
-        assert np.diff(energy).min() > -1e-10  # the solver's tolerance is 1e-8 radians, and near a balance the energy is flat
+        # the solver's tolerance is 1e-8 radians, and near a balance the energy is flat
+        assert np.diff(energy).min() > -1e-10
         assert energy[-1] > energy[0]
 
 
@@ -107,7 +118,8 @@ def test_causal_attention_may_lower_it() -> None:
 
 def test_runs_and_times_go_one_by_one_and_missing_frames_are_nan() -> None:
     run = many_runs(3)
-    model = Attention(run.model.beta, frozen=Frozen(np.stack([uniform(2, 3, s) for s in range(3)])))  # (3,) betas
+    # (3,) betas
+    model = Attention(run.model.beta, frozen=Frozen(np.stack([uniform(2, 3, s) for s in range(3)])))
     tokens, total = token_energies(model, run.x), interaction_energy(Attention(run.model.beta), run.x)
     assert (tokens.shape, total.shape) == ((3, 6, 5), (3, 6))
     for one, frame in np.ndindex(3, 6):
@@ -118,7 +130,9 @@ def test_runs_and_times_go_one_by_one_and_missing_frames_are_nan() -> None:
             assert model.frozen is not None
             alone = Attention(float(model.beta[one]), frozen=Frozen(model.frozen.x[one]))
             np.testing.assert_array_equal(tokens[one, frame], token_energies(alone, run.x[one, frame]))
-            assert total[one, frame] == interaction_energy(Attention(float(model.beta[one])), run.x[one, frame])
+            assert total[one, frame] == interaction_energy(
+                Attention(float(model.beta[one])), run.x[one, frame]
+            )
 
 
 def test_many_tokens_are_summed_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:

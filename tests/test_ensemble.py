@@ -88,7 +88,9 @@ def runs_that_fail(d: int) -> Array:
 @pytest.mark.parametrize("centers", ["renyi", "strong"])
 def test_counted_centers_are_the_renyi_centers(d: int, delta: float | str, centers: str) -> None:
     x = runs_of(d)
-    radians = {"1/sqrt(beta)": 0.5, "9/sqrt(beta)": np.pi}.get(delta, delta) if isinstance(delta, str) else delta
+    radians = (
+        {"1/sqrt(beta)": 0.5, "9/sqrt(beta)": np.pi}.get(delta, delta) if isinstance(delta, str) else delta
+    )
     slow = [len(nc.renyi_centers(tokens, float(radians), strong=centers == "strong")) for tokens in x[:, 0]]
     assert measured("centers", x, delta=delta, centers=centers).tolist() == slow
 
@@ -103,9 +105,13 @@ def test_the_consumed_share_counts_tokens_near_a_center(d: int, radius: float) -
             assert np.isnan(share[run, frame])
             continue
         tokens = x[run, frame]
-        near = [nc.distance(token, tokens[nc.renyi_centers(x[run, 0], 0.5)]).min() <= radius for token in tokens]
+        near = [
+            nc.distance(token, tokens[nc.renyi_centers(x[run, 0], 0.5)]).min() <= radius for token in tokens
+        ]
         assert share[run, frame] == np.mean(near)
-    assert np.array_equal(measured("consumed", x, delta=0.5, radius=radius, at="end"), share[:, -1], equal_nan=True)
+    assert np.array_equal(
+        measured("consumed", x, delta=0.5, radius=radius, at="end"), share[:, -1], equal_nan=True
+    )
 
 
 @pytest.mark.parametrize("d", [2, 3, 5])
@@ -139,7 +145,12 @@ def test_the_farthest_token_is_the_farthest() -> None:
 
 
 def test_a_block_holds_what_simulate_and_the_observables_give() -> None:
-    study = Study.make(small(model={"V": {"random": "gaussian"}}, observables={**small()["observables"], "top": {"kind": "from_top"}}))
+    study = Study.make(
+        small(
+            model={"V": {"random": "gaussian"}},
+            observables={**small()["observables"], "top": {"kind": "from_top"}},
+        )
+    )
     found = compute(study, Task(1, 3, 6))
     for i, run in enumerate(range(3, 6)):
         V = drawn({"random": "gaussian", "scale": 1.0}, 2, [stream(3, run, 3)])
@@ -160,11 +171,23 @@ def test_a_block_holds_what_simulate_and_the_observables_give() -> None:
 
 def test_a_block_that_was_stopped_gives_nothing() -> None:
     with pytest.raises(Cancelled):
-        compute(Study.make(small(times={"t": 1e4, "method": "euler", "dt": 1e-4, "max_steps": 10**9})), Task(0, 0, 3), 1, lambda _: False)
+        compute(
+            Study.make(small(times={"t": 1e4, "method": "euler", "dt": 1e-4, "max_steps": 10**9})),
+            Task(0, 0, 3),
+            1,
+            lambda _: False,
+        )
 
 
-def test_own_functions_are_asked_frame_by_frame_as_measure_does_or_run_by_run_if_told_and_nothing_else() -> None:
-    whole = {"kind": "function", "function": "small_studies:profile", "each": "run", "dims": ["time", "token"]}
+def test_own_functions_are_asked_frame_by_frame_as_measure_does_or_run_by_run_if_told_and_nothing_else() -> (
+    None
+):
+    whole = {
+        "kind": "function",
+        "function": "small_studies:profile",
+        "each": "run",
+        "dims": ["time", "token"],
+    }
     own = {
         "spread": {"kind": "function", "function": spread},
         "middle": {"kind": "function", "function": lambda t, x: t + x.mean(0), "dims": ["coordinate"]},
@@ -179,10 +202,15 @@ def test_own_functions_are_asked_frame_by_frame_as_measure_does_or_run_by_run_if
     assert found.data["middle"].dims == ("beta", "run", "time", "coordinate")
     t, way = found.data["time"].values, found.data["way"].values  # (m,), (beta, run, m, n, d)
     for i in range(2):
-        np.testing.assert_array_equal(found.data["spread"].values[i], measure((t, way[i]), spread))  # NaN in the same frames
-        np.testing.assert_array_equal(found.data["middle"].values[i], measure((t, way[i]), lambda t, x: t + x.mean(0)))
+        # NaN in the same frames
+        np.testing.assert_array_equal(found.data["spread"].values[i], measure((t, way[i]), spread))
+        np.testing.assert_array_equal(
+            found.data["middle"].values[i], measure((t, way[i]), lambda t, x: t + x.mean(0))
+        )
     assert np.isnan(found.data["spread"].values).any(-1)[failed].all()
-    np.testing.assert_array_equal(found.data["profile"].values, np.where(failed[..., None, None], np.nan, way[..., 0]))
+    np.testing.assert_array_equal(
+        found.data["profile"].values, np.where(failed[..., None, None], np.nan, way[..., 0])
+    )
     assert np.isnan(found.data["ends"].values[failed]).all()
 
 
@@ -200,10 +228,22 @@ def test_a_point_where_every_run_fails_at_once_still_knows_the_shape_of_own_func
 
 @pytest.mark.parametrize("later", [1, 3])
 def test_an_own_function_whose_shape_changes_once_tokens_move_is_refused(later: int) -> None:
-    own = {"some": {"kind": "function", "function": lambda t, x: x[: 2 if t == 0.0 else later, 0], "dims": ["some"]}}
+    own = {
+        "some": {
+            "kind": "function",
+            "function": lambda t, x: x[: 2 if t == 0.0 else later, 0],
+            "dims": ["some"],
+        }
+    }
     with pytest.raises(InputError, match="must give arrays of one shape"):
         ensemble(small(observables=own, times={"t": 3.0, "save": [0.0, 3.0]}))
-    one_by_one = {"some": {"kind": "function", "function": lambda t, x: x[: 2 if x[0, 0] < 0.5 else later, 0], "dims": ["some"]}}
+    one_by_one = {
+        "some": {
+            "kind": "function",
+            "function": lambda t, x: x[: 2 if x[0, 0] < 0.5 else later, 0],
+            "dims": ["some"],
+        }
+    }
     with pytest.raises(InputError, match="must give arrays of one shape"):
         ensemble(small(observables=one_by_one, times={"t": 3.0, "save": [3.0]}))
 
@@ -251,7 +291,9 @@ def test_chunks_depend_on_the_study_alone(tmp_path: Path, finished: Path) -> Non
 
 
 def test_all_chunks_are_there_even_if_they_hold_fill_values_only(tmp_path: Path) -> None:
-    ensemble(small(observables={"a": {"kind": "points"}}, times={"t": 3.0, "max_steps": 1}), tmp_path / "out.zarr")
+    ensemble(
+        small(observables={"a": {"kind": "points"}}, times={"t": 3.0, "max_steps": 1}), tmp_path / "out.zarr"
+    )
     assert np.isnan(load_ensemble(tmp_path / "out.zarr").data["a"].values).all()
     (tmp_path / "out.zarr/a/c/0/0/0/0").unlink()
     with pytest.raises(InputError, match="a/c/0/0/0/0 missing"):
@@ -266,17 +308,25 @@ def test_points_of_different_n_and_d_share_one_array_padded_with_nan(tmp_path: P
         there = np.isfinite(data["ends"].values[i, j])
         assert there[:, :n, :d].all()
         assert there.sum() == 5 * n * d
-    # Prefix: under the causal mask the first tokens do not notice the others, up to the tolerance of steps chosen for all.
-    np.testing.assert_allclose(data["ends"].values[0, :, :, :3], data["ends"].values[1, :, :, :3], rtol=0, atol=1e-4)
+    # Prefix: under the causal mask the first tokens do not notice the others, up to the tolerance of steps
+    # chosen for all.
+    np.testing.assert_allclose(
+        data["ends"].values[0, :, :, :3], data["ends"].values[1, :, :, :3], rtol=0, atol=1e-4
+    )
 
 
 def test_axes_that_are_no_numbers_carry_labels_to_select_by(tmp_path: Path) -> None:
-    grid = {"V": ["identity", "-identity", [1.0, -2.0], {"random": "real", "name": "mine"}], "mask": ["causal", "full"]}
+    grid = {
+        "V": ["identity", "-identity", [1.0, -2.0], {"random": "real", "name": "mine"}],
+        "mask": ["causal", "full"],
+    }
     data = ensemble(small(grid=grid, model={"beta": 2.0}, runs=3), tmp_path / "out.zarr").data
     assert data["V"].attrs["labels"] == ["identity", "-identity", "diag(1, -2)", "mine"]
     assert data["mask"].attrs["labels"] == ["causal", "full"]
     assert data["renyi"].shape == (4, 2, 3, 5)
-    np.testing.assert_array_equal(data["renyi"].sel(V_label="mine", mask_label="full"), data["renyi"].values[3, 1])
+    np.testing.assert_array_equal(
+        data["renyi"].sel(V_label="mine", mask_label="full"), data["renyi"].values[3, 1]
+    )
     assert load_ensemble(tmp_path / "out.zarr").mean("renyi").sel(V_label="-identity").shape == (2, 5)
 
 
@@ -301,7 +351,11 @@ def test_failed_runs_are_left_out_of_statistics_and_counted() -> None:
     for point in range(2):
         kept = values[point, done[point]]
         np.testing.assert_allclose(found.mean("renyi").values[point], kept.mean(0), rtol=1e-14)
-        np.testing.assert_allclose(found.quantiles("renyi", (0.25, 0.5)).values[:, point], np.quantile(kept, (0.25, 0.5), axis=0), rtol=1e-14)
+        np.testing.assert_allclose(
+            found.quantiles("renyi", (0.25, 0.5)).values[:, point],
+            np.quantile(kept, (0.25, 0.5), axis=0),
+            rtol=1e-14,
+        )
     everything = np.nanmean(values, axis=1)
     np.testing.assert_allclose(found.mean("renyi", failed=True).values, everything, rtol=1e-14)
     assert not np.array_equal(found.mean("renyi").values, everything)
@@ -353,7 +407,9 @@ def test_pictures_show_the_mean_and_the_quantiles(finished: Path, tmp_path: Path
     ax = found.plot("renyi")
     np.testing.assert_array_equal(ax.lines[1].get_ydata(), found.mean("renyi").values[1])
     edge = np.asarray(ax.collections[1].get_paths()[0].vertices)  # (many, 2) around the band
-    for t, low, high in zip(found.data["time"].values, *found.quantiles("renyi", (0.1, 0.9)).values[:, 1], strict=True):
+    for t, low, high in zip(
+        found.data["time"].values, *found.quantiles("renyi", (0.1, 0.9)).values[:, 1], strict=True
+    ):
         heights = edge[edge[:, 0] == t, 1]
         assert (heights.min(), heights.max()) == (low, high)
     assert found.plot("apart").get_xlabel() == "inverse temperature"
@@ -362,10 +418,14 @@ def test_pictures_show_the_mean_and_the_quantiles(finished: Path, tmp_path: Path
     plt.close("all")
 
 
-def test_points_where_no_run_finished_are_nan_without_a_warning_and_the_picture_says_so(tmp_path: Path) -> None:
+def test_points_where_no_run_finished_are_nan_without_a_warning_and_the_picture_says_so(
+    tmp_path: Path,
+) -> None:
     import matplotlib.pyplot as plt
 
-    none = ensemble(small(times={"t": 50.0, "save": [0.0, 0.1, 1.0, 10.0, 50.0], "max_steps": 2}, grid={"beta": [16.0]}))
+    none = ensemble(
+        small(times={"t": 50.0, "save": [0.0, 0.1, 1.0, 10.0, 50.0], "max_steps": 2}, grid={"beta": [16.0]})
+    )
     some = ensemble(small(model={"beta": 4.0}, times={"t": 50.0, "save": 5}, grid={"max_steps": [10**6, 2]}))
     assert some.ended.keys() == {"done", "max steps"}
     with warnings.catch_warnings():
@@ -425,7 +485,12 @@ def test_more_runs_extend_the_store_to_what_it_would_have_been(tmp_path: Path, f
 )
 @pytest.mark.parametrize("state", ["finished", "interrupted"])
 def test_any_other_change_is_refused_with_what_differs(
-    change: dict[str, Any], words: str, state: str, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    change: dict[str, Any],
+    words: str,
+    state: str,
+    finished: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     path = tmp_path / "out.zarr"
     if state == "finished":
@@ -459,7 +524,10 @@ def test_other_versions_are_refused(finished: Path, tmp_path: Path, monkeypatch:
 
     shutil.copytree(finished, tmp_path / "out.zarr")
     monkeypatch.setattr(shelf, "made_with", lambda: {"nucleate": "99", "numpy": "1"})
-    with pytest.raises(InputError, match=r"begun otherwise: nucleate was .*, now 99.* nucleate\.load\('.*out\.zarr'\)\.plot\(\)"):
+    with pytest.raises(
+        InputError,
+        match=r"begun otherwise: nucleate was .*, now 99.* nucleate\.load\('.*out\.zarr'\)\.plot\(\)",
+    ):
         ensemble(small(), tmp_path / "out.zarr")
 
 
@@ -496,7 +564,17 @@ def test_more_threads_than_blocks_give_the_same_bytes(tmp_path: Path, finished: 
 
 def test_the_command_runs_a_study_and_draws_it(tmp_path: Path, finished: Path) -> None:
     (tmp_path / "study.toml").write_text(toml(small()))
-    done = nucleate(tmp_path / "study.toml", "--store", tmp_path / "out.zarr", "--threads", 1, "--plot", tmp_path / "out.png", "--show", "renyi")
+    done = nucleate(
+        tmp_path / "study.toml",
+        "--store",
+        tmp_path / "out.zarr",
+        "--threads",
+        1,
+        "--plot",
+        tmp_path / "out.png",
+        "--show",
+        "renyi",
+    )
     assert done.exit_code == 0, done.output
     assert "24 runs at each of 2 beta; 48 done" in done.stdout
     assert contents(tmp_path / "out.zarr") == contents(finished)
@@ -510,7 +588,9 @@ def test_a_dry_run_states_runs_time_and_size_and_writes_nothing(tmp_path: Path) 
     assert done.exit_code == 0, done.output
     row = 1 + 8 + 8 * (5 + 5 + 1 + 16)  # status, steps, renyi, groups, apart, ends
     size = f"{2000 * row / 1e3:.3g} kB before compression"
-    assert re.search(rf"2 points of the grid, 2000 runs, (at least )?about [\d.]+ s, {size}", done.stdout), done.stdout
+    assert re.search(rf"2 points of the grid, 2000 runs, (at least )?about [\d.]+ s, {size}", done.stdout), (
+        done.stdout
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["study.toml"]
 
 
@@ -518,8 +598,14 @@ def test_a_dry_run_states_runs_time_and_size_and_writes_nothing(tmp_path: Path) 
     ("words", "reason"),
     [
         (["study.toml"], "--store is missing"),
-        (["study.toml", "--store", "out.zarr", "--plot", "out.png", "--show", "reny"], "--show is reny. Did you mean renyi?"),
-        (["study.toml", "--store", "out.zarr", "--plot", "out.png", "--show", "ends"], "ends has the axis token"),
+        (
+            ["study.toml", "--store", "out.zarr", "--plot", "out.png", "--show", "reny"],
+            "--show is reny. Did you mean renyi?",
+        ),
+        (
+            ["study.toml", "--store", "out.zarr", "--plot", "out.png", "--show", "ends"],
+            "ends has the axis token",
+        ),
         (["study.toml", "--store", "out"], "is kept as .zarr"),
         (["study.toml", "--store", "no/out.zarr"], "the folder no does not exist"),
         (["study.toml", "--store", "out.zarr", "--runs", "0"], "runs must be"),
@@ -531,7 +617,9 @@ def test_a_dry_run_states_runs_time_and_size_and_writes_nothing(tmp_path: Path) 
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_bad_input_ends_with_one_line_and_code_2(words: list[str], reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bad_input_ends_with_one_line_and_code_2(
+    words: list[str], reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("study.toml").write_text(toml(small()))
     done = nucleate(*words)
@@ -544,8 +632,20 @@ def test_bad_input_ends_with_one_line_and_code_2(words: list[str], reason: str, 
 def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(tmp_path: Path) -> None:
     slow = small(runs=4000, start={"n": 64, "d": 2}, times={"t": 30.0, "save": 5})
     (tmp_path / "study.toml").write_text(toml(slow))
-    command = [sys.executable, "-m", "nucleate", "ensemble", "study.toml", "--store", "out.zarr", "--block", "16"]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    command = [
+        sys.executable,
+        "-m",
+        "nucleate",
+        "ensemble",
+        "study.toml",
+        "--store",
+        "out.zarr",
+        "--block",
+        "16",
+    ]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     deadline = time.monotonic() + 120
     while not list(tmp_path.glob("out.zarr.parts/blocks/*.block")) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -572,7 +672,9 @@ def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(tmp_path: Path) -> No
     assert first[0] >= 16 * kept - 32, "it goes on from there"
 
 
-def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     from nucleate.ensemble import command
 
     now = [0.0]
@@ -581,15 +683,24 @@ def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(monkeypatch:
     for second in range(12):
         now[0] = float(second)
         line(100 + 10 * second, 300)
-    assert capsys.readouterr().err.splitlines() == ["150 of 300 runs, 10 runs/s, 0:15 left", "200 of 300 runs, 10 runs/s, 0:10 left"]
+    assert capsys.readouterr().err.splitlines() == [
+        "150 of 300 runs, 10 runs/s, 0:15 left",
+        "200 of 300 runs, 10 runs/s, 0:10 left",
+    ]
 
 
 def test_memory_does_not_grow_with_the_number_of_runs(tmp_path: Path) -> None:
+    study = small(
+        start={"n": 64, "d": 2},
+        times={"t": 0.1, "save": 64},
+        grid={"beta": [4.0]},
+        observables={"a": {"kind": "consumed", "radius": 0.1}},
+    )
     code = f"""
 import sys
 from nucleate.bench.ensemble import most_memory
 from nucleate.ensemble.run import ensemble
-study = {small(start={"n": 64, "d": 2}, times={"t": 0.1, "save": 64}, grid={"beta": [4.0]}, observables={"a": {"kind": "consumed", "radius": 0.1}})!r}
+study = {study!r}
 ensemble(study, sys.argv[2], runs=int(sys.argv[1]), block=16)
 print(most_memory())
 """

@@ -1,4 +1,5 @@
-"""Ensembles on a real Dask cluster on this machine: a scheduler and workers as processes of their own, some of them killed.
+"""Ensembles on a real Dask cluster on this machine: a scheduler and workers as processes of their own, some
+of them killed.
 
 `make soak` kills twenty workers.
 """
@@ -28,7 +29,10 @@ distributed: Any = pytest.importorskip("distributed", reason="Dask comes with nu
 KILLS = 20 if SOAK else 3
 PATIENCE = 60.0  # seconds for processes to start
 # Dask leaves sockets and loops to the garbage collector when its processes are killed.
-pytestmark = [several_programs, pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")]
+pytestmark = [
+    several_programs,
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -46,8 +50,27 @@ def processes(folder: Path, workers: int, threads: int, nanny: bool = True) -> I
     """A scheduler and its workers, started as their users do; the address of the scheduler."""
     file = folder / f"scheduler-{workers}-{threads}.json"
     python = [sys.executable, "-m"]
-    scheduler = [*python, "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
-    each = [*python, "distributed.cli.dask_worker", "--scheduler-file", str(file), "--nworkers", str(workers), "--nthreads", str(threads)]
+    scheduler = [
+        *python,
+        "distributed.cli.dask_scheduler",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "0",
+        "--no-dashboard",
+        "--scheduler-file",
+        str(file),
+    ]
+    each = [
+        *python,
+        "distributed.cli.dask_worker",
+        "--scheduler-file",
+        str(file),
+        "--nworkers",
+        str(workers),
+        "--nthreads",
+        str(threads),
+    ]
     each += ["--no-dashboard", "--nanny" if nanny else "--no-nanny", "--local-directory", str(folder)]
     here = {**os.environ, "NUMBA_NUM_THREADS": "1"}
     started = []
@@ -58,7 +81,9 @@ def processes(folder: Path, workers: int, threads: int, nanny: bool = True) -> I
             deadline = time.monotonic() + PATIENCE
             while not file.exists() and time.monotonic() < deadline:
                 time.sleep(0.05)
-            with distributed.Client(scheduler_file=str(file), timeout=PATIENCE, set_as_default=False) as client:
+            with distributed.Client(
+                scheduler_file=str(file), timeout=PATIENCE, set_as_default=False
+            ) as client:
                 client.wait_for_workers(workers, timeout=PATIENCE)
                 address = client.scheduler.address
             yield address
@@ -81,8 +106,12 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("workers", "threads"), [(1, 1), (2, 1), (1, 2)], ids=["one", "two workers", "two threads"])
-def test_workers_and_blocks_leave_every_byte_as_it_is(workers: int, threads: int, tmp_path: Path, whole: Path) -> None:
+@pytest.mark.parametrize(
+    ("workers", "threads"), [(1, 1), (2, 1), (1, 2)], ids=["one", "two workers", "two threads"]
+)
+def test_workers_and_blocks_leave_every_byte_as_it_is(
+    workers: int, threads: int, tmp_path: Path, whole: Path
+) -> None:
     with processes(tmp_path, workers, threads) as address:
         for block in (1, 7, 64, 10_000):
             ensemble(small(), tmp_path / f"{block}.zarr", block=block, cluster=address)
@@ -100,7 +129,11 @@ def test_a_local_cluster_does_what_threads_do_and_own_functions_travel(tmp_path:
 
 
 def test_blocks_of_killed_workers_are_computed_elsewhere(tmp_path: Path) -> None:
-    study = small(runs=400 * (1 + 3 * SOAK), start={"n": 48, "d": 2}, times={"t": 20.0, "save": 5, "rtol": 1e-6, "atol": 1e-9})
+    study = small(
+        runs=400 * (1 + 3 * SOAK),
+        start={"n": 48, "d": 2},
+        times={"t": 20.0, "save": 5, "rtol": 1e-6, "atol": 1e-9},
+    )
     ensemble(study, tmp_path / "threads.zarr")
     killed: list[int] = []
     dice, over = random.Random(0), threading.Event()
@@ -135,9 +168,26 @@ def test_a_lost_scheduler_ends_with_one_line_and_threads_finish_the_work(tmp_pat
     slow = small(runs=600, start={"n": 48, "d": 2}, times={"t": 20.0, "save": 5, "rtol": 1e-6, "atol": 1e-9})
     (tmp_path / "study.toml").write_text(toml(slow))
     ensemble(slow, tmp_path / "threads.zarr")
-    command = [sys.executable, "-m", "nucleate", "ensemble", "study.toml", "--store", "out.zarr", "--block", "4", "--quiet"]
+    command = [
+        sys.executable,
+        "-m",
+        "nucleate",
+        "ensemble",
+        "study.toml",
+        "--store",
+        "out.zarr",
+        "--block",
+        "4",
+        "--quiet",
+    ]
     with processes(tmp_path, 1, 1) as address:
-        going = subprocess.Popen([*command, "--cluster", address], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        going = subprocess.Popen(
+            [*command, "--cluster", address],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         deadline = time.monotonic() + PATIENCE
         while len(list(tmp_path.glob("out.zarr.parts/blocks/*.block"))) < 10 and time.monotonic() < deadline:
             time.sleep(0.02)

@@ -1,4 +1,5 @@
-"""Whatever happens to the process, the disk or the files: no run is lost or doubled, and the end is the same to the last byte.
+"""Whatever happens to the process, the disk or the files: no run is lost or doubled, and the end is the same
+to the last byte.
 
 `make soak` does the full counts.
 """
@@ -41,7 +42,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def blocks(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder where the small study was interrupted when all its blocks were there, and half of them removed again."""
+    """A folder where the small study was interrupted when all its blocks were there, and half of them removed
+    again."""
     folder = tmp_path_factory.mktemp("blocks")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shelf.Shelf, "finish", _interrupted)
@@ -62,7 +64,8 @@ def _interrupted(_: shelf.Shelf) -> None:
 
 
 DRIVER = """
-# Forks: the parent has everything imported and compiled, the child runs the ensemble and is killed at a random moment.
+# Forks: the parent has everything imported and compiled; the child runs the ensemble
+# and is killed at a random moment.
 import os, random, shutil, signal, sys, time
 from pathlib import Path
 from small_studies import contents, small
@@ -118,7 +121,8 @@ for study in (few, many):
 
 killed = finished = 0
 while killed < kills:
-    # First the small study from nothing, then its extension: the store that is there must stay readable throughout.
+    # First the small study from nothing, then its extension:
+    # the store that is there must stay readable throughout.
     extend = path.exists()
     study, before = (many if extend else few), set()
     while True:
@@ -150,7 +154,10 @@ print(killed, finished)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_kill_9_at_random_moments_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None:
     words = [sys.executable, "-c", textwrap.dedent(DRIVER), str(KILLS), str(tmp_path)]
-    here = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])}
+    here = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]),
+    }
     done = subprocess.run(words, capture_output=True, text=True, timeout=1800, env=here, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     killed, finished = map(int, done.stdout.split())
@@ -158,8 +165,11 @@ def test_kill_9_at_random_moments_loses_nothing_and_doubles_nothing(tmp_path: Pa
     assert finished >= 1
 
 
-def test_a_store_that_was_moved_aside_by_a_crash_is_put_back(tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where names cannot be swapped in one step, a crash may come between moving the old store and the new one."""
+def test_a_store_that_was_moved_aside_by_a_crash_is_put_back(
+    tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where names cannot be swapped in one step, a crash may come between moving the old store and the new
+    one."""
     from nucleate.ensemble import crew
 
     monkeypatch.setattr(crew, "compute", None)  # nothing may be computed again
@@ -171,7 +181,9 @@ def test_a_store_that_was_moved_aside_by_a_crash_is_put_back(tmp_path: Path, who
 
 
 @pytest.mark.parametrize("swap", [True, False], ids=["swapped in one step", "moved in two"])
-def test_the_new_store_takes_the_place_of_the_old(swap: bool, tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_new_store_takes_the_place_of_the_old(
+    swap: bool, tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from nucleate.ensemble import store
 
     if not swap:
@@ -189,7 +201,14 @@ def test_a_second_writer_is_refused(tmp_path: Path) -> None:
     refusals: list[subprocess.CompletedProcess[str]] = []
 
     def progress(done: int, total: int) -> None:
-        words = [sys.executable, "-c", f"from nucleate.ensemble.run import ensemble; ensemble({small()!r}, {str(tmp_path / 'out.zarr')!r})"]
+        words = [
+            sys.executable,
+            "-c",
+            (
+                f"from nucleate.ensemble.run import ensemble; ensemble({small()!r},"
+                f" {str(tmp_path / 'out.zarr')!r})"
+            ),
+        ]
         if not refusals:
             refusals.append(subprocess.run(words, capture_output=True, text=True, timeout=60, check=False))
 
@@ -199,8 +218,11 @@ def test_a_second_writer_is_refused(tmp_path: Path) -> None:
     assert load_ensemble(tmp_path / "out.zarr").data.sizes["run"] == 24
 
 
-def test_a_lock_that_its_writer_has_removed_is_taken_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another writer finishes, and removes folder and lock, after we have opened the lock and before we hold it."""
+def test_a_lock_that_its_writer_has_removed_is_taken_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another writer finishes, and removes folder and lock, after we have opened the lock and before we hold
+    it."""
     import fcntl
 
     folder, real = tmp_path / "out.zarr.parts", fcntl.flock
@@ -274,7 +296,11 @@ def failing(k: int, code: int) -> Iterator[list[str]]:
         def call(*words: Any, **named: Any) -> Any:
             calls.append(name)
             if len(calls) == k:
-                raise OSError(code, os.strerror(code), str(words[0]) if isinstance(words[0], str | os.PathLike) else None)
+                raise OSError(
+                    code,
+                    os.strerror(code),
+                    str(words[0]) if isinstance(words[0], str | os.PathLike) else None,
+                )
             return real(*words, **named)
 
         return call
@@ -332,8 +358,19 @@ open("study.toml", "w").write(toml(small(observables={"way": {"kind": "trajector
 sys.argv = ["nucleate", "ensemble", "study.toml", "--store", "out.zarr"]
 cli.main()
 """
-    here = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])}
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120, env=here, check=False)
+    here = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=here,
+        check=False,
+    )
     assert done.returncode == 2, done.stderr
     assert "out.zarr.parts" in done.stderr
     assert "File too large" in done.stderr
@@ -344,7 +381,8 @@ cli.main()
 
 
 def flip(data: bytes, dice: random.Random) -> bytes:
-    at = dice.randrange(min(len(data), 100) if dice.random() < 0.3 else len(data))  # often in the head, which is short
+    # often in the head, which is short
+    at = dice.randrange(min(len(data), 100) if dice.random() < 0.3 else len(data))
     return data[:at] + bytes([data[at] ^ (1 << dice.randrange(8))]) + data[at + 1 :]
 
 
@@ -356,7 +394,9 @@ DAMAGE = pytest.mark.parametrize("damage", [flip, cut], ids=["flips", "cuts"])
 
 
 @DAMAGE
-def test_damage_to_a_finished_store_is_named_and_mended(damage: Callable[[bytes, random.Random], bytes], tmp_path: Path, whole: Path) -> None:
+def test_damage_to_a_finished_store_is_named_and_mended(
+    damage: Callable[[bytes, random.Random], bytes], tmp_path: Path, whole: Path
+) -> None:
     path, reference, dice = tmp_path / "out.zarr", contents(whole), random.Random(1)
     shutil.copytree(whole, path)
     for i in range(DAMAGES):
@@ -374,7 +414,9 @@ def test_damage_to_a_finished_store_is_named_and_mended(damage: Callable[[bytes,
 
 
 @DAMAGE
-def test_damage_to_the_parts_is_named_and_mended(damage: Callable[[bytes, random.Random], bytes], tmp_path: Path, blocks: Path, whole: Path) -> None:
+def test_damage_to_the_parts_is_named_and_mended(
+    damage: Callable[[bytes, random.Random], bytes], tmp_path: Path, blocks: Path, whole: Path
+) -> None:
     reference, dice = contents(blocks), random.Random(2)
     names = sorted(name for name in reference if Path(name).name != "lock")
     assert len(names) == 5, "four blocks and study.json"
@@ -408,7 +450,9 @@ def test_any_blocks_may_be_missing(tmp_path: Path, whole: Path, monkeypatch: pyt
     assert contents(tmp_path / "out.zarr") == contents(whole)
 
 
-def test_a_missing_chunk_costs_its_own_runs_only(tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_chunk_costs_its_own_runs_only(
+    tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from nucleate.ensemble import crew
 
     computed: list[Task] = []
@@ -443,7 +487,11 @@ def test_a_block_of_another_study_is_refused(tmp_path: Path, blocks: Path) -> No
 
 
 def test_blocks_come_back_bit_for_bit() -> None:
-    arrays = {"a": np.array([1.5, np.nan, -0.0]), "b": np.arange(6, dtype=np.int8).reshape(3, 2), "c": np.zeros((0, 4))}
+    arrays = {
+        "a": np.array([1.5, np.nan, -0.0]),
+        "b": np.arange(6, dtype=np.int8).reshape(3, 2),
+        "c": np.zeros((0, 4)),
+    }
     mark, task, found = files.unpack(files.pack("mark", Task(1, 2, 5), arrays))
     assert (mark, task) == ("mark", Task(1, 2, 5))
     assert {name: (array.dtype, array.shape, array.tobytes()) for name, array in found.items()} == {
@@ -456,7 +504,9 @@ def test_blocks_come_back_bit_for_bit() -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("block", [1, 7, 64, 10_000], ids=["1", "7", "64", "all"])
-def test_threads_and_blocks_leave_every_byte_as_it_is(threads: int, block: int, tmp_path: Path, whole: Path) -> None:
+def test_threads_and_blocks_leave_every_byte_as_it_is(
+    threads: int, block: int, tmp_path: Path, whole: Path
+) -> None:
     ensemble(small(), tmp_path / "out.zarr", threads=threads, block=block)
     assert contents(tmp_path / "out.zarr") == contents(whole)
 
@@ -476,7 +526,9 @@ def test_interruptions_with_other_blocks_leave_every_byte_as_it_is(tmp_path: Pat
     for _ in range(6):
         seen.clear()
         try:
-            ensemble(small(), path, block=dice.choice([1, 3, 5]), threads=dice.choice([1, 2]), progress=progress)
+            ensemble(
+                small(), path, block=dice.choice([1, 3, 5]), threads=dice.choice([1, 2]), progress=progress
+            )
         except Stopped:
             continue
     ensemble(small(), path)

@@ -1,4 +1,5 @@
-"""The equation in NumPy against two independent writings of it: plain loops, and 50 digits; and what its records accept."""
+"""The equation in NumPy against two independent writings of it: plain loops, and 50 digits; and what its
+records accept."""
 
 import math
 from typing import Any, Literal
@@ -23,7 +24,11 @@ def drift_by_loops(model: Attention, x: Array) -> Array:
     for k in range(n):
         pairs = [] if model.frozen is None else list(zip(model.frozen.weight, model.frozen.x, strict=True))
         for j in range(n):
-            if model.mask == "full" or (model.mask == "causal" and j <= k) or (isinstance(model.mask, Window) and k - model.mask.w < j <= k):
+            if (
+                model.mask == "full"
+                or (model.mask == "causal" and j <= k)
+                or (isinstance(model.mask, Window) and k - model.mask.w < j <= k)
+            ):
                 pairs.append((1.0, x[j]))
         Z, total = 0.0, np.zeros(d)
         for a, y in pairs:
@@ -39,19 +44,34 @@ def model_of(d: int, mask: Mask, frozen: bool, matrices: bool, beta: float = 1.7
     """A model with everything switched on that is asked for, drawn from a fixed seed."""
     rng = np.random.default_rng(d)
     Q, K, V = rng.standard_normal((3, d, d)) if matrices else (None, None, None)
-    return Attention(beta, Q=Q, K=K, V=V, mask=mask, frozen=Frozen(uniform(3, d, 77), [1.0, 2.5, 700.0]) if frozen else None)
+    return Attention(
+        beta,
+        Q=Q,
+        K=K,
+        V=V,
+        mask=mask,
+        frozen=Frozen(uniform(3, d, 77), [1.0, 2.5, 700.0]) if frozen else None,
+    )
 
 
 @pytest.mark.parametrize("matrices", [False, True])
 @pytest.mark.parametrize("frozen", [False, True])
 @pytest.mark.parametrize("mask", ["causal", "full", Window(1), Window(2), Window(4), Window(99)], ids=str)
 @pytest.mark.parametrize("d", [2, 3, 7])
-def test_the_equation_equals_a_double_loop_and_50_digits(d: int, mask: Mask, frozen: bool, matrices: bool) -> None:
+def test_the_equation_equals_a_double_loop_and_50_digits(
+    d: int, mask: Mask, frozen: bool, matrices: bool
+) -> None:
     model, x = model_of(d, mask, frozen, matrices), uniform(9, d, seed=d)
     velocity = drift(model, x)
-    # Rounding of the scores, beta |K^T Q| eps each, moves a softmax mean of vectors of length |V| by as much: the bound of reliability.md.
+    # Rounding of the scores, beta |K^T Q| eps each, moves a softmax mean of vectors of length |V| by as much:
+    # the bound of reliability.md.
     _, Q, K, V = model.parameters(d)
-    bound = 16 * max(1.0, float(model.beta) * float(np.linalg.norm(K.T @ Q, 2))) * float(np.linalg.norm(V, 2)) * EPS
+    bound = (
+        16
+        * max(1.0, float(model.beta) * float(np.linalg.norm(K.T @ Q, 2)))
+        * float(np.linalg.norm(V, 2))
+        * EPS
+    )
     assert np.abs(velocity - drift_to_50_digits(model, x)).max() <= bound
     assert np.abs(velocity - drift_by_loops(model, x)).max() <= 2 * bound
 
@@ -71,15 +91,20 @@ def test_run_axes_mean_one_system_per_run() -> None:
     whole = Attention(beta, Q=Q, K=K, V=V, mask=Window(3), frozen=Frozen(frozen_x, weight))
     assert whole.runs == b
     for run in range(b):
-        alone = Attention(beta[run], Q=Q[run], K=K[run], V=V[run], mask=Window(3), frozen=Frozen(frozen_x[run], weight[run]))
+        alone = Attention(
+            beta[run], Q=Q[run], K=K[run], V=V[run], mask=Window(3), frozen=Frozen(frozen_x[run], weight[run])
+        )
         assert alone.runs is None
         # the same operations, batched: matmul may sum in another order
         assert np.abs(drift(whole, x)[run] - drift(alone, x[run])).max() <= 64 * EPS
-    for name, one in {"beta": beta, "Q": Q, "K": K, "V": V}.items():  # each may carry the axis alone, with the others shared
+    # each may carry the axis alone, with the others shared
+    for name, one in {"beta": beta, "Q": Q, "K": K, "V": V}.items():
         shared: dict[str, Any] = {"beta": 1.0, "Q": Q[0], "K": K[0], "V": V[0]}
         batch = drift(Attention(**{**shared, name: one}), x)
         for run in range(b):
-            assert np.abs(batch[run] - drift(Attention(**{**shared, name: one[run]}), x[run])).max() <= 64 * EPS, name
+            assert (
+                np.abs(batch[run] - drift(Attention(**{**shared, name: one[run]}), x[run])).max() <= 64 * EPS
+            ), name
 
 
 def test_a_window_longer_than_the_run_is_the_causal_mask() -> None:
@@ -90,7 +115,9 @@ def test_a_window_longer_than_the_run_is_the_causal_mask() -> None:
 
 def test_a_window_of_one_leaves_each_token_alone() -> None:
     x, V = uniform(12, 3, seed=2), np.random.default_rng(0).standard_normal((3, 3))
-    assert np.allclose(drift(Attention(2.0, V=V, mask=Window(1)), x), tangent(x, x @ V.T), rtol=0, atol=16 * EPS)
+    assert np.allclose(
+        drift(Attention(2.0, V=V, mask=Window(1)), x), tangent(x, x @ V.T), rtol=0, atol=16 * EPS
+    )
 
 
 def test_a_frozen_token_of_weight_two_is_two_frozen_tokens() -> None:
@@ -111,7 +138,12 @@ def test_records_cannot_be_changed() -> None:
     V[0, 0] = 5.0
     assert model.V is not None
     assert model.V[0, 0] == 1.0
-    for array in (model.V, model.beta, model.frozen.x if model.frozen else model.V, model.frozen.weight if model.frozen else model.V):
+    for array in (
+        model.V,
+        model.beta,
+        model.frozen.x if model.frozen else model.V,
+        model.frozen.weight if model.frozen else model.V,
+    ):
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 2.0
     with pytest.raises(AttributeError):
@@ -182,11 +214,14 @@ def test_frozen_says_what_is_wrong(x: Any, weight: Any, words: str) -> None:
 def test_distance_is_accurate_for_close_and_for_antipodal_points() -> None:
     for angle in (1e-12, 1e-6, 1.0, math.pi - 1e-6, math.pi):
         x, y = np.array([[1.0, 0.0]]), np.array([[math.cos(angle), math.sin(angle)]])
-        assert distance(x, y)[0] == pytest.approx(angle, rel=1e-9, abs=4 * EPS)  # cos(1e-12) itself rounds to 1; atan2 keeps the sine
+        # cos(1e-12) itself rounds to 1; atan2 keeps the sine
+        assert distance(x, y)[0] == pytest.approx(angle, rel=1e-9, abs=4 * EPS)
 
 
 def test_uniform_points_have_no_preferred_direction() -> None:
     x = uniform(20_000, 3, seed=0)
-    assert np.abs(x.mean(0)).max() < 5 * math.sqrt(1 / 3 / 20_000)  # five standard deviations of the mean of a coordinate
-    assert np.abs(x.T @ x / 20_000 - np.eye(3) / 3).max() < 5 * math.sqrt(4 / 45 / 20_000)  # Var(x_i^2) = 4/45
+    # five standard deviations of the mean of a coordinate
+    assert np.abs(x.mean(0)).max() < 5 * math.sqrt(1 / 3 / 20_000)
+    # Var(x_i^2) = 4/45
+    assert np.abs(x.T @ x / 20_000 - np.eye(3) / 3).max() < 5 * math.sqrt(4 / 45 / 20_000)
     assert np.array_equal(x[:5], retract(x)[:5]) or np.abs(x - retract(x)).max() <= 2 * EPS

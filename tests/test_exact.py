@@ -1,4 +1,5 @@
-"""Simulations against exactly solvable systems; and those systems against the equation, so that a slip in a derivation cannot hide."""
+"""Simulations against exactly solvable systems; and those systems against the equation, so that a slip in a
+derivation cannot hide."""
 
 import math
 
@@ -26,12 +27,15 @@ RTOL, ATOL = 1e-10, 1e-12
 
 @pytest.mark.parametrize("system", SYSTEMS + metastable(), ids=lambda system: system.name)
 def test_the_exact_solutions_obey_the_equation(system: Exact) -> None:
-    # A central difference of the solution against the 50-digit drift: h^2 from the difference, 1e-15 / h from rounding, best at 1e-5.
+    # A central difference of the solution against the 50-digit drift: h^2 from the difference, 1e-15 / h from
+    # rounding, best at 1e-5.
     speed = max(1.0, float(np.abs(system.model.V).max()) if system.model.V is not None else 1.0)
     for time in np.array([0.1, 0.37, 0.9]) * min(system.t, 8.0):
         h = 1e-5 / speed
         slope = (system.solution(time + h) - system.solution(time - h)) / (2 * h)
-        assert np.abs(slope - drift_to_50_digits(system.model, system.solution(time))).max() <= 2e-9 * speed**3
+        assert (
+            np.abs(slope - drift_to_50_digits(system.model, system.solution(time))).max() <= 2e-9 * speed**3
+        )
 
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
@@ -51,7 +55,9 @@ def test_the_two_token_clock_gives_the_values_of_the_paper_notes() -> None:
     assert two_token_time(-0.5, 0.5, 0.0) == pytest.approx(4 * math.atanh(0.5), rel=1e-15)
 
 
-@pytest.mark.parametrize(("beta", "u0", "u1"), [(9.0, 0.0, 0.99), (4.0, -0.9, 0.5), (1.0, 0.2, 0.999), (0.0, -0.5, 0.5)])
+@pytest.mark.parametrize(
+    ("beta", "u0", "u1"), [(9.0, 0.0, 0.99), (4.0, -0.9, 0.5), (1.0, 0.2, 0.999), (0.0, -0.5, 0.5)]
+)
 @pytest.mark.parametrize("d", [2, 3, 7])
 def test_two_tokens_meet_at_the_time_of_the_formula(beta: float, u0: float, u1: float, d: int) -> None:
     time, system = two_token_time(u0, u1, beta), two_tokens(beta, u0, 1.0, d)
@@ -59,7 +65,8 @@ def test_two_tokens_meet_at_the_time_of_the_formula(beta: float, u0: float, u1: 
     u = float(run.x[-1, 0] @ run.x[-1, 1])
     speed = (1 - u1 * u1) / (1 + math.exp(beta * (1 - u1)))
     slowest = min((1 - u * u) / (1 + math.exp(beta * (1 - u))) for u in np.linspace(u0, u1, 200))
-    # A deviation made where the motion is slowest grows as the speed does, by speed / slowest, until it shows: the problem's own condition.
+    # A deviation made where the motion is slowest grows as the speed does, by speed / slowest, until it
+    # shows: the problem's own condition.
     assert abs(u - u1) <= 5 * (RTOL + ATOL) * max(1.0, speed / slowest)
     assert abs((u - u1) / speed) <= 1e-5 * time  # in time: far better than the 10 % of a fixed step of .1
 
@@ -79,7 +86,8 @@ def test_equiangular_tokens_stay_equiangular_and_follow_rho() -> None:
     gram = run.x @ run.x.mT  # (m, n, n)
     off = gram[:, ~np.eye(n, dtype=bool)]  # (m, n (n - 1))
     exact = system.frames(run.t)
-    assert np.ptp(off, axis=1).max() <= 20 * RTOL  # both tokens of a pair, each off by five times the tolerance, either way
+    # both tokens of a pair, each off by five times the tolerance, either way
+    assert np.ptp(off, axis=1).max() <= 20 * RTOL
     assert np.abs(off - (exact @ exact.mT)[:, ~np.eye(n, dtype=bool)]).max() <= 10 * RTOL
 
 
@@ -87,18 +95,28 @@ def test_equiangular_tokens_close_in_as_e_to_minus_2t() -> None:
     system = equiangular(5, 2.0, 0.3, 10.0)
     run = nc.simulate(system.model, system.x0, 10.0, save=[8.0, 10.0], rtol=1e-12, atol=1e-14)
     apart = np.linalg.norm(run.x[:, 0] - run.x[:, 1], axis=-1) ** 2 / 2  # 1 - rho
-    assert math.log(apart[0] / apart[1]) / 2.0 == pytest.approx(2.0, abs=1e-5)  # the next term is e^{-2t} ~ 1e-7 times a constant of order beta n
+    # the next term is e^{-2t} ~ 1e-7 times a constant of order beta n
+    assert math.log(apart[0] / apart[1]) / 2.0 == pytest.approx(2.0, abs=1e-5)
 
 
 def test_kuramoto_oscillators_keep_their_mean_angle_and_their_cross_ratios() -> None:
-    # beta = 0, full mask: identical oscillators move by one Moebius map of the disc (Watanabe and Strogatz), which keeps every cross-ratio.
+    # beta = 0, full mask: identical oscillators move by one Moebius map of the disc (Watanabe and Strogatz),
+    # which keeps every cross-ratio.
     theta = np.array([0.1, 0.9, 1.3, 2.6, 3.9, 5.0])
-    run = nc.simulate(Attention(0.0, mask="full"), np.stack([np.cos(theta), np.sin(theta)], axis=1), 2.0, save=9, rtol=RTOL, atol=ATOL)
+    run = nc.simulate(
+        Attention(0.0, mask="full"),
+        np.stack([np.cos(theta), np.sin(theta)], axis=1),
+        2.0,
+        save=9,
+        rtol=RTOL,
+        atol=ATOL,
+    )
     z = run.x[..., 0] + 1j * run.x[..., 1]  # (m, n)
     for a, b, c, d in ((0, 1, 2, 3), (1, 3, 4, 5), (0, 2, 4, 5)):
         ratio = (z[:, a] - z[:, c]) * (z[:, b] - z[:, d]) / ((z[:, a] - z[:, d]) * (z[:, b] - z[:, c]))
         closest = min(np.abs(z[:, i] - z[:, j]).min() for i in (a, b) for j in (c, d))
-        assert np.abs(ratio / ratio[0] - 1.0).max() <= 4 * 10 * RTOL / closest  # four differences, each off by twice five times the tolerance
+        # four differences, each off by twice five times the tolerance
+        assert np.abs(ratio / ratio[0] - 1.0).max() <= 4 * 10 * RTOL / closest
     total = np.unwrap(np.angle(z), axis=0).sum(1)
     assert np.abs(total - total[0]).max() <= 5 * RTOL * len(theta)
 

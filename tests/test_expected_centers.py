@@ -9,7 +9,14 @@ import pytest
 from nucleate.checks import InputError
 from nucleate.observe.centers import renyi_centers
 from nucleate.sphere import uniform
-from nucleate.theory.counts import MonteCarlo, cap_share, expected_centers, monte_carlo_centers, parked_cars, renyi_constant
+from nucleate.theory.counts import (
+    MonteCarlo,
+    cap_share,
+    expected_centers,
+    monte_carlo_centers,
+    parked_cars,
+    renyi_constant,
+)
 
 EPS = float(np.finfo(float).eps)
 
@@ -21,9 +28,13 @@ EPS = float(np.finfo(float).eps)
 def test_cap_share_equals_the_papers_formula_in_40_digits(d: int) -> None:
     for delta in (1e-4, 0.01, 0.5, 1.0, 1.5, np.pi / 2, 2.0, 3.0, 3.1415):
         with mp.workdps(40):  # 1/2 I_{sin^2 delta}((d-1)/2, 1/2) up to a right angle, one minus that beyond
-            half = mp.betainc(mp.mpf(d - 1) / 2, mp.mpf(1) / 2, 0, mp.sin(mp.mpf(delta)) ** 2, regularized=True) / 2
+            half = (
+                mp.betainc(mp.mpf(d - 1) / 2, mp.mpf(1) / 2, 0, mp.sin(mp.mpf(delta)) ** 2, regularized=True)
+                / 2
+            )
             exact = float(half if delta <= np.pi / 2 else 1 - half)
-        assert cap_share(delta, d) == pytest.approx(exact, rel=100 * EPS * d)  # the power (d - 1)/2 of a rounded number
+        # the power (d - 1)/2 of a rounded number
+        assert cap_share(delta, d) == pytest.approx(exact, rel=100 * EPS * d)
 
 
 def test_cap_share_is_delta_over_pi_on_the_circle_and_sin_squared_half_on_the_sphere() -> None:
@@ -46,17 +57,23 @@ def test_cap_share_is_the_share_of_uniform_points() -> None:
 
 @pytest.mark.parametrize("d", [2, 3, 4, 5])
 @pytest.mark.parametrize(("delta", "n"), [(0.5, 200), (1.0, 60), (4.0 / 3.0, 15), (2.5, 8)])
-def test_strong_centers_number_what_is_expected_within_four_standard_errors(delta: float, d: int, n: int) -> None:
+def test_strong_centers_number_what_is_expected_within_four_standard_errors(
+    delta: float, d: int, n: int
+) -> None:
     counted = monte_carlo_centers(delta, d, n, strong=True, runs=2000, seed=d)
     assert abs(counted.mean - expected_centers(delta, d, n, strong=True)) < 4.0 * counted.standard_error
 
 
 def test_the_printed_formula_for_d_3_is_refuted_by_the_same_count() -> None:
     # delta = 4/3, 60 tokens: (1 - sigma)^60 is 2e-13, so n = 60 is infinity here.
-    counted, sine = monte_carlo_centers(4.0 / 3.0, 3, 60, strong=True, runs=4000, seed=3), np.sin(2.0 / 3.0) ** 2
+    counted, sine = (
+        monte_carlo_centers(4.0 / 3.0, 3, 60, strong=True, runs=4000, seed=3),
+        np.sin(2.0 / 3.0) ** 2,
+    )
     assert abs(counted.mean - 1.0 / sine) < 4.0 * counted.standard_error
     assert abs(counted.mean - 1.0 / (3.0 * sine)) > 50.0 * counted.standard_error
-    assert 1.0 / (3.0 * np.sin(np.pi / 2) ** 2) < 1.0 == expected_centers(np.pi, 3, strong=True)  # the first token is always a center
+    # the first token is always a center
+    assert 1.0 / (3.0 * np.sin(np.pi / 2) ** 2) < 1.0 == expected_centers(np.pi, 3, strong=True)
 
 
 def test_strong_counts_equal_the_sum_of_chances_term_by_term() -> None:
@@ -87,13 +104,26 @@ def test_counts_at_beta_64_are_those_of_the_paper_notes() -> None:
 
 def test_renyi_constant_equals_its_integral_in_30_digits() -> None:
     with mp.workdps(30):
-        exact = mp.quad(lambda t: mp.exp(-2 * (mp.e1(t) + mp.log(t) + mp.euler)), [0, 0.5, 1, 2, 4, 8, 16, 32, 64]) + mp.exp(-2 * mp.euler) / 64
+        exact = (
+            mp.quad(
+                lambda t: mp.exp(-2 * (mp.e1(t) + mp.log(t) + mp.euler)), [0, 0.5, 1, 2, 4, 8, 16, 32, 64]
+            )
+            + mp.exp(-2 * mp.euler) / 64
+        )
     assert renyi_constant() == pytest.approx(float(exact), rel=1e-14)
     assert renyi_constant() == pytest.approx(0.7475979, abs=5e-8)  # seven printed digits
 
 
 def test_parked_cars_equal_the_integral_equation_solved_by_hand() -> None:
-    for x, cars in ((0.0, 0.0), (0.999, 0.0), (1.0, 0.0), (1.001, 1.0), (2.0, 1.0), (2.5, 1.0 + 2.0 * 0.5 / 1.5), (3.0, 2.0)):
+    for x, cars in (
+        (0.0, 0.0),
+        (0.999, 0.0),
+        (1.0, 0.0),
+        (1.001, 1.0),
+        (2.0, 1.0),
+        (2.5, 1.0 + 2.0 * 0.5 / 1.5),
+        (3.0, 2.0),
+    ):
         assert parked_cars(x) == pytest.approx(cars, rel=1e-14)
     for x in (3.2, 3.7, 4.0):  # M(y) = 3 - 2/(y - 1) on [2, 3]
         integral = 1.0 + 3.0 * (x - 3.0) - 2.0 * np.log(x - 2.0)
@@ -105,17 +135,22 @@ def test_parked_cars_obey_the_integral_equation() -> None:
     for x in (4.3, 5.0, 7.77, 12.0, 20.5, 31.9, 32.0, 33.4, 40.0):
         ends = [*np.arange(0.0, np.floor(x - 1.0) + 1.0), x - 1.0]  # M bends at whole lengths
         pieces = [(a, b) for a, b in pairwise(ends) if b > a]
-        integral = sum((b - a) / 2 * (weight @ [parked_cars(a + (b - a) * (s + 1) / 2) for s in node]) for a, b in pieces)
+        integral = sum(
+            (b - a) / 2 * (weight @ [parked_cars(a + (b - a) * (s + 1) / 2) for s in node]) for a, b in pieces
+        )
         assert parked_cars(x) == pytest.approx(1.0 + 2.0 / (x - 1.0) * integral, rel=1e-13)
 
 
 def test_parked_cars_equal_a_slow_solution_in_30_digits() -> None:
-    """The equation differentiated: ((x - 1) (M(x) - 1))' = 2 M(x - 1); Taylor series around every half unit, all in mpmath."""
+    """The equation differentiated: ((x - 1) (M(x) - 1))' = 2 M(x - 1); Taylor series around every half unit,
+    all in mpmath."""
     with mp.workdps(30):
         step, order = mp.mpf(1) / 2, 60
-        taylor = {k: [mp.mpf(k >= 2)] + [mp.mpf(0)] * order for k in range(4)}  # around k/2: 0 on [0, 1], 1 on (1, 2]
+        # around k/2: 0 on [0, 1], 1 on (1, 2]
+        taylor = {k: [mp.mpf(k >= 2)] + [mp.mpf(0)] * order for k in range(4)}
         end = mp.mpf(1)
-        for k in range(4, 40):  # on [k/2, k/2 + 1/2], y = x - k/2; f = M - 1 solves (y + k/2 - 1) f' + f = 2 M(x - 1)
+        # on [k/2, k/2 + 1/2], y = x - k/2; f = M - 1 solves (y + k/2 - 1) f' + f = 2 M(x - 1)
+        for k in range(4, 40):
             a, f = mp.mpf(k) / 2 - 1, [end - 1]
             for i in range(order):
                 f.append((2 * taylor[k - 2][i] - (i + 1) * f[i]) / (a * (i + 1)))
@@ -141,7 +176,8 @@ def test_the_circle_jams_at_one_center_for_pi_and_two_just_below() -> None:
 
 
 def jammed_circle(delta: float, rng: np.random.Generator) -> int:
-    """Centers on a circle without waiting for tokens: a gap takes its next center at a uniform place among those it has left."""
+    """Centers on a circle without waiting for tokens: a gap takes its next center at a uniform place among
+    those it has left."""
     centers, gaps = 1, [2.0 * np.pi]
     while gaps:
         gap = gaps.pop()
@@ -162,7 +198,8 @@ def test_jammed_circles_hold_what_is_expected_within_four_standard_errors(delta:
 
 @pytest.mark.parametrize("delta", [0.5, 1.0])
 def test_many_tokens_on_the_circle_have_nearly_the_jammed_number_of_centers(delta: float) -> None:
-    # The last places are found late: e^{-2 gamma} (2 pi/delta)^2 / n centers are missing (Feller's law), 0.003 at n = 20000 and delta = 1/2.
+    # The last places are found late: e^{-2 gamma} (2 pi/delta)^2 / n centers are missing (Feller's law),
+    # 0.003 at n = 20000 and delta = 1/2.
     n = 20_000
     counted = monte_carlo_centers(delta, 2, n, runs=300, seed=6)
     missing = np.exp(-2.0 * np.euler_gamma) * (2.0 * np.pi / delta) ** 2 / n
@@ -172,7 +209,9 @@ def test_many_tokens_on_the_circle_have_nearly_the_jammed_number_of_centers(delt
 # Where there can be only two
 
 
-@pytest.mark.parametrize(("delta", "d", "n"), [(2.2, 3, 4), (2.6, 5, 9), (3.0, 2, 30), (0.7, 4, 2), (1.0, 3, 1)])
+@pytest.mark.parametrize(
+    ("delta", "d", "n"), [(2.2, 3, 4), (2.6, 5, 9), (3.0, 2, 30), (0.7, 4, 2), (1.0, 3, 1)]
+)
 def test_counts_of_at_most_two_centers_are_exact_in_every_dimension(delta: float, d: int, n: int) -> None:
     counted = monte_carlo_centers(delta, d, n, runs=1500, seed=7)
     assert abs(counted.mean - expected_centers(delta, d, n)) <= 4.0 * counted.standard_error
@@ -188,7 +227,9 @@ def test_monte_carlo_counts_centers_of_seeded_starts() -> None:
     for strong in (False, True):
         counts = [len(renyi_centers(x, 0.9, strong=strong)) for x in starts]
         counted = monte_carlo_centers(0.9, 3, 50, strong=strong, runs=20, seed=9)
-        assert counted == MonteCarlo(float(np.mean(counts)), float(np.std(counts, ddof=1) / np.sqrt(20)), 20, 9)
+        assert counted == MonteCarlo(
+            float(np.mean(counts)), float(np.std(counts, ddof=1) / np.sqrt(20)), 20, 9
+        )
     assert str(MonteCarlo(9.148, 0.0021, 1000, 0)) == "9.148 ± 0.0021 (1000 runs, seed 0)"
 
 
@@ -196,15 +237,23 @@ def test_monte_carlo_counts_centers_of_seeded_starts() -> None:
 
 
 @pytest.mark.parametrize(("delta", "d", "n"), [(0.5, 3, None), (0.5, 3, 100), (0.5, 2, 200), (1.0, 7, 3)])
-def test_an_open_problem_is_said_to_be_one_and_monte_carlo_is_offered(delta: float, d: int, n: int | None) -> None:
-    with pytest.raises(InputError, match=rf"is an open problem.*monte_carlo_centers\({delta:g}, {d}, {n or 'n'}\)\.$"):
+def test_an_open_problem_is_said_to_be_one_and_monte_carlo_is_offered(
+    delta: float, d: int, n: int | None
+) -> None:
+    with pytest.raises(
+        InputError, match=rf"is an open problem.*monte_carlo_centers\({delta:g}, {d}, {n or 'n'}\)\.$"
+    ):
         expected_centers(delta, d, n)
     assert expected_centers(delta, d, n, strong=True) > 1.0
 
 
 @pytest.mark.parametrize("delta", [0.0, -1.0, np.nan, np.inf, 3.2, "half"])
 def test_a_delta_that_is_no_distance_is_refused(delta: float) -> None:
-    for call in (lambda: cap_share(delta, 2), lambda: expected_centers(delta, 2), lambda: monte_carlo_centers(delta, 2, 5)):
+    for call in (
+        lambda: cap_share(delta, 2),
+        lambda: expected_centers(delta, 2),
+        lambda: monte_carlo_centers(delta, 2, 5),
+    ):
         with pytest.raises(InputError, match="delta must be"):
             call()
 
@@ -214,7 +263,10 @@ def test_dimensions_and_numbers_that_make_no_sense_are_refused() -> None:
         (lambda: expected_centers(0.5, 1), "d must be a whole number of at least 2, but is 1"),
         (lambda: expected_centers(0.5, 2, 0), "n must be a whole number of at least 1, but is 0"),
         (lambda: expected_centers(0.5, 2, 2.5, strong=True), "n must be a whole number"),  # type: ignore[arg-type]
-        (lambda: monte_carlo_centers(0.5, 2, 5, runs=1), "runs must be a whole number of at least 2, but is 1"),
+        (
+            lambda: monte_carlo_centers(0.5, 2, 5, runs=1),
+            "runs must be a whole number of at least 2, but is 1",
+        ),
         (lambda: monte_carlo_centers(0.5, 2, 5, seed=-1), "seed must be a whole number of at least 0"),
         (lambda: parked_cars(-1.0), "x must be finite and at least 0"),
     ):

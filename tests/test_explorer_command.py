@@ -57,7 +57,13 @@ def test_the_explorer_serves_its_page_and_ends_cleanly_on_ctrl_c(tmp_path: Path)
     one_run().save(tmp_path / "run.npz")
     state = {"scene": {"n": 7}, "at": 3}
     port = free_port()
-    with start(str(tmp_path / "run.npz"), "--port", str(port), "--link", f"http://127.0.0.1:1/#{quote(json.dumps(state))}") as process:
+    with start(
+        str(tmp_path / "run.npz"),
+        "--port",
+        str(port),
+        "--link",
+        f"http://127.0.0.1:1/#{quote(json.dumps(state))}",
+    ) as process:
         where = address(process)
         assert where.startswith(f"http://127.0.0.1:{port}/?token=")
         assert json.loads(httpx.URL(where).fragment) == state
@@ -80,7 +86,12 @@ def test_ctrl_c_ends_it_while_a_run_is_under_way() -> None:
     with start("--port", str(free_port())) as process:
         where = httpx.URL(address(process))
         host = f"{where.host}:{where.port}"
-        with connect(f"ws://{host}/socket?{where.query.decode()}", origin=Origin(f"http://{host}"), max_size=None, proxy=None) as wire:
+        with connect(
+            f"ws://{host}/socket?{where.query.decode()}",
+            origin=Origin(f"http://{host}"),
+            max_size=None,
+            proxy=None,
+        ) as wire:
             page = Client(wire)
             page.tell(do="run", id=1, scene={"n": 3000, "d": 3, "beta": 30.0, "t": 1e6, "frames": 50})
             page.wait_for("frames")
@@ -145,7 +156,9 @@ def test_without_the_extra_one_sentence_says_how_to_install_it(monkeypatch: pyte
     import importlib.util
 
     find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "uvicorn" else find(name, *rest))
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == "uvicorn" else find(name, *rest)
+    )
     code, said = typed("explore", "--no-browser")
     assert code == 2
     assert "needs uvicorn" in said
@@ -165,12 +178,20 @@ def test_export_writes_a_page(tmp_path: Path) -> None:
     assert "no run 5" in said
 
 
-def test_what_is_too_large_is_refused_at_once_and_alike_by_explore_and_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_too_large_is_refused_at_once_and_alike_by_explore_and_export(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("nucleate.explorer.server.serve", lambda *_: None)  # it must not come to that
     for name in ("wide.zarr", "wide.npz"):
         one_run(d=70).save(tmp_path / name)
-        said = [typed("explore", "--no-browser", tmp_path / name), typed("export", tmp_path / name, "--html", tmp_path / "page.html")]
-        words = f"Error: {name} has 9 tokens in dimension 70, but the explorer shows at most 10000 in 64. Draw it: run.plot()."
+        said = [
+            typed("explore", "--no-browser", tmp_path / name),
+            typed("export", tmp_path / name, "--html", tmp_path / "page.html"),
+        ]
+        words = (
+            f"Error: {name} has 9 tokens in dimension 70, but the explorer shows at most 10000 in 64. Draw"
+            " it: run.plot()."
+        )
         assert said == [(2, words)] * 2
 
 
@@ -189,6 +210,8 @@ from nucleate.cli import main
 sys.argv = ["nucleate", "export", {str(tmp_path / "run.npz")!r}, "--html", {str(tmp_path / "page.html")!r}]
 main()
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "page.html").is_file()

@@ -48,7 +48,9 @@ def test_an_exported_page_holds_the_run_to_the_precision_of_32_bits(tmp_path: Pa
     assert found["begun"]["recorded"]
     assert found["ended"] == {"status": "done", "steps": run.steps}
     measured = found["measured"]
-    assert np.array_equal(numbers(measured["labels"], "<i4", 12, 8), nc.clusters(run.x, found["begun"]["radius"]))
+    assert np.array_equal(
+        numbers(measured["labels"], "<i4", 12, 8), nc.clusters(run.x, found["begun"]["radius"])
+    )
     assert measured["clusters"] == nc.count_clusters(run.x, found["begun"]["radius"]).tolist()
     assert np.shape(measured["directions"]) == (5, 3)
 
@@ -109,7 +111,10 @@ def test_data_have_one_scheme_of_names(tmp_path: Path) -> None:
     one_run().save(tmp_path / "first.zarr")
     many_runs().save(tmp_path / "several.npz")
     folder = open_folder(tmp_path)
-    names = [begun(take, 0)["file"] for take in (of_scene(parse_scene({})), folder.take("first.zarr", 0), folder.take("several.npz", 2))]
+    names = [
+        begun(take, 0)["file"]
+        for take in (of_scene(parse_scene({})), folder.take("first.zarr", 0), folder.take("several.npz", 2))
+    ]
     assert names == ["nucleate-run", "nucleate-first", "nucleate-several-2"]
 
 
@@ -145,7 +150,11 @@ def test_the_command_line_opens_one_run_or_a_folder_and_says_what_is_wrong(tmp_p
     assert open_folder(None).entries() == []
     (tmp_path / "c.npz").write_bytes(b"junk")
     (tmp_path / "d.txt").write_text("junk")
-    for name, words in (("c.npz", "neither a run"), ("d.txt", "neither a stored run"), ("e.zarr", "does not exist")):
+    for name, words in (
+        ("c.npz", "neither a run"),
+        ("d.txt", "neither a stored run"),
+        ("e.zarr", "does not exist"),
+    ):
         with pytest.raises(InputError, match=words):
             open_folder(tmp_path / name)
 
@@ -161,14 +170,18 @@ def test_a_run_whose_positions_have_one_axis_is_refused_and_not_listed(tmp_path:
 
 def test_a_damaged_run_is_refused_without_telling_where_it_lies(tmp_path: Path) -> None:
     one_run().save(tmp_path / "a.zarr")
-    chunk = next(file for file in (tmp_path / "a.zarr" / "x").rglob("*") if file.is_file() and file.name != "zarr.json")
+    chunk = next(
+        file for file in (tmp_path / "a.zarr" / "x").rglob("*") if file.is_file() and file.name != "zarr.json"
+    )
     chunk.write_bytes(bytes(len(chunk.read_bytes())))
     with pytest.raises(InputError) as error:
         open_folder(tmp_path).take("a.zarr", 0)
     assert str(tmp_path) not in str(error.value)
 
 
-def test_an_ensembles_own_functions_are_not_imported_when_it_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ensembles_own_functions_are_not_imported_when_it_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import importlib
 
     from small_studies import small, spread
@@ -195,7 +208,10 @@ def test_measuring_stops_when_told_to() -> None:
 
 
 def test_scripts_and_styles_are_let_in_by_their_own_hashes_only() -> None:
-    page = '<style>a{}</style><script type="module">one("</p>");\n</script><script>two</script><script type="application/json">{}</script>'
+    page = (
+        '<style>a{}</style><script type="module">one("</p>");\n</script><script>two</script><script'
+        ' type="application/json">{}</script>'
+    )
     rules = dict(part.split(" ", 1) for part in policy(page, "ws://x/socket").split("; "))
 
     def mark(text: str) -> str:
@@ -210,7 +226,9 @@ def test_the_shipped_page_needs_nothing_from_outside() -> None:
     page = page_text()
     assert len(re.findall(r'<script type="application/json" id="recorded"></script>', page)) == 1
     tags = re.sub(r"(<script\b[^>]*>).*?</script>|(<style\b[^>]*>).*?</style>", r"\1\2", page, flags=re.S)
-    assert re.findall(r"<(?:link|iframe|object|embed|base)\b[^>]*(?:href|src|data)=[\"'](?!data:)", tags) == []
+    assert (
+        re.findall(r"<(?:link|iframe|object|embed|base)\b[^>]*(?:href|src|data)=[\"'](?!data:)", tags) == []
+    )
     assert re.findall(r"<(?:script|img)\b[^>]*\bsrc=[\"'](?!data:)", tags) == []
     assert re.findall(r"\s(?:style|on[a-z]+)=[\"']", tags) == [], "the policy lets no such attribute in"
     assert "eval(" not in page
@@ -225,7 +243,8 @@ def test_the_shipped_page_was_built_from_the_source_that_is_here() -> None:
 
 
 def source_hash(web: Path) -> str:
-    """sha256 over the paths and contents of everything in web/ but what was fetched or built; web/vite.config.js does the same."""
+    """sha256 over the paths and contents of everything in web/ but what was fetched or built;
+    web/vite.config.js does the same."""
     files = sorted(
         (path.relative_to(web).as_posix(), path)
         for path in web.rglob("*")
@@ -239,17 +258,26 @@ def test_the_shipped_files_are_as_they_were_built_and_every_edit_of_them_is_foun
     page, texts = page_text(), licences()
     assert as_built(page, texts), "a file of src/nucleate/explorer/page was edited by hand: run make web"
     middle = len(page) // 2
-    for edited in (page + "\n", page[1:], page[:middle] + page[middle + 1 :], page.replace("Rényi", "Renyi", 1)):
+    for edited in (
+        page + "\n",
+        page[1:],
+        page[:middle] + page[middle + 1 :],
+        page.replace("Rényi", "Renyi", 1),
+    ):
         assert edited != page
         assert not as_built(edited, texts)
     assert not as_built(page, texts.replace("MIT", "ISC", 1))
 
 
 def as_built(page: str, texts: str) -> bool:
-    """Whether the page says the sha256 of itself, without that number, and of the licences; web/vite.config.js writes it."""
+    """Whether the page says the sha256 of itself, without that number, and of the licences;
+    web/vite.config.js writes it."""
     mark = re.compile(r'(<meta name="nucleate-built" content=")([0-9a-f]{64})(">)')
     found = mark.findall(page)
-    return len(found) == 1 and found[0][1] == hashlib.sha256((mark.sub(r"\1\3", page) + texts).encode()).hexdigest()
+    return (
+        len(found) == 1
+        and found[0][1] == hashlib.sha256((mark.sub(r"\1\3", page) + texts).encode()).hexdigest()
+    )
 
 
 def licences() -> str:

@@ -32,13 +32,23 @@ def serving() -> Iterator[Serving]:
         yield serving
 
 
-def scope(kind: str = "http", path: str = "/", query: str = f"token={TOKEN}", method: str = "GET", **headers: Any) -> dict[str, Any]:
+def scope(
+    kind: str = "http", path: str = "/", query: str = f"token={TOKEN}", method: str = "GET", **headers: Any
+) -> dict[str, Any]:
     """What a server tells an application of a request that may come in, unless changed."""
     given = {"host": OURS, **({"origin": f"http://{OURS}"} if kind == "websocket" else {}), **headers}
     lines = [
-        (name.replace("_", "-").encode(), one.encode()) for name, value in given.items() for one in (value if isinstance(value, list) else [value])
+        (name.replace("_", "-").encode(), one.encode())
+        for name, value in given.items()
+        for one in (value if isinstance(value, list) else [value])
     ]
-    made = {"type": kind, "path": path, "raw_path": path.encode(), "query_string": query.encode(), "headers": lines}
+    made = {
+        "type": kind,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "headers": lines,
+    }
     return made | ({"method": method} if kind == "http" else {})
 
 
@@ -184,7 +194,10 @@ def test_a_missing_or_wrong_token_is_refused(query: str) -> None:
     assert ask(scope("websocket", "/socket", query=query)) == 403
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "get", "GET "])
+@pytest.mark.parametrize(
+    "method",
+    ["POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "get", "GET "],
+)
 def test_no_method_but_get(method: str) -> None:
     assert ask(scope(method=method)) == 405
 
@@ -204,7 +217,9 @@ def test_bodies_are_refused() -> None:
     some.sampled_from([f"token={TOKEN}", ""]) | some.text(max_size=20),
     some.sampled_from(["/", "/socket"]) | some.text(max_size=20),
 )
-def test_nothing_gets_in_but_what_is_right_in_every_point(kind: str, host: str, origin: str | None, query: str, path: str) -> None:
+def test_nothing_gets_in_but_what_is_right_in_every_point(
+    kind: str, host: str, origin: str | None, query: str, path: str
+) -> None:
     headers: dict[str, Any] = {"host": host, "origin": [] if origin is None else origin}
     asked = {**scope(kind, path, query, **headers)}
     right = host in ("127.0.0.1:8765", "localhost:8765", "[::1]:8765") and query == f"token={TOKEN}"
@@ -303,21 +318,36 @@ def test_the_page_comes_with_a_strict_policy(serving: Serving) -> None:
 
 
 @pytest.mark.parametrize("kind_and_path", ROUTES, ids=str)
-def test_every_route_walked_by_strangers_is_refused(serving: Serving, kind_and_path: tuple[str, bytes]) -> None:
+def test_every_route_walked_by_strangers_is_refused(
+    serving: Serving, kind_and_path: tuple[str, bytes]
+) -> None:
     kind, path = kind_and_path[0], kind_and_path[1].decode()
     ours, good = f"127.0.0.1:{serving.port}", f"token={serving.explorer.token}"
     origin = f"Origin: http://{ours}"
     make = upgrade if kind == "websocket" else request
     right = [origin]
-    status, _ = raw(serving.port, make(f"{path}?{good}", ours, *right), patience=3.0) if kind == "http" else (101, b"")
+    status, _ = (
+        raw(serving.port, make(f"{path}?{good}", ours, *right), patience=3.0)
+        if kind == "http"
+        else (101, b"")
+    )
     assert status in (200, 101)
     tries = [make(path, ours, *right)]
-    tries += [make(f"{path}?token={wrong}", ours, *right) for wrong in ("", "x", serving.explorer.token[:-1], serving.explorer.token.lower())]
     tries += [
-        make(f"{path}?{good}", host.replace("8765", str(serving.port)), *right) for host in STRANGE_HOSTS if host.isascii() and "\t" not in host
+        make(f"{path}?token={wrong}", ours, *right)
+        for wrong in ("", "x", serving.explorer.token[:-1], serving.explorer.token.lower())
+    ]
+    tries += [
+        make(f"{path}?{good}", host.replace("8765", str(serving.port)), *right)
+        for host in STRANGE_HOSTS
+        if host.isascii() and "\t" not in host
     ]
     tries += [make(f"{path}?{good}", None, *right)]
-    tries += [make(f"{path}?{good}", ours, f"Origin: {one.replace('8765', str(serving.port))}") for one in STRANGE_ORIGINS if not one.startswith(" ")]
+    tries += [
+        make(f"{path}?{good}", ours, f"Origin: {one.replace('8765', str(serving.port))}")
+        for one in STRANGE_ORIGINS
+        if not one.startswith(" ")
+    ]
     tries += [make(f"{path}?{good}", ours, origin, origin)]
     tries += [make(f"{path}?{good}", ours)] if kind == "websocket" else []
     stripped = {f"127.0.0.1:{serving.port} "}  # a server strips blanks around a value, as it must
@@ -331,7 +361,10 @@ def test_every_route_walked_by_strangers_is_refused(serving: Serving, kind_and_p
 
 
 def test_a_websocket_is_told_in_words_why_it_is_refused(serving: Serving) -> None:
-    status, answer = raw(serving.port, upgrade("/socket?token=x", f"127.0.0.1:{serving.port}", f"Origin: http://127.0.0.1:{serving.port}"))
+    status, answer = raw(
+        serving.port,
+        upgrade("/socket?token=x", f"127.0.0.1:{serving.port}", f"Origin: http://127.0.0.1:{serving.port}"),
+    )
     assert status == 403
     assert b"The token is missing or wrong." in answer
 
@@ -358,14 +391,31 @@ def test_large_bodies_and_heads_are_refused_over_the_wire(serving: Serving) -> N
         0,
     }  # 0: closed while we were still sending
     chunked = b"".join(b"10000\r\n" + b"x" * 65536 + b"\r\n" for _ in range(32)) + b"0\r\n\r\n"
-    assert raw(serving.port, request(good, ours, "Transfer-Encoding: chunked", body=chunked))[0] in {*REFUSED, 0}
+    assert raw(serving.port, request(good, ours, "Transfer-Encoding: chunked", body=chunked))[0] in {
+        *REFUSED,
+        0,
+    }
     assert raw(serving.port, request(good, ours, f"X-Long: {'x' * 100_000}"))[0] in {*REFUSED, 0}
     assert raw(serving.port, request("/" + "x" * 100_000 + good[1:], ours))[0] in {*REFUSED, 0}
 
 
 def traversals() -> list[str]:
     """Two hundred ways to ask for a file that is none of our business."""
-    ups = ["..", "%2e%2e", "..%2f", "%2e%2e%2f", "..%5c", "..\\", "....//", "..;", "%252e%252e%252f", "..%c0%af", "%uff0e%uff0e", ".%00.", "..%00"]
+    ups = [
+        "..",
+        "%2e%2e",
+        "..%2f",
+        "%2e%2e%2f",
+        "..%5c",
+        "..\\",
+        "....//",
+        "..;",
+        "%252e%252e%252f",
+        "..%c0%af",
+        "%uff0e%uff0e",
+        ".%00.",
+        "..%00",
+    ]
     files = ["etc/passwd", "zarr.json", "run.npz", "index.html", "pyproject.toml"]
     found = [f"/{'/'.join([up] * depth)}/{file}" for up in ups for depth in (1, 3, 8) for file in files]
     found += [
@@ -378,7 +428,16 @@ def traversals() -> list[str]:
         "/socket/",
         "/socket/..",
     ]
-    found += ["/./", "//", "/%2e", "/index.html", "/\\\\host\\share", "/C:/Windows/win.ini", "/proc/self/environ", "/~/.ssh/id_rsa"]
+    found += [
+        "/./",
+        "//",
+        "/%2e",
+        "/index.html",
+        "/\\\\host\\share",
+        "/C:/Windows/win.ini",
+        "/proc/self/environ",
+        "/~/.ssh/id_rsa",
+    ]
     return found[:220]
 
 
@@ -388,7 +447,9 @@ def test_traversal_by_address_leads_nowhere(serving: Serving) -> None:
     ours = f"127.0.0.1:{serving.port}"
     for path in paths:
         serving.guard.bucket.left = 1e9  # the rate is another test's
-        status, answer = raw(serving.port, request(f"{path.encode('ascii').decode()}?token={serving.explorer.token}", ours))
+        status, answer = raw(
+            serving.port, request(f"{path.encode('ascii').decode()}?token={serving.explorer.token}", ours)
+        )
         assert status in REFUSED, (path, answer[:200])
         assert b"root:" not in answer
         assert b"a page" not in answer
@@ -439,7 +500,18 @@ def test_names_of_stored_runs_cannot_lead_out_of_the_folder(tmp_path: Any) -> No
         "../outside.npz",
         str(tmp_path / "outside.npz"),
     ]
-    names += ["../inside/run.npz", quote("run.npz/../run.npz", safe=""), "RUN.NPZ", "run", "*", "run.np?", "~", "$HOME", "file:run.npz", "run.npz "]
+    names += [
+        "../inside/run.npz",
+        quote("run.npz/../run.npz", safe=""),
+        "RUN.NPZ",
+        "run",
+        "*",
+        "run.np?",
+        "~",
+        "$HOME",
+        "file:run.npz",
+        "run.npz ",
+    ]
     folder = open_folder(inside)
     assert [entry.name for entry in folder.entries()] == ["run.npz"]
     with house(folder) as serving, client(serving) as page:

@@ -25,8 +25,21 @@ SCENES: dict[str, dict[str, Any]] = {
     "cap": {**SMALL, "d": 3, "start": {"kind": "cap", "angle": 0.7}, "seed": 5},
     "planted": {**SMALL, "d": 4, "start": {"kind": "planted", "clusters": 3, "spread": 0.2}, "mask": "full"},
     "moved": {**SMALL, "d": 3, "moved": {"2": [1, 2, 3], "0": [0.1, -1e-9, 4]}, "mask": {"window": 2}},
-    "rows": {**SMALL, "d": 3, "V": {"preset": "row2"}, "Q": {"matrix": [[1, 0.1, 0], [0, -0.0, 2], [1 / 3, 0, 1]]}, "K": {"preset": "mirror"}},
-    "random": {**SMALL, "d": 6, "V": {"preset": "gaussian", "seed": 4}, "Q": {"preset": "head"}, "K": {"preset": "defective"}, "tolerance": 1e-5},
+    "rows": {
+        **SMALL,
+        "d": 3,
+        "V": {"preset": "row2"},
+        "Q": {"matrix": [[1, 0.1, 0], [0, -0.0, 2], [1 / 3, 0, 1]]},
+        "K": {"preset": "mirror"},
+    },
+    "random": {
+        **SMALL,
+        "d": 6,
+        "V": {"preset": "gaussian", "seed": 4},
+        "Q": {"preset": "head"},
+        "K": {"preset": "defective"},
+        "tolerance": 1e-5,
+    },
     "short": {**SMALL, "t": 1e-3, "frames": 3},
 }
 
@@ -69,7 +82,10 @@ def test_frames_begin_at_0_and_end_at_t() -> None:
 
 
 @pytest.mark.parametrize("d", [2, 3, 5, 64])
-@pytest.mark.parametrize(("name", "row"), [("identity", 1), ("row2", 2), ("row3", 3), ("row4", 4), ("row5", 5), ("minus-identity", 4)])
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [("identity", 1), ("row2", 2), ("row3", 3), ("row4", 4), ("row5", 5), ("minus-identity", 4)],
+)
 def test_there_is_a_matrix_for_every_row_of_table_1(name: str, row: int, d: int) -> None:
     if name == "row2" and d == 2:
         with pytest.raises(InputError, match="needs a dimension from 3"):
@@ -247,7 +263,13 @@ def test_there_is_a_preset_for_every_figure_of_the_paper_and_the_life() -> None:
             assert (scene.n, scene.d, scene.beta, scene.t) == (32, 3, 9.0, 5000.0)
             assert np.array_equal(np.eye(3) if V is None else V, panel.matrix)
     for key in ("figure2", "figure3"):
-        assert (named[key].n, named[key].d, named[key].beta, named[key].t, named[key].c) == (200, 2, 64.0, 150.0, 4.0)
+        assert (named[key].n, named[key].d, named[key].beta, named[key].t, named[key].c) == (
+            200,
+            2,
+            64.0,
+            150.0,
+            4.0,
+        )
     assert {75.0, 150.0} <= set(named["figure2"].times.tolist())
     assert named["figure4"].beta == 10.0
     assert named["figure5"].V == {"preset": "head", "seed": 0}

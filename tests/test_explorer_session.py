@@ -1,4 +1,5 @@
-"""Sessions over a real websocket: the same bits as nc.simulate, one run at a time, and nothing a page says can hurt the others."""
+"""Sessions over a real websocket: the same bits as nc.simulate, one run at a time, and nothing a page says
+can hurt the others."""
 
 import asyncio
 import json
@@ -65,11 +66,21 @@ def engine_threads() -> int:
         {"t": 1e60, "frames": 30},
         {"n": 32, "d": 3, "beta": 9.0, "t": 5000.0, "V": {"preset": "row5"}},
         {"n": 40, "d": 3, "mask": {"window": 4}, "t": 20.0, "clock": "linear", "moved": {"3": [1, 1, 1]}},
-        {"n": 20, "d": 6, "beta": 4.0, "t": 20.0, "V": {"preset": "gaussian", "seed": 1}, "mask": "full", "start": {"kind": "cap", "angle": 1.0}},
+        {
+            "n": 20,
+            "d": 6,
+            "beta": 4.0,
+            "t": 20.0,
+            "V": {"preset": "gaussian", "seed": 1},
+            "mask": "full",
+            "start": {"kind": "cap", "angle": 1.0},
+        },
     ],
     ids=str,
 )
-def test_a_run_over_the_websocket_is_that_of_simulate_to_the_last_bit(serving: Serving, scene: dict[str, Any]) -> None:
+def test_a_run_over_the_websocket_is_that_of_simulate_to_the_last_bit(
+    serving: Serving, scene: dict[str, Any]
+) -> None:
     run = simulated(scene)
     with client(serving) as page:
         page.tell(do="run", id=7, scene=scene)
@@ -104,7 +115,9 @@ def test_a_run_over_the_websocket_is_that_of_simulate_to_the_last_bit(serving: S
     ],
     ids=["causal", "wide window", "full", "alone", "window", "frozen"],
 )
-def test_table_1_is_applied_to_causal_attention_without_frozen_tokens_only(model: nc.Attention, row: int | None, why: str) -> None:
+def test_table_1_is_applied_to_causal_attention_without_frozen_tokens_only(
+    model: nc.Attention, row: int | None, why: str
+) -> None:
     spectrum = model_facts(model, 9, 2)["spectrum"]
     assert spectrum["row"] == row
     assert why in spectrum["why"]
@@ -118,7 +131,8 @@ def test_principal_directions_are_those_of_a_singular_value_decomposition(servin
         _, _, x, found, _ = page.watch(1)
     slow = np.linalg.svd(x.reshape(-1, 5), full_matrices=False)[2][:3]  # (3, d)
     assert found["directions"].shape == (5, 3)
-    assert np.abs(np.abs(slow @ found["directions"]) - np.eye(3)).max() < 1e-9  # gaps of the spectrum are far above 1e-6
+    # gaps of the spectrum are far above 1e-6
+    assert np.abs(np.abs(slow @ found["directions"]) - np.eye(3)).max() < 1e-9
 
 
 @patient
@@ -151,7 +165,9 @@ def test_hello_says_what_there_is(serving: Serving) -> None:
         "dims": [2, 64],
         "seeded": False,
     }
-    assert [one["title"] for one in hello["matrices"] if "row" in one["title"]] == [], "Table 1 speaks of V, not of Q and K"
+    assert [one["title"] for one in hello["matrices"] if "row" in one["title"]] == [], (
+        "Table 1 speaks of V, not of Q and K"
+    )
     assert hello["opened"] == []
     assert hello["open"] is None
     assert hello["link"] is None
@@ -201,7 +217,9 @@ def test_a_cancelled_run_keeps_what_there_is_and_ends_soon(serving: Serving) -> 
     until(lambda: engine_threads() == 0)
 
 
-def test_who_cancels_does_not_wait_until_everything_is_measured(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_cancels_does_not_wait_until_everything_is_measured(
+    serving: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
     go_on = threading.Event()
 
     def slow(*arguments: Any) -> Any:
@@ -288,7 +306,11 @@ def test_stored_runs_and_ensembles_are_shown(tmp_path: Path) -> None:
     points = int(np.prod([len(values) for values in ensemble.study["grid"].values()]))
     with house(open_folder(tmp_path)) as serving, client(serving) as page:
         listed = {one["name"]: (one["kind"], one["runs"]) for one in page.hello["opened"]}
-        assert listed == {"a.zarr": ("run", 1), "b.npz": ("run", 3), "c.zarr": ("ensemble", points * ensemble.data.sizes["run"])}
+        assert listed == {
+            "a.zarr": ("run", 1),
+            "b.npz": ("run", 3),
+            "c.zarr": ("ensemble", points * ensemble.data.sizes["run"]),
+        }
         page.tell(do="open", id=1, name="a.zarr")
         begun, t, x, found, ended = page.watch(1)
         assert np.array_equal(x, run.x)
@@ -318,7 +340,8 @@ def _check_ensemble_run(ensemble: Any, x: Any) -> None:
     runs = ensemble.data.sizes["run"]
     assert np.array_equal(x[0], nc.uniform(x.shape[1], x.shape[2], stream(ensemble.study["seed"], runs - 1)))
     stored = ensemble.data["ends"].values[-1, -1]  # (n, d) at the last time
-    assert np.abs(x[-1] - stored).max() < 1e-4  # both are good to a few times rtol = 1e-6, grown while tokens part
+    # both are good to a few times rtol = 1e-6, grown while tokens part
+    assert np.abs(x[-1] - stored).max() < 1e-4
 
 
 # --- a slow client
@@ -369,7 +392,9 @@ def test_a_slow_client_piles_up_nothing_and_gets_every_frame_in_the_end() -> Non
             living = asyncio.create_task(session.live({"say": "hello"}))
             while session.job is None or session.job.stage is None or session.job.stage.reached < 200:
                 await asyncio.sleep(0.01)
-            assert socket.offered == 1, "one message waits for the client; the rest stays in the one array of frames"
+            assert socket.offered == 1, (
+                "one message waits for the client; the rest stays in the one array of frames"
+            )
             socket.open.set()
             await living
         return socket
@@ -408,13 +433,33 @@ def junk(count: int, seed: int = 0) -> Iterator[str]:
     """Messages no page would send, most of them nearly right."""
     rng = random.Random(seed)
     good = [
-        {"do": "run", "id": 7, "scene": {"n": 20, "d": 2, "beta": 9.0, "V": {"preset": "row3"}, "moved": {"1": [1, 0]}}},
+        {
+            "do": "run",
+            "id": 7,
+            "scene": {"n": 20, "d": 2, "beta": 9.0, "V": {"preset": "row3"}, "moved": {"1": [1, 0]}},
+        },
         {"do": "cancel", "id": 7},
         {"do": "python", "scene": {"mask": {"window": 3}}},
         {"do": "data", "id": 1},
         {"do": "open", "name": "run.zarr", "run": 0},
     ]
-    odd: list[Any] = [None, True, -1, 1e308, 10**30, "x" * 50, [], {}, [[]], {"a": 1}, "NaN", -0.0, "\0", "\u202e", "\ud83d"]
+    odd: list[Any] = [
+        None,
+        True,
+        -1,
+        1e308,
+        10**30,
+        "x" * 50,
+        [],
+        {},
+        [[]],
+        {"a": 1},
+        "NaN",
+        -0.0,
+        "\0",
+        "\u202e",
+        "\ud83d",
+    ]
     for _ in range(count):
         message = json.loads(json.dumps(rng.choice(good)))
         kind = rng.randrange(6)
@@ -425,9 +470,26 @@ def junk(count: int, seed: int = 0) -> Iterator[str]:
             yield json.dumps(message)
         elif kind == 2:
             scene = message.setdefault("scene", {})
-            scene[rng.choice(["n", "d", "beta", "t", "frames", "mask", "start", "moved", "V", "Q", "c", "tolerance", "seed", "__proto__"])] = (
-                rng.choice(odd)
-            )
+            scene[
+                rng.choice(
+                    [
+                        "n",
+                        "d",
+                        "beta",
+                        "t",
+                        "frames",
+                        "mask",
+                        "start",
+                        "moved",
+                        "V",
+                        "Q",
+                        "c",
+                        "tolerance",
+                        "seed",
+                        "__proto__",
+                    ]
+                )
+            ] = rng.choice(odd)
             yield json.dumps(message)
         elif kind == 3:
             words = list(json.dumps(message))
@@ -435,7 +497,20 @@ def junk(count: int, seed: int = 0) -> Iterator[str]:
                 words[rng.randrange(len(words))] = chr(rng.randrange(1, 0x3000))
             yield "".join(words)
         elif kind == 4:
-            yield rng.choice(["[" * 5000, '{"a":' * 3000, "1" * 5000, '"' + "\\u0000" * 100 + '"', "nul", "", " ", "NaN", "-Infinity", "1e999"])
+            yield rng.choice(
+                [
+                    "[" * 5000,
+                    '{"a":' * 3000,
+                    "1" * 5000,
+                    '"' + "\\u0000" * 100 + '"',
+                    "nul",
+                    "",
+                    " ",
+                    "NaN",
+                    "-Infinity",
+                    "1e999",
+                ]
+            )
         else:
             yield "".join(chr(rng.randrange(32, 0x250)) for _ in range(rng.randrange(80)))
 
@@ -461,10 +536,14 @@ def test_a_session_outlives_thousands_of_malformed_messages() -> None:
     messages = [text(message) for message in bad] + [{"type": "websocket.receive", "bytes": b"\0" * 100}]
 
     async def main() -> FakeSocket:
-        socket = FakeSocket([*messages, text({"do": "run", "id": 1, "scene": {"n": 5, "t": 1.0, "frames": 4}})])
+        socket = FakeSocket(
+            [*messages, text({"do": "run", "id": 1, "scene": {"n": 5, "t": 1.0, "frames": 4}})]
+        )
         socket.open.set()
         with ThreadPoolExecutor(4) as pool:
-            await Session(socket, Folder(None), pool, lambda: True, bucket=Bucket(1e9, 1e9)).live({"say": "hello"})
+            await Session(socket, Folder(None), pool, lambda: True, bucket=Bucket(1e9, 1e9)).live(
+                {"say": "hello"}
+            )
         return socket
 
     socket = asyncio.run(main())
@@ -497,7 +576,8 @@ def test_an_oversized_message_ends_the_session_and_no_other(serving: Serving) ->
     with client(serving) as other, client(serving) as page:
         with suppress(ConnectionClosed):  # while it is being sent
             page.wire.send('{"do":"python","scene":{"clock":"' + "x" * 3_000_000 + '"}}')
-        # The server hangs up on what it has not read, so its code may be overtaken by the reset of the connection.
+        # The server hangs up on what it has not read, so its code may be overtaken by the reset of the
+        # connection.
         assert last_words(page) in [("", 1009), ("", NO_CODE)]
         other.tell(do="python", scene={})
         assert other.hear()[0]["say"] == "python"
@@ -545,7 +625,13 @@ with house() as serving:
 def apart() -> Iterator[tuple[Any, psutil.Process]]:
     """A server in a process of its own, whose memory is its own."""
     code = HOUSE.format(path=[str(Path(__file__).parent)])
-    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ}) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ},
+    ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         port, token = process.stdout.readline().split()
@@ -561,17 +647,22 @@ class _Apart:
         self.port, self.explorer = port, Explorer("", token=token)
 
 
-def test_under_a_flood_memory_is_steady_and_a_running_simulation_undisturbed(apart: tuple[Any, psutil.Process]) -> None:
+def test_under_a_flood_memory_is_steady_and_a_running_simulation_undisturbed(
+    apart: tuple[Any, psutil.Process],
+) -> None:
     serving, process = apart
     scene = {"n": 700, "d": 3, "beta": 40.0, "t": 1e3, "frames": 60, "tolerance": 1e-6}
     ours = f"127.0.0.1:{serving.port}"
     with client(serving) as page:
-        page.tell(do="run", id=1, scene={**scene, "t": 1.0})  # what it needs anyway is in memory before it is weighed
+        # what it needs anyway is in memory before it is weighed
+        page.tell(do="run", id=1, scene={**scene, "t": 1.0})
         page.watch(1)
         before = process.memory_info().rss
         most = [before]
         page.tell(do="run", id=2, scene=scene)
-        floods = [threading.Thread(target=_flood, args=(serving, ours, kind, most, process)) for kind in range(4)]
+        floods = [
+            threading.Thread(target=_flood, args=(serving, ours, kind, most, process)) for kind in range(4)
+        ]
         for flood in floods:
             flood.start()
         _, t, x, _, ended = page.watch(2)

@@ -50,14 +50,17 @@ def test_max_steps(d: int) -> None:
 
 
 def test_max_steps_counts_fixed_steps_too() -> None:
-    run = nc.simulate(Attention(1.0), nc.uniform(4, 3, seed=0), 10.0, save="steps", method="rk4", dt=0.1, max_steps=7)
+    run = nc.simulate(
+        Attention(1.0), nc.uniform(4, 3, seed=0), 10.0, save="steps", method="rk4", dt=0.1, max_steps=7
+    )
     assert (run.status, run.steps, len(run.t)) == ("max steps", 7, 8)
     assert run.t[-1] == pytest.approx(0.7)
 
 
 @pytest.mark.parametrize("d", [2, 3])
 def test_stalled_where_time_can_no_longer_take_a_step(d: int) -> None:
-    # A force of e^-57 lets time run to 1e24 before the tokens meet; then steps of 1 are needed, and 1e24 + 1 = 1e24.
+    # A force of e^-57 lets time run to 1e24 before the tokens meet; then steps of 1 are needed, and 1e24 + 1
+    # = 1e24.
     x0 = np.zeros((2, d))
     x0[:, 0], x0[1, 1] = [1.0, -0.9], math.sqrt(1.0 - 0.81)
     run = nc.simulate(Attention(30.0), x0, 1e30, save=100, method="explicit")
@@ -81,7 +84,9 @@ def test_non_finite_drift(d: int, scalar: bool) -> None:
 @pytest.mark.parametrize("method", ["euler", "heun", "rk4"])
 def test_non_finite_drift_with_fixed_steps(method: Any) -> None:
     for d in (2, 3):
-        run = nc.simulate(Attention(0.0, V=np.full((d, d), 1.7e308)), nc.uniform(5, d, seed=0), 1.0, method=method, dt=0.1)
+        run = nc.simulate(
+            Attention(0.0, V=np.full((d, d), 1.7e308)), nc.uniform(5, d, seed=0), 1.0, method=method, dt=0.1
+        )
         assert run.status == "non-finite"
         assert np.isfinite(run.x).all()
 
@@ -93,16 +98,26 @@ def test_absurd_speeds_never_come_out_as_done(d: int, scale: float) -> None:
     V = np.zeros((d, d))
     V[0, 1], V[1, 0] = -scale, 0.5 * scale
     for method in ("explicit", "auto"):
-        run = nc.simulate(Attention(1.0, V=V), nc.uniform(4, d, seed=0), 1.0, save=5, max_steps=3000, method=method)
+        run = nc.simulate(
+            Attention(1.0, V=V), nc.uniform(4, d, seed=0), 1.0, save=5, max_steps=3000, method=method
+        )
         assert run.status in ("max steps", "stalled", "non-finite", "underflow"), (method, run.status)
         assert np.abs(np.linalg.norm(run.x, axis=-1) - 1.0).max() <= 1e-15
 
 
 def test_a_value_matrix_whose_norm_overflows_comes_to_a_named_end() -> None:
-    # Every entry is finite and so may be every velocity, but |V| is not: whatever is scaled by it must not hang.
+    # Every entry is finite and so may be every velocity, but |V| is not: whatever is scaled by it must not
+    # hang.
     for d in (2, 3):
         with working(2.0):
-            run = nc.simulate(Attention(1.0, V=np.full((d, d), 1e308)), nc.uniform(4, d, seed=3), 1.0, save=3, max_steps=2000, time_limit=50.0)
+            run = nc.simulate(
+                Attention(1.0, V=np.full((d, d), 1e308)),
+                nc.uniform(4, d, seed=3),
+                1.0,
+                save=3,
+                max_steps=2000,
+                time_limit=50.0,
+            )
         assert run.status in ("max steps", "stalled", "non-finite", "underflow"), run.status
 
 
@@ -139,7 +154,9 @@ def test_a_batch_tells_the_end_of_each_run_and_leaves_missing_frames_empty() -> 
     # Runs 1 and 3 live a hundred times faster than the others: the steps allowed do not take them to the end.
     x0 = np.stack([nc.uniform(10, 3, seed) for seed in range(4)])
     V = np.array([1.0, 100.0, 1.0, 100.0])[:, None, None] * np.eye(3)
-    run = nc.simulate(Attention(9.0, V=V), x0, 40.0, save=9, rtol=1e-4, atol=1e-6, max_steps=300, method="explicit")
+    run = nc.simulate(
+        Attention(9.0, V=V), x0, 40.0, save=9, rtol=1e-4, atol=1e-6, max_steps=300, method="explicit"
+    )
     assert run.status == ("done", "max steps", "done", "max steps")
     assert run.ending == "2 done, 2 max steps"
     assert np.isfinite(run.x[[0, 2]]).all()
@@ -164,7 +181,11 @@ def test_returning_false_cancels_and_keeps_what_was_computed(no: Any) -> None:
         run = nc.simulate(Attention(9.0), endless_start(), progress=progress, time_limit=50.0, **ENDLESS)
     assert run.status == "cancelled"
     assert len(run.t) > 1
-    again = nc.simulate(Attention(9.0), endless_start(), **{**ENDLESS, "t": ENDLESS["t"], "save": run.t, "max_steps": run.steps + 1000})
+    again = nc.simulate(
+        Attention(9.0),
+        endless_start(),
+        **{**ENDLESS, "t": ENDLESS["t"], "save": run.t, "max_steps": run.steps + 1000},
+    )
     assert np.array_equal(again.x[: len(run.t)], run.x)
 
 
@@ -181,7 +202,9 @@ def test_only_false_cancels() -> None:
 
 def test_a_batch_can_be_cancelled() -> None:
     x0 = np.stack([endless_start(2)] * 20)
-    run = nc.simulate(Attention(9.0), x0, progress=lambda t, x: False, time_limit=50.0, **{**ENDLESS, "save": 10})
+    run = nc.simulate(
+        Attention(9.0), x0, progress=lambda t, x: False, time_limit=50.0, **{**ENDLESS, "save": 10}
+    )
     assert run.ending == "cancelled"
     assert run.x.shape == (20, 10, 24, 2)
 
@@ -217,7 +240,12 @@ def test_progress_sees_every_frame_once_and_at_least_every_fifth_of_a_second(d: 
         seen_x.append(x)
 
     run = nc.simulate(
-        Attention(9.0), endless_start(d), 1.5e5, save=500, progress=progress, **{k: ENDLESS[k] for k in ("rtol", "atol", "max_steps", "method")}
+        Attention(9.0),
+        endless_start(d),
+        1.5e5,
+        save=500,
+        progress=progress,
+        **{k: ENDLESS[k] for k in ("rtol", "atol", "max_steps", "method")},
     )
     assert run.status == "done"
     assert np.array_equal(np.concatenate(seen_t), run.t)
@@ -235,7 +263,16 @@ def test_progress_sees_every_step_once() -> None:
         assert len(t) == len(x)
         seen.append(t)
 
-    run = nc.simulate(Attention(9.0), endless_start(), 9000.0, save="steps", rtol=1e-6, atol=1e-8, method="explicit", progress=progress)
+    run = nc.simulate(
+        Attention(9.0),
+        endless_start(),
+        9000.0,
+        save="steps",
+        rtol=1e-6,
+        atol=1e-8,
+        method="explicit",
+        progress=progress,
+    )
     assert run.status == "done"
     assert np.array_equal(np.concatenate(seen), run.t)
     assert len(run.t) == run.steps + 1 > 512  # room for frames was made twice
@@ -249,7 +286,9 @@ def test_progress_sees_every_run_of_a_batch_once() -> None:
     for d in (2, 3):
         x0 = np.stack([nc.uniform(12, d, seed) for seed in range(30)])
         seen: list[Array] = []
-        run = nc.simulate(Attention(9.0), x0, 300.0, save=5, rtol=1e-6, atol=1e-8, progress=partial(_keep, seen))
+        run = nc.simulate(
+            Attention(9.0), x0, 300.0, save=5, rtol=1e-6, atol=1e-8, progress=partial(_keep, seen)
+        )
         together = np.concatenate(seen)
         assert together.shape == run.x.shape
         assert {x.tobytes() for x in together} == {x.tobytes() for x in run.x}
@@ -257,7 +296,8 @@ def test_progress_sees_every_run_of_a_batch_once() -> None:
 
 @patient
 def test_progress_is_called_while_one_drift_takes_long() -> None:
-    # 40,000 tokens in three dimensions: one drift is about a second's work; no frame is new, but the caller must hear of it.
+    # 40,000 tokens in three dimensions: one drift is about a second's work; no frame is new, but the caller
+    # must hear of it.
     calls: list[float] = []
 
     def progress(t: Array, x: Array) -> Any:
@@ -297,7 +337,9 @@ def bad_batches() -> dict[str, tuple[Attention, Attention, Array]]:
 def test_one_bad_run_in_64_leaves_the_other_63_bit_identical(name: str) -> None:
     good, bad, x0 = bad_batches()[name]
     keep = np.arange(64) != 5
-    healthy, ill = (nc.simulate(model, x0, 5.0, save=6, rtol=1e-6, atol=1e-8, max_steps=20_000) for model in (good, bad))
+    healthy, ill = (
+        nc.simulate(model, x0, 5.0, save=6, rtol=1e-6, atol=1e-8, max_steps=20_000) for model in (good, bad)
+    )
     assert healthy.done
     assert not np.array_equal(healthy.x[5], ill.x[5], equal_nan=True)
     assert np.array_equal(healthy.x[keep], ill.x[keep])
@@ -320,16 +362,39 @@ def test_one_run_with_another_start_leaves_the_others_bit_identical() -> None:
 
 
 CASES = {
-    "one small run": "nc.simulate(nc.Attention(9.0), nc.uniform(24, 3, seed=0), 1e9, max_steps=10**12, method='explicit', progress=ready)",
-    "one circle": "nc.simulate(nc.Attention(9.0), nc.uniform(24, 2, seed=0), 1e9, max_steps=10**12, method='explicit', progress=ready)",
-    "one drift of 200,000 tokens": "nc.simulate(nc.Attention(9.0), nc.uniform(200_000, 3, seed=0), 1.0, save=2, progress=ready)",
-    "one drift in 64 dimensions": "nc.simulate(nc.Attention(9.0), nc.uniform(60_000, 64, seed=0), 1.0, save=2, progress=ready)",
-    "2000 runs waiting": "nc.simulate(nc.Attention(9.0), np.stack([nc.uniform(24, 3, seed=0)] * 2000), 1e9, save=2, max_steps=10**12, method='explicit', progress=ready)",
-    "1000 big circles waiting": "nc.simulate(nc.Attention(9.0, V=[[1.0, 1.0], [0.0, 1.0]]), np.stack([nc.uniform(3000, 2, seed=0)] * 1000), 1e9, save=2,"
-    " max_steps=10**12, method='explicit', progress=ready)",
-    "one causal run": "nc.simulate(nc.Attention(64.0), nc.uniform(20_000, 2, seed=0), 1e30, method='causal', progress=ready)",
-    "one big circle with strays": "nc.simulate(nc.Attention(64.0), strays(1, 1_000_000, 4000)[0], 10.0, save=2, rtol=1e-10, atol=0.0, progress=ready)",
-    "eight big runs in lanes": "nc.simulate(nc.Attention(64.0), strays(8, 150_000, 3000), 10.0, save=2, progress=ready)",
+    "one small run": (
+        "nc.simulate(nc.Attention(9.0), nc.uniform(24, 3, seed=0), 1e9, max_steps=10**12, method='explicit',"
+        " progress=ready)"
+    ),
+    "one circle": (
+        "nc.simulate(nc.Attention(9.0), nc.uniform(24, 2, seed=0), 1e9, max_steps=10**12, method='explicit',"
+        " progress=ready)"
+    ),
+    "one drift of 200,000 tokens": (
+        "nc.simulate(nc.Attention(9.0), nc.uniform(200_000, 3, seed=0), 1.0, save=2, progress=ready)"
+    ),
+    "one drift in 64 dimensions": (
+        "nc.simulate(nc.Attention(9.0), nc.uniform(60_000, 64, seed=0), 1.0, save=2, progress=ready)"
+    ),
+    "2000 runs waiting": (
+        "nc.simulate(nc.Attention(9.0), np.stack([nc.uniform(24, 3, seed=0)] * 2000), 1e9, save=2,"
+        " max_steps=10**12, method='explicit', progress=ready)"
+    ),
+    "1000 big circles waiting": (
+        "nc.simulate(nc.Attention(9.0, V=[[1.0, 1.0], [0.0, 1.0]]), np.stack([nc.uniform(3000, 2, seed=0)] *"
+        " 1000), 1e9, save=2, max_steps=10**12, method='explicit', progress=ready)"
+    ),
+    "one causal run": (
+        "nc.simulate(nc.Attention(64.0), nc.uniform(20_000, 2, seed=0), 1e30, method='causal',"
+        " progress=ready)"
+    ),
+    "one big circle with strays": (
+        "nc.simulate(nc.Attention(64.0), strays(1, 1_000_000, 4000)[0], 10.0, save=2, rtol=1e-10, atol=0.0,"
+        " progress=ready)"
+    ),
+    "eight big runs in lanes": (
+        "nc.simulate(nc.Attention(64.0), strays(8, 150_000, 3000), 10.0, save=2, progress=ready)"
+    ),
 }
 PRELUDE = """
 import os
@@ -343,7 +408,8 @@ def strays(b, n, few):  # a cluster, and tokens far from it that the modes canno
     theta = np.tile(np.concatenate([np.zeros(n), np.linspace(1.0, 5.0, few)]), (b, 1))
     return np.stack([np.cos(theta), np.sin(theta)], -1)
 
-for d, n, model in ((2, 9, nc.Attention(9.0)), (2, 300, nc.Attention(9.0, V=[[1.0, 1.0], [0.0, 1.0]])), (3, 9, nc.Attention(9.0)), (16, 70, nc.Attention(9.0))):
+plain, sheared = nc.Attention(9.0), nc.Attention(9.0, V=[[1.0, 1.0], [0.0, 1.0]])
+for d, n, model in ((2, 9, plain), (2, 300, sheared), (3, 9, plain), (16, 70, plain)):
     nc.simulate(model, nc.uniform(n, d, seed=0), 0.01)  # so that the code below is compiled and loaded
     nc.simulate(model, np.stack([nc.uniform(n, d, seed=0)] * 2), 0.01)
 nc.simulate(nc.Attention(9.0), nc.uniform(9, 2, seed=0), 0.01, method='causal')
@@ -353,8 +419,11 @@ for d, n in ((2, 60_000), (3, 3000), (64, 1500)):  # the same for a team of thre
 
 
 def interrupt(code: str, delay: float) -> tuple[str, float]:
-    """Run the code in a process of its own, send SIGINT `delay` seconds after it says "ready"; its last word, and how long that took."""
-    with subprocess.Popen([sys.executable, "-c", PRELUDE + code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    """Run the code in a process of its own, send SIGINT `delay` seconds after it says "ready"; its last word,
+    and how long that took."""
+    with subprocess.Popen(
+        [sys.executable, "-c", PRELUDE + code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
         watchdog = threading.Timer(300.0, process.kill)  # the first time it compiles
         watchdog.start()
         try:
@@ -403,7 +472,8 @@ except KeyboardInterrupt:
 def test_an_interrupted_run_keeps_its_frames() -> None:
     code = f"""
 run = {CASES["one small run"].replace("max_steps", "save=200, max_steps")}
-ok = run.status == "interrupted" and len(run.t) > 1 and np.isfinite(run.x).all() and run.x.shape == (len(run.t), 24, 3)
+ok = run.status == "interrupted" and len(run.t) > 1
+ok = ok and np.isfinite(run.x).all() and run.x.shape == (len(run.t), 24, 3)
 print(ok, flush=True)
 """
     word, _ = interrupt(code, delay=0.7)

@@ -28,7 +28,12 @@ def run(seed: int) -> Run:
 
 
 def test_the_run_is_that_of_the_paper(run: Run, seed: int) -> None:
-    assert (run.status, float(run.model.beta), run.model.mask, run.x.shape[1:]) == ("done", 64.0, "causal", (200, 2))
+    assert (run.status, float(run.model.beta), run.model.mask, run.x.shape[1:]) == (
+        "done",
+        64.0,
+        "causal",
+        (200, 2),
+    )
     assert figure2.DELTA == 4 * 64**-0.5
     assert {75.0, 150.0} <= set(run.t) & set(figure2.SNAPSHOTS)
     assert set(figure2.SNAPSHOTS) <= set(run.t)
@@ -54,7 +59,9 @@ def test_losses_equal_those_found_frame_by_frame(run: Run) -> None:
             if token not in expected and gaps and min(gaps) <= 0.05:
                 expected[token] = (renyi[int(np.argmin(gaps))], run.t[f])
     found = {loss.token: loss for loss in figure2.losses(run, renyi)}
-    assert {token: loss.to for token, loss in found.items()} == {token: to for token, (to, _) in expected.items()}
+    assert {token: loss.to for token, loss in found.items()} == {
+        token: to for token, (to, _) in expected.items()
+    }
     assert all(t - 0.25 <= found[token].time <= t for token, (_, t) in expected.items())
     assert len(found) >= 1
 
@@ -65,7 +72,13 @@ def test_an_independent_solver_loses_the_same_center(run: Run, seed: int) -> Non
     x0 = uniform(200, 2, seed)[:n]
     model = Attention(64.0)
     other = solve_ivp(
-        lambda t, y: drift(model, retract(y.reshape(n, 2))).ravel(), (0, 150), x0.ravel(), method="DOP853", t_eval=[75, 150], rtol=1e-9, atol=1e-11
+        lambda t, y: drift(model, retract(y.reshape(n, 2))).ravel(),
+        (0, 150),
+        x0.ravel(),
+        method="DOP853",
+        t_eval=[75, 150],
+        rtol=1e-9,
+        atol=1e-11,
     )
     for y, told in zip(other.y.T.reshape(2, n, 2), (loss.distance_before, loss.distance_after), strict=True):
         assert abs(2 * np.arcsin(np.linalg.norm(y[loss.token] - y[loss.to]) / 2) - told) < 1e-5
@@ -106,7 +119,9 @@ def test_other_starts_are_judged_as_the_one_shown(run: Run) -> None:
         strong, renyi = figure2.centers(x0)
         seen = 0
         for k in range(1, len(renyi)):
-            before, after = (np.arccos(np.clip(other.x[f, renyi[:k]] @ other.x[f, renyi[k]], -1, 1)) for f in (300, 600))
+            before, after = (
+                np.arccos(np.clip(other.x[f, renyi[:k]] @ other.x[f, renyi[k]], -1, 1)) for f in (300, 600)
+            )
             seen += bool((before >= 0.25).all() and (after <= 0.05).any())
         assert (many["strong"][i], many["renyi"][i], many["lost"][i]) == (len(strong), len(renyi), seen)
         moved = [np.arccos(np.clip(other.x[0, k] @ other.x[-1, k], -1, 1)) for k in strong]
@@ -116,7 +131,9 @@ def test_other_starts_are_judged_as_the_one_shown(run: Run) -> None:
 def test_the_picture_shows_red_centers_and_much_else(tmp_path: Path) -> None:
     found = made("figure2")
     with plot.style("light"):
-        plot.save_figure(found.item.draw(found.data, found.numbers, found.p)["figure2"], tmp_path / "figure2.png")
+        plot.save_figure(
+            found.item.draw(found.data, found.numbers, found.p)["figure2"], tmp_path / "figure2.png"
+        )
     with Image.open(tmp_path / "figure2.png") as picture:
         pixels = np.asarray(picture.convert("RGB")).astype(int)
     assert min(pixels.shape[:2]) > 1000

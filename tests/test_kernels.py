@@ -33,17 +33,21 @@ GO = np.zeros(1, dtype=np.uint8)  # a stop flag that nobody sets
 def norms(model: Attention, d: int) -> tuple[float, float]:
     """beta |K^T Q| and |V|, the largest over runs."""
     _, Q, K, V = model.parameters(d)
-    return float((model.beta * np.linalg.norm(K.mT @ Q, 2, axis=(-2, -1))).max()), float(np.linalg.norm(V, 2, axis=(-2, -1)).max())
+    return float((model.beta * np.linalg.norm(K.mT @ Q, 2, axis=(-2, -1))).max()), float(
+        np.linalg.norm(V, 2, axis=(-2, -1)).max()
+    )
 
 
 def pairwise_bound(model: Attention, d: int) -> float:
-    """Both twins keep within 16 max(1, beta |K^T Q|) |V| eps of the truth (reliability.md, tested in test_large_beta), so within twice that of each other."""
+    """Both twins keep within 16 max(1, beta |K^T Q|) |V| eps of the truth (reliability.md, tested in
+    test_large_beta), so within twice that of each other."""
     z, v = norms(model, d)
     return 32 * max(1.0, z) * v * EPS
 
 
 def circle_bound(model: Attention, tolerance: float = TOLERANCE) -> float:
-    """What circle.py states: ratio * roundoff(z) * |V| with ratio = max(tolerance / roundoff, usual_ratio); and the equation's own rounding."""
+    """What circle.py states: ratio * roundoff(z) * |V| with ratio = max(tolerance / roundoff, usual_ratio);
+    and the equation's own rounding."""
     z, v = norms(model, 2)
     return max(tolerance, usual_ratio(z) * roundoff(z)) * v + pairwise_bound(model, 2)
 
@@ -70,7 +74,9 @@ def test_pairwise_equals_the_equation(d: int, mask: Mask) -> None:
     for name, model in models(d, mask).items():
         for n in (1, 2, 7, 8, 9, 63, 64, 65, 200):  # d >= 16 goes through tiles from n = 64
             x = nc.uniform(n, d, seed=n)
-            error = np.abs(nc.drift(model, x, kernel="pairwise") - nc.drift(model, x, kernel="reference")).max()
+            error = np.abs(
+                nc.drift(model, x, kernel="pairwise") - nc.drift(model, x, kernel="reference")
+            ).max()
             assert error <= pairwise_bound(model, d), (name, n, error)
 
 
@@ -83,7 +89,11 @@ def test_circle_equals_the_equation(mask: Mask) -> None:
             assert error <= circle_bound(model), (name, n, error)
 
 
-@pytest.mark.parametrize("mask", ["causal", "full", *(Window(w) for w in (1, 2, 3, 511, 512, 513, 1024, 4095, 4096, 4097, 5000, 9000))], ids=str)
+@pytest.mark.parametrize(
+    "mask",
+    ["causal", "full", *(Window(w) for w in (1, 2, 3, 511, 512, 513, 1024, 4095, 4096, 4097, 5000, 9000))],
+    ids=str,
+)
 def test_circle_equals_pairwise_across_chunks_and_superblocks(mask: Mask) -> None:
     # A superblock is 8 chunks of 512 tokens: 5000 tokens make two, and a padded third of a lane.
     x = nc.uniform(5000, 2, seed=3)
@@ -125,8 +135,14 @@ def test_lanes_equal_the_equation_each_with_its_own_parameters(n: int, frozen: b
     x = np.stack([nc.uniform(n, 2, seed=10 * run) for run in range(b)])
     x[0] = [[1.0, 0.0]] * n  # the recurrence of lanes is least accurate near angle 0 and pi
     x[1] = _points(math.pi + 1e-3 * rng.standard_normal(n))
-    rest = Frozen(np.stack([nc.uniform(3, 2, seed=90 + run) for run in range(b)]), rng.uniform(1.0, 4.0, (b, 3))) if frozen else None
-    model = Attention(rng.uniform(0.0, 64.0, b), V=rng.uniform(-2.0, 2.0, b)[:, None, None] * np.eye(2), frozen=rest)
+    rest = (
+        Frozen(np.stack([nc.uniform(3, 2, seed=90 + run) for run in range(b)]), rng.uniform(1.0, 4.0, (b, 3)))
+        if frozen
+        else None
+    )
+    model = Attention(
+        rng.uniform(0.0, 64.0, b), V=rng.uniform(-2.0, 2.0, b)[:, None, None] * np.eye(2), frozen=rest
+    )
     lanes = lanes_system(model, n, np.array([tolerance]))
     expected = nc.drift(model, x, kernel="reference")
     for first in (0, 3):  # so that the last runs travel too, and run 3 in another lane
@@ -138,7 +154,8 @@ def test_lanes_equal_the_equation_each_with_its_own_parameters(n: int, frozen: b
         for at in range(LANES):
             run = first + at
             error = np.abs(_turning(x[run], velocity[:n, at]) - expected[run]).max()
-            assert error <= tolerance * 2.0 + 64 * 64 * EPS * 2.0, (run, error)  # the tolerance asked for, times |V| <= 2; rounding of the angles
+            # the tolerance asked for, times |V| <= 2; rounding of the angles
+            assert error <= tolerance * 2.0 + 64 * 64 * EPS * 2.0, (run, error)
 
 
 @pytest.mark.parametrize("kernel", ["pairwise", "circle"])
@@ -147,11 +164,15 @@ def test_run_axes_mean_one_system_per_run(kernel: Literal["pairwise", "circle"])
     rng = np.random.default_rng(0)
     beta, (Q, K, V) = rng.uniform(0.5, 9.0, b), rng.standard_normal((3, b, 2, 2))
     x = np.stack([nc.uniform(n, 2, seed=run) for run in range(b)])
-    frozen_x, weight = np.stack([nc.uniform(3, 2, 40 + run) for run in range(b)]), rng.uniform(1.0, 5.0, (b, 3))
+    frozen_x, weight = (
+        np.stack([nc.uniform(3, 2, 40 + run) for run in range(b)]),
+        rng.uniform(1.0, 5.0, (b, 3)),
+    )
     whole = nc.drift(Attention(beta, Q=Q, K=K, V=V, frozen=Frozen(frozen_x, weight)), x, kernel=kernel)
     for run in range(b):
         alone = Attention(beta[run], Q=Q[run], K=K[run], V=V[run], frozen=Frozen(frozen_x[run], weight[run]))
-        assert np.array_equal(whole[run], nc.drift(alone, x[run], kernel=kernel))  # the same compiled code on the same numbers
+        # the same compiled code on the same numbers
+        assert np.array_equal(whole[run], nc.drift(alone, x[run], kernel=kernel))
     one_start = nc.drift(Attention(beta, V=V), x[0], kernel=kernel)
     assert one_start.shape == (b, n, 2)
     assert np.array_equal(one_start[3], nc.drift(Attention(beta[3], V=V[3]), x[0], kernel=kernel))
@@ -166,7 +187,9 @@ def test_batches_of_one_model_equal_the_equation_run_by_run(b: int, mask: Mask, 
         x = np.stack([nc.uniform(n, d, seed=run) for run in range(b)])
         for name, model in models(d, mask).items():
             expected = np.stack([nc.drift(model, x[run], kernel="reference") for run in range(b)])
-            assert np.abs(nc.drift(model, x, kernel="pairwise") - expected).max() <= pairwise_bound(model, d), (name, n)
+            assert np.abs(nc.drift(model, x, kernel="pairwise") - expected).max() <= pairwise_bound(
+                model, d
+            ), (name, n)
             bound = circle_bound(model) if d == 2 else pairwise_bound(model, d)
             assert np.abs(nc.drift(model, x) - expected).max() <= bound, (name, n)
 
@@ -201,8 +224,16 @@ def test_lanes_mend_isolated_tokens_behind_clusters(used: int, frozen: bool) -> 
     theta = 0.01 * rng.standard_normal((used, n))
     theta[:, ::500] = rng.uniform(1.0, 5.0, theta[:, ::500].shape)  # each alone, other ones in every lane
     x = _points(theta)
-    rest = Frozen(np.stack([nc.uniform(3, 2, seed=run) for run in range(used)]), rng.uniform(1.0, 4.0, (used, 3))) if frozen else None
-    model = Attention(rng.uniform(20.0, 60.0, used), V=rng.uniform(-2.0, 2.0, used)[:, None, None] * np.eye(2), frozen=rest)
+    rest = (
+        Frozen(
+            np.stack([nc.uniform(3, 2, seed=run) for run in range(used)]), rng.uniform(1.0, 4.0, (used, 3))
+        )
+        if frozen
+        else None
+    )
+    model = Attention(
+        rng.uniform(20.0, 60.0, used), V=rng.uniform(-2.0, 2.0, used)[:, None, None] * np.eye(2), frozen=rest
+    )
     lanes = lanes_system(model, n, np.array([tolerance]))
     angles, velocity = np.zeros((n + 1, LANES)), np.zeros((n + 1, LANES))
     for at in range(used):
@@ -210,11 +241,13 @@ def test_lanes_mend_isolated_tokens_behind_clusters(used: int, frozen: bool) -> 
         angles[:n, at] = theta[at]
     drift_into(lanes, angles.reshape(-1), velocity.reshape(-1), GO)
     mended = (np.arange(n)[:, None] + 1.0 + lanes.mass > lanes.limit * lanes.Z).any(0)  # (8,)
-    assert mended.tolist() == [at < used for at in range(LANES)]  # every run has such tokens, and a lane without a run costs nothing
+    # every run has such tokens, and a lane without a run costs nothing
+    assert mended.tolist() == [at < used for at in range(LANES)]
     expected = nc.drift(model, x, kernel="pairwise")
     for at in range(used):
         error = np.abs(_turning(x[at], velocity[:n, at]) - expected[at]).max()
-        assert error <= 2.0 * tolerance + 60.0 * 16 * EPS * 2.0, (at, error)  # rounding of the angles, times beta
+        # rounding of the angles, times beta
+        assert error <= 2.0 * tolerance + 60.0 * 16 * EPS * 2.0, (at, error)
     lanes_leave(lanes, 0)
     assert lanes.limit[0] == np.inf
 
@@ -226,9 +259,13 @@ def test_a_run_that_is_not_finite_leaves_the_mending_of_its_neighbours_alone(bad
     theta = 0.01 * rng.standard_normal((LANES, n))
     theta[:, ::100] = rng.uniform(1.0, 5.0, theta[:, ::100].shape)  # each alone, behind a cluster
     V = np.repeat(np.eye(2)[None], LANES, axis=0)
-    alone = nc.simulate(Attention(40.0, V=V), _points(theta), 2.0, save=3, rtol=1e-5, atol=1e-6, method="explicit")
+    alone = nc.simulate(
+        Attention(40.0, V=V), _points(theta), 2.0, save=3, rtol=1e-5, atol=1e-6, method="explicit"
+    )
     V[bad] *= 1.7e308
-    beside = nc.simulate(Attention(40.0, V=V), _points(theta), 2.0, save=3, rtol=1e-5, atol=1e-6, method="explicit")
+    beside = nc.simulate(
+        Attention(40.0, V=V), _points(theta), 2.0, save=3, rtol=1e-5, atol=1e-6, method="explicit"
+    )
     others = [run for run in range(LANES) if run != bad]
     assert beside.status[bad] == "non-finite"
     assert np.array_equal(beside.x[others], alone.x[others])
@@ -243,7 +280,8 @@ def test_lanes_without_a_run_cost_next_to_nothing() -> None:
         return time.process_time() - began
 
     seconds(2)  # compiled by now
-    assert min(seconds(2) for _ in range(3)) < 3.0 * min(seconds(LANES) for _ in range(3))  # was 27 times, when empty lanes were mended
+    # was 27 times, when empty lanes were mended
+    assert min(seconds(2) for _ in range(3)) < 3.0 * min(seconds(LANES) for _ in range(3))
 
 
 def test_an_isolated_token_behind_a_cluster_of_100000_is_exact() -> None:
@@ -252,14 +290,17 @@ def test_an_isolated_token_behind_a_cluster_of_100000_is_exact() -> None:
     theta = np.append(0.02 * rng.standard_normal(n - 1), 1.1)
     velocity = _angular(Attention(beta), theta)
     gap = theta[:-1] - theta[-1]
-    w = np.exp(-2.0 * beta * np.sin(0.5 * gap) ** 2)  # about e^-35 each: Z is 1 and a sum over modes, good to 1e5 eps, cannot see them
+    # about e^-35 each: Z is 1 and a sum over modes, good to 1e5 eps, cannot see them
+    w = np.exp(-2.0 * beta * np.sin(0.5 * gap) ** 2)
     expected = math.fsum(w * np.sin(gap)) / (1.0 + math.fsum(w))
     # The pairwise kernel's bound, against the force itself, far below the 1e-11 of the modes.
     assert abs(velocity[-1] - expected) <= 1e-9 * abs(expected) + 1e-16
     mid = n // 2
     gap = theta[:mid] - theta[mid]
     w = np.exp(-2.0 * beta * np.sin(0.5 * gap) ** 2)
-    assert abs(velocity[mid] - math.fsum(w * np.sin(gap)) / (1.0 + math.fsum(w))) <= circle_bound(Attention(beta))
+    assert abs(velocity[mid] - math.fsum(w * np.sin(gap)) / (1.0 + math.fsum(w))) <= circle_bound(
+        Attention(beta)
+    )
 
 
 @pytest.mark.parametrize("mask", ["causal", "full", Window(700)], ids=str)
@@ -276,7 +317,8 @@ def test_clusters_and_strays_are_right_together(mask: Mask) -> None:
 @pytest.mark.parametrize("weight", [1e4, 1e8, 1e12])
 @pytest.mark.parametrize("mask", ["causal", "full", Window(50)], ids=str)
 def test_a_heavy_frozen_token_does_not_drown_the_tokens_far_from_it(mask: Mask, weight: float) -> None:
-    # Modes are good to eps times the sum of the weights, 1e12 here, while a token at the far side has Z of order 1.
+    # Modes are good to eps times the sum of the weights, 1e12 here, while a token at the far side has Z of
+    # order 1.
     x = nc.uniform(100, 2, seed=0)
     for V in (np.eye(2), np.array([[1.0, 0.3], [-0.2, 0.5]])):
         model = Attention(64.0, V=V, mask=mask, frozen=Frozen([[1.0, 0.0]], weight))
@@ -290,7 +332,11 @@ def test_a_heavy_frozen_token_does_not_drown_the_tokens_of_a_batch() -> None:
     model = Attention(64.0, frozen=Frozen([[1.0, 0.0]], 1e12))
     batch = nc.simulate(model, x, 1.0, save=2, rtol=1e-6, atol=1e-8).x
     assert (
-        np.abs(batch[:, -1] - np.stack([nc.simulate(model, x0, 1.0, save=2, rtol=1e-10, atol=1e-12).x[-1] for x0 in x])).max() <= 5e-6
+        np.abs(
+            batch[:, -1]
+            - np.stack([nc.simulate(model, x0, 1.0, save=2, rtol=1e-10, atol=1e-12).x[-1] for x0 in x])
+        ).max()
+        <= 5e-6
     )  # five times rtol
 
 
@@ -304,20 +350,29 @@ def test_frozen_tokens_given_in_single_precision_are_put_on_the_sphere() -> None
 
 
 @given(
-    theta=st.lists(st.floats(-math.pi, math.pi) | st.sampled_from([0.0, 1e-9, 0.5, math.pi, -math.pi / 2]), min_size=1, max_size=40),
+    theta=st.lists(
+        st.floats(-math.pi, math.pi) | st.sampled_from([0.0, 1e-9, 0.5, math.pi, -math.pi / 2]),
+        min_size=1,
+        max_size=40,
+    ),
     beta=st.sampled_from([0.0, 1e-3, 0.3, 1.0, 10.0, 64.0, 300.0]),
     numbers=st.lists(st.floats(-2.0, 2.0), min_size=12, max_size=12),
     w=st.integers(1, 45),
     mask=st.sampled_from(["causal", "full", "window"]),
 )
 @settings(max_examples=150)
-def test_all_kernels_agree_on_the_circle(theta: list[float], beta: float, numbers: list[float], w: int, mask: str) -> None:
+def test_all_kernels_agree_on_the_circle(
+    theta: list[float], beta: float, numbers: list[float], w: int, mask: str
+) -> None:
     Q, K, V = np.reshape(numbers, (3, 2, 2))
     x = _points(np.array(theta))
     kind: Mask = Window(w) if mask == "window" else "full" if mask == "full" else "causal"
     for model in (Attention(beta, Q=Q, K=K, V=V, mask=kind), Attention(beta, mask=kind)):
         expected = nc.drift(model, x, kernel="reference")
-        assert np.abs(nc.drift(model, x, kernel="pairwise") - expected).max() <= pairwise_bound(model, 2) + 1e-300
+        assert (
+            np.abs(nc.drift(model, x, kernel="pairwise") - expected).max()
+            <= pairwise_bound(model, 2) + 1e-300
+        )
         assert np.abs(nc.drift(model, x, kernel="circle") - expected).max() <= circle_bound(model) + 1e-300
 
 
@@ -347,7 +402,8 @@ def test_small_forces_keep_their_relative_accuracy() -> None:
 
 @pytest.mark.parametrize("mask", ["causal", "full"])
 @pytest.mark.parametrize("d", [2, 3])
-@pytest.mark.parametrize("beta", [60.0, 350.0, 360.0, 480.0, 800.0])  # up to 354 no weight can underflow, and none is looked at for it
+# up to 354 no weight can underflow, and none is looked at for it
+@pytest.mark.parametrize("beta", [60.0, 350.0, 360.0, 480.0, 800.0])
 def test_small_forces_keep_their_relative_accuracy_in_batches(beta: float, d: int, mask: Mask) -> None:
     theta = np.array([0.5, 1.0, 2.0, 3.0])  # (b,)
     x = np.zeros((4, 2, d))
@@ -365,7 +421,9 @@ def test_small_forces_keep_their_relative_accuracy_in_batches(beta: float, d: in
 def test_the_first_token_stands_still_to_the_last_bit(n: int, d: int, mask: Mask) -> None:
     for V in (np.eye(d), -np.eye(d), 0.3 * np.eye(d)):
         for kernel in ("auto", "pairwise", "circle") if d == 2 else ("auto",):
-            assert not nc.drift(Attention(9.0, V=V, mask=mask), nc.uniform(n, d, seed=n), kernel=kernel)[0].any(), (kernel, V[0, 0])
+            assert not nc.drift(Attention(9.0, V=V, mask=mask), nc.uniform(n, d, seed=n), kernel=kernel)[
+                0
+            ].any(), (kernel, V[0, 0])
 
 
 # Threads
@@ -396,7 +454,9 @@ def test_a_team_is_at_work_in_the_test_above() -> None:
 def test_modes_obey_their_rule() -> None:
     def tail(M: int, z: float) -> float:
         with mp.workdps(30):
-            terms = (mp.exp(-z) * mp.besseli(m, z) * max(mp.mpf(1), mp.mpf(m) / z) for m in range(M + 1, M + 60))
+            terms = (
+                mp.exp(-z) * mp.besseli(m, z) * max(mp.mpf(1), mp.mpf(m) / z) for m in range(M + 1, M + 60)
+            )
             return float(2 * mp.fsum(terms))
 
     assert modes(64.0, 1e-10) == 53  # design.md
@@ -442,8 +502,11 @@ def test_a_batch_with_a_token_off_the_sphere_is_refused_wherever_it_is(bad: floa
 def test_a_batch_near_the_sphere_is_put_onto_it(too_far: float, monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.stack([nc.uniform(50, 3, seed=run) for run in range(17)])
     near = x * (1.0 + 1e-8)
-    monkeypatch.setattr(kernels, "TOO_FAR", too_far)  # the second: as if rounding left rows farther off than they may be
-    assert np.abs(nc.drift(Attention(4.0), near) - nc.drift(Attention(4.0), x, kernel="reference")).max() < 1e-14
+    # the second: as if rounding left rows farther off than they may be
+    monkeypatch.setattr(kernels, "TOO_FAR", too_far)
+    assert (
+        np.abs(nc.drift(Attention(4.0), near) - nc.drift(Attention(4.0), x, kernel="reference")).max() < 1e-14
+    )
 
 
 @compiled
@@ -476,17 +539,28 @@ def folds(x):  # type: ignore[no-untyped-def]  # Numba infers its types
 
 
 def test_exp_is_right_to_about_one_unit_in_the_last_place() -> None:
-    x = np.concatenate([-np.geomspace(1e-300, 708.0, 4000), np.linspace(-708.0, 0.0, 4000), np.linspace(0.0, 700.0, 992), np.zeros(8)])
+    x = np.concatenate(
+        [
+            -np.geomspace(1e-300, 708.0, 4000),
+            np.linspace(-708.0, 0.0, 4000),
+            np.linspace(0.0, 700.0, 992),
+            np.zeros(8),
+        ]
+    )
     out = np.empty_like(x)
     eight_exp(x, out)
     with mp.workdps(30):
         expected = [mp.exp(mp.mpf(float(value))) for value in x]
-        ulps = [abs(mp.mpf(float(got)) - want) / float(np.spacing(float(want))) for got, want in zip(out, expected, strict=True)]
+        ulps = [
+            abs(mp.mpf(float(got)) - want) / float(np.spacing(float(want)))
+            for got, want in zip(out, expected, strict=True)
+        ]
     assert max(ulps) <= 1.25
     assert (out[-8:] == 1.0).all()
 
 
-split_plain, series_plain = compiled(simd._split_plain), compiled(simd._series_plain)  # what processors without AVX-512 compute
+# what processors without AVX-512 compute
+split_plain, series_plain = compiled(simd._split_plain), compiled(simd._series_plain)
 
 
 @compiled
@@ -496,15 +570,22 @@ def eight_exp2_without_table(x, out):  # type: ignore[no-untyped-def]  # Numba i
         store(out, i, fma(a * f, series_plain(f), a))
 
 
-@pytest.mark.parametrize("power", [eight_exp2, eight_exp2_without_table], ids=["of this processor", "without a table"])
+@pytest.mark.parametrize(
+    "power", [eight_exp2, eight_exp2_without_table], ids=["of this processor", "without a table"]
+)
 def test_exp2_is_right_to_about_one_unit_in_the_last_place_and_one_at_zero(power: Any) -> None:
     sixteenths = np.arange(-16000.0, 0.0) / 16.0  # where the table's entries meet
-    x = np.concatenate([-np.geomspace(1e-300, 1021.0, 4000), np.linspace(-1021.0, 0.0, 4000), sixteenths, np.zeros(8)])
+    x = np.concatenate(
+        [-np.geomspace(1e-300, 1021.0, 4000), np.linspace(-1021.0, 0.0, 4000), sixteenths, np.zeros(8)]
+    )
     out = np.empty_like(x)
     power(x, out)
     with mp.workdps(30):
         expected = [mp.mpf(2) ** mp.mpf(float(value)) for value in x]
-        ulps = [abs(mp.mpf(float(got)) - want) / float(np.spacing(float(want))) for got, want in zip(out, expected, strict=True)]
+        ulps = [
+            abs(mp.mpf(float(got)) - want) / float(np.spacing(float(want)))
+            for got, want in zip(out, expected, strict=True)
+        ]
     assert max(ulps) <= 1.25
     assert (out[-8:] == 1.0).all()  # a token's weight on itself
 
@@ -529,15 +610,26 @@ def test_exp_of_very_negative_numbers_is_zero_and_of_nan_is_nan() -> None:
 
 def test_sine_and_cosine_are_right_to_about_one_unit_in_the_last_place() -> None:
     rng = np.random.default_rng(0)
-    special = np.concatenate([math.pi / 4 * np.arange(-400, 400), math.pi / 2 * rng.integers(-600_000, 600_000, 1200)])  # where they nearly vanish
-    x = np.concatenate([rng.uniform(-math.pi, math.pi, 2000), rng.uniform(-1e6, 1e6, 2000), special, np.geomspace(1e-300, 1.0, 1000)])
+    # where they nearly vanish
+    special = np.concatenate(
+        [math.pi / 4 * np.arange(-400, 400), math.pi / 2 * rng.integers(-600_000, 600_000, 1200)]
+    )
+    x = np.concatenate(
+        [
+            rng.uniform(-math.pi, math.pi, 2000),
+            rng.uniform(-1e6, 1e6, 2000),
+            special,
+            np.geomspace(1e-300, 1.0, 1000),
+        ]
+    )
     sine, cosine = np.empty_like(x), np.empty_like(x)
     eight_sincos(x, sine, cosine)
     with mp.workdps(40):
         for got, function in ((sine, mp.sin), (cosine, mp.cos)):
             want = [function(mp.mpf(float(value))) for value in x]
             errors = np.array([float(abs(mp.mpf(float(a)) - b)) for a, b in zip(got, want, strict=True)])
-            # pi / 2 is taken off n times to 107 bits: 1.5e-33 n is left, more than a unit in the last place only of values below 1e-17 n
+            # pi / 2 is taken off n times to 107 bits: 1.5e-33 n is left, more than a unit in the last place
+            # only of values below 1e-17 n
             allowed = 1.5 * np.spacing(np.abs(np.array(want, dtype=float))) + 1.5e-33 * np.abs(x)
             assert (errors <= allowed).all(), (function, x[int(np.argmax(errors / allowed))])
 

@@ -1,4 +1,5 @@
-"""From beta = 0 to beta = 10,000: no NaN, no overflow, and velocities to the bound that reliability.md states."""
+"""From beta = 0 to beta = 10,000: no NaN, no overflow, and velocities to the bound that reliability.md
+states."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -12,7 +13,8 @@ from nucleate.attention import Attention, Frozen, Window
 from nucleate.kernels.circle import TOLERANCE, roundoff, usual_ratio
 
 EPS = float(np.finfo(float).eps)
-BETAS = [0.0, 1e-3, 1.0, 10.0, 88.0, 89.0, 709.0, 710.0, 1e3, 1e4]  # around the overflow of exp in single and double precision
+# around the overflow of exp in single and double precision
+BETAS = [0.0, 1e-3, 1.0, 10.0, 88.0, 89.0, 709.0, 710.0, 1e3, 1e4]
 Mask = Literal["causal", "full"] | Window
 
 
@@ -27,7 +29,9 @@ def starts(d: int) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(d)
     spread = nc.uniform(9, d, seed=d)
     close = nc.retract(spread[0] + 1e-2 * rng.standard_normal((9, d)))
-    pairs = nc.retract(np.concatenate([spread[:3], -spread[:3], spread[:3] + 1e-9 * rng.standard_normal((3, d))]))
+    pairs = nc.retract(
+        np.concatenate([spread[:3], -spread[:3], spread[:3] + 1e-9 * rng.standard_normal((3, d))])
+    )
     return {"spread": spread, "close": close, "coincident and antipodal": pairs}
 
 
@@ -54,12 +58,15 @@ def scale(model: Attention, d: int) -> tuple[float, float]:
 
 @pytest.mark.parametrize("beta", BETAS)
 @pytest.mark.parametrize("d", [2, 3, 7])
-def test_reference_and_pairwise_velocities_are_within_the_stated_bound_of_50_digits(beta: float, d: int) -> None:
+def test_reference_and_pairwise_velocities_are_within_the_stated_bound_of_50_digits(
+    beta: float, d: int
+) -> None:
     for where, x in starts(d).items():
         for name, model in models(beta, d).items():
             exact = drift_to_50_digits(model, x)
             z, v = scale(model, d)
-            bound = 16 * max(1.0, z) * v * EPS  # reliability.md: rounding of a score is beta |K^T Q| eps, its weight moves by as much
+            # reliability.md: rounding of a score is beta |K^T Q| eps, its weight moves by as much
+            bound = 16 * max(1.0, z) * v * EPS
             for kernel in ("reference", "pairwise"):
                 velocity = nc.drift(model, x, kernel=kernel)
                 assert np.isfinite(velocity).all()
@@ -72,7 +79,8 @@ def test_circle_velocities_are_within_the_circle_kernels_own_bound(beta: float) 
     for where, x in starts(2).items():
         for name, model in models(beta, 2).items():
             z, v = scale(model, 2)
-            # circle.py: |error| <= max(tolerance, usual_ratio roundoff) |V|; what it hands to the pairwise kernel keeps that kernel's bound
+            # circle.py: |error| <= max(tolerance, usual_ratio roundoff) |V|; what it hands to the pairwise
+            # kernel keeps that kernel's bound
             bound = max(TOLERANCE, usual_ratio(z) * roundoff(z), 16 * z * EPS) * v
             velocity = nc.drift(model, x, kernel="circle")
             assert np.isfinite(velocity).all()
@@ -99,7 +107,11 @@ def test_tiles_are_within_the_stated_bound_of_50_digits(d: int, beta: float) -> 
 @pytest.mark.parametrize("beta", BETAS)
 @pytest.mark.parametrize("d", [2, 3])
 def test_simulations_at_any_beta_finish_with_finite_unit_tokens(beta: float, d: int) -> None:
-    for model in (Attention(beta), Attention(beta, V=-np.eye(d)), Attention(beta, Q=np.diag([1.0, -1.0, 0.5][:d]))):
+    for model in (
+        Attention(beta),
+        Attention(beta, V=-np.eye(d)),
+        Attention(beta, Q=np.diag([1.0, -1.0, 0.5][:d])),
+    ):
         run = nc.simulate(model, nc.uniform(12, d, seed=3), t=2.0, save=5, rtol=1e-5, atol=1e-7)
         assert run.status == "done"
         assert np.abs(np.linalg.norm(run.x, axis=-1) - 1.0).max() <= 1e-15

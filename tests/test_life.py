@@ -1,4 +1,5 @@
-"""Whole lives: merge times against the exact formula, what must not change them, and what a person gets to see."""
+"""Whole lives: merge times against the exact formula, what must not change them, and what a person gets to
+see."""
 
 import json
 import sys
@@ -44,15 +45,21 @@ def _close() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("d", [2, 3])
-@pytest.mark.parametrize(("beta", "u0"), [(4.0, -0.9), (9.0, 0.0), (9.0, -0.9), (20.0, 0.5), (20.0, -0.9), (64.0, 0.5), (64.0, -0.5)])
+@pytest.mark.parametrize(
+    ("beta", "u0"),
+    [(4.0, -0.9), (9.0, 0.0), (9.0, -0.9), (20.0, 0.5), (20.0, -0.9), (64.0, 0.5), (64.0, -0.5)],
+)
 def test_two_tokens_merge_when_the_formula_says(beta: float, u0: float, d: int) -> None:
     x0 = np.eye(2, d) * [[1.0], [0.0]] + np.array([[0.0] * d, [u0, np.sqrt(1 - u0**2)] + [0.0] * (d - 2)])
     run = simulate(Attention(beta), x0, life_time(beta, 2), "steps")
     for radius in (None, 0.03 / beta**0.5):
         found = merges(run, radius)
         assert [(event.lost, event.into, event.left) for event in found] == [(1, 0, 1)]
-        # The formula leaves the tolerance 1e-8 and the interpolation between two steps: 1e-8 seen at most, from times of 1e3 to 1e40.
-        assert found.events[0].time == pytest.approx(two_token_time(u0, float(np.cos(found.radius)), beta), rel=1e-6)
+        # The formula leaves the tolerance 1e-8 and the interpolation between two steps: 1e-8 seen at most,
+        # from times of 1e3 to 1e40.
+        assert found.events[0].time == pytest.approx(
+            two_token_time(u0, float(np.cos(found.radius)), beta), rel=1e-6
+        )
 
 
 def test_tokens_farther_than_a_radius_that_never_meet_have_no_merge() -> None:
@@ -86,14 +93,18 @@ def test_a_rotated_start_has_the_same_merges(d: int) -> None:
     turn = np.linalg.qr(np.random.default_rng(0).standard_normal((d, d)))[0]
     other = merges(simulate(one.run.model, one.run.x[0] @ turn, float(one.run.t[-1]), "steps"))
     assert [(event.lost, event.into) for event in other] == [(event.lost, event.into) for event in one.merges]
-    # Rounding moves a start by 1e-16 and steps by less than the tolerance, 1e-8; what a merge time makes of it is 1e-6 of itself.
-    np.testing.assert_allclose([event.time for event in other], [event.time for event in one.merges], rtol=1e-6)
+    # Rounding moves a start by 1e-16 and steps by less than the tolerance, 1e-8; what a merge time makes of
+    # it is 1e-6 of itself.
+    np.testing.assert_allclose(
+        [event.time for event in other], [event.time for event in one.merges], rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_later_tokens_change_no_merge_of_earlier_ones(seed: int) -> None:
     few, many = ({event.lost: event for event in alive(seed, n).merges} for n in (30, 60))
-    # The two begin to count at times of their own, so one may still count a token in flight; those that both count must agree.
+    # The two begin to count at times of their own, so one may still count a token in flight; those that both
+    # count must agree.
     common = sorted(few.keys() & many.keys())
     assert len(common) >= 3
     np.testing.assert_allclose([few[k].time for k in common], [many[k].time for k in common], rtol=1e-6)
@@ -107,14 +118,19 @@ def test_merge_times_depend_little_on_radius_and_tolerance() -> None:
     for other, share in ((wide, 0.01), (fine, 1e-4)):
         assert [event.lost for event in other] == [event.lost for event in one.merges]
         np.testing.assert_allclose(
-            [event.time for event in other], [event.time for event in one.merges], rtol=share, atol=10.0 if other is wide else 0.0
+            [event.time for event in other],
+            [event.time for event in one.merges],
+            rtol=share,
+            atol=10.0 if other is wide else 0.0,
         )
 
 
 def test_frames_of_one_time_are_one_moment() -> None:
     one = alive(0)
     last = one.merges.events[-1].time
-    assert (np.diff(one.run.t[one.run.t > 0.9 * last]) == 0).any(), "late steps are shorter than the times resolve"
+    assert (np.diff(one.run.t[one.run.t > 0.9 * last]) == 0).any(), (
+        "late steps are shorter than the times resolve"
+    )
     assert last in one.run.t
 
 
@@ -133,9 +149,15 @@ def test_several_runs_at_once_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("words", "reason"),
-    [({"beta": -1.0}, "beta must be"), ({"n": 0}, "n must be"), ({"d": 1}, "d must be"), ({"seed": -1}, "seed must be"), ({"radius": 4.0}, "radius must be"),
-     ({"rtol": 9.0}, "rtol . atol must")],
-)  # fmt: skip
+    [
+        ({"beta": -1.0}, "beta must be"),
+        ({"n": 0}, "n must be"),
+        ({"d": 1}, "d must be"),
+        ({"seed": -1}, "seed must be"),
+        ({"radius": 4.0}, "radius must be"),
+        ({"rtol": 9.0}, "rtol . atol must"),
+    ],
+)
 def test_bad_input_is_refused(words: dict[str, Any], reason: str) -> None:
     with pytest.raises(InputError, match=reason):
         life(**{"beta": 4.0, "n": 5} | words)
@@ -145,7 +167,9 @@ def test_a_life_cut_short_says_so() -> None:
     whole = alive(0)
     short = replace(whole, run=replace(whole.run, status="time limit"))
     assert not short.whole
-    assert "Not a whole life: the run ended early, at t = 1.12e+34 (time limit), with 1 cluster." in str(short)
+    assert "Not a whole life: the run ended early, at t = 1.12e+34 (time limit), with 1 cluster." in str(
+        short
+    )
     apart = replace(whole, merges=replace(whole.merges, events=whole.merges.events[:-1]))
     assert not apart.whole
     assert "Not a whole life: 2 clusters at t = " in str(apart)
@@ -166,7 +190,9 @@ def test_the_longest_life_ends_before_doubles_do() -> None:
 def test_the_table_has_a_line_for_every_merge() -> None:
     one = alive(0)
     lines = str(one).splitlines()
-    table = [line.split() for line in lines[lines.index("      time  leader lost  to leader  clusters left") + 1 :]]
+    table = [
+        line.split() for line in lines[lines.index("      time  leader lost  to leader  clusters left") + 1 :]
+    ]
     assert [(float(time), int(lost), int(into), int(left)) for time, lost, into, left in table] == [
         (float(f"{event.time:.4g}"), event.lost, event.into, event.left) for event in one.merges
     ]
@@ -196,7 +222,8 @@ def test_the_picture_shows_tokens_stairs_and_merges(seed: int, n: int, beta: flo
 def test_a_life_that_is_not_whole_can_be_drawn(tmp_path: Path) -> None:
     whole = alive(0)
     never = Life(
-        replace(whole.run, t=whole.run.t[:3], x=whole.run.x[:3], status="max steps"), merges(replace(whole.run, t=whole.run.t[:1], x=whole.run.x[:1]))
+        replace(whole.run, t=whole.run.t[:3], x=whole.run.x[:3], status="max steps"),
+        merges(replace(whole.run, t=whole.run.t[:1], x=whole.run.x[:1])),
     )
     for name in ("never.png", "never.svg"):
         never.save(tmp_path / name)
@@ -239,13 +266,27 @@ def test_the_command_prints_the_table_and_writes_picture_and_data(here: Path) ->
 
 
 def test_quiet_prints_nothing_and_out_may_repeat(here: Path) -> None:
-    done = nucleate("--beta", "9", "-n", "20", "-d", "3", "--seed", "2", "--quiet", "--out", "a.svg", "--out", "b.zarr")
+    done = nucleate(
+        "--beta", "9", "-n", "20", "-d", "3", "--seed", "2", "--quiet", "--out", "a.svg", "--out", "b.zarr"
+    )
     assert (done.exit_code, done.output) == (0, "")
     assert sorted(path.name for path in here.iterdir()) == ["a.svg", "b.zarr"]
     assert load("b.zarr").x.shape[1:] == (20, 3)
 
 
-@pytest.mark.parametrize("words", ["--beta -1", "-n 0", "-d 1", "--seed -1", "--radius 4", "--rtol 7", "--out life.txt", "--out nowhere/life.png"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--beta -1",
+        "-n 0",
+        "-d 1",
+        "--seed -1",
+        "--radius 4",
+        "--rtol 7",
+        "--out life.txt",
+        "--out nowhere/life.png",
+    ],
+)
 def test_bad_words_end_with_2_and_write_nothing(words: str, here: Path) -> None:
     done = nucleate(*words.split())
     assert done.exit_code == 2
@@ -266,7 +307,9 @@ def interrupted(*args: Any, **options: Any) -> Run:
     return replace(simulate(*args, **options), status="interrupted")
 
 
-def test_ctrl_c_while_merges_are_looked_for_is_not_taken_for_a_record_without_an_equation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_while_merges_are_looked_for_is_not_taken_for_a_record_without_an_equation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     run = simulate(Attention(64.0), uniform(30, 2, seed=0), 1e6, 64)
     monkeypatch.setattr("nucleate.observe.between.simulate", interrupted)
     with pytest.raises(KeyboardInterrupt):
@@ -275,7 +318,9 @@ def test_ctrl_c_while_merges_are_looked_for_is_not_taken_for_a_record_without_an
 
 def test_an_interrupted_life_ends_at_once_without_merges(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules[life.__module__], "simulate", interrupted)
-    monkeypatch.setattr(sys.modules[life.__module__], "merges", lambda *_: pytest.fail("nobody waits for these"))
+    monkeypatch.setattr(
+        sys.modules[life.__module__], "merges", lambda *_: pytest.fail("nobody waits for these")
+    )
     found = life(9.0, n=20)
     assert not found.whole
     assert len(found.merges) == 0

@@ -48,8 +48,11 @@ def test_whole_lives_end_with_the_first_token_whatever_radius_and_tolerance(seed
     assert (np.diff(times) >= 0.0).all()
     assert (np.diff(counts) == -1).all()
     assert counts[-1] == 1
-    assert {*one.merges.leaders.tolist()} - {event.lost for event in one.merges} == {0}, "the last leader is the first token"
-    # The leaders' count against all tokens', half-way between two merges by logarithm: late enough that none is in flight.
+    assert {*one.merges.leaders.tolist()} - {event.lost for event in one.merges} == {0}, (
+        "the last leader is the first token"
+    )
+    # The leaders' count against all tokens', half-way between two merges by logarithm: late enough that none
+    # is in flight.
     middle = np.sqrt(times * np.append(times[1:], one.run.t[-1]))  # (merges + 1,)
     for time, count in zip(middle[times > 1e3], counts[times > 1e3], strict=True):
         assert count_clusters(one.run.x[np.searchsorted(one.run.t, time)], cluster_width(beta)) == count
@@ -70,7 +73,8 @@ def share_in_compact(x: Array, width: float) -> float:
 
 
 def slow_losses(run: Run, first: int, leaders: list[int], radius: float) -> dict[int, tuple[int, set[int]]]:
-    """For every leader that is lost from frame `first` on: the frame, and the leaders in the components it touches."""
+    """For every leader that is lost from frame `first` on: the frame, and the leaders in the components it
+    touches."""
     lost = {}
     for frame in range(first, len(run.t)):
         for k in leaders:
@@ -110,24 +114,35 @@ def test_merges_equal_the_slow_definition(seed: int, beta: float, d: int) -> Non
 
 
 @pytest.mark.parametrize("save", ["steps", 200])
-def test_a_leader_is_lost_when_it_first_comes_near_even_if_it_leaves_again_between_two_frames(save: str | int) -> None:
-    # Leader 18 is within the radius of 4 for 0.23 time units, less than a step of 0.35, and later again; 11 is near a token that joins 4.
+def test_a_leader_is_lost_when_it_first_comes_near_even_if_it_leaves_again_between_two_frames(
+    save: str | int,
+) -> None:
+    # Leader 18 is within the radius of 4 for 0.23 time units, less than a step of 0.35, and later again; 11
+    # is near a token that joins 4.
     run = simulate(Attention(4.0), uniform(20, 4, 0), 400.0, save)
     found = merges(run)
     times, leaders = {event.lost: event.time for event in found}, found.leaders.tolist()
     for k, about in ((18, 3.99), (11, 6.52)):
         assert times[k] == pytest.approx(about, abs=0.01)
         early = np.arange(found.t_f, 0.999 * times[k], 0.01)
-        looked = simulate(run.model, run.x[0], 7.0, [*early, times[k] * (1 - 1e-5), times[k] * (1 + 1e-5)], 1e-11, 1e-13).x
-        assert [bool(slowly_met(x, k, leaders, found.radius)) for x in looked] == [False] * (len(early) + 1) + [True]
+        looked = simulate(
+            run.model, run.x[0], 7.0, [*early, times[k] * (1 - 1e-5), times[k] * (1 + 1e-5)], 1e-11, 1e-13
+        ).x
+        assert [bool(slowly_met(x, k, leaders, found.radius)) for x in looked] == [False] * (
+            len(early) + 1
+        ) + [True]
 
 
-def slow_approach(t: Array, x: Array, frame: int, k: int, leads: NDArray[np.bool_], reach: float, room: float, speed: float) -> int:
+def slow_approach(
+    t: Array, x: Array, frame: int, k: int, leads: NDArray[np.bool_], reach: float, room: float, speed: float
+) -> int:
     """The first frame up to which a leader is among the tokens that can be reached from k, link by link."""
     for i in range(frame, len(x)):
         apart = x[i - 1 : i + 1, : k + 1, None] - x[i - 1 : i + 1, None, : k + 1]  # (2, k + 1, k + 1, d)
         way = np.linalg.norm(apart[1] - apart[0], axis=-1)  # (k + 1, k + 1)
-        touch = np.linalg.norm(apart, axis=-1).min(0) <= reach + np.minimum(room + way, speed * (t[i] - t[i - 1]))
+        touch = np.linalg.norm(apart, axis=-1).min(0) <= reach + np.minimum(
+            room + way, speed * (t[i] - t[i - 1])
+        )
         if (np.linalg.matrix_power(touch.astype(float), k)[k, :k] * leads > 0).any():
             return i
     return len(x)
@@ -138,7 +153,8 @@ def test_where_to_look_closer_equals_its_slow_twin() -> None:
     found = []
     for _ in range(300):
         x = uniform(9, 3, rng) + rng.uniform(0.0, 0.3) * rng.standard_normal((6, 9, 3)).cumsum(0)  # (m, n, d)
-        leads, sizes = rng.random(8) < 0.15, (*rng.uniform(0.05, 0.15, 2), rng.uniform(0.0, 0.5))  # reach, room, speed
+        # reach, room, speed
+        leads, sizes = rng.random(8) < 0.15, (*rng.uniform(0.05, 0.15, 2), rng.uniform(0.0, 0.5))
         found.append(next_approach(np.arange(6.0), x, 1, 8, leads, *sizes))
         assert found[-1] == slow_approach(np.arange(6.0), x, 1, 8, leads, *sizes)
     assert {1, 2, 3, 6} <= {*found}, "at once, later, and never"
@@ -147,13 +163,23 @@ def test_where_to_look_closer_equals_its_slow_twin() -> None:
 def walking(*angles: list[float], beta: float = 20.0) -> Run:
     """Tokens on the circle at these angles (m, n), one time unit between frames, moved by no equation."""
     angle = np.array(angles)
-    return Run(Attention(beta), np.arange(float(len(angle))), np.stack([np.cos(angle), np.sin(angle)], axis=-1), "done", 1, {})
+    return Run(
+        Attention(beta),
+        np.arange(float(len(angle))),
+        np.stack([np.cos(angle), np.sin(angle)], axis=-1),
+        "done",
+        1,
+        {},
+    )
 
 
 @pytest.mark.parametrize(("gathered", "formed"), [(94, False), (95, True)])
-def test_counting_starts_with_95_percent_in_compact_components_and_a_chain_has_one_leader_in_the_lead(gathered: int, formed: bool) -> None:
+def test_counting_starts_with_95_percent_in_compact_components_and_a_chain_has_one_leader_in_the_lead(
+    gathered: int, formed: bool
+) -> None:
     width = cluster_width(100.0)
-    chain = [2.0 + 0.9 * width * i for i in range(100 - gathered)]  # each within a width of the next, but not of the one after
+    # each within a width of the next, but not of the one after
+    chain = [2.0 + 0.9 * width * i for i in range(100 - gathered)]
     found = merges(walking([0.0] * gathered + chain, beta=100.0))
     assert found.leaders.tolist() == ([0, gathered] if formed else [])
     assert found.t_f == (0.0 if formed else pytest.approx(np.nan, nan_ok=True))
@@ -161,7 +187,8 @@ def test_counting_starts_with_95_percent_in_compact_components_and_a_chain_has_o
 
 def test_counting_may_start_just_before_the_last_frame() -> None:
     width = cluster_width(20.0)
-    chain = [[step * i for i in range(4)] for step in (0.9 * width, 0.332 * width)]  # from 2.7 widths to just below one
+    # from 2.7 widths to just below one
+    chain = [[step * i for i in range(4)] for step in (0.9 * width, 0.332 * width)]
     run = walking(*chain)
     assert np.isnan(merges(replace(run, x=run.x[[0, 0]])).t_f)
     for end in (0.003, 1.0, 2.3):
@@ -169,14 +196,18 @@ def test_counting_may_start_just_before_the_last_frame() -> None:
 
 
 def test_a_leader_is_not_lost_to_a_token_in_flight() -> None:
-    # Token 1 leads nothing, being near token 0; token 2 is within the radius of it from t = 1 on, but lost when token 1 comes to token 0.
+    # Token 1 leads nothing, being near token 0; token 2 is within the radius of it from t = 1 on, but lost
+    # when token 1 comes to token 0.
     (event,) = merges(walking([0.0, 0.05, 1.0], [0.0, 0.05, 0.06], [0.0, 0.015, 0.03]), 0.02)
     assert (event.lost, event.into) == (2, 0)
-    assert event.time == pytest.approx(1.0 + (0.05 - 0.02) / (0.05 - 0.015), abs=1e-4), "chords go evenly, and angles nearly so"
+    assert event.time == pytest.approx(1.0 + (0.05 - 0.02) / (0.05 - 0.015), abs=1e-4), (
+        "chords go evenly, and angles nearly so"
+    )
 
 
 def test_a_cluster_that_joined_another_is_not_joined_again() -> None:
-    # Token 2 comes to token 1 after token 1 came to token 0; at the frame where it does, the two are no longer within the radius.
+    # Token 2 comes to token 1 after token 1 came to token 0; at the frame where it does, the two are no
+    # longer within the radius.
     found = merges(walking([0.0, 1.0, 2.0], [0.0, 0.01, 1.0], [0.0, 0.3, 0.31]), 0.02)
     assert [(event.lost, event.into) for event in found] == [(1, 0), (2, 0)]
 
@@ -193,7 +224,9 @@ def test_merges_are_the_same_for_any_frames(seed: int, beta: float, d: int, save
     assert other.leaders.tolist() == one.merges.leaders.tolist()
     assert [(event.lost, event.into) for event in other] == [(event.lost, event.into) for event in one.merges]
     # Both runs have the tolerance 1e-8, of which an unstable balance may make a hundred times as much.
-    np.testing.assert_allclose([event.time for event in other], [event.time for event in one.merges], rtol=1e-5)
+    np.testing.assert_allclose(
+        [event.time for event in other], [event.time for event in one.merges], rtol=1e-5
+    )
     assert other.t_f == pytest.approx(one.t_f, rel=1e-4)
 
 
@@ -207,7 +240,8 @@ def test_a_run_with_a_full_mask_has_merges_too() -> None:
 
 
 def test_a_record_that_follows_no_equation_is_read_along_straight_lines() -> None:
-    # Token 1 walks evenly from 1 to 0.01 in log distance between the frames at 2 and 3; the model knows nothing of it.
+    # Token 1 walks evenly from 1 to 0.01 in log distance between the frames at 2 and 3; the model knows
+    # nothing of it.
     run = walking([0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.01], [0.0, 0.01])
     for settings in ({}, {"method": "explicit", "rtol": 1e-8, "atol": 1e-10}):
         found = merges(replace(run, settings=settings), 0.1)
@@ -219,7 +253,12 @@ def test_a_record_that_follows_no_equation_is_read_along_straight_lines() -> Non
 
 # Lifetimes and trees
 
-MADE = Merges(0.1, 5.0, np.array([0, 2, 3, 7, 9]), (Merge(6.0, 9, 7, 4), Merge(8.0, 7, 3, 3), Merge(20.0, 2, 0, 2), Merge(1e9, 3, 0, 1)))
+MADE = Merges(
+    0.1,
+    5.0,
+    np.array([0, 2, 3, 7, 9]),
+    (Merge(6.0, 9, 7, 4), Merge(8.0, 7, 3, 3), Merge(20.0, 2, 0, 2), Merge(1e9, 3, 0, 1)),
+)
 
 
 def test_lifetimes_run_from_t_f_to_the_loss_and_the_last_is_infinite() -> None:

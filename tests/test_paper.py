@@ -1,4 +1,5 @@
-"""The reproduction as a whole: registered once, resumed after an interruption, the same twice; and the parts that items are built from."""
+"""The reproduction as a whole: registered once, resumed after an interruption, the same twice; and the parts
+that items are built from."""
 
 import json
 import os
@@ -48,7 +49,9 @@ def little(key: str, monkeypatch: pytest.MonkeyPatch) -> Item:
 def test_every_file_of_an_item_is_there_and_its_key_is_its_name() -> None:
     for key, entry in paper.ITEMS.items():
         assert paper.find(key).key == key
-        assert all((Path(paper.__file__).parent / f"{name}.py").is_file() for name in (entry.file, *entry.data))
+        assert all(
+            (Path(paper.__file__).parent / f"{name}.py").is_file() for name in (entry.file, *entry.data)
+        )
 
 
 @pytest.mark.parametrize("key", list(paper.ITEMS))
@@ -70,10 +73,18 @@ def test_items_are_asked_for_by_name_in_the_order_of_the_report() -> None:
 
 
 def test_figure_3_is_the_study_that_is_kept_beside_it() -> None:
-    ours, theirs = Study.make(figure3.study(figure3.ITEM.parameters)).plain(), Study.read(ROOT / "studies" / "figure3.toml").plain()
-    assert {key: ours[key] for key in ("runs", "seed", "model", "start")} == {key: theirs[key] for key in ("runs", "seed", "model", "start")}
+    ours, theirs = (
+        Study.make(figure3.study(figure3.ITEM.parameters)).plain(),
+        Study.read(ROOT / "studies" / "figure3.toml").plain(),
+    )
+    assert {key: ours[key] for key in ("runs", "seed", "model", "start")} == {
+        key: theirs[key] for key in ("runs", "seed", "model", "start")
+    }
     assert ours["times"]["t"] == theirs["times"]["t"]
-    assert (ours["observables"]["renyi_1"], ours["observables"]["strong_1"]) == (theirs["observables"]["renyi"], theirs["observables"]["strong"])
+    assert (ours["observables"]["renyi_1"], ours["observables"]["strong_1"]) == (
+        theirs["observables"]["renyi"],
+        theirs["observables"]["strong"],
+    )
 
 
 # --- numbers
@@ -98,7 +109,9 @@ def test_the_interval_of_a_share_has_tails_of_two_and_a_half_percent(hits: int, 
 def test_the_interval_of_a_mean_covers_it_95_times_in_100() -> None:
     rng = np.random.default_rng(0)
     means = [mean_of(rng.standard_normal(7), "") for _ in range(2000)]
-    covered = np.mean([mean.low <= 0.0 <= mean.high for mean in means if mean.low is not None and mean.high is not None])
+    covered = np.mean(
+        [mean.low <= 0.0 <= mean.high for mean in means if mean.low is not None and mean.high is not None]
+    )
     assert abs(covered - 0.95) < 0.02  # four standard errors
 
 
@@ -111,7 +124,10 @@ def test_numbers_are_written_with_the_digits_that_mean_something() -> None:
     assert str(exact(1.5e-7, "")) == "1.5e−07"
 
 
-@pytest.mark.parametrize("number", [share_of(3, 7, "a", 1.0), mean_of([1.0, 2.0], "b"), exact(np.inf, "c"), exact(np.nan, "d", "how")])
+@pytest.mark.parametrize(
+    "number",
+    [share_of(3, 7, "a", 1.0), mean_of([1.0, 2.0], "b"), exact(np.inf, "c"), exact(np.nan, "d", "how")],
+)
 def test_numbers_survive_json(number: Number) -> None:
     assert repr(from_plain(json.loads(json.dumps(number.plain(), allow_nan=False)))) == repr(number)
 
@@ -131,7 +147,11 @@ def test_a_piece_is_made_once_and_again_if_parameters_or_bytes_changed(tmp_path:
     assert ask({"value": 1.0}) == (1.0, ["piece"])
     assert ask({"value": 1.0}) == (1.0, [])
     assert ask({"value": 3.0}) == (3.0, ["piece"])
-    chunk = next(file for file in (tmp_path / "piece.zarr" / "x").rglob("*") if file.is_file() and file.name != "zarr.json")
+    chunk = next(
+        file
+        for file in (tmp_path / "piece.zarr" / "x").rglob("*")
+        if file.is_file() and file.name != "zarr.json"
+    )
     chunk.write_bytes(chunk.read_bytes()[:-1] + b"?")
     assert ask({"value": 3.0}) == (3.0, ["piece"])
     chunk.unlink()  # Zarr would read fill values
@@ -204,7 +224,9 @@ def test_an_item_run_again_has_the_same_numbers(key: str, tmp_path: Path) -> Non
     assert found.item.measure(found.item.run(Desk(key, tmp_path, found.p)), found.p) == found.numbers
 
 
-def test_what_is_finished_is_kept_and_an_edit_makes_it_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_finished_is_kept_and_an_edit_makes_it_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     little("figure4", monkeypatch)
     first = reproduce.reproduce(tmp_path, ["figure4"])
     before = first.report.read_bytes()
@@ -231,10 +253,15 @@ def test_what_is_finished_is_kept_and_an_edit_makes_it_anew(tmp_path: Path, monk
 
 def test_the_command_lists_and_refuses(tmp_path: Path) -> None:
     listed = command("--list")
-    assert (listed.exit_code, [line.split()[0] for line in listed.stdout.splitlines()]) == (0, list(paper.ITEMS))
+    assert (listed.exit_code, [line.split()[0] for line in listed.stdout.splitlines()]) == (
+        0,
+        list(paper.ITEMS),
+    )
     unknown = command("--only", "figure33", "--out", str(tmp_path / "out"))
     assert unknown.exit_code == 2
-    assert unknown.stderr.startswith('Error: There is no "figure33" to reproduce. Did you mean "figure3"? Choose from: figure1, ')
+    assert unknown.stderr.startswith(
+        'Error: There is no "figure33" to reproduce. Did you mean "figure3"? Choose from: figure1, '
+    )
     assert not (tmp_path / "out").exists()
     (tmp_path / "file").write_text("")
     assert command("--out", str(tmp_path / "file"), "--only", "figure4").exit_code == 2
@@ -252,23 +279,34 @@ def test_a_bad_page_is_refused_before_anything_is_computed(tmp_path: Path, text:
 
 
 @pytest.mark.parametrize("quick", [False, True])
-def test_full_and_quick_reproductions_do_not_share_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick: bool) -> None:
+def test_full_and_quick_reproductions_do_not_share_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick: bool
+) -> None:
     little("figure4", monkeypatch)
     reproduce.reproduce(tmp_path, ["figure4"], quick)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     refused = command("--only", "figure2", "--out", str(tmp_path), *["--quick"] * (not quick))
     assert refused.exit_code == 2
     other, this = ("quick", "full") if quick else ("full", "quick")
-    assert refused.stderr == f"Error: {tmp_path} holds a {other} reproduction, which a {this} one would replace. Choose another place with --out.\n"
+    assert (
+        refused.stderr
+        == f"Error: {tmp_path} holds a {other} reproduction, which a {this} one would replace. Choose another"
+        " place with --out.\n"
+    )
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
-def test_the_command_ends_with_the_verdicts_and_where_the_report_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_ends_with_the_verdicts_and_where_the_report_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     little("figure4", monkeypatch)
     done = command("--only", "figure4", "--out", str(tmp_path / "out"))
     assert done.exit_code == 0, done.output
     assert "figure4   agrees  Lemma A.1's bounds" in done.stdout
-    assert done.stdout.splitlines()[-2:] == [f"report: {tmp_path / 'out' / 'report.html'}", f"numbers: {tmp_path / 'out' / 'results.json'}"]
+    assert done.stdout.splitlines()[-2:] == [
+        f"report: {tmp_path / 'out' / 'report.html'}",
+        f"numbers: {tmp_path / 'out' / 'results.json'}",
+    ]
     assert "[1/1] Figure 4" in done.stderr
     again = command("--only", "figure4", "--out", str(tmp_path / "out"))
     assert "kept from before" in again.stderr
@@ -277,17 +315,23 @@ def test_the_command_ends_with_the_verdicts_and_where_the_report_is(tmp_path: Pa
 
 def test_ctrl_c_ends_the_command_with_130_and_the_same_command_goes_on(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "nucleate", "reproduce", "--only", "life", "--out", "out"]
-    process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    process = subprocess.Popen(
+        words, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
     pieces, deadline = tmp_path / "out" / "data" / "life", time.monotonic() + 60.0
     while not (pieces / "beta16-000.zarr").is_dir() and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=30)
     assert process.returncode == 130, said
-    assert said.endswith("Interrupted. What is finished is kept in out; the same command goes on from there.\n")
+    assert said.endswith(
+        "Interrupted. What is finished is kept in out; the same command goes on from there.\n"
+    )
     desk = Desk("life", pieces, paper.find("life").parameters)
     desk.dataset("beta16-000", lambda: pytest.fail("it was finished"))
-    assert [name.name for name in pieces.iterdir() if name.name.startswith(".")] == [], "nothing half written is left"
+    assert [name.name for name in pieces.iterdir() if name.name.startswith(".")] == [], (
+        "nothing half written is left"
+    )
 
 
 # --- value matrices
@@ -308,10 +352,18 @@ def write_albert(file: Path, tensors: dict[str, Any], heads: int) -> None:
     """A checkpoint in the safetensors format: the length of a JSON head, the head, the numbers."""
     place, head = 0, {}
     for name, tensor in tensors.items():
-        head[name] = {"dtype": "F64", "shape": list(tensor.shape), "data_offsets": [place, place + tensor.nbytes]}
+        head[name] = {
+            "dtype": "F64",
+            "shape": list(tensor.shape),
+            "data_offsets": [place, place + tensor.nbytes],
+        }
         place += tensor.nbytes
     text = json.dumps(head).encode()
-    file.write_bytes(len(text).to_bytes(8, "little") + text + b"".join(np.ascontiguousarray(tensor).tobytes() for tensor in tensors.values()))
+    file.write_bytes(
+        len(text).to_bytes(8, "little")
+        + text
+        + b"".join(np.ascontiguousarray(tensor).tobytes() for tensor in tensors.values())
+    )
     d = next(iter(tensors.values())).shape[-1]
     sizes = {
         "hidden_size": d,
@@ -321,13 +373,18 @@ def write_albert(file: Path, tensors: dict[str, Any], heads: int) -> None:
         "num_hidden_groups": 1,
         "inner_group_num": 1,
     }
-    (file.parent / "config.json").write_text(json.dumps({"model_type": "albert", "initializer_range": 0.02, **sizes}))
+    (file.parent / "config.json").write_text(
+        json.dumps({"model_type": "albert", "initializer_range": 0.02, **sizes})
+    )
 
 
 def test_a_trained_layer_is_cut_into_heads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng, d, heads = np.random.default_rng(0), 12, 3
     start = "albert.encoder.albert_layer_groups.0.albert_layers.0."
-    tensors = {f"{start}attention.{name}.weight": rng.standard_normal((d, d)) for name in ("query", "key", "value", "dense")}
+    tensors = {
+        f"{start}attention.{name}.weight": rng.standard_normal((d, d))
+        for name in ("query", "key", "value", "dense")
+    }
     tensors[f"{start}full_layer_layer_norm.weight"] = 1.0 + 0.3 * rng.standard_normal(d)
     write_albert(tmp_path / "model.safetensors", tensors, heads)
     monkeypatch.setenv(albert.VARIABLE, str(tmp_path))
@@ -335,12 +392,17 @@ def test_a_trained_layer_is_cut_into_heads(tmp_path: Path, monkeypatch: pytest.M
     assert path is not None
     assert "model.safetensors" in albert.given()
     found = albert.trained_eigenvalues(path, heads)
-    value, dense, gain = (tensors[f"{start}{name}.weight"] for name in ("attention.value", "attention.dense", "full_layer_layer_norm"))
+    value, dense, gain = (
+        tensors[f"{start}{name}.weight"]
+        for name in ("attention.value", "attention.dense", "full_layer_layer_norm")
+    )
     for h in range(heads):
         rows_of_head = slice(4 * h, 4 * h + 4)
-        whole = dense[:, rows_of_head] @ value[rows_of_head] @ np.diag(gain) @ (np.eye(d) - 1.0 / d)  # (d, d) W_O W_V diag(g) C
+        # (d, d) W_O W_V diag(g) C
+        whole = dense[:, rows_of_head] @ value[rows_of_head] @ np.diag(gain) @ (np.eye(d) - 1.0 / d)
         large = np.linalg.eigvals(whole)
-        assert all(np.abs(large - one).min() < 1e-10 for one in found[h])  # rounding at eigenvalues of size 10
+        # rounding at eigenvalues of size 10
+        assert all(np.abs(large - one).min() < 1e-10 for one in found[h])
     with pytest.raises(InputError, match="3 heads in a layer, but Figure 5 is about 16"):
         albert.trained_eigenvalues(path, 16)
     monkeypatch.setenv(albert.VARIABLE, str(tmp_path / "nowhere"))
@@ -354,7 +416,8 @@ def test_random_matrices_have_the_top_they_are_meant_to_have(family: rows.Family
     for run in range(4):
         known = atlas(rows.value_matrix(family, 1, run))
         assert known.row == family.row
-        assert abs(known.lambda_max - family.value) < 1e-6  # a defective eigenvalue is known to the root of rounding
+        # a defective eigenvalue is known to the root of rounding
+        assert abs(known.lambda_max - family.value) < 1e-6
         assert known.algebraic == family.multiplicity
         assert known.kind == family.top
 
@@ -367,11 +430,17 @@ def test_ends_are_those_found_token_by_token() -> None:
         for i, (V, x) in enumerate(zip(data["V"].values, data["x"].values, strict=True)):
             known = atlas(V)
             angles = [np.arccos(min(float(np.linalg.norm(known.basis.T @ token)), 1.0)) for token in x[-1]]
-            np.testing.assert_allclose(ends.angles[i], angles, atol=1e-7)  # arccos near 1 is good to the root of a few roundings
-            moved = max(np.arccos(np.clip(frame[k] @ x[-1, k], -1, 1)) for frame in x for k in range(len(frame)))
+            # arccos near 1 is good to the root of a few roundings
+            np.testing.assert_allclose(ends.angles[i], angles, atol=1e-7)
+            moved = max(
+                np.arccos(np.clip(frame[k] @ x[-1, k], -1, 1)) for frame in x for k in range(len(frame))
+            )
             assert abs(ends.moved[i] - moved) < 1e-7
             if name == "row3":
-                off = max(min(np.linalg.norm(token - sign * known.basis[:, 0]) for sign in (1, -1)) for token in x[-1])
+                off = max(
+                    min(np.linalg.norm(token - sign * known.basis[:, 0]) for sign in (1, -1))
+                    for token in x[-1]
+                )
                 assert abs(ends.off[i] - off) < 1e-9
             if name == "row2":
                 start = data["start"].values[i, 0]

@@ -1,4 +1,5 @@
-"""Centers and frozen tokens held against the paper: Lemmas 5.1, 5.3, A.1, Theorem 5.2, the slips; proofs on intervals; the closing table."""
+"""Centers and frozen tokens held against the paper: Lemmas 5.1, 5.3, A.1, Theorem 5.2, the slips; proofs on
+intervals; the closing table."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,7 +27,12 @@ MINE = ("lemma5.1", "theorem5.2", "lemma5.3", "lemmaA.1", "slips")
 
 def changed(dataset: xarray.Dataset, **arrays: Any) -> xarray.Dataset:
     """`dataset` with other values in some variables."""
-    return dataset.assign({name: (dataset[name].dims, np.broadcast_to(values, dataset[name].shape).copy()) for name, values in arrays.items()})
+    return dataset.assign(
+        {
+            name: (dataset[name].dims, np.broadcast_to(values, dataset[name].shape).copy())
+            for name, values in arrays.items()
+        }
+    )
 
 
 def words(key: str, name: str, **arrays: Any) -> list[str]:
@@ -43,7 +49,8 @@ def test_sums_products_and_quotients_of_pieces_hold_every_value() -> None:
     for _ in range(200):
         a, b = np.sort(rng.standard_normal((2, 2)), axis=1)
         x, y = Span(a[:1], a[1:]), Span(b[:1], b[1:])
-        at = [(Fraction(p), Fraction(q)) for p in (*a, a.mean()) for q in (*b, b.mean())]  # exact: no rounding in the comparison
+        # exact: no rounding in the comparison
+        at = [(Fraction(p), Fraction(q)) for p in (*a, a.mean()) for q in (*b, b.mean())]
         laws: list[tuple[Span, Callable[[Fraction, Fraction], Fraction]]] = [
             (x + y, lambda p, q: p + q),
             (x - y, lambda p, q: p - q),
@@ -63,10 +70,15 @@ def test_the_rest_of_sine_and_cosine_is_enclosed(first: int) -> None:
     with mp.workdps(50):
         for at, low, high in zip(y, found.low, found.high, strict=True):
             value = mp.nsum(
-                lambda i, at=at: (-1) ** int(i) * mp.mpf(float(at)) ** int(i) / mp.factorial(first + 2 * int(i)), [0, 60], method="direct"
+                lambda i, at=at: (
+                    (-1) ** int(i) * mp.mpf(float(at)) ** int(i) / mp.factorial(first + 2 * int(i))
+                ),
+                [0, 60],
+                method="direct",
             )
             assert low <= value <= high
-            assert high - low < 1e-13  # some hundred roundings of terms that are at most 40^3/9! and so below 1
+            # some hundred roundings of terms that are at most 40^3/9! and so below 1
+            assert high - low < 1e-13
 
 
 def test_what_is_false_is_not_proved_and_what_touches_zero_stays_undecided() -> None:
@@ -84,7 +96,9 @@ def test_a_proof_covers_its_interval_without_gaps() -> None:
 
     def watched(y: Span) -> Span:
         found = (y - 0.31) * (y - 0.31) + 1e-7  # needs many halvings
-        seen.extend((float(a), float(b)) for a, b, low in zip(y.low, y.high, found.low, strict=True) if low > 0.0)
+        seen.extend(
+            (float(a), float(b)) for a, b, low in zip(y.low, y.high, found.low, strict=True) if low > 0.0
+        )
         return found
 
     assert prove(watched, 0.0, 1.0).holds
@@ -110,7 +124,8 @@ def test_what_is_proved_is_what_the_lemma_says(name: str) -> None:
         "slope_far": y * np.exp(y**2 / 24 - y / 2 + 1 - np.cos(x)) - np.sin(x) ** 2 + np.cos(x),
     }[name]
     found = positive(Span(y, y))
-    tolerance = 1e-9 * np.maximum(1.0, np.abs(direct))  # digits that the direct forms lose near 0.4: five powers of x
+    # digits that the direct forms lose near 0.4: five powers of x
+    tolerance = 1e-9 * np.maximum(1.0, np.abs(direct))
     assert (found.low - tolerance <= direct).all()
     assert (direct <= found.high + tolerance).all()
 
@@ -121,7 +136,9 @@ def test_the_second_bound_on_g_holds_from_the_threshold_on_and_not_before() -> N
     x = np.linspace(1e-3, 3 * np.pi, 200_001)
 
     def margin(beta: float) -> float:
-        return float((interaction_slope(x, beta) + beta * x**2 * np.exp(-beta * x**2 / 2 * (1 - x**2 / 12))).min())
+        return float(
+            (interaction_slope(x, beta) + beta * x**2 * np.exp(-beta * x**2 / 2 * (1 - x**2 / 12))).min()
+        )
 
     assert margin(false - 1e-6) < 0.0 < margin(true + 1e-6)
     assert margin(1.0) > 0.0
@@ -137,7 +154,12 @@ def test_the_margins_are_those_of_the_bounds_one_by_one() -> None:
         for i, at in enumerate(x):
             h, g = float(interaction(at, beta)), float(interaction_slope(at, beta))
             low, high = np.exp(-beta * at**2 / 2), np.exp(-beta * at**2 / 2 + beta * at**4 / 24)
-            one_by_one = [h > low * (at - at**3 / 6), h < at * high, g > low * (1 - at**2 / 2 - beta * at**2), g > -beta * at**2 * high]
+            one_by_one = [
+                h > low * (at - at**3 / 6),
+                h < at * high,
+                g > low * (1 - at**2 / 2 - beta * at**2),
+                g > -beta * at**2 * high,
+            ]
             assert held[:, i].tolist() == one_by_one
 
 
@@ -149,7 +171,10 @@ def test_one_point_of_the_grid_changes_the_verdict_on_its_bound(bound: int, part
     assert [i for i, word in enumerate(told) if word == "disagrees"] == [part]
 
 
-@pytest.mark.parametrize(("claim", "parts"), [("sine_below", [1, 2]), ("cosine_below", [1, 2]), ("tau_above", [0]), ("slope_far", [3])])
+@pytest.mark.parametrize(
+    ("claim", "parts"),
+    [("sine_below", [1, 2]), ("cosine_below", [1, 2]), ("tau_above", [0]), ("slope_far", [3])],
+)
 def test_a_claim_that_is_not_proved_changes_the_verdict(claim: str, parts: list[int]) -> None:
     holds = made("lemmaA.1").data["proofs"]["holds"].values.copy()
     holds[list(shapes.PROOFS).index(claim)] = 0
@@ -169,17 +194,31 @@ def test_gradients_of_energies_are_differences_of_energies() -> None:
     for beta in (0.5, 9.0):
         phi, theta, a = rng.uniform(-3, 3, (2, 5)), rng.uniform(-3, 3, (2, 2)), rng.uniform(1, 3, (2, 2))
 
-        def energy(run: int, k: int, at: float, beta: float = beta, phi: Any = phi, theta: Any = theta, a: Any = a) -> float:
+        def energy(
+            run: int, k: int, at: float, beta: float = beta, phi: Any = phi, theta: Any = theta, a: Any = a
+        ) -> float:
             total = sum(np.exp(beta * (np.cos(at - phi[run, j]) - 1)) for j in range(k))
-            return float(-(total + sum(w * np.exp(beta * (np.cos(at - one) - 1)) for w, one in zip(a[run], theta[run], strict=True))) / beta)
+            return float(
+                -(
+                    total
+                    + sum(
+                        w * np.exp(beta * (np.cos(at - one) - 1))
+                        for w, one in zip(a[run], theta[run], strict=True)
+                    )
+                )
+                / beta
+            )
 
         slope, Z = lemma53.gradients(phi, theta, a, beta, 1.0 / beta)
         for run in range(2):
             for k in range(5):
                 step = 1e-5
-                by_hand = (energy(run, k, phi[run, k] + step) - energy(run, k, phi[run, k] - step)) / (2 * step)
+                by_hand = (energy(run, k, phi[run, k] + step) - energy(run, k, phi[run, k] - step)) / (
+                    2 * step
+                )
                 assert abs(slope[run, k] - by_hand) < 1e-8  # step^2 beta^1.5, and rounding over the step
-                assert abs(Z[run, k] - (1.0 - beta * energy(run, k, phi[run, k]))) < 1e-12  # the sum without the self term, which is 1
+                # the sum without the self term, which is 1
+                assert abs(Z[run, k] - (1.0 - beta * energy(run, k, phi[run, k]))) < 1e-12
 
 
 @pytest.mark.parametrize(("name", "part"), [("gradient", 0), ("compiled", 0)])
@@ -196,7 +235,10 @@ def test_an_energy_that_rises_though_earlier_tokens_rest_disagrees() -> None:
     assert words("lemma5.3", "falls", energy=E)[1] == "disagrees"
     own = made("lemma5.3").data["falls"]["own"].values
     assert words("lemma5.3", "falls", own=-own)[1] == "disagrees"
-    assert words("lemma5.3", "falls", rate=1.001 * made("lemma5.3").data["falls"]["rate"].values)[1] == "disagrees"
+    assert (
+        words("lemma5.3", "falls", rate=1.001 * made("lemma5.3").data["falls"]["rate"].values)[1]
+        == "disagrees"
+    )
 
 
 def test_a_symmetric_flow_would_have_one_energy() -> None:
@@ -300,7 +342,8 @@ def test_centers_drawn_at_an_index_are_strong_and_the_rest_is_uniform() -> None:
         assert 11 in renyi_centers(np.stack([np.cos(row), np.sin(row)], axis=-1), delta, strong=True)
     others = np.sort(phi[:, :-1].ravel())
     level = (others - delta) / (2 * np.pi - 2 * delta)  # uniform on [0, 1]
-    assert np.abs(level - (np.arange(len(level)) + 0.5) / len(level)).max() < 1.63 / np.sqrt(len(level))  # Kolmogorov, 1 in 100
+    # Kolmogorov, 1 in 100
+    assert np.abs(level - (np.arange(len(level)) + 0.5) / len(level)).max() < 1.63 / np.sqrt(len(level))
 
 
 def test_the_guarantee_is_split_as_the_lemma_says() -> None:
@@ -314,7 +357,9 @@ def test_a_power_is_that_of_a_line_through_logarithms() -> None:
     rng = np.random.default_rng(2)
     indices, ratio = np.array([8, 16, 64]), np.exp(rng.standard_normal((3, 21)))
     quartile = np.sort(ratio, axis=1)[:, 5]
-    assert float(lemma51._power(indices, ratio)) == pytest.approx(np.polyfit(np.log(indices), np.log(quartile / indices), 1)[0], rel=1e-10)
+    assert float(lemma51._power(indices, ratio)) == pytest.approx(
+        np.polyfit(np.log(indices), np.log(quartile / indices), 1)[0], rel=1e-10
+    )
 
 
 @pytest.mark.parametrize("name", ["beta64-c3-8", "beta64-c3-96"])
@@ -371,7 +416,10 @@ def corrected(name: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
                 "made": changed(data["made"], weak_as_printed=data["made"]["weak_slope"].values),
             }
         if name == "3":
-            return {**data, "identity": changed(data["identity"], printed=data["identity"]["gradient"].values)}
+            return {
+                **data,
+                "identity": changed(data["identity"], printed=data["identity"]["gradient"].values),
+            }
         if name == "4a":  # x <= pi: nothing beyond is claimed
             return {**data, "grid": changed(data["grid"], beyond=0)}
         if name == "4b":  # beta large enough: refuted nowhere
@@ -387,23 +435,37 @@ def test_evidence_of_a_slip_vanishes_with_the_corrected_value(name: str, part: i
     before = found.item.verdicts(found.numbers, found.p)
     numbers = found.item.measure(corrected(name)(dict(found.data)), found.p)
     assert [verdict.word for verdict in before] == ["disagrees"] * 7
-    assert [i for i, verdict in enumerate(found.item.verdicts(numbers, found.p)) if verdict.word == "agrees"] == [part]
+    assert [
+        i for i, verdict in enumerate(found.item.verdicts(numbers, found.p)) if verdict.word == "agrees"
+    ] == [part]
     assert len(found.item.slips(numbers)) == 6
 
 
 @pytest.mark.parametrize(("starts", "part"), [("sphere_", 0), ("example_", 5)])
 def test_evidence_of_a_printed_value_vanishes_where_the_right_one_is_printed(starts: str, part: int) -> None:
     found = made("slips")
-    right = {"sphere_0.8": 1 / np.sin(0.4) ** 2, "sphere_1.333": 1 / np.sin(2 / 3) ** 2, "example_beta": 14.045, "example_N": 682.0}
-    numbers = {
-        name: replace(number, expected=right[name]) if name in right and name.startswith(starts) else number for name, number in found.numbers.items()
+    right = {
+        "sphere_0.8": 1 / np.sin(0.4) ** 2,
+        "sphere_1.333": 1 / np.sin(2 / 3) ** 2,
+        "example_beta": 14.045,
+        "example_N": 682.0,
     }
-    assert [i for i, verdict in enumerate(found.item.verdicts(numbers, found.p)) if verdict.word == "agrees"] == [part]
+    numbers = {
+        name: replace(number, expected=right[name]) if name in right and name.startswith(starts) else number
+        for name, number in found.numbers.items()
+    }
+    assert [
+        i for i, verdict in enumerate(found.item.verdicts(numbers, found.p)) if verdict.word == "agrees"
+    ] == [part]
 
 
 def test_items_and_the_gathering_item_tell_the_same_slips() -> None:
     gathered = {slip.printed for slip in made("slips").item.slips(made("slips").numbers)}
-    own = {slip.printed for key in ("theorem5.2", "lemma5.3", "lemmaA.1", "figure4", "table1") for slip in made(key).item.slips(made(key).numbers)}
+    own = {
+        slip.printed
+        for key in ("theorem5.2", "lemma5.3", "lemmaA.1", "figure4", "table1")
+        for slip in made(key).item.slips(made(key).numbers)
+    }
     assert own <= gathered
     assert len(gathered) == 7
 
@@ -425,10 +487,14 @@ def test_an_item_run_again_has_the_same_numbers(key: str, tmp_path: Path) -> Non
 
 @pytest.fixture(scope="module")
 def results() -> dict[str, Any]:
-    return {key: made(key).item.told(made(key).numbers, made(key).p, quick=False) for key in ("figure4", *MINE)}
+    return {
+        key: made(key).item.told(made(key).numbers, made(key).p, quick=False) for key in ("figure4", *MINE)
+    }
 
 
-def test_the_closing_table_has_every_statement_with_verdict_figure_and_command(results: dict[str, Any]) -> None:
+def test_the_closing_table_has_every_statement_with_verdict_figure_and_command(
+    results: dict[str, Any],
+) -> None:
     table = report._verdict_table(results)
     assert table.index("<th>statement<th>verdict<th>figure<th>command") > 0
     for key, told in results.items():
@@ -466,8 +532,9 @@ def test_the_table_of_the_readme_links_pictures_and_names_commands(results: dict
 
 
 def test_indices_of_letters_are_lowered_and_words_are_left_alone() -> None:
-    assert report.typeset("E_k, φ_k', s_j − 1, Σ_{j<k}, some_name") == (
-        "E<sub>k</sub>, φ<sub>k</sub>&#x27;, s<sub>j</sub> − 1, Σ<sub>j&lt;k</sub>, some_name"
+    assert (
+        report.typeset("E_k, φ_k', s_j − 1, Σ_{j<k}, some_name")
+        == "E<sub>k</sub>, φ<sub>k</sub>&#x27;, s<sub>j</sub> − 1, Σ<sub>j&lt;k</sub>, some_name"
     )
 
 

@@ -1,4 +1,5 @@
-"""Lemma 3.1, Theorem 4.1 and the two conjectures: what they rest on is true, and their verdicts follow the data."""
+"""Lemma 3.1, Theorem 4.1 and the two conjectures: what they rest on is true, and their verdicts follow the
+data."""
 
 from pathlib import Path
 from typing import Any
@@ -50,12 +51,16 @@ def real_spectrum(rng: np.random.Generator, d: int, lean: float) -> Array:
 def test_the_jacobian_is_what_differences_of_the_velocity_give(d: int, mask: Any) -> None:
     model, x = random_model(d, d, mask), uniform(6, d, 1)
     J = jacobian(model, x)
-    assert np.abs(J - differences(model, x)).max() < 1e-7 * max(1.0, np.abs(J).max())  # h^2 times third derivatives
+    # h^2 times third derivatives
+    assert np.abs(J - differences(model, x)).max() < 1e-7 * max(1.0, np.abs(J).max())
 
 
 def test_the_blocks_on_the_diagonal_have_all_eigenvalues_of_a_causal_jacobian() -> None:
     J = jacobian(random_model(3, 3), uniform(5, 3, 2))
-    blocks, whole = np.sort_complex(diagonal(J).reshape(-1)), np.sort_complex(np.linalg.eigvals(J.reshape(10, 10)))
+    blocks, whole = (
+        np.sort_complex(diagonal(J).reshape(-1)),
+        np.sort_complex(np.linalg.eigvals(J.reshape(10, 10))),
+    )
     assert np.abs(blocks - whole).max() < 1e-9
 
 
@@ -88,7 +93,9 @@ def test_the_equation_in_the_plane_is_the_drift_of_a_token_after_m_at_xi(seed: i
         along = plane.basis @ [-np.sin(alpha), np.cos(alpha)]
         assert f == pytest.approx(plane.velocity(alpha, m) * along, abs=1e-12)
         h = 1e-6
-        assert plane.slope(alpha, m) == pytest.approx((plane.H(alpha + h, m) - plane.H(alpha - h, m)) / (2 * h), rel=1e-5, abs=1e-4)
+        assert plane.slope(alpha, m) == pytest.approx(
+            (plane.H(alpha + h, m) - plane.H(alpha - h, m)) / (2 * h), rel=1e-5, abs=1e-4
+        )
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -110,17 +117,24 @@ def test_symmetric_V_with_the_identity_has_no_attracting_rest_off_the_poles() ->
     rng = np.random.default_rng(0)
     for _ in range(60):
         V = np.diag([1.0, rng.uniform(0.01, 0.999), 0.005])
-        rates = [rest.rate for rest in resting(plane_of(V, None, None, rng.uniform(0.01, 8.0)), float(rng.integers(1, 50)))]
+        rates = [
+            rest.rate
+            for rest in resting(plane_of(V, None, None, rng.uniform(0.01, 8.0)), float(rng.integers(1, 50)))
+        ]
         assert all(rate > 0.0 for rate in rates)
 
 
 @pytest.mark.parametrize("delta", [0.3, 0.03, 0.003])
 @pytest.mark.parametrize("beta", [0.1, 1.0, 5.0])
-def test_a_tilt_of_the_scores_however_small_makes_an_attracting_rest_at_every_beta(beta: float, delta: float) -> None:
+def test_a_tilt_of_the_scores_however_small_makes_an_attracting_rest_at_every_beta(
+    beta: float, delta: float
+) -> None:
     A = np.array([[1.0, delta], [delta, 1.0]])
     phi = 0.5 * 3.0 * beta * delta / (1.0 + beta)  # half way to the top of F
     ratio = float(np.exp(level(Plane(1.0, 0.0, 1.0, A, beta, np.eye(2)), phi)))
-    assert any(rest.rate < 0.0 for rest in resting(plane_of(np.diag([1.0, 1.0 - 1.0 / ratio]), A.T, None, beta)))
+    assert any(
+        rest.rate < 0.0 for rest in resting(plane_of(np.diag([1.0, 1.0 - 1.0 / ratio]), A.T, None, beta))
+    )
 
 
 @pytest.mark.parametrize("beta", [0.0, 1.0, 5.0])
@@ -128,7 +142,10 @@ def test_any_lean_of_V_makes_an_attracting_rest_at_every_beta(beta: float) -> No
     lean = 0.2
     ratio = float(np.exp(level(Plane(1.0, lean, 1.0, np.eye(2), beta, np.eye(2)), 0.5 * lean / (1.0 + beta))))
     gap = 1.0 / ratio
-    assert any(rest.rate < 0.0 for rest in resting(plane_of(np.array([[1.0, lean * gap], [0.0, 1.0 - gap]]), None, None, beta)))
+    assert any(
+        rest.rate < 0.0
+        for rest in resting(plane_of(np.array([[1.0, lean * gap], [0.0, 1.0 - gap]]), None, None, beta))
+    )
 
 
 def test_complex_eigenvalues_have_no_such_plane() -> None:
@@ -148,11 +165,20 @@ def test_the_searchs_last_token_is_the_last_token_of_the_equation() -> None:
         tokens = np.concatenate([seen[:1], seen[1:], seen[1:], x[i : i + 1]])
         model = Attention(0.7, Q=A, V=V)
         assert B[i] @ f[i] == pytest.approx(drift(model, tokens)[-1], abs=1e-13)
-        assert np.sort_complex(np.linalg.eigvals(J[i])) == pytest.approx(np.sort_complex(diagonal(jacobian(model, tokens))[-1]), abs=1e-11)
+        assert np.sort_complex(np.linalg.eigvals(J[i])) == pytest.approx(
+            np.sort_complex(diagonal(jacobian(model, tokens))[-1]), abs=1e-11
+        )
 
 
 def test_the_search_finds_the_counter_example_that_is_known_and_repeats_itself() -> None:
-    reported = search.Setting(np.diag([1.0, 0.1]), np.diag([-1.0, 1.0]), 10.0, np.eye(2)[:1], np.ones(1), np.array([[1.0, 0.0], [-1.0, 0.0]]))
+    reported = search.Setting(
+        np.diag([1.0, 0.1]),
+        np.diag([-1.0, 1.0]),
+        10.0,
+        np.eye(2)[:1],
+        np.ones(1),
+        np.array([[1.0, 0.0], [-1.0, 0.0]]),
+    )
     x, growth, speed = search.rests(reported, uniform(40, 2, 0))
     assert growth.min() == pytest.approx(-6.18695, abs=1e-4)
     assert np.abs(x[growth.argmin(), 0]) == pytest.approx(0.47081, abs=1e-5)
@@ -204,10 +230,19 @@ def test_files_keep_every_bit_and_bad_ones_are_refused(tmp_path: Path) -> None:
         again = replay.load_example(replay.write_example(example, tmp_path))
         assert np.array_equal(again.x0, example.x0)
         assert all(
-            np.array_equal(getattr(again.model, name), getattr(example.model, name)) for name in "QKV" if getattr(example.model, name) is not None
+            np.array_equal(getattr(again.model, name), getattr(example.model, name))
+            for name in "QKV"
+            if getattr(example.model, name) is not None
         )
-        assert (again.t, again.kind, again.words, float(again.model.beta)) == (example.t, example.kind, example.words, float(example.model.beta))
-        assert (tmp_path / f"{example.name}.toml").read_bytes() == (replay.FOLDER / f"{example.name}.toml").read_bytes()
+        assert (again.t, again.kind, again.words, float(again.model.beta)) == (
+            example.t,
+            example.kind,
+            example.words,
+            float(example.model.beta),
+        )
+        assert (tmp_path / f"{example.name}.toml").read_bytes() == (
+            replay.FOLDER / f"{example.name}.toml"
+        ).read_bytes()
     (tmp_path / "bad.toml").write_text('words = "no start"\nkind = "rest"\nbeta = 1.0\n')
     with pytest.raises(InputError, match="not a counter-example"):
         replay.load_example(tmp_path / "bad.toml")
@@ -223,7 +258,8 @@ def test_the_recipes_make_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     made_round = recipes._round("never-rests", "", 9, 712, 8)
     assert np.array_equal(made_round.x0, kept["never-rests"].x0)
     assert made_round.model.V is not None
-    assert made_round.model.V == pytest.approx(kept["never-rests"].model.V, abs=1e-14)  # its products of matrices may round elsewhere
+    # its products of matrices may round elsewhere
+    assert made_round.model.V == pytest.approx(kept["never-rests"].model.V, abs=1e-14)
 
 
 def test_one_command_replays_and_tells(capsys: pytest.CaptureFixture[str]) -> None:
@@ -245,7 +281,8 @@ def test_beside_a_defective_top_the_second_token_rests_e_to_minus_two_beta_from_
 def test_a_second_token_far_enough_ahead_slips_through_the_opposite_of_a_defective_top() -> None:
     assert ahead(*STARTS[0]) < 2.0 < ahead(*STARTS[1])
     late = 1000.0 * np.exp(8.0)
-    assert exact_end(4.0, STARTS[1]) == pytest.approx(-np.pi + 1.0 / late, abs=0.1 / late)  # at xi, where it comes like 1/t
+    # at xi, where it comes like 1/t
+    assert exact_end(4.0, STARTS[1]) == pytest.approx(-np.pi + 1.0 / late, abs=0.1 / late)
     rests, slips = simulated_end(4.0, 1e-10, np.array([STARTS[0], STARTS[1]]))
     assert abs(rests) < 1e-3
     assert np.pi - abs(slips) < 1e-6
@@ -263,7 +300,9 @@ def test_how_far_a_token_is_ahead_changes_as_the_documented_equation_says(kappa:
     turn = x[:, 0] * v[:, 1] - x[:, 1] * v[:, 0]  # (2,) a' and q'
     p, D = 1.0 / (1.0 + np.exp(beta * (1.0 + np.cos(q - a)))), 1.0 / np.tan(q) - 1.0 / np.tan(a)
     assert turn[0] == pytest.approx(-kappa * np.sin(a) ** 2)
-    assert -turn[1] / np.sin(q) ** 2 + turn[0] / np.sin(a) ** 2 == pytest.approx(-p * kappa - p * np.sin(a) / np.sin(q) * (kappa - D))
+    assert -turn[1] / np.sin(q) ** 2 + turn[0] / np.sin(a) ** 2 == pytest.approx(
+        -p * kappa - p * np.sin(a) / np.sin(q) * (kappa - D)
+    )
 
 
 def test_ends_against_the_rule_of_defective_tops_are_counted() -> None:
@@ -272,8 +311,11 @@ def test_ends_against_the_rule_of_defective_tops_are_counted() -> None:
     assert found.numbers["rule_wrong"].value == 0.0
     D = ahead(*data["angles"].values.T)
     end = data["end"].values.copy()
-    end[np.argmax(D)], end[np.argmin(np.abs(D))] = 1e-4, np.pi  # one rests that ought to slip, one slips that ought to rest
-    assert found.item.measure({**found.data, "rule": changed(data, end=end)}, found.p)["rule_wrong"].value == 2.0
+    # one rests that ought to slip, one slips that ought to rest
+    end[np.argmax(D)], end[np.argmin(np.abs(D))] = 1e-4, np.pi
+    assert (
+        found.item.measure({**found.data, "rule": changed(data, end=end)}, found.p)["rule_wrong"].value == 2.0
+    )
 
 
 @pytest.mark.parametrize("top", TOPS, ids=lambda top: top.name)
@@ -310,7 +352,10 @@ def test_lemma_31_with_other_rates_powers_or_speeds_disagrees() -> None:
     late[1, :, 1:] *= np.geomspace(1.0, 3.0, late.shape[1])[:, None]
     assert words("lemma3.1", defective=changed(defective, late=late))[1] == "disagrees"
     assert words("lemma3.1", complex=changed(turning, speed=1.01 * turning["speed"].values))[2] == "disagrees"
-    assert words("lemma3.1", simple=changed(simple, V=np.broadcast_to(np.eye(6), simple["V"].shape)))[0] == "disagrees"
+    assert (
+        words("lemma3.1", simple=changed(simple, V=np.broadcast_to(np.eye(6), simple["V"].shape)))[0]
+        == "disagrees"
+    )
 
 
 def test_theorem_41_with_a_token_elsewhere_or_other_rates_disagrees() -> None:
@@ -323,8 +368,16 @@ def test_theorem_41_with_a_token_elsewhere_or_other_rates_disagrees() -> None:
     rate = decay["rate"].values.copy()
     rate[4] += 0.01
     assert words("theorem4.1", decay3=changed(decay, rate=rate))[1] == "disagrees"
-    assert words("theorem4.1", decay3=changed(decay, widest=np.exp(-0.55 * decay["time"].values)))[1] == "disagrees"
-    assert words("theorem4.1", spectrum2=changed(spectrum, formula_rates=1.01 * spectrum["formula_rates"].values))[1] == "disagrees"
+    assert (
+        words("theorem4.1", decay3=changed(decay, widest=np.exp(-0.55 * decay["time"].values)))[1]
+        == "disagrees"
+    )
+    assert (
+        words(
+            "theorem4.1", spectrum2=changed(spectrum, formula_rates=1.01 * spectrum["formula_rates"].values)
+        )[1]
+        == "disagrees"
+    )
     assert words("theorem4.1", spectrum2=changed(spectrum, differences_later=1e-3))[1] == "disagrees"
 
 
@@ -334,8 +387,14 @@ def test_theorem_41_beyond_its_statement_follows_the_data() -> None:
     apart = window["apart"].values.copy()
     apart[0, -1] = 0.1
     assert words("theorem4.1", window2=changed(window, apart=apart))[2] == "evidence against"
-    assert words("theorem4.1", changing=changed(pieces, apart=pieces["apart"].values + 1e-3))[2] == "evidence against"
-    assert words("theorem4.1", decay_window=changed(decay, rate=decay["rate"].values * 1.01))[2] == "evidence against"
+    assert (
+        words("theorem4.1", changing=changed(pieces, apart=pieces["apart"].values + 1e-3))[2]
+        == "evidence against"
+    )
+    assert (
+        words("theorem4.1", decay_window=changed(decay, rate=decay["rate"].values * 1.01))[2]
+        == "evidence against"
+    )
 
 
 @pytest.mark.parametrize("fate", [families.ATTRACTING, families.SLOW, families.MOVING])
@@ -354,14 +413,22 @@ def test_conjecture_1_with_the_identity_is_judged_by_places_starts_and_search() 
     end = data["adversary"]["end"].values.copy()
     end[0] = 0.2
     assert words("conjecture1", adversary=changed(data["adversary"], end=end))[0] == "evidence against"
-    assert words("conjecture1", search__identity=changed(data["search-identity"], growth=-0.1))[0] == "evidence against"
+    assert (
+        words("conjecture1", search__identity=changed(data["search-identity"], growth=-0.1))[0]
+        == "evidence against"
+    )
 
 
 def test_conjecture_1_is_refuted_only_by_counter_examples_that_hold() -> None:
     found = made("conjecture1")
     data = found.data["replays"]
     nothing = changed(data, holds=0.0 * data["holds"].values)
-    assert words("conjecture1", replays=nothing) == ["evidence for", "evidence for", "evidence for", "not testable here"]
+    assert words("conjecture1", replays=nothing) == [
+        "evidence for",
+        "evidence for",
+        "evidence for",
+        "not testable here",
+    ]
     numbers = found.item.measure({**found.data, "replays": nothing}, found.p)
     assert found.item.slips(numbers) == ()
     slips = found.item.slips(found.numbers)
@@ -383,7 +450,9 @@ def test_second_tokens_off_the_poles_are_where_the_criterion_says() -> None:
     name, i = next(
         (kind.name, int(i))
         for kind in families.CONJECTURE1
-        for i in np.nonzero((found.data[kind.name]["fate"].values == 1) & (found.data[kind.name]["off"].values[:, 1] > 1e-3))[0]
+        for i in np.nonzero(
+            (found.data[kind.name]["fate"].values == 1) & (found.data[kind.name]["off"].values[:, 1] > 1e-3)
+        )[0]
     )
     family = found.data[name]
     second = family["second"].values.copy()
@@ -408,9 +477,15 @@ def test_conjecture_2_is_left_open_by_late_runs_and_hurt_by_rests_that_attract()
     fates = data["gaussian"]["fate"].values.copy()
     fates[1] = families.SLOW
     growth = np.full(len(fates), np.nan)
-    assert words("conjecture2", gaussian=changed(data["gaussian"], fate=fates, growth=growth))[1] == "not testable here"
+    assert (
+        words("conjecture2", gaussian=changed(data["gaussian"], fate=fates, growth=growth))[1]
+        == "not testable here"
+    )
     fates[1], growth[1] = 0, np.nan
-    assert words("conjecture2", gaussian=changed(data["gaussian"], fate=fates, growth=growth))[1] == "evidence for"
+    assert (
+        words("conjecture2", gaussian=changed(data["gaussian"], fate=fates, growth=growth))[1]
+        == "evidence for"
+    )
     many: Any = xarray.concat([data["gaussian"]] * 20, "run")
     late = many["fate"].values.copy(), many["growth"].values.copy()
     late[0][1], late[1][1] = families.SLOW, 1e-9  # one of two hundred and more, at a rest that repels
@@ -419,7 +494,12 @@ def test_conjecture_2_is_left_open_by_late_runs_and_hurt_by_rests_that_attract()
     growth = data["leaving"]["growth"].values.copy()
     growth[0] = -0.2
     assert words("conjecture2", leaving=changed(data["leaving"], growth=growth))[1] == "evidence against"
-    assert words("conjecture2", leaving=changed(data["leaving"], growth=0.5 * data["leaving"]["bound"].values))[1] == "evidence against"
+    assert (
+        words("conjecture2", leaving=changed(data["leaving"], growth=0.5 * data["leaving"]["bound"].values))[
+            1
+        ]
+        == "evidence against"
+    )
 
 
 def test_a_family_gives_the_same_bits_in_blocks_of_any_size() -> None:

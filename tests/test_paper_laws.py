@@ -1,4 +1,5 @@
-"""Centers, the law β^{(d−1)/2}, effective dimension and capture: wrong results change verdicts, and what the items are built from is right."""
+"""Centers, the law β^{(d−1)/2}, effective dimension and capture: wrong results change verdicts, and what the
+items are built from is right."""
 
 import math
 from typing import Any
@@ -92,7 +93,10 @@ def test_one_start_serves_every_number_of_tokens() -> None:
 # The law
 
 
-@pytest.mark.parametrize(("variable", "part", "word"), [("strong", 0, "disagrees"), ("renyi", 0, "disagrees"), ("clusters", 1, "evidence against")])
+@pytest.mark.parametrize(
+    ("variable", "part", "word"),
+    [("strong", 0, "disagrees"), ("renyi", 0, "disagrees"), ("clusters", 1, "evidence against")],
+)
 def test_another_power_of_beta_changes_the_verdict(variable: str, part: int, word: str) -> None:
     found = made("law")
     assert found.words(by_beta(found.data, "d3", variable, 0.4))[part] == word
@@ -166,7 +170,8 @@ def test_a_token_alone_nears_L_at_the_rate_of_the_gap() -> None:
     V = reductions.value_matrix(8, 3, 0.7)
     run = nc.simulate(nc.Attention(5.0, V=V), nc.uniform(1, 8, 2), 20.0, np.array([15.0, 20.0]))
     off = np.linalg.norm(run.x[:, 0, 3:], axis=-1)
-    assert np.log(off[0] / off[1]) / 5.0 == pytest.approx(0.7, abs=1e-3)  # the square of what is left at t = 15 is e^-21
+    # the square of what is left at t = 15 is e^-21
+    assert np.log(off[0] / off[1]) / 5.0 == pytest.approx(0.7, abs=1e-3)
 
 
 # Capture
@@ -185,14 +190,21 @@ def test_equal_times_and_shares_for_all_n_are_evidence_for_a_time_of_order_one()
     equal = many["mode"].isel(tokens=2) * xarray.ones_like(many["mode"])
     mode = equal.transpose(*many["mode"].dims)
     share = many["held"] * 0.0 + 0.1 * many["tokens"]
-    assert found.words({**found.data, "many": many.assign(mode=mode, held=share.transpose(*many["held"].dims))})[1] == "evidence for"
+    assert (
+        found.words({**found.data, "many": many.assign(mode=mode, held=share.transpose(*many["held"].dims))})[
+            1
+        ]
+        == "evidence for"
+    )
     assert found.words({**found.data, "many": many.assign(mode=mode)})[1] == "not testable here"
 
 
 def test_modes_that_grow_otherwise_are_evidence_against_the_linear_solution() -> None:
     found = made("capture")
     many = found.data["many"]
-    assert found.words({**found.data, "many": many.assign(linear=1.5 * many["linear"])})[2] == "evidence against"
+    assert (
+        found.words({**found.data, "many": many.assign(linear=1.5 * many["linear"])})[2] == "evidence against"
+    )
 
 
 def test_counts_near_centers_are_those_of_a_plain_loop() -> None:
@@ -202,8 +214,14 @@ def test_counts_near_centers_are_those_of_a_plain_loop() -> None:
     for j, radius in enumerate(radii):
         for s, n in enumerate(sizes):
             for i, center in enumerate(centers):
-                count = sum(float(nc.distance(x[k], x[center])[0]) <= radius for k in range(n)) if center < n else np.nan
-                assert found["held"][j, s, i] == count or (np.isnan(count) and np.isnan(found["held"][j, s, i]))
+                count = (
+                    sum(float(nc.distance(x[k], x[center])[0]) <= radius for k in range(n))
+                    if center < n
+                    else np.nan
+                )
+                assert found["held"][j, s, i] == count or (
+                    np.isnan(count) and np.isnan(found["held"][j, s, i])
+                )
     angle = np.arctan2(x[:, 1], x[:, 0])
     for s, n in enumerate(sizes):
         expected = [abs(np.exp(-1j * m * angle[:n]).mean()) for m in crowds.MODES]
@@ -220,11 +238,13 @@ def test_small_modes_grow_at_the_rate_of_the_formula_if_all_see_all(beta: float,
     v = nc.drift(nc.Attention(beta, mask="full"), x, kernel="pairwise")
     speed = x[:, 0] * v[:, 1] - x[:, 1] * v[:, 0]  # (n,)
     change = (-m * np.sin(m * phi) * speed).mean() / small
-    assert change == pytest.approx(crowds.growth(beta, np.array([m]))[0], rel=1e-4)  # second order in `small`, and sums round to 1e-16 / small
+    # second order in `small`, and sums round to 1e-16 / small
+    assert change == pytest.approx(crowds.growth(beta, np.array([m]))[0], rel=1e-4)
 
 
 def test_the_fastest_mode_tends_to_two_over_e() -> None:
-    assert crowds.growth(4000.0, np.arange(1, 300)).max() == pytest.approx(2.0 / math.e, rel=1e-3)  # the next term is of order 1/beta
+    # the next term is of order 1/beta
+    assert crowds.growth(4000.0, np.arange(1, 300)).max() == pytest.approx(2.0 / math.e, rel=1e-3)
 
 
 def test_linear_modes_start_as_they_are_and_grow_by_the_crowd_before() -> None:

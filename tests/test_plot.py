@@ -38,7 +38,12 @@ def turning(speed: float, m: int = 40) -> Run:
 
 
 def lines(ax: Any) -> list[Array]:
-    return [np.asarray(line) for collection in ax.collections if hasattr(collection, "get_segments") for line in collection.get_segments()]
+    return [
+        np.asarray(line)
+        for collection in ax.collections
+        if hasattr(collection, "get_segments")
+        for line in collection.get_segments()
+    ]
 
 
 def ink(ax: Any) -> float:
@@ -62,7 +67,8 @@ def test_the_picture_of_a_run_shows_every_token(d: int) -> None:
         final = [
             np.asarray(c._offsets3d).T
             for c in ax.collections
-            if hasattr(c, "_offsets3d") and np.allclose(c.get_facecolor()[0, :3], [0.84, 0.15, 0.16], atol=0.01)
+            if hasattr(c, "_offsets3d")
+            and np.allclose(c.get_facecolor()[0, :3], [0.84, 0.15, 0.16], atol=0.01)
         ]
         assert len(final) == 1
         assert final[0].shape == (9, 3)
@@ -73,7 +79,11 @@ def test_the_picture_of_a_run_shows_every_token(d: int) -> None:
 
 def test_given_axes_are_used_and_no_other_figure_is_made() -> None:
     figure = Figure()
-    flat, round, globe = figure.add_subplot(131), figure.add_subplot(132), figure.add_subplot(133, projection="3d")
+    flat, round, globe = (
+        figure.add_subplot(131),
+        figure.add_subplot(132),
+        figure.add_subplot(133, projection="3d"),
+    )
     assert plot.angles(one_run(), flat) is flat
     assert plot.circle(one_run().x[0], round) is round
     assert plot.trajectories(one_run(d=3), globe) is globe
@@ -94,8 +104,12 @@ def test_a_token_that_passes_pi_leaves_no_streak_and_no_gap(speed: float) -> Non
     run = turning(speed)
     ax = plot.angles(run, first=0)
     drawn = [line for line in lines(ax) if not np.allclose(line[:, 1], 0.5)]
-    assert all(np.abs(np.diff(line[:, 1])).max() <= abs(speed) * (run.t[1] - run.t[0]) + 1e-9 for line in drawn)  # no jump to the other side
-    for t, x in zip(run.t, run.x[:, 1], strict=True):  # at every time one of the lines is inside, and at the right place
+    # no jump to the other side
+    assert all(
+        np.abs(np.diff(line[:, 1])).max() <= abs(speed) * (run.t[1] - run.t[0]) + 1e-9 for line in drawn
+    )
+    # at every time one of the lines is inside, and at the right place
+    for t, x in zip(run.t, run.x[:, 1], strict=True):
         heights = np.array([line[line[:, 0] == t, 1][0] for line in drawn])
         inside = heights[(heights >= -np.pi - 1e-9) & (heights <= np.pi + 1e-9)]
         assert np.abs(np.exp(1j * inside) - complex(*x)).min() < 1e-9
@@ -111,9 +125,14 @@ def test_time_is_drawn_by_powers_of_ten_only_if_it_was_saved_so() -> None:
     assert ax.get_xlim() == (0.0, 1e9)
     assert ax.get_xticks()[:2].tolist() == [0.0, 1e-2]
     for end in (1e2, 1e9, 1e60):
-        ticks = plot.angles(replace(spread, t=np.concatenate([[0.0], np.geomspace(1e-2, end, 19)]))).get_xticks()
+        ticks = plot.angles(
+            replace(spread, t=np.concatenate([[0.0], np.geomspace(1e-2, end, 19)]))
+        ).get_xticks()
         assert 5 <= len(ticks) <= 10
-    assert plot.angles(replace(even, t=np.sort(np.random.default_rng(0).uniform(0, 9, 20)))).get_xscale() == "linear"
+    assert (
+        plot.angles(replace(even, t=np.sort(np.random.default_rng(0).uniform(0, 9, 20)))).get_xscale()
+        == "linear"
+    )
 
 
 def test_first_tokens_are_thick_and_centers_have_their_colours() -> None:
@@ -164,12 +183,16 @@ def test_high_dimensions_are_seen_from_where_most_happens() -> None:
     ax: Any = plot.trajectories(Run(Attention(1.0), np.arange(4.0), x, "done", 1, SETTINGS))
     final = np.asarray(ax.collections[-1]._offsets3d).T
     np.testing.assert_allclose(np.linalg.norm(final, axis=-1), 1.0, atol=1e-12)
-    np.testing.assert_allclose(final @ final.T, x[-1] @ x[-1].T, atol=1e-12)  # seen as it is, up to a rotation
+    # seen as it is, up to a rotation
+    np.testing.assert_allclose(final @ final.T, x[-1] @ x[-1].T, atol=1e-12)
 
 
 def test_many_tokens_are_thinned_out_and_the_picture_says_so() -> None:
     n = plot.MOST_LINES + 500
-    ax = plot.angles(Run(Attention(1.0), np.arange(2.0), np.stack([uniform(n, 2, 0)] * 2), "done", 1, SETTINGS), colorbar=False)
+    ax = plot.angles(
+        Run(Attention(1.0), np.arange(2.0), np.stack([uniform(n, 2, 0)] * 2), "done", 1, SETTINGS),
+        colorbar=False,
+    )
     assert plot.MOST_LINES <= len(lines(ax)) < 1.1 * plot.MOST_LINES
     assert ax.get_title().endswith(f"of {n} tokens drawn")
 
@@ -193,7 +216,12 @@ def test_what_does_not_fit_a_picture_is_refused() -> None:
 @pytest.mark.parametrize("d", [2, 3])
 def test_a_film_has_every_frame_and_they_differ(d: int, tmp_path: Path) -> None:
     told = []
-    plot.animate(one_run(d=d, m=5), tmp_path / "run.gif", fps=10, progress=lambda done, total: told.append((done, total)))
+    plot.animate(
+        one_run(d=d, m=5),
+        tmp_path / "run.gif",
+        fps=10,
+        progress=lambda done, total: told.append((done, total)),
+    )
     assert told == [(i, 5) for i in range(1, 6)]
     with Image.open(tmp_path / "run.gif") as film:
         assert film.n_frames == 5  # type: ignore[attr-defined]  # of GIF images only
@@ -205,7 +233,9 @@ def test_a_film_has_every_frame_and_they_differ(d: int, tmp_path: Path) -> None:
     assert (frames[0] < 250).any(-1).mean() > 0.005
 
 
-def test_a_long_film_is_thinned_out_but_keeps_its_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_film_is_thinned_out_but_keeps_its_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("nucleate.plot.film.MOST_FRAMES", 4)
     told: list[int] = []
     plot.animate(one_run(m=30), tmp_path / "run.gif", progress=lambda done, total: told.append(total))
@@ -220,7 +250,9 @@ def test_mp4_without_ffmpeg_says_what_to_install(tmp_path: Path, monkeypatch: py
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_encoder_that_fails_is_reported_with_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_encoder_that_fails_is_reported_with_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     broken = tmp_path / "bin" / "ffmpeg"
     broken.parent.mkdir()
     broken.write_text("#!/bin/sh\ncat >/dev/null\nexit 3\n")

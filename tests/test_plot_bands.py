@@ -85,14 +85,21 @@ def test_several_bands_share_axes_and_legend_and_none_is_cut_off() -> None:
     for label, colour, t in (("a", "black", T), ("b", "red", 2 * T), ("c", plot.CLUSTERS[0], T)):
         assert plot.band(t, values(), ax, label, colour) is ax
     assert legend(ax) == ["a (20 runs)", "b (20 runs)", "c (20 runs)"]
-    assert [line.get_color() for line in ax.lines[2::3]] == [(0.0, 0.0, 0.0), to_rgb(plot.RED), to_rgb(plot.CLUSTERS[0])]
+    assert [line.get_color() for line in ax.lines[2::3]] == [
+        (0.0, 0.0, 0.0),
+        to_rgb(plot.RED),
+        to_rgb(plot.CLUSTERS[0]),
+    ]
     assert ax.get_xlim() == (0.0, 6.0)
     assert ax.get_ylim()[0] < 0.05
     assert ax.get_ylim()[1] > 0.95
 
 
 def test_the_legend_is_above_the_axes() -> None:
-    for picture in (plot.band(T, values(), None, "one"), plot.consumption(T, values(), strong=values(seed=1))):
+    for picture in (
+        plot.band(T, values(), None, "one"),
+        plot.consumption(T, values(), strong=values(seed=1)),
+    ):
         ax: Any = picture
         FigureCanvasAgg(ax.figure).draw()  # type: ignore[no-untyped-call]
         box, whole = ax.get_legend().get_window_extent(), ax.figure.bbox

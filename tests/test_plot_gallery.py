@@ -26,7 +26,9 @@ def gallery() -> ModuleType:
 
 
 def test_every_picture_is_on_the_page() -> None:
-    assert [name for name in plot.__all__ if not re.search(rf"`(nc\.plot\.)?{name}\b|plot\.{name}\(", PAGE)] == []
+    assert [
+        name for name in plot.__all__ if not re.search(rf"`(nc\.plot\.)?{name}\b|plot\.{name}\(", PAGE)
+    ] == []
 
 
 def test_every_image_on_the_page_has_the_code_that_makes_it_and_is_small(gallery: ModuleType) -> None:
@@ -41,5 +43,7 @@ def test_the_stored_image_is_what_the_code_draws(name: str, gallery: ModuleType,
     gallery.draw(gallery.blocks(PAGE)[name], tmp_path / name)
     with Image.open(tmp_path / name) as new, Image.open(DOCS / "images" / name) as stored:
         assert new.size == stored.size
-        apart = np.abs(np.asarray(new.convert("RGB"), dtype=float) - np.asarray(stored.convert("RGB"), dtype=float))
+        apart = np.abs(
+            np.asarray(new.convert("RGB"), dtype=float) - np.asarray(stored.convert("RGB"), dtype=float)
+        )
     assert apart.mean() < 1.0  # of 255: the last digits of a run may differ between machines

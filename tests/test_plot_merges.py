@@ -63,14 +63,24 @@ def test_the_staircase_has_a_step_at_every_merge(seed: int) -> None:
 
 def test_the_time_before_counting_is_grey() -> None:
     ax: Any = plot.staircase(merged())
-    assert np.asarray(ax.patches[0].get_extents().get_points())[:, 0] == pytest.approx(ax.transData.transform([(1e-2, 0), (12.0, 0)])[:, 0])
+    assert np.asarray(ax.patches[0].get_extents().get_points())[:, 0] == pytest.approx(
+        ax.transData.transform([(1e-2, 0), (12.0, 0)])[:, 0]
+    )
     assert "gathering" in [text.get_text() for text in ax.texts]
 
 
 LATE = tuple((1e9 - k, k, 0) for k in range(40, 0, -1))  # the staircase stays up until the right edge
 
 
-@pytest.mark.parametrize("found", [random_merges(0, 4), random_merges(1, 30), merged(tuple(range(41)), LATE), merged((0, 1), ((1e9, 1, 0),))])
+@pytest.mark.parametrize(
+    "found",
+    [
+        random_merges(0, 4),
+        random_merges(1, 30),
+        merged(tuple(range(41)), LATE),
+        merged((0, 1), ((1e9, 1, 0),)),
+    ],
+)
 @pytest.mark.parametrize("size", [(7.0, 4.2), (4.0, 1.8)])
 def test_words_on_the_staircase_never_cover_it(found: Merges, size: tuple[float, float]) -> None:
     figure = pyplot.figure(figsize=size, layout="constrained")
@@ -81,7 +91,8 @@ def test_words_on_the_staircase_never_cover_it(found: Merges, size: tuple[float,
     assert (note.x0 >= 0, note.y1 <= figure.bbox.y1) == (True, True)
     assert ax.get_title(loc="right").startswith("last merge at t = ")
     word = next((text for text in ax.texts if text.get_text() == "gathering"), None)
-    assert word is None or word.get_window_extent().x1 <= ax.transData.transform((found.t_f, 0.0))[0]  # counting starts to its right
+    # counting starts to its right
+    assert word is None or word.get_window_extent().x1 <= ax.transData.transform((found.t_f, 0.0))[0]
 
 
 def test_a_life_and_its_merges_give_the_same_staircase(short_life: Life) -> None:
@@ -109,7 +120,10 @@ def lines(ax: Any) -> tuple[list[Array], list[Array]]:
 
 
 def rows(ax: Any) -> dict[int, float]:
-    return {int(label.get_text()): float(at) for at, label in zip(ax.get_yticks(), ax.get_yticklabels(), strict=True)}
+    return {
+        int(label.get_text()): float(at)
+        for at, label in zip(ax.get_yticks(), ax.get_yticklabels(), strict=True)
+    }
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -120,11 +134,14 @@ def test_every_leader_is_a_branch_that_ends_where_it_is_lost(seed: int) -> None:
     row, end = rows(ax), ax.get_xlim()[1]
     assert sorted(row) == found.leaders.tolist()
     lost = {event.lost: event.time for event in found}
-    assert {tuple(map(tuple, line)) for line in along} == {((found.t_f, row[k]), (lost.get(k, end), row[k])) for k in row}
+    assert {tuple(map(tuple, line)) for line in along} == {
+        ((found.t_f, row[k]), (lost.get(k, end), row[k])) for k in row
+    }
     expected = {((event.time, row[event.lost]), (event.time, row[event.into])) for event in found}
     assert {tuple(map(tuple, line)) for line in across} == expected
     dots = next(line for line in ax.lines if line.get_markersize() == 4)
-    assert sorted(zip(dots.get_xdata(), dots.get_ydata(), strict=True)) == sorted((event.time, row[event.into]) for event in found)  # type: ignore[arg-type]
+    places = sorted(zip(np.asarray(dots.get_xdata()), np.asarray(dots.get_ydata()), strict=True))
+    assert places == sorted((event.time, row[event.into]) for event in found)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -179,7 +196,9 @@ def test_one_cluster_from_the_start_is_one_stair_and_one_branch() -> None:
 
 def test_what_is_no_merges_is_refused_and_leaves_no_figure() -> None:
     for picture in (plot.staircase, plot.merge_tree):
-        with pytest.raises(InputError, match=r"needs merges, but was given ndarray. Pass nucleate.merges\(run\)"):
+        with pytest.raises(
+            InputError, match=r"needs merges, but was given ndarray. Pass nucleate.merges\(run\)"
+        ):
             picture(np.zeros(3))  # type: ignore[arg-type]
         with pytest.raises(InputError, match="end must be finite and greater than 12, but is 3"):
             picture(merged(), end=3.0)

@@ -24,11 +24,19 @@ DARK = plot.STYLES["dark"]["figure.facecolor"]
 # Machado, Oliveira, Fernandes 2009, severity 1: what remains of linear RGB
 BLIND = {
     "none": np.eye(3),
-    "protan": np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]),
-    "deutan": np.array([[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]),
-    "tritan": np.array([[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]),
+    "protan": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    ),
+    "deutan": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+    ),
+    "tritan": np.array(
+        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]
+    ),
 }
-TO_XYZ = np.array([[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]])
+TO_XYZ = np.array(
+    [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
+)
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +58,8 @@ def lab(colour: Any, eye: str) -> Array:
 def test_any_two_cluster_colours_stay_apart_in_every_eye(eye: str) -> None:
     assert len(set(plot.CLUSTERS)) == 8
     for one, other in combinations(plot.CLUSTERS, 2):
-        assert np.linalg.norm(lab(one, eye) - lab(other, eye)) > 15.0, (one, other)  # six times what is just noticeable
+        # six times what is just noticeable
+        assert np.linalg.norm(lab(one, eye) - lab(other, eye)) > 15.0, (one, other)
 
 
 @pytest.mark.parametrize("eye", BLIND)
@@ -62,7 +71,9 @@ def test_red_is_told_from_black_and_from_clusters_in_every_eye(eye: str) -> None
 
 
 def test_colours_neither_fade_on_white_nor_drown_in_dark() -> None:
-    assert all(contrast(to_rgb(colour), to_rgb(paper)) > 1.9 for colour in plot.CLUSTERS for paper in ("white", DARK))
+    assert all(
+        contrast(to_rgb(colour), to_rgb(paper)) > 1.9 for colour in plot.CLUSTERS for paper in ("white", DARK)
+    )
     assert contrast(to_rgb(plot.RED), to_rgb("white")) > 4.5  # WCAG 2 for text
     assert contrast(to_rgb(RED_ON_DARK), to_rgb(DARK)) > 4.5
     for name, least in (("light", 1.5), ("print", 1.5), ("dark", 2.9)):
@@ -81,7 +92,8 @@ def test_a_grey_printer_keeps_the_order_of_tokens() -> None:
 
 def test_contrast_is_that_of_wcag() -> None:
     assert contrast((0, 0, 0), (1, 1, 1)) == pytest.approx(21.0)
-    assert contrast(to_rgb("#777777"), (1, 1, 1)) == pytest.approx(4.48, abs=0.01)  # the standard's own example
+    # the standard's own example
+    assert contrast(to_rgb("#777777"), (1, 1, 1)) == pytest.approx(4.48, abs=0.01)
 
 
 # Black is the colour of the text
@@ -95,7 +107,11 @@ def marks(name: str) -> Any:
 
 
 def test_black_marks_follow_the_page_and_red_ones_stay_red() -> None:
-    for name, ink, red in (("light", "black", plot.RED), ("print", "black", plot.RED), ("dark", "#e6e6e6", RED_ON_DARK)):
+    for name, ink, red in (
+        ("light", "black", plot.RED),
+        ("print", "black", plot.RED),
+        ("dark", "#e6e6e6", RED_ON_DARK),
+    ):
         _, (_, black, strong) = marks(name)
         np.testing.assert_array_equal(black.get_edgecolor(), to_rgba_array(ink))
         np.testing.assert_array_equal(strong.get_facecolor(), to_rgba_array(red))
@@ -156,7 +172,9 @@ PICTURES: dict[str, Callable[[Any], Any]] = {
     "clusters": lambda ax: plot.angles(one_run(), ax, colour="cluster"),
     "staircase": lambda ax: plot.staircase(merged(), ax),
     "merge_tree": lambda ax: plot.merge_tree(merged(), ax),
-    "band": lambda ax: plot.band([0.0, 1.0, 2.0], np.random.default_rng(0).random((5, 3)), ax, "mine", "#123456"),
+    "band": lambda ax: plot.band(
+        [0.0, 1.0, 2.0], np.random.default_rng(0).random((5, 3)), ax, "mine", "#123456"
+    ),
     "consumption": lambda ax: plot.consumption([0.0, 1.0], [[0.1, 0.2], [0.3, 0.4]], ax, strong=[0.1, 0.2]),
     "spectrum": lambda ax: plot.spectrum(np.diag([1.0, 0.5]), ax),
     "trajectories": lambda ax: plot.trajectories(one_run(d=3), ax),
@@ -167,7 +185,10 @@ PICTURES: dict[str, Callable[[Any], Any]] = {
 def test_every_picture_takes_axes_gives_them_back_and_changes_nothing_else(name: str) -> None:
     before = dict(matplotlib.rcParams)
     figure = Figure()
-    ax, beside = figure.add_subplot(121, projection="3d" if name == "trajectories" else None), figure.add_subplot(122)
+    ax, beside = (
+        figure.add_subplot(121, projection="3d" if name == "trajectories" else None),
+        figure.add_subplot(122),
+    )
     assert PICTURES[name](ax) is ax
     assert not beside.has_data()
     assert pyplot.get_fignums() == []
@@ -187,7 +208,8 @@ def test_every_picture_can_be_seen_in_every_style(name: str, style: str) -> None
         grey = pixels @ [0.299, 0.587, 0.114]  # as a grey printer does it
         paper = np.array(to_rgb(matplotlib.rcParams["figure.facecolor"])) @ [0.299, 0.587, 0.114]
         assert (np.abs(grey - paper) > 0.25).mean() > 0.003
-        np.testing.assert_allclose(grey[[0, 0, -1, -1], [0, -1, 0, -1]], paper, atol=0.01)  # the corners are free: nothing is cut off there
+        # the corners are free: nothing is cut off there
+        np.testing.assert_allclose(grey[[0, 0, -1, -1], [0, -1, 0, -1]], paper, atol=0.01)
 
 
 @pytest.mark.parametrize("name", [name for name in PICTURES if name != "trajectories"])

@@ -44,7 +44,9 @@ def test_every_eigenvalue_is_a_dot_and_the_top_is_red(seed: int) -> None:
     for given in (V, values):
         ax = plot.spectrum(given)
         black, red = dots(ax)
-        np.testing.assert_allclose(np.sort_complex(np.concatenate([black, red])), np.sort_complex(values), atol=1e-12)
+        np.testing.assert_allclose(
+            np.sort_complex(np.concatenate([black, red])), np.sort_complex(values), atol=1e-12
+        )
         np.testing.assert_allclose(red.real, top, atol=1e-12)
         assert (black.real < top - 1e-6).all()
         dashed: Any = next(line for line in ax.lines if line.is_dashed())
@@ -69,7 +71,9 @@ def test_an_atlas_tells_what_belongs_to_the_top_and_its_row(V: Array, red: int, 
     assert len(dots(ax)[1]) == red
     np.testing.assert_array_equal(np.sort(dots(ax)[1].real), np.sort(known.eigenvalues.real)[-red:])
     assert ax.get_title() == r"$\lambda_{\max}$ " + title
-    np.testing.assert_array_equal(np.sort_complex(np.concatenate(dots(ax))), np.sort_complex(known.eigenvalues))
+    np.testing.assert_array_equal(
+        np.sort_complex(np.concatenate(dots(ax))), np.sort_complex(known.eigenvalues)
+    )
 
 
 def test_both_half_planes_show_and_are_named() -> None:
@@ -95,7 +99,9 @@ def test_the_line_at_the_top_runs_through_no_words(top: float) -> None:
 
 
 def test_dots_that_cover_each_other_are_counted() -> None:
-    assert [word for word in words(plot.spectrum(np.diag([1.0, 1.0, 1.0, 0.2, 0.2, -1.0]))) if word[0] == "×"] == ["×3", "×2"]
+    assert [
+        word for word in words(plot.spectrum(np.diag([1.0, 1.0, 1.0, 0.2, 0.2, -1.0]))) if word[0] == "×"
+    ] == ["×3", "×2"]
     assert [word for word in words(plot.spectrum(np.diag([1.0, 0.9, 0.8]))) if word[0] == "×"] == []
 
 

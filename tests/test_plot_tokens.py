@@ -1,4 +1,5 @@
-"""Pictures of tokens: colours by cluster, arcs on the sphere, axes of time, and runs that are long, short or many."""
+"""Pictures of tokens: colours by cluster, arcs on the sphere, axes of time, and runs that are long, short or
+many."""
 
 import time
 from collections.abc import Iterator
@@ -48,7 +49,8 @@ def drawn(ax: Any) -> float:
 
 
 def three_clusters() -> Run:
-    """Token 0 ends near 2, token 1 alone, tokens 2 to 5 near each other; the order of first members is 0, 1, 2."""
+    """Token 0 ends near 2, token 1 alone, tokens 2 to 5 near each other; the order of first members is 0, 1,
+    2."""
     end = np.array([2.0, -1.0, 0.0, 0.05, 2.05, 0.1])
     angle = np.linspace(0.3, 1.0, 4)[:, None] * end  # (4, 6)
     return made(on_circle(angle), beta=64.0)
@@ -71,7 +73,10 @@ def test_tokens_have_the_colour_of_their_last_cluster(radius: float | None) -> N
 def test_each_run_of_a_batch_has_the_cluster_radius_of_its_own_beta() -> None:
     x = three_clusters().x
     runs = replace(made(np.stack([x, x]), beta=[64.0, 1e4]), status=("done", "done"))
-    counts = [len(np.unique(plot.angles(runs, colour="cluster", which=w).collections[0].get_edgecolor(), axis=0)) for w in (0, 1)]
+    counts = [
+        len(np.unique(plot.angles(runs, colour="cluster", which=w).collections[0].get_edgecolor(), axis=0))
+        for w in (0, 1)
+    ]
     assert counts == [3, 6]
 
 
@@ -79,7 +84,9 @@ def test_on_the_sphere_ways_have_the_colour_of_their_last_cluster() -> None:
     run = one_run(d=3, m=40)
     ax: Any = plot.trajectories(run, colour="cluster", radius=0.5)
     ways = next(c for c in ax.collections if isinstance(c, Half) and c.near and len(c._segments3d) == 9)
-    np.testing.assert_array_equal(ways.get_edgecolor(), to_rgba_array(plot.CLUSTERS)[clusters(run.x[-1], 0.5) % 8])
+    np.testing.assert_array_equal(
+        ways.get_edgecolor(), to_rgba_array(plot.CLUSTERS)[clusters(run.x[-1], 0.5) % 8]
+    )
 
 
 def test_after_eight_clusters_the_colours_come_again() -> None:
@@ -118,8 +125,10 @@ def test_frames_are_joined_by_the_great_circle(apart: float, d: int) -> None:
     (far, points), *rest = arcs(np.stack([x, y]))
     assert (rest, far) == ([], apart > FAR)
     expected = np.stack([slow_arc(x, y, s) for s in np.linspace(0, 1, len(points))])
-    np.testing.assert_allclose(points, expected, atol=1e-12 / np.sin(apart))  # rounding, which near opposite points is magnified
-    assert distance(points[1:], points[:-1]).max() <= 0.06  # a chord that long lies 5e-4 below the sphere: a tenth of a pixel
+    # rounding, which near opposite points is magnified
+    np.testing.assert_allclose(points, expected, atol=1e-12 / np.sin(apart))
+    # a chord that long lies 5e-4 below the sphere: a tenth of a pixel
+    assert distance(points[1:], points[:-1]).max() <= 0.06
 
 
 def test_a_way_goes_through_its_frames_and_is_dotted_only_where_they_are_far_apart() -> None:
@@ -129,7 +138,9 @@ def test_a_way_goes_through_its_frames_and_is_dotted_only_where_they_are_far_apa
     assert [far for far, _ in pieces] == [False, True, False, True, False]
     ends = [angle[[0, 2]], angle[[2, 3]], angle[[3, 4]], angle[[4, 5]], angle[[5, 6]]]
     for (_, points), (begin, end) in zip(pieces, ends, strict=True):
-        np.testing.assert_allclose(np.arctan2(points[[0, -1], 1], points[[0, -1], 0]), [begin, end], atol=1e-12)
+        np.testing.assert_allclose(
+            np.arctan2(points[[0, -1], 1], points[[0, -1], 0]), [begin, end], atol=1e-12
+        )
     everything = np.concatenate([points for _, points in pieces])
     assert all(np.linalg.norm(everything - frame, axis=1).min() < 1e-12 for frame in x)
 
@@ -142,7 +153,9 @@ def test_opposite_frames_are_not_joined() -> None:
 
 
 def test_a_long_rest_costs_no_points_and_the_way_stays_near_every_frame() -> None:
-    slow = np.concatenate([np.linspace(0, 1e-3, 3000), np.linspace(1e-3, 1.0, 50), np.full(3000, 1.0), [1.004]])
+    slow = np.concatenate(
+        [np.linspace(0, 1e-3, 3000), np.linspace(1e-3, 1.0, 50), np.full(3000, 1.0), [1.004]]
+    )
     x = np.stack([np.cos(slow), np.sin(slow), 0 * slow], axis=1)
     (far, points), *rest = arcs(x)
     assert (far, rest) == (False, [])
@@ -155,7 +168,8 @@ def test_trajectories_lie_on_the_sphere_and_far_frames_are_dotted_and_told() -> 
     near, far = one_run(d=3, m=40), one_run(d=3, m=3)  # 0.05 and 1 rad between frames
     for run, dotted in ((near, False), (far, True)):
         ax: Any = plot.trajectories(run)
-        ways = [c for c in ax.collections if isinstance(c, Half) and c.near][1:]  # the first is the net of the globe
+        # the first is the net of the globe
+        ways = [c for c in ax.collections if isinstance(c, Half) and c.near][1:]
         assert [c.get_linestyle()[0][1] is not None for c in ways] == [dotted]
         for way in ways[0]._segments3d:
             np.testing.assert_allclose(np.linalg.norm(way, axis=-1), 1.0, atol=1e-12)
@@ -202,7 +216,9 @@ def test_time_goes_by_powers_of_ten_where_an_even_axis_would_hide_half_of_the_fr
     assert plot.angles(run, log=False).get_xscale() == "linear"
     assert plot.angles(one_run(), log=True).get_xscale() == "symlog"
     FigureCanvasAgg(ax.figure).draw()  # type: ignore[no-untyped-call, arg-type]
-    boxes = sorted((text.get_window_extent() for text in ax.get_xticklabels() if text.get_text()), key=lambda box: box.x0)
+    boxes = sorted(
+        (text.get_window_extent() for text in ax.get_xticklabels() if text.get_text()), key=lambda box: box.x0
+    )
     assert len(boxes) >= 4
     assert all(a.x1 < b.x0 for a, b in pairwise(boxes))  # labels do not run into each other
 

@@ -59,7 +59,11 @@ class Reader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         named = dict(attrs)
-        self.links += [value or "" for name, value in attrs if name in ("src", "href", "srcset", "action", "data", "poster", "background")]
+        self.links += [
+            value or ""
+            for name, value in attrs
+            if name in ("src", "href", "srcset", "action", "data", "poster", "background")
+        ]
         self.ids += [value for name, value in attrs if name == "id" and value]
         if tag == "img":
             self.pictures.append(named)
@@ -99,8 +103,14 @@ def test_every_picture_of_the_report_is_there_light_and_dark_and_shows_something
 
 def test_a_dark_page_shows_dark_pictures_and_paper_shows_light_ones() -> None:
     style = page.STYLE
-    dark = [block for block in re.split(r"(?=@media)", style) if block.startswith("@media (prefers-color-scheme: dark)")]
-    assert any("img.light { display: none; }" in block and "img.dark { display: block; }" in block for block in dark)
+    dark = [
+        block
+        for block in re.split(r"(?=@media)", style)
+        if block.startswith("@media (prefers-color-scheme: dark)")
+    ]
+    assert any(
+        "img.light { display: none; }" in block and "img.dark { display: block; }" in block for block in dark
+    )
     printed = style[style.index("@media print") :]
     assert "img.light { display: block; }" in printed
     assert "img.dark { display: none; }" in printed
@@ -124,8 +134,10 @@ def test_the_report_says_everything_of_every_item(html: str, results: dict[str, 
 
 
 def test_text_from_outside_is_escaped_and_formulas_are_raised() -> None:
-    assert report.typeset("<b> & β^(−1/2), e^{2β}, λ_max, x_1(0), 3e-13, t^-1.00") == (
-        "&lt;b&gt; &amp; β<sup>−1/2</sup>, e<sup>2β</sup>, λ<sub>max</sub>, x<sub>1</sub>(0), 3 · 10<sup>−13</sup>, t<sup>-1.00</sup>"
+    assert (
+        report.typeset("<b> & β^(−1/2), e^{2β}, λ_max, x_1(0), 3e-13, t^-1.00")
+        == "&lt;b&gt; &amp; β<sup>−1/2</sup>, e<sup>2β</sup>, λ<sub>max</sub>, x<sub>1</sub>(0), 3 ·"
+        " 10<sup>−13</sup>, t<sup>-1.00</sup>"
     )
 
 
@@ -149,7 +161,9 @@ def test_only_finished_items_are_in_the_report(tmp_path: Path) -> None:
 # --- README and documentation
 
 
-def test_the_block_goes_between_the_marks_and_nowhere_else(tmp_path: Path, folder: Path, results: dict[str, Any]) -> None:
+def test_the_block_goes_between_the_marks_and_nowhere_else(
+    tmp_path: Path, folder: Path, results: dict[str, Any]
+) -> None:
     page = tmp_path / "README.md"
     page.write_text(f"# A\n\nbefore\n{readme.BEGIN}\nold\n{readme.END}\nafter\n", encoding="utf-8")
     written = readme.update(page, results, folder)
@@ -167,8 +181,12 @@ def test_the_block_goes_between_the_marks_and_nowhere_else(tmp_path: Path, folde
     assert page.read_text(encoding="utf-8") == text
 
 
-@pytest.mark.parametrize("text", ["no marks", f"{readme.END}\n{readme.BEGIN}", f"{readme.BEGIN}\n{readme.BEGIN}\n{readme.END}"])
-def test_a_page_without_the_marks_is_left_alone(tmp_path: Path, folder: Path, results: dict[str, Any], text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["no marks", f"{readme.END}\n{readme.BEGIN}", f"{readme.BEGIN}\n{readme.BEGIN}\n{readme.END}"]
+)
+def test_a_page_without_the_marks_is_left_alone(
+    tmp_path: Path, folder: Path, results: dict[str, Any], text: str
+) -> None:
     page = tmp_path / "README.md"
     page.write_text(text)
     with pytest.raises(InputError, match="must have the lines"):
@@ -193,7 +211,9 @@ def test_a_sentence_has_a_capital_but_symbols_keep_their_letters(words: str, sho
     assert readme._sentence(words) == shown
 
 
-def test_a_page_is_not_made_from_half_a_reproduction(tmp_path: Path, folder: Path, results: dict[str, Any]) -> None:
+def test_a_page_is_not_made_from_half_a_reproduction(
+    tmp_path: Path, folder: Path, results: dict[str, Any]
+) -> None:
     page = tmp_path / "README.md"
     page.write_text(f"{readme.BEGIN}\n{readme.END}")
     half = {**results, "items": {key: told for key, told in results["items"].items() if key != "table1"}}

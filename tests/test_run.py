@@ -56,11 +56,14 @@ def model() -> Attention:
 
 def test_an_adaptive_run_agrees_with_its_careful_twin(model: Attention) -> None:
     agreement = simulate(model, uniform(6, 2, 0), 5.0, save=8, rtol=1e-6, atol=1e-8).check()
-    assert 4 <= agreement.digits <= 9  # a local tolerance of 1e-6 gives a few digits less or more over t = 5, not 12
+    # a local tolerance of 1e-6 gives a few digits less or more over t = 5, not 12
+    assert 4 <= agreement.digits <= 9
     assert agreement.status == "done"
     assert agreement.difference.shape == (8,)
     assert agreement.difference[0] < 1e-15
-    assert f"{agreement.digits} digits agree with a rerun with auto, rtol = 1e-08, atol = 1e-10" in str(agreement)
+    assert f"{agreement.digits} digits agree with a rerun with auto, rtol = 1e-08, atol = 1e-10" in str(
+        agreement
+    )
 
 
 def test_a_larger_factor_asks_for_a_more_careful_twin(model: Attention) -> None:
@@ -74,9 +77,12 @@ def test_tolerances_are_not_tightened_beyond_what_doubles_carry(model: Attention
 
 
 def test_a_fixed_step_run_is_checked_with_half_the_step(model: Attention) -> None:
-    coarse, fine = (simulate(model, uniform(6, 2, 0), 5.0, save=6, method="euler", dt=dt).check() for dt in (0.1, 0.001))
+    coarse, fine = (
+        simulate(model, uniform(6, 2, 0), 5.0, save=6, method="euler", dt=dt).check() for dt in (0.1, 0.001)
+    )
     assert coarse.against == "euler, dt = 0.05"
-    assert 1e-3 < coarse.worst < 1e-1  # Euler: an error of the order of dt, which is what the check is there to show
+    # Euler: an error of the order of dt, which is what the check is there to show
+    assert 1e-3 < coarse.worst < 1e-1
     np.testing.assert_allclose(coarse.worst / fine.worst, 100, rtol=0.3)
 
 
@@ -115,7 +121,9 @@ def test_a_run_of_one_frame_has_nothing_to_check(model: Attention) -> None:
         run.check(factor=0.5)
 
 
-@pytest.mark.parametrize(("difference", "digits"), [(0.0, 15), (9e-9, 8), (1.1e-8, 7), (0.5, 0), (2.0, 0), (np.nan, 0)])
+@pytest.mark.parametrize(
+    ("difference", "digits"), [(0.0, 15), (9e-9, 8), (1.1e-8, 7), (0.5, 0), (2.0, 0), (np.nan, 0)]
+)
 def test_digits_count_what_agrees(difference: float, digits: int) -> None:
     agreement = Agreement(np.array([1.0]), np.array([difference]), "rtol = 1", "done")
     assert agreement.digits == digits

@@ -20,10 +20,27 @@ import nucleate
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "nucleate"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 
 # From the top down: a room imports only from itself and from rooms before it in this list.
-ROOMS = ["checks", "shell", "sphere", "attention", "kernels", "integrate", "observe", "theory", "ensemble", "models", "plot"]
+ROOMS = [
+    "checks",
+    "shell",
+    "sphere",
+    "attention",
+    "kernels",
+    "integrate",
+    "observe",
+    "theory",
+    "ensemble",
+    "models",
+    "plot",
+]
 ROOMS += ["paper", "bench", "explorer", "cli"]
 AGAINST_THE_STREAM = {
     ("integrate/run.py", "plot"): "run.plot() draws itself, so that a notebook needs one line",
@@ -49,14 +66,22 @@ def name_of(requirement: str) -> str:
 
 def python(code: str, **environment: str) -> str:
     """What a fresh interpreter prints when it runs `code`."""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env={**os.environ, **environment}, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, **environment},
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 @cache
 def commands() -> dict[str, Any]:
-    """Every command and group of commands by its words: "" (nucleate itself), "simulate", "bench", "bench drift"."""
+    """Every command and group of commands by its words: "" (nucleate itself), "simulate", "bench", "bench
+    drift"."""
     import typer
 
     from nucleate.cli import app
@@ -87,7 +112,9 @@ def test_exports_are_exactly_the_names_in_all_and_each_resolves() -> None:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("nucleate")
         for alias in node.names
     }
-    assert sorted(nucleate.__all__) == sorted({*typed, "__version__"}), "what mypy sees and what Python finds must be the same names"
+    assert sorted(nucleate.__all__) == sorted({*typed, "__version__"}), (
+        "what mypy sees and what Python finds must be the same names"
+    )
     assert len(set(nucleate.__all__)) == len(nucleate.__all__)
     for name in nucleate.__all__:
         assert getattr(nucleate, name) is not None
@@ -106,7 +133,9 @@ def test_every_public_name_is_on_the_api_page() -> None:
 
 def test_the_glossary_has_every_field_of_every_public_record() -> None:
     text = page("docs/glossary.md")
-    records = [(name, one) for name in nucleate.__all__ if dataclasses.is_dataclass(one := getattr(nucleate, name))]
+    records = [
+        (name, one) for name in nucleate.__all__ if dataclasses.is_dataclass(one := getattr(nucleate, name))
+    ]
     fields = [f"{name}.{field.name}" for name, record in records for field in dataclasses.fields(record)]
     assert len(fields) > 10
     assert [field for field in fields if f"`{field}`" not in text] == []
@@ -127,7 +156,9 @@ def test_every_public_function_and_class_says_what_it_is() -> None:
 
 
 def test_importing_nucleate_loads_no_other_package() -> None:
-    loaded = python("import sys; before = set(sys.modules); import nucleate; print(*set(sys.modules) - before)").split()
+    loaded = python(
+        "import sys; before = set(sys.modules); import nucleate; print(*set(sys.modules) - before)"
+    ).split()
     assert {name.split(".")[0] for name in loaded} - set(sys.stdlib_module_names) == {"nucleate"}
 
 
@@ -150,7 +181,9 @@ print("LOADED", *{{m.split(".")[0] for m in sys.modules}})
 
 def test_everything_public_works_with_no_extras_installed() -> None:
     extras = [
-        name_of(line) for extra in ("explorer", "cluster", "models", "trace", "bench", "video") for line in PROJECT["optional-dependencies"][extra]
+        name_of(line)
+        for extra in ("explorer", "cluster", "models", "trace", "bench", "video")
+        for line in PROJECT["optional-dependencies"][extra]
     ]
     code = f"""
 import sys
@@ -175,7 +208,13 @@ except ModuleNotFoundError:
 
 
 def test_the_module_is_the_command() -> None:
-    done = subprocess.run([sys.executable, "-m", "nucleate", "--version"], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "nucleate", "--version"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
     assert nucleate.__version__ in done.stdout
 
 
@@ -205,13 +244,27 @@ def test_every_command_and_target_that_the_pages_name_exists() -> None:
     for file in PAGES:
         text = file.read_text(encoding="utf-8")
         named = re.findall(r"`nucleate ([a-z]+(?: [a-z]+)?)", text)
-        wrong += [f"{file.name}: nucleate {words}" for words in named if words not in commands() and words.split()[0] not in leaves]
-        wrong += [f"{file.name}: make {target}" for target in re.findall(r"`make ([a-z-]+)", text) if target not in targets()]
+        wrong += [
+            f"{file.name}: nucleate {words}"
+            for words in named
+            if words not in commands() and words.split()[0] not in leaves
+        ]
+        wrong += [
+            f"{file.name}: make {target}"
+            for target in re.findall(r"`make ([a-z-]+)", text)
+            if target not in targets()
+        ]
     assert wrong == []
 
 
 def shell_lines() -> list[str]:
-    return [line for file in PAGES for block in blocks(file.read_text(encoding="utf-8"), "sh") for line in block.splitlines() if line.strip()]
+    return [
+        line
+        for file in PAGES
+        for block in blocks(file.read_text(encoding="utf-8"), "sh")
+        for line in block.splitlines()
+        if line.strip()
+    ]
 
 
 @pytest.mark.parametrize("line", shell_lines())
@@ -222,14 +275,20 @@ def test_every_shell_line_on_the_pages_can_be_typed(line: str) -> None:
     elif program == "nucleate":
         name = max((name for name in commands() if words[: len(name.split())] == name.split()), key=len)
         assert not hasattr(commands()[name], "commands"), f"no such command: {line}"
-        known = {option for parameter in commands()[name].params for option in (*parameter.opts, *parameter.secondary_opts)}
+        known = {
+            option
+            for parameter in commands()[name].params
+            for option in (*parameter.opts, *parameter.secondary_opts)
+        }
         assert {word for word in words if re.match(r"--?[a-z]", word)} <= known
     else:
         assert line.startswith("python -m pip install "), f"nothing here checks {program}"
 
 
 def test_every_target_has_a_line_of_help() -> None:
-    shown = subprocess.run(["make", "-s", "-C", str(ROOT), "help"], capture_output=True, text=True, timeout=60, check=True).stdout
+    shown = subprocess.run(
+        ["make", "-s", "-C", str(ROOT), "help"], capture_output=True, text=True, timeout=60, check=True
+    ).stdout
     assert set(re.findall(r"^make ([a-z-]+) +\S", shown, flags=re.M)) == targets()
 
 
@@ -237,9 +296,18 @@ def test_an_old_python_is_refused_with_the_reason(tmp_path: Path) -> None:
     for name in ("Makefile", "pyproject.toml", "constraints.txt"):
         (tmp_path / name).write_text(page(name))
     old = tmp_path / "old-python"
-    old.write_text(f"#!/bin/sh\nexec {shlex.quote(sys.executable)} -c 'import sys; sys.version_info = (3, 9); exec(sys.argv[1])' \"$2\"\n")
+    old.write_text(
+        f"#!/bin/sh\nexec {shlex.quote(sys.executable)} -c 'import sys; sys.version_info = (3, 9);"
+        ' exec(sys.argv[1])\' "$2"\n'
+    )
     old.chmod(0o755)
-    done = subprocess.run(["make", "-C", str(tmp_path), "install", f"PYTHON={old}"], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        ["make", "-C", str(tmp_path), "install", f"PYTHON={old}"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode != 0
     assert "needs Python 3.11 or newer, but" in done.stderr
     assert "is Python 3.9" in done.stderr
@@ -251,7 +319,11 @@ def test_an_old_python_is_refused_with_the_reason(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "lines",
-    [pytest.param(block, id=f"{file.name}-{i}") for file in PAGES for i, block in enumerate(blocks(file.read_text(encoding="utf-8"), "python"))],
+    [
+        pytest.param(block, id=f"{file.name}-{i}")
+        for file in PAGES
+        for i, block in enumerate(blocks(file.read_text(encoding="utf-8"), "python"))
+    ],
 )
 def test_python_on_the_pages_runs(lines: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import matplotlib.pyplot as plt
@@ -283,7 +355,9 @@ def test_the_newest_version_in_the_changelog_is_the_package_version() -> None:
 
 
 def test_every_dependency_is_pinned_in_the_constraints() -> None:
-    pins = dict(line.split("==") for line in page("constraints.txt").splitlines() if line and not line.startswith("#"))
+    pins = dict(
+        line.split("==") for line in page("constraints.txt").splitlines() if line and not line.startswith("#")
+    )
     extras = PROJECT["optional-dependencies"]
     asked = [*PROJECT["dependencies"], *extras["dev"], *extras["docs"], *extras["video"], *extras["bench"]]
     assert [name_of(line) for line in asked if name_of(line) not in pins] == []
@@ -296,10 +370,16 @@ def test_no_file_names_a_private_place() -> None:
         *(file for file in ROOT.iterdir() if file.is_file()),
         *(file for folder in folders for file in (ROOT / folder).rglob("*") if file.is_file()),
     ]
-    texts = [file for file in files if file.suffix in {".py", ".md", ".toml", ".txt", ".json", ".csv", ""} and "_build" not in file.parts]
+    texts = [
+        file
+        for file in files
+        if file.suffix in {".py", ".md", ".toml", ".txt", ".json", ".csv", ""} and "_build" not in file.parts
+    ]
     assert len(texts) > 20
     assert [
-        f"{file.relative_to(ROOT)}: {found[0]}" for file in texts if (found := private.search(file.read_text(encoding="utf-8", errors="replace")))
+        f"{file.relative_to(ROOT)}: {found[0]}"
+        for file in texts
+        if (found := private.search(file.read_text(encoding="utf-8", errors="replace")))
     ] == []
 
 
@@ -317,7 +397,11 @@ def rooms_imported(file: Path) -> Iterator[str]:
             elif origin[0] == "nucleate":
                 yield origin[1]
         elif isinstance(node, ast.Import):
-            yield from ([*alias.name.split("."), "nucleate"][1] for alias in node.names if alias.name.split(".")[0] == "nucleate")
+            yield from (
+                [*alias.name.split("."), "nucleate"][1]
+                for alias in node.names
+                if alias.name.split(".")[0] == "nucleate"
+            )
 
 
 def test_a_room_imports_only_from_rooms_above_it() -> None:

@@ -20,7 +20,15 @@ from nucleate.checks import InputError
 from nucleate.integrate.simulate import simulate
 from nucleate.integrate.storage import load
 from nucleate.models.heads import read_spectrum
-from nucleate.models.live import Lived, _top_vectors, head_attention, head_system, live_head, live_heads, watch
+from nucleate.models.live import (
+    Lived,
+    _top_vectors,
+    head_attention,
+    head_system,
+    live_head,
+    live_heads,
+    watch,
+)
 from nucleate.models.lives import HeadLives, lives
 from nucleate.models.spectra import spectra
 from nucleate.models.table import COLUMNS, LIVED, head_table
@@ -37,8 +45,13 @@ def one_head(S: Any, query: Any = None) -> Made:
     """A model of one head whose value matrix is S on the first coordinates, and 0 elsewhere."""
     d, width = 12, len(S)
     T: dict[str, Any] = {f"model.layers.0.self_attn.{name}_proj.weight": np.eye(width, d) for name in "qkv"}
-    T["model.layers.0.self_attn.q_proj.weight"] = np.eye(width, d) if query is None else query @ np.eye(width, d)
-    T |= {"model.layers.0.self_attn.o_proj.weight": np.eye(d, width) @ S, "model.layers.0.input_layernorm.weight": np.ones(d)}
+    T["model.layers.0.self_attn.q_proj.weight"] = (
+        np.eye(width, d) if query is None else query @ np.eye(width, d)
+    )
+    T |= {
+        "model.layers.0.self_attn.o_proj.weight": np.eye(d, width) @ S,
+        "model.layers.0.input_layernorm.weight": np.ones(d),
+    }
     sizes = {"num_attention_heads": 1, "num_key_value_heads": 1, "num_hidden_layers": 1}
     return Made({"model_type": "llama", **sizes}, T, "llama")
 
@@ -47,7 +60,11 @@ def sloped(values: list[float]) -> Any:
     return np.diag(values)
 
 
-UP, DOWN, TURNING = sloped([3.0, 2.0, 1.0]), sloped([-1.0, -2.0, -3.0]), np.array([[1.0, -2.0, 0], [2.0, 1.0, 0], [0, 0, -1.0]])
+UP, DOWN, TURNING = (
+    sloped([3.0, 2.0, 1.0]),
+    sloped([-1.0, -2.0, -3.0]),
+    np.array([[1.0, -2.0, 0], [2.0, 1.0, 0], [0, 0, -1.0]]),
+)
 
 
 # --- one head
@@ -74,7 +91,8 @@ def test_the_few_dimensions_that_tokens_reach_give_the_run_in_all_of_them(mask: 
     few = simulate(stage.model, stage.x0, 2.0, 9, rtol=1e-10, atol=1e-12)
     whole = simulate(system.attention(mask), x0, 2.0, 9, rtol=1e-10, atol=1e-12)
     lifted = stage.lift(few, system.attention(mask))
-    np.testing.assert_allclose(lifted.x, whole.x, atol=1e-8)  # both are 1e-10 from the truth, per step and grown by e^2
+    # both are 1e-10 from the truth, per step and grown by e^2
+    np.testing.assert_allclose(lifted.x, whole.x, atol=1e-8)
     assert np.abs(np.linalg.norm(lifted.x, axis=-1) - 1.0).max() <= 1e-15
     one, two = watch(system, stage, few), watch(system, replace(stage, basis=None), whole)
     assert (one.clusters, one.near, one.ended) == (two.clusters, two.near, two.ended)
@@ -92,7 +110,10 @@ def test_where_tokens_reach_every_dimension_nothing_is_changed(tmp_path: Path) -
 
 
 def test_a_head_of_row_3_takes_its_tokens_to_two_points_and_one_of_row_5_does_not(tmp_path: Path) -> None:
-    two, clouds = (live_head(one_head(S).write(tmp_path / name), 0, 0, tokens=24).lived for name, S in (("up", UP), ("down", DOWN)))
+    two, clouds = (
+        live_head(one_head(S).write(tmp_path / name), 0, 0, tokens=24).lived
+        for name, S in (("up", UP), ("down", DOWN))
+    )
     assert (two.region, clouds.region) == ("3", "5")
     assert (two.near, two.resting, two.as_said) == (1.0, True, True)
     assert two.ended in ("one point in L", "two opposite points in L")
@@ -110,7 +131,8 @@ def test_tokens_under_a_complex_top_keep_turning_in_its_plane(tmp_path: Path) ->
 
 
 def test_a_head_that_ends_elsewhere_is_told_so(tmp_path: Path) -> None:
-    """V = diag(1, .1), Q^T K = diag(-1, 1), beta = 10: a second token may rest at an angle, so Conjecture 1 is false for general Q, K."""
+    """V = diag(1, .1), Q^T K = diag(-1, 1), beta = 10: a second token may rest at an angle, so Conjecture 1
+    is false for general Q, K."""
     made = one_head(sloped([1.0, 0.1]), 10.0 * 2**0.5 / 12 * np.diag([-1.0, 1.0]))
     system = head_system(made.write(tmp_path), 0, 0)
     assert system.beta == pytest.approx(10.0)
@@ -120,7 +142,13 @@ def test_a_head_that_ends_elsewhere_is_told_so(tmp_path: Path) -> None:
     run = simulate(stage.model, stage.x0, 60.0, 2)
     off = watch(system, stage, run)
     assert abs(float(stage.lift(run, system.attention()).x[-1, 1, 0])) == pytest.approx(0.47081, abs=1e-5)
-    assert (off.region, off.resting, off.near, off.ended, off.as_said) == ("3", True, 0.5, "spread out", False)
+    assert (off.region, off.resting, off.near, off.ended, off.as_said) == (
+        "3",
+        True,
+        0.5,
+        "spread out",
+        False,
+    )
     assert "not what the table says" in str(off)
 
 
@@ -129,10 +157,15 @@ def test_a_run_that_is_cut_short_says_nothing_against_the_table(tmp_path: Path) 
     assert (lived.ended, lived.resting, lived.as_said) == ("spread out", False, None)
 
 
-@pytest.mark.parametrize(("mask", "spoken"), [("causal", True), (Window(9), True), ("full", False), (Window(1), False), (Window(2), False)], ids=str)
+@pytest.mark.parametrize(
+    ("mask", "spoken"),
+    [("causal", True), (Window(9), True), ("full", False), (Window(1), False), (Window(2), False)],
+    ids=str,
+)
 def test_the_table_is_held_against_causal_runs_only(mask: Any, spoken: bool, tmp_path: Path) -> None:
     system = head_system(one_head(UP).write(tmp_path), 0, 0)
-    stage = system.stage(np.tile(uniform(1, system.d, 0), (9, 1)), mask)  # all at one place: they end at one point of L under any mask
+    # all at one place: they end at one point of L under any mask
+    stage = system.stage(np.tile(uniform(1, system.d, 0), (9, 1)), mask)
     lived = watch(system, stage, simulate(stage.model, stage.x0, system.span, 2, method="explicit"))
     assert lived.ended == "one point in L"
     assert lived.as_said is (True if spoken else None)
@@ -142,8 +175,16 @@ def test_the_table_is_held_against_causal_runs_only(mask: Any, spoken: bool, tmp
 
 def test_what_happened_is_named_by_clusters_and_place() -> None:
     lived = Lived(0, 0, 1.0, 1.0, "3", 1.0, 3, 8, 1.0, 1.0, 1, False, 0.0, True, "done")
-    cases = [(1, False, 1.0, "one point in L", True), (2, True, 1.0, "two opposite points in L", True), (2, False, 1.0, "clusters in L", False)]
-    cases += [(4, False, 0.5, "clusters", False), (5, False, 0.0, "spread out", False), (1, False, 0.9, "one point", False)]
+    cases = [
+        (1, False, 1.0, "one point in L", True),
+        (2, True, 1.0, "two opposite points in L", True),
+        (2, False, 1.0, "clusters in L", False),
+    ]
+    cases += [
+        (4, False, 0.5, "clusters", False),
+        (5, False, 0.0, "spread out", False),
+        (1, False, 0.9, "one point", False),
+    ]
     for count, opposite, near, ended, said in cases:
         one = replace(lived, clusters=count, opposite=opposite, near=near)
         assert (one.ended, one.as_said) == (ended, said)
@@ -162,8 +203,16 @@ def test_where_the_atlas_cannot_tell_blocks_l_is_the_span_of_the_top_eigenvector
 
 
 def test_a_head_of_zeros_rests_and_one_that_overflows_is_refused(tmp_path: Path) -> None:
-    lived = live_head(one_head(np.zeros((3, 3)), np.zeros((3, 3))).write(tmp_path / "zero"), 0, 0, tokens=4).lived
-    assert (lived.region, lived.beta, lived.ended, lived.resting, lived.speed) == ("zero", 0.0, "spread out", True, 0.0)
+    lived = live_head(
+        one_head(np.zeros((3, 3)), np.zeros((3, 3))).write(tmp_path / "zero"), 0, 0, tokens=4
+    ).lived
+    assert (lived.region, lived.beta, lived.ended, lived.resting, lived.speed) == (
+        "zero",
+        0.0,
+        "spread out",
+        True,
+        0.0,
+    )
     with pytest.raises(InputError, match="Head 0 of layer 0 must have finite products"):
         head_system(one_head(UP, 1e308 * np.eye(3)).write(tmp_path / "huge"), 0, 0)
 
@@ -186,11 +235,22 @@ def test_all_heads_of_a_model_are_lived_through_as_each_alone(tmp_path: Path) ->
 
 def test_the_table_counts_every_head_once() -> None:
     one = Lived(0, 0, 1.0, 1.0, "3", 1.0, 3, 8, 1.0, 1.0, 1, False, 0.0, True, "done")
-    off, way, other = replace(one, near=0.0), replace(one, near=0.0, resting=False), replace(one, region="complex +")
+    off, way, other = (
+        replace(one, near=0.0),
+        replace(one, near=0.0, resting=False),
+        replace(one, region="complex +"),
+    )
     found = HeadLives(8, 0, (one, one, off, way, other))
-    assert found.counts == {("3", "one point"): 2, ("3", "one point in L"): 2, ("complex +", "one point in L"): 1}
+    assert found.counts == {
+        ("3", "one point"): 2,
+        ("3", "one point in L"): 2,
+        ("complex +", "one point in L"): 1,
+    }
     assert found.as_said == {True: 2, False: 1, None: 1}
-    assert "of 4 heads in rows 1 to 3, which say where tokens gather: 2 did as the table says, 1 did not, 1 are still on their way" in str(found)
+    assert (
+        "of 4 heads in rows 1 to 3, which say where tokens gather: 2 did as the table says, 1 did not, 1 are"
+        " still on their way" in str(found)
+    )
     assert "no head is in rows 1 to 3" in str(HeadLives(8, 0, (other,)))
 
 
@@ -215,13 +275,22 @@ def test_json_and_csv_hold_what_happened(lived: tuple[Path, Any], tmp_path: Path
             assert one[name] == value
             assert row[name] == ("" if value is None else str(value))
         assert (one["layer"], one["head"]) == (int(row["layer"]), int(row["head"])) == (head.layer, head.head)
-    assert all(one.ended in line for one, line in zip(found.live.heads, head_table(found.heads, found.live).splitlines()[1:], strict=True))
+    assert all(
+        one.ended in line
+        for one, line in zip(
+            found.live.heads, head_table(found.heads, found.live).splitlines()[1:], strict=True
+        )
+    )
 
 
-def test_the_two_maps_have_colour_and_sign_of_every_head_and_frame_what_the_table_did_not_say(lived: tuple[Path, Any]) -> None:
+def test_the_two_maps_have_colour_and_sign_of_every_head_and_frame_what_the_table_did_not_say(
+    lived: tuple[Path, Any],
+) -> None:
     found = lived[1]
     odd = replace(found.live.heads[3], region="3", near=0.0, clusters=1, resting=True)
-    found = replace(found, live=replace(found.live, heads=(*found.live.heads[:3], odd, *found.live.heads[4:])))
+    found = replace(
+        found, live=replace(found.live, heads=(*found.live.heads[:3], odd, *found.live.heads[4:]))
+    )
     ax = lives_map(found)
     cells = ax.images[0].get_array()
     assert cells is not None
@@ -234,17 +303,42 @@ def test_the_two_maps_have_colour_and_sign_of_every_head_and_frame_what_the_tabl
     assert framed == {(head.head, head.layer) for head in found.live.heads if head.as_said is False}
     assert (3, 0) in framed
     said, happened = lives_figure(found).axes
-    assert (said.get_title(loc="left"), happened.get_title(loc="left")) == ("what Table 1 says", "what happened")
-    assert len({sign for sign, _ in OUTCOMES.values()}) == len({colour for _, colour in OUTCOMES.values()}) == len(OUTCOMES)
-    assert all(max(contrast(to_rgb(colour), (0, 0, 0)), contrast(to_rgb(colour), (1, 1, 1))) >= 4.5 for _, colour in OUTCOMES.values())  # WCAG AA
+    assert (said.get_title(loc="left"), happened.get_title(loc="left")) == (
+        "what Table 1 says",
+        "what happened",
+    )
+    assert (
+        len({sign for sign, _ in OUTCOMES.values()})
+        == len({colour for _, colour in OUTCOMES.values()})
+        == len(OUTCOMES)
+    )
+    # WCAG AA
+    assert all(
+        max(contrast(to_rgb(colour), (0, 0, 0)), contrast(to_rgb(colour), (1, 1, 1))) >= 4.5
+        for _, colour in OUTCOMES.values()
+    )
     with pytest.raises(InputError, match="--live"):
         lives_map(replace(found, live=None))
     pyplot.close("all")
 
 
-def test_the_command_simulates_every_head_and_writes_it_everywhere(lived: tuple[Path, Any], tmp_path: Path) -> None:
+def test_the_command_simulates_every_head_and_writes_it_everywhere(
+    lived: tuple[Path, Any], tmp_path: Path
+) -> None:
     path, found = lived
-    done = nucleate("spectra", path, "--draws", 2, "--live", "--tokens", 4, "--out", tmp_path / "report", "--out", tmp_path / "a.png")
+    done = nucleate(
+        "spectra",
+        path,
+        "--draws",
+        2,
+        "--live",
+        "--tokens",
+        4,
+        "--out",
+        tmp_path / "report",
+        "--out",
+        tmp_path / "a.png",
+    )
     assert done.exit_code == 0, done.output
     assert str(found.live) in done.stdout
     assert sorted(file.name for file in (tmp_path / "report").iterdir()) == [
@@ -254,7 +348,9 @@ def test_the_command_simulates_every_head_and_writes_it_everywhere(lived: tuple[
     assert (tmp_path / "report" / "heads.csv").read_text() == (tmp_path / "again.csv").read_text()
     page = (tmp_path / "report" / "report.html").read_text()
     assert page.count("<img ") == 3  # both maps in one picture, and two layers
-    assert all(f"<td class=words>{ended}<td>{count}" in page for (_, ended), count in found.live.counts.items())
+    assert all(
+        f"<td class=words>{ended}<td>{count}" in page for (_, ended), count in found.live.counts.items()
+    )
     assert sum(f"<td class=words>{head.ended}</tr>" in page for head in found.live.heads) == 8
     assert nucleate("spectra", path, "--tokens", 4).exit_code == 2
     assert nucleate("spectra", path, "--live", "--tokens", 0).exit_code == 2
@@ -272,7 +368,13 @@ def test_simulate_takes_a_head_of_a_model_and_says_what_table_1_says(tmp_path: P
     assert run.x.shape == (5, 6, 12)
     for name in ("beta", "Q", "K", "V"):
         np.testing.assert_allclose(getattr(run.model, name), getattr(model, name), atol=1e-15)
-    assert dict(run.notes) == {"start": "uniform(n, d, seed)", "seed": 3, "model": "up", "layer": 0, "head": 0}
+    assert dict(run.notes) == {
+        "start": "uniform(n, d, seed)",
+        "seed": 3,
+        "model": "up",
+        "layer": 0,
+        "head": 0,
+    }
     np.testing.assert_allclose(run.x[0], uniform(6, 12, 3), atol=1e-15)
     system = head_system(path, 0, 0)
     assert run.t[-1] == system.span
@@ -292,15 +394,47 @@ def test_simulate_with_a_model_draws_256_tokens_and_takes_a_start_a_mask_and_a_t
     np.save(start, uniform(3, 12, 0))
     both = [
         ["--time", "0.01", "--save", "2"],
-        ["--time", "0.5", "--save", "2", "--start", str(start), "--mask", "full", "--method", "rk4", "--dt", "0.25"],
+        [
+            "--time",
+            "0.5",
+            "--save",
+            "2",
+            "--start",
+            str(start),
+            "--mask",
+            "full",
+            "--method",
+            "rk4",
+            "--dt",
+            "0.25",
+        ],
     ]
     for i, more in enumerate(both):
-        done = nucleate("simulate", "--model", path, "--layer", 0, "--head", 0, *more, "--out", tmp_path / f"{i}.npz", "-q")
+        done = nucleate(
+            "simulate",
+            "--model",
+            path,
+            "--layer",
+            0,
+            "--head",
+            0,
+            *more,
+            "--out",
+            tmp_path / f"{i}.npz",
+            "-q",
+        )
         assert (done.exit_code, done.output) == (0, "")
     first, second = load(tmp_path / "0.npz"), load(tmp_path / "1.npz")
     assert (first.x.shape, first.model.mask, first.settings["method"]) == ((2, 256, 12), "causal", "explicit")
-    assert (second.x.shape, second.model.mask, second.settings["method"], second.t[-1]) == ((2, 3, 12), "full", "rk4", 0.5)
-    by_hand = simulate(replace_mask(head_attention(path, 0, 0)), uniform(3, 12, 0), 0.5, 2, method="rk4", dt=0.25)
+    assert (second.x.shape, second.model.mask, second.settings["method"], second.t[-1]) == (
+        (2, 3, 12),
+        "full",
+        "rk4",
+        0.5,
+    )
+    by_hand = simulate(
+        replace_mask(head_attention(path, 0, 0)), uniform(3, 12, 0), 0.5, 2, method="rk4", dt=0.25
+    )
     np.testing.assert_allclose(second.x, by_hand.x, atol=1e-13)
 
 
@@ -332,7 +466,9 @@ def replace_mask(model: Attention) -> Attention:
         ("--model x.npy --layer 0 --head 0", "checkpoints end in .safetensors or .gguf"),
     ],
 )
-def test_what_cannot_be_is_told_with_exit_code_2(words: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_is_told_with_exit_code_2(
+    words: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     one_head(UP).write(tmp_path / "up")
     np.save("x.npy", uniform(3, 5, 0))
@@ -348,4 +484,9 @@ def test_an_unknown_model_is_described_line_by_line_here_too(tmp_path: Path) -> 
     told = nucleate("simulate", "--model", path, "--layer", 0, "--head", 0)
     assert told.exit_code == 2
     assert "\nquery = " in told.stderr
-    assert nucleate("simulate", "--model", path, "--layer", 0, "--head", 0, "--mapping", "llama", "-n", 3, "-t", 0.1).exit_code == 0
+    assert (
+        nucleate(
+            "simulate", "--model", path, "--layer", 0, "--head", 0, "--mapping", "llama", "-n", 3, "-t", 0.1
+        ).exit_code
+        == 0
+    )

@@ -47,7 +47,11 @@ def test_the_map_has_the_colour_and_the_sign_of_every_head(found: Spectra) -> No
 def test_signs_can_be_read_and_no_two_regions_share_sign_and_colour() -> None:
     assert len(set(REGIONS.values())) == len(REGIONS)
     assert len({sign for sign, _ in REGIONS.values()}) == len(REGIONS)
-    assert all(max(contrast(to_rgb(colour), (0, 0, 0)), contrast(to_rgb(colour), (1, 1, 1))) >= 4.5 for _, colour in REGIONS.values())  # WCAG AA
+    # WCAG AA
+    assert all(
+        max(contrast(to_rgb(colour), (0, 0, 0)), contrast(to_rgb(colour), (1, 1, 1))) >= 4.5
+        for _, colour in REGIONS.values()
+    )
 
 
 def test_a_head_shows_every_eigenvalue_and_the_top_in_another_shape(found: Spectra) -> None:
@@ -65,7 +69,9 @@ def test_a_head_shows_every_eigenvalue_and_the_top_in_another_shape(found: Spect
 def test_a_layer_shows_all_its_heads_on_one_scale(found: Spectra) -> None:
     figure = layer_figure(found, 1)
     shown = [ax for ax in figure.axes if ax.get_visible()]
-    assert [ax.get_title().split(":")[0] for ax in shown] == [f"head {i}" for i in range(found.heads_per_layer)]
+    assert [ax.get_title().split(":")[0] for ax in shown] == [
+        f"head {i}" for i in range(found.heads_per_layer)
+    ]
     assert len({ax.get_xlim() for ax in shown}) == 1
     assert shown[0].get_xlim()[1] > max(np.abs(head.eigenvalues).max() for head in found.layer(1))
 
@@ -86,7 +92,17 @@ def test_the_command_prints_the_rows_and_every_head(found: Spectra, tmp_path: Pa
 
 
 def test_a_folder_gets_everything(found: Spectra, tmp_path: Path) -> None:
-    done = nucleate("spectra", tmp_path / "checkpoint", "--draws", 2, "--out", tmp_path / "report", "--out", tmp_path / "one.csv", "-q")
+    done = nucleate(
+        "spectra",
+        tmp_path / "checkpoint",
+        "--draws",
+        2,
+        "--out",
+        tmp_path / "report",
+        "--out",
+        tmp_path / "one.csv",
+        "-q",
+    )
     assert (done.exit_code, done.output) == (0, "")
     assert sorted(file.name for file in (tmp_path / "report").iterdir()) == [
         "heads.csv", "heads.png", "layer-0.png", "layer-1.png", "report.html", "spectra.json",
@@ -141,9 +157,14 @@ def test_many_heads_are_summed_up_by_layer_unless_asked_for(tmp_path: Path) -> N
     heads = 52
     T = dict(made.tensors)
     for i in range(2):
-        T |= {f"model.layers.{i}.self_attn.{name}_proj.weight": rng.standard_normal((2 * heads, 12)) for name in "qkv"}
+        T |= {
+            f"model.layers.{i}.self_attn.{name}_proj.weight": rng.standard_normal((2 * heads, 12))
+            for name in "qkv"
+        }
         T[f"model.layers.{i}.self_attn.o_proj.weight"] = rng.standard_normal((12, 2 * heads))
-    path = Made({**made.config, "num_attention_heads": heads, "num_key_value_heads": heads}, T, "llama").write(tmp_path)
+    path = Made(
+        {**made.config, "num_attention_heads": heads, "num_key_value_heads": heads}, T, "llama"
+    ).write(tmp_path)
     short, long = (nucleate("spectra", path, "--draws", 1, *more).stdout for more in ([], ["--heads"]))
     assert len(short.splitlines()) < 30
     assert len(long.splitlines()) > 104

@@ -20,7 +20,9 @@ def test_displacement_is_the_distance_from_the_start(d: int) -> None:
     moved = displacement(run, [0, 4, 8])
     assert moved.shape == (12, 3)
     for frame, i in np.ndindex(12, 3):
-        assert moved[frame, i] == pytest.approx(distance(run.x[frame, [0, 4, 8][i]], run.x[0, [0, 4, 8][i]])[0], abs=1e-15)
+        assert moved[frame, i] == pytest.approx(
+            distance(run.x[frame, [0, 4, 8][i]], run.x[0, [0, 4, 8][i]])[0], abs=1e-15
+        )
     np.testing.assert_array_equal(displacement((run.t, run.x), [0, 4, 8]), moved)
 
 
@@ -37,7 +39,9 @@ def test_in_a_single_frame_nothing_has_moved() -> None:
     once = replace(run, t=run.t[:1], x=run.x[:1])
     assert stationarity(once, [1, 3], 0.1).lifetime.tolist() == [np.inf, np.inf]
     both = replace(once, x=np.stack([once.x, once.x]), status=("done", "done"))
-    np.testing.assert_array_equal(stationarity(both, [[1, 3], [2, -1]], 0.1).lifetime, [[np.inf, np.inf], [np.inf, np.nan]])
+    np.testing.assert_array_equal(
+        stationarity(both, [[1, 3], [2, -1]], 0.1).lifetime, [[np.inf, np.inf], [np.inf, np.nan]]
+    )
 
 
 def test_ratio_and_its_lower_bound() -> None:

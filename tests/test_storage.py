@@ -26,10 +26,18 @@ def same(a: Run, b: Run) -> bool:
     """Whether two runs are equal in every bit that matters."""
     models = [(name, getattr(a.model, name), getattr(b.model, name)) for name in ("beta", "Q", "K", "V")]
     if a.model.frozen is not None and b.model.frozen is not None:
-        models += [("x", a.model.frozen.x, b.model.frozen.x), ("weight", a.model.frozen.weight, b.model.frozen.weight)]
-    arrays = [(p is None and q is None) or (p is not None and q is not None and p.tobytes() == q.tobytes()) for _, p, q in models]
+        models += [
+            ("x", a.model.frozen.x, b.model.frozen.x),
+            ("weight", a.model.frozen.weight, b.model.frozen.weight),
+        ]
+    arrays = [
+        (p is None and q is None) or (p is not None and q is not None and p.tobytes() == q.tobytes())
+        for _, p, q in models
+    ]
     frozen = (a.model.frozen is None) == (b.model.frozen is None)
-    frames = a.t.tobytes() == b.t.tobytes() and a.x.shape == b.x.shape and np.array_equal(a.x, b.x, equal_nan=True)
+    frames = (
+        a.t.tobytes() == b.t.tobytes() and a.x.shape == b.x.shape and np.array_equal(a.x, b.x, equal_nan=True)
+    )
     words = (a.status, a.settings, a.notes, a.model.mask) == (b.status, b.settings, b.notes, b.model.mask)
     return bool(all(arrays) and frozen and frames and words and np.array_equal(a.steps, b.steps))
 
@@ -63,7 +71,9 @@ def test_a_run_comes_back_bit_for_bit(make: Callable[[], Run], ending: str, tmp_
 
 def test_numpy_values_in_the_settings_are_stored_as_numbers(tmp_path: Path) -> None:
     run = one_run()
-    Run(run.model, run.t, run.x, "done", 3, {"rtol": np.float64(0.1), "save": np.arange(3)}).save(tmp_path / "run.npz")
+    Run(run.model, run.t, run.x, "done", 3, {"rtol": np.float64(0.1), "save": np.arange(3)}).save(
+        tmp_path / "run.npz"
+    )
     assert load(tmp_path / "run.npz").settings == {"rtol": 0.1, "save": [0, 1, 2]}
 
 
@@ -86,7 +96,10 @@ def test_plain_xarray_opens_a_stored_run(tmp_path: Path) -> None:
         np.testing.assert_array_equal(dataset["V"], run.model.V)
         assert json.loads(dataset.attrs["status"]) == ["done", "stalled", "done"]
         assert json.loads(dataset.attrs["settings"]) == SETTINGS
-        assert all("long_name" in dataset[name].attrs and dataset[name].attrs["units"] == "1" for name in dataset.variables)
+        assert all(
+            "long_name" in dataset[name].attrs and dataset[name].attrs["units"] == "1"
+            for name in dataset.variables
+        )
     assert json.loads((tmp_path / "run.zarr/zarr.json").read_text())["zarr_format"] == 3
 
 
@@ -158,7 +171,9 @@ def test_a_truncated_file_is_refused(ending: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_a_lost_file_is_refused_and_never_read_as_fill_values(make: Callable[[], Run], tmp_path: Path) -> None:
+def test_a_lost_file_is_refused_and_never_read_as_fill_values(
+    make: Callable[[], Run], tmp_path: Path
+) -> None:
     path = tmp_path / "run.zarr"
     make().save(path)
     chunks = [file for file in files_of(path) if file.name != "zarr.json"]
@@ -177,7 +192,11 @@ def test_a_lost_chunk_of_many_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.zarr"
     run.save(path)
     with xarray.open_zarr(path, consolidated=False) as dataset:
-        dataset.load().drop_encoding().to_zarr(tmp_path / "cut.zarr", consolidated=False, encoding={"x": {"chunks": (1, 9, 2), "_FillValue": None}})
+        dataset.load().drop_encoding().to_zarr(
+            tmp_path / "cut.zarr",
+            consolidated=False,
+            encoding={"x": {"chunks": (1, 9, 2), "_FillValue": None}},
+        )
     cut = tmp_path / "cut.zarr"
     for name in ("time", "steps", "beta"):  # as they were: xarray gives floats a fill value of its own
         shutil.rmtree(cut / name)
@@ -236,7 +255,9 @@ def test_data_of_others_are_never_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_a_failed_write_keeps_the_earlier_run_and_leaves_no_litter(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_keeps_the_earlier_run_and_leaves_no_litter(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / f"run{ending}"
     one_run().save(path)
 
@@ -253,7 +274,9 @@ def test_a_failed_write_keeps_the_earlier_run_and_leaves_no_litter(ending: str, 
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
-def test_a_folder_that_cannot_be_moved_into_place_leaves_the_earlier_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_moved_into_place_leaves_the_earlier_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "run.zarr"
     one_run().save(path)
 
@@ -273,7 +296,9 @@ def test_a_folder_that_cannot_be_moved_into_place_leaves_the_earlier_run(tmp_pat
 
 def test_endings_that_are_not_understood_are_refused_with_those_that_are(tmp_path: Path) -> None:
     for name in ("run.h5", "run", "run.zarr.bak"):
-        with pytest.raises(InputError, match=r"nucleate writes \.zarr, \.npz, \.png, \.pdf, \.svg, \.gif, \.mp4"):
+        with pytest.raises(
+            InputError, match=r"nucleate writes \.zarr, \.npz, \.png, \.pdf, \.svg, \.gif, \.mp4"
+        ):
             one_run().save(tmp_path / name)
     with pytest.raises(InputError, match=r"runs are kept as \.zarr or \.npz"):
         load(tmp_path / "run.png")
@@ -283,7 +308,9 @@ def test_endings_that_are_not_understood_are_refused_with_those_that_are(tmp_pat
         one_run().save(tmp_path / "nowhere" / "run.zarr")
 
 
-def test_a_format_of_the_future_is_refused_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_format_of_the_future_is_refused_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(storage, "FORMAT", "nucleate run 2")
         one_run().save(tmp_path / "run.npz")
@@ -309,7 +336,10 @@ def test_a_model_is_stored_as_it_was_given() -> None:
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_run_of_nothing_but_nan_survives(ending: str, tmp_path: Path) -> None:
     run = many_runs()
-    lost = Run(run.model, run.t, np.full_like(run.x, -np.float64("nan")), ("stalled",) * 3, run.steps, SETTINGS)  # Zarr reads back the other NaN
+    # Zarr reads back the other NaN
+    lost = Run(
+        run.model, run.t, np.full_like(run.x, -np.float64("nan")), ("stalled",) * 3, run.steps, SETTINGS
+    )
     lost.save(tmp_path / f"run{ending}")
     assert same(load(tmp_path / f"run{ending}"), lost)
 

@@ -36,15 +36,23 @@ def test_defaults_are_written_out_and_read_back_to_the_same_study() -> None:
 
 def test_points_go_through_the_grid_along_the_last_axis_first() -> None:
     study = Study.make(small(start={"d": 2}, grid={"beta": [1.0, 2.0], "n": [3, 4, 5]}))
-    assert [(study.point(i).beta, study.point(i).n) for i in range(study.points)] == [(1, 3), (1, 4), (1, 5), (2, 3), (2, 4), (2, 5)]
+    assert [(study.point(i).beta, study.point(i).n) for i in range(study.points)] == [
+        (1, 3),
+        (1, 4),
+        (1, 5),
+        (2, 3),
+        (2, 4),
+        (2, 5),
+    ]
     assert [point.n for point in study._each_point()] == [3, 4, 5, 3, 4, 5]
 
 
 def test_a_file_and_a_dict_make_the_same_study(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(
-        'title = "small"\nruns = 24\nseed = 3\nstart = {n = 8, d = 2}\ntimes = {t = 3, save = 5, rtol = 1e-6, atol = 1e-9}\ngrid.beta = [4, 16]\n'
-        '[observables]\nrenyi = {kind = "consumed", radius = "1/sqrt(beta)"}\ngroups = {kind = "clusters", radius = 0.1}\n'
-        'apart = {kind = "from_first", at = "end"}\nends = {kind = "points"}\n'
+        'title = "small"\nruns = 24\nseed = 3\nstart = {n = 8, d = 2}\ntimes = {t = 3, save = 5, rtol = 1e-6,'
+        ' atol = 1e-9}\ngrid.beta = [4, 16]\n[observables]\nrenyi = {kind = "consumed", radius ='
+        ' "1/sqrt(beta)"}\ngroups = {kind = "clusters", radius = 0.1}\napart = {kind = "from_first", at ='
+        ' "end"}\nends = {kind = "points"}\n'
     )
     assert Study.read(tmp_path / "study.toml").plain() == Study.make(small()).plain()
     assert Study.read(tmp_path / "study.toml", runs=7).runs == 7
@@ -66,7 +74,13 @@ def test_differences_name_the_keys_and_forgive_more_runs() -> None:
     two = {"beta": [4.0, 16.0], "rtol": [1e-6, 1e-7]}
     swapped = {name: two[name] for name in ("rtol", "beta")}
     times = {"t": 3.0}
-    assert differences(Study.make(small(grid=two, times=times)).plain(), Study.make(small(grid=swapped, times=times)).plain()) != []
+    assert (
+        differences(
+            Study.make(small(grid=two, times=times)).plain(),
+            Study.make(small(grid=swapped, times=times)).plain(),
+        )
+        != []
+    )
 
 
 # --- slips
@@ -81,8 +95,14 @@ def test_differences_name_the_keys_and_forgive_more_runs() -> None:
         (changed("times", rtoll=1), "rtoll is not a key of [times]. Did you mean rtol?"),
         (changed("grid", bta=[1]), "bta is not a key of [grid]. Did you mean beta?"),
         (changed("grid", t=[1]), "t is not a key of [grid]."),
-        (changed("observables", a={"kind": "cluster", "radius": 1.0}), "observables.a.kind is cluster. Did you mean clusters?"),
-        (changed("observables", a={"kind": "clusters", "radiu": 1.0}), "radiu is not a key of [observables.a]. Did you mean radius?"),
+        (
+            changed("observables", a={"kind": "cluster", "radius": 1.0}),
+            "observables.a.kind is cluster. Did you mean clusters?",
+        ),
+        (
+            changed("observables", a={"kind": "clusters", "radiu": 1.0}),
+            "radiu is not a key of [observables.a]. Did you mean radius?",
+        ),
         (changed("observables", a={"kind": "clusters"}), "observables.a.radius is missing"),
         (changed("observables", a={"radius": 1}), "observables.a.kind is missing. There is consumed"),
         (changed("observables", steps={"kind": "points"}), "cannot be named steps"),
@@ -90,20 +110,58 @@ def test_differences_name_the_keys_and_forgive_more_runs() -> None:
         (changed("observables", **{"a b": {"kind": "points"}}), "letters, digits and underscores"),
         (changed("observables", a={"kind": "clusters", "radius": 4.0}), "up to pi"),
         (changed("observables", a={"kind": "clusters", "radius": "4/beta"}), 'such as "4/sqrt(beta)"'),
-        (changed("observables", a={"kind": "function", "function": "no_such_module:f"}), "cannot be imported: ModuleNotFoundError"),
-        (changed("observables", a={"kind": "function", "function": "math:pi"}), "is not a function"),
-        (changed("observables", a={"kind": "function", "function": lambda t, x: 1 / 0}), "failed with ZeroDivisionError"),
-        (changed("observables", a={"kind": "function", "function": profile}), "dims is [], but small_studies:profile gives an array of shape (8,)"),
-        (changed("observables", a={"kind": "function", "function": profile, "each": "run"}), "gives an array of shape (5, 8)"),
-        (changed("observables", a={"kind": "function", "function": profile, "dims": ["time", "token"]}), 'or say each = "run"'),
-        (changed("observables", a={"kind": "function", "function": spread, "each": "token"}), "each is token. There is frame, run"),
-        (changed("observables", a={"kind": "function", "function": lambda t, x: sys.exit(0)}), "failed with SystemExit"),
-        (changed("observables", a={"kind": "function", "function": lambda t, x: None}), "function must give numbers, but gave NoneType"),
-        (changed("observables", a={"kind": "function", "function": lambda t, x: "1.5"}), "function must give numbers, but gave str"),
-        (changed("observables", a={"kind": "function", "function": lambda t, x: 1j}), "gives complex numbers"),
-        (changed("observables", a={"kind": "function", "function": lambda t, x: x[:2, 0], "dims": ["quantile"]}), "quantile"),
         (
-            changed("observables", a={"kind": "function", "function": profile, "each": "run", "dims": ["token", "time"]}),
+            changed("observables", a={"kind": "function", "function": "no_such_module:f"}),
+            "cannot be imported: ModuleNotFoundError",
+        ),
+        (changed("observables", a={"kind": "function", "function": "math:pi"}), "is not a function"),
+        (
+            changed("observables", a={"kind": "function", "function": lambda t, x: 1 / 0}),
+            "failed with ZeroDivisionError",
+        ),
+        (
+            changed("observables", a={"kind": "function", "function": profile}),
+            "dims is [], but small_studies:profile gives an array of shape (8,)",
+        ),
+        (
+            changed("observables", a={"kind": "function", "function": profile, "each": "run"}),
+            "gives an array of shape (5, 8)",
+        ),
+        (
+            changed("observables", a={"kind": "function", "function": profile, "dims": ["time", "token"]}),
+            'or say each = "run"',
+        ),
+        (
+            changed("observables", a={"kind": "function", "function": spread, "each": "token"}),
+            "each is token. There is frame, run",
+        ),
+        (
+            changed("observables", a={"kind": "function", "function": lambda t, x: sys.exit(0)}),
+            "failed with SystemExit",
+        ),
+        (
+            changed("observables", a={"kind": "function", "function": lambda t, x: None}),
+            "function must give numbers, but gave NoneType",
+        ),
+        (
+            changed("observables", a={"kind": "function", "function": lambda t, x: "1.5"}),
+            "function must give numbers, but gave str",
+        ),
+        (
+            changed("observables", a={"kind": "function", "function": lambda t, x: 1j}),
+            "gives complex numbers",
+        ),
+        (
+            changed(
+                "observables", a={"kind": "function", "function": lambda t, x: x[:2, 0], "dims": ["quantile"]}
+            ),
+            "quantile",
+        ),
+        (
+            changed(
+                "observables",
+                a={"kind": "function", "function": profile, "each": "run", "dims": ["token", "time"]},
+            ),
             "only where the length is 5, 8 or 2",
         ),
         ({key: value for key, value in small().items() if key != "runs"}, "runs is missing"),
@@ -130,7 +188,10 @@ def test_differences_name_the_keys_and_forgive_more_runs() -> None:
         (changed("times", method="rk5"), "times.method is rk5. Did you mean rk4?"),
         (changed("model", V=[1.0, 2.0, 3.0]), "V acts on dimension 3, but d is 2"),
         (changed("model", V={"random": "gausian"}), "model.V.random is gausian. Did you mean gaussian?"),
-        (changed("model", V={"random": "gaussian", "scal": 1}), "scal is not a key of model.V. Did you mean scale?"),
+        (
+            changed("model", V={"random": "gaussian", "scal": 1}),
+            "scal is not a key of model.V. Did you mean scale?",
+        ),
         (changed("model", V="twice identity"), "model.V must be"),
         (changed("model", mask="window"), "model.mask is"),
         (changed("model", mask="full", window=3), 'mask is "full" and window is 3'),
@@ -183,28 +244,37 @@ def test_own_functions_may_name_axes_of_their_own_but_each_has_one_length() -> N
 def test_a_function_may_stand_in_a_module_beside_the_study(tmp_path: Path) -> None:
     (tmp_path / "beside_this_study.py").write_text("def first(t, x):\n    return x[0, 0]\n")
     (tmp_path / "study.toml").write_text(
-        'runs = 2\nmodel.beta = 1\nstart = {n = 3, d = 2}\ntimes.t = 1.0\nobservables.a = {kind = "function", function = "beside_this_study:first"}\n'
+        'runs = 2\nmodel.beta = 1\nstart = {n = 3, d = 2}\ntimes.t = 1.0\nobservables.a = {kind = "function",'
+        ' function = "beside_this_study:first"}\n'
     )
     before = list(sys.path)
-    assert Study.read(tmp_path / "study.toml").plain()["observables"]["a"]["function"] == "beside_this_study:first"
+    assert (
+        Study.read(tmp_path / "study.toml").plain()["observables"]["a"]["function"]
+        == "beside_this_study:first"
+    )
     assert sys.path == before
 
 
 def test_a_module_that_ends_the_process_on_import_is_an_error_of_the_study(tmp_path: Path) -> None:
     (tmp_path / "leaving_at_once.py").write_text("import sys\n\nsys.exit(0)\n")
     (tmp_path / "study.toml").write_text(
-        'runs = 2\nmodel.beta = 1\nstart = {n = 3, d = 2}\ntimes.t = 1.0\nobservables.a = {kind = "function", function = "leaving_at_once:f"}\n'
+        'runs = 2\nmodel.beta = 1\nstart = {n = 3, d = 2}\ntimes.t = 1.0\nobservables.a = {kind = "function",'
+        ' function = "leaving_at_once:f"}\n'
     )
     with pytest.raises(InputError, match="leaving_at_once:f cannot be imported: SystemExit"):
         Study.read(tmp_path / "study.toml")
 
 
 def test_an_edited_function_is_another_study() -> None:
-    one = Study.make(changed("observables", a={"kind": "function", "function": spread})).plain()["observables"]["a"]
+    one = Study.make(changed("observables", a={"kind": "function", "function": spread})).plain()[
+        "observables"
+    ]["a"]
     assert one["function"] == "small_studies:spread"
     assert (
         one["source"]
-        != Study.make(changed("observables", a={"kind": "function", "function": lambda t, x: 0.0})).plain()["observables"]["a"]["source"]
+        != Study.make(changed("observables", a={"kind": "function", "function": lambda t, x: 0.0})).plain()[
+            "observables"
+        ]["a"]["source"]
     )
 
 
@@ -218,7 +288,11 @@ def test_five_thousand_runs_have_five_thousand_streams() -> None:
 
 
 def test_a_start_depends_on_seed_and_run_alone() -> None:
-    study = Study.make(small(start={"d": 3}, grid={"beta": [1.0, 9.0], "n": [4, 8], "V": ["identity", {"random": "gaussian"}]}))
+    study = Study.make(
+        small(
+            start={"d": 3}, grid={"beta": [1.0, 9.0], "n": [4, 8], "V": ["identity", {"random": "gaussian"}]}
+        )
+    )
     points = [study.point(i) for i in range(study.points)]
     starts = [point.starts(study.seed, range(5, 9)) for point in points]  # each (4, n, 3)
     for point, start in zip(points, starts, strict=True):
@@ -245,7 +319,8 @@ def test_a_real_random_matrix_has_the_top_it_is_asked_for(oblique: bool, multipl
     for V in drawn(spec, 4, [stream(1, run, 3) for run in range(50)]):  # type: ignore[union-attr]  # random, so drawn
         values = np.sort(np.linalg.eigvals(V).real)[::-1]
         many = multiplicity or 4
-        np.testing.assert_allclose(values[:many], -0.5, rtol=0, atol=1e-6)  # a multiple eigenvalue is known to half the digits
+        # a multiple eigenvalue is known to half the digits
+        np.testing.assert_allclose(values[:many], -0.5, rtol=0, atol=1e-6)
         assert (values[many:] <= -0.7 + 1e-6).all()
         assert (values[many:] >= -1.7 - 1e-6).all()
         assert (np.abs(V - V.T).max() < 1e-12) == (not oblique or many == 4)

@@ -1,4 +1,5 @@
-"""Ten thousand studies with slips in them, through `nucleate ensemble --dry-run`: one line and exit code 2, or a valid study; never a traceback."""
+"""Ten thousand studies with slips in them, through `nucleate ensemble --dry-run`: one line and exit code 2,
+or a valid study; never a traceback."""
 
 import random
 from collections import Counter
@@ -41,7 +42,8 @@ max_steps = 1000
 
 [grid]
 beta = [1.0, 4]
-V = ["-identity", 0.5, [1.0, 1.0, -2.0], {random = "real", top = 1.0, multiplicity = 2, oblique = true, name = "two"}]
+V = ["-identity", 0.5, [1.0, 1.0, -2.0],
+     {random = "real", top = 1.0, multiplicity = 2, oblique = true, name = "two"}]
 
 [observables.eaten]
 kind = "consumed"
@@ -122,7 +124,11 @@ def mutated(text: str, dice: random.Random) -> bytes:
         key, equals, value = lines[at].partition(" = ")
         if kind == 0 and text:
             i = dice.randrange(len(text))
-            text = text[:i] + chr(dice.choice([dice.randrange(32, 127), dice.randrange(1, 0x2FF)])) + text[i + dice.randrange(2) :]
+            text = (
+                text[:i]
+                + chr(dice.choice([dice.randrange(32, 127), dice.randrange(1, 0x2FF)]))
+                + text[i + dice.randrange(2) :]
+            )
             continue
         if kind == 1:
             del lines[at]
@@ -138,7 +144,11 @@ def mutated(text: str, dice: random.Random) -> bytes:
         elif kind == 6:
             lines.insert(at, f"{dice.choice(WORDS)} = {dice.choice(VALUES)}")
         else:
-            lines[at] = f"[{dice.choice(WORDS)}]" if lines[at].startswith("[") else lines[at][: dice.randrange(len(lines[at]) + 1)]
+            lines[at] = (
+                f"[{dice.choice(WORDS)}]"
+                if lines[at].startswith("[")
+                else lines[at][: dice.randrange(len(lines[at]) + 1)]
+            )
         text = "\n".join(lines)
     data = text.encode("utf-8", "surrogatepass")
     if dice.random() < 0.02:
@@ -148,7 +158,8 @@ def mutated(text: str, dice: random.Random) -> bytes:
 
 
 def dry_run(path: Path) -> tuple[int, str, str]:
-    """Exit code, output and errors of the command; called as the command line calls it, but for parsing the same words again and again."""
+    """Exit code, output and errors of the command; called as the command line calls it, but for parsing the
+    same words again and again."""
     out, err, code = StringIO(), StringIO(), 0
     with redirect_stdout(out), redirect_stderr(err):
         try:
@@ -159,7 +170,9 @@ def dry_run(path: Path) -> tuple[int, str, str]:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_no_slip_in_a_study_ends_in_a_traceback(part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_slip_in_a_study_ends_in_a_traceback(
+    part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, dice, ends = tmp_path / "study.toml", random.Random(part), Counter[int]()
     for mutant in range(MUTANTS):
         data = BASE.encode() if mutant == 0 else mutated(BASE, dice)

@@ -1,4 +1,5 @@
-"""Lemma 5.1's guarantee and Theorem 5.2's conditions: the numbers, the hypotheses, and simulations that must obey them."""
+"""Lemma 5.1's guarantee and Theorem 5.2's conditions: the numbers, the hypotheses, and simulations that must
+obey them."""
 
 import numpy as np
 import pytest
@@ -30,7 +31,10 @@ def test_the_guarantee_is_the_lemma_turned_round() -> None:
         assert T * s * float(interaction(x, beta)) == pytest.approx(eps * x, rel=1e-12)
 
 
-@pytest.mark.parametrize(("beta", "separation"), [(64.0, 4.0), (64.0, 3.0), (64.0, 2.0), (64.0, 1.1), (9.0, 5.0), (2.0, 4.0), (1e4, 8.0), (0.5, 2.0)])
+@pytest.mark.parametrize(
+    ("beta", "separation"),
+    [(64.0, 4.0), (64.0, 3.0), (64.0, 2.0), (64.0, 1.1), (9.0, 5.0), (2.0, 4.0), (1e4, 8.0), (0.5, 2.0)],
+)
 def test_the_best_guarantee_beats_a_fine_grid_of_others(beta: float, separation: float) -> None:
     best, least = best_guarantee(beta, separation), float(np.sqrt(beta) * strongest_distance(beta))
     others = np.linspace(least, separation, 20_001)[1:-1]
@@ -55,7 +59,9 @@ def test_strong_centers_of_a_simulation_keep_the_promise() -> None:
 
 
 def test_what_lemma_5_1_does_not_cover_is_refused() -> None:
-    with pytest.raises(InputError, match=r"c must be greater than beta\^\(1/2\) tau\* = 0.998693, but is 0.9"):
+    with pytest.raises(
+        InputError, match=r"c must be greater than beta\^\(1/2\) tau\* = 0.998693, but is 0.9"
+    ):
         guaranteed_time(1, 64.0, 0.9, 0.1)
     with pytest.raises(InputError, match="s must be a whole number of at least 1, but is 0"):
         guaranteed_time(0, 64.0, 3.0, 0.1)
@@ -100,7 +106,9 @@ def test_the_conditions_are_the_two_inequalities() -> None:
         force = bool(N * interaction(far, beta) < interaction(near, beta))
         slope = bool(-N * interaction_slope(farther, beta) < interaction_slope(near, beta))
         assert found.hold == (force and slope)
-        assert found.hold_as_printed == (force and bool(N * interaction_slope(farther, beta) < interaction_slope(near, beta)))
+        assert found.hold_as_printed == (
+            force and bool(N * interaction_slope(farther, beta) < interaction_slope(near, beta))
+        )
         seen.add((force, slope))
     assert len(seen) >= 3  # both sides of both were met
 
@@ -115,7 +123,8 @@ def test_the_condition_as_printed_asks_for_nothing_where_the_right_one_fails() -
 
 def test_tokens_converge_to_frozen_ones_where_the_conditions_hold() -> None:
     beta, c, eps = 100.0, 6.5, 0.1
-    frozen = Frozen(np.stack([np.cos(a := np.array([0.0, 0.7, 1.5, 3.0, 4.5])), np.sin(a)], axis=1), 2.0)  # at least 0.7 > 6.5 / 10 apart
+    # at least 0.7 > 6.5 / 10 apart
+    frozen = Frozen(np.stack([np.cos(a := np.array([0.0, 0.7, 1.5, 3.0, 4.5])), np.sin(a)], axis=1), 2.0)
     n = 30
     assert frozen_conditions(beta, c, eps, n + 2.0 * 5).hold
     run = simulate(Attention(beta, frozen=frozen), uniform(n, 2, seed=4), 1e25, save=3)

@@ -44,7 +44,8 @@ def test_the_spectrum_at_consensus_is_the_same_for_any_q_and_k(d: int, beta: flo
     x = np.repeat(retract(rng.standard_normal((1, d))), n, axis=0)  # (n, d) all at one point
     J = jacobian(model, x)
     found = np.sort(np.linalg.eigvals(J).real)
-    assert found == pytest.approx(np.sort(consensus_spectrum(n, d).ravel()), abs=1e-5)  # d - 1 equal ones, parted by ERROR times the condition
+    # d - 1 equal ones, parted by ERROR times the condition
+    assert found == pytest.approx(np.sort(consensus_spectrum(n, d).ravel()), abs=1e-5)
     for row, block in zip(consensus_spectrum(n, d), blocks(J, n), strict=True):
         assert block == pytest.approx(np.diag(row), abs=ERROR)
 
@@ -55,7 +56,8 @@ def test_a_window_stops_the_spectrum_at_its_width(w: int) -> None:
     model = Attention(2.0, Q=rng.standard_normal((d, d)), K=rng.standard_normal((d, d)), mask=Window(w))
     x = np.repeat(retract(rng.standard_normal((1, d))), n, axis=0)
     spectrum = consensus_spectrum(n, d, window=w)
-    for row, block in zip(spectrum, blocks(jacobian(model, x), n), strict=True):  # blocks, for equal eigenvalues are defective
+    # blocks, for equal eigenvalues are defective
+    for row, block in zip(spectrum, blocks(jacobian(model, x), n), strict=True):
         assert block == pytest.approx(np.diag(row), abs=ERROR)
     assert spectrum[:, 0] == pytest.approx([-(1.0 - 1.0 / min(k, w)) for k in range(1, n + 1)])
 
@@ -63,9 +65,11 @@ def test_a_window_stops_the_spectrum_at_its_width(w: int) -> None:
 def test_a_window_of_two_makes_one_long_jordan_block_per_direction() -> None:
     rng, n, d = np.random.default_rng(8), 5, 3
     model = Attention(2.0, Q=rng.standard_normal((d, d)), K=rng.standard_normal((d, d)), mask=Window(2))
-    J = jacobian(model, np.repeat(retract(rng.standard_normal((1, d))), n, axis=0))[d - 1 :, d - 1 :]  # without the first token
+    # without the first token
+    J = jacobian(model, np.repeat(retract(rng.standard_normal((1, d))), n, axis=0))[d - 1 :, d - 1 :]
     N = J + np.eye(len(J)) / 2.0
-    assert np.linalg.matrix_rank(np.linalg.matrix_power(N, n - 2), tol=1e-3) == d - 1  # hence t^{n-2} e^{-t/2}
+    # hence t^{n-2} e^{-t/2}
+    assert np.linalg.matrix_rank(np.linalg.matrix_power(N, n - 2), tol=1e-3) == d - 1
     assert np.abs(np.linalg.matrix_power(N, n - 1)).max() < ERROR
 
 
@@ -91,7 +95,11 @@ def test_two_poles_have_the_growth_that_the_jacobian_has(d: int) -> None:
         n, beta = int(rng.integers(1, 8)), float(rng.choice([0.0, 0.1, 0.5, 1.0, 2.0]))
         eigenvalues = np.sort(rng.uniform(-1.0, 2.0, size=d))[::-1]
         eigenvalues[0] = rng.uniform(max(0.1, eigenvalues[1] + 0.05), 3.0)
-        S = np.linalg.qr(rng.standard_normal((d, d)))[0] @ np.diag(rng.uniform(1.0, 3.0, size=d)) @ np.linalg.qr(rng.standard_normal((d, d)))[0]
+        S = (
+            np.linalg.qr(rng.standard_normal((d, d)))[0]
+            @ np.diag(rng.uniform(1.0, 3.0, size=d))
+            @ np.linalg.qr(rng.standard_normal((d, d)))[0]
+        )
         V, xi = S @ np.diag(eigenvalues) @ np.linalg.inv(S), retract(S[:, 0])
         signs = rng.choice([-1.0, 1.0], size=n)
         model, x = Attention(beta, V=V), signs[:, None] * xi  # (n, d)
@@ -108,7 +116,12 @@ def test_stability_is_being_beyond_the_boundary() -> None:
     seen = set()
     for _ in range(500):
         lam = rng.uniform(0.1, 3.0)
-        found = two_poles(rng.choice([-1, 1], size=rng.integers(1, 30)), rng.uniform(0.0, 2.0), lam, lam - rng.uniform(0.01, 3.0))
+        found = two_poles(
+            rng.choice([-1, 1], size=rng.integers(1, 30)),
+            rng.uniform(0.0, 2.0),
+            lam,
+            lam - rng.uniform(0.01, 3.0),
+        )
         assert np.array_equal(found.stable, found.weight > found.boundary)
         assert found.all_stable == found.stable.all()
         seen |= set(found.stable.tolist())
@@ -138,6 +151,8 @@ def test_weights_count_the_tokens_at_either_pole_up_to_each() -> None:
         ([1.0], 1.0, 1.0, np.nan, "mu2 must be finite"),
     ],
 )
-def test_poles_that_make_no_sense_are_refused(signs: list[float], beta: float, lam: float, mu2: float, words: str) -> None:
+def test_poles_that_make_no_sense_are_refused(
+    signs: list[float], beta: float, lam: float, mu2: float, words: str
+) -> None:
     with pytest.raises(InputError, match=words):
         two_poles(signs, beta, lam, mu2)

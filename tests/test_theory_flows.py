@@ -9,7 +9,14 @@ from nucleate.attention import Attention, Window
 from nucleate.checks import Array, InputError
 from nucleate.integrate.simulate import simulate
 from nucleate.sphere import distance, retract, uniform
-from nucleate.theory.flows import equiangular_overlap, kuramoto_gap, log_two_token_time, one_token, two_token_overlap, two_token_time
+from nucleate.theory.flows import (
+    equiangular_overlap,
+    kuramoto_gap,
+    log_two_token_time,
+    one_token,
+    two_token_overlap,
+    two_token_time,
+)
 
 EPS = float(np.finfo(float).eps)
 
@@ -30,8 +37,11 @@ def test_one_token_equals_the_matrix_exponential_to_40_digits() -> None:
     for d in (2, 3, 5):
         for t in (-3.0, 0.0, 0.1, 2.0, 15.0):
             V, x0 = rng.standard_normal((d, d)), uniform(1, d, rng)[0]
-            # Rounding of tV is |tV| eps; how much the flow stretches it, e^{|t| |V|}, is bounded here by squaring: below 1e3 for these.
-            assert np.abs(one_token(V, x0, t) - flow_to_40_digits(V, x0, t)).max() < 1e3 * EPS * (1.0 + abs(t) * np.abs(V).sum())
+            # Rounding of tV is |tV| eps; how much the flow stretches it, e^{|t| |V|}, is bounded here by
+            # squaring: below 1e3 for these.
+            assert np.abs(one_token(V, x0, t) - flow_to_40_digits(V, x0, t)).max() < 1e3 * EPS * (
+                1.0 + abs(t) * np.abs(V).sum()
+            )
 
 
 def test_one_token_obeys_the_equation() -> None:
@@ -40,7 +50,8 @@ def test_one_token_obeys_the_equation() -> None:
     step = 1e-4
     before, now, after = one_token(V, x0, np.array([0.7 - step, 0.7, 0.7 + step]))
     velocity = V @ now - (now @ V @ now) * now
-    assert np.allclose((after - before) / (2 * step), velocity, atol=100 * step**2)  # the third derivative, |V|^3 or so
+    # the third derivative, |V|^3 or so
+    assert np.allclose((after - before) / (2 * step), velocity, atol=100 * step**2)
 
 
 def test_one_token_is_a_flow() -> None:
@@ -49,7 +60,8 @@ def test_one_token_is_a_flow() -> None:
         V, x0 = rng.standard_normal((4, 4)), uniform(1, 4, rng)[0]
         s, t = rng.uniform(0.0, 3.0, size=2)
         assert distance(one_token(V, one_token(V, x0, s), t), one_token(V, x0, s + t))[0] < 1e-11
-        assert distance(one_token(V, one_token(V, x0, s), -s), x0)[0] < 1e-10  # back to where it was, which expands what rounding left
+        # back to where it was, which expands what rounding left
+        assert distance(one_token(V, one_token(V, x0, s), -s), x0)[0] < 1e-10
 
 
 def test_one_token_for_very_long_times() -> None:
@@ -57,7 +69,8 @@ def test_one_token_for_very_long_times() -> None:
     V = np.diag([1.0, 0.5, -2.0])
     assert np.abs(one_token(V, x0, 1e300) - [1.0, 0.0, 0.0]).max() == 0.0
     assert np.abs(one_token(V, x0, -1e300) - [0.0, 0.0, 1.0]).max() == 0.0
-    assert one_token(V, [0.0, 0.0, 1.0], 1e300).tolist() == [0.0, 0.0, 1.0]  # a start in a decaying direction, kept there by the zeros of V
+    # a start in a decaying direction, kept there by the zeros of V
+    assert one_token(V, [0.0, 0.0, 1.0], 1e300).tolist() == [0.0, 0.0, 1.0]
     block = np.eye(4) + np.eye(4, k=1)  # e^{tV} grows like t^3 / 6: directions t^3/6, t^2/2, t, 1
     for t in (1e3, 1e10, 1e30):
         exact_way = retract([1.0, 3.0 / t, 6.0 / t**2, 6.0 / t**3])
@@ -90,7 +103,11 @@ def test_one_token_refuses_what_it_cannot_do() -> None:
 
 
 def test_two_token_times_are_those_of_the_paper_notes() -> None:
-    for beta, u0, u1, time in ((9.0, 0.0, 0.99, 931.0725701), (4.0, -0.9, 0.5, 1203.1764650), (1.0, 0.2, 0.999, 7.8402664865)):
+    for beta, u0, u1, time in (
+        (9.0, 0.0, 0.99, 931.0725701),
+        (4.0, -0.9, 0.5, 1203.1764650),
+        (1.0, 0.2, 0.999, 7.8402664865),
+    ):
         assert two_token_time(beta, u0, u1) == pytest.approx(time, rel=1e-10)  # ten printed digits
 
 
@@ -107,17 +124,22 @@ def test_two_token_time_equals_the_closed_form_in_40_digits(beta: float, weight:
         # The exponent beta (1 - u0) is rounded: that many eps; quadrature is asked for 1e-13.
         assert two_token_time(beta, u0, u1, weight) == pytest.approx(expected, rel=4e-13 + 8 * EPS * beta)
         assert two_token_time(beta, u1, u0, weight) == -two_token_time(beta, u0, u1, weight)
-        assert log_two_token_time(beta, u0, u1, weight) == pytest.approx(float(np.log(expected)), rel=1e-13, abs=4e-13 + 8 * EPS * beta)
+        assert log_two_token_time(beta, u0, u1, weight) == pytest.approx(
+            float(np.log(expected)), rel=1e-13, abs=4e-13 + 8 * EPS * beta
+        )
 
 
 def test_two_token_time_at_beta_0_is_twice_the_artanh() -> None:
-    assert two_token_time(0.0, -0.5, 0.9) == pytest.approx(2.0 * (np.arctanh(0.9) + np.arctanh(0.5)), rel=1e-14)
+    assert two_token_time(0.0, -0.5, 0.9) == pytest.approx(
+        2.0 * (np.arctanh(0.9) + np.arctanh(0.5)), rel=1e-14
+    )
 
 
 def test_a_very_large_beta_gives_a_logarithm_where_the_time_overflows() -> None:
     for beta in (1e3, 1e6, 1e12):
         assert two_token_time(beta, -0.9, 0.9) == np.inf
-        # Laplace: the time is spent at u0, T = e^{beta (1 - u0)} / (beta (1 - u0^2)) (1 + O(1/beta)); d/du of 1/(1 - u^2) gives the constant, 10.
+        # Laplace: the time is spent at u0, T = e^{beta (1 - u0)} / (beta (1 - u0^2)) (1 + O(1/beta)); d/du of
+        # 1/(1 - u^2) gives the constant, 10.
         leading = beta * 1.9 - np.log(beta * (1.0 - 0.81))
         assert log_two_token_time(beta, -0.9, 0.9) == pytest.approx(leading, abs=20.0 / beta + 4 * EPS * beta)
 
@@ -138,7 +160,8 @@ def test_two_token_overlap_agrees_with_the_solver() -> None:
     x0 = np.array([[1.0, 0.0, 0.0], [-0.5, np.sqrt(0.75), 0.0]])
     run = simulate(Attention(4.0), x0, 300.0, save=7, rtol=1e-10, atol=1e-12)
     for t, x in zip(run.t[1:], run.x[1:], strict=True):
-        assert float(x[0] @ x[1]) == pytest.approx(two_token_overlap(4.0, -0.5, float(t)), abs=1e-6)  # the start's rounding grows e^{beta 1.5}-fold
+        # the start's rounding grows e^{beta 1.5}-fold
+        assert float(x[0] @ x[1]) == pytest.approx(two_token_overlap(4.0, -0.5, float(t)), abs=1e-6)
 
 
 def test_overlaps_that_no_two_tokens_have_are_refused() -> None:
@@ -157,12 +180,18 @@ def test_overlaps_that_no_two_tokens_have_are_refused() -> None:
 
 
 @pytest.mark.parametrize(("n", "beta", "rho0"), [(4, 1.0, 0.0), (8, 4.0, 0.1), (3, 0.0, -0.4)])
-def test_equiangular_tokens_keep_equal_overlaps_which_the_formula_gives(n: int, beta: float, rho0: float) -> None:
+def test_equiangular_tokens_keep_equal_overlaps_which_the_formula_gives(
+    n: int, beta: float, rho0: float
+) -> None:
     gram = np.full((n, n), rho0) + (1.0 - rho0) * np.eye(n)
-    run = simulate(Attention(beta, mask="full"), retract(np.linalg.cholesky(gram)), 5.0, save=4, rtol=1e-10, atol=1e-12)
+    run = simulate(
+        Attention(beta, mask="full"), retract(np.linalg.cholesky(gram)), 5.0, save=4, rtol=1e-10, atol=1e-12
+    )
     for t, x in zip(run.t, run.x, strict=True):
         overlaps = (x @ x.T)[~np.eye(n, dtype=bool)]
-        assert overlaps == pytest.approx(np.full(n * (n - 1), equiangular_overlap(n, beta, rho0, float(t))), abs=1e-8)
+        assert overlaps == pytest.approx(
+            np.full(n * (n - 1), equiangular_overlap(n, beta, rho0, float(t))), abs=1e-8
+        )
 
 
 def test_equiangular_overlaps_that_cannot_be_are_refused() -> None:
@@ -188,4 +217,6 @@ def test_two_kuramoto_groups_close_their_gap_as_the_formula_says() -> None:
 def test_the_two_token_clock_also_runs_under_a_window_of_two() -> None:
     x0 = np.array([[1.0, 0.0], [0.0, 1.0]])
     run = simulate(Attention(1.0, mask=Window(2)), x0, 4.0, save=3, rtol=1e-10, atol=1e-12)
-    assert [float(x[0] @ x[1]) for x in run.x[1:]] == pytest.approx([two_token_overlap(1.0, 0.0, float(t)) for t in run.t[1:]], abs=1e-8)
+    assert [float(x[0] @ x[1]) for x in run.x[1:]] == pytest.approx(
+        [two_token_overlap(1.0, 0.0, float(t)) for t in run.t[1:]], abs=1e-8
+    )

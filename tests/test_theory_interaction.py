@@ -22,14 +22,21 @@ EPS = float(np.finfo(float).eps)
 def test_h_and_g_equal_their_formulas_to_50_digits() -> None:
     rng = np.random.default_rng(0)
     for beta in [0.0, *BETAS]:
-        for x in np.concatenate([rng.uniform(-np.pi, np.pi, size=20), min(1.0, beta**-0.5 if beta else 1.0) * rng.uniform(-3.0, 3.0, size=20)]):
+        for x in np.concatenate(
+            [
+                rng.uniform(-np.pi, np.pi, size=20),
+                min(1.0, beta**-0.5 if beta else 1.0) * rng.uniform(-3.0, 3.0, size=20),
+            ]
+        ):
             with mp.workdps(50):
                 angle, b = mp.mpf(float(x)), mp.mpf(beta)
                 weight = mp.exp(b * (mp.cos(angle) - 1))
                 h, g = weight * mp.sin(angle), weight * (mp.cos(angle) - b * mp.sin(angle) ** 2)
-                # The exponent beta (1 - cos x), a double with a few roundings, is off by that many eps times itself.
+                # The exponent beta (1 - cos x), a double with a few roundings, is off by that many eps times
+                # itself.
                 rel = 8 * EPS * (1.0 + float(b * (1 - mp.cos(angle))))
-                size = float(weight * (abs(mp.cos(angle)) + b * mp.sin(angle) ** 2))  # of the two terms of g, which may cancel
+                # of the two terms of g, which may cancel
+                size = float(weight * (abs(mp.cos(angle)) + b * mp.sin(angle) ** 2))
             assert float(interaction(x, beta)) == pytest.approx(float(h), rel=rel, abs=1e-300)
             assert abs(float(interaction_slope(x, beta)) - float(g)) <= rel * size + 1e-300
 
@@ -44,7 +51,8 @@ def test_strongest_distance_equals_its_formula_to_50_digits() -> None:
 
 
 def test_strongest_distances_are_those_of_the_paper() -> None:
-    assert strongest_distance([10.0, 64.0, 9.0]) == pytest.approx([0.313535, 0.124837, 0.330172], abs=5e-7)  # six printed digits
+    # six printed digits
+    assert strongest_distance([10.0, 64.0, 9.0]) == pytest.approx([0.313535, 0.124837, 0.330172], abs=5e-7)
 
 
 def test_g_is_the_derivative_of_h_and_zero_where_h_is_largest() -> None:
@@ -52,7 +60,8 @@ def test_g_is_the_derivative_of_h_and_zero_where_h_is_largest() -> None:
     for beta in (0.0, 1.0, 9.0, 64.0):
         step = 1e-5
         slope = (interaction(x + step, beta) - interaction(x - step, beta)) / (2 * step)
-        assert np.allclose(slope, interaction_slope(x, beta), atol=step**2 * (1 + beta) ** 1.5)  # h''' is at most about (1 + beta)^1.5
+        # h''' is at most about (1 + beta)^1.5
+        assert np.allclose(slope, interaction_slope(x, beta), atol=step**2 * (1 + beta) ** 1.5)
         tau = float(strongest_distance(beta))
         assert abs(float(interaction_slope(tau, beta))) < 4 * EPS * (1 + beta) ** 0.5
         grid = np.linspace(0.0, np.pi, 10_001)
@@ -73,14 +82,16 @@ def test_extreme_beta_gives_numbers_and_no_warnings() -> None:
         assert np.isfinite(interaction(x, beta)).all()
         assert np.isfinite(interaction_slope(x, beta)).all()
     assert float(interaction(1.0, 1e300)) == 0.0
-    assert float(interaction(1e-9, 1e18)) == pytest.approx(1e-9 * np.exp(-0.5), rel=1e-12)  # 1 - cos(1e-9) is 0 in doubles, 2 sin^2 is not
+    # 1 - cos(1e-9) is 0 in doubles, 2 sin^2 is not
+    assert float(interaction(1e-9, 1e18)) == pytest.approx(1e-9 * np.exp(-0.5), rel=1e-12)
 
 
 def test_bounds_of_lemma_a1_hold_within_their_hypotheses() -> None:
     rng = np.random.default_rng(1)
     for beta in (1e-3, 0.3, 1.0, 4.0, 64.0, 1e4):
         scale = min(np.pi, 6.0 / np.sqrt(beta))
-        x = np.concatenate([rng.uniform(1e-2, np.pi, size=200), rng.uniform(1e-2, 1.0, size=200) * scale])  # near 0 both sides are equal to rounding
+        # near 0 both sides are equal to rounding
+        x = np.concatenate([rng.uniform(1e-2, np.pi, size=200), rng.uniform(1e-2, 1.0, size=200) * scale])
         x = x[beta * x**2 < 600.0]  # beyond, all are zero
         h, (lower, upper) = interaction(x, beta), interaction_bounds(x, beta)
         room = 1e-13 * np.abs(h)  # rounding of exponents up to 600
@@ -106,7 +117,9 @@ def test_what_is_outside_the_hypotheses_is_refused() -> None:
         interaction_bounds(4.0, 1.0)
     with pytest.raises(InputError, match="slope_bound_near needs 0 < x"):
         slope_bound_near(0.9, 1.0)
-    with pytest.raises(InputError, match=r"slope_bound_far needs beta of at least 1, but it is as low as 0\.5"):
+    with pytest.raises(
+        InputError, match=r"slope_bound_far needs beta of at least 1, but it is as low as 0\.5"
+    ):
         slope_bound_far(1.0, 0.5)
     with pytest.raises(InputError, match="beta must be finite and non-negative, but is -1"):
         interaction(1.0, -1.0)

@@ -1,6 +1,8 @@
-"""The adaptive method honours the tolerance it is given: on exactly solvable systems, and against SciPy's DOP853 on random ones.
+"""The adaptive method honours the tolerance it is given: on exactly solvable systems, and against SciPy's
+DOP853 on random ones.
 
-Errors are distances |x - x'| of the worst token at the worst of all saved frames, in units of the tolerance rtol + atol (|x| is 1).
+Errors are distances |x - x'| of the worst token at the worst of all saved frames, in units of the tolerance
+rtol + atol (|x| is 1).
 """
 
 from functools import cache
@@ -20,7 +22,12 @@ FRAMES = 40
 
 
 def errors(
-    model: Attention, x0: Array, exact: Array, times: Array, levels: list[float], method: Literal["explicit", "auto"] = "explicit"
+    model: Attention,
+    x0: Array,
+    exact: Array,
+    times: Array,
+    levels: list[float],
+    method: Literal["explicit", "auto"] = "explicit",
 ) -> list[float]:
     """The error at each level, in units of the tolerance."""
     found = []
@@ -38,7 +45,9 @@ def dop853(model: Attention, x0: Array, times: Array, rtol: float, atol: float) 
         x = y.reshape(x0.shape)
         return drift(model, x / np.linalg.norm(x, axis=-1, keepdims=True)).reshape(-1)
 
-    y = solve_ivp(velocity, (0.0, times[-1]), x0.reshape(-1), method="DOP853", rtol=rtol, atol=atol, t_eval=times).y.T.reshape(-1, *x0.shape)
+    y = solve_ivp(
+        velocity, (0.0, times[-1]), x0.reshape(-1), method="DOP853", rtol=rtol, atol=atol, t_eval=times
+    ).y.T.reshape(-1, *x0.shape)
     return np.asarray(y / np.linalg.norm(y, axis=-1, keepdims=True))
 
 
@@ -50,8 +59,9 @@ def test_the_error_is_within_five_tolerances_at_every_level_and_falls(system: Ex
     found = errors(system.model, system.x0, system.frames(times), times, LEVELS)
     assert max(found) <= 5.0, [f"{error:.2g}" for error in found]  # reliability.md
     absolute = np.array(found) * LEVELS
-    # Over any two levels a hundredfold finer tolerance must show: one lucky cancellation may put a level below the next.  An error
-    # of a tenth of the tolerance may wait: there the first step, not the tolerance, sets the pace.
+    # Over any two levels a hundredfold finer tolerance must show: one lucky cancellation may put a level
+    # below the next.  An error of a tenth of the tolerance may wait: there the first step, not the tolerance,
+    # sets the pace.
     falls = absolute[2:] < absolute[:-2]
     assert (falls | (np.array(found[2:]) <= 0.1)).all(), [f"{error:.2g}" for error in found]
 
@@ -59,20 +69,29 @@ def test_the_error_is_within_five_tolerances_at_every_level_and_falls(system: Ex
 @pytest.mark.parametrize("system", solvable(), ids=lambda system: system.name)
 def test_every_accepted_step_is_within_five_tolerances(system: Exact) -> None:
     for rtol in LEVELS[::2]:
-        run = nc.simulate(system.model, system.x0, system.t, save="steps", rtol=rtol, atol=rtol / 100, method="explicit")
+        run = nc.simulate(
+            system.model, system.x0, system.t, save="steps", rtol=rtol, atol=rtol / 100, method="explicit"
+        )
         assert len(run.t) == run.steps + 1
         assert np.linalg.norm(run.x - system.frames(run.t), axis=-1).max() <= 5.0 * 1.01 * rtol
 
 
 @pytest.mark.parametrize("method", ["explicit", "auto"])
 @pytest.mark.parametrize("system", metastable(), ids=lambda system: system.name)
-def test_what_a_long_rest_amplifies_is_amplified_no_more_than_in_dop853(system: Exact, method: Literal["explicit", "auto"]) -> None:
-    # A deviation at the start is multiplied some thousand times before the tokens meet; five tolerances, or what DOP853 makes of it.
-    times = np.concatenate([np.linspace(0.0, 0.8 * system.t, FRAMES // 2), np.linspace(0.9 * system.t, system.t, FRAMES)])
+def test_what_a_long_rest_amplifies_is_amplified_no_more_than_in_dop853(
+    system: Exact, method: Literal["explicit", "auto"]
+) -> None:
+    # A deviation at the start is multiplied some thousand times before the tokens meet; five tolerances, or
+    # what DOP853 makes of it.
+    times = np.concatenate(
+        [np.linspace(0.0, 0.8 * system.t, FRAMES // 2), np.linspace(0.9 * system.t, system.t, FRAMES)]
+    )
     exact = system.frames(times)
     ours = errors(system.model, system.x0, exact, times, LEVELS, method)
     theirs = [
-        float(np.linalg.norm(dop853(system.model, system.x0, times, rtol, rtol / 100) - exact, axis=-1).max()) / (1.01 * rtol) for rtol in LEVELS
+        float(np.linalg.norm(dop853(system.model, system.x0, times, rtol, rtol / 100) - exact, axis=-1).max())
+        / (1.01 * rtol)
+        for rtol in LEVELS
     ]
     pairs = [f"{a:.2g} against {b:.2g}" for a, b in zip(ours, theirs, strict=True)]
     assert max(ours) <= max(5.0, *theirs), pairs
@@ -114,7 +133,13 @@ def test_on_random_systems_the_error_is_no_worse_than_that_of_dop853() -> None:
     for _, model, x0 in random_systems():
         exact = dop853(model, x0, times, 1e-13, 1e-15)  # a hundred times finer than the finest level
         ours.append(errors(model, x0, exact, times, levels))
-        theirs.append([float(np.linalg.norm(dop853(model, x0, times, rtol, rtol / 100) - exact, axis=-1).max()) / (1.01 * rtol) for rtol in levels])
+        theirs.append(
+            [
+                float(np.linalg.norm(dop853(model, x0, times, rtol, rtol / 100) - exact, axis=-1).max())
+                / (1.01 * rtol)
+                for rtol in levels
+            ]
+        )
     us, them = np.array(ours), np.array(theirs)  # (systems, levels)
     # Systems whose error is far below the tolerance either way say nothing: a tenth of it counts as a tenth.
     ratio = np.maximum(us, 0.1) / np.maximum(them, 0.1)
@@ -128,12 +153,15 @@ def test_on_random_systems_the_error_is_no_worse_than_that_of_dop853() -> None:
 
 @pytest.mark.parametrize("beta", [16.0, 64.0])
 def test_a_batch_of_circles_agrees_with_dop853(beta: float) -> None:
-    # Lanes leave room for a hundredth of the tolerance in every velocity; many tokens and a fast merge would show more.
+    # Lanes leave room for a hundredth of the tolerance in every velocity; many tokens and a fast merge would
+    # show more.
     x0 = np.stack([nc.uniform(40, 2, seed) for seed in range(5)])
     times = np.linspace(0.0, 10.0, 11)
     for rtol in (1e-3, 1e-6, 1e-9):
         run = nc.simulate(Attention(beta), x0, 10.0, save=times, rtol=rtol, atol=rtol / 100)
         for x, start in zip(run.x, x0, strict=True):
             exact = dop853(Attention(beta), start, times, 1e-12, 1e-14)
-            theirs = float(np.linalg.norm(dop853(Attention(beta), start, times, rtol, rtol / 100) - exact, axis=-1).max())
+            theirs = float(
+                np.linalg.norm(dop853(Attention(beta), start, times, rtol, rtol / 100) - exact, axis=-1).max()
+            )
             assert float(np.linalg.norm(x - exact, axis=-1).max()) <= max(5.0 * 1.01 * rtol, theirs), rtol

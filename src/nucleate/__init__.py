@@ -114,7 +114,8 @@ _HOME = {
 
 
 class _Window(ModuleType):
-    """`nucleate.ensemble` is a function; the room of that name, when it is imported, must not take its place."""
+    """`nucleate.ensemble` is a function; the room of that name, when it is imported, must not take its
+    place."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in _HOME and isinstance(value, ModuleType)):

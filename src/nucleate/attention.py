@@ -39,7 +39,9 @@ class Window:
     w: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "w", whole_number("Window w", self.w, least=1, help="It counts the token itself."))
+        object.__setattr__(
+            self, "w", whole_number("Window w", self.w, least=1, help="It counts the token itself.")
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +57,17 @@ class Frozen:
             raise InputError(f"Frozen x must have shape (m, d) or (b, m, d), but has shape {x.shape}.")
         weight = finite_array("Frozen weight", weight)
         if not (weight > 0).all():
-            raise InputError(f"Frozen weight must be positive, but is as low as {weight.min():g}. Leave a token out instead of giving it no weight.")
+            raise InputError(
+                f"Frozen weight must be positive, but is as low as {weight.min():g}. Leave a token out"
+                " instead of giving it no weight."
+            )
         try:
             weight = np.broadcast_to(weight, x.shape[:-1])
         except ValueError:
-            raise InputError(f"Frozen weight must give one number per frozen token {x.shape[:-1]}, but has shape {weight.shape}.") from None
+            raise InputError(
+                f"Frozen weight must give one number per frozen token {x.shape[:-1]}, but has shape"
+                f" {weight.shape}."
+            ) from None
         object.__setattr__(self, "x", x)
         object.__setattr__(self, "weight", _fixed(weight.copy()))
 
@@ -92,12 +100,16 @@ class Attention:
         if beta.ndim > 1 or beta.size == 0:
             raise InputError(f"beta must be a number or one number per run, but has shape {beta.shape}.")
         if (beta < 0).any():
-            raise InputError(f"beta must be finite and non-negative, but is {beta.min()}. For repulsion use V = -I.")
+            raise InputError(
+                f"beta must be finite and non-negative, but is {beta.min()}. For repulsion use V = -I."
+            )
         if not (isinstance(mask, Window) or (isinstance(mask, str) and mask in ("causal", "full"))):
             raise InputError(f'mask must be "causal", "full" or Window(w), but is {mask!r}.')
         if not (frozen is None or isinstance(frozen, Frozen)):
             raise InputError(f"frozen must be a Frozen(x, weight), but is {type(frozen).__name__}.")
-        matrices = {name: None if M is None else _matrix(name, M) for name, M in (("Q", Q), ("K", K), ("V", V))}
+        matrices = {
+            name: None if M is None else _matrix(name, M) for name, M in (("Q", Q), ("K", K), ("V", V))
+        }
         for name, value in {"beta": _fixed(beta), **matrices, "mask": mask, "frozen": frozen}.items():
             object.__setattr__(self, name, value)
         self._agree()
@@ -105,7 +117,10 @@ class Attention:
         with np.errstate(all="ignore"):
             scores = np.abs(self.beta[..., None, None] * (K_full.mT @ Q_full)).sum((-1, -2))
         if not np.isfinite(scores).all():
-            raise InputError("beta K^T Q must be finite, but overflows. Scale Q, K or beta down: exp(beta <Qx, Ky>) has no meaning there.")
+            raise InputError(
+                "beta K^T Q must be finite, but overflows. Scale Q, K or beta down: exp(beta <Qx, Ky>) has no"
+                " meaning there."
+            )
 
     @property
     def runs(self) -> int | None:
@@ -132,20 +147,33 @@ class Attention:
             return x, np.ones((1, n)), sees
         m = self.frozen.x.shape[-2]
         lead = np.broadcast_shapes(x.shape[:-2], self.frozen.x.shape[:-2])
-        y = np.concatenate([np.broadcast_to(self.frozen.x, (*lead, m, x.shape[-1])), np.broadcast_to(x, (*lead, *x.shape[-2:]))], axis=-2)
+        y = np.concatenate(
+            [
+                np.broadcast_to(self.frozen.x, (*lead, m, x.shape[-1])),
+                np.broadcast_to(x, (*lead, *x.shape[-2:])),
+            ],
+            axis=-2,
+        )
         a = np.concatenate([np.broadcast_to(self.frozen.weight, (*lead, m)), np.ones((*lead, n))], axis=-1)
         return y, a[..., None, :], np.concatenate([np.ones((n, m), dtype=bool), sees], axis=1)
 
     def check(self, x: ArrayLike, lengths: bool = True) -> Array:
-        """x as tokens this model can move: (n, d) or (b, n, d), of the model's dimension and run count; lengths=False as in `check_tokens`."""
+        """x as tokens this model can move: (n, d) or (b, n, d), of the model's dimension and run count;
+        lengths=False as in `check_tokens`."""
         x = check_tokens("x", x, lengths)
         if x.ndim > 3:
             raise InputError(f"x must have shape (n, d) or (b, n, d), but has shape {x.shape}.")
         for name, d in self._dimensions().items():
             if d != x.shape[-1]:
-                raise InputError(f"{name} acts on dimension {d}, but x has shape {x.shape}. Both must have the same last axis.")
+                raise InputError(
+                    f"{name} acts on dimension {d}, but x has shape {x.shape}. Both must have the same last"
+                    " axis."
+                )
         if x.ndim == 3 and self.runs not in (None, x.shape[0]):
-            raise InputError(f"x holds {x.shape[0]} runs, but the model's parameters {self.runs}. Give both the same leading axis.")
+            raise InputError(
+                f"x holds {x.shape[0]} runs, but the model's parameters {self.runs}. Give both the same"
+                " leading axis."
+            )
         return x
 
     def _dimensions(self) -> dict[str, int]:
@@ -154,20 +182,34 @@ class Attention:
 
     def _run_axes(self) -> dict[str, int | None]:
         axes = {"beta": self.beta.shape[0] if self.beta.ndim else None}
-        axes |= {name: M.shape[0] for name in ("Q", "K", "V") if (M := getattr(self, name)) is not None and M.ndim == 3}
-        return axes if self.frozen is None else {**axes, "frozen": self.frozen.x.shape[0] if self.frozen.x.ndim == 3 else None}
+        axes |= {
+            name: M.shape[0]
+            for name in ("Q", "K", "V")
+            if (M := getattr(self, name)) is not None and M.ndim == 3
+        }
+        return (
+            axes
+            if self.frozen is None
+            else {**axes, "frozen": self.frozen.x.shape[0] if self.frozen.x.ndim == 3 else None}
+        )
 
     def _agree(self) -> None:
         for what, sizes in (("dimension", self._dimensions()), ("number of runs", self._run_axes())):
             told = {name: size for name, size in sizes.items() if size is not None}
             if len(set(told.values())) > 1:
-                raise InputError(f"All parts of Attention must have the same {what}, but {', '.join(f'{k} has {v}' for k, v in told.items())}.")
+                raise InputError(
+                    f"All parts of Attention must have the same {what}, but"
+                    f" {', '.join(f'{k} has {v}' for k, v in told.items())}."
+                )
 
 
 def check_model(model: object) -> Attention:
     """`model`, which must be an Attention."""
     if not isinstance(model, Attention):
-        raise InputError(f"model must be an Attention, but is {type(model).__name__}. Make one: nucleate.Attention(beta=9.0).")
+        raise InputError(
+            f"model must be an Attention, but is {type(model).__name__}. Make one:"
+            " nucleate.Attention(beta=9.0)."
+        )
     return model
 
 
@@ -175,7 +217,8 @@ def _matrix(name: str, value: ArrayLike) -> Array:
     M = finite_array(name, value)
     if M.ndim not in (2, 3) or M.shape[-1] != M.shape[-2] or M.size == 0:
         raise InputError(
-            f"{name} must be a square matrix (d, d) or one per run (b, d, d), but has shape {M.shape}. For a multiple of the identity use c * np.eye(d)."
+            f"{name} must be a square matrix (d, d) or one per run (b, d, d), but has shape {M.shape}. For a"
+            " multiple of the identity use c * np.eye(d)."
         )
     return _fixed(M)
 

@@ -7,7 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["ROUNDING", "Array", "InputError", "check_memory", "check_tokens", "finite_array", "finite_number", "memory", "shortened", "whole_number"]
+__all__ = [
+    "ROUNDING",
+    "Array",
+    "InputError",
+    "check_memory",
+    "check_tokens",
+    "finite_array",
+    "finite_number",
+    "memory",
+    "shortened",
+    "whole_number",
+]
 
 Array = NDArray[np.float64]
 UNIT_TOLERANCE = 1e-6  # rows this close to unit length are taken as meant to be unit, and made so
@@ -37,16 +48,23 @@ def _real_array(name: str, value: ArrayLike) -> Array:
     except InputError:
         raise
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{name} must be an array of numbers, but is {shortened(value)}. Pass a NumPy array.") from None
+        raise InputError(
+            f"{name} must be an array of numbers, but is {shortened(value)}. Pass a NumPy array."
+        ) from None
 
 
 def _refuse_infinite(name: str, array: Array) -> None:
     if not np.isfinite(array).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise InputError(f"{name} must be finite, but {name}{list(where)} is {array[where]}. Remove NaN and infinite entries.")
+        raise InputError(
+            f"{name} must be finite, but {name}{list(where)} is {array[where]}. Remove NaN and infinite"
+            " entries."
+        )
 
 
-def finite_number(name: str, value: Any, *, least: float = -np.inf, above: float = -np.inf, help: str = "") -> float:
+def finite_number(
+    name: str, value: Any, *, least: float = -np.inf, above: float = -np.inf, help: str = ""
+) -> float:
     """`value` as a finite float that is >= `least` and > `above`; True is none."""
     try:
         if isinstance(value, bool | np.bool_):
@@ -54,7 +72,13 @@ def finite_number(name: str, value: Any, *, least: float = -np.inf, above: float
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} must be a number, but is {shortened(value)}. {help}".strip()) from None
-    bound = f" and at least {least:g}" if least > -np.inf else f" and greater than {above:g}" if above > -np.inf else ""
+    bound = (
+        f" and at least {least:g}"
+        if least > -np.inf
+        else f" and greater than {above:g}"
+        if above > -np.inf
+        else ""
+    )
     if not (np.isfinite(number) and number >= least and number > above):
         raise InputError(f"{name} must be finite{bound}, but is {number}. {help}".strip())
     return number
@@ -65,27 +89,40 @@ def whole_number(name: str, value: Any, *, least: int, help: str = "") -> int:
     try:
         number = int(value) if isinstance(value, float) and value.is_integer() else operator.index(value)
     except TypeError:
-        raise InputError(f"{name} must be a whole number, but is {shortened(value)}. {help}".strip()) from None
+        raise InputError(
+            f"{name} must be a whole number, but is {shortened(value)}. {help}".strip()
+        ) from None
     if number < least or isinstance(value, bool):
         raise InputError(f"{name} must be a whole number of at least {least}, but is {value}. {help}".strip())
     if number > LARGEST:
-        raise InputError(f"{name} must be a whole number below 2^62, but has {len(str(number))} digits. {help}".strip())
+        raise InputError(
+            f"{name} must be a whole number below 2^62, but has {len(str(number))} digits. {help}".strip()
+        )
     return number
 
 
 def check_tokens(name: str, value: ArrayLike, lengths: bool = True) -> Array:
     """`value` as tokens (..., n, d) on the unit sphere: n >= 1, d >= 2, rows made exactly unit if nearly so.
 
-    lengths=False leaves the rows to somebody who looks at them himself: `ROUNDING` is what they may be off by.
+    lengths=False leaves the rows to somebody who looks at them himself: `ROUNDING` is what they may be off
+    by.
     """
     x = _real_array(name, value)
     if x.ndim < 2:
         _refuse_infinite(name, x)
-        raise InputError(f"{name} must have shape (n, d) or (b, n, d), but has shape {x.shape}. One row is one token.")
+        raise InputError(
+            f"{name} must have shape (n, d) or (b, n, d), but has shape {x.shape}. One row is one token."
+        )
     if x.size == 0:
-        raise InputError(f"{name} must hold at least one token, but has shape {x.shape}. Draw some with nucleate.uniform(n, d, seed).")
+        raise InputError(
+            f"{name} must hold at least one token, but has shape {x.shape}. Draw some with"
+            " nucleate.uniform(n, d, seed)."
+        )
     if x.shape[-1] < 2:
-        raise InputError(f"{name} must have dimension at least 2, but has shape {x.shape}. Tokens on two points cannot move.")
+        raise InputError(
+            f"{name} must have dimension at least 2, but has shape {x.shape}. Tokens on two points cannot"
+            " move."
+        )
     if not lengths:
         return x
     with np.errstate(over="ignore"):  # a row of length 1e200 is told so below
@@ -101,7 +138,8 @@ def check_tokens(name: str, value: ArrayLike, lengths: bool = True) -> Array:
     if off > 2.0 * UNIT_TOLERANCE:
         worst = tuple(int(i) for i in np.unravel_index(np.abs(length - 1.0).argmax(), length.shape))
         raise InputError(
-            f"{name} must have rows of length 1, but row {list(worst)} has length {length[worst]:.9g}. Divide by it: nucleate.retract(x)."
+            f"{name} must have rows of length 1, but row {list(worst)} has length {length[worst]:.9g}. Divide"
+            " by it: nucleate.retract(x)."
         )
     return np.where(np.abs(square - 1.0)[..., None] > ROUNDING, x / length[..., None], x)
 
@@ -110,7 +148,8 @@ def check_memory(size: float, what: str) -> None:
     """Refuse what would not fit into half of this machine's memory, before asking for it."""
     if size > memory() / 2:
         raise InputError(
-            f"{what} needs {size / 2**30:.3g} GiB, but this machine has {memory() / 2**30:.3g} GiB. Ask for fewer tokens, runs or frames."
+            f"{what} needs {size / 2**30:.3g} GiB, but this machine has {memory() / 2**30:.3g} GiB. Ask for"
+            " fewer tokens, runs or frames."
         )
 
 

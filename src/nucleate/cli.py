@@ -66,22 +66,34 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _top(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_version)] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_version)
+    ] = False,
 ) -> None:
     """Self-attention as particles on a sphere: simulate it, measure it, draw it."""
 
 
 @app.command()
 def simulate(
-    tokens: Annotated[int | None, typer.Option("--tokens", "-n", help="Number of tokens.", show_default="200; with --model 256")] = None,
+    tokens: Annotated[
+        int | None,
+        typer.Option("--tokens", "-n", help="Number of tokens.", show_default="200; with --model 256"),
+    ] = None,
     dimension: Annotated[
         int | None,
         typer.Option(
-            "--dimension", "-d", help="Dimension of the space around the sphere; 2 is the circle.", show_default="that of the matrices, else 2"
+            "--dimension",
+            "-d",
+            help="Dimension of the space around the sphere; 2 is the circle.",
+            show_default="that of the matrices, else 2",
         ),
     ] = None,
     beta: Annotated[
-        float | None, typer.Option(help="Inverse temperature, at least 0: how sharply tokens attend.", show_default="64; with --model the head's own")
+        float | None,
+        typer.Option(
+            help="Inverse temperature, at least 0: how sharply tokens attend.",
+            show_default="64; with --model the head's own",
+        ),
     ] = None,
     time: Annotated[
         float | None,
@@ -92,24 +104,55 @@ def simulate(
             show_default="150; with --model until it should be seen where tokens go",
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the uniformly random start, at least 0.", show_default="0")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of the uniformly random start, at least 0.", show_default="0")
+    ] = None,
     start: Annotated[
-        Path | None, typer.Option(help="Start from these tokens instead: a .npy file, (n, d) or (runs, n, d), rows of length 1.")
+        Path | None,
+        typer.Option(
+            help="Start from these tokens instead: a .npy file, (n, d) or (runs, n, d), rows of length 1."
+        ),
     ] = None,
     runs: Annotated[
-        int | None, typer.Option(help="Run this many systems side by side, each from a start of its own.", show_default="one system")
+        int | None,
+        typer.Option(
+            help="Run this many systems side by side, each from a start of its own.",
+            show_default="one system",
+        ),
     ] = None,
-    query: Annotated[str | None, typer.Option(help=f"Query matrix Q: {MATRIX}.", show_default="identity")] = None,
-    key: Annotated[str | None, typer.Option(help="Key matrix K, written like Q.", show_default="identity")] = None,
-    value: Annotated[str | None, typer.Option(help="Value matrix V, written like Q.", show_default="identity")] = None,
+    query: Annotated[
+        str | None, typer.Option(help=f"Query matrix Q: {MATRIX}.", show_default="identity")
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option(help="Key matrix K, written like Q.", show_default="identity")
+    ] = None,
+    value: Annotated[
+        str | None, typer.Option(help="Value matrix V, written like Q.", show_default="identity")
+    ] = None,
     model: Annotated[
-        Path | None, typer.Option(help="Take Q, K, V and beta from one head of this checkpoint: its folder, or its .safetensors or .gguf file.")
+        Path | None,
+        typer.Option(
+            help=(
+                "Take Q, K, V and beta from one head of this checkpoint: its folder, or its .safetensors or"
+                " .gguf file."
+            )
+        ),
     ] = None,
     layer: Annotated[int | None, typer.Option(help="The head's layer, counted from 0; with --model.")] = None,
-    head: Annotated[int | None, typer.Option(help="The head in its layer, counted from 0; with --model.")] = None,
-    mapping: Annotated[str | None, typer.Option(help="How an unknown --model names its tensors; see spectra.")] = None,
+    head: Annotated[
+        int | None, typer.Option(help="The head in its layer, counted from 0; with --model.")
+    ] = None,
+    mapping: Annotated[
+        str | None, typer.Option(help="How an unknown --model names its tensors; see spectra.")
+    ] = None,
     mask: Annotated[
-        str, typer.Option(help="Whom a token sees: causal (itself and all before), full (all), window:W (itself and the W-1 before).")
+        str,
+        typer.Option(
+            help=(
+                "Whom a token sees: causal (itself and all before), full (all), window:W (itself and the W-1"
+                " before)."
+            )
+        ),
     ] = "causal",
     save: Annotated[
         str | None,
@@ -120,24 +163,43 @@ def simulate(
     ] = None,
     method: Annotated[
         str,
-        typer.Option(help="auto; explicit (adaptive steps); causal (implicit, for times up to 1e300); euler, heun or rk4 (fixed steps, with --dt)."),
+        typer.Option(
+            help=(
+                "auto; explicit (adaptive steps); causal (implicit, for times up to 1e300); euler, heun or"
+                " rk4 (fixed steps, with --dt)."
+            )
+        ),
     ] = "auto",
-    dt: Annotated[float | None, typer.Option(help="Step of the fixed-step methods, in units of time.")] = None,
+    dt: Annotated[
+        float | None, typer.Option(help="Step of the fixed-step methods, in units of time.")
+    ] = None,
     rtol: Annotated[float, typer.Option(help="Relative tolerance of the adaptive method.")] = 1e-8,
-    atol: Annotated[float, typer.Option(help="Absolute tolerance of the adaptive method, in radians.")] = 1e-10,
+    atol: Annotated[
+        float, typer.Option(help="Absolute tolerance of the adaptive method, in radians.")
+    ] = 1e-10,
     max_steps: Annotated[int, typer.Option(help="Stop after this many steps.")] = 1_000_000,
-    time_limit: Annotated[float | None, typer.Option(help="Stop after this many seconds.", show_default="none")] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Stop after this many seconds.", show_default="none")
+    ] = None,
     threads: Annotated[int | None, typer.Option(help="Number of threads.", show_default="all cores")] = None,
     out: Annotated[
         list[Path] | None,
-        typer.Option(help="Write here: data (.zarr, .npz), a picture (.png, .pdf, .svg) or an animation (.gif, .mp4). May be repeated."),
+        typer.Option(
+            help=(
+                "Write here: data (.zarr, .npz), a picture (.png, .pdf, .svg) or an animation (.gif, .mp4)."
+                " May be repeated."
+            )
+        ),
     ] = None,
-    check: Annotated[bool, typer.Option("--check", help="Run again with tighter tolerances and say how many digits agree.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Run again with tighter tolerances and say how many digits agree.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
     """Let tokens move under attention; write data, a picture or an animation.
 
-    Exit code 0: done. 1: it did not finish; what there is was written. 2: bad input. 130: interrupted; what there is was written.
+    Exit code 0: done. 1: it did not finish; what there is was written. 2: bad input. 130: interrupted; what
+    there is was written.
     """
     with polite(one_line=model is None):
         from nucleate.attention import Attention
@@ -146,13 +208,26 @@ def simulate(
         targets = sorted(
             (check_target(path) for path in out or []), key=lambda path: path.suffix.lower() not in DATA
         )  # data first: they cost most to lose
-        fixed = {"--beta": beta, "--query": query, "--key": key, "--value": value, "--dimension": dimension, "--runs": runs}
+        fixed = {
+            "--beta": beta,
+            "--query": query,
+            "--key": key,
+            "--value": value,
+            "--dimension": dimension,
+            "--runs": runs,
+        }
         real = _real_head(model, layer, head, mapping, fixed)
         texts = {"query": query, "key": key, "value": value}
-        matrices = {name: _matrix(f"--{name}", "identity" if text is None else text) for name, text in texts.items()}
+        matrices = {
+            name: _matrix(f"--{name}", "identity" if text is None else text) for name, text in texts.items()
+        }
         frames = _saved(save)
         if real is not None:
-            dimension, tokens, method = real.d, 256 if tokens is None and start is None else tokens, "explicit" if method == "auto" else method
+            dimension, tokens, method = (
+                real.d,
+                256 if tokens is None and start is None else tokens,
+                "explicit" if method == "auto" else method,
+            )
         x0, notes = (
             _from_file(start, tokens, None if real else dimension, seed, runs)
             if start
@@ -160,7 +235,9 @@ def simulate(
         )
         stage = None if real is None else real.stage(x0, _mask(mask))
         Q, K, V = (_written_out(M, x0.shape[-1]) for M in matrices.values())
-        system = Attention(64.0 if beta is None else beta, Q, K, V, _mask(mask)) if stage is None else stage.model
+        system = (
+            Attention(64.0 if beta is None else beta, Q, K, V, _mask(mask)) if stage is None else stage.model
+        )
         span = time if time is not None else 150.0 if real is None else real.span
         began = clock.perf_counter()
         with _bar("simulating", quiet, before="compiling, once") as at:
@@ -187,7 +264,10 @@ def simulate(
             from nucleate.models.live import watch
 
             verdict = str(watch(real, stage, run))
-            run, notes = stage.lift(run, real.attention(_mask(mask))), {**notes, "model": model.name, "layer": real.layer, "head": real.head}
+            run, notes = (
+                stage.lift(run, real.attention(_mask(mask))),
+                {**notes, "model": model.name, "layer": real.layer, "head": real.head},
+            )
         run = replace(run, notes=notes)
         troubles = _write(run, targets, quiet)
         if not quiet:
@@ -201,20 +281,34 @@ def simulate(
 
 @app.command()
 def life(
-    beta: Annotated[float, typer.Option(help="Inverse temperature, at least 0: how sharply tokens attend.")] = 64.0,
+    beta: Annotated[
+        float, typer.Option(help="Inverse temperature, at least 0: how sharply tokens attend.")
+    ] = 64.0,
     tokens: Annotated[int, typer.Option("--tokens", "-n", help="Number of tokens.")] = 200,
-    dimension: Annotated[int, typer.Option("--dimension", "-d", help="Dimension of the space around the sphere; 2 is the circle.")] = 2,
+    dimension: Annotated[
+        int,
+        typer.Option("--dimension", "-d", help="Dimension of the space around the sphere; 2 is the circle."),
+    ] = 2,
     seed: Annotated[int, typer.Option(help="Seed of the uniformly random start, at least 0.")] = 0,
     radius: Annotated[
-        float | None, typer.Option(help="Distance at which a cluster has merged with another, in radians.", show_default="0.1 / sqrt(beta)")
+        float | None,
+        typer.Option(
+            help="Distance at which a cluster has merged with another, in radians.",
+            show_default="0.1 / sqrt(beta)",
+        ),
     ] = None,
     rtol: Annotated[float, typer.Option(help="Relative tolerance.")] = 1e-8,
     atol: Annotated[float, typer.Option(help="Absolute tolerance, in radians.")] = 1e-10,
-    time_limit: Annotated[float | None, typer.Option(help="Stop after this many seconds.", show_default="none")] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Stop after this many seconds.", show_default="none")
+    ] = None,
     out: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Write here: data (.zarr, .npz), the picture (.png, .pdf, .svg) or an animation (.gif, .mp4). May be repeated.",
+            help=(
+                "Write here: data (.zarr, .npz), the picture (.png, .pdf, .svg) or an animation (.gif, .mp4)."
+                " May be repeated."
+            ),
             show_default="life.npz and life.png",
         ),
     ] = None,
@@ -222,8 +316,8 @@ def life(
 ) -> None:
     """Follow the clusters of tokens until one is left; print when which merged, write a picture and the data.
 
-    Exit code 0: one cluster is left. 1: it did not come to that; what there is was written. 2: bad input. 130: interrupted; what there is was
-    written.
+    Exit code 0: one cluster is left. 1: it did not come to that; what there is was written. 2: bad input.
+    130: interrupted; what there is was written.
     """
     with polite():
         from nucleate.checks import InputError
@@ -236,7 +330,15 @@ def life(
             from nucleate.observe.life import life
 
             found = life(
-                beta, tokens, dimension, seed, radius=radius, rtol=rtol, atol=atol, time_limit=time_limit, progress=_decades(at, beta, tokens)
+                beta,
+                tokens,
+                dimension,
+                seed,
+                radius=radius,
+                rtol=rtol,
+                atol=atol,
+                time_limit=time_limit,
+                progress=_decades(at, beta, tokens),
             )
         took = clock.perf_counter() - began
         troubles = {}
@@ -259,8 +361,11 @@ def life(
 # From words to arrays
 
 
-def _real_head(model: Path | None, layer: int | None, head: int | None, mapping: str | None, fixed: dict[str, Any]) -> "HeadSystem | None":
-    """The head of a checkpoint that is asked for, if one is; `fixed` are the options that it leaves no room for."""
+def _real_head(
+    model: Path | None, layer: int | None, head: int | None, mapping: str | None, fixed: dict[str, Any]
+) -> "HeadSystem | None":
+    """The head of a checkpoint that is asked for, if one is; `fixed` are the options that it leaves no room
+    for."""
     from nucleate.checks import InputError
 
     if model is None:
@@ -270,7 +375,9 @@ def _real_head(model: Path | None, layer: int | None, head: int | None, mapping:
         return None
     for option, given in fixed.items():
         if given is not None:
-            raise InputError(f"{option} is given, but --model already fixes the system. Leave out one of the two.")
+            raise InputError(
+                f"{option} is given, but --model already fixes the system. Leave out one of the two."
+            )
     from nucleate.models.live import head_system
 
     return head_system(model, layer, head, mapping)
@@ -285,14 +392,20 @@ def _array(option: str, path: Path) -> "Array":
     try:
         array = np.lib.format.open_memmap(path, mode="r")
     except OSError as error:
-        raise InputError(f"{option} {path} cannot be read: {error.strerror or 'it is no file'}. Pass a .npy file.") from None
+        raise InputError(
+            f"{option} {path} cannot be read: {error.strerror or 'it is no file'}. Pass a .npy file."
+        ) from None
     except Exception:  # a broken file can raise anything
-        raise InputError(f"{option} {path} is not a plain .npy file of numbers. Write it with numpy.save, without Python objects.") from None
+        raise InputError(
+            f"{option} {path} is not a plain .npy file of numbers. Write it with numpy.save, without Python"
+            " objects."
+        ) from None
     return finite_array(f"{option} {path}", np.asarray(array))
 
 
 def _matrix(option: str, text: str) -> Any:
-    """A matrix as an array; c for c times the identity, whose dimension is not known yet; None for the identity."""
+    """A matrix as an array; c for c times the identity, whose dimension is not known yet; None for the
+    identity."""
     import numpy as np
 
     from nucleate.checks import InputError, check_memory
@@ -346,13 +459,22 @@ def _saved(text: str | None) -> Any:
     if text is None or text == "steps":
         return text
     try:
-        return int(text) if re.fullmatch(r"\s*[+-]?\d+\s*", text) else [float(entry) for entry in text.split(",")]
+        return (
+            int(text)
+            if re.fullmatch(r"\s*[+-]?\d+\s*", text)
+            else [float(entry) for entry in text.split(",")]
+        )
     except ValueError:
-        raise InputError(f'--save is {text!r}, but must be a number of frames, "steps", or times such as 0,1,10,150.') from None
+        raise InputError(
+            f'--save is {text!r}, but must be a number of frames, "steps", or times such as 0,1,10,150.'
+        ) from None
 
 
-def _drawn(tokens: int | None, d: int, seed: int | None, runs: int | None, frames: Any) -> tuple["Array", dict[str, Any]]:
-    """A uniformly random start (n, d), or (runs, n, d) with run i drawn from SeedSequence(seed, spawn_key=(i,))."""
+def _drawn(
+    tokens: int | None, d: int, seed: int | None, runs: int | None, frames: Any
+) -> tuple["Array", dict[str, Any]]:
+    """A uniformly random start (n, d), or (runs, n, d) with run i drawn from SeedSequence(seed,
+    spawn_key=(i,))."""
     import numpy as np
 
     from nucleate.checks import check_memory, whole_number
@@ -361,20 +483,32 @@ def _drawn(tokens: int | None, d: int, seed: int | None, runs: int | None, frame
     n, seed = 200 if tokens is None else tokens, whole_number("seed", 0 if seed is None else seed, least=0)
     b = 1 if runs is None else whole_number("runs", runs, least=1, help="It is the number of systems.")
     m = frames if isinstance(frames, int) else len(frames) if isinstance(frames, list) else 16
-    check_memory(8.0 * b * max(n, 1) * max(d, 1) * (m + 4), f"{b} x {n} tokens in dimension {d} with {m} frames")
+    check_memory(
+        8.0 * b * max(n, 1) * max(d, 1) * (m + 4), f"{b} x {n} tokens in dimension {d} with {m} frames"
+    )
     if runs is None:
         return uniform(n, d, seed), {"start": "uniform(n, d, seed)", "seed": seed}
-    x0 = np.stack([uniform(n, d, np.random.SeedSequence(seed, spawn_key=(i,))) for i in range(b)])  # (b, n, d)
+    # (b, n, d)
+    x0 = np.stack([uniform(n, d, np.random.SeedSequence(seed, spawn_key=(i,))) for i in range(b)])
     return x0, {"start": "uniform(n, d, SeedSequence(seed, spawn_key=(run,)))", "seed": seed}
 
 
-def _from_file(path: Path, tokens: int | None, dimension: int | None, seed: int | None, runs: int | None) -> tuple["Array", dict[str, Any]]:
+def _from_file(
+    path: Path, tokens: int | None, dimension: int | None, seed: int | None, runs: int | None
+) -> tuple["Array", dict[str, Any]]:
     """The start kept in a file (n, d) or (b, n, d)."""
     from nucleate.checks import InputError, check_tokens
 
-    for option, given in (("--tokens", tokens), ("--dimension", dimension), ("--seed", seed), ("--runs", runs)):
+    for option, given in (
+        ("--tokens", tokens),
+        ("--dimension", dimension),
+        ("--seed", seed),
+        ("--runs", runs),
+    ):
         if given is not None:
-            raise InputError(f"{option} is given, but --start already fixes the start. Leave out one of the two.")
+            raise InputError(
+                f"{option} is given, but --start already fixes the start. Leave out one of the two."
+            )
     return check_tokens("--start", _array("--start", path)), {"start": path.name}
 
 
@@ -383,7 +517,8 @@ def _from_file(path: Path, tokens: int | None, dimension: int | None, seed: int 
 
 @contextmanager
 def _bar(words: str, quiet: bool, before: str | None = None) -> Iterator[Callable[[float], None]]:
-    """A progress bar on stderr, if stderr is a terminal and the block takes longer than PATIENCE; at(share) moves it.
+    """A progress bar on stderr, if stderr is a terminal and the block takes longer than PATIENCE; at(share)
+    moves it.
 
     Until it moves for the first time it says `before`.
     """
@@ -391,7 +526,14 @@ def _bar(words: str, quiet: bool, before: str | None = None) -> Iterator[Callabl
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
-    bar = Progress(TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), console=console, transient=True)
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+    )
     task = bar.add_task(before or words, total=1.0)
     timer = threading.Timer(PATIENCE, bar.start)
     timer.daemon = True
@@ -408,7 +550,9 @@ def _bar(words: str, quiet: bool, before: str | None = None) -> Iterator[Callabl
                 bar.stop()
 
 
-def _share(at: Callable[[float], None], frames: Any, end: float, x0: "Array") -> Callable[["Array", "Array"], None]:
+def _share(
+    at: Callable[[float], None], frames: Any, end: float, x0: "Array"
+) -> Callable[["Array", "Array"], None]:
     """simulate's progress callback: moves the bar to the share of frames saved, or of runs finished."""
     done = 0
     count = frames if isinstance(frames, int) else len(frames) if isinstance(frames, list) else 0
@@ -436,7 +580,8 @@ def _decades(at: Callable[[float], None], beta: float, n: int) -> Callable[["Arr
 
 
 def _write(run: "Run", targets: list[Path], quiet: bool) -> dict[Path, str]:
-    """Write `run` everywhere it is wanted; what went wrong, by path: one full disk must not cost the other copies."""
+    """Write `run` everywhere it is wanted; what went wrong, by path: one full disk must not cost the other
+    copies."""
     from nucleate.checks import InputError
     from nucleate.plot import animate
 
@@ -454,7 +599,8 @@ def _write(run: "Run", targets: list[Path], quiet: bool) -> dict[Path, str]:
 
 
 def _tell(run: "Run", took: float, asked: list[Path], written: list[Path], verdict: str) -> None:
-    """The run in a few lines; on the circle also where its tokens are, before and after; of a real head what Table 1 says and what happened."""
+    """The run in a few lines; on the circle also where its tokens are, before and after; of a real head what
+    Table 1 says and what happened."""
     import numpy as np
 
     from nucleate.plot import strip
@@ -467,7 +613,10 @@ def _tell(run: "Run", took: float, asked: list[Path], written: list[Path], verdi
     if verdict:
         typer.echo(verdict)
     hint = "" if asked else ": add --out run.png for a picture, --out run.zarr for the data"
-    typer.echo(f"took {took:.2f} s; " + (f"wrote {', '.join(map(str, written))}" if written else f"nothing written{hint}"))
+    typer.echo(
+        f"took {took:.2f} s; "
+        + (f"wrote {', '.join(map(str, written))}" if written else f"nothing written{hint}")
+    )
 
 
 def _end(run: "Run", troubles: list[str]) -> None:

@@ -12,7 +12,9 @@ UNFINISHED, BAD_INPUT, INTERRUPTED = 1, 2, 130  # exit codes
 
 @contextmanager
 def polite(
-    memory: str = "Ask for fewer tokens, runs or frames.", interrupted: Callable[[], str] = lambda: "Interrupted.", one_line: bool = True
+    memory: str = "Ask for fewer tokens, runs or frames.",
+    interrupted: Callable[[], str] = lambda: "Interrupted.",
+    one_line: bool = True,
 ) -> Iterator[None]:
     """Bad input, or too little memory, ends with one line and exit code 2, Ctrl-C with 130.
 

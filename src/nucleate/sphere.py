@@ -18,7 +18,8 @@ def retract(x: ArrayLike) -> Array:
     y = finite_array("x", x)
     if y.size == 0:
         raise InputError(f"x must hold at least one point, but has shape {y.shape}.")
-    y = y / np.maximum(np.abs(y).max(-1, keepdims=True), np.finfo(float).tiny)  # (..., d), so that squares neither overflow nor vanish
+    # (..., d), so that squares neither overflow nor vanish
+    y = y / np.maximum(np.abs(y).max(-1, keepdims=True), np.finfo(float).tiny)
     length = np.sqrt((y * y).sum(-1, keepdims=True))  # (..., 1)
     if not length.all():
         raise InputError("x must have no zero row, but has one. The zero vector has no direction.")
@@ -31,14 +32,17 @@ def distance(x: ArrayLike, y: ArrayLike) -> Array:
     try:
         np.broadcast_shapes(x.shape, y.shape)
     except ValueError:
-        raise InputError(f"x and y must have shapes that go together, but have {x.shape} and {y.shape}.") from None
+        raise InputError(
+            f"x and y must have shapes that go together, but have {x.shape} and {y.shape}."
+        ) from None
     near = np.linalg.norm(x - y, axis=-1)  # (...)
     far = np.linalg.norm(x + y, axis=-1)  # (...)
     return np.asarray(2.0 * np.arctan2(near, far))
 
 
 def uniform(n: int, d: int, seed: int | np.random.SeedSequence | np.random.Generator = 0) -> Array:
-    """n independent uniform points of S^{d-1}, as rows of an (n, d) array; the same seed gives the same points."""
+    """n independent uniform points of S^{d-1}, as rows of an (n, d) array; the same seed gives the same
+    points."""
     n = whole_number("n", n, least=1, help="It is the number of tokens.")
     d = whole_number("d", d, least=2, help="It is the dimension of the space around the sphere.")
     check_memory(3.0 * 8 * n * d, f"uniform(n={n}, d={d})")
@@ -47,5 +51,7 @@ def uniform(n: int, d: int, seed: int | np.random.SeedSequence | np.random.Gener
             raise ValueError
         generator = np.random.default_rng(seed)
     except (TypeError, ValueError):
-        raise InputError(f"seed must be a whole number of at least 0, but is {seed!r}. Any such number will do.") from None
+        raise InputError(
+            f"seed must be a whole number of at least 0, but is {seed!r}. Any such number will do."
+        ) from None
     return retract(generator.standard_normal((n, d)))

@@ -1,4 +1,5 @@
-"""A headless Chromium, the explorer's server beside it, and a page as a person has it: what the browser tests share."""
+"""A headless Chromium, the explorer's server beside it, and a page as a person has it: what the browser tests
+share."""
 
 import shutil
 import socket
@@ -36,7 +37,8 @@ PATIENCE = 60_000  # milliseconds: two busy cores
 expect.set_options(timeout=PATIENCE)
 WIDTH, HEIGHT = 1400, 900
 SETTLED = """id => { const now = window.nucleate?.now?.();
-  return now && now.runId >= id && now.status !== 'running' && window.nucleate.record.measured && !document.getElementById('run').hidden }"""
+  return now && now.runId >= id && now.status !== 'running' && window.nucleate.record.measured
+    && !document.getElementById('run').hidden }"""
 
 
 class Watched:
@@ -53,7 +55,9 @@ class Watched:
 
     def _heard(self, message: ConsoleMessage) -> None:
         """Note a complaint; what the drawing software says of its own speed is none."""
-        own = "GL Driver Message" in message.text and ("Performance" in message.text or "no longer repeat" in message.text)
+        own = "GL Driver Message" in message.text and (
+            "Performance" in message.text or "no longer repeat" in message.text
+        )
         if message.type in ("error", "warning") and not own:
             self.complaints.append(message.text)
 
@@ -63,7 +67,8 @@ class Watched:
         self.settled(run)
 
     def visit(self, address: str) -> None:
-        """Go there as from another page: where only the fragment differs, the browser would keep the page it has."""
+        """Go there as from another page: where only the fragment differs, the browser would keep the page it
+        has."""
         self.page.goto("about:blank")
         self.page.goto(address)
 
@@ -74,7 +79,10 @@ class Watched:
 
     def drawn(self) -> None:
         """Wait until a picture was drawn after now."""
-        self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done))))")
+        self.page.evaluate(
+            "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() =>"
+            " requestAnimationFrame(done))))"
+        )
 
     def now(self) -> dict[str, Any]:
         found: dict[str, Any] = self.page.evaluate("window.nucleate.now()")
@@ -84,7 +92,9 @@ class Watched:
         """Pause, and put the cursor on a frame; wait until all views have drawn it."""
         self.page.evaluate("frame => window.nucleate.seek(frame)", frame)
         self.page.wait_for_function(
-            "frame => [...document.querySelectorAll('section[data-view]')].every(v => v.hidden || v.dataset.at === String(frame))", arg=frame
+            "frame => [...document.querySelectorAll('section[data-view]')].every(v => v.hidden ||"
+            " v.dataset.at === String(frame))",
+            arg=frame,
         )
         self.drawn()
 
@@ -97,7 +107,10 @@ class Watched:
 
     def views(self) -> list[str]:
         """The names of the views that are shown."""
-        found: list[str] = self.page.evaluate("[...document.querySelectorAll('section[data-view]')].filter(v => !v.hidden).map(v => v.dataset.view)")
+        found: list[str] = self.page.evaluate(
+            "[...document.querySelectorAll('section[data-view]')].filter(v => !v.hidden).map(v =>"
+            " v.dataset.view)"
+        )
         return found
 
     def pixels(self, view: str) -> NDArray[np.uint8]:
@@ -108,7 +121,9 @@ class Watched:
     def bits(self, frame: int | None = None) -> NDArray[np.float64]:
         """The positions of a frame (the last one if left out), bit for bit, (n * d,)."""
         words = self.page.evaluate(
-            "frame => Array.from(new BigUint64Array(window.nucleate.x(frame ?? undefined).buffer), word => word.toString(16))", frame
+            "frame => Array.from(new BigUint64Array(window.nucleate.x(frame ?? undefined).buffer), word =>"
+            " word.toString(16))",
+            frame,
         )
         return np.array([int(word, 16) for word in words], dtype=np.uint64).view(np.float64)
 
@@ -163,7 +178,12 @@ def server() -> Iterator[Serving]:
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Watched]:
     """A fresh page, with nothing remembered; it must not complain."""
-    context = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=1, color_scheme="light", accept_downloads=True)
+    context = browser.new_context(
+        viewport={"width": WIDTH, "height": HEIGHT},
+        device_scale_factor=1,
+        color_scheme="light",
+        accept_downloads=True,
+    )
     watched = Watched(context.new_page())
     yield watched
     complaints = list(watched.complaints)

@@ -1,4 +1,5 @@
-"""Tests in a real browser: `make test-browser` runs them, in an environment that has Playwright.  Elsewhere they are left out."""
+"""Tests in a real browser: `make test-browser` runs them, in an environment that has Playwright.  Elsewhere
+they are left out."""
 
 import importlib.util
 

@@ -1,4 +1,5 @@
-"""The explorer in a real Chromium: what a person sees and does, checked on the state of the page and on pixels."""
+"""The explorer in a real Chromium: what a person sees and does, checked on the state of the page and on
+pixels."""
 
 import json
 from dataclasses import replace
@@ -22,12 +23,17 @@ from nucleate.integrate.run import Run
 
 pytestmark = several_programs
 SPHERE = {"n": 60, "d": 3, "beta": 20.0, "t": 100.0, "frames": 60, "seed": 4}
-MOVING = ("angles", "clusters", "consumption", "attention")  # views that a cursor changes; the spectrum has no time
+# views that a cursor changes; the spectrum has no time
+MOVING = ("angles", "clusters", "consumption", "attention")
 
 
 def at(server: Serving, scene: dict[str, Any], frame: int | None = None, **view: Any) -> str:
     """The address of a scene, as a link has it."""
-    state: dict[str, Any] = {"scene": scene, **({} if frame is None else {"at": frame}), **({"view": view} if view else {})}
+    state: dict[str, Any] = {
+        "scene": scene,
+        **({} if frame is None else {"at": frame}),
+        **({"view": view} if view else {}),
+    }
     return f"{server.address}#{quote(json.dumps(state), safe='')}"
 
 
@@ -47,7 +53,11 @@ def test_the_page_loads_and_asks_nobody_but_its_own_server(server: Serving, page
     assert page.now()["error"] is None
     assert set(page.views()) == {"circle", "angles", "clusters", "consumption", "attention", "spectrum"}
     assert all(ink(page.pixels(view)) > 0.005 for view in page.views()), "an empty view"
-    strangers = [url for url in page.asked if not url.startswith((f"http://127.0.0.1:{server.port}/", "data:", "blob:"))]
+    strangers = [
+        url
+        for url in page.asked
+        if not url.startswith((f"http://127.0.0.1:{server.port}/", "data:", "blob:"))
+    ]
     assert strangers == []
 
 
@@ -79,7 +89,9 @@ def test_a_preset_runs_and_ends_where_simulate_ends(server: Serving, page: Watch
 
 def test_every_preset_is_in_the_menu(server: Serving, page: Watched) -> None:
     page.open(server.address)
-    offered = page.page.locator("[data-control=preset] option").evaluate_all("options => options.map(o => o.value)")
+    offered = page.page.locator("[data-control=preset] option").evaluate_all(
+        "options => options.map(o => o.value)"
+    )
     assert [preset.name for preset in presets() if preset.name not in offered] == []
 
 
@@ -101,7 +113,9 @@ def test_a_slider_changes_the_run(server: Serving, page: Watched) -> None:
     slider = page.page.locator("[data-slider=beta]")
     slider.focus()
     page.change(lambda: [page.page.keyboard.press("PageUp") for _ in range(3)])
-    page.page.wait_for_function("() => Number(document.querySelector('[data-control=beta]').value) === window.nucleate.record.beta")
+    page.page.wait_for_function(
+        "() => Number(document.querySelector('[data-control=beta]').value) === window.nucleate.record.beta"
+    )
     page.settled()
     scene = page.now()["scene"]
     assert scene["beta"] > 64.0
@@ -122,7 +136,9 @@ def test_a_slider_changes_the_run(server: Serving, page: Watched) -> None:
         ("frames", "40", {"frames": 40}),
     ],
 )
-def test_every_number_can_be_typed(server: Serving, page: Watched, control: str, value: str, expected: dict[str, Any]) -> None:
+def test_every_number_can_be_typed(
+    server: Serving, page: Watched, control: str, value: str, expected: dict[str, Any]
+) -> None:
     page.open(at(server, {"n": 30, "t": 5.0}, 0))
     page.page.locator(f"[data-control={control}]").fill(value)
     page.change(lambda: page.page.keyboard.press("Enter"))
@@ -145,7 +161,9 @@ def test_every_number_can_be_typed(server: Serving, page: Watched, control: str,
         ("clock", "linear", "clock", "linear"),
     ],
 )
-def test_every_choice_can_be_made(server: Serving, page: Watched, control: str, value: str, key: str, expected: Any) -> None:
+def test_every_choice_can_be_made(
+    server: Serving, page: Watched, control: str, value: str, key: str, expected: Any
+) -> None:
     page.open(at(server, {**SPHERE, "n": 20, "t": 5.0}, 0))
     page.change(lambda: page.page.locator(f"[data-control={control}]").select_option(value))
     scene = page.now()["scene"]
@@ -173,7 +191,14 @@ def test_no_trail_is_painted_over_a_token(server: Serving, page: Watched, theme:
         shown.append(page.pixels("sphere").astype(int))
     bare, full = shown
     colourful = (bare.max(-1) - bare.min(-1) > 60)[1:-1, 1:-1]  # tokens alone have colours then
-    flat = np.all([bare[1:-1, 1:-1] == np.roll(bare, (y, x), (0, 1))[1:-1, 1:-1] for y in (-1, 0, 1) for x in (-1, 0, 1)], axis=(0, -1))
+    flat = np.all(
+        [
+            bare[1:-1, 1:-1] == np.roll(bare, (y, x), (0, 1))[1:-1, 1:-1]
+            for y in (-1, 0, 1)
+            for x in (-1, 0, 1)
+        ],
+        axis=(0, -1),
+    )
     inner = colourful & flat  # not at an edge
     assert inner.sum() > 200
     assert not np.array_equal(bare, full), "there are trails"
@@ -183,14 +208,21 @@ def test_no_trail_is_painted_over_a_token(server: Serving, page: Watched, theme:
 # --- one cursor, one hand
 
 
-@pytest.mark.parametrize(("main", "scene"), [("circle", {"n": 80}), ("sphere", SPHERE)], ids=["circle", "sphere"])
+@pytest.mark.parametrize(
+    ("main", "scene"), [("circle", {"n": 80}), ("sphere", SPHERE)], ids=["circle", "sphere"]
+)
 def test_the_cursor_moves_all_views(server: Serving, page: Watched, main: str, scene: dict[str, Any]) -> None:
     page.open(at(server, scene, 0))
     assert main in page.views()
     page.seek(2)
     before = {view: page.pixels(view) for view in (main, *MOVING)}
-    page.page.locator("[data-control=time]").evaluate("(slider) => { slider.value = 50; slider.dispatchEvent(new Event('input')); }")
-    page.page.wait_for_function("() => [...document.querySelectorAll('section[data-view]')].every(v => v.hidden || v.dataset.at === '50')")
+    page.page.locator("[data-control=time]").evaluate(
+        "(slider) => { slider.value = 50; slider.dispatchEvent(new Event('input')); }"
+    )
+    page.page.wait_for_function(
+        "() => [...document.querySelectorAll('section[data-view]')].every(v => v.hidden || v.dataset.at ==="
+        " '50')"
+    )
     page.drawn()
     for view, shown in before.items():
         assert not np.array_equal(page.pixels(view), shown), f"{view} does not follow the cursor"
@@ -202,11 +234,17 @@ def test_the_cursor_moves_all_views(server: Serving, page: Watched, main: str, s
 def test_playing_moves_the_cursor_to_the_end_and_stops(server: Serving, page: Watched) -> None:
     page.open(at(server, {"n": 30, "t": 5.0, "frames": 30}, 0, speed=10))
     page.page.locator("[data-action=play]").click()
-    page.page.wait_for_function("() => { const now = window.nucleate.now(); return now.at === now.frames - 1 && !now.playing }")
+    page.page.wait_for_function(
+        "() => { const now = window.nucleate.now(); return now.at === now.frames - 1 && !now.playing }"
+    )
 
 
-@pytest.mark.parametrize(("main", "scene"), [("circle", {"n": 30, "t": 5.0}), ("sphere", SPHERE)], ids=["circle", "sphere"])
-def test_a_token_under_the_pointer_shows_in_all_views(server: Serving, page: Watched, main: str, scene: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("main", "scene"), [("circle", {"n": 30, "t": 5.0}), ("sphere", SPHERE)], ids=["circle", "sphere"]
+)
+def test_a_token_under_the_pointer_shows_in_all_views(
+    server: Serving, page: Watched, main: str, scene: dict[str, Any]
+) -> None:
     page.open(at(server, scene, 40))
     before = {view: page.pixels(view) for view in (main, "angles", "attention")}
     box = page.page.locator(f"section[data-view={main}] canvas").bounding_box()
@@ -237,7 +275,9 @@ def test_a_token_can_be_dragged_to_another_start(server: Serving, page: Watched)
     rim = min(box["width"], box["height"]) / 2 - 42  # as the view leaves around the circle
     middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.page.mouse.move(middle[0] + rim * x, middle[1] - rim * y)
-    page.page.wait_for_function("token => document.documentElement.dataset.hover === String(token)", arg=token)
+    page.page.wait_for_function(
+        "token => document.documentElement.dataset.hover === String(token)", arg=token
+    )
     page.page.mouse.down()
     page.page.mouse.move(middle[0] + 5, middle[1] - rim, steps=5)
     page.change(page.page.mouse.up)
@@ -259,9 +299,12 @@ def test_a_token_can_be_dragged_to_another_start(server: Serving, page: Watched)
     ],
     ids=["circle", "sphere", "higher"],
 )
-def test_a_reload_from_the_address_gives_the_same_picture(server: Serving, page: Watched, scene: dict[str, Any], view: dict[str, Any]) -> None:
+def test_a_reload_from_the_address_gives_the_same_picture(
+    server: Serving, page: Watched, scene: dict[str, Any], view: dict[str, Any]
+) -> None:
     page.open(at(server, {**scene, "seed": 77}, 10, **view))
-    page.page.locator("[data-control=seed]").fill(str(scene.get("seed", 0)))  # by hand, so that the address is the page's own
+    # by hand, so that the address is the page's own
+    page.page.locator("[data-control=seed]").fill(str(scene.get("seed", 0)))
     page.change(lambda: page.page.keyboard.press("Enter"))
     page.page.locator("[data-control=seed]").evaluate("field => field.blur()")
     page.seek(33)
@@ -298,7 +341,9 @@ def test_copied_python_redoes_the_picture(server: Serving, page: Watched) -> Non
     page.open(at(server, {"n": 15, "d": 3, "t": 4.0, "frames": 9, "V": {"preset": "complex"}}, 0))
     page.page.locator("[data-action=share]").click()
     page.page.locator("[data-action=copy-python]").click()
-    page.page.wait_for_function("() => document.querySelector('#share textarea').value.includes('nc.simulate')")
+    page.page.wait_for_function(
+        "() => document.querySelector('#share textarea').value.includes('nc.simulate')"
+    )
     space: dict[str, Any] = {"print": lambda *_: None}
     exec(page.page.locator("#share textarea").input_value(), space)
     assert np.array_equal(space["run"].x[-1].reshape(-1), page.bits())
@@ -320,7 +365,9 @@ def test_data_and_pictures_can_be_saved(server: Serving, page: Watched, tmp_path
                 assert ink(np.asarray(Image.open(path).convert("RGB"))) > 0.003, view
             else:
                 assert path.read_text(encoding="utf-8").lstrip().startswith("<svg"), view
-                if view == "sphere":  # five circles of latitude and six of longitude on both sides of the ball, and the way of every token
+                # five circles of latitude and six of longitude on both sides of the ball, and the way of
+                # every token
+                if view == "sphere":
                     assert path.read_text(encoding="utf-8").count("<path") >= 2 * 11 + 15
     page.page.locator("[data-action=share]").click()
     with page.page.expect_download() as waiting:
@@ -349,7 +396,8 @@ def test_an_exported_page_plays_from_a_file_without_any_network(page: Watched, t
     page.page.goto(address)
     page.page.wait_for_function("() => window.nucleate?.ready")
     assert page.page.evaluate("document.documentElement.dataset.connection") == "recorded"
-    page.page.wait_for_function("() => window.nucleate.now().playing && window.nucleate.now().at > 0")  # it plays by itself
+    # it plays by itself
+    page.page.wait_for_function("() => window.nucleate.now().playing && window.nucleate.now().at > 0")
     page.seek(0)
     start = page.pixels("sphere")
     page.page.locator("[data-action=last]").click()
@@ -366,7 +414,9 @@ def test_an_exported_page_plays_from_a_file_without_any_network(page: Watched, t
 def test_stored_runs_and_ensembles_can_be_opened(page: Watched, tmp_path: Path) -> None:
     first = nc.simulate(nc.Attention(9.0), nc.uniform(20, 3, 2), 50.0, 12)
     first.save(tmp_path / "first.zarr")
-    several = nc.simulate(nc.Attention(16.0), np.stack([nc.uniform(10, 2, seed) for seed in range(3)]), 9.0, 8)
+    several = nc.simulate(
+        nc.Attention(16.0), np.stack([nc.uniform(10, 2, seed) for seed in range(3)]), 9.0, 8
+    )
     several.save(tmp_path / "several.npz")
     with serving(open_folder(tmp_path)) as server:
         page.open(server.address)
@@ -384,7 +434,9 @@ def test_stored_runs_and_ensembles_can_be_opened(page: Watched, tmp_path: Path) 
         page.page.goto("about:blank")
 
 
-def test_a_recording_can_be_opened_where_it_is_the_only_one_and_by_the_keyboard(page: Watched, tmp_path: Path) -> None:
+def test_a_recording_can_be_opened_where_it_is_the_only_one_and_by_the_keyboard(
+    page: Watched, tmp_path: Path
+) -> None:
     run = nc.simulate(nc.Attention(9.0), nc.uniform(20, 3, 2), 50.0, 12)
     run.save(tmp_path / "only.zarr")
     with serving(open_folder(tmp_path)) as server:
@@ -406,7 +458,9 @@ def test_a_recording_can_be_opened_where_it_is_the_only_one_and_by_the_keyboard(
 
 def test_after_a_reload_the_menus_say_which_recording_is_shown(page: Watched, tmp_path: Path) -> None:
     nc.simulate(nc.Attention(9.0), nc.uniform(20, 3, 2), 50.0, 12).save(tmp_path / "a.zarr")
-    several = nc.simulate(nc.Attention(16.0), np.stack([nc.uniform(10, 2, seed) for seed in range(3)]), 9.0, 8)
+    several = nc.simulate(
+        nc.Attention(16.0), np.stack([nc.uniform(10, 2, seed) for seed in range(3)]), 9.0, 8
+    )
     several.save(tmp_path / "b.zarr")
     with serving(open_folder(tmp_path)) as server:
         page.open(f"{server.address}#{quote(json.dumps({'open': {'name': 'b.zarr', 'run': 2}, 'at': 3}))}")
@@ -424,7 +478,9 @@ def test_after_a_reload_the_menus_say_which_recording_is_shown(page: Watched, tm
 
 
 @pytest.mark.parametrize("d", [2, 3, 5])
-def test_frozen_tokens_are_drawn_and_have_their_part_of_the_attention(page: Watched, tmp_path: Path, d: int) -> None:
+def test_frozen_tokens_are_drawn_and_have_their_part_of_the_attention(
+    page: Watched, tmp_path: Path, d: int
+) -> None:
     still = nc.Frozen(nc.uniform(3, d, 7), [1.0, 5.0, 2.0])
     run = nc.simulate(nc.Attention(4.0, frozen=still), nc.uniform(6, d, 1), 3.0, 5)
     run.save(tmp_path / "frozen.zarr")
@@ -439,7 +495,11 @@ def test_frozen_tokens_are_drawn_and_have_their_part_of_the_attention(page: Watc
         page.page.evaluate("window.nucleate.point(5)")
         page.drawn()
         words = page.page.locator("section[data-view=attention] .reading").text_content() or ""
-        shown[name] = page.pixels(main), words, page.page.locator("section[data-view=spectrum] .verdict").text_content() or ""
+        shown[name] = (
+            page.pixels(main),
+            words,
+            page.page.locator("section[data-view=spectrum] .verdict").text_content() or "",
+        )
     assert not np.array_equal(shown["frozen"][0], shown["bare"][0]), "diamonds"
     y, a, sees = run.model.context(run.x[-1])  # frozen tokens first
     w = a[0] * np.exp(4.0 * run.x[-1, 5] @ y.T) * sees[5]  # (m + n,)
@@ -457,7 +517,9 @@ def test_an_exported_page_says_what_its_data_are(page: Watched, tmp_path: Path) 
     page.page.goto((tmp_path / "page.html").as_uri())
     page.page.wait_for_function("() => window.nucleate?.ready")
     page.page.locator("[data-action=share]").click()
-    expect(page.page.locator("#share")).to_contain_text("every frame, positions with 32 bits, about seven digits")
+    expect(page.page.locator("#share")).to_contain_text(
+        "every frame, positions with 32 bits, about seven digits"
+    )
     with page.page.expect_download() as waiting:
         page.page.locator("[data-action=csv]").click()
     assert waiting.value.suggested_filename == "nucleate-mine.csv"
@@ -527,9 +589,12 @@ def test_the_focus_can_be_seen(server: Serving, page: Watched) -> None:
     for _ in range(12):
         page.page.keyboard.press("Tab")
         ring = page.page.evaluate(
-            "() => { const style = getComputedStyle(document.activeElement); return [style.outlineStyle, parseFloat(style.outlineWidth), style.boxShadow] }"
+            "() => { const style = getComputedStyle(document.activeElement); return [style.outlineStyle,"
+            " parseFloat(style.outlineWidth), style.boxShadow] }"
         )
-        assert (ring[0] != "none" and ring[1] > 0) or ring[2] != "none", page.page.evaluate("document.activeElement.outerHTML.slice(0, 120)")
+        assert (ring[0] != "none" and ring[1] > 0) or ring[2] != "none", page.page.evaluate(
+            "document.activeElement.outerHTML.slice(0, 120)"
+        )
 
 
 def test_light_and_dark_differ_and_both_can_be_read(server: Serving, page: Watched) -> None:
@@ -562,14 +627,17 @@ def test_what_is_no_link_changes_nothing_and_is_told_so(server: Serving, page: W
     for words in ("garbage", "https://example.org/", server.address):
         page.page.locator("[data-control=link]").fill(words)
         page.page.locator("[data-action=open-link]").click()
-        expect(page.page.locator("#share .said")).to_have_text("This is no link of the explorer: nothing follows its #.")
+        expect(page.page.locator("#share .said")).to_have_text(
+            "This is no link of the explorer: nothing follows its #."
+        )
         assert page.page.evaluate("window.nucleate.state") == before
         assert page.now()["runId"] == 1
 
 
 def test_a_link_put_into_the_address_is_not_written_over(server: Serving, page: Watched) -> None:
     page.open(at(server, {"n": 30, "t": 5.0}, 5))
-    page.page.evaluate("() => { window.nucleate.seek(7); location.hash = '#%7Bbroken' }")  # the page was about to write frame 7 there
+    # the page was about to write frame 7 there
+    page.page.evaluate("() => { window.nucleate.seek(7); location.hash = '#%7Bbroken' }")
     expect(page.page.locator("#errors")).to_contain_text("link")
     page.page.wait_for_timeout(600)
     assert page.page.evaluate("location.hash") == "#%7Bbroken"
@@ -598,22 +666,34 @@ def test_a_lost_server_is_reported_and_recovered_from(page: Watched) -> None:
 
 
 @patient
-def test_ten_thousand_tokens_are_drawn_with_a_script_time_of_at_most_8_ms(page: Watched, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ten_thousand_tokens_are_drawn_with_a_script_time_of_at_most_8_ms(
+    page: Watched, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     n, m = 10_000, 40
     start, way = nc.uniform(n, 3, 0), nc.uniform(n, 3, 1)
     x = np.stack([nc.retract(start + share * way) for share in np.linspace(0.0, 0.8, m)])  # (m, n, d)
-    Run(nc.Attention(30.0), np.linspace(0.0, 10.0, m), x, "done", 1, {"method": "explicit", "rtol": 1e-8, "atol": 1e-10}).save(tmp_path / "many.npz")
+    Run(
+        nc.Attention(30.0),
+        np.linspace(0.0, 10.0, m),
+        x,
+        "done",
+        1,
+        {"method": "explicit", "rtol": 1e-8, "atol": 1e-10},
+    ).save(tmp_path / "many.npz")
     with serving(open_folder(tmp_path / "many.npz")) as server:
         page.open(server.address)
         page.page.evaluate("window.nucleate.seek(0)")
         page.drawn()
         page.page.evaluate("window.nucleate.reset_ms()")
         page.page.locator("[data-action=play]").click()
-        page.page.wait_for_function("() => window.nucleate.script_ms().frames >= 40 || !window.nucleate.now().playing")
+        page.page.wait_for_function(
+            "() => window.nucleate.script_ms().frames >= 40 || !window.nucleate.now().playing"
+        )
         took = page.page.evaluate("window.nucleate.script_ms()")
         with capsys.disabled():
             print(
-                f"\n10,000 tokens: script time per frame {took['median']:.1f} ms median, {took['mean']:.1f} mean, {took['worst']:.1f} worst, {took['frames']} frames"
+                f"\n10,000 tokens: script time per frame {took['median']:.1f} ms median, {took['mean']:.1f}"
+                f" mean, {took['worst']:.1f} worst, {took['frames']} frames"
             )
         assert took["frames"] >= 10
         soon(took["median"] / 1000.0, 0.008, "the script of a picture")

@@ -1,4 +1,5 @@
-"""`nucleate bench batch`: whole runs, against SciPy and diffrax; the paper's Figure 3 in bulk and the systems of its Figure 1."""
+"""`nucleate bench batch`: whole runs, against SciPy and diffrax; the paper's Figure 3 in bulk and the systems
+of its Figure 1."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -7,7 +8,15 @@ import numpy as np
 
 from nucleate.attention import Attention
 from nucleate.bench.clock import Tell, race
-from nucleate.bench.peers import Missing, Velocity, diffrax_angles, plain_velocity, scipy_run, scipy_sphere, tuned_velocity
+from nucleate.bench.peers import (
+    Missing,
+    Velocity,
+    diffrax_angles,
+    plain_velocity,
+    scipy_run,
+    scipy_sphere,
+    tuned_velocity,
+)
 from nucleate.bench.table import Row, Section, timed_row, with_ratios
 from nucleate.checks import Array, check_memory, whole_number
 from nucleate.integrate.run import Run
@@ -33,12 +42,16 @@ class Ensemble:
     rtol: float = 1e-6
     atol: float = 1e-9
     some: int = 4  # runs that SciPy does, and whose error is measured
-    side_by_side: tuple[int, ...] = (8, 64)  # runs that diffrax does at a time: few fit into the cache, many share the overhead
+    # runs that diffrax does at a time: few fit into the cache, many share the overhead
+    side_by_side: tuple[int, ...] = (8, 64)
     seed: int = 0
 
     @property
     def title(self) -> str:
-        return f"{self.runs} runs, d = 2, n = {self.n}, β = {self.beta:g}, t = {self.t:g}, {self.frames} frames, rtol = {self.rtol:g}, atol = {self.atol:g}"
+        return (
+            f"{self.runs} runs, d = 2, n = {self.n}, β = {self.beta:g}, t = {self.t:g}, {self.frames} frames,"
+            f" rtol = {self.rtol:g}, atol = {self.atol:g}"
+        )
 
     @property
     def times(self) -> Array:
@@ -47,8 +60,16 @@ class Ensemble:
 
     def starts(self) -> Array:
         """(b, n, 2), run i from SeedSequence(seed, spawn_key=(i,))"""
-        check_memory(8.0 * self.runs * self.n * 2 * (self.frames + 2), f"{self.runs} runs of {self.n} tokens with {self.frames} frames")
-        return np.stack([uniform(self.n, 2, np.random.SeedSequence(self.seed, spawn_key=(run,))) for run in range(self.runs)])
+        check_memory(
+            8.0 * self.runs * self.n * 2 * (self.frames + 2),
+            f"{self.runs} runs of {self.n} tokens with {self.frames} frames",
+        )
+        return np.stack(
+            [
+                uniform(self.n, 2, np.random.SeedSequence(self.seed, spawn_key=(run,)))
+                for run in range(self.runs)
+            ]
+        )
 
 
 QUICK = Ensemble(16, t=15.0, some=2, side_by_side=(8,))
@@ -72,19 +93,36 @@ def figure3_section(e: Ensemble, rounds: int, tell: Tell) -> Section:
     def keep(name: str, call: Callable[[], Array]) -> Callable[[], None]:
         return lambda: last.__setitem__(name, call())
 
-    timings = race({name: keep(name, call) for name, (_, call) in ready.items()}, rounds, lambda words: tell(f"Figure 3: {words}"))
+    timings = race(
+        {name: keep(name, call) for name, (_, call) in ready.items()},
+        rounds,
+        lambda words: tell(f"Figure 3: {words}"),
+    )
     exact = _reference(e, _angles(x0[: e.some]), tell)  # (some, m, n)
-    rows = [timed_row(name, timings[name], each=runs, error=_apart(last[name][: e.some], exact)) for name, (runs, _) in ready.items()]
+    rows = [
+        timed_row(name, timings[name], each=runs, error=_apart(last[name][: e.some], exact))
+        for name, (runs, _) in ready.items()
+    ]
     remarks = (
-        f"Times are per run. SciPy does {len(exact)} runs one after the other on one core, diffrax several side by side.",
-        "SciPy's velocity is the line of the paper in NumPy; tuned, it makes n sines instead of n² and sums through BLAS, as diffrax's does.",
-        f"Errors are those of the first {len(exact)} runs, all frames and tokens, against DOP853 with rtol = {FINE['rtol']:g}, atol = {FINE['atol']:g}.",
+        (
+            f"Times are per run. SciPy does {len(exact)} runs one after the other on one core, diffrax"
+            " several side by side."
+        ),
+        (
+            "SciPy's velocity is the line of the paper in NumPy; tuned, it makes n sines instead of n² and"
+            " sums through BLAS, as diffrax's does."
+        ),
+        (
+            f"Errors are those of the first {len(exact)} runs, all frames and tokens, against DOP853 with"
+            f" rtol = {FINE['rtol']:g}, atol = {FINE['atol']:g}."
+        ),
     )
     return Section(f"Figure 3: {e.title}", "", ERROR, with_ratios([*rows, *absent], OURS), remarks)
 
 
 def contestants(e: Ensemble, x0: Array) -> tuple[dict[str, tuple[int, Callable[[], Array]]], list[Row]]:
-    """By name: how many runs, and the call that does them and gives their angles (runs, m, n); and the rows of absent peers."""
+    """By name: how many runs, and the call that does them and gives their angles (runs, m, n); and the rows
+    of absent peers."""
     model, theta = Attention(e.beta), _angles(x0)
     some = theta[: e.some]
 
@@ -127,20 +165,30 @@ def figure1_section(t: float, rounds: int, tell: Tell, seed: int = 0) -> Section
     """One run each for V = I, V = -I and a random V."""
     n, d, beta = 32, 3, 9.0
     x0 = uniform(n, d, seed)
-    values = {"V = I": np.eye(d), "V = -I": -np.eye(d), "random V": np.random.default_rng(seed).standard_normal((d, d))}
+    values = {
+        "V = I": np.eye(d),
+        "V = -I": -np.eye(d),
+        "random V": np.random.default_rng(seed).standard_normal((d, d)),
+    }
     runs: dict[str, Run] = {}
 
     def keep(name: str, V: Array) -> Callable[[], None]:
         return lambda: runs.__setitem__(name, simulate(Attention(beta, V=V), x0, t))
 
-    timings = race({name: keep(name, V) for name, V in values.items()}, rounds, lambda words: tell(f"Figure 1: {words}"))
+    timings = race(
+        {name: keep(name, V) for name, V in values.items()}, rounds, lambda words: tell(f"Figure 1: {words}")
+    )
     rows = []
     for name, V in values.items():
         tell(f"Figure 1: reference, {name}")
         exact = scipy_sphere(x0, beta, V, runs[name].t, "DOP853", **FINE)
         error = float(np.linalg.norm(runs[name].x - exact, axis=-1).max())
-        rows.append(timed_row(name, timings[name], error=error, note=f"{runs[name].steps} steps, {runs[name].status}"))
-    title = f"Figure 1: one run, d = {d}, n = {n}, β = {beta:g}, t = {t:g}, 64 frames, rtol = 1e-8, atol = 1e-10"
+        rows.append(
+            timed_row(name, timings[name], error=error, note=f"{runs[name].steps} steps, {runs[name].status}")
+        )
+    title = (
+        f"Figure 1: one run, d = {d}, n = {n}, β = {beta:g}, t = {t:g}, 64 frames, rtol = 1e-8, atol = 1e-10"
+    )
     return Section(title, "", "largest error", tuple(rows), ("Errors are against DOP853, as above.",))
 
 

@@ -1,4 +1,5 @@
-"""Timing and memory: contestants take turns, so that noise hits all alike, and the best of several rounds counts."""
+"""Timing and memory: contestants take turns, so that noise hits all alike, and the best of several rounds
+counts."""
 
 import math
 import statistics
@@ -11,8 +12,12 @@ __all__ = ["Tell", "Timing", "peak_memory", "race"]
 
 Tell = Callable[[str], None]  # says what is being done, for a person who waits
 
-SHORTEST = 0.25  # seconds: a turn repeats its call until it takes about this long; the system needs some of it to spread threads over cores
-REST = 0.05  # seconds between turns: the threads of BLAS and of JAX spin for a while after their work, on cores that are the next one's
+# seconds: a turn repeats its call until it takes about this long; the system needs some of it to spread
+# threads over cores
+SHORTEST = 0.25
+# seconds between turns: the threads of BLAS and of JAX spin for a while after their work, on cores that are
+# the next one's
+REST = 0.05
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,8 @@ def _seconds(call: Callable[[], object], calls: int) -> float:
 
 
 def peak_memory(call: Callable[[], object]) -> int:
-    """The most bytes that `call` holds at a time: Python's objects and NumPy's arrays; compiled code allocates none of its own."""
+    """The most bytes that `call` holds at a time: Python's objects and NumPy's arrays; compiled code
+    allocates none of its own."""
     tracemalloc.start()
     try:
         call()

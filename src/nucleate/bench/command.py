@@ -15,14 +15,23 @@ if TYPE_CHECKING:
 
 __all__ = ["bench"]
 
-bench = typer.Typer(help="Measure speed and accuracy beside other tools, in the same run.", no_args_is_help=True)
+bench = typer.Typer(
+    help="Measure speed and accuracy beside other tools, in the same run.", no_args_is_help=True
+)
 
 ROUNDS, QUICK_ROUNDS = {"drift": 7, "batch": 3, "life": 3, "ensemble": 2}, 2
 WIDTH = 120  # of tables that go to a file
 
-Quick = Annotated[bool, typer.Option("--quick", help="Smaller systems and fewer rounds: to see that it works, not to quote.")]
-Json = Annotated[Path | None, typer.Option("--json", help="Write all numbers to this file.", show_default="none")]
-Threads = Annotated[int | None, typer.Option(help="Keep everyone to this many cores.", show_default="all cores")]
+Quick = Annotated[
+    bool,
+    typer.Option("--quick", help="Smaller systems and fewer rounds: to see that it works, not to quote."),
+]
+Json = Annotated[
+    Path | None, typer.Option("--json", help="Write all numbers to this file.", show_default="none")
+]
+Threads = Annotated[
+    int | None, typer.Option(help="Keep everyone to this many cores.", show_default="all cores")
+]
 
 
 @bench.callback()
@@ -32,7 +41,8 @@ def _group() -> None:
 
 @bench.command()
 def drift(quick: Quick = False, json: Json = None, threads: Threads = None) -> None:
-    """Velocities: pairs a second beside NumPy and JAX, and linear time on the circle up to a million tokens."""
+    """Velocities: pairs a second beside NumPy and JAX, and linear time on the circle up to a million
+    tokens."""
     with _measuring("drift", json, threads) as tell:
         from nucleate.bench.drift import sections
 
@@ -47,7 +57,8 @@ def batch(
     json: Json = None,
     threads: Threads = None,
 ) -> None:
-    """Whole runs: seconds and accuracy beside SciPy and diffrax, on the systems of the paper's Figures 3 and 1."""
+    """Whole runs: seconds and accuracy beside SciPy and diffrax, on the systems of the paper's Figures 3 and
+    1."""
     with _measuring("batch", json, threads) as tell:
         from nucleate.bench.batch import sections
 
@@ -57,7 +68,8 @@ def batch(
 
 @bench.command()
 def life(quick: Quick = False, json: Json = None, threads: Threads = None) -> None:
-    """Whole lives to t = 1e60: seconds, ends and merge times beside LSODA, and the cost of a step up to 5000 tokens."""
+    """Whole lives to t = 1e60: seconds, ends and merge times beside LSODA, and the cost of a step up to 5000
+    tokens."""
     with _measuring("life", json, threads) as tell:
         from nucleate.bench.life import sections
 
@@ -72,7 +84,8 @@ def ensemble(
     json: Json = None,
     threads: Threads = None,
 ) -> None:
-    """A whole ensemble, on the disk: its cost beyond the engine and beside SciPy and diffrax, threads against processes, memory."""
+    """A whole ensemble, on the disk: its cost beyond the engine and beside SciPy and diffrax, threads against
+    processes, memory."""
     with _measuring("ensemble", json, threads) as tell:
         from nucleate.bench.ensemble import sections
 
@@ -82,7 +95,8 @@ def ensemble(
 
 @contextmanager
 def _measuring(command: str, json: Path | None, threads: int | None) -> Iterator["Tell"]:
-    """Say on a terminal what is being measured; bad input ends with one line and exit code 2, Ctrl-C with 130."""
+    """Say on a terminal what is being measured; bad input ends with one line and exit code 2, Ctrl-C with
+    130."""
     from rich.console import Console
     from rich.markup import escape
 
@@ -92,7 +106,10 @@ def _measuring(command: str, json: Path | None, threads: int | None) -> Iterator
 
         check_json(json)
         # Seldom redrawn: drawing takes time from what is measured.
-        with only_cores(threads), Console(stderr=True).status(f"bench {command}", refresh_per_second=2) as status:
+        with (
+            only_cores(threads),
+            Console(stderr=True).status(f"bench {command}", refresh_per_second=2) as status,
+        ):
             yield lambda words: status.update(escape(words))
 
 
@@ -107,8 +124,14 @@ def _show(command: str, sections: Iterator["Section"], rounds: int, json: Path |
     if not console.is_terminal:
         console = Console(width=WIDTH)
     machine = facts()
-    console.print(", ".join(f"{name} {value}" for name, value in machine.items()), markup=False, highlight=False)
-    console.print(f"Times are the best of {rounds} rounds in which all take turns; the first call, compilation included, is apart.", highlight=False)
+    console.print(
+        ", ".join(f"{name} {value}" for name, value in machine.items()), markup=False, highlight=False
+    )
+    console.print(
+        f"Times are the best of {rounds} rounds in which all take turns; the first call, compilation"
+        " included, is apart.",
+        highlight=False,
+    )
     console.print("ratio = time of the other / time of nucleate.\n", highlight=False)
     done = []
     for section in sections:

@@ -1,4 +1,5 @@
-"""`nucleate bench drift`: velocities, pair by pair against NumPy and JAX, and in linear time on the circle."""
+"""`nucleate bench drift`: velocities, pair by pair against NumPy and JAX, and in linear time on the
+circle."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -42,7 +43,10 @@ class Case:
 
     def tokens(self, seed: int) -> Array:
         """(n, d) or (runs, n, d)"""
-        systems = [uniform(self.n, self.d, np.random.SeedSequence(seed, spawn_key=(run,))) for run in range(self.runs or 1)]
+        systems = [
+            uniform(self.n, self.d, np.random.SeedSequence(seed, spawn_key=(run,)))
+            for run in range(self.runs or 1)
+        ]
         return systems[0] if self.runs is None else np.stack(systems)
 
 
@@ -67,8 +71,12 @@ def pairwise_section(case: Case, rounds: int, tell: Tell, seed: int = 0) -> Sect
     timings = race(ready, rounds, lambda words: tell(f"{case.title}: {words}"))
     tell(f"{case.title}: comparing with the equation")
     where, exact = _some_exact(Attention(case.beta), x)
-    pairs = 1e-6 * (case.runs or 1) * case.n * (case.n + 1) / 2  # million, each unordered pair and each token with itself once
-    rows = [timed_row(name, timings[name], work=pairs, error=float(np.abs(call()[where] - exact).max())) for name, call in ready.items()]
+    # million, each unordered pair and each token with itself once
+    pairs = 1e-6 * (case.runs or 1) * case.n * (case.n + 1) / 2
+    rows = [
+        timed_row(name, timings[name], work=pairs, error=float(np.abs(call()[where] - exact).max()))
+        for name, call in ready.items()
+    ]
     return Section(case.title, "pairs", ERROR, with_ratios([*rows, *absent], OURS))
 
 
@@ -92,7 +100,8 @@ def _contestants(case: Case, x: Array) -> tuple[dict[str, Callable[[], Array]], 
 
 
 def circle_section(sizes: tuple[int, ...], rounds: int, tell: Tell, seed: int = 0) -> Section:
-    """From the smallest to the largest system: time, its growth, memory, error; general Q, K, V; clustered tokens; the sum over pairs."""
+    """From the smallest to the largest system: time, its growth, memory, error; general Q, K, V; clustered
+    tokens; the sum over pairs."""
     plain = Attention(BETA)
     middle, most = sizes[len(sizes) // 2], sizes[-1]
     systems = {f"nucleate circle, n = {n:,}": (plain, uniform(n, 2, seed)) for n in sizes}
@@ -101,21 +110,40 @@ def circle_section(sizes: tuple[int, ...], rounds: int, tell: Tell, seed: int = 
     by_pairs = f"sum over pairs, n = {sizes[0]:,}"
     first = uniform(sizes[0], 2, seed)
     calls = {name: _circle_call(model, x) for name, (model, x) in systems.items()}
-    timings = race({**calls, by_pairs: lambda: drift(plain, first, kernel="pairwise")}, rounds, lambda words: tell(f"Circle drift: {words}"))
+    timings = race(
+        {**calls, by_pairs: lambda: drift(plain, first, kernel="pairwise")},
+        rounds,
+        lambda words: tell(f"Circle drift: {words}"),
+    )
     rows = []
     for name, (model, x) in systems.items():
         tell(f"Circle drift: {name}: memory and error")
         where, exact = _some_exact(model, x)
         error = float(np.abs(calls[name]()[where] - exact).max())
-        rows.append(replace(timed_row(name, timings[name], work=1e-6 * len(x), error=error), memory=peak_memory(calls[name]) / len(x)))
+        rows.append(
+            replace(
+                timed_row(name, timings[name], work=1e-6 * len(x), error=error),
+                memory=peak_memory(calls[name]) / len(x),
+            )
+        )
     slow = timed_row(by_pairs, timings[by_pairs], work=1e-6 * len(first))
     rows.append(replace(slow, ratio=timings[by_pairs].best / timings[next(iter(systems))].best))
-    exponent = float(np.polyfit(np.log(sizes), np.log([timings[name].best for name in list(systems)[: len(sizes)]]), 1)[0])
-    remarks = (
-        f"Time grows like n^{exponent:.2f} from n = {sizes[0]:,} to {most:,}. General Q, K, V: random, with β|KᵀQ| = {BETA:g}.",
-        "Clustered: 99 of 100 tokens in ten clusters of width 0.001; the others are beyond the modes, and summed over pairs.",
+    exponent = float(
+        np.polyfit(np.log(sizes), np.log([timings[name].best for name in list(systems)[: len(sizes)]]), 1)[0]
     )
-    return Section(f"Circle drift, d = 2, β = {BETA:g}", "tokens", ERROR, tuple(rows), remarks, {"exponent": exponent})
+    remarks = (
+        (
+            f"Time grows like n^{exponent:.2f} from n = {sizes[0]:,} to {most:,}. General Q, K, V: random,"
+            f" with β|KᵀQ| = {BETA:g}."
+        ),
+        (
+            "Clustered: 99 of 100 tokens in ten clusters of width 0.001; the others are beyond the modes, and"
+            " summed over pairs."
+        ),
+    )
+    return Section(
+        f"Circle drift, d = 2, β = {BETA:g}", "tokens", ERROR, tuple(rows), remarks, {"exponent": exponent}
+    )
 
 
 def _circle_call(model: Attention, x: Array) -> Callable[[], Array]:
@@ -123,7 +151,8 @@ def _circle_call(model: Attention, x: Array) -> Callable[[], Array]:
 
 
 def general_model(seed: int) -> Attention:
-    """Gaussian Q, K, V on the circle, with beta |K^T Q| = BETA: weights as sharp as those of the plain model."""
+    """Gaussian Q, K, V on the circle, with beta |K^T Q| = BETA: weights as sharp as those of the plain
+    model."""
     Q, K, V = np.random.default_rng(seed).standard_normal((3, 2, 2))
     return Attention(BETA / float(np.linalg.norm(K.T @ Q, 2)), Q, K, V)
 
@@ -153,10 +182,13 @@ def _some_exact(model: Attention, x: Array) -> tuple[slice | Indices, Array]:
 
 
 def exact_rows(model: Attention, x: Array, rows: Indices) -> Array:
-    """The equation for single tokens k of x (n, d), causal: one token that sees all earlier ones, held in place. (len(rows), d)"""
+    """The equation for single tokens k of x (n, d), causal: one token that sees all earlier ones, held in
+    place. (len(rows), d)"""
 
     def one(k: int) -> Array:
         before = Frozen(x[:k]) if k else None
-        return attention.drift(Attention(model.beta, model.Q, model.K, model.V, frozen=before), x[k : k + 1])[0]
+        return attention.drift(Attention(model.beta, model.Q, model.K, model.V, frozen=before), x[k : k + 1])[
+            0
+        ]
 
     return np.stack([one(int(k)) for k in rows])

@@ -1,4 +1,5 @@
-"""`nucleate bench ensemble`: what an ensemble costs beyond the engine and beside other tools; threads against processes; memory."""
+"""`nucleate bench ensemble`: what an ensemble costs beyond the engine and beside other tools; threads against
+processes; memory."""
 
 import subprocess
 import sys
@@ -80,20 +81,33 @@ def time_section(e: Ensemble, rounds: int, tell: Tell) -> Section:
 
     timings = race({OURS: whole, ENGINE: engine}, rounds, lambda words: tell(f"Figure 3: {words}"))
     ready, absent = contestants(e, x0)
-    peers: dict[str, tuple[int, Callable[[], Any]]] = {name: one for name, one in ready.items() if not name.startswith("nucleate")}
-    others = race({name: call for name, (_, call) in peers.items()}, rounds, lambda words: tell(f"Figure 3: {words}"))
+    peers: dict[str, tuple[int, Callable[[], Any]]] = {
+        name: one for name, one in ready.items() if not name.startswith("nucleate")
+    }
+    others = race(
+        {name: call for name, (_, call) in peers.items()}, rounds, lambda words: tell(f"Figure 3: {words}")
+    )
     rows = [timed_row(name, timings[name], each=e.runs) for name in (OURS, ENGINE)]
     rows += [timed_row(name, others[name], each=many) for name, (many, _) in peers.items()]
     overhead = timings[OURS].best / timings[ENGINE].best
     remarks = (
-        "The ensemble draws the starts, integrates, measures consumption by both kinds of centers, and keeps it on the disk; the engine only integrates.",
-        f"The ensemble takes {overhead:.3f} times the engine's own time. Peers only integrate, {e.some} runs or one batch of them.",
+        (
+            "The ensemble draws the starts, integrates, measures consumption by both kinds of centers, and"
+            " keeps it on the disk; the engine only integrates."
+        ),
+        (
+            f"The ensemble takes {overhead:.3f} times the engine's own time. Peers only integrate, {e.some}"
+            " runs or one batch of them."
+        ),
     )
-    return Section(f"Figure 3: {e.title}", "", "", with_ratios([*rows, *absent], OURS), remarks, {"overhead": overhead})
+    return Section(
+        f"Figure 3: {e.title}", "", "", with_ratios([*rows, *absent], OURS), remarks, {"overhead": overhead}
+    )
 
 
 def crew_section(e: Ensemble, rounds: int, tell: Tell) -> Section:
-    """All threads of one process against as many processes of one thread; and the memory of few runs and of many."""
+    """All threads of one process against as many processes of one thread; and the memory of few runs and of
+    many."""
     threads = pick_threads(None)
     each = max(1, e.runs // threads)
     together, apart = f"one process, {threads} threads", f"{threads} processes, one thread each"
@@ -104,20 +118,40 @@ def crew_section(e: Ensemble, rounds: int, tell: Tell) -> Section:
             took, _ = _children(children, each * threads // children, work, e.t)
             best[name] = min(best.get(name, took), took)
     tell("memory")
-    few, many = (_children(1, runs, threads, e.t)[1] for runs in (max(1, each * threads // FEW), each * threads))
-    rows = tuple(Row(name, seconds / (each * threads), ratio=seconds / best[together]) for name, seconds in best.items())
+    few, many = (
+        _children(1, runs, threads, e.t)[1] for runs in (max(1, each * threads // FEW), each * threads)
+    )
+    rows = tuple(
+        Row(name, seconds / (each * threads), ratio=seconds / best[together])
+        for name, seconds in best.items()
+    )
     efficiency = best[apart] / best[together]
     remarks = (
         f"Threads reach {efficiency:.0%} of what processes do.",
-        f"Peak memory of a process: {few / 2**20:.0f} MiB for {max(1, each * threads // FEW)} runs, {many / 2**20:.0f} MiB for {each * threads}.",
+        (
+            f"Peak memory of a process: {few / 2**20:.0f} MiB for {max(1, each * threads // FEW)} runs,"
+            f" {many / 2**20:.0f} MiB for {each * threads}."
+        ),
     )
-    return Section("Threads and processes, Figure 3", "", "", rows, remarks, {"efficiency": efficiency, "memory few": few, "memory many": many})
+    return Section(
+        "Threads and processes, Figure 3",
+        "",
+        "",
+        rows,
+        remarks,
+        {"efficiency": efficiency, "memory few": few, "memory many": many},
+    )
 
 
 def most_memory() -> int:
-    """The most bytes of memory that this process has had.  Where the system tells, since it was started: getrusage counts its parent's too."""
+    """The most bytes of memory that this process has had.  Where the system tells, since it was started:
+    getrusage counts its parent's too."""
     try:
-        return next(1024 * int(line.split()[1]) for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+        return next(
+            1024 * int(line.split()[1])
+            for line in Path("/proc/self/status").read_text().splitlines()
+            if line.startswith("VmHWM")
+        )
     except (OSError, StopIteration):
         import resource
 
@@ -127,7 +161,10 @@ def most_memory() -> int:
 def _children(count: int, runs: int, threads: int, t: float) -> tuple[float, float]:
     """So many processes with so many runs each, started together: the longest time and the most memory."""
     words = [sys.executable, "-c", CHILD, str(runs), str(threads), str(t)]
-    children = [subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(count)]
+    children = [
+        subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(count)
+    ]
     try:
         for child in children:
             assert child.stdout is not None

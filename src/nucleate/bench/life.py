@@ -1,4 +1,5 @@
-"""`nucleate bench life`: the whole life of a metastable state to t = 1e60, against LSODA; and what a causal step costs."""
+"""`nucleate bench life`: the whole life of a metastable state to t = 1e60, against LSODA; and what a causal
+step costs."""
 
 import time
 import warnings
@@ -39,12 +40,16 @@ class Life:
 
     @property
     def title(self) -> str:
-        return f"Whole life, d = 2, n = {self.n}, β = {self.beta:g}, t = {self.t:g}, rtol = {self.rtol:g}, atol = {self.atol:g}"
+        return (
+            f"Whole life, d = 2, n = {self.n}, β = {self.beta:g}, t = {self.t:g}, rtol = {self.rtol:g}, atol"
+            f" = {self.atol:g}"
+        )
 
 
 LIVES, QUICK_LIVES = (Life(50), Life(200), Life(500)), (Life(20), Life(50))
 LARGE, QUICK_LARGE = Life(2000), Life(100)
-SAMPLE = (1e3, 1e9)  # LSODA on a large system from the first of these times, when clusters have formed, to the second
+# LSODA on a large system from the first of these times, when clusters have formed, to the second
+SAMPLE = (1e3, 1e9)
 SIZES, QUICK_SIZES = (200, 500, 1000, 2000, 5000), (100, 200, 500)
 
 
@@ -71,15 +76,31 @@ def life_section(life: Life, rounds: int, tell: Tell) -> Section:
     timings = race(calls, rounds, lambda words: tell(f"n = {life.n}: {words}"))
     merged = {name: merge_times(run.t, angles(run.x), life.beta) for name, run in runs.items()}
     rows = [
-        timed_row(name, timings[name], error=_from_first(runs[name].x[-1], x0), note=_note(runs[name], merged[name], merged[FINE])) for name in calls
+        timed_row(
+            name,
+            timings[name],
+            error=_from_first(runs[name].x[-1], x0),
+            note=_note(runs[name], merged[name], merged[FINE]),
+        )
+        for name in calls
     ]
     tell(f"n = {life.n}: {PEER}, once; this may take a minute")
     t, theta, seconds = _lsoda(life, x0, life.t)  # (m,), (m, n)
     theirs = merge_times(t, theta, life.beta)
     end = np.stack([np.cos(theta[-1]), np.sin(theta[-1])], axis=1)
     reached = t[-1] == life.t
-    note = f"{len(t) - 1} steps, {'done' if reached else f'gave up at t = {t[-1]:.1e}'}; {_agreement(theirs, merged[FINE])}"
-    rows.append(timed_row(PEER, Timing(seconds, (seconds,)), error=_from_first(end, x0) if reached else float("nan"), note=note))
+    note = (
+        f"{len(t) - 1} steps, {'done' if reached else f'gave up at t = {t[-1]:.1e}'};"
+        f" {_agreement(theirs, merged[FINE])}"
+    )
+    rows.append(
+        timed_row(
+            PEER,
+            Timing(seconds, (seconds,)),
+            error=_from_first(end, x0) if reached else float("nan"),
+            note=note,
+        )
+    )
     ours = runs[FINE].x[-1]
     numbers = {
         "final state apart": float(np.linalg.norm(end - ours, axis=1).max()) if reached else float("nan"),
@@ -88,15 +109,22 @@ def life_section(life: Life, rounds: int, tell: Tell) -> Section:
         "LSODA steps": float(len(t) - 1),
     }
     remarks = (
-        "The error is the distance of the farthest token from x_1(0), where all must end (Theorem 4.1). LSODA runs once, BLAS on one thread.",
-        f"Mergers: the number of gaps wider than {APART:g} β^(-1/2) falls. Those after t = {SETTLED:g} are compared with nucleate's at default tolerances.",
+        (
+            "The error is the distance of the farthest token from x_1(0), where all must end (Theorem 4.1)."
+            " LSODA runs once, BLAS on one thread."
+        ),
+        (
+            f"Mergers: the number of gaps wider than {APART:g} β^(-1/2) falls. Those after t = {SETTLED:g}"
+            " are compared with nucleate's at default tolerances."
+        ),
     )
     return Section(life.title, "", "from x_1(0)", with_ratios(rows, FINE), remarks, numbers)
 
 
 def large_section(life: Life, steps: float, rounds: int, tell: Tell) -> Section:
-    """A system for which LSODA takes too long to wait: its time per step, in which n^2 and n^3 show, is measured over a sample, and its steps,
-    which hardly depend on n, are those of the largest system that it was run on."""
+    """A system for which LSODA takes too long to wait: its time per step, in which n^2 and n^3 show, is
+    measured over a sample, and its steps, which hardly depend on n, are those of the largest system that it
+    was run on."""
     x0, runs = uniform(life.n, 2, life.seed), {}
 
     def call() -> None:
@@ -110,17 +138,27 @@ def large_section(life: Life, steps: float, rounds: int, tell: Tell) -> Section:
     whole = steps * seconds / (len(t) - 1)
     rows = (
         timed_row(FINE, timing, error=_from_first(run.x[-1], x0), note=f"{run.steps} steps, {run.status}"),
-        timed_row(PEER, Timing(seconds, (whole,)), note=f"extrapolated: {steps:.0f} steps of {1e3 * seconds / (len(t) - 1):.0f} ms"),
+        timed_row(
+            PEER,
+            Timing(seconds, (whole,)),
+            note=f"extrapolated: {steps:.0f} steps of {1e3 * seconds / (len(t) - 1):.0f} ms",
+        ),
     )
     remarks = (
-        f"LSODA's time per step is measured over {len(t) - 1} steps from t = {SAMPLE[0]:g} to {SAMPLE[1]:g}, which took what stands as its first call.",
+        (
+            f"LSODA's time per step is measured over {len(t) - 1} steps from t = {SAMPLE[0]:g} to"
+            f" {SAMPLE[1]:g}, which took what stands as its first call."
+        ),
     )
-    return Section(life.title, "", "from x_1(0)", with_ratios(list(rows), FINE), remarks, {"LSODA extrapolated": whole})
+    return Section(
+        life.title, "", "from x_1(0)", with_ratios(list(rows), FINE), remarks, {"LSODA extrapolated": whole}
+    )
 
 
 def _lsoda(life: Life, x: Array, end: float) -> tuple[Array, Array, float]:
     """LSODA from tokens x to time `end`: times (m,), angles (m, n), seconds."""
-    # BLAS on one thread, to its advantage: on two busy cores its small factorisations took four times as long with two.
+    # BLAS on one thread, to its advantage: on two busy cores its small factorisations took four times as long
+    # with two.
     with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
         warnings.simplefilter("ignore")  # it says in words what its status says
         began = time.perf_counter()
@@ -129,7 +167,8 @@ def _lsoda(life: Life, x: Array, end: float) -> tuple[Array, Array, float]:
 
 
 def cost_section(sizes: tuple[int, ...], memory_at: int, rounds: int, tell: Tell, seed: int = 0) -> Section:
-    """Seconds per step from a uniform start, where no two tokens can be taken together, against n; and the memory of a run."""
+    """Seconds per step from a uniform start, where no two tokens can be taken together, against n; and the
+    memory of a run."""
 
     def call(n: int) -> Callable[[], Run]:
         x0 = uniform(n, 2, seed)
@@ -137,16 +176,30 @@ def cost_section(sizes: tuple[int, ...], memory_at: int, rounds: int, tell: Tell
 
     names = {f"one step, n = {n:,}": n for n in sizes}
     timings = race({name: call(n) for name, n in names.items()}, rounds, lambda words: tell(f"Cost: {words}"))
-    rows = [timed_row(name, timings[name], each=STEPS, work=1e-6 * STEPS * n * (n + 1) / 2) for name, n in names.items()]
+    rows = [
+        timed_row(name, timings[name], each=STEPS, work=1e-6 * STEPS * n * (n + 1) / 2)
+        for name, n in names.items()
+    ]
     exponent = float(np.polyfit(np.log(sizes), np.log([row.seconds for row in rows if row.seconds]), 1)[0])
     tell(f"Cost: memory at n = {memory_at:,}")
     peak = peak_memory(call(memory_at))
     remarks = (
-        f"Time per step grows like n^{exponent:.2f}. Pairs are counted once a step; a step looks at each many times.",
-        f"A run of {memory_at:,} tokens holds {peak / 2**20:.1f} MiB, {peak / memory_at:,.0f} bytes per token.",
+        (
+            f"Time per step grows like n^{exponent:.2f}. Pairs are counted once a step; a step looks at each"
+            " many times."
+        ),
+        (
+            f"A run of {memory_at:,} tokens holds {peak / 2**20:.1f} MiB, {peak / memory_at:,.0f} bytes per"
+            " token."
+        ),
     )
     return Section(
-        "Cost of a causal step, d = 2, β = 64, uniform start", "pairs", "", tuple(rows), remarks, {"exponent": exponent, "bytes": float(peak)}
+        "Cost of a causal step, d = 2, β = 64, uniform start",
+        "pairs",
+        "",
+        tuple(rows),
+        remarks,
+        {"exponent": exponent, "bytes": float(peak)},
     )
 
 
@@ -155,9 +208,11 @@ def angles(x: Array) -> Array:
 
 
 def merge_times(t: Array, theta: Array, beta: float) -> Array:
-    """When the number of clusters falls for good, once per merger: tokens on the circle, theta (m, n), parted by gaps wider than APART beta^{-1/2}.
+    """When the number of clusters falls for good, once per merger: tokens on the circle, theta (m, n), parted
+    by gaps wider than APART beta^{-1/2}.
 
-    Many uniform tokens leave no such gap at first: clusters form before they merge, so the count at a time is the largest from there on.
+    Many uniform tokens leave no such gap at first: clusters form before they merge, so the count at a time is
+    the largest from there on.
     """
     around = np.sort(np.mod(theta, 2 * np.pi), axis=1)  # (m, n)
     gaps = np.diff(around, axis=1, append=around[:, :1] + 2 * np.pi)  # (m, n)
@@ -171,7 +226,8 @@ def _from_first(x: Array, x0: Array) -> float:
 
 
 def _difference(times: Array, others: Array) -> float:
-    """The largest relative difference of late merge times; NaN where their numbers differ, or there are none to compare."""
+    """The largest relative difference of late merge times; NaN where their numbers differ, or there are none
+    to compare."""
     times, others = times[times > SETTLED], others[others > SETTLED]
     if len(times) != len(others) or len(times) == 0:
         return float("nan")
@@ -182,7 +238,11 @@ def _agreement(times: Array, others: Array) -> str:
     late, expected = int((times > SETTLED).sum()), int((others > SETTLED).sum())
     if late != expected:
         return f"{late} late mergers instead of {expected}"
-    return f"{late} late mergers, times within {_difference(times, others):.0e}" if late else "no late mergers to compare"
+    return (
+        f"{late} late mergers, times within {_difference(times, others):.0e}"
+        if late
+        else "no late mergers to compare"
+    )
 
 
 def _note(run: Run, times: Array, others: Array) -> str:

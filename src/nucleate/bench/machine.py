@@ -16,7 +16,11 @@ PACKAGES = ("numpy", "scipy", "numba", "jax", "diffrax")
 
 def facts() -> dict[str, str | int]:
     """Cores this process may use, processor architecture, system, versions."""
-    known: dict[str, str | int] = {"cores": len(_cores()), "processor": platform.machine(), "system": platform.system()}
+    known: dict[str, str | int] = {
+        "cores": len(_cores()),
+        "processor": platform.machine(),
+        "system": platform.system(),
+    }
     known |= {"python": platform.python_version(), "nucleate": __version__}
     for package in PACKAGES:
         try:
@@ -28,15 +32,21 @@ def facts() -> dict[str, str | int]:
 
 @contextmanager
 def only_cores(threads: int | None) -> Iterator[None]:
-    """Keep this process, and the thread pools that peers start from now on, to `threads` cores; afterwards as before."""
+    """Keep this process, and the thread pools that peers start from now on, to `threads` cores; afterwards as
+    before."""
     if threads is None:
         yield
         return
     cores = _cores()
     if whole_number("threads", threads, least=1, help="Leave it out to use every core.") > len(cores):
-        raise InputError(f"threads is {threads}, but this process may use {len(cores)} cores. Ask for at most that many.")
+        raise InputError(
+            f"threads is {threads}, but this process may use {len(cores)} cores. Ask for at most that many."
+        )
     if not hasattr(os, "sched_setaffinity"):
-        raise InputError(f"threads is {threads}, but {platform.system()} cannot keep a process to some of its cores. Leave it out.")
+        raise InputError(
+            f"threads is {threads}, but {platform.system()} cannot keep a process to some of its cores. Leave"
+            " it out."
+        )
     os.sched_setaffinity(0, cores[:threads])
     try:
         yield
@@ -45,4 +55,8 @@ def only_cores(threads: int | None) -> Iterator[None]:
 
 
 def _cores() -> list[int]:
-    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+    return (
+        sorted(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else list(range(os.cpu_count() or 1))
+    )

@@ -54,7 +54,8 @@ def jax_drift(x: Array, beta: float) -> Callable[[], Array]:
 
 
 def jax_softmax_drift(x: Array, beta: float) -> Callable[[], Array]:
-    """As attention is written for training: jax.nn.softmax, which finds and subtracts the largest score of each row."""
+    """As attention is written for training: jax.nn.softmax, which finds and subtracts the largest score of
+    each row."""
     jax, jnp = _jax()
 
     def one(x: Any) -> Any:
@@ -92,7 +93,8 @@ def plain_velocity(beta: float) -> Velocity:
 
 
 def tuned_velocity(beta: float, n: int) -> Velocity:
-    """The same by someone who measures: n sines instead of n^2, sums through BLAS, nothing allocated that is large."""
+    """The same by someone who measures: n sines instead of n^2, sums through BLAS, nothing allocated that is
+    large."""
     w = np.empty((n, n))
     sees = np.tril(np.ones((n, n)))
 
@@ -113,17 +115,20 @@ def scipy_run(velocity: Velocity, y: Array, times: Array, method: str, rtol: flo
     """solve_ivp: y (n,) at time 0 -> (m, n) at `times`; NaN from where the solver gave up."""
     from scipy.integrate import solve_ivp
 
-    result = solve_ivp(velocity, (0.0, float(times[-1])), y, method=method, t_eval=times, rtol=rtol, atol=atol)  # type: ignore[call-overload]  # the stubs want a literal method name
+    result = solve_ivp(
+        velocity, (0.0, float(times[-1])), y, method=method, t_eval=times, rtol=rtol, atol=atol
+    )  # type: ignore[call-overload]  # the stubs want a literal method name
     frames = np.full((len(times), len(y)), np.nan)
     frames[: result.y.shape[1]] = result.y.T
     return frames
 
 
 def lsoda_steps(theta: Array, beta: float, t: float, rtol: float, atol: float) -> tuple[Array, Array]:
-    """LSODA with the analytic Jacobian, from theta (n,) to time t: its own steps, times (m,) and angles (m, n), as far as it came.
+    """LSODA with the analytic Jacobian, from theta (n,) to time t: its own steps, times (m,) and angles (m,
+    n), as far as it came.
 
-    With gap = theta_j - theta_k, w = e^{beta (cos gap - 1)} and f the velocity, J_kj = (w (cos gap - beta sin^2 gap) + beta f_k w sin gap) / Z_k
-    for j < k, and the rows sum to 0.
+    With gap = theta_j - theta_k, w = e^{beta (cos gap - 1)} and f the velocity, J_kj = (w (cos gap - beta
+    sin^2 gap) + beta f_k w sin gap) / Z_k for j < k, and the rows sum to 0.
     """
     from scipy.integrate import solve_ivp
 
@@ -141,18 +146,23 @@ def lsoda_steps(theta: Array, beta: float, t: float, rtol: float, atol: float) -
         np.fill_diagonal(J, -J.sum(1))
         return J
 
-    result = solve_ivp(lambda _, y: forces(y)[3], (0.0, t), theta, method="LSODA", jac=jacobian, rtol=rtol, atol=atol)
+    result = solve_ivp(
+        lambda _, y: forces(y)[3], (0.0, t), theta, method="LSODA", jac=jacobian, rtol=rtol, atol=atol
+    )
     return np.asarray(result.t), np.asarray(result.y.T)
 
 
-def scipy_sphere(x: Array, beta: float, V: Array, times: Array, method: str, rtol: float, atol: float) -> Array:
+def scipy_sphere(
+    x: Array, beta: float, V: Array, times: Array, method: str, rtol: float, atol: float
+) -> Array:
     """The same in coordinates, any d and V: x (n, d) at time 0 -> (m, n, d) at `times`."""
     n, d = x.shape
     sees = np.tril(np.ones((n, n)))
 
     def velocity(_: float, y: Array) -> Array:
         x = y.reshape(n, d)
-        x = x / np.linalg.norm(x, axis=1, keepdims=True)  # else V = -I drives rounding errors away from the sphere
+        # else V = -I drives rounding errors away from the sphere
+        x = x / np.linalg.norm(x, axis=1, keepdims=True)
         w = np.exp(beta * (x @ x.T - 1.0)) * sees  # (n, n)
         m = (w @ x) @ V.T / w.sum(1, keepdims=True)  # (n, d)
         return np.asarray((m - (x * m).sum(1, keepdims=True) * x).ravel())
@@ -162,7 +172,8 @@ def scipy_sphere(x: Array, beta: float, V: Array, times: Array, method: str, rto
 
 
 def diffrax_angles(theta: Array, beta: float, times: Array, rtol: float, atol: float) -> Callable[[], Array]:
-    """Tsit5 in angles under jax.vmap: theta (b, n) at time 0 -> (b, m, n) at `times`; a run that fails is NaN from there on."""
+    """Tsit5 in angles under jax.vmap: theta (b, n) at time 0 -> (b, m, n) at `times`; a run that fails is NaN
+    from there on."""
     jax, jnp = _jax()
     try:
         import diffrax

@@ -42,7 +42,14 @@ class Section:
     numbers: dict[str, float] | None = None  # further results, by name
 
 
-def timed_row(peer: str, timing: Timing, each: int = 1, work: float | None = None, error: float | None = None, note: str = "") -> Row:
+def timed_row(
+    peer: str,
+    timing: Timing,
+    each: int = 1,
+    work: float | None = None,
+    error: float | None = None,
+    note: str = "",
+) -> Row:
     """The row of a timing whose call does `each` evaluations or runs, `work` million things in all."""
     rate = None if work is None else work / timing.best
     return Row(peer, timing.best / each, timing.median / each, timing.first, rate, error=error, note=note)
@@ -51,7 +58,9 @@ def timed_row(peer: str, timing: Timing, each: int = 1, work: float | None = Non
 def with_ratios(rows: list[Row], ours: str) -> tuple[Row, ...]:
     """The rows, each with its time over that of the row named `ours`."""
     base = next(row.seconds for row in rows if row.peer == ours)
-    return tuple(row if row.seconds is None or base is None else replace(row, ratio=row.seconds / base) for row in rows)
+    return tuple(
+        row if row.seconds is None or base is None else replace(row, ratio=row.seconds / base) for row in rows
+    )
 
 
 def show(section: Section, console: "Console") -> None:
@@ -78,7 +87,10 @@ def show(section: Section, console: "Console") -> None:
         table.add_row(Text(row.peer), *(Text(cells[i]) for cells in shown.values()))
     console.print(Text(section.title, style="bold"))
     console.print(table)
-    lines = [*section.remarks, *(f"{row.peer}: {row.note}" for row in section.rows if row.note and not row.seconds)]
+    lines = [
+        *section.remarks,
+        *(f"{row.peer}: {row.note}" for row in section.rows if row.note and not row.seconds),
+    ]
     for line in lines:
         console.print(Text(line))
     if lines:
@@ -88,12 +100,22 @@ def show(section: Section, console: "Console") -> None:
 def check_json(path: Path | None) -> None:
     """Refuse before measuring what could not be written after it."""
     if path is not None and (path.is_dir() or not path.resolve().parent.is_dir()):
-        raise InputError(f"--json {path} cannot be written: {'it is a folder' if path.is_dir() else 'its folder does not exist'}. Name a file.")
+        raise InputError(
+            f"--json {path} cannot be written:"
+            f" {'it is a folder' if path.is_dir() else 'its folder does not exist'}. Name a file."
+        )
 
 
-def write_json(path: Path, command: str, machine: dict[str, str | int], rounds: int, sections: list[Section]) -> None:
+def write_json(
+    path: Path, command: str, machine: dict[str, str | int], rounds: int, sections: list[Section]
+) -> None:
     """All numbers, times in seconds."""
-    record = {"command": command, "machine": machine, "rounds": rounds, "sections": [_plain(asdict(section)) for section in sections]}
+    record = {
+        "command": command,
+        "machine": machine,
+        "rounds": rounds,
+        "sections": [_plain(asdict(section)) for section in sections],
+    }
     try:
         path.write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     except OSError as error:
@@ -116,7 +138,11 @@ def _error(error: float | None) -> str:
 def _time(seconds: float | None) -> str:
     if seconds is None:
         return ""
-    factor, unit = next((factor, unit) for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")) if seconds * factor >= 1.0 or unit == "µs")
+    factor, unit = next(
+        (factor, unit)
+        for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs"))
+        if seconds * factor >= 1.0 or unit == "µs"
+    )
     return f"{_number(seconds * factor)} {unit}"
 
 

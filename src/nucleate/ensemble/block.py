@@ -1,4 +1,5 @@
-"""A block of runs: drawn, integrated and measured in one go.  A pure function of the study and of which runs are asked for."""
+"""A block of runs: drawn, integrated and measured in one go.  A pure function of the study and of which runs
+are asked for."""
 
 import hashlib
 import json
@@ -18,12 +19,23 @@ from nucleate.ensemble.study import Study
 from nucleate.integrate.explicit import STATUS
 from nucleate.integrate.simulate import simulate
 
-__all__ = ["STATUS", "Arrays", "Cancelled", "Task", "compute", "identity", "made_with", "padded_shape", "warm"]
+__all__ = [
+    "STATUS",
+    "Arrays",
+    "Cancelled",
+    "Task",
+    "compute",
+    "identity",
+    "made_with",
+    "padded_shape",
+    "warm",
+]
 
 Arrays = dict[str, NDArray[Any]]
 Tick = Callable[[int], bool]  # told how many runs have finished since; False stops
 
-CODE = ["checks.py", "sphere.py", "attention.py", "kernels", "integrate", "observe", "theory"]  # what results depend on
+# what results depend on
+CODE = ["checks.py", "sphere.py", "attention.py", "kernels", "integrate", "observe", "theory"]
 CODE += [f"ensemble/{name}.py" for name in ("block", "matrices", "observables", "points", "store")]
 STOPPED = ("cancelled", "interrupted", "running")
 
@@ -41,7 +53,8 @@ class Cancelled(Exception):
 
 
 def compute(study: Study, task: Task, threads: int = 1, tick: Tick | None = None) -> Arrays:
-    """status (b,), steps (b,) and every observable (b, ...), with the axes of tokens as long as anywhere in the grid."""
+    """status (b,), steps (b,) and every observable (b, ...), with the axes of tokens as long as anywhere in
+    the grid."""
     point, runs = study.point(task.point), range(task.first, task.last)
     model, start = point.model(study.seed, runs), point.starts(study.seed, runs)  # start (b, n, d)
 
@@ -75,10 +88,22 @@ def compute(study: Study, task: Task, threads: int = 1, tick: Tick | None = None
 
 
 def warm(study: Study, index: int) -> None:
-    """Compile, or fetch from the disk, what a point of the grid needs: one step of two runs, measured and thrown away."""
+    """Compile, or fetch from the disk, what a point of the grid needs: one step of two runs, measured and
+    thrown away."""
     point, runs = study.point(index), range(2)
     model, start = point.model(study.seed, runs), point.starts(study.seed, runs)
-    run = simulate(model, start, study.fixed["t"], study.fixed["save"], point.rtol, point.atol, point.method, point.dt, max_steps=1, threads=1)
+    run = simulate(
+        model,
+        start,
+        study.fixed["t"],
+        study.fixed["save"],
+        point.rtol,
+        point.atol,
+        point.method,
+        point.dt,
+        max_steps=1,
+        threads=1,
+    )
     for one in study.observables:
         if one.function is None:
             one.measure(Block(run.t, run.x, start, model, point.beta, {}))
@@ -101,17 +126,21 @@ def _padded(values: Array, shape: tuple[int, ...]) -> Array:
 
 @cache
 def made_with() -> dict[str, str]:
-    """The versions that results depend on, and a checksum of our own code: blocks of different ones are never mixed."""
+    """The versions that results depend on, and a checksum of our own code: blocks of different ones are never
+    mixed."""
     digest = hashlib.sha256()
     package = Path(__file__).resolve().parents[1]
     for place in CODE:
-        for source in sorted((package / place).rglob("*.py")) if (package / place).is_dir() else [package / place]:
+        for source in (
+            sorted((package / place).rglob("*.py")) if (package / place).is_dir() else [package / place]
+        ):
             digest.update(source.read_bytes())
     packages = {name: version(name) for name in ("numpy", "numba", "scipy")}
     return {"nucleate": __version__, "code": digest.hexdigest()[:16], **packages}
 
 
 def identity(study: Study) -> str:
-    """A checksum of the study, the number of runs apart, and of what it is made with: the mark of every block that belongs together."""
+    """A checksum of the study, the number of runs apart, and of what it is made with: the mark of every block
+    that belongs together."""
     table = {key: value for key, value in study.plain().items() if key != "runs"}
     return hashlib.sha256(json.dumps([table, made_with()]).encode()).hexdigest()

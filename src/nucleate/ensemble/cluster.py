@@ -1,7 +1,9 @@
-"""Blocks on the workers of a Dask cluster: one of our own on this machine, or one whose scheduler is running already.
+"""Blocks on the workers of a Dask cluster: one of our own on this machine, or one whose scheduler is running
+already.
 
-Workers compute and hand the arrays back; this process alone writes, so workers need no common disk.  The block of a worker that dies is
-computed by another.  A worker's threads each take one block, on one thread: no more threads run than the cluster has.
+Workers compute and hand the arrays back; this process alone writes, so workers need no common disk.  The
+block of a worker that dies is computed by another.  A worker's threads each take one block, on one thread: no
+more threads run than the cluster has.
 """
 
 import logging
@@ -29,7 +31,9 @@ Tell = Callable[[str], None]
 
 CONNECT = 10.0  # seconds to find the scheduler
 MOST_DEATHS = 5  # times that Dask gives a block up, each after several dead workers
-ONE_THREAD = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+ONE_THREAD = dict.fromkeys(
+    ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
+)
 
 
 @contextmanager
@@ -38,7 +42,9 @@ def cluster_crew(study: Study, workers: int, address: str, tell: Tell) -> Iterat
     distributed = _distributed()
     with ExitStack() as stack:
         stack.enter_context(_silent())
-        client = stack.enter_context(_local(distributed, workers) if address == "local" else _client(distributed, address))
+        client = stack.enter_context(
+            _local(distributed, workers) if address == "local" else _client(distributed, address)
+        )
         crew = _Workers(distributed, client, _portable(study), tell)
         try:
             yield crew
@@ -50,13 +56,18 @@ def check_cluster(address: str) -> None:
     """Refuse what can be no cluster, before anything is begun."""
     _distributed()
     if address != "local" and "://" not in address:
-        raise InputError(f'--cluster is {address!r}, but must be local or the address of a scheduler, such as "tcp://127.0.0.1:8786".')
+        raise InputError(
+            f"--cluster is {address!r}, but must be local or the address of a scheduler, such as"
+            ' "tcp://127.0.0.1:8786".'
+        )
 
 
 @contextmanager
 def _silent() -> Iterator[None]:
     """Dask's own handlers say nothing: it tells of a lost connection with a traceback, and we in one line."""
-    names = [name for name in logging.root.manager.loggerDict if name.split(".")[0] in ("distributed", "tornado")]
+    names = [
+        name for name in logging.root.manager.loggerDict if name.split(".")[0] in ("distributed", "tornado")
+    ]
     levels = {handler: handler.level for name in names for handler in logging.getLogger(name).handlers}
     try:
         for handler in levels:
@@ -72,18 +83,27 @@ def _distributed() -> Any:
     try:
         return import_module("distributed")
     except ImportError:
-        raise InputError("--cluster needs Dask, which is not installed. Install it: pip install 'nucleate[cluster]'.") from None
+        raise InputError(
+            "--cluster needs Dask, which is not installed. Install it: pip install 'nucleate[cluster]'."
+        ) from None
 
 
 @contextmanager
 def _local(distributed: Any, workers: int) -> Iterator[Any]:
     import dask
 
-    settings = {"distributed.nanny.pre-spawn-environ": ONE_THREAD, "distributed.scheduler.active-memory-manager.start": False}
+    settings = {
+        "distributed.nanny.pre-spawn-environ": ONE_THREAD,
+        "distributed.scheduler.active-memory-manager.start": False,
+    }
     with (
         dask.config.set(settings),
         distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", silence_logs=50
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=50,
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
@@ -93,9 +113,13 @@ def _local(distributed: Any, workers: int) -> Iterator[Any]:
 @contextmanager
 def _client(distributed: Any, address: str) -> Iterator[Any]:
     try:
-        client = distributed.Client(address, timeout=CONNECT, set_as_default=False)  # other Dask work of this process goes on as it was
+        # other Dask work of this process goes on as it was
+        client = distributed.Client(address, timeout=CONNECT, set_as_default=False)
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise InputError(f"--cluster {address}: no scheduler answers there ({type(error).__name__}). Start one: dask scheduler.") from None
+        raise InputError(
+            f"--cluster {address}: no scheduler answers there ({type(error).__name__}). Start one: dask"
+            " scheduler."
+        ) from None
     with client:
         yield client
 
@@ -109,7 +133,8 @@ class _Workers:
         self.futures: dict[Task, Any] = {}
         self.deaths: dict[Task, int] = {}
         self.stopped = False
-        self.counted = (-np.inf, 0)  # when the threads of the cluster were last counted, and how many there were
+        # when the threads of the cluster were last counted, and how many there were
+        self.counted = (-np.inf, 0)
         if not self._threads():
             tell("The cluster has no workers yet; waiting for some.")
 
@@ -139,7 +164,10 @@ class _Workers:
             self.deaths[task] = self.deaths.get(task, 0) + 1
             if self.deaths[task] < MOST_DEATHS:
                 return self.submit(task)
-            result = InputError(f"Workers died again and again of runs {task.first} to {task.last - 1} of point {task.point}. Give them more memory.")
+            result = InputError(
+                f"Workers died again and again of runs {task.first} to {task.last - 1} of point {task.point}."
+                " Give them more memory."
+            )
         except BaseException as error:
             result = error if isinstance(error, InputError) else _lost(error)
         self.futures.pop(task, None)
@@ -163,9 +191,15 @@ def _portable(study: Study) -> bytes:
     import cloudpickle
 
     modules = {
-        sys.modules[one.function.__module__] for one in study.observables if one.function is not None and one.function.__module__ in sys.modules
+        sys.modules[one.function.__module__]
+        for one in study.observables
+        if one.function is not None and one.function.__module__ in sys.modules
     }
-    strangers = [module for module in modules if module.__name__.split(".")[0] not in ("nucleate", "__main__", "numpy", "builtins")]
+    strangers = [
+        module
+        for module in modules
+        if module.__name__.split(".")[0] not in ("nucleate", "__main__", "numpy", "builtins")
+    ]
     for module in strangers:
         cloudpickle.register_pickle_by_value(module)
     try:
@@ -182,9 +216,14 @@ def work(pickled: bytes, task: tuple[int, int, int], versions: dict[str, str]) -
     """Compute one block on one thread of this worker."""
     if versions != made_with():
         differs = ", ".join(
-            f"{name} is {made_with().get(name)} instead of {version}" for name, version in versions.items() if made_with().get(name) != version
+            f"{name} is {made_with().get(name)} instead of {version}"
+            for name, version in versions.items()
+            if made_with().get(name) != version
         )
-        raise InputError(f"A worker has other versions than the process that writes: {differs}. Install the same everywhere.")
+        raise InputError(
+            f"A worker has other versions than the process that writes: {differs}. Install the same"
+            " everywhere."
+        )
     study = _unpickled(pickled)
     _warmed(pickled)
     try:

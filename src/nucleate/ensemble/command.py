@@ -22,24 +22,50 @@ PICTURES = (".png", ".pdf", ".svg")
 
 
 def ensemble(
-    study: Annotated[Path, typer.Argument(help="The study: a TOML file, such as studies/figure3.toml.", show_default=False)],
-    store: Annotated[Path | None, typer.Option(help="Where the results go: a name that ends in .zarr. The same command again goes on.")] = None,
-    runs: Annotated[int | None, typer.Option(help="Runs per point; more than before extends the store.", show_default="the study's own")] = None,
+    study: Annotated[
+        Path, typer.Argument(help="The study: a TOML file, such as studies/figure3.toml.", show_default=False)
+    ],
+    store: Annotated[
+        Path | None,
+        typer.Option(help="Where the results go: a name that ends in .zarr. The same command again goes on."),
+    ] = None,
+    runs: Annotated[
+        int | None,
+        typer.Option(
+            help="Runs per point; more than before extends the store.", show_default="the study's own"
+        ),
+    ] = None,
     threads: Annotated[int | None, typer.Option(help="Number of threads.", show_default="all cores")] = None,
     block: Annotated[
-        int | None, typer.Option(help="Runs computed and written at a time; results do not depend on it.", show_default="by size")
+        int | None,
+        typer.Option(
+            help="Runs computed and written at a time; results do not depend on it.", show_default="by size"
+        ),
     ] = None,
     cluster: Annotated[
-        str | None, typer.Option(help="Compute on Dask workers: local, or the address of a scheduler, tcp://host:port.", show_default="threads")
+        str | None,
+        typer.Option(
+            help="Compute on Dask workers: local, or the address of a scheduler, tcp://host:port.",
+            show_default="threads",
+        ),
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw mean and quantiles here: .png, .pdf or .svg.", show_default="no picture")] = None,
-    show: Annotated[list[str] | None, typer.Option(help="Observable to draw. May be repeated.", show_default="all that can be drawn")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check the study, say what it would cost, and stop.")] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Draw mean and quantiles here: .png, .pdf or .svg.", show_default="no picture"),
+    ] = None,
+    show: Annotated[
+        list[str] | None,
+        typer.Option(help="Observable to draw. May be repeated.", show_default="all that can be drawn"),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check the study, say what it would cost, and stop.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
     """Run a study of many runs; interrupted, the same command goes on where it was.
 
-    Exit code 0: finished; runs that ended early are kept and counted. 2: bad input, or a file that cannot be read or written. 130: interrupted.
+    Exit code 0: finished; runs that ended early are kept and counted. 2: bad input, or a file that cannot be
+    read or written. 130: interrupted.
     """
     reached = [0, 0]  # runs done, runs in all
     with polite(MEMORY, lambda: _interrupted(reached)):
@@ -48,14 +74,20 @@ def ensemble(
         from nucleate.ensemble.run import ensemble as run
 
         if plot is not None and plot.suffix.lower() not in PICTURES:
-            raise InputError(f"--plot {plot} has the ending {plot.suffix or '(none)'}, but pictures are {', '.join(PICTURES)}. Choose one of these.")
+            raise InputError(
+                f"--plot {plot} has the ending {plot.suffix or '(none)'}, but pictures are"
+                f" {', '.join(PICTURES)}. Choose one of these."
+            )
         if store is None and not dry_run:
-            raise InputError("--store is missing. Say where the results go, such as --store out.zarr, or add --dry-run.")
+            raise InputError(
+                "--store is missing. Say where the results go, such as --store out.zarr, or add --dry-run."
+            )
         table = as_study(study, runs)
         if plot is not None:
             from nucleate.plot.studies import drawn_names
 
-            drawn_names({one.name: one.dims for one in table.observables}, list(table.grid), show or [])  # refused now, not after all the work
+            # refused now, not after all the work
+            drawn_names({one.name: one.dims for one in table.observables}, list(table.grid), show or [])
         if dry_run:
             from nucleate.ensemble.estimate import cost
             from nucleate.kernels.crew import pick_threads
@@ -64,7 +96,9 @@ def ensemble(
             return
         began = time.perf_counter()
         with _progress(quiet, reached) as progress:
-            found = run(table, store, threads=threads, block=block, cluster=cluster, progress=progress, tell=_warn)
+            found = run(
+                table, store, threads=threads, block=block, cluster=cluster, progress=progress, tell=_warn
+            )
         if not quiet:
             typer.echo(f"{found.summary}\ntook {time.perf_counter() - began:.1f} s; wrote {store}")
         if plot is not None:
@@ -107,7 +141,13 @@ def _progress(quiet: bool, reached: list[int]) -> Iterator[Callable[[int, int], 
 def _bar(console: Any) -> Iterator[Callable[[int, int], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"), TimeElapsedColumn())
+    columns = (
+        TextColumn("runs"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=console, transient=True, refresh_per_second=4) as bar:
         task, pace = bar.add_task("runs", total=None, rate=""), _Pace()
 

@@ -1,6 +1,8 @@
-"""Who computes the blocks: threads of this process, or the workers of a Dask cluster.  Both hand results back through one queue.
+"""Who computes the blocks: threads of this process, or the workers of a Dask cluster.  Both hand results back
+through one queue.
 
-A block is computed on one thread.  Threads and workers take whole blocks, so nobody waits for anybody, and no more threads run than asked.
+A block is computed on one thread.  Threads and workers take whole blocks, so nobody waits for anybody, and no
+more threads run than asked.
 """
 
 import queue
@@ -51,7 +53,8 @@ def _outcome(future: "Future[Arrays]") -> Arrays | BaseException:
 
 @contextmanager
 def threads_crew(study: Study, threads: int, blocks: int, tick: Tick) -> Iterator[Crew]:
-    """Threads of this process.  With fewer blocks than threads each block gets several; the bits stay the same."""
+    """Threads of this process.  With fewer blocks than threads each block gets several; the bits stay the
+    same."""
     stop = threading.Event()
     each = max(1, threads // max(blocks, 1))
 

@@ -1,4 +1,5 @@
-"""What a study will cost, before it is run: its size from the layout, its time from a few runs of some points."""
+"""What a study will cost, before it is run: its size from the layout, its time from a few runs of some
+points."""
 
 import math
 import time
@@ -28,7 +29,9 @@ class Cost(NamedTuple):
 
     def __str__(self) -> str:
         grid = f"{self.points} points of the grid, " if self.points > 1 else ""
-        time = "" if self.seconds is None else f", {'at least ' * self.at_least}about {_duration(self.seconds)}"
+        time = (
+            "" if self.seconds is None else f", {'at least ' * self.at_least}about {_duration(self.seconds)}"
+        )
         return f"{grid}{self.runs} runs{time}, {_size(self.bytes)} before compression"
 
 
@@ -41,7 +44,8 @@ def cost(study: Study, threads: int) -> Cost:
 
 
 def _tried(study: Study, seconds: float) -> tuple[float, bool]:
-    """Seconds per run on one thread, the mean over some points spread over the grid, and whether it may well be more."""
+    """Seconds per run on one thread, the mean over some points spread over the grid, and whether it may well
+    be more."""
     points = sorted({int(point) for point in np.linspace(0, study.points - 1, MOST_POINTS).round()})
     times, at_least = [], False
     for point in points:

@@ -1,7 +1,8 @@
-"""Files that survive a crash: written beside, flushed to the disk, and moved into place; and the lock that keeps a second writer out.
+"""Files that survive a crash: written beside, flushed to the disk, and moved into place; and the lock that
+keeps a second writer out.
 
-A block's file is a line that names the format, a checksum of all that follows, a line of JSON, and the arrays one after the other.  Every
-byte counts, so that any flip, any cut and any mix-up is noticed.
+A block's file is a line that names the format, a checksum of all that follows, a line of JSON, and the arrays
+one after the other.  Every byte counts, so that any flip, any cut and any mix-up is noticed.
 """
 
 import errno
@@ -18,7 +19,18 @@ import numpy as np
 from nucleate.checks import InputError
 from nucleate.ensemble.block import Arrays, Task
 
-__all__ = ["AGAIN", "Damaged", "block_name", "locked", "pack", "read_block", "sync", "unpack", "write", "write_bytes"]
+__all__ = [
+    "AGAIN",
+    "Damaged",
+    "block_name",
+    "locked",
+    "pack",
+    "read_block",
+    "sync",
+    "unpack",
+    "write",
+    "write_bytes",
+]
 
 MAGIC = b"nucleate block 1\n"
 PART = ".part"  # ends the names of files that are not complete
@@ -31,7 +43,8 @@ class Damaged(Exception):
 
 
 def write(path: Path, data: bytes) -> None:
-    """Put `data` at `path`, durably and in one piece: after a crash there is all of it or what was there before."""
+    """Put `data` at `path`, durably and in one piece: after a crash there is all of it or what was there
+    before."""
     part = path.with_name(path.name + PART)
     try:
         try:
@@ -72,13 +85,15 @@ def sync(path: Path) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder, which is made if need be; the system lets go of it when the process ends, however it ends."""
+    """Hold the lock of a folder, which is made if need be; the system lets go of it when the process ends,
+    however it ends."""
     handle = _lock(folder)
     try:
         yield
     finally:
         with suppress(OSError):  # it may be gone already
-            if _still_there(handle, folder / "lock") and os.listdir(folder) == ["lock"]:  # still ours, and nothing was begun
+            # still ours, and nothing was begun
+            if _still_there(handle, folder / "lock") and os.listdir(folder) == ["lock"]:
                 (folder / "lock").unlink()
                 folder.rmdir()
         os.close(handle)
@@ -94,16 +109,25 @@ def _lock(folder: Path) -> int:
         except FileNotFoundError:  # removed by a writer that has just finished
             if folder.parent.is_dir():
                 continue
-            raise InputError(f"{folder} cannot be made: the folder {folder.parent} does not exist. Make it first.") from None
+            raise InputError(
+                f"{folder} cannot be made: the folder {folder.parent} does not exist. Make it first."
+            ) from None
         except OSError as error:
-            raise InputError(f"{folder} cannot be made: {error.strerror or error}. Choose another place.") from None
+            raise InputError(
+                f"{folder} cannot be made: {error.strerror or error}. Choose another place."
+            ) from None
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             os.close(handle)
             if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
-                raise InputError(f"{folder} is in use: another process is writing this ensemble. Wait for it, or choose another store.") from None
-            raise InputError(f"{folder} cannot be locked: {error.strerror or error}. Choose another place.") from None
+                raise InputError(
+                    f"{folder} is in use: another process is writing this ensemble. Wait for it, or choose"
+                    " another store."
+                ) from None
+            raise InputError(
+                f"{folder} cannot be locked: {error.strerror or error}. Choose another place."
+            ) from None
         if _still_there(handle, folder / "lock"):
             return handle
         os.close(handle)
@@ -135,7 +159,10 @@ def pack(identity: str, task: Task, arrays: Arrays) -> bytes:
         "arrays": {name: [array.dtype.newbyteorder("<").str, array.shape] for name, array in arrays.items()},
     }
     body = [json.dumps(head).encode() + b"\n"]
-    body += [np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).tobytes() for array in arrays.values()]
+    body += [
+        np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).tobytes()
+        for array in arrays.values()
+    ]
     digest = hashlib.sha256()
     for part in body:
         digest.update(part)

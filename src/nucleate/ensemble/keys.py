@@ -9,7 +9,19 @@ import numpy as np
 
 from nucleate.checks import InputError, finite_number
 
-__all__ = ["a_list", "a_name", "a_table", "a_text", "a_truth", "known_keys", "length", "number", "one_of", "refuse", "shown"]
+__all__ = [
+    "a_list",
+    "a_name",
+    "a_table",
+    "a_text",
+    "a_truth",
+    "known_keys",
+    "length",
+    "number",
+    "one_of",
+    "refuse",
+    "shown",
+]
 
 LENGTH = re.compile(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*/\s*sqrt\(\s*beta\s*\)\s*")
 LONGEST = 80  # of a value in a message
@@ -60,7 +72,9 @@ def a_text(where: str, value: Any) -> str:
 
 def a_name(where: str, value: Any) -> str:
     """`value` as the name of a variable of the store: letters, digits and underscores."""
-    if not (isinstance(value, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", value) and len(value) <= LONGEST):
+    if not (
+        isinstance(value, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", value) and len(value) <= LONGEST
+    ):
         refuse(where, "a name of letters, digits and underscores", value)
     return value
 
@@ -73,7 +87,8 @@ def a_truth(where: str, value: Any) -> bool:
 
 
 def number(where: str, value: Any, least: float = -np.inf, above: float = -np.inf) -> float:
-    """`value` as a finite number; unlike the doors for people at a keyboard, this one takes no "64" for 64."""
+    """`value` as a finite number; unlike the doors for people at a keyboard, this one takes no "64" for
+    64."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         refuse(where, "a number", value)
     return finite_number(where, value, least=least, above=above)
@@ -90,7 +105,12 @@ def length(where: str, value: Any) -> float | str:
             return f"{factor!r}/sqrt(beta)"
     elif isinstance(value, float | int) and not isinstance(value, bool) and 0.0 < value <= np.pi:
         return float(value)
-    refuse(where, 'a distance above 0 and up to pi, in radians, or in units of the cluster width, such as "4/sqrt(beta)"', value)
+    refuse(
+        where,
+        "a distance above 0 and up to pi, in radians, or in units of the cluster width, such as"
+        ' "4/sqrt(beta)"',
+        value,
+    )
 
 
 def refuse(where: str, wanted: str, value: Any) -> NoReturn:

@@ -1,12 +1,13 @@
 """Q, K and V of a study: the same for every run, or drawn for each.
 
-A matrix is a number c (c times the identity), a text ("identity", "-identity", "0.5*identity"), a list (a diagonal), a list of rows, or a
-table {random = ...}, drawn anew for every run from a stream of its own:
+A matrix is a number c (c times the identity), a text ("identity", "-identity", "0.5*identity"), a list (a
+diagonal), a list of rows, or a table {random = ...}, drawn anew for every run from a stream of its own:
 
     gaussian     independent entries of standard deviation scale / sqrt(d)
     orthogonal   scale times a uniformly random orthogonal matrix
-    real         real eigenvalues, the largest `top` of the given multiplicity (0: all d of them), the others uniform on
-                 [top - gap - spread, top - gap], eigenvectors uniformly random: orthogonal, or with oblique = true not
+    real         real eigenvalues, the largest `top` of the given multiplicity (0: all d of them), the others
+                 uniform on [top - gap - spread, top - gap], eigenvectors uniformly random: orthogonal, or
+                 with oblique = true not
 """
 
 import re
@@ -30,7 +31,11 @@ def matrix(where: str, value: Any) -> Spec:
     """`value` in its plain form."""
     if isinstance(value, str):
         if not (found := re.fullmatch(r"\s*(-|[^*]*\*)?\s*identity\s*", value)):
-            refuse(where, '"identity", "-identity", "0.5*identity", a number, a list, a list of rows or {random = ...}', value)
+            refuse(
+                where,
+                '"identity", "-identity", "0.5*identity", a number, a list, a list of rows or {random = ...}',
+                value,
+            )
         factor = (found[1] or "1").rstrip("*").strip()
         return finite_number(where, "-1" if factor == "-" else factor)
     if isinstance(value, dict):
@@ -41,7 +46,9 @@ def matrix(where: str, value: Any) -> Spec:
     if array.ndim == 0:
         return float(array)
     if array.size == 0 or array.ndim > 2 or (array.ndim == 2 and array.shape[0] != array.shape[1]):
-        raise InputError(f"{where} must be a diagonal (a list) or square (a list of rows), but has shape {array.shape}.")
+        raise InputError(
+            f"{where} must be a diagonal (a list) or square (a list of rows), but has shape {array.shape}."
+        )
     return array.tolist()
 
 
@@ -60,7 +67,11 @@ def label(spec: Spec) -> str:
     if isinstance(spec, float):
         return {1.0: "identity", -1.0: "-identity"}.get(spec, f"{spec:g}*identity")
     if isinstance(spec, list):
-        return f"diag({', '.join(f'{entry:g}' for entry in spec)})" if not isinstance(spec[0], list) else str(spec)
+        return (
+            f"diag({', '.join(f'{entry:g}' for entry in spec)})"
+            if not isinstance(spec[0], list)
+            else str(spec)
+        )
     words = ", ".join(f"{key} = {value}" for key, value in spec.items() if key not in ("name", "random"))
     return str(spec.get("name") or f"random {spec['random']}, {words}")
 
@@ -123,7 +134,13 @@ RANDOM: dict[str, tuple[dict[str, tuple[Callable[[str, Any], Any], Any]], Draw]]
     "gaussian": ({"scale": (number, 1.0)}, _gaussian),
     "orthogonal": ({"scale": (number, 1.0)}, _orthogonal),
     "real": (
-        {"top": (number, 1.0), "multiplicity": (_count, 1), "gap": (_positive, 0.2), "spread": (_positive, 1.0), "oblique": (a_truth, False)},
+        {
+            "top": (number, 1.0),
+            "multiplicity": (_count, 1),
+            "gap": (_positive, 0.2),
+            "spread": (_positive, 1.0),
+            "oblique": (a_truth, False),
+        },
         _real,
     ),
 }

@@ -1,7 +1,8 @@
 """Points of the grid, and the random streams of their runs.
 
-Run i starts from SeedSequence(root, spawn_key=(i,)) at every point: the same tokens, so that points can be compared run by run.  With the
-same d, fewer tokens are the first of more.  Random Q, K and V have streams of their own, spawn_key=(i, 1), (i, 2) and (i, 3).
+Run i starts from SeedSequence(root, spawn_key=(i,)) at every point: the same tokens, so that points can be
+compared run by run.  With the same d, fewer tokens are the first of more.  Random Q, K and V have streams of
+their own, spawn_key=(i, 1), (i, 2) and (i, 3).
 """
 
 from dataclasses import dataclass
@@ -49,11 +50,17 @@ class Point:
         for name in STREAMS:
             wanted = size(getattr(self, name))
             if wanted not in (None, self.d):
-                raise InputError(f"{name} acts on dimension {wanted}, but d is {self.d}. Both must be the same at every point of the grid.")
+                raise InputError(
+                    f"{name} acts on dimension {wanted}, but d is {self.d}. Both must be the same at every"
+                    " point of the grid."
+                )
         if self.window is not None and self.mask != "causal":
             raise InputError(f'mask is "{self.mask}" and window is {self.window}. Leave out one of the two.')
         if self.method == "causal" and self.mask == "full" and self.window is None:
-            raise InputError('method "causal" needs a mask under which no token sees a later one, but the mask is "full". Use "explicit".')
+            raise InputError(
+                'method "causal" needs a mask under which no token sees a later one, but the mask is "full".'
+                ' Use "explicit".'
+            )
 
     def starts(self, seed: int, runs: range) -> Array:
         """Where the runs begin, (b, n, d)."""
@@ -62,6 +69,9 @@ class Point:
     def model(self, seed: int, runs: range) -> Attention:
         """The model of these runs; random matrices carry the run axis."""
         matrices: dict[str, Any] = {
-            name: drawn(getattr(self, name), self.d, [stream(seed, run, child) for run in runs]) for name, child in STREAMS.items()
+            name: drawn(getattr(self, name), self.d, [stream(seed, run, child) for run in runs])
+            for name, child in STREAMS.items()
         }
-        return Attention(self.beta, **matrices, mask=self.mask if self.window is None else Window(self.window))
+        return Attention(
+            self.beta, **matrices, mask=self.mask if self.window is None else Window(self.window)
+        )

@@ -29,9 +29,11 @@ DONE = STATUS.index("done")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ensemble:
-    """The results of a study.  Statistics leave out runs that did not finish, unless asked not to, and say how many."""
+    """The results of a study.  Statistics leave out runs that did not finish, unless asked not to, and say
+    how many."""
 
-    data: "Dataset"  # axes (parameters of the grid, run, axes of the observable); status and steps of every run
+    # axes (parameters of the grid, run, axes of the observable); status and steps of every run
+    data: "Dataset"
     study: Mapping[str, Any]  # as it was run, defaults written out
 
     @property
@@ -49,23 +51,38 @@ class Ensemble:
     def summary(self) -> str:
         """One line: how many runs, at how many points, and how they ended."""
         axes = " x ".join(f"{self.data.sizes[name]} {name}" for name in self.study["grid"])
-        ways = ", ".join(f"{count} {way}" for way, count in sorted(self.ended.items(), key=lambda item: -item[1]))
+        ways = ", ".join(
+            f"{count} {way}" for way, count in sorted(self.ended.items(), key=lambda item: -item[1])
+        )
         left_out = "" if set(self.ended) == {"done"} else "; statistics leave out those not done"
         title = self.study["title"]
-        return f"{f'{title}: ' if title else ''}{self.data.sizes['run']} runs{f' at each of {axes}' if axes else ''}; {ways}{left_out}"
+        return (
+            f"{f'{title}: ' if title else ''}{self.data.sizes['run']}"
+            f" runs{f' at each of {axes}' if axes else ''}; {ways}{left_out}"
+        )
 
     def mean(self, name: str, failed: bool = False) -> "DataArray":
         """The mean over runs."""
         with _nothing_is_nan():
             return self._told(self._values(name, failed).mean("run", keep_attrs=True), f"mean of {name}")
 
-    def quantiles(self, name: str, q: float | Sequence[float] = (0.1, 0.5, 0.9), failed: bool = False) -> "DataArray":
+    def quantiles(
+        self, name: str, q: float | Sequence[float] = (0.1, 0.5, 0.9), failed: bool = False
+    ) -> "DataArray":
         """Quantiles over runs, along a new axis `quantile`."""
-        shares = np.atleast_1d([finite_number("q", one, least=0.0, help="Quantiles lie between 0 and 1.") for one in np.atleast_1d(q)])
+        shares = np.atleast_1d(
+            [
+                finite_number("q", one, least=0.0, help="Quantiles lie between 0 and 1.")
+                for one in np.atleast_1d(q)
+            ]
+        )
         if (shares > 1.0).any():
             raise InputError(f"q must lie between 0 and 1, but is {shares.max():g}. The median is 0.5.")
         with _nothing_is_nan():
-            return self._told(self._values(name, failed).quantile(shares, dim="run", keep_attrs=True), f"quantiles of {name}")
+            return self._told(
+                self._values(name, failed).quantile(shares, dim="run", keep_attrs=True),
+                f"quantiles of {name}",
+            )
 
     def band(self, name: str, level: float = 0.95, failed: bool = False) -> "DataArray":
         """A confidence band of the mean, by Student's t: along a new axis `edge`, below and above."""
@@ -78,13 +95,20 @@ class Ensemble:
         values = self._values(name, failed)
         count = values.count("run")
         with _nothing_is_nan():  # nor has one run a spread
-            half = values.std("run", ddof=1) / np.sqrt(count) * student.ppf(0.5 + level / 2.0, np.maximum(count - 1, 1))
+            half = (
+                values.std("run", ddof=1)
+                / np.sqrt(count)
+                * student.ppf(0.5 + level / 2.0, np.maximum(count - 1, 1))
+            )
             mean = values.mean("run", keep_attrs=True)
         edges = xarray.concat([mean - half, mean + half], xarray.Variable("edge", [-1, 1]))
-        return self._told(edges.assign_attrs(mean.attrs), f"{level:.0%} confidence band of the mean of {name}")
+        return self._told(
+            edges.assign_attrs(mean.attrs), f"{level:.0%} confidence band of the mean of {name}"
+        )
 
     def plot(self, name: str | None = None, ax: "Axes | None" = None) -> "Axes":
-        """Mean and quantile bands of one observable over time; of one without time over beta, or the first axis of a grid without it."""
+        """Mean and quantile bands of one observable over time; of one without time over beta, or the first
+        axis of a grid without it."""
         from nucleate.plot.studies import bands
 
         return bands(self, self._name(name), ax)
@@ -105,7 +129,11 @@ class Ensemble:
 
     def _told(self, statistic: "DataArray", words: str) -> "DataArray":
         done, every = self.ended.get("done", 0), int(self.data["status"].size)
-        about = {"long_name": f"{words}: {statistic.attrs.get('long_name', '')}", "runs": every, "runs_not_done": every - done}
+        about = {
+            "long_name": f"{words}: {statistic.attrs.get('long_name', '')}",
+            "runs": every,
+            "runs_not_done": every - done,
+        }
         return statistic.assign_attrs({**statistic.attrs, **about})
 
 
@@ -118,9 +146,12 @@ def _nothing_is_nan() -> Iterator[None]:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """The Run that run.save wrote at `path`, or the Ensemble of a store, after its checksums were compared."""
+    """The Run that run.save wrote at `path`, or the Ensemble of a store, after its checksums were
+    compared."""
     place = Path(path)
-    return load_ensemble(place) if place.suffix.lower() == ".zarr" and holds_ensemble(place) else load_run(place)
+    return (
+        load_ensemble(place) if place.suffix.lower() == ".zarr" and holds_ensemble(place) else load_run(place)
+    )
 
 
 def load_ensemble(path: str | os.PathLike[str]) -> Ensemble:
@@ -129,22 +160,31 @@ def load_ensemble(path: str | os.PathLike[str]) -> Ensemble:
 
     path = Path(path)
     if not path.exists():
-        raise InputError(f"{path} does not exist. If its ensemble was interrupted, run the same command again to finish it.")
+        raise InputError(
+            f"{path} does not exist. If its ensemble was interrupted, run the same command again to"
+            " finish it."
+        )
     if not holds_ensemble(path):
-        raise InputError(f"{path} is not an ensemble of nucleate, or its head is damaged. Pass a path that nucleate ensemble wrote.")
+        raise InputError(
+            f"{path} is not an ensemble of nucleate, or its head is damaged. Pass a path that nucleate"
+            " ensemble wrote."
+        )
     try:
         manifest = read_manifest(path)
     except Damaged as damage:
         raise refused(path, str(damage)) from None
     bad = [name for name, digest in manifest.files.items() if not intact(path, name, digest)]
     if bad:
-        raise refused(path, f"{', '.join(bad[:5])}{' and others' * (len(bad) > 5)} missing or not what was written")
+        raise refused(
+            path, f"{', '.join(bad[:5])}{' and others' * (len(bad) > 5)} missing or not what was written"
+        )
     data = _labelled(xarray.open_zarr(path, chunks=None))
     return Ensemble(data, json.loads(data.attrs["study"]))
 
 
 def _labelled(data: "Dataset") -> "Dataset":
-    """The same with labels to select by beside the numbers 0, 1, ... of an axis of matrices or words: V_label beside V."""
+    """The same with labels to select by beside the numbers 0, 1, ... of an axis of matrices or words: V_label
+    beside V."""
     for name, axis in data.coords.items():
         label = f"{name}_label"
         if "labels" in axis.attrs and label not in data.variables:

@@ -50,11 +50,16 @@ def ensemble(
     progress   called as progress(done, runs) from time to time
     tell       called with a line about damage that was found; a warning unless given
 
-    After a crash, Ctrl-C or a full disk the same call goes on; no run is lost but those of the blocks under way.
+    After a crash, Ctrl-C or a full disk the same call goes on; no run is lost but those of the blocks under
+    way.
     """
     study = as_study(study, runs)
     workers = pick_threads(threads)
-    size = block_runs(study, workers) if block is None else whole_number("block", block, least=1, help="It is a number of runs.")
+    size = (
+        block_runs(study, workers)
+        if block is None
+        else whole_number("block", block, least=1, help="It is a number of runs.")
+    )
     if cluster is not None:
         from nucleate.ensemble.cluster import check_cluster
 
@@ -62,7 +67,9 @@ def ensemble(
     say = tell or (lambda words: warnings.warn(words, RuntimeWarning, stacklevel=3))
     if store is None:
         with tempfile.TemporaryDirectory(prefix="nucleate-") as folder:
-            return _run(study, Path(folder, "ensemble.zarr"), workers, size, cluster, progress, say).in_memory()
+            return _run(
+                study, Path(folder, "ensemble.zarr"), workers, size, cluster, progress, say
+            ).in_memory()
     return _run(study, check_store(store), workers, size, cluster, progress, say)
 
 
@@ -74,11 +81,14 @@ def as_study(study: Study | Mapping[str, Any] | str | os.PathLike[str], runs: in
         return study if runs is None else study.with_runs(runs)
     if isinstance(study, Mapping):
         return Study.make(study if runs is None else {**study, "runs": runs})
-    raise InputError(f"study must be a Study, a dict or the path of a TOML file, but is {type(study).__name__}.")
+    raise InputError(
+        f"study must be a Study, a dict or the path of a TOML file, but is {type(study).__name__}."
+    )
 
 
 def block_runs(study: Study, workers: int) -> int:
-    """Runs per block: whole groups of lanes, 32 MB of frames at most, and blocks enough for every thread to have four."""
+    """Runs per block: whole groups of lanes, 32 MB of frames at most, and blocks enough for every thread to
+    have four."""
     n, d = study.largest
     fits = int(BLOCK_BYTES / (8.0 * len(study.times) * n * d))
     share = -(-study.runs * study.points // (4 * workers))
@@ -86,7 +96,15 @@ def block_runs(study: Study, workers: int) -> int:
     return size if size < LANES else size // LANES * LANES
 
 
-def _run(study: Study, path: Path, workers: int, size: int, cluster: str | None, progress: Progress | None, tell: Tell) -> Ensemble:
+def _run(
+    study: Study,
+    path: Path,
+    workers: int,
+    size: int,
+    cluster: str | None,
+    progress: Progress | None,
+    tell: Tell,
+) -> Ensemble:
     with locked(parts_of(path)), _explained(path):
         shelf = Shelf(study, path, tell)
         meter = _Meter(shelf.done, study.points * study.runs, progress)
@@ -114,7 +132,9 @@ def _explained(path: Path) -> Iterator[None]:
         raise InputError(f"{path} cannot be written: {damage}. {ANEW}") from None
 
 
-def _crew(study: Study, workers: int, blocks: int, cluster: str | None, tick: Tick, tell: Tell) -> AbstractContextManager[Crew]:
+def _crew(
+    study: Study, workers: int, blocks: int, cluster: str | None, tick: Tick, tell: Tell
+) -> AbstractContextManager[Crew]:
     if cluster is None:
         return threads_crew(study, workers, blocks, tick)
     from nucleate.ensemble.cluster import cluster_crew

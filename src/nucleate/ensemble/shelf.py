@@ -1,7 +1,9 @@
-"""What there is of an ensemble: blocks in the folder of parts, chunks of the finished store; and what is still missing.
+"""What there is of an ensemble: blocks in the folder of parts, chunks of the finished store; and what is
+still missing.
 
 out.zarr          the finished store
-out.zarr.parts    only while there is work to do: study.json, the lock, a file per block, and the store being assembled
+out.zarr.parts    only while there is work to do: study.json, the lock, a file per block, and the store being
+                  assembled
 """
 
 import hashlib
@@ -18,7 +20,17 @@ import numpy as np
 from nucleate.checks import InputError
 from nucleate.ensemble.block import Arrays, Task, identity, made_with
 from nucleate.ensemble.files import PART, Damaged, block_name, pack, read_block, sync, write
-from nucleate.ensemble.store import Manifest, assemble, chunk_files, chunk_runs, holds_ensemble, intact, put_in_place, read_chunk, read_manifest
+from nucleate.ensemble.store import (
+    Manifest,
+    assemble,
+    chunk_files,
+    chunk_runs,
+    holds_ensemble,
+    intact,
+    put_in_place,
+    read_chunk,
+    read_manifest,
+)
 from nucleate.ensemble.study import Study, differences
 
 __all__ = ["Shelf", "Tell", "check_store", "parts_of"]
@@ -50,14 +62,18 @@ def check_store(path: str | os.PathLike[str]) -> Path:
     path = Path(path)
     if path.suffix.lower() != ".zarr":
         raise InputError(
-            f"{path} has the ending {path.suffix or '(none)'}, but an ensemble is kept as .zarr. Name it {path.with_suffix('.zarr').name}, say."
+            f"{path} has the ending {path.suffix or '(none)'}, but an ensemble is kept as .zarr. Name it"
+            f" {path.with_suffix('.zarr').name}, say."
         )
     if not path.parent.is_dir():
         raise InputError(f"{path} cannot be written: the folder {path.parent} does not exist. Make it first.")
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise InputError(f"{path} cannot be written: the folder {path.parent} is read-only. Choose another.")
     if path.exists() and not holds_ensemble(path):
-        raise InputError(f"{path} exists and is not an ensemble of nucleate, so it is not replaced. Choose another name, or move it away.")
+        raise InputError(
+            f"{path} exists and is not an ensemble of nucleate, so it is not replaced. Choose another name,"
+            " or move it away."
+        )
     return path
 
 
@@ -98,19 +114,26 @@ class Shelf:
             return
         self._same_study(self.manifest.study, self.manifest.made_with)
         if self.manifest.runs > self.study.runs:
-            raise InputError(f"{self.path} holds {self.manifest.runs} runs, but {self.study.runs} are asked for. Ask for at least as many.")
+            raise InputError(
+                f"{self.path} holds {self.manifest.runs} runs, but {self.study.runs} are asked for. Ask for"
+                " at least as many."
+            )
         bad = [name for name, digest in self.manifest.files.items() if not intact(self.path, name, digest)]
         if bad:
             self.tell(f"{self.path} is damaged: {_some(bad)}. What was lost is computed anew.")
         size, lost = chunk_runs(self.study), set(bad)
         for point in range(self.study.points):
             for chunk in range(-(-self.manifest.runs // size)):
-                if not any(file in lost or file not in self.manifest.files for _, file in chunk_files(self.study, point, chunk)):
+                if not any(
+                    file in lost or file not in self.manifest.files
+                    for _, file in chunk_files(self.study, point, chunk)
+                ):
                     self._add(point, Piece(chunk * size, min((chunk + 1) * size, self.manifest.runs), None))
         self.whole = not bad and self.manifest.runs == self.study.runs
 
     def _look_into_head(self) -> None:
-        """study.json says in words what the blocks belong to; they carry the mark of it themselves.  With no block it binds nobody."""
+        """study.json says in words what the blocks belong to; they carry the mark of it themselves.  With no
+        block it binds nobody."""
         head = self.parts / HEAD
         if head.exists() and self._has_blocks():
             told = _told_by_head(head)
@@ -123,7 +146,8 @@ class Shelf:
 
     def _look_at_blocks(self) -> None:
         (self.parts / BLOCKS).mkdir(exist_ok=True)
-        for folder in (self.parts, self.parts.parent):  # a power cut must not take the folders that blocks are in
+        # a power cut must not take the folders that blocks are in
+        for folder in (self.parts, self.parts.parent):
             sync(folder)
         for file in sorted((self.parts / BLOCKS).glob("*.block")):
             try:
@@ -133,9 +157,15 @@ class Shelf:
                 file.unlink(missing_ok=True)
                 continue
             if mark != self.identity:
-                raise InputError(f"{file} belongs to another study, or to other versions. Choose another store, or move {self.parts} away.")
+                raise InputError(
+                    f"{file} belongs to another study, or to other versions. Choose another store, or move"
+                    f" {self.parts} away."
+                )
             if task.last > self.study.runs:
-                raise InputError(f"{self.parts} holds runs up to {task.last}, but {self.study.runs} are asked for. Ask for at least as many.")
+                raise InputError(
+                    f"{self.parts} holds runs up to {task.last}, but {self.study.runs} are asked for. Ask for"
+                    " at least as many."
+                )
             self._add(task.point, Piece(task.first, task.last, file))
 
     def _has_blocks(self) -> bool:
@@ -146,11 +176,18 @@ class Shelf:
             return
         differs = differences(old, self.study.plain())
         if versions is not None and versions != made_with():
-            differs += [f"{name} was {versions.get(name)}, now {new}" for name, new in made_with().items() if versions.get(name) != new]
+            differs += [
+                f"{name} was {versions.get(name)}, now {new}"
+                for name, new in made_with().items()
+                if versions.get(name) != new
+            ]
         if differs:
             help = "Only the number of runs may grow. Choose another store."
             if self.path.exists():
-                help += f" What {self.path.name} holds can still be read and drawn: nucleate.load({str(self.path)!r}).plot()."
+                help += (
+                    f" What {self.path.name} holds can still be read and drawn:"
+                    f" nucleate.load({str(self.path)!r}).plot()."
+                )
             raise InputError(f"{self.path} was begun otherwise: {_some(differs)}. {help}")
 
     def _add(self, point: int, piece: Piece) -> None:
@@ -168,7 +205,8 @@ class Shelf:
         return self.study.points * self.study.runs - sum(last - first for _, first, last in self._gaps())
 
     def missing(self, block: int) -> Iterator[Task]:
-        """Blocks of at most `block` runs that are still to be computed.  Their edges are multiples of `block` where nothing is in the way."""
+        """Blocks of at most `block` runs that are still to be computed.  Their edges are multiples of `block`
+        where nothing is in the way."""
         for point, first, last in self._gaps():
             while first < last:
                 end = min(last, (first // block + 1) * block)
@@ -222,7 +260,8 @@ class Shelf:
 
 
 class _Rows:
-    """Rows of any point from wherever they are.  Points and runs come in order, so one block and one chunk are held at a time."""
+    """Rows of any point from wherever they are.  Points and runs come in order, so one block and one chunk
+    are held at a time."""
 
     def __init__(self, shelf: Shelf) -> None:
         self.shelf = shelf

@@ -1,8 +1,9 @@
 """The finished ensemble: a Zarr store (format 3) that plain xarray opens, and the checksums of all its files.
 
-Axes are those of the grid, then the run, then those of the observable.  Chunks hold one point and a number of runs that depends on the
-study alone.  Every chunk is written, even if it holds fill values only, so that a missing one is a damaged one.  The checksums stand in
-the attributes of a subgroup, where Zarr allows them and xarray does not look.
+Axes are those of the grid, then the run, then those of the observable.  Chunks hold one point and a number of
+runs that depends on the study alone.  Every chunk is written, even if it holds fill values only, so that a
+missing one is a damaged one.  The checksums stand in the attributes of a subgroup, where Zarr allows them and
+xarray does not look.
 """
 
 import hashlib
@@ -74,7 +75,11 @@ def layout(study: Study) -> dict[str, Variable]:
     """Every variable with a value per run."""
     codes = list(range(len(STATUS)))
     meanings = " ".join(name.replace(" ", "_") for name in STATUS)
-    ended: dict[str, Any] = {"long_name": "how the run ended", "flag_values": codes, "flag_meanings": meanings}
+    ended: dict[str, Any] = {
+        "long_name": "how the run ended",
+        "flag_values": codes,
+        "flag_meanings": meanings,
+    }
     variables = {
         "status": Variable((), (), "int8", ended),
         "steps": Variable((), (), "int64", {"long_name": "accepted steps of the solver", "units": "1"}),
@@ -82,7 +87,9 @@ def layout(study: Study) -> dict[str, Variable]:
     point, times = study.point(0), study.times
     for one in study.observables:
         shape = padded_shape(study, one.dims, one.shape(point, times))
-        variables[one.name] = Variable(one.dims, shape, "float64", {"long_name": one.about, "units": "1", **_plain(one.plain())})
+        variables[one.name] = Variable(
+            one.dims, shape, "float64", {"long_name": one.about, "units": "1", **_plain(one.plain())}
+        )
     return variables
 
 
@@ -90,7 +97,9 @@ def layout(study: Study) -> dict[str, Variable]:
 def chunk_runs(study: Study) -> int:
     """Runs per chunk: a power of two, about a megabyte of the largest variable."""
     row = max(np.dtype(one.dtype).itemsize * math.prod(one.shape) for one in layout(study).values())
-    return int(2 ** int(np.clip(math.floor(math.log2(max(CHUNK_BYTES / row, 1.0))), 0, math.log2(MOST_CHUNK_RUNS))))
+    return int(
+        2 ** int(np.clip(math.floor(math.log2(max(CHUNK_BYTES / row, 1.0))), 0, math.log2(MOST_CHUNK_RUNS)))
+    )
 
 
 def assemble(study: Study, rows: Rows, path: Path) -> None:
@@ -123,13 +132,16 @@ def assemble(study: Study, rows: Rows, path: Path) -> None:
             ends.update(STATUS[code] for code in values["status"].tolist())
     group.attrs.update(_about(study, ends))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Zarr: consolidated metadata are not in the specification yet; readers that know them are faster and silent
+        # Zarr: consolidated metadata are not in the specification yet; readers that know them are faster and
+        # silent
+        warnings.simplefilter("ignore")
         zarr.consolidate_metadata(group.store, zarr_format=3)
     _seal(study, path)
 
 
 def _writer(path: Path) -> Any:
-    """Zarr's local store, with every byte going through our own `write_bytes`: errors carry the path, and tests can make any write fail."""
+    """Zarr's local store, with every byte going through our own `write_bytes`: errors carry the path, and
+    tests can make any write fail."""
     from zarr.storage import LocalStore
 
     class Writer(LocalStore):
@@ -146,7 +158,15 @@ def _writer(path: Path) -> Any:
     return Writer(path)
 
 
-def _create(group: Any, name: str, shape: tuple[int, ...], chunks: tuple[int, ...], dtype: str, dims: tuple[str, ...], attrs: dict[str, Any]) -> Any:
+def _create(
+    group: Any,
+    name: str,
+    shape: tuple[int, ...],
+    chunks: tuple[int, ...],
+    dtype: str,
+    dims: tuple[str, ...],
+    attrs: dict[str, Any],
+) -> Any:
     from zarr.codecs import Crc32cCodec, ZstdCodec
 
     return group.create_array(
@@ -177,7 +197,11 @@ def _coordinates(group: Any, study: Study) -> None:
         values, labels = study.coordinate(name)
         about: dict[str, Any] = {"long_name": PARAMETERS[name].about}
         put(name, values, about | ({"units": "1"} if labels is None else {"labels": labels}))
-    put("run", np.arange(study.runs), {"long_name": "number of the run; its random stream is SeedSequence(seed, spawn_key=(run,))"})
+    put(
+        "run",
+        np.arange(study.runs),
+        {"long_name": "number of the run; its random stream is SeedSequence(seed, spawn_key=(run,))"},
+    )
     put("time", study.times, {"long_name": "time, which is depth", "units": "1"})
 
 
@@ -194,7 +218,11 @@ def _about(study: Study, ends: Counter[str]) -> dict[str, Any]:
 
 
 def _plain(table: dict[str, Any]) -> dict[str, Any]:
-    return {key: value if isinstance(value, str | int | float | bool) else json.dumps(value) for key, value in table.items() if key != "about"}
+    return {
+        key: value if isinstance(value, str | int | float | bool) else json.dumps(value)
+        for key, value in table.items()
+        if key != "about"
+    }
 
 
 # Checksums
@@ -206,7 +234,13 @@ def _seal(study: Study, path: Path) -> None:
     for file in sorted(one for one in path.rglob("*") if one.is_file()):
         files[file.relative_to(path).as_posix()] = hashlib.sha256(file.read_bytes()).hexdigest()
         sync(file)
-    content = {"identity": identity(study), "runs": study.runs, "study": study.plain(), "made_with": made_with(), "files": files}
+    content = {
+        "identity": identity(study),
+        "runs": study.runs,
+        "study": study.plain(),
+        "made_with": made_with(),
+        "files": files,
+    }
     (path / CHECKSUMS).parent.mkdir()
     write_bytes(path / CHECKSUMS, _sealed(content))
     sync(path / CHECKSUMS)
@@ -260,7 +294,8 @@ def chunk_files(study: Study, point: int, chunk: int) -> Iterator[tuple[str, str
 
 
 def read_chunk(study: Study, manifest: Manifest, path: Path, point: int, chunk: int) -> Arrays:
-    """All variables of one chunk of runs; Damaged if a byte is wrong.  Decoded by hand, so that damaged metadata cost no results."""
+    """All variables of one chunk of runs; Damaged if a byte is wrong.  Decoded by hand, so that damaged
+    metadata cost no results."""
     from numcodecs.zstd import Zstd
 
     arrays: Arrays = {}
@@ -270,7 +305,9 @@ def read_chunk(study: Study, manifest: Manifest, path: Path, point: int, chunk: 
             raise Damaged(f"{file} is missing or damaged")
         raw = Zstd().decode((path / file).read_bytes()[:-4])  # the last four bytes are Zarr's own checksum
         one = variables[name]
-        arrays[name] = np.frombuffer(raw, dtype=np.dtype(one.dtype).newbyteorder("<")).reshape(size, *one.shape)
+        arrays[name] = np.frombuffer(raw, dtype=np.dtype(one.dtype).newbyteorder("<")).reshape(
+            size, *one.shape
+        )
     return arrays
 
 
@@ -278,7 +315,8 @@ def read_chunk(study: Study, manifest: Manifest, path: Path, point: int, chunk: 
 
 
 def put_in_place(new: Path, path: Path, old: Path) -> None:
-    """Give the store `new` the name `path`; what was there is swapped out in one step where the system can, else moved to `old` first."""
+    """Give the store `new` the name `path`; what was there is swapped out in one step where the system can,
+    else moved to `old` first."""
     if not path.exists():
         os.rename(new, path)
     elif _exchange(new, path):

@@ -1,7 +1,8 @@
-"""A study as data: model, start, times, a grid over any of their parameters, runs per point, a root seed, observables.
+"""A study as data: model, start, times, a grid over any of their parameters, runs per point, a root seed,
+observables.
 
-Every key is checked when the study is made.  What is kept is plain: numbers, texts, lists and tables, with all defaults written out,
-so that two studies are the same exactly if they read the same.
+Every key is checked when the study is made.  What is kept is plain: numbers, texts, lists and tables, with
+all defaults written out, so that two studies are the same exactly if they read the same.
 """
 
 import json
@@ -62,20 +63,48 @@ def _save(where: str, value: Any) -> int | list[float]:
 
 METHODS = ("auto", "explicit", "causal", "euler", "heun", "rk4")
 PARAMETERS: dict[str, Parameter] = {
-    "beta": Parameter("model", lambda where, value: number(where, value, least=0.0), REQUIRED, True, "inverse temperature"),
+    "beta": Parameter(
+        "model", lambda where, value: number(where, value, least=0.0), REQUIRED, True, "inverse temperature"
+    ),
     "Q": Parameter("model", matrix, 1.0, True, "query matrix"),
     "K": Parameter("model", matrix, 1.0, True, "key matrix"),
     "V": Parameter("model", matrix, 1.0, True, "value matrix"),
-    "mask": Parameter("model", lambda where, value: one_of(where, value, ("causal", "full")), "causal", True, "whom a token sees"),
+    "mask": Parameter(
+        "model",
+        lambda where, value: one_of(where, value, ("causal", "full")),
+        "causal",
+        True,
+        "whom a token sees",
+    ),
     "window": Parameter("model", _count, None, True, "number of tokens a token sees, itself among them"),
-    "kind": Parameter("start", lambda where, value: one_of(where, value, ("uniform",)), "uniform", False, "how the tokens start"),
+    "kind": Parameter(
+        "start",
+        lambda where, value: one_of(where, value, ("uniform",)),
+        "uniform",
+        False,
+        "how the tokens start",
+    ),
     "n": Parameter("start", _count, REQUIRED, True, "number of tokens"),
-    "d": Parameter("start", lambda where, value: whole_number(where, value, least=2), REQUIRED, True, "dimension of the space around the sphere"),
-    "t": Parameter("times", lambda where, value: number(where, value, above=0.0), REQUIRED, False, "the last time"),
+    "d": Parameter(
+        "start",
+        lambda where, value: whole_number(where, value, least=2),
+        REQUIRED,
+        True,
+        "dimension of the space around the sphere",
+    ),
+    "t": Parameter(
+        "times", lambda where, value: number(where, value, above=0.0), REQUIRED, False, "the last time"
+    ),
     "save": Parameter("times", _save, 64, False, "times of the frames"),
-    "rtol": Parameter("times", lambda where, value: number(where, value, least=0.0), 1e-8, True, "relative tolerance"),
-    "atol": Parameter("times", lambda where, value: number(where, value, least=0.0), 1e-10, True, "absolute tolerance"),
-    "method": Parameter("times", lambda where, value: one_of(where, value, METHODS), "auto", True, "how to integrate"),
+    "rtol": Parameter(
+        "times", lambda where, value: number(where, value, least=0.0), 1e-8, True, "relative tolerance"
+    ),
+    "atol": Parameter(
+        "times", lambda where, value: number(where, value, least=0.0), 1e-10, True, "absolute tolerance"
+    ),
+    "method": Parameter(
+        "times", lambda where, value: one_of(where, value, METHODS), "auto", True, "how to integrate"
+    ),
     "dt": Parameter("times", lambda where, value: number(where, value, above=0.0), None, True, "fixed step"),
     "max_steps": Parameter("times", _count, 1_000_000, True, "steps after which a run is given up"),
 }
@@ -84,7 +113,8 @@ SECTIONS = ("model", "start", "times")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Study:
-    """What to run and what to measure.  Make one from a TOML file with `Study.read`, or from the same as a dict with `Study.make`."""
+    """What to run and what to measure.  Make one from a TOML file with `Study.read`, or from the same as a
+    dict with `Study.make`."""
 
     title: str
     runs: int  # per point of the grid
@@ -100,11 +130,17 @@ class Study:
         try:
             table = tomllib.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
-            raise InputError(f"{path} cannot be read: {error.strerror or error}. Name a study, such as studies/figure3.toml.") from None
+            raise InputError(
+                f"{path} cannot be read: {error.strerror or error}. Name a study, such as"
+                " studies/figure3.toml."
+            ) from None
         except UnicodeDecodeError:
             raise InputError(f"{path} is not a text in UTF-8. A study is a TOML file.") from None
-        except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:  # ValueError: an integer of too many digits
-            raise InputError(f"{path} is not TOML: {shown(str(error))[1:-1] or 'nested too deeply'}.") from None
+        except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+            # ValueError: an integer of too many digits
+            raise InputError(
+                f"{path} is not TOML: {shown(str(error))[1:-1] or 'nested too deeply'}."
+            ) from None
         beside = str(path.resolve().parent)
         sys.path.insert(0, beside)  # functions may be kept in a module beside the study
         try:
@@ -118,18 +154,27 @@ class Study:
     @staticmethod
     def make(table: Mapping[str, Any]) -> "Study":
         """The study written as nested tables, with the keys of the TOML file."""
-        known_keys(a_table("A study", table), ["title", "runs", "seed", *SECTIONS, "grid", "observables"], "a study")
+        known_keys(
+            a_table("A study", table), ["title", "runs", "seed", *SECTIONS, "grid", "observables"], "a study"
+        )
         grid = _grid(a_table("grid", table.get("grid", {})))
         fixed: dict[str, Any] = {}
         for section in SECTIONS:
             given = a_table(section, table.get(section, {}))
-            known_keys(given, [name for name, one in PARAMETERS.items() if one.section == section], f"[{section}]")
+            known_keys(
+                given, [name for name, one in PARAMETERS.items() if one.section == section], f"[{section}]"
+            )
             fixed |= _fixed(section, given, grid)
         if "runs" not in table:
-            raise InputError("runs is missing. Say how many runs every point of the grid has, such as runs = 100.")
+            raise InputError(
+                "runs is missing. Say how many runs every point of the grid has, such as runs = 100."
+            )
         named = a_table("observables", table.get("observables", {}))
         if not named:
-            raise InputError('A study needs at least one observable, such as [observables.clusters] with kind = "clusters".')
+            raise InputError(
+                "A study needs at least one observable, such as [observables.clusters] with kind ="
+                ' "clusters".'
+            )
         study = Study(
             a_text("title", table.get("title", "")),
             whole_number("runs", table["runs"], least=1),
@@ -179,7 +224,11 @@ class Study:
         """The study as nested tables of plain values, defaults written out; `Study.make` takes it back."""
         table: dict[str, Any] = {"title": self.title, "runs": self.runs, "seed": self.seed}
         for section in SECTIONS:
-            table[section] = {name: value for name, value in self.fixed.items() if PARAMETERS[name].section == section and value is not None}
+            table[section] = {
+                name: value
+                for name, value in self.fixed.items()
+                if PARAMETERS[name].section == section and value is not None
+            }
         table["grid"] = {name: list(values) for name, values in self.grid.items()}
         table["observables"] = {one.name: one.plain() for one in self.observables}
         return table
@@ -191,11 +240,16 @@ class Study:
             return np.array(values, dtype=np.int64), None
         if name in ("beta", "rtol", "atol", "dt"):
             return np.array(values, dtype=np.float64), None
-        return np.arange(len(values)), [str(value) if isinstance(value, str) else label(value) for value in values]
+        return np.arange(len(values)), [
+            str(value) if isinstance(value, str) else label(value) for value in values
+        ]
 
     def __repr__(self) -> str:
         axes = " x ".join(f"{len(values)} {name}" for name, values in self.grid.items())
-        return f"Study({self.title or 'untitled'}: {self.runs} runs{f' at each of {axes}' if axes else ''}; {', '.join(one.name for one in self.observables)})"
+        return (
+            f"Study({self.title or 'untitled'}: {self.runs} runs{f' at each of {axes}' if axes else ''};"
+            f" {', '.join(one.name for one in self.observables)})"
+        )
 
     def _check(self) -> None:
         self._check_size()
@@ -205,20 +259,30 @@ class Study:
             point.check()
             check_tolerance(point.rtol, point.atol)
             pick_method(point.method, point.dt, self.fixed["t"])
-            check_memory(8.0 * (len(times) + 20) * point.n * point.d, f"one run of {point.n} tokens in dimension {point.d} with {len(times)} frames")
+            check_memory(
+                8.0 * (len(times) + 20) * point.n * point.d,
+                f"one run of {point.n} tokens in dimension {point.d} with {len(times)} frames",
+            )
             for one in self.observables:
                 for axis, size in one.check(point, times).items():
                     other, whose = sizes.setdefault(axis, (size, one.name))
                     if size != other:
                         raise InputError(
-                            f"The axis {axis} has length {other} for {whose} and {size} for {one.name}. Give it one length, or another name."
+                            f"The axis {axis} has length {other} for {whose} and {size} for {one.name}. Give"
+                            " it one length, or another name."
                         )
 
     def _check_size(self) -> None:
         if self.points > MOST_POINTS:
-            raise InputError(f"The grid has {self.points} points, but at most {MOST_POINTS} are taken. Cut it into several studies.")
+            raise InputError(
+                f"The grid has {self.points} points, but at most {MOST_POINTS} are taken. Cut it into several"
+                " studies."
+            )
         if self.points * self.runs > MOST_RUNS:
-            raise InputError(f"The study has {self.points} x {self.runs} runs, but at most {MOST_RUNS} are taken. Lower runs.")
+            raise InputError(
+                f"The study has {self.points} x {self.runs} runs, but at most {MOST_RUNS} are taken. Lower"
+                " runs."
+            )
 
     def _each_point(self) -> Iterator[Point]:
         names = list(Point.__dataclass_fields__)
@@ -231,7 +295,10 @@ def _grid(table: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
     known_keys(table, [name for name, one in PARAMETERS.items() if one.grid], "[grid]")
     grid: dict[str, tuple[Any, ...]] = {}
     for name, values in table.items():
-        plain = [PARAMETERS[name].check(f"grid.{name}[{i}]", value) for i, value in enumerate(a_list(f"grid.{name}", values))]
+        plain = [
+            PARAMETERS[name].check(f"grid.{name}[{i}]", value)
+            for i, value in enumerate(a_list(f"grid.{name}", values))
+        ]
         if any(plain[i] in plain[:i] for i in range(len(plain))):
             raise InputError(f"grid.{name} holds a value twice. Each point is run once.")
         grid[name] = tuple(plain)
@@ -250,7 +317,10 @@ def _fixed(section: str, given: Mapping[str, Any], grid: Mapping[str, Any]) -> d
         elif name in given:
             values[name] = parameter.check(f"{section}.{name}", given[name])
         elif parameter.default is REQUIRED:
-            raise InputError(f"{section}.{name} is missing: {parameter.about}. Give it in [{section}], or several values in [grid].")
+            raise InputError(
+                f"{section}.{name} is missing: {parameter.about}. Give it in [{section}], or several values"
+                " in [grid]."
+            )
         else:
             values[name] = parameter.default
     return values
@@ -259,15 +329,25 @@ def _fixed(section: str, given: Mapping[str, Any], grid: Mapping[str, Any]) -> d
 def _own_name(name: str) -> str:
     a_name("The name of an observable", name)
     if name in RESERVED or name in PARAMETERS:
-        raise InputError(f"An observable cannot be named {name}, which stands for something else in the store. Choose another name.")
+        raise InputError(
+            f"An observable cannot be named {name}, which stands for something else in the store. Choose"
+            " another name."
+        )
     return name
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """What differs between two plain studies, key by key; the number of runs may."""
-    flat_old, flat_new = (dict(_flat("", table)) | {"the order of grid": json.dumps(list(table.get("grid", {})))} for table in (old, new))
-    keys = [key for key in {**flat_old, **flat_new} if key != "runs" and flat_old.get(key) != flat_new.get(key)]
-    return [f"{key} was {flat_old.get(key, 'not there')}, now {flat_new.get(key, 'not there')}" for key in keys]
+    flat_old, flat_new = (
+        dict(_flat("", table)) | {"the order of grid": json.dumps(list(table.get("grid", {})))}
+        for table in (old, new)
+    )
+    keys = [
+        key for key in {**flat_old, **flat_new} if key != "runs" and flat_old.get(key) != flat_new.get(key)
+    ]
+    return [
+        f"{key} was {flat_old.get(key, 'not there')}, now {flat_new.get(key, 'not there')}" for key in keys
+    ]
 
 
 def _flat(prefix: str, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

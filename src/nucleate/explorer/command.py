@@ -1,4 +1,5 @@
-"""`nucleate explore` and `nucleate export`: parse, call one function, print.  Heavy imports wait until they are needed."""
+"""`nucleate explore` and `nucleate export`: parse, call one function, print.  Heavy imports wait until they
+are needed."""
 
 import importlib.util
 import json
@@ -21,17 +22,33 @@ PORTS = range(1024, 65536)
 LONGEST_LINK = 200_000  # characters
 
 Stored = Annotated[
-    Path, typer.Argument(help="The run: what run.save or nucleate simulate --out wrote, or the store of an ensemble.", show_default=False)
+    Path,
+    typer.Argument(
+        help="The run: what run.save or nucleate simulate --out wrote, or the store of an ensemble.",
+        show_default=False,
+    ),
 ]
 
 
 def explore(
     path: Annotated[
-        Path | None, typer.Argument(help="A stored run or ensemble to open, or a folder of such; nothing outside it is read.", show_default=False)
+        Path | None,
+        typer.Argument(
+            help="A stored run or ensemble to open, or a folder of such; nothing outside it is read.",
+            show_default=False,
+        ),
     ] = None,
-    port: Annotated[int | None, typer.Option(help="Port of this machine to serve at.", show_default="8765, or any free one")] = None,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
-    link: Annotated[str | None, typer.Option(help="A link copied from the explorer: open at its state.", show_default="none")] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(help="Port of this machine to serve at.", show_default="8765, or any free one"),
+    ] = None,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
+    ] = True,
+    link: Annotated[
+        str | None,
+        typer.Option(help="A link copied from the explorer: open at its state.", show_default="none"),
+    ] = None,
 ) -> None:
     """Watch tokens in the browser: a page on this machine, for this machine only; Ctrl-C ends it.
 
@@ -54,8 +71,12 @@ def explore(
 
 def export(
     run: Stored,
-    html: Annotated[Path, typer.Option(help="Where the page goes: a name that ends in .html.", show_default=False)],
-    which: Annotated[int, typer.Option("--run", help="Which run, where the file holds several; counted from 0.", min=0)] = 0,
+    html: Annotated[
+        Path, typer.Option(help="Where the page goes: a name that ends in .html.", show_default=False)
+    ],
+    which: Annotated[
+        int, typer.Option("--run", help="Which run, where the file holds several; counted from 0.", min=0)
+    ] = 0,
 ) -> None:
     """Make a page that plays a recorded run in any browser, without server or network.
 
@@ -73,7 +94,10 @@ def _needed() -> None:
 
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
-        raise InputError(f"The explorer needs {', '.join(missing)}, which is not installed. Install it: python -m pip install 'nucleate[explorer]'.")
+        raise InputError(
+            f"The explorer needs {', '.join(missing)}, which is not installed. Install it: python -m pip"
+            " install 'nucleate[explorer]'."
+        )
 
 
 def _port(port: int | None) -> None:
@@ -89,18 +113,27 @@ def _state(link: str) -> Any:
     from nucleate.explorer.requests import strict_json
 
     if len(link) > LONGEST_LINK or "#" not in link:
-        raise InputError("--link must be a link copied from the explorer, with all that follows its #. Put it between quotes.")
+        raise InputError(
+            "--link must be a link copied from the explorer, with all that follows its #. Put it between"
+            " quotes."
+        )
     try:
         state = strict_json(unquote(link.partition("#")[2]))
     except InputError:
         state = None
     if not isinstance(state, dict):
-        raise InputError("--link does not hold a state of the explorer: what follows its # was cut or changed. Copy it again.")
+        raise InputError(
+            "--link does not hold a state of the explorer: what follows its # was cut or changed. Copy it"
+            " again."
+        )
     return state
 
 
 def _ready(serving: "Serving", fragment: str, browser: bool) -> None:
-    typer.echo(f"The explorer is at\n\n    {serving.address}{fragment}\n\nfor this machine only. Press Ctrl-C to end it.")
+    typer.echo(
+        f"The explorer is at\n\n    {serving.address}{fragment}\n\nfor this machine only. Press Ctrl-C to"
+        " end it."
+    )
     if browser:
         import webbrowser
 

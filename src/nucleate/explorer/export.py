@@ -27,7 +27,8 @@ HEAD = re.compile(r"<head\b[^>]*>", re.I)
 
 
 def export(source: Path, target: Path, which: int = 0, page: str | None = None) -> tuple[Run, int]:
-    """Write the run stored at `source` (of several, number `which`) as a page; the run as shown, and the bytes written."""
+    """Write the run stored at `source` (of several, number `which`) as a page; the run as shown, and the
+    bytes written."""
     check_html(target)
     page = page_text() if page is None else page
     folder = open_folder(source)
@@ -42,7 +43,8 @@ def export(source: Path, target: Path, which: int = 0, page: str | None = None) 
 
 
 def record(take: Take, run: Run) -> dict[str, Any]:
-    """What the page needs to play `run` of `take`: as it would have come over the websocket, positions as 32-bit floats."""
+    """What the page needs to play `run` of `take`: as it would have come over the websocket, positions as
+    32-bit floats."""
     told = {**begun(take, 0), "recorded": True, "frames": len(run.t)}
     found = measure(run.x, told)
     assert found is not None  # nobody told it to stop
@@ -57,7 +59,8 @@ def record(take: Take, run: Run) -> dict[str, Any]:
 
 def filled(page: str, record: dict[str, Any]) -> str:
     """The page with a record inside, and a policy that lets it reach nothing at all."""
-    data = json.dumps(record, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")  # no tag can end the element
+    # no tag can end the element
+    data = json.dumps(record, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     if len(PLACE.findall(page)) != 1 or not HEAD.search(page):
         raise InputError("The explorer's page has no place for a recorded run. Build it again with make web.")
     nowhere = policy(page, "'none'")
@@ -69,7 +72,9 @@ def filled(page: str, record: dict[str, Any]) -> str:
 def check_html(path: Path) -> Path:
     """`path`, if a page can be written there: an ending, a folder, and nothing of value in its place."""
     if path.suffix.lower() not in ENDINGS:
-        raise InputError(f"{path} has the ending {path.suffix or '(none)'}, but a page ends in .html. Choose another name.")
+        raise InputError(
+            f"{path} has the ending {path.suffix or '(none)'}, but a page ends in .html. Choose another name."
+        )
     if not path.parent.is_dir():
         raise InputError(f"{path} cannot be written: the folder {path.parent} does not exist. Make it first.")
     if path.exists():
@@ -78,7 +83,10 @@ def check_html(path: Path) -> Path:
         except (OSError, UnicodeDecodeError):
             ours = False
         if not ours:
-            raise InputError(f"{path} exists and is not an exported page, so it is not replaced. Choose another name, or move it away.")
+            raise InputError(
+                f"{path} exists and is not an exported page, so it is not replaced. Choose another name, or"
+                " move it away."
+            )
     return path
 
 

@@ -1,4 +1,5 @@
-"""Arrays over a websocket: the length of a JSON header, the header, then the arrays, everything padded to eight bytes.
+"""Arrays over a websocket: the length of a JSON header, the header, then the arrays, everything padded to
+eight bytes.
 
 The padding lets a browser look at the arrays where they lie.
 """

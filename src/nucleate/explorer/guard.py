@@ -1,8 +1,9 @@
 """The one door: everything that reaches the explorer's server passes `Guard`, pages and websockets alike.
 
-What is not on the list of routes is refused, so a new route stays out of reach until it is named here, and then it is guarded as the
-others are.  A request must name a host that is ours to the letter (another name that leads here is an attack), come from our own page if
-it says where it comes from (a websocket must say it), and carry the token.
+What is not on the list of routes is refused, so a new route stays out of reach until it is named here, and
+then it is guarded as the others are.  A request must name a host that is ours to the letter (another name
+that leads here is an attack), come from our own page if it says where it comes from (a websocket must say
+it), and carry the token.
 """
 
 import secrets
@@ -38,10 +39,18 @@ class Verdict:
     words: str
 
 
-HOST = Verdict(403, "The Host of this request is not the explorer's. Open the address that nucleate explore printed.")
+HOST = Verdict(
+    403, "The Host of this request is not the explorer's. Open the address that nucleate explore printed."
+)
 ORIGIN = Verdict(403, "This request comes from another page. Open the address that nucleate explore printed.")
-TOKEN = Verdict(403, "The token is missing or wrong. Open the address that nucleate explore printed, with all that follows the question mark.")
-PATH = Verdict(404, "There is nothing here. The explorer is one page: open the address that nucleate explore printed.")
+TOKEN = Verdict(
+    403,
+    "The token is missing or wrong. Open the address that nucleate explore printed, with all that follows the"
+    " question mark.",
+)
+PATH = Verdict(
+    404, "There is nothing here. The explorer is one page: open the address that nucleate explore printed."
+)
 METHOD = Verdict(405, "Only GET is answered here.")
 BODY = Verdict(413, "A request must have no body.")
 LONG = Verdict(431, "The head of this request is too long.")

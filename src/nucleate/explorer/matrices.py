@@ -1,4 +1,5 @@
-"""Matrices by name, for any dimension they make sense in: one per row of Table 1, tops outside it, random ones by seed.
+"""Matrices by name, for any dimension they make sense in: one per row of Table 1, tops outside it, random
+ones by seed.
 
 In three dimensions those of Table 1 are the matrices of Figure 1.
 """
@@ -33,14 +34,23 @@ class Preset:
 
     def plain(self) -> dict[str, Any]:
         """As it goes over the wire."""
-        return {"name": self.name, "title": self.title, "of_V": self.of_V or self.title, "dims": [self.least, MOST], "seeded": self.seeded}
+        return {
+            "name": self.name,
+            "title": self.title,
+            "of_V": self.of_V or self.title,
+            "dims": [self.least, MOST],
+            "seeded": self.seeded,
+        }
 
 
 def matrix(name: str, d: int, seed: int = 0) -> Array:
     """The matrix `name` in dimension d, (d, d); the seed matters to random ones only."""
     preset = find(name)
     if not preset.least <= d <= MOST:
-        raise InputError(f"The matrix {name} needs a dimension from {preset.least} to {MOST}, but d is {d}. Choose another matrix or dimension.")
+        raise InputError(
+            f"The matrix {name} needs a dimension from {preset.least} to {MOST}, but d is {d}. Choose another"
+            " matrix or dimension."
+        )
     return _made(preset, d, seed if preset.seeded else 0).copy()
 
 
@@ -54,7 +64,9 @@ def find(name: str) -> Preset:
     for preset in MATRICES:
         if preset.name == name:
             return preset
-    raise InputError(f"There is no matrix named {name[:40]!r}. There is {', '.join(preset.name for preset in MATRICES)}.")
+    raise InputError(
+        f"There is no matrix named {name[:40]!r}. There is {', '.join(preset.name for preset in MATRICES)}."
+    )
 
 
 def _diagonal(top: list[float], first: float, last: float) -> Make:
@@ -88,7 +100,9 @@ def _head(d: int, seed: int) -> Array:
 
     rng = np.random.default_rng(seed)
     with threadpool_limits(1, user_api="blas"):  # else the last bits depend on the machine's cores
-        return np.asarray(rng.standard_normal((d, WIDTH * d)) @ rng.standard_normal((WIDTH * d, d)) / (d * np.sqrt(WIDTH)))
+        return np.asarray(
+            rng.standard_normal((d, WIDTH * d)) @ rng.standard_normal((WIDTH * d, d)) / (d * np.sqrt(WIDTH))
+        )
 
 
 def _mirror(d: int, seed: int) -> Array:
@@ -97,14 +111,40 @@ def _mirror(d: int, seed: int) -> Array:
 
 MATRICES = (
     Preset("identity", "identity", lambda d, seed: np.eye(d), "identity: row 1, all tokens end at the first"),
-    Preset("row2", "largest eigenvalue positive, twice", _diagonal([1.0, 1.0], 0.3, 0.1), "row 2: largest eigenvalue positive, twice", least=3),
-    Preset("row3", "largest eigenvalue positive, once", _diagonal([1.0], 0.5, 0.2), "row 3: largest eigenvalue positive, once"),
-    Preset("row4", "largest eigenvalue negative, twice", _diagonal([-0.5, -0.5], -1.0, -1.5), "row 4: largest eigenvalue negative, twice"),
-    Preset("row5", "largest eigenvalue negative, once", _diagonal([-0.5], -0.9, -1.0), "row 5: largest eigenvalue negative, once"),
+    Preset(
+        "row2",
+        "largest eigenvalue positive, twice",
+        _diagonal([1.0, 1.0], 0.3, 0.1),
+        "row 2: largest eigenvalue positive, twice",
+        least=3,
+    ),
+    Preset(
+        "row3",
+        "largest eigenvalue positive, once",
+        _diagonal([1.0], 0.5, 0.2),
+        "row 3: largest eigenvalue positive, once",
+    ),
+    Preset(
+        "row4",
+        "largest eigenvalue negative, twice",
+        _diagonal([-0.5, -0.5], -1.0, -1.5),
+        "row 4: largest eigenvalue negative, twice",
+    ),
+    Preset(
+        "row5",
+        "largest eigenvalue negative, once",
+        _diagonal([-0.5], -0.9, -1.0),
+        "row 5: largest eigenvalue negative, once",
+    ),
     Preset("complex", "complex pair at the top, 0.8 ± 0.6i", _block([[0.8, -0.6], [0.6, 0.8]], 0.2)),
     Preset("defective", "defective top, a Jordan block of size 2", _block([[1.0, 1.0], [0.0, 1.0]], 0.3)),
     Preset("zero", "largest eigenvalue 0, once", _diagonal([0.0], -0.4, -0.8)),
-    Preset("minus-identity", "minus identity", lambda d, seed: np.diag([-1.0] * d), "minus identity: all tokens repel"),
+    Preset(
+        "minus-identity",
+        "minus identity",
+        lambda d, seed: np.diag([-1.0] * d),
+        "minus identity: all tokens repel",
+    ),
     Preset("gaussian", "random Gaussian, spectral radius about 1", _gaussian, seeded=True),
     Preset("head", "a transformer's head at initialisation (Figure 5)", _head, seeded=True),
     Preset("mirror", "mirror: diag(−1, 1, …, 1)", _mirror),

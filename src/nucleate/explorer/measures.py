@@ -1,4 +1,5 @@
-"""What the page shows beside the tokens, by the instruments: centers, clusters, consumption, principal directions, the spectrum of V."""
+"""What the page shows beside the tokens, by the instruments: centers, clusters, consumption, principal
+directions, the spectrum of V."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,7 +32,9 @@ def scales(beta: float, c: float) -> tuple[float, float]:
 def start_facts(x0: Array, beta: float, c: float) -> dict[str, Any]:
     """What a start x0 (n, d) says: the scales, and the centers by token."""
     delta, radius = scales(beta, c)
-    centers = {name: renyi_centers(x0, delta, strong=name == "strong").tolist() for name in ("renyi", "strong")}
+    centers = {
+        name: renyi_centers(x0, delta, strong=name == "strong").tolist() for name in ("renyi", "strong")
+    }
     return {"delta": delta, "radius": radius, "centers": centers}
 
 
@@ -44,7 +47,11 @@ def model_facts(model: Attention, n: int, d: int) -> dict[str, Any]:
         "K": K.tolist(),
         "V": V.tolist(),
         "mask": {"window": model.mask.w} if isinstance(model.mask, Window) else model.mask,
-        "frozen": None if model.frozen is None else {"x": model.frozen.x.tolist(), "weight": model.frozen.weight.tolist()},
+        "frozen": (
+            None
+            if model.frozen is None
+            else {"x": model.frozen.x.tolist(), "weight": model.frozen.weight.tolist()}
+        ),
         "spectrum": _spectrum(V) | _beyond(model, n),
     }
 
@@ -69,7 +76,14 @@ def _beyond(model: Attention, n: int) -> dict[str, Any]:
     why = other_model(model, n)
     if why is None:
         return {}
-    return {"row": None, "name": "outside Table 1", "verdict": OTHER_MODEL, "status": "outside the table", "why": why, "rate": ""}
+    return {
+        "row": None,
+        "name": "outside Table 1",
+        "verdict": OTHER_MODEL,
+        "status": "outside the table",
+        "why": why,
+        "rate": "",
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,11 +114,18 @@ def measure(x: Array, facts: dict[str, Any], go_on: Callable[[], bool] = lambda:
         labels[some] = clusters(x[some], facts["radius"])
         for name, centers in facts["centers"].items():
             share[name][some] = consumed(x[some], np.array(centers), facts["delta"])
-    return Measured(labels, labels.max(1) + np.int32(1), share["renyi"], share["strong"], _directions(x) if d > SHOWN else None)
+    return Measured(
+        labels,
+        labels.max(1) + np.int32(1),
+        share["renyi"],
+        share["strong"],
+        _directions(x) if d > SHOWN else None,
+    )
 
 
 def _directions(x: Array) -> Array:
-    """The three directions (d, 3) in which the tokens of all frames x (m, n, d) reach farthest from the origin; signs by their largest entry."""
+    """The three directions (d, 3) in which the tokens of all frames x (m, n, d) reach farthest from the
+    origin; signs by their largest entry."""
     y = x.reshape(-1, x.shape[-1])  # (m n, d)
     top = np.linalg.eigh(y.T @ y)[1][:, : -SHOWN - 1 : -1]  # (d, 3), the largest first
     largest = np.take_along_axis(top, np.abs(top).argmax(0)[None], axis=0)  # (1, 3)

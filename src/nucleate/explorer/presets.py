@@ -1,4 +1,5 @@
-"""Scenes worth a look: every figure of the paper, the whole life of a metastable state, and some that are simply beautiful."""
+"""Scenes worth a look: every figure of the paper, the whole life of a metastable state, and some that are
+simply beautiful."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -33,7 +34,11 @@ class Preset:
 @cache
 def presets() -> tuple[Preset, ...]:
     """All of them, in the order of the menu."""
-    return (*(Preset(name, title, explain, parse_scene(scene)) for name, title, explain, scene in _before()), *_figures(), *_others())
+    return (
+        *(Preset(name, title, explain, parse_scene(scene)) for name, title, explain, scene in _before()),
+        *_figures(),
+        *_others(),
+    )
 
 
 def _before() -> list[tuple[str, str, str, dict[str, Any]]]:
@@ -42,8 +47,8 @@ def _before() -> list[tuple[str, str, str, dict[str, Any]]]:
             "figure2",
             "Figure 2: tokens gather around centers",
             (
-                "Two hundred tokens on the circle. Strong centers hardly move; the other Rényi centers hold for a while, and between t = 75 and t = 150 "
-                "one of them is lost to an earlier one."
+                "Two hundred tokens on the circle. Strong centers hardly move; the other Rényi centers hold"
+                " for a while, and between t = 75 and t = 150 one of them is lost to an earlier one."
             ),
             {**FIGURE_2, "seed": FIGURE_2_SEED, "frames": 301},
         ),
@@ -51,8 +56,8 @@ def _before() -> list[tuple[str, str, str, dict[str, Any]]]:
             "life",
             "The whole life, to t = 10⁶⁰",
             (
-                "The run of Figure 2 carried on to its end. Clusters wait for tens of decades of time, then merge one by one, until all tokens are at "
-                "the place of the first."
+                "The run of Figure 2 carried on to its end. Clusters wait for tens of decades of time, then"
+                " merge one by one, until all tokens are at the place of the first."
             ),
             {"n": 200, "d": 2, "beta": 64.0, "t": 1e60, "frames": 400, "seed": 0},
         ),
@@ -66,8 +71,8 @@ def _figures() -> tuple[Preset, ...]:
             "figure3",
             "Figure 3: who is consumed by centers",
             (
-                "One of the runs behind Figure 3: watch the share of tokens within δ of a center. Rényi centers take nearly all of them, strong centers "
-                "fewer."
+                "One of the runs behind Figure 3: watch the share of tokens within δ of a center. Rényi"
+                " centers take nearly all of them, strong centers fewer."
             ),
             {**FIGURE_2, "frames": 76, "seed": 0},
         ),
@@ -75,17 +80,26 @@ def _figures() -> tuple[Preset, ...]:
             "figure4",
             "Figure 4: two tokens attract each other",
             (
-                "At β = 10 two tokens at distance x attract each other like h(x) = exp(β(cos x − 1)) sin x, most strongly near x = β^(−1/2) = 0.32. The "
-                "second starts at 1.2, creeps, then falls to the first. Drag it and see how the time depends on the distance."
+                "At β = 10 two tokens at distance x attract each other like h(x) = exp(β(cos x − 1)) sin x,"
+                " most strongly near x = β^(−1/2) = 0.32. The second starts at 1.2, creeps, then falls to the"
+                " first. Drag it and see how the time depends on the distance."
             ),
-            {"n": 2, "d": 2, "beta": 10.0, "t": 1e3, "moved": {"0": [1.0, 0.0], "1": [0.3623577544766736, 0.9320390859672263]}, "c": 1.0},
+            {
+                "n": 2,
+                "d": 2,
+                "beta": 10.0,
+                "t": 1e3,
+                "moved": {"0": [1.0, 0.0], "1": [0.3623577544766736, 0.9320390859672263]},
+                "c": 1.0,
+            },
         ),
         (
             "figure5",
             "Figure 5: a head at initialisation",
             (
-                "V is the value matrix of an attention head as it is drawn before training: its eigenvalues fill a disc, so that the largest real part "
-                "is clearly positive. The tokens, in 64 dimensions, are seen in their three principal directions."
+                "V is the value matrix of an attention head as it is drawn before training: its eigenvalues"
+                " fill a disc, so that the largest real part is clearly positive. The tokens, in 64"
+                " dimensions, are seen in their three principal directions."
             ),
             {"n": 64, "d": 64, "beta": 4.0, "t": 100.0, "V": {"preset": "head", "seed": 0}},
         ),
@@ -95,10 +109,17 @@ def _figures() -> tuple[Preset, ...]:
 
 
 def _panel(figure: str, panel: Panel) -> Preset:
-    scene = {"n": PARAMETERS["n"], "d": 3, "beta": PARAMETERS["beta"], "t": PARAMETERS["T"], "seed": PARAMETERS["seed"], "frames": 240}
+    scene = {
+        "n": PARAMETERS["n"],
+        "d": 3,
+        "beta": PARAMETERS["beta"],
+        "t": PARAMETERS["T"],
+        "seed": PARAMETERS["seed"],
+        "frames": 240,
+    }
     explain = (
-        f"Thirty-two tokens on the sphere with {panel.written}. The spectrum beside it tells where they ought to end; at t = 5000 they may still be "
-        "on the way."
+        f"Thirty-two tokens on the sphere with {panel.written}. The spectrum beside it tells where they ought"
+        " to end; at t = 5000 they may still be on the way."
     )
     name = f"{figure.lower().replace(' ', '')}-{panel.name}"
     V = {"matrix": [list(row) for row in panel.V]}
@@ -110,43 +131,80 @@ def _others() -> tuple[Preset, ...]:
         (
             "planet",
             "A thousand tokens on a planet",
-            "The sphere at β = 40: a dust of tokens falls into about a dozen clusters, and then the clusters wander to the earlier ones.",
+            (
+                "The sphere at β = 40: a dust of tokens falls into about a dozen clusters, and then the"
+                " clusters wander to the earlier ones."
+            ),
             {"n": 1000, "d": 3, "beta": 40.0, "t": 1e3, "frames": 240, "tolerance": 1e-6},
         ),
         (
             "ten-thousand",
             "Ten thousand tokens",
-            "As many as the page takes, for the first moments of their life. It takes a minute to compute; the frames come as they are ready.",
+            (
+                "As many as the page takes, for the first moments of their life. It takes a minute to"
+                " compute; the frames come as they are ready."
+            ),
             {"n": 10_000, "d": 3, "beta": 60.0, "t": 5.0, "frames": 80, "tolerance": 1e-4},
         ),
         (
             "fireworks",
             "Repulsion",
-            "V = −I: every token flees those it attends to, and only the first one rests. The tokens spread over the sphere and never settle quite.",
-            {"n": 400, "d": 3, "beta": 9.0, "t": 200.0, "V": {"preset": "minus-identity"}, "frames": 240, "tolerance": 1e-6},
+            (
+                "V = −I: every token flees those it attends to, and only the first one rests. The tokens"
+                " spread over the sphere and never settle quite."
+            ),
+            {
+                "n": 400,
+                "d": 3,
+                "beta": 9.0,
+                "t": 200.0,
+                "V": {"preset": "minus-identity"},
+                "frames": 240,
+                "tolerance": 1e-6,
+            },
         ),
         (
             "democracy",
             "Full attention",
-            "Without the causal mask nobody is first: clusters meet in their middle instead of moving to the earlier one.",
+            (
+                "Without the causal mask nobody is first: clusters meet in their middle instead of moving to"
+                " the earlier one."
+            ),
             {"n": 200, "d": 2, "beta": 64.0, "t": 1000.0, "mask": "full", "frames": 240},
         ),
         (
             "gossip",
             "A sliding window",
-            "Each token sees only itself and the seven before it. The sequence forms a chain that is pulled to the first token, link by link.",
+            (
+                "Each token sees only itself and the seven before it. The sequence forms a chain that is"
+                " pulled to the first token, link by link."
+            ),
             {"n": 200, "d": 3, "beta": 4.0, "t": 500.0, "mask": {"window": 8}, "frames": 240},
         ),
         (
             "snow",
             "A cap of snow",
-            "All tokens start in a cap of half a radian on a sphere and make a few clusters of very unequal age.",
-            {"n": 500, "d": 3, "beta": 100.0, "t": 1e4, "start": {"kind": "cap", "angle": 0.5}, "frames": 240, "tolerance": 1e-6},
+            (
+                "All tokens start in a cap of half a radian on a sphere and make a few clusters of very"
+                " unequal age."
+            ),
+            {
+                "n": 500,
+                "d": 3,
+                "beta": 100.0,
+                "t": 1e4,
+                "start": {"kind": "cap", "angle": 0.5},
+                "frames": 240,
+                "tolerance": 1e-6,
+            },
         ),
         (
             "archipelago",
             "Twelve planted clusters",
-            "Clusters that are planted at the start last for many decades of time; only those that lie close to an earlier one are lost.",
+            (
+                "Clusters that are planted at the start last for many decades of time; only those that lie"
+                " close to an earlier one are lost."
+            ),
             {
                 "n": 240,
                 "d": 3,
@@ -161,8 +219,9 @@ def _others() -> tuple[Preset, ...]:
             "counter-example",
             "Conjecture 1 fails for this K",
             (
-                "Two tokens with V = diag(1, 0.1) and K = diag(−1, 1) at β = 10. The second comes to rest near neither end of the top eigenvector: for "
-                "arbitrary Q and K the conjecture is false. About four of ten seeds show it, this one among them."
+                "Two tokens with V = diag(1, 0.1) and K = diag(−1, 1) at β = 10. The second comes to rest"
+                " near neither end of the top eigenvector: for arbitrary Q and K the conjecture is false."
+                " About four of ten seeds show it, this one among them."
             ),
             {
                 "n": 2,
@@ -177,14 +236,28 @@ def _others() -> tuple[Preset, ...]:
         (
             "sixteen",
             "Sixteen dimensions",
-            "A higher sphere has room for far more clusters. It is seen in the three directions in which the tokens reach farthest.",
+            (
+                "A higher sphere has room for far more clusters. It is seen in the three directions in which"
+                " the tokens reach farthest."
+            ),
             {"n": 300, "d": 16, "beta": 12.0, "t": 1e3, "frames": 200, "tolerance": 1e-6},
         ),
         (
             "storm",
             "A random V",
-            "Nothing is symmetric here: V is a Gaussian matrix whose top, with this seed, is a complex pair: the tokens gather and then turn for ever.",
-            {"n": 300, "d": 3, "beta": 6.0, "t": 100.0, "V": {"preset": "gaussian", "seed": 1}, "frames": 240, "tolerance": 1e-6},
+            (
+                "Nothing is symmetric here: V is a Gaussian matrix whose top, with this seed, is a complex"
+                " pair: the tokens gather and then turn for ever."
+            ),
+            {
+                "n": 300,
+                "d": 3,
+                "beta": 6.0,
+                "t": 100.0,
+                "V": {"preset": "gaussian", "seed": 1},
+                "frames": 240,
+                "tolerance": 1e-6,
+            },
         ),
     ]
     return tuple(Preset(name, title, explain, parse_scene(scene)) for name, title, explain, scene in listed)

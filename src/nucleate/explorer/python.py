@@ -25,27 +25,42 @@ def as_python(scene: Scene) -> str:
     if scene.start["kind"] != "uniform":
         imports.append(f"from nucleate.explorer.starts import {scene.start['kind']}")
     if scene.mask != "causal":
-        arguments.append(f"mask={scene.mask!r}" if isinstance(scene.mask, str) else f"mask=nc.Window({scene.mask['window']})")
+        arguments.append(
+            f"mask={scene.mask!r}"
+            if isinstance(scene.mask, str)
+            else f"mask=nc.Window({scene.mask['window']})"
+        )
     lines += [
         f"model = nc.Attention({', '.join(arguments)})",
         f"times = {_times(scene)}",
-        f"run = nc.simulate(model, x0, t={scene.t!r}, save=times, rtol={scene.tolerance!r}, atol={scene.tolerance / 100.0!r})",
+        (
+            f"run = nc.simulate(model, x0, t={scene.t!r}, save=times, rtol={scene.tolerance!r},"
+            f" atol={scene.tolerance / 100.0!r})"
+        ),
         "print(run)",
     ]
-    return "\n".join(["import numpy as np", "", "import nucleate as nc", *sorted(set(imports)), "", *lines, ""])
+    return "\n".join(
+        ["import numpy as np", "", "import nucleate as nc", *sorted(set(imports)), "", *lines, ""]
+    )
 
 
 def _start(scene: Scene) -> list[str]:
     size = f"n={scene.n}, d={scene.d}"
     rest = "".join(f", {key}={value!r}" for key, value in scene.start.items() if key != "kind")
     call = "nc.uniform" if scene.start["kind"] == "uniform" else scene.start["kind"]
-    return [f"x0 = {call}({size}{rest}, seed={scene.seed})", *(f"x0[{token}] = {place!r}" for token, place in scene.moved.items())]
+    return [
+        f"x0 = {call}({size}{rest}, seed={scene.seed})",
+        *(f"x0[{token}] = {place!r}" for token, place in scene.moved.items()),
+    ]
 
 
 def _times(scene: Scene) -> str:
     if scene.clock == "linear":
         return f"np.linspace(0.0, {scene.t!r}, {scene.frames})"
-    return f"np.concatenate([[0.0], np.geomspace({min(FIRST, scene.t / 100.0)!r}, {scene.t!r}, {scene.frames - 1})])"
+    return (
+        f"np.concatenate([[0.0], np.geomspace({min(FIRST, scene.t / 100.0)!r}, {scene.t!r},"
+        f" {scene.frames - 1})])"
+    )
 
 
 def _written(spec: Any, M: Array) -> str:

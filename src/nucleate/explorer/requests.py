@@ -51,7 +51,13 @@ class Data:
 
 
 Request = Run | Open | Cancel | AsPython | Data
-KEYS = {"run": ["id", "scene"], "open": ["id", "name", "run"], "cancel": ["id"], "python": ["scene"], "data": ["id"]}
+KEYS = {
+    "run": ["id", "scene"],
+    "open": ["id", "name", "run"],
+    "cancel": ["id"],
+    "python": ["scene"],
+    "data": ["id"],
+}
 
 
 class Refused(InputError):
@@ -92,7 +98,8 @@ def _request(do: str, id: int, table: dict[str, Any]) -> Request:
 
 
 def strict_json(text: str) -> Any:
-    """The value of a JSON text, with no key twice, no NaN, no infinity, and of no more than the allowed length."""
+    """The value of a JSON text, with no key twice, no NaN, no infinity, and of no more than the allowed
+    length."""
     if len(text) > LIMITS["message"]:
         raise InputError(f"A message must have at most {LIMITS['message']:,} bytes, but has {len(text):,}.")
     try:

@@ -1,6 +1,7 @@
 """A scene: everything that makes a run, as plain values that fit into an address.
 
-What comes from a page is not trusted: every key is known, every value checked and limited, and defaults fill what is missing.
+What comes from a page is not trusted: every key is known, every value checked and limited, and defaults fill
+what is missing.
 """
 
 from collections.abc import Mapping
@@ -38,7 +39,8 @@ IDENTITY: Mapping[str, Any] = {"preset": "identity"}
 
 @dataclass(frozen=True)
 class Scene:
-    """One run as a page describes it; every value is plain, checked, and in its normal form if it comes from `parse_scene`."""
+    """One run as a page describes it; every value is plain, checked, and in its normal form if it comes from
+    `parse_scene`."""
 
     n: int = 200
     d: int = 2
@@ -64,7 +66,8 @@ class Scene:
     def model(self) -> Attention:
         """What is simulated; identities are left out, so that the fastest kernels are taken."""
         Q, K, V = (_left_out(given_matrix(getattr(self, name), self.d)) for name in "QKV")
-        return Attention(self.beta, Q, K, V, self.mask if isinstance(self.mask, str) else Window(self.mask["window"]))  # type: ignore[arg-type]  # a word that was checked
+        mask = self.mask if isinstance(self.mask, str) else Window(self.mask["window"])
+        return Attention(self.beta, Q, K, V, mask)  # type: ignore[arg-type]  # a word that was checked
 
     @property
     def x0(self) -> Array:
@@ -86,7 +89,8 @@ class Scene:
 
 
 def save_times(t: float, frames: int, clock: str) -> Array:
-    """0 and t and evenly spaced times between; or, by a logarithmic clock, 0 and times evenly spaced by logarithm, the last one t."""
+    """0 and t and evenly spaced times between; or, by a logarithmic clock, 0 and times evenly spaced by
+    logarithm, the last one t."""
     if clock == "linear":
         return np.linspace(0.0, t, frames)
     return np.concatenate([[0.0], np.geomspace(min(FIRST, t / 100.0), t, frames - 1)])
@@ -94,7 +98,11 @@ def save_times(t: float, frames: int, clock: str) -> Array:
 
 def given_matrix(spec: Mapping[str, Any], d: int) -> Array:
     """The matrix that a normal form stands for, (d, d)."""
-    return np.array(spec["matrix"], dtype=np.float64) if "matrix" in spec else matrix(spec["preset"], d, spec.get("seed", 0))
+    return (
+        np.array(spec["matrix"], dtype=np.float64)
+        if "matrix" in spec
+        else matrix(spec["preset"], d, spec.get("seed", 0))
+    )
 
 
 def _left_out(M: Array) -> Array | None:
@@ -113,7 +121,8 @@ def parse_scene(table: object) -> Scene:
     frames = check_whole("frames", given.get("frames", base.frames), 3, int(LIMITS["frames"]))
     if n * d * frames > LIMITS["numbers"]:
         raise InputError(
-            f"n * d * frames must be at most {LIMITS['numbers']:,}, but is {n * d * frames:,}. Ask for fewer tokens, dimensions or frames."
+            f"n * d * frames must be at most {LIMITS['numbers']:,}, but is {n * d * frames:,}. Ask for fewer"
+            " tokens, dimensions or frames."
         )
     scene = Scene(
         n=n,
@@ -178,14 +187,22 @@ def _mask(value: object) -> str | dict[str, int]:
 
 
 def _start(value: object, n: int) -> dict[str, Any]:
-    kind = _one_of("start kind", check_table("start", value, ["kind", "angle", "clusters", "spread"]).get("kind"), ("uniform", "cap", "planted"))
+    kind = _one_of(
+        "start kind",
+        check_table("start", value, ["kind", "angle", "clusters", "spread"]).get("kind"),
+        ("uniform", "cap", "planted"),
+    )
     if kind == "cap":
         table = check_table("start", value, ["kind", "angle"])
         return {"kind": kind, "angle": check_number("angle", table.get("angle"), LEAST_ANGLE, float(np.pi))}
     if kind == "planted":
         table = check_table("start", value, ["kind", "clusters", "spread"])
         clusters = check_whole("clusters", table.get("clusters"), 1, n)
-        return {"kind": kind, "clusters": clusters, "spread": check_number("spread", table.get("spread"), 0.0, MOST_SPREAD)}
+        return {
+            "kind": kind,
+            "clusters": clusters,
+            "spread": check_number("spread", table.get("spread"), 0.0, MOST_SPREAD),
+        }
     check_table("start", value, ["kind"])
     return {"kind": kind}
 
@@ -195,8 +212,17 @@ def _moved(value: object, n: int, d: int) -> dict[str, list[float]]:
     table = check_table("moved", value, list(value) if isinstance(value, Mapping) else [])
     places: dict[int, list[float]] = {}
     for key, place in table.items():
-        if not (isinstance(key, str) and key.isascii() and key.isdigit() and len(key) <= 6 and str(int(key)) == key and int(key) < n):
-            raise InputError(f"moved names token {str(key)[:40]!r}, but tokens are numbered from 0 to {n - 1}.")
+        if not (
+            isinstance(key, str)
+            and key.isascii()
+            and key.isdigit()
+            and len(key) <= 6
+            and str(int(key)) == key
+            and int(key) < n
+        ):
+            raise InputError(
+                f"moved names token {str(key)[:40]!r}, but tokens are numbered from 0 to {n - 1}."
+            )
         places[int(key)] = retract(_vector(f"moved {key}", place, d)).tolist()
     return {str(token): places[token] for token in sorted(places)}
 
@@ -207,8 +233,12 @@ def _matrix(name: str, value: object, d: int) -> dict[str, Any]:
     if "matrix" in table:
         rows = check_table(name, value, ["matrix"])["matrix"]
         if not isinstance(rows, list) or len(rows) != d:
-            raise InputError(f"{name} must have {d} rows, as d is {d}, but has {len(rows) if isinstance(rows, list) else 'none'}.")
-        return {"matrix": [(_vector(f"{name} row {i}", row, d) + 0.0).tolist() for i, row in enumerate(rows)]}  # + 0.0: no minus zeros
+            raise InputError(
+                f"{name} must have {d} rows, as d is {d}, but has"
+                f" {len(rows) if isinstance(rows, list) else 'none'}."
+            )
+        # + 0.0: no minus zeros
+        return {"matrix": [(_vector(f"{name} row {i}", row, d) + 0.0).tolist() for i, row in enumerate(rows)]}
     if not isinstance(table.get("preset"), str):
         raise InputError(f"{name} must name a preset or hold a matrix, but is {shortened(value)}.")
     preset = find(table["preset"])

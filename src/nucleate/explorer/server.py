@@ -1,4 +1,5 @@
-"""The local server: one page, one websocket, both behind the guard; the engine is warmed up in the background."""
+"""The local server: one page, one websocket, both behind the guard; the engine is warmed up in the
+background."""
 
 import asyncio
 import logging
@@ -56,7 +57,9 @@ class Explorer:
     warm: threading.Event = field(default_factory=threading.Event)  # the engine is compiled
     over: threading.Event = field(default_factory=threading.Event)  # the server ends
     pool: ThreadPoolExecutor = field(
-        default_factory=lambda: ThreadPoolExecutor(2 * int(LIMITS["sessions"]) + 2, thread_name_prefix="nucleate-explorer")
+        default_factory=lambda: ThreadPoolExecutor(
+            2 * int(LIMITS["sessions"]) + 2, thread_name_prefix="nucleate-explorer"
+        )
     )
 
     def hello(self) -> dict[str, Any]:
@@ -85,7 +88,8 @@ def routes(explorer: Explorer) -> list[BaseRoute]:
         await websocket.accept()
         if explorer.sessions >= LIMITS["sessions"]:
             words = (
-                f"The explorer is open {explorer.sessions} times already, and serves no more. Close another of its tabs, then load this one again."
+                f"The explorer is open {explorer.sessions} times already, and serves no more. Close another"
+                " of its tabs, then load this one again."
             )
             await websocket.send_json({"say": "error", "id": None, "text": words})
             return await websocket.close(FULL)
@@ -115,7 +119,10 @@ def listen(port: int | None) -> socket.socket:
             return place
         except OSError:
             place.close()
-    raise InputError(f"Port {port} of this machine is taken. Choose another with --port, or leave it out to take any free one.")
+    raise InputError(
+        f"Port {port} of this machine is taken. Choose another with --port, or leave it out to take any free"
+        " one."
+    )
 
 
 class Serving:
@@ -151,8 +158,14 @@ class Serving:
         from threadpoolctl import threadpool_limits
 
         logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # connections that strangers drop half-way
-        with threadpool_limits(1, user_api="blas"):  # runs of several sessions would else set and unset it for each other
-            threading.Thread(target=warm_up, args=(self.explorer.warm, self.explorer.over), name="nucleate-warm", daemon=True).start()
+        # runs of several sessions would else set and unset it for each other
+        with threadpool_limits(1, user_api="blas"):
+            threading.Thread(
+                target=warm_up,
+                args=(self.explorer.warm, self.explorer.over),
+                name="nucleate-warm",
+                daemon=True,
+            ).start()
             ready()
             try:
                 self.server.run(sockets=[self.place])

@@ -105,11 +105,16 @@ class Session:
                 return
             if not self.bucket.take():
                 return await self._part(
-                    TOO_FAST, f"More than {LIMITS['rate']:g} messages a second are not taken. Load the page again, and be slower."
+                    TOO_FAST,
+                    f"More than {LIMITS['rate']:g} messages a second are not taken. Load the page again, and"
+                    " be slower.",
                 )
             text = message.get("text")
             if text is not None and len(text) > LIMITS["message"]:
-                return await self._part(TOO_LARGE, f"A message of more than {LIMITS['message']:,} bytes is not taken. Load the page again.")
+                return await self._part(
+                    TOO_LARGE,
+                    f"A message of more than {LIMITS['message']:,} bytes is not taken. Load the page again.",
+                )
             try:
                 if text is None:
                     raise Refused("Messages must be text, but this one is binary.", None)
@@ -133,9 +138,17 @@ class Session:
 
     async def _send_data(self, id: int) -> None:
         if self.job is None or self.job.request.id != id or self.job.record is None:
-            raise Refused("That run has not ended, or is not the one that is shown. Wait until it has, or cancel it.", id)
+            raise Refused(
+                "That run has not ended, or is not the one that is shown. Wait until it has, or cancel it.",
+                id,
+            )
         data = await self._aside(_as_file, self.job.record)
-        await self._send(pack({"say": "file", "id": id, "name": f"{self.job.file}.npz"}, {"bytes": np.frombuffer(data, np.uint8)}))
+        await self._send(
+            pack(
+                {"say": "file", "id": id, "name": f"{self.job.file}.npz"},
+                {"bytes": np.frombuffer(data, np.uint8)},
+            )
+        )
 
     # What goes out
 
@@ -153,7 +166,10 @@ class Session:
             except Exception:  # a mistake of ours: say so, and stay there for the next run
                 log.exception("run %d failed", done.request.id)
                 with suppress(Gone):
-                    await self._error(done.request.id, "The server failed, and says why where it was started. Try other values.")
+                    await self._error(
+                        done.request.id,
+                        "The server failed, and says why where it was started. Try other values.",
+                    )
 
     async def _try(self, job: Job) -> None:
         try:
@@ -161,7 +177,9 @@ class Session:
         except InputError as error:
             await self._error(job.request.id, str(error))
         except MemoryError:
-            await self._error(job.request.id, "This does not fit into memory. Ask for fewer tokens or frames.")
+            await self._error(
+                job.request.id, "This does not fit into memory. Ask for fewer tokens or frames."
+            )
 
     async def _perform(self, job: Job) -> None:
         id, loop = job.request.id, asyncio.get_running_loop()
@@ -182,13 +200,27 @@ class Session:
         job.record = running.result()
         status = "cancelled" if job.replaced else job.record.status
         # Before it is measured, which can take as long as the run: whoever cancels does not wait for that.
-        await self._say({"say": "ended", "id": id, "status": status, "steps": int(np.max(job.record.steps)), "seconds": stage.seconds})
-        found = None if job.replaced else await self._aside(measure, job.record.x, told, lambda: not job.replaced)
+        await self._say(
+            {
+                "say": "ended",
+                "id": id,
+                "status": status,
+                "steps": int(np.max(job.record.steps)),
+                "seconds": stage.seconds,
+            }
+        )
+        found = (
+            None if job.replaced else await self._aside(measure, job.record.x, told, lambda: not job.replaced)
+        )
         if found is not None:
             await self._send(pack({"say": "measured", "id": id}, found.arrays()))
 
     def _prepare(self, request: Run | Open) -> tuple[Take, dict[str, Any]]:
-        take = of_scene(request.scene) if isinstance(request, Run) else self.folder.take(request.name, request.run)
+        take = (
+            of_scene(request.scene)
+            if isinstance(request, Run)
+            else self.folder.take(request.name, request.run)
+        )
         return take, begun(take, request.id)
 
     async def _stream(self, id: int, stage: Stage, running: "asyncio.Future[Record]") -> None:
@@ -200,13 +232,17 @@ class Session:
             over = running.done()  # before counting: what is counted after the end is all there is
             while sent < stage.reached:
                 some = slice(sent, min(sent + size, stage.reached))
-                await self._send(pack({"say": "frames", "id": id, "first": sent}, {"t": times[some], "x": stage.x[some]}))
+                await self._send(
+                    pack({"say": "frames", "id": id, "first": sent}, {"t": times[some], "x": stage.x[some]})
+                )
                 sent = some.stop
             if over:
                 return
             words = None if self.warm() else COMPILING
             at = float(times[max(sent - 1, 0)])
-            await self._say({"say": "progress", "id": id, "share": sent / len(times), "t": at, "words": words})
+            await self._say(
+                {"say": "progress", "id": id, "share": sent / len(times), "t": at, "words": words}
+            )
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.news.wait(), PULSE)
 

@@ -19,19 +19,25 @@ def page_text() -> str:
     try:
         return place.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise InputError("The explorer's page is missing from this installation. Build it with make web, or install nucleate again.") from None
+        raise InputError(
+            "The explorer's page is missing from this installation. Build it with make web, or install"
+            " nucleate again."
+        ) from None
 
 
 @lru_cache(maxsize=8)
 def policy(page: str, connect: str) -> str:
-    """A Content-Security-Policy: the page's own scripts and styles by their hashes, one address to connect to, pictures from data."""
+    """A Content-Security-Policy: the page's own scripts and styles by their hashes, one address to connect
+    to, pictures from data."""
     found = _Inline()
     found.feed(page)
     found.close()
-    scripts, styles = (" ".join(_hash(text) for text in texts) or "'none'" for texts in (found.scripts, found.styles))
+    scripts, styles = (
+        " ".join(_hash(text) for text in texts) or "'none'" for texts in (found.scripts, found.styles)
+    )
     return (
-        f"default-src 'none'; script-src {scripts}; style-src {styles}; img-src data: blob:; connect-src {connect}; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {scripts}; style-src {styles}; img-src data: blob:; connect-src"
+        f" {connect}; base-uri 'none'; form-action 'none'"
     )
 
 

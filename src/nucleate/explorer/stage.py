@@ -1,6 +1,8 @@
-"""The stage of one run: a worker thread fills in frames, the session carries them off, and neither waits for the other.
+"""The stage of one run: a worker thread fills in frames, the session carries them off, and neither waits for
+the other.
 
-All frames have their place from the beginning, and the session fetches as many as its client takes: a slow client costs no memory.
+All frames have their place from the beginning, and the session fetches as many as its client takes: a slow
+client costs no memory.
 """
 
 import threading
@@ -24,7 +26,8 @@ class Stage:
         m, (n, d) = len(take.times), take.x0.shape
         self.take, self.notify = take, notify
         self.stop = threading.Event()
-        self.x = np.empty((m, n, d)) if take.run is None else take.run.x  # frames beyond `reached` hold nothing
+        # frames beyond `reached` hold nothing
+        self.x = np.empty((m, n, d)) if take.run is None else take.run.x
         self.computed = 0  # frames the engine handed over
         self.reached = 0  # frames that can be shown
         self.seconds = 0.0

@@ -8,7 +8,8 @@ from nucleate.theory.counts import cap_share
 
 __all__ = ["cap", "planted"]
 
-LEAST_ANGLE = 1e-3  # radians: narrower caps in 64 dimensions have a share of the sphere that doubles cannot hold
+# radians: narrower caps in 64 dimensions have a share of the sphere that doubles cannot hold
+LEAST_ANGLE = 1e-3
 MOST_SPREAD = 3.0
 
 
@@ -30,11 +31,17 @@ def cap(n: int, d: int, angle: float, seed: int = 0) -> Array:
 
 
 def planted(n: int, d: int, clusters: int, spread: float, seed: int = 0) -> Array:
-    """n points (n, d) around `clusters` uniform ones, token j around number j mod clusters, Gaussian with about `spread` radians."""
+    """n points (n, d) around `clusters` uniform ones, token j around number j mod clusters, Gaussian with
+    about `spread` radians."""
     clusters = whole_number("clusters", clusters, least=1, help="It is the number of planted clusters.")
-    spread = finite_number("spread", spread, least=0.0, help="It is the size of a planted cluster, in radians.")
+    spread = finite_number(
+        "spread", spread, least=0.0, help="It is the size of a planted cluster, in radians."
+    )
     if clusters > n or spread > MOST_SPREAD:
-        raise InputError(f"At most n = {n} clusters with a spread up to {MOST_SPREAD:g} can be planted, but there are {clusters} with {spread:g}.")
+        raise InputError(
+            f"At most n = {n} clusters with a spread up to {MOST_SPREAD:g} can be planted, but there are"
+            f" {clusters} with {spread:g}."
+        )
     rng = np.random.default_rng(seed)
     centers = uniform(clusters, d, rng)  # (clusters, d)
     return retract(centers[np.arange(n) % clusters] + spread * rng.standard_normal((n, d)) / np.sqrt(d))

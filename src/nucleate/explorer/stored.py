@@ -1,6 +1,8 @@
-"""Stored runs and ensembles that the explorer may open: those of one folder, and nothing else on this machine.
+"""Stored runs and ensembles that the explorer may open: those of one folder, and nothing else on this
+machine.
 
-A name counts only if it stands in the folder's own list, and what it stands for, every link followed, lies inside the folder.
+A name counts only if it stands in the folder's own list, and what it stands for, every link followed, lies
+inside the folder.
 """
 
 import json
@@ -52,22 +54,33 @@ class Folder:
         """What can be opened, by name."""
         if self.place is None:
             return []
-        names = [self.only] if self.only is not None else sorted(path.name for path in self.place.iterdir() if path.suffix.lower() in DATA)[:MOST]
+        names = (
+            [self.only]
+            if self.only is not None
+            else sorted(path.name for path in self.place.iterdir() if path.suffix.lower() in DATA)[:MOST]
+        )
         return [entry for name in names if (entry := self._entry(name)) is not None]
 
     def take(self, name: str, run: int) -> Take:
         """Run number `run` of the entry `name`."""
         known = {entry.name: entry for entry in self.entries()}
         if name not in known:
-            listed = ", ".join(known) or "nothing; start nucleate explore with a stored run or a folder of them"
+            listed = (
+                ", ".join(known) or "nothing; start nucleate explore with a stored run or a folder of them"
+            )
             raise InputError(f"There is no stored run of that name in the opened folder. It holds {listed}.")
         if run >= known[name].runs:
             raise InputError(f"There is no run {run} in {name}: it holds {known[name].runs}, counted from 0.")
         path = self._inside(name)
         try:
-            take = _of_ensemble(path, run, name) if known[name].kind == "ensemble" else of_run(load(path), run, name)
+            take = (
+                _of_ensemble(path, run, name)
+                if known[name].kind == "ensemble"
+                else of_run(load(path), run, name)
+            )
         except InputError as error:
-            raise InputError(str(error).replace(str(path), name)) from None  # a page need not know where it lies
+            # a page need not know where it lies
+            raise InputError(str(error).replace(str(path), name)) from None
         which = f"-{run}" if known[name].runs > 1 else ""
         return replace(take, file=f"nucleate-{Path(name).stem}{which}")
 
@@ -77,16 +90,33 @@ class Folder:
             path = self._inside(name)
             if path.suffix.lower() == ".zarr" and holds_ensemble(path):
                 manifest = read_manifest(path)
-                points = int(np.prod([len(values) for values in manifest.study["grid"].values()], dtype=np.int64))
+                points = int(
+                    np.prod([len(values) for values in manifest.study["grid"].values()], dtype=np.int64)
+                )
                 return Entry(name, "ensemble", manifest.runs * points, str(manifest.study["title"] or name))
             shape = _shape(path)
             return Entry(name, "run", shape[0] if len(shape) == 4 else 1, name)
-        except (InputError, Damaged, OSError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile):
+        except (
+            InputError,
+            Damaged,
+            OSError,
+            ValueError,
+            KeyError,
+            TypeError,
+            AttributeError,
+            zipfile.BadZipFile,
+        ):
             return None
 
     def _inside(self, name: str) -> Path:
         """The resolved path of a name in the folder; every link it leads through must stay in the folder."""
-        if self.place is None or not name or name != os.path.basename(name) or name in (".", "..") or "\0" in name:
+        if (
+            self.place is None
+            or not name
+            or name != os.path.basename(name)
+            or name in (".", "..")
+            or "\0" in name
+        ):
             raise InputError("A name must be that of an entry of the opened folder.")
         path = Path(os.path.realpath(self.place / name, strict=True))
         if not path.is_relative_to(self.place) or path == self.place:
@@ -95,7 +125,9 @@ class Folder:
             for one in (*folders, *files):
                 inner = Path(parent, one)
                 if inner.is_symlink() and not Path(os.path.realpath(inner)).is_relative_to(self.place):
-                    raise InputError(f"{name} holds a link that leads out of the opened folder, and is not opened.")
+                    raise InputError(
+                        f"{name} holds a link that leads out of the opened folder, and is not opened."
+                    )
         return path
 
 
@@ -104,7 +136,10 @@ def open_folder(path: Path | None) -> Folder:
     if path is None:
         return Folder(None)
     if not path.exists():
-        raise InputError(f"{path} does not exist. Pass a run that run.save wrote, the store of an ensemble, or a folder of such.")
+        raise InputError(
+            f"{path} does not exist. Pass a run that run.save wrote, the store of an ensemble, or a folder of"
+            " such."
+        )
     place = path.resolve()
     if path.suffix.lower() not in DATA:
         if not place.is_dir():
@@ -113,14 +148,18 @@ def open_folder(path: Path | None) -> Folder:
     folder = Folder(place.parent, place.name)
     entries = folder.entries()
     if not entries:
-        raise InputError(f"{path} is neither a run nor an ensemble of nucleate, or its head is damaged. Pass a path that run.save wrote.")
+        raise InputError(
+            f"{path} is neither a run nor an ensemble of nucleate, or its head is damaged. Pass a path that"
+            " run.save wrote."
+        )
     if entries[0].kind == "run":
         check_size(place.name, *_shape(place)[-2:])
     return folder
 
 
 def _shape(path: Path) -> tuple[int, ...]:
-    """The shape of the positions in a stored run, from its head alone: (m, n, d), or (b, m, n, d) for several runs."""
+    """The shape of the positions in a stored run, from its head alone: (m, n, d), or (b, m, n, d) for several
+    runs."""
     shape = _shape_npz(path) if path.suffix.lower() == ".npz" else _shape_zarr(path)
     if len(shape) not in (3, 4):
         raise InputError(f"{path.name} is damaged: its positions have shape {shape}.")
@@ -140,25 +179,55 @@ def _shape_npz(path: Path) -> tuple[int, ...]:
             raise InputError(f"{path.name} is not a run.")
         with archive.open("x.npy") as file:
             version = np.lib.format.read_magic(file)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            read = (
+                np.lib.format.read_array_header_1_0
+                if version == (1, 0)
+                else np.lib.format.read_array_header_2_0
+            )
             return tuple(int(size) for size in read(file)[0])
 
 
 def _of_ensemble(path: Path, index: int, name: str) -> Take:
-    """Run `index` of an ensemble, counted through all runs of the first point of its grid, then of the next; computed anew from its seed.
+    """Run `index` of an ensemble, counted through all runs of the first point of its grid, then of the next;
+    computed anew from its seed.
 
-    The study's observables are left out: a function that one may name would be imported, and a file must not choose what is run.
+    The study's observables are left out: a function that one may name would be imported, and a file must not
+    choose what is run.
     """
     found = load_ensemble(path)
     study = Study.make({**found.study, "observables": {"ends": {"kind": "points"}}})
     point, run = divmod(index, study.runs)
     one, times = study.point(point), study.times
     if one.n > LIMITS["n"] or one.d > LIMITS["d"] or one.n * one.d * len(times) > LIMITS["numbers"]:
-        raise InputError(f"Runs of {name} have {one.n} tokens in dimension {one.d} and {len(times)} frames, more than the explorer shows.")
+        raise InputError(
+            f"Runs of {name} have {one.n} tokens in dimension {one.d} and {len(times)} frames, more than the"
+            " explorer shows."
+        )
     values = {
-        key: axis[int(at)] for (key, axis), at in zip(study.grid.items(), np.unravel_index(point, study.shape) if study.grid else (), strict=True)
+        key: axis[int(at)]
+        for (key, axis), at in zip(
+            study.grid.items(), np.unravel_index(point, study.shape) if study.grid else (), strict=True
+        )
     }
     where = "".join(f", {key} = {value}" for key, value in values.items())
-    settings = {"t": study.fixed["t"], "rtol": one.rtol, "atol": one.atol, "method": one.method, "dt": one.dt, "max_steps": one.max_steps}
+    settings = {
+        "t": study.fixed["t"],
+        "rtol": one.rtol,
+        "atol": one.atol,
+        "method": one.method,
+        "dt": one.dt,
+        "max_steps": one.max_steps,
+    }
     model, x0 = one.model(study.seed, range(run, run + 1)), one.starts(study.seed, range(run, run + 1))[0]
-    return Take(alone(model, 0), x0, times, settings, Scene().c, None, None, f"{study.title or name}, run {run}{where}", True, len(times))
+    return Take(
+        alone(model, 0),
+        x0,
+        times,
+        settings,
+        Scene().c,
+        None,
+        None,
+        f"{study.title or name}, run {run}{where}",
+        True,
+        len(times),
+    )

@@ -46,16 +46,31 @@ def of_run(run: Run, which: int, title: str, most: int = int(LIMITS["numbers"]))
     run = thinned(run, most)
     check_size(title, *run.x.shape[1:])
     if run.model.frozen is not None and len(run.model.frozen.x) > LIMITS["n"]:
-        raise InputError(f"{title} has {len(run.model.frozen.x)} frozen tokens, but the explorer shows at most {LIMITS['n']}. Draw it: run.plot().")
+        raise InputError(
+            f"{title} has {len(run.model.frozen.x)} frozen tokens, but the explorer shows at most"
+            f" {LIMITS['n']}. Draw it: run.plot()."
+        )
     scene = _noted_scene(run)
-    return Take(run.model, run.x[0], run.t, run.settings, scene.c if scene else Scene().c, scene, run, title, True, whole)
+    return Take(
+        run.model,
+        run.x[0],
+        run.t,
+        run.settings,
+        scene.c if scene else Scene().c,
+        scene,
+        run,
+        title,
+        True,
+        whole,
+    )
 
 
 def check_size(title: str, n: int, d: int) -> None:
     """Refuse what the page cannot show."""
     if n > LIMITS["n"] or d > LIMITS["d"]:
         raise InputError(
-            f"{title} has {n} tokens in dimension {d}, but the explorer shows at most {LIMITS['n']} in {LIMITS['d']}. Draw it: run.plot()."
+            f"{title} has {n} tokens in dimension {d}, but the explorer shows at most {LIMITS['n']} in"
+            f" {LIMITS['d']}. Draw it: run.plot()."
         )
 
 
@@ -64,7 +79,17 @@ def perform(take: Take, progress: Progress | None = None) -> Run:
     if take.run is not None:
         return take.run
     notes = {} if take.scene is None else {"scene": take.scene.plain()}
-    return replace(simulate(take.model, take.x0, save=take.times, progress=progress, time_limit=LIMITS["seconds"], **take.settings), notes=notes)
+    return replace(
+        simulate(
+            take.model,
+            take.x0,
+            save=take.times,
+            progress=progress,
+            time_limit=LIMITS["seconds"],
+            **take.settings,
+        ),
+        notes=notes,
+    )
 
 
 def begun(take: Take, id: int) -> dict[str, Any]:
@@ -98,15 +123,26 @@ def _single(run: Run, which: int) -> Run:
     """One run out of several, without the frames it never reached."""
     several = run.x.ndim == 4
     if which >= (len(run.x) if several else 1):
-        raise InputError(f"There is no run {which}: the file holds {len(run.x) if several else 1}, counted from 0.")
+        raise InputError(
+            f"There is no run {which}: the file holds {len(run.x) if several else 1}, counted from 0."
+        )
     x = run.x[which] if several else run.x  # (m, n, d)
     there = np.isfinite(x).all((1, 2))  # (m,)
     count = len(x) if there.all() else int(there.argmin())
     if count == 0:
-        raise InputError(f"Run {which} has no frames: it ended at once ({run.status[which] if several else run.status}).")
+        raise InputError(
+            f"Run {which} has no frames: it ended at once ({run.status[which] if several else run.status})."
+        )
     status = run.status if isinstance(run.status, str) else run.status[which]
     steps = int(np.asarray(run.steps).reshape(-1)[which if np.ndim(run.steps) else 0])
-    return replace(run, model=alone(run.model, which), t=run.t[:count], x=np.ascontiguousarray(x[:count]), status=status, steps=steps)
+    return replace(
+        run,
+        model=alone(run.model, which),
+        t=run.t[:count],
+        x=np.ascontiguousarray(x[:count]),
+        status=status,
+        steps=steps,
+    )
 
 
 def alone(model: Attention, which: int) -> Attention:
@@ -116,7 +152,9 @@ def alone(model: Attention, which: int) -> Attention:
         return array[which] if array is not None and array.ndim > ndim else array
 
     frozen = None if model.frozen is None else Frozen(one(model.frozen.x, 2), one(model.frozen.weight, 1))
-    return Attention(one(model.beta, 0), one(model.Q, 2), one(model.K, 2), one(model.V, 2), model.mask, frozen)
+    return Attention(
+        one(model.beta, 0), one(model.Q, 2), one(model.K, 2), one(model.V, 2), model.mask, frozen
+    )
 
 
 def _noted_scene(run: Run) -> Scene | None:

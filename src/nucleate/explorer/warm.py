@@ -1,4 +1,5 @@
-"""Warming up: everything a first run would wait for is compiled, or fetched from the disk, before it is asked for."""
+"""Warming up: everything a first run would wait for is compiled, or fetched from the disk, before it is asked
+for."""
 
 import logging
 import threading
@@ -25,7 +26,8 @@ SCENES: tuple[dict[str, Any], ...] = (
 
 
 def warm_up(done: threading.Event, over: threading.Event) -> None:
-    """Run the scenes, then set `done`; leave off once `over` is set, when the program ends under our feet and anything may fail."""
+    """Run the scenes, then set `done`; leave off once `over` is set, when the program ends under our feet and
+    anything may fail."""
     try:
         for scene in SCENES:
             if over.is_set():

@@ -1,31 +1,37 @@
 """The causal solver: implicit steps by forward substitution, for times up to 1e300.
 
-Token k feels only tokens j <= k, so the Jacobian is block lower triangular and a linearly implicit step is solved token by token: each needs
-its own weights, one row of blocks J_kj and one small matrix, made once a step and dropped.  No n x n array is stored or factorised.
+Token k feels only tokens j <= k, so the Jacobian is block lower triangular and a linearly implicit step is
+solved token by token: each needs its own weights, one row of blocks J_kj and one small matrix, made once a
+step and dropped.  No n x n array is stored or factorised.
 
-The method is the linearly implicit Euler rule, extrapolated (Deuflhard; Hairer and Wanner, Solving ODEs II, IV.9).  Column c = 1 .. K takes c
-substeps of length h/c with the Jacobian J of the step's beginning,
+The method is the linearly implicit Euler rule, extrapolated (Deuflhard; Hairer and Wanner, Solving ODEs II,
+IV.9).  Column c = 1 .. K takes c substeps of length h/c with the Jacobian J of the step's beginning,
 
     (c/h - J) u = F(v),      v <- v + u,
 
-and the K results, polynomials in h/c up to a remainder, are extrapolated to h/c = 0: order K, L-stable in each column, K from the tolerance.
-The error of a step is the difference of the last two extrapolations.  Near a merger the solution is a logarithm of the time left, and a
-high order takes a third of the drift evaluations of a Rosenbrock method of order 4, a sixth at tight tolerances.
+and the K results, polynomials in h/c up to a remainder, are extrapolated to h/c = 0: order K, L-stable in
+each column, K from the tolerance. The error of a step is the difference of the last two extrapolations.  Near
+a merger the solution is a logarithm of the time left, and a high order takes a third of the drift evaluations
+of a Rosenbrock method of order 4, a sixth at tight tolerances.
 
-Coordinates.  Each step lives in the gnomonic chart at the tokens' present places: y = x_k + B_k v_k, B_k an orthonormal basis of the tangent
-space, x = y / |y|.  There the equation reads v_k' = B_k^T |y| (f_k - <x_k, f_k> y), and at v = 0 its Jacobian is B_k^T (df_k/dx_j) B_j.
-Nothing is left in the normal direction that a step of 1e50 could blow up.
+Coordinates.  Each step lives in the gnomonic chart at the tokens' present places: y = x_k + B_k v_k, B_k an
+orthonormal basis of the tangent space, x = y / |y|.  There the equation reads v_k' = B_k^T |y| (f_k - <x_k,
+f_k> y), and at v = 0 its Jacobian is B_k^T (df_k/dx_j) B_j. Nothing is left in the normal direction that a
+step of 1e50 could blow up.
 
-Small forces.  With D_k = sum_j p_kj (x_j - x_k), f_k = P_{x_k} V (x_k + D_k).  For V = c I the self term drops out and every entry of the
-Jacobian is a sum of small terms, so forces of 1e-300 keep their relative accuracy.  For other V forces below about 1e-16 |V| are noise.
+Small forces.  With D_k = sum_j p_kj (x_j - x_k), f_k = P_{x_k} V (x_k + D_k).  For V = c I the self term
+drops out and every entry of the Jacobian is a sum of small terms, so forces of 1e-300 keep their relative
+accuracy.  For other V forces below about 1e-16 |V| are noise.
 
-Rounding.  A token in a shallow rest answers a force with that force over |J|; rounding errors too, and the extrapolation multiplies these by
-hundreds.  Where that explains its error, or the error of a token that follows it, no shorter step would help, and all would be held up: such a
-token takes the steadiest of its extrapolations instead of the last.
+Rounding.  A token in a shallow rest answers a force with that force over |J|; rounding errors too, and the
+extrapolation multiplies these by hundreds.  Where that explains its error, or the error of a token that
+follows it, no shorter step would help, and all would be held up: such a token takes the steadiest of its
+extrapolations instead of the last.
 
-Groups.  Tokens within a radius act on later ones as one place, their mean, with a count.  What that changes in the forces is second order in
-the distance: (beta radius)^2 / 2 = (rtol + atol) / 10, as a share of them.  In the Jacobian it is first order, but the extrapolation's
-order does not rest on an exact Jacobian.  Late in a run a few groups stand for all tokens.
+Groups.  Tokens within a radius act on later ones as one place, their mean, with a count.  What that changes
+in the forces is second order in the distance: (beta radius)^2 / 2 = (rtol + atol) / 10, as a share of them.
+In the Jacobian it is first order, but the extrapolation's order does not rest on an exact Jacobian.  Late in
+a run a few groups stand for all tokens.
 """
 
 import numpy as np
@@ -52,13 +58,26 @@ from nucleate.kernels.compile import compiled, inner
 from nucleate.kernels.pairwise import WINDOW
 from nucleate.kernels.simd import LOWEST
 
-__all__ = ["CLOCK", "HANDED_BACK", "H", "T", "causal_memory", "causal_step", "form_groups", "march_causal", "new_causal"]
+__all__ = [
+    "CLOCK",
+    "HANDED_BACK",
+    "H",
+    "T",
+    "causal_memory",
+    "causal_step",
+    "form_groups",
+    "march_causal",
+    "new_causal",
+]
 
-# Of the clock: the time as a sum of two doubles (t + h = t would stall), the next step, 1 after a rejection, the last step and its error.
+# Of the clock: the time as a sum of two doubles (t + h = t would stall), the next step, 1 after a rejection,
+# the last step and its error.
 T, REST, H, HELD, BEFORE, ERROR = range(6)
 CLOCK = 6
 SLOWEST, FASTEST = 0.1, 10.0
-CARE = 10.0  # the error is counted ten times, a fifth more steps: what a long rest or a rotation amplifies then stays near the tolerance
+# the error is counted ten times, a fifth more steps: what a long rest or a rotation amplifies then stays near
+# the tolerance
+CARE = 10.0
 HANDED_BACK = -2  # what march_causal returns when it leaves a stretch to the explicit solver
 MANY = 6  # short steps in a row mean that tokens are in flight
 
@@ -67,7 +86,8 @@ MANY = 6  # short steps in a row mean that tokens are in flight
 def march_causal(s, book, clock, short, stop):
     """Carry the one run of the book to its end; 0 when it has ended, FULL_BUFFER when frames need more room.
 
-    HANDED_BACK when `MANY` steps in a row were shorter than short[0], and than short[1] times the number of slots: explicit ones would cost less.
+    HANDED_BACK when `MANY` steps in a row were shorter than short[0], and than short[1] times the number of
+    slots: explicit ones would cost less.
     """
     run = 0
     if book.counts[STATE, run] != RUNNING:
@@ -109,8 +129,11 @@ def march_causal(s, book, clock, short, stop):
                 new = clock[T] + rest
                 clock[REST] = rest - (new - clock[T])
                 clock[T] = new
-            if clock[BEFORE] > 0.0:  # Gustafsson's prediction: towards a merger every step must be shorter than the last
-                factor = min(factor, factor * h / clock[BEFORE] * (clock[ERROR] / max(error, 1e-10)) ** (1.0 / order))
+            # Gustafsson's prediction: towards a merger every step must be shorter than the last
+            if clock[BEFORE] > 0.0:
+                factor = min(
+                    factor, factor * h / clock[BEFORE] * (clock[ERROR] / max(error, 1e-10)) ** (1.0 / order)
+                )
             factor = min(1.0 if clock[HELD] > 0.0 else FASTEST, max(SLOWEST, factor))
             clock[BEFORE], clock[ERROR], clock[HELD] = h, max(error, 1e-10), 0.0
             clock[H] = max(h * factor, clock[H]) if lands and h < clock[H] else h * factor
@@ -118,7 +141,9 @@ def march_causal(s, book, clock, short, stop):
             if book.every or (lands and saved < book.times.size):
                 full = _write_frame(s.pair, book, run, saved, clock[T])
             if lands and until == book.final:
-                book.counts[STATE, run] = UNDERFLOW if s.pair.scalar and moved < 4.0 * EPS and _blind(s) else DONE
+                book.counts[STATE, run] = (
+                    UNDERFLOW if s.pair.scalar and moved < 4.0 * EPS and _blind(s) else DONE
+                )
                 return 0
             if full:
                 return FULL_BUFFER
@@ -129,7 +154,8 @@ def march_causal(s, book, clock, short, stop):
 
 @inner
 def _forget(s):
-    """Clear what a step that was not finite left behind, where frozen tokens do not stand: zero times NaN is NaN."""
+    """Clear what a step that was not finite left behind, where frozen tokens do not stand: zero times NaN is
+    NaN."""
     places, pushes, tokens, lanes = s.places, s.pushes, s.held, s.places.shape[2] // s.tally.size
     for i in range(places.shape[0]):
         for c in range(places.shape[1]):
@@ -171,7 +197,8 @@ def _accept(s):
     x, ends, basis, m = s.pair.x, s.ends, s.basis, s.pair.m
     d = x.shape[0]
     farthest = 0.0
-    for k in range(s.pair.n - 1, -1, -1):  # downwards: a group's side is that of its first token, which must move last
+    # downwards: a group's side is that of its first token, which must move last
+    for k in range(s.pair.n - 1, -1, -1):
         reach = 0.0
         for e in range(d - 1):
             reach = max(reach, abs(ends[e, k]))
@@ -226,7 +253,8 @@ def _blind(s):
 
 @compiled
 def causal_step(s, h, stop):
-    """`ends` of a step of length h from the present places; returns the error of the worst token, NaN when not finite."""
+    """`ends` of a step of length h from the present places; returns the error of the worst token, NaN when
+    not finite."""
     form_groups(s)
     if s.circle:
         return step_on_circle(s, h, stop)
@@ -246,8 +274,8 @@ def causal_step(s, h, stop):
 
 @compiled
 def form_groups(s):
-    """Give every token a slot: that of the group it was in before if it is still within the radius of its first token, else that of the first
-    group which is so near, or a new one."""
+    """Give every token a slot: that of the group it was in before if it is still within the radius of its
+    first token, else that of the first group which is so near, or a new one."""
     x, m, n, group, member, leader = s.pair.x, s.pair.m, s.pair.n, s.group, s.member, s.leader
     used, limit = s.held, s.radius * s.radius
     for k in range(n):

@@ -1,6 +1,8 @@
-"""One token of a causal step on the circle with K^T Q = I and V = c I: all columns at once, a column in every lane of a vector.
+"""One token of a causal step on the circle with K^T Q = I and V = c I: all columns at once, a column in every
+lane of a vector.
 
-With s_j = <b, x_j - x_k>, b the quarter turn of x_k, and p_kj the attention, f = c sum_j p_kj s_j is the velocity in radians, and
+With s_j = <b, x_j - x_k>, b the quarter turn of x_k, and p_kj the attention, f = c sum_j p_kj s_j is the
+velocity in radians, and
 
     J_kj = c p_kj ((1 - |x_j - x_k|^2 / 2) - beta s_j (s_j - f / c)),      J_kk = -sum_{j<k} J_kj,
 
@@ -12,17 +14,42 @@ import numpy as np
 from nucleate.integrate.causal_state import ACTIVE, BEFORE_LAST, COLUMN, FEW, LAST, seen_from
 from nucleate.kernels.compile import compiled, inner
 from nucleate.kernels.pairwise import TAIL, base_2
-from nucleate.kernels.simd import LANES, exp2, fma, halves, hsum, lane, load, low_twice, splat, sqrt, store, two, upon_itself
+from nucleate.kernels.simd import (
+    LANES,
+    exp2,
+    fma,
+    halves,
+    hsum,
+    lane,
+    load,
+    low_twice,
+    splat,
+    sqrt,
+    store,
+    two,
+    upon_itself,
+)
 
 __all__ = ["linearise_on_circle", "step_on_circle"]
 
 
 @compiled
 def step_on_circle(s, h, stop):
-    """`ends` of a step of length h for tokens whose groups are formed; returns the error of the worst token, NaN when not finite."""
+    """`ends` of a step of length h for tokens whose groups are formed; returns the error of the worst token,
+    NaN when not finite."""
     p = s.pair
     x, m, n, scale, held, K = p.x, p.m, p.n, p.scale, s.held, s.K
-    slots, tally, places, pushes, row, weight, ends, lanes, group = s.slots, s.tally, s.places, s.pushes, s.row, s.weight, s.ends, s.lanes, s.group
+    slots, tally, places, pushes, row, weight, ends, lanes, group = (
+        s.slots,
+        s.tally,
+        s.places,
+        s.pushes,
+        s.row,
+        s.weight,
+        s.ends,
+        s.lanes,
+        s.group,
+    )
     rate, T, worst = load(lanes, COLUMN * LANES) / h, splat(0.0), 0.0
     used = held
     for k in range(n):
@@ -30,8 +57,26 @@ def step_on_circle(s, h, stop):
             return np.nan
         x_0, x_1, low = x[0, m + k], x[1, m + k], seen_from(s, k)
         slots[0, used], slots[1, used], tally[used], row[0, 0, used] = x_0, x_1, 0.0, 0.0
-        first, slope = linearise_on_circle(slots, tally, weight, row, x_0, x_1, p.beta, scale, held, low, used)
-        T = _columns(places, pushes, row, tally, lanes, 1.0 / (rate - slope), first, x_0, x_1, p.beta, scale, K, m, low, used)
+        first, slope = linearise_on_circle(
+            slots, tally, weight, row, x_0, x_1, p.beta, scale, held, low, used
+        )
+        T = _columns(
+            places,
+            pushes,
+            row,
+            tally,
+            lanes,
+            1.0 / (rate - slope),
+            first,
+            x_0,
+            x_1,
+            p.beta,
+            scale,
+            K,
+            m,
+            low,
+            used,
+        )
         longest = lane(T, 0)
         T = T - longest  # the factors add up to 1
         ends[0, k] = longest + hsum(T * load(lanes, LAST * LANES))
@@ -47,7 +92,8 @@ def step_on_circle(s, h, stop):
 
 @compiled
 def linearise_on_circle(slots, tally, weight, row, x_0, x_1, beta, scale, held, low, used):
-    """J_kj into `row`, the velocity and J_kk of a token at (x_0, x_1) that sees slots 0 .. held-1 and low .. used-1."""
+    """J_kj into `row`, the velocity and J_kk of a token at (x_0, x_1) that sees slots 0 .. held-1 and low ..
+    used-1."""
     width = slots.shape[1]
     c, b_0, b_1 = splat(base_2(beta)), -x_1, x_0
     total, moment = splat(0.0), splat(0.0)
@@ -115,13 +161,19 @@ def _columns(places, pushes, row, tally, lanes, inverse, first, x_0, x_1, beta, 
         c = splat(base_2(beta))
         for part in range(0 if m > 0 else 1, 2):
             start, end = (low, used) if part else (0, m)
-            for j in range(start, end, 2):  # a last, single slot is paired with the next, which has no weight and no row
+            # a last, single slot is paired with the next, which has no weight and no row
+            for j in range(start, end, 2):
                 step_0, step_1 = load(places, here + FEW * j) - p_0, load(places, there + FEW * j) - p_1
                 w = exp2(c * fma(step_0, step_0, step_1 * step_1)) * two(tally[j], tally[j + 1])
                 total, sum_0, sum_1 = total + w, fma(w, step_0, sum_0), fma(w, step_1, sum_1)
                 if part:
                     push = fma(two(row[0, 0, j], row[0, 0, j + 1]), load(pushes, at + FEW * j), push)
-        total, sum_0, sum_1, push = 1.0 + upon_itself(total), upon_itself(sum_0), upon_itself(sum_1), upon_itself(push)
+        total, sum_0, sum_1, push = (
+            1.0 + upon_itself(total),
+            upon_itself(sum_0),
+            upon_itself(sum_1),
+            upon_itself(push),
+        )
         force = scale * stretch * (p_0 * sum_1 - p_1 * sum_0) / total
         u = inverse * (force + push)
         store(places, here + FEW * used, p_0)
@@ -141,7 +193,8 @@ def _place(v, x_0, x_1):
 
 @inner
 def _join(slots, tally, places, pushes, slot, K, used):
-    """The token's place and pushes, left in slot `used`, go into its group's slot; returns the number of slots in use."""
+    """The token's place and pushes, left in slot `used`, go into its group's slot; returns the number of
+    slots in use."""
     if slot == used:
         tally[used] = 1.0
         return used + 1
@@ -157,7 +210,12 @@ def _join(slots, tally, places, pushes, slot, K, used):
         for c in range(2 if i > 0 else 0):
             here = (2 * (i - 1) + c) * LANES * width
             old = load(places, here + size * slot)
-            _put(places, here + size * slot, fma(splat(share), load(places, here + size * used) - old, old), size)
+            _put(
+                places,
+                here + size * slot,
+                fma(splat(share), load(places, here + size * used) - old, old),
+                size,
+            )
     return used
 
 

@@ -1,12 +1,15 @@
-"""The record of one run under way in the causal solver: parameters, slots, what its tokens hand on to later ones, scratch.
+"""The record of one run under way in the causal solver: parameters, slots, what its tokens hand on to later
+ones, scratch.
 
-Slots.  A slot is a frozen token or a group of tokens; the token at work uses the next free slot as its own.  What later tokens need of a slot
-is its place in every substep of every column, and its push, the sum of u over its tokens.
+Slots.  A slot is a frozen token or a group of tokens; the token at work uses the next free slot as its own.
+What later tokens need of a slot is its place in every substep of every column, and its push, the sum of u
+over its tokens.
 
-Two layouts.  In general each substep has an array of its own, with the slots side by side.  From dimension TALL on a push is the vector B_j u in
-space, and no block J_kj is formed: a pair then takes a time O(d) a substep, not O(d^2) and O(d^3) before it.  On the circle with K^T Q = I and V = c I the columns
-are side by side: lane l of a vector is column K - l, and stage i holds substep i of all columns that have one.  A stage with at most four of
-them takes four lanes a slot.
+Two layouts.  In general each substep has an array of its own, with the slots side by side.  From dimension
+TALL on a push is the vector B_j u in space, and no block J_kj is formed: a pair then takes a time O(d) a
+substep, not O(d^2) and O(d^3) before it.  On the circle with K^T Q = I and V = c I the columns are side by
+side: lane l of a vector is column K - l, and stage i holds substep i of all columns that have one.  A stage
+with at most four of them takes four lanes a slot.
 """
 
 from typing import NamedTuple
@@ -24,23 +27,28 @@ __all__ = ["Causal", "causal_memory", "columns_for", "new_causal", "seen_from"]
 EPS = float(np.finfo(np.float64).eps)
 GROUPED = 0.2  # (beta radius)^2 over the tolerance
 FEW = LANES // 2
-TALL = 5  # dimension from which a step took less time so, with 10 and 100 tokens, random Q, V = I and random V
-COLUMN, LAST, BEFORE_LAST, ACTIVE = range(4)  # rows of Causal.lanes: c; the factors of the last two extrapolations; then a row per stage
+# dimension from which a step took less time so, with 10 and 100 tokens, random Q, V = I and random V
+TALL = 5
+# rows of Causal.lanes: c; the factors of the last two extrapolations; then a row per stage
+COLUMN, LAST, BEFORE_LAST, ACTIVE = range(4)
 
 
 class Causal(NamedTuple):
-    """One run under way.  S substeps in all, or K stages on the circle; `wide` is the number of slots, or of lanes in a stage."""
+    """One run under way.  S substeps in all, or K stages on the circle; `wide` is the number of slots, or of
+    lanes in a stage."""
 
     pair: Pairwise  # parameters; pair.x[:, m:] are the tokens' present places
     slots: Array  # (d, width) places of the slots
     tally: Array  # (width,) tokens in a slot, or the weight of a frozen one
     places: Array  # (S - K or K - 1, d, wide) places of the slots in the substeps that begin away from v = 0
-    pushes: Array  # (S or K, d - 1, wide) sums of u over the tokens of a slot; (S, d, wide) sums of B_j u if `tall`
+    # (S or K, d - 1, wide) sums of u over the tokens of a slot; (S, d, wide) sums of B_j u if `tall`
+    pushes: Array
     bases: Array  # (d, d - 1, width) B_j of the slots; not used on the circle
     row: Array  # (d - 1, d - 1, width) J_kj of the token at work; (0, 0, width) if `tall`
     weight: Array  # (width,) w_kj of the token at work
     share: Array  # (2, width) p_kj at the present places, and scratch; used if `tall`
-    blur: Array  # (width,) how far rounding may move a slot, where that is more than `noise`; not used on the circle
+    # (width,) how far rounding may move a slot, where that is more than `noise`; not used on the circle
+    blur: Array
     ends: Array  # (d - 1, n) v after the step
     group: NDArray[np.int64]  # (n,) the slot of each token
     member: NDArray[np.int64]  # (width,) the first token of each slot
@@ -55,7 +63,8 @@ class Causal(NamedTuple):
     small: Array  # (3 + K, d - 1) force, v, u, then the table of the extrapolation
     lanes: Array  # (3 + K, 8) rows as named above
     K: int  # columns, the order of the method
-    held: int  # slots of frozen tokens, a whole number of vectors: what is left over repeats the first with no weight
+    # slots of frozen tokens, a whole number of vectors: what is left over repeats the first with no weight
+    held: int
     circle: bool  # which layout
     tall: bool  # whether pushes are vectors
     radius: float  # tokens this close form a group; 0: none do
@@ -84,7 +93,9 @@ def new_causal(pair: Pairwise, tolerance: float) -> Causal:
     if m:
         slots[:, :held], tally[:held] = pair.x[:, :1], 0.0
         slots[:, :m], tally[:m] = pair.x[:, :m], pair.a[:m]
-    away, substeps, wide = (K - 1, K, LANES * width) if circle else (K * (K - 1) // 2, K * (K + 1) // 2, width)
+    away, substeps, wide = (
+        (K - 1, K, LANES * width) if circle else (K * (K - 1) // 2, K * (K + 1) // 2, width)
+    )
     places, pushes = np.zeros((away, d, wide)), np.zeros((substeps, d - 1 + tall, wide))
     for i in range(away):
         lanes = lanes_in_stage(K, i + 1) if circle else 1
@@ -125,9 +136,13 @@ def new_causal(pair: Pairwise, tolerance: float) -> Causal:
 
 
 def _extrapolation(K: int) -> tuple[Array, Array]:
-    """The factors (K,) of columns 1 .. K in the values extrapolated from all of them, and from all but the first."""
+    """The factors (K,) of columns 1 .. K in the values extrapolated from all of them, and from all but the
+    first."""
     c = np.arange(1.0, K + 1)
-    last, before = (np.array([np.prod([j / (j - i) for i in some if i != j]) if j in some else 0.0 for j in c]) for some in (c, c[1:]))
+    last, before = (
+        np.array([np.prod([j / (j - i) for i in some if i != j]) if j in some else 0.0 for j in c])
+        for some in (c, c[1:])
+    )
     return last, before
 
 

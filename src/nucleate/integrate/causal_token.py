@@ -1,4 +1,5 @@
-"""One token of a causal step, any dimension, any Q, K, V: its weights, its rows of the Jacobian, its columns, and what later tokens see of it."""
+"""One token of a causal step, any dimension, any Q, K, V: its weights, its rows of the Jacobian, its columns,
+and what later tokens see of it."""
 
 import numpy as np
 
@@ -22,7 +23,8 @@ def side_of(s, k):
 
 @compiled
 def tangent_basis(vectors, basis, side):
-    """Columns orthonormal to each other and to row OWN: the quarter turn on the circle, elsewhere those of the reflection of x onto -side e_d."""
+    """Columns orthonormal to each other and to row OWN: the quarter turn on the circle, elsewhere those of
+    the reflection of x onto -side e_d."""
     d = basis.shape[0]
     if d == 2:
         basis[0, 0], basis[1, 0] = -vectors[OWN, 1], vectors[OWN, 0]
@@ -36,7 +38,8 @@ def tangent_basis(vectors, basis, side):
 
 @compiled
 def join(s, k, used):
-    """The token's place and pushes, left in slot `used`, go into its group's slot; returns the number of slots in use."""
+    """The token's place and pushes, left in slot `used`, go into its group's slot; returns the number of
+    slots in use."""
     slots, count, places, pushes, bases, slot = s.slots, s.tally, s.places, s.pushes, s.bases, s.group[k]
     d = slots.shape[0]
     if slot == used:
@@ -60,9 +63,11 @@ def join(s, k, used):
 
 @compiled
 def linearise(s, k, used):
-    """Weights, D_k, J_kk and the row of blocks J_kj (unless `tall`), at the present places; returns how large the terms are that a force is summed from.
+    """Weights, D_k, J_kk and the row of blocks J_kj (unless `tall`), at the present places; returns how large
+    the terms are that a force is summed from.
 
-    J_kk = B^T V (Cov A + p_kk (1 - D (A x_k)^T)) B - <x_k, V (x_k + D)>,   Cov the p-covariance of the x_j, A = beta K^T Q,
+    J_kk = B^T V (Cov A + p_kk (1 - D (A x_k)^T)) B - <x_k, V (x_k + D)>,   Cov the p-covariance of the x_j, A
+                                                                            = beta K^T Q,
     J_kj = B_k^T V p_kj ((x_j - x_k - D) (A x_k)^T + 1) B_j,
 
     and for V = c I  p_kk - <x_k, x_k + D> is taken as  -sum_{j != k} p_kj + sum_j p_kj |x_j - x_k|^2 / 2.
@@ -94,12 +99,14 @@ def linearise(s, k, used):
                 shift -= vectors[OWN, c] * V[c, e] * (vectors[OWN, e] + vectors[MEAN, e])
     _own_block(s, own, shift)
     _rows(s, Z, low, used)
-    return abs(p.scale) * np.sqrt(2.0 * half * others) if p.scalar else _size(V)  # at least sum_j p_kj |x_j - x_k|
+    # at least sum_j p_kj |x_j - x_k|
+    return abs(p.scale) * np.sqrt(2.0 * half * others) if p.scalar else _size(V)
 
 
 @inner
 def _own_block(s, own, shift):
-    """J_kk = B^T V (Cov A + p_kk (1 - D (A x_k)^T)) B + shift; for V = c I without the term p_kk, which is in the shift."""
+    """J_kk = B^T V (Cov A + p_kk (1 - D (A x_k)^T)) B + shift; for V = c I without the term p_kk, which is in
+    the shift."""
     p, vectors, basis, block = s.pair, s.vectors, s.basis, s.block
     d = basis.shape[0]
     image, other = s.product[0], s.product[1]
@@ -128,7 +135,8 @@ def _own_block(s, own, shift):
 
 @inner
 def _rows(s, Z, low, used):
-    """What the pushes of earlier tokens go through: the blocks J_kj, or if `tall` the shares p_kj and the scores A x_k."""
+    """What the pushes of earlier tokens go through: the blocks J_kj, or if `tall` the shares p_kj and the
+    scores A x_k."""
     p, vectors, basis = s.pair, s.vectors, s.basis
     d = basis.shape[0]
     if s.tall:
@@ -181,7 +189,8 @@ def _scores(A, vectors, source):
 
 @inner
 def _attend(x, count, weight, vectors, gaussian, beta, m, low, high, source):
-    """w_kj of the slots below m and of low .. high-1, for a token at row `source`; returns its own weight and the sum of all."""
+    """w_kj of the slots below m and of low .. high-1, for a token at row `source`; returns its own weight and
+    the sum of all."""
     d, width = x.shape
     top, own_score = 0.0, 0.0
     if not gaussian:
@@ -220,7 +229,8 @@ def _attend(x, count, weight, vectors, gaussian, beta, m, low, high, source):
 
 @inner
 def _spread(x, count, weight, vectors, spread, m, low, high):
-    """sum_j w_kj (x_j - x_k) into row IMAGE, sum_j w_kj (x_j - x_k)(x_j - x_k)^T into `spread`; returns the sum of w_kj over j != k."""
+    """sum_j w_kj (x_j - x_k) into row IMAGE, sum_j w_kj (x_j - x_k)(x_j - x_k)^T into `spread`; returns the
+    sum of w_kj over j != k."""
     d, width = x.shape
     others = 0.0
     for c in range(d):
@@ -241,7 +251,11 @@ def _spread(x, count, weight, vectors, spread, m, low, high):
             for e in range(c + 1):
                 at_e, both = splat(vectors[OWN, e]), splat(0.0)
                 for j in range(first, end, LANES):
-                    both = fma(load(weight, j) * load(count, j) * (load(x, c * width + j) - at_c), load(x, e * width + j) - at_e, both)
+                    both = fma(
+                        load(weight, j) * load(count, j) * (load(x, c * width + j) - at_c),
+                        load(x, e * width + j) - at_e,
+                        both,
+                    )
                 spread[c, e] += hsum(both)
     for c in range(d):
         for e in range(c):
@@ -251,12 +265,15 @@ def _spread(x, count, weight, vectors, spread, m, low, high):
 
 @inner
 def _row(x, weight, bases, row, vectors, f, inverse, low, high):
-    """row[f, e, j] = p_kj (<V^T B_f, x_j - x_k - D> <A x_k, B_j e> + <V^T B_f, B_j e>), V^T B_f in row IMAGE."""
+    """row[f, e, j] = p_kj (<V^T B_f, x_j - x_k - D> <A x_k, B_j e> + <V^T B_f, B_j e>), V^T B_f in row
+    IMAGE."""
     d, width = x.shape
     for j in range(low, high, LANES):
         reach = splat(0.0)
         for c in range(d):
-            reach = fma(splat(vectors[IMAGE, c]), load(x, c * width + j) - vectors[OWN, c] - vectors[MEAN, c], reach)
+            reach = fma(
+                splat(vectors[IMAGE, c]), load(x, c * width + j) - vectors[OWN, c] - vectors[MEAN, c], reach
+            )
         p = load(weight, j) * inverse
         for e in range(d - 1):
             turn, same = splat(0.0), splat(0.0)
@@ -269,7 +286,8 @@ def _row(x, weight, bases, row, vectors, f, inverse, low, high):
 
 @inner
 def columns(s, k, used, h, rough):
-    """All columns of one token, extrapolated into `ends`; returns the error. Forces are sums of terms as large as `rough`."""
+    """All columns of one token, extrapolated into `ends`; returns the error. Forces are sums of terms as
+    large as `rough`."""
     p, vectors, basis, small, ends = s.pair, s.vectors, s.basis, s.small, s.ends
     free = basis.shape[1]
     K = s.K
@@ -300,7 +318,8 @@ def columns(s, k, used, h, rough):
                 small[V_NOW, e] += small[U, e]
             _leave_push(s, substep, used)
             substep += 1
-        for e in range(free):  # Neville's scheme, in place: TABLE + j holds the value extrapolated from columns c - j .. c
+        # Neville's scheme, in place: TABLE + j holds the value extrapolated from columns c - j .. c
+        for e in range(free):
             value = small[V_NOW, e]
             for j in range(1, c):
                 older = small[TABLE + j - 1, e]
@@ -388,7 +407,8 @@ def _first_force(p, vectors, basis, small):
 
 @inner
 def _chart_force(s, places, low, used):
-    """The token's force in the chart at v, its place into the slot: B^T |y| (f - <x_k, f> y), f = P V (x + D) at x = y / |y|."""
+    """The token's force in the chart at v, its place into the slot: B^T |y| (f - <x_k, f> y), f = P V (x + D)
+    at x = y / |y|."""
     p, vectors, basis, small = s.pair, s.vectors, s.basis, s.small
     d, free = basis.shape
     width = places.shape[1]
@@ -450,7 +470,15 @@ def _push(row, pushes, small, substep, low, used):
 @compiled
 def push_vectors(s, substep, low, used):
     """The same from vectors: B_k^T V sum_j p_kj ((x_j - x_k - D) <A x_k, B_j u_j> + B_j u_j)."""
-    p, slots, pushes, share, vectors, basis, small = s.pair, s.slots, s.pushes, s.share, s.vectors, s.basis, s.small
+    p, slots, pushes, share, vectors, basis, small = (
+        s.pair,
+        s.slots,
+        s.pushes,
+        s.share,
+        s.vectors,
+        s.basis,
+        s.small,
+    )
     d, width = slots.shape
     start = substep * d * width
     for j in range(low, used, LANES):

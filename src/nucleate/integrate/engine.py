@@ -1,8 +1,8 @@
 """Running a book of runs: which solver, on which threads, and the watch kept meanwhile.
 
-On the circle eight runs share the lanes of a vector where they can.  Other runs go one by one: explicit; causal; or by turns, which is what
-"auto" does over long times.  The explicit solver opens, the causal one follows, and hands back for a while wherever its steps are so short
-that explicit ones cost less.
+On the circle eight runs share the lanes of a vector where they can.  Other runs go one by one: explicit;
+causal; or by turns, which is what "auto" does over long times.  The explicit solver opens, the causal one
+follows, and hands back for a while wherever its steps are so short that explicit ones cost less.
 """
 
 import time
@@ -34,7 +34,15 @@ from nucleate.integrate.explicit import (
     places_of,
 )
 from nucleate.integrate.tableau import FINE, Tableau, dormand_prince_5
-from nucleate.kernels.choose import TEAM_FROM, TILES_FROM, Team, choose_kernel, make_system, suits_lanes, work_of
+from nucleate.kernels.choose import (
+    TEAM_FROM,
+    TILES_FROM,
+    Team,
+    choose_kernel,
+    make_system,
+    suits_lanes,
+    work_of,
+)
 from nucleate.kernels.lanes import lanes_suffice, lanes_system
 from nucleate.kernels.pairwise import pairwise_system
 from nucleate.kernels.simd import LANES
@@ -46,15 +54,22 @@ Stop = NDArray[np.uint8]
 
 TICK = 0.1  # seconds between two looks at the clock, the callback and the keyboard
 OPENING = 1000.0  # how long, in units of 1/|V|, "auto" is explicit before the causal solver takes over
-FLIGHT = 60.0  # how long, in those units, a turn it hands back is at least: clusters that have met shrink like e^(-t/2)
-SHORT, CROWD = 4.0, 16.0  # steps below which it hands back, in those units: SHORT, and more if many groups make them dear; measured
-RESTLESS = 20  # causal steps after which it may hand back and still count as never having rested: then turns grow, as for a system that rotates
+# how long, in those units, a turn it hands back is at least: clusters that have met shrink like e^(-t/2)
+FLIGHT = 60.0
+# steps below which it hands back, in those units: SHORT, and more if many groups make them dear; measured
+SHORT, CROWD = 4.0, 16.0
+# causal steps after which it may hand back and still count as never having rested: then turns grow, as for a
+# system that rotates
+RESTLESS = 20
 
 
 class _Task:
-    """What all threads of one call share.  All choices are made run by run: a run's bits do not depend on its company."""
+    """What all threads of one call share.  All choices are made run by run: a run's bits do not depend on its
+    company."""
 
-    def __init__(self, model: Attention, table: Tableau, book: Book, method: str, single: bool, workers: int) -> None:
+    def __init__(
+        self, model: Attention, table: Tableau, book: Book, method: str, single: bool, workers: int
+    ) -> None:
         self.model, self.table, self.book, self.single, self.workers = model, table, book, single, workers
         self.stop: Stop = np.zeros(1, dtype=np.uint8)
         b, n, d = book.start.shape
@@ -67,7 +82,8 @@ class _Task:
         self.method = [self._pick(method, unit) for unit in self.unit]
         turns = np.array([name in ("causal", "turns") for name in self.method])
         explicit_time = np.where(turns, OPENING * self.unit, book.final)
-        self.allowed = 0.01 * book.tolerance / np.maximum(1.0, explicit_time / 10.0)  # of a velocity: its sum over time stays below the tolerance
+        # of a velocity: its sum over time stays below the tolerance
+        self.allowed = 0.01 * book.tolerance / np.maximum(1.0, explicit_time / 10.0)
         suited = suits_lanes(model, d) & lanes_suffice(np.broadcast_to(model.beta, b), self.allowed)
         self.laned = np.flatnonzero(suited & ~turns) if not single else np.zeros(0, dtype=np.int64)
 
@@ -79,16 +95,29 @@ class _Task:
 
 
 def run_book(
-    model: Attention, table: Tableau, book: Book, method: str, single: bool, workers: int, progress: Progress | None, seconds: float
+    model: Attention,
+    table: Tableau,
+    book: Book,
+    method: str,
+    single: bool,
+    workers: int,
+    progress: Progress | None,
+    seconds: float,
 ) -> tuple[Book, int]:
-    """Run the book to its end while this thread keeps watch; the book (frames may have moved) and why it was stopped, or 0."""
+    """Run the book to its end while this thread keeps watch; the book (frames may have moved) and why it was
+    stopped, or 0."""
     b, _, d = book.start.shape
     task = _Task(model, table, book, method, single, workers)
     alone = sorted(set(range(b)) - set(task.laned.tolist()))
     groups = min(workers, -(-len(task.laned) // LANES))
     blas = threadpool_limits(1, user_api="blas") if d >= TILES_FROM else nullcontext()
-    with blas, ThreadPoolExecutor(min(workers, groups + len(alone)), thread_name_prefix="nucleate-runs") as pool:
-        futures = [pool.submit(_lanes, task) for _ in range(groups)] + [pool.submit(_one, task, run) for run in alone]
+    with (
+        blas,
+        ThreadPoolExecutor(min(workers, groups + len(alone)), thread_name_prefix="nucleate-runs") as pool,
+    ):
+        futures = [pool.submit(_lanes, task) for _ in range(groups)] + [
+            pool.submit(_one, task, run) for run in alone
+        ]
         try:
             _watch(futures, task, progress, time.monotonic() + seconds)
         except KeyboardInterrupt:
@@ -112,7 +141,8 @@ def _watch(futures: list[Future[None]], task: _Task, progress: Progress | None, 
             task.stop[0] = TIME_LIMIT
         if progress is None or task.stop[0]:
             continue
-        saved = int(task.book.counts[SAVED, 0])  # before the book: growing moves the frames, and never loses those counted
+        # before the book: growing moves the frames, and never loses those counted
+        saved = int(task.book.counts[SAVED, 0])
         book = task.book
         if task.single:
             answer = progress(book.times[shown:saved].copy(), book.frames[0, shown:saved].copy())
@@ -137,7 +167,13 @@ def _one(task: _Task, run: int) -> None:
     """One run to its end."""
     book = task.book
     own = slice(run, run + 1)
-    page = book._replace(start=book.start[own], frames=book.frames[own], counts=book.counts[:, own], order=np.zeros(1, dtype=np.int64), last=1)
+    page = book._replace(
+        start=book.start[own],
+        frames=book.frames[own],
+        counts=book.counts[:, own],
+        order=np.zeros(1, dtype=np.int64),
+        last=1,
+    )
     if task.method[run] == "causal":
         _causal(task, page, run, 0.0, hand_back=False)
     elif task.method[run] == "turns":
@@ -161,7 +197,9 @@ def _by_turns(task: _Task, page: Book, run: int) -> None:
         if page.counts[STATE, 0] != RUNNING:
             return
         page, t = page._replace(start=x[None]), float(clock[T])
-        turn = 2.0 * turn if page.counts[STEPS, 0] - steps < RESTLESS else FLIGHT * unit + 4.0 * float(clock[H])
+        turn = (
+            2.0 * turn if page.counts[STEPS, 0] - steps < RESTLESS else FLIGHT * unit + 4.0 * float(clock[H])
+        )
 
 
 def _explicit(task: _Task, page: Book, run: int, begin: float, duration: float) -> tuple[Book, Array]:
@@ -173,8 +211,16 @@ def _explicit(task: _Task, page: Book, run: int, begin: float, duration: float) 
     system = make_system(task.model, n, d, run, choose_kernel(task.model, n, d, run, allowed), allowed)
     state = new_march(task.table, n, d, 1)
     final, page = page.final, page._replace(queue=np.zeros(1, dtype=np.int64), final=duration, origin=begin)
-    team = Team(system, task.workers) if len(task.book.start) < task.workers and work_of(system) > TEAM_FROM else None
-    while (march_in_python(team, task.table, state, page, task.stop) if team else march(system, task.table, state, page, task.stop)) == FULL_BUFFER:
+    team = (
+        Team(system, task.workers)
+        if len(task.book.start) < task.workers and work_of(system) > TEAM_FROM
+        else None
+    )
+    while (
+        march_in_python(team, task.table, state, page, task.stop)
+        if team
+        else march(system, task.table, state, page, task.stop)
+    ) == FULL_BUFFER:
         page = _grow(task, page)
     return page._replace(final=final), places_of(state, page.start[0])
 

@@ -1,12 +1,14 @@
 """The explicit solver: Runge-Kutta steps on the sphere, one run or eight at a time, no Python inside.
 
-The state is flat: angles on the circle, coordinates elsewhere.  The drift normalises what it is given, f(y) = f(y / |y|): a smooth extension
-off the sphere whose flow keeps |y|, so a step of order p followed by y / |y| still has order p, for attraction and repulsion alike.
+The state is flat: angles on the circle, coordinates elsewhere.  The drift normalises what it is given, f(y) =
+f(y / |y|): a smooth extension off the sphere whose flow keeps |y|, so a step of order p followed by y / |y|
+still has order p, for attraction and repulsion alike.
 
-The error of a step is that of the worst token, in radians, against atol + rtol: a token in flight is not averaged away among a hundred at rest.
+The error of a step is that of the worst token, in radians, against atol + rtol: a token in flight is not
+averaged away among a hundred at rest.
 
-`march` is ordinary Python that Numba compiles.  A team of threads on one large system runs the same source uncompiled, its loops in the compiled
-functions below.
+`march` is ordinary Python that Numba compiles.  A team of threads on one large system runs the same source
+uncompiled, its loops in the compiled functions below.
 """
 
 from typing import Any, NamedTuple
@@ -23,11 +25,32 @@ from nucleate.kernels.compile import compiled, inner, take_next
 from nucleate.kernels.lanes import Lanes, lanes_enter, lanes_leave
 from nucleate.kernels.simd import LANES, fma, hmax, hsum, lane, load, sincos, splat, sqrt, store, vabs, vmax
 
-__all__ = ["CANCELLED", "DONE", "FULL_BUFFER", "STATUS", "Book", "March", "march", "march_in_python", "new_march", "places_of"]
+__all__ = [
+    "CANCELLED",
+    "DONE",
+    "FULL_BUFFER",
+    "STATUS",
+    "Book",
+    "March",
+    "march",
+    "march_in_python",
+    "new_march",
+    "places_of",
+]
 
 Integers = NDArray[np.int64]
 
-STATUS = ("running", "done", "max steps", "stalled", "non-finite", "cancelled", "time limit", "interrupted", "underflow")
+STATUS = (
+    "running",
+    "done",
+    "max steps",
+    "stalled",
+    "non-finite",
+    "cancelled",
+    "time limit",
+    "interrupted",
+    "underflow",
+)
 RUNNING, DONE, MAX_STEPS, STALLED, NON_FINITE, CANCELLED, TIME_LIMIT, INTERRUPTED, UNDERFLOW = range(9)
 FULL_BUFFER = -1  # what march returns when it needs room for more frames
 EPS = float(np.finfo(np.float64).eps)
@@ -54,7 +77,9 @@ class Book(NamedTuple):
     order: Integers  # the runs to begin, in this order
     queue: Integers  # (1,) how many of them were begun, shared by all threads
     last: int  # how many there are
-    origin: float  # the time of the start: `times` count from 0, `final` and the march's own clock from here, or steps would be lost beside 1e16
+    # the time of the start: `times` count from 0, `final` and the march's own clock from here, or steps would
+    # be lost beside 1e16
+    origin: float
     final: float  # the last time
     tolerance: float  # atol + rtol
     dt: float  # fixed step, or 0
@@ -65,10 +90,16 @@ class Book(NamedTuple):
 class March(NamedTuple):
     """The runs under way: `lanes` of them, 1 or 8, interleaved as y[coordinate * lanes + lane]."""
 
-    rows: Array  # (5 + s + 1 + r, size) rows Y the state, TRIAL, ORIGIN the start, FRAME, SPARE, then the stages from K on; size padded by 8
-    clock: Array  # (7, 8) rows T, H, ERROR, BEFORE: the error of the step before, WANTED: the step not cut short, RATE: h times the fastest
-    # decay, ROUGH: the error of the interpolant over the tolerance; a column per lane, with one lane all of H are equal
-    flags: Integers  # (3, 8) rows RUN, its number or FREE; FRESH, first stage still to be computed; HELD, may not grow after a rejection
+    # (5 + s + 1 + r, size) rows Y the state, TRIAL, ORIGIN the start, FRAME, SPARE, then the stages from K
+    # on; size padded by 8
+    rows: Array
+    # (7, 8) rows T, H, ERROR, BEFORE: the error of the step before, WANTED: the step not cut short, RATE: h
+    # times the fastest
+    clock: Array
+    # decay, ROUGH: the error of the interpolant over the tolerance; a column per lane, with one lane all of H
+    # are equal (3, 8) rows RUN, its number or FREE; FRESH, first stage still to be computed; HELD, may not
+    # grow after a rejection
+    flags: Integers
     lanes: int
     width: int  # coordinates per token: 1 on the circle
     tokens: int
@@ -84,7 +115,8 @@ def new_march(table: Tableau, n: int, d: int, lanes: int) -> March:
 
 
 def march_in_python(system: Any, table: Tableau, state: March, book: Book, stop: NDArray[np.uint8]) -> int:
-    """Carry the runs of the book to their end; 0 when none is left, FULL_BUFFER when frames need more room."""
+    """Carry the runs of the book to their end; 0 when none is left, FULL_BUFFER when frames need more
+    room."""
     stages = len(table.B)
     while True:
         for at in range(state.lanes):
@@ -124,7 +156,8 @@ march = compiled(march_in_python)
 
 
 def tell(system, at, run):
-    """Lanes hold tables per run and must learn which run they carry; a system of one run has nothing to learn."""
+    """Lanes hold tables per run and must learn which run they carry; a system of one run has nothing to
+    learn."""
 
 
 @overload(tell)
@@ -177,7 +210,12 @@ def enter(state, book, at, run):
     for i in range(n * state.width):
         state.rows[ORIGIN, i * state.lanes + at] = state.rows[Y, i * state.lanes + at]
     state.flags[RUN, at], state.flags[FRESH, at], state.flags[HELD, at] = run, 1, 0
-    state.clock[T, at], state.clock[BEFORE, at], state.clock[RATE, at], state.clock[ROUGH, at] = 0.0, 1e-4, 0.0, 0.0
+    state.clock[T, at], state.clock[BEFORE, at], state.clock[RATE, at], state.clock[ROUGH, at] = (
+        0.0,
+        1e-4,
+        0.0,
+        0.0,
+    )
     book.counts[STATE, run] = RUNNING
     if book.counts[SAVED, run] == 0 and (book.every or book.times[0] == 0.0):
         for k in range(n):
@@ -216,7 +254,8 @@ def _set_step(state, at, h):
 
 @inner
 def _target(state, book, table, at):
-    """The time a step may not pass: the end, or the next time asked for where the interpolant is not to be trusted."""
+    """The time a step may not pass: the end, or the next time asked for where the interpolant is not to be
+    trusted."""
     saved = book.counts[SAVED, state.flags[RUN, at]]
     if _at_the_edge(state, table, at) and not book.every and saved < book.times.size:
         return min(book.times[saved] - book.origin, book.final)
@@ -225,7 +264,8 @@ def _target(state, book, table, at):
 
 @inner
 def _at_the_edge(state, table, at):
-    """Whether the interpolant is not to be trusted: it errs more than the tolerance, or stability limits the step."""
+    """Whether the interpolant is not to be trusted: it errs more than the tolerance, or stability limits the
+    step."""
     return table.extra.shape[0] > 0 and (state.clock[RATE, at] > EDGE or state.clock[ROUGH, at] > ROUGHEST)
 
 
@@ -244,7 +284,11 @@ def needs_extra(state, book, table):
 def _passes_a_frame(state, book, table, at):
     """Whether this lane's step will be accepted and passes a time asked for."""
     run = state.flags[RUN, at]
-    if run == FREE or not state.clock[ERROR, at] <= book.tolerance or book.counts[SAVED, run] >= book.times.size:
+    if (
+        run == FREE
+        or not state.clock[ERROR, at] <= book.tolerance
+        or book.counts[SAVED, run] >= book.times.size
+    ):
         return False
     t = book.times[book.counts[SAVED, run]] - book.origin
     return t < state.clock[T, at] + state.clock[H, at] and t < _target(state, book, table, at)
@@ -252,7 +296,8 @@ def _passes_a_frame(state, book, table, at):
 
 @inner
 def _aim(state, book, table, at, t, wanted):
-    """The next step: as long as wanted, or up to the target, or half-way there rather than leaving a sliver."""
+    """The next step: as long as wanted, or up to the target, or half-way there rather than leaving a
+    sliver."""
     left = _target(state, book, table, at) - t
     state.clock[WANTED, at] = wanted
     if wanted >= left * (1.0 - 1e-9):
@@ -282,10 +327,12 @@ def combine(state, weights, count, into):
 
 @compiled
 def estimate(state, weights, low, gap):
-    """The error of each lane, of its worst token, in radians, NaN where a stage is not finite; and h times the fastest rate of decay.
+    """The error of each lane, of its worst token, in radians, NaN where a stage is not finite; and h times
+    the fastest rate of decay.
 
-    Where a second, lower estimate is given (Hairer's for order 8), the error e is taken as e^2 / sqrt(e^2 + (e_low / 10)^2).
-    The last two stages belong to the same time, at points `gap` apart: their difference over that of the points is the rate.
+    Where a second, lower estimate is given (Hairer's for order 8), the error e is taken as e^2 / sqrt(e^2 +
+    (e_low / 10)^2). The last two stages belong to the same time, at points `gap` apart: their difference over
+    that of the points is the rate.
     """
     rows, clock = state.rows, state.clock
     stages, size = weights.size, rows.shape[1]
@@ -312,7 +359,10 @@ def estimate(state, weights, low, gap):
         steep = vmax(steep, vabs(k - load(rows, (K + stages - 2) * size + i)))
         apart = vmax(apart, vabs(distance))
     if state.lanes == 1:
-        clock[ERROR, 0], clock[RATE, 0] = clock[H, 0] * (hmax(worst) + hsum(poison)), hmax(steep) / (hmax(apart) + TINY)
+        clock[ERROR, 0], clock[RATE, 0] = (
+            clock[H, 0] * (hmax(worst) + hsum(poison)),
+            hmax(steep) / (hmax(apart) + TINY),
+        )
     else:
         store(clock, ERROR * LANES, load(clock, H * LANES) * (worst + poison))
         store(clock, RATE * LANES, steep / (apart + TINY))
@@ -320,7 +370,8 @@ def estimate(state, weights, low, gap):
 
 @compiled
 def inspect(state, book, table):
-    """The error of the interpolant, over the tolerance, of each lane that needs it; the others must not learn that a neighbour did."""
+    """The error of the interpolant, over the tolerance, of each lane that needs it; the others must not learn
+    that a neighbour did."""
     weights = table.rough
     rows, size = state.rows, state.rows.shape[1]
     worst = splat(0.0)
@@ -332,12 +383,15 @@ def inspect(state, book, table):
     scale = np.sqrt(float(state.width)) / book.tolerance
     for at in range(state.lanes):
         if _passes_a_frame(state, book, table, at):
-            state.clock[ROUGH, at] = scale * state.clock[H, at] * (hmax(worst) if state.lanes == 1 else lane(worst, at))
+            state.clock[ROUGH, at] = (
+                scale * state.clock[H, at] * (hmax(worst) if state.lanes == 1 else lane(worst, at))
+            )
 
 
 @inner
 def _worst_token(rows, weights, low, gap, tokens, width):
-    """What `estimate` needs, for coordinates: the largest error, difference of velocities and distance of points of any token."""
+    """What `estimate` needs, for coordinates: the largest error, difference of velocities and distance of
+    points of any token."""
     stages = weights.size
     worst, steep, apart = 0.0, 0.0, 0.0
     for token in range(tokens):
@@ -364,7 +418,8 @@ def _worst_token(rows, weights, low, gap, tokens, width):
 
 @compiled
 def judge(state, book, table, at, stop):
-    """Accept or reject the step of one lane, write the frames it passes, choose the next step; True when frames need more room."""
+    """Accept or reject the step of one lane, write the frames it passes, choose the next step; True when
+    frames need more room."""
     run, t, h = state.flags[RUN, at], state.clock[T, at], state.clock[H, at]
     scaled = state.clock[ERROR, at] / book.tolerance
     if stop:
@@ -415,9 +470,11 @@ def judge(state, book, table, at, stop):
         factor = SAFETY * small ** (-1.0 / table.order + 0.75 * MEMORY) * state.clock[BEFORE, at] ** MEMORY
         factor = min(1.0 if state.flags[HELD, at] else FASTEST, max(SLOWEST, factor))
         state.clock[BEFORE, at], state.flags[HELD, at] = max(scaled, 1e-4), 0
-        if scaled > ROUNDED and state.clock[RATE, at] > 0.0:  # stay inside the region of stability: at its edge errors no longer decay
+        # stay inside the region of stability: at its edge errors no longer decay
+        if scaled > ROUNDED and state.clock[RATE, at] > 0.0:
             factor = min(factor, max(0.5, table.reach / state.clock[RATE, at]))
-        state.clock[ROUGH, at] *= 0.5  # a step that ended at a time asked for says nothing about the interpolant; it gets another chance
+        # a step that ended at a time asked for says nothing about the interpolant; it gets another chance
+        state.clock[ROUGH, at] *= 0.5
         wanted = h * factor
         if h < state.clock[WANTED, at]:  # cut short: its error says little about how long a step may be
             wanted = max(wanted, state.clock[WANTED, at])
@@ -437,7 +494,8 @@ def _accept(state, at, last):
             square = 0.0
             for c in range(width):
                 square += rows[TRIAL, token * width + c] ** 2
-            inverse = 1.0 / np.sqrt(square) if abs(square - 1.0) > ROUNDING else 1.0  # a token that stands still keeps its bits
+            # a token that stands still keeps its bits
+            inverse = 1.0 / np.sqrt(square) if abs(square - 1.0) > ROUNDING else 1.0
         for c in range(width):
             i = (token * width + c) * lanes + at
             rows[Y, i] = rows[TRIAL, i] * inverse
@@ -512,4 +570,6 @@ def places_of(state: March, start: Array) -> Array:
         return state.rows[Y, : n * d].reshape(n, d).copy()
     turn = state.rows[Y, :n] - state.rows[ORIGIN, :n]
     cosine, sine = np.cos(turn), np.sin(turn)
-    return np.stack([start[:, 0] * cosine - start[:, 1] * sine, start[:, 1] * cosine + start[:, 0] * sine], axis=1)
+    return np.stack(
+        [start[:, 0] * cosine - start[:, 1] * sine, start[:, 1] * cosine + start[:, 0] * sine], axis=1
+    )

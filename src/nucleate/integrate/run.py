@@ -19,7 +19,8 @@ if TYPE_CHECKING:  # heavy, and needed only by those who ask for them
 __all__ = ["Agreement", "Run"]
 
 FINEST = 1e-13  # below this a smaller tolerance only adds rounding
-CLOSE, FLIGHT = 1e-6, 1e-3  # distances: two runs that agree, and two of which one is on its way where the other still waits
+# distances: two runs that agree, and two of which one is on its way where the other still waits
+CLOSE, FLIGHT = 1e-6, 1e-3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,7 +30,8 @@ class Run:
     model: Attention
     t: Array  # (m,) the saved times
     x: Array  # (m, n, d) or (b, m, n, d)
-    status: str | tuple[str, ...]  # "done", or the reason it is not; frames never reached: cut off (one run) or NaN (b runs)
+    # "done", or the reason it is not; frames never reached: cut off (one run) or NaN (b runs)
+    status: str | tuple[str, ...]
     steps: int | NDArray[np.int64]  # accepted steps
     settings: Mapping[str, Any]  # method, rtol, atol, dt, ...: what redoes the run
     notes: Mapping[str, Any] = field(default_factory=dict)  # where the start came from: seed and so on
@@ -44,7 +46,10 @@ class Run:
         mask = f"window {self.model.mask.w}" if isinstance(self.model.mask, Window) else self.model.mask
         span = f"t = {self.t[0]:g} to {self.t[-1]:g} in {m} frames" if m > 1 else f"{m} frame{'s' * (m != 1)}"
         who = f"{runs[0]} runs of {n} tokens" if runs else f"{n} token{'s' * (n != 1)}"
-        return f"{who}, d = {d}, beta = {_span(self.model.beta)}, {mask}; {span}; {self.settings.get('method')}, {_count(self.steps)}; {self.ending}"
+        return (
+            f"{who}, d = {d}, beta = {_span(self.model.beta)}, {mask}; {span}; {self.settings.get('method')},"
+            f" {_count(self.steps)}; {self.ending}"
+        )
 
     @property
     def done(self) -> bool:
@@ -57,7 +62,11 @@ class Run:
         if isinstance(self.status, str):
             return self.status
         ways = Counter(self.status)
-        return next(iter(ways)) if len(ways) == 1 else ", ".join(f"{count} {way}" for way, count in ways.most_common())
+        return (
+            next(iter(ways))
+            if len(ways) == 1
+            else ", ".join(f"{count} {way}" for way, count in ways.most_common())
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the data (.zarr, .npz), a picture (.png, .pdf, .svg) or an animation (.gif, .mp4)."""
@@ -66,27 +75,36 @@ class Run:
         save(self, path)
 
     def to_xarray(self) -> "Dataset":
-        """The run with named dimensions (run,) time, token, coordinate; the model and the settings go along."""
+        """The run with named dimensions (run,) time, token, coordinate; the model and the settings go
+        along."""
         from nucleate.integrate.storage import to_xarray
 
         return to_xarray(self)
 
     def plot(self, ax: "Axes | None" = None, which: int = 0) -> "Axes":
-        """Draw the run (for b runs, number `which`): angles over time on the circle, trajectories on spheres."""
+        """Draw the run (for b runs, number `which`): angles over time on the circle, trajectories on
+        spheres."""
         from nucleate.plot import picture
 
         return picture(self, ax, which=which)
 
     def check(self, factor: float = 100.0) -> "Agreement":
-        """Run again from the first frame with tolerances `factor` times smaller (fixed steps: half dt), and compare."""
+        """Run again from the first frame with tolerances `factor` times smaller (fixed steps: half dt), and
+        compare."""
         from nucleate.integrate.simulate import simulate
 
         factor = finite_number("factor", factor, above=1.0, help="The tolerances are divided by it.")
         if len(self.t) < 2:
-            raise InputError(f"A check needs two frames, but this run has {len(self.t)}. Simulate for longer.")
-        alone = np.append(True, self.t[1:] > self.t[:-1]) & np.append(self.t[1:] > self.t[:-1], True)  # (m,) late steps may share one double of t
+            raise InputError(
+                f"A check needs two frames, but this run has {len(self.t)}. Simulate for longer."
+            )
+        # (m,) late steps may share one double of t
+        alone = np.append(True, self.t[1:] > self.t[:-1]) & np.append(self.t[1:] > self.t[:-1], True)
         if alone.sum() < 2:
-            raise InputError(f"A check needs two frames at times of their own, but only {alone.sum()} of {len(self.t)} have one. Save fewer.")
+            raise InputError(
+                f"A check needs two frames at times of their own, but only {alone.sum()} of {len(self.t)}"
+                " have one. Save fewer."
+            )
         rtol, atol, dt = self.settings["rtol"], self.settings["atol"], self.settings.get("dt")
         if dt is not None:
             dt = dt / 2.0
@@ -106,7 +124,8 @@ class Run:
             threads=self.settings.get("threads"),
         )
         both = np.flatnonzero(alone)[: again.x.shape[-3]]  # frames of both
-        apart = np.linalg.norm(self.x[..., both, :, :] - again.x[..., : len(both), :, :], axis=-1).max(-1)  # NaN where a frame is missing
+        # NaN where a frame is missing
+        apart = np.linalg.norm(self.x[..., both, :, :] - again.x[..., : len(both), :, :], axis=-1).max(-1)
         difference = np.full(len(self.t), np.nan)  # (m,)
         difference[both] = np.fmax.reduce(apart.reshape(-1, len(both)), axis=0)
         tried = f"dt = {dt:g}" if dt is not None else f"rtol = {rtol:g}, atol = {atol:g}"
@@ -118,7 +137,9 @@ class Agreement:
     """How far a run and its more careful twin are apart."""
 
     t: Array  # (m,)
-    difference: Array  # (m,) the largest distance |x - x'| of any token of any run; NaN where one of the two has no frame at that time
+    # (m,) the largest distance |x - x'| of any token of any run; NaN where one of the two has no frame at
+    # that time
+    difference: Array
     against: str  # the twin's method and tolerances
     status: str  # how the twin ended
 
@@ -136,10 +157,16 @@ class Agreement:
         if not self.worst >= 0:
             return f"Nothing to compare: the rerun with {self.against} ended at once ({self.status})."
         when = self.t[int(np.nanargmax(self.difference))]
-        text = f"{self.digits} digits agree with a rerun with {self.against}: the largest difference is {self.worst:.1e}, at t = {when:g}."
+        text = (
+            f"{self.digits} digits agree with a rerun with {self.against}: the largest difference is"
+            f" {self.worst:.1e}, at t = {when:g}."
+        )
         if self.worst > FLIGHT:
             close, looked = int((self.difference <= CLOSE).sum()), int(np.isfinite(self.difference).sum())
-            text += f" At {close} of {looked} times they are within {CLOSE:g}; a token in flight is elsewhere when its flight begins a little later."
+            text += (
+                f" At {close} of {looked} times they are within {CLOSE:g}; a token in flight is elsewhere"
+                " when its flight begins a little later."
+            )
         return text if self.status == "done" else f"{text} The rerun did not finish: {self.status}."
 
 

@@ -1,4 +1,5 @@
-"""simulate: from a model and a start to a Run.  Checks what is asked, picks the engine, keeps the clock, and hands back what was computed."""
+"""simulate: from a model and a start to a Run.  Checks what is asked, picks the engine, keeps the clock, and
+hands back what was computed."""
 
 from typing import Literal
 
@@ -40,17 +41,20 @@ def simulate(
 ) -> Run:
     """Move the tokens x0, (n, d) or b independent starts (b, n, d), from time 0 to t.
 
-    save       times of the frames kept: an array; "steps", every accepted step; or a count m, 0 and t included: evenly
-               spaced if t <= 1000, else 0 and m - 1 times spaced by logarithm from 0.01
+    save       times of the frames kept: an array; "steps", every accepted step; or a count m, 0 and t
+               included: evenly spaced if t <= 1000, else 0 and m - 1 times spaced by logarithm from 0.01
     rtol, atol a step is accepted when its error is at most rtol + atol radians for every token
-    method     "explicit": adaptive, order 8, or 5 for batches on the circle with rtol + atol above 3e-7; "causal": implicit, for times up to 1e300, causal and window masks; "auto": explicit, and over long
-               times explicit and causal by turns; "euler", "heun", "rk4": fixed steps dt
-    progress   called as progress(t, x) at least every 0.2 s with the frames saved since the last call, none or more;
-               for b runs with the times and the runs finished since, x (r, m, n, d); returning False cancels
+    method     "explicit": adaptive, order 8, or 5 for batches on the circle with rtol + atol above 3e-7;
+               "causal": implicit, for times up to 1e300, causal and window masks; "auto": explicit, and over
+               long times explicit and causal by turns; "euler", "heun", "rk4": fixed steps dt
+    progress   called as progress(t, x) at least every 0.2 s with the frames saved since the last call, none
+               or more; for b runs with the times and the runs finished since, x (r, m, n, d); returning False
+               cancels
     max_steps, time_limit   steps and seconds after which a run is given up
     threads    all cores unless said otherwise; the results are the same to the last bit
 
-    A run that did not finish says so in `status`, and keeps what was computed.  Ctrl-C ends the call with status "interrupted".
+    A run that did not finish says so in `status`, and keeps what was computed.  Ctrl-C ends the call with
+    status "interrupted".
     """
     x0 = check_model(model).check(x0)
     t = finite_number("t", t, above=0.0, help="It is the time to stop at.")
@@ -61,9 +65,16 @@ def simulate(
     tolerance = check_tolerance(rtol, atol)
     table, step = pick_method(method, dt, t)
     if method == "causal" and model.mask == "full":
-        raise InputError('method "causal" needs a mask under which no token sees a later one, but the mask is "full". Use "explicit".')
+        raise InputError(
+            'method "causal" needs a mask under which no token sees a later one, but the mask is "full". Use'
+            ' "explicit".'
+        )
     limit = whole_number("max_steps", max_steps, least=1, help="It counts accepted and rejected steps.")
-    seconds = np.inf if time_limit is None else finite_number("time_limit", time_limit, above=0.0, help="It is in seconds.")
+    seconds = (
+        np.inf
+        if time_limit is None
+        else finite_number("time_limit", time_limit, above=0.0, help="It is in seconds.")
+    )
     workers = pick_threads(threads)
     if not (progress is None or callable(progress)):
         raise InputError(f"progress must be a function of (t, x), but is {progress!r}.")
@@ -73,7 +84,14 @@ def simulate(
     saved, steps, _, state = book.counts
     state[state == RUNNING] = stop
     if single:
-        return Run(model, book.times[: saved[0]].copy(), book.frames[0, : saved[0]].copy(), STATUS[state[0]], int(steps[0]), settings)
+        return Run(
+            model,
+            book.times[: saved[0]].copy(),
+            book.frames[0, : saved[0]].copy(),
+            STATUS[state[0]],
+            int(steps[0]),
+            settings,
+        )
     return Run(model, book.times, book.frames, tuple(STATUS[code] for code in state), steps.copy(), settings)
 
 
@@ -83,19 +101,32 @@ def save_times(save: int | str | ArrayLike, t: float, single: bool) -> tuple[Arr
         if save != "steps":
             raise InputError(f'save must be a count, an array of times or "steps", but is {save!r}.')
         if not single:
-            raise InputError('save="steps" keeps a different number of frames for every run, but x0 holds several. Simulate them one by one.')
+            raise InputError(
+                'save="steps" keeps a different number of frames for every run, but x0 holds several.'
+                " Simulate them one by one."
+            )
         return np.zeros(ROOM), True
     if np.ndim(save) == 0:
         m = whole_number("save", save, least=2, help="It counts the frames, those at 0 and t included.")
         check_memory(64.0 * m, f"save={m}")
-        times = np.linspace(0.0, t, m) if t <= LINEAR_UP_TO else np.concatenate([[0.0], np.geomspace(FIRST_LOG_TIME, t, m - 1)])
+        times = (
+            np.linspace(0.0, t, m)
+            if t <= LINEAR_UP_TO
+            else np.concatenate([[0.0], np.geomspace(FIRST_LOG_TIME, t, m - 1)])
+        )
         times[-1] = t
         return times, False
     times = finite_array("save", save)
     if times.ndim != 1 or times.size == 0 or (np.diff(times) <= 0).any():
-        raise InputError(f"save must be a list of increasing times, but has shape {times.shape} or falls somewhere. Sort it and drop doubles.")
+        raise InputError(
+            f"save must be a list of increasing times, but has shape {times.shape} or falls somewhere. Sort"
+            " it and drop doubles."
+        )
     if times[0] < 0.0 or times[-1] > t:
-        raise InputError(f"save must lie between 0 and t = {t:g}, but runs from {times[0]:g} to {times[-1]:g}. Raise t or drop those times.")
+        raise InputError(
+            f"save must lie between 0 and t = {t:g}, but runs from {times[0]:g} to {times[-1]:g}. Raise t or"
+            " drop those times."
+        )
     return times.copy(), False
 
 
@@ -106,11 +137,18 @@ def pick_method(method: str, dt: float | None, t: float) -> tuple[Tableau, float
     if method in FIXED:
         if dt is None:
             raise InputError(f'method "{method}" takes fixed steps, but dt is missing. Give dt=0.1, say.')
-        return fixed_step(method), min(finite_number("dt", dt, above=0.0, help="It is the length of a step."), t)
+        return fixed_step(method), min(
+            finite_number("dt", dt, above=0.0, help="It is the length of a step."), t
+        )
     if method not in ("auto", "explicit", "causal"):
-        raise InputError(f'method must be "auto", "explicit", "causal", "euler", "heun" or "rk4", but is {method!r}.')
+        raise InputError(
+            f'method must be "auto", "explicit", "causal", "euler", "heun" or "rk4", but is {method!r}.'
+        )
     if dt is not None:
-        raise InputError(f'method "{method}" chooses its own steps, but dt is {dt}. Leave dt out, or use "euler", "heun" or "rk4".')
+        raise InputError(
+            f'method "{method}" chooses its own steps, but dt is {dt}. Leave dt out, or use "euler", "heun"'
+            ' or "rk4".'
+        )
     return dormand_prince_8(), 0.0
 
 
@@ -118,15 +156,34 @@ def check_tolerance(rtol: float, atol: float) -> float:
     rtol = finite_number("rtol", rtol, least=0.0, help="1e-8 is a good value.")
     atol = finite_number("atol", atol, least=0.0, help="1e-10 is a good value.")
     if not FINEST <= rtol + atol <= 1.0:
-        raise InputError(f"rtol + atol must lie between {FINEST:g} and 1, but is {rtol + atol:g}. Doubles carry 16 digits.")
+        raise InputError(
+            f"rtol + atol must lie between {FINEST:g} and 1, but is {rtol + atol:g}. Doubles carry 16 digits."
+        )
     return rtol + atol
 
 
-def _new_book(start: Array, times: Array, every: bool, t: float, tolerance: float, dt: float, limit: int) -> Book:
+def _new_book(
+    start: Array, times: Array, every: bool, t: float, tolerance: float, dt: float, limit: int
+) -> Book:
     b, n, d = start.shape
     m = len(times)
-    check_memory(8.0 * b * m * n * d * (4 if every else 1) + 12 * 8.0 * n * d, f"keeping {m} frames of {b} x {n} tokens in dimension {d}")
+    check_memory(
+        8.0 * b * m * n * d * (4 if every else 1) + 12 * 8.0 * n * d,
+        f"keeping {m} frames of {b} x {n} tokens in dimension {d}",
+    )
     frames = np.full((b, m, n, d), np.nan)
     return Book(
-        start, times, frames, np.zeros((4, b), dtype=np.int64), np.arange(b), np.zeros(1, dtype=np.int64), b, 0.0, t, tolerance, dt, limit, every
+        start,
+        times,
+        frames,
+        np.zeros((4, b), dtype=np.int64),
+        np.arange(b),
+        np.zeros(1, dtype=np.int64),
+        b,
+        0.0,
+        t,
+        tolerance,
+        dt,
+        limit,
+        every,
     )

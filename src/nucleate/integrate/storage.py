@@ -1,8 +1,8 @@
 """A run on disk: Zarr (format 3) or .npz, complete, written in one piece, and checked when read.
 
-Inside: every array of the run and of its model, and as JSON texts the mask, settings, notes, status and version.
-The attribute `sha256` holds a checksum of each array and of all texts. `load` refuses what does not match it, so that
-a lost chunk, which Zarr would read as fill values, is never taken for a result.
+Inside: every array of the run and of its model, and as JSON texts the mask, settings, notes, status and
+version. The attribute `sha256` holds a checksum of each array and of all texts. `load` refuses what does not
+match it, so that a lost chunk, which Zarr would read as fill values, is never taken for a result.
 """
 
 import hashlib
@@ -60,12 +60,15 @@ def load(path: str | os.PathLike[str]) -> Run:
     path = Path(path)
     if path.suffix.lower() not in DATA:
         raise InputError(
-            f"{path} has the ending {path.suffix or '(none)'}, but runs are kept as {' or '.join(DATA)}. Pass a path that run.save wrote."
+            f"{path} has the ending {path.suffix or '(none)'}, but runs are kept as {' or '.join(DATA)}. Pass"
+            " a path that run.save wrote."
         )
     if not path.exists():
         raise InputError(f"{path} does not exist. Pass a path that run.save wrote.")
     if not _holds_run(path):
-        raise InputError(f"{path} is not a nucleate run, or its head is damaged. Pass a path that run.save wrote.")
+        raise InputError(
+            f"{path} is not a nucleate run, or its head is damaged. Pass a path that run.save wrote."
+        )
     get = _get_zarr if path.suffix.lower() == ".zarr" else _get_npz
     try:
         variables, texts = get(path)
@@ -86,17 +89,24 @@ def to_xarray(run: Run) -> "Dataset":
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:
-    """`path`, if a run can be written there: a known ending, a writable folder, and nothing of value in its place."""
+    """`path`, if a run can be written there: a known ending, a writable folder, and nothing of value in its
+    place."""
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in DATA + PICTURES:
-        raise InputError(f"{path} has the ending {suffix or '(none)'}, but nucleate writes {', '.join(DATA + PICTURES)}. Choose one of these.")
+        raise InputError(
+            f"{path} has the ending {suffix or '(none)'}, but nucleate writes {', '.join(DATA + PICTURES)}."
+            " Choose one of these."
+        )
     if not path.parent.is_dir():
         raise InputError(f"{path} cannot be written: the folder {path.parent} does not exist. Make it first.")
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise InputError(f"{path} cannot be written: the folder {path.parent} is read-only. Choose another.")
     if path.is_dir() if suffix in PICTURES else path.exists() and not _holds_run(path):
-        raise InputError(f"{path} exists and is not a nucleate run, so it is not replaced. Choose another name, or move it away.")
+        raise InputError(
+            f"{path} exists and is not a nucleate run, so it is not replaced. Choose another name, or move it"
+            " away."
+        )
     if suffix == ".mp4":
         from nucleate.plot import ffmpeg
 
@@ -106,7 +116,8 @@ def check_target(path: str | os.PathLike[str]) -> Path:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A name beside `path` to write under. It takes the place of `path` at the end, or vanishes if anything fails."""
+    """A name beside `path` to write under. It takes the place of `path` at the end, or vanishes if anything
+    fails."""
     try:
         with TemporaryDirectory(prefix=".nucleate-", dir=path.parent, ignore_cleanup_errors=True) as beside:
             part, old = Path(beside, path.name), Path(beside, "old")
@@ -121,7 +132,9 @@ def replacing(path: Path) -> Iterator[Path]:
                 raise
             shutil.rmtree(old, ignore_errors=True)
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}. What was there before is untouched.") from error
+        raise InputError(
+            f"{path} cannot be written: {error.strerror or error}. What was there before is untouched."
+        ) from error
 
 
 def _contents(run: Run) -> tuple[dict[str, Variable], dict[str, str]]:
@@ -131,16 +144,24 @@ def _contents(run: Run) -> tuple[dict[str, Variable], dict[str, str]]:
     variables = {
         "time": Variable(("time",), run.t, _about("time, which is depth")),
         "x": Variable(axes, run.x, _about("tokens on the unit sphere; NaN: not reached")),
-        "steps": Variable(("run",)[: np.ndim(run.steps)], np.asarray(run.steps, dtype=np.int64), _about("accepted steps of the solver")),
+        "steps": Variable(
+            ("run",)[: np.ndim(run.steps)],
+            np.asarray(run.steps, dtype=np.int64),
+            _about("accepted steps of the solver"),
+        ),
         "beta": Variable(("run",)[: model.beta.ndim], model.beta, _about("inverse temperature")),
     }
     for name, words in (("Q", "query matrix"), ("K", "key matrix"), ("V", "value matrix")):
         if (M := getattr(model, name)) is not None:
-            variables[name] = Variable(("run", "row", "column")[-M.ndim :], M, _about(f"{words}; where there is none, the identity"))
+            variables[name] = Variable(
+                ("run", "row", "column")[-M.ndim :], M, _about(f"{words}; where there is none, the identity")
+            )
     if model.frozen is not None:
         dims = ("run", "frozen", "coordinate")[-model.frozen.x.ndim :]
         variables["frozen_x"] = Variable(dims, model.frozen.x, _about("tokens that never move, seen by all"))
-        variables["frozen_weight"] = Variable(dims[:-1], model.frozen.weight, _about("weights of the frozen tokens"))
+        variables["frozen_weight"] = Variable(
+            dims[:-1], model.frozen.weight, _about("weights of the frozen tokens")
+        )
     texts = {
         "format": FORMAT,
         "nucleate_version": __version__,
@@ -158,7 +179,12 @@ def _run(variables: dict[str, Variable], texts: dict[str, str]) -> Run:
     mask: Any = texts["mask"]
     frozen = Frozen(data["frozen_x"], data["frozen_weight"]) if "frozen_x" in data else None
     model = Attention(
-        data["beta"], data.get("Q"), data.get("K"), data.get("V"), Window(int(mask[7:])) if mask.startswith("window:") else mask, frozen
+        data["beta"],
+        data.get("Q"),
+        data.get("K"),
+        data.get("V"),
+        Window(int(mask[7:])) if mask.startswith("window:") else mask,
+        frozen,
     )
     status, steps = json.loads(texts["status"]), data["steps"]
     return Run(
@@ -173,14 +199,17 @@ def _run(variables: dict[str, Variable], texts: dict[str, str]) -> Run:
 
 
 def _about(words: str) -> dict[str, str]:
-    return {"long_name": words, "units": "1"}  # "1" means dimensionless; any word for a time unit would make xarray read dates
+    # "1" means dimensionless; any word for a time unit would make xarray read dates
+    return {"long_name": words, "units": "1"}
 
 
 def _json(name: str, value: object) -> str:
     def plain(value: object) -> object:
         if isinstance(value, np.ndarray | np.generic):
             return value.tolist()
-        raise InputError(f"{name} holds {value!r}, which cannot be stored. Use numbers, texts, lists and arrays.")
+        raise InputError(
+            f"{name} holds {value!r}, which cannot be stored. Use numbers, texts, lists and arrays."
+        )
 
     return json.dumps(value, default=plain)
 
@@ -188,19 +217,26 @@ def _json(name: str, value: object) -> str:
 # Checksums
 
 
-def _sealed(variables: dict[str, Variable], texts: dict[str, str]) -> tuple[dict[str, Variable], dict[str, str]]:
+def _sealed(
+    variables: dict[str, Variable], texts: dict[str, str]
+) -> tuple[dict[str, Variable], dict[str, str]]:
     return variables, {**texts, "sha256": json.dumps(_checksums(variables, texts))}
 
 
 def _checksums(variables: dict[str, Variable], texts: dict[str, str]) -> dict[str, str]:
     """One sha256 over each array (type, shape and bytes), and one, "texts", over every word."""
-    words = [sorted(texts.items()), sorted((name, variable.dims, sorted(variable.attrs.items())) for name, variable in variables.items())]
+    words = [
+        sorted(texts.items()),
+        sorted((name, variable.dims, sorted(variable.attrs.items())) for name, variable in variables.items()),
+    ]
     sums = {"texts": hashlib.sha256(json.dumps(words).encode())}
     for name, variable in variables.items():
         data = np.ascontiguousarray(variable.data, dtype=variable.data.dtype.newbyteorder("<"))
         sums[name] = hashlib.sha256(f"{data.dtype.str} {variable.data.shape}".encode())
         sums[name].update(
-            np.where(data == data, data, np.array(np.nan, data.dtype)).tobytes() if data.dtype.kind == "f" else data.tobytes()
+            np.where(data == data, data, np.array(np.nan, data.dtype)).tobytes()
+            if data.dtype.kind == "f"
+            else data.tobytes()
         )  # Zarr forgets which NaN
     return {name: digest.hexdigest() for name, digest in sums.items()}
 
@@ -212,7 +248,8 @@ def _compare(variables: dict[str, Variable], texts: dict[str, str]) -> None:
         raise InputError(f"It is damaged: {', '.join(wrong)} does not match its checksum. {AGAIN}")
     if texts["format"] != FORMAT:
         raise InputError(
-            f'Its format is "{texts["format"]}", but this version of nucleate reads "{FORMAT}". Install the version that wrote it: {texts["nucleate_version"]}.'
+            f'Its format is "{texts["format"]}", but this version of nucleate reads "{FORMAT}". Install the'
+            f" version that wrote it: {texts['nucleate_version']}."
         )
 
 
@@ -235,12 +272,20 @@ def _get_zarr(path: Path) -> tuple[dict[str, Variable], dict[str, str]]:
     arrays: dict[str, Any] = {name: group[name] for name in json.loads(texts["sha256"]) if name != "texts"}
     check_memory(sum(array.nbytes for array in arrays.values()), str(path))
     return {
-        name: Variable(tuple(array.metadata.dimension_names or ()), np.asarray(array[...]), array.attrs.asdict()) for name, array in arrays.items()
+        name: Variable(
+            tuple(array.metadata.dimension_names or ()), np.asarray(array[...]), array.attrs.asdict()
+        )
+        for name, array in arrays.items()
     }, texts
 
 
 def _put_npz(path: Path, variables: dict[str, Variable], texts: dict[str, str]) -> None:
-    words = {"texts": texts, "variables": {name: {"dims": variable.dims, "attrs": variable.attrs} for name, variable in variables.items()}}
+    words = {
+        "texts": texts,
+        "variables": {
+            name: {"dims": variable.dims, "attrs": variable.attrs} for name, variable in variables.items()
+        },
+    }
     arrays: dict[str, NDArray[Any]] = {name: variable.data for name, variable in variables.items()}
     with path.open("wb") as file:
         np.savez(file, allow_pickle=False, nucleate=np.array(json.dumps(words)), **arrays)
@@ -251,7 +296,10 @@ def _put_npz(path: Path, variables: dict[str, Variable], texts: dict[str, str]) 
 def _get_npz(path: Path) -> tuple[dict[str, Variable], dict[str, str]]:
     with np.load(path, allow_pickle=False) as file:
         words = json.loads(str(file["nucleate"]))
-        return {name: Variable(tuple(about["dims"]), file[name], about["attrs"]) for name, about in words["variables"].items()}, words["texts"]
+        return {
+            name: Variable(tuple(about["dims"]), file[name], about["attrs"])
+            for name, about in words["variables"].items()
+        }, words["texts"]
 
 
 def _holds_run(path: Path) -> bool:

@@ -1,8 +1,8 @@
 """Runge-Kutta methods as data: one frozen record per method, its declared order a tested property.
 
-Every method ends a step with the velocity at the new point, which is the next step's first stage; the interpolant may use it.
-The coefficients of Dormand and Prince's methods of order 5(4), with Shampine's interpolant, and 8(5,3), Hairer's version, are those SciPy
-publishes as `scipy.integrate.RK45` and `DOP853`.
+Every method ends a step with the velocity at the new point, which is the next step's first stage; the
+interpolant may use it. The coefficients of Dormand and Prince's methods of order 5(4), with Shampine's
+interpolant, and 8(5,3), Hairer's version, are those SciPy publishes as `scipy.integrate.RK45` and `DOP853`.
 """
 
 from typing import NamedTuple
@@ -16,11 +16,14 @@ __all__ = ["FINE", "FIXED", "Tableau", "dormand_prince_5", "dormand_prince_8", "
 FIXED = ("euler", "heun", "rk4")
 FINE = 3e-7  # the tolerance from which order 8 costs less than order 5
 CARE_5 = 2.0  # order 5 has its error counted double
-CARE_8 = 12.0  # and order 8 twelve times, a third more steps: its estimate is sharp, and where V rotates the errors of all steps add up
+# and order 8 twelve times, a third more steps: its estimate is sharp, and where V rotates the errors of all
+# steps add up
+CARE_8 = 12.0
 
 
 class Tableau(NamedTuple):
-    """s stages: y_i = y + h sum_j A_ij k_j; y' = y + h sum_i B_i k_i; error h sum_i E_i k_i; y(theta) = y + h sum_i k_i sum_p P_ip theta^{p+1}."""
+    """s stages: y_i = y + h sum_j A_ij k_j; y' = y + h sum_i B_i k_i; error h sum_i E_i k_i; y(theta) = y + h
+    sum_i k_i sum_p P_ip theta^{p+1}."""
 
     A: Array  # (s, s)
     B: Array  # (s,)
@@ -29,7 +32,9 @@ class Tableau(NamedTuple):
     gap: Array  # (s + 1,) the last two stages' points, both at the step's end, differ by h sum_i gap_i k_i
     extra: Array  # (r, s + 1 + r) rows of A for stages that only the interpolant needs
     P: Array  # (s + 1 + r, q)
-    rough: Array  # (s + 1 + r,) h sum_i rough_i k_i is the interpolant's last term where it is largest: what its error is judged by
+    # (s + 1 + r,) h sum_i rough_i k_i is the interpolant's last term where it is largest: what its error is
+    # judged by
+    rough: Array
     order: int
     reach: float  # h times a rate of decay up to which errors decay by half or more a step
 
@@ -40,13 +45,25 @@ def dormand_prince_5() -> Tableau:
 
     A, B = np.zeros((6, 6)), np.array(RK45.B)
     A[:, :5] = RK45.A
-    return Tableau(A, B, CARE_5 * np.array(RK45.E), np.zeros(0), np.append(B - A[-1], 0.0), np.zeros((0, 7)), np.array(RK45.P), np.zeros(7), 5, 2.8)
+    return Tableau(
+        A,
+        B,
+        CARE_5 * np.array(RK45.E),
+        np.zeros(0),
+        np.append(B - A[-1], 0.0),
+        np.zeros((0, 7)),
+        np.array(RK45.P),
+        np.zeros(7),
+        5,
+        2.8,
+    )
 
 
 def dormand_prince_8() -> Tableau:
     """Order 8(5,3), interpolant of order 7 with three more stages.
 
-    SciPy adds the interpolant up as y + x (F_0 + (1 - x) (F_1 + x (F_2 + ...))), F_0 .. F_6 linear in the stages; here it is written out in powers of x.
+    SciPy adds the interpolant up as y + x (F_0 + (1 - x) (F_1 + x (F_2 + ...))), F_0 .. F_6 linear in the
+    stages; here it is written out in powers of x.
     """
     from scipy.integrate import DOP853
 
@@ -63,7 +80,16 @@ def dormand_prince_8() -> Tableau:
         powers = np.asarray(shape.coef)
         P[:, : len(powers) - 1] += np.outer(row, powers[1:])
     return Tableau(
-        A, B, CARE_8 * np.array(DOP853.E5), CARE_8 * np.array(DOP853.E3), np.append(B - A[-1], 0.0), np.array(DOP853.A_EXTRA), P, peak * F[-1], 8, 5.3
+        A,
+        B,
+        CARE_8 * np.array(DOP853.E5),
+        CARE_8 * np.array(DOP853.E3),
+        np.append(B - A[-1], 0.0),
+        np.array(DOP853.A_EXTRA),
+        P,
+        peak * F[-1],
+        8,
+        5.3,
     )
 
 
@@ -79,9 +105,21 @@ def fixed_step(name: str) -> Tableau:
     A = np.zeros((s, s))
     for i, row in enumerate(rows):
         A[i, : len(row)] = row
-    # y(theta) = y + theta^2 (3 - 2 theta) (y' - y) + h theta (1 - theta)^2 k_first + h theta^2 (theta - 1) k_next, as powers theta, theta^2, theta^3
+    # y(theta) = y + theta^2 (3 - 2 theta) (y' - y) + h theta (1 - theta)^2 k_first + h theta^2 (theta - 1)
+    # k_next, as powers theta, theta^2, theta^3
     P = np.zeros((s + 1, 3))
     P[:s] = np.outer(B, [0.0, 3.0, -2.0])
     P[0] += [1.0, -2.0, 1.0]
     P[s] += [0.0, -1.0, 1.0]
-    return Tableau(A, np.array(B), np.zeros(s + 1), np.zeros(0), np.zeros(s + 1), np.zeros((0, s + 1)), P, np.zeros(s + 1), order, np.inf)
+    return Tableau(
+        A,
+        np.array(B),
+        np.zeros(s + 1),
+        np.zeros(0),
+        np.zeros(s + 1),
+        np.zeros((0, s + 1)),
+        P,
+        np.zeros(s + 1),
+        order,
+        np.inf,
+    )

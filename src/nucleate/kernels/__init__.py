@@ -1,4 +1,5 @@
-"""The equation, compiled: `drift` with the kernel that suits the size.  Every kernel is tested against `nucleate.attention.drift`."""
+"""The equation, compiled: `drift` with the kernel that suits the size.  Every kernel is tested against
+`nucleate.attention.drift`."""
 
 import math
 from collections.abc import Callable
@@ -44,8 +45,8 @@ LONG = 1e8  # pairs, times d, from which a drift takes so long that Ctrl-C must 
 def drift(model: Attention, x: ArrayLike, kernel: Kernel = "auto", threads: int | None = None) -> Array:
     """The velocity of every token: x (n, d) or (b, n, d) on the sphere -> the same shape, tangent at x.
 
-    kernel: "reference" is the equation in NumPy, with an n x n array; "pairwise" sums over pairs, any d, memory O(n d); "circle" is linear
-    in n, d = 2 only; "auto" takes the fastest that is accurate.
+    kernel: "reference" is the equation in NumPy, with an n x n array; "pairwise" sums over pairs, any d,
+    memory O(n d); "circle" is linear in n, d = 2 only; "auto" takes the fastest that is accurate.
     """
     x = check_model(model).check(x, lengths=False)
     n, d = x.shape[-2:]
@@ -53,13 +54,17 @@ def drift(model: Attention, x: ArrayLike, kernel: Kernel = "auto", threads: int 
     workers = pick_threads(threads)
     many = x.ndim == 3 and len(x) > 1 and model.runs is None
     scale = _plain_scale(model, d) if many and d <= 3 else None
-    pairs = kernel == "pairwise" or (kernel == "auto" and (d != 2 or (scale is not None and few_pairs(model, n))))
+    pairs = kernel == "pairwise" or (
+        kernel == "auto" and (d != 2 or (scale is not None and few_pairs(model, n)))
+    )
     if scale is not None and pairs:
         velocity = np.empty_like(x)
         if not _attended(
             partial(_side_by_side, model, scale, x, velocity, TOO_FAR, workers), x
         ):  # a token is off the sphere: refused, or put onto it
-            _attended(partial(_side_by_side, model, scale, check_tokens("x", x), velocity, math.inf, workers), x)
+            _attended(
+                partial(_side_by_side, model, scale, check_tokens("x", x), velocity, math.inf, workers), x
+            )
         return velocity
     x = check_tokens("x", x)
     if x.ndim == 2 and model.runs is not None:
@@ -73,7 +78,12 @@ def drift(model: Attention, x: ArrayLike, kernel: Kernel = "auto", threads: int 
     def work(stop: Stop) -> None:
         if many and pairs:
             _many(model, batch, velocity, workers, stop)
-        elif many and kernel == "auto" and suits_lanes(model, d).all() and lanes_suffice(model.beta[None], TOLERANCES).all():
+        elif (
+            many
+            and kernel == "auto"
+            and suits_lanes(model, d).all()
+            and lanes_suffice(model.beta[None], TOLERANCES).all()
+        ):
             _laned(model, batch, velocity, workers, stop)
         else:
             _one_by_one(model, kernel, batch, velocity, workers, stop)
@@ -89,12 +99,22 @@ def _attended(work: Callable[[Stop], T], x: Array) -> T:
     return interruptible(work)
 
 
-def _one_by_one(model: Attention, kernel: Literal["auto", "pairwise", "circle"], x: Array, velocity: Array, threads: int, stop: Stop) -> None:
-    """The drift of each run: put the tokens where the kernel wants them, sweep with all threads, and unpack."""
+def _one_by_one(
+    model: Attention,
+    kernel: Literal["auto", "pairwise", "circle"],
+    x: Array,
+    velocity: Array,
+    threads: int,
+    stop: Stop,
+) -> None:
+    """The drift of each run: put the tokens where the kernel wants them, sweep with all threads, and
+    unpack."""
     b, n, d = x.shape
     for run in range(b):
         if run == 0 or model.runs is not None:
-            system = make_system(model, n, d, run, choose_kernel(model, n, d, run) if kernel == "auto" else kernel, angle=False)
+            system = make_system(
+                model, n, d, run, choose_kernel(model, n, d, run) if kernel == "auto" else kernel, angle=False
+            )
             worker = Team(system, threads) if threads > 1 and work_of(system) > TEAM_FROM else system
         tokens = system.x[system.m :].T if isinstance(system, Tiles) else _columns(system)
         tokens[:] = x[run].T
@@ -115,18 +135,29 @@ def _columns(system: Pairwise | Circle) -> Array:
 
 
 def _many(model: Attention, x: Array, velocity: Array, threads: int, stop: Stop) -> None:
-    """The drift of many runs of one model, pair by pair; every thread takes the next run until none is left."""
+    """The drift of many runs of one model, pair by pair; every thread takes the next run until none is
+    left."""
     system, x, queue = pairwise_system(model, *x.shape[1:]), _writable(x), np.zeros(1, dtype=np.int64)
     own = [system._replace(x=system.x.copy(), work=system.work.copy()) for _ in range(min(threads, len(x)))]
     share([partial(pairwise_many, queue, one, x, velocity, stop) for one in own])
 
 
-def _side_by_side(model: Attention, scale: float, x: Array, velocity: Array, too_far: float, threads: int, stop: Stop) -> bool:
-    """The same where V = scale I, d = 2 or 3, eight runs at a time; False as soon as a squared length is found `too_far` from 1."""
+def _side_by_side(
+    model: Attention, scale: float, x: Array, velocity: Array, too_far: float, threads: int, stop: Stop
+) -> bool:
+    """The same where V = scale I, d = 2 or 3, eight runs at a time; False as soon as a squared length is
+    found `too_far` from 1."""
     b, n, d = x.shape
     scratch = np.empty((min(threads, -(-b // LANES)), 2, n, d, LANES))
     queue, x, beta, full = np.zeros(1, dtype=np.int64), _writable(x), float(model.beta), model.mask == "full"
-    return all(share([partial(side_by_side, queue, x, velocity, beta, scale, full, too_far, own, stop) for own in scratch]))
+    return all(
+        share(
+            [
+                partial(side_by_side, queue, x, velocity, beta, scale, full, too_far, own, stop)
+                for own in scratch
+            ]
+        )
+    )
 
 
 def _writable(x: Array) -> Array:

@@ -54,11 +54,16 @@ def suits_lanes(model: Attention, d: int) -> NDArray[np.bool_]:
     if d != 2 or model.mask != "causal":
         return np.zeros(1, dtype=bool)
     _, Q, K, V = model.parameters(2)
-    return np.atleast_1d((K.mT @ Q == np.eye(2)).all((-1, -2)) & (V == V[..., :1, :1] * np.eye(2)).all((-1, -2)))
+    return np.atleast_1d(
+        (K.mT @ Q == np.eye(2)).all((-1, -2)) & (V == V[..., :1, :1] * np.eye(2)).all((-1, -2))
+    )
 
 
-def choose_kernel(model: Attention, n: int, d: int, run: int, tolerance: float = TOLERANCE) -> Literal["pairwise", "circle"]:
-    """The faster of the two kernels that keep the velocities of a run to `tolerance` |V|, by costs measured in nanoseconds."""
+def choose_kernel(
+    model: Attention, n: int, d: int, run: int, tolerance: float = TOLERANCE
+) -> Literal["pairwise", "circle"]:
+    """The faster of the two kernels that keep the velocities of a run to `tolerance` |V|, by costs measured
+    in nanoseconds."""
     if d != 2:
         return "pairwise"
     beta, Q, K, V = one_run(model, d, run)
@@ -73,24 +78,39 @@ def choose_kernel(model: Attention, n: int, d: int, run: int, tolerance: float =
 def few_pairs(model: Attention, n: int) -> bool:
     """Whether runs on the circle, K^T Q = I, are faster summed over pairs, eight at a time, than over modes.
 
-    Where they break even was measured, for 64 runs, with one thread and with two.  It does not depend on the number of runs, so that their bits
-    do not; hence the limit, up to which two runs in eight lanes lose little.
+    Where they break even was measured, for 64 runs, with one thread and with two.  It does not depend on the
+    number of runs, so that their bits do not; hence the limit, up to which two runs in eight lanes lose
+    little.
     """
     full, beta = model.mask == "full", float(model.beta)
     seen = n if full else n // 2
     if seen >= 300:
         return False
-    return seen < (150 if full else 110) or beta > LARGEST_Z or seen < (3.0 if full else 2.5) * modes(beta) - 60.0
+    return (
+        seen < (150 if full else 110)
+        or beta > LARGEST_Z
+        or seen < (3.0 if full else 2.5) * modes(beta) - 60.0
+    )
 
 
 def make_system(
-    model: Attention, n: int, d: int, run: int, kernel: Literal["pairwise", "circle"], tolerance: float = TOLERANCE, angle: bool = True
+    model: Attention,
+    n: int,
+    d: int,
+    run: int,
+    kernel: Literal["pairwise", "circle"],
+    tolerance: float = TOLERANCE,
+    angle: bool = True,
 ) -> System:
-    """One run as a system of the named kernel; its state is coordinates, or on the circle angles unless told otherwise."""
+    """One run as a system of the named kernel; its state is coordinates, or on the circle angles unless told
+    otherwise."""
     if kernel == "circle":
         beta, Q, K, _ = one_run(model, d, run)
         if (z := beta * float(np.linalg.norm(K.T @ Q, 2))) > LARGEST_Z:
-            raise InputError(f'kernel "circle" needs beta |K^T Q| up to {LARGEST_Z:g}, but it is {z:g}. Use "pairwise" or "auto".')
+            raise InputError(
+                f'kernel "circle" needs beta |K^T Q| up to {LARGEST_Z:g}, but it is {z:g}. Use "pairwise" or'
+                ' "auto".'
+            )
         return circle_system(model, n, run, tolerance)
     if d >= TILES_FROM and n >= 4 * TILES_FROM:
         return tiles_system(model, n, d, run)
@@ -98,7 +118,8 @@ def make_system(
 
 
 def drift_into(system: "System | Lanes | Team", y: Array, velocity: Array, stop: Stop) -> None:
-    """velocity = drift(y), both flat and padded by 8; in compiled code the kernel is chosen by the type of `system`."""
+    """velocity = drift(y), both flat and padded by 8; in compiled code the kernel is chosen by the type of
+    `system`."""
     if stop[0]:
         return
     if isinstance(system, Team):
@@ -114,7 +135,9 @@ def drift_into(system: "System | Lanes | Team", y: Array, velocity: Array, stop:
 def _drift_by_type(system, y, velocity, stop):
     if not isinstance(system, types.BaseNamedTuple):
         return None
-    return {Pairwise: _pairwise_drift, Circle: _circle_drift, Tiles: _tiles_drift, Lanes: _lanes_drift}[system.instance_class]
+    return {Pairwise: _pairwise_drift, Circle: _circle_drift, Tiles: _tiles_drift, Lanes: _lanes_drift}[
+        system.instance_class
+    ]
 
 
 def _pairwise_drift(system, y, velocity, stop):
@@ -165,7 +188,8 @@ def sweep(system: "System | Team", velocity: Array, stop: Stop) -> None:
 
 
 class Team:
-    """One large system worked on by several threads, each on its own tokens; the bits are those of one thread."""
+    """One large system worked on by several threads, each on its own tokens; the bits are those of one
+    thread."""
 
     def __init__(self, system: System, threads: int) -> None:
         self.system = system
@@ -183,7 +207,9 @@ class Team:
             return
         block = tiles_block if isinstance(system, Tiles) else pairwise_block
         edges = self._edges()
-        self._share(lambda member, i: block(member, edges[i], edges[i + 1], velocity, stop), range(len(edges) - 1))
+        self._share(
+            lambda member, i: block(member, edges[i], edges[i + 1], velocity, stop), range(len(edges) - 1)
+        )
 
     def _edges(self) -> list[int]:
         """Token ranges of about equal cost, sixteen a thread: under the causal mask late tokens cost more."""
@@ -192,8 +218,12 @@ class Team:
         shares = np.linspace(0.0, 1.0, 16 * self.threads + 1)
         if system.mask == 0:
             shares = np.sqrt(shares)
-        step = ROWS if isinstance(system, Tiles) else 1  # whole tiles, as one thread would have them: BLAS rounds by shape
-        return [min(int(edge) * step, system.n) for edge in np.unique(np.rint(shares * -(-system.n // step)).astype(int))]
+        # whole tiles, as one thread would have them: BLAS rounds by shape
+        step = ROWS if isinstance(system, Tiles) else 1
+        return [
+            min(int(edge) * step, system.n)
+            for edge in np.unique(np.rint(shares * -(-system.n // step)).astype(int))
+        ]
 
     def _share(self, work: Callable[[System, int], object], items: range) -> None:
         """Deal the items out among the members, dearest first."""
@@ -209,9 +239,13 @@ class Team:
 def _with_own_scratch(system: System) -> System:
     """The same system with scratch of its own, for one more thread."""
     if isinstance(system, Circle):
-        return system._replace(work=system.work.copy(), pair=system.pair._replace(work=system.pair.work.copy()))
+        return system._replace(
+            work=system.work.copy(), pair=system.pair._replace(work=system.pair.work.copy())
+        )
     if isinstance(system, Tiles):
-        return system._replace(**{name: getattr(system, name).copy() for name in ("scores", "sums", "part", "Z", "top")})
+        return system._replace(
+            **{name: getattr(system, name).copy() for name in ("scores", "sums", "part", "Z", "top")}
+        )
     return system._replace(work=system.work.copy())
 
 
@@ -220,7 +254,11 @@ def work_of(system: System) -> float:
     if isinstance(system, Circle):
         return float(system.pair.n) * system.totals.shape[1] * 2.0
     seen = system.w if system.mask == 2 else system.n / 2
-    return float(system.n) * (seen + system.m) * (1.0 if isinstance(system, Pairwise) else system.x.shape[1] / 8.0)
+    return (
+        float(system.n)
+        * (seen + system.m)
+        * (1.0 if isinstance(system, Pairwise) else system.x.shape[1] / 8.0)
+    )
 
 
 def check_kernel(kernel: str, d: int) -> None:

@@ -1,11 +1,12 @@
-"""The drift on the circle (d = 2) in linear time: Fourier modes and running sums; any Q, K, V, any mask, frozen tokens.
+"""The drift on the circle (d = 2) in linear time: Fourier modes and running sums; any Q, K, V, any mask,
+frozen tokens.
 
 With u_k = beta K^T Q x_k = z_k (cos psi_k, sin psi_k) the weight of the pair is
 
     exp(<u_k, x_j>) = sum_m I_m(z_k) e^{i m (theta_j - psi_k)},      I_m the modified Bessel functions,
 
-so token k needs only the sums S_m(k) = sum_{j<=k} e^{i m theta_j}, |m| <= M, and causality costs nothing: they are running sums.
-With T_m = e^{-i m psi_k} S_m(k) and I_m scaled by e^{-z_k}:
+so token k needs only the sums S_m(k) = sum_{j<=k} e^{i m theta_j}, |m| <= M, and causality costs nothing:
+they are running sums. With T_m = e^{-i m psi_k} S_m(k) and I_m scaled by e^{-z_k}:
 
     Z_k                                   = I_0 S_0 + 2 sum_m I_m Re T_m
     <sum_j w_kj x_j, (cos psi, sin psi)>  = I_1 S_0 + sum_m (I_{m-1} + I_{m+1}) Re T_m
@@ -13,12 +14,13 @@ With T_m = e^{-i m psi_k} S_m(k) and I_m scaled by e^{-z_k}:
 
 For Q = K = I, psi = theta and the last line is all there is to know.
 
-Eight chunks of consecutive tokens travel in the eight lanes of a vector.  A first sweep makes each chunk's totals, their running sum
-(compensated) tells every chunk what came before it, a second sweep evaluates.
+Eight chunks of consecutive tokens travel in the eight lanes of a vector.  A first sweep makes each chunk's
+totals, their running sum (compensated) tells every chunk what came before it, a second sweep evaluates.
 
-Accuracy.  The error of Z_k and of the sums is absolute, at most `roundoff(z)` * k.  A token whose sum of weights is small against the number
-of tokens it sees, k > ratio * Z_k, is therefore computed by the pairwise kernel instead; all others have |error| <= ratio * roundoff(z) * |V|.
-`ratio` follows from the tolerance asked for: 1e-11 |V| unless the caller says otherwise, or what beta allows.
+Accuracy.  The error of Z_k and of the sums is absolute, at most `roundoff(z)` * k.  A token whose sum of
+weights is small against the number of tokens it sees, k > ratio * Z_k, is therefore computed by the pairwise
+kernel instead; all others have |error| <= ratio * roundoff(z) * |V|. `ratio` follows from the tolerance asked
+for: 1e-11 |V| unless the caller says otherwise, or what beta allows.
 """
 
 from functools import cache
@@ -33,7 +35,16 @@ from nucleate.kernels.compile import compiled, inner
 from nucleate.kernels.pairwise import FULL, WINDOW, Pairwise, one_run, pairwise_system, pairwise_token
 from nucleate.kernels.simd import LANES, fma, fms, hmax, lane, load, set_lane, splat, sqrt, store, vmax
 
-__all__ = ["Circle", "circle_base", "circle_block", "circle_system", "circle_totals", "modes", "roundoff", "usual_ratio"]
+__all__ = [
+    "Circle",
+    "circle_base",
+    "circle_block",
+    "circle_system",
+    "circle_totals",
+    "modes",
+    "roundoff",
+    "usual_ratio",
+]
 
 EPS = float(np.finfo(np.float64).eps)
 LARGEST_Z = 1e7  # beyond it the modes number tens of thousands
@@ -43,7 +54,8 @@ CHUNK = 512  # tokens per lane between two compensated sums
 
 
 def roundoff(z: float) -> float:
-    """The absolute error of a sum of weights, per token summed: truncation, rounding of S_m and of e^{i m psi}, weighted by I_m(z)."""
+    """The absolute error of a sum of weights, per token summed: truncation, rounding of S_m and of e^{i m
+    psi}, weighted by I_m(z)."""
     return EPS * (8.0 + 2.0 * float(np.sqrt(z)))
 
 
@@ -67,7 +79,8 @@ def modes(z: float, truncation: float = EPS) -> int:
 
 @cache
 def plain_coefficients(beta: float, M: int) -> Array:
-    """(M + 2, 2): e^{-beta} I_0, then 2 e^{-beta} I_m; and e^{-beta} (I_{m-1} - I_{m+1}) = (2m/beta) e^{-beta} I_m."""
+    """(M + 2, 2): e^{-beta} I_0, then 2 e^{-beta} I_m; and e^{-beta} (I_{m-1} - I_{m+1}) = (2m/beta)
+    e^{-beta} I_m."""
     m = np.arange(M + 2)
     table = np.stack([2.0 * ive(m, beta), ive(np.abs(m - 1), beta) - ive(m + 1, beta)], axis=1)
     table[0] = ive(0, beta), 0.0
@@ -89,8 +102,10 @@ class Circle(NamedTuple):
     totals: Array  # (B, M + 2, 2, 8) per chunk: sum of cos(m theta), sum of sin(m theta)
     base: Array  # (B, M + 2, 2, 8) the same over all tokens before the chunk
     frozen: Array  # (M + 2, 2) the same over the frozen tokens
-    bessel: Array  # (M + 2, 2, 8) 2 e^{-beta} I_m and e^{-beta} (I_{m-1} - I_{m+1}), in every lane, for `plain`
-    work: Array  # (3 (M + 2) 8,) the running sums, then the Bessel ratios; each thread needs its own, as of pair.work
+    # (M + 2, 2, 8) 2 e^{-beta} I_m and e^{-beta} (I_{m-1} - I_{m+1}), in every lane, for `plain`
+    bessel: Array
+    # (3 (M + 2) 8,) the running sums, then the Bessel ratios; each thread needs its own, as of pair.work
+    work: Array
     mass: float  # the frozen tokens' weights together
     z: float  # beta |K^T Q|, the largest z_k
     ratio: float
@@ -105,25 +120,50 @@ def circle_system(model: Attention, n: int, run: int = 0, tolerance: float = TOL
     M = modes(z)
     c = min(CHUNK, -(-n // LANES))
     blocks = -(-n // (LANES * c))
-    index = np.arange(blocks * LANES * c).reshape(blocks, LANES, c).transpose(0, 2, 1)  # (B, c, 8) token numbers
+    # (B, c, 8) token numbers
+    index = np.arange(blocks * LANES * c).reshape(blocks, LANES, c).transpose(0, 2, 1)
     present = np.ascontiguousarray(index < n, dtype=np.float64)
     m = np.arange(M + 2)
     angle = np.arctan2(pair.x[1, : pair.m], pair.x[0, : pair.m])  # (m,)
     phase = m[:, None] * angle  # (M + 2, m)
-    frozen = np.stack([np.cos(phase) @ pair.a[: pair.m], np.sin(phase) @ pair.a[: pair.m]], axis=1)  # (M + 2, 2)
+    # (M + 2, 2)
+    frozen = np.stack([np.cos(phase) @ pair.a[: pair.m], np.sin(phase) @ pair.a[: pair.m]], axis=1)
     bessel = np.repeat(plain_coefficients(z, M)[:, :, None], LANES, axis=2)  # (M + 2, 2, 8)
     work = np.zeros(3 * (M + 2) * LANES)
     ratio = max(tolerance / roundoff(z), usual_ratio(z))
     plain = pair.gaussian and pair.scalar and pair.mask not in (FULL, WINDOW)
     lanes = [np.zeros((blocks, c, LANES)) for _ in range(3)]
     sums = [np.zeros((blocks, M + 2, 2, LANES)) for _ in range(2)]
-    return Circle(pair, lanes[0], lanes[1], present, lanes[2], sums[0], sums[1], frozen, bessel, work, float(frozen[0, 0]), z, ratio, plain)
+    return Circle(
+        pair,
+        lanes[0],
+        lanes[1],
+        present,
+        lanes[2],
+        sums[0],
+        sums[1],
+        frozen,
+        bessel,
+        work,
+        float(frozen[0, 0]),
+        z,
+        ratio,
+        plain,
+    )
 
 
 @compiled
 def circle_totals(s, b):
     """Deal the tokens of superblock b into its eight lanes, and sum each lane up."""
-    cosine, sine, present, totals, x, n, m = s.cosine, s.sine, s.present, s.totals, s.pair.x, s.pair.n, s.pair.m
+    cosine, sine, present, totals, x, n, m = (
+        s.cosine,
+        s.sine,
+        s.present,
+        s.totals,
+        s.pair.x,
+        s.pair.n,
+        s.pair.m,
+    )
     _, c, _ = cosine.shape
     for at in range(LANES):
         first = (b * LANES + at) * c
@@ -157,7 +197,12 @@ def join(sums, out, orders, c, s, weight):
 def _join_two(cosine, sine, present, at, sums, out, orders):
     """`join` for two rows at once: two independent recurrences hide each other's latency."""
     c, s, real, imag = load(cosine, at), load(sine, at), load(present, at), splat(0.0)
-    c2, s2, real2, imag2 = load(cosine, at + LANES), load(sine, at + LANES), load(present, at + LANES), splat(0.0)
+    c2, s2, real2, imag2 = (
+        load(cosine, at + LANES),
+        load(sine, at + LANES),
+        load(present, at + LANES),
+        splat(0.0),
+    )
     for m in range(orders):
         here = out + m * 2 * LANES
         store(sums, here, load(sums, here) + (real + real2))
@@ -168,7 +213,8 @@ def _join_two(cosine, sine, present, at, sums, out, orders):
 
 @compiled
 def circle_base(s):
-    """What every chunk's tokens have before them: compensated running sums over chunks; the grand total under the full mask; the window before it."""
+    """What every chunk's tokens have before them: compensated running sums over chunks; the grand total under
+    the full mask; the window before it."""
     totals, base, frozen, mask, w = s.totals, s.base, s.frozen, s.pair.mask, s.pair.w
     B, orders, _, _ = totals.shape
     c = s.cosine.shape[1]
@@ -220,7 +266,8 @@ def _window_base(cosine, sine, present, totals, base, w, c):
 
 @compiled
 def circle_block(s, b, velocity, stop):
-    """Velocities of the tokens of superblock b; tokens beyond the accuracy of the modes by the pairwise kernel."""
+    """Velocities of the tokens of superblock b; tokens beyond the accuracy of the modes by the pairwise
+    kernel."""
     if stop[0]:
         return
     base, work = s.base, s.work
@@ -251,7 +298,8 @@ def seen(p, k):
 
 @inner
 def _plain_block(s, b, velocity, work):
-    """Q = K = I, V = c I, causal: S holds the tokens before k; the token itself adds 1 to Z_k and nothing to the drift."""
+    """Q = K = I, V = c I, causal: S holds the tokens before k; the token itself adds 1 to Z_k and nothing to
+    the drift."""
     cosine, sine, present, bessel, Zs = s.cosine, s.sine, s.present, s.bessel, s.Z
     n, scale, ratio = s.pair.n, s.pair.scale, s.ratio
     _, c, _ = cosine.shape
@@ -286,7 +334,8 @@ def _plain_block(s, b, velocity, work):
 
 @inner
 def plain_tokens(c, s, present, c2, s2, present2, bessel, sums, orders):
-    """Z_k and sum_j w_kj sin(theta_j - theta_k) of two consecutive tokens in each lane; then they join the sums.
+    """Z_k and sum_j w_kj sin(theta_j - theta_k) of two consecutive tokens in each lane; then they join the
+    sums.
 
     Two at a time, because each token's powers e^{i m theta} form one chain of dependent operations.
     """
@@ -299,7 +348,12 @@ def plain_tokens(c, s, present, c2, s2, present2, bessel, sums, orders):
         here = m * 2 * LANES
         real, imag = fms(real, c, imag * s), fma(real, s, imag * c)
         real2, imag2 = fms(real2, c2, imag2 * s2), fma(real2, s2, imag2 * c2)
-        S_real, S_imag, b_Z, b_force = load(sums, here), load(sums, here + LANES), load(bessel, here), load(bessel, here + LANES)
+        S_real, S_imag, b_Z, b_force = (
+            load(sums, here),
+            load(sums, here + LANES),
+            load(bessel, here),
+            load(bessel, here + LANES),
+        )
         Z = fma(b_Z, fma(real, S_real, imag * S_imag), Z)
         force = fma(b_force, fms(real, S_imag, imag * S_real), force)
         S_real, S_imag = S_real + real, S_imag + imag
@@ -335,7 +389,10 @@ def _general_block(s, b, velocity, work):
                     old_y = set_lane(old_y, at, pair.x[1, pair.m + k])
                     old = set_lane(old, at, -1.0)
             join(work, 0, orders, old_x, old_y, old)
-        u_x, u_y = fma(x, splat(A[0, 0]), fma(y, splat(A[0, 1]), splat(TINY))), fma(x, splat(A[1, 0]), y * A[1, 1])
+        u_x, u_y = (
+            fma(x, splat(A[0, 0]), fma(y, splat(A[0, 1]), splat(TINY))),
+            fma(x, splat(A[1, 0]), y * A[1, 1]),
+        )
         z = sqrt(fma(u_x, u_x, u_y * u_y))
         inverse = 1.0 / z
         u_x, u_y = u_x * inverse, u_y * inverse  # (cos psi, sin psi)
@@ -343,7 +400,10 @@ def _general_block(s, b, velocity, work):
         mean_x, mean_y = fms(ahead, u_x, across * u_y), fma(ahead, u_y, across * u_x)
         inverse = 1.0 / Z
         mean_x, mean_y = mean_x * inverse, mean_y * inverse
-        v_x, v_y = fma(mean_x, splat(V[0, 0]), mean_y * V[0, 1]), fma(mean_x, splat(V[1, 0]), mean_y * V[1, 1])
+        v_x, v_y = (
+            fma(mean_x, splat(V[0, 0]), mean_y * V[0, 1]),
+            fma(mean_x, splat(V[1, 0]), mean_y * V[1, 1]),
+        )
         turn = fms(v_y, x, v_x * y)
         store(Zs, row, Z)
         for at in range(LANES):

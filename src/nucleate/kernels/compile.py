@@ -24,12 +24,14 @@ __all__ = ["X86", "cache_folder", "compiled", "inner", "take_next", "wait_for"]
 
 X86 = platform.machine().lower() in ("x86_64", "amd64")
 PACKAGE = Path(__file__).resolve().parents[1]
-COMPILED = ("kernels/*.py", "integrate/*.py", "checks.py")  # what others compile calls these, not each other: a check of a file's own edits is enough
+# what others compile calls these, not each other: a check of a file's own edits is enough
+COMPILED = ("kernels/*.py", "integrate/*.py", "checks.py")
 
 
 @cache
 def cache_folder() -> Path:
-    """The folder of compiled code, `NUCLEATE_CACHE` or the user's cache folder, plus a hash of the sources."""
+    """The folder of compiled code, `NUCLEATE_CACHE` or the user's cache folder, plus a hash of the
+    sources."""
     digest = hashlib.sha256(f"{sys.version}|{numba.__version__}|{numba.config.BOUNDSCHECK}".encode())
     for sources in COMPILED:
         for source in sorted(PACKAGE.glob(sources)):
@@ -37,8 +39,12 @@ def cache_folder() -> Path:
     name = digest.hexdigest()[:16]
     asked = os.environ.get("NUCLEATE_CACHE")
     home = os.environ.get("XDG_CACHE_HOME")
-    candidates = [Path(asked)] if asked else [Path(home) / "nucleate" if home else Path.home() / ".cache" / "nucleate"]
-    candidates.append(Path(tempfile.gettempdir()) / f"nucleate-{os.getuid() if hasattr(os, 'getuid') else 'user'}")
+    candidates = (
+        [Path(asked)] if asked else [Path(home) / "nucleate" if home else Path.home() / ".cache" / "nucleate"]
+    )
+    candidates.append(
+        Path(tempfile.gettempdir()) / f"nucleate-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+    )
     for candidate in candidates:
         folder = candidate / name
         try:
@@ -56,7 +62,8 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 
 def inner(function: Callable[..., Any]) -> Any:
-    """The same for what only compiled code calls: without the wrapper that Python would need, which takes long to compile."""
+    """The same for what only compiled code calls: without the wrapper that Python would need, which takes
+    long to compile."""
     return _compile(function, inner=True)
 
 
@@ -64,7 +71,9 @@ def _compile(function: Callable[..., Any], inner: bool) -> Any:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_folder())
     try:
-        return numba.njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=inner)(function)
+        return numba.njit(
+            cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=inner
+        )(function)
     finally:
         numba.config.CACHE_DIR = before
 
@@ -82,7 +91,9 @@ def _atomic(build_with: Callable[[Any, Any], Any]) -> Any:
     return operation
 
 
-_fetch_add = _atomic(lambda builder, data: builder.atomic_rmw("add", data, ir.Constant(ir.IntType(64), 1), "acq_rel"))
+_fetch_add = _atomic(
+    lambda builder, data: builder.atomic_rmw("add", data, ir.Constant(ir.IntType(64), 1), "acq_rel")
+)
 _load = _atomic(lambda builder, data: builder.load_atomic(data, "acquire", 8))
 
 
@@ -94,11 +105,17 @@ def take_next(counter):
 
 @intrinsic
 def _breathe(typingctx):
-    """Tell the processor that this loop only waits, where it listens: the thread that shares its core gets on with its work."""
+    """Tell the processor that this loop only waits, where it listens: the thread that shares its core gets on
+    with its work."""
 
     def build(context, builder, signature, args):
         if X86:
-            builder.call(builder.module.declare_intrinsic("llvm.x86.sse2.pause", (), ir.FunctionType(ir.VoidType(), ())), ())
+            builder.call(
+                builder.module.declare_intrinsic(
+                    "llvm.x86.sse2.pause", (), ir.FunctionType(ir.VoidType(), ())
+                ),
+                (),
+            )
         return context.get_dummy_value()
 
     return types.void(), build
@@ -106,7 +123,8 @@ def _breathe(typingctx):
 
 @compiled
 def wait_for(counter, value, looks):
-    """Look at counter[0] until it has reached `value`, but no more than so many times: nobody wakes sooner than who has not gone to sleep."""
+    """Look at counter[0] until it has reached `value`, but no more than so many times: nobody wakes sooner
+    than who has not gone to sleep."""
     for _ in range(looks):
         if _load(counter) >= value:
             return

@@ -23,18 +23,22 @@ Count = NDArray[np.int64]
 Ended = SimpleQueue[tuple[Any, BaseException | None]]
 
 MOST_THREADS = 1024
-LOOKS = 4_000 if X86 else 200_000  # at a counter, about 0.1 ms: waking a thread that sleeps takes up to half of that
+# at a counter, about 0.1 ms: waking a thread that sleeps takes up to half of that
+LOOKS = 4_000 if X86 else 200_000
 
 
 def pick_threads(threads: int | None) -> int:
     """The number of threads asked for, or the number of cores this process may use."""
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(MOST_THREADS, whole_number("threads", threads, least=1, help="Leave it out to use every core."))
+    return min(
+        MOST_THREADS, whole_number("threads", threads, least=1, help="Leave it out to use every core.")
+    )
 
 
 def share(jobs: list[Callable[[], T]]) -> list[T]:
-    """Run the jobs, the first on this thread and the others beside it, and wait for all: what the first returns, then the others as they end.
+    """Run the jobs, the first on this thread and the others beside it, and wait for all: what the first
+    returns, then the others as they end.
 
     Jobs must not share work themselves.
     """
@@ -42,7 +46,8 @@ def share(jobs: list[Callable[[], T]]) -> list[T]:
         return [jobs[0]()]
     ended: Ended = SimpleQueue()
     done: Count = np.zeros(1, dtype=np.int64)
-    looks = LOOKS if len(jobs) <= pick_threads(None) else 0  # else somebody may need the core on which another waits
+    # else somebody may need the core on which another waits
+    looks = LOOKS if len(jobs) <= pick_threads(None) else 0
     crew = _crew(len(jobs) - 1, os.getpid())  # after a fork the threads are gone
     crew.keep_off(_this_core())
     crew.call([Call(job, ended, done, looks) for job in jobs[1:]])
@@ -82,7 +87,8 @@ class Call(NamedTuple):
 
 
 class Crew:
-    """Threads that work off a queue.  Handing over through it takes a fifth of the time that an executor's futures take."""
+    """Threads that work off a queue.  Handing over through it takes a fifth of the time that an executor's
+    futures take."""
 
     def __init__(self, size: int) -> None:
         self.queue: SimpleQueue[Call] = SimpleQueue()
@@ -90,7 +96,9 @@ class Crew:
         self.avoided = -1
         wait_for(self.called, 0, 0)  # compiled now, where an error belongs to the caller
         _tell_and_wait(np.zeros_like(self.called), self.called, 0, 0)
-        self.threads = [threading.Thread(target=self._work, name="nucleate-tokens", daemon=True) for _ in range(size)]
+        self.threads = [
+            threading.Thread(target=self._work, name="nucleate-tokens", daemon=True) for _ in range(size)
+        ]
         for thread in self.threads:
             thread.start()
 
@@ -103,8 +111,8 @@ class Crew:
     def keep_off(self, core: int) -> None:
         """Let the threads run anywhere but on `core`.
 
-        Linux may wake a thread on the core of the one that wakes it, although another is idle, and leave it there for longer than such jobs
-        take: two threads then need the time of one.
+        Linux may wake a thread on the core of the one that wakes it, although another is idle, and leave it
+        there for longer than such jobs take: two threads then need the time of one.
         """
         if core == self.avoided:
             return
@@ -127,7 +135,8 @@ class Crew:
 
 @compiled
 def _tell_and_wait(done, called, value, looks):
-    """Tell who waits, not before the interpreter is free for him; then stay awake a little for the next call."""
+    """Tell who waits, not before the interpreter is free for him; then stay awake a little for the next
+    call."""
     take_next(done)
     wait_for(called, value, looks)
 
@@ -139,7 +148,8 @@ def _crew(size: int, process: int) -> Crew:
 
 @cache
 def _libc() -> ctypes.CDLL | None:
-    """The C library, where it can tell on which core a thread runs and the system lets threads be kept off it."""
+    """The C library, where it can tell on which core a thread runs and the system lets threads be kept off
+    it."""
     if not hasattr(os, "sched_setaffinity"):
         return None
     library = ctypes.CDLL(None)

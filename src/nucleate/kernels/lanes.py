@@ -1,10 +1,12 @@
-"""Eight whole runs at once on the circle: Q = K = I, V = c I, causal; the circle kernel with a run in every lane.
+"""Eight whole runs at once on the circle: Q = K = I, V = c I, causal; the circle kernel with a run in every
+lane.
 
-The powers e^{i m theta} come from e_{m+1} = 2 cos(theta) e_m - e_{m-1}: half the work of a complex product, and an error that grows as m^2, which
-`lanes_roundoff` counts; runs that ask for more accuracy go one by one through the circle or the pairwise kernel.
+The powers e^{i m theta} come from e_{m+1} = 2 cos(theta) e_m - e_{m-1}: half the work of a complex product,
+and an error that grows as m^2, which `lanes_roundoff` counts; runs that ask for more accuracy go one by one
+through the circle or the pairwise kernel.
 
-The angles stand as y[token * 8 + lane].  beta, c and the frozen tokens may differ between lanes.  Each lane sees exactly the operations it
-would see alone: a run's bits do not depend on its neighbours.
+The angles stand as y[token * 8 + lane].  beta, c and the frozen tokens may differ between lanes.  Each lane
+sees exactly the operations it would see alone: a run's bits do not depend on its neighbours.
 """
 
 from typing import NamedTuple
@@ -19,16 +21,26 @@ from nucleate.kernels.compile import compiled, inner
 from nucleate.kernels.pairwise import base_2, one_frozen, one_run
 from nucleate.kernels.simd import LANES, exp2, fma, fms, lane, load, sincos, splat, store, vmax
 
-__all__ = ["Lanes", "lanes_drift", "lanes_enter", "lanes_leave", "lanes_roundoff", "lanes_suffice", "lanes_system"]
+__all__ = [
+    "Lanes",
+    "lanes_drift",
+    "lanes_enter",
+    "lanes_leave",
+    "lanes_roundoff",
+    "lanes_suffice",
+    "lanes_system",
+]
 
 
 def lanes_roundoff(beta: float) -> float:
-    """The absolute error of a sum of weights, per token summed: m^2 roundings in e^{i m theta}, weighted by I_m."""
+    """The absolute error of a sum of weights, per token summed: m^2 roundings in e^{i m theta}, weighted by
+    I_m."""
     return EPS * (8.0 + 2.0 * beta)
 
 
 def lanes_suffice(beta: Array, tolerance: Array) -> NDArray[np.bool_]:
-    """Whether lanes keep velocities to `tolerance` |V| without falling back for ordinary tokens; truncation may take the other half."""
+    """Whether lanes keep velocities to `tolerance` |V| without falling back for ordinary tokens; truncation
+    may take the other half."""
     pairs = zip(*(array.tolist() for array in np.broadcast_arrays(beta, tolerance)), strict=True)
     return np.array([2.0 * lanes_roundoff(z) * usual_ratio(z) <= t for z, t in pairs])
 
@@ -58,7 +70,8 @@ class Lanes(NamedTuple):
 
 
 def lanes_system(model: Attention, n: int, tolerance: Array) -> Lanes:
-    """Tables for the runs of `model`, which must have Q = K = I and V = c I; velocities good to `tolerance` (1 or b,) |V|.
+    """Tables for the runs of `model`, which must have Q = K = I and V = c I; velocities good to `tolerance`
+    (1 or b,) |V|.
 
     Every row depends on its own run alone, so a run's bits do not depend on the company it travels in.
     """
@@ -67,10 +80,13 @@ def lanes_system(model: Attention, n: int, tolerance: Array) -> Lanes:
     beta, scale = np.array([part[0] for part in parts]), np.array([part[3][0, 0] for part in parts])
     allowed = np.broadcast_to(tolerance if count > 1 else tolerance[:1], count)
     truncation = [max(EPS, t / (2.0 * usual_ratio(z))) for z, t in zip(beta, allowed, strict=True)]
-    ratio = np.array([t / (lanes_roundoff(z) + cut) for z, t, cut in zip(beta, allowed, truncation, strict=True)])
+    ratio = np.array(
+        [t / (lanes_roundoff(z) + cut) for z, t, cut in zip(beta, allowed, truncation, strict=True)]
+    )
     M = [modes(z, cut) for z, cut in zip(beta, truncation, strict=True)]
     order = np.arange(max(M) + 2)
-    coefficients = np.zeros((count, len(order), 2))  # modes beyond a run's own M stay zero: they add nothing to its bits
+    # modes beyond a run's own M stay zero: they add nothing to its bits
+    coefficients = np.zeros((count, len(order), 2))
     frozen = np.zeros_like(coefficients)
     angle = np.array([np.arctan2(part[4][:, 1], part[4][:, 0]) for part in parts])  # (rows, m)
     weight = np.array([part[5] for part in parts])
@@ -79,9 +95,29 @@ def lanes_system(model: Attention, n: int, tolerance: Array) -> Lanes:
         phase = order[:, None] * angle[row]  # (M + 2, m)
         frozen[row] = np.stack([np.cos(phase) @ weight[row], np.sin(phase) @ weight[row]], axis=1)
     bessel, start, sums = (np.zeros((len(order), 2, LANES)) for _ in range(3))
-    under_way = np.zeros(LANES), np.zeros(LANES), np.full(LANES, np.inf), np.zeros(LANES), np.zeros(LANES, dtype=np.int64)
+    under_way = (
+        np.zeros(LANES),
+        np.zeros(LANES),
+        np.full(LANES, np.inf),
+        np.zeros(LANES),
+        np.zeros(LANES, dtype=np.int64),
+    )
     scratch = np.zeros((n, LANES)), np.zeros((n, 2, LANES)), sums
-    return Lanes(coefficients, frozen, scale, beta, angle, weight, weight.sum(1), ratio, n, bessel, start, *under_way, *scratch)
+    return Lanes(
+        coefficients,
+        frozen,
+        scale,
+        beta,
+        angle,
+        weight,
+        weight.sum(1),
+        ratio,
+        n,
+        bessel,
+        start,
+        *under_way,
+        *scratch,
+    )
 
 
 @compiled
@@ -138,7 +174,8 @@ def lanes_drift(s, y, velocity, stop):
 
 @inner
 def _two_tokens(c, s, c2, s2, bessel, sums, orders):
-    """Z_k and sum_j w_kj sin(theta_j - theta_k) of two consecutive tokens in each lane; then they join the sums.
+    """Z_k and sum_j w_kj sin(theta_j - theta_k) of two consecutive tokens in each lane; then they join the
+    sums.
 
     Two at a time, because each token's powers form one chain of dependent operations.
     """
@@ -151,7 +188,12 @@ def _two_tokens(c, s, c2, s2, bessel, sums, orders):
     store(sums, 0, total + 2.0)
     for m in range(1, orders):
         here = m * 2 * LANES
-        S_real, S_imag, b_Z, b_force = load(sums, here), load(sums, here + LANES), load(bessel, here), load(bessel, here + LANES)
+        S_real, S_imag, b_Z, b_force = (
+            load(sums, here),
+            load(sums, here + LANES),
+            load(bessel, here),
+            load(bessel, here + LANES),
+        )
         Z = fma(b_Z, fma(real, S_real, imag * S_imag), Z)
         force = fma(b_force, fms(real, S_imag, imag * S_real), force)
         S_real, S_imag = S_real + real, S_imag + imag
@@ -160,7 +202,12 @@ def _two_tokens(c, s, c2, s2, bessel, sums, orders):
         store(sums, here, S_real + real2)
         store(sums, here + LANES, S_imag + imag2)
         before, before_i, real, imag = real, imag, fms(twice, real, before), fms(twice, imag, before_i)
-        before2, before2_i, real2, imag2 = real2, imag2, fms(twice2, real2, before2), fms(twice2, imag2, before2_i)
+        before2, before2_i, real2, imag2 = (
+            real2,
+            imag2,
+            fms(twice2, real2, before2),
+            fms(twice2, imag2, before2_i),
+        )
     return Z, force, Z2, force2
 
 
@@ -175,7 +222,8 @@ def _any_positive(vector):
 
 @inner
 def _mend(s, y, velocity, stop):
-    """Tokens beyond the accuracy of the modes, pair by pair; all lanes go along with the one that needs it."""
+    """Tokens beyond the accuracy of the modes, pair by pair; all lanes go along with the one that needs
+    it."""
     place, n = s.place, s.n
     mass, limit = load(s.mass, 0), load(s.limit, 0)
     for k in range(n):
@@ -197,7 +245,8 @@ def _mend(s, y, velocity, stop):
 
 @inner
 def _pair_by_pair(place, sharp, k):
-    """Z_k and sum_j w_kj sin(theta_j - theta_k) of one token in each lane, from differences of points: good to a rounding of 1, not of itself, which is what is asked."""
+    """Z_k and sum_j w_kj sin(theta_j - theta_k) of one token in each lane, from differences of points: good
+    to a rounding of 1, not of itself, which is what is asked."""
     c, s = load(place, 2 * k * LANES), load(place, (2 * k + 1) * LANES)
     Z, sum_x, sum_y = splat(1.0), splat(0.0), splat(0.0)
     for j in range(k):

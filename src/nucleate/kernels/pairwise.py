@@ -1,4 +1,5 @@
-"""The drift as a sum over pairs, compiled: any dimension, any Q, K, V, any mask, frozen tokens; memory O(n d).
+"""The drift as a sum over pairs, compiled: any dimension, any Q, K, V, any mask, frozen tokens; memory O(n
+d).
 
 For token k the weights w_kj are made strip by strip and dropped; what is kept is Z_k and
 
@@ -6,7 +7,8 @@ For token k the weights w_kj are made strip by strip and dropped; what is kept i
 
 Differences of positions are taken directly: for V = c I the self term c P_{x_k} x_k = 0 is never computed,
 token 1 stands still to the last bit, and forces far below rounding of x keep their relative accuracy.
-Where K^T Q = I the exponent beta (<x_k, x_j> - 1) is taken as -beta |x_j - x_k|^2 / 2, at most 0 and 0 for the token itself.
+Where K^T Q = I the exponent beta (<x_k, x_j> - 1) is taken as -beta |x_j - x_k|^2 / 2, at most 0 and 0 for
+the token itself.
 """
 
 from typing import NamedTuple
@@ -18,7 +20,15 @@ from nucleate.checks import Array
 from nucleate.kernels.compile import compiled, inner, take_next
 from nucleate.kernels.simd import LANES, exp, exp2, fma, hmax, hsum, load, sincos, splat, store, vmax
 
-__all__ = ["Pairwise", "base_2", "pairwise_block", "pairwise_many", "pairwise_place", "pairwise_system", "pairwise_token"]
+__all__ = [
+    "Pairwise",
+    "base_2",
+    "pairwise_block",
+    "pairwise_many",
+    "pairwise_place",
+    "pairwise_system",
+    "pairwise_token",
+]
 
 CAUSAL, FULL, WINDOW = 0, 1, 2
 LOG2_E = 1.4426950408889634
@@ -61,13 +71,16 @@ def pairwise_system(model: Attention, n: int, d: int, run: int = 0, angle: bool 
     scalar = bool((V == V[0, 0] * np.eye(d)).all())
     gaussian = bool((A == np.eye(d)).all())
     work = np.zeros(STRIP + LANES + 2 * d)
-    return Pairwise(x, a, beta * A, V, work, beta, float(V[0, 0]), n, m, window, mask, gaussian, scalar, angle)
+    return Pairwise(
+        x, a, beta * A, V, work, beta, float(V[0, 0]), n, m, window, mask, gaussian, scalar, angle
+    )
 
 
 def one_run(model: Attention, d: int, run: int) -> tuple[float, Array, Array, Array]:
     """beta, Q, K, V of one run."""
     beta, Q, K, V = model.parameters(d)
-    Q, K, V = (np.array(M if M.ndim == 2 else M[run]) for M in (Q, K, V))  # copies: read-only arrays are another type to Numba
+    # copies: read-only arrays are another type to Numba
+    Q, K, V = (np.array(M if M.ndim == 2 else M[run]) for M in (Q, K, V))
     return float(model.beta if model.beta.ndim == 0 else model.beta[run]), Q, K, V
 
 
@@ -102,9 +115,21 @@ def pairwise_place(p, y):
 
 @compiled
 def pairwise_block(p, first, last, velocity, stop):
-    """Velocities of tokens first .. last-1, into the layout of the state; returns at once when stop[0] is set."""
-    x, a, A, V, work = p.x, p.a, p.A, p.V, p.work  # taken out once: a field access inside the loop would count references
-    n, m, w, mask, gaussian, beta, scalar, scale, angle = p.n, p.m, p.w, p.mask, p.gaussian, p.beta, p.scalar, p.scale, p.angle
+    """Velocities of tokens first .. last-1, into the layout of the state; returns at once when stop[0] is
+    set."""
+    # taken out once: a field access inside the loop would count references
+    x, a, A, V, work = p.x, p.a, p.A, p.V, p.work
+    n, m, w, mask, gaussian, beta, scalar, scale, angle = (
+        p.n,
+        p.m,
+        p.w,
+        p.mask,
+        p.gaussian,
+        p.beta,
+        p.scalar,
+        p.scale,
+        p.angle,
+    )
     d = x.shape[0]
     D = STRIP + LANES + d
     for k in range(first, last):
@@ -183,7 +208,8 @@ def _project(x, V, work, k, m, Z, scalar, scale, angle, velocity):
 
 @compiled
 def pairwise_many(queue, p, tokens, velocity, stop):
-    """The drift of runs of tokens (b, n, d), by one system whose state is coordinates: of the next in the queue until none is left."""
+    """The drift of runs of tokens (b, n, d), by one system whose state is coordinates: of the next in the
+    queue until none is left."""
     b, n, d = tokens.shape
     flat = np.empty(n * d)
     while not stop[0]:
@@ -207,7 +233,8 @@ def base_2(beta):
 
 @inner
 def gaussian_sum(x, a, beta, work, here, low, high, weighted):
-    """Add w_kj and w_kj (x_j - x_k) for j in low .. high-1, w_kj = exp(-beta |x_j - x_k|^2 / 2); returns the sum of weights."""
+    """Add w_kj and w_kj (x_j - x_k) for j in low .. high-1, w_kj = exp(-beta |x_j - x_k|^2 / 2); returns the
+    sum of weights."""
     d, width = x.shape
     half = splat(base_2(beta))
     total = splat(0.0)
@@ -253,11 +280,20 @@ def gaussian_sum_3(x, beta, work, here, low, high):
     """`gaussian_sum` for d = 3, everything in registers."""
     width = x.shape[1]
     D = STRIP + LANES + 3
-    half, here_0, here_1, here_2 = splat(base_2(beta)), splat(x[0, here]), splat(x[1, here]), splat(x[2, here])
+    half, here_0, here_1, here_2 = (
+        splat(base_2(beta)),
+        splat(x[0, here]),
+        splat(x[1, here]),
+        splat(x[2, here]),
+    )
     total, sum_0, sum_1, sum_2 = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
     whole = low + (high - low) // LANES * LANES
     for j in range(low, high, LANES):
-        step_0, step_1, step_2 = load(x, j) - here_0, load(x, width + j) - here_1, load(x, 2 * width + j) - here_2
+        step_0, step_1, step_2 = (
+            load(x, j) - here_0,
+            load(x, width + j) - here_1,
+            load(x, 2 * width + j) - here_2,
+        )
         exponent = half * fma(step_0, step_0, fma(step_1, step_1, step_2 * step_2))
         if j == whole:
             exponent = exponent + load(TAIL, LANES - (high - j))
@@ -272,7 +308,8 @@ def gaussian_sum_3(x, beta, work, here, low, high):
 
 @inner
 def _score_sum(x, a, work, here, low, high, Z, top):
-    """The same for w_kj = exp(<u_k, x_j> - top), top the largest score so far: what was summed before is rescaled."""
+    """The same for w_kj = exp(<u_k, x_j> - top), top the largest score so far: what was summed before is
+    rescaled."""
     d, width = x.shape
     weighted = high <= a.size - LANES  # only frozen tokens carry weights
     u, D = STRIP + LANES, STRIP + LANES + d

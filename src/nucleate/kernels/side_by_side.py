@@ -1,24 +1,42 @@
-"""Pair sums of eight runs at once, a run in every lane: K^T Q = I, d = 2 or 3, causal or full mask, for batches of small systems.
+"""Pair sums of eight runs at once, a run in every lane: K^T Q = I, d = 2 or 3, causal or full mask, for
+batches of small systems.
 
-No group of pairs is partial and no lane is ever summed across: at n = 200 twice the rate of eight pairs of one run at a time.
+No group of pairs is partial and no lane is ever summed across: at n = 200 twice the rate of eight pairs of
+one run at a time.
 
-The sum over j is a line of three stations, or the long chain from a distance to its weight would leave the processor waiting: while the
-distance to token j is measured, the weight of token j-1 is half made, and that of token j-2 is finished and summed.
+The sum over j is a line of three stations, or the long chain from a distance to its weight would leave the
+processor waiting: while the distance to token j is measured, the weight of token j-1 is half made, and that
+of token j-2 is finished and summed.
 """
 
 from nucleate.kernels.compile import compiled, inner, take_next
 from nucleate.kernels.pairwise import base_2
-from nucleate.kernels.simd import LANES, LOWEST_2, exp2_series, exp2_split, fma, hsum, load, splat, store, vabs, vmax, zero_below
+from nucleate.kernels.simd import (
+    LANES,
+    LOWEST_2,
+    exp2_series,
+    exp2_split,
+    fma,
+    hsum,
+    load,
+    splat,
+    store,
+    vabs,
+    vmax,
+    zero_below,
+)
 
 __all__ = ["side_by_side"]
 
 
 @compiled
 def side_by_side(queue, tokens, velocity, beta, scale, full, too_far, columns, stop):
-    """velocity = scale P_x D for tokens (b, n, d), the next eight runs in the queue until none is left; `columns` is (2, n, d, 8) of scratch.
+    """velocity = scale P_x D for tokens (b, n, d), the next eight runs in the queue until none is left;
+    `columns` is (2, n, d, 8) of scratch.
 
-    Returns whether all squared lengths are less than `too_far` from 1, reckoned as `check_tokens` does, and ends where one is not: looked at on
-    the way, that costs nothing; before, it would take a tenth of the time.
+    Returns whether all squared lengths are less than `too_far` from 1, reckoned as `check_tokens` does, and
+    ends where one is not: looked at on the way, that costs nothing; before, it would take a tenth of the
+    time.
     """
     b, n, d = tokens.shape
     out = n * d * LANES
@@ -33,7 +51,8 @@ def side_by_side(queue, tokens, velocity, beta, scale, full, too_far, columns, s
         whole = count == LANES  # tested outside of the loops, which are twice as fast for it
         for i in range(n * d):
             for at in range(LANES):
-                columns_in[i, at] = rows[start + (at if whole else min(at, count - 1)), i]  # lanes without a run repeat the last one
+                # lanes without a run repeat the last one
+                columns_in[i, at] = rows[start + (at if whole else min(at, count - 1)), i]
         if not _on_sphere(columns, n, d, too_far):
             queue[0] = b  # the others need not go on
             return False
@@ -75,7 +94,8 @@ def _half_made(exponent, gentle):
 def _token_2(columns, k, end, beta, gentle, scale, out):
     half, here, none = splat(base_2(beta)), k * 2 * LANES, splat(0.0)
     x, y = load(columns, here), load(columns, here + LANES)
-    Z, sum_x, sum_y = splat(0.0 if end == k else -1.0), none, none  # the token itself is on the line already; where j = k comes again, less that
+    # the token itself is on the line already; where j = k comes again, less that
+    Z, sum_x, sum_y = splat(0.0 if end == k else -1.0), none, none
     a, f, dx, dy = splat(1.0), none, none, none
     b, c, p, ex, ey = none, none, none, none, none
     for j in range(end):
@@ -105,7 +125,11 @@ def _token_3(columns, k, end, beta, gentle, scale, out):
     b, c, p, ex, ey, ez = none, none, none, none, none, none
     for j in range(end):
         at = j * 3 * LANES
-        new_x, new_y, new_z = load(columns, at) - x, load(columns, at + LANES) - y, load(columns, at + 2 * LANES) - z
+        new_x, new_y, new_z = (
+            load(columns, at) - x,
+            load(columns, at + LANES) - y,
+            load(columns, at + 2 * LANES) - z,
+        )
         new_a, new_f = _half_made(half * fma(new_x, new_x, fma(new_y, new_y, new_z * new_z)), gentle)
         w = fma(c, p, b)
         Z, sum_x, sum_y, sum_z = Z + w, fma(w, ex, sum_x), fma(w, ey, sum_y), fma(w, ez, sum_z)

@@ -38,7 +38,18 @@ __all__ = [
     "load",
     "low_twice",
 ]
-__all__ += ["set_lane", "sincos", "splat", "sqrt", "store", "two", "upon_itself", "vabs", "vmax", "zero_below"]
+__all__ += [
+    "set_lane",
+    "sincos",
+    "splat",
+    "sqrt",
+    "store",
+    "two",
+    "upon_itself",
+    "vabs",
+    "vmax",
+    "zero_below",
+]
 
 LANES = 8
 DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
@@ -67,16 +78,24 @@ def _constants(values: float | int, kind: Any = DOUBLES) -> Any:
 
 def _broadcast(builder: Any, scalar: Any) -> Any:
     seed = builder.insert_element(ir.Constant(DOUBLES, ir.Undefined), scalar, ir.Constant(ir.IntType(32), 0))
-    return builder.shuffle_vector(seed, ir.Constant(DOUBLES, ir.Undefined), ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+    return builder.shuffle_vector(
+        seed,
+        ir.Constant(DOUBLES, ir.Undefined),
+        ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES),
+    )
 
 
 def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
     view = context.make_array(array_type)(context, builder, array)
     if config.BOUNDSCHECK:
         last = builder.sub(view.nitems, ir.Constant(index.type, LANES))
-        outside = builder.or_(builder.icmp_signed("<", index, ir.Constant(index.type, 0)), builder.icmp_signed(">", index, last))
+        outside = builder.or_(
+            builder.icmp_signed("<", index, ir.Constant(index.type, 0)), builder.icmp_signed(">", index, last)
+        )
         with builder.if_then(outside, likely=False):
-            context.call_conv.return_user_exc(builder, IndexError, ("eight numbers reach outside their array",))
+            context.call_conv.return_user_exc(
+                builder, IndexError, ("eight numbers reach outside their array",)
+            )
     return builder.bitcast(builder.gep(view.data, [index]), DOUBLES.as_pointer())
 
 
@@ -168,7 +187,8 @@ def _choose_if_below(builder, a, b, x, y):
 
 
 def _scale_by_rounded(builder, value, rounded):
-    """value · 2^n where `rounded` = n + 1.5·2^52: n sits in the low bits, ready to be added to the exponent."""
+    """value · 2^n where `rounded` = n + 1.5·2^52: n sits in the low bits, ready to be added to the
+    exponent."""
     exponent = builder.shl(builder.bitcast(rounded, INTEGERS), _constants(52, INTEGERS))
     return builder.bitcast(builder.add(builder.bitcast(value, INTEGERS), exponent), DOUBLES)
 
@@ -184,7 +204,9 @@ def _quadrant_bit(bit: int):
 
 
 def _flip_sign(builder, value, signs):
-    return builder.bitcast(builder.xor(builder.bitcast(value, INTEGERS), builder.bitcast(signs, INTEGERS)), DOUBLES)
+    return builder.bitcast(
+        builder.xor(builder.bitcast(value, INTEGERS), builder.bitcast(signs, INTEGERS)), DOUBLES
+    )
 
 
 def _choose_by_sign(builder, signs, if_set, if_clear):
@@ -192,11 +214,18 @@ def _choose_by_sign(builder, signs, if_set, if_clear):
     return builder.select(negative, if_set, if_clear)
 
 
-_add, _sub = _binary(lambda builder, a, b: builder.fadd(a, b)), _binary(lambda builder, a, b: builder.fsub(a, b))
-_mul, _div = _binary(lambda builder, a, b: builder.fmul(a, b)), _binary(lambda builder, a, b: builder.fdiv(a, b))
+_add, _sub = (
+    _binary(lambda builder, a, b: builder.fadd(a, b)),
+    _binary(lambda builder, a, b: builder.fsub(a, b)),
+)
+_mul, _div = (
+    _binary(lambda builder, a, b: builder.fmul(a, b)),
+    _binary(lambda builder, a, b: builder.fdiv(a, b)),
+)
 fma = _ternary(_llvm("fmuladd"))
 _neg = _unary(lambda builder, a: builder.fneg(a))
-vmax = _binary(lambda builder, a, b: builder.select(builder.fcmp_ordered(">", a, b), a, b))  # b where either is NaN
+# b where either is NaN
+vmax = _binary(lambda builder, a, b: builder.select(builder.fcmp_ordered(">", a, b), a, b))
 vabs = _unary(_llvm("fabs"))
 sqrt = _unary(_llvm("sqrt"))
 zero_below = _ternary(lambda builder, x, bound, y: _choose_if_below(builder, x, bound, _constants(0.0), y))
@@ -217,7 +246,12 @@ def _overload_operator(symbol, operation):
         return None
 
 
-for _symbol, _function in ((operator.add, _add), (operator.sub, _sub), (operator.mul, _mul), (operator.truediv, _div)):
+for _symbol, _function in (
+    (operator.add, _add),
+    (operator.sub, _sub),
+    (operator.mul, _mul),
+    (operator.truediv, _div),
+):
     _overload_operator(_symbol, _function)
 
 
@@ -261,7 +295,9 @@ def _fold(builder, vector):
     size = LANES
     while size > 1:
         size //= 2
-        halves = [ir.Constant(ir.VectorType(ir.IntType(32), size), list(range(at, at + size))) for at in (0, size)]
+        halves = [
+            ir.Constant(ir.VectorType(ir.IntType(32), size), list(range(at, at + size))) for at in (0, size)
+        ]
         vector = builder.fadd(*(builder.shuffle_vector(vector, vector, half) for half in halves))
     return builder.extract_element(vector, ir.Constant(ir.IntType(32), 0))
 
@@ -285,15 +321,34 @@ ROUND = 1.5 * 2.0**52  # x + ROUND - ROUND is x rounded to an integer
 INV_LN2, LN2_HI, LN2_LO = 1.4426950408889634, 0.6931471805599453, 2.3190468138462996e-17
 INV_HALF_PI, HALF_PI_HI, HALF_PI_LO = 0.6366197723675814, 1.5707963267948966, 6.123233995736766e-17
 LOWEST = -708.0  # e^-708 is the last normal power; below it the weight counts as zero
-# Chebyshev fits in 40 digits: e^r on |r| <= ln2/2 (3e-18); (sin x/x - 1)/x² and (cos x - 1 + x²/2)/x⁴ in x² on |x| <= π/4 (2e-17).
-E2, E3, E4, E5, E6 = 0.5000000000000019, 0.1666666666666668, 0.04166666666648795, 0.008333333333319589, 0.0013888888952352863
-E7, E8, E9, E10, E11 = 0.00019841269890076403, 2.4801485441561313e-05, 2.755724088722987e-06, 2.763265472252779e-07, 2.5110049204818658e-08
+# Chebyshev fits in 40 digits: e^r on |r| <= ln2/2 (3e-18); (sin x/x - 1)/x² and (cos x - 1 + x²/2)/x⁴ in x²
+# on |x| <= π/4 (2e-17).
+E2, E3, E4, E5, E6 = (
+    0.5000000000000019,
+    0.1666666666666668,
+    0.04166666666648795,
+    0.008333333333319589,
+    0.0013888888952352863,
+)
+E7, E8, E9, E10, E11 = (
+    0.00019841269890076403,
+    2.4801485441561313e-05,
+    2.755724088722987e-06,
+    2.763265472252779e-07,
+    2.5110049204818658e-08,
+)
 S0, S1, S2 = -0.16666666666666666, 0.008333333333330925, -0.00019841269836722418
 S3, S4, S5 = 2.755731608381636e-06, -2.5051127944014188e-08, 1.5917848524808262e-10
 C0, C1, C2 = 0.041666666666666664, -0.0013888888888887382, 2.480158729874307e-05
 C3, C4, C5 = -2.7557317260008837e-07, 2.0876143827993133e-09, -1.1382456778061306e-11
 # The same for (2^f - 1)/f on |f| <= 1/2 (2e-17), and on |f| <= 1/32 (4e-16, of which f leaves 1e-17).
-B1, B2, B3, B4, B5 = 0.6931471805599453, 0.24022650695910097, 0.0555041086648216, 0.009618129107606888, 0.0013333558146416936
+B1, B2, B3, B4, B5 = (
+    0.6931471805599453,
+    0.24022650695910097,
+    0.0555041086648216,
+    0.009618129107606888,
+    0.0013333558146416936,
+)
 B6, B7, B8, B9 = 0.0001540353044173605, 1.525273382983612e-05, 1.321544258792169e-06, 1.0178062445845774e-07
 B10, B11 = 7.072585949269223e-09, 4.4549605981865186e-10
 D1, D2, D3 = 0.6931471805599457, 0.24022650695910075, 0.0555041086566393
@@ -324,14 +379,16 @@ def exp(x):
 
 
 def _has_avx512() -> bool:
-    """Whether compiled code may use AVX-512: what this processor has, unless Numba is told to compile for another."""
+    """Whether compiled code may use AVX-512: what this processor has, unless Numba is told to compile for
+    another."""
     if config.CPU_NAME or config.CPU_FEATURES:
         return "+avx512f" in (config.CPU_FEATURES or "")
     return bool(get_host_cpu_features().get("avx512f", False))
 
 
 def _power_of_rounded(builder, rounded):
-    """2^(m/16) where `rounded` = m/16 + 1.5·2^48: the low four bits of m choose from a table in two registers, all others go to the exponent.
+    """2^(m/16) where `rounded` = m/16 + 1.5·2^48: the low four bits of m choose from a table in two
+    registers, all others go to the exponent.
 
     All bits are added where the exponent stands, and the table's entries are less by what the low four add.
     """
@@ -339,7 +396,9 @@ def _power_of_rounded(builder, rounded):
     low, high = ir.Constant(INTEGERS, entries[:LANES]), ir.Constant(INTEGERS, entries[LANES:])
     kind = ir.FunctionType(INTEGERS, [INTEGERS] * 3)
     bits = builder.bitcast(rounded, INTEGERS)
-    chosen = builder.call(builder.module.declare_intrinsic("llvm.x86.avx512.vpermi2var.q.512", (), kind), [low, bits, high])
+    chosen = builder.call(
+        builder.module.declare_intrinsic("llvm.x86.avx512.vpermi2var.q.512", (), kind), [low, bits, high]
+    )
     return builder.bitcast(builder.add(chosen, builder.shl(bits, _constants(48, INTEGERS))), DOUBLES)
 
 
@@ -378,12 +437,15 @@ def _series_plain(f):
 
 
 # 2^x = a 2^f = a + a f (2^f - 1)/f for -1021 <= x <= 1000: (a, f) of x, then (2^f - 1)/f of f.
-exp2_split, exp2_series = map(compiled, (_split_by_table, _series_by_table) if _has_avx512() else (_split_plain, _series_plain))
+exp2_split, exp2_series = map(
+    compiled, (_split_by_table, _series_by_table) if _has_avx512() else (_split_plain, _series_plain)
+)
 
 
 @compiled
 def exp2(x):
-    """2^x for x <= 1000, to about one unit in the last place; 0 below -1021.  With fewer multiplications than `exp`: no constant is split."""
+    """2^x for x <= 1000, to about one unit in the last place; 0 below -1021.  With fewer multiplications than
+    `exp`: no constant is split."""
     a, f = exp2_split(vmax(splat(LOWEST_2), x))  # in this order NaN stays NaN
     return zero_below(x, splat(LOWEST_2), fma(a * f, exp2_series(f), a))
 

@@ -1,7 +1,8 @@
-"""The drift for large d: tiles of scores and of weighted sums through BLAS, the softmax between them by eight lanes.
+"""The drift for large d: tiles of scores and of weighted sums through BLAS, the softmax between them by eight
+lanes.
 
-A tile of rows k meets a tile of columns j; the largest score so far is kept per row and what was summed before is rescaled, so no n x n
-array exists.  Any Q, K, V, any mask, frozen tokens.
+A tile of rows k meets a tile of columns j; the largest score so far is kept per row and what was summed
+before is rescaled, so no n x n array exists.  Any Q, K, V, any mask, frozen tokens.
 """
 
 from typing import NamedTuple
@@ -44,7 +45,13 @@ def tiles_system(model: Attention, n: int, d: int, run: int = 0) -> Tiles:
     """The system of one run of `model`, for n tokens in dimension d."""
     p = pairwise_system(model, n, d, run)
     x = np.ascontiguousarray(p.x[:, : p.m + n].T)
-    scratch = np.zeros((ROWS, COLUMNS)), np.zeros((ROWS, d)), np.zeros((ROWS, d)), np.zeros(ROWS), np.zeros(ROWS)
+    scratch = (
+        np.zeros((ROWS, COLUMNS)),
+        np.zeros((ROWS, d)),
+        np.zeros((ROWS, d)),
+        np.zeros(ROWS),
+        np.zeros(ROWS),
+    )
     return Tiles(
         x,
         np.zeros((n, d)),
@@ -109,7 +116,8 @@ def tiles_block(p, first, last, velocity, stop):
             for c in range(d):
                 sums[row, c] /= Z[row]
                 if p.scalar:
-                    part[row, c] = p.scale * (sums[row, c] - x[m + k0 + row, c])  # without the self term: nothing is left where nothing pulls
+                    # without the self term: nothing is left where nothing pulls
+                    part[row, c] = p.scale * (sums[row, c] - x[m + k0 + row, c])
         if not p.scalar:
             np.dot(sums[:rows], p.V, part[:rows])
         for row in range(rows):
@@ -123,7 +131,8 @@ def tiles_block(p, first, last, velocity, stop):
 
 @inner
 def _soften(tile, row, k, j0, m, mask, w, logs, sums, Z, top):
-    """Scores of one row into weights exp(score - top), zero for tokens k does not see; earlier sums rescaled to the new top."""
+    """Scores of one row into weights exp(score - top), zero for tokens k does not see; earlier sums rescaled
+    to the new top."""
     columns = tile.shape[1]
     for j in range(j0, min(m, j0 + columns)):
         tile[row, j - j0] += logs[j]

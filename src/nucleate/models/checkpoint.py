@@ -1,4 +1,5 @@
-"""From a path to tensors and a configuration; nothing that a checkpoint says is trusted, and no pickle is ever opened."""
+"""From a path to tensors and a configuration; nothing that a checkpoint says is trusted, and no pickle is
+ever opened."""
 
 import re
 from collections.abc import Mapping
@@ -36,7 +37,10 @@ def open_source(given: Any) -> Source:
         config = given.config.to_dict()
         return Source(str(config.get("_name_or_path") or type(given).__name__), LoadedWeights(given), config)
     if not isinstance(given, str | Path):
-        raise InputError(f"A path or a loaded transformers model is needed, but {type(given).__name__} was given. Pass the folder of a checkpoint.")
+        raise InputError(
+            f"A path or a loaded transformers model is needed, but {type(given).__name__} was given. Pass the"
+            " folder of a checkpoint."
+        )
     path = Path(given)
     if path.is_dir():
         return _folder(path)
@@ -54,11 +58,15 @@ def _file(path: Path) -> Source:
         return _safetensors(path.parent, path.name, [path])
     if ending == ".gguf":
         return _gguf(path)
-    raise InputError(f"{path} has the ending {ending or '(none)'}, but checkpoints end in .safetensors or .gguf. Pass such a file, or its folder.")
+    raise InputError(
+        f"{path} has the ending {ending or '(none)'}, but checkpoints end in .safetensors or .gguf. Pass such"
+        " a file, or its folder."
+    )
 
 
 def _folder(path: Path) -> Source:
-    """The weights of a folder: safetensors with an index, in one file or in numbered parts, else one GGUF file."""
+    """The weights of a folder: safetensors with an index, in one file or in numbered parts, else one GGUF
+    file."""
     try:
         files = sorted(file for file in path.iterdir() if not file.name.startswith("."))
     except OSError as error:
@@ -80,13 +88,20 @@ def _folder(path: Path) -> Source:
     pickles = [file for file in files if file.suffix in PICKLED and "training_args" not in file.name]
     if pickles:
         refuse_pickle(pickles[0])
-    raise InputError(f"{path} holds no .safetensors and no .gguf file. Pass the folder of a checkpoint, or one of its files.")
+    raise InputError(
+        f"{path} holds no .safetensors and no .gguf file. Pass the folder of a checkpoint, or one of its"
+        " files."
+    )
 
 
 def _all_parts(files: list[Path]) -> bool:
     """Whether these are parts 1 to n of n."""
     found = [match for file in files if (match := PART.fullmatch(file.name))]
-    return len(found) == len(files) and [int(m[1]) for m in found] == list(range(1, len(files) + 1)) and {int(m[2]) for m in found} == {len(files)}
+    return (
+        len(found) == len(files)
+        and [int(m[1]) for m in found] == list(range(1, len(files) + 1))
+        and {int(m[2]) for m in found} == {len(files)}
+    )
 
 
 def _indexed(path: Path) -> list[Path]:
@@ -97,12 +112,16 @@ def _indexed(path: Path) -> list[Path]:
     files = sorted(set(table.values()))
     for file in files:
         if not re.fullmatch(r"[\w][\w.-]{0,200}\.safetensors", file, re.ASCII):
-            raise InputError(f"{path} points at {file[:80]!r}, but may only name .safetensors files in its own folder. It is not followed.")
+            raise InputError(
+                f"{path} points at {file[:80]!r}, but may only name .safetensors files in its own folder. It"
+                " is not followed."
+            )
     weights = SafetensorsWeights([path.parent / file for file in files])
     for tensor, file in table.items():
         if weights.holder(tensor) != file:
             raise InputError(
-                f"{path} says that {file} holds {tensor[:80]!r}, but it does not. The index belongs to another model, or a file is damaged."
+                f"{path} says that {file} holds {tensor[:80]!r}, but it does not. The index belongs to"
+                " another model, or a file is damaged."
             )
     return [path.parent / file for file in files]
 
@@ -117,31 +136,57 @@ def _gguf(path: Path) -> Source:
     weights = GgufWeights(path)
     kinds = sorted(set(weights.kinds.values()) - {"F32", "F16", "BF16", "F64"})
     notes: tuple[str, ...] = (
-        (f"The weights are quantised ({', '.join(kinds)}) and were dequantised: the spectra are those of the rounded weights.",) if kinds else ()
+        (
+            (
+                f"The weights are quantised ({', '.join(kinds)}) and were dequantised: the spectra are those"
+                " of the rounded weights."
+            ),
+        )
+        if kinds
+        else ()
     )
     settings = weights.settings
     kind = settings.get("general.architecture")
-    names = {"num_attention_heads": "attention.head_count", "num_key_value_heads": "attention.head_count_kv", "head_dim": "attention.key_length"}
+    names = {
+        "num_attention_heads": "attention.head_count",
+        "num_key_value_heads": "attention.head_count_kv",
+        "head_dim": "attention.key_length",
+    }
     names |= {"num_hidden_layers": "block_count", "attn_logit_softcapping": "attn_logit_softcapping"}
-    config = {ours: settings[f"{kind}.{theirs}"] for ours, theirs in names.items() if settings.get(f"{kind}.{theirs}") is not None}
+    config = {
+        ours: settings[f"{kind}.{theirs}"]
+        for ours, theirs in names.items()
+        if settings.get(f"{kind}.{theirs}") is not None
+    }
     if kind in LAYERS_OF_27B:
         notes += (
-            "The file does not say by what scores are divided: it is taken to be the root of d_head, and of d / heads where the model is a 27B one.",
+            (
+                "The file does not say by what scores are divided: it is taken to be the root of d_head, and"
+                " of d / heads where the model is a 27B one."
+            ),
         )
         if config.get("num_hidden_layers") == LAYERS_OF_27B[kind]:
-            config |= _scale_of_27b(settings.get(f"{kind}.embedding_length"), config.get("num_attention_heads"))
+            config |= _scale_of_27b(
+                settings.get(f"{kind}.embedding_length"), config.get("num_attention_heads")
+            )
     if settings.get(f"{kind}.rope.scaling.type") in STRETCHING:
         notes += ("What the scaling of RoPE multiplies queries and keys by is left out of beta.",)
     return Source(path.name, weights, {"model_type": f"gguf:{kind}", **config}, notes)
 
 
 def _scale_of_27b(d: Any, heads: Any) -> dict[str, float]:
-    return {"query_pre_attn_scalar": d / heads} if isinstance(d, int) and isinstance(heads, int) and heads > 0 else {}
+    return (
+        {"query_pre_attn_scalar": d / heads}
+        if isinstance(d, int) and isinstance(heads, int) and heads > 0
+        else {}
+    )
 
 
 def _bytes(path: Path, most: int) -> bytes:
     if (size := regular_file(path)) > most:
-        raise InputError(f"{path} has {size} bytes, and {most} are the most that is read. Get it again from where it came.")
+        raise InputError(
+            f"{path} has {size} bytes, and {most} are the most that is read. Get it again from where it came."
+        )
     try:
         return path.read_bytes()
     except OSError as error:

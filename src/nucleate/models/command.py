@@ -1,4 +1,5 @@
-"""`nucleate spectra` and `nucleate convert`: parse, call one function, print.  Heavy imports wait until they are needed."""
+"""`nucleate spectra` and `nucleate convert`: parse, call one function, print.  Heavy imports wait until they
+are needed."""
 
 import sys
 import time
@@ -25,32 +26,61 @@ MOST_LINES = 100  # heads up to which all are listed
 
 
 def spectra_command(write: "Writer") -> Callable[..., None]:
-    """The command `nucleate spectra`; `write` puts what was found into a file or folder (pictures are drawn in a later room)."""
+    """The command `nucleate spectra`; `write` puts what was found into a file or folder (pictures are drawn
+    in a later room)."""
 
     def spectra(
-        path: Annotated[Path, typer.Argument(help="A checkpoint: its folder, or its .safetensors or .gguf file.", show_default=False)],
+        path: Annotated[
+            Path,
+            typer.Argument(
+                help="A checkpoint: its folder, or its .safetensors or .gguf file.", show_default=False
+            ),
+        ],
         out: Annotated[
             list[Path] | None,
             typer.Option(
-                help="Write here: all numbers (.json), one line per head (.csv), a page (.html), the map of all heads (.png, .pdf, .svg), "
-                "or a folder with all of these and a picture per layer (no ending). May be repeated.",
+                help=(
+                    "Write here: all numbers (.json), one line per head (.csv), a page (.html), the map of"
+                    " all heads (.png, .pdf, .svg), "
+                    "or a folder with all of these and a picture per layer (no ending). May be repeated."
+                ),
                 show_default="nothing",
             ),
         ] = None,
         mapping: Annotated[
             str | None,
             typer.Option(
-                help="For an unknown architecture: a .toml file that names its tensors, or a known one it is like.", show_default="recognised"
+                help=(
+                    "For an unknown architecture: a .toml file that names its tensors, or a known one it is"
+                    " like."
+                ),
+                show_default="recognised",
             ),
         ] = None,
-        draws: Annotated[int, typer.Option(help="Heads drawn at random initialisation, to compare with.")] = 256,
-        seed: Annotated[int, typer.Option(help="Seed of these draws, and of the start of --live; at least 0.")] = 0,
-        live: Annotated[bool, typer.Option("--live", help="Also simulate every head alone, and say what happened beside what Table 1 says.")] = False,
-        tokens: Annotated[int | None, typer.Option("--tokens", "-n", help="Number of tokens of --live.", show_default="64")] = None,
-        heads: Annotated[bool, typer.Option("--heads", help=f"List every head, also where there are more than {MOST_LINES}.")] = False,
+        draws: Annotated[
+            int, typer.Option(help="Heads drawn at random initialisation, to compare with.")
+        ] = 256,
+        seed: Annotated[
+            int, typer.Option(help="Seed of these draws, and of the start of --live; at least 0.")
+        ] = 0,
+        live: Annotated[
+            bool,
+            typer.Option(
+                "--live",
+                help="Also simulate every head alone, and say what happened beside what Table 1 says.",
+            ),
+        ] = False,
+        tokens: Annotated[
+            int | None, typer.Option("--tokens", "-n", help="Number of tokens of --live.", show_default="64")
+        ] = None,
+        heads: Annotated[
+            bool,
+            typer.Option("--heads", help=f"List every head, also where there are more than {MOST_LINES}."),
+        ] = False,
         quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
     ) -> None:
-        """Put every attention head of a model into the atlas of Table 1: spectrum of its value matrix, effective beta.
+        """Put every attention head of a model into the atlas of Table 1: spectrum of its value matrix,
+        effective beta.
 
         Exit code 0: done. 2: bad input, such as a file that cannot be trusted. 130: interrupted.
         """
@@ -69,13 +99,19 @@ def spectra_command(write: "Writer") -> Callable[..., None]:
                 from nucleate.models.lives import TOKENS, lives
 
                 with _progress("heads simulated", quiet) as progress:
-                    found = replace(found, live=lives(path, TOKENS if tokens is None else tokens, None, seed, mapping, progress))
+                    found = replace(
+                        found,
+                        live=lives(path, TOKENS if tokens is None else tokens, None, seed, mapping, progress),
+                    )
             for target in targets:
                 with _progress("pictures", quiet) as progress:
                     write(found, target, progress)
             if not quiet:
                 _tell(found, heads)
-                typer.echo(f"\ntook {time.perf_counter() - began:.1f} s" + (f"; wrote {', '.join(map(str, targets))}" if targets else ""))
+                typer.echo(
+                    f"\ntook {time.perf_counter() - began:.1f} s"
+                    + (f"; wrote {', '.join(map(str, targets))}" if targets else "")
+                )
 
     return spectra
 
@@ -86,7 +122,8 @@ def convert(
 ) -> None:
     """Write the tensors of a PyTorch file as safetensors, with torch's weights-only loader; needs torch.
 
-    Exit code 0: done. 2: bad input, or a file that holds more than weights; it is never opened in another way. 130: interrupted.
+    Exit code 0: done. 2: bad input, or a file that holds more than weights; it is never opened in another
+    way. 130: interrupted.
     """
     with polite("Close other programs.", one_line=False):
         from nucleate.models.convert import convert as make
@@ -98,7 +135,9 @@ def _tell(found: "Spectra", every: bool) -> None:
     from nucleate.models.table import head_table, layer_table
 
     typer.echo(f"{found}\n")
-    typer.echo(head_table(found.heads, found.live) if every or len(found.heads) <= MOST_LINES else layer_table(found))
+    typer.echo(
+        head_table(found.heads, found.live) if every or len(found.heads) <= MOST_LINES else layer_table(found)
+    )
     if found.live:
         typer.echo(f"\n{found.live}")
 
@@ -113,7 +152,14 @@ def _progress(words: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     if quiet or not console.is_terminal:
         yield (lambda done, total: None) if quiet else _Line(words)
         return
-    with Progress(TextColumn(words), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console, transient=True) as bar:
+    with Progress(
+        TextColumn(words),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+    ) as bar:
         task = bar.add_task(words, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 

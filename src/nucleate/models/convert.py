@@ -1,6 +1,8 @@
-"""nucleate convert: PyTorch's pickled weights as safetensors, by torch's weights-only loader in a process of its own.
+"""nucleate convert: PyTorch's pickled weights as safetensors, by torch's weights-only loader in a process of
+its own.
 
-That loader knows tensors and a few plain containers and refuses everything else.  There is no other way in: a file it refuses is refused.
+That loader knows tensors and a few plain containers and refuses everything else.  There is no other way in: a
+file it refuses is refused.
 """
 
 import subprocess
@@ -35,7 +37,8 @@ for key in ("state_dict", "model", "model_state_dict"):  # what training scripts
 tensors = {{}}
 for name, tensor in (loaded.items() if isinstance(loaded, dict) else ()):
     if isinstance(name, str) and isinstance(tensor, torch.Tensor):
-        tensors[name] = tensor.detach().clone().contiguous()  # a clone: tied weights share memory, which safetensors refuses
+        # a clone: tied weights share memory, which safetensors refuses
+        tensors[name] = tensor.detach().clone().contiguous()
 if not tensors:
     print("it holds no tensors by name", file=sys.stderr)
     raise SystemExit({REFUSED})
@@ -44,14 +47,19 @@ save_file(tensors, target)
 
 
 def convert(source: str | Path, target: str | Path) -> int:
-    """Write the tensors of a PyTorch file as safetensors; their number.  The same bits, no pickle code run."""
+    """Write the tensors of a PyTorch file as safetensors; their number.  The same bits, no pickle code
+    run."""
     source, target = Path(source), Path(target)
     regular_file(source)
     if target.suffix != ".safetensors":
-        raise InputError(f"{target} has the ending {target.suffix or '(none)'}, but must end in .safetensors. Name the new file so.")
+        raise InputError(
+            f"{target} has the ending {target.suffix or '(none)'}, but must end in .safetensors. Name the new"
+            " file so."
+        )
     if target.exists() and target.samefile(source):
         raise InputError(
-            f"{source} would be replaced by what is made of it. Give the old file another name first, such as {source.with_suffix('.bin')}."
+            f"{source} would be replaced by what is made of it. Give the old file another name first, such as"
+            f" {source.with_suffix('.bin')}."
         )
     with replacing(target) as part:
         _in_a_process(source, part)
@@ -59,7 +67,8 @@ def convert(source: str | Path, target: str | Path) -> int:
 
 
 def _in_a_process(source: Path, target: Path) -> None:
-    """Run torch's loader where it can do no harm to this process; -I keeps the current folder's modules out."""
+    """Run torch's loader where it can do no harm to this process; -I keeps the current folder's modules
+    out."""
     try:
         done = subprocess.run(
             [sys.executable, "-I", "-c", CODE, str(source.resolve()), str(target.resolve())],
@@ -71,11 +80,21 @@ def _in_a_process(source: Path, target: Path) -> None:
             stdin=subprocess.DEVNULL,
         )
     except subprocess.TimeoutExpired:
-        raise InputError(f"{source} was not read within {TIME:g} seconds. The file is damaged, or the machine too busy.") from None
+        raise InputError(
+            f"{source} was not read within {TIME:g} seconds. The file is damaged, or the machine too busy."
+        ) from None
     said = " ".join((done.stderr or "").split())[-300:]
     if done.returncode == NO_TORCH:
-        raise InputError(f'To convert, torch and safetensors are needed ({said}). Install them: python -m pip install "nucleate[trace,models]"')
+        raise InputError(
+            f"To convert, torch and safetensors are needed ({said}). Install them: python -m pip install"
+            ' "nucleate[trace,models]"'
+        )
     if done.returncode == REFUSED:
-        raise InputError(f"{source} cannot be converted: torch's weights-only loader says: {said}. It is not opened in any other way.")
+        raise InputError(
+            f"{source} cannot be converted: torch's weights-only loader says: {said}. It is not opened in any"
+            " other way."
+        )
     if done.returncode:
-        raise InputError(f"{source} cannot be converted: the loader ended with code {done.returncode}. {said}")
+        raise InputError(
+            f"{source} cannot be converted: the loader ended with code {done.returncode}. {said}"
+        )

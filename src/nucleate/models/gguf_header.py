@@ -1,6 +1,7 @@
 """The header of a GGUF file (versions 2 and 3), bounds-checked: the settings and where each tensor lies.
 
-The `gguf` package reads on past the end of a damaged file, so only its tables and its dequantisation are used.
+The `gguf` package reads on past the end of a damaged file, so only its tables and its dequantisation are
+used.
 """
 
 import struct
@@ -16,7 +17,19 @@ __all__ = ["GgufEntry", "read_gguf"]
 
 MOST_NAMES, MOST_SETTINGS, MOST_ITEMS, LONGEST_NAME = 50_000, 10_000, 4_000_000, 65_535
 LONGEST_KEPT = 1_000_000  # letters of a text that is kept
-NUMBERS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
+NUMBERS = {
+    0: "<B",
+    1: "<b",
+    2: "<H",
+    3: "<h",
+    4: "<I",
+    5: "<i",
+    6: "<f",
+    7: "<?",
+    10: "<Q",
+    11: "<q",
+    12: "<d",
+}
 TEXT, ARRAY = 8, 9
 
 
@@ -31,7 +44,8 @@ class GgufEntry:
 
 
 def read_gguf(path: Path, data: Any) -> tuple[dict[str, Any], dict[str, GgufEntry]]:
-    """The settings that are numbers or texts, and every tensor by its name, from the mapped bytes of a file."""
+    """The settings that are numbers or texts, and every tensor by its name, from the mapped bytes of a
+    file."""
     walk = _Walk(path, data)
     if walk.bytes(4) != b"GGUF":
         walk.refuse("it does not begin with GGUF")
@@ -60,7 +74,10 @@ class _Walk:
         self.path, self.data, self.at = path, data, 0
 
     def refuse(self, reason: str) -> NoReturn:
-        raise InputError(f"{self.path} cannot be used: {reason}. The file is damaged or was made to harm; get it again from where it came.")
+        raise InputError(
+            f"{self.path} cannot be used: {reason}. The file is damaged or was made to harm; get it again"
+            " from where it came."
+        )
 
     def bytes(self, count: int) -> bytes:
         self.skip(count)
@@ -115,7 +132,9 @@ class _Walk:
         return name, self.number("<I"), shape[::-1], self.number("<Q")
 
 
-def _placed(walk: _Walk, rows: list[tuple[str, int, tuple[int, ...], int]], start: int) -> dict[str, GgufEntry]:
+def _placed(
+    walk: _Walk, rows: list[tuple[str, int, tuple[int, ...], int]], start: int
+) -> dict[str, GgufEntry]:
     """Every tensor with its bytes, which lie inside the file and are shared with no other."""
     from gguf.constants import GGML_QUANT_SIZES
 
@@ -128,7 +147,10 @@ def _placed(walk: _Walk, rows: list[tuple[str, int, tuple[int, ...], int]], star
             walk.refuse(f"tensor {name[:80]!r} is of the unknown format {kind}")
         per_block, size = sizes[kind]
         if shape[-1] % per_block:
-            walk.refuse(f"tensor {name[:80]!r} has rows of {shape[-1]} numbers, which are no whole blocks of {per_block}")
+            walk.refuse(
+                f"tensor {name[:80]!r} has rows of {shape[-1]} numbers, which are no whole blocks of"
+                f" {per_block}"
+            )
         begin = start + offset
         end = begin + prod(shape) // per_block * size
         if end > len(walk.data):

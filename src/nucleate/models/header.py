@@ -1,6 +1,8 @@
-"""The header of a safetensors file, read as if its author meant harm: every number is checked before it is used.
+"""The header of a safetensors file, read as if its author meant harm: every number is checked before it is
+used.
 
-A file is 8 bytes (the header's length, little-endian), the header (JSON: name -> dtype, shape, data_offsets) and the data, without a gap.
+A file is 8 bytes (the header's length, little-endian), the header (JSON: name -> dtype, shape, data_offsets)
+and the data, without a gap.
 """
 
 import json
@@ -20,9 +22,21 @@ __all__ = ["MOST_NAMES", "Entry", "parse_json", "read_header", "regular_file"]
 LARGEST_HEADER = 2**24  # bytes: room for 50,000 names of 200 letters with their numbers
 MOST_NAMES = 50_000  # of tensors in one file; the largest published models have a few thousand per file
 MOST_DIMENSIONS = 32
-BITS = {"BOOL": 8, "U8": 8, "I8": 8, "F8_E5M2": 8, "F8_E4M3": 8, "F8_E8M0": 8, "U16": 16, "I16": 16, "F16": 16, "BF16": 16}
+BITS = {
+    "BOOL": 8,
+    "U8": 8,
+    "I8": 8,
+    "F8_E5M2": 8,
+    "F8_E4M3": 8,
+    "F8_E8M0": 8,
+    "U16": 16,
+    "I16": 16,
+    "F16": 16,
+    "BF16": 16,
+}
 BITS |= {"U32": 32, "I32": 32, "F32": 32, "U64": 64, "I64": 64, "F64": 64, "C64": 64}
-PICKLES = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"PK\x03\x04", b"PK\x05\x06")  # plain ones, and the zip files torch puts them in
+# plain ones, and the zip files torch puts them in
+PICKLES = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"PK\x03\x04", b"PK\x05\x06")
 KEYS = {"dtype", "shape", "data_offsets"}
 
 
@@ -41,7 +55,9 @@ def regular_file(path: Path) -> int:
     try:
         found = path.stat()
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or 'no such file'}. Check the name.") from None
+        raise InputError(
+            f"{path} cannot be read: {error.strerror or 'no such file'}. Check the name."
+        ) from None
     except ValueError:  # a zero byte in the name
         raise InputError(f"{str(path)!r} cannot be the name of a file. Check the name.") from None
     if not stat.S_ISREG(found.st_mode):
@@ -65,7 +81,8 @@ def parse_json(path: Path, raw: bytes, what: str) -> dict[str, Any]:
         _refuse(path, f"{what} is not UTF-8")
     except InputError:
         raise
-    except (ValueError, RecursionError, MemoryError):  # not JSON, numbers of thousands of digits, brackets without end
+    except (ValueError, RecursionError, MemoryError):
+        # not JSON, numbers of thousands of digits, brackets without end
         _refuse(path, f"{what} is not JSON")
     if not isinstance(parsed, dict):
         _refuse(path, f"{what} is not a JSON object")
@@ -73,7 +90,8 @@ def parse_json(path: Path, raw: bytes, what: str) -> dict[str, Any]:
 
 
 def read_header(path: Path) -> dict[str, Entry]:
-    """Every tensor of a safetensors file by its name, with its bytes inside the file and shared with no other."""
+    """Every tensor of a safetensors file by its name, with its bytes inside the file and shared with no
+    other."""
     size = regular_file(path)
     try:
         with path.open("rb") as file:
@@ -84,7 +102,11 @@ def read_header(path: Path) -> dict[str, Entry]:
             if len(first) < 8:
                 _refuse(path, f"it has {size} bytes, which is too few for a header")
             if length > LARGEST_HEADER or length > size - 8:
-                _refuse(path, f"it announces a header of {length} bytes, but has {size} bytes, and {LARGEST_HEADER} are the most that is read")
+                _refuse(
+                    path,
+                    f"it announces a header of {length} bytes, but has {size} bytes, and {LARGEST_HEADER} are"
+                    " the most that is read",
+                )
             raw = file.read(length)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}. Check that you may read it.") from None
@@ -106,14 +128,18 @@ def refuse_pickle(path: Path) -> NoReturn:
     misnamed = path.suffix.lower() == ".safetensors"
     source = right if misnamed else path
     raise InputError(
-        f"{path} is a pickle, as PyTorch writes them, and opening a pickle can run any program, so it is not opened. "
+        f"{path} is a pickle, as PyTorch writes them, and opening a pickle can run any program, so it is not"
+        " opened. "
         + (f"Rename it first: mv -n {shlex.quote(str(path))} {shlex.quote(str(right))}\n" if misnamed else "")
         + f"Convert it once: nucleate convert {shlex.quote(str(source))} {shlex.quote(str(made))}"
     )
 
 
 def _refuse(path: Path, reason: str) -> NoReturn:
-    raise InputError(f"{path} cannot be used: {reason}. The file is damaged or was made to harm; get it again from where it came.")
+    raise InputError(
+        f"{path} cannot be used: {reason}. The file is damaged or was made to harm; get it again from where"
+        " it came."
+    )
 
 
 def _check_metadata(path: Path, metadata: Any) -> None:
@@ -147,9 +173,12 @@ def _counts(values: Any) -> bool:
 
 
 def _check_tiling(path: Path, found: dict[str, Entry], start: int, size: int) -> None:
-    """The tensors lie one after the other and fill the file: no byte is shared, none is left over to hide something in."""
+    """The tensors lie one after the other and fill the file: no byte is shared, none is left over to hide
+    something in."""
     ordered = sorted(found.items(), key=lambda pair: (pair[1].begin, pair[1].end))
     edges = [("the header", Entry("", (), 0, start)), *ordered, ("the end", Entry("", (), size, size))]
     for (name, one), (other, two) in pairwise(edges):
         if one.end != two.begin:
-            _refuse(path, f"{name[:80]!r} ends at byte {one.end}, but {other[:80]!r} begins at byte {two.begin}")
+            _refuse(
+                path, f"{name[:80]!r} ends at byte {one.end}, but {other[:80]!r} begins at byte {two.begin}"
+            )

@@ -1,9 +1,10 @@
 """The matrices of one head, with the normalisation in front folded in, and what their spectrum says.
 
-A token is a unit vector x.  The normalisation in front makes sqrt(d) diag(g) C x of it, with the gain g and, for LayerNorm, the centring
-C = I - 1 1^T / d (C = I for RMSNorm).  Scores are x^T A y with A = d s C diag(g) W_Q^T W_K diag(g) C, s = 1 / sqrt(d_head); beta = |A|_2.
-The value matrix is V = W_O W_V diag(g) C, d x d and of rank d_head: its non-zero eigenvalues, with their Jordan blocks, are those of the
-small product W_V diag(g) C W_O (paper, Appendix B.3).  No d x d matrix is made here.
+A token is a unit vector x.  The normalisation in front makes sqrt(d) diag(g) C x of it, with the gain g and,
+for LayerNorm, the centring C = I - 1 1^T / d (C = I for RMSNorm).  Scores are x^T A y with A = d s C diag(g)
+W_Q^T W_K diag(g) C, s = 1 / sqrt(d_head); beta = |A|_2. The value matrix is V = W_O W_V diag(g) C, d x d and
+of rank d_head: its non-zero eigenvalues, with their Jordan blocks, are those of the small product W_V diag(g)
+C W_O (paper, Appendix B.3).  No d x d matrix is made here.
 """
 
 from dataclasses import dataclass
@@ -72,13 +73,16 @@ def fold(W: Array, gain: Array | None, centred: bool) -> Array:
 def read_factors(weights: Weights, plan: Plan, i: int, head: int) -> Factors:
     """Head number `head` of the i-th layer."""
     layer, m, width = plan.layers[i], plan.mapping, plan.head_dim
-    shared = head // (plan.heads // plan.key_value_heads)  # the key-value head that this one shares with others
-    gain = None if (name := plan.gain(i)) is None else weights.part(name) + (1.0 if m.gain == "1+w" else 0.0)  # (d,)
+    # the key-value head that this one shares with others
+    shared = head // (plan.heads // plan.key_value_heads)
+    # (d,)
+    gain = None if (name := plan.gain(i)) is None else weights.part(name) + (1.0 if m.gain == "1+w" else 0.0)
 
     def rows(key: str, number: int) -> Array:
         at = slice(number * width, (number + 1) * width)
         name = plan.tensor(layer, key)
-        return weights.part(name, columns=at).T if m.transposed else weights.part(name, rows=at)  # (d_head, d)
+        # (d_head, d)
+        return weights.part(name, columns=at).T if m.transposed else weights.part(name, rows=at)
 
     if m.order == "heads":
         group = plan.heads // plan.key_value_heads
@@ -86,13 +90,19 @@ def read_factors(weights: Weights, plan: Plan, i: int, head: int) -> Factors:
         places = (first + head % group, first + group, first + group + 1)
     else:
         places = (head, plan.heads + shared, plan.heads + plan.key_value_heads + shared)
-    Q, K, V = (rows("fused", at) for at in places) if m.fused else (rows("query", head), rows("key", shared), rows("value", shared))
+    Q, K, V = (
+        (rows("fused", at) for at in places)
+        if m.fused
+        else (rows("query", head), rows("key", shared), rows("value", shared))
+    )
     at = slice(head * width, (head + 1) * width)
     out = plan.tensor(layer, "output")
     O = weights.part(out, rows=at).T if m.transposed else weights.part(out, columns=at)  # noqa: E741  # (d, d_head)
     scale, centred = plan.d * plan.scale / (i + 1 if plan.by_layer else 1), plan.centred(i)
     turned = np.where(np.arange(width) < plan.rotated, plan.stretch[i], 1.0)[:, None]  # (d_head, 1)
-    return Factors(turned * fold(Q, gain, centred), turned * fold(K, gain, centred), fold(V, gain, centred), O, scale)
+    return Factors(
+        turned * fold(Q, gain, centred), turned * fold(K, gain, centred), fold(V, gain, centred), O, scale
+    )
 
 
 def products(factors: Factors, layer: int, head: int) -> tuple[Array, float]:
@@ -100,14 +110,19 @@ def products(factors: Factors, layer: int, head: int) -> tuple[Array, float]:
     with np.errstate(over="ignore", invalid="ignore"):  # weights of 1e300 are told as such
         small, beta = factors.small(), factors.beta()
     if not (np.isfinite(beta) and np.isfinite(small).all()):
-        raise InputError(f"Head {head} of layer {layer} must have finite products, but they overflow. The weights are damaged; get the model again.")
+        raise InputError(
+            f"Head {head} of layer {layer} must have finite products, but they overflow. The weights are"
+            " damaged; get the model again."
+        )
     return small, beta
 
 
 def read_spectrum(small: Array) -> Reading:
     """The atlas of a small product."""
     if not np.isfinite(small).all():
-        raise InputError("The product W_V W_O must be finite, but overflows. The weights are damaged; get the model again.")
+        raise InputError(
+            "The product W_V W_O must be finite, but overflows. The weights are damaged; get the model again."
+        )
     try:
         found = atlas(small)
     except InputError:  # rounding mixes the top with the rest: the eigenvalues are still worth having
@@ -119,7 +134,8 @@ def read_spectrum(small: Array) -> Reading:
 
 
 def full_row(reading: Reading, d: int) -> tuple[float, int | None]:
-    """lambda_max and the row of Table 1 of V itself (d x d), which has the eigenvalue 0 as well unless d_head = d."""
+    """lambda_max and the row of Table 1 of V itself (d x d), which has the eigenvalue 0 as well unless d_head
+    = d."""
     if len(reading.eigenvalues) == d:
         return reading.lambda_max, reading.row
     if reading.lambda_max <= 0.0:

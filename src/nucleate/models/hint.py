@@ -1,4 +1,5 @@
-"""What to say of a model that is not recognised: what is there, which architectures name their tensors so, and how to write a mapping."""
+"""What to say of a model that is not recognised: what is there, which architectures name their tensors so,
+and how to write a mapping."""
 
 import re
 from typing import Any
@@ -21,22 +22,34 @@ WORDS = {"": "d_head", True: "with", False: "without"}
 def what_is_there(weights: Weights) -> str:
     """For the error: the names that were found, mappings that fit them, and an example of a new one."""
     kinds = list(dict.fromkeys(re.sub(r"\d+", "#", name) for name in weights.shapes))
-    shown = ", ".join(kind[:100] for kind in kinds[:SHOWN]) + (f" and {len(kinds) - SHOWN} more" if len(kinds) > SHOWN else "")
+    shown = ", ".join(kind[:100] for kind in kinds[:SHOWN]) + (
+        f" and {len(kinds) - SHOWN} more" if len(kinds) > SHOWN else ""
+    )
     return (
-        f"Found {len(weights.shapes)} tensors: {shown or 'none'}.\n{_like(weights)}Known are {', '.join(built_in())}. "
-        f"Any other is described in ten lines, in a file given with --mapping model.toml:\n{EXAMPLE}"
+        f"Found {len(weights.shapes)} tensors: {shown or 'none'}.\n{_like(weights)}Known are"
+        f" {', '.join(built_in())}. Any other is described in ten lines, in a file given with --mapping"
+        f" model.toml:\n{EXAMPLE}"
     )
 
 
 def _like(weights: Weights) -> str:
-    """The mappings that fit, the plainest first, each with its normalisation, which names do not tell, and with what others have otherwise."""
+    """The mappings that fit, the plainest first, each with its normalisation, which names do not tell, and
+    with what others have otherwise."""
     alike = [mapping for mapping in built_in().values() if _could_be(mapping, weights)]
     if not alike:
         return ""
-    alike.sort(key=lambda mapping: sum(getattr(mapping, trait) != plain for trait, (plain, _) in TRAITS.items()))
+    alike.sort(
+        key=lambda mapping: sum(getattr(mapping, trait) != plain for trait, (plain, _) in TRAITS.items())
+    )
     telling = [trait for trait in TRAITS if len({getattr(mapping, trait) for mapping in alike}) > 1]
-    ways = " or ".join(f"--mapping {mapping.name} ({', '.join(_words(mapping, trait) for trait in ('centred', *telling))})" for mapping in alike)
-    return f"The names are those of {' and '.join(mapping.name for mapping in alike)}: if the model works like that, add {ways}.\n"
+    ways = " or ".join(
+        f"--mapping {mapping.name} ({', '.join(_words(mapping, trait) for trait in ('centred', *telling))})"
+        for mapping in alike
+    )
+    return (
+        f"The names are those of {' and '.join(mapping.name for mapping in alike)}: if the model works like"
+        f" that, add {ways}.\n"
+    )
 
 
 def _could_be(mapping: Mapping, weights: Weights) -> bool:

@@ -1,7 +1,9 @@
-"""A head of a real model as a system of tokens: its Q, K, V and effective beta, simulated, and the atlas beside what happened.
+"""A head of a real model as a system of tokens: its Q, K, V and effective beta, simulated, and the atlas
+beside what happened.
 
-V = W_O W_V maps into the range of W_O, so a token never leaves the span of its start and that range: n tokens live in dimension
-d_head + n at most, whatever d is.  They are simulated there, in an orthonormal basis, which changes nothing but the time it takes.
+V = W_O W_V maps into the range of W_O, so a token never leaves the span of its start and that range: n tokens
+live in dimension d_head + n at most, whatever d is.  They are simulated there, in an orthonormal basis, which
+changes nothing but the time it takes.
 """
 
 from collections.abc import Iterator
@@ -27,11 +29,24 @@ from nucleate.sphere import retract, uniform
 from nucleate.theory.atlas import atlas
 from nucleate.theory.table import other_model
 
-__all__ = ["HeadRun", "HeadSystem", "Lived", "Stage", "head_attention", "head_system", "live_head", "live_heads", "open_heads", "watch"]
+__all__ = [
+    "HeadRun",
+    "HeadSystem",
+    "Lived",
+    "Stage",
+    "head_attention",
+    "head_system",
+    "live_head",
+    "live_heads",
+    "open_heads",
+    "watch",
+]
 
-NEAR = 0.1  # radians: a token this near to L counts as there, and tokens in steps of this length as one cluster
+# radians: a token this near to L counts as there, and tokens in steps of this length as one cluster
+NEAR = 0.1
 SLOW = 1e-3  # radians per e-folding: below this nothing moves that can be seen
-TIMES, GAPS, MOST = 40.0, 12.0, 1000.0  # how long: e-foldings of the fastest direction, of the top against the next, and at most of the former
+# how long: e-foldings of the fastest direction, of the top against the next, and at most of the former
+TIMES, GAPS, MOST = 40.0, 12.0, 1000.0
 RTOL, ATOL = 1e-6, 1e-8
 
 Mask = Literal["causal", "full"] | Window
@@ -47,7 +62,8 @@ class Stage:
 
     def lift(self, run: Run, model: Attention) -> Run:
         """The run on this stage as one in d dimensions, under the whole `model`."""
-        return run if self.basis is None else replace(run, model=model, x=retract(run.x @ self.basis.T))  # (m, n, d)
+        # (m, n, d)
+        return run if self.basis is None else replace(run, model=model, x=retract(run.x @ self.basis.T))
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +91,10 @@ class HeadSystem:
         """The system and its start x0 (n, d) in the span of the tokens and the range of W_O."""
         x0 = check_tokens("x0", x0)
         if x0.ndim != 2 or x0.shape[1] != self.d:
-            raise InputError(f"The start must have shape (n, {self.d}), as the model has d = {self.d}, but has shape {x0.shape}.")
+            raise InputError(
+                f"The start must have shape (n, {self.d}), as the model has d = {self.d}, but has shape"
+                f" {x0.shape}."
+            )
         if self.factors.O.shape[1] + len(x0) >= self.d:
             return Stage(self.attention(mask), x0, None)
         B = np.linalg.qr(np.concatenate([self.factors.O, x0.T], axis=1))[0]  # (d, d_head + n)
@@ -98,7 +117,8 @@ class Lived:
     head: int
     beta: float
     lambda_max: float  # of the small product
-    region: str  # of the small product: the row of Table 1, or why there is none ("mask": the run is not causal)
+    # of the small product: the row of Table 1, or why there is none ("mask": the run is not causal)
+    region: str
     full_lambda_max: float  # of V itself
     full_row: int | None  # of V itself
     tokens: int
@@ -112,16 +132,26 @@ class Lived:
 
     @property
     def ended(self) -> str:
-        """Where the tokens were: one point, two opposite points, clusters or spread out; and whether all of that in L."""
-        few = "two opposite points" if self.opposite else "clusters" if 2 * self.clusters <= self.tokens else "spread out"
+        """Where the tokens were: one point, two opposite points, clusters or spread out; and whether all of
+        that in L."""
+        few = (
+            "two opposite points"
+            if self.opposite
+            else "clusters"
+            if 2 * self.clusters <= self.tokens
+            else "spread out"
+        )
         return ("one point" if self.clusters == 1 else few) + (" in L" if self.near == 1.0 else "")
 
     @property
     def as_said(self) -> bool | None:
-        """Whether it came as rows 1 to 3 of Table 1 say; None for other heads, and where the tokens are elsewhere but still on their way."""
+        """Whether it came as rows 1 to 3 of Table 1 say; None for other heads, and where the tokens are
+        elsewhere but still on their way."""
         if self.region not in ("1", "2", "3"):
             return None
-        there = self.ended == "one point in L" or (self.region == "3" and self.ended == "two opposite points in L")
+        there = self.ended == "one point in L" or (
+            self.region == "3" and self.ended == "two opposite points in L"
+        )
         return there if there or (self.resting and self.status == "done") else None
 
     def __str__(self) -> str:
@@ -129,18 +159,20 @@ class Lived:
         row = (
             f"row {self.full_row}"
             if self.full_row
-            else "outside the table, as it has λ_max = 0"
-            if self.full_lambda_max == 0.0
-            else "outside the table"
+            else (
+                "outside the table, as it has λ_max = 0"
+                if self.full_lambda_max == 0.0
+                else "outside the table"
+            )
         )
         itself = "" if self.region == "mask" else f" (V itself: {row})"
         groups = "1 cluster" if self.clusters == 1 else f"{self.clusters} clusters"
         return (
-            f"layer {self.layer}, head {self.head}: λ_max = {self.lambda_max:.4g}, β = {self.beta:.4g}\n"
-            f"Table 1        {region_words(self.region)}{itself}\n"
-            f"what happened  {self.ended}{said}; at t = {self.t:.4g}, {self.status}\n"
-            f"               {self.tokens} tokens in {groups}, {share_words(self.near)} of them within {NEAR:g} of L, "
-            f"{'at rest' if self.resting else 'still moving'} (speed {self.speed:.2g})"
+            f"layer {self.layer}, head {self.head}: λ_max = {self.lambda_max:.4g}, β = {self.beta:.4g}\nTable"
+            f" 1        {region_words(self.region)}{itself}\nwhat happened  {self.ended}{said}; at t ="
+            f" {self.t:.4g}, {self.status}\n               {self.tokens} tokens in {groups},"
+            f" {share_words(self.near)} of them within {NEAR:g} of L,"
+            f" {'at rest' if self.resting else 'still moving'} (speed {self.speed:.2g})"
         )
 
 
@@ -156,14 +188,20 @@ class HeadRun:
 
 
 def head_attention(model: Any, layer: int, head: int, mapping: str | Path | None = None) -> Attention:
-    """The system of one head: beta <Qx, Ky> = x^T A y with beta = |A|_2, V = W_O W_V diag(g), causal.  Layers and heads count from 0."""
+    """The system of one head: beta <Qx, Ky> = x^T A y with beta = |A|_2, V = W_O W_V diag(g), causal.  Layers
+    and heads count from 0."""
     return head_system(model, layer, head, mapping).attention()
 
 
-def head_system(model: Any, layer: int | None, head: int | None, mapping: str | Path | None = None) -> HeadSystem:
+def head_system(
+    model: Any, layer: int | None, head: int | None, mapping: str | Path | None = None
+) -> HeadSystem:
     """One head of a model, with what Table 1 says of it.  Layers and heads count from 0."""
     source, plan = open_heads(model, mapping)
-    there = f"The model has {len(plan.layers)} layer{'s' * (len(plan.layers) > 1)} of {plan.heads} heads, counted from 0."
+    there = (
+        f"The model has {len(plan.layers)} layer{'s' * (len(plan.layers) > 1)} of {plan.heads} heads, counted"
+        " from 0."
+    )
     for name, value, count in (("layer", layer, len(plan.layers)), ("head", head, plan.heads)):
         if value is None:
             raise InputError(f"Which {name}? {there}")
@@ -173,16 +211,27 @@ def head_system(model: Any, layer: int | None, head: int | None, mapping: str | 
 
 
 def live_head(
-    model: Any, layer: int, head: int, tokens: int = 256, t: float | None = None, seed: int = 0, mapping: str | Path | None = None, save: int = 64
+    model: Any,
+    layer: int,
+    head: int,
+    tokens: int = 256,
+    t: float | None = None,
+    seed: int = 0,
+    mapping: str | Path | None = None,
+    save: int = 64,
 ) -> HeadRun:
-    """Let tokens move under one head, from a uniformly random start; t: until it should be seen where they go, unless given."""
+    """Let tokens move under one head, from a uniformly random start; t: until it should be seen where they
+    go, unless given."""
     system = head_system(model, layer, head, mapping)
     stage, run = _played(system, uniform(tokens, system.d, seed), t, save)
     return HeadRun(watch(system, stage, run), stage.lift(run, system.attention()))
 
 
-def live_heads(model: Any, tokens: int = 64, t: float | None = None, seed: int = 0, mapping: str | Path | None = None) -> Iterator[Lived]:
-    """The same for every head of a model, one after the other, all from the same start; only what is to say of each is kept."""
+def live_heads(
+    model: Any, tokens: int = 64, t: float | None = None, seed: int = 0, mapping: str | Path | None = None
+) -> Iterator[Lived]:
+    """The same for every head of a model, one after the other, all from the same start; only what is to say
+    of each is kept."""
     source, plan = open_heads(model, mapping)
     x0 = uniform(tokens, plan.d, seed)
     for layer in range(len(plan.layers)):
@@ -195,7 +244,9 @@ def live_heads(model: Any, tokens: int = 64, t: float | None = None, seed: int =
 def open_heads(model: Any, mapping: str | Path | None = None) -> tuple[Source, Plan]:
     """A model, and how to read it."""
     source = open_source(model)
-    return source, make_plan(source.weights, source.config, None if mapping is None else find_mapping(mapping))
+    return source, make_plan(
+        source.weights, source.config, None if mapping is None else find_mapping(mapping)
+    )
 
 
 def watch(system: HeadSystem, stage: Stage, run: Run) -> Lived:
@@ -236,7 +287,8 @@ def _opposite(x: Array, label: NDArray[np.int64]) -> bool:
 def _played(system: HeadSystem, x0: Array, t: float | None, save: int) -> tuple[Stage, Run]:
     stage = system.stage(x0)
     span = system.span if t is None else finite_number("t", t, above=0.0, help="It is how long to run.")
-    return stage, simulate(stage.model, stage.x0, span, save, rtol=RTOL, atol=ATOL, method="explicit")  # implicit steps cost d^3
+    # implicit steps cost d^3
+    return stage, simulate(stage.model, stage.x0, span, save, rtol=RTOL, atol=ATOL, method="explicit")
 
 
 def _system(source: Source, plan: Plan, layer: int, head: int) -> HeadSystem:
@@ -245,10 +297,24 @@ def _system(source: Source, plan: Plan, layer: int, head: int) -> HeadSystem:
     found = read_spectrum(small)
     full_lambda_max, row = full_row(found, plan.d)
     top = _top_vectors(small, found)  # (d_head, dim L)
-    L = np.linalg.qr(factors.O @ top)[0]  # (d, dim L): V O u = O (V O) u, so O takes the small product's L to that of V
+    # (d, dim L): V O u = O (V O) u, so O takes the small product's L to that of V
+    L = np.linalg.qr(factors.O @ top)[0]
     rate, gap = _rate(found), _gap(found)
     span = float(np.clip(GAPS / max(gap, 1e-300), TIMES / rate, MOST / rate))
-    return HeadSystem(layer, head, plan.d, factors, beta, found.lambda_max, found.region, full_lambda_max, row, L, rate, span)
+    return HeadSystem(
+        layer,
+        head,
+        plan.d,
+        factors,
+        beta,
+        found.lambda_max,
+        found.region,
+        full_lambda_max,
+        row,
+        L,
+        rate,
+        span,
+    )
 
 
 def _top_vectors(small: Array, found: Reading) -> Array:
@@ -262,7 +328,8 @@ def _top_vectors(small: Array, found: Reading) -> Array:
 
 
 def _rate(found: Reading) -> float:
-    """The rate that sets the time: lambda_max, or a part of the spectral radius where that is much smaller."""
+    """The rate that sets the time: lambda_max, or a part of the spectral radius where that is much
+    smaller."""
     radius = float(np.abs(found.eigenvalues).max())
     return max(abs(found.lambda_max), 0.05 * radius) or 1.0
 

@@ -30,7 +30,8 @@ class HeadLives:
 
     @property
     def as_said(self) -> dict[bool | None, int]:
-        """Of the heads in rows 1 to 3: how many ended as the table says, otherwise, or (None) are still on their way."""
+        """Of the heads in rows 1 to 3: how many ended as the table says, otherwise, or (None) are still on
+        their way."""
         found = Counter(head.as_said for head in self.heads if head.region in ("1", "2", "3"))
         return {said: found[said] for said in (True, False, None)}
 
@@ -39,8 +40,12 @@ class HeadLives:
         lines.append(f"{'Table 1 says':<52}{'what happened':<28}{'heads':>7}{'of them still moving':>22}")
         last = ""
         for (region, ended), count in self.counts.items():
-            moving = sum(head.region == region and head.ended == ended and not head.resting for head in self.heads)
-            lines.append(f"{region_words(region) if region != last else '':<52}{ended:<28}{count:>7}{moving:>22}")
+            moving = sum(
+                head.region == region and head.ended == ended and not head.resting for head in self.heads
+            )
+            lines.append(
+                f"{region_words(region) if region != last else '':<52}{ended:<28}{count:>7}{moving:>22}"
+            )
             last = region
         return "\n".join([*lines, "", said_words(self)])
 
@@ -61,13 +66,17 @@ def lives(
     mapping: str | Path | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> HeadLives:
-    """Let tokens move under every head of a model, one after the other, all from the same uniformly random start.
+    """Let tokens move under every head of a model, one after the other, all from the same uniformly random
+    start.
 
     model     as for nucleate.spectra
     t         how long; unless given, for each head until it should be seen where its tokens go
     progress  called with the number of heads done and of all
     """
-    tokens, seed = whole_number("tokens", tokens, least=1, help="It is the number of tokens."), whole_number("seed", seed, least=0)
+    tokens, seed = (
+        whole_number("tokens", tokens, least=1, help="It is the number of tokens."),
+        whole_number("seed", seed, least=0),
+    )
     plan = open_heads(model, mapping)[1]
     total, found = len(plan.layers) * plan.heads, []
     for head in live_heads(model, tokens, t, seed, mapping):

@@ -1,4 +1,5 @@
-"""Which tensor holds which head: found from the configuration and the names, and checked before anything is read."""
+"""Which tensor holds which head: found from the configuration and the names, and checked before anything is
+read."""
 
 import re
 from collections import Counter
@@ -16,7 +17,8 @@ __all__ = ["Plan", "make_plan"]
 
 SHOWN = 12  # prefixes listed when there are several
 HUGE = 65_536  # heads or layers: more is a damaged configuration
-SCORES = ("query_pre_attn_scalar", "attention_multiplier", "clip_qkv")  # settings of some models that change scores
+# settings of some models that change scores
+SCORES = ("query_pre_attn_scalar", "attention_multiplier", "clip_qkv")
 NORMS_INSIDE = re.compile(r"(q|k|query|key)_(norm|layernorm)")
 
 
@@ -66,11 +68,17 @@ def make_plan(weights: Weights, config: Table[str, Any], mapping: Mapping | None
     """How to read this model: by `mapping`, or by the architecture that its configuration names."""
     config = _text_part(config)
     mapping = mapping or _recognised(weights, config)
-    config = {**mapping.defaults.get(str(config.get("model_type")), {}), **config}  # null in config.json is no omission
+    # null in config.json is no omission
+    config = {**mapping.defaults.get(str(config.get("model_type")), {}), **config}
     config = {name: value for name, value in config.items() if value is not None}
     (prefix, layers), sizes = _where(weights, mapping), _sizes(mapping, config)
     d, heads, kv, head_dim = _shapes(weights, mapping, prefix + mapping.place(layers[0]), sizes)
-    std = finite_number("std", sizes.get("std", 0.02), above=0.0, help="It is the standard deviation of the weights at initialisation.")
+    std = finite_number(
+        "std",
+        sizes.get("std", 0.02),
+        above=0.0,
+        help="It is the standard deviation of the weights at initialisation.",
+    )
     _complete(layers, sizes, mapping)
     once = _once(mapping, layers, sizes)
     bare = 0 in once or bool(mapping.between and prefix + mapping.between in weights.shapes)
@@ -90,7 +98,10 @@ def make_plan(weights: Weights, config: Table[str, Any], mapping: Mapping | None
         bare,
         std,
         std / (2.0 * len(layers)) ** 0.5 if mapping.shrunk else std,
-        (*_notes(weights, mapping, config, prefix, layers), *_front_notes(mapping, layers, sizes, once, bare)),
+        (
+            *_notes(weights, mapping, config, prefix, layers),
+            *_front_notes(mapping, layers, sizes, once, bare),
+        ),
     )
     _check_shapes(weights, plan)
     return plan
@@ -108,7 +119,11 @@ def _recognised(weights: Weights, config: Table[str, Any]) -> Mapping:
         if kind in mapping.models:
             return mapping
     raise InputError(
-        (f"The model is of the unknown type {str(kind)[:80]!r}. " if kind else "The model comes without a config.json that says its model_type. ")
+        (
+            f"The model is of the unknown type {str(kind)[:80]!r}. "
+            if kind
+            else "The model comes without a config.json that says its model_type. "
+        )
         + what_is_there(weights)
     )
 
@@ -117,13 +132,19 @@ def _where(weights: Weights, mapping: Mapping) -> tuple[str, list[tuple[int, ...
     """The prefix of the model's layers, and the layers in order."""
     found = mapping.found_in(weights.shapes)
     if len(found) > 1:  # a part that sees has layers of its own, but not all of these tensors
-        found = {prefix: layers for prefix, layers in found.items() if mapping.fits(weights.shapes, prefix, layers)} or found
+        found = {
+            prefix: layers for prefix, layers in found.items() if mapping.fits(weights.shapes, prefix, layers)
+        } or found
     if len(found) > 1:
         raise InputError(
-            f"The model has layers under {len(found)} prefixes: {', '.join(map(repr, sorted(found)[:SHOWN]))}. Write a mapping with prefix = one of these."
+            f"The model has layers under {len(found)} prefixes:"
+            f" {', '.join(map(repr, sorted(found)[:SHOWN]))}. Write a mapping with prefix = one of these."
         )
     if not found:
-        raise InputError(f"The model has no tensor named {mapping.layer}{mapping.anchor}, as {mapping.name} has. {what_is_there(weights)}")
+        raise InputError(
+            f"The model has no tensor named {mapping.layer}{mapping.anchor}, as {mapping.name} has."
+            f" {what_is_there(weights)}"
+        )
     return next(iter(found.items()))
 
 
@@ -134,31 +155,48 @@ def _sizes(mapping: Mapping, config: Table[str, Any]) -> dict[str, Any]:
         given = mapping.sizes.get(size)
         if isinstance(given, str):
             if given not in config:
-                raise InputError(f"The mapping {mapping.name} takes {size} from {given!r}, which config.json does not have. Give a number.")
+                raise InputError(
+                    f"The mapping {mapping.name} takes {size} from {given!r}, which config.json does not"
+                    " have. Give a number."
+                )
             given = config[given]
-        value = given if given is not None else next((config[name] for name in names if config.get(name) is not None), None)
+        value = (
+            given
+            if given is not None
+            else next((config[name] for name in names if config.get(name) is not None), None)
+        )
         if value is not None:
             found[size] = value
     return found
 
 
-def _shapes(weights: Weights, mapping: Mapping, place: str, sizes: dict[str, Any]) -> tuple[int, int, int, int]:
+def _shapes(
+    weights: Weights, mapping: Mapping, place: str, sizes: dict[str, Any]
+) -> tuple[int, int, int, int]:
     """d, heads, key-value heads and d_head."""
     if "heads" not in sizes:
-        raise InputError("The number of heads is nowhere to be found. Put config.json beside the weights, or a mapping with sizes = {heads = 12}.")
+        raise InputError(
+            "The number of heads is nowhere to be found. Put config.json beside the weights, or a mapping"
+            " with sizes = {heads = 12}."
+        )
     heads = _size("heads", sizes["heads"])
     kv = _size("key_value_heads", sizes.get("key_value_heads", heads))
     if heads % kv:
-        raise InputError(f"key_value_heads must divide heads, but {heads} heads share {kv}. Check config.json.")
+        raise InputError(
+            f"key_value_heads must divide heads, but {heads} heads share {kv}. Check config.json."
+        )
     shape = weights.shapes[place + mapping.anchor]
     if len(shape) != 2:
-        raise InputError(f"{place + mapping.anchor} must be a matrix, but has shape {shape}. Check the mapping.")
+        raise InputError(
+            f"{place + mapping.anchor} must be a matrix, but has shape {shape}. Check the mapping."
+        )
     outputs, d = shape[::-1] if mapping.transposed else shape
     rows = heads + 2 * kv if mapping.fused else heads
     head_dim = _size("head_dim", sizes["head_dim"]) if "head_dim" in sizes else outputs // rows
     if head_dim < 2 or head_dim * rows != outputs:
         raise InputError(
-            f"{place + mapping.anchor} has {outputs} outputs, which do not make {rows} times a head dimension of {head_dim}. Check the number of heads."
+            f"{place + mapping.anchor} has {outputs} outputs, which do not make {rows} times a head dimension"
+            f" of {head_dim}. Check the number of heads."
         )
     return d, heads, kv, head_dim
 
@@ -174,14 +212,19 @@ def _complete(layers: list[tuple[int, ...]], sizes: dict[str, Any], mapping: Map
     outer = sorted({layer[0] for layer in layers})
     if outer != list(range(len(outer))):
         raise InputError(
-            f"Layer {next(i for i in range(len(outer)) if i not in outer)} of {outer[-1] + 1} is missing. Are all files of the model there?"
+            f"Layer {next(i for i in range(len(outer)) if i not in outer)} of {outer[-1] + 1} is missing. Are"
+            " all files of the model there?"
         )
     if mapping.front != "loop" and "layers" in sizes and _size("layers", sizes["layers"]) != len(layers):
-        raise InputError(f"config.json has {sizes['layers']} layers, but the files hold {len(layers)}. Are all files of the model there?")
+        raise InputError(
+            f"config.json has {sizes['layers']} layers, but the files hold {len(layers)}. Are all files of"
+            " the model there?"
+        )
 
 
 def _once(mapping: Mapping, layers: list[tuple[int, ...]], sizes: dict[str, Any]) -> frozenset[int]:
-    """In a loop: the groups that are passed through only once, so that what is in front is never their own normalisation."""
+    """In a loop: the groups that are passed through only once, so that what is in front is never their own
+    normalisation."""
     if mapping.front != "loop" or "layers" not in sizes:
         return frozenset()
     passes, groups = _size("layers", sizes["layers"]), layers[-1][0] + 1
@@ -191,60 +234,117 @@ def _once(mapping: Mapping, layers: list[tuple[int, ...]], sizes: dict[str, Any]
 
 def _scale(mapping: Mapping, config: Table[str, Any], head_dim: int) -> float:
     under = config.get(mapping.scale) if mapping.scale else None
-    number = finite_number(mapping.scale, under, above=0.0, help="Check config.json.") if under is not None else float(head_dim)
+    number = (
+        finite_number(mapping.scale, under, above=0.0, help="Check config.json.")
+        if under is not None
+        else float(head_dim)
+    )
     return 1.0 if config.get("scale_attn_weights") is False else number**-0.5
 
 
 def _check_shapes(weights: Weights, plan: Plan) -> None:
     """Every tensor that will be read is there and fits."""
     d, h, kv, m = plan.d, plan.heads * plan.head_dim, plan.key_value_heads * plan.head_dim, plan.mapping
-    asked = {"output": (d, h)} | ({"fused": (h + 2 * kv, d)} if m.fused else {"query": (h, d), "key": (kv, d), "value": (kv, d)})
+    asked = {"output": (d, h)} | (
+        {"fused": (h + 2 * kv, d)} if m.fused else {"query": (h, d), "key": (kv, d), "value": (kv, d)}
+    )
     wanted: dict[str, tuple[int, ...]] = {}
     for i, layer in enumerate(plan.layers):
-        wanted |= {plan.tensor(layer, key): shape[::-1] if m.transposed else shape for key, shape in asked.items()}
+        wanted |= {
+            plan.tensor(layer, key): shape[::-1] if m.transposed else shape for key, shape in asked.items()
+        }
         if name := plan.gain(i):
             wanted[name] = (d,)
     for name, shape in wanted.items():
         if name not in weights.shapes:
-            raise InputError(f"The tensor {name} is missing. Are all files of the model there, and does the mapping {m.name} fit?")
+            raise InputError(
+                f"The tensor {name} is missing. Are all files of the model there, and does the mapping"
+                f" {m.name} fit?"
+            )
         if weights.shapes[name] != shape:
-            raise InputError(f"The tensor {name} must have shape {shape}, but has shape {weights.shapes[name]}. Check the sizes in config.json.")
+            raise InputError(
+                f"The tensor {name} must have shape {shape}, but has shape {weights.shapes[name]}. Check the"
+                " sizes in config.json."
+            )
 
 
-def _notes(weights: Weights, mapping: Mapping, config: Table[str, Any], prefix: str, layers: list[tuple[int, ...]]) -> tuple[str, ...]:
+def _notes(
+    weights: Weights, mapping: Mapping, config: Table[str, Any], prefix: str, layers: list[tuple[int, ...]]
+) -> tuple[str, ...]:
     """What the linear picture leaves out."""
     place = prefix + mapping.place(layers[0])
     used = [mapping.fused or (mapping.query, mapping.key, mapping.value), mapping.output, mapping.norm]
     flat = [name for one in used for name in ((one,) if isinstance(one, str) else one) if name]
-    biases = [name.removesuffix("weight") + "bias" for name in flat if place + name.removesuffix("weight") + "bias" in weights.shapes]
-    inside = sorted({name.removeprefix(place) for name in weights.shapes if name.startswith(place) and NORMS_INSIDE.search(name)})
+    biases = [
+        name.removesuffix("weight") + "bias"
+        for name in flat
+        if place + name.removesuffix("weight") + "bias" in weights.shapes
+    ]
+    inside = sorted(
+        {
+            name.removeprefix(place)
+            for name in weights.shapes
+            if name.startswith(place) and NORMS_INSIDE.search(name)
+        }
+    )
     two = any(
         "pre_feedforward" in name or "post_ffw" in name for name in weights.shapes
     )  # else post_attention_layernorm is in front of the MLP, as in Llama
-    behind = [name.removeprefix(place) for name in weights.shapes if two and name.startswith(place + "post_attention")]
+    behind = [
+        name.removeprefix(place)
+        for name in weights.shapes
+        if two and name.startswith(place + "post_attention")
+    ]
     unused = [name for name in SCORES if name in config and name != mapping.scale]
     notes = [
         f"Biases are left out: {', '.join(biases)}." if biases else "",
-        f"Queries and keys are normalised in each head ({', '.join(inside)}), which no matrix can express: beta leaves it out." if inside else "",
+        (
+            f"Queries and keys are normalised in each head ({', '.join(inside)}), which no matrix can"
+            " express: beta leaves it out."
+            if inside
+            else ""
+        ),
         f"A normalisation behind the attention ({', '.join(behind)}) is left out." if behind else "",
         rope_note(config, len(layers)) if mapping.rope else "",
         "Scores are capped softly; beta leaves it out." if config.get("attn_logit_softcapping") else "",
-        "Relative positions add to the scores; beta leaves it out." if "relative" in str(config.get("position_embedding_type")) else "",
-        f"config.json has {', '.join(unused)}, which {mapping.name} does not use: beta leaves it out." if unused else "",
-        ""
-        if any(name in config for name in NAMES["std"]) or "std" in mapping.sizes
-        else "The spread of the weights at initialisation is not told; 0.02 is taken.",
+        (
+            "Relative positions add to the scores; beta leaves it out."
+            if "relative" in str(config.get("position_embedding_type"))
+            else ""
+        ),
+        (
+            f"config.json has {', '.join(unused)}, which {mapping.name} does not use: beta leaves it out."
+            if unused
+            else ""
+        ),
+        (
+            ""
+            if any(name in config for name in NAMES["std"]) or "std" in mapping.sizes
+            else "The spread of the weights at initialisation is not told; 0.02 is taken."
+        ),
     ]
     return tuple(note for note in notes if note)
 
 
-def _front_notes(mapping: Mapping, layers: list[tuple[int, ...]], sizes: dict[str, Any], once: frozenset[int], bare: bool) -> tuple[str, ...]:
+def _front_notes(
+    mapping: Mapping, layers: list[tuple[int, ...]], sizes: dict[str, Any], once: frozenset[int], bare: bool
+) -> tuple[str, ...]:
     """Where what is in front is not the same in every pass, or is no normalisation."""
     looped = (
-        f"The stored layers are passed through {sizes.get('layers', 'several')} times in all; the gain is that of their own normalisation, in front "
-        "from the second pass on" + (f"; of the layer before in group {', '.join(map(str, sorted(once)))}, passed once." if once else ".")
+        f"The stored layers are passed through {sizes.get('layers', 'several')} times in all; the gain is"
+        " that of their own normalisation, in front from the second pass on"
+        + (
+            f"; of the layer before in group {', '.join(map(str, sorted(once)))}, passed once."
+            if once
+            else "."
+        )
         if mapping.front == "loop" and len(once) <= layers[-1][0]
         else ""
     )
-    alone = "A matrix, and no normalisation, is in front of the first layer: its gain is taken as 1, and no mean is taken away." if bare else ""
+    alone = (
+        "A matrix, and no normalisation, is in front of the first layer: its gain is taken as 1, and no mean"
+        " is taken away."
+        if bare
+        else ""
+    )
     return tuple(note for note in (looped, alone) if note)

@@ -1,4 +1,5 @@
-"""What RoPE does to queries and keys at offset 0, where nothing is turned: YaRN and LongRoPE multiply what they turn by a number."""
+"""What RoPE does to queries and keys at offset 0, where nothing is turned: YaRN and LongRoPE multiply what
+they turn by a number."""
 
 import math
 from collections.abc import Mapping as Table
@@ -15,7 +16,8 @@ HELP = "Check the settings of RoPE in config.json."
 
 
 def stretches(config: Table[str, Any], layers: int) -> tuple[float, ...]:
-    """For each layer the number that the turned part of queries and of keys is multiplied by, as the transformers library has it."""
+    """For each layer the number that the turned part of queries and of keys is multiplied by, as the
+    transformers library has it."""
     turned = config.get("no_rope_layers")  # in spite of its name: 1 with RoPE, 0 without
     found = []
     for i in range(layers):
@@ -26,7 +28,15 @@ def stretches(config: Table[str, Any], layers: int) -> tuple[float, ...]:
 
 def rotated(config: Table[str, Any], head_dim: int) -> int:
     """How many of the places of a head are turned; they are the first ones."""
-    share = next((given[name] for given in (_settings(config), config) for name in PARTS if given.get(name) is not None), 1.0)
+    share = next(
+        (
+            given[name]
+            for given in (_settings(config), config)
+            for name in PARTS
+            if given.get(name) is not None
+        ),
+        1.0,
+    )
     return min(int(head_dim * finite_number("partial_rotary_factor", share, above=0.0, help=HELP)), head_dim)
 
 
@@ -54,7 +64,8 @@ def _settings(config: Table[str, Any], layer: int | None = None) -> dict[str, An
         return found
     kind = kinds[layer] if isinstance(kinds, list) and layer < len(kinds) else None
     own = found.get(kind) if isinstance(kind, str) else None
-    return own if isinstance(own, dict) else {"rope_type": "settings of no layer"}  # told in the note, as a kind that is not known
+    # told in the note, as a kind that is not known
+    return own if isinstance(own, dict) else {"rope_type": "settings of no layer"}
 
 
 def _kind(settings: dict[str, Any]) -> Any:
@@ -69,13 +80,21 @@ def _stretch(own: dict[str, Any], config: Table[str, Any]) -> float:
         return _number("attention_factor", own["attention_factor"])
     whole, first = config.get("max_position_embeddings"), "original_max_position_embeddings"
     before = config.get(first) or own.get(first) or whole  # places that the model was trained for before
-    factor = _number("factor", own["factor"]) if own.get("factor") is not None else _number("max_position_embeddings", whole) / _number(first, before)
+    factor = (
+        _number("factor", own["factor"])
+        if own.get("factor") is not None
+        else _number("max_position_embeddings", whole) / _number(first, before)
+    )
     if factor <= 1.0:
         return 1.0
     if kind == "longrope":
-        return math.sqrt(1.0 + math.log(factor) / math.log(finite_number(first, before, above=1.0, help=HELP)))
+        return math.sqrt(
+            1.0 + math.log(factor) / math.log(finite_number(first, before, above=1.0, help=HELP))
+        )
     if own.get("mscale") and own.get("mscale_all_dim"):
-        return _grown(factor, _number("mscale", own["mscale"])) / _grown(factor, _number("mscale_all_dim", own["mscale_all_dim"]))
+        return _grown(factor, _number("mscale", own["mscale"])) / _grown(
+            factor, _number("mscale_all_dim", own["mscale_all_dim"])
+        )
     return _grown(factor, 1.0)
 
 

@@ -1,4 +1,5 @@
-"""nucleate.spectra: every head of a model in the atlas of Table 1, beside the same architecture at its random initialisation."""
+"""nucleate.spectra: every head of a model in the atlas of Table 1, beside the same architecture at its random
+initialisation."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -25,7 +26,8 @@ DRAWS = 256  # heads drawn at initialisation: enough for a share to be known to 
 
 @dataclass(frozen=True, eq=False)
 class Head:
-    """One head of a model.  Eigenvalues, row, kind and share are those of the small product W_V diag(g) C W_O."""
+    """One head of a model.  Eigenvalues, row, kind and share are those of the small product W_V diag(g) C
+    W_O."""
 
     layer: int
     head: int
@@ -44,7 +46,8 @@ class Head:
 
 @dataclass(frozen=True)
 class Initial:
-    """The same architecture with independent Gaussian weights and gain 1: what its heads look like before training."""
+    """The same architecture with independent Gaussian weights and gain 1: what its heads look like before
+    training."""
 
     draws: int
     seed: int
@@ -87,7 +90,9 @@ class Spectra:
     def layer(self, number: int) -> tuple[Head, ...]:
         """The heads of one layer."""
         if not 0 <= number < self.layers:
-            raise InputError(f"layer must be 0 to {self.layers - 1}, but is {number}. Layers are counted from 0.")
+            raise InputError(
+                f"layer must be 0 to {self.layers - 1}, but is {number}. Layers are counted from 0."
+            )
         return self.heads[number * self.heads_per_layer : (number + 1) * self.heads_per_layer]
 
     def __str__(self) -> str:
@@ -97,7 +102,8 @@ class Spectra:
 
     def __repr__(self) -> str:
         return (
-            f"Spectra({self.model!r}, {self.architecture}, {self.layers} layers of {self.heads_per_layer} heads, d={self.d}, regions={self.regions})"
+            f"Spectra({self.model!r}, {self.architecture}, {self.layers} layers of {self.heads_per_layer}"
+            f" heads, d={self.d}, regions={self.regions})"
         )
 
     def save(self, path: str | Path) -> None:
@@ -115,10 +121,13 @@ def spectra(
     seed: int = 0,
     progress: Callable[[int, int], object] | None = None,
 ) -> Spectra:
-    """Every head of a model: its effective beta, the spectrum of its value matrix, the row of Table 1; and the same at random initialisation.
+    """Every head of a model: its effective beta, the spectrum of its value matrix, the row of Table 1; and
+    the same at random initialisation.
 
-    model     the folder or file of a checkpoint (.safetensors, .gguf), or a loaded model of the transformers library
-    mapping   for an architecture that is not recognised: a TOML file that names its tensors, or the name of a known architecture it is like
+    model     the folder or file of a checkpoint (.safetensors, .gguf), or a loaded model of the transformers
+              library
+    mapping   for an architecture that is not recognised: a TOML file that names its tensors, or the name of a
+              known architecture it is like
     draws     heads drawn at initialisation, from SeedSequence(seed)
     progress  called with the number of heads done and of all
     """
@@ -157,7 +166,8 @@ def _read_keys(mapping: Mapping) -> tuple[str, ...]:
 
 
 def _one_thread() -> Any:
-    """BLAS on one thread: the matrices are small, and the last bits must not depend on the machine's cores."""
+    """BLAS on one thread: the matrices are small, and the last bits must not depend on the machine's
+    cores."""
     import scipy.linalg  # noqa: F401  # brings a BLAS of its own
     from threadpoolctl import threadpool_limits
 
@@ -171,7 +181,19 @@ def _head(weights: Any, plan: Plan, i: int, h: int) -> Head:
     top, row = full_row(found, plan.d)
     shared = h // (plan.heads // plan.key_value_heads)
     return Head(
-        i, h, shared, beta, found.eigenvalues, found.lambda_max, found.kind, found.multiplicity, found.row, found.region, found.left, top, row
+        i,
+        h,
+        shared,
+        beta,
+        found.eigenvalues,
+        found.lambda_max,
+        found.kind,
+        found.multiplicity,
+        found.row,
+        found.region,
+        found.left,
+        top,
+        row,
     )
 
 
@@ -180,10 +202,13 @@ def _initial(plan: Plan, draws: int, seed: int) -> Initial:
     readings: list[Reading] = []
     for i in range(draws):
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(i,)))
-        V = fold(plan.std * rng.standard_normal((plan.head_dim, plan.d)), None, plan.mapping.centred)  # (d_head, d)
+        # (d_head, d)
+        V = fold(plan.std * rng.standard_normal((plan.head_dim, plan.d)), None, plan.mapping.centred)
         readings.append(read_spectrum(V @ (plan.output_std * rng.standard_normal((plan.d, plan.head_dim)))))
     tops = np.array([reading.lambda_max for reading in readings])  # (draws,)
     low, high = np.quantile(tops, [0.1, 0.9])
     regions = dict(sorted(Counter(reading.region for reading in readings).items()))
     left = float(np.mean([reading.left for reading in readings]))
-    return Initial(draws, seed, plan.std, plan.output_std, float(tops.mean()), float(low), float(high), left, regions)
+    return Initial(
+        draws, seed, plan.std, plan.output_std, float(tops.mean()), float(low), float(high), left, regions
+    )

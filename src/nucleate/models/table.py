@@ -31,9 +31,24 @@ __all__ = [
     "write",
 ]
 
-DATA, PICTURES, PAGE = (".json", ".csv"), (".png", ".pdf", ".svg"), (".html",)  # what a report can be written as
-COLUMNS = ("layer", "head", "key_value_head", "beta", "lambda_max", "kind", "multiplicity", "row", "region", "left", "full_lambda_max", "full_row")
-LIVED = ("t", "near", "clusters", "opposite", "speed", "resting", "status", "ended", "as_said")  # more columns, if the heads were simulated
+# what a report can be written as
+DATA, PICTURES, PAGE = (".json", ".csv"), (".png", ".pdf", ".svg"), (".html",)
+COLUMNS = (
+    "layer",
+    "head",
+    "key_value_head",
+    "beta",
+    "lambda_max",
+    "kind",
+    "multiplicity",
+    "row",
+    "region",
+    "left",
+    "full_lambda_max",
+    "full_row",
+)
+# more columns, if the heads were simulated
+LIVED = ("t", "near", "clusters", "opposite", "speed", "resting", "status", "ended", "as_said")
 ROWS = {
     "1": "λ_max > 0, d-fold: the first token",
     "2": "λ_max > 0, several-fold: one point in L",
@@ -63,11 +78,15 @@ def share_words(part: float, whole: float = 1.0) -> str:
 
 def summary(found: "Spectra") -> str:
     """The model, its heads by row beside the random initialisation, and what was left out."""
-    groups = f" over {found.key_value_heads} key-value heads" if found.key_value_heads < found.heads_per_layer else ""
+    groups = (
+        f" over {found.key_value_heads} key-value heads"
+        if found.key_value_heads < found.heads_per_layer
+        else ""
+    )
     first, total, draws = found.initial, len(found.heads), found.initial.draws
     known = (
-        f"{found.model}: {found.architecture}, {_layers(found)} of {found.heads_per_layer} heads{groups}, d = {found.d}, d_head = {found.head_dim}, "
-        f"stored as {', '.join(found.stored_as)}"
+        f"{found.model}: {found.architecture}, {_layers(found)} of {found.heads_per_layer} heads{groups}, d ="
+        f" {found.d}, d_head = {found.head_dim}, stored as {', '.join(found.stored_as)}"
     )
     lines = [
         known,
@@ -76,13 +95,20 @@ def summary(found: "Spectra") -> str:
     ]
     for region in sorted({*found.regions, *first.regions}):
         here, there = found.regions.get(region, 0), first.regions.get(region, 0)
-        lines.append(f"{region_words(region):<52}{f'{here} ({share_words(here, total)})':>12}{share_words(there, draws):>12}")
-    tops, left = np.array([head.lambda_max for head in found.heads]), float(np.mean([head.left for head in found.heads]))
+        ours = f"{here} ({share_words(here, total)})"
+        lines.append(f"{region_words(region):<52}{ours:>12}{share_words(there, draws):>12}")
+    tops, left = (
+        np.array([head.lambda_max for head in found.heads]),
+        float(np.mean([head.left for head in found.heads])),
+    )
     betas = np.array([head.beta for head in found.heads])
     low, middle, high = np.quantile(betas, [0.1, 0.5, 0.9])
     lines += [
         "",
-        f"λ_max                    {tops.min():.4g} to {tops.max():.4g}; at random {first.low:.4g} to {first.high:.4g} (middle 80 % of {draws} draws)",
+        (
+            f"λ_max                    {tops.min():.4g} to {tops.max():.4g}; at random {first.low:.4g} to"
+            f" {first.high:.4g} (middle 80 % of {draws} draws)"
+        ),
         f"eigenvalues on the left  {left:.1%}; at random {first.left:.1%}",
         f"effective β              {middle:.4g} (middle 80 %: {low:.4g} to {high:.4g})",
         _negatives(found),
@@ -105,12 +131,16 @@ def _negatives(found: "Spectra") -> str:
 
 def head_table(heads: "tuple[Head, ...]", live: "HeadLives | None" = None) -> str:
     """One line per head; with what happened, if they were simulated."""
-    first = f"{'layer':>5} {'head':>4} {'β':>10} {'λ_max':>11} {'top':<18} {'row':>4} {'left':>6} {'λ_max of V':>11} {'row':>4}"
+    first = (
+        f"{'layer':>5} {'head':>4} {'β':>10} {'λ_max':>11} {'top':<18} {'row':>4} {'left':>6}"
+        f" {'λ_max of V':>11} {'row':>4}"
+    )
     lines = [first + ("  what happened" if live else "")]
     for i, one in enumerate(heads):
         lines.append(
-            f"{one.layer:>5} {one.head:>4} {one.beta:>10.4g} {one.lambda_max:>11.4g} {one.kind:<18} {one.row or '–':>4} {one.left:>6.1%} "
-            f"{one.full_lambda_max:>11.4g} {one.full_row or '–':>4}" + (f"  {live.heads[i].ended}" if live else "")
+            f"{one.layer:>5} {one.head:>4} {one.beta:>10.4g} {one.lambda_max:>11.4g} {one.kind:<18}"
+            f" {one.row or '–':>4} {one.left:>6.1%} {one.full_lambda_max:>11.4g} {one.full_row or '–':>4}"
+            + (f"  {live.heads[i].ended}" if live else "")
         )
     return "\n".join(lines)
 
@@ -118,12 +148,17 @@ def head_table(heads: "tuple[Head, ...]", live: "HeadLives | None" = None) -> st
 def layer_table(found: "Spectra") -> str:
     """One line per layer, for models with many heads."""
     names = list(found.regions)
-    lines = [f"{'layer':>5} {'β, median':>10} {'λ_max':>23}  " + "  ".join(f"{_short(name):>11}" for name in names)]
+    lines = [
+        f"{'layer':>5} {'β, median':>10} {'λ_max':>23}  " + "  ".join(f"{_short(name):>11}" for name in names)
+    ]
     for i in range(found.layers):
         heads = found.layer(i)
         tops = [head.lambda_max for head in heads]
         counts = "  ".join(f"{sum(head.region == name for head in heads):>11}" for name in names)
-        lines.append(f"{i:>5} {np.median([head.beta for head in heads]):>10.4g} {f'{min(tops):.4g} to {max(tops):.4g}':>23}  {counts}")
+        lines.append(
+            f"{i:>5} {np.median([head.beta for head in heads]):>10.4g}"
+            f" {f'{min(tops):.4g} to {max(tops):.4g}':>23}  {counts}"
+        )
     return "\n".join(lines)
 
 
@@ -139,7 +174,10 @@ def write(found: "Spectra", path: Path) -> None:
     elif ending == ".csv":
         text = as_csv(found)
     else:
-        raise InputError(f"{path} has the ending {ending or '(none)'}, but data are .json or .csv. Pictures and pages: nucleate.plot.")
+        raise InputError(
+            f"{path} has the ending {ending or '(none)'}, but data are .json or .csv. Pictures and pages:"
+            " nucleate.plot."
+        )
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8")
 
@@ -149,7 +187,8 @@ def check_out(path: Path) -> Path:
     ending = path.suffix.lower()
     if ending and not path.is_dir() and ending not in DATA + PICTURES + PAGE:
         raise InputError(
-            f"--out {path} has the ending {ending}, but must have one of {', '.join(DATA + PAGE + PICTURES)}, or none, for a folder with everything."
+            f"--out {path} has the ending {ending}, but must have one of {', '.join(DATA + PAGE + PICTURES)},"
+            " or none, for a folder with everything."
         )
     if not path.resolve().parent.is_dir():
         raise InputError(f"--out {path} cannot be written: there is no folder {path.parent}. Make it first.")
@@ -158,11 +197,18 @@ def check_out(path: Path) -> Path:
 
 def as_plain(found: "Spectra") -> dict[str, Any]:
     """Numbers, texts, lists and tables only; an eigenvalue is [real, imaginary]."""
-    plain: dict[str, Any] = {one.name: getattr(found, one.name) for one in fields(found) if one.name not in ("heads", "initial", "live")}
+    plain: dict[str, Any] = {
+        one.name: getattr(found, one.name)
+        for one in fields(found)
+        if one.name not in ("heads", "initial", "live")
+    }
     heads = []
     for head in found.heads:
         values = head.eigenvalues
-        heads.append({name: getattr(head, name) for name in COLUMNS} | {"eigenvalues": np.stack([values.real, values.imag], -1).tolist()})
+        heads.append(
+            {name: getattr(head, name) for name in COLUMNS}
+            | {"eigenvalues": np.stack([values.real, values.imag], -1).tolist()}
+        )
     lived = {} if found.live is None else {"live": found.live.as_plain()}
     return plain | {"regions": found.regions, "initial": asdict(found.initial), "heads": heads} | lived
 
@@ -171,9 +217,15 @@ def as_csv(found: "Spectra") -> str:
     """One line per head."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
-    lived = [{name: getattr(one, name) for name in LIVED} for one in found.live.heads] if found.live else [{} for _ in found.heads]
+    lived = (
+        [{name: getattr(one, name) for name in LIVED} for one in found.live.heads]
+        if found.live
+        else [{} for _ in found.heads]
+    )
     lines.writerow([*COLUMNS, *(LIVED if found.live else ())])
     for head, more in zip(found.heads, lived, strict=True):
         values = [*(getattr(head, name) for name in COLUMNS), *more.values()]
-        lines.writerow(["" if value is None else repr(value) if isinstance(value, float) else value for value in values])
+        lines.writerow(
+            ["" if value is None else repr(value) if isinstance(value, float) else value for value in values]
+        )
     return text.getvalue()

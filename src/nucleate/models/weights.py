@@ -1,4 +1,5 @@
-"""Where numbers come from: parts of tensors as doubles, out of mapped files or a loaded model, one tensor at a time."""
+"""Where numbers come from: parts of tensors as doubles, out of mapped files or a loaded model, one tensor at
+a time."""
 
 import mmap
 from abc import ABC, abstractmethod
@@ -36,7 +37,8 @@ class Weights(ABC):
         found = self._raw(name, rows, columns)
         if not np.isfinite(found).all():
             raise InputError(
-                f"The tensor {name} must hold finite numbers, but holds {_count(~np.isfinite(found))} NaN or infinite ones. Get the model again."
+                f"The tensor {name} must hold finite numbers, but holds {_count(~np.isfinite(found))} NaN or"
+                " infinite ones. Get the model again."
             )
         return found
 
@@ -54,7 +56,8 @@ class SafetensorsWeights(Weights):
             for name, entry in read_header(path).items():
                 if name in self._where:
                     raise InputError(
-                        f"{path} and {paths[self._where[name][0]].name} both hold the tensor {name[:80]!r}. Remove the file that does not belong."
+                        f"{path} and {paths[self._where[name][0]].name} both hold the tensor {name[:80]!r}."
+                        " Remove the file that does not belong."
                     )
                 self._where[name] = i, entry
         self.shapes = {name: entry.shape for name, (_, entry) in self._where.items()}
@@ -67,9 +70,15 @@ class SafetensorsWeights(Weights):
     def _raw(self, name: str, rows: slice, columns: slice) -> Array:
         i, entry = self._where[name]
         if entry.dtype not in FLOATS:
-            raise InputError(f"The tensor {name} is stored as {entry.dtype}, and {', '.join(FLOATS)} can be read. Convert the model to one of these.")
+            raise InputError(
+                f"The tensor {name} is stored as {entry.dtype}, and {', '.join(FLOATS)} can be read. Convert"
+                " the model to one of these."
+            )
         stored = np.frombuffer(
-            self._maps[i].bytes(entry.end), FLOATS[entry.dtype], -(-(entry.end - entry.begin) * 8 // _bits(entry.dtype)), entry.begin
+            self._maps[i].bytes(entry.end),
+            FLOATS[entry.dtype],
+            -(-(entry.end - entry.begin) * 8 // _bits(entry.dtype)),
+            entry.begin,
         )
         return doubles(_cut(stored.reshape(entry.shape), rows, columns), entry.dtype)
 
@@ -85,7 +94,10 @@ class GgufWeights(Weights):
         try:
             import gguf  # noqa: F401
         except ImportError:
-            raise InputError(f'{path} needs the package gguf, which is not installed. Install it: python -m pip install "nucleate[models]"') from None
+            raise InputError(
+                f"{path} needs the package gguf, which is not installed. Install it: python -m pip install"
+                ' "nucleate[models]"'
+            ) from None
         size = regular_file(path)
         self._map = _Mapped(path)
         self.settings, self._where = read_gguf(path, self._map.bytes(size)) if size else read_gguf(path, b"")
@@ -113,10 +125,14 @@ class GgufWeights(Weights):
 
         try:
             with np.errstate(all="ignore"):  # damaged scales make numbers that are refused later, by name
-                made = dequantize(_cut(raw.reshape(*entry.shape[:-1], -1), rows, EVERYTHING), GGMLQuantizationType(entry.kind))
+                made = dequantize(
+                    _cut(raw.reshape(*entry.shape[:-1], -1), rows, EVERYTHING),
+                    GGMLQuantizationType(entry.kind),
+                )
         except NotImplementedError:
             raise InputError(
-                f"Tensors stored as {_ggml_name(entry.kind)} cannot be read. Use a file with another quantisation, such as Q8_0 or F16."
+                f"Tensors stored as {_ggml_name(entry.kind)} cannot be read. Use a file with another"
+                " quantisation, such as Q8_0 or F16."
             ) from None
         return np.asarray(made, dtype=np.float64)
 
@@ -130,17 +146,25 @@ class LoadedWeights(Weights):
 
     def __init__(self, model: Any) -> None:
         self._tensors = dict(model.state_dict())
-        self.shapes = {name: tuple(int(size) for size in tensor.shape) for name, tensor in self._tensors.items()}
-        self.kinds = {name: str(tensor.dtype).removeprefix("torch.") for name, tensor in self._tensors.items()}
+        self.shapes = {
+            name: tuple(int(size) for size in tensor.shape) for name, tensor in self._tensors.items()
+        }
+        self.kinds = {
+            name: str(tensor.dtype).removeprefix("torch.") for name, tensor in self._tensors.items()
+        }
 
     def _raw(self, name: str, rows: slice, columns: slice) -> Array:
         tensor = self._tensors[name]
         if self.kinds[name] not in LOADED:  # quantised weights: their numbers are codes
             raise InputError(
-                f"The tensor {name} is loaded as {self.kinds[name]}, and {', '.join(LOADED)} can be read. Load the model as one of these."
+                f"The tensor {name} is loaded as {self.kinds[name]}, and {', '.join(LOADED)} can be read."
+                " Load the model as one of these."
             )
         if str(getattr(tensor, "device", "cpu")) == "meta":
-            raise InputError(f"The tensor {name} is not in memory, but on the device meta. Load the whole model, without offloading.")
+            raise InputError(
+                f"The tensor {name} is not in memory, but on the device meta. Load the whole model, without"
+                " offloading."
+            )
         return np.array(_cut(tensor, rows, columns).detach().cpu().double().numpy())
 
 
@@ -158,14 +182,20 @@ class _Mapped:
                 with self.path.open("rb") as file:
                     self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             except (OSError, ValueError):
-                raise InputError(f"{self.path} cannot be read. Check that you may read it, and that nothing else writes to it.") from None
+                raise InputError(
+                    f"{self.path} cannot be read. Check that you may read it, and that nothing else writes"
+                    " to it."
+                ) from None
         if len(self._map) < end:
-            raise InputError(f"{self.path} has become shorter while it was read. Wait until nothing writes to it.")
+            raise InputError(
+                f"{self.path} has become shorter while it was read. Wait until nothing writes to it."
+            )
         return self._map
 
     def forget(self) -> None:
         if self._map is not None and hasattr(self._map, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
-            self._map.madvise(mmap.MADV_DONTNEED)  # a read-only map: the pages come back from the file if they are asked for again
+            # a read-only map: the pages come back from the file if they are asked for again
+            self._map.madvise(mmap.MADV_DONTNEED)
 
 
 def doubles(stored: NDArray[Any], kind: str) -> Array:

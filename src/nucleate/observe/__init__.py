@@ -1,1 +1,2 @@
-"""What to look at in a run, after integration: centers, clusters, merges, whole lives, consumption, stationarity, energies, and your own."""
+"""What to look at in a run, after integration: centers, clusters, merges, whole lives, consumption,
+stationarity, energies, and your own."""

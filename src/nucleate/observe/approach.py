@@ -1,6 +1,8 @@
-"""Where between two frames to look closer: a cheap test that lets few meetings pass, and sends few stretches on in vain.
+"""Where between two frames to look closer: a cheap test that lets few meetings pass, and sends few stretches
+on in vain.
 
-Between frames that share one double of time there is nothing to look at: that stretch cannot be simulated again.
+Between frames that share one double of time there is nothing to look at: that stretch cannot be simulated
+again.
 """
 
 import numpy as np
@@ -13,13 +15,17 @@ __all__ = ["next_approach"]
 
 
 @compiled
-def next_approach(t: Array, x: Array, frame: int, k: int, leads: NDArray[np.bool_], reach: float, room: float, speed: float) -> int:
-    """The first of the frames t (m,), x (m, n, d), from `frame` >= 1 on, up to which from the one before token k may have met an earlier leader.
+def next_approach(
+    t: Array, x: Array, frame: int, k: int, leads: NDArray[np.bool_], reach: float, room: float, speed: float
+) -> int:
+    """The first of the frames t (m,), x (m, n, d), from `frame` >= 1 on, up to which from the one before
+    token k may have met an earlier leader.
 
-    That is, a chain of earlier tokens may lead from k to one that leads (k,), each link at most the chord `reach` at some moment.  How short
-    may a link have been between two frames?  It was as short as at the nearer of them, less what no token's `speed` can undo in that
-    time; or, if that is less, less the way its ends go relative to each other, half of which a straight way allows for, and less `room` for
-    ways that bend.  m if there is none.
+    That is, a chain of earlier tokens may lead from k to one that leads (k,), each link at most the chord
+    `reach` at some moment.  How short may a link have been between two frames?  It was as short as at the
+    nearer of them, less what no token's `speed` can undo in that time; or, if that is less, less the way its
+    ends go relative to each other, half of which a straight way allows for, and less `room` for ways that
+    bend.  m if there is none.
     """
     found, chain = np.empty(k + 1, np.bool_), np.empty(k + 1, np.int64)
     for i in range(frame, len(x)):
@@ -27,7 +33,9 @@ def next_approach(t: Array, x: Array, frame: int, k: int, leads: NDArray[np.bool
         chain[0], count, at = k, 1, 0
         while at < count:  # chain[:at] have been asked for their neighbours
             for j in range(k):
-                if not found[j] and _may_touch(x[i - 1], x[i], chain[at], j, reach, room, speed * (t[i] - t[i - 1])):
+                if not found[j] and _may_touch(
+                    x[i - 1], x[i], chain[at], j, reach, room, speed * (t[i] - t[i - 1])
+                ):
                     if leads[j]:
                         return i
                     found[j] = True

@@ -1,7 +1,8 @@
-"""Between two frames of a run: the solver goes through that stretch again, more carefully, from the frame before.
+"""Between two frames of a run: the solver goes through that stretch again, more carefully, from the frame
+before.
 
-A record that the equation does not lead from frame to frame, such as one taken from a real transformer, has nothing between its frames but
-straight lines.
+A record that the equation does not lead from frame to frame, such as one taken from a real transformer, has
+nothing between its frames but straight lines.
 """
 
 from typing import Any, get_args
@@ -21,9 +22,11 @@ SAME = 1e-3  # a rerun that ends within this distance of the record, for every t
 
 
 def stretch(run: Run, t: Array, x: Array, tokens: int, parts: int = 0) -> tuple[Array, Array]:
-    """Between two moments t (2,) with tokens x (2, n, d): times (m,) and the first `tokens` tokens, with all they see, (m, seen, d).
+    """Between two moments t (2,) with tokens x (2, n, d): times (m,) and the first `tokens` tokens, with all
+    they see, (m, seen, d).
 
-    At the steps of the solver, or in so many equal parts; just the two moments if the equation does not lead from one to the other.
+    At the steps of the solver, or in so many equal parts; just the two moments if the equation does not lead
+    from one to the other.
     """
     span = float(t[1] - t[0])
     again = _again(run, x[0], x[1], span, tokens, np.linspace(0.0, span, parts + 1) if parts else "steps")
@@ -31,26 +34,38 @@ def stretch(run: Run, t: Array, x: Array, tokens: int, parts: int = 0) -> tuple[
 
 
 def positions(run: Run, frames: NDArray[np.integer[Any]], times: Array) -> Array:
-    """All tokens (times, n, d) at increasing times, each between the frame of that number and the one before: frames (times,) >= 1."""
+    """All tokens (times, n, d) at increasing times, each between the frame of that number and the one before:
+    frames (times,) >= 1."""
     first, last = int(frames[0]), int(frames[-1])
     begin, end = float(run.t[first - 1]), float(run.t[last])
     inside = times - begin < end - begin  # (times,) the rest is the end itself
-    again = _again(run, run.x[first - 1], run.x[last], end - begin, run.x.shape[1], np.append(times[inside] - begin, end - begin))
+    again = _again(
+        run,
+        run.x[first - 1],
+        run.x[last],
+        end - begin,
+        run.x.shape[1],
+        np.append(times[inside] - begin, end - begin),
+    )
     if again is not None:
         return again.x[np.minimum(np.arange(len(times)), inside.sum())]
     if first < last:  # the equation leads astray over many frames, but perhaps not from one to the next
-        return np.concatenate([positions(run, frames[frames == frame], times[frames == frame]) for frame in np.unique(frames)])
+        return np.concatenate(
+            [positions(run, frames[frames == frame], times[frames == frame]) for frame in np.unique(frames)]
+        )
     s = ((times - begin) / max(end - begin, 1e-300))[:, None, None]  # (times, 1, 1)
     return retract((1.0 - s) * run.x[first - 1] + s * run.x[first])
 
 
 def _again(run: Run, begin: Array, end: Array, span: float, tokens: int, save: str | Array) -> Run | None:
-    """From `begin` (n, d) on for a time `span`, the first `tokens` tokens and those they see; None if they do not come to `end` (n, d)."""
+    """From `begin` (n, d) on for a time `span`, the first `tokens` tokens and those they see; None if they do
+    not come to `end` (n, d)."""
     if span == 0.0 or run.settings.get("method") not in get_args(Method):
         return None
     seen = len(begin) if run.model.mask == "full" else tokens
     again = simulate(run.model, begin[:seen], span, save, RTOL, ATOL, threads=1)
-    if again.status == "interrupted":  # simulate keeps what it has; here it would be taken for a record without an equation
+    # simulate keeps what it has; here it would be taken for a record without an equation
+    if again.status == "interrupted":
         raise KeyboardInterrupt
     agree = again.done and np.linalg.norm(again.x[-1, :tokens] - end[:tokens], axis=-1).max() < SAME
     return again if agree else None

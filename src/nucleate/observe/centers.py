@@ -4,8 +4,9 @@ Tokens come in their order; "farther" means a distance greater than delta = c be
     Renyi center:         farther than delta from every earlier CENTER.
     strong Renyi center:  farther than delta from every earlier TOKEN; it is a Renyi center too.
 
-A token that becomes a center takes all later tokens within delta out of the contest, and finding these shows at once whether an earlier
-one is there.  Few centers lie near one token, so the time is about that of looking at each token a few times.
+A token that becomes a center takes all later tokens within delta out of the contest, and finding these shows
+at once whether an earlier one is there.  Few centers lie near one token, so the time is about that of looking
+at each token a few times.
 """
 
 from typing import Literal
@@ -23,28 +24,38 @@ FARTHEST = {"geodesic": np.pi, "chordal": 2.0}
 EPS = float(np.finfo(np.float64).eps)
 
 
-def renyi_centers(x: ArrayLike, delta: float, strong: bool = False, metric: Metric = "geodesic") -> NDArray[np.int64]:
+def renyi_centers(
+    x: ArrayLike, delta: float, strong: bool = False, metric: Metric = "geodesic"
+) -> NDArray[np.int64]:
     """The indices of the (strong) Renyi centers among the tokens x (n, d), increasing.
 
-    metric     "geodesic": delta is an angle, as in the paper; "chordal": the length |x - y| of a straight line
+    metric     "geodesic": delta is an angle, as in the paper; "chordal": the length |x - y| of a straight
+               line
 
-    Ties are decided as `distance` decides them: a token at a distance of exactly delta is not farther.  For several runs or times at
-    once use `center_mask`.
+    Ties are decided as `distance` decides them: a token at a distance of exactly delta is not farther.  For
+    several runs or times at once use `center_mask`.
     """
     x = check_tokens("x", x)
     if x.ndim != 2:
-        raise InputError(f"x must have shape (n, d), but has shape {x.shape}. Pass the tokens of one run at one time, or use center_mask.")
+        raise InputError(
+            f"x must have shape (n, d), but has shape {x.shape}. Pass the tokens of one run at one time, or"
+            " use center_mask."
+        )
     return np.flatnonzero(center_mask(x, delta, strong, metric)).astype(np.int64)
 
 
-def center_mask(x: ArrayLike, delta: float, strong: bool = False, metric: Metric = "geodesic") -> NDArray[np.bool_]:
-    """Whether each token of x (..., n, d) is a (strong) Renyi center among those of its run at its time; (..., n)."""
+def center_mask(
+    x: ArrayLike, delta: float, strong: bool = False, metric: Metric = "geodesic"
+) -> NDArray[np.bool_]:
+    """Whether each token of x (..., n, d) is a (strong) Renyi center among those of its run at its time;
+    (..., n)."""
     from nucleate.observe.grid import RENYI, STRONG
 
     x = check_tokens("x", x)
     delta = check_delta(delta, metric)
     least = STRONG if strong else RENYI
-    kinds = [_kinds(tokens, delta, strong, metric) >= least for tokens in x.reshape(-1, *x.shape[-2:])]  # each (n,)
+    # each (n,)
+    kinds = [_kinds(tokens, delta, strong, metric) >= least for tokens in x.reshape(-1, *x.shape[-2:])]
     return np.reshape(kinds, x.shape[:-1])
 
 
@@ -52,10 +63,15 @@ def check_delta(delta: float, metric: str = "geodesic") -> float:
     """`delta`, if it is a distance that two tokens can have."""
     if metric not in FARTHEST:
         raise InputError(f'metric must be "geodesic" or "chordal", but is {metric!r}.')
-    delta = finite_number("delta", delta, above=0.0, help="It is a distance between tokens; the paper takes 4 / sqrt(beta).")
+    delta = finite_number(
+        "delta", delta, above=0.0, help="It is a distance between tokens; the paper takes 4 / sqrt(beta)."
+    )
     if delta > FARTHEST[metric]:
         most = "pi" if metric == "geodesic" else "2"
-        raise InputError(f"delta must be at most {most}, but is {delta}. No two points of a sphere are farther apart than {most}.")
+        raise InputError(
+            f"delta must be at most {most}, but is {delta}. No two points of a sphere are farther apart than"
+            f" {most}."
+        )
     return delta
 
 
@@ -65,11 +81,16 @@ def _kinds(x: Array, delta: float, strong: bool, metric: str) -> NDArray[np.uint
 
     n, d = x.shape
     reach = 2.0 * np.sin(delta / 2.0) if metric == "geodesic" else delta
-    # A pair whose chord is this near the limit is left to the definition itself.  Relative: rounding of |x - y|^2, d terms, and of lengths;
-    # absolute: many coordinates may be normalised once more by `distance`, which moves a token by its rounding.
+    # A pair whose chord is this near the limit is left to the definition itself.  Relative: rounding of |x -
+    # y|^2, d terms, and of lengths; absolute: many coordinates may be normalised once more by `distance`,
+    # which moves a token by its rounding.
     slack = (2 * d + 40) * EPS * reach + 16 * EPS
     low, high = max(reach - slack, 0.0) ** 2, (reach + slack) ** 2
-    owner, kind, doubtful = np.full(n, -1, dtype=np.int64), np.zeros(n, dtype=np.uint8), np.empty(n, dtype=np.int64)
+    owner, kind, doubtful = (
+        np.full(n, -1, dtype=np.int64),
+        np.zeros(n, dtype=np.uint8),
+        np.empty(n, dtype=np.int64),
+    )
     grid = make_grid(x, reach + slack)
     k = 0
     while k < n:

@@ -1,4 +1,5 @@
-"""Clusters: connected components of the graph that joins two tokens no farther apart than a radius (geodesic distance)."""
+"""Clusters: connected components of the graph that joins two tokens no farther apart than a radius (geodesic
+distance)."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,11 +14,13 @@ ROWS = 64  # of a table of distances, at once
 
 
 def clusters(x: ArrayLike, radius: float) -> Labels:
-    """The cluster of every token x (..., n, d), (..., n): 0 for that of the first token, 1 for that of the first token outside it, and so on.
+    """The cluster of every token x (..., n, d), (..., n): 0 for that of the first token, 1 for that of the
+    first token outside it, and so on.
 
-    A chain of tokens, each within `radius` of the next, is one cluster.  Leading axes, such as (run, time), are gone through one by one.
-    O(n log n) on the circle, and about that on spheres, whether the tokens are gathered or spread out; in dozens of dimensions with
-    a radius above the spread of single coordinates, d^(-1/2), no way is known that does not measure most pairs.
+    A chain of tokens, each within `radius` of the next, is one cluster.  Leading axes, such as (run, time),
+    are gone through one by one. O(n log n) on the circle, and about that on spheres, whether the tokens are
+    gathered or spread out; in dozens of dimensions with a radius above the spread of single coordinates,
+    d^(-1/2), no way is known that does not measure most pairs.
     """
     x = check_tokens("x", x)
     radius = check_radius(radius)
@@ -33,20 +36,27 @@ def count_clusters(x: ArrayLike, radius: float) -> Labels:
     x = check_tokens("x", x)
     if x.shape[-1] > 2:
         return np.asarray(clusters(x, radius).max(-1) + 1)
-    ordered = np.sort(np.arctan2(x[..., 1], x[..., 0]), axis=-1)  # (..., n); as many clusters as gaps, and one if there is no gap
+    # (..., n); as many clusters as gaps, and one if there is no gap
+    ordered = np.sort(np.arctan2(x[..., 1], x[..., 0]), axis=-1)
     return np.asarray(np.maximum(_gaps(ordered, check_radius(radius)).sum(-1), 1))
 
 
 def check_radius(radius: float) -> float:
     """`radius`, if it is a distance that two tokens can have."""
-    radius = finite_number("radius", radius, above=0.0, help="It is a geodesic distance, such as 0.1 / sqrt(beta).")
+    radius = finite_number(
+        "radius", radius, above=0.0, help="It is a geodesic distance, such as 0.1 / sqrt(beta)."
+    )
     if radius > np.pi:
-        raise InputError(f"radius must be at most pi, but is {radius}. No two points of a sphere are farther apart than pi.")
+        raise InputError(
+            f"radius must be at most pi, but is {radius}. No two points of a sphere are farther apart"
+            " than pi."
+        )
     return radius
 
 
 def compact(x: Array, label: Labels, width: float) -> NDArray[np.bool_]:
-    """For every cluster of tokens x (n, d), labels (n,) as from `clusters`, whether its diameter is below `width`; (clusters,)."""
+    """For every cluster of tokens x (n, d), labels (n,) as from `clusters`, whether its diameter is below
+    `width`; (clusters,)."""
     width = 2.0 * np.sin(width / 2.0)  # chords are cheaper
     first = np.unique(label, return_index=True)[1]  # (clusters,)
     reach = np.linalg.norm(x - x[first[label]], axis=-1)  # (n,) from the first member
@@ -54,8 +64,12 @@ def compact(x: Array, label: Labels, width: float) -> NDArray[np.bool_]:
     np.maximum.at(farthest, label, reach)
     small = 2.0 * farthest < width
     for c in np.flatnonzero(~small & (farthest < width)):
-        outer = x[(label == c) & (reach >= width - farthest[c])]  # (some, d): two that are `width` apart are both among them
-        small[c] = all(np.linalg.norm(outer[i : i + ROWS, None] - outer[None], axis=-1).max() < width for i in range(0, len(outer), ROWS))
+        # (some, d): two that are `width` apart are both among them
+        outer = x[(label == c) & (reach >= width - farthest[c])]
+        small[c] = all(
+            np.linalg.norm(outer[i : i + ROWS, None] - outer[None], axis=-1).max() < width
+            for i in range(0, len(outer), ROWS)
+        )
     return small
 
 
@@ -84,21 +98,28 @@ def _on_circle(x: Array, radius: float) -> Labels:
 
 
 def _gaps(ordered: Array, radius: float) -> NDArray[np.bool_]:
-    """Whether the gap after each of the increasing angles (..., n) is wider than the radius; the last one closes the circle."""
+    """Whether the gap after each of the increasing angles (..., n) is wider than the radius; the last one
+    closes the circle."""
     return np.asarray(np.diff(ordered, append=ordered[..., :1] + 2.0 * np.pi) > radius)
 
 
 def _on_sphere(x: Array, reach: float) -> Labels:
     """Tokens (n, d) with chords of at most `reach` joined; (n,).
 
-    The tokens park with that reach, so each center and those it kept from parking hang together; then it is enough to find which of
-    these groups touch.  A list of all pairs would be n^2 long once the tokens have gathered.
+    The tokens park with that reach, so each center and those it kept from parking hang together; then it is
+    enough to find which of these groups touch.  A list of all pairs would be n^2 long once the tokens have
+    gathered.
     """
     from nucleate.observe.grid import link, make_grid, park, spread
 
     n, near = len(x), reach**2
-    owner, kind, none = np.full(n, -1, dtype=np.int64), np.zeros(n, dtype=np.uint8), np.empty(n, dtype=np.int64)
-    park(x, make_grid(x, reach), np.nextafter(near, np.inf), near, False, 0, owner, kind, none)  # no room for doubt between the two
+    owner, kind, none = (
+        np.full(n, -1, dtype=np.int64),
+        np.zeros(n, dtype=np.uint8),
+        np.empty(n, dtype=np.int64),
+    )
+    # no room for doubt between the two
+    park(x, make_grid(x, reach), np.nextafter(near, np.inf), near, False, 0, owner, kind, none)
     centers = np.flatnonzero(kind)  # (groups,)
     group = np.argsort(owner, kind="stable").astype(np.int64)  # (n,) by group, the center of each first
     first = np.append(np.searchsorted(owner[group], centers), n).astype(np.int64)  # (groups + 1,)

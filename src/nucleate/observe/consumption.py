@@ -1,7 +1,9 @@
-"""Consumption: the share of tokens near the moving centers (paper, Figure 3), and the centers that are lost to earlier ones.
+"""Consumption: the share of tokens near the moving centers (paper, Figure 3), and the centers that are lost
+to earlier ones.
 
-Centers are tokens, chosen at time 0; from then on each is where its token is.  The paper does not say when a token is consumed: here it is
-when its geodesic distance to some center is at most a radius, so the centers themselves always are.
+Centers are tokens, chosen at time 0; from then on each is where its token is.  The paper does not say when a
+token is consumed: here it is when its geodesic distance to some center is at most a radius, so the centers
+themselves always are.
 """
 
 from dataclasses import dataclass
@@ -21,7 +23,8 @@ CLOSE = 1e-150  # chords below it have no square
 
 
 def consumption(run: Frames, centers: Centers, radius: float) -> Array:
-    """The share of tokens within `radius` of a center at every saved time: (m,), or (b, m) for b runs; NaN for frames never reached.
+    """The share of tokens within `radius` of a center at every saved time: (m,), or (b, m) for b runs; NaN
+    for frames never reached.
 
     run        a Run, or a pair (t, x)
     centers    indices of tokens, such as renyi_centers(x0, delta); for b runs also one such list per run
@@ -30,9 +33,11 @@ def consumption(run: Frames, centers: Centers, radius: float) -> Array:
 
 
 def consumed(x: Array, centers: Centers, radius: float) -> Array:
-    """The same for bare tokens x (..., n, d), (...): of one frame, of a run (m, n, d), or of a block of runs (b, m, n, d).
+    """The same for bare tokens x (..., n, d), (...): of one frame, of a run (m, n, d), or of a block of runs
+    (b, m, n, d).
 
-    centers    indices for all of x; or, for a block, a list of b such lists, or an array (b, c) filled up with -1
+    centers    indices for all of x; or, for a block, a list of b such lists, or an array (b, c) filled up
+               with -1
 
     Meant for speed: the tokens are taken as they are, unchecked.  A frame with a NaN in it gives NaN.
     """
@@ -54,22 +59,27 @@ class Loss:
 
 
 def lost_centers(run: Frames, centers: Centers, radius: float) -> tuple[Any, ...]:
-    """The centers that come within `radius` of an earlier center, in the order of tokens: a Loss each; for b runs one tuple per run.
+    """The centers that come within `radius` of an earlier center, in the order of tokens: a Loss each; for b
+    runs one tuple per run.
 
-    A center named twice is one center.  The time is where a straight line between the distances at two frames crosses the radius; at the first frame it is that frame's.
+    A center named twice is one center.  The time is where a straight line between the distances at two frames
+    crosses the radius; at the first frame it is that frame's.
     """
     radius = check_radius(radius)
     t, x = frames_of(run)
     table = check_centers(centers, x.shape)  # (b, c)
     block = reached(x)[0].reshape(-1, *x.shape[-3:])  # (b, m, n, d)
-    found = tuple(_losses(t, one, np.unique(some[some >= 0]), radius) for one, some in zip(block, table, strict=True))
+    found = tuple(
+        _losses(t, one, np.unique(some[some >= 0]), radius) for one, some in zip(block, table, strict=True)
+    )
     return found if x.ndim == 4 else found[0]
 
 
 def _losses(t: Array, x: Array, centers: NDArray[np.int64], radius: float) -> tuple[Loss, ...]:
     losses = []
     for i in range(1, len(centers)):
-        apart = angle(x[:, centers[:i]], x[:, centers[i], None])  # (m, i) to each earlier center; NaN where a frame is missing
+        # (m, i) to each earlier center; NaN where a frame is missing
+        apart = angle(x[:, centers[:i]], x[:, centers[i], None])
         near = (apart <= radius).any(1)  # (m,)
         if near.any():
             frame = int(near.argmax())
@@ -77,20 +87,29 @@ def _losses(t: Array, x: Array, centers: NDArray[np.int64], radius: float) -> tu
             before, after = apart[frame - 1 : frame + 1, j] if frame else (radius, radius)
             share = (before - radius) / max(before - after, CLOSE)  # of the time between the two frames
             begin, end = t[max(frame - 1, 0)], t[frame]
-            losses.append(Loss(int(centers[i]), int(centers[j]), float(begin + share * (end - begin)) if frame else float(end)))
+            losses.append(
+                Loss(
+                    int(centers[i]),
+                    int(centers[j]),
+                    float(begin + share * (end - begin)) if frame else float(end),
+                )
+            )
     return tuple(losses)
 
 
 def _tokens(x: Array) -> Array:
     x = np.ascontiguousarray(x, dtype=np.float64)
     if x.ndim < 2 or x.size == 0:
-        raise InputError(f"x must have shape (..., n, d) and hold at least one token, but has shape {x.shape}.")
+        raise InputError(
+            f"x must have shape (..., n, d) and hold at least one token, but has shape {x.shape}."
+        )
     return x
 
 
 @compiled
 def _consume(x: Array, centers: NDArray[np.int64], limit: float, share: Array) -> None:
-    """share (b, m) of the tokens x (b, m, n, d) whose squared chord to one of the centers (b, c) is at most `limit`."""
+    """share (b, m) of the tokens x (b, m, n, d) whose squared chord to one of the centers (b, c) is at most
+    `limit`."""
     b, m, n, d = x.shape
     y, square, near = np.empty((d, n)), np.empty(n), np.empty(n, np.bool_)
     for run in range(b):

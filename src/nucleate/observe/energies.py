@@ -1,14 +1,18 @@
 """Energies, for Q = K = V = I: one per token under the causal mask, one for all under the full mask.
 
-Lemma 5.3 (paper, d = 2; with the factor 1/beta that the print lacks): causal attention is a sequential gradient flow,
+Lemma 5.3 (paper, d = 2; with the factor 1/beta that the print lacks): causal attention is a sequential
+gradient flow,
 
-    phi_k' = -(1/Z_k) dE_k/dphi_k,   E_k = -(1/beta) ( sum_{j<k} e^{beta(cos(phi_k - phi_j) - 1)} + sum_j a_j e^{beta(cos(phi_k - theta_j) - 1)} ),
+    phi_k' = -(1/Z_k) dE_k/dphi_k,   E_k = -(1/beta) ( sum_{j<k} e^{beta(cos(phi_k - phi_j) - 1)} + sum_j a_j
+                                     e^{beta(cos(phi_k - theta_j) - 1)} ),
 
-theta_j and a_j the frozen tokens and their weights.  In any dimension the cosine is <x_k, x_j>, and x_k' = -(1/Z_k) P_{x_k} grad E_k; E_k has
-no self term, whose gradient is normal to the sphere.  There is no single energy: E_k falls only as long as earlier tokens rest.
+theta_j and a_j the frozen tokens and their weights.  In any dimension the cosine is <x_k, x_j>, and x_k' =
+-(1/Z_k) P_{x_k} grad E_k; E_k has no self term, whose gradient is normal to the sphere.  There is no single
+energy: E_k falls only as long as earlier tokens rest.
 
-Full attention raises one energy, here normalised as (1/n^2) sum_{i,j} e^{beta(<x_i, x_j> - 1)}, which lies in (0, 1], and is 1 when all tokens
-are one.  (Geshkovski, Letrouit, Polyanskiy, Rigollet, arXiv 2312.10794, have the same sum with e^{beta <x_i, x_j>} / (2 beta).)
+Full attention raises one energy, here normalised as (1/n^2) sum_{i,j} e^{beta(<x_i, x_j> - 1)}, which lies in
+(0, 1], and is 1 when all tokens are one.  (Geshkovski, Letrouit, Polyanskiy, Rigollet, arXiv 2312.10794, have
+the same sum with e^{beta <x_i, x_j>} / (2 beta).)
 """
 
 from collections.abc import Iterator
@@ -26,31 +30,41 @@ TABLE = 2**22  # weights held at once
 
 
 def token_energies(model: Attention, x: ArrayLike) -> Array:
-    """E_k of every token x (..., n, d), (..., n); with a window, of the tokens seen; frames that are NaN throughout give NaN.
+    """E_k of every token x (..., n, d), (..., n); with a window, of the tokens seen; frames that are NaN
+    throughout give NaN.
 
     A model with a run axis of b needs tokens (b, n, d) or (b, m, n, d).
     """
     x, there = _tokens(model, x)
     if (model.beta == 0).any():
-        raise InputError("beta must be above 0 for token_energies, but is 0. The energy is a sum divided by beta.")
+        raise InputError(
+            "beta must be above 0 for token_energies, but is 0. The energy is a sum divided by beta."
+        )
     energy = np.full(x.shape[:-1], np.nan)
     for at, beta, frozen, weight in _frames(model, there, x.shape[-1]):
         tokens = x[at]  # (n, d)
         for rows in _rows(len(tokens)):
-            w = np.where(_others(model, rows, len(tokens)), _weights(tokens[rows], tokens, beta), 0.0)  # (rows, n)
+            # (rows, n)
+            w = np.where(_others(model, rows, len(tokens)), _weights(tokens[rows], tokens, beta), 0.0)
             energy[at][rows] = -(w.sum(-1) + _weights(tokens[rows], frozen, beta) @ weight) / beta
     return energy
 
 
 def interaction_energy(model: Attention, x: ArrayLike) -> Array:
-    """(1/n^2) sum over i, j of e^{beta(<x_i, x_j> - 1)} for tokens x (..., n, d), (...), whatever the mask.  Full attention never lowers it."""
+    """(1/n^2) sum over i, j of e^{beta(<x_i, x_j> - 1)} for tokens x (..., n, d), (...), whatever the mask.
+    Full attention never lowers it."""
     x, there = _tokens(model, x)
     if model.frozen is not None:
-        raise InputError("interaction_energy has no place for frozen tokens, but the model has some. Leave them out.")
+        raise InputError(
+            "interaction_energy has no place for frozen tokens, but the model has some. Leave them out."
+        )
     energy = np.full(x.shape[:-2], np.nan)
     for at, beta, _, _ in _frames(model, there, x.shape[-1]):
         tokens = x[at]  # (n, d)
-        energy[at] = sum(float(_weights(tokens[rows], tokens, beta).sum()) for rows in _rows(len(tokens))) / len(tokens) ** 2
+        energy[at] = (
+            sum(float(_weights(tokens[rows], tokens, beta).sum()) for rows in _rows(len(tokens)))
+            / len(tokens) ** 2
+        )
     return energy
 
 
@@ -73,7 +87,9 @@ def _rows(n: int) -> Iterator[slice]:
     return (slice(begin, begin + size) for begin in range(0, n, size))
 
 
-def _frames(model: Attention, there: NDArray[np.bool_], d: int) -> Iterator[tuple[tuple[int, ...], float, Array, Array]]:
+def _frames(
+    model: Attention, there: NDArray[np.bool_], d: int
+) -> Iterator[tuple[tuple[int, ...], float, Array, Array]]:
     """Every frame that is there: its place, and beta and the frozen tokens of its run."""
     for at in map(tuple, np.argwhere(there)):
         run = int(at[0]) if model.runs is not None else 0
@@ -82,7 +98,12 @@ def _frames(model: Attention, there: NDArray[np.bool_], d: int) -> Iterator[tupl
             yield at, beta, np.empty((0, d)), np.empty(0)
         else:
             several = model.frozen.x.ndim == 3
-            yield at, beta, model.frozen.x[run] if several else model.frozen.x, model.frozen.weight[run] if several else model.frozen.weight
+            yield (
+                at,
+                beta,
+                model.frozen.x[run] if several else model.frozen.x,
+                model.frozen.weight[run] if several else model.frozen.weight,
+            )
 
 
 def _tokens(model: Attention, x: ArrayLike) -> tuple[Array, NDArray[np.bool_]]:
@@ -92,9 +113,18 @@ def _tokens(model: Attention, x: ArrayLike) -> tuple[Array, NDArray[np.bool_]]:
     for name in ("Q", "K", "V"):
         M = getattr(check_model(model), name)
         if M is not None and not (M.shape[-1] == d and (np.eye(d) == M).all()):
-            raise InputError(f"{name} must be the identity, but is not. Energies are known for Q = K = V = I: leave the matrices out.")
+            raise InputError(
+                f"{name} must be the identity, but is not. Energies are known for Q = K = V = I: leave the"
+                " matrices out."
+            )
     if model.frozen is not None and model.frozen.x.shape[-1] != d:
-        raise InputError(f"frozen.x has dimension {model.frozen.x.shape[-1]}, but x has shape {x.shape}. Both must have the same last axis.")
+        raise InputError(
+            f"frozen.x has dimension {model.frozen.x.shape[-1]}, but x has shape {x.shape}. Both must have"
+            " the same last axis."
+        )
     if model.runs is not None and (x.ndim < 3 or x.shape[0] != model.runs):
-        raise InputError(f"The model has parameters for {model.runs} runs, but x has shape {x.shape}. Give both the same leading axis.")
+        raise InputError(
+            f"The model has parameters for {model.runs} runs, but x has shape {x.shape}. Give both the same"
+            " leading axis."
+        )
     return x, there

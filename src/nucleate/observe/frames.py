@@ -1,4 +1,5 @@
-"""What an instrument is given: frames as times and tokens, and the indices of centers.  Frames a run never reached are NaN throughout."""
+"""What an instrument is given: frames as times and tokens, and the indices of centers.  Frames a run never
+reached are NaN throughout."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +13,8 @@ from nucleate.integrate.run import Run
 __all__ = ["Centers", "Frames", "angle", "check_centers", "frames_of", "reached"]
 
 Frames = Run | tuple[ArrayLike, ArrayLike]  # a run, or its times and tokens
-Centers = Sequence[Any] | NDArray[np.int64]  # indices of tokens for all runs; or for each, ragged or filled up with -1
+# indices of tokens for all runs; or for each, ragged or filled up with -1
+Centers = Sequence[Any] | NDArray[np.int64]
 
 
 def frames_of(run: Frames) -> tuple[Array, Array]:
@@ -22,11 +24,17 @@ def frames_of(run: Frames) -> tuple[Array, Array]:
     if not (isinstance(run, tuple) and len(run) == 2):
         help = "Make one with nucleate.simulate."
         if hasattr(run, "study"):  # an Ensemble
-            help = 'It keeps no tokens, but measures while it runs: give its study the function, with kind = "function".'
+            help = (
+                "It keeps no tokens, but measures while it runs: give its study the function, with kind ="
+                ' "function".'
+            )
         raise InputError(f"run must be a Run or a pair (t, x), but is {type(run).__name__}. {help}")
     t, x = finite_array("t", run[0]), reached(run[1])[0]
     if t.ndim != 1 or x.ndim not in (3, 4) or x.shape[-3] != len(t):
-        raise InputError(f"t and x must have shapes (m,) and (m, n, d) or (b, m, n, d), but have {t.shape} and {x.shape}. One time for each frame.")
+        raise InputError(
+            f"t and x must have shapes (m,) and (m, n, d) or (b, m, n, d), but have {t.shape} and {x.shape}."
+            " One time for each frame."
+        )
     if (np.diff(t) < 0).any():
         raise InputError("t must not fall, but does. Put the frames in the order of time.")
     return t, x
@@ -36,7 +44,8 @@ def reached(x: ArrayLike) -> tuple[Array, NDArray[np.bool_]]:
     """Tokens (..., n, d), checked, and which frames hold any, (...): the others are NaN throughout."""
     try:
         missing = np.isnan(np.asarray(x)).all((-1, -2))  # (...)
-    except (TypeError, ValueError):  # no numbers, or no axes for tokens and coordinates: the check says it better
+    except (TypeError, ValueError):
+        # no numbers, or no axes for tokens and coordinates: the check says it better
         missing = np.zeros((), dtype=bool)
     if not missing.any() or missing.all():
         return check_tokens("x", x), ~missing
@@ -51,7 +60,8 @@ def angle(x: Array, y: Array) -> Array:
 
 
 def check_centers(centers: Centers, shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """Indices of centers as a table (b, c), one row per run, filled up with -1; `shape` is that of the tokens, (..., n, d)."""
+    """Indices of centers as a table (b, c), one row per run, filled up with -1; `shape` is that of the
+    tokens, (..., n, d)."""
     n, runs = shape[-2], int(np.prod(shape[:-3], dtype=np.int64))
     try:
         each = len(centers) > 0 and any(np.ndim(some) > 0 for some in centers)
@@ -63,9 +73,17 @@ def check_centers(centers: Centers, shape: tuple[int, ...]) -> NDArray[np.int64]
                 raise TypeError
             table[i, : len(row)] = row
     except (TypeError, ValueError):
-        raise InputError(f"centers must be whole numbers, but are {shortened(centers)}. Pass what renyi_centers gives, one list per run.") from None
+        raise InputError(
+            f"centers must be whole numbers, but are {shortened(centers)}. Pass what renyi_centers gives, one"
+            " list per run."
+        ) from None
     if len(table) not in (1, runs):
-        raise InputError(f"centers must be one list for all runs, or one for each of {runs}, but there are {len(table)}.")
+        raise InputError(
+            f"centers must be one list for all runs, or one for each of {runs}, but there are {len(table)}."
+        )
     if table.size and (table.max() >= n or table.min() < -1):
-        raise InputError(f"centers must be numbers of tokens, 0 to {n - 1}, but {table.max() if table.max() >= n else table.min()} is among them.")
+        raise InputError(
+            f"centers must be numbers of tokens, 0 to {n - 1}, but"
+            f" {table.max() if table.max() >= n else table.min()} is among them."
+        )
     return np.ascontiguousarray(np.broadcast_to(table, (runs, most)))

@@ -1,8 +1,9 @@
 """Tokens in cells: finding who is near whom without looking at every pair.  Compiled.
 
-A cell is a cube in the few coordinates along which the tokens spread most; its side is at least the distance asked for, so whoever is
-that near stands in the same cell or in one beside it.  Only cells that hold tokens exist, in a hash table.  Two cells that share a hash
-are one to the table: that costs time, never a wrong answer, because every pair is measured with all its coordinates.
+A cell is a cube in the few coordinates along which the tokens spread most; its side is at least the distance
+asked for, so whoever is that near stands in the same cell or in one beside it.  Only cells that hold tokens
+exist, in a hash table.  Two cells that share a hash are one to the table: that costs time, never a wrong
+answer, because every pair is measured with all its coordinates.
 """
 
 from typing import NamedTuple
@@ -35,7 +36,8 @@ class Grid(NamedTuple):
 
 
 def make_grid(x: Array, reach: float) -> Grid:
-    """The grid for tokens x (n, d) in which two with |x - y| <= reach stand in the same cell or in neighbouring ones."""
+    """The grid for tokens x (n, d) in which two with |x - y| <= reach stand in the same cell or in
+    neighbouring ones."""
     side = 1.01 * reach + 1e-14  # more than rounding can move a token, in units of a cell
     axes = _best_axes(x, side)
     key, start, member = _fill(x, axes, side)
@@ -49,9 +51,14 @@ def _best_axes(x: Array, side: float) -> Indices:
         return np.arange(d)
     axes = np.argsort(-x.var(0), kind="stable")[:MOST_AXES].astype(np.int64)  # (axes,) widest first
     sample = np.sort(x[:: -(-n // SAMPLE), axes], axis=0)  # (some, axes)
-    within = [np.searchsorted(one, one + 1.5 * side, "right") - np.searchsorted(one, one - 1.5 * side) for one in sample.T]
-    share = np.mean(within, axis=1) / len(sample)  # (axes,) of the tokens that stand in the three cells of one, by this coordinate alone
-    cost = LOOKUP * 3.0 ** np.arange(1, len(axes) + 1) + n * np.cumprod(share)  # (axes,) with the first so many
+    within = [
+        np.searchsorted(one, one + 1.5 * side, "right") - np.searchsorted(one, one - 1.5 * side)
+        for one in sample.T
+    ]
+    # (axes,) of the tokens that stand in the three cells of one, by this coordinate alone
+    share = np.mean(within, axis=1) / len(sample)
+    # (axes,) with the first so many
+    cost = LOOKUP * 3.0 ** np.arange(1, len(axes) + 1) + n * np.cumprod(share)
     return axes[: int(cost.argmin()) + 1]
 
 
@@ -64,7 +71,8 @@ def _mixed(key: np.uint64, place: int) -> np.uint64:
 
 @inner
 def _slot(key: NDArray[np.uint64], start: Indices, wanted: np.uint64) -> np.int64:
-    """The slot of a hash in the table, or the empty one where it would go; a slot is empty if it has no members."""
+    """The slot of a hash in the table, or the empty one where it would go; a slot is empty if it has no
+    members."""
     last = len(key) - 1
     slot = np.int64(wanted & np.uint64(last))
     while start[slot + 1] > start[slot] and key[slot] != wanted:
@@ -102,12 +110,18 @@ def _fill(x: Array, axes: Indices, side: float) -> tuple[NDArray[np.uint64], Ind
 
 @inner
 def _square(x: Array, k: int, y: Array, j: int, enough: float) -> float:
-    """|x[k] - y[j]|^2, or part of it once that exceeds `enough`.  Rows by number: making a view of each would take longer."""
+    """|x[k] - y[j]|^2, or part of it once that exceeds `enough`.  Rows by number: making a view of each would
+    take longer."""
     d = x.shape[1]
     total = 0.0
     c = 0
     while c + 4 <= d and total <= enough:  # in fours, which the processor subtracts and squares at once
-        p, q, r, s = x[k, c] - y[j, c], x[k, c + 1] - y[j, c + 1], x[k, c + 2] - y[j, c + 2], x[k, c + 3] - y[j, c + 3]
+        p, q, r, s = (
+            x[k, c] - y[j, c],
+            x[k, c + 1] - y[j, c + 1],
+            x[k, c + 2] - y[j, c + 2],
+            x[k, c + 3] - y[j, c + 3],
+        )
         total += (p * p + q * q) + (r * r + s * s)
         c += 4
     if total <= enough:
@@ -128,12 +142,22 @@ def _neighbour(grid: Grid, x: Array, k: int, number: int) -> np.int64:
 
 @compiled
 def park(
-    x: Array, grid: Grid, low: float, high: float, strong: bool, begin: int, owner: Indices, kind: NDArray[np.uint8], doubtful: Indices
+    x: Array,
+    grid: Grid,
+    low: float,
+    high: float,
+    strong: bool,
+    begin: int,
+    owner: Indices,
+    kind: NDArray[np.uint8],
+    doubtful: Indices,
 ) -> tuple[int, int]:
-    """Renyi parking from token `begin` on: a token without an owner becomes a center, and owns all later ones near it that have none.
+    """Renyi parking from token `begin` on: a token without an owner becomes a center, and owns all later ones
+    near it that have none.
 
-    Near means |x - y|^2 < low; above `high` is far; what lies between is left to the caller: park stops after the center that has
-    such doubtful tokens, and returns it with their number.  kind becomes RENYI; or STRONG, if asked for, where no earlier token is near.
+    Near means |x - y|^2 < low; above `high` is far; what lies between is left to the caller: park stops after
+    the center that has such doubtful tokens, and returns it with their number.  kind becomes RENYI; or
+    STRONG, if asked for, where no earlier token is near.
     """
     n = len(x)
     for k in range(begin, n):
@@ -164,7 +188,8 @@ def park(
 
 @compiled
 def spread(x: Array, owner: Indices) -> Array:
-    """How far the tokens each one owns are from it, at most; (n,), 0 for those that own none but themselves."""
+    """How far the tokens each one owns are from it, at most; (n,), 0 for those that own none but
+    themselves."""
     far = np.zeros(len(x))
     for j in range(len(x)):
         far[owner[j]] = max(far[owner[j]], _square(x, owner[j], x, j, np.inf))
@@ -181,10 +206,12 @@ def _root(parent: Indices, k: int) -> int:
 
 @compiled
 def link(x: Array, group: Indices, first: Indices, far: Array, grid: Grid, reach: float) -> Indices:
-    """Which groups of tokens hold two with |x - y| <= reach, directly or by way of others: the number of the first in its component; (groups,).
+    """Which groups of tokens hold two with |x - y| <= reach, directly or by way of others: the number of the
+    first in its component; (groups,).
 
-    group (n,): tokens in the order of their groups; first (groups + 1,): where each begins, with its center.  All lie within
-    far[a] <= reach of that center, so a group hangs together; centers are farther apart than reach.  grid: that of the centers.
+    group (n,): tokens in the order of their groups; first (groups + 1,): where each begins, with its center.
+    All lie within far[a] <= reach of that center, so a group hangs together; centers are farther apart than
+    reach.  grid: that of the centers.
     """
     parent = np.arange(len(far))
     for a in range(len(far)):
@@ -198,7 +225,9 @@ def link(x: Array, group: Indices, first: Indices, far: Array, grid: Grid, reach
                 limit = (reach + far[a] + far[b]) ** 2
                 if one == other or _square(x, group[first[a]], grid.y, i, limit) > limit:
                     continue
-                if _touch(x, group[first[a] : first[a + 1]], group[first[b] : first[b + 1]], far[a], far[b], reach):
+                if _touch(
+                    x, group[first[a] : first[a + 1]], group[first[b] : first[b + 1]], far[a], far[b], reach
+                ):
                     parent[max(one, other)] = min(one, other)
     for a in range(len(far)):
         parent[a] = _root(parent, a)
@@ -207,9 +236,11 @@ def link(x: Array, group: Indices, first: Indices, far: Array, grid: Grid, reach
 
 @inner
 def _touch(x: Array, a: Indices, b: Indices, far_a: float, far_b: float, reach: float) -> bool:
-    """Whether a token of group a is within reach of one of group b; each lies within `far` of its first member.
+    """Whether a token of group a is within reach of one of group b; each lies within `far` of its first
+    member.
 
-    Only tokens that come near enough to the other center can be, and only those that face the other group along the line of the centers.
+    Only tokens that come near enough to the other center can be, and only those that face the other group
+    along the line of the centers.
     """
     front_a, front_b = _facing(x, a, b[0], reach + far_b), _facing(x, b, a[0], reach + far_a)
     if len(front_a) == 0 or len(front_b) == 0:

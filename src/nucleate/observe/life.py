@@ -1,4 +1,5 @@
-"""The whole life of a metastable state: tokens gather, and their clusters merge one by one until all are where the first token began."""
+"""The whole life of a metastable state: tokens gather, and their clusters merge one by one until all are
+where the first token began."""
 
 import os
 from collections.abc import Mapping
@@ -59,7 +60,10 @@ class Life:
         if self.run.status == "interrupted":
             return f"interrupted at t = {self.run.t[-1]:.3g}"
         if not self.run.done:
-            return f"the run ended early, at t = {self.run.t[-1]:.3g} ({self.run.ending}), with {_clusters(self.merges.left)}"
+            return (
+                f"the run ended early, at t = {self.run.t[-1]:.3g} ({self.run.ending}), with"
+                f" {_clusters(self.merges.left)}"
+            )
         return f"{_clusters(self.merges.left)} at t = {self.run.t[-1]:.3g}"
 
     def plot(self, axes: "tuple[Axes, Axes] | None" = None) -> "tuple[Axes, Axes]":
@@ -69,7 +73,8 @@ class Life:
         return life(self, axes)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture (.png, .pdf, .svg), an animation (.gif, .mp4), or the run as data (.zarr, .npz) with the merges in its notes."""
+        """Write the picture (.png, .pdf, .svg), an animation (.gif, .mp4), or the run as data (.zarr, .npz)
+        with the merges in its notes."""
         path = check_target(path)
         if path.suffix.lower() in SHOWN:
             from nucleate.plot import write_life
@@ -85,12 +90,24 @@ class Life:
         lines = [self.run.summary]
         if self.merges.leaders.size:
             lines += [
-                f"{_clusters(len(self.merges.leaders))} at t = {self.t_f:.4g}, led by tokens {', '.join(map(str, self.merges.leaders))} (from 0)"
+                (
+                    f"{_clusters(len(self.merges.leaders))} at t = {self.t_f:.4g}, led by tokens"
+                    f" {', '.join(map(str, self.merges.leaders))} (from 0)"
+                )
             ]
             lines += ["", "      time  leader lost  to leader  clusters left"] if self.merges.events else []
-            lines += [f"{event.time:>10.4g}  {event.lost:>11}  {event.into:>9}  {event.left:>13}" for event in self.merges]
+            lines += [
+                f"{event.time:>10.4g}  {event.lost:>11}  {event.into:>9}  {event.left:>13}"
+                for event in self.merges
+            ]
         else:
-            lines += ["merges were not looked for" if self.run.status == "interrupted" else "the tokens never gathered into clusters"]
+            lines += [
+                (
+                    "merges were not looked for"
+                    if self.run.status == "interrupted"
+                    else "the tokens never gathered into clusters"
+                )
+            ]
         return "\n".join(lines if self.whole else [*lines, "", f"Not a whole life: {self.ending}."])
 
 
@@ -106,24 +123,44 @@ def life(
     progress: Progress | None = None,
     time_limit: float | None = None,
 ) -> Life:
-    """The life of n tokens with Q = K = V = I from the uniform start `seed`, to the last merge; see `merges` for what is counted.
+    """The life of n tokens with Q = K = V = I from the uniform start `seed`, to the last merge; see `merges`
+    for what is counted.
 
-    radius     the distance at which a cluster is taken to have merged with another, 0.1 beta^(-1/2) unless given
+    radius     the distance at which a cluster is taken to have merged with another, 0.1 beta^(-1/2) unless
+               given
     rtol, atol, progress, time_limit   as for `simulate`
 
-    A life that was cut short, or ends with more than one cluster, says so: `whole` is False, and `ending` gives the reason.
+    A life that was cut short, or ends with more than one cluster, says so: `whole` is False, and `ending`
+    gives the reason.
     """
     beta = finite_number("beta", beta, least=0.0, help="It is the inverse temperature.")
     radius = usual_radius(beta) if radius is None else check_radius(radius)
-    run = simulate(Attention(beta), uniform(n, d, seed), life_time(beta, n), "steps", rtol, atol, "auto", progress=progress, time_limit=time_limit)
-    found = Merges(radius, np.nan, np.empty(0, dtype=np.int64), ()) if run.status == "interrupted" else merges(run, radius)
-    return Life(replace(run, notes={"start": "uniform(n, d, seed)", "seed": seed, "life": _noted(found)}), found)
+    run = simulate(
+        Attention(beta),
+        uniform(n, d, seed),
+        life_time(beta, n),
+        "steps",
+        rtol,
+        atol,
+        "auto",
+        progress=progress,
+        time_limit=time_limit,
+    )
+    found = (
+        Merges(radius, np.nan, np.empty(0, dtype=np.int64), ())
+        if run.status == "interrupted"
+        else merges(run, radius)
+    )
+    return Life(
+        replace(run, notes={"start": "uniform(n, d, seed)", "seed": seed, "life": _noted(found)}), found
+    )
 
 
 def life_time(beta: float, n: int) -> float:
     """A time by which the last merge is over: two nearly opposite tokens need e^(2 beta) and a logarithm.
 
-    100 units let the tokens gather; ten times n make room for clusters that start out nearly balanced between two others.
+    100 units let the tokens gather; ten times n make room for clusters that start out nearly balanced between
+    two others.
     """
     return float(min(100.0 + 10.0 * min(n, 1e8) * float(np.exp(min(2.0 * beta, 690.0))), LAST_TIME))
 
@@ -131,7 +168,12 @@ def life_time(beta: float, n: int) -> float:
 def _noted(found: Merges) -> Mapping[str, Any]:
     """The merges as plain numbers and lists, for the file."""
     t_f = found.t_f if np.isfinite(found.t_f) else None
-    return {"radius": found.radius, "t_f": t_f, "leaders": found.leaders.tolist(), "merges": [asdict(event) for event in found]}
+    return {
+        "radius": found.radius,
+        "t_f": t_f,
+        "leaders": found.leaders.tolist(),
+        "merges": [asdict(event) for event in found],
+    }
 
 
 def _clusters(count: int) -> str:

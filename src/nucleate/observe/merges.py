@@ -1,16 +1,19 @@
 """Merges: how the clusters of one run become fewer.
 
-Counting starts at t_f, the first time at which 95 % of the tokens lie in components of diameter below w = beta^(-1/2).  There, two tokens
-belong to one component if a chain of steps of at most w leads from one to the other.  (Steps of at most `radius` would not do: scattered
-tokens, each a component of its own, have diameter zero, and counting would start at once; and t_f would depend on `radius`.)
+Counting starts at t_f, the first time at which 95 % of the tokens lie in components of diameter below w =
+beta^(-1/2).  There, two tokens belong to one component if a chain of steps of at most w leads from one to the
+other.  (Steps of at most `radius` would not do: scattered tokens, each a component of its own, have diameter
+zero, and counting would start at once; and t_f would depend on `radius`.)
 
-The leader of a component is its first member.  At t_f the leaders are the tokens farther than w from every earlier token, which is the
-same for every component of diameter below w; one of the other 5 % may be a chain of several clusters, held together by tokens in flight,
-and so has a leader for each.  Whatever is no leader at t_f founds no cluster later.
+The leader of a component is its first member.  At t_f the leaders are the tokens farther than w from every
+earlier token, which is the same for every component of diameter below w; one of the other 5 % may be a chain
+of several clusters, held together by tokens in flight, and so has a leader for each.  Whatever is no leader
+at t_f founds no cluster later.
 
-A leader is lost when it comes within `radius` of a component, made of earlier tokens with steps of at most `radius`, that holds an
-earlier leader.  Later tokens have no say in this, as they have none in the motion.  The cluster counts as lost with its leader, even if
-some of its tokens arrive later, or turn to another cluster.
+A leader is lost when it comes within `radius` of a component, made of earlier tokens with steps of at most
+`radius`, that holds an earlier leader.  Later tokens have no say in this, as they have none in the motion.
+The cluster counts as lost with its leader, even if some of its tokens arrive later, or turn to another
+cluster.
 """
 
 from collections.abc import Iterator
@@ -32,7 +35,8 @@ __all__ = ["Branch", "Merge", "Merges", "cluster_width", "merges", "usual_radius
 
 FORMED = 0.95  # of the tokens
 RADIUS = 0.1  # in units of the cluster width
-FIRST, GRID = 1e-2, 2.0 ** (1 / 32)  # times at which to look whether clusters have formed: 0, FIRST or later, each GRID times the one before
+# times at which to look whether clusters have formed: 0, FIRST or later, each GRID times the one before
+FIRST, GRID = 1e-2, 2.0 ** (1 / 32)
 PARTS, ROUNDS = 32, 2  # then the last stretch is divided, so often: t_f is good to 1e-5 of itself
 ROOM = 3.0  # in units of the radius: how far a link may bend towards its leader between two frames
 CLOSER = 64  # parts of such a step, which is shorter than a time unit when tokens meet
@@ -89,13 +93,15 @@ class Merges:
 
     @property
     def lifetimes(self) -> Array:
-        """How long after t_f each leader was lost, (clusters,); infinity for those that were not within this run."""
+        """How long after t_f each leader was lost, (clusters,); infinity for those that were not within this
+        run."""
         lost = {event.lost: event.time for event in self.events}
         return np.array([lost.get(k, np.inf) - self.t_f for k in self.leaders.tolist()])
 
     @property
     def tree(self) -> tuple[Branch, ...]:
-        """The clusters that were not lost, each with those that joined it, and those that joined these: one if the life is whole."""
+        """The clusters that were not lost, each with those that joined it, and those that joined these: one
+        if the life is whole."""
         joined: dict[int, tuple[Branch, ...]] = dict.fromkeys(self.leaders.tolist(), ())
         for event in self.events:  # what is lost has all its branches by then
             joined[event.into] += (Branch(event.lost, self.t_f, event.time, joined.pop(event.lost)),)
@@ -103,7 +109,8 @@ class Merges:
 
     @property
     def linkage(self) -> Array:
-        """The tree as scipy.cluster.hierarchy has it, (merges, 4): two nodes, time, leaders below; node i < clusters is leaders[i]."""
+        """The tree as scipy.cluster.hierarchy has it, (merges, 4): two nodes, time, leaders below; node i <
+        clusters is leaders[i]."""
         count = len(self.leaders)
         node = {k: (i, 1) for i, k in enumerate(self.leaders.tolist())}
         rows = []
@@ -127,22 +134,28 @@ def usual_radius(beta: float) -> float:
 def merges(run: Run, radius: float | None = None) -> Merges:
     """How the clusters of one run merge; 0.1 beta^(-1/2) is the usual radius.
 
-    Any frames will do, also save="steps": what happens between two of them is found by simulating that stretch again, wherever the frames
-    leave room for a meeting.  With sparse frames a leader may still come from afar and go back to where it was, unseen.
+    Any frames will do, also save="steps": what happens between two of them is found by simulating that
+    stretch again, wherever the frames leave room for a meeting.  With sparse frames a leader may still come
+    from afar and go back to where it was, unseen.
     """
     if not isinstance(run, Run):
         raise InputError(f"run must be a Run, but is {type(run).__name__}. Make one with nucleate.simulate.")
     if run.x.ndim != 3:
-        raise InputError(f"merges are counted in one run, but this record holds {len(run.x)}. Simulate them one by one.")
+        raise InputError(
+            f"merges are counted in one run, but this record holds {len(run.x)}. Simulate them one by one."
+        )
     if not len(run.t):
-        raise InputError(f"merges need at least one frame, but this run has none ({run.ending}). Simulate for longer.")
+        raise InputError(
+            f"merges need at least one frame, but this run has none ({run.ending}). Simulate for longer."
+        )
     width = cluster_width(float(run.model.beta))
     radius = usual_radius(float(run.model.beta)) if radius is None else check_radius(radius)
     if (formed := _formed(run, width)) is None:
         return Merges(radius, np.nan, np.empty(0, dtype=np.int64), ())
     start, t_f, x = formed
     leaders = renyi_centers(x, width, strong=True)  # (clusters,)
-    speed = float(np.linalg.norm(run.model.parameters(x.shape[-1])[3], 2))  # a mean of tokens, turned by V, is no longer than this
+    # a mean of tokens, turned by V, is no longer than this
+    speed = float(np.linalg.norm(run.model.parameters(x.shape[-1])[3], 2))
     losses = []
     for i, k in enumerate(leaders.tolist()):
         if i and (lost := _loss(run, start, t_f, x, _Hunt(k, leaders[:i], radius, speed))) is not None:
@@ -151,7 +164,8 @@ def merges(run: Run, radius: float | None = None) -> Merges:
 
 
 def _in_order(losses: list[tuple[float, int, int]], count: int) -> tuple[Merge, ...]:
-    """Merges from (time, minus the leader lost, the leader it met): by time, at one time the last token first."""
+    """Merges from (time, minus the leader lost, the leader it met): by time, at one time the last token
+    first."""
     taken: dict[int, int] = {}
     events = []
     for i, (time, minus, into) in enumerate(sorted(losses), start=1):
@@ -163,26 +177,33 @@ def _in_order(losses: list[tuple[float, int, int]], count: int) -> tuple[Merge, 
 
 
 def _formed(run: Run, width: float) -> tuple[int, float, Array] | None:
-    """When most tokens lie in compact components: the first frame from then on, the time, and the tokens (n, d) at that time.
+    """When most tokens lie in compact components: the first frame from then on, the time, and the tokens (n,
+    d) at that time.
 
-    Looked for at times on a grid of their own, for which tokens lead must not depend on where the solver's steps happen to end.
+    Looked for at times on a grid of their own, for which tokens lead must not depend on where the solver's
+    steps happen to end.
     """
     first, last = float(run.t[0]), float(run.t[-1])
     if _share(run.x[0], clusters(run.x[0], width), width) >= FORMED:
         return 0, first, run.x[0]
-    grid = GRID ** np.arange(np.ceil(np.log(max(first, FIRST)) / np.log(GRID)), np.log(max(last, FIRST)) / np.log(GRID))  # (many,)
+    # (many,)
+    grid = GRID ** np.arange(
+        np.ceil(np.log(max(first, FIRST)) / np.log(GRID)), np.log(max(last, FIRST)) / np.log(GRID)
+    )
     looked = np.unique([first, *grid[(grid > first) & (grid < last)], last])
     for begin in range(0, len(looked) - 1, PARTS):
         found = _first_gathered(run, looked[begin : begin + PARTS + 1], width)
         if found is not None:
             for _ in range(ROUNDS):
-                found = _first_gathered(run, np.linspace(found[0], found[1], PARTS + 1), width) or found  # rounding may lose it in a rerun
+                # rounding may lose it in a rerun
+                found = _first_gathered(run, np.linspace(found[0], found[1], PARTS + 1), width) or found
             return int(np.searchsorted(run.t, found[1])), found[1], found[2]
     return None
 
 
 def _first_gathered(run: Run, times: Array, width: float) -> tuple[float, float, Array] | None:
-    """The first of times[1:] with enough tokens in components of diameter below `width`: the one before, itself, and the tokens (n, d)."""
+    """The first of times[1:] with enough tokens in components of diameter below `width`: the one before,
+    itself, and the tokens (n, d)."""
     x = positions(run, np.searchsorted(run.t, times[1:]), times[1:])  # (times - 1, n, d)
     for i, label in enumerate(clusters(x, width)):  # (n,)
         if _share(x[i], label, width) >= FORMED:
@@ -204,8 +225,8 @@ class _Hunt(NamedTuple):
     speed: float  # that no token exceeds
 
     def meeting(self, x: Array) -> tuple[int, int, int] | None:
-        """The first of the frames x (m, n, d) in which k is within the radius of a component with an earlier leader; that leader; and the
-        token of the component nearest to k."""
+        """The first of the frames x (m, n, d) in which k is within the radius of a component with an earlier
+        leader; that leader; and the token of the component nearest to k."""
         k, reach = self.k, 2.0 * np.sin(self.radius / 2.0)
         apart = np.linalg.norm(x[:, :k] - x[:, k : k + 1], axis=-1)  # (m, k) chords
         for i in np.flatnonzero((apart <= reach).any(1)).tolist():
@@ -218,16 +239,20 @@ class _Hunt(NamedTuple):
         return None
 
     def approaches(self, t: Array, x: Array) -> Iterator[int]:
-        """Those of the frames t (m,), x (m, n, d) up to which, from the one before, there may have been a meeting."""
+        """Those of the frames t (m,), x (m, n, d) up to which, from the one before, there may have been a
+        meeting."""
         leads = np.zeros(self.k, dtype=bool)  # (k,)
         leads[self.earlier] = True
         frame, reach = 0, 2.0 * np.sin(self.radius / 2.0)
-        while (frame := next_approach(t, x, frame + 1, self.k, leads, reach, ROOM * reach, self.speed)) < len(x):
+        while (frame := next_approach(t, x, frame + 1, self.k, leads, reach, ROOM * reach, self.speed)) < len(
+            x
+        ):
             yield frame
 
 
 def _loss(run: Run, start: int, t_f: float, x: Array, hunt: _Hunt) -> tuple[float, int] | None:
-    """When from t_f on, with tokens x (n, d), and to which leader, the hunted one was lost; `start` is the first frame not before t_f."""
+    """When from t_f on, with tokens x (n, d), and to which leader, the hunted one was lost; `start` is the
+    first frame not before t_f."""
     if (met := hunt.meeting(x[None])) is not None:
         return t_f, met[1]
     found = _within(run, np.array([t_f, run.t[start]]), np.stack([x, run.x[start]]), hunt)
@@ -239,7 +264,8 @@ def _loss(run: Run, start: int, t_f: float, x: Array, hunt: _Hunt) -> tuple[floa
 
 
 def _within(run: Run, t: Array, x: Array, hunt: _Hunt) -> tuple[float, int] | None:
-    """The same between two moments t (2,) with tokens x (2, n, d), at the first of which it was not lost: a rerun step by step, then in parts."""
+    """The same between two moments t (2,) with tokens x (2, n, d), at the first of which it was not lost: a
+    rerun step by step, then in parts."""
     times, steps = stretch(run, t, x, hunt.k + 1)  # (m,), (m, seen, d)
     for i in hunt.approaches(times, steps):
         parts = stretch(run, times[i - 1 : i + 1], steps[i - 1 : i + 1], hunt.k + 1, CLOSER)
@@ -250,16 +276,20 @@ def _within(run: Run, t: Array, x: Array, hunt: _Hunt) -> tuple[float, int] | No
 
 
 def _moment(t: Array, x: Array, met: tuple[int, int, int], hunt: _Hunt) -> tuple[float, int]:
-    """When before frame i of x (m, n, d) the meeting was, and with which leader: halved along straight lines, which in so small a part tokens go.
+    """When before frame i of x (m, n, d) the meeting was, and with which leader: halved along straight lines,
+    which in so small a part tokens go.
 
-    Two frames only are far apart, with no equation to tell the way: there the logarithm of the distance falls evenly, if it is that which
-    changed, and no other link of the component.
+    Two frames only are far apart, with no equation to tell the way: there the logarithm of the distance falls
+    evenly, if it is that which changed, and no other link of the component.
     """
     i, into, j = met
     if i == 0:
         return float(t[0]), into
     (t0, t1), two = t[i - 1 : i + 1].tolist(), x[i - 1 : i + 1]  # two (2, n, d)
-    level = np.log(np.linalg.norm(two[:, hunt.k] - two[:, j], axis=-1).clip(1e-300) / (2.0 * np.sin(hunt.radius / 2.0)))  # (2,), the last below 0
+    # (2,), the last below 0
+    level = np.log(
+        np.linalg.norm(two[:, hunt.k] - two[:, j], axis=-1).clip(1e-300) / (2.0 * np.sin(hunt.radius / 2.0))
+    )
     if len(t) == 2 and level[0] > 0.0:
         return float(t0 + level[0] / (level[0] - level[1]) * (t1 - t0)), into
     low, high = 0.0, 1.0

@@ -1,7 +1,8 @@
 """Stationarity: how far centers move, and how long they stay where they began.
 
-Lemma 5.1 (paper, d = 2) guarantees a time T_j up to which strong center s_j moves less than epsilon c beta^(-1/2).  Here that distance is
-`limit`, and the lifetime is the first time at which the center has moved farther; lifetime / T_j says how much longer it stays.
+Lemma 5.1 (paper, d = 2) guarantees a time T_j up to which strong center s_j moves less than epsilon c
+beta^(-1/2).  Here that distance is `limit`, and the lifetime is the first time at which the center has moved
+farther; lifetime / T_j says how much longer it stays.
 """
 
 from dataclasses import dataclass
@@ -17,14 +18,16 @@ __all__ = ["Stationarity", "displacement", "stationarity"]
 
 @dataclass(frozen=True, eq=False)
 class Stationarity:
-    """How centers stay.  Arrays have a leading axis of b where there are b runs; with fewer centers than c in one of them, the rest is NaN."""
+    """How centers stay.  Arrays have a leading axis of b where there are b runs; with fewer centers than c in
+    one of them, the rest is NaN."""
 
     centers: NDArray[np.int64]  # (c,) indices of tokens; -1 for none
     t: Array  # (m,)
     displacement: Array  # (m, c) from where the center began
     limit: Array  # (c,)
     lifetime: Array  # (c,) when it had moved farther than the limit; infinity if it never did
-    until: Array  # () the last time that was reached: an infinite lifetime is longer than this, no more is known
+    # () the last time that was reached: an infinite lifetime is longer than this, no more is known
+    until: Array
     guaranteed: Array  # (c,) the time it had to stay according to theory; NaN where none was given
 
     @property
@@ -39,7 +42,8 @@ class Stationarity:
 
 
 def displacement(run: Frames, centers: Centers) -> Array:
-    """The geodesic distance of every center from where it was in the first frame: (m, c), or (b, m, c) for b runs; NaN where there is none."""
+    """The geodesic distance of every center from where it was in the first frame: (m, c), or (b, m, c) for b
+    runs; NaN where there is none."""
     _, x = frames_of(run)
     table = check_centers(centers, x.shape)  # (b, c)
     block = x.reshape(-1, *x.shape[-3:])  # (b, m, n, d)
@@ -48,8 +52,11 @@ def displacement(run: Frames, centers: Centers) -> Array:
     return moved.reshape(*x.shape[:-2], table.shape[1])
 
 
-def stationarity(run: Frames, centers: Centers, limit: ArrayLike, guaranteed: ArrayLike | None = None) -> Stationarity:
-    """How far the centers move, when they have moved farther than `limit`, and how that compares with the time `guaranteed`.
+def stationarity(
+    run: Frames, centers: Centers, limit: ArrayLike, guaranteed: ArrayLike | None = None
+) -> Stationarity:
+    """How far the centers move, when they have moved farther than `limit`, and how that compares with the
+    time `guaranteed`.
 
     limit      a distance, epsilon c beta^(-1/2) in Lemma 5.1: one for all, or one per center (c,), (b, c)
     guaranteed times, one for all or one per center
@@ -68,7 +75,8 @@ def stationarity(run: Frames, centers: Centers, limit: ArrayLike, guaranteed: Ar
 
 
 def _lifetime(t: Array, moved: Array, limit: Array) -> Array:
-    """The first time at which moved (..., m, c) exceeds limit (..., c); infinity for never, NaN where nothing moved is known."""
+    """The first time at which moved (..., m, c) exceeds limit (..., c); infinity for never, NaN where nothing
+    moved is known."""
     never = np.where(np.isnan(moved).all(-2), np.nan, np.inf)  # (..., c)
     if len(t) < 2:  # in the first frame nothing has moved
         return never
@@ -88,4 +96,6 @@ def _spread(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
     try:
         return np.broadcast_to(array, shape)
     except ValueError:
-        raise InputError(f"{name} must be one number or one per center {shape}, but has shape {array.shape}.") from None
+        raise InputError(
+            f"{name} must be one number or one per center {shape}, but has shape {array.shape}."
+        ) from None

@@ -1,6 +1,8 @@
-"""What the paper shows, redone and judged: one file per figure, table and claim, each with an ITEM of the same shape (see `paper/item.py`).
+"""What the paper shows, redone and judged: one file per figure, table and claim, each with an ITEM of the
+same shape (see `paper/item.py`).
 
-ITEMS is where they are registered, in the order of the report. Their files are imported when they are asked for.
+ITEMS is where they are registered, in the order of the report. Their files are imported when they are asked
+for.
 """
 
 import difflib
@@ -20,7 +22,8 @@ class Entry(NamedTuple):
     """Files of this folder, without their ending."""
 
     file: str  # holds ITEM
-    data: tuple[str, ...]  # what its data depend on: an edit here makes them anew, an edit elsewhere only judges and draws them anew
+    # what its data depend on: an edit here makes them anew, an edit elsewhere only judges and draws them anew
+    data: tuple[str, ...]
 
 
 ITEMS = {
@@ -34,7 +37,10 @@ ITEMS = {
     "life": Entry("life", ("lives",)),
     "lemma3.1": Entry("lemma31", ("tops",)),
     "theorem4.1": Entry("theorem41", ("gathered", "linear")),
-    "conjecture1": Entry("conjecture1", ("families", "hunts", "adversary", "defective", "search", "replay", "resting", "linear")),
+    "conjecture1": Entry(
+        "conjecture1",
+        ("families", "hunts", "adversary", "defective", "search", "replay", "resting", "linear"),
+    ),
     "conjecture2": Entry("conjecture2", ("families", "hunts", "search", "linear")),
     "lemma5.1": Entry("lemma51", ("stays",)),
     "theorem5.2": Entry("theorem52", ("anchors",)),
@@ -54,7 +60,8 @@ def find(key: str) -> "Item":
 
 
 def chosen(only: Iterable[str] = ()) -> list[str]:
-    """The keys asked for, in the order of the report; all if none is. Several may stand in one text, with commas between them."""
+    """The keys asked for, in the order of the report; all if none is. Several may stand in one text, with
+    commas between them."""
     asked = [key.strip() for text in only for key in text.split(",") if key.strip()]
     for key in asked:
         if key not in ITEMS:

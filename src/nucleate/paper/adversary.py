@@ -1,4 +1,5 @@
-"""Starts chosen to stay away from the poles as long as they can: evolution by small random changes, then followed to the end."""
+"""Starts chosen to stay away from the poles as long as they can: evolution by small random changes, then
+followed to the end."""
 
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,8 @@ CHILDREN = 8
 
 
 def adversarial(kind: "Kind", seed: int, models: int, rounds: int) -> "Dataset":
-    """For some models of a family: how far from the poles an evolved start still is at t = LOOK, a random one, and where the evolved one ends."""
+    """For some models of a family: how far from the poles an evolved start still is at t = LOOK, a random
+    one, and where the evolved one ends."""
     import xarray
 
     from nucleate.attention import Attention  # not only a type here
@@ -36,13 +38,18 @@ def adversarial(kind: "Kind", seed: int, models: int, rounds: int) -> "Dataset":
     score = first = _away(model, V, best, LOOK)  # (b,)
     for i in range(rounds):
         size = 0.5 * 0.01 ** (i / rounds)  # from bold to careful
-        children = retract(best[:, None] + size * rng.standard_normal((models, CHILDREN, n, d)))  # (b, c, n, d)
-        scores = _away(crowd, np.repeat(V, CHILDREN, axis=0), children.reshape(-1, n, d), LOOK).reshape(models, CHILDREN)
+        # (b, c, n, d)
+        children = retract(best[:, None] + size * rng.standard_normal((models, CHILDREN, n, d)))
+        scores = _away(crowd, np.repeat(V, CHILDREN, axis=0), children.reshape(-1, n, d), LOOK).reshape(
+            models, CHILDREN
+        )
         pick = scores.argmax(1)  # (b,)
         better = scores.max(1) > score
         best = np.where(better[:, None, None], children[np.arange(models), pick], best)
         score = np.maximum(score, scores.max(1))
-    return xarray.Dataset({"random": ("run", first), "evolved": ("run", score), "end": ("run", _away(model, V, best, kind.t))})
+    return xarray.Dataset(
+        {"random": ("run", first), "evolved": ("run", score), "end": ("run", _away(model, V, best, kind.t))}
+    )
 
 
 def _away(model: "Attention", V: Array, start: Array, t: float) -> Array:

@@ -1,6 +1,8 @@
-"""Value matrices of ALBERT-xlarge, head by head: as they are drawn at initialisation, and trained, from a file the user has.
+"""Value matrices of ALBERT-xlarge, head by head: as they are drawn at initialisation, and trained, from a
+file the user has.
 
-A head's value matrix is W_O W_V (d x d, rank d_head); its non-zero eigenvalues are those of the small W_V W_O (d_head x d_head).
+A head's value matrix is W_O W_V (d x d, rank d_head); its non-zero eigenvalues are those of the small W_V W_O
+(d_head x d_head).
 """
 
 import os
@@ -19,7 +21,8 @@ HELP = f"Set {VARIABLE} to model.safetensors of albert-xlarge-v2 or to its folde
 
 
 def drawn_heads(d: int, heads: int, std: float, seed: int) -> Array:
-    """The small products W_V W_O (heads, d_head, d_head) with independent Gaussian entries, one head at a time."""
+    """The small products W_V W_O (heads, d_head, d_head) with independent Gaussian entries, one head at a
+    time."""
     d_head = d // heads
     small = np.empty((heads, d_head, d_head))
     with threadpool_limits(1, user_api="blas"):  # else the last bits depend on the machine's cores
@@ -47,14 +50,22 @@ def given() -> str:
     """The mark of the file in the environment: its name, size and time of change."""
     path = given_path()
     file = path and (path / "model.safetensors" if path.is_dir() else path)
-    return f"{file.name} {file.stat().st_size} {file.stat().st_mtime_ns}" if file and file.is_file() else str(path)
+    return (
+        f"{file.name} {file.stat().st_size} {file.stat().st_mtime_ns}"
+        if file and file.is_file()
+        else str(path)
+    )
 
 
 def trained_eigenvalues(path: Path, heads: int) -> NDArray[np.complex128]:
-    """The same of a trained model's first layer, (heads, d_head), with the gain of the normalisation in front folded in."""
+    """The same of a trained model's first layer, (heads, d_head), with the gain of the normalisation in front
+    folded in."""
     from nucleate.models.spectra import spectra
 
     found = spectra(path, draws=1)
     if found.heads_per_layer != heads:
-        raise InputError(f"{VARIABLE} is {path}, a model with {found.heads_per_layer} heads in a layer, but Figure 5 is about {heads}. {HELP}")
+        raise InputError(
+            f"{VARIABLE} is {path}, a model with {found.heads_per_layer} heads in a layer, but Figure 5 is"
+            f" about {heads}. {HELP}"
+        )
     return np.stack([head.eigenvalues for head in found.layer(0)])

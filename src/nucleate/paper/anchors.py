@@ -1,6 +1,8 @@
-"""Tokens among frozen ones, for Theorem 5.2: random and worst placements, where tokens end, and where the theorem's conditions stand.
+"""Tokens among frozen ones, for Theorem 5.2: random and worst placements, where tokens end, and where the
+theorem's conditions stand.
 
-Lengths are in units of beta^(-1/2), as in the theorem; N is the number of tokens plus the weights of the frozen ones.
+Lengths are in units of beta^(-1/2), as in the theorem; N is the number of tokens plus the weights of the
+frozen ones.
 """
 
 from dataclasses import dataclass
@@ -32,10 +34,13 @@ __all__ = [
     "worst",
 ]
 
-MADE: dict[str, Any] = {"beta": 64.0, "c": 6.5, "eps": 0.99, "tokens": 70}  # the first condition holds, and the second only as printed
+# the first condition holds, and the second only as printed
+MADE: dict[str, Any] = {"beta": 64.0, "c": 6.5, "eps": 0.99, "tokens": 70}
 MOST = 6  # frozen tokens in a run
 TOKENS = 16
-GATHER = 0.3  # of the Dirichlet distribution of the room left between frozen tokens: below 1 most gaps are as narrow as allowed
+# of the Dirichlet distribution of the room left between frozen tokens: below 1 most gaps are as narrow as
+# allowed
+GATHER = 0.3
 NARROW = 1e-9  # by which gaps exceed c, which is excluded
 NEAR_EDGE = 0.02  # how far beside the edge the worst placement is tried
 STEP = 1e-3  # of second differences, in units of beta^(-1/2): the error is its square
@@ -69,22 +74,28 @@ CASES = (Case(0.1, 6.5, 16.0), Case(0.1, 6.5, 64.0), Case(0.05, 6.0, 64.0), Case
 
 
 def limits(beta: float, c: float | Array, eps: float | Array) -> tuple[Array, Array]:
-    """N up to which the first condition holds, and up to which the second does (0 where it holds for none)."""
+    """N up to which the first condition holds, and up to which the second does (0 where it holds for
+    none)."""
     s = beta**-0.5
     force = interaction(np.asarray(eps) * s, beta) / interaction((c - 1.0 - 2.0 * np.asarray(eps)) * s, beta)
-    slope = interaction_slope(np.asarray(eps) * s, beta) / -interaction_slope((c - 2.0 * np.asarray(eps)) * s, beta)
+    slope = interaction_slope(np.asarray(eps) * s, beta) / -interaction_slope(
+        (c - 2.0 * np.asarray(eps)) * s, beta
+    )
     return np.asarray(force), np.maximum(slope, 0.0)
 
 
 def fold(case: Case) -> tuple[float, float]:
-    """(displacement, weight) at which a token of a frozen one of weight 1 is torn away by another of that weight at distance c: then h(y) = A h(c - y)
-    has a double root, where h(y)/h(c - y) is largest.  A token of no frozen one stays farther away than this."""
+    """(displacement, weight) at which a token of a frozen one of weight 1 is torn away by another of that
+    weight at distance c: then h(y) = A h(c - y) has a double root, where h(y)/h(c - y) is largest.  A token
+    of no frozen one stays farther away than this."""
     from scipy.optimize import minimize_scalar
 
     s = case.beta**-0.5
     top = float(strongest_distance(case.beta)) / s
     found = minimize_scalar(
-        lambda y: -float(np.log(interaction(y * s, case.beta)) - np.log(interaction((case.c - y) * s, case.beta))),
+        lambda y: (
+            -float(np.log(interaction(y * s, case.beta)) - np.log(interaction((case.c - y) * s, case.beta)))
+        ),
         bounds=(1e-6, top),
         method="bounded",
         options={"xatol": 1e-10},
@@ -93,7 +104,8 @@ def fold(case: Case) -> tuple[float, float]:
 
 
 def edge(case: Case) -> float:
-    """N at which, in the worst placement, a token rests at distance epsilon: h(eps) = A h(c - eps); infinite if it is torn away before."""
+    """N at which, in the worst placement, a token rests at distance epsilon: h(eps) = A h(c - eps); infinite
+    if it is torn away before."""
     if fold(case)[0] <= case.eps:
         return np.inf
     s = case.beta**-0.5
@@ -101,7 +113,8 @@ def edge(case: Case) -> float:
 
 
 def rest(case: Case, A: Array) -> Array:
-    """Where a token of a frozen one of weight 1 rests if one of weight A stands at distance c, in units of beta^(-1/2); NaN if it is torn away."""
+    """Where a token of a frozen one of weight 1 rests if one of weight A stands at distance c, in units of
+    beta^(-1/2); NaN if it is torn away."""
     from scipy.optimize import brentq
 
     s, (y, most) = case.beta**-0.5, fold(case)
@@ -117,23 +130,27 @@ def _points(angle: Array) -> Array:
 
 
 def _ends(case: Case, theta: Array, a: Array, x0: Array, N: float) -> tuple[Array, Array, Array]:
-    """Runs to the end: distance of every token from the nearest frozen one in units of beta^(-1/2), (b, n); largest speed left; whether done; (b,)."""
+    """Runs to the end: distance of every token from the nearest frozen one in units of beta^(-1/2), (b, n);
+    largest speed left; whether done; (b,)."""
     from nucleate.attention import Attention, Frozen
     from nucleate.integrate.simulate import simulate
     from nucleate.kernels import drift
     from nucleate.paper.keep import finished
 
     model = Attention(np.full(len(x0), case.beta), frozen=Frozen(_points(theta), a))
-    end = 100.0 * N * np.exp(2.0 * case.beta)  # from opposite a frozen token, the weakest place, it takes e^{2 beta} Z
+    # from opposite a frozen token, the weakest place, it takes e^{2 beta} Z
+    end = 100.0 * N * np.exp(2.0 * case.beta)
     run = finished(simulate(model, x0, end, [end]))
     x = run.x[:, -1]  # (b, n, 2)
-    away = np.angle(np.exp(1j * (np.arctan2(x[..., 1], x[..., 0])[:, :, None] - theta[:, None, :])))  # (b, n, m)
+    # (b, n, m)
+    away = np.angle(np.exp(1j * (np.arctan2(x[..., 1], x[..., 0])[:, :, None] - theta[:, None, :])))
     done = np.array([status == "done" for status in run.status])
     return np.abs(away).min(-1) * case.beta**0.5, np.linalg.norm(drift(model, x), axis=-1).max(1), done
 
 
 def placements(case: Case, N: float, runs: int, seed: int) -> tuple[Array, Array, Array]:
-    """Random starts among frozen tokens: their angles and weights (b, m), and tokens (b, n, 2).  Gaps mostly as narrow as allowed, one weight heavy."""
+    """Random starts among frozen tokens: their angles and weights (b, m), and tokens (b, n, 2).  Gaps mostly
+    as narrow as allowed, one weight heavy."""
     from nucleate.ensemble.points import stream
     from nucleate.sphere import uniform
 
@@ -142,7 +159,9 @@ def placements(case: Case, N: float, runs: int, seed: int) -> tuple[Array, Array
     for run in range(runs):
         rng = np.random.default_rng(stream(seed, run))
         gap = np.full(m, case.c * case.beta**-0.5 * (1.0 + NARROW))
-        theta[run] = rng.uniform(0.0, 2.0 * np.pi) + np.cumsum(gap + (2.0 * np.pi - gap.sum()) * rng.dirichlet(np.full(m, GATHER)))
+        theta[run] = rng.uniform(0.0, 2.0 * np.pi) + np.cumsum(
+            gap + (2.0 * np.pi - gap.sum()) * rng.dirichlet(np.full(m, GATHER))
+        )
         a[run, rng.integers(m)] += N - TOKENS - m
         x0[run] = uniform(TOKENS, 2, rng)
     return theta, a, x0
@@ -154,24 +173,33 @@ def endings(case: Case, factor: float, runs: int, seed: int) -> "Dataset":
 
     N = factor * case.most
     away, speed, done = _ends(case, *placements(case, N, runs, seed), N)
-    return xarray.Dataset({"away": (("run", "token"), away), "speed": ("run", speed), "done": ("run", done.astype(np.int8))})
+    return xarray.Dataset(
+        {"away": (("run", "token"), away), "speed": ("run", speed), "done": ("run", done.astype(np.int8))}
+    )
 
 
 def worst(case: Case) -> "Dataset":
-    """One token at a frozen one of weight 1, another frozen one at distance c, with N a little below the edge and a little above it."""
+    """One token at a frozen one of weight 1, another frozen one at distance c, with N a little below the edge
+    and a little above it."""
     import xarray
 
     theta = np.array([[0.0, case.c * case.beta**-0.5 * (1.0 + NARROW)]] * 2)  # (2, 2)
     N = edge(case) * np.array([1.0 - NEAR_EDGE, 1.0 + NEAR_EDGE])  # (2,)
-    a = np.stack([np.ones(2), N - 2.0], axis=1)  # (2, 2) one token, one light frozen token, the rest is the heavy one
+    # (2, 2) one token, one light frozen token, the rest is the heavy one
+    a = np.stack([np.ones(2), N - 2.0], axis=1)
     away, speed, done = _ends(case, theta, a, _points(np.zeros((2, 1))), float(N[1]))
-    return xarray.Dataset({"away": ("side", away[:, 0]), "speed": ("side", speed), "done": ("side", done.astype(np.int8))}, {"N": ("side", N)})
+    return xarray.Dataset(
+        {"away": ("side", away[:, 0]), "speed": ("side", speed), "done": ("side", done.astype(np.int8))},
+        {"N": ("side", N)},
+    )
 
 
 def sweep(beta: Array, cs: int, epsilons: int) -> "Dataset":
-    """Over beta, c and eps: whether the second condition, as printed and with its sign, ever asks for more than the first, and what a smaller eps gives.
+    """Over beta, c and eps: whether the second condition, as printed and with its sign, ever asks for more
+    than the first, and what a smaller eps gives.
 
-    N of at least 2 (one token, one frozen token) that the first condition allows is what is looked at; the worst such N is the limit itself.
+    N of at least 2 (one token, one frozen token) that the first condition allows is what is looked at; the
+    worst such N is the limit itself.
     """
     import xarray
 
@@ -183,7 +211,8 @@ def sweep(beta: Array, cs: int, epsilons: int) -> "Dataset":
             force, slope = limits(b, c, eps)
             g, far = interaction_slope(eps * s, b), interaction_slope((c - 2.0 * eps) * s, b)
             allowed, small = force >= 2.0, eps * s < strongest_distance(b)
-            room = np.maximum.accumulate(np.minimum(force, slope)) / force  # (epsilons,) what the best smaller eps allows
+            # (epsilons,) what the best smaller eps allows
+            room = np.maximum.accumulate(np.minimum(force, slope)) / force
             refused = allowed & (slope < force)
             rows.append(
                 (
@@ -196,13 +225,20 @@ def sweep(beta: Array, cs: int, epsilons: int) -> "Dataset":
                 )
             )
     names = ("allowed", "small", "printed_refuses", "sign_refuses", "least_eps", "room")
-    return xarray.Dataset({name: ("point", np.array(column, dtype=np.float64)) for name, column in zip(names, zip(*rows, strict=True), strict=True)})
+    return xarray.Dataset(
+        {
+            name: ("point", np.array(column, dtype=np.float64))
+            for name, column in zip(names, zip(*rows, strict=True), strict=True)
+        }
+    )
 
 
 def concave(beta: float, c: float, eps: float, tokens: int) -> dict[str, float]:
-    """The energy of a token at the edge of the ball of radius eps around a frozen one, while the tokens of the next frozen one lean towards it by eps.
+    """The energy of a token at the edge of the ball of radius eps around a frozen one, while the tokens of
+    the next frozen one lean towards it by eps.
 
-    Its second derivative, by differences, in units of that of one token at distance 0; and how far all are from frozen tokens in the end.
+    Its second derivative, by differences, in units of that of one token at distance 0; and how far all are
+    from frozen tokens in the end.
     """
     from nucleate.attention import Attention, Frozen
     from nucleate.observe.energies import token_energies
@@ -213,8 +249,19 @@ def concave(beta: float, c: float, eps: float, tokens: int) -> dict[str, float]:
     phi = np.full(tokens, theta[1] - eps * s)  # (n,)
     at = np.array([eps - STEP, eps, eps + STEP]) * s  # (3,)
     E = [float(token_energies(model, _points(np.append(phi[1:], angle)))[-1]) for angle in at]
-    away, speed, done = _ends(Case(eps, c, beta), theta[None], np.ones((1, 2)), _points(np.append(phi[1:], at[1]))[None], tokens + 2.0)
-    return {"curvature": (E[0] - 2.0 * E[1] + E[2]) / (STEP * s) ** 2, "away": float(away.max()), "speed": float(speed[0]), "done": float(done[0])}
+    away, speed, done = _ends(
+        Case(eps, c, beta),
+        theta[None],
+        np.ones((1, 2)),
+        _points(np.append(phi[1:], at[1]))[None],
+        tokens + 2.0,
+    )
+    return {
+        "curvature": (E[0] - 2.0 * E[1] + E[2]) / (STEP * s) ** 2,
+        "away": float(away.max()),
+        "speed": float(speed[0]),
+        "done": float(done[0]),
+    }
 
 
 def made() -> "Dataset":
@@ -227,7 +274,11 @@ def made() -> "Dataset":
     for name, eps in (("weak", MADE["eps"]), ("strict", 0.9)):
         conditions = frozen_conditions(MADE["beta"], MADE["c"], eps, MADE["tokens"] + 2.0)
         found = concave(MADE["beta"], MADE["c"], eps, MADE["tokens"])
-        found |= {"force": conditions.force, "slope": conditions.slope, "as_printed": conditions.slope_as_printed}
+        found |= {
+            "force": conditions.force,
+            "slope": conditions.slope,
+            "as_printed": conditions.slope_as_printed,
+        }
         told |= {f"{name}_{key}": ((), value) for key, value in found.items()}
     return xarray.Dataset(told)
 

@@ -22,23 +22,40 @@ EVERY = 10.0  # seconds between two lines where there is no terminal
 
 
 def reproduce(
-    out: Annotated[Path | None, typer.Option(help="The folder for the report.", show_default=f"{FOLDER}, or {QUICK_FOLDER} with --quick")] = None,
-    only: Annotated[
-        list[str] | None, typer.Option(help="Only these items (see --list), with commas between them. May be repeated.", show_default="all")
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The folder for the report.", show_default=f"{FOLDER}, or {QUICK_FOLDER} with --quick"
+        ),
     ] = None,
-    list_items: Annotated[bool, typer.Option("--list", help="List what can be reproduced, and stop.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer and smaller simulations: a first look, in a few minutes.")] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only these items (see --list), with commas between them. May be repeated.",
+            show_default="all",
+        ),
+    ] = None,
+    list_items: Annotated[
+        bool, typer.Option("--list", help="List what can be reproduced, and stop.")
+    ] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer and smaller simulations: a first look, in a few minutes.")
+    ] = False,
     readme: Annotated[
         Path | None,
         typer.Option(
-            help="Also put hero picture, gallery and verdicts between the marks of this page, and the pictures into docs/images beside it.",
+            help=(
+                "Also put hero picture, gallery and verdicts between the marks of this page, and the pictures"
+                " into docs/images beside it."
+            ),
             show_default="no page",
         ),
     ] = None,
 ) -> None:
     """Redo the figures, the table and the claims of the paper, judge them, and write one report.
 
-    Interrupted, the same command goes on where it was. Exit code 0: done, whatever the verdicts. 2: bad input. 130: interrupted.
+    Interrupted, the same command goes on where it was. Exit code 0: done, whatever the verdicts. 2: bad
+    input. 130: interrupted.
     """
     folder = out if out is not None else Path(QUICK_FOLDER if quick else FOLDER)
     with polite("Close other programs, or try --quick.", lambda: KEPT.format(folder)):
@@ -90,7 +107,13 @@ def _watching(items: int) -> "Iterator[Watch]":
         return
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description:<48}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TextColumn("{task.fields[verdict]}"))
+    columns = (
+        TextColumn("{task.description:<48}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[verdict]}"),
+    )
     with Progress(*columns, console=console) as bar:
         yield _Bars(bar, items)
 

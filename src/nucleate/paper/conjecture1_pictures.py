@@ -74,9 +74,22 @@ def _rise(ax: Any, plane: Plane, m: int | None, room: float) -> None:
                 zorder=5,
             )
         side = "left" if room < 0.4 else "right" if room > 0.6 else "center"
-        ax.text(room, at + 0.01 * top, "log m r", va="bottom", ha=side, transform=ax.get_yaxis_transform(), fontsize=8, color=look.ink)
+        ax.text(
+            room,
+            at + 0.01 * top,
+            "log m r",
+            va="bottom",
+            ha=side,
+            transform=ax.get_yaxis_transform(),
+            fontsize=8,
+            color=look.ink,
+        )
     wide = float(np.nanmax(np.abs(phi[np.isfinite(y)])))
-    ax.set(xlabel="angle φ from −ξ", xlim=(-min(1.05 * wide, np.pi), min(1.05 * wide, np.pi)), ylim=(min(-0.12 * top, -0.05), 1.15 * top))
+    ax.set(
+        xlabel="angle φ from −ξ",
+        xlim=(-min(1.05 * wide, np.pi), min(1.05 * wide, np.pi)),
+        ylim=(min(-0.12 * top, -0.05), 1.15 * top),
+    )
     ax.set_xticks([-np.pi / 2, 0.0, np.pi / 2], ["−π/2", "0", "π/2"])
 
 
@@ -99,9 +112,24 @@ def _draw_shares(ax: Any, numbers: Numbers) -> None:
         low, high = share.low or 0.0, share.high if share.high is not None else 1.0
         colour = look.ink if share.value == 0.0 else look.red
         ax.plot([low, high], [i, i], color=colour, linewidth=3.0, solid_capstyle="butt")
-        ax.plot([share.value], [i], "o" if share.value == 0.0 else "D", color=colour, markersize=5.5, clip_on=False)
-    ax.set_yticks(range(len(CONJECTURE1)), [kind.words.replace("KᵀQ", r"$K^{\top}Q$") for kind in CONJECTURE1], fontsize=SMALL)
-    ax.set(ylim=(len(CONJECTURE1) - 0.4, -0.6), xlabel="share of runs that end elsewhere than at ±ξ", xlim=(0.0, None))
+        ax.plot(
+            [share.value],
+            [i],
+            "o" if share.value == 0.0 else "D",
+            color=colour,
+            markersize=5.5,
+            clip_on=False,
+        )
+    ax.set_yticks(
+        range(len(CONJECTURE1)),
+        [kind.words.replace("KᵀQ", r"$K^{\top}Q$") for kind in CONJECTURE1],
+        fontsize=SMALL,
+    )
+    ax.set(
+        ylim=(len(CONJECTURE1) - 0.4, -0.6),
+        xlabel="share of runs that end elsewhere than at ±ξ",
+        xlim=(0.0, None),
+    )
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
 
 
@@ -113,17 +141,40 @@ def _draw_way(ax: Any, data: Data) -> None:
     assert example.model.V is not None
     w, vectors = np.linalg.eigh((example.model.V + example.model.V.T) / 2.0)
     basis = vectors[:, np.argsort(-w)][:, [0, 1]]  # (d, 2)
-    path, others = data["replays"]["path"].values @ basis, data["replays"]["others"].values @ basis  # (m, 2), (k, 2)
+    # (m, 2), (k, 2)
+    path, others = data["replays"]["path"].values @ basis, data["replays"]["others"].values @ basis
     look = tidy(ax)
     round_ = np.linspace(0.0, 2.0 * np.pi, 200)
     ax.plot(np.cos(round_), np.sin(round_), color=look.grey(0.4), linewidth=0.8)
     ax.plot(*path.T, color=look.red, linewidth=2.0, label="the eighth token")
     for i in range(20, len(path) - 1, 40):
-        ax.annotate("", path[i + 1], path[i], arrowprops={"arrowstyle": "-|>", "color": look.red, "linewidth": 0.0, "mutation_scale": 13})
-    ax.plot(*others[:1].T, "o", color=look.ink, markersize=9, label="the first, at −ξ" if others[0, 0] < 0 else "the first, at ξ", linestyle="none")
-    ax.plot(*others[1:].T, "o", color=look.grey(0.6), markersize=5, label="the others, at rest", linestyle="none")
+        ax.annotate(
+            "",
+            path[i + 1],
+            path[i],
+            arrowprops={"arrowstyle": "-|>", "color": look.red, "linewidth": 0.0, "mutation_scale": 13},
+        )
+    ax.plot(
+        *others[:1].T,
+        "o",
+        color=look.ink,
+        markersize=9,
+        label="the first, at −ξ" if others[0, 0] < 0 else "the first, at ξ",
+        linestyle="none",
+    )
+    ax.plot(
+        *others[1:].T, "o", color=look.grey(0.6), markersize=5, label="the others, at rest", linestyle="none"
+    )
     ax.set_aspect("equal")
     ax.set(xlim=(-1.08, 1.08), ylim=(-1.08, 1.08), xlabel="along ξ", ylabel="along the second eigenvector")
     ax.set_xticks([-1, 0, 1])
     ax.set_yticks([-1, 0, 1])
-    ax.legend(fontsize=SMALL, frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, columnspacing=0.9, handletextpad=0.4)
+    ax.legend(
+        fontsize=SMALL,
+        frameon=False,
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+        ncols=2,
+        columnspacing=0.9,
+        handletextpad=0.4,
+    )

@@ -1,4 +1,5 @@
-"""How the runs of a family end, run by run: against the point or points that V predicts, and as clouds around L."""
+"""How the runs of a family end, run by run: against the point or points that V predicts, and as clouds around
+L."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,7 +23,8 @@ class Ends:
     within: NDArray[np.bool_]  # whether V meets what theorem or conjecture ask for
     off: Array  # largest distance of a token from the nearest predicted point; NaN for tops that predict none
     moved: Array  # farthest that a token is from its end within the last decade of time
-    slope: Array  # of the logarithm of the first token's distance from its limit against that of time, over that decade
+    # of the logarithm of the first token's distance from its limit against that of time, over that decade
+    slope: Array
     angle: Array  # mean angle with L over tokens and the last decade
     most_angle: Array  # the largest of these
     angles: Array  # (runs, n) at the end
@@ -36,10 +38,15 @@ def ends_of(data: "Dataset") -> Ends:
 
     rows = []
     t = data["time"].values
-    for V, start, x in zip(data["V"].values, data["start"].values, data["x"].values, strict=True):  # (d, d), (n, d), (m, n, d)
+    # (d, d), (n, d), (m, n, d)
+    for V, start, x in zip(data["V"].values, data["start"].values, data["x"].values, strict=True):
         known = atlas(V)
         many = known.basis.shape[1]
-        point = limit_point(known, start[0]) if "complex" not in known.kind and (known.lambda_max > 0.0 or known.row is None) else None
+        point = (
+            limit_point(known, start[0])
+            if "complex" not in known.kind and (known.lambda_max > 0.0 or known.row is None)
+            else None
+        )
         off = _off(x, point, both=known.row not in (1, 2) and many == 1)  # (m,)
         angle = angle_with(x, known.basis)  # (m, n)
         side = x[-1] @ known.basis[:, 0]  # (n,)
@@ -77,7 +84,9 @@ def _distance(x: Array, y: Array) -> Array:
 def angle_with(x: Array, basis: Array) -> Array:
     """The angle of unit vectors x (..., d) with the span of orthonormal columns (d, k); (...)."""
     inside = x @ basis  # (..., k)
-    return np.asarray(np.arctan2(np.linalg.norm(x - inside @ basis.T, axis=-1), np.linalg.norm(inside, axis=-1)))
+    return np.asarray(
+        np.arctan2(np.linalg.norm(x - inside @ basis.T, axis=-1), np.linalg.norm(inside, axis=-1))
+    )
 
 
 def _slope(t: Array, off: Array) -> float:

@@ -62,14 +62,16 @@ def _close(rng: np.random.Generator, d: int, beta: float) -> Array:
 
 
 def _edge(rng: np.random.Generator, d: int, beta: float) -> Array:
-    """The second eigenvalue within 5 % of where a single token at -xi, m <= 3 at xi, loses its stability: 1 - m e^{-2 beta}."""
+    """The second eigenvalue within 5 % of where a single token at -xi, m <= 3 at xi, loses its stability: 1 -
+    m e^{-2 beta}."""
     m = int(rng.integers(1, 4))
     second = min((1.0 - m * np.exp(-2.0 * beta)) * (1.0 + 0.05 * rng.uniform(-1.0, 1.0)), 0.995)
     return _turned(rng, np.diag([1.0, second, *(second * rng.uniform(0.05, 0.95, d - 2))]))
 
 
 def _leaning(rng: np.random.Generator, d: int, beta: float) -> Array:
-    """Independent Gaussian entries, drawn again until all eigenvalues are real and positive, the largest made 1."""
+    """Independent Gaussian entries, drawn again until all eigenvalues are real and positive, the largest made
+    1."""
     while True:
         V = rng.standard_normal((d, d))
         w = np.linalg.eigvals(V)
@@ -78,7 +80,8 @@ def _leaning(rng: np.random.Generator, d: int, beta: float) -> Array:
 
 
 def _several(rng: np.random.Generator, d: int, beta: float, least: float = 0.1, most: float = 1.5) -> Array:
-    """1 twice, and on the orthogonal complement W with <Wz, z> below 1 by `least` to `most` times |z|^2, and a random rotation in it."""
+    """1 twice, and on the orthogonal complement W with <Wz, z> below 1 by `least` to `most` times |z|^2, and
+    a random rotation in it."""
     S = np.diag(1.0 - rng.uniform(least, most, d - 2))  # (d-2, d-2)
     G = rng.standard_normal((d - 2, d - 2))
     V = np.eye(d)
@@ -92,8 +95,11 @@ def _several_close(rng: np.random.Generator, d: int, beta: float) -> Array:
 
 
 def _several_leaning(rng: np.random.Generator, d: int, beta: float) -> Array:
-    """1 twice and other eigenvalues up to 0.8, in eigenvectors that lean: V does not keep the orthogonal complement, <Vz, z> may exceed |z|^2."""
-    B = np.linalg.qr(rng.standard_normal((d, d)))[0] @ (np.eye(d) + 0.5 * rng.standard_normal((d, d)) / np.sqrt(d))
+    """1 twice and other eigenvalues up to 0.8, in eigenvectors that lean: V does not keep the orthogonal
+    complement, <Vz, z> may exceed |z|^2."""
+    B = np.linalg.qr(rng.standard_normal((d, d)))[0] @ (
+        np.eye(d) + 0.5 * rng.standard_normal((d, d)) / np.sqrt(d)
+    )
     return np.asarray(B @ np.diag([1.0, 1.0, *rng.uniform(-0.5, 0.8, d - 2)]) @ np.linalg.inv(B))
 
 
@@ -101,8 +107,12 @@ CONJECTURE1 = (
     Kind("identity", "Q = K = I, V symmetric, β = 1", _symmetric, "identity", 1.0),
     Kind("identity-soft", "Q = K = I, V symmetric, β = 0.1", _symmetric, "identity", 0.1),
     Kind("identity-sharp", "Q = K = I, V symmetric, β = 4", _symmetric, "identity", 4.0),
-    Kind("identity-many", "Q = K = I, V symmetric, 128 tokens", _symmetric, "identity", 1.0, n=128, share=0.2),
-    Kind("identity-close", "Q = K = I, V symmetric, eigenvalues nearly equal", _close, "identity", 1.0, t=1e8),
+    Kind(
+        "identity-many", "Q = K = I, V symmetric, 128 tokens", _symmetric, "identity", 1.0, n=128, share=0.2
+    ),
+    Kind(
+        "identity-close", "Q = K = I, V symmetric, eigenvalues nearly equal", _close, "identity", 1.0, t=1e8
+    ),
     Kind("identity-edge", "Q = K = I, V symmetric, at the edge of stability", _edge, "identity", 1.0, n=4),
     Kind("leaning-soft", "Q = K = I, V not normal, β = 0.1", _leaning, "identity", 0.1),
     Kind("leaning", "Q = K = I, V not normal, β = 1", _leaning, "identity", 1.0),
@@ -114,13 +124,35 @@ CONJECTURE1 = (
 CONJECTURE2 = (
     Kind("identity", "Q = K = I, β = 1", _several, "identity", 1.0, d=4),
     Kind("identity-sharp", "Q = K = I, β = 4", _several, "identity", 4.0, d=4),
-    Kind("identity-close", "Q = K = I, ⟨Vz, z⟩ close to λ|z|²", _several_close, "identity", 1.0, d=4, n=8, t=1e4, share=0.5),
+    Kind(
+        "identity-close",
+        "Q = K = I, ⟨Vz, z⟩ close to λ|z|²",
+        _several_close,
+        "identity",
+        1.0,
+        d=4,
+        n=8,
+        t=1e4,
+        share=0.5,
+    ),
     Kind("definite", "KᵀQ positive definite, β = 2", _several, "definite", 2.0, d=4),
     Kind("gaussian-soft", "Gaussian Q and K, β = 1", _several, "gaussian", 1.0, d=4),
     Kind("gaussian", "Gaussian Q and K, β = 3", _several, "gaussian", 3.0, d=4),
-    Kind("gaussian-close", "Gaussian Q and K, ⟨Vz, z⟩ close to λ|z|²", _several_close, "gaussian", 1.0, d=4, n=8, t=1e4, share=0.5),
+    Kind(
+        "gaussian-close",
+        "Gaussian Q and K, ⟨Vz, z⟩ close to λ|z|²",
+        _several_close,
+        "gaussian",
+        1.0,
+        d=4,
+        n=8,
+        t=1e4,
+        share=0.5,
+    ),
     Kind("gaussian-many", "Gaussian Q and K, 128 tokens", _several, "gaussian", 1.0, d=4, n=128, share=0.2),
-    Kind("leaning", "beyond it: V does not keep L^⊥, Gaussian Q and K", _several_leaning, "gaussian", 1.0, d=4),
+    Kind(
+        "leaning", "beyond it: V does not keep L^⊥, Gaussian Q and K", _several_leaning, "gaussian", 1.0, d=4
+    ),
 )
 
 
@@ -142,7 +174,12 @@ def matrices(kind: Kind, seed: int, runs: range) -> tuple[Array, Array | None, A
     V = np.stack([kind.value(np.random.default_rng(stream(seed, run, 3)), d, kind.beta) for run in runs])
     if kind.scores == "identity":
         return V, None, None
-    Q, K = (np.stack([np.random.default_rng(stream(seed, run, i)).standard_normal((d, d)) / np.sqrt(d) for run in runs]) for i in (1, 2))
+    Q, K = (
+        np.stack(
+            [np.random.default_rng(stream(seed, run, i)).standard_normal((d, d)) / np.sqrt(d) for run in runs]
+        )
+        for i in (1, 2)
+    )
     return (V, Q, Q) if kind.scores == "definite" else (V, Q, K)
 
 
@@ -155,7 +192,8 @@ def model_of(kind: Kind, seed: int, run: int) -> "Attention":
 
 
 def _block(kind: Kind, seed: int, runs: range) -> "Dataset":
-    """Some runs: where they start, where they end, and what they do there if that is not where the conjecture says."""
+    """Some runs: where they start, where they end, and what they do there if that is not where the conjecture
+    says."""
     import xarray
 
     from nucleate.attention import Attention
@@ -166,7 +204,9 @@ def _block(kind: Kind, seed: int, runs: range) -> "Dataset":
 
     V, Q, K = matrices(kind, seed, runs)
     start = np.stack([uniform(kind.n, kind.d, stream(seed, run)) for run in runs])  # (b, n, d)
-    run = finished(simulate(Attention(kind.beta, Q=Q, K=K, V=V), start, kind.t, [kind.t], max_steps=MOST_STEPS))
+    run = finished(
+        simulate(Attention(kind.beta, Q=Q, K=K, V=V), start, kind.t, [kind.t], max_steps=MOST_STEPS)
+    )
     done = np.array([status == "done" for status in run.status])  # (b,)
     x = run.x[:, -1]  # (b, n, d) NaN where the end was not reached
     off = np.stack([ends_off(kind, V[i], start[i], x[i]) for i in range(len(runs))])  # (b, n)
@@ -175,10 +215,23 @@ def _block(kind: Kind, seed: int, runs: range) -> "Dataset":
         fate[i], growth[i] = _fate(model_of(kind, seed, runs[i]), x[i], done[i])
     return xarray.Dataset(
         {
-            "off": (("run", "token"), off, {"long_name": "distance from where the conjecture says; NaN: the run went on for ever"}),
+            "off": (
+                ("run", "token"),
+                off,
+                {"long_name": "distance from where the conjecture says; NaN: the run went on for ever"},
+            ),
             "second": (("run", "coordinate"), x[:, 1], {"long_name": "where the second token ends"}),
             "first": (("run", "coordinate"), x[:, 0], {"long_name": "where the first token ends"}),
-            "fate": ("run", fate, {"long_name": "0: as conjectured; 1: at rest elsewhere, attracting; 2: elsewhere, but not attracting; 3: goes on"}),
+            "fate": (
+                "run",
+                fate,
+                {
+                    "long_name": (
+                        "0: as conjectured; 1: at rest elsewhere, attracting; 2: elsewhere, but not"
+                        " attracting; 3: goes on"
+                    )
+                },
+            ),
             "growth": ("run", growth, {"long_name": "largest real part of the rates at the rest"}),
         },
         {"run": np.array(runs)},
@@ -186,7 +239,8 @@ def _block(kind: Kind, seed: int, runs: range) -> "Dataset":
 
 
 def ends_off(kind: Kind, V: Array, start: Array, x: Array) -> Array:
-    """The distance of every token x (n, d) from xi or -xi (Conjecture 1), or from the normalised L-component of the first (Conjecture 2); (n,)."""
+    """The distance of every token x (n, d) from xi or -xi (Conjecture 1), or from the normalised L-component
+    of the first (Conjecture 2); (n,)."""
     from nucleate.paper.replay import poles_distance
     from nucleate.theory.atlas import atlas, limit_point
 

@@ -1,4 +1,5 @@
-"""Figure 4: the interaction function h(x) = e^{beta (cos x - 1)} sin x at beta = 10, strongest near beta^(-1/2) (paper, Lemma A.1)."""
+"""Figure 4: the interaction function h(x) = e^{beta (cos x - 1)} sin x at beta = 10, strongest near
+beta^(-1/2) (paper, Lemma A.1)."""
 
 from typing import TYPE_CHECKING
 
@@ -22,10 +23,16 @@ def run(desk: "Desk") -> Data:
 
 
 def curve(p: Parameters) -> "Dataset":
-    """h and Lemma A.1's bounds, over distances; and over several beta the place of the maximum, by golden section and by the formula."""
+    """h and Lemma A.1's bounds, over distances; and over several beta the place of the maximum, by golden
+    section and by the formula."""
     import xarray
 
-    from nucleate.theory.interaction import interaction, interaction_bounds, interaction_slope, strongest_distance
+    from nucleate.theory.interaction import (
+        interaction,
+        interaction_bounds,
+        interaction_slope,
+        strongest_distance,
+    )
 
     x = np.linspace(0.0, np.pi, p["points"] + 1)[1:]  # (points,) without 0, where all is 0
     betas = np.asarray(p["betas"])
@@ -40,8 +47,16 @@ def curve(p: Parameters) -> "Dataset":
             "lower": ("x", lower, {"long_name": "lower bound of Lemma A.1"}),
             "upper": ("x", upper, {"long_name": "upper bound of Lemma A.1"}),
             "searched": ("beta", found, {"long_name": "where h is largest, by golden section"}),
-            "formula": ("beta", strongest_distance(betas), {"long_name": "tau*, by the formula of Lemma A.1"}),
-            "beyond_margin": ("beyond", printed_lower_margin(beyond, p["beta"]), {"long_name": "h minus the printed lower bound beyond pi"}),
+            "formula": (
+                "beta",
+                strongest_distance(betas),
+                {"long_name": "tau*, by the formula of Lemma A.1"},
+            ),
+            "beyond_margin": (
+                "beyond",
+                printed_lower_margin(beyond, p["beta"]),
+                {"long_name": "h minus the printed lower bound beyond pi"},
+            ),
             "small_margin": (
                 "small",
                 printed_slope_margin(small),
@@ -58,7 +73,10 @@ def found_maximum(beta: float) -> float:
 
     return float(
         minimize_scalar(
-            lambda x: -np.exp(-2.0 * beta * np.sin(x / 2.0) ** 2) * np.sin(x), bounds=(0.0, np.pi), method="bounded", options={"xatol": 1e-12}
+            lambda x: -np.exp(-2.0 * beta * np.sin(x / 2.0) ** 2) * np.sin(x),
+            bounds=(0.0, np.pi),
+            method="bounded",
+            options={"xatol": 1e-12},
         ).x
     )
 
@@ -76,7 +94,10 @@ def printed_slope_margin(betas: np.ndarray) -> np.ndarray:
     from nucleate.theory.interaction import interaction_slope
 
     x = np.linspace(0.0, np.pi, 2001)[1:]  # (2000,)
-    rows = [interaction_slope(x, beta) + beta * x**2 * np.exp(-beta * x**2 / 2.0 * (1.0 - x**2 / 12.0)) for beta in betas]
+    rows = [
+        interaction_slope(x, beta) + beta * x**2 * np.exp(-beta * x**2 / 2.0 * (1.0 - x**2 / 12.0))
+        for beta in betas
+    ]
     return np.array([row.min() for row in rows])
 
 
@@ -90,54 +111,79 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
     turns = int((rising[1:] != rising[:-1]).sum())
     return {
         "tau_star": compared(
-            searched[at], formula[at], f"distance at which h is largest, β = {beta:g}", "distance to the formula of Lemma A.1", formula[at]
+            searched[at],
+            formula[at],
+            f"distance at which h is largest, β = {beta:g}",
+            "distance to the formula of Lemma A.1",
+            formula[at],
         ),
         "line": exact(beta**-0.5, "the line of the figure, β^(−1/2)"),
         "ratio": compared(
-            searched[at] * beta**0.5, formula[at] * beta**0.5, "strongest distance over β^(−1/2)", "distance to the formula of Lemma A.1"
+            searched[at] * beta**0.5,
+            formula[at] * beta**0.5,
+            "strongest distance over β^(−1/2)",
+            "distance to the formula of Lemma A.1",
         ),
         "formula_error": exact(
             np.abs(searched - formula).max(),
             f"largest difference of searched and printed τ*, β = {min(p['betas']):g} to {max(p['betas']):g}",
             expected=0.0,
         ),
-        "outside_bounds": exact((~within).sum(), "number of these β whose τ* is not between (β+½)^(−1/2) and β^(−1/2)", expected=0.0),
+        "outside_bounds": exact(
+            (~within).sum(),
+            "number of these β whose τ* is not between (β+½)^(−1/2) and β^(−1/2)",
+            expected=0.0,
+        ),
         "turns": exact(turns, "number of times h turns on (0, π)", "counted on the grid", 1.0),
         "below_lower": exact(
-            (h["h"].values <= h["lower"].values).sum(), "grid points on (0, π] at which h is not above its lower bound", expected=0.0
+            (h["h"].values <= h["lower"].values).sum(),
+            "grid points on (0, π] at which h is not above its lower bound",
+            expected=0.0,
         ),
         "above_upper": exact(
-            (h["h"].values >= h["upper"].values).sum(), "grid points on (0, π] at which h is not below its upper bound", expected=0.0
+            (h["h"].values >= h["upper"].values).sum(),
+            "grid points on (0, π] at which h is not below its upper bound",
+            expected=0.0,
         ),
         "beyond_pi": exact(
-            (h["beyond_margin"].values <= 0.0).sum(), f"points of {h.sizes['beyond']} on (π, 2π) at which the printed lower bound on h fails"
+            (h["beyond_margin"].values <= 0.0).sum(),
+            f"points of {h.sizes['beyond']} on (π, 2π) at which the printed lower bound on h fails",
         ),
         "small_beta": exact(
             (h["small_margin"].values <= 0.0).sum(),
-            f"values of β of {h.sizes['small']} on [0.01, 1) at which the second printed bound on g fails for some x ≤ π",
+            f"values of β of {h.sizes['small']} on [0.01, 1) at which the second printed bound on g fails for"
+            " some x ≤ π",
         ),
-        "largest_failing_beta": exact(max([0.0, *h["small"].values[h["small_margin"].values <= 0.0]]), "largest β of these at which it fails"),
+        "largest_failing_beta": exact(
+            max([0.0, *h["small"].values[h["small_margin"].values <= 0.0]]),
+            "largest β of these at which it fails",
+        ),
     }
 
 
 def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     """By the criteria of the item."""
     n = {name: number.value for name, number in numbers.items()}
-    shape = n["turns"] == 1 and n["formula_error"] < ROUNDING and n["outside_bounds"] == 0 and 0.95 < n["ratio"] < 1.0
+    shape = (
+        n["turns"] == 1
+        and n["formula_error"] < ROUNDING
+        and n["outside_bounds"] == 0
+        and 0.95 < n["ratio"] < 1.0
+    )
     bounds = n["below_lower"] == n["above_upper"] == 0
     return (
         Verdict(
             "h rises to τ* just below β^(−1/2), then falls",
             "agrees" if shape else "disagrees",
-            (
-                f"largest at {n['tau_star']:.6f}, {n['ratio']:.4f} of β^(−1/2); the printed formula for τ* is met to {n['formula_error']:.0e}; h "
-                f"turns {'once' if n['turns'] == 1 else format(n['turns'], '.0f') + ' times'} on (0, π)"
-            ),
+            f"largest at {n['tau_star']:.6f}, {n['ratio']:.4f} of β^(−1/2); the printed formula for τ* is met"
+            f" to {n['formula_error']:.0e}; h turns"
+            f" {'once' if n['turns'] == 1 else format(n['turns'], '.0f') + ' times'} on (0, π)",
         ),
         Verdict(
             "Lemma A.1's bounds on h, for 0 < x ≤ π",
             "agrees" if bounds else "disagrees",
-            f"{n['below_lower']:.0f} grid points at or below the lower bound, {n['above_upper']:.0f} at or above the upper",
+            f"{n['below_lower']:.0f} grid points at or below the lower bound, {n['above_upper']:.0f} at or"
+            " above the upper",
         ),
     )
 
@@ -147,16 +193,21 @@ def slips(numbers: Numbers) -> tuple[Slip, ...]:
     found = []
     if numbers["beyond_pi"].value > 0:
         evidence = (
-            f"{numbers['beyond_pi'].value:.0f} of 399 points on (π, 2π) violate it at β = 10: there h is negative, and larger in size than the bound"
+            f"{numbers['beyond_pi'].value:.0f} of 399 points on (π, 2π) violate it at β = 10: there h is"
+            " negative, and larger in size than the bound"
         )
         found.append(Slip("Lemma A.1: the lower bound on h without a limit on x", "it needs x ≤ π", evidence))
     if numbers["small_beta"].value > 0:
         evidence = (
-            f"it fails for some x ≤ π at {numbers['small_beta'].value:.0f} of 99 values of β below 1, up to β = "
-            f"{numbers['largest_failing_beta'].value:.2f}"
+            f"it fails for some x ≤ π at {numbers['small_beta'].value:.0f} of 99 values of β below 1, up to β"
+            f" = {numbers['largest_failing_beta'].value:.2f}"
         )
         found.append(
-            Slip("Lemma A.1: the second lower bound on g for every β", "β must not be small; β ≥ 1, as the proof needs, is enough", evidence)
+            Slip(
+                "Lemma A.1: the second lower bound on g for every β",
+                "β must not be small; β ≥ 1, as the proof needs, is enough",
+                evidence,
+            )
         )
     return tuple(found)
 
@@ -180,11 +231,25 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
         linewidth=0,
         label="between the bounds of Lemma A.1",
     )
-    ax.plot(x, np.append(0.0, h["h"].values), color=look.ink, linewidth=1.8, label=r"$h(x) = e^{\beta(\cos x - 1)}\,\sin x$")
+    ax.plot(
+        x,
+        np.append(0.0, h["h"].values),
+        color=look.ink,
+        linewidth=1.8,
+        label=r"$h(x) = e^{\beta(\cos x - 1)}\,\sin x$",
+    )
     line, top = numbers["line"].value, numbers["tau_star"].value
-    ax.axvline(line, color=look.grey(0.6), linestyle=(0, (4, 2)), linewidth=1.2, label=rf"$\beta^{{-1/2}}$ = {line:.4f}")
+    ax.axvline(
+        line,
+        color=look.grey(0.6),
+        linestyle=(0, (4, 2)),
+        linewidth=1.2,
+        label=rf"$\beta^{{-1/2}}$ = {line:.4f}",
+    )
     peak = float(np.interp(top, x, np.append(0.0, h["h"].values)))
-    ax.plot([top], [peak], "o", color=look.red, markersize=7, label=rf"largest at $\tau^*$ = {top:.4f}", zorder=4)
+    ax.plot(
+        [top], [peak], "o", color=look.red, markersize=7, label=rf"largest at $\tau^*$ = {top:.4f}", zorder=4
+    )
     ax.set(xlim=(0.0, np.pi), ylim=(0.0, 1.12 * peak), xlabel="distance x", ylabel="h(x)")
     ax.set_xticks([0, np.pi / 4, np.pi / 2, 3 * np.pi / 4, np.pi], ["0", "π/4", "π/2", "3π/4", "π"])
     ax.set_title(f"β = {p['beta']:g}")
@@ -196,21 +261,31 @@ ITEM = Item(
     key="figure4",
     title="Figure 4: the interaction function",
     statement=(
-        "On the circle with Q = K = V = I two tokens at distance x attract each other like h(x) = e^{β(cos x − 1)} sin x. It rises to a distance "
-        "τ* close to β^(−1/2), with (β+½)^(−1/2) < τ* < β^(−1/2), and then falls quickly, so that tokens farther apart than a few β^(−1/2) hardly "
-        "feel each other. Drawn for β = 10 with a line at β^(−1/2)."
+        "On the circle with Q = K = V = I two tokens at distance x attract each other like h(x) = e^{β(cos x"
+        " − 1)} sin x. It rises to a distance τ* close to β^(−1/2), with (β+½)^(−1/2) < τ* < β^(−1/2), and"
+        " then falls quickly, so that tokens farther apart than a few β^(−1/2) hardly feel each other. Drawn"
+        " for β = 10 with a line at β^(−1/2)."
     ),
-    parameters={"beta": 10.0, "betas": [0.5, 1.0, 2.0, 5.0, 9.0, 10.0, 20.0, 64.0, 100.0, 1000.0], "points": 2000},
+    parameters={
+        "beta": 10.0,
+        "betas": [0.5, 1.0, 2.0, 5.0, 9.0, 10.0, 20.0, 64.0, 100.0, 1000.0],
+        "points": 2000,
+    },
     quick={},
-    choices=("The range of x, 0 to π.", "The values of β at which the formula for τ* is tried.", "Lemma A.1's bounds are drawn too."),
+    choices=(
+        "The range of x, 0 to π.",
+        "The values of β at which the formula for τ* is tried.",
+        "Lemma A.1's bounds are drawn too.",
+    ),
     criteria=(
-        f"Agrees if h, on a grid, turns once on (0, π), the maximum found by golden section is that of the printed formula to {ROUNDING:g} and lies "
-        "between the printed bounds for every β tried, no more than 5 % below β^(−1/2) at β = 10; and if both bounds on h hold at every grid point."
+        "Agrees if h, on a grid, turns once on (0, π), the maximum found by golden section is that of the"
+        f" printed formula to {ROUNDING:g} and lies between the printed bounds for every β tried, no more"
+        " than 5 % below β^(−1/2) at β = 10; and if both bounds on h hold at every grid point."
     ),
     captions={
         "figure4": (
-            "The interaction function at β = 10, the line of the paper at β^(−1/2), and its maximum at τ*. The shade lies between the two bounds "
-            "of Lemma A.1."
+            "The interaction function at β = 10, the line of the paper at β^(−1/2), and its maximum at τ*."
+            " The shade lies between the two bounds of Lemma A.1."
         )
     },
     run=run,

@@ -10,7 +10,19 @@ from numpy.typing import ArrayLike
 
 from nucleate.paper.numbers import Number
 
-__all__ = ["CAUTION", "NORMAL", "Line", "both_errors", "half_of", "in_threads", "line", "sigmas", "slope_of", "told", "value_of"]
+__all__ = [
+    "CAUTION",
+    "NORMAL",
+    "Line",
+    "both_errors",
+    "half_of",
+    "in_threads",
+    "line",
+    "sigmas",
+    "slope_of",
+    "told",
+    "value_of",
+]
 
 NORMAL = 1.959964  # standard errors on each side of a 95 % interval
 CAUTION = 3.3  # standard errors that a true statement exceeds once in a thousand times
@@ -21,7 +33,8 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Line:
-    """y = at0 + slope x, fitted, with standard errors; where points scatter more than their errors say, these are widened by as much."""
+    """y = at0 + slope x, fitted, with standard errors; where points scatter more than their errors say, these
+    are widened by as much."""
 
     slope: float
     slope_error: float
@@ -41,12 +54,20 @@ def line(x: ArrayLike, y: ArrayLike, error: ArrayLike) -> Line:
     freedom = len(x) - 2
     scatter = w @ (y - at0 - slope * x) ** 2 / freedom if freedom else 1.0
     wide = float(np.sqrt(max(scatter, 1.0)))
-    return Line(float(slope), wide / float(np.sqrt(width)), float(at0), wide * float(np.sqrt(1.0 / w.sum() + middle**2 / width)), len(x))
+    return Line(
+        float(slope),
+        wide / float(np.sqrt(width)),
+        float(at0),
+        wide * float(np.sqrt(1.0 / w.sum() + middle**2 / width)),
+        len(x),
+    )
 
 
 def slope_of(fit: Line, about: str, expected: float | None = None) -> Number:
     """The slope with its interval."""
-    return value_of(fit.slope, fit.slope_error, about, f"95 % interval of a line through {fit.points} points", expected)
+    return value_of(
+        fit.slope, fit.slope_error, about, f"95 % interval of a line through {fit.points} points", expected
+    )
 
 
 def value_of(value: float, error: float, about: str, how: str, expected: float | None = None) -> Number:
@@ -71,16 +92,20 @@ def told(number: Number, digits: int = 3) -> str:
 
 
 def sigmas(number: Number) -> float:
-    """How many standard errors a number is from what is expected: 0 if both are the same, infinity if it has no error and is not."""
+    """How many standard errors a number is from what is expected: 0 if both are the same, infinity if it has
+    no error and is not."""
     assert number.expected is not None, number.about
     apart, half = abs(number.value - number.expected), half_of(number)
     return 0.0 if apart == 0.0 else NORMAL * apart / half if half > 0.0 else np.inf
 
 
-def in_threads(work: Callable[[One], Result], items: Iterable[One], stop: list[bool] | None = None) -> list[Result]:
+def in_threads(
+    work: Callable[[One], Result], items: Iterable[One], stop: list[bool] | None = None
+) -> list[Result]:
     """`work` on every item, as many at once as there are cores; the results in the order of the items.
 
-    stop   [False], and [True] from the moment the results are wanted no more, for work that takes long and looks
+    stop   [False], and [True] from the moment the results are wanted no more, for work that takes long and
+           looks
     """
     from nucleate.kernels.crew import pick_threads
 

@@ -1,4 +1,5 @@
-"""Runs that end at one point: V = I with random Q and K, windows, Q and K that change with time; and how small pushes decay there."""
+"""Runs that end at one point: V = I with random Q and K, windows, Q and K that change with time; and how
+small pushes decay there."""
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -19,7 +20,8 @@ BLOCK = 50  # runs that are computed and kept at a time
 FRAMES = 61
 PUSH = 1e-3  # of a token that stands at the common point
 DECAY = (4.0, 14.0)  # when the decay of a push is fitted: after second-order effects, before rounding
-SPREAD, LATE = 0.3, (36.0, 50.0)  # the start near one point, and when the slowest decay has outlived the others
+# the start near one point, and when the slowest decay has outlived the others
+SPREAD, LATE = 0.3, (36.0, 50.0)
 
 
 def scores(d: int, seed: int, runs: range, piece: int = 0) -> tuple[Array, Array]:
@@ -27,7 +29,15 @@ def scores(d: int, seed: int, runs: range, piece: int = 0) -> tuple[Array, Array
     from nucleate.ensemble.points import stream
 
     child = () if piece == 0 else (piece,)
-    Q, K = (np.stack([np.random.default_rng(stream(seed, run, i, *child)).standard_normal((d, d)) / np.sqrt(d) for run in runs]) for i in (1, 2))
+    Q, K = (
+        np.stack(
+            [
+                np.random.default_rng(stream(seed, run, i, *child)).standard_normal((d, d)) / np.sqrt(d)
+                for run in runs
+            ]
+        )
+        for i in (1, 2)
+    )
     return Q, K
 
 
@@ -37,17 +47,23 @@ def end_time(beta: float, Q: Array, K: Array, n: int) -> float:
     return float(100.0 * n * np.exp(2.0 * beta * norm))
 
 
-def gathered(desk: "Desk", name: str, d: int, n: int, beta: float, window: int | None, seed: int, count: int) -> "Dataset":
+def gathered(
+    desk: "Desk", name: str, d: int, n: int, beta: float, window: int | None, seed: int, count: int
+) -> "Dataset":
     """All runs of one case, block by block from the disk or computed now."""
     import xarray
 
     blocks = [range(first, min(first + BLOCK, count)) for first in range(0, count, BLOCK)]
-    parts = [desk.dataset(f"{name}-{runs[0]:04d}", partial(_block, d, n, beta, window, seed, runs)) for runs in blocks]
+    parts = [
+        desk.dataset(f"{name}-{runs[0]:04d}", partial(_block, d, n, beta, window, seed, runs))
+        for runs in blocks
+    ]
     return xarray.concat([part.drop_attrs() for part in parts], "run")
 
 
 def _block(d: int, n: int, beta: float, window: int | None, seed: int, runs: range) -> "Dataset":
-    """How far the farthest token is from where the first began, at times spaced by logarithm up to the end."""
+    """How far the farthest token is from where the first began, at times spaced by logarithm up to the
+    end."""
     import xarray
 
     from nucleate.ensemble.points import stream
@@ -72,8 +88,11 @@ def _block(d: int, n: int, beta: float, window: int | None, seed: int, runs: ran
     )
 
 
-def _one(beta: float, window: int | None, stop: list[bool], Q: Array, K: Array, start: Array) -> tuple[Array, float, bool]:
-    """One run to its own end: the distance of the farthest token over time (frames,), the end, and whether it was reached."""
+def _one(
+    beta: float, window: int | None, stop: list[bool], Q: Array, K: Array, start: Array
+) -> tuple[Array, float, bool]:
+    """One run to its own end: the distance of the farthest token over time (frames,), the end, and whether it
+    was reached."""
     from nucleate.attention import Attention, Window
     from nucleate.integrate.simulate import simulate
     from nucleate.paper.keep import finished
@@ -90,7 +109,8 @@ def _one(beta: float, window: int | None, stop: list[bool], Q: Array, K: Array, 
 
 
 def changing(d: int, n: int, beta: float, pieces: int, seed: int, count: int) -> "Dataset":
-    """Q and K drawn anew at t = 1, 2, 4, 8, ...: how far the farthest token is from where the first began, before every change."""
+    """Q and K drawn anew at t = 1, 2, 4, 8, ...: how far the farthest token is from where the first began,
+    before every change."""
     import xarray
 
     from nucleate.attention import Attention
@@ -106,11 +126,14 @@ def changing(d: int, n: int, beta: float, pieces: int, seed: int, count: int) ->
         long = float(2.0 ** max(piece - 1, 0))
         x = finished(simulate(Attention(beta, Q=Q, K=K), x, long, [long])).x[:, -1]
         apart.append(np.linalg.norm(x - start[:, :1], axis=-1).max(-1))  # (b,)
-    return xarray.Dataset({"apart": (("run", "piece"), np.stack(apart, axis=1))}, {"time": ("piece", 2.0 ** np.arange(pieces))})
+    return xarray.Dataset(
+        {"apart": (("run", "piece"), np.stack(apart, axis=1))}, {"time": ("piece", 2.0 ** np.arange(pieces))}
+    )
 
 
 def decays(d: int, n: int, beta: float, window: int | None, seed: int) -> "Dataset":
-    """All tokens at one point but token k, pushed a little, for k = 2 .. n: the rate with which it comes back, fitted; and the slowest of all."""
+    """All tokens at one point but token k, pushed a little, for k = 2 .. n: the rate with which it comes
+    back, fitted; and the slowest of all."""
     import xarray
 
     from nucleate.attention import Attention, Window
@@ -134,7 +157,10 @@ def decays(d: int, n: int, beta: float, window: int | None, seed: int) -> "Datas
     late = np.linspace(0.0, LATE[1], 161)
     wide = finished(simulate(model, near, LATE[1], late, 1e-12, 1e-14, method="explicit")).x  # (times, n, d)
     return xarray.Dataset(
-        {"rate": ("k", np.polyfit(times, np.log(apart).T, 1)[0]), "widest": ("time", np.linalg.norm(wide - point, axis=-1).max(-1))},
+        {
+            "rate": ("k", np.polyfit(times, np.log(apart).T, 1)[0]),
+            "widest": ("time", np.linalg.norm(wide - point, axis=-1).max(-1)),
+        },
         {"k": k + 1, "time": late},
     )
 
@@ -145,8 +171,8 @@ def _across(v: Array, point: Array) -> Array:
 
 
 def spectrum(d: int, n: int, beta: float, window: int | None, seed: int) -> "Dataset":
-    """The derivative of the velocity at one common point, by formula and by differences of the velocity: its rates token by token, and the rest "
-    "of it."""
+    """The derivative of the velocity at one common point, by formula and by differences of the velocity: its
+    rates token by token, and the rest " "of it."""
     import xarray
 
     from nucleate.attention import Attention, Window

@@ -1,4 +1,5 @@
-"""Clusters that really form: simulated batches, the leaders at some times, and how well centers of the start tell where clusters will be."""
+"""Clusters that really form: simulated batches, the leaders at some times, and how well centers of the start
+tell where clusters will be."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -26,16 +27,21 @@ def simulated(model: "Attention", start: Array, times: Array) -> Array:
 
 
 def whole(run: "Run") -> Array:
-    """The frames of a run, or of several, that must have reached the end: what was not simulated cannot be counted."""
+    """The frames of a run, or of several, that must have reached the end: what was not simulated cannot be
+    counted."""
     from nucleate.paper.keep import finished
 
     if not finished(run).done:
-        raise InputError(f"A run ended early ({run.ending}), and its clusters cannot be counted. Report it with the command that was given.")
+        raise InputError(
+            f"A run ended early ({run.ending}), and its clusters cannot be counted. Report it with the"
+            " command that was given."
+        )
     return run.x
 
 
 def leaders(x: Array, beta: float) -> NDArray[np.int64]:
-    """The first token of every cluster: those farther than beta^(-1/2) from every earlier token at this moment, as in `merges`."""
+    """The first token of every cluster: those farther than beta^(-1/2) from every earlier token at this
+    moment, as in `merges`."""
     from nucleate.observe.centers import renyi_centers
     from nucleate.observe.merges import cluster_width
 
@@ -43,7 +49,8 @@ def leaders(x: Array, beta: float) -> NDArray[np.int64]:
 
 
 def matched(x: Array, lead: NDArray[np.int64], centers: NDArray[np.int64]) -> float:
-    """The share of clusters, by their leaders, that hold exactly one of the centers; of the centers, if these are more.
+    """The share of clusters, by their leaders, that hold exactly one of the centers; of the centers, if these
+    are more.
 
     x (n, d) are the tokens when clusters are there; a center belongs to the cluster whose leader is nearest.
     """
@@ -53,8 +60,11 @@ def matched(x: Array, lead: NDArray[np.int64], centers: NDArray[np.int64]) -> fl
     return float((held == 1).sum() / max(len(lead), len(centers)))
 
 
-def counted(d: int, beta: float, n: int, runs: range, seed: int, times: Array, c: Array, at: float) -> "Dataset":
-    """Clusters over time, centers of the start by c, and how they match at time `at`, of some runs with Q = K = V = I."""
+def counted(
+    d: int, beta: float, n: int, runs: range, seed: int, times: Array, c: Array, at: float
+) -> "Dataset":
+    """Clusters over time, centers of the start by c, and how they match at time `at`, of some runs with Q = K
+    = V = I."""
     import xarray
 
     from nucleate.attention import Attention
@@ -66,7 +76,9 @@ def counted(d: int, beta: float, n: int, runs: range, seed: int, times: Array, c
     rows = [_one(start[i], x[i], beta, c, int(np.searchsorted(times, at))) for i in range(len(start))]
     axes = {"clusters": ("run", "time")} | {name: ("run", "c") for name in rows[0] if name != "clusters"}
     values = {name: (axes[name], np.stack([row[name] for row in rows])) for name in axes}
-    return xarray.Dataset(values, {"time": times, "c": c, "run": np.array(runs)}, {"n": n, "beta": beta, "d": d})
+    return xarray.Dataset(
+        values, {"time": times, "c": c, "run": np.array(runs)}, {"n": n, "beta": beta, "d": d}
+    )
 
 
 def _one(start: Array, x: Array, beta: float, c: Array, frame: int) -> dict[str, Any]:

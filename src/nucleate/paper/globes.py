@@ -1,4 +1,5 @@
-"""The picture of Figures 1 and 6: for every V a globe with the ways to t = 5000 and one with the end, V printed above."""
+"""The picture of Figures 1 and 6: for every V a globe with the ways to t = 5000 and one with the end, V
+printed above."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -43,15 +44,28 @@ def _pair(part: Any, data: Data, p: Parameters, panel: Panel) -> None:
     first, end = data[panel.name], data[f"{panel.name}-end"]
     plot.trajectories(_followed(first, 0.0, EARLY), left)
     plot.trajectories(_followed(end, end.t[-1] / 10.0, 0.0), right)
-    for ax, words in ((left, f"t = {p['T']:g}: {_count(found.clusters_T, p['n'])}"), (right, _ending(found, p["n"]))):
+    for ax, words in (
+        (left, f"t = {p['T']:g}: {_count(found.clusters_T, p['n'])}"),
+        (right, _ending(found, p["n"])),
+    ):
         for text in list(ax.texts):  # the note on dotted lines, told once in the caption
             text.remove()
-        ax.text2D(0.5, -0.02, words, transform=ax.transAxes, ha="center", va="top", fontsize=SMALL, color=look(ax).ink)
+        ax.text2D(
+            0.5,
+            -0.02,
+            words,
+            transform=ax.transAxes,
+            ha="center",
+            va="top",
+            fontsize=SMALL,
+            color=look(ax).ink,
+        )
         _mark(ax, found)
 
 
 def _followed(run: "Run", since: float, early: float) -> "Run":
-    """The frames from `since` on; those before `early` and the last stretch only, if the eye could not follow the tokens between."""
+    """The frames from `since` on; those before `early` and the last stretch only, if the eye could not follow
+    the tokens between."""
     late = run.t >= since  # (m,)
     close = run.t >= run.t[-1] - STRETCH
     way = np.linalg.norm(np.diff(run.x[late & ~close], axis=0), axis=-1)  # (frames - 1, n) chords
@@ -66,7 +80,10 @@ def _mark(ax: Any, found: Seen) -> None:
 
     if found.points is not None:
         here = look(ax)
-        ax.scatter(*found.points.T, s=170, marker="x", color=here.ink, linewidths=1.2, depthshade=False, zorder=5.5)  # below the red
+        # below the red
+        ax.scatter(
+            *found.points.T, s=170, marker="x", color=here.ink, linewidths=1.2, depthshade=False, zorder=5.5
+        )
 
 
 def _count(clusters: int, n: int) -> str:

@@ -1,4 +1,5 @@
-"""What the items on the conjectures compute beside their random families: searches, replays, and where the criterion holds."""
+"""What the items on the conjectures compute beside their random families: searches, replays, and where the
+criterion holds."""
 
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SHARP", "criterion", "leaving", "replays", "reported", "search_result"]
 
-DIAGONAL = np.linspace(0.25, 3.15, 30)  # second entry of K^T Q = diag(1, a) for which the criterion is looked at; 1.5 lies between two of them
+# second entry of K^T Q = diag(1, a) for which the criterion is looked at; 1.5 lies between two of them
+DIAGONAL = np.linspace(0.25, 3.15, 30)
 SHARP = (0.5, 1.0, 2.0, 5.0, 20.0, 100.0, 300.0)  # values of beta there
 
 
@@ -38,12 +40,19 @@ def search_result(name: str, seed: int, rounds: int) -> "Dataset":
 
     found = searched(next(regime for regime in REGIMES if regime.name == name), seed, rounds)
     return xarray.Dataset(
-        {"growth": found.growth, "models": found.models, "rests": found.rests, "beta": found.setting.beta, "x": ("coordinate", found.x)}
+        {
+            "growth": found.growth,
+            "models": found.models,
+            "rests": found.rests,
+            "beta": found.setting.beta,
+            "x": ("coordinate", found.x),
+        }
     )
 
 
 def replays() -> "Dataset":
-    """Every counter-example that is kept, followed and checked; `path` is the way of the last token, once round, of the one that never rests."""
+    """Every counter-example that is kept, followed and checked; `path` is the way of the last token, once
+    round, of the one that never rests."""
     import xarray
 
     found = [replay(example) for example in examples()]
@@ -54,11 +63,14 @@ def replays() -> "Dataset":
     }
     path = rounds[0].path if rounds else np.zeros((1, 3))
     others = rounds[0].x[:-1] if rounds else np.zeros((1, 3))
-    return xarray.Dataset({**columns, "path": (("at", "coordinate"), path), "others": (("token", "coordinate"), others)})
+    return xarray.Dataset(
+        {**columns, "path": (("at", "coordinate"), path), "others": (("token", "coordinate"), others)}
+    )
 
 
 def criterion() -> "Dataset":
-    """For K^T Q = diag(1, a): whether at some beta there is a rest off the poles that attracts, by looking at F."""
+    """For K^T Q = diag(1, a): whether at some beta there is a rest off the poles that attracts, by looking at
+    F."""
     import xarray
 
     phi = np.linspace(1e-4, np.pi / 2 - 1e-3, 4000)
@@ -70,15 +82,17 @@ def criterion() -> "Dataset":
 
 
 def _attracts(log_F: Array) -> bool:
-    """Whether F rises somewhere away from -xi where it is above 1: m r = F has a solution there for some second eigenvalue."""
+    """Whether F rises somewhere away from -xi where it is above 1: m r = F has a solution there for some
+    second eigenvalue."""
     return bool(((np.diff(log_F) > 0.0) & (log_F[1:] > 0.0)).any())
 
 
 def leaving(models: int, seed: int) -> "Dataset":
-    """Conjecture 2 with Gaussian Q and K, beta = 2: where a second token could rest elsewhere than at p, and how pushes grow there.
+    """Conjecture 2 with Gaussian Q and K, beta = 2: where a second token could rest elsewhere than at p, and
+    how pushes grow there.
 
-    With a the share of attention that goes to p, a push along L grows like (1 - a)(lambda - w) where the token has a part across L, W z = w z
-    there, and like a lambda at -p.
+    With a the share of attention that goes to p, a push along L grows like (1 - a)(lambda - w) where the
+    token has a part across L, W z = w z there, and like a lambda at -p.
     """
     import xarray
 
@@ -104,7 +118,10 @@ def leaving(models: int, seed: int) -> "Dataset":
             rows.append((rate, a if opposite else (1.0 - a) * (1.0 - w), opposite))
     columns = list(zip(*rows, strict=True)) or [(), (), ()]
     return xarray.Dataset(
-        {name: ("rest", np.array(column, dtype=np.float64)) for name, column in zip(("growth", "bound", "opposite"), columns, strict=True)}
+        {
+            name: ("rest", np.array(column, dtype=np.float64))
+            for name, column in zip(("growth", "bound", "opposite"), columns, strict=True)
+        }
     )
 
 

@@ -1,8 +1,9 @@
 """Inequalities proved on whole intervals: arithmetic on pieces [low, high], every result rounded outwards.
 
-Only sums, products and quotients of doubles are used, which IEEE arithmetic rounds to the nearest double; one step of `nextafter` on each side
-therefore encloses the true value, and no sine of any library has to be trusted.  A piece on which an expression is not yet seen to be positive is
-halved; what is left undecided after DEPTH halvings is counted, never passed over.
+Only sums, products and quotients of doubles are used, which IEEE arithmetic rounds to the nearest double; one
+step of `nextafter` on each side therefore encloses the true value, and no sine of any library has to be
+trusted.  A piece on which an expression is not yet seen to be positive is halved; what is left undecided
+after DEPTH halvings is counted, never passed over.
 """
 
 from collections.abc import Callable
@@ -60,11 +61,14 @@ def _outwards(low: Array, high: Array) -> Span:
 
 
 def alternating(y: Span, first: int) -> Span:
-    """1/first! - y/(first+2)! + y^2/(first+4)! - ..., for 0 <= y <= 40: what is left of sine (first odd) and cosine (even) beyond their first terms.
+    """1/first! - y/(first+2)! + y^2/(first+4)! - ..., for 0 <= y <= 40: what is left of sine (first odd) and
+    cosine (even) beyond their first terms.
 
-    x - sin x = x^3 alternating(x^2, 3), and so on.  By Horner's rule; terms fall from the one left out on, so that the rest is below it.
+    x - sin x = x^3 alternating(x^2, 3), and so on.  By Horner's rule; terms fall from the one left out on, so
+    that the rest is below it.
     """
-    total = Span(np.zeros_like(y.low), np.ones_like(y.high))  # what follows the last term, as a share of it: between none and all
+    # what follows the last term, as a share of it: between none and all
+    total = Span(np.zeros_like(y.low), np.ones_like(y.high))
     for i in range(TERMS, 0, -1):
         total = 1.0 - (y * total).over((first + 2 * i - 1) * (first + 2 * i))
     fraction = span(1.0)
@@ -85,7 +89,8 @@ class Proof:
 
 
 def prove(positive: Callable[[Span], Span], low: float, high: float, pieces: int = 64) -> Proof:
-    """Show that `positive` is above 0 on [low, high], by halving pieces until each is seen to be so; a piece seen to be at most 0 refutes it."""
+    """Show that `positive` is above 0 on [low, high], by halving pieces until each is seen to be so; a piece
+    seen to be at most 0 refutes it."""
     edges = np.linspace(low, high, pieces + 1)  # (pieces + 1,)
     begin, end, done, least = edges[:-1], edges[1:], 0, np.inf
     for _ in range(DEPTH):

@@ -1,4 +1,5 @@
-"""What every figure, table and claim of the paper is here: one record of the same shape, made once in the file of its name.
+"""What every figure, table and claim of the paper is here: one record of the same shape, made once in the
+file of its name.
 
     run(desk)               simulates, and keeps what it needs on the disk
     measure(data, p)        numbers with their uncertainty
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["WORDS", "Data", "Item", "Numbers", "Parameters", "Slip", "Verdict", "Word", "headline"]
 
 Word = Literal["agrees", "disagrees", "evidence for", "evidence against", "not testable here"]
-WORDS: tuple[Word, ...] = ("disagrees", "evidence against", "evidence for", "agrees", "not testable here")  # the first one found is the headline
+# the first one found is the headline
+WORDS: tuple[Word, ...] = ("disagrees", "evidence against", "evidence for", "agrees", "not testable here")
 
 Parameters = Mapping[str, Any]
 Data = Mapping[str, Any]  # runs and datasets by name

@@ -1,7 +1,9 @@
-"""Pieces of data on the disk: each is computed once, written whole, and read again where it was made the same way.
+"""Pieces of data on the disk: each is computed once, written whole, and read again where it was made the same
+way.
 
-A piece carries the mark of its item, its parameters, the code of this package and the versions it rests on, and a checksum. What does not
-match both is computed anew, so that an interrupted reproduction goes on, and neither an edit nor a damaged file passes for a result.
+A piece carries the mark of its item, its parameters, the code of this package and the versions it rests on,
+and a checksum. What does not match both is computed anew, so that an interrupted reproduction goes on, and
+neither an edit nor a damaged file passes for a result.
 """
 
 import hashlib
@@ -89,7 +91,8 @@ def mark(parts: Any) -> str:
 
 @cache
 def sources(key: str, rooms: tuple[str, ...] = ()) -> dict[str, str]:
-    """What the data of an item depend on: versions, the code that computes, the item's own file and those it is built from.
+    """What the data of an item depend on: versions, the code that computes, the item's own file and those it
+    is built from.
 
     Read once: what this process runs is what it has loaded, whatever is edited meanwhile.
     """
@@ -119,7 +122,9 @@ def _read(path: Path, stamp: str) -> "Dataset | None":
     import xarray
 
     try:
-        dataset = xarray.open_zarr(path, consolidated=False, zarr_format=3, chunks=None, decode_cf=False).load()
+        dataset = xarray.open_zarr(
+            path, consolidated=False, zarr_format=3, chunks=None, decode_cf=False
+        ).load()
     except Exception:  # a damaged store can raise anything; it is computed anew
         return None
     attrs = dataset.attrs
@@ -131,7 +136,11 @@ def _checksum(dataset: "Dataset") -> str:
     for name in sorted(map(str, dataset.variables)):
         values = np.ascontiguousarray(dataset[name].values)
         digest.update(f"{name} {dataset[name].dims} {values.dtype.str} {values.shape}".encode())
-        digest.update(np.where(values == values, values, np.nan).tobytes() if values.dtype.kind == "f" else values.tobytes())
+        digest.update(
+            np.where(values == values, values, np.nan).tobytes()
+            if values.dtype.kind == "f"
+            else values.tobytes()
+        )
     return digest.hexdigest()
 
 

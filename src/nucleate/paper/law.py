@@ -1,4 +1,5 @@
-"""The law β^{(d−1)/2}: strong centers, Rényi centers and the clusters that really form, and the radius at which centers tell the clusters."""
+"""The law β^{(d−1)/2}: strong centers, Rényi centers and the clusters that really form, and the radius at
+which centers tell the clusters."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from nucleate.paper.keep import Desk
 
 KINDS = {"strong": "strong centers", "renyi": "Rényi centers", "clusters": "clusters"}
-SLACK = 0.04  # by which an exponent may be off, as a share of (d−1)/2: curved caps are not yet those of the limit
+# by which an exponent may be off, as a share of (d−1)/2: curved caps are not yet those of the limit
+SLACK = 0.04
 FEW = 8  # runs from which on their own spread gives the error
 DECADE = 10.0
 
@@ -26,7 +28,8 @@ def run(desk: "Desk") -> Data:
     """Every d and β, then other numbers of tokens on the circle."""
     p, data = desk.p, {}
     jobs = [(int(d), beta) for d, betas in p["betas"].items() for beta in betas]
-    cost = np.cumsum([0.0, *(tokens(d, beta, p["per_cap"]) ** (1.0 if d == 2 else 2.0) for d, beta in jobs)])  # about the time each takes
+    # about the time each takes
+    cost = np.cumsum([0.0, *(tokens(d, beta, p["per_cap"]) ** (1.0 if d == 2 else 2.0) for d, beta in jobs)])
     for i, (d, beta) in enumerate(jobs):
         data[_name(d, beta)] = law_data(desk, d, beta)
         desk.at(0.95 * cost[i + 1] / cost[-1])
@@ -49,7 +52,10 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
         numbers |= _radius(data, p, int(d), upper) | _matches(data, p, int(d), upper)
     for per_cap in p["densities"]:
         found = data[f"density{per_cap:g}"]
-        about = f"d = 2, β = {p['density_beta']:g}, {found.attrs['n']} tokens, {per_cap:g} per cap: clusters at t = {p['at']:g}"
+        about = (
+            f"d = 2, β = {p['density_beta']:g}, {found.attrs['n']} tokens, {per_cap:g} per cap: clusters at t"
+            f" = {p['at']:g}"
+        )
         numbers[f"density_{per_cap:g}"] = mean_of(_counts(found, "clusters", p["at"]), about)
     return numbers
 
@@ -64,34 +70,51 @@ def _counts(found: "Dataset", kind: str, at: float) -> Array:
 def means(data: Data, p: Parameters, d: int, betas: list[float], kind: str, at: float) -> tuple[Array, Array]:
     """Mean counts at every β and their standard errors, (betas,) each.
 
-    Where there are too few runs to tell, the variance is taken in proportion to the mean, as at the largest β with enough runs: far parts
-    of the sphere know nothing of each other.
+    Where there are too few runs to tell, the variance is taken in proportion to the mean, as at the largest β
+    with enough runs: far parts of the sphere know nothing of each other.
     """
     counts = [_counts(data[_name(d, beta)], kind, at) for beta in betas]
     mean = np.array([one.mean() for one in counts])
     enough = [i for i, one in enumerate(counts) if len(one) >= FEW] or [0]
     per_mean = counts[enough[-1]].var(ddof=1) / mean[enough[-1]]
-    variance = [one.var(ddof=1) if len(one) >= FEW else per_mean * m for one, m in zip(counts, mean, strict=True)]
+    variance = [
+        one.var(ddof=1) if len(one) >= FEW else per_mean * m for one, m in zip(counts, mean, strict=True)
+    ]
     runs = np.array([len(one) for one in counts])
     return mean, np.sqrt(np.maximum(variance, 1e-3 * mean) / runs)
 
 
 def _power(data: Data, p: Parameters, d: int, betas: list[float], kind: str) -> dict[str, Number]:
-    """The exponent over all β, by caps, which takes curvature off; over the last decade as it is; and the constant at the largest β."""
+    """The exponent over all β, by caps, which takes curvature off; over the last decade as it is; and the
+    constant at the largest β."""
     from nucleate.theory.counts import cap_share
 
     mean, error = means(data, p, d, betas, kind, p["at"])
     y, e, half = np.log(mean), error / mean, (d - 1) / 2.0
-    caps = -np.log([cap_share(4.0 * beta**-0.5, d) for beta in betas]) / half  # log β, but for curvature and a constant
+    # log β, but for curvature and a constant
+    caps = -np.log([cap_share(4.0 * beta**-0.5, d) for beta in betas]) / half
     last = np.array(betas) >= betas[-1] / DECADE
     words = KINDS[kind] + (f" at t = {p['at']:g}" if kind == "clusters" else ", c = 4")
     span = f"β = {betas[0]:g} to {betas[-1]:g}"
     top, name = float(betas[-1] ** half), f"{kind}_d{d}"
     how = "95 % interval of the mean at the largest β"
     return {
-        f"{name}_exponent": slope_of(line(caps, y, e), f"d = {d}: exponent of β in the number of {words}, {span}, curvature taken off", half),
-        f"{name}_raw": slope_of(line(np.log(betas)[last], y[last], e[last]), f"d = {d}: the same over the last decade of β, as it is", half),
-        f"{name}_constant": value_of(mean[-1] / top, error[-1] / top, f"d = {d}: number of {words} over β^{{(d−1)/2}}, β = {betas[-1]:g}", how),
+        f"{name}_exponent": slope_of(
+            line(caps, y, e),
+            f"d = {d}: exponent of β in the number of {words}, {span}, curvature taken off",
+            half,
+        ),
+        f"{name}_raw": slope_of(
+            line(np.log(betas)[last], y[last], e[last]),
+            f"d = {d}: the same over the last decade of β, as it is",
+            half,
+        ),
+        f"{name}_constant": value_of(
+            mean[-1] / top,
+            error[-1] / top,
+            f"d = {d}: number of {words} over β^{{(d−1)/2}}, β = {betas[-1]:g}",
+            how,
+        ),
     }
 
 
@@ -103,12 +126,17 @@ def _radius(data: Data, p: Parameters, d: int, betas: list[float]) -> dict[str, 
             value, error = radius_at(data, p, d, betas, kind, float(t))
             about = f"d = {d}: c for which there are as many {KINDS[kind]} as clusters at t = {t:g}"
             if np.isfinite(value):
-                numbers[f"c_{kind}_d{d}_t{t:g}"] = value_of(value, error, about, "95 % interval of the mean over the last decade of β")
+                numbers[f"c_{kind}_d{d}_t{t:g}"] = value_of(
+                    value, error, about, "95 % interval of the mean over the last decade of β"
+                )
     return numbers
 
 
-def radius_at(data: Data, p: Parameters, d: int, betas: list[float], kind: str, t: float) -> tuple[float, float]:
-    """That c and its standard error: between the c that were counted, in the logarithm; NaN if it is not among them."""
+def radius_at(
+    data: Data, p: Parameters, d: int, betas: list[float], kind: str, t: float
+) -> tuple[float, float]:
+    """That c and its standard error: between the c that were counted, in the logarithm; NaN if it is not
+    among them."""
     clusters, error = means(data, p, d, betas, "clusters", t)
     found, weight = [], []
     for beta, many, spread in zip(betas, clusters, error, strict=True):
@@ -136,7 +164,8 @@ def _matches(data: Data, p: Parameters, d: int, betas: list[float]) -> dict[str,
 
 
 def match_curve(data: Data, d: int, betas: list[float], kind: str) -> tuple[Array, Array]:
-    """The share of clusters that hold exactly one center for every c, and its standard error, (c,): runs weighted by their clusters."""
+    """The share of clusters that hold exactly one center for every c, and its standard error, (c,): runs
+    weighted by their clusters."""
     share = np.concatenate([data[_name(d, beta)][f"{kind}_match"].values for beta in betas])  # (runs, c)
     weight = np.concatenate([data[_name(d, beta)]["clusters"].values[:, -1] for beta in betas])  # (runs,)
     mean = weight @ share / weight.sum()
@@ -155,7 +184,8 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         Verdict(
             "the numbers of strong and of Rényi centers grow like β^{(d−1)/2}",
             "agrees" if all(right(one) for one in centers) else "disagrees",
-            f"exponents {_listed(numbers, 'strong', dims)} (strong) and {_listed(numbers, 'renyi', dims)} (Rényi) for d = {_and(dims)}",
+            f"exponents {_listed(numbers, 'strong', dims)} (strong) and {_listed(numbers, 'renyi', dims)}"
+            f" (Rényi) for d = {_and(dims)}",
         ),
         Verdict(
             "so does the number of clusters that really form",
@@ -168,7 +198,8 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         Verdict(
             "c = 4: there are about as many Rényi centers as clusters (the c of the paper's figures)",
             "evidence for" if near else "evidence against",
-            f"the c with equal numbers is {_and([f'{c.value:.2f}' if c else 'none' for c in radii])} at t = {p['at']:g}, and grows: {_growth(numbers, dims)}",
+            f"the c with equal numbers is {_and([f'{c.value:.2f}' if c else 'none' for c in radii])} at t ="
+            f" {p['at']:g}, and grows: {_growth(numbers, dims)}",
         ),
         Verdict(
             "which centers become clusters: strong ones with a smaller c tell it best (ours)",
@@ -199,15 +230,24 @@ def _and(items: list[Any]) -> str:
 def _growth(numbers: Numbers, dims: list[int]) -> str:
     found = []
     for d in dims:
-        times = [(float(name.rsplit("_t", 1)[1]), number.value) for name, number in numbers.items() if name.startswith(f"c_renyi_d{d}_t")]
-        found.append(f"d = {d}: " + ", ".join(f"{c:.2f} at t = {t:g}" for t, c in (times[0], times[-1])) if times else f"d = {d}: none")
+        times = [
+            (float(name.rsplit("_t", 1)[1]), number.value)
+            for name, number in numbers.items()
+            if name.startswith(f"c_renyi_d{d}_t")
+        ]
+        found.append(
+            f"d = {d}: " + ", ".join(f"{c:.2f} at t = {t:g}" for t, c in (times[0], times[-1]))
+            if times
+            else f"d = {d}: none"
+        )
     return "; ".join(found)
 
 
 def _told_matches(numbers: Numbers, dims: list[int]) -> str:
     found = [
-        f"d = {d}: strong {numbers[f'match_strong_d{d}'].value:.0%} at c = {numbers[f'best_strong_d{d}'].value:.3g}, Rényi "
-        f"{numbers[f'match_renyi_d{d}'].value:.0%} at c = {numbers[f'best_renyi_d{d}'].value:.3g} (at c = 4: {numbers[f'match4_renyi_d{d}'].value:.0%})"
+        f"d = {d}: strong {numbers[f'match_strong_d{d}'].value:.0%} at c ="
+        f" {numbers[f'best_strong_d{d}'].value:.3g}, Rényi {numbers[f'match_renyi_d{d}'].value:.0%} at c ="
+        f" {numbers[f'best_renyi_d{d}'].value:.3g} (at c = 4: {numbers[f'match4_renyi_d{d}'].value:.0%})"
         for d in dims
     ]
     return f"clusters that hold exactly one center: {'; '.join(found)}"
@@ -224,8 +264,8 @@ ITEM = Item(
     key="law",
     title="The law β^{(d−1)/2}",
     statement=(
-        "With δ = cβ^(−1/2), Rényi centers and strong Rényi centers both number Θ(β^{(d−1)/2}), and are meant to tell how many clusters the "
-        "dynamics with Q = K = V = I forms; the paper's figures take c = 4."
+        "With δ = cβ^(−1/2), Rényi centers and strong Rényi centers both number Θ(β^{(d−1)/2}), and are meant"
+        " to tell how many clusters the dynamics with Q = K = V = I forms; the paper's figures take c = 4."
     ),
     parameters={
         "Q, K, V": "I",
@@ -255,38 +295,48 @@ ITEM = Item(
     },
     choices=(
         (
-            "A cluster is counted by its leader: a token farther than β^(−1/2) from every earlier one at that moment, as in the merges of "
-            "nucleate.merges. Time t = 20, when nearly all tokens have gathered, is the main one."
+            "A cluster is counted by its leader: a token farther than β^(−1/2) from every earlier one at that"
+            " moment, as in the merges of nucleate.merges. Time t = 20, when nearly all tokens have gathered,"
+            " is the main one."
         ),
         (
-            "n: 32 tokens in a cap of radius 4β^(−1/2), as in Figure 2 (n = 200, β = 64, d = 2). Lengths in units of β^(−1/2), weights are "
-            "e^{−|x−y|²/2}, drifts do not know β, and far parts of the sphere do not feel each other; so at a given time and number of tokens per "
-            "cap the law must hold for clusters as β → ∞, and what is left to measure is the constant, and how soon."
+            "n: 32 tokens in a cap of radius 4β^(−1/2), as in Figure 2 (n = 200, β = 64, d = 2). Lengths in"
+            " units of β^(−1/2), weights are e^{−|x−y|²/2}, drifts do not know β, and far parts of the sphere"
+            " do not feel each other; so at a given time and number of tokens per cap the law must hold for"
+            " clusters as β → ∞, and what is left to measure is the constant, and how soon."
         ),
         (
-            "Exponents over all β are fitted against the number of caps of radius 4β^(−1/2) that the sphere has room for, 1/σ, instead of β itself, "
-            "which takes curvature off where β is small; those over the last decade of β are fitted as they are."
+            "Exponents over all β are fitted against the number of caps of radius 4β^(−1/2) that the sphere"
+            " has room for, 1/σ, instead of β itself, which takes curvature off where β is small; those over"
+            " the last decade of β are fitted as they are."
         ),
         (
-            "Centers match clusters: a center of the start belongs to the cluster whose leader is nearest at t = 20; the share of clusters with "
-            "exactly one center is taken, or of centers if these are more, so that only a perfect match gives 100 %."
+            "Centers match clusters: a center of the start belongs to the cluster whose leader is nearest at"
+            " t = 20; the share of clusters with exactly one center is taken, or of centers if these are"
+            " more, so that only a perfect match gives 100 %."
         ),
-        "β up to 4000, 1600 and 400 for d = 2, 3, 4, where runs have 1600, 12800 and 19100 tokens; d = 3 is followed to t = 50, d = 4 to t = 20.",
+        (
+            "β up to 4000, 1600 and 400 for d = 2, 3, 4, where runs have 1600, 12800 and 19100 tokens; d = 3"
+            " is followed to t = 50, d = 4 to t = 20."
+        ),
     ),
     criteria=(
-        f"First and second: agrees, or evidence for, if every exponent, curvature taken off, is (d−1)/2 to {SLACK:.0%} and {CAUTION:g} standard "
-        "errors. Third: evidence for if in every dimension the c for which there are as many Rényi centers as clusters at t = 20 is 4 to 0.5. "
-        "Fourth: evidence for if in every dimension the share of clusters with exactly one strong center, at the c best for them, is larger than "
-        "that with exactly one Rényi center, at the c best for those, with intervals apart."
+        "First and second: agrees, or evidence for, if every exponent, curvature taken off, is (d−1)/2 to"
+        f" {SLACK:.0%} and {CAUTION:g} standard errors. Third: evidence for if in every dimension the c for"
+        " which there are as many Rényi centers as clusters at t = 20 is 4 to 0.5. Fourth: evidence for if"
+        " in every dimension the share of clusters with exactly one strong center, at the c best for them,"
+        " is larger than that with exactly one Rényi center, at the c best for those, with intervals apart."
     ),
     captions={
         "law": (
-            "Number of strong centers (red), Rényi centers (black), both with c = 4, and clusters at t = 20 (blue) against β, with lines of "
-            "slope (d−1)/2 through the last points. Errors are smaller than the marks."
+            "Number of strong centers (red), Rényi centers (black), both with c = 4, and clusters at t = 20"
+            " (blue) against β, with lines of slope (d−1)/2 through the last points. Errors are smaller than"
+            " the marks."
         ),
         "law-c": (
-            "Left: the c for which there are as many Rényi (full) or strong centers (dashed) as clusters, over time. Middle and right: the share "
-            "of clusters that hold exactly one center, against c, for strong and for Rényi centers; bands are 95 % intervals."
+            "Left: the c for which there are as many Rényi (full) or strong centers (dashed) as clusters,"
+            " over time. Middle and right: the share of clusters that hold exactly one center, against c, for"
+            " strong and for Rényi centers; bands are 95 % intervals."
         ),
     },
     run=run,

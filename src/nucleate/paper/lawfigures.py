@@ -41,8 +41,23 @@ def law_figure(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
         styles = {"strong": (look.red, "o"), "renyi": (look.ink, "s"), "clusters": (CLUSTERS[0], "D")}
         for kind, (colour, mark) in styles.items():
             mean, error = means(data, p, int(d), betas, kind, p["at"])
-            ax.plot(betas, mean[-1] * (np.array(betas) / betas[-1]) ** half, color=colour, linewidth=0.8, alpha=0.7)
-            ax.errorbar(betas, mean, NORMAL * error, fmt=mark, color=colour, markersize=4.5, linewidth=1.0, label=KINDS[kind])
+            ax.plot(
+                betas,
+                mean[-1] * (np.array(betas) / betas[-1]) ** half,
+                color=colour,
+                linewidth=0.8,
+                alpha=0.7,
+            )
+            ax.errorbar(
+                betas,
+                mean,
+                NORMAL * error,
+                fmt=mark,
+                color=colour,
+                markersize=4.5,
+                linewidth=1.0,
+                label=KINDS[kind],
+            )
         beta_axes(ax, betas)
         ax.set(ylabel="number" if ax is axes[0] else "")
         exponent = numbers[f"clusters_d{d}_exponent"]
@@ -72,10 +87,20 @@ def _draw_radii(ax: Any, numbers: Numbers, p: Parameters) -> None:
     look = tidy(ax)
     for i, d in enumerate(p["betas"]):
         for kind, dash in (("renyi", "-"), ("strong", (0, (4, 1.5)))):
-            named = [(name, number) for name, number in numbers.items() if name.startswith(f"c_{kind}_d{d}_t")]
+            named = [
+                (name, number) for name, number in numbers.items() if name.startswith(f"c_{kind}_d{d}_t")
+            ]
             t = [float(name.rsplit("_t", 1)[1]) for name, _ in named]
             c = [number.value for _, number in named]
-            ax.plot(t, c, linestyle=dash, marker="osD"[i], markersize=4, color=CLUSTERS[(0, 3, 2)[i]], label=f"d = {d}" if kind == "renyi" else None)
+            ax.plot(
+                t,
+                c,
+                linestyle=dash,
+                marker="osD"[i],
+                markersize=4,
+                color=CLUSTERS[(0, 3, 2)[i]],
+                label=f"d = {d}" if kind == "renyi" else None,
+            )
     ax.axhline(4.0, color=look.grey(0.4), linewidth=0.8, zorder=0)
     ax.set(xscale="log", xlabel="time", ylabel="c")
     ax.set_xticks(p["times"], [f"{t:g}" for t in p["times"]])
@@ -94,7 +119,9 @@ def _draw_match(ax: Any, data: Data, p: Parameters, kind: str) -> None:
         share, error = match_curve(data, int(d), [beta for beta in betas if beta >= betas[-1] / DECADE], kind)
         colour = CLUSTERS[(0, 3, 2)[i]]
         ax.plot(C, share, color=colour, linestyle=DASHES[i], label=f"d = {d}")
-        ax.fill_between(C, share - NORMAL * error, share + NORMAL * error, color=colour, alpha=0.2, linewidth=0)
+        ax.fill_between(
+            C, share - NORMAL * error, share + NORMAL * error, color=colour, alpha=0.2, linewidth=0
+        )
     ax.axvline(4.0, color=look.grey(0.4), linewidth=0.8, zorder=0)
     ax.set(xlim=(C[0], C[-1]), ylim=(0.0, 1.0), xlabel="c")
     ax.legend(fontsize=SMALL, frameon=False, loc="upper right")

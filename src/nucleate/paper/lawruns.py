@@ -21,7 +21,8 @@ ROOM = 4e7  # bytes of frames that one batch may take
 
 
 def tokens(d: int, beta: float, per_cap: float) -> int:
-    """n with `per_cap` tokens in a cap of radius 4 beta^(-1/2): scaled by beta^(1/2), all systems of one d then look the same locally."""
+    """n with `per_cap` tokens in a cap of radius 4 beta^(-1/2): scaled by beta^(1/2), all systems of one d
+    then look the same locally."""
     from nucleate.theory.counts import cap_share
 
     return round(per_cap / cap_share(min(C_FIGURES * beta**-0.5, np.pi), d))
@@ -49,10 +50,17 @@ def density_data(desk: "Desk", per_cap: float) -> "Dataset":
     return _batches(desk, f"density{per_cap:g}", 2, p["density_beta"], n, p["density_runs"], times, p["at"])
 
 
-def _batches(desk: "Desk", name: str, d: int, beta: float, n: int, runs: int, times: Array, at: float) -> "Dataset":
+def _batches(
+    desk: "Desk", name: str, d: int, beta: float, n: int, runs: int, times: Array, at: float
+) -> "Dataset":
     import xarray
 
     size = max(2, int(ROOM / (8.0 * n * d * len(times))))
     blocks = [range(first, min(first + size, runs)) for first in range(0, runs, size)]
-    parts = [desk.dataset(f"{name}-{some[0]:04d}", partial(counted, d, beta, n, some, desk.p["seed"], times, C, at)) for some in blocks]
+    parts = [
+        desk.dataset(
+            f"{name}-{some[0]:04d}", partial(counted, d, beta, n, some, desk.p["seed"], times, C, at)
+        )
+        for some in blocks
+    ]
     return xarray.concat([part.drop_attrs() for part in parts], "run").assign_attrs(n=n, beta=beta, d=d)

@@ -1,4 +1,5 @@
-"""The whole life of a metastable state: tokens gather, clusters merge one by one, and all end where the first token began."""
+"""The whole life of a metastable state: tokens gather, clusters merge one by one, and all end where the first
+token began."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -52,11 +53,19 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
                 f"β = {beta:g}: lives that end with every token within {NEAR:g} of x_1(0)",
                 1.0,
             ),
-            f"{key}_off": exact(found["off"].values.max(), f"β = {beta:g}: largest distance of any token from x_1(0) at the end", expected=0.0),
-            f"{key}_formed": mean_of(found["t_f"].values, f"β = {beta:g}: time at which 95 % of the tokens lie in clusters narrower than β^(−1/2)"),
+            f"{key}_off": exact(
+                found["off"].values.max(),
+                f"β = {beta:g}: largest distance of any token from x_1(0) at the end",
+                expected=0.0,
+            ),
+            f"{key}_formed": mean_of(
+                found["t_f"].values,
+                f"β = {beta:g}: time at which 95 % of the tokens lie in clusters narrower than β^(−1/2)",
+            ),
             f"{key}_clusters": mean_of(
                 found["leaders"].values,
-                f"β = {beta:g}: clusters at that time; expected is the number of Rényi centers, δ = 4β^(−1/2), many tokens",
+                f"β = {beta:g}: clusters at that time; expected is the number of Rényi centers, δ ="
+                " 4β^(−1/2), many tokens",
                 expected_centers(delta, 2),
             ),
             f"{key}_strong": exact(
@@ -80,24 +89,27 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
         ),
         "law_exact": exact(
             gap.max(),
-            (
-                "largest difference of log₁₀(lifetime of the last two clusters) from the exact two-token time with the weight of the tokens the "
-                "last leader sees"
-            ),
+            "largest difference of log₁₀(lifetime of the last two clusters) from the exact two-token time"
+            " with the weight of the tokens the last leader sees",
             expected=0.0,
         ),
         "law_median": exact(np.median(gap), "median of these differences", expected=0.0),
-        "law_below": exact((x - y).max() / np.log(10.0), "decades by which a lifetime lies below e^{β(1 − cos Δ)}, at most"),
+        "law_below": exact(
+            (x - y).max() / np.log(10.0), "decades by which a lifetime lies below e^{β(1 − cos Δ)}, at most"
+        ),
     }
     return numbers
 
 
 def law(every: "list[Dataset]", betas: list[float]) -> tuple[Array, Array, Array]:
-    """Of every life with two clusters at some time: beta (1 - cos angle), the logarithm of their lifetime, and what the two-token law gives."""
+    """Of every life with two clusters at some time: beta (1 - cos angle), the logarithm of their lifetime,
+    and what the two-token law gives."""
     rows = [
         (beta * 2.0 * np.sin(angle / 2.0) ** 2, np.log(time - since), expected)
         for beta, found in zip(betas, every, strict=True)
-        for time, since, angle, expected in zip(*(found[name].values for name in ("last_time", "two_from", "angle", "log_expected")), strict=True)
+        for time, since, angle, expected in zip(
+            *(found[name].values for name in ("last_time", "two_from", "angle", "log_expected")), strict=True
+        )
         if np.isfinite(time) and time > since
     ]
     x, y, z = (np.array(column) for column in zip(*rows, strict=True))
@@ -124,19 +136,18 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         Verdict(
             "V = I: every token ends at x_1(0) (Theorem 4.1)",
             "agrees" if count[0] == count[1] else "disagrees",
-            (
-                f"{count[0]} of {count[1]} lives do, to {worst:.0e}, after last merges at about t = {lasts} for β = "
-                f"{', '.join(f'{beta:g}' for beta in p['betas'])}"
-            ),
+            f"{count[0]} of {count[1]} lives do, to {worst:.0e}, after last merges at about t = {lasts} for β"
+            f" = {', '.join(f'{beta:g}' for beta in p['betas'])}",
         ),
         Verdict(
-            "clusters are metastable: the last two live as long as the exact two-token law says, with the exponent β(1 − cos Δ) (ours)",
+            "clusters are metastable: the last two live as long as the exact two-token law says, with the"
+            " exponent β(1 − cos Δ) (ours)",
             "evidence for" if abs(slope.value - 1.0) <= LAW and gap <= EXACT else "evidence against",
-            (
-                f"the exact two-token law gives every lifetime to {100 * (10**gap - 1):.2g} %; of all lives together log time against β(1 − cos Δ) "
-                f"has slope {slope.value:.3f} ± {((slope.high or 0.0) - (slope.low or 0.0)) / 2:.3f}, though one may live up to "
-                f"{numbers['law_below'].value:.1f} decades shorter than e^{{β(1 − cos Δ)}}, by the law's prefactor"
-            ),
+            f"the exact two-token law gives every lifetime to {100 * (10**gap - 1):.2g} %; of all lives"
+            f" together log time against β(1 − cos Δ) has slope {slope.value:.3f} ±"
+            f" {((slope.high or 0.0) - (slope.low or 0.0)) / 2:.3f}, though one may live up to"
+            f" {numbers['law_below'].value:.1f} decades shorter than e^{{β(1 − cos Δ)}}, by the law's"
+            " prefactor",
         ),
     )
 
@@ -170,7 +181,15 @@ def _counts(data: Data, p: Parameters) -> "Figure":
     styles: list[Any] = ["-", (0, (6, 1.5)), (0, (3, 1.5)), (0, (1, 1))]
     for i, beta in enumerate(p["betas"]):
         found = data[f"beta{beta:g}"]
-        band(found["time"].values, found["count"].values, ax, f"β = {beta:g}", CLUSTERS[(0, 2, 3, 5)[i % 4]], linestyle=styles[i % 4], log=True)
+        band(
+            found["time"].values,
+            found["count"].values,
+            ax,
+            f"β = {beta:g}",
+            CLUSTERS[(0, 2, 3, 5)[i % 4]],
+            linestyle=styles[i % 4],
+            log=True,
+        )
     handles, labels = ax.get_legend_handles_labels()
     ax.legend(
         handles,
@@ -207,15 +226,32 @@ def _law(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
     for i, beta in enumerate(p["betas"]):
         x, y, expected = law([data[f"beta{beta:g}"]], [beta])
         colour, mark = CLUSTERS[(0, 2, 3, 5)[i % 4]], "osD^"[i % 4]
-        ax.scatter(x / np.log(10), y / np.log(10), s=16, marker=mark, color=colour, linewidths=0, label=f"β = {beta:g}")
-        beside.scatter(x / np.log(10), (y - expected) / np.log(10) / unit, s=16, marker=mark, color=colour, linewidths=0)
+        ax.scatter(
+            x / np.log(10),
+            y / np.log(10),
+            s=16,
+            marker=mark,
+            color=colour,
+            linewidths=0,
+            label=f"β = {beta:g}",
+        )
+        beside.scatter(
+            x / np.log(10), (y - expected) / np.log(10) / unit, s=16, marker=mark, color=colour, linewidths=0
+        )
     far = ax.get_xlim()[1]
     ax.plot([0, far], [0, far], color=look.grey(0.5), linewidth=1.0, zorder=0)
-    ax.set(xlim=(0, far), ylim=(0, far), xlabel=r"$\beta(1 - \cos\Delta)\,/\,\ln 10$", ylabel=r"$\log_{10}$ of the last lifetime")
+    ax.set(
+        xlim=(0, far),
+        ylim=(0, far),
+        xlabel=r"$\beta(1 - \cos\Delta)\,/\,\ln 10$",
+        ylabel=r"$\log_{10}$ of the last lifetime",
+    )
     ax.set_title(f"slope {numbers['law_slope']!s}", fontsize=SMALL + 1)
     ax.legend(fontsize=SMALL, frameon=False, loc="upper left")
     beside.axhline(0.0, color=look.grey(0.5), linewidth=1.0, zorder=0)
-    beside.set(xlim=(0, far), ylim=(-reach / unit, reach / unit), xlabel=r"$\beta(1 - \cos\Delta)\,/\,\ln 10$")
+    beside.set(
+        xlim=(0, far), ylim=(-reach / unit, reach / unit), xlabel=r"$\beta(1 - \cos\Delta)\,/\,\ln 10$"
+    )
     beside.set_ylabel(rf"$\log_{{10}}$(measured / two-token law), in $10^{{{power}}}$")
     return figure
 
@@ -224,38 +260,56 @@ ITEM = Item(
     key="life",
     title="The whole life of a metastable state",
     statement=(
-        "With Q = K = V = I tokens gather into clusters that live for very long times, and in the end every token goes to where the first one "
-        "began (Theorem 4.1). The paper follows the clusters to t = 150; here they are followed to the end. That the last two clusters, Δ apart, "
-        "live as long as the exact two-token law says, the exponential of β(1 − cos Δ) times a prefactor, is our own statement."
+        "With Q = K = V = I tokens gather into clusters that live for very long times, and in the end every"
+        " token goes to where the first one began (Theorem 4.1). The paper follows the clusters to t = 150;"
+        " here they are followed to the end. That the last two clusters, Δ apart, live as long as the exact"
+        " two-token law says, the exponential of β(1 − cos Δ) times a prefactor, is our own statement."
     ),
-    parameters={"Q, K, V": "I", "n": 200, "d": 2, "betas": [16.0, 36.0, 64.0, 100.0], "starts": 50, "hero_beta": 64.0, "hero_seed": 0},
+    parameters={
+        "Q, K, V": "I",
+        "n": 200,
+        "d": 2,
+        "betas": [16.0, 36.0, 64.0, 100.0],
+        "starts": 50,
+        "hero_beta": 64.0,
+        "hero_seed": 0,
+    },
     quick={"starts": 6},
     choices=(
-        "The values of β, the number of starts (uniform, seeds 0, 1, …) and n and d, which are those of Figure 2.",
         (
-            "Clusters over time: tokens joined by steps of at most 0.1 β^(−1/2), so that at first nearly every token is one. Merges: a cluster is "
-            "lost when its first member comes within 0.1 β^(−1/2) of a cluster with an earlier first member."
+            "The values of β, the number of starts (uniform, seeds 0, 1, …) and n and d, which are those of"
+            " Figure 2."
         ),
         (
-            "Δ is the angle between the first members of the last two clusters at the moment from which on there are only two. The exact two-token "
-            "law takes the k tokens before the last leader as one, at rest at x_1(0)."
+            "Clusters over time: tokens joined by steps of at most 0.1 β^(−1/2), so that at first nearly"
+            " every token is one. Merges: a cluster is lost when its first member comes within 0.1 β^(−1/2)"
+            " of a cluster with an earlier first member."
+        ),
+        (
+            "Δ is the angle between the first members of the last two clusters at the moment from which on"
+            " there are only two. The exact two-token law takes the k tokens before the last leader as one,"
+            " at rest at x_1(0)."
         ),
     ),
     criteria=(
-        f"First: agrees if every life ends with all tokens within {NEAR:g} of x_1(0). Second: evidence for if every lifetime is that of the "
-        f"exact two-token law to {EXACT:g} in its logarithm to base 10, and the slope of log(lifetime) against β(1 − cos Δ) over all "
-        f"lives is 1 to {LAW:g}."
+        f"First: agrees if every life ends with all tokens within {NEAR:g} of x_1(0). Second: evidence for if"
+        f" every lifetime is that of the exact two-token law to {EXACT:g} in its logarithm to base 10, and"
+        f" the slope of log(lifetime) against β(1 − cos Δ) over all lives is 1 to {LAW:g}."
     ),
     captions={
         "life": (
-            "One life at β = 64, from t = 0.01 to the end: the angle of every token over powers of ten of time, with a ring where a cluster joins "
-            "an earlier one, above the number of clusters."
+            "One life at β = 64, from t = 0.01 to the end: the angle of every token over powers of ten of"
+            " time, with a ring where a cluster joins an earlier one, above the number of clusters."
         ),
-        "life-counts": "The number of clusters over powers of ten of time for four β: mean over starts, and the band that 80 % of them keep to.",
+        "life-counts": (
+            "The number of clusters over powers of ten of time for four β: mean over starts, and the band"
+            " that 80 % of them keep to."
+        ),
         "life-law": (
-            "Left: lifetime of the last two clusters against β(1 − cos Δ), one mark per start, and the line e^{β(1 − cos Δ)}: the slope is that of "
-            "all marks together, most of which lie below the line by the law's prefactor. Right: what is left after the exact two-token law is "
-            "taken off, which knows that prefactor."
+            "Left: lifetime of the last two clusters against β(1 − cos Δ), one mark per start, and the line"
+            " e^{β(1 − cos Δ)}: the slope is that of all marks together, most of which lie below the line by"
+            " the law's prefactor. Right: what is left after the exact two-token law is taken off, which"
+            " knows that prefactor."
         ),
     },
     run=run,

@@ -1,4 +1,5 @@
-"""Small pushes: the derivative of the velocity at any tokens, the rates with which pushes grow or decay, and equilibria to rounding."""
+"""Small pushes: the derivative of the velocity at any tokens, the rates with which pushes grow or decay, and
+equilibria to rounding."""
 
 from dataclasses import dataclass
 
@@ -20,10 +21,13 @@ def frames(x: Array) -> Array:
 
 
 def jacobian(model: Attention, x: Array) -> Array:
-    """The derivative of every token's velocity by every token's place, in the bases of `frames`: x (n, d) -> (n, d-1, n, d-1).
+    """The derivative of every token's velocity by every token's place, in the bases of `frames`: x (n, d) ->
+    (n, d-1, n, d-1).
 
-    With p_kj the attention, m_k = sum_j p_kj x_j and A = K^T Q, a push u changes the mean that token k sees by
-        dm_k = sum_j p_kj (u_j + beta (x_j - m_k) (<A x_k, u_j> + <A^T x_j, u_k>)),   df_k = P_{x_k} V dm_k - <x_k, V m_k> u_k.
+    With p_kj the attention, m_k = sum_j p_kj x_j and A = K^T Q, a push u changes the mean that token k sees
+    by
+        dm_k = sum_j p_kj (u_j + beta (x_j - m_k) (<A x_k, u_j> + <A^T x_j, u_k>)),   df_k = P_{x_k} V dm_k -
+                                                                                      <x_k, V m_k> u_k.
     """
     n, d = x.shape
     beta, Q, K, V = model.parameters(d)
@@ -32,7 +36,8 @@ def jacobian(model: Attention, x: Array) -> Array:
     m = p @ x  # (n, d)
     apart = x[None] - m[:, None]  # (n, n, d) x_j - m_k
     own = beta * np.einsum("kj,kja,jb->kab", p, apart, x) @ A  # (n, d, d) through token k's own query
-    seen = p[..., None, None] * (np.eye(d) + beta * apart[..., None] * (x @ A.T)[:, None, None])  # (n, n, d, d) through the tokens seen
+    # (n, n, d, d) through the tokens seen
+    seen = p[..., None, None] * (np.eye(d) + beta * apart[..., None] * (x @ A.T)[:, None, None])
     seen[np.arange(n), np.arange(n)] += own
     J = np.einsum("kax,kjab,jby->kxjy", (V.T @ B), seen, B)  # (n, d-1, n, d-1)
     J[np.arange(n), :, np.arange(n)] -= ((m @ V.T) * x).sum(-1)[:, None, None] * np.eye(d - 1)
@@ -63,9 +68,11 @@ def differences(model: Attention, x: Array, h: float = 1e-5) -> Array:
 
 
 def diagonal(J: Array) -> NDArray[np.complex128]:
-    """The eigenvalues of a Jacobian in which no token feels a later one, token by token: (n, d-1, n, d-1) -> (n, d-1).
+    """The eigenvalues of a Jacobian in which no token feels a later one, token by token: (n, d-1, n, d-1) ->
+    (n, d-1).
 
-    The blocks on the diagonal have them all, and do not mix equal ones of different tokens, which rounding would spread.
+    The blocks on the diagonal have them all, and do not mix equal ones of different tokens, which rounding
+    would spread.
     """
     n = len(J)
     return np.asarray(np.linalg.eigvals(J[np.arange(n), :, np.arange(n)]), dtype=np.complex128)
@@ -99,7 +106,12 @@ def equilibrium(model: Attention, x: Array) -> Equilibrium:
             best = x
         if np.abs(step).max() < 1e-15:
             break
-    return Equilibrium(best, _speed(model, best), float(np.linalg.norm(best - start, axis=-1).max()), diagonal(jacobian(model, best)))
+    return Equilibrium(
+        best,
+        _speed(model, best),
+        float(np.linalg.norm(best - start, axis=-1).max()),
+        diagonal(jacobian(model, best)),
+    )
 
 
 def _speed(model: Attention, x: Array) -> float:

@@ -60,7 +60,8 @@ def _block(beta: float, n: int, seeds: range) -> "Dataset":
     times = grid(beta, n)
     names = {"count": ("start", "time"), "merge_times": ("start", "merge")}
     return xarray.Dataset(
-        {name: (names.get(name, ("start",)), np.stack([one[name] for one in found])) for name in found[0]}, {"time": times, "start": np.array(seeds)}
+        {name: (names.get(name, ("start",)), np.stack([one[name] for one in found])) for name in found[0]},
+        {"time": times, "start": np.array(seeds)},
     )
 
 
@@ -73,7 +74,8 @@ def one_life(beta: float, n: int, seed: int, stop: list[bool] | None = None) -> 
 
     found = life(beta, n, seed=seed, progress=lambda t, x: not (stop and stop[0]))
     run = finished(found.run)
-    frame = np.minimum(np.searchsorted(run.t, grid(beta, n)), len(run.t) - 1)  # (times,) the first at or after each
+    # (times,) the first at or after each
+    frame = np.minimum(np.searchsorted(run.t, grid(beta, n)), len(run.t) - 1)
     merge_times = np.full(MOST, np.nan)
     merge_times[: len(found.merges)] = [event.time for event in found.merges.events][:MOST]
     return {
@@ -96,19 +98,27 @@ def one_run(beta: float, n: int, seed: int) -> "Run":
 
 
 def _last(found: "Life", beta: float) -> dict[str, np.float64]:
-    """The last merge: when it comes, the angle between the last two leaders when only they are left, and the time the two-token law gives it.
+    """The last merge: when it comes, the angle between the last two leaders when only they are left, and the
+    time the two-token law gives it.
 
-    The last leader k sees k earlier tokens, all in the other cluster by then, which rests at x_1(0): u' = (1 - u^2) / (1 + e^{beta (1 - u)} / k).
+    The last leader k sees k earlier tokens, all in the other cluster by then, which rests at x_1(0): u' = (1
+    - u^2) / (1 + e^{beta (1 - u)} / k).
     """
     from nucleate.theory.flows import log_two_token_time
 
     events, run = found.merges.events, found.run
     if not events or events[-1].left != 1:
-        return {name: np.float64("nan") for name in ("last_time", "two_from", "angle", "log_expected", "tokens")}
+        return {
+            name: np.float64("nan") for name in ("last_time", "two_from", "angle", "log_expected", "tokens")
+        }
     last, since = events[-1], events[-2].time if len(events) > 1 else found.t_f
     x = run.x[np.searchsorted(run.t, since)]  # (n, d) the first frame with two clusters
     way = np.linalg.norm(x[last.lost] - x[last.into])
     u = 1.0 - way**2 / 2.0  # cos of the angle
-    expected = log_two_token_time(beta, float(np.clip(u, -1 + 1e-15, 1 - 1e-15)), float(np.cos(found.radius)), float(last.lost))
+    expected = log_two_token_time(
+        beta, float(np.clip(u, -1 + 1e-15, 1 - 1e-15)), float(np.cos(found.radius)), float(last.lost)
+    )
     told = (last.time, since, 2.0 * np.arcsin(min(float(way) / 2.0, 1.0)), expected, last.lost)
-    return dict(zip(("last_time", "two_from", "angle", "log_expected", "tokens"), map(np.float64, told), strict=True))
+    return dict(
+        zip(("last_time", "two_from", "angle", "log_expected", "tokens"), map(np.float64, told), strict=True)
+    )

@@ -28,7 +28,9 @@ class Number:
     def plain(self) -> dict[str, Any]:
         """For JSON, which has no infinity."""
         keys = ("value", "low", "high", "expected")
-        told: dict[str, Any] = {key: _finite(getattr(self, key)) for key in keys if getattr(self, key) is not None}
+        told: dict[str, Any] = {
+            key: _finite(getattr(self, key)) for key in keys if getattr(self, key) is not None
+        }
         told |= {"how": self.how} if self.how else {}
         told |= {"count": list(self.count)} if self.count else {}
         return {"about": self.about, **told}
@@ -74,7 +76,9 @@ def share_of(hits: int, runs: int, about: str, expected: float | None = None) ->
 
     low = 0.0 if hits == 0 else float(beta.ppf((1 - LEVEL) / 2, hits, runs - hits + 1))
     high = 1.0 if hits == runs else float(beta.ppf((1 + LEVEL) / 2, hits + 1, runs - hits))
-    return Number(hits / runs, about, low, high, "95 % interval, Clopper and Pearson", expected, (int(hits), int(runs)))
+    return Number(
+        hits / runs, about, low, high, "95 % interval, Clopper and Pearson", expected, (int(hits), int(runs))
+    )
 
 
 def mean_of(values: ArrayLike | Sequence[float], about: str, expected: float | None = None) -> Number:

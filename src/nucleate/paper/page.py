@@ -3,12 +3,15 @@
 __all__ = ["LAYOUT", "STYLE"]
 
 STYLE = """
-:root { color-scheme: light dark; --ink: #16181d; --paper: #ffffff; --faint: #5c6370; --line: #d9dce1; --code: #f2f3f5;
+:root { color-scheme: light dark; --ink: #16181d; --paper: #ffffff; --faint: #5c6370; --line: #d9dce1;
+  --code: #f2f3f5;
   --good: #1a7f4b; --bad: #c2261b; --maybe: #2f5fb3; --none: #6b7280; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e6e6; --paper: #14171c; --faint: #a2a9b5; --line: #343a44; --code: #1f242c;
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e6e6; --paper: #14171c; --faint: #a2a9b5;
+  --line: #343a44; --code: #1f242c;
   --good: #5fcf95; --bad: #ff7b70; --maybe: #86acf5; --none: #a8aeb8; } }
 * { box-sizing: border-box; }
-body { margin: 0 auto; padding: 2rem 1.2rem 4rem; max-width: 68rem; color: var(--ink); background: var(--paper);
+body { margin: 0 auto; padding: 2rem 1.2rem 4rem; max-width: 68rem; color: var(--ink);
+  background: var(--paper);
   font: 16px/1.55 system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; }
 h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .4rem; }
 h2 { font-size: 1.4rem; margin: 3.2rem 0 .6rem; padding-top: .6rem; border-top: 1px solid var(--line); }
@@ -16,10 +19,12 @@ h3 { font-size: .95rem; margin: 1.4rem 0 .3rem; color: var(--faint); font-weight
 p { margin: .4rem 0 .7rem; max-width: 52rem; }
 ul { margin: .3rem 0; padding-left: 1.2rem; }
 a { color: inherit; text-decoration-color: var(--faint); }
-code { background: var(--code); padding: .08em .3em; border-radius: 3px; font: .88em/1.4 ui-monospace, "DejaVu Sans Mono", monospace;
+code { background: var(--code); padding: .08em .3em; border-radius: 3px;
+  font: .88em/1.4 ui-monospace, "DejaVu Sans Mono", monospace;
   overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; margin: .4rem 0 1rem; }
-th, td { text-align: left; vertical-align: top; padding: .35rem .7rem .35rem 0; border-bottom: 1px solid var(--line); }
+th, td { text-align: left; vertical-align: top; padding: .35rem .7rem .35rem 0;
+  border-bottom: 1px solid var(--line); }
 th { color: var(--faint); font-weight: 600; }
 td.value { white-space: nowrap; font-variant-numeric: tabular-nums; }
 td code { font-size: .78em; color: var(--faint); background: none; padding: 0; }
@@ -35,12 +40,16 @@ table.verdicts td { font-size: .95em; }
 sub, sup { font-size: .72em; line-height: 0; }
 .note { color: var(--faint); font-size: .9rem; }
 .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 0 2.5rem; }
-.badge { display: inline-block; white-space: nowrap; font-weight: 600; font-size: .85em; border: 1px solid currentColor; border-radius: 4px;
+.badge { display: inline-block; white-space: nowrap; font-weight: 600; font-size: .85em;
+  border: 1px solid currentColor; border-radius: 4px;
   padding: 0 .45em; }
-.agrees { color: var(--good); } .disagrees, .evidence-against { color: var(--bad); } .evidence-for { color: var(--maybe); }
+.agrees { color: var(--good); } .disagrees, .evidence-against { color: var(--bad); } .evidence-for {
+  color: var(--maybe); }
 .not-testable-here { color: var(--none); }
-@media (prefers-color-scheme: dark) { figure img.light { display: none; } figure img.dark { display: block; } }
-@media (max-width: 46rem) { .pair { grid-template-columns: 1fr; } .contents { columns: 1; } td.value { white-space: normal; } }
+@media (prefers-color-scheme: dark) { figure img.light { display: none; } figure img.dark { display: block;
+  } }
+@media (max-width: 46rem) { .pair { grid-template-columns: 1fr; } .contents { columns: 1; } td.value {
+  white-space: normal; } }
 @page { margin: 16mm 14mm; }
 @media print {
   :root { color-scheme: light; --ink: #000; --paper: #fff; --faint: #444; --line: #bbb; --code: #f2f3f5;
@@ -67,9 +76,12 @@ LAYOUT = """<!doctype html>
 <body>
 <header>
 <h1>Clustering in Causal Attention Masking, reproduced</h1>
-<p>The figures, the table and the claims of the paper ({paper}), simulated, measured and judged by nucleate {version}. {kind}</p>
-<p class=note>A statement <em>agrees</em> or <em>disagrees</em> where it can be settled by the runs shown, is given <em>evidence for</em> or
-<em>against</em> where runs can only support it or speak against it, and is <em>not testable here</em> otherwise. All numbers are in results.json
+<p>The figures, the table and the claims of the paper ({paper}), simulated, measured and judged by nucleate
+{version}. {kind}</p>
+<p class=note>A statement <em>agrees</em> or <em>disagrees</em>
+where it can be settled by the runs shown, is given <em>evidence for</em> or
+<em>against</em> where runs can only support it or speak against it, and is <em>not testable here</em>
+otherwise. All numbers are in results.json
 beside this file, data in data/, pictures in figures/. Made with {made}.</p>
 </header>
 <h2 id="contents">Contents</h2>

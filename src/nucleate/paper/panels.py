@@ -1,4 +1,5 @@
-"""Figures 1 and 6: tokens on the sphere for one value matrix V per panel, to t = 5000 as in the paper, and on to the end."""
+"""Figures 1 and 6: tokens on the sphere for one value matrix V per panel, to t = 5000 as in the paper, and on
+to the end."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,13 +23,16 @@ NEAR = 1e-6  # within this of the point it is said to end at, a token has ended 
 ENDED = 1e-3  # tokens that move less than this after t = 5000 had reached the end to the eye
 STRETCH = 10.0  # units of time that are saved closely at the end
 REST = 1e-6  # tokens that move less than this in the last decade of time are at rest
-CLOUD = {1: 1.0, 2: np.pi / 2 - 1.0, 3: 0.0}  # mean angle, in radians, of uniform tokens in three dimensions with a line, a plane, everything
+# mean angle, in radians, of uniform tokens in three dimensions with a line, a plane, everything
+CLOUD = {1: 1.0, 2: np.pi / 2 - 1.0, 3: 0.0}
 SPREAD = (np.pi - 3.0) ** 0.5  # the standard deviation of the first two
 CRITERIA = (
-    f"Rows 1 to 3: agrees if at the end every token is within {NEAR:g} of the point, or of one of the two points, that V predicts. Rows 4 and 5: "
-    "agrees if at the end the mean angle of the tokens with L is below that of uniform tokens by more than three of its standard deviations (L may "
-    "be everything), and in row 5 both sides have tokens. V outside the table: not testable here, only described; an end that two tolerances "
-    f"disagree about is called unknown. t = 5000 is called the end if no token moves more than {ENDED:g} afterwards."
+    f"Rows 1 to 3: agrees if at the end every token is within {NEAR:g} of the point, or of one of the two"
+    " points, that V predicts. Rows 4 and 5: agrees if at the end the mean angle of the tokens with L is"
+    " below that of uniform tokens by more than three of its standard deviations (L may be everything), and"
+    " in row 5 both sides have tokens. V outside the table: not testable here, only described; an end that"
+    " two tolerances disagree about is called unknown. t = 5000 is called the end if no token moves more"
+    f" than {ENDED:g} afterwards."
 )
 
 
@@ -60,24 +64,36 @@ def end_time(p: Parameters) -> float:
 
 
 def run_panels(desk: "Desk", panels: tuple[Panel, ...]) -> dict[str, "Run"]:
-    """Every panel to t = 5000, once more with tighter tolerances, and from t = 5000 on to the end or as far as the steps go."""
+    """Every panel to t = 5000, once more with tighter tolerances, and from t = 5000 on to the end or as far
+    as the steps go."""
     data: dict[str, Run] = {}
     for i, panel in enumerate(panels):
         key = panel.name
         first = data[key] = desk.run(key, partial(_to_T, desk.p, panel, 1e-8, _frames(desk.p)))
-        data[f"{key}-careful"] = desk.run(f"{key}-careful", partial(_to_T, desk.p, panel, 1e-10, np.array([0.0, desk.p["T"]])))
+        data[f"{key}-careful"] = desk.run(
+            f"{key}-careful", partial(_to_T, desk.p, panel, 1e-10, np.array([0.0, desk.p["T"]]))
+        )
         desk.at((i + 0.5) / len(panels))
         end = data[f"{key}-end"] = desk.run(f"{key}-end", partial(_to_end, desk.p, panel, first, 1e-8))
         if end.done:
-            data[f"{key}-end-careful"] = desk.run(f"{key}-end-careful", partial(_to_end, desk.p, panel, first, 1e-10))
+            data[f"{key}-end-careful"] = desk.run(
+                f"{key}-end-careful", partial(_to_end, desk.p, panel, first, 1e-10)
+            )
         desk.at((i + 1.0) / len(panels))
     return data
 
 
 def _frames(p: Parameters) -> Array:
-    """Many at first, when tokens move fast, then by powers of ten, and the last stretch again closely, for tokens that turn for ever."""
+    """Many at first, when tokens move fast, then by powers of ten, and the last stretch again closely, for
+    tokens that turn for ever."""
     T = p["T"]
-    times = np.concatenate([np.linspace(0.0, min(40.0, T), 201), np.geomspace(min(40.0, T), T, 60), np.linspace(max(T - STRETCH, 0.0), T, 51)])
+    times = np.concatenate(
+        [
+            np.linspace(0.0, min(40.0, T), 201),
+            np.geomspace(min(40.0, T), T, 60),
+            np.linspace(max(T - STRETCH, 0.0), T, 51),
+        ]
+    )
     return np.unique(np.minimum(times, T))
 
 
@@ -86,7 +102,14 @@ def _to_T(p: Parameters, panel: Panel, rtol: float, frames: Array) -> "Run":
     from nucleate.integrate.simulate import simulate
     from nucleate.sphere import uniform
 
-    run = simulate(Attention(p["beta"], V=panel.matrix), uniform(p["n"], p["d"], p["seed"]), p["T"], frames, rtol, rtol / 100)
+    run = simulate(
+        Attention(p["beta"], V=panel.matrix),
+        uniform(p["n"], p["d"], p["seed"]),
+        p["T"],
+        frames,
+        rtol,
+        rtol / 100,
+    )
     return replace(run, notes={"start": "uniform(n, d, seed)", "seed": p["seed"], "panel": panel.words})
 
 
@@ -104,7 +127,9 @@ def _to_end(p: Parameters, panel: Panel, first: "Run", rtol: float) -> "Run":
     if run.status == "max steps":  # for tokens that turn for ever, a last stretch that can be followed by eye
         more = simulate(model, x[-1], STRETCH, 51)
         t, x = np.append(t, t[-1] + more.t[1:]), np.concatenate([x, more.x[1:]])
-    return replace(run, t=t + p["T"], x=x, notes={"start": "the last frame of the run before", "panel": panel.words})
+    return replace(
+        run, t=t + p["T"], x=x, notes={"start": "the last frame of the run before", "panel": panel.words}
+    )
 
 
 @dataclass(frozen=True)
@@ -116,7 +141,8 @@ class Seen:
     reached: float  # the last time
     resting: bool  # whether the tokens are at rest there
     moved_after: float  # how far a token went from t = T to the end
-    error_end: float  # largest difference at the end to a run with tighter tolerances; NaN where there is no end
+    # largest difference at the end to a run with tighter tolerances; NaN where there is no end
+    error_end: float
     off_T: float  # largest distance of a token from those points, or its angle with L, at t = T
     off_end: float  # and at the end, the worse of two tolerances
     angle: float  # mean angle with L at the end
@@ -166,10 +192,13 @@ def seen(data: Data, p: Parameters, panel: Panel) -> Seen:
 
 
 def _off(x: Array, points: Array | None, basis: Array) -> float:
-    """The largest distance of tokens x (n, d) from the nearest of `points`, or, without points, their largest angle with L."""
+    """The largest distance of tokens x (n, d) from the nearest of `points`, or, without points, their largest
+    angle with L."""
     from nucleate.sphere import distance
 
-    return float(distance(x[:, None], points[None]).min(1).max() if points is not None else angle_with(x, basis).max())
+    return float(
+        distance(x[:, None], points[None]).min(1).max() if points is not None else angle_with(x, basis).max()
+    )
 
 
 def measured(data: Data, p: Parameters, panels: tuple[Panel, ...]) -> dict[str, Number]:
@@ -179,27 +208,54 @@ def measured(data: Data, p: Parameters, panels: tuple[Panel, ...]) -> dict[str, 
     numbers: dict[str, Number] = {}
     for panel in panels:
         found, key = seen(data, p, panel), panel.name
-        what = "distance of a token from where it ought to end" if found.points is not None else "angle of a token with L"
+        what = (
+            "distance of a token from where it ought to end"
+            if found.points is not None
+            else "angle of a token with L"
+        )
         wrong = distance(data[key].x[-1], data[f"{key}-careful"].x[-1]).max()
         uniform = CLOUD[found.atlas.basis.shape[1]]
         numbers |= {
-            f"{key}_row": exact(found.atlas.row or 0, f"{panel.words}: row of Table 1 by the atlas, 0 if outside", "computed from V"),
-            f"{key}_error_T": exact(wrong, "largest difference at t = 5000 to a run with tolerances a hundred times tighter"),
+            f"{key}_row": exact(
+                found.atlas.row or 0,
+                f"{panel.words}: row of Table 1 by the atlas, 0 if outside",
+                "computed from V",
+            ),
+            f"{key}_error_T": exact(
+                wrong, "largest difference at t = 5000 to a run with tolerances a hundred times tighter"
+            ),
             f"{key}_off_T": compared(
-                found.off_T, found.off_T + min(wrong, np.pi), f"largest {what}, at t = {p['T']:g}", "difference to the tighter run"
+                found.off_T,
+                found.off_T + min(wrong, np.pi),
+                f"largest {what}, at t = {p['T']:g}",
+                "difference to the tighter run",
             ),
             f"{key}_off_end": exact(
-                found.off_end, f"the same at the end, t = {found.reached:.3g}", expected=0.0 if found.points is not None else None
+                found.off_end,
+                f"the same at the end, t = {found.reached:.3g}",
+                expected=0.0 if found.points is not None else None,
             ),
             f"{key}_error_end": exact(
-                found.error_end, ("largest difference at the end to a run with tolerances a hundred times tighter; none if there is no end")
+                found.error_end,
+                "largest difference at the end to a run with tolerances a hundred times tighter; none if"
+                " there is no end",
             ),
             f"{key}_moved": exact(found.moved_after, "farthest that a token goes after t = 5000"),
-            f"{key}_resting": exact(found.resting, f"1 if no token moves {REST:g} or more in the last decade of time"),
-            f"{key}_clusters_T": exact(found.clusters_T, f"clusters at t = {p['T']:g}, by steps of 0.1 β^(−1/2)", "counted"),
+            f"{key}_resting": exact(
+                found.resting, f"1 if no token moves {REST:g} or more in the last decade of time"
+            ),
+            f"{key}_clusters_T": exact(
+                found.clusters_T, f"clusters at t = {p['T']:g}, by steps of 0.1 β^(−1/2)", "counted"
+            ),
             f"{key}_clusters_end": exact(found.clusters_end, "clusters at the end", "counted"),
-            f"{key}_angle": exact(found.angle, "mean angle with L at the end; expected is that of uniform tokens", expected=uniform),
-            f"{key}_least_side": exact(min(found.sides), "tokens on the side of L's first direction that has fewer"),
+            f"{key}_angle": exact(
+                found.angle,
+                "mean angle with L at the end; expected is that of uniform tokens",
+                expected=uniform,
+            ),
+            f"{key}_least_side": exact(
+                min(found.sides), "tokens on the side of L's first direction that has fewer"
+            ),
         }
     return numbers
 
@@ -214,22 +270,36 @@ def verdicts_of(numbers: Numbers, p: Parameters, panels: tuple[Panel, ...]) -> t
     if points:
         bad = [panel for panel in points if not numbers[f"{panel.name}_off_end"].value <= NEAR]
         worst = max(numbers[f"{panel.name}_off_end"].value for panel in points)
-        told = f"in {len(points) - len(bad)} of {len(points)} panels every token ends where V predicts, to {worst:.0e} at worst" + _not_yet(
-            numbers, p, points
+        told = (
+            f"in {len(points) - len(bad)} of {len(points)} panels every token ends where V predicts, to"
+            f" {worst:.0e} at worst" + _not_yet(numbers, p, points)
         )
-        found.append(Verdict("λ_max > 0: tokens end at the points of Table 1", "disagrees" if bad else "agrees", told))
+        found.append(
+            Verdict("λ_max > 0: tokens end at the points of Table 1", "disagrees" if bad else "agrees", told)
+        )
     if clouds:
         bad = [panel for panel in clouds if not _cloudy(numbers, panel, rows[panel], p["n"])]
         told = "; ".join(
-            f"{panel.words}: mean angle with L {numbers[f'{panel.name}_angle'].value:.2f} (uniform {numbers[f'{panel.name}_angle'].expected:.2f})"
+            f"{panel.words}: mean angle with L {numbers[f'{panel.name}_angle'].value:.2f} (uniform"
+            f" {numbers[f'{panel.name}_angle'].expected:.2f})"
             for panel in clouds
         )
         found.append(
-            Verdict("λ_max < 0: clouds around L", "disagrees" if bad else "agrees", told + _not_yet(numbers, p, clouds) + _never(numbers, clouds))
+            Verdict(
+                "λ_max < 0: clouds around L",
+                "disagrees" if bad else "agrees",
+                told + _not_yet(numbers, p, clouds) + _never(numbers, clouds),
+            )
         )
     if outside:
         told = "; ".join(f"{panel.words}: {_described(numbers, panel)}" for panel in outside)
-        found.append(Verdict("tops outside the table", "not testable here", f"the table does not speak of them. Measured: {told}"))
+        found.append(
+            Verdict(
+                "tops outside the table",
+                "not testable here",
+                f"the table does not speak of them. Measured: {told}",
+            )
+        )
     return tuple(found)
 
 
@@ -243,12 +313,20 @@ def _cloudy(numbers: Numbers, panel: Panel, row: int, n: int) -> bool:
 def _not_yet(numbers: Numbers, p: Parameters, panels: list[Panel]) -> str:
     """Where t = 5000 is not the end, and by how much."""
     late = [panel for panel in panels if numbers[f"{panel.name}_moved"].value > ENDED]
-    counts = {panel: [int(numbers[f"{panel.name}_clusters_{when}"].value) for when in ("T", "end")] for panel in late}
+    counts = {
+        panel: [int(numbers[f"{panel.name}_clusters_{when}"].value) for when in ("T", "end")]
+        for panel in late
+    }
     words = [
-        f"“{panel.words}”" + (f" ({then} clusters then, {last} at the end)" if then != last and then <= p["n"] / 2 else "")
+        f"“{panel.words}”"
+        + (f" ({then} clusters then, {last} at the end)" if then != last and then <= p["n"] / 2 else "")
         for panel, (then, last) in counts.items()
     ]
-    return f"; t = 5000 is not yet the end for {', '.join(words)}" if late else "; t = 5000 is the end to the eye"
+    return (
+        f"; t = 5000 is not yet the end for {', '.join(words)}"
+        if late
+        else "; t = 5000 is the end to the eye"
+    )
 
 
 def _never(numbers: Numbers, panels: list[Panel]) -> str:

@@ -1,4 +1,5 @@
-"""Hero picture, gallery and verdicts for the README, and the text of the report for the documentation, from a finished reproduction."""
+"""Hero picture, gallery and verdicts for the README, and the text of the report for the documentation, from a
+finished reproduction."""
 
 import re
 from collections.abc import Mapping
@@ -12,29 +13,47 @@ from nucleate.paper.report import gathered_slips, verdict_rows
 __all__ = ["BEGIN", "END", "block", "marked", "report_page", "update"]
 
 BEGIN, END = "<!-- reproduce:begin -->", "<!-- reproduce:end -->"
-HERO, GALLERY = "life", ("figure1", "figure2", "figure3", "figure4", "figure5", "figure6", "table1", "life-counts", "life-law")
-WIDE, NARROW, LINKED = 1400, 900, 1200  # pixels across: the first picture, those shown two by two, those only linked to
+HERO, GALLERY = (
+    "life",
+    ("figure1", "figure2", "figure3", "figure4", "figure5", "figure6", "table1", "life-counts", "life-law"),
+)
+# pixels across: the first picture, those shown two by two, those only linked to
+WIDE, NARROW, LINKED = 1400, 900, 1200
 COLUMNS = 2
 
 
 def update(page: Path, results: Mapping[str, Any], out: Path) -> list[Path]:
-    """Write the block between the marks of `page`, docs/report.md and docs/images beside it; the files that were written."""
+    """Write the block between the marks of `page`, docs/report.md and docs/images beside it; the files that
+    were written."""
     text = marked(page)
     missing = [key for key in ITEMS if key not in results["items"]]
     if missing:
-        raise InputError(f"{out} has no {', '.join(missing)} yet, but the page shows all items. Run nucleate reproduce first.")
+        raise InputError(
+            f"{out} has no {', '.join(missing)} yet, but the page shows all items. Run nucleate reproduce"
+            " first."
+        )
     docs = page.parent / "docs"
     images = docs / "images"
     images.mkdir(parents=True, exist_ok=True)
-    written = [_picture(out / "figures" / f"{HERO}{dark}.png", images / f"reproduced-{HERO}{dark}.png", WIDE) for dark in ("", "-dark")]
+    written = [
+        _picture(out / "figures" / f"{HERO}{dark}.png", images / f"reproduced-{HERO}{dark}.png", WIDE)
+        for dark in ("", "-dark")
+    ]
     pictures = [name for told in results["items"].values() for name in told["figures"]]
     written += [
-        _picture(out / "figures" / f"{name}.png", images / f"reproduced-{name}.png", NARROW if name in GALLERY else LINKED)
+        _picture(
+            out / "figures" / f"{name}.png",
+            images / f"reproduced-{name}.png",
+            NARROW if name in GALLERY else LINKED,
+        )
         for name in pictures
         if name != HERO
     ]
     before, after = text.split(BEGIN)[0], text.split(END)[1]
-    for path, words in ((page, f"{before}{BEGIN}\n{block(results)}\n{END}{after}"), (docs / "report.md", report_page(results))):
+    for path, words in (
+        (page, f"{before}{BEGIN}\n{block(results)}\n{END}{after}"),
+        (docs / "report.md", report_page(results)),
+    ):
         path.write_text(words, encoding="utf-8")
         written.append(path)
     return written
@@ -45,11 +64,19 @@ def marked(page: Path) -> str:
     try:
         text = page.read_text(encoding="utf-8")
     except OSError as error:
-        raise InputError(f"--readme {page} cannot be read: {error.strerror}. Name a page that has the lines {BEGIN} and {END}.") from None
+        raise InputError(
+            f"--readme {page} cannot be read: {error.strerror}. Name a page that has the lines {BEGIN} and"
+            f" {END}."
+        ) from None
     except UnicodeDecodeError:
-        raise InputError(f"--readme {page} is not UTF-8 text. Name a page that has the lines {BEGIN} and {END}.") from None
+        raise InputError(
+            f"--readme {page} is not UTF-8 text. Name a page that has the lines {BEGIN} and {END}."
+        ) from None
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
-        raise InputError(f"--readme {page} must have the lines {BEGIN} and {END} once each, in this order. Add them where the block is to stand.")
+        raise InputError(
+            f"--readme {page} must have the lines {BEGIN} and {END} once each, in this order. Add them where"
+            " the block is to stand."
+        )
     return text
 
 
@@ -58,7 +85,8 @@ def block(results: Mapping[str, Any]) -> str:
     items = results["items"]
     hero = items[HERO]["figures"][HERO]
     cells = [
-        f"{_title(items, name)}<br>[![{_title(items, name)}](docs/images/reproduced-{name}.png)](docs/images/reproduced-{name}.png)"
+        f"{_title(items, name)}<br>[![{_title(items, name)}](docs/images/reproduced-{name}.png)]"
+        f"(docs/images/reproduced-{name}.png)"
         for name in GALLERY
     ]
     cells += [""] * (-len(cells) % COLUMNS)
@@ -72,8 +100,8 @@ def block(results: Mapping[str, Any]) -> str:
             f"*{hero}*",
             "",
             (
-                f"Everything below is made by `make reproduce` with {made}; parameters, uncertainties and reasons are in the report it writes and "
-                "in [docs/report.md](docs/report.md)."
+                f"Everything below is made by `make reproduce` with {made}; parameters, uncertainties and"
+                " reasons are in the report it writes and in [docs/report.md](docs/report.md)."
             ),
             "",
             *_verdicts(items, "docs/images"),
@@ -92,8 +120,9 @@ def report_page(results: Mapping[str, Any]) -> str:
         "# The paper, reproduced",
         "",
         (
-            f"Written by `nucleate reproduce --readme README.md`, nucleate {results['nucleate']}{', a quick run' if results['quick'] else ''}. The "
-            "report it writes, `report.html`, has more: every measured number with its"
+            "Written by `nucleate reproduce --readme README.md`, nucleate"
+            f" {results['nucleate']}{', a quick run' if results['quick'] else ''}. The report it writes,"
+            " `report.html`, has more: every measured number with its"
         ),
         "uncertainty, and all pictures for light and dark pages and for print.",
         "",
@@ -101,12 +130,25 @@ def report_page(results: Mapping[str, Any]) -> str:
     ]
     for told in items.values():
         lines += ["", f"## {told['title']}", "", told["statement"], ""]
-        lines += [f"![{_cell(caption)}](images/reproduced-{name}.png)\n\n*{caption}*\n" for name, caption in told["figures"].items()]
+        lines += [
+            f"![{_cell(caption)}](images/reproduced-{name}.png)\n\n*{caption}*\n"
+            for name, caption in told["figures"].items()
+        ]
         lines += [f"- **{one['part']}**: {one['word']}. {_sentence(one['why'])}" for one in told["verdicts"]]
-        lines += ["", f"*Criteria.* {told['criteria']}", "", "*Left to us, and chosen so.*", "", *(f"- {choice}" for choice in told["choices"])]
         lines += [
             "",
-            f"*Parameters.* {', '.join(f'{name} = {_value(value)}' for name, value in told['parameters'].items())}.",
+            f"*Criteria.* {told['criteria']}",
+            "",
+            "*Left to us, and chosen so.*",
+            "",
+            *(f"- {choice}" for choice in told["choices"]),
+        ]
+        lines += [
+            "",
+            (
+                "*Parameters.*"
+                f" {', '.join(f'{name} = {_value(value)}' for name, value in told['parameters'].items())}."
+            ),
             "",
             f"*Again:* `{told['command']}`",
         ]
@@ -114,7 +156,9 @@ def report_page(results: Mapping[str, Any]) -> str:
     if slips:
         lines += ["", "## All slips in the print", "", "| printed | right | evidence |", "|---|---|---|"]
         lines += [
-            f"| {_cell(slip['printed'])} | {_cell(slip['right'])} | {_cell(' '.join(_sentence(one[2]) for one in each))} |" for slip, each in slips
+            f"| {_cell(slip['printed'])} | {_cell(slip['right'])} |"
+            f" {_cell(' '.join(_sentence(one[2]) for one in each))} |"
+            for slip, each in slips
         ]
     return "\n".join(lines) + "\n"
 
@@ -142,7 +186,8 @@ def _cell(words: str) -> str:
 
 
 def _sentence(words: str) -> str:
-    """With a capital, unless it begins with a symbol, which a capital would change: only two ASCII letters or more make a word."""
+    """With a capital, unless it begins with a symbol, which a capital would change: only two ASCII letters or
+    more make a word."""
     first = words[0].upper() if re.match(r"[A-Za-z]{2,}(?!\w)", words) else words[0]
     return first + words[1:].rstrip(".") + "."
 

@@ -1,4 +1,5 @@
-"""The counter-examples to Conjecture 1 that are derived or drawn: how each is made.  `nucleate.paper.search` writes them to files."""
+"""The counter-examples to Conjecture 1 that are derived or drawn: how each is made.  `nucleate.paper.search`
+writes them to files."""
 
 import numpy as np
 
@@ -17,7 +18,13 @@ def derived() -> list[Example]:
     """All of them; each from the first uniform start (seeds 0, 1, ...) that ends off the poles."""
     near, steep = 1.0 / 3300.0, 1.0 / 8.5
     return [
-        _rest("reported", "V = diag(1, 0.1), KᵀQ = diag(−1, 1): the one found first", 10.0, np.diag([1.0, 0.1]), np.diag([-1.0, 1.0])),
+        _rest(
+            "reported",
+            "V = diag(1, 0.1), KᵀQ = diag(−1, 1): the one found first",
+            10.0,
+            np.diag([1.0, 0.1]),
+            np.diag([-1.0, 1.0]),
+        ),
         _rest(
             "definite",
             "V = diag(1, 0.9), KᵀQ = diag(1, 3), positive definite with the eigenvectors of V",
@@ -38,7 +45,13 @@ def derived() -> list[Example]:
             0.1,
             np.array([[1.0, -2.0], [0.0, 0.5]]),
         ),
-        _rest("leaning-five", "Q = K = I, β = 1: the fifth token, the first four being at one pole", 1.0, np.array([[1.0, -1.0], [0.0, 0.55]]), n=5),
+        _rest(
+            "leaning-five",
+            "Q = K = I, β = 1: the fifth token, the first four being at one pole",
+            1.0,
+            np.array([[1.0, -1.0], [0.0, 0.55]]),
+            n=5,
+        ),
         _rest(
             "leaning-sharp",
             "Q = K = I, β = 4: eigenvalues must then be nearly equal, 1 and 1 − 1/3300",
@@ -46,11 +59,20 @@ def derived() -> list[Example]:
             np.array([[1.0, -2.0 * near], [0.0, 1.0 - near]]),
             t=1e6,
         ),
-        _round("never-rests", "Gaussian Q and K, V symmetric, d = 3, β = 10: seven tokens come to rest, the eighth goes round for ever", 9, 712, 8),
+        _round(
+            "never-rests",
+            "Gaussian Q and K, V symmetric, d = 3, β = 10: seven tokens come to rest, the eighth goes round"
+            " for ever",
+            9,
+            712,
+            8,
+        ),
     ]
 
 
-def _rest(name: str, words: str, beta: float, V: Array, K: Array | None = None, n: int = 2, t: float = 2000.0) -> Example:
+def _rest(
+    name: str, words: str, beta: float, V: Array, K: Array | None = None, n: int = 2, t: float = 2000.0
+) -> Example:
     """The first uniform start that ends with a token at rest off the poles."""
     from nucleate.integrate.simulate import simulate
 
@@ -64,10 +86,13 @@ def _rest(name: str, words: str, beta: float, V: Array, K: Array | None = None, 
 
 
 def _round(name: str, words: str, seed: int, run: int, n: int) -> Example:
-    """Run number `run` of a random ensemble: V symmetric with top 1 and others uniform on [0.05, 0.95], Q and K with entries N(0, 1/d)."""
+    """Run number `run` of a random ensemble: V symmetric with top 1 and others uniform on [0.05, 0.95], Q and
+    K with entries N(0, 1/d)."""
     d, rng = 3, np.random.default_rng(stream(seed, run, 3))
     values = np.concatenate([[1.0], np.sort(rng.uniform(0.05, 0.95, d - 1))[::-1]])
     B = np.linalg.qr(rng.standard_normal((d, d)))[0]
     V = B @ np.diag(values) @ B.T
     Q, K = (rng.standard_normal((d, d)) / np.sqrt(d) for _ in range(2))
-    return Example(name, words, "round", Attention(10.0, Q=Q, K=K, V=V), uniform(n, d, stream(seed, run)), 2000.0)
+    return Example(
+        name, words, "round", Attention(10.0, Q=Q, K=K, V=V), uniform(n, d, stream(seed, run)), 2000.0
+    )

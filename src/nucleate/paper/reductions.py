@@ -1,4 +1,5 @@
-"""Runs with a value matrix whose top eigenspace L has few dimensions: tokens go towards L while they gather into clusters."""
+"""Runs with a value matrix whose top eigenspace L has few dimensions: tokens go towards L while they gather
+into clusters."""
 
 from typing import TYPE_CHECKING
 
@@ -25,14 +26,21 @@ def value_matrix(d: int, top: int, gap: float) -> Array:
 
 
 def exponent_data(desk: "Desk", top: int, beta: float) -> "Dataset":
-    """Clusters at one time in d dimensions, and those that the same tokens form if they are put on L at once: (run,) each."""
+    """Clusters at one time in d dimensions, and those that the same tokens form if they are put on L at once:
+    (run,) each."""
     p = desk.p
     n = ONE_LINE if top == 1 else tokens(top, beta, p["per_cap"])
-    runs = runs_at(n, p["per_cap"] if top > 1 else ONE_LINE, p["counted"] if top > 1 else 20, 2, p["most_runs"])
-    return desk.dataset(f"top{top}-beta{beta:g}", lambda: _exponent(p["d"], top, beta, p["gap"], n, runs, p["seed"], p["at"]))
+    runs = runs_at(
+        n, p["per_cap"] if top > 1 else ONE_LINE, p["counted"] if top > 1 else 20, 2, p["most_runs"]
+    )
+    return desk.dataset(
+        f"top{top}-beta{beta:g}", lambda: _exponent(p["d"], top, beta, p["gap"], n, runs, p["seed"], p["at"])
+    )
 
 
-def _exponent(d: int, top: int, beta: float, gap: float, n: int, runs: int, seed: int, at: float) -> "Dataset":
+def _exponent(
+    d: int, top: int, beta: float, gap: float, n: int, runs: int, seed: int, at: float
+) -> "Dataset":
     import xarray
 
     from nucleate.attention import Attention
@@ -48,14 +56,19 @@ def _exponent(d: int, top: int, beta: float, gap: float, n: int, runs: int, seed
         alone = simulated(Attention(beta), retract(start[..., :top]), np.array([at]))[:, 0]  # (b, n, top)
         found["alone"] = [float(len(leaders(tokens, beta))) for tokens in alone]
     else:
-        found["alone"] = [float(len({bool(side) for side in one[:, 0] > 0.0})) for one in start]  # a line has two points
+        # a line has two points
+        found["alone"] = [float(len({bool(side) for side in one[:, 0] > 0.0})) for one in start]
     return xarray.Dataset({name: ("run", np.array(values)) for name, values in found.items()}, attrs={"n": n})
 
 
 def gap_data(desk: "Desk", beta: float, gap: float) -> "Dataset":
-    """How tokens gather and how far they are from L meanwhile, over times up to 8 / gap and a few more: (run, time)."""
+    """How tokens gather and how far they are from L meanwhile, over times up to 8 / gap and a few more: (run,
+    time)."""
     p = desk.p
-    return desk.dataset(f"gap{gap:g}-beta{beta:g}", lambda: _gap(p["d"], p["top"], beta, gap, p["n"], p["gap_runs"], p["seed"]))
+    return desk.dataset(
+        f"gap{gap:g}-beta{beta:g}",
+        lambda: _gap(p["d"], p["top"], beta, gap, p["n"], p["gap_runs"], p["seed"]),
+    )
 
 
 def _gap(d: int, top: int, beta: float, gap: float, n: int, runs: int, seed: int) -> "Dataset":
@@ -64,10 +77,15 @@ def _gap(d: int, top: int, beta: float, gap: float, n: int, runs: int, seed: int
     from nucleate.attention import Attention
 
     times = np.geomspace(0.25, 20.0 + 8.0 / gap, FRAMES)
-    x = simulated(Attention(beta, V=value_matrix(d, top, gap)), _starts(n, d, runs, seed), times)  # (b, m, n, d)
-    count = np.array([[len(leaders(tokens, beta)) for tokens in one] for one in x], dtype=np.float64)  # (b, m)
+    # (b, m, n, d)
+    x = simulated(Attention(beta, V=value_matrix(d, top, gap)), _starts(n, d, runs, seed), times)
+    # (b, m)
+    count = np.array([[len(leaders(tokens, beta)) for tokens in one] for one in x], dtype=np.float64)
     return xarray.Dataset(
-        {"clusters": (("run", "time"), count), "on_L": (("run", "time"), (x[..., :top] ** 2).sum(-1).mean(-1))},
+        {
+            "clusters": (("run", "time"), count),
+            "on_L": (("run", "time"), (x[..., :top] ** 2).sum(-1).mean(-1)),
+        },
         {"time": times},
     )
 

@@ -1,11 +1,12 @@
-"""Counter-examples to Conjecture 1, kept to the last bit in `counterexamples/*.toml`, and what checks each of them.
+"""Counter-examples to Conjecture 1, kept to the last bit in `counterexamples/*.toml`, and what checks each of
+them.
 
     python -m nucleate.paper.replay          all of them
     python -m nucleate.paper.replay tilted   one
 
-A replay starts at the stored tokens, follows them, and refines the end by Newton's method: a rest counts if nothing moves there, all small pushes
-decay, and a token is off the poles.  For a token that never rests, the time it takes to come round is refined, and pushes must decay from round to
-round.
+A replay starts at the stored tokens, follows them, and refines the end by Newton's method: a rest counts if
+nothing moves there, all small pushes decay, and a token is off the poles.  For a token that never rests, the
+time it takes to come round is refined, and pushes must decay from round to round.
 """
 
 import hashlib
@@ -23,10 +24,21 @@ from nucleate.checks import Array, InputError, finite_array, finite_number
 from nucleate.paper.linear import equilibrium, frames
 from nucleate.sphere import retract
 
-__all__ = ["OFF", "Example", "Replay", "examples", "kept_mark", "load_example", "poles_distance", "replay", "write_example"]
+__all__ = [
+    "OFF",
+    "Example",
+    "Replay",
+    "examples",
+    "kept_mark",
+    "load_example",
+    "poles_distance",
+    "replay",
+    "write_example",
+]
 
 FOLDER = Path(__file__).resolve().parent / "counterexamples"
-OFF = 1e-3  # farther than this from both poles, a token is off them: a hundred thousand times the error of a run
+# farther than this from both poles, a token is off them: a hundred thousand times the error of a run
+OFF = 1e-3
 REACHED = 1e-6  # how near the run must come to the refined end
 RESTING = 1e-12  # the largest speed at a rest: rounding, times the condition of what is solved
 
@@ -52,7 +64,8 @@ class Replay:
     off: float  # the largest distance of a token from both poles there
     speed: float  # the largest left at a rest; of a round, how far it is from closing
     reached: float  # distance of the run's end from x
-    growth: float  # the largest real part of the rates; of a round, log |multiplier| / period of the second-slowest push
+    # the largest real part of the rates; of a round, log |multiplier| / period of the second-slowest push
+    growth: float
     period: float  # of a round; 0 for a rest
     path: Array  # (m, d) the last token once round; empty for a rest
 
@@ -61,7 +74,11 @@ class Replay:
         """Whether it is a counter-example."""
         moving = self.period == 0.0 or float(np.linalg.norm(self.path - self.path[0], axis=-1).max()) > OFF
         return bool(
-            self.off > OFF and self.speed < (RESTING if self.period == 0.0 else REACHED) and self.reached < REACHED and self.growth < 0.0 and moving
+            self.off > OFF
+            and self.speed < (RESTING if self.period == 0.0 else REACHED)
+            and self.reached < REACHED
+            and self.growth < 0.0
+            and moving
         )
 
 
@@ -85,18 +102,28 @@ def load_example(path: Path) -> Example:
         model = Attention(told["beta"], **matrices)
         x0 = model.check(told["x0"])
         kind = {"rest": "rest", "round": "round"}[told["kind"]]
-        return Example(path.stem, str(told["words"]), kind, model, x0, finite_number("t", told["t"], above=0.0))
+        return Example(
+            path.stem, str(told["words"]), kind, model, x0, finite_number("t", told["t"], above=0.0)
+        )
     except OSError as error:
         raise InputError(
-            f"{path} cannot be read: {error.strerror}. Kept are: {', '.join(file.stem for file in sorted(FOLDER.glob('*.toml')))}."
+            f"{path} cannot be read: {error.strerror}. Kept are:"
+            f" {', '.join(file.stem for file in sorted(FOLDER.glob('*.toml')))}."
         ) from None
     except (KeyError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path} is not a counter-example: {error!r}. It needs words, kind, beta, V, x0 and t.") from None
+        raise InputError(
+            f"{path} is not a counter-example: {error!r}. It needs words, kind, beta, V, x0 and t."
+        ) from None
 
 
 def write_example(example: Example, folder: Path) -> Path:
     """The file of one; every number with all its digits."""
-    lines = [f'words = "{example.words}"', f'kind = "{example.kind}"', f"beta = {float(example.model.beta)!r}", f"t = {example.t!r}"]
+    lines = [
+        f'words = "{example.words}"',
+        f'kind = "{example.kind}"',
+        f"beta = {float(example.model.beta)!r}",
+        f"t = {example.t!r}",
+    ]
     for name in "QKV":
         if (M := getattr(example.model, name)) is not None:
             lines.append(f"{name} = {M.tolist()!r}")
@@ -108,7 +135,8 @@ def write_example(example: Example, folder: Path) -> Path:
 
 
 def poles_distance(V: Array, x: Array) -> Array:
-    """The distance of tokens x (..., n, d) from the nearer of xi and -xi, the top eigenvector of V and its opposite, (..., n)."""
+    """The distance of tokens x (..., n, d) from the nearer of xi and -xi, the top eigenvector of V and its
+    opposite, (..., n)."""
     w, vectors = np.linalg.eig(V)
     xi = vectors[:, w.real.argmax()].real
     xi = xi / np.linalg.norm(xi)
@@ -127,12 +155,15 @@ def replay(example: Example) -> Replay:
     if example.kind == "rest":
         found = equilibrium(model, end)
         off = float(poles_distance(model.V, found.x).max())
-        return Replay(example, found.x, off, found.speed, found.moved, found.growth, 0.0, np.empty((0, end.shape[1])))
+        return Replay(
+            example, found.x, off, found.speed, found.moved, found.growth, 0.0, np.empty((0, end.shape[1]))
+        )
     return _round(example, end)
 
 
 def _round(example: Example, end: Array) -> Replay:
-    """A last token that goes round and round while the others rest: when it comes back, and whether pushes decay."""
+    """A last token that goes round and round while the others rest: when it comes back, and whether pushes
+    decay."""
     model, k = example.model, len(end) - 1
     others = equilibrium(model, end[:k])
     here = np.concatenate([others.x, end[k:]])  # (n, d)
@@ -154,7 +185,8 @@ def _flow(model: Attention, x: Array, times: Array) -> Array:
 
 
 def _closed(model: Attention, x: Array) -> tuple[float, Array]:
-    """The period, and a point of the round: the last token goes round until it crosses its first velocity's plane where it did before."""
+    """The period, and a point of the round: the last token goes round until it crosses its first velocity's
+    plane where it did before."""
     from scipy.optimize import brentq
 
     k, period = len(x) - 1, 0.0
@@ -164,10 +196,17 @@ def _closed(model: Attention, x: Array) -> tuple[float, Array]:
         side = (_flow(model, x, times)[:, k] - x[k]) @ way  # (m,)
         back = [i for i in range(1, len(times) - 1) if side[i] < 0.0 <= side[i + 1]]
         if not back:
-            raise InputError(f"the last token must come round within t = {times[-1]:g}, but does not. It may rest.")
+            raise InputError(
+                f"the last token must come round within t = {times[-1]:g}, but does not. It may rest."
+            )
         i = back[0]
         period = float(
-            brentq(lambda t, i=i, x=x, way=way: float((_flow(model, x, np.array([0.0, t]))[-1, k] - x[k]) @ way), times[i], times[i + 1], xtol=1e-12)
+            brentq(
+                lambda t, i=i, x=x, way=way: float((_flow(model, x, np.array([0.0, t]))[-1, k] - x[k]) @ way),
+                times[i],
+                times[i + 1],
+                xtol=1e-12,
+            )
         )
         after = _flow(model, x, np.array([0.0, period]))[-1]
         change, x = float(np.linalg.norm(after[k] - x[k])), np.concatenate([x[:k], after[k:]])
@@ -202,10 +241,14 @@ def main(names: list[str]) -> int:
     for example in chosen:
         found = replay(example)
         bad += not found.holds
-        told = f"comes round every {found.period:.6g}, closes to {found.speed:.0e}" if found.period else f"speed {found.speed:.0e}"
+        told = (
+            f"comes round every {found.period:.6g}, closes to {found.speed:.0e}"
+            if found.period
+            else f"speed {found.speed:.0e}"
+        )
         print(
-            f"{example.name}: {example.words}\n    {'holds' if found.holds else 'DOES NOT HOLD'}: a token is {found.off:.6f} off ±xi, {told}, "
-            f"pushes grow like e^({found.growth:.6g} t)"
+            f"{example.name}: {example.words}\n    {'holds' if found.holds else 'DOES NOT HOLD'}: a token is"
+            f" {found.off:.6f} off ±xi, {told}, pushes grow like e^({found.growth:.6g} t)"
         )
     return int(bad > 0)
 

@@ -1,4 +1,5 @@
-"""The report: one HTML file with everything inside, for a light or a dark screen and for paper; nothing is fetched from anywhere."""
+"""The report: one HTML file with everything inside, for a light or a dark screen and for paper; nothing is
+fetched from anywhere."""
 
 import base64
 import io
@@ -20,14 +21,19 @@ RAISED = (  # how formulas are written in plain text, and how a page shows them
     (r"(?<![A-Za-z])([λxWZτEφθasTm])_(max|[0-9A-Za-z])(?![A-Za-z])", r"\1<sub>\2</sub>"),
     (r"_\{([^{}]*)\}", r"<sub>\1</sub>"),
     (r"\^\(([^()]*)\)|\^\{([^{}]*)\}|\^([−-]?[0-9.]*[0-9])", r"<sup>\1\2\3</sup>"),
-    (r"\b([0-9](?:\.[0-9]+)?)e([+−-])0*([0-9]+)\b", lambda m: f"{m[1]} · 10<sup>{'' if m[2] == '+' else '−'}{m[3]}</sup>"),
+    (
+        r"\b([0-9](?:\.[0-9]+)?)e([+−-])0*([0-9]+)\b",
+        lambda m: f"{m[1]} · 10<sup>{'' if m[2] == '+' else '−'}{m[3]}</sup>",
+    ),
 )
 
 
 def page(results: Mapping[str, Any], figures: Path) -> str:
     """The whole report from what results.json holds and the pictures in `figures`."""
     items: Mapping[str, Any] = results["items"]
-    kind = "Quick run: fewer and smaller simulations than the full report." if results["quick"] else "Full run."
+    kind = (
+        "Quick run: fewer and smaller simulations than the full report." if results["quick"] else "Full run."
+    )
     made = ", ".join(f"{name} {version}" for name, version in results["made_with"].items())
     return LAYOUT.format(
         style=STYLE,
@@ -44,7 +50,11 @@ def page(results: Mapping[str, Any], figures: Path) -> str:
 
 def verdict_rows(items: Mapping[str, Any]) -> list[tuple[str, str, str, str, str]]:
     """(key, title, part, verdict, why), one row per verdict."""
-    return [(key, told["title"], one["part"], one["word"], one["why"]) for key, told in items.items() for one in told["verdicts"]]
+    return [
+        (key, told["title"], one["part"], one["word"], one["why"])
+        for key, told in items.items()
+        for one in told["verdicts"]
+    ]
 
 
 def typeset(words: str) -> str:
@@ -56,14 +66,17 @@ def typeset(words: str) -> str:
 
 
 def gathered_slips(items: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], list[tuple[str, str, str]]]]:
-    """Every slip once, with (key, title, evidence) of the items that find it; the item that only gathers them speaks where no other does."""
+    """Every slip once, with (key, title, evidence) of the items that find it; the item that only gathers them
+    speaks where no other does."""
     found: dict[str, list[tuple[str, str, str]]] = {}
     last: dict[str, Mapping[str, Any]] = {}
     for key, told in items.items():
         for slip in told["slips"]:
             found.setdefault(slip["printed"], []).append((key, told["title"], slip["evidence"]))
             last[slip["printed"]] = slip  # a later item knows better what is right
-    return [(last[printed], [one for one in each if one[0] != GATHERS] or each) for printed, each in found.items()]
+    return [
+        (last[printed], [one for one in each if one[0] != GATHERS] or each) for printed, each in found.items()
+    ]
 
 
 def _contents(items: Mapping[str, Any]) -> str:
@@ -71,21 +84,34 @@ def _contents(items: Mapping[str, Any]) -> str:
     rows = []
     for key, told in items.items():
         words = [one["word"] for one in told["verdicts"]]
-        badges = " ".join(f"{_badge(word)}{f' × {words.count(word)}' if words.count(word) > 1 else ''}" for word in dict.fromkeys(words))
-        rows.append(f'<li><a href="#{escape(key)}">{escape(told["title"])}</a> <span class=words>{badges}</span></li>')
-    return f'<ul class=contents>{"".join(rows)}<li><a href="#verdicts">All statements and verdicts in one table</a></li></ul>'
+        badges = " ".join(
+            f"{_badge(word)}{f' × {words.count(word)}' if words.count(word) > 1 else ''}"
+            for word in dict.fromkeys(words)
+        )
+        rows.append(
+            f'<li><a href="#{escape(key)}">{escape(told["title"])}</a> <span class=words>{badges}</span></li>'
+        )
+    return (
+        f'<ul class=contents>{"".join(rows)}<li><a href="#verdicts">All statements and verdicts in one'
+        " table</a></li></ul>"
+    )
 
 
 def _verdict_table(items: Mapping[str, Any]) -> str:
-    """The closing table: every statement, its verdict, the picture to look at and the command that redoes it."""
+    """The closing table: every statement, its verdict, the picture to look at and the command that redoes
+    it."""
     rows, last = [], None
     for key, title, part, word, _ in verdict_rows(items):
         name = pictures = command = ""
         if key != last:
             name = f'<a href="#{escape(key)}">{escape(title)}</a>'
-            pictures = "<br>".join(f'<a href="#{escape(one)}-picture">{escape(one)}</a>' for one in items[key]["figures"])
+            pictures = "<br>".join(
+                f'<a href="#{escape(one)}-picture">{escape(one)}</a>' for one in items[key]["figures"]
+            )
             command = f"<code>{escape(items[key]['command'])}</code>"
-        rows.append(f"<tr><td>{name}</td><td>{typeset(part)}</td><td>{_badge(word)}</td><td>{pictures}</td><td>{command}</td></tr>")
+        rows.append(
+            f"<tr><td>{name}</td><td>{typeset(part)}</td><td>{_badge(word)}</td><td>{pictures}</td><td>{command}</td></tr>"
+        )
         last = key
     head = "<tr><th>item<th>statement<th>verdict<th>figure<th>command"
     return f"<table class=verdicts><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
@@ -97,7 +123,10 @@ def _badge(word: str) -> str:
 
 def _section(key: str, told: Mapping[str, Any], figures: Path) -> str:
     pictures = "".join(_picture(name, caption, figures) for name, caption in told["figures"].items())
-    verdicts = "".join(f"<p>{_badge(one['word'])} <b>{typeset(one['part'])}.</b> {typeset(one['why'])}</p>" for one in told["verdicts"])
+    verdicts = "".join(
+        f"<p>{_badge(one['word'])} <b>{typeset(one['part'])}.</b> {typeset(one['why'])}</p>"
+        for one in told["verdicts"]
+    )
     choices = "".join(f"<li>{typeset(choice)}</li>" for choice in told["choices"])
     return f"""<section id="{escape(key)}">
 <h2>{escape(told["title"])}</h2>
@@ -113,7 +142,8 @@ def _section(key: str, told: Mapping[str, Any], figures: Path) -> str:
 
 def _picture(name: str, caption: str, figures: Path) -> str:
     shown = "".join(
-        f'<img class="{theme}" alt="{escape(caption, quote=True)}" src="data:image/png;base64,{_embedded(figures / file)}">'
+        f'<img class="{theme}" alt="{escape(caption, quote=True)}"'
+        f' src="data:image/png;base64,{_embedded(figures / file)}">'
         for theme, file in (("light", f"{name}.png"), ("dark", f"{name}-dark.png"))
     )
     return f'<figure id="{escape(name)}-picture">{shown}<figcaption>{typeset(caption)}</figcaption></figure>'
@@ -126,7 +156,9 @@ def _embedded(path: Path) -> str:
     with Image.open(path) as picture:
         small = picture.convert("RGB")
         if small.width > PIXELS:
-            small = small.resize((PIXELS, round(small.height * PIXELS / small.width)), Image.Resampling.LANCZOS)
+            small = small.resize(
+                (PIXELS, round(small.height * PIXELS / small.width)), Image.Resampling.LANCZOS
+            )
         small = small.quantize(COLOURS, dither=Image.Dither.NONE)
         buffer = io.BytesIO()
         small.save(buffer, format="PNG")
@@ -141,22 +173,30 @@ def _numbers(numbers: Mapping[str, Any]) -> str:
         number = from_plain(plain)
         expected = "" if number.expected is None else typeset(number.expected_text)
         rows.append(
-            f"<tr><td>{typeset(number.about)}<br><code>{escape(name)}</code></td><td class=value>{typeset(str(number))}</td><td "
-            f"class=value>{expected}</td><td>{escape(number.how)}</td></tr>"
+            f"<tr><td>{typeset(number.about)}<br><code>{escape(name)}</code></td><td"
+            f" class=value>{typeset(str(number))}</td><td"
+            f" class=value>{expected}</td><td>{escape(number.how)}</td></tr>"
         )
-    table = "<table><thead><tr><th>what<th>value<th>expected<th>uncertainty</thead><tbody>" + "".join(rows) + "</tbody></table>"
+    table = (
+        "<table><thead><tr><th>what<th>value<th>expected<th>uncertainty</thead><tbody>"
+        + "".join(rows)
+        + "</tbody></table>"
+    )
     return (
         table
         if len(rows) <= OPEN
         else (
-            f"<details><summary>All {len(rows)} numbers</summary>{table}</details><p class='note printed'>The {len(rows)} numbers of this item are "
-            "in results.json and in the report on screen.</p>"
+            f"<details><summary>All {len(rows)} numbers</summary>{table}</details><p class='note printed'>The"
+            f" {len(rows)} numbers of this item are in results.json and in the report on screen.</p>"
         )
     )
 
 
 def _parameters(parameters: Mapping[str, Any]) -> str:
-    rows = "".join(f"<tr><td>{escape(name)}</td><td><code>{escape(_written(value))}</code></td></tr>" for name, value in parameters.items())
+    rows = "".join(
+        f"<tr><td>{escape(name)}</td><td><code>{escape(_written(value))}</code></td></tr>"
+        for name, value in parameters.items()
+    )
     return f"<table><tbody>{rows}</tbody></table>"
 
 
@@ -176,11 +216,15 @@ def _slips(items: Mapping[str, Any]) -> str:
         return ""
     rows = "".join(
         f"<tr><td>{typeset(slip['printed'])}</td><td>{typeset(slip['right'])}</td><td>"
-        + "<br>".join(f'<a href="#{escape(key)}">{escape(title)}</a>: {typeset(evidence)}' for key, title, evidence in each)
+        + "<br>".join(
+            f'<a href="#{escape(key)}">{escape(title)}</a>: {typeset(evidence)}'
+            for key, title, evidence in each
+        )
         + "</td></tr>"
         for slip, each in found
     )
     return (
-        "<section id=slip-table><h2>All slips in the print</h2><p>Gathered from the items above; each with what shows "
+        "<section id=slip-table><h2>All slips in the print</h2><p>Gathered from the items above; each with"
+        " what shows "
         f"it.</p><table><thead><tr><th>printed<th>right<th>evidence</thead><tbody>{rows}</tbody></table></section>"
     )

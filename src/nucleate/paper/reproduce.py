@@ -55,19 +55,26 @@ class Outcome:
     results: Mapping[str, Any]  # as in results.json
 
 
-def reproduce(out: Path, only: Iterable[str] = (), quick: bool = False, watch: Watch | None = None) -> Outcome:
+def reproduce(
+    out: Path, only: Iterable[str] = (), quick: bool = False, watch: Watch | None = None
+) -> Outcome:
     """Make the items named in `only`, or all, in the folder `out`, and the report of all that are there."""
     keys, watch = chosen(only), watch or _Nobody()
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file, but the results need a folder. Choose another place with --out.")
     if _holds(out, not quick):
         other, this = ("full", "quick") if quick else ("quick", "full")
-        raise InputError(f"{out} holds a {other} reproduction, which a {this} one would replace. Choose another place with --out.")
+        raise InputError(
+            f"{out} holds a {other} reproduction, which a {this} one would replace. Choose another place with"
+            " --out."
+        )
     try:
         for folder in ("figures", "data", "items"):
             (out / folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{out} cannot be made: {error.strerror}. Choose another place with --out.") from None
+        raise InputError(
+            f"{out} cannot be made: {error.strerror}. Choose another place with --out."
+        ) from None
     for key in keys:
         one = find(key)
         watch.begin(key, one.title)
@@ -93,7 +100,9 @@ def _quick(path: Path) -> bool | None:
         return None
 
 
-def perform(out: Path, one: Item, p: Mapping[str, Any], quick: bool = False, watch: Watch | None = None) -> dict[str, Any]:
+def perform(
+    out: Path, one: Item, p: Mapping[str, Any], quick: bool = False, watch: Watch | None = None
+) -> dict[str, Any]:
     """Run, measure, judge and draw one item; what results.json will say of it."""
     watch = watch or _Nobody()
     data = one.run(Desk(one.key, out / "data" / one.key, p, lambda share: watch.at(one.key, share)))
@@ -115,7 +124,8 @@ def drawn(out: Path, one: Item, data: Data, numbers: Numbers, p: Mapping[str, An
 
 
 def kept_item(out: Path, one: Item, quick: bool) -> dict[str, Any] | None:
-    """What is said of an item that is finished, made as it would be made now, with all its pictures; None otherwise."""
+    """What is said of an item that is finished, made as it would be made now, with all its pictures; None
+    otherwise."""
     try:
         found = json.loads((out / "items" / f"{one.key}.json").read_text(encoding="utf-8"))
         told: dict[str, Any] = found["told"]
@@ -123,7 +133,9 @@ def kept_item(out: Path, one: Item, quick: bool) -> dict[str, Any] | None:
     except (OSError, ValueError, KeyError, TypeError):
         return None
     pictures = [out / "figures" / name.format(figure) for figure in one.captions for name in THEMES.values()]
-    return told if whole and all(picture.is_file() and picture.stat().st_size for picture in pictures) else None
+    return (
+        told if whole and all(picture.is_file() and picture.stat().st_size for picture in pictures) else None
+    )
 
 
 def assemble(out: Path, quick: bool) -> Outcome:
@@ -134,7 +146,10 @@ def assemble(out: Path, quick: bool) -> Outcome:
 
     found = {key: told for key in ITEMS if (told := kept_item(out, find(key), quick)) is not None}
     results = {
-        "paper": "Karagodin, Polyanskiy, Rigollet, Clustering in Causal Attention Masking, NeurIPS 2024, arXiv 2411.04990",
+        "paper": (
+            "Karagodin, Polyanskiy, Rigollet, Clustering in Causal Attention Masking, NeurIPS 2024, arXiv"
+            " 2411.04990"
+        ),
         "nucleate": __version__,
         "made_with": made_with(),
         "quick": quick,

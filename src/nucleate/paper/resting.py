@@ -1,9 +1,13 @@
-"""Where a token rests if all earlier ones are at xi, the top eigenvector of V (ours; derived in docs/conjectures.md).
+"""Where a token rests if all earlier ones are at xi, the top eigenvector of V (ours; derived in
+docs/conjectures.md).
 
-V has real eigenvalues lambda_1 > lambda_2 > ...; only the plane of xi and the second eigenvector counts.  There, at the angle alpha from xi,
-    alpha' = -(1 - a) (lambda_1 - lambda_2) sin(alpha) H(alpha),   H = m r e^{-beta g} + cos(alpha) + lean sin(alpha),
-r = lambda_1 / (lambda_1 - lambda_2), m earlier tokens, a their share of the attention, A = K^T Q, g = <x - xi, A x>, and lean what makes V not
-normal: V = (lambda_1, lean (lambda_1 - lambda_2); 0, lambda_2) in an orthonormal basis of the plane.
+V has real eigenvalues lambda_1 > lambda_2 > ...; only the plane of xi and the second eigenvector counts.
+There, at the angle alpha from xi,
+    alpha' = -(1 - a) (lambda_1 - lambda_2) sin(alpha) H(alpha),   H = m r e^{-beta g} + cos(alpha) + lean
+                                                                   sin(alpha),
+r = lambda_1 / (lambda_1 - lambda_2), m earlier tokens, a their share of the attention, A = K^T Q, g = <x -
+xi, A x>, and lean what makes V not normal: V = (lambda_1, lean (lambda_1 - lambda_2); 0, lambda_2) in an
+orthonormal basis of the plane.
 """
 
 from dataclasses import dataclass
@@ -39,11 +43,15 @@ class Plane:
         """Its derivative."""
         x = self._x(alpha)
         along = np.stack([-x[..., 1], x[..., 0]], axis=-1)  # (..., 2)
-        return np.asarray(self.beta * ((along * (x @ self.A.T)).sum(-1) + ((x - [1.0, 0.0]) * (along @ self.A.T)).sum(-1)))
+        return np.asarray(
+            self.beta * ((along * (x @ self.A.T)).sum(-1) + ((x - [1.0, 0.0]) * (along @ self.A.T)).sum(-1))
+        )
 
     def H(self, alpha: ArrayLike, m: float = 1.0) -> Array:
         """Zero where a token rests off the poles."""
-        return np.asarray(m * self.ratio * _exp(-self.exponent(alpha)) + np.cos(alpha) + self.lean * np.sin(alpha))
+        return np.asarray(
+            m * self.ratio * _exp(-self.exponent(alpha)) + np.cos(alpha) + self.lean * np.sin(alpha)
+        )
 
     def slope(self, alpha: ArrayLike, m: float = 1.0) -> Array:
         """dH / d alpha."""
@@ -76,7 +84,10 @@ def plane_of(V: ArrayLike, K: ArrayLike | None, Q: ArrayLike | None, beta: float
     V = np.asarray(V, dtype=np.float64)
     w, vectors = np.linalg.eig(V)
     if np.abs(w.imag).max() > 0.0:
-        raise InputError("V must have real eigenvalues, but some are complex. The plane of the first two eigenvectors is not one then.")
+        raise InputError(
+            "V must have real eigenvalues, but some are complex. The plane of the first two eigenvectors is"
+            " not one then."
+        )
     order = np.argsort(-w.real)
     first, second = vectors[:, order[0]].real, vectors[:, order[1]].real
     across = second - (first @ second) * first
@@ -84,19 +95,36 @@ def plane_of(V: ArrayLike, K: ArrayLike | None, Q: ArrayLike | None, beta: float
     gap = float(w.real[order[0]] - w.real[order[1]])
     eye = np.eye(len(V))
     A = (eye if K is None else np.asarray(K)).T @ (eye if Q is None else np.asarray(Q))  # (d, d)
-    return Plane(float(w.real[order[0]]) / gap, float(basis[:, 0] @ V @ basis[:, 1]) / gap, gap, basis.T @ A @ basis, beta, basis)
+    return Plane(
+        float(w.real[order[0]]) / gap,
+        float(basis[:, 0] @ V @ basis[:, 1]) / gap,
+        gap,
+        basis.T @ A @ basis,
+        beta,
+        basis,
+    )
 
 
 def resting(plane: Plane, m: float = 1.0) -> list[Rest]:
     """All rests of a token after m others at xi, off the poles and off where H only touches zero."""
     from scipy.optimize import brentq
 
-    away = np.unique(np.concatenate([np.linspace(0.0, np.pi, FINE)[1:-1], np.geomspace(1e-9, 1e-3, 60), np.pi - np.geomspace(1e-9, 1e-3, 60)]))
+    away = np.unique(
+        np.concatenate(
+            [
+                np.linspace(0.0, np.pi, FINE)[1:-1],
+                np.geomspace(1e-9, 1e-3, 60),
+                np.pi - np.geomspace(1e-9, 1e-3, 60),
+            ]
+        )
+    )
     found = []
     for side in (away, -away[::-1]):
         H = plane.H(side, m)  # (points,)
         for i in np.nonzero(H[:-1] * H[1:] < 0.0)[0]:
-            alpha = float(brentq(lambda at: float(plane.H(at, m)), side[i], side[i + 1], xtol=1e-15, rtol=1e-14))
+            alpha = float(
+                brentq(lambda at: float(plane.H(at, m)), side[i], side[i + 1], xtol=1e-15, rtol=1e-14)
+            )
             kept = 1.0 / (1.0 + m * float(_exp(-plane.exponent(alpha))))
             found.append(Rest(alpha, -kept * plane.gap * float(np.sin(alpha) * plane.slope(alpha, m))))
     return found
@@ -110,7 +138,9 @@ def level(plane: Plane, phi: ArrayLike) -> Array:
     alpha = np.pi + np.asarray(phi, dtype=np.float64)
     facing = -np.cos(alpha) - plane.lean * np.sin(alpha)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(facing > 0.0, plane.exponent(alpha) + np.log(np.maximum(facing, 1e-300)), np.nan))
+        return np.asarray(
+            np.where(facing > 0.0, plane.exponent(alpha) + np.log(np.maximum(facing, 1e-300)), np.nan)
+        )
 
 
 def _exp(value: Array) -> Array:

@@ -17,7 +17,8 @@ __all__ = ["FAMILIES", "GAP", "WIDTH", "Family", "counter_example", "family_data
 
 BLOCK = 50  # runs that are computed and kept at a time
 FRAMES = 26  # over the last decade of time
-COUNTER: dict[str, Any] = {"V": [1.0, 0.1], "Q": [1.0, 1.0], "K": [-1.0, 1.0], "beta": 10.0, "t": 1e4}  # diagonals; d = 2, two tokens
+# diagonals; d = 2, two tokens
+COUNTER: dict[str, Any] = {"V": [1.0, 0.1], "Q": [1.0, 1.0], "K": [-1.0, 1.0], "beta": 10.0, "t": 1e4}
 LEAST = 5  # runs of any family
 D = 3
 LEAN = 0.5  # how far eigenvectors that are not orthogonal lean, as in nucleate.ensemble
@@ -61,8 +62,30 @@ FAMILIES = (
     Family("row5-oblique", "row 5, eigenvectors not orthogonal", 5, "real", -0.5, 1, "all", 1.0),
     Family("row4-soft", "row 4 at β = 1", 4, "real", -0.5, 2, "no", 1.0, share=0.5),
     Family("row5-soft", "row 5 at β = 1", 5, "real", -0.5, 1, "no", 1.0, share=0.5),
-    Family("row4-sharp", "row 4 at the β = 9 of Figure 1, not followed to the end", 4, "real", -0.5, 2, "no", 9.0, share=0.5, t=1e6),
-    Family("row5-sharp", "row 5 at the β = 9 of Figure 1, not followed to the end", 5, "real", -0.5, 1, "no", 9.0, share=0.5, t=1e6),
+    Family(
+        "row4-sharp",
+        "row 4 at the β = 9 of Figure 1, not followed to the end",
+        4,
+        "real",
+        -0.5,
+        2,
+        "no",
+        9.0,
+        share=0.5,
+        t=1e6,
+    ),
+    Family(
+        "row5-sharp",
+        "row 5 at the β = 9 of Figure 1, not followed to the end",
+        5,
+        "real",
+        -0.5,
+        1,
+        "no",
+        9.0,
+        share=0.5,
+        t=1e6,
+    ),
     Family("complex", "complex top", None, "complex", 1.0, 2, "half", 1.0, n=8),
     Family("defective", "defective top", None, "defective", 1.0, 2, "half", 4.0),
     Family("zero", "λ_max = 0", None, "real", 0.0, 1, "half", 4.0),
@@ -75,7 +98,9 @@ def family_data(desk: "Desk", family: Family, seed: int, many: int) -> "Dataset"
 
     count = family.runs(many)
     blocks = [range(first, min(first + BLOCK, count)) for first in range(0, count, BLOCK)]
-    parts = [desk.dataset(f"{family.name}-{runs[0]:04d}", partial(_block, family, seed, runs)) for runs in blocks]
+    parts = [
+        desk.dataset(f"{family.name}-{runs[0]:04d}", partial(_block, family, seed, runs)) for runs in blocks
+    ]
     return xarray.concat([part.drop_attrs() for part in parts], "run")
 
 
@@ -94,7 +119,16 @@ def _block(family: Family, seed: int, runs: range) -> "Dataset":
     times = np.geomspace(family.end / 10.0, family.end, FRAMES)
     times[-1] = family.end
     loose = family.top == "complex"  # tokens that turn need explicit steps to the end
-    run = finished(simulate(Attention(family.beta, V=V), start, family.end, times, 1e-6 if loose else 1e-8, 1e-9 if loose else 1e-10))
+    run = finished(
+        simulate(
+            Attention(family.beta, V=V),
+            start,
+            family.end,
+            times,
+            1e-6 if loose else 1e-8,
+            1e-9 if loose else 1e-10,
+        )
+    )
     axes = ("run", "time", "token", "coordinate")
     return xarray.Dataset(
         {
@@ -113,7 +147,14 @@ def value_matrix(family: Family, seed: int, run: int) -> Array:
     from nucleate.ensemble.points import stream
 
     leans = family.oblique == "all" or (family.oblique == "half" and run % 2 == 1)
-    spec: dict[str, Any] = {"random": "real", "top": family.value, "multiplicity": family.multiplicity, "gap": GAP, "spread": WIDTH, "oblique": leans}
+    spec: dict[str, Any] = {
+        "random": "real",
+        "top": family.value,
+        "multiplicity": family.multiplicity,
+        "gap": GAP,
+        "spread": WIDTH,
+        "oblique": leans,
+    }
     if family.top == "real":
         V = drawn(spec, D, [stream(seed, run, 3)])
         assert V is not None
@@ -145,4 +186,9 @@ def counter_example(seed: int, starts: int) -> "Dataset":
     start = np.stack([uniform(2, 2, stream(seed, run)) for run in range(starts)])  # (b, 2, 2)
     run = finished(simulate(model, start, COUNTER["t"], [COUNTER["t"]]))
     x = run.x[:, -1]  # (b, 2, 2)
-    return xarray.Dataset({"x": (("run", "token", "coordinate"), x), "speed": ("run", np.linalg.norm(drift(model, x), axis=-1).max(1))})
+    return xarray.Dataset(
+        {
+            "x": (("run", "token", "coordinate"), x),
+            "speed": ("run", np.linalg.norm(drift(model, x), axis=-1).max(1)),
+        }
+    )

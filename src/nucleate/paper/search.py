@@ -1,9 +1,12 @@
-"""The search for counter-examples by optimisation: the least unstable place off the poles where a token can rest, over many models.
+"""The search for counter-examples by optimisation: the least unstable place off the poles where a token can
+rest, over many models.
 
-Earlier tokens stand at xi and -xi (Conjecture 1), or all at p (Conjecture 2); the last token's rests are found by Newton's method from all over the
-sphere, and differential evolution looks for the model whose rest has the least growth.  Below zero it attracts: a counter-example.
+Earlier tokens stand at xi and -xi (Conjecture 1), or all at p (Conjecture 2); the last token's rests are
+found by Newton's method from all over the sphere, and differential evolution looks for the model whose rest
+has the least growth.  Below zero it attracts: a counter-example.
 
-    python -m nucleate.paper.search FOLDER   makes all counter-examples anew (a few minutes), to compare with those that are kept
+    python -m nucleate.paper.search FOLDER   makes all counter-examples anew (a few minutes), to compare with
+                                             those that are kept
 """
 
 import sys
@@ -25,7 +28,8 @@ __all__ = ["REGIMES", "Found", "Regime", "Setting", "rests", "searched"]
 
 STARTS = 40  # of Newton's method, all over the sphere
 STEPS = 25
-APART = 0.05  # a rest nearer than this to a pole is taken for the pole: there the two merge, and growth is zero to rounding
+# a rest nearer than this to a pole is taken for the pole: there the two merge, and growth is zero to rounding
+APART = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +56,8 @@ class Regime:
 
 
 def rests(setting: Setting, starts: Array) -> tuple[Array, Array, Array]:
-    """Where the last token may rest off the ends: places (r, d), the largest real part of the rates there (r,), speeds (r,)."""
+    """Where the last token may rest off the ends: places (r, d), the largest real part of the rates there
+    (r,), speeds (r,)."""
     x = starts
     for _ in range(STEPS):
         f, J, B = _linear(setting, x)  # (b, d-1), (b, d-1, d-1), (b, d, d-1)
@@ -70,14 +75,16 @@ def _linear(setting: Setting, x: Array) -> tuple[Array, Array, Array]:
     """The last token's velocity and its derivative in tangent bases, at every x (b, d)."""
     b, d = x.shape
     V, A, beta = setting.V, setting.A, setting.beta
-    y = np.concatenate([np.broadcast_to(setting.seen, (b, *setting.seen.shape)), x[:, None]], axis=1)  # (b, q+1, d)
+    # (b, q+1, d)
+    y = np.concatenate([np.broadcast_to(setting.seen, (b, *setting.seen.shape)), x[:, None]], axis=1)
     s = beta * np.einsum("bja,ac,bc->bj", y, A, x)  # (b, q+1)
     w = np.append(setting.count, 1.0) * np.exp(s - s.max(1, keepdims=True))
     p = w / w.sum(1, keepdims=True)
     m = np.einsum("bj,bja->ba", p, y)  # (b, d)
     apart = y - m[:, None]
     through = beta * np.einsum("bj,bja,bjc->bac", p, apart, y) @ A  # (b, d, d) the query
-    through += p[:, -1, None, None] * (np.eye(d) + beta * apart[:, -1, :, None] * (x @ A.T)[:, None])  # and its own key and value
+    # and its own key and value
+    through += p[:, -1, None, None] * (np.eye(d) + beta * apart[:, -1, :, None] * (x @ A.T)[:, None])
     B = np.linalg.svd(x[:, None])[2][:, 1:].mT  # (b, d, d-1)
     pull = m @ V.T  # (b, d)
     J = B.mT @ V @ through @ B - (pull * x).sum(-1)[:, None, None] * np.eye(d - 1)
@@ -110,12 +117,24 @@ def searched(regime: Regime, seed: int, rounds: int) -> Found:
         return float(growth.min()) if len(growth) else 10.0
 
     best = differential_evolution(
-        least, Bounds(np.zeros(regime.size), np.ones(regime.size)), maxiter=rounds, popsize=6, rng=np.random.default_rng(seed), polish=False, tol=0.0
+        least,
+        Bounds(np.zeros(regime.size), np.ones(regime.size)),
+        maxiter=rounds,
+        popsize=6,
+        rng=np.random.default_rng(seed),
+        polish=False,
+        tol=0.0,
     )
     setting = regime.make(best.x)
     x, growth, _ = rests(setting, starts)
     i = int(growth.argmin()) if len(growth) else -1
-    return Found(float(growth[i]) if len(growth) else np.inf, setting, x[i] if len(growth) else np.full(d, np.nan), tally[0], tally[1])
+    return Found(
+        float(growth[i]) if len(growth) else np.inf,
+        setting,
+        x[i] if len(growth) else np.full(d, np.nan),
+        tally[0],
+        tally[1],
+    )
 
 
 def _between(number: float, low: float, high: float) -> float:
@@ -139,7 +158,9 @@ def _identity(u: Array) -> Setting:
 def _leaning(u: Array) -> Setting:
     """Q = K = I, V upper triangular with eigenvalues 1 > l2 > l3 > 0; the earlier tokens at xi."""
     one = _identity(np.array([u[0], u[1], u[2], u[3], 0.0]))
-    V = one.V + np.array([[0.0, 4.0 * u[4] - 2.0, 4.0 * u[5] - 2.0], [0.0, 0.0, 4.0 * u[6] - 2.0], [0.0, 0.0, 0.0]])
+    V = one.V + np.array(
+        [[0.0, 4.0 * u[4] - 2.0, 4.0 * u[5] - 2.0], [0.0, 0.0, 4.0 * u[6] - 2.0], [0.0, 0.0, 0.0]]
+    )
     return _poles(V, np.eye(3), one.beta, float(one.count[0]), 0.0)
 
 
@@ -162,7 +183,8 @@ def _general(u: Array) -> Setting:
 
 
 def _several(u: Array) -> Setting:
-    """Conjecture 2: V = diag(1, 1) and W below, <Wz, z> < |z|^2 and W not symmetric, any K^T Q; up to 100 tokens at p."""
+    """Conjecture 2: V = diag(1, 1) and W below, <Wz, z> < |z|^2 and W not symmetric, any K^T Q; up to 100
+    tokens at p."""
     W = np.array([[0.98 * u[0], 4.0 * u[1] - 2.0], [2.0 - 4.0 * u[1], 0.98 * u[2]]])
     V = np.eye(4)
     V[2:, 2:] = W
@@ -181,7 +203,8 @@ REGIMES = (
 
 
 def replayable(found: Found, name: str, words: str, seed: int) -> "Example":
-    """A counter-example as a start to follow: earlier tokens near xi and the last near its rest, all pushed a little."""
+    """A counter-example as a start to follow: earlier tokens near xi and the last near its rest, all pushed a
+    little."""
     from nucleate.paper.linear import equilibrium
     from nucleate.paper.replay import Example  # not only a type here
 
@@ -203,7 +226,10 @@ def main(folder: Path) -> int:
         print(write_example(example, folder))
     for regime in REGIMES:
         found = searched(regime, seed=1, rounds=60)
-        print(f"{regime.name}: least growth {found.growth:.6g} among {found.rests} rests of {found.models} models")
+        print(
+            f"{regime.name}: least growth {found.growth:.6g} among {found.rests} rests of {found.models}"
+            " models"
+        )
         if found.growth < 0.0:
             words = f"found by optimisation: {regime.words}"
             print(write_example(replayable(found, f"searched-{regime.name}", words, 1), folder))

@@ -1,10 +1,12 @@
-"""Lemma A.1 without beta: each claim is reduced to inequalities in y = x^2 alone, which are proved on whole intervals.
+"""Lemma A.1 without beta: each claim is reduced to inequalities in y = x^2 alone, which are proved on whole
+intervals.
 
-With T_m(y) = 1/m! - y/(m+2)! + y^2/(m+4)! - ...:   x - sin x = x^3 T_3,   sin x - x + x^3/6 = x^5 T_5,   cos x - 1 + x^2/2 = x^4 T_4,
-1 - x^2/2 + x^4/24 - cos x = x^6 T_6.  Where all four are positive, both bounds on h and the first on g follow factor by factor, for every beta.
-tau* solves beta = cos x / sin^2 x, so its bounds are inequalities in x, too.  The second bound on g says F(beta, x) = beta (x^2 e^{beta r} - sin^2 x)
-+ cos x > 0 with r = x^6 T_6; F rises with beta, so that one beta settles all larger ones, and beyond pi 1/pi^2 is enough, for there
-x^2 - sin^2 x >= pi^2.
+With T_m(y) = 1/m! - y/(m+2)! + y^2/(m+4)! - ...:   x - sin x = x^3 T_3,   sin x - x + x^3/6 = x^5 T_5,   cos
+x - 1 + x^2/2 = x^4 T_4, 1 - x^2/2 + x^4/24 - cos x = x^6 T_6.  Where all four are positive, both bounds on h
+and the first on g follow factor by factor, for every beta. tau* solves beta = cos x / sin^2 x, so its bounds
+are inequalities in x, too.  The second bound on g says F(beta, x) = beta (x^2 e^{beta r} - sin^2 x) + cos x >
+0 with r = x^6 T_6; F rises with beta, so that one beta settles all larger ones, and beyond pi 1/pi^2 is
+enough, for there x^2 - sin^2 x >= pi^2.
 """
 
 from collections.abc import Callable
@@ -44,7 +46,8 @@ def _below_upper(y: Span) -> Span:
 
 def _exponential(z: Span) -> Span:
     """e^z for 0 <= z <= 1."""
-    total = Span(np.ones_like(z.low), np.full_like(z.high, 3.0))  # e^z times the last term covers what follows it
+    # e^z times the last term covers what follows it
+    total = Span(np.ones_like(z.low), np.full_like(z.high, 3.0))
     for i in range(EXPONENT, 0, -1):
         total = 1.0 + (z * total).over(i)
     return total
@@ -61,7 +64,8 @@ def far(beta: float) -> Callable[[Span], Span]:
 
 
 def far_threshold(within: float = 1e-5) -> tuple[float, float]:
-    """(false, true): the second bound on g is refuted for some x at the first beta and proved for every x > 0 at the second, by bisection."""
+    """(false, true): the second bound on g is refuted for some x at the first beta and proved for every x > 0
+    at the second, by bisection."""
     bad, good = 0.11, 1.0  # above 1/pi^2 = 0.1013, which settles x >= pi
     if prove(far(bad), 0.0, HALF).holds or not prove(far(good), 0.0, HALF).holds:
         return np.nan, np.nan
@@ -87,9 +91,17 @@ PROOFS: dict[str, tuple[str, Callable[[Span], Span], float]] = {
     "sine_above": ("sin x > x − x³/6 on (0, 2π]", lambda y: alternating(y, 5), FULL),
     "cosine_above": ("cos x > 1 − x²/2 on (0, 2π]", lambda y: alternating(y, 4), FULL),
     "cosine_below": ("cos x < 1 − x²/2 + x⁴/24 on (0, 2π]", lambda y: alternating(y, 6), FULL),
-    "tau_above": ("τ* > (β + ½)^(−1/2), that is cos x / sin² x + ½ > 1/x² on (0, π/2)", _above_lower, QUARTER),
+    "tau_above": (
+        "τ* > (β + ½)^(−1/2), that is cos x / sin² x + ½ > 1/x² on (0, π/2)",
+        _above_lower,
+        QUARTER,
+    ),
     "tau_below": ("τ* < β^(−1/2), that is x² cos x < sin² x on (0, π/2)", _below_upper, QUARTER),
-    "slope_far": ("F(1, x) > 0 on (0, π]: the second bound on g at β = 1, and with it at every larger β", far(1.0), HALF),
+    "slope_far": (
+        "F(1, x) > 0 on (0, π]: the second bound on g at β = 1, and with it at every larger β",
+        far(1.0),
+        HALF,
+    ),
 }
 
 

@@ -1,4 +1,5 @@
-"""All slips in the print, each with its evidence computed here: those that other items find, found again by their own rules, and one more."""
+"""All slips in the print, each with its evidence computed here: those that other items find, found again by
+their own rules, and one more."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -42,7 +43,8 @@ def run(desk: "Desk") -> Data:
 
 
 def sphere(deltas: list[float], starts: int, seed: int) -> "Dataset":
-    """Strong centers among uniform tokens on the sphere, d = 3, enough of them that more would add none: counts (delta, start)."""
+    """Strong centers among uniform tokens on the sphere, d = 3, enough of them that more would add none:
+    counts (delta, start)."""
     import xarray
 
     from nucleate.ensemble.points import stream
@@ -53,7 +55,12 @@ def sphere(deltas: list[float], starts: int, seed: int) -> "Dataset":
     counts = []
     for i, delta in enumerate(deltas):
         n = max(1, int(np.ceil(np.log(LEAST) / np.log1p(-min(cap_share(delta, 3), 1.0 - 1e-9)))))
-        counts.append([len(renyi_centers(uniform(n, 3, stream(seed, start, i)), delta, strong=True)) for start in range(starts)])
+        counts.append(
+            [
+                len(renyi_centers(uniform(n, 3, stream(seed, start, i)), delta, strong=True))
+                for start in range(starts)
+            ]
+        )
     return xarray.Dataset({"count": (("delta", "start"), np.array(counts))}, {"delta": np.array(deltas)})
 
 
@@ -68,25 +75,40 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
     for delta, counts in zip(data["sphere"]["delta"].values, data["sphere"]["count"].values, strict=True):
         about = f"strong centers on the sphere, δ = {delta:.4g}, mean; expected is what is printed"
         found[f"sphere_{delta:.4g}"] = mean_of(counts, about, printed_count(delta))
-        found[f"sphere_{delta:.4g}_right"] = exact(1.0 / np.sin(delta / 2.0) ** 2, "1/sin²(δ/2), which is right")
-    found |= theorem52.sign_numbers(data) | theorem52.example_numbers() | lemma53.identity_numbers(data["identity"])
+        found[f"sphere_{delta:.4g}_right"] = exact(
+            1.0 / np.sin(delta / 2.0) ** 2, "1/sin²(δ/2), which is right"
+        )
+    found |= (
+        theorem52.sign_numbers(data)
+        | theorem52.example_numbers()
+        | lemma53.identity_numbers(data["identity"])
+    )
     found |= lemmaa1.measure(data, {"points": p["grid_points"]})
     return found | table1._counter(data["counter"])
 
 
 def sphere_slips(numbers: Numbers) -> tuple[Slip, ...]:
     """The number of strong centers on the sphere: a slip if some mean excludes what is printed."""
-    means = {name: number for name, number in numbers.items() if name.startswith("sphere_") and number.expected is not None}
+    means = {
+        name: number
+        for name, number in numbers.items()
+        if name.startswith("sphere_") and number.expected is not None
+    }
     off = {
-        name: one for name, one in means.items() if one.low is not None and one.high is not None and not one.low <= (one.expected or 0.0) <= one.high
+        name: one
+        for name, one in means.items()
+        if one.low is not None and one.high is not None and not one.low <= (one.expected or 0.0) <= one.high
     }
     if not off:
         return ()
     told = "; ".join(
-        f"δ = {name.removeprefix('sphere_')}: {one!s} counted, printed {one.expected_text}, right {numbers[f'{name}_right'].value:.4g}"
+        f"δ = {name.removeprefix('sphere_')}: {one!s} counted, printed {one.expected_text}, right"
+        f" {numbers[f'{name}_right'].value:.4g}"
         for name, one in off.items()
     )
-    return (Slip("Strong centers for d = 3: (3 sin²(δ/2))^(−1)", "1/sin²(δ/2)", f"{told}. δ = π must leave one"),)
+    return (
+        Slip("Strong centers for d = 3: (3 sin²(δ/2))^(−1)", "1/sin²(δ/2)", f"{told}. δ = π must leave one"),
+    )
 
 
 SLIPS: dict[str, tuple[str, Callable[[Numbers], tuple[Slip, ...]]]] = {
@@ -106,7 +128,9 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     for part, finder in SLIPS.values():
         seen = finder(numbers)
         told = "; ".join(f"{slip.evidence}. Right: {slip.right}" for slip in seen)
-        found.append(Verdict(part, "disagrees" if seen else "agrees", told or "no evidence against the print is found"))
+        found.append(
+            Verdict(part, "disagrees" if seen else "agrees", told or "no evidence against the print is found")
+        )
     return tuple(found)
 
 
@@ -130,11 +154,28 @@ def _draw_sphere(ax: Any, numbers: Numbers, p: Parameters) -> None:
 
     look = tidy(ax)
     delta = np.linspace(0.9 * min(p["deltas"]), np.pi, 200)
-    ax.plot(delta, 1.0 / np.sin(delta / 2.0) ** 2, color=look.red, linewidth=1.6, label=r"$1/\sin^2(\delta/2)$")
-    ax.plot(delta, 1.0 / (3.0 * np.sin(delta / 2.0) ** 2), color=look.grey(0.6), linewidth=1.6, linestyle=(0, (4, 2)), label="as printed")
+    ax.plot(
+        delta, 1.0 / np.sin(delta / 2.0) ** 2, color=look.red, linewidth=1.6, label=r"$1/\sin^2(\delta/2)$"
+    )
+    ax.plot(
+        delta,
+        1.0 / (3.0 * np.sin(delta / 2.0) ** 2),
+        color=look.grey(0.6),
+        linewidth=1.6,
+        linestyle=(0, (4, 2)),
+        label="as printed",
+    )
     for at in p["deltas"]:
         mean = numbers[f"sphere_{at:.4g}"]
-        ax.errorbar([at], [mean.value], [(mean.high or mean.value) - mean.value], fmt="o", color=look.ink, markersize=5, capsize=3)
+        ax.errorbar(
+            [at],
+            [mean.value],
+            [(mean.high or mean.value) - mean.value],
+            fmt="o",
+            color=look.ink,
+            markersize=5,
+            capsize=3,
+        )
     ax.plot([], [], "o", color=look.ink, markersize=5, label="counted")
     ax.set(yscale="log", xlim=(0.0, 1.02 * np.pi), xlabel="δ", ylabel="strong centers")
     ax.set_xticks([0, np.pi / 2, np.pi], ["0", "π/2", "π"])
@@ -143,7 +184,8 @@ def _draw_sphere(ax: Any, numbers: Numbers, p: Parameters) -> None:
 
 
 def _draw_example(ax: Any, numbers: Numbers) -> None:
-    """N over beta at the example's c and epsilon: what the formulas allow, what is printed, and what the conditions allow."""
+    """N over beta at the example's c and epsilon: what the formulas allow, what is printed, and what the
+    conditions allow."""
     from nucleate.paper.anchors import limits
     from nucleate.plot.paint import SMALL, tidy
 
@@ -153,8 +195,20 @@ def _draw_example(ax: Any, numbers: Numbers) -> None:
     ax.plot(beta, both, color=look.ink, linewidth=1.4, label="both conditions")
     least, most = numbers["example_beta"], numbers["example_N"]
     for b, N, colour, style, words in (
-        (least.value, most.value, look.red, "-", f"formulas: β ≥ {least.value:.3f}, N ≤ {np.floor(most.value):.0f}"),
-        (least.expected or 0.0, most.expected or 0.0, look.grey(0.6), (0, (4, 2)), f"printed: β ≥ {least.expected:g}, N ≤ {most.expected:g}"),
+        (
+            least.value,
+            most.value,
+            look.red,
+            "-",
+            f"formulas: β ≥ {least.value:.3f}, N ≤ {np.floor(most.value):.0f}",
+        ),
+        (
+            least.expected or 0.0,
+            most.expected or 0.0,
+            look.grey(0.6),
+            (0, (4, 2)),
+            f"printed: β ≥ {least.expected:g}, N ≤ {most.expected:g}",
+        ),
     ):
         ax.plot([b, b, beta[-1]], [600.0, N, N], color=colour, linewidth=1.6, linestyle=style, label=words)
     ax.set(yscale="log", xlim=(13.8, 14.4), ylim=(640.0, 8000.0), xlabel="β", ylabel="N allowed")
@@ -183,9 +237,10 @@ ITEM = Item(
     key="slips",
     title="Slips in the print",
     statement=(
-        "Seven places at which the print, read as it stands, is not what its proof needs or what holds: the number of strong centers for d = 3; the sign in Theorem "
-        "5.2's second condition and the values of its example; the factor of Lemma 5.3's energies; two hypotheses of Lemma A.1; and Conjecture 1 for arbitrary Q and K. "
-        "Only the last changes what is concluded."
+        "Seven places at which the print, read as it stands, is not what its proof needs or what holds: the"
+        " number of strong centers for d = 3; the sign in Theorem 5.2's second condition and the values of"
+        " its example; the factor of Lemma 5.3's energies; two hypotheses of Lemma A.1; and Conjecture 1 for"
+        " arbitrary Q and K. Only the last changes what is concluded."
     ),
     parameters={
         "deltas": [0.4, 0.8, 4.0 / 3.0, 2.0, float(np.pi)],
@@ -202,19 +257,26 @@ ITEM = Item(
     },
     quick={"starts": 300, "sweep_betas": 10, "grid_betas": 31},
     choices=(
-        "The numbers are made here, with fewer points than in the items that treat the statement itself, and judged by the rules of those items.",
+        (
+            "The numbers are made here, with fewer points than in the items that treat the statement itself,"
+            " and judged by the rules of those items."
+        ),
         "Centers on the sphere: so many tokens that more would add less than one center in a million.",
     ),
     criteria=(
-        "1: disagrees if at some δ the 95 % interval of the mean number of strong centers excludes the printed one. 2: if the printed condition refuses nothing on a grid of "
-        "which the one with the minus sign refuses a part, and holds in a made case in which that one fails. 3: if the gradient of the printed energy differs from the velocity by "
-        "more than rounding. 4: if a bound fails somewhere outside the hypothesis that the print lacks. 5: if a printed value is farther from its formula than 0.2 %. 6: if some "
-        "starts end away from ±ξ, at rest."
+        "1: disagrees if at some δ the 95 % interval of the mean number of strong centers excludes the"
+        " printed one. 2: if the printed condition refuses nothing on a grid of which the one with the minus"
+        " sign refuses a part, and holds in a made case in which that one fails. 3: if the gradient of the"
+        " printed energy differs from the velocity by more than rounding. 4: if a bound fails somewhere"
+        " outside the hypothesis that the print lacks. 5: if a printed value is farther from its formula than"
+        " 0.2 %. 6: if some starts end away from ±ξ, at rest."
     ),
     captions={
         "slips": (
-            "Left: strong centers on the sphere, counted with 95 % intervals, against the formula and the printed one. Middle: N and β that the example's formulas allow, those "
-            "printed, and what the conditions themselves allow. Right: where token 2 ends in the counter-example to Conjecture 1 with other Q and K."
+            "Left: strong centers on the sphere, counted with 95 % intervals, against the formula and the"
+            " printed one. Middle: N and β that the example's formulas allow, those printed, and what the"
+            " conditions themselves allow. Right: where token 2 ends in the counter-example to Conjecture 1"
+            " with other Q and K."
         )
     },
     run=run,

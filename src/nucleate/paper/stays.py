@@ -1,7 +1,9 @@
-"""How long strong centers stay, for Lemma 5.1: among uniform starts, at a chosen index, and in the worst placement.
+"""How long strong centers stay, for Lemma 5.1: among uniform starts, at a chosen index, and in the worst
+placement.
 
-A center of index s (counted from 1) is strong if all s - 1 tokens before it lie outside its cap of radius delta; given that, uniform tokens are
-independent and uniform on the rest of the circle.  So a center of any index can be drawn directly, and tokens after it need not be drawn at all.
+A center of index s (counted from 1) is strong if all s - 1 tokens before it lie outside its cap of radius
+delta; given that, uniform tokens are independent and uniform on the rest of the circle.  So a center of any
+index can be drawn directly, and tokens after it need not be drawn at all.
 """
 
 from typing import TYPE_CHECKING
@@ -38,11 +40,20 @@ def _followed(beta: float, phi: Array, times: Array, tolerance: tuple[float, flo
     from nucleate.integrate.simulate import simulate
     from nucleate.paper.keep import finished
 
-    return finished(simulate(Attention(beta), np.stack([np.cos(phi), np.sin(phi)], axis=-1), float(times[-1]), times, *tolerance))
+    return finished(
+        simulate(
+            Attention(beta),
+            np.stack([np.cos(phi), np.sin(phi)], axis=-1),
+            float(times[-1]),
+            times,
+            *tolerance,
+        )
+    )
 
 
 def drawn(delta: float, s: int, runs: int, seed: int) -> Array:
-    """Angles (b, s): a strong center of index s, the last, at 0, and uniform tokens before it, outside its cap."""
+    """Angles (b, s): a strong center of index s, the last, at 0, and uniform tokens before it, outside its
+    cap."""
     from nucleate.ensemble.points import stream
 
     phi, edge = np.zeros((runs, s)), delta * (1.0 + NARROW)
@@ -52,7 +63,8 @@ def drawn(delta: float, s: int, runs: int, seed: int) -> Array:
 
 
 def at_index(beta: float, separation: float, s: int, runs: int, seed: int) -> "Dataset":
-    """Centers of index s among uniform tokens: displacement up to the guaranteed time, over what is allowed, and lifetime over that time."""
+    """Centers of index s among uniform tokens: displacement up to the guaranteed time, over what is allowed,
+    and lifetime over that time."""
     import xarray
 
     from nucleate.observe.stationarity import stationarity
@@ -70,7 +82,11 @@ def at_index(beta: float, separation: float, s: int, runs: int, seed: int) -> "D
             "moved": ("run", moved),
             "ratio": ("run", found.ratio[:, 0]),
             "done": ("run", done),
-            "nearest": ("run", _nearest(run_.x[:, 0]) * beta**0.5, {"long_name": "distance of the nearest earlier token, in units of beta^(-1/2)"}),
+            "nearest": (
+                "run",
+                _nearest(run_.x[:, 0]) * beta**0.5,
+                {"long_name": "distance of the nearest earlier token, in units of beta^(-1/2)"},
+            ),
             "gathered": (
                 "run",
                 _nearest(run_.x[:, np.searchsorted(run_.t, GATHERED)]) * beta**0.5,
@@ -88,7 +104,8 @@ def _nearest(x: Array) -> Array:
 
 
 def splits(beta: float, separation: float, shares: list[float]) -> "list[Guarantee]":
-    """Lemma 5.1 for several c with c (1 + 2 eps) = separation, from beta^(1/2) tau* (share 0) to separation (share 1)."""
+    """Lemma 5.1 for several c with c (1 + 2 eps) = separation, from beta^(1/2) tau* (share 0) to separation
+    (share 1)."""
     from nucleate.theory.bounds import Guarantee, guaranteed_time
     from nucleate.theory.interaction import strongest_distance
 
@@ -101,8 +118,11 @@ def splits(beta: float, separation: float, shares: list[float]) -> "list[Guarant
     return found
 
 
-def from_starts(beta: float, separation: float, n: int, starts: int, shares: list[float], seed: int) -> "Dataset":
-    """Every strong center of uniform starts, one row each: index, displacement over time, and ratios for several c; the best c first."""
+def from_starts(
+    beta: float, separation: float, n: int, starts: int, shares: list[float], seed: int
+) -> "Dataset":
+    """Every strong center of uniform starts, one row each: index, displacement over time, and ratios for
+    several c; the best c first."""
     import xarray
 
     from nucleate.ensemble.points import stream
@@ -129,12 +149,17 @@ def from_starts(beta: float, separation: float, n: int, starts: int, shares: lis
             "at_least": (("split", "center"), np.stack([row.at_least[there] for row in rows])),
             "done": ("start", np.array([status == "done" for status in run.status], dtype=np.int8)),
         },
-        {"time": run.t, "c": ("split", np.array([sure.c for sure in every])), "eps": ("split", np.array([sure.eps for sure in every]))},
+        {
+            "time": run.t,
+            "c": ("split", np.array([sure.c for sure in every])),
+            "eps": ("split", np.array([sure.eps for sure in every])),
+        },
     )
 
 
 def worst_placement(beta: float, separation: float, indices: list[int]) -> "Dataset":
-    """All tokens before the center in one place, just outside its cap: its lifetime by simulation and by the exact two-token law, over the guaranteed."""
+    """All tokens before the center in one place, just outside its cap: its lifetime by simulation and by the
+    exact two-token law, over the guaranteed."""
     import xarray
 
     from nucleate.observe.stationarity import stationarity
@@ -144,9 +169,14 @@ def worst_placement(beta: float, separation: float, indices: list[int]) -> "Data
     sure, delta = best_guarantee(beta, separation), separation * beta**-0.5 * (1.0 + NARROW)
     simulated, exact = [], []
     for s in indices:
-        law = two_token_time(beta, float(np.cos(delta)), float(np.cos(delta - sure.displacement)), float(s - 1))
+        law = two_token_time(
+            beta, float(np.cos(delta)), float(np.cos(delta - sure.displacement)), float(s - 1)
+        )
         phi = np.append(np.full(s - 1, delta), 0.0)[None]  # (1, s)
         run = _followed(beta, phi, law * np.concatenate([[0.0], np.linspace(0.99, 1.01, 41)]), TIGHT)
         simulated.append(float(stationarity(run, [s - 1], sure.displacement, sure.time(s)).ratio[0, 0]))
         exact.append(law / sure.time(s))
-    return xarray.Dataset({"simulated": ("index", np.array(simulated)), "exact": ("index", np.array(exact))}, {"index": np.array(indices)})
+    return xarray.Dataset(
+        {"simulated": ("index", np.array(simulated)), "exact": ("index", np.array(exact))},
+        {"index": np.array(indices)},
+    )

@@ -1,11 +1,26 @@
-"""Theorem 5.2: among frozen tokens every token ends close to one of them; inside the conditions, at their edge, outside, and with the printed sign."""
+"""Theorem 5.2: among frozen tokens every token ends close to one of them; inside the conditions, at their
+edge, outside, and with the printed sign."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nucleate.paper.anchors import CASES, MADE, TOKENS, Case, edge, endings, families, fold, limits, made, rest, sweep, worst
+from nucleate.paper.anchors import (
+    CASES,
+    MADE,
+    TOKENS,
+    Case,
+    edge,
+    endings,
+    families,
+    fold,
+    limits,
+    made,
+    rest,
+    sweep,
+    worst,
+)
 from nucleate.paper.item import Data, Item, Numbers, Parameters, Slip, Verdict
 from nucleate.paper.numbers import Number, exact, share_of
 from nucleate.paper.sheet import sheet
@@ -25,9 +40,14 @@ PRINTED = {"beta": 14.0, "N": 700.0}  # of the example
 
 
 def run(desk: "Desk") -> Data:
-    """Random placements at several N, worst placements beside the edge, a sweep over all parameters, and the made case."""
+    """Random placements at several N, worst placements beside the edge, a sweep over all parameters, and the
+    made case."""
     p = desk.p
-    data: dict[str, Any] = {"sweep": desk.dataset("sweep", lambda: sweep(np.geomspace(0.5, 1e3, p["sweep_betas"]), p["sweep_c"], p["sweep_eps"]))}
+    data: dict[str, Any] = {
+        "sweep": desk.dataset(
+            "sweep", lambda: sweep(np.geomspace(0.5, 1e3, p["sweep_betas"]), p["sweep_c"], p["sweep_eps"])
+        )
+    }
     data["made"] = desk.dataset("made", made)
     desk.at(0.05)
     steps, done = len(CASES) * len(p["factors"]), 0
@@ -56,23 +76,35 @@ def _case(case: Case, data: Data, p: Parameters) -> dict[str, Number]:
     for where, factors in families(p["factors"]).items():
         found = [data[f"{case.name}-{factor:g}"] for factor in factors]
         away = np.concatenate([one["away"].values for one in found])  # (runs, n)
-        ended = np.concatenate([(one["speed"].values <= REST) & (one["done"].values == 1) for one in found])  # (runs,)
+        # (runs,)
+        ended = np.concatenate([(one["speed"].values <= REST) & (one["done"].values == 1) for one in found])
         held = (away <= case.eps).all(1) & ended
         numbers[f"{case.name}_{where}"] = share_of(
-            int(held.sum()), len(held), f"{case.words}, {WHERE[where]}: runs in which every token ends within ε", 1.0 if where != "outside" else None
+            int(held.sum()),
+            len(held),
+            f"{case.words}, {WHERE[where]}: runs in which every token ends within ε",
+            1.0 if where != "outside" else None,
         )
-        numbers[f"{case.name}_{where}_ended"] = share_of(int(ended.sum()), len(ended), f"{case.words}, {WHERE[where]}: runs that came to rest", 1.0)
+        numbers[f"{case.name}_{where}_ended"] = share_of(
+            int(ended.sum()), len(ended), f"{case.words}, {WHERE[where]}: runs that came to rest", 1.0
+        )
         numbers[f"{case.name}_{where}_worst"] = exact(
-            away.max() / case.eps, f"{case.words}, {WHERE[where]}: largest distance of a token from a frozen one, over ε"
+            away.max() / case.eps,
+            f"{case.words}, {WHERE[where]}: largest distance of a token from a frozen one, over ε",
         )
     y, weight = fold(case)
-    numbers[f"{case.name}_torn"] = exact(y, f"{case.words}: largest distance, over β^(−1/2), from which a token is not yet torn away", "computed")
+    numbers[f"{case.name}_torn"] = exact(
+        y,
+        f"{case.words}: largest distance, over β^(−1/2), from which a token is not yet torn away",
+        "computed",
+    )
     if np.isfinite(edge(case)):
         beside = data[f"{case.name}-edge"]
         sides = beside["away"].values / case.eps
         numbers[f"{case.name}_fails_from"] = Number(
             edge(case) / case.most,
-            f"{case.words}: N at which the conclusion begins to fail in the worst placement, over the limit of the conditions",
+            f"{case.words}: N at which the conclusion begins to fail in the worst placement, over the limit"
+            " of the conditions",
             float(beside["N"][0]) / case.most if sides[0] <= 1.0 else 0.0,
             float(beside["N"][1]) / case.most if sides[1] > 1.0 else np.inf,
             "runs at both ends: within ε at the lower, beyond at the upper",
@@ -89,15 +121,25 @@ def _sweep(found: "Dataset") -> dict[str, Number]:
     """What the second condition adds to the first."""
     allowed, small, refused = (float(found[name].sum()) for name in ("allowed", "small", "sign_refuses"))
     return {
-        "points": exact(allowed, "points (β, c, ε) of a grid at which the first condition allows N ≥ 2, which are looked at with the largest such N"),
-        "printed_refuses": exact(
-            float(found["printed_refuses"].sum()), f"of the {small:.0f} with ε < β^(1/2)τ*: refused by the second condition as printed"
+        "points": exact(
+            allowed,
+            "points (β, c, ε) of a grid at which the first condition allows N ≥ 2, which are looked at with"
+            " the largest such N",
         ),
-        "sign_refuses": exact(refused / small, "share of these refused by the second condition with the minus sign"),
-        "least_eps": exact(float(found["least_eps"].min()), "least ε at which it refuses what the first allows"),
+        "printed_refuses": exact(
+            float(found["printed_refuses"].sum()),
+            f"of the {small:.0f} with ε < β^(1/2)τ*: refused by the second condition as printed",
+        ),
+        "sign_refuses": exact(
+            refused / small, "share of these refused by the second condition with the minus sign"
+        ),
+        "least_eps": exact(
+            float(found["least_eps"].min()), "least ε at which it refuses what the first allows"
+        ),
         "room": exact(
             float(found["room"].min()),
-            "where it refuses N: how much more than N both conditions allow at a better ε' < ε, at least; the conclusion stands if ≥ 1",
+            "where it refuses N: how much more than N both conditions allow at a better ε' < ε, at least; the"
+            " conclusion stands if ≥ 1",
         ),
     }
 
@@ -106,13 +148,25 @@ def _made(found: "Dataset") -> dict[str, Number]:
     words = f"made case, β = {MADE['beta']:g}, c = {MADE['c']:g}, N = {MADE['tokens'] + 2}"
     value = {str(name): float(found[name]) for name in found.data_vars}
     return {
-        "made_force": exact(value["weak_force"], f"{words}, ε = {MADE['eps']:g}: margin of the first condition"),
+        "made_force": exact(
+            value["weak_force"], f"{words}, ε = {MADE['eps']:g}: margin of the first condition"
+        ),
         "made_as_printed": exact(value["weak_as_printed"], "margin of the second as printed"),
-        "made_slope": exact(value["weak_slope"], "margin of the second with the minus sign; it fails if negative"),
-        "made_curvature": exact(value["weak_curvature"], "∂²E_k/∂φ_k² of a token at the edge of its ball; the proof needs it positive"),
-        "made_strict_slope": exact(value["strict_slope"], "the same case with ε = 0.9: margin of the second with the minus sign"),
+        "made_slope": exact(
+            value["weak_slope"], "margin of the second with the minus sign; it fails if negative"
+        ),
+        "made_curvature": exact(
+            value["weak_curvature"],
+            "∂²E_k/∂φ_k² of a token at the edge of its ball; the proof needs it positive",
+        ),
+        "made_strict_slope": exact(
+            value["strict_slope"], "the same case with ε = 0.9: margin of the second with the minus sign"
+        ),
         "made_strict_curvature": exact(value["strict_curvature"], "and ∂²E_k/∂φ_k² at the edge of that ball"),
-        "made_away": exact(value["weak_away"] / MADE["eps"], "where tokens end in the made case: largest distance from a frozen one, over ε"),
+        "made_away": exact(
+            value["weak_away"] / MADE["eps"],
+            "where tokens end in the made case: largest distance from a frozen one, over ε",
+        ),
         "made_rest": exact(value["weak_speed"], "largest speed left there", expected=0.0),
     }
 
@@ -123,13 +177,23 @@ def example_numbers() -> dict[str, Number]:
 
     beta, N = frozen_sufficient(EXAMPLE["c"], EXAMPLE["eps"])
     return {
-        "example_beta": exact(beta, "least β of the example, (c − 1 − 2ε)²/2; expected is what is printed", expected=PRINTED["beta"]),
-        "example_N": exact(N, "greatest N of the example, ε/(c − 1) e^{3(c−1−2ε)²/8}; expected is what is printed", expected=PRINTED["N"]),
+        "example_beta": exact(
+            beta,
+            "least β of the example, (c − 1 − 2ε)²/2; expected is what is printed",
+            expected=PRINTED["beta"],
+        ),
+        "example_N": exact(
+            N,
+            "greatest N of the example, ε/(c − 1) e^{3(c−1−2ε)²/8}; expected is what is printed",
+            expected=PRINTED["N"],
+        ),
         "example_holds": exact(
             float(frozen_conditions(PRINTED["beta"], EXAMPLE["c"], EXAMPLE["eps"], PRINTED["N"]).hold),
             "1 if the conditions themselves hold at the printed β and N",
         ),
-        "example_limit": exact(Case(EXAMPLE["eps"], EXAMPLE["c"], PRINTED["beta"]).most, "N up to which they do there"),
+        "example_limit": exact(
+            Case(EXAMPLE["eps"], EXAMPLE["c"], PRINTED["beta"]).most, "N up to which they do there"
+        ),
     }
 
 
@@ -141,17 +205,25 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
 def _inside(numbers: Numbers) -> Verdict:
     shares = [numbers[f"{case.name}_{where}"] for case in CASES for where in ("inside", "edge")]
     count = [sum(share.count[i] for share in shares if share.count) for i in range(2)]
-    worst_at = max(numbers[f"{case.name}_{where}_worst"].value for case in CASES for where in ("inside", "edge"))
+    worst_at = max(
+        numbers[f"{case.name}_{where}_worst"].value for case in CASES for where in ("inside", "edge")
+    )
     return Verdict(
         "inside its conditions and at their edge every token ends within εβ^(−1/2) of a frozen one",
         "agrees" if count[0] == count[1] else "disagrees",
-        f"{count[0]} of {count[1]} runs do, of {TOKENS} tokens each, at {len(CASES)} choices of ε, c and β; the farthest token is at {worst_at:.1%} of ε",
+        f"{count[0]} of {count[1]} runs do, of {TOKENS} tokens each, at {len(CASES)} choices of ε, c and β;"
+        f" the farthest token is at {worst_at:.1%} of ε",
     )
 
 
 def _outside(numbers: Numbers) -> Verdict:
-    edges = {case: numbers[f"{case.name}_fails_from"] for case in CASES if f"{case.name}_fails_from" in numbers}
-    sharp = all(one.low is not None and one.high is not None and one.low > 1.0 and np.isfinite(one.high) for one in edges.values())
+    edges = {
+        case: numbers[f"{case.name}_fails_from"] for case in CASES if f"{case.name}_fails_from" in numbers
+    }
+    sharp = all(
+        one.low is not None and one.high is not None and one.low > 1.0 and np.isfinite(one.high)
+        for one in edges.values()
+    )
     told = "; ".join(f"{one.value:.0f} times the limit at {case.words}" for case, one in edges.items())
     never = [case for case in CASES if case not in edges]
     fails = [numbers[f"{case.name}_outside"] for case in CASES]
@@ -160,9 +232,11 @@ def _outside(numbers: Numbers) -> Verdict:
         "far outside the conditions it fails, but not at their edge: they are sufficient, not sharp (ours)",
         "agrees" if sharp and seen > 0 else "disagrees",
         (
-            f"with one heavy frozen token at distance c it begins to fail at N = {told}, seen by runs 2 % below and above; "
+            f"with one heavy frozen token at distance c it begins to fail at N = {told}, seen by runs 2 %"
+            " below and above; "
             + "".join(
-                f"at {case.words} never, for a token is torn away, to the heavy one, at {numbers[f'{case.name}_torn'].value:.2f} < ε; "
+                f"at {case.words} never, for a token is torn away, to the heavy one, at"
+                f" {numbers[f'{case.name}_torn'].value:.2f} < ε; "
                 for case in never
             )
             + f"{seen} random runs outside fail"
@@ -172,16 +246,21 @@ def _outside(numbers: Numbers) -> Verdict:
 
 def _sign(numbers: Numbers) -> Verdict:
     n = {name: number.value for name, number in numbers.items()}
-    weak = n["made_force"] > 0.0 and n["made_as_printed"] > 0.0 and n["made_slope"] < 0.0 and n["made_curvature"] < 0.0 < n["made_strict_curvature"]
+    weak = (
+        n["made_force"] > 0.0
+        and n["made_as_printed"] > 0.0
+        and n["made_slope"] < 0.0
+        and n["made_curvature"] < 0.0 < n["made_strict_curvature"]
+    )
     stands = n["room"] >= 1.0 and n["made_away"] <= 1.0 and n["made_rest"] <= REST
     return Verdict(
         "the second condition as printed is too weak for the proof, yet the conclusion stands (ours)",
         "agrees" if weak and n["printed_refuses"] == 0 and stands else "disagrees",
-        (
-            f"as printed it refuses {n['printed_refuses']:.0f} points of the grid with ε < β^(1/2)τ*, with its sign {n['sign_refuses']:.1%}; in the made case only the printed "
-            f"one holds, and the energy of a token at the edge of its ball is concave ({numbers['made_curvature']!s}), against what the proof needs. But the sign "
-            f"matters only for ε ≥ {n['least_eps']:.2f}, and there a smaller ε' meets both conditions with {n['room']:.1f} times the N, at least"
-        ),
+        f"as printed it refuses {n['printed_refuses']:.0f} points of the grid with ε < β^(1/2)τ*, with its"
+        f" sign {n['sign_refuses']:.1%}; in the made case only the printed one holds, and the energy of a"
+        f" token at the edge of its ball is concave ({numbers['made_curvature']!s}), against what the proof"
+        f" needs. But the sign matters only for ε ≥ {n['least_eps']:.2f}, and there a smaller ε' meets both"
+        f" conditions with {n['room']:.1f} times the N, at least",
     )
 
 
@@ -193,26 +272,46 @@ def slips(numbers: Numbers) -> tuple[Slip, ...]:
 def sign_slips(numbers: Numbers) -> tuple[Slip, ...]:
     """The second condition."""
     n = {name: number.value for name, number in numbers.items()}
-    if not (n["printed_refuses"] == 0 and n["sign_refuses"] > 0.0 and n["made_slope"] < 0.0 < n["made_as_printed"]):
+    if not (
+        n["printed_refuses"] == 0 and n["sign_refuses"] > 0.0 and n["made_slope"] < 0.0 < n["made_as_printed"]
+    ):
         return ()
     evidence = (
-        f"as printed it holds at every point of a grid at which the first does and ε < β^(1/2)τ*; with the sign it refuses {n['sign_refuses']:.1%} of them. "
-        f"At β = {MADE['beta']:g}, c = {MADE['c']:g}, ε = {MADE['eps']:g}, N = {MADE['tokens'] + 2} it holds as printed, and ∂²E_k/∂φ_k² = "
-        f"{numbers['made_curvature']!s} in a ball in which the proof needs it positive"
+        "as printed it holds at every point of a grid at which the first does and ε < β^(1/2)τ*; with the"
+        f" sign it refuses {n['sign_refuses']:.1%} of them. At β = {MADE['beta']:g}, c = {MADE['c']:g}, ε ="
+        f" {MADE['eps']:g}, N = {MADE['tokens'] + 2} it holds as printed, and ∂²E_k/∂φ_k² ="
+        f" {numbers['made_curvature']!s} in a ball in which the proof needs it positive"
     )
-    return (Slip("Theorem 5.2: N g((c − 2ε)β^(−1/2)) < g(εβ^(−1/2))", "−N g((c − 2ε)β^(−1/2)) < g(εβ^(−1/2))", evidence),)
+    return (
+        Slip(
+            "Theorem 5.2: N g((c − 2ε)β^(−1/2)) < g(εβ^(−1/2))",
+            "−N g((c − 2ε)β^(−1/2)) < g(εβ^(−1/2))",
+            evidence,
+        ),
+    )
 
 
 def example_slips(numbers: Numbers) -> tuple[Slip, ...]:
     """The example, whose printed values are those expected."""
     beta, N = numbers["example_beta"], numbers["example_N"]
-    if all(number.expected is None or abs(number.value - number.expected) <= ROUNDED * number.value for number in (beta, N)):
+    if all(
+        number.expected is None or abs(number.value - number.expected) <= ROUNDED * number.value
+        for number in (beta, N)
+    ):
         return ()
-    evidence = f"(c − 1 − 2ε)²/2 = {beta.value:.3f} and ε/(c − 1) e^{{3(c−1−2ε)²/8}} = {N.value:.1f} at ε = {EXAMPLE['eps']:g}, c = {EXAMPLE['c']:g}"
+    evidence = (
+        f"(c − 1 − 2ε)²/2 = {beta.value:.3f} and ε/(c − 1) e^{{3(c−1−2ε)²/8}} = {N.value:.1f} at ε ="
+        f" {EXAMPLE['eps']:g}, c = {EXAMPLE['c']:g}"
+    )
     if numbers["example_holds"].value:
-        evidence += f"; the conditions themselves do hold at the printed values, up to N = {numbers['example_limit'].value:.0f}"
+        evidence += (
+            "; the conditions themselves do hold at the printed values, up to N ="
+            f" {numbers['example_limit'].value:.0f}"
+        )
     printed = f"Theorem 5.2, example: β ≥ {beta.expected:g}, N ≤ {N.expected:g}"
-    return (Slip(printed, f"β ≥ {beta.value:.3f}, N ≤ {np.floor(N.value):.0f} by the formulas given", evidence),)
+    return (
+        Slip(printed, f"β ≥ {beta.value:.3f}, N ≤ {np.floor(N.value):.0f} by the formulas given", evidence),
+    )
 
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
@@ -226,7 +325,8 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
 
 
 def _draw_far(ax: Any, data: Data, p: Parameters) -> None:
-    """The largest distance from a frozen token over N, both in units of what the theorem says; lines are the worst placement, computed."""
+    """The largest distance from a frozen token over N, both in units of what the theorem says; lines are the
+    worst placement, computed."""
     from nucleate.plot.paint import CLUSTERS, SMALL, tidy
 
     look = tidy(ax)
@@ -247,7 +347,8 @@ def _draw_far(ax: Any, data: Data, p: Parameters) -> None:
 
 
 def _draw_allowed(ax: Any, numbers: Numbers) -> None:
-    """N over epsilon at c = 6.5, beta = 64: what each condition allows, and where the conclusion begins to fail."""
+    """N over epsilon at c = 6.5, beta = 64: what each condition allows, and where the conclusion begins to
+    fail."""
     from nucleate.plot.paint import CLUSTERS, SMALL, tidy
     from nucleate.theory.interaction import interaction_slope
 
@@ -255,16 +356,46 @@ def _draw_allowed(ax: Any, numbers: Numbers) -> None:
     eps = np.linspace(0.01, 1.2, 240)
     force, slope = limits(beta, c, eps)
     both = np.minimum(force, slope)
-    ax.fill_between(eps, 1.0, np.maximum(both, 1.0), color=look.grey(0.15), linewidth=0, label="the theorem, sign put right")
-    near, far = interaction_slope(eps * beta**-0.5, beta), interaction_slope((c - 2.0 * eps) * beta**-0.5, beta)
-    low = np.maximum(np.maximum(both, 1.0), np.where(near < 0.0, near / far, 1.0))  # beyond tau* the printed one asks for a large N
-    ax.fill_between(eps, low, np.maximum(force, low), color=look.red, alpha=0.35, linewidth=0, label="added by the printed sign")
+    ax.fill_between(
+        eps,
+        1.0,
+        np.maximum(both, 1.0),
+        color=look.grey(0.15),
+        linewidth=0,
+        label="the theorem, sign put right",
+    )
+    near, far = (
+        interaction_slope(eps * beta**-0.5, beta),
+        interaction_slope((c - 2.0 * eps) * beta**-0.5, beta),
+    )
+    # beyond tau* the printed one asks for a large N
+    low = np.maximum(np.maximum(both, 1.0), np.where(near < 0.0, near / far, 1.0))
+    ax.fill_between(
+        eps,
+        low,
+        np.maximum(force, low),
+        color=look.red,
+        alpha=0.35,
+        linewidth=0,
+        label="added by the printed sign",
+    )
     ax.plot(eps, force, color=look.ink, linewidth=1.4, label="first condition")
-    ax.plot(eps[slope > 0], slope[slope > 0], color=look.ink, linewidth=1.2, linestyle=(0, (3, 2)), label="second condition")
+    ax.plot(
+        eps[slope > 0],
+        slope[slope > 0],
+        color=look.ink,
+        linewidth=1.2,
+        linestyle=(0, (3, 2)),
+        label="second condition",
+    )
     torn, weight = fold(Case(0.1, c, beta))
     y = np.linspace(0.01, torn, 60)
     ax.plot(
-        y, [edge(Case(float(one), c, beta)) for one in y[:-1]] + [weight + 2.0], color=CLUSTERS[0], linewidth=1.8, label="where it begins to fail"
+        y,
+        [edge(Case(float(one), c, beta)) for one in y[:-1]] + [weight + 2.0],
+        color=CLUSTERS[0],
+        linewidth=1.8,
+        label="where it begins to fail",
     )
     ax.plot([torn], [weight + 2.0], "o", color=CLUSTERS[0], markersize=5)
     ax.plot([MADE["eps"]], [MADE["tokens"] + 2], "*", color=look.red, markersize=11, label="the made case")
@@ -274,7 +405,8 @@ def _draw_allowed(ax: Any, numbers: Numbers) -> None:
 
 
 def _draw_energy(ax: Any) -> None:
-    """The slope of the energy of the made case's last token, as it is moved through its ball: it must rise to be convex."""
+    """The slope of the energy of the made case's last token, as it is moved through its ball: it must rise to
+    be convex."""
     from nucleate.plot.paint import SMALL, tidy
     from nucleate.theory.interaction import interaction, interaction_slope
 
@@ -283,19 +415,36 @@ def _draw_energy(ax: Any) -> None:
     y = np.linspace(0.0, 1.15, 2000)  # in units of beta^(-1/2)
 
     def slope(at: Any, f: Any, sign: float, eps: float) -> Any:
-        """Of the energy (f = h, sign = -1) or of its slope (f = g, sign = 1): two frozen tokens, and the others at eps before the second."""
+        """Of the energy (f = h, sign = -1) or of its slope (f = g, sign = 1): two frozen tokens, and the
+        others at eps before the second."""
         return f(at * s, beta) + sign * (f((c - at) * s, beta) + (tokens - 1) * f((c - eps - at) * s, beta))
 
     force = slope(y, interaction, -1.0, MADE["eps"])
     curve = slope(y, interaction_slope, 1.0, MADE["eps"])
     ax.plot(y, force, color=look.ink, linewidth=1.6)
     inside = (y <= MADE["eps"]) & (curve < 0.0)
-    ax.plot(y[inside], force[inside], color=look.red, linewidth=4.0, solid_capstyle="butt", label="concave within the ball")
+    ax.plot(
+        y[inside],
+        force[inside],
+        color=look.red,
+        linewidth=4.0,
+        solid_capstyle="butt",
+        label="concave within the ball",
+    )
     edge_at = [0.0, float(np.interp(MADE["eps"], y, force))]
-    ax.plot([MADE["eps"]] * 2, edge_at, color=look.grey(0.5), linewidth=0.9, linestyle=(0, (3, 2)), label=f"edge of the ball, ε = {MADE['eps']:g}")
+    ax.plot(
+        [MADE["eps"]] * 2,
+        edge_at,
+        color=look.grey(0.5),
+        linewidth=0.9,
+        linestyle=(0, (3, 2)),
+        label=f"edge of the ball, ε = {MADE['eps']:g}",
+    )
     shown = force[y >= LEAST]
     ax.set(xlim=(LEAST, 1.15), ylim=(0.98 * shown.min(), 1.02 * shown.max()))
-    ax.set(xlabel=r"distance to the frozen token / $\beta^{-1/2}$", ylabel=r"$\partial E_k/\partial\varphi_k$")
+    ax.set(
+        xlabel=r"distance to the frozen token / $\beta^{-1/2}$", ylabel=r"$\partial E_k/\partial\varphi_k$"
+    )
     ax.set_title("the made case", fontsize=SMALL + 1)
     ax.legend(fontsize=SMALL, frameon=False, loc="upper left", borderaxespad=0.1)
 
@@ -304,9 +453,10 @@ ITEM = Item(
     key="theorem5.2",
     title="Theorem 5.2: tokens gather at frozen ones",
     statement=(
-        "On the circle with Q = K = V = I: m tokens θ_j are frozen, farther apart than cβ^(−1/2), c > 2 + 2ε, and seen by all with weights a_j ≥ 1; n tokens "
-        "move, N = n + Σ a_j. If N h((c−1−2ε)β^(−1/2)) < h(εβ^(−1/2)) and −N g((c−2ε)β^(−1/2)) < g(εβ^(−1/2)), g = h', then from almost every start every token "
-        "converges to within εβ^(−1/2) of a frozen one. (The print lacks the minus sign.)"
+        "On the circle with Q = K = V = I: m tokens θ_j are frozen, farther apart than cβ^(−1/2), c > 2 + 2ε,"
+        " and seen by all with weights a_j ≥ 1; n tokens move, N = n + Σ a_j. If N h((c−1−2ε)β^(−1/2)) <"
+        " h(εβ^(−1/2)) and −N g((c−2ε)β^(−1/2)) < g(εβ^(−1/2)), g = h', then from almost every start every"
+        " token converges to within εβ^(−1/2) of a frozen one. (The print lacks the minus sign.)"
     ),
     parameters={
         "Q, K, V": "I",
@@ -323,34 +473,38 @@ ITEM = Item(
     quick={"runs": 16, "factors": [0.5, 0.99, 10.0, 100.0, 1e3, 1e4], "sweep_betas": 20, "sweep_c": 40},
     choices=(
         (
-            "ε, c and β of four cases. In each, N is a multiple of the largest that both conditions allow: half of it is inside, 0.99 at the edge, 3 to 10,000 "
-            "outside."
+            "ε, c and β of four cases. In each, N is a multiple of the largest that both conditions allow:"
+            " half of it is inside, 0.99 at the edge, 3 to 10,000 outside."
         ),
         (
-            "Placements meant to be hard: as many frozen tokens as fit, six at most, most gaps as narrow as c allows, one frozen token with all the weight that "
-            "N leaves. Tokens start uniform and are followed to t = 100 N e^{2β}, where all are at rest."
+            "Placements meant to be hard: as many frozen tokens as fit, six at most, most gaps as narrow as c"
+            " allows, one frozen token with all the weight that N leaves. Tokens start uniform and are"
+            " followed to t = 100 N e^{2β}, where all are at rest."
         ),
         (
-            "The worst placement: one token at a frozen one of weight 1, a heavy one at distance c. It rests where h(y) = A h(c − y), which has no root once "
-            "the heavy one tears it away."
+            "The worst placement: one token at a frozen one of weight 1, a heavy one at distance c. It rests"
+            " where h(y) = A h(c − y), which has no root once the heavy one tears it away."
         ),
         (
-            "The printed sign: a grid of β from 0.5 to 1000, c up to 12 or π, and all ε; and a made case, in which tokens of the neighbouring ball lean towards "
-            "the one that is looked at."
+            "The printed sign: a grid of β from 0.5 to 1000, c up to 12 or π, and all ε; and a made case, in"
+            " which tokens of the neighbouring ball lean towards the one that is looked at."
         ),
     ),
     criteria=(
-        "First: agrees if in every run inside and at the edge every token ends at rest within ε. Second: agrees if random runs outside fail, and runs of the "
-        "worst placement end within ε 2 % below the computed N and beyond 2 % above it, which is above the limit of the conditions. Third: agrees if the "
-        "printed second condition refuses no point of the grid with ε < β^(1/2)τ*, the made case meets the printed conditions and not those with the sign and "
-        "has a concave energy within its ball, and wherever the sign refuses N some smaller ε' meets both conditions for that N, so that the theorem with ε' "
-        "gives the conclusion."
+        "First: agrees if in every run inside and at the edge every token ends at rest within ε. Second:"
+        " agrees if random runs outside fail, and runs of the worst placement end within ε 2 % below the"
+        " computed N and beyond 2 % above it, which is above the limit of the conditions. Third: agrees if"
+        " the printed second condition refuses no point of the grid with ε < β^(1/2)τ*, the made case meets"
+        " the printed conditions and not those with the sign and has a concave energy within its ball, and"
+        " wherever the sign refuses N some smaller ε' meets both conditions for that N, so that the theorem"
+        " with ε' gives the conclusion."
     ),
     captions={
         "theorem5.2": (
-            "Left: the farthest that a token ends from a frozen one, over ε, against N over what the conditions allow; lines are the worst placement, which ends "
-            "where a token is torn away. Middle: what the conditions allow at c = 6.5, β = 64, and where the conclusion begins to fail. Right: the slope of the "
-            "energy of the made case's token across its ball; it should rise throughout."
+            "Left: the farthest that a token ends from a frozen one, over ε, against N over what the"
+            " conditions allow; lines are the worst placement, which ends where a token is torn away. Middle:"
+            " what the conditions allow at c = 6.5, β = 64, and where the conclusion begins to fail. Right:"
+            " the slope of the energy of the made case's token across its ball; it should rise throughout."
         )
     },
     run=run,

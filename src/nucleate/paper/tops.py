@@ -18,8 +18,10 @@ __all__ = ["FAST", "LATE", "LONG", "TOPS", "Top", "followed", "value"]
 D = 6
 GAPS = (0.3, 0.6)  # of the next real part below the top; all others are at least FURTHER below that
 FURTHER = 0.4
-FAST = np.linspace(12.0, 21.0, 19)  # times gap, simulated: where the distance from L' has fallen to 1e-5 .. 1e-9
-LONG = np.linspace(200.0, 600.0, 11)  # times gap, exact flow: where powers of t no longer count, and e^-600 is still a double
+# times gap, simulated: where the distance from L' has fallen to 1e-5 .. 1e-9
+FAST = np.linspace(12.0, 21.0, 19)
+# times gap, exact flow: where powers of t no longer count, and e^-600 is still a double
+LONG = np.linspace(200.0, 600.0, 11)
 LATE = np.geomspace(1e3, 1e6, 13)  # where the distance from L of a defective top falls like 1/t
 
 
@@ -48,8 +50,8 @@ TOPS = (
 def value(top: Top, rng: np.random.Generator) -> tuple[Array, float, float]:
     """V with top 1, the gap below it, and how fast it turns.
 
-    Block upper triangular, so that equal eigenvalues are equal to the last bit, with random entries above: eigenvectors lean.  L is spanned by
-    the first unit vectors.
+    Block upper triangular, so that equal eigenvalues are equal to the last bit, with random entries above:
+    eigenvectors lean.  L is spanned by the first unit vectors.
     """
     gap, speed = rng.uniform(*GAPS), rng.uniform(0.3, 1.0) if top.turns else 0.0
     below = 1.0 - gap - np.concatenate([[0.0], FURTHER + rng.random(D - top.size - 1)])  # (d - dim L',)
@@ -87,7 +89,8 @@ def _followed(top: Top, seed: int, runs: int) -> "Dataset":
     wide, long, late, wrong = [], [], [], []
     for i, (_, gap, _) in enumerate(drawn):
         model, times = Attention(1.0, V=V[i]), FAST / gap
-        x = finished(simulate(model, start[i], times[-1], times, 1e-12, 1e-13, method="explicit")).x[:, 0]  # (times, d)
+        # (times, d)
+        x = finished(simulate(model, start[i], times[-1], times, 1e-12, 1e-13, method="explicit")).x[:, 0]
         exact = one_token(V[i], start[i, 0], times)  # (times, d)
         wide.append(x)
         long.append(one_token(V[i], start[i, 0], LONG / gap))

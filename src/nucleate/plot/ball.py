@@ -1,4 +1,5 @@
-"""The globe, and lines on it that are faint behind it.  Imported only when something is drawn, for it loads matplotlib."""
+"""The globe, and lines on it that are faint behind it.  Imported only when something is drawn, for it loads
+matplotlib."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +26,8 @@ class OnGlobe(Line3DCollection):  # type: ignore[misc]  # mpl_toolkits has no ty
         """As matplotlib does it, with the lines that are seen in place of all for the moment."""
         whole = self._segments3d
         M = np.asarray(self.axes.M)  # (4, 4) projects onto the screen: the depth of p is (M p)_z / (M p)_w
-        away = M[2, :3] * M[3, 3] - M[3, :3] * M[2, 3]  # (3,) the gradient of depth at the middle, up to a positive factor
+        # (3,) the gradient of depth at the middle, up to a positive factor
+        away = M[2, :3] * M[3, 3] - M[3, :3] * M[2, 3]
         try:
             self._segments3d = self.seen(away / np.linalg.norm(away))
             super().do_3d_projection()
@@ -68,16 +70,26 @@ def draw_lines(ax: Any, lines: Sequence[Array], colours: Array, zorder: float, *
     for near in (False, True):
         rgba = np.broadcast_to(colours, (max(len(lines), 1), 4)).copy()
         rgba[:, 3] *= 1.0 if near else BEHIND
-        ax.add_collection3d(Half(lines, near, colors=rgba, zorder=zorder + 2.0 * near, **style), autolim=False)
+        ax.add_collection3d(
+            Half(lines, near, colors=rgba, zorder=zorder + 2.0 * near, **style), autolim=False
+        )
 
 
 def globe(ax: Any, here: Look) -> None:
     """Circles of latitude and longitude, and the edge of the globe."""
     around, up = np.linspace(0.0, 2.0 * np.pi, 121), np.linspace(-np.pi / 2, np.pi / 2, 61)
-    level = [np.stack([np.cos(v) * np.cos(around), np.cos(v) * np.sin(around), np.full(121, np.sin(v))], 1) for v in np.arange(-2, 3) * np.pi / 6]
-    upright = [np.stack([np.cos(up) * np.cos(u), np.cos(up) * np.sin(u), np.sin(up)], 1) for u in np.arange(12) * np.pi / 6]
+    level = [
+        np.stack([np.cos(v) * np.cos(around), np.cos(v) * np.sin(around), np.full(121, np.sin(v))], 1)
+        for v in np.arange(-2, 3) * np.pi / 6
+    ]
+    upright = [
+        np.stack([np.cos(up) * np.cos(u), np.cos(up) * np.sin(u), np.sin(up)], 1)
+        for u in np.arange(12) * np.pi / 6
+    ]
     draw_lines(ax, [*level, *upright], np.array([*here.grey(0.3), 1.0]), zorder=1.0, linewidths=0.4)
-    ax.add_collection3d(Edge([np.zeros((2, 3))], colors=[here.grey(0.35)], linewidths=0.8, zorder=1.0), autolim=False)
+    ax.add_collection3d(
+        Edge([np.zeros((2, 3))], colors=[here.grey(0.35)], linewidths=0.8, zorder=1.0), autolim=False
+    )
 
 
 def show_ball(ax: Any, here: Look, names: list[str]) -> None:
@@ -88,4 +100,6 @@ def show_ball(ax: Any, here: Look, names: list[str]) -> None:
     ax.set_box_aspect((1, 1, 1), zoom=1.55)
     ax.set_axis_off()
     if names:
-        ax.text2D(0.02, 0.02, "\n".join(names), transform=ax.transAxes, fontsize=SMALL - 1, color=here.grey(0.7))
+        ax.text2D(
+            0.02, 0.02, "\n".join(names), transform=ax.transAxes, fontsize=SMALL - 1, color=here.grey(0.7)
+        )

@@ -24,9 +24,11 @@ def band(
     linestyle: Any = "-",
     log: bool | None = None,
 ) -> "Axes":
-    """The mean of values (runs, m) over times t (m,), and the band between two quantiles of the runs; values (m,) are drawn as one line.
+    """The mean of values (runs, m) over times t (m,), and the band between two quantiles of the runs; values
+    (m,) are drawn as one line.
 
-    Runs with a NaN have failed: they are left out, and the legend says how many.  colour "black" and "red" fit light and dark pictures.
+    Runs with a NaN have failed: they are left out, and the legend says how many.  colour "black" and "red"
+    fit light and dark pictures.
     log   time by powers of ten; unless given, if the times are spaced so
     """
     t, kept, failed = _checked(t, values)
@@ -38,14 +40,30 @@ def band(
         ax.fill_between(t, *edges, color=paint, alpha=0.15, linewidth=0.0)
         for edge in edges:  # what a shade of grey cannot tell, a line can
             ax.plot(t, edge, color=paint, linewidth=0.6, linestyle=linestyle, alpha=0.7)
-    ax.plot(t, kept.mean(0), color=paint, linewidth=1.6, linestyle=linestyle, marker="o" if len(t) == 1 else "", label=_named(label, kept, failed))
+    ax.plot(
+        t,
+        kept.mean(0),
+        color=paint,
+        linewidth=1.6,
+        linestyle=linestyle,
+        marker="o" if len(t) == 1 else "",
+        label=_named(label, kept, failed),
+    )
     time_axis(ax, np.union1d(t, ax.dataLim.intervalx), log)  # with the times of curves that were there before
     legend_above(ax, f"mean and {low:.0%} to {high:.0%} of runs" if kept.shape[0] > 1 else "")
     return ax
 
 
-def consumption(t: ArrayLike, share: ArrayLike, ax: "Axes | None" = None, *, strong: ArrayLike | None = None, log: bool | None = None) -> "Axes":
-    """The share of tokens consumed by Rényi centers over times t (m,), black, and by `strong` centers, red and dashed; see `band`.
+def consumption(
+    t: ArrayLike,
+    share: ArrayLike,
+    ax: "Axes | None" = None,
+    *,
+    strong: ArrayLike | None = None,
+    log: bool | None = None,
+) -> "Axes":
+    """The share of tokens consumed by Rényi centers over times t (m,), black, and by `strong` centers, red
+    and dashed; see `band`.
 
     share, strong   (runs, m), or (m,) for one run, between 0 and 1
     """
@@ -62,17 +80,24 @@ def consumption(t: ArrayLike, share: ArrayLike, ax: "Axes | None" = None, *, str
 
 
 def _checked(t: ArrayLike, values: ArrayLike) -> tuple[Array, Array, int | None]:
-    """The times (m,), the runs to draw (runs, m), and how many others have failed; None if the values are of one run."""
+    """The times (m,), the runs to draw (runs, m), and how many others have failed; None if the values are of
+    one run."""
     t = finite_array("t", t)
     y = _numbers("values", values)
     if t.ndim != 1 or t.size == 0 or (np.diff(t) < 0).any():
         raise InputError(f"t must be increasing times (m,), but has shape {t.shape}. Pass run.t.")
     if y.ndim not in (1, 2) or y.shape[-1] != len(t) or y.size == 0:
-        raise InputError(f"values must have shape (runs, {len(t)}) or ({len(t)},) for {len(t)} times, but have shape {y.shape}.")
+        raise InputError(
+            f"values must have shape (runs, {len(t)}) or ({len(t)},) for {len(t)} times, but have shape"
+            f" {y.shape}."
+        )
     rows = y.reshape(-1, len(t))  # (runs, m)
     whole = np.isfinite(rows).all(1)  # (runs,)
     if not whole.any():
-        raise InputError(f"There is nothing to draw: each of the {len(rows)} runs has a NaN. Look at run.status for the reason.")
+        raise InputError(
+            f"There is nothing to draw: each of the {len(rows)} runs has a NaN. Look at run.status for the"
+            " reason."
+        )
     return t, rows[whole], int((~whole).sum()) if y.ndim == 2 else None
 
 
@@ -80,20 +105,28 @@ def _numbers(name: str, values: ArrayLike) -> Array:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{name} must be an array of numbers, but is a {type(values).__name__}. Pass a NumPy array.") from None
+        raise InputError(
+            f"{name} must be an array of numbers, but is a {type(values).__name__}. Pass a NumPy array."
+        ) from None
 
 
 def _share(name: str, values: ArrayLike) -> Array:
     share = _numbers(name, values)
     if share.size and (np.nanmin(share, initial=1.0) < 0.0 or np.nanmax(share, initial=0.0) > 1.0):
-        raise InputError(f"{name} must lie between 0 and 1, but goes from {np.nanmin(share):g} to {np.nanmax(share):g}. It is a share, not a count.")
+        raise InputError(
+            f"{name} must lie between 0 and 1, but goes from {np.nanmin(share):g} to {np.nanmax(share):g}. It"
+            " is a share, not a count."
+        )
     return share
 
 
 def _quantiles(quantiles: tuple[float, float]) -> tuple[float, float]:
     low, high = (float(q) for q in quantiles)
     if not 0.0 <= low < high <= 1.0:
-        raise InputError(f"quantiles must be two increasing numbers between 0 and 1, but are {quantiles}. The paper takes 0.1 and 0.9.")
+        raise InputError(
+            f"quantiles must be two increasing numbers between 0 and 1, but are {quantiles}. The paper takes"
+            " 0.1 and 0.9."
+        )
     return low, high
 
 

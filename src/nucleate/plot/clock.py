@@ -13,16 +13,22 @@ FIRST_TIME = 1e-2  # where an axis of powers of ten begins; t = 0 is drawn there
 
 
 def time_axis(ax: "Axes", t: Array, log: bool | None = None) -> None:
-    """Time from left to right: evenly, or by powers of ten where the times t (m,) were saved so, or as `log` says."""
+    """Time from left to right: evenly, or by powers of ten where the times t (m,) were saved so, or as `log`
+    says."""
     later = t[t > 0]
     ax.set_xlabel("time")
-    ax.set_xlim(t[0], t[-1] if t[-1] > t[0] else t[0] + 1.0)  # before the scale, which would look for margins beyond 1e308
+    # before the scale, which would look for margins beyond 1e308
+    ax.set_xlim(t[0], t[-1] if t[-1] > t[0] else t[0] + 1.0)
     if log if log is not None else saved_by_powers(t):
         start = max(later[0], min(FIRST_TIME, later[-1] / 100)) if len(later) else 1.0
         ax.set_xscale("symlog", linthresh=start, linscale=0.5)
-        low, high = np.ceil(np.log10(start) - 1e-9), np.floor(np.log10(max(later[-1], start) if len(later) else 1.0) + 1e-9)
+        low, high = (
+            np.ceil(np.log10(start) - 1e-9),
+            np.floor(np.log10(max(later[-1], start) if len(later) else 1.0) + 1e-9),
+        )
         step = max(1.0, np.ceil((high - low) / 8))
-        powers = np.arange(low if step < 3 else low + step / 2 + (-low - step / 2) % step, high + 1, step)  # room for the label of 0
+        # room for the label of 0
+        powers = np.arange(low if step < 3 else low + step / 2 + (-low - step / 2) % step, high + 1, step)
         ticks = {10.0**power: rf"$\mathdefault{{10^{{{power:.0f}}}}}$" for power in powers.tolist()}
         ticks = {0.0: "0", **ticks} if t[0] == 0 else ticks
         ax.set_xticks(list(ticks), list(ticks.values()))

@@ -55,5 +55,6 @@ def save_figure(figure: "Figure", path: Path) -> None:
 
     kind = path.suffix.lower()[1:]
     no_date: dict[str, Any] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind, {})
-    with replacing(path) as part, rc_context({"svg.hashsalt": "nucleate"}):  # else every SVG gets random names inside
+    # else every SVG gets random names inside
+    with replacing(path) as part, rc_context({"svg.hashsalt": "nucleate"}):
         figure.savefig(part, format=kind, dpi=200, metadata=no_date)

@@ -22,11 +22,22 @@ if TYPE_CHECKING:
 MOST_FRAMES = 240  # of an animation: 12 seconds at the usual speed
 
 
-def animate(run: Run, path: str | Path, *, fps: float = 20.0, which: int = 0, progress: Callable[[int, int], object] | None = None) -> None:
-    """The run as a film (.gif or .mp4), one picture per saved frame; progress(frames drawn, frames in all)."""
+def animate(
+    run: Run,
+    path: str | Path,
+    *,
+    fps: float = 20.0,
+    which: int = 0,
+    progress: Callable[[int, int], object] | None = None,
+) -> None:
+    """The run as a film (.gif or .mp4), one picture per saved frame; progress(frames drawn, frames in
+    all)."""
     from matplotlib.animation import FFMpegWriter, PillowWriter
 
-    path, fps = Path(path), finite_number("fps", fps, above=0.0, help="It is the number of frames shown per second.")
+    path, fps = (
+        Path(path),
+        finite_number("fps", fps, above=0.0, help="It is the number of frames shown per second."),
+    )
     if path.suffix.lower() not in (".gif", ".mp4"):
         raise InputError(f"{path} has the ending {path.suffix or '(none)'}, but animations are .gif or .mp4.")
 
@@ -57,7 +68,8 @@ def ffmpeg() -> str:
         return str(get_ffmpeg_exe())
     except (ImportError, RuntimeError):
         raise InputError(
-            "mp4 needs the program ffmpeg, but it is not on the PATH. Install it (or: pip install imageio-ffmpeg), or write a .gif."
+            "mp4 needs the program ffmpeg, but it is not on the PATH. Install it (or: pip install"
+            " imageio-ffmpeg), or write a .gif."
         ) from None
 
 
@@ -87,7 +99,8 @@ def _film(t: Array, x: Array) -> tuple["Figure", Callable[[int], None]]:
         y = x @ basis  # (m, n, 3)
         globe(ax, here)
         show_ball(ax, here, names)
-        clock = ax.text2D(0.02, 0.98, "", ha="left", va="top", fontsize=14, transform=ax.transAxes)  # beside the globe
+        # beside the globe
+        clock = ax.text2D(0.02, 0.98, "", ha="left", va="top", fontsize=14, transform=ax.transAxes)
     dots: list[Any] = []
 
     def draw(i: int) -> None:
@@ -107,4 +120,6 @@ def _quiet_encoder(path: Path) -> Iterator[None]:
     try:
         yield
     except CalledProcessError as error:
-        raise InputError(f"{path} cannot be written: ffmpeg ended with code {error.returncode}. Write a .gif instead.") from error
+        raise InputError(
+            f"{path} cannot be written: ffmpeg ended with code {error.returncode}. Write a .gif instead."
+        ) from error

@@ -1,4 +1,5 @@
-"""Pictures of the heads of a model: the spectra of one layer as small multiples, and all heads as a map of the rows of Table 1."""
+"""Pictures of the heads of a model: the spectra of one layer as small multiples, and all heads as a map of
+the rows of Table 1."""
 
 from typing import TYPE_CHECKING, Any, cast
 
@@ -38,7 +39,8 @@ PANEL, TITLE, LEFT, BOTTOM = 1.6, 0.3, 0.65, 0.5  # inches: the side of a small 
 
 
 def head_spectrum(head: Head, ax: "Axes | None" = None, reach: float | None = None) -> "Axes":
-    """The non-zero eigenvalues of one head's value matrix, the top red; λ_max and the row of Table 1 above.  reach: half the width."""
+    """The non-zero eigenvalues of one head's value matrix, the top red; λ_max and the row of Table 1 above.
+    reach: half the width."""
     ax = axes_or_new(ax, (2.6, 2.8))
     here, values = tidy(ax), head.eigenvalues  # (d_head,)
     reach = reach or _reach([head])
@@ -51,7 +53,9 @@ def head_spectrum(head: Head, ax: "Axes | None" = None, reach: float | None = No
     ax.scatter(values[top].real, values[top].imag, s=15.0, color=here.red, marker="D", linewidths=0, zorder=4)
     sign = REGIONS[head.region][0]
     words = f"row {sign}" if head.row else sign
-    ax.set_title(f"head {head.head}: {head.lambda_max:+.3g}, {words}".replace("-", "−"), fontsize=SMALL - 1, pad=3)
+    ax.set_title(
+        f"head {head.head}: {head.lambda_max:+.3g}, {words}".replace("-", "−"), fontsize=SMALL - 1, pad=3
+    )
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
     ax.tick_params(labelsize=SMALL - 2)
     ax.locator_params(nbins=3)
@@ -69,8 +73,15 @@ def layer_figure(found: Spectra, layer: int) -> "Figure":
     figure = Figure(
         figsize=(width, height), layout=cast(Any, "none")
     )  # the stubs lack it; placed by hand: finding the places costs more than drawing
-    edges = {"left": LEFT / width, "right": 1.0 - 0.1 / width, "bottom": BOTTOM / height, "top": 1.0 - 2.0 * TITLE / height}
-    axes = np.atleast_1d(figure.subplots(down, across, gridspec_kw={**edges, "wspace": 0.1, "hspace": TITLE / PANEL * 1.15})).reshape(-1)
+    edges = {
+        "left": LEFT / width,
+        "right": 1.0 - 0.1 / width,
+        "bottom": BOTTOM / height,
+        "top": 1.0 - 2.0 * TITLE / height,
+    }
+    axes = np.atleast_1d(
+        figure.subplots(down, across, gridspec_kw={**edges, "wspace": 0.1, "hspace": TITLE / PANEL * 1.15})
+    ).reshape(-1)
     reach = _reach(heads)
     for i, ax in enumerate(axes):
         if i < len(heads):
@@ -79,28 +90,43 @@ def layer_figure(found: Spectra, layer: int) -> "Figure":
         ax.set_visible(i < len(heads))
     figure.supxlabel("real part", fontsize=SMALL, y=0.06 / height)
     figure.supylabel("imaginary part", fontsize=SMALL, x=0.08 / width)
-    figure.suptitle(f"{short_name(found.model)}, layer {layer}: eigenvalues of W_V W_O", fontsize=SMALL + 2, y=1.0 - 0.08 / height)
+    figure.suptitle(
+        f"{short_name(found.model)}, layer {layer}: eigenvalues of W_V W_O",
+        fontsize=SMALL + 2,
+        y=1.0 - 0.08 / height,
+    )
     return figure
 
 
 def head_map(found: Spectra, ax: "Axes | None" = None) -> "Axes":
-    """Layer × head, coloured by the row of Table 1 that the head's small product belongs to; a sign in every cell says the same."""
+    """Layer × head, coloured by the row of Table 1 that the head's small product belongs to; a sign in every
+    cell says the same."""
     check_spectra("head_map", found)
-    there = {region: (*REGIONS[region], f"{region_words(region)} ({found.regions[region]})") for region in REGIONS if region in found.regions}
+    there = {
+        region: (*REGIONS[region], f"{region_words(region)} ({found.regions[region]})")
+        for region in REGIONS
+        if region in found.regions
+    }
     ax = paint_cells(found, [head.region for head in found.heads], there, ax)
     ax.set_title(f"{short_name(found.model)}: {len(found.heads)} heads", fontsize=SMALL + 2, loc="left")
     return ax
 
 
-def paint_cells(found: Spectra, kinds: list[str], signs: dict[str, tuple[str, str, str]], ax: "Axes | None") -> "Axes":
-    """A cell per head with the colour and sign of its kind, and below a legend in words; signs: sign, colour and words of each kind."""
+def paint_cells(
+    found: Spectra, kinds: list[str], signs: dict[str, tuple[str, str, str]], ax: "Axes | None"
+) -> "Axes":
+    """A cell per head with the colour and sign of its kind, and below a legend in words; signs: sign, colour
+    and words of each kind."""
     from matplotlib.colors import to_rgb
     from matplotlib.patches import Patch
     from matplotlib.transforms import offset_copy
 
     ax = axes_or_new(ax, WIDE)
     here, figure = look(ax), cast(Any, ax.get_figure(root=True))
-    cells = np.array([to_rgb(signs[kind][1]) for kind in kinds]).reshape(found.layers, found.heads_per_layer, 3)  # (layer, head, rgb)
+    # (layer, head, rgb)
+    cells = np.array([to_rgb(signs[kind][1]) for kind in kinds]).reshape(
+        found.layers, found.heads_per_layer, 3
+    )
     ax.imshow(cells, aspect="equal", interpolation="nearest")
     size = float(np.clip(cell_size(found) * 72 * 0.36, 2.5, SMALL))
     for head, kind in zip(found.heads, kinds, strict=True):
@@ -109,7 +135,8 @@ def paint_cells(found: Spectra, kinds: list[str], signs: dict[str, tuple[str, st
         ax.text(head.head, head.layer, sign, ha="center", va="center", fontsize=size, color=ink)
     _edges(ax, found, here)
     patches = [Patch(color=colour, label=f"{sign}   {words}") for sign, colour, words in signs.values()]
-    below = offset_copy(ax.transAxes, figure, y=-0.55, units="inches")  # under the label of the axis, however high the map is
+    # under the label of the axis, however high the map is
+    below = offset_copy(ax.transAxes, figure, y=-0.55, units="inches")
     ax.legend(
         handles=patches,
         loc="upper left",
@@ -130,7 +157,8 @@ def check_spectra(name: str, found: Any) -> None:
 
 
 def map_figure(found: Spectra) -> "Figure":
-    """The map in a figure that suits the model: cells of one size, shrunk if there are very many, and the legend below."""
+    """The map in a figure that suits the model: cells of one size, shrunk if there are very many, and the
+    legend below."""
     from matplotlib.figure import Figure
 
     cell = cell_size(found)

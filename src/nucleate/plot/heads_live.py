@@ -34,14 +34,34 @@ def lives_map(found: Spectra, ax: "Axes | None" = None) -> "Axes":
 
     check_spectra("lives_map", found)
     if found.live is None:
-        raise InputError("lives_map needs heads that were simulated, but these were not. Use nucleate.models.lives.lives, or --live.")
+        raise InputError(
+            "lives_map needs heads that were simulated, but these were not. Use nucleate.models.lives.lives,"
+            " or --live."
+        )
     kinds = [head.ended for head in found.live.heads]
     moving = [head.ended for head in found.live.heads if not head.resting]
-    words = {kind: f"{kind} ({kinds.count(kind)}" + (f", {moving.count(kind)} still moving)" if kind in moving else ")") for kind in OUTCOMES}
-    ax = paint_cells(found, kinds, {kind: (*OUTCOMES[kind], words[kind]) for kind in OUTCOMES if kind in kinds}, ax)
+    words = {
+        kind: (
+            f"{kind} ({kinds.count(kind)}"
+            + (f", {moving.count(kind)} still moving)" if kind in moving else ")")
+        )
+        for kind in OUTCOMES
+    }
+    ax = paint_cells(
+        found, kinds, {kind: (*OUTCOMES[kind], words[kind]) for kind in OUTCOMES if kind in kinds}, ax
+    )
     for head in found.live.heads:
         if head.as_said is False:
-            ax.add_patch(Rectangle((head.head - 0.45, head.layer - 0.45), 0.9, 0.9, fill=False, edgecolor=look(ax).red, linewidth=1.5))
+            ax.add_patch(
+                Rectangle(
+                    (head.head - 0.45, head.layer - 0.45),
+                    0.9,
+                    0.9,
+                    fill=False,
+                    edgecolor=look(ax).red,
+                    linewidth=1.5,
+                )
+            )
     ax.set_title("what happened", fontsize=SMALL + 1, loc="left")
     return ax
 
@@ -57,11 +77,24 @@ def lives_figure(found: Spectra) -> "Figure":
     below, aside = 0.75 + LINE * lines, max(LEFT + wide + 0.2, ASIDE)
     width, height = 2.0 * aside, below + high + 0.7
     figure = Figure(figsize=(width, height), layout=cast(Any, "none"))  # the stubs lack it
-    said, happened = (figure.add_axes(((LEFT + i * aside) / width, below / height, wide / width, high / height)) for i in (0, 1))
-    there = {region: (*REGIONS[region], f"{region_words(region)} ({found.regions[region]})") for region in REGIONS if region in found.regions}
+    said, happened = (
+        figure.add_axes(((LEFT + i * aside) / width, below / height, wide / width, high / height))
+        for i in (0, 1)
+    )
+    there = {
+        region: (*REGIONS[region], f"{region_words(region)} ({found.regions[region]})")
+        for region in REGIONS
+        if region in found.regions
+    }
     paint_cells(found, [head.region for head in found.heads], there, said)
     said.set_title("what Table 1 says", fontsize=SMALL + 1, loc="left")
     lives_map(found, happened)
     tokens = found.live.tokens if found.live else 0
-    figure.text(LEFT / width, 1.0 - 0.12 / height, f"{short_name(found.model)}: {tokens} tokens under each head alone", fontsize=SMALL + 2, va="top")
+    figure.text(
+        LEFT / width,
+        1.0 - 0.12 / height,
+        f"{short_name(found.model)}: {tokens} tokens under each head alone",
+        fontsize=SMALL + 2,
+        va="top",
+    )
     return figure

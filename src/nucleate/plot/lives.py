@@ -24,9 +24,11 @@ MARGIN = 0.04  # of the width, to the right of the last merge
 
 
 def staircase(merges: "Merges | Life", ax: "Axes | None" = None, *, end: float | None = None) -> "Axes":
-    """The number of clusters over powers of ten of time; grey until the tokens have gathered and counting starts.
+    """The number of clusters over powers of ten of time; grey until the tokens have gathered and counting
+    starts.
 
-    end   the time at the right edge; unless given, soon after the last merge, or the end of a life that is not whole
+    end   the time at the right edge; unless given, soon after the last merge, or the end of a life that is
+          not whole
     """
     found, end = merges_of(merges), right_edge(merges, end)
     ax = axes_or_new(ax, WIDE)
@@ -36,8 +38,8 @@ def staircase(merges: "Merges | Life", ax: "Axes | None" = None, *, end: float |
 
 
 def life(life: "Life", axes: "tuple[Axes, Axes] | None" = None) -> "tuple[Axes, Axes]":
-    """A whole life over powers of ten of time: above, every token's angle (d = 2) or overlap with the first token, with a ring where a
-    cluster joins an earlier one; below, the number of clusters from t_f on."""
+    """A whole life over powers of ten of time: above, every token's angle (d = 2) or overlap with the first
+    token, with a ring where a cluster joins an earlier one; below, the number of clusters from t_f on."""
     if axes is None:
         from matplotlib import pyplot
 
@@ -52,9 +54,19 @@ def life(life: "Life", axes: "tuple[Axes, Axes] | None" = None) -> "tuple[Axes, 
         _overlaps(shown, top, here)
     token_bar(top, here, shown.x.shape[1])
     for merge in life.merges:
-        x = life.run.x[np.searchsorted(life.run.t, merge.time)]  # (n, d) the first frame after, or the first of the same time
+        # (n, d) the first frame after, or the first of the same time
+        x = life.run.x[np.searchsorted(life.run.t, merge.time)]
         at = np.arctan2(*x[merge.into, ::-1]) if x.shape[-1] == 2 else x[merge.into] @ x[0]
-        top.plot(merge.time, at, "o", markersize=8, markerfacecolor="none", markeredgecolor=here.ink, markeredgewidth=1.1, zorder=4)
+        top.plot(
+            merge.time,
+            at,
+            "o",
+            markersize=8,
+            markerfacecolor="none",
+            markeredgecolor=here.ink,
+            markeredgewidth=1.1,
+            zorder=4,
+        )
         for ax in axes:
             ax.axvline(merge.time, color=here.grey(0.4), linewidth=0.7, linestyle=":", zorder=0)
     powers_of_ten(top, end)
@@ -70,7 +82,10 @@ def merges_of(thing: Any) -> "Merges":
     """The merges of a life, or `thing` itself if it is what nc.merges gives."""
     found = getattr(thing, "merges", thing)
     if not all(hasattr(found, name) for name in ("t_f", "leaders", "events", "staircase")):
-        raise InputError(f"This picture needs merges, but was given {type(thing).__name__}. Pass nucleate.merges(run) or nucleate.life(beta).")
+        raise InputError(
+            f"This picture needs merges, but was given {type(thing).__name__}. Pass nucleate.merges(run) or"
+            " nucleate.life(beta)."
+        )
     return found
 
 
@@ -78,7 +93,11 @@ def right_edge(thing: "Merges | Life", end: float | None) -> float:
     """`end`, if it is after the start of counting, or else the last time."""
     found = merges_of(thing)
     start = max(FIRST_TIME, found.t_f) if found.leaders.size else FIRST_TIME
-    return last_time(thing) if end is None else finite_number("end", end, above=start, help="It is the time at the right edge.")
+    return (
+        last_time(thing)
+        if end is None
+        else finite_number("end", end, above=start, help="It is the time at the right edge.")
+    )
 
 
 def last_time(thing: "Merges | Life") -> float:
@@ -88,7 +107,11 @@ def last_time(thing: "Merges | Life") -> float:
     if run is not None and found.left != 1:
         return max(known, 1.0)
     last = max(float(found.events[-1].time if len(found) else found.t_f if found.leaders.size else 0.0), 1.0)
-    return min(last * (last / FIRST_TIME) ** MARGIN, max(known, 1.0)) if len(found) else min(10.0 * last, max(known, 1.0))
+    return (
+        min(last * (last / FIRST_TIME) ** MARGIN, max(known, 1.0))
+        if len(found)
+        else min(10.0 * last, max(known, 1.0))
+    )
 
 
 def life_axes(figure: "Figure") -> "tuple[Axes, Axes]":
@@ -114,7 +137,10 @@ def _overlaps(run: Run, ax: "Axes", here: Look) -> None:
     tokens = chosen(run.x.shape[1], 0)[::-1]
     overlap = np.einsum("mkd,md->mk", run.x[:, tokens], run.x[:, 0])  # (m, tokens)
     lines = [np.column_stack([run.t, one]) for one in overlap.T]
-    ax.add_collection(LineCollection(lines, colors=here.tokens(run.x.shape[1])[tokens], linewidths=0.7, capstyle="round"), autolim=False)
+    ax.add_collection(
+        LineCollection(lines, colors=here.tokens(run.x.shape[1])[tokens], linewidths=0.7, capstyle="round"),
+        autolim=False,
+    )
     ax.set(ylim=(-1.05, 1.05), ylabel="overlap with the first token", yticks=[-1, -0.5, 0, 0.5, 1])
 
 
@@ -127,7 +153,12 @@ def _stairs(ax: "Axes", found: "Merges", end: float) -> None:
     begin = min(max(float(times[0]), FIRST_TIME), end) if len(times) else end
     ax.axvspan(FIRST_TIME, begin, color=here.grey(0.07), linewidth=0, zorder=0)
     share = np.log(begin / FIRST_TIME) / np.log(end / FIRST_TIME)  # of the width
-    words: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "ha": "center", "va": "center", "rotation": 90 if share < 0.15 else 0}
+    words: dict[str, Any] = {
+        "transform": ax.get_xaxis_transform(),
+        "ha": "center",
+        "va": "center",
+        "rotation": 90 if share < 0.15 else 0,
+    }
     if share > 0.03:
         said = "gathering" if len(times) else "the tokens never gathered into clusters"
         ax.text(np.sqrt(FIRST_TIME * begin), 0.5, said, fontsize=SMALL, color=here.grey(0.6), **words)

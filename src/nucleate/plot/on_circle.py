@@ -9,7 +9,18 @@ from nucleate.checks import Array, InputError, check_tokens
 from nucleate.integrate.run import Run
 from nucleate.plot.clock import time_axis
 from nucleate.plot.paint import SQUARE, WIDE, Look, axes_or_new, look, tidy
-from nucleate.plot.tokens import Indices, check_colour, chosen, circle_only, final_clusters, frames, indices, tell_left_out, token_bar, token_colours
+from nucleate.plot.tokens import (
+    Indices,
+    check_colour,
+    chosen,
+    circle_only,
+    final_clusters,
+    frames,
+    indices,
+    tell_left_out,
+    token_bar,
+    token_colours,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,8 +33,11 @@ def circle(x: ArrayLike, ax: "Axes | None" = None, *, centers: Indices = (), str
     """Tokens x (n, 2) on the circle; `centers` (indices) ringed in black, `strong` ones filled in red."""
     x = circle_only(check_tokens("x", x))
     if x.ndim != 2:
-        raise InputError(f"x must have shape (n, 2), but has shape {x.shape}. Draw one run at one time, such as run.x[-1].")
-    marked = [(x[indices(some, len(x))], colour) for some, colour in ((centers, "black"), (strong, "red"))]  # (centers, 2) each
+        raise InputError(
+            f"x must have shape (n, 2), but has shape {x.shape}. Draw one run at one time, such as run.x[-1]."
+        )
+    # (centers, 2) each
+    marked = [(x[indices(some, len(x))], colour) for some, colour in ((centers, "black"), (strong, "red"))]
     ax = axes_or_new(ax, SQUARE)
     here = look(ax)
     ring(ax, here)
@@ -46,9 +60,11 @@ def angles(
     log: bool | None = None,
     colorbar: bool = True,
 ) -> "Axes":
-    """d = 2: the angle of every token over time, the `first` ones thick, `centers` black, `strong` red; run `which` of several.
+    """d = 2: the angle of every token over time, the `first` ones thick, `centers` black, `strong` red; run
+    `which` of several.
 
-    colour   "token": place in the sequence; "cluster": the cluster of the last frame, made with steps of at most `radius`, beta^(-1/2) unless given
+    colour   "token": place in the sequence; "cluster": the cluster of the last frame, made with steps of at
+             most `radius`, beta^(-1/2) unless given
     log      time by powers of ten; unless given, if it was saved so
     """
     t, x = frames(run, which)  # (m,), (m, n, 2)
@@ -61,7 +77,8 @@ def angles(
     for some, name, width in marked:
         _lines(ax, t, x, some, np.tile([*here.colour(name), 1.0], (n, 1)), np.full(n, width))
     for some, name, _ in marked:
-        start = np.column_stack([np.full(len(some), t[0]), np.arctan2(x[0, some, 1], x[0, some, 0])])  # (some, 2)
+        # (some, 2)
+        start = np.column_stack([np.full(len(some), t[0]), np.arctan2(x[0, some, 1], x[0, some, 0])])
         center_marks(ax, here, start, name, size=26)  # the shape says the same as the colour
     time_axis(ax, t, log)
     ax.set(ylim=(-np.pi, np.pi), ylabel="angle")
@@ -76,7 +93,8 @@ def strip(x: ArrayLike, width: int = 64) -> str:
     """How many tokens x (n, 2) point where, as one line of text from -pi to pi."""
     x = circle_only(check_tokens("x", x))
     count = np.histogram(np.arctan2(x[..., 1], x[..., 0]), bins=width, range=(-np.pi, np.pi))[0]  # (width,)
-    height = np.ceil((len(BARS) - 1) * np.sqrt(count / count.max())).astype(int)  # by area, so that a lone token still shows
+    # by area, so that a lone token still shows
+    height = np.ceil((len(BARS) - 1) * np.sqrt(count / count.max())).astype(int)
     return "".join(BARS[h] for h in height)
 
 
@@ -92,21 +110,38 @@ def center_marks(ax: Any, here: Look, at: Array, name: str, size: float = 52) ->
     """Rényi centers as black rings, strong centers as red dots, at the points `at` (centers, 2)."""
     face = here.red if name == "red" else "none"
     size = size if name == "black" else 0.9 * size
-    ax.scatter(at[:, 0], at[:, 1], s=size, facecolors=face, edgecolors=here.colour(name), linewidths=1.4, zorder=3, clip_on=False)
+    ax.scatter(
+        at[:, 0],
+        at[:, 1],
+        s=size,
+        facecolors=face,
+        edgecolors=here.colour(name),
+        linewidths=1.4,
+        zorder=3,
+        clip_on=False,
+    )
 
 
 def _lines(ax: Any, t: Array, x: Array, some: NDArray[np.int64], colours: Array, widths: Array) -> None:
-    """The angles of tokens `some` of x (m, n, 2) over t (m,), early tokens last, on top; colours (n, 4) and widths (n,) of all."""
+    """The angles of tokens `some` of x (m, n, 2) over t (m,), early tokens last, on top; colours (n, 4) and
+    widths (n,) of all."""
     from matplotlib.collections import LineCollection
 
     pairs = [(k, line) for k in some[::-1] for line in _laps(t, np.arctan2(x[:, k, 1], x[:, k, 0]))]
     owner = [k for k, line in pairs]
-    lines = LineCollection([line for k, line in pairs], colors=colours[owner], linewidths=widths[owner], capstyle="round")
+    lines = LineCollection(
+        [line for k, line in pairs], colors=colours[owner], linewidths=widths[owner], capstyle="round"
+    )
     ax.add_collection(lines, autolim=False)
 
 
 def _laps(t: Array, angle: Array) -> list[Array]:
-    """The line (t, angle) cut to one turn: the unwrapped curve, once for every turn of the circle it visits."""
+    """The line (t, angle) cut to one turn: the unwrapped curve, once for every turn of the circle it
+    visits."""
     whole = np.unwrap(angle)  # (m,) without jumps
-    turns = range(int(np.floor((whole.min() + np.pi) / (2 * np.pi))), int(np.floor((whole.max() + np.pi) / (2 * np.pi))) + 1)
-    return [np.column_stack([t, whole - 2 * np.pi * turn]) for turn in turns]  # each (m, 2); the axes cut what sticks out
+    turns = range(
+        int(np.floor((whole.min() + np.pi) / (2 * np.pi))),
+        int(np.floor((whole.max() + np.pi) / (2 * np.pi))) + 1,
+    )
+    # each (m, 2); the axes cut what sticks out
+    return [np.column_stack([t, whole - 2 * np.pi * turn]) for turn in turns]

@@ -18,10 +18,14 @@ REST = 0.01  # radians: frames nearer than this along the way are one to the eye
 FAR = np.pi / 4  # radians between two frames beyond which nobody can say how the token went
 
 
-def trajectories(run: Run, ax: "Axes | None" = None, *, which: int = 0, colour: str = "token", radius: float | None = None) -> "Axes":
-    """d >= 3: the way of every token on the sphere, start as a small dot, end in red; d > 3 through the three main directions.
+def trajectories(
+    run: Run, ax: "Axes | None" = None, *, which: int = 0, colour: str = "token", radius: float | None = None
+) -> "Axes":
+    """d >= 3: the way of every token on the sphere, start as a small dot, end in red; d > 3 through the three
+    main directions.
 
-    Frames are joined by great circles, dotted where two frames are more than 45° apart: then the true way may be another.
+    Frames are joined by great circles, dotted where two frames are more than 45° apart: then the true way may
+    be another.
     colour, radius   as for `angles`
     """
     t, x = frames(run, which)  # (m,), (m, n, d)
@@ -41,11 +45,34 @@ def trajectories(run: Run, ax: "Axes | None" = None, *, which: int = 0, colour: 
         pieces = [(k, way) for k, far, way in ways if far == dotted]
         if pieces:
             owner = [k for k, way in pieces]
-            draw_lines(ax3, [way for k, way in pieces], colours[owner], 2.0, linewidths=1.0, linestyles=":" if dotted else "-")
+            draw_lines(
+                ax3,
+                [way for k, way in pieces],
+                colours[owner],
+                2.0,
+                linewidths=1.0,
+                linestyles=":" if dotted else "-",
+            )
     if any(far for k, far, way in ways):
-        ax3.text2D(0.98, 0.02, "dotted: frames over 45° apart", transform=ax3.transAxes, ha="right", fontsize=SMALL - 1, color=here.grey(0.7))
+        ax3.text2D(
+            0.98,
+            0.02,
+            "dotted: frames over 45° apart",
+            transform=ax3.transAxes,
+            ha="right",
+            fontsize=SMALL - 1,
+            color=here.grey(0.7),
+        )
     ax3.scatter(*(x[0, tokens] @ basis).T, s=7, c=colours[tokens], linewidths=0, depthshade=False, zorder=5)
-    ax3.scatter(*(x[-1, tokens] @ basis).T, s=26, color=here.red, edgecolors=here.paper, linewidths=0.5, depthshade=False, zorder=6)
+    ax3.scatter(
+        *(x[-1, tokens] @ basis).T,
+        s=26,
+        color=here.red,
+        edgecolors=here.paper,
+        linewidths=0.5,
+        depthshade=False,
+        zorder=6,
+    )
     tell_left_out(ax3, n, len(tokens))
     show_ball(ax3, here, names)
     return ax3
@@ -54,7 +81,8 @@ def trajectories(run: Run, ax: "Axes | None" = None, *, which: int = 0, colour: 
 def arcs(x: Array) -> list[tuple[bool, Array]]:
     """The way of one token through its frames x (m, d) as pieces (far, points (k, d)) of great circles.
 
-    Each far piece joins two frames more than FAR apart; nothing joins opposite points, for any great circle would do.
+    Each far piece joins two frames more than FAR apart; nothing joins opposite points, for any great circle
+    would do.
     """
     x = _without_rests(x)
     angle = _angle(x[:-1], x[1:])  # (m - 1,)
@@ -77,7 +105,8 @@ def arcs(x: Array) -> list[tuple[bool, Array]]:
 
 
 def main_directions(x: Array) -> tuple[Array, list[str]]:
-    """The three directions (d, 3) that carry most of x (m, n, d), and their names; for d = 3 the axes themselves, without names."""
+    """The three directions (d, 3) that carry most of x (m, n, d), and their names; for d = 3 the axes
+    themselves, without names."""
     if x.shape[-1] == 3:
         return np.eye(3), []
     rows = x.reshape(-1, x.shape[-1])  # (m n, d)
@@ -92,9 +121,15 @@ def _angle(x: Array, y: Array) -> Array:
 
 
 def _slerp(x: Array, y: Array, angle: Array, s: Array) -> Array:
-    """The point at the share s (k,) of the great circle from x (k, d) to y (k, d), which are `angle` (k,) apart."""
-    sine = np.where(np.abs(np.sin(angle)) > 1e-9, np.sin(angle), 1.0)  # (k,) opposite points are left out later
-    near, far = np.where(s == 0, 1.0, np.sin((1 - s) * angle) / sine), np.where(s == 0, 0.0, np.sin(s * angle) / sine)  # (k,)
+    """The point at the share s (k,) of the great circle from x (k, d) to y (k, d), which are `angle` (k,)
+    apart."""
+    # (k,) opposite points are left out later
+    sine = np.where(np.abs(np.sin(angle)) > 1e-9, np.sin(angle), 1.0)
+    # (k,)
+    near, far = (
+        np.where(s == 0, 1.0, np.sin((1 - s) * angle) / sine),
+        np.where(s == 0, 0.0, np.sin(s * angle) / sine),
+    )
     return near[:, None] * x + far[:, None] * y
 
 

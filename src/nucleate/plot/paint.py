@@ -1,8 +1,9 @@
 """One look for all pictures: what the colours mean, styles for screen and paper, and axes without clutter.
 
-A token's colour is its place in the sequence, first dark, last light (viridis, which colour-blind readers and grey printers can follow).
-Black marks Rényi centers, red strong centers and whatever is final.  Black means the colour of the text: on a dark page it is white.
-Clusters have eight colours that stay apart in the eyes of the colour-blind, and neither fade on white nor drown in black.
+A token's colour is its place in the sequence, first dark, last light (viridis, which colour-blind readers and
+grey printers can follow). Black marks Rényi centers, red strong centers and whatever is final.  Black means
+the colour of the text: on a dark page it is white. Clusters have eight colours that stay apart in the eyes of
+the colour-blind, and neither fade on white nor drown in black.
 """
 
 from collections.abc import Mapping
@@ -31,12 +32,41 @@ Colour = tuple[float, float, float]
 
 
 def _settings(ink: str, paper: str, more: Mapping[str, Any] = MappingProxyType({})) -> Mapping[str, Any]:
-    coloured = ("text.color", "axes.labelcolor", "axes.titlecolor", "axes.edgecolor", "xtick.color", "ytick.color", "legend.labelcolor")
-    rc: dict[str, Any] = dict.fromkeys(coloured, ink) | dict.fromkeys(("figure.facecolor", "axes.facecolor"), paper)
-    rc |= {"axes.linewidth": THIN, "xtick.major.width": THIN, "ytick.major.width": THIN, "lines.linewidth": 1.4, "lines.solid_capstyle": "round"}
-    rc |= {"font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "mathtext.fontset": "dejavusans"}  # with matplotlib on every machine
-    rc |= {"font.size": 10.0, "axes.titlesize": 11.0, "axes.labelsize": 10.0, "xtick.labelsize": 9.0, "ytick.labelsize": 9.0, "legend.fontsize": 9.0}
-    rc |= {"axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False, "image.cmap": "viridis"}
+    coloured = (
+        "text.color",
+        "axes.labelcolor",
+        "axes.titlecolor",
+        "axes.edgecolor",
+        "xtick.color",
+        "ytick.color",
+        "legend.labelcolor",
+    )
+    rc: dict[str, Any] = dict.fromkeys(coloured, ink) | dict.fromkeys(
+        ("figure.facecolor", "axes.facecolor"), paper
+    )
+    rc |= {
+        "axes.linewidth": THIN,
+        "xtick.major.width": THIN,
+        "ytick.major.width": THIN,
+        "lines.linewidth": 1.4,
+        "lines.solid_capstyle": "round",
+    }
+    # with matplotlib on every machine
+    rc |= {"font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "mathtext.fontset": "dejavusans"}
+    rc |= {
+        "font.size": 10.0,
+        "axes.titlesize": 11.0,
+        "axes.labelsize": 10.0,
+        "xtick.labelsize": 9.0,
+        "ytick.labelsize": 9.0,
+        "legend.fontsize": 9.0,
+    }
+    rc |= {
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "legend.frameon": False,
+        "image.cmap": "viridis",
+    }
     rc |= {
         "axes.prop_cycle": f"cycler('color', {list(CLUSTERS)})",
         "pdf.fonttype": 42,
@@ -51,16 +81,25 @@ STYLES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "light": _settings("black", "white"),
         "dark": _settings("#e6e6e6", "#14171c"),
         "print": _settings(
-            "black", "white", {"font.family": "STIXGeneral", "mathtext.fontset": "stix", "savefig.dpi": 300.0, "lines.linewidth": 1.1}
+            "black",
+            "white",
+            {
+                "font.family": "STIXGeneral",
+                "mathtext.fontset": "stix",
+                "savefig.dpi": 300.0,
+                "lines.linewidth": 1.1,
+            },
         ),
     }
 )
 
 
 def style(name: str = "light") -> AbstractContextManager[None]:
-    """Settings of matplotlib for pictures on a "light" or "dark" screen or in "print": `with plot.style("dark"): run.plot()`.
+    """Settings of matplotlib for pictures on a "light" or "dark" screen or in "print": `with
+    plot.style("dark"): run.plot()`.
 
-    Outside the `with` nothing is changed.  STYLES[name] holds the settings themselves, for matplotlib.rcParams.update.
+    Outside the `with` nothing is changed.  STYLES[name] holds the settings themselves, for
+    matplotlib.rcParams.update.
     """
     from matplotlib import rc_context
 
@@ -96,26 +135,31 @@ class Look:
         return own[name] if isinstance(name, str) and name in own else to_rgb(name)
 
     def tokens(self, n: int) -> Array:
-        """One colour (r, g, b, a) per place in the sequence, (n, 4); the end of the map that fades into the paper is left out."""
+        """One colour (r, g, b, a) per place in the sequence, (n, 4); the end of the map that fades into the
+        paper is left out."""
         from matplotlib import colormaps
 
         low, high = (0.35, 1.0) if self.dark else (0.0, 0.9)
         return np.asarray(colormaps["viridis"](np.linspace(low, high, n)))
 
     def clusters(self, label: NDArray[np.int64]) -> Array:
-        """One colour per token from the number of its cluster, (n, 4); after eight clusters the colours come again."""
+        """One colour per token from the number of its cluster, (n, 4); after eight clusters the colours come
+        again."""
         from matplotlib.colors import to_rgba_array
 
         return np.asarray(to_rgba_array(CLUSTERS))[label % len(CLUSTERS)]
 
 
 def look(ax: "Axes") -> Look:
-    """The colours that fit `ax`: ink is the colour of its labels, or black or white where those could not be read."""
+    """The colours that fit `ax`: ink is the colour of its labels, or black or white where those could not be
+    read."""
     from matplotlib.colors import to_rgb, to_rgba
 
     root: Any = ax.get_figure(root=True)
     ink = to_rgb(ax.xaxis.label.get_color())
-    behind = [colour for colour in (to_rgba(ax.get_facecolor()), to_rgba(root.get_facecolor())) if colour[3] > 0.5]
+    behind = [
+        colour for colour in (to_rgba(ax.get_facecolor()), to_rgba(root.get_facecolor())) if colour[3] > 0.5
+    ]
     paper: Colour = behind[0][:3] if behind else (1.0, 1.0, 1.0) if luminance(ink) < 0.2 else (0.0, 0.0, 0.0)
     if contrast(ink, paper) < 2.0:
         ink = (0.0, 0.0, 0.0) if luminance(paper) > 0.2 else (1.0, 1.0, 1.0)
@@ -138,7 +182,9 @@ def contrast(one: ArrayLike, other: ArrayLike) -> float:
 def axes_or_new(ax: "Axes | None", size: tuple[float, float], projection: str | None = None) -> Any:
     """`ax`, or axes of a new figure of this size in inches."""
     if projection == "3d" and ax is not None and not hasattr(ax, "get_zlim"):
-        raise InputError('trajectories need axes made with projection="3d", but these are flat. Leave ax out for new ones.')
+        raise InputError(
+            'trajectories need axes made with projection="3d", but these are flat. Leave ax out for new ones.'
+        )
     if ax is None:
         from matplotlib import pyplot
 

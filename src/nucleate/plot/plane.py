@@ -22,8 +22,8 @@ ON_TOP = 1e-9  # of the largest modulus: real parts this close to the largest ar
 def spectrum(V: Any, ax: "Axes | None" = None) -> "Axes":
     """The eigenvalues of V (d, d) in the complex plane, those with the largest real part λ_max in red.
 
-    V may also be the eigenvalues themselves, (k,), or what nucleate.atlas(V) gives: then its row of Table 1 stands above.
-    The half-plane Re > 0, where λ_max makes tokens gather, is shaded.
+    V may also be the eigenvalues themselves, (k,), or what nucleate.atlas(V) gives: then its row of Table 1
+    stands above. The half-plane Re > 0, where λ_max makes tokens gather, is shaded.
     """
     read = _read(V)
     values, top = read.values, read.top  # (k,)
@@ -41,13 +41,30 @@ def spectrum(V: Any, ax: "Axes | None" = None) -> "Axes":
         (read.largest, here.red, "D", 20.0),
     ):  # the shape says the same as the colour
         area = float(np.clip(600.0 / len(values), least, 34.0))
-        ax.scatter(values[some].real, values[some].imag, s=area, color=colour, marker=mark, linewidths=0.4, edgecolors=here.paper, zorder=3)
+        ax.scatter(
+            values[some].real,
+            values[some].imag,
+            s=area,
+            color=colour,
+            marker=mark,
+            linewidths=0.4,
+            edgecolors=here.paper,
+            zorder=3,
+        )
     if len(values) <= MOST_COUNTED:
         _count_equal(ax, here, values, SAME * width)
     _name_halves(ax, here, top, width)
     told = top if abs(top) > ROUNDING * max(width, read.size) else 0.0
-    ax.set_title(rf"$\lambda_{{\max}}$ = {told:.4g}".replace("-", "−") + read.words, color=here.red, fontsize=SMALL + 1)
-    ax.set(xlim=(-width, width), ylim=(-width, width), aspect="equal", xlabel="real part", ylabel="imaginary part")
+    ax.set_title(
+        rf"$\lambda_{{\max}}$ = {told:.4g}".replace("-", "−") + read.words, color=here.red, fontsize=SMALL + 1
+    )
+    ax.set(
+        xlim=(-width, width),
+        ylim=(-width, width),
+        aspect="equal",
+        xlabel="real part",
+        ylabel="imaginary part",
+    )
     ax.locator_params(nbins=5)
     return ax
 
@@ -66,13 +83,17 @@ def _read(V: Any) -> _Read:
     if hasattr(V, "eigenvalues") and hasattr(V, "lambda_max"):
         values = _finite("eigenvalues", V.eigenvalues)
         largest = np.zeros(len(values), dtype=bool)  # (k,)
-        largest[np.argsort(-values.real)[: V.algebraic]] = True  # the atlas knows which belong together, where rounding has parted them
+        # the atlas knows which belong together, where rounding has parted them
+        largest[np.argsort(-values.real)[: V.algebraic]] = True
         words = f"; row {V.row} of Table 1, {V.status}" if V.row else "; outside Table 1"
         return _Read(values, largest, float(V.lambda_max), float(np.linalg.norm(V.V)), words)
     values, size = _finite("V", V), 0.0
     if values.ndim == 2:
         if values.shape[0] != values.shape[1]:
-            raise InputError(f"V must be square, but has shape {values.shape}. Pass a (d, d) matrix, or its eigenvalues (k,).")
+            raise InputError(
+                f"V must be square, but has shape {values.shape}. Pass a (d, d) matrix, or its eigenvalues"
+                " (k,)."
+            )
         size = float(np.linalg.norm(values))
         values = np.linalg.eigvals(values if values.imag.any() else values.real).astype(np.complex128)
     if values.ndim != 1:
@@ -85,16 +106,29 @@ def _name_halves(ax: Any, here: Look, top: float, width: float) -> None:
     """Re < 0 and Re > 0, below every dot, beside the middle or, if λ_max is there, at the edge."""
     for sign, words in ((-1, "Re < 0"), (1, "Re > 0")):
         x, ha = (0.97, ("left", "right")) if 0.0 < sign * top < 0.4 * width else (0.03, ("right", "left"))
-        ax.text(sign * x * width, -0.97 * width, words, ha=ha[sign > 0], va="bottom", fontsize=SMALL, color=here.grey(0.6))
+        ax.text(
+            sign * x * width,
+            -0.97 * width,
+            words,
+            ha=ha[sign > 0],
+            va="bottom",
+            fontsize=SMALL,
+            color=here.grey(0.6),
+        )
 
 
 def _finite(name: str, value: Any) -> NDArray[np.complex128]:
     try:
         array = np.asarray(value, dtype=np.complex128)
     except (TypeError, ValueError):
-        raise InputError(f"{name} must be an array of numbers, but is a {type(value).__name__}. Pass a NumPy array.") from None
+        raise InputError(
+            f"{name} must be an array of numbers, but is a {type(value).__name__}. Pass a NumPy array."
+        ) from None
     if array.size == 0:
-        raise InputError(f"{name} must not be empty, but has shape {array.shape}. Pass a (d, d) matrix, or its eigenvalues (k,).")
+        raise InputError(
+            f"{name} must not be empty, but has shape {array.shape}. Pass a (d, d) matrix, or its eigenvalues"
+            " (k,)."
+        )
     finite_array(name, array.real)
     finite_array(name, array.imag)
     return array
@@ -107,5 +141,12 @@ def _count_equal(ax: Any, here: Look, values: NDArray[np.complex128], near: floa
         same = np.abs(left - left[0]) <= near  # (left,)
         if same.sum() > 1:
             at = left[same].mean()
-            ax.annotate(f"×{same.sum()}", (at.real, at.imag), (6, 4), textcoords="offset points", fontsize=SMALL, color=here.grey(0.85))
+            ax.annotate(
+                f"×{same.sum()}",
+                (at.real, at.imag),
+                (6, 4),
+                textcoords="offset points",
+                fontsize=SMALL,
+                color=here.grey(0.85),
+            )
         left = left[~same]

@@ -30,9 +30,11 @@ UNEVEN = 8.0  # last step over first from which an axis is
 
 
 def bands(ensemble: "Ensemble", name: str, ax: "Axes | None" = None) -> "Axes":
-    """The mean with its .1 and .9 quantiles, over time; an observable without time over beta, or the first axis of a grid without it.
+    """The mean with its .1 and .9 quantiles, over time; an observable without time over beta, or the first
+    axis of a grid without it.
 
-    Points on the other axes of the grid have a line each; if there are more than six, six of them, and the picture says so.
+    Points on the other axes of the grid have a line each; if there are more than six, six of them, and the
+    picture says so.
     """
     across, lines, points = _axes(ensemble, name)
     ax = axes_or_new(ax, WIDE)
@@ -40,7 +42,16 @@ def bands(ensemble: "Ensemble", name: str, ax: "Axes | None" = None) -> "Axes":
     mean, spread = ensemble.mean(name), ensemble.quantiles(name, (0.1, 0.9))
     for i, (words, where) in enumerate(lines):
         colour = look.ink if len(lines) == 1 else CLUSTERS[i]
-        _line(ax, mean.isel(where), spread.isel(where), across, words or "mean", colour, LINES[i], markers=across != "time")
+        _line(
+            ax,
+            mean.isel(where),
+            spread.isel(where),
+            across,
+            words or "mean",
+            colour,
+            LINES[i],
+            markers=across != "time",
+        )
     at = ensemble.data[across]
     _scales(ax, at, mean)
     failed = int(mean.attrs["runs_not_done"])
@@ -49,7 +60,9 @@ def bands(ensemble: "Ensemble", name: str, ax: "Axes | None" = None) -> "Axes":
         ax.set_yticks([])
         if ax.get_xscale() == "linear" and at[0] < at[-1]:
             ax.set_xlim(float(at[0]), float(at[-1]))
-    about = "mean, band from the .1 to the .9 quantile" + (f"; {failed} of {mean.attrs['runs']} runs not done, left out" if failed else "")
+    about = "mean, band from the .1 to the .9 quantile" + (
+        f"; {failed} of {mean.attrs['runs']} runs not done, left out" if failed else ""
+    )
     about += f"; {len(lines)} of {points} points shown" if len(lines) < points else ""
     ax.set(xlabel=str(at.attrs.get("long_name", across)).split(",")[0], ylabel=name.replace("_", " "))
     longest = max(len(words) for words, _ in lines)
@@ -60,22 +73,47 @@ def bands(ensemble: "Ensemble", name: str, ax: "Axes | None" = None) -> "Axes":
 def _check(name: str, dims: Iterable[Hashable], grid: Sequence[str]) -> None:
     """Refuse what cannot be drawn: an observable with these axes, of a study with this grid."""
     if extra := [one for one in dims if one not in (*grid, "run", "time")]:
-        raise InputError(f"{name} has the axis {extra[0]}, for which there is no picture here. Draw ensemble.data[{name!r}] yourself.")
+        raise InputError(
+            f"{name} has the axis {extra[0]}, for which there is no picture here. Draw"
+            f" ensemble.data[{name!r}] yourself."
+        )
     if "time" not in dims and not grid:
-        raise InputError(f"{name} is one number per run, without time or grid: nothing runs from left to right. Look at ensemble.mean({name!r}).")
+        raise InputError(
+            f"{name} is one number per run, without time or grid: nothing runs from left to right. Look at"
+            f" ensemble.mean({name!r})."
+        )
 
 
 def _axes(ensemble: "Ensemble", name: str) -> tuple[str, list[tuple[str, dict[str, int]]], int]:
-    """What runs from left to right; the lines, a label and a place on the other axes of the grid; and how many there would be in all."""
+    """What runs from left to right; the lines, a label and a place on the other axes of the grid; and how
+    many there would be in all."""
     values = ensemble.data[name]
     grid = list(ensemble.study["grid"])
     _check(name, values.dims, grid)
     across = "time" if "time" in values.dims else "beta" if "beta" in grid else grid[0]
     others = [one for one in grid if one != across]
     shape = tuple(values.sizes[one] for one in others)
-    every = [dict(zip(others, map(int, np.unravel_index(i, shape)), strict=True)) for i in range(int(np.prod(shape)))] if others else [{}]
-    shown = every if len(every) <= MOST_LINES else [every[int(i)] for i in np.linspace(0, len(every) - 1, MOST_LINES).round()]
-    return across, [(", ".join(_value(ensemble.data[axis], at) for axis, at in where.items()), where) for where in shown], len(every)
+    every = (
+        [
+            dict(zip(others, map(int, np.unravel_index(i, shape)), strict=True))
+            for i in range(int(np.prod(shape)))
+        ]
+        if others
+        else [{}]
+    )
+    shown = (
+        every
+        if len(every) <= MOST_LINES
+        else [every[int(i)] for i in np.linspace(0, len(every) - 1, MOST_LINES).round()]
+    )
+    return (
+        across,
+        [
+            (", ".join(_value(ensemble.data[axis], at) for axis, at in where.items()), where)
+            for where in shown
+        ],
+        len(every),
+    )
 
 
 def _scales(ax: "Axes", at: "DataArray", mean: "DataArray") -> None:
@@ -97,7 +135,16 @@ def _value(axis: "DataArray", at: int) -> str:
     return f"{axis.name} = {axis.attrs['labels'][at] if 'labels' in axis.attrs else f'{axis.values[at]:g}'}"
 
 
-def _line(ax: "Axes", mean: "DataArray", spread: "DataArray", across: str, words: str, colour: Any, line: Any, markers: bool) -> None:
+def _line(
+    ax: "Axes",
+    mean: "DataArray",
+    spread: "DataArray",
+    across: str,
+    words: str,
+    colour: Any,
+    line: Any,
+    markers: bool,
+) -> None:
     x = mean[across].values
     ax.fill_between(x, spread.values[0], spread.values[-1], color=colour, alpha=0.18, linewidth=0)
     ax.plot(
@@ -112,13 +159,18 @@ def _line(ax: "Axes", mean: "DataArray", spread: "DataArray", across: str, words
     )
 
 
-def drawn_names(dims: Mapping[str, Iterable[Hashable]], grid: Sequence[str], names: Sequence[str] = ()) -> list[str]:
-    """The observables to draw, of those with these axes: the named ones, or all that can be drawn; an error if that cannot be."""
+def drawn_names(
+    dims: Mapping[str, Iterable[Hashable]], grid: Sequence[str], names: Sequence[str] = ()
+) -> list[str]:
+    """The observables to draw, of those with these axes: the named ones, or all that can be drawn; an error
+    if that cannot be."""
     for name in names:
         _check(one_of("--show", name, dims), dims[name], grid)
     shown = list(names) or [name for name in dims if _drawable(name, dims[name], grid)]
     if not shown:
-        raise InputError("No observable of this study can be drawn: each is one number per run, or has axes of its own.")
+        raise InputError(
+            "No observable of this study can be drawn: each is one number per run, or has axes of its own."
+        )
     return shown
 
 
@@ -126,7 +178,9 @@ def picture(ensemble: "Ensemble", path: Path, names: Sequence[str] = ()) -> None
     """Write the bands of the observables named, or of all that can be drawn, one below the other."""
     from matplotlib.figure import Figure
 
-    shown = drawn_names({name: ensemble.data[name].dims for name in ensemble.observables}, list(ensemble.study["grid"]), names)
+    shown = drawn_names(
+        {name: ensemble.data[name].dims for name in ensemble.observables}, list(ensemble.study["grid"]), names
+    )
     figure = Figure(figsize=(6.4, 0.6 + 2.7 * len(shown)), layout="constrained")
     figure.suptitle(str(ensemble.study["title"]), fontsize=11)
     for i, name in enumerate(shown):

@@ -34,18 +34,23 @@ def frames(run: Run, which: int) -> tuple[Array, Array]:
 def circle_only(x: Array) -> Array:
     """x, if it lies on the circle."""
     if x.shape[-1] != 2:
-        raise InputError(f"This picture is for tokens on the circle, d = 2, but these have d = {x.shape[-1]}. Use trajectories(run).")
+        raise InputError(
+            f"This picture is for tokens on the circle, d = 2, but these have d = {x.shape[-1]}. Use"
+            " trajectories(run)."
+        )
     return x
 
 
 def final_clusters(run: Run, which: int, x: Array, radius: float | None) -> NDArray[np.int64]:
-    """The cluster of every token of x (n, d), the last frame of run `which`; two tokens are in one if they are within
-    `radius`, beta^(-1/2) unless given."""
+    """The cluster of every token of x (n, d), the last frame of run `which`; two tokens are in one if they
+    are within `radius`, beta^(-1/2) unless given."""
     from nucleate.observe.clusters import clusters
     from nucleate.observe.merges import cluster_width
 
     beta = np.asarray(run.model.beta, dtype=np.float64).reshape(-1)  # (1,) or (b,)
-    return clusters(x, cluster_width(float(beta[which if beta.size > 1 else 0])) if radius is None else radius)
+    return clusters(
+        x, cluster_width(float(beta[which if beta.size > 1 else 0])) if radius is None else radius
+    )
 
 
 def token_colours(look: Look, n: int, label: NDArray[np.int64] | None) -> Array:
@@ -56,7 +61,10 @@ def token_colours(look: Look, n: int, label: NDArray[np.int64] | None) -> Array:
 def check_colour(colour: str) -> str:
     """`colour`, if it is a way to colour tokens."""
     if colour not in ("token", "cluster"):
-        raise InputError(f'colour must be "token" (place in the sequence) or "cluster" (where the token ends), but is {colour!r}.')
+        raise InputError(
+            'colour must be "token" (place in the sequence) or "cluster" (where the token ends), but is'
+            f" {colour!r}."
+        )
     return colour
 
 
@@ -76,7 +84,9 @@ def indices(which: Indices, n: int) -> NDArray[np.int64]:
     """`which` as an array of indices of n tokens."""
     index = np.asarray(which, dtype=np.int64).reshape(-1)
     if index.size and (index.min() < 0 or index.max() >= n):
-        raise InputError(f"Centers are indices from 0 to {n - 1}, but there are some from {index.min()} to {index.max()}.")
+        raise InputError(
+            f"Centers are indices from 0 to {n - 1}, but there are some from {index.min()} to {index.max()}."
+        )
     return index
 
 

@@ -18,10 +18,12 @@ MOST_NAMES = 30  # leaders written beside their branches
 
 
 def merge_tree(merges: "Merges | Life", ax: "Axes | None" = None, *, end: float | None = None) -> "Axes":
-    """Every leader a branch over powers of ten of time, from t_f until it is lost; there it joins the branch of the leader it is lost to.
+    """Every leader a branch over powers of ten of time, from t_f until it is lost; there it joins the branch
+    of the leader it is lost to.
 
     Branches lie so that no join crosses another branch.  Red dots are the clusters left.
-    end   the time at the right edge; unless given, soon after the last merge, or the end of a life that is not whole
+    end   the time at the right edge; unless given, soon after the last merge, or the end of a life that is
+          not whole
     """
     from matplotlib.collections import LineCollection
 
@@ -35,12 +37,38 @@ def merge_tree(merges: "Merges | Life", ax: "Axes | None" = None, *, end: float 
     along = [[(begin, i), (lost.get(leader, end), i)] for leader, i in row.items()]
     across = [[(lost[join.lost], row[join.lost]), (lost[join.lost], row[join.into])] for join in joins]
     for lines in (along, across):
-        ax.add_collection(LineCollection(lines, colors=[here.ink], linewidths=1.3, capstyle="projecting"), autolim=False)
-    ax.plot([lost[join.lost] for join in joins], [row[join.into] for join in joins], "o", markersize=4, color=here.ink, linestyle="none")
+        ax.add_collection(
+            LineCollection(lines, colors=[here.ink], linewidths=1.3, capstyle="projecting"), autolim=False
+        )
+    ax.plot(
+        [lost[join.lost] for join in joins],
+        [row[join.into] for join in joins],
+        "o",
+        markersize=4,
+        color=here.ink,
+        linestyle="none",
+    )
     left = [i for leader, i in row.items() if leader not in lost]
-    ax.plot(np.full(len(left), end), left, "o", markersize=6, color=here.red, linestyle="none", clip_on=False, zorder=5)
+    ax.plot(
+        np.full(len(left), end),
+        left,
+        "o",
+        markersize=6,
+        color=here.red,
+        linestyle="none",
+        clip_on=False,
+        zorder=5,
+    )
     if not row:
-        ax.text(0.5, 0.5, "the tokens never gathered into clusters", transform=ax.transAxes, ha="center", fontsize=SMALL, color=here.grey(0.6))
+        ax.text(
+            0.5,
+            0.5,
+            "the tokens never gathered into clusters",
+            transform=ax.transAxes,
+            ha="center",
+            fontsize=SMALL,
+            color=here.grey(0.6),
+        )
     powers_of_ten(ax, end, 10.0 ** np.floor(np.log10(begin) + 1e-9))
     every = -(-len(row) // MOST_NAMES)  # rounded up
     ax.set_yticks(list(row.values())[:: every or 1], list(map(str, row))[:: every or 1])
@@ -51,7 +79,8 @@ def merge_tree(merges: "Merges | Life", ax: "Axes | None" = None, *, end: float 
 
 
 def joined(found: "Merges") -> "list[Merge]":
-    """The merges in the order of time, each into a leader that is still there: a lost one stands for the one it was lost to."""
+    """The merges in the order of time, each into a leader that is still there: a lost one stands for the one
+    it was lost to."""
     from dataclasses import replace
 
     heir: dict[int, int] = {}
@@ -66,7 +95,8 @@ def joined(found: "Merges") -> "list[Merge]":
 
 
 def branches(leaders: list[int], joins: "list[Merge]") -> list[int]:
-    """The leaders in the order of their rows: after each one those lost to it, earliest first, each with those lost to it before."""
+    """The leaders in the order of their rows: after each one those lost to it, earliest first, each with
+    those lost to it before."""
     children: dict[int, list[int]] = {leader: [] for leader in leaders}
     for join in joins:
         children[join.into].append(join.lost)

@@ -1,4 +1,5 @@
-"""The atlas of V: where all tokens end, by the top of V's spectrum (paper, Lemma 3.1, Table 1, Conjectures 1 and 2)."""
+"""The atlas of V: where all tokens end, by the top of V's spectrum (paper, Lemma 3.1, Table 1, Conjectures 1
+and 2)."""
 
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -15,7 +16,9 @@ __all__ = ["Atlas", "atlas", "limit_point"]
 
 TOL = 1e-10  # a million times rounding: room for V = S D S^-1 with |S| |S^-1| up to a thousand or so
 LARGEST = 1e300
-LARGE = 128  # from this size on one thread of BLAS is faster: the many small steps of the Schur form make threads wait for each other
+# from this size on one thread of BLAS is faster: the many small steps of the Schur form make threads wait for
+# each other
+LARGE = 128
 
 
 Kind = Literal["real", "complex", "defective", "complex defective"]
@@ -29,14 +32,16 @@ class Atlas:
     tol: float  # V is taken as known up to tol |V|
     eigenvalues: NDArray[np.complex128]  # (d,) the largest real part first
     lambda_max: float  # the largest real part
-    top: tuple[complex, ...]  # the eigenvalues that have it, each once, those with negative imaginary part left out
+    # the eigenvalues that have it, each once, those with negative imaginary part left out
+    top: tuple[complex, ...]
     kind: Kind  # of the top
     algebraic: int  # multiplicity of the top: dim L'
     geometric: int  # eigenvectors at the top
     block: int  # r, the size of the largest Jordan block there
     basis: Array  # (d, dim L) orthonormal, of L
     basis_prime: Array  # (d, dim L') orthonormal, of L'
-    dual: Array  # (d, dim L'): basis_prime @ dual.T is the spectral projection onto L', along the rest of the spectrum
+    # (d, dim L'): basis_prime @ dual.T is the spectral projection onto L', along the rest of the spectrum
+    dual: Array
     gap: float  # from lambda_max to the next real part; inf if there is none
     row: int | None  # of Table 1
     final: str  # that row in words, or why there is none
@@ -47,13 +52,19 @@ class Atlas:
 
     def __str__(self) -> str:
         d, k = self.basis.shape
-        tops = ", ".join(f"{z.real:.6g}" if z.imag == 0.0 else f"{z.real:.6g} ± {z.imag:.6g}i" for z in self.top)
+        tops = ", ".join(
+            f"{z.real:.6g}" if z.imag == 0.0 else f"{z.real:.6g} ± {z.imag:.6g}i" for z in self.top
+        )
         known = f"row {self.row} of Table 1 ({self.status}): " if self.row else ""
         return "\n".join(
             [
                 f"V, {d} x {d}, taken as known to {self.tol:g} |V|",
-                f"top of the spectrum  {tops}; {self.kind}; multiplicity {self.algebraic} algebraic, {self.geometric} geometric",
-                f"L                    dimension {k} of {d}" + (f", spanned by {_vector(self.basis[:, 0])}" if k == 1 and d <= 8 else ""),
+                (
+                    f"top of the spectrum  {tops}; {self.kind}; multiplicity {self.algebraic} algebraic,"
+                    f" {self.geometric} geometric"
+                ),
+                f"L                    dimension {k} of {d}"
+                + (f", spanned by {_vector(self.basis[:, 0])}" if k == 1 and d <= 8 else ""),
                 f"final configuration  {known}{self.final}",
                 f"hypotheses           {self.why}",
                 f"first token          {self.rate}",
@@ -61,22 +72,31 @@ class Atlas:
         )
 
     def __repr__(self) -> str:
-        return f"Atlas(lambda_max={self.lambda_max:g}, {self.kind}, multiplicity {self.algebraic}/{self.geometric}, {self.status}, row={self.row})"
+        return (
+            f"Atlas(lambda_max={self.lambda_max:g}, {self.kind}, multiplicity"
+            f" {self.algebraic}/{self.geometric}, {self.status}, row={self.row})"
+        )
 
 
 def atlas(V: ArrayLike, tol: float = TOL) -> Atlas:
-    """What V says about where the tokens end: the top of its spectrum, the spaces L and L', the row of Table 1, theorem or conjecture.
+    """What V says about where the tokens end: the top of its spectrum, the spaces L and L', the row of Table
+    1, theorem or conjecture.
 
-    tol   V is taken as known up to tol |V| (Frobenius norm).  Eigenvalues, real parts and ranks that such a change could make equal count as
-          equal; an eigenvalue of multiplicity r then needs a distance of about tol^(1/r) |V| from others to be told from them.
+    tol   V is taken as known up to tol |V| (Frobenius norm).  Eigenvalues, real parts and ranks that such a
+          change could make equal count as equal; an eigenvalue of multiplicity r then needs a distance of
+          about tol^(1/r) |V| from others to be told from them.
     """
     V, tol = _checked(V), finite_number("tol", tol, least=0.0, help="It is a relative size, such as 1e-10.")
     if tol > 0.01:
-        raise InputError(f"tol must be at most 0.01, but is {tol:g}. With more, hardly any two eigenvalues would be different.")
+        raise InputError(
+            f"tol must be at most 0.01, but is {tol:g}. With more, hardly any two eigenvalues would be"
+            " different."
+        )
     import scipy.linalg  # noqa: F401  # brings a BLAS of its own, which must be there before it can be held to one thread
     from threadpoolctl import threadpool_limits
 
-    unit = 2.0 ** np.ceil(np.log2(np.abs(V).max())) if V.any() else 1.0  # a power of two: scaling by it changes no digit
+    # a power of two: scaling by it changes no digit
+    unit = 2.0 ** np.ceil(np.log2(np.abs(V).max())) if V.any() else 1.0
     with threadpool_limits(1, user_api="blas") if len(V) >= LARGE else nullcontext():
         schur = schur_form(V / unit, tol)
         tops = top_groups(schur)
@@ -85,34 +105,52 @@ def atlas(V: ArrayLike, tol: float = TOL) -> Atlas:
 
 
 def limit_point(atlas: Atlas, x1: ArrayLike) -> Array:
-    """Where the first token ends if it starts at x1 (d,): the normalised spectral projection onto L' and, if that is defective, on to L.
+    """Where the first token ends if it starts at x1 (d,): the normalised spectral projection onto L' and, if
+    that is defective, on to L.
 
-    In rows 1 and 2 of Table 1 every token ends there.  Lemma 3.1: e^{tV} x grows like t^{r-1} e^{lambda t} (V - lambda)^{r-1} P x.
+    In rows 1 and 2 of Table 1 every token ends there.  Lemma 3.1: e^{tV} x grows like t^{r-1} e^{lambda t} (V
+    - lambda)^{r-1} P x.
     """
     x = check_tokens("x1", np.atleast_2d(finite_array("x1", x1)))
     d = len(atlas.V)
     if x.shape != (1, d):
-        raise InputError(f"x1 must have shape ({d},), as V is {d} x {d}, but has shape {np.shape(x1)}. It is one token.")
+        raise InputError(
+            f"x1 must have shape ({d},), as V is {d} x {d}, but has shape {np.shape(x1)}. It is one token."
+        )
     if "complex" in atlas.kind:
-        raise InputError(f"limit_point needs a real top of the spectrum, but that of V is {atlas.kind}. Follow it: nucleate.theory.flows.one_token.")
+        raise InputError(
+            f"limit_point needs a real top of the spectrum, but that of V is {atlas.kind}. Follow it:"
+            " nucleate.theory.flows.one_token."
+        )
     y = atlas.basis_prime @ (atlas.dual.T @ x[0])  # (d,)
     unit = max(float(np.abs(atlas.V).max()), np.finfo(float).tiny)
     for _ in range(atlas.block - 1):
         y = (atlas.V / unit) @ y - atlas.lambda_max / unit * y
     length = float(np.linalg.norm(y))
     if length <= atlas.tol * np.linalg.norm(atlas.dual):
-        raise InputError(f"x1 must have a part in L, but its projection has length {length:.3g}. From there the first token ends elsewhere.")
+        raise InputError(
+            f"x1 must have a part in L, but its projection has length {length:.3g}. From there the first"
+            " token ends elsewhere."
+        )
     return np.asarray(y / length)
 
 
 def _checked(V: ArrayLike) -> Array:
     V = finite_array("V", V).copy()
     if V.ndim != 2 or V.shape[0] != V.shape[1]:
-        raise InputError(f"V must be a square matrix (d, d), but has shape {V.shape}. For several, call atlas once for each.")
+        raise InputError(
+            f"V must be a square matrix (d, d), but has shape {V.shape}. For several, call atlas once for"
+            " each."
+        )
     if len(V) < 2:
-        raise InputError(f"V must be at least 2 x 2, but has shape {V.shape}. Tokens on two points cannot move.")
+        raise InputError(
+            f"V must be at least 2 x 2, but has shape {V.shape}. Tokens on two points cannot move."
+        )
     if np.abs(V).max() > LARGEST:
-        raise InputError(f"V must have entries below {LARGEST:g}, but one is {np.abs(V).max():g}. Scale it down: only the speed changes.")
+        raise InputError(
+            f"V must have entries below {LARGEST:g}, but one is {np.abs(V).max():g}. Scale it down: only the"
+            " speed changes."
+        )
     V.flags.writeable = False
     return V
 
@@ -120,7 +158,8 @@ def _checked(V: ArrayLike) -> Array:
 def _spaces(schur: Schur, tops: list[Group]) -> tuple[Array, Array, Array]:
     """Orthonormal bases of L (d, k) and of L' (d, k'), and the dual basis of L' (d, k').
 
-    With T = (A B; 0 C), A the top, the rows (1 R) U^T are left invariant if A R - R C = B: the projection along the rest.
+    With T = (A B; 0 C), A the top, the rows (1 R) U^T are left invariant if A R - R C = B: the projection
+    along the rest.
     """
     from scipy.linalg.lapack import dtrsyl
 
@@ -140,9 +179,11 @@ def _spaces(schur: Schur, tops: list[Group]) -> tuple[Array, Array, Array]:
 
 
 def _range(schur: Schur, group: Group) -> Array:
-    """Orthonormal columns that span the range of (V - lambda)^{r-1} on the generalised eigenvectors of one group; real and imaginary parts."""
+    """Orthonormal columns that span the range of (V - lambda)^{r-1} on the generalised eigenvectors of one
+    group; real and imaginary parts."""
     ordered, m = _first(schur, group.members), len(group.members)
-    A, r, lam = ordered.T[:m, :m], len(group.steps), group.value if group.twice == 2 else group.value.real  # (m, m)
+    # (m, m)
+    A, r, lam = ordered.T[:m, :m], len(group.steps), group.value if group.twice == 2 else group.value.real
     power = np.linalg.matrix_power(A - lam * np.eye(m), r - 1)  # (m, m)
     if group.twice == 2:  # the same on the conjugate's half is not nilpotent: take that half away
         power = power @ np.linalg.matrix_power((A - np.conj(lam) * np.eye(m)) / (2.0 * group.value.imag), r)
@@ -154,17 +195,24 @@ def _range(schur: Schur, group: Group) -> Array:
 def _first(schur: Schur, members: NDArray[np.int64]) -> Schur:
     ordered = isolate(schur, members)
     if ordered is None:
-        raise InputError("V must have a top of the spectrum that can be told from the rest, but rounding mixes them. Give a larger tol.")
+        raise InputError(
+            "V must have a top of the spectrum that can be told from the rest, but rounding mixes them. Give"
+            " a larger tol."
+        )
     return ordered
 
 
-def _named(V: Array, unit: float, tol: float, schur: Schur, tops: list[Group], spaces: tuple[Array, Array, Array]) -> Atlas:
+def _named(
+    V: Array, unit: float, tol: float, schur: Schur, tops: list[Group], spaces: tuple[Array, Array, Array]
+) -> Atlas:
     """The record, in V's own units."""
     w, lambda_max = schur.eigenvalues, max(group.value.real for group in tops)  # in units of `unit`
     rest = np.ones(len(w), dtype=bool)  # (d,) eigenvalues that are not at the top
     rest[np.concatenate([group.members for group in tops])] = False
     turns, block = any(group.twice == 2 for group in tops), max(len(group.steps) for group in tops)
-    kind: Kind = ("complex defective" if block > 1 else "complex") if turns else ("defective" if block > 1 else "real")
+    kind: Kind = (
+        ("complex defective" if block > 1 else "complex") if turns else ("defective" if block > 1 else "real")
+    )
     gap = float(lambda_max - w[rest].real.max()) if rest.any() else np.inf
     algebraic = int((~rest).sum())
     sign = 0 if abs(lambda_max) <= schur.reach else int(np.sign(lambda_max))
@@ -189,7 +237,9 @@ def _named(V: Array, unit: float, tol: float, schur: Schur, tops: list[Group], s
         status=status,
         within_conjecture=within,
         why=why,
-        rate=rate(gap * unit, block, [group.value.imag * unit for group in tops if len(group.steps) == block]),
+        rate=rate(
+            gap * unit, block, [group.value.imag * unit for group in tops if len(group.steps) == block]
+        ),
     )
 
 

@@ -1,4 +1,5 @@
-"""Linear stability of the two ends that tokens reach most often: all at one point, and all at two opposite ones (ours; causal mask)."""
+"""Linear stability of the two ends that tokens reach most often: all at one point, and all at two opposite
+ones (ours; causal mask)."""
 
 from dataclasses import dataclass
 
@@ -11,10 +12,12 @@ __all__ = ["TwoPoles", "consensus_spectrum", "two_poles"]
 
 
 def consensus_spectrum(n: int, d: int, window: int | None = None) -> Array:
-    """The eigenvalues with which n tokens approach consensus, V = I and any Q, K, beta: row k, token k's d - 1; (n, d - 1).
+    """The eigenvalues with which n tokens approach consensus, V = I and any Q, K, beta: row k, token k's d -
+    1; (n, d - 1).
 
-    At one point all weights are equal, so token k (from 1) obeys u_k' = (u_1 + ... + u_k)/k - u_k: a triangular system with -(k - 1)/k on its
-    diagonal.  The first row is 0, for the first token rests.  A window of w makes that -(1 - 1/min(k, w)); equal ones are then defective.
+    At one point all weights are equal, so token k (from 1) obeys u_k' = (u_1 + ... + u_k)/k - u_k: a
+    triangular system with -(k - 1)/k on its diagonal.  The first row is 0, for the first token rests.  A
+    window of w makes that -(1 - 1/min(k, w)); equal ones are then defective.
     """
     n = whole_number("n", n, least=1, help="It is the number of tokens.")
     d = whole_number("d", d, least=2, help="It is the dimension of the space around the sphere.")
@@ -30,7 +33,8 @@ class TwoPoles:
 
     weight: Array  # (n,) w_k, the share of token k's attention that goes to its own pole
     boundary: Array  # (n,) what w_k must exceed: lambda / (2 lambda - mu2 / s_k)
-    growth: Array  # (n,) the rate at which a push along the second eigenvector grows; negative if token k is stable
+    # (n,) the rate at which a push along the second eigenvector grows; negative if token k is stable
+    growth: Array
 
     @property
     def stable(self) -> NDArray[np.bool_]:
@@ -44,21 +48,34 @@ class TwoPoles:
 
 
 def two_poles(signs: ArrayLike, beta: float, lambda_max: float, mu2: float) -> TwoPoles:
-    """Stability of tokens at signs[k] * xi (Q = K = I, causal), lambda_max > 0 and mu2 the first and second real eigenvalue of V.
+    """Stability of tokens at signs[k] * xi (Q = K = I, causal), lambda_max > 0 and mu2 the first and second
+    real eigenvalue of V.
 
-    Among the tokens up to k let s_k be at k's own pole, itself included, and m_k at the other.  The weights are 1 and e^{-2 beta}, so
-    w_k = s_k / (s_k + m_k e^{-2 beta}) goes to the own pole, and the mean it sees is (2 w_k - 1) times that pole.  A push u along an
-    eigenvector with eigenvalue mu changes no weight to first order; it adds mu u w_k / s_k through the token's own term, and the projection takes
-    lambda (2 w_k - 1) u away.  Token k is stable iff mu2 w_k / s_k < lambda (2 w_k - 1), that is w_k > lambda / (2 lambda - mu2 / s_k).
+    Among the tokens up to k let s_k be at k's own pole, itself included, and m_k at the other.  The weights
+    are 1 and e^{-2 beta}, so w_k = s_k / (s_k + m_k e^{-2 beta}) goes to the own pole, and the mean it sees
+    is (2 w_k - 1) times that pole.  A push u along an eigenvector with eigenvalue mu changes no weight to
+    first order; it adds mu u w_k / s_k through the token's own term, and the projection takes lambda (2 w_k -
+    1) u away.  Token k is stable iff mu2 w_k / s_k < lambda (2 w_k - 1), that is w_k > lambda / (2 lambda -
+    mu2 / s_k).
     """
     sign = finite_array("signs", signs)
     if sign.ndim != 1 or sign.size == 0 or not (np.abs(sign) == 1.0).all():
-        raise InputError("signs must be a sequence of 1 and -1, one per token, but is not. 1 stands for xi, -1 for -xi.")
+        raise InputError(
+            "signs must be a sequence of 1 and -1, one per token, but is not. 1 stands for xi, -1 for -xi."
+        )
     beta = finite_number("beta", beta, least=0.0, help="It is the inverse temperature.")
-    lam = finite_number("lambda_max", lambda_max, above=0.0, help="With a negative one the tokens do not come to rest at two points.")
+    lam = finite_number(
+        "lambda_max",
+        lambda_max,
+        above=0.0,
+        help="With a negative one the tokens do not come to rest at two points.",
+    )
     mu2 = finite_number("mu2", mu2)
     if mu2 >= lam:
-        raise InputError(f"mu2 must be less than lambda_max = {lam:g}, but is {mu2:g}. It is the second largest eigenvalue.")
+        raise InputError(
+            f"mu2 must be less than lambda_max = {lam:g}, but is {mu2:g}. It is the second largest"
+            " eigenvalue."
+        )
     plus = np.cumsum(sign > 0.0)  # (n,) tokens at +xi up to k
     s = np.where(sign > 0.0, plus, np.arange(1, len(sign) + 1) - plus)  # (n,)
     m = np.arange(1, len(sign) + 1) - s  # (n,)

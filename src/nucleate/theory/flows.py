@@ -1,4 +1,5 @@
-"""Motions that are known exactly: one token, two tokens, equiangular tokens, two groups of Kuramoto oscillators.
+"""Motions that are known exactly: one token, two tokens, equiangular tokens, two groups of Kuramoto
+oscillators.
 
 Each formula carries its derivation.  "Exact" means to rounding, or to one smooth quadrature.
 """
@@ -9,7 +10,14 @@ from numpy.typing import ArrayLike
 from nucleate.checks import Array, InputError, check_tokens, finite_array, finite_number, whole_number
 from nucleate.sphere import retract
 
-__all__ = ["equiangular_overlap", "kuramoto_gap", "log_two_token_time", "one_token", "two_token_overlap", "two_token_time"]
+__all__ = [
+    "equiangular_overlap",
+    "kuramoto_gap",
+    "log_two_token_time",
+    "one_token",
+    "two_token_overlap",
+    "two_token_time",
+]
 
 LEAST = 1e-250  # a square that is smaller than this times its factors has lost digits to underflow
 FORGOTTEN = 80.0  # e^-80 of what is being integrated is nothing
@@ -17,17 +25,21 @@ CLOSEST = 1.0 - 2.0**-53  # the last double below 1
 
 
 def one_token(V: ArrayLike, x0: ArrayLike, t: ArrayLike) -> Array:
-    """x(t) = e^{tV} x0 / |e^{tV} x0|, the flow of x' = P_x(V x) (paper, Lemma 3.1); x0 (d,), t a time or (m,) -> (d,) or (m, d).
+    """x(t) = e^{tV} x0 / |e^{tV} x0|, the flow of x' = P_x(V x) (paper, Lemma 3.1); x0 (d,), t a time or (m,)
+    -> (d,) or (m, d).
 
     y' = V y has y = e^{tV} y(0), and x = y / |y| obeys x' = (y' - <x, y'> x) / |y| = V x - <x, V x> x.
-    Any t will do, large or negative: e^{tV} is squared up from e^{tV/2^s} and scaled to size 1 after every squaring.
-    What rounding does to V counts as t |V| eps, so a rotation is lost at t about 1e15 / |V|, as is the difference between
-    a multiple or defective eigenvalue and one that rounding has split.
+    Any t will do, large or negative: e^{tV} is squared up from e^{tV/2^s} and scaled to size 1 after every
+    squaring. What rounding does to V counts as t |V| eps, so a rotation is lost at t about 1e15 / |V|, as is
+    the difference between a multiple or defective eigenvalue and one that rounding has split.
     """
     V, times = finite_array("V", V), finite_array("t", t)
     x0 = check_tokens("x0", np.atleast_2d(finite_array("x0", x0)))
     if V.shape != (x0.shape[-1],) * 2 or x0.shape[0] != 1:
-        raise InputError(f"V and x0 must have shapes (d, d) and (d,), but have {V.shape} and {np.shape(x0)}. One token has one row.")
+        raise InputError(
+            f"V and x0 must have shapes (d, d) and (d,), but have {V.shape} and {np.shape(x0)}. One token has"
+            " one row."
+        )
     if times.ndim > 1 or times.size == 0:
         raise InputError(f"t must be a time or an array of times (m,), but has shape {times.shape}.")
     moved = np.stack([_flow(V, x0[0], float(time)) for time in np.atleast_1d(times)])  # (m, d)
@@ -38,7 +50,8 @@ def _flow(V: Array, x0: Array, t: float) -> Array:
     """The direction of e^{tV} x0, (d,)."""
     from scipy.linalg import expm
 
-    reached = x0 != 0.0  # (d,) what zeros in V keep out of reach stays zero for good, however fast e^{tV} grows there
+    # (d,) what zeros in V keep out of reach stays zero for good, however fast e^{tV} grows there
+    reached = x0 != 0.0
     while (more := (V[:, reached] != 0.0).any(1) | reached).sum() > reached.sum():
         reached = more
     A = V[np.ix_(reached, reached)]  # (k, k)
@@ -54,21 +67,30 @@ def _flow(V: Array, x0: Array, t: float) -> Array:
             E = E @ E
             top = np.abs(E).max()
             if top < LEAST:
-                raise InputError(f"t must be smaller for this V, but is {t:g}: its Jordan blocks make powers of t that no double holds.")
+                raise InputError(
+                    f"t must be smaller for this V, but is {t:g}: its Jordan blocks make powers of t that no"
+                    " double holds."
+                )
             E /= top
         y = np.zeros_like(x0)
         y[reached] = E @ x0[reached]
     if np.abs(y).max() < LEAST:
-        raise InputError(f"x0 must have a part that lasts until t = {t:g}, but it has vanished. It lies where the flow only decays; take t smaller.")
+        raise InputError(
+            f"x0 must have a part that lasts until t = {t:g}, but it has vanished. It lies where the flow"
+            " only decays; take t smaller."
+        )
     return retract(y)
 
 
 def two_token_time(beta: float, u0: float, u1: float, weight: float = 1.0) -> float:
-    """The time in which <x_1, x_2> goes from u0 to u1 (Q = K = V = I, causal); negative if u1 < u0, inf beyond 1e308.
+    """The time in which <x_1, x_2> goes from u0 to u1 (Q = K = V = I, causal); negative if u1 < u0, inf
+    beyond 1e308.
 
-    x_1 rests, and u' = (1 - u^2) / (1 + e^{beta (1 - u)} / a), with a = `weight` how many tokens x_1 counts for (frozen tokens).
-    With u = tanh s the time is the integral of 1 + e^{beta (1 - tanh s)} / a over s, all terms positive; in closed form
-        artanh u1 - artanh u0 + (F(u1) - F(u0)) / a,   F(u) = -1/2 [Ei(beta (1 - u)) + e^{2 beta} E1(beta (1 + u))],
+    x_1 rests, and u' = (1 - u^2) / (1 + e^{beta (1 - u)} / a), with a = `weight` how many tokens x_1 counts
+    for (frozen tokens). With u = tanh s the time is the integral of 1 + e^{beta (1 - tanh s)} / a over s, all
+    terms positive; in closed form
+        artanh u1 - artanh u0 + (F(u1) - F(u0)) / a,   F(u) = -1/2 [Ei(beta (1 - u)) + e^{2 beta} E1(beta (1 +
+                                                       u))],
     where large terms cancel.
     """
     direct, exponent, integral, sign = _two_token_parts(beta, u0, u1, weight)
@@ -80,7 +102,9 @@ def log_two_token_time(beta: float, u0: float, u1: float, weight: float = 1.0) -
     """The logarithm of `two_token_time`, which no beta makes overflow; u0 < u1."""
     direct, exponent, integral, sign = _two_token_parts(beta, u0, u1, weight)
     if sign <= 0.0:
-        raise InputError(f"u1 must be greater than u0, but u0 = {u0} and u1 = {u1}. Tokens that attract come closer.")
+        raise InputError(
+            f"u1 must be greater than u0, but u0 = {u0} and u1 = {u1}. Tokens that attract come closer."
+        )
     return float(np.logaddexp(np.log(direct), exponent + np.log(integral)))
 
 
@@ -109,19 +133,22 @@ def two_token_overlap(beta: float, u0: float, t: float, weight: float = 1.0) -> 
 def _two_token_parts(beta: float, u0: float, u1: float, weight: float) -> tuple[float, float, float, float]:
     """|T| as direct + e^exponent * integral, and its sign.
 
-    The integral of e^{-beta (tanh s - tanh s0)} from s0 to s1 is at most s1 - s0; it ends where the integrand has fallen to e^-80,
-    so that the quadrature cannot step over a narrow peak.
+    The integral of e^{-beta (tanh s - tanh s0)} from s0 to s1 is at most s1 - s0; it ends where the integrand
+    has fallen to e^-80, so that the quadrature cannot step over a narrow peak.
     """
     from scipy.integrate import quad
 
     beta = finite_number("beta", beta, least=0.0, help="It is the inverse temperature.")
-    weight = finite_number("weight", weight, above=0.0, help="It is how many tokens the resting one counts for.")
+    weight = finite_number(
+        "weight", weight, above=0.0, help="It is how many tokens the resting one counts for."
+    )
     first, last = sorted((_overlap("u0", u0), _overlap("u1", u1)))
     if first == last:
         return 0.0, 0.0, 0.0, 0.0
     below, above = 1.0 - first, 1.0 + first
     s0, slope = float(np.arctanh(first)), float(np.sqrt(below * above))  # slope = 1 / cosh s0
-    way = float(np.log1p(2.0 * (last - first) / (above * (1.0 - last)))) / 2.0  # artanh u1 - artanh u0, without cancelling
+    # artanh u1 - artanh u0, without cancelling
+    way = float(np.log1p(2.0 * (last - first) / (above * (1.0 - last)))) / 2.0
     width = way
     if beta > 0.0 and (fall := FORGOTTEN / beta) < last - first:
         width = float(np.log1p(2.0 * fall / (above * (below - fall)))) / 2.0
@@ -134,11 +161,13 @@ def _two_token_parts(beta: float, u0: float, u1: float, weight: float) -> tuple[
 
 
 def equiangular_overlap(n: int, beta: float, rho0: float, t: float) -> float:
-    """rho(t) for n tokens under full attention that all have the overlap rho0 at first (Q = K = V = I): they keep equal overlaps.
+    """rho(t) for n tokens under full attention that all have the overlap rho0 at first (Q = K = V = I): they
+    keep equal overlaps.
 
     <x_i, x_j>' = <P m_i, x_j> + <x_i, P m_j>, m_i = (e^beta x_i + e^{beta rho} sum_{l != i} x_l) / Z, gives
         rho' = 2 e^{beta rho} (1 - rho) ((n - 1) rho + 1) / (e^beta + (n - 1) e^{beta rho}).
-    With 1 - rho = e^{-q} this is dt = (e^{beta e^{-q}} + n - 1) / (2 ((n - 1) rho + 1)) dq: one smooth quadrature, turned round.
+    With 1 - rho = e^{-q} this is dt = (e^{beta e^{-q}} + n - 1) / (2 ((n - 1) rho + 1)) dq: one smooth
+    quadrature, turned round.
     """
     from scipy.integrate import quad
     from scipy.optimize import brentq
@@ -147,10 +176,14 @@ def equiangular_overlap(n: int, beta: float, rho0: float, t: float) -> float:
     beta, t = finite_number("beta", beta, least=0.0), finite_number("t", t, least=0.0)
     rho0 = _overlap("rho0", rho0)
     if rho0 <= -1.0 / (n - 1):
-        raise InputError(f"rho0 must be greater than -1/(n - 1) = {-1.0 / (n - 1):g}, but is {rho0}. No {n} unit vectors are farther apart.")
+        raise InputError(
+            f"rho0 must be greater than -1/(n - 1) = {-1.0 / (n - 1):g}, but is {rho0}. No {n} unit vectors"
+            " are farther apart."
+        )
     if beta * (1.0 - rho0) > 700.0:
         raise InputError(
-            f"beta (1 - rho0) must be at most 700, but is {beta * (1.0 - rho0):g}. In no time that a double holds would the tokens move."
+            f"beta (1 - rho0) must be at most 700, but is {beta * (1.0 - rho0):g}. In no time that a double"
+            " holds would the tokens move."
         )
 
     def pace(q: float) -> float:
@@ -160,25 +193,36 @@ def equiangular_overlap(n: int, beta: float, rho0: float, t: float) -> float:
         return float(quad(pace, q0, q, epsabs=0.0, epsrel=1e-12, limit=400)[0]) - t
 
     q0 = float(-np.log1p(-rho0))
-    high = min(q0 + 2.0 * t, q0 + 750.0)  # q0 + 2 t is beyond, as the pace is at least 1/2; and e^-750 is nothing
+    # q0 + 2 t is beyond, as the pace is at least 1/2; and e^-750 is nothing
+    high = min(q0 + 2.0 * t, q0 + 750.0)
     if t == 0.0 or late(high) <= 0.0:
         return rho0 if t == 0.0 else 1.0
     return float(-np.expm1(-brentq(late, q0, high, xtol=1e-14, rtol=1e-14)))
 
 
 def kuramoto_gap(gap: ArrayLike, t: ArrayLike) -> Array:
-    """D(t) = 2 arctan(tan(D(0)/2) e^{-t}): the angle between two groups of tokens, beta = 0, full attention, d = 2.
+    """D(t) = 2 arctan(tan(D(0)/2) e^{-t}): the angle between two groups of tokens, beta = 0, full attention,
+    d = 2.
 
-    There theta_i' = (1/n) sum_j sin(theta_j - theta_i); two groups, each at one angle, stay groups, and D' = -sin D whatever their sizes.
+    There theta_i' = (1/n) sum_j sin(theta_j - theta_i); two groups, each at one angle, stay groups, and D' =
+    -sin D whatever their sizes.
     """
     gap, t = finite_array("gap", gap), finite_array("t", t)
     if (np.abs(gap) >= np.pi).any():
-        raise InputError(f"gap must lie between -pi and pi, but is {gap[np.abs(gap) >= np.pi].flat[0]:g}. Opposite groups rest.")
+        raise InputError(
+            f"gap must lie between -pi and pi, but is {gap[np.abs(gap) >= np.pi].flat[0]:g}. Opposite groups"
+            " rest."
+        )
     return np.asarray(2.0 * np.arctan2(np.sin(gap / 2.0) * np.exp(-t), np.cos(gap / 2.0)))
 
 
 def _overlap(name: str, value: float) -> float:
-    value = finite_number(name, value, above=-1.0, help="It is the inner product of two different tokens, neither equal nor opposite.")
+    value = finite_number(
+        name,
+        value,
+        above=-1.0,
+        help="It is the inner product of two different tokens, neither equal nor opposite.",
+    )
     if value >= 1.0:
         raise InputError(f"{name} must be less than 1, but is {value}. Tokens meet only after infinite time.")
     return value

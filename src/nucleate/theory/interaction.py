@@ -1,4 +1,5 @@
-"""The interaction function: how strongly two tokens on the circle attract at a given distance (Q = K = V = I; paper, Lemma A.1).
+"""The interaction function: how strongly two tokens on the circle attract at a given distance (Q = K = V = I;
+paper, Lemma A.1).
 
     h(x) = e^{beta (cos x - 1)} sin x,      g(x) = h'(x) = e^{beta (cos x - 1)} (cos x - beta sin^2 x)
 
@@ -10,11 +11,19 @@ from numpy.typing import ArrayLike
 
 from nucleate.checks import Array, InputError, finite_array
 
-__all__ = ["interaction", "interaction_bounds", "interaction_slope", "slope_bound_far", "slope_bound_near", "strongest_distance"]
+__all__ = [
+    "interaction",
+    "interaction_bounds",
+    "interaction_slope",
+    "slope_bound_far",
+    "slope_bound_near",
+    "strongest_distance",
+]
 
 
 def interaction(x: ArrayLike, beta: ArrayLike) -> Array:
-    """h(x) = e^{beta (cos x - 1)} sin x, for an array of distances, of beta, or of both; 0 where it is below what a double can hold."""
+    """h(x) = e^{beta (cos x - 1)} sin x, for an array of distances, of beta, or of both; 0 where it is below
+    what a double can hold."""
     x, beta = _distance_and_beta(x, beta)
     with np.errstate(under="ignore"):
         return np.asarray(_weight(x, beta) * np.sin(x))
@@ -38,7 +47,8 @@ def strongest_distance(beta: ArrayLike) -> Array:
 
 
 def interaction_bounds(x: ArrayLike, beta: ArrayLike) -> tuple[Array, Array]:
-    """Lemma A.1: e^{-beta x^2/2} (x - x^3/6) < h(x) < x e^{-beta x^2/2 + beta x^4/24} for 0 < x <= pi, which the lower one needs."""
+    """Lemma A.1: e^{-beta x^2/2} (x - x^3/6) < h(x) < x e^{-beta x^2/2 + beta x^4/24} for 0 < x <= pi, which
+    the lower one needs."""
     x, beta = _within("interaction_bounds", x, beta, np.pi)
     with np.errstate(under="ignore"):
         lower = np.exp(-beta * x**2 / 2.0) * (x - x**3 / 6.0)
@@ -54,10 +64,14 @@ def slope_bound_near(x: ArrayLike, beta: ArrayLike) -> Array:
 
 
 def slope_bound_far(x: ArrayLike, beta: ArrayLike) -> Array:
-    """Lemma A.1: g(x) > -beta x^2 e^{-beta x^2/2 + beta x^4/24} for 0 < x <= pi and beta >= 1, which it needs."""
+    """Lemma A.1: g(x) > -beta x^2 e^{-beta x^2/2 + beta x^4/24} for 0 < x <= pi and beta >= 1, which it
+    needs."""
     x, beta = _within("slope_bound_far", x, beta, np.pi)
     if (beta < 1.0).any():
-        raise InputError(f"slope_bound_far needs beta of at least 1, but it is as low as {beta.min():g}. For smaller beta the bound is false.")
+        raise InputError(
+            f"slope_bound_far needs beta of at least 1, but it is as low as {beta.min():g}. For smaller beta"
+            " the bound is false."
+        )
     with np.errstate(under="ignore"):
         return np.asarray(-beta * x**2 * np.exp(-beta * x**2 / 2.0 * (1.0 - x**2 / 12.0)))
 
@@ -71,7 +85,9 @@ def _weight(x: Array, beta: Array) -> Array:
 def _checked_beta(beta: ArrayLike) -> Array:
     beta = finite_array("beta", beta)
     if (beta < 0.0).any():
-        raise InputError(f"beta must be finite and non-negative, but is {beta.min():g}. It is the inverse temperature.")
+        raise InputError(
+            f"beta must be finite and non-negative, but is {beta.min():g}. It is the inverse temperature."
+        )
     return beta
 
 
@@ -81,7 +97,9 @@ def _distance_and_beta(x: ArrayLike, beta: ArrayLike) -> tuple[Array, Array]:
     try:
         np.broadcast_shapes(x.shape, beta.shape)
     except ValueError:
-        raise InputError(f"x and beta must have shapes that go together, but have {x.shape} and {beta.shape}.") from None
+        raise InputError(
+            f"x and beta must have shapes that go together, but have {x.shape} and {beta.shape}."
+        ) from None
     return x, beta
 
 
@@ -90,5 +108,7 @@ def _within(name: str, x: ArrayLike, beta: ArrayLike, most: Array | float) -> tu
     x, beta = _distance_and_beta(x, beta)
     if not ((x > 0.0) & (x <= most)).all():
         worst = x.min() if (x <= 0.0).any() else x.max()
-        raise InputError(f"{name} needs 0 < x <= {np.min(most):.6g}, but x is {worst:g}. Beyond, the lemma says nothing.")
+        raise InputError(
+            f"{name} needs 0 < x <= {np.min(most):.6g}, but x is {worst:g}. Beyond, the lemma says nothing."
+        )
     return x, beta

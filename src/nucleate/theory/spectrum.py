@@ -1,13 +1,17 @@
-"""The top of a spectrum: which eigenvalues have the largest real part, how often, and in Jordan blocks of which size.
+"""The top of a spectrum: which eigenvalues have the largest real part, how often, and in Jordan blocks of
+which size.
 
-V is taken as known up to tol |V| (Frobenius norm): what a change of that size could make equal counts as equal.  An eigenvalue with a
-Jordan block of size r moves by (tol)^(1/r) under such a change, so eigenvalues that belong together may be far apart.  Hence no radius
-decides, but the matrix does:
+V is taken as known up to tol |V| (Frobenius norm): what a change of that size could make equal counts as
+equal.  An eigenvalue with a Jordan block of size r moves by (tol)^(1/r) under such a change, so eigenvalues
+that belong together may be far apart.  Hence no radius decides, but the matrix does:
     1. V = U T U^T, real Schur form, which is known to rounding whatever the Jordan structure.
     2. A set of m eigenvalues around the top one is a candidate.  Its mean moves by tol only, not by its root.
-    3. The Schur form is reordered to have the candidate first.  If its block minus the mean is nilpotent to tol |V|, it is one eigenvalue.
-       The test is a staircase: split off the kernel, found by singular values, m dimensions in all.  The steps tell the Jordan blocks.
-The largest candidate that passes is taken.  The Jordan form itself, which no computation in floating point can find, is never made.
+    3. The Schur form is reordered to have the candidate first.  If its block minus the mean is nilpotent to
+    tol |V|, it is one eigenvalue.
+       The test is a staircase: split off the kernel, found by singular values, m dimensions in all.  The
+       steps tell the Jordan blocks.
+The largest candidate that passes is taken.  The Jordan form itself, which no computation in floating point
+can find, is never made.
 """
 
 from dataclasses import dataclass
@@ -41,7 +45,8 @@ class Schur:
     def eigenvalues(self) -> NDArray[np.complex128]:
         """In the order of the diagonal of T; (d,)."""
         below, above = np.diag(self.T, -1), np.diag(self.T, 1)  # (d - 1,)
-        turn = np.sqrt(np.abs(below)) * np.sqrt(np.abs(above)) * (below != 0.0)  # (d - 1,) LAPACK makes 2 x 2 blocks a, b; c, a with bc < 0
+        # (d - 1,) LAPACK makes 2 x 2 blocks a, b; c, a with bc < 0
+        turn = np.sqrt(np.abs(below)) * np.sqrt(np.abs(above)) * (below != 0.0)
         w = np.diag(self.T).astype(np.complex128)  # (d,)
         w[:-1] += 1j * turn
         w[1:] -= 1j * turn
@@ -59,7 +64,9 @@ class Group:
 
     value: complex  # their mean; of a pair, the one with positive imaginary part
     members: Indices  # places on the diagonal of T; both halves of a pair
-    steps: tuple[int, ...]  # dim ker (V - value)^i minus that of the power before: steps[0] Jordan blocks, len(steps) the size of the largest
+    # dim ker (V - value)^i minus that of the power before: steps[0] Jordan blocks, len(steps) the size of the
+    # largest
+    steps: tuple[int, ...]
 
     @property
     def twice(self) -> int:
@@ -77,14 +84,16 @@ def schur_form(V: Array, tol: float) -> Schur:
 
 
 def top_groups(schur: Schur) -> list[Group]:
-    """The eigenvalues with the largest real part: one group, or several that differ in their imaginary parts."""
+    """The eigenvalues with the largest real part: one group, or several that differ in their imaginary
+    parts."""
     w = schur.eigenvalues
     rest = np.ones(len(w), dtype=bool)
     found: list[Group] = []
     largest = -np.inf
     while rest.any():  # from right to left
         i = int(np.where(rest, w.real, -np.inf).argmax())
-        if w[i].real < largest - schur.reach:  # a group has a member at least as far right as its mean: none to come is at the top
+        # a group has a member at least as far right as its mean: none to come is at the top
+        if w[i].real < largest - schur.reach:
             break
         group = _group_around(schur, w[i], rest)
         rest[group.members] = False
@@ -96,8 +105,8 @@ def top_groups(schur: Schur) -> list[Group]:
 def all_real_and_distinct(schur: Schur) -> bool:
     """Whether no change of V by tol |V| can make two eigenvalues meet, or is needed to make them real.
 
-    To first order an eigenvalue moves by its condition number times the change; that of one which rounding has split off a Jordan block is
-    as large as the reciprocal of the distance it was moved.
+    To first order an eigenvalue moves by its condition number times the change; that of one which rounding
+    has split off a Jordan block is as large as the reciprocal of the distance it was moved.
     """
     if schur.eigenvalues.imag.any():
         return False
@@ -112,7 +121,8 @@ def all_real_and_distinct(schur: Schur) -> bool:
 
 
 def isolate(schur: Schur, members: Indices) -> Schur | None:
-    """The Schur form reordered to have these eigenvalues first; None if they are too close to the others for that."""
+    """The Schur form reordered to have these eigenvalues first; None if they are too close to the others for
+    that."""
     from scipy.linalg.lapack import dtrsen
 
     chosen = np.zeros(len(schur.T), dtype=np.int32)
@@ -124,7 +134,8 @@ def isolate(schur: Schur, members: Indices) -> Schur | None:
 def _group_around(schur: Schur, z: complex, rest: NDArray[np.bool_]) -> Group:
     """The largest set of eigenvalues around z, conjugates included, that are one."""
     w = schur.eigenvalues
-    near = np.where(rest, np.minimum(np.abs(w - z), np.abs(w - np.conj(z))), np.inf)  # (d,) the same for both halves of a pair
+    # (d,) the same for both halves of a pair
+    near = np.where(rest, np.minimum(np.abs(w - z), np.abs(w - np.conj(z))), np.inf)
     order = np.argsort(near, kind="stable")[: rest.sum()]
     near = np.append(np.maximum(near[order], schur.reach), np.inf)  # (rest + 1,)
     for m in _sizes(near):
@@ -136,14 +147,16 @@ def _group_around(schur: Schur, z: complex, rest: NDArray[np.bool_]) -> Group:
 
 
 def _sizes(near: Array) -> list[int]:
-    """How many of the nearest eigenvalues may form a group, largest number first: never parted where distances are equal."""
+    """How many of the nearest eigenvalues may form a group, largest number first: never parted where
+    distances are equal."""
     m = np.arange(1, len(near))
     gap = near[1:] > near[:-1] * np.where(m <= EVERY, 1.0, WIDE)  # (rest,)
     return m[gap][::-1].tolist()
 
 
 def _examined(schur: Schur, members: Indices) -> Group | None:
-    """These eigenvalues as a group with one real value, or with one value and its conjugate; None if they are neither."""
+    """These eigenvalues as a group with one real value, or with one value and its conjugate; None if they are
+    neither."""
     w = schur.eigenvalues[members]  # (m,)
     block: Schur | None = None
     upper = w[w.imag > 0.0]
@@ -164,14 +177,16 @@ def _examined(schur: Schur, members: Indices) -> Group | None:
 
 
 def _may_be_one(offset: NDArray[np.complex128], schur: Schur) -> bool:
-    """Whether the moments of eigenvalues minus their mean can be those of a nilpotent matrix, changed by `reach` in every direction."""
+    """Whether the moments of eigenvalues minus their mean can be those of a nilpotent matrix, changed by
+    `reach` in every direction."""
     change = GENEROUS * np.sqrt(len(offset)) * schur.reach
     size = float(np.linalg.norm(offset)) + schur.coupling  # of the nilpotent matrix, at most
     return all(abs((offset**k).sum()) <= k * change * (size + change) ** (k - 1) for k in MOMENTS)
 
 
 def _staircase(N: NDArray[Any], reach: float) -> tuple[int, ...]:
-    """The dimensions of ker N, then of the kernel of what is left when it is split off, and so on until none is left."""
+    """The dimensions of ker N, then of the kernel of what is left when it is split off, and so on until none
+    is left."""
     steps: list[int] = []
     while len(N):
         if np.linalg.norm(N) <= reach:

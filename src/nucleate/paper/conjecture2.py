@@ -140,8 +140,8 @@ def _verdict(numbers: Numbers, names: list[str], part: str, fine: bool, told: st
                 *(
                     [
                         (
-                            f"not there yet: {late}, of which {leaving} at a rest that repels so weakly that it"
-                            " takes longer to leave"
+                            f"not there yet: {late}, of which {leaving} at a rest that repels so weakly"
+                            " that it takes longer to leave"
                         )
                     ]
                     if late

@@ -18,7 +18,7 @@ from small_studies import contents, profile, small, spread
 from typer.testing import CliRunner
 
 import nucleate as nc
-from nucleate import cli
+from nucleate.cli import main as cli
 from nucleate.attention import Attention
 from nucleate.checks import Array, InputError
 from nucleate.ensemble.block import STATUS, Cancelled, Task, compute

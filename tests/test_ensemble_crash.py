@@ -351,7 +351,7 @@ def test_a_file_system_that_refuses_large_files_ends_with_one_line(tmp_path: Pat
     code = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-from nucleate import cli
+from nucleate.cli import main as cli
 from small_studies import small
 from test_ensemble import toml
 open("study.toml", "w").write(toml(small(observables={"way": {"kind": "trajectory"}})))

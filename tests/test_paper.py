@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from nucleate import paper
 from nucleate.checks import InputError
-from nucleate.cli import app
+from nucleate.cli.main import app
 from nucleate.ensemble.study import Study
 from nucleate.paper import albert, figure3, lives, reproduce, rows
 from nucleate.paper.ends import ends_of

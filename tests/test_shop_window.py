@@ -84,7 +84,7 @@ def commands() -> dict[str, Any]:
     drift"."""
     import typer
 
-    from nucleate.cli import app
+    from nucleate.cli.main import app
 
     def walk(command: Any, words: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
         yield " ".join(words), command
@@ -166,7 +166,7 @@ def test_importing_nucleate_loads_no_other_package() -> None:
 def test_help_and_version_load_nothing_heavy(arguments: list[str]) -> None:
     code = f"""
 import sys
-from nucleate.cli import main
+from nucleate.cli.main import main
 sys.argv = ["nucleate", *{arguments!r}]
 try:
     main()
@@ -200,7 +200,7 @@ except ModuleNotFoundError:
     import nucleate
     for name in nucleate.__all__:
         getattr(nucleate, name)
-    from nucleate.cli import main
+    from nucleate.cli.main import main
     sys.argv = ["nucleate", "--help"]
     main()
 """

@@ -14,7 +14,7 @@ from matplotlib import pyplot
 from matplotlib.colors import to_rgb
 from typer.testing import CliRunner
 
-from nucleate import cli
+from nucleate.cli import main as cli
 from nucleate.attention import Attention, Window
 from nucleate.checks import InputError
 from nucleate.integrate.simulate import simulate

@@ -12,7 +12,7 @@ from matplotlib import pyplot
 from matplotlib.colors import to_rgb
 from typer.testing import CliRunner
 
-from nucleate import cli
+from nucleate.cli import main as cli
 from nucleate.checks import InputError
 from nucleate.models.spectra import Spectra, spectra
 from nucleate.plot.heads import REGIONS, head_map, head_spectrum, layer_figure

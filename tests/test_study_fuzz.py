@@ -11,7 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from nucleate import cli
+from nucleate.cli import main as cli
 from nucleate.ensemble import command, estimate
 
 PARTS, MUTANTS = 4, 2_500  # ten thousand in all, in parts that run side by side

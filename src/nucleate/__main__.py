@@ -1,6 +1,6 @@
 """`python -m nucleate` is `nucleate`."""
 
-from nucleate.cli import main
+from nucleate.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -18,8 +18,8 @@ from made_runs import many_runs, one_run
 from typer.testing import CliRunner
 
 import nucleate.integrate.simulate as engine
-from nucleate.cli import main as cli
 from nucleate.attention import Window
+from nucleate.cli import main as cli
 from nucleate.integrate.run import Run
 from nucleate.integrate.storage import load
 from nucleate.sphere import uniform

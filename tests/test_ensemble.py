@@ -18,19 +18,19 @@ from small_studies import contents, profile, small, spread
 from typer.testing import CliRunner
 
 import nucleate as nc
-from nucleate.cli import main as cli
 from nucleate.attention import Attention
 from nucleate.checks import Array, InputError
-from nucleate.ensemble.block import STATUS, Cancelled, Task, compute
-from nucleate.ensemble.matrices import drawn
-from nucleate.ensemble.observables import Block, observable
-from nucleate.ensemble.points import stream
-from nucleate.ensemble.result import Ensemble, load_ensemble
-from nucleate.ensemble.run import block_runs, ensemble
-from nucleate.ensemble.store import chunk_runs
-from nucleate.ensemble.study import Study
+from nucleate.cli import main as cli
 from nucleate.observe.measure import measure
 from nucleate.plot.studies import picture
+from nucleate.studies.block import STATUS, Cancelled, Task, compute
+from nucleate.studies.ensemble import block_runs, ensemble
+from nucleate.studies.matrices import drawn
+from nucleate.studies.observables import Block, observable
+from nucleate.studies.points import stream
+from nucleate.studies.result import Ensemble, load_ensemble
+from nucleate.studies.store import chunk_runs
+from nucleate.studies.study import Study
 
 EMPTY: dict[str, Any] = {}
 
@@ -508,7 +508,7 @@ def test_any_other_change_is_refused_with_what_differs(
 
 def interrupt(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All blocks of the small study are computed, and the process ends before the store is assembled."""
-    from nucleate.ensemble.shelf import Shelf
+    from nucleate.studies.partial_store import Shelf
 
     def stop(self: Shelf) -> None:
         raise KeyboardInterrupt
@@ -520,7 +520,7 @@ def interrupt(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_other_versions_are_refused(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nucleate.ensemble import shelf
+    from nucleate.studies import partial_store
 
     shutil.copytree(finished, tmp_path / "out.zarr")
     monkeypatch.setattr(shelf, "made_with", lambda: {"nucleate": "99", "numpy": "1"})
@@ -675,7 +675,7 @@ def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(tmp_path: Path) -> No
 def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from nucleate.ensemble import command
+    from nucleate.cli import ensemble
 
     now = [0.0]
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
@@ -699,7 +699,7 @@ def test_memory_does_not_grow_with_the_number_of_runs(tmp_path: Path) -> None:
     code = f"""
 import sys
 from nucleate.bench.ensemble import most_memory
-from nucleate.ensemble.run import ensemble
+from nucleate.studies.ensemble import ensemble
 study = {study!r}
 ensemble(study, sys.argv[2], runs=int(sys.argv[1]), block=16)
 print(most_memory())

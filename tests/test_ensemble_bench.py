@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from nucleate.bench import command
 from nucleate.bench import ensemble as bench
 from nucleate.bench.batch import Ensemble
-from nucleate.ensemble.study import Study
+from nucleate.studies.study import Study
 
 ROOT = Path(__file__).resolve().parents[1]
 

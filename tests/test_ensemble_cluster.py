@@ -22,7 +22,7 @@ from small_studies import SOAK, contents, profile, small, spread
 from test_ensemble import toml
 
 from nucleate.checks import InputError
-from nucleate.ensemble.run import ensemble
+from nucleate.studies.ensemble import ensemble
 
 distributed: Any = pytest.importorskip("distributed", reason="Dask comes with nucleate[cluster]")
 
@@ -201,15 +201,15 @@ def test_a_lost_scheduler_ends_with_one_line_and_threads_finish_the_work(tmp_pat
 
 
 def test_a_worker_with_other_versions_is_refused() -> None:
-    from nucleate.ensemble.cluster import _portable, work
-    from nucleate.ensemble.study import Study
+    from nucleate.studies.cluster import _portable, work
+    from nucleate.studies.study import Study
 
     with pytest.raises(InputError, match=r"numpy is .* instead of 1"):
         work(_portable(Study.make(small())), (0, 0, 2), {"numpy": "1"})
 
 
 def test_no_scheduler_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nucleate.ensemble import cluster
+    from nucleate.studies import cluster
 
     monkeypatch.setattr(cluster, "CONNECT", 0.5)
     with pytest.raises(InputError, match="no scheduler answers there"):

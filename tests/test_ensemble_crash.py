@@ -22,10 +22,10 @@ from small_studies import SOAK, contents, small
 
 from nucleate.checks import Array, InputError
 from nucleate.ensemble import files, shelf
-from nucleate.ensemble.block import Task, compute
-from nucleate.ensemble.result import load_ensemble
-from nucleate.ensemble.run import ensemble
-from nucleate.ensemble.study import Study
+from nucleate.studies.block import Task, compute
+from nucleate.studies.ensemble import ensemble
+from nucleate.studies.result import load_ensemble
+from nucleate.studies.study import Study
 
 KILLS = 200 if SOAK else 20
 DAMAGES = 200  # flips, and as many cuts
@@ -69,11 +69,11 @@ DRIVER = """
 import os, random, shutil, signal, sys, time
 from pathlib import Path
 from small_studies import contents, small
-from nucleate.ensemble.block import warm
-from nucleate.ensemble.files import read_block
-from nucleate.ensemble.run import ensemble
-from nucleate.ensemble.store import intact, read_manifest
-from nucleate.ensemble.study import Study
+from nucleate.studies.block import warm
+from nucleate.studies.durable_files import read_block
+from nucleate.studies.ensemble import ensemble
+from nucleate.studies.store import intact, read_manifest
+from nucleate.studies.study import Study
 import zarr, xarray
 
 kills, folder = int(sys.argv[1]), Path(sys.argv[2])
@@ -170,7 +170,7 @@ def test_a_store_that_was_moved_aside_by_a_crash_is_put_back(
 ) -> None:
     """Where names cannot be swapped in one step, a crash may come between moving the old store and the new
     one."""
-    from nucleate.ensemble import crew
+    from nucleate.studies import workers
 
     monkeypatch.setattr(crew, "compute", None)  # nothing may be computed again
     (tmp_path / "out.zarr.parts").mkdir()
@@ -184,7 +184,7 @@ def test_a_store_that_was_moved_aside_by_a_crash_is_put_back(
 def test_the_new_store_takes_the_place_of_the_old(
     swap: bool, tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nucleate.ensemble import store
+    from nucleate.studies import store
 
     if not swap:
         monkeypatch.setattr(store, "_exchange", lambda a, b: False)
@@ -205,7 +205,7 @@ def test_a_second_writer_is_refused(tmp_path: Path) -> None:
             sys.executable,
             "-c",
             (
-                f"from nucleate.ensemble.run import ensemble; ensemble({small()!r},"
+                f"from nucleate.studies.ensemble import ensemble; ensemble({small()!r},"
                 f" {str(tmp_path / 'out.zarr')!r})"
             ),
         ]
@@ -453,7 +453,7 @@ def test_any_blocks_may_be_missing(tmp_path: Path, whole: Path, monkeypatch: pyt
 def test_a_missing_chunk_costs_its_own_runs_only(
     tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nucleate.ensemble import crew
+    from nucleate.studies import workers
 
     computed: list[Task] = []
 

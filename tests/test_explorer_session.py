@@ -335,7 +335,7 @@ def test_stored_runs_and_ensembles_are_shown(tmp_path: Path) -> None:
 
 def _check_ensemble_run(ensemble: Any, x: Any) -> None:
     """The last run of the last point, started and ended as the ensemble did."""
-    from nucleate.ensemble.points import stream
+    from nucleate.studies.points import stream
 
     runs = ensemble.data.sizes["run"]
     assert np.array_equal(x[0], nc.uniform(x.shape[1], x.shape[2], stream(ensemble.study["seed"], runs - 1)))

@@ -17,9 +17,9 @@ from matplotlib import pyplot
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from typer.testing import CliRunner
 
-from nucleate.cli import main as cli
 from nucleate.attention import Attention
 from nucleate.checks import Array, InputError
+from nucleate.cli import main as cli
 from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import simulate
 from nucleate.integrate.storage import load

@@ -21,12 +21,12 @@ from typer.testing import CliRunner
 from nucleate import paper
 from nucleate.checks import InputError
 from nucleate.cli.main import app
-from nucleate.ensemble.study import Study
 from nucleate.paper import albert, figure3, lives, reproduce, rows
 from nucleate.paper.ends import ends_of
 from nucleate.paper.item import Item
 from nucleate.paper.keep import Desk
 from nucleate.paper.numbers import Number, compared, exact, from_plain, mean_of, share_of
+from nucleate.studies.study import Study
 from nucleate.theory.atlas import atlas
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -14,9 +14,9 @@ from matplotlib import pyplot
 from matplotlib.colors import to_rgb
 from typer.testing import CliRunner
 
-from nucleate.cli import main as cli
 from nucleate.attention import Attention, Window
 from nucleate.checks import InputError
+from nucleate.cli import main as cli
 from nucleate.integrate.simulate import simulate
 from nucleate.integrate.storage import load
 from nucleate.models.heads import read_spectrum

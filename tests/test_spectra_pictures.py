@@ -12,8 +12,8 @@ from matplotlib import pyplot
 from matplotlib.colors import to_rgb
 from typer.testing import CliRunner
 
-from nucleate.cli import main as cli
 from nucleate.checks import InputError
+from nucleate.cli import main as cli
 from nucleate.models.spectra import Spectra, spectra
 from nucleate.plot.heads import REGIONS, head_map, head_spectrum, layer_figure
 from nucleate.plot.paint import contrast

@@ -10,9 +10,9 @@ from small_studies import profile, small, spread
 
 import nucleate as nc
 from nucleate.checks import InputError
-from nucleate.ensemble.matrices import drawn, matrix
-from nucleate.ensemble.points import stream
-from nucleate.ensemble.study import Study, differences
+from nucleate.studies.matrices import drawn, matrix
+from nucleate.studies.points import stream
+from nucleate.studies.study import Study, differences
 
 ROOT = Path(__file__).resolve().parents[1]
 STUDIES = sorted((ROOT / "studies").glob("*.toml"))

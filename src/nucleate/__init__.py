@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from nucleate import plot
     from nucleate.attention import Attention, Frozen, Window
     from nucleate.checks import InputError
-    from nucleate.ensemble.result import load
-    from nucleate.ensemble.run import ensemble
-    from nucleate.ensemble.study import Study
     from nucleate.integrate.run import Run
     from nucleate.integrate.simulate import simulate
     from nucleate.kernels import drift
@@ -33,6 +30,9 @@ if TYPE_CHECKING:
     from nucleate.observe.merges import merges
     from nucleate.observe.stationarity import displacement, stationarity
     from nucleate.sphere import distance, retract, tangent, uniform
+    from nucleate.studies.ensemble import ensemble
+    from nucleate.studies.result import load
+    from nucleate.studies.study import Study
     from nucleate.theory.atlas import atlas, limit_point
     from nucleate.theory.counts import expected_centers, monte_carlo_centers
 
@@ -81,7 +81,7 @@ _HOME = {
     "Frozen": "nucleate.attention",
     "InputError": "nucleate.checks",
     "Run": "nucleate.integrate.run",
-    "Study": "nucleate.ensemble.study",
+    "Study": "nucleate.studies.study",
     "Window": "nucleate.attention",
     "atlas": "nucleate.theory.atlas",
     "center_mask": "nucleate.observe.centers",
@@ -92,12 +92,12 @@ _HOME = {
     "displacement": "nucleate.observe.stationarity",
     "distance": "nucleate.sphere",
     "drift": "nucleate.kernels",
-    "ensemble": "nucleate.ensemble.run",
+    "ensemble": "nucleate.studies.ensemble",
     "expected_centers": "nucleate.theory.counts",
     "interaction_energy": "nucleate.observe.energies",
     "life": "nucleate.observe.life",
     "limit_point": "nucleate.theory.atlas",
-    "load": "nucleate.ensemble.result",
+    "load": "nucleate.studies.result",
     "lost_centers": "nucleate.observe.consumption",
     "measure": "nucleate.observe.measure",
     "merges": "nucleate.observe.merges",

@@ -13,10 +13,10 @@ from nucleate.bench.batch import Ensemble, contestants
 from nucleate.bench.clock import Tell, race
 from nucleate.bench.table import Row, Section, timed_row, with_ratios
 from nucleate.checks import whole_number
-from nucleate.ensemble.run import ensemble
-from nucleate.ensemble.study import Study
 from nucleate.integrate.simulate import simulate
 from nucleate.kernels.crew import pick_threads
+from nucleate.studies.ensemble import ensemble
+from nucleate.studies.study import Study
 
 __all__ = ["crew_section", "figure3", "most_memory", "sections", "time_section"]
 
@@ -28,8 +28,8 @@ FEW = 10  # the share of the runs with which the memory of all is compared
 CHILD = """
 import sys, tempfile, time
 from nucleate.bench.ensemble import figure3, most_memory
-from nucleate.ensemble.block import Task, compute
-from nucleate.ensemble.run import ensemble
+from nucleate.studies.block import Task, compute
+from nucleate.studies.ensemble import ensemble
 runs, threads, t = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
 study = figure3(runs, t)
 compute(study, Task(0, 0, 8))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nucleate.bench.command import bench
-from nucleate.ensemble.command import ensemble
+from nucleate.cli.ensemble import ensemble
 from nucleate.explorer.command import explore, export
 from nucleate.models.command import convert, spectra_command
 from nucleate.paper.command import reproduce

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from nucleate.checks import InputError
-from nucleate.ensemble.files import Damaged
-from nucleate.ensemble.result import load_ensemble
-from nucleate.ensemble.store import holds_ensemble, read_manifest
-from nucleate.ensemble.study import Study
 from nucleate.explorer.scene import LIMITS, Scene
 from nucleate.explorer.take import Take, alone, check_size, of_run
 from nucleate.integrate.storage import DATA, load
+from nucleate.studies.durable_files import Damaged
+from nucleate.studies.result import load_ensemble
+from nucleate.studies.store import holds_ensemble, read_manifest
+from nucleate.studies.study import Study
 
 __all__ = ["Entry", "Folder", "open_folder"]
 

@@ -25,9 +25,9 @@ def adversarial(kind: "Kind", seed: int, models: int, rounds: int) -> "Dataset":
     import xarray
 
     from nucleate.attention import Attention  # not only a type here
-    from nucleate.ensemble.points import stream
     from nucleate.paper.families import matrices
     from nucleate.sphere import retract, uniform
+    from nucleate.studies.points import stream
 
     n, d = kind.n, kind.d
     V, Q, K = matrices(kind, seed, range(models))

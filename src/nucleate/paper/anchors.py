@@ -151,8 +151,8 @@ def _ends(case: Case, theta: Array, a: Array, x0: Array, N: float) -> tuple[Arra
 def placements(case: Case, N: float, runs: int, seed: int) -> tuple[Array, Array, Array]:
     """Random starts among frozen tokens: their angles and weights (b, m), and tokens (b, n, 2).  Gaps mostly
     as narrow as allowed, one weight heavy."""
-    from nucleate.ensemble.points import stream
     from nucleate.sphere import uniform
+    from nucleate.studies.points import stream
 
     m = min(MOST, int(2.0 * np.pi * case.beta**0.5 / case.c))
     theta, a, x0 = np.empty((runs, m)), np.ones((runs, m)), np.empty((runs, TOKENS, 2))

@@ -107,11 +107,11 @@ def _one(
 ) -> dict[str, Any]:
     """One run in numbers.  One thread: two runs are computed side by side."""
     from nucleate.attention import Attention
-    from nucleate.ensemble.points import stream
     from nucleate.integrate.simulate import simulate
     from nucleate.observe.centers import renyi_centers
     from nucleate.paper.gathering import whole
     from nucleate.sphere import uniform
+    from nucleate.studies.points import stream
 
     start = uniform(n, 2, stream(seed, run))  # (n, 2)
     run_to = partial(

@@ -168,7 +168,7 @@ def family(desk: "Desk", kind: Kind, seed: int, many: int) -> "Dataset":
 
 def matrices(kind: Kind, seed: int, runs: range) -> tuple[Array, Array | None, Array | None]:
     """V, Q and K (b, d, d), each run from a stream of its own; None: the identity."""
-    from nucleate.ensemble.points import stream
+    from nucleate.studies.points import stream
 
     d = kind.d
     V = np.stack([kind.value(np.random.default_rng(stream(seed, run, 3)), d, kind.beta) for run in runs])
@@ -197,10 +197,10 @@ def _block(kind: Kind, seed: int, runs: range) -> "Dataset":
     import xarray
 
     from nucleate.attention import Attention
-    from nucleate.ensemble.points import stream
     from nucleate.integrate.simulate import simulate
     from nucleate.paper.keep import finished
     from nucleate.sphere import uniform
+    from nucleate.studies.points import stream
 
     V, Q, K = matrices(kind, seed, runs)
     start = np.stack([uniform(kind.n, kind.d, stream(seed, run)) for run in runs])  # (b, n, d)

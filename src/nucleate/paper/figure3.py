@@ -47,9 +47,9 @@ def _name(kind: str, radius: float) -> str:
 
 def run(desk: "Desk") -> Data:
     """The ensemble; its store resumes by itself."""
-    from nucleate.ensemble.block import identity
-    from nucleate.ensemble.run import ensemble
-    from nucleate.ensemble.study import Study
+    from nucleate.studies.block import identity
+    from nucleate.studies.ensemble import ensemble
+    from nucleate.studies.study import Study
 
     table = Study.make(study(desk.p))
     mine = f"runs-{identity(table)[:12]}"  # of the study and the code: runs of different ones are never mixed
@@ -113,7 +113,7 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
 
 
 def _done() -> int:
-    from nucleate.ensemble.block import STATUS
+    from nucleate.studies.block import STATUS
 
     return STATUS.index("done")
 

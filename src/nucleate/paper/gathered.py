@@ -26,7 +26,7 @@ SPREAD, LATE = 0.3, (36.0, 50.0)
 
 def scores(d: int, seed: int, runs: range, piece: int = 0) -> tuple[Array, Array]:
     """Q and K (b, d, d) with entries N(0, 1/d), each run from streams of its own."""
-    from nucleate.ensemble.points import stream
+    from nucleate.studies.points import stream
 
     child = () if piece == 0 else (piece,)
     Q, K = (
@@ -66,9 +66,9 @@ def _block(d: int, n: int, beta: float, window: int | None, seed: int, runs: ran
     end."""
     import xarray
 
-    from nucleate.ensemble.points import stream
     from nucleate.kernels.crew import pick_threads
     from nucleate.sphere import uniform
+    from nucleate.studies.points import stream
 
     Q, K = scores(d, seed, runs)
     start = np.stack([uniform(n, d, stream(seed, run)) for run in runs])  # (b, n, d)
@@ -114,10 +114,10 @@ def changing(d: int, n: int, beta: float, pieces: int, seed: int, count: int) ->
     import xarray
 
     from nucleate.attention import Attention
-    from nucleate.ensemble.points import stream
     from nucleate.integrate.simulate import simulate
     from nucleate.paper.keep import finished
     from nucleate.sphere import uniform
+    from nucleate.studies.points import stream
 
     start = x = np.stack([uniform(n, d, stream(seed, run)) for run in range(count)])  # (b, n, d)
     apart = []
@@ -137,10 +137,10 @@ def decays(d: int, n: int, beta: float, window: int | None, seed: int) -> "Datas
     import xarray
 
     from nucleate.attention import Attention, Window
-    from nucleate.ensemble.points import stream
     from nucleate.integrate.simulate import simulate
     from nucleate.paper.keep import finished
     from nucleate.sphere import retract, uniform
+    from nucleate.studies.points import stream
 
     Q, K = scores(d, seed, range(1))
     model = Attention(beta, Q=Q[0], K=K[0], mask="causal" if window is None else Window(window))

@@ -68,8 +68,8 @@ def counted(
     import xarray
 
     from nucleate.attention import Attention
-    from nucleate.ensemble.points import stream
     from nucleate.sphere import uniform
+    from nucleate.studies.points import stream
 
     start = np.stack([uniform(n, d, stream(seed, run, d)) for run in runs])  # (b, n, d)
     x = simulated(Attention(beta), start, times)  # (b, m, n, d)

@@ -24,10 +24,10 @@ def reported(starts: int, seed: int) -> "Dataset":
     """Where the second token of the first counter-example ends, from many uniform starts."""
     import xarray
 
-    from nucleate.ensemble.points import stream
     from nucleate.integrate.simulate import simulate
     from nucleate.paper.keep import finished
     from nucleate.sphere import uniform
+    from nucleate.studies.points import stream
 
     example = next(one for one in examples() if one.name == "reported")
     start = np.stack([uniform(2, 2, stream(seed, i)) for i in range(starts)])  # (b, 2, 2)

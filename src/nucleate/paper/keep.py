@@ -96,8 +96,8 @@ def sources(key: str, rooms: tuple[str, ...] = ()) -> dict[str, str]:
 
     Read once: what this process runs is what it has loaded, whatever is edited meanwhile.
     """
-    from nucleate.ensemble.block import made_with
     from nucleate.paper import ITEMS
+    from nucleate.studies.block import made_with
 
     here = Path(__file__).resolve().parent
     own = [here / f"{name}.py" for name in ITEMS[key].data] if key in ITEMS else []

@@ -115,11 +115,11 @@ def falls(beta: float, starts: int, n: int, t: float) -> "Dataset":
     import xarray
 
     from nucleate.attention import Attention
-    from nucleate.ensemble.points import stream
     from nucleate.integrate.simulate import simulate
     from nucleate.observe.energies import token_energies
     from nucleate.paper.keep import finished
     from nucleate.sphere import uniform
+    from nucleate.studies.points import stream
 
     model = Attention(beta)
     x0 = np.stack([uniform(n, 2, stream(53, start)) for start in range(starts)])  # (b, n, 2)

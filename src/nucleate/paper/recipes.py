@@ -5,9 +5,9 @@ import numpy as np
 
 from nucleate.attention import Attention
 from nucleate.checks import Array
-from nucleate.ensemble.points import stream
 from nucleate.paper.replay import OFF, Example, poles_distance
 from nucleate.sphere import uniform
+from nucleate.studies.points import stream
 
 __all__ = ["derived"]
 

@@ -91,7 +91,7 @@ def _gap(d: int, top: int, beta: float, gap: float, n: int, runs: int, seed: int
 
 
 def _starts(n: int, d: int, runs: int, seed: int) -> Array:
-    from nucleate.ensemble.points import stream
     from nucleate.sphere import uniform
+    from nucleate.studies.points import stream
 
     return np.stack([uniform(n, d, stream(seed, run)) for run in range(runs)])  # (b, n, d)

@@ -141,8 +141,8 @@ def kept_item(out: Path, one: Item, quick: bool) -> dict[str, Any] | None:
 def assemble(out: Path, quick: bool) -> Outcome:
     """results.json and report.html from the items that are finished."""
     from nucleate import __version__
-    from nucleate.ensemble.block import made_with
     from nucleate.paper.report import page
+    from nucleate.studies.block import made_with
 
     found = {key: told for key in ITEMS if (told := kept_item(out, find(key), quick)) is not None}
     results = {

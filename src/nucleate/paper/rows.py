@@ -109,10 +109,10 @@ def _block(family: Family, seed: int, runs: range) -> "Dataset":
     import xarray
 
     from nucleate.attention import Attention
-    from nucleate.ensemble.points import stream
     from nucleate.integrate.simulate import simulate
     from nucleate.paper.keep import finished
     from nucleate.sphere import uniform
+    from nucleate.studies.points import stream
 
     start = np.stack([uniform(family.n, D, stream(seed, run)) for run in runs])  # (b, n, d)
     V = np.stack([value_matrix(family, seed, run) for run in runs])  # (b, d, d)
@@ -143,8 +143,8 @@ def _block(family: Family, seed: int, runs: range) -> "Dataset":
 
 def value_matrix(family: Family, seed: int, run: int) -> Array:
     """V of one run: B T B^-1 with T the top and the rest, and B orthogonal or not."""
-    from nucleate.ensemble.matrices import drawn
-    from nucleate.ensemble.points import stream
+    from nucleate.studies.matrices import drawn
+    from nucleate.studies.points import stream
 
     leans = family.oblique == "all" or (family.oblique == "half" and run % 2 == 1)
     spec: dict[str, Any] = {
@@ -175,11 +175,11 @@ def counter_example(seed: int, starts: int) -> "Dataset":
     import xarray
 
     from nucleate.attention import Attention
-    from nucleate.ensemble.points import stream
     from nucleate.integrate.simulate import simulate
     from nucleate.kernels import drift
     from nucleate.paper.keep import finished
     from nucleate.sphere import uniform
+    from nucleate.studies.points import stream
 
     Q, K, V = (np.diag(COUNTER[name]) for name in "QKV")
     model = Attention(COUNTER["beta"], Q=Q, K=K, V=V)

@@ -47,9 +47,9 @@ def sphere(deltas: list[float], starts: int, seed: int) -> "Dataset":
     counts (delta, start)."""
     import xarray
 
-    from nucleate.ensemble.points import stream
     from nucleate.observe.centers import renyi_centers
     from nucleate.sphere import uniform
+    from nucleate.studies.points import stream
     from nucleate.theory.counts import cap_share
 
     counts = []

@@ -54,7 +54,7 @@ def _followed(beta: float, phi: Array, times: Array, tolerance: tuple[float, flo
 def drawn(delta: float, s: int, runs: int, seed: int) -> Array:
     """Angles (b, s): a strong center of index s, the last, at 0, and uniform tokens before it, outside its
     cap."""
-    from nucleate.ensemble.points import stream
+    from nucleate.studies.points import stream
 
     phi, edge = np.zeros((runs, s)), delta * (1.0 + NARROW)
     for run in range(runs):
@@ -125,10 +125,10 @@ def from_starts(
     several c; the best c first."""
     import xarray
 
-    from nucleate.ensemble.points import stream
     from nucleate.observe.centers import renyi_centers
     from nucleate.observe.stationarity import stationarity
     from nucleate.sphere import uniform
+    from nucleate.studies.points import stream
     from nucleate.theory.bounds import best_guarantee
 
     every = [best_guarantee(beta, separation), *splits(beta, separation, shares)]

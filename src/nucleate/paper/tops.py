@@ -77,10 +77,10 @@ def _followed(top: Top, seed: int, runs: int) -> "Dataset":
     import xarray
 
     from nucleate.attention import Attention
-    from nucleate.ensemble.points import stream
     from nucleate.integrate.simulate import simulate
     from nucleate.paper.keep import finished
     from nucleate.sphere import uniform
+    from nucleate.studies.points import stream
     from nucleate.theory.flows import one_token
 
     drawn = [value(top, np.random.default_rng(stream(seed, run, 3))) for run in range(runs)]

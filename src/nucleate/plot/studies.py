@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nucleate.checks import InputError
-from nucleate.ensemble.keys import one_of
 from nucleate.plot.files import save_figure
 from nucleate.plot.paint import CLUSTERS, SMALL, WIDE, axes_or_new, legend_above, tidy
+from nucleate.studies.validate import one_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import DataArray
 
-    from nucleate.ensemble.result import Ensemble
+    from nucleate.studies.result import Ensemble
 
 __all__ = ["bands", "drawn_names", "picture"]
 

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nucleate.checks import InputError
-from nucleate.ensemble.block import Arrays, Task, identity, made_with
-from nucleate.ensemble.files import PART, Damaged, block_name, pack, read_block, sync, write
-from nucleate.ensemble.store import (
+from nucleate.studies.block import Arrays, Task, identity, made_with
+from nucleate.studies.durable_files import PART, Damaged, block_name, pack, read_block, sync, write
+from nucleate.studies.store import (
     Manifest,
     assemble,
     chunk_files,
@@ -31,7 +31,7 @@ from nucleate.ensemble.store import (
     read_chunk,
     read_manifest,
 )
-from nucleate.ensemble.study import Study, differences
+from nucleate.studies.study import Study, differences
 
 __all__ = ["Shelf", "Tell", "check_store", "parts_of"]
 

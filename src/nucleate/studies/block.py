@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from nucleate import __version__
 from nucleate.checks import Array
-from nucleate.ensemble.observables import Block
-from nucleate.ensemble.study import Study
 from nucleate.integrate.explicit import STATUS
 from nucleate.integrate.simulate import simulate
+from nucleate.studies.observables import Block
+from nucleate.studies.study import Study
 
 __all__ = [
     "STATUS",

@@ -12,7 +12,7 @@ import typer
 from nucleate.shell import polite
 
 if TYPE_CHECKING:
-    from nucleate.ensemble.result import Ensemble
+    from nucleate.studies.result import Ensemble
 
 __all__ = ["ensemble"]
 
@@ -70,8 +70,8 @@ def ensemble(
     reached = [0, 0]  # runs done, runs in all
     with polite(MEMORY, lambda: _interrupted(reached)):
         from nucleate.checks import InputError
-        from nucleate.ensemble.run import as_study
-        from nucleate.ensemble.run import ensemble as run
+        from nucleate.studies.ensemble import as_study
+        from nucleate.studies.ensemble import ensemble as run
 
         if plot is not None and plot.suffix.lower() not in PICTURES:
             raise InputError(
@@ -89,8 +89,8 @@ def ensemble(
             # refused now, not after all the work
             drawn_names({one.name: one.dims for one in table.observables}, list(table.grid), show or [])
         if dry_run:
-            from nucleate.ensemble.estimate import cost
             from nucleate.kernels.crew import pick_threads
+            from nucleate.studies.estimate import cost
 
             typer.echo(f"{table}\n{cost(table, pick_threads(threads))}")
             return

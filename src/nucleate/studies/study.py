@@ -20,11 +20,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nucleate.checks import Array, InputError, check_memory, whole_number
-from nucleate.ensemble.keys import a_list, a_name, a_table, a_text, known_keys, number, one_of, refuse, shown
-from nucleate.ensemble.matrices import label, matrix
-from nucleate.ensemble.observables import Observable, observable
-from nucleate.ensemble.points import Point
 from nucleate.integrate.simulate import check_tolerance, pick_method, save_times
+from nucleate.studies.matrices import label, matrix
+from nucleate.studies.observables import Observable, observable
+from nucleate.studies.points import Point
+from nucleate.studies.validate import (
+    a_list,
+    a_name,
+    a_table,
+    a_text,
+    known_keys,
+    number,
+    one_of,
+    refuse,
+    shown,
+)
 
 __all__ = ["Study", "differences"]
 

@@ -14,8 +14,8 @@ from typing import Protocol
 
 from threadpoolctl import threadpool_limits
 
-from nucleate.ensemble.block import Arrays, Cancelled, Task, Tick, compute
-from nucleate.ensemble.study import Study
+from nucleate.studies.block import Arrays, Cancelled, Task, Tick, compute
+from nucleate.studies.study import Study
 
 __all__ = ["Crew", "Outcome", "threads_crew"]
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from nucleate.checks import Array, InputError, finite_array, finite_number, whole_number
-from nucleate.ensemble.keys import a_table, a_text, a_truth, known_keys, number, one_of, refuse
+from nucleate.studies.validate import a_table, a_text, a_truth, known_keys, number, one_of, refuse
 
 __all__ = ["Spec", "drawn", "is_random", "label", "matrix", "size"]
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nucleate.ensemble.block import Cancelled, Task, compute, warm
-from nucleate.ensemble.store import layout
-from nucleate.ensemble.study import Study
+from nucleate.studies.block import Cancelled, Task, compute, warm
+from nucleate.studies.store import layout
+from nucleate.studies.study import Study
 
 __all__ = ["Cost", "cost"]
 

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from nucleate.checks import InputError
-from nucleate.ensemble.block import Arrays, Cancelled, Task, compute, made_with, warm
-from nucleate.ensemble.crew import Crew, Outcome
-from nucleate.ensemble.study import Study
+from nucleate.studies.block import Arrays, Cancelled, Task, compute, made_with, warm
+from nucleate.studies.study import Study
+from nucleate.studies.workers import Crew, Outcome
 
 __all__ = ["check_cluster", "cluster_crew"]
 

@@ -18,9 +18,19 @@ from numpy.typing import NDArray
 
 from nucleate.attention import Attention
 from nucleate.checks import Array, InputError
-from nucleate.ensemble.keys import a_list, a_name, a_table, a_text, known_keys, length, one_of, refuse, shown
-from nucleate.ensemble.points import Point
 from nucleate.observe.measure import as_numbers
+from nucleate.studies.points import Point
+from nucleate.studies.validate import (
+    a_list,
+    a_name,
+    a_table,
+    a_text,
+    known_keys,
+    length,
+    one_of,
+    refuse,
+    shown,
+)
 
 __all__ = ["Block", "Observable", "observable"]
 

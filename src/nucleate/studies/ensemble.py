@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from nucleate.checks import InputError, whole_number
-from nucleate.ensemble.block import Task, Tick
-from nucleate.ensemble.crew import Crew, any_outcome, threads_crew
-from nucleate.ensemble.files import AGAIN, Damaged, locked
-from nucleate.ensemble.result import Ensemble, load_ensemble
-from nucleate.ensemble.shelf import Shelf, Tell, check_store, parts_of
-from nucleate.ensemble.store import ANEW
-from nucleate.ensemble.study import Study
 from nucleate.kernels.crew import pick_threads
+from nucleate.studies.block import Task, Tick
+from nucleate.studies.durable_files import AGAIN, Damaged, locked
+from nucleate.studies.partial_store import Shelf, Tell, check_store, parts_of
+from nucleate.studies.result import Ensemble, load_ensemble
+from nucleate.studies.store import ANEW
+from nucleate.studies.study import Study
+from nucleate.studies.workers import Crew, any_outcome, threads_crew
 
 __all__ = ["Progress", "as_study", "block_runs", "ensemble"]
 
@@ -61,7 +61,7 @@ def ensemble(
         else whole_number("block", block, least=1, help="It is a number of runs.")
     )
     if cluster is not None:
-        from nucleate.ensemble.cluster import check_cluster
+        from nucleate.studies.cluster import check_cluster
 
         check_cluster(cluster)
     say = tell or (lambda words: warnings.warn(words, RuntimeWarning, stacklevel=3))
@@ -137,7 +137,7 @@ def _crew(
 ) -> AbstractContextManager[Crew]:
     if cluster is None:
         return threads_crew(study, workers, blocks, tick)
-    from nucleate.ensemble.cluster import cluster_crew
+    from nucleate.studies.cluster import cluster_crew
 
     return cluster_crew(study, workers, cluster, tell)
 

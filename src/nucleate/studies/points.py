@@ -12,9 +12,9 @@ import numpy as np
 
 from nucleate.attention import Attention, Window
 from nucleate.checks import Array, InputError
-from nucleate.ensemble.matrices import Spec, drawn, size
 from nucleate.integrate.simulate import Method
 from nucleate.sphere import uniform
+from nucleate.studies.matrices import Spec, drawn, size
 
 __all__ = ["Point", "stream"]
 

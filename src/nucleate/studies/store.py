@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nucleate.checks import InputError
-from nucleate.ensemble.block import STATUS, Arrays, identity, made_with, padded_shape
-from nucleate.ensemble.files import Damaged, sync, write_bytes
-from nucleate.ensemble.study import PARAMETERS, Study
+from nucleate.studies.block import STATUS, Arrays, identity, made_with, padded_shape
+from nucleate.studies.durable_files import Damaged, sync, write_bytes
+from nucleate.studies.study import PARAMETERS, Study
 
 __all__ = [
     "ANEW",

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nucleate.checks import InputError, finite_number
-from nucleate.ensemble.block import STATUS
-from nucleate.ensemble.files import Damaged
-from nucleate.ensemble.keys import one_of
-from nucleate.ensemble.store import holds_ensemble, intact, read_manifest, refused
 from nucleate.integrate.storage import load as load_run
+from nucleate.studies.block import STATUS
+from nucleate.studies.durable_files import Damaged
+from nucleate.studies.store import holds_ensemble, intact, read_manifest, refused
+from nucleate.studies.validate import one_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from nucleate.checks import InputError
-from nucleate.ensemble.block import Arrays, Task
+from nucleate.studies.block import Arrays, Task
 
 __all__ = [
     "AGAIN",

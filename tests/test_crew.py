@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nucleate import Attention, InputError, drift, uniform
-from nucleate.kernels.crew import Stop, interruptible, pick_threads, share
+from nucleate.kernels.threads import Stop, interruptible, pick_threads, share
 
 
 def test_every_job_is_done_once_and_the_first_on_the_calling_thread() -> None:
@@ -45,7 +45,7 @@ def test_what_the_jobs_return_comes_back() -> None:
 
 def test_a_thread_that_cannot_wait_is_none_that_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     # Code to wait with is compiled when it is first called, and stored: where the disk is full that fails.
-    from nucleate.kernels import crew
+    from nucleate.kernels import threads
 
     def fail(*_: object) -> None:
         raise OSError("planted")
@@ -58,7 +58,7 @@ def test_a_thread_that_cannot_wait_is_none_that_is_waited_for(monkeypatch: pytes
 
 
 def test_nobody_stays_awake_for_more_threads_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    from nucleate.kernels import crew
+    from nucleate.kernels import threads
 
     awake: dict[int, int] = {}  # looks, by the number of others
     monkeypatch.setattr(crew, "wait_for", lambda done, others, looks: awake.__setitem__(others, looks))
@@ -89,7 +89,7 @@ def test_several_threads_may_share_work_at_once() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Linux lets threads be kept off a core")
 def test_threads_are_kept_off_the_core_of_the_caller_but_never_without_any() -> None:
-    from nucleate.kernels.crew import Crew
+    from nucleate.kernels.threads import Crew
 
     crew = Crew(2)
     mine = os.sched_getaffinity(0)
@@ -104,7 +104,7 @@ def test_threads_are_kept_off_the_core_of_the_caller_but_never_without_any() -> 
 def test_a_long_job_sees_the_stop_flag_when_the_caller_is_interrupted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from nucleate.kernels import crew
+    from nucleate.kernels import threads
 
     seen = threading.Event()
 

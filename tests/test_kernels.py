@@ -16,10 +16,10 @@ from nucleate import kernels
 from nucleate.attention import Attention, Frozen, Window
 from nucleate.checks import Array, InputError
 from nucleate.kernels import simd
-from nucleate.kernels.choose import TEAM_FROM, choose_kernel, drift_into, few_pairs, work_of
 from nucleate.kernels.circle import TOLERANCE, circle_system, modes, roundoff, usual_ratio
+from nucleate.kernels.circle_batch import lanes_enter, lanes_leave, lanes_system
 from nucleate.kernels.compile import compiled
-from nucleate.kernels.lanes import lanes_enter, lanes_leave, lanes_system
+from nucleate.kernels.dispatch import TEAM_FROM, choose_kernel, drift_into, few_pairs, work_of
 from nucleate.kernels.pairwise import pairwise_system
 from nucleate.kernels.simd import LANES, exp, exp2, fma, hmax, hsum, load, sincos, splat, store
 from nucleate.kernels.tiles import tiles_system

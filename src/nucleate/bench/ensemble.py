@@ -14,7 +14,7 @@ from nucleate.bench.clock import Tell, race
 from nucleate.bench.table import Row, Section, timed_row, with_ratios
 from nucleate.checks import whole_number
 from nucleate.integrate.simulate import simulate
-from nucleate.kernels.crew import pick_threads
+from nucleate.kernels.threads import pick_threads
 from nucleate.studies.ensemble import ensemble
 from nucleate.studies.study import Study
 

@@ -89,7 +89,7 @@ def ensemble(
             # refused now, not after all the work
             drawn_names({one.name: one.dims for one in table.observables}, list(table.grid), show or [])
         if dry_run:
-            from nucleate.kernels.crew import pick_threads
+            from nucleate.kernels.threads import pick_threads
             from nucleate.studies.estimate import cost
 
             typer.echo(f"{table}\n{cost(table, pick_threads(threads))}")

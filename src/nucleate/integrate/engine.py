@@ -34,7 +34,8 @@ from nucleate.integrate.explicit import (
     places_of,
 )
 from nucleate.integrate.tableau import FINE, Tableau, dormand_prince_5
-from nucleate.kernels.choose import (
+from nucleate.kernels.circle_batch import lanes_suffice, lanes_system
+from nucleate.kernels.dispatch import (
     TEAM_FROM,
     TILES_FROM,
     Team,
@@ -43,7 +44,6 @@ from nucleate.kernels.choose import (
     suits_lanes,
     work_of,
 )
-from nucleate.kernels.lanes import lanes_suffice, lanes_system
 from nucleate.kernels.pairwise import pairwise_system
 from nucleate.kernels.simd import LANES
 

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from nucleate.checks import ROUNDING, Array
 from nucleate.integrate.tableau import Tableau
-from nucleate.kernels.choose import drift_into
+from nucleate.kernels.circle_batch import Lanes, lanes_enter, lanes_leave
 from nucleate.kernels.compile import compiled, inner, take_next
-from nucleate.kernels.lanes import Lanes, lanes_enter, lanes_leave
+from nucleate.kernels.dispatch import drift_into
 from nucleate.kernels.simd import LANES, fma, hmax, hsum, lane, load, sincos, splat, sqrt, store, vabs, vmax
 
 __all__ = [

@@ -12,7 +12,7 @@ from nucleate.integrate.engine import Progress, run_book
 from nucleate.integrate.explicit import RUNNING, STATUS, Book
 from nucleate.integrate.run import Run
 from nucleate.integrate.tableau import FIXED, Tableau, dormand_prince_8, fixed_step
-from nucleate.kernels.crew import pick_threads
+from nucleate.kernels.threads import pick_threads
 
 __all__ = ["Method", "Progress", "check_tolerance", "pick_method", "save_times", "simulate"]
 

@@ -14,7 +14,9 @@ from threadpoolctl import threadpool_limits
 from nucleate import attention
 from nucleate.attention import Attention, Window, check_model
 from nucleate.checks import ROUNDING, Array, check_memory, check_tokens
-from nucleate.kernels.choose import (
+from nucleate.kernels.circle import TOLERANCE, Circle
+from nucleate.kernels.circle_batch import lanes_drift, lanes_enter, lanes_suffice, lanes_system
+from nucleate.kernels.dispatch import (
     TEAM_FROM,
     Kernel,
     Team,
@@ -26,12 +28,10 @@ from nucleate.kernels.choose import (
     sweep,
     work_of,
 )
-from nucleate.kernels.circle import TOLERANCE, Circle
-from nucleate.kernels.crew import Stop, interruptible, pick_threads, share
-from nucleate.kernels.lanes import lanes_drift, lanes_enter, lanes_suffice, lanes_system
 from nucleate.kernels.pairwise import Pairwise, pairwise_many, pairwise_system
-from nucleate.kernels.side_by_side import side_by_side
+from nucleate.kernels.pairwise_batch import side_by_side
 from nucleate.kernels.simd import LANES
+from nucleate.kernels.threads import Stop, interruptible, pick_threads, share
 from nucleate.kernels.tiles import Tiles
 
 __all__ = ["drift"]

@@ -107,7 +107,7 @@ def in_threads(
     stop   [False], and [True] from the moment the results are wanted no more, for work that takes long and
            looks
     """
-    from nucleate.kernels.crew import pick_threads
+    from nucleate.kernels.threads import pick_threads
 
     with ThreadPoolExecutor(pick_threads(None), thread_name_prefix="nucleate-paper") as pool:
         futures = [pool.submit(work, item) for item in items]

@@ -66,7 +66,7 @@ def _block(d: int, n: int, beta: float, window: int | None, seed: int, runs: ran
     end."""
     import xarray
 
-    from nucleate.kernels.crew import pick_threads
+    from nucleate.kernels.threads import pick_threads
     from nucleate.sphere import uniform
     from nucleate.studies.points import stream
 

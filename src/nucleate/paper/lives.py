@@ -47,7 +47,7 @@ def _block(beta: float, n: int, seeds: range) -> "Dataset":
     """Some lives, as many at once as there are cores."""
     import xarray
 
-    from nucleate.kernels.crew import pick_threads
+    from nucleate.kernels.threads import pick_threads
 
     stop = [False]
     with ThreadPoolExecutor(min(pick_threads(None), len(seeds))) as pool:

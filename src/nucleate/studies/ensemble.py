@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nucleate.checks import InputError, whole_number
-from nucleate.kernels.crew import pick_threads
+from nucleate.kernels.threads import pick_threads
 from nucleate.studies.block import Task, Tick
 from nucleate.studies.durable_files import AGAIN, Damaged, locked
 from nucleate.studies.partial_store import Shelf, Tell, check_store, parts_of

@@ -23,10 +23,10 @@ from nucleate.kernels.circle import (
     roundoff,
     usual_ratio,
 )
+from nucleate.kernels.circle_batch import Lanes, lanes_drift
 from nucleate.kernels.compile import compiled
-from nucleate.kernels.crew import Stop, share
-from nucleate.kernels.lanes import Lanes, lanes_drift
 from nucleate.kernels.pairwise import Pairwise, one_run, pairwise_block, pairwise_place, pairwise_system
+from nucleate.kernels.threads import Stop, share
 from nucleate.kernels.tiles import ROWS, Tiles, tiles_block, tiles_place, tiles_system
 
 __all__ = [

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from nucleate.checks import InputError
-from nucleate.models.live import live_head
-from nucleate.models.lives import lives
+from nucleate.models.all_heads import lives
+from nucleate.models.head_simulation import live_head
 from nucleate.models.spectra import Spectra, spectra
 
 WHEELS = Path(__file__).resolve().parents[1] / ".weights"

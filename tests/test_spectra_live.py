@@ -19,8 +19,8 @@ from nucleate.checks import InputError
 from nucleate.cli import main as cli
 from nucleate.integrate.simulate import simulate
 from nucleate.integrate.storage import load
-from nucleate.models.heads import read_spectrum
-from nucleate.models.live import (
+from nucleate.models.all_heads import HeadLives, lives
+from nucleate.models.head_simulation import (
     Lived,
     _top_vectors,
     head_attention,
@@ -29,7 +29,7 @@ from nucleate.models.live import (
     live_heads,
     watch,
 )
-from nucleate.models.lives import HeadLives, lives
+from nucleate.models.heads import read_spectrum
 from nucleate.models.spectra import spectra
 from nucleate.models.table import COLUMNS, LIVED, head_table
 from nucleate.plot.heads_live import OUTCOMES, lives_figure, lives_map

@@ -15,15 +15,15 @@ import typer
 
 from nucleate.bench.command import bench
 from nucleate.cli.ensemble import ensemble
+from nucleate.cli.spectra import convert, spectra_command
 from nucleate.explorer.command import explore, export
-from nucleate.models.command import convert, spectra_command
 from nucleate.paper.command import reproduce
 from nucleate.shell import BAD_INPUT, INTERRUPTED, UNFINISHED, polite
 
 if TYPE_CHECKING:
     from nucleate.checks import Array
     from nucleate.integrate.run import Run
-    from nucleate.models.live import HeadSystem
+    from nucleate.models.head_simulation import HeadSystem
     from nucleate.models.spectra import Spectra
 
 __all__ = ["app", "main"]
@@ -261,7 +261,7 @@ def simulate(
         took = clock.perf_counter() - began
         verdict = ""
         if real is not None and stage is not None and model is not None:
-            from nucleate.models.live import watch
+            from nucleate.models.head_simulation import watch
 
             verdict = str(watch(real, stage, run))
             run, notes = (
@@ -378,7 +378,7 @@ def _real_head(
             raise InputError(
                 f"{option} is given, but --model already fixes the system. Leave out one of the two."
             )
-    from nucleate.models.live import head_system
+    from nucleate.models.head_simulation import head_system
 
     return head_system(model, layer, head, mapping)
 

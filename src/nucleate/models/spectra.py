@@ -17,7 +17,7 @@ from nucleate.models.mapping import Mapping, find_mapping
 from nucleate.models.plan import Plan, make_plan
 
 if TYPE_CHECKING:
-    from nucleate.models.lives import HeadLives
+    from nucleate.models.all_heads import HeadLives
 
 __all__ = ["Head", "Initial", "Spectra", "spectra"]
 

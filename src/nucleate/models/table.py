@@ -13,7 +13,7 @@ from nucleate.checks import InputError
 from nucleate.integrate.storage import replacing
 
 if TYPE_CHECKING:
-    from nucleate.models.lives import HeadLives
+    from nucleate.models.all_heads import HeadLives
     from nucleate.models.spectra import Head, Spectra
 
 __all__ = [

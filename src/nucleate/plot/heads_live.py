@@ -35,7 +35,7 @@ def lives_map(found: Spectra, ax: "Axes | None" = None) -> "Axes":
     check_spectra("lives_map", found)
     if found.live is None:
         raise InputError(
-            "lives_map needs heads that were simulated, but these were not. Use nucleate.models.lives.lives,"
+            "lives_map needs heads that were simulated, but these were not. Use nucleate.models.all_heads.lives,"
             " or --live."
         )
     kinds = [head.ended for head in found.live.heads]

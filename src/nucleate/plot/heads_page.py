@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from nucleate.checks import InputError
 from nucleate.integrate.storage import replacing
-from nucleate.models.live import Lived
-from nucleate.models.lives import HeadLives, said_words
+from nucleate.models.all_heads import HeadLives, said_words
+from nucleate.models.head_simulation import Lived
 from nucleate.models.spectra import Head, Spectra
 from nucleate.models.table import DATA, PAGE, PICTURES, region_words, share_words
 from nucleate.plot.files import save_figure

@@ -96,7 +96,7 @@ def spectra_command(write: "Writer") -> Callable[..., None]:
             with _progress("heads", quiet) as progress:
                 found = read(path, mapping, draws=draws, seed=seed, progress=progress)
             if live:
-                from nucleate.models.lives import TOKENS, lives
+                from nucleate.models.all_heads import TOKENS, lives
 
                 with _progress("heads simulated", quiet) as progress:
                     found = replace(

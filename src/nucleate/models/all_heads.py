@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nucleate.checks import whole_number
-from nucleate.models.live import Lived, live_heads, open_heads
+from nucleate.models.head_simulation import Lived, live_heads, open_heads
 from nucleate.models.table import LIVED, region_words
 
 __all__ = ["HeadLives", "lives", "said_words"]

@@ -236,7 +236,7 @@ def test_a_film_has_every_frame_and_they_differ(d: int, tmp_path: Path) -> None:
 def test_a_long_film_is_thinned_out_but_keeps_its_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nucleate.plot.film.MOST_FRAMES", 4)
+    monkeypatch.setattr("nucleate.plot.animation.MOST_FRAMES", 4)
     told: list[int] = []
     plot.animate(one_run(m=30), tmp_path / "run.gif", progress=lambda done, total: told.append(total))
     assert told == [4, 4, 4, 4]

@@ -206,7 +206,7 @@ def test_what_is_no_merges_is_refused_and_leaves_no_figure() -> None:
 
 
 def test_times_are_written_in_few_digits() -> None:
-    from nucleate.plot.clock import moment
+    from nucleate.plot.time_axis import moment
 
     assert moment(84.23) == "84.2"
     assert moment(3.3e52) == r"$3.3 \times 10^{52}$"

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from nucleate import plot
 from nucleate.checks import Array, InputError
-from nucleate.plot.paint import RED_ON_DARK, contrast, luminance
+from nucleate.plot.style import RED_ON_DARK, contrast, luminance
 from nucleate.sphere import uniform
 
 DARK = plot.STYLES["dark"]["figure.facecolor"]

@@ -20,7 +20,7 @@ from nucleate.attention import Attention
 from nucleate.checks import Array, InputError
 from nucleate.integrate.run import Run
 from nucleate.observe.clusters import clusters
-from nucleate.plot.ball import Edge, Half
+from nucleate.plot.globe import Edge, Half
 from nucleate.plot.on_sphere import FAR, FINE, REST, arcs
 from nucleate.sphere import distance, retract, uniform
 

@@ -32,8 +32,8 @@ from nucleate.models.head_simulation import (
 from nucleate.models.heads import read_spectrum
 from nucleate.models.spectra import spectra
 from nucleate.models.table import COLUMNS, LIVED, head_table
-from nucleate.plot.heads_live import OUTCOMES, lives_figure, lives_map
-from nucleate.plot.paint import contrast
+from nucleate.plot.head_outcomes import OUTCOMES, lives_figure, lives_map
+from nucleate.plot.style import contrast
 from nucleate.sphere import uniform
 
 

@@ -16,7 +16,7 @@ from nucleate.checks import InputError
 from nucleate.cli import main as cli
 from nucleate.models.spectra import Spectra, spectra
 from nucleate.plot.heads import REGIONS, head_map, head_spectrum, layer_figure
-from nucleate.plot.paint import contrast
+from nucleate.plot.style import contrast
 
 
 @pytest.fixture

@@ -252,7 +252,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
 
 
 def _draw_shares(ax: Any, data: Data, p: Parameters, chance: float) -> None:
-    from nucleate.plot.paint import CLUSTERS, SMALL, tidy
+    from nucleate.plot.style import CLUSTERS, SMALL, tidy
 
     look = tidy(ax)
     curves = [("many", t, "-") for t in p["shown"]] + [("long", p["long_times"][-1], (0, (4, 1.5)))]
@@ -286,7 +286,7 @@ def _draw_shares(ax: Any, data: Data, p: Parameters, chance: float) -> None:
 
 
 def _draw_times(ax: Any, data: Data, numbers: Numbers) -> None:
-    from nucleate.plot.paint import CLUSTERS, SMALL, tidy
+    from nucleate.plot.style import CLUSTERS, SMALL, tidy
 
     look = tidy(ax)
     n, times = data["many"]["tokens"].values, crowding(data["many"])
@@ -313,7 +313,7 @@ def _draw_times(ax: Any, data: Data, numbers: Numbers) -> None:
 
 def _draw_crowds(ax: Any, data: Data, p: Parameters) -> None:
     """The first run: where the first tokens are and where all are, at the same time."""
-    from nucleate.plot.paint import SMALL, tidy
+    from nucleate.plot.style import SMALL, tidy
 
     look = tidy(ax)
     found, t = data["many"], p["crowds_at"]

@@ -30,7 +30,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
 def _criterion() -> "Figure":
     from matplotlib.figure import Figure
 
-    from nucleate.plot.paint import SMALL
+    from nucleate.plot.style import SMALL
 
     figure = Figure(figsize=(11.5, 3.5), layout="constrained")
     axes = figure.subplots(1, 1 + len(SHOWN))
@@ -48,7 +48,7 @@ def _criterion() -> "Figure":
 
 def _rise(ax: Any, plane: Plane, m: int | None, room: float) -> None:
     """log F over the angle from -xi: red where a rest attracts."""
-    from nucleate.plot.paint import tidy
+    from nucleate.plot.style import tidy
 
     look = tidy(ax)
     phi = np.linspace(-np.pi, np.pi, 2881)
@@ -104,7 +104,7 @@ def _ends(data: Data, numbers: Numbers) -> "Figure":
 
 
 def _draw_shares(ax: Any, numbers: Numbers) -> None:
-    from nucleate.plot.paint import SMALL, tidy
+    from nucleate.plot.style import SMALL, tidy
 
     look = tidy(ax)
     for i, kind in enumerate(CONJECTURE1):
@@ -135,7 +135,7 @@ def _draw_shares(ax: Any, numbers: Numbers) -> None:
 
 def _draw_way(ax: Any, data: Data) -> None:
     """The round of the token that never rests, on the disc of the first and the second eigenvector."""
-    from nucleate.plot.paint import SMALL, tidy
+    from nucleate.plot.style import SMALL, tidy
 
     example = next(one for one in examples() if one.kind == "round")
     assert example.model.V is not None

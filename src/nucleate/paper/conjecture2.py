@@ -189,7 +189,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
 
 
 def _draw_shares(ax: Any, numbers: Numbers) -> None:
-    from nucleate.plot.paint import SMALL, tidy
+    from nucleate.plot.style import SMALL, tidy
 
     look = tidy(ax)
     for i, kind in enumerate(CONJECTURE2):
@@ -214,7 +214,7 @@ def _draw_shares(ax: Any, numbers: Numbers) -> None:
 
 
 def _draw_growth(ax: Any, found: "Dataset") -> None:
-    from nucleate.plot.paint import CLUSTERS, SMALL, tidy
+    from nucleate.plot.style import CLUSTERS, SMALL, tidy
 
     look = tidy(ax)
     opposite = found["opposite"].values.astype(bool)

@@ -193,7 +193,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
 
 def _draw_exponents(ax: Any, data: Data, numbers: Numbers, p: Parameters) -> None:
     from nucleate.paper.lawfigures import beta_axes
-    from nucleate.plot.paint import CLUSTERS, SMALL, tidy
+    from nucleate.plot.style import CLUSTERS, SMALL, tidy
 
     look = tidy(ax)
     for i, (top, betas) in enumerate(p["betas"].items()):
@@ -237,7 +237,7 @@ def _draw_exponents(ax: Any, data: Data, numbers: Numbers, p: Parameters) -> Non
 
 
 def _draw_scan(ax: Any, numbers: Numbers, p: Parameters) -> None:
-    from nucleate.plot.paint import SMALL, tidy
+    from nucleate.plot.style import SMALL, tidy
 
     look = tidy(ax)
     for i, (beta, colour) in enumerate(zip(p["gap_betas"], look.tokens(len(p["gap_betas"])), strict=True)):

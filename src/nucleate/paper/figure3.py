@@ -160,7 +160,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     from matplotlib.figure import Figure
 
     from nucleate import plot
-    from nucleate.plot.paint import SMALL, tidy
+    from nucleate.plot.style import SMALL, tidy
 
     found = data["ensemble"]
     t = found["time"].values

@@ -216,7 +216,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     """h with its bounds, the line of the paper and tau*."""
     from matplotlib.figure import Figure
 
-    from nucleate.plot.paint import tidy
+    from nucleate.plot.style import tidy
 
     h = data["h"]
     figure = Figure(figsize=(7.4, 4.2), layout="constrained")

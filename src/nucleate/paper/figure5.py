@@ -158,7 +158,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
 
 def _planes(left: Any, right: Any, data: "Dataset", words: str) -> None:
     from nucleate import plot
-    from nucleate.plot.paint import SMALL, tidy
+    from nucleate.plot.style import SMALL, tidy
 
     values = data["real"].values + 1j * data["imaginary"].values  # (heads, d_head)
     ax = plot.spectrum(values.reshape(-1), left.subplots())

@@ -35,7 +35,7 @@ def globes(data: Data, p: Parameters, panels: tuple[Panel, ...]) -> "Figure":
 def _pair(part: Any, data: Data, p: Parameters, panel: Panel) -> None:
     """Two globes under one V."""
     from nucleate import plot
-    from nucleate.plot.paint import SMALL, look
+    from nucleate.plot.style import SMALL, look
 
     found = seen(data, p, panel)
     words = panel.words.replace("λ_max", r"$\lambda_{\max}$")
@@ -76,7 +76,7 @@ def _followed(run: "Run", since: float, early: float) -> "Run":
 
 def _mark(ax: Any, found: Seen) -> None:
     """Crosses where V says that tokens end."""
-    from nucleate.plot.paint import look
+    from nucleate.plot.style import look
 
     if found.points is not None:
         here = look(ax)

@@ -31,7 +31,7 @@ def law_figure(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
     from matplotlib.figure import Figure
 
     from nucleate.paper.law import KINDS, means
-    from nucleate.plot.paint import CLUSTERS, SMALL, tidy
+    from nucleate.plot.style import CLUSTERS, SMALL, tidy
 
     figure = Figure(figsize=(11.0, 4.4), layout="constrained")
     axes = figure.subplots(1, len(p["betas"]), squeeze=False)[0]
@@ -70,7 +70,7 @@ def radius_figure(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
     """The c of equal numbers over time, and of best match."""
     from matplotlib.figure import Figure
 
-    from nucleate.plot.paint import SMALL
+    from nucleate.plot.style import SMALL
 
     figure = Figure(figsize=(11.0, 4.2), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
@@ -82,7 +82,7 @@ def radius_figure(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
 
 
 def _draw_radii(ax: Any, numbers: Numbers, p: Parameters) -> None:
-    from nucleate.plot.paint import CLUSTERS, SMALL, tidy
+    from nucleate.plot.style import CLUSTERS, SMALL, tidy
 
     look = tidy(ax)
     for i, d in enumerate(p["betas"]):
@@ -112,7 +112,7 @@ def _draw_radii(ax: Any, numbers: Numbers, p: Parameters) -> None:
 def _draw_match(ax: Any, data: Data, p: Parameters, kind: str) -> None:
     from nucleate.paper.law import DECADE, match_curve
     from nucleate.paper.lawruns import C
-    from nucleate.plot.paint import CLUSTERS, SMALL, tidy
+    from nucleate.plot.style import CLUSTERS, SMALL, tidy
 
     look = tidy(ax)
     for i, (d, betas) in enumerate(p["betas"].items()):

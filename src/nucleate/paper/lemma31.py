@@ -161,7 +161,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     all rates."""
     from matplotlib.figure import Figure
 
-    from nucleate.plot.paint import CLUSTERS, SMALL, tidy
+    from nucleate.plot.style import CLUSTERS, SMALL, tidy
 
     figure = Figure(figsize=(11.5, 3.9), layout="constrained")
     fast, slow, strip = figure.subplots(1, 3, width_ratios=[1.0, 1.0, 0.9])

@@ -323,7 +323,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
 
 def _draw_way(ax: Any, data: Data, p: Parameters) -> None:
     """Displacements of the strong centers of uniform starts, each over its own guaranteed time."""
-    from nucleate.plot.paint import SMALL, tidy
+    from nucleate.plot.style import SMALL, tidy
 
     look, found = tidy(ax), data["starts"]
     product = _product(p["beta"], p["separation"])
@@ -364,7 +364,7 @@ def _draw_way(ax: Any, data: Data, p: Parameters) -> None:
 def _draw_index(ax: Any, data: Data, p: Parameters) -> None:
     """Lower quartiles of lifetimes over the index, in guaranteed lifetimes of a first token, beside the worst
     placement and the lemma."""
-    from nucleate.plot.paint import CLUSTERS, SMALL, tidy
+    from nucleate.plot.style import CLUSTERS, SMALL, tidy
 
     look, indices = tidy(ax), np.array(p["indices"])
     pairs = [pair for pair in p["ensembles"] if pair[0] == p["beta"]]
@@ -413,7 +413,7 @@ def _draw_index(ax: Any, data: Data, p: Parameters) -> None:
 def _draw_ratio(ax: Any, data: Data, p: Parameters) -> None:
     """Lifetime over guaranteed lifetime: shortest, lower quartile, and in the worst placement, at every beta
     and separation."""
-    from nucleate.plot.paint import SMALL, tidy
+    from nucleate.plot.style import SMALL, tidy
 
     look = tidy(ax)
     for i, (beta, separation) in enumerate(p["ensembles"]):

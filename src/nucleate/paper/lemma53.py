@@ -302,7 +302,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
 
 
 def _draw_ratio(ax: Any, data: Data) -> None:
-    from nucleate.plot.paint import SMALL, tidy
+    from nucleate.plot.style import SMALL, tidy
 
     look, known = tidy(ax), data["identity"]
     beta, v = known["beta"].values, known["equation"].values
@@ -333,7 +333,7 @@ def _draw_ratio(ax: Any, data: Data) -> None:
 def _draw_energies(ax: Any, data: Data, p: Parameters) -> None:
     """Energies of some tokens of the run in which most rise, over their number of neighbours; what rises is
     red."""
-    from nucleate.plot.paint import SMALL, tidy
+    from nucleate.plot.style import SMALL, tidy
 
     look, along = tidy(ax), data["falls"]
     E, t = along["energy"].values, along["time"].values
@@ -363,7 +363,7 @@ def _draw_energies(ax: Any, data: Data, p: Parameters) -> None:
 
 
 def _draw_share(ax: Any, data: Data, p: Parameters) -> None:
-    from nucleate.plot.paint import SMALL, tidy
+    from nucleate.plot.style import SMALL, tidy
 
     look, E = tidy(ax), data["falls"]["energy"].values
     depth = np.maximum(-E.min((0, 1)), 1.0 / p["beta"])

@@ -288,7 +288,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
 
 
 def _draw_margins(ax: Any) -> None:
-    from nucleate.plot.paint import CLUSTERS, SMALL, tidy
+    from nucleate.plot.style import CLUSTERS, SMALL, tidy
 
     look, beta = tidy(ax), 10.0
     x = np.linspace(0.0, np.pi, 2001)[1:]
@@ -331,7 +331,7 @@ def _draw_margins(ax: Any) -> None:
 
 
 def _draw_tau(ax: Any, data: Data) -> None:
-    from nucleate.plot.paint import SMALL, tidy
+    from nucleate.plot.style import SMALL, tidy
 
     look, seen = tidy(ax), data["grid"]
     beta, tau = seen["beta"].values, seen["tau"].values
@@ -351,7 +351,7 @@ def _draw_tau(ax: Any, data: Data) -> None:
 
 
 def _draw_where(ax: Any, data: Data, numbers: Numbers) -> None:
-    from nucleate.plot.paint import CLUSTERS, SMALL, tidy
+    from nucleate.plot.style import CLUSTERS, SMALL, tidy
 
     look, seen = tidy(ax), data["grid"]
     beta, reach = seen["beta"].values, np.minimum(seen["reach"].values, np.pi)

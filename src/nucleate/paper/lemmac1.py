@@ -169,7 +169,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
 
 
 def _draw_strong(ax: Any, data: Data, p: Parameters) -> None:
-    from nucleate.plot.paint import CLUSTERS, SMALL, tidy
+    from nucleate.plot.style import CLUSTERS, SMALL, tidy
     from nucleate.theory.counts import cap_share
 
     look = tidy(ax)
@@ -196,7 +196,7 @@ def _draw_strong(ax: Any, data: Data, p: Parameters) -> None:
 
 
 def _draw_jamming(ax: Any, data: Data, p: Parameters) -> None:
-    from nucleate.plot.paint import CLUSTERS, SMALL, tidy
+    from nucleate.plot.style import CLUSTERS, SMALL, tidy
 
     tidy(ax)
     for d in range(2, 6):
@@ -219,7 +219,7 @@ def _draw_jamming(ax: Any, data: Data, p: Parameters) -> None:
 
 
 def _draw_constants(ax: Any, numbers: Numbers) -> None:
-    from nucleate.plot.paint import CLUSTERS, SMALL, tidy
+    from nucleate.plot.style import CLUSTERS, SMALL, tidy
 
     look = tidy(ax)
     for d in range(2, 6):

@@ -162,7 +162,7 @@ def _hero(data: Data) -> "Figure":
 
     from nucleate.observe.life import Life
     from nucleate.observe.merges import merges
-    from nucleate.plot.lives import LIFE_SIZE, life, life_axes
+    from nucleate.plot.merges import LIFE_SIZE, life, life_axes
 
     figure = Figure(figsize=LIFE_SIZE, layout="constrained")
     life(Life(data["hero"], merges(data["hero"])), life_axes(figure))
@@ -173,8 +173,8 @@ def _counts(data: Data, p: Parameters) -> "Figure":
     from matplotlib.figure import Figure
 
     from nucleate.plot.bands import band
-    from nucleate.plot.clock import powers_of_ten
-    from nucleate.plot.paint import CLUSTERS, SMALL
+    from nucleate.plot.style import CLUSTERS, SMALL
+    from nucleate.plot.time_axis import powers_of_ten
 
     figure = Figure(figsize=(8.4, 4.4), layout="constrained")
     ax = figure.add_subplot()
@@ -214,7 +214,7 @@ def _counts(data: Data, p: Parameters) -> "Figure":
 def _law(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
     from matplotlib.figure import Figure
 
-    from nucleate.plot.paint import CLUSTERS, SMALL, tidy
+    from nucleate.plot.style import CLUSTERS, SMALL, tidy
 
     figure = Figure(figsize=(8.4, 4.4), layout="constrained")
     ax, beside = figure.subplots(1, 2, width_ratios=[1.5, 1.0])

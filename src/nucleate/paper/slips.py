@@ -150,7 +150,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
 
 
 def _draw_sphere(ax: Any, numbers: Numbers, p: Parameters) -> None:
-    from nucleate.plot.paint import SMALL, tidy
+    from nucleate.plot.style import SMALL, tidy
 
     look = tidy(ax)
     delta = np.linspace(0.9 * min(p["deltas"]), np.pi, 200)
@@ -187,7 +187,7 @@ def _draw_example(ax: Any, numbers: Numbers) -> None:
     """N over beta at the example's c and epsilon: what the formulas allow, what is printed, and what the
     conditions allow."""
     from nucleate.paper.anchors import limits
-    from nucleate.plot.paint import SMALL, tidy
+    from nucleate.plot.style import SMALL, tidy
 
     look, eps, c = tidy(ax), theorem52.EXAMPLE["eps"], theorem52.EXAMPLE["c"]
     beta = np.linspace(12.0, 20.0, 161)
@@ -220,7 +220,7 @@ def _draw_example(ax: Any, numbers: Numbers) -> None:
 
 def _draw_counter(ax: Any, data: Data) -> None:
     """Where token 2 ends."""
-    from nucleate.plot.paint import SMALL, tidy
+    from nucleate.plot.style import SMALL, tidy
 
     look = tidy(ax)
     x = data["counter"]["x"].values[:, 1]  # (b, 2)

@@ -308,7 +308,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
 
 
 def _draw_shares(ax: Any, numbers: Numbers) -> None:
-    from nucleate.plot.paint import SMALL, tidy
+    from nucleate.plot.style import SMALL, tidy
 
     look = tidy(ax)
     named = {
@@ -341,7 +341,7 @@ def _draw_shares(ax: Any, numbers: Numbers) -> None:
 
 def _draw_cloud(ax: Any, data: Data, row: int) -> None:
     """How far tokens are from L at the end: the share within an angle."""
-    from nucleate.plot.paint import SMALL, tidy
+    from nucleate.plot.style import SMALL, tidy
 
     look = tidy(ax)
     lines = {

@@ -228,7 +228,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
 def _draw_gather(ax: Any, data: Data, p: Parameters) -> None:
     """The distance of the farthest token over powers of ten of time: the median of runs, each stretched to
     its own end."""
-    from nucleate.plot.paint import CLUSTERS, SMALL, tidy
+    from nucleate.plot.style import CLUSTERS, SMALL, tidy
 
     tidy(ax)
     d = 3 if 3 in p["d"] else p["d"][0]
@@ -253,7 +253,7 @@ def _draw_gather(ax: Any, data: Data, p: Parameters) -> None:
 
 
 def _draw_late(ax: Any, data: Data, p: Parameters) -> None:
-    from nucleate.plot.paint import CLUSTERS, SMALL, tidy
+    from nucleate.plot.style import CLUSTERS, SMALL, tidy
 
     look = tidy(ax)
     for i, d in enumerate(p["d"]):
@@ -271,7 +271,7 @@ def _draw_late(ax: Any, data: Data, p: Parameters) -> None:
 
 
 def _draw_rates(ax: Any, data: Data, p: Parameters) -> None:
-    from nucleate.plot.paint import CLUSTERS, SMALL, tidy
+    from nucleate.plot.style import CLUSTERS, SMALL, tidy
 
     look = tidy(ax)
     w, d = p["windows"][-1], 3 if 3 in p["d"] else p["d"][0]

@@ -327,7 +327,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
 def _draw_far(ax: Any, data: Data, p: Parameters) -> None:
     """The largest distance from a frozen token over N, both in units of what the theorem says; lines are the
     worst placement, computed."""
-    from nucleate.plot.paint import CLUSTERS, SMALL, tidy
+    from nucleate.plot.style import CLUSTERS, SMALL, tidy
 
     look = tidy(ax)
     for i, case in enumerate(CASES):
@@ -349,7 +349,7 @@ def _draw_far(ax: Any, data: Data, p: Parameters) -> None:
 def _draw_allowed(ax: Any, numbers: Numbers) -> None:
     """N over epsilon at c = 6.5, beta = 64: what each condition allows, and where the conclusion begins to
     fail."""
-    from nucleate.plot.paint import CLUSTERS, SMALL, tidy
+    from nucleate.plot.style import CLUSTERS, SMALL, tidy
     from nucleate.theory.interaction import interaction_slope
 
     look, beta, c = tidy(ax), MADE["beta"], MADE["c"]
@@ -407,7 +407,7 @@ def _draw_allowed(ax: Any, numbers: Numbers) -> None:
 def _draw_energy(ax: Any) -> None:
     """The slope of the energy of the made case's last token, as it is moved through its ball: it must rise to
     be convex."""
-    from nucleate.plot.paint import SMALL, tidy
+    from nucleate.plot.style import SMALL, tidy
     from nucleate.theory.interaction import interaction, interaction_slope
 
     look, beta, c, tokens = tidy(ax), MADE["beta"], MADE["c"], MADE["tokens"]

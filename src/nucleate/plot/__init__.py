@@ -6,28 +6,28 @@ red for strong centers and whatever is final, eight colours for clusters.  `styl
 dark screen and to paper.
 """
 
+from nucleate.plot.animation import MOST_FRAMES as MOST_FRAMES
+from nucleate.plot.animation import animate
+from nucleate.plot.animation import ffmpeg as ffmpeg
 from nucleate.plot.bands import band, consumption
-from nucleate.plot.clock import FIRST_TIME as FIRST_TIME
-from nucleate.plot.clock import time_axis as time_axis
 from nucleate.plot.files import picture
 from nucleate.plot.files import save_figure as save_figure
 from nucleate.plot.files import write as write
 from nucleate.plot.files import write_life as write_life
-from nucleate.plot.film import MOST_FRAMES as MOST_FRAMES
-from nucleate.plot.film import animate
-from nucleate.plot.film import ffmpeg as ffmpeg
-from nucleate.plot.lives import LIFE_SIZE as LIFE_SIZE
-from nucleate.plot.lives import life, staircase
+from nucleate.plot.merges import LIFE_SIZE as LIFE_SIZE
+from nucleate.plot.merges import life, staircase
 from nucleate.plot.on_circle import BARS as BARS
 from nucleate.plot.on_circle import angles, circle, strip
 from nucleate.plot.on_sphere import trajectories
-from nucleate.plot.paint import BLACK as BLACK
-from nucleate.plot.paint import CLUSTERS as CLUSTERS
-from nucleate.plot.paint import GREY as GREY
-from nucleate.plot.paint import RED as RED
-from nucleate.plot.paint import STYLES as STYLES
-from nucleate.plot.paint import look, style
-from nucleate.plot.plane import spectrum
+from nucleate.plot.spectrum import spectrum
+from nucleate.plot.style import BLACK as BLACK
+from nucleate.plot.style import CLUSTERS as CLUSTERS
+from nucleate.plot.style import GREY as GREY
+from nucleate.plot.style import RED as RED
+from nucleate.plot.style import STYLES as STYLES
+from nucleate.plot.style import look, style
+from nucleate.plot.time_axis import FIRST_TIME as FIRST_TIME
+from nucleate.plot.time_axis import time_axis as time_axis
 from nucleate.plot.tokens import MOST_LINES as MOST_LINES
 from nucleate.plot.tokens import Indices as Indices
 from nucleate.plot.tree import merge_tree

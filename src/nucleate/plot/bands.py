@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nucleate.checks import Array, InputError, finite_array
-from nucleate.plot.clock import time_axis
-from nucleate.plot.paint import WIDE, axes_or_new, legend_above, tidy
+from nucleate.plot.style import WIDE, axes_or_new, legend_above, tidy
+from nucleate.plot.time_axis import time_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from nucleate.integrate.run import Run
 from nucleate.integrate.storage import replacing
-from nucleate.plot.film import animate
-from nucleate.plot.lives import LIFE_SIZE, life, life_axes
+from nucleate.plot.animation import animate
+from nucleate.plot.merges import LIFE_SIZE, life, life_axes
 from nucleate.plot.on_circle import angles, circle
 from nucleate.plot.on_sphere import trajectories
-from nucleate.plot.paint import BALL, WIDE
+from nucleate.plot.style import BALL, WIDE
 from nucleate.plot.tokens import frames
 
 if TYPE_CHECKING:

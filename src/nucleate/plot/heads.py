@@ -8,7 +8,7 @@ import numpy as np
 from nucleate.checks import InputError
 from nucleate.models.spectra import Head, Spectra
 from nucleate.models.table import region_words
-from nucleate.plot.paint import CLUSTERS, SMALL, WIDE, axes_or_new, contrast, look, tidy
+from nucleate.plot.style import CLUSTERS, SMALL, WIDE, axes_or_new, contrast, look, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,9 +14,9 @@ from nucleate.models.head_simulation import Lived
 from nucleate.models.spectra import Head, Spectra
 from nucleate.models.table import DATA, PAGE, PICTURES, region_words, share_words
 from nucleate.plot.files import save_figure
+from nucleate.plot.head_outcomes import lives_figure
 from nucleate.plot.heads import layer_figure, map_figure
-from nucleate.plot.heads_live import lives_figure
-from nucleate.plot.paint import style
+from nucleate.plot.style import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

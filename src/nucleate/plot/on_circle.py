@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from nucleate.checks import Array, InputError, check_tokens
 from nucleate.integrate.run import Run
-from nucleate.plot.clock import time_axis
-from nucleate.plot.paint import SQUARE, WIDE, Look, axes_or_new, look, tidy
+from nucleate.plot.style import SQUARE, WIDE, Look, axes_or_new, look, tidy
+from nucleate.plot.time_axis import time_axis
 from nucleate.plot.tokens import (
     Indices,
     check_colour,

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from nucleate.checks import Array, InputError
 from nucleate.integrate.run import Run
-from nucleate.plot.paint import BALL, SMALL, axes_or_new, look
+from nucleate.plot.style import BALL, SMALL, axes_or_new, look
 from nucleate.plot.tokens import check_colour, chosen, final_clusters, frames, tell_left_out, token_colours
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def trajectories(
     n = x.shape[1]
     label = final_clusters(run, which, x[-1], radius) if check_colour(colour) == "cluster" else None
     ax3: Any = axes_or_new(ax, BALL, projection="3d")
-    from nucleate.plot.ball import draw_lines, globe, show_ball
+    from nucleate.plot.globe import draw_lines, globe, show_ball
 
     here, tokens = look(ax3), chosen(n, 0)
     basis, names = main_directions(x)  # (d, 3)

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nucleate.plot.clock import FIRST_TIME, powers_of_ten
-from nucleate.plot.lives import merges_of, right_edge
-from nucleate.plot.paint import SMALL, WIDE, axes_or_new, tidy
+from nucleate.plot.merges import merges_of, right_edge
+from nucleate.plot.style import SMALL, WIDE, axes_or_new, tidy
+from nucleate.plot.time_axis import FIRST_TIME, powers_of_ten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ from nucleate.checks import InputError
 from nucleate.models.spectra import Spectra
 from nucleate.models.table import region_words
 from nucleate.plot.heads import LEFT, LINE, REGIONS, cell_size, check_spectra, paint_cells, short_name
-from nucleate.plot.paint import CLUSTERS, SMALL, look
+from nucleate.plot.style import CLUSTERS, SMALL, look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ import numpy as np
 from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
 from nucleate.checks import Array
-from nucleate.plot.paint import SMALL, Look
+from nucleate.plot.style import SMALL, Look
 
 BEHIND = 0.25  # how much of their colour lines keep on the far side
 

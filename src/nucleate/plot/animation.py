@@ -13,7 +13,7 @@ from nucleate.integrate.run import Run
 from nucleate.integrate.storage import replacing
 from nucleate.plot.on_circle import ring
 from nucleate.plot.on_sphere import main_directions
-from nucleate.plot.paint import look
+from nucleate.plot.style import look
 from nucleate.plot.tokens import chosen, frames
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _film(t: Array, x: Array) -> tuple["Figure", Callable[[int], None]]:
         ring(ax, here)
         clock = ax.text(0, 0, "", ha="center", va="center", fontsize=14)
     else:
-        from nucleate.plot.ball import globe, show_ball
+        from nucleate.plot.globe import globe, show_ball
 
         basis, names = main_directions(x)  # (d, 3)
         y = x @ basis  # (m, n, 3)

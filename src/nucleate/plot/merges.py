@@ -7,9 +7,9 @@ import numpy as np
 
 from nucleate.checks import InputError, finite_number
 from nucleate.integrate.run import Run
-from nucleate.plot.clock import FIRST_TIME, moment, powers_of_ten
 from nucleate.plot.on_circle import angles
-from nucleate.plot.paint import SMALL, WIDE, Look, axes_or_new, tidy
+from nucleate.plot.style import SMALL, WIDE, Look, axes_or_new, tidy
+from nucleate.plot.time_axis import FIRST_TIME, moment, powers_of_ten
 from nucleate.plot.tokens import chosen, token_bar
 
 if TYPE_CHECKING:

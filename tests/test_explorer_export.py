@@ -14,12 +14,12 @@ from made_runs import many_runs, one_run, rich_run
 
 import nucleate as nc
 from nucleate.checks import InputError
+from nucleate.explorer.built_page import page_text, policy
 from nucleate.explorer.export import export, filled, record
 from nucleate.explorer.measures import measure
+from nucleate.explorer.prepared_run import begun, of_run, of_scene, perform, thinned
 from nucleate.explorer.scene import parse_scene
-from nucleate.explorer.shipped import page_text, policy
 from nucleate.explorer.stored import open_folder
-from nucleate.explorer.take import begun, of_run, of_scene, perform, thinned
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -28,14 +28,14 @@ import nucleate as nc
 from nucleate.explorer.frames import pack, unpack
 from nucleate.explorer.guard import Bucket
 from nucleate.explorer.measures import measure, model_facts
+from nucleate.explorer.prepared_run import of_scene
 from nucleate.explorer.presets import presets
 from nucleate.explorer.requests import Refused, parse_request
+from nucleate.explorer.running import Stage
 from nucleate.explorer.scene import LIMITS, parse_scene
 from nucleate.explorer.server import Explorer, Serving
 from nucleate.explorer.session import Session
-from nucleate.explorer.stage import Stage
 from nucleate.explorer.stored import Folder
-from nucleate.explorer.take import of_scene
 
 LONG = {"n": 3000, "d": 3, "beta": 30.0, "t": 1e6, "frames": 50}  # minutes
 OUTSIDE = "outside the table: Table 1 is about causal attention without frozen tokens"
@@ -419,7 +419,7 @@ def test_frames_computed_after_the_last_report_are_not_lost(monkeypatch: pytest.
         assert progress(whole.t[:2], whole.x[:2])
         return replace(whole, t=whole.t[:5], x=whole.x[:5], status="cancelled")
 
-    monkeypatch.setattr("nucleate.explorer.stage.perform", cut_short)
+    monkeypatch.setattr("nucleate.explorer.running.perform", cut_short)
     stage = Stage(of_scene(parse_scene({"n": 5, "frames": 6, "t": 1.0})), lambda: None)
     stage.x[1:] = np.nan  # memory is handed out again with what was in it: the very frames, as it happens
     assert np.array_equal(stage.perform().x, whole.x[:5])

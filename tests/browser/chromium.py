@@ -16,9 +16,9 @@ from PIL import Image
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 import nucleate as nc
+from nucleate.explorer.built_page import page_text
 from nucleate.explorer.scene import parse_scene
 from nucleate.explorer.server import Explorer, Serving
-from nucleate.explorer.shipped import page_text
 from nucleate.explorer.stored import Folder
 
 FLAGS = [

@@ -15,8 +15,8 @@ import typer
 
 from nucleate.bench.command import bench
 from nucleate.cli.ensemble import ensemble
+from nucleate.cli.explore import explore, export
 from nucleate.cli.spectra import convert, spectra_command
-from nucleate.explorer.command import explore, export
 from nucleate.paper.command import reproduce
 from nucleate.shell import BAD_INPUT, INTERRUPTED, UNFINISHED, polite
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nucleate.checks import InputError
+from nucleate.explorer.built_page import page_text, policy
 from nucleate.explorer.measures import Measured, measure
-from nucleate.explorer.shipped import page_text, policy
+from nucleate.explorer.prepared_run import Take, begun, perform, thinned
 from nucleate.explorer.stored import open_folder
-from nucleate.explorer.take import Take, begun, perform, thinned
 from nucleate.integrate.run import Run
 from nucleate.integrate.storage import replacing
 

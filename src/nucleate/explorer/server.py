@@ -19,12 +19,12 @@ from starlette.websockets import WebSocket
 
 from nucleate import __version__
 from nucleate.checks import InputError
+from nucleate.explorer.built_page import policy
 from nucleate.explorer.guard import Guard
 from nucleate.explorer.matrices import MATRICES
 from nucleate.explorer.presets import presets
 from nucleate.explorer.scene import LIMITS, Scene
 from nucleate.explorer.session import Session
-from nucleate.explorer.shipped import policy
 from nucleate.explorer.stored import Folder
 from nucleate.explorer.warm import warm_up
 

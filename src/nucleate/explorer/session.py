@@ -17,12 +17,12 @@ from nucleate.checks import InputError
 from nucleate.explorer.frames import pack
 from nucleate.explorer.guard import Bucket
 from nucleate.explorer.measures import measure
+from nucleate.explorer.prepared_run import Take, begun, of_scene
 from nucleate.explorer.python import as_python
 from nucleate.explorer.requests import AsPython, Cancel, Data, Open, Refused, Request, Run, parse_request
+from nucleate.explorer.running import Stage
 from nucleate.explorer.scene import LIMITS
-from nucleate.explorer.stage import Stage
 from nucleate.explorer.stored import Folder
-from nucleate.explorer.take import Take, begun, of_scene
 from nucleate.integrate.run import Run as Record
 
 __all__ = ["BURST", "Session", "Socket"]

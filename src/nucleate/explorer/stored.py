@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from nucleate.checks import InputError
+from nucleate.explorer.prepared_run import Take, alone, check_size, of_run
 from nucleate.explorer.scene import LIMITS, Scene
-from nucleate.explorer.take import Take, alone, check_size, of_run
 from nucleate.integrate.storage import DATA, load
 from nucleate.studies.durable_files import Damaged
 from nucleate.studies.result import load_ensemble

@@ -6,8 +6,8 @@ import threading
 from typing import Any
 
 from nucleate.explorer.measures import measure
+from nucleate.explorer.prepared_run import begun, of_scene, perform
 from nucleate.explorer.scene import parse_scene
-from nucleate.explorer.take import begun, of_scene, perform
 
 __all__ = ["SCENES", "warm_up"]
 

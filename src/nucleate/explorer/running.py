@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from nucleate.checks import Array
-from nucleate.explorer.take import Take, perform
+from nucleate.explorer.prepared_run import Take, perform
 from nucleate.integrate.run import Run
 
 __all__ = ["Stage"]

@@ -58,8 +58,8 @@ def explore(
         _needed()
         state = None if link is None else _state(link)
         _port(port)
+        from nucleate.explorer.built_page import page_text
         from nucleate.explorer.server import Explorer, serve
-        from nucleate.explorer.shipped import page_text
         from nucleate.explorer.stored import open_folder
 
         explorer = Explorer(page_text(), open_folder(path), state)

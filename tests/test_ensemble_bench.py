@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from nucleate.bench import command
 from nucleate.bench import ensemble as bench
 from nucleate.bench.batch import Ensemble
+from nucleate.cli import bench
 from nucleate.studies.study import Study
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nucleate.attention import Attention
-from nucleate.bench.clock import Tell, race
 from nucleate.bench.peers import (
     Missing,
     Velocity,
@@ -18,6 +17,7 @@ from nucleate.bench.peers import (
     tuned_velocity,
 )
 from nucleate.bench.table import Row, Section, timed_row, with_ratios
+from nucleate.bench.timing import Tell, race
 from nucleate.checks import Array, check_memory, whole_number
 from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import simulate

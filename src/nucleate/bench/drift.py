@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from nucleate import attention
 from nucleate.attention import Attention, Frozen
-from nucleate.bench.clock import Tell, peak_memory, race
 from nucleate.bench.peers import Missing, jax_drift, jax_softmax_drift, numpy_drift
 from nucleate.bench.table import Row, Section, timed_row, with_ratios
+from nucleate.bench.timing import Tell, peak_memory, race
 from nucleate.checks import Array
 from nucleate.kernels import drift
 from nucleate.sphere import retract, uniform

@@ -10,8 +10,8 @@ from typing import Any
 
 from nucleate.attention import Attention
 from nucleate.bench.batch import Ensemble, contestants
-from nucleate.bench.clock import Tell, race
 from nucleate.bench.table import Row, Section, timed_row, with_ratios
+from nucleate.bench.timing import Tell, race
 from nucleate.checks import whole_number
 from nucleate.integrate.simulate import simulate
 from nucleate.kernels.threads import pick_threads

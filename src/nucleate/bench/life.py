@@ -10,9 +10,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from nucleate.attention import Attention
-from nucleate.bench.clock import Tell, Timing, peak_memory, race
 from nucleate.bench.peers import lsoda_steps
 from nucleate.bench.table import Section, timed_row, with_ratios
+from nucleate.bench.timing import Tell, Timing, peak_memory, race
 from nucleate.checks import Array
 from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import simulate

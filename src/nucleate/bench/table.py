@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nucleate.bench.clock import Timing
+from nucleate.bench.timing import Timing
 from nucleate.checks import InputError
 
 if TYPE_CHECKING:

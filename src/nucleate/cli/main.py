@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nucleate.bench.command import bench
+from nucleate.cli.bench import bench
 from nucleate.cli.ensemble import ensemble
 from nucleate.cli.explore import explore, export
 from nucleate.cli.spectra import convert, spectra_command

@@ -10,8 +10,8 @@ import typer
 from nucleate.shell import polite
 
 if TYPE_CHECKING:
-    from nucleate.bench.clock import Tell
     from nucleate.bench.table import Section
+    from nucleate.bench.timing import Tell
 
 __all__ = ["bench"]
 

@@ -311,7 +311,7 @@ def test_ctrl_c_while_merges_are_looked_for_is_not_taken_for_a_record_without_an
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = simulate(Attention(64.0), uniform(30, 2, seed=0), 1e6, 64)
-    monkeypatch.setattr("nucleate.observe.between.simulate", interrupted)
+    monkeypatch.setattr("nucleate.observe.refine.simulate", interrupted)
     with pytest.raises(KeyboardInterrupt):
         merges(run)
 

@@ -13,7 +13,7 @@ from nucleate.attention import Attention
 from nucleate.checks import Array, InputError
 from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import simulate
-from nucleate.observe.approach import next_approach
+from nucleate.observe.close_approach import next_approach
 from nucleate.observe.clusters import count_clusters
 from nucleate.observe.life import Life, life, life_time
 from nucleate.observe.merges import Branch, Merge, Merges, cluster_width, merges

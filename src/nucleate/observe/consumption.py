@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nucleate.checks import Array, InputError
 from nucleate.kernels.compile import compiled
 from nucleate.observe.clusters import check_radius
-from nucleate.observe.frames import Centers, Frames, angle, check_centers, frames_of, reached
+from nucleate.observe.inputs import Centers, Frames, angle, check_centers, frames_of, reached
 
 __all__ = ["Loss", "consumed", "consumption", "lost_centers"]
 

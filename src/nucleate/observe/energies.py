@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nucleate.attention import Attention, Window, check_model
 from nucleate.checks import Array, InputError
-from nucleate.observe.frames import reached
+from nucleate.observe.inputs import reached
 
 __all__ = ["interaction_energy", "token_energies"]
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nucleate.checks import Array, InputError
-from nucleate.observe.frames import Frames, frames_of
+from nucleate.observe.inputs import Frames, frames_of
 
 if TYPE_CHECKING:
     from xarray import DataArray

@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 
 from nucleate.checks import Array, InputError
 from nucleate.integrate.run import Run
-from nucleate.observe.approach import next_approach
-from nucleate.observe.between import positions, stretch
 from nucleate.observe.centers import renyi_centers
+from nucleate.observe.close_approach import next_approach
 from nucleate.observe.clusters import check_radius, clusters, compact
+from nucleate.observe.refine import positions, stretch
 from nucleate.sphere import retract
 
 __all__ = ["Branch", "Merge", "Merges", "cluster_width", "merges", "usual_radius"]

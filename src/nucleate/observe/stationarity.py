@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nucleate.checks import Array, InputError, finite_array
-from nucleate.observe.frames import Centers, Frames, angle, check_centers, frames_of
+from nucleate.observe.inputs import Centers, Frames, angle, check_centers, frames_of
 
 __all__ = ["Stationarity", "displacement", "stationarity"]
 

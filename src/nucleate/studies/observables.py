@@ -296,7 +296,7 @@ def _clusters(block: Block, given: Mapping[str, Any]) -> Array:
 
 
 def _from_first(block: Block, given: Mapping[str, Any]) -> Array:
-    from nucleate.observe.frames import angle
+    from nucleate.observe.inputs import angle
 
     return _over_time(angle(_frames(block, given), block.start[:, None, None, 0]).max(-1), given)
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, NamedTuple
 
-from nucleate.paper import find
-from nucleate.paper.item import Data, Item, Numbers
-from nucleate.paper.keep import Desk
+from nucleate.papers import find
+from nucleate.papers.core.cache import Desk
+from nucleate.papers.core.item import Data, Item, Numbers
 
 SMALL: dict[str, dict[str, Any]] = {
     "figure1": {"n": 12, "beta": 4.0, "T": 200.0, "most_steps": 1500},

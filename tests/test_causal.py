@@ -803,7 +803,7 @@ def test_a_token_in_a_shallow_rest_does_not_hold_up_the_others() -> None:
     # From t = 1e36 a token rests where J is -1e-6: it answers rounding errors a million times enlarged, and
     # errors above the tolerance are none of the step's making. Counted as if they were, they held steps below
     # 1e6 for ever.
-    from nucleate.paper.gathered import end_time, scores
+    from nucleate.papers.causal_clustering.theorem41.data import end_time, scores
     from nucleate.studies.points import stream
 
     Q, K = scores(8, 0, range(6, 7))

@@ -13,7 +13,7 @@ from nucleate import plot
 from nucleate.attention import Attention, drift
 from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import simulate
-from nucleate.paper import figure2
+from nucleate.papers.causal_clustering.figure2 import item
 from nucleate.sphere import retract, uniform
 
 

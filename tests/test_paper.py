@@ -21,11 +21,11 @@ from typer.testing import CliRunner
 from nucleate import paper
 from nucleate.checks import InputError
 from nucleate.cli.main import app
-from nucleate.paper import albert, figure3, lives, reproduce, rows
-from nucleate.paper.ends import ends_of
-from nucleate.paper.item import Item
-from nucleate.paper.keep import Desk
-from nucleate.paper.numbers import Number, compared, exact, from_plain, mean_of, share_of
+from nucleate.papers import albert, figure3, lives, reproduce, rows
+from nucleate.papers.causal_clustering.shared.classify_end import ends_of
+from nucleate.papers.core.cache import Desk
+from nucleate.papers.core.item import Item
+from nucleate.papers.core.numbers import Number, compared, exact, from_plain, mean_of, share_of
 from nucleate.studies.study import Study
 from nucleate.theory.atlas import atlas
 

@@ -15,10 +15,21 @@ import xarray
 from small_items import made
 
 from nucleate.observe.centers import renyi_centers
-from nucleate.paper import anchors, lemma51, lemma53, lemmaa1, readme, report, shapes, slips, stays, theorem52
-from nucleate.paper.intervals import Proof, Span, alternating, prove
-from nucleate.paper.keep import Desk
-from nucleate.paper.numbers import Number
+from nucleate.papers import (
+    anchors,
+    lemma51,
+    lemma53,
+    lemmaa1,
+    readme,
+    report,
+    shapes,
+    slips,
+    stays,
+    theorem52,
+)
+from nucleate.papers.causal_clustering.lemmaA1.interval_arithmetic import Proof, Span, alternating, prove
+from nucleate.papers.core.cache import Desk
+from nucleate.papers.core.numbers import Number
 from nucleate.theory.bounds import frozen_conditions
 from nucleate.theory.interaction import interaction, interaction_slope
 

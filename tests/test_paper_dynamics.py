@@ -11,11 +11,22 @@ from small_items import made
 
 from nucleate.attention import Attention, Window, drift
 from nucleate.checks import Array, InputError
-from nucleate.paper import families, recipes, replay, search
-from nucleate.paper.defective import STARTS, ahead, exact_end, simulated_end
-from nucleate.paper.linear import diagonal, differences, equilibrium, frames, jacobian
-from nucleate.paper.resting import Plane, level, plane_of, resting
-from nucleate.paper.tops import TOPS, value
+from nucleate.papers import families, recipes, replay, search
+from nucleate.papers.causal_clustering.conjectures.defective_top import (
+    STARTS,
+    ahead,
+    exact_end,
+    simulated_end,
+)
+from nucleate.papers.causal_clustering.conjectures.equilibria import Plane, level, plane_of, resting
+from nucleate.papers.causal_clustering.lemma31.data import TOPS, value
+from nucleate.papers.causal_clustering.shared.linearisation import (
+    diagonal,
+    differences,
+    equilibrium,
+    frames,
+    jacobian,
+)
 from nucleate.sphere import uniform
 from nucleate.theory.atlas import atlas
 

@@ -10,8 +10,8 @@ import xarray
 from small_items import made
 
 import nucleate as nc
-from nucleate.paper import crowds, fits, gathering, lawruns, parking, reductions
-from nucleate.paper.numbers import Number
+from nucleate.papers import crowds, fits, gathering, lawruns, parking, reductions
+from nucleate.papers.core.numbers import Number
 from nucleate.theory.counts import cap_share
 
 

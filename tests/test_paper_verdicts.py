@@ -8,10 +8,10 @@ import pytest
 import xarray
 from small_items import SMALL, made
 
-from nucleate.paper import ITEMS
-from nucleate.paper.ends import ends_of
-from nucleate.paper.item import WORDS, Verdict, headline
-from nucleate.paper.rows import FAMILIES, _block
+from nucleate.papers import ITEMS
+from nucleate.papers.causal_clustering.shared.classify_end import ends_of
+from nucleate.papers.causal_clustering.table1.data import FAMILIES, _block
+from nucleate.papers.core.item import WORDS, Verdict, headline
 from nucleate.sphere import uniform
 
 GOOD = {"agrees", "evidence for", "not testable here"}

@@ -15,7 +15,7 @@ from small_items import made
 
 from nucleate import plot
 from nucleate.checks import InputError
-from nucleate.paper import ITEMS, find, page, readme, report, reproduce
+from nucleate.papers import ITEMS, find, page, readme, report, reproduce
 
 ROOT = Path(__file__).resolve().parents[1]
 

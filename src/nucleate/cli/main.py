@@ -16,8 +16,8 @@ import typer
 from nucleate.cli.bench import bench
 from nucleate.cli.ensemble import ensemble
 from nucleate.cli.explore import explore, export
+from nucleate.cli.reproduce import reproduce
 from nucleate.cli.spectra import convert, spectra_command
-from nucleate.paper.command import reproduce
 from nucleate.shell import BAD_INPUT, INTERRUPTED, UNFINISHED, polite
 
 if TYPE_CHECKING:

@@ -1,0 +1,106 @@
+"""The picture of Figures 1 and 6: for every V a globe with the ways to t = 5000 and one with the end, V
+printed above."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nucleate.papers.causal_clustering.figure1.data import ENDED, STRETCH, Panel, Seen, seen
+from nucleate.papers.core.figure_layout import sheet
+from nucleate.papers.core.item import Data, Parameters
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from nucleate.integrate.run import Run
+
+__all__ = ["globes"]
+
+COLUMNS = 2
+EARLY = 20.0  # units of time
+FAR, LOST = 0.75, 0.05  # a chord that is too long to follow, and the share of such chords that is too many
+
+
+def globes(data: Data, p: Parameters, panels: tuple[Panel, ...]) -> "Figure":
+    """All panels, two in a row."""
+    rows = -(-len(panels) // COLUMNS)
+    figure = sheet(11.6, 3.35 * rows, w_pad=None, wspace=0.02, hspace=0.03)
+    parts: Any = figure.subfigures(rows, COLUMNS, squeeze=False)
+    for part, panel in zip(parts.reshape(-1), panels, strict=False):
+        _pair(part, data, p, panel)
+    return figure
+
+
+def _pair(part: Any, data: Data, p: Parameters, panel: Panel) -> None:
+    """Two globes under one V."""
+    from nucleate import plot
+    from nucleate.plot.style import SMALL, look
+
+    found = seen(data, p, panel)
+    words = panel.words.replace("λ_max", r"$\lambda_{\max}$")
+    part.suptitle(f"{words}\n{panel.written}", fontsize=SMALL + 1)
+    left, right = (part.add_subplot(1, 2, i + 1, projection="3d") for i in range(2))
+    first, end = data[panel.name], data[f"{panel.name}-end"]
+    plot.trajectories(_followed(first, 0.0, EARLY), left)
+    plot.trajectories(_followed(end, end.t[-1] / 10.0, 0.0), right)
+    for ax, words in (
+        (left, f"t = {p['T']:g}: {_count(found.clusters_T, p['n'])}"),
+        (right, _ending(found, p["n"])),
+    ):
+        for text in list(ax.texts):  # the note on dotted lines, told once in the caption
+            text.remove()
+        ax.text2D(
+            0.5,
+            -0.02,
+            words,
+            transform=ax.transAxes,
+            ha="center",
+            va="top",
+            fontsize=SMALL,
+            color=look(ax).ink,
+        )
+        _mark(ax, found)
+
+
+def _followed(run: "Run", since: float, early: float) -> "Run":
+    """The frames from `since` on; those before `early` and the last stretch only, if the eye could not follow
+    the tokens between."""
+    late = run.t >= since  # (m,)
+    close = run.t >= run.t[-1] - STRETCH
+    way = np.linalg.norm(np.diff(run.x[late & ~close], axis=0), axis=-1)  # (frames - 1, n) chords
+    lost = way.size > 0 and float((way > FAR).mean()) > LOST
+    keep = close | (run.t < early) if lost else late
+    return replace(run, t=run.t[keep], x=run.x[keep])
+
+
+def _mark(ax: Any, found: Seen) -> None:
+    """Crosses where V says that tokens end."""
+    from nucleate.plot.style import look
+
+    if found.points is not None:
+        here = look(ax)
+        # below the red
+        ax.scatter(
+            *found.points.T, s=170, marker="x", color=here.ink, linewidths=1.2, depthshade=False, zorder=5.5
+        )
+
+
+def _count(clusters: int, n: int) -> str:
+    return f"{clusters} cluster{'s' * (clusters != 1)}" if clusters <= n / 2 else "spread out"
+
+
+def _ending(found: Seen, n: int) -> str:
+    time = f"t = {_power(found.reached)}"
+    if not found.resolved:
+        return f"{time}: unknown"
+    if not found.resting:
+        return f"{time}: still moving"
+    return f"{time}: {'as before' if found.moved_after <= ENDED else _count(found.clusters_end, n)}"
+
+
+def _power(t: float) -> str:
+    if t < 1e5:
+        return f"{t:.0f}"
+    digits, power = f"{t:.1e}".split("e")
+    return rf"${digits} \times 10^{{{int(power)}}}$"

@@ -1,0 +1,296 @@
+"""Figure 4: the interaction function h(x) = e^{beta (cos x - 1)} sin x at beta = 10, strongest near
+beta^(-1/2) (paper, Lemma A.1)."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Slip, Verdict
+from nucleate.papers.core.numbers import Number, compared, exact
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from xarray import Dataset
+
+    from nucleate.papers.core.cache import Desk
+
+ROUNDING = 1e-7  # the maximum of a smooth function is found to the root of rounding, 1.5e-8, and a little
+
+
+def run(desk: "Desk") -> Data:
+    """h, its slope and the lemma's bounds on a grid, and where h is largest, found by searching."""
+    return {"h": desk.dataset("h", lambda: curve(desk.p))}
+
+
+def curve(p: Parameters) -> "Dataset":
+    """h and Lemma A.1's bounds, over distances; and over several beta the place of the maximum, by golden
+    section and by the formula."""
+    import xarray
+
+    from nucleate.theory.interaction import (
+        interaction,
+        interaction_bounds,
+        interaction_slope,
+        strongest_distance,
+    )
+
+    x = np.linspace(0.0, np.pi, p["points"] + 1)[1:]  # (points,) without 0, where all is 0
+    betas = np.asarray(p["betas"])
+    lower, upper = interaction_bounds(x, p["beta"])
+    found = [found_maximum(beta) for beta in betas]
+    beyond = np.linspace(np.pi, 2.0 * np.pi, 401)[1:-1]  # (399,) without 2 pi, where sin is rounding
+    small = np.linspace(0.01, 1.0, 100)[:-1]  # (99,) beta below 1
+    return xarray.Dataset(
+        {
+            "h": ("x", interaction(x, p["beta"]), {"long_name": "interaction function"}),
+            "g": ("x", interaction_slope(x, p["beta"]), {"long_name": "its slope"}),
+            "lower": ("x", lower, {"long_name": "lower bound of Lemma A.1"}),
+            "upper": ("x", upper, {"long_name": "upper bound of Lemma A.1"}),
+            "searched": ("beta", found, {"long_name": "where h is largest, by golden section"}),
+            "formula": (
+                "beta",
+                strongest_distance(betas),
+                {"long_name": "tau*, by the formula of Lemma A.1"},
+            ),
+            "beyond_margin": (
+                "beyond",
+                printed_lower_margin(beyond, p["beta"]),
+                {"long_name": "h minus the printed lower bound beyond pi"},
+            ),
+            "small_margin": (
+                "small",
+                printed_slope_margin(small),
+                {"long_name": "g minus the second printed lower bound on it, at the worst x, for beta < 1"},
+            ),
+        },
+        {"x": x, "beta": betas, "beyond": beyond, "small": small},
+    )
+
+
+def found_maximum(beta: float) -> float:
+    """Where h is largest on (0, pi), by golden section: no formula is used."""
+    from scipy.optimize import minimize_scalar
+
+    return float(
+        minimize_scalar(
+            lambda x: -np.exp(-2.0 * beta * np.sin(x / 2.0) ** 2) * np.sin(x),
+            bounds=(0.0, np.pi),
+            method="bounded",
+            options={"xatol": 1e-12},
+        ).x
+    )
+
+
+def printed_lower_margin(x: np.ndarray, beta: float) -> np.ndarray:
+    """h minus e^{-beta x^2/2} (x - x^3/6), as printed for all x > 0, in units of the size of the latter."""
+    from nucleate.theory.interaction import interaction
+
+    bound = np.exp(-beta * x**2 / 2.0) * (x - x**3 / 6.0)
+    return np.asarray((interaction(x, beta) - bound) / np.abs(bound))
+
+
+def printed_slope_margin(betas: np.ndarray) -> np.ndarray:
+    """The least of g + beta x^2 e^{-beta x^2/2 + beta x^4/24} over 0 < x <= pi, for each beta."""
+    from nucleate.theory.interaction import interaction_slope
+
+    x = np.linspace(0.0, np.pi, 2001)[1:]  # (2000,)
+    rows = [
+        interaction_slope(x, beta) + beta * x**2 * np.exp(-beta * x**2 / 2.0 * (1.0 - x**2 / 12.0))
+        for beta in betas
+    ]
+    return np.array([row.min() for row in rows])
+
+
+def measure(data: Data, p: Parameters) -> dict[str, Number]:
+    """Where h is largest, and whether the lemma's bounds hold."""
+    h = data["h"]
+    at = int(np.argmin(np.abs(h["beta"].values - p["beta"])))
+    beta, searched, formula = p["beta"], h["searched"].values, h["formula"].values
+    within = ((h["beta"].values + 0.5) ** -0.5 < searched) & (searched < h["beta"].values ** -0.5)  # (betas,)
+    rising = np.diff(h["h"].values) > 0.0  # (points - 1,)
+    turns = int((rising[1:] != rising[:-1]).sum())
+    return {
+        "tau_star": compared(
+            searched[at],
+            formula[at],
+            f"distance at which h is largest, β = {beta:g}",
+            "distance to the formula of Lemma A.1",
+            formula[at],
+        ),
+        "line": exact(beta**-0.5, "the line of the figure, β^(−1/2)"),
+        "ratio": compared(
+            searched[at] * beta**0.5,
+            formula[at] * beta**0.5,
+            "strongest distance over β^(−1/2)",
+            "distance to the formula of Lemma A.1",
+        ),
+        "formula_error": exact(
+            np.abs(searched - formula).max(),
+            f"largest difference of searched and printed τ*, β = {min(p['betas']):g} to {max(p['betas']):g}",
+            expected=0.0,
+        ),
+        "outside_bounds": exact(
+            (~within).sum(),
+            "number of these β whose τ* is not between (β+½)^(−1/2) and β^(−1/2)",
+            expected=0.0,
+        ),
+        "turns": exact(turns, "number of times h turns on (0, π)", "counted on the grid", 1.0),
+        "below_lower": exact(
+            (h["h"].values <= h["lower"].values).sum(),
+            "grid points on (0, π] at which h is not above its lower bound",
+            expected=0.0,
+        ),
+        "above_upper": exact(
+            (h["h"].values >= h["upper"].values).sum(),
+            "grid points on (0, π] at which h is not below its upper bound",
+            expected=0.0,
+        ),
+        "beyond_pi": exact(
+            (h["beyond_margin"].values <= 0.0).sum(),
+            f"points of {h.sizes['beyond']} on (π, 2π) at which the printed lower bound on h fails",
+        ),
+        "small_beta": exact(
+            (h["small_margin"].values <= 0.0).sum(),
+            f"values of β of {h.sizes['small']} on [0.01, 1) at which the second printed bound on g fails for"
+            " some x ≤ π",
+        ),
+        "largest_failing_beta": exact(
+            max([0.0, *h["small"].values[h["small_margin"].values <= 0.0]]),
+            "largest β of these at which it fails",
+        ),
+    }
+
+
+def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
+    """By the criteria of the item."""
+    n = {name: number.value for name, number in numbers.items()}
+    shape = (
+        n["turns"] == 1
+        and n["formula_error"] < ROUNDING
+        and n["outside_bounds"] == 0
+        and 0.95 < n["ratio"] < 1.0
+    )
+    bounds = n["below_lower"] == n["above_upper"] == 0
+    return (
+        Verdict(
+            "h rises to τ* just below β^(−1/2), then falls",
+            "agrees" if shape else "disagrees",
+            f"largest at {n['tau_star']:.6f}, {n['ratio']:.4f} of β^(−1/2); the printed formula for τ* is met"
+            f" to {n['formula_error']:.0e}; h turns"
+            f" {'once' if n['turns'] == 1 else format(n['turns'], '.0f') + ' times'} on (0, π)",
+        ),
+        Verdict(
+            "Lemma A.1's bounds on h, for 0 < x ≤ π",
+            "agrees" if bounds else "disagrees",
+            f"{n['below_lower']:.0f} grid points at or below the lower bound, {n['above_upper']:.0f} at or"
+            " above the upper",
+        ),
+    )
+
+
+def slips(numbers: Numbers) -> tuple[Slip, ...]:
+    """Where Lemma A.1 needs a condition that is not printed."""
+    found = []
+    if numbers["beyond_pi"].value > 0:
+        evidence = (
+            f"{numbers['beyond_pi'].value:.0f} of 399 points on (π, 2π) violate it at β = 10: there h is"
+            " negative, and larger in size than the bound"
+        )
+        found.append(Slip("Lemma A.1: the lower bound on h without a limit on x", "it needs x ≤ π", evidence))
+    if numbers["small_beta"].value > 0:
+        evidence = (
+            f"it fails for some x ≤ π at {numbers['small_beta'].value:.0f} of 99 values of β below 1, up to β"
+            f" = {numbers['largest_failing_beta'].value:.2f}"
+        )
+        found.append(
+            Slip(
+                "Lemma A.1: the second lower bound on g for every β",
+                "β must not be small; β ≥ 1, as the proof needs, is enough",
+                evidence,
+            )
+        )
+    return tuple(found)
+
+
+def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
+    """h with its bounds, the line of the paper and tau*."""
+    from matplotlib.figure import Figure
+
+    from nucleate.plot.style import tidy
+
+    h = data["h"]
+    figure = Figure(figsize=(7.4, 4.2), layout="constrained")
+    ax = figure.add_subplot()
+    look = tidy(ax)
+    x = np.append(0.0, h["x"].values)
+    ax.fill_between(
+        x,
+        np.append(0.0, h["lower"].values),
+        np.append(0.0, h["upper"].values),
+        color=look.grey(0.18),
+        linewidth=0,
+        label="between the bounds of Lemma A.1",
+    )
+    ax.plot(
+        x,
+        np.append(0.0, h["h"].values),
+        color=look.ink,
+        linewidth=1.8,
+        label=r"$h(x) = e^{\beta(\cos x - 1)}\,\sin x$",
+    )
+    line, top = numbers["line"].value, numbers["tau_star"].value
+    ax.axvline(
+        line,
+        color=look.grey(0.6),
+        linestyle=(0, (4, 2)),
+        linewidth=1.2,
+        label=rf"$\beta^{{-1/2}}$ = {line:.4f}",
+    )
+    peak = float(np.interp(top, x, np.append(0.0, h["h"].values)))
+    ax.plot(
+        [top], [peak], "o", color=look.red, markersize=7, label=rf"largest at $\tau^*$ = {top:.4f}", zorder=4
+    )
+    ax.set(xlim=(0.0, np.pi), ylim=(0.0, 1.12 * peak), xlabel="distance x", ylabel="h(x)")
+    ax.set_xticks([0, np.pi / 4, np.pi / 2, 3 * np.pi / 4, np.pi], ["0", "π/4", "π/2", "3π/4", "π"])
+    ax.set_title(f"β = {p['beta']:g}")
+    ax.legend(loc="upper right", frameon=False)
+    return {"figure4": figure}
+
+
+ITEM = Item(
+    key="figure4",
+    title="Figure 4: the interaction function",
+    statement=(
+        "On the circle with Q = K = V = I two tokens at distance x attract each other like h(x) = e^{β(cos x"
+        " − 1)} sin x. It rises to a distance τ* close to β^(−1/2), with (β+½)^(−1/2) < τ* < β^(−1/2), and"
+        " then falls quickly, so that tokens farther apart than a few β^(−1/2) hardly feel each other. Drawn"
+        " for β = 10 with a line at β^(−1/2)."
+    ),
+    parameters={
+        "beta": 10.0,
+        "betas": [0.5, 1.0, 2.0, 5.0, 9.0, 10.0, 20.0, 64.0, 100.0, 1000.0],
+        "points": 2000,
+    },
+    quick={},
+    choices=(
+        "The range of x, 0 to π.",
+        "The values of β at which the formula for τ* is tried.",
+        "Lemma A.1's bounds are drawn too.",
+    ),
+    criteria=(
+        "Agrees if h, on a grid, turns once on (0, π), the maximum found by golden section is that of the"
+        f" printed formula to {ROUNDING:g} and lies between the printed bounds for every β tried, no more"
+        " than 5 % below β^(−1/2) at β = 10; and if both bounds on h hold at every grid point."
+    ),
+    captions={
+        "figure4": (
+            "The interaction function at β = 10, the line of the paper at β^(−1/2), and its maximum at τ*."
+            " The shade lies between the two bounds of Lemma A.1."
+        )
+    },
+    run=run,
+    measure=measure,
+    verdicts=verdicts,
+    draw=draw,
+    slips=slips,
+)

@@ -1,0 +1,127 @@
+"""Pictures of the law β^{(d−1)/2}."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nucleate.papers.core.item import Data, Numbers, Parameters
+from nucleate.papers.core.line_fits import NORMAL
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["beta_axes", "law_figure", "radius_figure"]
+
+DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)))
+
+
+def beta_axes(ax: Any, betas: list[float]) -> None:
+    """Logarithmic axes with plain numbers: every β across, 1, 2, 5 and so on upwards."""
+    from matplotlib.ticker import FuncFormatter, LogLocator
+
+    ax.set(xscale="log", yscale="log", xlabel="β")
+    ax.set_xticks(betas, [f"{beta:g}" for beta in betas])
+    ax.yaxis.set_major_locator(LogLocator(10.0, [1.0, 2.0, 5.0]))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.minorticks_off()
+
+
+def law_figure(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
+    """Counts against β, one panel per d."""
+    from matplotlib.figure import Figure
+
+    from nucleate.papers.causal_clustering.law.item import KINDS, means
+    from nucleate.plot.style import CLUSTERS, SMALL, tidy
+
+    figure = Figure(figsize=(11.0, 4.4), layout="constrained")
+    axes = figure.subplots(1, len(p["betas"]), squeeze=False)[0]
+    for ax, (d, betas) in zip(axes, p["betas"].items(), strict=True):
+        look = tidy(ax)
+        half = (int(d) - 1) / 2.0
+        styles = {"strong": (look.red, "o"), "renyi": (look.ink, "s"), "clusters": (CLUSTERS[0], "D")}
+        for kind, (colour, mark) in styles.items():
+            mean, error = means(data, p, int(d), betas, kind, p["at"])
+            ax.plot(
+                betas,
+                mean[-1] * (np.array(betas) / betas[-1]) ** half,
+                color=colour,
+                linewidth=0.8,
+                alpha=0.7,
+            )
+            ax.errorbar(
+                betas,
+                mean,
+                NORMAL * error,
+                fmt=mark,
+                color=colour,
+                markersize=4.5,
+                linewidth=1.0,
+                label=KINDS[kind],
+            )
+        beta_axes(ax, betas)
+        ax.set(ylabel="number" if ax is axes[0] else "")
+        exponent = numbers[f"clusters_d{d}_exponent"]
+        ax.set_title(f"d = {d}: clusters grow like $β^{{{exponent.value:.3f}}}$", fontsize=SMALL + 1)
+    axes[0].legend(fontsize=SMALL, frameon=False, loc="upper left")
+    return figure
+
+
+def radius_figure(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
+    """The c of equal numbers over time, and of best match."""
+    from matplotlib.figure import Figure
+
+    from nucleate.plot.style import SMALL
+
+    figure = Figure(figsize=(11.0, 4.2), layout="constrained")
+    left, middle, right = figure.subplots(1, 3)
+    _draw_radii(left, numbers, p)
+    for ax, kind, words in ((middle, "strong", "strong center"), (right, "renyi", "Rényi center")):
+        _draw_match(ax, data, p, kind)
+        ax.set_title(f"clusters with exactly one {words}", fontsize=SMALL + 1)
+    return figure
+
+
+def _draw_radii(ax: Any, numbers: Numbers, p: Parameters) -> None:
+    from nucleate.plot.style import CLUSTERS, SMALL, tidy
+
+    look = tidy(ax)
+    for i, d in enumerate(p["betas"]):
+        for kind, dash in (("renyi", "-"), ("strong", (0, (4, 1.5)))):
+            named = [
+                (name, number) for name, number in numbers.items() if name.startswith(f"c_{kind}_d{d}_t")
+            ]
+            t = [float(name.rsplit("_t", 1)[1]) for name, _ in named]
+            c = [number.value for _, number in named]
+            ax.plot(
+                t,
+                c,
+                linestyle=dash,
+                marker="osD"[i],
+                markersize=4,
+                color=CLUSTERS[(0, 3, 2)[i]],
+                label=f"d = {d}" if kind == "renyi" else None,
+            )
+    ax.axhline(4.0, color=look.grey(0.4), linewidth=0.8, zorder=0)
+    ax.set(xscale="log", xlabel="time", ylabel="c")
+    ax.set_xticks(p["times"], [f"{t:g}" for t in p["times"]])
+    ax.minorticks_off()
+    ax.set_title("c with as many centers as clusters", fontsize=SMALL + 1)
+    ax.legend(fontsize=SMALL, frameon=False, loc="upper left")
+
+
+def _draw_match(ax: Any, data: Data, p: Parameters, kind: str) -> None:
+    from nucleate.papers.causal_clustering.law.data import C
+    from nucleate.papers.causal_clustering.law.item import DECADE, match_curve
+    from nucleate.plot.style import CLUSTERS, SMALL, tidy
+
+    look = tidy(ax)
+    for i, (d, betas) in enumerate(p["betas"].items()):
+        share, error = match_curve(data, int(d), [beta for beta in betas if beta >= betas[-1] / DECADE], kind)
+        colour = CLUSTERS[(0, 3, 2)[i]]
+        ax.plot(C, share, color=colour, linestyle=DASHES[i], label=f"d = {d}")
+        ax.fill_between(
+            C, share - NORMAL * error, share + NORMAL * error, color=colour, alpha=0.2, linewidth=0
+        )
+    ax.axvline(4.0, color=look.grey(0.4), linewidth=0.8, zorder=0)
+    ax.set(xlim=(C[0], C[-1]), ylim=(0.0, 1.0), xlabel="c")
+    ax.legend(fontsize=SMALL, frameon=False, loc="upper right")

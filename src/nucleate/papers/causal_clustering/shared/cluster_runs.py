@@ -1,0 +1,94 @@
+"""Clusters that really form: simulated batches, the leaders at some times, and how well centers of the start
+tell where clusters will be."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nucleate.checks import Array, InputError
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+    from nucleate.attention import Attention
+    from nucleate.integrate.run import Run
+
+__all__ = ["counted", "leaders", "matched", "simulated", "whole"]
+
+RTOL, ATOL = 1e-4, 1e-6  # radians, for counts of things no nearer to each other than beta^(-1/2)
+
+
+def simulated(model: "Attention", start: Array, times: Array) -> Array:
+    """The tokens of b runs at some times, (b, m, n, d)."""
+    from nucleate.integrate.simulate import simulate
+
+    return whole(simulate(model, start, float(times[-1]), times, RTOL, ATOL, "explicit"))
+
+
+def whole(run: "Run") -> Array:
+    """The frames of a run, or of several, that must have reached the end: what was not simulated cannot be
+    counted."""
+    from nucleate.papers.core.cache import finished
+
+    if not finished(run).done:
+        raise InputError(
+            f"A run ended early ({run.ending}), and its clusters cannot be counted. Report it with the"
+            " command that was given."
+        )
+    return run.x
+
+
+def leaders(x: Array, beta: float) -> NDArray[np.int64]:
+    """The first token of every cluster: those farther than beta^(-1/2) from every earlier token at this
+    moment, as in `merges`."""
+    from nucleate.observe.centers import renyi_centers
+    from nucleate.observe.merges import cluster_width
+
+    return renyi_centers(x, cluster_width(beta), strong=True)
+
+
+def matched(x: Array, lead: NDArray[np.int64], centers: NDArray[np.int64]) -> float:
+    """The share of clusters, by their leaders, that hold exactly one of the centers; of the centers, if these
+    are more.
+
+    x (n, d) are the tokens when clusters are there; a center belongs to the cluster whose leader is nearest.
+    """
+    from scipy.spatial import KDTree
+
+    held = np.bincount(KDTree(x[lead]).query(x[centers])[1], minlength=len(lead))  # (leaders,)
+    return float((held == 1).sum() / max(len(lead), len(centers)))
+
+
+def counted(
+    d: int, beta: float, n: int, runs: range, seed: int, times: Array, c: Array, at: float
+) -> "Dataset":
+    """Clusters over time, centers of the start by c, and how they match at time `at`, of some runs with Q = K
+    = V = I."""
+    import xarray
+
+    from nucleate.attention import Attention
+    from nucleate.sphere import uniform
+    from nucleate.studies.points import stream
+
+    start = np.stack([uniform(n, d, stream(seed, run, d)) for run in runs])  # (b, n, d)
+    x = simulated(Attention(beta), start, times)  # (b, m, n, d)
+    rows = [_one(start[i], x[i], beta, c, int(np.searchsorted(times, at))) for i in range(len(start))]
+    axes = {"clusters": ("run", "time")} | {name: ("run", "c") for name in rows[0] if name != "clusters"}
+    values = {name: (axes[name], np.stack([row[name] for row in rows])) for name in axes}
+    return xarray.Dataset(
+        values, {"time": times, "c": c, "run": np.array(runs)}, {"n": n, "beta": beta, "d": d}
+    )
+
+
+def _one(start: Array, x: Array, beta: float, c: Array, frame: int) -> dict[str, Any]:
+    """One run: start (n, d), x (m, n, d)."""
+    from nucleate.observe.centers import renyi_centers
+
+    lead = [leaders(tokens, beta) for tokens in x]
+    found: dict[str, Any] = {"clusters": np.array([len(one) for one in lead], dtype=np.float64)}  # (m,)
+    for name, strong in (("renyi", False), ("strong", True)):
+        centers = [renyi_centers(start, min(one * beta**-0.5, np.pi), strong) for one in c.tolist()]
+        found[name] = np.array([len(one) for one in centers], dtype=np.float64)  # (c,)
+        found[f"{name}_match"] = np.array([matched(x[frame], lead[frame], one) for one in centers])  # (c,)
+    return found

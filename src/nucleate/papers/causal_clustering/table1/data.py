@@ -1,0 +1,194 @@
+"""Random value matrices, row by row of Table 1 and outside it, and the runs that go with them."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nucleate.checks import Array
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+    from nucleate.papers.core.cache import Desk
+
+__all__ = ["FAMILIES", "GAP", "WIDTH", "Family", "counter_example", "family_data", "value_matrix"]
+
+BLOCK = 50  # runs that are computed and kept at a time
+FRAMES = 26  # over the last decade of time
+# diagonals; d = 2, two tokens
+COUNTER: dict[str, Any] = {"V": [1.0, 0.1], "Q": [1.0, 1.0], "K": [-1.0, 1.0], "beta": 10.0, "t": 1e4}
+LEAST = 5  # runs of any family
+D = 3
+LEAN = 0.5  # how far eigenvectors that are not orthogonal lean, as in nucleate.ensemble
+GAP, WIDTH = 0.2, 1.5  # other eigenvalues are uniform on [top - GAP - WIDTH, top - GAP]
+
+
+@dataclass(frozen=True)
+class Family:
+    """Random V with one kind of top."""
+
+    name: str
+    words: str
+    row: int | None
+    top: str  # "real", "complex" or "defective"
+    value: float  # lambda_max
+    multiplicity: int
+    oblique: str  # "no", "half" or "all" of the runs have eigenvectors that are not orthogonal
+    beta: float
+    n: int = 16
+    share: float = 1.0  # of the runs of a main family
+    t: float | None = None  # instead of 100 n e^{2 beta}
+
+    @property
+    def end(self) -> float:
+        """The last time."""
+        return self.t or float(np.ceil(100.0 * self.n * np.exp(2.0 * self.beta)))
+
+    def runs(self, many: int) -> int:
+        """How many, if a main family has `many`."""
+        return max(round(self.share * many), LEAST)
+
+
+FAMILIES = (
+    Family("row1", "row 1: λ_max > 0, d times", 1, "real", 1.0, 3, "no", 4.0),
+    Family("row2", "row 2: λ_max > 0, twice", 2, "real", 1.0, 2, "half", 4.0),
+    Family("row3", "row 3: λ_max > 0, once, V symmetric", 3, "real", 1.0, 1, "no", 4.0),
+    Family("row3-oblique", "row 3: λ_max > 0, once, V not normal", 3, "real", 1.0, 1, "all", 0.5, t=1e4),
+    Family("row4", "row 4: λ_max < 0, twice", 4, "real", -0.5, 2, "no", 4.0),
+    Family("row5", "row 5: λ_max < 0, once", 5, "real", -0.5, 1, "no", 4.0),
+    Family("row4-oblique", "row 4, eigenvectors not orthogonal", 4, "real", -0.5, 2, "all", 1.0),
+    Family("row5-oblique", "row 5, eigenvectors not orthogonal", 5, "real", -0.5, 1, "all", 1.0),
+    Family("row4-soft", "row 4 at β = 1", 4, "real", -0.5, 2, "no", 1.0, share=0.5),
+    Family("row5-soft", "row 5 at β = 1", 5, "real", -0.5, 1, "no", 1.0, share=0.5),
+    Family(
+        "row4-sharp",
+        "row 4 at the β = 9 of Figure 1, not followed to the end",
+        4,
+        "real",
+        -0.5,
+        2,
+        "no",
+        9.0,
+        share=0.5,
+        t=1e6,
+    ),
+    Family(
+        "row5-sharp",
+        "row 5 at the β = 9 of Figure 1, not followed to the end",
+        5,
+        "real",
+        -0.5,
+        1,
+        "no",
+        9.0,
+        share=0.5,
+        t=1e6,
+    ),
+    Family("complex", "complex top", None, "complex", 1.0, 2, "half", 1.0, n=8),
+    Family("defective", "defective top", None, "defective", 1.0, 2, "half", 4.0),
+    Family("zero", "λ_max = 0", None, "real", 0.0, 1, "half", 4.0),
+)
+
+
+def family_data(desk: "Desk", family: Family, seed: int, many: int) -> "Dataset":
+    """All runs of a family, block by block from the disk or computed now."""
+    import xarray
+
+    count = family.runs(many)
+    blocks = [range(first, min(first + BLOCK, count)) for first in range(0, count, BLOCK)]
+    parts = [
+        desk.dataset(f"{family.name}-{runs[0]:04d}", partial(_block, family, seed, runs)) for runs in blocks
+    ]
+    return xarray.concat([part.drop_attrs() for part in parts], "run")
+
+
+def _block(family: Family, seed: int, runs: range) -> "Dataset":
+    """Some runs: V, the start, and the tokens over the last decade of time."""
+    import xarray
+
+    from nucleate.attention import Attention
+    from nucleate.integrate.simulate import simulate
+    from nucleate.papers.core.cache import finished
+    from nucleate.sphere import uniform
+    from nucleate.studies.points import stream
+
+    start = np.stack([uniform(family.n, D, stream(seed, run)) for run in runs])  # (b, n, d)
+    V = np.stack([value_matrix(family, seed, run) for run in runs])  # (b, d, d)
+    times = np.geomspace(family.end / 10.0, family.end, FRAMES)
+    times[-1] = family.end
+    loose = family.top == "complex"  # tokens that turn need explicit steps to the end
+    run = finished(
+        simulate(
+            Attention(family.beta, V=V),
+            start,
+            family.end,
+            times,
+            1e-6 if loose else 1e-8,
+            1e-9 if loose else 1e-10,
+        )
+    )
+    axes = ("run", "time", "token", "coordinate")
+    return xarray.Dataset(
+        {
+            "V": (("run", "row", "column"), V),
+            "start": (("run", "token", "coordinate"), start),
+            "x": (axes, run.x, {"long_name": "tokens over the last decade of time; NaN: not reached"}),
+            "done": ("run", np.array([status == "done" for status in run.status], dtype=np.int8)),
+        },
+        {"time": times, "run": np.array(runs)},
+    )
+
+
+def value_matrix(family: Family, seed: int, run: int) -> Array:
+    """V of one run: B T B^-1 with T the top and the rest, and B orthogonal or not."""
+    from nucleate.studies.matrices import drawn
+    from nucleate.studies.points import stream
+
+    leans = family.oblique == "all" or (family.oblique == "half" and run % 2 == 1)
+    spec: dict[str, Any] = {
+        "random": "real",
+        "top": family.value,
+        "multiplicity": family.multiplicity,
+        "gap": GAP,
+        "spread": WIDTH,
+        "oblique": leans,
+    }
+    if family.top == "real":
+        V = drawn(spec, D, [stream(seed, run, 3)])
+        assert V is not None
+        return np.asarray(V[0])
+    rng = np.random.default_rng(stream(seed, run, 3))
+    T = np.diag([family.value, family.value, family.value - GAP - WIDTH * rng.random()])  # (d, d)
+    T[0, 1] = rng.uniform(0.2, 1.0)
+    if family.top == "complex":
+        T[1, 0] = -T[0, 1]
+    B = np.linalg.qr(rng.standard_normal((D, D)))[0]
+    if leans:
+        B = B @ (np.eye(D) + LEAN * rng.standard_normal((D, D)) / np.sqrt(D))
+    return np.asarray(np.linalg.solve(B.T, (B @ T).T).T)
+
+
+def counter_example(seed: int, starts: int) -> "Dataset":
+    """Two tokens on the circle with V = diag(1, .1), Q = I, K = diag(-1, 1): where the second ends."""
+    import xarray
+
+    from nucleate.attention import Attention
+    from nucleate.integrate.simulate import simulate
+    from nucleate.kernels import drift
+    from nucleate.papers.core.cache import finished
+    from nucleate.sphere import uniform
+    from nucleate.studies.points import stream
+
+    Q, K, V = (np.diag(COUNTER[name]) for name in "QKV")
+    model = Attention(COUNTER["beta"], Q=Q, K=K, V=V)
+    start = np.stack([uniform(2, 2, stream(seed, run)) for run in range(starts)])  # (b, 2, 2)
+    run = finished(simulate(model, start, COUNTER["t"], [COUNTER["t"]]))
+    x = run.x[:, -1]  # (b, 2, 2)
+    return xarray.Dataset(
+        {
+            "x": (("run", "token", "coordinate"), x),
+            "speed": ("run", np.linalg.norm(drift(model, x), axis=-1).max(1)),
+        }
+    )

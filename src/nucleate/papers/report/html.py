@@ -1,0 +1,230 @@
+"""The report: one HTML file with everything inside, for a light or a dark screen and for paper; nothing is
+fetched from anywhere."""
+
+import base64
+import io
+import re
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from nucleate.papers.report.style import LAYOUT, STYLE
+
+__all__ = ["gathered_slips", "page", "typeset", "verdict_rows"]
+
+COLOURS = 256  # of an embedded picture: more cannot be told apart in line drawings
+PIXELS = 1800  # across, at most
+GATHERS = "slips"  # the item that gathers slips of others
+OPEN = 20  # rows up to which a table of numbers is shown unasked
+RAISED = (  # how formulas are written in plain text, and how a page shows them
+    (r"(?<![A-Za-z])([λxWZτEφθasTm])_(max|[0-9A-Za-z])(?![A-Za-z])", r"\1<sub>\2</sub>"),
+    (r"_\{([^{}]*)\}", r"<sub>\1</sub>"),
+    (r"\^\(([^()]*)\)|\^\{([^{}]*)\}|\^([−-]?[0-9.]*[0-9])", r"<sup>\1\2\3</sup>"),
+    (
+        r"\b([0-9](?:\.[0-9]+)?)e([+−-])0*([0-9]+)\b",
+        lambda m: f"{m[1]} · 10<sup>{'' if m[2] == '+' else '−'}{m[3]}</sup>",
+    ),
+)
+
+
+def page(results: Mapping[str, Any], figures: Path) -> str:
+    """The whole report from what results.json holds and the pictures in `figures`."""
+    items: Mapping[str, Any] = results["items"]
+    kind = (
+        "Quick run: fewer and smaller simulations than the full report." if results["quick"] else "Full run."
+    )
+    made = ", ".join(f"{name} {version}" for name, version in results["made_with"].items())
+    return LAYOUT.format(
+        style=STYLE,
+        version=escape(str(results["nucleate"])),
+        paper=escape(results["paper"]),
+        kind=kind,
+        made=escape(made),
+        contents=_contents(items),
+        sections="\n".join(_section(key, told, figures) for key, told in items.items()),
+        slips=_slips(items),
+        verdicts=_verdict_table(items),
+    )
+
+
+def verdict_rows(items: Mapping[str, Any]) -> list[tuple[str, str, str, str, str]]:
+    """(key, title, part, verdict, why), one row per verdict."""
+    return [
+        (key, told["title"], one["part"], one["word"], one["why"])
+        for key, told in items.items()
+        for one in told["verdicts"]
+    ]
+
+
+def typeset(words: str) -> str:
+    """Plain text as HTML, with indices and exponents where they belong."""
+    text = escape(words)
+    for pattern, shown in RAISED:
+        text = re.sub(pattern, shown, text)
+    return text
+
+
+def gathered_slips(items: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], list[tuple[str, str, str]]]]:
+    """Every slip once, with (key, title, evidence) of the items that find it; the item that only gathers them
+    speaks where no other does."""
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    last: dict[str, Mapping[str, Any]] = {}
+    for key, told in items.items():
+        for slip in told["slips"]:
+            found.setdefault(slip["printed"], []).append((key, told["title"], slip["evidence"]))
+            last[slip["printed"]] = slip  # a later item knows better what is right
+    return [
+        (last[printed], [one for one in each if one[0] != GATHERS] or each) for printed, each in found.items()
+    ]
+
+
+def _contents(items: Mapping[str, Any]) -> str:
+    """What there is, with the verdicts of each item in few words."""
+    rows = []
+    for key, told in items.items():
+        words = [one["word"] for one in told["verdicts"]]
+        badges = " ".join(
+            f"{_badge(word)}{f' × {words.count(word)}' if words.count(word) > 1 else ''}"
+            for word in dict.fromkeys(words)
+        )
+        rows.append(
+            f'<li><a href="#{escape(key)}">{escape(told["title"])}</a> <span class=words>{badges}</span></li>'
+        )
+    return (
+        f'<ul class=contents>{"".join(rows)}<li><a href="#verdicts">All statements and verdicts in one'
+        " table</a></li></ul>"
+    )
+
+
+def _verdict_table(items: Mapping[str, Any]) -> str:
+    """The closing table: every statement, its verdict, the picture to look at and the command that redoes
+    it."""
+    rows, last = [], None
+    for key, title, part, word, _ in verdict_rows(items):
+        name = pictures = command = ""
+        if key != last:
+            name = f'<a href="#{escape(key)}">{escape(title)}</a>'
+            pictures = "<br>".join(
+                f'<a href="#{escape(one)}-picture">{escape(one)}</a>' for one in items[key]["figures"]
+            )
+            command = f"<code>{escape(items[key]['command'])}</code>"
+        rows.append(
+            f"<tr><td>{name}</td><td>{typeset(part)}</td><td>{_badge(word)}</td><td>{pictures}</td><td>{command}</td></tr>"
+        )
+        last = key
+    head = "<tr><th>item<th>statement<th>verdict<th>figure<th>command"
+    return f"<table class=verdicts><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _badge(word: str) -> str:
+    return f'<span class="badge {escape(word.replace(" ", "-"))}">{escape(word)}</span>'
+
+
+def _section(key: str, told: Mapping[str, Any], figures: Path) -> str:
+    pictures = "".join(_picture(name, caption, figures) for name, caption in told["figures"].items())
+    verdicts = "".join(
+        f"<p>{_badge(one['word'])} <b>{typeset(one['part'])}.</b> {typeset(one['why'])}</p>"
+        for one in told["verdicts"]
+    )
+    choices = "".join(f"<li>{typeset(choice)}</li>" for choice in told["choices"])
+    return f"""<section id="{escape(key)}">
+<h2>{escape(told["title"])}</h2>
+<h3>What the paper states</h3><p>{typeset(told["statement"])}</p>
+{pictures}
+<h3>Verdict</h3>{verdicts}<p class=note>Criteria: {typeset(told["criteria"])}</p>
+<h3>Measured</h3>{_numbers(told["numbers"])}
+<div class=pair><div><h3>Parameters</h3>{_parameters(told["parameters"])}</div>
+<div><h3>Left to us, and chosen so</h3><ul>{choices}</ul></div></div>
+<p class=note>Again, this item alone: <code>{escape(told["command"])}</code></p>
+</section>"""
+
+
+def _picture(name: str, caption: str, figures: Path) -> str:
+    shown = "".join(
+        f'<img class="{theme}" alt="{escape(caption, quote=True)}"'
+        f' src="data:image/png;base64,{_embedded(figures / file)}">'
+        for theme, file in (("light", f"{name}.png"), ("dark", f"{name}-dark.png"))
+    )
+    return f'<figure id="{escape(name)}-picture">{shown}<figcaption>{typeset(caption)}</figcaption></figure>'
+
+
+def _embedded(path: Path) -> str:
+    """The picture as base64, with a palette, which halves it."""
+    from PIL import Image
+
+    with Image.open(path) as picture:
+        small = picture.convert("RGB")
+        if small.width > PIXELS:
+            small = small.resize(
+                (PIXELS, round(small.height * PIXELS / small.width)), Image.Resampling.LANCZOS
+            )
+        small = small.quantize(COLOURS, dither=Image.Dither.NONE)
+        buffer = io.BytesIO()
+        small.save(buffer, format="PNG")
+    return base64.b64encode(buffer.getvalue()).decode("ascii")
+
+
+def _numbers(numbers: Mapping[str, Any]) -> str:
+    from nucleate.papers.core.numbers import from_plain
+
+    rows = []
+    for name, plain in numbers.items():
+        number = from_plain(plain)
+        expected = "" if number.expected is None else typeset(number.expected_text)
+        rows.append(
+            f"<tr><td>{typeset(number.about)}<br><code>{escape(name)}</code></td><td"
+            f" class=value>{typeset(str(number))}</td><td"
+            f" class=value>{expected}</td><td>{escape(number.how)}</td></tr>"
+        )
+    table = (
+        "<table><thead><tr><th>what<th>value<th>expected<th>uncertainty</thead><tbody>"
+        + "".join(rows)
+        + "</tbody></table>"
+    )
+    return (
+        table
+        if len(rows) <= OPEN
+        else (
+            f"<details><summary>All {len(rows)} numbers</summary>{table}</details><p class='note printed'>The"
+            f" {len(rows)} numbers of this item are in results.json and in the report on screen.</p>"
+        )
+    )
+
+
+def _parameters(parameters: Mapping[str, Any]) -> str:
+    rows = "".join(
+        f"<tr><td>{escape(name)}</td><td><code>{escape(_written(value))}</code></td></tr>"
+        for name, value in parameters.items()
+    )
+    return f"<table><tbody>{rows}</tbody></table>"
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_written, value)) + "]"
+    if isinstance(value, Mapping):
+        return "; ".join(f"{name}: {_written(one)}" for name, one in value.items())
+    return "none" if value is None else str(value)
+
+
+def _slips(items: Mapping[str, Any]) -> str:
+    found = gathered_slips(items)
+    if not found:
+        return ""
+    rows = "".join(
+        f"<tr><td>{typeset(slip['printed'])}</td><td>{typeset(slip['right'])}</td><td>"
+        + "<br>".join(
+            f'<a href="#{escape(key)}">{escape(title)}</a>: {typeset(evidence)}'
+            for key, title, evidence in each
+        )
+        + "</td></tr>"
+        for slip, each in found
+    )
+    return (
+        "<section id=slip-table><h2>All slips in the print</h2><p>Gathered from the items above; each with"
+        " what shows "
+        f"it.</p><table><thead><tr><th>printed<th>right<th>evidence</thead><tbody>{rows}</tbody></table></section>"
+    )

@@ -1,0 +1,213 @@
+"""Hero picture, gallery and verdicts for the README, and the text of the report for the documentation, from a
+finished reproduction."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nucleate.checks import InputError
+from nucleate.papers import ITEMS
+from nucleate.papers.report.html import gathered_slips, verdict_rows
+
+__all__ = ["BEGIN", "END", "block", "marked", "report_page", "update"]
+
+BEGIN, END = "<!-- reproduce:begin -->", "<!-- reproduce:end -->"
+HERO, GALLERY = (
+    "life",
+    ("figure1", "figure2", "figure3", "figure4", "figure5", "figure6", "table1", "life-counts", "life-law"),
+)
+# pixels across: the first picture, those shown two by two, those only linked to
+WIDE, NARROW, LINKED = 1400, 900, 1200
+COLUMNS = 2
+
+
+def update(page: Path, results: Mapping[str, Any], out: Path) -> list[Path]:
+    """Write the block between the marks of `page`, docs/report.md and docs/images beside it; the files that
+    were written."""
+    text = marked(page)
+    missing = [key for key in ITEMS if key not in results["items"]]
+    if missing:
+        raise InputError(
+            f"{out} has no {', '.join(missing)} yet, but the page shows all items. Run nucleate reproduce"
+            " first."
+        )
+    docs = page.parent / "docs"
+    images = docs / "images"
+    images.mkdir(parents=True, exist_ok=True)
+    written = [
+        _picture(out / "figures" / f"{HERO}{dark}.png", images / f"reproduced-{HERO}{dark}.png", WIDE)
+        for dark in ("", "-dark")
+    ]
+    pictures = [name for told in results["items"].values() for name in told["figures"]]
+    written += [
+        _picture(
+            out / "figures" / f"{name}.png",
+            images / f"reproduced-{name}.png",
+            NARROW if name in GALLERY else LINKED,
+        )
+        for name in pictures
+        if name != HERO
+    ]
+    before, after = text.split(BEGIN)[0], text.split(END)[1]
+    for path, words in (
+        (page, f"{before}{BEGIN}\n{block(results)}\n{END}{after}"),
+        (docs / "report.md", report_page(results)),
+    ):
+        path.write_text(words, encoding="utf-8")
+        written.append(path)
+    return written
+
+
+def marked(page: Path) -> str:
+    """The text of a page that has the marks, once each and in order."""
+    try:
+        text = page.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"--readme {page} cannot be read: {error.strerror}. Name a page that has the lines {BEGIN} and"
+            f" {END}."
+        ) from None
+    except UnicodeDecodeError:
+        raise InputError(
+            f"--readme {page} is not UTF-8 text. Name a page that has the lines {BEGIN} and {END}."
+        ) from None
+    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
+        raise InputError(
+            f"--readme {page} must have the lines {BEGIN} and {END} once each, in this order. Add them where"
+            " the block is to stand."
+        )
+    return text
+
+
+def block(results: Mapping[str, Any]) -> str:
+    """What stands between the marks of the README."""
+    items = results["items"]
+    hero = items[HERO]["figures"][HERO]
+    cells = [
+        f"{_title(items, name)}<br>[![{_title(items, name)}](docs/images/reproduced-{name}.png)]"
+        f"(docs/images/reproduced-{name}.png)"
+        for name in GALLERY
+    ]
+    cells += [""] * (-len(cells) % COLUMNS)
+    rows = ["| " + " | ".join(cells[i : i + COLUMNS]) + " |" for i in range(0, len(cells), COLUMNS)]
+    made = "a quick run of " * results["quick"] + f"nucleate {results['nucleate']}"
+    picture = f'<source media="(prefers-color-scheme: dark)" srcset="docs/images/reproduced-{HERO}-dark.png">'
+    return "\n".join(
+        [
+            f'<picture>{picture}<img alt="{hero}" src="docs/images/reproduced-{HERO}.png"></picture>',
+            "",
+            f"*{hero}*",
+            "",
+            (
+                f"Everything below is made by `make reproduce` with {made}; parameters, uncertainties and"
+                " reasons are in the report it writes and in [docs/report.md](docs/report.md)."
+            ),
+            "",
+            *_verdicts(items, "docs/images"),
+            "",
+            "| | |",
+            "|---|---|",
+            *rows,
+        ]
+    )
+
+
+def report_page(results: Mapping[str, Any]) -> str:
+    """The text of the report as a page of the documentation."""
+    items = results["items"]
+    lines = [
+        "# The paper, reproduced",
+        "",
+        (
+            "Written by `nucleate reproduce --readme README.md`, nucleate"
+            f" {results['nucleate']}{', a quick run' if results['quick'] else ''}. The report it writes,"
+            " `report.html`, has more: every measured number with its"
+        ),
+        "uncertainty, and all pictures for light and dark pages and for print.",
+        "",
+        *_verdicts(items, "images"),
+    ]
+    for told in items.values():
+        lines += ["", f"## {told['title']}", "", told["statement"], ""]
+        lines += [
+            f"![{_cell(caption)}](images/reproduced-{name}.png)\n\n*{caption}*\n"
+            for name, caption in told["figures"].items()
+        ]
+        lines += [f"- **{one['part']}**: {one['word']}. {_sentence(one['why'])}" for one in told["verdicts"]]
+        lines += [
+            "",
+            f"*Criteria.* {told['criteria']}",
+            "",
+            "*Left to us, and chosen so.*",
+            "",
+            *(f"- {choice}" for choice in told["choices"]),
+        ]
+        lines += [
+            "",
+            (
+                "*Parameters.*"
+                f" {', '.join(f'{name} = {_value(value)}' for name, value in told['parameters'].items())}."
+            ),
+            "",
+            f"*Again:* `{told['command']}`",
+        ]
+    slips = gathered_slips(items)
+    if slips:
+        lines += ["", "## All slips in the print", "", "| printed | right | evidence |", "|---|---|---|"]
+        lines += [
+            f"| {_cell(slip['printed'])} | {_cell(slip['right'])} |"
+            f" {_cell(' '.join(_sentence(one[2]) for one in each))} |"
+            for slip, each in slips
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _verdicts(items: Mapping[str, Any], images: str) -> list[str]:
+    """The closing table: statement, verdict, figure and command; pictures lie in the folder `images`."""
+    rows, last = [], ""
+    for key, title, part, word, _ in verdict_rows(items):
+        name = pictures = command = ""
+        if key != last:
+            name, command = _cell(title), f"`{items[key]['command']}`"
+            pictures = ", ".join(f"[{one}]({images}/reproduced-{one}.png)" for one in items[key]["figures"])
+        rows.append(f"| {name} | {_cell(part)} | **{word}** | {pictures} | {command} |")
+        last = key
+    return ["| item | statement | verdict | figure | command |", "|---|---|---|---|---|", *rows]
+
+
+def _title(items: Mapping[str, Any], name: str) -> str:
+    """The title of the item that a picture belongs to."""
+    return next(_cell(told["title"]) for told in items.values() if name in told["figures"])
+
+
+def _cell(words: str) -> str:
+    return words.replace("|", "\\|").replace("[", "(").replace("]", ")")
+
+
+def _sentence(words: str) -> str:
+    """With a capital, unless it begins with a symbol, which a capital would change: only two ASCII letters or
+    more make a word."""
+    first = words[0].upper() if re.match(r"[A-Za-z]{2,}(?!\w)", words) else words[0]
+    return first + words[1:].rstrip(".") + "."
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "; ".join(f"{name}: {one}" for name, one in value.items())
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _picture(source: Path, target: Path, width: int) -> Path:
+    """A smaller copy with a palette: pages load fast, and the repository stays small."""
+    from PIL import Image
+
+    from nucleate.integrate.storage import replacing
+
+    with Image.open(source) as picture:
+        small = picture.convert("RGB")
+        if small.width > width:
+            small = small.resize((width, round(small.height * width / small.width)), Image.Resampling.LANCZOS)
+        with replacing(target) as part:
+            small.quantize(128, dither=Image.Dither.NONE).save(part, format="PNG", optimize=True)
+    return target

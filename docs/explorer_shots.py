@@ -39,8 +39,8 @@ def main() -> None:
     """All pictures."""
     # the browser tests know how to start a browser and when a page has settled
     sys.path[:0] = [str(HERE.parent / "tests")]
-    from browser.chromium import FLAGS, HEIGHT, WIDTH, Watched, serving
     from playwright.sync_api import sync_playwright
+    from support.chromium import FLAGS, HEIGHT, WIDTH, Watched, serving
 
     from nucleate.explorer.presets import presets
 

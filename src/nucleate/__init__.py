@@ -9,8 +9,6 @@ Each name is imported from its room when it is first used, so that `import nucle
 """
 
 import importlib
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -111,18 +109,6 @@ _HOME = {
     "token_energies": "nucleate.observe.energies",
     "uniform": "nucleate.sphere",
 }
-
-
-class _Window(ModuleType):
-    """`nucleate.ensemble` is a function; the room of that name, when it is imported, must not take its
-    place."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _HOME and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Window
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,6 @@ import importlib.util
 if importlib.util.find_spec("playwright") is None:
     collect_ignore_glob = ["*.py"]
 else:
-    from browser.chromium import browser, page, server
+    from support.chromium import browser, page, server
 
     __all__ = ["browser", "page", "server"]

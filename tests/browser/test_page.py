@@ -9,9 +9,9 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
-from browser.chromium import Watched, serving, simulated
-from clock import patient, several_programs, soon
 from playwright.sync_api import Page, expect
+from support.chromium import Watched, serving, simulated
+from support.time_limits import patient, several_programs, soon
 
 import nucleate as nc
 from nucleate.explorer.export import export

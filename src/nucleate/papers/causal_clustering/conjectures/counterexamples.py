@@ -36,7 +36,7 @@ __all__ = [
     "write_example",
 ]
 
-FOLDER = Path(__file__).resolve().parent / "counterexamples"
+FOLDER = Path(__file__).resolve().parent / "counterexample_files"
 # farther than this from both poles, a token is off them: a hundred thousand times the error of a run
 OFF = 1e-3
 REACHED = 1e-6  # how near the run must come to the refined end

@@ -1,0 +1,84 @@
+"""What a result depends on: the code of the modules really used, found from their imports.
+
+A module counts with its syntax tree, less docstrings: comments, formatting and documentation change nothing.
+What it imports from this package counts too, wherever in the file it does so, and so on. Files are read once
+a process: what runs is what was loaded, whatever is edited meanwhile.
+"""
+
+import ast
+import hashlib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+__all__ = ["modules_used", "source_hash"]
+
+PACKAGE = Path(__file__).resolve().parent
+
+
+@cache
+def source_hash(*modules: str) -> str:
+    """A checksum of the code of these modules of nucleate, and of all that they import from it."""
+    digest = hashlib.sha256()
+    for name in modules_used(*modules):
+        digest.update(f"{name}\n{ast.dump(_tree(name))}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def modules_used(*modules: str) -> tuple[str, ...]:
+    """The names of these modules and of all that they import, directly or not, sorted."""
+    found: set[str] = set()
+    waiting = list(modules)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += _imports(name)
+    return tuple(sorted(found))
+
+
+@cache
+def _tree(name: str) -> ast.Module:
+    """The syntax tree of a module, without its docstrings."""
+    path = _path(name)
+    if path is None:
+        raise ModuleNotFoundError(f"{name} is no module of nucleate", name=name)
+    tree = ast.parse(path.read_bytes())
+    for node in ast.walk(tree):
+        documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        if documented and ast.get_docstring(node, clean=False) is not None:
+            del node.body[0]
+    return tree
+
+
+@cache
+def _imports(name: str) -> tuple[str, ...]:
+    """The modules of nucleate that a module imports, those for type checkers alone left out."""
+    return tuple(sorted(set(_imported(_tree(name)))))
+
+
+def _imported(tree: ast.AST) -> Iterator[str]:
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if _path(alias.name) is not None)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "nucleate":
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (module for module in inner if _path(module) is not None)
+            if any(_path(module) is None for module in inner) and node.module != "nucleate":
+                yield str(node.module)
+        yield from _imported(node)
+
+
+def _path(name: str) -> Path | None:
+    """The file of a module of nucleate; None for anything else."""
+    parts = name.split(".")
+    if parts[0] != "nucleate":
+        return None
+    base = PACKAGE.joinpath(*parts[1:])
+    for path in (base.with_suffix(".py"), base / "__init__.py"):
+        if path.is_file():
+            return path
+    return None

@@ -1,0 +1,123 @@
+"""The built package, away from its source tree."""
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import nucleate
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src" / "nucleate"
+
+
+def run(words: Sequence[str | Path], cwd: Path, timeout: float = 300) -> str:
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
+    }
+    environment |= {"MPLBACKEND": "Agg", "NUCLEATE_CACHE": str(cwd / "cache")}
+    done = subprocess.run(
+        [str(word) for word in words],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+    assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the sdist, and the wheel that is built from it."""
+    folder = tmp_path_factory.mktemp("dist")
+    run([sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT], cwd=folder)
+    return folder
+
+
+def test_wheel_holds_the_package_and_nothing_else(built: Path) -> None:
+    (wheel,) = built.glob("*.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    source = {
+        f"nucleate/{file.relative_to(SOURCE).as_posix()}"
+        for file in SOURCE.rglob("*")
+        if file.is_file() and file.suffix != ".pyc"
+    }
+    info = f"nucleate-{nucleate.__version__}.dist-info"
+    assert {name for name in names if not name.startswith(f"{info}/")} == source
+    assert {f"{info}/licenses/LICENSE", f"{info}/entry_points.txt"} <= names
+    assert "nucleate/py.typed" in names
+
+
+def test_sdist_holds_what_building_and_testing_need(built: Path) -> None:
+    (sdist,) = built.glob("*.tar.gz")
+    top = f"nucleate-{nucleate.__version__}/"
+    with tarfile.open(sdist) as archive:
+        names = {member.name.removeprefix(top) for member in archive.getmembers()}
+    pages = {"README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md"}
+    assert (
+        pages
+        | {
+            "pyproject.toml",
+            "Makefile",
+            "constraints.txt",
+            ".ci/run",
+            "docs/conf.py",
+            "tests/contracts/test_wheel.py",
+        }
+        <= names
+    )
+    assert [
+        name for name in names if re.search(r"(^|/)(\.venv|\.git/|__pycache__|_build|\.\w+_cache)", name)
+    ] == []
+
+
+def test_wheel_installs_into_an_empty_environment_and_the_readme_runs_there(
+    built: Path, tmp_path: Path
+) -> None:
+    (wheel,) = built.glob("*.whl")
+    venv.create(tmp_path / "empty", with_pip=True)
+    scripts = tmp_path / "empty" / ("Scripts" if os.name == "nt" else "bin")
+    run(
+        [scripts / "python", "-m", "pip", "install", "--quiet", "-c", ROOT / "constraints.txt", wheel],
+        cwd=tmp_path,
+    )
+
+    assert nucleate.__version__ in run([scripts / "nucleate", "--version"], cwd=tmp_path)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for number, block in enumerate(re.findall(r"^```python\n(.*?)^```", readme, flags=re.M | re.S)):
+        (tmp_path / f"lines{number}.py").write_text(
+            f"{block}\nassert nc.__file__.startswith({str(tmp_path)!r})\n", encoding="utf-8"
+        )
+        run([scripts / "python", "-W", "error", f"lines{number}.py"], cwd=tmp_path)
+    assert (tmp_path / "run.png").stat().st_size > 1000
+
+    run(
+        [
+            scripts / "nucleate",
+            "simulate",
+            "-n",
+            "5",
+            "-d",
+            "3",
+            "--beta",
+            "2",
+            "-t",
+            "1",
+            "--out",
+            "run.npz",
+        ],
+        cwd=tmp_path,
+    )
+    assert (tmp_path / "run.npz").is_file()

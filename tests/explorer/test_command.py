@@ -1,0 +1,217 @@
+"""`nucleate explore` and `nucleate export` as a person types them."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+from support.made_runs import one_run
+from support.time_limits import several_programs
+from typer.testing import CliRunner
+
+from nucleate.checks import InputError
+from nucleate.cli.main import app
+from nucleate.explorer.server import DEFAULT_PORT, listen
+
+pytestmark = several_programs
+NUCLEATE = [sys.executable, "-m", "nucleate"]
+
+
+def start(*words: str, **environment: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*NUCLEATE, "explore", "--no-browser", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
+    )
+
+
+def address(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "http://" in line:
+            return line.strip()
+    raise AssertionError(process.communicate())
+
+
+def free_port() -> int:
+    with socket.socket() as place:
+        place.bind(("127.0.0.1", 0))
+        return int(place.getsockname()[1])
+
+
+def typed(*words: Any) -> tuple[int, str]:
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    return done.exit_code, " ".join(done.output.split())
+
+
+def test_the_explorer_serves_its_page_and_ends_cleanly_on_ctrl_c(tmp_path: Path) -> None:
+    one_run().save(tmp_path / "run.npz")
+    state = {"scene": {"n": 7}, "at": 3}
+    port = free_port()
+    with start(
+        str(tmp_path / "run.npz"),
+        "--port",
+        str(port),
+        "--link",
+        f"http://127.0.0.1:1/#{quote(json.dumps(state))}",
+    ) as process:
+        where = address(process)
+        assert where.startswith(f"http://127.0.0.1:{port}/?token=")
+        assert json.loads(httpx.URL(where).fragment) == state
+        answer = httpx.get(where.partition("#")[0], trust_env=False)
+        assert answer.status_code == 200
+        assert 'id="recorded"' in answer.text
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0
+    assert "The explorer has ended." in out
+    assert err == ""
+
+
+def test_ctrl_c_ends_it_while_a_run_is_under_way() -> None:
+    from support.explorer_server import Client
+    from websockets.exceptions import ConnectionClosed
+    from websockets.sync.client import connect
+    from websockets.typing import Origin
+
+    with start("--port", str(free_port())) as process:
+        where = httpx.URL(address(process))
+        host = f"{where.host}:{where.port}"
+        with connect(
+            f"ws://{host}/socket?{where.query.decode()}",
+            origin=Origin(f"http://{host}"),
+            max_size=None,
+            proxy=None,
+        ) as wire:
+            page = Client(wire)
+            page.tell(do="run", id=1, scene={"n": 3000, "d": 3, "beta": 30.0, "t": 1e6, "frames": 50})
+            page.wait_for("frames")
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+            assert process.returncode == 0
+            assert "The explorer has ended." in out
+            assert err == ""
+            with pytest.raises(ConnectionClosed):
+                page.wait_for("never said")
+
+
+def test_each_start_has_a_token_of_its_own_and_the_port_falls_back(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            taken.bind(("127.0.0.1", DEFAULT_PORT))
+            taken.listen()
+        except OSError:
+            pass  # somebody else has it: as well
+        with listen(None) as place:
+            assert place.getsockname()[0] == "127.0.0.1"
+            assert place.getsockname()[1] != DEFAULT_PORT
+            with pytest.raises(InputError, match=r"Port \d+ of this machine is taken"):
+                listen(place.getsockname()[1])
+    from support.explorer_server import PAGE
+
+    from nucleate.explorer.server import Explorer
+
+    tokens = {Explorer(PAGE).token for _ in range(20)}
+    assert len(tokens) == 20
+    assert all(len(token) >= 40 for token in tokens)
+
+
+def test_a_taken_port_is_told_in_one_line() -> None:
+    with listen(None) as place:
+        code, said = typed("explore", "--no-browser", "--port", place.getsockname()[1])
+    assert code == 2
+    assert "is taken" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--port", "80"], "--port must lie between"),
+        (["--port", "70000"], "--port must lie between"),
+        (["nothing.zarr"], "does not exist"),
+        (["--link", "no link"], "--link must be"),
+        (["--link", "#{broken"], "does not hold a state"),
+        (["--link", "#[1]"], "does not hold a state"),
+    ],
+    ids=str,
+)
+def test_bad_input_is_told_in_one_line(words: list[str], told: str) -> None:
+    code, said = typed("explore", "--no-browser", *words)
+    assert code == 2
+    assert told in said
+
+
+def test_without_the_extra_one_sentence_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib.util
+
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == "uvicorn" else find(name, *rest)
+    )
+    code, said = typed("explore", "--no-browser")
+    assert code == 2
+    assert "needs uvicorn" in said
+    assert "nucleate[explorer]" in said
+
+
+def test_export_writes_a_page(tmp_path: Path) -> None:
+    one_run().save(tmp_path / "run.zarr")
+    code, said = typed("export", tmp_path / "run.zarr", "--html", tmp_path / "page.html")
+    assert code == 0, said
+    assert "open it in any browser" in said
+    assert (tmp_path / "page.html").stat().st_size > 10_000
+    code, said = typed("export", tmp_path / "run.zarr", "--html", tmp_path / "page.txt")
+    assert code == 2
+    code, said = typed("export", tmp_path / "run.zarr", "--html", tmp_path / "page.html", "--run", "5")
+    assert code == 2
+    assert "no run 5" in said
+
+
+def test_what_is_too_large_is_refused_at_once_and_alike_by_explore_and_export(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nucleate.explorer.server.serve", lambda *_: None)  # it must not come to that
+    for name in ("wide.zarr", "wide.npz"):
+        one_run(d=70).save(tmp_path / name)
+        said = [
+            typed("explore", "--no-browser", tmp_path / name),
+            typed("export", tmp_path / name, "--html", tmp_path / "page.html"),
+        ]
+        words = (
+            f"Error: {name} has 9 tokens in dimension 70, but the explorer shows at most 10000 in 64. Draw"
+            " it: run.plot()."
+        )
+        assert said == [(2, words)] * 2
+
+
+def test_export_needs_no_extra(tmp_path: Path) -> None:
+    one_run().save(tmp_path / "run.npz")
+    code = f"""
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("starlette", "uvicorn", "websockets", "anyio", "h11"):
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Absent())
+from nucleate.cli.main import main
+sys.argv = ["nucleate", "export", {str(tmp_path / "run.npz")!r}, "--html", {str(tmp_path / "page.html")!r}]
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "page.html").is_file()

@@ -1,0 +1,329 @@
+"""Whole lives: merge times against the exact formula, what must not change them, and what a person gets to
+see."""
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib import pyplot
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from support.exact_systems import two_token_time
+from support.made_runs import many_runs
+from typer.testing import CliRunner
+
+from nucleate.attention import Attention
+from nucleate.checks import Array, InputError
+from nucleate.cli import main as cli
+from nucleate.integrate.run import Run
+from nucleate.integrate.simulate import simulate
+from nucleate.integrate.storage import load
+from nucleate.observe.life import Life, life, life_time
+from nucleate.observe.merges import merges
+from nucleate.sphere import uniform
+
+SEEDS = range(6)
+
+
+@cache
+def alive(seed: int, n: int = 60, beta: float = 36.0, d: int = 2) -> Life:
+    return life(beta, n, d, seed)
+
+
+@pytest.fixture(autouse=True)
+def _close() -> Iterator[None]:
+    yield
+    pyplot.close("all")
+
+
+# Merge times
+
+
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize(
+    ("beta", "u0"),
+    [(4.0, -0.9), (9.0, 0.0), (9.0, -0.9), (20.0, 0.5), (20.0, -0.9), (64.0, 0.5), (64.0, -0.5)],
+)
+def test_two_tokens_merge_when_the_formula_says(beta: float, u0: float, d: int) -> None:
+    x0 = np.eye(2, d) * [[1.0], [0.0]] + np.array([[0.0] * d, [u0, np.sqrt(1 - u0**2)] + [0.0] * (d - 2)])
+    run = simulate(Attention(beta), x0, life_time(beta, 2), "steps")
+    for radius in (None, 0.03 / beta**0.5):
+        found = merges(run, radius)
+        assert [(event.lost, event.into, event.left) for event in found] == [(1, 0, 1)]
+        # The formula leaves the tolerance 1e-8 and the interpolation between two steps: 1e-8 seen at most,
+        # from times of 1e3 to 1e40.
+        assert found.events[0].time == pytest.approx(
+            two_token_time(u0, float(np.cos(found.radius)), beta), rel=1e-6
+        )
+
+
+def test_tokens_farther_than_a_radius_that_never_meet_have_no_merge() -> None:
+    run = simulate(Attention(20.0), np.array([[1.0, 0.0], [0.0, 1.0]]), 10.0, "steps")
+    found = merges(run)
+    assert (found.t_f, found.leaders.tolist(), found.events, found.left) == (0.0, [0, 1], (), 2)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_count_only_falls_and_the_first_token_is_left(seed: int) -> None:
+    one = alive(seed)
+    times, counts = one.staircase
+    assert one.whole
+    assert (np.diff(times) >= 0).all()
+    assert times[0] == one.t_f > 0.0
+    assert (np.diff(counts) == -1).all()
+    assert (counts[-1], [event.left for event in one.merges]) == (1, counts[1:].tolist())
+    assert {*one.merges.leaders} - {event.lost for event in one.merges} == {0}
+    lost: set[int] = set()
+    for event in one.merges:
+        assert event.into < event.lost
+        assert event.into not in lost
+        lost.add(event.lost)
+    assert np.linalg.norm(one.run.x[-1] - one.run.x[0, 0], axis=-1).max() < 1e-9
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_a_rotated_start_has_the_same_merges(d: int) -> None:
+    beta = {2: 36.0, 3: 12.0}[d]
+    one = alive(1, 60, beta, d)
+    turn = np.linalg.qr(np.random.default_rng(0).standard_normal((d, d)))[0]
+    other = merges(simulate(one.run.model, one.run.x[0] @ turn, float(one.run.t[-1]), "steps"))
+    assert [(event.lost, event.into) for event in other] == [(event.lost, event.into) for event in one.merges]
+    # Rounding moves a start by 1e-16 and steps by less than the tolerance, 1e-8; what a merge time makes of
+    # it is 1e-6 of itself.
+    np.testing.assert_allclose(
+        [event.time for event in other], [event.time for event in one.merges], rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_later_tokens_change_no_merge_of_earlier_ones(seed: int) -> None:
+    few, many = ({event.lost: event for event in alive(seed, n).merges} for n in (30, 60))
+    # The two begin to count at times of their own, so one may still count a token in flight; those that both
+    # count must agree.
+    common = sorted(few.keys() & many.keys())
+    assert len(common) >= 3
+    np.testing.assert_allclose([few[k].time for k in common], [many[k].time for k in common], rtol=1e-6)
+    late = [[(k, one[k].into) for k in one if one[k].time > 100.0 and k < 30] for one in (few, many)]
+    assert late[0] == late[1]
+
+
+def test_merge_times_depend_little_on_radius_and_tolerance() -> None:
+    one = alive(0)
+    wide, fine = merges(one.run, 3 * one.radius), life(36.0, 60, 2, 0, rtol=1e-10, atol=1e-12).merges
+    for other, share in ((wide, 0.01), (fine, 1e-4)):
+        assert [event.lost for event in other] == [event.lost for event in one.merges]
+        np.testing.assert_allclose(
+            [event.time for event in other],
+            [event.time for event in one.merges],
+            rtol=share,
+            atol=10.0 if other is wide else 0.0,
+        )
+
+
+def test_frames_of_one_time_are_one_moment() -> None:
+    one = alive(0)
+    last = one.merges.events[-1].time
+    assert (np.diff(one.run.t[one.run.t > 0.9 * last]) == 0).any(), (
+        "late steps are shorter than the times resolve"
+    )
+    assert last in one.run.t
+
+
+@pytest.mark.parametrize(("beta", "n"), [(0.0, 1), (0.0, 5), (1.0, 5), (2.0, 1)])
+def test_small_lives_are_whole(beta: float, n: int) -> None:
+    assert life(beta, n).whole
+
+
+# What cannot be
+
+
+def test_several_runs_at_once_are_refused() -> None:
+    with pytest.raises(InputError, match="one run, but this record holds 3"):
+        merges(many_runs())
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ({"beta": -1.0}, "beta must be"),
+        ({"n": 0}, "n must be"),
+        ({"d": 1}, "d must be"),
+        ({"seed": -1}, "seed must be"),
+        ({"radius": 4.0}, "radius must be"),
+        ({"rtol": 9.0}, "rtol . atol must"),
+    ],
+)
+def test_bad_input_is_refused(words: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        life(**{"beta": 4.0, "n": 5} | words)
+
+
+def test_a_life_cut_short_says_so() -> None:
+    whole = alive(0)
+    short = replace(whole, run=replace(whole.run, status="time limit"))
+    assert not short.whole
+    assert "Not a whole life: the run ended early, at t = 1.12e+34 (time limit), with 1 cluster." in str(
+        short
+    )
+    apart = replace(whole, merges=replace(whole.merges, events=whole.merges.events[:-1]))
+    assert not apart.whole
+    assert "Not a whole life: 2 clusters at t = " in str(apart)
+    never = merges(replace(whole.run, t=whole.run.t[:1], x=whole.run.x[:1]))
+    assert np.isnan(never.t_f)
+    assert (never.left, len(never.staircase[0])) == (0, 0)
+    assert "never gathered" in str(Life(whole.run, never))
+
+
+def test_the_longest_life_ends_before_doubles_do() -> None:
+    assert life_time(1e6, 10**6) == 1e300
+    assert life_time(64.0, 200) > 1e57
+
+
+# What a person sees
+
+
+def test_the_table_has_a_line_for_every_merge() -> None:
+    one = alive(0)
+    lines = str(one).splitlines()
+    table = [
+        line.split() for line in lines[lines.index("      time  leader lost  to leader  clusters left") + 1 :]
+    ]
+    assert [(float(time), int(lost), int(into), int(left)) for time, lost, into, left in table] == [
+        (float(f"{event.time:.4g}"), event.lost, event.into, event.left) for event in one.merges
+    ]
+
+
+def dark(ax: Any) -> float:
+    canvas: Any = FigureCanvasAgg(ax.figure)
+    canvas.draw()
+    pixels: Array = np.asarray(canvas.buffer_rgba())[..., :3]  # (height, width, 3)
+    return float((pixels < 250).any(-1).mean())
+
+
+@pytest.mark.parametrize(("seed", "n", "beta", "d"), [(0, 60, 36.0, 2), (1, 60, 12.0, 3)])
+def test_the_picture_shows_tokens_stairs_and_merges(seed: int, n: int, beta: float, d: int) -> None:
+    one = alive(seed, n, beta, d)
+    top, bottom = one.plot()
+    assert dark(top) > 0.02
+    assert top.get_ylabel() == ("angle" if d == 2 else "overlap with the first token")
+    assert top.get_xlim() == bottom.get_xlim()
+    assert top.get_xlim()[1] > one.merges.events[-1].time
+    rings = sorted(float(np.asarray(line.get_xdata())[0]) for line in top.lines if line.get_marker() == "o")
+    assert rings == sorted(event.time for event in one.merges)
+    steps = next(line for line in bottom.lines if line.get_drawstyle() == "steps-post")
+    assert np.asarray(steps.get_ydata())[:-1].tolist() == one.staircase[1].tolist()
+
+
+def test_a_life_that_is_not_whole_can_be_drawn(tmp_path: Path) -> None:
+    whole = alive(0)
+    never = Life(
+        replace(whole.run, t=whole.run.t[:3], x=whole.run.x[:3], status="max steps"),
+        merges(replace(whole.run, t=whole.run.t[:1], x=whole.run.x[:1])),
+    )
+    for name in ("never.png", "never.svg"):
+        never.save(tmp_path / name)
+        assert (tmp_path / name).stat().st_size > 5000
+
+
+@pytest.mark.parametrize("name", ["life.npz", "life.zarr"])
+def test_data_on_disk_hold_run_and_merges(name: str, tmp_path: Path) -> None:
+    one = alive(0)
+    one.save(tmp_path / name)
+    run = load(tmp_path / name)
+    np.testing.assert_array_equal(run.x, one.run.x)
+    again = merges(run, run.notes["life"]["radius"])
+    assert again.events == one.merges.events
+    assert run.notes["life"]["merges"] == json.loads(json.dumps([vars(event) for event in one.merges]))
+    assert (run.notes["seed"], run.notes["life"]["t_f"]) == (0, one.t_f)
+    np.testing.assert_array_equal(run.x[0], uniform(60, 2, 0))
+
+
+# The command
+
+
+def nucleate(*words: str) -> Any:
+    return CliRunner().invoke(cli.app, ["life", *words])
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_command_prints_the_table_and_writes_picture_and_data(here: Path) -> None:
+    done = nucleate("--beta", "36", "-n", "60")
+    assert done.exit_code == 0, done.stderr
+    assert str(alive(0)) in done.stdout
+    assert "; wrote life.npz, life.png" in done.stdout
+    assert sorted(path.name for path in here.iterdir()) == ["life.npz", "life.png"]
+    assert load("life.npz").notes["life"]["merges"][-1]["left"] == 1
+
+
+def test_quiet_prints_nothing_and_out_may_repeat(here: Path) -> None:
+    done = nucleate(
+        "--beta", "9", "-n", "20", "-d", "3", "--seed", "2", "--quiet", "--out", "a.svg", "--out", "b.zarr"
+    )
+    assert (done.exit_code, done.output) == (0, "")
+    assert sorted(path.name for path in here.iterdir()) == ["a.svg", "b.zarr"]
+    assert load("b.zarr").x.shape[1:] == (20, 3)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--beta -1",
+        "-n 0",
+        "-d 1",
+        "--seed -1",
+        "--radius 4",
+        "--rtol 7",
+        "--out life.txt",
+        "--out nowhere/life.png",
+    ],
+)
+def test_bad_words_end_with_2_and_write_nothing(words: str, here: Path) -> None:
+    done = nucleate(*words.split())
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.count("\n") == 1
+    assert list(here.iterdir()) == []
+
+
+def test_a_life_cut_short_ends_with_1_and_keeps_what_there_is(here: Path) -> None:
+    done = nucleate("-n", "1000", "--time-limit", "0.01", "--out", "cut.npz")
+    assert done.exit_code == 1
+    assert "Not finished: time limit" in done.stderr
+    assert load("cut.npz").status == "time limit"
+
+
+def interrupted(*args: Any, **options: Any) -> Run:
+    return replace(simulate(*args, **options), status="interrupted")
+
+
+def test_ctrl_c_while_merges_are_looked_for_is_not_taken_for_a_record_without_an_equation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = simulate(Attention(64.0), uniform(30, 2, seed=0), 1e6, 64)
+    monkeypatch.setattr("nucleate.observe.refine.simulate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        merges(run)
+
+
+def test_an_interrupted_life_ends_at_once_without_merges(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[life.__module__], "simulate", interrupted)
+    monkeypatch.setattr(
+        sys.modules[life.__module__], "merges", lambda *_: pytest.fail("nobody waits for these")
+    )
+    found = life(9.0, n=20)
+    assert not found.whole
+    assert len(found.merges) == 0
+    assert np.isnan(found.t_f)
+    assert "interrupted at t =" in found.ending
+    assert "merges were not looked for" in str(found)

@@ -1,0 +1,339 @@
+"""A study is data: what it may say, what a slip is answered, and where its random numbers come from."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.small_studies import profile, small, spread
+
+import nucleate as nc
+from nucleate.checks import InputError
+from nucleate.studies.matrices import drawn, matrix
+from nucleate.studies.points import stream
+from nucleate.studies.study import Study, differences
+
+ROOT = Path(__file__).resolve().parents[2]
+STUDIES = sorted((ROOT / "studies").glob("*.toml"))
+
+
+def changed(section: str, **keys: Any) -> dict[str, Any]:
+    """The small study with other keys in one section."""
+    return small(**{section: {**small().get(section, {}), **keys}})
+
+
+# --- what it says
+
+
+def test_defaults_are_written_out_and_read_back_to_the_same_study() -> None:
+    plain = Study.make(small()).plain()
+    assert plain["model"] == {"Q": 1.0, "K": 1.0, "V": 1.0, "mask": "causal"}
+    assert plain["times"]["method"] == "auto"
+    assert plain["observables"]["renyi"]["delta"] == "4.0/sqrt(beta)"
+    assert Study.make(plain).plain() == plain
+
+
+def test_points_go_through_the_grid_along_the_last_axis_first() -> None:
+    study = Study.make(small(start={"d": 2}, grid={"beta": [1.0, 2.0], "n": [3, 4, 5]}))
+    assert [(study.point(i).beta, study.point(i).n) for i in range(study.points)] == [
+        (1, 3),
+        (1, 4),
+        (1, 5),
+        (2, 3),
+        (2, 4),
+        (2, 5),
+    ]
+    assert [point.n for point in study._each_point()] == [3, 4, 5, 3, 4, 5]
+
+
+def test_a_file_and_a_dict_make_the_same_study(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(
+        'title = "small"\nruns = 24\nseed = 3\nstart = {n = 8, d = 2}\ntimes = {t = 3, save = 5, rtol = 1e-6,'
+        ' atol = 1e-9}\ngrid.beta = [4, 16]\n[observables]\nrenyi = {kind = "consumed", radius ='
+        ' "1/sqrt(beta)"}\ngroups = {kind = "clusters", radius = 0.1}\napart = {kind = "from_first", at ='
+        ' "end"}\nends = {kind = "points"}\n'
+    )
+    assert Study.read(tmp_path / "study.toml").plain() == Study.make(small()).plain()
+    assert Study.read(tmp_path / "study.toml", runs=7).runs == 7
+
+
+def test_there_are_studies_and_each_can_be_read() -> None:
+    assert {path.stem for path in STUDIES} >= {"figure3", "theorem41", "table1"}
+    for path in STUDIES:
+        assert Study.read(path).title
+
+
+def test_differences_name_the_keys_and_forgive_more_runs() -> None:
+    old = Study.make(small()).plain()
+    assert differences(old, Study.make(small(runs=99)).plain()) == []
+    assert differences(old, Study.make(small(seed=4)).plain()) == ["seed was 3, now 4"]
+    assert "observables.groups.radius was 0.1, now 0.2" in differences(
+        old, Study.make(changed("observables", groups={"kind": "clusters", "radius": 0.2})).plain()
+    )
+    two = {"beta": [4.0, 16.0], "rtol": [1e-6, 1e-7]}
+    swapped = {name: two[name] for name in ("rtol", "beta")}
+    times = {"t": 3.0}
+    assert (
+        differences(
+            Study.make(small(grid=two, times=times)).plain(),
+            Study.make(small(grid=swapped, times=times)).plain(),
+        )
+        != []
+    )
+
+
+# --- slips
+
+
+@pytest.mark.parametrize(
+    ("study", "words"),
+    [
+        (small(sed=1), "sed is not a key of a study. Did you mean seed?"),
+        (changed("model", betta=1), "betta is not a key of [model]. Did you mean beta?"),
+        (changed("start", m=1), "m is not a key of [start]. There is kind, n, d."),
+        (changed("times", rtoll=1), "rtoll is not a key of [times]. Did you mean rtol?"),
+        (changed("grid", bta=[1]), "bta is not a key of [grid]. Did you mean beta?"),
+        (changed("grid", t=[1]), "t is not a key of [grid]."),
+        (
+            changed("observables", a={"kind": "cluster", "radius": 1.0}),
+            "observables.a.kind is cluster. Did you mean clusters?",
+        ),
+        (
+            changed("observables", a={"kind": "clusters", "radiu": 1.0}),
+            "radiu is not a key of [observables.a]. Did you mean radius?",
+        ),
+        (changed("observables", a={"kind": "clusters"}), "observables.a.radius is missing"),
+        (changed("observables", a={"radius": 1}), "observables.a.kind is missing. There is consumed"),
+        (changed("observables", steps={"kind": "points"}), "cannot be named steps"),
+        (changed("observables", beta={"kind": "points"}), "cannot be named beta"),
+        (changed("observables", **{"a b": {"kind": "points"}}), "letters, digits and underscores"),
+        (changed("observables", a={"kind": "clusters", "radius": 4.0}), "up to pi"),
+        (changed("observables", a={"kind": "clusters", "radius": "4/beta"}), 'such as "4/sqrt(beta)"'),
+        (
+            changed("observables", a={"kind": "function", "function": "no_such_module:f"}),
+            "cannot be imported: ModuleNotFoundError",
+        ),
+        (changed("observables", a={"kind": "function", "function": "math:pi"}), "is not a function"),
+        (
+            changed("observables", a={"kind": "function", "function": lambda t, x: 1 / 0}),
+            "failed with ZeroDivisionError",
+        ),
+        (
+            changed("observables", a={"kind": "function", "function": profile}),
+            "dims is [], but support.small_studies:profile gives an array of shape (8,)",
+        ),
+        (
+            changed("observables", a={"kind": "function", "function": profile, "each": "run"}),
+            "gives an array of shape (5, 8)",
+        ),
+        (
+            changed("observables", a={"kind": "function", "function": profile, "dims": ["time", "token"]}),
+            'or say each = "run"',
+        ),
+        (
+            changed("observables", a={"kind": "function", "function": spread, "each": "token"}),
+            "each is token. There is frame, run",
+        ),
+        (
+            changed("observables", a={"kind": "function", "function": lambda t, x: sys.exit(0)}),
+            "failed with SystemExit",
+        ),
+        (
+            changed("observables", a={"kind": "function", "function": lambda t, x: None}),
+            "function must give numbers, but gave NoneType",
+        ),
+        (
+            changed("observables", a={"kind": "function", "function": lambda t, x: "1.5"}),
+            "function must give numbers, but gave str",
+        ),
+        (
+            changed("observables", a={"kind": "function", "function": lambda t, x: 1j}),
+            "gives complex numbers",
+        ),
+        (
+            changed(
+                "observables", a={"kind": "function", "function": lambda t, x: x[:2, 0], "dims": ["quantile"]}
+            ),
+            "quantile",
+        ),
+        (
+            changed(
+                "observables",
+                a={"kind": "function", "function": profile, "each": "run", "dims": ["token", "time"]},
+            ),
+            "only where the length is 5, 8 or 2",
+        ),
+        ({key: value for key, value in small().items() if key != "runs"}, "runs is missing"),
+        (small(observables={}), "at least one observable"),
+        (small(grid={}), "model.beta is missing: inverse temperature"),
+        (changed("model", beta=3.0), "beta stands in [model] and in [grid]"),
+        (small(runs=0), "runs must be"),
+        (small(runs="5"), "runs must be"),
+        (small(seed=-1), "seed must be"),
+        (small(runs=10**12), "at most"),
+        (changed("grid", beta=[]), "grid.beta must be a list with at least one value"),
+        (changed("grid", beta=[1.0, 1.0]), "grid.beta holds a value twice"),
+        (changed("grid", beta=["4"]), "grid.beta[0] must be a number, but is '4'"),
+        (changed("grid", beta=[float("nan")]), "grid.beta[0] must be finite"),
+        (changed("grid", beta=list(range(101)), n=[1]), "n stands in [start] and in [grid]"),
+        (changed("grid", beta=list(range(200)), max_steps=list(range(1, 100))), "The grid has 19800 points"),
+        (changed("start", kind="unifrom"), "start.kind is unifrom. Did you mean uniform?"),
+        (changed("start", n=10**12), "GiB"),
+        (changed("times", t=-1.0), "times.t must be"),
+        (changed("times", save="steps"), "a number of frames or a list of times"),
+        (changed("times", save=[0.0, 9.0]), "save must lie between 0 and t"),
+        (changed("times", rtol=0.0, atol=0.0), "rtol + atol"),
+        (changed("times", method="rk4"), "dt is missing"),
+        (changed("times", method="rk5"), "times.method is rk5. Did you mean rk4?"),
+        (changed("model", V=[1.0, 2.0, 3.0]), "V acts on dimension 3, but d is 2"),
+        (changed("model", V={"random": "gausian"}), "model.V.random is gausian. Did you mean gaussian?"),
+        (
+            changed("model", V={"random": "gaussian", "scal": 1}),
+            "scal is not a key of model.V. Did you mean scale?",
+        ),
+        (changed("model", V="twice identity"), "model.V must be"),
+        (changed("model", mask="window"), "model.mask is"),
+        (changed("model", mask="full", window=3), 'mask is "full" and window is 3'),
+        (small(grid=3), "grid must be a table"),
+        (small(title="two\nlines"), "title must be a line of text"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_slip_is_one_sentence_that_names_it(study: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Study.make(study)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"runs = ", "is not TOML"),
+        (b"\xff\xfe", "not a text in UTF-8"),
+        (b"runs = 5\n", "model.beta is missing"),
+        (b"a = " + b"[" * 5000, "is not TOML"),
+    ],
+)
+def test_a_file_that_is_no_study_is_refused_by_name(data: bytes, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=words) as caught:
+        Study.read(path)
+    assert str(path) in str(caught.value)
+    with pytest.raises(InputError, match="cannot be read"):
+        Study.read(tmp_path / "none.toml")
+
+
+def test_own_functions_may_name_axes_of_their_own_but_each_has_one_length() -> None:
+    def histogram(t: Any, x: Any) -> Any:
+        return np.zeros(7)
+
+    def other(t: Any, x: Any) -> Any:
+        return np.zeros(8)
+
+    own = {"kind": "function", "function": histogram, "dims": ["bin"]}
+    assert Study.make(changed("observables", a=own)).observables[-1].dims == ("time", "bin")
+    with pytest.raises(InputError, match="The axis bin has length 7 for a and 8 for b"):
+        Study.make(changed("observables", a=own, b={**own, "function": other}))
+    with pytest.raises(InputError, match="none that has another meaning"):
+        Study.make(changed("observables", a={**own, "dims": ["run"]}))
+
+
+def test_a_function_may_stand_in_a_module_beside_the_study(tmp_path: Path) -> None:
+    (tmp_path / "beside_this_study.py").write_text("def first(t, x):\n    return x[0, 0]\n")
+    (tmp_path / "study.toml").write_text(
+        'runs = 2\nmodel.beta = 1\nstart = {n = 3, d = 2}\ntimes.t = 1.0\nobservables.a = {kind = "function",'
+        ' function = "beside_this_study:first"}\n'
+    )
+    before = list(sys.path)
+    assert (
+        Study.read(tmp_path / "study.toml").plain()["observables"]["a"]["function"]
+        == "beside_this_study:first"
+    )
+    assert sys.path == before
+
+
+def test_a_module_that_ends_the_process_on_import_is_an_error_of_the_study(tmp_path: Path) -> None:
+    (tmp_path / "leaving_at_once.py").write_text("import sys\n\nsys.exit(0)\n")
+    (tmp_path / "study.toml").write_text(
+        'runs = 2\nmodel.beta = 1\nstart = {n = 3, d = 2}\ntimes.t = 1.0\nobservables.a = {kind = "function",'
+        ' function = "leaving_at_once:f"}\n'
+    )
+    with pytest.raises(InputError, match="leaving_at_once:f cannot be imported: SystemExit"):
+        Study.read(tmp_path / "study.toml")
+
+
+def test_an_edited_function_is_another_study() -> None:
+    one = Study.make(changed("observables", a={"kind": "function", "function": spread})).plain()[
+        "observables"
+    ]["a"]
+    assert one["function"] == "support.small_studies:spread"
+    assert (
+        one["source"]
+        != Study.make(changed("observables", a={"kind": "function", "function": lambda t, x: 0.0})).plain()[
+            "observables"
+        ]["a"]["source"]
+    )
+
+
+# --- randomness
+
+
+def test_five_thousand_runs_have_five_thousand_streams() -> None:
+    streams = [stream(0, run, *child) for run in range(5000) for child in ((), (1,), (2,), (3,))]
+    first = {np.random.default_rng(one).bytes(16) for one in streams}
+    assert len(first) == 4 * 5000
+
+
+def test_a_start_depends_on_seed_and_run_alone() -> None:
+    study = Study.make(
+        small(
+            start={"d": 3}, grid={"beta": [1.0, 9.0], "n": [4, 8], "V": ["identity", {"random": "gaussian"}]}
+        )
+    )
+    points = [study.point(i) for i in range(study.points)]
+    starts = [point.starts(study.seed, range(5, 9)) for point in points]  # each (4, n, 3)
+    for point, start in zip(points, starts, strict=True):
+        assert np.array_equal(start, starts[-1][:, : point.n]), "fewer tokens are the first of more"
+        assert np.array_equal(start[2], nc.uniform(point.n, 3, np.random.SeedSequence(3, spawn_key=(7,))))
+    assert not np.array_equal(starts[0], points[0].starts(study.seed + 1, range(5, 9)))
+
+
+def test_random_matrices_are_the_same_at_every_point_and_differ_between_runs_and_names() -> None:
+    study = Study.make(small(model={name: {"random": "gaussian"} for name in "QKV"}))
+    one, two = (study.point(i).model(study.seed, range(3, 6)) for i in (0, 1))
+    for name in "QKV":
+        assert np.array_equal(getattr(one, name), getattr(two, name))
+    every = np.concatenate([one.Q, one.K, one.V])
+    assert len(np.unique(every)) == every.size
+    again = study.point(0).model(study.seed, range(5, 6))
+    assert np.array_equal(again.V[0], one.V[2])  # type: ignore[index]  # a study gives every run its own V: it is never None
+
+
+@pytest.mark.parametrize("oblique", [False, True])
+@pytest.mark.parametrize("multiplicity", [1, 2, 0])
+def test_a_real_random_matrix_has_the_top_it_is_asked_for(oblique: bool, multiplicity: int) -> None:
+    spec = matrix("V", {"random": "real", "top": -0.5, "multiplicity": multiplicity, "oblique": oblique})
+    for V in drawn(spec, 4, [stream(1, run, 3) for run in range(50)]):  # type: ignore[union-attr]  # random, so drawn
+        values = np.sort(np.linalg.eigvals(V).real)[::-1]
+        many = multiplicity or 4
+        # a multiple eigenvalue is known to half the digits
+        np.testing.assert_allclose(values[:many], -0.5, rtol=0, atol=1e-6)
+        assert (values[many:] <= -0.7 + 1e-6).all()
+        assert (values[many:] >= -1.7 - 1e-6).all()
+        assert (np.abs(V - V.T).max() < 1e-12) == (not oblique or many == 4)
+
+
+def test_random_orthogonal_and_gaussian_matrices_are_what_they_say() -> None:
+    streams = [stream(1, run, 1) for run in range(2000)]
+    O = drawn(matrix("Q", {"random": "orthogonal", "scale": 2.0}), 3, streams)  # noqa: E741  # the letter for an orthogonal matrix
+    assert O is not None
+    np.testing.assert_allclose(O @ O.mT, np.broadcast_to(4.0 * np.eye(3), O.shape), rtol=0, atol=1e-13)
+    G = drawn(matrix("Q", {"random": "gaussian"}), 3, streams)
+    assert G is not None
+    # 18,000 entries: the standard error of their variance, 1/3, is 0.0035; of the mean 0.0043.
+    assert abs(G.var() - 1 / 3) < 0.015
+    assert abs(G.mean()) < 0.02
+    assert abs(O.mean()) < 0.03

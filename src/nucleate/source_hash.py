@@ -46,9 +46,10 @@ def _tree(name: str) -> ast.Module:
         raise ModuleNotFoundError(f"{name} is no module of nucleate", name=name)
     tree = ast.parse(path.read_bytes())
     for node in ast.walk(tree):
-        documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-        if documented and ast.get_docstring(node, clean=False) is not None:
-            del node.body[0]
+        match node:
+            case ast.Module() | ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                if ast.get_docstring(node, clean=False) is not None:
+                    del node.body[0]
     return tree
 
 

@@ -27,7 +27,11 @@ def retract(x: ArrayLike) -> Array:
 
 
 def distance(x: ArrayLike, y: ArrayLike) -> Array:
-    """Geodesic distance, accurate for close and for antipodal points: 2 atan2(|x - y|, |x + y|)."""
+    """Geodesic distance, accurate for close and for antipodal points: 2 atan2(|x - y|, |x + y|).
+
+    Of points x (..., d) and y (..., d), one number each; of two single points (d,), a number.
+    """
+    single = np.ndim(x) == np.ndim(y) == 1
     x, y = check_tokens("x", np.atleast_2d(np.asarray(x))), check_tokens("y", np.atleast_2d(np.asarray(y)))
     try:
         np.broadcast_shapes(x.shape, y.shape)
@@ -37,21 +41,37 @@ def distance(x: ArrayLike, y: ArrayLike) -> Array:
         ) from None
     near = np.linalg.norm(x - y, axis=-1)  # (...)
     far = np.linalg.norm(x + y, axis=-1)  # (...)
-    return np.asarray(2.0 * np.arctan2(near, far))
+    angle = 2.0 * np.arctan2(near, far)  # (...)
+    return angle[0] if single else np.asarray(angle)
 
 
-def uniform(n: int, d: int, seed: int | np.random.SeedSequence | np.random.Generator = 0) -> Array:
-    """n independent uniform points of S^{d-1}, as rows of an (n, d) array; the same seed gives the same
-    points."""
+def uniform(
+    n: int, d: int, seed: int | np.random.SeedSequence | np.random.Generator = 0, runs: int | None = None
+) -> Array:
+    """n independent uniform points of S^{d-1}, as rows of an (n, d) array; the same seed gives the same points.
+
+    With runs=b, b such starts (b, n, d): run i is drawn from SeedSequence(seed, spawn_key=(i,)), whatever b is.
+    """
     n = whole_number("n", n, least=1, help="It is the number of tokens.")
     d = whole_number("d", d, least=2, help="It is the dimension of the space around the sphere.")
-    check_memory(3.0 * 8 * n * d, f"uniform(n={n}, d={d})")
+    if runs is None:
+        check_memory(3.0 * 8 * n * d, f"uniform(n={n}, d={d})")
+        return retract(_generator(seed).standard_normal((n, d)))
+    b = whole_number("runs", runs, least=1, help="It is the number of starts.")
+    root = whole_number(
+        "seed", seed, least=0, help="With runs it is a number, from which each run has its own."
+    )
+    check_memory(4.0 * 8 * b * n * d, f"uniform(n={n}, d={d}, runs={b})")
+    streams = (np.random.SeedSequence(root, spawn_key=(i,)) for i in range(b))
+    return np.stack([retract(_generator(stream).standard_normal((n, d))) for stream in streams])  # (b, n, d)
+
+
+def _generator(seed: int | np.random.SeedSequence | np.random.Generator) -> np.random.Generator:
     try:
         if seed is None:
             raise ValueError
-        generator = np.random.default_rng(seed)
+        return np.random.default_rng(seed)
     except (TypeError, ValueError):
         raise InputError(
             f"seed must be a whole number of at least 0, but is {seed!r}. Any such number will do."
         ) from None
-    return retract(generator.standard_normal((n, d)))

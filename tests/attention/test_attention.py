@@ -215,7 +215,7 @@ def test_distance_is_accurate_for_close_and_for_antipodal_points() -> None:
     for angle in (1e-12, 1e-6, 1.0, math.pi - 1e-6, math.pi):
         x, y = np.array([[1.0, 0.0]]), np.array([[math.cos(angle), math.sin(angle)]])
         # cos(1e-12) itself rounds to 1; atan2 keeps the sine
-        assert distance(x, y)[0] == pytest.approx(angle, rel=1e-9, abs=4 * EPS)
+        assert distance(x, y) == pytest.approx(angle, rel=1e-9, abs=4 * EPS)
 
 
 def test_uniform_points_have_no_preferred_direction() -> None:

@@ -17,11 +17,12 @@ from typer.testing import CliRunner
 
 from nucleate import attention
 from nucleate.attention import Attention
-from nucleate.bench import batch, clock, command, drift, machine, peers, table
+from nucleate.bench import batch, drift, machine, peers, table, timing
 from nucleate.bench.batch import Ensemble, figure1_section, figure3_section
 from nucleate.bench.drift import Case, circle_section, pairwise_section
 from nucleate.bench.table import Row, Section
 from nucleate.checks import Array, InputError
+from nucleate.cli import bench as command
 from nucleate.integrate.simulate import simulate
 from nucleate.sphere import distance, uniform
 
@@ -49,7 +50,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drift, "QUICK_SIZES", (100, 200, 5000))
     monkeypatch.setattr(batch, "QUICK", Ensemble(3, n=8, t=2.0, frames=5, some=2, side_by_side=(2,)))
     monkeypatch.setattr(batch, "QUICK_T", 2.0)
-    monkeypatch.setattr(clock, "SHORTEST", 0.0)
+    monkeypatch.setattr(timing, "SHORTEST", 0.0)
 
 
 # --- peers
@@ -83,14 +84,16 @@ def test_scipy_in_angles_runs_the_same_system(velocity: peers.Velocity, method: 
     x0, times = uniform(12, 2, seed=3), np.linspace(0.0, 6.0, 7)
     theta = peers.scipy_run(velocity, np.arctan2(x0[:, 1], x0[:, 0]), times, method, RTOL, ATOL)
     x = np.stack([np.cos(theta), np.sin(theta)], axis=-1)  # (m, n, 2)
-    assert distance(x, simulate(Attention(9.0), x0, 6.0, times, RTOL, ATOL).x).max() < CLOSE
+    assert distance(x, simulate(Attention(9.0), x0, 6.0, save=times, rtol=RTOL, atol=ATOL).x).max() < CLOSE
 
 
 @pytest.mark.parametrize("V", [np.eye(3), -np.eye(3), np.diag([1.0, 0.5, -2.0])], ids=["I", "-I", "diagonal"])
 def test_scipy_on_the_sphere_runs_the_same_system(V: Array) -> None:
     x0, times = uniform(10, 3, seed=1), np.linspace(0.0, 6.0, 7)
     x = peers.scipy_sphere(x0, 9.0, V, times, "DOP853", RTOL, ATOL)  # (m, n, d)
-    assert distance(x, simulate(Attention(9.0, V=V), x0, 6.0, times, RTOL, ATOL).x).max() < CLOSE
+    assert (
+        distance(x, simulate(Attention(9.0, V=V), x0, 6.0, save=times, rtol=RTOL, atol=ATOL).x).max() < CLOSE
+    )
 
 
 def test_diffrax_runs_the_same_systems() -> None:
@@ -100,7 +103,9 @@ def test_diffrax_runs_the_same_systems() -> None:
     # (b, m, n)
     theta = peers.diffrax_angles(np.arctan2(x0[..., 1], x0[..., 0]), e.beta, e.times, RTOL, ATOL)()
     x = np.stack([np.cos(theta), np.sin(theta)], axis=-1)
-    assert distance(x, simulate(Attention(e.beta), x0, e.t, e.times, RTOL, ATOL).x).max() < CLOSE
+    assert (
+        distance(x, simulate(Attention(e.beta), x0, e.t, save=e.times, rtol=RTOL, atol=ATOL).x).max() < CLOSE
+    )
 
 
 def test_a_peer_that_gives_up_leaves_nan_and_no_invented_frames() -> None:
@@ -219,13 +224,13 @@ def test_times_are_written_with_three_digits_and_a_unit(seconds: float, text: st
     assert table._time(seconds) == text
 
 
-# --- clock and machine
+# --- timing and machine
 
 
 def test_contestants_take_turns_after_a_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clock, "SHORTEST", 0.0)  # no repetitions
+    monkeypatch.setattr(timing, "SHORTEST", 0.0)  # no repetitions
     calls: list[str] = []
-    timings = clock.race({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, 3, silent)
+    timings = timing.race({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, 3, silent)
     assert calls == ["a", "a", "b", "b"] + ["a", "b"] * 3
     assert len(timings["a"].rounds) == 3
     assert replace(timings["a"], rounds=(3.0, 1.0, 2.0)).best == 1.0
@@ -234,7 +239,7 @@ def test_contestants_take_turns_after_a_warm_up(monkeypatch: pytest.MonkeyPatch)
 
 def test_memory_counts_arrays_that_are_gone_at_the_end() -> None:
     size = 8 * 100_000
-    assert size <= clock.peak_memory(lambda: np.ones(100_000).sum()) < 1.1 * size
+    assert size <= timing.peak_memory(lambda: np.ones(100_000).sum()) < 1.1 * size
 
 
 def test_the_facts_name_versions_but_no_host_and_no_folder() -> None:

@@ -10,9 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from nucleate.attention import Attention, drift
-from nucleate.bench import clock, command, life, peers
+from nucleate.bench import life, peers, timing
 from nucleate.bench.life import Life, cost_section, large_section, life_section, merge_times
 from nucleate.checks import Array
+from nucleate.cli import bench as command
 
 
 def silent(words: str) -> None:
@@ -30,7 +31,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(life, "QUICK_LARGE", Life(8, beta=20.0, t=1e30))
     monkeypatch.setattr(life, "QUICK_SIZES", (20, 40))
     monkeypatch.setattr(life, "MEMORY_AT", 50)
-    monkeypatch.setattr(clock, "SHORTEST", 0.0)
+    monkeypatch.setattr(timing, "SHORTEST", 0.0)
 
 
 def test_the_jacobian_given_to_lsoda_is_that_of_the_equation(monkeypatch: pytest.MonkeyPatch) -> None:

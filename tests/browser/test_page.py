@@ -389,7 +389,7 @@ def test_data_and_pictures_can_be_saved(server: Serving, page: Watched, tmp_path
 
 
 def test_an_exported_page_plays_from_a_file_without_any_network(page: Watched, tmp_path: Path) -> None:
-    run = nc.simulate(nc.Attention(20.0), nc.uniform(40, 3, 1), 50.0, 40)
+    run = nc.simulate(nc.Attention(20.0), nc.uniform(40, 3, 1), 50.0, save=40)
     run.save(tmp_path / "run.zarr")
     export(tmp_path / "run.zarr", tmp_path / "page.html")
     address = (tmp_path / "page.html").as_uri()
@@ -412,10 +412,10 @@ def test_an_exported_page_plays_from_a_file_without_any_network(page: Watched, t
 
 
 def test_stored_runs_and_ensembles_can_be_opened(page: Watched, tmp_path: Path) -> None:
-    first = nc.simulate(nc.Attention(9.0), nc.uniform(20, 3, 2), 50.0, 12)
+    first = nc.simulate(nc.Attention(9.0), nc.uniform(20, 3, 2), 50.0, save=12)
     first.save(tmp_path / "first.zarr")
     several = nc.simulate(
-        nc.Attention(16.0), np.stack([nc.uniform(10, 2, seed) for seed in range(3)]), 9.0, 8
+        nc.Attention(16.0), np.stack([nc.uniform(10, 2, seed) for seed in range(3)]), 9.0, save=8
     )
     several.save(tmp_path / "several.npz")
     with serving(open_folder(tmp_path)) as server:
@@ -437,7 +437,7 @@ def test_stored_runs_and_ensembles_can_be_opened(page: Watched, tmp_path: Path) 
 def test_a_recording_can_be_opened_where_it_is_the_only_one_and_by_the_keyboard(
     page: Watched, tmp_path: Path
 ) -> None:
-    run = nc.simulate(nc.Attention(9.0), nc.uniform(20, 3, 2), 50.0, 12)
+    run = nc.simulate(nc.Attention(9.0), nc.uniform(20, 3, 2), 50.0, save=12)
     run.save(tmp_path / "only.zarr")
     with serving(open_folder(tmp_path)) as server:
         page.open(server.address)
@@ -457,9 +457,9 @@ def test_a_recording_can_be_opened_where_it_is_the_only_one_and_by_the_keyboard(
 
 
 def test_after_a_reload_the_menus_say_which_recording_is_shown(page: Watched, tmp_path: Path) -> None:
-    nc.simulate(nc.Attention(9.0), nc.uniform(20, 3, 2), 50.0, 12).save(tmp_path / "a.zarr")
+    nc.simulate(nc.Attention(9.0), nc.uniform(20, 3, 2), 50.0, save=12).save(tmp_path / "a.zarr")
     several = nc.simulate(
-        nc.Attention(16.0), np.stack([nc.uniform(10, 2, seed) for seed in range(3)]), 9.0, 8
+        nc.Attention(16.0), np.stack([nc.uniform(10, 2, seed) for seed in range(3)]), 9.0, save=8
     )
     several.save(tmp_path / "b.zarr")
     with serving(open_folder(tmp_path)) as server:
@@ -482,7 +482,7 @@ def test_frozen_tokens_are_drawn_and_have_their_part_of_the_attention(
     page: Watched, tmp_path: Path, d: int
 ) -> None:
     still = nc.Frozen(nc.uniform(3, d, 7), [1.0, 5.0, 2.0])
-    run = nc.simulate(nc.Attention(4.0, frozen=still), nc.uniform(6, d, 1), 3.0, 5)
+    run = nc.simulate(nc.Attention(4.0, frozen=still), nc.uniform(6, d, 1), 3.0, save=5)
     run.save(tmp_path / "frozen.zarr")
     replace(run, model=nc.Attention(4.0)).save(tmp_path / "bare.zarr")  # the same positions
     main = "circle" if d == 2 else "sphere"
@@ -511,7 +511,7 @@ def test_frozen_tokens_are_drawn_and_have_their_part_of_the_attention(
 
 
 def test_an_exported_page_says_what_its_data_are(page: Watched, tmp_path: Path) -> None:
-    run = nc.simulate(nc.Attention(20.0), nc.uniform(4, 3, 1), 50.0, 6)
+    run = nc.simulate(nc.Attention(20.0), nc.uniform(4, 3, 1), 50.0, save=6)
     run.save(tmp_path / "mine.zarr")
     export(tmp_path / "mine.zarr", tmp_path / "page.html")
     page.page.goto((tmp_path / "page.html").as_uri())

@@ -6,7 +6,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -227,13 +228,14 @@ def test_one_unfinished_run_of_several_ends_with_1(monkeypatch: pytest.MonkeyPat
 
 
 def test_an_interrupted_run_is_written_and_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
-    def press(*words: object) -> Callable[..., None]:
-        def progress(t: object, x: object) -> None:
-            os.kill(os.getpid(), signal.SIGINT)
+    def press(*words: object) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
 
-        return progress
+    @contextmanager
+    def bar(*words: object, **named: object) -> Iterator[Callable[..., None]]:
+        yield press
 
-    monkeypatch.setattr(cli, "_share", press)
+    monkeypatch.setattr(cli, "_bar", bar)
     done = nucleate("simulate", "-n", "3000", "-t", "1e6", "--save", "50", "--out", "run.npz")
     assert done.exit_code == 130, done.output
     assert "Not finished: interrupted." in done.stderr
@@ -439,19 +441,6 @@ def test_nothing_but_errors_goes_to_a_stderr_that_is_no_terminal(
         time.sleep(0.2)
         at(0.5)
     assert capfd.readouterr().err == ""
-
-
-def test_progress_counts_frames_of_one_run_and_runs_of_several() -> None:
-    moved: list[float] = []
-    one = cli._share(moved.append, 4, 10.0, np.zeros((5, 2)))
-    one(np.array([0.0, 1.0]), np.zeros((2, 5, 2)))
-    one(np.array([]), np.zeros((0, 5, 2)))
-    one(np.array([2.0, 10.0]), np.zeros((2, 5, 2)))
-    steps = cli._share(moved.append, "steps", 10.0, np.zeros((5, 2)))
-    steps(np.array([1.0, 2.5]), np.zeros((2, 5, 2)))
-    several = cli._share(moved.append, 4, 10.0, np.zeros((8, 5, 2)))
-    several(np.arange(4.0), np.zeros((6, 4, 5, 2)))
-    assert moved == [0.5, 1.0, 0.25, 0.75]
 
 
 # From outside

@@ -273,9 +273,10 @@ def test_time_limits_that_make_no_sense_are_refused(value: Any) -> None:
     refuse(lambda: nc.simulate(MODEL, X, 1.0, time_limit=value), "time_limit")
 
 
-@pytest.mark.parametrize("progress", [5, "yes", True])
-def test_a_callback_that_cannot_be_called_is_refused(progress: Any) -> None:
-    refuse(lambda: nc.simulate(MODEL, X, 1.0, progress=progress), "progress")
+@pytest.mark.parametrize("name", ["progress", "on_frames"])
+@pytest.mark.parametrize("callback", [5, "yes", True])
+def test_a_callback_that_cannot_be_called_is_refused(name: str, callback: Any) -> None:
+    refuse(lambda: nc.simulate(MODEL, X, 1.0, **{name: callback}), name)
 
 
 @pytest.mark.parametrize("model", [None, "causal", 9.0, {"beta": 9.0}])

@@ -141,7 +141,7 @@ def test_watching_does_not_change_the_run() -> None:
     x0 = nc.uniform(12, 3, seed=0)
     assert np.array_equal(
         nc.simulate(Attention(9.0), x0, 40.0).x,
-        nc.simulate(Attention(9.0), x0, 40.0, progress=lambda t, x: None).x,
+        nc.simulate(Attention(9.0), x0, 40.0, on_frames=lambda t, x: None).x,
     )
 
 

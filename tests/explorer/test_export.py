@@ -36,7 +36,7 @@ def numbers(text: str, kind: str, *shape: int) -> Any:
 
 @pytest.mark.parametrize("name", ["run.zarr", "run.npz"])
 def test_an_exported_page_holds_the_run_to_the_precision_of_32_bits(tmp_path: Path, name: str) -> None:
-    run = nc.simulate(nc.Attention(9.0), nc.uniform(8, 5, 4), 1e4, 12)
+    run = nc.simulate(nc.Attention(9.0), nc.uniform(8, 5, 4), 1e4, save=12)
     run.save(tmp_path / name)
     shown, size = export(tmp_path / name, tmp_path / "page.html", page=PAGE)
     text = (tmp_path / "page.html").read_text(encoding="utf-8")

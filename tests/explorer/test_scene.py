@@ -47,7 +47,9 @@ SCENES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", SCENES)
 def test_copied_python_redoes_the_run_to_the_last_bit(name: str) -> None:
     scene = parse_scene(SCENES[name])
-    run = nc.simulate(scene.model, scene.x0, scene.t, scene.times, scene.tolerance, scene.tolerance / 100)
+    run = nc.simulate(
+        scene.model, scene.x0, scene.t, save=scene.times, rtol=scene.tolerance, atol=scene.tolerance / 100
+    )
     space: dict[str, Any] = {"print": lambda *_: None}
     exec(compile(as_python(scene), "copied", "exec"), space)
     assert np.array_equal(space["run"].t, run.t)
@@ -284,5 +286,5 @@ def test_figure_2_starts_from_the_seed_that_the_reproduction_finds() -> None:
 
 def test_the_counter_example_ends_off_the_eigenvector() -> None:
     scene = next(preset.scene for preset in presets() if preset.name == "counter-example")
-    run = nc.simulate(scene.model, scene.x0, scene.t, scene.times)
+    run = nc.simulate(scene.model, scene.x0, scene.t, save=scene.times)
     assert abs(run.x[-1, 1, 0]) == pytest.approx(0.47081, abs=1e-5)  # as printed, five digits

@@ -52,7 +52,9 @@ def serving() -> Iterator[Serving]:
 
 def simulated(scene: dict[str, Any]) -> nc.Run:
     made = parse_scene(scene)
-    return nc.simulate(made.model, made.x0, made.t, made.times, made.tolerance, made.tolerance / 100)
+    return nc.simulate(
+        made.model, made.x0, made.t, save=made.times, rtol=made.tolerance, atol=made.tolerance / 100
+    )
 
 
 def engine_threads() -> int:
@@ -297,7 +299,7 @@ def test_stored_runs_and_ensembles_are_shown(tmp_path: Path) -> None:
 
     from nucleate.explorer.stored import open_folder
 
-    run = nc.simulate(nc.Attention(9.0, V=np.diag([1.0, 0.5, 0.2])), nc.uniform(8, 3, 4), 50.0, 12)
+    run = nc.simulate(nc.Attention(9.0, V=np.diag([1.0, 0.5, 0.2])), nc.uniform(8, 3, 4), 50.0, save=12)
     run.save(tmp_path / "a.zarr")
     many_runs().save(tmp_path / "b.npz")
     ensemble = nc.ensemble(small(), tmp_path / "c.zarr")
@@ -415,8 +417,8 @@ def test_the_start_is_there_before_the_engine_is_called() -> None:
 def test_frames_computed_after_the_last_report_are_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = simulated({"n": 5, "frames": 6, "t": 1.0})
 
-    def cut_short(take: Any, progress: Any) -> nc.Run:
-        assert progress(whole.t[:2], whole.x[:2])
+    def cut_short(take: Any, on_frames: Any) -> nc.Run:
+        assert on_frames(whole.t[:2], whole.x[:2])
         return replace(whole, t=whole.t[:5], x=whole.x[:5], status="cancelled")
 
     monkeypatch.setattr("nucleate.explorer.running.perform", cut_short)

@@ -781,7 +781,7 @@ def test_time_limit_and_cancelling_end_a_long_run(method: Any) -> None:
     endless(max_steps=3)  # compile
     with within(3.0):
         assert endless(time_limit=0.3, save="steps").status == "time limit"
-        assert endless(progress=lambda t, x: False).status == "cancelled"
+        assert endless(on_frames=lambda t, x: False).status == "cancelled"
     assert (
         nc.simulate(Attention(64.0), nc.uniform(400, 2, seed=0), 1e60, method=method, time_limit=0.05).status
         == "time limit"
@@ -809,15 +809,15 @@ def test_a_token_in_a_shallow_rest_does_not_hold_up_the_others() -> None:
     Q, K = scores(8, 0, range(6, 7))
     x0 = nc.uniform(64, 8, stream(0, 6))
     run = nc.simulate(
-        Attention(64.0, Q=Q[0], K=K[0]), x0, end_time(64.0, Q, K, 64), 2, max_steps=6000, method="causal"
+        Attention(64.0, Q=Q[0], K=K[0]), x0, end_time(64.0, Q, K, 64), save=2, max_steps=6000, method="causal"
     )
     assert run.status == "done"
     assert np.abs(run.x[-1] - x0[0]).max() < 1e-11  # all of them, as Theorem 4.1 says
 
 
-def test_progress_sees_every_frame_once() -> None:
+def test_on_frames_sees_every_frame_once() -> None:
     seen: list[Array] = []
-    run = endless(save="steps", progress=lambda t, x: seen.append(t), time_limit=0.7)
+    run = endless(save="steps", on_frames=lambda t, x: seen.append(t), time_limit=0.7)
     assert len(seen) >= 2
     together = np.concatenate(seen)
     assert np.array_equal(together, run.t[: len(together)])

@@ -131,7 +131,7 @@ def test_digits_count_what_agrees(difference: float, digits: int) -> None:
 
 
 def test_steps_that_share_one_double_of_time_are_left_out_of_a_check() -> None:
-    run = simulate(Attention(20.0), uniform(20, 2, seed=0), 1e20, "steps")
+    run = simulate(Attention(20.0), uniform(20, 2, seed=0), 1e20, save="steps")
     shared = np.append(False, run.t[1:] == run.t[:-1]) | np.append(run.t[1:] == run.t[:-1], False)
     assert shared.any()  # t + h = t late in the run
     found = run.check()

@@ -88,8 +88,8 @@ def test_the_few_dimensions_that_tokens_reach_give_the_run_in_all_of_them(mask: 
     x0 = uniform(5, system.d, seed=1)
     stage = system.stage(x0, mask)
     assert stage.x0.shape == (5, 3 + 5)  # d_head + n, of 12
-    few = simulate(stage.model, stage.x0, 2.0, 9, rtol=1e-10, atol=1e-12)
-    whole = simulate(system.attention(mask), x0, 2.0, 9, rtol=1e-10, atol=1e-12)
+    few = simulate(stage.model, stage.x0, 2.0, save=9, rtol=1e-10, atol=1e-12)
+    whole = simulate(system.attention(mask), x0, 2.0, save=9, rtol=1e-10, atol=1e-12)
     lifted = stage.lift(few, system.attention(mask))
     # both are 1e-10 from the truth, per step and grown by e^2
     np.testing.assert_allclose(lifted.x, whole.x, atol=1e-8)
@@ -139,7 +139,7 @@ def test_a_head_that_ends_elsewhere_is_told_so(tmp_path: Path) -> None:
     x0 = np.eye(2, 12)  # (2, d): the second token starts on the other side of the top eigenvector
     x0[1, :2] = np.cos(2.0), np.sin(2.0)
     stage = system.stage(x0)
-    run = simulate(stage.model, stage.x0, 60.0, 2)
+    run = simulate(stage.model, stage.x0, 60.0, save=2)
     off = watch(system, stage, run)
     assert abs(float(stage.lift(run, system.attention()).x[-1, 1, 0])) == pytest.approx(0.47081, abs=1e-5)
     assert (off.region, off.resting, off.near, off.ended, off.as_said) == (
@@ -166,7 +166,7 @@ def test_the_table_is_held_against_causal_runs_only(mask: Any, spoken: bool, tmp
     system = head_system(one_head(UP).write(tmp_path), 0, 0)
     # all at one place: they end at one point of L under any mask
     stage = system.stage(np.tile(uniform(1, system.d, 0), (9, 1)), mask)
-    lived = watch(system, stage, simulate(stage.model, stage.x0, system.span, 2, method="explicit"))
+    lived = watch(system, stage, simulate(stage.model, stage.x0, system.span, save=2, method="explicit"))
     assert lived.ended == "one point in L"
     assert lived.as_said is (True if spoken else None)
     assert ("as the table says" in str(lived)) == spoken
@@ -378,7 +378,7 @@ def test_simulate_takes_a_head_of_a_model_and_says_what_table_1_says(tmp_path: P
     np.testing.assert_allclose(run.x[0], uniform(6, 12, 3), atol=1e-15)
     system = head_system(path, 0, 0)
     assert run.t[-1] == system.span
-    whole = simulate(model, uniform(6, 12, 3), run.t[-1], 5, rtol=1e-10, atol=1e-12, method="explicit")
+    whole = simulate(model, uniform(6, 12, 3), run.t[-1], save=5, rtol=1e-10, atol=1e-12, method="explicit")
     np.testing.assert_allclose(run.x[-1], whole.x[-1], atol=1e-6)  # both rest there
     assert f"layer 0, head 0: λ_max = 3, β = {system.beta:.4g}" in done.stdout
     assert "row 3: λ_max > 0, simple: two points ±ξ" in done.stdout
@@ -433,7 +433,7 @@ def test_simulate_with_a_model_draws_256_tokens_and_takes_a_start_a_mask_and_a_t
         0.5,
     )
     by_hand = simulate(
-        replace_mask(head_attention(path, 0, 0)), uniform(3, 12, 0), 0.5, 2, method="rk4", dt=0.25
+        replace_mask(head_attention(path, 0, 0)), uniform(3, 12, 0), 0.5, save=2, method="rk4", dt=0.25
     )
     np.testing.assert_allclose(second.x, by_hand.x, atol=1e-13)
 

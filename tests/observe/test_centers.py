@@ -15,7 +15,7 @@ METRICS: tuple[Metric, ...] = ("geodesic", "chordal")
 
 
 def apart(x: Array, y: Array, metric: str = "geodesic") -> float:
-    return float(distance(x, y)[0] if metric == "geodesic" else np.linalg.norm(x - y))
+    return float(distance(x, y) if metric == "geodesic" else np.linalg.norm(x - y))
 
 
 def slow_centers(x: Array, delta: float, strong: bool, metric: str = "geodesic") -> list[int]:

@@ -141,7 +141,7 @@ def test_compact_equals_the_double_loop(n: int, d: int, seed: int) -> None:
     )
     label = clusters(x, 0.4)
     largest = np.array(
-        [max(distance(a, b)[0] for a in x[label == c] for b in x[label == c]) for c in range(label.max() + 1)]
+        [max(distance(a, b) for a in x[label == c] for b in x[label == c]) for c in range(label.max() + 1)]
     )
     # on either side of every diameter
     for width in np.outer(largest[largest > 0], [1 - 1e-6, 1 + 1e-6, 2.0]).reshape(-1).clip(max=np.pi):

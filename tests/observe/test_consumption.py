@@ -20,7 +20,7 @@ from nucleate.sphere import distance, uniform
 
 def slow_share(x: Array, centers: list[int], radius: float) -> float:
     """One frame (n, d), token by token."""
-    return sum(any(distance(token, x[c])[0] <= radius for c in centers) for token in x) / len(x)
+    return sum(any(distance(token, x[c]) <= radius for c in centers) for token in x) / len(x)
 
 
 @given(
@@ -69,7 +69,7 @@ def test_frames_never_reached_are_nan() -> None:
 
 
 def test_tokens_gather_around_the_centers() -> None:
-    run = simulate(Attention(64.0), uniform(200, 2, 0), 150.0, 16)
+    run = simulate(Attention(64.0), uniform(200, 2, 0), 150.0, save=16)
     centers, strong = (renyi_centers(run.x[0], 0.5, strong=kind) for kind in (False, True))
     share, less = consumption(run, centers, 0.0625), consumption(run, strong, 0.0625)
     assert share[0] < 0.5 < 0.9 < share[-1]
@@ -124,13 +124,13 @@ def test_a_center_named_twice_is_one_center() -> None:
 
 
 def test_lost_centers_equal_the_loop_over_frames() -> None:
-    run = simulate(Attention(64.0), uniform(200, 2, 2), 1000.0, 401)
+    run = simulate(Attention(64.0), uniform(200, 2, 2), 1000.0, save=401)
     centers = renyi_centers(run.x[0], 0.5)
     found = {loss.token: loss for loss in lost_centers(run, centers, 0.05)}
     slow = {}
     for i, k in enumerate(centers.tolist()):
         for frame in range(len(run.t)):
-            apart = [distance(run.x[frame, j], run.x[frame, k])[0] for j in centers[:i]]
+            apart = [distance(run.x[frame, j], run.x[frame, k]) for j in centers[:i]]
             if apart and min(apart) <= 0.05:
                 slow[k] = (frame, int(centers[int(np.argmin(apart))]))
                 break
@@ -138,7 +138,7 @@ def test_lost_centers_equal_the_loop_over_frames() -> None:
     assert found.keys() == slow.keys()
     for k, (frame, to) in slow.items():
         assert found[k].to == to
-        apart = [distance(run.x[i, to], run.x[i, k])[0] for i in (frame - 1, frame)]
+        apart = [distance(run.x[i, to], run.x[i, k]) for i in (frame - 1, frame)]
         assert found[k].time == pytest.approx(
             np.interp(-0.05, [-apart[0], -apart[1]], run.t[frame - 1 : frame + 1]), rel=1e-12
         )

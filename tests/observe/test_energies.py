@@ -100,7 +100,7 @@ def test_gathered_tokens_have_the_energy_of_their_masses() -> None:
 @pytest.mark.parametrize("beta", [0.5, 4.0, 25.0])
 def test_full_attention_never_lowers_the_energy(beta: float, d: int) -> None:
     for seed in range(4):
-        run = simulate(Attention(beta, mask="full"), uniform(16, d, seed), 40.0, 400)
+        run = simulate(Attention(beta, mask="full"), uniform(16, d, seed), 40.0, save=400)
         energy = interaction_energy(run.model, run.x)
         # the solver's tolerance is 1e-8 radians, and near a balance the energy is flat
         assert np.diff(energy).min() > -1e-10
@@ -108,7 +108,7 @@ def test_full_attention_never_lowers_the_energy(beta: float, d: int) -> None:
 
 
 def test_causal_attention_may_lower_it() -> None:
-    run = simulate(Attention(1.0), uniform(12, 2, 0), 50.0, 200)
+    run = simulate(Attention(1.0), uniform(12, 2, 0), 50.0, save=200)
     energy = interaction_energy(run.model, run.x)
     assert np.diff(energy).min() < -1e-4  # a million times what rounding and the solver could do
 

@@ -51,7 +51,7 @@ def _close() -> Iterator[None]:
 )
 def test_two_tokens_merge_when_the_formula_says(beta: float, u0: float, d: int) -> None:
     x0 = np.eye(2, d) * [[1.0], [0.0]] + np.array([[0.0] * d, [u0, np.sqrt(1 - u0**2)] + [0.0] * (d - 2)])
-    run = simulate(Attention(beta), x0, life_time(beta, 2), "steps")
+    run = simulate(Attention(beta), x0, life_time(beta, 2), save="steps")
     for radius in (None, 0.03 / beta**0.5):
         found = merges(run, radius)
         assert [(event.lost, event.into, event.left) for event in found] == [(1, 0, 1)]
@@ -63,7 +63,7 @@ def test_two_tokens_merge_when_the_formula_says(beta: float, u0: float, d: int) 
 
 
 def test_tokens_farther_than_a_radius_that_never_meet_have_no_merge() -> None:
-    run = simulate(Attention(20.0), np.array([[1.0, 0.0], [0.0, 1.0]]), 10.0, "steps")
+    run = simulate(Attention(20.0), np.array([[1.0, 0.0], [0.0, 1.0]]), 10.0, save="steps")
     found = merges(run)
     assert (found.t_f, found.leaders.tolist(), found.events, found.left) == (0.0, [0, 1], (), 2)
 
@@ -91,7 +91,7 @@ def test_a_rotated_start_has_the_same_merges(d: int) -> None:
     beta = {2: 36.0, 3: 12.0}[d]
     one = alive(1, 60, beta, d)
     turn = np.linalg.qr(np.random.default_rng(0).standard_normal((d, d)))[0]
-    other = merges(simulate(one.run.model, one.run.x[0] @ turn, float(one.run.t[-1]), "steps"))
+    other = merges(simulate(one.run.model, one.run.x[0] @ turn, float(one.run.t[-1]), save="steps"))
     assert [(event.lost, event.into) for event in other] == [(event.lost, event.into) for event in one.merges]
     # Rounding moves a start by 1e-16 and steps by less than the tolerance, 1e-8; what a merge time makes of
     # it is 1e-6 of itself.
@@ -310,7 +310,7 @@ def interrupted(*args: Any, **options: Any) -> Run:
 def test_ctrl_c_while_merges_are_looked_for_is_not_taken_for_a_record_without_an_equation(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    run = simulate(Attention(64.0), uniform(30, 2, seed=0), 1e6, 64)
+    run = simulate(Attention(64.0), uniform(30, 2, seed=0), 1e6, save=64)
     monkeypatch.setattr("nucleate.observe.refine.simulate", interrupted)
     with pytest.raises(KeyboardInterrupt):
         merges(run)

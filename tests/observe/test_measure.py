@@ -50,7 +50,7 @@ def test_frames_never_reached_are_not_shown_and_stay_nan() -> None:
 
 
 def test_whole_numbers_stay_whole_where_no_frame_is_missing() -> None:
-    run = simulate(Attention(36.0), uniform(60, 2, 0), 50.0, 8)
+    run = simulate(Attention(36.0), uniform(60, 2, 0), 50.0, save=8)
     counts = measure(run, lambda t, x: count_clusters(x, 0.1))
     assert counts.dtype.kind == "i"
     assert counts.tolist() == count_clusters(run.x, 0.1).tolist()

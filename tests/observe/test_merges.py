@@ -85,7 +85,7 @@ def slow_losses(run: Run, first: int, leaders: list[int], radius: float) -> dict
 
 def slowly_met(x: Array, k: int, leaders: list[int], radius: float) -> set[int]:
     """The earlier leaders in the components of earlier tokens that token k touches."""
-    touching = [j for j in range(k) if distance(x[j], x[k])[0] <= radius]
+    touching = [j for j in range(k) if distance(x[j], x[k]) <= radius]
     label = slow_clusters(x[:k], radius) if touching else []
     return {j for j in leaders if j < k and touching and label[j] in {label[i] for i in touching}}
 
@@ -96,9 +96,9 @@ def test_merges_equal_the_slow_definition(seed: int, beta: float, d: int) -> Non
     run, found, width = one.run, one.merges, cluster_width(beta)
     early = np.flatnonzero(run.t < 0.999 * found.t_f)
     assert max(share_in_compact(run.x[i], width) for i in early) < 0.95
-    at = simulate(run.model, run.x[0], found.t_f, [found.t_f]).x[-1]  # (n, d)
+    at = simulate(run.model, run.x[0], found.t_f, save=[found.t_f]).x[-1]  # (n, d)
     assert share_in_compact(at, width) >= 0.95
-    leaders = [k for k in range(24) if all(distance(at[j], at[k])[0] > width for j in range(k))]
+    leaders = [k for k in range(24) if all(distance(at[j], at[k]) > width for j in range(k))]
     assert found.leaders.tolist() == leaders
     slow = slow_losses(run, int(np.searchsorted(run.t, found.t_f)), leaders, found.radius)
     assert {event.lost for event in found} == slow.keys()
@@ -119,14 +119,19 @@ def test_a_leader_is_lost_when_it_first_comes_near_even_if_it_leaves_again_betwe
 ) -> None:
     # Leader 18 is within the radius of 4 for 0.23 time units, less than a step of 0.35, and later again; 11
     # is near a token that joins 4.
-    run = simulate(Attention(4.0), uniform(20, 4, 0), 400.0, save)
+    run = simulate(Attention(4.0), uniform(20, 4, 0), 400.0, save=save)
     found = merges(run)
     times, leaders = {event.lost: event.time for event in found}, found.leaders.tolist()
     for k, about in ((18, 3.99), (11, 6.52)):
         assert times[k] == pytest.approx(about, abs=0.01)
         early = np.arange(found.t_f, 0.999 * times[k], 0.01)
         looked = simulate(
-            run.model, run.x[0], 7.0, [*early, times[k] * (1 - 1e-5), times[k] * (1 + 1e-5)], 1e-11, 1e-13
+            run.model,
+            run.x[0],
+            7.0,
+            save=[*early, times[k] * (1 - 1e-5), times[k] * (1 + 1e-5)],
+            rtol=1e-11,
+            atol=1e-13,
         ).x
         assert [bool(slowly_met(x, k, leaders, found.radius)) for x in looked] == [False] * (
             len(early) + 1
@@ -219,7 +224,7 @@ def test_a_cluster_that_joined_another_is_not_joined_again() -> None:
 @pytest.mark.parametrize(("seed", "beta", "d"), [(1, 36.0, 2), (2, 36.0, 2), (1, 12.0, 3), (0, 6.0, 4)])
 def test_merges_are_the_same_for_any_frames(seed: int, beta: float, d: int, save: int) -> None:
     one = alive(seed, 40, beta, d)
-    run = simulate(one.run.model, one.run.x[0], life_time(beta, 40), save, method="causal")
+    run = simulate(one.run.model, one.run.x[0], life_time(beta, 40), save=save, method="causal")
     other = merges(run)
     assert other.leaders.tolist() == one.merges.leaders.tolist()
     assert [(event.lost, event.into) for event in other] == [(event.lost, event.into) for event in one.merges]
@@ -231,8 +236,8 @@ def test_merges_are_the_same_for_any_frames(seed: int, beta: float, d: int, save
 
 
 def test_a_run_with_a_full_mask_has_merges_too() -> None:
-    run = simulate(Attention(9.0, mask="full"), uniform(12, 2, 3), 500.0, "steps")
-    coarse = simulate(Attention(9.0, mask="full"), uniform(12, 2, 3), 500.0, 60)
+    run = simulate(Attention(9.0, mask="full"), uniform(12, 2, 3), 500.0, save="steps")
+    coarse = simulate(Attention(9.0, mask="full"), uniform(12, 2, 3), 500.0, save=60)
     found, other = merges(run), merges(coarse)
     assert len(found) >= 1
     assert [(event.lost, event.into) for event in found] == [(event.lost, event.into) for event in other]

@@ -115,7 +115,7 @@ def test_other_starts_are_judged_as_the_one_shown(run: Run) -> None:
     many = made("figure2").data["starts"]
     for i in range(6):
         x0 = uniform(200, 2, np.random.SeedSequence(2, spawn_key=(i,)))
-        other = simulate(Attention(64.0), x0, 150.0, figure2.TIMES)
+        other = simulate(Attention(64.0), x0, 150.0, save=figure2.TIMES)
         strong, renyi = figure2.centers(x0)
         seen = 0
         for k in range(1, len(renyi)):

@@ -168,7 +168,7 @@ def test_tokens_that_gather_away_from_L_are_evidence_against_its_winning() -> No
 
 def test_a_token_alone_nears_L_at_the_rate_of_the_gap() -> None:
     V = reductions.value_matrix(8, 3, 0.7)
-    run = nc.simulate(nc.Attention(5.0, V=V), nc.uniform(1, 8, 2), 20.0, np.array([15.0, 20.0]))
+    run = nc.simulate(nc.Attention(5.0, V=V), nc.uniform(1, 8, 2), 20.0, save=np.array([15.0, 20.0]))
     off = np.linalg.norm(run.x[:, 0, 3:], axis=-1)
     # the square of what is left at t = 15 is e^-21
     assert np.log(off[0] / off[1]) / 5.0 == pytest.approx(0.7, abs=1e-3)
@@ -215,7 +215,7 @@ def test_counts_near_centers_are_those_of_a_plain_loop() -> None:
         for s, n in enumerate(sizes):
             for i, center in enumerate(centers):
                 count = (
-                    sum(float(nc.distance(x[k], x[center])[0]) <= radius for k in range(n))
+                    sum(float(nc.distance(x[k], x[center])) <= radius for k in range(n))
                     if center < n
                     else np.nan
                 )

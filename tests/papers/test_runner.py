@@ -164,7 +164,7 @@ def test_a_run_is_made_once_and_again_if_it_was_damaged(tmp_path: Path) -> None:
 
     def ask(seed: int) -> list[str]:
         desk = Desk("figure4", tmp_path, {"seed": seed})
-        run = desk.run("run", lambda: simulate(Attention(1.0), uniform(3, 2, seed), 1.0, 3))
+        run = desk.run("run", lambda: simulate(Attention(1.0), uniform(3, 2, seed), 1.0, save=3))
         np.testing.assert_array_equal(run.x[0], uniform(3, 2, seed))
         return desk.made
 
@@ -176,7 +176,7 @@ def test_a_run_is_made_once_and_again_if_it_was_damaged(tmp_path: Path) -> None:
 def test_what_ctrl_c_cut_short_is_not_kept(tmp_path: Path) -> None:
     from nucleate import Attention, simulate, uniform
 
-    run = simulate(Attention(1.0), uniform(3, 2, 0), 1.0, 3)
+    run = simulate(Attention(1.0), uniform(3, 2, 0), 1.0, save=3)
     desk = Desk("figure4", tmp_path, {})
     with pytest.raises(KeyboardInterrupt):
         desk.run("run", lambda: replace(run, status="interrupted"))

@@ -112,7 +112,7 @@ def test_an_unknown_colouring_is_refused_and_leaves_no_figure() -> None:
 
 def slow_arc(x: Array, y: Array, s: float) -> Array:
     """The point at the share s of the way from x to y: turn x towards y in their plane."""
-    angle = float(distance(x, y)[0])
+    angle = float(distance(x, y))
     side = retract(y - (x @ y) * x)
     return np.cos(s * angle) * x + np.sin(s * angle) * side
 

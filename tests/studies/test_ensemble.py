@@ -145,7 +145,7 @@ def test_a_block_holds_what_simulate_and_the_observables_give() -> None:
         V = drawn({"random": "gaussian", "scale": 1.0}, 2, [stream(3, run, 3)])
         assert V is not None
         x0 = nc.uniform(8, 2, np.random.SeedSequence(3, spawn_key=(run,)))
-        alone = nc.simulate(Attention(16.0, V=V), x0[None], 3.0, 5, 1e-6, 1e-9)
+        alone = nc.simulate(Attention(16.0, V=V), x0[None], 3.0, save=5, rtol=1e-6, atol=1e-9)
         assert np.array_equal(found["ends"][i], alone.x[0, -1])
         assert found["steps"][i] == alone.steps[0]  # type: ignore[index]  # one per run
         assert found["groups"][i, -1] == nc.clusters(alone.x[0, -1], 0.1).max() + 1

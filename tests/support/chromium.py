@@ -131,7 +131,9 @@ class Watched:
 def simulated(scene: dict[str, Any]) -> nc.Run:
     """The same run, without any page."""
     made = parse_scene(scene)
-    return nc.simulate(made.model, made.x0, made.t, made.times, made.tolerance, made.tolerance / 100)
+    return nc.simulate(
+        made.model, made.x0, made.t, save=made.times, rtol=made.tolerance, atol=made.tolerance / 100
+    )
 
 
 @contextmanager

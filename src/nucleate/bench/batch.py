@@ -127,7 +127,9 @@ def contestants(e: Ensemble, x0: Array) -> tuple[dict[str, tuple[int, Callable[[
     some = theta[: e.some]
 
     def ours(threads: int | None) -> Array:
-        return _angles(simulate(model, x0, e.t, e.times, e.rtol, e.atol, threads=threads).x[: e.some])
+        return _angles(
+            simulate(model, x0, e.t, save=e.times, rtol=e.rtol, atol=e.atol, threads=threads).x[: e.some]
+        )
 
     def scipy(velocity: Velocity, method: str) -> Array:
         return np.stack([scipy_run(velocity, one, e.times, method, e.rtol, e.atol) for one in some])

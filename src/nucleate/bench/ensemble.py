@@ -77,7 +77,7 @@ def time_section(e: Ensemble, rounds: int, tell: Tell) -> Section:
 
     def engine() -> None:
         for first in range(0, e.runs, BATCH):
-            simulate(model, x0[first : first + BATCH], e.t, e.frames, e.rtol, e.atol)
+            simulate(model, x0[first : first + BATCH], e.t, save=e.frames, rtol=e.rtol, atol=e.atol)
 
     timings = race({OURS: whole, ENGINE: engine}, rounds, lambda words: tell(f"Figure 3: {words}"))
     ready, absent = contestants(e, x0)

@@ -70,7 +70,9 @@ def life_section(life: Life, rounds: int, tell: Tell) -> Section:
     runs: dict[str, Run] = {}
 
     def call(name: str, rtol: float = 1e-8, atol: float = 1e-10) -> Callable[[], None]:
-        return lambda: runs.__setitem__(name, simulate(Attention(life.beta), x0, life.t, "steps", rtol, atol))
+        return lambda: runs.__setitem__(
+            name, simulate(Attention(life.beta), x0, life.t, save="steps", rtol=rtol, atol=atol)
+        )
 
     calls = {OURS: call(OURS, life.rtol, life.atol), FINE: call(FINE)}
     timings = race(calls, rounds, lambda words: tell(f"n = {life.n}: {words}"))
@@ -128,12 +130,12 @@ def large_section(life: Life, steps: float, rounds: int, tell: Tell) -> Section:
     x0, runs = uniform(life.n, 2, life.seed), {}
 
     def call() -> None:
-        runs["last"] = simulate(Attention(life.beta), x0, life.t, "steps")
+        runs["last"] = simulate(Attention(life.beta), x0, life.t, save="steps")
 
     timing = race({FINE: call}, max(1, rounds // 3), lambda words: tell(f"n = {life.n}: {words}"))[FINE]
     run = runs["last"]
     tell(f"n = {life.n}: {PEER}, a sample; this may take a minute")
-    formed = simulate(Attention(life.beta), x0, SAMPLE[0], [SAMPLE[0]]).x[-1]  # (n, d)
+    formed = simulate(Attention(life.beta), x0, SAMPLE[0], save=[SAMPLE[0]]).x[-1]  # (n, d)
     t, _, seconds = _lsoda(life, formed, SAMPLE[1])
     whole = steps * seconds / (len(t) - 1)
     rows = (
@@ -172,7 +174,7 @@ def cost_section(sizes: tuple[int, ...], memory_at: int, rounds: int, tell: Tell
 
     def call(n: int) -> Callable[[], Run]:
         x0 = uniform(n, 2, seed)
-        return lambda: simulate(Attention(64.0), x0, 1e60, [0.0], method="causal", max_steps=STEPS)
+        return lambda: simulate(Attention(64.0), x0, 1e60, save=[0.0], method="causal", max_steps=STEPS)
 
     names = {f"one step, n = {n:,}": n for n in sizes}
     timings = race({name: call(n) for name, n in names.items()}, rounds, lambda words: tell(f"Cost: {words}"))

@@ -248,12 +248,12 @@ def simulate(
                 system,
                 x0 if stage is None else stage.x0,
                 span,
-                frames,
-                rtol,
-                atol,
-                method,  # type: ignore[arg-type]  # simulate knows the names
-                dt,
-                _share(at, frames, span, x0),
+                save=frames,
+                rtol=rtol,
+                atol=atol,
+                method=method,  # type: ignore[arg-type]  # simulate knows the names
+                dt=dt,
+                progress=lambda done, total: at(done / total),
                 max_steps=max_steps,
                 time_limit=time_limit,
                 threads=threads,
@@ -338,7 +338,7 @@ def life(
                 rtol=rtol,
                 atol=atol,
                 time_limit=time_limit,
-                progress=_decades(at, beta, tokens),
+                progress=lambda done, total: at(done / total),
             )
         took = clock.perf_counter() - began
         troubles = {}
@@ -548,35 +548,6 @@ def _bar(words: str, quiet: bool, before: str | None = None) -> Iterator[Callabl
             timer.join()
             if bar.live.is_started:
                 bar.stop()
-
-
-def _share(
-    at: Callable[[float], None], frames: Any, end: float, x0: "Array"
-) -> Callable[["Array", "Array"], None]:
-    """simulate's progress callback: moves the bar to the share of frames saved, or of runs finished."""
-    done = 0
-    count = frames if isinstance(frames, int) else len(frames) if isinstance(frames, list) else 0
-
-    def progress(t: "Array", x: "Array") -> None:
-        nonlocal done
-        done += len(x)
-        if len(x):
-            at(done / len(x0) if x.ndim == 4 else done / count if count else float(t[-1]) / end)
-
-    return progress
-
-
-def _decades(at: Callable[[float], None], beta: float, n: int) -> Callable[["Array", "Array"], None]:
-    """life's progress callback: moves the bar by powers of ten of time."""
-    from math import log1p
-
-    from nucleate.observe.life import life_time
-
-    def progress(t: "Array", x: "Array") -> None:
-        if len(t):
-            at(log1p(float(t[-1])) / log1p(life_time(beta, n)))
-
-    return progress
 
 
 def _write(run: "Run", targets: list[Path], quiet: bool) -> dict[Path, str]:

@@ -11,7 +11,7 @@ from nucleate.checks import Array, InputError
 from nucleate.explorer.measures import model_facts, start_facts
 from nucleate.explorer.scene import LIMITS, Scene, parse_scene
 from nucleate.integrate.run import Run
-from nucleate.integrate.simulate import Progress, simulate
+from nucleate.integrate.simulate import OnFrames, simulate
 
 __all__ = ["Take", "alone", "begun", "check_size", "of_run", "of_scene", "perform", "thinned"]
 
@@ -74,7 +74,7 @@ def check_size(title: str, n: int, d: int) -> None:
         )
 
 
-def perform(take: Take, progress: Progress | None = None) -> Run:
+def perform(take: Take, on_frames: OnFrames | None = None) -> Run:
     """The run of a take; the scene it comes from, if any, is written into its notes."""
     if take.run is not None:
         return take.run
@@ -84,7 +84,7 @@ def perform(take: Take, progress: Progress | None = None) -> Run:
             take.model,
             take.x0,
             save=take.times,
-            progress=progress,
+            on_frames=on_frames,
             time_limit=LIMITS["seconds"],
             **take.settings,
         ),

@@ -38,15 +38,15 @@ class Stage:
     def perform(self) -> Run:
         """Compute the run; on a worker thread."""
         began = time.perf_counter()
-        run = perform(self.take, self._progress)
-        if self.take.run is None:  # what came after the last call of progress
+        run = perform(self.take, self._on_frames)
+        if self.take.run is None:  # what came after the last call of on_frames
             self.x[self.computed : len(run.x)] = run.x[self.computed :]
             run = replace(run, x=self.x[: len(run.x)])  # one copy is enough
         self.reached, self.seconds = len(run.x), time.perf_counter() - began
         self.notify()
         return run
 
-    def _progress(self, t: Array, x: Array) -> bool:
+    def _on_frames(self, t: Array, x: Array) -> bool:
         self.x[self.computed : self.computed + len(x)] = x
         self.computed += len(x)
         self.reached = max(self.reached, self.computed)

@@ -47,9 +47,10 @@ from nucleate.kernels.dispatch import (
 from nucleate.kernels.pairwise import pairwise_system
 from nucleate.kernels.simd import LANES
 
-__all__ = ["Progress", "run_book"]
+__all__ = ["OnFrames", "Progress", "run_book"]
 
-Progress = Callable[[Array, Array], object]
+Progress = Callable[[float, float], object]  # (done, total); False cancels
+OnFrames = Callable[[Array, Array], object]  # (t, x) saved since the last call; False cancels
 Stop = NDArray[np.uint8]
 
 TICK = 0.1  # seconds between two looks at the clock, the callback and the keyboard
@@ -102,6 +103,7 @@ def run_book(
     single: bool,
     workers: int,
     progress: Progress | None,
+    on_frames: OnFrames | None,
     seconds: float,
 ) -> tuple[Book, int]:
     """Run the book to its end while this thread keeps watch; the book (frames may have moved) and why it was
@@ -119,7 +121,7 @@ def run_book(
             pool.submit(_one, task, run) for run in alone
         ]
         try:
-            _watch(futures, task, progress, time.monotonic() + seconds)
+            _watch(futures, task, progress, on_frames, time.monotonic() + seconds)
         except KeyboardInterrupt:
             task.stop[0] = INTERRUPTED
         except BaseException:
@@ -130,8 +132,14 @@ def run_book(
     return task.book, int(task.stop[0])
 
 
-def _watch(futures: list[Future[None]], task: _Task, progress: Progress | None, end: float) -> None:
-    """Wait for the threads, look at the clock, and show what is new."""
+def _watch(
+    futures: list[Future[None]],
+    task: _Task,
+    progress: Progress | None,
+    on_frames: OnFrames | None,
+    end: float,
+) -> None:
+    """Wait for the threads, look at the clock, and tell what is new."""
     told = np.zeros(len(task.book.start), dtype=bool)
     shown = 0
     pending = set(futures)
@@ -139,20 +147,33 @@ def _watch(futures: list[Future[None]], task: _Task, progress: Progress | None, 
         _, pending = wait(pending, timeout=TICK)
         if pending and not task.stop[0] and time.monotonic() > end:
             task.stop[0] = TIME_LIMIT
-        if progress is None or task.stop[0]:
+        if task.stop[0]:
             continue
-        # before the book: growing moves the frames, and never loses those counted
-        saved = int(task.book.counts[SAVED, 0])
+        saved = int(
+            task.book.counts[SAVED, 0]
+        )  # before the book: growing moves the frames, and never loses those counted
         book = task.book
-        if task.single:
-            answer = progress(book.times[shown:saved].copy(), book.frames[0, shown:saved].copy())
+        answers: list[object] = []
+        if on_frames is not None and task.single:
+            answers.append(on_frames(book.times[shown:saved].copy(), book.frames[0, shown:saved].copy()))
             shown = saved
-        else:
+        elif on_frames is not None:
             new = (book.counts[STATE] != RUNNING) & ~told
-            answer = progress(book.times.copy(), book.frames[new])
+            answers.append(on_frames(book.times.copy(), book.frames[new]))
             told |= new
-        if isinstance(answer, bool | np.bool_) and not answer and pending:
+        if progress is not None:
+            answers.append(progress(*_reached(book, saved, task.single)))
+        if pending and any(isinstance(answer, bool | np.bool_) and not answer for answer in answers):
             task.stop[0] = CANCELLED
+
+
+def _reached(book: Book, saved: int, single: bool) -> tuple[float, float]:
+    """How much is done, and of how much: frames of one run, its time where every step is kept, or runs."""
+    if not single:
+        return int((book.counts[STATE] != RUNNING).sum()), len(book.start)
+    if book.every:
+        return float(book.times[saved - 1]) if saved else 0.0, book.final
+    return saved, len(book.times)
 
 
 def _lanes(task: _Task) -> None:

@@ -8,13 +8,13 @@ from numpy.typing import ArrayLike
 
 from nucleate.attention import Attention, check_model
 from nucleate.checks import Array, InputError, check_memory, finite_array, finite_number, whole_number
-from nucleate.integrate.engine import Progress, run_book
+from nucleate.integrate.engine import OnFrames, Progress, run_book
 from nucleate.integrate.explicit import RUNNING, STATUS, Book
 from nucleate.integrate.run import Run
 from nucleate.integrate.tableau import FIXED, Tableau, dormand_prince_8, fixed_step
 from nucleate.kernels.threads import pick_threads
 
-__all__ = ["Method", "Progress", "check_tolerance", "pick_method", "save_times", "simulate"]
+__all__ = ["Method", "OnFrames", "Progress", "check_tolerance", "pick_method", "save_times", "simulate"]
 
 Method = Literal["auto", "explicit", "causal", "euler", "heun", "rk4"]
 
@@ -28,13 +28,14 @@ def simulate(
     model: Attention,
     x0: ArrayLike,
     t: float,
+    *,
     save: int | str | ArrayLike = 64,
     rtol: float = 1e-8,
     atol: float = 1e-10,
     method: Method = "auto",
     dt: float | None = None,
     progress: Progress | None = None,
-    *,
+    on_frames: OnFrames | None = None,
     max_steps: int = 1_000_000,
     time_limit: float | None = None,
     threads: int | None = None,
@@ -76,10 +77,14 @@ def simulate(
         else finite_number("time_limit", time_limit, above=0.0, help="It is in seconds.")
     )
     workers = pick_threads(threads)
-    if not (progress is None or callable(progress)):
-        raise InputError(f"progress must be a function of (t, x), but is {progress!r}.")
+    for name, callback, arguments in (
+        ("progress", progress, "(done, total)"),
+        ("on_frames", on_frames, "(t, x)"),
+    ):
+        if not (callback is None or callable(callback)):
+            raise InputError(f"{name} must be a function of {arguments}, but is {callback!r}.")
     book = _new_book(start, times, every, t, tolerance, step, limit)
-    book, stop = run_book(model, table, book, method, single, workers, progress, seconds)
+    book, stop = run_book(model, table, book, method, single, workers, progress, on_frames, seconds)
     settings = {"method": method, "t": t, "rtol": rtol, "atol": atol, "dt": dt, "max_steps": limit}
     saved, steps, _, state = book.counts
     state[state == RUNNING] = stop

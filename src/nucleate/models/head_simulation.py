@@ -288,7 +288,7 @@ def _played(system: HeadSystem, x0: Array, t: float | None, save: int) -> tuple[
     stage = system.stage(x0)
     span = system.span if t is None else finite_number("t", t, above=0.0, help="It is how long to run.")
     # implicit steps cost d^3
-    return stage, simulate(stage.model, stage.x0, span, save, rtol=RTOL, atol=ATOL, method="explicit")
+    return stage, simulate(stage.model, stage.x0, span, save=save, rtol=RTOL, atol=ATOL, method="explicit")
 
 
 def _system(source: Source, plan: Plan, layer: int, head: int) -> HeadSystem:

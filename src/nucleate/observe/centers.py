@@ -107,5 +107,5 @@ def _kinds(x: Array, delta: float, strong: bool, metric: str) -> NDArray[np.uint
 
 def _farther(x: Array, y: Array, delta: float, metric: str) -> bool:
     """The definition, for one pair."""
-    apart = distance(x, y)[0] if metric == "geodesic" else np.linalg.norm(x - y)
+    apart = distance(x, y) if metric == "geodesic" else np.linalg.norm(x - y)
     return bool(apart > delta)

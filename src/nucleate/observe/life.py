@@ -4,6 +4,7 @@ where the first token began."""
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from math import log1p
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -128,7 +129,8 @@ def life(
 
     radius     the distance at which a cluster is taken to have merged with another, 0.1 beta^(-1/2) unless
                given
-    rtol, atol, progress, time_limit   as for `simulate`
+    rtol, atol, time_limit   as for `simulate`
+    progress   called as progress(done, total), in logarithms of time; returning False cancels
 
     A life that was cut short, or ends with more than one cluster, says so: `whole` is False, and `ending`
     gives the reason.
@@ -139,11 +141,11 @@ def life(
         Attention(beta),
         uniform(n, d, seed),
         life_time(beta, n),
-        "steps",
-        rtol,
-        atol,
-        "auto",
-        progress=progress,
+        save="steps",
+        rtol=rtol,
+        atol=atol,
+        method="auto",
+        progress=None if progress is None else _in_decades(progress),
         time_limit=time_limit,
     )
     found = (
@@ -154,6 +156,11 @@ def life(
     return Life(
         replace(run, notes={"start": "uniform(n, d, seed)", "seed": seed, "life": _noted(found)}), found
     )
+
+
+def _in_decades(progress: Progress) -> Progress:
+    """`progress`, told logarithms of time instead of times: every decade of a life takes about as long."""
+    return lambda done, total: progress(log1p(done), log1p(total))
 
 
 def life_time(beta: float, n: int) -> float:

@@ -63,7 +63,7 @@ def _again(run: Run, begin: Array, end: Array, span: float, tokens: int, save: s
     if span == 0.0 or run.settings.get("method") not in get_args(Method):
         return None
     seen = len(begin) if run.model.mask == "full" else tokens
-    again = simulate(run.model, begin[:seen], span, save, RTOL, ATOL, threads=1)
+    again = simulate(run.model, begin[:seen], span, save=save, rtol=RTOL, atol=ATOL, threads=1)
     # simulate keeps what it has; here it would be taken for a record without an equation
     if again.status == "interrupted":
         raise KeyboardInterrupt

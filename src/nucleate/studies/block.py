@@ -58,19 +58,19 @@ def compute(study: Study, task: Task, threads: int = 1, tick: Tick | None = None
     point, runs = study.point(task.point), range(task.first, task.last)
     model, start = point.model(study.seed, runs), point.starts(study.seed, runs)  # start (b, n, d)
 
-    def progress(_: Array, x: Array) -> bool:
+    def finished(_: Array, x: Array) -> bool:
         return tick is None or tick(len(x))
 
     run = simulate(
         model,
         start,
         study.fixed["t"],
-        study.fixed["save"],
-        point.rtol,
-        point.atol,
-        point.method,
-        point.dt,
-        progress,
+        save=study.fixed["save"],
+        rtol=point.rtol,
+        atol=point.atol,
+        method=point.method,
+        dt=point.dt,
+        on_frames=finished,
         max_steps=point.max_steps,
         threads=threads,
     )
@@ -96,11 +96,11 @@ def warm(study: Study, index: int) -> None:
         model,
         start,
         study.fixed["t"],
-        study.fixed["save"],
-        point.rtol,
-        point.atol,
-        point.method,
-        point.dt,
+        save=study.fixed["save"],
+        rtol=point.rtol,
+        atol=point.atol,
+        method=point.method,
+        dt=point.dt,
         max_steps=1,
         threads=1,
     )

@@ -117,7 +117,7 @@ def _one(
     run_to = partial(
         simulate, Attention(beta), start, float(times[-1]), times, RTOL, ATOL, "explicit", threads=1
     )
-    x = whole(run_to(progress=lambda t, x: not stop[0]))  # (m, n, 2)
+    x = whole(run_to(progress=lambda done, total: not stop[0]))  # (m, n, 2)
     centers = renyi_centers(start, 4.0 * beta**-0.5)
     rows = [measured(tokens, centers, sizes, [radius * beta**-0.5 for radius in radii]) for tokens in x]
     found = {name: np.stack([row[name] for row in rows]) for name in rows[0]}

@@ -58,5 +58,5 @@ def _away(model: "Attention", V: Array, start: Array, t: float) -> Array:
     from nucleate.papers.causal_clustering.conjectures.counterexamples import poles_distance
     from nucleate.papers.core.cache import finished
 
-    x = finished(simulate(model, start, t, [t])).x[:, -1]  # (b, n, d)
+    x = finished(simulate(model, start, t, save=[t])).x[:, -1]  # (b, n, d)
     return np.array([poles_distance(V[i], x[i]).max() for i in range(len(x))])

@@ -149,7 +149,7 @@ def replay(example: Example) -> Replay:
     from nucleate.papers.core.cache import finished
 
     model = example.model
-    run = finished(simulate(model, example.x0, example.t, [example.t], 1e-10, 1e-12))
+    run = finished(simulate(model, example.x0, example.t, save=[example.t], rtol=1e-10, atol=1e-12))
     end = run.x[-1]  # (n, d)
     assert model.V is not None
     if example.kind == "rest":
@@ -181,7 +181,7 @@ def _round(example: Example, end: Array) -> Replay:
 def _flow(model: Attention, x: Array, times: Array) -> Array:
     from nucleate.integrate.simulate import simulate
 
-    return simulate(model, x, float(times[-1]), times, 1e-12, 1e-13, method="explicit").x
+    return simulate(model, x, float(times[-1]), save=times, rtol=1e-12, atol=1e-13, method="explicit").x
 
 
 def _closed(model: Attention, x: Array) -> tuple[float, Array]:

@@ -62,9 +62,9 @@ def simulated_end(beta: float, tolerance: float, angles: Array) -> Array:
             Attention(beta, V=V),
             np.stack([np.cos(at), np.sin(at)], axis=-1),
             t,
-            [t],
-            tolerance,
-            tolerance / 100.0,
+            save=[t],
+            rtol=tolerance,
+            atol=tolerance / 100.0,
         )
     )
     x = run.x[:, -1, 1]  # (b, 2)

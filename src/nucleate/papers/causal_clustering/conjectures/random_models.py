@@ -205,7 +205,7 @@ def _block(kind: Kind, seed: int, runs: range) -> "Dataset":
     V, Q, K = matrices(kind, seed, runs)
     start = np.stack([uniform(kind.n, kind.d, stream(seed, run)) for run in runs])  # (b, n, d)
     run = finished(
-        simulate(Attention(kind.beta, Q=Q, K=K, V=V), start, kind.t, [kind.t], max_steps=MOST_STEPS)
+        simulate(Attention(kind.beta, Q=Q, K=K, V=V), start, kind.t, save=[kind.t], max_steps=MOST_STEPS)
     )
     done = np.array([status == "done" for status in run.status])  # (b,)
     x = run.x[:, -1]  # (b, n, d) NaN where the end was not reached

@@ -78,7 +78,7 @@ def _rest(
 
     model = Attention(beta, K=K, V=V)
     start = np.stack([uniform(n, len(V), seed) for seed in range(SEEDS)])  # (b, n, d)
-    end = simulate(model, start, t, [t]).x[:, -1]  # (b, n, d)
+    end = simulate(model, start, t, save=[t]).x[:, -1]  # (b, n, d)
     off = poles_distance(V, end).max(-1) > OFF  # (b,)
     if not off.any():
         raise AssertionError(f"{name}: none of {SEEDS} starts ends off the poles")

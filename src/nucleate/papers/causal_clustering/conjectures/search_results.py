@@ -36,7 +36,7 @@ def reported(starts: int, seed: int) -> "Dataset":
 
     example = next(one for one in examples() if one.name == "reported")
     start = np.stack([uniform(2, 2, stream(seed, i)) for i in range(starts)])  # (b, 2, 2)
-    x = finished(simulate(example.model, start, example.t, [example.t])).x[:, -1]  # (b, 2, 2)
+    x = finished(simulate(example.model, start, example.t, save=[example.t])).x[:, -1]  # (b, 2, 2)
     return xarray.Dataset({"x": (("run", "token", "coordinate"), x)})
 
 

@@ -106,9 +106,9 @@ def _to_T(p: Parameters, panel: Panel, rtol: float, frames: Array) -> "Run":
         Attention(p["beta"], V=panel.matrix),
         uniform(p["n"], p["d"], p["seed"]),
         p["T"],
-        frames,
-        rtol,
-        rtol / 100,
+        save=frames,
+        rtol=rtol,
+        atol=rtol / 100,
     )
     return replace(run, notes={"start": "uniform(n, d, seed)", "seed": p["seed"], "panel": panel.words})
 
@@ -122,10 +122,10 @@ def _to_end(p: Parameters, panel: Panel, first: "Run", rtol: float) -> "Run":
     times = np.concatenate([np.linspace(0.0, 20.0, 101), np.geomspace(20.0, end, 120)[1:]])
     times[-1] = end
     model = Attention(p["beta"], V=panel.matrix)
-    run = simulate(model, first.x[-1], end, times, rtol, rtol / 100, max_steps=p["most_steps"])
+    run = simulate(model, first.x[-1], end, save=times, rtol=rtol, atol=rtol / 100, max_steps=p["most_steps"])
     t, x = run.t, run.x
     if run.status == "max steps":  # for tokens that turn for ever, a last stretch that can be followed by eye
-        more = simulate(model, x[-1], STRETCH, 51)
+        more = simulate(model, x[-1], STRETCH, save=51)
         t, x = np.append(t, t[-1] + more.t[1:]), np.concatenate([x, more.x[1:]])
     return replace(
         run, t=t + p["T"], x=x, notes={"start": "the last frame of the run before", "panel": panel.words}

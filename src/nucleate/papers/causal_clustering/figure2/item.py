@@ -69,7 +69,7 @@ def evolution(seed: int, rtol: float = 1e-8, atol: float = 1e-10) -> "Run":
     from nucleate.integrate.simulate import simulate
     from nucleate.sphere import uniform
 
-    run = simulate(Attention(BETA), uniform(N, 2, seed), AFTER, TIMES, rtol, atol)
+    run = simulate(Attention(BETA), uniform(N, 2, seed), AFTER, save=TIMES, rtol=rtol, atol=atol)
     return replace(run, notes={"start": "uniform(n, d, seed)", "seed": seed})
 
 
@@ -127,7 +127,7 @@ def starts(count: int) -> "Dataset":
 
     # (b, n, 2)
     x0 = np.stack([uniform(N, 2, np.random.SeedSequence(2, spawn_key=(i,))) for i in range(count)])
-    run = finished(simulate(Attention(BETA), x0, AFTER, [0.0, BEFORE, AFTER], 1e-7, 1e-9))
+    run = finished(simulate(Attention(BETA), x0, AFTER, save=[0.0, BEFORE, AFTER], rtol=1e-7, atol=1e-9))
     rows = []
     for x in run.x:  # (3, n, 2)
         strong, renyi = centers(x[0])

@@ -90,7 +90,9 @@ def _followed(top: Top, seed: int, runs: int) -> "Dataset":
     for i, (_, gap, _) in enumerate(drawn):
         model, times = Attention(1.0, V=V[i]), FAST / gap
         # (times, d)
-        x = finished(simulate(model, start[i], times[-1], times, 1e-12, 1e-13, method="explicit")).x[:, 0]
+        x = finished(
+            simulate(model, start[i], times[-1], save=times, rtol=1e-12, atol=1e-13, method="explicit")
+        ).x[:, 0]
         exact = one_token(V[i], start[i, 0], times)  # (times, d)
         wide.append(x)
         long.append(one_token(V[i], start[i, 0], LONG / gap))

@@ -45,8 +45,9 @@ def _followed(beta: float, phi: Array, times: Array, tolerance: tuple[float, flo
             Attention(beta),
             np.stack([np.cos(phi), np.sin(phi)], axis=-1),
             float(times[-1]),
-            times,
-            *tolerance,
+            save=times,
+            rtol=tolerance[0],
+            atol=tolerance[1],
         )
     )
 

@@ -124,7 +124,7 @@ def falls(beta: float, starts: int, n: int, t: float) -> "Dataset":
     model = Attention(beta)
     x0 = np.stack([uniform(n, 2, stream(53, start)) for start in range(starts)])  # (b, n, 2)
     times = np.concatenate([[0.0], np.geomspace(1e-2, t, 240)])
-    run = finished(simulate(model, x0, t, times))
+    run = finished(simulate(model, x0, t, save=times))
     x = run.x[:, np.searchsorted(times, 1.0)]  # (b, n, 2) a time at which all move
     return xarray.Dataset(
         {
@@ -146,7 +146,7 @@ def balance(beta: float, x: Array) -> dict[str, tuple[tuple[str, str], Array]]:
     from nucleate.theory.interaction import interaction
 
     model, step = Attention(beta), 1e-3
-    ahead = simulate(model, x, 4.0 * step, step * np.arange(5), 1e-12, 1e-13).x  # (b, 5, n, 2)
+    ahead = simulate(model, x, 4.0 * step, save=step * np.arange(5), rtol=1e-12, atol=1e-13).x  # (b, 5, n, 2)
     E = token_energies(model, ahead)  # (b, 5, n)
     middle = ahead[:, 2]  # (b, n, 2)
     phi = np.arctan2(middle[..., 1], middle[..., 0])  # (b, n)

@@ -72,7 +72,7 @@ def one_life(beta: float, n: int, seed: int, stop: list[bool] | None = None) -> 
     from nucleate.papers.core.cache import finished
     from nucleate.sphere import distance
 
-    found = life(beta, n, seed=seed, progress=lambda t, x: not (stop and stop[0]))
+    found = life(beta, n, seed=seed, progress=lambda done, total: not (stop and stop[0]))
     run = finished(found.run)
     # (times,) the first at or after each
     frame = np.minimum(np.searchsorted(run.t, grid(beta, n)), len(run.t) - 1)

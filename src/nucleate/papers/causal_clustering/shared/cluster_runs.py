@@ -23,7 +23,9 @@ def simulated(model: "Attention", start: Array, times: Array) -> Array:
     """The tokens of b runs at some times, (b, m, n, d)."""
     from nucleate.integrate.simulate import simulate
 
-    return whole(simulate(model, start, float(times[-1]), times, RTOL, ATOL, "explicit"))
+    return whole(
+        simulate(model, start, float(times[-1]), save=times, rtol=RTOL, atol=ATOL, method="explicit")
+    )
 
 
 def whole(run: "Run") -> Array:

@@ -124,9 +124,9 @@ def _block(family: Family, seed: int, runs: range) -> "Dataset":
             Attention(family.beta, V=V),
             start,
             family.end,
-            times,
-            1e-6 if loose else 1e-8,
-            1e-9 if loose else 1e-10,
+            save=times,
+            rtol=1e-6 if loose else 1e-8,
+            atol=1e-9 if loose else 1e-10,
         )
     )
     axes = ("run", "time", "token", "coordinate")
@@ -184,7 +184,7 @@ def counter_example(seed: int, starts: int) -> "Dataset":
     Q, K, V = (np.diag(COUNTER[name]) for name in "QKV")
     model = Attention(COUNTER["beta"], Q=Q, K=K, V=V)
     start = np.stack([uniform(2, 2, stream(seed, run)) for run in range(starts)])  # (b, 2, 2)
-    run = finished(simulate(model, start, COUNTER["t"], [COUNTER["t"]]))
+    run = finished(simulate(model, start, COUNTER["t"], save=[COUNTER["t"]]))
     x = run.x[:, -1]  # (b, 2, 2)
     return xarray.Dataset(
         {

@@ -102,7 +102,9 @@ def _one(
     times = 0.1 * (end / 0.1) ** np.linspace(0.0, 1.0, FRAMES)
     times[-1] = end
     model = Attention(beta, Q=Q, K=K, mask="causal" if window is None else Window(window))
-    run = finished(simulate(model, start, end, times, progress=lambda t, x: not stop[0], threads=1))
+    run = finished(
+        simulate(model, start, end, save=times, progress=lambda done, total: not stop[0], threads=1)
+    )
     x = np.full((FRAMES, n, d), np.nan)
     x[: len(run.x)] = run.x
     return np.linalg.norm(x - start[0], axis=-1).max(-1), end, run.status == "done"
@@ -124,7 +126,7 @@ def changing(d: int, n: int, beta: float, pieces: int, seed: int, count: int) ->
     for piece in range(pieces):
         Q, K = scores(d, seed, range(count), piece + 1)
         long = float(2.0 ** max(piece - 1, 0))
-        x = finished(simulate(Attention(beta, Q=Q, K=K), x, long, [long])).x[:, -1]
+        x = finished(simulate(Attention(beta, Q=Q, K=K), x, long, save=[long])).x[:, -1]
         apart.append(np.linalg.norm(x - start[:, :1], axis=-1).max(-1))  # (b,)
     return xarray.Dataset(
         {"apart": (("run", "piece"), np.stack(apart, axis=1))}, {"time": ("piece", 2.0 ** np.arange(pieces))}
@@ -150,12 +152,14 @@ def decays(d: int, n: int, beta: float, window: int | None, seed: int) -> "Datas
     k = np.arange(1, n)
     x[k - 1, k] = retract(point + PUSH * _across(rng.standard_normal((n - 1, d)), point))
     times = np.linspace(*DECAY, 21)
-    run = finished(simulate(model, x, DECAY[1], times, 1e-12, 1e-14, method="explicit"))
+    run = finished(simulate(model, x, DECAY[1], save=times, rtol=1e-12, atol=1e-14, method="explicit"))
     apart = np.linalg.norm(run.x[k - 1, :, k] - point, axis=-1)  # (n-1, times)
     near = retract(point + SPREAD * _across(rng.standard_normal((n, d)), point) / np.sqrt(d))
     near[0] = point
     late = np.linspace(0.0, LATE[1], 161)
-    wide = finished(simulate(model, near, LATE[1], late, 1e-12, 1e-14, method="explicit")).x  # (times, n, d)
+    wide = finished(
+        simulate(model, near, LATE[1], save=late, rtol=1e-12, atol=1e-14, method="explicit")
+    ).x  # (times, n, d)
     return xarray.Dataset(
         {
             "rate": ("k", np.polyfit(times, np.log(apart).T, 1)[0]),

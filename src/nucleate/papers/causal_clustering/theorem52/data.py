@@ -140,7 +140,7 @@ def _ends(case: Case, theta: Array, a: Array, x0: Array, N: float) -> tuple[Arra
     model = Attention(np.full(len(x0), case.beta), frozen=Frozen(_points(theta), a))
     # from opposite a frozen token, the weakest place, it takes e^{2 beta} Z
     end = 100.0 * N * np.exp(2.0 * case.beta)
-    run = finished(simulate(model, x0, end, [end]))
+    run = finished(simulate(model, x0, end, save=[end]))
     x = run.x[:, -1]  # (b, n, 2)
     # (b, n, m)
     away = np.angle(np.exp(1j * (np.arctan2(x[..., 1], x[..., 0])[:, :, None] - theta[:, None, :])))

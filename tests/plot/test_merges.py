@@ -206,8 +206,8 @@ def test_what_is_no_merges_is_refused_and_leaves_no_figure() -> None:
 
 
 def test_times_are_written_in_few_digits() -> None:
-    from nucleate.plot.time_axis import moment
+    from nucleate.plot.time_axis import time_label
 
-    assert moment(84.23) == "84.2"
-    assert moment(3.3e52) == r"$3.3 \times 10^{52}$"
-    assert moment(9.99e5) == r"$1.0 \times 10^{6}$"
+    assert time_label(84.23) == "84.2"
+    assert time_label(3.3e52) == r"$3.3 \times 10^{52}$"
+    assert time_label(9.99e5) == r"$1.0 \times 10^{6}$"

@@ -21,6 +21,7 @@ from nucleate.attention import Attention
 from nucleate.checks import Array, InputError
 from nucleate.integrate.run import Run
 from nucleate.observe.centers import renyi_centers
+from nucleate.plot.tokens import MAX_TOKENS_DRAWN
 from nucleate.sphere import uniform
 
 
@@ -188,12 +189,12 @@ def test_high_dimensions_are_seen_from_where_most_happens() -> None:
 
 
 def test_many_tokens_are_thinned_out_and_the_picture_says_so() -> None:
-    n = plot.MOST_LINES + 500
+    n = MAX_TOKENS_DRAWN + 500
     ax = plot.angles(
         Run(Attention(1.0), np.arange(2.0), np.stack([uniform(n, 2, 0)] * 2), "done", 1, SETTINGS),
         colorbar=False,
     )
-    assert plot.MOST_LINES <= len(lines(ax)) < 1.1 * plot.MOST_LINES
+    assert MAX_TOKENS_DRAWN <= len(lines(ax)) < 1.1 * MAX_TOKENS_DRAWN
     assert ax.get_title().endswith(f"of {n} tokens drawn")
 
 
@@ -236,7 +237,7 @@ def test_a_film_has_every_frame_and_they_differ(d: int, tmp_path: Path) -> None:
 def test_a_long_film_is_thinned_out_but_keeps_its_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nucleate.plot.animation.MOST_FRAMES", 4)
+    monkeypatch.setattr("nucleate.plot.animation.MAX_ANIMATION_FRAMES", 4)
     told: list[int] = []
     plot.animate(one_run(m=30), tmp_path / "run.gif", progress=lambda done, total: told.append(total))
     assert told == [4, 4, 4, 4]

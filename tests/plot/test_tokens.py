@@ -20,8 +20,8 @@ from nucleate.attention import Attention
 from nucleate.checks import Array, InputError
 from nucleate.integrate.run import Run
 from nucleate.observe.clusters import clusters
-from nucleate.plot.globe import Edge, Half
-from nucleate.plot.on_sphere import FAR, FINE, REST, arcs
+from nucleate.plot.globe import HemisphereLines, Outline
+from nucleate.plot.on_sphere import ARC_STEP_RADIANS, FAR_APART_RADIANS, SAME_PLACE_RADIANS, arcs
 from nucleate.sphere import distance, retract, uniform
 
 
@@ -83,7 +83,9 @@ def test_each_run_of_a_batch_has_the_cluster_radius_of_its_own_beta() -> None:
 def test_on_the_sphere_ways_have_the_colour_of_their_last_cluster() -> None:
     run = one_run(d=3, m=40)
     ax: Any = plot.trajectories(run, colour="cluster", radius=0.5)
-    ways = next(c for c in ax.collections if isinstance(c, Half) and c.near and len(c._segments3d) == 9)
+    ways = next(
+        c for c in ax.collections if isinstance(c, HemisphereLines) and c.near and len(c._segments3d) == 9
+    )
     np.testing.assert_array_equal(
         ways.get_edgecolor(), to_rgba_array(plot.CLUSTERS)[clusters(run.x[-1], 0.5) % 8]
     )
@@ -123,7 +125,7 @@ def test_frames_are_joined_by_the_great_circle(apart: float, d: int) -> None:
     x = uniform(1, d, 3)[0]
     y = slow_arc(x, uniform(1, d, 4)[0], apart / float(distance(x, uniform(1, d, 4))[0]))
     (far, points), *rest = arcs(np.stack([x, y]))
-    assert (rest, far) == ([], apart > FAR)
+    assert (rest, far) == ([], apart > FAR_APART_RADIANS)
     expected = np.stack([slow_arc(x, y, s) for s in np.linspace(0, 1, len(points))])
     # rounding, which near opposite points is magnified
     np.testing.assert_allclose(points, expected, atol=1e-12 / np.sin(apart))
@@ -160,7 +162,9 @@ def test_a_long_rest_costs_no_points_and_the_way_stays_near_every_frame() -> Non
     (far, points), *rest = arcs(x)
     assert (far, rest) == (False, [])
     assert len(points) < 150
-    assert max(np.linalg.norm(points - frame, axis=1).min() for frame in x[::50]) <= max(REST, FINE)
+    assert max(np.linalg.norm(points - frame, axis=1).min() for frame in x[::50]) <= max(
+        SAME_PLACE_RADIANS, ARC_STEP_RADIANS
+    )
     np.testing.assert_array_equal(points[[0, -1]], x[[0, -1]])
 
 
@@ -169,7 +173,7 @@ def test_trajectories_lie_on_the_sphere_and_far_frames_are_dotted_and_told() -> 
     for run, dotted in ((near, False), (far, True)):
         ax: Any = plot.trajectories(run)
         # the first is the net of the globe
-        ways = [c for c in ax.collections if isinstance(c, Half) and c.near][1:]
+        ways = [c for c in ax.collections if isinstance(c, HemisphereLines) and c.near][1:]
         assert [c.get_linestyle()[0][1] is not None for c in ways] == [dotted]
         for way in ways[0]._segments3d:
             np.testing.assert_allclose(np.linalg.norm(way, axis=-1), 1.0, atol=1e-12)
@@ -179,7 +183,9 @@ def test_trajectories_lie_on_the_sphere_and_far_frames_are_dotted_and_told() -> 
 def test_what_is_behind_the_globe_is_faint_from_every_side() -> None:
     run = one_run(d=3, m=40)
     ax: Any = plot.trajectories(run)
-    front, back = [c for c in ax.collections if isinstance(c, Half) and len(c._segments3d) == 9][::-1]
+    front, back = [c for c in ax.collections if isinstance(c, HemisphereLines) and len(c._segments3d) == 9][
+        ::-1
+    ]
     assert (front.near, back.near) == (True, False)
     np.testing.assert_allclose(back.get_edgecolor()[:, 3] / front.get_edgecolor()[:, 3], 0.25)
     for elevation, azimuth in ((30, -60), (-20, 100), (80, 10)):
@@ -192,14 +198,14 @@ def test_what_is_behind_the_globe_is_faint_from_every_side() -> None:
                 hidden = np.isnan(shown.vertices[:, 0])
                 height = sign * (whole @ eye)
                 assert (height[hidden] < 0.0).all()
-                assert (height[~hidden] > -2 * FINE).all()  # one piece reaches over the edge
+                assert (height[~hidden] > -2 * ARC_STEP_RADIANS).all()  # one piece reaches over the edge
 
 
 def test_the_edge_of_the_globe_is_across_the_line_of_sight() -> None:
     ax: Any = plot.trajectories(one_run(d=3))
-    edge = next(c for c in ax.collections if isinstance(c, Edge))
+    edge = next(c for c in ax.collections if isinstance(c, Outline))
     for away in (np.array([1.0, 0, 0]), retract(np.array([1.0, 2, -2]))):
-        (circle,) = edge.seen(away)
+        (circle,) = edge.visible(away)
         np.testing.assert_allclose(circle @ away, 0.0, atol=1e-12)
         np.testing.assert_allclose(np.linalg.norm(circle, axis=1), 1.0, atol=1e-12)
         np.testing.assert_allclose(circle[0], circle[-1], atol=1e-12)

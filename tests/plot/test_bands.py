@@ -1,7 +1,6 @@
 """Bands over many runs: mean and quantiles where they belong, failed runs left out and counted."""
 
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,6 @@ from nucleate import plot
 from nucleate.checks import Array, InputError
 
 T = np.linspace(0.0, 3.0, 7)
-
-
-@pytest.fixture(autouse=True)
-def _close() -> Iterator[None]:
-    yield
-    pyplot.close("all")
 
 
 def values(runs: int = 20, seed: int = 0) -> Array:

@@ -1,23 +1,18 @@
 """The colour language: seen by everyone, on light and dark and grey paper, and nothing is left changed."""
 
-from collections.abc import Callable, Iterator
 from itertools import combinations
 from typing import Any
 
 import matplotlib
 import numpy as np
 import pytest
-from matplotlib import pyplot
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb, to_rgba_array
 from matplotlib.figure import Figure
-from support.made_merges import merged
 from support.made_runs import one_run
 
 from nucleate import plot
 from nucleate.checks import Array, InputError
 from nucleate.plot.style import RED_ON_DARK, contrast, luminance
-from nucleate.sphere import uniform
 
 DARK = plot.STYLES["dark"]["figure.facecolor"]
 
@@ -37,12 +32,6 @@ BLIND = {
 TO_XYZ = np.array(
     [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
 )
-
-
-@pytest.fixture(autouse=True)
-def _close() -> Iterator[None]:
-    yield
-    pyplot.close("all")
 
 
 def lab(colour: Any, eye: str) -> Array:
@@ -164,57 +153,3 @@ def test_a_style_holds_inside_and_leaves_nothing_behind() -> None:
 def test_an_unknown_style_is_refused_at_once() -> None:
     with pytest.raises(InputError, match="one of light, dark, print, but is 'neon'"):
         plot.style("neon")
-
-
-PICTURES: dict[str, Callable[[Any], Any]] = {
-    "circle": lambda ax: plot.circle(uniform(60, 2, 0), ax, centers=[1], strong=[2]),
-    "angles": lambda ax: plot.angles(one_run(), ax, centers=[1], strong=[2]),
-    "clusters": lambda ax: plot.angles(one_run(), ax, colour="cluster"),
-    "staircase": lambda ax: plot.staircase(merged(), ax),
-    "merge_tree": lambda ax: plot.merge_tree(merged(), ax),
-    "band": lambda ax: plot.band(
-        [0.0, 1.0, 2.0], np.random.default_rng(0).random((5, 3)), ax, "mine", "#123456"
-    ),
-    "consumption": lambda ax: plot.consumption([0.0, 1.0], [[0.1, 0.2], [0.3, 0.4]], ax, strong=[0.1, 0.2]),
-    "spectrum": lambda ax: plot.spectrum(np.diag([1.0, 0.5]), ax),
-    "trajectories": lambda ax: plot.trajectories(one_run(d=3), ax),
-}
-
-
-@pytest.mark.parametrize("name", PICTURES)
-def test_every_picture_takes_axes_gives_them_back_and_changes_nothing_else(name: str) -> None:
-    before = dict(matplotlib.rcParams)
-    figure = Figure()
-    ax, beside = (
-        figure.add_subplot(121, projection="3d" if name == "trajectories" else None),
-        figure.add_subplot(122),
-    )
-    assert PICTURES[name](ax) is ax
-    assert not beside.has_data()
-    assert pyplot.get_fignums() == []
-    assert PICTURES[name](None) is not ax
-    assert len(pyplot.get_fignums()) == 1
-    assert dict(matplotlib.rcParams) == before
-
-
-@pytest.mark.parametrize("style", plot.STYLES)
-@pytest.mark.parametrize("name", PICTURES)
-def test_every_picture_can_be_seen_in_every_style(name: str, style: str) -> None:
-    with plot.style(style):
-        ax = PICTURES[name](None)
-        canvas: Any = FigureCanvasAgg(ax.figure)
-        canvas.draw()  # a glyph that the font lacks is a warning, and so an error here
-        pixels = np.asarray(canvas.buffer_rgba())[..., :3] / 255.0  # (height, width, 3)
-        grey = pixels @ [0.299, 0.587, 0.114]  # as a grey printer does it
-        paper = np.array(to_rgb(matplotlib.rcParams["figure.facecolor"])) @ [0.299, 0.587, 0.114]
-        assert (np.abs(grey - paper) > 0.25).mean() > 0.003
-        # the corners are free: nothing is cut off there
-        np.testing.assert_allclose(grey[[0, 0, -1, -1], [0, -1, 0, -1]], paper, atol=0.01)
-
-
-@pytest.mark.parametrize("name", [name for name in PICTURES if name != "trajectories"])
-def test_spines_are_thin_and_only_where_numbers_stand(name: str) -> None:
-    ax = PICTURES[name](None)
-    if ax.axison:
-        assert not any(ax.spines[side].get_visible() for side in ("top", "right"))
-        assert ax.spines["bottom"].get_linewidth() < 0.8

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 __all__ = ["Tell", "Timing", "peak_memory", "race"]
 
-Tell = Callable[[str], None]  # says what is being done, for a person who waits
+Tell = Callable[[str], None]  # prints what is being measured
 
 # seconds: a turn repeats its call until it takes about this long; the system needs some of it to spread
 # threads over cores
 SHORTEST = 0.25
-# seconds between turns: the threads of BLAS and of JAX spin for a while after their work, on cores that are
-# the next one's
+# seconds between turns: the threads of BLAS and of JAX spin for a while after their work, and would
+# take cores from the next contestant
 REST = 0.05
 
 
@@ -24,7 +24,7 @@ REST = 0.05
 class Timing:
     """What one contestant's calls took, in seconds."""
 
-    first: float  # the first call, compilation included; counts for nothing else
+    first: float  # the first call, compilation included; used for nothing else
     rounds: tuple[float, ...]  # one call, in each round
 
     @property

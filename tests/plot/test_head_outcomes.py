@@ -11,7 +11,7 @@ from support.made_checkpoints import make
 from nucleate.checks import InputError
 from nucleate.models.all_heads import lives
 from nucleate.models.spectra import spectra
-from nucleate.plot.head_outcomes import OUTCOMES, lives_figure, lives_map
+from nucleate.plot.head_outcomes import OUTCOMES, outcome_figure, outcome_map
 from nucleate.plot.style import contrast
 
 
@@ -28,7 +28,7 @@ def test_the_two_maps_have_colour_and_sign_of_every_head_and_frame_what_the_tabl
     odd = replace(simulated.live.heads[3], region="3", near=0.0, clusters=1, resting=True)
     heads = (*simulated.live.heads[:3], odd, *simulated.live.heads[4:])
     found = replace(simulated, live=replace(simulated.live, heads=heads))
-    ax = lives_map(found)
+    ax = outcome_map(found)
     cells = ax.images[0].get_array()
     assert cells is not None
     signs = {(int(text.get_position()[1]), int(text.get_position()[0])): text.get_text() for text in ax.texts}
@@ -39,7 +39,7 @@ def test_the_two_maps_have_colour_and_sign_of_every_head_and_frame_what_the_tabl
     framed = {(patch.get_x() + 0.45, patch.get_y() + 0.45) for patch in ax.patches}  # type: ignore[attr-defined]  # they are rectangles
     assert framed == {(head.head, head.layer) for head in found.live.heads if head.as_said is False}
     assert (3, 0) in framed
-    said, happened = lives_figure(found).axes
+    said, happened = outcome_figure(found).axes
     assert (said.get_title(loc="left"), happened.get_title(loc="left")) == (
         "what Table 1 says",
         "what happened",
@@ -55,4 +55,4 @@ def test_the_two_maps_have_colour_and_sign_of_every_head_and_frame_what_the_tabl
         for _, colour in OUTCOMES.values()
     )
     with pytest.raises(InputError, match="--live"):
-        lives_map(replace(found, live=None))
+        outcome_map(replace(found, live=None))

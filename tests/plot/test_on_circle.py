@@ -64,7 +64,7 @@ def test_the_circle_marks_exactly_the_centers() -> None:
 
 def test_the_line_of_text_shows_where_tokens_are() -> None:
     angle = np.array([-3.1] + [0.01] * 50 + [3.1])
-    text = plot.strip(on_circle(angle), width=20)
+    text = plot.text_histogram(on_circle(angle), width=20)
     assert len(text) == 20
     assert [i for i, bar in enumerate(text) if bar != " "] == [0, 10, 19]
     assert text[10] == "█"

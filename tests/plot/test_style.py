@@ -45,8 +45,8 @@ def lab(colour: Any, eye: str) -> Array:
 
 @pytest.mark.parametrize("eye", BLIND)
 def test_any_two_cluster_colours_stay_apart_in_every_eye(eye: str) -> None:
-    assert len(set(plot.CLUSTERS)) == 8
-    for one, other in combinations(plot.CLUSTERS, 2):
+    assert len(set(plot.CLUSTER_COLOURS)) == 8
+    for one, other in combinations(plot.CLUSTER_COLOURS, 2):
         # six times what is just noticeable
         assert np.linalg.norm(lab(one, eye) - lab(other, eye)) > 15.0, (one, other)
 
@@ -56,18 +56,23 @@ def test_red_is_told_from_black_and_from_clusters_in_every_eye(eye: str) -> None
     for red, ink in ((plot.RED, "black"), (RED_ON_DARK, "#e6e6e6")):
         assert np.linalg.norm(lab(red, eye) - lab(ink, eye)) > 30.0
     if eye == "none":  # the colour-blind have the shapes: dots, dashes, diamonds
-        assert min(np.linalg.norm(lab(plot.RED, eye) - lab(colour, eye)) for colour in plot.CLUSTERS) > 30.0
+        assert (
+            min(np.linalg.norm(lab(plot.RED, eye) - lab(colour, eye)) for colour in plot.CLUSTER_COLOURS)
+            > 30.0
+        )
 
 
 def test_colours_neither_fade_on_white_nor_drown_in_dark() -> None:
     assert all(
-        contrast(to_rgb(colour), to_rgb(paper)) > 1.9 for colour in plot.CLUSTERS for paper in ("white", DARK)
+        contrast(to_rgb(colour), to_rgb(paper)) > 1.9
+        for colour in plot.CLUSTER_COLOURS
+        for paper in ("white", DARK)
     )
     assert contrast(to_rgb(plot.RED), to_rgb("white")) > 4.5  # WCAG 2 for text
     assert contrast(to_rgb(RED_ON_DARK), to_rgb(DARK)) > 4.5
     for name, least in (("light", 1.5), ("print", 1.5), ("dark", 2.9)):
         with plot.style(name):
-            here = plot.look(Figure().add_subplot())
+            here = plot.palette_of(Figure().add_subplot())
             assert contrast(here.ink, here.paper) > 12
             assert min(contrast(colour, here.paper) for colour in here.tokens(50)) > least
 
@@ -75,7 +80,7 @@ def test_colours_neither_fade_on_white_nor_drown_in_dark() -> None:
 def test_a_grey_printer_keeps_the_order_of_tokens() -> None:
     for name in plot.STYLES:
         with plot.style(name):
-            grey = [luminance(colour) for colour in plot.look(Figure().add_subplot()).tokens(64)]
+            grey = [luminance(colour) for colour in plot.palette_of(Figure().add_subplot()).tokens(64)]
             assert (np.diff(grey) > 0).all()
 
 
@@ -109,26 +114,26 @@ def test_black_marks_follow_the_page_and_red_ones_stay_red() -> None:
 def test_axes_made_in_a_style_keep_its_look_outside() -> None:
     with plot.style("dark"):
         ax = Figure().add_subplot()
-    assert plot.look(ax).dark
+    assert plot.palette_of(ax).dark
     plot.circle(one_run().x[0], ax, centers=[1])
     np.testing.assert_array_equal(ax.collections[1].get_edgecolor(), to_rgba_array("#e6e6e6"))
 
 
 def test_ink_can_be_read_on_any_page() -> None:
     black_page = Figure(facecolor="black").add_subplot(facecolor="black")  # with labels left black
-    assert plot.look(black_page).ink == (1.0, 1.0, 1.0)
+    assert plot.palette_of(black_page).ink == (1.0, 1.0, 1.0)
     clear = Figure(facecolor="none").add_subplot(facecolor="none")
-    assert (plot.look(clear).ink, plot.look(clear).dark) == ((0.0, 0.0, 0.0), False)
+    assert (plot.palette_of(clear).ink, plot.palette_of(clear).dark) == ((0.0, 0.0, 0.0), False)
     clear.xaxis.label.set_color("white")  # the page behind must be dark
-    assert (plot.look(clear).ink, plot.look(clear).dark) == ((1.0, 1.0, 1.0), True)
+    assert (plot.palette_of(clear).ink, plot.palette_of(clear).dark) == ((1.0, 1.0, 1.0), True)
     with matplotlib.style.context("dark_background"):
-        assert plot.look(Figure().add_subplot()).dark
+        assert plot.palette_of(Figure().add_subplot()).dark
     part: Any = Figure(facecolor="#14171c").subfigures(1, 2)
-    assert plot.look(part[0].add_subplot(facecolor="none")).paper == to_rgb("#14171c")
+    assert plot.palette_of(part[0].add_subplot(facecolor="none")).paper == to_rgb("#14171c")
 
 
 def test_colours_of_ones_own_pass_through() -> None:
-    here = plot.look(Figure().add_subplot())
+    here = plot.palette_of(Figure().add_subplot())
     assert here.colour("black") == here.ink
     assert here.colour("red") == here.red == to_rgb(plot.RED)
     assert here.colour("#123456") == to_rgb("#123456")

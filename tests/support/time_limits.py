@@ -28,7 +28,7 @@ class TooSlow(AssertionError):
     """The result is right, but it came too late."""
 
 
-def soon(seconds: float, limit: float, what: str = "it") -> None:
+def check_wall_seconds(seconds: float, limit: float, what: str = "it") -> None:
     """Fail if `seconds` on the wall are more than `limit`, which holds for a machine without other work."""
     _fail_if_slow(seconds, limit * _programs_per_core(), what)
 
@@ -44,15 +44,15 @@ def _fail_if_slow(seconds: float, limit: float, what: str = "it") -> None:
 
 
 @contextmanager
-def within(limit: float) -> Iterator[None]:
+def within_wall_seconds(limit: float) -> Iterator[None]:
     """Fail if the block takes more than `limit` seconds on the wall."""
     began = time.monotonic()
     yield
-    soon(time.monotonic() - began, limit)
+    check_wall_seconds(time.monotonic() - began, limit)
 
 
 @contextmanager
-def working(limit: float) -> Iterator[None]:
+def within_cpu_seconds(limit: float) -> Iterator[None]:
     """Fail if the block takes more than `limit` CPU seconds, those of all its threads added up."""
     began = time.process_time()
     yield

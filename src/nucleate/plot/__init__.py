@@ -11,16 +11,16 @@ from nucleate.plot.animation import ffmpeg as ffmpeg
 from nucleate.plot.bands import band, consumption
 from nucleate.plot.files import picture
 from nucleate.plot.files import save_figure as save_figure
-from nucleate.plot.files import write as write
 from nucleate.plot.files import write_life as write_life
+from nucleate.plot.files import write_run as write_run
 from nucleate.plot.merges import life, staircase
-from nucleate.plot.on_circle import angles, circle, strip
+from nucleate.plot.on_circle import angles, circle, text_histogram
 from nucleate.plot.on_sphere import trajectories
 from nucleate.plot.spectrum import spectrum
-from nucleate.plot.style import CLUSTERS as CLUSTERS
+from nucleate.plot.style import CLUSTER_COLOURS as CLUSTER_COLOURS
 from nucleate.plot.style import RED as RED
 from nucleate.plot.style import STYLES as STYLES
-from nucleate.plot.style import look, style
+from nucleate.plot.style import palette_of, style
 from nucleate.plot.tree import merge_tree
 
 __all__ = [
@@ -30,12 +30,12 @@ __all__ = [
     "circle",
     "consumption",
     "life",
-    "look",
     "merge_tree",
+    "palette_of",
     "picture",
     "spectrum",
     "staircase",
-    "strip",
     "style",
+    "text_histogram",
     "trajectories",
 ]

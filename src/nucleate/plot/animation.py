@@ -13,7 +13,7 @@ from nucleate.integrate.run import Run
 from nucleate.integrate.storage import replacing
 from nucleate.plot.on_circle import draw_circle
 from nucleate.plot.on_sphere import principal_directions
-from nucleate.plot.style import look
+from nucleate.plot.style import palette_of
 from nucleate.plot.tokens import frames, tokens_to_draw
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _animated_figure(t: Array, x: Array) -> tuple["Figure", Callable[[int], None
     FigureCanvasAgg(figure)
     flat = x.shape[-1] == 2
     ax: Any = figure.add_subplot(projection=None if flat else "3d")
-    palette, tokens = look(ax), tokens_to_draw(x.shape[1], 3)[::-1]
+    palette, tokens = palette_of(ax), tokens_to_draw(x.shape[1], 3)[::-1]
     colours = palette.tokens(x.shape[1])[tokens]
     if flat:
         y = x  # (m, n, 2)

@@ -28,7 +28,7 @@ def picture(run: Run, ax: "Axes | None" = None, *, which: int = 0) -> "Axes":
     return angles(run, ax, which=which) if len(t) > 1 else circle(x[0], ax)
 
 
-def write(run: Run, path: Path, progress: Callable[[int, int], object] | None = None) -> None:
+def write_run(run: Run, path: Path, progress: Callable[[int, int], object] | None = None) -> None:
     """The picture or the animation of `run` into a file, without a screen."""
     from matplotlib.figure import Figure
 

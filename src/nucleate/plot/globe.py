@@ -7,7 +7,7 @@ import numpy as np
 from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
 from nucleate.checks import Array
-from nucleate.plot.style import SMALL, Palette
+from nucleate.plot.style import SMALL_POINTS, Palette
 
 FAR_SIDE_OPACITY = 0.25  # of lines, relative to the near side
 
@@ -100,5 +100,10 @@ def fit_globe(ax: Any, palette: Palette, names: list[str]) -> None:
     ax.set_axis_off()
     if names:
         ax.text2D(
-            0.02, 0.02, "\n".join(names), transform=ax.transAxes, fontsize=SMALL - 1, color=palette.grey(0.7)
+            0.02,
+            0.02,
+            "\n".join(names),
+            transform=ax.transAxes,
+            fontsize=SMALL_POINTS - 1,
+            color=palette.grey(0.7),
         )

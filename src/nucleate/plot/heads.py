@@ -8,7 +8,15 @@ import numpy as np
 from nucleate.checks import InputError
 from nucleate.models.spectra import Head, Spectra
 from nucleate.models.table import region_words
-from nucleate.plot.style import CLUSTERS, SMALL, WIDE_INCHES, axes_or_new, contrast, look, tidy
+from nucleate.plot.style import (
+    CLUSTER_COLOURS,
+    SMALL_POINTS,
+    WIDE_INCHES,
+    axes_or_new,
+    contrast,
+    palette_of,
+    tidy,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,17 +26,17 @@ __all__ = ["REGIONS", "head_map", "head_map_figure", "head_spectrum", "layer_fig
 
 # A sign and a colour for each region: a reader who cannot tell the colours apart has the signs.
 REGIONS = {
-    "1": ("1", CLUSTERS[3]),
-    "2": ("2", CLUSTERS[4]),
-    "3": ("3", CLUSTERS[0]),
-    "4": ("4", CLUSTERS[5]),
-    "5": ("5", CLUSTERS[1]),
+    "1": ("1", CLUSTER_COLOURS[3]),
+    "2": ("2", CLUSTER_COLOURS[4]),
+    "3": ("3", CLUSTER_COLOURS[0]),
+    "4": ("4", CLUSTER_COLOURS[5]),
+    "5": ("5", CLUSTER_COLOURS[1]),
     "complex +": ("c+", "#a9bfe8"),
     "complex -": ("c−", "#efe6b5"),
-    "defective +": ("d+", CLUSTERS[6]),
-    "defective -": ("d−", CLUSTERS[7]),
-    "complex defective +": ("cd+", CLUSTERS[6]),
-    "complex defective -": ("cd−", CLUSTERS[7]),
+    "defective +": ("d+", CLUSTER_COLOURS[6]),
+    "defective -": ("d−", CLUSTER_COLOURS[7]),
+    "complex defective +": ("cd+", CLUSTER_COLOURS[6]),
+    "complex defective -": ("cd−", CLUSTER_COLOURS[7]),
     "zero": ("0", "#b8b8b8"),
     "unclear +": ("?+", "#b8b8b8"),
     "unclear -": ("?−", "#b8b8b8"),
@@ -68,10 +76,12 @@ def head_spectrum(head: Head, ax: "Axes | None" = None, half_width: float | None
     sign = REGIONS[head.region][0]
     words = f"row {sign}" if head.row else sign
     ax.set_title(
-        f"head {head.head}: {head.lambda_max:+.3g}, {words}".replace("-", "−"), fontsize=SMALL - 1, pad=3
+        f"head {head.head}: {head.lambda_max:+.3g}, {words}".replace("-", "−"),
+        fontsize=SMALL_POINTS - 1,
+        pad=3,
     )
     ax.set(xlim=(-half_width, half_width), ylim=(-half_width, half_width), aspect="equal")
-    ax.tick_params(labelsize=SMALL - 2)
+    ax.tick_params(labelsize=SMALL_POINTS - 2)
     ax.locator_params(nbins=3)
     return ax
 
@@ -106,11 +116,11 @@ def layer_figure(found: Spectra, layer: int) -> "Figure":
             head_spectrum(heads[i], ax, half_width)
             ax.tick_params(labelleft=i % across == 0, labelbottom=i + across >= len(heads))
         ax.set_visible(i < len(heads))
-    figure.supxlabel("real part", fontsize=SMALL, y=0.06 / height)
-    figure.supylabel("imaginary part", fontsize=SMALL, x=0.08 / width)
+    figure.supxlabel("real part", fontsize=SMALL_POINTS, y=0.06 / height)
+    figure.supylabel("imaginary part", fontsize=SMALL_POINTS, x=0.08 / width)
     figure.suptitle(
         f"{short_name(found.model)}, layer {layer}: eigenvalues of W_V W_O",
-        fontsize=SMALL + 2,
+        fontsize=SMALL_POINTS + 2,
         y=1.0 - 0.08 / height,
     )
     return figure
@@ -126,7 +136,9 @@ def head_map(found: Spectra, ax: "Axes | None" = None) -> "Axes":
         if region in found.regions
     }
     ax = draw_cells(found, [head.region for head in found.heads], there, ax)
-    ax.set_title(f"{short_name(found.model)}: {len(found.heads)} heads", fontsize=SMALL + 2, loc="left")
+    ax.set_title(
+        f"{short_name(found.model)}: {len(found.heads)} heads", fontsize=SMALL_POINTS + 2, loc="left"
+    )
     return ax
 
 
@@ -140,13 +152,13 @@ def draw_cells(
     from matplotlib.transforms import offset_copy
 
     ax = axes_or_new(ax, WIDE_INCHES)
-    palette, figure = look(ax), cast(Any, ax.get_figure(root=True))
+    palette, figure = palette_of(ax), cast(Any, ax.get_figure(root=True))
     # (layer, head, rgb)
     cells = np.array([to_rgb(signs[kind][1]) for kind in kinds]).reshape(
         found.layers, found.heads_per_layer, 3
     )
     ax.imshow(cells, aspect="equal", interpolation="nearest")
-    size = float(np.clip(cell_size(found) * 72 * 0.36, 2.5, SMALL))
+    size = float(np.clip(cell_size(found) * 72 * 0.36, 2.5, SMALL_POINTS))
     for head, kind in zip(found.heads, kinds, strict=True):
         sign, colour, _ = signs[kind]
         ink = max(("black", "white"), key=lambda one: contrast(to_rgb(one), to_rgb(colour)))
@@ -161,7 +173,7 @@ def draw_cells(
         bbox_to_anchor=(0.0, 0.0),
         bbox_transform=below,
         frameon=False,
-        fontsize=SMALL,
+        fontsize=SMALL_POINTS,
         borderaxespad=0.0,
         borderpad=0.0,
     )

@@ -14,7 +14,7 @@ from nucleate.models.head_simulation import Lived
 from nucleate.models.spectra import Head, Spectra
 from nucleate.models.table import DATA, PAGE, PICTURES, region_words, share_words
 from nucleate.plot.files import save_figure
-from nucleate.plot.head_outcomes import lives_figure
+from nucleate.plot.head_outcomes import outcome_figure
 from nucleate.plot.heads import head_map_figure, layer_figure
 from nucleate.plot.style import style
 
@@ -69,7 +69,7 @@ def write_heads(found: Spectra, path: Path, progress: Callable[[int, int], objec
         found.save(path)
     elif ending in PICTURES:
         with style("light"):
-            save_figure(lives_figure(found) if found.live else head_map_figure(found), path)
+            save_figure(outcome_figure(found) if found.live else head_map_figure(found), path)
     elif ending in PAGE:
         text = page(found, progress)
         with replacing(path) as part:
@@ -104,7 +104,7 @@ def _pictures(found: Spectra, progress: Callable[[int, int], object] | None) -> 
     with style("light"):
         made = {"heads.png": _png(head_map_figure(found))}
         if found.live:
-            made["lives.png"] = _png(lives_figure(found))
+            made["lives.png"] = _png(outcome_figure(found))
         for i in range(found.layers):
             made[_layer_name(found, i)] = _png(layer_figure(found, i))
             if progress is not None:

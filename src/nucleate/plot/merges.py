@@ -8,8 +8,8 @@ import numpy as np
 from nucleate.checks import InputError, finite_number
 from nucleate.integrate.run import Run
 from nucleate.plot.on_circle import angles
-from nucleate.plot.style import SMALL, WIDE_INCHES, Palette, axes_or_new, tidy
-from nucleate.plot.time_axis import LOG_AXIS_START, powers_of_ten, time_label
+from nucleate.plot.style import SMALL_POINTS, WIDE_INCHES, Palette, axes_or_new, tidy
+from nucleate.plot.time_axis import LOG_AXIS_START, log_time_axis, time_label
 from nucleate.plot.tokens import token_colorbar, tokens_to_draw
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def staircase(merges: "Merges | Life", ax: "Axes | None" = None, *, end: float |
     found, end = merges_of(merges), right_edge(merges, end)
     ax = axes_or_new(ax, WIDE_INCHES)
     _draw_stairs(ax, found, end)
-    powers_of_ten(ax, end)
+    log_time_axis(ax, end)
     return ax
 
 
@@ -69,7 +69,7 @@ def life(life: "Life", axes: "tuple[Axes, Axes] | None" = None) -> "tuple[Axes, 
         )
         for ax in axes:
             ax.axvline(merge.time, color=palette.grey(0.4), linewidth=0.7, linestyle=":", zorder=0)
-    powers_of_ten(top, end)
+    log_time_axis(top, end)
     staircase(life, bottom, end=end)
     top.set_xlabel("")
     top.tick_params(labelbottom=False)
@@ -164,12 +164,21 @@ def _draw_stairs(ax: "Axes", found: "Merges", end: float) -> None:
     }
     if share > 0.03:
         said = "gathering" if len(times) else "the tokens never gathered into clusters"
-        ax.text(np.sqrt(LOG_AXIS_START * begin), 0.5, said, fontsize=SMALL, color=palette.grey(0.6), **words)
+        ax.text(
+            np.sqrt(LOG_AXIS_START * begin),
+            0.5,
+            said,
+            fontsize=SMALL_POINTS,
+            color=palette.grey(0.6),
+            **words,
+        )
     if len(times):
         shown = np.append(np.maximum(times, LOG_AXIS_START), max(end, times[-1]))  # (k + 1,)
         ax.step(shown, np.append(counts, counts[-1]), where="post", color=palette.ink, linewidth=1.3)
         ax.plot(shown[1:-1], counts[1:], "o", markersize=3.5, color=palette.ink)
     if len(times) > 1:  # above the axes, where it covers nothing
-        ax.set_title(f"last merge at t = {time_label(times[-1])}", loc="right", fontsize=SMALL, pad=4.0)
+        ax.set_title(
+            f"last merge at t = {time_label(times[-1])}", loc="right", fontsize=SMALL_POINTS, pad=4.0
+        )
     ax.set(ylim=(0, (counts[0] if len(times) else 1) + 0.8), ylabel="clusters")
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))

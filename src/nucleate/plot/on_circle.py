@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nucleate.checks import Array, InputError, check_tokens
 from nucleate.integrate.run import Run
-from nucleate.plot.style import SQUARE_INCHES, WIDE_INCHES, Palette, axes_or_new, look, tidy
+from nucleate.plot.style import SQUARE_INCHES, WIDE_INCHES, Palette, axes_or_new, palette_of, tidy
 from nucleate.plot.time_axis import time_axis
 from nucleate.plot.tokens import (
     Indices,
@@ -39,7 +39,7 @@ def circle(x: ArrayLike, ax: "Axes | None" = None, *, centers: Indices = (), str
     # (centers, 2) each
     marked = [(x[indices(some, len(x))], colour) for some, colour in ((centers, "black"), (strong, "red"))]
     ax = axes_or_new(ax, SQUARE_INCHES)
-    palette = look(ax)
+    palette = palette_of(ax)
     draw_circle(ax, palette)
     ax.scatter(x[::-1, 0], x[::-1, 1], s=14, c=palette.tokens(len(x))[::-1], linewidths=0, zorder=2)
     for at, colour in marked:
@@ -89,7 +89,7 @@ def angles(
     return ax
 
 
-def strip(x: ArrayLike, width: int = 64) -> str:
+def text_histogram(x: ArrayLike, width: int = 64) -> str:
     """How many tokens x (n, 2) point where, as one line of text from -pi to pi."""
     x = circle_only(check_tokens("x", x))
     count = np.histogram(np.arctan2(x[..., 1], x[..., 0]), bins=width, range=(-np.pi, np.pi))[0]  # (width,)

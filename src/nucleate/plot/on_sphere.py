@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from nucleate.checks import Array, InputError
 from nucleate.integrate.run import Run
-from nucleate.plot.style import GLOBE_INCHES, SMALL, axes_or_new, look
+from nucleate.plot.style import GLOBE_INCHES, SMALL_POINTS, axes_or_new, palette_of
 from nucleate.plot.tokens import (
     check_colour,
     final_clusters,
@@ -44,7 +44,7 @@ def trajectories(
     ax3: Any = axes_or_new(ax, GLOBE_INCHES, projection="3d")
     from nucleate.plot.globe import draw_globe, draw_lines, fit_globe
 
-    palette, tokens = look(ax3), tokens_to_draw(n, 0)
+    palette, tokens = palette_of(ax3), tokens_to_draw(n, 0)
     basis, names = principal_directions(x)  # (d, 3)
     colours = token_colours(palette, n, label)
     paths = [(k, far, piece @ basis) for k in tokens for far, piece in arcs(x[:, k])] if len(t) > 1 else []
@@ -68,7 +68,7 @@ def trajectories(
             "dotted: frames over 45° apart",
             transform=ax3.transAxes,
             ha="right",
-            fontsize=SMALL - 1,
+            fontsize=SMALL_POINTS - 1,
             color=palette.grey(0.7),
         )
     ax3.scatter(*(x[0, tokens] @ basis).T, s=7, c=colours[tokens], linewidths=0, depthshade=False, zorder=5)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nucleate.checks import InputError, finite_array
-from nucleate.plot.style import SMALL, SQUARE_INCHES, Palette, axes_or_new, tidy
+from nucleate.plot.style import SMALL_POINTS, SQUARE_INCHES, Palette, axes_or_new, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +57,7 @@ def spectrum(V: Any, ax: "Axes | None" = None) -> "Axes":
     ax.set_title(
         rf"$\lambda_{{\max}}$ = {told:.4g}".replace("-", "−") + read.words,
         color=palette.red,
-        fontsize=SMALL + 1,
+        fontsize=SMALL_POINTS + 1,
     )
     ax.set(
         xlim=(-half_width, half_width),
@@ -118,7 +118,7 @@ def _name_half_planes(ax: Any, palette: Palette, lambda_max: float, half_width: 
             words,
             ha=ha[sign > 0],
             va="bottom",
-            fontsize=SMALL,
+            fontsize=SMALL_POINTS,
             color=palette.grey(0.6),
         )
 
@@ -152,7 +152,7 @@ def _count_equal(ax: Any, palette: Palette, values: NDArray[np.complex128], near
                 (at.real, at.imag),
                 (6, 4),
                 textcoords="offset points",
-                fontsize=SMALL,
+                fontsize=SMALL_POINTS,
                 color=palette.grey(0.85),
             )
         rest = rest[~same]

@@ -9,7 +9,7 @@ import numpy as np
 
 from nucleate.checks import InputError
 from nucleate.plot.files import save_figure
-from nucleate.plot.style import CLUSTERS, SMALL, WIDE_INCHES, axes_or_new, legend_above, tidy
+from nucleate.plot.style import CLUSTER_COLOURS, SMALL_POINTS, WIDE_INCHES, axes_or_new, legend_above, tidy
 from nucleate.studies.validate import one_of
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from nucleate.studies.result import Ensemble
 
-__all__ = ["bands", "drawn_names", "picture"]
+__all__ = ["ensemble_bands", "observables_to_draw", "write_ensemble"]
 
 # told apart in print, without colours
 LINE_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 3)))
@@ -30,7 +30,7 @@ LOG_VALUES_RATIO = 30.0  # largest over smallest value from which they are shown
 LOG_AXIS_STEP_RATIO = 8.0  # last over first step of an axis from which it is shown by powers of ten
 
 
-def bands(ensemble: "Ensemble", name: str, ax: "Axes | None" = None) -> "Axes":
+def ensemble_bands(ensemble: "Ensemble", name: str, ax: "Axes | None" = None) -> "Axes":
     """The mean with its .1 and .9 quantiles, over time; an observable without time over beta, or the first
     axis of a grid without it.
 
@@ -42,7 +42,7 @@ def bands(ensemble: "Ensemble", name: str, ax: "Axes | None" = None) -> "Axes":
     palette = tidy(ax)
     mean, spread = ensemble.mean(name), ensemble.quantiles(name, (0.1, 0.9))
     for i, (words, where) in enumerate(lines):
-        colour = palette.ink if len(lines) == 1 else CLUSTERS[i]
+        colour = palette.ink if len(lines) == 1 else CLUSTER_COLOURS[i]
         _line(
             ax,
             mean.isel(where),
@@ -124,7 +124,7 @@ def _scales(ax: "Axes", at: "DataArray", mean: "DataArray") -> None:
     x, y = at.values, mean.values
     if "labels" in at.attrs:
         ax.set_xticks(
-            x, [textwrap.fill(str(one), TICK_LETTERS) for one in at.attrs["labels"]], fontsize=SMALL
+            x, [textwrap.fill(str(one), TICK_LETTERS) for one in at.attrs["labels"]], fontsize=SMALL_POINTS
         )
     elif at.dtype.kind == "i":
         ax.set_xticks(x)
@@ -164,7 +164,7 @@ def _line(
     )
 
 
-def drawn_names(
+def observables_to_draw(
     dims: Mapping[str, Iterable[Hashable]], grid: Sequence[str], names: Sequence[str] = ()
 ) -> list[str]:
     """The observables to draw, of those with these axes: the named ones, or all that can be drawn; an error
@@ -179,17 +179,17 @@ def drawn_names(
     return shown
 
 
-def picture(ensemble: "Ensemble", path: Path, names: Sequence[str] = ()) -> None:
+def write_ensemble(ensemble: "Ensemble", path: Path, names: Sequence[str] = ()) -> None:
     """Write the bands of the observables named, or of all that can be drawn, one below the other."""
     from matplotlib.figure import Figure
 
-    shown = drawn_names(
+    shown = observables_to_draw(
         {name: ensemble.data[name].dims for name in ensemble.observables}, list(ensemble.study["grid"]), names
     )
     figure = Figure(figsize=(6.4, 0.6 + 2.7 * len(shown)), layout="constrained")
     figure.suptitle(str(ensemble.study["title"]), fontsize=11)
     for i, name in enumerate(shown):
-        bands(ensemble, name, figure.add_subplot(len(shown), 1, i + 1))
+        ensemble_bands(ensemble, name, figure.add_subplot(len(shown), 1, i + 1))
     save_figure(figure, path)
 
 

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 RED = "#d62728"
 RED_ON_DARK = "#ff6255"
-CLUSTERS = ("#3366cc", "#ccbb44", "#009e73", "#aa3377", "#33bbee", "#8c6d31", "#cc79a7", "#6f4e9c")
+CLUSTER_COLOURS = ("#3366cc", "#ccbb44", "#009e73", "#aa3377", "#33bbee", "#8c6d31", "#cc79a7", "#6f4e9c")
 
 # figures over time, in a plane, and of a sphere
 WIDE_INCHES, SQUARE_INCHES, GLOBE_INCHES = (7.0, 4.2), (4.6, 4.6), (5.6, 5.6)
 THIN_POINTS = 0.6  # spines and ticks
-SMALL = 9  # points: notes and legends
+SMALL_POINTS = 9  # notes and legends
 
 Colour = tuple[float, float, float]
 
@@ -69,7 +69,7 @@ def _settings(ink: str, paper: str, more: Mapping[str, Any] = MappingProxyType({
         "image.cmap": "viridis",
     }
     rc |= {
-        "axes.prop_cycle": f"cycler('color', {list(CLUSTERS)})",
+        "axes.prop_cycle": f"cycler('color', {list(CLUSTER_COLOURS)})",
         "pdf.fonttype": 42,
         "figure.constrained_layout.use": True,
         "savefig.facecolor": "auto",
@@ -148,10 +148,10 @@ class Palette:
         again."""
         from matplotlib.colors import to_rgba_array
 
-        return np.asarray(to_rgba_array(CLUSTERS))[label % len(CLUSTERS)]
+        return np.asarray(to_rgba_array(CLUSTER_COLOURS))[label % len(CLUSTER_COLOURS)]
 
 
-def look(ax: "Axes") -> Palette:
+def palette_of(ax: "Axes") -> Palette:
     """The colours that fit `ax`: ink is the colour of its labels, or black or white where those could not be
     read."""
     from matplotlib.colors import to_rgb, to_rgba
@@ -199,7 +199,7 @@ def tidy(ax: "Axes") -> Palette:
         spine.set_visible(side in ("left", "bottom"))
         spine.set_linewidth(THIN_POINTS)
     ax.tick_params(width=THIN_POINTS, length=3.0)
-    return look(ax)
+    return palette_of(ax)
 
 
 def legend_above(ax: "Axes", title: str = "", columns: int = 3) -> None:
@@ -215,7 +215,7 @@ def legend_above(ax: "Axes", title: str = "", columns: int = 3) -> None:
             borderaxespad=0.3,
             ncols=columns,
             frameon=False,
-            fontsize=SMALL,
-            title_fontsize=SMALL,
+            fontsize=SMALL_POINTS,
+            title_fontsize=SMALL_POINTS,
             alignment="left",
         )

@@ -41,7 +41,7 @@ def spaced_by_powers(t: Array) -> bool:
     return len(later) > 2 and later[-1] > 100 * later[0] and float(np.median(later)) < 0.02 * later[-1]
 
 
-def powers_of_ten(ax: "Axes", end: float, begin: float = LOG_AXIS_START) -> None:
+def log_time_axis(ax: "Axes", end: float, begin: float = LOG_AXIS_START) -> None:
     """Time by powers of ten from `begin`, with about eight labels."""
     from matplotlib.ticker import NullLocator
 

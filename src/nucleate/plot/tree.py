@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nucleate.plot.merges import merges_of, right_edge
-from nucleate.plot.style import SMALL, WIDE_INCHES, axes_or_new, tidy
-from nucleate.plot.time_axis import LOG_AXIS_START, powers_of_ten
+from nucleate.plot.style import SMALL_POINTS, WIDE_INCHES, axes_or_new, tidy
+from nucleate.plot.time_axis import LOG_AXIS_START, log_time_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,10 +66,10 @@ def merge_tree(merges: "Merges | Life", ax: "Axes | None" = None, *, end: float 
             "the tokens never gathered into clusters",
             transform=ax.transAxes,
             ha="center",
-            fontsize=SMALL,
+            fontsize=SMALL_POINTS,
             color=palette.grey(0.6),
         )
-    powers_of_ten(ax, end, 10.0 ** np.floor(np.log10(begin) + 1e-9))
+    log_time_axis(ax, end, 10.0 ** np.floor(np.log10(begin) + 1e-9))
     every = -(-len(row) // MAX_LEADERS_NAMED)  # rounded up
     ax.set_yticks(list(row.values())[:: every or 1], list(map(str, row))[:: every or 1])
     ax.set(ylim=(max(len(row), 1) - 0.4, -0.6), ylabel="leader (counted from 0)")

@@ -50,7 +50,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drift, "QUICK_SIZES", (100, 200, 5000))
     monkeypatch.setattr(batch, "QUICK", Ensemble(3, n=8, t=2.0, frames=5, some=2, side_by_side=(2,)))
     monkeypatch.setattr(batch, "QUICK_T", 2.0)
-    monkeypatch.setattr(timing, "SHORTEST", 0.0)
+    monkeypatch.setattr(timing, "MIN_TURN_SECONDS", 0.0)
 
 
 # --- peers
@@ -130,7 +130,7 @@ def test_single_rows_of_the_equation_are_the_rows_of_the_equation(model: Attenti
 
 
 def test_the_compared_tokens_of_a_large_system_include_the_first_and_the_last() -> None:
-    x = uniform(drift.FEW + 1000, 2)
+    x = uniform(drift.ALL_COMPARED_TOKENS + 1000, 2)
     rows, exact = drift._some_exact(Attention(4.0), x)
     assert isinstance(rows, np.ndarray)
     assert rows[0] == 0
@@ -228,7 +228,7 @@ def test_times_are_written_with_three_digits_and_a_unit(seconds: float, text: st
 
 
 def test_contestants_take_turns_after_a_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timing, "SHORTEST", 0.0)  # no repetitions
+    monkeypatch.setattr(timing, "MIN_TURN_SECONDS", 0.0)  # no repetitions
     calls: list[str] = []
     timings = timing.race({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, 3, silent)
     assert calls == ["a", "a", "b", "b"] + ["a", "b"] * 3

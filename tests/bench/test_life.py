@@ -31,7 +31,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(life, "QUICK_LARGE", Life(8, beta=20.0, t=1e30))
     monkeypatch.setattr(life, "QUICK_SIZES", (20, 40))
     monkeypatch.setattr(life, "MEMORY_AT", 50)
-    monkeypatch.setattr(timing, "SHORTEST", 0.0)
+    monkeypatch.setattr(timing, "MIN_TURN_SECONDS", 0.0)
 
 
 def test_the_jacobian_given_to_lsoda_is_that_of_the_equation(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +95,7 @@ def test_nothing_compared_is_never_called_agreement() -> None:
 
 def test_both_come_to_the_same_end_by_the_same_mergers() -> None:
     section = life_section(Life(8, beta=20.0, t=1e30), 1, silent)
-    assert [row.peer for row in section.rows] == [life.OURS, life.FINE, life.PEER]
+    assert [row.peer for row in section.rows] == [life.OURS, life.OURS_DEFAULT, life.PEER]
     for row in section.rows:
         assert row.seconds
         assert row.ratio

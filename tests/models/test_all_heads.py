@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib import pyplot
-from matplotlib.colors import to_rgb
 from support.made_checkpoints import Made, make, slow_heads
 from typer.testing import CliRunner
 
@@ -32,8 +30,6 @@ from nucleate.models.head_simulation import (
 from nucleate.models.heads import read_spectrum
 from nucleate.models.spectra import spectra
 from nucleate.models.table import COLUMNS, LIVED, head_table
-from nucleate.plot.head_outcomes import OUTCOMES, lives_figure, lives_map
-from nucleate.plot.style import contrast
 from nucleate.sphere import uniform
 
 
@@ -281,45 +277,6 @@ def test_json_and_csv_hold_what_happened(lived: tuple[Path, Any], tmp_path: Path
             found.live.heads, head_table(found.heads, found.live).splitlines()[1:], strict=True
         )
     )
-
-
-def test_the_two_maps_have_colour_and_sign_of_every_head_and_frame_what_the_table_did_not_say(
-    lived: tuple[Path, Any],
-) -> None:
-    found = lived[1]
-    odd = replace(found.live.heads[3], region="3", near=0.0, clusters=1, resting=True)
-    found = replace(
-        found, live=replace(found.live, heads=(*found.live.heads[:3], odd, *found.live.heads[4:]))
-    )
-    ax = lives_map(found)
-    cells = ax.images[0].get_array()
-    assert cells is not None
-    signs = {(int(text.get_position()[1]), int(text.get_position()[0])): text.get_text() for text in ax.texts}
-    for head in found.live.heads:
-        sign, colour = OUTCOMES[head.ended]
-        np.testing.assert_allclose(cells[head.layer, head.head], to_rgb(colour))
-        assert signs[head.layer, head.head] == sign
-    framed = {(patch.get_x() + 0.45, patch.get_y() + 0.45) for patch in ax.patches}  # type: ignore[attr-defined]  # they are rectangles
-    assert framed == {(head.head, head.layer) for head in found.live.heads if head.as_said is False}
-    assert (3, 0) in framed
-    said, happened = lives_figure(found).axes
-    assert (said.get_title(loc="left"), happened.get_title(loc="left")) == (
-        "what Table 1 says",
-        "what happened",
-    )
-    assert (
-        len({sign for sign, _ in OUTCOMES.values()})
-        == len({colour for _, colour in OUTCOMES.values()})
-        == len(OUTCOMES)
-    )
-    # WCAG AA
-    assert all(
-        max(contrast(to_rgb(colour), (0, 0, 0)), contrast(to_rgb(colour), (1, 1, 1))) >= 4.5
-        for _, colour in OUTCOMES.values()
-    )
-    with pytest.raises(InputError, match="--live"):
-        lives_map(replace(found, live=None))
-    pyplot.close("all")
 
 
 def test_the_command_simulates_every_head_and_writes_it_everywhere(

@@ -1,7 +1,6 @@
 """Bands over many runs: mean and quantiles where they belong, failed runs left out and counted."""
 
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,6 @@ from nucleate import plot
 from nucleate.checks import Array, InputError
 
 T = np.linspace(0.0, 3.0, 7)
-
-
-@pytest.fixture(autouse=True)
-def _close() -> Iterator[None]:
-    yield
-    pyplot.close("all")
 
 
 def values(runs: int = 20, seed: int = 0) -> Array:
@@ -82,13 +75,13 @@ def test_one_run_is_a_line_without_a_band() -> None:
 
 def test_several_bands_share_axes_and_legend_and_none_is_cut_off() -> None:
     ax = Figure(layout="constrained").add_subplot()
-    for label, colour, t in (("a", "black", T), ("b", "red", 2 * T), ("c", plot.CLUSTERS[0], T)):
+    for label, colour, t in (("a", "black", T), ("b", "red", 2 * T), ("c", plot.CLUSTER_COLOURS[0], T)):
         assert plot.band(t, values(), ax, label, colour) is ax
     assert legend(ax) == ["a (20 runs)", "b (20 runs)", "c (20 runs)"]
     assert [line.get_color() for line in ax.lines[2::3]] == [
         (0.0, 0.0, 0.0),
         to_rgb(plot.RED),
-        to_rgb(plot.CLUSTERS[0]),
+        to_rgb(plot.CLUSTER_COLOURS[0]),
     ]
     assert ax.get_xlim() == (0.0, 6.0)
     assert ax.get_ylim()[0] < 0.05

@@ -1,6 +1,5 @@
-"""The spectrum of V: every eigenvalue a dot in its place, the top of the spectrum red."""
+"""The spectrum of V: every eigenvalue a dot in its place, the dominant ones red."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,6 @@ from numpy.typing import NDArray
 from nucleate import plot
 from nucleate.checks import Array, InputError
 from nucleate.theory.atlas import atlas
-
-
-@pytest.fixture(autouse=True)
-def _close() -> Iterator[None]:
-    yield
-    pyplot.close("all")
 
 
 def dots(ax: Any) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
@@ -37,7 +30,7 @@ def words(ax: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_every_eigenvalue_is_a_dot_and_the_top_is_red(seed: int) -> None:
+def test_every_eigenvalue_is_a_dot_and_the_dominant_ones_are_red(seed: int) -> None:
     V = np.random.default_rng(seed).standard_normal((9, 9))
     values = np.linalg.eigvals(V)
     top = values.real.max()
@@ -65,7 +58,7 @@ def test_every_eigenvalue_is_a_dot_and_the_top_is_red(seed: int) -> None:
         (np.eye(3, k=1), 3, "= 0; outside Table 1"),
     ],
 )
-def test_an_atlas_tells_what_belongs_to_the_top_and_its_row(V: Array, red: int, title: str) -> None:
+def test_an_atlas_tells_which_are_dominant_and_its_row(V: Array, red: int, title: str) -> None:
     known = atlas(turned(V))
     ax = plot.spectrum(known)
     assert len(dots(ax)[1]) == red
@@ -88,7 +81,7 @@ def test_both_half_planes_show_and_are_named() -> None:
 
 
 @pytest.mark.parametrize("top", [0.05, 0.3, 0.7, 1.0, -0.05, -0.3, -1.0])
-def test_the_line_at_the_top_runs_through_no_words(top: float) -> None:
+def test_the_line_at_lambda_max_runs_through_no_words(top: float) -> None:
     ax: Any = plot.spectrum([top, -1.0 + min(top, 0.0), 0.5j * top - 1.0])
     FigureCanvasAgg(ax.figure).draw()  # type: ignore[no-untyped-call]
     x = ax.transData.transform((top, 0.0))[0]
@@ -117,7 +110,7 @@ def test_a_large_matrix_is_many_small_dots() -> None:
     ax: Any = plot.spectrum(values)
     assert sum(map(len, dots(ax))) == 4096
     assert ax.collections[0].get_sizes()[0] < 10
-    assert ax.collections[1].get_sizes()[0] > 10  # the top still stands out
+    assert ax.collections[1].get_sizes()[0] > 10  # the dominant ones still stand out
 
 
 @pytest.mark.parametrize(

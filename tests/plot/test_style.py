@@ -1,23 +1,18 @@
 """The colour language: seen by everyone, on light and dark and grey paper, and nothing is left changed."""
 
-from collections.abc import Callable, Iterator
 from itertools import combinations
 from typing import Any
 
 import matplotlib
 import numpy as np
 import pytest
-from matplotlib import pyplot
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb, to_rgba_array
 from matplotlib.figure import Figure
-from support.made_merges import merged
 from support.made_runs import one_run
 
 from nucleate import plot
 from nucleate.checks import Array, InputError
 from nucleate.plot.style import RED_ON_DARK, contrast, luminance
-from nucleate.sphere import uniform
 
 DARK = plot.STYLES["dark"]["figure.facecolor"]
 
@@ -39,12 +34,6 @@ TO_XYZ = np.array(
 )
 
 
-@pytest.fixture(autouse=True)
-def _close() -> Iterator[None]:
-    yield
-    pyplot.close("all")
-
-
 def lab(colour: Any, eye: str) -> Array:
     """CIE L*a*b* (3,) of a colour as an eye sees it; a distance of 2.3 is just noticeable."""
     c = np.array(to_rgb(colour))
@@ -56,8 +45,8 @@ def lab(colour: Any, eye: str) -> Array:
 
 @pytest.mark.parametrize("eye", BLIND)
 def test_any_two_cluster_colours_stay_apart_in_every_eye(eye: str) -> None:
-    assert len(set(plot.CLUSTERS)) == 8
-    for one, other in combinations(plot.CLUSTERS, 2):
+    assert len(set(plot.CLUSTER_COLOURS)) == 8
+    for one, other in combinations(plot.CLUSTER_COLOURS, 2):
         # six times what is just noticeable
         assert np.linalg.norm(lab(one, eye) - lab(other, eye)) > 15.0, (one, other)
 
@@ -67,18 +56,23 @@ def test_red_is_told_from_black_and_from_clusters_in_every_eye(eye: str) -> None
     for red, ink in ((plot.RED, "black"), (RED_ON_DARK, "#e6e6e6")):
         assert np.linalg.norm(lab(red, eye) - lab(ink, eye)) > 30.0
     if eye == "none":  # the colour-blind have the shapes: dots, dashes, diamonds
-        assert min(np.linalg.norm(lab(plot.RED, eye) - lab(colour, eye)) for colour in plot.CLUSTERS) > 30.0
+        assert (
+            min(np.linalg.norm(lab(plot.RED, eye) - lab(colour, eye)) for colour in plot.CLUSTER_COLOURS)
+            > 30.0
+        )
 
 
 def test_colours_neither_fade_on_white_nor_drown_in_dark() -> None:
     assert all(
-        contrast(to_rgb(colour), to_rgb(paper)) > 1.9 for colour in plot.CLUSTERS for paper in ("white", DARK)
+        contrast(to_rgb(colour), to_rgb(paper)) > 1.9
+        for colour in plot.CLUSTER_COLOURS
+        for paper in ("white", DARK)
     )
     assert contrast(to_rgb(plot.RED), to_rgb("white")) > 4.5  # WCAG 2 for text
     assert contrast(to_rgb(RED_ON_DARK), to_rgb(DARK)) > 4.5
     for name, least in (("light", 1.5), ("print", 1.5), ("dark", 2.9)):
         with plot.style(name):
-            here = plot.look(Figure().add_subplot())
+            here = plot.palette_of(Figure().add_subplot())
             assert contrast(here.ink, here.paper) > 12
             assert min(contrast(colour, here.paper) for colour in here.tokens(50)) > least
 
@@ -86,7 +80,7 @@ def test_colours_neither_fade_on_white_nor_drown_in_dark() -> None:
 def test_a_grey_printer_keeps_the_order_of_tokens() -> None:
     for name in plot.STYLES:
         with plot.style(name):
-            grey = [luminance(colour) for colour in plot.look(Figure().add_subplot()).tokens(64)]
+            grey = [luminance(colour) for colour in plot.palette_of(Figure().add_subplot()).tokens(64)]
             assert (np.diff(grey) > 0).all()
 
 
@@ -120,26 +114,26 @@ def test_black_marks_follow_the_page_and_red_ones_stay_red() -> None:
 def test_axes_made_in_a_style_keep_its_look_outside() -> None:
     with plot.style("dark"):
         ax = Figure().add_subplot()
-    assert plot.look(ax).dark
+    assert plot.palette_of(ax).dark
     plot.circle(one_run().x[0], ax, centers=[1])
     np.testing.assert_array_equal(ax.collections[1].get_edgecolor(), to_rgba_array("#e6e6e6"))
 
 
 def test_ink_can_be_read_on_any_page() -> None:
     black_page = Figure(facecolor="black").add_subplot(facecolor="black")  # with labels left black
-    assert plot.look(black_page).ink == (1.0, 1.0, 1.0)
+    assert plot.palette_of(black_page).ink == (1.0, 1.0, 1.0)
     clear = Figure(facecolor="none").add_subplot(facecolor="none")
-    assert (plot.look(clear).ink, plot.look(clear).dark) == ((0.0, 0.0, 0.0), False)
+    assert (plot.palette_of(clear).ink, plot.palette_of(clear).dark) == ((0.0, 0.0, 0.0), False)
     clear.xaxis.label.set_color("white")  # the page behind must be dark
-    assert (plot.look(clear).ink, plot.look(clear).dark) == ((1.0, 1.0, 1.0), True)
+    assert (plot.palette_of(clear).ink, plot.palette_of(clear).dark) == ((1.0, 1.0, 1.0), True)
     with matplotlib.style.context("dark_background"):
-        assert plot.look(Figure().add_subplot()).dark
+        assert plot.palette_of(Figure().add_subplot()).dark
     part: Any = Figure(facecolor="#14171c").subfigures(1, 2)
-    assert plot.look(part[0].add_subplot(facecolor="none")).paper == to_rgb("#14171c")
+    assert plot.palette_of(part[0].add_subplot(facecolor="none")).paper == to_rgb("#14171c")
 
 
 def test_colours_of_ones_own_pass_through() -> None:
-    here = plot.look(Figure().add_subplot())
+    here = plot.palette_of(Figure().add_subplot())
     assert here.colour("black") == here.ink
     assert here.colour("red") == here.red == to_rgb(plot.RED)
     assert here.colour("#123456") == to_rgb("#123456")
@@ -164,57 +158,3 @@ def test_a_style_holds_inside_and_leaves_nothing_behind() -> None:
 def test_an_unknown_style_is_refused_at_once() -> None:
     with pytest.raises(InputError, match="one of light, dark, print, but is 'neon'"):
         plot.style("neon")
-
-
-PICTURES: dict[str, Callable[[Any], Any]] = {
-    "circle": lambda ax: plot.circle(uniform(60, 2, 0), ax, centers=[1], strong=[2]),
-    "angles": lambda ax: plot.angles(one_run(), ax, centers=[1], strong=[2]),
-    "clusters": lambda ax: plot.angles(one_run(), ax, colour="cluster"),
-    "staircase": lambda ax: plot.staircase(merged(), ax),
-    "merge_tree": lambda ax: plot.merge_tree(merged(), ax),
-    "band": lambda ax: plot.band(
-        [0.0, 1.0, 2.0], np.random.default_rng(0).random((5, 3)), ax, "mine", "#123456"
-    ),
-    "consumption": lambda ax: plot.consumption([0.0, 1.0], [[0.1, 0.2], [0.3, 0.4]], ax, strong=[0.1, 0.2]),
-    "spectrum": lambda ax: plot.spectrum(np.diag([1.0, 0.5]), ax),
-    "trajectories": lambda ax: plot.trajectories(one_run(d=3), ax),
-}
-
-
-@pytest.mark.parametrize("name", PICTURES)
-def test_every_picture_takes_axes_gives_them_back_and_changes_nothing_else(name: str) -> None:
-    before = dict(matplotlib.rcParams)
-    figure = Figure()
-    ax, beside = (
-        figure.add_subplot(121, projection="3d" if name == "trajectories" else None),
-        figure.add_subplot(122),
-    )
-    assert PICTURES[name](ax) is ax
-    assert not beside.has_data()
-    assert pyplot.get_fignums() == []
-    assert PICTURES[name](None) is not ax
-    assert len(pyplot.get_fignums()) == 1
-    assert dict(matplotlib.rcParams) == before
-
-
-@pytest.mark.parametrize("style", plot.STYLES)
-@pytest.mark.parametrize("name", PICTURES)
-def test_every_picture_can_be_seen_in_every_style(name: str, style: str) -> None:
-    with plot.style(style):
-        ax = PICTURES[name](None)
-        canvas: Any = FigureCanvasAgg(ax.figure)
-        canvas.draw()  # a glyph that the font lacks is a warning, and so an error here
-        pixels = np.asarray(canvas.buffer_rgba())[..., :3] / 255.0  # (height, width, 3)
-        grey = pixels @ [0.299, 0.587, 0.114]  # as a grey printer does it
-        paper = np.array(to_rgb(matplotlib.rcParams["figure.facecolor"])) @ [0.299, 0.587, 0.114]
-        assert (np.abs(grey - paper) > 0.25).mean() > 0.003
-        # the corners are free: nothing is cut off there
-        np.testing.assert_allclose(grey[[0, 0, -1, -1], [0, -1, 0, -1]], paper, atol=0.01)
-
-
-@pytest.mark.parametrize("name", [name for name in PICTURES if name != "trajectories"])
-def test_spines_are_thin_and_only_where_numbers_stand(name: str) -> None:
-    ax = PICTURES[name](None)
-    if ax.axison:
-        assert not any(ax.spines[side].get_visible() for side in ("top", "right"))
-        assert ax.spines["bottom"].get_linewidth() < 0.8

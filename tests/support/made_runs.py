@@ -1,5 +1,7 @@
 """Runs made up without a solver: quick, and with everything a record can hold."""
 
+from typing import Any
+
 import numpy as np
 
 from nucleate.attention import Attention, Frozen, Window
@@ -11,14 +13,25 @@ SETTINGS = {"method": "explicit", "rtol": 1e-8, "atol": 1e-10, "dt": None}
 
 
 def paths(m: int, n: int, d: int, seed: int = 0) -> Array:
-    """Smooth ways on the sphere (m, n, d): every token on a great circle of its own."""
-    start, way = uniform(n, d, seed), uniform(n, d, seed + 1000)  # (n, d)
+    """Smooth paths on the sphere (m, n, d): every token on a great circle of its own."""
+    start, towards = uniform(n, d, seed), uniform(n, d, seed + 1000)  # (n, d)
     angle = np.linspace(0.0, 2.0, m)[:, None, None]  # (m, 1, 1)
-    side = retract(way - (way * start).sum(-1, keepdims=True) * start)  # (n, d)
+    side = retract(towards - (towards * start).sum(-1, keepdims=True) * start)  # (n, d)
     return retract(np.cos(angle) * start + np.sin(angle) * side)
 
 
+def on_circle(angle: Array) -> Array:
+    """The points of the circle at these angles, (..., 2)."""
+    return np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+
+
+def run_of(x: Array, beta: Any = 64.0, t: Array | None = None) -> Run:
+    """A run with these frames x (m, n, d), at the times 0, 1, 2, ... or t."""
+    return Run(Attention(beta), np.arange(float(x.shape[-3])) if t is None else t, x, "done", 1, SETTINGS)
+
+
 def one_run(d: int = 2, m: int = 12, n: int = 9) -> Run:
+    """A plain run of n tokens in m frames, up to t = 3."""
     return Run(Attention(4.0), np.linspace(0.0, 3.0, m), paths(m, n, d), "done", 17, SETTINGS, {"seed": 0})
 
 

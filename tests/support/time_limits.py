@@ -1,12 +1,13 @@
-"""Promises about waiting, tested on machines that have other work to do.
+"""Limits of time that hold on a busy machine too.
 
-Work is counted in CPU seconds where that says enough. Where somebody waits (Ctrl-C, a first frame), the clock
-on the wall counts: as many times longer as programs queue for each core, and a test marked `patient` may try
-three times. What is slow by itself is slow every time.
+Where it is enough, CPU seconds are measured: other programs do not change them. Where a person would wait
+(Ctrl-C, the first frame), seconds on the wall are measured; the limit grows with the number of programs that
+wait for each core, and a test marked `patient` is tried up to three times. Code that is too slow is too slow
+every time.
 
 Tests that watch other programs through sockets (a browser, a server, a cluster that loses workers) are marked
-`several_programs`: the order in which those get to work differs each time, so such a test may try three times
-as well. The summary names every test that had to.
+`several_programs`: the order in which those programs run differs each time, so such a test is tried up to
+three times as well. The summary names every test that was tried again.
 """
 
 import functools
@@ -18,53 +19,52 @@ from typing import ParamSpec
 
 import pytest
 
-TRIES = 3
-several_programs = pytest.mark.flaky(reruns=TRIES - 1)
+MAX_TRIES = 3
+several_programs = pytest.mark.flaky(reruns=MAX_TRIES - 1)
 P = ParamSpec("P")
 
 
 class TooSlow(AssertionError):
-    """Right, but late."""
+    """The result is right, but it came too late."""
 
 
-def soon(seconds: float, limit: float, what: str = "it") -> None:
-    """Something took `seconds` on the wall and may take `limit` on a free machine."""
-    _hold(seconds, limit * _crowd(), what)
+def check_wall_seconds(seconds: float, limit: float, what: str = "it") -> None:
+    """Fail if `seconds` on the wall are more than `limit`, which holds for a machine without other work."""
+    _fail_if_slow(seconds, limit * _programs_per_core(), what)
 
 
-def _crowd() -> float:
-    """How many programs there were for each core in the last minute; 1 on a free machine."""
+def _programs_per_core() -> float:
+    """How many programs ran or waited for each core in the last minute, at least 1."""
     return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)) if hasattr(os, "getloadavg") else 1.0
 
 
-def _hold(seconds: float, limit: float, what: str = "it") -> None:
+def _fail_if_slow(seconds: float, limit: float, what: str = "it") -> None:
     if seconds >= limit:
         raise TooSlow(f"{what} took {seconds:.2f} s and may take {limit:.2f}")
 
 
 @contextmanager
-def within(limit: float) -> Iterator[None]:
-    """What is done inside takes less than `limit` seconds on the wall."""
+def within_wall_seconds(limit: float) -> Iterator[None]:
+    """Fail if the block takes more than `limit` seconds on the wall."""
     began = time.monotonic()
     yield
-    soon(time.monotonic() - began, limit)
+    check_wall_seconds(time.monotonic() - began, limit)
 
 
 @contextmanager
-def working(limit: float) -> Iterator[None]:
-    """What is done inside takes less than `limit` seconds of work, all threads together; other programs do
-    not count."""
+def within_cpu_seconds(limit: float) -> Iterator[None]:
+    """Fail if the block takes more than `limit` CPU seconds, those of all its threads added up."""
     began = time.process_time()
     yield
-    _hold(time.process_time() - began, limit)
+    _fail_if_slow(time.process_time() - began, limit)
 
 
 def patient(test: Callable[P, None]) -> Callable[P, None]:
-    """The test may be too slow twice, and wrong never."""
+    """A test that is tried again if it was too slow, twice at most; any other failure counts at once."""
 
     @functools.wraps(test)
     def tried(*args: P.args, **kwargs: P.kwargs) -> None:
-        for _ in range(TRIES - 1):
+        for _ in range(MAX_TRIES - 1):
             try:
                 return test(*args, **kwargs)
             except TooSlow:

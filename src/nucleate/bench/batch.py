@@ -27,7 +27,7 @@ __all__ = ["Ensemble", "figure1_section", "figure3_section", "sections"]
 
 OURS = "nucleate"
 ERROR = "largest error / rad"
-FINE = {"rtol": 1e-12, "atol": 1e-14}  # of the reference
+REFERENCE_TOLERANCES = {"rtol": 1e-12, "atol": 1e-14}
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def figure3_section(e: Ensemble, rounds: int, tell: Tell) -> Section:
         ),
         (
             f"Errors are those of the first {len(exact)} runs, all frames and tokens, against DOP853 with"
-            f" rtol = {FINE['rtol']:g}, atol = {FINE['atol']:g}."
+            f" rtol = {REFERENCE_TOLERANCES['rtol']:g}, atol = {REFERENCE_TOLERANCES['atol']:g}."
         ),
     )
     return Section(f"Figure 3: {e.title}", "", ERROR, with_ratios([*rows, *absent], OURS), remarks)
@@ -159,7 +159,9 @@ def _reference(e: Ensemble, theta: Array, tell: Tell) -> Array:
     frames = []
     for run, start in enumerate(theta):
         tell(f"Figure 3: reference, run {run + 1} of {len(theta)}")
-        frames.append(scipy_run(tuned_velocity(e.beta, e.n), start, e.times, "DOP853", **FINE))
+        frames.append(
+            scipy_run(tuned_velocity(e.beta, e.n), start, e.times, "DOP853", **REFERENCE_TOLERANCES)
+        )
     return np.stack(frames)
 
 
@@ -183,7 +185,7 @@ def figure1_section(t: float, rounds: int, tell: Tell, seed: int = 0) -> Section
     rows = []
     for name, V in values.items():
         tell(f"Figure 1: reference, {name}")
-        exact = scipy_sphere(x0, beta, V, runs[name].t, "DOP853", **FINE)
+        exact = scipy_sphere(x0, beta, V, runs[name].t, "DOP853", **REFERENCE_TOLERANCES)
         error = float(np.linalg.norm(runs[name].x - exact, axis=-1).max())
         rows.append(
             timed_row(name, timings[name], error=error, note=f"{runs[name].steps} steps, {runs[name].status}")

@@ -22,8 +22,8 @@ Indices = NDArray[np.intp]
 
 OURS = "nucleate pairwise"
 ERROR = "largest error"
-FEW = 4000  # tokens, all runs together, up to which the velocities of all are compared, otherwise of some
-PAIRS = 4e7  # that those take, about
+ALL_COMPARED_TOKENS = 4000  # of all runs together; with more, only some velocities are compared
+COMPARED_PAIRS = 4e7  # that this comparison may take, about
 BETA = 64.0
 
 
@@ -171,11 +171,11 @@ def clustered(n: int, seed: int) -> Array:
 def _some_exact(model: Attention, x: Array) -> tuple[slice | Indices, Array]:
     """The velocities by the equation, of all tokens where that is cheap, else of some: which, and theirs."""
     if x.ndim == 3:
-        runs = slice(0, max(1, FEW // x.shape[1]))
+        runs = slice(0, max(1, ALL_COMPARED_TOKENS // x.shape[1]))
         return runs, attention.drift(model, x[runs])
-    if len(x) < FEW:
+    if len(x) < ALL_COMPARED_TOKENS:
         return slice(None), attention.drift(model, x)
-    count = int(np.clip(PAIRS / len(x), 32, 512)) // 2
+    count = int(np.clip(COMPARED_PAIRS / len(x), 32, 512)) // 2
     early, anywhere = np.geomspace(1, len(x), count), np.linspace(1, len(x), count)
     rows = np.unique(np.concatenate([early, anywhere]).astype(np.intp)) - 1
     return rows, exact_rows(model, x, rows)

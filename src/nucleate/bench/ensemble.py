@@ -18,11 +18,11 @@ from nucleate.kernels.threads import pick_threads
 from nucleate.studies.ensemble import ensemble
 from nucleate.studies.study import Study
 
-__all__ = ["crew_section", "figure3", "most_memory", "sections", "time_section"]
+__all__ = ["figure3", "most_memory", "sections", "threads_section", "time_section"]
 
 OURS, ENGINE = "nucleate ensemble", "the engine alone"
-BATCH = 500  # runs the engine does at a time: all frames of 5000 are a gigabyte
-FEW = 10  # the share of the runs with which the memory of all is compared
+BATCH_RUNS = 500  # that the engine does at a time: all frames of 5000 are a gigabyte
+FEWER_RUNS_FACTOR = 10  # the memory of all runs is compared with that of a tenth of them
 
 # A process that says when it is ready, waits for the word, and tells what it took.
 CHILD = """
@@ -48,7 +48,7 @@ def sections(runs: int, quick: bool, rounds: int, tell: Tell) -> Iterator[Sectio
     runs = whole_number("runs", runs, least=1, help="It is the number of runs.")
     e = Ensemble(min(runs, 64), t=15.0, some=2, side_by_side=(8,)) if quick else Ensemble(runs)
     yield time_section(e, rounds, tell)
-    yield crew_section(e, rounds, tell)
+    yield threads_section(e, rounds, tell)
 
 
 def figure3(runs: int, t: float = 150.0) -> Study:
@@ -76,8 +76,8 @@ def time_section(e: Ensemble, rounds: int, tell: Tell) -> Section:
             ensemble(study, Path(folder, "out.zarr"))
 
     def engine() -> None:
-        for first in range(0, e.runs, BATCH):
-            simulate(model, x0[first : first + BATCH], e.t, save=e.frames, rtol=e.rtol, atol=e.atol)
+        for first in range(0, e.runs, BATCH_RUNS):
+            simulate(model, x0[first : first + BATCH_RUNS], e.t, save=e.frames, rtol=e.rtol, atol=e.atol)
 
     timings = race({OURS: whole, ENGINE: engine}, rounds, lambda words: tell(f"Figure 3: {words}"))
     ready, absent = contestants(e, x0)
@@ -105,7 +105,7 @@ def time_section(e: Ensemble, rounds: int, tell: Tell) -> Section:
     )
 
 
-def crew_section(e: Ensemble, rounds: int, tell: Tell) -> Section:
+def threads_section(e: Ensemble, rounds: int, tell: Tell) -> Section:
     """All threads of one process against as many processes of one thread; and the memory of few runs and of
     many."""
     threads = pick_threads(None)
@@ -118,9 +118,8 @@ def crew_section(e: Ensemble, rounds: int, tell: Tell) -> Section:
             took, _ = _children(children, each * threads // children, work, e.t)
             best[name] = min(best.get(name, took), took)
     tell("memory")
-    few, many = (
-        _children(1, runs, threads, e.t)[1] for runs in (max(1, each * threads // FEW), each * threads)
-    )
+    fewer = max(1, each * threads // FEWER_RUNS_FACTOR)
+    few, many = (_children(1, runs, threads, e.t)[1] for runs in (fewer, each * threads))
     rows = tuple(
         Row(name, seconds / (each * threads), ratio=seconds / best[together])
         for name, seconds in best.items()
@@ -129,7 +128,7 @@ def crew_section(e: Ensemble, rounds: int, tell: Tell) -> Section:
     remarks = (
         f"Threads reach {efficiency:.0%} of what processes do.",
         (
-            f"Peak memory of a process: {few / 2**20:.0f} MiB for {max(1, each * threads // FEW)} runs,"
+            f"Peak memory of a process: {few / 2**20:.0f} MiB for {fewer} runs,"
             f" {many / 2**20:.0f} MiB for {each * threads}."
         ),
     )

@@ -20,11 +20,11 @@ from nucleate.sphere import uniform
 
 __all__ = ["Life", "cost_section", "large_section", "life_section", "merge_times", "sections"]
 
-OURS, FINE, PEER = "nucleate", "nucleate, default tolerances", "SciPy LSODA, analytic Jacobian"
-APART = 2.0  # in units of beta^{-1/2}: clusters have a wider gap between them
-SETTLED = 1e4  # merge times before this are known to a step only, and are not compared
-STEPS = 10  # of each size whose cost per step is measured
-MEMORY_AT = 2000
+OURS, OURS_DEFAULT, PEER = "nucleate", "nucleate, default tolerances", "SciPy LSODA, analytic Jacobian"
+CLUSTER_GAP = 2.0  # in units of beta^{-1/2}: clusters have a wider gap between them
+SETTLED_TIME = 1e4  # merge times before this are known to a step only, and are not compared
+MEASURED_STEPS = 10  # of each size whose cost per step is measured
+MEMORY_AT = 2000  # tokens
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Life:
 LIVES, QUICK_LIVES = (Life(50), Life(200), Life(500)), (Life(20), Life(50))
 LARGE, QUICK_LARGE = Life(2000), Life(100)
 # LSODA on a large system from the first of these times, when clusters have formed, to the second
-SAMPLE = (1e3, 1e9)
+SAMPLE_TIMES = (1e3, 1e9)
 SIZES, QUICK_SIZES = (200, 500, 1000, 2000, 5000), (100, 200, 500)
 
 
@@ -74,7 +74,7 @@ def life_section(life: Life, rounds: int, tell: Tell) -> Section:
             name, simulate(Attention(life.beta), x0, life.t, save="steps", rtol=rtol, atol=atol)
         )
 
-    calls = {OURS: call(OURS, life.rtol, life.atol), FINE: call(FINE)}
+    calls = {OURS: call(OURS, life.rtol, life.atol), OURS_DEFAULT: call(OURS_DEFAULT)}
     timings = race(calls, rounds, lambda words: tell(f"n = {life.n}: {words}"))
     merged = {name: merge_times(run.t, angles(run.x), life.beta) for name, run in runs.items()}
     rows = [
@@ -82,7 +82,7 @@ def life_section(life: Life, rounds: int, tell: Tell) -> Section:
             name,
             timings[name],
             error=_from_first(runs[name].x[-1], x0),
-            note=_note(runs[name], merged[name], merged[FINE]),
+            note=_note(runs[name], merged[name], merged[OURS_DEFAULT]),
         )
         for name in calls
     ]
@@ -93,7 +93,7 @@ def life_section(life: Life, rounds: int, tell: Tell) -> Section:
     reached = t[-1] == life.t
     note = (
         f"{len(t) - 1} steps, {'done' if reached else f'gave up at t = {t[-1]:.1e}'};"
-        f" {_agreement(theirs, merged[FINE])}"
+        f" {_agreement(theirs, merged[OURS_DEFAULT])}"
     )
     rows.append(
         timed_row(
@@ -103,11 +103,11 @@ def life_section(life: Life, rounds: int, tell: Tell) -> Section:
             note=note,
         )
     )
-    ours = runs[FINE].x[-1]
+    ours = runs[OURS_DEFAULT].x[-1]
     numbers = {
         "final state apart": float(np.linalg.norm(end - ours, axis=1).max()) if reached else float("nan"),
-        "merge times apart": _difference(theirs, merged[FINE]),
-        "mergers": float(len(merged[FINE])),
+        "merge times apart": _difference(theirs, merged[OURS_DEFAULT]),
+        "mergers": float(len(merged[OURS_DEFAULT])),
         "LSODA steps": float(len(t) - 1),
     }
     remarks = (
@@ -116,11 +116,11 @@ def life_section(life: Life, rounds: int, tell: Tell) -> Section:
             " LSODA runs once, BLAS on one thread."
         ),
         (
-            f"Mergers: the number of gaps wider than {APART:g} β^(-1/2) falls. Those after t = {SETTLED:g}"
-            " are compared with nucleate's at default tolerances."
+            f"Mergers: the number of gaps wider than {CLUSTER_GAP:g} β^(-1/2) falls. Those after t ="
+            f" {SETTLED_TIME:g} are compared with nucleate's at default tolerances."
         ),
     )
-    return Section(life.title, "", "from x_1(0)", with_ratios(rows, FINE), remarks, numbers)
+    return Section(life.title, "", "from x_1(0)", with_ratios(rows, OURS_DEFAULT), remarks, numbers)
 
 
 def large_section(life: Life, steps: float, rounds: int, tell: Tell) -> Section:
@@ -132,14 +132,17 @@ def large_section(life: Life, steps: float, rounds: int, tell: Tell) -> Section:
     def call() -> None:
         runs["last"] = simulate(Attention(life.beta), x0, life.t, save="steps")
 
-    timing = race({FINE: call}, max(1, rounds // 3), lambda words: tell(f"n = {life.n}: {words}"))[FINE]
+    timings = race({OURS_DEFAULT: call}, max(1, rounds // 3), lambda words: tell(f"n = {life.n}: {words}"))
+    timing = timings[OURS_DEFAULT]
     run = runs["last"]
     tell(f"n = {life.n}: {PEER}, a sample; this may take a minute")
-    formed = simulate(Attention(life.beta), x0, SAMPLE[0], save=[SAMPLE[0]]).x[-1]  # (n, d)
-    t, _, seconds = _lsoda(life, formed, SAMPLE[1])
+    formed = simulate(Attention(life.beta), x0, SAMPLE_TIMES[0], save=[SAMPLE_TIMES[0]]).x[-1]  # (n, d)
+    t, _, seconds = _lsoda(life, formed, SAMPLE_TIMES[1])
     whole = steps * seconds / (len(t) - 1)
     rows = (
-        timed_row(FINE, timing, error=_from_first(run.x[-1], x0), note=f"{run.steps} steps, {run.status}"),
+        timed_row(
+            OURS_DEFAULT, timing, error=_from_first(run.x[-1], x0), note=f"{run.steps} steps, {run.status}"
+        ),
         timed_row(
             PEER,
             Timing(seconds, (whole,)),
@@ -148,12 +151,17 @@ def large_section(life: Life, steps: float, rounds: int, tell: Tell) -> Section:
     )
     remarks = (
         (
-            f"LSODA's time per step is measured over {len(t) - 1} steps from t = {SAMPLE[0]:g} to"
-            f" {SAMPLE[1]:g}, which took what stands as its first call."
+            f"LSODA's time per step is measured over {len(t) - 1} steps from t = {SAMPLE_TIMES[0]:g} to"
+            f" {SAMPLE_TIMES[1]:g}, which took what stands as its first call."
         ),
     )
     return Section(
-        life.title, "", "from x_1(0)", with_ratios(list(rows), FINE), remarks, {"LSODA extrapolated": whole}
+        life.title,
+        "",
+        "from x_1(0)",
+        with_ratios(list(rows), OURS_DEFAULT),
+        remarks,
+        {"LSODA extrapolated": whole},
     )
 
 
@@ -174,12 +182,14 @@ def cost_section(sizes: tuple[int, ...], memory_at: int, rounds: int, tell: Tell
 
     def call(n: int) -> Callable[[], Run]:
         x0 = uniform(n, 2, seed)
-        return lambda: simulate(Attention(64.0), x0, 1e60, save=[0.0], method="causal", max_steps=STEPS)
+        return lambda: simulate(
+            Attention(64.0), x0, 1e60, save=[0.0], method="causal", max_steps=MEASURED_STEPS
+        )
 
     names = {f"one step, n = {n:,}": n for n in sizes}
     timings = race({name: call(n) for name, n in names.items()}, rounds, lambda words: tell(f"Cost: {words}"))
     rows = [
-        timed_row(name, timings[name], each=STEPS, work=1e-6 * STEPS * n * (n + 1) / 2)
+        timed_row(name, timings[name], each=MEASURED_STEPS, work=1e-6 * MEASURED_STEPS * n * (n + 1) / 2)
         for name, n in names.items()
     ]
     exponent = float(np.polyfit(np.log(sizes), np.log([row.seconds for row in rows if row.seconds]), 1)[0])
@@ -211,14 +221,14 @@ def angles(x: Array) -> Array:
 
 def merge_times(t: Array, theta: Array, beta: float) -> Array:
     """When the number of clusters falls for good, once per merger: tokens on the circle, theta (m, n), parted
-    by gaps wider than APART beta^{-1/2}.
+    by gaps wider than CLUSTER_GAP beta^{-1/2}.
 
     Many uniform tokens leave no such gap at first: clusters form before they merge, so the count at a time is
     the largest from there on.
     """
     around = np.sort(np.mod(theta, 2 * np.pi), axis=1)  # (m, n)
     gaps = np.diff(around, axis=1, append=around[:, :1] + 2 * np.pi)  # (m, n)
-    now = np.maximum((gaps > APART / np.sqrt(beta)).sum(1), 1)  # (m,)
+    now = np.maximum((gaps > CLUSTER_GAP / np.sqrt(beta)).sum(1), 1)  # (m,)
     count = np.maximum.accumulate(now[::-1])[::-1]  # (m,)
     return np.asarray(np.repeat(t[1:], -np.diff(count)))
 
@@ -230,14 +240,14 @@ def _from_first(x: Array, x0: Array) -> float:
 def _difference(times: Array, others: Array) -> float:
     """The largest relative difference of late merge times; NaN where their numbers differ, or there are none
     to compare."""
-    times, others = times[times > SETTLED], others[others > SETTLED]
+    times, others = times[times > SETTLED_TIME], others[others > SETTLED_TIME]
     if len(times) != len(others) or len(times) == 0:
         return float("nan")
     return float(np.abs(times / others - 1.0).max())
 
 
 def _agreement(times: Array, others: Array) -> str:
-    late, expected = int((times > SETTLED).sum()), int((others > SETTLED).sum())
+    late, expected = int((times > SETTLED_TIME).sum()), int((others > SETTLED_TIME).sum())
     if late != expected:
         return f"{late} late mergers instead of {expected}"
     return (

@@ -10,21 +10,21 @@ from dataclasses import dataclass
 
 __all__ = ["Tell", "Timing", "peak_memory", "race"]
 
-Tell = Callable[[str], None]  # says what is being done, for a person who waits
+Tell = Callable[[str], None]  # prints what is being measured
 
-# seconds: a turn repeats its call until it takes about this long; the system needs some of it to spread
+# a turn repeats its call until it takes about this long; the system needs some of it to spread
 # threads over cores
-SHORTEST = 0.25
-# seconds between turns: the threads of BLAS and of JAX spin for a while after their work, on cores that are
-# the next one's
-REST = 0.05
+MIN_TURN_SECONDS = 0.25
+# between turns: the threads of BLAS and of JAX spin for a while after their work, and would
+# take cores from the next contestant
+PAUSE_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
 class Timing:
     """What one contestant's calls took, in seconds."""
 
-    first: float  # the first call, compilation included; counts for nothing else
+    first: float  # the first call, compilation included; used for nothing else
     rounds: tuple[float, ...]  # one call, in each round
 
     @property
@@ -42,12 +42,12 @@ def race(contestants: Mapping[str, Callable[[], object]], rounds: int, tell: Tel
     for name, call in contestants.items():
         tell(f"{name}: warming up")
         first[name] = _seconds(call, 1)
-        calls[name] = max(1, math.ceil(SHORTEST / max(_seconds(call, 1), 1e-9)))
+        calls[name] = max(1, math.ceil(MIN_TURN_SECONDS / max(_seconds(call, 1), 1e-9)))
     taken: dict[str, list[float]] = {name: [] for name in contestants}
     for turn in range(rounds):
         for name, call in contestants.items():
             tell(f"{name}: round {turn + 1} of {rounds}")
-            time.sleep(REST)
+            time.sleep(PAUSE_SECONDS)
             if calls[name] > 1:
                 call()  # to bring its data back into the cache
             taken[name].append(_seconds(call, calls[name]))

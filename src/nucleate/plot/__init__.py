@@ -1,35 +1,26 @@
 """One function per picture: axes in (or none, for a new figure), axes out; nothing is shown or changed
 elsewhere.
 
-One colour language for all, told in `plot/paint.py`: tokens in the order of viridis, black for Rényi centers,
+One colour language for all, told in `plot/style.py`: tokens in the order of viridis, black for Rényi centers,
 red for strong centers and whatever is final, eight colours for clusters.  `style` fits them to a light or
 dark screen and to paper.
 """
 
-from nucleate.plot.animation import MOST_FRAMES as MOST_FRAMES
 from nucleate.plot.animation import animate
 from nucleate.plot.animation import ffmpeg as ffmpeg
 from nucleate.plot.bands import band, consumption
 from nucleate.plot.files import picture
 from nucleate.plot.files import save_figure as save_figure
-from nucleate.plot.files import write as write
 from nucleate.plot.files import write_life as write_life
-from nucleate.plot.merges import LIFE_SIZE as LIFE_SIZE
+from nucleate.plot.files import write_run as write_run
 from nucleate.plot.merges import life, staircase
-from nucleate.plot.on_circle import BARS as BARS
-from nucleate.plot.on_circle import angles, circle, strip
+from nucleate.plot.on_circle import angles, circle, text_histogram
 from nucleate.plot.on_sphere import trajectories
 from nucleate.plot.spectrum import spectrum
-from nucleate.plot.style import BLACK as BLACK
-from nucleate.plot.style import CLUSTERS as CLUSTERS
-from nucleate.plot.style import GREY as GREY
+from nucleate.plot.style import CLUSTER_COLOURS as CLUSTER_COLOURS
 from nucleate.plot.style import RED as RED
 from nucleate.plot.style import STYLES as STYLES
-from nucleate.plot.style import look, style
-from nucleate.plot.time_axis import FIRST_TIME as FIRST_TIME
-from nucleate.plot.time_axis import time_axis as time_axis
-from nucleate.plot.tokens import MOST_LINES as MOST_LINES
-from nucleate.plot.tokens import Indices as Indices
+from nucleate.plot.style import palette_of, style
 from nucleate.plot.tree import merge_tree
 
 __all__ = [
@@ -39,12 +30,12 @@ __all__ = [
     "circle",
     "consumption",
     "life",
-    "look",
     "merge_tree",
+    "palette_of",
     "picture",
     "spectrum",
     "staircase",
-    "strip",
     "style",
+    "text_histogram",
     "trajectories",
 ]

@@ -1,4 +1,4 @@
-"""Runs as films."""
+"""Runs as animations, .gif or .mp4."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -11,15 +11,15 @@ import numpy as np
 from nucleate.checks import Array, InputError, finite_number
 from nucleate.integrate.run import Run
 from nucleate.integrate.storage import replacing
-from nucleate.plot.on_circle import ring
-from nucleate.plot.on_sphere import main_directions
-from nucleate.plot.style import look
-from nucleate.plot.tokens import chosen, frames
+from nucleate.plot.on_circle import draw_circle
+from nucleate.plot.on_sphere import principal_directions
+from nucleate.plot.style import palette_of
+from nucleate.plot.tokens import frames, tokens_to_draw
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_FRAMES = 240  # of an animation: 12 seconds at the usual speed
+MAX_ANIMATION_FRAMES = 240  # 12 seconds at the usual 20 frames per second
 
 
 def animate(
@@ -30,8 +30,7 @@ def animate(
     which: int = 0,
     progress: Callable[[int, int], object] | None = None,
 ) -> None:
-    """The run as a film (.gif or .mp4), one picture per saved frame; progress(frames drawn, frames in
-    all)."""
+    """The run as an animation (.gif or .mp4), one picture per saved frame; progress(frames drawn, all)."""
     from matplotlib.animation import FFMpegWriter, PillowWriter
 
     path, fps = (
@@ -47,10 +46,10 @@ def animate(
             return ffmpeg()
 
     t, x = frames(run, which)
-    shown = np.unique(np.linspace(0, len(t) - 1, min(len(t), MOST_FRAMES)).round().astype(int))
+    shown = np.unique(np.linspace(0, len(t) - 1, min(len(t), MAX_ANIMATION_FRAMES)).round().astype(int))
     writer = (PillowWriter if path.suffix.lower() == ".gif" else Encoder)(fps=fps)  # type: ignore[arg-type]  # the stubs want whole frames a second
-    figure, draw = _film(t, x)
-    with _quiet_encoder(path), replacing(path) as part, writer.saving(figure, str(part), dpi=120):
+    figure, draw = _animated_figure(t, x)
+    with _encoder_errors(path), replacing(path) as part, writer.saving(figure, str(part), dpi=120):
         for count, i in enumerate(shown, start=1):
             draw(int(i))
             writer.grab_frame()
@@ -73,11 +72,11 @@ def ffmpeg() -> str:
         ) from None
 
 
-def _time(t: float, end: float) -> str:
+def _time_label(t: float, end: float) -> str:
     return f"t = {t:.2e}" if end > 1e3 else f"t = {t:.{1 if end >= 10 else 2}f}"
 
 
-def _film(t: Array, x: Array) -> tuple["Figure", Callable[[int], None]]:
+def _animated_figure(t: Array, x: Array) -> tuple["Figure", Callable[[int], None]]:
     """A figure, and a function that makes it show frame i."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -86,35 +85,35 @@ def _film(t: Array, x: Array) -> tuple["Figure", Callable[[int], None]]:
     FigureCanvasAgg(figure)
     flat = x.shape[-1] == 2
     ax: Any = figure.add_subplot(projection=None if flat else "3d")
-    here, tokens = look(ax), chosen(x.shape[1], 3)[::-1]
-    colours = here.tokens(x.shape[1])[tokens]
+    palette, tokens = palette_of(ax), tokens_to_draw(x.shape[1], 3)[::-1]
+    colours = palette.tokens(x.shape[1])[tokens]
     if flat:
         y = x  # (m, n, 2)
-        ring(ax, here)
-        clock = ax.text(0, 0, "", ha="center", va="center", fontsize=14)
+        draw_circle(ax, palette)
+        shown_time = ax.text(0, 0, "", ha="center", va="center", fontsize=14)
     else:
-        from nucleate.plot.globe import globe, show_ball
+        from nucleate.plot.globe import draw_globe, fit_globe
 
-        basis, names = main_directions(x)  # (d, 3)
+        basis, names = principal_directions(x)  # (d, 3)
         y = x @ basis  # (m, n, 3)
-        globe(ax, here)
-        show_ball(ax, here, names)
+        draw_globe(ax, palette)
+        fit_globe(ax, palette, names)
         # beside the globe
-        clock = ax.text2D(0.02, 0.98, "", ha="left", va="top", fontsize=14, transform=ax.transAxes)
+        shown_time = ax.text2D(0.02, 0.98, "", ha="left", va="top", fontsize=14, transform=ax.transAxes)
     dots: list[Any] = []
 
     def draw(i: int) -> None:
         while dots:
             dots.pop().remove()
         dots.append(ax.scatter(*y[i, tokens].T, s=28, c=colours, linewidths=0, zorder=4))
-        clock.set_text(_time(t[i], t[-1]))
+        shown_time.set_text(_time_label(t[i], t[-1]))
 
     return figure, draw
 
 
 @contextmanager
-def _quiet_encoder(path: Path) -> Iterator[None]:
-    """ffmpeg's failures in our words."""
+def _encoder_errors(path: Path) -> Iterator[None]:
+    """Turns a failure of ffmpeg into an InputError that names the file."""
     from subprocess import CalledProcessError
 
     try:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nucleate.checks import Array, InputError, finite_array
-from nucleate.plot.style import WIDE, axes_or_new, legend_above, tidy
+from nucleate.plot.style import WIDE_INCHES, axes_or_new, legend_above, tidy
 from nucleate.plot.time_axis import time_axis
 
 if TYPE_CHECKING:
@@ -33,21 +33,21 @@ def band(
     """
     t, kept, failed = _checked(t, values)
     low, high = _quantiles(quantiles)
-    ax = axes_or_new(ax, WIDE)
-    paint: Any = tidy(ax).colour(colour)
+    ax = axes_or_new(ax, WIDE_INCHES)
+    rgb: Any = tidy(ax).colour(colour)
     if kept.shape[0] > 1:
         edges = np.quantile(kept, [low, high], axis=0)  # (2, m)
-        ax.fill_between(t, *edges, color=paint, alpha=0.15, linewidth=0.0)
-        for edge in edges:  # what a shade of grey cannot tell, a line can
-            ax.plot(t, edge, color=paint, linewidth=0.6, linestyle=linestyle, alpha=0.7)
+        ax.fill_between(t, *edges, color=rgb, alpha=0.15, linewidth=0.0)
+        for edge in edges:  # a line, for where shades cannot be told apart in print
+            ax.plot(t, edge, color=rgb, linewidth=0.6, linestyle=linestyle, alpha=0.7)
     ax.plot(
         t,
         kept.mean(0),
-        color=paint,
+        color=rgb,
         linewidth=1.6,
         linestyle=linestyle,
         marker="o" if len(t) == 1 else "",
-        label=_named(label, kept, failed),
+        label=_legend_label(label, kept, failed),
     )
     time_axis(ax, np.union1d(t, ax.dataLim.intervalx), log)  # with the times of curves that were there before
     legend_above(ax, f"mean and {low:.0%} to {high:.0%} of runs" if kept.shape[0] > 1 else "")
@@ -72,7 +72,7 @@ def consumption(
         curves.append((_share("strong", strong), "strong Rényi centers", "red", (0, (4, 1.5))))
     for values, _, _, _ in curves:
         _checked(t, values)  # before a new figure is made
-    ax = axes_or_new(ax, WIDE)
+    ax = axes_or_new(ax, WIDE_INCHES)
     for values, label, colour, line in curves:
         band(t, values, ax, label, colour, linestyle=line, log=log)
     ax.set(ylim=(0.0, 1.03), ylabel="share of tokens consumed")
@@ -130,7 +130,7 @@ def _quantiles(quantiles: tuple[float, float]) -> tuple[float, float]:
     return low, high
 
 
-def _named(label: str, kept: Array, failed: int | None) -> str:
+def _legend_label(label: str, kept: Array, failed: int | None) -> str:
     """The label with the number of runs; no label for a single line without one."""
     if failed is None:
         return label or "_nolegend_"

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from nucleate.integrate.run import Run
 from nucleate.integrate.storage import replacing
 from nucleate.plot.animation import animate
-from nucleate.plot.merges import LIFE_SIZE, life, life_axes
+from nucleate.plot.merges import LIFE_INCHES, life, life_axes
 from nucleate.plot.on_circle import angles, circle
 from nucleate.plot.on_sphere import trajectories
-from nucleate.plot.style import BALL, WIDE
+from nucleate.plot.style import GLOBE_INCHES, WIDE_INCHES
 from nucleate.plot.tokens import frames
 
 if TYPE_CHECKING:
@@ -28,14 +28,14 @@ def picture(run: Run, ax: "Axes | None" = None, *, which: int = 0) -> "Axes":
     return angles(run, ax, which=which) if len(t) > 1 else circle(x[0], ax)
 
 
-def write(run: Run, path: Path, progress: Callable[[int, int], object] | None = None) -> None:
-    """The picture or the film of `run` into a file, without a screen."""
+def write_run(run: Run, path: Path, progress: Callable[[int, int], object] | None = None) -> None:
+    """The picture or the animation of `run` into a file, without a screen."""
     from matplotlib.figure import Figure
 
     if path.suffix.lower() in (".gif", ".mp4"):
         return animate(run, path, progress=progress)
     flat = run.x.shape[-1] == 2
-    figure = Figure(figsize=WIDE if flat else BALL, layout="constrained")
+    figure = Figure(figsize=WIDE_INCHES if flat else GLOBE_INCHES, layout="constrained")
     picture(run, figure.add_subplot(projection=None if flat else "3d"))
     save_figure(figure, path)
 
@@ -44,7 +44,7 @@ def write_life(life_: "Life", path: Path) -> None:
     """The picture of a life into a file, without a screen."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=LIFE_SIZE, layout="constrained")
+    figure = Figure(figsize=LIFE_INCHES, layout="constrained")
     life(life_, life_axes(figure))
     save_figure(figure, path)
 
@@ -55,6 +55,6 @@ def save_figure(figure: "Figure", path: Path) -> None:
 
     kind = path.suffix.lower()[1:]
     no_date: dict[str, Any] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind, {})
-    # else every SVG gets random names inside
+    # without a salt, the names inside an SVG are random
     with replacing(path) as part, rc_context({"svg.hashsalt": "nucleate"}):
         figure.savefig(part, format=kind, dpi=200, metadata=no_date)

@@ -5,38 +5,46 @@ from typing import TYPE_CHECKING, Any, cast
 from nucleate.checks import InputError
 from nucleate.models.spectra import Spectra
 from nucleate.models.table import region_words
-from nucleate.plot.heads import LEFT, LINE, REGIONS, cell_size, check_spectra, paint_cells, short_name
-from nucleate.plot.style import CLUSTERS, SMALL, look
+from nucleate.plot.heads import (
+    LEFT_INCHES,
+    LEGEND_LINE_INCHES,
+    REGIONS,
+    cell_size,
+    check_spectra,
+    draw_cells,
+    short_name,
+)
+from nucleate.plot.style import CLUSTER_COLOURS, SMALL_POINTS, palette_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["OUTCOMES", "lives_figure", "lives_map"]
+__all__ = ["OUTCOMES", "outcome_figure", "outcome_map"]
 
-# One colour and one sign for each; the stronger colours are where the table looks for the tokens.
+# A sign and a colour for each outcome; strong colours for tokens in L, where rows 1 to 3 of Table 1 put them.
 OUTCOMES = {
-    "one point in L": ("1L", CLUSTERS[0]),
-    "two opposite points in L": ("2L", CLUSTERS[4]),
-    "clusters in L": ("kL", CLUSTERS[2]),
-    "spread out in L": ("sL", CLUSTERS[6]),
+    "one point in L": ("1L", CLUSTER_COLOURS[0]),
+    "two opposite points in L": ("2L", CLUSTER_COLOURS[4]),
+    "clusters in L": ("kL", CLUSTER_COLOURS[2]),
+    "spread out in L": ("sL", CLUSTER_COLOURS[6]),
     "one point": ("1", "#a9bfe8"),
     "two opposite points": ("2", "#bfe6f7"),
     "clusters": ("k", "#b5ddc9"),
-    "spread out": ("s", CLUSTERS[1]),
+    "spread out": ("s", CLUSTER_COLOURS[1]),
 }
-ASIDE = 4.4  # inches for one map and the words below it, at least
+MIN_MAP_INCHES = 4.4  # the least width of one map with the words below it
 
 
-def lives_map(found: Spectra, ax: "Axes | None" = None) -> "Axes":
+def outcome_map(found: Spectra, ax: "Axes | None" = None) -> "Axes":
     """Layer × head, coloured by where the tokens ended; a red frame where that is not what Table 1 says."""
     from matplotlib.patches import Rectangle
 
-    check_spectra("lives_map", found)
+    check_spectra("outcome_map", found)
     if found.live is None:
         raise InputError(
-            "lives_map needs heads that were simulated, but these were not. Use nucleate.models.all_heads.lives,"
-            " or --live."
+            "outcome_map needs heads that were simulated, but these were not. Use"
+            " nucleate.models.all_heads.lives, or --live."
         )
     kinds = [head.ended for head in found.live.heads]
     moving = [head.ended for head in found.live.heads if not head.resting]
@@ -47,7 +55,7 @@ def lives_map(found: Spectra, ax: "Axes | None" = None) -> "Axes":
         )
         for kind in OUTCOMES
     }
-    ax = paint_cells(
+    ax = draw_cells(
         found, kinds, {kind: (*OUTCOMES[kind], words[kind]) for kind in OUTCOMES if kind in kinds}, ax
     )
     for head in found.live.heads:
@@ -58,27 +66,27 @@ def lives_map(found: Spectra, ax: "Axes | None" = None) -> "Axes":
                     0.9,
                     0.9,
                     fill=False,
-                    edgecolor=look(ax).red,
+                    edgecolor=palette_of(ax).red,
                     linewidth=1.5,
                 )
             )
-    ax.set_title("what happened", fontsize=SMALL + 1, loc="left")
+    ax.set_title("what happened", fontsize=SMALL_POINTS + 1, loc="left")
     return ax
 
 
-def lives_figure(found: Spectra) -> "Figure":
+def outcome_figure(found: Spectra) -> "Figure":
     """Both maps side by side, cells of one size."""
     from matplotlib.figure import Figure
 
-    check_spectra("lives_figure", found)
+    check_spectra("outcome_figure", found)
     cell = cell_size(found)
     wide, high = cell * found.heads_per_layer, cell * found.layers
     lines = max(len(found.regions), len({head.ended for head in found.live.heads}) if found.live else 0)
-    below, aside = 0.75 + LINE * lines, max(LEFT + wide + 0.2, ASIDE)
-    width, height = 2.0 * aside, below + high + 0.7
+    below, map_width = 0.75 + LEGEND_LINE_INCHES * lines, max(LEFT_INCHES + wide + 0.2, MIN_MAP_INCHES)
+    width, height = 2.0 * map_width, below + high + 0.7
     figure = Figure(figsize=(width, height), layout=cast(Any, "none"))  # the stubs lack it
     said, happened = (
-        figure.add_axes(((LEFT + i * aside) / width, below / height, wide / width, high / height))
+        figure.add_axes(((LEFT_INCHES + i * map_width) / width, below / height, wide / width, high / height))
         for i in (0, 1)
     )
     there = {
@@ -86,15 +94,15 @@ def lives_figure(found: Spectra) -> "Figure":
         for region in REGIONS
         if region in found.regions
     }
-    paint_cells(found, [head.region for head in found.heads], there, said)
-    said.set_title("what Table 1 says", fontsize=SMALL + 1, loc="left")
-    lives_map(found, happened)
+    draw_cells(found, [head.region for head in found.heads], there, said)
+    said.set_title("what Table 1 says", fontsize=SMALL_POINTS + 1, loc="left")
+    outcome_map(found, happened)
     tokens = found.live.tokens if found.live else 0
     figure.text(
-        LEFT / width,
+        LEFT_INCHES / width,
         1.0 - 0.12 / height,
         f"{short_name(found.model)}: {tokens} tokens under each head alone",
-        fontsize=SMALL + 2,
+        fontsize=SMALL_POINTS + 2,
         va="top",
     )
     return figure

@@ -8,56 +8,80 @@ import numpy as np
 from nucleate.checks import InputError
 from nucleate.models.spectra import Head, Spectra
 from nucleate.models.table import region_words
-from nucleate.plot.style import CLUSTERS, SMALL, WIDE, axes_or_new, contrast, look, tidy
+from nucleate.plot.style import (
+    CLUSTER_COLOURS,
+    SMALL_POINTS,
+    WIDE_INCHES,
+    axes_or_new,
+    contrast,
+    palette_of,
+    tidy,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["REGIONS", "head_map", "head_spectrum", "layer_figure", "map_figure"]
+__all__ = ["REGIONS", "head_map", "head_map_figure", "head_spectrum", "layer_figure"]
 
-# One colour and one sign for each region, so that no colour stands alone.
+# A sign and a colour for each region: a reader who cannot tell the colours apart has the signs.
 REGIONS = {
-    "1": ("1", CLUSTERS[3]),
-    "2": ("2", CLUSTERS[4]),
-    "3": ("3", CLUSTERS[0]),
-    "4": ("4", CLUSTERS[5]),
-    "5": ("5", CLUSTERS[1]),
+    "1": ("1", CLUSTER_COLOURS[3]),
+    "2": ("2", CLUSTER_COLOURS[4]),
+    "3": ("3", CLUSTER_COLOURS[0]),
+    "4": ("4", CLUSTER_COLOURS[5]),
+    "5": ("5", CLUSTER_COLOURS[1]),
     "complex +": ("c+", "#a9bfe8"),
     "complex -": ("c−", "#efe6b5"),
-    "defective +": ("d+", CLUSTERS[6]),
-    "defective -": ("d−", CLUSTERS[7]),
-    "complex defective +": ("cd+", CLUSTERS[6]),
-    "complex defective -": ("cd−", CLUSTERS[7]),
+    "defective +": ("d+", CLUSTER_COLOURS[6]),
+    "defective -": ("d−", CLUSTER_COLOURS[7]),
+    "complex defective +": ("cd+", CLUSTER_COLOURS[6]),
+    "complex defective -": ("cd−", CLUSTER_COLOURS[7]),
     "zero": ("0", "#b8b8b8"),
     "unclear +": ("?+", "#b8b8b8"),
     "unclear -": ("?−", "#b8b8b8"),
 }
-ACROSS = 6  # small multiples in one row, at most
-CELL, LINE = 0.34, 0.2  # inches: a cell of the map, a line of its legend
-PANEL, TITLE, LEFT, BOTTOM = 1.6, 0.3, 0.65, 0.5  # inches: the side of a small multiple, and the room around
+MAX_PANELS_ACROSS = 6  # small multiples in one row
+CELL_INCHES, LEGEND_LINE_INCHES = (
+    0.34,
+    0.2,
+)  # the side of a cell of the map, the height of a line of its legend
+PANEL_INCHES = 1.6  # the side of a small multiple
+TITLE_INCHES, LEFT_INCHES, BOTTOM_INCHES = 0.3, 0.65, 0.5  # the room above, left of and below the panels
 
 
-def head_spectrum(head: Head, ax: "Axes | None" = None, reach: float | None = None) -> "Axes":
-    """The non-zero eigenvalues of one head's value matrix, the top red; λ_max and the row of Table 1 above.
-    reach: half the width."""
+def head_spectrum(head: Head, ax: "Axes | None" = None, half_width: float | None = None) -> "Axes":
+    """The non-zero eigenvalues of one head's value matrix, the dominant ones red; λ_max and the row of Table
+    1 above.  half_width: of the square around 0."""
     ax = axes_or_new(ax, (2.6, 2.8))
-    here, values = tidy(ax), head.eigenvalues  # (d_head,)
-    reach = reach or _reach([head])
-    top = values.real >= head.lambda_max - 1e-9 * max(float(np.abs(values).max()), 1e-300)  # (d_head,)
-    ax.axvspan(0.0, reach, color=here.grey(0.06), linewidth=0.0, zorder=0)
+    palette, values = tidy(ax), head.eigenvalues  # (d_head,)
+    half_width = half_width or _half_width([head])
+    dominant = values.real >= head.lambda_max - 1e-9 * max(float(np.abs(values).max()), 1e-300)  # (d_head,)
+    ax.axvspan(0.0, half_width, color=palette.grey(0.06), linewidth=0.0, zorder=0)
     for line in (ax.axhline, ax.axvline):
-        line(0.0, color=here.grey(0.35), linewidth=0.6, zorder=1)
-    ax.axvline(head.lambda_max, color=here.red, linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
-    ax.scatter(values[~top].real, values[~top].imag, s=4.0, color=here.ink, linewidths=0, zorder=3)
-    ax.scatter(values[top].real, values[top].imag, s=15.0, color=here.red, marker="D", linewidths=0, zorder=4)
+        line(0.0, color=palette.grey(0.35), linewidth=0.6, zorder=1)
+    ax.axvline(head.lambda_max, color=palette.red, linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
+    ax.scatter(
+        values[~dominant].real, values[~dominant].imag, s=4.0, color=palette.ink, linewidths=0, zorder=3
+    )
+    ax.scatter(
+        values[dominant].real,
+        values[dominant].imag,
+        s=15.0,
+        color=palette.red,
+        marker="D",
+        linewidths=0,
+        zorder=4,
+    )
     sign = REGIONS[head.region][0]
     words = f"row {sign}" if head.row else sign
     ax.set_title(
-        f"head {head.head}: {head.lambda_max:+.3g}, {words}".replace("-", "−"), fontsize=SMALL - 1, pad=3
+        f"head {head.head}: {head.lambda_max:+.3g}, {words}".replace("-", "−"),
+        fontsize=SMALL_POINTS - 1,
+        pad=3,
     )
-    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
-    ax.tick_params(labelsize=SMALL - 2)
+    ax.set(xlim=(-half_width, half_width), ylim=(-half_width, half_width), aspect="equal")
+    ax.tick_params(labelsize=SMALL_POINTS - 2)
     ax.locator_params(nbins=3)
     return ax
 
@@ -67,32 +91,36 @@ def layer_figure(found: Spectra, layer: int) -> "Figure":
     from matplotlib.figure import Figure
 
     heads = found.layer(layer)
-    down = -(-len(heads) // ACROSS)
+    down = -(-len(heads) // MAX_PANELS_ACROSS)
     across = -(-len(heads) // down)  # rows as even as they can be
-    width, height = max(PANEL * across, 3.4) + LEFT + 0.1, (PANEL + TITLE) * down + BOTTOM + TITLE
-    figure = Figure(
-        figsize=(width, height), layout=cast(Any, "none")
-    )  # the stubs lack it; placed by hand: finding the places costs more than drawing
+    width, height = (
+        max(PANEL_INCHES * across, 3.4) + LEFT_INCHES + 0.1,
+        (PANEL_INCHES + TITLE_INCHES) * down + BOTTOM_INCHES + TITLE_INCHES,
+    )
+    # Axes are placed by hand: a layout engine takes longer than the drawing. The stubs lack "none".
+    figure = Figure(figsize=(width, height), layout=cast(Any, "none"))
     edges = {
-        "left": LEFT / width,
+        "left": LEFT_INCHES / width,
         "right": 1.0 - 0.1 / width,
-        "bottom": BOTTOM / height,
-        "top": 1.0 - 2.0 * TITLE / height,
+        "bottom": BOTTOM_INCHES / height,
+        "top": 1.0 - 2.0 * TITLE_INCHES / height,
     }
     axes = np.atleast_1d(
-        figure.subplots(down, across, gridspec_kw={**edges, "wspace": 0.1, "hspace": TITLE / PANEL * 1.15})
+        figure.subplots(
+            down, across, gridspec_kw={**edges, "wspace": 0.1, "hspace": TITLE_INCHES / PANEL_INCHES * 1.15}
+        )
     ).reshape(-1)
-    reach = _reach(heads)
+    half_width = _half_width(heads)
     for i, ax in enumerate(axes):
         if i < len(heads):
-            head_spectrum(heads[i], ax, reach)
+            head_spectrum(heads[i], ax, half_width)
             ax.tick_params(labelleft=i % across == 0, labelbottom=i + across >= len(heads))
         ax.set_visible(i < len(heads))
-    figure.supxlabel("real part", fontsize=SMALL, y=0.06 / height)
-    figure.supylabel("imaginary part", fontsize=SMALL, x=0.08 / width)
+    figure.supxlabel("real part", fontsize=SMALL_POINTS, y=0.06 / height)
+    figure.supylabel("imaginary part", fontsize=SMALL_POINTS, x=0.08 / width)
     figure.suptitle(
         f"{short_name(found.model)}, layer {layer}: eigenvalues of W_V W_O",
-        fontsize=SMALL + 2,
+        fontsize=SMALL_POINTS + 2,
         y=1.0 - 0.08 / height,
     )
     return figure
@@ -107,12 +135,14 @@ def head_map(found: Spectra, ax: "Axes | None" = None) -> "Axes":
         for region in REGIONS
         if region in found.regions
     }
-    ax = paint_cells(found, [head.region for head in found.heads], there, ax)
-    ax.set_title(f"{short_name(found.model)}: {len(found.heads)} heads", fontsize=SMALL + 2, loc="left")
+    ax = draw_cells(found, [head.region for head in found.heads], there, ax)
+    ax.set_title(
+        f"{short_name(found.model)}: {len(found.heads)} heads", fontsize=SMALL_POINTS + 2, loc="left"
+    )
     return ax
 
 
-def paint_cells(
+def draw_cells(
     found: Spectra, kinds: list[str], signs: dict[str, tuple[str, str, str]], ax: "Axes | None"
 ) -> "Axes":
     """A cell per head with the colour and sign of its kind, and below a legend in words; signs: sign, colour
@@ -121,21 +151,21 @@ def paint_cells(
     from matplotlib.patches import Patch
     from matplotlib.transforms import offset_copy
 
-    ax = axes_or_new(ax, WIDE)
-    here, figure = look(ax), cast(Any, ax.get_figure(root=True))
+    ax = axes_or_new(ax, WIDE_INCHES)
+    palette, figure = palette_of(ax), cast(Any, ax.get_figure(root=True))
     # (layer, head, rgb)
     cells = np.array([to_rgb(signs[kind][1]) for kind in kinds]).reshape(
         found.layers, found.heads_per_layer, 3
     )
     ax.imshow(cells, aspect="equal", interpolation="nearest")
-    size = float(np.clip(cell_size(found) * 72 * 0.36, 2.5, SMALL))
+    size = float(np.clip(cell_size(found) * 72 * 0.36, 2.5, SMALL_POINTS))
     for head, kind in zip(found.heads, kinds, strict=True):
         sign, colour, _ = signs[kind]
-        ink = max(("black", "white"), key=lambda one: contrast(to_rgb(one), to_rgb(colour)))  # used at once
+        ink = max(("black", "white"), key=lambda one: contrast(to_rgb(one), to_rgb(colour)))
         ax.text(head.head, head.layer, sign, ha="center", va="center", fontsize=size, color=ink)
-    _edges(ax, found, here)
+    _cell_borders(ax, found, palette)
     patches = [Patch(color=colour, label=f"{sign}   {words}") for sign, colour, words in signs.values()]
-    # under the label of the axis, however high the map is
+    # below the label of the axis, whatever the height of the map
     below = offset_copy(ax.transAxes, figure, y=-0.55, units="inches")
     ax.legend(
         handles=patches,
@@ -143,7 +173,7 @@ def paint_cells(
         bbox_to_anchor=(0.0, 0.0),
         bbox_transform=below,
         frameon=False,
-        fontsize=SMALL,
+        fontsize=SMALL_POINTS,
         borderaxespad=0.0,
         borderpad=0.0,
     )
@@ -156,36 +186,36 @@ def check_spectra(name: str, found: Any) -> None:
         raise InputError(f"{name} needs what nucleate.spectra gives, but got {type(found).__name__}.")
 
 
-def map_figure(found: Spectra) -> "Figure":
+def head_map_figure(found: Spectra) -> "Figure":
     """The map in a figure that suits the model: cells of one size, shrunk if there are very many, and the
     legend below."""
     from matplotlib.figure import Figure
 
     cell = cell_size(found)
     wide, high = cell * found.heads_per_layer, cell * found.layers
-    below = 0.75 + LINE * len(found.regions)
-    width, height = max(LEFT + wide + 0.2, 5.2), below + high + 0.4
+    below = 0.75 + LEGEND_LINE_INCHES * len(found.regions)
+    width, height = max(LEFT_INCHES + wide + 0.2, 5.2), below + high + 0.4
     figure = Figure(figsize=(width, height), layout=cast(Any, "none"))  # the stubs lack it
-    head_map(found, figure.add_axes((LEFT / width, below / height, wide / width, high / height)))
+    head_map(found, figure.add_axes((LEFT_INCHES / width, below / height, wide / width, high / height)))
     return figure
 
 
 def cell_size(found: Spectra) -> float:
-    return float(min(CELL, 24.0 / max(found.layers, found.heads_per_layer)))
+    return float(min(CELL_INCHES, 24.0 / max(found.layers, found.heads_per_layer)))
 
 
-def _edges(ax: Any, found: Spectra, here: Any) -> None:
-    """Thin lines of paper between the cells; whole numbers along the axes."""
+def _cell_borders(ax: Any, found: Spectra, palette: Any) -> None:
+    """Thin lines in the colour of the paper between the cells; whole numbers along the axes."""
     ax.set(xlabel="head", ylabel="layer")
     for axis, count in ((ax.xaxis, found.heads_per_layer), (ax.yaxis, found.layers)):
         axis.set_ticks(np.arange(0, count, max(1, -(-count // 16))))
         axis.set_ticks(np.arange(-0.5, count), minor=True)
-    ax.grid(which="minor", color=here.paper, linewidth=1.0)
+    ax.grid(which="minor", color=palette.paper, linewidth=1.0)
     ax.tick_params(which="both", length=0.0)
     ax.spines[:].set_visible(False)
 
 
-def _reach(heads: Any) -> float:
+def _half_width(heads: Any) -> float:
     return 1.12 * max(1e-300, *(float(np.abs(head.eigenvalues).max()) for head in heads))
 
 

@@ -14,8 +14,8 @@ from nucleate.models.head_simulation import Lived
 from nucleate.models.spectra import Head, Spectra
 from nucleate.models.table import DATA, PAGE, PICTURES, region_words, share_words
 from nucleate.plot.files import save_figure
-from nucleate.plot.head_outcomes import lives_figure
-from nucleate.plot.heads import layer_figure, map_figure
+from nucleate.plot.head_outcomes import outcome_figure
+from nucleate.plot.heads import head_map_figure, layer_figure
 from nucleate.plot.style import style
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["page", "write_heads"]
 
 DPI = 110  # of pictures in the page and in the folder
-COLOURS = 64  # of such a picture: more cannot be told apart in dots and lines
+PALETTE_SIZE = 64  # colours of such a picture: dots and lines need no more
 STYLE = """
 :root { color-scheme: light dark; --ink: #16181d; --paper: #fff; --faint: #5c6370; --line: #d9dce1;
   --bad: #a81d13; }
@@ -54,10 +54,10 @@ EXPLAINED = (
     " the norm of A, where x^T A y is the score of two unit tokens. At random: independent Gaussian weights"
     " with the gain 1."
 )
-LIVED = (
+OUTCOMES_EXPLAINED = (
     "In L means: all tokens within 0.1 of L, the eigenspace at λ_max. Clusters are tokens in steps of at most"
     " 0.1. A head runs for 12 e-foldings of the gap below λ_max, and between 40 and 1000 of λ_max itself; a"
-    " complex top keeps its tokens turning, so that they never rest."
+    " complex dominant eigenvalue keeps its tokens turning, so that they never come to an equilibrium."
 )
 
 
@@ -69,7 +69,7 @@ def write_heads(found: Spectra, path: Path, progress: Callable[[int, int], objec
         found.save(path)
     elif ending in PICTURES:
         with style("light"):
-            save_figure(lives_figure(found) if found.live else map_figure(found), path)
+            save_figure(outcome_figure(found) if found.live else head_map_figure(found), path)
     elif ending in PAGE:
         text = page(found, progress)
         with replacing(path) as part:
@@ -102,9 +102,9 @@ def page(found: Spectra, progress: Callable[[int, int], object] | None = None) -
 def _pictures(found: Spectra, progress: Callable[[int, int], object] | None) -> dict[str, bytes]:
     """The map and one picture per layer, by the names of their files."""
     with style("light"):
-        made = {"heads.png": _png(map_figure(found))}
+        made = {"heads.png": _png(head_map_figure(found))}
         if found.live:
-            made["lives.png"] = _png(lives_figure(found))
+            made["lives.png"] = _png(outcome_figure(found))
         for i in range(found.layers):
             made[_layer_name(found, i)] = _png(layer_figure(found, i))
             if progress is not None:
@@ -118,7 +118,7 @@ def _layer_name(found: Spectra, i: int) -> str:
 
 def _page(found: Spectra, pictures: dict[str, bytes]) -> str:
     overview = (
-        _lives(found.live, pictures["lives.png"])
+        _outcomes(found.live, pictures["lives.png"])
         if found.live
         else _image(pictures["heads.png"], "All heads by layer, coloured by row of Table 1")
     )
@@ -160,10 +160,13 @@ def _rows(found: Spectra) -> str:
         rows.append(
             f"<tr><td class=words>{escape(region_words(region))}<td>{here}<td>{shares[0]}<td>{shares[1]}</tr>"
         )
-    return _table("<tr><th class=words>top of the small product<th>heads<th>share<th>at random</tr>", rows)
+    return _table(
+        "<tr><th class=words>dominant eigenvalue of the small product<th>heads<th>share<th>at random</tr>",
+        rows,
+    )
 
 
-def _lives(live: HeadLives, png: bytes) -> str:
+def _outcomes(live: HeadLives, png: bytes) -> str:
     """What happened when the heads were simulated."""
     rows = [
         f"<tr><td class=words>{escape(region_words(region))}<td class=words>{escape(ended)}<td>{count}</tr>"
@@ -173,13 +176,13 @@ def _lives(live: HeadLives, png: bytes) -> str:
         f"<p>{live.tokens} tokens under each head alone, causal, all from one random start (seed"
         f" {live.seed}): {escape(said_words(live))}.</p>"
         + _table("<tr><th class=words>Table 1 says<th class=words>what happened<th>heads</tr>", rows)
-        + f"<p class=note>{LIVED}</p>"
+        + f"<p class=note>{OUTCOMES_EXPLAINED}</p>"
         + _image(png, "What Table 1 says of every head, beside where its tokens ended")
     )
 
 
 def _links(found: Spectra) -> str:
-    """A way to each layer, where there are several."""
+    """Links to the layers, if there are several."""
     return (
         f"<p>Layers: {' '.join(f'<a href=#layer-{i}>{i}</a>' for i in range(found.layers))}</p>"
         if found.layers > 1
@@ -194,8 +197,8 @@ def _table(head: str, rows: list[str]) -> str:
 def _layer(found: Spectra, i: int, png: bytes) -> str:
     more = "<th class=words>what happened" if found.live else ""
     head = (
-        "<tr><th>head<th>β<th>λ_max<th class=words>top<th>row<th>on the left<th>λ_max of V<th>row of"
-        f" V{more}</tr>"
+        "<tr><th>head<th>β<th>λ_max<th class=words>dominant eigenvalue<th>row<th>on the left"
+        f"<th>λ_max of V<th>row of V{more}</tr>"
     )
     first, heads = i * found.heads_per_layer, found.layer(i)
     lived = found.live.heads[first : first + len(heads)] if found.live else [None] * len(heads)
@@ -225,7 +228,7 @@ def _png(figure: "Figure") -> bytes:
     drawn, small = io.BytesIO(), io.BytesIO()
     figure.savefig(drawn, format="png", dpi=DPI)
     with Image.open(drawn) as picture:
-        picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(
+        picture.convert("RGB").quantize(PALETTE_SIZE, dither=Image.Dither.NONE).save(
             small, format="PNG", optimize=True
         )
     return small.getvalue()

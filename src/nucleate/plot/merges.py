@@ -8,9 +8,9 @@ import numpy as np
 from nucleate.checks import InputError, finite_number
 from nucleate.integrate.run import Run
 from nucleate.plot.on_circle import angles
-from nucleate.plot.style import SMALL, WIDE, Look, axes_or_new, tidy
-from nucleate.plot.time_axis import FIRST_TIME, moment, powers_of_ten
-from nucleate.plot.tokens import chosen, token_bar
+from nucleate.plot.style import SMALL_POINTS, WIDE_INCHES, Palette, axes_or_new, tidy
+from nucleate.plot.time_axis import LOG_AXIS_START, log_time_axis, time_label
+from nucleate.plot.tokens import token_colorbar, tokens_to_draw
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from nucleate.observe.life import Life
     from nucleate.observe.merges import Merges
 
-LIFE_SIZE = (8.4, 6.0)
-MARGIN = 0.04  # of the width, to the right of the last merge
+LIFE_INCHES = (8.4, 6.0)
+RIGHT_MARGIN_SHARE = 0.04  # of the width of the axes, to the right of the last merge
 
 
 def staircase(merges: "Merges | Life", ax: "Axes | None" = None, *, end: float | None = None) -> "Axes":
@@ -31,9 +31,9 @@ def staircase(merges: "Merges | Life", ax: "Axes | None" = None, *, end: float |
           not whole
     """
     found, end = merges_of(merges), right_edge(merges, end)
-    ax = axes_or_new(ax, WIDE)
-    _stairs(ax, found, end)
-    powers_of_ten(ax, end)
+    ax = axes_or_new(ax, WIDE_INCHES)
+    _draw_stairs(ax, found, end)
+    log_time_axis(ax, end)
     return ax
 
 
@@ -43,16 +43,16 @@ def life(life: "Life", axes: "tuple[Axes, Axes] | None" = None) -> "tuple[Axes, 
     if axes is None:
         from matplotlib import pyplot
 
-        axes = life_axes(pyplot.figure(figsize=LIFE_SIZE, layout="constrained"))
+        axes = life_axes(pyplot.figure(figsize=LIFE_INCHES, layout="constrained"))
     top, bottom = axes
     end = last_time(life)
     shown = _thinned(life.run, end)
-    here = tidy(top)
+    palette = tidy(top)
     if shown.x.shape[-1] == 2:
         angles(shown, top, first=0, colorbar=False)
     else:
-        _overlaps(shown, top, here)
-    token_bar(top, here, shown.x.shape[1])
+        _overlaps(shown, top, palette)
+    token_colorbar(top, palette, shown.x.shape[1])
     for merge in life.merges:
         # (n, d) the first frame after, or the first of the same time
         x = life.run.x[np.searchsorted(life.run.t, merge.time)]
@@ -63,13 +63,13 @@ def life(life: "Life", axes: "tuple[Axes, Axes] | None" = None) -> "tuple[Axes, 
             "o",
             markersize=8,
             markerfacecolor="none",
-            markeredgecolor=here.ink,
+            markeredgecolor=palette.ink,
             markeredgewidth=1.1,
             zorder=4,
         )
         for ax in axes:
-            ax.axvline(merge.time, color=here.grey(0.4), linewidth=0.7, linestyle=":", zorder=0)
-    powers_of_ten(top, end)
+            ax.axvline(merge.time, color=palette.grey(0.4), linewidth=0.7, linestyle=":", zorder=0)
+    log_time_axis(top, end)
     staircase(life, bottom, end=end)
     top.set_xlabel("")
     top.tick_params(labelbottom=False)
@@ -92,7 +92,7 @@ def merges_of(thing: Any) -> "Merges":
 def right_edge(thing: "Merges | Life", end: float | None) -> float:
     """`end`, if it is after the start of counting, or else the last time."""
     found = merges_of(thing)
-    start = max(FIRST_TIME, found.t_f) if found.leaders.size else FIRST_TIME
+    start = max(LOG_AXIS_START, found.t_f) if found.leaders.size else LOG_AXIS_START
     return (
         last_time(thing)
         if end is None
@@ -108,51 +108,54 @@ def last_time(thing: "Merges | Life") -> float:
         return max(known, 1.0)
     last = max(float(found.events[-1].time if len(found) else found.t_f if found.leaders.size else 0.0), 1.0)
     return (
-        min(last * (last / FIRST_TIME) ** MARGIN, max(known, 1.0))
+        min(last * (last / LOG_AXIS_START) ** RIGHT_MARGIN_SHARE, max(known, 1.0))
         if len(found)
         else min(10.0 * last, max(known, 1.0))
     )
 
 
 def life_axes(figure: "Figure") -> "tuple[Axes, Axes]":
-    """Axes for tokens above and stairs below."""
+    """Axes for the tokens above and the staircase below."""
     top, bottom = figure.subplots(2, 1, height_ratios=[2.4, 1.0])
     return top, bottom
 
 
 def _thinned(run: Run, end: float) -> Run:
-    """`run` from FIRST_TIME to `end`, without the frames that the eye cannot tell from those before."""
-    place = np.log(np.maximum(run.t, FIRST_TIME)) / np.log(end / FIRST_TIME)  # (m,) in widths of the picture
+    """`run` from LOG_AXIS_START to `end`, without the frames that the eye cannot tell from those before."""
+    position = np.log(np.maximum(run.t, LOG_AXIS_START)) / np.log(end / LOG_AXIS_START)  # (m,) in widths
     keep = [0]
     for i in range(1, len(run.t)):
-        if place[i] - place[keep[-1]] > 0.005 or np.abs(run.x[i] - run.x[keep[-1]]).max() > 0.01:
-            keep += [i - 1, i] if keep[-1] < i - 1 else [i]  # a long rest ends in the frame before
-    return replace(run, t=np.maximum(run.t[keep], FIRST_TIME), x=run.x[keep])
+        if position[i] - position[keep[-1]] > 0.005 or np.abs(run.x[i] - run.x[keep[-1]]).max() > 0.01:
+            # the frame before i too, so that the line stays level until then
+            keep += [i - 1, i] if keep[-1] < i - 1 else [i]
+    return replace(run, t=np.maximum(run.t[keep], LOG_AXIS_START), x=run.x[keep])
 
 
-def _overlaps(run: Run, ax: "Axes", here: Look) -> None:
+def _overlaps(run: Run, ax: "Axes", palette: Palette) -> None:
     """<x_k, x_1> over time."""
     from matplotlib.collections import LineCollection
 
-    tokens = chosen(run.x.shape[1], 0)[::-1]
+    tokens = tokens_to_draw(run.x.shape[1], 0)[::-1]
     overlap = np.einsum("mkd,md->mk", run.x[:, tokens], run.x[:, 0])  # (m, tokens)
     lines = [np.column_stack([run.t, one]) for one in overlap.T]
     ax.add_collection(
-        LineCollection(lines, colors=here.tokens(run.x.shape[1])[tokens], linewidths=0.7, capstyle="round"),
+        LineCollection(
+            lines, colors=palette.tokens(run.x.shape[1])[tokens], linewidths=0.7, capstyle="round"
+        ),
         autolim=False,
     )
     ax.set(ylim=(-1.05, 1.05), ylabel="overlap with the first token", yticks=[-1, -0.5, 0, 0.5, 1])
 
 
-def _stairs(ax: "Axes", found: "Merges", end: float) -> None:
+def _draw_stairs(ax: "Axes", found: "Merges", end: float) -> None:
     """The number of clusters; grey before counting starts."""
     from matplotlib.ticker import MaxNLocator
 
-    here = tidy(ax)
+    palette = tidy(ax)
     times, counts = found.staircase  # (k,), (k,)
-    begin = min(max(float(times[0]), FIRST_TIME), end) if len(times) else end
-    ax.axvspan(FIRST_TIME, begin, color=here.grey(0.07), linewidth=0, zorder=0)
-    share = np.log(begin / FIRST_TIME) / np.log(end / FIRST_TIME)  # of the width
+    begin = min(max(float(times[0]), LOG_AXIS_START), end) if len(times) else end
+    ax.axvspan(LOG_AXIS_START, begin, color=palette.grey(0.07), linewidth=0, zorder=0)
+    share = np.log(begin / LOG_AXIS_START) / np.log(end / LOG_AXIS_START)  # of the width
     words: dict[str, Any] = {
         "transform": ax.get_xaxis_transform(),
         "ha": "center",
@@ -161,12 +164,21 @@ def _stairs(ax: "Axes", found: "Merges", end: float) -> None:
     }
     if share > 0.03:
         said = "gathering" if len(times) else "the tokens never gathered into clusters"
-        ax.text(np.sqrt(FIRST_TIME * begin), 0.5, said, fontsize=SMALL, color=here.grey(0.6), **words)
+        ax.text(
+            np.sqrt(LOG_AXIS_START * begin),
+            0.5,
+            said,
+            fontsize=SMALL_POINTS,
+            color=palette.grey(0.6),
+            **words,
+        )
     if len(times):
-        shown = np.append(np.maximum(times, FIRST_TIME), max(end, times[-1]))  # (k + 1,)
-        ax.step(shown, np.append(counts, counts[-1]), where="post", color=here.ink, linewidth=1.3)
-        ax.plot(shown[1:-1], counts[1:], "o", markersize=3.5, color=here.ink)
-    if len(times) > 1:  # outside, where it covers nothing
-        ax.set_title(f"last merge at t = {moment(times[-1])}", loc="right", fontsize=SMALL, pad=4.0)
+        shown = np.append(np.maximum(times, LOG_AXIS_START), max(end, times[-1]))  # (k + 1,)
+        ax.step(shown, np.append(counts, counts[-1]), where="post", color=palette.ink, linewidth=1.3)
+        ax.plot(shown[1:-1], counts[1:], "o", markersize=3.5, color=palette.ink)
+    if len(times) > 1:  # above the axes, where it covers nothing
+        ax.set_title(
+            f"last merge at t = {time_label(times[-1])}", loc="right", fontsize=SMALL_POINTS, pad=4.0
+        )
     ax.set(ylim=(0, (counts[0] if len(times) else 1) + 0.8), ylabel="clusters")
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))

@@ -9,7 +9,7 @@ import numpy as np
 
 from nucleate.checks import InputError
 from nucleate.plot.files import save_figure
-from nucleate.plot.style import CLUSTERS, SMALL, WIDE, axes_or_new, legend_above, tidy
+from nucleate.plot.style import CLUSTER_COLOURS, SMALL_POINTS, WIDE_INCHES, axes_or_new, legend_above, tidy
 from nucleate.studies.validate import one_of
 
 if TYPE_CHECKING:
@@ -18,18 +18,19 @@ if TYPE_CHECKING:
 
     from nucleate.studies.result import Ensemble
 
-__all__ = ["bands", "drawn_names", "picture"]
+__all__ = ["ensemble_bands", "observables_to_draw", "write_ensemble"]
 
-LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 3)))  # told apart in print, without colours
-MOST_LINES = len(LINES)
-COLUMNS = ((3, 18), (2, 32))  # of a legend, for labels of at most so many letters
-LONGEST = 64  # letters of a label in one line
-TICK = 18  # letters of a label below the axes, in one line
-SPREAD = 30.0  # largest over smallest from which values are shown by powers of ten
-UNEVEN = 8.0  # last step over first from which an axis is
+# told apart in print, without colours
+LINE_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 3)))
+MAX_LINES = len(LINE_STYLES)
+LEGEND_COLUMNS = ((3, 18), (2, 32))  # (columns, letters of the longest label up to which there are so many)
+LABEL_LETTERS = 64  # of a label of the legend, in one line
+TICK_LETTERS = 18  # of a label below the axes, in one line
+LOG_VALUES_RATIO = 30.0  # largest over smallest value from which they are shown by powers of ten
+LOG_AXIS_STEP_RATIO = 8.0  # last over first step of an axis from which it is shown by powers of ten
 
 
-def bands(ensemble: "Ensemble", name: str, ax: "Axes | None" = None) -> "Axes":
+def ensemble_bands(ensemble: "Ensemble", name: str, ax: "Axes | None" = None) -> "Axes":
     """The mean with its .1 and .9 quantiles, over time; an observable without time over beta, or the first
     axis of a grid without it.
 
@@ -37,11 +38,11 @@ def bands(ensemble: "Ensemble", name: str, ax: "Axes | None" = None) -> "Axes":
     picture says so.
     """
     across, lines, points = _axes(ensemble, name)
-    ax = axes_or_new(ax, WIDE)
-    look = tidy(ax)
+    ax = axes_or_new(ax, WIDE_INCHES)
+    palette = tidy(ax)
     mean, spread = ensemble.mean(name), ensemble.quantiles(name, (0.1, 0.9))
     for i, (words, where) in enumerate(lines):
-        colour = look.ink if len(lines) == 1 else CLUSTERS[i]
+        colour = palette.ink if len(lines) == 1 else CLUSTER_COLOURS[i]
         _line(
             ax,
             mean.isel(where),
@@ -49,14 +50,16 @@ def bands(ensemble: "Ensemble", name: str, ax: "Axes | None" = None) -> "Axes":
             across,
             words or "mean",
             colour,
-            LINES[i],
+            LINE_STYLES[i],
             markers=across != "time",
         )
     at = ensemble.data[across]
     _scales(ax, at, mean)
     failed = int(mean.attrs["runs_not_done"])
     if not mean.notnull().any():
-        ax.text(0.5, 0.5, "no run finished", transform=ax.transAxes, ha="center", va="center", color=look.ink)
+        ax.text(
+            0.5, 0.5, "no run finished", transform=ax.transAxes, ha="center", va="center", color=palette.ink
+        )
         ax.set_yticks([])
         if ax.get_xscale() == "linear" and at[0] < at[-1]:
             ax.set_xlim(float(at[0]), float(at[-1]))
@@ -66,7 +69,7 @@ def bands(ensemble: "Ensemble", name: str, ax: "Axes | None" = None) -> "Axes":
     about += f"; {len(lines)} of {points} points shown" if len(lines) < points else ""
     ax.set(xlabel=str(at.attrs.get("long_name", across)).split(",")[0], ylabel=name.replace("_", " "))
     longest = max(len(words) for words, _ in lines)
-    legend_above(ax, about, next((many for many, most in COLUMNS if longest <= most), 1))
+    legend_above(ax, about, next((columns for columns, letters in LEGEND_COLUMNS if longest <= letters), 1))
     return ax
 
 
@@ -103,8 +106,8 @@ def _axes(ensemble: "Ensemble", name: str) -> tuple[str, list[tuple[str, dict[st
     )
     shown = (
         every
-        if len(every) <= MOST_LINES
-        else [every[int(i)] for i in np.linspace(0, len(every) - 1, MOST_LINES).round()]
+        if len(every) <= MAX_LINES
+        else [every[int(i)] for i in np.linspace(0, len(every) - 1, MAX_LINES).round()]
     )
     return (
         across,
@@ -120,14 +123,16 @@ def _scales(ax: "Axes", at: "DataArray", mean: "DataArray") -> None:
     """Powers of ten where the values are spread over several; labels and whole numbers as they are."""
     x, y = at.values, mean.values
     if "labels" in at.attrs:
-        ax.set_xticks(x, [textwrap.fill(str(one), TICK) for one in at.attrs["labels"]], fontsize=SMALL)
+        ax.set_xticks(
+            x, [textwrap.fill(str(one), TICK_LETTERS) for one in at.attrs["labels"]], fontsize=SMALL_POINTS
+        )
     elif at.dtype.kind == "i":
         ax.set_xticks(x)
-    elif len(x) > 2 and x[-1] - x[-2] > UNEVEN * (x[1] - x[0]) and x[1] > 0:
+    elif len(x) > 2 and x[-1] - x[-2] > LOG_AXIS_STEP_RATIO * (x[1] - x[0]) and x[1] > 0:
         ax.set_xscale("log")
         ax.set_xlim(x[x > 0].min(), x.max())
     y = y[np.isfinite(y)]  # (some,)
-    if at.name != "time" and y.size and y.min() > 0 and y.max() > SPREAD * y.min():
+    if at.name != "time" and y.size and y.min() > 0 and y.max() > LOG_VALUES_RATIO * y.min():
         ax.set_yscale("log")
 
 
@@ -153,13 +158,13 @@ def _line(
         color=colour,
         linewidth=1.6,
         linestyle=line,
-        label=textwrap.fill(words, LONGEST),
+        label=textwrap.fill(words, LABEL_LETTERS),
         marker="o" if markers else None,
         markersize=4,
     )
 
 
-def drawn_names(
+def observables_to_draw(
     dims: Mapping[str, Iterable[Hashable]], grid: Sequence[str], names: Sequence[str] = ()
 ) -> list[str]:
     """The observables to draw, of those with these axes: the named ones, or all that can be drawn; an error
@@ -174,17 +179,17 @@ def drawn_names(
     return shown
 
 
-def picture(ensemble: "Ensemble", path: Path, names: Sequence[str] = ()) -> None:
+def write_ensemble(ensemble: "Ensemble", path: Path, names: Sequence[str] = ()) -> None:
     """Write the bands of the observables named, or of all that can be drawn, one below the other."""
     from matplotlib.figure import Figure
 
-    shown = drawn_names(
+    shown = observables_to_draw(
         {name: ensemble.data[name].dims for name in ensemble.observables}, list(ensemble.study["grid"]), names
     )
     figure = Figure(figsize=(6.4, 0.6 + 2.7 * len(shown)), layout="constrained")
     figure.suptitle(str(ensemble.study["title"]), fontsize=11)
     for i, name in enumerate(shown):
-        bands(ensemble, name, figure.add_subplot(len(shown), 1, i + 1))
+        ensemble_bands(ensemble, name, figure.add_subplot(len(shown), 1, i + 1))
     save_figure(figure, path)
 
 

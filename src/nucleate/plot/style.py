@@ -1,9 +1,9 @@
-"""One look for all pictures: what the colours mean, styles for screen and paper, and axes without clutter.
+"""One style for all pictures: what the colours mean, settings for screen and paper, and axes without clutter.
 
-A token's colour is its place in the sequence, first dark, last light (viridis, which colour-blind readers and
-grey printers can follow). Black marks Rényi centers, red strong centers and whatever is final.  Black means
-the colour of the text: on a dark page it is white. Clusters have eight colours that stay apart in the eyes of
-the colour-blind, and neither fade on white nor drown in black.
+A token's colour is its position in the sequence, first dark, last light (viridis, which colour-blind
+readers and grey printers can follow). Black marks Rényi centers, red strong centers and whatever is final.
+Black means the colour of the text: on a dark page it is white. Clusters have eight colours that the
+colour-blind can tell apart and that can be seen on white and on black.
 """
 
 from collections.abc import Mapping
@@ -20,13 +20,14 @@ from nucleate.checks import Array, InputError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-RED, BLACK, GREY = "#d62728", "#000000", "#b8b8b8"
+RED = "#d62728"
 RED_ON_DARK = "#ff6255"
-CLUSTERS = ("#3366cc", "#ccbb44", "#009e73", "#aa3377", "#33bbee", "#8c6d31", "#cc79a7", "#6f4e9c")
+CLUSTER_COLOURS = ("#3366cc", "#ccbb44", "#009e73", "#aa3377", "#33bbee", "#8c6d31", "#cc79a7", "#6f4e9c")
 
-WIDE, SQUARE, BALL = (7.0, 4.2), (4.6, 4.6), (5.6, 5.6)  # inches: over time, in a plane, on a sphere
-THIN = 0.6  # points: spines and ticks
-SMALL = 9  # points: notes and legends
+# figures over time, in a plane, and of a sphere
+WIDE_INCHES, SQUARE_INCHES, GLOBE_INCHES = (7.0, 4.2), (4.6, 4.6), (5.6, 5.6)
+THIN_POINTS = 0.6  # spines and ticks
+SMALL_POINTS = 9  # notes and legends
 
 Colour = tuple[float, float, float]
 
@@ -45,13 +46,13 @@ def _settings(ink: str, paper: str, more: Mapping[str, Any] = MappingProxyType({
         ("figure.facecolor", "axes.facecolor"), paper
     )
     rc |= {
-        "axes.linewidth": THIN,
-        "xtick.major.width": THIN,
-        "ytick.major.width": THIN,
+        "axes.linewidth": THIN_POINTS,
+        "xtick.major.width": THIN_POINTS,
+        "ytick.major.width": THIN_POINTS,
         "lines.linewidth": 1.4,
         "lines.solid_capstyle": "round",
     }
-    # with matplotlib on every machine
+    # these fonts come with matplotlib
     rc |= {"font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "mathtext.fontset": "dejavusans"}
     rc |= {
         "font.size": 10.0,
@@ -68,7 +69,7 @@ def _settings(ink: str, paper: str, more: Mapping[str, Any] = MappingProxyType({
         "image.cmap": "viridis",
     }
     rc |= {
-        "axes.prop_cycle": f"cycler('color', {list(CLUSTERS)})",
+        "axes.prop_cycle": f"cycler('color', {list(CLUSTER_COLOURS)})",
         "pdf.fonttype": 42,
         "figure.constrained_layout.use": True,
         "savefig.facecolor": "auto",
@@ -105,12 +106,12 @@ def style(name: str = "light") -> AbstractContextManager[None]:
 
     if name not in STYLES:
         raise InputError(f"style must be one of {', '.join(STYLES)}, but is {name!r}.")
-    rc: Any = dict(STYLES[name])  # the stubs list every name that there is
+    rc: Any = dict(STYLES[name])  # Any: the stubs of matplotlib want literal names
     return rc_context(rc)
 
 
 @dataclass(frozen=True)
-class Look:
+class Palette:
     """The colours that fit certain axes."""
 
     ink: Colour  # "black": what stands out most
@@ -135,8 +136,8 @@ class Look:
         return own[name] if isinstance(name, str) and name in own else to_rgb(name)
 
     def tokens(self, n: int) -> Array:
-        """One colour (r, g, b, a) per place in the sequence, (n, 4); the end of the map that fades into the
-        paper is left out."""
+        """One colour (r, g, b, a) per position in the sequence, (n, 4), without the end of viridis that fades
+        into the paper."""
         from matplotlib import colormaps
 
         low, high = (0.35, 1.0) if self.dark else (0.0, 0.9)
@@ -147,10 +148,10 @@ class Look:
         again."""
         from matplotlib.colors import to_rgba_array
 
-        return np.asarray(to_rgba_array(CLUSTERS))[label % len(CLUSTERS)]
+        return np.asarray(to_rgba_array(CLUSTER_COLOURS))[label % len(CLUSTER_COLOURS)]
 
 
-def look(ax: "Axes") -> Look:
+def palette_of(ax: "Axes") -> Palette:
     """The colours that fit `ax`: ink is the colour of its labels, or black or white where those could not be
     read."""
     from matplotlib.colors import to_rgb, to_rgba
@@ -163,7 +164,7 @@ def look(ax: "Axes") -> Look:
     paper: Colour = behind[0][:3] if behind else (1.0, 1.0, 1.0) if luminance(ink) < 0.2 else (0.0, 0.0, 0.0)
     if contrast(ink, paper) < 2.0:
         ink = (0.0, 0.0, 0.0) if luminance(paper) > 0.2 else (1.0, 1.0, 1.0)
-    return Look(ink, paper, to_rgb(RED_ON_DARK if luminance(ink) > luminance(paper) else RED))
+    return Palette(ink, paper, to_rgb(RED_ON_DARK if luminance(ink) > luminance(paper) else RED))
 
 
 def luminance(colour: ArrayLike) -> float:
@@ -192,13 +193,13 @@ def axes_or_new(ax: "Axes | None", size: tuple[float, float], projection: str | 
     return ax
 
 
-def tidy(ax: "Axes") -> Look:
-    """Thin lines on the left and below, none above and on the right; the look of these axes."""
+def tidy(ax: "Axes") -> Palette:
+    """Thin lines on the left and below, none above and on the right; the palette of these axes."""
     for side, spine in ax.spines.items():
         spine.set_visible(side in ("left", "bottom"))
-        spine.set_linewidth(THIN)
-    ax.tick_params(width=THIN, length=3.0)
-    return look(ax)
+        spine.set_linewidth(THIN_POINTS)
+    ax.tick_params(width=THIN_POINTS, length=3.0)
+    return palette_of(ax)
 
 
 def legend_above(ax: "Axes", title: str = "", columns: int = 3) -> None:
@@ -214,7 +215,7 @@ def legend_above(ax: "Axes", title: str = "", columns: int = 3) -> None:
             borderaxespad=0.3,
             ncols=columns,
             frameon=False,
-            fontsize=SMALL,
-            title_fontsize=SMALL,
+            fontsize=SMALL_POINTS,
+            title_fontsize=SMALL_POINTS,
             alignment="left",
         )

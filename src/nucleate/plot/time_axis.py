@@ -9,7 +9,7 @@ from nucleate.checks import Array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FIRST_TIME = 1e-2  # where an axis of powers of ten begins; t = 0 is drawn there
+LOG_AXIS_START = 1e-2  # time at which an axis of powers of ten begins; t = 0 is drawn there
 
 
 def time_axis(ax: "Axes", t: Array, log: bool | None = None) -> None:
@@ -17,17 +17,17 @@ def time_axis(ax: "Axes", t: Array, log: bool | None = None) -> None:
     says."""
     later = t[t > 0]
     ax.set_xlabel("time")
-    # before the scale, which would look for margins beyond 1e308
+    # before the scale is set, which would otherwise compute margins beyond 1e308
     ax.set_xlim(t[0], t[-1] if t[-1] > t[0] else t[0] + 1.0)
-    if log if log is not None else saved_by_powers(t):
-        start = max(later[0], min(FIRST_TIME, later[-1] / 100)) if len(later) else 1.0
+    if log if log is not None else spaced_by_powers(t):
+        start = max(later[0], min(LOG_AXIS_START, later[-1] / 100)) if len(later) else 1.0
         ax.set_xscale("symlog", linthresh=start, linscale=0.5)
         low, high = (
             np.ceil(np.log10(start) - 1e-9),
             np.floor(np.log10(max(later[-1], start) if len(later) else 1.0) + 1e-9),
         )
         step = max(1.0, np.ceil((high - low) / 8))
-        # room for the label of 0
+        # where labels are sparse, the first one leaves room for the label of 0
         powers = np.arange(low if step < 3 else low + step / 2 + (-low - step / 2) % step, high + 1, step)
         ticks = {10.0**power: rf"$\mathdefault{{10^{{{power:.0f}}}}}$" for power in powers.tolist()}
         ticks = {0.0: "0", **ticks} if t[0] == 0 else ticks
@@ -35,17 +35,17 @@ def time_axis(ax: "Axes", t: Array, log: bool | None = None) -> None:
         ax.minorticks_off()
 
 
-def saved_by_powers(t: Array) -> bool:
+def spaced_by_powers(t: Array) -> bool:
     """Whether an even axis would squeeze half of the frames into its first fiftieth."""
     later = t[t > 0]
     return len(later) > 2 and later[-1] > 100 * later[0] and float(np.median(later)) < 0.02 * later[-1]
 
 
-def powers_of_ten(ax: "Axes", end: float, begin: float = FIRST_TIME) -> None:
+def log_time_axis(ax: "Axes", end: float, begin: float = LOG_AXIS_START) -> None:
     """Time by powers of ten from `begin`, with about eight labels."""
     from matplotlib.ticker import NullLocator
 
-    ax.set_xlim(begin, end)  # before the scale, which would look for margins beyond 1e308
+    ax.set_xlim(begin, end)  # before the scale is set, which would otherwise compute margins beyond 1e308
     ax.set_xscale("log")
     powers = np.log10(end / begin)
     every = next(step for step in (1, 2, 5, 10, 20, 50, 100) if powers <= 8 * step)
@@ -55,7 +55,7 @@ def powers_of_ten(ax: "Axes", end: float, begin: float = FIRST_TIME) -> None:
     ax.set_xlabel("time")
 
 
-def moment(t: float) -> str:
+def time_label(t: float) -> str:
     """A time in few digits: 84.2, 1.2 × 10⁶."""
     if t < 1e4:
         return f"{t:.3g}"

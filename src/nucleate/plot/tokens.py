@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 from nucleate.checks import Array, InputError, whole_number
 from nucleate.integrate.run import Run
-from nucleate.plot.style import THIN, Look
+from nucleate.plot.style import THIN_POINTS, Palette
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Indices = Sequence[int] | NDArray[np.int64]
 
-MOST_LINES = 2000  # more tokens than this only make the picture heavier
+MAX_TOKENS_DRAWN = 2000  # more only make the file larger
 
 
 def frames(run: Run, which: int) -> tuple[Array, Array]:
@@ -25,10 +25,10 @@ def frames(run: Run, which: int) -> tuple[Array, Array]:
     if which >= runs:
         raise InputError(f"which must be below the number of runs, {runs}, but is {which}. It counts from 0.")
     x = run.x[which] if run.x.ndim == 4 else run.x  # (m, n, d)
-    there = np.isfinite(x).all((1, 2))  # (m,)
-    if not there.any():
+    reached = np.isfinite(x).all((1, 2))  # (m,)
+    if not reached.any():
         raise InputError("This run has no frame to draw. Look at run.status for the reason.")
-    return run.t[there], x[there]
+    return run.t[reached], x[reached]
 
 
 def circle_only(x: Array) -> Array:
@@ -53,9 +53,9 @@ def final_clusters(run: Run, which: int, x: Array, radius: float | None) -> NDAr
     )
 
 
-def token_colours(look: Look, n: int, label: NDArray[np.int64] | None) -> Array:
-    """One colour per token, (n, 4): by place in the sequence, or by cluster where labels are given."""
-    return look.tokens(n) if label is None else look.clusters(label)
+def token_colours(palette: Palette, n: int, label: NDArray[np.int64] | None) -> Array:
+    """One colour per token, (n, 4): by position in the sequence, or by cluster where labels are given."""
+    return palette.tokens(n) if label is None else palette.clusters(label)
 
 
 def check_colour(colour: str) -> str:
@@ -68,13 +68,13 @@ def check_colour(colour: str) -> str:
     return colour
 
 
-def chosen(n: int, first: int) -> NDArray[np.int64]:
+def tokens_to_draw(n: int, first: int) -> NDArray[np.int64]:
     """The tokens to draw: all, or the first few and an even choice of the others."""
-    some = np.linspace(0, n - 1, min(n, MOST_LINES)).round().astype(np.int64)
+    some = np.linspace(0, n - 1, min(n, MAX_TOKENS_DRAWN)).round().astype(np.int64)
     return np.union1d(np.arange(min(first, n)), some)
 
 
-def tell_left_out(ax: "Axes", n: int, drawn: int) -> None:
+def title_if_thinned(ax: "Axes", n: int, drawn: int) -> None:
     """The title says so if not all of n tokens are drawn; otherwise it is left alone."""
     if drawn < n:
         ax.set_title(f"{drawn} of {n} tokens drawn")
@@ -90,13 +90,13 @@ def indices(which: Indices, n: int) -> NDArray[np.int64]:
     return index
 
 
-def token_bar(ax: "Axes", look: Look, n: int) -> None:
+def token_colorbar(ax: "Axes", palette: Palette, n: int) -> None:
     """The bar that explains the colours of tokens."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import ListedColormap, Normalize
 
-    scale = ScalarMappable(Normalize(1, max(n, 2)), ListedColormap(look.tokens(256).tolist()))
+    scale = ScalarMappable(Normalize(1, max(n, 2)), ListedColormap(palette.tokens(256).tolist()))
     bar = ax.figure.colorbar(scale, ax=ax, label="token", ticks=[1, n] if n > 1 else [1], aspect=40, pad=0.02)
     bar.outline.set_visible(False)
-    bar.ax.tick_params(width=THIN, length=3.0)
+    bar.ax.tick_params(width=THIN_POINTS, length=3.0)
     bar.ax.yaxis.labelpad = -8.0 if n > 1 else 4.0  # between the two numbers, not beside them

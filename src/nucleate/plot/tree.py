@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nucleate.plot.merges import merges_of, right_edge
-from nucleate.plot.style import SMALL, WIDE, axes_or_new, tidy
-from nucleate.plot.time_axis import FIRST_TIME, powers_of_ten
+from nucleate.plot.style import SMALL_POINTS, WIDE_INCHES, axes_or_new, tidy
+from nucleate.plot.time_axis import LOG_AXIS_START, log_time_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nucleate.observe.life import Life
     from nucleate.observe.merges import Merge, Merges
 
-MOST_NAMES = 30  # leaders written beside their branches
+MAX_LEADERS_NAMED = 30  # beside their branches
 
 
 def merge_tree(merges: "Merges | Life", ax: "Axes | None" = None, *, end: float | None = None) -> "Axes":
@@ -28,24 +28,24 @@ def merge_tree(merges: "Merges | Life", ax: "Axes | None" = None, *, end: float 
     from matplotlib.collections import LineCollection
 
     found, end = merges_of(merges), right_edge(merges, end)
-    ax = axes_or_new(ax, WIDE)
-    here = tidy(ax)
-    begin = max(found.t_f, FIRST_TIME) if found.leaders.size else FIRST_TIME
+    ax = axes_or_new(ax, WIDE_INCHES)
+    palette = tidy(ax)
+    begin = max(found.t_f, LOG_AXIS_START) if found.leaders.size else LOG_AXIS_START
     joins = joined(found)
     row = {leader: i for i, leader in enumerate(branches(found.leaders.tolist(), joins))}
-    lost = {join.lost: max(join.time, FIRST_TIME) for join in joins}
+    lost = {join.lost: max(join.time, LOG_AXIS_START) for join in joins}
     along = [[(begin, i), (lost.get(leader, end), i)] for leader, i in row.items()]
     across = [[(lost[join.lost], row[join.lost]), (lost[join.lost], row[join.into])] for join in joins]
     for lines in (along, across):
         ax.add_collection(
-            LineCollection(lines, colors=[here.ink], linewidths=1.3, capstyle="projecting"), autolim=False
+            LineCollection(lines, colors=[palette.ink], linewidths=1.3, capstyle="projecting"), autolim=False
         )
     ax.plot(
         [lost[join.lost] for join in joins],
         [row[join.into] for join in joins],
         "o",
         markersize=4,
-        color=here.ink,
+        color=palette.ink,
         linestyle="none",
     )
     left = [i for leader, i in row.items() if leader not in lost]
@@ -54,7 +54,7 @@ def merge_tree(merges: "Merges | Life", ax: "Axes | None" = None, *, end: float 
         left,
         "o",
         markersize=6,
-        color=here.red,
+        color=palette.red,
         linestyle="none",
         clip_on=False,
         zorder=5,
@@ -66,11 +66,11 @@ def merge_tree(merges: "Merges | Life", ax: "Axes | None" = None, *, end: float 
             "the tokens never gathered into clusters",
             transform=ax.transAxes,
             ha="center",
-            fontsize=SMALL,
-            color=here.grey(0.6),
+            fontsize=SMALL_POINTS,
+            color=palette.grey(0.6),
         )
-    powers_of_ten(ax, end, 10.0 ** np.floor(np.log10(begin) + 1e-9))
-    every = -(-len(row) // MOST_NAMES)  # rounded up
+    log_time_axis(ax, end, 10.0 ** np.floor(np.log10(begin) + 1e-9))
+    every = -(-len(row) // MAX_LEADERS_NAMED)  # rounded up
     ax.set_yticks(list(row.values())[:: every or 1], list(map(str, row))[:: every or 1])
     ax.set(ylim=(max(len(row), 1) - 0.4, -0.6), ylabel="leader (counted from 0)")
     ax.spines["left"].set_visible(False)

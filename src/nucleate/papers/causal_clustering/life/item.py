@@ -162,9 +162,9 @@ def _hero(data: Data) -> "Figure":
 
     from nucleate.observe.life import Life
     from nucleate.observe.merges import merges
-    from nucleate.plot.merges import LIFE_SIZE, life, life_axes
+    from nucleate.plot.merges import LIFE_INCHES, life, life_axes
 
-    figure = Figure(figsize=LIFE_SIZE, layout="constrained")
+    figure = Figure(figsize=LIFE_INCHES, layout="constrained")
     life(Life(data["hero"], merges(data["hero"])), life_axes(figure))
     return figure
 

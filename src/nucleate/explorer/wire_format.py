@@ -1,8 +1,5 @@
 """Arrays over a websocket: the length of a JSON header, the header, then the arrays, everything padded to
-eight bytes.
-
-The padding lets a browser look at the arrays where they lie.
-"""
+eight bytes."""
 
 import json
 import struct
@@ -12,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ALIGN", "KINDS", "pack", "unpack"]
+__all__ = ["ALIGNMENT_BYTES", "DTYPES", "pack", "unpack"]
 
-ALIGN = 8
-KINDS = {"f8": "<f8", "i4": "<i4", "u1": "|u1"}  # the name on the wire -> little-endian NumPy
+ALIGNMENT_BYTES = 8  # so that a browser can read the arrays where they lie, without a copy
+DTYPES = {"f8": "<f8", "i4": "<i4", "u1": "|u1"}  # the name on the wire -> little-endian NumPy
 
 
 def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
@@ -23,11 +20,11 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes
     parts, listed = [], []
     for name, array in arrays.items():
         kind = "f8" if array.dtype.kind == "f" else "u1" if array.dtype == np.uint8 else "i4"
-        data = np.ascontiguousarray(array, dtype=KINDS[kind]).tobytes()
-        parts.append(data + bytes(-len(data) % ALIGN))
+        data = np.ascontiguousarray(array, dtype=DTYPES[kind]).tobytes()
+        parts.append(data + bytes(-len(data) % ALIGNMENT_BYTES))
         listed.append({"name": name, "dtype": kind, "shape": list(array.shape)})
     text = json.dumps({**header, "arrays": listed}, allow_nan=False).encode()
-    text += b" " * (-(len(text) + 4) % ALIGN)
+    text += b" " * (-(len(text) + 4) % ALIGNMENT_BYTES)
     return b"".join([struct.pack("<I", len(text)), text, *parts])
 
 
@@ -37,7 +34,7 @@ def unpack(message: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     header = json.loads(message[4 : 4 + length])
     at, arrays = 4 + length, {}
     for one in header["arrays"]:
-        kind, count = np.dtype(KINDS[one["dtype"]]), int(np.prod(one["shape"], dtype=np.int64))
+        kind, count = np.dtype(DTYPES[one["dtype"]]), int(np.prod(one["shape"], dtype=np.int64))
         arrays[one["name"]] = np.frombuffer(message, kind, count, at).reshape(one["shape"])
-        at += -(-count * kind.itemsize // ALIGN) * ALIGN
+        at += -(-count * kind.itemsize // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
     return header, arrays

@@ -17,21 +17,21 @@ from nucleate.observe.merges import usual_radius
 from nucleate.theory.atlas import atlas
 from nucleate.theory.table import OTHER_MODEL, other_model
 
-__all__ = ["Measured", "measure", "model_facts", "scales", "start_facts"]
+__all__ = ["Measurements", "length_scales", "measure", "model_facts", "start_facts"]
 
-FEW = 100_000  # tokens looked at between two questions whether to go on
-SHOWN = 3  # directions in which a higher sphere is seen
+TOKENS_BETWEEN_CHECKS = 100_000  # `go_on` is asked again after so many tokens
+SHOWN_DIRECTIONS = 3  # of a sphere in more dimensions
 
 
-def scales(beta: float, c: float) -> tuple[float, float]:
+def length_scales(beta: float, c: float) -> tuple[float, float]:
     """delta = c beta^(-1/2), at most pi, and the radius that joins tokens into clusters."""
     delta = min(c * beta**-0.5, np.pi) if beta > 0.0 else np.pi
     return float(delta), float(min(usual_radius(beta), np.pi))
 
 
 def start_facts(x0: Array, beta: float, c: float) -> dict[str, Any]:
-    """What a start x0 (n, d) says: the scales, and the centers by token."""
-    delta, radius = scales(beta, c)
+    """What follows from the start x0 (n, d): the length scales, and the centers by token."""
+    delta, radius = length_scales(beta, c)
     centers = {
         name: renyi_centers(x0, delta, strong=name == "strong").tolist() for name in ("renyi", "strong")
     }
@@ -39,7 +39,7 @@ def start_facts(x0: Array, beta: float, c: float) -> dict[str, Any]:
 
 
 def model_facts(model: Attention, n: int, d: int) -> dict[str, Any]:
-    """beta, the matrices written out, the mask, frozen tokens, and what V says of the end of n tokens."""
+    """beta, the matrices written out, the mask, frozen tokens, and what Table 1 says of n tokens under V."""
     beta, Q, K, V = model.parameters(d)
     return {
         "beta": float(beta.reshape(-1)[0]),
@@ -52,7 +52,7 @@ def model_facts(model: Attention, n: int, d: int) -> dict[str, Any]:
             if model.frozen is None
             else {"x": model.frozen.x.tolist(), "weight": model.frozen.weight.tolist()}
         ),
-        "spectrum": _spectrum(V) | _beyond(model, n),
+        "spectrum": _spectrum(V) | _outside_table(model, n),
     }
 
 
@@ -71,8 +71,8 @@ def _spectrum(V: Array) -> dict[str, Any]:
     }
 
 
-def _beyond(model: Attention, n: int) -> dict[str, Any]:
-    """What replaces the verdict where the table does not speak of the model, whatever V is."""
+def _outside_table(model: Attention, n: int) -> dict[str, Any]:
+    """What replaces the verdict of V where Table 1 is not about the model."""
     why = other_model(model, n)
     if why is None:
         return {}
@@ -87,8 +87,8 @@ def _beyond(model: Attention, n: int) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
-    """Frame by frame."""
+class Measurements:
+    """What is measured on every frame."""
 
     labels: NDArray[np.int32]  # (m, n) the cluster of every token
     clusters: NDArray[np.int32]  # (m,) how many
@@ -101,12 +101,12 @@ class Measured:
         return {name: array for name, array in vars(self).items() if array is not None}
 
 
-def measure(x: Array, facts: dict[str, Any], go_on: Callable[[], bool] = lambda: True) -> Measured | None:
+def measure(x: Array, facts: dict[str, Any], go_on: Callable[[], bool] = lambda: True) -> Measurements | None:
     """Measure the frames x (m, n, d) with the scales and centers of `start_facts`; None if told to stop."""
     m, n, d = x.shape
     labels = np.empty((m, n), dtype=np.int32)
     share = {name: np.empty(m) for name in facts["centers"]}
-    size = max(FEW // n, 1)
+    size = max(TOKENS_BETWEEN_CHECKS // n, 1)
     for first in range(0, m, size):
         if not go_on():
             return None
@@ -114,19 +114,19 @@ def measure(x: Array, facts: dict[str, Any], go_on: Callable[[], bool] = lambda:
         labels[some] = clusters(x[some], facts["radius"])
         for name, centers in facts["centers"].items():
             share[name][some] = consumed(x[some], np.array(centers), facts["delta"])
-    return Measured(
+    return Measurements(
         labels,
         labels.max(1) + np.int32(1),
         share["renyi"],
         share["strong"],
-        _directions(x) if d > SHOWN else None,
+        _principal_directions(x) if d > SHOWN_DIRECTIONS else None,
     )
 
 
-def _directions(x: Array) -> Array:
+def _principal_directions(x: Array) -> Array:
     """The three directions (d, 3) in which the tokens of all frames x (m, n, d) reach farthest from the
     origin; signs by their largest entry."""
     y = x.reshape(-1, x.shape[-1])  # (m n, d)
-    top = np.linalg.eigh(y.T @ y)[1][:, : -SHOWN - 1 : -1]  # (d, 3), the largest first
-    largest = np.take_along_axis(top, np.abs(top).argmax(0)[None], axis=0)  # (1, 3)
-    return np.asarray(top * np.where(largest < 0.0, -1.0, 1.0))
+    directions = np.linalg.eigh(y.T @ y)[1][:, : -SHOWN_DIRECTIONS - 1 : -1]  # (d, 3), the largest first
+    largest = np.take_along_axis(directions, np.abs(directions).argmax(0)[None], axis=0)  # (1, 3)
+    return np.asarray(directions * np.where(largest < 0.0, -1.0, 1.0))

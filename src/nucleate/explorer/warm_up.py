@@ -5,14 +5,14 @@ import logging
 import threading
 from typing import Any
 
-from nucleate.explorer.measures import measure
-from nucleate.explorer.prepared_run import begun, of_scene, perform
+from nucleate.explorer.measurements import measure
+from nucleate.explorer.prepared_run import begun_message, compute, prepare_scene
 from nucleate.explorer.scene import parse_scene
 
-__all__ = ["SCENES", "warm_up"]
+__all__ = ["WARM_UP_SCENES", "warm_up"]
 
 # One of each kind of run that compiles something of its own, the likeliest first.
-SCENES: tuple[dict[str, Any], ...] = (
+WARM_UP_SCENES: tuple[dict[str, Any], ...] = (
     {"t": 1.0, "frames": 3},
     {"n": 32, "d": 3, "beta": 9.0, "t": 1.0, "frames": 3},
     {"n": 20, "t": 1e6, "frames": 10},
@@ -25,18 +25,19 @@ SCENES: tuple[dict[str, Any], ...] = (
 )
 
 
-def warm_up(done: threading.Event, over: threading.Event) -> None:
-    """Run the scenes, then set `done`; leave off once `over` is set, when the program ends under our feet and
-    anything may fail."""
+def warm_up(compiled: threading.Event, closing: threading.Event) -> None:
+    """Run the scenes, then set `compiled`; leave off once `closing` is set.
+
+    While the program closes, modules are torn down under this thread, so a failure then means nothing.
+    """
     try:
-        for scene in SCENES:
-            if over.is_set():
+        for scene in WARM_UP_SCENES:
+            if closing.is_set():
                 return
-            take = of_scene(parse_scene(scene))
-            facts = begun(take, 0)
-            measure(perform(take).x, facts)
+            prepared = prepare_scene(parse_scene(scene))
+            measure(compute(prepared).x, begun_message(prepared, 0))
     except Exception:  # runs still work, only the first one later
-        if not over.is_set():
+        if not closing.is_set():
             logging.getLogger("nucleate.explorer").exception("warming up failed")
     finally:
-        done.set()
+        compiled.set()

@@ -1,4 +1,4 @@
-"""Starts that the explorer offers besides the uniform one; a seed gives the same tokens every time."""
+"""Starting positions that the explorer offers besides uniform ones; the same for the same seed."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ from nucleate.theory.counts import cap_share
 
 __all__ = ["cap", "planted"]
 
-# radians: narrower caps in 64 dimensions have a share of the sphere that doubles cannot hold
-LEAST_ANGLE = 1e-3
-MOST_SPREAD = 3.0
+# narrower caps in 64 dimensions have a share of the sphere that doubles cannot hold
+MIN_CAP_ANGLE_RADIANS = 1e-3
+MAX_SPREAD_RADIANS = 3.0
 
 
 def cap(n: int, d: int, angle: float, seed: int = 0) -> Array:
@@ -20,7 +20,9 @@ def cap(n: int, d: int, angle: float, seed: int = 0) -> Array:
     """
     from scipy.special import betaincinv
 
-    angle = finite_number("angle", angle, least=LEAST_ANGLE, help="It is the radius of the cap, in radians.")
+    angle = finite_number(
+        "angle", angle, least=MIN_CAP_ANGLE_RADIANS, help="It is the radius of the cap, in radians."
+    )
     if angle > np.pi:
         raise InputError(f"angle must be at most pi, but is {angle}. pi is the whole sphere.")
     rng = np.random.default_rng(seed)
@@ -37,10 +39,10 @@ def planted(n: int, d: int, clusters: int, spread: float, seed: int = 0) -> Arra
     spread = finite_number(
         "spread", spread, least=0.0, help="It is the size of a planted cluster, in radians."
     )
-    if clusters > n or spread > MOST_SPREAD:
+    if clusters > n or spread > MAX_SPREAD_RADIANS:
         raise InputError(
-            f"At most n = {n} clusters with a spread up to {MOST_SPREAD:g} can be planted, but there are"
-            f" {clusters} with {spread:g}."
+            f"At most n = {n} clusters with a spread up to {MAX_SPREAD_RADIANS:g} can be planted, but there"
+            f" are {clusters} with {spread:g}."
         )
     rng = np.random.default_rng(seed)
     centers = uniform(clusters, d, rng)  # (clusters, d)

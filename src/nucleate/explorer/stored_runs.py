@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from nucleate.checks import InputError
-from nucleate.explorer.prepared_run import Take, alone, check_size, of_run
-from nucleate.explorer.scene import LIMITS, Scene
+from nucleate.explorer import limits
+from nucleate.explorer.prepared_run import PreparedRun, check_size, model_of_run, prepare_stored
+from nucleate.explorer.scene import Scene
 from nucleate.integrate.storage import DATA, load
 from nucleate.studies.durable_files import Damaged
 from nucleate.studies.result import load_ensemble
@@ -25,8 +26,8 @@ from nucleate.studies.study import Study
 
 __all__ = ["Entry", "Folder", "open_folder"]
 
-MOST = 500  # names listed
-MARK = b"nucleate run"
+MAX_LISTED = 500  # entries of a folder
+RUN_FORMAT = "nucleate run"
 
 
 @dataclass(frozen=True)
@@ -47,21 +48,21 @@ class Entry:
 class Folder:
     """The opened folder; `only` names the one entry to show, if it is not the whole folder."""
 
-    place: Path | None  # resolved
+    path: Path | None  # resolved
     only: str | None = None
 
     def entries(self) -> list[Entry]:
         """What can be opened, by name."""
-        if self.place is None:
+        if self.path is None:
             return []
         names = (
             [self.only]
             if self.only is not None
-            else sorted(path.name for path in self.place.iterdir() if path.suffix.lower() in DATA)[:MOST]
+            else sorted(path.name for path in self.path.iterdir() if path.suffix.lower() in DATA)[:MAX_LISTED]
         )
         return [entry for name in names if (entry := self._entry(name)) is not None]
 
-    def take(self, name: str, run: int) -> Take:
+    def prepare(self, name: str, run: int) -> PreparedRun:
         """Run number `run` of the entry `name`."""
         known = {entry.name: entry for entry in self.entries()}
         if name not in known:
@@ -73,16 +74,16 @@ class Folder:
             raise InputError(f"There is no run {run} in {name}: it holds {known[name].runs}, counted from 0.")
         path = self._inside(name)
         try:
-            take = (
-                _of_ensemble(path, run, name)
+            prepared = (
+                _prepare_from_ensemble(path, run, name)
                 if known[name].kind == "ensemble"
-                else of_run(load(path), run, name)
+                else prepare_stored(load(path), run, name)
             )
         except InputError as error:
             # a page need not know where it lies
             raise InputError(str(error).replace(str(path), name)) from None
         which = f"-{run}" if known[name].runs > 1 else ""
-        return replace(take, file=f"nucleate-{Path(name).stem}{which}")
+        return replace(prepared, file=f"nucleate-{Path(name).stem}{which}")
 
     def _entry(self, name: str) -> Entry | None:
         """The entry of that name, or None for what is neither a run nor an ensemble, or lies elsewhere."""
@@ -111,20 +112,20 @@ class Folder:
     def _inside(self, name: str) -> Path:
         """The resolved path of a name in the folder; every link it leads through must stay in the folder."""
         if (
-            self.place is None
+            self.path is None
             or not name
             or name != os.path.basename(name)
             or name in (".", "..")
             or "\0" in name
         ):
             raise InputError("A name must be that of an entry of the opened folder.")
-        path = Path(os.path.realpath(self.place / name, strict=True))
-        if not path.is_relative_to(self.place) or path == self.place:
+        path = Path(os.path.realpath(self.path / name, strict=True))
+        if not path.is_relative_to(self.path) or path == self.path:
             raise InputError(f"{name} leads out of the opened folder, and is not opened.")
         for parent, folders, files in os.walk(path):
             for one in (*folders, *files):
                 inner = Path(parent, one)
-                if inner.is_symlink() and not Path(os.path.realpath(inner)).is_relative_to(self.place):
+                if inner.is_symlink() and not Path(os.path.realpath(inner)).is_relative_to(self.path):
                     raise InputError(
                         f"{name} holds a link that leads out of the opened folder, and is not opened."
                     )
@@ -140,12 +141,12 @@ def open_folder(path: Path | None) -> Folder:
             f"{path} does not exist. Pass a run that run.save wrote, the store of an ensemble, or a folder of"
             " such."
         )
-    place = path.resolve()
+    resolved = path.resolve()
     if path.suffix.lower() not in DATA:
-        if not place.is_dir():
+        if not resolved.is_dir():
             raise InputError(f"{path} is neither a stored run ({' or '.join(DATA)}) nor a folder.")
-        return Folder(place)
-    folder = Folder(place.parent, place.name)
+        return Folder(resolved)
+    folder = Folder(resolved.parent, resolved.name)
     entries = folder.entries()
     if not entries:
         raise InputError(
@@ -153,7 +154,7 @@ def open_folder(path: Path | None) -> Folder:
             " run.save wrote."
         )
     if entries[0].kind == "run":
-        check_size(place.name, *_shape(place)[-2:])
+        check_size(resolved.name, *_shape(resolved)[-2:])
     return folder
 
 
@@ -168,7 +169,7 @@ def _shape(path: Path) -> tuple[int, ...]:
 
 def _shape_zarr(path: Path) -> tuple[int, ...]:
     head = json.loads((path / "zarr.json").read_bytes())
-    if not str(head["attributes"]["format"]).startswith(MARK.decode()):
+    if not str(head["attributes"]["format"]).startswith(RUN_FORMAT):
         raise InputError(f"{path.name} is not a run.")
     return tuple(int(size) for size in json.loads((path / "x" / "zarr.json").read_bytes())["shape"])
 
@@ -187,7 +188,7 @@ def _shape_npz(path: Path) -> tuple[int, ...]:
             return tuple(int(size) for size in read(file)[0])
 
 
-def _of_ensemble(path: Path, index: int, name: str) -> Take:
+def _prepare_from_ensemble(path: Path, index: int, name: str) -> PreparedRun:
     """Run `index` of an ensemble, counted through all runs of the first point of its grid, then of the next;
     computed anew from its seed.
 
@@ -198,7 +199,11 @@ def _of_ensemble(path: Path, index: int, name: str) -> Take:
     study = Study.make({**found.study, "observables": {"ends": {"kind": "points"}}})
     point, run = divmod(index, study.runs)
     one, times = study.point(point), study.times
-    if one.n > LIMITS["n"] or one.d > LIMITS["d"] or one.n * one.d * len(times) > LIMITS["numbers"]:
+    if (
+        one.n > limits.MAX_TOKENS
+        or one.d > limits.MAX_DIMENSION
+        or one.n * one.d * len(times) > limits.MAX_NUMBERS
+    ):
         raise InputError(
             f"Runs of {name} have {one.n} tokens in dimension {one.d} and {len(times)} frames, more than the"
             " explorer shows."
@@ -219,15 +224,13 @@ def _of_ensemble(path: Path, index: int, name: str) -> Take:
         "max_steps": one.max_steps,
     }
     model, x0 = one.model(study.seed, range(run, run + 1)), one.starts(study.seed, range(run, run + 1))[0]
-    return Take(
-        alone(model, 0),
+    return PreparedRun(
+        model_of_run(model, 0),
         x0,
         times,
         settings,
         Scene().c,
-        None,
-        None,
-        f"{study.title or name}, run {run}{where}",
-        True,
-        len(times),
+        title=f"{study.title or name}, run {run}{where}",
+        recorded=True,
+        frames_before_thinning=len(times),
     )

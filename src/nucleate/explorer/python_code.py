@@ -5,16 +5,16 @@ from typing import Any
 import numpy as np
 
 from nucleate.checks import Array
-from nucleate.explorer.scene import FIRST, Scene, given_matrix
+from nucleate.explorer.scene import FIRST_LOG_TIME, Scene, given_matrix
 
-__all__ = ["as_python"]
+__all__ = ["python_code"]
 
-SMALL = 4  # dimensions up to which a matrix is written out
+MAX_WRITTEN_DIMENSION = 4  # larger preset matrices are named, not written out
 
 
-def as_python(scene: Scene) -> str:
+def python_code(scene: Scene) -> str:
     """About ten lines; run afterwards holds the frames."""
-    lines = [*_start(scene)]
+    lines = _start(scene)
     arguments, imports = [f"beta={scene.beta!r}"], []
     for name in "QKV":
         M = given_matrix(getattr(scene, name), scene.d)
@@ -23,7 +23,7 @@ def as_python(scene: Scene) -> str:
             arguments.append(f"{name}={name}")
             imports += ["from nucleate.explorer.matrices import matrix"] if "matrix(" in lines[-1] else []
     if scene.start["kind"] != "uniform":
-        imports.append(f"from nucleate.explorer.starts import {scene.start['kind']}")
+        imports.append(f"from nucleate.explorer.start_positions import {scene.start['kind']}")
     if scene.mask != "causal":
         arguments.append(
             f"mask={scene.mask!r}"
@@ -58,7 +58,7 @@ def _times(scene: Scene) -> str:
     if scene.clock == "linear":
         return f"np.linspace(0.0, {scene.t!r}, {scene.frames})"
     return (
-        f"np.concatenate([[0.0], np.geomspace({min(FIRST, scene.t / 100.0)!r}, {scene.t!r},"
+        f"np.concatenate([[0.0], np.geomspace({min(FIRST_LOG_TIME, scene.t / 100.0)!r}, {scene.t!r},"
         f" {scene.frames - 1})])"
     )
 
@@ -67,7 +67,7 @@ def _written(spec: Any, M: Array) -> str:
     """A diagonal by its diagonal, a small matrix by its entries, a large preset by its name."""
     if np.array_equal(M, np.diag(np.diag(M))):
         return f"np.diag({np.diag(M).tolist()!r})"
-    if "preset" in spec and len(M) > SMALL:
+    if "preset" in spec and len(M) > MAX_WRITTEN_DIMENSION:
         seed = f", seed={spec['seed']}" if "seed" in spec else ""
         return f'matrix("{spec["preset"]}", d={len(M)}{seed})'
     return f"np.array({M.tolist()!r})"

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from nucleate.explorer.built_page import content_security_policy, page_text
+from nucleate.plot.style import CLUSTERS, RED, RED_ON_DARK
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -41,11 +42,8 @@ def test_the_shipped_page_needs_nothing_from_outside() -> None:
 
 
 def test_the_shipped_page_was_built_from_the_source_that_is_here() -> None:
-    web = ROOT / "web"
-    if not web.is_dir():
-        pytest.skip("the source of the page is not part of this installation")
     (said,) = re.findall(r'<meta name="nucleate-source" content="([0-9a-f]{64})"', page_text())
-    assert said == web_source_hash(web), "web/ has changed: run make web"
+    assert said == web_source_hash(_web()), "web/ has changed: run make web"
 
 
 def web_source_hash(web: Path) -> str:
@@ -58,6 +56,24 @@ def web_source_hash(web: Path) -> str:
     )
     lines = "".join(f"{name}\t{hashlib.sha256(path.read_bytes()).hexdigest()}\n" for name, path in files)
     return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def test_the_colours_of_the_page_are_those_of_the_figures() -> None:
+    source = _web() / "src" / "colours.ts"
+    text = source.read_text(encoding="utf-8")
+    (clusters,) = re.findall(r"export const CLUSTERS = \[(.*?)\] as const;", text, flags=re.S)
+    assert tuple(re.findall(r'"(#[0-9a-f]{6})"', clusters)) == CLUSTERS
+    reds = dict(
+        re.findall(r'export const (LIGHT|DARK): Theme = \{.*?red: "(#[0-9a-f]{6})"', text, flags=re.S)
+    )
+    assert reds == {"LIGHT": RED, "DARK": RED_ON_DARK}
+
+
+def _web() -> Path:
+    web = ROOT / "web"
+    if not web.is_dir():
+        pytest.skip("the source of the page is not part of this installation")
+    return web
 
 
 def test_the_shipped_files_are_as_they_were_built_and_every_edit_of_them_is_found() -> None:

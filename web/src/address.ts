@@ -1,4 +1,7 @@
-/** The address of the page follows what is shown, at a distance; another scene is another entry in the history, so Back undoes it. */
+/**
+ * The address of the page follows what is shown, at a distance; another scene is another entry in the
+ * history, so Back undoes it.
+ */
 
 import { same, type Scene } from "./state.ts";
 

@@ -1,11 +1,26 @@
-/** The page as a whole: which scene runs, where the cursor is, what is highlighted; everything else asks and is told. */
+/**
+ * The page as a whole: which scene runs, where the cursor is, what is highlighted; everything else asks and
+ * is told.
+ */
 
 import { Address } from "./address.ts";
 import { TimeScale } from "./axis.ts";
 import { DARK, LIGHT, Palette, type Theme } from "./colours.ts";
 import { RunRecord, type Begun } from "./record.ts";
 import { frameOf, type Scope } from "./scope.ts";
-import { completeScene, decode, encode, LOOK, same, SCENE, type Look, type MatrixChoice, type Recording, type Scene, type State } from "./state.ts";
+import {
+  completeScene,
+  decode,
+  encode,
+  LOOK,
+  same,
+  SCENE,
+  type Look,
+  type MatrixChoice,
+  type Recording,
+  type Scene,
+  type State,
+} from "./state.ts";
 import type { Message, Parcel } from "./wire.ts";
 
 export interface Engine {
@@ -63,7 +78,10 @@ export class App implements Scope {
   // Looks
 
   get theme(): Theme {
-    const dark = this.look.theme === "auto" ? matchMedia("(prefers-color-scheme: dark)").matches : this.look.theme === "dark";
+    const dark =
+      this.look.theme === "auto"
+        ? matchMedia("(prefers-color-scheme: dark)").matches
+        : this.look.theme === "dark";
     return dark ? DARK : LIGHT;
   }
 
@@ -135,7 +153,8 @@ export class App implements Scope {
     run.shown.set(to, token * 3);
     this.hover = token;
     clearTimeout(this.nudgeTimer);
-    const settle = (): void => this.setScene({ ...this.scene, moved: { ...this.scene.moved, [String(token)]: to } }, false);
+    const settle = (): void =>
+      this.setScene({ ...this.scene, moved: { ...this.scene.moved, [String(token)]: to } }, false);
     if (done) settle();
     else this.nudgeTimer = window.setTimeout(settle, NUDGE_PAUSE);
     this.changed();
@@ -192,7 +211,9 @@ export class App implements Scope {
   /** The controls show what is known of a recording, and a change begins from there. */
   private adopt({ scene, n, d, beta, mask, V, Q, K }: Begun): void {
     const choice = (M: number[][]): MatrixChoice =>
-      M.every((row, r) => row.every((value, c) => value === (r === c ? 1 : 0))) ? { preset: "identity" } : { matrix: M };
+      M.every((row, r) => row.every((value, c) => value === (r === c ? 1 : 0)))
+        ? { preset: "identity" }
+        : { matrix: M };
     const known = { n, d, beta, mask: mask ?? "causal", V: choice(V), Q: choice(Q), K: choice(K) };
     this.scene = completeScene(scene ?? known, this.defaults);
   }
@@ -223,7 +244,8 @@ export class App implements Scope {
     if (run === null) return;
     if (message.say === "progress") {
       run.share = Number(message.share);
-      this.summary = typeof message.words === "string" ? message.words : `running, ${Math.round(100 * run.share)} %`;
+      this.summary =
+        typeof message.words === "string" ? message.words : `running, ${Math.round(100 * run.share)} %`;
       this.told.settings();
     }
     if (message.say === "ended") this.ended(run, message);
@@ -250,7 +272,9 @@ export class App implements Scope {
         : `${Number(message.steps).toLocaleString("en")} steps in ${seconds.toPrecision(2)} s`;
     this.summary = run.status === "done" ? took : `${run.status}: ${took}`;
     if (run.status !== "done" && run.status !== "cancelled")
-      this.told.inform(`The run ended before its time: ${run.status.replaceAll("_", " ")}. The frames up to then are shown.`);
+      this.told.inform(
+        `The run ended before its time: ${run.status.replaceAll("_", " ")}. The frames up to then are shown.`,
+      );
     this.rescale();
     this.told.settings();
     this.changed();
@@ -276,7 +300,7 @@ export class App implements Scope {
       if (run === this.coming && (run.held > this.wanted || this.playing || this.run === null)) this.swap();
     }
     if (header.say === "measured") {
-      const directions = (arrays.directions?.values as Float64Array | undefined) ?? null;
+      const directions = "directions" in arrays ? (arrays.directions.values as Float64Array) : null;
       run.measure(
         arrays.labels.values as Int32Array,
         arrays.clusters.values as Int32Array,
@@ -325,7 +349,8 @@ export class App implements Scope {
     const { run, theme, look } = this;
     if (run === null) return;
     const frame = frameOf(this);
-    const key = `${run.begun.id}/${frame}/${look.colour}/${theme.dark}/${run.measured !== null}/${run.held > 0}`;
+    const drawn = [run.begun.id, frame, run.held > 0, run.measured !== null];
+    const key = [...drawn, look.colour, theme.dark].join("/");
     if (key === this.painted) return;
     this.painted = key;
     this.palette.fill(run.leadersAt(frame), look.colour, theme);
@@ -341,7 +366,12 @@ export class App implements Scope {
   // The address
 
   get state(): State {
-    return { scene: this.scene, open: this.recording, at: this.run === null || this.playing ? null : frameOf(this), view: this.look };
+    return {
+      scene: this.scene,
+      open: this.recording,
+      at: this.run === null || this.playing ? null : frameOf(this),
+      view: this.look,
+    };
   }
 
   get fragment(): string {

@@ -3,7 +3,9 @@
 const SUPERSCRIPT = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
 export const power = (exponent: number): string =>
-  "10" + (exponent < 0 ? "⁻" : "") + [...String(Math.abs(exponent))].map((digit) => SUPERSCRIPT[+digit]).join("");
+  "10" +
+  (exponent < 0 ? "⁻" : "") +
+  Array.from(String(Math.abs(exponent)), (digit) => SUPERSCRIPT[+digit]).join("");
 
 /** A number for people: three digits, powers of ten where it is large or small. */
 export function pretty(value: number, digits = 3): string {
@@ -36,11 +38,14 @@ export class TimeScale {
     this.high = Math.max(this.low + 1e-9, Math.log10(end));
   }
 
-  /** The axis that fits these times: logarithmic when they span more than a decade and a half after the first. */
+  /**
+   * The axis that fits these times: logarithmic when they span more than a decade and a half after the first.
+   */
   static of(times: Float64Array, held: number, end: number, clock: "log" | "linear" | null): TimeScale {
     const last = held > 0 ? Math.max(end, times[held - 1]) : end;
     const first = held > 1 ? times[1] : Math.min(1e-2, last / 100);
-    const log = clock === "log" || (clock === null && last / first > 30 && times[Math.floor(held / 2)] < last / 5);
+    const log =
+      clock === "log" || (clock === null && last / first > 30 && times[Math.floor(held / 2)] < last / 5);
     return new TimeScale(log && first > 0 && last > first, first > 0 ? first : 1, last > 0 ? last : 1);
   }
 
@@ -56,14 +61,16 @@ export class TimeScale {
   }
 
   ticks(most: number): Tick[] {
-    if (!this.log) return linearTicks(0, this.end, most).map(({ at, value }) => ({ at, text: pretty(value) }));
+    if (!this.log)
+      return linearTicks(0, this.end, most).map(({ at, value }) => ({ at, text: pretty(value) }));
     const from = Math.ceil(this.low - 1e-9);
     const to = Math.floor(this.high + 1e-9);
     const step = Math.max(1, Math.ceil((to - from + 1) / Math.max(1, most - 1)));
     const ticks: Tick[] = [{ at: 0, text: "0" }];
     for (let e = from; e <= to; e++) {
       const at = this.place(10 ** e);
-      if (e % step === 0 && at > 0.07) ticks.push({ at, text: e >= 0 && e <= 2 ? String(10 ** e) : power(e) });
+      if (e % step === 0 && at > 0.07)
+        ticks.push({ at, text: e >= 0 && e <= 2 ? String(10 ** e) : power(e) });
     }
     return ticks;
   }

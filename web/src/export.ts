@@ -11,7 +11,10 @@ export function short(value: number): string {
   return String(Number(value.toPrecision(9))); // always enough
 }
 
-/** One line per frame and token: t, token (from 1), leader of its cluster, coordinates. Numbers are written so that they read back exactly. */
+/**
+ * One line per frame and token: t, token (from 1), leader of its cluster, coordinates. Numbers are written so
+ * that they read back exactly.
+ */
 export function csv(run: RunRecord): string {
   const head = ["t", "token", "leader", ...Array.from({ length: run.d }, (_, c) => `x${c + 1}`)].join(",");
   const lines = [head];
@@ -33,10 +36,14 @@ export function dataWords(run: RunRecord): string {
   const count = (frames: number): string => frames.toLocaleString("en");
   const some = all ? "every frame" : `${count(run.held)} of the ${count(frames_of)} frames of the run`;
   const which = run.status === "running" ? "the frames so far" : some;
-  return `The data: ${which}, ${run.single ? "positions with 32 bits, about seven digits" : "with full precision"}.`;
+  const precision = run.single ? "positions with 32 bits, about seven digits" : "with full precision";
+  return `The data: ${which}, ${precision}.`;
 }
 
-/** The address of this page without its secret: what one sends to a colleague. It has a # even where all is as by default. */
+/**
+ * The address of this page without its secret: what one sends to a colleague. It has a # even where all is as
+ * by default.
+ */
 export function publicLink(page: Location, fragment: string): string {
   const address = new URL(page.href);
   address.searchParams.delete("token");
@@ -49,6 +56,7 @@ export async function copy(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    return false; // some browsers allow it on https or after a click only; the text is shown for copying by hand
+    // some browsers allow it on https or after a click only; the text is shown for copying by hand
+    return false;
   }
 }

@@ -17,7 +17,7 @@ export function listen(app: App, player: Player, does: Does): void {
     const n = app.run?.n ?? 0;
     if (n > 0) app.point(app.hover === null ? (by > 0 ? 0 : n - 1) : (app.hover + by + n) % n);
   };
-  const keys: { [key: string]: (shift: boolean) => void } = {
+  const keys: { [key: string]: ((shift: boolean) => void) | undefined } = {
     " ": () => player.toggle(),
     ArrowLeft: (shift) => player.step(shift ? -10 : -1),
     ArrowRight: (shift) => player.step(shift ? 10 : 1),
@@ -35,7 +35,8 @@ export function listen(app: App, player: Player, does: Does): void {
     const target = event.target as HTMLElement;
     if (event.ctrlKey || event.metaKey || event.altKey || target.closest("dialog[open]") !== null) return;
     if (target.matches(TYPES) || (event.key === " " && target.matches(PRESSES))) return;
-    if (target.matches("input[type=range]") && event.key.length > 1) return; // sliders move by arrows, Home and End
+    // sliders move by arrows, Home and End
+    if (target.matches("input[type=range]") && event.key.length > 1) return;
     const act = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (act === undefined) return;
     event.preventDefault();

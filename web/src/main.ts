@@ -1,4 +1,7 @@
-/** Puts the page together: views, controls, player, the line to the server; and draws when something has changed. */
+/**
+ * Puts the page together: views, controls, player, the line to the server; and draws when something has
+ * changed.
+ */
 
 import "./style/page.css";
 import "./style/settings.css";
@@ -13,7 +16,7 @@ import type { MatrixPreset } from "./matrix.ts";
 import { facts, OpenedRuns, type OpenedRun } from "./opened.ts";
 import { show } from "./outside.ts";
 import { Player } from "./player.ts";
-import { fromExport } from "./record.ts";
+import { fromExport, type Exported } from "./record.ts";
 import { frameOf, type View } from "./scope.ts";
 import { help, Share } from "./share.ts";
 import type { Limits } from "./specs.ts";
@@ -43,8 +46,8 @@ interface Hello {
 const KEPT_TIMES = 240;
 const root = document.documentElement;
 const scriptMillis: number[] = [];
-const colour = byId<HTMLSelectElement>("colour");
-const trails = byId<HTMLInputElement>("trails");
+const colour = byId("colour", HTMLSelectElement);
+const trails = byId("trails", HTMLInputElement);
 let draws = 0;
 let waiting = false;
 let greeted = false;
@@ -61,7 +64,8 @@ const wire = new Wire(socketAddress(location), {
   opened: () => undefined, // the server greets first
   said: heard,
   sent: (parcel) => {
-    if (parcel.header.say === "file") download(String(parcel.header.name), new Blob([new Uint8Array(parcel.arrays.bytes.values)]));
+    if (parcel.header.say === "file")
+      download(String(parcel.header.name), new Blob([new Uint8Array(parcel.arrays.bytes.values)]));
     else app.sent(parcel);
   },
   lost: (refused) => {
@@ -101,7 +105,8 @@ function sphere(): View[] {
   try {
     return [new Sphere(app)];
   } catch {
-    const words = "This browser has no WebGL, so the sphere cannot be drawn. The other views show the same run.";
+    const words =
+      "This browser has no WebGL, so the sphere cannot be drawn. The other views show the same run.";
     return [
       {
         name: "sphere",
@@ -144,10 +149,10 @@ function showSettings(): void {
   controls?.show(app.scene);
   openedRuns?.show(app.recording);
   const running = app.status === "running";
-  byId<HTMLButtonElement>("cancel").hidden = !running;
-  byId<HTMLButtonElement>("run").hidden = running;
+  byId("cancel", HTMLButtonElement).hidden = !running;
+  byId("run", HTMLButtonElement).hidden = running;
   byId("summary").textContent = app.summary;
-  const bar = byId<HTMLProgressElement>("progress");
+  const bar = byId("progress", HTMLProgressElement);
   bar.hidden = !running;
   bar.value = app.share;
   tell(app);
@@ -181,10 +186,9 @@ function hello(greeting: Hello): void {
   byId("version").textContent = greeting.version;
   build(greeting);
   const { open, link } = greeting;
-  if (location.hash.length > 1) app.openLink(location.hash) || app.watch(structuredClone(app.defaults));
-  else if (link) app.openLink(link) || app.watch(structuredClone(app.defaults));
-  else if (open) app.open(open.name, open.run);
-  else app.watch(structuredClone(app.defaults));
+  const wanted = location.hash.length > 1 ? location.hash : link;
+  if (!wanted && open) app.open(open.name, open.run);
+  else if (!wanted || !app.openLink(wanted)) app.watch(structuredClone(app.defaults));
 }
 
 function build(greeting: Pick<Hello, "presets" | "matrices" | "limits" | "opened">): void {
@@ -230,19 +234,31 @@ function build(greeting: Pick<Hello, "presets" | "matrices" | "limits" | "opened
 function playRecording(text: string): void {
   app.recorded = true;
   root.dataset.connection = "recorded";
-  const run = fromExport(JSON.parse(text));
+  const run = fromExport(JSON.parse(text) as Exported);
   const { scene } = run.begun;
-  app.scene = scene === null ? { ...app.scene, n: run.n, d: run.d, beta: run.begun.beta, mask: run.mask } : completeScene(scene, SCENE);
+  app.scene =
+    scene === null
+      ? { ...app.scene, n: run.n, d: run.d, beta: run.begun.beta, mask: run.mask }
+      : completeScene(scene, SCENE);
   app.defaults = app.scene;
   const matrices = (["V", "Q", "K"] as const).flatMap((name) => {
     const choice = app.scene[name];
-    return "preset" in choice ? [{ name: choice.preset, title: choice.preset, dims: [1, run.d] as [number, number] }] : [];
+    return "preset" in choice
+      ? [{ name: choice.preset, title: choice.preset, dims: [1, run.d] as [number, number] }]
+      : [];
   });
-  build({ presets: [], matrices: matrices.filter(({ name }, i) => matrices.findIndex((other) => other.name === name) === i), limits: {} });
-  controls!.disable(WHY_DISABLED, (name) => name !== "preset" && (scene !== null || ["n", "d", "beta", "mask", "window"].includes(name)));
+  build({
+    presets: [],
+    matrices: matrices.filter(({ name }, i) => matrices.findIndex((other) => other.name === name) === i),
+    limits: {},
+  });
+  controls!.disable(
+    WHY_DISABLED,
+    (name) => name !== "preset" && (scene !== null || ["n", "d", "beta", "mask", "window"].includes(name)),
+  );
   byId("controls").append(facts(run));
   share.disable(WHY_DISABLED);
-  byId<HTMLButtonElement>("run").disabled = true;
+  byId("run", HTMLButtonElement).disabled = true;
   byId("run").title = WHY_DISABLED;
   app.id = run.begun.id;
   app.summary = "recorded run";
@@ -270,7 +286,9 @@ press("show-share", () => share.show());
 press("show-help", () => helpWindow.showModal());
 press("dismiss", () => complain(""));
 const settings = byId("settings");
-press("show-settings", () => byId("show-settings").setAttribute("aria-expanded", String(settings.classList.toggle("open"))));
+press("show-settings", () =>
+  byId("show-settings").setAttribute("aria-expanded", String(settings.classList.toggle("open"))),
+);
 colour.addEventListener("change", () => app.restyle({ colour: colour.value as "cluster" | "order" }));
 trails.addEventListener("change", () => app.restyle({ trails: trails.checked }));
 listen(app, player, { help: () => helpWindow.showModal(), theme: changeTheme, explain: explainAll });
@@ -278,14 +296,15 @@ listen(app, player, { help: () => helpWindow.showModal(), theme: changeTheme, ex
 addEventListener("popstate", () => app.openLink(location.hash));
 addEventListener("paste", (event) => {
   const text = event.clipboardData?.getData("text") ?? "";
-  if (!(event.target as HTMLElement).matches("input, textarea") && /^https?:\S+#/.test(text)) app.openLink(text);
+  if (!(event.target as HTMLElement).matches("input, textarea") && /^https?:\S+#/.test(text))
+    app.openLink(text);
 });
 for (const query of ["(prefers-color-scheme: dark)", "(min-width: 1500px) and (min-height: 1000px)"])
   matchMedia(query).addEventListener("change", ask);
 
 show(app, player, { scriptMillis, draws: () => draws, error: () => byId("error-words").textContent || null });
 
-const inside = byId("recorded").textContent?.trim() ?? "";
+const inside = byId("recorded").textContent.trim();
 if (inside !== "") playRecording(inside);
 else {
   root.dataset.connection = "connecting";

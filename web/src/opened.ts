@@ -17,8 +17,20 @@ const NONE = ""; // no recording is shown
 export class OpenedRuns {
   readonly element: HTMLElement;
   private readonly which: HTMLSelectElement;
-  private readonly number = el("input", { type: "number", min: 1, value: 1, step: 1, "data-control": "opened-run", id: "control-opened-run" });
-  private readonly row = el("div", { class: "field wide" }, el("label", { for: this.number.id }, "Run"), this.number);
+  private readonly number = el("input", {
+    type: "number",
+    min: 1,
+    value: 1,
+    step: 1,
+    "data-control": "opened-run",
+    id: "control-opened-run",
+  });
+  private readonly row = el(
+    "div",
+    { class: "field wide" },
+    el("label", { for: this.number.id }, "Run"),
+    this.number,
+  );
   private shown: string | null = null; // the recording in the menus, as a key
 
   constructor(
@@ -84,5 +96,10 @@ export function facts(run: RunRecord): HTMLElement {
     ["Cluster radius", pretty(begun.radius)],
   ];
   const rows = known.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]);
-  return el("fieldset", { class: "facts" }, el("legend", {}, begun.title ?? "Recorded run"), el("dl", {}, ...rows));
+  return el(
+    "fieldset",
+    { class: "facts" },
+    el("legend", {}, begun.title ?? "Recorded run"),
+    el("dl", {}, ...rows),
+  );
 }

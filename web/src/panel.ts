@@ -1,4 +1,6 @@
-/** The frame around a view: title, a reading of the current value, its explanation, and buttons that save it. */
+/**
+ * The frame around a view: title, a reading of the current value, its explanation, and buttons that save it.
+ */
 
 import { download, el } from "./dom.ts";
 import { EXPLAIN, TITLES } from "./words.ts";
@@ -15,7 +17,12 @@ export class Panel {
   private readonly title: HTMLElement;
   private readonly reading = el("output", { class: "reading" });
   private readonly options = el("span", { class: "options" });
-  private readonly frozenEntry = el("span", { class: "entry", hidden: true }, el("span", { class: "diamond", "aria-hidden": "true" }), "frozen");
+  private readonly frozenEntry = el(
+    "span",
+    { class: "entry", hidden: true },
+    el("span", { class: "diamond", "aria-hidden": "true" }),
+    "frozen",
+  );
 
   constructor(
     readonly name: string,
@@ -62,11 +69,20 @@ export class Panel {
     this.canvas.setAttribute("aria-describedby", about.id);
     this.canvas.setAttribute("aria-label", TITLES[name]);
     this.stage.append(this.canvas);
-    this.element = el("section", { class: "panel", "data-view": name, "aria-labelledby": this.title.id }, head, about, this.stage);
+    this.element = el(
+      "section",
+      { class: "panel", "data-view": name, "aria-labelledby": this.title.id },
+      head,
+      about,
+      this.stage,
+    );
   }
 
   private async save(kind: "png" | "svg", saves: Saves): Promise<void> {
-    download(`nucleate-${this.name}.${kind}`, kind === "png" ? await saves.png() : new Blob([saves.svg()], { type: "image/svg+xml" }));
+    download(
+      `nucleate-${this.name}.${kind}`,
+      kind === "png" ? await saves.png() : new Blob([saves.svg()], { type: "image/svg+xml" }),
+    );
   }
 
   /** The canvas takes keys of its own, so Tab reaches it. */
@@ -87,7 +103,15 @@ export class Panel {
   ringLegend(): void {
     const entry = (kind: string, words: string): HTMLElement =>
       el("span", { class: "entry" }, el("span", { class: `ring ${kind}`, "aria-hidden": "true" }), words);
-    this.options.append(el("span", { class: "legend" }, entry("", "Rényi center"), entry("strong", "strong center"), this.frozenEntry));
+    this.options.append(
+      el(
+        "span",
+        { class: "legend" },
+        entry("", "Rényi center"),
+        entry("strong", "strong center"),
+        this.frozenEntry,
+      ),
+    );
   }
 
   showFrozen(there: boolean): void {
@@ -95,7 +119,11 @@ export class Panel {
   }
 
   /** A choice in the head of the panel. */
-  choice(label: string, choices: { [value: string]: string }, chosen: (value: string) => void): HTMLSelectElement {
+  choice(
+    label: string,
+    choices: { [value: string]: string },
+    chosen: (value: string) => void,
+  ): HTMLSelectElement {
     const select = el(
       "select",
       { class: "quiet", "aria-label": label },

@@ -1,4 +1,7 @@
-/** Two-dimensional views are drawn with a pen; one pen writes on a canvas, the other writes SVG, so both pictures are the same. */
+/**
+ * Two-dimensional views are drawn with a pen; one pen writes on a canvas, the other writes SVG, so both
+ * pictures are the same.
+ */
 
 export interface Ink {
   fill?: string;
@@ -17,7 +20,8 @@ export interface Lettering {
   halo?: string; // a rim in this colour, where letters cross lines
 }
 
-export const FONT = 'Inter, system-ui, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "DejaVu Sans", sans-serif';
+export const FONT =
+  'Inter, system-ui, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "DejaVu Sans", sans-serif';
 
 export interface Pen {
   line(x0: number, y0: number, x1: number, y1: number, ink: Ink): void;
@@ -108,7 +112,8 @@ export class CanvasPen implements Pen {
   }
 }
 
-const escape = (text: string): string => text.replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]!);
+const escape = (text: string): string =>
+  text.replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]!);
 const short = (value: number): string => String(Math.round(value * 100) / 100);
 const ANCHOR = { left: "start", center: "middle", right: "end" } as const;
 const SINK = { top: 0.8, middle: 0.35, bottom: -0.1 } as const; // em from y down to the foot of the letters
@@ -123,7 +128,10 @@ export class SvgPen implements Pen {
   ) {}
 
   private add(tag: string, attributes: string, ink: Ink): void {
-    const stroke = ink.stroke === undefined ? "" : ` stroke="${ink.stroke}" stroke-width="${ink.width ?? 1}" stroke-linejoin="round"`;
+    const stroke =
+      ink.stroke === undefined
+        ? ""
+        : ` stroke="${ink.stroke}" stroke-width="${ink.width ?? 1}" stroke-linejoin="round"`;
     const dash = ink.dash === undefined ? "" : ` stroke-dasharray="${ink.dash.join(" ")}"`;
     const alpha = ink.alpha === undefined ? "" : ` opacity="${short(ink.alpha)}"`;
     this.parts.push(`<${tag} ${attributes} fill="${ink.fill ?? "none"}"${stroke}${dash}${alpha}/>`);
@@ -151,7 +159,11 @@ export class SvgPen implements Pen {
   }
 
   rect(x: number, y: number, width: number, height: number, ink: Ink): void {
-    this.add("rect", `x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}"`, ink);
+    this.add(
+      "rect",
+      `x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}"`,
+      ink,
+    );
   }
 
   text(words: string, x: number, y: number, lettering: Lettering): void {
@@ -159,14 +171,21 @@ export class SvgPen implements Pen {
     const sink = SINK[lettering.baseline ?? "middle"] * size;
     const turn = lettering.turn ? ` transform="rotate(-90 ${short(x)} ${short(y)})"` : "";
     const anchor = ANCHOR[lettering.align ?? "left"];
-    const look = `font-size="${size}" text-anchor="${anchor}" fill="${lettering.fill}" font-weight="${lettering.bold ? 600 : 400}"`;
-    const halo = lettering.halo === undefined ? "" : ` stroke="${lettering.halo}" stroke-width="3" stroke-linejoin="round" paint-order="stroke"`;
-    this.parts.push(`<text x="${short(x)}" y="${short(y + sink)}" ${look}${halo}${turn}>${escape(words)}</text>`);
+    const weight = lettering.bold ? 600 : 400;
+    const font = `font-size="${size}" font-weight="${weight}" text-anchor="${anchor}"`;
+    const halo =
+      lettering.halo === undefined
+        ? ""
+        : ` stroke="${lettering.halo}" stroke-width="3" stroke-linejoin="round" paint-order="stroke"`;
+    const place = `x="${short(x)}" y="${short(y + sink)}"`;
+    const paint = `fill="${lettering.fill}"${halo}${turn}`;
+    this.parts.push(`<text ${place} ${font} ${paint}>${escape(words)}</text>`);
   }
 
   image(picture: HTMLCanvasElement, x: number, y: number, width: number, height: number): void {
     const where = `x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}"`;
-    this.parts.push(`<image ${where} preserveAspectRatio="none" image-rendering="pixelated" href="${picture.toDataURL("image/png")}"/>`);
+    const png = picture.toDataURL("image/png");
+    this.parts.push(`<image ${where} preserveAspectRatio="none" image-rendering="pixelated" href="${png}"/>`);
   }
 
   finish(): string {

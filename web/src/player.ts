@@ -29,13 +29,39 @@ export class Player {
     private readonly rested: () => void,
   ) {
     const button = (action: keyof typeof ICONS, label: string, act: () => void): HTMLButtonElement =>
-      el("button", { type: "button", class: "round", "data-action": action, "aria-label": label, title: label, click: act }, icon(ICONS[action]));
+      el(
+        "button",
+        {
+          type: "button",
+          class: "round",
+          "data-action": action,
+          "aria-label": label,
+          title: label,
+          click: act,
+        },
+        icon(ICONS[action]),
+      );
     this.playButton = button("play", "Play (space)", () => this.toggle());
-    this.slider = el("input", { type: "range", min: 0, max: 0, step: 1, value: 0, "data-control": "time", "aria-label": "Frame under the cursor" });
+    this.slider = el("input", {
+      type: "range",
+      min: 0,
+      max: 0,
+      step: 1,
+      value: 0,
+      "data-control": "time",
+      "aria-label": "Frame under the cursor",
+    });
     this.slider.addEventListener("input", () => this.go(Number(this.slider.value)));
-    const choices = SPEEDS.map((value) => el("option", { value }, `${value} decades/s`.replace("1 decades", "1 decade")));
+    const choices = SPEEDS.map((value) =>
+      el("option", { value }, `${value} decades/s`.replace("1 decades", "1 decade")),
+    );
     const whole = el("option", { value: 0 }, `whole run in ${WHOLE} s`);
-    this.speed = el("select", { "data-control": "speed", "aria-label": "Speed in decades of time per second" }, whole, ...choices);
+    this.speed = el(
+      "select",
+      { "data-control": "speed", "aria-label": "Speed in decades of time per second" },
+      whole,
+      ...choices,
+    );
     this.speed.addEventListener("change", () => scope.restyle({ speed: Number(this.speed.value) }));
     const buttons = el(
       "div",
@@ -47,12 +73,24 @@ export class Player {
       button("last", "Last frame (End)", () => this.go(Infinity)),
     );
     const readout = el("div", { class: "readout" }, this.time, this.frame);
-    byId("player").append(buttons, readout, this.slider, el("label", { class: "speed" }, "Speed ", this.speed));
+    byId("player").append(
+      buttons,
+      readout,
+      this.slider,
+      el("label", { class: "speed" }, "Speed ", this.speed),
+    );
   }
 
   toggle(play = !this.scope.playing): void {
     const { scope } = this;
-    if (play && scope.run !== null && scope.run.held > 1 && scope.run.status !== "running" && scope.cursor >= scope.run.held - 1) scope.cursor = 0;
+    if (
+      play &&
+      scope.run !== null &&
+      scope.run.held > 1 &&
+      scope.run.status !== "running" &&
+      scope.cursor >= scope.run.held - 1
+    )
+      scope.cursor = 0;
     scope.playing = play;
     this.last = performance.now();
     if (!play) {
@@ -78,7 +116,9 @@ export class Player {
     if (!scope.playing || run === null) return false;
     const passed = Math.min(0.1, Math.max(0, (now - this.last) / 1000));
     this.last = now;
-    const place = scale.placeOf(scope.cursor, run.t, run.held) + passed * (scope.look.speed > 0 ? scope.look.speed / scale.decades : 1 / WHOLE);
+    const place =
+      scale.placeOf(scope.cursor, run.t, run.held) +
+      passed * (scope.look.speed > 0 ? scope.look.speed / scale.decades : 1 / WHOLE);
     scope.cursor = Math.max(scope.cursor, scale.cursor(place, run.t, run.held));
     if (scope.cursor < run.held - 1 - 1e-6 || run.status === "running") return true;
     scope.cursor = run.held - 1;

@@ -98,10 +98,23 @@ export class RunRecord {
     this.project(first, first + frames);
   }
 
-  measure(labels: Int32Array, clusters: Int32Array, renyi: Float64Array, strong: Float64Array, directions: Float64Array | null): void {
+  measure(
+    labels: Int32Array,
+    clusters: Int32Array,
+    renyi: Float64Array,
+    strong: Float64Array,
+    directions: Float64Array | null,
+  ): void {
     const leader = new Int32Array(labels.length);
-    for (let at = 0; at < labels.length; at += this.n) leaders(labels.subarray(at, at + this.n), leader.subarray(at, at + this.n));
-    this.measured = { leader, clusters: clusters.slice(), renyi: renyi.slice(), strong: strong.slice(), directions: directions?.slice() ?? null };
+    for (let at = 0; at < labels.length; at += this.n)
+      leaders(labels.subarray(at, at + this.n), leader.subarray(at, at + this.n));
+    this.measured = {
+      leader,
+      clusters: clusters.slice(),
+      renyi: renyi.slice(),
+      strong: strong.slice(),
+      directions: directions?.slice() ?? null,
+    };
     if (this.d > 3 && directions !== null) this.project(0, this.held);
   }
 
@@ -167,31 +180,43 @@ export class RunRecord {
   /** The first token of every token's cluster in frame i, or null while it is not known. */
   leadersAt(i: number): Int32Array | null {
     const leader = this.measured?.leader;
-    return leader !== undefined && (i + 1) * this.n <= leader.length ? leader.subarray(i * this.n, (i + 1) * this.n) : null;
+    return leader !== undefined && (i + 1) * this.n <= leader.length
+      ? leader.subarray(i * this.n, (i + 1) * this.n)
+      : null;
   }
 }
 
 /** Numbers of a recorded page: a (nested) list, or base64 of little-endian bytes. */
 export function numbersOf<T extends Numbers | Float32Array>(
   given: unknown,
-  Kind: { new (values: ArrayLike<number>): T; new (buffer: ArrayBuffer): T },
+  Kind: new (values: ArrayLike<number> | ArrayBuffer) => T,
 ): T {
-  if (typeof given === "string") return new Kind(Uint8Array.from(atob(given), (c) => c.charCodeAt(0)).buffer as ArrayBuffer);
+  if (typeof given === "string") return new Kind(Uint8Array.from(atob(given), (c) => c.charCodeAt(0)).buffer);
   return new Kind((given as unknown[]).flat(Infinity) as number[]);
 }
 
+/** What an exported page holds. */
+export interface Exported {
+  begun: Begun;
+  t: unknown;
+  x: unknown;
+  measured?: { [name: string]: unknown } | null;
+}
+
 /** The run inside an exported page. */
-export function fromExport(recorded: { begun: Begun; t: unknown; x: unknown; measured?: { [name: string]: unknown } | null }): RunRecord {
+export function fromExport(recorded: Exported): RunRecord {
   const { begun, measured } = recorded;
   const t = numbersOf(recorded.t, Float64Array);
-  const run = new RunRecord({ ...begun, id: begun.id ?? 1, recorded: true, frames: t.length });
+  const run = new RunRecord({ ...begun, recorded: true, frames: t.length });
   const bytes = typeof recorded.x === "string" ? atob(recorded.x).length : 0;
   const wide = bytes === t.length * begun.n * begun.d * 8;
   run.single = typeof recorded.x === "string" && !wide;
   run.take(
     0,
     t,
-    typeof recorded.x !== "string" || wide ? numbersOf(recorded.x, Float64Array) : Float64Array.from(numbersOf(recorded.x, Float32Array)),
+    typeof recorded.x !== "string" || wide
+      ? numbersOf(recorded.x, Float64Array)
+      : Float64Array.from(numbersOf(recorded.x, Float32Array)),
   );
   if (measured) {
     const directions = measured.directions == null ? null : numbersOf(measured.directions, Float64Array);

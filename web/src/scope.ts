@@ -1,4 +1,7 @@
-/** What every view sees of the page: the run, the one cursor, the one highlighted token, colours; and what it may ask for. */
+/**
+ * What every view sees of the page: the run, the one cursor, the one highlighted token, colours; and what it
+ * may ask for.
+ */
 
 import type { TimeScale } from "./axis.ts";
 import type { Palette, Theme } from "./colours.ts";
@@ -25,7 +28,8 @@ export interface Scope {
 }
 
 /** The frame the cursor is in. */
-export const frameOf = (scope: Scope): number => Math.max(0, Math.min(Math.floor(scope.cursor + 1e-9), (scope.run?.held ?? 1) - 1));
+export const frameOf = (scope: Scope): number =>
+  Math.max(0, Math.min(Math.floor(scope.cursor + 1e-9), (scope.run?.held ?? 1) - 1));
 
 export interface View {
   readonly name: string;

@@ -6,7 +6,7 @@ import { copy, csv, dataWords, publicLink } from "./export.ts";
 import { SHORTCUTS } from "./words.ts";
 
 export class Share {
-  private readonly dialog = byId<HTMLDialogElement>("share");
+  private readonly dialog = byId("share", HTMLDialogElement);
   private readonly said = el("p", { class: "said", "aria-live": "polite" });
   private readonly about = el("p"); // the data
   private readonly text = el("textarea", {
@@ -25,7 +25,12 @@ export class Share {
   ) {
     const button = (action: string, words: string, act: () => void): HTMLElement =>
       el("button", { type: "button", "data-action": action, click: act }, words);
-    const link = el("input", { type: "url", "data-control": "link", placeholder: "http://…#…", "aria-label": "A link to open" });
+    const link = el("input", {
+      type: "url",
+      "data-control": "link",
+      placeholder: "http://…#…",
+      "aria-label": "A link to open",
+    });
     const openLink = (): void => {
       if (link.value.trim() === "") return;
       if (app.openLink(link.value.trim())) this.dialog.close();
@@ -33,7 +38,12 @@ export class Share {
     };
     this.dialog.append(
       el("h2", {}, "Share and save"),
-      el("p", {}, "A link holds the whole scene, its seed, the cursor and the view. The Python lines redo the run bit for bit."),
+      el(
+        "p",
+        {},
+        "A link holds the whole scene, its seed, the cursor and the view. " +
+          "The Python lines redo the run bit for bit.",
+      ),
       el(
         "div",
         { class: "row" },
@@ -79,7 +89,9 @@ export class Share {
   private async hand(words: string, name: string): Promise<void> {
     this.text.value = words;
     this.text.hidden = false;
-    this.said.textContent = (await copy(words)) ? `${name} copied.` : `${name}: select the text below and copy it.`;
+    this.said.textContent = (await copy(words))
+      ? `${name} copied.`
+      : `${name}: select the text below and copy it.`;
   }
 
   private link(): Promise<void> {
@@ -87,7 +99,8 @@ export class Share {
   }
 
   private python(): void {
-    if (!this.askPython()) this.said.textContent = "The server writes the Python lines, and it cannot be reached now.";
+    if (!this.askPython())
+      this.said.textContent = "The server writes the Python lines, and it cannot be reached now.";
   }
 
   /** The server's answer. */
@@ -97,22 +110,35 @@ export class Share {
 
   private table(): void {
     const { run } = this.app;
-    if (run !== null) download(`${run.begun.file ?? "nucleate-run"}.csv`, new Blob([csv(run)], { type: "text/csv" }));
+    if (run !== null)
+      download(`${run.begun.file ?? "nucleate-run"}.csv`, new Blob([csv(run)], { type: "text/csv" }));
   }
 
   private data(): void {
-    if (!this.askData()) this.said.textContent = "The server writes the NPZ file, and it cannot be reached now. CSV works here.";
+    if (!this.askData())
+      this.said.textContent = "The server writes the NPZ file, and it cannot be reached now. CSV works here.";
   }
 }
 
 export function help(): HTMLDialogElement {
-  const dialog = byId<HTMLDialogElement>("help");
-  const rows = SHORTCUTS.map(([key, what]) => el("tr", {}, el("th", { scope: "row" }, el("kbd", {}, key)), el("td", {}, what)));
+  const dialog = byId("help", HTMLDialogElement);
+  const rows = SHORTCUTS.map(([key, what]) =>
+    el("tr", {}, el("th", { scope: "row" }, el("kbd", {}, key)), el("td", {}, what)),
+  );
   dialog.append(
     el("h2", {}, "Keys"),
     el("table", {}, el("tbody", {}, ...rows)),
-    el("p", {}, "Tokens are counted from 1, as in the paper: “Clustering in Causal Attention Masking” by Karagodin, Polyanskiy and Rigollet."),
-    el("div", { class: "row end" }, el("button", { type: "button", "data-action": "close-help", click: () => dialog.close() }, "Close")),
+    el(
+      "p",
+      {},
+      "Tokens are counted from 1, as in the paper: “Clustering in Causal Attention Masking” " +
+        "by Karagodin, Polyanskiy and Rigollet.",
+    ),
+    el(
+      "div",
+      { class: "row end" },
+      el("button", { type: "button", "data-action": "close-help", click: () => dialog.close() }, "Close"),
+    ),
   );
   return dialog;
 }

@@ -20,11 +20,12 @@ export function tell(app: App): void {
     theme: app.theme.dark ? "dark" : "light",
     viewMain: onCircle ? "circle" : "sphere",
   };
-  for (const [name, value] of Object.entries(facts)) if (root.dataset[name] !== value) root.dataset[name] = value;
+  for (const [name, value] of Object.entries(facts))
+    if (root.dataset[name] !== value) root.dataset[name] = value;
   document.body.classList.toggle("explain-all", app.explains);
   byId("explain").setAttribute("aria-pressed", String(app.explains));
-  byId<HTMLSelectElement>("colour").value = app.look.colour;
-  byId<HTMLInputElement>("trails").checked = app.look.trails;
+  byId("colour", HTMLSelectElement).value = app.look.colour;
+  byId("trails", HTMLInputElement).checked = app.look.trails;
   const words = tokenWords(app);
   if (byId("token").textContent !== words) byId("token").textContent = words;
 }
@@ -36,7 +37,12 @@ function tokenWords(app: App): string {
   const leader = run.leadersAt(frameOf(app));
   const size = leader === null ? 0 : leader.reduce((count, k) => count + (k === leader[hover] ? 1 : 0), 0);
   const leads = `, leads ${size} ${size === 1 ? "token" : "tokens"}`;
-  const cluster = leader === null ? "" : leader[hover] === hover ? leads : `, one of ${size} led by token ${leader[hover] + 1}`;
+  const cluster =
+    leader === null
+      ? ""
+      : leader[hover] === hover
+        ? leads
+        : `, one of ${size} led by token ${leader[hover] + 1}`;
   const { renyi, strong } = run.begun.centers;
   const center = strong.includes(hover) ? ", strong center" : renyi.includes(hover) ? ", Rényi center" : "";
   return `Token ${hover + 1}${cluster}${center}`;

@@ -1,4 +1,7 @@
-/** The attention matrix, as in the paper: row k divides exp(β⟨Q x_k, K x_j⟩) by its sum over the tokens j that token k sees, frozen ones counted. */
+/**
+ * The attention matrix, as in the paper: row k divides exp(β⟨Q x_k, K x_j⟩) by its sum over the tokens j that
+ * token k sees, frozen ones counted.
+ */
 
 import type { Frozen } from "./record.ts";
 import type { Mask } from "./state.ts";
@@ -11,7 +14,8 @@ export function seen(k: number, n: number, mask: Mask): [first: number, end: num
 
 function turned(x: Float64Array, M: number[][], n: number, d: number): Float64Array {
   const out = new Float64Array(n * d); // (n, d)
-  for (let k = 0; k < n; k++) for (let r = 0; r < d; r++) for (let c = 0; c < d; c++) out[k * d + r] += M[r][c] * x[k * d + c];
+  for (let k = 0; k < n; k++)
+    for (let r = 0; r < d; r++) for (let c = 0; c < d; c++) out[k * d + r] += M[r][c] * x[k * d + c];
   return out;
 }
 

@@ -1,4 +1,7 @@
-/** The line to the server: JSON both ways, binary frames back; when it breaks, it is mended and the page is told. */
+/**
+ * The line to the server: JSON both ways, binary frames back; when it breaks, it is mended and the page is
+ * told.
+ */
 
 import type { Scene } from "./state.ts";
 
@@ -19,7 +22,10 @@ interface Described {
   shape: number[];
 }
 
-/** Takes a binary message apart: uint32 length, JSON header, then arrays, everything starting at multiples of 8 bytes. */
+/**
+ * Takes a binary message apart: uint32 length, JSON header, then arrays, everything starting at multiples of
+ * 8 bytes.
+ */
 export function unpack(buffer: ArrayBuffer): Parcel {
   const length = new DataView(buffer).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length))) as Message;

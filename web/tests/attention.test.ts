@@ -10,8 +10,15 @@ function random(seed: number): () => number {
 }
 
 /** The definition word by word, with every product written out: the slow twin. */
-function twin(x: number[][], beta: number, Q: number[][], K: number[][], sees: (k: number, j: number) => boolean): number[][] {
-  const times = (M: number[][], v: number[]): number[] => M.map((row) => row.reduce((sum, value, c) => sum + value * v[c], 0));
+function twin(
+  x: number[][],
+  beta: number,
+  Q: number[][],
+  K: number[][],
+  sees: (k: number, j: number) => boolean,
+): number[][] {
+  const times = (M: number[][], v: number[]): number[] =>
+    M.map((row) => row.reduce((sum, value, c) => sum + value * v[c], 0));
   const dot = (a: number[], b: number[]): number => a.reduce((sum, value, c) => sum + value * b[c], 0);
   return x.map((xk, k) => {
     const weights = x.map((xj, j) => (sees(k, j) ? Math.exp(beta * dot(times(Q, xk), times(K, xj))) : 0));
@@ -23,7 +30,8 @@ function twin(x: number[][], beta: number, Q: number[][], K: number[][], sees: (
 const n = 23;
 const d = 3;
 const next = random(5);
-const matrix = (rows: number): number[][] => Array.from({ length: rows }, () => Array.from({ length: d }, next));
+const matrix = (rows: number): number[][] =>
+  Array.from({ length: rows }, () => Array.from({ length: d }, next));
 const x = matrix(n);
 const flat = Float64Array.from(x.flat());
 const [Q, K] = [matrix(d), matrix(d)];
@@ -39,7 +47,8 @@ for (const [name, mask, sees] of [
     for (let k = 0; k < n; k++) {
       for (let j = 0; j < n; j++) {
         if (!sees(k, j)) assert.ok(Number.isNaN(a[k * n + j]));
-        else assert.ok(Math.abs(a[k * n + j] - slow[k][j]) < 1e-13, `row ${k}, column ${j}`); // a few roundings of numbers below 1
+        // a few roundings of numbers below 1
+        else assert.ok(Math.abs(a[k * n + j] - slow[k][j]) < 1e-13, `row ${k}, column ${j}`);
       }
     }
   });
@@ -48,13 +57,16 @@ for (const [name, mask, sees] of [
 test("frozen tokens are part of every sum, with their weights", () => {
   const frozen = { x: matrix(4), weight: [1, 2.5, 0.5, 30] };
   const found = attention(flat, n, d, 7, Q, K, "causal", frozen);
-  const times = (M: number[][], v: number[]): number[] => M.map((row) => row.reduce((sum, value, c) => sum + value * v[c], 0));
-  const weight = (a: number[], b: number[]): number => Math.exp(7 * times(Q, a).reduce((sum, value, c) => sum + value * times(K, b)[c], 0));
+  const times = (M: number[][], v: number[]): number[] =>
+    M.map((row) => row.reduce((sum, value, c) => sum + value * v[c], 0));
+  const weight = (a: number[], b: number[]): number =>
+    Math.exp(7 * times(Q, a).reduce((sum, value, c) => sum + value * times(K, b)[c], 0));
   for (let k = 0; k < n; k++) {
     const still = frozen.x.reduce((sum, y, j) => sum + frozen.weight[j] * weight(x[k], y), 0);
     const Z = still + x.slice(0, k + 1).reduce((sum, y) => sum + weight(x[k], y), 0);
     assert.ok(Math.abs(found.frozen[k] - still / Z) < 1e-13); // a few roundings of numbers below 1
-    for (let j = 0; j <= k; j++) assert.ok(Math.abs(found.tokens[k * n + j] - weight(x[k], x[j]) / Z) < 1e-13);
+    for (let j = 0; j <= k; j++)
+      assert.ok(Math.abs(found.tokens[k * n + j] - weight(x[k], x[j]) / Z) < 1e-13);
   }
   assert.ok(found.frozen.every((share) => share > 0 && share < 1));
   assert.ok(attention(flat, n, d, 7, Q, K, "causal").frozen.every((share) => share === 0));

@@ -23,14 +23,23 @@ test("numbers of 32 bits are written with the digits they have, and read back", 
 });
 
 test("the table of an exported page pretends no digits", () => {
-  assert.equal(csv(exported(Float32Array.of(0.1, 0.2, 0.3, 0.4))), "t,token,leader,x1,x2\n0,1,,0.1,0.2\n0.1,1,,0.3,0.4\n");
+  assert.equal(
+    csv(exported(Float32Array.of(0.1, 0.2, 0.3, 0.4))),
+    "t,token,leader,x1,x2\n0,1,,0.1,0.2\n0.1,1,,0.3,0.4\n",
+  );
   const third = 1 / 3;
   assert.match(csv(exported(Float64Array.of(third, 0.2, 0.3, 0.4))), new RegExp(`,${third},`));
 });
 
 test("the words about the data are true", () => {
-  assert.equal(dataWords(exported(new Float32Array(4))), "The data: every frame, positions with 32 bits, about seven digits.");
+  assert.equal(
+    dataWords(exported(new Float32Array(4))),
+    "The data: every frame, positions with 32 bits, about seven digits.",
+  );
   assert.equal(dataWords(exported(new Float64Array(4))), "The data: every frame, with full precision.");
-  assert.match(dataWords(exported(new Float32Array(4), 2500)), /2 of the 2,500 frames of the run, positions with 32 bits/);
+  assert.match(
+    dataWords(exported(new Float32Array(4), 2500)),
+    /2 of the 2,500 frames of the run, positions with 32 bits/,
+  );
   assert.match(dataWords(new RunRecord(BEGUN)), /the frames so far, with full precision/);
 });

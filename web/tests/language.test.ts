@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import test from "node:test";
 import { pretty, TimeScale } from "../src/axis.ts";
-import { CLUSTERS, DARK, hex, leaders, LIGHT, Palette, ranks } from "../src/colours.ts";
+import { CLUSTERS, hex, leaders, LIGHT, Palette, ranks } from "../src/colours.ts";
 import { readMatrix } from "../src/matrix.ts";
 import { csv } from "../src/export.ts";
 import { RunRecord } from "../src/record.ts";
@@ -51,24 +50,14 @@ test("a token wears the colour of its leader", () => {
   assert.equal(hex([1, 171, 255]), "#01abff");
 });
 
-test("the colours of clusters are those of the package's figures", () => {
-  const paint = readFileSync("../src/nucleate/plot/paint.py", "utf8");
-  assert.ok(paint.includes(`CLUSTERS = (${CLUSTERS.map((colour) => `"${colour}"`).join(", ")})`));
-  for (const [name, theme] of [
-    ["RED, BLACK", LIGHT],
-    ["RED_ON_DARK", DARK],
-  ] as const) {
-    assert.equal(new RegExp(`^${name}.*?"(#......)"`, "m").exec(paint)?.[1], theme.red);
-  }
-});
-
 test("on the time axis place and cursor undo each other, over sixty decades", () => {
   const t = Float64Array.from({ length: 160 }, (_, i) => (i === 0 ? 0 : 10 ** (-2 + (62 * (i - 1)) / 158)));
   const scale = TimeScale.of(t, 160, 0, "log");
   assert.equal(scale.place(0), 0);
   assert.ok(Math.abs(scale.place(t[159]) - 1) < 1e-12);
   for (const cursor of [0, 0.5, 1, 17.25, 100, 158.75, 159]) {
-    assert.ok(Math.abs(scale.cursor(scale.placeOf(cursor, t, 160), t, 160) - cursor) < 1e-6); // differences of places near 1/160
+    // differences of places near 1/160
+    assert.ok(Math.abs(scale.cursor(scale.placeOf(cursor, t, 160), t, 160) - cursor) < 1e-6);
   }
 });
 

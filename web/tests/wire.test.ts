@@ -89,16 +89,31 @@ test("more than three dimensions are projected as a matrix product says", () => 
     [0, 0, 5],
   ];
   run.take(0, Float64Array.of(0), Float64Array.from(x));
-  run.measure(Int32Array.of(0), Int32Array.of(1), Float64Array.of(1), Float64Array.of(1), Float64Array.from(w.flat()));
+  run.measure(
+    Int32Array.of(0),
+    Int32Array.of(1),
+    Float64Array.of(1),
+    Float64Array.of(1),
+    Float64Array.from(w.flat()),
+  );
   const out = new Float32Array(3);
   run.positions(0, out);
-  for (let c = 0; c < 3; c++) assert.ok(Math.abs(out[c] - x.reduce((sum, value, r) => sum + value * w[r][c], 0)) < 1e-6); // single precision
+  for (let c = 0; c < 3; c++)
+    // single precision
+    assert.ok(Math.abs(out[c] - x.reduce((sum, value, r) => sum + value * w[r][c], 0)) < 1e-6);
 });
 
 test("an exported record reads lists and base64 alike", () => {
   const x = Float32Array.of(1, 0, 0, 0, 1, 0);
-  const base64 = (array: Float32Array | Int32Array): string => btoa(String.fromCharCode(...new Uint8Array(array.buffer)));
-  const measured = { labels: base64(Int32Array.of(4, 4)), clusters: [1], consumed_renyi: [1], consumed_strong: [0.5], directions: null };
+  const base64 = (array: Float32Array | Int32Array): string =>
+    btoa(String.fromCharCode(...new Uint8Array(array.buffer)));
+  const measured = {
+    labels: base64(Int32Array.of(4, 4)),
+    clusters: [1],
+    consumed_renyi: [1],
+    consumed_strong: [0.5],
+    directions: null,
+  };
   const run = fromExport({ begun: { ...BEGUN, frames: 99 }, t: [0], x: base64(x), measured });
   assert.equal(run.held, 1);
   assert.equal(run.capacity, 1);

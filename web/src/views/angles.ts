@@ -1,4 +1,6 @@
-/** Tokens over time: their angle on the circle; on spheres their distance from token 1, or their longitude. */
+/**
+ * Tokens over time: their angle on the circle; on spheres their distance from token 1, or their longitude.
+ */
 
 import type { Pen } from "../pen.ts";
 import { frameOf, type Scope } from "../scope.ts";
@@ -30,7 +32,9 @@ export class Angles extends OverTime {
     super("angles", scope);
     this.patience = 140;
     const kinds = { distance: "distance from token 1", longitude: "longitude" };
-    this.choice = this.panel.choice("What is drawn for each token", kinds, (value) => scope.restyle({ angle: value as "distance" | "longitude" }));
+    this.choice = this.panel.choice("What is drawn for each token", kinds, (value) =>
+      scope.restyle({ angle: value as "distance" | "longitude" }),
+    );
   }
 
   private get wraps(): boolean {
@@ -112,7 +116,8 @@ export class Angles extends OverTime {
       [strong, red],
     ] as const) {
       const points: number[] = [];
-      for (const k of list.slice(0, MOST_CENTERS)) this.trace(this.values[this.tokens.indexOf(k)] ?? this.series(k), columns, box, points);
+      for (const k of list.slice(0, MOST_CENTERS))
+        this.trace(this.values[this.tokens.indexOf(k)] ?? this.series(k), columns, box, points);
       pen.path(points, { stroke: colour, width: 1.3 });
     }
   }
@@ -123,7 +128,12 @@ export class Angles extends OverTime {
     this.choice.value = this.scope.look.angle;
     if (run === null || run.held === 0) return;
     const x = this.cursorLine(pen, box, 0.72);
-    const shown = this.tokens.length < run.n ? `${this.tokens.length} of ${run.n} tokens drawn` : run.d === 2 ? "angle φ of every token" : "";
+    const shown =
+      this.tokens.length < run.n
+        ? `${this.tokens.length} of ${run.n} tokens drawn`
+        : run.d === 2
+          ? "angle φ of every token"
+          : "";
     if (hover === null) return this.panel.say(shown);
     const points: number[] = [];
     const value = this.reading(frameOf(this.scope), hover);
@@ -131,7 +141,11 @@ export class Angles extends OverTime {
     pen.path(points, { stroke: theme.paper, width: 5 });
     pen.path(points, { stroke: palette.of(hover), width: 2.4 });
     const [low, high] = this.wraps ? [-Math.PI, Math.PI] : [0, Math.PI];
-    pen.circle(x, this.y((value - low) / (high - low), box), 4.5, { fill: palette.of(hover), stroke: theme.ink, width: 1.5 });
+    pen.circle(x, this.y((value - low) / (high - low), box), 4.5, {
+      fill: palette.of(hover),
+      stroke: theme.ink,
+      width: 1.5,
+    });
     this.panel.say(`token ${hover + 1}: ${value.toFixed(3)} rad`);
   }
 
@@ -140,7 +154,8 @@ export class Angles extends OverTime {
     if (run === null || run.held === 0) return null;
     const columns = this.columns(this.box);
     let frame = 0;
-    while (frame + 1 < columns.length && Math.abs(columns[frame + 1] - x) <= Math.abs(columns[frame] - x)) frame++;
+    while (frame + 1 < columns.length && Math.abs(columns[frame + 1] - x) <= Math.abs(columns[frame] - x))
+      frame++;
     const [low, high] = this.wraps ? [-Math.PI, Math.PI] : [0, Math.PI];
     let best: number | null = null;
     let nearest = NEAR;

@@ -8,15 +8,19 @@ import { attention, type Attended } from "../weights.ts";
 import { Plot, type Box } from "./plot.ts";
 
 const MOST = 512;
-const PREFIX = 256; // of more tokens, the first ones are shown: under a causal mask their rows are the same whatever follows
+// of more tokens, the first ones are shown: under a causal mask their rows are the same whatever follows
+const PREFIX = 256;
 const EDGE = { left: 36, right: 62, top: 8, bottom: 22 };
 const STRIP = 8; // pixels: the column of what goes to frozen tokens
 const STRIP_ROOM = 16; // it takes from what is right of the matrix
-const LEAST = -4; // power of ten of the darkest shade; clusters of m tokens give weights of about 1/m, which a linear scale would hide
+// power of ten of the darkest shade; clusters of m tokens give weights of about 1/m, which a linear scale
+// would hide
+const LEAST = -4;
 const SHADES = Array.from({ length: 256 }, (_, i) => viridis(i / 255));
 
 /** 0 to 1: the logarithm of a weight between the darkest and the brightest shade. */
-export const brightness = (weight: number): number => Math.max(0, 1 - Math.log10(Math.max(weight, 1e-300)) / LEAST);
+export const brightness = (weight: number): number =>
+  Math.max(0, 1 - Math.log10(Math.max(weight, 1e-300)) / LEAST);
 
 export class AttentionView extends Plot {
   private readonly picture = document.createElement("canvas");
@@ -29,14 +33,19 @@ export class AttentionView extends Plot {
     super("attention", scope);
     this.patience = 90;
     const orders = { sequence: "in sequence", cluster: "by cluster" };
-    this.choice = this.panel.choice("Order of the tokens", orders, (value) => scope.restyle({ order: value as "sequence" | "cluster" }));
-    this.canvas.addEventListener("pointermove", (event) => scope.point(this.tokenAt(event.offsetX, event.offsetY)));
+    this.choice = this.panel.choice("Order of the tokens", orders, (value) =>
+      scope.restyle({ order: value as "sequence" | "cluster" }),
+    );
+    this.canvas.addEventListener("pointermove", (event) =>
+      scope.point(this.tokenAt(event.offsetX, event.offsetY)),
+    );
     this.canvas.addEventListener("pointerleave", () => scope.point(null));
   }
 
   protected keyOf(): string {
     const { run, theme, look } = this.scope;
-    return `${run?.begun.id}/${frameOf(this.scope)}/${run !== null && run.held > 0}/${look.order}/${theme.dark}/${run?.measured !== null}`;
+    const drawn = [run?.begun.id, frameOf(this.scope), run !== null && run.held > 0, run?.measured !== null];
+    return [...drawn, look.order, theme.dark].join("/");
   }
 
   /** How many tokens the matrix has; 0 where it cannot be shown. */
@@ -55,13 +64,19 @@ export class AttentionView extends Plot {
   private square(box: Box): { x: number; y: number; side: number } {
     const wide = box.width - EDGE.left - this.right;
     const side = Math.max(10, Math.min(wide, box.height - EDGE.top - EDGE.bottom));
-    return { side, x: EDGE.left + (wide - side) / 2, y: EDGE.top + (box.height - EDGE.top - EDGE.bottom - side) / 2 };
+    return {
+      side,
+      x: EDGE.left + (wide - side) / 2,
+      y: EDGE.top + (box.height - EDGE.top - EDGE.bottom - side) / 2,
+    };
   }
 
   /** Tokens in the order of the rows: in clusters that are sorted by their leaders, or in sequence. */
   private ordered(n: number, leader: Int32Array | null): number[] {
     const order = Array.from({ length: n }, (_, k) => k);
-    return leader === null || this.scope.look.order === "sequence" ? order : order.sort((a, b) => leader[a] - leader[b] || a - b);
+    return leader === null || this.scope.look.order === "sequence"
+      ? order
+      : order.sort((a, b) => leader[a] - leader[b] || a - b);
   }
 
   private work(): void {
@@ -69,14 +84,28 @@ export class AttentionView extends Plot {
     const { d, begun } = run;
     const n = this.shown;
     const i = frameOf(this.scope);
-    const { tokens, frozen } = (this.weights = attention(run.frame(i), n, d, begun.beta, begun.Q, begun.K, run.mask, begun.frozen));
+    const { tokens, frozen } = (this.weights = attention(
+      run.frame(i),
+      n,
+      d,
+      begun.beta,
+      begun.Q,
+      begun.K,
+      run.mask,
+      begun.frozen,
+    ));
     const order = (this.order = this.ordered(n, run.leadersAt(i)));
     this.shade(this.picture, n, n, (r, c) => tokens[order[r] * n + order[c]]);
     if (run.frozen > 0) this.shade(this.strip, 1, n, (r) => frozen[order[r]]);
   }
 
   /** One pixel per weight. */
-  private shade(picture: HTMLCanvasElement, width: number, height: number, weightAt: (r: number, c: number) => number): void {
+  private shade(
+    picture: HTMLCanvasElement,
+    width: number,
+    height: number,
+    weightAt: (r: number, c: number) => number,
+  ): void {
     picture.width = width;
     picture.height = height;
     const to = picture.getContext("2d")!;
@@ -102,8 +131,12 @@ export class AttentionView extends Plot {
     if (run === null || run.held === 0) return;
     const n = this.shown;
     if (n === 0) {
-      pen.text(`The full matrix is drawn for up to ${MOST} tokens;`, box.width / 2, box.height / 2 - 9, { fill: theme.soft, align: "center" });
-      const count = `this run has ${(run.n + run.frozen).toLocaleString("en")}${run.frozen > 0 ? ", frozen ones counted" : ""}.`;
+      pen.text(`The full matrix is drawn for up to ${MOST} tokens;`, box.width / 2, box.height / 2 - 9, {
+        fill: theme.soft,
+        align: "center",
+      });
+      const frozen = run.frozen > 0 ? ", frozen ones counted" : "";
+      const count = `this run has ${(run.n + run.frozen).toLocaleString("en")}${frozen}.`;
       return pen.text(count, box.width / 2, box.height / 2 + 9, { fill: theme.soft, align: "center" });
     }
     this.work();
@@ -143,14 +176,18 @@ export class AttentionView extends Plot {
     this.choice.value = this.scope.look.order;
     const n = this.shown;
     this.choice.hidden = n === 0;
-    if (run === null || n === 0 || this.weights === null) return this.panel.say(run === null ? "" : `up to ${MOST} tokens`);
+    if (run === null || n === 0 || this.weights === null)
+      return this.panel.say(run === null ? "" : `up to ${MOST} tokens`);
     const { tokens, frozen } = this.weights;
     const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
     if (hover === null || hover >= n) {
       const still = run.frozen > 0 ? `${percent(frozen.reduce((a, b) => a + b, 0) / n)} to frozen` : "";
       const part = n < run.n;
       const aloud = part ? `of the first ${n} tokens; those after them do not change it` : "";
-      return this.panel.say([part ? `first ${n}` : "", still].filter(Boolean).join("; "), [aloud, still].filter(Boolean).join("; "));
+      return this.panel.say(
+        [part ? `first ${n}` : "", still].filter(Boolean).join("; "),
+        [aloud, still].filter(Boolean).join("; "),
+      );
     }
     const { x, y, side } = this.square(box);
     const row = this.order.indexOf(hover);
@@ -165,7 +202,16 @@ export class AttentionView extends Plot {
   private tokenAt(px: number, py: number): number | null {
     const { run } = this.scope;
     const { x, y, side } = this.square(this.box);
-    if (run === null || this.shown === 0 || this.weights === null || px < x || px >= x + side || py < y || py >= y + side) return null;
+    if (
+      run === null ||
+      this.shown === 0 ||
+      this.weights === null ||
+      px < x ||
+      px >= x + side ||
+      py < y ||
+      py >= y + side
+    )
+      return null;
     return this.order[Math.floor(((py - y) / side) * this.shown)] ?? null;
   }
 }

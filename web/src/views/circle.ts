@@ -26,13 +26,18 @@ export class Circle extends Plot {
     const { canvas } = this;
     canvas.addEventListener("pointerdown", (event) => this.press(event));
     canvas.addEventListener("pointermove", (event) => this.move(event));
-    for (const name of ["pointerup", "pointercancel"] as const) canvas.addEventListener(name, (event) => this.release(event));
+    for (const name of ["pointerup", "pointercancel"] as const)
+      canvas.addEventListener(name, (event) => this.release(event));
     canvas.addEventListener("pointerleave", () => this.held === null && scope.point(null));
     canvas.addEventListener("keydown", (event) => this.nudge(event));
   }
 
   private geometry(box: Box): { x: number; y: number; rim: number } {
-    return { x: box.width / 2, y: box.height / 2, rim: Math.max(20, Math.min(box.width, box.height) / 2 - EDGE) };
+    return {
+      x: box.width / 2,
+      y: box.height / 2,
+      rim: Math.max(20, Math.min(box.width, box.height) / 2 - EDGE),
+    };
   }
 
   private angleAt(event: PointerEvent): number {
@@ -104,7 +109,8 @@ export class Circle extends Plot {
     pen.circle(x, y, rim, { stroke: theme.faint, width: 1.5 });
     if (run === null || run.d !== 2) return;
     if (!look.trails) return;
-    for (const { at } of scale.ticks(4)) pen.circle(x, y, this.radius(at, rim), { stroke: theme.faint, width: 0.8 });
+    for (const { at } of scale.ticks(4))
+      pen.circle(x, y, this.radius(at, rim), { stroke: theme.faint, width: 0.8 });
     const radii = Float32Array.from({ length: run.held }, (_, i) => this.radius(scale.place(run.t[i]), rim));
     const step = Math.max(1, run.n / MOST_TRAILS);
     const groups = new Map<string, number[]>();
@@ -120,9 +126,16 @@ export class Circle extends Plot {
         points.push(x + radii[i] * run.shown[at], y - radii[i] * run.shown[at + 1]);
       }
     }
-    for (const [colour, points] of groups) pen.path(points, { stroke: colour, width: 1, alpha: run.n > 60 ? 0.55 : 0.9 });
+    for (const [colour, points] of groups)
+      pen.path(points, { stroke: colour, width: 1, alpha: run.n > 60 ? 0.55 : 0.9 });
     for (const { at, text } of scale.ticks(4)) {
-      if (at > 0) pen.text(text, x, y - this.radius(at, rim), { fill: theme.soft, size: 9.5, align: "center", halo: theme.paper });
+      if (at > 0)
+        pen.text(text, x, y - this.radius(at, rim), {
+          fill: theme.soft,
+          size: 9.5,
+          align: "center",
+          halo: theme.paper,
+        });
     }
   }
 
@@ -132,7 +145,10 @@ export class Circle extends Plot {
     const [a, b] = [3 * ((i - 1) * n + k), 3 * (i * n + k)];
     if (shown[a] * shown[b] + shown[a + 1] * shown[b + 1] > STRAIGHT) return;
     const from = Math.atan2(shown[a + 1], shown[a]);
-    const turn = Math.atan2(shown[a] * shown[b + 1] - shown[a + 1] * shown[b], shown[a] * shown[b] + shown[a + 1] * shown[b + 1]);
+    const turn = Math.atan2(
+      shown[a] * shown[b + 1] - shown[a + 1] * shown[b],
+      shown[a] * shown[b] + shown[a + 1] * shown[b + 1],
+    );
     const steps = Math.ceil(Math.abs(turn) / 0.1);
     for (let step = 1; step < steps; step++) {
       const angle = from + (turn * step) / steps;
@@ -150,7 +166,8 @@ export class Circle extends Plot {
     if (look.trails) {
       const here = this.radius(scale.placeOf(cursor, run.t, run.held), rim);
       const rest = rim * PAST + 2 - here;
-      if (rest > 0 && !this.saving) pen.circle(x, y, here + rest / 2, { stroke: theme.paper, width: rest, alpha: 0.78 });
+      if (rest > 0 && !this.saving)
+        pen.circle(x, y, here + rest / 2, { stroke: theme.paper, width: rest, alpha: 0.78 });
       pen.circle(x, y, here, { stroke: theme.soft, width: 1 });
     }
     this.bars(pen, x, y, rim);
@@ -163,15 +180,29 @@ export class Circle extends Plot {
       if (!dots.has(colour)) dots.set(colour, []);
       dots.get(colour)!.push(k);
     }
-    for (const [colour, tokens] of dots) for (const k of tokens) this.dot(pen, k, x, y, rim, size, { fill: colour, stroke: theme.paper, width: 0.8 });
-    for (const k of run.begun.centers.renyi) this.dot(pen, k, x, y, rim, size + 2, { stroke: theme.ink, width: 1.8 });
-    for (const k of run.begun.centers.strong) this.dot(pen, k, x, y, rim, size + 2, { stroke: theme.red, width: 1.8 });
+    for (const [colour, tokens] of dots)
+      for (const k of tokens)
+        this.dot(pen, k, x, y, rim, size, { fill: colour, stroke: theme.paper, width: 0.8 });
+    for (const k of run.begun.centers.renyi)
+      this.dot(pen, k, x, y, rim, size + 2, { stroke: theme.ink, width: 1.8 });
+    for (const k of run.begun.centers.strong)
+      this.dot(pen, k, x, y, rim, size + 2, { stroke: theme.red, width: 1.8 });
     const still = run.frozenShown;
-    for (let j = 0; j < still.length; j += 3) diamond(pen, x + rim * still[j], y - rim * still[j + 1], 13, theme);
-    if (hover !== null) this.dot(pen, hover, x, y, rim, size + 4, { fill: palette.of(hover), stroke: theme.ink, width: 2.5 });
+    for (let j = 0; j < still.length; j += 3)
+      diamond(pen, x + rim * still[j], y - rim * still[j + 1], 13, theme);
+    if (hover !== null)
+      this.dot(pen, hover, x, y, rim, size + 4, { fill: palette.of(hover), stroke: theme.ink, width: 2.5 });
   }
 
-  private dot(pen: Pen, k: number, x: number, y: number, rim: number, size: number, ink: Parameters<Pen["circle"]>[3]): void {
+  private dot(
+    pen: Pen,
+    k: number,
+    x: number,
+    y: number,
+    rim: number,
+    size: number,
+    ink: Parameters<Pen["circle"]>[3],
+  ): void {
     pen.circle(x + rim * this.now.x[3 * k], y - rim * this.now.x[3 * k + 1], size, ink);
   }
 
@@ -189,7 +220,12 @@ export class Circle extends Plot {
       const from = rim + 13;
       const to = from + (12 * count) / biggest;
       pen.line(x + from * a, y - from * b, x + to * a, y - to * b, { stroke: palette.of(k), width: 4 });
-      if (counts.length <= 24) pen.text(String(count), x + (to + 9) * a, y - (to + 9) * b, { fill: theme.soft, size: 10.5, align: "center" });
+      if (counts.length <= 24)
+        pen.text(String(count), x + (to + 9) * a, y - (to + 9) * b, {
+          fill: theme.soft,
+          size: 10.5,
+          align: "center",
+        });
     }
   }
 }

@@ -15,7 +15,10 @@ export class Clusters extends OverTime {
 
   private get top(): number {
     const counts = this.scope.run?.measured?.clusters;
-    return Math.max(4, counts === undefined ? (this.scope.run?.n ?? 4) : counts.reduce((a, b) => Math.max(a, b), 1));
+    return Math.max(
+      4,
+      counts === undefined ? (this.scope.run?.n ?? 4) : counts.reduce((a, b) => Math.max(a, b), 1),
+    );
   }
 
   private share(count: number): number {
@@ -24,7 +27,8 @@ export class Clusters extends OverTime {
 
   protected keyOf(): string {
     const { run, theme, scale } = this.scope;
-    return `${run?.begun.id}/${run?.held}/${run?.measured !== null}/${run?.status}/${theme.dark}/${scale.decades}`;
+    const drawn = [run?.begun.id, run?.held, run?.measured !== null, run?.status];
+    return [...drawn, theme.dark, scale.decades].join("/");
   }
 
   private ticks(box: Box): Tick[] {
@@ -32,7 +36,8 @@ export class Clusters extends OverTime {
     const gap = 22 / Math.max(1, box.height);
     for (const count of ROUND) {
       const at = this.share(count);
-      if (at <= 1 && (ticks.length === 0 || at - ticks[ticks.length - 1].at > gap)) ticks.push({ at, text: String(count) });
+      if (at <= 1 && (ticks.length === 0 || at - ticks[ticks.length - 1].at > gap))
+        ticks.push({ at, text: String(count) });
     }
     return ticks;
   }

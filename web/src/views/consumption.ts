@@ -12,7 +12,8 @@ export class Consumption extends OverTime {
 
   protected keyOf(): string {
     const { run, theme, scale } = this.scope;
-    return `${run?.begun.id}/${run?.held}/${run?.measured !== null}/${run?.status}/${theme.dark}/${scale.decades}`;
+    const drawn = [run?.begun.id, run?.held, run?.measured !== null, run?.status];
+    return [...drawn, theme.dark, scale.decades].join("/");
   }
 
   protected paint(pen: Pen, box: Box): void {
@@ -39,9 +40,17 @@ export class Consumption extends OverTime {
     const { renyi, strong } = run.begun.centers;
     const foot = box.height - 1;
     pen.circle(MARGIN.left + 4, foot - 6, 3.5, { fill: theme.ink });
-    pen.text(`${renyi.length} Rényi`, MARGIN.left + 12, foot, { fill: theme.soft, baseline: "bottom", size: 10.5 });
+    pen.text(`${renyi.length} Rényi`, MARGIN.left + 12, foot, {
+      fill: theme.soft,
+      baseline: "bottom",
+      size: 10.5,
+    });
     pen.circle(MARGIN.left + 76, foot - 6, 3.5, { fill: theme.red });
-    pen.text(`${strong.length} strong`, MARGIN.left + 84, foot, { fill: theme.soft, baseline: "bottom", size: 10.5 });
+    pen.text(`${strong.length} strong`, MARGIN.left + 84, foot, {
+      fill: theme.soft,
+      baseline: "bottom",
+      size: 10.5,
+    });
   }
 
   protected over(pen: Pen, box: Box): void {
@@ -54,6 +63,9 @@ export class Consumption extends OverTime {
     pen.circle(x, this.y(measured.renyi[i], box), 4, { fill: theme.ink, stroke: theme.paper, width: 1.5 });
     pen.circle(x, this.y(measured.strong[i], box), 4, { fill: theme.red, stroke: theme.paper, width: 1.5 });
     const [renyi, strong] = [measured.renyi[i], measured.strong[i]].map((share) => (100 * share).toFixed(0));
-    this.panel.say(`${renyi} / ${strong} %`, `${renyi} % within δ of Rényi centers, ${strong} % of strong ones`);
+    this.panel.say(
+      `${renyi} / ${strong} %`,
+      `${renyi} % within δ of Rényi centers, ${strong} % of strong ones`,
+    );
   }
 }

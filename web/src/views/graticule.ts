@@ -4,7 +4,10 @@ import { BufferAttribute, BufferGeometry } from "three";
 
 const STEPS = 96;
 
-/** Circles of latitude and longitude every 30 degrees, each as points one after the other, the first again at its end. */
+/**
+ * Circles of latitude and longitude every 30 degrees, each as points one after the other, the first again at
+ * its end.
+ */
 export function circles(): number[][] {
   const ring = (at: (angle: number) => [number, number, number]): number[] =>
     Array.from({ length: STEPS + 1 }, (_, i) => at((2 * i * Math.PI) / STEPS)).flat();
@@ -20,6 +23,8 @@ export function circles(): number[][] {
 }
 
 export function graticule(): BufferGeometry {
-  const segments = circles().flatMap((points) => Array.from({ length: STEPS }, (_, i) => points.slice(3 * i, 3 * i + 6)).flat());
+  const segments = circles().flatMap((points) =>
+    Array.from({ length: STEPS }, (_, i) => points.slice(3 * i, 3 * i + 6)).flat(),
+  );
   return new BufferGeometry().setAttribute("position", new BufferAttribute(new Float32Array(segments), 3));
 }

@@ -20,7 +20,11 @@ export class Orbit {
 
   place(): void {
     const [azimuth, height, far] = this.angles;
-    this.camera.position.set(far * Math.cos(height) * Math.cos(azimuth), far * Math.cos(height) * Math.sin(azimuth), far * Math.sin(height));
+    this.camera.position.set(
+      far * Math.cos(height) * Math.cos(azimuth),
+      far * Math.cos(height) * Math.sin(azimuth),
+      far * Math.sin(height),
+    );
     this.camera.lookAt(0, 0, 0);
     this.camera.updateMatrixWorld();
   }
@@ -46,7 +50,7 @@ export class Orbit {
   /** True when the key meant something here. */
   key(key: string): boolean {
     const step = 0.09;
-    const moves: { [key: string]: () => void } = {
+    const moves: { [key: string]: (() => void) | undefined } = {
       ArrowLeft: () => this.turn(-step, 0),
       ArrowRight: () => this.turn(step, 0),
       ArrowUp: () => this.turn(0, step),

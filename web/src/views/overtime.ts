@@ -1,4 +1,6 @@
-/** A view over the shared time axis: draws the axis and the cursor, and moves the cursor where one presses. */
+/**
+ * A view over the shared time axis: draws the axis and the cursor, and moves the cursor where one presses.
+ */
 
 import type { Tick } from "../axis.ts";
 import type { Pen } from "../pen.ts";
@@ -55,26 +57,43 @@ export abstract class OverTime extends Plot {
   protected axes(pen: Pen, box: Box, rows: Tick[], below: "" | "legend" = ""): void {
     const { theme, scale } = this.scope;
     for (const { at, text } of rows) {
-      pen.line(MARGIN.left, this.y(at, box), box.width - MARGIN.right, this.y(at, box), { stroke: theme.faint });
+      pen.line(MARGIN.left, this.y(at, box), box.width - MARGIN.right, this.y(at, box), {
+        stroke: theme.faint,
+      });
       pen.text(text, MARGIN.left - 6, this.y(at, box), { fill: theme.soft, align: "right", size: 10.5 });
     }
     const base = this.y(0, box) + 3;
     for (const { at, text } of scale.ticks(Math.max(2, Math.floor(box.width / 52)))) {
       pen.line(this.x(at, box), base, this.x(at, box), base + 4, { stroke: theme.soft, alpha: 0.6 });
-      pen.text(text, this.x(at, box), base + 6, { fill: theme.soft, align: "center", baseline: "top", size: 10.5 });
+      pen.text(text, this.x(at, box), base + 6, {
+        fill: theme.soft,
+        align: "center",
+        baseline: "top",
+        size: 10.5,
+      });
     }
     if (below === "" || box.width > 290)
-      pen.text("time t", box.width - MARGIN.right, box.height - 1, { fill: theme.soft, align: "right", baseline: "bottom", size: 10.5 });
+      pen.text("time t", box.width - MARGIN.right, box.height - 1, {
+        fill: theme.soft,
+        align: "right",
+        baseline: "bottom",
+        size: 10.5,
+      });
   }
 
-  /** In place of a curve that is not there yet: in two lines, so that they fit between the labels of a narrow view. */
+  /**
+   * In place of a curve that is not there yet: in two lines, so that they fit between the labels of a narrow
+   * view.
+   */
   protected later(pen: Pen, box: Box, done: string): void {
     const { run, theme } = this.scope;
     if (run === null) return;
     const lines = run.status === "running" ? [`${done} when`, "the run has ended"] : [`being ${done} …`];
     const middle = (MARGIN.left + box.width - MARGIN.right) / 2;
     const top = (MARGIN.top + box.height - MARGIN.bottom - 16 * lines.length) / 2 + 8;
-    lines.forEach((words, i) => pen.text(words, middle, top + 16 * i, { fill: theme.soft, align: "center", halo: theme.paper }));
+    lines.forEach((words, i) =>
+      pen.text(words, middle, top + 16 * i, { fill: theme.soft, align: "center", halo: theme.paper }),
+    );
   }
 
   /** The cursor, and a veil over what has not happened yet. */
@@ -84,7 +103,11 @@ export abstract class OverTime extends Plot {
     const x = this.x(scale.placeOf(cursor, run.t, run.held), box);
     const top = MARGIN.top - 4;
     const height = box.height - MARGIN.bottom + 3 - top;
-    if (!this.saving) pen.rect(x, top, Math.max(0, box.width - MARGIN.right + 2 - x), height, { fill: theme.paper, alpha: veil });
+    if (!this.saving)
+      pen.rect(x, top, Math.max(0, box.width - MARGIN.right + 2 - x), height, {
+        fill: theme.paper,
+        alpha: veil,
+      });
     pen.line(x, top, x, top + height, { stroke: theme.ink, width: 1 });
     return x;
   }

@@ -106,7 +106,10 @@ export abstract class Plot implements View {
     to.scale(scale, scale);
     this.write(new CanvasPen(to));
     return new Promise((resolve, reject) =>
-      canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The picture could not be written."))), "image/png"),
+      canvas.toBlob(
+        (blob) => (blob ? resolve(blob) : reject(new Error("The picture could not be written."))),
+        "image/png",
+      ),
     );
   }
 }

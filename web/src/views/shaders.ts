@@ -1,4 +1,7 @@
-/** The small programs that draw tokens, their trails and the ball on the graphics card. Colours come from a texture with one texel per token. */
+/**
+ * The small programs that draw tokens, their trails and the ball on the graphics card. Colours come from a
+ * texture with one texel per token.
+ */
 
 export const WIDTH = 128; // texels in a row of the texture
 
@@ -56,7 +59,8 @@ void main() {
   if (lit > 0.5) colour = r < 0.6 ? tint : r < 0.72 ? paper : ink;
   float behind = smoothstep(0.15, -0.35, facing) * (1.0 - lit);
   gl_FragColor = vec4(mix(colour, paper, 0.55 * behind), edge);
-  gl_FragDepth = gl_FragCoord.z + (rim || edge < 1.0 ? 0.0005 : 0.0); // in a crowd no rim hides the colour of a neighbour
+  // in a crowd no rim hides the colour of a neighbour
+  gl_FragDepth = gl_FragCoord.z + (rim || edge < 1.0 ? 0.0005 : 0.0);
 }`;
 
 export const FROZEN_VERTEX = `

@@ -31,8 +31,17 @@ export class SpectrumView extends Plot {
   constructor(scope: Scope) {
     super("spectrum", scope);
     this.rows = TABLE_1.map((row) => el("tr", {}, ...row.map((text) => el("td", {}, text))));
-    const head = el("tr", {}, ...["λ max", "mult.", "tokens end at"].map((text) => el("th", { scope: "col" }, text)));
-    const table = el("table", { "aria-label": "Table 1 of the paper" }, el("thead", {}, head), el("tbody", {}, ...this.rows));
+    const head = el(
+      "tr",
+      {},
+      ...["λ max", "mult.", "tokens end at"].map((text) => el("th", { scope: "col" }, text)),
+    );
+    const table = el(
+      "table",
+      { "aria-label": "Table 1 of the paper" },
+      el("thead", {}, head),
+      el("tbody", {}, ...this.rows),
+    );
     const beside = el("div", { class: "beside" }, this.verdict, table);
     this.element.append(el("div", { class: "pair" }, this.panel.stage, beside));
   }
@@ -42,18 +51,35 @@ export class SpectrumView extends Plot {
   }
 
   /** The plane: the origin, all eigenvalues, and the same unit both ways. */
-  private plane(box: Box, values: [number, number][]): { unit: number; x: number; y: number; reach: [number, number, number, number] } {
+  private plane(
+    box: Box,
+    values: [number, number][],
+  ): { unit: number; x: number; y: number; reach: [number, number, number, number] } {
     const re = values.map(([a]) => a).concat(0);
     const im = values.map(([, b]) => Math.abs(b));
     const [low, high, up] = [Math.min(...re), Math.max(...re), Math.max(...im)];
     const wide = Math.max(high - low, 1e-9);
     const w = box.width - EDGE.left - EDGE.right;
     const h = box.height - EDGE.top - EDGE.bottom;
-    const unit = Math.min(w / (wide * 1.35), h / Math.max(2 * up * 1.25, 1e-9), Math.min(w, h) / (wide * 1.1));
+    const unit = Math.min(
+      w / (wide * 1.35),
+      h / Math.max(2 * up * 1.25, 1e-9),
+      Math.min(w, h) / (wide * 1.1),
+    );
     const middle = (low + high) / 2;
     const x = EDGE.left + w / 2 - middle * unit;
     const y = EDGE.top + h / 2;
-    return { unit, x, y, reach: [(EDGE.left - x) / unit, (EDGE.left + w - x) / unit, (y - EDGE.top - h) / unit, (y - EDGE.top) / unit] };
+    return {
+      unit,
+      x,
+      y,
+      reach: [
+        (EDGE.left - x) / unit,
+        (EDGE.left + w - x) / unit,
+        (y - EDGE.top - h) / unit,
+        (y - EDGE.top) / unit,
+      ],
+    };
   }
 
   protected paint(pen: Pen, box: Box): void {
@@ -66,7 +92,9 @@ export class SpectrumView extends Plot {
     const { unit, x, y, reach } = this.plane(box, spectrum.eigenvalues);
     const [left, right, foot, top] = [EDGE.left, box.width - EDGE.right, box.height - EDGE.bottom, EDGE.top];
     const label = { fill: theme.soft, size: 10.5 } as const;
-    const [across, up] = [Math.floor(box.width / 42), Math.floor(box.height / 34)].map((count) => Math.max(2, count));
+    const [across, up] = [Math.floor(box.width / 42), Math.floor(box.height / 34)].map((count) =>
+      Math.max(2, count),
+    );
     for (const { value } of linearTicks(reach[0], reach[1], across)) {
       pen.line(x + value * unit, top, x + value * unit, foot, { stroke: theme.faint });
       pen.text(pretty(value), x + value * unit, foot + 4, { ...label, align: "center", baseline: "top" });
@@ -83,7 +111,12 @@ export class SpectrumView extends Plot {
     const near = 1e-9 * Math.max(1, Math.abs(most));
     for (const [a, b] of spectrum.eigenvalues) {
       const top = Math.abs(a - most) <= near;
-      pen.circle(x + a * unit, y - b * unit, 5, { fill: top ? theme.red : theme.ink, alpha: top ? 0.9 : 0.55, stroke: theme.paper, width: 1.2 });
+      pen.circle(x + a * unit, y - b * unit, 5, {
+        fill: top ? theme.red : theme.ink,
+        alpha: top ? 0.9 : 0.55,
+        stroke: theme.paper,
+        width: 1.2,
+      });
     }
   }
 

@@ -1,4 +1,7 @@
-/** Tokens on the sphere, drawn by the graphics card; in more than three dimensions, their shadow along the top principal directions. */
+/**
+ * Tokens on the sphere, drawn by the graphics card; in more than three dimensions, their shadow along the top
+ * principal directions.
+ */
 
 import {
   BufferAttribute,
@@ -48,7 +51,10 @@ export class Sphere implements View {
   private readonly renderer: WebGLRenderer;
   private readonly scene = new Scene();
   private readonly orbit: Orbit;
-  private readonly grid = new LineSegments(graticule(), new LineBasicMaterial({ transparent: true, depthWrite: false }));
+  private readonly grid = new LineSegments(
+    graticule(),
+    new LineBasicMaterial({ transparent: true, depthWrite: false }),
+  );
   private readonly uniforms = {
     colours: { value: new DataTexture(new Uint8Array(4), 1, 1) },
     paper: { value: new Vector3() },
@@ -79,9 +85,16 @@ export class Sphere implements View {
     this.renderer = new WebGLRenderer({ canvas: this.panel.canvas, antialias: true, alpha: true });
     this.orbit = new Orbit([...scope.look.camera], (camera) => scope.restyle({ camera }));
     const shader = (vertexShader: string, fragmentShader: string, transparent: boolean): ShaderMaterial =>
-      new ShaderMaterial({ uniforms: this.uniforms, vertexShader, fragmentShader, transparent, depthWrite: !transparent });
+      new ShaderMaterial({
+        uniforms: this.uniforms,
+        vertexShader,
+        fragmentShader,
+        transparent,
+        depthWrite: !transparent,
+      });
     const dots = (vertexShader: string, fragmentShader: string): Points<BufferGeometry, ShaderMaterial> => {
-      const material = shader(vertexShader, fragmentShader, true); // what is transparent is drawn in order: dots come after the trails
+      // what is transparent is drawn in order: dots come after the trails
+      const material = shader(vertexShader, fragmentShader, true);
       material.depthWrite = true;
       return new Points(new BufferGeometry(), material);
     };
@@ -104,13 +117,17 @@ export class Sphere implements View {
     this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
     this.renderer.setSize(width, height);
     this.orbit.camera.aspect = width / height;
-    const opening = Math.tan(((FIELD / 2) * Math.PI) / 180) * Math.max(1, height / width); // keeps the ball inside a narrow stage
+    // keeps the ball inside a narrow stage
+    const opening = Math.tan(((FIELD / 2) * Math.PI) / 180) * Math.max(1, height / width);
     this.orbit.camera.fov = (360 / Math.PI) * Math.atan(opening);
     this.orbit.camera.updateProjectionMatrix();
     this.scope.changed();
   }
 
-  /** New buffers for a new run: one geometry for the tokens, one for trails, both refilled in place from then on. */
+  /**
+   * New buffers for a new run: one geometry for the tokens, one for trails, both refilled in place from then
+   * on.
+   */
   private begin(run: RunRecord): void {
     this.run = run;
     const { n } = run;
@@ -192,11 +209,21 @@ export class Sphere implements View {
 
   private dotSize(n: number): number {
     const room = Math.min(1.4, Math.max(0.7, this.panel.stage.clientHeight / 460));
-    return Math.max(3.4, 12 * (32 / Math.max(8, n)) ** 0.26) * room * (3.4 / this.orbit.angles[2]) * this.renderer.getPixelRatio();
+    return (
+      Math.max(3.4, 12 * (32 / Math.max(8, n)) ** 0.26) *
+      room *
+      (3.4 / this.orbit.angles[2]) *
+      this.renderer.getPixelRatio()
+    );
   }
 
   private describe(run: RunRecord): void {
-    const shadow = run.d > 3 ? (run.measured?.directions ? `top 3 principal directions of ${run.d}` : `first three of ${run.d} coordinates`) : "";
+    const shadow =
+      run.d > 3
+        ? run.measured?.directions
+          ? `top 3 principal directions of ${run.d}`
+          : `first three of ${run.d} coordinates`
+        : "";
     const { length } = this.trails.tokens;
     const some = this.scope.look.trails && length < run.n ? `trails of ${length} tokens` : "";
     const still = run.frozen > 0 ? `${run.n} tokens and ${run.frozen} frozen` : "";
@@ -210,7 +237,12 @@ export class Sphere implements View {
     canvas.addEventListener("pointerdown", (event) => {
       const token = this.tokenAt(event.offsetX, event.offsetY);
       const carries = token !== null && this.scope.movable && this.run?.d === 3;
-      this.drag = { kind: carries ? "token" : "turn", x: event.clientX, y: event.clientY, token: token ?? -1 };
+      this.drag = {
+        kind: carries ? "token" : "turn",
+        x: event.clientX,
+        y: event.clientY,
+        token: token ?? -1,
+      };
       canvas.setPointerCapture(event.pointerId);
     });
     canvas.addEventListener("pointermove", (event) => this.move(event));
@@ -223,7 +255,8 @@ export class Sphere implements View {
     canvas.addEventListener(
       "wheel",
       (event) => {
-        if (matchMedia("(max-width: 900px)").matches && !event.ctrlKey) return; // there the wheel scrolls the page
+        // there the wheel scrolls the page
+        if (matchMedia("(max-width: 900px)").matches && !event.ctrlKey) return;
         event.preventDefault();
         this.orbit.turn(0, 0, Math.exp(-event.deltaY / 900));
       },
@@ -284,7 +317,10 @@ export class Sphere implements View {
   }
 
   /** Places (n, 3) on the stage: (x, y) in pixels and how far they face the eye. */
-  private onStage(places: ArrayLike<number>, visit: (k: number, x: number, y: number, facing: number) => void): void {
+  private onStage(
+    places: ArrayLike<number>,
+    visit: (k: number, x: number, y: number, facing: number) => void,
+  ): void {
     const { clientWidth: width, clientHeight: height } = this.panel.stage;
     const at = new Vector3();
     const eye = this.orbit.camera.position.clone().normalize();
@@ -318,7 +354,10 @@ export class Sphere implements View {
     to.fillRect(0, 0, copy.width, copy.height);
     to.drawImage(canvas, 0, 0);
     return new Promise((resolve, reject) =>
-      copy.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The picture could not be written."))), "image/png"),
+      copy.toBlob(
+        (blob) => (blob ? resolve(blob) : reject(new Error("The picture could not be written."))),
+        "image/png",
+      ),
     );
   }
 
@@ -333,7 +372,11 @@ export class Sphere implements View {
     };
     const size = this.dotSize(this.run?.n ?? 1) / this.renderer.getPixelRatio() / 2;
     const outline = focal / Math.sqrt(far * far - 1);
-    const shown = { tokens: this.where, frozen: this.still, trails: this.scope.look.trails ? this.trails.tokens : [] };
+    const shown = {
+      tokens: this.where,
+      frozen: this.still,
+      trails: this.scope.look.trails ? this.trails.tokens : [],
+    };
     return sphereSvg(this.scope, { width, height }, outline, size, place, shown);
   }
 }

@@ -61,7 +61,10 @@ export function sphereSvg(
   pen.rect(0, 0, width, height, { fill: theme.paper });
   pen.circle(width / 2, height / 2, outline, { stroke: theme.faint, width: 1.5 });
   const few = Math.max(1, Math.ceil((shown.trails.length * (frameOf(scope) + 1)) / MOST_POINTS));
-  const lines: { points: number[]; ink: Ink }[] = circles().map((points) => ({ points, ink: { stroke: theme.ink, width: 0.8, alpha: 0.12 } }));
+  const lines: { points: number[]; ink: Ink }[] = circles().map((points) => ({
+    points,
+    ink: { stroke: theme.ink, width: 0.8, alpha: 0.12 },
+  }));
   for (const k of shown.trails.filter((_, i) => i % few === 0)) {
     const ink = { stroke: palette.of(k), width: 1, alpha: shown.trails.length > 60 ? 0.55 : 0.9 };
     for (const points of trail(scope, k)) lines.push({ points, ink });
@@ -78,10 +81,18 @@ export function sphereSvg(
     for (const { k, x, y } of dots.filter(here)) {
       const alpha = side === 0 ? 0.4 : 1;
       pen.circle(x, y, size, { fill: palette.of(k), alpha });
-      if (renyi.has(k)) pen.circle(x, y, Math.max(size * 1.6, 4), { stroke: strong.has(k) ? theme.red : theme.ink, width: 1.6, alpha });
+      if (renyi.has(k))
+        pen.circle(x, y, Math.max(size * 1.6, 4), {
+          stroke: strong.has(k) ? theme.red : theme.ink,
+          width: 1.6,
+          alpha,
+        });
     }
     for (const { x, y } of still.filter(here)) diamond(pen, x, y, 13, theme, pale);
   }
-  pen.text(`t = ${pretty(run?.t[frameOf(scope)] ?? 0, 4)}`, 8, height - 8, { fill: theme.soft, baseline: "bottom" });
+  pen.text(`t = ${pretty(run?.t[frameOf(scope)] ?? 0, 4)}`, 8, height - 8, {
+    fill: theme.soft,
+    baseline: "bottom",
+  });
   return pen.finish();
 }

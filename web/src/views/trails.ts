@@ -70,7 +70,8 @@ export class Trails {
       for (let piece = 0; piece < pieces; piece++) {
         for (let end = 0; end < 2; end++) {
           const point = piece + end - 1; // the first one begins where the token was
-          for (let c = 0; c < 3; c++) position[3 * at + c] = point < 0 ? run.shown[from + c] : points[3 * point + c];
+          for (let c = 0; c < 3; c++)
+            position[3 * at + c] = point < 0 ? run.shown[from + c] : points[3 * point + c];
           token[at] = k;
           frame[at] = i - 1 + (piece + end) / pieces;
           at++;

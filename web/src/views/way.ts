@@ -1,9 +1,13 @@
 /** The way of a token from one frame to the next, as it is drawn. */
 
 const STEP = 0.15; // radians: up to here a straight line is no different from the sphere
-const FARTHEST = 2; // radians: what moves farther from frame to frame, as under a V that turns, went ways that nobody knows
+// radians: what moves farther from frame to frame, as under a V that turns, went ways that nobody knows
+const FARTHEST = 2;
 
-/** Points on the way between two places, the first left out: along the great circle, or straight in a shadow; none where it is not known. */
+/**
+ * Points on the way between two places, the first left out: along the great circle, or straight in a shadow;
+ * none where it is not known.
+ */
 export function way(shown: ArrayLike<number>, from: number, to: number, onSphere: boolean): number[] {
   const end = [shown[to], shown[to + 1], shown[to + 2]];
   if (!onSphere) return end;

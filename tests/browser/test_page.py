@@ -497,7 +497,7 @@ def test_frozen_tokens_are_drawn_and_have_their_part_of_the_attention(
         page.page.goto((tmp_path / f"{name}.html").as_uri())
         page.page.wait_for_function("() => window.nucleate?.ready")
         page.seek(4)
-        page.page.evaluate("window.nucleate.point(5)")
+        page.page.evaluate("window.nucleate.highlight(5)")
         page.drawn()
         words = page.page.locator("section[data-view=attention] .reading").text_content() or ""
         shown[name] = (
@@ -689,12 +689,12 @@ def test_ten_thousand_tokens_are_drawn_with_a_script_time_of_at_most_8_ms(
         page.open(server.address)
         page.page.evaluate("window.nucleate.seek(0)")
         page.drawn()
-        page.page.evaluate("window.nucleate.reset_ms()")
+        page.page.evaluate("window.nucleate.resetScriptTimes()")
         page.page.locator("[data-action=play]").click()
         page.page.wait_for_function(
-            "() => window.nucleate.script_ms().frames >= 40 || !window.nucleate.now().playing"
+            "() => window.nucleate.scriptTimes().frames >= 40 || !window.nucleate.now().playing"
         )
-        took = page.page.evaluate("window.nucleate.script_ms()")
+        took = page.page.evaluate("window.nucleate.scriptTimes()")
         with capsys.disabled():
             print(
                 f"\n10,000 tokens: script time per frame {took['median']:.1f} ms median, {took['mean']:.1f}"

@@ -279,6 +279,24 @@ def test_a_slow_client_piles_up_nothing_and_gets_every_frame_in_the_end() -> Non
     assert np.array_equal(x, simulated(scene).x)
 
 
+def test_while_the_kernels_are_compiled_the_page_is_told_why_it_waits() -> None:
+    async def main() -> FakeSocket:
+        socket = FakeSocket([text({"do": "run", "id": 1, "scene": LONG})])
+        socket.open.set()
+        with ThreadPoolExecutor(4) as pool:
+            serving = asyncio.create_task(
+                Session(socket, Folder(None), pool, lambda: False).serve({"say": "hello"})
+            )
+            while not any(message["say"] == "progress" for message in socket.texts):
+                await asyncio.sleep(0.01)
+            socket.over.set()
+            await serving
+        return socket
+
+    progress = [message for message in asyncio.run(main()).texts if message["say"] == "progress"]
+    assert all("being compiled" in message["text"] for message in progress)
+
+
 def test_a_session_outlives_thousands_of_malformed_messages() -> None:
     bad = [message for message in malformed_messages(3000, seed=1) if refusal(message) is not None]
     assert len(bad) > 1500

@@ -23,7 +23,7 @@ export interface Tick {
   text: string;
 }
 
-const ZERO = 0.03; // where the time axis keeps t = 0, left of the logarithm
+const ZERO_TIME_PLACE = 0.03; // where the time axis keeps t = 0, left of the logarithm
 
 export class TimeScale {
   private readonly low: number;
@@ -51,13 +51,16 @@ export class TimeScale {
 
   /** Length of the axis in what the speed counts: decades, or tenths of a linear axis. */
   get decades(): number {
-    return this.log ? (this.high - this.low) / (1 - ZERO) : 10;
+    return this.log ? (this.high - this.low) / (1 - ZERO_TIME_PLACE) : 10;
   }
 
   place(t: number): number {
     if (!this.log) return t / this.end;
     if (t <= 0) return 0;
-    return ZERO + (1 - ZERO) * Math.max(0, (Math.log10(t) - this.low) / (this.high - this.low));
+    return (
+      ZERO_TIME_PLACE +
+      (1 - ZERO_TIME_PLACE) * Math.max(0, (Math.log10(t) - this.low) / (this.high - this.low))
+    );
   }
 
   ticks(most: number): Tick[] {

@@ -1,7 +1,7 @@
 /**
- * One colour language for every view, the same as in the package's figures: a token has the colour of the
- * leader (first token) of its cluster at the cursor; red marks strong centers, ink Rényi centers. The eight
- * colours stay apart for the colour-blind, on white and on black.
+ * The colours of every view, and of the package's figures: a token has the colour of the leader (first
+ * token) of its cluster at the cursor; red marks strong centers, ink Rényi centers. The eight colours stay
+ * apart for the colour-blind, on white and on black.
  */
 
 export const CLUSTERS = [
@@ -86,9 +86,9 @@ export function leaders(labels: ArrayLike<number>, out: Int32Array): void {
   }
 }
 
-const WORTH = 0.03; // share of the tokens that makes a cluster worth a colour
-const HANDFUL = 5; // so few tokens all have a colour of their own
-const FEW = 48; // so few clusters at the end all have a colour, however small
+const MIN_COLOURED_SHARE = 0.03; // share of the tokens that makes a cluster worth a colour
+const FEW_TOKENS = 5; // so few tokens all have a colour of their own
+const FEW_CLUSTERS = 48; // so few clusters at the end all have a colour, however small
 
 /**
  * Which of the eight colours each token wears as a leader, (n,); -1: none. A colour goes to leaders that ever
@@ -109,9 +109,9 @@ export function ranks(leader: Int32Array, n: number): Int32Array {
     }
   }
   // size: now of the last frame
-  const few = size.reduce((count, tokens) => count + (tokens > 0 ? 1 : 0), 0) <= FEW;
+  const few = size.reduce((count, tokens) => count + (tokens > 0 ? 1 : 0), 0) <= FEW_CLUSTERS;
   const worthy = (k: number): boolean =>
-    n <= HANDFUL || (few && size[k] > 0) || most[k] >= Math.max(3, WORTH * n);
+    n <= FEW_TOKENS || (few && size[k] > 0) || most[k] >= Math.max(3, MIN_COLOURED_SHARE * n);
   const order = Array.from({ length: n }, (_, k) => k)
     .filter(worthy)
     .sort((a, b) => held[b] - held[a] || a - b);
@@ -120,7 +120,7 @@ export function ranks(leader: Int32Array, n: number): Int32Array {
   return rank;
 }
 
-/** The colour of every token, (n, 4) bytes; refilled in place when frame, theme or language change. */
+/** The colour of every token, (n, 4) bytes; refilled in place when frame, theme or colouring change. */
 export class Palette {
   bytes = new Uint8Array(0);
   version = 0;
@@ -138,7 +138,7 @@ export class Palette {
     this.rank = ranks(leader, n);
   }
 
-  fill(leader: Int32Array | null, language: "cluster" | "order", theme: Theme): void {
+  fill(leader: Int32Array | null, colouring: "cluster" | "order", theme: Theme): void {
     const n = this.bytes.length / 4;
     const waiting = rgb(theme.waiting);
     const [low, high] = theme.dark ? [0.35, 1] : [0, 0.9]; // leave out the end that fades into the page
@@ -146,7 +146,7 @@ export class Palette {
     for (let k = 0; k < n; k++) {
       const rank = leader !== null && this.rank !== null ? this.rank[leader[k]] : -1;
       const colour =
-        language === "order"
+        colouring === "order"
           ? viridis(low + ((high - low) * k) / Math.max(1, n - 1))
           : rank >= 0
             ? this.clusters[rank % 8]

@@ -2,10 +2,10 @@
 
 import { el, icon } from "./dom.ts";
 import { ChoiceField, NumberField, type NumberSpec } from "./fields.ts";
-import { MatrixField, type MatrixPreset } from "./matrix.ts";
+import { MatrixField, type MatrixPreset } from "./matrix_field.ts";
 import { completeScene, same, type MatrixChoice, type Scene, type Start } from "./state.ts";
-import { DETAILS, specs, type Limits, type NumberName } from "./specs.ts";
-import { FIRST } from "./words.ts";
+import { DETAIL_SPECS, numberSpecs, type Limits, type NumberName } from "./number_specs.ts";
+import { FIRST_PRESET } from "./text.ts";
 
 export interface Preset {
   name: string;
@@ -26,16 +26,16 @@ export interface ControlsHost {
   matrixOf(name: "V" | "Q" | "K"): number[][];
   changed(next: Scene, live: boolean): void;
   chosePreset(next: Scene): void;
-  complain: (words: string) => void;
-  inform: (words: string) => void;
+  showError: (text: string) => void;
+  showMessage: (text: string) => void;
 }
 
-const PIPS = ["5 4", "11 4", "8 7", "5 10", "11 10"]
+const DICE_PIPS = ["5 4", "11 4", "8 7", "5 10", "11 10"]
   .map((at) => `M${at}a1 1 0 1 0 0 2 1 1 0 0 0 0-2z`)
   .join("");
-const FACE =
+const DICE_OUTLINE =
   "M3 1.5h10A1.5 1.5 0 0 1 14.5 3v10a1.5 1.5 0 0 1-1.5 1.5H3A1.5 1.5 0 0 1 1.5 13V3A1.5 1.5 0 0 1 3 1.5z";
-const DICE = FACE + PIPS;
+const DICE = DICE_OUTLINE + DICE_PIPS;
 const OWN_SCENE = "";
 
 type Planted = Start & { kind: "planted" };
@@ -60,7 +60,7 @@ export class Controls {
     private readonly place: HTMLElement,
     private readonly host: ControlsHost,
   ) {
-    const number = this.numbers(specs(host.limits));
+    const number = this.numbers(numberSpecs(host.limits));
     const clocks = { log: "log-spaced times", linear: "even times" };
     const clock = this.choice(
       "clock",
@@ -121,12 +121,12 @@ export class Controls {
           : [choice.matrix.length, choice.matrix.length];
       if (dims === undefined || (dims[0] <= next.d && next.d <= dims[1])) continue;
       next[name] = structuredClone(defaults[name]);
-      this.host.inform(`${name} does not exist in ${next.d} dimensions and was set back.`);
+      this.host.showMessage(`${name} does not exist in ${next.d} dimensions and was set back.`);
     }
     const most = Math.floor((limits.numbers ?? 2e7) / (next.n * next.d));
     if (next.frames > most) {
       next.frames = Math.max(3, most);
-      this.host.inform(
+      this.host.showMessage(
         `Kept ${next.frames} frames: more would not fit with ${next.n} tokens in ${next.d} dimensions.`,
       );
     }
@@ -142,7 +142,7 @@ export class Controls {
       const field = new NumberField(
         table[name],
         (value, live) => this.change({ [name]: value }, live),
-        this.host.complain,
+        this.host.showError,
       );
       this.shows.push((scene) => field.show(scene[name]));
       return field.element;
@@ -171,7 +171,7 @@ export class Controls {
     const field = new NumberField(
       spec,
       (value, live) => this.change(set(value, this.host.scene), live),
-      this.host.complain,
+      this.host.showError,
     );
     field.element.classList.add("detail");
     this.shows.push((scene) => {
@@ -184,7 +184,7 @@ export class Controls {
 
   private presetField(): HTMLElement {
     const { host } = this;
-    const presets = [{ name: "start", ...FIRST, scene: {} }, ...host.presets];
+    const presets = [{ name: "start", ...FIRST_PRESET, scene: {} }, ...host.presets];
     const titles = (wanted: (name: string) => boolean): { [name: string]: string } =>
       Object.fromEntries(presets.filter(({ name }) => wanted(name)).map(({ name, title }) => [name, title]));
     const paper = (name: string): boolean => name.startsWith("figure");
@@ -216,14 +216,18 @@ export class Controls {
   }
 
   private seedField(): HTMLElement {
-    const field = new NumberField(DETAILS.seed, (value) => this.change({ seed: value }), this.host.complain);
+    const field = new NumberField(
+      DETAIL_SPECS.seed,
+      (value) => this.change({ seed: value }),
+      this.host.showError,
+    );
     this.shows.push((scene) => field.show(scene.seed));
     const roll = (): void => this.change({ seed: crypto.getRandomValues(new Uint32Array(1))[0] % 1_000_000 });
-    const words = { "aria-label": "Another seed", title: "Another seed" };
+    const text = { "aria-label": "Another seed", title: "Another seed" };
     field.element.append(
       el(
         "button",
-        { type: "button", class: "dice", "data-action": "dice", click: roll, ...words },
+        { type: "button", class: "dice", "data-action": "dice", click: roll, ...text },
         icon(DICE),
       ),
     );
@@ -248,17 +252,17 @@ export class Controls {
         (kind) => ({ start: STARTS[kind as keyof typeof STARTS] }),
       ),
       this.detail(
-        DETAILS.angle,
+        DETAIL_SPECS.angle,
         ({ start }) => (start.kind === "cap" ? start.angle : undefined),
         (angle) => ({ start: { kind: "cap", angle } }),
       ),
       this.detail(
-        DETAILS.clusters,
+        DETAIL_SPECS.clusters,
         (scene) => planted(scene)?.clusters,
         (clusters, scene) => part(scene, { clusters }),
       ),
       this.detail(
-        DETAILS.spread,
+        DETAIL_SPECS.spread,
         (scene) => planted(scene)?.spread,
         (spread, scene) => part(scene, { spread }),
       ),
@@ -296,7 +300,7 @@ export class Controls {
       typeof mask === "string" ? undefined : mask.window;
     return [
       this.choice("mask", "Mask", "Which tokens a token sees", names, kind, set),
-      this.detail(DETAILS.window, width, (window) => ({ mask: { window } })),
+      this.detail(DETAIL_SPECS.window, width, (window) => ({ mask: { window } })),
     ];
   }
 
@@ -312,7 +316,7 @@ export class Controls {
       host.matrices,
       current,
       (choice: MatrixChoice) => this.change({ [name]: choice }),
-      host.complain,
+      host.showError,
     );
     this.shows.push((scene) => field.show(scene[name], scene.d));
     return field.element;

@@ -1,9 +1,9 @@
 /** What can be taken away: the data as a table, the link, the lines of Python. */
 
-import type { RunRecord } from "./record.ts";
+import type { RunRecord } from "./run_record.ts";
 
 /** The fewest digits that read back as the same number, for one that has 32 bits. */
-export function short(value: number): string {
+export function shortestSingle(value: number): string {
   for (let digits = 6; digits < 9; digits++) {
     const written = Number(value.toPrecision(digits));
     if (Math.fround(written) === value) return String(written);
@@ -18,8 +18,8 @@ export function short(value: number): string {
 export function csv(run: RunRecord): string {
   const head = ["t", "token", "leader", ...Array.from({ length: run.d }, (_, c) => `x${c + 1}`)].join(",");
   const lines = [head];
-  const written = run.single ? short : String;
-  for (let i = 0; i < run.held; i++) {
+  const written = run.singlePrecision ? shortestSingle : String;
+  for (let i = 0; i < run.frameCount; i++) {
     const leader = run.leadersAt(i);
     for (let k = 0; k < run.n; k++) {
       const x = Array.from(run.token(i, k), written);
@@ -30,13 +30,17 @@ export function csv(run: RunRecord): string {
 }
 
 /** What the data are, in words. */
-export function dataWords(run: RunRecord): string {
-  const { frames_of = 0 } = run.begun;
-  const all = run.capacity >= frames_of;
+export function dataText(run: RunRecord): string {
+  const { frames_before_thinning = 0 } = run.begun;
+  const all = run.capacity >= frames_before_thinning;
   const count = (frames: number): string => frames.toLocaleString("en");
-  const some = all ? "every frame" : `${count(run.held)} of the ${count(frames_of)} frames of the run`;
+  const some = all
+    ? "every frame"
+    : `${count(run.frameCount)} of the ${count(frames_before_thinning)} frames of the run`;
   const which = run.status === "running" ? "the frames so far" : some;
-  const precision = run.single ? "positions with 32 bits, about seven digits" : "with full precision";
+  const precision = run.singlePrecision
+    ? "positions with 32 bits, about seven digits"
+    : "with full precision";
   return `The data: ${which}, ${precision}.`;
 }
 

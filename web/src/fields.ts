@@ -29,7 +29,7 @@ export class NumberField {
   constructor(
     private readonly spec: NumberSpec,
     chosen: (value: number, live: boolean) => void,
-    complain: (words: string) => void,
+    showError: (text: string) => void,
   ) {
     const { name, label, title, min, max, whole = false, slider } = spec;
     this.input = el("input", {
@@ -50,7 +50,7 @@ export class NumberField {
         (whole && value !== Math.round(value));
       this.input.toggleAttribute("aria-invalid", wrong);
       const kind = whole ? "a whole number" : "a number";
-      if (wrong) complain(`${label} must be ${kind} from ${min} to ${max}, but is “${this.input.value}”.`);
+      if (wrong) showError(`${label} must be ${kind} from ${min} to ${max}, but is “${this.input.value}”.`);
       else chosen(value, false);
     });
     if (slider) {

@@ -3,9 +3,9 @@
  */
 
 import { download, el } from "./dom.ts";
-import { EXPLAIN, TITLES } from "./words.ts";
+import { EXPLANATIONS, TITLES } from "./text.ts";
 
-export interface Saves {
+export interface PictureSavers {
   png(): Promise<Blob>;
   svg(): string;
 }
@@ -26,10 +26,10 @@ export class Panel {
 
   constructor(
     readonly name: string,
-    saves: Saves,
+    saves: PictureSavers,
   ) {
     this.title = el("h2", { id: `title-${name}` }, TITLES[name]);
-    const about = el("p", { class: "explain", id: `explain-${name}` }, EXPLAIN[name]);
+    const about = el("p", { class: "explain", id: `explain-${name}` }, EXPLANATIONS[name]);
     const info = el(
       "button",
       {
@@ -78,7 +78,7 @@ export class Panel {
     );
   }
 
-  private async save(kind: "png" | "svg", saves: Saves): Promise<void> {
+  private async save(kind: "png" | "svg", saves: PictureSavers): Promise<void> {
     download(
       `nucleate-${this.name}.${kind}`,
       kind === "png" ? await saves.png() : new Blob([saves.svg()], { type: "image/svg+xml" }),
@@ -86,23 +86,23 @@ export class Panel {
   }
 
   /** The canvas takes keys of its own, so Tab reaches it. */
-  takesKeys(): void {
+  acceptKeys(): void {
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "application");
   }
 
   /** The current value in a few words, also for those who cannot see the canvas. */
-  say(words: string, aloud = words): void {
-    if (this.reading.textContent === words) return;
-    this.reading.textContent = words;
+  showReading(text: string, aloud = text): void {
+    if (this.reading.textContent === text) return;
+    this.reading.textContent = text;
     this.reading.title = aloud;
     this.canvas.setAttribute("aria-label", `${TITLES[this.name]}: ${aloud}`);
   }
 
   /** What rings around tokens mean, and diamonds, where there are some. */
   ringLegend(): void {
-    const entry = (kind: string, words: string): HTMLElement =>
-      el("span", { class: "entry" }, el("span", { class: `ring ${kind}`, "aria-hidden": "true" }), words);
+    const entry = (kind: string, text: string): HTMLElement =>
+      el("span", { class: "entry" }, el("span", { class: `ring ${kind}`, "aria-hidden": "true" }), text);
     this.options.append(
       el(
         "span",

@@ -2,18 +2,18 @@
 
 import type { App } from "./app.ts";
 import { byId } from "./dom.ts";
-import { frameOf } from "./scope.ts";
+import { currentFrame } from "./view_context.ts";
 
 /** What tests, style sheets and assistive technology read. */
-export function tell(app: App): void {
+export function showStatus(app: App): void {
   const onCircle = (app.run?.d ?? app.scene.d) === 2;
   const { run, hover } = app;
   const root = document.documentElement;
   const facts: { [name: string]: string } = {
     status: app.status,
     run: String(run?.begun.id ?? ""),
-    frames: String(run?.held ?? 0),
-    cursor: String(frameOf(app)),
+    frames: String(run?.frameCount ?? 0),
+    cursor: String(currentFrame(app)),
     playing: app.playing ? "yes" : "no",
     measured: run !== null && run.measured !== null ? "yes" : "no",
     hover: hover === null ? "" : String(hover),
@@ -26,15 +26,15 @@ export function tell(app: App): void {
   byId("explain").setAttribute("aria-pressed", String(app.explains));
   byId("colour", HTMLSelectElement).value = app.look.colour;
   byId("trails", HTMLInputElement).checked = app.look.trails;
-  const words = tokenWords(app);
-  if (byId("token").textContent !== words) byId("token").textContent = words;
+  const text = tokenText(app);
+  if (byId("token").textContent !== text) byId("token").textContent = text;
 }
 
 /** The highlighted token in words. */
-function tokenWords(app: App): string {
+function tokenText(app: App): string {
   const { run, hover } = app;
   if (run === null || hover === null) return app.movable ? "At time 0: drag a token to move it." : "";
-  const leader = run.leadersAt(frameOf(app));
+  const leader = run.leadersAt(currentFrame(app));
   const size = leader === null ? 0 : leader.reduce((count, k) => count + (k === leader[hover] ? 1 : 0), 0);
   const leads = `, leads ${size} ${size === 1 ? "token" : "tokens"}`;
   const cluster =

@@ -2,17 +2,17 @@
 
 import { PerspectiveCamera } from "three";
 
-export const FIELD = 36; // degrees of view
-const HIGHEST = 1.5; // radians; short of the pole, where left and right would swap
-const NEAREST = 1.6;
-const FARTHEST = 9;
+export const FIELD_OF_VIEW_DEGREES = 36; // degrees of view
+const MAX_HEIGHT_RADIANS = 1.5; // short of the pole, where left and right would swap
+const MIN_CAMERA_DISTANCE = 1.6;
+const MAX_CAMERA_DISTANCE = 9;
 
 export class Orbit {
-  readonly camera = new PerspectiveCamera(FIELD, 1, 0.05, 30);
+  readonly camera = new PerspectiveCamera(FIELD_OF_VIEW_DEGREES, 1, 0.05, 30);
 
   constructor(
     public angles: number[], // azimuth, height, distance
-    private readonly turned: (angles: number[]) => void,
+    private readonly onTurn: (angles: number[]) => void,
   ) {
     this.camera.up.set(0, 0, 1);
     this.place();
@@ -40,11 +40,11 @@ export class Orbit {
     const round = (value: number): number => Math.round(value * 1e4) / 1e4; // keeps addresses short
     this.angles = [
       round((azimuth - right) % (2 * Math.PI)),
-      round(Math.max(-HIGHEST, Math.min(HIGHEST, height + up))),
-      round(Math.max(NEAREST, Math.min(FARTHEST, far / closer))),
+      round(Math.max(-MAX_HEIGHT_RADIANS, Math.min(MAX_HEIGHT_RADIANS, height + up))),
+      round(Math.max(MIN_CAMERA_DISTANCE, Math.min(MAX_CAMERA_DISTANCE, far / closer))),
     ];
     this.place();
-    this.turned(this.angles);
+    this.onTurn(this.angles);
   }
 
   /** True when the key meant something here. */

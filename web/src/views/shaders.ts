@@ -3,13 +3,13 @@
  * texture with one texel per token.
  */
 
-export const WIDTH = 128; // texels in a row of the texture
+export const COLOUR_TEXTURE_WIDTH = 128; // texels in a row of the texture
 
 const LOOKUP = `
 uniform sampler2D colours;
 vec3 colourOf(float token) {
   int k = int(token + 0.5);
-  return texelFetch(colours, ivec2(k % ${WIDTH}, k / ${WIDTH}), 0).rgb;
+  return texelFetch(colours, ivec2(k % ${COLOUR_TEXTURE_WIDTH}, k / ${COLOUR_TEXTURE_WIDTH}), 0).rgb;
 }`;
 
 export const TOKEN_VERTEX = `

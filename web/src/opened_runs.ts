@@ -2,7 +2,7 @@
 
 import { pretty } from "./axis.ts";
 import { el } from "./dom.ts";
-import type { RunRecord } from "./record.ts";
+import type { RunRecord } from "./run_record.ts";
 import type { Recording } from "./state.ts";
 
 export interface OpenedRun {
@@ -12,7 +12,7 @@ export interface OpenedRun {
   title: string;
 }
 
-const NONE = ""; // no recording is shown
+const NO_RECORDING = ""; // no recording is shown
 
 export class OpenedRuns {
   readonly element: HTMLElement;
@@ -40,7 +40,7 @@ export class OpenedRuns {
     this.which = el(
       "select",
       { "data-control": "opened", id: "control-opened" },
-      el("option", { value: NONE, disabled: true }, "choose…"),
+      el("option", { value: NO_RECORDING, disabled: true }, "choose…"),
       ...opened.map(({ name, title }) => el("option", { value: name }, title)),
     );
     this.which.addEventListener("change", () => {
@@ -80,18 +80,18 @@ export class OpenedRuns {
     if (key === this.shown) return;
     this.shown = key;
     const known = recording !== null && this.opened.some(({ name }) => name === recording.name);
-    this.which.value = known ? recording.name : NONE;
+    this.which.value = known ? recording.name : NO_RECORDING;
     this.number.value = known ? String(recording.run + 1) : "1";
     this.limit();
   }
 }
 
 /** What is known of a recorded run, in place of controls. */
-export function facts(run: RunRecord): HTMLElement {
+export function runFacts(run: RunRecord): HTMLElement {
   const { begun } = run;
   const known: [string, string][] = [
-    ["Times", `${pretty(run.t[0])} to ${pretty(run.t[run.held - 1])}`],
-    ["Frames", String(run.held)],
+    ["Times", `${pretty(run.t[0])} to ${pretty(run.t[run.frameCount - 1])}`],
+    ["Frames", String(run.frameCount)],
     ["Center radius δ", pretty(begun.delta)],
     ["Cluster radius", pretty(begun.radius)],
   ];

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { way } from "../src/views/way.ts";
+import { arc } from "../src/views/arc.ts";
 
 const place = (angle: number): number[] => [Math.cos(angle), Math.sin(angle), 0];
 
-test("a long way follows the great circle, in steps that look round", () => {
-  const points = way([...place(0), ...place(1.5)], 0, 3, true);
+test("a long arc follows the great circle, in steps that look round", () => {
+  const points = arc([...place(0), ...place(1.5)], 0, 3, true);
   let last = 0;
   for (let at = 0; at < points.length; at += 3) {
     const [x, y, z] = points.slice(at, at + 3);
@@ -17,16 +17,16 @@ test("a long way follows the great circle, in steps that look round", () => {
   assert.deepEqual(points.slice(-3), place(1.5));
 });
 
-test("a short way is one straight piece", () => {
-  assert.deepEqual(way([...place(0), ...place(0.1)], 0, 3, true), place(0.1));
-  assert.deepEqual(way([...place(0), ...place(0)], 0, 3, true), place(0));
+test("a short arc is one straight piece", () => {
+  assert.deepEqual(arc([...place(0), ...place(0.1)], 0, 3, true), place(0.1));
+  assert.deepEqual(arc([...place(0), ...place(0)], 0, 3, true), place(0));
 });
 
 test("where a token jumps no line is drawn through the ball", () => {
-  assert.deepEqual(way([...place(0), ...place(2.5)], 0, 3, true), []);
-  assert.deepEqual(way([...place(0), ...place(Math.PI)], 0, 3, true), []);
+  assert.deepEqual(arc([...place(0), ...place(2.5)], 0, 3, true), []);
+  assert.deepEqual(arc([...place(0), ...place(Math.PI)], 0, 3, true), []);
 });
 
 test("a shadow of a higher sphere moves straight", () => {
-  assert.deepEqual(way([0.1, 0, 0, -0.5, 0.5, 0], 0, 3, false), [-0.5, 0.5, 0]);
+  assert.deepEqual(arc([0.1, 0, 0, -0.5, 0.5, 0], 0, 3, false), [-0.5, 0.5, 0]);
 });

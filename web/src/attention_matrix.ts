@@ -3,29 +3,29 @@
  * token k sees, frozen ones counted.
  */
 
-import type { Frozen } from "./record.ts";
+import type { Frozen } from "./run_record.ts";
 import type { Mask } from "./state.ts";
 
 /** The tokens that token k sees: from `first` up to, not including, `end`. */
-export function seen(k: number, n: number, mask: Mask): [first: number, end: number] {
+export function visibleRange(k: number, n: number, mask: Mask): [first: number, end: number] {
   if (mask === "full") return [0, n];
   return [mask === "causal" ? 0 : Math.max(0, k - mask.window + 1), k + 1];
 }
 
-function turned(x: Float64Array, M: number[][], n: number, d: number): Float64Array {
+function transformed(x: Float64Array, M: number[][], n: number, d: number): Float64Array {
   const out = new Float64Array(n * d); // (n, d)
   for (let k = 0; k < n; k++)
     for (let r = 0; r < d; r++) for (let c = 0; c < d; c++) out[k * d + r] += M[r][c] * x[k * d + c];
   return out;
 }
 
-export interface Attended {
+export interface AttentionMatrix {
   tokens: Float64Array; // (n, n), row by row; NaN where token k does not see token j
   frozen: Float64Array; // (n,) what token k gives to all frozen tokens together
 }
 
 /** Frozen tokens are seen by all, and count `weight` times in the sum (Theorem 5.2). */
-export function attention(
+export function attentionMatrix(
   x: Float64Array,
   n: number,
   d: number,
@@ -34,11 +34,11 @@ export function attention(
   K: number[][],
   mask: Mask,
   frozen: Frozen | null = null,
-): Attended {
-  const q = turned(x, Q, n, d);
-  const key = turned(x, K, n, d);
+): AttentionMatrix {
+  const q = transformed(x, Q, n, d);
+  const key = transformed(x, K, n, d);
   const m = frozen?.x.length ?? 0;
-  const still = turned(Float64Array.from(frozen?.x.flat() ?? []), K, m, d); // (m, d)
+  const still = transformed(Float64Array.from(frozen?.x.flat() ?? []), K, m, d); // (m, d)
   const score = (k: number, keys: Float64Array, j: number): number => {
     let s = 0;
     for (let c = 0; c < d; c++) s += q[k * d + c] * keys[j * d + c];
@@ -48,7 +48,7 @@ export function attention(
   const share = new Float64Array(n);
   const scores = new Float64Array(m);
   for (let k = 0; k < n; k++) {
-    const [first, end] = seen(k, n, mask);
+    const [first, end] = visibleRange(k, n, mask);
     let most = -Infinity; // taken out before exp, which would overflow from β about 709 on
     for (let j = first; j < end; j++) most = Math.max(most, (a[k * n + j] = score(k, key, j)));
     for (let j = 0; j < m; j++) most = Math.max(most, (scores[j] = score(k, still, j)));

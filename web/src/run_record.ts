@@ -2,7 +2,7 @@
 
 import { leaders } from "./colours.ts";
 import type { Mask, Scene } from "./state.ts";
-import type { Numbers } from "./wire.ts";
+import type { Numbers } from "./connection.ts";
 
 export interface Spectrum {
   eigenvalues: [number, number][];
@@ -33,7 +33,7 @@ export interface Begun {
   mask?: Mask;
   frozen?: Frozen | null;
   frames: number;
-  frames_of?: number; // what the stored run had: more than `frames` if it was thinned
+  frames_before_thinning?: number; // what the stored run had: more than `frames` if it was thinned
   delta: number;
   radius: number;
   centers: { renyi: number[]; strong: number[] };
@@ -42,7 +42,7 @@ export interface Begun {
   file?: string; // the name of its data, without the ending
 }
 
-export interface Measured {
+export interface Measurements {
   leader: Int32Array; // (m, n) the first token of every token's cluster
   clusters: Int32Array; // (m,)
   renyi: Float64Array; // (m,) share consumed
@@ -57,11 +57,11 @@ export class RunRecord {
   readonly t: Float64Array; // (m,)
   readonly x: Float64Array; // (m, n, d)
   readonly shown: Float32Array; // (m, n, 3) what the sphere and the circle draw
-  held = 0; // frames that have come
+  frameCount = 0; // frames that have come
   status = "running";
-  share = 0;
-  single = false; // positions have 32 bits
-  measured: Measured | null = null;
+  progress = 0;
+  singlePrecision = false; // positions have 32 bits
+  measured: Measurements | null = null;
 
   constructor(readonly begun: Begun) {
     this.n = begun.n;
@@ -89,16 +89,16 @@ export class RunRecord {
     return shown;
   }
 
-  take(first: number, t: Float64Array, x: Float64Array): void {
+  addFrames(first: number, t: Float64Array, x: Float64Array): void {
     const frames = Math.min(t.length, this.capacity - first);
-    if (first > this.held || frames <= 0) return; // a gap cannot be drawn
+    if (first > this.frameCount || frames <= 0) return; // a gap cannot be drawn
     this.t.set(t.subarray(0, frames), first);
     this.x.set(x.subarray(0, frames * this.n * this.d), first * this.n * this.d);
-    this.held = Math.max(this.held, first + frames);
+    this.frameCount = Math.max(this.frameCount, first + frames);
     this.project(first, first + frames);
   }
 
-  measure(
+  addMeasurements(
     labels: Int32Array,
     clusters: Int32Array,
     renyi: Float64Array,
@@ -115,7 +115,7 @@ export class RunRecord {
       strong: strong.slice(),
       directions: directions?.slice() ?? null,
     };
-    if (this.d > 3 && directions !== null) this.project(0, this.held);
+    if (this.d > 3 && directions !== null) this.project(0, this.frameCount);
   }
 
   private project(from: number, to: number): void {
@@ -148,7 +148,7 @@ export class RunRecord {
 
   /** Where tokens are drawn at a cursor that may lie between two frames; (n, 3) into `out`. */
   positions(cursor: number, out: Float32Array): void {
-    const last = Math.max(0, this.held - 1);
+    const last = Math.max(0, this.frameCount - 1);
     const frame = Math.min(Math.floor(cursor), last);
     const part = frame < last ? cursor - frame : 0;
     const size = this.n * 3;
@@ -210,8 +210,8 @@ export function fromExport(recorded: Exported): RunRecord {
   const run = new RunRecord({ ...begun, recorded: true, frames: t.length });
   const bytes = typeof recorded.x === "string" ? atob(recorded.x).length : 0;
   const wide = bytes === t.length * begun.n * begun.d * 8;
-  run.single = typeof recorded.x === "string" && !wide;
-  run.take(
+  run.singlePrecision = typeof recorded.x === "string" && !wide;
+  run.addFrames(
     0,
     t,
     typeof recorded.x !== "string" || wide
@@ -220,7 +220,7 @@ export function fromExport(recorded: Exported): RunRecord {
   );
   if (measured) {
     const directions = measured.directions == null ? null : numbersOf(measured.directions, Float64Array);
-    run.measure(
+    run.addMeasurements(
       numbersOf(measured.labels, Int32Array),
       numbersOf(measured.clusters, Int32Array),
       numbersOf(measured.consumed_renyi, Float64Array),

@@ -1,11 +1,11 @@
 /** The sphere as SVG: grid, trails and tokens, what is behind paler and first. */
 
 import { pretty } from "../axis.ts";
-import { SvgPen, type Ink } from "../pen.ts";
-import { frameOf, type Scope } from "../scope.ts";
+import { SvgPen, type ShapeStyle } from "../pen.ts";
+import { currentFrame, type ViewContext } from "../view_context.ts";
 import { diamond } from "./frozen.ts";
 import { circles } from "./graticule.ts";
-import { way } from "./way.ts";
+import { arc } from "./arc.ts";
 
 export interface Dot {
   k: number; // token
@@ -19,8 +19,8 @@ export interface Shown {
   trails: number[]; // tokens that have one
 }
 
-const MOST_POINTS = 60_000; // of trails: a few hundred kilobytes
-const BEHIND = 0.35; // as strong as what is in front
+const MAX_TRAIL_POINTS = 60_000; // of trails: a few hundred kilobytes
+const BEHIND_OPACITY = 0.35; // as strong as what is in front
 
 /** A line in two parts: the pieces behind the ball, and those in front of it. */
 function halves(dots: Dot[]): [behind: number[], front: number[]] {
@@ -35,13 +35,13 @@ function halves(dots: Dot[]): [behind: number[], front: number[]] {
 }
 
 /** Where a token was drawn from time 0 to the frame, in pieces where its way is not known. */
-function trail(scope: Scope, k: number): number[][] {
-  const { n, d, shown } = scope.run!;
+function trail(context: ViewContext, k: number): number[][] {
+  const { n, d, shown } = context.run!;
   const at = (i: number): number => 3 * (i * n + k);
   const start = (i: number): number[] => Array.from(shown.subarray(at(i), at(i) + 3));
   const pieces = [start(0)];
-  for (let i = 1; i <= frameOf(scope); i++) {
-    const points = way(shown, at(i - 1), at(i), d <= 3);
+  for (let i = 1; i <= currentFrame(context); i++) {
+    const points = arc(shown, at(i - 1), at(i), d <= 3);
     if (points.length === 0) pieces.push(start(i));
     else pieces.at(-1)!.push(...points);
   }
@@ -49,34 +49,34 @@ function trail(scope: Scope, k: number): number[][] {
 }
 
 export function sphereSvg(
-  scope: Scope,
+  context: ViewContext,
   { width, height }: { width: number; height: number },
   outline: number,
   size: number,
   place: (places: ArrayLike<number>) => Dot[],
   shown: Shown,
 ): string {
-  const { theme, palette, run } = scope;
+  const { theme, palette, run } = context;
   const pen = new SvgPen(width, height, "nucleate: Sphere");
   pen.rect(0, 0, width, height, { fill: theme.paper });
   pen.circle(width / 2, height / 2, outline, { stroke: theme.faint, width: 1.5 });
-  const few = Math.max(1, Math.ceil((shown.trails.length * (frameOf(scope) + 1)) / MOST_POINTS));
-  const lines: { points: number[]; ink: Ink }[] = circles().map((points) => ({
+  const few = Math.max(1, Math.ceil((shown.trails.length * (currentFrame(context) + 1)) / MAX_TRAIL_POINTS));
+  const lines: { points: number[]; style: ShapeStyle }[] = circles().map((points) => ({
     points,
-    ink: { stroke: theme.ink, width: 0.8, alpha: 0.12 },
+    style: { stroke: theme.ink, width: 0.8, alpha: 0.12 },
   }));
   for (const k of shown.trails.filter((_, i) => i % few === 0)) {
-    const ink = { stroke: palette.of(k), width: 1, alpha: shown.trails.length > 60 ? 0.55 : 0.9 };
-    for (const points of trail(scope, k)) lines.push({ points, ink });
+    const style = { stroke: palette.of(k), width: 1, alpha: shown.trails.length > 60 ? 0.55 : 0.9 };
+    for (const points of trail(context, k)) lines.push({ points, style });
   }
-  const drawn = lines.map(({ points, ink }) => ({ parts: halves(place(points)), ink }));
+  const drawn = lines.map(({ points, style }) => ({ parts: halves(place(points)), style }));
   const dots = place(shown.tokens).sort((a, b) => a.facing - b.facing);
   const still = place(shown.frozen);
   const renyi = new Set(run?.begun.centers.renyi);
   const strong = new Set(run?.begun.centers.strong);
   for (const side of [0, 1]) {
-    const pale = side === 0 ? BEHIND : 1;
-    for (const { parts, ink } of drawn) pen.path(parts[side], { ...ink, alpha: ink.alpha! * pale });
+    const pale = side === 0 ? BEHIND_OPACITY : 1;
+    for (const { parts, style } of drawn) pen.path(parts[side], { ...style, alpha: style.alpha! * pale });
     const here = ({ facing }: Dot): boolean => facing < 0 === (side === 0);
     for (const { k, x, y } of dots.filter(here)) {
       const alpha = side === 0 ? 0.4 : 1;
@@ -90,7 +90,7 @@ export function sphereSvg(
     }
     for (const { x, y } of still.filter(here)) diamond(pen, x, y, 13, theme, pale);
   }
-  pen.text(`t = ${pretty(run?.t[frameOf(scope)] ?? 0, 4)}`, 8, height - 8, {
+  pen.text(`t = ${pretty(run?.t[currentFrame(context)] ?? 0, 4)}`, 8, height - 8, {
     fill: theme.soft,
     baseline: "bottom",
   });

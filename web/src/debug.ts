@@ -1,17 +1,17 @@
-/** What tests and curious people see of the page from outside: `nucleate` in the console. */
+/** What tests, and whoever opens the console, see of the page: `window.nucleate`. */
 
 import { REVISION } from "three";
 import type { App } from "./app.ts";
 import type { Player } from "./player.ts";
-import { frameOf } from "./scope.ts";
+import { currentFrame } from "./view_context.ts";
 
-export interface Facts {
+export interface PageFacts {
   scriptMillis: number[]; // of the last pictures
   draws(): number;
   error(): string | null;
 }
 
-export function show(app: App, player: Player, facts: Facts): void {
+export function exposeDebug(app: App, player: Player, facts: PageFacts): void {
   Object.defineProperty(window, "nucleate", {
     value: {
       three: REVISION,
@@ -31,19 +31,19 @@ export function show(app: App, player: Player, facts: Facts): void {
       get record() {
         const { run } = app;
         if (run === null) return null;
-        const { n, d, held } = run;
-        const i = frameOf(app);
+        const { n, d, frameCount } = run;
+        const i = currentFrame(app);
         return {
           id: run.begun.id,
           status: run.status,
           n,
           d,
           beta: run.begun.beta,
-          frames: held,
+          frames: frameCount,
           cursor: app.cursor,
           time: run.t[i],
           measured: run.measured !== null,
-          finalPositions: held > 0 ? run.frame(held - 1).slice() : new Float64Array(0),
+          finalPositions: frameCount > 0 ? run.frame(frameCount - 1).slice() : new Float64Array(0),
           labels: Array.from(run.leadersAt(i) ?? []),
           centers: run.begun.centers,
         };
@@ -53,18 +53,18 @@ export function show(app: App, player: Player, facts: Facts): void {
       },
       now: () => ({
         scene: app.scene,
-        at: frameOf(app),
-        frames: app.run?.held ?? 0,
+        at: currentFrame(app),
+        frames: app.run?.frameCount ?? 0,
         playing: app.playing,
         connected: app.connected,
         recorded: app.recorded,
         runId: app.run?.begun.id ?? null,
         status: app.status,
-        clusters: app.run?.measured?.clusters[frameOf(app)] ?? null,
+        clusters: app.run?.measured?.clusters[currentFrame(app)] ?? null,
         error: facts.error(),
       }),
-      x: (frame = (app.run?.held ?? 0) - 1) => app.run?.frame(frame).slice(),
-      script_ms: () => {
+      x: (frame = (app.run?.frameCount ?? 0) - 1) => app.run?.frame(frame).slice(),
+      scriptTimes: () => {
         const sorted = [...facts.scriptMillis].sort((a, b) => a - b);
         return {
           mean: sorted.reduce((a, b) => a + b, 0) / sorted.length,
@@ -73,9 +73,9 @@ export function show(app: App, player: Player, facts: Facts): void {
           frames: sorted.length,
         };
       },
-      reset_ms: () => void facts.scriptMillis.splice(0),
-      seek: (frame: number) => player.go(frame),
-      point: (token: number | null) => app.point(token),
+      resetScriptTimes: () => void facts.scriptMillis.splice(0),
+      seek: (frame: number) => player.seek(frame),
+      highlight: (token: number | null) => app.highlight(token),
     },
   });
 }

@@ -2,12 +2,12 @@
 
 import type { App } from "./app.ts";
 import { byId, download, el } from "./dom.ts";
-import { copy, csv, dataWords, publicLink } from "./export.ts";
-import { SHORTCUTS } from "./words.ts";
+import { copy, csv, dataText, publicLink } from "./export.ts";
+import { SHORTCUTS } from "./text.ts";
 
-export class Share {
+export class ShareDialog {
   private readonly dialog = byId("share", HTMLDialogElement);
-  private readonly said = el("p", { class: "said", "aria-live": "polite" });
+  private readonly message = el("p", { class: "said", "aria-live": "polite" });
   private readonly about = el("p"); // the data
   private readonly text = el("textarea", {
     class: "code",
@@ -23,8 +23,8 @@ export class Share {
     private readonly askPython: () => boolean,
     private readonly askData: () => boolean,
   ) {
-    const button = (action: string, words: string, act: () => void): HTMLElement =>
-      el("button", { type: "button", "data-action": action, click: act }, words);
+    const button = (action: string, text: string, act: () => void): HTMLElement =>
+      el("button", { type: "button", "data-action": action, click: act }, text);
     const link = el("input", {
       type: "url",
       "data-control": "link",
@@ -34,7 +34,7 @@ export class Share {
     const openLink = (): void => {
       if (link.value.trim() === "") return;
       if (app.openLink(link.value.trim())) this.dialog.close();
-      else this.said.textContent = byId("error-words").textContent; // the page behind cannot be read now
+      else this.message.textContent = byId("error-text").textContent; // the page behind cannot be read now
     };
     this.dialog.append(
       el("h2", {}, "Share and save"),
@@ -59,7 +59,7 @@ export class Share {
       ),
       el("p", {}, "Pictures are saved with the PNG and SVG buttons of each view."),
       el("div", { class: "row" }, link, button("open-link", "Open link", openLink)),
-      this.said,
+      this.message,
       this.text,
       el(
         "div",
@@ -70,9 +70,9 @@ export class Share {
   }
 
   show(): void {
-    this.said.textContent = "";
+    this.message.textContent = "";
     this.text.hidden = true;
-    this.about.textContent = this.app.run === null ? "" : dataWords(this.app.run);
+    this.about.textContent = this.app.run === null ? "" : dataText(this.app.run);
     this.dialog.showModal();
   }
 
@@ -86,26 +86,26 @@ export class Share {
     this.dialog.querySelector("p")!.textContent = why;
   }
 
-  private async hand(words: string, name: string): Promise<void> {
-    this.text.value = words;
+  private async offerText(text: string, name: string): Promise<void> {
+    this.text.value = text;
     this.text.hidden = false;
-    this.said.textContent = (await copy(words))
+    this.message.textContent = (await copy(text))
       ? `${name} copied.`
       : `${name}: select the text below and copy it.`;
   }
 
   private link(): Promise<void> {
-    return this.hand(publicLink(location, this.app.fragment), "Link");
+    return this.offerText(publicLink(location, this.app.fragment), "Link");
   }
 
   private python(): void {
     if (!this.askPython())
-      this.said.textContent = "The server writes the Python lines, and it cannot be reached now.";
+      this.message.textContent = "The server writes the Python lines, and it cannot be reached now.";
   }
 
   /** The server's answer. */
-  gotPython(words: string): void {
-    void this.hand(words, "Python");
+  showPython(text: string): void {
+    void this.offerText(text, "Python");
   }
 
   private table(): void {
@@ -116,11 +116,12 @@ export class Share {
 
   private data(): void {
     if (!this.askData())
-      this.said.textContent = "The server writes the NPZ file, and it cannot be reached now. CSV works here.";
+      this.message.textContent =
+        "The server writes the NPZ file, and it cannot be reached now. CSV works here.";
   }
 }
 
-export function help(): HTMLDialogElement {
+export function helpDialog(): HTMLDialogElement {
   const dialog = byId("help", HTMLDialogElement);
   const rows = SHORTCUTS.map(([key, what]) =>
     el("tr", {}, el("th", { scope: "row" }, el("kbd", {}, key)), el("td", {}, what)),

@@ -5,10 +5,10 @@
 
 import type { TimeScale } from "./axis.ts";
 import type { Palette, Theme } from "./colours.ts";
-import type { RunRecord } from "./record.ts";
+import type { RunRecord } from "./run_record.ts";
 import type { Look } from "./state.ts";
 
-export interface Scope {
+export interface ViewContext {
   run: RunRecord | null;
   scale: TimeScale;
   cursor: number; // frames, with a fraction while playing
@@ -20,16 +20,18 @@ export interface Scope {
   /** Tokens can be moved by hand: at the start, and where there is an engine to run again. */
   movable: boolean;
   seek(cursor: number): void;
-  point(token: number | null): void;
-  /** A token under the hand; `done` when it is let go. */
-  carry(token: number, to: number[], done: boolean): void;
-  restyle(part: Partial<Look>): void;
-  changed(): void;
+  highlight(token: number | null): void;
+  /** Puts a token at another place; `done` when it is let go, and the run begins anew. */
+  moveToken(token: number, to: number[], done: boolean): void;
+  changeLook(part: Partial<Look>): void;
+  redraw(): void;
 }
 
+export const NUDGE_RADIANS = Math.PI / 90; // by which a key moves a token
+
 /** The frame the cursor is in. */
-export const frameOf = (scope: Scope): number =>
-  Math.max(0, Math.min(Math.floor(scope.cursor + 1e-9), (scope.run?.held ?? 1) - 1));
+export const currentFrame = (context: ViewContext): number =>
+  Math.max(0, Math.min(Math.floor(context.cursor + 1e-9), (context.run?.frameCount ?? 1) - 1));
 
 export interface View {
   readonly name: string;

@@ -11,8 +11,8 @@ export interface MatrixPreset {
   seeded?: boolean; // random: takes a seed
 }
 
-const OWN = "own matrix";
-const LARGEST_TABLE = 5;
+const OWN_MATRIX = "own matrix";
+const MAX_TABLE_DIMENSION = 5;
 
 /** Rows of numbers from text; throws in words. */
 export function readMatrix(text: string, d: number): number[][] {
@@ -48,11 +48,13 @@ export class MatrixField {
     private readonly presets: MatrixPreset[],
     private readonly current: () => number[][],
     private readonly chosen: (choice: MatrixChoice) => void,
-    private readonly complain: (words: string) => void,
+    private readonly showError: (text: string) => void,
   ) {
     this.select = el("select", { id: `control-${name}`, "data-control": name });
     this.select.addEventListener("change", () =>
-      this.chosen(this.select.value === OWN ? { matrix: this.current() } : { preset: this.select.value }),
+      this.chosen(
+        this.select.value === OWN_MATRIX ? { matrix: this.current() } : { preset: this.select.value },
+      ),
     );
     this.element = el(
       "div",
@@ -72,11 +74,11 @@ export class MatrixField {
         ...fits.map(({ name, title, of_V }) =>
           el("option", { value: name }, this.name === "V" ? (of_V ?? title) : title),
         ),
-        el("option", { value: OWN }, "own matrix…"),
+        el("option", { value: OWN_MATRIX }, "own matrix…"),
       );
     }
     const own = "matrix" in choice;
-    this.select.value = own ? OWN : choice.preset;
+    this.select.value = own ? OWN_MATRIX : choice.preset;
     if (!own) this.editPreset(choice);
     else if (
       rebuilt ||
@@ -103,7 +105,7 @@ export class MatrixField {
     seed.addEventListener("change", () => {
       if (Number.isInteger(seed.valueAsNumber) && seed.valueAsNumber >= 0)
         this.chosen({ preset: choice.preset, seed: seed.valueAsNumber });
-      else this.complain(`The seed of ${this.name} must be a whole number from 0 on.`);
+      else this.showError(`The seed of ${this.name} must be a whole number from 0 on.`);
     });
     this.editor.replaceChildren(
       el("div", { class: "field wide detail" }, el("label", { for: seed.id }, `Seed of ${this.name}`), seed),
@@ -111,8 +113,8 @@ export class MatrixField {
   }
 
   private edit(matrix: number[][]): void {
-    if (this.editor.contains(document.activeElement)) return; // do not take the field from under the hand
-    if (this.d > LARGEST_TABLE) return this.editText(matrix);
+    if (this.editor.contains(document.activeElement)) return; // the field that is being edited stays
+    if (this.d > MAX_TABLE_DIMENSION) return this.editText(matrix);
     const cells = matrix.map((row, r) =>
       row.map((value, c) =>
         el("input", {
@@ -126,7 +128,7 @@ export class MatrixField {
     const read = (): void => {
       const values = cells.map((row) => row.map((cell) => cell.valueAsNumber));
       if (values.some((row) => row.some((value) => !Number.isFinite(value))))
-        return this.complain(`${this.name} has a field that is not a number.`);
+        return this.showError(`${this.name} has a field that is not a number.`);
       this.chosen({ matrix: values });
     };
     cells.flat().forEach((cell) => cell.addEventListener("change", read));
@@ -147,7 +149,7 @@ export class MatrixField {
       try {
         this.chosen({ matrix: readMatrix(text.value, this.d) });
       } catch (error) {
-        this.complain((error as Error).message);
+        this.showError((error as Error).message);
       }
     });
     this.editor.replaceChildren(text);

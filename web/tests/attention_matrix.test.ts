@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Mask } from "../src/state.ts";
-import { attention } from "../src/weights.ts";
+import { attentionMatrix } from "../src/attention_matrix.ts";
 
 /** A small generator, so that every run of the tests sees the same numbers. */
 function random(seed: number): () => number {
@@ -42,7 +42,7 @@ for (const [name, mask, sees] of [
   ["window", { window: 4 }, (k: number, j: number) => j <= k && j > k - 4],
 ] as [string, Mask, (k: number, j: number) => boolean][]) {
   test(`the ${name} matrix equals the definition`, () => {
-    const a = attention(flat, n, d, 7, Q, K, mask).tokens;
+    const a = attentionMatrix(flat, n, d, 7, Q, K, mask).tokens;
     const slow = twin(x, 7, Q, K, sees);
     for (let k = 0; k < n; k++) {
       for (let j = 0; j < n; j++) {
@@ -56,7 +56,7 @@ for (const [name, mask, sees] of [
 
 test("frozen tokens are part of every sum, with their weights", () => {
   const frozen = { x: matrix(4), weight: [1, 2.5, 0.5, 30] };
-  const found = attention(flat, n, d, 7, Q, K, "causal", frozen);
+  const found = attentionMatrix(flat, n, d, 7, Q, K, "causal", frozen);
   const times = (M: number[][], v: number[]): number[] =>
     M.map((row) => row.reduce((sum, value, c) => sum + value * v[c], 0));
   const weight = (a: number[], b: number[]): number =>
@@ -69,7 +69,7 @@ test("frozen tokens are part of every sum, with their weights", () => {
       assert.ok(Math.abs(found.tokens[k * n + j] - weight(x[k], x[j]) / Z) < 1e-13);
   }
   assert.ok(found.frozen.every((share) => share > 0 && share < 1));
-  assert.ok(attention(flat, n, d, 7, Q, K, "causal").frozen.every((share) => share === 0));
+  assert.ok(attentionMatrix(flat, n, d, 7, Q, K, "causal").frozen.every((share) => share === 0));
 });
 
 test("β = 10,000 overflows nothing: every row still sums to one", () => {
@@ -79,7 +79,7 @@ test("β = 10,000 overflows nothing: every row still sums to one", () => {
     [0, 0, 1],
   ];
   const x = flat.map((value) => 4 * value); // long enough for exponents of thousands, of both signs
-  const a = attention(x, n, d, 1e4, one, one, "causal").tokens;
+  const a = attentionMatrix(x, n, d, 1e4, one, one, "causal").tokens;
   for (let k = 0; k < n; k++) {
     let sum = 0;
     for (let j = 0; j <= k; j++) sum += a[k * n + j];
@@ -88,7 +88,7 @@ test("β = 10,000 overflows nothing: every row still sums to one", () => {
 });
 
 test("later tokens do not change earlier rows under a causal mask", () => {
-  const part = attention(flat.slice(0, 9 * d), 9, d, 7, Q, K, "causal").tokens;
-  const whole = attention(flat, n, d, 7, Q, K, "causal").tokens;
+  const part = attentionMatrix(flat.slice(0, 9 * d), 9, d, 7, Q, K, "causal").tokens;
+  const whole = attentionMatrix(flat, n, d, 7, Q, K, "causal").tokens;
   for (let k = 0; k < 9; k++) for (let j = 0; j <= k; j++) assert.equal(part[k * 9 + j], whole[k * n + j]);
 });

@@ -1,7 +1,4 @@
-/**
- * The line to the server: JSON both ways, binary frames back; when it breaks, it is mended and the page is
- * told.
- */
+/** The connection to the server: JSON both ways, arrays back; when it is lost, it is opened again. */
 
 import type { Scene } from "./state.ts";
 
@@ -11,12 +8,12 @@ export interface Message {
   id?: number | null;
   [key: string]: unknown;
 }
-export interface Parcel {
+export interface BinaryMessage {
   header: Message;
   arrays: { [name: string]: { values: Numbers; shape: number[] } };
 }
 
-interface Described {
+interface ArrayHeader {
   name: string;
   dtype: "f8" | "i4" | "u1";
   shape: number[];
@@ -26,12 +23,12 @@ interface Described {
  * Takes a binary message apart: uint32 length, JSON header, then arrays, everything starting at multiples of
  * 8 bytes.
  */
-export function unpack(buffer: ArrayBuffer): Parcel {
+export function unpack(buffer: ArrayBuffer): BinaryMessage {
   const length = new DataView(buffer).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length))) as Message;
-  const arrays: Parcel["arrays"] = {};
+  const arrays: BinaryMessage["arrays"] = {};
   let at = 4 + length;
-  for (const { name, dtype, shape } of (header.arrays ?? []) as Described[]) {
+  for (const { name, dtype, shape } of (header.arrays ?? []) as ArrayHeader[]) {
     const count = shape.reduce((a, b) => a * b, 1);
     const Kind = dtype === "f8" ? Float64Array : dtype === "i4" ? Int32Array : Uint8Array;
     arrays[name] = { values: new Kind(buffer, at, count), shape };
@@ -40,45 +37,41 @@ export function unpack(buffer: ArrayBuffer): Parcel {
   return { header, arrays };
 }
 
-export interface Hears {
-  said(message: Message): void;
-  sent(parcel: Parcel): void;
-  opened(): void;
+export interface ConnectionListener {
+  onMessage(message: Message): void;
+  onBinaryMessage(parcel: BinaryMessage): void;
   /** `refused`: the server is there, but closed the line itself (too many sessions, too many messages). */
-  lost(refused: boolean): void;
+  onLost(refused: boolean): void;
 }
 
-const FIRST_WAIT = 400;
-const LONGEST_WAIT = 4000;
-const REFUSALS = [1008, 1013]; // against the rules; try again later
+const FIRST_RETRY_MILLIS = 400;
+const LONGEST_RETRY_MILLIS = 4000;
+const REFUSAL_CODES = [1008, 1013]; // against the rules; try again later
 
-export class Wire {
+export class Connection {
   private socket: WebSocket | null = null;
-  private wait = FIRST_WAIT;
+  private retryMillis = FIRST_RETRY_MILLIS;
 
   constructor(
     private readonly address: string,
-    private readonly ears: Hears,
+    private readonly listener: ConnectionListener,
   ) {}
 
   connect(): void {
     const socket = new WebSocket(this.address);
     socket.binaryType = "arraybuffer";
-    socket.onopen = () => {
-      this.wait = FIRST_WAIT;
-      this.ears.opened();
-    };
+    socket.onopen = () => void (this.retryMillis = FIRST_RETRY_MILLIS);
     socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
-      if (typeof data === "string") this.ears.said(JSON.parse(data) as Message);
-      else this.ears.sent(unpack(data));
+      if (typeof data === "string") this.listener.onMessage(JSON.parse(data) as Message);
+      else this.listener.onBinaryMessage(unpack(data));
     };
     socket.onclose = ({ code }) => {
       if (this.socket !== socket) return;
-      const refused = REFUSALS.includes(code);
-      if (refused) this.wait = LONGEST_WAIT;
-      this.ears.lost(refused);
-      setTimeout(() => this.connect(), this.wait);
-      this.wait = Math.min(LONGEST_WAIT, this.wait * 2);
+      const refused = REFUSAL_CODES.includes(code);
+      if (refused) this.retryMillis = LONGEST_RETRY_MILLIS;
+      this.listener.onLost(refused);
+      setTimeout(() => this.connect(), this.retryMillis);
+      this.retryMillis = Math.min(LONGEST_RETRY_MILLIS, this.retryMillis * 2);
     };
     this.socket = socket;
   }
@@ -87,7 +80,7 @@ export class Wire {
     return this.socket?.readyState === WebSocket.OPEN;
   }
 
-  /** False when there is no one to tell. */
+  /** False when there is no connection. */
   send(message: { do: string; id?: number; scene?: Scene; name?: string; run?: number }): boolean {
     if (!this.open) return false;
     this.socket!.send(JSON.stringify(message));

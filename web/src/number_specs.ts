@@ -17,7 +17,7 @@ type Slider = NonNullable<NumberSpec["slider"]>;
 const log = (from: number, to: number): Slider => ({ from, to, log: true });
 const even = (from: number, to: number): Slider => ({ from, to, log: false });
 
-export function specs({ n = 10_000, d = 64, t = 1e300, frames = 1000 }: Limits): {
+export function numberSpecs({ n = 10_000, d = 64, t = 1e300, frames = 1000 }: Limits): {
   [name in NumberName]: NumberSpec;
 } {
   const spec = (
@@ -68,7 +68,7 @@ export function specs({ n = 10_000, d = 64, t = 1e300, frames = 1000 }: Limits):
 }
 
 /** Numbers that belong to one kind of start or mask. */
-export const DETAILS: { [name in "seed" | "angle" | "clusters" | "spread" | "window"]: NumberSpec } = {
+export const DETAIL_SPECS: { [name in "seed" | "angle" | "clusters" | "spread" | "window"]: NumberSpec } = {
   seed: {
     name: "seed",
     label: "Seed",

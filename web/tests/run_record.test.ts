@@ -1,22 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { fromExport, numbersOf, RunRecord, type Begun } from "../src/record.ts";
-import { unpack } from "../src/wire.ts";
-
-/** Writes a parcel byte by byte, as the contract says: the slow twin of unpack. */
-function pack(header: object, arrays: (Float64Array | Int32Array | Uint8Array)[]): ArrayBuffer {
-  let text = JSON.stringify(header);
-  while ((4 + text.length) % 8 !== 0) text += " ";
-  const bytes: number[] = [];
-  const put = (view: Uint8Array): void => void bytes.push(...view);
-  put(new Uint8Array(Uint32Array.of(text.length).buffer));
-  put(new TextEncoder().encode(text));
-  for (const array of arrays) {
-    put(new Uint8Array(array.buffer, array.byteOffset, array.byteLength));
-    while (bytes.length % 8 !== 0) bytes.push(0);
-  }
-  return Uint8Array.from(bytes).buffer;
-}
+import { fromExport, numbersOf, RunRecord, type Begun } from "../src/run_record.ts";
 
 const BEGUN: Begun = {
   id: 1,
@@ -35,44 +19,20 @@ const BEGUN: Begun = {
   spectrum: null,
 };
 
-test("a parcel is taken apart to the last bit, odd lengths included", () => {
-  const t = Float64Array.of(0, 0.1 + 0.2, 1e300);
-  const labels = Int32Array.of(0, -1, 2147483647);
-  const bytes = Uint8Array.of(7, 0, 255);
-  const header = {
-    say: "frames",
-    id: 7,
-    first: 3,
-    arrays: [
-      { name: "t", dtype: "f8", shape: [3] },
-      { name: "labels", dtype: "i4", shape: [1, 3] },
-      { name: "bytes", dtype: "u1", shape: [3] },
-      { name: "x", dtype: "f8", shape: [3] },
-    ],
-  };
-  const got = unpack(pack(header, [t, labels, bytes, t]));
-  assert.equal(got.header.first, 3);
-  assert.deepEqual(got.arrays.t.values, t);
-  assert.deepEqual(got.arrays.labels.values, labels);
-  assert.deepEqual(got.arrays.labels.shape, [1, 3]);
-  assert.deepEqual(got.arrays.bytes.values, bytes);
-  assert.deepEqual(got.arrays.x.values, t);
-});
-
 test("frames are kept bit by bit, in their place, and a gap is refused", () => {
   const run = new RunRecord(BEGUN);
   const x = Float64Array.of(0.6, 0.8, 0, 0, 0, 1);
-  run.take(0, Float64Array.of(0), x);
-  run.take(2, Float64Array.of(2), x);
-  assert.equal(run.held, 1);
-  run.take(1, Float64Array.of(1, 2), Float64Array.of(...x, ...x.map((value) => -value)));
-  assert.equal(run.held, 3);
+  run.addFrames(0, Float64Array.of(0), x);
+  run.addFrames(2, Float64Array.of(2), x);
+  assert.equal(run.frameCount, 1);
+  run.addFrames(1, Float64Array.of(1, 2), Float64Array.of(...x, ...x.map((value) => -value)));
+  assert.equal(run.frameCount, 3);
   assert.deepEqual(run.token(2, 0), Float64Array.of(-0.6, -0.8, -0));
 });
 
 test("between two frames tokens stay on the sphere", () => {
   const run = new RunRecord({ ...BEGUN, n: 1 });
-  run.take(0, Float64Array.of(0, 1), Float64Array.of(1, 0, 0, 0, 1, 0));
+  run.addFrames(0, Float64Array.of(0, 1), Float64Array.of(1, 0, 0, 0, 1, 0));
   const out = new Float32Array(3);
   run.positions(0.5, out);
   assert.ok(Math.abs(Math.hypot(...out) - 1) < 1e-6); // single precision
@@ -88,8 +48,8 @@ test("more than three dimensions are projected as a matrix product says", () => 
     [3, 0, 1],
     [0, 0, 5],
   ];
-  run.take(0, Float64Array.of(0), Float64Array.from(x));
-  run.measure(
+  run.addFrames(0, Float64Array.of(0), Float64Array.from(x));
+  run.addMeasurements(
     Int32Array.of(0),
     Int32Array.of(1),
     Float64Array.of(1),
@@ -115,7 +75,7 @@ test("an exported record reads lists and base64 alike", () => {
     directions: null,
   };
   const run = fromExport({ begun: { ...BEGUN, frames: 99 }, t: [0], x: base64(x), measured });
-  assert.equal(run.held, 1);
+  assert.equal(run.frameCount, 1);
   assert.equal(run.capacity, 1);
   assert.deepEqual([...run.token(0, 1)], [0, 1, 0]);
   assert.deepEqual([...run.leadersAt(0)!], [0, 0]);

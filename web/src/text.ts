@@ -10,7 +10,7 @@ export const TITLES: { [view: string]: string } = {
   spectrum: "Spectrum of V",
 };
 
-export const EXPLAIN: { [view: string]: string } = {
+export const EXPLANATIONS: { [view: string]: string } = {
   sphere:
     "Every dot is a token on the unit sphere, and its line is the way it came. Tokens of one cluster " +
     "share the colour of their leader, the first of them in the sequence, and grey ones have joined none " +
@@ -39,14 +39,14 @@ export const EXPLAIN: { [view: string]: string } = {
     "everything right of the diagonal empty, so token 1 hears only itself. Where tokens are frozen, seen " +
     "by all and never moving, a column of its own shows what goes to them together.",
   spectrum:
-    "The eigenvalues of the value matrix V in the complex plane; the one with the largest real part " +
-    "decides where tokens end. The words beside it are the matching row of the paper's Table 1. Only the " +
-    "first row is a theorem, the others are conjectures and experiments; all are about causal attention " +
-    "without frozen tokens.",
+    "The eigenvalues of the value matrix V in the complex plane; the dominant one, with the largest real " +
+    "part, decides where tokens end. The words beside it are the matching row of the paper's Table 1. " +
+    "Only the first row is a theorem, the others are conjectures and experiments; all are about causal " +
+    "attention without frozen tokens.",
 };
 
 /** The scene the page opens with, as a preset. */
-export const FIRST = {
+export const FIRST_PRESET = {
   title: "First look",
   explain:
     "Tokens start anywhere on the circle and, within a few units of time, gather around centers. Then " +
@@ -76,8 +76,8 @@ export const SHORTCUTS: [string, string][] = [
   ["Alt + arrows on it", "at time 0: move the highlighted token; the run follows"],
 ];
 
-export const LOST =
+export const CONNECTION_LOST =
   "The server does not answer; trying again. If you have started it anew, open the address it printed.";
-export const REFUSED = "The server has closed this session; trying again in a few seconds.";
+export const SESSION_REFUSED = "The server has closed this session; trying again in a few seconds.";
 export const WHY_DISABLED =
   "This page plays a recorded run and has no engine. Start “nucleate explore” to change it.";

@@ -65,7 +65,7 @@ docs: .venv/.installed ## build the documentation into docs/_build; a warning is
 	.venv/bin/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 
 web: ## build the explorer's page from web/ (needs Node 20.19 or newer; users of the package need none)
-	cd web && npm ci && npm run types && npm test && npm run build
+	cd web && npm ci && npm run lint && npm run types && npm test && npm run build
 	mkdir -p src/nucleate/explorer/page && cp web/dist/index.html web/dist/LICENSES.txt src/nucleate/explorer/page/
 
 bench: .venv-bench/.installed ## measure against NumPy, SciPy, JAX and diffrax, in an environment of its own

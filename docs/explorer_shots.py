@@ -13,7 +13,7 @@ from PIL import Image
 
 HERE = Path(__file__).resolve().parent
 TARGET = HERE / "pictures" / "explorer"
-COLOURS = 256  # of a picture: small files
+PALETTE_COLOURS = 256  # of a picture: small files
 # file, preset, share of the frames, view or whole page, look
 SHOTS: tuple[tuple[str, str, float, str | None, dict[str, Any]], ...] = (
     ("page", "life", 0.32, None, {"theme": "light"}),
@@ -30,7 +30,9 @@ SHOTS: tuple[tuple[str, str, float, str | None, dict[str, Any]], ...] = (
 
 def save(data: bytes, path: Path) -> None:
     """A small PNG: few colours, the nearest ones."""
-    picture = Image.open(BytesIO(data)).convert("RGB").quantize(COLOURS, kmeans=3, dither=Image.Dither.NONE)
+    picture = (
+        Image.open(BytesIO(data)).convert("RGB").quantize(PALETTE_COLOURS, kmeans=3, dither=Image.Dither.NONE)
+    )
     picture.save(path, optimize=True)
     print(f"{path.relative_to(HERE)}: {path.stat().st_size / 1000:.0f} kB")
 
@@ -40,17 +42,19 @@ def main() -> None:
     # the browser tests know how to start a browser and when a page has settled
     sys.path[:0] = [str(HERE.parent / "tests")]
     from playwright.sync_api import sync_playwright
-    from support.chromium import FLAGS, HEIGHT, WIDTH, Watched, serving
+    from support.chromium import CHROMIUM_FLAGS, HEIGHT_PIXELS, WIDTH_PIXELS, WatchedPage, shipped_server
 
     from nucleate.explorer.presets import presets
 
     TARGET.mkdir(parents=True, exist_ok=True)
     scenes = {preset.name: preset.scene for preset in presets()}
-    with serving() as server, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+    with shipped_server() as server, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM_FLAGS)
         for name, preset, share, view, look in SHOTS:
-            context = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=1)
-            page = Watched(context.new_page())
+            context = browser.new_context(
+                viewport={"width": WIDTH_PIXELS, "height": HEIGHT_PIXELS}, device_scale_factor=1
+            )
+            page = WatchedPage(context.new_page())
             scene = scenes[preset]
             frame = round(share * (scene.frames - 1))
             state = {"scene": scene.plain(), "at": frame, "view": look}

@@ -7,7 +7,8 @@ import { defineConfig } from "vite";
 
 const root = dirname(fileURLToPath(import.meta.url));
 
-// A fingerprint of what was built: of the page with this line as it is here, and the licences after it. An edit by hand is found by the same test.
+// A fingerprint of what was built: of the page with this line as it is here, and the licences after it. An
+// edit by hand is found by the same test.
 const BUILT = '<meta name="nucleate-built" content="">';
 
 const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
@@ -20,7 +21,10 @@ function sources(folder) {
   });
 }
 
-/** A fingerprint of everything the page is made from; a Python test computes it anew, so a stale page is found without Node. */
+/**
+ * A fingerprint of everything the page is made from; a Python test computes it anew, so a stale page is found
+ * without Node.
+ */
 function sourceHash() {
   const files = sources(root).map((path) => [relative(root, path).split(sep).join("/"), path]);
   files.sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
@@ -51,11 +55,16 @@ function onePage() {
     name: "one-page",
     enforce: "post",
     transformIndexHtml(html) {
-      return html.replace('name="nucleate-source" content=""', `name="nucleate-source" content="${sourceHash()}"`);
+      return html.replace(
+        'name="nucleate-source" content=""',
+        `name="nucleate-source" content="${sourceHash()}"`,
+      );
     },
     generateBundle(_options, bundle) {
       const chunks = Object.values(bundle).filter((file) => file.type === "chunk");
-      const styles = Object.values(bundle).filter((file) => file.type === "asset" && file.fileName.endsWith(".css"));
+      const styles = Object.values(bundle).filter(
+        (file) => file.type === "asset" && file.fileName.endsWith(".css"),
+      );
       const page = bundle["index.html"];
       const script = chunks
         .map((chunk) => chunk.code.trim())

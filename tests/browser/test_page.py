@@ -10,15 +10,16 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
-from support.chromium import Watched, serving, simulated
+from support.chromium import WatchedPage, shipped_server
+from support.explorer_scenes import simulated
 from support.time_limits import patient, several_programs, soon
 
 import nucleate as nc
 from nucleate.explorer.export import export
 from nucleate.explorer.presets import presets
 from nucleate.explorer.scene import parse_scene
-from nucleate.explorer.server import Serving
-from nucleate.explorer.stored import open_folder
+from nucleate.explorer.server import Server
+from nucleate.explorer.stored_runs import open_folder
 from nucleate.integrate.run import Run
 
 pytestmark = several_programs
@@ -27,7 +28,7 @@ SPHERE = {"n": 60, "d": 3, "beta": 20.0, "t": 100.0, "frames": 60, "seed": 4}
 MOVING = ("angles", "clusters", "consumption", "attention")
 
 
-def at(server: Serving, scene: dict[str, Any], frame: int | None = None, **view: Any) -> str:
+def at(server: Server, scene: dict[str, Any], frame: int | None = None, **view: Any) -> str:
     """The address of a scene, as a link has it."""
     state: dict[str, Any] = {
         "scene": scene,
@@ -46,7 +47,7 @@ def ink(pixels: np.ndarray[Any, Any]) -> float:
 # --- it loads
 
 
-def test_the_page_loads_and_asks_nobody_but_its_own_server(server: Serving, page: Watched) -> None:
+def test_the_page_loads_and_asks_nobody_but_its_own_server(server: Server, page: WatchedPage) -> None:
     page.open(server.address)
     expect(page.page).to_have_title("nucleate explorer")
     assert page.now()["connected"]
@@ -55,13 +56,13 @@ def test_the_page_loads_and_asks_nobody_but_its_own_server(server: Serving, page
     assert all(ink(page.pixels(view)) > 0.005 for view in page.views()), "an empty view"
     strangers = [
         url
-        for url in page.asked
+        for url in page.requested_urls
         if not url.startswith((f"http://127.0.0.1:{server.port}/", "data:", "blob:"))
     ]
     assert strangers == []
 
 
-def test_every_view_has_its_explanation_in_a_few_sentences(server: Serving, page: Watched) -> None:
+def test_every_view_has_its_explanation_in_a_few_sentences(server: Server, page: WatchedPage) -> None:
     page.open(at(server, SPHERE, 0))
     for view in page.views():
         words = page.page.locator(f"section[data-view={view}] .explain").text_content() or ""
@@ -75,7 +76,7 @@ def test_every_view_has_its_explanation_in_a_few_sentences(server: Serving, page
 
 
 @pytest.mark.parametrize("name", ["figure2", "figure1-row2", "figure5", "life"])
-def test_a_preset_runs_and_ends_where_simulate_ends(server: Serving, page: Watched, name: str) -> None:
+def test_a_preset_runs_and_ends_where_simulate_ends(server: Server, page: WatchedPage, name: str) -> None:
     page.open(server.address)
     page.change(lambda: page.page.locator("[data-control=preset]").select_option(name))
     scene = next(preset.scene for preset in presets() if preset.name == name)
@@ -87,7 +88,7 @@ def test_a_preset_runs_and_ends_where_simulate_ends(server: Serving, page: Watch
     assert ("circle" in page.views()) == (scene.d == 2)
 
 
-def test_every_preset_is_in_the_menu(server: Serving, page: Watched) -> None:
+def test_every_preset_is_in_the_menu(server: Server, page: WatchedPage) -> None:
     page.open(server.address)
     offered = page.page.locator("[data-control=preset] option").evaluate_all(
         "options => options.map(o => o.value)"
@@ -96,7 +97,7 @@ def test_every_preset_is_in_the_menu(server: Serving, page: Watched) -> None:
 
 
 @patient
-def test_the_first_frame_of_a_new_run_is_drawn_soon(server: Serving, page: Watched) -> None:
+def test_the_first_frame_of_a_new_run_is_drawn_soon(server: Server, page: WatchedPage) -> None:
     page.open(server.address)
     waits = []
     for seed in range(4):
@@ -107,7 +108,7 @@ def test_the_first_frame_of_a_new_run_is_drawn_soon(server: Serving, page: Watch
     soon(min(waits) / 1000.0, 0.3, "the best of four")
 
 
-def test_a_slider_changes_the_run(server: Serving, page: Watched) -> None:
+def test_a_slider_changes_the_run(server: Server, page: WatchedPage) -> None:
     page.open(at(server, {"n": 50, "t": 10.0}, 20))
     before, shown = page.bits(), page.pixels("circle")
     slider = page.page.locator("[data-slider=beta]")
@@ -137,7 +138,7 @@ def test_a_slider_changes_the_run(server: Serving, page: Watched) -> None:
     ],
 )
 def test_every_number_can_be_typed(
-    server: Serving, page: Watched, control: str, value: str, expected: dict[str, Any]
+    server: Server, page: WatchedPage, control: str, value: str, expected: dict[str, Any]
 ) -> None:
     page.open(at(server, {"n": 30, "t": 5.0}, 0))
     page.page.locator(f"[data-control={control}]").fill(value)
@@ -162,7 +163,7 @@ def test_every_number_can_be_typed(
     ],
 )
 def test_every_choice_can_be_made(
-    server: Serving, page: Watched, control: str, value: str, key: str, expected: Any
+    server: Server, page: WatchedPage, control: str, value: str, key: str, expected: Any
 ) -> None:
     page.open(at(server, {**SPHERE, "n": 20, "t": 5.0}, 0))
     page.change(lambda: page.page.locator(f"[data-control={control}]").select_option(value))
@@ -171,7 +172,7 @@ def test_every_choice_can_be_made(
     assert np.array_equal(page.bits(), simulated(scene).x[-1].reshape(-1))
 
 
-def test_a_long_run_shows_progress_and_can_be_cancelled(server: Serving, page: Watched) -> None:
+def test_a_long_run_shows_progress_and_can_be_cancelled(server: Server, page: WatchedPage) -> None:
     page.open(at(server, {"n": 30, "t": 5.0}))
     page.visit(at(server, {"n": 3000, "d": 3, "beta": 30.0, "t": 1e6, "frames": 50}))
     expect(page.page.locator("[data-action=cancel]")).to_be_visible()
@@ -184,7 +185,7 @@ def test_a_long_run_shows_progress_and_can_be_cancelled(server: Serving, page: W
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_no_trail_is_painted_over_a_token(server: Serving, page: Watched, theme: str) -> None:
+def test_no_trail_is_painted_over_a_token(server: Server, page: WatchedPage, theme: str) -> None:
     shown = []
     for trails in (False, True):
         page.open(at(server, {**SPHERE, "t": 5.0}, 45, trails=trails, theme=theme, colour="order"))
@@ -211,7 +212,9 @@ def test_no_trail_is_painted_over_a_token(server: Serving, page: Watched, theme:
 @pytest.mark.parametrize(
     ("main", "scene"), [("circle", {"n": 80}), ("sphere", SPHERE)], ids=["circle", "sphere"]
 )
-def test_the_cursor_moves_all_views(server: Serving, page: Watched, main: str, scene: dict[str, Any]) -> None:
+def test_the_cursor_moves_all_views(
+    server: Server, page: WatchedPage, main: str, scene: dict[str, Any]
+) -> None:
     page.open(at(server, scene, 0))
     assert main in page.views()
     page.seek(2)
@@ -231,7 +234,7 @@ def test_the_cursor_moves_all_views(server: Serving, page: Watched, main: str, s
         assert np.array_equal(page.pixels(view), shown), f"{view} does not come back"
 
 
-def test_playing_moves_the_cursor_to_the_end_and_stops(server: Serving, page: Watched) -> None:
+def test_playing_moves_the_cursor_to_the_end_and_stops(server: Server, page: WatchedPage) -> None:
     page.open(at(server, {"n": 30, "t": 5.0, "frames": 30}, 0, speed=10))
     page.page.locator("[data-action=play]").click()
     page.page.wait_for_function(
@@ -243,7 +246,7 @@ def test_playing_moves_the_cursor_to_the_end_and_stops(server: Serving, page: Wa
     ("main", "scene"), [("circle", {"n": 30, "t": 5.0}), ("sphere", SPHERE)], ids=["circle", "sphere"]
 )
 def test_a_token_under_the_pointer_shows_in_all_views(
-    server: Serving, page: Watched, main: str, scene: dict[str, Any]
+    server: Server, page: WatchedPage, main: str, scene: dict[str, Any]
 ) -> None:
     page.open(at(server, scene, 40))
     before = {view: page.pixels(view) for view in (main, "angles", "attention")}
@@ -266,7 +269,7 @@ def _sweep(page: Page, box: Any, found: Any) -> None:
     raise AssertionError("no token under the pointer anywhere")
 
 
-def test_a_token_can_be_dragged_to_another_start(server: Serving, page: Watched) -> None:
+def test_a_token_can_be_dragged_to_another_start(server: Server, page: WatchedPage) -> None:
     page.open(at(server, {"n": 12, "t": 5.0, "frames": 20}, 0))
     box = page.page.locator("section[data-view=circle] canvas").bounding_box()
     assert box is not None
@@ -300,7 +303,7 @@ def test_a_token_can_be_dragged_to_another_start(server: Serving, page: Watched)
     ids=["circle", "sphere", "higher"],
 )
 def test_a_reload_from_the_address_gives_the_same_picture(
-    server: Serving, page: Watched, scene: dict[str, Any], view: dict[str, Any]
+    server: Server, page: WatchedPage, scene: dict[str, Any], view: dict[str, Any]
 ) -> None:
     page.open(at(server, {**scene, "seed": 77}, 10, **view))
     # by hand, so that the address is the page's own
@@ -319,7 +322,7 @@ def test_a_reload_from_the_address_gives_the_same_picture(
         assert np.array_equal(page.pixels(name), shown), f"{name} looks different after a reload"
 
 
-def test_a_copied_link_has_no_token_and_opens_the_same_scene(server: Serving, page: Watched) -> None:
+def test_a_copied_link_has_no_token_and_opens_the_same_scene(server: Server, page: WatchedPage) -> None:
     page.open(at(server, {"n": 33, "t": 7.0}, 12))
     page.page.locator("[data-action=share]").click()
     page.page.locator("[data-action=copy-link]").click()
@@ -337,7 +340,7 @@ def test_a_copied_link_has_no_token_and_opens_the_same_scene(server: Serving, pa
     page.page.wait_for_function("() => window.nucleate.now().at === 12")
 
 
-def test_copied_python_redoes_the_picture(server: Serving, page: Watched) -> None:
+def test_copied_python_redoes_the_picture(server: Server, page: WatchedPage) -> None:
     page.open(at(server, {"n": 15, "d": 3, "t": 4.0, "frames": 9, "V": {"preset": "complex"}}, 0))
     page.page.locator("[data-action=share]").click()
     page.page.locator("[data-action=copy-python]").click()
@@ -349,7 +352,7 @@ def test_copied_python_redoes_the_picture(server: Serving, page: Watched) -> Non
     assert np.array_equal(space["run"].x[-1].reshape(-1), page.bits())
 
 
-def test_data_and_pictures_can_be_saved(server: Serving, page: Watched, tmp_path: Path) -> None:
+def test_data_and_pictures_can_be_saved(server: Server, page: WatchedPage, tmp_path: Path) -> None:
     from PIL import Image
 
     scene = {"n": 15, "d": 3, "t": 4.0, "frames": 9}
@@ -388,7 +391,7 @@ def test_data_and_pictures_can_be_saved(server: Serving, page: Watched, tmp_path
 # --- recordings
 
 
-def test_an_exported_page_plays_from_a_file_without_any_network(page: Watched, tmp_path: Path) -> None:
+def test_an_exported_page_plays_from_a_file_without_any_network(page: WatchedPage, tmp_path: Path) -> None:
     run = nc.simulate(nc.Attention(20.0), nc.uniform(40, 3, 1), 50.0, save=40)
     run.save(tmp_path / "run.zarr")
     export(tmp_path / "run.zarr", tmp_path / "page.html")
@@ -408,17 +411,19 @@ def test_an_exported_page_plays_from_a_file_without_any_network(page: Watched, t
     assert page.page.locator("[data-control=beta]").is_disabled()
     assert "Error" not in (page.page.locator("#errors").text_content() or "")
     assert page.page.locator("#errors").is_hidden()
-    assert [url for url in page.asked if url != address and not url.startswith(("data:", "blob:"))] == []
+    assert [
+        url for url in page.requested_urls if url != address and not url.startswith(("data:", "blob:"))
+    ] == []
 
 
-def test_stored_runs_and_ensembles_can_be_opened(page: Watched, tmp_path: Path) -> None:
+def test_stored_runs_and_ensembles_can_be_opened(page: WatchedPage, tmp_path: Path) -> None:
     first = nc.simulate(nc.Attention(9.0), nc.uniform(20, 3, 2), 50.0, save=12)
     first.save(tmp_path / "first.zarr")
     several = nc.simulate(
         nc.Attention(16.0), np.stack([nc.uniform(10, 2, seed) for seed in range(3)]), 9.0, save=8
     )
     several.save(tmp_path / "several.npz")
-    with serving(open_folder(tmp_path)) as server:
+    with shipped_server(open_folder(tmp_path)) as server:
         page.open(server.address)
         page.change(lambda: page.page.locator("[data-control=opened]").select_option("several.npz"))
         assert np.array_equal(page.bits(), several.x[0, -1].reshape(-1))
@@ -428,18 +433,18 @@ def test_stored_runs_and_ensembles_can_be_opened(page: Watched, tmp_path: Path) 
         page.change(lambda: page.page.locator("[data-control=opened]").select_option("first.zarr"))
         assert np.array_equal(page.bits(), first.x[-1].reshape(-1))
         page.page.goto("about:blank")
-    with serving(open_folder(tmp_path / "first.zarr")) as server:
+    with shipped_server(open_folder(tmp_path / "first.zarr")) as server:
         page.open(server.address)
         assert np.array_equal(page.bits(), first.x[-1].reshape(-1)), "the run that was named is shown at once"
         page.page.goto("about:blank")
 
 
 def test_a_recording_can_be_opened_where_it_is_the_only_one_and_by_the_keyboard(
-    page: Watched, tmp_path: Path
+    page: WatchedPage, tmp_path: Path
 ) -> None:
     run = nc.simulate(nc.Attention(9.0), nc.uniform(20, 3, 2), 50.0, save=12)
     run.save(tmp_path / "only.zarr")
-    with serving(open_folder(tmp_path)) as server:
+    with shipped_server(open_folder(tmp_path)) as server:
         page.open(server.address)
         menu = page.page.locator("[data-control=opened]")
         assert menu.input_value() == ""
@@ -456,13 +461,13 @@ def test_a_recording_can_be_opened_where_it_is_the_only_one_and_by_the_keyboard(
         page.page.goto("about:blank")
 
 
-def test_after_a_reload_the_menus_say_which_recording_is_shown(page: Watched, tmp_path: Path) -> None:
+def test_after_a_reload_the_menus_say_which_recording_is_shown(page: WatchedPage, tmp_path: Path) -> None:
     nc.simulate(nc.Attention(9.0), nc.uniform(20, 3, 2), 50.0, save=12).save(tmp_path / "a.zarr")
     several = nc.simulate(
         nc.Attention(16.0), np.stack([nc.uniform(10, 2, seed) for seed in range(3)]), 9.0, save=8
     )
     several.save(tmp_path / "b.zarr")
-    with serving(open_folder(tmp_path)) as server:
+    with shipped_server(open_folder(tmp_path)) as server:
         page.open(f"{server.address}#{quote(json.dumps({'open': {'name': 'b.zarr', 'run': 2}, 'at': 3}))}")
         for _ in range(2):
             assert np.array_equal(page.bits(), several.x[2, -1].reshape(-1))
@@ -479,7 +484,7 @@ def test_after_a_reload_the_menus_say_which_recording_is_shown(page: Watched, tm
 
 @pytest.mark.parametrize("d", [2, 3, 5])
 def test_frozen_tokens_are_drawn_and_have_their_part_of_the_attention(
-    page: Watched, tmp_path: Path, d: int
+    page: WatchedPage, tmp_path: Path, d: int
 ) -> None:
     still = nc.Frozen(nc.uniform(3, d, 7), [1.0, 5.0, 2.0])
     run = nc.simulate(nc.Attention(4.0, frozen=still), nc.uniform(6, d, 1), 3.0, save=5)
@@ -492,7 +497,7 @@ def test_frozen_tokens_are_drawn_and_have_their_part_of_the_attention(
         page.page.goto((tmp_path / f"{name}.html").as_uri())
         page.page.wait_for_function("() => window.nucleate?.ready")
         page.seek(4)
-        page.page.evaluate("window.nucleate.point(5)")
+        page.page.evaluate("window.nucleate.highlight(5)")
         page.drawn()
         words = page.page.locator("section[data-view=attention] .reading").text_content() or ""
         shown[name] = (
@@ -510,7 +515,7 @@ def test_frozen_tokens_are_drawn_and_have_their_part_of_the_attention(
     assert "theorem" in shown["bare"][2]
 
 
-def test_an_exported_page_says_what_its_data_are(page: Watched, tmp_path: Path) -> None:
+def test_an_exported_page_says_what_its_data_are(page: WatchedPage, tmp_path: Path) -> None:
     run = nc.simulate(nc.Attention(20.0), nc.uniform(4, 3, 1), 50.0, save=6)
     run.save(tmp_path / "mine.zarr")
     export(tmp_path / "mine.zarr", tmp_path / "page.html")
@@ -540,7 +545,7 @@ def _tab_to(page: Page, selector: str) -> None:
     raise AssertionError(f"{selector} cannot be reached by the Tab key")
 
 
-def test_the_keyboard_alone_suffices(server: Serving, page: Watched) -> None:
+def test_the_keyboard_alone_suffices(server: Server, page: WatchedPage) -> None:
     page.open(at(server, {"n": 30, "t": 5.0, "frames": 40}, 5))
     keys = page.page.keyboard
 
@@ -584,7 +589,7 @@ def test_the_keyboard_alone_suffices(server: Serving, page: Watched) -> None:
     expect(page.page.locator("#share")).to_be_hidden()
 
 
-def test_the_focus_can_be_seen(server: Serving, page: Watched) -> None:
+def test_the_focus_can_be_seen(server: Server, page: WatchedPage) -> None:
     page.open(at(server, {"n": 30, "t": 5.0}, 5))
     for _ in range(12):
         page.page.keyboard.press("Tab")
@@ -597,7 +602,7 @@ def test_the_focus_can_be_seen(server: Serving, page: Watched) -> None:
         )
 
 
-def test_light_and_dark_differ_and_both_can_be_read(server: Serving, page: Watched) -> None:
+def test_light_and_dark_differ_and_both_can_be_read(server: Server, page: WatchedPage) -> None:
     page.open(at(server, SPHERE, 30))
     light = {view: page.pixels(view) for view in page.views()}
     page.page.locator("[data-action=theme]").click()
@@ -609,7 +614,7 @@ def test_light_and_dark_differ_and_both_can_be_read(server: Serving, page: Watch
         assert ink(dark) > 0.003, view
 
 
-def test_what_cannot_be_done_is_said_in_words(server: Serving, page: Watched) -> None:
+def test_what_cannot_be_done_is_said_in_words(server: Server, page: WatchedPage) -> None:
     page.open(at(server, {"n": 30, "t": 5.0}, 5))
     page.page.locator("[data-control=beta]").fill("much")
     page.page.keyboard.press("Enter")
@@ -620,7 +625,7 @@ def test_what_cannot_be_done_is_said_in_words(server: Serving, page: Watched) ->
     expect(page.page.locator("#errors")).to_contain_text("dimension from 3")
 
 
-def test_what_is_no_link_changes_nothing_and_is_told_so(server: Serving, page: Watched) -> None:
+def test_what_is_no_link_changes_nothing_and_is_told_so(server: Server, page: WatchedPage) -> None:
     page.open(at(server, {"n": 30, "t": 5.0, "seed": 8}, 5))
     before = page.page.evaluate("window.nucleate.state")
     page.page.locator("[data-action=share]").click()
@@ -634,7 +639,7 @@ def test_what_is_no_link_changes_nothing_and_is_told_so(server: Serving, page: W
         assert page.now()["runId"] == 1
 
 
-def test_a_link_put_into_the_address_is_not_written_over(server: Serving, page: Watched) -> None:
+def test_a_link_put_into_the_address_is_not_written_over(server: Server, page: WatchedPage) -> None:
     page.open(at(server, {"n": 30, "t": 5.0}, 5))
     # the page was about to write frame 7 there
     page.page.evaluate("() => { window.nucleate.seek(7); location.hash = '#%7Bbroken' }")
@@ -643,15 +648,15 @@ def test_a_link_put_into_the_address_is_not_written_over(server: Serving, page: 
     assert page.page.evaluate("location.hash") == "#%7Bbroken"
 
 
-def test_a_lost_server_is_reported_and_recovered_from(page: Watched) -> None:
-    with serving() as first:
+def test_a_lost_server_is_reported_and_recovered_from(page: WatchedPage) -> None:
+    with shipped_server() as first:
         token, port = first.explorer.token, first.port
         page.open(at(first, {"n": 30, "t": 5.0, "seed": 9}, 20))
         before = page.bits()
     expect(page.page.locator("#lost")).to_be_visible()
     page.page.wait_for_function("() => document.documentElement.dataset.connection === 'lost'")
     page.seek(3)  # what is there can still be looked at
-    with serving(token=token, port=port):
+    with shipped_server(token=token, port=port):
         page.page.wait_for_function("() => document.documentElement.dataset.connection === 'open'")
         expect(page.page.locator("#lost")).to_be_hidden()
         page.settled(2)
@@ -667,7 +672,7 @@ def test_a_lost_server_is_reported_and_recovered_from(page: Watched) -> None:
 
 @patient
 def test_ten_thousand_tokens_are_drawn_with_a_script_time_of_at_most_8_ms(
-    page: Watched, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    page: WatchedPage, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     n, m = 10_000, 40
     start, way = nc.uniform(n, 3, 0), nc.uniform(n, 3, 1)
@@ -680,16 +685,16 @@ def test_ten_thousand_tokens_are_drawn_with_a_script_time_of_at_most_8_ms(
         1,
         {"method": "explicit", "rtol": 1e-8, "atol": 1e-10},
     ).save(tmp_path / "many.npz")
-    with serving(open_folder(tmp_path / "many.npz")) as server:
+    with shipped_server(open_folder(tmp_path / "many.npz")) as server:
         page.open(server.address)
         page.page.evaluate("window.nucleate.seek(0)")
         page.drawn()
-        page.page.evaluate("window.nucleate.reset_ms()")
+        page.page.evaluate("window.nucleate.resetScriptTimes()")
         page.page.locator("[data-action=play]").click()
         page.page.wait_for_function(
-            "() => window.nucleate.script_ms().frames >= 40 || !window.nucleate.now().playing"
+            "() => window.nucleate.scriptTimes().frames >= 40 || !window.nucleate.now().playing"
         )
-        took = page.page.evaluate("window.nucleate.script_ms()")
+        took = page.page.evaluate("window.nucleate.scriptTimes()")
         with capsys.disabled():
             print(
                 f"\n10,000 tokens: script time per frame {took['median']:.1f} ms median, {took['mean']:.1f}"

@@ -2,10 +2,8 @@
 share."""
 
 import shutil
-import socket
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from io import BytesIO
 from typing import Any
 
@@ -14,14 +12,13 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from support.explorer_server import explorer_server
 
-import nucleate as nc
 from nucleate.explorer.built_page import page_text
-from nucleate.explorer.scene import parse_scene
-from nucleate.explorer.server import Explorer, Serving
-from nucleate.explorer.stored import Folder
+from nucleate.explorer.server import Server
+from nucleate.explorer.stored_runs import Folder
 
-FLAGS = [
+CHROMIUM_FLAGS = [
     "--headless=new",
     "--no-sandbox",
     "--disable-gpu",
@@ -33,27 +30,27 @@ FLAGS = [
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
 ]
-PATIENCE = 60_000  # milliseconds: two busy cores
-expect.set_options(timeout=PATIENCE)
-WIDTH, HEIGHT = 1400, 900
+TIMEOUT_MILLIS = 60_000  # long, for two busy cores
+expect.set_options(timeout=TIMEOUT_MILLIS)
+WIDTH_PIXELS, HEIGHT_PIXELS = 1400, 900
 SETTLED = """id => { const now = window.nucleate?.now?.();
   return now && now.runId >= id && now.status !== 'running' && window.nucleate.record.measured
     && !document.getElementById('run').hidden }"""
 
 
-class Watched:
+class WatchedPage:
     """A page, what it complained about, and what it asked the network for."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
         self.complaints: list[str] = []
-        self.asked: list[str] = []
-        page.set_default_timeout(PATIENCE)
-        page.on("console", self._heard)
+        self.requested_urls: list[str] = []
+        page.set_default_timeout(TIMEOUT_MILLIS)
+        page.on("console", self._on_console)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("request", lambda request: self.asked.append(request.url))
+        page.on("request", lambda request: self.requested_urls.append(request.url))
 
-    def _heard(self, message: ConsoleMessage) -> None:
+    def _on_console(self, message: ConsoleMessage) -> None:
         """Note a complaint; what the drawing software says of its own speed is none."""
         own = "GL Driver Message" in message.text and (
             "Performance" in message.text or "no longer repeat" in message.text
@@ -128,34 +125,11 @@ class Watched:
         return np.array([int(word, 16) for word in words], dtype=np.uint64).view(np.float64)
 
 
-def simulated(scene: dict[str, Any]) -> nc.Run:
-    """The same run, without any page."""
-    made = parse_scene(scene)
-    return nc.simulate(
-        made.model, made.x0, made.t, save=made.times, rtol=made.tolerance, atol=made.tolerance / 100
-    )
-
-
-@contextmanager
-def serving(folder: Folder | None = None, token: str | None = None, port: int = 0) -> Iterator[Serving]:
+def shipped_server(
+    folder: Folder | None = None, token: str | None = None, port: int = 0
+) -> AbstractContextManager[Server]:
     """The server with the page that is shipped."""
-    place = socket.socket()
-    place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    place.bind(("127.0.0.1", port))
-    place.listen(128)
-    explorer = Explorer(page_text(), folder or Folder(None))
-    if token is not None:
-        explorer.token = token
-    made = Serving(explorer, place)
-    thread = threading.Thread(target=made.run)
-    thread.start()
-    try:
-        explorer.warm.wait(300.0)
-        yield made
-    finally:
-        made.stop()
-        thread.join(30.0)
-        assert not thread.is_alive()
+    return explorer_server(folder, page=page_text(), token=token, port=port)
 
 
 @pytest.fixture(scope="session")
@@ -165,28 +139,28 @@ def browser() -> Iterator[Browser]:
     if path is None:
         pytest.fail("The command chromium is not there. make test-browser installs it.")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=path, args=CHROMIUM_FLAGS)
         yield browser
         browser.close()
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Serving]:
+def server() -> Iterator[Server]:
     """One server for all tests that do not end it."""
-    with serving() as made:
-        yield made
+    with shipped_server() as server:
+        yield server
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Watched]:
+def page(browser: Browser) -> Iterator[WatchedPage]:
     """A fresh page, with nothing remembered; it must not complain."""
     context = browser.new_context(
-        viewport={"width": WIDTH, "height": HEIGHT},
+        viewport={"width": WIDTH_PIXELS, "height": HEIGHT_PIXELS},
         device_scale_factor=1,
         color_scheme="light",
         accept_downloads=True,
     )
-    watched = Watched(context.new_page())
+    watched = WatchedPage(context.new_page())
     yield watched
     complaints = list(watched.complaints)
     context.close()

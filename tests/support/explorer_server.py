@@ -14,9 +14,9 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
 from nucleate.checks import Array
-from nucleate.explorer.frames import unpack
-from nucleate.explorer.server import Explorer, Serving
-from nucleate.explorer.stored import Folder
+from nucleate.explorer.server import Explorer, Server
+from nucleate.explorer.stored_runs import Folder
+from nucleate.explorer.wire_format import unpack
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="nucleate-source" content="test">
@@ -27,19 +27,25 @@ PAGE = """<!doctype html>
 
 
 @contextmanager
-def house(folder: Folder | None = None, link: Any = None) -> Iterator[Serving]:
-    """A server on a free port, warmed up, until the block ends."""
-    place = socket.socket()
-    place.bind(("127.0.0.1", 0))
-    place.listen(128)
-    serving = Serving(Explorer(PAGE, folder or Folder(None), link), place)
-    thread = threading.Thread(target=serving.run)
+def explorer_server(
+    folder: Folder | None = None, *, page: str = PAGE, token: str | None = None, port: int = 0
+) -> Iterator[Server]:
+    """A server, on a free port unless one is named, warmed up, until the block ends."""
+    listening = socket.socket()
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening.bind(("127.0.0.1", port))
+    listening.listen(128)
+    explorer = Explorer(page, folder or Folder(None))
+    if token is not None:
+        explorer.token = token
+    server = Server(explorer, listening)
+    thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        until(lambda: serving.server.started and serving.explorer.warm.is_set(), 300.0)
-        yield serving
+        until(lambda: server.uvicorn.started and explorer.compiled.is_set(), 300.0)
+        yield server
     finally:
-        serving.stop()
+        server.stop()
         thread.join(30.0)
         assert not thread.is_alive(), "the server must end when told to"
 
@@ -85,13 +91,13 @@ def request(
 
 def upgrade(target: str, host: str | None, *headers: str) -> bytes:
     """A websocket's first words."""
-    words = [
+    own = [
         "Upgrade: websocket",
         "Connection: Upgrade",
         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
         "Sec-WebSocket-Version: 13",
     ]
-    lines = [*([] if host is None else [f"Host: {host}"]), *words, *headers]
+    lines = [*([] if host is None else [f"Host: {host}"]), *own, *headers]
     return f"GET {target} HTTP/1.1\r\n".encode() + "".join(f"{line}\r\n" for line in lines).encode() + b"\r\n"
 
 
@@ -142,11 +148,11 @@ class Client:
 
 
 @contextmanager
-def client(serving: Serving) -> Iterator[Client]:
+def client(server: Server) -> Iterator[Client]:
     """A page, connected."""
-    host = f"127.0.0.1:{serving.port}"
+    host = f"127.0.0.1:{server.port}"
     with connect(
-        f"ws://{host}/socket?token={serving.explorer.token}",
+        f"ws://{host}/socket?token={server.explorer.token}",
         origin=Origin(f"http://{host}"),
         max_size=None,
         compression=None,

@@ -1,8 +1,8 @@
-/** The address of the page follows what is shown, at a distance; another scene is another entry in the history, so Back undoes it. */
+/** The address of the page follows what is shown; another scene is another entry in the history. */
 
 import { same, type Scene } from "./state.ts";
 
-const PAUSE = 250; // milliseconds
+const ADDRESS_PAUSE_MILLIS = 250;
 
 export class Address {
   pushed: Scene | null = null; // the scene of the last entry in the history
@@ -17,11 +17,11 @@ export class Address {
       if (this.pushed === null || same(this.pushed, shown.scene)) history.replaceState(null, "", address);
       else history.pushState(null, "", address);
       this.pushed = shown.scene;
-    }, PAUSE);
+    }, ADDRESS_PAUSE_MILLIS);
   }
 
   /** Somebody else wrote the address: it stays as it is until the page shows something else. */
-  leave(): void {
+  stopFollowing(): void {
     clearTimeout(this.timer);
   }
 }

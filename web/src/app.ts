@@ -1,33 +1,48 @@
-/** The page as a whole: which scene runs, where the cursor is, what is highlighted; everything else asks and is told. */
+/**
+ * The page as a whole: which scene runs, where the cursor is, what is highlighted; the parts of the
+ * page ask it, and are told through callbacks.
+ */
 
 import { Address } from "./address.ts";
 import { TimeScale } from "./axis.ts";
 import { DARK, LIGHT, Palette, type Theme } from "./colours.ts";
-import { RunRecord, type Begun } from "./record.ts";
-import { frameOf, type Scope } from "./scope.ts";
-import { completeScene, decode, encode, LOOK, same, SCENE, type Look, type MatrixChoice, type Recording, type Scene, type State } from "./state.ts";
-import type { Message, Parcel } from "./wire.ts";
+import { RunRecord, type Begun } from "./run_record.ts";
+import { currentFrame, type ViewContext } from "./view_context.ts";
+import {
+  completeScene,
+  decode,
+  encode,
+  LOOK,
+  same,
+  SCENE,
+  type Look,
+  type MatrixChoice,
+  type Recording,
+  type Scene,
+  type State,
+} from "./state.ts";
+import type { Message, BinaryMessage } from "./connection.ts";
 
 export interface Engine {
   send(message: { do: string; id?: number; scene?: Scene; name?: string; run?: number }): boolean;
 }
 
-export interface Told {
+export interface PageCallbacks {
   /** Something is to be drawn. */
-  picture(): void;
+  redraw(): void;
   /** Scene or status changed: controls and status line. */
-  settings(): void;
-  inform(words: string): void;
-  complain(words: string): void;
+  updateSettings(): void;
+  showMessage(text: string): void;
+  showError(text: string): void;
 }
 
-const LIVE_PAUSE = 120; // milliseconds between runs while a slider moves
-const SWAP_AFTER = 120; // a run that takes longer is shown while it grows
-const NUDGE_PAUSE = 700;
+const LIVE_RUN_PAUSE_MILLIS = 120; // between runs while a slider moves
+const SHOW_PENDING_AFTER_MILLIS = 120; // a run that takes longer is shown while it grows
+const MOVED_TOKEN_PAUSE_MILLIS = 700; // after the last key that moved a token, before the run begins
 
 type Request = { do: "run"; scene: Scene } | ({ do: "open" } & Recording);
 
-export class App implements Scope {
+export class App implements ViewContext {
   run: RunRecord | null = null;
   scale = new TimeScale(true, 1e-2, 150);
   cursor = 0;
@@ -42,28 +57,31 @@ export class App implements Scope {
   id = 0;
   firstFrameMillis = NaN;
   summary = ""; // how the run went, in words
-  readonly calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  private coming: RunRecord | null = null; // begun, not shown yet
-  private wanted = 0; // frame the cursor goes to as frames come
+  readonly reducedMotion = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  private pendingRun: RunRecord | null = null; // begun, not shown yet
+  private targetFrame = 0; // frame the cursor goes to as frames come
   private request: Request | null = null;
-  private asked = 0; // when
-  private asking = false; // sent, and no answer yet
-  private unseen = false; // no picture of this run was drawn yet
+  private requestedAt = 0; // milliseconds
+  private awaitingAnswer = false; // sent, and no answer yet
+  private firstFramePending = false; // no picture of this run was drawn yet
   private liveTimer = 0;
-  private swapTimer = 0;
-  private nudgeTimer = 0;
-  private painted = "";
+  private pendingTimer = 0;
+  private moveTimer = 0;
+  private paintedKey = "";
   private readonly address = new Address();
 
   constructor(
     private readonly engine: Engine,
-    private readonly told: Told,
+    private readonly callbacks: PageCallbacks,
   ) {}
 
   // Looks
 
   get theme(): Theme {
-    const dark = this.look.theme === "auto" ? matchMedia("(prefers-color-scheme: dark)").matches : this.look.theme === "dark";
+    const dark =
+      this.look.theme === "auto"
+        ? matchMedia("(prefers-color-scheme: dark)").matches
+        : this.look.theme === "dark";
     return dark ? DARK : LIGHT;
   }
 
@@ -73,11 +91,11 @@ export class App implements Scope {
   }
 
   get status(): string {
-    return this.asking ? "running" : ((this.coming ?? this.run)?.status ?? "idle");
+    return this.awaitingAnswer ? "running" : ((this.pendingRun ?? this.run)?.status ?? "idle");
   }
 
-  get share(): number {
-    return this.asking ? 0 : ((this.coming ?? this.run)?.share ?? 0);
+  get progress(): number {
+    return this.awaitingAnswer ? 0 : ((this.pendingRun ?? this.run)?.progress ?? 0);
   }
 
   get movable(): boolean {
@@ -87,58 +105,59 @@ export class App implements Scope {
       !this.recorded &&
       !this.playing &&
       run !== null &&
-      run.held > 0 &&
+      run.frameCount > 0 &&
       run.begun.scene !== null &&
       run.d <= 3 &&
       this.cursor < 1e-6
     );
   }
 
-  changed(): void {
-    this.told.picture();
+  redraw(): void {
+    this.callbacks.redraw();
   }
 
-  restyle(part: Partial<Look>): void {
+  changeLook(part: Partial<Look>): void {
     Object.assign(this.look, part);
-    this.keepAddress();
-    this.changed();
+    this.updateAddress();
+    this.redraw();
   }
 
-  point(token: number | null): void {
+  highlight(token: number | null): void {
     if (token === this.hover) return;
     this.hover = token;
-    this.changed();
+    this.redraw();
   }
 
   seek(cursor: number): void {
-    const last = Math.max(0, (this.run?.held ?? 1) - 1);
+    const last = Math.max(0, (this.run?.frameCount ?? 1) - 1);
     const end = Math.max(last, (this.run?.capacity ?? 1) - 1);
-    this.wanted = Math.max(0, Math.min(cursor, end));
-    this.cursor = Math.min(this.wanted, last);
-    if (cursor >= end) this.wanted = Infinity;
-    this.keepAddress();
-    this.changed();
+    this.targetFrame = Math.max(0, Math.min(cursor, end));
+    this.cursor = Math.min(this.targetFrame, last);
+    if (cursor >= end) this.targetFrame = Infinity;
+    this.updateAddress();
+    this.redraw();
   }
 
   /** Playing has ended here: a new run comes back to this place. */
-  rest(): void {
-    if (this.run !== null) this.wanted = this.cursor >= this.run.capacity - 1 ? Infinity : this.cursor;
-    this.keepAddress();
+  keepCursor(): void {
+    if (this.run !== null) this.targetFrame = this.cursor >= this.run.capacity - 1 ? Infinity : this.cursor;
+    this.updateAddress();
   }
 
   // Moving tokens by hand
 
-  carry(token: number, to: number[], done: boolean): void {
+  moveToken(token: number, to: number[], done: boolean): void {
     const { run } = this;
     if (!this.movable || run === null) return;
     run.x.set(to, token * run.d);
     run.shown.set(to, token * 3);
     this.hover = token;
-    clearTimeout(this.nudgeTimer);
-    const settle = (): void => this.setScene({ ...this.scene, moved: { ...this.scene.moved, [String(token)]: to } }, false);
+    clearTimeout(this.moveTimer);
+    const settle = (): void =>
+      this.setScene({ ...this.scene, moved: { ...this.scene.moved, [String(token)]: to } }, false);
     if (done) settle();
-    else this.nudgeTimer = window.setTimeout(settle, NUDGE_PAUSE);
-    this.changed();
+    else this.moveTimer = window.setTimeout(settle, MOVED_TOKEN_PAUSE_MILLIS);
+    this.redraw();
   }
 
   // Scenes and runs
@@ -147,19 +166,19 @@ export class App implements Scope {
   setScene(scene: Scene, live: boolean): void {
     this.scene = scene;
     this.request = { do: "run", scene };
-    this.told.settings();
-    this.keepAddress();
+    this.callbacks.updateSettings();
+    this.updateAddress();
     if (!live) return this.start();
     if (this.liveTimer !== 0) return;
-    const pause = Math.max(0, this.asked + LIVE_PAUSE - performance.now());
+    const pause = Math.max(0, this.requestedAt + LIVE_RUN_PAUSE_MILLIS - performance.now());
     this.liveTimer = window.setTimeout(() => this.start(), pause);
   }
 
   /** A scene to be watched from its beginning. */
   watch(scene: Scene): void {
-    this.wanted = this.calm ? Infinity : 0;
+    this.targetFrame = this.reducedMotion ? Infinity : 0;
     this.cursor = 0;
-    this.playing = !this.calm;
+    this.playing = !this.reducedMotion;
     this.setScene(scene, false);
   }
 
@@ -168,7 +187,7 @@ export class App implements Scope {
     if (state.open !== null) return this.open(state.open.name, state.open.run, state.at);
     if (state.at === null) return this.watch(state.scene);
     this.playing = false;
-    this.wanted = state.at;
+    this.targetFrame = state.at;
     const shown = this.request?.do === "run" && same(state.scene, this.request.scene) && this.run !== null;
     this.address.pushed = state.scene;
     if (shown) this.seek(state.at);
@@ -177,11 +196,11 @@ export class App implements Scope {
 
   open(name: string, run: number, at: number | null = null): void {
     this.request = { do: "open", name, run };
-    this.wanted = at ?? (this.calm ? Infinity : 0);
+    this.targetFrame = at ?? (this.reducedMotion ? Infinity : 0);
     this.cursor = 0;
-    this.playing = at === null && !this.calm;
+    this.playing = at === null && !this.reducedMotion;
     this.start();
-    this.keepAddress();
+    this.updateAddress();
   }
 
   /** The recording that is asked for, if one is. */
@@ -192,7 +211,9 @@ export class App implements Scope {
   /** The controls show what is known of a recording, and a change begins from there. */
   private adopt({ scene, n, d, beta, mask, V, Q, K }: Begun): void {
     const choice = (M: number[][]): MatrixChoice =>
-      M.every((row, r) => row.every((value, c) => value === (r === c ? 1 : 0))) ? { preset: "identity" } : { matrix: M };
+      M.every((row, r) => row.every((value, c) => value === (r === c ? 1 : 0)))
+        ? { preset: "identity" }
+        : { matrix: M };
     const known = { n, d, beta, mask: mask ?? "causal", V: choice(V), Q: choice(Q), K: choice(K) };
     this.scene = completeScene(scene ?? known, this.defaults);
   }
@@ -203,12 +224,13 @@ export class App implements Scope {
     this.liveTimer = 0;
     if (this.request === null || this.recorded) return;
     this.id += 1;
-    this.asked = performance.now();
-    this.unseen = true;
-    this.coming = null;
-    this.asking = this.engine.send({ id: this.id, ...this.request });
-    if (!this.asking && this.run !== null) this.told.inform("This runs as soon as the server answers again.");
-    this.told.settings();
+    this.requestedAt = performance.now();
+    this.firstFramePending = true;
+    this.pendingRun = null;
+    this.awaitingAnswer = this.engine.send({ id: this.id, ...this.request });
+    if (!this.awaitingAnswer && this.run !== null)
+      this.callbacks.showMessage("This runs as soon as the server answers again.");
+    this.callbacks.updateSettings();
   }
 
   cancel(): void {
@@ -216,33 +238,34 @@ export class App implements Scope {
   }
 
   /** The server said something about a run. */
-  said(message: Message): void {
+  onMessage(message: Message): void {
     if (message.id !== this.id) return;
-    const run = this.coming ?? this.run;
+    const run = this.pendingRun ?? this.run;
     if (message.say === "begun") this.begun(message as unknown as Begun);
     if (run === null) return;
     if (message.say === "progress") {
-      run.share = Number(message.share);
-      this.summary = typeof message.words === "string" ? message.words : `running, ${Math.round(100 * run.share)} %`;
-      this.told.settings();
+      run.progress = Number(message.share);
+      this.summary =
+        typeof message.text === "string" ? message.text : `running, ${Math.round(100 * run.progress)} %`;
+      this.callbacks.updateSettings();
     }
     if (message.say === "ended") this.ended(run, message);
   }
 
   private begun(begun: Begun): void {
-    this.asking = false;
-    this.coming = new RunRecord(begun);
+    this.awaitingAnswer = false;
+    this.pendingRun = new RunRecord(begun);
     if (this.request?.do === "open") this.adopt(begun);
     this.summary = "running";
-    clearTimeout(this.swapTimer);
-    this.swapTimer = window.setTimeout(() => this.swap(), SWAP_AFTER);
-    this.told.settings();
+    clearTimeout(this.pendingTimer);
+    this.pendingTimer = window.setTimeout(() => this.showPendingRun(), SHOW_PENDING_AFTER_MILLIS);
+    this.callbacks.updateSettings();
   }
 
   private ended(run: RunRecord, message: Message): void {
     run.status = String(message.status);
-    run.share = 1;
-    this.swap();
+    run.progress = 1;
+    this.showPendingRun();
     const seconds = Number(message.seconds);
     const took =
       run.begun.recorded || !Number.isFinite(seconds)
@@ -250,34 +273,37 @@ export class App implements Scope {
         : `${Number(message.steps).toLocaleString("en")} steps in ${seconds.toPrecision(2)} s`;
     this.summary = run.status === "done" ? took : `${run.status}: ${took}`;
     if (run.status !== "done" && run.status !== "cancelled")
-      this.told.inform(`The run ended before its time: ${run.status.replaceAll("_", " ")}. The frames up to then are shown.`);
+      this.callbacks.showMessage(
+        `The run ended before its time: ${run.status.replaceAll("_", " ")}. The frames up to then are shown.`,
+      );
     this.rescale();
-    this.told.settings();
-    this.changed();
+    this.callbacks.updateSettings();
+    this.redraw();
   }
 
   /** No more will come of what was asked for. */
-  failed(why: "error" | "interrupted"): void {
+  runFailed(why: "error" | "interrupted"): void {
     const unfinished = this.status === "running";
-    this.asking = false;
-    this.coming = null;
+    this.awaitingAnswer = false;
+    this.pendingRun = null;
     if (this.run !== null && this.run.status === "running") this.run.status = why;
-    if (this.playing) this.rest();
+    if (this.playing) this.keepCursor();
     this.playing = false;
     if (unfinished) this.summary = why === "error" ? "not run" : why;
-    this.told.settings();
+    this.callbacks.updateSettings();
   }
 
-  sent({ header, arrays }: Parcel): void {
-    const run = this.coming ?? this.run;
+  onBinaryMessage({ header, arrays }: BinaryMessage): void {
+    const run = this.pendingRun ?? this.run;
     if (header.id !== this.id || run === null) return;
     if (header.say === "frames") {
-      run.take(Number(header.first), arrays.t.values as Float64Array, arrays.x.values as Float64Array);
-      if (run === this.coming && (run.held > this.wanted || this.playing || this.run === null)) this.swap();
+      run.addFrames(Number(header.first), arrays.t.values as Float64Array, arrays.x.values as Float64Array);
+      if (run === this.pendingRun && (run.frameCount > this.targetFrame || this.playing || this.run === null))
+        this.showPendingRun();
     }
     if (header.say === "measured") {
-      const directions = (arrays.directions?.values as Float64Array | undefined) ?? null;
-      run.measure(
+      const directions = "directions" in arrays ? (arrays.directions.values as Float64Array) : null;
+      run.addMeasurements(
         arrays.labels.values as Int32Array,
         arrays.clusters.values as Int32Array,
         arrays.consumed_renyi.values as Float64Array,
@@ -286,80 +312,86 @@ export class App implements Scope {
       );
       if (run === this.run) this.palette.learn(run.measured!.leader, run.n);
     }
-    if (run === this.run) this.grown();
+    if (run === this.run) this.framesAdded();
   }
 
   /** The run that is coming becomes the one that is shown. */
-  private swap(): void {
-    clearTimeout(this.swapTimer);
-    if (this.coming === null || this.coming.held === 0) return;
-    this.show(this.coming);
+  private showPendingRun(): void {
+    clearTimeout(this.pendingTimer);
+    if (this.pendingRun === null || this.pendingRun.frameCount === 0) return;
+    this.show(this.pendingRun);
   }
 
   show(run: RunRecord): void {
-    this.coming = null;
+    this.pendingRun = null;
     this.run = run;
     this.palette.begin(run.n);
     if (run.measured !== null) this.palette.learn(run.measured.leader, run.n);
     if (this.hover !== null && this.hover >= run.n) this.hover = null;
-    if (this.playing && this.cursor > run.held - 1 && this.wanted === 0) this.cursor = 0;
-    this.grown();
-    this.told.settings();
+    if (this.playing && this.cursor > run.frameCount - 1 && this.targetFrame === 0) this.cursor = 0;
+    this.framesAdded();
+    this.callbacks.updateSettings();
   }
 
-  private grown(): void {
+  private framesAdded(): void {
     this.rescale();
-    if (!this.playing) this.cursor = Math.min(this.wanted, this.run!.held - 1);
-    this.changed();
+    if (!this.playing) this.cursor = Math.min(this.targetFrame, this.run!.frameCount - 1);
+    this.redraw();
   }
 
   private rescale(): void {
     const run = this.run;
     if (run === null) return;
     const end = run.status === "running" && run.begun.scene !== null ? run.begun.scene.t : 0;
-    this.scale = TimeScale.of(run.t, run.held, end, run.begun.scene?.clock ?? null);
+    this.scale = TimeScale.of(run.t, run.frameCount, end, run.begun.scene?.clock ?? null);
   }
 
   /** Colours for the frame under the cursor; to be called before a picture is drawn. */
-  paint(): void {
+  updateColours(): void {
     const { run, theme, look } = this;
     if (run === null) return;
-    const frame = frameOf(this);
-    const key = `${run.begun.id}/${frame}/${look.colour}/${theme.dark}/${run.measured !== null}/${run.held > 0}`;
-    if (key === this.painted) return;
-    this.painted = key;
+    const frame = currentFrame(this);
+    const drawn = [run.begun.id, frame, run.frameCount > 0, run.measured !== null];
+    const key = [...drawn, look.colour, theme.dark].join("/");
+    if (key === this.paintedKey) return;
+    this.paintedKey = key;
     this.palette.fill(run.leadersAt(frame), look.colour, theme);
   }
 
   /** To be called after a picture was drawn. */
-  drawn(): void {
-    if (!this.unseen || this.run?.begun.id !== this.id) return;
-    this.unseen = false;
-    this.firstFrameMillis = performance.now() - this.asked;
+  pictureDrawn(): void {
+    if (!this.firstFramePending || this.run?.begun.id !== this.id) return;
+    this.firstFramePending = false;
+    this.firstFrameMillis = performance.now() - this.requestedAt;
   }
 
   // The address
 
   get state(): State {
-    return { scene: this.scene, open: this.recording, at: this.run === null || this.playing ? null : frameOf(this), view: this.look };
+    return {
+      scene: this.scene,
+      open: this.recording,
+      at: this.run === null || this.playing ? null : currentFrame(this),
+      view: this.look,
+    };
   }
 
   get fragment(): string {
     return encode(this.state, this.defaults);
   }
 
-  keepAddress(): void {
+  updateAddress(): void {
     if (!this.recorded) this.address.follow(this);
   }
 
-  /** Opens what a link names; words of complaint if it names nothing. */
+  /** Opens what a link names; if it names nothing, says so and returns false. */
   openLink(link: unknown): boolean {
-    this.address.leave();
+    this.address.stopFollowing();
     try {
       this.load(decode(link, this.defaults));
       return true;
     } catch (error) {
-      this.told.complain((error as Error).message);
+      this.callbacks.showError((error as Error).message);
       return false;
     }
   }

@@ -3,7 +3,9 @@
 const SUPERSCRIPT = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
 export const power = (exponent: number): string =>
-  "10" + (exponent < 0 ? "⁻" : "") + [...String(Math.abs(exponent))].map((digit) => SUPERSCRIPT[+digit]).join("");
+  "10" +
+  (exponent < 0 ? "⁻" : "") +
+  Array.from(String(Math.abs(exponent)), (digit) => SUPERSCRIPT[+digit]).join("");
 
 /** A number for people: three digits, powers of ten where it is large or small. */
 export function pretty(value: number, digits = 3): string {
@@ -21,7 +23,7 @@ export interface Tick {
   text: string;
 }
 
-const ZERO = 0.03; // where the time axis keeps t = 0, left of the logarithm
+const ZERO_TIME_PLACE = 0.03; // where the time axis keeps t = 0, left of the logarithm
 
 export class TimeScale {
   private readonly low: number;
@@ -36,34 +38,42 @@ export class TimeScale {
     this.high = Math.max(this.low + 1e-9, Math.log10(end));
   }
 
-  /** The axis that fits these times: logarithmic when they span more than a decade and a half after the first. */
+  /**
+   * The axis that fits these times: logarithmic when they span more than a decade and a half after the first.
+   */
   static of(times: Float64Array, held: number, end: number, clock: "log" | "linear" | null): TimeScale {
     const last = held > 0 ? Math.max(end, times[held - 1]) : end;
     const first = held > 1 ? times[1] : Math.min(1e-2, last / 100);
-    const log = clock === "log" || (clock === null && last / first > 30 && times[Math.floor(held / 2)] < last / 5);
+    const log =
+      clock === "log" || (clock === null && last / first > 30 && times[Math.floor(held / 2)] < last / 5);
     return new TimeScale(log && first > 0 && last > first, first > 0 ? first : 1, last > 0 ? last : 1);
   }
 
   /** Length of the axis in what the speed counts: decades, or tenths of a linear axis. */
   get decades(): number {
-    return this.log ? (this.high - this.low) / (1 - ZERO) : 10;
+    return this.log ? (this.high - this.low) / (1 - ZERO_TIME_PLACE) : 10;
   }
 
   place(t: number): number {
     if (!this.log) return t / this.end;
     if (t <= 0) return 0;
-    return ZERO + (1 - ZERO) * Math.max(0, (Math.log10(t) - this.low) / (this.high - this.low));
+    return (
+      ZERO_TIME_PLACE +
+      (1 - ZERO_TIME_PLACE) * Math.max(0, (Math.log10(t) - this.low) / (this.high - this.low))
+    );
   }
 
   ticks(most: number): Tick[] {
-    if (!this.log) return linearTicks(0, this.end, most).map(({ at, value }) => ({ at, text: pretty(value) }));
+    if (!this.log)
+      return linearTicks(0, this.end, most).map(({ at, value }) => ({ at, text: pretty(value) }));
     const from = Math.ceil(this.low - 1e-9);
     const to = Math.floor(this.high + 1e-9);
     const step = Math.max(1, Math.ceil((to - from + 1) / Math.max(1, most - 1)));
     const ticks: Tick[] = [{ at: 0, text: "0" }];
     for (let e = from; e <= to; e++) {
       const at = this.place(10 ** e);
-      if (e % step === 0 && at > 0.07) ticks.push({ at, text: e >= 0 && e <= 2 ? String(10 ** e) : power(e) });
+      if (e % step === 0 && at > 0.07)
+        ticks.push({ at, text: e >= 0 && e <= 2 ? String(10 ** e) : power(e) });
     }
     return ticks;
   }

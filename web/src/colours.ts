@@ -1,11 +1,33 @@
 /**
- * One colour language for every view, the same as in the package's figures: a token has the colour of the leader (first token) of its cluster
- * at the cursor; red marks strong centers, ink Rényi centers. The eight colours stay apart for the colour-blind, on white and on black.
+ * The colours of every view, and of the package's figures: a token has the colour of the leader (first
+ * token) of its cluster at the cursor; red marks strong centers, ink Rényi centers. The eight colours stay
+ * apart for the colour-blind, on white and on black.
  */
 
-export const CLUSTERS = ["#3366cc", "#ccbb44", "#009e73", "#aa3377", "#33bbee", "#8c6d31", "#cc79a7", "#6f4e9c"] as const;
+export const CLUSTERS = [
+  "#3366cc",
+  "#ccbb44",
+  "#009e73",
+  "#aa3377",
+  "#33bbee",
+  "#8c6d31",
+  "#cc79a7",
+  "#6f4e9c",
+] as const;
 // Every eleventh of matplotlib's viridis (CC0).
-const VIRIDIS = ["#440154", "#482475", "#414487", "#355f8d", "#2a788e", "#21918c", "#22a884", "#44bf70", "#7ad151", "#bddf26", "#fde725"];
+const VIRIDIS = [
+  "#440154",
+  "#482475",
+  "#414487",
+  "#355f8d",
+  "#2a788e",
+  "#21918c",
+  "#22a884",
+  "#44bf70",
+  "#7ad151",
+  "#bddf26",
+  "#fde725",
+];
 
 export interface Theme {
   dark: boolean;
@@ -17,8 +39,24 @@ export interface Theme {
   waiting: string; // tokens that belong to no cluster of note, or whose cluster is not known yet
 }
 
-export const LIGHT: Theme = { dark: false, ink: "#111418", paper: "#ffffff", soft: "#5a626c", faint: "#dfe3e8", red: "#d62728", waiting: "#a3acb8" };
-export const DARK: Theme = { dark: true, ink: "#e6e6e6", paper: "#14171c", soft: "#98a2ae", faint: "#2b323b", red: "#ff6255", waiting: "#66707d" };
+export const LIGHT: Theme = {
+  dark: false,
+  ink: "#111418",
+  paper: "#ffffff",
+  soft: "#5a626c",
+  faint: "#dfe3e8",
+  red: "#d62728",
+  waiting: "#a3acb8",
+};
+export const DARK: Theme = {
+  dark: true,
+  ink: "#e6e6e6",
+  paper: "#14171c",
+  soft: "#98a2ae",
+  faint: "#2b323b",
+  red: "#ff6255",
+  waiting: "#66707d",
+};
 
 export type Rgb = [number, number, number]; // 0 to 255
 
@@ -48,14 +86,15 @@ export function leaders(labels: ArrayLike<number>, out: Int32Array): void {
   }
 }
 
-const WORTH = 0.03; // share of the tokens that makes a cluster worth a colour
-const HANDFUL = 5; // so few tokens all have a colour of their own
-const FEW = 48; // so few clusters at the end all have a colour, however small
+const MIN_COLOURED_SHARE = 0.03; // share of the tokens that makes a cluster worth a colour
+const FEW_TOKENS = 5; // so few tokens all have a colour of their own
+const FEW_CLUSTERS = 48; // so few clusters at the end all have a colour, however small
 
 /**
- * Which of the eight colours each token wears as a leader, (n,); -1: none. A colour goes to leaders that ever hold a fair share of the tokens or
- * that are among a few that lead in the end; others are grey until they join one. Leaders that hold many tokens for many frames choose first,
- * so the clusters one looks at longest never share a colour before the eight are used up.
+ * Which of the eight colours each token wears as a leader, (n,); -1: none. A colour goes to leaders that ever
+ * hold a fair share of the tokens or that are among a few that lead in the end; others are grey until they
+ * join one. Leaders that hold many tokens for many frames choose first, so the clusters one looks at longest
+ * never share a colour before the eight are used up.
  */
 export function ranks(leader: Int32Array, n: number): Int32Array {
   const held = new Float64Array(n); // tokens, summed over frames
@@ -69,8 +108,10 @@ export function ranks(leader: Int32Array, n: number): Int32Array {
       if (size[k] > most[k]) most[k] = size[k];
     }
   }
-  const few = size.reduce((count, tokens) => count + (tokens > 0 ? 1 : 0), 0) <= FEW; // size: now of the last frame
-  const worthy = (k: number): boolean => n <= HANDFUL || (few && size[k] > 0) || most[k] >= Math.max(3, WORTH * n);
+  // size: now of the last frame
+  const few = size.reduce((count, tokens) => count + (tokens > 0 ? 1 : 0), 0) <= FEW_CLUSTERS;
+  const worthy = (k: number): boolean =>
+    n <= FEW_TOKENS || (few && size[k] > 0) || most[k] >= Math.max(3, MIN_COLOURED_SHARE * n);
   const order = Array.from({ length: n }, (_, k) => k)
     .filter(worthy)
     .sort((a, b) => held[b] - held[a] || a - b);
@@ -79,7 +120,7 @@ export function ranks(leader: Int32Array, n: number): Int32Array {
   return rank;
 }
 
-/** The colour of every token, (n, 4) bytes; refilled in place when frame, theme or language change. */
+/** The colour of every token, (n, 4) bytes; refilled in place when frame, theme or colouring change. */
 export class Palette {
   bytes = new Uint8Array(0);
   version = 0;
@@ -97,14 +138,19 @@ export class Palette {
     this.rank = ranks(leader, n);
   }
 
-  fill(leader: Int32Array | null, language: "cluster" | "order", theme: Theme): void {
+  fill(leader: Int32Array | null, colouring: "cluster" | "order", theme: Theme): void {
     const n = this.bytes.length / 4;
     const waiting = rgb(theme.waiting);
     const [low, high] = theme.dark ? [0.35, 1] : [0, 0.9]; // leave out the end that fades into the page
     let changed = false;
     for (let k = 0; k < n; k++) {
       const rank = leader !== null && this.rank !== null ? this.rank[leader[k]] : -1;
-      const colour = language === "order" ? viridis(low + ((high - low) * k) / Math.max(1, n - 1)) : rank >= 0 ? this.clusters[rank % 8] : waiting;
+      const colour =
+        colouring === "order"
+          ? viridis(low + ((high - low) * k) / Math.max(1, n - 1))
+          : rank >= 0
+            ? this.clusters[rank % 8]
+            : waiting;
       for (let c = 0; c < 3; c++) {
         if (this.bytes[4 * k + c] !== colour[c]) changed = true;
         this.bytes[4 * k + c] = colour[c];

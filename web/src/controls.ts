@@ -2,10 +2,10 @@
 
 import { el, icon } from "./dom.ts";
 import { ChoiceField, NumberField, type NumberSpec } from "./fields.ts";
-import { MatrixField, type MatrixPreset } from "./matrix.ts";
+import { MatrixField, type MatrixPreset } from "./matrix_field.ts";
 import { completeScene, same, type MatrixChoice, type Scene, type Start } from "./state.ts";
-import { DETAILS, specs, type Limits, type NumberName } from "./specs.ts";
-import { FIRST } from "./words.ts";
+import { DETAIL_SPECS, numberSpecs, type Limits, type NumberName } from "./number_specs.ts";
+import { FIRST_PRESET } from "./text.ts";
 
 export interface Preset {
   name: string;
@@ -26,12 +26,16 @@ export interface ControlsHost {
   matrixOf(name: "V" | "Q" | "K"): number[][];
   changed(next: Scene, live: boolean): void;
   chosePreset(next: Scene): void;
-  complain(words: string): void;
-  inform(words: string): void;
+  showError: (text: string) => void;
+  showMessage: (text: string) => void;
 }
 
-const PIPS = ["5 4", "11 4", "8 7", "5 10", "11 10"].map((at) => `M${at}a1 1 0 1 0 0 2 1 1 0 0 0 0-2z`).join("");
-const DICE = `M3 1.5h10A1.5 1.5 0 0 1 14.5 3v10a1.5 1.5 0 0 1-1.5 1.5H3A1.5 1.5 0 0 1 1.5 13V3A1.5 1.5 0 0 1 3 1.5z${PIPS}`;
+const DICE_PIPS = ["5 4", "11 4", "8 7", "5 10", "11 10"]
+  .map((at) => `M${at}a1 1 0 1 0 0 2 1 1 0 0 0 0-2z`)
+  .join("");
+const DICE_OUTLINE =
+  "M3 1.5h10A1.5 1.5 0 0 1 14.5 3v10a1.5 1.5 0 0 1-1.5 1.5H3A1.5 1.5 0 0 1 1.5 13V3A1.5 1.5 0 0 1 3 1.5z";
+const DICE = DICE_OUTLINE + DICE_PIPS;
 const OWN_SCENE = "";
 
 type Planted = Start & { kind: "planted" };
@@ -46,7 +50,8 @@ const get =
   (scene: Scene): Scene[K] =>
     scene[name];
 
-const identity = (d: number): number[][] => Array.from({ length: d }, (_, r) => Array.from({ length: d }, (_, c) => (r === c ? 1 : 0)));
+const identity = (d: number): number[][] =>
+  Array.from({ length: d }, (_, r) => Array.from({ length: d }, (_, c) => (r === c ? 1 : 0)));
 
 export class Controls {
   private readonly shows: ((scene: Scene) => void)[] = [];
@@ -55,9 +60,16 @@ export class Controls {
     private readonly place: HTMLElement,
     private readonly host: ControlsHost,
   ) {
-    const number = this.numbers(specs(host.limits));
+    const number = this.numbers(numberSpecs(host.limits));
     const clocks = { log: "log-spaced times", linear: "even times" };
-    const clock = this.choice("clock", "Frames at", "When frames are taken", clocks, get("clock"), (value) => ({ clock: value as Scene["clock"] }));
+    const clock = this.choice(
+      "clock",
+      "Frames at",
+      "When frames are taken",
+      clocks,
+      get("clock"),
+      (value) => ({ clock: value as Scene["clock"] }),
+    );
     const matrices = [this.matrix("V", "Value V"), this.matrix("Q", "Query Q"), this.matrix("K", "Key K")];
     place.append(
       this.presetField(),
@@ -85,7 +97,8 @@ export class Controls {
       if (!known(name)) field.hidden = true;
     }
     for (const group of this.place.querySelectorAll<HTMLElement>("fieldset, .preset")) {
-      if (![...group.querySelectorAll<HTMLElement>(".field")].some((field) => !field.hidden)) group.hidden = true;
+      if (![...group.querySelectorAll<HTMLElement>(".field")].some((field) => !field.hidden))
+        group.hidden = true;
     }
   }
 
@@ -102,15 +115,20 @@ export class Controls {
     const { matrices, defaults, limits } = this.host;
     for (const name of ["V", "Q", "K"] as const) {
       const choice = next[name];
-      const dims = "preset" in choice ? matrices.find((preset) => preset.name === choice.preset)?.dims : [choice.matrix.length, choice.matrix.length];
+      const dims =
+        "preset" in choice
+          ? matrices.find((preset) => preset.name === choice.preset)?.dims
+          : [choice.matrix.length, choice.matrix.length];
       if (dims === undefined || (dims[0] <= next.d && next.d <= dims[1])) continue;
       next[name] = structuredClone(defaults[name]);
-      this.host.inform(`${name} does not exist in ${next.d} dimensions and was set back.`);
+      this.host.showMessage(`${name} does not exist in ${next.d} dimensions and was set back.`);
     }
     const most = Math.floor((limits.numbers ?? 2e7) / (next.n * next.d));
     if (next.frames > most) {
       next.frames = Math.max(3, most);
-      this.host.inform(`Kept ${next.frames} frames: more would not fit with ${next.n} tokens in ${next.d} dimensions.`);
+      this.host.showMessage(
+        `Kept ${next.frames} frames: more would not fit with ${next.n} tokens in ${next.d} dimensions.`,
+      );
     }
     return next;
   }
@@ -121,7 +139,11 @@ export class Controls {
 
   private numbers(table: { [name in NumberName]: NumberSpec }): (name: NumberName) => HTMLElement {
     return (name) => {
-      const field = new NumberField(table[name], (value, live) => this.change({ [name]: value }, live), this.host.complain);
+      const field = new NumberField(
+        table[name],
+        (value, live) => this.change({ [name]: value }, live),
+        this.host.showError,
+      );
       this.shows.push((scene) => field.show(scene[name]));
       return field.element;
     };
@@ -141,8 +163,16 @@ export class Controls {
   }
 
   /** A number that belongs to one choice only, and is hidden with the others. */
-  private detail(spec: NumberSpec, get: (scene: Scene) => number | undefined, set: (value: number, scene: Scene) => Partial<Scene>): HTMLElement {
-    const field = new NumberField(spec, (value, live) => this.change(set(value, this.host.scene), live), this.host.complain);
+  private detail(
+    spec: NumberSpec,
+    get: (scene: Scene) => number | undefined,
+    set: (value: number, scene: Scene) => Partial<Scene>,
+  ): HTMLElement {
+    const field = new NumberField(
+      spec,
+      (value, live) => this.change(set(value, this.host.scene), live),
+      this.host.showError,
+    );
     field.element.classList.add("detail");
     this.shows.push((scene) => {
       const value = get(scene);
@@ -154,13 +184,14 @@ export class Controls {
 
   private presetField(): HTMLElement {
     const { host } = this;
-    const presets = [{ name: "start", ...FIRST, scene: {} }, ...host.presets];
+    const presets = [{ name: "start", ...FIRST_PRESET, scene: {} }, ...host.presets];
     const titles = (wanted: (name: string) => boolean): { [name: string]: string } =>
       Object.fromEntries(presets.filter(({ name }) => wanted(name)).map(({ name, title }) => [name, title]));
     const paper = (name: string): boolean => name.startsWith("figure");
     const groups = { "Figures of the paper": titles(paper), Others: titles((name) => !paper(name)) };
     const about = el("p", { class: "about", "aria-live": "polite" });
-    const find = (scene: Scene): Preset | undefined => presets.find((preset) => same(completeScene(preset.scene, host.defaults), scene));
+    const find = (scene: Scene): Preset | undefined =>
+      presets.find((preset) => same(completeScene(preset.scene, host.defaults), scene));
     const field = new ChoiceField(
       "preset",
       "Preset",
@@ -175,19 +206,31 @@ export class Controls {
     this.shows.push((scene) => {
       const preset = host.recording === null ? find(scene) : undefined;
       field.show(preset?.name ?? OWN_SCENE);
-      const own = `Change a setting to run a scene of your own${host.frozen > 0 ? ", without its frozen tokens" : ""}.`;
+      const without = host.frozen > 0 ? ", without its frozen tokens" : "";
+      const own = `Change a setting to run a scene of your own${without}.`;
       const recording = host.recording === null ? null : `The recording ${host.recording} is shown. ${own}`;
-      about.textContent = recording ?? preset?.explain ?? "Your own scene. Its link and its Python are under Share.";
+      about.textContent =
+        recording ?? preset?.explain ?? "Your own scene. Its link and its Python are under Share.";
     });
     return el("div", { class: "preset" }, field.element, about);
   }
 
   private seedField(): HTMLElement {
-    const field = new NumberField(DETAILS.seed, (value) => this.change({ seed: value }), this.host.complain);
+    const field = new NumberField(
+      DETAIL_SPECS.seed,
+      (value) => this.change({ seed: value }),
+      this.host.showError,
+    );
     this.shows.push((scene) => field.show(scene.seed));
     const roll = (): void => this.change({ seed: crypto.getRandomValues(new Uint32Array(1))[0] % 1_000_000 });
-    const words = { "aria-label": "Another seed", title: "Another seed" };
-    field.element.append(el("button", { type: "button", class: "dice", "data-action": "dice", click: roll, ...words }, icon(DICE)));
+    const text = { "aria-label": "Another seed", title: "Another seed" };
+    field.element.append(
+      el(
+        "button",
+        { type: "button", class: "dice", "data-action": "dice", click: roll, ...text },
+        icon(DICE),
+      ),
+    );
     field.element.classList.add("seed");
     return field.element;
   }
@@ -196,7 +239,9 @@ export class Controls {
     const names = { uniform: "uniform", cap: "in a cap", planted: "planted clusters" };
     const why = "Where tokens begin; at time 0 they can also be dragged";
     const planted = ({ start }: Scene): Planted | undefined => (start.kind === "planted" ? start : undefined);
-    const part = (scene: Scene, change: Partial<Planted>): Partial<Scene> => ({ start: { ...(planted(scene) ?? STARTS.planted), ...change } });
+    const part = (scene: Scene, change: Partial<Planted>): Partial<Scene> => ({
+      start: { ...(planted(scene) ?? STARTS.planted), ...change },
+    });
     return [
       this.choice(
         "start",
@@ -207,17 +252,17 @@ export class Controls {
         (kind) => ({ start: STARTS[kind as keyof typeof STARTS] }),
       ),
       this.detail(
-        DETAILS.angle,
+        DETAIL_SPECS.angle,
         ({ start }) => (start.kind === "cap" ? start.angle : undefined),
         (angle) => ({ start: { kind: "cap", angle } }),
       ),
       this.detail(
-        DETAILS.clusters,
+        DETAIL_SPECS.clusters,
         (scene) => planted(scene)?.clusters,
         (clusters, scene) => part(scene, { clusters }),
       ),
       this.detail(
-        DETAILS.spread,
+        DETAIL_SPECS.spread,
         (scene) => planted(scene)?.spread,
         (spread, scene) => part(scene, { spread }),
       ),
@@ -226,7 +271,12 @@ export class Controls {
   }
 
   private movedField(): HTMLElement {
-    const back = el("button", { type: "button", class: "plain", "data-action": "put-back", click: () => this.change({ moved: {} }) });
+    const back = el("button", {
+      type: "button",
+      class: "plain",
+      "data-action": "put-back",
+      click: () => this.change({ moved: {} }),
+    });
     const field = el("div", { class: "field wide detail" }, el("span", { class: "soft" }, "moved"), back);
     this.shows.push((scene) => {
       const count = Object.keys(scene.moved).length;
@@ -237,13 +287,20 @@ export class Controls {
   }
 
   private maskFields(): HTMLElement[] {
-    const names = { causal: "causal: earlier tokens", full: "full: all tokens", window: "window: the last few" };
+    const names = {
+      causal: "causal: earlier tokens",
+      full: "full: all tokens",
+      window: "window: the last few",
+    };
     const kind = ({ mask }: Scene): string => (typeof mask === "string" ? mask : "window");
-    const set = (value: string): Partial<Scene> => ({ mask: value === "window" ? { window: 32 } : (value as "causal" | "full") });
-    const width = ({ mask }: Scene): number | undefined => (typeof mask === "string" ? undefined : mask.window);
+    const set = (value: string): Partial<Scene> => ({
+      mask: value === "window" ? { window: 32 } : (value as "causal" | "full"),
+    });
+    const width = ({ mask }: Scene): number | undefined =>
+      typeof mask === "string" ? undefined : mask.window;
     return [
       this.choice("mask", "Mask", "Which tokens a token sees", names, kind, set),
-      this.detail(DETAILS.window, width, (window) => ({ mask: { window } })),
+      this.detail(DETAIL_SPECS.window, width, (window) => ({ mask: { window } })),
     ];
   }
 
@@ -253,7 +310,14 @@ export class Controls {
       const matrix = host.matrixOf(name);
       return matrix.length === host.scene.d ? matrix.map((row) => [...row]) : identity(host.scene.d);
     };
-    const field = new MatrixField(name, label, host.matrices, current, (choice: MatrixChoice) => this.change({ [name]: choice }), host.complain);
+    const field = new MatrixField(
+      name,
+      label,
+      host.matrices,
+      current,
+      (choice: MatrixChoice) => this.change({ [name]: choice }),
+      host.showError,
+    );
     this.shows.push((scene) => field.show(scene[name], scene.d));
     return field.element;
   }

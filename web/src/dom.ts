@@ -1,9 +1,16 @@
-/** Elements without markup strings: nothing that comes from outside is ever read as HTML, and no style attribute is ever written. */
+/**
+ * Elements without markup strings: nothing that comes from outside is ever read as HTML, and no style
+ * attribute is ever written.
+ */
 
 type Child = Node | string | null;
 type Attributes = { [name: string]: string | number | boolean | EventListener };
 
-export function el<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Attributes = {}, ...children: Child[]): HTMLElementTagNameMap[K] {
+export function el<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") element.addEventListener(name, value);
@@ -19,7 +26,13 @@ const SVG = "http://www.w3.org/2000/svg";
 /** A small drawing of one path in a square of 16. */
 export function icon(path: string): SVGElement {
   const svg = document.createElementNS(SVG, "svg");
-  for (const [name, value] of Object.entries({ viewBox: "0 0 16 16", width: "16", height: "16", "aria-hidden": "true", class: "icon" }))
+  for (const [name, value] of Object.entries({
+    viewBox: "0 0 16 16",
+    width: "16",
+    height: "16",
+    "aria-hidden": "true",
+    class: "icon",
+  }))
     svg.setAttribute(name, value);
   const shape = document.createElementNS(SVG, "path");
   shape.setAttribute("d", path);
@@ -27,7 +40,14 @@ export function icon(path: string): SVGElement {
   return svg;
 }
 
-export const byId = <T extends HTMLElement>(id: string): T => document.getElementById(id) as T;
+/** The element of index.html with this id, of this kind. */
+export function byId(id: string): HTMLElement;
+export function byId<T extends HTMLElement>(id: string, kind: new () => T): T;
+export function byId(id: string, kind: new () => HTMLElement = HTMLElement): HTMLElement {
+  const element = document.getElementById(id);
+  if (!(element instanceof kind)) throw new Error(`The page has no ${kind.name} with the id ${id}.`);
+  return element;
+}
 
 /** Hands the user a file. */
 export function download(name: string, content: Blob): void {

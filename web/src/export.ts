@@ -1,9 +1,9 @@
 /** What can be taken away: the data as a table, the link, the lines of Python. */
 
-import type { RunRecord } from "./record.ts";
+import type { RunRecord } from "./run_record.ts";
 
 /** The fewest digits that read back as the same number, for one that has 32 bits. */
-export function short(value: number): string {
+export function shortestSingle(value: number): string {
   for (let digits = 6; digits < 9; digits++) {
     const written = Number(value.toPrecision(digits));
     if (Math.fround(written) === value) return String(written);
@@ -11,12 +11,15 @@ export function short(value: number): string {
   return String(Number(value.toPrecision(9))); // always enough
 }
 
-/** One line per frame and token: t, token (from 1), leader of its cluster, coordinates. Numbers are written so that they read back exactly. */
+/**
+ * One line per frame and token: t, token (from 1), leader of its cluster, coordinates. Numbers are written so
+ * that they read back exactly.
+ */
 export function csv(run: RunRecord): string {
   const head = ["t", "token", "leader", ...Array.from({ length: run.d }, (_, c) => `x${c + 1}`)].join(",");
   const lines = [head];
-  const written = run.single ? short : String;
-  for (let i = 0; i < run.held; i++) {
+  const written = run.singlePrecision ? shortestSingle : String;
+  for (let i = 0; i < run.frameCount; i++) {
     const leader = run.leadersAt(i);
     for (let k = 0; k < run.n; k++) {
       const x = Array.from(run.token(i, k), written);
@@ -27,16 +30,24 @@ export function csv(run: RunRecord): string {
 }
 
 /** What the data are, in words. */
-export function dataWords(run: RunRecord): string {
-  const { frames_of = 0 } = run.begun;
-  const all = run.capacity >= frames_of;
+export function dataText(run: RunRecord): string {
+  const { frames_before_thinning = 0 } = run.begun;
+  const all = run.capacity >= frames_before_thinning;
   const count = (frames: number): string => frames.toLocaleString("en");
-  const some = all ? "every frame" : `${count(run.held)} of the ${count(frames_of)} frames of the run`;
+  const some = all
+    ? "every frame"
+    : `${count(run.frameCount)} of the ${count(frames_before_thinning)} frames of the run`;
   const which = run.status === "running" ? "the frames so far" : some;
-  return `The data: ${which}, ${run.single ? "positions with 32 bits, about seven digits" : "with full precision"}.`;
+  const precision = run.singlePrecision
+    ? "positions with 32 bits, about seven digits"
+    : "with full precision";
+  return `The data: ${which}, ${precision}.`;
 }
 
-/** The address of this page without its secret: what one sends to a colleague. It has a # even where all is as by default. */
+/**
+ * The address of this page without its secret: what one sends to a colleague. It has a # even where all is as
+ * by default.
+ */
 export function publicLink(page: Location, fragment: string): string {
   const address = new URL(page.href);
   address.searchParams.delete("token");
@@ -49,6 +60,7 @@ export async function copy(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    return false; // some browsers allow it on https or after a click only; the text is shown for copying by hand
+    // some browsers allow it on https or after a click only; the text is shown for copying by hand
+    return false;
   }
 }

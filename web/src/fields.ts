@@ -12,11 +12,14 @@ export interface NumberSpec {
   slider?: { from: number; to: number; log: boolean };
 }
 
-const tidy = (value: number, whole: boolean): number => (whole ? Math.round(value) : Number(value.toPrecision(3)));
+const tidy = (value: number, whole: boolean): number =>
+  whole ? Math.round(value) : Number(value.toPrecision(3));
 
 /** Written so that it reads back the same, and fits the field. */
 const brief = (value: number): string =>
-  value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e6) ? value.toExponential().replace("+", "") : String(value);
+  value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e6)
+    ? value.toExponential().replace("+", "")
+    : String(value);
 
 export class NumberField {
   readonly element: HTMLElement;
@@ -26,22 +29,45 @@ export class NumberField {
   constructor(
     private readonly spec: NumberSpec,
     chosen: (value: number, live: boolean) => void,
-    complain: (words: string) => void,
+    showError: (text: string) => void,
   ) {
     const { name, label, title, min, max, whole = false, slider } = spec;
-    this.input = el("input", { type: "text", inputmode: "decimal", id: `control-${name}`, "data-control": name, title, autocomplete: "off" });
+    this.input = el("input", {
+      type: "text",
+      inputmode: "decimal",
+      id: `control-${name}`,
+      "data-control": name,
+      title,
+      autocomplete: "off",
+    });
     this.input.addEventListener("change", () => {
       const value = Number(this.input.value.trim().replace(",", "."));
-      const wrong = this.input.value.trim() === "" || !Number.isFinite(value) || value < min || value > max || (whole && value !== Math.round(value));
+      const wrong =
+        this.input.value.trim() === "" ||
+        !Number.isFinite(value) ||
+        value < min ||
+        value > max ||
+        (whole && value !== Math.round(value));
       this.input.toggleAttribute("aria-invalid", wrong);
-      if (wrong) complain(`${label} must be ${whole ? "a whole number" : "a number"} from ${min} to ${max}, but is “${this.input.value}”.`);
+      const kind = whole ? "a whole number" : "a number";
+      if (wrong) showError(`${label} must be ${kind} from ${min} to ${max}, but is “${this.input.value}”.`);
       else chosen(value, false);
     });
     if (slider) {
-      this.slider = el("input", { type: "range", min: 0, max: 1000, step: 1, "data-slider": name, "aria-label": `${label}, slider`, title });
+      this.slider = el("input", {
+        type: "range",
+        min: 0,
+        max: 1000,
+        step: 1,
+        "data-slider": name,
+        "aria-label": `${label}, slider`,
+        title,
+      });
       this.slider.addEventListener("input", () => {
         const share = Number(this.slider!.value) / 1000;
-        const raw = slider.log ? slider.from * (slider.to / slider.from) ** share : slider.from + share * (slider.to - slider.from);
+        const raw = slider.log
+          ? slider.from * (slider.to / slider.from) ** share
+          : slider.from + share * (slider.to - slider.from);
         const value = tidy(raw, whole);
         this.slider!.setAttribute("aria-valuetext", String(value));
         this.input.value = brief(value);
@@ -68,7 +94,8 @@ export class NumberField {
 /** Texts by value. */
 type Choices = { [value: string]: string };
 
-const optionsOf = (choices: Choices): HTMLOptionElement[] => Object.entries(choices).map(([value, text]) => el("option", { value }, text));
+const optionsOf = (choices: Choices): HTMLOptionElement[] =>
+  Object.entries(choices).map(([value, text]) => el("option", { value }, text));
 
 export class ChoiceField {
   readonly element: HTMLElement;
@@ -82,10 +109,22 @@ export class ChoiceField {
     chosen: (value: string) => void,
     groups: { [title: string]: Choices } = {},
   ) {
-    const grouped = Object.entries(groups).map(([group, inside]) => el("optgroup", { label: group }, ...optionsOf(inside)));
-    this.select = el("select", { id: `control-${name}`, "data-control": name, title }, ...optionsOf(choices), ...grouped);
+    const grouped = Object.entries(groups).map(([group, inside]) =>
+      el("optgroup", { label: group }, ...optionsOf(inside)),
+    );
+    this.select = el(
+      "select",
+      { id: `control-${name}`, "data-control": name, title },
+      ...optionsOf(choices),
+      ...grouped,
+    );
     this.select.addEventListener("change", () => chosen(this.select.value));
-    this.element = el("div", { class: "field wide" }, el("label", { for: this.select.id, title }, label), this.select);
+    this.element = el(
+      "div",
+      { class: "field wide" },
+      el("label", { for: this.select.id, title }, label),
+      this.select,
+    );
   }
 
   show(value: string): void {

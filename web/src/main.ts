@@ -1,4 +1,7 @@
-/** Puts the page together: views, controls, player, the line to the server; and draws when something has changed. */
+/**
+ * Puts the page together: views, controls, player, the line to the server; and draws when something has
+ * changed.
+ */
 
 import "./style/page.css";
 import "./style/settings.css";
@@ -8,17 +11,17 @@ import "./style/narrow.css";
 import { App } from "./app.ts";
 import { Controls, type Preset } from "./controls.ts";
 import { byId, download, el } from "./dom.ts";
-import { listen } from "./keys.ts";
-import type { MatrixPreset } from "./matrix.ts";
-import { facts, OpenedRuns, type OpenedRun } from "./opened.ts";
-import { show } from "./outside.ts";
+import { listenToKeys } from "./keyboard.ts";
+import type { MatrixPreset } from "./matrix_field.ts";
+import { runFacts, OpenedRuns, type OpenedRun } from "./opened_runs.ts";
+import { exposeDebug } from "./debug.ts";
 import { Player } from "./player.ts";
-import { fromExport } from "./record.ts";
-import { frameOf, type View } from "./scope.ts";
-import { help, Share } from "./share.ts";
-import type { Limits } from "./specs.ts";
+import { fromExport, type Exported } from "./run_record.ts";
+import { currentFrame, type View } from "./view_context.ts";
+import { helpDialog, ShareDialog } from "./dialogs.ts";
+import type { Limits } from "./number_specs.ts";
 import { completeScene, SCENE, type Scene } from "./state.ts";
-import { tell } from "./status.ts";
+import { showStatus } from "./status.ts";
 import { AttentionView } from "./views/attention.ts";
 import { Angles } from "./views/angles.ts";
 import { Circle } from "./views/circle.ts";
@@ -26,8 +29,8 @@ import { Clusters } from "./views/clusters.ts";
 import { Consumption } from "./views/consumption.ts";
 import { Sphere } from "./views/sphere.ts";
 import { SpectrumView } from "./views/spectrum.ts";
-import { socketAddress, Wire, type Message } from "./wire.ts";
-import { LOST, REFUSED, WHY_DISABLED } from "./words.ts";
+import { socketAddress, Connection, type Message } from "./connection.ts";
+import { CONNECTION_LOST, SESSION_REFUSED, WHY_DISABLED } from "./text.ts";
 
 interface Hello {
   version: string;
@@ -40,48 +43,53 @@ interface Hello {
   link?: unknown;
 }
 
-const KEPT_TIMES = 240;
+const KEPT_SCRIPT_TIMES = 240;
 const root = document.documentElement;
 const scriptMillis: number[] = [];
-const colour = byId<HTMLSelectElement>("colour");
-const trails = byId<HTMLInputElement>("trails");
+const colour = byId("colour", HTMLSelectElement);
+const trails = byId("trails", HTMLInputElement);
 let draws = 0;
-let waiting = false;
+let drawRequested = false;
 let greeted = false;
 
-const inform = (words: string): void => void (byId("messages").textContent = words);
-let ofRun = false; // the complaint is about a run, so the next run that begins answers it
-function complain(words: string, aboutRun = false): void {
-  ofRun = aboutRun;
-  byId("error-words").textContent = words;
-  byId("errors").hidden = words === "";
+const showMessage = (text: string): void => void (byId("messages").textContent = text);
+let errorIsAboutRun = false; // then it disappears when the next run begins
+function showError(text: string, aboutRun = false): void {
+  errorIsAboutRun = aboutRun;
+  byId("error-text").textContent = text;
+  byId("errors").hidden = text === "";
 }
 
-const wire = new Wire(socketAddress(location), {
-  opened: () => undefined, // the server greets first
-  said: heard,
-  sent: (parcel) => {
-    if (parcel.header.say === "file") download(String(parcel.header.name), new Blob([new Uint8Array(parcel.arrays.bytes.values)]));
-    else app.sent(parcel);
+const connection = new Connection(socketAddress(location), {
+  onMessage,
+  onBinaryMessage: (message) => {
+    if (message.header.say === "file")
+      download(String(message.header.name), new Blob([new Uint8Array(message.arrays.bytes.values)]));
+    else app.onBinaryMessage(message);
   },
-  lost: (refused) => {
+  onLost: (refused) => {
     app.connected = false;
-    app.failed("interrupted");
-    byId("lost").textContent = refused ? REFUSED : LOST;
+    app.runFailed("interrupted");
+    byId("lost").textContent = refused ? SESSION_REFUSED : CONNECTION_LOST;
     byId("lost").hidden = false;
     root.dataset.connection = "lost";
-    app.changed();
+    app.redraw();
   },
 });
 
-const app = new App(wire, { picture: ask, settings: showSettings, inform, complain });
-const player = new Player(app, () => app.rest());
-const share = new Share(
+const app = new App(connection, {
+  redraw: requestDraw,
+  updateSettings: showSettings,
+  showMessage,
+  showError,
+});
+const player = new Player(app, () => app.keepCursor());
+const share = new ShareDialog(
   app,
-  () => wire.send({ do: "python", scene: app.scene }),
-  () => wire.send({ do: "data", id: app.id }),
+  () => connection.send({ do: "python", scene: app.scene }),
+  () => connection.send({ do: "data", id: app.id }),
 );
-const helpWindow = help();
+const helpWindow = helpDialog();
 let controls: Controls | null = null;
 let openedRuns: OpenedRuns | null = null;
 
@@ -101,11 +109,12 @@ function sphere(): View[] {
   try {
     return [new Sphere(app)];
   } catch {
-    const words = "This browser has no WebGL, so the sphere cannot be drawn. The other views show the same run.";
+    const text =
+      "This browser has no WebGL, so the sphere cannot be drawn. The other views show the same run.";
     return [
       {
         name: "sphere",
-        element: el("section", { class: "panel", "data-view": "sphere" }, el("p", { class: "sorry" }, words)),
+        element: el("section", { class: "panel", "data-view": "sphere" }, el("p", { class: "sorry" }, text)),
         draw: () => undefined,
       },
     ];
@@ -114,58 +123,58 @@ function sphere(): View[] {
 
 // Drawing, only when something changed
 
-function ask(): void {
-  if (waiting) return;
-  waiting = true;
+function requestDraw(): void {
+  if (drawRequested) return;
+  drawRequested = true;
   requestAnimationFrame(draw);
 }
 
 function draw(now: number): void {
   const begun = performance.now();
-  waiting = false;
-  if (player.advance(now)) ask();
+  drawRequested = false;
+  if (player.advance(now)) requestDraw();
   const onCircle = (app.run?.d ?? app.scene.d) === 2;
-  app.paint();
+  app.updateColours();
   for (const view of views) {
     if (view.name === "circle") view.element.hidden = !onCircle;
     if (view.name === "sphere") view.element.hidden = onCircle;
     if (!view.element.hidden) view.draw();
-    view.element.dataset.at = String(frameOf(app));
+    view.element.dataset.at = String(currentFrame(app));
   }
   player.draw();
-  tell(app);
-  app.drawn();
+  showStatus(app);
+  app.pictureDrawn();
   draws++;
   scriptMillis.push(performance.now() - begun);
-  if (scriptMillis.length > KEPT_TIMES) scriptMillis.shift();
+  if (scriptMillis.length > KEPT_SCRIPT_TIMES) scriptMillis.shift();
 }
 
 function showSettings(): void {
   controls?.show(app.scene);
   openedRuns?.show(app.recording);
   const running = app.status === "running";
-  byId<HTMLButtonElement>("cancel").hidden = !running;
-  byId<HTMLButtonElement>("run").hidden = running;
+  byId("cancel", HTMLButtonElement).hidden = !running;
+  byId("run", HTMLButtonElement).hidden = running;
   byId("summary").textContent = app.summary;
-  const bar = byId<HTMLProgressElement>("progress");
+  const bar = byId("progress", HTMLProgressElement);
   bar.hidden = !running;
-  bar.value = app.share;
-  tell(app);
-  ask();
+  bar.value = app.progress;
+  showStatus(app);
+  requestDraw();
 }
 
 // The server
 
-function heard(message: Message): void {
+function onMessage(message: Message): void {
   if (message.say === "hello") return hello(message as unknown as Hello);
-  if (message.say === "python") return share.gotPython(String(message.text));
+  if (message.say === "python") return share.showPython(String(message.text));
   if (message.say === "error") {
-    complain(String(message.text), typeof message.id === "number");
-    if (message.id === app.id) app.failed("error");
+    showError(String(message.text), typeof message.id === "number");
+    if (message.id === app.id) app.runFailed("error");
     return;
   }
-  if (message.say === "begun" && message.id === app.id && ofRun) complain("");
-  app.said(message);
+  if (message.say === "begun" && message.id === app.id && errorIsAboutRun) showError("");
+  app.onMessage(message);
 }
 
 function hello(greeting: Hello): void {
@@ -173,7 +182,7 @@ function hello(greeting: Hello): void {
   root.dataset.connection = "open";
   byId("lost").hidden = true;
   if (greeted) {
-    inform("The server is back; the scene was run again.");
+    showMessage("The server is back; the scene was run again.");
     return app.start();
   }
   greeted = true;
@@ -181,10 +190,9 @@ function hello(greeting: Hello): void {
   byId("version").textContent = greeting.version;
   build(greeting);
   const { open, link } = greeting;
-  if (location.hash.length > 1) app.openLink(location.hash) || app.watch(structuredClone(app.defaults));
-  else if (link) app.openLink(link) || app.watch(structuredClone(app.defaults));
-  else if (open) app.open(open.name, open.run);
-  else app.watch(structuredClone(app.defaults));
+  const wanted = location.hash.length > 1 ? location.hash : link;
+  if (!wanted && open) app.open(open.name, open.run);
+  else if (!wanted || !app.openLink(wanted)) app.watch(structuredClone(app.defaults));
 }
 
 function build(greeting: Pick<Hello, "presets" | "matrices" | "limits" | "opened">): void {
@@ -204,15 +212,15 @@ function build(greeting: Pick<Hello, "presets" | "matrices" | "limits" | "opened
     presets: greeting.presets,
     matrices: greeting.matrices,
     limits: greeting.limits,
-    complain,
-    inform,
+    showError,
+    showMessage,
     matrixOf: (name: "V" | "Q" | "K") => app.run?.begun[name] ?? [],
     changed: (next: Scene, live: boolean) => {
-      complain("");
+      showError("");
       app.setScene(next, live);
     },
     chosePreset: (next: Scene) => {
-      complain("");
+      showError("");
       app.watch(next);
     },
   };
@@ -220,7 +228,7 @@ function build(greeting: Pick<Hello, "presets" | "matrices" | "limits" | "opened
   controls.show(app.scene);
   if (greeting.opened === undefined || greeting.opened.length === 0) return;
   openedRuns = new OpenedRuns(greeting.opened, (name, run) => {
-    complain("");
+    showError("");
     app.open(name, run);
   });
   byId("controls").prepend(openedRuns.element);
@@ -230,34 +238,46 @@ function build(greeting: Pick<Hello, "presets" | "matrices" | "limits" | "opened
 function playRecording(text: string): void {
   app.recorded = true;
   root.dataset.connection = "recorded";
-  const run = fromExport(JSON.parse(text));
+  const run = fromExport(JSON.parse(text) as Exported);
   const { scene } = run.begun;
-  app.scene = scene === null ? { ...app.scene, n: run.n, d: run.d, beta: run.begun.beta, mask: run.mask } : completeScene(scene, SCENE);
+  app.scene =
+    scene === null
+      ? { ...app.scene, n: run.n, d: run.d, beta: run.begun.beta, mask: run.mask }
+      : completeScene(scene, SCENE);
   app.defaults = app.scene;
   const matrices = (["V", "Q", "K"] as const).flatMap((name) => {
     const choice = app.scene[name];
-    return "preset" in choice ? [{ name: choice.preset, title: choice.preset, dims: [1, run.d] as [number, number] }] : [];
+    return "preset" in choice
+      ? [{ name: choice.preset, title: choice.preset, dims: [1, run.d] as [number, number] }]
+      : [];
   });
-  build({ presets: [], matrices: matrices.filter(({ name }, i) => matrices.findIndex((other) => other.name === name) === i), limits: {} });
-  controls!.disable(WHY_DISABLED, (name) => name !== "preset" && (scene !== null || ["n", "d", "beta", "mask", "window"].includes(name)));
-  byId("controls").append(facts(run));
+  build({
+    presets: [],
+    matrices: matrices.filter(({ name }, i) => matrices.findIndex((other) => other.name === name) === i),
+    limits: {},
+  });
+  controls!.disable(
+    WHY_DISABLED,
+    (name) => name !== "preset" && (scene !== null || ["n", "d", "beta", "mask", "window"].includes(name)),
+  );
+  byId("controls").append(runFacts(run));
   share.disable(WHY_DISABLED);
-  byId<HTMLButtonElement>("run").disabled = true;
+  byId("run", HTMLButtonElement).disabled = true;
   byId("run").title = WHY_DISABLED;
   app.id = run.begun.id;
   app.summary = "recorded run";
-  app.playing = !app.calm;
+  app.playing = !app.reducedMotion;
   app.show(run);
-  if (app.calm) app.seek(Infinity);
+  if (app.reducedMotion) app.seek(Infinity);
 }
 
 // Buttons of the page itself
 
 function changeTheme(): void {
-  app.restyle({ theme: app.theme.dark ? "light" : "dark" });
+  app.changeLook({ theme: app.theme.dark ? "light" : "dark" });
 }
 function explainAll(): void {
-  app.restyle({ explain: app.explains ? "no" : "yes" });
+  app.changeLook({ explain: app.explains ? "no" : "yes" });
 }
 
 const press = (id: string, act: () => void): void => byId(id).addEventListener("click", act);
@@ -268,27 +288,34 @@ press("theme", changeTheme);
 press("explain", explainAll);
 press("show-share", () => share.show());
 press("show-help", () => helpWindow.showModal());
-press("dismiss", () => complain(""));
+press("dismiss", () => showError(""));
 const settings = byId("settings");
-press("show-settings", () => byId("show-settings").setAttribute("aria-expanded", String(settings.classList.toggle("open"))));
-colour.addEventListener("change", () => app.restyle({ colour: colour.value as "cluster" | "order" }));
-trails.addEventListener("change", () => app.restyle({ trails: trails.checked }));
-listen(app, player, { help: () => helpWindow.showModal(), theme: changeTheme, explain: explainAll });
+press("show-settings", () =>
+  byId("show-settings").setAttribute("aria-expanded", String(settings.classList.toggle("open"))),
+);
+colour.addEventListener("change", () => app.changeLook({ colour: colour.value as "cluster" | "order" }));
+trails.addEventListener("change", () => app.changeLook({ trails: trails.checked }));
+listenToKeys(app, player, { help: () => helpWindow.showModal(), theme: changeTheme, explain: explainAll });
 
 addEventListener("popstate", () => app.openLink(location.hash));
 addEventListener("paste", (event) => {
   const text = event.clipboardData?.getData("text") ?? "";
-  if (!(event.target as HTMLElement).matches("input, textarea") && /^https?:\S+#/.test(text)) app.openLink(text);
+  if (!(event.target as HTMLElement).matches("input, textarea") && /^https?:\S+#/.test(text))
+    app.openLink(text);
 });
 for (const query of ["(prefers-color-scheme: dark)", "(min-width: 1500px) and (min-height: 1000px)"])
-  matchMedia(query).addEventListener("change", ask);
+  matchMedia(query).addEventListener("change", requestDraw);
 
-show(app, player, { scriptMillis, draws: () => draws, error: () => byId("error-words").textContent || null });
+exposeDebug(app, player, {
+  scriptMillis,
+  draws: () => draws,
+  error: () => byId("error-text").textContent || null,
+});
 
-const inside = byId("recorded").textContent?.trim() ?? "";
-if (inside !== "") playRecording(inside);
+const recordingText = byId("recorded").textContent.trim();
+if (recordingText !== "") playRecording(recordingText);
 else {
   root.dataset.connection = "connecting";
-  wire.connect();
+  connection.connect();
 }
-ask();
+requestDraw();

@@ -1,9 +1,11 @@
-/** The frame around a view: title, a reading of the current value, its explanation, and buttons that save it. */
+/**
+ * The frame around a view: title, a reading of the current value, its explanation, and buttons that save it.
+ */
 
 import { download, el } from "./dom.ts";
-import { EXPLAIN, TITLES } from "./words.ts";
+import { EXPLANATIONS, TITLES } from "./text.ts";
 
-export interface Saves {
+export interface PictureSavers {
   png(): Promise<Blob>;
   svg(): string;
 }
@@ -15,14 +17,19 @@ export class Panel {
   private readonly title: HTMLElement;
   private readonly reading = el("output", { class: "reading" });
   private readonly options = el("span", { class: "options" });
-  private readonly frozenEntry = el("span", { class: "entry", hidden: true }, el("span", { class: "diamond", "aria-hidden": "true" }), "frozen");
+  private readonly frozenEntry = el(
+    "span",
+    { class: "entry", hidden: true },
+    el("span", { class: "diamond", "aria-hidden": "true" }),
+    "frozen",
+  );
 
   constructor(
     readonly name: string,
-    saves: Saves,
+    saves: PictureSavers,
   ) {
     this.title = el("h2", { id: `title-${name}` }, TITLES[name]);
-    const about = el("p", { class: "explain", id: `explain-${name}` }, EXPLAIN[name]);
+    const about = el("p", { class: "explain", id: `explain-${name}` }, EXPLANATIONS[name]);
     const info = el(
       "button",
       {
@@ -62,32 +69,49 @@ export class Panel {
     this.canvas.setAttribute("aria-describedby", about.id);
     this.canvas.setAttribute("aria-label", TITLES[name]);
     this.stage.append(this.canvas);
-    this.element = el("section", { class: "panel", "data-view": name, "aria-labelledby": this.title.id }, head, about, this.stage);
+    this.element = el(
+      "section",
+      { class: "panel", "data-view": name, "aria-labelledby": this.title.id },
+      head,
+      about,
+      this.stage,
+    );
   }
 
-  private async save(kind: "png" | "svg", saves: Saves): Promise<void> {
-    download(`nucleate-${this.name}.${kind}`, kind === "png" ? await saves.png() : new Blob([saves.svg()], { type: "image/svg+xml" }));
+  private async save(kind: "png" | "svg", saves: PictureSavers): Promise<void> {
+    download(
+      `nucleate-${this.name}.${kind}`,
+      kind === "png" ? await saves.png() : new Blob([saves.svg()], { type: "image/svg+xml" }),
+    );
   }
 
   /** The canvas takes keys of its own, so Tab reaches it. */
-  takesKeys(): void {
+  acceptKeys(): void {
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "application");
   }
 
   /** The current value in a few words, also for those who cannot see the canvas. */
-  say(words: string, aloud = words): void {
-    if (this.reading.textContent === words) return;
-    this.reading.textContent = words;
+  showReading(text: string, aloud = text): void {
+    if (this.reading.textContent === text) return;
+    this.reading.textContent = text;
     this.reading.title = aloud;
     this.canvas.setAttribute("aria-label", `${TITLES[this.name]}: ${aloud}`);
   }
 
   /** What rings around tokens mean, and diamonds, where there are some. */
   ringLegend(): void {
-    const entry = (kind: string, words: string): HTMLElement =>
-      el("span", { class: "entry" }, el("span", { class: `ring ${kind}`, "aria-hidden": "true" }), words);
-    this.options.append(el("span", { class: "legend" }, entry("", "Rényi center"), entry("strong", "strong center"), this.frozenEntry));
+    const entry = (kind: string, text: string): HTMLElement =>
+      el("span", { class: "entry" }, el("span", { class: `ring ${kind}`, "aria-hidden": "true" }), text);
+    this.options.append(
+      el(
+        "span",
+        { class: "legend" },
+        entry("", "Rényi center"),
+        entry("strong", "strong center"),
+        this.frozenEntry,
+      ),
+    );
   }
 
   showFrozen(there: boolean): void {
@@ -95,7 +119,11 @@ export class Panel {
   }
 
   /** A choice in the head of the panel. */
-  choice(label: string, choices: { [value: string]: string }, chosen: (value: string) => void): HTMLSelectElement {
+  choice(
+    label: string,
+    choices: { [value: string]: string },
+    chosen: (value: string) => void,
+  ): HTMLSelectElement {
     const select = el(
       "select",
       { class: "quiet", "aria-label": label },

@@ -1,7 +1,13 @@
-/** What is being looked at: the scene a run is made from, the cursor, and how it is shown. All of it fits in the address. */
+/**
+ * What is being looked at: the scene a run is made from, the cursor, and how it is shown. All of it fits in
+ * the address.
+ */
 
 export type MatrixChoice = { preset: string; seed?: number } | { matrix: number[][] };
-export type Start = { kind: "uniform" } | { kind: "cap"; angle: number } | { kind: "planted"; clusters: number; spread: number };
+export type Start =
+  | { kind: "uniform" }
+  | { kind: "cap"; angle: number }
+  | { kind: "planted"; clusters: number; spread: number };
 export type Mask = "causal" | "full" | { window: number };
 
 export interface Scene {
@@ -77,7 +83,8 @@ export const SCENE: Scene = {
 };
 
 type Check = (value: unknown) => boolean;
-const isObject = (value: unknown): value is { [key: string]: unknown } => typeof value === "object" && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is { [key: string]: unknown } =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 const number: Check = (value) => typeof value === "number" && Number.isFinite(value);
 const numbers: Check = (value) => Array.isArray(value) && value.every(number);
 const oneOf =
@@ -85,8 +92,10 @@ const oneOf =
   (value) =>
     names.includes(value);
 const matrix: Check = (value) =>
-  isObject(value) && (typeof value.preset === "string" || (Array.isArray(value.matrix) && value.matrix.every(numbers)));
-const mask: Check = (value) => value === "causal" || value === "full" || (isObject(value) && number(value.window));
+  isObject(value) &&
+  (typeof value.preset === "string" || (Array.isArray(value.matrix) && value.matrix.every(numbers)));
+const mask: Check = (value) =>
+  value === "causal" || value === "full" || (isObject(value) && number(value.window));
 const start: Check = (value) =>
   isObject(value) &&
   (value.kind === "uniform" ||
@@ -123,10 +132,14 @@ const LOOK_CHECKS: { [key in keyof Look]: Check } = {
 
 /** Whether two JSON values say the same, whatever the order of their keys. */
 export function same(a: unknown, b: unknown): boolean {
-  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((value, i) => same(value, b[i]));
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((value, i) => same(value, b[i]));
   if (isObject(a) && isObject(b)) {
     const keys = Object.keys(a);
-    return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && same(a[key], b[key]));
+    return (
+      keys.length === Object.keys(b).length &&
+      keys.every((key) => Object.hasOwn(b, key) && same(a[key], b[key]))
+    );
   }
   return Object.is(a, b) || a === b;
 }
@@ -136,20 +149,29 @@ function differences<T extends object>(value: T, base: T): Partial<T> {
   return Object.fromEntries(keys.map((key) => [key, value[key]])) as Partial<T>;
 }
 
-function checked<T extends object>(given: unknown, base: T, checks: { [key in keyof T]: Check }, what: string): T {
-  if (!isObject(given)) throw new Error(`The ${what} in this link is not a list of settings. Copy the whole link again.`);
+function checked<T extends object>(
+  given: unknown,
+  base: T,
+  checks: { [key in keyof T]: Check },
+  what: string,
+): T {
+  if (!isObject(given))
+    throw new Error(`The ${what} in this link is not a list of settings. Copy the whole link again.`);
   const result: { [key: string]: unknown } = { ...(base as { [key: string]: unknown }) };
   for (const [key, value] of Object.entries(given)) {
     const check = Object.hasOwn(checks, key) ? checks[key as keyof T] : undefined;
-    if (check === undefined) throw new Error(`The ${what} in this link has a setting “${key}” that this version does not know.`);
-    if (!check(value)) throw new Error(`The setting “${key}” in this link cannot be ${JSON.stringify(value).slice(0, 60)}.`);
+    if (check === undefined)
+      throw new Error(`The ${what} in this link has a setting “${key}” that this version does not know.`);
+    if (!check(value))
+      throw new Error(`The setting “${key}” in this link cannot be ${JSON.stringify(value).slice(0, 60)}.`);
     result[key] = value;
   }
   return structuredClone(result) as T;
 }
 
 /** A scene from part of one; what is missing comes from `base`. */
-export const completeScene = (given: unknown, base: Scene): Scene => checked(given, base, SCENE_CHECKS, "scene");
+export const completeScene = (given: unknown, base: Scene): Scene =>
+  checked(given, base, SCENE_CHECKS, "scene");
 
 /** The fragment of the address: only what differs from the defaults. */
 export function encode(state: State, defaults: Scene): string {
@@ -168,8 +190,10 @@ export function decode(link: unknown, defaults: Scene): State {
   const given = typeof link === "string" ? parse(link) : (link ?? {});
   if (!isObject(given)) throw new Error("This link holds no settings. Copy the whole link again.");
   const unknown = Object.keys(given).find((key) => !["scene", "open", "at", "view"].includes(key));
-  if (unknown !== undefined) throw new Error(`This link has a part “${unknown}” that this version does not know.`);
-  if (given.at !== undefined && given.at !== null && !number(given.at)) throw new Error("The frame in this link is not a number.");
+  if (unknown !== undefined)
+    throw new Error(`This link has a part “${unknown}” that this version does not know.`);
+  if (given.at !== undefined && given.at !== null && !number(given.at))
+    throw new Error("The frame in this link is not a number.");
   const { open = null } = given;
   if (open !== null && !(isObject(open) && typeof open.name === "string" && number(open.run)))
     throw new Error("The recording in this link has no name.");

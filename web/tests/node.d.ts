@@ -2,9 +2,6 @@
 declare module "node:test" {
   export default function test(claim: string, body: () => void): void;
 }
-declare module "node:fs" {
-  export function readFileSync(path: string, encoding: "utf8"): string;
-}
 declare module "node:assert/strict" {
   const assert: {
     equal(a: unknown, b: unknown, message?: string): void;

@@ -39,10 +39,17 @@ test("the defaults need no fragment, and an empty one gives the defaults", () =>
 });
 
 test("only what differs from the defaults is written", () => {
-  assert.deepEqual(JSON.parse(decodeURIComponent(encode({ scene: { ...SCENE, beta: 9 }, open: null, at: 3, view: LOOK }, SCENE).slice(1))), {
-    scene: { beta: 9 },
-    at: 3,
-  });
+  assert.deepEqual(
+    JSON.parse(
+      decodeURIComponent(
+        encode({ scene: { ...SCENE, beta: 9 }, open: null, at: 3, view: LOOK }, SCENE).slice(1),
+      ),
+    ),
+    {
+      scene: { beta: 9 },
+      at: 3,
+    },
+  );
 });
 
 test("a whole address, its fragment and the object inside are the same link", () => {
@@ -59,7 +66,13 @@ test("a recording is named instead of a scene", () => {
 });
 
 test("what holds no state is no link, and is refused instead of giving the defaults", () => {
-  for (const link of ["http://127.0.0.1:8000/", "http://127.0.0.1:8000/#", "#", "garbage", "https://example.org/a?b=c"])
+  for (const link of [
+    "http://127.0.0.1:8000/",
+    "http://127.0.0.1:8000/#",
+    "#",
+    "garbage",
+    "https://example.org/a?b=c",
+  ])
     assert.throws(() => decode(link, SCENE), /no link of the explorer/, link);
 });
 

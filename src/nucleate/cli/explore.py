@@ -13,7 +13,7 @@ import typer
 from nucleate.shell import polite
 
 if TYPE_CHECKING:
-    from nucleate.explorer.server import Serving
+    from nucleate.explorer.server import Server
 
 __all__ = ["explore", "export"]
 
@@ -60,7 +60,7 @@ def explore(
         _port(port)
         from nucleate.explorer.built_page import page_text
         from nucleate.explorer.server import Explorer, serve
-        from nucleate.explorer.stored import open_folder
+        from nucleate.explorer.stored_runs import open_folder
 
         explorer = Explorer(page_text(), open_folder(path), state)
         fragment = "" if state is None else "#" + quote(json.dumps(state), safe="")
@@ -110,7 +110,7 @@ def _port(port: int | None) -> None:
 def _state(link: str) -> Any:
     """The state in a link: all that follows its #."""
     from nucleate.checks import InputError
-    from nucleate.explorer.requests import strict_json
+    from nucleate.explorer.page_requests import strict_json
 
     if len(link) > LONGEST_LINK or "#" not in link:
         raise InputError(
@@ -129,7 +129,7 @@ def _state(link: str) -> Any:
     return state
 
 
-def _ready(serving: "Serving", fragment: str, browser: bool) -> None:
+def _ready(serving: "Server", fragment: str, browser: bool) -> None:
     typer.echo(
         f"The explorer is at\n\n    {serving.address}{fragment}\n\nfor this machine only. Press Ctrl-C to"
         " end it."

@@ -8,16 +8,16 @@ from importlib.resources import files
 
 from nucleate.checks import InputError
 
-__all__ = ["page_text", "policy"]
+__all__ = ["content_security_policy", "page_text"]
 
-RUNS = {"", "module", "text/javascript", "application/javascript"}  # types of script that a browser executes
+EXECUTED_SCRIPT_TYPES = {"", "module", "text/javascript", "application/javascript"}
 
 
 def page_text() -> str:
     """The built page."""
-    place = files("nucleate.explorer").joinpath("page", "index.html")
+    path = files("nucleate.explorer").joinpath("page", "index.html")
     try:
-        return place.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise InputError(
             "The explorer's page is missing from this installation. Build it with make web, or install"
@@ -26,14 +26,14 @@ def page_text() -> str:
 
 
 @lru_cache(maxsize=8)
-def policy(page: str, connect: str) -> str:
+def content_security_policy(page: str, connect: str) -> str:
     """A Content-Security-Policy: the page's own scripts and styles by their hashes, one address to connect
     to, pictures from data."""
-    found = _Inline()
-    found.feed(page)
-    found.close()
+    inline = _InlineCode()
+    inline.feed(page)
+    inline.close()
     scripts, styles = (
-        " ".join(_hash(text) for text in texts) or "'none'" for texts in (found.scripts, found.styles)
+        " ".join(_hash(text) for text in texts) or "'none'" for texts in (inline.scripts, inline.styles)
     )
     return (
         f"default-src 'none'; script-src {scripts}; style-src {styles}; img-src data: blob:; connect-src"
@@ -45,29 +45,29 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-class _Inline(HTMLParser):
+class _InlineCode(HTMLParser):
     """Collects the texts of scripts and styles."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=False)
         self.scripts: list[str] = []
         self.styles: list[str] = []
-        self.into: list[str] | None = None
+        self.current: list[str] | None = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
         if tag == "style":
-            self.into = self.styles
-        elif tag == "script" and "src" not in given and (given.get("type") or "") in RUNS:
-            self.into = self.scripts
+            self.current = self.styles
+        elif tag == "script" and "src" not in given and (given.get("type") or "") in EXECUTED_SCRIPT_TYPES:
+            self.current = self.scripts
         else:
-            self.into = None
-        if self.into is not None:
-            self.into.append("")
+            self.current = None
+        if self.current is not None:
+            self.current.append("")
 
     def handle_data(self, data: str) -> None:
-        if self.into is not None:
-            self.into[-1] += data
+        if self.current is not None:
+            self.current[-1] += data
 
     def handle_endtag(self, tag: str) -> None:
-        self.into = None
+        self.current = None

@@ -10,20 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nucleate.checks import InputError
-from nucleate.explorer.built_page import page_text, policy
-from nucleate.explorer.measures import Measured, measure
-from nucleate.explorer.prepared_run import Take, begun, perform, thinned
-from nucleate.explorer.stored import open_folder
+from nucleate.explorer.built_page import content_security_policy, page_text
+from nucleate.explorer.measurements import Measurements, measure
+from nucleate.explorer.prepared_run import PreparedRun, begun_message, compute, thinned
+from nucleate.explorer.stored_runs import open_folder
 from nucleate.integrate.run import Run
 from nucleate.integrate.storage import replacing
 
-__all__ = ["export", "filled", "record"]
+__all__ = ["export", "page_with_recording", "recording"]
 
-MOST = 5_000_000  # numbers in one file: 27 MB of text
-ENDINGS = (".html", ".htm")
-MARK = "nucleate-source"
-PLACE = re.compile(r'(<script\b[^>]*\bid="recorded"[^>]*>)\s*(</script>)')
-HEAD = re.compile(r"<head\b[^>]*>", re.I)
+MAX_EXPORTED_NUMBERS = 5_000_000  # 27 MB of text
+PAGE_ENDINGS = (".html", ".htm")
+PAGE_MARK = "nucleate-source"  # a page of ours has it in its head
+RECORDING_PLACE = re.compile(r'(<script\b[^>]*\bid="recorded"[^>]*>)\s*(</script>)')
+HEAD_TAG = re.compile(r"<head\b[^>]*>", re.I)
 
 
 def export(source: Path, target: Path, which: int = 0, page: str | None = None) -> tuple[Run, int]:
@@ -34,44 +34,44 @@ def export(source: Path, target: Path, which: int = 0, page: str | None = None) 
     folder = open_folder(source)
     if folder.only is None:
         raise InputError(f"{source} is a folder. Pass one run, such as {source / 'run.zarr'}.")
-    take = folder.take(folder.only, which)
-    run = thinned(perform(take), MOST)
-    text = filled(page, record(take, run))
+    prepared = folder.prepare(folder.only, which)
+    run = thinned(compute(prepared), MAX_EXPORTED_NUMBERS)
+    text = page_with_recording(page, recording(prepared, run))
     with replacing(target) as part:
         part.write_text(text, encoding="utf-8")
     return run, len(text.encode())
 
 
-def record(take: Take, run: Run) -> dict[str, Any]:
-    """What the page needs to play `run` of `take`: as it would have come over the websocket, positions as
-    32-bit floats."""
-    told = {**begun(take, 0), "recorded": True, "frames": len(run.t)}
-    found = measure(run.x, told)
-    assert found is not None  # nobody told it to stop
+def recording(prepared: PreparedRun, run: Run) -> dict[str, Any]:
+    """What the page needs to play `run`: as it would have come over the websocket, positions as 32-bit
+    floats."""
+    begun = {**begun_message(prepared, 0), "recorded": True, "frames": len(run.t)}
+    measured = measure(run.x, begun)
+    assert measured is not None  # it was never told to stop
     return {
-        "begun": told,
+        "begun": begun,
         "t": run.t.tolist(),
         "x": _base64(run.x, "<f4"),
-        "measured": _measured(found),
+        "measured": _plain_measurements(measured),
         "ended": {"status": run.ending, "steps": int(np.max(run.steps))},
     }
 
 
-def filled(page: str, record: dict[str, Any]) -> str:
-    """The page with a record inside, and a policy that lets it reach nothing at all."""
-    # no tag can end the element
-    data = json.dumps(record, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
-    if len(PLACE.findall(page)) != 1 or not HEAD.search(page):
+def page_with_recording(page: str, recording: dict[str, Any]) -> str:
+    """The page with a recording inside, and a policy that lets it reach nothing at all."""
+    # without "<" no tag inside can end the element
+    data = json.dumps(recording, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    if len(RECORDING_PLACE.findall(page)) != 1 or not HEAD_TAG.search(page):
         raise InputError("The explorer's page has no place for a recorded run. Build it again with make web.")
-    nowhere = policy(page, "'none'")
-    allowed = f'<meta http-equiv="Content-Security-Policy" content="{nowhere}">'
-    page = PLACE.sub(lambda found: f"{found[1]}{data}{found[2]}", page)
-    return HEAD.sub(lambda found: f"{found[0]}\n{allowed}", page, count=1)
+    policy = content_security_policy(page, "'none'")
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    page = RECORDING_PLACE.sub(lambda found: f"{found[1]}{data}{found[2]}", page)
+    return HEAD_TAG.sub(lambda found: f"{found[0]}\n{meta}", page, count=1)
 
 
 def check_html(path: Path) -> Path:
     """`path`, if a page can be written there: an ending, a folder, and nothing of value in its place."""
-    if path.suffix.lower() not in ENDINGS:
+    if path.suffix.lower() not in PAGE_ENDINGS:
         raise InputError(
             f"{path} has the ending {path.suffix or '(none)'}, but a page ends in .html. Choose another name."
         )
@@ -79,7 +79,7 @@ def check_html(path: Path) -> Path:
         raise InputError(f"{path} cannot be written: the folder {path.parent} does not exist. Make it first.")
     if path.exists():
         try:
-            ours = path.is_file() and MARK in path.read_text(encoding="utf-8")
+            ours = path.is_file() and PAGE_MARK in path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
             ours = False
         if not ours:
@@ -90,13 +90,13 @@ def check_html(path: Path) -> Path:
     return path
 
 
-def _measured(found: Measured) -> dict[str, Any]:
+def _plain_measurements(measured: Measurements) -> dict[str, Any]:
     return {
-        "labels": _base64(found.labels, "<i4"),
-        "clusters": found.clusters.tolist(),
-        "consumed_renyi": found.consumed_renyi.tolist(),
-        "consumed_strong": found.consumed_strong.tolist(),
-        "directions": None if found.directions is None else found.directions.tolist(),
+        "labels": _base64(measured.labels, "<i4"),
+        "clusters": measured.clusters.tolist(),
+        "consumed_renyi": measured.consumed_renyi.tolist(),
+        "consumed_strong": measured.consumed_strong.tolist(),
+        "directions": None if measured.directions is None else measured.directions.tolist(),
     }
 
 

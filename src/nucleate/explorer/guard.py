@@ -1,9 +1,8 @@
-"""The one door: everything that reaches the explorer's server passes `Guard`, pages and websockets alike.
+"""Who may reach the explorer's server: every request, for the page or for a websocket, passes `Guard`.
 
-What is not on the list of routes is refused, so a new route stays out of reach until it is named here, and
-then it is guarded as the others are.  A request must name a host that is ours to the letter (another name
-that leads here is an attack), come from our own page if it says where it comes from (a websocket must say
-it), and carry the token.
+What is not on the list of routes is refused: a new route is out of reach until it is named here, and guarded
+from then on.  A request must name a host that is ours to the letter (another name that leads here is an
+attack), come from our own page if it says where it comes from (a websocket must say it), and carry the token.
 """
 
 import secrets
@@ -12,17 +11,17 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["ROUTES", "Bucket", "Guard", "Verdict", "hosts", "judge"]
+__all__ = ["MAX_HEADER_BYTES", "ROUTES", "Guard", "RateLimit", "Refusal", "find_refusal", "own_hosts"]
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-ROUTES = {("http", b"/"): "GET", ("websocket", b"/socket"): "GET"}  # all there is
+ROUTES = {("http", b"/"): "GET", ("websocket", b"/socket"): "GET"}  # and the method of each
 REQUESTS_PER_SECOND, REQUESTS_AT_ONCE = 50.0, 200.0
-LONGEST = 16_384  # bytes of headers
-PLAIN = [
+MAX_HEADER_BYTES = 16_384
+REFUSAL_HEADERS = [
     (b"content-type", b"text/plain; charset=utf-8"),
     (b"x-content-type-options", b"nosniff"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
@@ -32,105 +31,108 @@ PLAIN = [
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Refusal:
     """Why a request is refused."""
 
     status: int
-    words: str
+    text: str
 
 
-HOST = Verdict(
+WRONG_HOST = Refusal(
     403, "The Host of this request is not the explorer's. Open the address that nucleate explore printed."
 )
-ORIGIN = Verdict(403, "This request comes from another page. Open the address that nucleate explore printed.")
-TOKEN = Verdict(
+WRONG_ORIGIN = Refusal(
+    403, "This request comes from another page. Open the address that nucleate explore printed."
+)
+WRONG_TOKEN = Refusal(
     403,
     "The token is missing or wrong. Open the address that nucleate explore printed, with all that follows the"
     " question mark.",
 )
-PATH = Verdict(
+UNKNOWN_PATH = Refusal(
     404, "There is nothing here. The explorer is one page: open the address that nucleate explore printed."
 )
-METHOD = Verdict(405, "Only GET is answered here.")
-BODY = Verdict(413, "A request must have no body.")
-LONG = Verdict(431, "The head of this request is too long.")
-RATE = Verdict(429, "Too many requests. Wait a second.")
+WRONG_METHOD = Refusal(405, "Only GET is answered here.")
+HAS_BODY = Refusal(413, "A request must have no body.")
+LONG_HEADERS = Refusal(431, "The head of this request is too long.")
+TOO_MANY_REQUESTS = Refusal(429, "Too many requests. Wait a second.")
 
 
-class Bucket:
-    """Lets through `rate` a second, and `burst` at once."""
+class RateLimit:
+    """Lets through `rate` requests or messages a second, and `burst` at once."""
 
     def __init__(self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.rate, self.burst, self.clock = rate, burst, clock
-        self.left, self.last = burst, clock()
+        self.available, self.updated_at = burst, clock()
 
-    def take(self) -> bool:
+    def try_acquire(self) -> bool:
         """Whether one more may pass now."""
         now = self.clock()
-        self.left, self.last = min(self.burst, self.left + self.rate * (now - self.last)), now
-        if self.left < 1.0:
+        self.available = min(self.burst, self.available + self.rate * (now - self.updated_at))
+        self.updated_at = now
+        if self.available < 1.0:
             return False
-        self.left -= 1.0
+        self.available -= 1.0
         return True
 
 
 class Guard:
-    """Wraps the whole application: judges every request, and passes on those that are let in."""
+    """Wraps the whole application, and passes on the requests that are not refused."""
 
     def __init__(self, app: App, token: str, port: int) -> None:
-        self.app, self.token, self.hosts = app, token.encode(), hosts(port)
-        self.bucket = Bucket(REQUESTS_PER_SECOND, REQUESTS_AT_ONCE)
+        self.app, self.token, self.hosts = app, token.encode(), own_hosts(port)
+        self.rate_limit = RateLimit(REQUESTS_PER_SECOND, REQUESTS_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI.  "lifespan" is the server's own start and end; any other kind of scope is refused."""
         if scope["type"] == "lifespan":
             return await self.app(scope, receive, send)
-        verdict = judge(scope, self.token, self.hosts)
-        if verdict is None and not self.bucket.take():  # strangers cannot use up what the page may ask
-            verdict = RATE
-        if verdict is None:
+        refusal = find_refusal(scope, self.token, self.hosts)
+        if refusal is None and not self.rate_limit.try_acquire():  # what was refused does not count
+            refusal = TOO_MANY_REQUESTS
+        if refusal is None:
             return await self.app(scope, receive, send)
-        await _refuse(scope, send, verdict)
+        await _refuse(scope, send, refusal)
 
 
-def hosts(port: int) -> frozenset[bytes]:
+def own_hosts(port: int) -> frozenset[bytes]:
     """What the Host header may be."""
     return frozenset(f"{name}:{port}".encode() for name in ("127.0.0.1", "localhost", "[::1]"))
 
 
-def judge(scope: Scope, token: bytes, ours: frozenset[bytes]) -> Verdict | None:
+def find_refusal(scope: Scope, token: bytes, hosts: frozenset[bytes]) -> Refusal | None:
     """Why this request is refused; None if it may come in."""
     headers: dict[bytes, list[bytes]] = {}
     for name, value in scope["headers"]:
         headers.setdefault(bytes(name).lower(), []).append(bytes(value))
     host = headers.get(b"host", [])
-    if len(host) != 1 or host[0] not in ours:
-        return HOST
+    if len(host) != 1 or host[0] not in hosts:
+        return WRONG_HOST
     origin = headers.get(b"origin", [])
     if origin != [b"http://" + host[0]] and (origin or scope["type"] != "http"):
-        return ORIGIN
+        return WRONG_ORIGIN
     if not secrets.compare_digest(bytes(scope.get("query_string", b"")), b"token=" + token):
-        return TOKEN
+        return WRONG_TOKEN
     method = ROUTES.get((scope["type"], bytes(scope.get("raw_path", b""))))
     if method is None or bytes(scope["raw_path"]) != str(scope["path"]).encode():
-        return PATH
+        return UNKNOWN_PATH
     if scope.get("method", "GET") != method:
-        return METHOD
+        return WRONG_METHOD
     if b"transfer-encoding" in headers or headers.get(b"content-length", [b"0"]) != [b"0"]:
-        return BODY
-    if sum(len(name) + len(value) for name, value in scope["headers"]) > LONGEST:
-        return LONG
+        return HAS_BODY
+    if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADER_BYTES:
+        return LONG_HEADERS
     return None
 
 
-async def _refuse(scope: Scope, send: Send, verdict: Verdict) -> None:
+async def _refuse(scope: Scope, send: Send, refusal: Refusal) -> None:
     """One plain sentence; to a websocket too, before it is opened."""
     if scope["type"] not in ("http", "websocket"):
         raise RuntimeError(f"the explorer knows no scope of type {scope['type']!r}")
     kind = "http.response" if scope["type"] == "http" else "websocket.http.response"
     if scope["type"] == "websocket" and kind not in scope.get("extensions", {}):
-        return await send({"type": "websocket.close", "code": 1008, "reason": verdict.words})
-    body = f"{verdict.words}\n".encode()
-    headers = [*PLAIN, (b"content-length", str(len(body)).encode())]
-    await send({"type": f"{kind}.start", "status": verdict.status, "headers": headers})
+        return await send({"type": "websocket.close", "code": 1008, "reason": refusal.text})
+    body = f"{refusal.text}\n".encode()
+    headers = [*REFUSAL_HEADERS, (b"content-length", str(len(body)).encode())]
+    await send({"type": f"{kind}.start", "status": refusal.status, "headers": headers})
     await send({"type": f"{kind}.body", "body": body if scope.get("method") != "HEAD" else b""})

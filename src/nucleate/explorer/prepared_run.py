@@ -1,4 +1,4 @@
-"""A take: what one session shows at a time, whether it is computed now or was stored before."""
+"""A prepared run: all that is needed to show one run, whether it is computed now or was stored before."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,17 +8,27 @@ import numpy as np
 
 from nucleate.attention import Attention, Frozen
 from nucleate.checks import Array, InputError
-from nucleate.explorer.measures import model_facts, start_facts
-from nucleate.explorer.scene import LIMITS, Scene, parse_scene
+from nucleate.explorer import limits
+from nucleate.explorer.measurements import model_facts, start_facts
+from nucleate.explorer.scene import Scene, parse_scene
 from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import OnFrames, simulate
 
-__all__ = ["Take", "alone", "begun", "check_size", "of_run", "of_scene", "perform", "thinned"]
+__all__ = [
+    "PreparedRun",
+    "begun_message",
+    "check_size",
+    "compute",
+    "model_of_run",
+    "prepare_scene",
+    "prepare_stored",
+    "thinned",
+]
 
 
 @dataclass(frozen=True, eq=False)
-class Take:
-    """One run: to be computed, or, if `run` is there, recorded."""
+class PreparedRun:
+    """One run: to be computed, or, if `run` is there, stored before."""
 
     model: Attention
     x0: Array  # (n, d)
@@ -29,29 +39,37 @@ class Take:
     run: Run | None = None
     title: str | None = None
     recorded: bool = False  # comes from a file, though it may be computed anew
-    frames_of: int = 0  # frames the file has
+    frames_before_thinning: int = 0
     file: str = "nucleate-run"  # the name, without its ending, under which its data are saved
 
 
-def of_scene(scene: Scene) -> Take:
+def prepare_scene(scene: Scene) -> PreparedRun:
     """The run that a scene describes."""
     settings = {"t": scene.t, "rtol": scene.tolerance, "atol": scene.tolerance / 100.0}
-    return Take(scene.model, scene.x0, scene.times, settings, scene.c, scene, frames_of=scene.frames)
+    return PreparedRun(
+        scene.model,
+        scene.x0,
+        scene.times,
+        settings,
+        scene.c,
+        scene,
+        frames_before_thinning=scene.frames,
+    )
 
 
-def of_run(run: Run, which: int, title: str, most: int = int(LIMITS["numbers"])) -> Take:
+def prepare_stored(run: Run, which: int, title: str) -> PreparedRun:
     """A stored run, or number `which` of several; thinned if it has too many frames."""
-    run = _single(run, which)
-    whole = len(run.t)
-    run = thinned(run, most)
+    run = _one_run(run, which)
+    frames = len(run.t)
+    run = thinned(run, limits.MAX_NUMBERS)
     check_size(title, *run.x.shape[1:])
-    if run.model.frozen is not None and len(run.model.frozen.x) > LIMITS["n"]:
+    if run.model.frozen is not None and len(run.model.frozen.x) > limits.MAX_TOKENS:
         raise InputError(
             f"{title} has {len(run.model.frozen.x)} frozen tokens, but the explorer shows at most"
-            f" {LIMITS['n']}. Draw it: run.plot()."
+            f" {limits.MAX_TOKENS}. Draw it: run.plot()."
         )
     scene = _noted_scene(run)
-    return Take(
+    return PreparedRun(
         run.model,
         run.x[0],
         run.t,
@@ -60,66 +78,65 @@ def of_run(run: Run, which: int, title: str, most: int = int(LIMITS["numbers"]))
         scene,
         run,
         title,
-        True,
-        whole,
+        recorded=True,
+        frames_before_thinning=frames,
     )
 
 
 def check_size(title: str, n: int, d: int) -> None:
     """Refuse what the page cannot show."""
-    if n > LIMITS["n"] or d > LIMITS["d"]:
+    if n > limits.MAX_TOKENS or d > limits.MAX_DIMENSION:
         raise InputError(
-            f"{title} has {n} tokens in dimension {d}, but the explorer shows at most {LIMITS['n']} in"
-            f" {LIMITS['d']}. Draw it: run.plot()."
+            f"{title} has {n} tokens in dimension {d}, but the explorer shows at most {limits.MAX_TOKENS} in"
+            f" {limits.MAX_DIMENSION}. Draw it: run.plot()."
         )
 
 
-def perform(take: Take, on_frames: OnFrames | None = None) -> Run:
-    """The run of a take; the scene it comes from, if any, is written into its notes."""
-    if take.run is not None:
-        return take.run
-    notes = {} if take.scene is None else {"scene": take.scene.plain()}
-    return replace(
-        simulate(
-            take.model,
-            take.x0,
-            save=take.times,
-            on_frames=on_frames,
-            time_limit=LIMITS["seconds"],
-            **take.settings,
-        ),
-        notes=notes,
+def compute(prepared: PreparedRun, on_frames: OnFrames | None = None) -> Run:
+    """The run itself; the scene it comes from, if any, is written into its notes."""
+    if prepared.run is not None:
+        return prepared.run
+    notes = {} if prepared.scene is None else {"scene": prepared.scene.plain()}
+    run = simulate(
+        prepared.model,
+        prepared.x0,
+        save=prepared.times,
+        on_frames=on_frames,
+        time_limit=limits.MAX_RUN_SECONDS,
+        **prepared.settings,
     )
+    return replace(run, notes=notes)
 
 
-def begun(take: Take, id: int) -> dict[str, Any]:
+def begun_message(prepared: PreparedRun, id: int) -> dict[str, Any]:
     """What the page is told before the first frame."""
-    n, d = take.x0.shape
+    n, d = prepared.x0.shape
     return {
         "say": "begun",
         "id": id,
-        "scene": None if take.scene is None else take.scene.plain(),
-        "recorded": take.recorded,
-        "title": take.title,
-        "file": take.file,
+        "scene": None if prepared.scene is None else prepared.scene.plain(),
+        "recorded": prepared.recorded,
+        "title": prepared.title,
+        "file": prepared.file,
         "n": n,
         "d": d,
-        "frames": len(take.times),
-        "frames_of": take.frames_of,
-        **model_facts(take.model, n, d),
-        **start_facts(take.x0, float(take.model.beta), take.c),
+        "frames": len(prepared.times),
+        "frames_before_thinning": prepared.frames_before_thinning,
+        **model_facts(prepared.model, n, d),
+        **start_facts(prepared.x0, float(prepared.model.beta), prepared.c),
     }
 
 
-def thinned(run: Run, most: int) -> Run:
-    """Fewer frames, evenly chosen, first and last among them, so that at most `most` numbers are left."""
+def thinned(run: Run, max_numbers: int) -> Run:
+    """Fewer frames, evenly chosen, first and last among them, so that at most `max_numbers` numbers are
+    left."""
     m, n, d = run.x.shape
-    keep = int(min(m, LIMITS["frames"], max(most // (n * d), 2)))
+    keep = int(min(m, limits.MAX_FRAMES, max(max_numbers // (n * d), 2)))
     chosen = np.unique(np.linspace(0, m - 1, keep).round().astype(np.int64))
     return run if keep == m else replace(run, t=run.t[chosen], x=run.x[chosen])
 
 
-def _single(run: Run, which: int) -> Run:
+def _one_run(run: Run, which: int) -> Run:
     """One run out of several, without the frames it never reached."""
     several = run.x.ndim == 4
     if which >= (len(run.x) if several else 1):
@@ -137,7 +154,7 @@ def _single(run: Run, which: int) -> Run:
     steps = int(np.asarray(run.steps).reshape(-1)[which if np.ndim(run.steps) else 0])
     return replace(
         run,
-        model=alone(run.model, which),
+        model=model_of_run(run.model, which),
         t=run.t[:count],
         x=np.ascontiguousarray(x[:count]),
         status=status,
@@ -145,8 +162,8 @@ def _single(run: Run, which: int) -> Run:
     )
 
 
-def alone(model: Attention, which: int) -> Attention:
-    """The model of one run: parameters without the run axis."""
+def model_of_run(model: Attention, which: int) -> Attention:
+    """The model of one run out of several: parameters without the run axis."""
 
     def one(array: Array | None, ndim: int) -> Any:
         return array[which] if array is not None and array.ndim > ndim else array

@@ -11,14 +11,14 @@ from nucleate.papers.causal_clustering.figure1.item import PANELS as FIGURE_1
 from nucleate.papers.causal_clustering.figure1.item import PARAMETERS
 from nucleate.papers.causal_clustering.figure6.item import PANELS as FIGURE_6
 
-__all__ = ["Preset", "presets"]
+__all__ = ["ScenePreset", "presets"]
 
 FIGURE_2 = {"n": 200, "d": 2, "beta": 64.0, "t": 150.0, "clock": "linear"}
 FIGURE_2_SEED = 3  # what nucleate.papers.causal_clustering.figure2.item.chosen_seed finds
 
 
 @dataclass(frozen=True)
-class Preset:
+class ScenePreset:
     """A scene with a name, a title, and a few sentences on what to look for."""
 
     name: str
@@ -32,16 +32,19 @@ class Preset:
 
 
 @cache
-def presets() -> tuple[Preset, ...]:
+def presets() -> tuple[ScenePreset, ...]:
     """All of them, in the order of the menu."""
     return (
-        *(Preset(name, title, explain, parse_scene(scene)) for name, title, explain, scene in _before()),
+        *(
+            ScenePreset(name, title, explain, parse_scene(scene))
+            for name, title, explain, scene in _opening()
+        ),
         *_figures(),
         *_others(),
     )
 
 
-def _before() -> list[tuple[str, str, str, dict[str, Any]]]:
+def _opening() -> list[tuple[str, str, str, dict[str, Any]]]:
     return [
         (
             "figure2",
@@ -64,7 +67,7 @@ def _before() -> list[tuple[str, str, str, dict[str, Any]]]:
     ]
 
 
-def _figures() -> tuple[Preset, ...]:
+def _figures() -> tuple[ScenePreset, ...]:
     made = [_panel("Figure 1", panel) for panel in FIGURE_1]
     listed: list[tuple[str, str, str, dict[str, Any]]] = [
         (
@@ -104,11 +107,11 @@ def _figures() -> tuple[Preset, ...]:
             {"n": 64, "d": 64, "beta": 4.0, "t": 100.0, "V": {"preset": "head", "seed": 0}},
         ),
     ]
-    made += [Preset(name, title, explain, parse_scene(scene)) for name, title, explain, scene in listed]
+    made += [ScenePreset(name, title, explain, parse_scene(scene)) for name, title, explain, scene in listed]
     return (*made, *(_panel("Figure 6", panel) for panel in FIGURE_6))
 
 
-def _panel(figure: str, panel: Panel) -> Preset:
+def _panel(figure: str, panel: Panel) -> ScenePreset:
     scene = {
         "n": PARAMETERS["n"],
         "d": 3,
@@ -123,10 +126,10 @@ def _panel(figure: str, panel: Panel) -> Preset:
     )
     name = f"{figure.lower().replace(' ', '')}-{panel.name}"
     V = {"matrix": [list(row) for row in panel.V]}
-    return Preset(name, f"{figure}, {panel.words}", explain, parse_scene({**scene, "V": V}))
+    return ScenePreset(name, f"{figure}, {panel.words}", explain, parse_scene({**scene, "V": V}))
 
 
-def _others() -> tuple[Preset, ...]:
+def _others() -> tuple[ScenePreset, ...]:
     listed: list[tuple[str, str, str, dict[str, Any]]] = [
         (
             "planet",
@@ -150,7 +153,7 @@ def _others() -> tuple[Preset, ...]:
             "fireworks",
             "Repulsion",
             (
-                "V = −I: every token flees those it attends to, and only the first one rests. The tokens"
+                "V = −I: every token flees those it attends to, and only the first one stays. The tokens"
                 " spread over the sphere and never settle quite."
             ),
             {
@@ -216,11 +219,12 @@ def _others() -> tuple[Preset, ...]:
             },
         ),
         (
-            "counter-example",
+            "counterexample",
             "Conjecture 1 fails for this K",
             (
-                "Two tokens with V = diag(1, 0.1) and K = diag(−1, 1) at β = 10. The second comes to rest"
-                " near neither end of the top eigenvector: for arbitrary Q and K the conjecture is false."
+                "Two tokens with V = diag(1, 0.1) and K = diag(−1, 1) at β = 10. The second ends at an"
+                " equilibrium far from both ends of the dominant eigenvector: for arbitrary Q and K the"
+                " conjecture is false."
                 " About four of ten seeds show it, this one among them."
             ),
             {
@@ -246,8 +250,8 @@ def _others() -> tuple[Preset, ...]:
             "storm",
             "A random V",
             (
-                "Nothing is symmetric here: V is a Gaussian matrix whose top, with this seed, is a complex"
-                " pair: the tokens gather and then turn for ever."
+                "Nothing is symmetric here: V is a Gaussian matrix whose dominant eigenvalues, with this"
+                " seed, are a complex pair: the tokens gather and then turn for ever."
             ),
             {
                 "n": 300,
@@ -260,4 +264,6 @@ def _others() -> tuple[Preset, ...]:
             },
         ),
     ]
-    return tuple(Preset(name, title, explain, parse_scene(scene)) for name, title, explain, scene in listed)
+    return tuple(
+        ScenePreset(name, title, explain, parse_scene(scene)) for name, title, explain, scene in listed
+    )

@@ -12,28 +12,14 @@ import numpy as np
 
 from nucleate.attention import Attention, Window
 from nucleate.checks import Array, InputError, finite_number, shortened, whole_number
+from nucleate.explorer import limits
 from nucleate.explorer.matrices import find, matrix
-from nucleate.explorer.starts import LEAST_ANGLE, MOST_SPREAD, cap, planted
+from nucleate.explorer.start_positions import MAX_SPREAD_RADIANS, MIN_CAP_ANGLE_RADIANS, cap, planted
 from nucleate.sphere import retract, uniform
 
-__all__ = ["LIMITS", "Scene", "check_number", "check_table", "check_whole", "parse_scene", "save_times"]
+__all__ = ["Scene", "check_number", "check_table", "check_whole", "parse_scene", "save_times"]
 
-LIMITS = {
-    "n": 10_000,
-    "d": 64,
-    "frames": 1000,
-    "numbers": 20_000_000,  # n * d * frames
-    "t": 1e300,
-    "seconds": 600.0,  # of wall time that a run may take
-    "sessions": 4,
-    "message": 1_000_000,  # bytes
-    "rate": 50.0,  # messages a second
-    "attention": 512,  # tokens up to which the page shows the attention matrix
-}
-LEAST_TIME, MOST_BETA, MOST_C = 1e-6, 1e6, 1000.0
-TOLERANCES = (1e-12, 1e-2)
-MOST_SEED = 2**53  # whole numbers beyond it a page cannot count
-FIRST = 1e-2  # the first time after 0 of a logarithmic clock
+FIRST_LOG_TIME = 1e-2  # the first time after 0 where frames are spaced by logarithm, unless t is short
 IDENTITY: Mapping[str, Any] = {"preset": "identity"}
 
 
@@ -93,7 +79,7 @@ def save_times(t: float, frames: int, clock: str) -> Array:
     logarithm, the last one t."""
     if clock == "linear":
         return np.linspace(0.0, t, frames)
-    return np.concatenate([[0.0], np.geomspace(min(FIRST, t / 100.0), t, frames - 1)])
+    return np.concatenate([[0.0], np.geomspace(min(FIRST_LOG_TIME, t / 100.0), t, frames - 1)])
 
 
 def given_matrix(spec: Mapping[str, Any], d: int) -> Array:
@@ -116,30 +102,32 @@ def parse_scene(table: object) -> Scene:
     """The scene in a table of plain values, in its normal form; an InputError says what is wrong."""
     given = check_table("scene", table, [one.name for one in fields(Scene)])
     base = Scene()
-    n = check_whole("n", given.get("n", base.n), 1, int(LIMITS["n"]))
-    d = check_whole("d", given.get("d", base.d), 2, int(LIMITS["d"]))
-    frames = check_whole("frames", given.get("frames", base.frames), 3, int(LIMITS["frames"]))
-    if n * d * frames > LIMITS["numbers"]:
+    n = check_whole("n", given.get("n", base.n), 1, limits.MAX_TOKENS)
+    d = check_whole("d", given.get("d", base.d), 2, limits.MAX_DIMENSION)
+    frames = check_whole("frames", given.get("frames", base.frames), limits.MIN_FRAMES, limits.MAX_FRAMES)
+    if n * d * frames > limits.MAX_NUMBERS:
         raise InputError(
-            f"n * d * frames must be at most {LIMITS['numbers']:,}, but is {n * d * frames:,}. Ask for fewer"
+            f"n * d * frames must be at most {limits.MAX_NUMBERS:,}, but is {n * d * frames:,}. Ask for fewer"
             " tokens, dimensions or frames."
         )
     scene = Scene(
         n=n,
         d=d,
-        beta=check_number("beta", given.get("beta", base.beta), 0.0, MOST_BETA),
-        t=check_number("t", given.get("t", base.t), LEAST_TIME, LIMITS["t"]),
+        beta=check_number("beta", given.get("beta", base.beta), 0.0, limits.MAX_BETA),
+        t=check_number("t", given.get("t", base.t), limits.MIN_TIME, limits.MAX_TIME),
         frames=frames,
         clock=_one_of("clock", given.get("clock", base.clock), ("log", "linear")),
-        seed=check_whole("seed", given.get("seed", base.seed), 0, MOST_SEED),
+        seed=check_whole("seed", given.get("seed", base.seed), 0, limits.MAX_INTEGER),
         mask=_mask(given.get("mask", base.mask)),
         start=_start(given.get("start", base.start), n),
         moved=_moved(given.get("moved", base.moved), n, d),
         V=_matrix("V", given.get("V", base.V), d),
         Q=_matrix("Q", given.get("Q", base.Q), d),
         K=_matrix("K", given.get("K", base.K), d),
-        c=check_number("c", given.get("c", base.c), 1e-3, MOST_C),
-        tolerance=check_number("tolerance", given.get("tolerance", base.tolerance), *TOLERANCES),
+        c=check_number("c", given.get("c", base.c), limits.MIN_CENTER_FACTOR, limits.MAX_CENTER_FACTOR),
+        tolerance=check_number(
+            "tolerance", given.get("tolerance", base.tolerance), limits.MIN_TOLERANCE, limits.MAX_TOLERANCE
+        ),
     )
     _ = scene.model  # refuses matrices that overflow
     return scene
@@ -182,7 +170,7 @@ def _one_of(name: str, value: object, words: tuple[str, ...]) -> str:
 def _mask(value: object) -> str | dict[str, int]:
     if isinstance(value, Mapping):
         table = check_table("mask", value, ["window"])
-        return {"window": check_whole("window", table.get("window"), 1, int(LIMITS["n"]))}
+        return {"window": check_whole("window", table.get("window"), 1, limits.MAX_TOKENS)}
     return _one_of("mask", value, ("causal", "full"))
 
 
@@ -194,14 +182,17 @@ def _start(value: object, n: int) -> dict[str, Any]:
     )
     if kind == "cap":
         table = check_table("start", value, ["kind", "angle"])
-        return {"kind": kind, "angle": check_number("angle", table.get("angle"), LEAST_ANGLE, float(np.pi))}
+        return {
+            "kind": kind,
+            "angle": check_number("angle", table.get("angle"), MIN_CAP_ANGLE_RADIANS, float(np.pi)),
+        }
     if kind == "planted":
         table = check_table("start", value, ["kind", "clusters", "spread"])
         clusters = check_whole("clusters", table.get("clusters"), 1, n)
         return {
             "kind": kind,
             "clusters": clusters,
-            "spread": check_number("spread", table.get("spread"), 0.0, MOST_SPREAD),
+            "spread": check_number("spread", table.get("spread"), 0.0, MAX_SPREAD_RADIANS),
         }
     check_table("start", value, ["kind"])
     return {"kind": kind}
@@ -246,7 +237,10 @@ def _matrix(name: str, value: object, d: int) -> dict[str, Any]:
     if not preset.seeded:
         check_table(name, value, ["preset"])
         return {"preset": preset.name}
-    return {"preset": preset.name, "seed": check_whole(f"{name} seed", table.get("seed", 0), 0, MOST_SEED)}
+    return {
+        "preset": preset.name,
+        "seed": check_whole(f"{name} seed", table.get("seed", 0), 0, limits.MAX_INTEGER),
+    }
 
 
 def _vector(name: str, value: object, d: int) -> Array:

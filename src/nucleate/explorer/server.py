@@ -19,21 +19,22 @@ from starlette.websockets import WebSocket
 
 from nucleate import __version__
 from nucleate.checks import InputError
-from nucleate.explorer.built_page import policy
-from nucleate.explorer.guard import Guard
+from nucleate.explorer import limits
+from nucleate.explorer.built_page import content_security_policy
+from nucleate.explorer.guard import MAX_HEADER_BYTES, Guard
 from nucleate.explorer.matrices import MATRICES
 from nucleate.explorer.presets import presets
-from nucleate.explorer.scene import LIMITS, Scene
+from nucleate.explorer.scene import Scene
 from nucleate.explorer.session import Session
-from nucleate.explorer.stored import Folder
-from nucleate.explorer.warm import warm_up
+from nucleate.explorer.stored_runs import Folder
+from nucleate.explorer.warm_up import warm_up
 
-__all__ = ["DEFAULT_PORT", "Explorer", "Serving", "listen", "make_app", "serve"]
+__all__ = ["DEFAULT_PORT", "Explorer", "Server", "listen", "make_app", "serve"]
 
 DEFAULT_PORT = 8765
-HOME = "127.0.0.1"  # never anything else: the page is for the person at this machine
-FULL = 1013  # the code "try again later"
-HEADERS = {
+LOOPBACK = "127.0.0.1"  # never anything else: the page is for the person at this machine
+CLOSE_TRY_AGAIN_LATER = 1013  # a code of websockets
+PAGE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
@@ -42,7 +43,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
 }
-SLACK = 4096  # bytes a message may be too long and still be answered in words
+MESSAGE_SLACK_BYTES = 4096  # a message that is too long by up to so much is answered in words
 
 
 @dataclass(eq=False)
@@ -54,21 +55,21 @@ class Explorer:
     link: Any = None  # the state given on the command line
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     sessions: int = 0
-    warm: threading.Event = field(default_factory=threading.Event)  # the engine is compiled
-    over: threading.Event = field(default_factory=threading.Event)  # the server ends
+    compiled: threading.Event = field(default_factory=threading.Event)  # the kernels
+    closing: threading.Event = field(default_factory=threading.Event)  # the server ends
     pool: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(
-            2 * int(LIMITS["sessions"]) + 2, thread_name_prefix="nucleate-explorer"
+            2 * limits.MAX_SESSIONS + 2, thread_name_prefix="nucleate-explorer"
         )
     )
 
-    def hello(self) -> dict[str, Any]:
+    def hello_message(self) -> dict[str, Any]:
         """The first message of every session."""
         return {
             "say": "hello",
             "version": __version__,
             "defaults": Scene().plain(),
-            "limits": LIMITS,
+            "limits": limits.PAGE_LIMITS,
             "presets": [preset.plain() for preset in presets()],
             "matrices": [one.plain() for one in MATRICES],
             "opened": [entry.plain() for entry in self.folder.entries()],
@@ -81,26 +82,29 @@ def routes(explorer: Explorer) -> list[BaseRoute]:
     """The page and the websocket.  Each also stands in guard.ROUTES, or it is not answered."""
 
     async def page(request: Request) -> HTMLResponse:
-        allowed = policy(explorer.page, f"ws://{request.headers['host']}/socket") + "; frame-ancestors 'none'"
-        return HTMLResponse(explorer.page, headers={**HEADERS, "Content-Security-Policy": allowed})
+        policy = (
+            content_security_policy(explorer.page, f"ws://{request.headers['host']}/socket")
+            + "; frame-ancestors 'none'"
+        )
+        return HTMLResponse(explorer.page, headers={**PAGE_HEADERS, "Content-Security-Policy": policy})
 
-    async def talk(websocket: WebSocket) -> None:
+    async def session(websocket: WebSocket) -> None:
         await websocket.accept()
-        if explorer.sessions >= LIMITS["sessions"]:
-            words = (
+        if explorer.sessions >= limits.MAX_SESSIONS:
+            text = (
                 f"The explorer is open {explorer.sessions} times already, and serves no more. Close another"
                 " of its tabs, then load this one again."
             )
-            await websocket.send_json({"say": "error", "id": None, "text": words})
-            return await websocket.close(FULL)
+            await websocket.send_json({"say": "error", "id": None, "text": text})
+            return await websocket.close(CLOSE_TRY_AGAIN_LATER)
         explorer.sessions += 1
         try:
-            hello = await asyncio.get_running_loop().run_in_executor(explorer.pool, explorer.hello)
-            await Session(websocket, explorer.folder, explorer.pool, explorer.warm.is_set).live(hello)
+            hello = await asyncio.get_running_loop().run_in_executor(explorer.pool, explorer.hello_message)
+            await Session(websocket, explorer.folder, explorer.pool, explorer.compiled.is_set).serve(hello)
         finally:
             explorer.sessions -= 1
 
-    return [Route("/", page, methods=["GET"]), WebSocketRoute("/socket", talk)]
+    return [Route("/", page, methods=["GET"]), WebSocketRoute("/socket", session)]
 
 
 def make_app(explorer: Explorer, port: int) -> Guard:
@@ -111,35 +115,35 @@ def make_app(explorer: Explorer, port: int) -> Guard:
 def listen(port: int | None) -> socket.socket:
     """A socket on this machine: at the port asked for, else at the usual one, else at any that is free."""
     for wanted in (port,) if port is not None else (DEFAULT_PORT, 0):
-        place = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            place.bind((HOME, wanted))
-            place.listen(128)
-            return place
+            listening.bind((LOOPBACK, wanted))
+            listening.listen(128)
+            return listening
         except OSError:
-            place.close()
+            listening.close()
     raise InputError(
         f"Port {port} of this machine is taken. Choose another with --port, or leave it out to take any free"
         " one."
     )
 
 
-class Serving:
+class Server:
     """A server on a socket; `run` blocks until `stop`, or Ctrl-C."""
 
-    def __init__(self, explorer: Explorer, place: socket.socket) -> None:
+    def __init__(self, explorer: Explorer, listening: socket.socket) -> None:
         import uvicorn
 
-        self.explorer, self.place, self.port = explorer, place, int(place.getsockname()[1])
-        self.address = f"http://{HOME}:{self.port}/?token={explorer.token}"
+        self.explorer, self.socket, self.port = explorer, listening, int(listening.getsockname()[1])
+        self.address = f"http://{LOOPBACK}:{self.port}/?token={explorer.token}"
         self.guard = make_app(explorer, self.port)
         config = uvicorn.Config(
             self.guard,
             loop="asyncio",
             http="h11",
             ws="websockets-sansio",
-            ws_max_size=int(LIMITS["message"]) + SLACK,
+            ws_max_size=limits.MAX_MESSAGE_BYTES + MESSAGE_SLACK_BYTES,
             ws_per_message_deflate=False,
             lifespan="off",
             log_config=None,
@@ -149,37 +153,37 @@ class Serving:
             limit_concurrency=256,
             timeout_keep_alive=5,
             timeout_graceful_shutdown=3,
-            h11_max_incomplete_event_size=16_384,
+            h11_max_incomplete_event_size=MAX_HEADER_BYTES,
         )
-        self.server = uvicorn.Server(config)
+        self.uvicorn = uvicorn.Server(config)
 
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Serve, on this thread."""
         from threadpoolctl import threadpool_limits
 
         logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # connections that strangers drop half-way
-        # runs of several sessions would else set and unset it for each other
+        # here once: runs of several sessions would set and unset it for each other
         with threadpool_limits(1, user_api="blas"):
             threading.Thread(
                 target=warm_up,
-                args=(self.explorer.warm, self.explorer.over),
-                name="nucleate-warm",
+                args=(self.explorer.compiled, self.explorer.closing),
+                name="nucleate-warm-up",
                 daemon=True,
             ).start()
             ready()
             try:
-                self.server.run(sockets=[self.place])
+                self.uvicorn.run(sockets=[self.socket])
             finally:
-                self.explorer.over.set()
-                self.place.close()
+                self.explorer.closing.set()
+                self.socket.close()
                 self.explorer.pool.shutdown(wait=False, cancel_futures=True)
 
     def stop(self) -> None:
         """End `run`, from another thread."""
-        self.server.should_exit = True
+        self.uvicorn.should_exit = True
 
 
-def serve(explorer: Explorer, port: int | None, ready: Callable[[Serving], None]) -> None:
-    """Listen, call ready(serving), and serve until Ctrl-C."""
-    serving = Serving(explorer, listen(port))
-    serving.run(lambda: ready(serving))
+def serve(explorer: Explorer, port: int | None, ready: Callable[[Server], None]) -> None:
+    """Listen, call ready(server), and serve until Ctrl-C."""
+    server = Server(explorer, listen(port))
+    server.run(lambda: ready(server))

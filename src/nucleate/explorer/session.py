@@ -12,31 +12,40 @@ from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nucleate.checks import InputError
-from nucleate.explorer.frames import pack
-from nucleate.explorer.guard import Bucket
-from nucleate.explorer.measures import measure
-from nucleate.explorer.prepared_run import Take, begun, of_scene
-from nucleate.explorer.python import as_python
-from nucleate.explorer.requests import AsPython, Cancel, Data, Open, Refused, Request, Run, parse_request
-from nucleate.explorer.running import Stage
-from nucleate.explorer.scene import LIMITS
-from nucleate.explorer.stored import Folder
-from nucleate.integrate.run import Run as Record
+from nucleate.explorer import limits
+from nucleate.explorer.guard import RateLimit
+from nucleate.explorer.measurements import measure
+from nucleate.explorer.page_requests import (
+    BadMessage,
+    CancelRun,
+    OpenStored,
+    Request,
+    RunScene,
+    SendData,
+    WritePython,
+    parse_request,
+)
+from nucleate.explorer.prepared_run import PreparedRun, begun_message, prepare_scene
+from nucleate.explorer.python_code import python_code
+from nucleate.explorer.running import RunningRun
+from nucleate.explorer.stored_runs import Folder
+from nucleate.explorer.wire_format import pack
+from nucleate.integrate.run import Run
 
-__all__ = ["BURST", "Session", "Socket"]
+__all__ = ["Session", "Socket"]
 
-CHUNK = 2**21  # bytes of frames in one message
-PULSE = 1.0  # seconds between two signs of life while nothing new is there
-BURST = 100.0  # messages at once
-TOO_FAST, TOO_LARGE = 1008, 1009  # codes with which a websocket is closed
+FRAMES_MESSAGE_BYTES = 2**21  # about the size of a message with frames
+PROGRESS_SECONDS = 1.0  # between two messages about progress while there are no new frames
+CLOSE_TOO_FAST, CLOSE_TOO_LARGE = 1008, 1009  # codes of websockets
 COMPILING = "The engine is being compiled for this machine, once; that takes up to a minute."
 log = logging.getLogger("nucleate.explorer")
 
 
-class Gone(Exception):
-    """The page has left."""
+class PageLeft(Exception):
+    """The page has closed its websocket."""
 
 
 class Socket(Protocol):
@@ -52,228 +61,233 @@ class Socket(Protocol):
 
 
 @dataclass(eq=False)
-class Job:
-    """A run that was asked for."""
+class RequestedRun:
+    """A run that the page asked for, from the request to its end."""
 
-    request: Run | Open
-    stage: Stage | None = None
+    request: RunScene | OpenStored
+    running: RunningRun | None = None  # once it is prepared
+    run: Run | None = None  # once it has ended
     stopped: bool = False
-    replaced: bool = False  # by a newer one: nobody wants its measurements
-    record: Record | None = None  # once it has ended
+    replaced: bool = False  # by a newer one, so that its measurements are not needed
     file: str = ""  # the name of its data, without the ending
 
     def stop(self, replaced: bool) -> None:
         """End it soon."""
         self.stopped, self.replaced = True, self.replaced or replaced
-        if self.stage is not None:
-            self.stage.stop.set()
+        if self.running is not None:
+            self.running.stop.set()
 
 
 @dataclass(eq=False)
 class Session:
-    """Talks with one page until it leaves."""
+    """Serves one page until it leaves."""
 
     socket: Socket
     folder: Folder
     pool: Executor
-    warm: Callable[[], bool]  # whether the engine is compiled
-    bucket: Bucket = field(default_factory=lambda: Bucket(float(LIMITS["rate"]), BURST))
-    job: Job | None = None  # the last one asked for
-    news: asyncio.Event = field(default_factory=asyncio.Event)
-    voice: asyncio.Lock = field(default_factory=asyncio.Lock)  # one message at a time
+    compiled: Callable[[], bool]  # whether the kernels are
+    rate_limit: RateLimit = field(
+        default_factory=lambda: RateLimit(limits.MAX_MESSAGES_PER_SECOND, limits.MAX_MESSAGES_AT_ONCE)
+    )
+    requested: RequestedRun | None = None  # the last run asked for
+    changed: asyncio.Event = field(default_factory=asyncio.Event)  # a new request, new frames, or an end
+    sending: asyncio.Lock = field(default_factory=asyncio.Lock)  # one message at a time
 
-    async def live(self, hello: dict[str, Any]) -> None:
-        """Say hello, then serve until the page is gone; its run ends with it."""
-        worker = asyncio.create_task(self._work())
+    async def serve(self, hello: dict[str, Any]) -> None:
+        """Say hello, then serve until the page has left; its run ends with it."""
+        runs = asyncio.create_task(self._run_requests())
         try:
-            with suppress(Gone):
-                await self._say(hello)
-                await self._listen()
+            with suppress(PageLeft):
+                await self._send_message(hello)
+                await self._receive_messages()
         finally:
-            if self.job is not None:
-                self.job.stop(replaced=True)
-            worker.cancel()
+            if self.requested is not None:
+                self.requested.stop(replaced=True)
+            runs.cancel()
             with suppress(asyncio.CancelledError):
-                await worker
+                await runs
 
     # What comes in
 
-    async def _listen(self) -> None:
+    async def _receive_messages(self) -> None:
         while True:
             message = await self.socket.receive()
             if message["type"] == "websocket.disconnect":
                 return
-            if not self.bucket.take():
-                return await self._part(
-                    TOO_FAST,
-                    f"More than {LIMITS['rate']:g} messages a second are not taken. Load the page again, and"
-                    " be slower.",
+            if not self.rate_limit.try_acquire():
+                return await self._close(
+                    CLOSE_TOO_FAST,
+                    f"More than {limits.MAX_MESSAGES_PER_SECOND:g} messages a second are not taken. Load the"
+                    " page again, and be slower.",
                 )
             text = message.get("text")
-            if text is not None and len(text) > LIMITS["message"]:
-                return await self._part(
-                    TOO_LARGE,
-                    f"A message of more than {LIMITS['message']:,} bytes is not taken. Load the page again.",
+            if text is not None and len(text) > limits.MAX_MESSAGE_BYTES:
+                return await self._close(
+                    CLOSE_TOO_LARGE,
+                    f"A message of more than {limits.MAX_MESSAGE_BYTES:,} bytes is not taken. Load the page"
+                    " again.",
                 )
             try:
                 if text is None:
-                    raise Refused("Messages must be text, but this one is binary.", None)
+                    raise BadMessage("Messages must be text, but this one is binary.", None)
                 await self._answer(parse_request(text))
-            except Refused as error:
-                await self._error(error.id, str(error))
+            except BadMessage as error:
+                await self._send_error(error.id, str(error))
 
     async def _answer(self, request: Request) -> None:
-        if isinstance(request, AsPython):
-            await self._say({"say": "python", "text": as_python(request.scene)})
-        elif isinstance(request, Cancel):
-            if self.job is not None and self.job.request.id == request.id:
-                self.job.stop(replaced=False)
-        elif isinstance(request, Data):
+        if isinstance(request, WritePython):
+            await self._send_message({"say": "python", "text": python_code(request.scene)})
+        elif isinstance(request, CancelRun):
+            if self.requested is not None and self.requested.request.id == request.id:
+                self.requested.stop(replaced=False)
+        elif isinstance(request, SendData):
             await self._send_data(request.id)
         else:
-            if self.job is not None:
-                self.job.stop(replaced=True)
-            self.job = Job(request)
-            self.news.set()
+            if self.requested is not None:
+                self.requested.stop(replaced=True)
+            self.requested = RequestedRun(request)
+            self.changed.set()
 
     async def _send_data(self, id: int) -> None:
-        if self.job is None or self.job.request.id != id or self.job.record is None:
-            raise Refused(
+        requested = self.requested
+        if requested is None or requested.request.id != id or requested.run is None:
+            raise BadMessage(
                 "That run has not ended, or is not the one that is shown. Wait until it has, or cancel it.",
                 id,
             )
-        data = await self._aside(_as_file, self.job.record)
-        await self._send(
-            pack(
-                {"say": "file", "id": id, "name": f"{self.job.file}.npz"},
-                {"bytes": np.frombuffer(data, np.uint8)},
-            )
+        data = await self._in_thread(_npz_bytes, requested.run)
+        await self._send_arrays(
+            {"say": "file", "id": id, "name": f"{requested.file}.npz"},
+            {"bytes": np.frombuffer(data, np.uint8)},
         )
 
     # What goes out
 
-    async def _work(self) -> None:
-        """Perform the newest job, one after the other."""
-        done: Job | None = None
+    async def _run_requests(self) -> None:
+        """Run what was requested last, again and again."""
+        done: RequestedRun | None = None
         while True:
-            while self.job is None or self.job is done:
-                self.news.clear()
-                await self.news.wait()
-            done = self.job
+            while self.requested is None or self.requested is done:
+                self.changed.clear()
+                await self.changed.wait()
+            done = self.requested
             try:
-                with suppress(Gone):
-                    await self._try(done)
+                with suppress(PageLeft):
+                    await self._run_or_explain(done)
             except Exception:  # a mistake of ours: say so, and stay there for the next run
                 log.exception("run %d failed", done.request.id)
-                with suppress(Gone):
-                    await self._error(
+                with suppress(PageLeft):
+                    await self._send_error(
                         done.request.id,
                         "The server failed, and says why where it was started. Try other values.",
                     )
 
-    async def _try(self, job: Job) -> None:
+    async def _run_or_explain(self, requested: RequestedRun) -> None:
         try:
-            await self._perform(job)
+            await self._run(requested)
         except InputError as error:
-            await self._error(job.request.id, str(error))
+            await self._send_error(requested.request.id, str(error))
         except MemoryError:
-            await self._error(
-                job.request.id, "This does not fit into memory. Ask for fewer tokens or frames."
+            await self._send_error(
+                requested.request.id, "This does not fit into memory. Ask for fewer tokens or frames."
             )
 
-    async def _perform(self, job: Job) -> None:
-        id, loop = job.request.id, asyncio.get_running_loop()
-        take, told = await self._aside(self._prepare, job.request)
-        job.file = take.file
-        stage = job.stage = Stage(take, lambda: loop.call_soon_threadsafe(self.news.set))
-        if job.stopped:
-            stage.stop.set()
-        await self._say(told)
-        running = loop.run_in_executor(self.pool, stage.perform)
-        running.add_done_callback(lambda _: self.news.set())
+    async def _run(self, requested: RequestedRun) -> None:
+        id, loop = requested.request.id, asyncio.get_running_loop()
+        prepared, begun = await self._in_thread(self._prepare, requested.request)
+        requested.file = prepared.file
+        running = RunningRun(prepared, lambda: loop.call_soon_threadsafe(self.changed.set))
+        requested.running = running
+        if requested.stopped:
+            running.stop.set()
+        await self._send_message(begun)
+        computing = loop.run_in_executor(self.pool, running.compute)
+        computing.add_done_callback(lambda _: self.changed.set())
         try:
-            await self._stream(id, stage, running)
+            await self._send_frames(id, running, computing)
         finally:  # whatever happens, the thread ends before the session does
-            stage.stop.set()
+            running.stop.set()
             with suppress(Exception):
-                await asyncio.shield(running)
-        job.record = running.result()
-        status = "cancelled" if job.replaced else job.record.status
+                await asyncio.shield(computing)
+        run = requested.run = computing.result()
         # Before it is measured, which can take as long as the run: whoever cancels does not wait for that.
-        await self._say(
+        await self._send_message(
             {
                 "say": "ended",
                 "id": id,
-                "status": status,
-                "steps": int(np.max(job.record.steps)),
-                "seconds": stage.seconds,
+                "status": "cancelled" if requested.replaced else run.status,
+                "steps": int(np.max(run.steps)),
+                "seconds": running.seconds,
             }
         )
-        found = (
-            None if job.replaced else await self._aside(measure, job.record.x, told, lambda: not job.replaced)
-        )
-        if found is not None:
-            await self._send(pack({"say": "measured", "id": id}, found.arrays()))
+        if requested.replaced:
+            return
+        measured = await self._in_thread(measure, run.x, begun, lambda: not requested.replaced)
+        if measured is not None:
+            await self._send_arrays({"say": "measured", "id": id}, measured.arrays())
 
-    def _prepare(self, request: Run | Open) -> tuple[Take, dict[str, Any]]:
-        take = (
-            of_scene(request.scene)
-            if isinstance(request, Run)
-            else self.folder.take(request.name, request.run)
-        )
-        return take, begun(take, request.id)
+    def _prepare(self, request: RunScene | OpenStored) -> tuple[PreparedRun, dict[str, Any]]:
+        if isinstance(request, RunScene):
+            prepared = prepare_scene(request.scene)
+        else:
+            prepared = self.folder.prepare(request.name, request.run)
+        return prepared, begun_message(prepared, request.id)
 
-    async def _stream(self, id: int, stage: Stage, running: "asyncio.Future[Record]") -> None:
+    async def _send_frames(self, id: int, running: RunningRun, computing: "asyncio.Future[Run]") -> None:
         """Send frames as they come, at the pace of the client."""
-        sent, times = 0, stage.take.times
-        size = max(CHUNK // max(stage.x[0].nbytes, 1), 1)
+        sent, times = 0, running.prepared.times
+        size = max(FRAMES_MESSAGE_BYTES // max(running.x[0].nbytes, 1), 1)
         while True:
-            self.news.clear()
-            over = running.done()  # before counting: what is counted after the end is all there is
-            while sent < stage.reached:
-                some = slice(sent, min(sent + size, stage.reached))
-                await self._send(
-                    pack({"say": "frames", "id": id, "first": sent}, {"t": times[some], "x": stage.x[some]})
+            self.changed.clear()
+            ended = computing.done()  # asked before counting: what is counted after the end is all there is
+            while sent < running.ready:
+                some = slice(sent, min(sent + size, running.ready))
+                await self._send_arrays(
+                    {"say": "frames", "id": id, "first": sent}, {"t": times[some], "x": running.x[some]}
                 )
                 sent = some.stop
-            if over:
+            if ended:
                 return
-            words = None if self.warm() else COMPILING
-            at = float(times[max(sent - 1, 0)])
-            await self._say(
-                {"say": "progress", "id": id, "share": sent / len(times), "t": at, "words": words}
+            await self._send_message(
+                {
+                    "say": "progress",
+                    "id": id,
+                    "share": sent / len(times),
+                    "t": float(times[max(sent - 1, 0)]),
+                    "text": None if self.compiled() else COMPILING,
+                }
             )
             with suppress(TimeoutError):
-                await asyncio.wait_for(self.news.wait(), PULSE)
+                await asyncio.wait_for(self.changed.wait(), PROGRESS_SECONDS)
 
-    async def _aside(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run something slow on a worker thread."""
         return await asyncio.get_running_loop().run_in_executor(self.pool, function, *arguments)
 
-    async def _error(self, id: int | None, words: str) -> None:
-        await self._say({"say": "error", "id": id, "text": " ".join(words.split())})
+    async def _send_error(self, id: int | None, text: str) -> None:
+        await self._send_message({"say": "error", "id": id, "text": " ".join(text.split())})
 
-    async def _part(self, code: int, words: str) -> None:
-        await self._error(None, words)
+    async def _close(self, code: int, text: str) -> None:
+        await self._send_error(None, text)
         await self.socket.close(code)
 
-    async def _say(self, message: dict[str, Any]) -> None:
-        await self._out(self.socket.send_text, json.dumps(message, allow_nan=False))
+    async def _send_message(self, message: dict[str, Any]) -> None:
+        await self._send(self.socket.send_text, json.dumps(message, allow_nan=False))
 
-    async def _send(self, message: bytes) -> None:
-        await self._out(self.socket.send_bytes, message)
+    async def _send_arrays(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        await self._send(self.socket.send_bytes, pack(header, arrays))
 
-    async def _out(self, send: Callable[[Any], Awaitable[None]], message: str | bytes) -> None:
-        async with self.voice:
+    async def _send(self, send: Callable[[Any], Awaitable[None]], message: str | bytes) -> None:
+        async with self.sending:
             try:
                 await send(message)
             except Exception as error:  # each server has its own for a page that has left
-                raise Gone from error
+                raise PageLeft from error
 
 
-def _as_file(record: Record) -> bytes:
-    """The run as `record.save` writes it."""
+def _npz_bytes(run: Run) -> bytes:
+    """The run as `run.save` writes it."""
     with TemporaryDirectory(prefix="nucleate-") as folder:
         path = Path(folder, "run.npz")
-        record.save(path)
+        run.save(path)
         return path.read_bytes()

@@ -1,13 +1,15 @@
-/** Tokens over time: their angle on the circle; on spheres their distance from token 1, or their longitude. */
+/**
+ * Tokens over time: their angle on the circle; on spheres their distance from token 1, or their longitude.
+ */
 
 import type { Pen } from "../pen.ts";
-import { frameOf, type Scope } from "../scope.ts";
+import { currentFrame, type ViewContext } from "../view_context.ts";
 import type { Box } from "./plot.ts";
-import { OverTime } from "./overtime.ts";
+import { TimePlot } from "./time_plot.ts";
 
-const MOST_LINES = 240; // more are neither seen nor drawn in time
-const MOST_CENTERS = 16;
-const NEAR = 9; // pixels from a line to the pointer
+const MAX_LINES = 240; // more are neither seen nor drawn in time
+const MAX_CENTERS = 16;
+const LINE_PICK_PIXELS = 9; // from a line to the pointer
 
 /** Angle between two unit vectors, exact for close ones too. */
 export function angleBetween(a: ArrayLike<number>, b: ArrayLike<number>): number {
@@ -20,53 +22,55 @@ export function angleBetween(a: ArrayLike<number>, b: ArrayLike<number>): number
   return 2 * Math.atan2(Math.sqrt(apart), Math.sqrt(along));
 }
 
-export class Angles extends OverTime {
+export class Angles extends TimePlot {
   private tokens: number[] = [];
   private values: Float32Array[] = []; // one (held,) for each of `tokens`
   private valuesKey = "";
   private readonly choice: HTMLSelectElement;
 
-  constructor(scope: Scope) {
-    super("angles", scope);
-    this.patience = 140;
+  constructor(context: ViewContext) {
+    super("angles", context);
+    this.minRepaintMillis = 140;
     const kinds = { distance: "distance from token 1", longitude: "longitude" };
-    this.choice = this.panel.choice("What is drawn for each token", kinds, (value) => scope.restyle({ angle: value as "distance" | "longitude" }));
+    this.choice = this.panel.choice("What is drawn for each token", kinds, (value) =>
+      context.changeLook({ angle: value as "distance" | "longitude" }),
+    );
   }
 
-  private get wraps(): boolean {
-    return this.scope.run?.d === 2 || this.scope.look.angle === "longitude";
+  private get isPeriodic(): boolean {
+    return this.context.run?.d === 2 || this.context.look.angle === "longitude";
   }
 
   private reading(i: number, k: number): number {
-    const run = this.scope.run!;
+    const run = this.context.run!;
     const x = run.token(i, k);
-    return this.wraps ? Math.atan2(x[1], x[0]) : angleBetween(x, run.token(i, 0));
+    return this.isPeriodic ? Math.atan2(x[1], x[0]) : angleBetween(x, run.token(i, 0));
   }
 
   private refresh(): void {
-    const { run, look } = this.scope;
-    const key = `${run?.begun.id}/${run?.held}/${look.angle}`;
+    const { run, look } = this.context;
+    const key = `${run?.begun.id}/${run?.frameCount}/${look.angle}`;
     if (run === null || key === this.valuesKey) return;
     this.valuesKey = key;
-    const lines = Math.min(run.n, MOST_LINES);
+    const lines = Math.min(run.n, MAX_LINES);
     const chosen = new Set(Array.from({ length: lines }, (_, i) => Math.floor((i * run.n) / lines)));
-    for (const center of run.begun.centers.renyi.slice(0, MOST_CENTERS)) chosen.add(center);
+    for (const center of run.begun.centers.renyi.slice(0, MAX_CENTERS)) chosen.add(center);
     this.tokens = [...chosen].sort((a, b) => a - b);
     this.values = this.tokens.map((k) => this.series(k));
   }
 
   private series(k: number): Float32Array {
-    return Float32Array.from({ length: this.scope.run!.held }, (_, i) => this.reading(i, k));
+    return Float32Array.from({ length: this.context.run!.frameCount }, (_, i) => this.reading(i, k));
   }
 
-  protected keyOf(): string {
-    const { run, theme, palette } = this.scope;
+  protected keyOfLayer(): string {
+    const { run, theme, palette } = this.context;
     this.refresh();
     return `${this.valuesKey}/${run?.status}/${palette.version}/${theme.dark}/${run?.measured !== null}`;
   }
 
   private trace(values: Float32Array, columns: Float32Array, box: Box, into: number[]): void {
-    const [low, high] = this.wraps ? [-Math.PI, Math.PI] : [0, Math.PI];
+    const [low, high] = this.isPeriodic ? [-Math.PI, Math.PI] : [0, Math.PI];
     for (let i = 0; i < values.length; i++) {
       const jump = i > 0 && Math.abs(values[i] - values[i - 1]) > Math.PI;
       if (i === 0 || jump) into.push(NaN, NaN);
@@ -74,9 +78,9 @@ export class Angles extends OverTime {
     }
   }
 
-  protected paint(pen: Pen, box: Box): void {
-    const { run, palette, theme } = this.scope;
-    const rows = this.wraps
+  protected paintLayer(pen: Pen, box: Box): void {
+    const { run, palette, theme } = this.context;
+    const rows = this.isPeriodic
       ? ([
           [0, "−π"],
           [0.5, "0"],
@@ -87,13 +91,13 @@ export class Angles extends OverTime {
           [0.5, "π/2"],
           [1, "π"],
         ] as const);
-    this.axes(
+    this.drawAxes(
       pen,
       box,
       rows.map(([at, text]) => ({ at, text })),
     );
     if (run === null) return;
-    const columns = this.columns(box);
+    const columns = this.frameColumns(box);
     const groups = new Map<string, number[]>();
     this.tokens.forEach((k, place) => {
       const colour = palette.of(k);
@@ -106,44 +110,55 @@ export class Angles extends OverTime {
   }
 
   private centers(pen: Pen, box: Box, columns: Float32Array, ink: string, red: string): void {
-    const { renyi, strong } = this.scope.run!.begun.centers;
+    const { renyi, strong } = this.context.run!.begun.centers;
     for (const [list, colour] of [
       [renyi, ink],
       [strong, red],
     ] as const) {
       const points: number[] = [];
-      for (const k of list.slice(0, MOST_CENTERS)) this.trace(this.values[this.tokens.indexOf(k)] ?? this.series(k), columns, box, points);
+      for (const k of list.slice(0, MAX_CENTERS))
+        this.trace(this.values[this.tokens.indexOf(k)] ?? this.series(k), columns, box, points);
       pen.path(points, { stroke: colour, width: 1.3 });
     }
   }
 
-  protected over(pen: Pen, box: Box): void {
-    const { run, theme, hover, palette } = this.scope;
+  protected paintOverlay(pen: Pen, box: Box): void {
+    const { run, theme, hover, palette } = this.context;
     this.choice.hidden = run === null || run.d === 2;
-    this.choice.value = this.scope.look.angle;
-    if (run === null || run.held === 0) return;
-    const x = this.cursorLine(pen, box, 0.72);
-    const shown = this.tokens.length < run.n ? `${this.tokens.length} of ${run.n} tokens drawn` : run.d === 2 ? "angle φ of every token" : "";
-    if (hover === null) return this.panel.say(shown);
+    this.choice.value = this.context.look.angle;
+    if (run === null || run.frameCount === 0) return;
+    const x = this.drawCursor(pen, box, 0.72);
+    const shown =
+      this.tokens.length < run.n
+        ? `${this.tokens.length} of ${run.n} tokens drawn`
+        : run.d === 2
+          ? "angle φ of every token"
+          : "";
+    if (hover === null) return this.panel.showReading(shown);
     const points: number[] = [];
-    const value = this.reading(frameOf(this.scope), hover);
-    this.trace(this.series(hover), this.columns(box), box, points);
+    const value = this.reading(currentFrame(this.context), hover);
+    this.trace(this.series(hover), this.frameColumns(box), box, points);
     pen.path(points, { stroke: theme.paper, width: 5 });
     pen.path(points, { stroke: palette.of(hover), width: 2.4 });
-    const [low, high] = this.wraps ? [-Math.PI, Math.PI] : [0, Math.PI];
-    pen.circle(x, this.y((value - low) / (high - low), box), 4.5, { fill: palette.of(hover), stroke: theme.ink, width: 1.5 });
-    this.panel.say(`token ${hover + 1}: ${value.toFixed(3)} rad`);
+    const [low, high] = this.isPeriodic ? [-Math.PI, Math.PI] : [0, Math.PI];
+    pen.circle(x, this.y((value - low) / (high - low), box), 4.5, {
+      fill: palette.of(hover),
+      stroke: theme.ink,
+      width: 1.5,
+    });
+    this.panel.showReading(`token ${hover + 1}: ${value.toFixed(3)} rad`);
   }
 
   protected override tokenAt(x: number, y: number): number | null {
-    const { run } = this.scope;
-    if (run === null || run.held === 0) return null;
-    const columns = this.columns(this.box);
+    const { run } = this.context;
+    if (run === null || run.frameCount === 0) return null;
+    const columns = this.frameColumns(this.box);
     let frame = 0;
-    while (frame + 1 < columns.length && Math.abs(columns[frame + 1] - x) <= Math.abs(columns[frame] - x)) frame++;
-    const [low, high] = this.wraps ? [-Math.PI, Math.PI] : [0, Math.PI];
+    while (frame + 1 < columns.length && Math.abs(columns[frame + 1] - x) <= Math.abs(columns[frame] - x))
+      frame++;
+    const [low, high] = this.isPeriodic ? [-Math.PI, Math.PI] : [0, Math.PI];
     let best: number | null = null;
-    let nearest = NEAR;
+    let nearest = LINE_PICK_PIXELS;
     this.tokens.forEach((k, place) => {
       const apart = Math.abs(this.y((this.values[place][frame] - low) / (high - low), this.box) - y);
       if (apart < nearest) [nearest, best] = [apart, k];

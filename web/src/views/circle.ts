@@ -1,38 +1,42 @@
 /** Tokens on the circle (d = 2): now on the rim, the past inside, the sizes of clusters outside. */
 
 import type { Pen } from "../pen.ts";
-import { frameOf, type Scope } from "../scope.ts";
+import { currentFrame, NUDGE_RADIANS, type ViewContext } from "../view_context.ts";
 import { diamond } from "./frozen.ts";
 import { Plot, type Box } from "./plot.ts";
 
-const HOLE = 0.16; // radius of time 0, in units of the rim
-const PAST = 0.9; // radius of the end of time
-const MOST_TRAILS = 240;
-const NEAR = 14; // pixels from a token to the pointer
-const NUDGE = Math.PI / 90;
-const STRAIGHT = 0.99; // cosine of the angle up to which a straight line will do
-const LEAST = 0.03; // share of the tokens from which a cluster has a bar
-const EDGE = 42; // pixels outside the rim, for the bars and their numbers
+const HOLE_RADIUS = 0.16; // radius of time 0, in units of the rim
+const PAST_RADIUS = 0.9; // radius of the end of time
+const MAX_CIRCLE_TRAILS = 240;
+const CIRCLE_PICK_PIXELS = 14; // from a token to the pointer
+const STRAIGHT_COSINE = 0.99; // cosine of the angle up to which a straight line will do
+const MIN_BAR_SHARE = 0.03; // share of the tokens from which a cluster has a bar
+const RIM_MARGIN_PIXELS = 42; // outside the rim, for the bars and their numbers
 
 export class Circle extends Plot {
-  private held: number | null = null; // token under the hand
+  private draggedToken: number | null = null; // by the pointer
   private readonly now = { x: new Float32Array(0) };
 
-  constructor(scope: Scope) {
-    super("circle", scope);
-    this.patience = 140;
-    this.panel.takesKeys();
+  constructor(context: ViewContext) {
+    super("circle", context);
+    this.minRepaintMillis = 140;
+    this.panel.acceptKeys();
     this.panel.ringLegend();
     const { canvas } = this;
     canvas.addEventListener("pointerdown", (event) => this.press(event));
     canvas.addEventListener("pointermove", (event) => this.move(event));
-    for (const name of ["pointerup", "pointercancel"] as const) canvas.addEventListener(name, (event) => this.release(event));
-    canvas.addEventListener("pointerleave", () => this.held === null && scope.point(null));
+    for (const name of ["pointerup", "pointercancel"] as const)
+      canvas.addEventListener(name, (event) => this.release(event));
+    canvas.addEventListener("pointerleave", () => this.draggedToken === null && context.highlight(null));
     canvas.addEventListener("keydown", (event) => this.nudge(event));
   }
 
   private geometry(box: Box): { x: number; y: number; rim: number } {
-    return { x: box.width / 2, y: box.height / 2, rim: Math.max(20, Math.min(box.width, box.height) / 2 - EDGE) };
+    return {
+      x: box.width / 2,
+      y: box.height / 2,
+      rim: Math.max(20, Math.min(box.width, box.height) / 2 - RIM_MARGIN_PIXELS),
+    };
   }
 
   private angleAt(event: PointerEvent): number {
@@ -42,46 +46,46 @@ export class Circle extends Plot {
 
   private press(event: PointerEvent): void {
     const token = this.tokenAt(event.offsetX, event.offsetY);
-    if (token === null || !this.scope.movable) return;
-    this.held = token;
+    if (token === null || !this.context.movable) return;
+    this.draggedToken = token;
     this.canvas.setPointerCapture(event.pointerId);
   }
 
   private move(event: PointerEvent): void {
-    if (this.held === null) {
+    if (this.draggedToken === null) {
       const token = this.tokenAt(event.offsetX, event.offsetY);
-      this.canvas.classList.toggle("grabs", token !== null && this.scope.movable);
-      return this.scope.point(token);
+      this.canvas.classList.toggle("grabs", token !== null && this.context.movable);
+      return this.context.highlight(token);
     }
     const angle = this.angleAt(event);
-    this.scope.carry(this.held, [Math.cos(angle), Math.sin(angle)], false);
+    this.context.moveToken(this.draggedToken, [Math.cos(angle), Math.sin(angle)], false);
   }
 
   private release(event: PointerEvent): void {
-    if (this.held === null) return;
-    const token = this.held;
-    this.held = null;
+    if (this.draggedToken === null) return;
+    const token = this.draggedToken;
+    this.draggedToken = null;
     const angle = this.angleAt(event);
-    this.scope.carry(token, [Math.cos(angle), Math.sin(angle)], true);
+    this.context.moveToken(token, [Math.cos(angle), Math.sin(angle)], true);
   }
 
   private nudge(event: KeyboardEvent): void {
-    const { hover, movable, run } = this.scope;
+    const { hover, movable, run } = this.context;
     const turn = { ArrowLeft: 1, ArrowUp: 1, ArrowRight: -1, ArrowDown: -1 }[event.key];
     if (!event.altKey || turn === undefined || hover === null || !movable || run === null) return;
     event.preventDefault();
     event.stopPropagation();
     const [a, b] = run.token(0, hover);
-    const angle = Math.atan2(b, a) + turn * NUDGE;
-    this.scope.carry(hover, [Math.cos(angle), Math.sin(angle)], false);
+    const angle = Math.atan2(b, a) + turn * NUDGE_RADIANS;
+    this.context.moveToken(hover, [Math.cos(angle), Math.sin(angle)], false);
   }
 
   private tokenAt(px: number, py: number): number | null {
-    const { run } = this.scope;
+    const { run } = this.context;
     const { x, y, rim } = this.geometry(this.box);
-    if (run === null || run.held === 0) return null;
+    if (run === null || run.frameCount === 0) return null;
     let best: number | null = null;
-    let nearest = NEAR ** 2;
+    let nearest = CIRCLE_PICK_PIXELS ** 2;
     for (let k = 0; k < run.n; k++) {
       const apart = (x + rim * this.now.x[3 * k] - px) ** 2 + (y - rim * this.now.x[3 * k + 1] - py) ** 2;
       if (apart < nearest) [nearest, best] = [apart, k];
@@ -89,24 +93,27 @@ export class Circle extends Plot {
     return best;
   }
 
-  protected keyOf(): string {
-    const { run, theme, palette, look } = this.scope;
-    return `${run?.begun.id}/${run?.held}/${palette.version}/${theme.dark}/${look.trails}`;
+  protected keyOfLayer(): string {
+    const { run, theme, palette, look } = this.context;
+    return `${run?.begun.id}/${run?.frameCount}/${palette.version}/${theme.dark}/${look.trails}`;
   }
 
   private radius(place: number, rim: number): number {
-    return rim * (HOLE + (PAST - HOLE) * place);
+    return rim * (HOLE_RADIUS + (PAST_RADIUS - HOLE_RADIUS) * place);
   }
 
-  protected paint(pen: Pen, box: Box): void {
-    const { run, theme, scale, look, palette } = this.scope;
+  protected paintLayer(pen: Pen, box: Box): void {
+    const { run, theme, scale, look, palette } = this.context;
     const { x, y, rim } = this.geometry(box);
     pen.circle(x, y, rim, { stroke: theme.faint, width: 1.5 });
     if (run === null || run.d !== 2) return;
     if (!look.trails) return;
-    for (const { at } of scale.ticks(4)) pen.circle(x, y, this.radius(at, rim), { stroke: theme.faint, width: 0.8 });
-    const radii = Float32Array.from({ length: run.held }, (_, i) => this.radius(scale.place(run.t[i]), rim));
-    const step = Math.max(1, run.n / MOST_TRAILS);
+    for (const { at } of scale.ticks(4))
+      pen.circle(x, y, this.radius(at, rim), { stroke: theme.faint, width: 0.8 });
+    const radii = Float32Array.from({ length: run.frameCount }, (_, i) =>
+      this.radius(scale.place(run.t[i]), rim),
+    );
+    const step = Math.max(1, run.n / MAX_CIRCLE_TRAILS);
     const groups = new Map<string, number[]>();
     for (let pick = 0; pick < run.n; pick += step) {
       const k = Math.floor(pick);
@@ -114,25 +121,35 @@ export class Circle extends Plot {
       if (!groups.has(colour)) groups.set(colour, []);
       const points = groups.get(colour)!;
       points.push(NaN, NaN);
-      for (let i = 0; i < run.held; i++) {
-        if (i > 0) this.arc(points, k, i, radii, x, y);
+      for (let i = 0; i < run.frameCount; i++) {
+        if (i > 0) this.addArc(points, k, i, radii, x, y);
         const at = 3 * (i * run.n + k);
         points.push(x + radii[i] * run.shown[at], y - radii[i] * run.shown[at + 1]);
       }
     }
-    for (const [colour, points] of groups) pen.path(points, { stroke: colour, width: 1, alpha: run.n > 60 ? 0.55 : 0.9 });
+    for (const [colour, points] of groups)
+      pen.path(points, { stroke: colour, width: 1, alpha: run.n > 60 ? 0.55 : 0.9 });
     for (const { at, text } of scale.ticks(4)) {
-      if (at > 0) pen.text(text, x, y - this.radius(at, rim), { fill: theme.soft, size: 9.5, align: "center", halo: theme.paper });
+      if (at > 0)
+        pen.text(text, x, y - this.radius(at, rim), {
+          fill: theme.soft,
+          size: 9.5,
+          align: "center",
+          halo: theme.paper,
+        });
     }
   }
 
   /** Between two frames a token that moves far follows the circle; a straight line would cut through it. */
-  private arc(points: number[], k: number, i: number, radii: Float32Array, x: number, y: number): void {
-    const { n, shown } = this.scope.run!;
+  private addArc(points: number[], k: number, i: number, radii: Float32Array, x: number, y: number): void {
+    const { n, shown } = this.context.run!;
     const [a, b] = [3 * ((i - 1) * n + k), 3 * (i * n + k)];
-    if (shown[a] * shown[b] + shown[a + 1] * shown[b + 1] > STRAIGHT) return;
+    if (shown[a] * shown[b] + shown[a + 1] * shown[b + 1] > STRAIGHT_COSINE) return;
     const from = Math.atan2(shown[a + 1], shown[a]);
-    const turn = Math.atan2(shown[a] * shown[b + 1] - shown[a + 1] * shown[b], shown[a] * shown[b] + shown[a + 1] * shown[b + 1]);
+    const turn = Math.atan2(
+      shown[a] * shown[b + 1] - shown[a + 1] * shown[b],
+      shown[a] * shown[b] + shown[a + 1] * shown[b + 1],
+    );
     const steps = Math.ceil(Math.abs(turn) / 0.1);
     for (let step = 1; step < steps; step++) {
       const angle = from + (turn * step) / steps;
@@ -141,21 +158,22 @@ export class Circle extends Plot {
     }
   }
 
-  protected over(pen: Pen, box: Box): void {
-    const { run, theme, cursor, scale, palette, hover, look } = this.scope;
+  protected paintOverlay(pen: Pen, box: Box): void {
+    const { run, theme, cursor, scale, palette, hover, look } = this.context;
     const { x, y, rim } = this.geometry(box);
-    if (run === null || run.held === 0 || run.d !== 2) return;
+    if (run === null || run.frameCount === 0 || run.d !== 2) return;
     if (this.now.x.length !== run.n * 3) this.now.x = new Float32Array(run.n * 3);
     run.positions(cursor, this.now.x);
     if (look.trails) {
-      const here = this.radius(scale.placeOf(cursor, run.t, run.held), rim);
-      const rest = rim * PAST + 2 - here;
-      if (rest > 0 && !this.saving) pen.circle(x, y, here + rest / 2, { stroke: theme.paper, width: rest, alpha: 0.78 });
+      const here = this.radius(scale.placeOf(cursor, run.t, run.frameCount), rim);
+      const rest = rim * PAST_RADIUS + 2 - here;
+      if (rest > 0 && !this.saving)
+        pen.circle(x, y, here + rest / 2, { stroke: theme.paper, width: rest, alpha: 0.78 });
       pen.circle(x, y, here, { stroke: theme.soft, width: 1 });
     }
     this.bars(pen, x, y, rim);
     this.panel.showFrozen(run.frozen > 0);
-    this.panel.say(`${run.n} tokens${run.frozen > 0 ? ` and ${run.frozen} frozen` : ""}`);
+    this.panel.showReading(`${run.n} tokens${run.frozen > 0 ? ` and ${run.frozen} frozen` : ""}`);
     const size = Math.max(2, Math.min(6, 34 / Math.sqrt(run.n) + 2));
     const dots = new Map<string, number[]>();
     for (let k = run.n - 1; k >= 0; k--) {
@@ -163,33 +181,52 @@ export class Circle extends Plot {
       if (!dots.has(colour)) dots.set(colour, []);
       dots.get(colour)!.push(k);
     }
-    for (const [colour, tokens] of dots) for (const k of tokens) this.dot(pen, k, x, y, rim, size, { fill: colour, stroke: theme.paper, width: 0.8 });
-    for (const k of run.begun.centers.renyi) this.dot(pen, k, x, y, rim, size + 2, { stroke: theme.ink, width: 1.8 });
-    for (const k of run.begun.centers.strong) this.dot(pen, k, x, y, rim, size + 2, { stroke: theme.red, width: 1.8 });
+    for (const [colour, tokens] of dots)
+      for (const k of tokens)
+        this.dot(pen, k, x, y, rim, size, { fill: colour, stroke: theme.paper, width: 0.8 });
+    for (const k of run.begun.centers.renyi)
+      this.dot(pen, k, x, y, rim, size + 2, { stroke: theme.ink, width: 1.8 });
+    for (const k of run.begun.centers.strong)
+      this.dot(pen, k, x, y, rim, size + 2, { stroke: theme.red, width: 1.8 });
     const still = run.frozenShown;
-    for (let j = 0; j < still.length; j += 3) diamond(pen, x + rim * still[j], y - rim * still[j + 1], 13, theme);
-    if (hover !== null) this.dot(pen, hover, x, y, rim, size + 4, { fill: palette.of(hover), stroke: theme.ink, width: 2.5 });
+    for (let j = 0; j < still.length; j += 3)
+      diamond(pen, x + rim * still[j], y - rim * still[j + 1], 13, theme);
+    if (hover !== null)
+      this.dot(pen, hover, x, y, rim, size + 4, { fill: palette.of(hover), stroke: theme.ink, width: 2.5 });
   }
 
-  private dot(pen: Pen, k: number, x: number, y: number, rim: number, size: number, ink: Parameters<Pen["circle"]>[3]): void {
-    pen.circle(x + rim * this.now.x[3 * k], y - rim * this.now.x[3 * k + 1], size, ink);
+  private dot(
+    pen: Pen,
+    k: number,
+    x: number,
+    y: number,
+    rim: number,
+    size: number,
+    style: Parameters<Pen["circle"]>[3],
+  ): void {
+    pen.circle(x + rim * this.now.x[3 * k], y - rim * this.now.x[3 * k + 1], size, style);
   }
 
   /** Outside the rim: how many tokens every cluster holds, at its leader. */
   private bars(pen: Pen, x: number, y: number, rim: number): void {
-    const { run, palette, theme } = this.scope;
-    const leader = run!.leadersAt(frameOf(this.scope));
+    const { run, palette, theme } = this.context;
+    const leader = run!.leadersAt(currentFrame(this.context));
     if (leader === null) return;
     const size = new Map<number, number>();
     for (const k of leader) size.set(k, (size.get(k) ?? 0) + 1);
-    const counts = [...size].filter(([, count]) => count > 1 && count >= LEAST * run!.n);
+    const counts = [...size].filter(([, count]) => count > 1 && count >= MIN_BAR_SHARE * run!.n);
     const biggest = Math.max(...counts.map(([, count]) => count), run!.n / 8);
     for (const [k, count] of counts) {
       const [a, b] = [this.now.x[3 * k], this.now.x[3 * k + 1]];
       const from = rim + 13;
       const to = from + (12 * count) / biggest;
       pen.line(x + from * a, y - from * b, x + to * a, y - to * b, { stroke: palette.of(k), width: 4 });
-      if (counts.length <= 24) pen.text(String(count), x + (to + 9) * a, y - (to + 9) * b, { fill: theme.soft, size: 10.5, align: "center" });
+      if (counts.length <= 24)
+        pen.text(String(count), x + (to + 9) * a, y - (to + 9) * b, {
+          fill: theme.soft,
+          size: 10.5,
+          align: "center",
+        });
     }
   }
 }

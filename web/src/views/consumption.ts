@@ -1,23 +1,24 @@
 /** The share of tokens near Rényi centers and near strong centers over time. */
 
 import type { Pen } from "../pen.ts";
-import { frameOf, type Scope } from "../scope.ts";
+import { currentFrame, type ViewContext } from "../view_context.ts";
 import type { Box } from "./plot.ts";
-import { MARGIN, OverTime } from "./overtime.ts";
+import { TIME_MARGIN, TimePlot } from "./time_plot.ts";
 
-export class Consumption extends OverTime {
-  constructor(scope: Scope) {
-    super("consumption", scope);
+export class Consumption extends TimePlot {
+  constructor(context: ViewContext) {
+    super("consumption", context);
   }
 
-  protected keyOf(): string {
-    const { run, theme, scale } = this.scope;
-    return `${run?.begun.id}/${run?.held}/${run?.measured !== null}/${run?.status}/${theme.dark}/${scale.decades}`;
+  protected keyOfLayer(): string {
+    const { run, theme, scale } = this.context;
+    const drawn = [run?.begun.id, run?.frameCount, run?.measured !== null, run?.status];
+    return [...drawn, theme.dark, scale.decades].join("/");
   }
 
-  protected paint(pen: Pen, box: Box): void {
-    const { run, theme } = this.scope;
-    this.axes(
+  protected paintLayer(pen: Pen, box: Box): void {
+    const { run, theme } = this.context;
+    this.drawAxes(
       pen,
       box,
       [0, 0.25, 0.5, 0.75, 1].map((at) => ({ at, text: `${100 * at} %` })),
@@ -25,9 +26,9 @@ export class Consumption extends OverTime {
     );
     const measured = run?.measured ?? null;
     if (run === null || measured === null) {
-      return this.later(pen, box, "measured");
+      return this.drawPlaceholder(pen, box, "measured");
     }
-    const columns = this.columns(box);
+    const columns = this.frameColumns(box);
     for (const [series, colour] of [
       [measured.renyi, theme.ink],
       [measured.strong, theme.red],
@@ -38,22 +39,33 @@ export class Consumption extends OverTime {
     }
     const { renyi, strong } = run.begun.centers;
     const foot = box.height - 1;
-    pen.circle(MARGIN.left + 4, foot - 6, 3.5, { fill: theme.ink });
-    pen.text(`${renyi.length} Rényi`, MARGIN.left + 12, foot, { fill: theme.soft, baseline: "bottom", size: 10.5 });
-    pen.circle(MARGIN.left + 76, foot - 6, 3.5, { fill: theme.red });
-    pen.text(`${strong.length} strong`, MARGIN.left + 84, foot, { fill: theme.soft, baseline: "bottom", size: 10.5 });
+    pen.circle(TIME_MARGIN.left + 4, foot - 6, 3.5, { fill: theme.ink });
+    pen.text(`${renyi.length} Rényi`, TIME_MARGIN.left + 12, foot, {
+      fill: theme.soft,
+      baseline: "bottom",
+      size: 10.5,
+    });
+    pen.circle(TIME_MARGIN.left + 76, foot - 6, 3.5, { fill: theme.red });
+    pen.text(`${strong.length} strong`, TIME_MARGIN.left + 84, foot, {
+      fill: theme.soft,
+      baseline: "bottom",
+      size: 10.5,
+    });
   }
 
-  protected over(pen: Pen, box: Box): void {
-    const { run, theme } = this.scope;
-    if (run === null || run.held === 0) return;
+  protected paintOverlay(pen: Pen, box: Box): void {
+    const { run, theme } = this.context;
+    if (run === null || run.frameCount === 0) return;
     const measured = run.measured;
-    if (measured === null) return this.panel.say("");
-    const x = this.cursorLine(pen, box, 0.72);
-    const i = frameOf(this.scope);
+    if (measured === null) return this.panel.showReading("");
+    const x = this.drawCursor(pen, box, 0.72);
+    const i = currentFrame(this.context);
     pen.circle(x, this.y(measured.renyi[i], box), 4, { fill: theme.ink, stroke: theme.paper, width: 1.5 });
     pen.circle(x, this.y(measured.strong[i], box), 4, { fill: theme.red, stroke: theme.paper, width: 1.5 });
     const [renyi, strong] = [measured.renyi[i], measured.strong[i]].map((share) => (100 * share).toFixed(0));
-    this.panel.say(`${renyi} / ${strong} %`, `${renyi} % within δ of Rényi centers, ${strong} % of strong ones`);
+    this.panel.showReading(
+      `${renyi} / ${strong} %`,
+      `${renyi} % within δ of Rényi centers, ${strong} % of strong ones`,
+    );
   }
 }

@@ -2,17 +2,17 @@
 
 import { PerspectiveCamera } from "three";
 
-export const FIELD = 36; // degrees of view
-const HIGHEST = 1.5; // radians; short of the pole, where left and right would swap
-const NEAREST = 1.6;
-const FARTHEST = 9;
+export const FIELD_OF_VIEW_DEGREES = 36; // degrees of view
+const MAX_HEIGHT_RADIANS = 1.5; // short of the pole, where left and right would swap
+const MIN_CAMERA_DISTANCE = 1.6;
+const MAX_CAMERA_DISTANCE = 9;
 
 export class Orbit {
-  readonly camera = new PerspectiveCamera(FIELD, 1, 0.05, 30);
+  readonly camera = new PerspectiveCamera(FIELD_OF_VIEW_DEGREES, 1, 0.05, 30);
 
   constructor(
     public angles: number[], // azimuth, height, distance
-    private readonly turned: (angles: number[]) => void,
+    private readonly onTurn: (angles: number[]) => void,
   ) {
     this.camera.up.set(0, 0, 1);
     this.place();
@@ -20,7 +20,11 @@ export class Orbit {
 
   place(): void {
     const [azimuth, height, far] = this.angles;
-    this.camera.position.set(far * Math.cos(height) * Math.cos(azimuth), far * Math.cos(height) * Math.sin(azimuth), far * Math.sin(height));
+    this.camera.position.set(
+      far * Math.cos(height) * Math.cos(azimuth),
+      far * Math.cos(height) * Math.sin(azimuth),
+      far * Math.sin(height),
+    );
     this.camera.lookAt(0, 0, 0);
     this.camera.updateMatrixWorld();
   }
@@ -36,17 +40,17 @@ export class Orbit {
     const round = (value: number): number => Math.round(value * 1e4) / 1e4; // keeps addresses short
     this.angles = [
       round((azimuth - right) % (2 * Math.PI)),
-      round(Math.max(-HIGHEST, Math.min(HIGHEST, height + up))),
-      round(Math.max(NEAREST, Math.min(FARTHEST, far / closer))),
+      round(Math.max(-MAX_HEIGHT_RADIANS, Math.min(MAX_HEIGHT_RADIANS, height + up))),
+      round(Math.max(MIN_CAMERA_DISTANCE, Math.min(MAX_CAMERA_DISTANCE, far / closer))),
     ];
     this.place();
-    this.turned(this.angles);
+    this.onTurn(this.angles);
   }
 
   /** True when the key meant something here. */
   key(key: string): boolean {
     const step = 0.09;
-    const moves: { [key: string]: () => void } = {
+    const moves: { [key: string]: (() => void) | undefined } = {
       ArrowLeft: () => this.turn(-step, 0),
       ArrowRight: () => this.turn(step, 0),
       ArrowUp: () => this.turn(0, step),

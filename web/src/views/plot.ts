@@ -2,10 +2,10 @@
 
 import { CanvasPen, SvgPen, type Pen } from "../pen.ts";
 import { Panel } from "../panel.ts";
-import type { Scope, View } from "../scope.ts";
-import { TITLES } from "../words.ts";
+import type { View, ViewContext } from "../view_context.ts";
+import { TITLES } from "../text.ts";
 
-const TURN = 30; // milliseconds between two costly layers
+const COSTLY_LAYER_PAUSE_MILLIS = 30; // between the costly layers of two views
 
 export interface Box {
   width: number;
@@ -17,66 +17,70 @@ export abstract class Plot implements View {
   readonly element: HTMLElement;
   protected readonly canvas: HTMLCanvasElement;
   protected box: Box = { width: 0, height: 0 };
-  /** While playing, the kept layer is redone at most this often (milliseconds). */
-  protected patience = 0;
+  /** While playing, the kept layer is redone no sooner than after this time. */
+  protected minRepaintMillis = 0;
   protected saving = false;
-  private readonly kept = document.createElement("canvas");
-  private key = "";
-  private painted = -Infinity;
-  private static busy = -Infinity; // when any view last redid its kept layer while playing
+  private readonly layer = document.createElement("canvas");
+  private layerKey = "";
+  private layerPaintedAt = -Infinity;
+  private static costlyLayerPaintedAt = -Infinity; // when any view last redid its kept layer while playing
 
   constructor(
     readonly name: string,
-    protected readonly scope: Scope,
+    protected readonly context: ViewContext,
   ) {
     this.panel = new Panel(name, { png: () => this.png(), svg: () => this.svg() });
     this.element = this.panel.element;
     this.canvas = this.panel.canvas;
-    new ResizeObserver(() => this.measure()).observe(this.panel.stage);
+    new ResizeObserver(() => this.resize()).observe(this.panel.stage);
   }
 
   /** Names everything the kept layer depends on. */
-  protected abstract keyOf(): string;
-  protected abstract paint(pen: Pen, box: Box): void;
-  protected abstract over(pen: Pen, box: Box): void;
+  protected abstract keyOfLayer(): string;
+  protected abstract paintLayer(pen: Pen, box: Box): void;
+  protected abstract paintOverlay(pen: Pen, box: Box): void;
 
-  private measure(): void {
+  private resize(): void {
     this.box = { width: this.panel.stage.clientWidth, height: this.panel.stage.clientHeight };
-    for (const canvas of [this.canvas, this.kept]) {
+    for (const canvas of [this.canvas, this.layer]) {
       canvas.width = Math.max(1, Math.round(this.box.width * devicePixelRatio));
       canvas.height = Math.max(1, Math.round(this.box.height * devicePixelRatio));
     }
     this.canvas.style.width = `${this.box.width}px`;
     this.canvas.style.height = `${this.box.height}px`;
-    this.key = "";
-    this.scope.changed();
+    this.layerKey = "";
+    this.context.redraw();
   }
 
   draw(): void {
     const { width, height } = this.box;
     if (width < 20 || height < 20) return;
-    const key = this.keyOf();
+    const key = this.keyOfLayer();
     const now = performance.now();
-    if (key !== this.key) {
-      if (!this.scope.playing || this.key === "" || this.mayPaint(now)) {
-        const to = this.begin(this.kept);
-        this.paint(new CanvasPen(to), this.box);
-        this.key = key;
-        this.painted = now;
-        if (this.patience > 0) Plot.busy = now;
-      } else this.scope.changed();
+    if (key !== this.layerKey) {
+      if (!this.context.playing || this.layerKey === "" || this.mayPaint(now)) {
+        const to = this.cleared(this.layer);
+        this.paintLayer(new CanvasPen(to), this.box);
+        this.layerKey = key;
+        this.layerPaintedAt = now;
+        if (this.minRepaintMillis > 0) Plot.costlyLayerPaintedAt = now;
+      } else this.context.redraw();
     }
-    const to = this.begin(this.canvas);
-    to.drawImage(this.kept, 0, 0, width, height);
-    this.over(new CanvasPen(to), this.box);
+    const to = this.cleared(this.canvas);
+    to.drawImage(this.layer, 0, 0, width, height);
+    this.paintOverlay(new CanvasPen(to), this.box);
   }
 
   /** While playing, costly layers take turns, so that no picture waits for two of them. */
   private mayPaint(now: number): boolean {
-    return this.patience === 0 || (now - this.painted > this.patience && now - Plot.busy > TURN);
+    return (
+      this.minRepaintMillis === 0 ||
+      (now - this.layerPaintedAt > this.minRepaintMillis &&
+        now - Plot.costlyLayerPaintedAt > COSTLY_LAYER_PAUSE_MILLIS)
+    );
   }
 
-  private begin(canvas: HTMLCanvasElement): CanvasRenderingContext2D {
+  private cleared(canvas: HTMLCanvasElement): CanvasRenderingContext2D {
     const to = canvas.getContext("2d")!;
     to.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
     to.clearRect(0, 0, this.box.width, this.box.height);
@@ -84,17 +88,17 @@ export abstract class Plot implements View {
   }
 
   /** The whole picture for keeping: nothing is veiled there. */
-  private write(pen: Pen): void {
+  private drawWhole(pen: Pen): void {
     this.saving = true;
-    pen.rect(0, 0, this.box.width, this.box.height, { fill: this.scope.theme.paper });
-    this.paint(pen, this.box);
-    this.over(pen, this.box);
+    pen.rect(0, 0, this.box.width, this.box.height, { fill: this.context.theme.paper });
+    this.paintLayer(pen, this.box);
+    this.paintOverlay(pen, this.box);
     this.saving = false;
   }
 
   svg(): string {
     const pen = new SvgPen(this.box.width, this.box.height, `nucleate: ${TITLES[this.name]}`);
-    this.write(pen);
+    this.drawWhole(pen);
     return pen.finish();
   }
 
@@ -104,9 +108,12 @@ export abstract class Plot implements View {
     canvas.height = Math.round(this.box.height * scale);
     const to = canvas.getContext("2d")!;
     to.scale(scale, scale);
-    this.write(new CanvasPen(to));
+    this.drawWhole(new CanvasPen(to));
     return new Promise((resolve, reject) =>
-      canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The picture could not be written."))), "image/png"),
+      canvas.toBlob(
+        (blob) => (blob ? resolve(blob) : reject(new Error("The picture could not be written."))),
+        "image/png",
+      ),
     );
   }
 }

@@ -1,12 +1,15 @@
-/** The small programs that draw tokens, their trails and the ball on the graphics card. Colours come from a texture with one texel per token. */
+/**
+ * The small programs that draw tokens, their trails and the ball on the graphics card. Colours come from a
+ * texture with one texel per token.
+ */
 
-export const WIDTH = 128; // texels in a row of the texture
+export const COLOUR_TEXTURE_WIDTH = 128; // texels in a row of the texture
 
 const LOOKUP = `
 uniform sampler2D colours;
 vec3 colourOf(float token) {
   int k = int(token + 0.5);
-  return texelFetch(colours, ivec2(k % ${WIDTH}, k / ${WIDTH}), 0).rgb;
+  return texelFetch(colours, ivec2(k % ${COLOUR_TEXTURE_WIDTH}, k / ${COLOUR_TEXTURE_WIDTH}), 0).rgb;
 }`;
 
 export const TOKEN_VERTEX = `
@@ -56,7 +59,8 @@ void main() {
   if (lit > 0.5) colour = r < 0.6 ? tint : r < 0.72 ? paper : ink;
   float behind = smoothstep(0.15, -0.35, facing) * (1.0 - lit);
   gl_FragColor = vec4(mix(colour, paper, 0.55 * behind), edge);
-  gl_FragDepth = gl_FragCoord.z + (rim || edge < 1.0 ? 0.0005 : 0.0); // in a crowd no rim hides the colour of a neighbour
+  // in a crowd no rim hides the colour of a neighbour
+  gl_FragDepth = gl_FragCoord.z + (rim || edge < 1.0 ? 0.0005 : 0.0);
 }`;
 
 export const FROZEN_VERTEX = `

@@ -1,4 +1,7 @@
-/** Tokens on the sphere, drawn by the graphics card; in more than three dimensions, their shadow along the top principal directions. */
+/**
+ * Tokens on the sphere, drawn by the graphics card; in more than three dimensions, their shadow along the top
+ * principal directions.
+ */
 
 import {
   BufferAttribute,
@@ -17,11 +20,11 @@ import {
 } from "three";
 import { rgb } from "../colours.ts";
 import { Panel } from "../panel.ts";
-import type { RunRecord } from "../record.ts";
-import type { Scope, View } from "../scope.ts";
+import type { RunRecord } from "../run_record.ts";
+import { NUDGE_RADIANS, type View, type ViewContext } from "../view_context.ts";
 import { LOOK } from "../state.ts";
 import { graticule } from "./graticule.ts";
-import { FIELD, Orbit } from "./orbit.ts";
+import { FIELD_OF_VIEW_DEGREES, Orbit } from "./orbit.ts";
 import {
   BALL_FRAGMENT,
   BALL_VERTEX,
@@ -31,15 +34,14 @@ import {
   TOKEN_VERTEX,
   TRAIL_FRAGMENT,
   TRAIL_VERTEX,
-  WIDTH,
+  COLOUR_TEXTURE_WIDTH,
 } from "./shaders.ts";
-import { sphereSvg, type Dot } from "./spheresvg.ts";
+import { sphereSvg, type Dot } from "./sphere_svg.ts";
 import { Trails } from "./trails.ts";
 
-const NEAR = 12; // pixels from a token to the pointer
-const NUDGE = Math.PI / 90;
+const SPHERE_PICK_PIXELS = 12; // from a token to the pointer
 
-const unit = (hex: string): Vector3 => new Vector3(...rgb(hex)).divideScalar(255);
+const rgbVector = (hex: string): Vector3 => new Vector3(...rgb(hex)).divideScalar(255);
 
 export class Sphere implements View {
   readonly name = "sphere";
@@ -48,7 +50,10 @@ export class Sphere implements View {
   private readonly renderer: WebGLRenderer;
   private readonly scene = new Scene();
   private readonly orbit: Orbit;
-  private readonly grid = new LineSegments(graticule(), new LineBasicMaterial({ transparent: true, depthWrite: false }));
+  private readonly grid = new LineSegments(
+    graticule(),
+    new LineBasicMaterial({ transparent: true, depthWrite: false }),
+  );
   private readonly uniforms = {
     colours: { value: new DataTexture(new Uint8Array(4), 1, 1) },
     paper: { value: new Vector3() },
@@ -65,23 +70,30 @@ export class Sphere implements View {
   private readonly frozen: Points<BufferGeometry, ShaderMaterial>;
   private readonly trails: Trails;
   private run: RunRecord | null = null;
-  private where = new Float32Array(0); // (n, 3) what is drawn now
-  private still: Float32Array = new Float32Array(0); // (m, 3) frozen tokens
+  private positions = new Float32Array(0); // (n, 3) what is drawn now
+  private frozenPositions: Float32Array = new Float32Array(0); // (m, 3) frozen tokens
   private frozenDirections: Float64Array | null | undefined; // in which they are seen
-  private painted = ""; // palette and size that the texture holds
+  private paintedKey = ""; // palette and size that the texture holds
   private drag: { kind: "turn" | "token"; x: number; y: number; token: number } | null = null;
 
-  constructor(private readonly scope: Scope) {
+  constructor(private readonly context: ViewContext) {
     this.panel = new Panel("sphere", { png: () => this.png(), svg: () => this.svg() });
-    this.panel.takesKeys();
+    this.panel.acceptKeys();
     this.panel.ringLegend();
     this.element = this.panel.element;
     this.renderer = new WebGLRenderer({ canvas: this.panel.canvas, antialias: true, alpha: true });
-    this.orbit = new Orbit([...scope.look.camera], (camera) => scope.restyle({ camera }));
+    this.orbit = new Orbit([...context.look.camera], (camera) => context.changeLook({ camera }));
     const shader = (vertexShader: string, fragmentShader: string, transparent: boolean): ShaderMaterial =>
-      new ShaderMaterial({ uniforms: this.uniforms, vertexShader, fragmentShader, transparent, depthWrite: !transparent });
+      new ShaderMaterial({
+        uniforms: this.uniforms,
+        vertexShader,
+        fragmentShader,
+        transparent,
+        depthWrite: !transparent,
+      });
     const dots = (vertexShader: string, fragmentShader: string): Points<BufferGeometry, ShaderMaterial> => {
-      const material = shader(vertexShader, fragmentShader, true); // what is transparent is drawn in order: dots come after the trails
+      // what is transparent is drawn in order: dots come after the trails
+      const material = shader(vertexShader, fragmentShader, true);
       material.depthWrite = true;
       return new Points(new BufferGeometry(), material);
     };
@@ -95,31 +107,35 @@ export class Sphere implements View {
       this.scene.add(thing);
     });
     this.listen();
-    new ResizeObserver(() => this.measure()).observe(this.panel.stage);
+    new ResizeObserver(() => this.resize()).observe(this.panel.stage);
   }
 
-  private measure(): void {
+  private resize(): void {
     const { clientWidth: width, clientHeight: height } = this.panel.stage;
     if (width < 20 || height < 20) return;
     this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
     this.renderer.setSize(width, height);
     this.orbit.camera.aspect = width / height;
-    const opening = Math.tan(((FIELD / 2) * Math.PI) / 180) * Math.max(1, height / width); // keeps the ball inside a narrow stage
+    // keeps the ball inside a narrow stage
+    const opening = Math.tan(((FIELD_OF_VIEW_DEGREES / 2) * Math.PI) / 180) * Math.max(1, height / width);
     this.orbit.camera.fov = (360 / Math.PI) * Math.atan(opening);
     this.orbit.camera.updateProjectionMatrix();
-    this.scope.changed();
+    this.context.redraw();
   }
 
-  /** New buffers for a new run: one geometry for the tokens, one for trails, both refilled in place from then on. */
+  /**
+   * New buffers for a new run: one geometry for the tokens, one for trails, both refilled in place from then
+   * on.
+   */
   private begin(run: RunRecord): void {
     this.run = run;
     const { n } = run;
-    this.where = new Float32Array(n * 3);
+    this.positions = new Float32Array(n * 3);
     const mark = new Float32Array(n);
     for (const k of run.begun.centers.renyi) mark[k] = 1;
     for (const k of run.begun.centers.strong) mark[k] = 2;
     const tokens = new BufferGeometry()
-      .setAttribute("position", new BufferAttribute(this.where, 3).setUsage(DynamicDrawUsage))
+      .setAttribute("position", new BufferAttribute(this.positions, 3).setUsage(DynamicDrawUsage))
       .setAttribute(
         "token",
         new BufferAttribute(
@@ -133,9 +149,13 @@ export class Sphere implements View {
     this.trails.begin(run);
     this.frozenDirections = undefined;
     this.uniforms.colours.value.dispose();
-    const rows = Math.ceil(n / WIDTH);
-    this.uniforms.colours.value = new DataTexture(new Uint8Array(WIDTH * rows * 4), WIDTH, rows);
-    this.painted = "";
+    const rows = Math.ceil(n / COLOUR_TEXTURE_WIDTH);
+    this.uniforms.colours.value = new DataTexture(
+      new Uint8Array(COLOUR_TEXTURE_WIDTH * rows * 4),
+      COLOUR_TEXTURE_WIDTH,
+      rows,
+    );
+    this.paintedKey = "";
   }
 
   /** Frozen tokens, again when the directions in which all is seen are known. */
@@ -143,29 +163,32 @@ export class Sphere implements View {
     const directions = run.measured?.directions ?? null;
     if (directions === this.frozenDirections) return;
     this.frozenDirections = directions;
-    this.still = run.frozenShown;
-    this.frozen.visible = this.still.length > 0;
+    this.frozenPositions = run.frozenShown;
+    this.frozen.visible = this.frozenPositions.length > 0;
     this.frozen.geometry.dispose();
-    this.frozen.geometry = new BufferGeometry().setAttribute("position", new BufferAttribute(this.still, 3));
+    this.frozen.geometry = new BufferGeometry().setAttribute(
+      "position",
+      new BufferAttribute(this.frozenPositions, 3),
+    );
     this.panel.showFrozen(this.frozen.visible);
   }
 
   private paintTokens(): void {
-    const { palette } = this.scope;
+    const { palette } = this.context;
     const key = `${palette.version}/${palette.bytes.length}`;
-    if (key === this.painted) return;
-    this.painted = key;
+    if (key === this.paintedKey) return;
+    this.paintedKey = key;
     const texture = this.uniforms.colours.value;
     (texture.image.data as Uint8Array).set(palette.bytes);
     texture.needsUpdate = true;
   }
 
   draw(): void {
-    const { run, cursor, theme, look, hover } = this.scope;
-    if (this.element.hidden || run === null || run.held === 0) return;
+    const { run, cursor, theme, look, hover } = this.context;
+    if (this.element.hidden || run === null || run.frameCount === 0) return;
     if (run !== this.run) this.begin(run);
     this.orbit.set(look.camera);
-    run.positions(cursor, this.where);
+    run.positions(cursor, this.positions);
     this.points.geometry.attributes.position.needsUpdate = true;
     this.placeFrozen(run);
     this.trails.lines.visible = look.trails;
@@ -175,9 +198,9 @@ export class Sphere implements View {
     }
     this.paintTokens();
     const { uniforms } = this;
-    uniforms.paper.value.copy(unit(theme.paper));
-    uniforms.ink.value.copy(unit(theme.ink));
-    uniforms.red.value.copy(unit(theme.red));
+    uniforms.paper.value.copy(rgbVector(theme.paper));
+    uniforms.ink.value.copy(rgbVector(theme.ink));
+    uniforms.red.value.copy(rgbVector(theme.red));
     uniforms.eye.value.copy(this.orbit.camera.position).normalize();
     uniforms.hover.value = hover ?? -1;
     uniforms.cursor.value = cursor;
@@ -192,15 +215,25 @@ export class Sphere implements View {
 
   private dotSize(n: number): number {
     const room = Math.min(1.4, Math.max(0.7, this.panel.stage.clientHeight / 460));
-    return Math.max(3.4, 12 * (32 / Math.max(8, n)) ** 0.26) * room * (3.4 / this.orbit.angles[2]) * this.renderer.getPixelRatio();
+    return (
+      Math.max(3.4, 12 * (32 / Math.max(8, n)) ** 0.26) *
+      room *
+      (3.4 / this.orbit.angles[2]) *
+      this.renderer.getPixelRatio()
+    );
   }
 
   private describe(run: RunRecord): void {
-    const shadow = run.d > 3 ? (run.measured?.directions ? `top 3 principal directions of ${run.d}` : `first three of ${run.d} coordinates`) : "";
+    const shadow =
+      run.d > 3
+        ? run.measured?.directions
+          ? `top 3 principal directions of ${run.d}`
+          : `first three of ${run.d} coordinates`
+        : "";
     const { length } = this.trails.tokens;
-    const some = this.scope.look.trails && length < run.n ? `trails of ${length} tokens` : "";
+    const some = this.context.look.trails && length < run.n ? `trails of ${length} tokens` : "";
     const still = run.frozen > 0 ? `${run.n} tokens and ${run.frozen} frozen` : "";
-    this.panel.say([shadow, some, still].filter(Boolean).join("; ") || `${run.n} tokens`);
+    this.panel.showReading([shadow, some, still].filter(Boolean).join("; ") || `${run.n} tokens`);
   }
 
   // Pointer and keyboard
@@ -209,21 +242,27 @@ export class Sphere implements View {
     const { canvas } = this.panel;
     canvas.addEventListener("pointerdown", (event) => {
       const token = this.tokenAt(event.offsetX, event.offsetY);
-      const carries = token !== null && this.scope.movable && this.run?.d === 3;
-      this.drag = { kind: carries ? "token" : "turn", x: event.clientX, y: event.clientY, token: token ?? -1 };
+      const carries = token !== null && this.context.movable && this.run?.d === 3;
+      this.drag = {
+        kind: carries ? "token" : "turn",
+        x: event.clientX,
+        y: event.clientY,
+        token: token ?? -1,
+      };
       canvas.setPointerCapture(event.pointerId);
     });
     canvas.addEventListener("pointermove", (event) => this.move(event));
     canvas.addEventListener("pointerup", (event) => {
-      if (this.drag?.kind === "token") this.scope.carry(this.drag.token, this.onSphere(event), true);
+      if (this.drag?.kind === "token") this.context.moveToken(this.drag.token, this.onSphere(event), true);
       this.drag = null;
     });
     canvas.addEventListener("pointercancel", () => (this.drag = null));
-    canvas.addEventListener("pointerleave", () => this.drag === null && this.scope.point(null));
+    canvas.addEventListener("pointerleave", () => this.drag === null && this.context.highlight(null));
     canvas.addEventListener(
       "wheel",
       (event) => {
-        if (matchMedia("(max-width: 900px)").matches && !event.ctrlKey) return; // there the wheel scrolls the page
+        // there the wheel scrolls the page
+        if (matchMedia("(max-width: 900px)").matches && !event.ctrlKey) return;
         event.preventDefault();
         this.orbit.turn(0, 0, Math.exp(-event.deltaY / 900));
       },
@@ -234,7 +273,7 @@ export class Sphere implements View {
       const known = event.altKey
         ? this.nudge(event.key)
         : event.key === "0"
-          ? (this.scope.restyle({ camera: [...LOOK.camera] }), true)
+          ? (this.context.changeLook({ camera: [...LOOK.camera] }), true)
           : this.orbit.key(event.key);
       if (!known) return;
       event.preventDefault();
@@ -246,26 +285,29 @@ export class Sphere implements View {
     const { drag } = this;
     if (drag === null) {
       const token = this.tokenAt(event.offsetX, event.offsetY);
-      this.panel.canvas.classList.toggle("grabs", token !== null && this.scope.movable && this.run?.d === 3);
-      return this.scope.point(token);
+      this.panel.canvas.classList.toggle(
+        "grabs",
+        token !== null && this.context.movable && this.run?.d === 3,
+      );
+      return this.context.highlight(token);
     }
-    if (drag.kind === "token") return this.scope.carry(drag.token, this.onSphere(event), false);
+    if (drag.kind === "token") return this.context.moveToken(drag.token, this.onSphere(event), false);
     this.orbit.turn((event.clientX - drag.x) / 180, (event.clientY - drag.y) / 180);
     [drag.x, drag.y] = [event.clientX, event.clientY];
   }
 
   private nudge(key: string): boolean {
-    const { hover, movable, run } = this.scope;
+    const { hover, movable, run } = this.context;
     const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[key];
     if (step === undefined || hover === null || !movable || run?.d !== 3) return false;
     const { camera } = this.orbit;
     const right = new Vector3().setFromMatrixColumn(camera.matrixWorld, 0);
     const up = new Vector3().setFromMatrixColumn(camera.matrixWorld, 1);
     const to = new Vector3(...run.token(0, hover))
-      .addScaledVector(right, step[0] * NUDGE)
-      .addScaledVector(up, step[1] * NUDGE)
+      .addScaledVector(right, step[0] * NUDGE_RADIANS)
+      .addScaledVector(up, step[1] * NUDGE_RADIANS)
       .normalize();
-    this.scope.carry(hover, to.toArray(), false);
+    this.context.moveToken(hover, to.toArray(), false);
     return true;
   }
 
@@ -284,7 +326,10 @@ export class Sphere implements View {
   }
 
   /** Places (n, 3) on the stage: (x, y) in pixels and how far they face the eye. */
-  private onStage(places: ArrayLike<number>, visit: (k: number, x: number, y: number, facing: number) => void): void {
+  private project(
+    places: ArrayLike<number>,
+    visit: (k: number, x: number, y: number, facing: number) => void,
+  ): void {
     const { clientWidth: width, clientHeight: height } = this.panel.stage;
     const at = new Vector3();
     const eye = this.orbit.camera.position.clone().normalize();
@@ -298,8 +343,8 @@ export class Sphere implements View {
 
   private tokenAt(x: number, y: number): number | null {
     let best: number | null = null;
-    let nearest = NEAR ** 2;
-    this.onStage(this.where, (k, px, py, facing) => {
+    let nearest = SPHERE_PICK_PIXELS ** 2;
+    this.project(this.positions, (k, px, py, facing) => {
       const apart = (px - x) ** 2 + (py - y) ** 2 + (facing < 0 ? 60 : 0); // the front wins
       if (apart < nearest) [nearest, best] = [apart, k];
     });
@@ -314,11 +359,14 @@ export class Sphere implements View {
     const copy = document.createElement("canvas");
     [copy.width, copy.height] = [canvas.width, canvas.height];
     const to = copy.getContext("2d")!;
-    to.fillStyle = this.scope.theme.paper;
+    to.fillStyle = this.context.theme.paper;
     to.fillRect(0, 0, copy.width, copy.height);
     to.drawImage(canvas, 0, 0);
     return new Promise((resolve, reject) =>
-      copy.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The picture could not be written."))), "image/png"),
+      copy.toBlob(
+        (blob) => (blob ? resolve(blob) : reject(new Error("The picture could not be written."))),
+        "image/png",
+      ),
     );
   }
 
@@ -328,12 +376,16 @@ export class Sphere implements View {
     const focal = height / 2 / Math.tan((this.orbit.camera.fov * Math.PI) / 360);
     const place = (places: ArrayLike<number>): Dot[] => {
       const dots: Dot[] = [];
-      this.onStage(places, (k, x, y, facing) => dots.push({ k, x, y, facing }));
+      this.project(places, (k, x, y, facing) => dots.push({ k, x, y, facing }));
       return dots;
     };
     const size = this.dotSize(this.run?.n ?? 1) / this.renderer.getPixelRatio() / 2;
     const outline = focal / Math.sqrt(far * far - 1);
-    const shown = { tokens: this.where, frozen: this.still, trails: this.scope.look.trails ? this.trails.tokens : [] };
-    return sphereSvg(this.scope, { width, height }, outline, size, place, shown);
+    const shown = {
+      tokens: this.positions,
+      frozen: this.frozenPositions,
+      trails: this.context.look.trails ? this.trails.tokens : [],
+    };
+    return sphereSvg(this.context, { width, height }, outline, size, place, shown);
   }
 }

@@ -1,18 +1,18 @@
-/** The ways of the tokens so far, as lines for the graphics card. */
+/** The paths of the tokens so far, as lines for the graphics card. */
 
 import { BufferAttribute, BufferGeometry, DynamicDrawUsage, LineSegments, type ShaderMaterial } from "three";
-import type { RunRecord } from "../record.ts";
-import { way } from "./way.ts";
+import type { RunRecord } from "../run_record.ts";
+import { arc } from "./arc.ts";
 
-const MOST_SEGMENTS = 120_000; // between frames; long ones are drawn in several pieces
-const SIZES = { position: 3, token: 1, frame: 1 };
+const MAX_TRAIL_SEGMENTS = 120_000; // between frames; long ones are drawn in several pieces
+const ATTRIBUTE_SIZES = { position: 3, token: 1, frame: 1 };
 
 export class Trails {
   readonly lines: LineSegments<BufferGeometry, ShaderMaterial>;
   tokens: number[] = []; // those that have one
-  private ends: number[] = []; // vertices up to each frame: what is drawn up to the cursor is one range
+  private vertexCounts: number[] = []; // up to each frame: what is drawn up to the cursor is one range
   private directions: Float64Array | null = null;
-  private room = 0; // vertices
+  private vertexCapacity = 0;
 
   constructor(material: ShaderMaterial) {
     this.lines = new LineSegments(new BufferGeometry(), material);
@@ -20,57 +20,60 @@ export class Trails {
 
   begin(run: RunRecord): void {
     const frames = Math.max(1, run.capacity - 1);
-    const count = Math.max(1, Math.min(run.n, Math.floor(MOST_SEGMENTS / frames)));
+    const count = Math.max(1, Math.min(run.n, Math.floor(MAX_TRAIL_SEGMENTS / frames)));
     this.tokens = Array.from({ length: count }, (_, i) => Math.floor((i * run.n) / count));
-    this.ends = [0];
+    this.vertexCounts = [0];
     this.directions = null;
-    this.make(2 * count * frames, 0);
+    this.allocate(2 * count * frames, 0);
   }
 
   /** Buffers for so many vertices; the first `kept` ones stay. */
-  private make(room: number, kept: number): void {
+  private allocate(vertices: number, kept: number): void {
     const old = this.lines.geometry;
     const geometry = new BufferGeometry();
-    for (const [name, size] of Object.entries(SIZES)) {
-      const values = new Float32Array(size * room);
+    for (const [name, size] of Object.entries(ATTRIBUTE_SIZES)) {
+      const values = new Float32Array(size * vertices);
       if (kept > 0) values.set((old.attributes[name].array as Float32Array).subarray(0, size * kept));
       geometry.setAttribute(name, new BufferAttribute(values, size).setUsage(DynamicDrawUsage));
     }
     old.dispose();
     this.lines.geometry = geometry;
-    this.room = room;
+    this.vertexCapacity = vertices;
   }
 
   private get arrays(): Float32Array[] {
-    return Object.keys(SIZES).map((name) => this.lines.geometry.attributes[name].array as Float32Array);
+    return Object.keys(ATTRIBUTE_SIZES).map(
+      (name) => this.lines.geometry.attributes[name].array as Float32Array,
+    );
   }
 
   /** Adds the frames that have come since. */
   grow(run: RunRecord): void {
     const directions = run.measured?.directions ?? null;
-    if (directions !== this.directions) this.ends = [0];
+    if (directions !== this.directions) this.vertexCounts = [0];
     this.directions = directions;
-    if (this.ends.length >= run.held) return;
-    for (let i = this.ends.length; i < run.held; i++) this.ends.push(this.add(run, i));
-    for (const name of Object.keys(SIZES)) this.lines.geometry.attributes[name].needsUpdate = true;
+    if (this.vertexCounts.length >= run.frameCount) return;
+    for (let i = this.vertexCounts.length; i < run.frameCount; i++) this.vertexCounts.push(this.add(run, i));
+    for (const name of Object.keys(ATTRIBUTE_SIZES)) this.lines.geometry.attributes[name].needsUpdate = true;
   }
 
   /** The segments from frame i - 1 to frame i; the number of vertices then. */
   private add(run: RunRecord, i: number): number {
-    let at = this.ends[i - 1];
+    let at = this.vertexCounts[i - 1];
     let [position, token, frame] = this.arrays;
     for (const k of this.tokens) {
       const from = 3 * ((i - 1) * run.n + k);
-      const points = way(run.shown, from, from + 3 * run.n, run.d <= 3);
+      const points = arc(run.shown, from, from + 3 * run.n, run.d <= 3);
       const pieces = points.length / 3;
-      if (at + 2 * pieces > this.room) {
-        this.make(2 * this.room + 2 * pieces, at);
+      if (at + 2 * pieces > this.vertexCapacity) {
+        this.allocate(2 * this.vertexCapacity + 2 * pieces, at);
         [position, token, frame] = this.arrays;
       }
       for (let piece = 0; piece < pieces; piece++) {
         for (let end = 0; end < 2; end++) {
           const point = piece + end - 1; // the first one begins where the token was
-          for (let c = 0; c < 3; c++) position[3 * at + c] = point < 0 ? run.shown[from + c] : points[3 * point + c];
+          for (let c = 0; c < 3; c++)
+            position[3 * at + c] = point < 0 ? run.shown[from + c] : points[3 * point + c];
           token[at] = k;
           frame[at] = i - 1 + (piece + end) / pieces;
           at++;
@@ -82,6 +85,9 @@ export class Trails {
 
   /** Draws up to a cursor. */
   show(cursor: number): void {
-    this.lines.geometry.setDrawRange(0, this.ends[Math.min(Math.ceil(cursor), this.ends.length - 1)]);
+    this.lines.geometry.setDrawRange(
+      0,
+      this.vertexCounts[Math.min(Math.ceil(cursor), this.vertexCounts.length - 1)],
+    );
   }
 }

@@ -1,0 +1,236 @@
+"""Stored runs and ensembles that the explorer may open: those of one folder, and nothing else on this
+machine.
+
+A name counts only if it stands in the folder's own list, and what it stands for, every link followed, lies
+inside the folder.
+"""
+
+import json
+import os
+import zipfile
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nucleate.checks import InputError
+from nucleate.explorer import limits
+from nucleate.explorer.prepared_run import PreparedRun, check_size, model_of_run, prepare_stored
+from nucleate.explorer.scene import Scene
+from nucleate.integrate.storage import DATA, load
+from nucleate.studies.durable_files import Damaged
+from nucleate.studies.result import load_ensemble
+from nucleate.studies.store import holds_ensemble, read_manifest
+from nucleate.studies.study import Study
+
+__all__ = ["Entry", "Folder", "open_folder"]
+
+MAX_LISTED = 500  # entries of a folder
+RUN_FORMAT = "nucleate run"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One stored run or ensemble."""
+
+    name: str
+    kind: str  # "run" or "ensemble"
+    runs: int
+    title: str
+
+    def plain(self) -> dict[str, Any]:
+        """As it goes over the wire."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The opened folder; `only` names the one entry to show, if it is not the whole folder."""
+
+    path: Path | None  # resolved
+    only: str | None = None
+
+    def entries(self) -> list[Entry]:
+        """What can be opened, by name."""
+        if self.path is None:
+            return []
+        names = (
+            [self.only]
+            if self.only is not None
+            else sorted(path.name for path in self.path.iterdir() if path.suffix.lower() in DATA)[:MAX_LISTED]
+        )
+        return [entry for name in names if (entry := self._entry(name)) is not None]
+
+    def prepare(self, name: str, run: int) -> PreparedRun:
+        """Run number `run` of the entry `name`."""
+        known = {entry.name: entry for entry in self.entries()}
+        if name not in known:
+            listed = (
+                ", ".join(known) or "nothing; start nucleate explore with a stored run or a folder of them"
+            )
+            raise InputError(f"There is no stored run of that name in the opened folder. It holds {listed}.")
+        if run >= known[name].runs:
+            raise InputError(f"There is no run {run} in {name}: it holds {known[name].runs}, counted from 0.")
+        path = self._inside(name)
+        try:
+            prepared = (
+                _prepare_from_ensemble(path, run, name)
+                if known[name].kind == "ensemble"
+                else prepare_stored(load(path), run, name)
+            )
+        except InputError as error:
+            # a page need not know where it lies
+            raise InputError(str(error).replace(str(path), name)) from None
+        which = f"-{run}" if known[name].runs > 1 else ""
+        return replace(prepared, file=f"nucleate-{Path(name).stem}{which}")
+
+    def _entry(self, name: str) -> Entry | None:
+        """The entry of that name, or None for what is neither a run nor an ensemble, or lies elsewhere."""
+        try:
+            path = self._inside(name)
+            if path.suffix.lower() == ".zarr" and holds_ensemble(path):
+                manifest = read_manifest(path)
+                points = int(
+                    np.prod([len(values) for values in manifest.study["grid"].values()], dtype=np.int64)
+                )
+                return Entry(name, "ensemble", manifest.runs * points, str(manifest.study["title"] or name))
+            shape = _shape(path)
+            return Entry(name, "run", shape[0] if len(shape) == 4 else 1, name)
+        except (
+            InputError,
+            Damaged,
+            OSError,
+            ValueError,
+            KeyError,
+            TypeError,
+            AttributeError,
+            zipfile.BadZipFile,
+        ):
+            return None
+
+    def _inside(self, name: str) -> Path:
+        """The resolved path of a name in the folder; every link it leads through must stay in the folder."""
+        if (
+            self.path is None
+            or not name
+            or name != os.path.basename(name)
+            or name in (".", "..")
+            or "\0" in name
+        ):
+            raise InputError("A name must be that of an entry of the opened folder.")
+        path = Path(os.path.realpath(self.path / name, strict=True))
+        if not path.is_relative_to(self.path) or path == self.path:
+            raise InputError(f"{name} leads out of the opened folder, and is not opened.")
+        for parent, folders, files in os.walk(path):
+            for one in (*folders, *files):
+                inner = Path(parent, one)
+                if inner.is_symlink() and not Path(os.path.realpath(inner)).is_relative_to(self.path):
+                    raise InputError(
+                        f"{name} holds a link that leads out of the opened folder, and is not opened."
+                    )
+        return path
+
+
+def open_folder(path: Path | None) -> Folder:
+    """What a path on the command line opens: a stored run or ensemble alone, or all those of a folder."""
+    if path is None:
+        return Folder(None)
+    if not path.exists():
+        raise InputError(
+            f"{path} does not exist. Pass a run that run.save wrote, the store of an ensemble, or a folder of"
+            " such."
+        )
+    resolved = path.resolve()
+    if path.suffix.lower() not in DATA:
+        if not resolved.is_dir():
+            raise InputError(f"{path} is neither a stored run ({' or '.join(DATA)}) nor a folder.")
+        return Folder(resolved)
+    folder = Folder(resolved.parent, resolved.name)
+    entries = folder.entries()
+    if not entries:
+        raise InputError(
+            f"{path} is neither a run nor an ensemble of nucleate, or its head is damaged. Pass a path that"
+            " run.save wrote."
+        )
+    if entries[0].kind == "run":
+        check_size(resolved.name, *_shape(resolved)[-2:])
+    return folder
+
+
+def _shape(path: Path) -> tuple[int, ...]:
+    """The shape of the positions in a stored run, from its head alone: (m, n, d), or (b, m, n, d) for several
+    runs."""
+    shape = _shape_npz(path) if path.suffix.lower() == ".npz" else _shape_zarr(path)
+    if len(shape) not in (3, 4):
+        raise InputError(f"{path.name} is damaged: its positions have shape {shape}.")
+    return shape
+
+
+def _shape_zarr(path: Path) -> tuple[int, ...]:
+    head = json.loads((path / "zarr.json").read_bytes())
+    if not str(head["attributes"]["format"]).startswith(RUN_FORMAT):
+        raise InputError(f"{path.name} is not a run.")
+    return tuple(int(size) for size in json.loads((path / "x" / "zarr.json").read_bytes())["shape"])
+
+
+def _shape_npz(path: Path) -> tuple[int, ...]:
+    with zipfile.ZipFile(path) as archive:
+        if "nucleate.npy" not in archive.namelist():
+            raise InputError(f"{path.name} is not a run.")
+        with archive.open("x.npy") as file:
+            version = np.lib.format.read_magic(file)
+            read = (
+                np.lib.format.read_array_header_1_0
+                if version == (1, 0)
+                else np.lib.format.read_array_header_2_0
+            )
+            return tuple(int(size) for size in read(file)[0])
+
+
+def _prepare_from_ensemble(path: Path, index: int, name: str) -> PreparedRun:
+    """Run `index` of an ensemble, counted through all runs of the first point of its grid, then of the next;
+    computed anew from its seed.
+
+    The study's observables are left out: a function that one may name would be imported, and a file must not
+    choose what is run.
+    """
+    found = load_ensemble(path)
+    study = Study.make({**found.study, "observables": {"ends": {"kind": "points"}}})
+    point, run = divmod(index, study.runs)
+    one, times = study.point(point), study.times
+    if (
+        one.n > limits.MAX_TOKENS
+        or one.d > limits.MAX_DIMENSION
+        or one.n * one.d * len(times) > limits.MAX_NUMBERS
+    ):
+        raise InputError(
+            f"Runs of {name} have {one.n} tokens in dimension {one.d} and {len(times)} frames, more than the"
+            " explorer shows."
+        )
+    values = {
+        key: axis[int(at)]
+        for (key, axis), at in zip(
+            study.grid.items(), np.unravel_index(point, study.shape) if study.grid else (), strict=True
+        )
+    }
+    where = "".join(f", {key} = {value}" for key, value in values.items())
+    settings = {
+        "t": study.fixed["t"],
+        "rtol": one.rtol,
+        "atol": one.atol,
+        "method": one.method,
+        "dt": one.dt,
+        "max_steps": one.max_steps,
+    }
+    model, x0 = one.model(study.seed, range(run, run + 1)), one.starts(study.seed, range(run, run + 1))[0]
+    return PreparedRun(
+        model_of_run(model, 0),
+        x0,
+        times,
+        settings,
+        Scene().c,
+        title=f"{study.title or name}, run {run}{where}",
+        recorded=True,
+        frames_before_thinning=len(times),
+    )

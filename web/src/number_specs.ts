@@ -1,0 +1,114 @@
+/** Every number of a scene: what it is called, what it means, how far it may go. */
+
+import type { NumberSpec } from "./fields.ts";
+
+/** What the server allows. */
+export interface Limits {
+  n?: number;
+  d?: number;
+  frames?: number;
+  t?: number;
+  numbers?: number;
+}
+
+export type NumberName = "n" | "d" | "beta" | "t" | "frames" | "c" | "tolerance";
+
+type Slider = NonNullable<NumberSpec["slider"]>;
+const log = (from: number, to: number): Slider => ({ from, to, log: true });
+const even = (from: number, to: number): Slider => ({ from, to, log: false });
+
+export function numberSpecs({ n = 10_000, d = 64, t = 1e300, frames = 1000 }: Limits): {
+  [name in NumberName]: NumberSpec;
+} {
+  const spec = (
+    name: string,
+    label: string,
+    title: string,
+    min: number,
+    max: number,
+    rest: Partial<NumberSpec>,
+  ): NumberSpec => ({
+    name,
+    label,
+    title,
+    min,
+    max,
+    ...rest,
+  });
+  return {
+    n: spec("n", "Tokens n", "How many tokens, at most 10,000", 1, n, {
+      whole: true,
+      slider: log(2, 10_000),
+    }),
+    d: spec("d", "Dimension d", "2 is the circle, 3 the sphere", 2, d, { whole: true, slider: even(2, 16) }),
+    beta: spec("beta", "Sharpness β", "Inverse temperature: how sharply a token prefers close ones", 0, 1e6, {
+      slider: log(0.1, 10_000),
+    }),
+    t: spec("t", "End time", "The run ends here; time is depth in the transformer", 1e-6, t, {
+      slider: log(0.1, 1e60),
+    }),
+    frames: spec("frames", "Frames", "How many moments are kept", 3, frames, { whole: true }),
+    c: spec(
+      "c",
+      "Factor c",
+      "Centers are farther apart than δ = c β^(−1/2); the figures use 4",
+      0.001,
+      1000,
+      { slider: even(0.5, 8) },
+    ),
+    tolerance: spec(
+      "tolerance",
+      "Tolerance",
+      "Relative error the solver allows itself in a step",
+      1e-12,
+      1e-2,
+      { slider: log(1e-12, 1e-2) },
+    ),
+  };
+}
+
+/** Numbers that belong to one kind of start or mask. */
+export const DETAIL_SPECS: { [name in "seed" | "angle" | "clusters" | "spread" | "window"]: NumberSpec } = {
+  seed: {
+    name: "seed",
+    label: "Seed",
+    title: "The same seed gives the same start",
+    min: 0,
+    max: Number.MAX_SAFE_INTEGER,
+    whole: true,
+  },
+  angle: {
+    name: "angle",
+    label: "Cap angle",
+    title: "Radius of the cap in radians",
+    min: 0.001,
+    max: Math.PI,
+    slider: even(0.05, 3.14),
+  },
+  clusters: {
+    name: "clusters",
+    label: "Clusters",
+    title: "How many clusters are planted",
+    min: 1,
+    max: 10_000,
+    whole: true,
+    slider: even(1, 24),
+  },
+  spread: {
+    name: "spread",
+    label: "Spread",
+    title: "How far tokens lie from the middle of their cluster",
+    min: 0,
+    max: 3,
+    slider: log(0.01, 1),
+  },
+  window: {
+    name: "window",
+    label: "Window w",
+    title: "How many tokens it sees, itself among them",
+    min: 1,
+    max: 10_000,
+    whole: true,
+    slider: log(1, 1000),
+  },
+};

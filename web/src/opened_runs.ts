@@ -1,0 +1,105 @@
+/** Runs of the folder that was opened: a stored run, or one of an ensemble. */
+
+import { pretty } from "./axis.ts";
+import { el } from "./dom.ts";
+import type { RunRecord } from "./run_record.ts";
+import type { Recording } from "./state.ts";
+
+export interface OpenedRun {
+  name: string;
+  kind: "run" | "ensemble";
+  runs: number;
+  title: string;
+}
+
+const NO_RECORDING = ""; // no recording is shown
+
+export class OpenedRuns {
+  readonly element: HTMLElement;
+  private readonly which: HTMLSelectElement;
+  private readonly number = el("input", {
+    type: "number",
+    min: 1,
+    value: 1,
+    step: 1,
+    "data-control": "opened-run",
+    id: "control-opened-run",
+  });
+  private readonly row = el(
+    "div",
+    { class: "field wide" },
+    el("label", { for: this.number.id }, "Run"),
+    this.number,
+  );
+  private shown: string | null = null; // the recording in the menus, as a key
+
+  constructor(
+    private readonly opened: OpenedRun[],
+    private readonly open: (name: string, run: number) => void,
+  ) {
+    this.which = el(
+      "select",
+      { "data-control": "opened", id: "control-opened" },
+      el("option", { value: NO_RECORDING, disabled: true }, "choose…"),
+      ...opened.map(({ name, title }) => el("option", { value: name }, title)),
+    );
+    this.which.addEventListener("change", () => {
+      this.number.value = "1";
+      this.go();
+    });
+    this.number.addEventListener("change", () => this.go());
+    this.element = el(
+      "fieldset",
+      {},
+      el("legend", {}, "Opened"),
+      el("div", { class: "field wide" }, el("label", { for: this.which.id }, "Recording"), this.which),
+      this.row,
+    );
+    this.show(null);
+  }
+
+  private go(): void {
+    const chosen = this.opened.find(({ name }) => name === this.which.value);
+    if (chosen === undefined) return;
+    const run = Math.max(1, Math.min(chosen.runs, Math.round(this.number.valueAsNumber) || 1));
+    this.number.value = String(run);
+    this.limit();
+    this.open(chosen.name, run - 1);
+  }
+
+  /** As many runs as the chosen file holds; of one there is nothing to choose. */
+  private limit(): void {
+    const runs = this.opened.find(({ name }) => name === this.which.value)?.runs ?? 1;
+    this.row.hidden = runs <= 1;
+    this.number.max = String(runs);
+  }
+
+  /** Makes the menus say which recording is shown; what is being typed stays while that is the same. */
+  show(recording: Recording | null): void {
+    const key = JSON.stringify(recording);
+    if (key === this.shown) return;
+    this.shown = key;
+    const known = recording !== null && this.opened.some(({ name }) => name === recording.name);
+    this.which.value = known ? recording.name : NO_RECORDING;
+    this.number.value = known ? String(recording.run + 1) : "1";
+    this.limit();
+  }
+}
+
+/** What is known of a recorded run, in place of controls. */
+export function runFacts(run: RunRecord): HTMLElement {
+  const { begun } = run;
+  const known: [string, string][] = [
+    ["Times", `${pretty(run.t[0])} to ${pretty(run.t[run.frameCount - 1])}`],
+    ["Frames", String(run.frameCount)],
+    ["Center radius δ", pretty(begun.delta)],
+    ["Cluster radius", pretty(begun.radius)],
+  ];
+  const rows = known.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]);
+  return el(
+    "fieldset",
+    { class: "facts" },
+    el("legend", {}, begun.title ?? "Recorded run"),
+    el("dl", {}, ...rows),
+  );
+}

@@ -1,0 +1,233 @@
+/** One run as the page holds it: frames and what was measured on them, in flat arrays that grow in place. */
+
+import { leaders } from "./colours.ts";
+import type { Mask, Scene } from "./state.ts";
+import type { Numbers } from "./connection.ts";
+
+export interface Spectrum {
+  eigenvalues: [number, number][];
+  row: number | null;
+  name: string;
+  verdict: string;
+  lambda_max: [number, number];
+  status?: string; // theorem, conjecture, outside the table
+  why?: string;
+}
+
+/** Tokens that never move and are seen by all. */
+export interface Frozen {
+  x: number[][]; // (m, d)
+  weight: number[]; // (m,)
+}
+
+export interface Begun {
+  id: number;
+  scene: Scene | null;
+  recorded: boolean;
+  n: number;
+  d: number;
+  beta: number;
+  Q: number[][];
+  K: number[][];
+  V: number[][];
+  mask?: Mask;
+  frozen?: Frozen | null;
+  frames: number;
+  frames_before_thinning?: number; // what the stored run had: more than `frames` if it was thinned
+  delta: number;
+  radius: number;
+  centers: { renyi: number[]; strong: number[] };
+  spectrum: Spectrum | null;
+  title?: string | null;
+  file?: string; // the name of its data, without the ending
+}
+
+export interface Measurements {
+  leader: Int32Array; // (m, n) the first token of every token's cluster
+  clusters: Int32Array; // (m,)
+  renyi: Float64Array; // (m,) share consumed
+  strong: Float64Array; // (m,)
+  directions: Float64Array | null; // (d, 3) where d > 3
+}
+
+export class RunRecord {
+  readonly n: number;
+  readonly d: number;
+  readonly capacity: number;
+  readonly t: Float64Array; // (m,)
+  readonly x: Float64Array; // (m, n, d)
+  readonly shown: Float32Array; // (m, n, 3) what the sphere and the circle draw
+  frameCount = 0; // frames that have come
+  status = "running";
+  progress = 0;
+  singlePrecision = false; // positions have 32 bits
+  measured: Measurements | null = null;
+
+  constructor(readonly begun: Begun) {
+    this.n = begun.n;
+    this.d = begun.d;
+    this.capacity = begun.frames;
+    this.t = new Float64Array(begun.frames);
+    this.x = new Float64Array(begun.frames * begun.n * begun.d);
+    this.shown = new Float32Array(begun.frames * begun.n * 3);
+  }
+
+  get mask(): Mask {
+    return this.begun.mask ?? this.begun.scene?.mask ?? "causal";
+  }
+
+  /** How many tokens are frozen. */
+  get frozen(): number {
+    return this.begun.frozen?.x.length ?? 0;
+  }
+
+  /** Where frozen tokens are drawn, (m, 3). */
+  get frozenShown(): Float32Array {
+    const x = Float64Array.from(this.begun.frozen?.x.flat() ?? []);
+    const shown = new Float32Array(this.frozen * 3);
+    this.projected(x, shown, 0, this.frozen);
+    return shown;
+  }
+
+  addFrames(first: number, t: Float64Array, x: Float64Array): void {
+    const frames = Math.min(t.length, this.capacity - first);
+    if (first > this.frameCount || frames <= 0) return; // a gap cannot be drawn
+    this.t.set(t.subarray(0, frames), first);
+    this.x.set(x.subarray(0, frames * this.n * this.d), first * this.n * this.d);
+    this.frameCount = Math.max(this.frameCount, first + frames);
+    this.project(first, first + frames);
+  }
+
+  addMeasurements(
+    labels: Int32Array,
+    clusters: Int32Array,
+    renyi: Float64Array,
+    strong: Float64Array,
+    directions: Float64Array | null,
+  ): void {
+    const leader = new Int32Array(labels.length);
+    for (let at = 0; at < labels.length; at += this.n)
+      leaders(labels.subarray(at, at + this.n), leader.subarray(at, at + this.n));
+    this.measured = {
+      leader,
+      clusters: clusters.slice(),
+      renyi: renyi.slice(),
+      strong: strong.slice(),
+      directions: directions?.slice() ?? null,
+    };
+    if (this.d > 3 && directions !== null) this.project(0, this.frameCount);
+  }
+
+  private project(from: number, to: number): void {
+    this.projected(this.x, this.shown, from * this.n, to * this.n);
+  }
+
+  /** Places x (count, d), from number `from` up to `to`, as they are drawn. */
+  private projected(x: Float64Array, shown: Float32Array, from: number, to: number): void {
+    const { d } = this;
+    const w = this.measured?.directions ?? null;
+    for (let i = from; i < to; i++) {
+      if (w === null) {
+        for (let c = 0; c < Math.min(3, d); c++) shown[3 * i + c] = x[i * d + c];
+        continue;
+      }
+      let a = 0,
+        b = 0,
+        e = 0;
+      for (let c = 0; c < d; c++) {
+        const value = x[i * d + c];
+        a += value * w[3 * c];
+        b += value * w[3 * c + 1];
+        e += value * w[3 * c + 2];
+      }
+      shown[3 * i] = a;
+      shown[3 * i + 1] = b;
+      shown[3 * i + 2] = e;
+    }
+  }
+
+  /** Where tokens are drawn at a cursor that may lie between two frames; (n, 3) into `out`. */
+  positions(cursor: number, out: Float32Array): void {
+    const last = Math.max(0, this.frameCount - 1);
+    const frame = Math.min(Math.floor(cursor), last);
+    const part = frame < last ? cursor - frame : 0;
+    const size = this.n * 3;
+    const here = this.shown.subarray(frame * size, (frame + 1) * size);
+    if (part < 1e-6) return out.set(here);
+    const next = this.shown.subarray((frame + 1) * size, (frame + 2) * size);
+    const onSphere = this.d <= 3; // in more dimensions the shadow of a token lies anywhere in the ball
+    for (let i = 0; i < size; i += 3) {
+      const a = here[i] + part * (next[i] - here[i]);
+      const b = here[i + 1] + part * (next[i + 1] - here[i + 1]);
+      const c = here[i + 2] + part * (next[i + 2] - here[i + 2]);
+      const scale = onSphere ? 1 / (Math.sqrt(a * a + b * b + c * c) || 1) : 1;
+      out[i] = a * scale;
+      out[i + 1] = b * scale;
+      out[i + 2] = c * scale;
+    }
+  }
+
+  /** Token k in frame i, all d coordinates. */
+  token(i: number, k: number): Float64Array {
+    const at = (i * this.n + k) * this.d;
+    return this.x.subarray(at, at + this.d);
+  }
+
+  frame(i: number): Float64Array {
+    return this.x.subarray(i * this.n * this.d, (i + 1) * this.n * this.d);
+  }
+
+  /** The first token of every token's cluster in frame i, or null while it is not known. */
+  leadersAt(i: number): Int32Array | null {
+    const leader = this.measured?.leader;
+    return leader !== undefined && (i + 1) * this.n <= leader.length
+      ? leader.subarray(i * this.n, (i + 1) * this.n)
+      : null;
+  }
+}
+
+/** Numbers of a recorded page: a (nested) list, or base64 of little-endian bytes. */
+export function numbersOf<T extends Numbers | Float32Array>(
+  given: unknown,
+  Kind: new (values: ArrayLike<number> | ArrayBuffer) => T,
+): T {
+  if (typeof given === "string") return new Kind(Uint8Array.from(atob(given), (c) => c.charCodeAt(0)).buffer);
+  return new Kind((given as unknown[]).flat(Infinity) as number[]);
+}
+
+/** What an exported page holds. */
+export interface Exported {
+  begun: Begun;
+  t: unknown;
+  x: unknown;
+  measured?: { [name: string]: unknown } | null;
+}
+
+/** The run inside an exported page. */
+export function fromExport(recorded: Exported): RunRecord {
+  const { begun, measured } = recorded;
+  const t = numbersOf(recorded.t, Float64Array);
+  const run = new RunRecord({ ...begun, recorded: true, frames: t.length });
+  const bytes = typeof recorded.x === "string" ? atob(recorded.x).length : 0;
+  const wide = bytes === t.length * begun.n * begun.d * 8;
+  run.singlePrecision = typeof recorded.x === "string" && !wide;
+  run.addFrames(
+    0,
+    t,
+    typeof recorded.x !== "string" || wide
+      ? numbersOf(recorded.x, Float64Array)
+      : Float64Array.from(numbersOf(recorded.x, Float32Array)),
+  );
+  if (measured) {
+    const directions = measured.directions == null ? null : numbersOf(measured.directions, Float64Array);
+    run.addMeasurements(
+      numbersOf(measured.labels, Int32Array),
+      numbersOf(measured.clusters, Int32Array),
+      numbersOf(measured.consumed_renyi, Float64Array),
+      numbersOf(measured.consumed_strong, Float64Array),
+      directions,
+    );
+  }
+  run.status = "done";
+  return run;
+}

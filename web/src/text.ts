@@ -1,0 +1,83 @@
+/** Every longer text of the page, in one place. */
+
+export const TITLES: { [view: string]: string } = {
+  sphere: "Sphere",
+  circle: "Circle",
+  angles: "Angles",
+  clusters: "Clusters",
+  consumption: "Consumption",
+  attention: "Attention",
+  spectrum: "Spectrum of V",
+};
+
+export const EXPLANATIONS: { [view: string]: string } = {
+  sphere:
+    "Every dot is a token on the unit sphere, and its line is the way it came. Tokens of one cluster " +
+    "share the colour of their leader, the first of them in the sequence, and grey ones have joined none " +
+    "of note; rings mark Rényi centers, red ones strong centers, diamonds frozen tokens. Drag to turn; at" +
+    " time 0, drag a token to move it, and the run begins anew.",
+  circle:
+    "Every dot on the rim is a token; inside, the past grows outward like the rings of a tree, from time " +
+    "0 at the hole to the end near the rim. Tokens of one cluster share the colour of their leader, grey " +
+    "ones have joined none of note, and the bars outside count them; diamonds are frozen tokens. At time " +
+    "0, drag a token to move it, and the run begins anew.",
+  angles:
+    "Each line follows one token through time: on the circle its angle, on spheres its distance from " +
+    "token 1 or its longitude. Lines that run together have become one cluster. Rényi centers are drawn " +
+    "in black (white on dark), strong ones in red, as in Figure 2 of the paper.",
+  clusters:
+    "The number of clusters over time: two tokens belong together if short steps from token to token lead" +
+    " from one to the other. Plateaus are metastable states, each step down is a merger. With V = I the " +
+    "last step, to one cluster at token 1, can take longer than any run you wait for.",
+  consumption:
+    "The share of tokens that lie within δ of a center, for Rényi centers and for the fewer strong ones " +
+    "(Figure 3). Centers are chosen at time 0 and move with the run. Strong centers hardly move but leave" +
+    " some tokens unexplained; Rényi centers explain more but drift and merge.",
+  attention:
+    "Row k shows how token k divides its attention among the tokens it may see; every row sums to one. " +
+    "Ordered by cluster, clusters that listen to themselves are bright blocks. Causal masking leaves " +
+    "everything right of the diagonal empty, so token 1 hears only itself. Where tokens are frozen, seen " +
+    "by all and never moving, a column of its own shows what goes to them together.",
+  spectrum:
+    "The eigenvalues of the value matrix V in the complex plane; the dominant one, with the largest real " +
+    "part, decides where tokens end. The words beside it are the matching row of the paper's Table 1. " +
+    "Only the first row is a theorem, the others are conjectures and experiments; all are about causal " +
+    "attention without frozen tokens.",
+};
+
+/** The scene the page opens with, as a preset. */
+export const FIRST_PRESET = {
+  title: "First look",
+  explain:
+    "Tokens start anywhere on the circle and, within a few units of time, gather around centers. Then " +
+    "clusters merge one by one. Drag β and see their number change.",
+};
+
+export const TABLE_1: [string, string, string][] = [
+  ["> 0", "d", "the first token"],
+  ["> 0", "≥ 2", "one point in L"],
+  ["> 0", "1", "two points ±ξ"],
+  ["< 0", "≥ 2", "a cloud around L"],
+  ["< 0", "1", "two clouds around ±ξ"],
+];
+
+export const SHORTCUTS: [string, string][] = [
+  ["Space", "play or pause"],
+  ["← →", "one frame back or on (with Shift: ten)"],
+  ["Home, End", "first or last frame"],
+  ["[ ]", "highlight the previous or next token, in every view"],
+  ["Esc", "highlight none; close a window"],
+  ["R", "run again"],
+  ["E", "show or hide all explanations"],
+  ["T", "light or dark"],
+  ["?", "this help"],
+  ["Tab", "every control in turn"],
+  ["Arrows on the sphere", "turn it; + and − zoom, 0 puts it back (Tab brings you there)"],
+  ["Alt + arrows on it", "at time 0: move the highlighted token; the run follows"],
+];
+
+export const CONNECTION_LOST =
+  "The server does not answer; trying again. If you have started it anew, open the address it printed.";
+export const SESSION_REFUSED = "The server has closed this session; trying again in a few seconds.";
+export const WHY_DISABLED =
+  "This page plays a recorded run and has no engine. Start “nucleate explore” to change it.";

@@ -1,0 +1,98 @@
+/** The sphere as SVG: grid, trails and tokens, what is behind paler and first. */
+
+import { pretty } from "../axis.ts";
+import { SvgPen, type ShapeStyle } from "../pen.ts";
+import { currentFrame, type ViewContext } from "../view_context.ts";
+import { diamond } from "./frozen.ts";
+import { circles } from "./graticule.ts";
+import { arc } from "./arc.ts";
+
+export interface Dot {
+  k: number; // token
+  x: number;
+  y: number;
+  facing: number; // 1: towards the eye, -1: away from it
+}
+export interface Shown {
+  tokens: ArrayLike<number>; // (n, 3)
+  frozen: ArrayLike<number>; // (m, 3)
+  trails: number[]; // tokens that have one
+}
+
+const MAX_TRAIL_POINTS = 60_000; // of trails: a few hundred kilobytes
+const BEHIND_OPACITY = 0.35; // as strong as what is in front
+
+/** A line in two parts: the pieces behind the ball, and those in front of it. */
+function halves(dots: Dot[]): [behind: number[], front: number[]] {
+  const parts: [number[], number[]] = [[], []];
+  for (let i = 1; i < dots.length; i++) {
+    const [a, b] = [dots[i - 1], dots[i]];
+    const part = parts[a.facing + b.facing < 0 ? 0 : 1];
+    if (part.at(-2) !== a.x || part.at(-1) !== a.y) part.push(NaN, NaN, a.x, a.y);
+    part.push(b.x, b.y);
+  }
+  return parts;
+}
+
+/** Where a token was drawn from time 0 to the frame, in pieces where its way is not known. */
+function trail(context: ViewContext, k: number): number[][] {
+  const { n, d, shown } = context.run!;
+  const at = (i: number): number => 3 * (i * n + k);
+  const start = (i: number): number[] => Array.from(shown.subarray(at(i), at(i) + 3));
+  const pieces = [start(0)];
+  for (let i = 1; i <= currentFrame(context); i++) {
+    const points = arc(shown, at(i - 1), at(i), d <= 3);
+    if (points.length === 0) pieces.push(start(i));
+    else pieces.at(-1)!.push(...points);
+  }
+  return pieces;
+}
+
+export function sphereSvg(
+  context: ViewContext,
+  { width, height }: { width: number; height: number },
+  outline: number,
+  size: number,
+  place: (places: ArrayLike<number>) => Dot[],
+  shown: Shown,
+): string {
+  const { theme, palette, run } = context;
+  const pen = new SvgPen(width, height, "nucleate: Sphere");
+  pen.rect(0, 0, width, height, { fill: theme.paper });
+  pen.circle(width / 2, height / 2, outline, { stroke: theme.faint, width: 1.5 });
+  const few = Math.max(1, Math.ceil((shown.trails.length * (currentFrame(context) + 1)) / MAX_TRAIL_POINTS));
+  const lines: { points: number[]; style: ShapeStyle }[] = circles().map((points) => ({
+    points,
+    style: { stroke: theme.ink, width: 0.8, alpha: 0.12 },
+  }));
+  for (const k of shown.trails.filter((_, i) => i % few === 0)) {
+    const style = { stroke: palette.of(k), width: 1, alpha: shown.trails.length > 60 ? 0.55 : 0.9 };
+    for (const points of trail(context, k)) lines.push({ points, style });
+  }
+  const drawn = lines.map(({ points, style }) => ({ parts: halves(place(points)), style }));
+  const dots = place(shown.tokens).sort((a, b) => a.facing - b.facing);
+  const still = place(shown.frozen);
+  const renyi = new Set(run?.begun.centers.renyi);
+  const strong = new Set(run?.begun.centers.strong);
+  for (const side of [0, 1]) {
+    const pale = side === 0 ? BEHIND_OPACITY : 1;
+    for (const { parts, style } of drawn) pen.path(parts[side], { ...style, alpha: style.alpha! * pale });
+    const here = ({ facing }: Dot): boolean => facing < 0 === (side === 0);
+    for (const { k, x, y } of dots.filter(here)) {
+      const alpha = side === 0 ? 0.4 : 1;
+      pen.circle(x, y, size, { fill: palette.of(k), alpha });
+      if (renyi.has(k))
+        pen.circle(x, y, Math.max(size * 1.6, 4), {
+          stroke: strong.has(k) ? theme.red : theme.ink,
+          width: 1.6,
+          alpha,
+        });
+    }
+    for (const { x, y } of still.filter(here)) diamond(pen, x, y, 13, theme, pale);
+  }
+  pen.text(`t = ${pretty(run?.t[currentFrame(context)] ?? 0, 4)}`, 8, height - 8, {
+    fill: theme.soft,
+    baseline: "bottom",
+  });
+  return pen.finish();
+}

@@ -18,29 +18,34 @@ if TYPE_CHECKING:
     from nucleate.integrate.run import Run
     from nucleate.integrate.simulate import simulate
     from nucleate.kernels import drift
-    from nucleate.models.spectra import spectra
+    from nucleate.models.spectra import Spectra, spectra
     from nucleate.observe.centers import center_mask, renyi_centers
     from nucleate.observe.clusters import clusters, count_clusters
     from nucleate.observe.consumption import consumed, consumption, lost_centers
     from nucleate.observe.energies import interaction_energy, token_energies
-    from nucleate.observe.life import life
+    from nucleate.observe.life import Life, life
     from nucleate.observe.measure import measure
-    from nucleate.observe.merges import merges
+    from nucleate.observe.merges import Merges, merges
     from nucleate.observe.stationarity import displacement, stationarity
     from nucleate.sphere import distance, retract, tangent, uniform
     from nucleate.studies.ensemble import ensemble
-    from nucleate.studies.result import load
+    from nucleate.studies.result import Ensemble, load
     from nucleate.studies.study import Study
-    from nucleate.theory.atlas import atlas, limit_point
+    from nucleate.theory.atlas import Atlas, atlas, limit_point
     from nucleate.theory.counts import expected_centers, monte_carlo_centers
 
     __version__: str
 
 __all__ = [
+    "Atlas",
     "Attention",
+    "Ensemble",
     "Frozen",
     "InputError",
+    "Life",
+    "Merges",
     "Run",
+    "Spectra",
     "Study",
     "Window",
     "__version__",
@@ -75,10 +80,15 @@ __all__ = [
 ]
 
 _HOME = {
+    "Atlas": "nucleate.theory.atlas",
     "Attention": "nucleate.attention",
+    "Ensemble": "nucleate.studies.result",
     "Frozen": "nucleate.attention",
     "InputError": "nucleate.checks",
+    "Life": "nucleate.observe.life",
+    "Merges": "nucleate.observe.merges",
     "Run": "nucleate.integrate.run",
+    "Spectra": "nucleate.models.spectra",
     "Study": "nucleate.studies.study",
     "Window": "nucleate.attention",
     "atlas": "nucleate.theory.atlas",

@@ -2,6 +2,9 @@
 
 import operator
 import os
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -10,9 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 __all__ = [
     "ROUNDING",
     "Array",
+    "FileError",
     "InputError",
+    "MissingFileError",
+    "MissingPackageError",
     "check_memory",
     "check_tokens",
+    "file_error",
     "finite_array",
     "finite_number",
     "memory",
@@ -22,12 +29,35 @@ __all__ = [
 
 Array = NDArray[np.float64]
 UNIT_TOLERANCE = 1e-6  # rows this close to unit length are taken as meant to be unit, and made so
-LARGEST = 2**62  # of a count: it must fit into 64 bits
+LARGEST_COUNT = 2**62  # so that it fits into 64 bits
+ALWAYS_FITS_BYTES = 2**20  # up to this much is not worth asking how much memory there is
 ROUNDING = 4 * float(np.finfo(np.float64).eps)  # rows this close are unit already, and keep their bits
 
 
 class InputError(ValueError):
-    """Input that cannot be used; the message says why and what to do."""
+    """Input that cannot be used; the message says why and what to do.
+
+    A missing file raises MissingFileError, which is also a FileNotFoundError; a file that cannot be read or
+    written FileError, also an OSError; a package that is not installed MissingPackageError, also an
+    ImportError. They stand in nucleate.checks, and `except InputError` catches them all.
+    """
+
+
+class FileError(InputError, OSError):
+    """A file or folder that cannot be read, written or made."""
+
+
+class MissingFileError(FileError, FileNotFoundError):
+    """A file or folder that does not exist."""
+
+
+class MissingPackageError(InputError, ImportError):
+    """A package that is needed for this and not installed."""
+
+
+def file_error(message: str, cause: OSError) -> FileError:
+    """What the operating system refused, as an error to raise with this message."""
+    return (MissingFileError if isinstance(cause, FileNotFoundError) else FileError)(message)
 
 
 def finite_array(name: str, value: ArrayLike) -> Array:
@@ -94,7 +124,7 @@ def whole_number(name: str, value: Any, *, least: int, help: str = "") -> int:
         ) from None
     if number < least or isinstance(value, bool):
         raise InputError(f"{name} must be a whole number of at least {least}, but is {value}. {help}".strip())
-    if number > LARGEST:
+    if number > LARGEST_COUNT:
         raise InputError(
             f"{name} must be a whole number below 2^62, but has {len(str(number))} digits. {help}".strip()
         )
@@ -104,8 +134,7 @@ def whole_number(name: str, value: Any, *, least: int, help: str = "") -> int:
 def check_tokens(name: str, value: ArrayLike, lengths: bool = True) -> Array:
     """`value` as tokens (..., n, d) on the unit sphere: n >= 1, d >= 2, rows made exactly unit if nearly so.
 
-    lengths=False leaves the rows to somebody who looks at them himself: `ROUNDING` is what they may be off
-    by.
+    With lengths=False the caller checks the lengths of the rows: `ROUNDING` is what they may be off by.
     """
     x = _real_array(name, value)
     if x.ndim < 2:
@@ -145,17 +174,65 @@ def check_tokens(name: str, value: ArrayLike, lengths: bool = True) -> Array:
 
 
 def check_memory(size: float, what: str) -> None:
-    """Refuse what would not fit into half of this machine's memory, before asking for it."""
-    if size > memory() / 2:
+    """Refuse what would not fit into half of the memory there is, before asking for it."""
+    if size > ALWAYS_FITS_BYTES and size > memory() / 2:
         raise InputError(
-            f"{what} needs {size / 2**30:.3g} GiB, but this machine has {memory() / 2**30:.3g} GiB. Ask for"
-            " fewer tokens, runs or frames."
+            f"{what} needs {size / 2**30:.3g} GiB, but may have {memory() / 2**31:.3g} GiB, half of the"
+            " memory here. Ask for fewer tokens, runs or frames."
         )
 
 
-def memory() -> int:
-    """Bytes of memory this machine has."""
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 2**34
+def memory(root: Path = Path("/")) -> int:
+    """Bytes of memory this process may use: the machine's, or less in a container or under `ulimit -v`.
+
+    root   where /proc and /sys are
+    """
+    limits = [_cgroup_memory(root), _address_space()]
+    if hasattr(os, "sysconf"):
+        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    return min((limit for limit in limits if limit is not None), default=2**34)
+
+
+@cache  # one process stays in one container
+def _cgroup_memory(root: Path) -> int | None:
+    """The least limit that a control group of Linux, version 1 or 2, sets on this process."""
+    limits = [_limit_in(file) for file in _cgroup_files(root)]
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def _cgroup_files(root: Path) -> Iterator[Path]:
+    """The files with the memory limits of this process's group and of the groups around it."""
+    try:
+        lines = (root / "proc/self/cgroup").read_text().splitlines()
+    except (OSError, UnicodeDecodeError):  # not Linux
+        return
+    for line in lines:  # "4:memory:/a/b" in version 1, "0::/a/b" in version 2
+        controllers, _, group = line.partition(":")[2].partition(":")
+        if "memory" in controllers.split(","):
+            top, name = root / "sys/fs/cgroup/memory", "memory.limit_in_bytes"
+        elif not controllers:
+            top, name = root / "sys/fs/cgroup", "memory.max"
+        else:
+            continue
+        own = PurePosixPath(group.lstrip("/"))
+        yield from (top / around / name for around in (own, *own.parents) if ".." not in around.parts)
+
+
+def _limit_in(file: Path) -> int | None:
+    try:
+        return int(file.read_text())
+    except (OSError, ValueError):  # not there, or "max"
+        return None
+
+
+def _address_space() -> int | None:
+    """The limit that `ulimit -v` sets."""
+    try:
+        import resource
+    except ImportError:  # not Unix
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
 
 
 def shortened(value: object) -> str:

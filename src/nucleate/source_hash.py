@@ -61,8 +61,8 @@ def _imports(name: str) -> tuple[str, ...]:
 
 def _imported(tree: ast.AST) -> Iterator[str]:
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            continue
+        if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+            node = ast.Module(node.orelse, [])
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if _path(alias.name) is not None)
         elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "nucleate":

@@ -48,9 +48,10 @@ def distance(x: ArrayLike, y: ArrayLike) -> Array:
 def uniform(
     n: int, d: int, seed: int | np.random.SeedSequence | np.random.Generator = 0, runs: int | None = None
 ) -> Array:
-    """n independent uniform points of S^{d-1}, as rows of an (n, d) array; the same seed gives the same points.
+    """n independent uniform points of S^{d-1}, (n, d); the same seed gives the same points.
 
-    With runs=b, b such starts (b, n, d): run i is drawn from SeedSequence(seed, spawn_key=(i,)), whatever b is.
+    With runs=b there are b such starts, (b, n, d): start i is drawn from SeedSequence(seed, spawn_key=(i,)),
+    whatever b is.
     """
     n = whole_number("n", n, least=1, help="It is the number of tokens.")
     d = whole_number("d", d, least=2, help="It is the dimension of the space around the sphere.")

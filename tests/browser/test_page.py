@@ -419,9 +419,7 @@ def test_an_exported_page_plays_from_a_file_without_any_network(page: WatchedPag
 def test_stored_runs_and_ensembles_can_be_opened(page: WatchedPage, tmp_path: Path) -> None:
     first = nc.simulate(nc.Attention(9.0), nc.uniform(20, 3, 2), 50.0, save=12)
     first.save(tmp_path / "first.zarr")
-    several = nc.simulate(
-        nc.Attention(16.0), np.stack([nc.uniform(10, 2, seed) for seed in range(3)]), 9.0, save=8
-    )
+    several = nc.simulate(nc.Attention(16.0), nc.uniform(10, 2, seed=0, runs=3), 9.0, save=8)
     several.save(tmp_path / "several.npz")
     with shipped_server(open_folder(tmp_path)) as server:
         page.open(server.address)
@@ -463,9 +461,7 @@ def test_a_recording_can_be_opened_where_it_is_the_only_one_and_by_the_keyboard(
 
 def test_after_a_reload_the_menus_say_which_recording_is_shown(page: WatchedPage, tmp_path: Path) -> None:
     nc.simulate(nc.Attention(9.0), nc.uniform(20, 3, 2), 50.0, save=12).save(tmp_path / "a.zarr")
-    several = nc.simulate(
-        nc.Attention(16.0), np.stack([nc.uniform(10, 2, seed) for seed in range(3)]), 9.0, save=8
-    )
+    several = nc.simulate(nc.Attention(16.0), nc.uniform(10, 2, seed=0, runs=3), 9.0, save=8)
     several.save(tmp_path / "b.zarr")
     with shipped_server(open_folder(tmp_path)) as server:
         page.open(f"{server.address}#{quote(json.dumps({'open': {'name': 'b.zarr', 'run': 2}, 'at': 3}))}")

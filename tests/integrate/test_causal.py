@@ -714,7 +714,7 @@ def test_every_step_of_a_long_life_can_be_kept_and_read_back(tmp_path: Any) -> N
 
 @pytest.mark.parametrize("method", ["causal", "auto"])
 def test_a_batch_is_its_runs_whatever_the_threads(method: Any) -> None:
-    x0 = np.stack([nc.uniform(15, 2, seed) for seed in range(5)])
+    x0 = nc.uniform(15, 2, seed=0, runs=5)
     beta = np.array([4.0, 9.0, 20.0, 36.0, 64.0])
     one, two = (
         nc.simulate(Attention(beta), x0, 1e30, save=12, method=method, threads=threads) for threads in (1, 2)
@@ -730,7 +730,7 @@ def test_a_batch_is_its_runs_whatever_the_threads(method: Any) -> None:
 
 @pytest.mark.parametrize("method", ["causal", "auto"])
 def test_a_run_that_fails_leaves_its_neighbours_alone(method: Any) -> None:
-    x0 = np.stack([nc.uniform(8, 3, seed) for seed in range(4)])
+    x0 = nc.uniform(8, 3, seed=0, runs=4)
     V = np.stack([np.eye(3)] * 4)
     V[2] = 1.7e308
     bad = nc.simulate(Attention(4.0, V=V), x0, 1e6, save=9, method=method, max_steps=20_000)

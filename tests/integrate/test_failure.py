@@ -152,7 +152,7 @@ def test_a_finished_run_is_done_whatever_the_limit() -> None:
 
 def test_a_batch_tells_the_end_of_each_run_and_leaves_missing_frames_empty() -> None:
     # Runs 1 and 3 live a hundred times faster than the others: the steps allowed do not take them to the end.
-    x0 = np.stack([nc.uniform(10, 3, seed) for seed in range(4)])
+    x0 = nc.uniform(10, 3, seed=0, runs=4)
     V = np.array([1.0, 100.0, 1.0, 100.0])[:, None, None] * np.eye(3)
     run = nc.simulate(
         Attention(9.0, V=V), x0, 40.0, save=9, rtol=1e-4, atol=1e-6, max_steps=300, method="explicit"
@@ -286,7 +286,7 @@ def _keep(seen: list[Array], t: Array, x: Array) -> None:
 
 def test_on_frames_sees_every_run_of_a_batch_once() -> None:
     for d in (2, 3):
-        x0 = np.stack([nc.uniform(12, d, seed) for seed in range(30)])
+        x0 = nc.uniform(12, d, seed=0, runs=30)
         seen: list[Array] = []
         run = nc.simulate(
             Attention(9.0), x0, 300.0, save=5, rtol=1e-6, atol=1e-8, on_frames=partial(_keep, seen)
@@ -338,8 +338,8 @@ def test_callbacks_are_called_while_one_drift_takes_long() -> None:
 
 def bad_batches() -> dict[str, tuple[Attention, Attention, Array]]:
     """A healthy batch of 64 and the same with run 5 gone wrong: model, model, starts."""
-    flat = np.stack([nc.uniform(12, 2, seed) for seed in range(64)])
-    round_ = np.stack([nc.uniform(12, 3, seed) for seed in range(64)])
+    flat = nc.uniform(12, 2, seed=0, runs=64)
+    round_ = nc.uniform(12, 3, seed=0, runs=64)
     I2, I3 = np.stack([np.eye(2)] * 64), np.stack([np.eye(3)] * 64)
     found = {}
     for name, start, V, wrong in (
@@ -374,7 +374,7 @@ def test_one_bad_run_in_64_leaves_the_other_63_bit_identical(name: str) -> None:
 
 def test_one_run_with_another_start_leaves_the_others_bit_identical() -> None:
     for d, model in ((2, Attention(9.0)), (3, Attention(9.0)), (2, Attention(9.0, mask=Window(4)))):
-        x0 = np.stack([nc.uniform(12, d, seed) for seed in range(20)])
+        x0 = nc.uniform(12, d, seed=0, runs=20)
         other = x0.copy()
         other[5] = other[5][0]  # all coincident: rests, and its lane is free at once
         a, b = (nc.simulate(model, x, 5.0, save=6, rtol=1e-6, atol=1e-8) for x in (x0, other))

@@ -1,6 +1,7 @@
 """The record of a run: what it says of itself, and how it checks itself."""
 
 from dataclasses import FrozenInstanceError, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,8 +9,9 @@ from support.made_runs import many_runs, one_run, rich_run
 
 from nucleate.attention import Attention
 from nucleate.checks import InputError
-from nucleate.integrate.run import Agreement
+from nucleate.integrate.run import Agreement, Run
 from nucleate.integrate.simulate import simulate
+from nucleate.integrate.status import STATUS_HELP
 from nucleate.sphere import retract, uniform
 
 
@@ -18,7 +20,24 @@ def test_a_run_says_in_one_line_what_it_is() -> None:
     assert repr(one_run()) == text
     assert "window 4" in repr(rich_run())
     assert repr(many_runs()).startswith("Run(3 runs of 5 tokens, d = 2, beta = 1 to 3, full;")
-    assert repr(many_runs()).endswith("3 to 1099511627776 steps; 2 done, 1 stalled)")
+    assert '3 to 1099511627776 steps; 2 done, 1 stalled. "stalled": ' in repr(many_runs())
+
+
+@pytest.mark.parametrize("status", [status for status in STATUS_HELP if status != "done"])
+def test_a_run_that_is_not_done_says_what_to_do(status: str) -> None:
+    run = replace(one_run(), status=status)
+    assert run.status_help == STATUS_HELP[status]
+    assert repr(run).endswith(f"17 steps; {status}. {STATUS_HELP[status]})")
+    batch = replace(many_runs(), status=("done", status, status))
+    assert batch.status_help == f'"{status}": {STATUS_HELP[status]}'
+    assert batch.status_help in batch.summary
+
+
+def test_each_status_of_a_batch_is_explained_once_and_done_needs_no_help() -> None:
+    batch = replace(many_runs(), status=("stalled", "max steps", "stalled"))
+    assert batch.status_help.count("stalled") == batch.status_help.count('"max steps"') == 1
+    assert one_run().status_help == replace(many_runs(), status=("done",) * 3).status_help == ""
+    assert repr(one_run()).endswith("; done)")
 
 
 def test_a_run_without_frames_still_has_a_name() -> None:
@@ -102,7 +121,7 @@ def test_a_check_starts_from_the_first_frame_even_if_it_is_a_later_one(model: At
 
 
 def test_frames_that_were_never_reached_are_not_compared(model: Attention) -> None:
-    run = simulate(model, np.stack([uniform(6, 2, s) for s in range(2)]), 5.0, save=6)
+    run = simulate(model, uniform(6, 2, seed=0, runs=2), 5.0, save=6)
     x = run.x.copy()
     x[1, 3:] = np.nan
     agreement = replace(run, x=x, status=("done", "stalled")).check()
@@ -111,6 +130,46 @@ def test_frames_that_were_never_reached_are_not_compared(model: Attention) -> No
     x[0, 3:] = np.nan
     agreement = replace(run, x=x, status=("stalled", "stalled")).check()
     assert np.isnan(agreement.difference).tolist() == [False] * 3 + [True] * 3
+
+
+def test_a_check_takes_a_time_limit_and_compares_what_it_reaches(model: Attention) -> None:
+    run = simulate(Attention(64.0), uniform(2000, 3, 0), 1.0, save=[0.0, 1e-3, 1.0])
+    agreement = run.check(time_limit=1e-3, threads=1)
+    assert agreement.status == "time limit"
+    assert np.isnan(agreement.difference[-1])
+    assert "The rerun did not finish: time limit." in str(agreement) or "ended at once" in str(agreement)
+    with pytest.raises(InputError, match="time_limit must be"):
+        run.check(time_limit=-1.0)
+
+
+def test_a_check_runs_on_the_threads_asked_for_and_finds_the_same(
+    model: Attention, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def spied(*args: Any, **options: Any) -> Run:
+        asked.append((options["threads"], options["time_limit"]))
+        return simulate(*args, **options)
+
+    run = simulate(model, uniform(6, 2, 0), 5.0, save=8)
+    monkeypatch.setattr("nucleate.integrate.simulate.simulate", spied)
+    one, two = run.check(threads=1), run.check(threads=2, time_limit=60.0)
+    assert asked == [(1, None), (2, 60.0)]
+    assert np.array_equal(one.difference, two.difference)
+
+
+def test_a_rerun_without_a_single_frame_leaves_nothing_to_compare(
+    model: Attention, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = simulate(model, uniform(6, 2, 0), 5.0, save=8)
+
+    def stopped(*args: Any, **options: Any) -> Run:
+        return replace(run, t=run.t[:0], x=run.x[:0], status="time limit", steps=0)
+
+    monkeypatch.setattr("nucleate.integrate.simulate.simulate", stopped)
+    agreement = run.check(time_limit=1e-9)
+    assert np.isnan(agreement.difference).all()
+    assert "ended at once (time limit)" in str(agreement)
 
 
 def test_a_run_of_one_frame_has_nothing_to_check(model: Attention) -> None:

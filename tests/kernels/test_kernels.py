@@ -39,8 +39,8 @@ def norms(model: Attention, d: int) -> tuple[float, float]:
 
 
 def pairwise_bound(model: Attention, d: int) -> float:
-    """Both twins keep within 16 max(1, beta |K^T Q|) |V| eps of the truth (reliability.md, tested in
-    test_large_beta), so within twice that of each other."""
+    """Both twins keep within 16 max(1, beta |K^T Q|) |V| eps of the truth (tested in test_large_beta), so
+    within twice that of each other."""
     z, v = norms(model, d)
     return 32 * max(1.0, z) * v * EPS
 
@@ -163,7 +163,7 @@ def test_run_axes_mean_one_system_per_run(kernel: Literal["pairwise", "circle"])
     b, n = 5, 40
     rng = np.random.default_rng(0)
     beta, (Q, K, V) = rng.uniform(0.5, 9.0, b), rng.standard_normal((3, b, 2, 2))
-    x = np.stack([nc.uniform(n, 2, seed=run) for run in range(b)])
+    x = nc.uniform(n, 2, seed=0, runs=b)
     frozen_x, weight = (
         np.stack([nc.uniform(3, 2, 40 + run) for run in range(b)]),
         rng.uniform(1.0, 5.0, (b, 3)),
@@ -184,7 +184,7 @@ def test_run_axes_mean_one_system_per_run(kernel: Literal["pairwise", "circle"])
 def test_batches_of_one_model_equal_the_equation_run_by_run(b: int, mask: Mask, d: int) -> None:
     # Batches have ways of their own: eight runs side by side, or in lanes by modes.
     for n in (1, 2, 9, 70):
-        x = np.stack([nc.uniform(n, d, seed=run) for run in range(b)])
+        x = nc.uniform(n, d, seed=0, runs=b)
         for name, model in models(d, mask).items():
             expected = np.stack([nc.drift(model, x[run], kernel="reference") for run in range(b)])
             assert np.abs(nc.drift(model, x, kernel="pairwise") - expected).max() <= pairwise_bound(
@@ -196,7 +196,7 @@ def test_batches_of_one_model_equal_the_equation_run_by_run(b: int, mask: Mask, 
 
 @pytest.mark.parametrize("d", [2, 3, 7, 16])
 def test_a_batch_does_not_mix_its_runs(d: int) -> None:
-    x = np.stack([nc.uniform(70, d, seed=run) for run in range(21)])
+    x = nc.uniform(70, d, seed=0, runs=21)
     rows = np.random.default_rng(0).permutation(21)
     for name, model in models(d, "causal").items():
         for kernel in ("auto", "pairwise"):
@@ -206,7 +206,7 @@ def test_a_batch_does_not_mix_its_runs(d: int) -> None:
 
 
 def test_a_rounded_start_in_one_run_does_not_touch_the_bits_of_another() -> None:
-    x = np.stack([nc.uniform(20, 3, seed=run) for run in range(2)])
+    x = nc.uniform(20, 3, seed=0, runs=2)
     rough = x.copy()
     rough[0] = rough[0].astype(np.float32)  # unit to 1e-7: made unit again
     model = Attention(4.0)
@@ -224,13 +224,7 @@ def test_lanes_mend_isolated_tokens_behind_clusters(used: int, frozen: bool) -> 
     theta = 0.01 * rng.standard_normal((used, n))
     theta[:, ::500] = rng.uniform(1.0, 5.0, theta[:, ::500].shape)  # each alone, other ones in every lane
     x = _points(theta)
-    rest = (
-        Frozen(
-            np.stack([nc.uniform(3, 2, seed=run) for run in range(used)]), rng.uniform(1.0, 4.0, (used, 3))
-        )
-        if frozen
-        else None
-    )
+    rest = Frozen(nc.uniform(3, 2, seed=0, runs=used), rng.uniform(1.0, 4.0, (used, 3))) if frozen else None
     model = Attention(
         rng.uniform(20.0, 60.0, used), V=rng.uniform(-2.0, 2.0, used)[:, None, None] * np.eye(2), frozen=rest
     )
@@ -272,7 +266,7 @@ def test_a_run_that_is_not_finite_leaves_the_mending_of_its_neighbours_alone(bad
 
 
 def test_lanes_without_a_run_cost_next_to_nothing() -> None:
-    x = np.stack([nc.uniform(200, 2, seed=run) for run in range(LANES)])
+    x = nc.uniform(200, 2, seed=0, runs=LANES)
 
     def seconds(b: int) -> float:
         began = time.process_time()
@@ -328,7 +322,7 @@ def test_a_heavy_frozen_token_does_not_drown_the_tokens_far_from_it(mask: Mask, 
 
 
 def test_a_heavy_frozen_token_does_not_drown_the_tokens_of_a_batch() -> None:
-    x = np.stack([nc.uniform(60, 2, seed=run) for run in range(8)])
+    x = nc.uniform(60, 2, seed=0, runs=8)
     model = Attention(64.0, frozen=Frozen([[1.0, 0.0]], 1e12))
     batch = nc.simulate(model, x, 1.0, save=2, rtol=1e-6, atol=1e-8).x
     assert (
@@ -490,7 +484,7 @@ def test_auto_sums_over_pairs_where_runs_are_small() -> None:
 @pytest.mark.parametrize("d", [2, 3])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1.1, 1e200])
 def test_a_batch_with_a_token_off_the_sphere_is_refused_wherever_it_is(bad: float, d: int) -> None:
-    x = np.stack([nc.uniform(5, d, seed=run) for run in range(19)])
+    x = nc.uniform(5, d, seed=0, runs=19)
     for run, k in ((0, 0), (7, 4), (18, 2)):
         broken = x.copy()
         broken[run, k] *= bad
@@ -500,7 +494,7 @@ def test_a_batch_with_a_token_off_the_sphere_is_refused_wherever_it_is(bad: floa
 
 @pytest.mark.parametrize("too_far", [kernels.TOO_FAR, 1e-300], ids=["usual", "even after rounding"])
 def test_a_batch_near_the_sphere_is_put_onto_it(too_far: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    x = np.stack([nc.uniform(50, 3, seed=run) for run in range(17)])
+    x = nc.uniform(50, 3, seed=0, runs=17)
     near = x * (1.0 + 1e-8)
     # the second: as if rounding left rows farther off than they may be
     monkeypatch.setattr(kernels, "TOO_FAR", too_far)

@@ -5,7 +5,6 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
-import numpy as np
 import pytest
 
 from nucleate import Attention, InputError, drift, uniform
@@ -69,7 +68,7 @@ def test_nobody_stays_awake_for_more_threads_than_cores(monkeypatch: pytest.Monk
 
 
 def test_several_threads_may_share_work_at_once() -> None:
-    x = np.stack([uniform(20, 3, seed) for seed in range(40)])
+    x = uniform(20, 3, seed=0, runs=40)
     model = Attention(4.0)
     expected = drift(model, x, kernel="pairwise", threads=1)
     wrong: list[int] = []

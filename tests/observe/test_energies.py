@@ -119,7 +119,7 @@ def test_causal_attention_may_lower_it() -> None:
 def test_runs_and_times_go_one_by_one_and_missing_frames_are_nan() -> None:
     run = many_runs(3)
     # (3,) betas
-    model = Attention(run.model.beta, frozen=Frozen(np.stack([uniform(2, 3, s) for s in range(3)])))
+    model = Attention(run.model.beta, frozen=Frozen(uniform(2, 3, seed=0, runs=3)))
     tokens, total = token_energies(model, run.x), interaction_energy(Attention(run.model.beta), run.x)
     assert (tokens.shape, total.shape) == ((3, 6, 5), (3, 6))
     for one, frame in np.ndindex(3, 6):
@@ -138,7 +138,7 @@ def test_runs_and_times_go_one_by_one_and_missing_frames_are_nan() -> None:
 def test_many_tokens_are_summed_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     x, model = uniform(50, 3, 0), Attention(5.0)
     whole = token_energies(model, x), interaction_energy(model, x)
-    monkeypatch.setattr("nucleate.observe.energies.TABLE", 120)  # two rows at a time
+    monkeypatch.setattr("nucleate.observe.energies.WEIGHTS_AT_ONCE", 120)  # two rows at a time
     np.testing.assert_allclose(token_energies(model, x), whole[0], rtol=1e-14)
     np.testing.assert_allclose(interaction_energy(model, x), whole[1], rtol=1e-14)
 

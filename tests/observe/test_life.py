@@ -17,7 +17,7 @@ from support.exact_systems import two_token_time
 from support.made_runs import many_runs
 from typer.testing import CliRunner
 
-from nucleate.attention import Attention
+from nucleate.attention import Attention, Frozen, Window
 from nucleate.checks import Array, InputError
 from nucleate.cli import main as cli
 from nucleate.integrate.run import Run
@@ -28,6 +28,7 @@ from nucleate.observe.merges import merges
 from nucleate.sphere import uniform
 
 SEEDS = range(6)
+unchecked: Any = life  # for calls that a type checker would refuse
 
 
 @cache
@@ -137,6 +138,78 @@ def test_frames_of_one_time_are_one_moment() -> None:
 @pytest.mark.parametrize(("beta", "n"), [(0.0, 1), (0.0, 5), (1.0, 5), (2.0, 1)])
 def test_small_lives_are_whole(beta: float, n: int) -> None:
     assert life(beta, n).whole
+
+
+# Models and starts of one's own
+
+
+def test_a_model_and_a_start_have_the_life_of_beta_and_seed() -> None:
+    one, other = alive(0), life(Attention(36.0), uniform(60, 2, 0))
+    assert np.array_equal(other.run.x, one.run.x)
+    assert np.array_equal(other.run.t, one.run.t)
+    assert (other.radius, other.t_f, other.merges.events) == (one.radius, one.t_f, one.merges.events)
+    assert other.whole
+    assert "seed" not in other.run.notes
+    assert other.run.notes["life"] == one.run.notes["life"]
+
+
+def test_what_scales_beta_or_time_alone_changes_no_merge() -> None:
+    one, x0 = alive(0), uniform(60, 2, 0)
+    sharper = life(Attention(9.0, Q=2.0 * np.eye(2), K=2.0 * np.eye(2)), x0)
+    faster = life(Attention(36.0, V=3.0 * np.eye(2)), x0)
+    for other, pace in ((sharper, 1.0), (faster, 3.0)):
+        assert other.whole
+        assert other.radius == pytest.approx(one.radius, rel=1e-15)
+        assert float(other.run.t[-1]) == pytest.approx(float(one.run.t[-1]) / pace, rel=1e-15)
+        late = [[event for event in one.merges if event.time > 100.0]]
+        late += [[event for event in other.merges if event.time > 100.0 / pace]]
+        assert [(e.lost, e.into) for e in late[1]] == [(e.lost, e.into) for e in late[0]]
+        # the tolerance of a step is 1e-8, and what a merge time makes of it 1e-6 of itself
+        np.testing.assert_allclose([pace * e.time for e in late[1]], [e.time for e in late[0]], rtol=1e-6)
+
+
+def test_under_a_window_too_one_cluster_is_left() -> None:
+    found = life(Attention(16.0, mask=Window(10)), uniform(40, 2, seed=2))
+    assert found.whole
+    assert np.linalg.norm(found.run.x[-1] - found.run.x[0, 0], axis=-1).max() < 1e-9
+
+
+def test_a_life_stops_at_the_time_asked_for_and_says_how_many_clusters_there_are() -> None:
+    V = np.diag([1.0, 0.5])  # two points: a life never becomes whole
+    found = life(Attention(20.0, V=V), uniform(30, 2, seed=0), t=1e6)
+    assert (found.run.t[-1], found.merges.left, found.whole) == (1e6, 2, False)
+    assert "Not a whole life: 2 clusters at t = 1e+06." in str(found)
+    short = life(36.0, 60, t=1e6)
+    assert short.run.t[-1] == 1e6
+    early = [event for event in alive(0).merges if event.time < 9e5]
+    assert [(event.lost, event.into) for event in short.merges] == [(e.lost, e.into) for e in early]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda x: life(Attention(4.0, mask="full"), x), 'the mask is "full"'),
+        (lambda x: unchecked(Attention(4.0)), r"x0 must be tokens \(n, d\), but is 200"),
+        (lambda x: life(Attention(4.0), np.stack([x, x])), "one run, but was given 2"),
+        (lambda x: life(Attention([4.0, 5.0, 6.0]), x), "one run, but was given 3"),
+        (lambda x: life(Attention(4.0, V=np.eye(3)), x), "V acts on dimension 3"),
+        (lambda x: unchecked(Attention(4.0), x, 3), "takes no d and no seed"),
+        (lambda x: unchecked(Attention(4.0), x, 2, 7), "takes no d and no seed"),
+        (lambda x: life(Attention(4.0, V=-np.eye(2)), x), "t must be given, .* another V than cI"),
+        (lambda x: life(Attention(4.0, V=np.diag([1.0, 2.0])), x), "t must be given, .* another V than cI"),
+        (lambda x: life(Attention(4.0, frozen=Frozen(x[:1])), x), "t must be given, .* frozen tokens"),
+        (lambda x: life(Attention(4.0), x, t=-1.0), "t must be finite and greater than 0"),
+        (lambda x: life(4.0, x), "n must be a whole number"),
+    ],
+)
+def test_a_model_whose_life_cannot_be_followed_is_refused_in_words(call: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        call(uniform(5, 2, seed=0))
+
+
+def test_the_words_of_life_stand_on_their_own() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        unchecked(Attention(4.0), uniform(5, 2, seed=0), tolerence=1e-3)
 
 
 # What cannot be

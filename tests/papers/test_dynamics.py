@@ -335,7 +335,7 @@ def test_the_atlas_takes_every_top_for_what_it_is(top: Any) -> None:
     found = atlas(V)
     assert (found.algebraic, found.basis.shape[1], found.block) == (top.size, top.inside, top.block)
     assert found.gap == pytest.approx(gap, abs=1e-6)
-    assert found.top[0].imag == pytest.approx(speed, abs=1e-6)
+    assert found.dominant[0].imag == pytest.approx(speed, abs=1e-6)
     assert np.abs(found.basis[top.inside :]).max() < 1e-8  # L is spanned by the first unit vectors
 
 

@@ -3,8 +3,9 @@ into."""
 
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any, NamedTuple
+
+from support.folders import folder_of_this_process
 
 from nucleate.papers import find
 from nucleate.papers.core.cache import Desk
@@ -135,6 +136,6 @@ def small(key: str) -> dict[str, Any]:
 @cache
 def made(key: str) -> Made:
     """The item, run once for all tests of one process."""
-    one, p, folder = find(key), small(key), Path(mkdtemp(prefix="nucleate-test-"))
+    one, p, folder = find(key), small(key), folder_of_this_process()
     data = one.run(Desk(key, folder, p))
     return Made(one, p, folder, data, one.measure(data, p))

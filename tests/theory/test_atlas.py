@@ -30,24 +30,24 @@ def width(block: Block) -> int:
 
 @dataclass(frozen=True)
 class Made:
-    """A matrix with known Jordan blocks: V = S J S^-1; the blocks at the top come first."""
+    """A matrix with known Jordan blocks: V = S J S^-1; the dominant blocks come first."""
 
     V: Array
     S: Array
     blocks: Sequence[Block]
-    top: int  # how many of the blocks are at the top
+    count: int  # how many of the blocks are dominant
 
     @property
     def wide(self) -> Array:
         """Columns that span L'."""
-        return self.S[:, : sum(width(block) for block in self.blocks[: self.top])]
+        return self.S[:, : sum(width(block) for block in self.blocks[: self.count])]
 
     @property
     def narrow(self) -> Array:
-        """Columns that span L: the first vector, or pair, of every top block of the largest size."""
-        longest = max(size for _, size in self.blocks[: self.top])
+        """Columns that span L: the first vector, or pair, of every dominant block of the largest size."""
+        longest = max(size for _, size in self.blocks[: self.count])
         start, columns = 0, []
-        for value, size in self.blocks[: self.top]:
+        for value, size in self.blocks[: self.count]:
             if size == longest:
                 columns += [start, start + 1] if value.imag else [start]
             start += width((value, size))
@@ -62,10 +62,9 @@ def similarity(rng: np.random.Generator, d: int) -> Array:
     )
 
 
-def make(rng: np.random.Generator, top: Sequence[Block], d: int) -> Made:
-    """V with these blocks at the top, and a rest of random blocks of which none comes nearer than 0.1 to the
-    right."""
-    lambda_max, blocks = max(value.real for value, _ in top), list(top)
+def make(rng: np.random.Generator, dominant: Sequence[Block], d: int) -> Made:
+    """V with these dominant blocks, and random ones whose real parts are less by 0.1 at least."""
+    lambda_max, blocks = max(value.real for value, _ in dominant), list(dominant)
     while (left := d - sum(width(block) for block in blocks)) > 0:
         value = complex(
             lambda_max - rng.uniform(0.1, 3.0),
@@ -74,7 +73,9 @@ def make(rng: np.random.Generator, top: Sequence[Block], d: int) -> Made:
         size = 2 if rng.random() < 0.2 and left >= width((value, 2)) else 1
         blocks.append((value, size))
     S = similarity(rng, d)
-    return Made(S @ block_diag(*(jordan(*block) for block in blocks)) @ np.linalg.inv(S), S, blocks, len(top))
+    return Made(
+        S @ block_diag(*(jordan(*block) for block in blocks)) @ np.linalg.inv(S), S, blocks, len(dominant)
+    )
 
 
 def positive(rng: np.random.Generator) -> float:
@@ -113,14 +114,14 @@ def defective(rng: np.random.Generator) -> Made:
 def mixed(rng: np.random.Generator) -> Made:
     """A real value and pairs with the same real part, with Jordan blocks of sizes of their own."""
     d, a = int(rng.integers(3, 9)), rng.uniform(-3.0, 3.0)
-    top: list[Block] = [(complex(a), int(rng.integers(1, d - 1)))]
+    dominant: list[Block] = [(complex(a), int(rng.integers(1, d - 1)))]
     turn = 0.0
-    while (left := (d - sum(width(block) for block in top)) // 2) > 0 and (
-        len(top) == 1 or rng.random() < 0.5
+    while (left := (d - sum(width(block) for block in dominant)) // 2) > 0 and (
+        len(dominant) == 1 or rng.random() < 0.5
     ):
         turn += rng.uniform(0.5, 2.0)
-        top.append((complex(a, turn), int(rng.integers(1, left + 1))))
-    return make(rng, top, d)
+        dominant.append((complex(a, turn), int(rng.integers(1, left + 1))))
+    return make(rng, dominant, d)
 
 
 def negative(rng: np.random.Generator) -> Made:
@@ -163,9 +164,9 @@ def row_by_hand(value: float, multiplicity: int, d: int, kind: str) -> int | Non
 
 def check(found: Atlas, made: Made) -> None:
     """Everything in the record that the blocks tell."""
-    tops, d = made.blocks[: made.top], len(made.V)
-    value = tops[0][0].real
-    turns, longest = any(z.imag for z, _ in tops), max(size for _, size in tops)
+    dominant, d = made.blocks[: made.count], len(made.V)
+    value = dominant[0][0].real
+    turns, longest = any(z.imag for z, _ in dominant), max(size for _, size in dominant)
     # V is known to eps |V| cond(S), below 1e-15 * 30 * 30 * 30; means of eigenvalues move by no more than
     # cond(S) times that.
     assert found.lambda_max == pytest.approx(value, abs=1e-9)
@@ -173,19 +174,19 @@ def check(found: Atlas, made: Made) -> None:
         (turns, longest > 1), "complex defective"
     )
     assert found.algebraic == made.wide.shape[1] == found.basis_prime.shape[1] == found.dual.shape[1]
-    assert found.geometric == sum(2 if z.imag else 1 for z, _ in tops)
+    assert found.geometric == sum(2 if z.imag else 1 for z, _ in dominant)
     assert found.block == longest
     assert same_span(found.basis_prime, made.wide, 1e-8)
     # one more division by the couplings in a chain of up to 8
     assert same_span(found.basis, made.narrow, 1e-6)
     assert np.allclose(found.basis.T @ found.basis, np.eye(found.basis.shape[1]), atol=1e-12)
-    assert found.row == row_by_hand(value, len(tops), d, found.kind)
+    assert found.row == row_by_hand(value, len(dominant), d, found.kind)
     assert found.status == (
         "outside the table" if found.row is None else "theorem" if found.row == 1 else "conjecture"
     )
     assert ("outside the table" in found.final) == (found.row is None)
     assert ("1/t" in found.rate) == (longest > 1)
-    assert ("no point" in found.rate) == any(z.imag for z, size in tops if size == longest)
+    assert ("no point" in found.rate) == any(z.imag for z, size in dominant if size == longest)
 
 
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
@@ -210,25 +211,25 @@ def test_what_is_below_the_tolerance_changes_nothing(kind: Callable[[np.random.G
             made.V
             + 10.0 ** rng.uniform(-16.0, -13.0) * np.linalg.norm(made.V) * noise / np.linalg.norm(noise)
         )
-        tops = made.blocks[: made.top]
+        dominant = made.blocks[: made.count]
         assert (found.algebraic, found.geometric) == (
             made.wide.shape[1],
-            sum(2 if z.imag else 1 for z, _ in tops),
+            sum(2 if z.imag else 1 for z, _ in dominant),
         )
-        assert found.block == max(size for _, size in tops)
+        assert found.block == max(size for _, size in dominant)
         assert same_span(found.basis_prime, made.wide, 1e-6)
 
 
 def split(rng: np.random.Generator, apart: float, how: str) -> tuple[Array, int]:
-    """V with two eigenvalues at the top that are `apart`: as orthogonal eigenvectors, as a pair, or as a
+    """V with two dominant eigenvalues that are `apart`: as orthogonal eigenvectors, as a pair, or as a
     Jordan block that fell apart; and d."""
     d, a = int(rng.integers(2, 9)), positive(rng)
-    top = {
+    dominant = {
         "normal": [[a, 0.0], [0.0, a - apart]],
         "pair": [[a, apart], [-apart, a]],
         "block": [[a, 1.0], [apart * apart, a]],  # eigenvalues a +- apart
     }[how]
-    J = block_diag(np.array(top), np.diag(a - rng.uniform(0.5, 3.0, size=d - 2)))
+    J = block_diag(np.array(dominant), np.diag(a - rng.uniform(0.5, 3.0, size=d - 2)))
     S = np.linalg.qr(rng.standard_normal((d, d)))[0] @ np.diag(rng.uniform(1.0, 3.0, size=d))
     return S @ J @ np.linalg.inv(S), d
 
@@ -301,14 +302,14 @@ def test_equal_real_parts_with_different_rotations_are_all_at_the_top() -> None:
     rng = np.random.default_rng(8)
     A = rng.standard_normal((40, 40))
     found = atlas(A - A.T)  # skew: twenty rotations, all real parts 0
-    assert (found.kind, found.algebraic, found.geometric, found.basis.shape, len(found.top)) == (
+    assert (found.kind, found.algebraic, found.geometric, found.basis.shape, len(found.dominant)) == (
         "complex",
         40,
         40,
         (40, 40),
         20,
     )
-    assert found.final == "outside the table: lambda_max is 0 and the top of the spectrum is complex"
+    assert found.final == "outside the table: lambda_max is 0 and the dominant eigenvalue is complex"
     # its eigenvalues, the 32nd roots of unity, have the moments of a nilpotent matrix
     shift = np.roll(np.eye(32), 1, axis=0)
     assert (atlas(shift).kind, atlas(shift).algebraic, atlas(shift).row) == ("real", 1, 3)
@@ -434,7 +435,7 @@ def test_the_limit_point_of_a_defective_top_is_reached_like_one_over_t() -> None
 
 def test_a_limit_point_is_refused_where_there_is_none() -> None:
     turning = atlas([[1.0, -1.0], [1.0, 1.0]])
-    with pytest.raises(InputError, match="needs a real top of the spectrum, but that of V is complex"):
+    with pytest.raises(InputError, match="needs a real dominant eigenvalue, but that of V is complex"):
         limit_point(turning, [1.0, 0.0])
     plain = atlas(np.diag([2.0, 1.0]))
     assert limit_point(plain, [-0.6, 0.8]).tolist() == [-1.0, 0.0]
@@ -451,7 +452,7 @@ def test_the_text_of_an_atlas_names_what_was_found() -> None:
     text = str(atlas(np.diag([2.0, 1.0, 0.5])))
     for words in (
         "3 x 3",
-        "top of the spectrum  2; real; multiplicity 1 algebraic, 1 geometric",
+        "dominant eigenvalue  2; real; multiplicity 1 algebraic, 1 geometric",
         "spanned by (1, 0, 0)",
     ):
         assert words in text

@@ -19,9 +19,11 @@ def jacobian(model: Attention, x: Array) -> Array:
     columns = []
     for k in range(n):
         for i in range(d - 1):
-            push = np.zeros_like(x)
-            push[k] = STEP * B[k, :, i]
-            change = drift(model, retract(x + push)) - drift(model, retract(x - push))  # (n, d)
+            perturbation = np.zeros_like(x)
+            perturbation[k] = STEP * B[k, :, i]
+            change = drift(model, retract(x + perturbation)) - drift(
+                model, retract(x - perturbation)
+            )  # (n, d)
             columns.append(np.einsum("ndi,nd->ni", B, change).ravel() / (2.0 * STEP))  # (n (d-1),)
     return np.stack(columns, axis=1)
 
@@ -76,7 +78,7 @@ def test_a_window_of_two_makes_one_long_jordan_block_per_direction() -> None:
 def test_the_slowest_rate_at_consensus_is_one_half() -> None:
     spectrum = consensus_spectrum(50, 4)
     assert spectrum.shape == (50, 3)
-    assert (spectrum[0] == 0.0).all()  # the first token rests
+    assert (spectrum[0] == 0.0).all()  # the first token stays
     assert spectrum[1:].max() == -0.5
     with pytest.raises(InputError, match="n must be a whole number of at least 1"):
         consensus_spectrum(0, 2)
@@ -103,7 +105,7 @@ def test_two_poles_have_the_growth_that_the_jacobian_has(d: int) -> None:
         V, xi = S @ np.diag(eigenvalues) @ np.linalg.inv(S), retract(S[:, 0])
         signs = rng.choice([-1.0, 1.0], size=n)
         model, x = Attention(beta, V=V), signs[:, None] * xi  # (n, d)
-        assert np.abs(drift(model, x)).max() < 1e-13  # they rest there
+        assert np.abs(drift(model, x)).max() < 1e-13  # an equilibrium
         found = two_poles(signs, beta, float(eigenvalues[0]), float(eigenvalues[1]))
         growth = [np.linalg.eigvals(block).real.max() for block in blocks(jacobian(model, x), n)]
         assert found.growth == pytest.approx(growth, abs=1e-5)  # ERROR times conditions up to 9

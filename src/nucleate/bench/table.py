@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nucleate.bench.timing import Timing
-from nucleate.checks import InputError
+from nucleate.checks import FileError, MissingFileError, file_error
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -100,7 +100,7 @@ def show(section: Section, console: "Console") -> None:
 def check_json(path: Path | None) -> None:
     """Refuse before measuring what could not be written after it."""
     if path is not None and (path.is_dir() or not path.resolve().parent.is_dir()):
-        raise InputError(
+        raise (FileError if path.is_dir() else MissingFileError)(
             f"--json {path} cannot be written:"
             f" {'it is a folder' if path.is_dir() else 'its folder does not exist'}. Name a file."
         )
@@ -119,7 +119,9 @@ def write_json(
     try:
         path.write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     except OSError as error:
-        raise InputError(f"--json {path} cannot be written: {error.strerror}. Name another file.") from None
+        raise file_error(
+            f"--json {path} cannot be written: {error.strerror}. Name another file.", error
+        ) from None
 
 
 def _plain(value: Any) -> Any:

@@ -90,11 +90,11 @@ def export(
 
 
 def _needed() -> None:
-    from nucleate.checks import InputError
+    from nucleate.checks import MissingPackageError
 
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
-        raise InputError(
+        raise MissingPackageError(
             f"The explorer needs {', '.join(missing)}, which is not installed. Install it: python -m pip"
             " install 'nucleate[explorer]'."
         )

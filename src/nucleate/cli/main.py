@@ -387,13 +387,13 @@ def _array(option: str, path: Path) -> "Array":
     """The array in a .npy file; pickles inside are never opened, nor is more read than the file holds."""
     import numpy as np
 
-    from nucleate.checks import InputError, finite_array
+    from nucleate.checks import InputError, file_error, finite_array
 
     try:
         array = np.lib.format.open_memmap(path, mode="r")
     except OSError as error:
-        raise InputError(
-            f"{option} {path} cannot be read: {error.strerror or 'it is no file'}. Pass a .npy file."
+        raise file_error(
+            f"{option} {path} cannot be read: {error.strerror or 'it is no file'}. Pass a .npy file.", error
         ) from None
     except Exception:  # a broken file can raise anything
         raise InputError(

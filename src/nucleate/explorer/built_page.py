@@ -6,7 +6,7 @@ from functools import lru_cache
 from html.parser import HTMLParser
 from importlib.resources import files
 
-from nucleate.checks import InputError
+from nucleate.checks import MissingFileError
 
 __all__ = ["content_security_policy", "page_text"]
 
@@ -19,7 +19,7 @@ def page_text() -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise InputError(
+        raise MissingFileError(
             "The explorer's page is missing from this installation. Build it with make web, or install"
             " nucleate again."
         ) from None

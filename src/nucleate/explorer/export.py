@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nucleate.checks import InputError
+from nucleate.checks import InputError, MissingFileError
 from nucleate.explorer.built_page import content_security_policy, page_text
 from nucleate.explorer.measurements import Measurements, measure
 from nucleate.explorer.prepared_run import PreparedRun, begun_message, compute, thinned
@@ -76,7 +76,9 @@ def check_html(path: Path) -> Path:
             f"{path} has the ending {path.suffix or '(none)'}, but a page ends in .html. Choose another name."
         )
     if not path.parent.is_dir():
-        raise InputError(f"{path} cannot be written: the folder {path.parent} does not exist. Make it first.")
+        raise MissingFileError(
+            f"{path} cannot be written: the folder {path.parent} does not exist. Make it first."
+        )
     if path.exists():
         try:
             ours = path.is_file() and PAGE_MARK in path.read_text(encoding="utf-8")

@@ -60,7 +60,7 @@ def _spectrum(V: Array) -> dict[str, Any]:
     known = atlas(V)
     return {
         "eigenvalues": [[float(z.real), float(z.imag)] for z in known.eigenvalues],
-        "lambda_max": [known.lambda_max, float(known.top[0].imag)],
+        "lambda_max": [known.lambda_max, float(known.dominant[0].imag)],
         "row": known.row,
         "name": f"row {known.row} of Table 1" if known.row else "outside Table 1",
         "verdict": known.final,

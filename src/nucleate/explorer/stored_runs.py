@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from nucleate.checks import InputError
+from nucleate.checks import InputError, MissingFileError
 from nucleate.explorer import limits
 from nucleate.explorer.prepared_run import PreparedRun, check_size, model_of_run, prepare_stored
 from nucleate.explorer.scene import Scene
@@ -137,7 +137,7 @@ def open_folder(path: Path | None) -> Folder:
     if path is None:
         return Folder(None)
     if not path.exists():
-        raise InputError(
+        raise MissingFileError(
             f"{path} does not exist. Pass a run that run.save wrote, the store of an ensemble, or a folder of"
             " such."
         )

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from nucleate.attention import Attention, Window
 from nucleate.checks import Array, InputError, finite_number
+from nucleate.conveniences import convenience
+from nucleate.integrate.status import STATUS_HELP
 
 if TYPE_CHECKING:  # heavy, and needed only by those who ask for them
     from matplotlib.axes import Axes
@@ -18,9 +20,9 @@ if TYPE_CHECKING:  # heavy, and needed only by those who ask for them
 
 __all__ = ["Agreement", "Run"]
 
-FINEST = 1e-13  # below this a smaller tolerance only adds rounding
-# distances: two runs that agree, and two of which one is on its way where the other still waits
-CLOSE, FLIGHT = 1e-6, 1e-3
+FINEST_TOLERANCE = 1e-13  # below this a smaller one only adds rounding
+AGREEING_DISTANCE = 1e-6  # two runs so close agree
+IN_FLIGHT_DISTANCE = 1e-3  # so far apart a token has left in one run, and waits in the other
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,14 +43,14 @@ class Run:
 
     @property
     def summary(self) -> str:
-        """One line: who, for how long, by which method, with what end."""
+        """One line: who, for how long, by which method, with what end, and what to do if it is not "done"."""
         *runs, m, n, d = self.x.shape
         mask = f"window {self.model.mask.w}" if isinstance(self.model.mask, Window) else self.model.mask
         span = f"t = {self.t[0]:g} to {self.t[-1]:g} in {m} frames" if m > 1 else f"{m} frame{'s' * (m != 1)}"
         who = f"{runs[0]} runs of {n} tokens" if runs else f"{n} token{'s' * (n != 1)}"
         return (
             f"{who}, d = {d}, beta = {_span(self.model.beta)}, {mask}; {span}; {self.settings.get('method')},"
-            f" {_count(self.steps)}; {self.ending}"
+            f" {_count(self.steps)}; {self.ending}" + (f". {self.status_help}" if self.status_help else "")
         )
 
     @property
@@ -68,6 +70,14 @@ class Run:
             else ", ".join(f"{count} {way}" for way, count in ways.most_common())
         )
 
+    @property
+    def status_help(self) -> str:
+        """What happened and what to do about it, for each status that is not "done"; "" if all are."""
+        if isinstance(self.status, str):
+            return "" if self.done else STATUS_HELP.get(self.status, "")
+        ways = [way for way in dict.fromkeys(self.status) if way != "done" and way in STATUS_HELP]
+        return " ".join(f'"{way}": {STATUS_HELP[way]}' for way in ways)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the data (.zarr, .npz), a picture (.png, .pdf, .svg) or an animation (.gif, .mp4)."""
         from nucleate.integrate.storage import save
@@ -75,8 +85,7 @@ class Run:
         save(self, path)
 
     def to_xarray(self) -> "Dataset":
-        """The run with named dimensions (run,) time, token, coordinate; the model and the settings go
-        along."""
+        """The run with named dimensions (run,) time, token, coordinate, and with its model and settings."""
         from nucleate.integrate.storage import to_xarray
 
         return to_xarray(self)
@@ -84,13 +93,16 @@ class Run:
     def plot(self, ax: "Axes | None" = None, which: int = 0) -> "Axes":
         """Draw the run (for b runs, number `which`): angles over time on the circle, trajectories on
         spheres."""
-        from nucleate.plot import picture
+        return convenience("Run.plot")(self, ax, which=which)
 
-        return picture(self, ax, which=which)
-
-    def check(self, factor: float = 100.0) -> "Agreement":
+    def check(
+        self, factor: float = 100.0, *, time_limit: float | None = None, threads: int | None = None
+    ) -> "Agreement":
         """Run again from the first frame with tolerances `factor` times smaller (fixed steps: half dt), and
-        compare."""
+        compare.
+
+        time_limit, threads   of the second run, as for `simulate`; what it reaches in time is compared
+        """
         from nucleate.integrate.simulate import simulate
 
         factor = finite_number("factor", factor, above=1.0, help="The tolerances are divided by it.")
@@ -109,7 +121,7 @@ class Run:
         if dt is not None:
             dt = dt / 2.0
         else:
-            shrink = min(max(1.0 / factor, FINEST / (rtol + atol)), 1.0)
+            shrink = min(max(1.0 / factor, FINEST_TOLERANCE / (rtol + atol)), 1.0)
             rtol, atol = shrink * rtol, shrink * atol
         again = simulate(
             self.model,
@@ -121,13 +133,14 @@ class Run:
             method=self.settings.get("method", "auto"),
             dt=dt,
             max_steps=10 * self.settings.get("max_steps", 1_000_000),
-            threads=self.settings.get("threads"),
+            time_limit=time_limit,
+            threads=threads,
         )
         both = np.flatnonzero(alone)[: again.x.shape[-3]]  # frames of both
         # NaN where a frame is missing
         apart = np.linalg.norm(self.x[..., both, :, :] - again.x[..., : len(both), :, :], axis=-1).max(-1)
         difference = np.full(len(self.t), np.nan)  # (m,)
-        difference[both] = np.fmax.reduce(apart.reshape(-1, len(both)), axis=0)
+        difference[both] = np.fmax.reduce(np.atleast_2d(apart), axis=0)
         tried = f"dt = {dt:g}" if dt is not None else f"rtol = {rtol:g}, atol = {atol:g}"
         return Agreement(self.t, difference, f"{again.settings.get('method')}, {tried}", again.ending)
 
@@ -161,11 +174,12 @@ class Agreement:
             f"{self.digits} digits agree with a rerun with {self.against}: the largest difference is"
             f" {self.worst:.1e}, at t = {when:g}."
         )
-        if self.worst > FLIGHT:
-            close, looked = int((self.difference <= CLOSE).sum()), int(np.isfinite(self.difference).sum())
+        if self.worst > IN_FLIGHT_DISTANCE:
+            close = int((self.difference <= AGREEING_DISTANCE).sum())
+            looked = int(np.isfinite(self.difference).sum())
             text += (
-                f" At {close} of {looked} times they are within {CLOSE:g}; a token in flight is elsewhere"
-                " when its flight begins a little later."
+                f" At {close} of {looked} times they are within {AGREEING_DISTANCE:g}; a token in flight is"
+                " elsewhere when its flight begins a little later."
             )
         return text if self.status == "done" else f"{text} The rerun did not finish: {self.status}."
 

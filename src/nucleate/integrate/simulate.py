@@ -48,9 +48,10 @@ def simulate(
     method     "explicit": adaptive, order 8, or 5 for batches on the circle with rtol + atol above 3e-7;
                "causal": implicit, for times up to 1e300, causal and window masks; "auto": explicit, and over
                long times explicit and causal by turns; "euler", "heun", "rk4": fixed steps dt
-    progress   called as progress(t, x) at least every 0.2 s with the frames saved since the last call, none
-               or more; for b runs with the times and the runs finished since, x (r, m, n, d); returning False
-               cancels
+    progress   called as progress(done, total) at least every 0.2 s: frames saved; with save="steps" the time
+               reached; for b runs how many have ended.  Returning False cancels
+    on_frames  called as on_frames(t, x) as often, with the frames saved since the last call, none or more;
+               for b runs with all times and the runs ended since, x (r, m, n, d).  Returning False cancels
     max_steps, time_limit   steps and seconds after which a run is given up
     threads    all cores unless said otherwise; the results are the same to the last bit
 

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from nucleate import __version__
 from nucleate.attention import Attention, Frozen, Window
-from nucleate.checks import InputError, check_memory
+from nucleate.checks import FileError, InputError, MissingFileError, check_memory, file_error
+from nucleate.conveniences import convenience
 from nucleate.integrate.run import Run
 
 if TYPE_CHECKING:
@@ -47,9 +48,8 @@ def save(run: Run, path: str | os.PathLike[str]) -> None:
     """Write `run` to `path`; the ending of the name says what: data, a picture or an animation."""
     path = check_target(path)
     if path.suffix.lower() in PICTURES:
-        from nucleate.plot import write
-
-        return write(run, path)
+        convenience("Run.save, pictures")(run, path)
+        return
     put = _put_zarr if path.suffix.lower() == ".zarr" else _put_npz
     with replacing(path) as part:
         put(part, *_sealed(*_contents(run)))
@@ -64,7 +64,7 @@ def load(path: str | os.PathLike[str]) -> Run:
             " a path that run.save wrote."
         )
     if not path.exists():
-        raise InputError(f"{path} does not exist. Pass a path that run.save wrote.")
+        raise MissingFileError(f"{path} does not exist. Pass a path that run.save wrote.")
     if not _holds_run(path):
         raise InputError(
             f"{path} is not a nucleate run, or its head is damaged. Pass a path that run.save wrote."
@@ -99,18 +99,18 @@ def check_target(path: str | os.PathLike[str]) -> Path:
             " Choose one of these."
         )
     if not path.parent.is_dir():
-        raise InputError(f"{path} cannot be written: the folder {path.parent} does not exist. Make it first.")
+        raise MissingFileError(
+            f"{path} cannot be written: the folder {path.parent} does not exist. Make it first."
+        )
     if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise InputError(f"{path} cannot be written: the folder {path.parent} is read-only. Choose another.")
+        raise FileError(f"{path} cannot be written: the folder {path.parent} is read-only. Choose another.")
     if path.is_dir() if suffix in PICTURES else path.exists() and not _holds_run(path):
         raise InputError(
             f"{path} exists and is not a nucleate run, so it is not replaced. Choose another name, or move it"
             " away."
         )
     if suffix == ".mp4":
-        from nucleate.plot import ffmpeg
-
-        ffmpeg()
+        convenience("Run.save, mp4")()  # refuses where there is no program that makes such files
     return path
 
 
@@ -131,9 +131,11 @@ def replacing(path: Path) -> Iterator[Path]:
                     os.rename(old, path)
                 raise
             shutil.rmtree(old, ignore_errors=True)
+    except InputError:  # it has words already, though it may be an OSError too
+        raise
     except OSError as error:
-        raise InputError(
-            f"{path} cannot be written: {error.strerror or error}. What was there before is untouched."
+        raise file_error(
+            f"{path} cannot be written: {error.strerror or error}. What was there before is untouched.", error
         ) from error
 
 

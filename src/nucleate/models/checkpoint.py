@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nucleate.checks import InputError
+from nucleate.checks import InputError, file_error
 from nucleate.models.header import parse_json, refuse_pickle, regular_file
 from nucleate.models.rope import STRETCHING
 from nucleate.models.weights import GgufWeights, LoadedWeights, SafetensorsWeights, Weights
@@ -70,7 +70,9 @@ def _folder(path: Path) -> Source:
     try:
         files = sorted(file for file in path.iterdir() if not file.name.startswith("."))
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}. Check that you may read it.") from None
+        raise file_error(
+            f"{path} cannot be read: {error.strerror}. Check that you may read it.", error
+        ) from None
     name = path.resolve().name
     if (path / INDEX).exists():
         return _safetensors(path, name, _indexed(path / INDEX))
@@ -190,4 +192,6 @@ def _bytes(path: Path, most: int) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}. Check that you may read it.") from None
+        raise file_error(
+            f"{path} cannot be read: {error.strerror}. Check that you may read it.", error
+        ) from None

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from nucleate.checks import InputError
+from nucleate.checks import InputError, MissingPackageError
 from nucleate.integrate.storage import replacing
 from nucleate.models.header import read_header, regular_file
 
@@ -85,7 +85,7 @@ def _in_a_process(source: Path, target: Path) -> None:
         ) from None
     said = " ".join((done.stderr or "").split())[-300:]
     if done.returncode == NO_TORCH:
-        raise InputError(
+        raise MissingPackageError(
             f"To convert, torch and safetensors are needed ({said}). Install them: python -m pip install"
             ' "nucleate[trace,models]"'
         )

@@ -15,7 +15,7 @@ from math import prod
 from pathlib import Path
 from typing import Any, NoReturn
 
-from nucleate.checks import InputError
+from nucleate.checks import InputError, file_error
 
 __all__ = ["MOST_NAMES", "Entry", "parse_json", "read_header", "regular_file"]
 
@@ -55,8 +55,8 @@ def regular_file(path: Path) -> int:
     try:
         found = path.stat()
     except OSError as error:
-        raise InputError(
-            f"{path} cannot be read: {error.strerror or 'no such file'}. Check the name."
+        raise file_error(
+            f"{path} cannot be read: {error.strerror or 'no such file'}. Check the name.", error
         ) from None
     except ValueError:  # a zero byte in the name
         raise InputError(f"{str(path)!r} cannot be the name of a file. Check the name.") from None
@@ -109,7 +109,9 @@ def read_header(path: Path) -> dict[str, Entry]:
                 )
             raw = file.read(length)
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}. Check that you may read it.") from None
+        raise file_error(
+            f"{path} cannot be read: {error.strerror}. Check that you may read it.", error
+        ) from None
     if len(raw) < length or not raw.startswith(b"{"):
         _refuse(path, "its header does not start with a brace")
     table = parse_json(path, raw, "its header")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nucleate.checks import InputError
+from nucleate.checks import InputError, MissingFileError
 from nucleate.integrate.storage import replacing
 
 if TYPE_CHECKING:
@@ -191,7 +191,9 @@ def check_out(path: Path) -> Path:
             " or none, for a folder with everything."
         )
     if not path.resolve().parent.is_dir():
-        raise InputError(f"--out {path} cannot be written: there is no folder {path.parent}. Make it first.")
+        raise MissingFileError(
+            f"--out {path} cannot be written: there is no folder {path.parent}. Make it first."
+        )
     return path
 
 

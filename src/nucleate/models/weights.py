@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nucleate.checks import Array, InputError
+from nucleate.checks import Array, FileError, InputError, MissingPackageError
 from nucleate.models.gguf_header import GgufEntry, read_gguf
 from nucleate.models.header import Entry, read_header, regular_file
 
@@ -94,7 +94,7 @@ class GgufWeights(Weights):
         try:
             import gguf  # noqa: F401
         except ImportError:
-            raise InputError(
+            raise MissingPackageError(
                 f"{path} needs the package gguf, which is not installed. Install it: python -m pip install"
                 ' "nucleate[models]"'
             ) from None
@@ -182,7 +182,7 @@ class _Mapped:
                 with self.path.open("rb") as file:
                     self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             except (OSError, ValueError):
-                raise InputError(
+                raise FileError(
                     f"{self.path} cannot be read. Check that you may read it, and that nothing else writes"
                     " to it."
                 ) from None

@@ -20,15 +20,17 @@ from nucleate.sphere import distance
 __all__ = ["Metric", "center_mask", "renyi_centers"]
 
 Metric = Literal["geodesic", "chordal"]
-FARTHEST = {"geodesic": np.pi, "chordal": 2.0}
+LARGEST_DISTANCE = {"geodesic": np.pi, "chordal": 2.0}
 EPS = float(np.finfo(np.float64).eps)
 
 
 def renyi_centers(
     x: ArrayLike, delta: float, strong: bool = False, metric: Metric = "geodesic"
 ) -> NDArray[np.int64]:
-    """The indices of the (strong) Renyi centers among the tokens x (n, d), increasing.
+    """The indices of the Renyi centers among the tokens x (n, d), increasing: those farther than `delta` from
+    every earlier center.
 
+    strong     farther than `delta` from every earlier token: the strong Renyi centers
     metric     "geodesic": delta is an angle, as in the paper; "chordal": the length |x - y| of a straight
                line
 
@@ -47,8 +49,11 @@ def renyi_centers(
 def center_mask(
     x: ArrayLike, delta: float, strong: bool = False, metric: Metric = "geodesic"
 ) -> NDArray[np.bool_]:
-    """Whether each token of x (..., n, d) is a (strong) Renyi center among those of its run at its time;
-    (..., n)."""
+    """Which tokens are (strong) Renyi centers among those of their run at their time: x (..., n, d) -> a mask
+    (..., n).
+
+    delta, strong, metric   as for `renyi_centers`
+    """
     from nucleate.observe.grid import RENYI, STRONG
 
     x = check_tokens("x", x)
@@ -61,16 +66,16 @@ def center_mask(
 
 def check_delta(delta: float, metric: str = "geodesic") -> float:
     """`delta`, if it is a distance that two tokens can have."""
-    if metric not in FARTHEST:
+    if metric not in LARGEST_DISTANCE:
         raise InputError(f'metric must be "geodesic" or "chordal", but is {metric!r}.')
     delta = finite_number(
         "delta", delta, above=0.0, help="It is a distance between tokens; the paper takes 4 / sqrt(beta)."
     )
-    if delta > FARTHEST[metric]:
-        most = "pi" if metric == "geodesic" else "2"
+    if delta > LARGEST_DISTANCE[metric]:
+        largest = "pi" if metric == "geodesic" else "2"
         raise InputError(
-            f"delta must be at most {most}, but is {delta}. No two points of a sphere are farther apart than"
-            f" {most}."
+            f"delta must be at most {largest}, but is {delta}. No two points of a sphere are farther apart"
+            f" than {largest}."
         )
     return delta
 

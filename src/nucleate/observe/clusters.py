@@ -10,15 +10,15 @@ __all__ = ["clusters", "compact", "count_clusters"]
 
 Labels = NDArray[np.int64]
 
-ROWS = 64  # of a table of distances, at once
+ROWS_AT_ONCE = 64  # of a table of distances
 
 
 def clusters(x: ArrayLike, radius: float) -> Labels:
-    """The cluster of every token x (..., n, d), (..., n): 0 for that of the first token, 1 for that of the
-    first token outside it, and so on.
+    """The cluster of every token: x (..., n, d) -> numbers (..., n), 0 for the cluster of the first token, 1
+    for that of the first token outside it, and so on.
 
     A chain of tokens, each within `radius` of the next, is one cluster.  Leading axes, such as (run, time),
-    are gone through one by one. O(n log n) on the circle, and about that on spheres, whether the tokens are
+    are gone through one by one.  O(n log n) on the circle, and about that on spheres, whether the tokens are
     gathered or spread out; in dozens of dimensions with a radius above the spread of single coordinates,
     d^(-1/2), no way is known that does not measure most pairs.
     """
@@ -32,7 +32,7 @@ def clusters(x: ArrayLike, radius: float) -> Labels:
 
 
 def count_clusters(x: ArrayLike, radius: float) -> Labels:
-    """The number of clusters of the tokens x (..., n, d), (...)."""
+    """How many clusters there are: tokens x (..., n, d) -> counts (...); see `clusters`."""
     x = check_tokens("x", x)
     if x.shape[-1] > 2:
         return np.asarray(clusters(x, radius).max(-1) + 1)
@@ -67,8 +67,8 @@ def compact(x: Array, label: Labels, width: float) -> NDArray[np.bool_]:
         # (some, d): two that are `width` apart are both among them
         outer = x[(label == c) & (reach >= width - farthest[c])]
         small[c] = all(
-            np.linalg.norm(outer[i : i + ROWS, None] - outer[None], axis=-1).max() < width
-            for i in range(0, len(outer), ROWS)
+            np.linalg.norm(outer[i : i + ROWS_AT_ONCE, None] - outer[None], axis=-1).max() < width
+            for i in range(0, len(outer), ROWS_AT_ONCE)
         )
     return small
 

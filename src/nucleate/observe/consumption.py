@@ -15,28 +15,28 @@ from numpy.typing import NDArray
 from nucleate.checks import Array, InputError
 from nucleate.kernels.compile import compiled
 from nucleate.observe.clusters import check_radius
-from nucleate.observe.inputs import Centers, Frames, angle, check_centers, frames_of, reached
+from nucleate.observe.inputs import Centers, RunOrFrames, angle, check_centers, check_frames, times_and_tokens
 
 __all__ = ["Loss", "consumed", "consumption", "lost_centers"]
 
-CLOSE = 1e-150  # chords below it have no square
+SMALLEST_CHANGE = 1e-150  # of a distance, for there is a division by it
 
 
-def consumption(run: Frames, centers: Centers, radius: float) -> Array:
+def consumption(run: RunOrFrames, centers: Centers, radius: float) -> Array:
     """The share of tokens within `radius` of a center at every saved time: (m,), or (b, m) for b runs; NaN
     for frames never reached.
 
     run        a Run, or a pair (t, x)
     centers    indices of tokens, such as renyi_centers(x0, delta); for b runs also one such list per run
     """
-    return consumed(reached(frames_of(run)[1])[0], centers, radius)
+    return consumed(check_frames(times_and_tokens(run)[1])[0], centers, radius)
 
 
 def consumed(x: Array, centers: Centers, radius: float) -> Array:
-    """The same for bare tokens x (..., n, d), (...): of one frame, of a run (m, n, d), or of a block of runs
-    (b, m, n, d).
+    """The share of tokens within `radius` of a center, of bare tokens: x (..., n, d) -> (...).
 
-    centers    indices for all of x; or, for a block, a list of b such lists, or an array (b, c) filled up
+    x          of one frame (n, d), of a run (m, n, d), or of a batch of runs (b, m, n, d)
+    centers    indices for all of x; or, for a batch, a list of b such lists, or an array (b, c) filled up
                with -1
 
     Meant for speed: the tokens are taken as they are, unchecked.  A frame with a NaN in it gives NaN.
@@ -58,7 +58,7 @@ class Loss:
     time: float
 
 
-def lost_centers(run: Frames, centers: Centers, radius: float) -> tuple[Any, ...]:
+def lost_centers(run: RunOrFrames, centers: Centers, radius: float) -> tuple[Any, ...]:
     """The centers that come within `radius` of an earlier center, in the order of tokens: a Loss each; for b
     runs one tuple per run.
 
@@ -66,9 +66,9 @@ def lost_centers(run: Frames, centers: Centers, radius: float) -> tuple[Any, ...
     crosses the radius; at the first frame it is that frame's.
     """
     radius = check_radius(radius)
-    t, x = frames_of(run)
+    t, x = times_and_tokens(run)
     table = check_centers(centers, x.shape)  # (b, c)
-    block = reached(x)[0].reshape(-1, *x.shape[-3:])  # (b, m, n, d)
+    block = check_frames(x)[0].reshape(-1, *x.shape[-3:])  # (b, m, n, d)
     found = tuple(
         _losses(t, one, np.unique(some[some >= 0]), radius) for one, some in zip(block, table, strict=True)
     )
@@ -85,7 +85,8 @@ def _losses(t: Array, x: Array, centers: NDArray[np.int64], radius: float) -> tu
             frame = int(near.argmax())
             j = int(apart[frame].argmin())
             before, after = apart[frame - 1 : frame + 1, j] if frame else (radius, radius)
-            share = (before - radius) / max(before - after, CLOSE)  # of the time between the two frames
+            # of the time between the two frames
+            share = (before - radius) / max(before - after, SMALLEST_CHANGE)
             begin, end = t[max(frame - 1, 0)], t[frame]
             losses.append(
                 Loss(

@@ -8,7 +8,7 @@ gradient flow,
 
 theta_j and a_j the frozen tokens and their weights.  In any dimension the cosine is <x_k, x_j>, and x_k' =
 -(1/Z_k) P_{x_k} grad E_k; E_k has no self term, whose gradient is normal to the sphere.  There is no single
-energy: E_k falls only as long as earlier tokens rest.
+energy: E_k falls only as long as earlier tokens stand still.
 
 Full attention raises one energy, here normalised as (1/n^2) sum_{i,j} e^{beta(<x_i, x_j> - 1)}, which lies in
 (0, 1], and is 1 when all tokens are one.  (Geshkovski, Letrouit, Polyanskiy, Rigollet, arXiv 2312.10794, have
@@ -22,17 +22,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from nucleate.attention import Attention, Window, check_model
 from nucleate.checks import Array, InputError
-from nucleate.observe.inputs import reached
+from nucleate.observe.inputs import check_frames
 
 __all__ = ["interaction_energy", "token_energies"]
 
-TABLE = 2**22  # weights held at once
+WEIGHTS_AT_ONCE = 2**22  # held in memory
 
 
 def token_energies(model: Attention, x: ArrayLike) -> Array:
-    """E_k of every token x (..., n, d), (..., n); with a window, of the tokens seen; frames that are NaN
-    throughout give NaN.
+    """The energy E_k that each token descends: x (..., n, d) -> (..., n); NaN for frames never reached.
 
+    E_k = -(1/beta) sum over the other tokens that k sees of e^{beta(<x_k, x_j> - 1)}, frozen ones included.
     A model with a run axis of b needs tokens (b, n, d) or (b, m, n, d).
     """
     x, there = _tokens(model, x)
@@ -41,7 +41,7 @@ def token_energies(model: Attention, x: ArrayLike) -> Array:
             "beta must be above 0 for token_energies, but is 0. The energy is a sum divided by beta."
         )
     energy = np.full(x.shape[:-1], np.nan)
-    for at, beta, frozen, weight in _frames(model, there, x.shape[-1]):
+    for at, beta, frozen, weight in _each_frame(model, there, x.shape[-1]):
         tokens = x[at]  # (n, d)
         for rows in _rows(len(tokens)):
             # (rows, n)
@@ -51,15 +51,17 @@ def token_energies(model: Attention, x: ArrayLike) -> Array:
 
 
 def interaction_energy(model: Attention, x: ArrayLike) -> Array:
-    """(1/n^2) sum over i, j of e^{beta(<x_i, x_j> - 1)} for tokens x (..., n, d), (...), whatever the mask.
-    Full attention never lowers it."""
+    """The energy that full attention never lowers: x (..., n, d) -> (...), whatever the mask.
+
+    (1/n^2) sum over i, j of e^{beta(<x_i, x_j> - 1)}.
+    """
     x, there = _tokens(model, x)
     if model.frozen is not None:
         raise InputError(
             "interaction_energy has no place for frozen tokens, but the model has some. Leave them out."
         )
     energy = np.full(x.shape[:-2], np.nan)
-    for at, beta, _, _ in _frames(model, there, x.shape[-1]):
+    for at, beta, _, _ in _each_frame(model, there, x.shape[-1]):
         tokens = x[at]  # (n, d)
         energy[at] = (
             sum(float(_weights(tokens[rows], tokens, beta).sum()) for rows in _rows(len(tokens)))
@@ -83,11 +85,11 @@ def _others(model: Attention, rows: slice, n: int) -> NDArray[np.bool_]:
 
 
 def _rows(n: int) -> Iterator[slice]:
-    size = max(1, TABLE // n)
+    size = max(1, WEIGHTS_AT_ONCE // n)
     return (slice(begin, begin + size) for begin in range(0, n, size))
 
 
-def _frames(
+def _each_frame(
     model: Attention, there: NDArray[np.bool_], d: int
 ) -> Iterator[tuple[tuple[int, ...], float, Array, Array]]:
     """Every frame that is there: its place, and beta and the frozen tokens of its run."""
@@ -108,7 +110,7 @@ def _frames(
 
 def _tokens(model: Attention, x: ArrayLike) -> tuple[Array, NDArray[np.bool_]]:
     """x checked, and which frames it holds, (...); the model must be one for which there are energies."""
-    x, there = reached(x)
+    x, there = check_frames(x)
     d = x.shape[-1]
     for name in ("Q", "K", "V"):
         M = getattr(check_model(model), name)

@@ -19,9 +19,9 @@ __all__ = ["RENYI", "STRONG", "Grid", "link", "make_grid", "park", "spread"]
 Indices = NDArray[np.int64]
 
 RENYI, STRONG = 1, 2
-MOST_AXES = 6  # 3^6 cells around a token
-LOOKUP = 4.0  # one costs about as much as measuring four pairs
-SAMPLE = 1000  # tokens that tell how well a coordinate sorts
+MAX_AXES = 6  # 3^6 cells around a token
+LOOKUP_PAIRS = 4.0  # to look into a cell costs about as much as measuring so many pairs
+SAMPLED_TOKENS = 1000  # so many tell how well a coordinate sorts
 
 
 class Grid(NamedTuple):
@@ -47,10 +47,10 @@ def make_grid(x: Array, reach: float) -> Grid:
 def _best_axes(x: Array, side: float) -> Indices:
     """The coordinates that leave the fewest pairs to measure, and not too many cells to look into."""
     n, d = x.shape
-    if d <= 3 and n <= SAMPLE:  # not worth the thought
+    if d <= 3 and n <= SAMPLED_TOKENS:  # not worth the thought
         return np.arange(d)
-    axes = np.argsort(-x.var(0), kind="stable")[:MOST_AXES].astype(np.int64)  # (axes,) widest first
-    sample = np.sort(x[:: -(-n // SAMPLE), axes], axis=0)  # (some, axes)
+    axes = np.argsort(-x.var(0), kind="stable")[:MAX_AXES].astype(np.int64)  # (axes,) widest first
+    sample = np.sort(x[:: -(-n // SAMPLED_TOKENS), axes], axis=0)  # (some, axes)
     within = [
         np.searchsorted(one, one + 1.5 * side, "right") - np.searchsorted(one, one - 1.5 * side)
         for one in sample.T
@@ -58,7 +58,7 @@ def _best_axes(x: Array, side: float) -> Indices:
     # (axes,) of the tokens that stand in the three cells of one, by this coordinate alone
     share = np.mean(within, axis=1) / len(sample)
     # (axes,) with the first so many
-    cost = LOOKUP * 3.0 ** np.arange(1, len(axes) + 1) + n * np.cumprod(share)
+    cost = LOOKUP_PAIRS * 3.0 ** np.arange(1, len(axes) + 1) + n * np.cumprod(share)
     return axes[: int(cost.argmin()) + 1]
 
 
@@ -215,7 +215,7 @@ def link(x: Array, group: Indices, first: Indices, far: Array, grid: Grid, reach
     """
     parent = np.arange(len(far))
     for a in range(len(far)):
-        if far[a] == 0.0:  # a token alone, which a group that touches it will find
+        if far[a] == 0.0:  # a token alone: a group that touches it finds it
             continue
         for number in range(3 ** len(grid.axes)):
             slot = _neighbour(grid, x, group[first[a]], number)

@@ -1,5 +1,5 @@
-"""What an instrument is given: frames as times and tokens, and the indices of centers.  Frames a run never
-reached are NaN throughout."""
+"""What an instrument is given: a run or its times and tokens, and the indices of centers.  Frames that a run
+never reached are NaN throughout."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from nucleate.checks import Array, InputError, check_tokens, finite_array, shortened
 from nucleate.integrate.run import Run
 
-__all__ = ["Centers", "Frames", "angle", "check_centers", "frames_of", "reached"]
+__all__ = ["Centers", "RunOrFrames", "angle", "check_centers", "check_frames", "times_and_tokens"]
 
-Frames = Run | tuple[ArrayLike, ArrayLike]  # a run, or its times and tokens
+RunOrFrames = Run | tuple[ArrayLike, ArrayLike]  # a run, or its times and tokens
 # indices of tokens for all runs; or for each, ragged or filled up with -1
 Centers = Sequence[Any] | NDArray[np.int64]
 
 
-def frames_of(run: Frames) -> tuple[Array, Array]:
+def times_and_tokens(run: RunOrFrames) -> tuple[Array, Array]:
     """The times (m,) and tokens (m, n, d) or (b, m, n, d) of a run, or of a pair (t, x)."""
     if isinstance(run, Run):
         return run.t, run.x
@@ -29,7 +29,7 @@ def frames_of(run: Frames) -> tuple[Array, Array]:
                 ' "function".'
             )
         raise InputError(f"run must be a Run or a pair (t, x), but is {type(run).__name__}. {help}")
-    t, x = finite_array("t", run[0]), reached(run[1])[0]
+    t, x = finite_array("t", run[0]), check_frames(run[1])[0]
     if t.ndim != 1 or x.ndim not in (3, 4) or x.shape[-3] != len(t):
         raise InputError(
             f"t and x must have shapes (m,) and (m, n, d) or (b, m, n, d), but have {t.shape} and {x.shape}."
@@ -40,7 +40,7 @@ def frames_of(run: Frames) -> tuple[Array, Array]:
     return t, x
 
 
-def reached(x: ArrayLike) -> tuple[Array, NDArray[np.bool_]]:
+def check_frames(x: ArrayLike) -> tuple[Array, NDArray[np.bool_]]:
     """Tokens (..., n, d), checked, and which frames hold any, (...): the others are NaN throughout."""
     try:
         missing = np.isnan(np.asarray(x)).all((-1, -2))  # (...)

@@ -1,22 +1,22 @@
-"""The whole life of a metastable state: tokens gather, and their clusters merge one by one until all are
-where the first token began."""
+"""The whole life of a metastable state: tokens gather, and clusters merge one by one until one is left."""
 
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from math import log1p
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from nucleate.attention import Attention
-from nucleate.checks import Array, finite_number
+from nucleate.checks import Array, InputError, finite_number, shortened, whole_number
+from nucleate.conveniences import convenience
 from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import Progress, simulate
 from nucleate.integrate.storage import check_target
 from nucleate.observe.clusters import check_radius
-from nucleate.observe.merges import Merges, merges, usual_radius
+from nucleate.observe.merges import Merges, merges, sharpness, usual_radius
 from nucleate.sphere import uniform
 
 if TYPE_CHECKING:
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 __all__ = ["Life", "life", "life_time"]
 
 LAST_TIME = 1e300  # doubles end at 1.8e308
-SHOWN = (".png", ".pdf", ".svg")
+STILL_PICTURES = (".png", ".pdf", ".svg")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Life:
-    """A run from a random start until one cluster is left, and its merges."""
+    """A run that goes on until one cluster is left, and its merges."""
 
     run: Run  # every step
     merges: Merges
@@ -69,19 +69,16 @@ class Life:
 
     def plot(self, axes: "tuple[Axes, Axes] | None" = None) -> "tuple[Axes, Axes]":
         """Tokens over time above the staircase of cluster counts."""
-        from nucleate.plot import life
-
-        return life(self, axes)
+        return convenience("Life.plot")(self, axes)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture (.png, .pdf, .svg), an animation (.gif, .mp4), or the run as data (.zarr, .npz)
         with the merges in its notes."""
         path = check_target(path)
-        if path.suffix.lower() in SHOWN:
-            from nucleate.plot import write_life
-
-            return write_life(self, path)
-        self.run.save(path)
+        if path.suffix.lower() in STILL_PICTURES:
+            convenience("Life.save, pictures")(self, path)
+        else:
+            self.run.save(path)
 
     def __repr__(self) -> str:
         return f"Life({self.run.summary}; {len(self.merges)} merges)"
@@ -112,39 +109,86 @@ class Life:
         return "\n".join(lines if self.whole else [*lines, "", f"Not a whole life: {self.ending}."])
 
 
+@overload
 def life(
     beta: float,
     n: int = 200,
     d: int = 2,
     seed: int = 0,
     *,
+    t: float | None = None,
+    radius: float | None = None,
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
+    progress: Progress | None = None,
+    time_limit: float | None = None,
+) -> Life: ...
+
+
+@overload
+def life(
+    model: Attention,
+    x0: ArrayLike,
+    /,
+    *,
+    t: float | None = None,
+    radius: float | None = None,
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
+    progress: Progress | None = None,
+    time_limit: float | None = None,
+) -> Life: ...
+
+
+def life(
+    beta: float | Attention,
+    n: int | ArrayLike = 200,
+    d: int = 2,
+    seed: int = 0,
+    *,
+    t: float | None = None,
     radius: float | None = None,
     rtol: float = 1e-8,
     atol: float = 1e-10,
     progress: Progress | None = None,
     time_limit: float | None = None,
 ) -> Life:
-    """The life of n tokens with Q = K = V = I from the uniform start `seed`, to the last merge; see `merges`
-    for what is counted.
+    """Simulate until one cluster is left, every step kept, and find the merges; see `merges` for what is
+    counted.
 
-    radius     the distance at which a cluster is taken to have merged with another, 0.1 beta^(-1/2) unless
-               given
+    life(beta, n, d, seed)   n tokens with Q = K = V = I from the uniform start `seed`
+    life(model, x0)          tokens x0 (n, d) of your own under an Attention with a causal or window mask
+
+    t          the time to stop at; left out, one by which the last merge is over. That is known for V = cI
+               with c > 0 without frozen tokens: for any other model t must be given
+    radius     the distance at which a cluster is taken to have merged with another; 0.1 w unless given, with
+               w = beta^(-1/2), or (beta |K^T Q|)^(-1/2) where there are Q and K
     rtol, atol, time_limit   as for `simulate`
     progress   called as progress(done, total), in logarithms of time; returning False cancels
 
     A life that was cut short, or ends with more than one cluster, says so: `whole` is False, and `ending`
     gives the reason.
     """
-    beta = finite_number("beta", beta, least=0.0, help="It is the inverse temperature.")
-    radius = usual_radius(beta) if radius is None else check_radius(radius)
+    notes: dict[str, Any]
+    if isinstance(beta, Attention):
+        if (d, seed) != (2, 0):
+            raise InputError(
+                "life(model, x0) takes no d and no seed. Draw the start: x0 = uniform(n, d, seed)."
+            )
+        model, x0, notes = beta, _one_start(beta, n), {"start": "x0, as given"}
+    else:
+        model = Attention(finite_number("beta", beta, least=0.0, help="It is the inverse temperature."))
+        n = whole_number("n", n, least=1, help="It is the number of tokens. With tokens, pass a model first.")
+        x0, notes = uniform(n, d, seed), {"start": "uniform(n, d, seed)", "seed": seed}
+    t = _last_merge(model, x0) if t is None else t
+    radius = usual_radius(sharpness(model)) if radius is None else check_radius(radius)
     run = simulate(
-        Attention(beta),
-        uniform(n, d, seed),
-        life_time(beta, n),
+        model,
+        x0,
+        t,
         save="steps",
         rtol=rtol,
         atol=atol,
-        method="auto",
         progress=None if progress is None else _in_decades(progress),
         time_limit=time_limit,
     )
@@ -153,9 +197,41 @@ def life(
         if run.status == "interrupted"
         else merges(run, radius)
     )
-    return Life(
-        replace(run, notes={"start": "uniform(n, d, seed)", "seed": seed, "life": _noted(found)}), found
-    )
+    return Life(replace(run, notes={**notes, "life": _noted(found)}), found)
+
+
+def _one_start(model: Attention, x0: ArrayLike | int) -> Array:
+    """x0 (n, d), if its life can be followed under this model."""
+    if model.mask == "full":
+        raise InputError(
+            'life needs a mask under which no token sees a later one, but the mask is "full". There clusters'
+            ' have no first member that leads them: use mask="causal" or Window(w).'
+        )
+    if np.ndim(x0) == 0:
+        raise InputError(
+            f"x0 must be tokens (n, d), but is {shortened(x0)}. life(model, x0) takes a start of your own,"
+            " such as nucleate.uniform(n, d, seed)."
+        )
+    x = model.check(x0)
+    if x.ndim == 3 or model.runs is not None:
+        raise InputError(
+            f"life follows one run, but was given {len(x) if x.ndim == 3 else model.runs}. Call it once for"
+            " each."
+        )
+    return x
+
+
+def _last_merge(model: Attention, x0: Array) -> float:
+    """A time by which the last merge is over under this model: V = cI only sets the pace."""
+    n, d = x0.shape
+    V = model.parameters(d)[3]  # (d, d)
+    pace = float(V[0, 0])
+    if model.frozen is not None or pace <= 0.0 or not np.array_equal(V, pace * np.eye(d)):
+        why = "has frozen tokens" if model.frozen is not None else "has another V than cI with c > 0"
+        raise InputError(
+            f"t must be given, for the model {why}: there clusters may stay apart for ever. Take t=1e6, say."
+        )
+    return min(life_time(sharpness(model), n) / pace, LAST_TIME)
 
 
 def _in_decades(progress: Progress) -> Progress:
@@ -164,7 +240,8 @@ def _in_decades(progress: Progress) -> Progress:
 
 
 def life_time(beta: float, n: int) -> float:
-    """A time by which the last merge is over: two nearly opposite tokens need e^(2 beta) and a logarithm.
+    """A time by which the last merge is over if Q = K = V = I: two nearly opposite tokens need e^(2 beta) and
+    a logarithm.
 
     100 units let the tokens gather; ten times n make room for clusters that start out nearly balanced between
     two others.

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nucleate.checks import Array, InputError
-from nucleate.observe.inputs import Frames, frames_of
+from nucleate.observe.inputs import RunOrFrames, times_and_tokens
 
 if TYPE_CHECKING:
     from xarray import DataArray
@@ -19,14 +19,14 @@ Observable = Callable[[float, Array], Any]
 
 
 @overload
-def measure(run: Frames, function: Observable, name: None = None) -> NDArray[Any]: ...
+def measure(run: RunOrFrames, function: Observable, name: None = None) -> NDArray[Any]: ...
 
 
 @overload
-def measure(run: Frames, function: Observable, name: str) -> "DataArray": ...
+def measure(run: RunOrFrames, function: Observable, name: str) -> "DataArray": ...
 
 
-def measure(run: Frames, function: Observable, name: str | None = None) -> "NDArray[Any] | DataArray":
+def measure(run: RunOrFrames, function: Observable, name: str | None = None) -> "NDArray[Any] | DataArray":
     """function(t, x) at every frame of `run`, with x (n, d): an array (m, ...), or (b, m, ...) for b runs.
 
     run        a Run, whether simulated or taken from a real model, or a pair (t, x)
@@ -36,7 +36,7 @@ def measure(run: Frames, function: Observable, name: str | None = None) -> "NDAr
 
     Frames that were never reached are not shown to the function; the result is NaN there.
     """
-    t, x = frames_of(run)
+    t, x = times_and_tokens(run)
     if not callable(function):
         raise InputError(
             f"function must be a function of (t, x), but is {function!r}. For instance: lambda t, x: x[:,"

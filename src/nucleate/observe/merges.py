@@ -1,9 +1,10 @@
 """Merges: how the clusters of one run become fewer.
 
 Counting starts at t_f, the first time at which 95 % of the tokens lie in components of diameter below w =
-beta^(-1/2).  There, two tokens belong to one component if a chain of steps of at most w leads from one to the
-other.  (Steps of at most `radius` would not do: scattered tokens, each a component of its own, have diameter
-zero, and counting would start at once; and t_f would depend on `radius`.)
+beta^(-1/2), or (beta |K^T Q|)^(-1/2) where there are Q and K.  There, two tokens belong to one component if a
+chain of steps of at most w leads from one to the other.  (Steps of at most `radius` would not do: scattered
+tokens, each a component of its own, have diameter zero, and counting would start at once; and t_f would
+depend on `radius`.)
 
 The leader of a component is its first member.  At t_f the leaders are the tokens farther than w from every
 earlier token, which is the same for every component of diameter below w; one of the other 5 % may be a chain
@@ -23,24 +24,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nucleate.attention import Attention
 from nucleate.checks import Array, InputError
 from nucleate.integrate.run import Run
 from nucleate.observe.centers import renyi_centers
 from nucleate.observe.close_approach import next_approach
 from nucleate.observe.clusters import check_radius, clusters, compact
-from nucleate.observe.refine import positions, stretch
+from nucleate.observe.refine import positions_at, refine
 from nucleate.sphere import retract
 
-__all__ = ["Branch", "Merge", "Merges", "cluster_width", "merges", "usual_radius"]
+__all__ = ["Branch", "Merge", "Merges", "cluster_width", "merges", "sharpness", "usual_radius"]
 
-FORMED = 0.95  # of the tokens
-RADIUS = 0.1  # in units of the cluster width
-# times at which to look whether clusters have formed: 0, FIRST or later, each GRID times the one before
-FIRST, GRID = 1e-2, 2.0 ** (1 / 32)
-PARTS, ROUNDS = 32, 2  # then the last stretch is divided, so often: t_f is good to 1e-5 of itself
-ROOM = 3.0  # in units of the radius: how far a link may bend towards its leader between two frames
-CLOSER = 64  # parts of such a step, which is shorter than a time unit when tokens meet
-HALVINGS = 30  # of the part in which a leader is lost
+FORMED_SHARE = 0.95  # of the tokens
+RADIUS_IN_WIDTHS = 0.1  # of a cluster
+# when to look whether clusters have formed: at 0, then from this time on, each time so much later
+FIRST_LOOK_TIME, LOOK_TIME_RATIO = 1e-2, 2.0 ** (1 / 32)
+# then the last interval is divided into parts, in so many rounds: t_f is good to 1e-5 of itself
+FORMING_PARTS, FORMING_ROUNDS = 32, 2
+BEND_IN_RADII = 3.0  # how far a link may bend towards its leader between two frames
+PARTS_PER_STEP = 64  # of a step in which tokens may meet, which is then shorter than a time unit
+MEETING_HALVINGS = 30  # of the part in which a leader is lost
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class Branch:
 
 @dataclass(frozen=True, eq=False)
 class Merges:
-    """All merges of a run, in the order of time; also a sequence of them."""
+    """All merges of a run, in the order of time; len() and a loop go over its events."""
 
     radius: float
     t_f: float  # when counting starts; NaN if the tokens never gathered
@@ -121,6 +124,14 @@ class Merges:
         return np.array(rows).reshape(-1, 4)
 
 
+def sharpness(model: Attention) -> float:
+    """beta |K^T Q| of a single run: the inverse temperature of Q = K = I with weights as far apart."""
+    if model.Q is None and model.K is None:
+        return float(model.beta)
+    _, Q, K, _ = model.parameters(next(len(M) for M in (model.Q, model.K) if M is not None))
+    return float(model.beta) * float(np.linalg.norm(K.T @ Q, 2))
+
+
 def cluster_width(beta: float) -> float:
     """w = beta^(-1/2), where attraction is strongest (Lemma A.1); at most a right angle."""
     return float(min(1.0 / np.sqrt(max(beta, 1e-300)), np.pi / 2))
@@ -128,15 +139,18 @@ def cluster_width(beta: float) -> float:
 
 def usual_radius(beta: float) -> float:
     """The radius taken where none is given: 0.1 beta^(-1/2)."""
-    return RADIUS * cluster_width(beta)
+    return RADIUS_IN_WIDTHS * cluster_width(beta)
 
 
 def merges(run: Run, radius: float | None = None) -> Merges:
-    """How the clusters of one run merge; 0.1 beta^(-1/2) is the usual radius.
+    """How the clusters of one run merge: when which leader was lost, and to which.
 
-    Any frames will do, also save="steps": what happens between two of them is found by simulating that
-    stretch again, wherever the frames leave room for a meeting.  With sparse frames a leader may still come
-    from afar and go back to where it was, unseen.
+    radius     the distance at which a leader is lost; left out, 0.1 beta^(-1/2), or 0.1 (beta |K^T Q|)^(-1/2)
+               where there are Q and K
+
+    Any frames will do, also save="steps": what happens between two of them is simulated again, more
+    carefully, wherever there may have been a meeting.  With sparse frames a leader may still come from afar
+    and go back to where it was, unseen.
     """
     if not isinstance(run, Run):
         raise InputError(f"run must be a Run, but is {type(run).__name__}. Make one with nucleate.simulate.")
@@ -148,8 +162,8 @@ def merges(run: Run, radius: float | None = None) -> Merges:
         raise InputError(
             f"merges need at least one frame, but this run has none ({run.ending}). Simulate for longer."
         )
-    width = cluster_width(float(run.model.beta))
-    radius = usual_radius(float(run.model.beta)) if radius is None else check_radius(radius)
+    width = cluster_width(sharpness(run.model))
+    radius = usual_radius(sharpness(run.model)) if radius is None else check_radius(radius)
     if (formed := _formed(run, width)) is None:
         return Merges(radius, np.nan, np.empty(0, dtype=np.int64), ())
     start, t_f, x = formed
@@ -158,7 +172,7 @@ def merges(run: Run, radius: float | None = None) -> Merges:
     speed = float(np.linalg.norm(run.model.parameters(x.shape[-1])[3], 2))
     losses = []
     for i, k in enumerate(leaders.tolist()):
-        if i and (lost := _loss(run, start, t_f, x, _Hunt(k, leaders[:i], radius, speed))) is not None:
+        if i and (lost := _loss(run, start, t_f, x, _Search(k, leaders[:i], radius, speed))) is not None:
             losses.append((lost[0], -k, lost[1]))
     return Merges(radius, t_f, leaders, _in_order(losses, len(leaders)))
 
@@ -184,19 +198,17 @@ def _formed(run: Run, width: float) -> tuple[int, float, Array] | None:
     steps happen to end.
     """
     first, last = float(run.t[0]), float(run.t[-1])
-    if _share(run.x[0], clusters(run.x[0], width), width) >= FORMED:
+    if _share(run.x[0], clusters(run.x[0], width), width) >= FORMED_SHARE:
         return 0, first, run.x[0]
-    # (many,)
-    grid = GRID ** np.arange(
-        np.ceil(np.log(max(first, FIRST)) / np.log(GRID)), np.log(max(last, FIRST)) / np.log(GRID)
-    )
+    low, high = (np.log(max(t, FIRST_LOOK_TIME)) / np.log(LOOK_TIME_RATIO) for t in (first, last))
+    grid = LOOK_TIME_RATIO ** np.arange(np.ceil(low), high)  # (many,)
     looked = np.unique([first, *grid[(grid > first) & (grid < last)], last])
-    for begin in range(0, len(looked) - 1, PARTS):
-        found = _first_gathered(run, looked[begin : begin + PARTS + 1], width)
+    for begin in range(0, len(looked) - 1, FORMING_PARTS):
+        found = _first_gathered(run, looked[begin : begin + FORMING_PARTS + 1], width)
         if found is not None:
-            for _ in range(ROUNDS):
-                # rounding may lose it in a rerun
-                found = _first_gathered(run, np.linspace(found[0], found[1], PARTS + 1), width) or found
+            for _ in range(FORMING_ROUNDS):
+                times = np.linspace(found[0], found[1], FORMING_PARTS + 1)
+                found = _first_gathered(run, times, width) or found  # rounding may lose it in a rerun
             return int(np.searchsorted(run.t, found[1])), found[1], found[2]
     return None
 
@@ -204,9 +216,9 @@ def _formed(run: Run, width: float) -> tuple[int, float, Array] | None:
 def _first_gathered(run: Run, times: Array, width: float) -> tuple[float, float, Array] | None:
     """The first of times[1:] with enough tokens in components of diameter below `width`: the one before,
     itself, and the tokens (n, d)."""
-    x = positions(run, np.searchsorted(run.t, times[1:]), times[1:])  # (times - 1, n, d)
+    x = positions_at(run, np.searchsorted(run.t, times[1:]), times[1:])  # (times - 1, n, d)
     for i, label in enumerate(clusters(x, width)):  # (n,)
-        if _share(x[i], label, width) >= FORMED:
+        if _share(x[i], label, width) >= FORMED_SHARE:
             return float(times[i]), float(times[i + 1]), x[i]
     return None
 
@@ -216,7 +228,7 @@ def _share(x: Array, label: NDArray[np.int64], width: float) -> float:
     return float(compact(x, label, width)[label].mean())
 
 
-class _Hunt(NamedTuple):
+class _Search(NamedTuple):
     """What is looked for: the loss of leader k to a component of one of the `earlier` leaders."""
 
     k: int
@@ -243,39 +255,39 @@ class _Hunt(NamedTuple):
         meeting."""
         leads = np.zeros(self.k, dtype=bool)  # (k,)
         leads[self.earlier] = True
-        frame, reach = 0, 2.0 * np.sin(self.radius / 2.0)
-        while (frame := next_approach(t, x, frame + 1, self.k, leads, reach, ROOM * reach, self.speed)) < len(
-            x
-        ):
+        reach = 2.0 * np.sin(self.radius / 2.0)
+        bend = BEND_IN_RADII * reach
+        frame = 0
+        while (frame := next_approach(t, x, frame + 1, self.k, leads, reach, bend, self.speed)) < len(x):
             yield frame
 
 
-def _loss(run: Run, start: int, t_f: float, x: Array, hunt: _Hunt) -> tuple[float, int] | None:
-    """When from t_f on, with tokens x (n, d), and to which leader, the hunted one was lost; `start` is the
-    first frame not before t_f."""
-    if (met := hunt.meeting(x[None])) is not None:
+def _loss(run: Run, start: int, t_f: float, x: Array, search: _Search) -> tuple[float, int] | None:
+    """When from t_f on, with tokens x (n, d), leader `search.k` was lost, and to which; `start` is the first
+    frame not before t_f."""
+    if (met := search.meeting(x[None])) is not None:
         return t_f, met[1]
-    found = _within(run, np.array([t_f, run.t[start]]), np.stack([x, run.x[start]]), hunt)
-    for frame in hunt.approaches(run.t[start:], run.x[start:]) if found is None else ():
+    found = _loss_between(run, np.array([t_f, run.t[start]]), np.stack([x, run.x[start]]), search)
+    for frame in search.approaches(run.t[start:], run.x[start:]) if found is None else ():
         two = slice(start + frame - 1, start + frame + 1)
-        if (found := _within(run, run.t[two], run.x[two], hunt)) is not None:
+        if (found := _loss_between(run, run.t[two], run.x[two], search)) is not None:
             break
     return found
 
 
-def _within(run: Run, t: Array, x: Array, hunt: _Hunt) -> tuple[float, int] | None:
+def _loss_between(run: Run, t: Array, x: Array, search: _Search) -> tuple[float, int] | None:
     """The same between two moments t (2,) with tokens x (2, n, d), at the first of which it was not lost: a
     rerun step by step, then in parts."""
-    times, steps = stretch(run, t, x, hunt.k + 1)  # (m,), (m, seen, d)
-    for i in hunt.approaches(times, steps):
-        parts = stretch(run, times[i - 1 : i + 1], steps[i - 1 : i + 1], hunt.k + 1, CLOSER)
-        if (met := hunt.meeting(parts[1])) is not None:
-            return _moment(*parts, met, hunt)
-    met = hunt.meeting(x[1:])  # only the record's own, less careful steps come so near
+    times, steps = refine(run, t, x, search.k + 1)  # (m,), (m, seen, d)
+    for i in search.approaches(times, steps):
+        parts = refine(run, times[i - 1 : i + 1], steps[i - 1 : i + 1], search.k + 1, PARTS_PER_STEP)
+        if (met := search.meeting(parts[1])) is not None:
+            return _meeting_time(*parts, met, search)
+    met = search.meeting(x[1:])  # only the record's own, less careful steps come so near
     return None if met is None else (float(t[1]), met[1])
 
 
-def _moment(t: Array, x: Array, met: tuple[int, int, int], hunt: _Hunt) -> tuple[float, int]:
+def _meeting_time(t: Array, x: Array, met: tuple[int, int, int], search: _Search) -> tuple[float, int]:
     """When before frame i of x (m, n, d) the meeting was, and with which leader: halved along straight lines,
     which in so small a part tokens go.
 
@@ -287,17 +299,16 @@ def _moment(t: Array, x: Array, met: tuple[int, int, int], hunt: _Hunt) -> tuple
         return float(t[0]), into
     (t0, t1), two = t[i - 1 : i + 1].tolist(), x[i - 1 : i + 1]  # two (2, n, d)
     # (2,), the last below 0
-    level = np.log(
-        np.linalg.norm(two[:, hunt.k] - two[:, j], axis=-1).clip(1e-300) / (2.0 * np.sin(hunt.radius / 2.0))
-    )
+    apart = np.linalg.norm(two[:, search.k] - two[:, j], axis=-1).clip(1e-300)
+    level = np.log(apart / (2.0 * np.sin(search.radius / 2.0)))
     if len(t) == 2 and level[0] > 0.0:
         return float(t0 + level[0] / (level[0] - level[1]) * (t1 - t0)), into
     low, high = 0.0, 1.0
-    for _ in range(HALVINGS):
+    for _ in range(MEETING_HALVINGS):
         middle = (low + high) / 2.0
-        between = hunt.meeting(retract((1.0 - middle) * two[:1] + middle * two[1:]))
-        if between is None:
+        halfway = search.meeting(retract((1.0 - middle) * two[:1] + middle * two[1:]))
+        if halfway is None:
             low = middle
         else:
-            high, into = middle, between[1]
+            high, into = middle, halfway[1]
     return float(t0 + high * (t1 - t0)), into

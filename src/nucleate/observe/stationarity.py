@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nucleate.checks import Array, InputError, finite_array
-from nucleate.observe.inputs import Centers, Frames, angle, check_centers, frames_of
+from nucleate.observe.inputs import Centers, RunOrFrames, angle, check_centers, times_and_tokens
 
 __all__ = ["Stationarity", "displacement", "stationarity"]
 
@@ -41,10 +41,14 @@ class Stationarity:
         return np.asarray(np.minimum(self.lifetime, self.until[..., None]) / self.guaranteed)
 
 
-def displacement(run: Frames, centers: Centers) -> Array:
-    """The geodesic distance of every center from where it was in the first frame: (m, c), or (b, m, c) for b
-    runs; NaN where there is none."""
-    _, x = frames_of(run)
+def displacement(run: RunOrFrames, centers: Centers) -> Array:
+    """How far every center is, in geodesic distance, from where it was in the first frame: (m, c), or
+    (b, m, c) for b runs; NaN for frames never reached.
+
+    run        a Run, or a pair (t, x)
+    centers    indices of tokens, such as renyi_centers(x0, delta); for b runs also one such list per run
+    """
+    _, x = times_and_tokens(run)
     table = check_centers(centers, x.shape)  # (b, c)
     block = x.reshape(-1, *x.shape[-3:])  # (b, m, n, d)
     there = np.take_along_axis(block, np.maximum(table, 0)[:, None, :, None], axis=2)  # (b, m, c, d)
@@ -53,17 +57,18 @@ def displacement(run: Frames, centers: Centers) -> Array:
 
 
 def stationarity(
-    run: Frames, centers: Centers, limit: ArrayLike, guaranteed: ArrayLike | None = None
+    run: RunOrFrames, centers: Centers, limit: ArrayLike, guaranteed: ArrayLike | None = None
 ) -> Stationarity:
     """How far the centers move, when they have moved farther than `limit`, and how that compares with the
     time `guaranteed`.
 
-    limit      a distance, epsilon c beta^(-1/2) in Lemma 5.1: one for all, or one per center (c,), (b, c)
-    guaranteed times, one for all or one per center
+    run, centers   as for `displacement`
+    limit          a distance, epsilon c beta^(-1/2) in Lemma 5.1: one for all, or one per center (c,), (b, c)
+    guaranteed     times, one for all or one per center
 
     Between two frames the displacement is taken to grow evenly.
     """
-    t, x = frames_of(run)
+    t, x = times_and_tokens(run)
     moved = displacement(run, centers)  # ((b,) m, c)
     shape = (*moved.shape[:-2], moved.shape[-1])  # ((b,) c)
     far = _spread("limit", limit, shape)

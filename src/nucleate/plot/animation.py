@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nucleate.checks import Array, InputError, finite_number
+from nucleate.checks import Array, FileError, InputError, MissingPackageError, finite_number
 from nucleate.integrate.run import Run
 from nucleate.integrate.storage import replacing
 from nucleate.plot.on_circle import draw_circle
@@ -66,7 +66,7 @@ def ffmpeg() -> str:
 
         return str(get_ffmpeg_exe())
     except (ImportError, RuntimeError):
-        raise InputError(
+        raise MissingPackageError(
             "mp4 needs the program ffmpeg, but it is not on the PATH. Install it (or: pip install"
             " imageio-ffmpeg), or write a .gif."
         ) from None
@@ -119,6 +119,6 @@ def _encoder_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except CalledProcessError as error:
-        raise InputError(
+        raise FileError(
             f"{path} cannot be written: ffmpeg ended with code {error.returncode}. Write a .gif instead."
         ) from error

@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nucleate.checks import InputError
+from nucleate.checks import file_error
 from nucleate.integrate.storage import replacing
 from nucleate.models.all_heads import HeadLives, said_words
 from nucleate.models.head_simulation import Lived
@@ -83,7 +83,9 @@ def _folder(found: Spectra, path: Path, progress: Callable[[int, int], object] |
     try:
         path.mkdir(exist_ok=True)
     except OSError as error:
-        raise InputError(f"--out {path} cannot be made: {error.strerror}. Choose another name.") from None
+        raise file_error(
+            f"--out {path} cannot be made: {error.strerror}. Choose another name.", error
+        ) from None
     for name in ("spectra.json", "heads.csv"):
         found.save(path / name)
     pictures = _pictures(found, progress)

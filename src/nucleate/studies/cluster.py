@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from nucleate.checks import InputError
+from nucleate.checks import InputError, MissingPackageError
 from nucleate.studies.block import Arrays, Cancelled, Task, compute, made_with, warm
 from nucleate.studies.study import Study
 from nucleate.studies.workers import Crew, Outcome
@@ -83,7 +83,7 @@ def _distributed() -> Any:
     try:
         return import_module("distributed")
     except ImportError:
-        raise InputError(
+        raise MissingPackageError(
             "--cluster needs Dask, which is not installed. Install it: pip install 'nucleate[cluster]'."
         ) from None
 

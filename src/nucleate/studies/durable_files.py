@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from nucleate.checks import InputError
+from nucleate.checks import FileError, MissingFileError, file_error
 from nucleate.studies.block import Arrays, Task
 
 __all__ = [
@@ -57,7 +57,7 @@ def write(path: Path, data: bytes) -> None:
                 part.unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}. {AGAIN}") from error
+        raise file_error(f"{path} cannot be written: {error.strerror or error}. {AGAIN}", error) from error
 
 
 def write_bytes(path: Path, data: Any) -> None:
@@ -109,11 +109,11 @@ def _lock(folder: Path) -> int:
         except FileNotFoundError:  # removed by a writer that has just finished
             if folder.parent.is_dir():
                 continue
-            raise InputError(
+            raise MissingFileError(
                 f"{folder} cannot be made: the folder {folder.parent} does not exist. Make it first."
             ) from None
         except OSError as error:
-            raise InputError(
+            raise FileError(
                 f"{folder} cannot be made: {error.strerror or error}. Choose another place."
             ) from None
         try:
@@ -121,11 +121,11 @@ def _lock(folder: Path) -> int:
         except OSError as error:
             os.close(handle)
             if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
-                raise InputError(
+                raise FileError(
                     f"{folder} is in use: another process is writing this ensemble. Wait for it, or choose"
                     " another store."
                 ) from None
-            raise InputError(
+            raise FileError(
                 f"{folder} cannot be locked: {error.strerror or error}. Choose another place."
             ) from None
         if _still_there(handle, folder / "lock"):

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from nucleate.checks import InputError, whole_number
+from nucleate.checks import InputError, file_error, whole_number
 from nucleate.kernels.threads import pick_threads
 from nucleate.studies.block import Task, Tick
 from nucleate.studies.durable_files import AGAIN, Damaged, locked
@@ -125,9 +125,12 @@ def _explained(path: Path) -> Iterator[None]:
     """What the disk refuses, and what was damaged meanwhile, in our words."""
     try:
         yield
+    except InputError:  # it has words already, though it may be an OSError too
+        raise
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
-        raise InputError(f"{path} cannot be written: {error.strerror or error}{where}. {AGAIN}") from error
+        message = f"{path} cannot be written: {error.strerror or error}{where}. {AGAIN}"
+        raise file_error(message, error) from error
     except Damaged as damage:
         raise InputError(f"{path} cannot be written: {damage}. {ANEW}") from None
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nucleate.checks import InputError
+from nucleate.checks import FileError, InputError, MissingFileError
 from nucleate.studies.block import Arrays, Task, identity, made_with
 from nucleate.studies.durable_files import PART, Damaged, block_name, pack, read_block, sync, write
 from nucleate.studies.store import (
@@ -66,9 +66,11 @@ def check_store(path: str | os.PathLike[str]) -> Path:
             f" {path.with_suffix('.zarr').name}, say."
         )
     if not path.parent.is_dir():
-        raise InputError(f"{path} cannot be written: the folder {path.parent} does not exist. Make it first.")
+        raise MissingFileError(
+            f"{path} cannot be written: the folder {path.parent} does not exist. Make it first."
+        )
     if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise InputError(f"{path} cannot be written: the folder {path.parent} is read-only. Choose another.")
+        raise FileError(f"{path} cannot be written: the folder {path.parent} is read-only. Choose another.")
     if path.exists() and not holds_ensemble(path):
         raise InputError(
             f"{path} exists and is not an ensemble of nucleate, so it is not replaced. Choose another name,"

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nucleate.checks import InputError, finite_number
+from nucleate.checks import InputError, MissingFileError, finite_number
+from nucleate.conveniences import convenience
 from nucleate.integrate.storage import load as load_run
 from nucleate.studies.block import STATUS
 from nucleate.studies.durable_files import Damaged
@@ -109,9 +110,7 @@ class Ensemble:
     def plot(self, name: str | None = None, ax: "Axes | None" = None) -> "Axes":
         """Mean and quantile bands of one observable over time; of one without time over beta, or the first
         axis of a grid without it."""
-        from nucleate.plot.studies import bands
-
-        return bands(self, self._name(name), ax)
+        return convenience("Ensemble.plot")(self, self._name(name), ax)
 
     def in_memory(self) -> "Ensemble":
         """The same with all numbers read, so that the store is not needed any more."""
@@ -160,7 +159,7 @@ def load_ensemble(path: str | os.PathLike[str]) -> Ensemble:
 
     path = Path(path)
     if not path.exists():
-        raise InputError(
+        raise MissingFileError(
             f"{path} does not exist. If its ensemble was interrupted, run the same command again to"
             " finish it."
         )

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nucleate.checks import Array, InputError, check_memory, whole_number
+from nucleate.checks import Array, InputError, check_memory, file_error, whole_number
 from nucleate.integrate.simulate import check_tolerance, pick_method, save_times
 from nucleate.studies.matrices import label, matrix
 from nucleate.studies.observables import Observable, observable
@@ -140,9 +140,10 @@ class Study:
         try:
             table = tomllib.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
-            raise InputError(
+            raise file_error(
                 f"{path} cannot be read: {error.strerror or error}. Name a study, such as"
-                " studies/figure3.toml."
+                " studies/figure3.toml.",
+                error,
             ) from None
         except UnicodeDecodeError:
             raise InputError(f"{path} is not a text in UTF-8. A study is a TOML file.") from None

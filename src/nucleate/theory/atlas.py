@@ -1,5 +1,5 @@
-"""The atlas of V: where all tokens end, by the top of V's spectrum (paper, Lemma 3.1, Table 1, Conjectures 1
-and 2)."""
+"""The atlas of V: where all tokens end, by the dominant eigenvalues of V, those with the largest real part
+(paper, Lemma 3.1, Table 1, Conjectures 1 and 2)."""
 
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -9,16 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nucleate.checks import Array, InputError, check_tokens, finite_array, finite_number
-from nucleate.theory.spectrum import Group, Schur, isolate, schur_form, top_groups
+from nucleate.theory.spectrum import Group, Schur, dominant_groups, isolate, schur_form
 from nucleate.theory.table import Status, hypotheses, rate, row_of
 
 __all__ = ["Atlas", "atlas", "limit_point"]
 
-TOL = 1e-10  # a million times rounding: room for V = S D S^-1 with |S| |S^-1| up to a thousand or so
-LARGEST = 1e300
-# from this size on one thread of BLAS is faster: the many small steps of the Schur form make threads wait for
+# a million times rounding: room for V = S D S^-1 with |S| |S^-1| up to a thousand or so
+DEFAULT_TOLERANCE = 1e-10
+LARGEST_ENTRY = 1e300
+# from this d on one thread of BLAS is faster: the many small steps of the Schur form make threads wait for
 # each other
-LARGE = 128
+ONE_THREAD_FROM_D = 128
 
 
 Kind = Literal["real", "complex", "defective", "complex defective"]
@@ -33,10 +34,10 @@ class Atlas:
     eigenvalues: NDArray[np.complex128]  # (d,) the largest real part first
     lambda_max: float  # the largest real part
     # the eigenvalues that have it, each once, those with negative imaginary part left out
-    top: tuple[complex, ...]
-    kind: Kind  # of the top
-    algebraic: int  # multiplicity of the top: dim L'
-    geometric: int  # eigenvectors at the top
+    dominant: tuple[complex, ...]
+    kind: Kind  # of these
+    algebraic: int  # their multiplicity: dim L'
+    geometric: int  # their eigenvectors
     block: int  # r, the size of the largest Jordan block there
     basis: Array  # (d, dim L) orthonormal, of L
     basis_prime: Array  # (d, dim L') orthonormal, of L'
@@ -52,15 +53,15 @@ class Atlas:
 
     def __str__(self) -> str:
         d, k = self.basis.shape
-        tops = ", ".join(
-            f"{z.real:.6g}" if z.imag == 0.0 else f"{z.real:.6g} ± {z.imag:.6g}i" for z in self.top
+        dominant = ", ".join(
+            f"{z.real:.6g}" if z.imag == 0.0 else f"{z.real:.6g} ± {z.imag:.6g}i" for z in self.dominant
         )
         known = f"row {self.row} of Table 1 ({self.status}): " if self.row else ""
         return "\n".join(
             [
                 f"V, {d} x {d}, taken as known to {self.tol:g} |V|",
                 (
-                    f"top of the spectrum  {tops}; {self.kind}; multiplicity {self.algebraic} algebraic,"
+                    f"dominant eigenvalue  {dominant}; {self.kind}; multiplicity {self.algebraic} algebraic,"
                     f" {self.geometric} geometric"
                 ),
                 f"L                    dimension {k} of {d}"
@@ -78,8 +79,8 @@ class Atlas:
         )
 
 
-def atlas(V: ArrayLike, tol: float = TOL) -> Atlas:
-    """What V says about where the tokens end: the top of its spectrum, the spaces L and L', the row of Table
+def atlas(V: ArrayLike, tol: float = DEFAULT_TOLERANCE) -> Atlas:
+    """What V says about where the tokens end: its dominant eigenvalues, the spaces L and L', the row of Table
     1, theorem or conjecture.
 
     tol   V is taken as known up to tol |V| (Frobenius norm).  Eigenvalues, real parts and ranks that such a
@@ -97,11 +98,11 @@ def atlas(V: ArrayLike, tol: float = TOL) -> Atlas:
 
     # a power of two: scaling by it changes no digit
     unit = 2.0 ** np.ceil(np.log2(np.abs(V).max())) if V.any() else 1.0
-    with threadpool_limits(1, user_api="blas") if len(V) >= LARGE else nullcontext():
+    with threadpool_limits(1, user_api="blas") if len(V) >= ONE_THREAD_FROM_D else nullcontext():
         schur = schur_form(V / unit, tol)
-        tops = top_groups(schur)
-        spaces = _spaces(schur, tops)
-        return _named(V, unit, tol, schur, tops, spaces)
+        dominant = dominant_groups(schur)
+        spaces = _spaces(schur, dominant)
+        return _named(V, unit, tol, schur, dominant, spaces)
 
 
 def limit_point(atlas: Atlas, x1: ArrayLike) -> Array:
@@ -119,7 +120,7 @@ def limit_point(atlas: Atlas, x1: ArrayLike) -> Array:
         )
     if "complex" in atlas.kind:
         raise InputError(
-            f"limit_point needs a real top of the spectrum, but that of V is {atlas.kind}. Follow it:"
+            f"limit_point needs a real dominant eigenvalue, but that of V is {atlas.kind}. Follow the token:"
             " nucleate.theory.flows.one_token."
         )
     y = atlas.basis_prime @ (atlas.dual.T @ x[0])  # (d,)
@@ -146,24 +147,24 @@ def _checked(V: ArrayLike) -> Array:
         raise InputError(
             f"V must be at least 2 x 2, but has shape {V.shape}. Tokens on two points cannot move."
         )
-    if np.abs(V).max() > LARGEST:
+    if np.abs(V).max() > LARGEST_ENTRY:
         raise InputError(
-            f"V must have entries below {LARGEST:g}, but one is {np.abs(V).max():g}. Scale it down: only the"
-            " speed changes."
+            f"V must have entries below {LARGEST_ENTRY:g}, but one is {np.abs(V).max():g}. Scale it down:"
+            " only the speed changes."
         )
     V.flags.writeable = False
     return V
 
 
-def _spaces(schur: Schur, tops: list[Group]) -> tuple[Array, Array, Array]:
+def _spaces(schur: Schur, dominant: list[Group]) -> tuple[Array, Array, Array]:
     """Orthonormal bases of L (d, k) and of L' (d, k'), and the dual basis of L' (d, k').
 
-    With T = (A B; 0 C), A the top, the rows (1 R) U^T are left invariant if A R - R C = B: the projection
-    along the rest.
+    With T = (A B; 0 C), A the dominant part, the rows (1 R) U^T are left invariant if A R - R C = B: the
+    projection along the rest of the spectrum.
     """
     from scipy.linalg.lapack import dtrsyl
 
-    members = np.concatenate([group.members for group in tops])
+    members = np.concatenate([group.members for group in dominant])
     k = len(members)
     ordered = _first(schur, members)
     wide, other = ordered.U[:, :k], ordered.U[:, k:]  # (d, k'), (d, d - k')
@@ -171,10 +172,10 @@ def _spaces(schur: Schur, tops: list[Group]) -> tuple[Array, Array, Array]:
     if other.size:
         R, scale, _ = dtrsyl(ordered.T[:k, :k], ordered.T[k:, k:], ordered.T[:k, k:], isgn=-1)
         dual = wide + other @ (R / scale).T
-    longest = max(len(group.steps) for group in tops)
+    longest = max(len(group.steps) for group in dominant)
     if longest == 1:
         return wide, wide, dual
-    reached = [_range(schur, group) for group in tops if len(group.steps) == longest]
+    reached = [_range(schur, group) for group in dominant if len(group.steps) == longest]
     return np.linalg.qr(np.concatenate(reached, axis=1))[0], wide, dual
 
 
@@ -196,25 +197,30 @@ def _first(schur: Schur, members: NDArray[np.int64]) -> Schur:
     ordered = isolate(schur, members)
     if ordered is None:
         raise InputError(
-            "V must have a top of the spectrum that can be told from the rest, but rounding mixes them. Give"
+            "V must have dominant eigenvalues that can be told from the others, but rounding mixes them. Give"
             " a larger tol."
         )
     return ordered
 
 
 def _named(
-    V: Array, unit: float, tol: float, schur: Schur, tops: list[Group], spaces: tuple[Array, Array, Array]
+    V: Array,
+    unit: float,
+    tol: float,
+    schur: Schur,
+    dominant: list[Group],
+    spaces: tuple[Array, Array, Array],
 ) -> Atlas:
     """The record, in V's own units."""
-    w, lambda_max = schur.eigenvalues, max(group.value.real for group in tops)  # in units of `unit`
-    rest = np.ones(len(w), dtype=bool)  # (d,) eigenvalues that are not at the top
-    rest[np.concatenate([group.members for group in tops])] = False
-    turns, block = any(group.twice == 2 for group in tops), max(len(group.steps) for group in tops)
+    w, lambda_max = schur.eigenvalues, max(group.value.real for group in dominant)  # in units of `unit`
+    others = np.ones(len(w), dtype=bool)  # (d,) eigenvalues that are not dominant
+    others[np.concatenate([group.members for group in dominant])] = False
+    turns, block = any(group.twice == 2 for group in dominant), max(len(group.steps) for group in dominant)
     kind: Kind = (
         ("complex defective" if block > 1 else "complex") if turns else ("defective" if block > 1 else "real")
     )
-    gap = float(lambda_max - w[rest].real.max()) if rest.any() else np.inf
-    algebraic = int((~rest).sum())
+    gap = float(lambda_max - w[others].real.max()) if others.any() else np.inf
+    algebraic = int((~others).sum())
     sign = 0 if abs(lambda_max) <= schur.reach else int(np.sign(lambda_max))
     row, final, status = row_of(len(V), kind, sign, algebraic)
     within, why = hypotheses(row, V / unit, schur, lambda_max, spaces[0])
@@ -223,10 +229,10 @@ def _named(
         tol=tol,
         eigenvalues=w[np.lexsort((-w.imag, -w.real))] * unit,
         lambda_max=float(lambda_max * unit),
-        top=tuple(complex(group.value * unit) for group in tops),
+        dominant=tuple(complex(group.value * unit) for group in dominant),
         kind=kind,
         algebraic=algebraic,
-        geometric=sum(group.twice * group.steps[0] for group in tops),
+        geometric=sum(group.twice * group.steps[0] for group in dominant),
         block=block,
         basis=spaces[0],
         basis_prime=spaces[1],
@@ -238,7 +244,7 @@ def _named(
         within_conjecture=within,
         why=why,
         rate=rate(
-            gap * unit, block, [group.value.imag * unit for group in tops if len(group.steps) == block]
+            gap * unit, block, [group.value.imag * unit for group in dominant if len(group.steps) == block]
         ),
     )
 

@@ -54,10 +54,10 @@ def guaranteed_time(s: int, beta: float, c: float, eps: float) -> float:
     beta = finite_number("beta", beta, above=0.0, help="It is the inverse temperature.")
     c, eps = finite_number("c", c, above=0.0), finite_number("eps", eps, above=0.0)
     _check_separation(beta, c * (1.0 + 2.0 * eps))
-    if c <= _least(beta):
+    if c <= _least_separation(beta):
         raise InputError(
-            f"c must be greater than beta^(1/2) tau* = {_least(beta):.6g}, but is {c:g}. Nearer than tau*,"
-            " Lemma 5.1 says nothing."
+            f"c must be greater than beta^(1/2) tau* = {_least_separation(beta):.6g}, but is {c:g}. Nearer"
+            " than tau*, Lemma 5.1 says nothing."
         )
     return Guarantee(beta, c * (1.0 + 2.0 * eps), c, eps, _product(beta, c, eps)).time(s)
 
@@ -76,7 +76,7 @@ def best_guarantee(beta: float, separation: float = 4.0) -> Guarantee:
         "separation", separation, above=0.0, help="It is a distance in units of beta^(-1/2)."
     )
     _check_separation(beta, separation)
-    least = _least(beta)
+    least = _least_separation(beta)
     if separation <= least:
         raise InputError(
             f"separation must be greater than beta^(1/2) tau* = {least:.6g}, but is {separation:g}. Lemma 5.1"
@@ -105,7 +105,7 @@ def _product(beta: float, c: float, eps: float) -> float:
         return float(eps * x / interaction(x, beta))
 
 
-def _least(beta: float) -> float:
+def _least_separation(beta: float) -> float:
     return float(np.sqrt(beta) * strongest_distance(beta))
 
 

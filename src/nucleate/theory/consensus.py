@@ -16,7 +16,7 @@ def consensus_spectrum(n: int, d: int, window: int | None = None) -> Array:
     1; (n, d - 1).
 
     At one point all weights are equal, so token k (from 1) obeys u_k' = (u_1 + ... + u_k)/k - u_k: a
-    triangular system with -(k - 1)/k on its diagonal.  The first row is 0, for the first token rests.  A
+    triangular system with -(k - 1)/k on its diagonal.  The first row is 0, for the first token stays.  A
     window of w makes that -(1 - 1/min(k, w)); equal ones are then defective.
     """
     n = whole_number("n", n, least=1, help="It is the number of tokens.")
@@ -29,11 +29,11 @@ def consensus_spectrum(n: int, d: int, window: int | None = None) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class TwoPoles:
-    """Tokens at xi and -xi, the eigenvectors at the top of V: which of them stay when pushed a little."""
+    """Tokens at xi and -xi, the dominant eigenvectors of V: which of them are stable under perturbations."""
 
     weight: Array  # (n,) w_k, the share of token k's attention that goes to its own pole
     boundary: Array  # (n,) what w_k must exceed: lambda / (2 lambda - mu2 / s_k)
-    # (n,) the rate at which a push along the second eigenvector grows; negative if token k is stable
+    # (n,) the rate at which a perturbation along the second eigenvector grows; negative if token k is stable
     growth: Array
 
     @property
@@ -53,10 +53,10 @@ def two_poles(signs: ArrayLike, beta: float, lambda_max: float, mu2: float) -> T
 
     Among the tokens up to k let s_k be at k's own pole, itself included, and m_k at the other.  The weights
     are 1 and e^{-2 beta}, so w_k = s_k / (s_k + m_k e^{-2 beta}) goes to the own pole, and the mean it sees
-    is (2 w_k - 1) times that pole.  A push u along an eigenvector with eigenvalue mu changes no weight to
-    first order; it adds mu u w_k / s_k through the token's own term, and the projection takes lambda (2 w_k -
-    1) u away.  Token k is stable iff mu2 w_k / s_k < lambda (2 w_k - 1), that is w_k > lambda / (2 lambda -
-    mu2 / s_k).
+    is (2 w_k - 1) times that pole.  A perturbation u along an eigenvector with eigenvalue mu changes no
+    weight to first order; it adds mu u w_k / s_k through the token's own term, and the projection takes
+    lambda (2 w_k - 1) u away.  Token k is stable iff mu2 w_k / s_k < lambda (2 w_k - 1), that is
+    w_k > lambda / (2 lambda - mu2 / s_k).
     """
     sign = finite_array("signs", signs)
     if sign.ndim != 1 or sign.size == 0 or not (np.abs(sign) == 1.0).all():
@@ -68,7 +68,7 @@ def two_poles(signs: ArrayLike, beta: float, lambda_max: float, mu2: float) -> T
         "lambda_max",
         lambda_max,
         above=0.0,
-        help="With a negative one the tokens do not come to rest at two points.",
+        help="With a negative one two points are no equilibrium that tokens reach.",
     )
     mu2 = finite_number("mu2", mu2)
     if mu2 >= lam:

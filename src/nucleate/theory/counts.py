@@ -32,9 +32,9 @@ __all__ = [
 
 # from this length on M(x) is c x + c - 1; what is missing is below (2e/x)^(x - 3/2) = 1e-23 (Dvoretzky and
 # Robbins)
-LONG = 32
-# Chebyshev nodes in each unit of length; the nearest singularity, one unit away, leaves 5.8^-32 = 1e-24
-NODES = 32
+LONG_STREET = 32
+# in a unit of length; the nearest singularity, one unit away, leaves 5.8^-32 = 1e-24
+NODES_PER_UNIT = 32
 
 
 def cap_share(delta: float, d: int) -> float:
@@ -52,8 +52,10 @@ def cap_share(delta: float, d: int) -> float:
 
 
 def expected_centers(delta: float, d: int, n: int | None = None, strong: bool = False) -> float:
-    """The mean number of (strong) Renyi centers among n independent uniform tokens of S^{d-1}; None stands
-    for infinitely many.
+    """The mean number of (strong) Renyi centers among n independent uniform tokens of S^{d-1}, by formula.
+
+    delta      the geodesic distance that centers keep; the paper takes 4 / sqrt(beta)
+    n          the number of tokens; None stands for infinitely many
 
     Exact for strong centers; for Renyi centers on the circle with n = None; and wherever there can be no more
     than two of them.  Elsewhere the number is an open problem, and the error says how to estimate it.  inf if
@@ -102,8 +104,8 @@ def renyi_constant() -> float:
     """
     from scipy.special import exp1
 
-    t, step = np.polynomial.legendre.leggauss(NODES)  # (NODES,) on [-1, 1]
-    t = (np.arange(40)[:, None] + (t + 1.0) / 2.0).ravel()  # (40 NODES,)
+    t, step = np.polynomial.legendre.leggauss(NODES_PER_UNIT)  # (NODES_PER_UNIT,) on [-1, 1]
+    t = (np.arange(40)[:, None] + (t + 1.0) / 2.0).ravel()  # (40 NODES_PER_UNIT,)
     bulk = np.tile(step / 2.0, 40) @ np.exp(-2.0 * (exp1(t) + np.log(t) + np.euler_gamma))
     return float(bulk + np.exp(-2.0 * np.euler_gamma) / 40.0)
 
@@ -117,7 +119,7 @@ def parked_cars(x: float) -> float:
     if x <= 2.0:
         return 1.0
     c = renyi_constant()
-    if x >= LONG:
+    if x >= LONG_STREET:
         return c * x + c - 1.0
     k = int(np.ceil(x)) - 1  # x in (k, k + 1]
     return float(np.polynomial.chebyshev.chebval(2.0 * (x - k) - 1.0, _streets()[k]))
@@ -125,20 +127,22 @@ def parked_cars(x: float) -> float:
 
 @cache
 def _streets() -> Array:
-    """M on [k, k + 1] as Chebyshev series in 2 (x - k) - 1; (LONG, NODES), row 0 and 1 are the constants 0
-    and 1.
+    """M on [k, k + 1] as Chebyshev series in 2 (x - k) - 1; (LONG_STREET, NODES_PER_UNIT), the first two rows
+    for the constants 0 and 1.
 
     From one unit to the next: M(x) = 1 + 2 I(x - 1)/(x - 1), I the integral of M.
     """
     C = np.polynomial.chebyshev
-    node = C.chebpts1(NODES)  # (NODES,)
-    series = np.zeros((LONG, NODES))
+    node = C.chebpts1(NODES_PER_UNIT)  # (NODES_PER_UNIT,)
+    series = np.zeros((LONG_STREET, NODES_PER_UNIT))
     series[1, 0] = 1.0
     before = 0.0  # I(k)
-    for k in range(1, LONG - 1):
-        integral = C.chebint(series[k], lbnd=-1.0, scl=0.5)  # (NODES + 1,) of M from k on
-        at = k + (node + 1.0) / 2.0  # (NODES,) x - 1 for x in [k + 1, k + 2]
-        series[k + 1] = C.chebfit(node, 1.0 + 2.0 * (before + C.chebval(node, integral)) / at, NODES - 1)
+    for k in range(1, LONG_STREET - 1):
+        integral = C.chebint(series[k], lbnd=-1.0, scl=0.5)  # (NODES_PER_UNIT + 1,) of M from k on
+        at = k + (node + 1.0) / 2.0  # (NODES_PER_UNIT,) x - 1 for x in [k + 1, k + 2]
+        series[k + 1] = C.chebfit(
+            node, 1.0 + 2.0 * (before + C.chebval(node, integral)) / at, NODES_PER_UNIT - 1
+        )
         before += float(C.chebval(1.0, integral))
     return series
 
@@ -160,7 +164,7 @@ def monte_carlo_centers(
     delta: float, d: int, n: int, strong: bool = False, runs: int = 1000, seed: int = 0
 ) -> MonteCarlo:
     """The mean number of (strong) Renyi centers among n uniform tokens of S^{d-1}, counted in `runs` starts
-    made from `seed`."""
+    made from `seed`, with its standard error."""
     delta, d = _radius(delta), _dimension(d)
     n = whole_number("n", n, least=1, help="It is the number of tokens in one run.")
     runs = whole_number("runs", runs, least=2, help="One run has no standard error.")

@@ -19,9 +19,9 @@ __all__ = [
     "two_token_time",
 ]
 
-LEAST = 1e-250  # a square that is smaller than this times its factors has lost digits to underflow
-FORGOTTEN = 80.0  # e^-80 of what is being integrated is nothing
-CLOSEST = 1.0 - 2.0**-53  # the last double below 1
+LEAST_SQUARE = 1e-250  # a square that is smaller than this times its factors has lost digits to underflow
+NEGLIGIBLE_EXPONENT = 80.0  # e^-80 of what is being integrated is nothing
+LARGEST_OVERLAP = 1.0 - 2.0**-53  # the last double below 1
 
 
 def one_token(V: ArrayLike, x0: ArrayLike, t: ArrayLike) -> Array:
@@ -65,16 +65,16 @@ def _flow(V: Array, x0: Array, t: float) -> Array:
     with np.errstate(under="ignore"):  # what decays may vanish
         for _ in range(halvings):
             E = E @ E
-            top = np.abs(E).max()
-            if top < LEAST:
+            largest = np.abs(E).max()
+            if largest < LEAST_SQUARE:
                 raise InputError(
                     f"t must be smaller for this V, but is {t:g}: its Jordan blocks make powers of t that no"
                     " double holds."
                 )
-            E /= top
+            E /= largest
         y = np.zeros_like(x0)
         y[reached] = E @ x0[reached]
-    if np.abs(y).max() < LEAST:
+    if np.abs(y).max() < LEAST_SQUARE:
         raise InputError(
             f"x0 must have a part that lasts until t = {t:g}, but it has vanished. It lies where the flow"
             " only decays; take t smaller."
@@ -86,7 +86,7 @@ def two_token_time(beta: float, u0: float, u1: float, weight: float = 1.0) -> fl
     """The time in which <x_1, x_2> goes from u0 to u1 (Q = K = V = I, causal); negative if u1 < u0, inf
     beyond 1e308.
 
-    x_1 rests, and u' = (1 - u^2) / (1 + e^{beta (1 - u)} / a), with a = `weight` how many tokens x_1 counts
+    x_1 stays, and u' = (1 - u^2) / (1 + e^{beta (1 - u)} / a), with a = `weight` how many tokens x_1 counts
     for (frozen tokens). With u = tanh s the time is the integral of 1 + e^{beta (1 - tanh s)} / a over s, all
     terms positive; in closed form
         artanh u1 - artanh u0 + (F(u1) - F(u0)) / a,   F(u) = -1/2 [Ei(beta (1 - u)) + e^{2 beta} E1(beta (1 +
@@ -114,11 +114,11 @@ def two_token_overlap(beta: float, u0: float, t: float, weight: float = 1.0) -> 
 
     t, u0 = finite_number("t", t), _overlap("u0", u0)
     s0 = float(np.arctanh(u0))
-    last = float(np.arctanh(CLOSEST))
+    last = float(np.arctanh(LARGEST_OVERLAP))
     low, high = sorted((s0, float(np.clip(s0 + t, -last, last))))  # s moves no faster than time
 
     def at(s: float) -> float:
-        return float(np.clip(np.tanh(s), -CLOSEST, CLOSEST))
+        return float(np.clip(np.tanh(s), -LARGEST_OVERLAP, LARGEST_OVERLAP))
 
     def late(s: float) -> float:
         return two_token_time(beta, u0, at(s), weight) - t
@@ -140,7 +140,7 @@ def _two_token_parts(beta: float, u0: float, u1: float, weight: float) -> tuple[
 
     beta = finite_number("beta", beta, least=0.0, help="It is the inverse temperature.")
     weight = finite_number(
-        "weight", weight, above=0.0, help="It is how many tokens the resting one counts for."
+        "weight", weight, above=0.0, help="It is how many tokens the first one counts for."
     )
     first, last = sorted((_overlap("u0", u0), _overlap("u1", u1)))
     if first == last:
@@ -150,7 +150,7 @@ def _two_token_parts(beta: float, u0: float, u1: float, weight: float) -> tuple[
     # artanh u1 - artanh u0, without cancelling
     way = float(np.log1p(2.0 * (last - first) / (above * (1.0 - last)))) / 2.0
     width = way
-    if beta > 0.0 and (fall := FORGOTTEN / beta) < last - first:
+    if beta > 0.0 and (fall := NEGLIGIBLE_EXPONENT / beta) < last - first:
         width = float(np.log1p(2.0 * fall / (above * (below - fall)))) / 2.0
 
     def integrand(q: float) -> float:
@@ -211,7 +211,7 @@ def kuramoto_gap(gap: ArrayLike, t: ArrayLike) -> Array:
     if (np.abs(gap) >= np.pi).any():
         raise InputError(
             f"gap must lie between -pi and pi, but is {gap[np.abs(gap) >= np.pi].flat[0]:g}. Opposite groups"
-            " rest."
+            " stay: an unstable equilibrium."
         )
     return np.asarray(2.0 * np.arctan2(np.sin(gap / 2.0) * np.exp(-t), np.cos(gap / 2.0)))
 

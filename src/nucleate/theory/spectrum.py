@@ -1,15 +1,14 @@
-"""The top of a spectrum: which eigenvalues have the largest real part, how often, and in Jordan blocks of
-which size.
+"""Dominant eigenvalues: those with the largest real part, how often, and in Jordan blocks of which size.
 
 V is taken as known up to tol |V| (Frobenius norm): what a change of that size could make equal counts as
 equal.  An eigenvalue with a Jordan block of size r moves by (tol)^(1/r) under such a change, so eigenvalues
 that belong together may be far apart.  Hence no radius decides, but the matrix does:
     1. V = U T U^T, real Schur form, which is known to rounding whatever the Jordan structure.
-    2. A set of m eigenvalues around the top one is a candidate.  Its mean moves by tol only, not by its root.
+    2. A set of m eigenvalues around the dominant one is a candidate.  Its mean moves by tol only, not by its
+       root.
     3. The Schur form is reordered to have the candidate first.  If its block minus the mean is nilpotent to
-    tol |V|, it is one eigenvalue.
-       The test is a staircase: split off the kernel, found by singular values, m dimensions in all.  The
-       steps tell the Jordan blocks.
+       tol |V|, it is one eigenvalue.  The test is a staircase: split off the kernel, found by singular
+       values, m dimensions in all.  The steps tell the Jordan blocks.
 The largest candidate that passes is taken.  The Jordan form itself, which no computation in floating point
 can find, is never made.
 """
@@ -23,13 +22,13 @@ from numpy.typing import NDArray
 
 from nucleate.checks import Array
 
-__all__ = ["Group", "Schur", "all_real_and_distinct", "isolate", "schur_form", "top_groups"]
+__all__ = ["Group", "Schur", "all_real_and_distinct", "dominant_groups", "isolate", "schur_form"]
 
 Indices = NDArray[np.int64]
-EVERY = 16  # candidates up to this size are all tried; beyond, only those with a gap of WIDE around them
-WIDE = 1.5
+# candidates up to this size are all tried; beyond, only those whose next eigenvalue is so many times as far
+ALL_TRIED_SIZE, GAP_FACTOR = 16, 1.5
 MOMENTS = (2, 3, 4)  # trace(N^k) of a nilpotent N is 0: cheap to look at before a candidate is examined
-GENEROUS = 10.0  # by this factor, for the moments only keep hopeless candidates out
+MOMENT_SLACK = 10.0  # times what is allowed, for the moments only keep hopeless candidates out
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +82,7 @@ def schur_form(V: Array, tol: float) -> Schur:
     return Schur(np.asfortranarray(T), np.asfortranarray(U), size, tol * size)
 
 
-def top_groups(schur: Schur) -> list[Group]:
+def dominant_groups(schur: Schur) -> list[Group]:
     """The eigenvalues with the largest real part: one group, or several that differ in their imaginary
     parts."""
     w = schur.eigenvalues
@@ -92,7 +91,7 @@ def top_groups(schur: Schur) -> list[Group]:
     largest = -np.inf
     while rest.any():  # from right to left
         i = int(np.where(rest, w.real, -np.inf).argmax())
-        # a group has a member at least as far right as its mean: none to come is at the top
+        # a group has a member at least as far right as its mean: none to come is dominant
         if w[i].real < largest - schur.reach:
             break
         group = _group_around(schur, w[i], rest)
@@ -150,7 +149,7 @@ def _sizes(near: Array) -> list[int]:
     """How many of the nearest eigenvalues may form a group, largest number first: never parted where
     distances are equal."""
     m = np.arange(1, len(near))
-    gap = near[1:] > near[:-1] * np.where(m <= EVERY, 1.0, WIDE)  # (rest,)
+    gap = near[1:] > near[:-1] * np.where(m <= ALL_TRIED_SIZE, 1.0, GAP_FACTOR)  # (rest,)
     return m[gap][::-1].tolist()
 
 
@@ -179,7 +178,7 @@ def _examined(schur: Schur, members: Indices) -> Group | None:
 def _may_be_one(offset: NDArray[np.complex128], schur: Schur) -> bool:
     """Whether the moments of eigenvalues minus their mean can be those of a nilpotent matrix, changed by
     `reach` in every direction."""
-    change = GENEROUS * np.sqrt(len(offset)) * schur.reach
+    change = MOMENT_SLACK * np.sqrt(len(offset)) * schur.reach
     size = float(np.linalg.norm(offset)) + schur.coupling  # of the nilpotent matrix, at most
     return all(abs((offset**k).sum()) <= k * change * (size + change) ** (k - 1) for k in MOMENTS)
 

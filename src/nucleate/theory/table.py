@@ -1,5 +1,5 @@
-"""Table 1 of the paper in words: which row a matrix belongs to, what that row rests on, and how fast the
-first token gets there.
+"""Table 1 of the paper in words: which row a matrix belongs to, whether that row is a theorem, and how fast
+the first token gets there.
 
 Only the first row is a theorem.  lambda_max is the largest real part; multiplicity means a real and
 semisimple one.
@@ -13,11 +13,11 @@ from nucleate.attention import Attention, Window
 from nucleate.checks import Array
 from nucleate.theory.spectrum import Schur, all_real_and_distinct
 
-__all__ = ["OTHER_MODEL", "ROWS", "Status", "hypotheses", "other_model", "rate", "row_of"]
+__all__ = ["OTHER_MODEL", "TABLE_1", "Status", "hypotheses", "other_model", "rate", "row_of"]
 
 Status = Literal["theorem", "conjecture", "outside the table"]
 
-ROWS = {
+TABLE_1 = {
     1: "lambda_max > 0, multiplicity d: every token ends at the first one, x_1(0)",
     2: "lambda_max > 0, multiplicity 2 or more: every token ends at one point of L",
     3: "lambda_max > 0, multiplicity 1: the tokens end at two points, xi and -xi",
@@ -40,15 +40,15 @@ def other_model(model: Attention, n: int) -> str | None:
 
 
 def row_of(d: int, kind: str, sign: int, multiplicity: int) -> tuple[int | None, str, Status]:
-    """The row of Table 1, its words, and what it rests on."""
+    """The row of Table 1, its words, and whether it is a theorem or a conjecture."""
     reasons = (["lambda_max is 0"] if sign == 0 else []) + (
-        [] if kind == "real" else [f"the top of the spectrum is {kind}"]
+        [] if kind == "real" else [f"the dominant eigenvalue is {kind}"]
     )
     if reasons:
         return None, f"outside the table: {' and '.join(reasons)}", "outside the table"
     several = multiplicity > 1
     row = (1 if multiplicity == d else 2 if several else 3) if sign > 0 else (4 if several else 5)
-    return row, ROWS[row], "theorem" if row == 1 else "conjecture"
+    return row, TABLE_1[row], "theorem" if row == 1 else "conjecture"
 
 
 def hypotheses(row: int | None, V: Array, schur: Schur, lambda_max: float, basis: Array) -> tuple[bool, str]:
@@ -119,7 +119,7 @@ def rate(gap: float, block: int, turning: list[float]) -> str:
     eigenvalues that L belongs to."""
     whole, speeds = not np.isfinite(gap), [f"{speed:.4g}" for speed in turning if speed > 0.0]
     if whole and block == 1 and not speeds:
-        return "rests where it starts: V is a multiple of the identity"
+        return "stays where it starts: V is a multiple of the identity"
     wide = "L' is the whole space" if whole else f"comes near L' like e^(-{gap:.4g} t)"
     if block > 1:
         near = f"{wide}; comes near L like 1/t" if whole else f"{wide}, and near L like 1/t"

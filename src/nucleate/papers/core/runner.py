@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from nucleate.checks import InputError
+from nucleate.checks import InputError, file_error
 from nucleate.papers import ITEMS, chosen, find
 from nucleate.papers.core.cache import Desk, mark, sources
 from nucleate.papers.core.item import Data, Item, Numbers
@@ -72,8 +72,8 @@ def reproduce(
         for folder in ("figures", "data", "items"):
             (out / folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(
-            f"{out} cannot be made: {error.strerror}. Choose another place with --out."
+        raise file_error(
+            f"{out} cannot be made: {error.strerror}. Choose another place with --out.", error
         ) from None
     for key in keys:
         one = find(key)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nucleate.checks import InputError
+from nucleate.checks import InputError, file_error
 from nucleate.papers import ITEMS
 from nucleate.papers.report.html import gathered_slips, verdict_rows
 
@@ -64,9 +64,10 @@ def marked(page: Path) -> str:
     try:
         text = page.read_text(encoding="utf-8")
     except OSError as error:
-        raise InputError(
+        raise file_error(
             f"--readme {page} cannot be read: {error.strerror}. Name a page that has the lines {BEGIN} and"
-            f" {END}."
+            f" {END}.",
+            error,
         ) from None
     except UnicodeDecodeError:
         raise InputError(

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nucleate.attention import Attention, drift
-from nucleate.checks import Array, InputError, finite_array, finite_number
+from nucleate.checks import Array, InputError, file_error, finite_array, finite_number
 from nucleate.papers.causal_clustering.shared.linearisation import equilibrium, frames
 from nucleate.sphere import retract
 
@@ -106,9 +106,10 @@ def load_example(path: Path) -> Example:
             path.stem, str(told["words"]), kind, model, x0, finite_number("t", told["t"], above=0.0)
         )
     except OSError as error:
-        raise InputError(
+        raise file_error(
             f"{path} cannot be read: {error.strerror}. Kept are:"
-            f" {', '.join(file.stem for file in sorted(FOLDER.glob('*.toml')))}."
+            f" {', '.join(file.stem for file in sorted(FOLDER.glob('*.toml')))}.",
+            error,
         ) from None
     except (KeyError, tomllib.TOMLDecodeError) as error:
         raise InputError(

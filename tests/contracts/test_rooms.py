@@ -1,0 +1,113 @@
+"""Data flows one way through the rooms, and each has its place on the pages and in the tests."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.project import SOURCE, TESTS, page
+
+# A room imports only from itself and from rooms before it in this list.
+ROOMS = [
+    "checks",
+    "source_hash",
+    "sphere",
+    "attention",
+    "parse",
+    "conveniences",
+    "kernels",
+    "integrate",
+    "observe",
+    "theory",
+    "studies",
+    "models",
+    "plot",
+    "papers",
+    "bench",
+    "explorer",
+    "cli",
+]
+FRONT = ("__init__", "__main__")  # the public names and the command see everything
+OTHER_TESTS = {"browser", "contracts", "support"}  # what is of no single room, and helpers
+
+
+def is_there(room: str) -> bool:
+    return (SOURCE / room).is_dir() or (SOURCE / f"{room}.py").is_file()
+
+
+def imports(file: Path) -> Iterator[list[str]]:
+    """What a file imports, wherever in the file it does, as parts of a dotted name; also by import_module."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        match node:
+            case ast.ImportFrom():
+                assert node.level == 0, f"{file}: write imports in full"
+                yield from ([*(node.module or "").split("."), alias.name] for alias in node.names)
+            case ast.Import():
+                yield from (alias.name.split(".") for alias in node.names)
+            case ast.Call(
+                func=ast.Name(id="import_module") | ast.Attribute(attr="import_module"),
+                args=[ast.Constant(value=str(name)), *_],
+            ):
+                yield name.split(".")
+
+
+def rooms_imported(file: Path) -> set[str]:
+    parts = [name for name in imports(file) if name[0] == "nucleate" and name[1:] != ["__version__"]]
+    return {name[1] if len(name) > 1 else "nucleate" for name in parts}
+
+
+def test_a_room_imports_only_from_rooms_before_it() -> None:
+    wrong = []
+    for file in sorted(SOURCE.rglob("*.py")):
+        room = file.relative_to(SOURCE).parts[0].removesuffix(".py")
+        before = ROOMS[: ROOMS.index(room) + 1] if room in ROOMS else []
+        if room not in FRONT:
+            wrong += [
+                f"{file.relative_to(SOURCE)} imports nucleate.{other}"
+                for other in sorted(rooms_imported(file) - set(before))
+            ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("line", "room"),
+    [
+        ("import nucleate.plot", "plot"),
+        ("from nucleate import plot", "plot"),
+        ("from nucleate.plot.files import write", "plot"),
+        ("def draw():\n    from nucleate.plot import write", "plot"),
+        ("importlib.import_module('nucleate.plot.files')", "plot"),
+        ("import nucleate", "nucleate"),
+    ],
+)
+def test_every_way_to_import_a_room_is_seen(line: str, room: str, tmp_path: Path) -> None:
+    (tmp_path / "file.py").write_text(line)
+    assert rooms_imported(tmp_path / "file.py") == {room}
+
+
+def test_the_pages_list_the_rooms_in_their_order() -> None:
+    there = [room for room in ROOMS if is_there(room)]
+    for name in ("README.md", "docs/architecture.md"):
+        listed = [room for room in re.findall(r"^\| `(\w+)` \|", page(name), flags=re.M) if room in ROOMS]
+        least = (
+            there if name == "docs/architecture.md" else [room for room in there if (SOURCE / room).is_dir()]
+        )
+        assert [room for room in least if room not in listed] == [], name
+        assert listed[: len(set(listed))] == [room for room in there if room in listed], name
+
+
+def test_every_room_has_its_tests_in_a_folder_of_its_name() -> None:
+    folders = {folder.name for folder in TESTS.iterdir() if any(folder.glob("test_*.py"))}
+    assert [room for room in ROOMS if is_there(room) and room not in folders] == []
+    assert folders - set(ROOMS) - OTHER_TESTS == set()
+
+
+def test_no_test_file_imports_from_another() -> None:
+    wrong = [
+        f"{file.relative_to(TESTS)} imports {'.'.join(name)}"
+        for file in sorted(TESTS.rglob("*.py"))
+        for name in imports(file)
+        if any(part == "conftest" or part.startswith("test_") for part in name) or name[0] == "tests"
+    ]
+    assert wrong == []

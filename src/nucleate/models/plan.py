@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from nucleate.checks import InputError, finite_number, whole_number
-from nucleate.models.hint import what_is_there
+from nucleate.models.hint import unknown_model_help
 from nucleate.models.mapping import NAMES, Mapping, built_in
-from nucleate.models.rope import rope_note, rotated, stretches
+from nucleate.models.rope import rope_factors, rope_note, rotated
 from nucleate.models.weights import Weights
 
 __all__ = ["Plan", "make_plan"]
 
-SHOWN = 12  # prefixes listed when there are several
-HUGE = 65_536  # heads or layers: more is a damaged configuration
+MAX_LISTED_PREFIXES = 12
+MAX_HEADS_OR_LAYERS = 65_536  # more is a damaged configuration
 # settings of some models that change scores
-SCORES = ("query_pre_attn_scalar", "attention_multiplier", "clip_qkv")
+SCORE_SETTINGS = ("query_pre_attn_scalar", "attention_multiplier", "clip_qkv")
 NORMS_INSIDE = re.compile(r"(q|k|query|key)_(norm|layernorm)")
 
 
@@ -36,7 +36,7 @@ class Plan:
     scale: float  # scores are multiplied by it: 1 / sqrt(head_dim), most often
     by_layer: bool  # and divided by the number of the layer, counted from 1
     rotated: int  # places of a head that RoPE turns, the first ones
-    stretch: tuple[float, ...]  # by layer: what RoPE multiplies them by, in queries and in keys
+    rope_factors: tuple[float, ...]  # by layer: what RoPE multiplies them by, in queries and in keys
     once: frozenset[int]  # in a loop: groups that are passed through only once
     bare: bool  # nothing is normalised in front of the first layer
     std: float  # of the weights at initialisation
@@ -93,7 +93,7 @@ def make_plan(weights: Weights, config: Table[str, Any], mapping: Mapping | None
         _scale(mapping, config, head_dim),
         config.get("scale_attn_by_inverse_layer_idx") is True,
         rotated(config, head_dim) if mapping.rope else 0,
-        stretches(config, len(layers)) if mapping.rope else (1.0,) * len(layers),
+        rope_factors(config, len(layers)) if mapping.rope else (1.0,) * len(layers),
         once,
         bare,
         std,
@@ -124,7 +124,7 @@ def _recognised(weights: Weights, config: Table[str, Any]) -> Mapping:
             if kind
             else "The model comes without a config.json that says its model_type. "
         )
-        + what_is_there(weights)
+        + unknown_model_help(weights)
     )
 
 
@@ -138,12 +138,13 @@ def _where(weights: Weights, mapping: Mapping) -> tuple[str, list[tuple[int, ...
     if len(found) > 1:
         raise InputError(
             f"The model has layers under {len(found)} prefixes:"
-            f" {', '.join(map(repr, sorted(found)[:SHOWN]))}. Write a mapping with prefix = one of these."
+            f" {', '.join(map(repr, sorted(found)[:MAX_LISTED_PREFIXES]))}."
+            " Write a mapping with prefix = one of these."
         )
     if not found:
         raise InputError(
             f"The model has no tensor named {mapping.layer}{mapping.anchor}, as {mapping.name} has."
-            f" {what_is_there(weights)}"
+            f" {unknown_model_help(weights)}"
         )
     return next(iter(found.items()))
 
@@ -202,8 +203,8 @@ def _shapes(
 
 
 def _size(name: str, value: Any) -> int:
-    if (number := whole_number(name, value, least=1, help="Check config.json.")) > HUGE:
-        raise InputError(f"{name} must be at most {HUGE}, but is {number}. Check config.json.")
+    if (number := whole_number(name, value, least=1, help="Check config.json.")) > MAX_HEADS_OR_LAYERS:
+        raise InputError(f"{name} must be at most {MAX_HEADS_OR_LAYERS}, but is {number}. Check config.json.")
     return number
 
 
@@ -295,7 +296,7 @@ def _notes(
         for name in weights.shapes
         if two and name.startswith(place + "post_attention")
     ]
-    unused = [name for name in SCORES if name in config and name != mapping.scale]
+    unused = [name for name in SCORE_SETTINGS if name in config and name != mapping.scale]
     notes = [
         f"Biases are left out: {', '.join(biases)}." if biases else "",
         (

@@ -33,13 +33,13 @@ def lives_map(found: Spectra, ax: "Axes | None" = None) -> "Axes":
     from matplotlib.patches import Rectangle
 
     check_spectra("lives_map", found)
-    if found.live is None:
+    if found.outcomes is None:
         raise InputError(
-            "lives_map needs heads that were simulated, but these were not. Use nucleate.models.all_heads.lives,"
-            " or --live."
+            "lives_map needs heads that were simulated, but these were not. Use "
+            "nucleate.models.all_heads.simulate_all_heads, or --live."
         )
-    kinds = [head.ended for head in found.live.heads]
-    moving = [head.ended for head in found.live.heads if not head.resting]
+    kinds = [head.ended for head in found.outcomes.heads]
+    moving = [head.ended for head in found.outcomes.heads if not head.resting]
     words = {
         kind: (
             f"{kind} ({kinds.count(kind)}"
@@ -50,7 +50,7 @@ def lives_map(found: Spectra, ax: "Axes | None" = None) -> "Axes":
     ax = paint_cells(
         found, kinds, {kind: (*OUTCOMES[kind], words[kind]) for kind in OUTCOMES if kind in kinds}, ax
     )
-    for head in found.live.heads:
+    for head in found.outcomes.heads:
         if head.as_said is False:
             ax.add_patch(
                 Rectangle(
@@ -73,7 +73,9 @@ def lives_figure(found: Spectra) -> "Figure":
     check_spectra("lives_figure", found)
     cell = cell_size(found)
     wide, high = cell * found.heads_per_layer, cell * found.layers
-    lines = max(len(found.regions), len({head.ended for head in found.live.heads}) if found.live else 0)
+    lines = max(
+        len(found.regions), len({head.ended for head in found.outcomes.heads}) if found.outcomes else 0
+    )
     below, aside = 0.75 + LINE * lines, max(LEFT + wide + 0.2, ASIDE)
     width, height = 2.0 * aside, below + high + 0.7
     figure = Figure(figsize=(width, height), layout=cast(Any, "none"))  # the stubs lack it
@@ -89,7 +91,7 @@ def lives_figure(found: Spectra) -> "Figure":
     paint_cells(found, [head.region for head in found.heads], there, said)
     said.set_title("what Table 1 says", fontsize=SMALL + 1, loc="left")
     lives_map(found, happened)
-    tokens = found.live.tokens if found.live else 0
+    tokens = found.outcomes.tokens if found.outcomes else 0
     figure.text(
         LEFT / width,
         1.0 - 0.12 / height,

@@ -17,7 +17,7 @@ __all__ = ["modules_used", "source_hash"]
 
 PACKAGE = Path(__file__).resolve().parent
 
-MAX_ATTEMPTS, PAUSE_SECONDS = 20, 0.01  # to parse a file
+MAX_ATTEMPTS, RETRY_SECONDS = 20, 0.01  # to parse a file
 
 _parsing = threading.Lock()
 
@@ -71,7 +71,7 @@ def _parsed(source: bytes) -> ast.Module:
             try:
                 return ast.parse(source)
             except SystemError:
-                time.sleep(PAUSE_SECONDS)
+                time.sleep(RETRY_SECONDS)
         return ast.parse(source)
 
 

@@ -199,11 +199,11 @@ def test_memory_does_not_grow_with_the_number_of_runs(tmp_path: Path) -> None:
     )
     code = f"""
 import sys
-from nucleate.bench.ensemble import most_memory
+from nucleate.bench.timing import peak_process_memory
 from nucleate.studies.ensemble import ensemble
 study = {study!r}
 ensemble(study, sys.argv[2], runs=int(sys.argv[1]), block=16)
-print(most_memory())
+print(peak_process_memory())
 """
 
     def peak(runs: int) -> int:

@@ -22,7 +22,7 @@ __all__ = [
 
 Velocity = Callable[[float, Array], Array]  # of the angles (n,), as solve_ivp wants it
 
-MOST_STEPS = 1_000_000  # diffrax wants a bound
+MAX_DIFFRAX_STEPS = 1_000_000
 
 
 class Missing(Exception):
@@ -197,7 +197,7 @@ def diffrax_angles(theta: Array, beta: float, times: Array, rtol: float, atol: f
             y0=theta,
             saveat=diffrax.SaveAt(ts=jnp.asarray(times)),
             stepsize_controller=diffrax.PIDController(rtol=rtol, atol=atol),
-            max_steps=MOST_STEPS,
+            max_steps=MAX_DIFFRAX_STEPS,
             throw=False,
         ).ys
 

@@ -3,21 +3,23 @@ counts."""
 
 import math
 import statistics
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-__all__ = ["Tell", "Timing", "peak_memory", "race"]
+__all__ = ["Tell", "Timing", "peak_memory", "peak_process_memory", "time_in_turns"]
 
 Tell = Callable[[str], None]  # says what is being done, for a person who waits
 
-# seconds: a turn repeats its call until it takes about this long; the system needs some of it to spread
-# threads over cores
-SHORTEST = 0.25
-# seconds between turns: the threads of BLAS and of JAX spin for a while after their work, on cores that are
-# the next one's
-REST = 0.05
+# A turn repeats its call until it takes about this long: the system needs some of it to spread threads over
+# cores.
+MIN_TURN_SECONDS = 0.25
+# Between turns: the threads of BLAS and of JAX go on spinning for a while after their work, on cores that the
+# next contestant needs.
+PAUSE_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -36,18 +38,20 @@ class Timing:
         return statistics.median(self.rounds)
 
 
-def race(contestants: Mapping[str, Callable[[], object]], rounds: int, tell: Tell) -> dict[str, Timing]:
+def time_in_turns(
+    contestants: Mapping[str, Callable[[], object]], rounds: int, tell: Tell
+) -> dict[str, Timing]:
     """Call each twice to warm up, then all in turn, `rounds` times over."""
     first, calls = {}, {}
     for name, call in contestants.items():
         tell(f"{name}: warming up")
         first[name] = _seconds(call, 1)
-        calls[name] = max(1, math.ceil(SHORTEST / max(_seconds(call, 1), 1e-9)))
+        calls[name] = max(1, math.ceil(MIN_TURN_SECONDS / max(_seconds(call, 1), 1e-9)))
     taken: dict[str, list[float]] = {name: [] for name in contestants}
     for turn in range(rounds):
         for name, call in contestants.items():
             tell(f"{name}: round {turn + 1} of {rounds}")
-            time.sleep(REST)
+            time.sleep(PAUSE_SECONDS)
             if calls[name] > 1:
                 call()  # to bring its data back into the cache
             taken[name].append(_seconds(call, calls[name]))
@@ -70,3 +74,21 @@ def peak_memory(call: Callable[[], object]) -> int:
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+
+
+def peak_process_memory() -> int:
+    """The most bytes of memory that this process has had.
+
+    Linux tells it since the process was started; what getrusage counts includes what its parent had.
+    """
+    try:
+        return next(
+            1024 * int(line.split()[1])
+            for line in Path("/proc/self/status").read_text().splitlines()
+            if line.startswith("VmHWM")
+        )
+    except (OSError, StopIteration):
+        import resource
+
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else 1024 * peak  # macOS counts bytes, others kilobytes

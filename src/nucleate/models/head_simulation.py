@@ -49,7 +49,7 @@ EQUILIBRIUM_SPEED = 1e-3  # radians per e-folding: slower tokens count as at an 
 # than so many of lambda_max
 GAP_EFOLDINGS, MIN_EFOLDINGS, MAX_EFOLDINGS = 12.0, 40.0, 1000.0
 MIN_RATE = 0.05  # of the spectral radius, where lambda_max is smaller
-SAME = 1e-9  # of the largest modulus: real parts that differ by less are one
+RELATIVE_TIE = 1e-9  # of the largest modulus: real parts that differ by less are one
 RTOL, ATOL = 1e-6, 1e-8
 
 Mask = Literal["causal", "full"] | Window
@@ -317,9 +317,9 @@ def _dominant_basis(small: Array, found: HeadSpectrum) -> Array:
         return atlas(small).basis
     values, vectors = np.linalg.eig(small)
     # (d_head, some)
-    dominant = vectors[:, values.real >= found.lambda_max - SAME * np.abs(values).max()]
+    dominant = vectors[:, values.real >= found.lambda_max - RELATIVE_TIE * np.abs(values).max()]
     left, size, _ = np.linalg.svd(np.concatenate([dominant.real, dominant.imag], axis=1))
-    return np.asarray(left[:, : int((size > SAME * size[0]).sum())])
+    return np.asarray(left[:, : int((size > RELATIVE_TIE * size[0]).sum())])
 
 
 def _rate(found: HeadSpectrum) -> float:
@@ -333,5 +333,5 @@ def _gap(found: HeadSpectrum) -> float:
     """From the largest real part of V itself to the next, the 0 of its kernel counted."""
     values = np.append(found.eigenvalues.real, 0.0)  # (d_head + 1,)
     largest = values.max()
-    lower = values[values < largest - SAME * np.abs(found.eigenvalues).max()]
+    lower = values[values < largest - RELATIVE_TIE * np.abs(found.eigenvalues).max()]
     return float(largest - lower.max()) if lower.size else float(abs(largest))

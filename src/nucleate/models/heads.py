@@ -107,7 +107,7 @@ def read_factors(weights: Weights, plan: Plan, i: int, head: int) -> Factors:
 
 def products(factors: Factors, layer: int, head: int) -> tuple[Array, float]:
     """The small product and beta, which must be finite."""
-    with np.errstate(over="ignore", invalid="ignore"):  # weights of 1e300 are told as such
+    with np.errstate(over="ignore", invalid="ignore"):  # weights of 1e300 overflow, which is refused below
         small, beta = factors.small(), factors.beta()
     if not (np.isfinite(beta) and np.isfinite(small).all()):
         raise InputError(

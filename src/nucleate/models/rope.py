@@ -12,7 +12,7 @@ __all__ = ["SCALING_KINDS", "rope_factors", "rope_note", "rotated"]
 PLAIN_KINDS = ("default", "linear", "dynamic", "llama3", "proportional")  # kinds that multiply by 1
 SCALING_KINDS = ("yarn", "longrope")
 SHARE_NAMES = ("partial_rotary_factor", "rotary_pct")  # names of the share of a head that is turned
-HELP = "Check the settings of RoPE in config.json."
+CHECK_CONFIG = "Check the settings of RoPE in config.json."
 
 
 def rope_factors(config: Table[str, Any], layers: int) -> tuple[float, ...]:
@@ -37,7 +37,9 @@ def rotated(config: Table[str, Any], head_dim: int) -> int:
         ),
         1.0,
     )
-    return min(int(head_dim * finite_number("partial_rotary_factor", share, above=0.0, help=HELP)), head_dim)
+    return min(
+        int(head_dim * finite_number("partial_rotary_factor", share, above=0.0, help=CHECK_CONFIG)), head_dim
+    )
 
 
 def rope_note(config: Table[str, Any], layers: int) -> str:
@@ -89,7 +91,7 @@ def _factor(own: dict[str, Any], config: Table[str, Any]) -> float:
         return 1.0
     if kind == "longrope":
         return math.sqrt(
-            1.0 + math.log(factor) / math.log(finite_number(first, before, above=1.0, help=HELP))
+            1.0 + math.log(factor) / math.log(finite_number(first, before, above=1.0, help=CHECK_CONFIG))
         )
     if own.get("mscale") and own.get("mscale_all_dim"):
         return _grown(factor, _number("mscale", own["mscale"])) / _grown(
@@ -104,4 +106,4 @@ def _grown(factor: float, weight: float) -> float:
 
 
 def _number(name: str, value: Any) -> float:
-    return finite_number(name, value, above=0.0, help=HELP)
+    return finite_number(name, value, above=0.0, help=CHECK_CONFIG)

@@ -109,9 +109,8 @@ class GgufWeights(Weights):
         entry = self._where[name]
         if columns == EVERYTHING:
             return self._rows(entry, rows)
-        if (
-            self._kept is None or self._kept[0] != name
-        ):  # columns cut through the blocks of a quantised row: keep the whole tensor for the other heads
+        # Columns cut through the blocks of a quantised row: the whole tensor is kept for the other heads.
+        if self._kept is None or self._kept[0] != name:
             self._kept = name, self._rows(entry, EVERYTHING)
         return self._kept[1][rows, columns]
 

@@ -30,9 +30,9 @@ from nucleate.studies.validate import (
     shown,
 )
 
-__all__ = ["IntegratedBlock", "Observable", "observable"]
+__all__ = ["REQUIRED", "IntegratedBlock", "Observable", "observable"]
 
-REQUIRED = object()
+REQUIRED = object()  # the default of a parameter that has none
 # names that the axes of one's own functions may not have
 RESERVED_AXES = {"run", "status", "steps", "checksums", "quantile", "edge", *Point.__dataclass_fields__}
 
@@ -83,9 +83,8 @@ class Observable:
         if self.function is None:
             return KINDS[self.kind].measure(block, self.parameters)
         values = [self._of_run(self.function, block.t, x) for x in block.x]
-        shape = self._shape_for_still_tokens(
-            self.function, block.t, block.start[0]
-        )  # of which the store was told
+        # the shape that the store is laid out for
+        shape = self._shape_for_still_tokens(self.function, block.t, block.start[0])
         for value in values:
             if value is not None and value.shape != shape:
                 raise InputError(
@@ -185,7 +184,7 @@ def observable(name: str, table: Any, folder: Path | None = None) -> Observable:
     plain = {}
     for key, (check, default) in parameters.items():
         if key not in table and default is REQUIRED:
-            raise InputError(f"{where}.{key} is missing: {HELP[key]}")
+            raise InputError(f"{where}.{key} is missing: {PARAMETER_HELP[key]}")
         plain[key] = check(f"{where}.{key}", table.get(key, default))
     if plain.get("each") == "frame" and "time" in plain["dims"]:
         raise InputError(
@@ -315,7 +314,7 @@ def _check_dims(where: str, value: Any) -> list[str]:
     return names
 
 
-HELP = {
+PARAMETER_HELP = {
     "radius": (
         "the distance that counts as near, in radians or in units of the cluster width, such as"
         ' "1/sqrt(beta)".'

@@ -20,7 +20,7 @@ import numpy as np
 from nucleate.checks import Array, InputError, check_memory, whole_number
 from nucleate.integrate.simulate import check_tolerance, pick_method, save_times
 from nucleate.studies.matrices import label, matrix
-from nucleate.studies.observables import Observable, observable
+from nucleate.studies.observables import REQUIRED, Observable, observable
 from nucleate.studies.own_functions import modules_beside
 from nucleate.studies.points import Point
 from nucleate.studies.validate import (
@@ -41,7 +41,6 @@ MAX_POINTS = 10_000
 MAX_RUNS = 1_000_000_000
 MAX_FRAMES = 1_000_000
 RESERVED_NAMES = ("run", "time", "token", "coordinate", "status", "steps", "checksums")
-REQUIRED = object()
 
 
 class Parameter(NamedTuple):

@@ -7,6 +7,8 @@ a process: what runs is what was loaded, whatever is edited meanwhile.
 
 import ast
 import hashlib
+import threading
+import time
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -15,24 +17,29 @@ __all__ = ["modules_used", "source_hash"]
 
 PACKAGE = Path(__file__).resolve().parent
 
+MAX_ATTEMPTS, RETRY_SECONDS = 20, 0.01  # to parse a file
+
+_parsing = threading.Lock()
+
 
 @cache
-def source_hash(*modules: str) -> str:
-    """A checksum of the code of these modules of nucleate, and of all that they import from it."""
+def source_hash(*modules: str, without: tuple[str, ...] = ()) -> str:
+    """A checksum of the code of these modules of nucleate, and of all that they import from it; but for the
+    modules and packages `without`, and what is imported by these alone."""
     digest = hashlib.sha256()
-    for name in modules_used(*modules):
+    for name in modules_used(*modules, without=without):
         digest.update(f"{name}\n{ast.dump(_tree(name))}\n".encode())
     return digest.hexdigest()[:16]
 
 
 @cache
-def modules_used(*modules: str) -> tuple[str, ...]:
+def modules_used(*modules: str, without: tuple[str, ...] = ()) -> tuple[str, ...]:
     """The names of these modules and of all that they import, directly or not, sorted."""
     found: set[str] = set()
     waiting = list(modules)
     while waiting:
         name = waiting.pop()
-        if name not in found:
+        if name not in found and not any(f"{name}.".startswith(f"{left_out}.") for left_out in without):
             found.add(name)
             waiting += _imports(name)
     return tuple(sorted(found))
@@ -44,13 +51,28 @@ def _tree(name: str) -> ast.Module:
     path = _path(name)
     if path is None:
         raise ModuleNotFoundError(f"{name} is no module of nucleate", name=name)
-    tree = ast.parse(path.read_bytes())
+    tree = _parsed(path.read_bytes())
     for node in ast.walk(tree):
         match node:
             case ast.Module() | ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
                 if ast.get_docstring(node, clean=False) is not None:
                     del node.body[0]
     return tree
+
+
+def _parsed(source: bytes) -> ast.Module:
+    """The syntax tree of a text.
+
+    Python 3.11 counts the depth of trees for all threads together (cpython issue 106905), so that it fails if
+    another thread parses meanwhile, say to show a traceback; then it is tried again.
+    """
+    with _parsing:
+        for _ in range(MAX_ATTEMPTS - 1):
+            try:
+                return ast.parse(source)
+            except SystemError:
+                time.sleep(RETRY_SECONDS)
+        return ast.parse(source)
 
 
 @cache

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from nucleate.attention import Attention, drift
 from nucleate.bench import life, peers, timing
-from nucleate.bench.life import Life, cost_section, large_section, life_section, merge_times
+from nucleate.bench.life import LifeCase, cost_section, large_section, life_section, merge_times
 from nucleate.checks import Array
 from nucleate.cli import bench as command
 
@@ -27,10 +27,10 @@ def on_circle(theta: Array) -> Array:
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """--quick, but quicker."""
-    monkeypatch.setattr(life, "QUICK_LIVES", (Life(6, beta=20.0, t=1e30),))
-    monkeypatch.setattr(life, "QUICK_LARGE", Life(8, beta=20.0, t=1e30))
-    monkeypatch.setattr(life, "QUICK_SIZES", (20, 40))
-    monkeypatch.setattr(life, "MEMORY_AT", 50)
+    monkeypatch.setattr(life, "QUICK_LIFE_CASES", (LifeCase(6, beta=20.0, t=1e30),))
+    monkeypatch.setattr(life, "QUICK_LARGE_CASE", LifeCase(8, beta=20.0, t=1e30))
+    monkeypatch.setattr(life, "QUICK_COST_SIZES", (20, 40))
+    monkeypatch.setattr(life, "MEMORY_TOKENS", 50)
     monkeypatch.setattr(timing, "MIN_TURN_SECONDS", 0.0)
 
 
@@ -94,7 +94,7 @@ def test_nothing_compared_is_never_called_agreement() -> None:
 
 
 def test_both_come_to_the_same_end_by_the_same_mergers() -> None:
-    section = life_section(Life(8, beta=20.0, t=1e30), 1, silent)
+    section = life_section(LifeCase(8, beta=20.0, t=1e30), 1, silent)
     assert [row.peer for row in section.rows] == [life.OURS, life.OURS_DEFAULT, life.PEER]
     for row in section.rows:
         assert row.seconds
@@ -110,7 +110,7 @@ def test_both_come_to_the_same_end_by_the_same_mergers() -> None:
 
 
 def test_what_is_extrapolated_is_the_time_of_a_step_times_the_steps_and_said_to_be_so() -> None:
-    section = large_section(Life(8, beta=20.0, t=1e30), 5000.0, 1, silent)
+    section = large_section(LifeCase(8, beta=20.0, t=1e30), 5000.0, 1, silent)
     ours, peer = section.rows
     assert "extrapolated: 5000 steps" in peer.note
     assert ours.ratio == 1.0

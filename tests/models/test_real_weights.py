@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from nucleate.checks import InputError
-from nucleate.models.all_heads import lives
-from nucleate.models.head_simulation import live_head
+from nucleate.models.all_heads import simulate_all_heads
+from nucleate.models.head_simulation import simulate_head
 from nucleate.models.spectra import Spectra, spectra
 
 WHEELS = Path(__file__).resolve().parents[2] / ".weights"
@@ -63,13 +63,13 @@ def negative(found: Spectra) -> list[str]:
     return [f"{head.layer}.{head.head}" for head in found.negative]
 
 
-def test_minilm_has_the_heads_that_the_page_shows_and_one_that_ends_off_the_top_eigenvector(
+def test_minilm_has_the_heads_that_the_page_shows_and_one_that_ends_off_the_dominant_eigenvector(
     tmp_path: Path,
 ) -> None:
     found = spectra(unpacked(MINILM, tmp_path))
     assert found.regions == {"3": 39, "5": 3, "complex +": 28, "complex -": 2}
     assert negative(found) == ["2.2", "3.4", "4.0", "4.8", "5.0"]
-    one = live_head(tmp_path / MINILM[1], 3, 1, tokens=64).lived
+    one = simulate_head(tmp_path / MINILM[1], 3, 1, tokens=64).outcome
     assert (one.region, one.resting, one.as_said) == ("3", True, False)
     assert not any(region.endswith("-") or region in "45" for region in found.initial.regions)
 
@@ -81,9 +81,9 @@ def test_the_trained_albert_has_two_negative_heads_and_the_others_do_as_the_tabl
     assert found.regions == {"3": 5, "complex +": 1, "complex -": 2}
     assert negative(found) == ["0.2", "0.6"]
     assert found.initial.draws == 256
-    lived = lives(tmp_path / ALBERT[1])
-    assert lived.as_said == {True: 5, False: 0, None: 0}
-    assert [f"{head.layer}.{head.head}" for head in lived.heads if head.ended == "spread out"] == [
+    outcomes = simulate_all_heads(tmp_path / ALBERT[1])
+    assert outcomes.as_said == {True: 5, False: 0, None: 0}
+    assert [f"{head.layer}.{head.head}" for head in outcomes.heads if head.ended == "spread out"] == [
         "0.2",
         "0.6",
     ]
@@ -92,7 +92,7 @@ def test_the_trained_albert_has_two_negative_heads_and_the_others_do_as_the_tabl
 def test_iglm_has_no_negative_head_and_all_of_row_3_do_as_the_table_says(tmp_path: Path) -> None:
     found = spectra(converted(IGLM, tmp_path))
     assert found.regions == {"3": 18, "complex +": 14}
-    assert lives(tmp_path / IGLM[1]).as_said == {True: 18, False: 0, None: 0}
+    assert simulate_all_heads(tmp_path / IGLM[1]).as_said == {True: 18, False: 0, None: 0}
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is measured through Linux's /proc")

@@ -32,12 +32,12 @@ def test_the_two_maps_have_colour_and_sign_of_every_head_and_frame_what_the_tabl
     cells = ax.images[0].get_array()
     assert cells is not None
     signs = {(int(text.get_position()[1]), int(text.get_position()[0])): text.get_text() for text in ax.texts}
-    for head in found.live.heads:
+    for head in found.outcomes.heads:
         sign, colour = OUTCOMES[head.ended]
         np.testing.assert_allclose(cells[head.layer, head.head], to_rgb(colour))
         assert signs[head.layer, head.head] == sign
     framed = {(patch.get_x() + 0.45, patch.get_y() + 0.45) for patch in ax.patches}  # type: ignore[attr-defined]  # they are rectangles
-    assert framed == {(head.head, head.layer) for head in found.live.heads if head.as_said is False}
+    assert framed == {(head.head, head.layer) for head in found.outcomes.heads if head.as_said is False}
     assert (3, 0) in framed
     said, happened = outcome_figure(found).axes
     assert (said.get_title(loc="left"), happened.get_title(loc="left")) == (

@@ -26,7 +26,7 @@ from nucleate.studies.ensemble import ensemble
 distributed: Any = pytest.importorskip("distributed", reason="Dask comes with nucleate[cluster]")
 
 KILLS = 20 if SOAK else 3
-PATIENCE = 60.0  # seconds for processes to start
+START_SECONDS = 60.0  # for processes to start
 # Dask leaves sockets and loops to the garbage collector when its processes are killed.
 pytestmark = [
     several_programs,
@@ -77,13 +77,13 @@ def processes(folder: Path, workers: int, threads: int, nanny: bool = True) -> I
         try:
             for words in (scheduler, each):
                 started.append(subprocess.Popen(words, stdout=log, stderr=log, env=here, cwd=folder))
-            deadline = time.monotonic() + PATIENCE
+            deadline = time.monotonic() + START_SECONDS
             while not file.exists() and time.monotonic() < deadline:
                 time.sleep(0.05)
             with distributed.Client(
-                scheduler_file=str(file), timeout=PATIENCE, set_as_default=False
+                scheduler_file=str(file), timeout=START_SECONDS, set_as_default=False
             ) as client:
-                client.wait_for_workers(workers, timeout=PATIENCE)
+                client.wait_for_workers(workers, timeout=START_SECONDS)
                 address = client.scheduler.address
             yield address
         finally:
@@ -97,24 +97,16 @@ def processes(folder: Path, workers: int, threads: int, nanny: bool = True) -> I
                     process.wait()
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The small study, by threads."""
-    path = tmp_path_factory.mktemp("whole") / "out.zarr"
-    ensemble(small(), path)
-    return path
-
-
 @pytest.mark.parametrize(
     ("workers", "threads"), [(1, 1), (2, 1), (1, 2)], ids=["one", "two workers", "two threads"]
 )
 def test_workers_and_blocks_leave_every_byte_as_it_is(
-    workers: int, threads: int, tmp_path: Path, whole: Path
+    workers: int, threads: int, tmp_path: Path, finished: Path
 ) -> None:
     with processes(tmp_path, workers, threads) as address:
         for block in (1, 7, 64, 10_000):
             ensemble(small(), tmp_path / f"{block}.zarr", block=block, cluster=address)
-            assert contents(tmp_path / f"{block}.zarr") == contents(whole), block
+            assert contents(tmp_path / f"{block}.zarr") == contents(finished), block
 
 
 def test_a_local_cluster_does_what_threads_do_and_own_functions_travel(tmp_path: Path) -> None:
@@ -187,10 +179,10 @@ def test_a_lost_scheduler_ends_with_one_line_and_threads_finish_the_work(tmp_pat
             stderr=subprocess.PIPE,
             text=True,
         )
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + START_SECONDS
         while len(list(tmp_path.glob("out.zarr.parts/blocks/*.block"))) < 10 and time.monotonic() < deadline:
             time.sleep(0.02)
-    said, wrong = going.communicate(timeout=PATIENCE)  # or it waits for ever
+    said, wrong = going.communicate(timeout=START_SECONDS)  # or it waits for ever
     assert (going.returncode, said) == (2, "")
     assert len(wrong.splitlines()) == 1, wrong
     assert "The cluster failed: " in wrong
@@ -200,17 +192,17 @@ def test_a_lost_scheduler_ends_with_one_line_and_threads_finish_the_work(tmp_pat
 
 
 def test_a_worker_with_other_versions_is_refused() -> None:
-    from nucleate.studies.cluster import _portable, work
+    from nucleate.studies.cluster import _pickled, compute_on_worker
     from nucleate.studies.study import Study
 
     with pytest.raises(InputError, match=r"numpy is .* instead of 1"):
-        work(_portable(Study.make(small())), (0, 0, 2), {"numpy": "1"})
+        compute_on_worker(_pickled(Study.make(small())), (0, 0, 2), {"numpy": "1"})
 
 
 def test_no_scheduler_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from nucleate.studies import cluster
 
-    monkeypatch.setattr(cluster, "CONNECT", 0.5)
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.5)
     with pytest.raises(InputError, match="no scheduler answers there"):
         ensemble(small(), tmp_path / "out.zarr", cluster="tcp://127.0.0.1:9")
     with pytest.raises(InputError, match="must be local or the address"):

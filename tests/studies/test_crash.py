@@ -16,15 +16,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from support.small_studies import SOAK, contents, small
 
 from nucleate.checks import Array, InputError
-from nucleate.studies import durable_files as files
-from nucleate.studies import partial_store as shelf
-from nucleate.studies.block import Task, compute
+from nucleate.studies import durable_files
+from nucleate.studies.block import Block, compute_block
 from nucleate.studies.ensemble import ensemble
+from nucleate.studies.partial_store import PartialStore
 from nucleate.studies.result import load_ensemble
 from nucleate.studies.study import Study
 
@@ -34,20 +33,12 @@ MENDED = 1 if SOAK else 20  # every so many damages are mended too
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The small study, never interrupted."""
-    path = tmp_path_factory.mktemp("whole") / "out.zarr"
-    ensemble(small(), path)
-    return path
-
-
-@pytest.fixture(scope="module")
 def blocks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder where the small study was interrupted when all its blocks were there, and half of them removed
     again."""
     folder = tmp_path_factory.mktemp("blocks")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shelf.Shelf, "finish", _interrupted)
+        patch.setattr(PartialStore, "finish", _interrupted)
         with pytest.raises(KeyboardInterrupt):
             ensemble(small(), folder / "out.zarr", block=7)
     found = sorted((folder / "out.zarr.parts/blocks").glob("*.block"))
@@ -57,7 +48,7 @@ def blocks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _interrupted(_: shelf.Shelf) -> None:
+def _interrupted(_: PartialStore) -> None:
     raise KeyboardInterrupt
 
 
@@ -70,7 +61,7 @@ DRIVER = """
 import os, random, shutil, signal, sys, time
 from pathlib import Path
 from support.small_studies import contents, small
-from nucleate.studies.block import warm
+from nucleate.studies.block import warm_up
 from nucleate.studies.durable_files import read_block
 from nucleate.studies.ensemble import ensemble
 from nucleate.studies.store import intact, read_manifest
@@ -81,7 +72,7 @@ kills, folder = int(sys.argv[1]), Path(sys.argv[2])
 path, parts = folder / "out.zarr", folder / "out.zarr.parts"
 few, many = small(), small(runs=31)
 for point in range(2):
-    warm(Study.make(many), point)
+    warm_up(Study.make(many), point)
 moments = random.Random(kills)
 
 def child(study, where, block):
@@ -107,10 +98,10 @@ def whole(path, runs):
 def nothing_doubled():
     seen = set()
     for file in sorted(parts.glob("blocks/*.block")):
-        _, task, _ = read_block(file)
-        for run in range(task.first, task.last):
-            assert (task.point, run) not in seen, "doubled"
-            seen.add((task.point, run))
+        _, block, _ = read_block(file)
+        for run in range(block.first, block.last):
+            assert (block.point, run) not in seen, "doubled"
+            seen.add((block.point, run))
     return seen
 
 reference, span = {}, 0.0
@@ -167,29 +158,29 @@ def test_kill_9_at_random_moments_loses_nothing_and_doubles_nothing(tmp_path: Pa
 
 
 def test_a_store_that_was_moved_aside_by_a_crash_is_put_back(
-    tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, finished: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where names cannot be swapped in one step, a crash may come between moving the old store and the new
     one."""
     from nucleate.studies import workers
 
-    monkeypatch.setattr(workers, "compute", None)  # nothing may be computed again
+    monkeypatch.setattr(workers, "compute_block", None)  # nothing may be computed again
     (tmp_path / "out.zarr.parts").mkdir()
-    shutil.copytree(whole, tmp_path / "out.zarr.parts/old")
+    shutil.copytree(finished, tmp_path / "out.zarr.parts/old")
     ensemble(small(), tmp_path / "out.zarr")
-    assert contents(tmp_path / "out.zarr") == contents(whole)
+    assert contents(tmp_path / "out.zarr") == contents(finished)
     assert [path.name for path in tmp_path.iterdir()] == ["out.zarr"]
 
 
 @pytest.mark.parametrize("swap", [True, False], ids=["swapped in one step", "moved in two"])
 def test_the_new_store_takes_the_place_of_the_old(
-    swap: bool, tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
+    swap: bool, tmp_path: Path, finished: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from nucleate.studies import store
 
     if not swap:
         monkeypatch.setattr(store, "_exchange", lambda a, b: False)
-    shutil.copytree(whole, tmp_path / "out.zarr")
+    shutil.copytree(finished, tmp_path / "out.zarr")
     ensemble(small(runs=30), tmp_path / "out.zarr")
     assert load_ensemble(tmp_path / "out.zarr").data.sizes["run"] == 30
     assert [path.name for path in tmp_path.iterdir()] == ["out.zarr"]
@@ -219,46 +210,6 @@ def test_a_second_writer_is_refused(tmp_path: Path) -> None:
     assert load_ensemble(tmp_path / "out.zarr").data.sizes["run"] == 24
 
 
-def test_a_lock_that_its_writer_has_removed_is_taken_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Another writer finishes, and removes folder and lock, after we have opened the lock and before we hold
-    it."""
-    import fcntl
-
-    folder, real = tmp_path / "out.zarr.parts", fcntl.flock
-    turns: list[int] = []
-
-    def flock(handle: int, how: int) -> None:
-        if not turns:
-            shutil.rmtree(folder)
-        turns.append(how)
-        real(handle, how)
-
-    monkeypatch.setattr(fcntl, "flock", flock)
-    with files.locked(folder):
-        assert (folder / "lock").exists()
-        monkeypatch.undo()
-        with pytest.raises(InputError, match="in use"), files.locked(folder):
-            pass
-    assert len(turns) == 2
-
-
-def test_a_writer_that_leaves_takes_no_other_writers_lock_with_it(tmp_path: Path) -> None:
-    """The first has finished and removed folder and lock, but has not yet left when the second comes."""
-    folder = tmp_path / "out.zarr.parts"
-    first, second = files.locked(folder), files.locked(folder)
-    first.__enter__()
-    (folder / "lock").unlink()
-    folder.rmdir()
-    second.__enter__()
-    first.__exit__(None, None, None)
-    with pytest.raises(InputError, match="in use"), files.locked(folder):
-        pass
-    second.__exit__(None, None, None)
-    assert not folder.exists()
-
-
 # --- nothing computed, nothing bound
 
 
@@ -273,14 +224,14 @@ def test_a_call_that_fails_before_its_first_block_leaves_nothing_behind(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_parts_without_a_block_bind_nobody(tmp_path: Path, whole: Path) -> None:
+def test_parts_without_a_block_bind_nobody(tmp_path: Path, finished: Path) -> None:
     """A kill before the first block leaves study.json alone."""
     parts = tmp_path / "out.zarr.parts"
     parts.mkdir()
-    shelf.Shelf(Study.make(small(seed=99)), tmp_path / "out.zarr", print)
+    PartialStore(Study.make(small(seed=99)), tmp_path / "out.zarr", print)
     assert sorted(one.name for one in parts.iterdir()) == ["blocks", "study.json"]
     ensemble(small(), tmp_path / "out.zarr")
-    assert contents(tmp_path / "out.zarr") == contents(whole)
+    assert contents(tmp_path / "out.zarr") == contents(finished)
 
 
 # --- every k-th write fails
@@ -396,10 +347,10 @@ DAMAGE = pytest.mark.parametrize("damage", [flip, cut], ids=["flips", "cuts"])
 
 @DAMAGE
 def test_damage_to_a_finished_store_is_named_and_mended(
-    damage: Callable[[bytes, random.Random], bytes], tmp_path: Path, whole: Path
+    damage: Callable[[bytes, random.Random], bytes], tmp_path: Path, finished: Path
 ) -> None:
-    path, reference, dice = tmp_path / "out.zarr", contents(whole), random.Random(1)
-    shutil.copytree(whole, path)
+    path, reference, dice = tmp_path / "out.zarr", contents(finished), random.Random(1)
+    shutil.copytree(finished, path)
     for i in range(DAMAGES):
         name = dice.choice(sorted(reference))
         (path / name).write_bytes(damage(reference[name], dice))
@@ -416,7 +367,7 @@ def test_damage_to_a_finished_store_is_named_and_mended(
 
 @DAMAGE
 def test_damage_to_the_parts_is_named_and_mended(
-    damage: Callable[[bytes, random.Random], bytes], tmp_path: Path, blocks: Path, whole: Path
+    damage: Callable[[bytes, random.Random], bytes], tmp_path: Path, blocks: Path, finished: Path
 ) -> None:
     reference, dice = contents(blocks), random.Random(2)
     names = sorted(name for name in reference if Path(name).name != "lock")
@@ -426,8 +377,8 @@ def test_damage_to_the_parts_is_named_and_mended(
         broken = damage(reference[name], dice)
         if name.endswith(".block"):
             (tmp_path / Path(name).name).write_bytes(broken)
-            with pytest.raises(files.Damaged):
-                files.read_block(tmp_path / Path(name).name)
+            with pytest.raises(durable_files.Damaged):
+                durable_files.read_block(tmp_path / Path(name).name)
         if i % MENDED:
             continue
         shutil.copytree(blocks, tmp_path / "again", dirs_exist_ok=True)
@@ -435,46 +386,46 @@ def test_damage_to_the_parts_is_named_and_mended(
         told: list[str] = []
         ensemble(small(), tmp_path / "again/out.zarr", tell=told.append)
         assert Path(name).name in told[0]
-        assert contents(tmp_path / "again/out.zarr") == contents(whole)
+        assert contents(tmp_path / "again/out.zarr") == contents(finished)
         shutil.rmtree(tmp_path / "again")
 
 
-def test_any_blocks_may_be_missing(tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_blocks_may_be_missing(tmp_path: Path, finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(shelf.Shelf, "finish", _interrupted)
+        patch.setattr(PartialStore, "finish", _interrupted)
         with pytest.raises(KeyboardInterrupt):
             ensemble(small(), tmp_path / "out.zarr", block=1)
     found = sorted((tmp_path / "out.zarr.parts/blocks").glob("*.block"))
     for file in random.Random(0).sample(found, 20):
         file.unlink()
     ensemble(small(), tmp_path / "out.zarr", block=5)
-    assert contents(tmp_path / "out.zarr") == contents(whole)
+    assert contents(tmp_path / "out.zarr") == contents(finished)
 
 
 def test_a_missing_chunk_costs_its_own_runs_only(
-    tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, finished: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from nucleate.studies import workers
 
-    computed: list[Task] = []
+    computed: list[Block] = []
 
-    def watched(study: Study, task: Task, *rest: Any) -> Any:
-        computed.append(task)
-        return compute(study, task, *rest)
+    def watched(study: Study, block: Block, *rest: Any) -> Any:
+        computed.append(block)
+        return compute_block(study, block, *rest)
 
-    shutil.copytree(whole, tmp_path / "out.zarr")
+    shutil.copytree(finished, tmp_path / "out.zarr")
     (tmp_path / "out.zarr/renyi/c/1/0/0").unlink()
-    monkeypatch.setattr(workers, "compute", watched)
+    monkeypatch.setattr(workers, "compute_block", watched)
     told: list[str] = []
     ensemble(small(), tmp_path / "out.zarr", tell=told.append)
-    assert {task.point for task in computed} == {1}
-    assert sum(task.last - task.first for task in computed) == 24
+    assert {block.point for block in computed} == {1}
+    assert sum(block.last - block.first for block in computed) == 24
     assert "renyi/c/1/0/0" in told[0]
-    assert contents(tmp_path / "out.zarr") == contents(whole)
+    assert contents(tmp_path / "out.zarr") == contents(finished)
 
 
-def test_damage_is_a_warning_unless_somebody_listens(tmp_path: Path, whole: Path) -> None:
-    shutil.copytree(whole, tmp_path / "out.zarr")
+def test_damage_is_a_warning_unless_somebody_listens(tmp_path: Path, finished: Path) -> None:
+    shutil.copytree(finished, tmp_path / "out.zarr")
     (tmp_path / "out.zarr/steps/zarr.json").unlink()
     with pytest.warns(RuntimeWarning, match=r"steps/zarr\.json"):
         ensemble(small(), tmp_path / "out.zarr")
@@ -487,32 +438,19 @@ def test_a_block_of_another_study_is_refused(tmp_path: Path, blocks: Path) -> No
         ensemble(small(seed=4), tmp_path / "out.zarr")
 
 
-def test_blocks_come_back_bit_for_bit() -> None:
-    arrays = {
-        "a": np.array([1.5, np.nan, -0.0]),
-        "b": np.arange(6, dtype=np.int8).reshape(3, 2),
-        "c": np.zeros((0, 4)),
-    }
-    mark, task, found = files.unpack(files.pack("mark", Task(1, 2, 5), arrays))
-    assert (mark, task) == ("mark", Task(1, 2, 5))
-    assert {name: (array.dtype, array.shape, array.tobytes()) for name, array in found.items()} == {
-        name: (array.dtype, array.shape, array.tobytes()) for name, array in arrays.items()
-    }
-
-
 # --- the same bytes however it is cut
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("block", [1, 7, 64, 10_000], ids=["1", "7", "64", "all"])
 def test_threads_and_blocks_leave_every_byte_as_it_is(
-    threads: int, block: int, tmp_path: Path, whole: Path
+    threads: int, block: int, tmp_path: Path, finished: Path
 ) -> None:
     ensemble(small(), tmp_path / "out.zarr", threads=threads, block=block)
-    assert contents(tmp_path / "out.zarr") == contents(whole)
+    assert contents(tmp_path / "out.zarr") == contents(finished)
 
 
-def test_interruptions_with_other_blocks_leave_every_byte_as_it_is(tmp_path: Path, whole: Path) -> None:
+def test_interruptions_with_other_blocks_leave_every_byte_as_it_is(tmp_path: Path, finished: Path) -> None:
     class Stopped(Exception):
         pass
 
@@ -533,4 +471,4 @@ def test_interruptions_with_other_blocks_leave_every_byte_as_it_is(tmp_path: Pat
         except Stopped:
             continue
     ensemble(small(), path)
-    assert contents(path) == contents(whole)
+    assert contents(path) == contents(finished)

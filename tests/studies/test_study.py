@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from support.small_studies import profile, small, spread
 
-import nucleate as nc
 from nucleate.checks import InputError
 from nucleate.studies.matrices import drawn, matrix
 from nucleate.studies.points import stream
@@ -241,75 +240,7 @@ def test_own_functions_may_name_axes_of_their_own_but_each_has_one_length() -> N
         Study.make(changed("observables", a={**own, "dims": ["run"]}))
 
 
-def test_a_function_may_stand_in_a_module_beside_the_study(tmp_path: Path) -> None:
-    (tmp_path / "beside_this_study.py").write_text("def first(t, x):\n    return x[0, 0]\n")
-    (tmp_path / "study.toml").write_text(
-        'runs = 2\nmodel.beta = 1\nstart = {n = 3, d = 2}\ntimes.t = 1.0\nobservables.a = {kind = "function",'
-        ' function = "beside_this_study:first"}\n'
-    )
-    before = list(sys.path)
-    assert (
-        Study.read(tmp_path / "study.toml").plain()["observables"]["a"]["function"]
-        == "beside_this_study:first"
-    )
-    assert sys.path == before
-
-
-def test_a_module_that_ends_the_process_on_import_is_an_error_of_the_study(tmp_path: Path) -> None:
-    (tmp_path / "leaving_at_once.py").write_text("import sys\n\nsys.exit(0)\n")
-    (tmp_path / "study.toml").write_text(
-        'runs = 2\nmodel.beta = 1\nstart = {n = 3, d = 2}\ntimes.t = 1.0\nobservables.a = {kind = "function",'
-        ' function = "leaving_at_once:f"}\n'
-    )
-    with pytest.raises(InputError, match="leaving_at_once:f cannot be imported: SystemExit"):
-        Study.read(tmp_path / "study.toml")
-
-
-def test_an_edited_function_is_another_study() -> None:
-    one = Study.make(changed("observables", a={"kind": "function", "function": spread})).plain()[
-        "observables"
-    ]["a"]
-    assert one["function"] == "support.small_studies:spread"
-    assert (
-        one["source"]
-        != Study.make(changed("observables", a={"kind": "function", "function": lambda t, x: 0.0})).plain()[
-            "observables"
-        ]["a"]["source"]
-    )
-
-
 # --- randomness
-
-
-def test_five_thousand_runs_have_five_thousand_streams() -> None:
-    streams = [stream(0, run, *child) for run in range(5000) for child in ((), (1,), (2,), (3,))]
-    first = {np.random.default_rng(one).bytes(16) for one in streams}
-    assert len(first) == 4 * 5000
-
-
-def test_a_start_depends_on_seed_and_run_alone() -> None:
-    study = Study.make(
-        small(
-            start={"d": 3}, grid={"beta": [1.0, 9.0], "n": [4, 8], "V": ["identity", {"random": "gaussian"}]}
-        )
-    )
-    points = [study.point(i) for i in range(study.points)]
-    starts = [point.starts(study.seed, range(5, 9)) for point in points]  # each (4, n, 3)
-    for point, start in zip(points, starts, strict=True):
-        assert np.array_equal(start, starts[-1][:, : point.n]), "fewer tokens are the first of more"
-        assert np.array_equal(start[2], nc.uniform(point.n, 3, np.random.SeedSequence(3, spawn_key=(7,))))
-    assert not np.array_equal(starts[0], points[0].starts(study.seed + 1, range(5, 9)))
-
-
-def test_random_matrices_are_the_same_at_every_point_and_differ_between_runs_and_names() -> None:
-    study = Study.make(small(model={name: {"random": "gaussian"} for name in "QKV"}))
-    one, two = (study.point(i).model(study.seed, range(3, 6)) for i in (0, 1))
-    for name in "QKV":
-        assert np.array_equal(getattr(one, name), getattr(two, name))
-    every = np.concatenate([one.Q, one.K, one.V])
-    assert len(np.unique(every)) == every.size
-    again = study.point(0).model(study.seed, range(5, 6))
-    assert np.array_equal(again.V[0], one.V[2])  # type: ignore[index]  # a study gives every run its own V: it is never None
 
 
 @pytest.mark.parametrize("oblique", [False, True])

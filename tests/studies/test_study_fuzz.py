@@ -15,8 +15,8 @@ from nucleate.cli import ensemble as command
 from nucleate.cli import main as cli
 from nucleate.studies import estimate
 
-PARTS, MUTANTS = 4, 2_500  # ten thousand in all, in parts that run side by side
-TIMED = 10  # of each part are tried out as well
+PARTS, MUTANTS_PER_PART = 4, 2_500  # ten thousand in all, in parts that pytest may run at once
+TIMED_PER_PART = 10  # are tried out as well
 
 BASE = """\
 title = "fuzzed"
@@ -175,11 +175,11 @@ def test_no_slip_in_a_study_ends_in_a_traceback(
     part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, dice, ends = tmp_path / "study.toml", random.Random(part), Counter[int]()
-    for mutant in range(MUTANTS):
+    for mutant in range(MUTANTS_PER_PART):
         data = BASE.encode() if mutant == 0 else mutated(BASE, dice)
         path.write_bytes(data)
-        timed = mutant % (MUTANTS // TIMED) == 0
-        monkeypatch.setattr(estimate, "SECONDS", 0.05 if timed else 0.0)
+        timed = mutant % (MUTANTS_PER_PART // TIMED_PER_PART) == 0
+        monkeypatch.setattr(estimate, "TRIAL_SECONDS", 0.05 if timed else 0.0)
         try:
             code, out, err = dry_run(path)
         except Exception as error:
@@ -193,8 +193,8 @@ def test_no_slip_in_a_study_ends_in_a_traceback(
             assert "before compression" in out, data
             assert (", about" in out or ", at least about" in out) == timed
         assert mutant or code == 0, "the study itself is valid"
-    assert ends[0] > MUTANTS / 20, "most slips hurt, but not all"
-    assert ends[2] > MUTANTS / 4
+    assert ends[0] > MUTANTS_PER_PART / 20, "most slips hurt, but not all"
+    assert ends[2] > MUTANTS_PER_PART / 4
 
 
 def test_the_command_line_answers_a_slip_in_the_same_way(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nucleate.models.spectra import Spectra, spectra
+
 Tensors = dict[str, NDArray[Any]]
 LAYERS = 2
 YARN = {"type": "yarn", "factor": 4.0}  # queries and keys grow by 0.1 ln 4 + 1
@@ -403,3 +405,8 @@ def _grown(config: Any, layer: int) -> float:
         ]
         return float(grown[0] / grown[1] if "mscale" in table else grown[0])
     return 1.0
+
+
+def spectra_of(made: Made, folder: Path, **more: Any) -> Spectra:
+    """The spectra of a made model, which is written to a folder and read from there."""
+    return spectra(made.write(folder), draws=1, **more)

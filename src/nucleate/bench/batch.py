@@ -17,21 +17,21 @@ from nucleate.bench.peers import (
     tuned_velocity,
 )
 from nucleate.bench.table import Row, Section, timed_row, with_ratios
-from nucleate.bench.timing import Tell, race
+from nucleate.bench.timing import Tell, time_in_turns
 from nucleate.checks import Array, check_memory, whole_number
 from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import simulate
 from nucleate.sphere import uniform
 
-__all__ = ["Ensemble", "figure1_section", "figure3_section", "sections"]
+__all__ = ["QUICK_CASE", "BatchCase", "contestants", "figure1_section", "figure3_section", "sections"]
 
 OURS = "nucleate"
-ERROR = "largest error / rad"
+ANGLE_ERROR = "largest error / rad"
 REFERENCE_TOLERANCES = {"rtol": 1e-12, "atol": 1e-14}
 
 
 @dataclass(frozen=True)
-class Ensemble:
+class BatchCase:
     """Independent runs on the circle from uniform starts; by default those of the paper's Figure 3."""
 
     runs: int = 500
@@ -41,9 +41,9 @@ class Ensemble:
     frames: int = 64
     rtol: float = 1e-6
     atol: float = 1e-9
-    some: int = 4  # runs that SciPy does, and whose error is measured
+    compared_runs: int = 4  # that SciPy does, and whose error is measured
     # runs that diffrax does at a time: few fit into the cache, many share the overhead
-    side_by_side: tuple[int, ...] = (8, 64)
+    diffrax_batches: tuple[int, ...] = (8, 64)
     seed: int = 0
 
     @property
@@ -64,49 +64,46 @@ class Ensemble:
             8.0 * self.runs * self.n * 2 * (self.frames + 2),
             f"{self.runs} runs of {self.n} tokens with {self.frames} frames",
         )
-        return np.stack(
-            [
-                uniform(self.n, 2, np.random.SeedSequence(self.seed, spawn_key=(run,)))
-                for run in range(self.runs)
-            ]
-        )
+        return uniform(self.n, 2, self.seed, runs=self.runs)
 
 
-QUICK = Ensemble(16, t=15.0, some=2, side_by_side=(8,))
-FIGURE_1_T, QUICK_T = 5000.0, 200.0
+QUICK_CASE = BatchCase(16, t=15.0, compared_runs=2, diffrax_batches=BatchCase.diffrax_batches[:1])
+FIGURE_1_TIME, QUICK_FIGURE_1_TIME = 5000.0, 200.0
 
 
 def sections(runs: int, quick: bool, rounds: int, tell: Tell) -> Iterator[Section]:
     """Both tables, each as soon as it is measured."""
     runs = whole_number("runs", runs, least=1, help="It is the number of systems.")
-    ensemble = replace(QUICK, runs=min(runs, QUICK.runs)) if quick else Ensemble(runs)
-    yield figure3_section(ensemble, rounds, tell)
-    yield figure1_section(QUICK_T if quick else FIGURE_1_T, rounds, tell, ensemble.seed)
+    case = replace(QUICK_CASE, runs=min(runs, QUICK_CASE.runs)) if quick else BatchCase(runs)
+    yield figure3_section(case, rounds, tell)
+    yield figure1_section(QUICK_FIGURE_1_TIME if quick else FIGURE_1_TIME, rounds, tell, case.seed)
 
 
-def figure3_section(e: Ensemble, rounds: int, tell: Tell) -> Section:
+def figure3_section(case: BatchCase, rounds: int, tell: Tell) -> Section:
     """Seconds per run of every contestant, and how far it is from the reference."""
-    x0 = e.starts()
-    ready, absent = contestants(e, x0)
+    x0 = case.starts()
+    ready, absent = contestants(case, x0)
     last: dict[str, Array] = {}  # what each contestant's last call gave: (runs, m, n) angles
 
     def keep(name: str, call: Callable[[], Array]) -> Callable[[], None]:
         return lambda: last.__setitem__(name, call())
 
-    timings = race(
+    timings = time_in_turns(
         {name: keep(name, call) for name, (_, call) in ready.items()},
         rounds,
         lambda words: tell(f"Figure 3: {words}"),
     )
-    exact = _reference(e, _angles(x0[: e.some]), tell)  # (some, m, n)
+    exact = _reference(case, _angles(x0[: case.compared_runs]), tell)  # (compared, m, n)
     rows = [
-        timed_row(name, timings[name], each=runs, error=_apart(last[name][: e.some], exact))
+        timed_row(
+            name, timings[name], each=runs, error=_largest_distance(last[name][: case.compared_runs], exact)
+        )
         for name, (runs, _) in ready.items()
     ]
     remarks = (
         (
             f"Times are per run. SciPy does {len(exact)} runs one after the other on one core, diffrax"
-            " several side by side."
+            " several at a time."
         ),
         (
             "SciPy's velocity is the line of the paper in NumPy; tuned, it makes n sines instead of n² and"
@@ -117,50 +114,54 @@ def figure3_section(e: Ensemble, rounds: int, tell: Tell) -> Section:
             f" rtol = {REFERENCE_TOLERANCES['rtol']:g}, atol = {REFERENCE_TOLERANCES['atol']:g}."
         ),
     )
-    return Section(f"Figure 3: {e.title}", "", ERROR, with_ratios([*rows, *absent], OURS), remarks)
+    return Section(f"Figure 3: {case.title}", "", ANGLE_ERROR, with_ratios([*rows, *absent], OURS), remarks)
 
 
-def contestants(e: Ensemble, x0: Array) -> tuple[dict[str, tuple[int, Callable[[], Array]]], list[Row]]:
+def contestants(case: BatchCase, x0: Array) -> tuple[dict[str, tuple[int, Callable[[], Array]]], list[Row]]:
     """By name: how many runs, and the call that does them and gives their angles (runs, m, n); and the rows
     of absent peers."""
-    model, theta = Attention(e.beta), _angles(x0)
-    some = theta[: e.some]
+    model, theta = Attention(case.beta), _angles(x0)
+    compared = theta[: case.compared_runs]
 
     def ours(threads: int | None) -> Array:
         return _angles(
-            simulate(model, x0, e.t, save=e.times, rtol=e.rtol, atol=e.atol, threads=threads).x[: e.some]
+            simulate(model, x0, case.t, save=case.times, rtol=case.rtol, atol=case.atol, threads=threads).x[
+                : case.compared_runs
+            ]
         )
 
     def scipy(velocity: Velocity, method: str) -> Array:
-        return np.stack([scipy_run(velocity, one, e.times, method, e.rtol, e.atol) for one in some])
+        return np.stack(
+            [scipy_run(velocity, one, case.times, method, case.rtol, case.atol) for one in compared]
+        )
 
-    plain, tuned = plain_velocity(e.beta), tuned_velocity(e.beta, e.n)
+    plain, tuned = plain_velocity(case.beta), tuned_velocity(case.beta, case.n)
 
     ready = {
         OURS: (len(x0), lambda: ours(None)),
         "nucleate, one thread": (len(x0), lambda: ours(1)),
-        "SciPy RK45": (len(some), lambda: scipy(plain, "RK45")),
-        "SciPy DOP853": (len(some), lambda: scipy(plain, "DOP853")),
-        "SciPy RK45, tuned": (len(some), lambda: scipy(tuned, "RK45")),
-        "SciPy DOP853, tuned": (len(some), lambda: scipy(tuned, "DOP853")),
+        "SciPy RK45": (len(compared), lambda: scipy(plain, "RK45")),
+        "SciPy DOP853": (len(compared), lambda: scipy(plain, "DOP853")),
+        "SciPy RK45, tuned": (len(compared), lambda: scipy(tuned, "RK45")),
+        "SciPy DOP853, tuned": (len(compared), lambda: scipy(tuned, "DOP853")),
     }
     absent = []
-    for b in sorted({min(b, len(x0)) for b in e.side_by_side}):
+    for b in sorted({min(b, len(x0)) for b in case.diffrax_batches}):
         name = f"diffrax Tsit5, vmap of {b}"
         try:
-            ready[name] = b, diffrax_angles(theta[:b], e.beta, e.times, e.rtol, e.atol)
+            ready[name] = b, diffrax_angles(theta[:b], case.beta, case.times, case.rtol, case.atol)
         except Missing as missing:
             absent.append(Row(name, note=str(missing)))
     return ready, absent
 
 
-def _reference(e: Ensemble, theta: Array, tell: Tell) -> Array:
+def _reference(case: BatchCase, theta: Array, tell: Tell) -> Array:
     """(runs, m, n) angles, by code that shares nothing with nucleate's."""
     frames = []
     for run, start in enumerate(theta):
         tell(f"Figure 3: reference, run {run + 1} of {len(theta)}")
         frames.append(
-            scipy_run(tuned_velocity(e.beta, e.n), start, e.times, "DOP853", **REFERENCE_TOLERANCES)
+            scipy_run(tuned_velocity(case.beta, case.n), start, case.times, "DOP853", **REFERENCE_TOLERANCES)
         )
     return np.stack(frames)
 
@@ -179,7 +180,7 @@ def figure1_section(t: float, rounds: int, tell: Tell, seed: int = 0) -> Section
     def keep(name: str, V: Array) -> Callable[[], None]:
         return lambda: runs.__setitem__(name, simulate(Attention(beta, V=V), x0, t))
 
-    timings = race(
+    timings = time_in_turns(
         {name: keep(name, V) for name, V in values.items()}, rounds, lambda words: tell(f"Figure 1: {words}")
     )
     rows = []
@@ -200,7 +201,7 @@ def _angles(x: Array) -> Array:
     return np.asarray(np.arctan2(x[..., 1], x[..., 0]))  # (...)
 
 
-def _apart(theta: Array, exact: Array) -> float:
+def _largest_distance(theta: Array, exact: Array) -> float:
     """The largest distance on the circle; NaN where a frame is missing."""
     gap = theta - exact
     return float(np.abs(np.arctan2(np.sin(gap), np.cos(gap))).max())

@@ -11,25 +11,26 @@ from nucleate import attention
 from nucleate.attention import Attention, Frozen
 from nucleate.bench.peers import Missing, jax_drift, jax_softmax_drift, numpy_drift
 from nucleate.bench.table import Row, Section, timed_row, with_ratios
-from nucleate.bench.timing import Tell, peak_memory, race
+from nucleate.bench.timing import Tell, peak_memory, time_in_turns
 from nucleate.checks import Array
 from nucleate.kernels import drift
 from nucleate.sphere import retract, uniform
 
-__all__ = ["Case", "circle_section", "exact_rows", "pairwise_section", "sections"]
+__all__ = ["DriftCase", "circle_section", "exact_rows", "pairwise_section", "sections"]
 
 Indices = NDArray[np.intp]
 
-OURS = "nucleate pairwise"
-ERROR = "largest error"
-ALL_COMPARED_TOKENS = 4000  # of all runs together; with more, only some velocities are compared
-COMPARED_PAIRS = 4e7  # that this comparison may take, about
+OUR_PAIRWISE = "nucleate pairwise"
+VELOCITY_ERROR = "largest error"
+MAX_FULLY_COMPARED_TOKENS = 4000  # of all runs together; of larger systems only some tokens are
+COMPARED_PAIRS = 4e7  # over which the velocities of these sum, about
+MIN_COMPARED_TOKENS, MAX_COMPARED_TOKENS = 32, 512
 BETA = 64.0
 
 
 @dataclass(frozen=True)
-class Case:
-    """Uniform tokens of S^{d-1}: one system, or several side by side."""
+class DriftCase:
+    """Uniform tokens of S^{d-1}: one system, or several at a time."""
 
     d: int
     n: int
@@ -43,47 +44,56 @@ class Case:
 
     def tokens(self, seed: int) -> Array:
         """(n, d) or (runs, n, d)"""
-        systems = [
-            uniform(self.n, self.d, np.random.SeedSequence(seed, spawn_key=(run,)))
-            for run in range(self.runs or 1)
-        ]
-        return systems[0] if self.runs is None else np.stack(systems)
+        starts = uniform(self.n, self.d, seed, runs=self.runs or 1)  # (runs, n, d)
+        return starts[0] if self.runs is None else starts
 
 
 # In dimension 64 tokens are far apart: beta = sqrt(d), as in transformers, lets them feel each other.
-CASES = (Case(2, 200, 64), Case(3, 200, 64), Case(2, 4000), Case(3, 4000), Case(64, 2000, beta=8.0))
-QUICK_CASES = (Case(2, 200, 8), Case(3, 200, 8), Case(2, 1000), Case(3, 1000), Case(64, 500, beta=8.0))
-SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
-QUICK_SIZES = (10_000, 30_000, 100_000)
+DRIFT_CASES = (
+    DriftCase(2, 200, 64),
+    DriftCase(3, 200, 64),
+    DriftCase(2, 4000),
+    DriftCase(3, 4000),
+    DriftCase(64, 2000, beta=8.0),
+)
+QUICK_DRIFT_CASES = (
+    DriftCase(2, 200, 8),
+    DriftCase(3, 200, 8),
+    DriftCase(2, 1000),
+    DriftCase(3, 1000),
+    DriftCase(64, 500, beta=8.0),
+)
+CIRCLE_SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
+QUICK_CIRCLE_SIZES = (10_000, 30_000, 100_000)
 
 
 def sections(quick: bool, rounds: int, tell: Tell, seed: int = 0) -> Iterator[Section]:
     """All tables, each as soon as it is measured."""
-    for case in QUICK_CASES if quick else CASES:
+    for case in QUICK_DRIFT_CASES if quick else DRIFT_CASES:
         yield pairwise_section(case, rounds, tell, seed)
-    yield circle_section(QUICK_SIZES if quick else SIZES, rounds, tell, seed)
+    yield circle_section(QUICK_CIRCLE_SIZES if quick else CIRCLE_SIZES, rounds, tell, seed)
 
 
-def pairwise_section(case: Case, rounds: int, tell: Tell, seed: int = 0) -> Section:
+def pairwise_section(case: DriftCase, rounds: int, tell: Tell, seed: int = 0) -> Section:
     """One case, all contestants."""
     x = case.tokens(seed)
     ready, absent = _contestants(case, x)
-    timings = race(ready, rounds, lambda words: tell(f"{case.title}: {words}"))
+    timings = time_in_turns(ready, rounds, lambda words: tell(f"{case.title}: {words}"))
     tell(f"{case.title}: comparing with the equation")
-    where, exact = _some_exact(Attention(case.beta), x)
+    where, exact = _exact_sample(Attention(case.beta), x)
     # million, each unordered pair and each token with itself once
     pairs = 1e-6 * (case.runs or 1) * case.n * (case.n + 1) / 2
     rows = [
         timed_row(name, timings[name], work=pairs, error=float(np.abs(call()[where] - exact).max()))
         for name, call in ready.items()
     ]
-    return Section(case.title, "pairs", ERROR, with_ratios([*rows, *absent], OURS))
+    return Section(case.title, "pairs", VELOCITY_ERROR, with_ratios([*rows, *absent], OUR_PAIRWISE))
 
 
-def _contestants(case: Case, x: Array) -> tuple[dict[str, Callable[[], Array]], list[Row]]:
+def _contestants(case: DriftCase, x: Array) -> tuple[dict[str, Callable[[], Array]], list[Row]]:
     """Calls by name, and the rows of peers that are not installed."""
     model = Attention(case.beta)
-    ready: dict[str, Callable[[], Array]] = {OURS: lambda: drift(model, x, kernel="pairwise")}
+    ready: dict[str, Callable[[], Array]] = {OUR_PAIRWISE: lambda: drift(model, x, kernel="pairwise")}
     if case.d == 2:
         ready["nucleate auto"] = lambda: drift(model, x)
     ready["NumPy broadcast"] = lambda: numpy_drift(x, case.beta)
@@ -110,7 +120,7 @@ def circle_section(sizes: tuple[int, ...], rounds: int, tell: Tell, seed: int = 
     by_pairs = f"sum over pairs, n = {sizes[0]:,}"
     first = uniform(sizes[0], 2, seed)
     calls = {name: _circle_call(model, x) for name, (model, x) in systems.items()}
-    timings = race(
+    timings = time_in_turns(
         {**calls, by_pairs: lambda: drift(plain, first, kernel="pairwise")},
         rounds,
         lambda words: tell(f"Circle drift: {words}"),
@@ -118,7 +128,7 @@ def circle_section(sizes: tuple[int, ...], rounds: int, tell: Tell, seed: int = 
     rows = []
     for name, (model, x) in systems.items():
         tell(f"Circle drift: {name}: memory and error")
-        where, exact = _some_exact(model, x)
+        where, exact = _exact_sample(model, x)
         error = float(np.abs(calls[name]()[where] - exact).max())
         rows.append(
             replace(
@@ -142,7 +152,12 @@ def circle_section(sizes: tuple[int, ...], rounds: int, tell: Tell, seed: int = 
         ),
     )
     return Section(
-        f"Circle drift, d = 2, β = {BETA:g}", "tokens", ERROR, tuple(rows), remarks, {"exponent": exponent}
+        f"Circle drift, d = 2, β = {BETA:g}",
+        "tokens",
+        VELOCITY_ERROR,
+        tuple(rows),
+        remarks,
+        {"exponent": exponent},
     )
 
 
@@ -168,14 +183,14 @@ def clustered(n: int, seed: int) -> Array:
 # The truth
 
 
-def _some_exact(model: Attention, x: Array) -> tuple[slice | Indices, Array]:
+def _exact_sample(model: Attention, x: Array) -> tuple[slice | Indices, Array]:
     """The velocities by the equation, of all tokens where that is cheap, else of some: which, and theirs."""
     if x.ndim == 3:
-        runs = slice(0, max(1, ALL_COMPARED_TOKENS // x.shape[1]))
+        runs = slice(0, max(1, MAX_FULLY_COMPARED_TOKENS // x.shape[1]))
         return runs, attention.drift(model, x[runs])
-    if len(x) < ALL_COMPARED_TOKENS:
+    if len(x) < MAX_FULLY_COMPARED_TOKENS:
         return slice(None), attention.drift(model, x)
-    count = int(np.clip(COMPARED_PAIRS / len(x), 32, 512)) // 2
+    count = int(np.clip(COMPARED_PAIRS / len(x), MIN_COMPARED_TOKENS, MAX_COMPARED_TOKENS)) // 2
     early, anywhere = np.geomspace(1, len(x), count), np.linspace(1, len(x), count)
     rows = np.unique(np.concatenate([early, anywhere]).astype(np.intp)) - 1
     return rows, exact_rows(model, x, rows)

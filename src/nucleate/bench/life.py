@@ -12,23 +12,24 @@ from threadpoolctl import threadpool_limits
 from nucleate.attention import Attention
 from nucleate.bench.peers import lsoda_steps
 from nucleate.bench.table import Section, timed_row, with_ratios
-from nucleate.bench.timing import Tell, Timing, peak_memory, race
+from nucleate.bench.timing import Tell, Timing, peak_memory, time_in_turns
 from nucleate.checks import Array
 from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import simulate
 from nucleate.sphere import uniform
 
-__all__ = ["Life", "cost_section", "large_section", "life_section", "merge_times", "sections"]
+__all__ = ["LifeCase", "cost_section", "large_section", "life_section", "merge_times", "sections"]
 
-OURS, OURS_DEFAULT, PEER = "nucleate", "nucleate, default tolerances", "SciPy LSODA, analytic Jacobian"
+OURS, OURS_DEFAULT = "nucleate", "nucleate, default tolerances"
+PEER = "SciPy LSODA, analytic Jacobian"
 CLUSTER_GAP = 2.0  # in units of beta^{-1/2}: clusters have a wider gap between them
-SETTLED_TIME = 1e4  # merge times before this are known to a step only, and are not compared
-MEASURED_STEPS = 10  # of each size whose cost per step is measured
-MEMORY_AT = 2000  # tokens
+COMPARED_FROM = 1e4  # merge times before this are known to a step only, and are not compared
+COST_STEPS = 10  # over which the cost of a step is measured
+MEMORY_TOKENS = 2000  # of the run whose memory is measured
 
 
 @dataclass(frozen=True)
-class Life:
+class LifeCase:
     """One run on the circle from a uniform start to its end."""
 
     n: int
@@ -46,25 +47,25 @@ class Life:
         )
 
 
-LIVES, QUICK_LIVES = (Life(50), Life(200), Life(500)), (Life(20), Life(50))
-LARGE, QUICK_LARGE = Life(2000), Life(100)
-# LSODA on a large system from the first of these times, when clusters have formed, to the second
-SAMPLE_TIMES = (1e3, 1e9)
-SIZES, QUICK_SIZES = (200, 500, 1000, 2000, 5000), (100, 200, 500)
+LIFE_CASES, QUICK_LIFE_CASES = (LifeCase(50), LifeCase(200), LifeCase(500)), (LifeCase(20), LifeCase(50))
+LARGE_CASE, QUICK_LARGE_CASE = LifeCase(2000), LifeCase(100)
+# times of LSODA on a large system, from when clusters have formed
+SAMPLE_BEGIN, SAMPLE_END = 1e3, 1e9
+COST_SIZES, QUICK_COST_SIZES = (200, 500, 1000, 2000, 5000), (100, 200, 500)
 
 
 def sections(quick: bool, rounds: int, tell: Tell) -> Iterator[Section]:
     """All tables, each as soon as it is measured."""
     steps = 0.0
-    for life in QUICK_LIVES if quick else LIVES:
+    for life in QUICK_LIFE_CASES if quick else LIFE_CASES:
         section = life_section(life, rounds, tell)
         steps = (section.numbers or {})["LSODA steps"]
         yield section
-    yield large_section(QUICK_LARGE if quick else LARGE, steps, rounds, tell)
-    yield cost_section(QUICK_SIZES if quick else SIZES, MEMORY_AT, rounds, tell)
+    yield large_section(QUICK_LARGE_CASE if quick else LARGE_CASE, steps, rounds, tell)
+    yield cost_section(QUICK_COST_SIZES if quick else COST_SIZES, MEMORY_TOKENS, rounds, tell)
 
 
-def life_section(life: Life, rounds: int, tell: Tell) -> Section:
+def life_section(life: LifeCase, rounds: int, tell: Tell) -> Section:
     """Seconds to the end, and whether both come to the same end by the same mergers."""
     x0 = uniform(life.n, 2, life.seed)
     runs: dict[str, Run] = {}
@@ -75,7 +76,7 @@ def life_section(life: Life, rounds: int, tell: Tell) -> Section:
         )
 
     calls = {OURS: call(OURS, life.rtol, life.atol), OURS_DEFAULT: call(OURS_DEFAULT)}
-    timings = race(calls, rounds, lambda words: tell(f"n = {life.n}: {words}"))
+    timings = time_in_turns(calls, rounds, lambda words: tell(f"n = {life.n}: {words}"))
     merged = {name: merge_times(run.t, angles(run.x), life.beta) for name, run in runs.items()}
     rows = [
         timed_row(
@@ -117,13 +118,13 @@ def life_section(life: Life, rounds: int, tell: Tell) -> Section:
         ),
         (
             f"Mergers: the number of gaps wider than {CLUSTER_GAP:g} β^(-1/2) falls. Those after t ="
-            f" {SETTLED_TIME:g} are compared with nucleate's at default tolerances."
+            f" {COMPARED_FROM:g} are compared with nucleate's at default tolerances."
         ),
     )
     return Section(life.title, "", "from x_1(0)", with_ratios(rows, OURS_DEFAULT), remarks, numbers)
 
 
-def large_section(life: Life, steps: float, rounds: int, tell: Tell) -> Section:
+def large_section(life: LifeCase, steps: float, rounds: int, tell: Tell) -> Section:
     """A system for which LSODA takes too long to wait: its time per step, in which n^2 and n^3 show, is
     measured over a sample, and its steps, which hardly depend on n, are those of the largest system that it
     was run on."""
@@ -132,12 +133,13 @@ def large_section(life: Life, steps: float, rounds: int, tell: Tell) -> Section:
     def call() -> None:
         runs["last"] = simulate(Attention(life.beta), x0, life.t, save="steps")
 
-    timings = race({OURS_DEFAULT: call}, max(1, rounds // 3), lambda words: tell(f"n = {life.n}: {words}"))
-    timing = timings[OURS_DEFAULT]
+    timing = time_in_turns(
+        {OURS_DEFAULT: call}, max(1, rounds // 3), lambda words: tell(f"n = {life.n}: {words}")
+    )[OURS_DEFAULT]
     run = runs["last"]
     tell(f"n = {life.n}: {PEER}, a sample; this may take a minute")
-    formed = simulate(Attention(life.beta), x0, SAMPLE_TIMES[0], save=[SAMPLE_TIMES[0]]).x[-1]  # (n, d)
-    t, _, seconds = _lsoda(life, formed, SAMPLE_TIMES[1])
+    formed = simulate(Attention(life.beta), x0, SAMPLE_BEGIN, save=[SAMPLE_BEGIN]).x[-1]  # (n, d)
+    t, _, seconds = _lsoda(life, formed, SAMPLE_END)
     whole = steps * seconds / (len(t) - 1)
     rows = (
         timed_row(
@@ -151,8 +153,8 @@ def large_section(life: Life, steps: float, rounds: int, tell: Tell) -> Section:
     )
     remarks = (
         (
-            f"LSODA's time per step is measured over {len(t) - 1} steps from t = {SAMPLE_TIMES[0]:g} to"
-            f" {SAMPLE_TIMES[1]:g}, which took what stands as its first call."
+            f"LSODA's time per step is measured over {len(t) - 1} steps from t = {SAMPLE_BEGIN:g} to"
+            f" {SAMPLE_END:g}, which took what stands as its first call."
         ),
     )
     return Section(
@@ -165,44 +167,46 @@ def large_section(life: Life, steps: float, rounds: int, tell: Tell) -> Section:
     )
 
 
-def _lsoda(life: Life, x: Array, end: float) -> tuple[Array, Array, float]:
+def _lsoda(life: LifeCase, x: Array, end: float) -> tuple[Array, Array, float]:
     """LSODA from tokens x to time `end`: times (m,), angles (m, n), seconds."""
     # BLAS on one thread, to its advantage: on two busy cores its small factorisations took four times as long
     # with two.
     with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
-        warnings.simplefilter("ignore")  # it says in words what its status says
+        warnings.simplefilter("ignore")  # LSODA warns of what its status says, too
         began = time.perf_counter()
         t, theta = lsoda_steps(angles(x), life.beta, end, life.rtol, life.atol)
         return t, theta, time.perf_counter() - began
 
 
-def cost_section(sizes: tuple[int, ...], memory_at: int, rounds: int, tell: Tell, seed: int = 0) -> Section:
+def cost_section(
+    sizes: tuple[int, ...], memory_tokens: int, rounds: int, tell: Tell, seed: int = 0
+) -> Section:
     """Seconds per step from a uniform start, where no two tokens can be taken together, against n; and the
     memory of a run."""
 
     def call(n: int) -> Callable[[], Run]:
         x0 = uniform(n, 2, seed)
-        return lambda: simulate(
-            Attention(64.0), x0, 1e60, save=[0.0], method="causal", max_steps=MEASURED_STEPS
-        )
+        return lambda: simulate(Attention(64.0), x0, 1e60, save=[0.0], method="causal", max_steps=COST_STEPS)
 
     names = {f"one step, n = {n:,}": n for n in sizes}
-    timings = race({name: call(n) for name, n in names.items()}, rounds, lambda words: tell(f"Cost: {words}"))
+    timings = time_in_turns(
+        {name: call(n) for name, n in names.items()}, rounds, lambda words: tell(f"Cost: {words}")
+    )
     rows = [
-        timed_row(name, timings[name], each=MEASURED_STEPS, work=1e-6 * MEASURED_STEPS * n * (n + 1) / 2)
+        timed_row(name, timings[name], each=COST_STEPS, work=1e-6 * COST_STEPS * n * (n + 1) / 2)
         for name, n in names.items()
     ]
     exponent = float(np.polyfit(np.log(sizes), np.log([row.seconds for row in rows if row.seconds]), 1)[0])
-    tell(f"Cost: memory at n = {memory_at:,}")
-    peak = peak_memory(call(memory_at))
+    tell(f"Cost: memory at n = {memory_tokens:,}")
+    peak = peak_memory(call(memory_tokens))
     remarks = (
         (
             f"Time per step grows like n^{exponent:.2f}. Pairs are counted once a step; a step looks at each"
             " many times."
         ),
         (
-            f"A run of {memory_at:,} tokens holds {peak / 2**20:.1f} MiB, {peak / memory_at:,.0f} bytes per"
-            " token."
+            f"A run of {memory_tokens:,} tokens holds {peak / 2**20:.1f} MiB, {peak / memory_tokens:,.0f}"
+            " bytes per token."
         ),
     )
     return Section(
@@ -240,14 +244,14 @@ def _from_first(x: Array, x0: Array) -> float:
 def _difference(times: Array, others: Array) -> float:
     """The largest relative difference of late merge times; NaN where their numbers differ, or there are none
     to compare."""
-    times, others = times[times > SETTLED_TIME], others[others > SETTLED_TIME]
+    times, others = times[times > COMPARED_FROM], others[others > COMPARED_FROM]
     if len(times) != len(others) or len(times) == 0:
         return float("nan")
     return float(np.abs(times / others - 1.0).max())
 
 
 def _agreement(times: Array, others: Array) -> str:
-    late, expected = int((times > SETTLED_TIME).sum()), int((others > SETTLED_TIME).sum())
+    late, expected = int((times > COMPARED_FROM).sum()), int((others > COMPARED_FROM).sum())
     if late != expected:
         return f"{late} late mergers instead of {expected}"
     return (

@@ -22,7 +22,7 @@ __all__ = [
 
 Velocity = Callable[[float, Array], Array]  # of the angles (n,), as solve_ivp wants it
 
-MAX_DIFFRAX_STEPS = 1_000_000  # diffrax wants a bound
+MAX_DIFFRAX_STEPS = 1_000_000
 
 
 class Missing(Exception):
@@ -93,7 +93,7 @@ def plain_velocity(beta: float) -> Velocity:
 
 
 def tuned_velocity(beta: float, n: int) -> Velocity:
-    """The same, tuned: n sines instead of n^2, sums through BLAS, nothing allocated that is
+    """The same by someone who measures: n sines instead of n^2, sums through BLAS, nothing allocated that is
     large."""
     w = np.empty((n, n))
     sees = np.tril(np.ones((n, n)))
@@ -161,7 +161,7 @@ def scipy_sphere(
 
     def velocity(_: float, y: Array) -> Array:
         x = y.reshape(n, d)
-        # without this, V = -I drives rounding errors away from the sphere
+        # else V = -I drives rounding errors away from the sphere
         x = x / np.linalg.norm(x, axis=1, keepdims=True)
         w = np.exp(beta * (x @ x.T - 1.0)) * sees  # (n, n)
         m = (w @ x) @ V.T / w.sum(1, keepdims=True)  # (n, d)

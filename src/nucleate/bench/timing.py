@@ -3,20 +3,22 @@ counts."""
 
 import math
 import statistics
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-__all__ = ["Tell", "Timing", "peak_memory", "race"]
+__all__ = ["Tell", "Timing", "peak_memory", "peak_process_memory", "time_in_turns"]
 
-Tell = Callable[[str], None]  # prints what is being measured
+Tell = Callable[[str], None]  # says what is being done, for a person who waits
 
-# a turn repeats its call until it takes about this long; the system needs some of it to spread
-# threads over cores
+# A turn repeats its call until it takes about this long: the system needs some of it to spread threads over
+# cores.
 MIN_TURN_SECONDS = 0.25
-# between turns: the threads of BLAS and of JAX spin for a while after their work, and would
-# take cores from the next contestant
+# Between turns: the threads of BLAS and of JAX go on spinning for a while after their work, on cores that the
+# next contestant needs.
 PAUSE_SECONDS = 0.05
 
 
@@ -24,7 +26,7 @@ PAUSE_SECONDS = 0.05
 class Timing:
     """What one contestant's calls took, in seconds."""
 
-    first: float  # the first call, compilation included; used for nothing else
+    first: float  # the first call, compilation included; counts for nothing else
     rounds: tuple[float, ...]  # one call, in each round
 
     @property
@@ -36,7 +38,9 @@ class Timing:
         return statistics.median(self.rounds)
 
 
-def race(contestants: Mapping[str, Callable[[], object]], rounds: int, tell: Tell) -> dict[str, Timing]:
+def time_in_turns(
+    contestants: Mapping[str, Callable[[], object]], rounds: int, tell: Tell
+) -> dict[str, Timing]:
     """Call each twice to warm up, then all in turn, `rounds` times over."""
     first, calls = {}, {}
     for name, call in contestants.items():
@@ -70,3 +74,21 @@ def peak_memory(call: Callable[[], object]) -> int:
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+
+
+def peak_process_memory() -> int:
+    """The most bytes of memory that this process has had.
+
+    Linux tells it since the process was started; what getrusage counts includes what its parent had.
+    """
+    try:
+        return next(
+            1024 * int(line.split()[1])
+            for line in Path("/proc/self/status").read_text().splitlines()
+            if line.startswith("VmHWM")
+        )
+    except (OSError, StopIteration):
+        import resource
+
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else 1024 * peak  # macOS counts bytes, others kilobytes

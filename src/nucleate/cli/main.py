@@ -233,10 +233,12 @@ def simulate(
             if start
             else _drawn(tokens, _dimension(matrices) if dimension is None else dimension, seed, runs, frames)
         )
-        stage = None if real is None else real.stage(x0, _mask(mask))
+        reduced = None if real is None else real.reduced(x0, _mask(mask))
         Q, K, V = (_written_out(M, x0.shape[-1]) for M in matrices.values())
         system = (
-            Attention(64.0 if beta is None else beta, Q, K, V, _mask(mask)) if stage is None else stage.model
+            Attention(64.0 if beta is None else beta, Q, K, V, _mask(mask))
+            if reduced is None
+            else reduced.model
         )
         span = time if time is not None else 150.0 if real is None else real.span
         began = clock.perf_counter()
@@ -246,7 +248,7 @@ def simulate(
             frames = frames if frames is not None else int(min(max(DEFAULT_SIZE // x0.size, 16), FRAMES))
             run = simulate(
                 system,
-                x0 if stage is None else stage.x0,
+                x0 if reduced is None else reduced.x0,
                 span,
                 save=frames,
                 rtol=rtol,
@@ -260,12 +262,12 @@ def simulate(
             )
         took = clock.perf_counter() - began
         verdict = ""
-        if real is not None and stage is not None and model is not None:
-            from nucleate.models.head_simulation import watch
+        if real is not None and reduced is not None and model is not None:
+            from nucleate.models.head_simulation import head_outcome
 
-            verdict = str(watch(real, stage, run))
+            verdict = str(head_outcome(real, reduced, run))
             run, notes = (
-                stage.lift(run, real.attention(_mask(mask))),
+                reduced.in_all_dimensions(run, real.attention(_mask(mask))),
                 {**notes, "model": model.name, "layer": real.layer, "head": real.head},
             )
         run = replace(run, notes=notes)

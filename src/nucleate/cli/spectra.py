@@ -96,13 +96,13 @@ def spectra_command(write: "Writer") -> Callable[..., None]:
             with _progress("heads", quiet) as progress:
                 found = read(path, mapping, draws=draws, seed=seed, progress=progress)
             if live:
-                from nucleate.models.all_heads import TOKENS, lives
+                from nucleate.models.all_heads import DEFAULT_TOKENS, simulate_all_heads
 
                 with _progress("heads simulated", quiet) as progress:
-                    found = replace(
-                        found,
-                        live=lives(path, TOKENS if tokens is None else tokens, None, seed, mapping, progress),
+                    outcomes = simulate_all_heads(
+                        path, DEFAULT_TOKENS if tokens is None else tokens, None, seed, mapping, progress
                     )
+                found = replace(found, outcomes=outcomes)
             for target in targets:
                 with _progress("pictures", quiet) as progress:
                     write(found, target, progress)
@@ -136,10 +136,12 @@ def _tell(found: "Spectra", every: bool) -> None:
 
     typer.echo(f"{found}\n")
     typer.echo(
-        head_table(found.heads, found.live) if every or len(found.heads) <= MOST_LINES else layer_table(found)
+        head_table(found.heads, found.outcomes)
+        if every or len(found.heads) <= MOST_LINES
+        else layer_table(found)
     )
-    if found.live:
-        typer.echo(f"\n{found.live}")
+    if found.outcomes:
+        typer.echo(f"\n{found.outcomes}")
 
 
 @contextmanager

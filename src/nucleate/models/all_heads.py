@@ -7,21 +7,28 @@ from pathlib import Path
 from typing import Any
 
 from nucleate.checks import whole_number
-from nucleate.models.head_simulation import Lived, live_heads, open_heads
-from nucleate.models.table import LIVED, region_words
+from nucleate.models.head_simulation import (
+    HeadOutcome,
+    head_outcome,
+    open_heads,
+    simulate_system,
+    system_of,
+)
+from nucleate.models.table import OUTCOME_COLUMNS, region_words
+from nucleate.sphere import uniform
 
-__all__ = ["HeadLives", "lives", "said_words"]
+__all__ = ["DEFAULT_TOKENS", "HeadOutcomes", "agreement_words", "simulate_all_heads"]
 
-TOKENS = 64
+DEFAULT_TOKENS = 64
 
 
 @dataclass(frozen=True)
-class HeadLives:
+class HeadOutcomes:
     """The heads of a model, layer by layer, all from one start.  `print` it to read it."""
 
     tokens: int
     seed: int
-    heads: tuple[Lived, ...]
+    heads: tuple[HeadOutcome, ...]
 
     @property
     def counts(self) -> dict[tuple[str, str], int]:
@@ -47,46 +54,47 @@ class HeadLives:
                 f"{region_words(region) if region != last else '':<52}{ended:<28}{count:>7}{moving:>22}"
             )
             last = region
-        return "\n".join([*lines, "", said_words(self)])
+        return "\n".join([*lines, "", agreement_words(self)])
 
     def as_plain(self) -> dict[str, Any]:
         """Numbers, texts, lists and tables only."""
-        return {
-            "tokens": self.tokens,
-            "seed": self.seed,
-            "heads": [asdict(head) | {name: getattr(head, name) for name in LIVED} for head in self.heads],
-        }
+        heads = [
+            asdict(head) | {name: getattr(head, name) for name in OUTCOME_COLUMNS} for head in self.heads
+        ]
+        return {"tokens": self.tokens, "seed": self.seed, "heads": heads}
 
 
-def lives(
+def simulate_all_heads(
     model: Any,
-    tokens: int = TOKENS,
+    tokens: int = DEFAULT_TOKENS,
     t: float | None = None,
     seed: int = 0,
     mapping: str | Path | None = None,
     progress: Callable[[int, int], object] | None = None,
-) -> HeadLives:
+) -> HeadOutcomes:
     """Let tokens move under every head of a model, one after the other, all from the same uniformly random
-    start.
+    start; only the outcome of each is kept.
 
     model     as for nucleate.spectra
     t         how long; unless given, for each head until it should be seen where its tokens go
-    progress  called with the number of heads done and of all
+    progress  called as progress(done, heads); returning False stops as Ctrl-C does, with a KeyboardInterrupt
     """
-    tokens, seed = (
-        whole_number("tokens", tokens, least=1, help="It is the number of tokens."),
-        whole_number("seed", seed, least=0),
-    )
-    plan = open_heads(model, mapping)[1]
+    tokens = whole_number("tokens", tokens, least=1, help="It is the number of tokens.")
+    seed = whole_number("seed", seed, least=0)
+    source, plan = open_heads(model, mapping)
+    x0 = uniform(tokens, plan.d, seed)
     total, found = len(plan.layers) * plan.heads, []
-    for head in live_heads(model, tokens, t, seed, mapping):
-        found.append(head)
-        if progress is not None:
-            progress(len(found), total)
-    return HeadLives(tokens, seed, tuple(found))
+    for layer in range(len(plan.layers)):
+        for head in range(plan.heads):
+            system = system_of(source, plan, layer, head)
+            found.append(head_outcome(system, *simulate_system(system, x0, t, save=2)))
+            if progress is not None and progress(len(found), total) is False:
+                raise KeyboardInterrupt
+        source.weights.forget()
+    return HeadOutcomes(tokens, seed, tuple(found))
 
 
-def said_words(found: HeadLives) -> str:
+def agreement_words(found: HeadOutcomes) -> str:
     """How many heads did what the table says, in one sentence."""
     said = found.as_said
     if not sum(said.values()):

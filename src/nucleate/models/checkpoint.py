@@ -9,16 +9,16 @@ from typing import Any
 
 from nucleate.checks import InputError, file_error
 from nucleate.models.header import parse_json, refuse_pickle, regular_file
-from nucleate.models.rope import STRETCHING
+from nucleate.models.rope import SCALING_KINDS
 from nucleate.models.weights import GgufWeights, LoadedWeights, SafetensorsWeights, Weights
 
 __all__ = ["Source", "open_source"]
 
-PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle")
-LARGEST_CONFIG, LARGEST_INDEX = 2**24, 2**26  # bytes
-INDEX = "model.safetensors.index.json"
+PICKLE_ENDINGS = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle")
+MAX_CONFIG_BYTES, MAX_INDEX_BYTES = 2**24, 2**26
+INDEX_FILE = "model.safetensors.index.json"
 LAYERS_OF_27B = {"gemma2": 46, "gemma3": 62}  # the one size of each that divides scores by something else
-PART = re.compile(r".*-(\d{5,6})-of-(\d{5,6})\.safetensors")
+SHARD_NAME = re.compile(r".*-(\d{5,6})-of-(\d{5,6})\.safetensors")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ def open_source(given: Any) -> Source:
 def _file(path: Path) -> Source:
     regular_file(path)
     ending = path.suffix.lower()
-    if ending in PICKLED:
+    if ending in PICKLE_ENDINGS:
         refuse_pickle(path)
     if path.name.endswith(".index.json"):
         return _safetensors(path.parent, path.parent.resolve().name, _indexed(path))
@@ -74,8 +74,8 @@ def _folder(path: Path) -> Source:
             f"{path} cannot be read: {error.strerror}. Check that you may read it.", error
         ) from None
     name = path.resolve().name
-    if (path / INDEX).exists():
-        return _safetensors(path, name, _indexed(path / INDEX))
+    if (path / INDEX_FILE).exists():
+        return _safetensors(path, name, _indexed(path / INDEX_FILE))
     tensors = [file for file in files if file.suffix == ".safetensors"]
     if (path / "model.safetensors") in tensors:
         return _safetensors(path, name, [path / "model.safetensors"])
@@ -87,7 +87,7 @@ def _folder(path: Path) -> Source:
         raise InputError(f"{path} holds several models: {some}. Pass one of these files.")
     if ggufs:
         return _gguf(ggufs[0])
-    pickles = [file for file in files if file.suffix in PICKLED and "training_args" not in file.name]
+    pickles = [file for file in files if file.suffix in PICKLE_ENDINGS and "training_args" not in file.name]
     if pickles:
         refuse_pickle(pickles[0])
     raise InputError(
@@ -98,7 +98,7 @@ def _folder(path: Path) -> Source:
 
 def _all_parts(files: list[Path]) -> bool:
     """Whether these are parts 1 to n of n."""
-    found = [match for file in files if (match := PART.fullmatch(file.name))]
+    found = [match for file in files if (match := SHARD_NAME.fullmatch(file.name))]
     return (
         len(found) == len(files)
         and [int(m[1]) for m in found] == list(range(1, len(files) + 1))
@@ -108,7 +108,7 @@ def _all_parts(files: list[Path]) -> bool:
 
 def _indexed(path: Path) -> list[Path]:
     """The files that an index names; each must be a plain name in the index's own folder."""
-    table = parse_json(path, _bytes(path, LARGEST_INDEX), "the index").get("weight_map")
+    table = parse_json(path, _bytes(path, MAX_INDEX_BYTES), "the index").get("weight_map")
     if not isinstance(table, dict) or not table or not all(isinstance(file, str) for file in table.values()):
         raise InputError(f"{path} has no weight_map of names to files. Get it again from where it came.")
     files = sorted(set(table.values()))
@@ -130,7 +130,9 @@ def _indexed(path: Path) -> list[Path]:
 
 def _safetensors(folder: Path, name: str, files: list[Path]) -> Source:
     config = folder / "config.json"
-    table = parse_json(config, _bytes(config, LARGEST_CONFIG), "the configuration") if config.exists() else {}
+    table = (
+        parse_json(config, _bytes(config, MAX_CONFIG_BYTES), "the configuration") if config.exists() else {}
+    )
     return Source(name, SafetensorsWeights(files), table)
 
 
@@ -171,7 +173,7 @@ def _gguf(path: Path) -> Source:
             config |= _scale_of_27b(
                 settings.get(f"{kind}.embedding_length"), config.get("num_attention_heads")
             )
-    if settings.get(f"{kind}.rope.scaling.type") in STRETCHING:
+    if settings.get(f"{kind}.rope.scaling.type") in SCALING_KINDS:
         notes += ("What the scaling of RoPE multiplies queries and keys by is left out of beta.",)
     return Source(path.name, weights, {"model_type": f"gguf:{kind}", **config}, notes)
 
@@ -184,10 +186,11 @@ def _scale_of_27b(d: Any, heads: Any) -> dict[str, float]:
     )
 
 
-def _bytes(path: Path, most: int) -> bytes:
-    if (size := regular_file(path)) > most:
+def _bytes(path: Path, max_bytes: int) -> bytes:
+    if (size := regular_file(path)) > max_bytes:
         raise InputError(
-            f"{path} has {size} bytes, and {most} are the most that is read. Get it again from where it came."
+            f"{path} has {size} bytes, and {max_bytes} are the most that is read. Get it again from where it"
+            " came."
         )
     try:
         return path.read_bytes()

@@ -15,7 +15,7 @@ from nucleate.models.header import read_header, regular_file
 
 __all__ = ["convert"]
 
-TIME = 600.0  # seconds
+TIMEOUT_SECONDS = 600.0
 NO_TORCH, REFUSED = 3, 4  # exit codes of the process
 CODE = f"""
 import sys
@@ -75,13 +75,14 @@ def _in_a_process(source: Path, target: Path) -> None:
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=TIME,
+            timeout=TIMEOUT_SECONDS,
             check=False,
             stdin=subprocess.DEVNULL,
         )
     except subprocess.TimeoutExpired:
         raise InputError(
-            f"{source} was not read within {TIME:g} seconds. The file is damaged, or the machine too busy."
+            f"{source} was not read within {TIMEOUT_SECONDS:g} seconds. The file is damaged, or the machine"
+            " too busy."
         ) from None
     said = " ".join((done.stderr or "").split())[-300:]
     if done.returncode == NO_TORCH:

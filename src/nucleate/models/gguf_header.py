@@ -12,12 +12,15 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from nucleate.checks import InputError
+from nucleate.models.header import MAX_SIZE, MAX_TENSORS
 
 __all__ = ["GgufEntry", "read_gguf"]
 
-MOST_NAMES, MOST_SETTINGS, MOST_ITEMS, LONGEST_NAME = 50_000, 10_000, 4_000_000, 65_535
-LONGEST_KEPT = 1_000_000  # letters of a text that is kept
-NUMBERS = {
+MAX_SETTINGS = 10_000
+MAX_LIST_ITEMS = 4_000_000
+MAX_NAME_BYTES = 65_535
+MAX_TEXT_BYTES = 1_000_000
+NUMBER_FORMATS = {
     0: "<B",
     1: "<b",
     2: "<H",
@@ -30,7 +33,7 @@ NUMBERS = {
     11: "<q",
     12: "<d",
 }
-TEXT, ARRAY = 8, 9
+TEXT, ARRAY = 8, 9  # GGUF's numbers of these types
 
 
 @dataclass(frozen=True)
@@ -46,29 +49,29 @@ class GgufEntry:
 def read_gguf(path: Path, data: Any) -> tuple[dict[str, Any], dict[str, GgufEntry]]:
     """The settings that are numbers or texts, and every tensor by its name, from the mapped bytes of a
     file."""
-    walk = _Walk(path, data)
-    if walk.bytes(4) != b"GGUF":
-        walk.refuse("it does not begin with GGUF")
-    version = walk.number("<I")
+    reader = _Reader(path, data)
+    if reader.bytes(4) != b"GGUF":
+        reader.refuse("it does not begin with GGUF")
+    version = reader.number("<I")
     if version not in (2, 3):
-        walk.refuse(f"it is of version {version}, and versions 2 and 3 are known")
-    tensors, count = walk.count(MOST_NAMES, "tensors"), walk.count(MOST_SETTINGS, "settings")
+        reader.refuse(f"it is of version {version}, and versions 2 and 3 are known")
+    tensors, count = reader.count(MAX_TENSORS, "tensors"), reader.count(MAX_SETTINGS, "settings")
     settings: dict[str, Any] = {}
     for _ in range(count):
-        key = walk.text(LONGEST_NAME)
+        key = reader.text(MAX_NAME_BYTES)
         if key in settings:
-            walk.refuse(f"it has the setting {key[:80]!r} twice")
-        settings[key] = walk.value()
-    rows = [walk.tensor() for _ in range(tensors)]
+            reader.refuse(f"it has the setting {key[:80]!r} twice")
+        settings[key] = reader.value()
+    rows = [reader.tensor() for _ in range(tensors)]
     align = settings.get("general.alignment", 32)
     if not isinstance(align, int) or align < 1 or align & (align - 1):
-        walk.refuse(f"its alignment is {align!r}, which is no power of two")
-    start = -(-walk.at // align) * align
-    return settings, _placed(walk, rows, start)
+        reader.refuse(f"its alignment is {align!r}, which is no power of two")
+    start = -(-reader.at // align) * align
+    return settings, _placed(reader, rows, start)
 
 
-class _Walk:
-    """A place in the file that never runs past its end."""
+class _Reader:
+    """Reads on from a place in the file, and never past its end."""
 
     def __init__(self, path: Path, data: Any) -> None:
         self.path, self.data, self.at = path, data, 0
@@ -97,8 +100,8 @@ class _Walk:
             self.refuse(f"it announces {found} {what}, and {most} are the most that is read")
         return found
 
-    def text(self, longest: int) -> str:
-        raw = self.bytes(self.count(longest, "letters"))
+    def text(self, max_bytes: int) -> str:
+        raw = self.bytes(self.count(max_bytes, "letters"))
         try:
             return raw.decode("utf-8")
         except UnicodeDecodeError:
@@ -107,33 +110,33 @@ class _Walk:
     def value(self) -> Any:
         """A number or a text; None for an array, whose items are passed over."""
         kind = self.number("<I")
-        if kind in NUMBERS:
-            return self.number(NUMBERS[kind])
+        if kind in NUMBER_FORMATS:
+            return self.number(NUMBER_FORMATS[kind])
         if kind == TEXT:
-            return self.text(LONGEST_KEPT)
+            return self.text(MAX_TEXT_BYTES)
         if kind != ARRAY:
             self.refuse(f"a setting is of the unknown type {kind}")
-        items, count = self.number("<I"), self.count(MOST_ITEMS, "items")
-        if items in NUMBERS:
-            self.skip(count * struct.calcsize(NUMBERS[items]))
+        items, count = self.number("<I"), self.count(MAX_LIST_ITEMS, "items")
+        if items in NUMBER_FORMATS:
+            self.skip(count * struct.calcsize(NUMBER_FORMATS[items]))
         elif items == TEXT:
             for _ in range(count):
-                self.skip(self.count(LONGEST_KEPT, "letters"))
+                self.skip(self.count(MAX_TEXT_BYTES, "letters"))
         else:
             self.refuse(f"a list in it has items of the unknown type {items}")
         return None
 
     def tensor(self) -> tuple[str, int, tuple[int, ...], int]:
         """Name, format, shape with rows first, and place after the header."""
-        name, dimensions = self.text(LONGEST_NAME), self.number("<I")
+        name, dimensions = self.text(MAX_NAME_BYTES), self.number("<I")
         if not 1 <= dimensions <= 4:
             self.refuse(f"tensor {name[:80]!r} has {dimensions} dimensions")
-        shape = tuple(self.count(2**48, "numbers along an axis") for _ in range(dimensions))
+        shape = tuple(self.count(MAX_SIZE, "numbers along an axis") for _ in range(dimensions))
         return name, self.number("<I"), shape[::-1], self.number("<Q")
 
 
 def _placed(
-    walk: _Walk, rows: list[tuple[str, int, tuple[int, ...], int]], start: int
+    reader: _Reader, rows: list[tuple[str, int, tuple[int, ...], int]], start: int
 ) -> dict[str, GgufEntry]:
     """Every tensor with its bytes, which lie inside the file and are shared with no other."""
     from gguf.constants import GGML_QUANT_SIZES
@@ -142,22 +145,22 @@ def _placed(
     sizes = {int(kind): size for kind, size in GGML_QUANT_SIZES.items()}
     for name, kind, shape, offset in rows:
         if name in found:
-            walk.refuse(f"it has the tensor {name[:80]!r} twice")
+            reader.refuse(f"it has the tensor {name[:80]!r} twice")
         if kind not in sizes:
-            walk.refuse(f"tensor {name[:80]!r} is of the unknown format {kind}")
+            reader.refuse(f"tensor {name[:80]!r} is of the unknown format {kind}")
         per_block, size = sizes[kind]
         if shape[-1] % per_block:
-            walk.refuse(
+            reader.refuse(
                 f"tensor {name[:80]!r} has rows of {shape[-1]} numbers, which are no whole blocks of"
                 f" {per_block}"
             )
         begin = start + offset
         end = begin + prod(shape) // per_block * size
-        if end > len(walk.data):
-            walk.refuse(f"tensor {name[:80]!r} ends at byte {end} of {len(walk.data)}")
+        if end > len(reader.data):
+            reader.refuse(f"tensor {name[:80]!r} ends at byte {end} of {len(reader.data)}")
         found[name] = GgufEntry(kind, shape, begin, end)
     ordered = sorted(found.items(), key=lambda pair: (pair[1].begin, pair[1].end))
     for (name, one), (other, two) in pairwise(ordered):
         if one.end > two.begin:
-            walk.refuse(f"tensors {name[:80]!r} and {other[:80]!r} overlap")
+            reader.refuse(f"tensors {name[:80]!r} and {other[:80]!r} overlap")
     return found

@@ -1,12 +1,11 @@
-"""A head of a real model as a system of tokens: its Q, K, V and effective beta, simulated, and the atlas
-beside what happened.
+"""A head of a real model as a system of tokens: its Q, K, V and effective beta, simulated, and what Table 1
+says beside what happened.
 
 V = W_O W_V maps into the range of W_O, so a token never leaves the span of its start and that range: n tokens
 live in dimension d_head + n at most, whatever d is.  They are simulated there, in an orthonormal basis, which
 changes nothing but the time it takes.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -20,7 +19,7 @@ from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import simulate
 from nucleate.kernels import drift
 from nucleate.models.checkpoint import Source, open_source
-from nucleate.models.heads import Factors, Reading, full_row, products, read_factors, read_spectrum
+from nucleate.models.heads import Factors, HeadSpectrum, full_row, head_spectrum, products, read_factors
 from nucleate.models.mapping import find_mapping
 from nucleate.models.plan import Plan, make_plan
 from nucleate.models.table import region_words, share_words
@@ -30,38 +29,42 @@ from nucleate.theory.atlas import atlas
 from nucleate.theory.table import other_model
 
 __all__ = [
+    "HeadOutcome",
     "HeadRun",
     "HeadSystem",
-    "Lived",
-    "Stage",
+    "ReducedSystem",
     "head_attention",
+    "head_outcome",
     "head_system",
-    "live_head",
-    "live_heads",
     "open_heads",
-    "watch",
+    "simulate_head",
+    "simulate_system",
+    "system_of",
 ]
 
-# radians: a token this near to L counts as there, and tokens in steps of this length as one cluster
-NEAR = 0.1
-SLOW = 1e-3  # radians per e-folding: below this nothing moves that can be seen
-# how long: e-foldings of the fastest direction, of the top against the next, and at most of the former
-TIMES, GAPS, MOST = 40.0, 12.0, 1000.0
+# a token this near to L counts as in L, and tokens in steps of this length as one cluster
+NEAR_RADIANS = 0.1
+EQUILIBRIUM_SPEED = 1e-3  # radians per e-folding: slower tokens count as at an equilibrium
+# how long a run lasts: e-foldings of the gap from lambda_max to the next real part, but no fewer and no more
+# than so many of lambda_max
+GAP_EFOLDINGS, MIN_EFOLDINGS, MAX_EFOLDINGS = 12.0, 40.0, 1000.0
+MIN_RATE = 0.05  # of the spectral radius, where lambda_max is smaller
+RELATIVE_TIE = 1e-9  # of the largest modulus: real parts that differ by less are one
 RTOL, ATOL = 1e-6, 1e-8
 
 Mask = Literal["causal", "full"] | Window
 
 
 @dataclass(frozen=True, eq=False)
-class Stage:
-    """The same system in the few dimensions that its tokens reach."""
+class ReducedSystem:
+    """The system of a head in the few dimensions that its tokens reach."""
 
     model: Attention
     x0: Array  # (n, s)
     basis: Array | None  # (d, s) orthonormal; None: all d dimensions
 
-    def lift(self, run: Run, model: Attention) -> Run:
-        """The run on this stage as one in d dimensions, under the whole `model`."""
+    def in_all_dimensions(self, run: Run, model: Attention) -> Run:
+        """A run of the reduced system as one in d dimensions, under the whole `model`."""
         # (m, n, d)
         return run if self.basis is None else replace(run, model=model, x=retract(run.x @ self.basis.T))
 
@@ -79,7 +82,7 @@ class HeadSystem:
     region: str  # of the small product: the row of Table 1, or why there is none
     full_lambda_max: float  # of V itself
     full_row: int | None  # of V itself
-    L: Array  # (d, dim L) orthonormal: where the top of the small product lies in the space of V
+    L: Array  # (d, dim L) orthonormal: the dominant eigenspace of the small product in the space of V
     rate: float  # e-foldings per time
     span: float  # how long a run lasts unless told otherwise
 
@@ -87,7 +90,7 @@ class HeadSystem:
         """The whole system, with matrices d x d."""
         return self._attention(None, mask)
 
-    def stage(self, x0: Array, mask: Mask = "causal") -> Stage:
+    def reduced(self, x0: Array, mask: Mask = "causal") -> ReducedSystem:
         """The system and its start x0 (n, d) in the span of the tokens and the range of W_O."""
         x0 = check_tokens("x0", x0)
         if x0.ndim != 2 or x0.shape[1] != self.d:
@@ -96,9 +99,9 @@ class HeadSystem:
                 f" {x0.shape}."
             )
         if self.factors.O.shape[1] + len(x0) >= self.d:
-            return Stage(self.attention(mask), x0, None)
+            return ReducedSystem(self.attention(mask), x0, None)
         B = np.linalg.qr(np.concatenate([self.factors.O, x0.T], axis=1))[0]  # (d, d_head + n)
-        return Stage(self._attention(B, mask), retract(x0 @ B), B)
+        return ReducedSystem(self._attention(B, mask), retract(x0 @ B), B)
 
     def _attention(self, B: Array | None, mask: Mask) -> Attention:
         """Q and K are the head's own, scaled alike and filled up with rows of zeros."""
@@ -110,7 +113,7 @@ class HeadSystem:
 
 
 @dataclass(frozen=True)
-class Lived:
+class HeadOutcome:
     """What Table 1 says of a head, and where its tokens were in the end.  `print` it to read it."""
 
     layer: int
@@ -171,20 +174,20 @@ class Lived:
             f"layer {self.layer}, head {self.head}: λ_max = {self.lambda_max:.4g}, β = {self.beta:.4g}\nTable"
             f" 1        {region_words(self.region)}{itself}\nwhat happened  {self.ended}{said}; at t ="
             f" {self.t:.4g}, {self.status}\n               {self.tokens} tokens in {groups},"
-            f" {share_words(self.near)} of them within {NEAR:g} of L,"
-            f" {'at rest' if self.resting else 'still moving'} (speed {self.speed:.2g})"
+            f" {share_words(self.near)} of them within {NEAR_RADIANS:g} of L,"
+            f" {'at an equilibrium' if self.resting else 'still moving'} (speed {self.speed:.2g})"
         )
 
 
 @dataclass(frozen=True, eq=False)
 class HeadRun:
-    """One head, simulated: the run, and what is to say of it.  `print` it to read it."""
+    """One head, simulated: the run and its outcome.  `print` it to read it."""
 
-    lived: Lived
+    outcome: HeadOutcome
     run: Run
 
     def __str__(self) -> str:
-        return str(self.lived)
+        return str(self.outcome)
 
 
 def head_attention(model: Any, layer: int, head: int, mapping: str | Path | None = None) -> Attention:
@@ -207,10 +210,10 @@ def head_system(
             raise InputError(f"Which {name}? {there}")
         if whole_number(name, value, least=0, help=there) >= count:
             raise InputError(f"{name} must be 0 to {count - 1}, but is {value}. {there}")
-    return _system(source, plan, int(layer or 0), int(head or 0))
+    return system_of(source, plan, int(layer or 0), int(head or 0))
 
 
-def live_head(
+def simulate_head(
     model: Any,
     layer: int,
     head: int,
@@ -223,22 +226,9 @@ def live_head(
     """Let tokens move under one head, from a uniformly random start; t: until it should be seen where they
     go, unless given."""
     system = head_system(model, layer, head, mapping)
-    stage, run = _played(system, uniform(tokens, system.d, seed), t, save)
-    return HeadRun(watch(system, stage, run), stage.lift(run, system.attention()))
-
-
-def live_heads(
-    model: Any, tokens: int = 64, t: float | None = None, seed: int = 0, mapping: str | Path | None = None
-) -> Iterator[Lived]:
-    """The same for every head of a model, one after the other, all from the same start; only what is to say
-    of each is kept."""
-    source, plan = open_heads(model, mapping)
-    x0 = uniform(tokens, plan.d, seed)
-    for layer in range(len(plan.layers)):
-        for head in range(plan.heads):
-            system = _system(source, plan, layer, head)
-            yield watch(system, *_played(system, x0, t, 2))
-        source.weights.forget()
+    reduced, run = simulate_system(system, uniform(tokens, system.d, seed), t, save)
+    outcome = head_outcome(system, reduced, run)
+    return HeadRun(outcome, reduced.in_all_dimensions(run, system.attention()))
 
 
 def open_heads(model: Any, mapping: str | Path | None = None) -> tuple[Source, Plan]:
@@ -249,15 +239,15 @@ def open_heads(model: Any, mapping: str | Path | None = None) -> tuple[Source, P
     )
 
 
-def watch(system: HeadSystem, stage: Stage, run: Run) -> Lived:
-    """What is to say of a run on a stage, by its last frame."""
+def head_outcome(system: HeadSystem, reduced: ReducedSystem, run: Run) -> HeadOutcome:
+    """The outcome of a run of the reduced system, by its last frame."""
     x = run.x[-1]  # (n, s)
-    L = system.L if stage.basis is None else stage.basis.T @ system.L  # (s, dim L)
+    L = system.L if reduced.basis is None else reduced.basis.T @ system.L  # (s, dim L)
     inside = np.linalg.norm(x @ L, axis=1)  # (n,) cosine of the angle to L
-    label = clusters(x, NEAR)  # (n,)
+    label = clusters(x, NEAR_RADIANS)  # (n,)
     speed = float(np.linalg.norm(drift(run.model, x), axis=1).max())
     beyond = other_model(run.model, len(x)) is not None
-    return Lived(
+    return HeadOutcome(
         system.layer,
         system.head,
         system.beta,
@@ -267,11 +257,11 @@ def watch(system: HeadSystem, stage: Stage, run: Run) -> Lived:
         system.full_row,
         len(x),
         float(run.t[-1]),
-        float((inside >= np.cos(NEAR)).mean()),
+        float((inside >= np.cos(NEAR_RADIANS)).mean()),
         int(label.max()) + 1,
         _opposite(x, label),
         speed,
-        speed <= SLOW * system.rate,
+        speed <= EQUILIBRIUM_SPEED * system.rate,
         str(run.status),
     )
 
@@ -281,26 +271,30 @@ def _opposite(x: Array, label: NDArray[np.int64]) -> bool:
     if label.max() != 1:
         return False
     one, two = (x[label == i].mean(0) for i in (0, 1))  # (s,)
-    return bool(one @ two <= -np.cos(2.0 * NEAR) * np.linalg.norm(one) * np.linalg.norm(two))
+    return bool(one @ two <= -np.cos(2.0 * NEAR_RADIANS) * np.linalg.norm(one) * np.linalg.norm(two))
 
 
-def _played(system: HeadSystem, x0: Array, t: float | None, save: int) -> tuple[Stage, Run]:
-    stage = system.stage(x0)
+def simulate_system(system: HeadSystem, x0: Array, t: float | None, save: int) -> tuple[ReducedSystem, Run]:
+    """A run from x0 (n, d) in the few dimensions that its tokens reach."""
+    reduced = system.reduced(x0)
     span = system.span if t is None else finite_number("t", t, above=0.0, help="It is how long to run.")
-    # implicit steps cost d^3
-    return stage, simulate(stage.model, stage.x0, span, save=save, rtol=RTOL, atol=ATOL, method="explicit")
+    # explicit: implicit steps cost d^3
+    return reduced, simulate(
+        reduced.model, reduced.x0, span, save=save, rtol=RTOL, atol=ATOL, method="explicit"
+    )
 
 
-def _system(source: Source, plan: Plan, layer: int, head: int) -> HeadSystem:
+def system_of(source: Source, plan: Plan, layer: int, head: int) -> HeadSystem:
+    """One head of a model that was opened."""
     factors = read_factors(source.weights, plan, layer, head)
     small, beta = products(factors, layer, head)
-    found = read_spectrum(small)
+    found = head_spectrum(small)
     full_lambda_max, row = full_row(found, plan.d)
-    top = _top_vectors(small, found)  # (d_head, dim L)
+    basis = _dominant_basis(small, found)  # (d_head, dim L)
     # (d, dim L): V O u = O (V O) u, so O takes the small product's L to that of V
-    L = np.linalg.qr(factors.O @ top)[0]
+    L = np.linalg.qr(factors.O @ basis)[0]
     rate, gap = _rate(found), _gap(found)
-    span = float(np.clip(GAPS / max(gap, 1e-300), TIMES / rate, MOST / rate))
+    span = float(np.clip(GAP_EFOLDINGS / max(gap, 1e-300), MIN_EFOLDINGS / rate, MAX_EFOLDINGS / rate))
     return HeadSystem(
         layer,
         head,
@@ -317,26 +311,27 @@ def _system(source: Source, plan: Plan, layer: int, head: int) -> HeadSystem:
     )
 
 
-def _top_vectors(small: Array, found: Reading) -> Array:
-    """A basis of L for the small product; where rounding hides its blocks, of the eigenvectors at the top."""
+def _dominant_basis(small: Array, found: HeadSpectrum) -> Array:
+    """A basis of L for the small product; where rounding hides its blocks, of the dominant eigenvectors."""
     if found.kind != "unclear":
         return atlas(small).basis
     values, vectors = np.linalg.eig(small)
-    top = vectors[:, values.real >= found.lambda_max - 1e-9 * np.abs(values).max()]  # (d_head, some)
-    left, size, _ = np.linalg.svd(np.concatenate([top.real, top.imag], axis=1))
-    return np.asarray(left[:, : int((size > 1e-9 * size[0]).sum())])
+    # (d_head, some)
+    dominant = vectors[:, values.real >= found.lambda_max - RELATIVE_TIE * np.abs(values).max()]
+    left, size, _ = np.linalg.svd(np.concatenate([dominant.real, dominant.imag], axis=1))
+    return np.asarray(left[:, : int((size > RELATIVE_TIE * size[0]).sum())])
 
 
-def _rate(found: Reading) -> float:
+def _rate(found: HeadSpectrum) -> float:
     """The rate that sets the time: lambda_max, or a part of the spectral radius where that is much
     smaller."""
     radius = float(np.abs(found.eigenvalues).max())
-    return max(abs(found.lambda_max), 0.05 * radius) or 1.0
+    return max(abs(found.lambda_max), MIN_RATE * radius) or 1.0
 
 
-def _gap(found: Reading) -> float:
+def _gap(found: HeadSpectrum) -> float:
     """From the largest real part of V itself to the next, the 0 of its kernel counted."""
     values = np.append(found.eigenvalues.real, 0.0)  # (d_head + 1,)
-    top = values.max()
-    lower = values[values < top - 1e-9 * np.abs(found.eigenvalues).max()]
-    return float(top - lower.max()) if lower.size else float(abs(top))
+    largest = values.max()
+    lower = values[values < largest - RELATIVE_TIE * np.abs(found.eigenvalues).max()]
+    return float(largest - lower.max()) if lower.size else float(abs(largest))

@@ -17,12 +17,13 @@ from typing import Any, NoReturn
 
 from nucleate.checks import InputError, file_error
 
-__all__ = ["MOST_NAMES", "Entry", "parse_json", "read_header", "regular_file"]
+__all__ = ["MAX_SIZE", "MAX_TENSORS", "Entry", "parse_json", "read_header", "refuse_pickle", "regular_file"]
 
-LARGEST_HEADER = 2**24  # bytes: room for 50,000 names of 200 letters with their numbers
-MOST_NAMES = 50_000  # of tensors in one file; the largest published models have a few thousand per file
-MOST_DIMENSIONS = 32
-BITS = {
+MAX_HEADER_BYTES = 2**24  # room for 50,000 names of 200 letters with their numbers
+MAX_TENSORS = 50_000  # in one file; the largest published models have a few thousand per file
+MAX_DIMENSIONS = 32
+MAX_SIZE = 2**48  # of an axis, or of a place in the file
+BITS_PER_NUMBER = {
     "BOOL": 8,
     "U8": 8,
     "I8": 8,
@@ -34,10 +35,10 @@ BITS = {
     "F16": 16,
     "BF16": 16,
 }
-BITS |= {"U32": 32, "I32": 32, "F32": 32, "U64": 64, "I64": 64, "F64": 64, "C64": 64}
-# plain ones, and the zip files torch puts them in
-PICKLES = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"PK\x03\x04", b"PK\x05\x06")
-KEYS = {"dtype", "shape", "data_offsets"}
+BITS_PER_NUMBER |= {"U32": 32, "I32": 32, "F32": 32, "U64": 64, "I64": 64, "F64": 64, "C64": 64}
+# how pickles begin, and the zip files torch puts them in
+PICKLE_BEGINNINGS = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"PK\x03\x04", b"PK\x05\x06")
+ENTRY_KEYS = {"dtype", "shape", "data_offsets"}
 
 
 @dataclass(frozen=True)
@@ -96,16 +97,16 @@ def read_header(path: Path) -> dict[str, Entry]:
     try:
         with path.open("rb") as file:
             first = file.read(8)
-            if first.startswith(PICKLES):
+            if first.startswith(PICKLE_BEGINNINGS):
                 refuse_pickle(path)
             length = int.from_bytes(first, "little")
             if len(first) < 8:
                 _refuse(path, f"it has {size} bytes, which is too few for a header")
-            if length > LARGEST_HEADER or length > size - 8:
+            if length > MAX_HEADER_BYTES or length > size - 8:
                 _refuse(
                     path,
-                    f"it announces a header of {length} bytes, but has {size} bytes, and {LARGEST_HEADER} are"
-                    " the most that is read",
+                    f"it announces a header of {length} bytes, but has {size} bytes, and {MAX_HEADER_BYTES}"
+                    " are the most that is read",
                 )
             raw = file.read(length)
     except OSError as error:
@@ -116,8 +117,8 @@ def read_header(path: Path) -> dict[str, Entry]:
         _refuse(path, "its header does not start with a brace")
     table = parse_json(path, raw, "its header")
     _check_metadata(path, table.pop("__metadata__", {}))
-    if len(table) > MOST_NAMES:
-        _refuse(path, f"it names {len(table)} tensors, and {MOST_NAMES} are the most that is read")
+    if len(table) > MAX_TENSORS:
+        _refuse(path, f"it names {len(table)} tensors, and {MAX_TENSORS} are the most that is read")
     start = 8 + length
     found = {name: _entry(path, name, value, start, size) for name, value in table.items()}
     _check_tiling(path, found, start, size)
@@ -152,26 +153,26 @@ def _check_metadata(path: Path, metadata: Any) -> None:
 def _entry(path: Path, name: str, value: Any, start: int, size: int) -> Entry:
     """One tensor; its numbers agree with each other and with the size of the file."""
     shown = repr(name[:80])
-    if not isinstance(value, dict) or value.keys() != KEYS:
+    if not isinstance(value, dict) or value.keys() != ENTRY_KEYS:
         _refuse(path, f"tensor {shown} is not described by dtype, shape and data_offsets alone")
     dtype, shape, offsets = value["dtype"], value["shape"], value["data_offsets"]
-    if not isinstance(dtype, str) or dtype not in BITS:
+    if not isinstance(dtype, str) or dtype not in BITS_PER_NUMBER:
         _refuse(path, f"tensor {shown} has the unknown dtype {str(dtype)[:40]!r}")
-    if not _counts(shape) or len(shape) > MOST_DIMENSIONS:
+    if not _counts(shape) or len(shape) > MAX_DIMENSIONS:
         _refuse(path, f"tensor {shown} has a shape that is no list of sizes")
     if not _counts(offsets) or len(offsets) != 2:
         _refuse(path, f"tensor {shown} has data_offsets that are no two places")
     begin, end = offsets
     if not begin <= end <= size - start:
         _refuse(path, f"tensor {shown} reaches from byte {begin} to byte {end} of {size - start}")
-    if end - begin != prod(shape) * BITS[dtype] // 8:
+    if end - begin != prod(shape) * BITS_PER_NUMBER[dtype] // 8:
         _refuse(path, f"tensor {shown} of shape {shape} and dtype {dtype} has {end - begin} bytes")
     return Entry(dtype, tuple(shape), start + begin, start + end)
 
 
 def _counts(values: Any) -> bool:
-    """A list of whole numbers from 0 to 2^48: True and 1.0 are none."""
-    return isinstance(values, list) and all(type(value) is int and 0 <= value <= 2**48 for value in values)
+    """Whether these are a list of whole numbers from 0 to 2^48: True and 1.0 are not."""
+    return isinstance(values, list) and all(type(value) is int and 0 <= value <= MAX_SIZE for value in values)
 
 
 def _check_tiling(path: Path, found: dict[str, Entry], start: int, size: int) -> None:

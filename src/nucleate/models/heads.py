@@ -18,9 +18,9 @@ from nucleate.models.weights import Weights
 from nucleate.theory.atlas import atlas
 from nucleate.theory.table import row_of
 
-__all__ = ["Factors", "Reading", "fold", "full_row", "products", "read_factors", "read_spectrum"]
+__all__ = ["Factors", "HeadSpectrum", "fold", "full_row", "head_spectrum", "products", "read_factors"]
 
-ZERO = 1e-12  # of the largest modulus: a real part this small is 0
+RELATIVE_ZERO = 1e-12  # of the largest modulus: a real part this small is 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +44,13 @@ class Factors:
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
-    """What a small product says: its spectrum, and the row of Table 1 it would have if it were V."""
+class HeadSpectrum:
+    """The spectrum of a small product, and the row of Table 1 it would have if it were V."""
 
     eigenvalues: NDArray[np.complex128]  # (d_head,) largest real part first
     lambda_max: float
-    kind: str  # of the top: real, complex, defective, complex defective, or unclear
-    multiplicity: int
+    kind: str  # of the dominant eigenvalue: real, complex, defective, complex defective, or unclear
+    multiplicity: int  # of the dominant eigenvalue
     row: int | None
     left: float  # share of eigenvalues with negative real part
 
@@ -59,7 +59,7 @@ class Reading:
         """The row, or why there is none and on which side: "3", "complex +", "complex -", "zero", ..."""
         if self.row:
             return str(self.row)
-        if abs(self.lambda_max) <= ZERO * float(np.abs(self.eigenvalues).max()):
+        if abs(self.lambda_max) <= RELATIVE_ZERO * float(np.abs(self.eigenvalues).max()):
             return "zero"
         return f"{self.kind} {'+' if self.lambda_max > 0.0 else '-'}"
 
@@ -99,7 +99,7 @@ def read_factors(weights: Weights, plan: Plan, i: int, head: int) -> Factors:
     out = plan.tensor(layer, "output")
     O = weights.part(out, rows=at).T if m.transposed else weights.part(out, columns=at)  # noqa: E741  # (d, d_head)
     scale, centred = plan.d * plan.scale / (i + 1 if plan.by_layer else 1), plan.centred(i)
-    turned = np.where(np.arange(width) < plan.rotated, plan.stretch[i], 1.0)[:, None]  # (d_head, 1)
+    turned = np.where(np.arange(width) < plan.rotated, plan.rope_factors[i], 1.0)[:, None]  # (d_head, 1)
     return Factors(
         turned * fold(Q, gain, centred), turned * fold(K, gain, centred), fold(V, gain, centred), O, scale
     )
@@ -107,7 +107,7 @@ def read_factors(weights: Weights, plan: Plan, i: int, head: int) -> Factors:
 
 def products(factors: Factors, layer: int, head: int) -> tuple[Array, float]:
     """The small product and beta, which must be finite."""
-    with np.errstate(over="ignore", invalid="ignore"):  # weights of 1e300 are told as such
+    with np.errstate(over="ignore", invalid="ignore"):  # weights of 1e300 overflow, which is refused below
         small, beta = factors.small(), factors.beta()
     if not (np.isfinite(beta) and np.isfinite(small).all()):
         raise InputError(
@@ -117,27 +117,29 @@ def products(factors: Factors, layer: int, head: int) -> tuple[Array, float]:
     return small, beta
 
 
-def read_spectrum(small: Array) -> Reading:
-    """The atlas of a small product."""
+def head_spectrum(small: Array) -> HeadSpectrum:
+    """The spectrum of a small product, by its atlas."""
     if not np.isfinite(small).all():
         raise InputError(
             "The product W_V W_O must be finite, but overflows. The weights are damaged; get the model again."
         )
     try:
         found = atlas(small)
-    except InputError:  # rounding mixes the top with the rest: the eigenvalues are still worth having
+    except InputError:  # rounding mixes the dominant eigenvalue with others; all are still worth having
         values = np.linalg.eigvals(small).astype(np.complex128)
         values = values[np.lexsort((-values.imag, -values.real))]
-        return Reading(values, float(values[0].real), "unclear", 0, None, float((values.real < 0.0).mean()))
+        return HeadSpectrum(
+            values, float(values[0].real), "unclear", 0, None, float((values.real < 0.0).mean())
+        )
     left = float((found.eigenvalues.real < 0.0).mean())
-    return Reading(found.eigenvalues, found.lambda_max, found.kind, found.algebraic, found.row, left)
+    return HeadSpectrum(found.eigenvalues, found.lambda_max, found.kind, found.algebraic, found.row, left)
 
 
-def full_row(reading: Reading, d: int) -> tuple[float, int | None]:
+def full_row(spectrum: HeadSpectrum, d: int) -> tuple[float, int | None]:
     """lambda_max and the row of Table 1 of V itself (d x d), which has the eigenvalue 0 as well unless d_head
     = d."""
-    if len(reading.eigenvalues) == d:
-        return reading.lambda_max, reading.row
-    if reading.lambda_max <= 0.0:
+    if len(spectrum.eigenvalues) == d:
+        return spectrum.lambda_max, spectrum.row
+    if spectrum.lambda_max <= 0.0:
         return 0.0, None
-    return reading.lambda_max, row_of(d, reading.kind, 1, reading.multiplicity)[0]
+    return spectrum.lambda_max, row_of(d, spectrum.kind, 1, spectrum.multiplicity)[0]

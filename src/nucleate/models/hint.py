@@ -7,9 +7,9 @@ from typing import Any
 from nucleate.models.mapping import EXAMPLE, Mapping, built_in
 from nucleate.models.weights import Weights
 
-__all__ = ["what_is_there"]
+__all__ = ["unknown_model_help"]
 
-SHOWN = 12  # kinds of names listed
+MAX_LISTED_NAMES = 12
 TRAITS: dict[str, tuple[Any, str]] = {
     "gain": ("w", "gain {}"),
     "scale": ("", "scores divided by the root of {}"),
@@ -19,11 +19,11 @@ TRAITS: dict[str, tuple[Any, str]] = {
 WORDS = {"": "d_head", True: "with", False: "without"}
 
 
-def what_is_there(weights: Weights) -> str:
+def unknown_model_help(weights: Weights) -> str:
     """For the error: the names that were found, mappings that fit them, and an example of a new one."""
     kinds = list(dict.fromkeys(re.sub(r"\d+", "#", name) for name in weights.shapes))
-    shown = ", ".join(kind[:100] for kind in kinds[:SHOWN]) + (
-        f" and {len(kinds) - SHOWN} more" if len(kinds) > SHOWN else ""
+    shown = ", ".join(kind[:100] for kind in kinds[:MAX_LISTED_NAMES]) + (
+        f" and {len(kinds) - MAX_LISTED_NAMES} more" if len(kinds) > MAX_LISTED_NAMES else ""
     )
     return (
         f"Found {len(weights.shapes)} tensors: {shown or 'none'}.\n{_like(weights)}Known are"

@@ -16,7 +16,7 @@ from nucleate.models.header import regular_file
 
 __all__ = ["EXAMPLE", "Mapping", "built_in", "find_mapping", "read_mapping"]
 
-LARGEST = 100_000  # bytes of a mapping file
+MAX_MAPPING_BYTES = 100_000
 EXAMPLE = """\
 models = ["my_model"]                    # model_type in config.json
 layer = "layers.{layer}."                # what stands in front of the names of a layer, after any prefix
@@ -127,9 +127,10 @@ def find_mapping(given: str | Path) -> Mapping:
 
 def read_mapping(path: Path) -> Mapping:
     """A mapping from a TOML file."""
-    if (size := regular_file(path)) > LARGEST:
+    if (size := regular_file(path)) > MAX_MAPPING_BYTES:
         raise InputError(
-            f"{path} has {size} bytes, but a mapping has at most {LARGEST}. It is ten lines:\n{EXAMPLE}"
+            f"{path} has {size} bytes, but a mapping has at most {MAX_MAPPING_BYTES}. It is ten"
+            f" lines:\n{EXAMPLE}"
         )
     try:
         return _parsed(path.name, path.read_text(encoding="utf-8"))

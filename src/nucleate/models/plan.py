@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from nucleate.checks import InputError, finite_number, whole_number
-from nucleate.models.hint import what_is_there
+from nucleate.models.hint import unknown_model_help
 from nucleate.models.mapping import NAMES, Mapping, built_in
-from nucleate.models.rope import rope_note, rotated, stretches
+from nucleate.models.rope import rope_factors, rope_note, rotated
 from nucleate.models.weights import Weights
 
 __all__ = ["Plan", "make_plan"]
 
-SHOWN = 12  # prefixes listed when there are several
-HUGE = 65_536  # heads or layers: more is a damaged configuration
+MAX_LISTED_PREFIXES = 12
+MAX_HEADS_OR_LAYERS = 65_536  # more is a damaged configuration
 # settings of some models that change scores
-SCORES = ("query_pre_attn_scalar", "attention_multiplier", "clip_qkv")
+SCORE_SETTINGS = ("query_pre_attn_scalar", "attention_multiplier", "clip_qkv")
 NORMS_INSIDE = re.compile(r"(q|k|query|key)_(norm|layernorm)")
 
 
@@ -36,9 +36,9 @@ class Plan:
     scale: float  # scores are multiplied by it: 1 / sqrt(head_dim), most often
     by_layer: bool  # and divided by the number of the layer, counted from 1
     rotated: int  # places of a head that RoPE turns, the first ones
-    stretch: tuple[float, ...]  # by layer: what RoPE multiplies them by, in queries and in keys
-    once: frozenset[int]  # in a loop: groups that are passed through only once
-    bare: bool  # nothing is normalised in front of the first layer
+    rope_factors: tuple[float, ...]  # by layer: what RoPE multiplies them by, in queries and in keys
+    passed_once: frozenset[int]  # in a loop: groups that are passed through only once
+    first_unnormalised: bool  # nothing is normalised in front of the first layer
     std: float  # of the weights at initialisation
     output_std: float  # of W_O there
     notes: tuple[str, ...]  # what is left out or taken in a certain way
@@ -50,25 +50,25 @@ class Plan:
     def gain(self, i: int) -> str | None:
         """The full name of the gain in front of the i-th layer; None where the gain is 1."""
         m, layer = self.mapping, self.layers[i]
-        if not m.norm or (i == 0 and self.bare):
+        if not m.norm or (i == 0 and self.first_unnormalised):
             return None
         if m.front == "same":
             return self.tensor(layer, "norm")
-        if m.front == "previous" or layer[0] in self.once:
+        if m.front == "previous" or layer[0] in self.passed_once:
             return self.tensor(self.layers[i - 1], "norm") if i else self.prefix + m.first
         group = [one for one in self.layers if one[0] == layer[0]]
         return self.tensor(group[group.index(layer) - 1], "norm")
 
     def centred(self, i: int) -> bool:
         """Whether the mean is taken away in front of the i-th layer."""
-        return self.mapping.centred and not (i == 0 and self.bare)
+        return self.mapping.centred and not (i == 0 and self.first_unnormalised)
 
 
 def make_plan(weights: Weights, config: Table[str, Any], mapping: Mapping | None = None) -> Plan:
     """How to read this model: by `mapping`, or by the architecture that its configuration names."""
     config = _text_part(config)
     mapping = mapping or _recognised(weights, config)
-    # null in config.json is no omission
+    # A null in config.json, unlike an omission, says that there is no such setting.
     config = {**mapping.defaults.get(str(config.get("model_type")), {}), **config}
     config = {name: value for name, value in config.items() if value is not None}
     (prefix, layers), sizes = _where(weights, mapping), _sizes(mapping, config)
@@ -80,8 +80,10 @@ def make_plan(weights: Weights, config: Table[str, Any], mapping: Mapping | None
         help="It is the standard deviation of the weights at initialisation.",
     )
     _complete(layers, sizes, mapping)
-    once = _once(mapping, layers, sizes)
-    bare = 0 in once or bool(mapping.between and prefix + mapping.between in weights.shapes)
+    passed_once = _passed_once(mapping, layers, sizes)
+    first_unnormalised = 0 in passed_once or bool(
+        mapping.between and prefix + mapping.between in weights.shapes
+    )
     plan = Plan(
         mapping,
         prefix,
@@ -93,14 +95,14 @@ def make_plan(weights: Weights, config: Table[str, Any], mapping: Mapping | None
         _scale(mapping, config, head_dim),
         config.get("scale_attn_by_inverse_layer_idx") is True,
         rotated(config, head_dim) if mapping.rope else 0,
-        stretches(config, len(layers)) if mapping.rope else (1.0,) * len(layers),
-        once,
-        bare,
+        rope_factors(config, len(layers)) if mapping.rope else (1.0,) * len(layers),
+        passed_once,
+        first_unnormalised,
         std,
         std / (2.0 * len(layers)) ** 0.5 if mapping.shrunk else std,
         (
             *_notes(weights, mapping, config, prefix, layers),
-            *_front_notes(mapping, layers, sizes, once, bare),
+            *_front_notes(mapping, layers, sizes, passed_once, first_unnormalised),
         ),
     )
     _check_shapes(weights, plan)
@@ -108,7 +110,7 @@ def make_plan(weights: Weights, config: Table[str, Any], mapping: Mapping | None
 
 
 def _text_part(config: Table[str, Any]) -> Table[str, Any]:
-    """Models that also see keep the settings of their text part in a table of its own."""
+    """Models with a vision part keep the settings of their text part in a table of its own."""
     inner = config.get("text_config")
     return {**config, **inner} if isinstance(inner, dict) else config
 
@@ -124,26 +126,27 @@ def _recognised(weights: Weights, config: Table[str, Any]) -> Mapping:
             if kind
             else "The model comes without a config.json that says its model_type. "
         )
-        + what_is_there(weights)
+        + unknown_model_help(weights)
     )
 
 
 def _where(weights: Weights, mapping: Mapping) -> tuple[str, list[tuple[int, ...]]]:
     """The prefix of the model's layers, and the layers in order."""
     found = mapping.found_in(weights.shapes)
-    if len(found) > 1:  # a part that sees has layers of its own, but not all of these tensors
+    if len(found) > 1:  # a vision part has layers of its own, but not all of these tensors
         found = {
             prefix: layers for prefix, layers in found.items() if mapping.fits(weights.shapes, prefix, layers)
         } or found
     if len(found) > 1:
         raise InputError(
             f"The model has layers under {len(found)} prefixes:"
-            f" {', '.join(map(repr, sorted(found)[:SHOWN]))}. Write a mapping with prefix = one of these."
+            f" {', '.join(map(repr, sorted(found)[:MAX_LISTED_PREFIXES]))}."
+            " Write a mapping with prefix = one of these."
         )
     if not found:
         raise InputError(
             f"The model has no tensor named {mapping.layer}{mapping.anchor}, as {mapping.name} has."
-            f" {what_is_there(weights)}"
+            f" {unknown_model_help(weights)}"
         )
     return next(iter(found.items()))
 
@@ -202,8 +205,8 @@ def _shapes(
 
 
 def _size(name: str, value: Any) -> int:
-    if (number := whole_number(name, value, least=1, help="Check config.json.")) > HUGE:
-        raise InputError(f"{name} must be at most {HUGE}, but is {number}. Check config.json.")
+    if (number := whole_number(name, value, least=1, help="Check config.json.")) > MAX_HEADS_OR_LAYERS:
+        raise InputError(f"{name} must be at most {MAX_HEADS_OR_LAYERS}, but is {number}. Check config.json.")
     return number
 
 
@@ -222,7 +225,7 @@ def _complete(layers: list[tuple[int, ...]], sizes: dict[str, Any], mapping: Map
         )
 
 
-def _once(mapping: Mapping, layers: list[tuple[int, ...]], sizes: dict[str, Any]) -> frozenset[int]:
+def _passed_once(mapping: Mapping, layers: list[tuple[int, ...]], sizes: dict[str, Any]) -> frozenset[int]:
     """In a loop: the groups that are passed through only once, so that what is in front is never their own
     normalisation."""
     if mapping.front != "loop" or "layers" not in sizes:
@@ -295,7 +298,7 @@ def _notes(
         for name in weights.shapes
         if two and name.startswith(place + "post_attention")
     ]
-    unused = [name for name in SCORES if name in config and name != mapping.scale]
+    unused = [name for name in SCORE_SETTINGS if name in config and name != mapping.scale]
     notes = [
         f"Biases are left out: {', '.join(biases)}." if biases else "",
         (
@@ -327,24 +330,28 @@ def _notes(
 
 
 def _front_notes(
-    mapping: Mapping, layers: list[tuple[int, ...]], sizes: dict[str, Any], once: frozenset[int], bare: bool
+    mapping: Mapping,
+    layers: list[tuple[int, ...]],
+    sizes: dict[str, Any],
+    passed_once: frozenset[int],
+    first_unnormalised: bool,
 ) -> tuple[str, ...]:
     """Where what is in front is not the same in every pass, or is no normalisation."""
     looped = (
         f"The stored layers are passed through {sizes.get('layers', 'several')} times in all; the gain is"
         " that of their own normalisation, in front from the second pass on"
         + (
-            f"; of the layer before in group {', '.join(map(str, sorted(once)))}, passed once."
-            if once
+            f"; of the layer before in group {', '.join(map(str, sorted(passed_once)))}, passed once."
+            if passed_once
             else "."
         )
-        if mapping.front == "loop" and len(once) <= layers[-1][0]
+        if mapping.front == "loop" and len(passed_once) <= layers[-1][0]
         else ""
     )
     alone = (
         "A matrix, and no normalisation, is in front of the first layer: its gain is taken as 1, and no mean"
         " is taken away."
-        if bare
+        if first_unnormalised
         else ""
     )
     return tuple(note for note in (looped, alone) if note)

@@ -7,22 +7,22 @@ from typing import Any
 
 from nucleate.checks import finite_number
 
-__all__ = ["STRETCHING", "rope_note", "rotated", "stretches"]
+__all__ = ["SCALING_KINDS", "rope_factors", "rope_note", "rotated"]
 
-PLAIN = ("default", "linear", "dynamic", "llama3", "proportional")  # kinds that multiply by 1
-STRETCHING = ("yarn", "longrope")
-PARTS = ("partial_rotary_factor", "rotary_pct")  # names of the share of a head that is turned
-HELP = "Check the settings of RoPE in config.json."
+PLAIN_KINDS = ("default", "linear", "dynamic", "llama3", "proportional")  # kinds that multiply by 1
+SCALING_KINDS = ("yarn", "longrope")
+SHARE_NAMES = ("partial_rotary_factor", "rotary_pct")  # names of the share of a head that is turned
+CHECK_CONFIG = "Check the settings of RoPE in config.json."
 
 
-def stretches(config: Table[str, Any], layers: int) -> tuple[float, ...]:
+def rope_factors(config: Table[str, Any], layers: int) -> tuple[float, ...]:
     """For each layer the number that the turned part of queries and of keys is multiplied by, as the
     transformers library has it."""
     turned = config.get("no_rope_layers")  # in spite of its name: 1 with RoPE, 0 without
     found = []
     for i in range(layers):
         skipped = isinstance(turned, list) and i < len(turned) and not turned[i]
-        found.append(1.0 if skipped else _stretch(_settings(config, i), config))
+        found.append(1.0 if skipped else _factor(_settings(config, i), config))
     return tuple(found)
 
 
@@ -32,23 +32,25 @@ def rotated(config: Table[str, Any], head_dim: int) -> int:
         (
             given[name]
             for given in (_settings(config), config)
-            for name in PARTS
+            for name in SHARE_NAMES
             if given.get(name) is not None
         ),
         1.0,
     )
-    return min(int(head_dim * finite_number("partial_rotary_factor", share, above=0.0, help=HELP)), head_dim)
+    return min(
+        int(head_dim * finite_number("partial_rotary_factor", share, above=0.0, help=CHECK_CONFIG)), head_dim
+    )
 
 
 def rope_note(config: Table[str, Any], layers: int) -> str:
     """In words; a kind that is not known is named, as it may multiply, too."""
     kinds = {str(_kind(_settings(config, i)))[:80] for i in range(layers)}
-    odd = sorted(kinds - {*PLAIN, *STRETCHING})
+    odd = sorted(kinds - {*PLAIN_KINDS, *SCALING_KINDS})
     return (
         "Positions are rotated into queries and keys (RoPE); beta is taken at offset 0"
         + (
-            f", with what {' and '.join(sorted(kinds & {*STRETCHING}))} multiplies them by"
-            if any(one != 1.0 for one in stretches(config, layers))
+            f", with what {' and '.join(sorted(kinds & {*SCALING_KINDS}))} multiplies them by"
+            if any(one != 1.0 for one in rope_factors(config, layers))
             else ""
         )
         + (f", without what {', '.join(map(repr, odd))} may multiply them by" if odd else "")
@@ -72,9 +74,9 @@ def _kind(settings: dict[str, Any]) -> Any:
     return settings.get("rope_type") or settings.get("type") or "default"
 
 
-def _stretch(own: dict[str, Any], config: Table[str, Any]) -> float:
+def _factor(own: dict[str, Any], config: Table[str, Any]) -> float:
     kind = _kind(own)
-    if kind not in STRETCHING:
+    if kind not in SCALING_KINDS:
         return 1.0
     if own.get("attention_factor") is not None:
         return _number("attention_factor", own["attention_factor"])
@@ -89,7 +91,7 @@ def _stretch(own: dict[str, Any], config: Table[str, Any]) -> float:
         return 1.0
     if kind == "longrope":
         return math.sqrt(
-            1.0 + math.log(factor) / math.log(finite_number(first, before, above=1.0, help=HELP))
+            1.0 + math.log(factor) / math.log(finite_number(first, before, above=1.0, help=CHECK_CONFIG))
         )
     if own.get("mscale") and own.get("mscale_all_dim"):
         return _grown(factor, _number("mscale", own["mscale"])) / _grown(
@@ -104,4 +106,4 @@ def _grown(factor: float, weight: float) -> float:
 
 
 def _number(name: str, value: Any) -> float:
-    return finite_number(name, value, above=0.0, help=HELP)
+    return finite_number(name, value, above=0.0, help=CHECK_CONFIG)

@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from nucleate.checks import InputError, whole_number
 from nucleate.models.checkpoint import open_source
-from nucleate.models.heads import Reading, fold, full_row, products, read_factors, read_spectrum
+from nucleate.models.heads import HeadSpectrum, fold, full_row, head_spectrum, products, read_factors
 from nucleate.models.mapping import Mapping, find_mapping
 from nucleate.models.plan import Plan, make_plan
 
 if TYPE_CHECKING:
-    from nucleate.models.all_heads import HeadLives
+    from nucleate.models.all_heads import HeadOutcomes
 
 __all__ = ["Head", "Initial", "Spectra", "spectra"]
 
-DRAWS = 256  # heads drawn at initialisation: enough for a share to be known to about 3 %
+DEFAULT_DRAWS = 256  # heads drawn at initialisation: enough for a share to be known to about 3 %
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +35,8 @@ class Head:
     beta: float  # the effective one: |A|_2
     eigenvalues: NDArray[np.complex128]  # (d_head,) the non-zero ones of V, largest real part first
     lambda_max: float  # their largest real part
-    kind: str  # of the top: real, complex, defective, complex defective, or unclear
-    multiplicity: int  # of the top
+    kind: str  # of the dominant eigenvalue: real, complex, defective, complex defective, or unclear
+    multiplicity: int  # of the dominant eigenvalue
     row: int | None  # of Table 1
     region: str  # the row, or why there is none: "3", "complex +", "zero", ...
     left: float  # share of these eigenvalues with negative real part
@@ -75,7 +75,7 @@ class Spectra:
     heads: tuple[Head, ...]  # layer by layer
     initial: Initial
     notes: tuple[str, ...]  # what was left out or taken in a certain way
-    live: "HeadLives | None" = None  # every head simulated alone, if that was asked for
+    outcomes: "HeadOutcomes | None" = None  # every head simulated alone, if that was asked for
 
     @property
     def regions(self) -> dict[str, int]:
@@ -117,7 +117,7 @@ def spectra(
     model: Any,
     mapping: str | Path | None = None,
     *,
-    draws: int = DRAWS,
+    draws: int = DEFAULT_DRAWS,
     seed: int = 0,
     progress: Callable[[int, int], object] | None = None,
 ) -> Spectra:
@@ -129,7 +129,7 @@ def spectra(
     mapping   for an architecture that is not recognised: a TOML file that names its tensors, or the name of a
               known architecture it is like
     draws     heads drawn at initialisation, from SeedSequence(seed)
-    progress  called with the number of heads done and of all
+    progress  called as progress(done, heads); returning False stops as Ctrl-C does, with a KeyboardInterrupt
     """
     draws = whole_number("draws", draws, least=1, help="It is a number of random heads.")
     seed = whole_number("seed", seed, least=0)
@@ -141,8 +141,8 @@ def spectra(
         for i in range(len(plan.layers)):
             for h in range(plan.heads):
                 heads.append(_head(source.weights, plan, i, h))
-                if progress is not None:
-                    progress(len(heads), total)
+                if progress is not None and progress(len(heads), total) is False:
+                    raise KeyboardInterrupt
             source.weights.forget()
         initial = _initial(plan, draws, seed)
     read = [plan.tensor(layer, key) for layer in plan.layers for key in _read_keys(plan.mapping)]
@@ -177,8 +177,8 @@ def _one_thread() -> Any:
 def _head(weights: Any, plan: Plan, i: int, h: int) -> Head:
     factors = read_factors(weights, plan, i, h)
     small, beta = products(factors, i, h)
-    found = read_spectrum(small)
-    top, row = full_row(found, plan.d)
+    found = head_spectrum(small)
+    full_lambda_max, row = full_row(found, plan.d)
     shared = h // (plan.heads // plan.key_value_heads)
     return Head(
         i,
@@ -192,23 +192,31 @@ def _head(weights: Any, plan: Plan, i: int, h: int) -> Head:
         found.row,
         found.region,
         found.left,
-        top,
+        full_lambda_max,
         row,
     )
 
 
 def _initial(plan: Plan, draws: int, seed: int) -> Initial:
     """Heads with Gaussian W_V and W_O, gain 1 and the same centring."""
-    readings: list[Reading] = []
+    drawn: list[HeadSpectrum] = []
     for i in range(draws):
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(i,)))
         # (d_head, d)
         V = fold(plan.std * rng.standard_normal((plan.head_dim, plan.d)), None, plan.mapping.centred)
-        readings.append(read_spectrum(V @ (plan.output_std * rng.standard_normal((plan.d, plan.head_dim)))))
-    tops = np.array([reading.lambda_max for reading in readings])  # (draws,)
-    low, high = np.quantile(tops, [0.1, 0.9])
-    regions = dict(sorted(Counter(reading.region for reading in readings).items()))
-    left = float(np.mean([reading.left for reading in readings]))
+        drawn.append(head_spectrum(V @ (plan.output_std * rng.standard_normal((plan.d, plan.head_dim)))))
+    lambda_max = np.array([one.lambda_max for one in drawn])  # (draws,)
+    low, high = np.quantile(lambda_max, [0.1, 0.9])
+    regions = dict(sorted(Counter(one.region for one in drawn).items()))
+    left = float(np.mean([one.left for one in drawn]))
     return Initial(
-        draws, seed, plan.std, plan.output_std, float(tops.mean()), float(low), float(high), left, regions
+        draws,
+        seed,
+        plan.std,
+        plan.output_std,
+        float(lambda_max.mean()),
+        float(low),
+        float(high),
+        left,
+        regions,
     )

@@ -13,13 +13,13 @@ from nucleate.checks import InputError, MissingFileError
 from nucleate.integrate.storage import replacing
 
 if TYPE_CHECKING:
-    from nucleate.models.all_heads import HeadLives
+    from nucleate.models.all_heads import HeadOutcomes
     from nucleate.models.spectra import Head, Spectra
 
 __all__ = [
     "COLUMNS",
     "DATA",
-    "LIVED",
+    "OUTCOME_COLUMNS",
     "PAGE",
     "PICTURES",
     "check_out",
@@ -47,8 +47,8 @@ COLUMNS = (
     "full_lambda_max",
     "full_row",
 )
-# more columns, if the heads were simulated
-LIVED = ("t", "near", "clusters", "opposite", "speed", "resting", "status", "ended", "as_said")
+# further columns, if the heads were simulated
+OUTCOME_COLUMNS = ("t", "near", "clusters", "opposite", "speed", "resting", "status", "ended", "as_said")
 ROWS = {
     "1": "λ_max > 0, d-fold: the first token",
     "2": "λ_max > 0, several-fold: one point in L",
@@ -91,23 +91,21 @@ def summary(found: "Spectra") -> str:
     lines = [
         known,
         "",
-        f"{'where the top of the small product W_V W_O lies':<52}{'heads':>12}{'at random':>12}",
+        f"{'where the dominant eigenvalue of W_V W_O lies':<52}{'heads':>12}{'at random':>12}",
     ]
     for region in sorted({*found.regions, *first.regions}):
         here, there = found.regions.get(region, 0), first.regions.get(region, 0)
         ours = f"{here} ({share_words(here, total)})"
         lines.append(f"{region_words(region):<52}{ours:>12}{share_words(there, draws):>12}")
-    tops, left = (
-        np.array([head.lambda_max for head in found.heads]),
-        float(np.mean([head.left for head in found.heads])),
-    )
+    lambda_max = np.array([head.lambda_max for head in found.heads])
+    left = float(np.mean([head.left for head in found.heads]))
     betas = np.array([head.beta for head in found.heads])
     low, middle, high = np.quantile(betas, [0.1, 0.5, 0.9])
     lines += [
         "",
         (
-            f"λ_max                    {tops.min():.4g} to {tops.max():.4g}; at random {first.low:.4g} to"
-            f" {first.high:.4g} (middle 80 % of {draws} draws)"
+            f"λ_max                    {lambda_max.min():.4g} to {lambda_max.max():.4g}; at random"
+            f" {first.low:.4g} to {first.high:.4g} (middle 80 % of {draws} draws)"
         ),
         f"eigenvalues on the left  {left:.1%}; at random {first.left:.1%}",
         f"effective β              {middle:.4g} (middle 80 %: {low:.4g} to {high:.4g})",
@@ -129,18 +127,18 @@ def _negatives(found: "Spectra") -> str:
     return f"λ_max < 0 in {count} (layer.head): {shown}" + (", ..." if len(found.negative) > 24 else "")
 
 
-def head_table(heads: "tuple[Head, ...]", live: "HeadLives | None" = None) -> str:
+def head_table(heads: "tuple[Head, ...]", outcomes: "HeadOutcomes | None" = None) -> str:
     """One line per head; with what happened, if they were simulated."""
     first = (
-        f"{'layer':>5} {'head':>4} {'β':>10} {'λ_max':>11} {'top':<18} {'row':>4} {'left':>6}"
+        f"{'layer':>5} {'head':>4} {'β':>10} {'λ_max':>11} {'dominant':<18} {'row':>4} {'left':>6}"
         f" {'λ_max of V':>11} {'row':>4}"
     )
-    lines = [first + ("  what happened" if live else "")]
+    lines = [first + ("  what happened" if outcomes else "")]
     for i, one in enumerate(heads):
         lines.append(
             f"{one.layer:>5} {one.head:>4} {one.beta:>10.4g} {one.lambda_max:>11.4g} {one.kind:<18}"
             f" {one.row or '–':>4} {one.left:>6.1%} {one.full_lambda_max:>11.4g} {one.full_row or '–':>4}"
-            + (f"  {live.heads[i].ended}" if live else "")
+            + (f"  {outcomes.heads[i].ended}" if outcomes else "")
         )
     return "\n".join(lines)
 
@@ -153,11 +151,11 @@ def layer_table(found: "Spectra") -> str:
     ]
     for i in range(found.layers):
         heads = found.layer(i)
-        tops = [head.lambda_max for head in heads]
+        lambda_max = [head.lambda_max for head in heads]
         counts = "  ".join(f"{sum(head.region == name for head in heads):>11}" for name in names)
         lines.append(
             f"{i:>5} {np.median([head.beta for head in heads]):>10.4g}"
-            f" {f'{min(tops):.4g} to {max(tops):.4g}':>23}  {counts}"
+            f" {f'{min(lambda_max):.4g} to {max(lambda_max):.4g}':>23}  {counts}"
         )
     return "\n".join(lines)
 
@@ -202,7 +200,7 @@ def as_plain(found: "Spectra") -> dict[str, Any]:
     plain: dict[str, Any] = {
         one.name: getattr(found, one.name)
         for one in fields(found)
-        if one.name not in ("heads", "initial", "live")
+        if one.name not in ("heads", "initial", "outcomes")
     }
     heads = []
     for head in found.heads:
@@ -211,22 +209,19 @@ def as_plain(found: "Spectra") -> dict[str, Any]:
             {name: getattr(head, name) for name in COLUMNS}
             | {"eigenvalues": np.stack([values.real, values.imag], -1).tolist()}
         )
-    lived = {} if found.live is None else {"live": found.live.as_plain()}
-    return plain | {"regions": found.regions, "initial": asdict(found.initial), "heads": heads} | lived
+    outcomes = {} if found.outcomes is None else {"live": found.outcomes.as_plain()}
+    return plain | {"regions": found.regions, "initial": asdict(found.initial), "heads": heads} | outcomes
 
 
 def as_csv(found: "Spectra") -> str:
     """One line per head."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
-    lived = (
-        [{name: getattr(one, name) for name in LIVED} for one in found.live.heads]
-        if found.live
-        else [{} for _ in found.heads]
-    )
-    lines.writerow([*COLUMNS, *(LIVED if found.live else ())])
-    for head, more in zip(found.heads, lived, strict=True):
-        values = [*(getattr(head, name) for name in COLUMNS), *more.values()]
+    outcomes = found.outcomes.heads if found.outcomes else [None] * len(found.heads)
+    lines.writerow([*COLUMNS, *(OUTCOME_COLUMNS if found.outcomes else ())])
+    for head, outcome in zip(found.heads, outcomes, strict=True):
+        values = [getattr(head, name) for name in COLUMNS]
+        values += [getattr(outcome, name) for name in OUTCOME_COLUMNS] if outcome else []
         lines.writerow(
             ["" if value is None else repr(value) if isinstance(value, float) else value for value in values]
         )

@@ -16,9 +16,9 @@ from nucleate.models.header import Entry, read_header, regular_file
 
 __all__ = ["GgufWeights", "LoadedWeights", "SafetensorsWeights", "Weights"]
 
-FLOATS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
-NO_QUANTS = {0: "F32", 1: "F16", 28: "F64", 30: "BF16"}  # ggml's numbers
-LOADED = ("float64", "float32", "float16", "bfloat16")  # torch's names
+STORED_AS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+UNQUANTISED = {0: "F32", 1: "F16", 28: "F64", 30: "BF16"}  # ggml's numbers
+LOADED_AS = ("float64", "float32", "float16", "bfloat16")  # torch's names
 EVERYTHING = slice(None)
 
 
@@ -69,14 +69,14 @@ class SafetensorsWeights(Weights):
 
     def _raw(self, name: str, rows: slice, columns: slice) -> Array:
         i, entry = self._where[name]
-        if entry.dtype not in FLOATS:
+        if entry.dtype not in STORED_AS:
             raise InputError(
-                f"The tensor {name} is stored as {entry.dtype}, and {', '.join(FLOATS)} can be read. Convert"
-                " the model to one of these."
+                f"The tensor {name} is stored as {entry.dtype}, and {', '.join(STORED_AS)} can be read."
+                " Convert the model to one of these."
             )
         stored = np.frombuffer(
             self._maps[i].bytes(entry.end),
-            FLOATS[entry.dtype],
+            STORED_AS[entry.dtype],
             -(-(entry.end - entry.begin) * 8 // _bits(entry.dtype)),
             entry.begin,
         )
@@ -109,17 +109,16 @@ class GgufWeights(Weights):
         entry = self._where[name]
         if columns == EVERYTHING:
             return self._rows(entry, rows)
-        if (
-            self._kept is None or self._kept[0] != name
-        ):  # columns cut through the blocks of a quantised row: keep the whole tensor for the other heads
+        # Columns cut through the blocks of a quantised row: the whole tensor is kept for the other heads.
+        if self._kept is None or self._kept[0] != name:
             self._kept = name, self._rows(entry, EVERYTHING)
         return self._kept[1][rows, columns]
 
     def _rows(self, entry: GgufEntry, rows: slice) -> Array:
         raw = np.frombuffer(self._map.bytes(entry.end), np.uint8, entry.end - entry.begin, entry.begin)
-        if entry.kind in NO_QUANTS:
-            kind = NO_QUANTS[entry.kind]
-            return doubles(_cut(raw.view(FLOATS[kind]).reshape(entry.shape), rows, EVERYTHING), kind)
+        if entry.kind in UNQUANTISED:
+            kind = UNQUANTISED[entry.kind]
+            return doubles(_cut(raw.view(STORED_AS[kind]).reshape(entry.shape), rows, EVERYTHING), kind)
         from gguf.constants import GGMLQuantizationType
         from gguf.quants import dequantize
 
@@ -155,9 +154,9 @@ class LoadedWeights(Weights):
 
     def _raw(self, name: str, rows: slice, columns: slice) -> Array:
         tensor = self._tensors[name]
-        if self.kinds[name] not in LOADED:  # quantised weights: their numbers are codes
+        if self.kinds[name] not in LOADED_AS:  # quantised weights: their numbers are codes
             raise InputError(
-                f"The tensor {name} is loaded as {self.kinds[name]}, and {', '.join(LOADED)} can be read."
+                f"The tensor {name} is loaded as {self.kinds[name]}, and {', '.join(LOADED_AS)} can be read."
                 " Load the model as one of these."
             )
         if str(getattr(tensor, "device", "cpu")) == "meta":
@@ -211,7 +210,7 @@ def _cut(tensor: Any, rows: slice, columns: slice) -> Any:
 
 
 def _bits(kind: str) -> int:
-    return 8 * np.dtype(FLOATS[kind]).itemsize
+    return 8 * np.dtype(STORED_AS[kind]).itemsize
 
 
 def _ggml_name(kind: int) -> str:

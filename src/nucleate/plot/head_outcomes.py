@@ -41,13 +41,13 @@ def outcome_map(found: Spectra, ax: "Axes | None" = None) -> "Axes":
     from matplotlib.patches import Rectangle
 
     check_spectra("outcome_map", found)
-    if found.live is None:
+    if found.outcomes is None:
         raise InputError(
             "outcome_map needs heads that were simulated, but these were not. Use"
-            " nucleate.models.all_heads.lives, or --live."
+            " nucleate.models.all_heads.simulate_all_heads, or --live."
         )
-    kinds = [head.ended for head in found.live.heads]
-    moving = [head.ended for head in found.live.heads if not head.resting]
+    kinds = [head.ended for head in found.outcomes.heads]
+    moving = [head.ended for head in found.outcomes.heads if not head.resting]
     words = {
         kind: (
             f"{kind} ({kinds.count(kind)}"
@@ -58,7 +58,7 @@ def outcome_map(found: Spectra, ax: "Axes | None" = None) -> "Axes":
     ax = draw_cells(
         found, kinds, {kind: (*OUTCOMES[kind], words[kind]) for kind in OUTCOMES if kind in kinds}, ax
     )
-    for head in found.live.heads:
+    for head in found.outcomes.heads:
         if head.as_said is False:
             ax.add_patch(
                 Rectangle(
@@ -81,7 +81,7 @@ def outcome_figure(found: Spectra) -> "Figure":
     check_spectra("outcome_figure", found)
     cell = cell_size(found)
     wide, high = cell * found.heads_per_layer, cell * found.layers
-    lines = max(len(found.regions), len({head.ended for head in found.live.heads}) if found.live else 0)
+    lines = max(len(found.regions), len({head.ended for head in found.outcomes.heads}) if found.outcomes else 0)
     below, map_width = 0.75 + LEGEND_LINE_INCHES * lines, max(LEFT_INCHES + wide + 0.2, MIN_MAP_INCHES)
     width, height = 2.0 * map_width, below + high + 0.7
     figure = Figure(figsize=(width, height), layout=cast(Any, "none"))  # the stubs lack it
@@ -97,7 +97,7 @@ def outcome_figure(found: Spectra) -> "Figure":
     draw_cells(found, [head.region for head in found.heads], there, said)
     said.set_title("what Table 1 says", fontsize=SMALL_POINTS + 1, loc="left")
     outcome_map(found, happened)
-    tokens = found.live.tokens if found.live else 0
+    tokens = found.outcomes.tokens if found.outcomes else 0
     figure.text(
         LEFT_INCHES / width,
         1.0 - 0.12 / height,

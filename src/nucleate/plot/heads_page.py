@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from nucleate.checks import file_error
 from nucleate.integrate.storage import replacing
-from nucleate.models.all_heads import HeadLives, said_words
-from nucleate.models.head_simulation import Lived
+from nucleate.models.all_heads import HeadOutcomes, agreement_words
+from nucleate.models.head_simulation import HeadOutcome
 from nucleate.models.spectra import Head, Spectra
 from nucleate.models.table import DATA, PAGE, PICTURES, region_words, share_words
 from nucleate.plot.files import save_figure
@@ -69,7 +69,7 @@ def write_heads(found: Spectra, path: Path, progress: Callable[[int, int], objec
         found.save(path)
     elif ending in PICTURES:
         with style("light"):
-            save_figure(outcome_figure(found) if found.live else head_map_figure(found), path)
+            save_figure(outcome_figure(found) if found.outcomes else head_map_figure(found), path)
     elif ending in PAGE:
         text = page(found, progress)
         with replacing(path) as part:
@@ -105,7 +105,7 @@ def _pictures(found: Spectra, progress: Callable[[int, int], object] | None) -> 
     """The map and one picture per layer, by the names of their files."""
     with style("light"):
         made = {"heads.png": _png(head_map_figure(found))}
-        if found.live:
+        if found.outcomes:
             made["lives.png"] = _png(outcome_figure(found))
         for i in range(found.layers):
             made[_layer_name(found, i)] = _png(layer_figure(found, i))
@@ -120,8 +120,8 @@ def _layer_name(found: Spectra, i: int) -> str:
 
 def _page(found: Spectra, pictures: dict[str, bytes]) -> str:
     overview = (
-        _outcomes(found.live, pictures["lives.png"])
-        if found.live
+        _outcomes(found.outcomes, pictures["lives.png"])
+        if found.outcomes
         else _image(pictures["heads.png"], "All heads by layer, coloured by row of Table 1")
     )
     layers = [_layer(found, i, pictures[_layer_name(found, i)]) for i in range(found.layers)]
@@ -168,7 +168,7 @@ def _rows(found: Spectra) -> str:
     )
 
 
-def _outcomes(live: HeadLives, png: bytes) -> str:
+def _outcomes(live: HeadOutcomes, png: bytes) -> str:
     """What happened when the heads were simulated."""
     rows = [
         f"<tr><td class=words>{escape(region_words(region))}<td class=words>{escape(ended)}<td>{count}</tr>"
@@ -176,7 +176,7 @@ def _outcomes(live: HeadLives, png: bytes) -> str:
     ]
     return (
         f"<p>{live.tokens} tokens under each head alone, causal, all from one random start (seed"
-        f" {live.seed}): {escape(said_words(live))}.</p>"
+        f" {live.seed}): {escape(agreement_words(live))}.</p>"
         + _table("<tr><th class=words>Table 1 says<th class=words>what happened<th>heads</tr>", rows)
         + f"<p class=note>{OUTCOMES_EXPLAINED}</p>"
         + _image(png, "What Table 1 says of every head, beside where its tokens ended")
@@ -197,13 +197,13 @@ def _table(head: str, rows: list[str]) -> str:
 
 
 def _layer(found: Spectra, i: int, png: bytes) -> str:
-    more = "<th class=words>what happened" if found.live else ""
+    more = "<th class=words>what happened" if found.outcomes else ""
     head = (
         "<tr><th>head<th>β<th>λ_max<th class=words>dominant eigenvalue<th>row<th>on the left"
         f"<th>λ_max of V<th>row of V{more}</tr>"
     )
     first, heads = i * found.heads_per_layer, found.layer(i)
-    lived = found.live.heads[first : first + len(heads)] if found.live else [None] * len(heads)
+    lived = found.outcomes.heads[first : first + len(heads)] if found.outcomes else [None] * len(heads)
     rows = [_row(one, what) for one, what in zip(heads, lived, strict=True)]
     picture = _image(png, f"Eigenvalues of every head of layer {i} in the complex plane")
     return (
@@ -212,7 +212,7 @@ def _layer(found: Spectra, i: int, png: bytes) -> str:
     )
 
 
-def _row(one: Head, lived: Lived | None) -> str:
+def _row(one: Head, lived: HeadOutcome | None) -> str:
     negative = " class=negative" if one.lambda_max < 0.0 and one.region != "zero" else ""
     return (
         f"<tr{negative}><td>{one.head}<td>{one.beta:.4g}<td>{one.lambda_max:.4g}<td"

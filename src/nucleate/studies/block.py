@@ -1,12 +1,10 @@
-"""A block of runs: drawn, integrated and measured in one go.  A pure function of the study and of which runs
-are asked for."""
+"""A block of runs: drawn, integrated and measured in one go; a pure function of the study and of its runs."""
 
 import hashlib
 import json
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,31 +14,32 @@ from nucleate import __version__
 from nucleate.checks import Array
 from nucleate.integrate.explicit import STATUS
 from nucleate.integrate.simulate import simulate
-from nucleate.studies.observables import Block
+from nucleate.source_hash import source_hash
+from nucleate.studies.observables import IntegratedBlock
 from nucleate.studies.study import Study
 
 __all__ = [
     "STATUS",
     "Arrays",
+    "Block",
     "Cancelled",
-    "Task",
-    "compute",
+    "Report",
+    "compute_block",
     "identity",
     "made_with",
     "padded_shape",
-    "warm",
+    "warm_up",
 ]
 
 Arrays = dict[str, NDArray[Any]]
-Tick = Callable[[int], bool]  # told how many runs have finished since; False stops
+Report = Callable[[int], bool]  # told how many runs have finished since the last call; False stops
 
-# what results depend on
-CODE = ["checks.py", "sphere.py", "attention.py", "kernels", "integrate", "observe", "theory"]
-CODE += [f"ensemble/{name}.py" for name in ("block", "matrices", "observables", "points", "store")]
-STOPPED = ("cancelled", "interrupted", "running")
+STOPPED_STATUSES = ("cancelled", "interrupted", "running")
+# What a finished Run can do, to save and to draw: no block does either, so results do not depend on it.
+UNUSED_MODULES = ("nucleate.conveniences", "nucleate.integrate.storage", "nucleate.plot")
 
 
-class Task(NamedTuple):
+class Block(NamedTuple):
     """Runs first, ..., last - 1 of one point of the grid."""
 
     point: int
@@ -52,14 +51,14 @@ class Cancelled(Exception):
     """The block was stopped before its end; nothing of it is kept."""
 
 
-def compute(study: Study, task: Task, threads: int = 1, tick: Tick | None = None) -> Arrays:
+def compute_block(study: Study, block: Block, threads: int = 1, report: Report | None = None) -> Arrays:
     """status (b,), steps (b,) and every observable (b, ...), with the axes of tokens as long as anywhere in
     the grid."""
-    point, runs = study.point(task.point), range(task.first, task.last)
+    point, runs = study.point(block.point), range(block.first, block.last)
     model, start = point.model(study.seed, runs), point.starts(study.seed, runs)  # start (b, n, d)
 
     def finished(_: Array, x: Array) -> bool:
-        return tick is None or tick(len(x))
+        return report is None or report(len(x))
 
     run = simulate(
         model,
@@ -74,20 +73,20 @@ def compute(study: Study, task: Task, threads: int = 1, tick: Tick | None = None
         max_steps=point.max_steps,
         threads=threads,
     )
-    if any(status in STOPPED for status in run.status):
+    if any(status in STOPPED_STATUSES for status in run.status):
         raise Cancelled
-    block = Block(run.t, run.x, start, model, point.beta, {})
+    integrated = IntegratedBlock(run.t, run.x, start, model, point.beta, {})
     arrays: Arrays = {
         "status": np.array([STATUS.index(status) for status in run.status], dtype=np.int8),
         "steps": np.asarray(run.steps, dtype=np.int64),
     }
     for one in study.observables:
-        values = one.measure(block)  # (b, ...)
+        values = one.measure(integrated)  # (b, ...)
         arrays[one.name] = _padded(values, (len(runs), *padded_shape(study, one.dims, values.shape[1:])))
     return arrays
 
 
-def warm(study: Study, index: int) -> None:
+def warm_up(study: Study, index: int) -> None:
     """Compile, or fetch from the disk, what a point of the grid needs: one step of two runs, measured and
     thrown away."""
     point, runs = study.point(index), range(2)
@@ -106,7 +105,7 @@ def warm(study: Study, index: int) -> None:
     )
     for one in study.observables:
         if one.function is None:
-            one.measure(Block(run.t, run.x, start, model, point.beta, {}))
+            one.measure(IntegratedBlock(run.t, run.x, start, model, point.beta, {}))
 
 
 def padded_shape(study: Study, dims: tuple[str, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -126,17 +125,14 @@ def _padded(values: Array, shape: tuple[int, ...]) -> Array:
 
 @cache
 def made_with() -> dict[str, str]:
-    """The versions that results depend on, and a checksum of our own code: blocks of different ones are never
-    mixed."""
-    digest = hashlib.sha256()
-    package = Path(__file__).resolve().parents[1]
-    for place in CODE:
-        for source in (
-            sorted((package / place).rglob("*.py")) if (package / place).is_dir() else [package / place]
-        ):
-            digest.update(source.read_bytes())
+    """The versions that results depend on, and a checksum of our own code that computes them: blocks of
+    different ones are never mixed.
+
+    Comments, docstrings, and code that no block uses change nothing.
+    """
+    code = source_hash("nucleate.studies.block", without=UNUSED_MODULES)
     packages = {name: version(name) for name in ("numpy", "numba", "scipy")}
-    return {"nucleate": __version__, "code": digest.hexdigest()[:16], **packages}
+    return {"nucleate": __version__, "code": code, **packages}
 
 
 def identity(study: Study) -> str:

@@ -12,7 +12,7 @@ import queue
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from importlib import import_module
@@ -21,35 +21,37 @@ from typing import Any
 import numpy as np
 
 from nucleate.checks import InputError, MissingPackageError
-from nucleate.studies.block import Arrays, Cancelled, Task, compute, made_with, warm
+from nucleate.studies.block import Arrays, Block, Cancelled, compute_block, made_with, warm_up
+from nucleate.studies.own_functions import modules_from_beside
+from nucleate.studies.partial_store import Tell
 from nucleate.studies.study import Study
-from nucleate.studies.workers import Crew, Outcome
+from nucleate.studies.workers import Outcome, Workers
 
-__all__ = ["check_cluster", "cluster_crew"]
+__all__ = ["check_cluster", "cluster_workers"]
 
-Tell = Callable[[str], None]
-
-CONNECT = 10.0  # seconds to find the scheduler
-MOST_DEATHS = 5  # times that Dask gives a block up, each after several dead workers
-ONE_THREAD = dict.fromkeys(
+CONNECT_SECONDS = 10.0  # to find the scheduler
+RECOUNT_SECONDS = 1.0  # between two counts of the threads of the cluster, which may grow and shrink
+MAX_GIVEN_UP = 5  # times that Dask may give a block up, each after several dead workers
+BLOCKS_PER_THREAD = 2  # one under way and one waiting
+ONE_THREAD_ENVIRONMENT = dict.fromkeys(
     ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
 )
 
 
 @contextmanager
-def cluster_crew(study: Study, workers: int, address: str, tell: Tell) -> Iterator[Crew]:
-    """Workers of the cluster at `address`, or of one started here, "local", with so many workers."""
+def cluster_workers(study: Study, count: int, address: str, tell: Tell) -> Iterator[Workers]:
+    """Workers of the cluster at `address`, or of one started here, "local", with `count` of them."""
     distributed = _distributed()
     with ExitStack() as stack:
-        stack.enter_context(_silent())
+        stack.enter_context(_dask_logs_silenced())
         client = stack.enter_context(
-            _local(distributed, workers) if address == "local" else _client(distributed, address)
+            _local(distributed, count) if address == "local" else _client(distributed, address)
         )
-        crew = _Workers(distributed, client, _portable(study), tell)
+        workers = _ClusterWorkers(distributed, client, _pickled(study), tell)
         try:
-            yield crew
+            yield workers
         finally:
-            crew.stop()
+            workers.stop()
 
 
 def check_cluster(address: str) -> None:
@@ -63,8 +65,8 @@ def check_cluster(address: str) -> None:
 
 
 @contextmanager
-def _silent() -> Iterator[None]:
-    """Dask's own handlers say nothing: it tells of a lost connection with a traceback, and we in one line."""
+def _dask_logs_silenced() -> Iterator[None]:
+    """Dask reports a lost connection with a traceback in its log; ours is an error of one line."""
     names = [
         name for name in logging.root.manager.loggerDict if name.split(".")[0] in ("distributed", "tornado")
     ]
@@ -93,7 +95,7 @@ def _local(distributed: Any, workers: int) -> Iterator[Any]:
     import dask
 
     settings = {
-        "distributed.nanny.pre-spawn-environ": ONE_THREAD,
+        "distributed.nanny.pre-spawn-environ": ONE_THREAD_ENVIRONMENT,
         "distributed.scheduler.active-memory-manager.start": False,
     }
     with (
@@ -114,7 +116,7 @@ def _local(distributed: Any, workers: int) -> Iterator[Any]:
 def _client(distributed: Any, address: str) -> Iterator[Any]:
     try:
         # other Dask work of this process goes on as it was
-        client = distributed.Client(address, timeout=CONNECT, set_as_default=False)
+        client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise InputError(
             f"--cluster {address}: no scheduler answers there ({type(error).__name__}). Start one: dask"
@@ -124,29 +126,28 @@ def _client(distributed: Any, address: str) -> Iterator[Any]:
         yield client
 
 
-class _Workers:
-    """A crew of workers."""
+class _ClusterWorkers:
+    """The workers of a cluster."""
 
     def __init__(self, distributed: Any, client: Any, study: bytes, tell: Tell) -> None:
         self.distributed, self.client, self.study = distributed, client, study
         self.outcomes: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
-        self.futures: dict[Task, Any] = {}
-        self.deaths: dict[Task, int] = {}
+        self.futures: dict[Block, Any] = {}
+        self.given_up: dict[Block, int] = {}
         self.stopped = False
-        # when the threads of the cluster were last counted, and how many there were
-        self.counted = (-np.inf, 0)
-        if not self._threads():
+        self.counted_at, self.threads = -np.inf, 0
+        if not self._count_threads():
             tell("The cluster has no workers yet; waiting for some.")
 
     @property
-    def room(self) -> int:
-        """Two blocks for every thread of the cluster, which may grow and shrink."""
-        return 2 * max(1, self._threads())
+    def capacity(self) -> int:
+        """Blocks that may wait or be under way at a time."""
+        return BLOCKS_PER_THREAD * max(1, self._count_threads())
 
-    def submit(self, task: Task) -> None:
-        future = self.client.submit(work, self.study, tuple(task), made_with(), pure=False)
-        self.futures[task] = future  # Dask forgets what nobody holds
-        future.add_done_callback(lambda done: self._done(task, done))
+    def submit(self, block: Block) -> None:
+        future = self.client.submit(compute_on_worker, self.study, tuple(block), made_with(), pure=False)
+        self.futures[block] = future  # Dask drops a result to which no reference is held
+        future.add_done_callback(lambda done: self._done(block, done))
 
     def stop(self) -> None:
         self.stopped = True
@@ -154,40 +155,40 @@ class _Workers:
             self.client.cancel(list(self.futures.values()), force=True)
         self.futures.clear()
 
-    def _done(self, task: Task, future: Any) -> None:
-        """Called on a thread of Dask's: fetch the arrays, or try again if workers died of it."""
+    def _done(self, block: Block, future: Any) -> None:
+        """Called on a thread of Dask's: fetch the arrays, or try again if workers died meanwhile."""
         if self.stopped:
             return
         try:
             result: Arrays | BaseException = future.result()
         except self.distributed.KilledWorker:
-            self.deaths[task] = self.deaths.get(task, 0) + 1
-            if self.deaths[task] < MOST_DEATHS:
-                return self.submit(task)
+            self.given_up[block] = self.given_up.get(block, 0) + 1
+            if self.given_up[block] < MAX_GIVEN_UP:
+                return self.submit(block)
             result = InputError(
-                f"Workers died again and again of runs {task.first} to {task.last - 1} of point {task.point}."
-                " Give them more memory."
+                f"Workers died again and again of runs {block.first} to {block.last - 1} of point"
+                f" {block.point}. Give them more memory."
             )
         except BaseException as error:
-            result = error if isinstance(error, InputError) else _lost(error)
-        self.futures.pop(task, None)
-        self.outcomes.put((task, result))
+            result = error if isinstance(error, InputError) else _cluster_failed(error)
+        self.futures.pop(block, None)
+        self.outcomes.put((block, result))
 
-    def _threads(self) -> int:
+    def _count_threads(self) -> int:
         """Threads of all workers, asked for once a second."""
         now = time.monotonic()
-        if now - self.counted[0] > 1.0:
-            self.counted = now, int(sum(self.client.nthreads().values()))
-        return self.counted[1]
+        if now - self.counted_at > RECOUNT_SECONDS:
+            self.counted_at, self.threads = now, int(sum(self.client.nthreads().values()))
+        return self.threads
 
 
-def _lost(error: BaseException) -> InputError:
+def _cluster_failed(error: BaseException) -> InputError:
     words = textwrap.shorten(f"{type(error).__name__}: {error}", 200, placeholder="...").rstrip(".")
     return InputError(f"The cluster failed: {words}. What was finished is kept; run the same command again.")
 
 
-def _portable(study: Study) -> bytes:
-    """The study pickled so that workers need not have the modules of one's own functions."""
+def _pickled(study: Study) -> bytes:
+    """The study, pickled so that workers need not have the modules of one's own functions."""
     import cloudpickle
 
     modules = {
@@ -195,24 +196,24 @@ def _portable(study: Study) -> bytes:
         for one in study.observables
         if one.function is not None and one.function.__module__ in sys.modules
     }
-    strangers = [
+    own = [
         module
-        for module in modules
+        for module in modules.union(modules_from_beside())
         if module.__name__.split(".")[0] not in ("nucleate", "__main__", "numpy", "builtins")
     ]
-    for module in strangers:
+    for module in own:
         cloudpickle.register_pickle_by_value(module)
     try:
         return bytes(cloudpickle.dumps(study))
     finally:
-        for module in strangers:
+        for module in own:
             cloudpickle.unregister_pickle_by_value(module)
 
 
 # On the worker
 
 
-def work(pickled: bytes, task: tuple[int, int, int], versions: dict[str, str]) -> Arrays:
+def compute_on_worker(pickled: bytes, block: tuple[int, int, int], versions: dict[str, str]) -> Arrays:
     """Compute one block on one thread of this worker."""
     if versions != made_with():
         differs = ", ".join(
@@ -225,9 +226,9 @@ def work(pickled: bytes, task: tuple[int, int, int], versions: dict[str, str]) -
             " everywhere."
         )
     study = _unpickled(pickled)
-    _warmed(pickled)
+    _warm_up_once(pickled)
     try:
-        return compute(study, Task(*task), threads=1)
+        return compute_block(study, Block(*block), threads=1)
     except Cancelled:
         raise InputError("A worker was interrupted.") from None
 
@@ -242,7 +243,7 @@ def _unpickled(pickled: bytes) -> Study:
 
 
 @cache
-def _warmed(pickled: bytes) -> None:
+def _warm_up_once(pickled: bytes) -> None:
     """The first worker of a machine compiles, the others wait and find the result on the disk."""
     import fcntl
 
@@ -254,6 +255,6 @@ def _warmed(pickled: bytes) -> None:
     handle = os.open(cache_folder() / "compiling", os.O_RDWR | os.O_CREAT, 0o666)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
-        warm(_unpickled(pickled), 0)
+        warm_up(_unpickled(pickled), 0)
     finally:
         os.close(handle)

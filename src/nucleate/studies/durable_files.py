@@ -17,35 +17,37 @@ from typing import Any
 import numpy as np
 
 from nucleate.checks import FileError, MissingFileError, file_error
-from nucleate.studies.block import Arrays, Task
+from nucleate.studies.block import Arrays, Block
 
 __all__ = [
-    "AGAIN",
+    "LOCK_FILE",
+    "MEND_AND_RUN_AGAIN",
+    "PARTIAL_SUFFIX",
     "Damaged",
-    "block_name",
+    "block_file_name",
     "locked",
-    "pack",
+    "pack_block",
     "read_block",
     "sync",
-    "unpack",
-    "write",
+    "unpack_block",
     "write_bytes",
+    "write_durably",
 ]
 
 MAGIC = b"nucleate block 1\n"
-PART = ".part"  # ends the names of files that are not complete
-AGAIN = "What was finished is kept; mend this and run the same command again."
-DIGEST = 64  # hexadecimal digits
+PARTIAL_SUFFIX = ".part"  # ends the names of files that are not complete
+MEND_AND_RUN_AGAIN = "What was finished is kept; mend this and run the same command again."
+DIGEST_LENGTH = 64  # hexadecimal digits of SHA-256
+LOCK_FILE = "lock"
 
 
 class Damaged(Exception):
     """A file that is not what was written; says why."""
 
 
-def write(path: Path, data: bytes) -> None:
-    """Put `data` at `path`, durably and in one piece: after a crash there is all of it or what was there
-    before."""
-    part = path.with_name(path.name + PART)
+def write_durably(path: Path, data: bytes) -> None:
+    """Put `data` at `path` in one piece: after a crash there is all of it or what was there before."""
+    part = path.with_name(path.name + PARTIAL_SUFFIX)
     try:
         try:
             write_bytes(part, data)
@@ -57,7 +59,8 @@ def write(path: Path, data: bytes) -> None:
                 part.unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise file_error(f"{path} cannot be written: {error.strerror or error}. {AGAIN}", error) from error
+        message = f"{path} cannot be written: {error.strerror or error}. {MEND_AND_RUN_AGAIN}"
+        raise file_error(message, error) from error
 
 
 def write_bytes(path: Path, data: Any) -> None:
@@ -85,16 +88,16 @@ def sync(path: Path) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder, which is made if need be; the system lets go of it when the process ends,
+    """Hold the lock of a folder, which is made if need be; the system releases it when the process ends,
     however it ends."""
     handle = _lock(folder)
     try:
         yield
     finally:
-        with suppress(OSError):  # it may be gone already
-            # still ours, and nothing was begun
-            if _still_there(handle, folder / "lock") and os.listdir(folder) == ["lock"]:
-                (folder / "lock").unlink()
+        with suppress(OSError):  # the folder may be gone already
+            # Nothing but our own lock is in the folder: no work was begun, so it need not stay.
+            if _has_this_name(handle, folder / LOCK_FILE) and os.listdir(folder) == [LOCK_FILE]:
+                (folder / LOCK_FILE).unlink()
                 folder.rmdir()
         os.close(handle)
 
@@ -105,7 +108,7 @@ def _lock(folder: Path) -> int:
     while True:
         try:
             folder.mkdir(exist_ok=True)
-            handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+            handle = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o666)
         except FileNotFoundError:  # removed by a writer that has just finished
             if folder.parent.is_dir():
                 continue
@@ -128,13 +131,14 @@ def _lock(folder: Path) -> int:
             raise FileError(
                 f"{folder} cannot be locked: {error.strerror or error}. Choose another place."
             ) from None
-        if _still_there(handle, folder / "lock"):
+        if _has_this_name(handle, folder / LOCK_FILE):
             return handle
         os.close(handle)
 
 
-def _still_there(handle: int, path: Path) -> bool:
-    """Whether the open file is the one that has this name: a writer that finishes removes its lock."""
+def _has_this_name(handle: int, path: Path) -> bool:
+    """Whether the open file is still the one at `path`: a writer that has finished removes its lock, and the
+    next one makes a new file of the same name."""
     try:
         named = os.stat(path)
     except FileNotFoundError:
@@ -146,16 +150,16 @@ def _still_there(handle: int, path: Path) -> bool:
 # Blocks
 
 
-def block_name(task: Task) -> str:
+def block_file_name(block: Block) -> str:
     """The name of a block's file."""
-    return f"point{task.point:05}-runs{task.first:09}-{task.last:09}.block"
+    return f"point{block.point:05}-runs{block.first:09}-{block.last:09}.block"
 
 
-def pack(identity: str, task: Task, arrays: Arrays) -> bytes:
-    """A block as bytes."""
+def pack_block(identity: str, block: Block, arrays: Arrays) -> bytes:
+    """The arrays of a block as bytes."""
     head = {
         "identity": identity,
-        "task": list(task),
+        "task": list(block),
         "arrays": {name: [array.dtype.newbyteorder("<").str, array.shape] for name, array in arrays.items()},
     }
     body = [json.dumps(head).encode() + b"\n"]
@@ -169,9 +173,9 @@ def pack(identity: str, task: Task, arrays: Arrays) -> bytes:
     return b"".join([MAGIC, digest.hexdigest().encode(), b"\n", *body])
 
 
-def unpack(data: bytes) -> tuple[str, Task, Arrays]:
-    """The identity of the study, the task and the arrays of a block; Damaged if a single byte is wrong."""
-    begin = len(MAGIC) + DIGEST + 1
+def unpack_block(data: bytes) -> tuple[str, Block, Arrays]:
+    """The identity of the study, the block and its arrays; Damaged if a single byte is wrong."""
+    begin = len(MAGIC) + DIGEST_LENGTH + 1
     if data[: len(MAGIC)] != MAGIC or data[begin - 1 : begin] != b"\n":
         raise Damaged("its head is damaged")
     if hashlib.sha256(memoryview(data)[begin:]).hexdigest().encode() != data[len(MAGIC) : begin - 1]:
@@ -183,17 +187,17 @@ def unpack(data: bytes) -> tuple[str, Task, Arrays]:
         count = int(np.prod(shape, dtype=np.int64))
         arrays[name] = np.frombuffer(data, dtype=dtype, count=count, offset=end).reshape(shape)
         end += arrays[name].nbytes
-    return head["identity"], Task(*head["task"]), arrays
+    return head["identity"], Block(*head["task"]), arrays
 
 
-def read_block(path: Path) -> tuple[str, Task, Arrays]:
-    """The block in a file."""
+def read_block(path: Path) -> tuple[str, Block, Arrays]:
+    """What a block's file holds: identity, block and arrays."""
     try:
-        found = unpack(path.read_bytes())
+        found = unpack_block(path.read_bytes())
     except FileNotFoundError:
         raise Damaged("it is gone") from None
     except OSError as error:
         raise Damaged(f"it cannot be read: {error.strerror or error}") from None
-    if block_name(found[1]) != path.name:
+    if block_file_name(found[1]) != path.name:
         raise Damaged("its name does not fit what it holds")
     return found

@@ -9,23 +9,24 @@ from pathlib import Path
 from typing import Any
 
 from nucleate.checks import InputError, file_error, whole_number
+from nucleate.kernels.simd import LANES
 from nucleate.kernels.threads import pick_threads
-from nucleate.studies.block import Task, Tick
-from nucleate.studies.durable_files import AGAIN, Damaged, locked
-from nucleate.studies.partial_store import Shelf, Tell, check_store, parts_of
+from nucleate.studies.block import Block, Report
+from nucleate.studies.durable_files import MEND_AND_RUN_AGAIN, Damaged, locked
+from nucleate.studies.partial_store import PartialStore, Tell, check_store, partial_store_folder
 from nucleate.studies.result import Ensemble, load_ensemble
-from nucleate.studies.store import ANEW
+from nucleate.studies.store import RUN_AGAIN
 from nucleate.studies.study import Study
-from nucleate.studies.workers import Crew, any_outcome, threads_crew
+from nucleate.studies.workers import Workers, next_outcome, thread_workers
 
-__all__ = ["Progress", "as_study", "block_runs", "ensemble"]
+__all__ = ["Progress", "as_study", "ensemble", "runs_per_block"]
 
-Progress = Callable[[int, int], object]  # runs that are done, runs in all
+Progress = Callable[[int, int], object]  # runs that are done, runs in all; False cancels
 
-BLOCK_BYTES = 2**25  # of frames that a block may hold
-MOST_BLOCK_RUNS = 128
-LANES = 8  # runs that go side by side on the circle
-PATIENCE = 0.2  # seconds between two looks at the keyboard
+MAX_BLOCK_BYTES = 2**25  # of frames
+MAX_RUNS_PER_BLOCK = 128
+MIN_BLOCKS_PER_THREAD = 4  # so that no thread waits long for the last block of another
+POLL_SECONDS = 0.2  # Ctrl-C is noticed, and progress shown, at least this often
 
 
 def ensemble(
@@ -47,16 +48,16 @@ def ensemble(
     threads    all cores unless said otherwise
     block      runs that are computed and written at a time; the store does not depend on it
     cluster    "local", or the address of a Dask scheduler, "tcp://host:port": compute on its workers
-    progress   called as progress(done, runs) from time to time
+    progress   called as progress(done, runs) from time to time; returning False stops as Ctrl-C does
     tell       called with a line about damage that was found; a warning unless given
 
-    After a crash, Ctrl-C or a full disk the same call goes on; no run is lost but those of the blocks under
-    way.
+    After a crash, Ctrl-C (a KeyboardInterrupt) or a full disk the same call goes on; no run is lost but those
+    of the blocks under way.
     """
     study = as_study(study, runs)
-    workers = pick_threads(threads)
+    threads = pick_threads(threads)
     size = (
-        block_runs(study, workers)
+        runs_per_block(study, threads)
         if block is None
         else whole_number("block", block, least=1, help="It is a number of runs.")
     )
@@ -67,10 +68,9 @@ def ensemble(
     say = tell or (lambda words: warnings.warn(words, RuntimeWarning, stacklevel=3))
     if store is None:
         with tempfile.TemporaryDirectory(prefix="nucleate-") as folder:
-            return _run(
-                study, Path(folder, "ensemble.zarr"), workers, size, cluster, progress, say
-            ).in_memory()
-    return _run(study, check_store(store), workers, size, cluster, progress, say)
+            path = Path(folder, "ensemble.zarr")
+            return _run_study(study, path, threads, size, cluster, progress, say).in_memory()
+    return _run_study(study, check_store(store), threads, size, cluster, progress, say)
 
 
 def as_study(study: Study | Mapping[str, Any] | str | os.PathLike[str], runs: int | None = None) -> Study:
@@ -86,95 +86,97 @@ def as_study(study: Study | Mapping[str, Any] | str | os.PathLike[str], runs: in
     )
 
 
-def block_runs(study: Study, workers: int) -> int:
-    """Runs per block: whole groups of lanes, 32 MB of frames at most, and blocks enough for every thread to
-    have four."""
+def runs_per_block(study: Study, threads: int) -> int:
+    """Whole groups of runs that share vector registers, a run to a lane; 32 MB of frames at most; and blocks
+    enough for every thread to have four."""
     n, d = study.largest
-    fits = int(BLOCK_BYTES / (8.0 * len(study.times) * n * d))
-    share = -(-study.runs * study.points // (4 * workers))
-    size = max(1, min(MOST_BLOCK_RUNS, fits, max(share, LANES)))
+    fits = int(MAX_BLOCK_BYTES / (8.0 * len(study.times) * n * d))
+    share = -(-study.runs * study.points // (MIN_BLOCKS_PER_THREAD * threads))
+    size = max(1, min(MAX_RUNS_PER_BLOCK, fits, max(share, LANES)))
     return size if size < LANES else size // LANES * LANES
 
 
-def _run(
+def _run_study(
     study: Study,
     path: Path,
-    workers: int,
+    threads: int,
     size: int,
     cluster: str | None,
     progress: Progress | None,
     tell: Tell,
 ) -> Ensemble:
-    with locked(parts_of(path)), _explained(path):
-        shelf = Shelf(study, path, tell)
-        meter = _Meter(shelf.done, study.points * study.runs, progress)
-        tasks = list(shelf.missing(size))
+    with locked(partial_store_folder(path)), _disk_errors_explained(path):
+        partial_store = PartialStore(study, path, tell)
+        counter = _RunCounter(partial_store.done, study.points * study.runs, progress)
+        missing = list(partial_store.missing(size))
         try:
-            if tasks:
-                with _crew(study, workers, len(tasks), cluster, meter.tick, tell) as crew:
-                    _work_off(shelf, crew, iter(tasks), meter)
-            shelf.finish()
+            if missing:
+                with _workers(study, threads, len(missing), cluster, counter.report, tell) as workers:
+                    _compute(iter(missing), workers, partial_store, counter)
+            partial_store.finish()
         except BaseException:
-            shelf.leave()
+            partial_store.abandon()
             raise
     return load_ensemble(path)
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """What the disk refuses, and what was damaged meanwhile, in our words."""
+def _disk_errors_explained(path: Path) -> Iterator[None]:
+    """What the disk refuses, and what was damaged meanwhile, in one sentence."""
     try:
         yield
     except InputError:  # it has words already, though it may be an OSError too
         raise
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
-        message = f"{path} cannot be written: {error.strerror or error}{where}. {AGAIN}"
+        message = f"{path} cannot be written: {error.strerror or error}{where}. {MEND_AND_RUN_AGAIN}"
         raise file_error(message, error) from error
     except Damaged as damage:
-        raise InputError(f"{path} cannot be written: {damage}. {ANEW}") from None
+        raise InputError(f"{path} cannot be written: {damage}. {RUN_AGAIN}") from None
 
 
-def _crew(
-    study: Study, workers: int, blocks: int, cluster: str | None, tick: Tick, tell: Tell
-) -> AbstractContextManager[Crew]:
+def _workers(
+    study: Study, threads: int, blocks: int, cluster: str | None, report: Report, tell: Tell
+) -> AbstractContextManager[Workers]:
     if cluster is None:
-        return threads_crew(study, workers, blocks, tick)
-    from nucleate.studies.cluster import cluster_crew
+        return thread_workers(study, threads, blocks, report)
+    from nucleate.studies.cluster import cluster_workers
 
-    return cluster_crew(study, workers, cluster, tell)
+    return cluster_workers(study, threads, cluster, tell)
 
 
-def _work_off(shelf: Shelf, crew: Crew, tasks: Iterator[Task], meter: "_Meter") -> None:
-    """Keep the crew busy, and write what it hands back; this thread is the only one that writes."""
+def _compute(
+    missing: Iterator[Block], workers: Workers, partial_store: PartialStore, counter: "_RunCounter"
+) -> None:
+    """Keep the workers busy, and write what they hand back; this thread is the only one that writes."""
     under_way = 0
     while True:
-        while under_way < crew.room and (task := next(tasks, None)) is not None:
-            crew.submit(task)
+        while under_way < workers.capacity and (block := next(missing, None)) is not None:
+            workers.submit(block)
             under_way += 1
         if not under_way:
             return
-        outcome = any_outcome(crew, PATIENCE)
-        meter.show()
+        outcome = next_outcome(workers, POLL_SECONDS)
+        counter.show()
         if outcome is None:
             continue
-        task, result = outcome
+        block, result = outcome
         under_way -= 1
         if isinstance(result, BaseException):
             raise result
-        shelf.keep(task, result)
-        meter.kept(task.last - task.first)
+        partial_store.keep(block, result)
+        counter.kept(block.last - block.first)
 
 
-class _Meter:
+class _RunCounter:
     """Counts runs: those on the disk, and those that the blocks under way have finished."""
 
     def __init__(self, done: int, total: int, progress: Progress | None) -> None:
         self.done, self.total, self.progress = done, total, progress
-        self.finished = done  # by the threads; may run ahead of what is kept
+        self.finished = done  # by the workers; may run ahead of what is on the disk
 
-    def tick(self, finished: int) -> bool:
-        self.finished += finished  # threads may lose a count to each other; it is only shown
+    def report(self, finished: int) -> bool:
+        self.finished += finished  # two threads at once may lose a count; it is only shown
         return True
 
     def kept(self, runs: int) -> None:
@@ -182,5 +184,7 @@ class _Meter:
         self.show()
 
     def show(self) -> None:
-        if self.progress is not None:
-            self.progress(min(max(self.done, self.finished), self.total), self.total)
+        """Tell how many runs are done; stop if that is answered with False."""
+        done = min(max(self.done, self.finished), self.total)
+        if self.progress is not None and self.progress(done, self.total) is False:
+            raise KeyboardInterrupt

@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nucleate.studies.block import Cancelled, Task, compute, warm
+from nucleate.studies.block import Block, Cancelled, compute_block, warm_up
 from nucleate.studies.store import layout
 from nucleate.studies.study import Study
 
 __all__ = ["Cost", "cost"]
 
-SAMPLE = 8  # runs tried at a point
-MOST_POINTS = 4  # that are tried
-SECONDS = 2.0  # for all of them
+RUNS_PER_TRIAL = 8
+MAX_TRIED_POINTS = 4
+TRIAL_SECONDS = 2.0  # for all tried points together
 
 
 class Cost(NamedTuple):
@@ -25,7 +25,7 @@ class Cost(NamedTuple):
     runs: int  # in all
     bytes: int  # before compression
     seconds: float | None  # None where nothing was tried
-    at_least: bool  # a run tried took longer than we would wait
+    at_least: bool  # the trial was cut short, so it may well be more
 
     def __str__(self) -> str:
         grid = f"{self.points} points of the grid, " if self.points > 1 else ""
@@ -39,21 +39,21 @@ def cost(study: Study, threads: int) -> Cost:
     """What running the study on so many threads would take, from a short trial."""
     row = sum(np.dtype(one.dtype).itemsize * math.prod(one.shape) for one in layout(study).values())
     runs = study.points * study.runs
-    each, at_least = _tried(study, SECONDS) if SECONDS > 0.0 else (None, False)
+    each, at_least = _seconds_per_run(study, TRIAL_SECONDS) if TRIAL_SECONDS > 0.0 else (None, False)
     return Cost(study.points, runs, row * runs, None if each is None else each * runs / threads, at_least)
 
 
-def _tried(study: Study, seconds: float) -> tuple[float, bool]:
+def _seconds_per_run(study: Study, seconds: float) -> tuple[float, bool]:
     """Seconds per run on one thread, the mean over some points spread over the grid, and whether it may well
     be more."""
-    points = sorted({int(point) for point in np.linspace(0, study.points - 1, MOST_POINTS).round()})
+    points = sorted({int(point) for point in np.linspace(0, study.points - 1, MAX_TRIED_POINTS).round()})
     times, at_least = [], False
     for point in points:
-        warm(study, point)
-        many, began = min(SAMPLE, study.runs), time.perf_counter()
+        warm_up(study, point)
+        many, began = min(RUNS_PER_TRIAL, study.runs), time.perf_counter()
         end = began + seconds / len(points)
         try:
-            compute(study, Task(point, 0, many), 1, lambda _, end=end: time.perf_counter() < end)  # type: ignore[misc]  # mypy cannot infer a lambda's default
+            compute_block(study, Block(point, 0, many), 1, lambda _, end=end: time.perf_counter() < end)  # type: ignore[misc]  # mypy cannot infer a lambda's default
         except Cancelled:
             at_least = True
         times.append((time.perf_counter() - began) / many)

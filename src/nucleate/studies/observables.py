@@ -6,11 +6,9 @@ function(t, x) at every frame, with t a number and x (n, d); with each = "run" i
 at once, t (m,) and x (m, n, d).
 """
 
-import hashlib
-import importlib
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +17,7 @@ from numpy.typing import NDArray
 from nucleate.attention import Attention
 from nucleate.checks import Array, InputError
 from nucleate.observe.measure import as_numbers
+from nucleate.studies.own_functions import checksum_of, find_function
 from nucleate.studies.points import Point
 from nucleate.studies.validate import (
     a_list,
@@ -28,26 +27,25 @@ from nucleate.studies.validate import (
     known_keys,
     length,
     one_of,
-    refuse,
     shown,
 )
 
-__all__ = ["Block", "Observable", "observable"]
+__all__ = ["REQUIRED", "IntegratedBlock", "Observable", "observable"]
 
-REQUIRED = object()
-# names that no axis of one's own may have
-TAKEN = {"run", "status", "steps", "checksums", "quantile", "edge", *Point.__dataclass_fields__}
+REQUIRED = object()  # the default of a parameter that has none
+# names that the axes of one's own functions may not have
+RESERVED_AXES = {"run", "status", "steps", "checksums", "quantile", "edge", *Point.__dataclass_fields__}
 
 
-class Block(NamedTuple):
-    """Runs of one point, integrated."""
+class IntegratedBlock(NamedTuple):
+    """The runs of a block, integrated."""
 
     t: Array  # (m,)
     x: Array  # (b, m, n, d), NaN where not reached
     start: Array  # (b, n, d)
     model: Attention  # parameters with or without the run axis
     beta: float
-    known: dict[Any, NDArray[np.bool_]]  # centers, by what was asked for
+    centers: dict[tuple[float, bool], NDArray[np.bool_]]  # (b, n) by delta and strong, once found
 
 
 class Kind(NamedTuple):
@@ -55,19 +53,20 @@ class Kind(NamedTuple):
 
     parameters: Mapping[str, tuple[Callable[[str, Any], Any], Any]]
     dims: Callable[[Mapping[str, Any]], tuple[str, ...]]  # after those of grid and run
-    measure: Callable[[Block, Mapping[str, Any]], Array]  # (b, ...)
+    measure: Callable[[IntegratedBlock, Mapping[str, Any]], Array]  # (b, ...)
     about: str
 
 
 @dataclass(frozen=True)
 class Observable:
     """One observable of a study: its name in the store, its kind and parameters; for one's own function also
-    that."""
+    that and its name, "module:function"."""
 
     name: str
     kind: str
     parameters: Mapping[str, Any]  # plain
     function: Callable[..., Any] | None = None
+    function_name: str = ""
 
     @property
     def dims(self) -> tuple[str, ...]:
@@ -77,18 +76,19 @@ class Observable:
     @property
     def about(self) -> str:
         """What it is, in words."""
-        return KINDS[self.kind].about.format(**{**self.parameters, "function": _name_of(self.function)})
+        return KINDS[self.kind].about.format(**{**self.parameters, "function": self.function_name})
 
-    def measure(self, block: Block) -> Array:
+    def measure(self, block: IntegratedBlock) -> Array:
         """The numbers, (b, ...); NaN where a run did not get so far."""
         if self.function is None:
             return KINDS[self.kind].measure(block, self.parameters)
-        values = [self._own(self.function, block.t, x) for x in block.x]
-        shape = self._standing(self.function, block.t, block.start[0])  # of which the store was told
+        values = [self._of_run(self.function, block.t, x) for x in block.x]
+        # the shape that the store is laid out for
+        shape = self._shape_for_still_tokens(self.function, block.t, block.start[0])
         for value in values:
             if value is not None and value.shape != shape:
                 raise InputError(
-                    f"observables.{self.name}: {_name_of(self.function)} must give arrays of one shape, but"
+                    f"observables.{self.name}: {self.function_name} must give arrays of one shape, but"
                     f" gave {value.shape} for a run and {shape} for tokens that stand still."
                 )
         return np.stack([np.full(shape, np.nan) if value is None else value for value in values])
@@ -97,7 +97,7 @@ class Observable:
         """The lengths of its axes at one point."""
         sizes = {"time": len(times), "token": point.n, "coordinate": point.d}
         if self.function is not None:
-            return self._standing(self.function, times, point.starts(0, range(1))[0])
+            return self._shape_for_still_tokens(self.function, times, point.starts(0, range(1))[0])
         return tuple(sizes[name] for name in self.dims)
 
     def check(self, point: Point, times: Array) -> dict[str, int]:
@@ -112,7 +112,7 @@ class Observable:
         ):
             own = found if self.parameters["each"] == "run" else found[1:]
             raise InputError(
-                f"observables.{self.name}.dims is {self.parameters['dims']}, but {_name_of(self.function)}"
+                f"observables.{self.name}.dims is {self.parameters['dims']}, but {self.function_name}"
                 f" gives an array of shape {own}. Name one axis for each, and time, token or coordinate only"
                 f" where the length is {len(times)}, {point.n} or {point.d}."
             )
@@ -120,26 +120,22 @@ class Observable:
 
     def plain(self) -> dict[str, Any]:
         """As it stands in the study."""
-        own = (
-            {}
-            if self.function is None
-            else {"function": _name_of(self.function), "source": _source_of(self.function)}
-        )
+        own = {"function": self.function_name, "source": checksum_of(self.function)} if self.function else {}
         return {"kind": self.kind, **own, **self.parameters}
 
-    def _own(self, function: Callable[..., Any], t: Array, x: Array) -> Array | None:
+    def _of_run(self, function: Callable[..., Any], t: Array, x: Array) -> Array | None:
         """The value for one run, x (m, n, d), NaN at frames that were not reached; None if it has no value at
         all."""
         there = np.isfinite(x).all((-1, -2))  # (m,)
         if self.parameters["each"] == "run":
-            return self._called(function, t.copy(), x) if there.all() else None
+            return self._call(function, t.copy(), x) if there.all() else None
         values = [
-            self._called(function, float(time), frame) for time, frame in zip(t[there], x[there], strict=True)
+            self._call(function, float(time), frame) for time, frame in zip(t[there], x[there], strict=True)
         ]
         if len(shapes := {value.shape for value in values}) > 1:
             several = ", ".join(sorted(map(str, shapes)))
             raise InputError(
-                f"observables.{self.name}: {_name_of(function)} must give arrays of one shape, but gave"
+                f"observables.{self.name}: {self.function_name} must give arrays of one shape, but gave"
                 f" {several}."
             )
         if not values:
@@ -148,35 +144,35 @@ class Observable:
         whole[there] = values
         return whole
 
-    def _called(self, function: Callable[..., Any], t: float | Array, x: Array) -> Array:
+    def _call(self, function: Callable[..., Any], t: float | Array, x: Array) -> Array:
         try:
             value = function(t, x.copy())
         except (Exception, SystemExit) as error:  # a user's code can raise anything
             raise InputError(
-                f"observables.{self.name}: {_name_of(function)} failed with {type(error).__name__}:"
+                f"observables.{self.name}: {self.function_name} failed with {type(error).__name__}:"
                 f" {shown(str(error))}."
             ) from error
         try:
             numbers = as_numbers(value)
         except (InputError, ValueError) as error:  # rows of different lengths
-            raise InputError(f"observables.{self.name}, {_name_of(function)}: {error}") from None
+            raise InputError(f"observables.{self.name}, {self.function_name}: {error}") from None
         if numbers.dtype.kind == "c":
             raise InputError(
-                f"observables.{self.name}: {_name_of(function)} gives complex numbers. Give real and"
+                f"observables.{self.name}: {self.function_name} gives complex numbers. Give real and"
                 " imaginary parts, or |z|."
             )
         return numbers.astype(np.float64)
 
-    def _standing(self, function: Callable[..., Any], t: Array, x: Array) -> tuple[int, ...]:
+    def _shape_for_still_tokens(self, function: Callable[..., Any], t: Array, x: Array) -> tuple[int, ...]:
         """The shape of the value for tokens x (n, d) that stand still: known before anything has been
         integrated."""
         if self.parameters["each"] == "run":
-            return self._called(function, t.copy(), np.broadcast_to(x, (len(t), *x.shape))).shape
-        return (len(t), *self._called(function, float(t[0]), x).shape)
+            return self._call(function, t.copy(), np.broadcast_to(x, (len(t), *x.shape))).shape
+        return (len(t), *self._call(function, float(t[0]), x).shape)
 
 
-def observable(name: str, table: Any) -> Observable:
-    """The observable `name` of a study, checked."""
+def observable(name: str, table: Any, folder: Path | None = None) -> Observable:
+    """The observable `name` of a study, checked; its own functions are looked for in `folder` first."""
     where = f"observables.{name}"
     table = a_table(where, table)
     if "kind" not in table:
@@ -188,55 +184,16 @@ def observable(name: str, table: Any) -> Observable:
     plain = {}
     for key, (check, default) in parameters.items():
         if key not in table and default is REQUIRED:
-            raise InputError(f"{where}.{key} is missing: {HELP[key]}")
+            raise InputError(f"{where}.{key} is missing: {PARAMETER_HELP[key]}")
         plain[key] = check(f"{where}.{key}", table.get(key, default))
     if plain.get("each") == "frame" and "time" in plain["dims"]:
         raise InputError(
             f"{where}.dims names time, but a function of one frame has that axis anyway. Leave it out, or say"
             ' each = "run" if it takes all frames at once.'
         )
-    return Observable(
-        name, kind, plain, _function(where, table.get("function")) if kind == "function" else None
-    )
-
-
-def _function(where: str, given: Any) -> Callable[..., Any]:
-    """The function itself, or the one named "module:function"."""
-    if callable(given):
-        return given
-    if (
-        not isinstance(given, str)
-        or given.count(":") != 1
-        or not all(part.isidentifier() for part in given.replace(":", ".").split("."))
-    ):
-        refuse(f"{where}.function", 'a function or its name, "module:function"', given)
-    module, name = given.split(":")
-    try:
-        found = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except (Exception, SystemExit) as error:  # importing runs a user's code
-        raise InputError(
-            f"{where}.function {given} cannot be imported: {type(error).__name__}: {shown(str(error))}."
-        ) from None
-    if not callable(found):
-        raise InputError(f"{where}.function {given} is not a function.")
-    return found
-
-
-def _name_of(function: Callable[..., Any] | None) -> str:
-    return (
-        f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', type(function).__name__)}"
-    )
-
-
-def _source_of(function: Callable[..., Any]) -> str:
-    """A checksum of the code, so that an edited function is a changed study."""
-    try:
-        text = inspect.getsource(function)
-    except (OSError, TypeError):
-        return "unknown"
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    if kind != "function":
+        return Observable(name, kind, plain)
+    return Observable(name, kind, plain, *find_function(where, table.get("function"), folder))
 
 
 # How to measure
@@ -249,7 +206,7 @@ def _radians(value: float | str, beta: float) -> float:
     return min(value, float(np.pi))
 
 
-def _frames(block: Block, given: Mapping[str, Any]) -> Array:
+def _frames(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
     """The frames to look at, (b, m, n, d): all, or the last."""
     return block.x if given["at"] == "times" else block.x[:, -1:]
 
@@ -262,29 +219,29 @@ def _time_dims(given: Mapping[str, Any]) -> tuple[str, ...]:
     return ("time",) if given["at"] == "times" else ()
 
 
-def _parked(block: Block, given: Mapping[str, Any]) -> NDArray[np.bool_]:
+def _center_marks(block: IntegratedBlock, given: Mapping[str, Any]) -> NDArray[np.bool_]:
     """Which tokens of the start are centers, (b, n); worked out once for all observables that ask for the
     same."""
     from nucleate.observe.centers import center_mask
 
     delta, strong = _radians(given["delta"], block.beta), given["centers"] == "strong"
-    if (delta, strong) not in block.known:
-        block.known[delta, strong] = center_mask(block.start, delta, strong)
-    return block.known[delta, strong]
+    if (delta, strong) not in block.centers:
+        block.centers[delta, strong] = center_mask(block.start, delta, strong)
+    return block.centers[delta, strong]
 
 
-def _consumed(block: Block, given: Mapping[str, Any]) -> Array:
+def _consumed(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
     from nucleate.observe.consumption import consumed
 
-    centers = [np.flatnonzero(marks) for marks in _parked(block, given)]
+    centers = [np.flatnonzero(marks) for marks in _center_marks(block, given)]
     return _over_time(consumed(_frames(block, given), centers, _radians(given["radius"], block.beta)), given)
 
 
-def _centers(block: Block, given: Mapping[str, Any]) -> Array:
-    return _parked(block, given).sum(-1).astype(np.float64)
+def _centers(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
+    return _center_marks(block, given).sum(-1).astype(np.float64)
 
 
-def _clusters(block: Block, given: Mapping[str, Any]) -> Array:
+def _clusters(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
     from nucleate.observe.clusters import count_clusters
 
     x, radius = _frames(block, given), _radians(given["radius"], block.beta)
@@ -295,13 +252,13 @@ def _clusters(block: Block, given: Mapping[str, Any]) -> Array:
     return _over_time(count, given)
 
 
-def _from_first(block: Block, given: Mapping[str, Any]) -> Array:
+def _from_first(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
     from nucleate.observe.inputs import angle
 
     return _over_time(angle(_frames(block, given), block.start[:, None, None, 0]).max(-1), given)
 
 
-def _from_top(block: Block, given: Mapping[str, Any]) -> Array:
+def _from_top(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
     """The largest angle of any token with L, which the atlas of V tells."""
     from nucleate.theory.atlas import atlas
 
@@ -317,39 +274,39 @@ def _from_top(block: Block, given: Mapping[str, Any]) -> Array:
     return _over_time(np.arcsin(np.clip(np.stack(off), 0.0, 1.0)), given)
 
 
-def _points(block: Block, given: Mapping[str, Any]) -> Array:
+def _points(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
     return block.x[:, -1]
 
 
-def _trajectory(block: Block, given: Mapping[str, Any]) -> Array:
+def _trajectory(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
     return block.x
 
 
-def _never(block: Block, given: Mapping[str, Any]) -> Array:
+def _by_run(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
     raise AssertionError("one's own function is called run by run")
 
 
-def _which(where: str, value: Any) -> str:
+def _check_centers(where: str, value: Any) -> str:
     return one_of(where, value, ("renyi", "strong"))
 
 
-def _at(where: str, value: Any) -> str:
+def _check_at(where: str, value: Any) -> str:
     return one_of(where, value, ("times", "end"))
 
 
-def _each(where: str, value: Any) -> str:
+def _check_each(where: str, value: Any) -> str:
     return one_of(where, value, ("frame", "run"))
 
 
-def _own_dims(given: Mapping[str, Any]) -> tuple[str, ...]:
+def _function_dims(given: Mapping[str, Any]) -> tuple[str, ...]:
     return (*(("time",) if given["each"] == "frame" else ()), *given["dims"])
 
 
-def _dims(where: str, value: Any) -> list[str]:
+def _check_dims(where: str, value: Any) -> list[str]:
     if isinstance(value, list) and not value:
         return []
     names = [a_name(f"{where}[{i}]", one) for i, one in enumerate(a_list(where, value))]
-    if len(set(names)) < len(names) or set(names) & TAKEN:
+    if len(set(names)) < len(names) or set(names) & RESERVED_AXES:
         raise InputError(
             f"{where} must name different axes, and none that has another meaning, but is {names}. Choose"
             " other names."
@@ -357,24 +314,24 @@ def _dims(where: str, value: Any) -> list[str]:
     return names
 
 
-HELP = {
+PARAMETER_HELP = {
     "radius": (
         "the distance that counts as near, in radians or in units of the cluster width, such as"
         ' "1/sqrt(beta)".'
     ),
     "function": 'the name of a function of (t, x), such as "mymodule:myfunction".',
 }
-DELTA, RADIUS, AT = (length, "4/sqrt(beta)"), (length, REQUIRED), (_at, "times")
+DELTA, RADIUS, AT = (length, "4/sqrt(beta)"), (length, REQUIRED), (_check_at, "times")
 KINDS: dict[str, Kind] = {
     "consumed": Kind(
-        {"centers": (_which, "renyi"), "delta": DELTA, "radius": RADIUS, "at": AT},
+        {"centers": (_check_centers, "renyi"), "delta": DELTA, "radius": RADIUS, "at": AT},
         _time_dims,
         _consumed,
         "share of tokens within {radius} of a {centers} center; centers are those of the start with delta ="
         " {delta}",
     ),
     "centers": Kind(
-        {"centers": (_which, "renyi"), "delta": DELTA},
+        {"centers": (_check_centers, "renyi"), "delta": DELTA},
         lambda _: (),
         _centers,
         "number of {centers} centers of the start, delta = {delta}",
@@ -389,7 +346,7 @@ KINDS: dict[str, Kind] = {
         {"at": AT}, _time_dims, _from_first, "largest geodesic distance of a token from x_1(0)"
     ),
     "from_top": Kind(
-        {"at": AT}, _time_dims, _from_top, "largest angle of a token with L, the top eigenspace of V"
+        {"at": AT}, _time_dims, _from_top, "largest angle of a token with L, the dominant eigenspace of V"
     ),
     "points": Kind(
         {},
@@ -404,9 +361,9 @@ KINDS: dict[str, Kind] = {
         "tokens at all times; NaN beyond the n and d of a point",
     ),
     "function": Kind(
-        {"each": (_each, "frame"), "dims": (_dims, []), "about": (a_text, "")},
-        _own_dims,
-        _never,
+        {"each": (_check_each, "frame"), "dims": (_check_dims, []), "about": (a_text, "")},
+        _function_dims,
+        _by_run,
         "{about} ({function})",
     ),
 }

@@ -1,9 +1,8 @@
-"""What there is of an ensemble: blocks in the folder of parts, chunks of the finished store; and what is
-still missing.
+"""What there is of an ensemble: blocks of the partial store, chunks of the finished one; and what is missing.
 
 out.zarr          the finished store
-out.zarr.parts    only while there is work to do: study.json, the lock, a file per block, and the store being
-                  assembled
+out.zarr.parts    the partial store, only while there is work to do: study.json, the lock, a file per block,
+                  and the finished store being assembled
 """
 
 import hashlib
@@ -18,8 +17,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nucleate.checks import FileError, InputError, MissingFileError
-from nucleate.studies.block import Arrays, Task, identity, made_with
-from nucleate.studies.durable_files import PART, Damaged, block_name, pack, read_block, sync, write
+from nucleate.studies.block import Arrays, Block, identity, made_with
+from nucleate.studies.durable_files import (
+    LOCK_FILE,
+    PARTIAL_SUFFIX,
+    Damaged,
+    block_file_name,
+    pack_block,
+    read_block,
+    sync,
+    write_durably,
+)
 from nucleate.studies.store import (
     Manifest,
     assemble,
@@ -33,27 +41,31 @@ from nucleate.studies.store import (
 )
 from nucleate.studies.study import Study, differences
 
-__all__ = ["Shelf", "Tell", "check_store", "parts_of"]
+__all__ = ["PartialStore", "Tell", "check_store", "partial_store_folder"]
 
-Tell = Callable[[str], None]
+Tell = Callable[[str], None]  # called with a line about damage that was found
 
-HEAD, BLOCKS, NEW, OLD = "study.json", "blocks", "assembled", "old"
+# in the folder of the partial store: what its blocks belong to, a file each, the new store while it is
+# assembled, and the old one while the new takes its place
+STUDY_FILE, BLOCKS, ASSEMBLED, REPLACED = "study.json", "blocks", "assembled", "old"
+MAX_LISTED = 5  # differences or files that a message names
+WHAT_CHANGED = {"code": "the code that computes the runs (its checksum)"}  # of made_with, in words
 
 
-class Piece(NamedTuple):
-    """Runs that are there: a block's file, or runs of the finished store."""
+class StoredRuns(NamedTuple):
+    """Runs of a point that are there: in a block's file, or in the finished store."""
 
     first: int
     last: int
-    file: Path | None  # None: in the store
+    file: Path | None  # None: in the finished store
 
 
-def _order(piece: Piece) -> tuple[int, int]:
-    return piece.first, piece.last
+def _by_run(stored: StoredRuns) -> tuple[int, int]:
+    return stored.first, stored.last
 
 
-def parts_of(path: Path) -> Path:
-    """The folder of parts beside a store."""
+def partial_store_folder(path: Path) -> Path:
+    """The folder of the partial store, beside the finished one."""
     return path.with_name(path.name + ".parts")
 
 
@@ -79,39 +91,39 @@ def check_store(path: str | os.PathLike[str]) -> Path:
     return path
 
 
-class Shelf:
+class PartialStore:
     """The runs of one study that are there.  Only the process that holds the lock may have one."""
 
     def __init__(self, study: Study, path: Path, tell: Tell) -> None:
-        self.study, self.path, self.parts, self.tell = study, path, parts_of(path), tell
+        self.study, self.path, self.folder, self.tell = study, path, partial_store_folder(path), tell
         self.identity = identity(study)
-        self.pieces: list[list[Piece]] = [[] for _ in range(study.points)]
+        self.stored: list[list[StoredRuns]] = [[] for _ in range(study.points)]
         self.manifest: Manifest | None = None
-        self.whole = False  # whether the finished store is all there and as it was written
-        self._tidy()
-        self._look_into_store()
-        self._look_into_head()
-        self._look_at_blocks()
+        self.complete = False  # whether the finished store is all there and as it was written
+        self._undo_half_done()
+        self._look_into_finished_store()
+        self._look_into_study_file()
+        self._look_into_blocks()
 
     # What is there
 
-    def _tidy(self) -> None:
+    def _undo_half_done(self) -> None:
         """Undo what a crash left half done."""
-        if not self.path.exists() and (self.parts / OLD).exists():
-            os.rename(self.parts / OLD, self.path)
-        for name in (OLD, NEW):
-            shutil.rmtree(self.parts / name, ignore_errors=True)
-        for file in self.parts.rglob(f"*{PART}"):
+        if not self.path.exists() and (self.folder / REPLACED).exists():
+            os.rename(self.folder / REPLACED, self.path)
+        for name in (REPLACED, ASSEMBLED):
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+        for file in self.folder.rglob(f"*{PARTIAL_SUFFIX}"):
             with suppress(OSError):
                 file.unlink()
 
-    def _look_into_store(self) -> None:
+    def _look_into_finished_store(self) -> None:
         if not self.path.exists():
             return
         try:
             self.manifest = read_manifest(self.path)
         except Damaged as damage:
-            self._same_study(_told_by_root(self.path))
+            self._same_study(_study_in_attributes(self.path))
             self.tell(f"{self.path} is damaged: {damage}. All its runs are computed anew.")
             return
         self._same_study(self.manifest.study, self.manifest.made_with)
@@ -122,7 +134,7 @@ class Shelf:
             )
         bad = [name for name, digest in self.manifest.files.items() if not intact(self.path, name, digest)]
         if bad:
-            self.tell(f"{self.path} is damaged: {_some(bad)}. What was lost is computed anew.")
+            self.tell(f"{self.path} is damaged: {_listed(bad)}. What was lost is computed anew.")
         size, lost = chunk_runs(self.study), set(bad)
         for point in range(self.study.points):
             for chunk in range(-(-self.manifest.runs // size)):
@@ -130,30 +142,32 @@ class Shelf:
                     file in lost or file not in self.manifest.files
                     for _, file in chunk_files(self.study, point, chunk)
                 ):
-                    self._add(point, Piece(chunk * size, min((chunk + 1) * size, self.manifest.runs), None))
-        self.whole = not bad and self.manifest.runs == self.study.runs
+                    self._add(
+                        point, StoredRuns(chunk * size, min((chunk + 1) * size, self.manifest.runs), None)
+                    )
+        self.complete = not bad and self.manifest.runs == self.study.runs
 
-    def _look_into_head(self) -> None:
-        """study.json says in words what the blocks belong to; they carry the mark of it themselves.  With no
-        block it binds nobody."""
-        head = self.parts / HEAD
+    def _look_into_study_file(self) -> None:
+        """study.json says in words to which study the blocks belong, whose mark they carry themselves.
+        Without any block it is no reason to refuse another study."""
+        head = self.folder / STUDY_FILE
         if head.exists() and self._has_blocks():
-            told = _told_by_head(head)
-            if told is not None:
-                return self._same_study(told["study"], told["made_with"])
+            said = _study_in_file(head)
+            if said is not None:
+                return self._same_study(said["study"], said["made_with"])
             self.tell(f"{head} is damaged. It is written anew.")
-        if not self.whole:
-            told = {"study": self.study.plain(), "made_with": made_with()}
-            write(head, json.dumps({**told, "sha256": _digest(told)}, indent=1).encode())
+        if not self.complete:
+            said = {"study": self.study.plain(), "made_with": made_with()}
+            write_durably(head, json.dumps({**said, "sha256": _digest(said)}, indent=1).encode())
 
-    def _look_at_blocks(self) -> None:
-        (self.parts / BLOCKS).mkdir(exist_ok=True)
-        # a power cut must not take the folders that blocks are in
-        for folder in (self.parts, self.parts.parent):
+    def _look_into_blocks(self) -> None:
+        (self.folder / BLOCKS).mkdir(exist_ok=True)
+        # After a power cut the folders that hold the blocks must still be there.
+        for folder in (self.folder, self.folder.parent):
             sync(folder)
-        for file in sorted((self.parts / BLOCKS).glob("*.block")):
+        for file in sorted((self.folder / BLOCKS).glob("*.block")):
             try:
-                mark, task, _ = read_block(file)
+                mark, block, _ = read_block(file)
             except Damaged as damage:
                 self.tell(f"{file} is damaged: {damage}. Its runs are computed anew.")
                 file.unlink(missing_ok=True)
@@ -161,17 +175,17 @@ class Shelf:
             if mark != self.identity:
                 raise InputError(
                     f"{file} belongs to another study, or to other versions. Choose another store, or move"
-                    f" {self.parts} away."
+                    f" {self.folder} away."
                 )
-            if task.last > self.study.runs:
+            if block.last > self.study.runs:
                 raise InputError(
-                    f"{self.parts} holds runs up to {task.last}, but {self.study.runs} are asked for. Ask for"
-                    " at least as many."
+                    f"{self.folder} holds runs up to {block.last}, but {self.study.runs} are asked for."
+                    " Ask for at least as many."
                 )
-            self._add(task.point, Piece(task.first, task.last, file))
+            self._add(block.point, StoredRuns(block.first, block.last, file))
 
     def _has_blocks(self) -> bool:
-        return any((self.parts / BLOCKS).glob("*.block"))
+        return any((self.folder / BLOCKS).glob("*.block"))
 
     def _same_study(self, old: dict[str, Any] | None, versions: dict[str, str] | None = None) -> None:
         if old is None:
@@ -179,7 +193,7 @@ class Shelf:
         differs = differences(old, self.study.plain())
         if versions is not None and versions != made_with():
             differs += [
-                f"{name} was {versions.get(name)}, now {new}"
+                f"{WHAT_CHANGED.get(name, name)} was {versions.get(name)}, now {new}"
                 for name, new in made_with().items()
                 if versions.get(name) != new
             ]
@@ -190,14 +204,14 @@ class Shelf:
                     f" What {self.path.name} holds can still be read and drawn:"
                     f" nucleate.load({str(self.path)!r}).plot()."
                 )
-            raise InputError(f"{self.path} was begun otherwise: {_some(differs)}. {help}")
+            raise InputError(f"{self.path} was begun otherwise: {_listed(differs)}. {help}")
 
-    def _add(self, point: int, piece: Piece) -> None:
-        pieces = self.pieces[point]
-        if pieces and piece.file is None and pieces[-1].file is None and pieces[-1].last == piece.first:
-            pieces[-1] = Piece(pieces[-1].first, piece.last, None)
+    def _add(self, point: int, new: StoredRuns) -> None:
+        stored = self.stored[point]
+        if stored and new.file is None and stored[-1].file is None and stored[-1].last == new.first:
+            stored[-1] = StoredRuns(stored[-1].first, new.last, None)
         else:
-            pieces.append(piece)
+            stored.append(new)
 
     # What is missing
 
@@ -206,122 +220,125 @@ class Shelf:
         """Runs that are there."""
         return self.study.points * self.study.runs - sum(last - first for _, first, last in self._gaps())
 
-    def missing(self, block: int) -> Iterator[Task]:
-        """Blocks of at most `block` runs that are still to be computed.  Their edges are multiples of `block`
-        where nothing is in the way."""
+    def missing(self, runs_per_block: int) -> Iterator[Block]:
+        """Blocks of at most so many runs that are still to be computed.  Their edges are multiples of this
+        number, but where runs are there already."""
         for point, first, last in self._gaps():
             while first < last:
-                end = min(last, (first // block + 1) * block)
-                yield Task(point, first, end)
+                end = min(last, (first // runs_per_block + 1) * runs_per_block)
+                yield Block(point, first, end)
                 first = end
 
-    def _gaps(self) -> list[Task]:
+    def _gaps(self) -> list[Block]:
+        """The missing runs, each gap as one block."""
         gaps = []
-        for point, pieces in enumerate(self.pieces):
+        for point, stored in enumerate(self.stored):
             at = 0
-            for piece in sorted(pieces, key=_order):
-                if piece.first > at:
-                    gaps.append(Task(point, at, piece.first))
-                at = max(at, piece.last)
+            for one in sorted(stored, key=_by_run):
+                if one.first > at:
+                    gaps.append(Block(point, at, one.first))
+                at = max(at, one.last)
             if at < self.study.runs:
-                gaps.append(Task(point, at, self.study.runs))
+                gaps.append(Block(point, at, self.study.runs))
         return gaps
 
     # Putting more there
 
-    def keep(self, task: Task, arrays: Arrays) -> None:
-        """A finished block goes to the disk."""
-        file = self.parts / BLOCKS / block_name(task)
-        write(file, pack(self.identity, task, arrays))
-        self._add(task.point, Piece(task.first, task.last, file))
+    def keep(self, block: Block, arrays: Arrays) -> None:
+        """Write a finished block to the disk."""
+        file = self.folder / BLOCKS / block_file_name(block)
+        write_durably(file, pack_block(self.identity, block, arrays))
+        self._add(block.point, StoredRuns(block.first, block.last, file))
 
     def finish(self) -> None:
-        """Assemble the store if it is not there yet, and remove the parts."""
-        if not self.whole:
-            for pieces in self.pieces:
-                pieces.sort(key=_order)
+        """Assemble the finished store if it is not there yet, and remove the partial one."""
+        if not self.complete:
+            for stored in self.stored:
+                stored.sort(key=_by_run)
             try:
-                assemble(self.study, _Rows(self), self.parts / NEW)
-                put_in_place(self.parts / NEW, self.path, self.parts / OLD)
+                assemble(self.study, _RunReader(self), self.folder / ASSEMBLED)
+                put_in_place(self.folder / ASSEMBLED, self.path, self.folder / REPLACED)
             except BaseException:
-                shutil.rmtree(self.parts / NEW, ignore_errors=True)
+                shutil.rmtree(self.folder / ASSEMBLED, ignore_errors=True)
                 raise
-        for name in (BLOCKS, OLD, NEW):
-            shutil.rmtree(self.parts / name, ignore_errors=True)
-        for name in (HEAD, "lock"):
-            (self.parts / name).unlink(missing_ok=True)
+        for name in (BLOCKS, REPLACED, ASSEMBLED):
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+        for name in (STUDY_FILE, LOCK_FILE):
+            (self.folder / name).unlink(missing_ok=True)
         with suppress(OSError):
-            self.parts.rmdir()
+            self.folder.rmdir()
 
-    def leave(self) -> None:
-        """Nothing is finished.  If nothing was computed either, no parts are left behind."""
+    def abandon(self) -> None:
+        """The study is not finished.  If no block was computed either, nothing is left behind."""
         if not self._has_blocks():
             with suppress(OSError):
-                (self.parts / BLOCKS).rmdir()
-                (self.parts / HEAD).unlink(missing_ok=True)
+                (self.folder / BLOCKS).rmdir()
+                (self.folder / STUDY_FILE).unlink(missing_ok=True)
 
 
-class _Rows:
-    """Rows of any point from wherever they are.  Points and runs come in order, so one block and one chunk
-    are held at a time."""
+class _RunReader:
+    """Reads runs of any point from blocks and the old store.  They are asked for in order, so that it is
+    enough to hold the last block or chunk that was read."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self.shelf = shelf
-        self.held: tuple[object, Arrays] = (None, {})
+    def __init__(self, partial_store: PartialStore) -> None:
+        self.partial_store = partial_store
+        self.held: tuple[object, Arrays] = (None, {})  # which one, and its arrays
 
     def __call__(self, point: int, first: int, last: int) -> Arrays:
-        parts: list[Arrays] = []
+        found: list[Arrays] = []
         at = first
-        for piece in self.shelf.pieces[point]:
-            while piece.first <= at < min(piece.last, last):
-                begin, arrays = self._piece(point, piece, at)
-                end = min(begin + len(arrays["status"]), piece.last, last)
-                parts.append({name: array[at - begin : end - begin] for name, array in arrays.items()})
+        for stored in self.partial_store.stored[point]:
+            while stored.first <= at < min(stored.last, last):
+                begin, arrays = self._holding(point, stored, at)
+                end = min(begin + len(arrays["status"]), stored.last, last)
+                found.append({name: array[at - begin : end - begin] for name, array in arrays.items()})
                 at = end
         if at < last:
             raise Damaged(f"runs {at} to {last - 1} of point {point} are gone")
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        return {name: np.concatenate([one[name] for one in found]) for name in found[0]}
 
-    def _piece(self, point: int, piece: Piece, at: int) -> tuple[int, Arrays]:
-        """The number of the first run that is held, and the arrays."""
-        size = chunk_runs(self.shelf.study)
-        key = piece.file or (point, at // size)
+    def _holding(self, point: int, stored: StoredRuns, run: int) -> tuple[int, Arrays]:
+        """The block or chunk with this run: the number of its first run, and its arrays."""
+        size = chunk_runs(self.partial_store.study)
+        key = stored.file or (point, run // size)
         if self.held[0] != key:
-            self.held = key, self._read(point, piece, at // size)
-        return (piece.first if piece.file else at // size * size), self.held[1]
+            self.held = key, self._read(point, stored, run // size)
+        return (stored.first if stored.file else run // size * size), self.held[1]
 
-    def _read(self, point: int, piece: Piece, chunk: int) -> Arrays:
-        if piece.file is None:
-            assert self.shelf.manifest is not None
-            return read_chunk(self.shelf.study, self.shelf.manifest, self.shelf.path, point, chunk)
+    def _read(self, point: int, stored: StoredRuns, chunk: int) -> Arrays:
+        if stored.file is None:
+            old = self.partial_store
+            assert old.manifest is not None
+            return read_chunk(old.study, old.manifest, old.path, point, chunk)
         try:
-            return read_block(piece.file)[2]
+            return read_block(stored.file)[2]
         except Damaged as damage:
-            raise Damaged(f"{piece.file}: {damage}") from None
+            raise Damaged(f"{stored.file}: {damage}") from None
 
 
-def _told_by_head(path: Path) -> dict[str, Any] | None:
-    """The study in the folder of parts; None if it is damaged."""
+def _study_in_file(path: Path) -> dict[str, Any] | None:
+    """What study.json of the partial store says; None if it is damaged."""
     try:
-        told = json.loads(path.read_bytes())
-        digest = told.pop("sha256")
+        said = json.loads(path.read_bytes())
+        digest = said.pop("sha256")
     except (OSError, ValueError, KeyError, TypeError, RecursionError, AttributeError):
         return None
-    return told if digest == _digest(told) else None
+    return said if digest == _digest(said) else None
 
 
-def _digest(told: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+def _digest(said: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
-def _told_by_root(path: Path) -> dict[str, Any] | None:
-    """The study as the store's own attributes tell it, if they can be read."""
+def _study_in_attributes(path: Path) -> dict[str, Any] | None:
+    """The study in the attributes of a finished store, if they can be read."""
     try:
-        told = json.loads(json.loads((path / "zarr.json").read_bytes())["attributes"]["study"])
-        return told if isinstance(told, dict) else None
+        said = json.loads(json.loads((path / "zarr.json").read_bytes())["attributes"]["study"])
+        return said if isinstance(said, dict) else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
-def _some(words: list[str], most: int = 5) -> str:
-    return "; ".join(words[:most]) + (f"; and {len(words) - most} more" if len(words) > most else "")
+def _listed(words: list[str]) -> str:
+    more = len(words) - MAX_LISTED
+    return "; ".join(words[:MAX_LISTED]) + (f"; and {more} more" if more > 0 else "")

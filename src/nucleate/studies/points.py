@@ -18,7 +18,7 @@ from nucleate.studies.matrices import Spec, drawn, size
 
 __all__ = ["Point", "stream"]
 
-STREAMS = {"Q": 1, "K": 2, "V": 3}
+MATRIX_STREAMS = {"Q": 1, "K": 2, "V": 3}  # the child of a run's stream that each is drawn from
 
 
 def stream(seed: int, run: int, *child: int) -> np.random.SeedSequence:
@@ -47,7 +47,7 @@ class Point:
 
     def check(self) -> None:
         """Refuse values that do not go together."""
-        for name in STREAMS:
+        for name in MATRIX_STREAMS:
             wanted = size(getattr(self, name))
             if wanted not in (None, self.d):
                 raise InputError(
@@ -70,7 +70,7 @@ class Point:
         """The model of these runs; random matrices carry the run axis."""
         matrices: dict[str, Any] = {
             name: drawn(getattr(self, name), self.d, [stream(seed, run, child) for run in runs])
-            for name, child in STREAMS.items()
+            for name, child in MATRIX_STREAMS.items()
         }
         return Attention(
             self.beta, **matrices, mask=self.mask if self.window is None else Window(self.window)

@@ -16,7 +16,7 @@ from nucleate.conveniences import convenience
 from nucleate.integrate.storage import load as load_run
 from nucleate.studies.block import STATUS
 from nucleate.studies.durable_files import Damaged
-from nucleate.studies.store import holds_ensemble, intact, read_manifest, refused
+from nucleate.studies.store import damaged_store, holds_ensemble, intact, read_manifest
 from nucleate.studies.validate import one_of
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Ensemble", "load", "load_ensemble"]
 
-DONE = STATUS.index("done")
+DONE = STATUS.index("done")  # the code of runs that reached the end
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,8 +64,8 @@ class Ensemble:
 
     def mean(self, name: str, failed: bool = False) -> "DataArray":
         """The mean over runs."""
-        with _nothing_is_nan():
-            return self._told(self._values(name, failed).mean("run", keep_attrs=True), f"mean of {name}")
+        with _nan_without_warnings():
+            return self._described(self._values(name, failed).mean("run", keep_attrs=True), f"mean of {name}")
 
     def quantiles(
         self, name: str, q: float | Sequence[float] = (0.1, 0.5, 0.9), failed: bool = False
@@ -79,8 +79,8 @@ class Ensemble:
         )
         if (shares > 1.0).any():
             raise InputError(f"q must lie between 0 and 1, but is {shares.max():g}. The median is 0.5.")
-        with _nothing_is_nan():
-            return self._told(
+        with _nan_without_warnings():
+            return self._described(
                 self._values(name, failed).quantile(shares, dim="run", keep_attrs=True),
                 f"quantiles of {name}",
             )
@@ -95,7 +95,7 @@ class Ensemble:
             raise InputError(f"level must be below 1, but is {level:g}. 0.95 is usual.")
         values = self._values(name, failed)
         count = values.count("run")
-        with _nothing_is_nan():  # nor has one run a spread
+        with _nan_without_warnings():
             half = (
                 values.std("run", ddof=1)
                 / np.sqrt(count)
@@ -103,7 +103,7 @@ class Ensemble:
             )
             mean = values.mean("run", keep_attrs=True)
         edges = xarray.concat([mean - half, mean + half], xarray.Variable("edge", [-1, 1]))
-        return self._told(
+        return self._described(
             edges.assign_attrs(mean.attrs), f"{level:.0%} confidence band of the mean of {name}"
         )
 
@@ -126,7 +126,7 @@ class Ensemble:
         values = self.data[self._name(name)].load()
         return values if failed else values.where(self.data["status"].load() == DONE)
 
-    def _told(self, statistic: "DataArray", words: str) -> "DataArray":
+    def _described(self, statistic: "DataArray", words: str) -> "DataArray":
         done, every = self.ended.get("done", 0), int(self.data["status"].size)
         about = {
             "long_name": f"{words}: {statistic.attrs.get('long_name', '')}",
@@ -137,8 +137,8 @@ class Ensemble:
 
 
 @contextmanager
-def _nothing_is_nan() -> Iterator[None]:
-    """A statistic of no runs is NaN, as it should be, and NumPy need not warn of it."""
+def _nan_without_warnings() -> Iterator[None]:
+    """A statistic of no runs is NaN, and so is the spread of one; NumPy would warn of either."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         yield
@@ -171,10 +171,10 @@ def load_ensemble(path: str | os.PathLike[str]) -> Ensemble:
     try:
         manifest = read_manifest(path)
     except Damaged as damage:
-        raise refused(path, str(damage)) from None
+        raise damaged_store(path, str(damage)) from None
     bad = [name for name, digest in manifest.files.items() if not intact(path, name, digest)]
     if bad:
-        raise refused(
+        raise damaged_store(
             path, f"{', '.join(bad[:5])}{' and others' * (len(bad) > 5)} missing or not what was written"
         )
     data = _labelled(xarray.open_zarr(path, chunks=None))

@@ -27,11 +27,13 @@ from nucleate.studies.durable_files import Damaged, sync, write_bytes
 from nucleate.studies.study import PARAMETERS, Study
 
 __all__ = [
-    "ANEW",
     "FORMAT",
+    "RUN_AGAIN",
     "Manifest",
     "assemble",
+    "chunk_files",
     "chunk_runs",
+    "damaged_store",
     "holds_ensemble",
     "intact",
     "layout",
@@ -41,11 +43,12 @@ __all__ = [
 ]
 
 FORMAT = "nucleate ensemble 1"
-CHECKSUMS = "checksums/zarr.json"
-CHUNK_BYTES, MOST_CHUNK_RUNS = 2**20, 1024
-COORDINATE_CHUNK = 2**16
-LEVEL = 3  # of compression
-ANEW = "Run the same command again, which computes anew what is damaged."
+CHECKSUMS_FILE = "checksums/zarr.json"
+CHUNK_BYTES = 2**20  # of the largest variable, about
+MAX_RUNS_PER_CHUNK = 1024
+COORDINATE_CHUNK_LENGTH = 2**16
+ZSTD_LEVEL = 3
+RUN_AGAIN = "Run the same command again, which computes anew what is damaged."
 
 
 class Variable(NamedTuple):
@@ -67,7 +70,7 @@ class Manifest(NamedTuple):
     files: dict[str, str]  # sha256 by name
 
 
-Rows = Callable[[int, int, int], Arrays]  # point, first, last -> the arrays of these runs
+ReadRuns = Callable[[int, int, int], Arrays]  # point, first, last -> the arrays of these runs
 
 
 @lru_cache(maxsize=4)
@@ -96,13 +99,11 @@ def layout(study: Study) -> dict[str, Variable]:
 @lru_cache(maxsize=4)
 def chunk_runs(study: Study) -> int:
     """Runs per chunk: a power of two, about a megabyte of the largest variable."""
-    row = max(np.dtype(one.dtype).itemsize * math.prod(one.shape) for one in layout(study).values())
-    return int(
-        2 ** int(np.clip(math.floor(math.log2(max(CHUNK_BYTES / row, 1.0))), 0, math.log2(MOST_CHUNK_RUNS)))
-    )
+    row_bytes = max(np.dtype(one.dtype).itemsize * math.prod(one.shape) for one in layout(study).values())
+    return min(2 ** math.floor(math.log2(max(CHUNK_BYTES / row_bytes, 1.0))), MAX_RUNS_PER_CHUNK)
 
 
-def assemble(study: Study, rows: Rows, path: Path) -> None:
+def assemble(study: Study, read_runs: ReadRuns, path: Path) -> None:
     """Write the finished store to `path`, which must not be there, and flush it to the disk."""
     import zarr
 
@@ -121,22 +122,22 @@ def assemble(study: Study, rows: Rows, path: Path) -> None:
         )
         for name, one in variables.items()
     }
-    ends: Counter[str] = Counter()
+    status_counts: Counter[str] = Counter()
     for point in range(study.points):
         where = tuple(int(i) for i in np.unravel_index(point, study.shape)) if study.grid else ()
         for first in range(0, study.runs, size):
             last = min(first + size, study.runs)
-            values = rows(point, first, last)
+            values = read_runs(point, first, last)
             for name, array in arrays.items():
                 array[(*where, slice(first, last))] = values[name]
-            ends.update(STATUS[code] for code in values["status"].tolist())
-    group.attrs.update(_about(study, ends))
+            status_counts.update(STATUS[code] for code in values["status"].tolist())
+    group.attrs.update(_attributes(study, status_counts))
     with warnings.catch_warnings():
-        # Zarr: consolidated metadata are not in the specification yet; readers that know them are faster and
-        # silent
+        # Zarr warns that consolidated metadata are not in the specification yet; readers that know them are
+        # faster, and others do not look at them.
         warnings.simplefilter("ignore")
         zarr.consolidate_metadata(group.store, zarr_format=3)
-    _seal(study, path)
+    _write_checksums(study, path)
 
 
 def _writer(path: Path) -> Any:
@@ -175,7 +176,7 @@ def _create(
         chunks=tuple(max(1, size) for size in chunks),
         dtype=dtype,
         fill_value=np.nan if dtype == "float64" else 0,
-        compressors=[ZstdCodec(level=LEVEL), Crc32cCodec()],
+        compressors=[ZstdCodec(level=ZSTD_LEVEL), Crc32cCodec()],
         dimension_names=dims,
         attributes=attrs,
         config={"write_empty_chunks": True},
@@ -190,7 +191,7 @@ def _coordinates(group: Any, study: Study) -> None:
     """The values along the axes of the grid, the numbers of the runs, and the times."""
 
     def put(name: str, values: NDArray[Any], attrs: dict[str, Any]) -> None:
-        chunk = min(len(values), COORDINATE_CHUNK) if name != "run" else COORDINATE_CHUNK
+        chunk = min(len(values), COORDINATE_CHUNK_LENGTH) if name != "run" else COORDINATE_CHUNK_LENGTH
         _create(group, name, values.shape, (chunk,), values.dtype.name, (name,), attrs)[:] = values
 
     for name in study.grid:
@@ -205,13 +206,13 @@ def _coordinates(group: Any, study: Study) -> None:
     put("time", study.times, {"long_name": "time, which is depth", "units": "1"})
 
 
-def _about(study: Study, ends: Counter[str]) -> dict[str, Any]:
+def _attributes(study: Study, status_counts: Counter[str]) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "title": study.title,
         "runs": study.runs,
         "seed": study.seed,
-        "ended": {name: ends[name] for name in STATUS if ends[name]},
+        "ended": {name: status_counts[name] for name in STATUS if status_counts[name]},
         "study": json.dumps(study.plain()),
         "made_with": json.dumps(made_with()),
     }
@@ -228,7 +229,7 @@ def _plain(table: dict[str, Any]) -> dict[str, Any]:
 # Checksums
 
 
-def _seal(study: Study, path: Path) -> None:
+def _write_checksums(study: Study, path: Path) -> None:
     """Write the checksums, and flush every file and folder to the disk."""
     files = {}
     for file in sorted(one for one in path.rglob("*") if one.is_file()):
@@ -241,14 +242,14 @@ def _seal(study: Study, path: Path) -> None:
         "made_with": made_with(),
         "files": files,
     }
-    (path / CHECKSUMS).parent.mkdir()
-    write_bytes(path / CHECKSUMS, _sealed(content))
-    sync(path / CHECKSUMS)
+    (path / CHECKSUMS_FILE).parent.mkdir()
+    write_bytes(path / CHECKSUMS_FILE, _checksums_json(content))
+    sync(path / CHECKSUMS_FILE)
     for folder in [path, *(one for one in path.rglob("*") if one.is_dir())]:
         sync(folder)
 
 
-def _sealed(content: dict[str, Any]) -> bytes:
+def _checksums_json(content: dict[str, Any]) -> bytes:
     text = json.dumps(content)
     attributes = {"format": FORMAT, **content, "sha256": hashlib.sha256(text.encode()).hexdigest()}
     return json.dumps({"zarr_format": 3, "node_type": "group", "attributes": attributes}, indent=0).encode()
@@ -257,13 +258,13 @@ def _sealed(content: dict[str, Any]) -> bytes:
 def read_manifest(path: Path) -> Manifest:
     """The checksums of a finished store, after their own was compared."""
     try:
-        data = (path / CHECKSUMS).read_bytes()
+        data = (path / CHECKSUMS_FILE).read_bytes()
         attributes = json.loads(data)["attributes"]
         content = {key: attributes[key] for key in Manifest._fields}
-        if _sealed(content) != data:
-            raise Damaged(f"{CHECKSUMS} does not match its own checksum")
+        if _checksums_json(content) != data:
+            raise Damaged(f"{CHECKSUMS_FILE} does not match its own checksum")
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        raise Damaged(f"{CHECKSUMS} is missing or damaged") from None
+        raise Damaged(f"{CHECKSUMS_FILE} is missing or damaged") from None
     return Manifest(**content)
 
 
@@ -277,7 +278,7 @@ def intact(path: Path, name: str, digest: str) -> bool:
 
 def holds_ensemble(path: Path) -> bool:
     """Whether a folder carries the mark of an ensemble, damaged or not."""
-    for name in ("zarr.json", CHECKSUMS):
+    for name in ("zarr.json", CHECKSUMS_FILE):
         try:
             if b"nucleate ensemble" in (path / name).read_bytes():
                 return True
@@ -340,6 +341,6 @@ def _exchange(a: Path, b: Path) -> bool:
     return bool(call(here, os.fsencode(a.absolute()), here, os.fsencode(b.absolute()), exchange) == 0)
 
 
-def refused(path: Path, why: str) -> InputError:
+def damaged_store(path: Path, why: str) -> InputError:
     """The error for a store that cannot be trusted."""
-    return InputError(f"{path} is damaged: {why}. {ANEW}")
+    return InputError(f"{path} is damaged: {why}. {RUN_AGAIN}")

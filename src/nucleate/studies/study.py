@@ -8,10 +8,8 @@ all defaults written out, so that two studies are the same exactly if they read 
 import json
 import math
 import os
-import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -22,7 +20,8 @@ import numpy as np
 from nucleate.checks import Array, InputError, check_memory, file_error, whole_number
 from nucleate.integrate.simulate import check_tolerance, pick_method, save_times
 from nucleate.studies.matrices import label, matrix
-from nucleate.studies.observables import Observable, observable
+from nucleate.studies.observables import REQUIRED, Observable, observable
+from nucleate.studies.own_functions import modules_beside
 from nucleate.studies.points import Point
 from nucleate.studies.validate import (
     a_list,
@@ -38,11 +37,10 @@ from nucleate.studies.validate import (
 
 __all__ = ["Study", "differences"]
 
-MOST_POINTS = 10_000
-MOST_RUNS = 1_000_000_000
-MOST_FRAMES = 1_000_000
-RESERVED = ("run", "time", "token", "coordinate", "status", "steps", "checksums")
-REQUIRED = object()
+MAX_POINTS = 10_000
+MAX_RUNS = 1_000_000_000
+MAX_FRAMES = 1_000_000
+RESERVED_NAMES = ("run", "time", "token", "coordinate", "status", "steps", "checksums")
 
 
 class Parameter(NamedTuple):
@@ -66,8 +64,8 @@ def _save(where: str, value: Any) -> int | list[float]:
     if isinstance(value, str):
         refuse(where, "a number of frames or a list of times, the same for every run", value)
     frames = whole_number(where, value, least=2, help="It counts the frames, those at 0 and t included.")
-    if frames > MOST_FRAMES:
-        raise InputError(f"{where} is {frames}, but at most {MOST_FRAMES} frames are kept. Save fewer.")
+    if frames > MAX_FRAMES:
+        raise InputError(f"{where} is {frames}, but at most {MAX_FRAMES} frames are kept. Save fewer.")
     return frames
 
 
@@ -152,19 +150,17 @@ class Study:
             raise InputError(
                 f"{path} is not TOML: {shown(str(error))[1:-1] or 'nested too deeply'}."
             ) from None
-        beside = str(path.resolve().parent)
-        sys.path.insert(0, beside)  # functions may be kept in a module beside the study
+        folder = path.resolve().parent  # functions may be kept in a module beside the study
         try:
-            return Study.make(table if runs is None else table | {"runs": runs})
+            with modules_beside(folder):
+                return Study.make(table if runs is None else table | {"runs": runs}, folder)
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
-        finally:
-            with suppress(ValueError):
-                sys.path.remove(beside)
 
     @staticmethod
-    def make(table: Mapping[str, Any]) -> "Study":
-        """The study written as nested tables, with the keys of the TOML file."""
+    def make(table: Mapping[str, Any], folder: Path | None = None) -> "Study":
+        """The study written as nested tables, with the keys of the TOML file; functions are looked for in
+        `folder` first."""
         known_keys(
             a_table("A study", table), ["title", "runs", "seed", *SECTIONS, "grid", "observables"], "a study"
         )
@@ -192,7 +188,7 @@ class Study:
             whole_number("seed", table.get("seed", 0), least=0),
             fixed,
             grid,
-            tuple(observable(_own_name(name), one) for name, one in named.items()),
+            tuple(observable(_own_name(name), one, folder) for name, one in named.items()),
         )
         study._check()
         return study
@@ -284,14 +280,14 @@ class Study:
                         )
 
     def _check_size(self) -> None:
-        if self.points > MOST_POINTS:
+        if self.points > MAX_POINTS:
             raise InputError(
-                f"The grid has {self.points} points, but at most {MOST_POINTS} are taken. Cut it into several"
+                f"The grid has {self.points} points, but at most {MAX_POINTS} are taken. Cut it into several"
                 " studies."
             )
-        if self.points * self.runs > MOST_RUNS:
+        if self.points * self.runs > MAX_RUNS:
             raise InputError(
-                f"The study has {self.points} x {self.runs} runs, but at most {MOST_RUNS} are taken. Lower"
+                f"The study has {self.points} x {self.runs} runs, but at most {MAX_RUNS} are taken. Lower"
                 " runs."
             )
 
@@ -339,7 +335,7 @@ def _fixed(section: str, given: Mapping[str, Any], grid: Mapping[str, Any]) -> d
 
 def _own_name(name: str) -> str:
     a_name("The name of an observable", name)
-    if name in RESERVED or name in PARAMETERS:
+    if name in RESERVED_NAMES or name in PARAMETERS:
         raise InputError(
             f"An observable cannot be named {name}, which stands for something else in the store. Choose"
             " another name."

@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 LENGTH = re.compile(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*/\s*sqrt\(\s*beta\s*\)\s*")
-LONGEST = 80  # of a value in a message
+MAX_SHOWN_CHARACTERS = 80  # of a value in a message, and of a name
 
 
 def known_keys(table: Mapping[Any, Any], allowed: Iterable[str], where: str) -> None:
@@ -73,7 +73,9 @@ def a_text(where: str, value: Any) -> str:
 def a_name(where: str, value: Any) -> str:
     """`value` as the name of a variable of the store: letters, digits and underscores."""
     if not (
-        isinstance(value, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", value) and len(value) <= LONGEST
+        isinstance(value, str)
+        and re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", value)
+        and len(value) <= MAX_SHOWN_CHARACTERS
     ):
         refuse(where, "a name of letters, digits and underscores", value)
     return value
@@ -122,4 +124,4 @@ def shown(value: Any) -> str:
     """A value in an error message: on one line, and not too long."""
     text = value if isinstance(value, str) and value.isidentifier() else repr(value)
     text = " ".join(text.split())
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+    return text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[: MAX_SHOWN_CHARACTERS - 3]}..."

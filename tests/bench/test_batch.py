@@ -1,0 +1,62 @@
+"""The tables of velocities and of whole runs: absent peers are said, and errors are what they should be."""
+
+import importlib.util
+
+import pytest
+
+from nucleate.bench.batch import BatchCase, figure1_section, figure3_section
+from nucleate.bench.drift import DriftCase, circle_section, pairwise_section
+from nucleate.bench.table import Row
+
+ABSENT = "not installed: pip install 'nucleate[bench]'"
+
+
+HAS_JAX = importlib.util.find_spec("jax") is not None and importlib.util.find_spec("diffrax") is not None
+
+
+def silent(words: str) -> None:
+    """Tells nobody."""
+
+
+@pytest.mark.usefixtures("no_extras")
+def test_an_absent_peer_is_said_and_skipped() -> None:
+    of_drift = pairwise_section(DriftCase(2, 12, 3), 1, silent)
+    of_runs = figure3_section(
+        BatchCase(2, n=8, t=2.0, frames=5, compared_runs=1, diffrax_batches=(2,)), 1, silent
+    )
+    rows = {row.peer: row for row in (*of_drift.rows, *of_runs.rows)}
+    for name in ("JAX jit", "JAX jit, softmax", "diffrax Tsit5, vmap of 2"):
+        assert rows.pop(name) == Row(name, note=ABSENT)
+    assert all(row.seconds and row.ratio and row.error is not None for row in rows.values())
+
+
+@pytest.mark.skipif(not HAS_JAX, reason="jax and diffrax are peers; `make bench` installs them")
+def test_every_peer_that_is_there_gets_its_figures() -> None:
+    of_drift = pairwise_section(DriftCase(2, 12, 3), 1, silent)
+    of_runs = figure3_section(
+        BatchCase(2, n=8, t=2.0, frames=5, compared_runs=1, diffrax_batches=(1, 2, 64)), 1, silent
+    )
+    assert [row.peer for row in of_runs.rows if "diffrax" in row.peer] == [
+        "diffrax Tsit5, vmap of 1",
+        "diffrax Tsit5, vmap of 2",
+    ]
+    for row in (*of_drift.rows, *of_runs.rows):
+        assert row.seconds
+        assert row.error is not None
+        assert row.error < 1e-3
+
+
+def test_errors_in_the_tables_are_rounding_for_velocities_and_the_tolerance_for_runs() -> None:
+    one = pairwise_section(DriftCase(3, 20), 1, silent)
+    circle = circle_section((50, 100, 200), 1, silent)
+    velocities = [row.error for row in (*one.rows, *circle.rows) if row.error is not None]
+    assert max(velocities) < 1e-11  # what the circle kernel promises
+    runs = (
+        figure3_section(BatchCase(2, n=8, t=2.0, frames=5, compared_runs=1), 1, silent).rows
+        + figure1_section(2.0, 1, silent).rows
+    )
+    errors = [row.error for row in runs if row.error is not None]
+    assert max(errors) < 1e-4
+    assert circle.numbers is not None
+    assert set(circle.numbers) == {"exponent"}
+    assert all(row.memory for row in circle.rows[:-1])

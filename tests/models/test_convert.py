@@ -1,0 +1,38 @@
+"""Pickled weights are converted by torch's weights-only loader, or not at all."""
+
+from pathlib import Path
+
+import pytest
+from support.pickles import pickles
+
+from nucleate.checks import InputError
+
+
+def test_a_file_is_not_converted_onto_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nucleate.models.convert import convert
+
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(b"PK\x03\x04")
+    (tmp_path / "link.safetensors").symlink_to(path)
+    for source, target in ((path, path), ("model.safetensors", path), (path, "link.safetensors")):
+        with pytest.raises(InputError, match=r"would be replaced by what is made of it.*model\.bin"):
+            convert(source, target)
+    assert path.read_bytes() == b"PK\x03\x04"
+
+
+def test_converting_never_falls_back_to_a_full_pickle(tmp_path: Path) -> None:
+    """With torch its weights-only loader refuses; without torch nothing is opened at all."""
+    from nucleate.models.convert import convert
+
+    mark, source = tmp_path / "harm", tmp_path / "model.bin"
+    for raw in pickles(mark).values():
+        source.write_bytes(raw)
+        with pytest.raises(InputError, match=r"weights-only|torch and safetensors are needed"):
+            convert(source, tmp_path / "model.safetensors")
+    assert not mark.exists()
+    assert not (tmp_path / "model.safetensors").exists()
+    with pytest.raises(InputError, match=r"must end in \.safetensors"):
+        convert(source, tmp_path / "model.bin")
+    with pytest.raises(InputError, match="cannot be read"):
+        convert(tmp_path / "nothing.bin", tmp_path / "model.safetensors")

@@ -11,11 +11,12 @@ from hypothesis import strategies as some
 
 import nucleate as nc
 from nucleate.checks import InputError
-from nucleate.explorer.matrices import matrix
+from nucleate.explorer.matrices import MENU, chosen_matrix, matrix_choice
 from nucleate.explorer.presets import FIGURE_2_SEED, presets
 from nucleate.explorer.python import as_python
 from nucleate.explorer.scene import LIMITS, Scene, parse_scene
 from nucleate.explorer.starts import cap, planted
+from nucleate.parse.named_matrices import NAMED, named_matrix
 
 SMALL = {"n": 7, "t": 3.0, "frames": 5, "beta": 5.0}
 SCENES: dict[str, dict[str, Any]] = {
@@ -83,39 +84,14 @@ def test_frames_begin_at_0_and_end_at_t() -> None:
             assert (np.diff(times) > 0).all()
 
 
-@pytest.mark.parametrize("d", [2, 3, 5, 64])
-@pytest.mark.parametrize(
-    ("name", "row"),
-    [("identity", 1), ("row2", 2), ("row3", 3), ("row4", 4), ("row5", 5), ("minus-identity", 4)],
-)
-def test_there_is_a_matrix_for_every_row_of_table_1(name: str, row: int, d: int) -> None:
-    if name == "row2" and d == 2:
-        with pytest.raises(InputError, match="needs a dimension from 3"):
-            matrix(name, d)
-    else:
-        assert nc.atlas(matrix(name, d)).row == row
-
-
-@pytest.mark.parametrize("d", [2, 3, 5])
-def test_complex_defective_and_zero_tops_are_what_their_names_say(d: int) -> None:
-    assert nc.atlas(matrix("complex", d)).kind == "complex"
-    assert nc.atlas(matrix("defective", d)).kind == "defective"
-    assert nc.atlas(matrix("zero", d)).lambda_max == 0.0
-
-
-def test_matrices_of_three_dimensions_are_those_of_figure_1() -> None:
-    from nucleate.papers.causal_clustering.figure1.item import PANELS
-
-    named = {"row1": "identity"}
-    for panel in PANELS:
-        assert np.array_equal(matrix(named.get(panel.name, panel.name), 3), panel.matrix), panel.name
-
-
-def test_the_head_is_drawn_like_figure_5_and_has_its_spectral_radius() -> None:
-    radius = np.abs(np.linalg.eigvals(matrix("head", 64, 1))).max()
-    assert 0.8 < radius < 1.25  # the circular law gives 1, with a spread of about d^(-1/2)
-    assert not np.array_equal(matrix("head", 8, 0), matrix("head", 8, 1))
-    assert np.array_equal(matrix("gaussian", 8, 3), matrix("gaussian", 8, 3))
+def test_every_matrix_with_a_name_is_in_the_menu() -> None:
+    assert [entry.name for entry in MENU] == list(NAMED)
+    for entry in MENU:
+        plain = entry.plain()
+        d = plain["dims"][0]
+        choice = matrix_choice("V", {"preset": entry.name}, d)
+        assert choice == {"preset": entry.name, **({"seed": 0} if plain["seeded"] else {})}
+        assert np.array_equal(chosen_matrix(choice, d), named_matrix(entry.name, d))
 
 
 @pytest.mark.parametrize("d", [2, 3, 4, 10, 64])
@@ -180,9 +156,9 @@ BAD: list[tuple[Any, str]] = [
     ({"seed": -1}, "seed"),
     ({"seed": 2**53 + 1}, "seed"),
     ({"mask": "none"}, "mask"),
-    ({"mask": {"window": 0}}, "window"),
+    ({"mask": {"window": 0}}, "Window w"),
     ({"mask": {"window": 10_001}}, "window"),
-    ({"mask": {"w": 3}}, "mask has no"),
+    ({"mask": {"w": 3}}, "mask must be"),
     ({"start": "uniform"}, "start"),
     ({"start": {}}, "start kind"),
     ({"start": {"kind": "uniform", "angle": 1}}, "start has no"),
@@ -198,16 +174,18 @@ BAD: list[tuple[Any, str]] = [
     ({"moved": {"1": [0, 0]}}, "zero"),
     ({"moved": {"1": ["a", 0]}}, "moved"),
     ({"moved": [1]}, "moved"),
-    ({"V": "identity"}, "V must"),
+    ({"V": "idenity"}, "Did you mean identity"),
+    ({"V": 1e301}, "entries of at most 1e\\+300"),
     ({"V": {}}, "V must"),
-    ({"V": {"preset": "row9"}}, "no matrix named"),
+    ({"V": {"preset": "row9"}}, "V must be a matrix"),
     ({"V": {"preset": ["row3"]}}, "V must"),
     ({"V": {"preset": "row2"}}, "dimension"),
-    ({"V": {"preset": "row3", "seed": 1}}, "V has no"),
+    ({"V": {"preset": "row3", "seed": 1}}, "not random"),
     ({"V": {"preset": "gaussian", "seed": -1}}, "seed"),
-    ({"V": {"matrix": [[1, 0]]}}, "rows"),
-    ({"V": {"matrix": [[1, 0], [0]]}}, "row 1"),
-    ({"V": {"matrix": [[1, 0], [0, None]]}}, "row 1"),
+    ({"V": {"matrix": [[1, 0]]}}, "square"),
+    ({"V": {"matrix": [[1]]}}, "must have 2 rows"),
+    ({"V": {"matrix": [[1, 0], [0]]}}, "rows of one length"),
+    ({"V": {"matrix": [[1, 0], [0, None]]}}, "numbers only"),
     ({"V": {"matrix": [[1, 0], [0, 1]], "preset": "row3"}}, "V has no"),
     ({"Q": {"matrix": [[1e300, 0], [0, 1e300]]}, "K": {"matrix": [[1e300, 0], [0, 1]]}}, "overflows"),
     ({"c": 0}, "c must"),

@@ -21,7 +21,7 @@ from nucleate import __version__
 from nucleate.checks import InputError
 from nucleate.explorer.built_page import policy
 from nucleate.explorer.guard import Guard
-from nucleate.explorer.matrices import MATRICES
+from nucleate.explorer.matrices import MENU
 from nucleate.explorer.presets import presets
 from nucleate.explorer.scene import LIMITS, Scene
 from nucleate.explorer.session import Session
@@ -70,7 +70,7 @@ class Explorer:
             "defaults": Scene().plain(),
             "limits": LIMITS,
             "presets": [preset.plain() for preset in presets()],
-            "matrices": [one.plain() for one in MATRICES],
+            "matrices": [one.plain() for one in MENU],
             "opened": [entry.plain() for entry in self.folder.entries()],
             "open": None if self.folder.only is None else {"name": self.folder.only, "run": 0},
             "link": self.link,

@@ -21,7 +21,8 @@ import numpy as np
 
 from nucleate.checks import Array, InputError, check_memory, whole_number
 from nucleate.integrate.simulate import check_tolerance, pick_method, save_times
-from nucleate.studies.matrices import label, matrix
+from nucleate.parse.mask import mask_text, parse_mask
+from nucleate.studies.matrices import label, matrix, with_files
 from nucleate.studies.observables import Observable, observable
 from nucleate.studies.points import Point
 from nucleate.studies.validate import (
@@ -81,7 +82,7 @@ PARAMETERS: dict[str, Parameter] = {
     "V": Parameter("model", matrix, 1.0, True, "value matrix"),
     "mask": Parameter(
         "model",
-        lambda where, value: one_of(where, value, ("causal", "full")),
+        lambda where, value: mask_text(parse_mask(where, value)),
         "causal",
         True,
         "whom a token sees",
@@ -154,6 +155,7 @@ class Study:
         beside = str(path.resolve().parent)
         sys.path.insert(0, beside)  # functions may be kept in a module beside the study
         try:
+            table = with_files(table, path.parent)
             return Study.make(table if runs is None else table | {"runs": runs})
         except InputError as error:
             raise InputError(f"{path}: {error}") from None

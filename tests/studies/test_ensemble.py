@@ -2,25 +2,20 @@
 
 import json
 import os
-import re
 import shutil
-import signal
 import subprocess
 import sys
-import time
 import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from support.small_studies import contents, profile, small, spread, toml
-from typer.testing import CliRunner
+from support.small_studies import contents, profile, small, spread
 
 import nucleate as nc
 from nucleate.attention import Attention
 from nucleate.checks import Array, InputError
-from nucleate.cli import main as cli
 from nucleate.observe.measure import measure
 from nucleate.plot.studies import picture
 from nucleate.studies.block import STATUS, Cancelled, Task, compute
@@ -33,10 +28,6 @@ from nucleate.studies.store import chunk_runs
 from nucleate.studies.study import Study
 
 EMPTY: dict[str, Any] = {}
-
-
-def nucleate(*words: object) -> Any:
-    return CliRunner().invoke(cli.app, ["ensemble", *map(str, words)])
 
 
 @pytest.fixture(scope="module")
@@ -546,136 +537,6 @@ def test_blocks_are_whole_groups_of_lanes_and_fit_into_memory() -> None:
 def test_more_threads_than_blocks_give_the_same_bytes(tmp_path: Path, finished: Path) -> None:
     ensemble(small(), tmp_path / "out.zarr", block=100, threads=8)
     assert contents(tmp_path / "out.zarr") == contents(finished)
-
-
-# --- the command
-
-
-def test_the_command_runs_a_study_and_draws_it(tmp_path: Path, finished: Path) -> None:
-    (tmp_path / "study.toml").write_text(toml(small()))
-    done = nucleate(
-        tmp_path / "study.toml",
-        "--store",
-        tmp_path / "out.zarr",
-        "--threads",
-        1,
-        "--plot",
-        tmp_path / "out.png",
-        "--show",
-        "renyi",
-    )
-    assert done.exit_code == 0, done.output
-    assert "24 runs at each of 2 beta; 48 done" in done.stdout
-    assert contents(tmp_path / "out.zarr") == contents(finished)
-    assert (tmp_path / "out.png").is_file()
-    assert nucleate(tmp_path / "study.toml", "--store", tmp_path / "out.zarr", "--quiet").stdout == ""
-
-
-def test_a_dry_run_states_runs_time_and_size_and_writes_nothing(tmp_path: Path) -> None:
-    (tmp_path / "study.toml").write_text(toml(small()))
-    done = nucleate(tmp_path / "study.toml", "--dry-run", "--runs", "1000", "--store", tmp_path / "out.zarr")
-    assert done.exit_code == 0, done.output
-    row = 1 + 8 + 8 * (5 + 5 + 1 + 16)  # status, steps, renyi, groups, apart, ends
-    size = f"{2000 * row / 1e3:.3g} kB before compression"
-    assert re.search(rf"2 points of the grid, 2000 runs, (at least )?about [\d.]+ s, {size}", done.stdout), (
-        done.stdout
-    )
-    assert [path.name for path in tmp_path.iterdir()] == ["study.toml"]
-
-
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        (["study.toml"], "--store is missing"),
-        (
-            ["study.toml", "--store", "out.zarr", "--plot", "out.png", "--show", "reny"],
-            "--show is reny. Did you mean renyi?",
-        ),
-        (
-            ["study.toml", "--store", "out.zarr", "--plot", "out.png", "--show", "ends"],
-            "ends has the axis token",
-        ),
-        (["study.toml", "--store", "out"], "is kept as .zarr"),
-        (["study.toml", "--store", "no/out.zarr"], "the folder no does not exist"),
-        (["study.toml", "--store", "out.zarr", "--runs", "0"], "runs must be"),
-        (["study.toml", "--store", "out.zarr", "--block", "0"], "block must be"),
-        (["study.toml", "--store", "out.zarr", "--threads", "0"], "threads must be"),
-        (["study.toml", "--store", "out.zarr", "--plot", "out.gif"], "pictures are"),
-        (["none.toml", "--store", "out.zarr"], "none.toml cannot be read"),
-        (["study.toml", "--store", "out.zarr", "--cluster", "nowhere"], "address of a scheduler"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_bad_input_ends_with_one_line_and_code_2(
-    words: list[str], reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("study.toml").write_text(toml(small()))
-    done = nucleate(*words)
-    assert done.exit_code == 2
-    assert reason in done.stderr
-    assert done.stderr.startswith("Error: ")
-    assert done.stderr.count("\n") == 1
-
-
-def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(tmp_path: Path) -> None:
-    slow = small(runs=4000, start={"n": 64, "d": 2}, times={"t": 30.0, "save": 5})
-    (tmp_path / "study.toml").write_text(toml(slow))
-    command = [
-        sys.executable,
-        "-m",
-        "nucleate",
-        "ensemble",
-        "study.toml",
-        "--store",
-        "out.zarr",
-        "--block",
-        "16",
-    ]
-    process = subprocess.Popen(
-        command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    deadline = time.monotonic() + 120
-    while not list(tmp_path.glob("out.zarr.parts/blocks/*.block")) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    began = time.monotonic()
-    _, words = process.communicate(timeout=60)
-    assert process.returncode == 130, words
-    assert time.monotonic() - began < 10, "threads are told to stop"
-    assert "of 8000 runs. Finished blocks are kept; the same command goes on" in words
-    assert "Traceback" not in words
-    kept = len(list(tmp_path.glob("out.zarr.parts/blocks/*.block")))
-    assert kept > 0
-    first: list[int] = []
-
-    class Enough(Exception):
-        pass
-
-    def progress(done: int, total: int) -> None:
-        first.append(done)
-        raise Enough
-
-    with pytest.raises(Enough):
-        ensemble(slow, tmp_path / "out.zarr", block=16, progress=progress)
-    assert first[0] >= 16 * kept - 32, "it goes on from there"
-
-
-def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from nucleate.cli import ensemble as command
-
-    now = [0.0]
-    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
-    line = command._Line()
-    for second in range(12):
-        now[0] = float(second)
-        line(100 + 10 * second, 300)
-    assert capsys.readouterr().err.splitlines() == [
-        "150 of 300 runs, 10 runs/s, 0:15 left",
-        "200 of 300 runs, 10 runs/s, 0:10 left",
-    ]
 
 
 def test_memory_does_not_grow_with_the_number_of_runs(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def test_the_command_prints_both_tables_and_writes_all_numbers(
     monkeypatch.setattr(bench, "MAX_QUICK_RUNS", 6)
     monkeypatch.setattr(command, "QUICK_ROUNDS", 1)
     done = CliRunner().invoke(
-        command.bench, ["ensemble", "--quick", "--json", str(tmp_path / "out.json")], env={"COLUMNS": "120"}
+        command.bench, ["ensemble", "--quick", "--out", str(tmp_path / "out.json")], env={"COLUMNS": "120"}
     )
     assert done.exit_code == 0, done.output
     times, threads = json.loads((tmp_path / "out.json").read_text())["sections"]

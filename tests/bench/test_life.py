@@ -135,7 +135,7 @@ def test_the_cost_has_an_exponent_and_a_memory() -> None:
 @pytest.mark.usefixtures("tiny")
 def test_the_command_prints_tables_and_writes_all_numbers(tmp_path: Path) -> None:
     file = tmp_path / "out.json"
-    done = CliRunner().invoke(command.bench, ["life", "--quick", "--json", str(file)], env={"COLUMNS": "120"})
+    done = CliRunner().invoke(command.bench, ["life", "--quick", "--out", str(file)], env={"COLUMNS": "120"})
     assert done.exit_code == 0, done.output
     assert "best of 2 rounds" in done.output
     record: dict[str, Any] = json.loads(file.read_text())

@@ -76,6 +76,7 @@ def test_a_folder_of_pickles_is_refused_with_the_command_that_converts(tmp_path:
             "nucleate",
             "convert",
             str(folder / "pytorch_model.bin"),
+            "--out",
             str(folder / "pytorch_model.safetensors"),
         ]
 
@@ -93,6 +94,7 @@ def test_a_pickle_that_is_called_safetensors_is_to_be_renamed_before_it_is_conve
         "nucleate",
         "convert",
         str(tmp_path / "my model.bin"),
+        "--out",
         str(tmp_path / "my model.safetensors"),
     ]
 

@@ -165,7 +165,7 @@ def test_a_lost_scheduler_ends_with_one_line_and_threads_finish_the_work(tmp_pat
         "nucleate",
         "ensemble",
         "study.toml",
-        "--store",
+        "--out",
         "out.zarr",
         "--block",
         "4",

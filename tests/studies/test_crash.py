@@ -307,7 +307,7 @@ from nucleate.cli import main as cli
 from support.small_studies import small
 from support.small_studies import toml
 open("study.toml", "w").write(toml(small(observables={"way": {"kind": "trajectory"}})))
-sys.argv = ["nucleate", "ensemble", "study.toml", "--store", "out.zarr"]
+sys.argv = ["nucleate", "ensemble", "study.toml", "--out", "out.zarr"]
 cli.main()
 """
     here = {

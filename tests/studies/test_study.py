@@ -192,7 +192,7 @@ def test_differences_name_the_keys_and_forgive_more_runs() -> None:
             "scal is not a key of model.V. Did you mean scale?",
         ),
         (changed("model", V="twice identity"), "model.V must be"),
-        (changed("model", mask="window"), "model.mask is"),
+        (changed("model", mask="window"), "model.mask must be causal, full or window:W"),
         (changed("model", mask="full", window=3), 'mask is "full" and window is 3'),
         (small(grid=3), "grid must be a table"),
         (small(title="two\nlines"), "title must be a line of text"),

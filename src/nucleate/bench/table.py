@@ -99,9 +99,14 @@ def show(section: Section, console: "Console") -> None:
 
 def check_json(path: Path | None) -> None:
     """Refuse before measuring what could not be written after it."""
+    if path is not None and path.suffix.lower() != ".json" and not path.is_dir():
+        raise InputError(
+            f"--out {path} has the ending {path.suffix or '(none)'}, but the numbers are written as .json."
+            " Choose another name."
+        )
     if path is not None and (path.is_dir() or not path.resolve().parent.is_dir()):
         raise (FileError if path.is_dir() else MissingFileError)(
-            f"--json {path} cannot be written:"
+            f"--out {path} cannot be written:"
             f" {'it is a folder' if path.is_dir() else 'its folder does not exist'}. Name a file."
         )
 
@@ -120,7 +125,7 @@ def write_json(
         path.write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     except OSError as error:
         raise file_error(
-            f"--json {path} cannot be written: {error.strerror}. Name another file.", error
+            f"--out {path} cannot be written: {error.strerror}. Name another file.", error
         ) from None
 
 

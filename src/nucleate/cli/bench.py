@@ -1,4 +1,4 @@
-"""`nucleate bench`: parse, measure, print. Heavy imports wait until a command needs them."""
+"""`nucleate bench`: parse, measure, print. Heavy imports wait until they are needed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nucleate.shell import polite
+from nucleate.cli.errors import Command, friendly_errors
+from nucleate.cli.options import Quiet
+from nucleate.cli.progress import Progress
 
 if TYPE_CHECKING:
     from nucleate.bench.table import Section
-    from nucleate.bench.timing import Tell
 
 __all__ = ["bench"]
 
@@ -20,14 +21,14 @@ bench = typer.Typer(
 )
 
 ROUNDS, QUICK_ROUNDS = {"drift": 7, "batch": 3, "life": 3, "ensemble": 2}, 2
-WIDTH = 120  # of tables that go to a file
+TABLE_WIDTH = 120  # characters, where tables do not go to a terminal
 
 Quick = Annotated[
     bool,
     typer.Option("--quick", help="Smaller systems and fewer rounds: to see that it works, not to quote."),
 ]
-Json = Annotated[
-    Path | None, typer.Option("--json", help="Write all numbers to this file.", show_default="none")
+Out = Annotated[
+    Path | None, typer.Option(help="Write all numbers here: a name that ends in .json.", show_default="none")
 ]
 Threads = Annotated[
     int | None, typer.Option(help="Keep everyone to this many cores.", show_default="all cores")
@@ -39,90 +40,82 @@ def _group() -> None:
     """Measure speed and accuracy beside other tools, in the same run."""
 
 
-@bench.command()
-def drift(quick: Quick = False, json: Json = None, threads: Threads = None) -> None:
-    """Velocities: pairs a second beside NumPy and JAX, and linear time on the circle up to a million
-    tokens."""
-    with _measuring("drift", json, threads) as tell:
+@bench.command(cls=Command)
+def drift(quick: Quick = False, out: Out = None, threads: Threads = None, quiet: Quiet = False) -> None:
+    """Velocities: pairs a second beside NumPy and JAX; linear time on the circle, to a million tokens."""
+    with _measuring("drift", out, threads, quiet) as progress:
         from nucleate.bench.drift import sections
 
         rounds = QUICK_ROUNDS if quick else ROUNDS["drift"]
-        _show("drift", sections(quick, rounds, tell), rounds, json)
+        _show("drift", sections(quick, rounds, progress.say), rounds, out, progress)
 
 
-@bench.command()
+@bench.command(cls=Command)
 def batch(
     runs: Annotated[int, typer.Option(help="How many runs of Figure 3; at most 16 with --quick.")] = 500,
     quick: Quick = False,
-    json: Json = None,
+    out: Out = None,
     threads: Threads = None,
+    quiet: Quiet = False,
 ) -> None:
-    """Whole runs: seconds and accuracy beside SciPy and diffrax, on the systems of the paper's Figures 3 and
-    1."""
-    with _measuring("batch", json, threads) as tell:
+    """Whole runs: seconds and accuracy beside SciPy and diffrax, on the systems of Figures 3 and 1."""
+    with _measuring("batch", out, threads, quiet) as progress:
         from nucleate.bench.batch import sections
 
         rounds = QUICK_ROUNDS if quick else ROUNDS["batch"]
-        _show("batch", sections(runs, quick, rounds, tell), rounds, json)
+        _show("batch", sections(runs, quick, rounds, progress.say), rounds, out, progress)
 
 
-@bench.command()
-def life(quick: Quick = False, json: Json = None, threads: Threads = None) -> None:
-    """Whole lives to t = 1e60: seconds, ends and merge times beside LSODA, and the cost of a step up to 5000
-    tokens."""
-    with _measuring("life", json, threads) as tell:
+@bench.command(cls=Command)
+def life(quick: Quick = False, out: Out = None, threads: Threads = None, quiet: Quiet = False) -> None:
+    """Whole lives to t = 1e60: seconds, ends and merge times beside LSODA; the cost of a step."""
+    with _measuring("life", out, threads, quiet) as progress:
         from nucleate.bench.life import sections
 
         rounds = QUICK_ROUNDS if quick else ROUNDS["life"]
-        _show("life", sections(quick, rounds, tell), rounds, json)
+        _show("life", sections(quick, rounds, progress.say), rounds, out, progress)
 
 
-@bench.command()
+@bench.command(cls=Command)
 def ensemble(
     runs: Annotated[int, typer.Option(help="How many runs of Figure 3; at most 64 with --quick.")] = 5000,
     quick: Quick = False,
-    json: Json = None,
+    out: Out = None,
     threads: Threads = None,
+    quiet: Quiet = False,
 ) -> None:
-    """A whole ensemble, on the disk: its cost beyond the engine and beside SciPy and diffrax, threads against
-    processes, memory."""
-    with _measuring("ensemble", json, threads) as tell:
+    """Whole ensembles, on the disk: seconds beside the bare engine, SciPy and diffrax; processes; memory."""
+    with _measuring("ensemble", out, threads, quiet) as progress:
         from nucleate.bench.ensemble import sections
 
         rounds = QUICK_ROUNDS if quick else ROUNDS["ensemble"]
-        _show("ensemble", sections(runs, quick, rounds, tell), rounds, json)
+        _show("ensemble", sections(runs, quick, rounds, progress.say), rounds, out, progress)
 
 
 @contextmanager
-def _measuring(command: str, json: Path | None, threads: int | None) -> Iterator["Tell"]:
-    """Say on a terminal what is being measured; bad input ends with one line and exit code 2, Ctrl-C with
-    130."""
-    from rich.console import Console
-    from rich.markup import escape
-
-    with polite():
+def _measuring(command: str, out: Path | None, threads: int | None, quiet: bool) -> Iterator[Progress]:
+    """Say what is being measured; bad input ends with one line and exit code 2, Ctrl-C with 130."""
+    with friendly_errors():
         from nucleate.bench.machine import only_cores
         from nucleate.bench.table import check_json
 
-        check_json(json)
-        # Seldom redrawn: drawing takes time from what is measured.
-        with (
-            only_cores(threads),
-            Console(stderr=True).status(f"bench {command}", refresh_per_second=2) as status,
-        ):
-            yield lambda words: status.update(escape(words))
+        check_json(out)
+        with only_cores(threads), Progress(f"bench {command}", quiet) as progress:
+            yield progress
 
 
-def _show(command: str, sections: Iterator["Section"], rounds: int, json: Path | None) -> None:
+def _show(
+    command: str, sections: Iterator["Section"], rounds: int, out: Path | None, progress: Progress
+) -> None:
     """Print each table as it comes, then write the numbers."""
     from rich.console import Console
 
     from nucleate.bench.machine import facts
     from nucleate.bench.table import show, write_json
 
-    console = Console()
+    console = Console(quiet=progress.quiet)
     if not console.is_terminal:
-        console = Console(width=WIDTH)
+        console = Console(width=TABLE_WIDTH, quiet=progress.quiet)
     machine = facts()
     console.print(
         ", ".join(f"{name} {value}" for name, value in machine.items()), markup=False, highlight=False
@@ -135,8 +128,10 @@ def _show(command: str, sections: Iterator["Section"], rounds: int, json: Path |
     console.print("ratio = time of the other / time of nucleate.\n", highlight=False)
     done = []
     for section in sections:
+        progress.stop()  # a bar and a table would write over each other
         show(section, console)
+        progress.start()
         done.append(section)
-    if json is not None:
-        write_json(json, command, machine, rounds, done)
-        console.print(f"wrote {json}", markup=False, highlight=False)
+    if out is not None:
+        write_json(out, command, machine, rounds, done)
+        console.print(f"wrote {out}", markup=False, highlight=False)

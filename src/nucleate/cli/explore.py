@@ -1,5 +1,4 @@
-"""`nucleate explore` and `nucleate export`: parse, call one function, print.  Heavy imports wait until they
-are needed."""
+"""`nucleate explore`: parse, call one function, print. Heavy imports wait until they are needed."""
 
 import importlib.util
 import json
@@ -10,24 +9,16 @@ from urllib.parse import quote, unquote
 
 import typer
 
-from nucleate.shell import polite
+from nucleate.cli.errors import friendly_errors
 
 if TYPE_CHECKING:
     from nucleate.explorer.server import Server
 
-__all__ = ["explore", "export"]
+__all__ = ["explore"]
 
-NEEDED = ("starlette", "uvicorn", "websockets")
+NEEDED_PACKAGES = ("starlette", "uvicorn", "websockets")
 PORTS = range(1024, 65536)
-LONGEST_LINK = 200_000  # characters
-
-Stored = Annotated[
-    Path,
-    typer.Argument(
-        help="The run: what run.save or nucleate simulate --out wrote, or the store of an ensemble.",
-        show_default=False,
-    ),
-]
+MAX_LINK_CHARACTERS = 200_000
 
 
 def explore(
@@ -49,15 +40,16 @@ def explore(
         str | None,
         typer.Option(help="A link copied from the explorer: open at its state.", show_default="none"),
     ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the address and errors only.")] = False,
 ) -> None:
     """Watch tokens in the browser: a page on this machine, for this machine only; Ctrl-C ends it.
 
     Exit code 0: ended. 2: bad input, or a port that is taken.
     """
-    with polite():
-        _needed()
+    with friendly_errors():
+        _check_packages()
         state = None if link is None else _state(link)
-        _port(port)
+        _check_port(port)
         from nucleate.explorer.built_page import page_text
         from nucleate.explorer.server import Explorer, serve
         from nucleate.explorer.stored_runs import open_folder
@@ -65,34 +57,15 @@ def explore(
         explorer = Explorer(page_text(), open_folder(path), state)
         fragment = "" if state is None else "#" + quote(json.dumps(state), safe="")
         with suppress(KeyboardInterrupt):  # the usual way to end it
-            serve(explorer, port, lambda serving: _ready(serving, fragment, browser))
-        typer.echo("The explorer has ended.")
+            serve(explorer, port, lambda serving: _ready(serving, fragment, browser, quiet))
+        if not quiet:
+            typer.echo("The explorer has ended.")
 
 
-def export(
-    run: Stored,
-    html: Annotated[
-        Path, typer.Option(help="Where the page goes: a name that ends in .html.", show_default=False)
-    ],
-    which: Annotated[
-        int, typer.Option("--run", help="Which run, where the file holds several; counted from 0.", min=0)
-    ] = 0,
-) -> None:
-    """Make a page that plays a recorded run in any browser, without server or network.
-
-    Exit code 0: written. 2: bad input.
-    """
-    with polite():
-        from nucleate.explorer.export import export as write
-
-        shown, size = write(run, html, which)
-        typer.echo(f"{shown.summary}\nwrote {html}, {size / 1e6:.1f} MB: open it in any browser")
-
-
-def _needed() -> None:
+def _check_packages() -> None:
     from nucleate.checks import MissingPackageError
 
-    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    missing = [name for name in NEEDED_PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
         raise MissingPackageError(
             f"The explorer needs {', '.join(missing)}, which is not installed. Install it: python -m pip"
@@ -100,7 +73,7 @@ def _needed() -> None:
         )
 
 
-def _port(port: int | None) -> None:
+def _check_port(port: int | None) -> None:
     from nucleate.checks import InputError
 
     if port is not None and port not in PORTS:
@@ -112,7 +85,7 @@ def _state(link: str) -> Any:
     from nucleate.checks import InputError
     from nucleate.explorer.page_requests import strict_json
 
-    if len(link) > LONGEST_LINK or "#" not in link:
+    if len(link) > MAX_LINK_CHARACTERS or "#" not in link:
         raise InputError(
             "--link must be a link copied from the explorer, with all that follows its #. Put it between"
             " quotes."
@@ -129,13 +102,12 @@ def _state(link: str) -> Any:
     return state
 
 
-def _ready(serving: "Server", fragment: str, browser: bool) -> None:
-    typer.echo(
-        f"The explorer is at\n\n    {serving.address}{fragment}\n\nfor this machine only. Press Ctrl-C to"
-        " end it."
-    )
+def _ready(serving: "Server", fragment: str, browser: bool, quiet: bool) -> None:
+    address = f"{serving.address}{fragment}"
+    about = f"The explorer is at\n\n    {address}\n\nfor this machine only. Press Ctrl-C to end it."
+    typer.echo(address if quiet else about)
     if browser:
         import webbrowser
 
-        if not webbrowser.open(serving.address + fragment):
+        if not webbrowser.open(address):
             typer.echo("No browser could be opened: open the address by hand.", err=True)

@@ -1,10 +1,9 @@
-"""Matrices by name, for any dimension they make sense in: one per row of Table 1, tops outside it, random
-ones by seed.
+"""Matrices of a scene: the menu of those with a name, and the plain form in which a scene holds any.
 
-In three dimensions those of Table 1 are the matrices of Figure 1.
+That form is {"preset": name}, with a "seed" where the matrix is random, or {"matrix": rows}.
 """
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -12,140 +11,76 @@ from typing import Any
 import numpy as np
 
 from nucleate.checks import Array, InputError
+from nucleate.explorer.limits import MAX_DIMENSION
+from nucleate.parse.matrix import as_array, name_and_seed, parse_matrix
+from nucleate.parse.named_matrices import NAMED, check_named, named_matrix
 
-__all__ = ["MATRICES", "MOST", "Preset", "find", "matrix"]
+__all__ = ["MENU", "MenuEntry", "chosen_matrix", "matrix_choice"]
 
-MOST = 64  # dimensions
-WIDTH = 16  # of a head's model, in heads: W_V is d x 16 d
 
-Make = Callable[[int, int], Array]  # dimension, seed -> (d, d)
+MAX_ENTRY = 1e300  # so that products of a few entries can be tested for overflow
 
 
 @dataclass(frozen=True)
-class Preset:
-    """A matrix with a name."""
+class MenuEntry:
+    """A matrix that can be chosen by its name."""
 
     name: str
     title: str
-    make: Make
-    of_V: str = ""  # the title as V, of which Table 1 speaks, as it does not of Q and K
-    least: int = 2  # dimension
-    seeded: bool = False
+    title_of_V: str = ""  # where it says more: Table 1 speaks of V, not of Q and K
 
     def plain(self) -> dict[str, Any]:
         """As it goes over the wire."""
         return {
             "name": self.name,
             "title": self.title,
-            "of_V": self.of_V or self.title,
-            "dims": [self.least, MOST],
-            "seeded": self.seeded,
+            "of_V": self.title_of_V or self.title,
+            "dims": [NAMED[self.name].least, MAX_DIMENSION],
+            "seeded": NAMED[self.name].random,
         }
 
 
-def matrix(name: str, d: int, seed: int = 0) -> Array:
-    """The matrix `name` in dimension d, (d, d); the seed matters to random ones only."""
-    preset = find(name)
-    if not preset.least <= d <= MOST:
-        raise InputError(
-            f"The matrix {name} needs a dimension from {preset.least} to {MOST}, but d is {d}. Choose another"
-            " matrix or dimension."
-        )
-    return _made(preset, d, seed if preset.seeded else 0).copy()
+def matrix_choice(name: str, value: Any, d: int) -> dict[str, Any]:
+    """Any matrix that `nucleate.parse.matrix` understands, in the form in which a scene of dimension d holds
+    it."""
+    found = parse_matrix(name, value)
+    if isinstance(found, str):
+        preset, seed = name_and_seed(found)
+        check_named(preset, d)
+        return {"preset": preset, "seed": seed} if NAMED[preset].random else {"preset": preset}
+    if isinstance(found, np.ndarray) and (found.ndim > 2 or found.shape[-1] != d):
+        raise InputError(f"{name} must have {d} rows, as d is {d}, but has shape {found.shape}.")
+    M = as_array(found, d)
+    if M is None or (isinstance(found, float) and found == -1.0):
+        return {"preset": "identity" if M is None else "minus-identity"}
+    if np.abs(M).max() > MAX_ENTRY:
+        raise InputError(f"{name} must have entries of at most {MAX_ENTRY:g}, but has {np.abs(M).max():g}.")
+    return {"matrix": (M + 0.0).tolist()}  # + 0.0: no minus zeros
+
+
+def chosen_matrix(choice: Mapping[str, Any], d: int) -> Array:
+    """The matrix that a scene of dimension d holds in this form, (d, d)."""
+    if "matrix" in choice:
+        return np.array(choice["matrix"], dtype=np.float64)
+    return _named(choice["preset"], d, choice.get("seed", 0)).copy()
 
 
 @lru_cache(maxsize=64)  # a scene asks for its matrices several times while it is checked
-def _made(preset: "Preset", d: int, seed: int) -> Array:
-    return preset.make(d, seed)
+def _named(name: str, d: int, seed: int) -> Array:
+    return named_matrix(name, d, seed)
 
 
-def find(name: str) -> Preset:
-    """The preset of that name."""
-    for preset in MATRICES:
-        if preset.name == name:
-            return preset
-    raise InputError(
-        f"There is no matrix named {name[:40]!r}. There is {', '.join(preset.name for preset in MATRICES)}."
-    )
-
-
-def _diagonal(top: list[float], first: float, last: float) -> Make:
-    """The top of the spectrum, then evenly spaced numbers from `first` to `last` (alone, `first`)."""
-
-    def make(d: int, seed: int) -> Array:
-        rest = np.linspace(first, last, d - len(top)).round(12)  # 0.35, not 0.35000000000000003
-        return np.diag([*top, *rest.tolist()])
-
-    return make
-
-
-def _block(corner: list[list[float]], rest: float) -> Make:
-    """A 2 x 2 corner, then `rest` along the diagonal."""
-
-    def make(d: int, seed: int) -> Array:
-        M = rest * np.eye(d)
-        M[:2, :2] = corner
-        return M
-
-    return make
-
-
-def _gaussian(d: int, seed: int) -> Array:
-    return np.asarray(np.random.default_rng(seed).standard_normal((d, d)) / np.sqrt(d))
-
-
-def _head(d: int, seed: int) -> Array:
-    """W_V W_O of independent Gaussians, scaled so that its eigenvalues fill the unit disc."""
-    from threadpoolctl import threadpool_limits
-
-    rng = np.random.default_rng(seed)
-    with threadpool_limits(1, user_api="blas"):  # else the last bits depend on the machine's cores
-        return np.asarray(
-            rng.standard_normal((d, WIDTH * d)) @ rng.standard_normal((WIDTH * d, d)) / (d * np.sqrt(WIDTH))
-        )
-
-
-def _mirror(d: int, seed: int) -> Array:
-    return np.diag([-1.0] + [1.0] * (d - 1))
-
-
-MATRICES = (
-    Preset("identity", "identity", lambda d, seed: np.eye(d), "identity: row 1, all tokens end at the first"),
-    Preset(
-        "row2",
-        "largest eigenvalue positive, twice",
-        _diagonal([1.0, 1.0], 0.3, 0.1),
-        "row 2: largest eigenvalue positive, twice",
-        least=3,
-    ),
-    Preset(
-        "row3",
-        "largest eigenvalue positive, once",
-        _diagonal([1.0], 0.5, 0.2),
-        "row 3: largest eigenvalue positive, once",
-    ),
-    Preset(
-        "row4",
-        "largest eigenvalue negative, twice",
-        _diagonal([-0.5, -0.5], -1.0, -1.5),
-        "row 4: largest eigenvalue negative, twice",
-    ),
-    Preset(
-        "row5",
-        "largest eigenvalue negative, once",
-        _diagonal([-0.5], -0.9, -1.0),
-        "row 5: largest eigenvalue negative, once",
-    ),
-    Preset("complex", "complex pair at the top, 0.8 ± 0.6i", _block([[0.8, -0.6], [0.6, 0.8]], 0.2)),
-    Preset("defective", "defective top, a Jordan block of size 2", _block([[1.0, 1.0], [0.0, 1.0]], 0.3)),
-    Preset("zero", "largest eigenvalue 0, once", _diagonal([0.0], -0.4, -0.8)),
-    Preset(
-        "minus-identity",
-        "minus identity",
-        lambda d, seed: np.diag([-1.0] * d),
-        "minus identity: all tokens repel",
-    ),
-    Preset("gaussian", "random Gaussian, spectral radius about 1", _gaussian, seeded=True),
-    Preset("head", "a transformer's head at initialisation (Figure 5)", _head, seeded=True),
-    Preset("mirror", "mirror: diag(−1, 1, …, 1)", _mirror),
+MENU = (
+    MenuEntry("identity", "identity", "identity: row 1, all tokens end at the first"),
+    MenuEntry("row2", "largest eigenvalue positive, twice", "row 2: largest eigenvalue positive, twice"),
+    MenuEntry("row3", "largest eigenvalue positive, once", "row 3: largest eigenvalue positive, once"),
+    MenuEntry("row4", "largest eigenvalue negative, twice", "row 4: largest eigenvalue negative, twice"),
+    MenuEntry("row5", "largest eigenvalue negative, once", "row 5: largest eigenvalue negative, once"),
+    MenuEntry("complex", "dominant eigenvalues complex, 0.8 ± 0.6i"),
+    MenuEntry("defective", "dominant eigenvalue defective, a Jordan block of size 2"),
+    MenuEntry("marginal", "largest eigenvalue 0, once"),
+    MenuEntry("minus-identity", "minus identity", "minus identity: all tokens repel"),
+    MenuEntry("gaussian", "random Gaussian, spectral radius about 1"),
+    MenuEntry("head", "a transformer's head at initialisation (Figure 5)"),
+    MenuEntry("mirror", "mirror: diag(−1, 1, …, 1)"),
 )

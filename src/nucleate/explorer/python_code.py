@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from nucleate.checks import Array
-from nucleate.explorer.scene import FIRST_LOG_TIME, Scene, given_matrix
+from nucleate.explorer.matrices import chosen_matrix
+from nucleate.explorer.scene import FIRST_LOG_TIME, Scene
 
 __all__ = ["python_code"]
 
@@ -17,11 +18,15 @@ def python_code(scene: Scene) -> str:
     lines = _start(scene)
     arguments, imports = [f"beta={scene.beta!r}"], []
     for name in "QKV":
-        M = given_matrix(getattr(scene, name), scene.d)
+        M = chosen_matrix(getattr(scene, name), scene.d)
         if not np.array_equal(M, np.eye(scene.d)):
             lines.append(f"{name} = {_written(getattr(scene, name), M)}")
             arguments.append(f"{name}={name}")
-            imports += ["from nucleate.explorer.matrices import matrix"] if "matrix(" in lines[-1] else []
+            imports += (
+                ["from nucleate.parse.named_matrices import named_matrix"]
+                if "named_matrix(" in lines[-1]
+                else []
+            )
     if scene.start["kind"] != "uniform":
         imports.append(f"from nucleate.explorer.start_positions import {scene.start['kind']}")
     if scene.mask != "causal":
@@ -69,5 +74,5 @@ def _written(spec: Any, M: Array) -> str:
         return f"np.diag({np.diag(M).tolist()!r})"
     if "preset" in spec and len(M) > MAX_WRITTEN_DIMENSION:
         seed = f", seed={spec['seed']}" if "seed" in spec else ""
-        return f'matrix("{spec["preset"]}", d={len(M)}{seed})'
+        return f'named_matrix("{spec["preset"]}", d={len(M)}{seed})'
     return f"np.array({M.tolist()!r})"

@@ -13,8 +13,9 @@ import numpy as np
 from nucleate.attention import Attention, Window
 from nucleate.checks import Array, InputError, finite_number, shortened, whole_number
 from nucleate.explorer import limits
-from nucleate.explorer.matrices import find, matrix
+from nucleate.explorer.matrices import chosen_matrix, matrix_choice
 from nucleate.explorer.start_positions import MAX_SPREAD_RADIANS, MIN_CAP_ANGLE_RADIANS, cap, planted
+from nucleate.parse.mask import parse_mask
 from nucleate.sphere import retract, uniform
 
 __all__ = ["Scene", "check_number", "check_table", "check_whole", "parse_scene", "save_times"]
@@ -51,9 +52,8 @@ class Scene:
     @property
     def model(self) -> Attention:
         """What is simulated; identities are left out, so that the fastest kernels are taken."""
-        Q, K, V = (_left_out(given_matrix(getattr(self, name), self.d)) for name in "QKV")
-        mask = self.mask if isinstance(self.mask, str) else Window(self.mask["window"])
-        return Attention(self.beta, Q, K, V, mask)  # type: ignore[arg-type]  # a word that was checked
+        Q, K, V = (_left_out(chosen_matrix(getattr(self, name), self.d)) for name in "QKV")
+        return Attention(self.beta, Q, K, V, parse_mask("mask", self.mask))
 
     @property
     def x0(self) -> Array:
@@ -80,15 +80,6 @@ def save_times(t: float, frames: int, clock: str) -> Array:
     if clock == "linear":
         return np.linspace(0.0, t, frames)
     return np.concatenate([[0.0], np.geomspace(min(FIRST_LOG_TIME, t / 100.0), t, frames - 1)])
-
-
-def given_matrix(spec: Mapping[str, Any], d: int) -> Array:
-    """The matrix that a normal form stands for, (d, d)."""
-    return (
-        np.array(spec["matrix"], dtype=np.float64)
-        if "matrix" in spec
-        else matrix(spec["preset"], d, spec.get("seed", 0))
-    )
 
 
 def _left_out(M: Array) -> Array | None:
@@ -121,9 +112,9 @@ def parse_scene(table: object) -> Scene:
         mask=_mask(given.get("mask", base.mask)),
         start=_start(given.get("start", base.start), n),
         moved=_moved(given.get("moved", base.moved), n, d),
-        V=_matrix("V", given.get("V", base.V), d),
-        Q=_matrix("Q", given.get("Q", base.Q), d),
-        K=_matrix("K", given.get("K", base.K), d),
+        V=matrix_choice("V", given.get("V", base.V), d),
+        Q=matrix_choice("Q", given.get("Q", base.Q), d),
+        K=matrix_choice("K", given.get("K", base.K), d),
         c=check_number("c", given.get("c", base.c), limits.MIN_CENTER_FACTOR, limits.MAX_CENTER_FACTOR),
         tolerance=check_number(
             "tolerance", given.get("tolerance", base.tolerance), limits.MIN_TOLERANCE, limits.MAX_TOLERANCE
@@ -168,10 +159,8 @@ def _one_of(name: str, value: object, words: tuple[str, ...]) -> str:
 
 
 def _mask(value: object) -> str | dict[str, int]:
-    if isinstance(value, Mapping):
-        table = check_table("mask", value, ["window"])
-        return {"window": check_whole("window", table.get("window"), 1, limits.MAX_TOKENS)}
-    return _one_of("mask", value, ("causal", "full"))
+    mask = parse_mask("mask", value)
+    return {"window": check_whole("window", mask.w, 1, limits.MAX_TOKENS)} if isinstance(mask, Window) else mask
 
 
 def _start(value: object, n: int) -> dict[str, Any]:
@@ -216,31 +205,6 @@ def _moved(value: object, n: int, d: int) -> dict[str, list[float]]:
             )
         places[int(key)] = retract(_vector(f"moved {key}", place, d)).tolist()
     return {str(token): places[token] for token in sorted(places)}
-
-
-def _matrix(name: str, value: object, d: int) -> dict[str, Any]:
-    """{"preset": name}, with its seed if it is random, or {"matrix": rows}."""
-    table = check_table(name, value, ["preset", "seed", "matrix"])
-    if "matrix" in table:
-        rows = check_table(name, value, ["matrix"])["matrix"]
-        if not isinstance(rows, list) or len(rows) != d:
-            raise InputError(
-                f"{name} must have {d} rows, as d is {d}, but has"
-                f" {len(rows) if isinstance(rows, list) else 'none'}."
-            )
-        # + 0.0: no minus zeros
-        return {"matrix": [(_vector(f"{name} row {i}", row, d) + 0.0).tolist() for i, row in enumerate(rows)]}
-    if not isinstance(table.get("preset"), str):
-        raise InputError(f"{name} must name a preset or hold a matrix, but is {shortened(value)}.")
-    preset = find(table["preset"])
-    matrix(preset.name, d)  # refuses a dimension it has no meaning in
-    if not preset.seeded:
-        check_table(name, value, ["preset"])
-        return {"preset": preset.name}
-    return {
-        "preset": preset.name,
-        "seed": check_whole(f"{name} seed", table.get("seed", 0), 0, limits.MAX_INTEGER),
-    }
 
 
 def _vector(name: str, value: object, d: int) -> Array:

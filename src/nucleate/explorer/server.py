@@ -22,7 +22,7 @@ from nucleate.checks import InputError
 from nucleate.explorer import limits
 from nucleate.explorer.built_page import content_security_policy
 from nucleate.explorer.guard import MAX_HEADER_BYTES, Guard
-from nucleate.explorer.matrices import MATRICES
+from nucleate.explorer.matrices import MENU
 from nucleate.explorer.presets import presets
 from nucleate.explorer.scene import Scene
 from nucleate.explorer.session import Session
@@ -71,7 +71,7 @@ class Explorer:
             "defaults": Scene().plain(),
             "limits": limits.PAGE_LIMITS,
             "presets": [preset.plain() for preset in presets()],
-            "matrices": [one.plain() for one in MATRICES],
+            "matrices": [one.plain() for one in MENU],
             "opened": [entry.plain() for entry in self.folder.entries()],
             "open": None if self.folder.only is None else {"name": self.folder.only, "run": 0},
             "link": self.link,

@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nucleate import __version__
-from nucleate.attention import Attention, Frozen, Window
+from nucleate.attention import Attention, Frozen
 from nucleate.checks import FileError, InputError, MissingFileError, check_memory, file_error
 from nucleate.conveniences import convenience
 from nucleate.integrate.run import Run
+from nucleate.parse.mask import mask_text, parse_mask
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -167,7 +168,7 @@ def _contents(run: Run) -> tuple[dict[str, Variable], dict[str, str]]:
     texts = {
         "format": FORMAT,
         "nucleate_version": __version__,
-        "mask": f"window:{model.mask.w}" if isinstance(model.mask, Window) else model.mask,
+        "mask": mask_text(model.mask),
         "status": _json("status", run.status),
         "settings": _json("settings", dict(run.settings)),
         "notes": _json("notes", dict(run.notes)),
@@ -178,14 +179,13 @@ def _contents(run: Run) -> tuple[dict[str, Variable], dict[str, str]]:
 def _run(variables: dict[str, Variable], texts: dict[str, str]) -> Run:
     """The inverse of `_contents`."""
     data = {name: variable.data for name, variable in variables.items()}
-    mask: Any = texts["mask"]
     frozen = Frozen(data["frozen_x"], data["frozen_weight"]) if "frozen_x" in data else None
     model = Attention(
         data["beta"],
         data.get("Q"),
         data.get("K"),
         data.get("V"),
-        Window(int(mask[7:])) if mask.startswith("window:") else mask,
+        parse_mask("mask", texts["mask"]),
         frozen,
     )
     status, steps = json.loads(texts["status"]), data["steps"]

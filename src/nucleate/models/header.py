@@ -134,7 +134,7 @@ def refuse_pickle(path: Path) -> NoReturn:
         f"{path} is a pickle, as PyTorch writes them, and opening a pickle can run any program, so it is not"
         " opened. "
         + (f"Rename it first: mv -n {shlex.quote(str(path))} {shlex.quote(str(right))}\n" if misnamed else "")
-        + f"Convert it once: nucleate convert {shlex.quote(str(source))} {shlex.quote(str(made))}"
+        + f"Convert it once: nucleate convert {shlex.quote(str(source))} --out {shlex.quote(str(made))}"
     )
 
 

@@ -1,7 +1,7 @@
 """Q, K and V of a study: the same for every run, or drawn for each.
 
-A matrix is a number c (c times the identity), a text ("identity", "-identity", "0.5*identity"), a list (a
-diagonal), a list of rows, or a table {random = ...}, drawn anew for every run from a stream of its own:
+They are written in the grammar of `nucleate.parse.matrix`. A table {random = ...} is drawn anew for every
+run, from a stream of its own:
 
     gaussian     independent entries of standard deviation scale / sqrt(d)
     orthogonal   scale times a uniformly random orthogonal matrix
@@ -10,60 +10,84 @@ diagonal), a list of rows, or a table {random = ...}, drawn anew for every run f
                  with oblique = true not
 """
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nucleate.checks import Array, InputError, finite_array, finite_number, whole_number
-from nucleate.studies.validate import a_table, a_text, a_truth, known_keys, number, one_of, refuse
+from nucleate.checks import Array, InputError, check_memory, whole_number
+from nucleate.parse.matrix import Matrix, as_array, from_text, name_and_seed, parse_matrix, read_array
+from nucleate.parse.named_matrices import check_named
+from nucleate.studies.validate import a_text, a_truth, known_keys, number, one_of
 
-__all__ = ["Spec", "drawn", "is_random", "label", "matrix", "size"]
+__all__ = ["Spec", "check_spec", "drawn", "label", "matrix", "matrix_or_random", "with_files"]
 
-Spec = float | list[Any] | dict[str, Any]  # plain data, as it is stored
+Spec = float | str | list[Any] | dict[str, Any]  # plain data, as it is stored
 Draw = Callable[[np.random.Generator, int, dict[str, Any]], Array]
 
-LEAN = 0.5  # how far oblique eigenvectors lean: I + LEAN G / sqrt(d) for a Gaussian G
+NAMES = ("Q", "K", "V")
+OBLIQUENESS = 0.5  # oblique eigenvectors are the columns of I + OBLIQUENESS G / sqrt(d) for a Gaussian G
+BYTES_PER_LISTED_NUMBER = 40  # in a list of Python
 
 
 def matrix(where: str, value: Any) -> Spec:
     """`value` in its plain form."""
-    if isinstance(value, str):
-        if not (found := re.fullmatch(r"\s*(-|[^*]*\*)?\s*identity\s*", value)):
-            refuse(
-                where,
-                '"identity", "-identity", "0.5*identity", a number, a list, a list of rows or {random = ...}',
-                value,
-            )
-        factor = (found[1] or "1").rstrip("*").strip()
-        return finite_number(where, "-1" if factor == "-" else factor)
-    if isinstance(value, dict):
+    found = matrix_or_random(where, value)
+    if not isinstance(found, np.ndarray):
+        return found
+    if found.ndim > 2:
+        raise InputError(f"{where} must be one matrix for all runs, but has shape {found.shape}.")
+    check_memory(BYTES_PER_LISTED_NUMBER * found.size, f"{where} of shape {found.shape}")
+    return found.tolist()
+
+
+def matrix_or_random(where: str, value: Any) -> Matrix | dict[str, Any]:
+    """What `value` stands for: a matrix, or a table {random = ...} with its defaults written out."""
+    value = from_text(where, value)
+    if isinstance(value, Mapping) and "random" in value:
         return _random(where, value)
-    if isinstance(value, bool):
-        refuse(where, "a matrix", value)
-    array = finite_array(where, value)
-    if array.ndim == 0:
-        return float(array)
-    if array.size == 0 or array.ndim > 2 or (array.ndim == 2 and array.shape[0] != array.shape[1]):
+    return parse_matrix(where, value)
+
+
+def with_files(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """A study from a file in `folder`, with the .npy files there that it names for Q, K and V read."""
+
+    def numbers(where: str, value: Any) -> Any:
+        if isinstance(value, str) and value.strip().lower().endswith(".npy"):
+            return read_array(where, folder / value.strip())
+        return value
+
+    table = dict(table)
+    if isinstance(model := table.get("model"), Mapping):
+        table["model"] = {
+            name: numbers(f"model.{name}", value) if name in NAMES else value for name, value in model.items()
+        }
+    if isinstance(grid := table.get("grid"), Mapping):
+        table["grid"] = {
+            name: [numbers(f"grid.{name}[{i}]", one) for i, one in enumerate(values)]
+            if name in NAMES and isinstance(values, list)
+            else values
+            for name, values in grid.items()
+        }
+    return table
+
+
+def check_spec(name: str, spec: Spec, d: int) -> None:
+    """Refuse a matrix that has no meaning in dimension d."""
+    if isinstance(spec, str):
+        check_named(name_and_seed(spec)[0], d)
+    elif isinstance(spec, list) and len(spec) != d:
         raise InputError(
-            f"{where} must be a diagonal (a list) or square (a list of rows), but has shape {array.shape}."
+            f"{name} acts on dimension {len(spec)}, but d is {d}. Both must be the same at every point of the"
+            " grid."
         )
-    return array.tolist()
-
-
-def is_random(spec: Spec) -> bool:
-    """Whether every run has its own."""
-    return isinstance(spec, dict)
-
-
-def size(spec: Spec) -> int | None:
-    """The dimension a matrix asks for; None where any will do."""
-    return len(spec) if isinstance(spec, list) else None
 
 
 def label(spec: Spec) -> str:
     """A matrix in a few words."""
+    if isinstance(spec, str):
+        return spec
     if isinstance(spec, float):
         return {1.0: "identity", -1.0: "-identity"}.get(spec, f"{spec:g}*identity")
     if isinstance(spec, list):
@@ -76,19 +100,17 @@ def label(spec: Spec) -> str:
     return str(spec.get("name") or f"random {spec['random']}, {words}")
 
 
-def drawn(spec: Spec, d: int, streams: list[np.random.SeedSequence]) -> Array | None:
+def drawn(spec: Spec | Matrix, d: int, streams: list[np.random.SeedSequence]) -> Array | None:
     """The matrix (d, d), or one per stream (b, d, d) if it is random; None for the identity."""
     if isinstance(spec, dict):
+        check_memory(16.0 * len(streams) * d * d, f"{len(streams)} random matrices of dimension {d}")
         _, draw = RANDOM[spec["random"]]
         return np.stack([draw(np.random.default_rng(stream), d, spec) for stream in streams])  # (b, d, d)
-    if isinstance(spec, float):
-        return None if spec == 1.0 else spec * np.eye(d)
-    array = np.asarray(spec)
-    return np.diag(array) if array.ndim == 1 else array
+    return as_array(np.asarray(spec) if isinstance(spec, list) else spec, d)
 
 
-def _random(where: str, table: dict[str, Any]) -> dict[str, Any]:
-    kind = one_of(f"{where}.random", a_table(where, table).get("random"), RANDOM)
+def _random(where: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    kind = one_of(f"{where}.random", table.get("random"), RANDOM)
     parameters, _ = RANDOM[kind]
     known_keys(table, ["random", "name", *parameters], where)
     plain: dict[str, Any] = {"random": kind}
@@ -112,7 +134,9 @@ def _real(rng: np.random.Generator, d: int, spec: dict[str, Any]) -> Array:
     U = _rotation(rng, d)  # (d, d)
     if not spec["oblique"]:
         return np.asarray((U * values) @ U.T)
-    B = U @ (np.eye(d) + LEAN * rng.standard_normal((d, d)) / np.sqrt(d))  # (d, d) eigenvectors as columns
+    B = U @ (
+        np.eye(d) + OBLIQUENESS * rng.standard_normal((d, d)) / np.sqrt(d)
+    )  # (d, d) eigenvectors as columns
     return np.asarray(np.linalg.solve(B.T, (B * values).T).T)  # B diag(values) B^-1
 
 

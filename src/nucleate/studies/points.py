@@ -6,15 +6,16 @@ their own, spawn_key=(i, 1), (i, 2) and (i, 3).
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from nucleate.attention import Attention, Window
 from nucleate.checks import Array, InputError
 from nucleate.integrate.simulate import Method
+from nucleate.parse.mask import parse_mask
 from nucleate.sphere import uniform
-from nucleate.studies.matrices import Spec, drawn, size
+from nucleate.studies.matrices import Spec, check_spec, drawn
 
 __all__ = ["Point", "stream"]
 
@@ -34,7 +35,7 @@ class Point:
     Q: Spec
     K: Spec
     V: Spec
-    mask: Literal["causal", "full"]
+    mask: str  # as `nucleate.parse.mask` takes it
     window: int | None
     kind: str
     n: int
@@ -48,12 +49,7 @@ class Point:
     def check(self) -> None:
         """Refuse values that do not go together."""
         for name in MATRIX_STREAMS:
-            wanted = size(getattr(self, name))
-            if wanted not in (None, self.d):
-                raise InputError(
-                    f"{name} acts on dimension {wanted}, but d is {self.d}. Both must be the same at every"
-                    " point of the grid."
-                )
+            check_spec(name, getattr(self, name), self.d)
         if self.window is not None and self.mask != "causal":
             raise InputError(f'mask is "{self.mask}" and window is {self.window}. Leave out one of the two.')
         if self.method == "causal" and self.mask == "full" and self.window is None:
@@ -72,6 +68,5 @@ class Point:
             name: drawn(getattr(self, name), self.d, [stream(seed, run, child) for run in runs])
             for name, child in MATRIX_STREAMS.items()
         }
-        return Attention(
-            self.beta, **matrices, mask=self.mask if self.window is None else Window(self.window)
-        )
+        mask = parse_mask("mask", self.mask) if self.window is None else Window(self.window)
+        return Attention(self.beta, **matrices, mask=mask)

@@ -19,7 +19,8 @@ import numpy as np
 
 from nucleate.checks import Array, InputError, check_memory, file_error, whole_number
 from nucleate.integrate.simulate import check_tolerance, pick_method, save_times
-from nucleate.studies.matrices import label, matrix
+from nucleate.parse.mask import mask_text, parse_mask
+from nucleate.studies.matrices import label, matrix, with_files
 from nucleate.studies.observables import REQUIRED, Observable, observable
 from nucleate.studies.own_functions import modules_beside
 from nucleate.studies.points import Point
@@ -79,7 +80,7 @@ PARAMETERS: dict[str, Parameter] = {
     "V": Parameter("model", matrix, 1.0, True, "value matrix"),
     "mask": Parameter(
         "model",
-        lambda where, value: one_of(where, value, ("causal", "full")),
+        lambda where, value: mask_text(parse_mask(where, value)),
         "causal",
         True,
         "whom a token sees",
@@ -152,6 +153,7 @@ class Study:
             ) from None
         folder = path.resolve().parent  # functions may be kept in a module beside the study
         try:
+            table = with_files(table, path.parent)
             with modules_beside(folder):
                 return Study.make(table if runs is None else table | {"runs": runs}, folder)
         except InputError as error:

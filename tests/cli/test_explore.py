@@ -1,4 +1,4 @@
-"""`nucleate explore` and `nucleate export` as a person types them."""
+"""`nucleate explore` as a person types it."""
 
 import json
 import os
@@ -126,6 +126,16 @@ def test_each_start_has_a_token_of_its_own_and_the_port_falls_back(tmp_path: Pat
     assert all(len(token) >= 40 for token in tokens)
 
 
+def test_quiet_prints_the_address_alone() -> None:
+    with start("--quiet", "--port", str(free_port())) as process:
+        where = address(process)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0
+    assert where.startswith("http://127.0.0.1:")
+    assert (out, err) == ("", "")
+
+
 def test_a_taken_port_is_told_in_one_line() -> None:
     with listen(None) as place:
         code, said = typed("explore", "--no-browser", "--port", place.getsockname()[1])
@@ -165,19 +175,6 @@ def test_without_the_extra_one_sentence_says_how_to_install_it(monkeypatch: pyte
     assert "nucleate[explorer]" in said
 
 
-def test_export_writes_a_page(tmp_path: Path) -> None:
-    one_run().save(tmp_path / "run.zarr")
-    code, said = typed("export", tmp_path / "run.zarr", "--html", tmp_path / "page.html")
-    assert code == 0, said
-    assert "open it in any browser" in said
-    assert (tmp_path / "page.html").stat().st_size > 10_000
-    code, said = typed("export", tmp_path / "run.zarr", "--html", tmp_path / "page.txt")
-    assert code == 2
-    code, said = typed("export", tmp_path / "run.zarr", "--html", tmp_path / "page.html", "--run", "5")
-    assert code == 2
-    assert "no run 5" in said
-
-
 def test_what_is_too_large_is_refused_at_once_and_alike_by_explore_and_export(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,32 +183,10 @@ def test_what_is_too_large_is_refused_at_once_and_alike_by_explore_and_export(
         one_run(d=70).save(tmp_path / name)
         said = [
             typed("explore", "--no-browser", tmp_path / name),
-            typed("export", tmp_path / name, "--html", tmp_path / "page.html"),
+            typed("export", tmp_path / name, "--out", tmp_path / "page.html"),
         ]
         words = (
             f"Error: {name} has 9 tokens in dimension 70, but the explorer shows at most 10000 in 64. Draw"
             " it: run.plot()."
         )
         assert said == [(2, words)] * 2
-
-
-def test_export_needs_no_extra(tmp_path: Path) -> None:
-    one_run().save(tmp_path / "run.npz")
-    code = f"""
-import sys
-
-class Absent:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in ("starlette", "uvicorn", "websockets", "anyio", "h11"):
-            raise ModuleNotFoundError(name)
-
-sys.meta_path.insert(0, Absent())
-from nucleate.cli.main import main
-sys.argv = ["nucleate", "export", {str(tmp_path / "run.npz")!r}, "--html", {str(tmp_path / "page.html")!r}]
-main()
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "page.html").is_file()

@@ -2,16 +2,19 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import typer
+from typer.core import TyperCommand
 
-__all__ = ["BAD_INPUT", "INTERRUPTED", "UNFINISHED", "polite"]
+__all__ = ["BAD_INPUT", "INTERRUPTED", "UNFINISHED", "Command", "friendly_errors"]
 
 UNFINISHED, BAD_INPUT, INTERRUPTED = 1, 2, 130  # exit codes
+RENAMED_OPTIONS = {"--store": "--out", "--plot": "--out", "--html": "--out", "--json": "--out"}
 
 
 @contextmanager
-def polite(
+def friendly_errors(
     memory: str = "Ask for fewer tokens, runs or frames.",
     interrupted: Callable[[], str] = lambda: "Interrupted.",
     one_line: bool = True,
@@ -35,3 +38,16 @@ def polite(
     except KeyboardInterrupt:
         typer.echo(interrupted(), err=True)
         raise typer.Exit(INTERRUPTED) from None
+
+
+class Command(TyperCommand):
+    """A command that knows the names which options had before."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:  # Typer brings Click with it, or not: its classes have no one name
+            old = getattr(error, "option_name", "")
+            if old not in RENAMED_OPTIONS:
+                raise
+            raise typer.BadParameter(f"{old} is now {RENAMED_OPTIONS[old]}.", ctx=ctx) from None

@@ -1,26 +1,22 @@
-"""The command line: what it writes, what it refuses, and with which exit code."""
+"""`nucleate simulate`: what it writes, what it refuses, and with which exit code."""
 
 import inspect
 import os
 import signal
-import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from support.command_line import nucleate, nucleate_process
 from support.made_runs import many_runs, one_run
-from support.time_limits import patient, within, working
-from typer.testing import CliRunner
+from support.time_limits import working
 
 import nucleate.integrate.simulate as engine
 from nucleate.attention import Window
-from nucleate.cli import main as cli
+from nucleate.cli import progress, systems
 from nucleate.integrate.run import Run
 from nucleate.integrate.storage import load
 from nucleate.sphere import uniform
@@ -28,24 +24,10 @@ from nucleate.sphere import uniform
 SMALL = ["simulate", "--tokens", "6", "--time", "2", "--beta", "4"]
 
 
-def nucleate(*words: str) -> Any:
-    return CliRunner().invoke(cli.app, list(words))
-
-
-def command(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "nucleate", *words],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        cwd=cwd,
-        check=False,
-    )
-
-
 @pytest.fixture(autouse=True)
 def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", np.inf)  # else compiling may show on stderr
 
 
 @pytest.fixture
@@ -134,7 +116,8 @@ def test_options_not_given_are_the_defaults_of_simulate(asked: list[inspect.Boun
         for name, p in asked[0].signature.parameters.items()
         if p.default is not inspect.Parameter.empty
     }
-    given = {name: asked[0].arguments[name] for name in defaults}
+    asked[0].apply_defaults()
+    given = asked[0].arguments
     assert {name for name in defaults if given[name] != defaults[name]} == {"save", "progress"}
 
 
@@ -165,6 +148,7 @@ def test_large_systems_keep_fewer_frames_unless_told(asked: list[inspect.BoundAr
     ("text", "matrix"),
     [
         ("identity", None),
+        ("2.0", 2.0 * np.eye(3)),
         ("-identity", -np.eye(3)),
         ("0.5*identity", 0.5 * np.eye(3)),
         ("diag(1, 1,-2)", np.diag([1.0, 1.0, -2.0])),
@@ -231,11 +215,7 @@ def test_an_interrupted_run_is_written_and_ends_with_130(monkeypatch: pytest.Mon
     def press(*words: object) -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
-    @contextmanager
-    def bar(*words: object, **named: object) -> Iterator[Callable[..., None]]:
-        yield press
-
-    monkeypatch.setattr(cli, "_bar", bar)
+    monkeypatch.setattr(progress.Progress, "__call__", press)
     done = nucleate("simulate", "-n", "3000", "-t", "1e6", "--save", "50", "--out", "run.npz")
     assert done.exit_code == 130, done.output
     assert "Not finished: interrupted." in done.stderr
@@ -246,7 +226,7 @@ def test_an_interrupt_before_the_start_ends_with_130_too(monkeypatch: pytest.Mon
     def interrupt(*words: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "_matrix", interrupt)
+    monkeypatch.setattr(systems, "_matrix", interrupt)
     done = nucleate("simulate")
     assert (done.exit_code, done.stderr) == (130, "Interrupted.\n")
 
@@ -301,21 +281,36 @@ HOSTILE = [
     ("--runs 0", "runs must be a whole number of at least 1"),
     ("--runs 1000000000", "Ask for fewer tokens, runs"),
     ("--seed -1", "seed must be a whole number of at least 0"),
-    ("--value diag(1,x)", "--value is 'diag(1,x)', but must be M.npy, identity"),
-    ("--value diag()", "--value is 'diag()'"),
-    ("--value diag(1,2", "--value is 'diag(1,2'"),
-    ("--value diag(1,nan)", "V must be finite"),
+    ("--value diag(1,x)", "--value must be a matrix, but is 'diag(1,x)'. Write 2.0, identity"),
+    ("--value diag()", "but is 'diag()'"),
+    ("--value diag(1,2", "but is 'diag(1,2'"),
+    ("--value diag(1,nan)", "but is 'diag(1,nan)'"),
+    ("--value diag(1,1e999)", "--value must be finite, but is inf"),
     ("--value diag(1,1,1) --dimension 2", "V acts on dimension 3"),
-    ("--value [[1,2],[3]]", "--value is '[[1,2],[3]]'"),
-    ("--value [1,2]", "V must be a square matrix"),
-    ("--value []", "V must be a square matrix"),
-    ('--value [{"a":1}]', "--value is"),
-    ("--value " + "[" * 100_000, "--value is '[[["),
-    ("--query twice*identity", "--query is 'twice*identity'"),
+    ("--value [[1,2],[3]]", "--value must have rows of one length, but is [[1, 2], [3]]"),
+    ("--value [[1,2]]", "--value must be a diagonal (a list) or square"),
+    ("--value [1,2] --dimension 3", "V acts on dimension 2"),
+    ("--value row2 --dimension 2", "row2 needs a dimension of at least 3, but d is 2"),
+    ("--value rowe3", "Did you mean row3?"),
+    ("--value row3(1)", "row3 is not random"),
+    ("--value []", "--value must be a diagonal (a list) or square"),
+    ('--value [{"a":1}]', "--value must hold numbers only"),
+    ('--value ["1","2"]', "--value must hold numbers only, but holds '1'"),
+    ("--value {random='gausian'}", "--value.random is gausian. Did you mean gaussian?"),
+    ("--value {random='gaussian',scale=-inf}", "--value.scale must be finite"),
+    ("--value {preset='row3',seed=1}", "row3 is not random"),
+    ("--value {seed=1}", "--value must be a matrix"),
+    ("--value " + "[" * 100_000, "but is '[[["),
+    ("--value " + "1" * 100_000 + "x", "but is '1111"),
+    ("--value " + "{a=" * 50_000, "but is '{a="),
+    ("--value " + "[" * 500 + "]" * 500, "lists within its rows"),
+    ("--query twice*identity", "--query must be a matrix, but is 'twice*identity'"),
+    ("--query nan*identity", "--query must be a matrix"),
+    ("--query *identity", "--query must be a matrix"),
     ("--value none.npy", "cannot be read: No such file"),
-    ("--value .", "--value is '.'"),
-    ("--value rows.npy", "V must be a square matrix"),
-    ("--value number.npy", "V must be a square matrix"),
+    ("--value .", "but is '.'"),
+    ("--value rows.npy", "--value rows.npy must be a diagonal (a list) or square"),
+    ("--value number.npy", "must hold a matrix, but holds the number 2"),
     ("--value pickle.npy", "is not a plain .npy file of numbers"),
     ("--value cut.npy", "is not a plain .npy file of numbers"),
     ("--value liar.npy", "is not a plain .npy file of numbers"),
@@ -328,9 +323,10 @@ HOSTILE = [
     ("--start pickle.npy", "is not a plain .npy file of numbers"),
     ("--start nan.npy", "must be finite"),
     ("--start rows.npy --tokens 5", "--start already fixes the start"),
-    ("--mask sideways", "--mask is 'sideways'"),
+    ("--mask sideways", "--mask must be causal, full or window:W, such as window:8, but is 'sideways'"),
     ("--mask window:0", "Window w must be"),
-    ("--mask window:x", "--mask is 'window:x'"),
+    ("--mask window:x", "but is 'window:x'"),
+    ("--mask window:" + "9" * 5000, "--mask must be causal"),
     ("--save 0", "save must be a whole number of at least 2"),
     ("--save often", "--save is 'often'"),
     ("--save 3,2,1", "increasing times"),
@@ -408,75 +404,21 @@ def test_a_place_that_cannot_be_written_is_refused_before_simulating(
     assert len(asked) == 1
 
 
-# Progress
-
-
-def test_a_bar_appears_only_when_patience_ends(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes this for a terminal
-    monkeypatch.setattr(cli, "PATIENCE", 0.05)
-    with cli._bar("simulating", quiet=False, before="compiling"):
-        pass
-    assert capfd.readouterr().err == ""
-    with cli._bar("simulating", quiet=True):
-        time.sleep(0.3)
-    assert capfd.readouterr().err == ""
-    with cli._bar("simulating", quiet=False, before="compiling") as at:
-        time.sleep(0.3)
-        at(0.25)
-        time.sleep(0.3)
-    shown = capfd.readouterr().err
-    assert shown.index("compiling") < shown.index("simulating")
-    assert "25%" in shown
-
-
-def test_nothing_but_errors_goes_to_a_stderr_that_is_no_terminal(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(cli, "PATIENCE", 0.01)
-    with cli._bar("simulating", quiet=False) as at:
-        time.sleep(0.2)
-        at(0.5)
-    assert capfd.readouterr().err == ""
-
-
 # From outside
 
 
-@patient
-def test_help_answers_in_well_under_a_second(tmp_path: Path) -> None:
-    with within(1.0):
-        done = command("--help", cwd=tmp_path)
-    assert done.returncode == 0
-    assert "simulate" in done.stdout
-
-
 def test_a_stranger_gets_a_file_from_one_command(tmp_path: Path) -> None:
-    done = command(*SMALL, "--out", "run.npz", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+    done = nucleate_process(*SMALL, "--out", "run.npz", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    words = ("compiling, once", "simulating: ")  # told if it takes longer than a few seconds
+    assert [line for line in done.stderr.splitlines() if not line.startswith(words)] == []
     assert "wrote run.npz" in done.stdout
     assert load(tmp_path / "run.npz").done
 
 
 def test_bad_input_from_outside_shows_no_traceback(tmp_path: Path) -> None:
-    done = command("simulate", "--beta", "-1", cwd=tmp_path)
+    done = nucleate_process("simulate", "--beta", "-1", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert (
         done.stderr == "Error: beta must be finite and non-negative, but is -1.0. For repulsion use V = -I.\n"
     )
-
-
-def test_reproduce_lists_and_refuses() -> None:
-    listed = nucleate("reproduce", "--list")
-    assert (listed.exit_code, listed.stdout.split()[0]) == (0, "figure1")
-    unknown = nucleate("reproduce", "--only", "figure99")
-    assert (unknown.exit_code, unknown.stdout) == (2, "")
-    assert unknown.stderr.startswith("Error: ")
-    assert "figure99" in unknown.stderr
-    Path("reproduction").write_text("a file")
-    refused = nucleate("reproduce", "--only", "figure4")
-    assert (refused.exit_code, refused.stdout) == (2, "")
-    assert refused.stderr.startswith("Error: reproduction ")

@@ -1,0 +1,82 @@
+"""`nucleate life`: parse, call one function, print. Heavy imports wait until they are needed."""
+
+import time as clock
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nucleate.cli.errors import UNFINISHED, friendly_errors
+from nucleate.cli.options import Quiet
+from nucleate.cli.progress import Progress
+from nucleate.cli.results import check_targets, finish, write_all
+
+__all__ = ["life"]
+
+
+def life(
+    beta: Annotated[
+        float, typer.Option(help="Inverse temperature, at least 0: how sharply tokens attend.")
+    ] = 64.0,
+    tokens: Annotated[int, typer.Option("--tokens", "-n", help="Number of tokens.")] = 200,
+    dimension: Annotated[
+        int,
+        typer.Option("--dimension", "-d", help="Dimension of the space around the sphere; 2 is the circle."),
+    ] = 2,
+    seed: Annotated[int, typer.Option(help="Seed of the uniformly random start, at least 0.")] = 0,
+    radius: Annotated[
+        float | None,
+        typer.Option(
+            help="Distance at which a cluster has merged with another, in radians.",
+            show_default="0.1 / sqrt(beta)",
+        ),
+    ] = None,
+    rtol: Annotated[float, typer.Option(help="Relative tolerance.")] = 1e-8,
+    atol: Annotated[float, typer.Option(help="Absolute tolerance, in radians.")] = 1e-10,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Stop after this many seconds.", show_default="none")
+    ] = None,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help=(
+                "Write here: data (.zarr, .npz), the picture (.png, .pdf, .svg) or an animation (.gif, .mp4)."
+                " May be repeated."
+            ),
+            show_default="life.npz and life.png",
+        ),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Follow the clusters of tokens until one is left; print when which merged, write a picture and the data.
+
+    Exit code 0: one cluster is left. 1: not yet. 2: bad input. 130: interrupted. What there is is written.
+    """
+    with friendly_errors():
+        targets = check_targets(out or [Path("life.npz"), Path("life.png")])
+        began = clock.perf_counter()
+        with Progress("simulating", quiet, before="compiling, once") as progress:
+            from nucleate.observe.life import life
+
+            found = life(
+                beta,
+                tokens,
+                dimension,
+                seed,
+                radius=radius,
+                rtol=rtol,
+                atol=atol,
+                time_limit=time_limit,
+                progress=progress,
+            )
+        took = clock.perf_counter() - began
+        troubles = write_all(found.save, targets)
+        if not quiet:
+            typer.echo(f"{found}\n")
+            where = ", ".join(str(path) for path in targets if path not in troubles)
+            typer.echo(f"took {took:.2f} s" + (f"; wrote {where}" if where else ""))
+        if found.run.done and not found.whole:
+            typer.echo(f"Not finished: {found.ending}. What was computed is kept.", err=True)
+        finish(found.run, troubles)
+        if not found.whole:
+            raise typer.Exit(UNFINISHED)

@@ -1,0 +1,46 @@
+"""What commands that simulate have in common: where a run goes, and with which exit code they end."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from nucleate.cli.errors import BAD_INPUT, INTERRUPTED, UNFINISHED
+
+if TYPE_CHECKING:
+    from nucleate.integrate.run import Run
+
+__all__ = ["check_targets", "finish", "write_all"]
+
+
+def check_targets(paths: list[Path]) -> list[Path]:
+    """The paths, all of which can be written, data before pictures: they cost most to lose."""
+    from nucleate.integrate.storage import DATA, check_target
+
+    return sorted((check_target(path) for path in paths), key=lambda path: path.suffix.lower() not in DATA)
+
+
+def write_all(write: Callable[[Path], None], targets: list[Path]) -> dict[Path, str]:
+    """Write to every path; what went wrong, by path: one full disk must not cost the other copies."""
+    from nucleate.checks import InputError
+
+    troubles = {}
+    for path in targets:
+        try:
+            write(path)
+        except InputError as error:
+            troubles[path] = str(error)
+    return troubles
+
+
+def finish(run: "Run", troubles: dict[Path, str]) -> None:
+    """End with the exit code, and on stderr the reason for any but 0."""
+    for trouble in troubles.values():
+        typer.echo(f"Error: {trouble}", err=True)
+    statuses = (run.status,) if isinstance(run.status, str) else run.status
+    if not run.done:
+        typer.echo(f"Not finished: {run.ending}. What was computed is kept.", err=True)
+        raise typer.Exit(INTERRUPTED if "interrupted" in statuses else UNFINISHED)
+    if troubles:
+        raise typer.Exit(BAD_INPUT)

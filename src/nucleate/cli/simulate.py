@@ -1,0 +1,250 @@
+"""`nucleate simulate`: parse, call one function, print. Heavy imports wait until they are needed."""
+
+import re
+import sys
+import time as clock
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nucleate.cli.errors import friendly_errors
+from nucleate.cli.options import Quiet, Threads
+from nucleate.cli.progress import Progress
+from nucleate.cli.results import check_targets, finish, write_all
+from nucleate.cli.systems import DEFAULT_FRAMES, StartOptions, model_head, refuse_given, written_system
+
+if TYPE_CHECKING:
+    from nucleate.integrate.run import Run
+
+__all__ = ["simulate"]
+
+NO_MODEL = "no --model. Add --model PATH, a checkpoint."
+MODEL_FIXES = "--model already fixes the system. Leave out one of the two."
+MATRIX_HELP = (
+    '2.0 or 2.0*identity, -identity, "diag(1,1,-2)", "[[1,2],[3,4]]", M.npy, or a name: row2, row3, row4,'
+    ' row5, complex, defective, marginal, mirror, "gaussian(SEED)", "head(SEED)"; drawn anew for every run:'
+    " \"{random = 'gaussian'}\""
+)
+
+
+def simulate(
+    tokens: Annotated[
+        int | None,
+        typer.Option("--tokens", "-n", help="Number of tokens.", show_default="200; with --model 256"),
+    ] = None,
+    dimension: Annotated[
+        int | None,
+        typer.Option(
+            "--dimension",
+            "-d",
+            help="Dimension of the space around the sphere; 2 is the circle.",
+            show_default="that of the matrices, else 2",
+        ),
+    ] = None,
+    beta: Annotated[
+        float | None,
+        typer.Option(
+            help="Inverse temperature, at least 0: how sharply tokens attend.",
+            show_default="64; with --model the head's own",
+        ),
+    ] = None,
+    time: Annotated[
+        float | None,
+        typer.Option(
+            "--time",
+            "-t",
+            help="How long to run; time is depth, without a unit.",
+            show_default="150; with --model until it should be seen where tokens go",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Seed of the random start and of random matrices, at least 0.", show_default="0"),
+    ] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option(
+            help="Start from these tokens instead: a .npy file, (n, d) or (runs, n, d), rows of length 1."
+        ),
+    ] = None,
+    runs: Annotated[
+        int | None,
+        typer.Option(
+            help="Run this many systems side by side, each from a start of its own.",
+            show_default="one system",
+        ),
+    ] = None,
+    query: Annotated[
+        str | None, typer.Option(help=f"Query matrix Q: {MATRIX_HELP}.", show_default="identity")
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option(help="Key matrix K, written like Q.", show_default="identity")
+    ] = None,
+    value: Annotated[
+        str | None, typer.Option(help="Value matrix V, written like Q.", show_default="identity")
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            help=(
+                "Take Q, K, V and beta from one head of this checkpoint: its folder, or its .safetensors or"
+                " .gguf file."
+            )
+        ),
+    ] = None,
+    layer: Annotated[int | None, typer.Option(help="The head's layer, counted from 0; with --model.")] = None,
+    head: Annotated[
+        int | None, typer.Option(help="The head in its layer, counted from 0; with --model.")
+    ] = None,
+    mapping: Annotated[
+        str | None, typer.Option(help="How an unknown --model names its tensors; see spectra.")
+    ] = None,
+    mask: Annotated[
+        str,
+        typer.Option(
+            help=(
+                "Whom a token sees: causal (itself and all before), full (all), window:W (itself and the W-1"
+                " before)."
+            )
+        ),
+    ] = "causal",
+    save: Annotated[
+        str | None,
+        typer.Option(
+            help='What to keep: a number of frames, "steps" (every step), or times such as 0,1,10,150.',
+            show_default=f"{DEFAULT_FRAMES}, fewer for large systems",
+        ),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            help=(
+                "auto; explicit (adaptive steps); causal (implicit, for times up to 1e300); euler, heun or"
+                " rk4 (fixed steps, with --dt)."
+            )
+        ),
+    ] = "auto",
+    dt: Annotated[
+        float | None, typer.Option(help="Step of the fixed-step methods, in units of time.")
+    ] = None,
+    rtol: Annotated[float, typer.Option(help="Relative tolerance of the adaptive method.")] = 1e-8,
+    atol: Annotated[
+        float, typer.Option(help="Absolute tolerance of the adaptive method, in radians.")
+    ] = 1e-10,
+    max_steps: Annotated[int, typer.Option(help="Stop after this many steps.")] = 1_000_000,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Stop after this many seconds.", show_default="none")
+    ] = None,
+    threads: Threads = None,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help=(
+                "Write here: data (.zarr, .npz), a picture (.png, .pdf, .svg) or an animation (.gif, .mp4)."
+                " May be repeated."
+            )
+        ),
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Run again with tighter tolerances and say how many digits agree.")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Let tokens move under attention; write data, a picture or an animation.
+
+    Exit code 0: done. 1: not finished. 2: bad input. 130: interrupted. What was computed is written.
+    """
+    with friendly_errors(one_line=model is None):
+        from nucleate.parse.mask import parse_mask
+
+        targets, sees = check_targets(out or []), parse_mask("--mask", mask)
+        matrices = {"--query": query, "--key": key, "--value": value}
+        begin = StartOptions(start, tokens, dimension, runs, seed, _saved(save))
+        if model is None:
+            refuse_given({"--layer": layer, "--head": head, "--mapping": mapping}, NO_MODEL)
+            system = written_system(beta, matrices, sees, begin)
+        else:
+            fixed = {"--beta": beta, **matrices, "--dimension": dimension, "--runs": runs}
+            refuse_given(fixed, MODEL_FIXES)
+            system = model_head(model, layer, head, mapping, sees, begin)
+        began = clock.perf_counter()
+        with Progress("simulating", quiet, before="compiling, once") as progress:
+            from nucleate.integrate.simulate import simulate
+
+            run = simulate(
+                system.model,
+                system.x0,
+                system.span if time is None else time,
+                save=system.frames,
+                rtol=rtol,
+                atol=atol,
+                method=system.method if method == "auto" else method,  # type: ignore[arg-type]  # simulate knows the names
+                dt=dt,
+                progress=progress,
+                max_steps=max_steps,
+                time_limit=time_limit,
+                threads=threads,
+            )
+        took = clock.perf_counter() - began
+        run, verdict = system.interpret(run)
+        run = replace(run, notes=system.notes)
+        troubles = write_all(lambda path: _write(run, path, quiet), targets)
+        if not quiet:
+            _tell(run, took, targets, [path for path in targets if path not in troubles], verdict)
+        if check:
+            with Progress("checking", quiet):
+                agreement = run.check()
+            typer.echo(str(agreement))
+        finish(run, troubles)
+
+
+def _saved(text: str | None) -> Any:
+    """How many frames, "steps", or which times; None where the choice is left to us."""
+    from nucleate.checks import InputError
+
+    if text is None or text == "steps":
+        return text
+    try:
+        return (
+            int(text)
+            if re.fullmatch(r"\s*[+-]?\d+\s*", text)
+            else [float(entry) for entry in text.split(",")]
+        )
+    except ValueError:
+        raise InputError(
+            f'--save is {text!r}, but must be a number of frames, "steps", or times such as 0,1,10,150.'
+        ) from None
+
+
+def _write(run: "Run", path: Path, quiet: bool) -> None:
+    """One file; to draw an animation takes long enough to be watched."""
+    if path.suffix.lower() in (".gif", ".mp4"):
+        from nucleate.plot import animate
+
+        with Progress(f"drawing {path.name}", quiet, unit="frames") as progress:
+            animate(run, path, progress=progress)
+    else:
+        run.save(path)
+
+
+def _tell(run: "Run", took: float, asked: list[Path], written: list[Path], verdict: str) -> None:
+    """The run in a few lines; on the circle also where its tokens are, before and after; of a head of a model
+    what Table 1 says and what happened."""
+    import numpy as np
+
+    from nucleate.plot import strip
+
+    typer.echo(run.summary)
+    x = run.x if run.x.ndim == 3 else run.x[0]  # (m, n, d)
+    x = x[np.isfinite(x).all((1, 2))]  # frames that were reached
+    if x.shape[-1] == 2 and len(x) > 1 and (sys.stdout.encoding or "").lower().startswith("utf"):
+        typer.echo(f"first frame  {strip(x[0])}\nlast frame   {strip(x[-1])}")
+    if verdict:
+        typer.echo(verdict)
+    hint = "" if asked else ": add --out run.png for a picture, --out run.zarr for the data"
+    typer.echo(
+        f"took {took:.2f} s; "
+        + (f"wrote {', '.join(map(str, written))}" if written else f"nothing written{hint}")
+    )

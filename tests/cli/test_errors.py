@@ -1,0 +1,61 @@
+"""How a command ends when it cannot go on."""
+
+import pytest
+import typer
+from support.command_line import nucleate
+
+from nucleate.checks import InputError
+from nucleate.cli.errors import BAD_INPUT, INTERRUPTED, RENAMED_OPTIONS, friendly_errors
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (InputError("n must be\n  7."), BAD_INPUT, "Error: n must be 7.\n"),
+        (MemoryError(), BAD_INPUT, "Error: This does not fit into memory. Buy some.\n"),
+        (KeyboardInterrupt(), INTERRUPTED, "Stopped at 3.\n"),
+    ],
+    ids=str,
+)
+def test_an_error_is_one_line_and_an_exit_code(
+    error: BaseException, code: int, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(typer.Exit) as end, friendly_errors("Buy some.", lambda: "Stopped at 3."):
+        raise error
+    assert end.value.exit_code == code
+    assert capsys.readouterr().err == words
+
+
+def test_a_list_of_what_was_found_keeps_its_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit), friendly_errors(one_line=False):
+        raise InputError("found:\n  a\n  b")
+    assert capsys.readouterr().err == "Error: found:\n  a\n  b\n"
+
+
+def test_an_error_of_ours_is_not_hidden() -> None:
+    with pytest.raises(ZeroDivisionError), friendly_errors():
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["ensemble", "study.toml", "--store", "out.zarr"],
+        ["ensemble", "study.toml", "--plot=out.png"],
+        ["export", "run.zarr", "--html", "page.html"],
+        ["bench", "drift", "--json", "numbers.json"],
+    ],
+    ids=" ".join,
+)
+def test_an_option_that_was_renamed_says_its_new_name(words: list[str]) -> None:
+    done = nucleate(*words)
+    assert done.exit_code == 2
+    old = next(word.partition("=")[0] for word in words if word.startswith("--"))
+    assert f"{old} is now {RENAMED_OPTIONS[old]}." in done.stderr
+
+
+def test_an_option_that_never_was_is_refused_as_ever() -> None:
+    done = nucleate("simulate", "--betta", "3")
+    assert done.exit_code == 2
+    assert "--betta" in done.stderr
+    assert "is now" not in done.stderr

@@ -1,0 +1,56 @@
+"""The commands together: their order, what all have, and how quickly the help comes."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from support.command_line import nucleate, nucleate_process
+from support.time_limits import patient, within
+
+from nucleate.cli.main import app
+
+ORDER = ["simulate", "life", "ensemble", "reproduce", "spectra", "convert", "explore", "export", "bench"]
+NO_OUTPUT = {"explore"}  # it serves a page, and writes nothing
+
+
+def leaves() -> dict[str, Any]:
+    """Every command by its words."""
+    group: Any = typer.main.get_command(app)
+    found: dict[str, Any] = {}
+    for name, one in group.commands.items():
+        found |= {f"{name} {inner}": leaf for inner, leaf in getattr(one, "commands", {}).items()} or {
+            name: one
+        }
+    return found
+
+
+def test_the_help_begins_with_simulate_and_ends_with_bench() -> None:
+    shown = nucleate("--help").stdout
+    places = [shown.index(f" {name} ") for name in ORDER]
+    assert places == sorted(places)
+    assert set(leaves()) == {
+        *ORDER[:-1], "bench drift", "bench batch", "bench life", "bench ensemble",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", leaves())
+def test_every_command_can_be_quiet_and_writes_where_out_says(name: str) -> None:
+    options = {option for parameter in leaves()[name].params for option in parameter.opts}
+    assert {"--quiet", "-q"} <= options
+    assert ("--out" in options) == (name not in NO_OUTPUT)
+    assert options.isdisjoint({"--store", "--plot", "--html", "--json"})
+
+
+@pytest.mark.parametrize("name", leaves())
+def test_help_has_no_line_ends_within_a_paragraph(name: str) -> None:
+    """They would be kept, whatever the width of the terminal."""
+    assert [part for part in leaves()[name].help.split("\n\n") if "\n" in part.strip()] == []
+
+
+@patient
+def test_help_answers_in_well_under_a_second(tmp_path: Path) -> None:
+    with within(1.0):
+        done = nucleate_process("--help", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "simulate" in done.stdout

@@ -1,0 +1,79 @@
+"""`nucleate reproduce`: its list, its lines of progress, and what it refuses; tests/papers has the rest."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from support.command_line import nucleate
+
+from nucleate.papers import ITEMS
+from nucleate.papers.core import runner
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What `reproduce` is asked for; it tells of an item that was made and of one that was kept."""
+    calls: list[Any] = []
+
+    def reproduce(out: Path, only: Iterable[str], quick: bool, watch: Any) -> SimpleNamespace:
+        calls.append((out, list(only), quick, watch))
+        if watch is not None:
+            for kept in (False, True):
+                watch.begin("figure4", "Figure 4")
+                watch.at("figure4", 0.5)
+                watch.end("figure4", {"verdict": "agrees"}, 1.25, kept)
+        return SimpleNamespace(report=out / "report.html", results={"items": {}})
+
+    monkeypatch.setattr(runner, "reproduce", reproduce)
+    monkeypatch.setattr(
+        "nucleate.papers.report.html.verdict_rows",
+        lambda items: [("figure4", "", "the part", "agrees", "")],
+    )
+    return calls
+
+
+def test_it_lists_what_there_is_and_refuses_the_rest() -> None:
+    for words in ([], ["--quiet"]):
+        listed = nucleate("reproduce", "--list", *words)
+        assert (listed.exit_code, listed.stdout.split()[0]) == (0, "figure1")
+        assert [line.split()[0] for line in listed.stdout.splitlines()] == list(ITEMS)
+    unknown = nucleate("reproduce", "--only", "figure99")
+    assert (unknown.exit_code, unknown.stdout) == (2, "")
+    assert unknown.stderr.startswith("Error: ")
+    assert "figure99" in unknown.stderr
+    Path("reproduction").write_text("a file")
+    refused = nucleate("reproduce", "--only", "figure4")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("Error: reproduction ")
+
+
+def test_a_line_says_where_it_is_and_the_table_comes_last(asked: list[Any]) -> None:
+    done = nucleate("reproduce", "--only", "figure4,figure3", "--quick")
+    assert done.exit_code == 0, done.output
+    assert asked[0][:3] == (Path("reproduction-quick"), ["figure3", "figure4"], True)
+    assert done.stderr.splitlines() == [
+        "[1/2] Figure 4",
+        "      agrees, 1.2 s",
+        "[2/2] Figure 4",
+        "      agrees, kept from before",
+    ]
+    assert done.stdout.splitlines() == [
+        "",
+        "figure4   agrees  the part",
+        "",
+        "report: reproduction-quick/report.html",
+        "numbers: reproduction-quick/results.json",
+    ]
+
+
+def test_quiet_says_nothing(asked: list[Any]) -> None:
+    done = nucleate("reproduce", "--out", "mine", "--quiet")
+    assert (done.exit_code, done.output) == (0, "")
+    assert asked == [(Path("mine"), list(ITEMS), False, None)]

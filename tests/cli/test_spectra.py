@@ -1,0 +1,138 @@
+"""`nucleate spectra`: what it prints and writes, and what it refuses."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.command_line import nucleate
+from support.made_checkpoints import Made, make
+
+from nucleate.checks import InputError
+from nucleate.models.all_heads import lives
+from nucleate.models.spectra import Spectra, spectra
+
+
+@pytest.fixture
+def found(tmp_path: Path) -> Spectra:
+    return spectra(make("llama").write(tmp_path / "checkpoint"), draws=2)
+
+
+def test_the_command_prints_the_rows_and_every_head(found: Spectra, tmp_path: Path) -> None:
+    done = nucleate("spectra", tmp_path / "checkpoint", "--draws", 2)
+    assert done.exit_code == 0, done.output
+    assert str(found) in done.stdout
+    assert len(re.findall(r"^ +[01] +[0-3] ", done.stdout, flags=re.M)) == len(found.heads)
+
+
+def test_a_folder_gets_everything(found: Spectra, tmp_path: Path) -> None:
+    done = nucleate(
+        "spectra",
+        tmp_path / "checkpoint",
+        "--draws",
+        2,
+        "--out",
+        tmp_path / "report",
+        "--out",
+        tmp_path / "one.csv",
+        "-q",
+    )
+    assert (done.exit_code, done.output) == (0, "")
+    assert sorted(file.name for file in (tmp_path / "report").iterdir()) == [
+        "heads.csv", "heads.png", "layer-0.png", "layer-1.png", "report.html", "spectra.json",
+    ]  # fmt: skip
+    assert (tmp_path / "one.csv").read_text() == (tmp_path / "report" / "heads.csv").read_text()
+    assert json.loads((tmp_path / "report" / "spectra.json").read_text())["regions"] == found.regions
+
+
+def test_the_page_stands_alone_and_has_every_head(tmp_path: Path) -> None:
+    made = make("llama")
+    made.write(tmp_path / "<b>&")
+    assert nucleate("spectra", tmp_path / "<b>&", "--draws", 2, "--out", tmp_path / "a.html").exit_code == 0
+    page = (tmp_path / "a.html").read_text()
+    assert re.findall(r"(?:src|href)=\"(?!data:image/png;base64,)", page) == []
+    assert "http" not in re.sub(r"base64,[^\"]*", "", page)
+    assert page.count("<img ") == 3  # the map and two layers
+    assert page.count("<tr><td>") + page.count("<tr class=negative><td>") == 8
+    assert "&lt;b&gt;&amp;" in page
+    assert "<b>&" not in page
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.svg", "a.pdf"])
+def test_the_map_can_be_a_file(name: str, found: Spectra, tmp_path: Path) -> None:
+    assert nucleate("spectra", tmp_path / "checkpoint", "--draws", 1, "--out", tmp_path / name).exit_code == 0
+    assert (tmp_path / name).stat().st_size > 2000
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["nowhere"], "cannot be read"),
+        (["checkpoint", "--out", "a.txt"], "must have one of"),
+        (["checkpoint", "--out", "nowhere/a.json"], "there is no folder"),
+        (["checkpoint", "--mapping", "lama"], "must be a .toml file or one of albert"),
+        (["checkpoint", "--draws", "0"], "at least 1"),
+        (["checkpoint", "--seed", "-1"], "at least 0"),
+    ],
+)
+def test_bad_input_ends_with_code_2_and_a_reason(
+    words: list[str], reason: str, found: Spectra, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = nucleate("spectra", *words)
+    assert done.exit_code == 2
+    assert reason in done.stderr
+    assert "Traceback" not in done.output
+    assert not isinstance(done.exception, InputError)
+
+
+def test_many_heads_are_summed_up_by_layer_unless_asked_for(tmp_path: Path) -> None:
+    made, rng = make("llama"), np.random.default_rng(0)
+    heads = 52
+    T = dict(made.tensors)
+    for i in range(2):
+        T |= {
+            f"model.layers.{i}.self_attn.{name}_proj.weight": rng.standard_normal((2 * heads, 12))
+            for name in "qkv"
+        }
+        T[f"model.layers.{i}.self_attn.o_proj.weight"] = rng.standard_normal((12, 2 * heads))
+    path = Made(
+        {**made.config, "num_attention_heads": heads, "num_key_value_heads": heads}, T, "llama"
+    ).write(tmp_path)
+    short, long = (nucleate("spectra", path, "--draws", 1, *more).stdout for more in ([], ["--heads"]))
+    assert len(short.splitlines()) < 30
+    assert len(long.splitlines()) > 104
+
+
+def test_live_simulates_every_head_and_writes_it_everywhere(tmp_path: Path) -> None:
+    path = make("llama").write(tmp_path / "model")
+    live = lives(path, tokens=4)
+    found = replace(spectra(path, draws=2), live=live)
+    done = nucleate(
+        "spectra",
+        path,
+        "--draws",
+        2,
+        "--live",
+        "--tokens",
+        4,
+        "--out",
+        tmp_path / "report",
+        "--out",
+        tmp_path / "a.png",
+    )
+    assert done.exit_code == 0, done.output
+    assert str(live) in done.stdout
+    assert sorted(file.name for file in (tmp_path / "report").iterdir()) == [
+        "heads.csv", "heads.png", "layer-0.png", "layer-1.png", "lives.png", "report.html", "spectra.json",
+    ]  # fmt: skip
+    found.save(tmp_path / "again.csv")
+    assert (tmp_path / "report" / "heads.csv").read_text() == (tmp_path / "again.csv").read_text()
+    page = (tmp_path / "report" / "report.html").read_text()
+    assert page.count("<img ") == 3  # both maps in one picture, and two layers
+    assert all(f"<td class=words>{ended}<td>{count}" in page for (_, ended), count in live.counts.items())
+    assert sum(f"<td class=words>{head.ended}</tr>" in page for head in live.heads) == 8
+    assert nucleate("spectra", path, "--tokens", 4).exit_code == 2
+    assert nucleate("spectra", path, "--live", "--tokens", 0).exit_code == 2

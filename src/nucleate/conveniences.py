@@ -12,11 +12,11 @@ __all__ = ["FUNCTIONS", "convenience"]
 
 FUNCTIONS = {
     "Run.plot": "nucleate.plot.files:picture",
-    "Run.save, pictures": "nucleate.plot.files:write",
+    "Run.save, pictures": "nucleate.plot.files:write_run",
     "Run.save, mp4": "nucleate.plot.animation:ffmpeg",
     "Life.plot": "nucleate.plot.merges:life",
     "Life.save, pictures": "nucleate.plot.files:write_life",
-    "Ensemble.plot": "nucleate.plot.studies:bands",
+    "Ensemble.plot": "nucleate.plot.studies:ensemble_bands",
 }
 
 

@@ -15,11 +15,11 @@ import nucleate as nc
 from nucleate.bench.table import check_json
 from nucleate.checks import FileError, InputError, MissingFileError, MissingPackageError, file_error
 from nucleate.explorer.export import check_html
-from nucleate.explorer.stored import open_folder
+from nucleate.explorer.stored_runs import open_folder
 from nucleate.integrate.storage import replacing
 from nucleate.models.table import check_out
 from nucleate.models.weights import GgufWeights
-from nucleate.studies.durable_files import write
+from nucleate.studies.durable_files import write_durably
 from nucleate.studies.result import load_ensemble
 
 NOWHERE = Path("nowhere")
@@ -42,7 +42,7 @@ MISSING_FILES: dict[str, Callable[[], Any]] = {
     "open in the explorer": lambda: open_folder(NOWHERE),
     "export into no folder": lambda: check_html(NOWHERE / "page.html"),
     "benchmark into no folder": lambda: check_json(NOWHERE / "bench.json"),
-    "write a block into no folder": lambda: write(NOWHERE / "one.block", b"bytes"),
+    "write a block into no folder": lambda: write_durably(NOWHERE / "one.block", b"bytes"),
 }
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import typer
 from support.command_line import nucleate, nucleate_process
-from support.time_limits import patient, within
+from support.time_limits import patient, within_wall_seconds
 
 from nucleate.cli.main import app
 
@@ -50,7 +50,7 @@ def test_help_has_no_line_ends_within_a_paragraph(name: str) -> None:
 
 @patient
 def test_help_answers_in_well_under_a_second(tmp_path: Path) -> None:
-    with within(1.0):
+    with within_wall_seconds(1.0):
         done = nucleate_process("--help", cwd=tmp_path)
     assert done.returncode == 0
     assert "simulate" in done.stdout

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from support.command_line import nucleate, nucleate_process
 from support.made_runs import many_runs, one_run
-from support.time_limits import working
+from support.time_limits import within_cpu_seconds
 
 import nucleate.integrate.simulate as engine
 from nucleate.attention import Window
@@ -373,7 +373,7 @@ def test_bad_input_gets_one_line_and_exit_code_2_at_once(
 ) -> None:
     monkeypatch.chdir(bad_files)
     before = sorted(bad_files.iterdir())
-    with working(1.0):
+    with within_cpu_seconds(1.0):
         done = nucleate("simulate", *words.split())
     assert done.exit_code == 2, done.output
     assert isinstance(done.exception, SystemExit)

@@ -11,7 +11,7 @@ from support.command_line import nucleate
 from support.made_checkpoints import Made, make
 
 from nucleate.checks import InputError
-from nucleate.models.all_heads import lives
+from nucleate.models.all_heads import simulate_all_heads
 from nucleate.models.spectra import Spectra, spectra
 
 
@@ -108,8 +108,8 @@ def test_many_heads_are_summed_up_by_layer_unless_asked_for(tmp_path: Path) -> N
 
 def test_live_simulates_every_head_and_writes_it_everywhere(tmp_path: Path) -> None:
     path = make("llama").write(tmp_path / "model")
-    live = lives(path, tokens=4)
-    found = replace(spectra(path, draws=2), live=live)
+    live = simulate_all_heads(path, tokens=4)
+    found = replace(spectra(path, draws=2), outcomes=live)
     done = nucleate(
         "spectra",
         path,

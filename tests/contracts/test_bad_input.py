@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.time_limits import working
+from support.time_limits import within_cpu_seconds
 
 import nucleate as nc
 from nucleate.attention import Attention, Frozen, Window
@@ -40,7 +40,7 @@ def compiled_already() -> None:
 def within_a_second(compiled_already: None, request: pytest.FixtureRequest) -> Iterator[None]:
     # a hundred examples; a new process, timed inside
     many = hasattr(request.function, "hypothesis") or "untimed" in request.keywords
-    with nullcontext() if many else working(1.0):
+    with nullcontext() if many else within_cpu_seconds(1.0):
         yield
 
 

@@ -11,7 +11,7 @@ import pytest
 from support.command_line import nucleate
 from support.made_runs import one_run
 from support.small_studies import small, toml
-from support.time_limits import working
+from support.time_limits import within_cpu_seconds
 
 import nucleate.integrate.simulate as engine
 from nucleate.attention import Attention, Window
@@ -146,7 +146,7 @@ REFUSED: list[Any] = [
 
 @pytest.mark.parametrize("value", REFUSED, ids=lambda value: str(value)[:40])
 def test_nonsense_is_refused_in_words_and_at_once_at_every_door(value: Any, door: Door) -> None:
-    with working(2.0), pytest.raises(InputError) as refused:
+    with within_cpu_seconds(2.0), pytest.raises(InputError) as refused:
         door("V", value)
     assert len(str(refused.value)) < 600
     assert "\n" not in str(refused.value).strip()

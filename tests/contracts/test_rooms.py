@@ -76,7 +76,7 @@ def test_a_room_imports_only_from_rooms_before_it() -> None:
         ("import nucleate.plot", "plot"),
         ("from nucleate import plot", "plot"),
         ("from nucleate.plot.files import write", "plot"),
-        ("def draw():\n    from nucleate.plot import write", "plot"),
+        ("def draw():\n    from nucleate.plot import write_run", "plot"),
         ("importlib.import_module('nucleate.plot.files')", "plot"),
         ("import nucleate", "nucleate"),
     ],

@@ -16,7 +16,7 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 from support.exact_systems import Exact, one_token, solvable, two_tokens
-from support.time_limits import patient, within
+from support.time_limits import patient, within_wall_seconds
 
 import nucleate as nc
 from nucleate.attention import Attention, Frozen, Window, drift
@@ -779,7 +779,7 @@ def test_max_steps_keeps_what_was_computed() -> None:
 @patient
 def test_time_limit_and_cancelling_end_a_long_run(method: Any) -> None:
     endless(max_steps=3)  # compile
-    with within(3.0):
+    with within_wall_seconds(3.0):
         assert endless(time_limit=0.3, save="steps").status == "time limit"
         assert endless(on_frames=lambda t, x: False).status == "cancelled"
     assert (
@@ -793,7 +793,7 @@ def test_ctrl_c_ends_a_long_run_with_its_own_status() -> None:
     endless(max_steps=3)
     timer = threading.Timer(0.4, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
-    with within(2.0):
+    with within_wall_seconds(2.0):
         run = endless()
     timer.join()
     assert run.status == "interrupted"

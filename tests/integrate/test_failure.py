@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.time_limits import patient, soon, within, working
+from support.time_limits import check_wall_seconds, patient, within_cpu_seconds, within_wall_seconds
 
 import nucleate as nc
 from nucleate.attention import Attention, Window
@@ -74,7 +74,7 @@ def test_stalled_where_time_can_no_longer_take_a_step(d: int) -> None:
 def test_non_finite_drift(d: int, scalar: bool) -> None:
     V, x0 = np.eye(d) * 1.7e308 if scalar else np.full((d, d), 1.7e308), nc.uniform(70, d, seed=0)
     nc.simulate(Attention(0.0), x0, 1e-3)  # compile
-    with working(1.0):
+    with within_cpu_seconds(1.0):
         run = nc.simulate(Attention(0.0, V=V), x0, 1.0)
     assert run.status == "non-finite"
     assert np.isfinite(run.x).all()  # no invented numbers
@@ -109,7 +109,7 @@ def test_a_value_matrix_whose_norm_overflows_comes_to_a_named_end() -> None:
     # Every entry is finite and so may be every velocity, but |V| is not: whatever is scaled by it must not
     # hang.
     for d in (2, 3):
-        with working(2.0):
+        with within_cpu_seconds(2.0):
             run = nc.simulate(
                 Attention(1.0, V=np.full((d, d), 1e308)),
                 nc.uniform(4, d, seed=3),
@@ -139,7 +139,7 @@ def test_time_limit() -> None:
     seconds = time.monotonic() - start
     assert run.status == "time limit"
     assert seconds >= 0.3
-    soon(seconds, 1.5)
+    check_wall_seconds(seconds, 1.5)
     assert len(run.t) > 1
     assert np.isfinite(run.x).all()
 
@@ -177,7 +177,7 @@ def test_returning_false_cancels_and_keeps_what_was_computed(no: Any) -> None:
         calls += 1
         return no if calls == 3 else None
 
-    with within(2.0):
+    with within_wall_seconds(2.0):
         run = nc.simulate(Attention(9.0), endless_start(), on_frames=on_frames, time_limit=50.0, **ENDLESS)
     assert run.status == "cancelled"
     assert len(run.t) > 1
@@ -221,7 +221,7 @@ def test_an_exception_in_the_callback_comes_through_and_stops_the_run() -> None:
 
     for x0 in (endless_start(), np.stack([endless_start(2)] * 9)):
         before = threading.active_count()
-        with within(2.0), pytest.raises(Mishap, match="mine"):
+        with within_wall_seconds(2.0), pytest.raises(Mishap, match="mine"):
             nc.simulate(Attention(9.0), x0, on_frames=on_frames, **ENDLESS)
         assert threading.active_count() <= before + 2  # the pool of a team may stay; nothing runs on
 
@@ -254,8 +254,8 @@ def test_on_frames_sees_every_frame_once_and_at_least_every_fifth_of_a_second(d:
     assert np.array_equal(np.concatenate(seen_x), run.x)
     gaps = np.diff(times)
     assert len(gaps) >= 2  # the run is long enough to say something
-    soon(float(np.median(gaps)), 0.2)
-    soon(float(gaps.max()), 0.5)  # this machine may be busy; 0.2 is the promise on a free one
+    check_wall_seconds(float(np.median(gaps)), 0.2)
+    check_wall_seconds(float(gaps.max()), 0.5)  # this machine may be busy; 0.2 is the promise on a free one
 
 
 def test_on_frames_sees_every_step_once() -> None:
@@ -330,7 +330,7 @@ def test_callbacks_are_called_while_one_drift_takes_long() -> None:
 
     run = nc.simulate(Attention(9.0), nc.uniform(40_000, 3, seed=0), 1.0, save=2, on_frames=on_frames)
     assert run.status == "cancelled"
-    soon(float(np.median(np.diff(calls))), 0.2)
+    check_wall_seconds(float(np.median(np.diff(calls))), 0.2)
 
 
 # Neighbours
@@ -473,7 +473,7 @@ def test_ctrl_c_ends_a_simulation_within_a_second_with_its_own_status(case: str)
     code = f"run = {CASES[case]}\nprint(run.ending, flush=True)\nos._exit(0)\n"
     word, seconds = interrupt(code, delay=0.7)
     assert word.endswith("interrupted"), word
-    soon(seconds, 1.0)
+    check_wall_seconds(seconds, 1.0)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX")
@@ -490,7 +490,7 @@ except KeyboardInterrupt:
 """
     word, seconds = interrupt(code, delay=1.0)
     assert word == "KeyboardInterrupt"
-    soon(seconds, 1.5)  # half a second for Python to close down
+    check_wall_seconds(seconds, 1.5)  # half a second for Python to close down
 
 
 def test_an_interrupted_run_keeps_its_frames() -> None:

@@ -2,32 +2,23 @@
 
 import csv
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from support.made_checkpoints import Made, make
-from support.made_heads import UP, one_head
+from support.made_checkpoints import make
 from typer.testing import CliRunner
 
-from nucleate.attention import Attention
 from nucleate.checks import InputError
 from nucleate.cli import main as cli
-from nucleate.integrate.simulate import simulate
-from nucleate.integrate.storage import load
 from nucleate.models.all_heads import HeadOutcomes, simulate_all_heads
 from nucleate.models.head_simulation import (
     HeadOutcome,
-    head_attention,
-    head_system,
     simulate_head,
 )
 from nucleate.models.spectra import spectra
 from nucleate.models.table import COLUMNS, OUTCOME_COLUMNS, head_table
-from nucleate.sphere import uniform
 
 
 def nucleate(*words: object) -> Any:

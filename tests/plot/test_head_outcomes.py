@@ -9,25 +9,25 @@ from matplotlib.colors import to_rgb
 from support.made_checkpoints import make
 
 from nucleate.checks import InputError
-from nucleate.models.all_heads import lives
+from nucleate.models.all_heads import simulate_all_heads
 from nucleate.models.spectra import spectra
 from nucleate.plot.head_outcomes import OUTCOMES, outcome_figure, outcome_map
-from nucleate.plot.style import contrast
+from nucleate.plot.styles import contrast
 
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A small model, read and simulated for a moment."""
     path = make("llama").write(tmp_path_factory.mktemp("model"))
-    return replace(spectra(path, draws=2), live=lives(path, tokens=4))
+    return replace(spectra(path, draws=2), outcomes=simulate_all_heads(path, tokens=4))
 
 
 def test_the_two_maps_have_colour_and_sign_of_every_head_and_frame_what_the_table_did_not_say(
     simulated: Any,
 ) -> None:
-    odd = replace(simulated.live.heads[3], region="3", near=0.0, clusters=1, resting=True)
-    heads = (*simulated.live.heads[:3], odd, *simulated.live.heads[4:])
-    found = replace(simulated, live=replace(simulated.live, heads=heads))
+    odd = replace(simulated.outcomes.heads[3], region="3", near=0.0, clusters=1, resting=True)
+    heads = (*simulated.outcomes.heads[:3], odd, *simulated.outcomes.heads[4:])
+    found = replace(simulated, outcomes=replace(simulated.outcomes, heads=heads))
     ax = outcome_map(found)
     cells = ax.images[0].get_array()
     assert cells is not None
@@ -55,4 +55,4 @@ def test_the_two_maps_have_colour_and_sign_of_every_head_and_frame_what_the_tabl
         for _, colour in OUTCOMES.values()
     )
     with pytest.raises(InputError, match="--live"):
-        outcome_map(replace(found, live=None))
+        outcome_map(replace(found, outcomes=None))

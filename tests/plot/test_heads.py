@@ -10,7 +10,7 @@ from support.made_checkpoints import make
 from nucleate.checks import InputError
 from nucleate.models.spectra import Spectra, spectra
 from nucleate.plot.heads import REGIONS, head_map, head_spectrum, layer_figure
-from nucleate.plot.style import contrast
+from nucleate.plot.styles import contrast
 
 
 @pytest.fixture

@@ -66,7 +66,7 @@ def test_the_code_that_counts_is_that_of_drawing_integrating_and_measuring() -> 
         ("theory/atlas.py", "\n\n\ndef ", "\n\n\n# a remark\ndef "),
         ("kernels/pairwise.py", '\n"""', ' And more.\n"""'),
         ("integrate/storage.py", "\n\n\ndef ", "\n\n\nX = 1\n\n\ndef "),
-        ("plot/style.py", "\n\n\ndef ", "\n\n\nX = 1\n\n\ndef "),
+        ("plot/styles.py", "\n\n\ndef ", "\n\n\nX = 1\n\n\ndef "),
         ("studies/store.py", "ZSTD_LEVEL = 3", "ZSTD_LEVEL = 4"),
     ],
     ids=["comment", "docstring", "saving a run", "drawing", "compression"],

@@ -1,16 +1,13 @@
 """From a study to its results: blocks, threads, progress, memory; and what the command says."""
 
 import os
-import re
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.small_studies import contents, small, toml
+from support.small_studies import contents, small
 from typer.testing import CliRunner
 
 from nucleate.cli import main as cli

@@ -10,7 +10,7 @@ from support.small_studies import small, spread
 
 from nucleate.checks import InputError
 from nucleate.observe.measure import measure
-from nucleate.plot.studies import picture
+from nucleate.plot.studies import write_ensemble
 from nucleate.studies.block import STATUS
 from nucleate.studies.ensemble import ensemble
 from nucleate.studies.result import Ensemble, load_ensemble
@@ -97,7 +97,7 @@ def test_pictures_show_the_mean_and_the_quantiles(finished: Path, tmp_path: Path
         heights = edge[edge[:, 0] == t, 1]
         assert (heights.min(), heights.max()) == (low, high)
     assert found.plot("apart").get_xlabel() == "inverse temperature"
-    picture(found, tmp_path / "out.png")
+    write_ensemble(found, tmp_path / "out.png")
     assert (tmp_path / "out.png").stat().st_size > 10_000
     plt.close("all")
 
@@ -119,7 +119,7 @@ def test_points_where_no_run_finished_are_nan_without_a_warning_and_the_picture_
                 assert [text.get_text() for text in found.plot(name).texts] == words
                 assert np.isnan(found.mean(name).values[-1]).all()
                 assert np.isnan(found.band(name).values[:, -1]).all()
-            picture(found, tmp_path / "out.png")
+            write_ensemble(found, tmp_path / "out.png")
     plt.close("all")
 
 

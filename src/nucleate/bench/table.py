@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nucleate.bench.timing import Timing
-from nucleate.checks import FileError, MissingFileError, file_error
+from nucleate.checks import FileError, InputError, MissingFileError, file_error
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -71,10 +71,12 @@ def ensemble(
         store, pictures = _targets(out or [], dry_run)
         table = as_study(study, runs)
         if pictures:
-            from nucleate.plot.studies import drawn_names
+            from nucleate.plot.studies import observables_to_draw
 
             # refused now, not after all the work
-            drawn_names({one.name: one.dims for one in table.observables}, list(table.grid), show or [])
+            observables_to_draw(
+                {one.name: one.dims for one in table.observables}, list(table.grid), show or []
+            )
         if dry_run:
             from nucleate.kernels.threads import pick_threads
             from nucleate.studies.estimate import cost
@@ -88,9 +90,9 @@ def ensemble(
             )
         took = time.perf_counter() - began
         for path in pictures:
-            from nucleate.plot.studies import picture
+            from nucleate.plot.studies import write_ensemble
 
-            picture(found, path, show or [])
+            write_ensemble(found, path, show or [])
         if not quiet:
             typer.echo(f"{found.summary}\ntook {took:.1f} s; wrote {', '.join(map(str, [store, *pictures]))}")
 

@@ -234,13 +234,13 @@ def _tell(run: "Run", took: float, asked: list[Path], written: list[Path], verdi
     what Table 1 says and what happened."""
     import numpy as np
 
-    from nucleate.plot import strip
+    from nucleate.plot import text_histogram
 
     typer.echo(run.summary)
     x = run.x if run.x.ndim == 3 else run.x[0]  # (m, n, d)
     x = x[np.isfinite(x).all((1, 2))]  # frames that were reached
     if x.shape[-1] == 2 and len(x) > 1 and (sys.stdout.encoding or "").lower().startswith("utf"):
-        typer.echo(f"first frame  {strip(x[0])}\nlast frame   {strip(x[-1])}")
+        typer.echo(f"first frame  {text_histogram(x[0])}\nlast frame   {text_histogram(x[-1])}")
     if verdict:
         typer.echo(verdict)
     hint = "" if asked else ": add --out run.png for a picture, --out run.zarr for the data"

@@ -105,19 +105,22 @@ def model_head(
     path: Path, layer: int | None, head: int | None, mapping: str | None, mask: "Mask", start: StartOptions
 ) -> System:
     """One head of a checkpoint."""
-    from nucleate.models.head_simulation import head_system, watch
+    from nucleate.models.head_simulation import head_outcome, head_system
 
     found = head_system(path, layer, head, mapping)
     x0, notes = start.positions(256, found.d)
-    stage = found.stage(x0, mask)
+    reduced = found.reduced(x0, mask)
     return System(
-        stage.model,
-        stage.x0,
+        reduced.model,
+        reduced.x0,
         start.saved(x0),
         {**notes, "model": path.name, "layer": found.layer, "head": found.head},
         found.span,
         "explicit",
-        lambda run: (stage.lift(run, found.attention(mask)), str(watch(found, stage, run))),
+        lambda run: (
+            reduced.in_all_dimensions(run, found.attention(mask)),
+            str(head_outcome(found, reduced, run)),
+        ),
     )
 
 
@@ -153,10 +156,10 @@ def _written_out(matrices: list[Any], x0: "Array", seed: int) -> "list[Array | N
     if not any(isinstance(M, dict) for M in matrices):
         return [as_array(M, d) for M in matrices]
     from nucleate.studies.matrices import drawn
-    from nucleate.studies.points import STREAMS, stream
+    from nucleate.studies.points import MATRIX_STREAMS, stream
 
     made = []
-    for M, child in zip(matrices, STREAMS.values(), strict=True):
+    for M, child in zip(matrices, MATRIX_STREAMS.values(), strict=True):
         one = drawn(M, d, [stream(seed, run, child) for run in runs])
         made.append(one[0] if isinstance(M, dict) and one is not None and x0.ndim == 2 else one)
     return made

@@ -160,7 +160,9 @@ def _one_of(name: str, value: object, words: tuple[str, ...]) -> str:
 
 def _mask(value: object) -> str | dict[str, int]:
     mask = parse_mask("mask", value)
-    return {"window": check_whole("window", mask.w, 1, limits.MAX_TOKENS)} if isinstance(mask, Window) else mask
+    return (
+        {"window": check_whole("window", mask.w, 1, limits.MAX_TOKENS)} if isinstance(mask, Window) else mask
+    )
 
 
 def _start(value: object, n: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from nucleate.integrate.run import Run
 from nucleate.integrate.storage import replacing
 from nucleate.plot.on_circle import draw_circle
 from nucleate.plot.on_sphere import principal_directions
-from nucleate.plot.style import palette_of
+from nucleate.plot.styles import palette_of
 from nucleate.plot.tokens import frames, tokens_to_draw
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nucleate.checks import Array, InputError, finite_array
-from nucleate.plot.style import WIDE_INCHES, axes_or_new, legend_above, tidy
+from nucleate.plot.styles import WIDE_INCHES, axes_or_new, legend_above, tidy
 from nucleate.plot.time_axis import time_axis
 
 if TYPE_CHECKING:

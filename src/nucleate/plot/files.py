@@ -10,7 +10,7 @@ from nucleate.plot.animation import animate
 from nucleate.plot.merges import LIFE_INCHES, life, life_axes
 from nucleate.plot.on_circle import angles, circle
 from nucleate.plot.on_sphere import trajectories
-from nucleate.plot.style import GLOBE_INCHES, WIDE_INCHES
+from nucleate.plot.styles import GLOBE_INCHES, WIDE_INCHES
 from nucleate.plot.tokens import frames
 
 if TYPE_CHECKING:

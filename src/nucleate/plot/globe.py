@@ -7,7 +7,7 @@ import numpy as np
 from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
 from nucleate.checks import Array
-from nucleate.plot.style import SMALL_POINTS, Palette
+from nucleate.plot.styles import SMALL_POINTS, Palette
 
 FAR_SIDE_OPACITY = 0.25  # of lines, relative to the near side
 

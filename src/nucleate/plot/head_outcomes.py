@@ -14,7 +14,7 @@ from nucleate.plot.heads import (
     draw_cells,
     short_name,
 )
-from nucleate.plot.style import CLUSTER_COLOURS, SMALL_POINTS, palette_of
+from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, palette_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,7 +81,9 @@ def outcome_figure(found: Spectra) -> "Figure":
     check_spectra("outcome_figure", found)
     cell = cell_size(found)
     wide, high = cell * found.heads_per_layer, cell * found.layers
-    lines = max(len(found.regions), len({head.ended for head in found.outcomes.heads}) if found.outcomes else 0)
+    lines = max(
+        len(found.regions), len({head.ended for head in found.outcomes.heads}) if found.outcomes else 0
+    )
     below, map_width = 0.75 + LEGEND_LINE_INCHES * lines, max(LEFT_INCHES + wide + 0.2, MIN_MAP_INCHES)
     width, height = 2.0 * map_width, below + high + 0.7
     figure = Figure(figsize=(width, height), layout=cast(Any, "none"))  # the stubs lack it

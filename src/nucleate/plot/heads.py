@@ -8,7 +8,7 @@ import numpy as np
 from nucleate.checks import InputError
 from nucleate.models.spectra import Head, Spectra
 from nucleate.models.table import region_words
-from nucleate.plot.style import (
+from nucleate.plot.styles import (
     CLUSTER_COLOURS,
     SMALL_POINTS,
     WIDE_INCHES,

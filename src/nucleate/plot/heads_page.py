@@ -16,7 +16,7 @@ from nucleate.models.table import DATA, PAGE, PICTURES, region_words, share_word
 from nucleate.plot.files import save_figure
 from nucleate.plot.head_outcomes import outcome_figure
 from nucleate.plot.heads import head_map_figure, layer_figure
-from nucleate.plot.style import style
+from nucleate.plot.styles import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

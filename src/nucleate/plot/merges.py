@@ -8,7 +8,7 @@ import numpy as np
 from nucleate.checks import InputError, finite_number
 from nucleate.integrate.run import Run
 from nucleate.plot.on_circle import angles
-from nucleate.plot.style import SMALL_POINTS, WIDE_INCHES, Palette, axes_or_new, tidy
+from nucleate.plot.styles import SMALL_POINTS, WIDE_INCHES, Palette, axes_or_new, tidy
 from nucleate.plot.time_axis import LOG_AXIS_START, log_time_axis, time_label
 from nucleate.plot.tokens import token_colorbar, tokens_to_draw
 

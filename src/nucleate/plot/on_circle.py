@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nucleate.checks import Array, InputError, check_tokens
 from nucleate.integrate.run import Run
-from nucleate.plot.style import SQUARE_INCHES, WIDE_INCHES, Palette, axes_or_new, palette_of, tidy
+from nucleate.plot.styles import SQUARE_INCHES, WIDE_INCHES, Palette, axes_or_new, palette_of, tidy
 from nucleate.plot.time_axis import time_axis
 from nucleate.plot.tokens import (
     Indices,

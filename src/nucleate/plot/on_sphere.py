@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from nucleate.checks import Array, InputError
 from nucleate.integrate.run import Run
-from nucleate.plot.style import GLOBE_INCHES, SMALL_POINTS, axes_or_new, palette_of
+from nucleate.plot.styles import GLOBE_INCHES, SMALL_POINTS, axes_or_new, palette_of
 from nucleate.plot.tokens import (
     check_colour,
     final_clusters,

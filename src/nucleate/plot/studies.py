@@ -9,7 +9,7 @@ import numpy as np
 
 from nucleate.checks import InputError
 from nucleate.plot.files import save_figure
-from nucleate.plot.style import CLUSTER_COLOURS, SMALL_POINTS, WIDE_INCHES, axes_or_new, legend_above, tidy
+from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, WIDE_INCHES, axes_or_new, legend_above, tidy
 from nucleate.studies.validate import one_of
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from nucleate.checks import Array, InputError, whole_number
 from nucleate.integrate.run import Run
-from nucleate.plot.style import THIN_POINTS, Palette
+from nucleate.plot.styles import THIN_POINTS, Palette
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nucleate.plot.merges import merges_of, right_edge
-from nucleate.plot.style import SMALL_POINTS, WIDE_INCHES, axes_or_new, tidy
+from nucleate.plot.styles import SMALL_POINTS, WIDE_INCHES, axes_or_new, tidy
 from nucleate.plot.time_axis import LOG_AXIS_START, log_time_axis
 
 if TYPE_CHECKING:

@@ -252,14 +252,14 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
 
 
 def _draw_shares(ax: Any, data: Data, p: Parameters, chance: float) -> None:
-    from nucleate.plot.style import CLUSTERS, SMALL, tidy
+    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
-    look = tidy(ax)
+    palette = tidy(ax)
     curves = [("many", t, "-") for t in p["shown"]] + [("long", p["long_times"][-1], (0, (4, 1.5)))]
     for i, (name, t, dash) in enumerate(curves):
         share = np.nanmean(shares(data[name], t, p["radius"]), axis=-1)  # (run, tokens)
         error = share.std(0, ddof=1) / np.sqrt(len(share))
-        colour = CLUSTERS[(0, 2, 3, 5, 7, 6)[i % 6]]
+        colour = CLUSTER_COLOURS[(0, 2, 3, 5, 7, 6)[i % 6]]
         ax.errorbar(
             data[name]["tokens"].values,
             share.mean(0),
@@ -270,31 +270,31 @@ def _draw_shares(ax: Any, data: Data, p: Parameters, chance: float) -> None:
             capsize=2,
             label=f"t = {t:g}",
         )
-    ax.axhline(chance, color=look.grey(0.5), linewidth=1.0, zorder=0)
+    ax.axhline(chance, color=palette.grey(0.5), linewidth=1.0, zorder=0)
     ax.text(
         data["many"]["tokens"].values[-1],
         chance * 0.97,
         "chance",
-        fontsize=SMALL,
+        fontsize=SMALL_POINTS,
         va="top",
         ha="right",
-        color=look.grey(0.7),
+        color=palette.grey(0.7),
     )
     ax.set(xscale="log", ylim=(0.0, None), xlabel="n", ylabel="share of tokens near a Rényi center")
-    ax.set_title("share of n tokens held by a center", fontsize=SMALL + 1)
-    ax.legend(fontsize=SMALL, frameon=False, loc="lower left", ncols=2)
+    ax.set_title("share of n tokens held by a center", fontsize=SMALL_POINTS + 1)
+    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="lower left", ncols=2)
 
 
 def _draw_times(ax: Any, data: Data, numbers: Numbers) -> None:
-    from nucleate.plot.style import CLUSTERS, SMALL, tidy
+    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
-    look = tidy(ax)
+    palette = tidy(ax)
     n, times = data["many"]["tokens"].values, crowding(data["many"])
     some = np.isfinite(times).all(0) & (n >= FROM)
     for one in times:
-        ax.plot(n, one, color=look.grey(0.35), linewidth=0.8)
+        ax.plot(n, one, color=palette.grey(0.35), linewidth=0.8)
     mean = times[:, some].mean(0)
-    ax.plot(n[some], mean, "o", color=CLUSTERS[0], markersize=5)
+    ax.plot(n[some], mean, "o", color=CLUSTER_COLOURS[0], markersize=5)
     slope = numbers["time_per_log"].expected
     assert slope is not None
     if some.any():
@@ -302,38 +302,38 @@ def _draw_times(ax: Any, data: Data, numbers: Numbers) -> None:
         ax.plot(
             n[some],
             mean.mean() + slope * (np.log(n[some]) - middle),
-            color=look.red,
+            color=palette.red,
             linewidth=1.2,
             label=f"slope {slope:.2f}, of a front in the limit",
         )
-        ax.legend(fontsize=SMALL, frameon=False, loc="upper left")
+        ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper left")
     ax.set(xscale="log", xlabel="n", ylabel="time")
-    ax.set_title("when n tokens are crowded", fontsize=SMALL + 1)
+    ax.set_title("when n tokens are crowded", fontsize=SMALL_POINTS + 1)
 
 
 def _draw_crowds(ax: Any, data: Data, p: Parameters) -> None:
     """The first run: where the first tokens are and where all are, at the same time."""
-    from nucleate.plot.style import SMALL, tidy
+    from nucleate.plot.styles import SMALL_POINTS, tidy
 
-    look = tidy(ax)
+    palette = tidy(ax)
     found, t = data["many"], p["crowds_at"]
     frame, n = int(np.searchsorted(found["time"].values, t)), found["tokens"].values
     angle = np.linspace(-np.pi, np.pi, found.sizes["bin"] + 1)[:-1]
     sizes = [int(np.searchsorted(n, FROM)), len(n) - 1]
-    for i, colour, width in zip(sizes, (look.grey(0.45), look.ink), (1.0, 1.4), strict=True):
+    for i, colour, width in zip(sizes, (palette.grey(0.45), palette.ink), (1.0, 1.4), strict=True):
         density = found["histogram"].values[0, frame, i] / n[i] * found.sizes["bin"]
         ax.plot(angle, density, color=colour, linewidth=width, drawstyle="steps-post", label=f"first {n[i]}")
     for place in found["place"].values[0, frame]:
         if np.isfinite(place):
-            ax.axvline(place, color=look.red, linewidth=0.9, zorder=0)
+            ax.axvline(place, color=palette.red, linewidth=0.9, zorder=0)
     top = 1.3 * float((found["histogram"].values[0, frame, -1] / n[-1]).max() * found.sizes["bin"])
     ax.set(xlim=(-np.pi, np.pi), ylim=(0.0, max(top, 4.0)), xlabel="angle", ylabel="density")
     ax.set_xticks([-np.pi, 0.0, np.pi], ["−π", "0", "π"])
-    ax.set_title(f"tokens at t = {t:g}, Rényi centers red", fontsize=SMALL + 1)
+    ax.set_title(f"tokens at t = {t:g}, Rényi centers red", fontsize=SMALL_POINTS + 1)
     ax.legend(
-        fontsize=SMALL,
+        fontsize=SMALL_POINTS,
         frameon=True,
-        facecolor=look.paper,
+        facecolor=palette.paper,
         edgecolor="none",
         framealpha=0.85,
         loc="upper right",

@@ -30,46 +30,46 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
 def _criterion() -> "Figure":
     from matplotlib.figure import Figure
 
-    from nucleate.plot.style import SMALL
+    from nucleate.plot.styles import SMALL_POINTS
 
     figure = Figure(figsize=(11.5, 3.5), layout="constrained")
     axes = figure.subplots(1, 1 + len(SHOWN))
     kept = {example.name: example for example in examples()}
     _rise(axes[0], Plane(1.0, 0.0, 1.0, np.eye(2), 1.0, np.eye(2)), None, 0.0)
-    axes[0].set_title("V symmetric\nQ = K = I, β = 1", fontsize=SMALL)
+    axes[0].set_title("V symmetric\nQ = K = I, β = 1", fontsize=SMALL_POINTS)
     axes[0].set_ylabel("log F")
     for ax, (name, (title, m, room)) in zip(axes[1:], SHOWN.items(), strict=True):
         model = kept[name].model
         assert model.V is not None
         _rise(ax, plane_of(model.V, model.K, model.Q, float(model.beta)), m, room)
-        ax.set_title(f"{title}", fontsize=SMALL)
+        ax.set_title(f"{title}", fontsize=SMALL_POINTS)
     return figure
 
 
 def _rise(ax: Any, plane: Plane, m: int | None, room: float) -> None:
     """log F over the angle from -xi: red where a rest attracts."""
-    from nucleate.plot.style import tidy
+    from nucleate.plot.styles import tidy
 
-    look = tidy(ax)
+    palette = tidy(ax)
     phi = np.linspace(-np.pi, np.pi, 2881)
     y = level(plane, phi)  # NaN where F is not positive
     y = np.where(y > -1.0, y, np.nan)
     rising = np.sign(phi) * np.gradient(y, phi) > 0.0
-    ax.plot(phi, y, color=look.grey(0.6), linewidth=1.3)
-    ax.plot(phi, np.where(rising & (y > 0.0), y, np.nan), color=look.red, linewidth=2.6)
-    ax.axhline(0.0, color=look.grey(0.35), linewidth=0.7, linestyle=(0, (1, 2)))
+    ax.plot(phi, y, color=palette.grey(0.6), linewidth=1.3)
+    ax.plot(phi, np.where(rising & (y > 0.0), y, np.nan), color=palette.red, linewidth=2.6)
+    ax.axhline(0.0, color=palette.grey(0.35), linewidth=0.7, linestyle=(0, (1, 2)))
     top = float(np.nanmax(y))
     if m is not None:
         at = float(np.log(m * plane.ratio))
-        ax.axhline(at, color=look.ink, linewidth=0.9, linestyle=(0, (5, 3)))
+        ax.axhline(at, color=palette.ink, linewidth=0.9, linestyle=(0, (5, 3)))
         for rest in resting(plane, m):
             angle = (rest.alpha - np.pi + np.pi) % (2.0 * np.pi) - np.pi
             ax.plot(
                 [angle],
                 [at],
                 "o",
-                color=look.red if rest.rate < 0.0 else look.paper,
-                markeredgecolor=look.red if rest.rate < 0.0 else look.ink,
+                color=palette.red if rest.rate < 0.0 else palette.paper,
+                markeredgecolor=palette.red if rest.rate < 0.0 else palette.ink,
                 markersize=7,
                 zorder=5,
             )
@@ -82,7 +82,7 @@ def _rise(ax: Any, plane: Plane, m: int | None, room: float) -> None:
             ha=side,
             transform=ax.get_yaxis_transform(),
             fontsize=8,
-            color=look.ink,
+            color=palette.ink,
         )
     wide = float(np.nanmax(np.abs(phi[np.isfinite(y)])))
     ax.set(
@@ -104,13 +104,13 @@ def _ends(data: Data, numbers: Numbers) -> "Figure":
 
 
 def _draw_shares(ax: Any, numbers: Numbers) -> None:
-    from nucleate.plot.style import SMALL, tidy
+    from nucleate.plot.styles import SMALL_POINTS, tidy
 
-    look = tidy(ax)
+    palette = tidy(ax)
     for i, kind in enumerate(CONJECTURE1):
         share = numbers[f"{kind.name}_off"]
         low, high = share.low or 0.0, share.high if share.high is not None else 1.0
-        colour = look.ink if share.value == 0.0 else look.red
+        colour = palette.ink if share.value == 0.0 else palette.red
         ax.plot([low, high], [i, i], color=colour, linewidth=3.0, solid_capstyle="butt")
         ax.plot(
             [share.value],
@@ -123,7 +123,7 @@ def _draw_shares(ax: Any, numbers: Numbers) -> None:
     ax.set_yticks(
         range(len(CONJECTURE1)),
         [kind.words.replace("KᵀQ", r"$K^{\top}Q$") for kind in CONJECTURE1],
-        fontsize=SMALL,
+        fontsize=SMALL_POINTS,
     )
     ax.set(
         ylim=(len(CONJECTURE1) - 0.4, -0.6),
@@ -135,7 +135,7 @@ def _draw_shares(ax: Any, numbers: Numbers) -> None:
 
 def _draw_way(ax: Any, data: Data) -> None:
     """The round of the token that never rests, on the disc of the first and the second eigenvector."""
-    from nucleate.plot.style import SMALL, tidy
+    from nucleate.plot.styles import SMALL_POINTS, tidy
 
     example = next(one for one in examples() if one.kind == "round")
     assert example.model.V is not None
@@ -143,34 +143,39 @@ def _draw_way(ax: Any, data: Data) -> None:
     basis = vectors[:, np.argsort(-w)][:, [0, 1]]  # (d, 2)
     # (m, 2), (k, 2)
     path, others = data["replays"]["path"].values @ basis, data["replays"]["others"].values @ basis
-    look = tidy(ax)
+    palette = tidy(ax)
     round_ = np.linspace(0.0, 2.0 * np.pi, 200)
-    ax.plot(np.cos(round_), np.sin(round_), color=look.grey(0.4), linewidth=0.8)
-    ax.plot(*path.T, color=look.red, linewidth=2.0, label="the eighth token")
+    ax.plot(np.cos(round_), np.sin(round_), color=palette.grey(0.4), linewidth=0.8)
+    ax.plot(*path.T, color=palette.red, linewidth=2.0, label="the eighth token")
     for i in range(20, len(path) - 1, 40):
         ax.annotate(
             "",
             path[i + 1],
             path[i],
-            arrowprops={"arrowstyle": "-|>", "color": look.red, "linewidth": 0.0, "mutation_scale": 13},
+            arrowprops={"arrowstyle": "-|>", "color": palette.red, "linewidth": 0.0, "mutation_scale": 13},
         )
     ax.plot(
         *others[:1].T,
         "o",
-        color=look.ink,
+        color=palette.ink,
         markersize=9,
         label="the first, at −ξ" if others[0, 0] < 0 else "the first, at ξ",
         linestyle="none",
     )
     ax.plot(
-        *others[1:].T, "o", color=look.grey(0.6), markersize=5, label="the others, at rest", linestyle="none"
+        *others[1:].T,
+        "o",
+        color=palette.grey(0.6),
+        markersize=5,
+        label="the others, at rest",
+        linestyle="none",
     )
     ax.set_aspect("equal")
     ax.set(xlim=(-1.08, 1.08), ylim=(-1.08, 1.08), xlabel="along ξ", ylabel="along the second eigenvector")
     ax.set_xticks([-1, 0, 1])
     ax.set_yticks([-1, 0, 1])
     ax.legend(
-        fontsize=SMALL,
+        fontsize=SMALL_POINTS,
         frameon=False,
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0),

@@ -196,19 +196,19 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
 
 
 def _draw_shares(ax: Any, numbers: Numbers) -> None:
-    from nucleate.plot.style import SMALL, tidy
+    from nucleate.plot.styles import SMALL_POINTS, tidy
 
-    look = tidy(ax)
+    palette = tidy(ax)
     for i, kind in enumerate(CONJECTURE2):
         share = numbers[f"{kind.name}_there"]
         low, high = share.low or 0.0, share.high if share.high is not None else 1.0
-        colour = look.ink if numbers[f"{kind.name}_elsewhere"].value == 0.0 else look.red
+        colour = palette.ink if numbers[f"{kind.name}_elsewhere"].value == 0.0 else palette.red
         ax.plot([low, high], [i, i], color=colour, linewidth=3.0, solid_capstyle="butt")
         ax.plot([share.value], [i], "o", color=colour, markersize=5.5, clip_on=False)
     ax.set_yticks(
         range(len(CONJECTURE2)),
         [kind.words.replace("KᵀQ", r"$K^{\top}Q$").replace("L^⊥", r"$L^{\perp}$") for kind in CONJECTURE2],
-        fontsize=SMALL,
+        fontsize=SMALL_POINTS,
     )
     least = min(numbers[f"{kind.name}_there"].low or 0.0 for kind in CONJECTURE2)
     ax.set(
@@ -221,13 +221,13 @@ def _draw_shares(ax: Any, numbers: Numbers) -> None:
 
 
 def _draw_growth(ax: Any, found: "Dataset") -> None:
-    from nucleate.plot.style import CLUSTERS, SMALL, tidy
+    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
-    look = tidy(ax)
+    palette = tidy(ax)
     opposite = found["opposite"].values.astype(bool)
     for mask, words, mark, colour in (
-        (opposite, "at −p", "o", CLUSTERS[0]),
-        (~opposite, "with a part across L", "D", CLUSTERS[3]),
+        (opposite, "at −p", "o", CLUSTER_COLOURS[0]),
+        (~opposite, "with a part across L", "D", CLUSTER_COLOURS[3]),
     ):
         ax.scatter(
             found["bound"].values[mask],
@@ -241,7 +241,7 @@ def _draw_growth(ax: Any, found: "Dataset") -> None:
         )
     low = float(min(found["bound"].values.min(initial=1.0), found["growth"].values.min(initial=1.0)))
     ends = [0.7 * max(low, 1e-12), 1.5]
-    ax.plot(ends, ends, color=look.grey(0.5), linewidth=1.0, zorder=0)
+    ax.plot(ends, ends, color=palette.grey(0.5), linewidth=1.0, zorder=0)
     ax.set(
         xscale="log",
         yscale="log",
@@ -251,7 +251,11 @@ def _draw_growth(ax: Any, found: "Dataset") -> None:
         ylabel="measured growth of small pushes",
     )
     ax.legend(
-        fontsize=SMALL, frameon=False, loc="lower right", title="rests of token 2", title_fontsize=SMALL
+        fontsize=SMALL_POINTS,
+        frameon=False,
+        loc="lower right",
+        title="rests of token 2",
+        title_fontsize=SMALL_POINTS,
     )
 
 

@@ -193,16 +193,16 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
 
 def _draw_exponents(ax: Any, data: Data, numbers: Numbers, p: Parameters) -> None:
     from nucleate.papers.causal_clustering.law.figures import beta_axes
-    from nucleate.plot.style import CLUSTERS, SMALL, tidy
+    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
-    look = tidy(ax)
+    palette = tidy(ax)
     for i, (top, betas) in enumerate(p["betas"].items()):
         mean, error = means(data, int(top), betas)
-        colour = CLUSTERS[(5, 0, 3)[i % 3]]
+        colour = CLUSTER_COLOURS[(5, 0, 3)[i % 3]]
         ax.plot(
             betas,
             mean[-1] * (np.array(betas) / betas[-1]) ** ((int(top) - 1) / 2.0),
-            color=look.grey(0.45),
+            color=palette.grey(0.45),
             linewidth=0.9,
             zorder=1,
         )
@@ -225,22 +225,22 @@ def _draw_exponents(ax: Any, data: Data, numbers: Numbers, p: Parameters) -> Non
             "o",
             markersize=9,
             markerfacecolor="none",
-            markeredgecolor=look.ink,
+            markeredgecolor=palette.ink,
             linestyle="none",
             markeredgewidth=0.7,
             zorder=2,
         )
     beta_axes(ax, sorted({beta for betas in p["betas"].values() for beta in betas}))
     ax.set(ylabel=f"clusters at t = {p['at']:g}")
-    ax.set_title(f"d = {p['d']}, gap {p['gap']:g}; rings: on L from the start", fontsize=SMALL + 1)
-    ax.legend(fontsize=SMALL, frameon=False, loc="upper left")
+    ax.set_title(f"d = {p['d']}, gap {p['gap']:g}; rings: on L from the start", fontsize=SMALL_POINTS + 1)
+    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper left")
 
 
 def _draw_scan(ax: Any, numbers: Numbers, p: Parameters) -> None:
-    from nucleate.plot.style import SMALL, tidy
+    from nucleate.plot.styles import SMALL_POINTS, tidy
 
-    look = tidy(ax)
-    for i, (beta, colour) in enumerate(zip(p["gap_betas"], look.tokens(len(p["gap_betas"])), strict=True)):
+    palette = tidy(ax)
+    for i, (beta, colour) in enumerate(zip(p["gap_betas"], palette.tokens(len(p["gap_betas"])), strict=True)):
         levels = [numbers[f"on_L_beta{beta:g}_gap{gap:g}"] for gap in p["gaps"]]
         label = f"β = {beta:g}: {numbers[f'cap_beta{beta:g}'].value:.3g} tokens"
         halves = [half_of(one) for one in levels]
@@ -254,25 +254,25 @@ def _draw_scan(ax: Any, numbers: Numbers, p: Parameters) -> None:
             linewidth=1.2,
             label=label,
         )
-    ax.axhline(halfway(p), color=look.grey(0.5), linewidth=0.9, zorder=0)
-    ax.axhline(p["top"] / p["d"], color=look.grey(0.5), linewidth=0.9, linestyle=(0, (2, 2)), zorder=0)
+    ax.axhline(halfway(p), color=palette.grey(0.5), linewidth=0.9, zorder=0)
+    ax.axhline(p["top"] / p["d"], color=palette.grey(0.5), linewidth=0.9, linestyle=(0, (2, 2)), zorder=0)
     ax.text(
         p["gaps"][-1],
         p["top"] / p["d"] + 0.01,
         "at the start",
-        fontsize=SMALL,
+        fontsize=SMALL_POINTS,
         ha="right",
-        color=look.grey(0.7),
+        color=palette.grey(0.7),
     )
     ax.set_xscale("log")
     ax.set_xticks(p["gaps"], [f"{gap:g}" for gap in p["gaps"]])
     ax.minorticks_off()
     ax.set(ylim=(0.0, 1.03), xlabel="spectral gap", ylabel="part of |x|² in L when tokens have gathered")
-    ax.set_title(f"which comes first, n = {p['n']}, dim L = {p['top']}", fontsize=SMALL + 1)
+    ax.set_title(f"which comes first, n = {p['n']}, dim L = {p['top']}", fontsize=SMALL_POINTS + 1)
     ax.legend(
         title="in a cap of the whole sphere",
-        fontsize=SMALL,
-        title_fontsize=SMALL,
+        fontsize=SMALL_POINTS,
+        title_fontsize=SMALL_POINTS,
         frameon=False,
         loc="lower right",
         bbox_to_anchor=(1.0, 0.3),

@@ -35,11 +35,11 @@ def globes(data: Data, p: Parameters, panels: tuple[Panel, ...]) -> "Figure":
 def _pair(part: Any, data: Data, p: Parameters, panel: Panel) -> None:
     """Two globes under one V."""
     from nucleate import plot
-    from nucleate.plot.style import SMALL, look
+    from nucleate.plot.styles import SMALL_POINTS, palette_of
 
     found = seen(data, p, panel)
     words = panel.words.replace("λ_max", r"$\lambda_{\max}$")
-    part.suptitle(f"{words}\n{panel.written}", fontsize=SMALL + 1)
+    part.suptitle(f"{words}\n{panel.written}", fontsize=SMALL_POINTS + 1)
     left, right = (part.add_subplot(1, 2, i + 1, projection="3d") for i in range(2))
     first, end = data[panel.name], data[f"{panel.name}-end"]
     plot.trajectories(_followed(first, 0.0, EARLY), left)
@@ -57,8 +57,8 @@ def _pair(part: Any, data: Data, p: Parameters, panel: Panel) -> None:
             transform=ax.transAxes,
             ha="center",
             va="top",
-            fontsize=SMALL,
-            color=look(ax).ink,
+            fontsize=SMALL_POINTS,
+            color=palette_of(ax).ink,
         )
         _mark(ax, found)
 
@@ -76,10 +76,10 @@ def _followed(run: "Run", since: float, early: float) -> "Run":
 
 def _mark(ax: Any, found: Seen) -> None:
     """Crosses where V says that tokens end."""
-    from nucleate.plot.style import look
+    from nucleate.plot.styles import palette_of
 
     if found.points is not None:
-        here = look(ax)
+        here = palette_of(ax)
         # below the red
         ax.scatter(
             *found.points.T, s=170, marker="x", color=here.ink, linewidths=1.2, depthshade=False, zorder=5.5

@@ -269,7 +269,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
         plot.circle(x, ax, centers=renyi, strong=strong)
         ax.set_title(f"t = {time:g}")
         for loss in shown if time == BEFORE else []:
-            arrow = {"arrowstyle": "->", "lw": 0.8, "color": plot.look(ax).ink}
+            arrow = {"arrowstyle": "->", "lw": 0.8, "color": plot.palette_of(ax).ink}
             ax.annotate(
                 "lost soon",
                 x[loss.token],
@@ -281,9 +281,9 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
             )
     ax = bottom.subplots()
     plot.angles(run, ax, first=0, centers=renyi, strong=strong)
-    look = plot.look(ax)
+    palette = plot.palette_of(ax)
     for time in SNAPSHOTS[1:-1]:
-        ax.axvline(time, color=look.grey(0.5), linewidth=0.8, linestyle=":")
+        ax.axvline(time, color=palette.grey(0.5), linewidth=0.8, linestyle=":")
     for loss in shown:
         at = np.arctan2(*run.x[np.searchsorted(run.t, loss.time), loss.to][::-1])
         ax.plot(
@@ -292,7 +292,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
             "o",
             markersize=11,
             markerfacecolor="none",
-            markeredgecolor=look.ink,
+            markeredgecolor=palette.ink,
             markeredgewidth=1.2,
         )
         ax.annotate(
@@ -300,8 +300,8 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
         )
     dot: dict[str, Any] = {"marker": "o", "linestyle": "-", "linewidth": 1.6, "markersize": 7}
     handles = [
-        Line2D([], [], color=look.red, label="strong Rényi center", **dot),
-        Line2D([], [], color=look.ink, markerfacecolor="none", label="Rényi center", **dot),
+        Line2D([], [], color=palette.red, label="strong Rényi center", **dot),
+        Line2D([], [], color=palette.ink, markerfacecolor="none", label="Rényi center", **dot),
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
     return {"figure2": figure}

@@ -160,7 +160,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     from matplotlib.figure import Figure
 
     from nucleate import plot
-    from nucleate.plot.style import SMALL, tidy
+    from nucleate.plot.styles import SMALL_POINTS, tidy
 
     found = data["ensemble"]
     t = found["time"].values
@@ -170,12 +170,12 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
         t, found[_name("renyi", p["radius"])].values, left, strong=found[_name("strong", p["radius"])].values
     )
     told = rf"consumed: within {p['radius']:g} $\beta^{{-1/2}}$ = {p['radius'] / p['beta'] ** 0.5:g} rad"
-    left.text(0.98, 0.04, told, transform=left.transAxes, ha="right", fontsize=SMALL)
-    look = tidy(right)
+    left.text(0.98, 0.04, told, transform=left.transAxes, ha="right", fontsize=SMALL_POINTS)
+    palette = tidy(right)
     for i, radius in enumerate(p["radii"]):
         shade = 0.35 + 0.65 * i / max(len(p["radii"]) - 1, 1)
-        for kind, colour, line in (("renyi", look.ink, "-"), ("strong", look.red, (0, (4, 1.5)))):
-            mixed = tuple(shade * c + (1 - shade) * b for c, b in zip(colour, look.paper, strict=True))
+        for kind, colour, line in (("renyi", palette.ink, "-"), ("strong", palette.red, (0, (4, 1.5)))):
+            mixed = tuple(shade * c + (1 - shade) * b for c, b in zip(colour, palette.paper, strict=True))
             label = rf"{radius:g} $\beta^{{-1/2}}$" if kind == "renyi" else None
             right.plot(
                 t,
@@ -186,11 +186,11 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
                 label=label,
             )
     right.set(xlim=(t[0], t[-1]), ylim=(0.0, 1.03), xlabel="time")
-    right.set_title("means for other radii", fontsize=SMALL + 1)
+    right.set_title("means for other radii", fontsize=SMALL_POINTS + 1)
     right.legend(
         title="consumed within",
-        fontsize=SMALL,
-        title_fontsize=SMALL,
+        fontsize=SMALL_POINTS,
+        title_fontsize=SMALL_POINTS,
         loc="lower right",
         frameon=False,
         reverse=True,

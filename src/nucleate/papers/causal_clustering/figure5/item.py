@@ -165,7 +165,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
 
 def _planes(left: Any, right: Any, data: "Dataset", words: str) -> None:
     from nucleate import plot
-    from nucleate.plot.style import SMALL, tidy
+    from nucleate.plot.styles import SMALL_POINTS, tidy
 
     values = data["real"].values + 1j * data["imaginary"].values  # (heads, d_head)
     ax = plot.spectrum(values.reshape(-1), left.subplots())
@@ -178,14 +178,14 @@ def _planes(left: Any, right: Any, data: "Dataset", words: str) -> None:
     for ax in axes[len(values) :]:
         ax.set_visible(False)
     for h, (ax, head) in enumerate(zip(axes, values, strict=False)):
-        look = tidy(ax)
-        ax.axvspan(0.0, reach, color=look.grey(0.06), linewidth=0)
-        ax.axvline(head[0].real, color=look.red, linewidth=0.8, linestyle=(0, (4, 2)))
-        ax.scatter(head.real, head.imag, s=2.2, color=look.ink, linewidths=0)
-        ax.scatter(head[:1].real, head[:1].imag, s=12, color=look.red, marker="D", linewidths=0)
+        palette = tidy(ax)
+        ax.axvspan(0.0, reach, color=palette.grey(0.06), linewidth=0)
+        ax.axvline(head[0].real, color=palette.red, linewidth=0.8, linestyle=(0, (4, 2)))
+        ax.scatter(head.real, head.imag, s=2.2, color=palette.ink, linewidths=0)
+        ax.scatter(head[:1].real, head[:1].imag, s=12, color=palette.red, marker="D", linewidths=0)
         ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
-        ax.set_title(f"head {h}: {head[0].real:+.3f}".replace("-", "−"), fontsize=SMALL - 1, pad=2)
-        ax.tick_params(labelsize=SMALL - 2)
+        ax.set_title(f"head {h}: {head[0].real:+.3f}".replace("-", "−"), fontsize=SMALL_POINTS - 1, pad=2)
+        ax.tick_params(labelsize=SMALL_POINTS - 2)
         ax.locator_params(nbins=3)
 
 

@@ -31,14 +31,18 @@ def law_figure(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
     from matplotlib.figure import Figure
 
     from nucleate.papers.causal_clustering.law.item import KINDS, means
-    from nucleate.plot.style import CLUSTERS, SMALL, tidy
+    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
     figure = Figure(figsize=(11.0, 4.4), layout="constrained")
     axes = figure.subplots(1, len(p["betas"]), squeeze=False)[0]
     for ax, (d, betas) in zip(axes, p["betas"].items(), strict=True):
-        look = tidy(ax)
+        palette = tidy(ax)
         half = (int(d) - 1) / 2.0
-        styles = {"strong": (look.red, "o"), "renyi": (look.ink, "s"), "clusters": (CLUSTERS[0], "D")}
+        styles = {
+            "strong": (palette.red, "o"),
+            "renyi": (palette.ink, "s"),
+            "clusters": (CLUSTER_COLOURS[0], "D"),
+        }
         for kind, (colour, mark) in styles.items():
             mean, error = means(data, p, int(d), betas, kind, p["at"])
             ax.plot(
@@ -61,8 +65,8 @@ def law_figure(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
         beta_axes(ax, betas)
         ax.set(ylabel="number" if ax is axes[0] else "")
         exponent = numbers[f"clusters_d{d}_exponent"]
-        ax.set_title(f"d = {d}: clusters grow like $β^{{{exponent.value:.3f}}}$", fontsize=SMALL + 1)
-    axes[0].legend(fontsize=SMALL, frameon=False, loc="upper left")
+        ax.set_title(f"d = {d}: clusters grow like $β^{{{exponent.value:.3f}}}$", fontsize=SMALL_POINTS + 1)
+    axes[0].legend(fontsize=SMALL_POINTS, frameon=False, loc="upper left")
     return figure
 
 
@@ -70,21 +74,21 @@ def radius_figure(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
     """The c of equal numbers over time, and of best match."""
     from matplotlib.figure import Figure
 
-    from nucleate.plot.style import SMALL
+    from nucleate.plot.styles import SMALL_POINTS
 
     figure = Figure(figsize=(11.0, 4.2), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
     _draw_radii(left, numbers, p)
     for ax, kind, words in ((middle, "strong", "strong center"), (right, "renyi", "Rényi center")):
         _draw_match(ax, data, p, kind)
-        ax.set_title(f"clusters with exactly one {words}", fontsize=SMALL + 1)
+        ax.set_title(f"clusters with exactly one {words}", fontsize=SMALL_POINTS + 1)
     return figure
 
 
 def _draw_radii(ax: Any, numbers: Numbers, p: Parameters) -> None:
-    from nucleate.plot.style import CLUSTERS, SMALL, tidy
+    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
-    look = tidy(ax)
+    palette = tidy(ax)
     for i, d in enumerate(p["betas"]):
         for kind, dash in (("renyi", "-"), ("strong", (0, (4, 1.5)))):
             named = [
@@ -98,30 +102,30 @@ def _draw_radii(ax: Any, numbers: Numbers, p: Parameters) -> None:
                 linestyle=dash,
                 marker="osD"[i],
                 markersize=4,
-                color=CLUSTERS[(0, 3, 2)[i]],
+                color=CLUSTER_COLOURS[(0, 3, 2)[i]],
                 label=f"d = {d}" if kind == "renyi" else None,
             )
-    ax.axhline(4.0, color=look.grey(0.4), linewidth=0.8, zorder=0)
+    ax.axhline(4.0, color=palette.grey(0.4), linewidth=0.8, zorder=0)
     ax.set(xscale="log", xlabel="time", ylabel="c")
     ax.set_xticks(p["times"], [f"{t:g}" for t in p["times"]])
     ax.minorticks_off()
-    ax.set_title("c with as many centers as clusters", fontsize=SMALL + 1)
-    ax.legend(fontsize=SMALL, frameon=False, loc="upper left")
+    ax.set_title("c with as many centers as clusters", fontsize=SMALL_POINTS + 1)
+    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper left")
 
 
 def _draw_match(ax: Any, data: Data, p: Parameters, kind: str) -> None:
     from nucleate.papers.causal_clustering.law.data import C
     from nucleate.papers.causal_clustering.law.item import DECADE, match_curve
-    from nucleate.plot.style import CLUSTERS, SMALL, tidy
+    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
-    look = tidy(ax)
+    palette = tidy(ax)
     for i, (d, betas) in enumerate(p["betas"].items()):
         share, error = match_curve(data, int(d), [beta for beta in betas if beta >= betas[-1] / DECADE], kind)
-        colour = CLUSTERS[(0, 3, 2)[i]]
+        colour = CLUSTER_COLOURS[(0, 3, 2)[i]]
         ax.plot(C, share, color=colour, linestyle=DASHES[i], label=f"d = {d}")
         ax.fill_between(
             C, share - NORMAL * error, share + NORMAL * error, color=colour, alpha=0.2, linewidth=0
         )
-    ax.axvline(4.0, color=look.grey(0.4), linewidth=0.8, zorder=0)
+    ax.axvline(4.0, color=palette.grey(0.4), linewidth=0.8, zorder=0)
     ax.set(xlim=(C[0], C[-1]), ylim=(0.0, 1.0), xlabel="c")
-    ax.legend(fontsize=SMALL, frameon=False, loc="upper right")
+    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper right")

@@ -161,15 +161,15 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     all rates."""
     from matplotlib.figure import Figure
 
-    from nucleate.plot.style import CLUSTERS, SMALL, tidy
+    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
     figure = Figure(figsize=(11.5, 3.9), layout="constrained")
     fast, slow, strip = figure.subplots(1, 3, width_ratios=[1.0, 1.0, 0.9])
-    look = tidy(fast)
+    palette = tidy(fast)
     tidy(slow)
     tidy(strip)
     for i, top in enumerate(TOPS):
-        found, colour = data[top.name], CLUSTERS[i]
+        found, colour = data[top.name], CLUSTER_COLOURS[i]
         apart = across(found["x"].values, top.size)  # (runs, times)
         fast.plot(
             FAST,
@@ -187,19 +187,21 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
         if top.block > 1:
             for one in across(found["late"].values, top.inside)[:8]:
                 slow.plot(LATE, one, color=colour, linewidth=1.0)
-    fast.plot(FAST, 3.0 * np.exp(-FAST), color=look.ink, linewidth=1.0, linestyle=(0, (5, 3)))
-    fast.text(FAST[9], 6.0 * np.exp(-FAST[9]), r"$e^{-s}$", fontsize=SMALL)
+    fast.plot(FAST, 3.0 * np.exp(-FAST), color=palette.ink, linewidth=1.0, linestyle=(0, (5, 3)))
+    fast.text(FAST[9], 6.0 * np.exp(-FAST[9]), r"$e^{-s}$", fontsize=SMALL_POINTS)
     fast.set(
         yscale="log", ylim=(1e-14, None), xlabel="s = time × gap", ylabel="distance from L', median over V"
     )
-    fast.legend(fontsize=SMALL - 1, frameon=False, loc="lower left")
-    slow.plot(LATE, 0.05 / LATE, color=look.ink, linewidth=1.0, linestyle=(0, (5, 3)))
-    slow.text(LATE[6], 0.02 / LATE[6], "1/t", fontsize=SMALL, ha="right", va="top")
+    fast.legend(fontsize=SMALL_POINTS - 1, frameon=False, loc="lower left")
+    slow.plot(LATE, 0.05 / LATE, color=palette.ink, linewidth=1.0, linestyle=(0, (5, 3)))
+    slow.text(LATE[6], 0.02 / LATE[6], "1/t", fontsize=SMALL_POINTS, ha="right", va="top")
     slow.set(xscale="log", yscale="log", xlabel="t", ylabel="distance from L, defective tops")
-    strip.axvline(1.0, color=look.grey(0.5), linewidth=1.0, zorder=0)
+    strip.axvline(1.0, color=palette.grey(0.5), linewidth=1.0, zorder=0)
     reach = 1.2 * max(RATE, *(numbers[f"{top.name}_rate_worst"].value for top in TOPS))
     strip.set(xlabel="rate / gap", xlim=(1.0 - reach, 1.0 + reach), ylim=(len(TOPS) - 0.5, -0.5))
-    strip.set_yticks(range(len(TOPS)), [top.words.replace(", ", ",\n") for top in TOPS], fontsize=SMALL)
+    strip.set_yticks(
+        range(len(TOPS)), [top.words.replace(", ", ",\n") for top in TOPS], fontsize=SMALL_POINTS
+    )
     return {"lemma31": figure}
 
 

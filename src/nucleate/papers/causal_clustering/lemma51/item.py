@@ -323,9 +323,9 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
 
 def _draw_way(ax: Any, data: Data, p: Parameters) -> None:
     """Displacements of the strong centers of uniform starts, each over its own guaranteed time."""
-    from nucleate.plot.style import SMALL, tidy
+    from nucleate.plot.styles import SMALL_POINTS, tidy
 
-    look, found = tidy(ax), data["starts"]
+    palette, found = tidy(ax), data["starts"]
     product = _product(p["beta"], p["separation"])
     at = np.geomspace(0.05, LATE / 10.0, 160)  # in guaranteed times
     t, rows = found["time"].values, []
@@ -339,14 +339,14 @@ def _draw_way(ax: Any, data: Data, p: Parameters) -> None:
             at,
             np.maximum(band[0], 1e-9),
             np.maximum(band[1], 1e-9),
-            color=look.grey(share),
+            color=palette.grey(share),
             linewidth=0,
             label=f"{low:.0%} to {high:.0%} of centers",
         )
-    ax.plot(at, np.nanmedian(way, axis=0), color=look.ink, linewidth=1.6, label="median")
-    ax.plot(at, np.nanmax(way, axis=0), color=look.red, linewidth=1.2, label="farthest")
-    ax.plot([at[0], 1.0, 1.0], [1.0, 1.0, 1e-6], color=look.ink, linewidth=1.0, linestyle=(0, (4, 2)))
-    ax.text(0.07, 1.5, "allowed", fontsize=SMALL, color=look.ink)
+    ax.plot(at, np.nanmedian(way, axis=0), color=palette.ink, linewidth=1.6, label="median")
+    ax.plot(at, np.nanmax(way, axis=0), color=palette.red, linewidth=1.2, label="farthest")
+    ax.plot([at[0], 1.0, 1.0], [1.0, 1.0, 1e-6], color=palette.ink, linewidth=1.0, linestyle=(0, (4, 2)))
+    ax.text(0.07, 1.5, "allowed", fontsize=SMALL_POINTS, color=palette.ink)
     ax.set(
         xscale="log",
         yscale="log",
@@ -356,20 +356,20 @@ def _draw_way(ax: Any, data: Data, p: Parameters) -> None:
         ylabel="displacement over the bound",
     )
     ax.set_title(
-        f"uniform starts, β = {p['beta']:g}, δ = {p['separation']:g}β$^{{-1/2}}$", fontsize=SMALL + 1
+        f"uniform starts, β = {p['beta']:g}, δ = {p['separation']:g}β$^{{-1/2}}$", fontsize=SMALL_POINTS + 1
     )
-    ax.legend(fontsize=SMALL, frameon=False, loc="upper left", borderaxespad=0.1)
+    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper left", borderaxespad=0.1)
 
 
 def _draw_index(ax: Any, data: Data, p: Parameters) -> None:
     """Lower quartiles of lifetimes over the index, in guaranteed lifetimes of a first token, beside the worst
     placement and the lemma."""
-    from nucleate.plot.style import CLUSTERS, SMALL, tidy
+    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
-    look, indices = tidy(ax), np.array(p["indices"])
+    palette, indices = tidy(ax), np.array(p["indices"])
     pairs = [pair for pair in p["ensembles"] if pair[0] == p["beta"]]
     for i, (beta, separation) in enumerate(pairs):
-        key, colour = name(beta, separation), CLUSTERS[(0, 2, 3, 5)[i % 4]]
+        key, colour = name(beta, separation), CLUSTER_COLOURS[(0, 2, 3, 5)[i % 4]]
         ratio = np.array([data[f"{key}-{s}"]["ratio"].values for s in indices])  # (indices, runs)
         middle = _quartile(ratio) / indices
         seen = np.isfinite(middle)
@@ -392,13 +392,13 @@ def _draw_index(ax: Any, data: Data, p: Parameters) -> None:
             linewidth=0.9,
             linestyle=(0, (1, 1.5)),
         )
-    ax.plot(indices, 1.0 / indices, color=look.ink, linewidth=1.4, linestyle=(0, (4, 2)))
+    ax.plot(indices, 1.0 / indices, color=palette.ink, linewidth=1.4, linestyle=(0, (4, 2)))
     ax.text(
         indices[-1],
         1.25 / indices[-1],
         "guaranteed",
-        fontsize=SMALL,
-        color=look.ink,
+        fontsize=SMALL_POINTS,
+        color=palette.ink,
         ha="right",
         va="bottom",
         rotation=-18,
@@ -406,16 +406,16 @@ def _draw_index(ax: Any, data: Data, p: Parameters) -> None:
     ax.set(
         xscale="log", yscale="log", xlabel=r"index $s_j$", ylabel=r"lifetime over the guaranteed $T_j s_j$"
     )
-    ax.set_title(f"lifetimes, β = {p['beta']:g}: lower quartile, shortest, worst", fontsize=SMALL + 1)
-    ax.legend(fontsize=SMALL, frameon=False, loc="upper right", borderaxespad=0.1)
+    ax.set_title(f"lifetimes, β = {p['beta']:g}: lower quartile, shortest, worst", fontsize=SMALL_POINTS + 1)
+    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper right", borderaxespad=0.1)
 
 
 def _draw_ratio(ax: Any, data: Data, p: Parameters) -> None:
     """Lifetime over guaranteed lifetime: shortest, lower quartile, and in the worst placement, at every beta
     and separation."""
-    from nucleate.plot.style import SMALL, tidy
+    from nucleate.plot.styles import SMALL_POINTS, tidy
 
-    look = tidy(ax)
+    palette = tidy(ax)
     for i, (beta, separation) in enumerate(p["ensembles"]):
         key = name(beta, separation)
         ratio = np.array([data[f"{key}-{s}"]["ratio"].values for s in p["indices"]])  # (indices, runs)
@@ -423,20 +423,24 @@ def _draw_ratio(ax: Any, data: Data, p: Parameters) -> None:
         ax.plot(
             [quartile.min(), quartile.max()],
             [i, i],
-            color=look.grey(0.35),
+            color=palette.grey(0.35),
             linewidth=5.0,
             solid_capstyle="butt",
             zorder=1,
         )
-        ax.plot([ratio.min()], [i], "o", color=look.ink, markersize=6)
-        ax.plot([data[f"{key}-worst"]["exact"].values.min()], [i], "D", color=look.red, markersize=6)
+        ax.plot([ratio.min()], [i], "o", color=palette.ink, markersize=6)
+        ax.plot([data[f"{key}-worst"]["exact"].values.min()], [i], "D", color=palette.red, markersize=6)
         ax.text(
-            1.35, i - 0.22, f"β = {beta:g}, {separation:g} β$^{{-1/2}}$ apart", fontsize=SMALL, color=look.ink
+            1.35,
+            i - 0.22,
+            f"β = {beta:g}, {separation:g} β$^{{-1/2}}$ apart",
+            fontsize=SMALL_POINTS,
+            color=palette.ink,
         )
-    ax.plot([], [], "D", color=look.red, markersize=6, label="worst placement")
-    ax.plot([], [], "o", color=look.ink, markersize=6, label="shortest of all runs")
-    ax.plot([], [], color=look.grey(0.35), linewidth=5.0, label="lower quartiles, by index")
-    ax.axvline(1.0, color=look.ink, linewidth=1.0, linestyle=(0, (4, 2)))
+    ax.plot([], [], "D", color=palette.red, markersize=6, label="worst placement")
+    ax.plot([], [], "o", color=palette.ink, markersize=6, label="shortest of all runs")
+    ax.plot([], [], color=palette.grey(0.35), linewidth=5.0, label="lower quartiles, by index")
+    ax.axvline(1.0, color=palette.ink, linewidth=1.0, linestyle=(0, (4, 2)))
     ax.set(
         xscale="log",
         xlim=(0.5, 2.0 * LATE),
@@ -445,8 +449,8 @@ def _draw_ratio(ax: Any, data: Data, p: Parameters) -> None:
     )
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
-    ax.set_title("how much longer centers stay", fontsize=SMALL + 1)
-    ax.legend(fontsize=SMALL, frameon=False, loc="upper right", borderaxespad=0.1)
+    ax.set_title("how much longer centers stay", fontsize=SMALL_POINTS + 1)
+    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper right", borderaxespad=0.1)
 
 
 ITEM = Item(

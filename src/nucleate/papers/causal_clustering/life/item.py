@@ -173,8 +173,8 @@ def _counts(data: Data, p: Parameters) -> "Figure":
     from matplotlib.figure import Figure
 
     from nucleate.plot.bands import band
-    from nucleate.plot.style import CLUSTERS, SMALL
-    from nucleate.plot.time_axis import powers_of_ten
+    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS
+    from nucleate.plot.time_axis import log_time_axis
 
     figure = Figure(figsize=(8.4, 4.4), layout="constrained")
     ax = figure.add_subplot()
@@ -186,7 +186,7 @@ def _counts(data: Data, p: Parameters) -> "Figure":
             found["count"].values,
             ax,
             f"β = {beta:g}",
-            CLUSTERS[(0, 2, 3, 5)[i % 4]],
+            CLUSTER_COLOURS[(0, 2, 3, 5)[i % 4]],
             linestyle=styles[i % 4],
             log=True,
         )
@@ -198,12 +198,12 @@ def _counts(data: Data, p: Parameters) -> "Figure":
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0),
         ncols=4,
-        fontsize=SMALL,
-        title_fontsize=SMALL,
+        fontsize=SMALL_POINTS,
+        title_fontsize=SMALL_POINTS,
         alignment="left",
     )
     end = max(float(np.nanmax(data[f"beta{beta:g}"]["last_time"].values)) for beta in p["betas"])
-    powers_of_ten(ax, 10.0 * end)
+    log_time_axis(ax, 10.0 * end)
     ax.set_yscale("log")
     ax.set_yticks([1, 2, 3, 5, 10, 20, 50, 100, 200], ["1", "2", "3", "5", "10", "20", "50", "100", "200"])
     ax.minorticks_off()
@@ -214,18 +214,18 @@ def _counts(data: Data, p: Parameters) -> "Figure":
 def _law(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
     from matplotlib.figure import Figure
 
-    from nucleate.plot.style import CLUSTERS, SMALL, tidy
+    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
     figure = Figure(figsize=(8.4, 4.4), layout="constrained")
     ax, beside = figure.subplots(1, 2, width_ratios=[1.5, 1.0])
-    look = tidy(ax)
+    palette = tidy(ax)
     tidy(beside)
     reach = max(1.3 * numbers["law_exact"].value, 1e-12)
     power = math.floor(math.log10(reach))
     unit = 10.0**power
     for i, beta in enumerate(p["betas"]):
         x, y, expected = law([data[f"beta{beta:g}"]], [beta])
-        colour, mark = CLUSTERS[(0, 2, 3, 5)[i % 4]], "osD^"[i % 4]
+        colour, mark = CLUSTER_COLOURS[(0, 2, 3, 5)[i % 4]], "osD^"[i % 4]
         ax.scatter(
             x / np.log(10),
             y / np.log(10),
@@ -239,16 +239,16 @@ def _law(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
             x / np.log(10), (y - expected) / np.log(10) / unit, s=16, marker=mark, color=colour, linewidths=0
         )
     far = ax.get_xlim()[1]
-    ax.plot([0, far], [0, far], color=look.grey(0.5), linewidth=1.0, zorder=0)
+    ax.plot([0, far], [0, far], color=palette.grey(0.5), linewidth=1.0, zorder=0)
     ax.set(
         xlim=(0, far),
         ylim=(0, far),
         xlabel=r"$\beta(1 - \cos\Delta)\,/\,\ln 10$",
         ylabel=r"$\log_{10}$ of the last lifetime",
     )
-    ax.set_title(f"slope {numbers['law_slope']!s}", fontsize=SMALL + 1)
-    ax.legend(fontsize=SMALL, frameon=False, loc="upper left")
-    beside.axhline(0.0, color=look.grey(0.5), linewidth=1.0, zorder=0)
+    ax.set_title(f"slope {numbers['law_slope']!s}", fontsize=SMALL_POINTS + 1)
+    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper left")
+    beside.axhline(0.0, color=palette.grey(0.5), linewidth=1.0, zorder=0)
     beside.set(
         xlim=(0, far), ylim=(-reach / unit, reach / unit), xlabel=r"$\beta(1 - \cos\Delta)\,/\,\ln 10$"
     )

@@ -315,9 +315,9 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
 
 
 def _draw_shares(ax: Any, numbers: Numbers) -> None:
-    from nucleate.plot.style import SMALL, tidy
+    from nucleate.plot.styles import SMALL_POINTS, tidy
 
-    look = tidy(ax)
+    palette = tidy(ax)
     named = {
         "row1": "row 1: at the first token",
         "row2": "row 2: at one point of L",
@@ -330,10 +330,12 @@ def _draw_shares(ax: Any, numbers: Numbers) -> None:
         share = numbers[f"{name}_share"]
         low, high = share.low or 0.0, share.high if share.high is not None else 1.0
         inside = name.startswith("row")
-        colour = look.red if inside else look.grey(0.6)
+        colour = palette.red if inside else palette.grey(0.6)
         ax.plot([low, high], [i, i], color=colour, linewidth=3.0, solid_capstyle="butt")
         ax.plot([share.value], [i], "D" if inside else "o", color=colour, markersize=6)
-        ax.text(0.0, i - 0.22, words, fontsize=SMALL, color=look.ink, transform=ax.get_yaxis_transform())
+        ax.text(
+            0.0, i - 0.22, words, fontsize=SMALL_POINTS, color=palette.ink, transform=ax.get_yaxis_transform()
+        )
     least = min(numbers[f"{name}_share"].low or 0.0 for name in named)
     ax.set(
         ylim=(len(named) - 0.6, -0.7),
@@ -343,19 +345,19 @@ def _draw_shares(ax: Any, numbers: Numbers) -> None:
     ax.set_yticks([])
     ax.locator_params(axis="x", nbins=4)
     ax.spines["left"].set_visible(False)
-    ax.set_title("ends at points, with 95 % intervals", fontsize=SMALL + 1)
+    ax.set_title("ends at points, with 95 % intervals", fontsize=SMALL_POINTS + 1)
 
 
 def _draw_cloud(ax: Any, data: Data, row: int) -> None:
     """How far tokens are from L at the end: the share within an angle."""
-    from nucleate.plot.style import SMALL, tidy
+    from nucleate.plot.styles import SMALL_POINTS, tidy
 
-    look = tidy(ax)
+    palette = tidy(ax)
     lines = {
-        "-sharp": ("β = 9", "-", look.ink),
-        "": ("β = 4", (0, (5, 2)), look.ink),
-        "-soft": ("β = 1", (0, (1, 1.5)), look.ink),
-        "-oblique": ("β = 1, oblique", "-", look.red),
+        "-sharp": ("β = 9", "-", palette.ink),
+        "": ("β = 4", (0, (5, 2)), palette.ink),
+        "-soft": ("β = 1", (0, (1, 1.5)), palette.ink),
+        "-oblique": ("β = 1, oblique", "-", palette.red),
     }
     for kind, (words, style, colour) in lines.items():
         angles = np.sort(ends_of(data[f"row{row}{kind}"]).angles.reshape(-1))
@@ -372,7 +374,7 @@ def _draw_cloud(ax: Any, data: Data, row: int) -> None:
     ax.plot(
         at,
         np.sin(at) if row == 4 else 1.0 - np.cos(at),
-        color=look.grey(0.45),
+        color=palette.grey(0.45),
         linewidth=1.0,
         label="uniform",
     )
@@ -385,10 +387,10 @@ def _draw_cloud(ax: Any, data: Data, row: int) -> None:
     ax.set_xticks([0.0, np.pi / 4, np.pi / 2], ["0", "π/4", "π/2"])
     ax.set_title(
         f"row {row}: {'a cloud around a plane' if row == 4 else 'two clouds around a line'}",
-        fontsize=SMALL + 1,
+        fontsize=SMALL_POINTS + 1,
     )
     if row == 5:
-        ax.legend(fontsize=SMALL, frameon=False, loc="lower right")
+        ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="lower right")
 
 
 ITEM = Item(

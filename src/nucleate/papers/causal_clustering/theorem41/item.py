@@ -228,7 +228,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
 def _draw_gather(ax: Any, data: Data, p: Parameters) -> None:
     """The distance of the farthest token over powers of ten of time: the median of runs, each stretched to
     its own end."""
-    from nucleate.plot.style import CLUSTERS, SMALL, tidy
+    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
     tidy(ax)
     d = 3 if 3 in p["d"] else p["d"][0]
@@ -240,7 +240,7 @@ def _draw_gather(ax: Any, data: Data, p: Parameters) -> None:
             ax.plot(
                 powers[j],
                 np.maximum(found["apart"].values[j], 1e-16),
-                color=CLUSTERS[(0, 2, 3)[i % 3]],
+                color=CLUSTER_COLOURS[(0, 2, 3)[i % 3]],
                 linewidth=0.9,
                 alpha=0.75,
                 label=f"β = {beta:g}" if j == 0 else None,
@@ -248,45 +248,53 @@ def _draw_gather(ax: Any, data: Data, p: Parameters) -> None:
     ax.set_yscale("log")
     ax.axhline(NEAR, color="grey", linewidth=0.8, linestyle=(0, (4, 3)))
     ax.set(ylim=(1e-16, 5.0), xlabel=r"$\log_{10} t$", ylabel="distance of the farthest token from $x_1(0)$")
-    ax.set_title(f"Gaussian Q and K, d = {d}, n = {p['n']}", fontsize=SMALL + 1)
-    ax.legend(fontsize=SMALL, frameon=False, loc="lower right")
+    ax.set_title(f"Gaussian Q and K, d = {d}, n = {p['n']}", fontsize=SMALL_POINTS + 1)
+    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="lower right")
 
 
 def _draw_late(ax: Any, data: Data, p: Parameters) -> None:
-    from nucleate.plot.style import CLUSTERS, SMALL, tidy
+    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
-    look = tidy(ax)
+    palette = tidy(ax)
     for i, d in enumerate(p["d"]):
         found = data[f"decay{d}"]
         ax.plot(
-            found["time"].values, found["widest"].values, color=CLUSTERS[(0, 2, 3)[i % 3]], label=f"d = {d}"
+            found["time"].values,
+            found["widest"].values,
+            color=CLUSTER_COLOURS[(0, 2, 3)[i % 3]],
+            label=f"d = {d}",
         )
     t = np.array([0.0, LATE[1]])
     ax.plot(
-        t, 2.0 * np.exp(-t / 2.0), color=look.ink, linewidth=1.0, linestyle=(0, (5, 3)), label=r"$e^{-t/2}$"
+        t,
+        2.0 * np.exp(-t / 2.0),
+        color=palette.ink,
+        linewidth=1.0,
+        linestyle=(0, (5, 3)),
+        label=r"$e^{-t/2}$",
     )
     ax.set(yscale="log", xlabel="t", xlim=(0.0, LATE[1]), ylabel="")
-    ax.set_title("from near one point", fontsize=SMALL + 1)
-    ax.legend(fontsize=SMALL, frameon=False, loc="lower left")
+    ax.set_title("from near one point", fontsize=SMALL_POINTS + 1)
+    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="lower left")
 
 
 def _draw_rates(ax: Any, data: Data, p: Parameters) -> None:
-    from nucleate.plot.style import CLUSTERS, SMALL, tidy
+    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
-    look = tidy(ax)
+    palette = tidy(ax)
     w, d = p["windows"][-1], 3 if 3 in p["d"] else p["d"][0]
     for found, window, mark, colour, words in (
-        (data[f"decay{d}"], None, "o", CLUSTERS[0], "causal"),
-        (data["decay_window"], w, "D", CLUSTERS[3], f"window of {w}"),
+        (data[f"decay{d}"], None, "o", CLUSTER_COLOURS[0], "causal"),
+        (data["decay_window"], w, "D", CLUSTER_COLOURS[3], f"window of {w}"),
     ):
         k = found["k"].values
-        ax.plot(k, -_expected(int(k[-1]), 2, window)[1:, 0], color=look.grey(0.5), linewidth=1.0)
+        ax.plot(k, -_expected(int(k[-1]), 2, window)[1:, 0], color=palette.grey(0.5), linewidth=1.0)
         ax.plot(k, -found["rate"].values, mark, color=colour, markersize=3.5, linestyle="none", label=words)
     ax.set(xscale="log", xlabel="token k", ylim=(0.45, 1.02))
     ax.set_xticks([2, 4, 8, 16, 32, 64], ["2", "4", "8", "16", "32", "64"])
     ax.minorticks_off()
-    ax.set_title("rate with which token k comes back", fontsize=SMALL + 1)
-    ax.legend(fontsize=SMALL, frameon=False, loc="lower right")
+    ax.set_title("rate with which token k comes back", fontsize=SMALL_POINTS + 1)
+    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="lower right")
 
 
 ITEM = Item(

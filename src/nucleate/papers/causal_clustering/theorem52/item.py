@@ -327,32 +327,34 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
 def _draw_far(ax: Any, data: Data, p: Parameters) -> None:
     """The largest distance from a frozen token over N, both in units of what the theorem says; lines are the
     worst placement, computed."""
-    from nucleate.plot.style import CLUSTERS, SMALL, tidy
+    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
-    look = tidy(ax)
+    palette = tidy(ax)
     for i, case in enumerate(CASES):
-        colour = CLUSTERS[(0, 2, 3, 5)[i]]
+        colour = CLUSTER_COLOURS[(0, 2, 3, 5)[i]]
         most = [data[f"{case.name}-{factor:g}"]["away"].values.max() / case.eps for factor in p["factors"]]
         ax.plot(p["factors"], most, "osD^"[i], color=colour, markersize=6, label=case.words)
         N = np.geomspace(0.3 * case.most, fold(case)[1] * 0.99999, 200)
         ax.plot(N / case.most, rest(case, N - 2.0) / case.eps, color=colour, linewidth=1.1)
     low = 1e-4
-    ax.fill_between([p["factors"][0] / 2.0, 1.0], low, 1.0, color=look.grey(0.12), linewidth=0, zorder=0)
-    ax.text(0.29, 0.5, "the\ntheorem", fontsize=SMALL, color=look.grey(0.75), ha="left", va="center")
-    ax.axhline(1.0, color=look.grey(0.5), linewidth=0.9, zorder=0)
+    ax.fill_between([p["factors"][0] / 2.0, 1.0], low, 1.0, color=palette.grey(0.12), linewidth=0, zorder=0)
+    ax.text(
+        0.29, 0.5, "the\ntheorem", fontsize=SMALL_POINTS, color=palette.grey(0.75), ha="left", va="center"
+    )
+    ax.axhline(1.0, color=palette.grey(0.5), linewidth=0.9, zorder=0)
     ax.set(xscale="log", yscale="log", xlim=(p["factors"][0] / 2.0, 2.0 * p["factors"][-1]), ylim=(low, 60.0))
     ax.set(xlabel="N over the limit of the conditions", ylabel="farthest token, over ε")
-    ax.set_title("where tokens end", fontsize=SMALL + 1)
-    ax.legend(fontsize=SMALL, frameon=False, loc="upper left", borderaxespad=0.1, handletextpad=0.2)
+    ax.set_title("where tokens end", fontsize=SMALL_POINTS + 1)
+    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper left", borderaxespad=0.1, handletextpad=0.2)
 
 
 def _draw_allowed(ax: Any, numbers: Numbers) -> None:
     """N over epsilon at c = 6.5, beta = 64: what each condition allows, and where the conclusion begins to
     fail."""
-    from nucleate.plot.style import CLUSTERS, SMALL, tidy
+    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
     from nucleate.theory.interaction import interaction_slope
 
-    look, beta, c = tidy(ax), MADE["beta"], MADE["c"]
+    palette, beta, c = tidy(ax), MADE["beta"], MADE["c"]
     eps = np.linspace(0.01, 1.2, 240)
     force, slope = limits(beta, c, eps)
     both = np.minimum(force, slope)
@@ -360,7 +362,7 @@ def _draw_allowed(ax: Any, numbers: Numbers) -> None:
         eps,
         1.0,
         np.maximum(both, 1.0),
-        color=look.grey(0.15),
+        color=palette.grey(0.15),
         linewidth=0,
         label="the theorem, sign put right",
     )
@@ -374,16 +376,16 @@ def _draw_allowed(ax: Any, numbers: Numbers) -> None:
         eps,
         low,
         np.maximum(force, low),
-        color=look.red,
+        color=palette.red,
         alpha=0.35,
         linewidth=0,
         label="added by the printed sign",
     )
-    ax.plot(eps, force, color=look.ink, linewidth=1.4, label="first condition")
+    ax.plot(eps, force, color=palette.ink, linewidth=1.4, label="first condition")
     ax.plot(
         eps[slope > 0],
         slope[slope > 0],
-        color=look.ink,
+        color=palette.ink,
         linewidth=1.2,
         linestyle=(0, (3, 2)),
         label="second condition",
@@ -393,24 +395,24 @@ def _draw_allowed(ax: Any, numbers: Numbers) -> None:
     ax.plot(
         y,
         [edge(Case(float(one), c, beta)) for one in y[:-1]] + [weight + 2.0],
-        color=CLUSTERS[0],
+        color=CLUSTER_COLOURS[0],
         linewidth=1.8,
         label="where it begins to fail",
     )
-    ax.plot([torn], [weight + 2.0], "o", color=CLUSTERS[0], markersize=5)
-    ax.plot([MADE["eps"]], [MADE["tokens"] + 2], "*", color=look.red, markersize=11, label="the made case")
+    ax.plot([torn], [weight + 2.0], "o", color=CLUSTER_COLOURS[0], markersize=5)
+    ax.plot([MADE["eps"]], [MADE["tokens"] + 2], "*", color=palette.red, markersize=11, label="the made case")
     ax.set(yscale="log", xlim=(0.0, 1.2), ylim=(1.0, 1e11), xlabel="ε", ylabel="N")
-    ax.set_title(f"what is allowed, c = {c:g}, β = {beta:g}", fontsize=SMALL + 1)
-    ax.legend(fontsize=SMALL, frameon=False, loc="upper right", borderaxespad=0.1)
+    ax.set_title(f"what is allowed, c = {c:g}, β = {beta:g}", fontsize=SMALL_POINTS + 1)
+    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper right", borderaxespad=0.1)
 
 
 def _draw_energy(ax: Any) -> None:
     """The slope of the energy of the made case's last token, as it is moved through its ball: it must rise to
     be convex."""
-    from nucleate.plot.style import SMALL, tidy
+    from nucleate.plot.styles import SMALL_POINTS, tidy
     from nucleate.theory.interaction import interaction, interaction_slope
 
-    look, beta, c, tokens = tidy(ax), MADE["beta"], MADE["c"], MADE["tokens"]
+    palette, beta, c, tokens = tidy(ax), MADE["beta"], MADE["c"], MADE["tokens"]
     s = beta**-0.5
     y = np.linspace(0.0, 1.15, 2000)  # in units of beta^(-1/2)
 
@@ -421,12 +423,12 @@ def _draw_energy(ax: Any) -> None:
 
     force = slope(y, interaction, -1.0, MADE["eps"])
     curve = slope(y, interaction_slope, 1.0, MADE["eps"])
-    ax.plot(y, force, color=look.ink, linewidth=1.6)
+    ax.plot(y, force, color=palette.ink, linewidth=1.6)
     inside = (y <= MADE["eps"]) & (curve < 0.0)
     ax.plot(
         y[inside],
         force[inside],
-        color=look.red,
+        color=palette.red,
         linewidth=4.0,
         solid_capstyle="butt",
         label="concave within the ball",
@@ -435,7 +437,7 @@ def _draw_energy(ax: Any) -> None:
     ax.plot(
         [MADE["eps"]] * 2,
         edge_at,
-        color=look.grey(0.5),
+        color=palette.grey(0.5),
         linewidth=0.9,
         linestyle=(0, (3, 2)),
         label=f"edge of the ball, ε = {MADE['eps']:g}",
@@ -445,8 +447,8 @@ def _draw_energy(ax: Any) -> None:
     ax.set(
         xlabel=r"distance to the frozen token / $\beta^{-1/2}$", ylabel=r"$\partial E_k/\partial\varphi_k$"
     )
-    ax.set_title("the made case", fontsize=SMALL + 1)
-    ax.legend(fontsize=SMALL, frameon=False, loc="upper left", borderaxespad=0.1)
+    ax.set_title("the made case", fontsize=SMALL_POINTS + 1)
+    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper left", borderaxespad=0.1)
 
 
 ITEM = Item(

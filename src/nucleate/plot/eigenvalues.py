@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nucleate.checks import InputError, finite_array
-from nucleate.plot.style import SMALL_POINTS, SQUARE_INCHES, Palette, axes_or_new, tidy
+from nucleate.plot.styles import SMALL_POINTS, SQUARE_INCHES, Palette, axes_or_new, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

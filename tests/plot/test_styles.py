@@ -12,7 +12,7 @@ from support.made_runs import one_run
 
 from nucleate import plot
 from nucleate.checks import Array, InputError
-from nucleate.plot.style import RED_ON_DARK, contrast, luminance
+from nucleate.plot.styles import RED_ON_DARK, contrast, luminance
 
 DARK = plot.STYLES["dark"]["figure.facecolor"]
 

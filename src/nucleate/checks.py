@@ -43,7 +43,8 @@ class InputError(ValueError):
     """
 
 
-class FileError(InputError, OSError):
+# The built-in kind stands first, whose __new__ makes all of them: tools that unpickle errors rely on that.
+class FileError(OSError, InputError):
     """A file or folder that cannot be read, written or made."""
 
 
@@ -51,7 +52,7 @@ class MissingFileError(FileError, FileNotFoundError):
     """A file or folder that does not exist."""
 
 
-class MissingPackageError(InputError, ImportError):
+class MissingPackageError(ImportError, InputError):
     """A package that is needed for this and not installed."""
 
 

@@ -114,6 +114,7 @@ def test_an_error_says_its_message_and_survives_the_way_to_another_process(kind:
     assert str(error) == "x must be so, but is not. Mend it."
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), str(again)) == (kind, str(error))
+    assert type(kind.__new__(kind)) is kind  # tblib, which Dask loads, unpickles an error so
     assert isinstance(error, ValueError)
 
 

@@ -1,9 +1,9 @@
 """One function per picture: axes in (or none, for a new figure), axes out; nothing is shown or changed
 elsewhere.
 
-One colour language for all, told in `plot/styles.py`: tokens in the order of viridis, black for Rényi centers,
-red for strong centers and whatever is final, eight colours for clusters.  `style` fits them to a light or
-dark screen and to paper.
+One colour language for all, told in `plot/styles.py`: tokens in the order of viridis, black for Rényi
+centers, red for strong centers and whatever is final, eight colours for clusters.  `style` fits them to a
+light or dark screen and to paper.
 """
 
 from nucleate.plot.animation import animate

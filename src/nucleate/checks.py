@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "EPS",
     "ROUNDING",
     "Array",
     "InputError",
@@ -21,6 +22,7 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
+EPS = float(np.finfo(np.float64).eps)
 UNIT_TOLERANCE = 1e-6  # rows this close to unit length are taken as meant to be unit, and made so
 LARGEST = 2**62  # of a count: it must fit into 64 bits
 ROUNDING = 4 * float(np.finfo(np.float64).eps)  # rows this close are unit already, and keep their bits

@@ -1,5 +1,4 @@
-"""From beta = 0 to beta = 10,000: no NaN, no overflow, and velocities to the bound that reliability.md
-states."""
+"""From beta = 0 to beta = 10,000: no NaN, no overflow, and velocities to a bound stated beforehand."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -10,9 +9,9 @@ from support.exact_systems import drift_to_50_digits
 
 import nucleate as nc
 from nucleate.attention import Attention, Frozen, Window
+from nucleate.checks import EPS
 from nucleate.kernels.circle import TOLERANCE, roundoff, usual_ratio
 
-EPS = float(np.finfo(float).eps)
 # around the overflow of exp in single and double precision
 BETAS = [0.0, 1e-3, 1.0, 10.0, 88.0, 89.0, 709.0, 710.0, 1e3, 1e4]
 Mask = Literal["causal", "full"] | Window
@@ -65,7 +64,7 @@ def test_reference_and_pairwise_velocities_are_within_the_stated_bound_of_50_dig
         for name, model in models(beta, d).items():
             exact = drift_to_50_digits(model, x)
             z, v = scale(model, d)
-            # reliability.md: rounding of a score is beta |K^T Q| eps, its weight moves by as much
+            # rounding of a score is beta |K^T Q| eps, its weight moves by as much; sixteen of them at most
             bound = 16 * max(1.0, z) * v * EPS
             for kernel in ("reference", "pairwise"):
                 velocity = nc.drift(model, x, kernel=kernel)

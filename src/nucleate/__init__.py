@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nucleate.checks import InputError
     from nucleate.integrate.run import Run
     from nucleate.integrate.simulate import simulate
-    from nucleate.kernels import drift
+    from nucleate.kernels.dispatch import drift
     from nucleate.models.spectra import Spectra, spectra
     from nucleate.observe.centers import center_mask, renyi_centers
     from nucleate.observe.clusters import clusters, count_clusters
@@ -99,7 +99,7 @@ _HOME = {
     "count_clusters": "nucleate.observe.clusters",
     "displacement": "nucleate.observe.stationarity",
     "distance": "nucleate.sphere",
-    "drift": "nucleate.kernels",
+    "drift": "nucleate.kernels.dispatch",
     "ensemble": "nucleate.studies.ensemble",
     "expected_centers": "nucleate.theory.counts",
     "interaction_energy": "nucleate.observe.energies",

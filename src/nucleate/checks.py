@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "EPS",
     "ROUNDING",
     "Array",
     "FileError",
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
+EPS = float(np.finfo(np.float64).eps)
 UNIT_TOLERANCE = 1e-6  # rows this close to unit length are taken as meant to be unit, and made so
 LARGEST_COUNT = 2**62  # so that it fits into 64 bits
 ALWAYS_FITS_BYTES = 2**20  # up to this much is not worth asking how much memory there is

@@ -24,6 +24,7 @@ from nucleate.checks import Array, InputError
 from nucleate.integrate import causal, causal_state, causal_token
 from nucleate.integrate.causal_circle import linearise_on_circle
 from nucleate.integrate.causal_state import Causal, columns_for
+from nucleate.kernels.model_shape import model_shape
 from nucleate.kernels.pairwise import pairwise_system
 
 GAP = 0.25  # between clusters at beta = 64: twice the distance of strongest attraction
@@ -443,7 +444,7 @@ def rows_of(model: Attention, x: Array) -> tuple[Array, Array]:
     """The blocks J_kj in ambient coordinates B_k J B_j^T, (n, n, d, d), and the bases (n, d, d - 1), as the
     solver makes them."""
     n, d = x.shape
-    pair = pairwise_system(model, n, d)
+    pair = pairwise_system(model_shape(model, n, d))
     s = causal.new_causal(pair, 1e-8)._replace(radius=0.0)
     m, held = pair.m, s.held
     pair.x[:, m : m + n] = x.T
@@ -565,7 +566,7 @@ def test_columns_side_by_side_make_the_step_that_columns_one_by_one_make(
     }
     ends, errors = [], []
     for V in (sign * np.eye(2), sign * np.diag([1.0, np.nextafter(1.0, 2.0)])):
-        pair = pairwise_system(Attention(beta, V=V, **setting), n, 2)
+        pair = pairwise_system(model_shape(Attention(beta, V=V, **setting), n, 2))
         pair.x[:, pair.m : pair.m + n] = x.T
         s = causal.new_causal(pair, tolerance)
         errors.append(causal.causal_step(s, h, np.zeros(1, dtype=np.uint8)))
@@ -595,7 +596,7 @@ def test_pushes_as_vectors_make_the_step_that_blocks_make(
     ends = []
     for tall in (False, True):
         monkeypatch.setattr(causal_state, "TALL", 2 if tall else 99)
-        pair = pairwise_system(model, n, d)
+        pair = pairwise_system(model_shape(model, n, d))
         s = causal.new_causal(pair, 1e-8)
         assert s.tall == tall
         pair.x[:, pair.m : pair.m + n] = nc.uniform(n, d, seed=5).T

@@ -10,9 +10,9 @@ from support.exact_systems import drift_to_50_digits
 
 import nucleate as nc
 from nucleate.attention import Attention, Frozen, Window
+from nucleate.checks import EPS
 from nucleate.kernels.circle import TOLERANCE, roundoff, usual_ratio
 
-EPS = float(np.finfo(float).eps)
 # around the overflow of exp in single and double precision
 BETAS = [0.0, 1e-3, 1.0, 10.0, 88.0, 89.0, 709.0, 710.0, 1e3, 1e4]
 Mask = Literal["causal", "full"] | Window

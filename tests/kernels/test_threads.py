@@ -1,6 +1,7 @@
 """Work dealt out among threads: all of it done once, errors carried back, nobody left waiting."""
 
-import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -37,34 +38,52 @@ def test_an_error_in_any_job_reaches_the_caller_after_all_have_ended() -> None:
 
 def test_what_the_jobs_return_comes_back() -> None:
     for size in (1, 2, 5):
-        first, *others = share([partial(int, job) for job in range(size)])
-        assert first == 0
-        assert sorted(others) == list(range(1, size))
+        assert share([partial(int, job) for job in range(size)]) == list(range(size))
 
 
-def test_a_thread_that_cannot_wait_is_none_that_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Code to wait with is compiled when it is first called, and stored: where the disk is full that fails.
-    from nucleate.kernels import threads
+def test_threads_are_kept_and_are_no_more_than_the_cores() -> None:
+    def kept() -> set[str]:
+        return {thread.name for thread in threading.enumerate() if thread.name.startswith("nucleate-tokens")}
 
-    def fail(*_: object) -> None:
-        raise OSError("planted")
+    for size in (2, 3, 5, 9, 30):
+        assert len(share([lambda: None] * size)) == size
+    before = kept()
+    assert 1 <= len(before) <= pick_threads(None)
+    for _ in range(20):
+        share([lambda: None] * 4)
+    assert len(kept()) <= pick_threads(None)
+    assert before <= kept()
 
-    monkeypatch.setattr(threads, "_tell_and_wait", fail)
-    monkeypatch.setattr(threads, "_crew", lambda size, process: threads.Crew(size))
-    for _ in range(3):
-        with pytest.raises(OSError, match="planted"):
-            share([lambda: None] * 2)  # told to the caller, before there is a thread that could die of it
+
+def in_another_process(code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    return done.stdout
 
 
-def test_nobody_stays_awake_for_more_threads_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    from nucleate.kernels import threads
+def test_threads_end_with_the_interpreter() -> None:
+    code = """
+import threading
+from nucleate.kernels.threads import share
+share([lambda: None] * 3)
+print(all(not thread.daemon for thread in threading.enumerate()))
+"""
+    assert in_another_process(code) == "True\n"  # they are waited for, and it does end
 
-    awake: dict[int, int] = {}  # looks, by the number of others
-    monkeypatch.setattr(threads, "wait_for", lambda done, others, looks: awake.__setitem__(others, looks))
-    monkeypatch.setattr(threads, "pick_threads", lambda threads: 3)
-    for size in (2, 3, 4):
-        share([lambda: None] * size)
-    assert (awake[1], awake[2], awake[3]) == (threads.LOOKS, threads.LOOKS, 0)
+
+def test_work_is_shared_after_a_fork_too() -> None:
+    code = """
+import os
+from nucleate.kernels.threads import share
+print(share([lambda: 1] * 3), flush=True)
+child = os.fork()
+if child == 0:
+    print(share([lambda: 2] * 3), flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+    assert in_another_process(code) == "[1, 1, 1]\n[2, 2, 2]\n"
 
 
 def test_several_threads_may_share_work_at_once() -> None:
@@ -84,20 +103,6 @@ def test_several_threads_may_share_work_at_once() -> None:
     for one in users:
         one.join()
     assert wrong == []
-
-
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Linux lets threads be kept off a core")
-def test_threads_are_kept_off_the_core_of_the_caller_but_never_without_any() -> None:
-    from nucleate.kernels.threads import Crew
-
-    threads = Crew(2)
-    mine = os.sched_getaffinity(0)
-    for core in mine:
-        threads.keep_off(core)
-        for thread in threads.threads:
-            assert thread.native_id is not None
-            assert os.sched_getaffinity(thread.native_id) == (mine - {core} or mine)
-    assert os.sched_getaffinity(0) == mine
 
 
 def test_a_long_job_sees_the_stop_flag_when_the_caller_is_interrupted(

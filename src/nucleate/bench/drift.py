@@ -13,7 +13,7 @@ from nucleate.bench.peers import Missing, jax_drift, jax_softmax_drift, numpy_dr
 from nucleate.bench.table import Row, Section, timed_row, with_ratios
 from nucleate.bench.timing import Tell, peak_memory, time_in_turns
 from nucleate.checks import Array
-from nucleate.kernels import drift
+from nucleate.kernels.dispatch import drift
 from nucleate.sphere import retract, uniform
 
 __all__ = ["DriftCase", "circle_section", "exact_rows", "pairwise_section", "sections"]

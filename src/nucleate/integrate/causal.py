@@ -55,8 +55,8 @@ from nucleate.integrate.explicit import (
     UNDERFLOW,
 )
 from nucleate.kernels.compile import compiled, inner
-from nucleate.kernels.pairwise import WINDOW
-from nucleate.kernels.simd import LOWEST
+from nucleate.kernels.model_shape import WINDOW
+from nucleate.kernels.vector_math import MIN_EXP
 
 __all__ = [
     "CLOCK",
@@ -74,7 +74,7 @@ __all__ = [
 # the last step and its error.
 T, REST, H, HELD, BEFORE, ERROR = range(6)
 CLOCK = 6
-SLOWEST, FASTEST = 0.1, 10.0
+SMIN_EXP, FASTEST = 0.1, 10.0
 # the error is counted ten times, a fifth more steps: what a long rest or a rotation amplifies then stays near
 # the tolerance
 CARE = 10.0
@@ -109,10 +109,10 @@ def march_causal(s, book, clock, short, stop):
             book.counts[STATE, run] = stop[0]
             return 0
         finite = np.isfinite(error)
-        factor = SAFETY * max(error, 1e-10) ** (-1.0 / order) if finite else SLOWEST
+        factor = SAFETY * max(error, 1e-10) ** (-1.0 / order) if finite else SMIN_EXP
         if not error <= 1.0:
             book.counts[REJECTED, run] += 1
-            clock[H], clock[HELD] = h * max(SLOWEST, factor), 1.0
+            clock[H], clock[HELD] = h * max(SMIN_EXP, factor), 1.0
             if not finite:
                 _forget(s)
             if clock[H] < 1e-300:
@@ -134,7 +134,7 @@ def march_causal(s, book, clock, short, stop):
                 factor = min(
                     factor, factor * h / clock[BEFORE] * (clock[ERROR] / max(error, 1e-10)) ** (1.0 / order)
                 )
-            factor = min(1.0 if clock[HELD] > 0.0 else FASTEST, max(SLOWEST, factor))
+            factor = min(1.0 if clock[HELD] > 0.0 else FASTEST, max(SMIN_EXP, factor))
             clock[BEFORE], clock[ERROR], clock[HELD] = h, max(error, 1e-10), 0.0
             clock[H] = max(h * factor, clock[H]) if lands and h < clock[H] else h * factor
             full = False
@@ -245,7 +245,7 @@ def _blind(s):
         for j in range(m + k):
             if feels:
                 break
-            feels = (j < m or j >= first) and _exponent(p, m + k, j) > LOWEST
+            feels = (j < m or j >= first) and _exponent(p, m + k, j) > MIN_EXP
         if not feels:
             return True
     return False

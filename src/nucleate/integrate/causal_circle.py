@@ -13,22 +13,23 @@ import numpy as np
 
 from nucleate.integrate.causal_state import ACTIVE, BEFORE_LAST, COLUMN, FEW, LAST, seen_from
 from nucleate.kernels.compile import compiled, inner
-from nucleate.kernels.pairwise import TAIL, base_2
+from nucleate.kernels.pairwise import base_2
 from nucleate.kernels.simd import (
     LANES,
-    exp2,
+    TAIL,
+    add_halves,
     fma,
-    halves,
     hsum,
+    join_halves,
     lane,
     load,
-    low_twice,
+    repeat_low_half,
     splat,
+    splat_halves,
     sqrt,
     store,
-    two,
-    upon_itself,
 )
+from nucleate.kernels.vector_math import exp2
 
 __all__ = ["linearise_on_circle", "step_on_circle"]
 
@@ -152,7 +153,7 @@ def _columns(places, pushes, row, tally, lanes, inverse, first, x_0, x_1, beta, 
         store(places, there + LANES * used, p_1)
         store(pushes, at + LANES * used, u)
         v = fma(load(lanes, (ACTIVE + i) * LANES), u, v)
-    ended, v, inverse = v, low_twice(v), low_twice(inverse)
+    ended, v, inverse = v, repeat_low_half(v), repeat_low_half(inverse)
     for i in range(max(1, K - FEW), K):
         p_0, p_1, stretch = _place(v, x_0, x_1)
         at, here = i * LANES * width, (i - 1) * 2 * LANES * width
@@ -164,15 +165,15 @@ def _columns(places, pushes, row, tally, lanes, inverse, first, x_0, x_1, beta, 
             # a last, single slot is paired with the next, which has no weight and no row
             for j in range(start, end, 2):
                 step_0, step_1 = load(places, here + FEW * j) - p_0, load(places, there + FEW * j) - p_1
-                w = exp2(c * fma(step_0, step_0, step_1 * step_1)) * two(tally[j], tally[j + 1])
+                w = exp2(c * fma(step_0, step_0, step_1 * step_1)) * splat_halves(tally[j], tally[j + 1])
                 total, sum_0, sum_1 = total + w, fma(w, step_0, sum_0), fma(w, step_1, sum_1)
                 if part:
-                    push = fma(two(row[0, 0, j], row[0, 0, j + 1]), load(pushes, at + FEW * j), push)
+                    push = fma(splat_halves(row[0, 0, j], row[0, 0, j + 1]), load(pushes, at + FEW * j), push)
         total, sum_0, sum_1, push = (
-            1.0 + upon_itself(total),
-            upon_itself(sum_0),
-            upon_itself(sum_1),
-            upon_itself(push),
+            1.0 + add_halves(total),
+            add_halves(sum_0),
+            add_halves(sum_1),
+            add_halves(push),
         )
         force = scale * stretch * (p_0 * sum_1 - p_1 * sum_0) / total
         u = inverse * (force + push)
@@ -180,7 +181,7 @@ def _columns(places, pushes, row, tally, lanes, inverse, first, x_0, x_1, beta, 
         store(places, there + FEW * used, p_1)
         store(pushes, at + FEW * used, u)
         v = fma(load(lanes, (ACTIVE + i) * LANES), u, v)
-    return halves(v, ended)
+    return join_halves(v, ended)
 
 
 @inner
@@ -225,4 +226,4 @@ def _put(array, index, value, size):
     if size == LANES:
         store(array, index, value)
     else:
-        store(array, index, halves(value, load(array, index)))
+        store(array, index, join_halves(value, load(array, index)))

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from nucleate.checks import Array
 from nucleate.kernels.compile import inner
-from nucleate.kernels.pairwise import WINDOW, Pairwise
+from nucleate.kernels.model_shape import WINDOW
+from nucleate.kernels.pairwise import Pairwise
 from nucleate.kernels.simd import LANES
 
 __all__ = ["Causal", "causal_memory", "columns_for", "new_causal", "seen_from"]

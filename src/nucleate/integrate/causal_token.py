@@ -5,8 +5,8 @@ import numpy as np
 
 from nucleate.integrate.causal_state import seen_from
 from nucleate.kernels.compile import compiled, inner
-from nucleate.kernels.pairwise import TAIL
-from nucleate.kernels.simd import LANES, exp, fma, hmax, hsum, load, splat, store, vmax
+from nucleate.kernels.simd import LANES, TAIL, fma, hmax, hsum, load, splat, store, vmax
+from nucleate.kernels.vector_math import exp
 
 __all__ = ["columns", "join", "linearise", "push_vectors", "side_of", "tangent_basis"]
 

@@ -8,11 +8,9 @@ follows, and hands back for a while wherever its steps are so short that explici
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import nullcontext
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from nucleate.attention import Attention
 from nucleate.checks import Array, check_memory, memory
@@ -34,18 +32,18 @@ from nucleate.integrate.explicit import (
     places_of,
 )
 from nucleate.integrate.tableau import FINE, Tableau, dormand_prince_5
-from nucleate.kernels.circle_batch import lanes_suffice, lanes_system
+from nucleate.kernels.circle_batch import circle_batch_system
 from nucleate.kernels.dispatch import (
-    TEAM_FROM,
-    TILES_FROM,
-    Team,
     choose_kernel,
     make_system,
-    suits_lanes,
-    work_of,
+    one_blas_thread,
+    suits_circle_batch,
+    team_pays,
 )
+from nucleate.kernels.model_shape import ModelShape, model_shape
 from nucleate.kernels.pairwise import pairwise_system
 from nucleate.kernels.simd import LANES
+from nucleate.kernels.team import Team
 
 __all__ = ["OnFrames", "Progress", "run_book"]
 
@@ -74,8 +72,8 @@ class _Task:
         self.model, self.table, self.book, self.single, self.workers = model, table, book, single, workers
         self.stop: Stop = np.zeros(1, dtype=np.uint8)
         b, n, d = book.start.shape
-        frozen = 0 if model.frozen is None else model.frozen.x.shape[-2]
-        self.room = causal_memory(n, frozen, d, book.tolerance) * min(b, workers)
+        self.shapes = [model_shape(model, n, d, run) for run in range(model.runs or 1)]
+        self.room = causal_memory(n, len(self.shapes[0].frozen), d, book.tolerance) * min(b, workers)
         if method == "causal":
             check_memory(self.room, f'method "causal" for {n} tokens in dimension {d}')
         speed = np.ones(1) if model.V is None else np.atleast_1d(np.linalg.norm(model.V, 2, axis=(-2, -1)))
@@ -85,8 +83,12 @@ class _Task:
         explicit_time = np.where(turns, OPENING * self.unit, book.final)
         # of a velocity: its sum over time stays below the tolerance
         self.allowed = 0.01 * book.tolerance / np.maximum(1.0, explicit_time / 10.0)
-        suited = suits_lanes(model, d) & lanes_suffice(np.broadcast_to(model.beta, b), self.allowed)
+        suited = np.array([suits_circle_batch(self.shape(run), self.allowed[run]) for run in range(b)])
         self.laned = np.flatnonzero(suited & ~turns) if not single else np.zeros(0, dtype=np.int64)
+
+    def shape(self, run: int) -> ModelShape:
+        """The shape of a run; the runs of one model share theirs."""
+        return self.shapes[run if len(self.shapes) > 1 else 0]
 
     def _pick(self, method: str, unit: float) -> str:
         if method != "auto":
@@ -108,13 +110,12 @@ def run_book(
 ) -> tuple[Book, int]:
     """Run the book to its end while this thread keeps watch; the book (frames may have moved) and why it was
     stopped, or 0."""
-    b, _, d = book.start.shape
+    b = len(book.start)
     task = _Task(model, table, book, method, single, workers)
     alone = sorted(set(range(b)) - set(task.laned.tolist()))
     groups = min(workers, -(-len(task.laned) // LANES))
-    blas = threadpool_limits(1, user_api="blas") if d >= TILES_FROM else nullcontext()
     with (
-        blas,
+        one_blas_thread(task.shapes[0]),
         ThreadPoolExecutor(min(workers, groups + len(alone)), thread_name_prefix="nucleate-runs") as pool,
     ):
         futures = [pool.submit(_lanes, task) for _ in range(groups)] + [
@@ -181,7 +182,9 @@ def _lanes(task: _Task) -> None:
     _, n, d = task.book.start.shape
     table = dormand_prince_5() if task.book.tolerance > FINE and task.book.dt == 0.0 else task.table
     page = task.book._replace(order=task.laned, last=len(task.laned))
-    march(lanes_system(task.model, n, task.allowed), table, new_march(table, n, d, LANES), page, task.stop)
+    march(
+        circle_batch_system(task.shapes, task.allowed), table, new_march(table, n, d, LANES), page, task.stop
+    )
 
 
 def _one(task: _Task, run: int) -> None:
@@ -229,14 +232,10 @@ def _explicit(task: _Task, page: Book, run: int, begin: float, duration: float) 
     allowed = float(task.allowed[run])
     if task.method[run] == "turns" and duration > 0.0:
         allowed *= min(1.0, OPENING * float(task.unit[run]) / duration)
-    system = make_system(task.model, n, d, run, choose_kernel(task.model, n, d, run, allowed), allowed)
+    system = make_system(task.shape(run), tolerance=allowed)
     state = new_march(task.table, n, d, 1)
     final, page = page.final, page._replace(queue=np.zeros(1, dtype=np.int64), final=duration, origin=begin)
-    team = (
-        Team(system, task.workers)
-        if len(task.book.start) < task.workers and work_of(system) > TEAM_FROM
-        else None
-    )
+    team = Team(system, task.workers) if team_pays(system, len(task.book.start), task.workers) else None
     while (
         march_in_python(team, task.table, state, page, task.stop)
         if team
@@ -249,11 +248,11 @@ def _explicit(task: _Task, page: Book, run: int, begin: float, duration: float) 
 def _causal(task: _Task, page: Book, run: int, begin: float, hand_back: bool) -> tuple[Book, Array, Array]:
     """The causal solver from `begin`; the page, where the tokens stand, and the clock."""
     _, n, d = page.start.shape
-    pair = pairwise_system(task.model, n, d, run, angle=False)
+    pair = pairwise_system(task.shape(run))
     state, clock, short = new_causal(pair, page.tolerance), np.zeros(CLOCK), np.zeros(2)
     clock[T] = begin
     if hand_back:
-        by_modes = choose_kernel(task.model, n, d, run, float(task.allowed[run])) == "circle"
+        by_modes = choose_kernel(task.shape(run), float(task.allowed[run])) == "circle"
         short[:] = SHORT * task.unit[run], task.unit[run] * (1.0 / CROWD if by_modes else CROWD / n)
     while (answer := march_causal(state, page, clock, short, task.stop)) == FULL_BUFFER:
         page = _grow(task, page)

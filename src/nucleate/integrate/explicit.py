@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 from nucleate.checks import ROUNDING, Array
 from nucleate.integrate.tableau import Tableau
-from nucleate.kernels.circle_batch import Lanes, lanes_enter, lanes_leave
+from nucleate.kernels.circle_batch import CircleBatch, circle_batch_enter, circle_batch_leave
 from nucleate.kernels.compile import compiled, inner, take_next
 from nucleate.kernels.dispatch import drift_into
-from nucleate.kernels.simd import LANES, fma, hmax, hsum, lane, load, sincos, splat, sqrt, store, vabs, vmax
+from nucleate.kernels.simd import LANES, fma, hmax, hsum, lane, load, splat, sqrt, store, vabs, vmax
+from nucleate.kernels.vector_math import sincos
 
 __all__ = [
     "CANCELLED",
@@ -162,8 +163,8 @@ def tell(system, at, run):
 
 @overload(tell)
 def _tell_by_type(system, at, run):
-    if isinstance(system, types.BaseNamedTuple) and system.instance_class is Lanes:
-        return lambda system, at, run: lanes_enter(system, at, run)
+    if isinstance(system, types.BaseNamedTuple) and system.instance_class is CircleBatch:
+        return lambda system, at, run: circle_batch_enter(system, at, run)
     return lambda system, at, run: None
 
 
@@ -173,8 +174,8 @@ def dismiss(system, at):
 
 @overload(dismiss)
 def _dismiss_by_type(system, at):
-    if isinstance(system, types.BaseNamedTuple) and system.instance_class is Lanes:
-        return lambda system, at: lanes_leave(system, at)
+    if isinstance(system, types.BaseNamedTuple) and system.instance_class is CircleBatch:
+        return lambda system, at: circle_batch_leave(system, at)
     return lambda system, at: None
 
 

@@ -1,5 +1,5 @@
-"""The drift on the circle (d = 2) in linear time: Fourier modes and running sums; any Q, K, V, any mask,
-frozen tokens.
+"""The drift on the circle (d = 2) in linear time: Fourier modes and running sums; any Q, K, V, mask, frozen
+tokens.
 
 With u_k = beta K^T Q x_k = z_k (cos psi_k, sin psi_k) the weight of the pair is
 
@@ -29,25 +29,28 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ive
 
-from nucleate.attention import Attention
-from nucleate.checks import Array
+from nucleate.checks import EPS, Array
 from nucleate.kernels.compile import compiled, inner
-from nucleate.kernels.pairwise import FULL, WINDOW, Pairwise, one_run, pairwise_system, pairwise_token
+from nucleate.kernels.model_shape import CAUSAL, FULL, WINDOW, ModelShape
+from nucleate.kernels.pairwise import Pairwise, pairwise_system, pairwise_token
 from nucleate.kernels.simd import LANES, fma, fms, hmax, lane, load, set_lane, splat, sqrt, store, vmax
 
 __all__ = [
+    "MAX_Z",
+    "TOLERANCE",
     "Circle",
     "circle_base",
     "circle_block",
     "circle_system",
     "circle_totals",
+    "frozen_sums",
     "modes",
+    "plain_coefficients",
     "roundoff",
     "usual_ratio",
 ]
 
-EPS = float(np.finfo(np.float64).eps)
-LARGEST_Z = 1e7  # beyond it the modes number tens of thousands
+MAX_Z = 1e7  # beyond it the modes number tens of thousands
 TINY = 1e-150  # gives u = 0 a direction, psi = 0, and is lost in rounding beside any other u
 TOLERANCE = 1e-11  # of a velocity, against |V|
 CHUNK = 512  # tokens per lane between two compensated sums
@@ -88,8 +91,15 @@ def plain_coefficients(beta: float, M: int) -> Array:
     return table
 
 
+def frozen_sums(shape: ModelShape, orders: int) -> Array:
+    """(orders, 2): the weighted sums of cos(m theta) and sin(m theta) over the frozen tokens."""
+    angle = np.arctan2(shape.frozen[:, 1], shape.frozen[:, 0])
+    phase = np.arange(orders)[:, None] * angle  # (orders, frozen tokens)
+    return np.stack([np.cos(phase) @ shape.frozen_weight, np.sin(phase) @ shape.frozen_weight], axis=1)
+
+
 class Circle(NamedTuple):
-    """One system for the circle kernel; the arrays up to `base` are scratch that the two sweeps fill.
+    """One system for the circle kernel; the two sweeps fill `cosine`, `sine`, `Z`, `totals` and `base`.
 
     Token b * 8c + l * c + i stands in superblock b, lane l, place i: flat index ((b * c) + i) * 8 + l.
     """
@@ -104,67 +114,51 @@ class Circle(NamedTuple):
     frozen: Array  # (M + 2, 2) the same over the frozen tokens
     # (M + 2, 2, 8) 2 e^{-beta} I_m and e^{-beta} (I_{m-1} - I_{m+1}), in every lane, for `plain`
     bessel: Array
-    # (3 (M + 2) 8,) the running sums, then the Bessel ratios; each thread needs its own, as of pair.work
-    work: Array
+    sums: Array  # (M + 2, 2, 8) the running sums; each thread needs its own, as of the next and of the pair's
+    ratios: Array  # (M + 2, 8) I_m / I_{m-1}
     mass: float  # the frozen tokens' weights together
     z: float  # beta |K^T Q|, the largest z_k
     ratio: float
-    plain: bool  # Q = K = I, V = c I, causal
+    plain: bool  # K^T Q = I, V = c I, causal
+
+    @property
+    def places(self) -> Array:
+        """(2, n) where the tokens stand."""
+        return self.pair.places
 
 
-def circle_system(model: Attention, n: int, run: int = 0, tolerance: float = TOLERANCE) -> Circle:
-    """The system of one run of `model` for n tokens on the circle, velocities good to `tolerance` |V|."""
-    pair = pairwise_system(model, n, 2, run, angle=True)
-    beta, Q, K, _ = one_run(model, 2, run)
-    z = beta * float(np.linalg.norm(K.T @ Q, 2))
-    M = modes(z)
-    c = min(CHUNK, -(-n // LANES))
-    blocks = -(-n // (LANES * c))
+def circle_system(shape: ModelShape, tolerance: float = TOLERANCE) -> Circle:
+    """The system of one run on the circle, velocities good to `tolerance` |V|."""
+    M = modes(shape.z)
+    c = min(CHUNK, -(-shape.n // LANES))
+    blocks = -(-shape.n // (LANES * c))
     # (B, c, 8) token numbers
     index = np.arange(blocks * LANES * c).reshape(blocks, LANES, c).transpose(0, 2, 1)
-    present = np.ascontiguousarray(index < n, dtype=np.float64)
-    m = np.arange(M + 2)
-    angle = np.arctan2(pair.x[1, : pair.m], pair.x[0, : pair.m])  # (m,)
-    phase = m[:, None] * angle  # (M + 2, m)
-    # (M + 2, 2)
-    frozen = np.stack([np.cos(phase) @ pair.a[: pair.m], np.sin(phase) @ pair.a[: pair.m]], axis=1)
-    bessel = np.repeat(plain_coefficients(z, M)[:, :, None], LANES, axis=2)  # (M + 2, 2, 8)
-    work = np.zeros(3 * (M + 2) * LANES)
-    ratio = max(tolerance / roundoff(z), usual_ratio(z))
-    plain = pair.gaussian and pair.scalar and pair.mask not in (FULL, WINDOW)
-    lanes = [np.zeros((blocks, c, LANES)) for _ in range(3)]
-    sums = [np.zeros((blocks, M + 2, 2, LANES)) for _ in range(2)]
+    frozen = frozen_sums(shape, M + 2)
     return Circle(
-        pair,
-        lanes[0],
-        lanes[1],
-        present,
-        lanes[2],
-        sums[0],
-        sums[1],
-        frozen,
-        bessel,
-        work,
-        float(frozen[0, 0]),
-        z,
-        ratio,
-        plain,
+        pair=pairwise_system(shape, angle=True),
+        cosine=np.zeros((blocks, c, LANES)),
+        sine=np.zeros((blocks, c, LANES)),
+        present=np.ascontiguousarray(index < shape.n, dtype=np.float64),
+        Z=np.zeros((blocks, c, LANES)),
+        totals=np.zeros((blocks, M + 2, 2, LANES)),
+        base=np.zeros((blocks, M + 2, 2, LANES)),
+        frozen=frozen,
+        bessel=np.repeat(plain_coefficients(shape.z, M)[:, :, None], LANES, axis=2),
+        sums=np.zeros((M + 2, 2, LANES)),
+        ratios=np.zeros((M + 2, LANES)),
+        mass=float(frozen[0, 0]),
+        z=shape.z,
+        ratio=max(tolerance / roundoff(shape.z), usual_ratio(shape.z)),
+        plain=shape.plain and shape.mask == CAUSAL,
     )
 
 
 @compiled
 def circle_totals(s, b):
     """Deal the tokens of superblock b into its eight lanes, and sum each lane up."""
-    cosine, sine, present, totals, x, n, m = (
-        s.cosine,
-        s.sine,
-        s.present,
-        s.totals,
-        s.pair.x,
-        s.pair.n,
-        s.pair.m,
-    )
-    _, c, _ = cosine.shape
+    cosine, sine, present, totals = s.cosine, s.sine, s.present, s.totals
+    x, n, m, c = s.pair.x, s.pair.n, s.pair.m, cosine.shape[1]
     for at in range(LANES):
         first = (b * LANES + at) * c
         for i in range(min(c, n - first)):
@@ -196,13 +190,8 @@ def join(sums, out, orders, c, s, weight):
 @inner
 def _join_two(cosine, sine, present, at, sums, out, orders):
     """`join` for two rows at once: two independent recurrences hide each other's latency."""
-    c, s, real, imag = load(cosine, at), load(sine, at), load(present, at), splat(0.0)
-    c2, s2, real2, imag2 = (
-        load(cosine, at + LANES),
-        load(sine, at + LANES),
-        load(present, at + LANES),
-        splat(0.0),
-    )
+    c, s, c2, s2 = load(cosine, at), load(sine, at), load(cosine, at + LANES), load(sine, at + LANES)
+    real, imag, real2, imag2 = load(present, at), splat(0.0), load(present, at + LANES), splat(0.0)
     for m in range(orders):
         here = out + m * 2 * LANES
         store(sums, here, load(sums, here) + (real + real2))
@@ -213,8 +202,8 @@ def _join_two(cosine, sine, present, at, sums, out, orders):
 
 @compiled
 def circle_base(s):
-    """What every chunk's tokens have before them: compensated running sums over chunks; the grand total under
-    the full mask; the window before it."""
+    """What every chunk's tokens have before them: compensated running sums over chunks; under the full mask
+    the grand total; under a window the tokens in it."""
     totals, base, frozen, mask, w = s.totals, s.base, s.frozen, s.pair.mask, s.pair.w
     B, orders, _, _ = totals.shape
     c = s.cosine.shape[1]
@@ -270,13 +259,13 @@ def circle_block(s, b, velocity, stop):
     kernel."""
     if stop[0]:
         return
-    base, work = s.base, s.work
+    base, sums = s.base, s.sums
     n, c, orders = s.pair.n, s.cosine.shape[1], s.base.shape[1]
     source = b * orders * 2 * LANES
     for at in range(0, orders * 2 * LANES, LANES):
-        store(work, at, load(base, source + at))
+        store(sums, at, load(base, source + at))
     first = b * LANES * c
-    worst = _plain_block(s, b, velocity, work) if s.plain else _general_block(s, b, velocity, work)
+    worst = _plain_block(s, b, velocity) if s.plain else _general_block(s, b, velocity)
     if b == 0 and s.pair.m == 0 and s.pair.mask != FULL and s.pair.scalar:
         velocity[0] = 0.0  # the first token sees itself alone: exactly, where the modes know it to rounding
     if hmax(worst) > 0.0:
@@ -297,10 +286,10 @@ def seen(p, k):
 
 
 @inner
-def _plain_block(s, b, velocity, work):
-    """Q = K = I, V = c I, causal: S holds the tokens before k; the token itself adds 1 to Z_k and nothing to
-    the drift."""
-    cosine, sine, present, bessel, Zs = s.cosine, s.sine, s.present, s.bessel, s.Z
+def _plain_block(s, b, velocity):
+    """K^T Q = I, V = c I, causal: `sums` holds the tokens before k; the token itself adds 1 to Z_k and
+    nothing to the drift."""
+    cosine, sine, present, bessel, sums, Zs = s.cosine, s.sine, s.present, s.bessel, s.sums, s.Z
     n, scale, ratio = s.pair.n, s.pair.scale, s.ratio
     _, c, _ = cosine.shape
     orders = bessel.shape[0]
@@ -315,7 +304,7 @@ def _plain_block(s, b, velocity, work):
         x2, y2, here2 = x, y, splat(0.0)
         if i + 1 < c:
             x2, y2, here2 = load(cosine, row + LANES), load(sine, row + LANES), load(present, row + LANES)
-        Z, force, Z2, force2 = plain_tokens(x, y, here, x2, y2, here2, bessel, work, orders)
+        Z, force, Z2, force2 = plain_tokens(x, y, here, x2, y2, here2, bessel, sums, orders)
         force, force2 = force * scale / Z, force2 * scale / Z2
         store(Zs, row, Z)
         worst = vmax(worst, (count + 1.0 - Z * ratio) * here)
@@ -348,12 +337,8 @@ def plain_tokens(c, s, present, c2, s2, present2, bessel, sums, orders):
         here = m * 2 * LANES
         real, imag = fms(real, c, imag * s), fma(real, s, imag * c)
         real2, imag2 = fms(real2, c2, imag2 * s2), fma(real2, s2, imag2 * c2)
-        S_real, S_imag, b_Z, b_force = (
-            load(sums, here),
-            load(sums, here + LANES),
-            load(bessel, here),
-            load(bessel, here + LANES),
-        )
+        S_real, S_imag = load(sums, here), load(sums, here + LANES)
+        b_Z, b_force = load(bessel, here), load(bessel, here + LANES)
         Z = fma(b_Z, fma(real, S_real, imag * S_imag), Z)
         force = fma(b_force, fms(real, S_imag, imag * S_real), force)
         S_real, S_imag = S_real + real, S_imag + imag
@@ -365,21 +350,21 @@ def plain_tokens(c, s, present, c2, s2, present2, bessel, sums, orders):
 
 
 @inner
-def _general_block(s, b, velocity, work):
-    """Any Q, K, V and mask: S holds the tokens that token k sees, itself included."""
+def _general_block(s, b, velocity):
+    """Any Q, K, V and mask: `sums` holds the tokens that token k sees, itself included."""
     cosine, sine, present, Zs, pair = s.cosine, s.sine, s.present, s.Z, s.pair
+    sums, ratios = s.sums, s.ratios
     n, mask, w, ratio = pair.n, pair.mask, pair.w, s.ratio
     A, V = pair.A, pair.V
     _, c, _ = cosine.shape
     orders = s.base.shape[1]
     first = b * LANES * c
     worst = splat(-1.0)
-    gone = 2 * orders * LANES  # scratch behind the sums: Bessel ratios
     for i in range(c):
         row = (b * c + i) * LANES
         x, y, here = load(cosine, row), load(sine, row), load(present, row)
         if mask != FULL:
-            join(work, 0, orders, x, y, here)
+            join(sums, 0, orders, x, y, here)
         if mask == WINDOW:
             old_x, old_y, old = splat(0.0), splat(0.0), splat(0.0)
             for at in range(LANES):
@@ -388,22 +373,18 @@ def _general_block(s, b, velocity, work):
                     old_x = set_lane(old_x, at, pair.x[0, pair.m + k])
                     old_y = set_lane(old_y, at, pair.x[1, pair.m + k])
                     old = set_lane(old, at, -1.0)
-            join(work, 0, orders, old_x, old_y, old)
-        u_x, u_y = (
-            fma(x, splat(A[0, 0]), fma(y, splat(A[0, 1]), splat(TINY))),
-            fma(x, splat(A[1, 0]), y * A[1, 1]),
-        )
+            join(sums, 0, orders, old_x, old_y, old)
+        u_x = fma(x, splat(A[0, 0]), fma(y, splat(A[0, 1]), splat(TINY)))
+        u_y = fma(x, splat(A[1, 0]), y * A[1, 1])
         z = sqrt(fma(u_x, u_x, u_y * u_y))
         inverse = 1.0 / z
         u_x, u_y = u_x * inverse, u_y * inverse  # (cos psi, sin psi)
-        Z, ahead, across = _general_token(work, orders, gone, z, u_x, u_y)
+        Z, ahead, across = _general_token(sums, ratios, orders, z, u_x, u_y)
         mean_x, mean_y = fms(ahead, u_x, across * u_y), fma(ahead, u_y, across * u_x)
         inverse = 1.0 / Z
         mean_x, mean_y = mean_x * inverse, mean_y * inverse
-        v_x, v_y = (
-            fma(mean_x, splat(V[0, 0]), mean_y * V[0, 1]),
-            fma(mean_x, splat(V[1, 0]), mean_y * V[1, 1]),
-        )
+        v_x = fma(mean_x, splat(V[0, 0]), mean_y * V[0, 1])
+        v_y = fma(mean_x, splat(V[1, 0]), mean_y * V[1, 1])
         turn = fms(v_y, x, v_x * y)
         store(Zs, row, Z)
         for at in range(LANES):
@@ -416,20 +397,20 @@ def _general_block(s, b, velocity, work):
 
 
 @inner
-def _general_token(sums, orders, ratios, z, c, s):
+def _general_token(sums, ratios, orders, z, c, s):
     """Z_k and the two components of sum_j w_kj x_j along (cos psi, sin psi) and across it."""
     ratio, tail = splat(0.0), splat(0.0)  # I_m / I_{m-1} backwards, and sum_{m' >= m} I_{m'} / I_{m-1}
     for m in range(orders, 0, -1):
         ratio = z / fma(z, ratio, splat(2.0 * m))
         tail = fma(ratio, tail, ratio)
-        store(sums, ratios + (m - 1) * LANES, ratio)
+        store(ratios, (m - 1) * LANES, ratio)
     below = 1.0 / fma(splat(2.0), tail, splat(1.0))  # e^{-z} I_0, because I_0 + 2 (I_1 + I_2 + ...) = e^z
-    bessel = below * load(sums, ratios)
+    bessel = below * load(ratios, 0)
     Z = below * load(sums, 0)
     ahead, across = bessel * load(sums, 0), splat(0.0)
     real, imag = c, s
     for m in range(1, orders - 1):
-        above = bessel * load(sums, ratios + m * LANES)
+        above = bessel * load(ratios, m * LANES)
         here = m * 2 * LANES
         S_real, S_imag = load(sums, here), load(sums, here + LANES)
         T_real, T_imag = fma(real, S_real, imag * S_imag), fms(real, S_imag, imag * S_real)

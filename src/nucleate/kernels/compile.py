@@ -1,16 +1,21 @@
-"""How compiled code is made: one decorator, one disk cache keyed by what the code says.
+"""How compiled code is made: two decorators, one cache on the disk.
 
-Numba's own disk cache notices an edit of the file a function stands in, not of the files whose
-functions it calls.  So the cache folder carries a hash of every compiled source: edit any of them
-and all are compiled anew; edit none and nothing is.
+Numba's own cache is stale when a byte of a function's file has changed, a comment too, but not when the code
+of another file has that the function calls.  Ours is a folder named by a hash of the syntax trees of all
+compiled modules and of what they import: edit their code and all is compiled anew; edit a comment, a
+docstring or another file and nothing is.  Folders that nobody has used for a month are removed.
 """
 
+import fcntl
 import hashlib
 import os
-import platform
+import re
+import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,42 +23,17 @@ from typing import Any
 import numba
 from llvmlite import ir
 from numba import types
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.extending import intrinsic
 
-__all__ = ["X86", "cache_folder", "compiled", "inner", "take_next", "wait_for"]
+from nucleate.source_hash import source_hash
 
-X86 = platform.machine().lower() in ("x86_64", "amd64")
+__all__ = ["cache_folder", "compiled", "inner", "take_next"]
+
 PACKAGE = Path(__file__).resolve().parents[1]
-# what others compile calls these, not each other: a check of a file's own edits is enough
-COMPILED = ("kernels/*.py", "integrate/*.py", "checks.py")
-
-
-@cache
-def cache_folder() -> Path:
-    """The folder of compiled code, `NUCLEATE_CACHE` or the user's cache folder, plus a hash of the
-    sources."""
-    digest = hashlib.sha256(f"{sys.version}|{numba.__version__}|{numba.config.BOUNDSCHECK}".encode())
-    for sources in COMPILED:
-        for source in sorted(PACKAGE.glob(sources)):
-            digest.update(source.read_bytes())
-    name = digest.hexdigest()[:16]
-    asked = os.environ.get("NUCLEATE_CACHE")
-    home = os.environ.get("XDG_CACHE_HOME")
-    candidates = (
-        [Path(asked)] if asked else [Path(home) / "nucleate" if home else Path.home() / ".cache" / "nucleate"]
-    )
-    candidates.append(
-        Path(tempfile.gettempdir()) / f"nucleate-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
-    )
-    for candidate in candidates:
-        folder = candidate / name
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            if os.access(folder, os.W_OK):
-                return folder
-        except OSError:
-            continue
-    return Path(tempfile.mkdtemp(prefix="nucleate-"))
+ROOMS = ("kernels", "integrate")  # whose compiled functions call each other; other rooms' call only these
+KEPT_SECONDS = 30 * 86400.0  # that a cache folder is kept after its last use
+IN_USE = "in-use"  # a file in every folder: its time is that of the last use, and its users hold a lock on it
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -68,64 +48,146 @@ def inner(function: Callable[..., Any]) -> Any:
 
 
 def _compile(function: Callable[..., Any], inner: bool) -> Any:
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(cache_folder())
-    try:
-        return numba.njit(
-            cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=inner
-        )(function)
-    finally:
-        numba.config.CACHE_DIR = before
+    dispatcher = numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=inner)(
+        function
+    )
+    if not numba.config.DISABLE_JIT:
+        dispatcher._cache = _Cache(function)
+    return dispatcher
 
 
-def _atomic(build_with: Callable[[Any, Any], Any]) -> Any:
-    """An operation on counter[0] that other threads see as a whole."""
+class _Locator(_CacheLocator):
+    """Where the code of a function is kept: the path says all that it depends on."""
 
-    @intrinsic
-    def operation(typingctx, counter):
-        def build(context, builder, signature, args):
-            return build_with(builder, context.make_array(signature.args[0])(context, builder, args[0]).data)
+    def __init__(self, function: Callable[..., Any], file: str) -> None:
+        package, room, *_ = f"{function.__module__}.".split(".")
+        if package != "nucleate":
+            own = _digest(Path(file).read_bytes())
+        else:
+            own = "" if room in ROOMS else _code_hash(function.__module__)
+        self._py_file, self._path = file, cache_folder() / f"{function.__module__}-{own}"
 
-        return types.int64(counter), build
+    @classmethod
+    def from_function(cls, function, file):
+        return cls(function, file)
 
-    return operation
+    def get_cache_path(self):
+        return str(self._path)
+
+    def get_source_stamp(self):
+        return ""
+
+    def get_disambiguator(self):
+        return ""  # Numba's own is the line number, which a comment above would change
 
 
-_fetch_add = _atomic(
-    lambda builder, data: builder.atomic_rmw("add", data, ir.Constant(ir.IntType(64), 1), "acq_rel")
-)
-_load = _atomic(lambda builder, data: builder.load_atomic(data, "acquire", 8))
+class _CacheImpl(CompileResultCacheImpl):
+    _locator_classes = (_Locator,)
+
+
+class _Cache(FunctionCache):
+    _impl_class = _CacheImpl
+
+
+@cache
+def cache_folder() -> Path:
+    """The folder of compiled code, in `NUCLEATE_CACHE` or the user's cache folder."""
+    setting = (sys.version, numba.__version__, numba.config.BOUNDSCHECK, _code_hash(*_compiled_modules()))
+    for parent in _parents():
+        folder = parent / _digest(setting)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if os.access(folder, os.W_OK):
+                _use(folder)
+                _prune(parent)
+                return folder
+        except OSError:
+            continue
+    return Path(tempfile.mkdtemp(prefix="nucleate-"))
+
+
+def _parents() -> list[Path]:
+    """Where cache folders may be, the best place first."""
+    asked, home = os.environ.get("NUCLEATE_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    best = Path(asked) if asked else Path(home) / "nucleate" if home else Path.home() / ".cache" / "nucleate"
+    return [best, Path(tempfile.gettempdir()) / f"nucleate-{os.getuid()}"]
+
+
+@cache
+def _compiled_modules() -> tuple[str, ...]:
+    """The modules of kernels and integrate that hold compiled functions."""
+    return tuple(
+        f"nucleate.{room}.{file.stem}"
+        for room in ROOMS
+        for file in sorted(PACKAGE.joinpath(room).glob("*.py"))
+        if b"from nucleate.kernels.compile import" in file.read_bytes()
+    )
+
+
+@cache
+def _code_hash(*modules: str) -> str:
+    """`source_hash`, which takes a quarter of a second, kept on the disk until a file of the package
+    changes."""
+    files = [
+        Path(folder, name) for folder, _, names in os.walk(PACKAGE) for name in names if name.endswith(".py")
+    ]
+    state = _digest(
+        [(str(file), stat.st_size, stat.st_mtime_ns) for file in sorted(files) for stat in [file.stat()]]
+    )
+    kept = _parents()[0] / f"{_digest((PACKAGE, modules))}.code"
+    with suppress(OSError, ValueError):
+        known, value = kept.read_text().split()
+        if known == state:
+            return value
+    value = source_hash(*modules)
+    with suppress(OSError):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        new = kept.with_suffix(f".{os.getpid()}")
+        new.write_text(f"{state} {value}")
+        new.replace(kept)
+    return value
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(repr(value).encode()).hexdigest()[:16]
+
+
+def _use(folder: Path) -> None:
+    """Mark a folder as used now, and as in use until this process ends."""
+    handle = os.open(folder / IN_USE, os.O_RDWR | os.O_CREAT, 0o666)
+    os.utime(handle)
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
+def _prune(parent: Path) -> None:
+    """Remove the cache folders that nobody has used for a month, and nobody uses now."""
+    for folder in parent.iterdir():
+        mark = folder / IN_USE
+        with suppress(OSError):
+            if folder.is_symlink() or not re.fullmatch("[0-9a-f]{16}", folder.name):
+                continue
+            last_use = (mark if mark.exists() else folder).stat().st_mtime
+            if last_use > time.time() - KEPT_SECONDS or not (mark.exists() or any(folder.glob("*/*.nbi"))):
+                continue
+            handle = os.open(mark, os.O_RDWR | os.O_CREAT)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(handle)
+
+
+@intrinsic
+def _fetch_add(typingctx, counter):
+    def build(context, builder, signature, args):
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        return builder.atomic_rmw("add", data, ir.Constant(ir.IntType(64), 1), "acq_rel")
+
+    return types.int64(counter), build
 
 
 @compiled
 def take_next(counter):
     """counter[0], then one more: atomic, so that threads can share one queue."""
     return _fetch_add(counter)
-
-
-@intrinsic
-def _breathe(typingctx):
-    """Tell the processor that this loop only waits, where it listens: the thread that shares its core gets on
-    with its work."""
-
-    def build(context, builder, signature, args):
-        if X86:
-            builder.call(
-                builder.module.declare_intrinsic(
-                    "llvm.x86.sse2.pause", (), ir.FunctionType(ir.VoidType(), ())
-                ),
-                (),
-            )
-        return context.get_dummy_value()
-
-    return types.void(), build
-
-
-@compiled
-def wait_for(counter, value, looks):
-    """Look at counter[0] until it has reached `value`, but no more than so many times: nobody wakes sooner
-    than who has not gone to sleep."""
-    for _ in range(looks):
-        if _load(counter) >= value:
-            return
-        _breathe()

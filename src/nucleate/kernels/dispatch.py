@@ -1,18 +1,33 @@
-"""Which kernel, by size: the choice, and one name for all of them inside compiled code."""
+"""Which kernel computes a velocity, and on how many threads: every choice of this room, from the top down.
 
-from collections.abc import Callable
+    drift                   "reference", a batch kernel, or run by run
+    choose_batch_kernel     several runs of one model: eight at a time in lanes, where that is faster
+    choose_kernel           one run: a sum over pairs, or over modes on the circle
+    make_system             a sum over pairs: in registers, or in tiles through BLAS
+    team_pays               one run: on one thread, or its tokens shared out among several
+    drift_into              the same inside compiled code, where the kernel goes by the type of the system
+
+What decides is the model's shape, the number of tokens and the accuracy asked for; never how many runs or
+threads there are, so that the bits of a run depend on neither.  (A run given without a run axis is no batch.)
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numba import types
 from numba.extending import overload
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
+from threadpoolctl import threadpool_limits
 
-from nucleate.attention import Attention, Window
-from nucleate.checks import Array, InputError
+from nucleate import attention
+from nucleate.attention import Attention, check_model
+from nucleate.checks import Array, InputError, check_memory, check_tokens
 from nucleate.kernels.circle import (
-    LARGEST_Z,
+    MAX_Z,
     TOLERANCE,
     Circle,
     circle_base,
@@ -23,119 +38,246 @@ from nucleate.kernels.circle import (
     roundoff,
     usual_ratio,
 )
-from nucleate.kernels.circle_batch import Lanes, lanes_drift
-from nucleate.kernels.compile import compiled
-from nucleate.kernels.pairwise import Pairwise, one_run, pairwise_block, pairwise_place, pairwise_system
-from nucleate.kernels.threads import Stop, share
-from nucleate.kernels.tiles import ROWS, Tiles, tiles_block, tiles_place, tiles_system
+from nucleate.kernels.circle_batch import (
+    CircleBatch,
+    circle_batch_drift,
+    circle_batch_roundoff,
+    circle_batch_velocities,
+)
+from nucleate.kernels.model_shape import CAUSAL, FULL, WINDOW, ModelShape, mean_seen, model_shape
+from nucleate.kernels.pairwise import (
+    Pairwise,
+    pairwise_block,
+    pairwise_place,
+    pairwise_system,
+    pairwise_velocities,
+)
+from nucleate.kernels.pairwise_batch import pairwise_batch_velocities
+from nucleate.kernels.team import System, Team
+from nucleate.kernels.threads import Stop, interruptible, pick_threads, share
+from nucleate.kernels.tiles import Tiles, tiles_block, tiles_place, tiles_system
 
 __all__ = [
     "Kernel",
-    "System",
-    "Team",
+    "choose_batch_kernel",
     "choose_kernel",
+    "drift",
     "drift_into",
-    "few_pairs",
     "make_system",
-    "suits_lanes",
-    "sweep",
+    "one_blas_thread",
+    "suits_circle_batch",
+    "team_pays",
     "work_of",
 ]
 
+T = TypeVar("T")
 Kernel = Literal["auto", "reference", "pairwise", "circle"]
-System = Pairwise | Circle | Tiles
 
-TILES_FROM = 16  # dimension from which BLAS tiles beat sums in registers, measured
-TEAM_FROM = 2.0e6  # pairs or token-modes from which threads over tokens pay, measured
-
-
-def suits_lanes(model: Attention, d: int) -> NDArray[np.bool_]:
-    """Which runs, (1 or b,), can share the lanes of a vector: the circle, Q = K = I, V = c I, causal."""
-    if d != 2 or model.mask != "causal":
-        return np.zeros(1, dtype=bool)
-    _, Q, K, V = model.parameters(2)
-    return np.atleast_1d(
-        (K.mT @ Q == np.eye(2)).all((-1, -2)) & (V == V[..., :1, :1] * np.eye(2)).all((-1, -2))
-    )
+MIN_TILES_DIMENSION = 16  # from which BLAS tiles beat sums in registers, measured
+MIN_TILES_TOKENS = 64
+MIN_TEAM_WORK = 2.0e6  # pairs or token-modes from which threads over tokens pay, measured
+MIN_LONG_WORK = 1e8  # pairs, times d, from which a drift takes so long that Ctrl-C must reach it
 
 
-def choose_kernel(
-    model: Attention, n: int, d: int, run: int, tolerance: float = TOLERANCE
-) -> Literal["pairwise", "circle"]:
-    """The faster of the two kernels that keep the velocities of a run to `tolerance` |V|, by costs measured
-    in nanoseconds."""
-    if d != 2:
-        return "pairwise"
-    beta, Q, K, V = one_run(model, d, run)
-    z = beta * float(np.linalg.norm(K.T @ Q, 2))
-    if roundoff(z) * usual_ratio(z) > tolerance:
-        return "pairwise"
-    plain = model.mask == "causal" and (K.T @ Q == np.eye(2)).all() and (V == V[0, 0] * np.eye(2)).all()
-    seen = min(model.mask.w, n) if isinstance(model.mask, Window) else n if model.mask == "full" else n / 2
-    return "circle" if seen * 1.0 > modes(z) * (1.0 if plain else 2.5) else "pairwise"
+def drift(model: Attention, x: ArrayLike, kernel: Kernel = "auto", threads: int | None = None) -> Array:
+    """The velocity of every token: x (n, d) or (b, n, d) on the sphere -> the same shape, tangent at x.
+
+    kernel: "reference" is the equation in NumPy, with an n x n array; "pairwise" sums over pairs, any d,
+    memory O(n d); "circle" is linear in n, d = 2 only; "auto" takes the fastest that is accurate.
+    """
+    x = check_model(model).check(x, lengths=False)
+    n, d = x.shape[-2:]
+    check_kernel(kernel, d)
+    workers, shape = pick_threads(threads), model_shape(model, n, d)
+    is_batch = x.ndim == 3 and len(x) > 1 and model.runs is None
+    batch_kernel = choose_batch_kernel(shape, kernel) if is_batch else None
+    if batch_kernel == "pairwise_batch":
+        return _pairwise_batch(shape, x, workers)
+    x = check_tokens("x", x)
+    if x.ndim == 2 and model.runs is not None:
+        x = np.broadcast_to(x, (model.runs, n, d))
+    if kernel == "reference":
+        check_memory(8.0 * 4 * n * x.size / d, "the n x n weights of the reference kernel")
+        return attention.drift(model, x)
+    runs = x if x.ndim == 3 else x[None]
+    velocity = np.empty_like(runs)
+    if batch_kernel == "circle_batch":
+        work = partial(circle_batch_velocities, shape, runs, velocity, workers)
+    elif batch_kernel == "pairwise":
+        work = partial(pairwise_velocities, shape, runs, velocity, workers)
+    else:
+        shapes = [model_shape(model, n, d, run) for run in range(model.runs)] if model.runs else [shape]
+        work = partial(_run_by_run, shapes, kernel, runs, velocity, workers)
+    _attended(work, runs)
+    return velocity if x.ndim == 3 else velocity[0]
 
 
-def few_pairs(model: Attention, n: int) -> bool:
-    """Whether runs on the circle, K^T Q = I, are faster summed over pairs, eight at a time, than over modes.
+def check_kernel(kernel: str, d: int) -> None:
+    """Refuse unknown kernels, and the circle kernel off the circle."""
+    if not isinstance(kernel, str) or kernel not in ("auto", "reference", "pairwise", "circle"):
+        raise InputError(f'kernel must be "auto", "reference", "pairwise" or "circle", but is {kernel!r}.')
+    if kernel == "circle" and d != 2:
+        raise InputError(f'kernel "circle" needs d = 2, but x has d = {d}. Use "pairwise" or "auto".')
+
+
+# The choices
+
+
+def choose_batch_kernel(
+    shape: ModelShape, kernel: Kernel
+) -> Literal["pairwise_batch", "circle_batch", "pairwise"] | None:
+    """How several runs of one model go: eight at a time in the lanes of a vector, over pairs or over modes;
+    one after the other over pairs; None: each as if it were alone."""
+    if kernel in ("auto", "pairwise"):
+        in_lanes = shape.plain and shape.d <= 3 and shape.mask != WINDOW and len(shape.frozen) == 0
+        if kernel == "pairwise" or shape.d != 2 or (in_lanes and few_pairs(shape)):
+            return "pairwise_batch" if in_lanes else "pairwise"
+    return "circle_batch" if kernel == "auto" and suits_circle_batch(shape, TOLERANCE) else None
+
+
+def few_pairs(shape: ModelShape) -> bool:
+    """Whether plain runs on the circle are faster summed over pairs, eight at a time, than over modes.
 
     Where they break even was measured, for 64 runs, with one thread and with two.  It does not depend on the
     number of runs, so that their bits do not; hence the limit, up to which two runs in eight lanes lose
     little.
     """
-    full, beta = model.mask == "full", float(model.beta)
-    seen = n if full else n // 2
+    full = shape.mask == FULL
+    seen = math.floor(mean_seen(shape.mask, shape.n, shape.w))
     if seen >= 300:
         return False
     return (
         seen < (150 if full else 110)
-        or beta > LARGEST_Z
-        or seen < (3.0 if full else 2.5) * modes(beta) - 60.0
+        or shape.beta > MAX_Z
+        or seen < (3.0 if full else 2.5) * modes(shape.beta) - 60.0
     )
 
 
+def suits_circle_batch(shape: ModelShape, tolerance: float) -> bool:
+    """Whether a run can share the lanes of a vector with others on the circle, its velocities good to
+    `tolerance` |V| with ordinary tokens summed over modes; truncation may take half of it."""
+    if not (shape.d == 2 and shape.plain and shape.mask == CAUSAL):
+        return False
+    return 2.0 * circle_batch_roundoff(shape.beta) * usual_ratio(shape.beta) <= tolerance
+
+
+def choose_kernel(shape: ModelShape, tolerance: float = TOLERANCE) -> Literal["pairwise", "circle"]:
+    """The faster of the two kernels that keep the velocities of a run to `tolerance` |V|, by costs measured
+    in nanoseconds."""
+    if shape.d != 2 or roundoff(shape.z) * usual_ratio(shape.z) > tolerance:
+        return "pairwise"
+    modes_per_pair = 1.0 if shape.plain and shape.mask == CAUSAL else 2.5
+    seen = mean_seen(shape.mask, shape.n, shape.w)
+    return "circle" if seen > modes(shape.z) * modes_per_pair else "pairwise"
+
+
 def make_system(
-    model: Attention,
-    n: int,
-    d: int,
-    run: int,
-    kernel: Literal["pairwise", "circle"],
-    tolerance: float = TOLERANCE,
-    angle: bool = True,
+    shape: ModelShape, kernel: Kernel = "auto", tolerance: float = TOLERANCE, angle: bool = True
 ) -> System:
     """One run as a system of the named kernel; its state is coordinates, or on the circle angles unless told
     otherwise."""
+    if kernel == "auto":
+        kernel = choose_kernel(shape, tolerance)
     if kernel == "circle":
-        beta, Q, K, _ = one_run(model, d, run)
-        if (z := beta * float(np.linalg.norm(K.T @ Q, 2))) > LARGEST_Z:
+        if shape.z > MAX_Z:
             raise InputError(
-                f'kernel "circle" needs beta |K^T Q| up to {LARGEST_Z:g}, but it is {z:g}. Use "pairwise" or'
-                ' "auto".'
+                f'kernel "circle" needs beta |K^T Q| up to {MAX_Z:g}, but it is {shape.z:g}. Use "pairwise"'
+                ' or "auto".'
             )
-        return circle_system(model, n, run, tolerance)
-    if d >= TILES_FROM and n >= 4 * TILES_FROM:
-        return tiles_system(model, n, d, run)
-    return pairwise_system(model, n, d, run, angle=angle and d == 2)
+        return circle_system(shape, tolerance)
+    return tiles_system(shape) if tiles_pay(shape) else pairwise_system(shape, angle=angle and shape.d == 2)
 
 
-def drift_into(system: "System | Lanes | Team", y: Array, velocity: Array, stop: Stop) -> None:
-    """velocity = drift(y), both flat and padded by 8; in compiled code the kernel is chosen by the type of
-    `system`."""
-    if stop[0]:
-        return
-    if isinstance(system, Team):
-        (tiles_place if isinstance(system.system, Tiles) else pairwise_place)(
-            system.system.pair if isinstance(system.system, Circle) else system.system, y
-        )
-        system.sweep(velocity, stop)
+def tiles_pay(shape: ModelShape) -> bool:
+    """Whether pairs are summed faster in tiles than in registers."""
+    return shape.d >= MIN_TILES_DIMENSION and shape.n >= MIN_TILES_TOKENS
+
+
+def one_blas_thread(shape: ModelShape) -> AbstractContextManager[object]:
+    """BLAS held to one thread where tiles use it: more would compete with ours, and change the bits."""
+    return threadpool_limits(1, user_api="blas") if tiles_pay(shape) else nullcontext()
+
+
+def team_pays(system: System, runs: int, threads: int) -> bool:
+    """Whether threads should share the tokens of a run rather than take a run each."""
+    return runs < threads and work_of(system) > MIN_TEAM_WORK
+
+
+def work_of(system: System) -> float:
+    """Pairs, or token-modes, of one evaluation: what decides whether a team pays."""
+    if isinstance(system, Circle):
+        return float(system.pair.n) * system.totals.shape[1] * 2.0
+    seen = mean_seen(system.mask, system.n, system.w) + system.m
+    return float(system.n) * seen * (1.0 if isinstance(system, Pairwise) else system.x.shape[1] / 8.0)
+
+
+# What was chosen, done
+
+
+def _pairwise_batch(shape: ModelShape, x: Array, threads: int) -> Array:
+    velocity = np.empty_like(x)
+    if not _attended(partial(pairwise_batch_velocities, shape, x, velocity, False, threads), x):
+        x = check_tokens("x", x)  # a token is off the sphere: refused, or put onto it
+        _attended(partial(pairwise_batch_velocities, shape, x, velocity, True, threads), x)
+    return velocity
+
+
+def _run_by_run(
+    shapes: Sequence[ModelShape], kernel: Kernel, x: Array, velocity: Array, threads: int, stop: Stop
+) -> None:
+    """The drift of each run: the threads share the runs, or the tokens of one where it is large."""
+    system = make_system(shapes[0], kernel, angle=False)
+    members = threads if team_pays(system, len(x), threads) else 1
+    first, runs = Team(system, members), iter(range(len(x)))
+
+    def take() -> None:
+        team, last = first, None
+        for run in runs:  # a range iterator's next is atomic
+            shape = shapes[run if len(shapes) > 1 else 0]
+            if run > 0 and shape is not last:
+                team = Team(make_system(shape, kernel, angle=False), members)
+            _one_run(team, x[run], velocity[run], stop)
+            last = shape
+
+    with one_blas_thread(shapes[0]):
+        share([take] * (1 if members > 1 else min(threads, len(x))))
+
+
+def _one_run(team: Team, x: Array, velocity: Array, stop: Stop) -> None:
+    """velocity = drift of tokens x (n, d)."""
+    n, d = x.shape
+    flat = np.zeros(n * d + 8)
+    team.system.places[:] = x.T
+    team.sweep(flat, stop)
+    if isinstance(team.system, Circle):
+        np.multiply(x[:, 1], -flat[:n], out=velocity[:, 0])
+        np.multiply(x[:, 0], flat[:n], out=velocity[:, 1])
     else:
-        _drift_into(system, y, velocity, stop)
+        velocity[:] = flat[: n * d].reshape(n, d)
+
+
+def _attended(work: Callable[[Stop], T], x: Array) -> T:
+    """work(stop), so that Ctrl-C reaches it where it takes long."""
+    if float(x.shape[-2]) * x.size < MIN_LONG_WORK:
+        return work(np.zeros(1, dtype=np.uint8))
+    return interruptible(work)
+
+
+# Inside compiled code
+
+
+def drift_into(system: Any, y: Array, velocity: Array, stop: Stop) -> None:
+    """velocity = drift(y), both flat and padded by 8; in Python of a team, in compiled code of any system."""
+    if not stop[0]:
+        system.place(y)
+        system.sweep(velocity, stop)
 
 
 @overload(drift_into)
 def _drift_by_type(system, y, velocity, stop):
     if not isinstance(system, types.BaseNamedTuple):
         return None
-    return {Pairwise: _pairwise_drift, Circle: _circle_drift, Tiles: _tiles_drift, Lanes: _lanes_drift}[
+    return {Pairwise: _pairwise_drift, Circle: _circle_drift, Tiles: _tiles_drift, CircleBatch: _batch_drift}[
         system.instance_class
     ]
 
@@ -161,109 +303,5 @@ def _tiles_drift(system, y, velocity, stop):
     tiles_block(system, 0, system.n, velocity, stop)
 
 
-def _lanes_drift(system, y, velocity, stop):
-    lanes_drift(system, y, velocity, stop)
-
-
-@compiled
-def _drift_into(system, y, velocity, stop):
-    drift_into(system, y, velocity, stop)
-
-
-def sweep(system: "System | Team", velocity: Array, stop: Stop) -> None:
-    """The velocities of tokens that stand in the system's `x` already."""
-    if isinstance(system, Team):
-        system.sweep(velocity, stop)
-    elif isinstance(system, Circle):
-        blocks = range(system.totals.shape[0])
-        for b in blocks:
-            circle_totals(system, b)
-        circle_base(system)
-        for b in blocks:
-            circle_block(system, b, velocity, stop)
-    elif isinstance(system, Tiles):
-        tiles_block(system, 0, system.n, velocity, stop)
-    else:
-        pairwise_block(system, 0, system.n, velocity, stop)
-
-
-class Team:
-    """One large system worked on by several threads, each on its own tokens; the bits are those of one
-    thread."""
-
-    def __init__(self, system: System, threads: int) -> None:
-        self.system = system
-        self.threads = threads
-        self.members = [_with_own_scratch(system) for _ in range(threads)]
-
-    def sweep(self, velocity: Array, stop: Stop) -> None:
-        """The velocities of tokens already placed."""
-        system = self.system
-        if isinstance(system, Circle):
-            blocks = range(system.totals.shape[0])
-            self._share(lambda member, b: circle_totals(member, b), blocks)
-            circle_base(system)
-            self._share(lambda member, b: circle_block(member, b, velocity, stop), blocks)
-            return
-        block = tiles_block if isinstance(system, Tiles) else pairwise_block
-        edges = self._edges()
-        self._share(
-            lambda member, i: block(member, edges[i], edges[i + 1], velocity, stop), range(len(edges) - 1)
-        )
-
-    def _edges(self) -> list[int]:
-        """Token ranges of about equal cost, sixteen a thread: under the causal mask late tokens cost more."""
-        system = self.system
-        assert not isinstance(system, Circle)
-        shares = np.linspace(0.0, 1.0, 16 * self.threads + 1)
-        if system.mask == 0:
-            shares = np.sqrt(shares)
-        # whole tiles, as one thread would have them: BLAS rounds by shape
-        step = ROWS if isinstance(system, Tiles) else 1
-        return [
-            min(int(edge) * step, system.n)
-            for edge in np.unique(np.rint(shares * -(-system.n // step)).astype(int))
-        ]
-
-    def _share(self, work: Callable[[System, int], object], items: range) -> None:
-        """Deal the items out among the members, dearest first."""
-        queue = iter(reversed(items))
-
-        def take(member: System) -> None:
-            for item in queue:  # a range iterator's next is atomic
-                work(member, item)
-
-        share([partial(take, member) for member in self.members])
-
-
-def _with_own_scratch(system: System) -> System:
-    """The same system with scratch of its own, for one more thread."""
-    if isinstance(system, Circle):
-        return system._replace(
-            work=system.work.copy(), pair=system.pair._replace(work=system.pair.work.copy())
-        )
-    if isinstance(system, Tiles):
-        return system._replace(
-            **{name: getattr(system, name).copy() for name in ("scores", "sums", "part", "Z", "top")}
-        )
-    return system._replace(work=system.work.copy())
-
-
-def work_of(system: System) -> float:
-    """Pairs, or token-modes, of one evaluation: what decides whether a team pays."""
-    if isinstance(system, Circle):
-        return float(system.pair.n) * system.totals.shape[1] * 2.0
-    seen = system.w if system.mask == 2 else system.n / 2
-    return (
-        float(system.n)
-        * (seen + system.m)
-        * (1.0 if isinstance(system, Pairwise) else system.x.shape[1] / 8.0)
-    )
-
-
-def check_kernel(kernel: str, d: int) -> None:
-    """Refuse unknown kernels, and the circle kernel off the circle."""
-    if not isinstance(kernel, str) or kernel not in ("auto", "reference", "pairwise", "circle"):
-        raise InputError(f'kernel must be "auto", "reference", "pairwise" or "circle", but is {kernel!r}.')
-    if kernel == "circle" and d != 2:
-        raise InputError(f'kernel "circle" needs d = 2, but x has d = {d}. Use "pairwise" or "auto".')
+def _batch_drift(system, y, velocity, stop):
+    circle_batch_drift(system, y, velocity, stop)

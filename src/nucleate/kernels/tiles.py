@@ -9,15 +9,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nucleate.attention import Attention
 from nucleate.checks import Array
 from nucleate.kernels.compile import compiled, inner
-from nucleate.kernels.pairwise import FULL, WINDOW, pairwise_system
-from nucleate.kernels.simd import LANES, exp, hmax, hsum, load, splat, store, vmax
+from nucleate.kernels.model_shape import FULL, WINDOW, ModelShape
+from nucleate.kernels.pairwise import put_on_sphere
+from nucleate.kernels.simd import LANES, hmax, hsum, load, splat, store, vmax
+from nucleate.kernels.vector_math import exp
 
 __all__ = ["Tiles", "tiles_block", "tiles_place", "tiles_system"]
 
-ROWS, COLUMNS = 64, 256
+ROWS, COLUMNS = 64, 256  # of a tile
 
 
 class Tiles(NamedTuple):
@@ -32,60 +33,53 @@ class Tiles(NamedTuple):
     sums: Array  # (ROWS, d)
     part: Array  # (ROWS, d)
     Z: Array  # (ROWS,)
-    top: Array  # (ROWS,)
+    largest: Array  # (ROWS,) scores so far
     n: int
     m: int
     w: int
-    mask: int
+    mask: int  # CAUSAL, FULL or WINDOW
     scale: float  # V = scale * I where `scalar`
     scalar: bool
 
+    @property
+    def places(self) -> Array:
+        """(d, n) where the tokens stand."""
+        return self.x[self.m :].T
 
-def tiles_system(model: Attention, n: int, d: int, run: int = 0) -> Tiles:
-    """The system of one run of `model`, for n tokens in dimension d."""
-    p = pairwise_system(model, n, d, run)
-    x = np.ascontiguousarray(p.x[:, : p.m + n].T)
-    scratch = (
-        np.zeros((ROWS, COLUMNS)),
-        np.zeros((ROWS, d)),
-        np.zeros((ROWS, d)),
-        np.zeros(ROWS),
-        np.zeros(ROWS),
-    )
+
+def tiles_system(shape: ModelShape) -> Tiles:
+    """The system of one run."""
+    n, d, m = shape.n, shape.d, len(shape.frozen)
     return Tiles(
-        x,
-        np.zeros((n, d)),
-        np.log(p.a[: p.m]),
-        np.ascontiguousarray(p.A.T),
-        np.ascontiguousarray(p.V.T),
-        *scratch,
-        n,
-        p.m,
-        p.w,
-        p.mask,
-        p.scale,
-        p.scalar,
+        x=np.concatenate([shape.frozen, np.zeros((n, d))]),
+        u=np.zeros((n, d)),
+        logs=np.log(shape.frozen_weight),
+        A=np.ascontiguousarray((shape.beta * shape.A).T),
+        V=shape.V.T.copy(),
+        scores=np.zeros((ROWS, COLUMNS)),
+        sums=np.zeros((ROWS, d)),
+        part=np.zeros((ROWS, d)),
+        Z=np.zeros(ROWS),
+        largest=np.zeros(ROWS),
+        n=n,
+        m=m,
+        w=shape.w,
+        mask=shape.mask,
+        scale=shape.scale,
+        scalar=shape.scalar,
     )
 
 
 @compiled
 def tiles_place(p, y):
     """Put the state y, (n * d,) coordinates, on the sphere as rows of p.x."""
-    x, n, m = p.x, p.n, p.m
-    d = x.shape[1]
-    for k in range(n):
-        square = 0.0
-        for c in range(d):
-            square += y[k * d + c] * y[k * d + c]
-        inverse = 1.0 / np.sqrt(square)
-        for c in range(d):
-            x[m + k, c] = y[k * d + c] * inverse
+    put_on_sphere(y, p.x[p.m :].T)
 
 
 @compiled
 def tiles_block(p, first, last, velocity, stop):
     """Velocities of tokens first .. last-1; returns at once when stop[0] is set."""
-    x, u, scores, sums, part, Z, top = p.x, p.u, p.scores, p.sums, p.part, p.Z, p.top
+    x, u, scores, sums, part, Z, largest = p.x, p.u, p.scores, p.sums, p.part, p.Z, p.largest
     n, m, mask, w = p.n, p.m, p.mask, p.w
     d = x.shape[1]
     for k0 in range(first, last, ROWS):
@@ -93,7 +87,7 @@ def tiles_block(p, first, last, velocity, stop):
         rows = k1 - k0
         np.dot(x[m + k0 : m + k1], p.A, u[k0:k1])
         for row in range(rows):
-            Z[row], top[row] = 0.0, -np.inf
+            Z[row], largest[row] = 0.0, -np.inf
             for c in range(d):
                 sums[row, c] = 0.0
         low = m + max(0, k0 - w + 1) if mask == WINDOW else m
@@ -107,7 +101,7 @@ def tiles_block(p, first, last, velocity, stop):
             tile = scores[:rows].reshape(-1)[: rows * (j1 - j0)].reshape(rows, j1 - j0)
             np.dot(u[k0:k1], x[j0:j1].T, tile)
             for row in range(rows):
-                _soften(tile, row, k0 + row, j0, m, mask, w, p.logs, sums, Z, top)
+                _weigh(tile, row, k0 + row, j0, m, mask, w, p.logs, sums, Z, largest)
             np.dot(tile, x[j0:j1], part[:rows])
             for row in range(rows):
                 for c in range(d):
@@ -130,9 +124,9 @@ def tiles_block(p, first, last, velocity, stop):
 
 
 @inner
-def _soften(tile, row, k, j0, m, mask, w, logs, sums, Z, top):
-    """Scores of one row into weights exp(score - top), zero for tokens k does not see; earlier sums rescaled
-    to the new top."""
+def _weigh(tile, row, k, j0, m, mask, w, logs, sums, Z, largest):
+    """Scores of one row into weights exp(score - largest), zero for tokens k does not see; what was summed
+    before is rescaled to the new largest score."""
     columns = tile.shape[1]
     for j in range(j0, min(m, j0 + columns)):
         tile[row, j - j0] += logs[j]
@@ -144,22 +138,22 @@ def _soften(tile, row, k, j0, m, mask, w, logs, sums, Z, top):
             tile[row, j - j0] = -np.inf
     whole = columns // LANES * LANES
     start = row * columns
-    largest = splat(top[row])
+    best_8 = splat(largest[row])
     for j in range(0, whole, LANES):
-        largest = vmax(largest, load(tile, start + j))
-    best = hmax(largest)
+        best_8 = vmax(best_8, load(tile, start + j))
+    best = hmax(best_8)
     for j in range(whole, columns):
         best = max(best, tile[row, j])
     if best == -np.inf:  # nothing of this tile is seen
         for j in range(columns):
             tile[row, j] = 0.0
         return
-    if best > top[row]:
-        shrink = np.exp(top[row] - best)
+    if best > largest[row]:
+        shrink = np.exp(largest[row] - best)
         Z[row] *= shrink
         for c in range(sums.shape[1]):
             sums[row, c] *= shrink
-        top[row] = best
+        largest[row] = best
     total = splat(0.0)
     for j in range(0, whole, LANES):
         weight = exp(load(tile, start + j) - best)

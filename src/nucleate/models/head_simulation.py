@@ -17,7 +17,7 @@ from nucleate.attention import Attention, Window
 from nucleate.checks import Array, InputError, check_tokens, finite_number, whole_number
 from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import simulate
-from nucleate.kernels import drift
+from nucleate.kernels.dispatch import drift
 from nucleate.models.checkpoint import Source, open_source
 from nucleate.models.heads import Factors, HeadSpectrum, full_row, head_spectrum, products, read_factors
 from nucleate.models.mapping import find_mapping

@@ -52,7 +52,7 @@ def identity(betas: list[float], configurations: int, n: int) -> "Dataset":
     import xarray
 
     from nucleate.attention import Attention, Frozen
-    from nucleate.kernels import drift
+    from nucleate.kernels.dispatch import drift
 
     rng = np.random.default_rng(53)
     names = ("equation", "compiled", "gradient", "printed", "lopsided")
@@ -141,7 +141,7 @@ def balance(beta: float, x: Array) -> dict[str, tuple[tuple[str, str], Array]]:
     bring by moving."""
     from nucleate.attention import Attention
     from nucleate.integrate.simulate import simulate
-    from nucleate.kernels import drift
+    from nucleate.kernels.dispatch import drift
     from nucleate.observe.energies import token_energies
     from nucleate.theory.interaction import interaction
 

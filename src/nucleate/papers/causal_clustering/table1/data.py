@@ -176,7 +176,7 @@ def counter_example(seed: int, starts: int) -> "Dataset":
 
     from nucleate.attention import Attention
     from nucleate.integrate.simulate import simulate
-    from nucleate.kernels import drift
+    from nucleate.kernels.dispatch import drift
     from nucleate.papers.core.cache import finished
     from nucleate.sphere import uniform
     from nucleate.studies.points import stream

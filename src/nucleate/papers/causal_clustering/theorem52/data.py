@@ -134,7 +134,7 @@ def _ends(case: Case, theta: Array, a: Array, x0: Array, N: float) -> tuple[Arra
     largest speed left; whether done; (b,)."""
     from nucleate.attention import Attention, Frozen
     from nucleate.integrate.simulate import simulate
-    from nucleate.kernels import drift
+    from nucleate.kernels.dispatch import drift
     from nucleate.papers.core.cache import finished
 
     model = Attention(np.full(len(x0), case.beta), frozen=Frozen(_points(theta), a))

@@ -1,0 +1,89 @@
+"""One large system worked on by several threads, each on its own tokens; the bits are those of one thread."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from nucleate.checks import Array
+from nucleate.kernels.circle import Circle, circle_base, circle_block, circle_totals
+from nucleate.kernels.model_shape import CAUSAL
+from nucleate.kernels.pairwise import Pairwise, pairwise_block, pairwise_place
+from nucleate.kernels.threads import Stop, share
+from nucleate.kernels.tiles import ROWS, Tiles, tiles_block, tiles_place
+
+__all__ = ["System", "Team"]
+
+System = Pairwise | Circle | Tiles
+
+BLOCKS_PER_THREAD = 16  # so that the threads end at about the same time
+
+
+class Team:
+    """A system and the threads that work on it; one is enough."""
+
+    def __init__(self, system: System, threads: int) -> None:
+        self.system = system
+        self.members = [system, *(_with_own_scratch(system) for _ in range(threads - 1))]
+        if not isinstance(system, Circle):
+            self.edges = _edges(system, threads)
+
+    def place(self, y: Array) -> None:
+        """Put the state y, flat and padded by 8, on the sphere."""
+        if isinstance(self.system, Tiles):
+            tiles_place(self.system, y)
+        else:
+            pairwise_place(self.system.pair if isinstance(self.system, Circle) else self.system, y)
+
+    def sweep(self, velocity: Array, stop: Stop) -> None:
+        """The velocities of tokens already placed, flat and padded by 8."""
+        if isinstance(self.system, Circle):
+            blocks = range(self.system.totals.shape[0])
+            self._share(lambda member, b: circle_totals(member, b), blocks)
+            circle_base(self.system)
+            self._share(lambda member, b: circle_block(member, b, velocity, stop), blocks)
+            return
+        block, edges = tiles_block if isinstance(self.system, Tiles) else pairwise_block, self.edges
+        self._share(
+            lambda member, i: block(member, edges[i], edges[i + 1], velocity, stop), range(len(edges) - 1)
+        )
+
+    def _share(self, work: Callable[[System, int], object], items: range) -> None:
+        """Deal the items out among the members, those that take longest first."""
+        queue = iter(reversed(items))
+
+        def take(member: System) -> None:
+            for item in queue:  # a range iterator's next is atomic
+                work(member, item)
+
+        share([partial(take, member) for member in self.members])
+
+
+def _edges(system: Pairwise | Tiles, threads: int) -> list[int]:
+    """Token ranges of about equal cost: under the causal mask late tokens cost more."""
+    if threads == 1:
+        return [0, system.n]
+    shares = np.linspace(0.0, 1.0, BLOCKS_PER_THREAD * threads + 1)
+    if system.mask == CAUSAL:
+        shares = np.sqrt(shares)
+    # whole tiles, as one thread would have them: BLAS rounds by shape
+    step = ROWS if isinstance(system, Tiles) else 1
+    return [
+        min(int(edge) * step, system.n)
+        for edge in np.unique(np.rint(shares * -(-system.n // step)).astype(int))
+    ]
+
+
+def _with_own_scratch(system: System) -> System:
+    """The same system with scratch of its own, for one more thread."""
+    if isinstance(system, Circle):
+        pair = system.pair._replace(**_copies(system.pair, "strip", "u", "D"))
+        return system._replace(pair=pair, **_copies(system, "sums", "ratios"))
+    if isinstance(system, Tiles):
+        return system._replace(**_copies(system, "scores", "sums", "part", "Z", "largest"))
+    return system._replace(**_copies(system, "strip", "u", "D"))
+
+
+def _copies(system: System, *names: str) -> dict[str, Any]:
+    return {name: getattr(system, name).copy() for name in names}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.project import SOURCE, TESTS, page
+from support.project import ROOT, SOURCE, TESTS, blocks, page
 
 # A room imports only from itself and from rooms before it in this list.
 ROOMS = [
@@ -111,3 +111,41 @@ def test_no_test_file_imports_from_another() -> None:
         if any(part == "conftest" or part.startswith("test_") for part in name) or name[0] == "tests"
     ]
     assert wrong == []
+
+
+# docs/architecture.md
+
+
+def test_every_file_that_the_architecture_names_is_there() -> None:
+    named = re.findall(r"`((?:tests/)?[\w/]+\.(?:py|md))`", page("docs/architecture.md"))
+    assert len(named) > 20
+    missing = [name for name in named if not (ROOT / name).is_file() and not (SOURCE / name).is_file()]
+    assert missing == []
+
+
+def walks() -> list[str]:
+    return blocks(page("docs/architecture.md"), "text")
+
+
+@pytest.mark.parametrize("walk", walks(), ids=lambda walk: walk.split(":")[0])
+def test_a_walk_names_functions_that_are_there_and_calls_no_later_room(walk: str) -> None:
+    callers: list[str] = []  # the room of the line at each depth
+    for line in walk.splitlines():
+        depth, (file, name) = (len(line) - len(line.lstrip())) // 4, line.strip().split(":")
+        tree = ast.parse((SOURCE / file).read_text())
+        there = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        assert name in there, line
+        room = file.split("/")[0].removesuffix(".py")
+        callers[depth:] = [room]
+        if depth:
+            assert ROOMS.index(room) <= ROOMS.index(callers[depth - 1]), f"{callers[depth - 1]} calls {line}"
+
+
+def test_there_are_walks_of_five_commands() -> None:
+    assert [walk.split(".py")[0] for walk in walks()] == [
+        "cli/simulate",
+        "cli/ensemble",
+        "cli/reproduce",
+        "cli/spectra",
+        "cli/explore",
+    ]

@@ -104,7 +104,7 @@ def test_complex_defective_and_zero_tops_are_what_their_names_say(d: int) -> Non
 
 
 def test_matrices_of_three_dimensions_are_those_of_figure_1() -> None:
-    from nucleate.papers.causal_clustering.figure1.item import PANELS
+    from nucleate.papers.causal_clustering.figure1.data import PANELS
 
     named = {"row1": "identity"}
     for panel in PANELS:
@@ -254,8 +254,8 @@ def test_presets_have_names_of_their_own_and_words_for_everything() -> None:
 
 
 def test_there_is_a_preset_for_every_figure_of_the_paper_and_the_life() -> None:
-    from nucleate.papers.causal_clustering.figure1.item import PANELS as FIRST
-    from nucleate.papers.causal_clustering.figure6.item import PANELS as SIXTH
+    from nucleate.papers.causal_clustering.figure1.data import PANELS as FIRST
+    from nucleate.papers.causal_clustering.figure6.data import PANELS as SIXTH
 
     named = {preset.name: preset.scene for preset in presets()}
     for key, panels in (("figure1", FIRST), ("figure6", SIXTH)):
@@ -279,7 +279,7 @@ def test_there_is_a_preset_for_every_figure_of_the_paper_and_the_life() -> None:
 
 
 def test_figure_2_starts_from_the_seed_that_the_reproduction_finds() -> None:
-    from nucleate.papers.causal_clustering.figure2.item import chosen_seed
+    from nucleate.papers.causal_clustering.figure2.data import chosen_seed
 
     assert chosen_seed() == FIGURE_2_SEED
 

@@ -12,7 +12,7 @@ import typer
 from nucleate.shell import polite
 
 if TYPE_CHECKING:
-    from nucleate.papers.core.runner import Outcome, Watch
+    from nucleate.papers.core.runner import ProgressDisplay, Reproduction
 
 __all__ = ["reproduce"]
 
@@ -79,7 +79,7 @@ def reproduce(
                 typer.echo(f"wrote {path}")
 
 
-def _tell(outcome: "Outcome", keys: list[str]) -> None:
+def _tell(outcome: "Reproduction", keys: list[str]) -> None:
     """The table of verdicts, and where the report is."""
     from nucleate.papers.report.html import verdict_rows
 
@@ -97,7 +97,7 @@ def _wide(keys: list[str]) -> int:
 
 
 @contextmanager
-def _watching(items: int) -> "Iterator[Watch]":
+def _watching(items: int) -> "Iterator[ProgressDisplay]":
     """A bar per item if stderr is a terminal, else a line now and then."""
     from rich.console import Console
 

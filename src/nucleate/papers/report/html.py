@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from nucleate.papers import PAPERS
 from nucleate.papers.report.style import LAYOUT, STYLE
 
 __all__ = ["gathered_slips", "page", "typeset", "verdict_rows"]
@@ -37,12 +38,13 @@ def page(results: Mapping[str, Any], figures: Path) -> str:
     made = ", ".join(f"{name} {version}" for name, version in results["made_with"].items())
     return LAYOUT.format(
         style=STYLE,
+        title=escape(" and ".join(paper.title for paper in PAPERS)),
         version=escape(str(results["nucleate"])),
         paper=escape(results["paper"]),
         kind=kind,
         made=escape(made),
         contents=_contents(items),
-        sections="\n".join(_section(key, told, figures) for key, told in items.items()),
+        sections="\n".join(_section(key, summary, figures) for key, summary in items.items()),
         slips=_slips(items),
         verdicts=_verdict_table(items),
     )
@@ -51,9 +53,9 @@ def page(results: Mapping[str, Any], figures: Path) -> str:
 def verdict_rows(items: Mapping[str, Any]) -> list[tuple[str, str, str, str, str]]:
     """(key, title, part, verdict, why), one row per verdict."""
     return [
-        (key, told["title"], one["part"], one["word"], one["why"])
-        for key, told in items.items()
-        for one in told["verdicts"]
+        (key, summary["title"], one["part"], one["word"], one["why"])
+        for key, summary in items.items()
+        for one in summary["verdicts"]
     ]
 
 
@@ -70,9 +72,9 @@ def gathered_slips(items: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], li
     speaks where no other does."""
     found: dict[str, list[tuple[str, str, str]]] = {}
     last: dict[str, Mapping[str, Any]] = {}
-    for key, told in items.items():
-        for slip in told["slips"]:
-            found.setdefault(slip["printed"], []).append((key, told["title"], slip["evidence"]))
+    for key, summary in items.items():
+        for slip in summary["slips"]:
+            found.setdefault(slip["printed"], []).append((key, summary["title"], slip["evidence"]))
             last[slip["printed"]] = slip  # a later item knows better what is right
     return [
         (last[printed], [one for one in each if one[0] != GATHERS] or each) for printed, each in found.items()
@@ -82,15 +84,14 @@ def gathered_slips(items: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], li
 def _contents(items: Mapping[str, Any]) -> str:
     """What there is, with the verdicts of each item in few words."""
     rows = []
-    for key, told in items.items():
-        words = [one["word"] for one in told["verdicts"]]
+    for key, summary in items.items():
+        words = [one["word"] for one in summary["verdicts"]]
         badges = " ".join(
             f"{_badge(word)}{f' × {words.count(word)}' if words.count(word) > 1 else ''}"
             for word in dict.fromkeys(words)
         )
-        rows.append(
-            f'<li><a href="#{escape(key)}">{escape(told["title"])}</a> <span class=words>{badges}</span></li>'
-        )
+        link = f'<a href="#{escape(key)}">{escape(summary["title"])}</a>'
+        rows.append(f"<li>{link} <span class=words>{badges}</span></li>")
     return (
         f'<ul class=contents>{"".join(rows)}<li><a href="#verdicts">All statements and verdicts in one'
         " table</a></li></ul>"
@@ -121,22 +122,22 @@ def _badge(word: str) -> str:
     return f'<span class="badge {escape(word.replace(" ", "-"))}">{escape(word)}</span>'
 
 
-def _section(key: str, told: Mapping[str, Any], figures: Path) -> str:
-    pictures = "".join(_picture(name, caption, figures) for name, caption in told["figures"].items())
+def _section(key: str, summary: Mapping[str, Any], figures: Path) -> str:
+    pictures = "".join(_picture(name, caption, figures) for name, caption in summary["figures"].items())
     verdicts = "".join(
         f"<p>{_badge(one['word'])} <b>{typeset(one['part'])}.</b> {typeset(one['why'])}</p>"
-        for one in told["verdicts"]
+        for one in summary["verdicts"]
     )
-    choices = "".join(f"<li>{typeset(choice)}</li>" for choice in told["choices"])
+    choices = "".join(f"<li>{typeset(choice)}</li>" for choice in summary["choices"])
     return f"""<section id="{escape(key)}">
-<h2>{escape(told["title"])}</h2>
-<h3>What the paper states</h3><p>{typeset(told["statement"])}</p>
+<h2>{escape(summary["title"])}</h2>
+<h3>What the paper states</h3><p>{typeset(summary["statement"])}</p>
 {pictures}
-<h3>Verdict</h3>{verdicts}<p class=note>Criteria: {typeset(told["criteria"])}</p>
-<h3>Measured</h3>{_numbers(told["numbers"])}
-<div class=pair><div><h3>Parameters</h3>{_parameters(told["parameters"])}</div>
+<h3>Verdict</h3>{verdicts}<p class=note>Criteria: {typeset(summary["criteria"])}</p>
+<h3>Measured</h3>{_numbers(summary["numbers"])}
+<div class=pair><div><h3>Parameters</h3>{_parameters(summary["parameters"])}</div>
 <div><h3>Left to us, and chosen so</h3><ul>{choices}</ul></div></div>
-<p class=note>Again, this item alone: <code>{escape(told["command"])}</code></p>
+<p class=note>Again, this item alone: <code>{escape(summary["command"])}</code></p>
 </section>"""
 
 

@@ -10,7 +10,7 @@ from nucleate.checks import InputError
 from nucleate.papers import ITEMS
 from nucleate.papers.report.html import gathered_slips, verdict_rows
 
-__all__ = ["BEGIN", "END", "block", "marked", "report_page", "update"]
+__all__ = ["BEGIN", "END", "marked", "update"]
 
 BEGIN, END = "<!-- reproduce:begin -->", "<!-- reproduce:end -->"
 HERO, GALLERY = (
@@ -39,7 +39,7 @@ def update(page: Path, results: Mapping[str, Any], out: Path) -> list[Path]:
         _picture(out / "figures" / f"{HERO}{dark}.png", images / f"reproduced-{HERO}{dark}.png", WIDE)
         for dark in ("", "-dark")
     ]
-    pictures = [name for told in results["items"].values() for name in told["figures"]]
+    pictures = [name for summary in results["items"].values() for name in summary["figures"]]
     written += [
         _picture(
             out / "figures" / f"{name}.png",
@@ -84,11 +84,7 @@ def block(results: Mapping[str, Any]) -> str:
     """What stands between the marks of the README."""
     items = results["items"]
     hero = items[HERO]["figures"][HERO]
-    cells = [
-        f"{_title(items, name)}<br>[![{_title(items, name)}](docs/images/reproduced-{name}.png)]"
-        f"(docs/images/reproduced-{name}.png)"
-        for name in GALLERY
-    ]
+    cells = [_gallery_cell(_title(items, name), f"docs/images/reproduced-{name}.png") for name in GALLERY]
     cells += [""] * (-len(cells) % COLUMNS)
     rows = ["| " + " | ".join(cells[i : i + COLUMNS]) + " |" for i in range(0, len(cells), COLUMNS)]
     made = "a quick run of " * results["quick"] + f"nucleate {results['nucleate']}"
@@ -113,6 +109,10 @@ def block(results: Mapping[str, Any]) -> str:
     )
 
 
+def _gallery_cell(title: str, picture: str) -> str:
+    return f"{title}<br>[![{title}]({picture})]({picture})"
+
+
 def report_page(results: Mapping[str, Any]) -> str:
     """The text of the report as a page of the documentation."""
     items = results["items"]
@@ -128,29 +128,31 @@ def report_page(results: Mapping[str, Any]) -> str:
         "",
         *_verdicts(items, "images"),
     ]
-    for told in items.values():
-        lines += ["", f"## {told['title']}", "", told["statement"], ""]
+    for summary in items.values():
+        lines += ["", f"## {summary['title']}", "", summary["statement"], ""]
         lines += [
             f"![{_cell(caption)}](images/reproduced-{name}.png)\n\n*{caption}*\n"
-            for name, caption in told["figures"].items()
+            for name, caption in summary["figures"].items()
         ]
-        lines += [f"- **{one['part']}**: {one['word']}. {_sentence(one['why'])}" for one in told["verdicts"]]
+        lines += [
+            f"- **{one['part']}**: {one['word']}. {_sentence(one['why'])}" for one in summary["verdicts"]
+        ]
         lines += [
             "",
-            f"*Criteria.* {told['criteria']}",
+            f"*Criteria.* {summary['criteria']}",
             "",
             "*Left to us, and chosen so.*",
             "",
-            *(f"- {choice}" for choice in told["choices"]),
+            *(f"- {choice}" for choice in summary["choices"]),
         ]
         lines += [
             "",
             (
                 "*Parameters.*"
-                f" {', '.join(f'{name} = {_value(value)}' for name, value in told['parameters'].items())}."
+                f" {', '.join(f'{name} = {_value(value)}' for name, value in summary['parameters'].items())}."
             ),
             "",
-            f"*Again:* `{told['command']}`",
+            f"*Again:* `{summary['command']}`",
         ]
     slips = gathered_slips(items)
     if slips:
@@ -178,7 +180,7 @@ def _verdicts(items: Mapping[str, Any], images: str) -> list[str]:
 
 def _title(items: Mapping[str, Any], name: str) -> str:
     """The title of the item that a picture belongs to."""
-    return next(_cell(told["title"]) for told in items.values() if name in told["figures"])
+    return next(_cell(summary["title"]) for summary in items.values() if name in summary["figures"])
 
 
 def _cell(words: str) -> str:

@@ -21,7 +21,7 @@ def source_hash(*modules: str) -> str:
     """A checksum of the code of these modules of nucleate, and of all that they import from it."""
     digest = hashlib.sha256()
     for name in modules_used(*modules):
-        digest.update(f"{name}\n{ast.dump(_tree(name))}\n".encode())
+        digest.update(f"{name} {_module_hash(name)}\n".encode())
     return digest.hexdigest()[:16]
 
 
@@ -36,6 +36,12 @@ def modules_used(*modules: str) -> tuple[str, ...]:
             found.add(name)
             waiting += _imports(name)
     return tuple(sorted(found))
+
+
+@cache
+def _module_hash(name: str) -> str:
+    """A checksum of the code of one module."""
+    return hashlib.sha256(ast.dump(_tree(name)).encode()).hexdigest()
 
 
 @cache

@@ -14,11 +14,11 @@ from nucleate.papers.report.style import LAYOUT, STYLE
 
 __all__ = ["gathered_slips", "page", "typeset", "verdict_rows"]
 
-COLOURS = 256  # of an embedded picture: more cannot be told apart in line drawings
-PIXELS = 1800  # across, at most
-GATHERS = "slips"  # the item that gathers slips of others
-OPEN = 20  # rows up to which a table of numbers is shown unasked
-RAISED = (  # how formulas are written in plain text, and how a page shows them
+PALETTE_COLOURS = 256  # of an embedded picture: line drawings need no more
+MAX_PICTURE_PIXELS = 1800  # across
+COLLECTING_ITEM = "slips"  # collects the slips that other items find
+MAX_OPEN_ROWS = 20  # of a table of numbers that is shown unasked
+FORMULA_PATTERNS = (  # how formulas are written in plain text, and how a page shows them
     (r"(?<![A-Za-z])([λxWZτEφθasTm])_(max|[0-9A-Za-z])(?![A-Za-z])", r"\1<sub>\2</sub>"),
     (r"_\{([^{}]*)\}", r"<sub>\1</sub>"),
     (r"\^\(([^()]*)\)|\^\{([^{}]*)\}|\^([−-]?[0-9.]*[0-9])", r"<sup>\1\2\3</sup>"),
@@ -62,7 +62,7 @@ def verdict_rows(items: Mapping[str, Any]) -> list[tuple[str, str, str, str, str
 def typeset(words: str) -> str:
     """Plain text as HTML, with indices and exponents where they belong."""
     text = escape(words)
-    for pattern, shown in RAISED:
+    for pattern, shown in FORMULA_PATTERNS:
         text = re.sub(pattern, shown, text)
     return text
 
@@ -77,7 +77,8 @@ def gathered_slips(items: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], li
             found.setdefault(slip["printed"], []).append((key, summary["title"], slip["evidence"]))
             last[slip["printed"]] = slip  # a later item knows better what is right
     return [
-        (last[printed], [one for one in each if one[0] != GATHERS] or each) for printed, each in found.items()
+        (last[printed], [one for one in each if one[0] != COLLECTING_ITEM] or each)
+        for printed, each in found.items()
     ]
 
 
@@ -156,11 +157,12 @@ def _embedded(path: Path) -> str:
 
     with Image.open(path) as picture:
         small = picture.convert("RGB")
-        if small.width > PIXELS:
+        if small.width > MAX_PICTURE_PIXELS:
             small = small.resize(
-                (PIXELS, round(small.height * PIXELS / small.width)), Image.Resampling.LANCZOS
+                (MAX_PICTURE_PIXELS, round(small.height * MAX_PICTURE_PIXELS / small.width)),
+                Image.Resampling.LANCZOS,
             )
-        small = small.quantize(COLOURS, dither=Image.Dither.NONE)
+        small = small.quantize(PALETTE_COLOURS, dither=Image.Dither.NONE)
         buffer = io.BytesIO()
         small.save(buffer, format="PNG")
     return base64.b64encode(buffer.getvalue()).decode("ascii")
@@ -185,7 +187,7 @@ def _numbers(numbers: Mapping[str, Any]) -> str:
     )
     return (
         table
-        if len(rows) <= OPEN
+        if len(rows) <= MAX_OPEN_ROWS
         else (
             f"<details><summary>All {len(rows)} numbers</summary>{table}</details><p class='note printed'>The"
             f" {len(rows)} numbers of this item are in results.json and in the report on screen.</p>"

@@ -18,8 +18,8 @@ HERO, GALLERY = (
     ("figure1", "figure2", "figure3", "figure4", "figure5", "figure6", "table1", "life-counts", "life-law"),
 )
 # pixels across: the first picture, those shown two by two, those only linked to
-WIDE, NARROW, LINKED = 1400, 900, 1200
-COLUMNS = 2
+HERO_PIXELS, GALLERY_PIXELS, LINKED_PIXELS = 1400, 900, 1200
+GALLERY_COLUMNS = 2
 
 
 def update(page: Path, results: Mapping[str, Any], out: Path) -> list[Path]:
@@ -36,7 +36,7 @@ def update(page: Path, results: Mapping[str, Any], out: Path) -> list[Path]:
     images = docs / "images"
     images.mkdir(parents=True, exist_ok=True)
     written = [
-        _picture(out / "figures" / f"{HERO}{dark}.png", images / f"reproduced-{HERO}{dark}.png", WIDE)
+        _picture(out / "figures" / f"{HERO}{dark}.png", images / f"reproduced-{HERO}{dark}.png", HERO_PIXELS)
         for dark in ("", "-dark")
     ]
     pictures = [name for summary in results["items"].values() for name in summary["figures"]]
@@ -44,7 +44,7 @@ def update(page: Path, results: Mapping[str, Any], out: Path) -> list[Path]:
         _picture(
             out / "figures" / f"{name}.png",
             images / f"reproduced-{name}.png",
-            NARROW if name in GALLERY else LINKED,
+            GALLERY_PIXELS if name in GALLERY else LINKED_PIXELS,
         )
         for name in pictures
         if name != HERO
@@ -85,8 +85,11 @@ def block(results: Mapping[str, Any]) -> str:
     items = results["items"]
     hero = items[HERO]["figures"][HERO]
     cells = [_gallery_cell(_title(items, name), f"docs/images/reproduced-{name}.png") for name in GALLERY]
-    cells += [""] * (-len(cells) % COLUMNS)
-    rows = ["| " + " | ".join(cells[i : i + COLUMNS]) + " |" for i in range(0, len(cells), COLUMNS)]
+    cells += [""] * (-len(cells) % GALLERY_COLUMNS)
+    rows = [
+        "| " + " | ".join(cells[i : i + GALLERY_COLUMNS]) + " |"
+        for i in range(0, len(cells), GALLERY_COLUMNS)
+    ]
     made = "a quick run of " * results["quick"] + f"nucleate {results['nucleate']}"
     picture = f'<source media="(prefers-color-scheme: dark)" srcset="docs/images/reproduced-{HERO}-dark.png">'
     return "\n".join(

@@ -42,14 +42,19 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
                         " runs)"
                     )
                     numbers[f"{name}_t{t:g}_n{n}"] = mean_of(share[:, i], about)
-    return numbers | _falling(data, p, chance) | _ends(data["long"], p, chance) | _times(data["many"], p)
+    return (
+        numbers
+        | _power_numbers(data, p, chance)
+        | _end_numbers(data["long"], p, chance)
+        | _time_numbers(data["many"], p)
+    )
 
 
 def _runs(found: "Dataset") -> int:
     return int(found.sizes["run"])
 
 
-def _falling(data: Data, p: Parameters, chance: float) -> dict[str, Number]:
+def _power_numbers(data: Data, p: Parameters, chance: float) -> dict[str, Number]:
     """The power of n with which the share beyond chance falls at a fixed time: a line through means over
     runs."""
     numbers = {}
@@ -70,7 +75,7 @@ def _falling(data: Data, p: Parameters, chance: float) -> dict[str, Number]:
     return numbers
 
 
-def _ends(found: "Dataset", p: Parameters, chance: float) -> dict[str, Number]:
+def _end_numbers(found: "Dataset", p: Parameters, chance: float) -> dict[str, Number]:
     """How it ends: shares at the last time, and centers left without tokens."""
     n, t = found["tokens"].values, p["long_times"][-1]
     share = shares(found, t, p["radius"])  # (run, tokens, center)
@@ -91,13 +96,13 @@ def _ends(found: "Dataset", p: Parameters, chance: float) -> dict[str, Number]:
             f"centers with less than a tenth of chance at t = {t:g}, n = {n[-1]}",
         ),
         "end_all": mean_of(
-            [_together(found, run, p["radius"]) for run in range(len(last))],
+            [_share_near_centers(found, run, p["radius"]) for run in range(len(last))],
             f"share of tokens within clusters of Rényi centers at t = {t:g}",
         ),
     }
 
 
-def _together(found: "Dataset", run: int, radius: float) -> float:
+def _share_near_centers(found: "Dataset", run: int, radius: float) -> float:
     """The share of all tokens near some center at the last time: centers that have met hold the same tokens
     and count once."""
     place = found["place"].values[run, -1]  # (center,)
@@ -111,7 +116,7 @@ def _together(found: "Dataset", run: int, radius: float) -> float:
     return float(min(total, 1.0))
 
 
-def _times(found: "Dataset", p: Parameters) -> dict[str, Number]:
+def _time_numbers(found: "Dataset", p: Parameters) -> dict[str, Number]:
     """The time of crowding and how it grows with ln n; and whether small modes grow as they should."""
     n, times, rate = (
         found["tokens"].values,
@@ -198,8 +203,8 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
             word,
             f"the time at which n tokens are crowded grows by {plus_minus(slope)} per unit of ln n, without"
             f" end as far as n = {p['n']} shows (a front needs {slope.expected:.3f} in the limit, more"
-            f" before); at t = {early:g} a center's share falls from {first.value:.3f} at n = {_n(named[0])}"
-            f" to {last.value:.4f} at n = {_n(named[-1])}{beyond}",
+            f" before); at t = {early:g} a center's share falls from {first.value:.3f} at n ="
+            f" {_tokens_of(named[0])} to {last.value:.4f} at n = {_tokens_of(named[-1])}{beyond}",
         ),
         Verdict(
             "why: uniform tokens are crowded only by chance, and the crowd spreads along the sequence as a"
@@ -211,7 +216,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     )
 
 
-def _n(name: str) -> str:
+def _tokens_of(name: str) -> str:
     return name.rsplit("_n", 1)[1]
 
 

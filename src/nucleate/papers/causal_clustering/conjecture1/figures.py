@@ -32,10 +32,10 @@ SHOWN = {  # panels: stored counterexample, title, earlier tokens, where there i
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     """The criterion, and how runs end."""
-    return {"conjecture1": _criterion(), "conjecture1-ends": _ends(data, numbers)}
+    return {"conjecture1": _criterion_figure(), "conjecture1-ends": _ends_figure(data, numbers)}
 
 
-def _criterion() -> "Figure":
+def _criterion_figure() -> "Figure":
     from matplotlib.figure import Figure
 
     from nucleate.plot.style import SMALL
@@ -101,7 +101,7 @@ def _draw_log_F(ax: Any, plane: Plane, m: int | None, room: float) -> None:
     ax.set_xticks([-np.pi / 2, 0.0, np.pi / 2], ["−π/2", "0", "π/2"])
 
 
-def _ends(data: Data, numbers: Numbers) -> "Figure":
+def _ends_figure(data: Data, numbers: Numbers) -> "Figure":
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11.5, 5.0), layout="constrained")

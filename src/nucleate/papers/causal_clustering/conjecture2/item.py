@@ -26,7 +26,7 @@ __all__ = ["ITEM"]
 ATTRACTING_GROWTH = -1e-6  # growth below this is that of an attracting equilibrium, and not rounding
 MAX_LATE_SHARE = 0.01  # of the runs that may be on their way at the last time
 # by which a measured growth may fall short of its bound: of finite sums, times the size of V
-BOUND_ROUNDING = 1e-9
+GROWTH_ROUNDING = 1e-9
 
 
 def measure(data: Data, p: Parameters) -> dict[str, Number]:
@@ -107,7 +107,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
             numbers,
             general,
             "any Q and K: every token ends at the normalised L-component of the first",
-            fine and numbers["elsewhere_short"].value <= BOUND_ROUNDING,
+            fine and numbers["elsewhere_short"].value <= GROWTH_ROUNDING,
             why,
         ),
         _beyond(numbers),
@@ -115,7 +115,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
 
 
 def _verdict(numbers: Numbers, names: list[str], part: str, fine: bool, why: str) -> Verdict:
-    there, runs, elsewhere, late, leaving_slowly = _sums(numbers, names)
+    there, runs, elsewhere, late, leaving_slowly = _totals(numbers, names)
     families = [family for family in FAMILIES_2 if family.name in names]
     ends = (
         f"{there} of {runs} random runs do (at least {share_of(there, runs, '').low or 0.0:.2%} with 95 %"
@@ -152,7 +152,7 @@ def _verdict(numbers: Numbers, names: list[str], part: str, fine: bool, why: str
 
 
 def _beyond(numbers: Numbers) -> Verdict:
-    there, runs, elsewhere, _, _ = _sums(numbers, ["non-normal"])
+    there, runs, elsewhere, _, _ = _totals(numbers, ["non-normal"])
     why = (
         f"{there} of {runs} runs with eigenvectors that are not orthogonal and Gaussian Q and K end at the"
         f" normalised spectral projection of the first token onto L, {elsewhere} elsewhere"
@@ -164,7 +164,7 @@ def _beyond(numbers: Numbers) -> Verdict:
     )
 
 
-def _sums(numbers: Numbers, names: list[str]) -> tuple[int, int, int, int, int]:
+def _totals(numbers: Numbers, names: list[str]) -> tuple[int, int, int, int, int]:
     """Runs that end at p, all runs, runs that end elsewhere, runs not there yet, and those of them that leave
     an equilibrium that repels."""
     counts = [numbers[f"{name}_there"].count or (0, 1) for name in names]

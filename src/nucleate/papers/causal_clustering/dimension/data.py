@@ -43,11 +43,11 @@ def exponent_data(workspace: "ItemWorkspace", dim_L: int, beta: float) -> "Datas
     runs = runs_for_clusters(n, per_cap, clusters, 2, p["max_runs"])
     return workspace.dataset(
         f"dimL{dim_L}-beta{beta:g}",
-        lambda: _exponent(p["d"], dim_L, beta, p["gap"], n, runs, p["seed"], p["at"]),
+        lambda: _simulate_exponent(p["d"], dim_L, beta, p["gap"], n, runs, p["seed"], p["at"]),
     )
 
 
-def _exponent(
+def _simulate_exponent(
     d: int, dim_L: int, beta: float, gap: float, n: int, runs: int, seed: int, at: float
 ) -> "Dataset":
     import xarray
@@ -80,11 +80,11 @@ def gap_data(workspace: "ItemWorkspace", beta: float, gap: float) -> "Dataset":
     p = workspace.parameters
     return workspace.dataset(
         f"gap{gap:g}-beta{beta:g}",
-        lambda: _gap(p["d"], p["dim_L"], beta, gap, p["n"], p["gap_runs"], p["seed"]),
+        lambda: _simulate_gap(p["d"], p["dim_L"], beta, gap, p["n"], p["gap_runs"], p["seed"]),
     )
 
 
-def _gap(d: int, dim_L: int, beta: float, gap: float, n: int, runs: int, seed: int) -> "Dataset":
+def _simulate_gap(d: int, dim_L: int, beta: float, gap: float, n: int, runs: int, seed: int) -> "Dataset":
     import xarray
 
     from nucleate.attention import Attention

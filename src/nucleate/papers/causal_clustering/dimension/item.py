@@ -21,7 +21,7 @@ from nucleate.papers.core.numbers import Number, exact, mean_of
 __all__ = ["ITEM"]
 
 
-EXPONENT_ERROR = 0.05  # by which an exponent may be off: curved caps are not yet those of the limit
+EXPONENT_ERROR = 0.05  # absolute: curved caps are not yet those of the limit
 RATIO_ERROR = 0.2  # by which the number of clusters may differ from that on L alone
 GATHERED_CLUSTERS_PER_TOKEN = 0.1  # clusters per token from which on tokens count as gathered
 MIN_SHARE_NEAR_L = 0.9  # of the tokens, at the end
@@ -55,10 +55,10 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
         numbers[f"near_{dim_L}"] = exact(
             min(near), f"{words}: least share of tokens within β^(−1/2) of L, over β", expected=1.0
         )
-    return numbers | _scan(data, p)
+    return numbers | _scan_numbers(data, p)
 
 
-def _scan(data: Data, p: Parameters) -> dict[str, Number]:
+def _scan_numbers(data: Data, p: Parameters) -> dict[str, Number]:
     """Where tokens are at the moment they have gathered, by β and gap; and the gap at which they just reach L
     first."""
     from nucleate.theory.counts import cap_share

@@ -19,7 +19,7 @@ __all__ = ["draw", "globes"]
 
 
 COLUMNS = 2
-EARLY = 20.0  # units of time that are drawn in any case
+EARLY_TIME = 20.0  # units of time that are drawn in any case
 LONG_CHORD = 0.75  # between two frames: too long to follow by eye
 MAX_LONG_CHORDS = 0.05  # share of such chords above which a stretch is not drawn
 
@@ -35,11 +35,11 @@ def globes(data: Data, p: Parameters, panels: tuple[Panel, ...]) -> "Figure":
     figure = spaced_figure(11.6, 3.35 * rows, w_pad=None, wspace=0.02, hspace=0.03)
     parts: Any = figure.subfigures(rows, COLUMNS, squeeze=False)
     for part, panel in zip(parts.reshape(-1), panels, strict=False):
-        _pair(part, data, p, panel)
+        _draw_panel(part, data, p, panel)
     return figure
 
 
-def _pair(part: Any, data: Data, p: Parameters, panel: Panel) -> None:
+def _draw_panel(part: Any, data: Data, p: Parameters, panel: Panel) -> None:
     """Two globes under one V."""
     from nucleate import plot
     from nucleate.plot.style import SMALL, look
@@ -49,11 +49,11 @@ def _pair(part: Any, data: Data, p: Parameters, panel: Panel) -> None:
     part.suptitle(f"{words}\n{panel.written}", fontsize=SMALL + 1)
     left, right = (part.add_subplot(1, 2, i + 1, projection="3d") for i in range(2))
     first, end = data[panel.name], data[f"{panel.name}-end"]
-    plot.trajectories(_followed(first, 0.0, EARLY), left)
+    plot.trajectories(_followed(first, 0.0, EARLY_TIME), left)
     plot.trajectories(_followed(end, end.t[-1] / 10.0, 0.0), right)
     for ax, words in (
-        (left, f"t = {p['T']:g}: {_count(found.clusters_T, p['n'])}"),
-        (right, _ending(found, p["n"])),
+        (left, f"t = {p['T']:g}: {_count_label(found.clusters_T, p['n'])}"),
+        (right, _end_label(found, p["n"])),
     ):
         for text in list(ax.texts):  # the note on dotted lines, told once in the caption
             text.remove()
@@ -67,7 +67,7 @@ def _pair(part: Any, data: Data, p: Parameters, panel: Panel) -> None:
             fontsize=SMALL,
             color=look(ax).ink,
         )
-        _mark(ax, found)
+        _mark_predicted(ax, found)
 
 
 def _followed(run: "Run", since: float, early: float) -> "Run":
@@ -81,7 +81,7 @@ def _followed(run: "Run", since: float, early: float) -> "Run":
     return replace(run, t=run.t[keep], x=run.x[keep])
 
 
-def _mark(ax: Any, found: PanelEnd) -> None:
+def _mark_predicted(ax: Any, found: PanelEnd) -> None:
     """Crosses where V says that tokens end."""
     from nucleate.plot.style import look
 
@@ -93,22 +93,21 @@ def _mark(ax: Any, found: PanelEnd) -> None:
         )
 
 
-def _count(clusters: int, n: int) -> str:
+def _count_label(clusters: int, n: int) -> str:
     return f"{clusters} cluster{'s' * (clusters != 1)}" if clusters <= n / 2 else "spread out"
 
 
-def _ending(found: PanelEnd, n: int) -> str:
-    time = f"t = {_power(found.reached)}"
+def _end_label(found: PanelEnd, n: int) -> str:
+    time = f"t = {_power_of_ten(found.reached)}"
     if not found.resolved:
         return f"{time}: unknown"
     if not found.at_equilibrium:
         return f"{time}: still moving"
-    return (
-        f"{time}: {'as before' if found.moved_after <= VISIBLE_DISTANCE else _count(found.clusters_end, n)}"
-    )
+    same = found.moved_after <= VISIBLE_DISTANCE
+    return f"{time}: {'as before' if same else _count_label(found.clusters_end, n)}"
 
 
-def _power(t: float) -> str:
+def _power_of_ten(t: float) -> str:
     if t < 1e5:
         return f"{t:.0f}"
     digits, power = f"{t:.1e}".split("e")

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from nucleate.papers.core.item import Data
 
 __all__ = [
-    "AFTER",
-    "BEFORE",
     "BETA",
     "DELTA",
     "MERGE_DISTANCE",
     "SEPARATION",
+    "SNAPSHOT_AFTER",
+    "SNAPSHOT_BEFORE",
     "TIMES",
     "Loss",
     "N",
@@ -40,8 +40,8 @@ __all__ = [
 
 BETA, N = 64.0, 200
 DELTA = 4.0 / BETA**0.5
-BEFORE, AFTER = 75.0, 150.0
-TIMES = np.linspace(0.0, AFTER, 601)  # every quarter; every snapshot is among them
+SNAPSHOT_BEFORE, SNAPSHOT_AFTER = 75.0, 150.0  # times: a center is lost between the two
+TIMES = np.linspace(0.0, SNAPSHOT_AFTER, 601)  # every quarter; every snapshot is among them
 MERGE_DISTANCE = DELTA / 10  # of an earlier center: a center that is nearer is lost
 SEPARATION = DELTA / 2  # between the two at t = 75, at least, for a loss that can be seen
 Centers = NDArray[np.int64]
@@ -60,7 +60,7 @@ class Loss:
     @property
     def shown(self) -> bool:
         """Whether the two snapshots show it."""
-        between = BEFORE < self.time <= AFTER
+        between = SNAPSHOT_BEFORE < self.time <= SNAPSHOT_AFTER
         return between and self.distance_before >= SEPARATION and self.distance_after <= MERGE_DISTANCE
 
 
@@ -82,7 +82,7 @@ def evolution(seed: int, rtol: float = 1e-8, atol: float = 1e-10) -> "Run":
     from nucleate.integrate.simulate import simulate
     from nucleate.sphere import uniform
 
-    run = simulate(Attention(BETA), uniform(N, 2, seed), AFTER, save=TIMES, rtol=rtol, atol=atol)
+    run = simulate(Attention(BETA), uniform(N, 2, seed), SNAPSHOT_AFTER, save=TIMES, rtol=rtol, atol=atol)
     return replace(run, notes={"start": "uniform(n, d, seed)", "seed": seed})
 
 
@@ -98,7 +98,7 @@ def losses(run: "Run", renyi: Centers) -> list[Loss]:
     from nucleate.sphere import distance
 
     found = []
-    before, after = (int(np.searchsorted(run.t, t)) for t in (BEFORE, AFTER))
+    before, after = (int(np.searchsorted(run.t, t)) for t in (SNAPSHOT_BEFORE, SNAPSHOT_AFTER))
     for i, token in enumerate(renyi[1:], start=1):
         distances = distance(run.x[:, renyi[:i]], run.x[:, [token]])  # (m, i) to each earlier center
         frame = int((distances.min(1) <= MERGE_DISTANCE).argmax())
@@ -124,12 +124,12 @@ def chosen_seed(max_seeds: int = 1000) -> int:
 
     for seed in range(max_seeds):
         run = uninterrupted(evolution(seed))
-        late = [loss for loss in losses(run, centers(run.x[0])[1]) if loss.time > BEFORE]
+        late = [loss for loss in losses(run, centers(run.x[0])[1]) if loss.time > SNAPSHOT_BEFORE]
         if len(late) == 1 and late[0].shown:
             return seed
     raise InputError(
-        f"None of {max_seeds} seeds loses one Rényi center between t = {BEFORE:g} and t = {AFTER:g}. Choose a"
-        " seed yourself."
+        f"None of {max_seeds} seeds loses one Rényi center between t = {SNAPSHOT_BEFORE:g} and t ="
+        f" {SNAPSHOT_AFTER:g}. Choose a seed yourself."
     )
 
 
@@ -144,7 +144,16 @@ def starts(count: int) -> "Dataset":
     from nucleate.sphere import distance, uniform
 
     x0 = uniform(N, 2, seed=2, runs=count)  # (b, n, 2)
-    run = uninterrupted(simulate(Attention(BETA), x0, AFTER, save=[0.0, BEFORE, AFTER], rtol=1e-7, atol=1e-9))
+    run = uninterrupted(
+        simulate(
+            Attention(BETA),
+            x0,
+            SNAPSHOT_AFTER,
+            save=[0.0, SNAPSHOT_BEFORE, SNAPSHOT_AFTER],
+            rtol=1e-7,
+            atol=1e-9,
+        )
+    )
     rows = []
     for x in run.x:  # (3, n, 2)
         strong, renyi = centers(x[0])

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nucleate.papers.causal_clustering.figure2.data import AFTER, BEFORE, centers, losses
+from nucleate.papers.causal_clustering.figure2.data import SNAPSHOT_AFTER, SNAPSHOT_BEFORE, centers, losses
 from nucleate.papers.core.item import Data, Numbers, Parameters
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["SNAPSHOTS", "draw"]
 
 
-SNAPSHOTS = (0.0, 5.0, 20.0, BEFORE, AFTER)
+SNAPSHOTS = (0.0, 5.0, 20.0, SNAPSHOT_BEFORE, SNAPSHOT_AFTER)
 
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
@@ -33,7 +33,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
         x = run.x[np.searchsorted(run.t, time)]  # (n, 2)
         plot.circle(x, ax, centers=renyi, strong=strong)
         ax.set_title(f"t = {time:g}")
-        for loss in shown if time == BEFORE else []:
+        for loss in shown if time == SNAPSHOT_BEFORE else []:
             arrow = {"arrowstyle": "->", "lw": 0.8, "color": plot.look(ax).ink}
             ax.annotate(
                 "lost soon",

@@ -3,11 +3,11 @@
 import numpy as np
 
 from nucleate.papers.causal_clustering.figure2.data import (
-    BEFORE,
     BETA,
     DELTA,
     MERGE_DISTANCE,
     SEPARATION,
+    SNAPSHOT_BEFORE,
     N,
     centers,
     losses,
@@ -26,7 +26,7 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
 
     run, careful, many = data["run"], data["careful"], data["starts"]
     strong, renyi = centers(run.x[0])
-    late = [loss for loss in losses(run, renyi) if loss.time > BEFORE]
+    late = [loss for loss in losses(run, renyi) if loss.time > SNAPSHOT_BEFORE]
     shown = [loss for loss in late if loss.shown]
     again = {loss.token: loss for loss in losses(careful, renyi)}
     moved = distance(run.x[0], run.x[-1])  # (n,)

@@ -24,8 +24,8 @@ from nucleate.papers.core.numbers import Number, exact, mean_of
 __all__ = ["ITEM"]
 
 
-# by which an exponent may be off, as a share of (d−1)/2: curved caps are not yet those of the limit
-EXPONENT_ERROR = 0.04
+# of an exponent (d−1)/2: curved caps are not yet those of the limit
+EXPONENT_RELATIVE_ERROR = 0.04
 
 
 def measure(data: Data, p: Parameters) -> dict[str, Number]:
@@ -142,7 +142,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
             "the numbers of strong and of Rényi centers grow like β^{(d−1)/2}",
             "agrees" if all(is_expected_exponent(one) for one in centers) else "disagrees",
             f"exponents {_listed(numbers, 'strong', dims)} (strong) and {_listed(numbers, 'renyi', dims)}"
-            f" (Rényi) for d = {_and(dims)}",
+            f" (Rényi) for d = {_comma_list(dims)}",
         ),
         Verdict(
             "so does the number of clusters that really form",
@@ -155,8 +155,8 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         Verdict(
             "c = 4: there are about as many Rényi centers as clusters (the c of the paper's figures)",
             "evidence for" if near else "evidence against",
-            f"the c with equal numbers is {_and([f'{c.value:.2f}' if c else 'none' for c in radii])} at t ="
-            f" {p['at']:g}, and grows: {_growth(numbers, dims)}",
+            f"the c with equal numbers is {_comma_list([f'{c.value:.2f}' if c else 'none' for c in radii])}"
+            f" at t = {p['at']:g}, and grows: {_growth(numbers, dims)}",
         ),
         Verdict(
             "which centers become clusters: strong ones with a smaller c tell it best (ours)",
@@ -171,7 +171,9 @@ def is_expected_exponent(number: Number) -> bool:
     assert number.expected is not None
     return abs(
         number.value - number.expected
-    ) <= EXPONENT_ERROR * number.expected + MAX_STANDARD_ERRORS / STANDARD_ERRORS_95 * half_width(number)
+    ) <= EXPONENT_RELATIVE_ERROR * number.expected + MAX_STANDARD_ERRORS / STANDARD_ERRORS_95 * half_width(
+        number
+    )
 
 
 def _surely_more(one: Number, other: Number) -> bool:
@@ -179,10 +181,10 @@ def _surely_more(one: Number, other: Number) -> bool:
 
 
 def _listed(numbers: Numbers, kind: str, dims: list[int]) -> str:
-    return _and([plus_minus(numbers[f"{kind}_d{d}_exponent"]) for d in dims])
+    return _comma_list([plus_minus(numbers[f"{kind}_d{d}_exponent"]) for d in dims])
 
 
-def _and(items: list[Any]) -> str:
+def _comma_list(items: list[Any]) -> str:
     return ", ".join(str(item) for item in items)
 
 
@@ -274,11 +276,11 @@ ITEM = Item(
     ),
     criteria=(
         "First and second: agrees, or evidence for, if every exponent, curvature taken off, is (d−1)/2 to"
-        f" {EXPONENT_ERROR:.0%} and {MAX_STANDARD_ERRORS:g} standard errors. Third: evidence for if in every"
-        " dimension the c for which there are as many Rényi centers as clusters at t = 20 is 4 to 0.5."
-        " Fourth: evidence for if in every dimension the share of clusters with exactly one strong center, at"
-        " the c best for them, is larger than that with exactly one Rényi center, at the c best for those,"
-        " with intervals apart."
+        f" {EXPONENT_RELATIVE_ERROR:.0%} and {MAX_STANDARD_ERRORS:g} standard errors. Third: evidence for if"
+        " in every dimension the c for which there are as many Rényi centers as clusters at t = 20 is 4 to"
+        " 0.5. Fourth: evidence for if in every dimension the share of clusters with exactly one strong"
+        " center, at the c best for them, is larger than that with exactly one Rényi center, at the c best"
+        " for those, with intervals apart."
     ),
     captions={
         "law": (

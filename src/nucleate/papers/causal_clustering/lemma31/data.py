@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from nucleate.papers.core.cache import ItemWorkspace
     from nucleate.papers.core.item import Data
 
-__all__ = ["EXACT_TIMES", "KINDS", "POWER_LAW_TIMES", "SIMULATED_TIMES", "Dominant", "run"]
+__all__ = ["EXACT_TIMES", "KINDS", "POWER_LAW_TIMES", "SIMULATED_TIMES", "Dominant", "run", "value_matrix"]
 
 
-D = 6
+DIMENSION = 6  # d
 GAPS = (0.3, 0.6)  # from the dominant real part to the next; all others are at least NEXT_GAP below that
 NEXT_GAP = 0.4
 # times gap, simulated: where the distance from L' has fallen to 1e-5 .. 1e-9
@@ -59,9 +59,9 @@ def value_matrix(kind: Dominant, rng: np.random.Generator) -> tuple[Array, float
     """
     gap, speed = rng.uniform(*GAPS), rng.uniform(0.3, 1.0) if kind.is_complex else 0.0
     below = (
-        1.0 - gap - np.concatenate([[0.0], NEXT_GAP + rng.random(D - kind.generalised_dimension - 1)])
+        1.0 - gap - np.concatenate([[0.0], NEXT_GAP + rng.random(DIMENSION - kind.generalised_dimension - 1)])
     )  # (d - dim L',)
-    V = np.triu(0.5 * rng.standard_normal((D, D)), 1)
+    V = np.triu(0.5 * rng.standard_normal((DIMENSION, DIMENSION)), 1)
     m = kind.generalised_dimension
     V[:m, :m] = np.eye(m)
     step = 2 if kind.is_complex else 1
@@ -70,7 +70,7 @@ def value_matrix(kind: Dominant, rng: np.random.Generator) -> tuple[Array, float
             V[i, i + 1], V[i + 1, i] = -speed, speed
     if kind.block > 1:
         V[np.arange(m - step), np.arange(step, m)] += rng.uniform(0.5, 1.5)
-    V[np.arange(m, D), np.arange(m, D)] = below
+    V[np.arange(m, DIMENSION), np.arange(m, DIMENSION)] = below
     return V, gap, speed
 
 
@@ -87,7 +87,7 @@ def simulate_kind(kind: Dominant, seed: int, runs: int) -> "Dataset":
 
     drawn = [value_matrix(kind, np.random.default_rng(stream(seed, run, 3))) for run in range(runs)]
     V = np.stack([one[0] for one in drawn])  # (b, d, d)
-    start = uniform(1, D, seed, runs=runs)  # (b, 1, d)
+    start = uniform(1, DIMENSION, seed, runs=runs)  # (b, 1, d)
     simulated, long, late, wrong = [], [], [], []
     for i, (_, gap, _) in enumerate(drawn):
         model, times = Attention(1.0, V=V[i]), SIMULATED_TIMES / gap

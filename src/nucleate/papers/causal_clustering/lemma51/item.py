@@ -22,7 +22,7 @@ __all__ = ["ITEM"]
 FITS = {"early": (8, 64), "late": (64, 10**9)}  # indices of the two fits, first and last
 BOOTSTRAP_INTERVAL = "95 % interval, runs drawn again 2000 times"
 RESAMPLES = 2000
-POWER_ERROR = 0.05  # of the power -1 in the worst placement, where Z_j is still near 1
+WORST_POWER_ERROR = 0.05  # of the power -1 in the worst placement, where Z_j is still near 1
 MAX_FREE_TOKENS = (
     0.1  # of e^{beta (1 - cos delta)}, the number of tokens that make Z_j two: Z_j is near 1 up to here
 )
@@ -245,7 +245,7 @@ def _worst_placement_verdict(numbers: Numbers, keys: list[str]) -> Verdict:
     return Verdict(
         "in the worst placement lifetimes do fall as 1/s_j, until s_j tokens make Z_j large (ours)",
         "agrees"
-        if max(abs(power + 1.0) for power in powers) <= POWER_ERROR and off <= LIFETIME_ERROR
+        if max(abs(power + 1.0) for power in powers) <= WORST_POWER_ERROR and off <= LIFETIME_ERROR
         else "disagrees",
         f"with all earlier tokens at one point they fall with powers {_two_digits(min(powers))} to"
         f" {_two_digits(max(powers))} of s_j − 1 while that is below {MAX_FREE_TOKENS:g} e^{{β(1 − cos δ)}},"
@@ -342,7 +342,7 @@ ITEM = Item(
     criteria=(
         "First: agrees if no center has moved farther than the bound by T_j, at any of the times looked at,"
         " in any ensemble, and no lifetime is below the guaranteed one. Second: agrees if the fitted power of"
-        f" s_j − 1 in the worst placement is −1 to {POWER_ERROR:g}, where s_j − 1 is below"
+        f" s_j − 1 in the worst placement is −1 to {WORST_POWER_ERROR:g}, where s_j − 1 is below"
         f" {MAX_FREE_TOKENS:g} e^{{β(1 − cos δ)}}, and simulated lifetimes there are the exact ones to"
         f" {LIFETIME_ERROR:g}. Third: evidence for, if the 95 % interval of the mean power, early (s_j ="
         f" {FITS['early'][0]} to {FITS['early'][1]}) or late (beyond), excludes −1; against, if both contain"

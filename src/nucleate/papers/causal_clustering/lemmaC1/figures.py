@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["draw"]
 
 
-THROUGH = 2  # the number of tokens, by its index, through whose point lines of the right power are drawn
+LINE_POINT = 2  # the number of tokens, by its index, through whose point lines of the right power are drawn
 
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
@@ -70,7 +70,7 @@ def _draw_jamming(ax: Any, data: Data, p: Parameters) -> None:
         x, colour = np.array(p["per_cap"]), CLUSTERS[(0, 3, 2, 5)[d - 2]]
         shown = missing > 5e-4
         ax.plot(x[shown], missing[shown], "osD^"[d - 2], color=colour, markersize=4.5, linestyle="none")
-        power = missing[THROUGH] * (x / x[THROUGH]) ** (-1.0 / (d - 1))  # (tokens,)
+        power = missing[LINE_POINT] * (x / x[LINE_POINT]) ** (-1.0 / (d - 1))  # (tokens,)
         ax.plot(x, power, color=colour, linewidth=1.0)
         named = "$n^{-1}$" if d == 2 else f"$n^{{-1/{d - 1}}}$"
         ax.annotate(

@@ -23,7 +23,7 @@ __all__ = ["ITEM"]
 # Density at which random sequential addition of equal balls in flat space of d - 1 dimensions ends, by d:
 # Rényi's integral, then Zhang and
 # Torquato, Physical Review E 88 (2013) 053312, who give the last digits to within 3, 2 and 4.
-SATURATED = {3: 0.5470735, 4: 0.3841307, 5: 0.2600781}
+SATURATION_DENSITIES = {3: 0.5470735, 4: 0.3841307, 5: 0.2600781}
 
 
 def measure(data: Data, p: Parameters) -> dict[str, Number]:
@@ -43,11 +43,11 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
         worst, "largest distance of these means from the lemma, in standard errors"
     )
     for d in sorted({d for d, _ in p["renyi_at"]}):
-        numbers |= _constant(data, p, d)
+        numbers |= _constant_numbers(data, p, d)
     return numbers
 
 
-def _constant(data: Data, p: Parameters, d: int) -> dict[str, Number]:
+def _constant_numbers(data: Data, p: Parameters, d: int) -> dict[str, Number]:
     """Rényi centers in one dimension: jammed at each radius, then for radii towards 0."""
     from nucleate.theory.counts import cap_share, expected_centers, renyi_constant
 
@@ -79,7 +79,7 @@ def _constant(data: Data, p: Parameters, d: int) -> dict[str, Number]:
         fit = fit_line(square, share, errors)
         how = f"95 % interval of a line in δ² through {len(rows)} radii"
         numbers[f"constant_d{d}"] = number_with_error(
-            fit.intercept, fit.intercept_error, about, how, SATURATED[d]
+            fit.intercept, fit.intercept_error, about, how, SATURATION_DENSITIES[d]
         )
     return numbers
 
@@ -87,10 +87,10 @@ def _constant(data: Data, p: Parameters, d: int) -> dict[str, Number]:
 def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     """By the criteria of the item."""
     strong = [name for name in numbers if name.startswith("strong_d")]
-    worst, limit = numbers["strong_worst"].value, _limit(len(strong))
+    worst, limit = numbers["strong_worst"].value, _max_standard_errors(len(strong))
     jam = [numbers[name] for name in numbers if name.startswith("jammed_d2")]
     two = [*jam, numbers["constant_d2"]]
-    higher = {d: numbers[f"constant_d{d}"] for d in SATURATED}
+    higher = {d: numbers[f"constant_d{d}"] for d in SATURATION_DENSITIES}
     each = ", ".join(
         f"{plus_minus(number, 4)} for d = {d} (known {number.expected_text})" for d, number in higher.items()
     )
@@ -106,7 +106,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
             "agrees"
             if all(standard_errors_off(number) <= MAX_STANDARD_ERRORS for number in two)
             else "disagrees",
-            f"the constant is measured as {plus_minus(two[-1], 5)}; {_jams(jam)}",
+            f"the constant is measured as {plus_minus(two[-1], 5)}; {_jammed_counts(jam)}",
         ),
         Verdict(
             "d = 3, 4, 5: Rényi centers (open in the paper) jam like balls in flat space, c_d/σ(B_{δ/2}) as δ"
@@ -121,7 +121,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     )
 
 
-def _limit(means: int) -> float:
+def _max_standard_errors(means: int) -> float:
     """Standard errors that the worst of so many means exceeds less than once in a thousand times, if all are
     right."""
     from scipy.stats import norm
@@ -129,7 +129,7 @@ def _limit(means: int) -> float:
     return float(norm.isf(0.0005 / means))
 
 
-def _jams(jam: list[Number]) -> str:
+def _jammed_counts(jam: list[Number]) -> str:
     return "jammed counts are " + ", ".join(
         f"{plus_minus(number)} for {number.expected:.3f}" for number in jam
     )

@@ -16,10 +16,14 @@ __all__ = ["draw"]
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     """The life shown; the number of clusters over time; the law of the last merge."""
-    return {"life": _shown_life(data), "life-counts": _counts(data, p), "life-law": _law(data, numbers, p)}
+    return {
+        "life": _life_figure(data),
+        "life-counts": _counts_figure(data, p),
+        "life-law": _law_figure(data, numbers, p),
+    }
 
 
-def _shown_life(data: Data) -> "Figure":
+def _life_figure(data: Data) -> "Figure":
     from matplotlib.figure import Figure
 
     from nucleate.observe.life import Life
@@ -31,7 +35,7 @@ def _shown_life(data: Data) -> "Figure":
     return figure
 
 
-def _counts(data: Data, p: Parameters) -> "Figure":
+def _counts_figure(data: Data, p: Parameters) -> "Figure":
     from matplotlib.figure import Figure
 
     from nucleate.plot.bands import band
@@ -73,7 +77,7 @@ def _counts(data: Data, p: Parameters) -> "Figure":
     return figure
 
 
-def _law(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
+def _law_figure(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
     from matplotlib.figure import Figure
 
     from nucleate.plot.style import CLUSTERS, SMALL, tidy

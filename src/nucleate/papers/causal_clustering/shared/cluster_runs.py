@@ -25,7 +25,7 @@ __all__ = [
     "tokens_with_density",
 ]
 
-RTOL, ATOL = 1e-4, 1e-6  # radians, for counts of things no nearer to each other than beta^(-1/2)
+COUNT_RTOL, COUNT_ATOL = 1e-4, 1e-6  # radians, for counts of things no nearer to each other than beta^(-1/2)
 FIGURE_C = 4.0  # radius of centers in the paper's figures, in units of beta^(-1/2)
 
 
@@ -34,7 +34,9 @@ def simulate_frames(model: "Attention", start: Array, times: Array) -> Array:
     from nucleate.integrate.simulate import simulate
 
     return finished_frames(
-        simulate(model, start, float(times[-1]), save=times, rtol=RTOL, atol=ATOL, method="explicit")
+        simulate(
+            model, start, float(times[-1]), save=times, rtol=COUNT_RTOL, atol=COUNT_ATOL, method="explicit"
+        )
     )
 
 

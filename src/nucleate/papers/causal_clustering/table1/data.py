@@ -22,7 +22,7 @@ FRAMES = 26  # over the last decade of time
 # diagonals; d = 2, two tokens
 COUNTEREXAMPLE: dict[str, Any] = {"V": [1.0, 0.1], "Q": [1.0, 1.0], "K": [-1.0, 1.0], "beta": 10.0, "t": 1e4}
 MIN_RUNS = 5  # runs of any family
-D = 3
+DIMENSION = 3  # d
 OBLIQUENESS = 0.5  # of eigenvectors that are not orthogonal, as in nucleate.ensemble
 GAP, SPREAD = 0.2, 1.5  # other eigenvalues are uniform on [lambda_max - GAP - SPREAD, lambda_max - GAP]
 
@@ -104,7 +104,7 @@ def _block(family: Family, seed: int, runs: range) -> "Dataset":
     from nucleate.sphere import uniform
     from nucleate.studies.points import stream
 
-    start = np.stack([uniform(family.n, D, stream(seed, run)) for run in runs])  # (b, n, d)
+    start = np.stack([uniform(family.n, DIMENSION, stream(seed, run)) for run in runs])  # (b, n, d)
     V = np.stack([value_matrix(family, seed, run) for run in runs])  # (b, d, d)
     times = np.geomspace(family.end / 10.0, family.end, FRAMES)
     times[-1] = family.end
@@ -146,7 +146,7 @@ def value_matrix(family: Family, seed: int, run: int) -> Array:
         "oblique": oblique,
     }
     if family.dominant == "real":
-        V = drawn(spec, D, [stream(seed, run, 3)])
+        V = drawn(spec, DIMENSION, [stream(seed, run, 3)])
         assert V is not None
         return np.asarray(V[0])
     rng = np.random.default_rng(stream(seed, run, 3))
@@ -156,9 +156,11 @@ def value_matrix(family: Family, seed: int, run: int) -> Array:
     T[0, 1] = rng.uniform(0.2, 1.0)
     if family.dominant == "complex":
         T[1, 0] = -T[0, 1]
-    B = np.linalg.qr(rng.standard_normal((D, D)))[0]
+    B = np.linalg.qr(rng.standard_normal((DIMENSION, DIMENSION)))[0]
     if oblique:
-        B = B @ (np.eye(D) + OBLIQUENESS * rng.standard_normal((D, D)) / np.sqrt(D))
+        B = B @ (
+            np.eye(DIMENSION) + OBLIQUENESS * rng.standard_normal((DIMENSION, DIMENSION)) / np.sqrt(DIMENSION)
+        )
     return np.asarray(np.linalg.solve(B.T, (B @ T).T).T)
 
 

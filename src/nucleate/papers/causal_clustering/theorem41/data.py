@@ -91,7 +91,7 @@ def _to_end(
     return np.linalg.norm(x - start[0], axis=-1).max(-1), end, run.status == "done"
 
 
-def changing(d: int, n: int, beta: float, pieces: int, seed: int, count: int) -> "Dataset":
+def changing_scores(d: int, n: int, beta: float, pieces: int, seed: int, count: int) -> "Dataset":
     """Q and K drawn anew at t = 1, 2, 4, 8, ...: how far the farthest token is from where the first began,
     before every change."""
     import xarray
@@ -204,7 +204,7 @@ def run(workspace: "ItemWorkspace") -> "Data":
         data[f"window{w}"] = workspace.blocks(f"window{w}", p["beyond_runs"], RUNS_PER_BLOCK, compute)
     workspace.progress(0.85, 1.0)
     data["changing"] = workspace.dataset(
-        "changing", partial(changing, 3, n, p["beyond_beta"], p["pieces"], seed, p["beyond_runs"])
+        "changing", partial(changing_scores, 3, n, p["beyond_beta"], p["pieces"], seed, p["beyond_runs"])
     )
     for name, d, window in [*((str(d), d, None) for d in p["d"]), ("_window", 3, last_window)]:
         for kind, compute_one in (("decay", decays), ("spectrum", spectrum)):

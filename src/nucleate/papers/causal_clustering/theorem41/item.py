@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["ITEM"]
 
 
-RATE_ERROR = (
+DECAY_RATE_ERROR = (
     1e-3  # of a rate fitted to a decay over ten units of time: second-order effects of a perturbation of 1e-3
 )
 SLOWEST_RATE_ERROR = 0.01  # of the rate 1/2 where the next, 2/3, has not quite died out
@@ -29,9 +29,11 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
     """Ends, rates and spectra."""
     numbers: dict[str, Number] = {}
     for name, (d, beta) in cases_of(p).items():
-        numbers |= _ends(name, f"d = {d}, β = {beta:g}", data[name])
+        numbers |= _end_numbers(name, f"d = {d}, β = {beta:g}", data[name])
     for w in p["windows"]:
-        numbers |= _ends(f"window{w}", f"window of {w}, d = 3, β = {p['beyond_beta']:g}", data[f"window{w}"])
+        numbers |= _end_numbers(
+            f"window{w}", f"window of {w}, d = 3, β = {p['beyond_beta']:g}", data[f"window{w}"]
+        )
     last = data["changing"]["apart"].values[:, -1]  # (runs,)
     about = (
         f"Q and K drawn anew at t = 1, 2, 4, …, {p['pieces']} of them, d = 3, β = {p['beyond_beta']:g}: runs"
@@ -39,18 +41,18 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
     )
     numbers["changing_there"] = share_of(int((last <= END_DISTANCE).sum()), len(last), about, 1.0)
     for d in p["d"]:
-        numbers |= _decay(f"d{d}", f"d = {d}", data[f"decay{d}"], None) | _spectrum(
+        numbers |= _decay_numbers(f"d{d}", f"d = {d}", data[f"decay{d}"], None) | _spectrum_numbers(
             f"d{d}", f"d = {d}", data[f"spectrum{d}"], None
         )
     w = p["windows"][-1]
     return (
         numbers
-        | _decay("window", f"window of {w}", data["decay_window"], w)
-        | _spectrum("window", f"window of {w}", data["spectrum_window"], w)
+        | _decay_numbers("window", f"window of {w}", data["decay_window"], w)
+        | _spectrum_numbers("window", f"window of {w}", data["spectrum_window"], w)
     )
 
 
-def _ends(name: str, words: str, found: "Dataset") -> dict[str, Number]:
+def _end_numbers(name: str, words: str, found: "Dataset") -> dict[str, Number]:
     last = found["apart"].values[:, -1]  # (runs,) NaN where the end was not reached
     good = (last <= END_DISTANCE) & (found["done"].values == 1)
     return {
@@ -69,7 +71,7 @@ def _ends(name: str, words: str, found: "Dataset") -> dict[str, Number]:
     }
 
 
-def _decay(name: str, words: str, found: "Dataset", window: int | None) -> dict[str, Number]:
+def _decay_numbers(name: str, words: str, found: "Dataset", window: int | None) -> dict[str, Number]:
     from nucleate.theory.consensus import consensus_spectrum
 
     k = found["k"].values
@@ -96,7 +98,7 @@ def _decay(name: str, words: str, found: "Dataset", window: int | None) -> dict[
     return numbers
 
 
-def _spectrum(name: str, words: str, found: "Dataset", window: int | None) -> dict[str, Number]:
+def _spectrum_numbers(name: str, words: str, found: "Dataset", window: int | None) -> dict[str, Number]:
     from nucleate.theory.consensus import consensus_spectrum
 
     n, axes = found["formula_rates"].shape
@@ -130,7 +132,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         max(numbers[f"{name}_{how}"].value for name in d_names) for how in ("formula", "differences")
     )
     good = (
-        fits <= RATE_ERROR
+        fits <= DECAY_RATE_ERROR
         and slow <= SLOWEST_RATE_ERROR
         and formula <= FORMULA_ERROR
         and differences <= DIFFERENCE_ERROR
@@ -160,7 +162,7 @@ def _beyond(numbers: Numbers, p: Parameters) -> Verdict:
     there, runs = _total(numbers, windows)
     changed, many = _total(numbers, ["changing"])
     rates = (
-        numbers["window_decay"].value <= RATE_ERROR
+        numbers["window_decay"].value <= DECAY_RATE_ERROR
         and numbers["window_formula"].value <= FORMULA_ERROR
         and numbers["window_differences"].value <= DIFFERENCE_ERROR
     )
@@ -223,7 +225,7 @@ ITEM = Item(
     ),
     criteria=(
         f"First: agrees if every run ends with all tokens within {END_DISTANCE:g} of x_1(0). Second: agrees"
-        f" if every fitted rate is (k−1)/k to {RATE_ERROR:g}, the slowest of all 1/2 to"
+        f" if every fitted rate is (k−1)/k to {DECAY_RATE_ERROR:g}, the slowest of all 1/2 to"
         f" {SLOWEST_RATE_ERROR:g}, and all eigenvalues those derived, to {FORMULA_ERROR:g} by formula and"
         f" {DIFFERENCE_ERROR:g} by differences, with nothing from later tokens. Third: evidence for if every"
         " run ends there and the rates are those derived."

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["ITEM", "example_numbers", "example_slips", "sign_numbers", "sign_slips"]
 
 
-EQUILIBRIUM_SPEED = 1e-9  # largest speed of a token at equilibrium; rounding leaves 1e-12
-WHERE = {"inside": "inside the conditions", "edge": "at their edge", "outside": "outside"}
+MAX_FINAL_SPEED = 1e-9  # largest speed of a token at equilibrium; rounding leaves 1e-12
+REGION_WORDS = {"inside": "inside the conditions", "edge": "at their edge", "outside": "outside"}
 PRINT_ROUNDING = 0.002  # relative: what the print may round away
-PRINTED = {"beta": 14.0, "N": 700.0}  # of the example
+PRINTED_EXAMPLE = {"beta": 14.0, "N": 700.0}  # of the example
 
 
 def measure(data: Data, p: Parameters) -> dict[str, Number]:
@@ -55,24 +55,24 @@ def _case_numbers(case: Case, data: Data, p: Parameters) -> dict[str, Number]:
         away = np.concatenate([one["away"].values for one in found])  # (runs, n)
         # (runs,)
         ended = np.concatenate(
-            [(one["speed"].values <= EQUILIBRIUM_SPEED) & (one["done"].values == 1) for one in found]
+            [(one["speed"].values <= MAX_FINAL_SPEED) & (one["done"].values == 1) for one in found]
         )
         held = (away <= case.eps).all(1) & ended
         numbers[f"{case.name}_{where}"] = share_of(
             int(held.sum()),
             len(held),
-            f"{case.words}, {WHERE[where]}: runs in which every token ends within ε",
+            f"{case.words}, {REGION_WORDS[where]}: runs in which every token ends within ε",
             1.0 if where != "outside" else None,
         )
         numbers[f"{case.name}_{where}_ended"] = share_of(
             int(ended.sum()),
             len(ended),
-            f"{case.words}, {WHERE[where]}: runs that reached an equilibrium",
+            f"{case.words}, {REGION_WORDS[where]}: runs that reached an equilibrium",
             1.0,
         )
         numbers[f"{case.name}_{where}_worst"] = exact(
             away.max() / case.eps,
-            f"{case.words}, {WHERE[where]}: largest distance of a token from a frozen one, over ε",
+            f"{case.words}, {REGION_WORDS[where]}: largest distance of a token from a frozen one, over ε",
         )
     y, weight = tear_off(case)
     numbers[f"{case.name}_torn"] = exact(
@@ -165,19 +165,23 @@ def example_numbers() -> dict[str, Number]:
         "example_beta": exact(
             beta,
             "least β of the example, (c − 1 − 2ε)²/2; expected is what is printed",
-            expected=PRINTED["beta"],
+            expected=PRINTED_EXAMPLE["beta"],
         ),
         "example_N": exact(
             N,
             "greatest N of the example, ε/(c − 1) e^{3(c−1−2ε)²/8}; expected is what is printed",
-            expected=PRINTED["N"],
+            expected=PRINTED_EXAMPLE["N"],
         ),
         "example_holds": exact(
-            float(frozen_conditions(PRINTED["beta"], EXAMPLE["c"], EXAMPLE["eps"], PRINTED["N"]).hold),
+            float(
+                frozen_conditions(
+                    PRINTED_EXAMPLE["beta"], EXAMPLE["c"], EXAMPLE["eps"], PRINTED_EXAMPLE["N"]
+                ).hold
+            ),
             "1 if the conditions themselves hold at the printed β and N",
         ),
         "example_limit": exact(
-            Case(EXAMPLE["eps"], EXAMPLE["c"], PRINTED["beta"]).max_N, "N up to which they do there"
+            Case(EXAMPLE["eps"], EXAMPLE["c"], PRINTED_EXAMPLE["beta"]).max_N, "N up to which they do there"
         ),
     }
 
@@ -237,7 +241,7 @@ def _sign_verdict(numbers: Numbers) -> Verdict:
         and n["constructed_slope"] < 0.0
         and n["constructed_curvature"] < 0.0 < n["constructed_strict_curvature"]
     )
-    stands = n["room"] >= 1.0 and n["constructed_away"] <= 1.0 and n["constructed_speed"] <= EQUILIBRIUM_SPEED
+    stands = n["room"] >= 1.0 and n["constructed_away"] <= 1.0 and n["constructed_speed"] <= MAX_FINAL_SPEED
     return Verdict(
         "the second condition as printed is too weak for the proof, yet the conclusion stands (ours)",
         "agrees" if weak and n["printed_refuses"] == 0 and stands else "disagrees",

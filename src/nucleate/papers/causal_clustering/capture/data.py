@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MODES", "growth_rates", "linear_modes", "measure_frame", "run"]
 
-
 MODES = np.arange(1, 25)  # of which a crowd is made; beta = 64 has its fastest at 11
 MAX_CENTERS = 16  # circles of radius 4 beta^(-1/2) have room for 12 at beta = 64
 RTOL, ATOL = 1e-5, 1e-7

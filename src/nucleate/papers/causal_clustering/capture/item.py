@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ITEM"]
 
-
 MAX_CONSTANT_POWER = 0.05  # a power of n below which a share counts as constant
 EMPTY_SHARE = (
     0.1  # of the share that uniform tokens have near a center: a center with less has lost its tokens

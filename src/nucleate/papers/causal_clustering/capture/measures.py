@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CROWDED_SUM", "MIN_TOKENS", "crowding_times", "shares"]
 
-
 # of the sum of |a_m|^2 over 24 modes, which is 24/n at the start and 2 to 3 when all tokens are in clusters
 CROWDED_SUM = 0.5
 MIN_TOKENS = 1000  # from which on a start is not crowded by chance

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["draw"]
 
-
 SHOWN = {  # panels: stored counterexample, title, earlier tokens, where there is room for a word
     "first_found": ("V = diag(1, .1), β = 10\n$K^{\\top}Q$ = diag(−1, 1)", 1, 0.5),
     "positive_definite": ("V = diag(1, .9), β = 1\n$K^{\\top}Q$ = diag(1, 3)", 1, 0.5),
@@ -178,7 +177,7 @@ def _draw_orbit(ax: Any, data: Data) -> None:
         "o",
         color=look.grey(0.6),
         markersize=5,
-        label="the others, at equilibrium",
+        label="the others, fixed",
         linestyle="none",
     )
     ax.set_aspect("equal")

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ITEM"]
 
-
 ATTRACTING_GROWTH = -1e-6  # growth below this is that of an attracting equilibrium, and not rounding
 CRITERION_DISTANCE = 1e-5  # of token 2's end from an equilibrium that the criterion predicts
 SAME_END = 0.01  # relative difference of ends that count as the same

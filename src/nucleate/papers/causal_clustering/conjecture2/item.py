@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ITEM"]
 
-
 ATTRACTING_GROWTH = -1e-6  # growth below this is that of an attracting equilibrium, and not rounding
 MAX_LATE_SHARE = 0.01  # of the runs that may be on their way at the last time
 # by which a measured growth may fall short of its bound: of finite sums, times the size of V

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["run", "value_matrix"]
 
-
 FRAMES = 64
 TOKENS_ON_LINE = 200  # where L is a line, which has no caps
 CLUSTERS_ON_LINE = 20  # that are counted there
@@ -55,18 +54,15 @@ def _simulate_exponent(
     from nucleate.attention import Attention
     from nucleate.sphere import retract, uniform
 
-    start = uniform(n, d, seed, runs=runs)  # (b, n, d)
-    x = simulate_frames(Attention(beta, V=value_matrix(d, dim_L, gap)), start, np.array([at]))[
-        :, 0
-    ]  # (b, n, d)
+    start, times = uniform(n, d, seed, runs=runs), np.array([at])  # (b, n, d), (1,)
+    x = simulate_frames(Attention(beta, V=value_matrix(d, dim_L, gap)), start, times)[:, 0]  # (b, n, d)
     found = {
         "clusters": [float(len(leaders(tokens, beta))) for tokens in x],
         "near": (np.linalg.norm(x[..., dim_L:], axis=-1) < beta**-0.5).mean(1),
     }
     if dim_L > 1:
-        alone = simulate_frames(Attention(beta), retract(start[..., :dim_L]), np.array([at]))[
-            :, 0
-        ]  # (b, n, dim L)
+        on_L = retract(start[..., :dim_L])
+        alone = simulate_frames(Attention(beta), on_L, times)[:, 0]  # (b, n, dim L)
         found["alone"] = [float(len(leaders(tokens, beta))) for tokens in alone]
     else:
         # a line has two points

@@ -20,7 +20,6 @@ from nucleate.papers.core.numbers import Number, exact, mean_of
 
 __all__ = ["ITEM"]
 
-
 EXPONENT_ERROR = 0.05  # absolute: curved caps are not yet those of the limit
 RATIO_ERROR = 0.2  # by which the number of clusters may differ from that on L alone
 GATHERED_CLUSTERS_PER_TOKEN = 0.1  # clusters per token from which on tokens count as gathered

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LAST_STRETCH", "PANELS", "Panel", "run", "run_panels"]
 
-
 LAST_STRETCH = 10.0  # units of time that are saved closely at the end
 
 
@@ -115,9 +114,7 @@ def _to_end(p: "Parameters", panel: Panel, first: "Run", rtol: float) -> "Run":
     model = Attention(p["beta"], V=panel.matrix)
     run = simulate(model, first.x[-1], end, save=times, rtol=rtol, atol=rtol / 100, max_steps=p["max_steps"])
     t, x = run.t, run.x
-    if (
-        run.status == "max steps"
-    ):  # for tokens that reach no equilibrium, a last stretch that can be followed by eye
+    if run.status == "max steps":  # no equilibrium: a last stretch that the eye can follow
         more = simulate(model, x[-1], LAST_STRETCH, save=51)
         t, x = np.append(t, t[-1] + more.t[1:]), np.concatenate([x, more.x[1:]])
     return replace(

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["draw", "globes"]
 
-
 COLUMNS = 2
 EARLY_TIME = 20.0  # units of time that are drawn in any case
 LONG_CHORD = 0.75  # between two frames: too long to follow by eye

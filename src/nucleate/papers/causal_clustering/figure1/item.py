@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ITEM", "PARAMETERS", "panels_item"]
 
-
 CRITERIA = (
     f"Rows 1 to 3: agrees if at the end every token is within {END_DISTANCE:g} of the point, or of one of the"
     " two points, that V predicts. Rows 4 and 5: agrees if at the end the mean angle of the tokens with L is"

@@ -22,7 +22,6 @@ __all__ = [
     "panel_end",
 ]
 
-
 VISIBLE_DISTANCE = 1e-3  # tokens that move less than this after t = 5000 had reached the end to the eye
 EQUILIBRIUM_DISTANCE = 1e-6  # tokens that move less than this in the last decade of time are at equilibrium
 # mean angle, in radians, of uniform tokens in three dimensions with a line, a plane, everything

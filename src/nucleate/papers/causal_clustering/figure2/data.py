@@ -37,7 +37,6 @@ __all__ = [
     "run",
 ]
 
-
 BETA, N = 64.0, 200
 DELTA = 4.0 / BETA**0.5
 SNAPSHOT_BEFORE, SNAPSHOT_AFTER = 75.0, 150.0  # times: a center is lost between the two

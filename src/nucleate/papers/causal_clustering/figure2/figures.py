@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SNAPSHOTS", "draw"]
 
-
 SNAPSHOTS = (0.0, 5.0, 20.0, SNAPSHOT_BEFORE, SNAPSHOT_AFTER)
 
 

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "observable_name", "run", "study"]
 
-
 KINDS = {"renyi": "Rényi centers", "strong": "strong Rényi centers"}
 
 

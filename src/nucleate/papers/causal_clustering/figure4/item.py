@@ -10,7 +10,6 @@ from nucleate.papers.core.numbers import Number, compared, exact
 
 __all__ = ["ITEM"]
 
-
 MAXIMUM_ERROR = (
     1e-7  # the maximum of a smooth function is found to the root of rounding, 1.5e-8, and a little
 )

@@ -31,7 +31,6 @@ __all__ = [
     "trained_path",
 ]
 
-
 VARIABLE = "NUCLEATE_ALBERT"  # of the environment: where the trained model is
 HELP = f"Set {VARIABLE} to model.safetensors of albert-xlarge-v2 or to its folder, or unset it."
 

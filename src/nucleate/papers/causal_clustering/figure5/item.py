@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ITEM"]
 
-
 REAL_TOLERANCE = 1e-9  # of the spectral radius: a smaller imaginary part is rounding
 NEGATIVE_HEADS = {1, 6}  # as the paper reports them; it does not say whether counted from 0 or from 1
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["C", "dataset_name", "run"]
 
-
 C = np.linspace(2.0, 7.0, 21)  # radii of centers, in units of beta^(-1/2)
 MAX_BATCH_BYTES = 4e7  # of frames
 

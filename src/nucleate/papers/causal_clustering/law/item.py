@@ -23,7 +23,6 @@ from nucleate.papers.core.numbers import Number, exact, mean_of
 
 __all__ = ["ITEM"]
 
-
 # of an exponent (d−1)/2: curved caps are not yet those of the limit
 EXPONENT_RELATIVE_ERROR = 0.04
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DECADE", "KINDS", "counts_of_runs", "match_curve", "means"]
 
-
 KINDS = {"strong": "strong centers", "renyi": "Rényi centers", "clusters": "clusters"}
 MIN_RUNS_FOR_VARIANCE = 8  # from which on their own spread gives the error
 DECADE = 10.0
@@ -48,11 +47,8 @@ def means(data: Data, p: Parameters, d: int, betas: list[float], kind: str, at: 
 def match_curve(data: Data, d: int, betas: list[float], kind: str) -> tuple[Array, Array]:
     """The share of clusters that hold exactly one center for every c, and its standard error, (c,): runs
     weighted by their clusters."""
-    share = np.concatenate(
-        [data[dataset_name(d, beta)][f"{kind}_match"].values for beta in betas]
-    )  # (runs, c)
-    weight = np.concatenate(
-        [data[dataset_name(d, beta)]["clusters"].values[:, -1] for beta in betas]
-    )  # (runs,)
+    found = [data[dataset_name(d, beta)] for beta in betas]
+    share = np.concatenate([one[f"{kind}_match"].values for one in found])  # (runs, c)
+    weight = np.concatenate([one["clusters"].values[:, -1] for one in found])  # (runs,)
     mean = weight @ share / weight.sum()
     return mean, np.sqrt((weight**2) @ (share - mean) ** 2) / weight.sum()

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["EXACT_TIMES", "KINDS", "POWER_LAW_TIMES", "SIMULATED_TIMES", "Dominant", "run", "value_matrix"]
 
-
 DIMENSION = 6  # d
 GAPS = (0.3, 0.6)  # from the dominant real part to the next; all others are at least NEXT_GAP below that
 NEXT_GAP = 0.4
@@ -24,9 +23,8 @@ NEXT_GAP = 0.4
 SIMULATED_TIMES = np.linspace(12.0, 21.0, 19)
 # times gap, exact flow: where powers of t no longer count, and e^-600 is still a double
 EXACT_TIMES = np.linspace(200.0, 600.0, 11)
-POWER_LAW_TIMES = np.geomspace(
-    1e3, 1e6, 13
-)  # where the distance from L of a defective eigenvalue falls like 1/t
+# where the distance from L of a defective eigenvalue falls like 1/t
+POWER_LAW_TIMES = np.geomspace(1e3, 1e6, 13)
 
 
 @dataclass(frozen=True)
@@ -58,11 +56,9 @@ def value_matrix(kind: Dominant, rng: np.random.Generator) -> tuple[Array, float
     that V is not normal.  L is spanned by the first unit vectors.
     """
     gap, speed = rng.uniform(*GAPS), rng.uniform(0.3, 1.0) if kind.is_complex else 0.0
-    below = (
-        1.0 - gap - np.concatenate([[0.0], NEXT_GAP + rng.random(DIMENSION - kind.generalised_dimension - 1)])
-    )  # (d - dim L',)
-    V = np.triu(0.5 * rng.standard_normal((DIMENSION, DIMENSION)), 1)
     m = kind.generalised_dimension
+    below = 1.0 - gap - np.concatenate([[0.0], NEXT_GAP + rng.random(DIMENSION - m - 1)])  # (d - m,)
+    V = np.triu(0.5 * rng.standard_normal((DIMENSION, DIMENSION)), 1)
     V[:m, :m] = np.eye(m)
     step = 2 if kind.is_complex else 1
     if kind.is_complex:

@@ -10,7 +10,6 @@ from nucleate.papers.core.numbers import Number, exact, mean_of
 
 __all__ = ["ITEM"]
 
-
 POWER_ERROR = 0.02  # of the power -1: 1/t is followed by terms of 1/t^2, which at t = 1000 are not quite gone
 ROTATION_ERROR = 1e-3  # of the speed of rotation, fitted over a few turns
 SIMULATION_ERROR = 1e-9  # a thousand times the tolerance of the simulation

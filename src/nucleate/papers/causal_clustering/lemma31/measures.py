@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["RATE_ERROR", "distance_from_span", "powers", "rates", "rotation"]
 
-
 RATE_ERROR = 0.02  # of the gap: what powers of t, up to t^2, still add at the times that are fitted
 
 

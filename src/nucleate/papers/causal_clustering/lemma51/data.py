@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FOLLOWED_TIMES", "draw_center", "ensemble_name", "guarantees", "run"]
 
-
 EARLY_SHARES = np.array([0.25, 0.5, 0.75, 1.0])  # of the guaranteed time: when displacements are looked at
 FRAMES_PER_DECADE = 24  # beyond it
 SEED = 51

@@ -18,7 +18,6 @@ from nucleate.papers.core.numbers import Number, exact, share_of
 
 __all__ = ["ITEM"]
 
-
 FITS = {"early": (8, 64), "late": (64, 10**9)}  # indices of the two fits, first and last
 BOOTSTRAP_INTERVAL = "95 % interval, runs drawn again 2000 times"
 RESAMPLES = 2000
@@ -156,14 +155,11 @@ def _powers(when: str, data: Data, p: Parameters) -> tuple[Array, Array]:
     part = indices[(indices >= first) & (indices <= last)]
     rng, found, again = np.random.default_rng(51), [], []
     for pair in p["ensembles"]:
-        ratio = np.array(
-            [data[f"{ensemble_name(*pair)}-{s}"]["ratio"].values for s in part]
-        )  # (indices, runs)
-        draw_center = rng.integers(
-            ratio.shape[1], size=(RESAMPLES, *ratio.shape)
-        )  # (resamples, indices, runs)
+        name = ensemble_name(*pair)
+        ratio = np.array([data[f"{name}-{s}"]["ratio"].values for s in part])  # (indices, runs)
+        drawn = rng.integers(ratio.shape[1], size=(RESAMPLES, *ratio.shape))  # (resamples, indices, runs)
         found.append(_power(part, ratio))
-        again.append(_power(part, np.take_along_axis(ratio[None], draw_center, axis=-1)))
+        again.append(_power(part, np.take_along_axis(ratio[None], drawn, axis=-1)))
     return np.array(found), np.array(again)
 
 

@@ -6,7 +6,6 @@ from nucleate.checks import Array
 
 __all__ = ["ensemble_words", "guaranteed_product", "lower_quartile"]
 
-
 QUARTILE = 0.25  # of the lifetimes at one index: the median outlasts the runs at small ones
 
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FROZEN_TOKENS", "gradients", "identity", "run"]
 
-
 FROZEN_TOKENS = 3  # in every configuration of the first part
 # of the complex-step derivative: its square is lost against 1, so that the derivative is good to rounding
 COMPLEX_STEP = 1e-30

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ITEM", "identity_numbers", "slips"]
 
-
 VELOCITY_ROUNDINGS = 16.0  # error that a velocity may have, in units of max(1, beta) eps
 # of the terms compared; differences of fourth order between frames a thousandth apart leave less than 1e-8
 BALANCE_ERROR = 1e-6

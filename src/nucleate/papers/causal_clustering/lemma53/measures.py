@@ -7,7 +7,6 @@ from nucleate.checks import Array
 
 __all__ = ["MIN_RISE", "energy_depth", "gradient_ratio", "rising_energies"]
 
-
 MIN_RISE = 1e-6  # of an energy from one frame to the next, as a share of its depth, that counts
 
 

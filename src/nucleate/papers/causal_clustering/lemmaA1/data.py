@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["BOUNDS", "BOUND_ROUNDING", "distances", "grid", "margins", "proved", "run"]
 
-
 # of a bound, in units of the sizes that cancel in it: some ten roundings, and beta x^2 <= 700 of them in the
 # exponent do not count
 BOUND_ROUNDING = 1e-14

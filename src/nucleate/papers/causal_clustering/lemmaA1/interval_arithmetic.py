@@ -16,7 +16,6 @@ from nucleate.checks import Array
 
 __all__ = ["Interval", "Proof", "prove", "series_remainder"]
 
-
 SERIES_TERMS = 24  # for y <= 40 what is left out is below 40^24 / 48! = 1e-23
 MAX_HALVINGS = 30  # of a piece
 

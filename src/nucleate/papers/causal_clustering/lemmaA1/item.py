@@ -11,7 +11,6 @@ from nucleate.papers.core.numbers import Number, exact
 
 __all__ = ["ITEM", "lower_bound_slips", "measure", "second_bound_slips"]
 
-
 BOUND_WORDS = {
     "lower_h": "h(x) > e^{−βx²/2}(x − x³/6)",
     "upper_h": "h(x) < x e^{−βx²/2 + βx⁴/24}",

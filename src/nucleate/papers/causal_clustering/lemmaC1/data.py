@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["dataset_name", "run"]
 
-
 MIN_STARTS = 6
 # of the sphere by jammed caps, roughly, by d: it tells how many starts are needed
 COVERED_SHARE = {2: 0.75, 3: 0.55, 4: 0.38, 5: 0.26}
@@ -52,9 +51,8 @@ def _count_centers(
     """One start serves every number of tokens: later tokens make no earlier one a center or none."""
     import xarray
 
-    counts = np.stack(
-        in_threads(partial(_counts_of_start, d, delta, sizes, seed, strong), range(runs))
-    )  # (runs, sizes)
+    count = partial(_counts_of_start, d, delta, sizes, seed, strong)
+    counts = np.stack(in_threads(count, range(runs)))  # (runs, sizes)
     return xarray.Dataset(
         {"count": (("run", "tokens"), counts.astype(np.float64))}, {"tokens": sizes, "run": np.arange(runs)}
     )

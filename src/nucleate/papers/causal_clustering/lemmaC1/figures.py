@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["draw"]
 
-
 LINE_POINT = 2  # the number of tokens, by its index, through whose point lines of the right power are drawn
 
 

@@ -19,7 +19,6 @@ from nucleate.papers.core.numbers import Number, exact, mean_of
 
 __all__ = ["ITEM"]
 
-
 # Density at which random sequential addition of equal balls in flat space of d - 1 dimensions ends, by d:
 # Rényi's integral, then Zhang and
 # Torquato, Physical Review E 88 (2013) 053312, who give the last digits to within 3, 2 and 4.

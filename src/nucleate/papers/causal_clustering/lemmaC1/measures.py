@@ -7,7 +7,6 @@ from nucleate.checks import Array
 
 __all__ = ["LINE", "PARABOLA", "jammed"]
 
-
 # how infinitely many tokens are reached: numbers of tokens used, and degree; the line tells the error
 PARABOLA, LINE = (6, 2), (4, 1)
 

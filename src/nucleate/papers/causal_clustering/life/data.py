@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["count_times", "one_life", "run"]
 
-
-LIVES_PER_BLOCK = 10  # lives that are computed and kept at a time
-TIMES_PER_DECADE = 8  # times at which clusters are counted
-MAX_MERGES = 40  # merges that are kept of a life
+LIVES_PER_BLOCK = 10  # computed and stored at a time
+TIMES_PER_DECADE = 8  # at which clusters are counted
+MAX_MERGES = 40  # stored of a life
 
 
 def count_times(beta: float, n: int) -> Array:
@@ -88,10 +87,9 @@ def _last(found: "Life", beta: float) -> dict[str, np.float64]:
     from nucleate.theory.flows import log_two_token_time
 
     events, run = found.merges.events, found.run
+    names = ("last_time", "two_from", "angle", "log_expected", "tokens")
     if not events or events[-1].left != 1:
-        return {
-            name: np.float64("nan") for name in ("last_time", "two_from", "angle", "log_expected", "tokens")
-        }
+        return dict.fromkeys(names, np.float64("nan"))
     last, since = events[-1], events[-2].time if len(events) > 1 else found.t_f
     x = run.x[np.searchsorted(run.t, since)]  # (n, d) the first frame with two clusters
     chord = np.linalg.norm(x[last.lost] - x[last.into])
@@ -100,11 +98,7 @@ def _last(found: "Life", beta: float) -> dict[str, np.float64]:
         beta, float(np.clip(u, -1 + 1e-15, 1 - 1e-15)), float(np.cos(found.radius)), float(last.lost)
     )
     values = (last.time, since, 2.0 * np.arcsin(min(float(chord) / 2.0, 1.0)), expected, last.lost)
-    return dict(
-        zip(
-            ("last_time", "two_from", "angle", "log_expected", "tokens"), map(np.float64, values), strict=True
-        )
-    )
+    return dict(zip(names, map(np.float64, values), strict=True))
 
 
 def run(workspace: "ItemWorkspace") -> "Data":

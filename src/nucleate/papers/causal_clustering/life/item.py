@@ -12,7 +12,6 @@ from nucleate.papers.core.numbers import Number, exact, mean_of, share_of
 
 __all__ = ["ITEM"]
 
-
 SLOPE_ERROR = 0.05  # of the slope of the law, which is 1: its prefactor changes with the angle, too
 MAX_LOG_ERROR = 0.01  # of the logarithm to base 10 of the last lifetime, against the exact two-token time
 

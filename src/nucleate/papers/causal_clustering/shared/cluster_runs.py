@@ -70,9 +70,8 @@ def match_share(x: Array, leaders_then: NDArray[np.int64], centers: NDArray[np.i
     """
     from scipy.spatial import KDTree
 
-    held = np.bincount(
-        KDTree(x[leaders_then]).query(x[centers])[1], minlength=len(leaders_then)
-    )  # (leaders,)
+    nearest = KDTree(x[leaders_then]).query(x[centers])[1]  # (centers,)
+    held = np.bincount(nearest, minlength=len(leaders_then))  # (leaders,)
     return float((held == 1).sum() / max(len(leaders_then), len(centers)))
 
 

@@ -62,10 +62,8 @@ def jacobian_by_differences(model: Attention, x: Array, h: float = 1e-5) -> Arra
         for b in range(d - 1):
             perturbation = np.zeros_like(x)
             perturbation[j] = h * B[j, :, b]
-            change = drift(model, retract(x + perturbation)) - drift(
-                model, retract(x - perturbation)
-            )  # (n, d)
-            J[:, :, j, b] = np.einsum("kax,ka->kx", B, change) / (2.0 * h)
+            ahead, behind = (drift(model, retract(x + sign * perturbation)) for sign in (1.0, -1.0))  # (n, d)
+            J[:, :, j, b] = np.einsum("kax,ka->kx", B, ahead - behind) / (2.0 * h)
     return J
 
 

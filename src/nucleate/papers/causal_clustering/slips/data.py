@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["count_on_sphere", "run"]
 
-
 MAX_MISSING = 1e-6  # share of the centers among infinitely many tokens that n tokens may lack
 
 

@@ -101,7 +101,7 @@ def _draw_counterexample(ax: Any, data: Data) -> None:
     off = np.abs(x[:, 1]) > 0.01
     bins = np.linspace(-1.02, 1.02, 52)
     ax.hist(x[~off, 0], bins=list(bins), color=look.grey(0.45), label="at ±ξ")
-    ax.hist(x[off, 0], bins=list(bins), color=look.red, label="elsewhere, at equilibrium")
+    ax.hist(x[off, 0], bins=list(bins), color=look.red, label="elsewhere")
     ax.set(xlabel="cos α of token 2 at the end", ylabel="starts", xlim=(-1.08, 1.08))
     ax.set_title("6: Conjecture 1, K = diag(−1, 1)", fontsize=SMALL + 1)
     ax.legend(fontsize=SMALL, frameon=False, loc="upper center")

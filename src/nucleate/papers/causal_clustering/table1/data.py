@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FAMILIES", "GAP", "SPREAD", "Family", "counterexample", "run", "value_matrix"]
 
-
-RUNS_PER_BLOCK = 50  # runs that are computed and kept at a time
+RUNS_PER_BLOCK = 50  # computed and stored at a time
 FRAMES = 26  # over the last decade of time
 # diagonals; d = 2, two tokens
 COUNTEREXAMPLE: dict[str, Any] = {"V": [1.0, 0.1], "Q": [1.0, 1.0], "K": [-1.0, 1.0], "beta": 10.0, "t": 1e4}
@@ -150,9 +149,8 @@ def value_matrix(family: Family, seed: int, run: int) -> Array:
         assert V is not None
         return np.asarray(V[0])
     rng = np.random.default_rng(stream(seed, run, 3))
-    T = np.diag(
-        [family.lambda_max, family.lambda_max, family.lambda_max - GAP - SPREAD * rng.random()]
-    )  # (d, d)
+    largest = family.lambda_max
+    T = np.diag([largest, largest, largest - GAP - SPREAD * rng.random()])  # (d, d)
     T[0, 1] = rng.uniform(0.2, 1.0)
     if family.dominant == "complex":
         T[1, 0] = -T[0, 1]

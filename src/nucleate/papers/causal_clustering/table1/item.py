@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ITEM", "counterexample_numbers", "slips"]
 
-
 # mean angle of uniform tokens with a plane and with a line, d = 3
 UNIFORM_ANGLE = {4: float(np.pi / 2 - 1.0), 5: 1.0}
 MIN_TWO_SIDED = 0.9  # share of the runs that must have tokens on both sides, if there are to be two clouds
@@ -86,11 +85,8 @@ def _family_numbers(family: Family, found: "Dataset") -> dict[str, Number]:
 
 def _rotating_numbers(name: str, words: str, ends: Ends, runs: int) -> dict[str, Number]:
     """Complex dominant eigenvalues, over the last decade of time."""
-    near, rotating, aligned = (
-        ends.max_angle <= END_DISTANCE,
-        ends.moved > 0.1,
-        ends.spread <= ALIGNED_DISTANCE,
-    )  # (runs,)
+    near, aligned = ends.max_angle <= END_DISTANCE, ends.spread <= ALIGNED_DISTANCE  # (runs,)
+    rotating = ends.moved > 0.1  # (runs,)
     return {
         f"{name}_near_L": share_of(
             int(near.sum()),

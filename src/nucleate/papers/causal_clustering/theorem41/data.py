@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SLOWEST_DECAY_TIMES", "cases_of", "end_time", "run", "scores"]
 
-
-RUNS_PER_BLOCK = 50  # runs that are computed and kept at a time
+RUNS_PER_BLOCK = 50  # computed and stored at a time
 FRAMES = 61
 PERTURBATION = 1e-3  # of a token at the common point
 # over which the decay of a perturbation is fitted: after second-order effects, before rounding

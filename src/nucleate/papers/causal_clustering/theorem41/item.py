@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ITEM"]
 
-
 DECAY_RATE_ERROR = (
     1e-3  # of a rate fitted to a decay over ten units of time: second-order effects of a perturbation of 1e-3
 )

@@ -24,7 +24,6 @@ __all__ = [
     "tear_off",
 ]
 
-
 # a case in which the first condition holds, and the second only as printed
 CONSTRUCTED: dict[str, Any] = {"beta": 64.0, "c": 6.5, "eps": 0.99, "tokens": 70}
 

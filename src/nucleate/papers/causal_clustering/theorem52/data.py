@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["TOKENS", "constructed_case", "placements", "run", "sweep"]
 
-
 MAX_FROZEN = 6  # tokens in a run
 TOKENS = 16
 # of the Dirichlet distribution of the room left between frozen tokens: below 1 most gaps are as narrow as

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["draw"]
 
-
 MIN_SHOWN_DISTANCE = 0.8  # of the constructed case, in units of β^(−1/2)
 
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ITEM", "example_numbers", "example_slips", "sign_numbers", "sign_slips"]
 
-
 MAX_FINAL_SPEED = 1e-9  # largest speed of a token at equilibrium; rounding leaves 1e-12
 REGION_WORDS = {"inside": "inside the conditions", "edge": "at their edge", "outside": "outside"}
 PRINT_ROUNDING = 0.002  # relative: what the print may round away

@@ -28,7 +28,7 @@ def source_hash(*modules: str, without: tuple[str, ...] = ()) -> str:
     modules and packages `without`, and what is imported by these alone."""
     digest = hashlib.sha256()
     for name in modules_used(*modules, without=without):
-        digest.update(f"{name}\n{ast.dump(_tree(name))}\n".encode())
+        digest.update(f"{name} {_module_hash(name)}\n".encode())
     return digest.hexdigest()[:16]
 
 
@@ -43,6 +43,12 @@ def modules_used(*modules: str, without: tuple[str, ...] = ()) -> tuple[str, ...
             found.add(name)
             waiting += _imports(name)
     return tuple(sorted(found))
+
+
+@cache
+def _module_hash(name: str) -> str:
+    """A checksum of the code of one module."""
+    return hashlib.sha256(ast.dump(_tree(name)).encode()).hexdigest()
 
 
 @cache

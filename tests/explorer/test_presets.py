@@ -16,8 +16,8 @@ def test_presets_have_names_of_their_own_and_words_for_everything() -> None:
 
 
 def test_there_is_a_preset_for_every_figure_of_the_paper_and_the_life() -> None:
-    from nucleate.papers.causal_clustering.figure1.item import PANELS as FIRST
-    from nucleate.papers.causal_clustering.figure6.item import PANELS as SIXTH
+    from nucleate.papers.causal_clustering.figure1.data import PANELS as FIRST
+    from nucleate.papers.causal_clustering.figure6.data import PANELS as SIXTH
 
     named = {preset.name: preset.scene for preset in presets()}
     for key, panels in (("figure1", FIRST), ("figure6", SIXTH)):
@@ -41,7 +41,7 @@ def test_there_is_a_preset_for_every_figure_of_the_paper_and_the_life() -> None:
 
 
 def test_figure_2_starts_from_the_seed_that_the_reproduction_finds() -> None:
-    from nucleate.papers.causal_clustering.figure2.item import chosen_seed
+    from nucleate.papers.causal_clustering.figure2.data import chosen_seed
 
     assert chosen_seed() == FIGURE_2_SEED
 

@@ -29,7 +29,7 @@ def test_complex_defective_and_marginal_are_what_their_names_say(d: int) -> None
 
 
 def test_matrices_of_three_dimensions_are_those_of_figure_1() -> None:
-    from nucleate.papers.causal_clustering.figure1.item import PANELS
+    from nucleate.papers.causal_clustering.figure1.data import PANELS
 
     named = {"row1": "identity", "zero": "marginal"}
     for panel in PANELS:

@@ -1,25 +1,26 @@
-"""Items with parameters so small that each takes a second, and the data that the tests plant wrong results
-into."""
+"""Items with parameters so small that each takes a second, and how to plant wrong results into their data."""
 
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from support.folders import folder_of_this_process
+import numpy as np
+import xarray
 
 from nucleate.papers import find
-from nucleate.papers.core.cache import Desk
+from nucleate.papers.core.cache import ItemWorkspace
 from nucleate.papers.core.item import Data, Item, Numbers
 
 SMALL: dict[str, dict[str, Any]] = {
-    "figure1": {"n": 12, "beta": 4.0, "T": 200.0, "most_steps": 1500},
+    "figure1": {"n": 12, "beta": 4.0, "T": 200.0, "max_steps": 1500},
     "figure2": {"starts": 24},
     "figure3": {"runs": 16, "frames": 16},
     "figure4": {"points": 400},
     "figure5": {"d": 512, "heads": 8},
-    "figure6": {"n": 12, "beta": 4.0, "T": 200.0, "most_steps": 1500},
+    "figure6": {"n": 12, "beta": 4.0, "T": 200.0, "max_steps": 1500},
     "table1": {"runs": 4},
-    "life": {"starts": 3, "n": 60, "betas": [9.0, 16.0], "hero_beta": 16.0},
+    "life": {"starts": 3, "n": 60, "betas": [9.0, 16.0], "shown_beta": 16.0},
     "lemma5.1": {
         "separation": 3.0,
         "n": 40,
@@ -114,18 +115,61 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 
 
+FOLDER = TemporaryDirectory(prefix="nucleate-test-")  # removed when the process ends
+
+
 class Made(NamedTuple):
     """An item that was run."""
 
     item: Item
     p: dict[str, Any]
-    folder: Path
     data: Data
     numbers: Numbers
 
     def words(self, data: Data) -> list[str]:
         """The verdicts on other data."""
         return [verdict.word for verdict in self.item.verdicts(self.item.measure(data, self.p), self.p)]
+
+
+def planted(data: Data, name: str, value: Any) -> dict[str, Any]:
+    """`data` with something else in one place."""
+    return {**data, name: value}
+
+
+def changed(dataset: xarray.Dataset, **arrays: Any) -> xarray.Dataset:
+    """`dataset` with other values in some variables, spread over their shapes."""
+    return dataset.assign(
+        {
+            name: (dataset[name].dims, np.broadcast_to(values, dataset[name].shape).copy())
+            for name, values in arrays.items()
+        }
+    )
+
+
+def scaled(data: Data, names: list[str], variable: str, factor: float) -> dict[str, Any]:
+    """`data` with one variable of some datasets multiplied."""
+    return {**data, **{name: data[name].assign({variable: data[name][variable] * factor}) for name in names}}
+
+
+def scaled_by_beta(data: Data, prefix: str, variable: str, power: float) -> dict[str, Any]:
+    """`data` with one variable of all datasets of a family multiplied by a power of beta."""
+    found = dict(data)
+    for name in data:
+        if name.startswith(prefix) and "-beta" in name:
+            found = scaled(found, [name], variable, float(name.split("-beta")[1]) ** power)
+    return found
+
+
+def words_with(key: str, **data: Any) -> list[str]:
+    """The verdicts of an item with some of its data replaced; __ in a name stands for -."""
+    found = made(key)
+    return found.words({**found.data, **{name.replace("__", "-"): value for name, value in data.items()}})
+
+
+def words_changed(key: str, name: str, **arrays: Any) -> list[str]:
+    """The verdicts of an item with other values in one of its datasets."""
+    found = made(key)
+    return found.words({**found.data, name: changed(found.data[name], **arrays)})
 
 
 def small(key: str) -> dict[str, Any]:
@@ -136,6 +180,6 @@ def small(key: str) -> dict[str, Any]:
 @cache
 def made(key: str) -> Made:
     """The item, run once for all tests of one process."""
-    one, p, folder = find(key), small(key), folder_of_this_process()
-    data = one.run(Desk(key, folder, p))
-    return Made(one, p, folder, data, one.measure(data, p))
+    item, p = find(key), small(key)
+    data = item.run(ItemWorkspace(key, Path(FOLDER.name) / key, p))
+    return Made(item, p, data, item.measure(data, p))

@@ -112,10 +112,10 @@ class _Items:
     def at(self, key: str, share: float) -> None:
         self.progress(SHARE_BEFORE_DRAWING * share, 1.0)
 
-    def end(self, key: str, told: Mapping[str, Any], seconds: float, kept: bool) -> None:
+    def end(self, key: str, summary: Mapping[str, Any], seconds: float, reused: bool) -> None:
         self.progress.stop()
-        how = "kept from before" if kept else f"{seconds:.1f} s"
-        typer.echo(f"      {told['verdict']}, {how}", err=True)
+        how = "kept from before" if reused else f"{seconds:.1f} s"
+        typer.echo(f"      {summary['verdict']}, {how}", err=True)
 
     def __enter__(self) -> "_Items":
         return self

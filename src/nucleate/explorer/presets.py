@@ -6,15 +6,15 @@ from functools import cache
 from typing import Any
 
 from nucleate.explorer.scene import Scene, parse_scene
+from nucleate.papers.causal_clustering.figure1.data import PANELS as FIGURE_1
 from nucleate.papers.causal_clustering.figure1.data import Panel
-from nucleate.papers.causal_clustering.figure1.item import PANELS as FIGURE_1
 from nucleate.papers.causal_clustering.figure1.item import PARAMETERS
-from nucleate.papers.causal_clustering.figure6.item import PANELS as FIGURE_6
+from nucleate.papers.causal_clustering.figure6.data import PANELS as FIGURE_6
 
 __all__ = ["ScenePreset", "presets"]
 
 FIGURE_2 = {"n": 200, "d": 2, "beta": 64.0, "t": 150.0, "clock": "linear"}
-FIGURE_2_SEED = 3  # what nucleate.papers.causal_clustering.figure2.item.chosen_seed finds
+FIGURE_2_SEED = 3  # what nucleate.papers.causal_clustering.figure2.data.chosen_seed finds
 
 
 @dataclass(frozen=True)

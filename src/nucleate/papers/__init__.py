@@ -1,62 +1,34 @@
-"""What the paper shows, redone and judged: one file per figure, table and claim, each with an ITEM of the
-same shape (see `paper/item.py`).
+"""Papers, reproduced and judged: a folder for each, and in it a folder for each figure, table and claim.
 
-ITEMS is where they are registered, in the order of the report. Their files are imported when they are asked
-for.
+A new paper is a folder like causal_clustering, with a PAPER, and its name in FOLDERS. Items are imported when
+they are asked for.
 """
 
 import difflib
 import importlib
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from nucleate.checks import InputError
 
 if TYPE_CHECKING:
     from nucleate.papers.core.item import Item
+    from nucleate.papers.core.paper import Paper
 
-__all__ = ["ITEMS", "chosen", "find"]
+__all__ = ["ITEMS", "PAPERS", "chosen", "find"]
 
+FOLDERS = ("causal_clustering",)  # in the order of the report
 
-class Entry(NamedTuple):
-    """Files of this folder, without their ending."""
-
-    file: str  # holds ITEM
-    # what its data depend on: an edit here makes them anew, an edit elsewhere only judges and draws them anew
-    data: tuple[str, ...]
-
-
-ITEMS = {
-    "figure1": Entry("figure1", ("figure1", "panels")),
-    "figure2": Entry("figure2", ("figure2",)),
-    "figure3": Entry("figure3", ("figure3",)),
-    "figure4": Entry("figure4", ("figure4",)),
-    "figure5": Entry("figure5", ("figure5", "albert")),
-    "figure6": Entry("figure6", ("figure6", "figure1", "panels")),
-    "table1": Entry("table1", ("rows",)),
-    "life": Entry("life", ("lives",)),
-    "lemma3.1": Entry("lemma31", ("tops",)),
-    "theorem4.1": Entry("theorem41", ("gathered", "linear")),
-    "conjecture1": Entry(
-        "conjecture1",
-        ("families", "hunts", "adversary", "defective", "search", "replay", "resting", "linear"),
-    ),
-    "conjecture2": Entry("conjecture2", ("families", "hunts", "search", "linear")),
-    "lemma5.1": Entry("lemma51", ("stays",)),
-    "theorem5.2": Entry("theorem52", ("anchors",)),
-    "lemma5.3": Entry("lemma53", ("lemma53",)),
-    "lemmaA.1": Entry("lemmaa1", ("lemmaa1", "shapes", "intervals")),
-    "lemmaC.1": Entry("lemmac1", ("parking",)),
-    "law": Entry("law", ("lawruns", "gathering")),
-    "dimension": Entry("dimension", ("reductions", "gathering", "lawruns")),
-    "capture": Entry("capture", ("crowds", "gathering")),
-    "slips": Entry("slips", ("slips", "anchors", "lemma53", "lemmaa1", "shapes", "intervals", "rows")),
-}
+PAPERS: "tuple[Paper, ...]" = tuple(
+    importlib.import_module(f"nucleate.papers.{folder}").PAPER for folder in FOLDERS
+)
+# the package of every item by its key, in the order of the report
+ITEMS = {key: f"{paper.package}.{folder}" for paper in PAPERS for key, folder in paper.items.items()}
 
 
 def find(key: str) -> "Item":
     """The item of that name."""
-    return importlib.import_module(f"nucleate.papers.{ITEMS[key].file}").ITEM
+    return importlib.import_module(f"{ITEMS[key]}.item").ITEM
 
 
 def chosen(only: Iterable[str] = ()) -> list[str]:

@@ -1,9 +1,9 @@
-"""Pieces of data on the disk: each is computed once, written whole, and read again where it was made the same
-way.
+"""Computed data on the disk: each dataset or run is computed once, written whole, and read again where it was
+made the same way.
 
-A piece carries the mark of its item, its parameters, the code of this package and the versions it rests on,
-and a checksum. What does not match both is computed anew, so that an interrupted reproduction goes on, and
-neither an edit nor a damaged file passes for a result.
+It carries a fingerprint of its item, its parameters, the code that computes it and the versions that code
+rests on, and a checksum. What does not match both is computed anew, so that an interrupted reproduction goes
+on, and neither an edit nor a damaged file passes for a result.
 """
 
 import hashlib
@@ -11,112 +11,118 @@ import json
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nucleate.checks import InputError
+from nucleate.papers import ITEMS
+from nucleate.papers.core.interruption import uninterrupted
+from nucleate.source_hash import source_hash
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
     from nucleate.integrate.run import Run
 
-__all__ = ["Desk", "finished", "mark", "sources"]
+__all__ = ["ItemWorkspace", "Progress", "fingerprint", "made_by"]
 
-Progress = Callable[[float], object]  # the share of the item that is done
+Progress = Callable[[float, float], object]  # told how much is done, and of how much
 
 
 @dataclass(frozen=True, eq=False)
-class Desk:
-    """Where an item works: its folder, its parameters, and whom it tells how far it is."""
+class ItemWorkspace:
+    """Where an item computes: its folder, its parameters, and whom it tells how far it is."""
 
     key: str
     folder: Path  # of its data
-    p: Mapping[str, Any]
-    at: Progress = lambda share: None
-    made: list[str] = field(default_factory=list)  # pieces that had to be computed, for those who ask
+    parameters: Mapping[str, Any]
+    progress: Progress = lambda done, total: None
+    computed: list[str] = field(default_factory=list)  # what was not on the disk, for those who ask
 
-    def dataset(self, name: str, make: "Callable[[], Dataset]") -> "Dataset":
-        """The dataset `name`, from the disk or made now."""
-        path, stamp = self.folder / f"{name}.zarr", self._stamp(name)
-        found = _read(path, stamp)
-        return self._made(name, lambda: _write(path, make(), stamp)) if found is None else found
+    def dataset(self, name: str, compute: "Callable[[], Dataset]") -> "Dataset":
+        """The dataset `name`, from the disk or computed now."""
+        path, mark = self.folder / f"{name}.zarr", self._fingerprint(name)
+        found = _read(path, mark)
+        if found is not None:
+            return found
+        self._begin(name)
+        return _write(path, compute(), mark)
 
-    def run(self, name: str, make: "Callable[[], Run]") -> "Run":
-        """The run `name`, from the disk or made now."""
+    def blocks(
+        self,
+        name: str,
+        runs: int,
+        block: int,
+        compute: "Callable[[range], Dataset]",
+        dimension: str = "run",
+        progress: Progress | None = None,
+    ) -> "Dataset":
+        """Datasets of `block` runs each, from the disk or computed now, put together along a dimension."""
+        import xarray
+
+        parts = []
+        for first in range(0, runs, block):
+            some = range(first, min(first + block, runs))
+            parts.append(self.dataset(f"{name}-{first:04d}", partial(compute, some)).drop_attrs())
+            if progress is not None:
+                progress(some[-1] + 1, runs)
+        return xarray.concat(parts, dimension)
+
+    def run(self, name: str, compute: "Callable[[], Run]") -> "Run":
+        """The run `name`, from the disk or computed now."""
         from dataclasses import replace
 
         from nucleate.integrate.storage import load, save
 
-        path, stamp = self.folder / f"{name}.zarr", self._stamp(name)
+        path, mark = self.folder / f"{name}.zarr", self._fingerprint(name)
         try:
             found = load(path)
-            if found.notes.get("mark") == stamp:
+            if found.notes.get("fingerprint") == mark:
                 return found
         except InputError:  # not there, or damaged
             pass
+        self._begin(name)
+        run = uninterrupted(compute())
+        _clear(path)
+        save(replace(run, notes={**run.notes, "fingerprint": mark}), path)
+        return load(path)
 
-        def kept() -> "Run":
-            run = finished(make())
-            _clear(path)
-            save(replace(run, notes={**run.notes, "mark": stamp}), path)
-            return load(path)
-
-        return self._made(name, kept)
-
-    def _made(self, name: str, make: Callable[[], Any]) -> Any:
+    def _begin(self, name: str) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.made.append(name)
-        return make()
+        self.computed.append(name)
 
-    def _stamp(self, name: str) -> str:
-        return mark([self.key, name, dict(self.p), sources(self.key)])
-
-
-def finished(run: "Run") -> "Run":
-    """`run`; but what Ctrl-C cut short goes on up as Ctrl-C, and is not kept."""
-    statuses = (run.status,) if isinstance(run.status, str) else run.status
-    if any(status in ("interrupted", "cancelled") for status in statuses):
-        raise KeyboardInterrupt
-    return run
+    def _fingerprint(self, name: str) -> str:
+        return fingerprint([self.key, name, dict(self.parameters), made_by(f"{ITEMS[self.key]}.data")])
 
 
-def mark(parts: Any) -> str:
+def fingerprint(parts: Any) -> str:
     """A checksum of plain data."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
-@cache
-def sources(key: str, rooms: tuple[str, ...] = ()) -> dict[str, str]:
-    """What the data of an item depend on: versions, the code that computes, the item's own file and those it
-    is built from.
-
-    Read once: what this process runs is what it has loaded, whatever is edited meanwhile.
-    """
-    from nucleate.papers import ITEMS
+def made_by(*modules: str) -> dict[str, str]:
+    """What a result of these modules depends on: the versions of what they rest on, and a checksum of their
+    code and of all that they import from this package."""
     from nucleate.studies.block import made_with
 
-    here = Path(__file__).resolve().parent
-    own = [here / f"{name}.py" for name in ITEMS[key].data] if key in ITEMS else []
-    more = [file for room in ("theory", *rooms) for file in sorted((here.parent / room).rglob("*.py"))]
-    digest = hashlib.sha256(b"".join(file.read_bytes() for file in [*own, *more]))
-    return {**made_with(), "item": digest.hexdigest()[:16]}
+    versions = {name: version for name, version in made_with().items() if name != "code"}
+    return {**versions, "code": source_hash(*modules)}
 
 
-def _write(path: Path, dataset: "Dataset", stamp: str) -> "Dataset":
+def _write(path: Path, dataset: "Dataset", mark: str) -> "Dataset":
     from nucleate.integrate.storage import replacing
 
-    dataset = dataset.assign_attrs(mark=stamp, checksum=_checksum(dataset))
+    dataset = dataset.assign_attrs(fingerprint=mark, checksum=_checksum(dataset))
     plain: dict[str, dict[str, None]] = {str(name): {"_FillValue": None} for name in dataset.variables}
     with replacing(path) as part:
         dataset.to_zarr(part, mode="w-", consolidated=False, zarr_format=3, encoding=plain)
     return dataset
 
 
-def _read(path: Path, stamp: str) -> "Dataset | None":
+def _read(path: Path, mark: str) -> "Dataset | None":
     if not path.is_dir():
         return None
     import xarray
@@ -128,7 +134,8 @@ def _read(path: Path, stamp: str) -> "Dataset | None":
     except Exception:  # a damaged store can raise anything; it is computed anew
         return None
     attrs = dataset.attrs
-    return dataset if attrs.get("mark") == stamp and attrs.get("checksum") == _checksum(dataset) else None
+    same = attrs.get("fingerprint") == mark and attrs.get("checksum") == _checksum(dataset)
+    return dataset if same else None
 
 
 def _checksum(dataset: "Dataset") -> str:

@@ -1,7 +1,7 @@
-"""What every figure, table and claim of the paper is here: one record of the same shape, made once in the
-file of its name.
+"""What every figure, table and claim of a paper is here: one record of the same shape, made once in the
+item.py of its folder.
 
-    run(desk)               simulates, and keeps what it needs on the disk
+    run(workspace)          simulates, and keeps what it needs on the disk
     measure(data, p)        numbers with their uncertainty
     verdicts(numbers, p)    what they say about the paper, by the criteria that stand in the record
     draw(data, numbers, p)  pictures, in whatever style is set
@@ -19,7 +19,7 @@ from nucleate.papers.core.numbers import Number
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from nucleate.papers.core.cache import Desk
+    from nucleate.papers.core.cache import ItemWorkspace
 
 __all__ = ["WORDS", "Data", "Item", "Numbers", "Parameters", "Slip", "Verdict", "Word", "headline"]
 
@@ -62,14 +62,14 @@ class Item:
     choices: tuple[str, ...]  # what was left to us, and how we chose
     criteria: str  # of the verdicts
     captions: Mapping[str, str]  # of the pictures, by name; their order is that of the report
-    run: Callable[["Desk"], Data]
+    run: Callable[["ItemWorkspace"], Data]
     measure: Callable[[Data, Parameters], Numbers]
     verdicts: Callable[[Numbers, Parameters], tuple[Verdict, ...]]
     draw: Callable[[Data, Numbers, Parameters], "Mapping[str, Figure]"]
     slips: Callable[[Numbers], tuple[Slip, ...]] = lambda numbers: ()
-    outside: Callable[[], str] = lambda: ""  # the mark of a file of the user's that it depends on
+    user_file: Callable[[], str] = lambda: ""  # identifies a file of the user's that it depends on
 
-    def with_quick(self, quick: bool) -> dict[str, Any]:
+    def parameters_of(self, quick: bool) -> dict[str, Any]:
         """The parameters of a full or a quick run."""
         return {**self.parameters, **(self.quick if quick else {})}
 
@@ -77,7 +77,7 @@ class Item:
         """What redoes it alone."""
         return f"nucleate reproduce --only {self.key}" + " --quick" * quick
 
-    def told(self, numbers: Numbers, p: Parameters, quick: bool) -> dict[str, Any]:
+    def summary(self, numbers: Numbers, p: Parameters, quick: bool) -> dict[str, Any]:
         """Everything but the pictures, as plain data for results.json."""
         verdicts = self.verdicts(numbers, p)
         return {

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 __all__ = ["Number", "compared", "exact", "from_plain", "mean_of", "share_of"]
 
-LEVEL = 0.95
+CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,12 @@ class Number:
     def plain(self) -> dict[str, Any]:
         """For JSON, which has no infinity."""
         keys = ("value", "low", "high", "expected")
-        told: dict[str, Any] = {
+        plain: dict[str, Any] = {
             key: _finite(getattr(self, key)) for key in keys if getattr(self, key) is not None
         }
-        told |= {"how": self.how} if self.how else {}
-        told |= {"count": list(self.count)} if self.count else {}
-        return {"about": self.about, **told}
+        plain |= {"how": self.how} if self.how else {}
+        plain |= {"count": list(self.count)} if self.count else {}
+        return {"about": self.about, **plain}
 
     @property
     def expected_text(self) -> str:
@@ -54,9 +54,9 @@ class Number:
 
 def from_plain(plain: Mapping[str, Any]) -> Number:
     """The inverse of Number.plain."""
-    told = {key: float(plain[key]) for key in ("value", "low", "high", "expected") if key in plain}
+    numbers = {key: float(plain[key]) for key in ("value", "low", "high", "expected") if key in plain}
     count = tuple(plain["count"]) if "count" in plain else None
-    return Number(about=plain["about"], how=plain.get("how", ""), count=count, **told)
+    return Number(about=plain["about"], how=plain.get("how", ""), count=count, **numbers)
 
 
 def exact(value: float, about: str, how: str = "", expected: float | None = None) -> Number:
@@ -74,8 +74,8 @@ def share_of(hits: int, runs: int, about: str, expected: float | None = None) ->
     """A share of independent runs with the exact interval of Clopper and Pearson."""
     from scipy.stats import beta
 
-    low = 0.0 if hits == 0 else float(beta.ppf((1 - LEVEL) / 2, hits, runs - hits + 1))
-    high = 1.0 if hits == runs else float(beta.ppf((1 + LEVEL) / 2, hits + 1, runs - hits))
+    low = 0.0 if hits == 0 else float(beta.ppf((1 - CONFIDENCE) / 2, hits, runs - hits + 1))
+    high = 1.0 if hits == runs else float(beta.ppf((1 + CONFIDENCE) / 2, hits + 1, runs - hits))
     return Number(
         hits / runs, about, low, high, "95 % interval, Clopper and Pearson", expected, (int(hits), int(runs))
     )
@@ -89,7 +89,7 @@ def mean_of(values: ArrayLike | Sequence[float], about: str, expected: float | N
     mean = float(v.mean())
     if len(v) < 2:
         return Number(mean, about, how="one value", expected=expected)
-    half = float(v.std(ddof=1) / np.sqrt(len(v)) * student.ppf((1 + LEVEL) / 2, len(v) - 1))
+    half = float(v.std(ddof=1) / np.sqrt(len(v)) * student.ppf((1 + CONFIDENCE) / 2, len(v) - 1))
     return Number(mean, about, mean - half, mean + half, f"95 % interval of the mean of {len(v)}", expected)
 
 

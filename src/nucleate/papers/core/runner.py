@@ -4,9 +4,9 @@
     results.json           every number, parameter and verdict
     figures/NAME.png       light; NAME-dark.png for dark pages, NAME.pdf for print
     data/KEY/*.zarr        what was simulated
-    items/KEY.json         one item of results.json, with the mark of how it was made
+    items/KEY.json         one item of results.json, with the fingerprint of how it was made
 
-What is finished and was made the same way is kept, so that an interrupted reproduction goes on.
+What is finished and was made the same way is used again, so that an interrupted reproduction goes on.
 """
 
 import json
@@ -17,38 +17,38 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from nucleate.checks import InputError, file_error
-from nucleate.papers import ITEMS, chosen, find
-from nucleate.papers.core.cache import Desk, mark, sources
-from nucleate.papers.core.item import Data, Item, Numbers
+from nucleate.papers import ITEMS, PAPERS, chosen, find
+from nucleate.papers.core.cache import ItemWorkspace, fingerprint, made_by
+from nucleate.papers.core.item import Data, Item, Numbers, Parameters
 
-__all__ = ["Outcome", "Watch", "perform", "reproduce"]
+__all__ = ["ProgressDisplay", "Reproduction", "reproduce", "reproduce_item", "write_report"]
 
-THEMES = {"light": "{}.png", "dark": "{}-dark.png", "print": "{}.pdf"}
+FIGURE_FILES = {"light": "{}.png", "dark": "{}-dark.png", "print": "{}.pdf"}  # by style
 
 
-class Watch(Protocol):
-    """Whoever shows how far it is."""
+class ProgressDisplay(Protocol):
+    """What shows how far a reproduction is."""
 
     def begin(self, key: str, title: str) -> None: ...
 
     def at(self, key: str, share: float) -> None: ...
 
-    def end(self, key: str, told: Mapping[str, Any], seconds: float, kept: bool) -> None: ...
+    def end(self, key: str, summary: Mapping[str, Any], seconds: float, reused: bool) -> None: ...
 
 
-class _Nobody:
+class _NoDisplay:
     def begin(self, key: str, title: str) -> None:
         pass
 
     def at(self, key: str, share: float) -> None:
         pass
 
-    def end(self, key: str, told: Mapping[str, Any], seconds: float, kept: bool) -> None:
+    def end(self, key: str, summary: Mapping[str, Any], seconds: float, reused: bool) -> None:
         pass
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Reproduction:
     """What reproduce has written."""
 
     report: Path
@@ -56,10 +56,10 @@ class Outcome:
 
 
 def reproduce(
-    out: Path, only: Iterable[str] = (), quick: bool = False, watch: Watch | None = None
-) -> Outcome:
+    out: Path, only: Iterable[str] = (), quick: bool = False, display: ProgressDisplay | None = None
+) -> Reproduction:
     """Make the items named in `only`, or all, in the folder `out`, and the report of all that are there."""
-    keys, watch = chosen(only), watch or _Nobody()
+    keys, display = chosen(only), display or _NoDisplay()
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file, but the results need a folder. Choose another place with --out.")
     if _holds(out, not quick):
@@ -76,96 +76,100 @@ def reproduce(
             f"{out} cannot be made: {error.strerror}. Choose another place with --out.", error
         ) from None
     for key in keys:
-        one = find(key)
-        watch.begin(key, one.title)
+        item = find(key)
+        display.begin(key, item.title)
         began = time.perf_counter()
-        told = kept_item(out, one, quick)
-        kept = told is not None
-        if told is None:
-            told = perform(out, one, one.with_quick(quick), quick, watch)
-        watch.end(key, told, time.perf_counter() - began, kept)
-    return assemble(out, quick)
+        summary = finished_summary(out, item, quick)
+        reused = summary is not None
+        if summary is None:
+            summary = reproduce_item(out, item, item.parameters_of(quick), quick, display)
+        display.end(key, summary, time.perf_counter() - began, reused)
+    return write_report(out, quick)
 
 
 def _holds(out: Path, quick: bool) -> bool:
     """Whether `out` has items of a quick, or of a full, reproduction."""
-    return any(_quick(path) is quick for path in (out / "items").glob("*.json"))
+    return any(_is_quick(path) is quick for path in (out / "items").glob("*.json"))
 
 
-def _quick(path: Path) -> bool | None:
+def _is_quick(path: Path) -> bool | None:
     """Whether an item was made by a quick run; None if it cannot be read."""
     try:
-        return bool(json.loads(path.read_text(encoding="utf-8"))["told"]["command"].endswith("--quick"))
+        return bool(json.loads(path.read_text(encoding="utf-8"))["summary"]["command"].endswith("--quick"))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
-def perform(
-    out: Path, one: Item, p: Mapping[str, Any], quick: bool = False, watch: Watch | None = None
+def reproduce_item(
+    out: Path, item: Item, p: Parameters, quick: bool = False, display: ProgressDisplay | None = None
 ) -> dict[str, Any]:
     """Run, measure, judge and draw one item; what results.json will say of it."""
-    watch = watch or _Nobody()
-    data = one.run(Desk(one.key, out / "data" / one.key, p, lambda share: watch.at(one.key, share)))
-    numbers = one.measure(data, p)
-    drawn(out, one, data, numbers, p)
-    told = one.told(numbers, p, quick)
-    _write(out / "items" / f"{one.key}.json", {"mark": _mark(one, p, quick), "told": told})
-    return told
+    shown = display or _NoDisplay()
+    workspace = ItemWorkspace(
+        item.key, out / "data" / item.key, p, lambda done, total: shown.at(item.key, done / total)
+    )
+    data = item.run(workspace)
+    numbers = item.measure(data, p)
+    save_figures(out, item, data, numbers, p)
+    summary = item.summary(numbers, p, quick)
+    _write_json(
+        out / "items" / f"{item.key}.json", {"fingerprint": _fingerprint(item, p, quick), "summary": summary}
+    )
+    return summary
 
 
-def drawn(out: Path, one: Item, data: Data, numbers: Numbers, p: Mapping[str, Any]) -> None:
+def save_figures(out: Path, item: Item, data: Data, numbers: Numbers, p: Parameters) -> None:
     """Every picture in every style."""
     from nucleate import plot
 
-    for theme, name in THEMES.items():
-        with plot.style(theme):
-            for figure, drawing in one.draw(data, numbers, p).items():
-                plot.save_figure(drawing, out / "figures" / name.format(figure))
+    for style, file in FIGURE_FILES.items():
+        with plot.style(style):
+            for name, figure in item.draw(data, numbers, p).items():
+                plot.save_figure(figure, out / "figures" / file.format(name))
 
 
-def kept_item(out: Path, one: Item, quick: bool) -> dict[str, Any] | None:
-    """What is said of an item that is finished, made as it would be made now, with all its pictures; None
+def finished_summary(out: Path, item: Item, quick: bool) -> dict[str, Any] | None:
+    """The summary of an item that is finished, made as it would be made now, with all its pictures; None
     otherwise."""
     try:
-        found = json.loads((out / "items" / f"{one.key}.json").read_text(encoding="utf-8"))
-        told: dict[str, Any] = found["told"]
-        whole = found["mark"] == _mark(one, one.with_quick(quick), quick)
+        found = json.loads((out / "items" / f"{item.key}.json").read_text(encoding="utf-8"))
+        summary: dict[str, Any] = found["summary"]
+        same = found["fingerprint"] == _fingerprint(item, item.parameters_of(quick), quick)
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    pictures = [out / "figures" / name.format(figure) for figure in one.captions for name in THEMES.values()]
-    return (
-        told if whole and all(picture.is_file() and picture.stat().st_size for picture in pictures) else None
-    )
+    pictures = [
+        out / "figures" / file.format(name) for name in item.captions for file in FIGURE_FILES.values()
+    ]
+    whole = all(picture.is_file() and picture.stat().st_size for picture in pictures)
+    return summary if same and whole else None
 
 
-def assemble(out: Path, quick: bool) -> Outcome:
+def write_report(out: Path, quick: bool) -> Reproduction:
     """results.json and report.html from the items that are finished."""
     from nucleate import __version__
     from nucleate.papers.report.html import page
     from nucleate.studies.block import made_with
 
-    found = {key: told for key in ITEMS if (told := kept_item(out, find(key), quick)) is not None}
+    found = {key: finished_summary(out, find(key), quick) for key in ITEMS}
     results = {
-        "paper": (
-            "Karagodin, Polyanskiy, Rigollet, Clustering in Causal Attention Masking, NeurIPS 2024, arXiv"
-            " 2411.04990"
-        ),
+        "paper": "; ".join(paper.citation for paper in PAPERS),
         "nucleate": __version__,
         "made_with": made_with(),
         "quick": quick,
-        "items": found,
+        "items": {key: summary for key, summary in found.items() if summary is not None},
     }
-    _write(out / "results.json", results)
+    _write_json(out / "results.json", results)
     report = out / "report.html"
     _replace(report, page(results, out / "figures"))
-    return Outcome(report, results)
+    return Reproduction(report, results)
 
 
-def _mark(one: Item, p: Mapping[str, Any], quick: bool) -> str:
-    return mark([one.key, dict(p), quick, one.outside(), sources(one.key, ("plot", "paper"))])
+def _fingerprint(item: Item, p: Parameters, quick: bool) -> str:
+    code = made_by(f"{ITEMS[item.key]}.item", "nucleate.plot")
+    return fingerprint([item.key, dict(p), quick, item.user_file(), code])
 
 
-def _write(path: Path, value: Any) -> None:
+def _write_json(path: Path, value: Any) -> None:
     _replace(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 

@@ -9,15 +9,16 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from nucleate.papers import PAPERS
 from nucleate.papers.report.style import LAYOUT, STYLE
 
 __all__ = ["gathered_slips", "page", "typeset", "verdict_rows"]
 
-COLOURS = 256  # of an embedded picture: more cannot be told apart in line drawings
-PIXELS = 1800  # across, at most
-GATHERS = "slips"  # the item that gathers slips of others
-OPEN = 20  # rows up to which a table of numbers is shown unasked
-RAISED = (  # how formulas are written in plain text, and how a page shows them
+PALETTE_COLOURS = 256  # of an embedded picture: line drawings need no more
+MAX_PICTURE_PIXELS = 1800  # across
+COLLECTING_ITEM = "slips"  # collects the slips that other items find
+MAX_OPEN_ROWS = 20  # of a table of numbers that is shown unasked
+FORMULA_PATTERNS = (  # how formulas are written in plain text, and how a page shows them
     (r"(?<![A-Za-z])([λxWZτEφθasTm])_(max|[0-9A-Za-z])(?![A-Za-z])", r"\1<sub>\2</sub>"),
     (r"_\{([^{}]*)\}", r"<sub>\1</sub>"),
     (r"\^\(([^()]*)\)|\^\{([^{}]*)\}|\^([−-]?[0-9.]*[0-9])", r"<sup>\1\2\3</sup>"),
@@ -37,12 +38,13 @@ def page(results: Mapping[str, Any], figures: Path) -> str:
     made = ", ".join(f"{name} {version}" for name, version in results["made_with"].items())
     return LAYOUT.format(
         style=STYLE,
+        title=escape(" and ".join(paper.title for paper in PAPERS)),
         version=escape(str(results["nucleate"])),
         paper=escape(results["paper"]),
         kind=kind,
         made=escape(made),
         contents=_contents(items),
-        sections="\n".join(_section(key, told, figures) for key, told in items.items()),
+        sections="\n".join(_section(key, summary, figures) for key, summary in items.items()),
         slips=_slips(items),
         verdicts=_verdict_table(items),
     )
@@ -51,16 +53,16 @@ def page(results: Mapping[str, Any], figures: Path) -> str:
 def verdict_rows(items: Mapping[str, Any]) -> list[tuple[str, str, str, str, str]]:
     """(key, title, part, verdict, why), one row per verdict."""
     return [
-        (key, told["title"], one["part"], one["word"], one["why"])
-        for key, told in items.items()
-        for one in told["verdicts"]
+        (key, summary["title"], one["part"], one["word"], one["why"])
+        for key, summary in items.items()
+        for one in summary["verdicts"]
     ]
 
 
 def typeset(words: str) -> str:
     """Plain text as HTML, with indices and exponents where they belong."""
     text = escape(words)
-    for pattern, shown in RAISED:
+    for pattern, shown in FORMULA_PATTERNS:
         text = re.sub(pattern, shown, text)
     return text
 
@@ -70,27 +72,27 @@ def gathered_slips(items: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], li
     speaks where no other does."""
     found: dict[str, list[tuple[str, str, str]]] = {}
     last: dict[str, Mapping[str, Any]] = {}
-    for key, told in items.items():
-        for slip in told["slips"]:
-            found.setdefault(slip["printed"], []).append((key, told["title"], slip["evidence"]))
+    for key, summary in items.items():
+        for slip in summary["slips"]:
+            found.setdefault(slip["printed"], []).append((key, summary["title"], slip["evidence"]))
             last[slip["printed"]] = slip  # a later item knows better what is right
     return [
-        (last[printed], [one for one in each if one[0] != GATHERS] or each) for printed, each in found.items()
+        (last[printed], [one for one in each if one[0] != COLLECTING_ITEM] or each)
+        for printed, each in found.items()
     ]
 
 
 def _contents(items: Mapping[str, Any]) -> str:
     """What there is, with the verdicts of each item in few words."""
     rows = []
-    for key, told in items.items():
-        words = [one["word"] for one in told["verdicts"]]
+    for key, summary in items.items():
+        words = [one["word"] for one in summary["verdicts"]]
         badges = " ".join(
             f"{_badge(word)}{f' × {words.count(word)}' if words.count(word) > 1 else ''}"
             for word in dict.fromkeys(words)
         )
-        rows.append(
-            f'<li><a href="#{escape(key)}">{escape(told["title"])}</a> <span class=words>{badges}</span></li>'
-        )
+        link = f'<a href="#{escape(key)}">{escape(summary["title"])}</a>'
+        rows.append(f"<li>{link} <span class=words>{badges}</span></li>")
     return (
         f'<ul class=contents>{"".join(rows)}<li><a href="#verdicts">All statements and verdicts in one'
         " table</a></li></ul>"
@@ -121,22 +123,22 @@ def _badge(word: str) -> str:
     return f'<span class="badge {escape(word.replace(" ", "-"))}">{escape(word)}</span>'
 
 
-def _section(key: str, told: Mapping[str, Any], figures: Path) -> str:
-    pictures = "".join(_picture(name, caption, figures) for name, caption in told["figures"].items())
+def _section(key: str, summary: Mapping[str, Any], figures: Path) -> str:
+    pictures = "".join(_picture(name, caption, figures) for name, caption in summary["figures"].items())
     verdicts = "".join(
         f"<p>{_badge(one['word'])} <b>{typeset(one['part'])}.</b> {typeset(one['why'])}</p>"
-        for one in told["verdicts"]
+        for one in summary["verdicts"]
     )
-    choices = "".join(f"<li>{typeset(choice)}</li>" for choice in told["choices"])
+    choices = "".join(f"<li>{typeset(choice)}</li>" for choice in summary["choices"])
     return f"""<section id="{escape(key)}">
-<h2>{escape(told["title"])}</h2>
-<h3>What the paper states</h3><p>{typeset(told["statement"])}</p>
+<h2>{escape(summary["title"])}</h2>
+<h3>What the paper states</h3><p>{typeset(summary["statement"])}</p>
 {pictures}
-<h3>Verdict</h3>{verdicts}<p class=note>Criteria: {typeset(told["criteria"])}</p>
-<h3>Measured</h3>{_numbers(told["numbers"])}
-<div class=pair><div><h3>Parameters</h3>{_parameters(told["parameters"])}</div>
+<h3>Verdict</h3>{verdicts}<p class=note>Criteria: {typeset(summary["criteria"])}</p>
+<h3>Measured</h3>{_numbers(summary["numbers"])}
+<div class=pair><div><h3>Parameters</h3>{_parameters(summary["parameters"])}</div>
 <div><h3>Left to us, and chosen so</h3><ul>{choices}</ul></div></div>
-<p class=note>Again, this item alone: <code>{escape(told["command"])}</code></p>
+<p class=note>Again, this item alone: <code>{escape(summary["command"])}</code></p>
 </section>"""
 
 
@@ -155,11 +157,12 @@ def _embedded(path: Path) -> str:
 
     with Image.open(path) as picture:
         small = picture.convert("RGB")
-        if small.width > PIXELS:
+        if small.width > MAX_PICTURE_PIXELS:
             small = small.resize(
-                (PIXELS, round(small.height * PIXELS / small.width)), Image.Resampling.LANCZOS
+                (MAX_PICTURE_PIXELS, round(small.height * MAX_PICTURE_PIXELS / small.width)),
+                Image.Resampling.LANCZOS,
             )
-        small = small.quantize(COLOURS, dither=Image.Dither.NONE)
+        small = small.quantize(PALETTE_COLOURS, dither=Image.Dither.NONE)
         buffer = io.BytesIO()
         small.save(buffer, format="PNG")
     return base64.b64encode(buffer.getvalue()).decode("ascii")
@@ -184,7 +187,7 @@ def _numbers(numbers: Mapping[str, Any]) -> str:
     )
     return (
         table
-        if len(rows) <= OPEN
+        if len(rows) <= MAX_OPEN_ROWS
         else (
             f"<details><summary>All {len(rows)} numbers</summary>{table}</details><p class='note printed'>The"
             f" {len(rows)} numbers of this item are in results.json and in the report on screen.</p>"

@@ -10,7 +10,7 @@ from nucleate.checks import InputError, file_error
 from nucleate.papers import ITEMS
 from nucleate.papers.report.html import gathered_slips, verdict_rows
 
-__all__ = ["BEGIN", "END", "block", "marked", "report_page", "update"]
+__all__ = ["BEGIN", "END", "marked", "update"]
 
 BEGIN, END = "<!-- reproduce:begin -->", "<!-- reproduce:end -->"
 HERO, GALLERY = (
@@ -18,8 +18,8 @@ HERO, GALLERY = (
     ("figure1", "figure2", "figure3", "figure4", "figure5", "figure6", "table1", "life-counts", "life-law"),
 )
 # pixels across: the first picture, those shown two by two, those only linked to
-WIDE, NARROW, LINKED = 1400, 900, 1200
-COLUMNS = 2
+HERO_PIXELS, GALLERY_PIXELS, LINKED_PIXELS = 1400, 900, 1200
+GALLERY_COLUMNS = 2
 
 
 def update(page: Path, results: Mapping[str, Any], out: Path) -> list[Path]:
@@ -36,15 +36,15 @@ def update(page: Path, results: Mapping[str, Any], out: Path) -> list[Path]:
     images = docs / "images"
     images.mkdir(parents=True, exist_ok=True)
     written = [
-        _picture(out / "figures" / f"{HERO}{dark}.png", images / f"reproduced-{HERO}{dark}.png", WIDE)
+        _picture(out / "figures" / f"{HERO}{dark}.png", images / f"reproduced-{HERO}{dark}.png", HERO_PIXELS)
         for dark in ("", "-dark")
     ]
-    pictures = [name for told in results["items"].values() for name in told["figures"]]
+    pictures = [name for summary in results["items"].values() for name in summary["figures"]]
     written += [
         _picture(
             out / "figures" / f"{name}.png",
             images / f"reproduced-{name}.png",
-            NARROW if name in GALLERY else LINKED,
+            GALLERY_PIXELS if name in GALLERY else LINKED_PIXELS,
         )
         for name in pictures
         if name != HERO
@@ -85,13 +85,12 @@ def block(results: Mapping[str, Any]) -> str:
     """What stands between the marks of the README."""
     items = results["items"]
     hero = items[HERO]["figures"][HERO]
-    cells = [
-        f"{_title(items, name)}<br>[![{_title(items, name)}](docs/images/reproduced-{name}.png)]"
-        f"(docs/images/reproduced-{name}.png)"
-        for name in GALLERY
+    cells = [_gallery_cell(_title(items, name), f"docs/images/reproduced-{name}.png") for name in GALLERY]
+    cells += [""] * (-len(cells) % GALLERY_COLUMNS)
+    rows = [
+        "| " + " | ".join(cells[i : i + GALLERY_COLUMNS]) + " |"
+        for i in range(0, len(cells), GALLERY_COLUMNS)
     ]
-    cells += [""] * (-len(cells) % COLUMNS)
-    rows = ["| " + " | ".join(cells[i : i + COLUMNS]) + " |" for i in range(0, len(cells), COLUMNS)]
     made = "a quick run of " * results["quick"] + f"nucleate {results['nucleate']}"
     picture = f'<source media="(prefers-color-scheme: dark)" srcset="docs/images/reproduced-{HERO}-dark.png">'
     return "\n".join(
@@ -114,6 +113,10 @@ def block(results: Mapping[str, Any]) -> str:
     )
 
 
+def _gallery_cell(title: str, picture: str) -> str:
+    return f"{title}<br>[![{title}]({picture})]({picture})"
+
+
 def report_page(results: Mapping[str, Any]) -> str:
     """The text of the report as a page of the documentation."""
     items = results["items"]
@@ -129,29 +132,31 @@ def report_page(results: Mapping[str, Any]) -> str:
         "",
         *_verdicts(items, "images"),
     ]
-    for told in items.values():
-        lines += ["", f"## {told['title']}", "", told["statement"], ""]
+    for summary in items.values():
+        lines += ["", f"## {summary['title']}", "", summary["statement"], ""]
         lines += [
             f"![{_cell(caption)}](images/reproduced-{name}.png)\n\n*{caption}*\n"
-            for name, caption in told["figures"].items()
+            for name, caption in summary["figures"].items()
         ]
-        lines += [f"- **{one['part']}**: {one['word']}. {_sentence(one['why'])}" for one in told["verdicts"]]
+        lines += [
+            f"- **{one['part']}**: {one['word']}. {_sentence(one['why'])}" for one in summary["verdicts"]
+        ]
         lines += [
             "",
-            f"*Criteria.* {told['criteria']}",
+            f"*Criteria.* {summary['criteria']}",
             "",
             "*Left to us, and chosen so.*",
             "",
-            *(f"- {choice}" for choice in told["choices"]),
+            *(f"- {choice}" for choice in summary["choices"]),
         ]
         lines += [
             "",
             (
                 "*Parameters.*"
-                f" {', '.join(f'{name} = {_value(value)}' for name, value in told['parameters'].items())}."
+                f" {', '.join(f'{name} = {_value(value)}' for name, value in summary['parameters'].items())}."
             ),
             "",
-            f"*Again:* `{told['command']}`",
+            f"*Again:* `{summary['command']}`",
         ]
     slips = gathered_slips(items)
     if slips:
@@ -179,7 +184,7 @@ def _verdicts(items: Mapping[str, Any], images: str) -> list[str]:
 
 def _title(items: Mapping[str, Any], name: str) -> str:
     """The title of the item that a picture belongs to."""
-    return next(_cell(told["title"]) for told in items.values() if name in told["figures"])
+    return next(_cell(summary["title"]) for summary in items.values() if name in summary["figures"])
 
 
 def _cell(words: str) -> str:

@@ -43,13 +43,14 @@ sub, sup { font-size: .72em; line-height: 0; }
 .badge { display: inline-block; white-space: nowrap; font-weight: 600; font-size: .85em;
   border: 1px solid currentColor; border-radius: 4px;
   padding: 0 .45em; }
-.agrees { color: var(--good); } .disagrees, .evidence-against { color: var(--bad); } .evidence-for {
-  color: var(--maybe); }
-.not-testable-here { color: var(--none); }
-@media (prefers-color-scheme: dark) { figure img.light { display: none; } figure img.dark { display: block;
-  } }
-@media (max-width: 46rem) { .pair { grid-template-columns: 1fr; } .contents { columns: 1; } td.value {
-  white-space: normal; } }
+.agrees { color: var(--good); } .disagrees, .evidence-against { color: var(--bad); }
+.evidence-for { color: var(--maybe); } .not-testable-here { color: var(--none); }
+@media (prefers-color-scheme: dark) {
+  figure img.light { display: none; } figure img.dark { display: block; }
+}
+@media (max-width: 46rem) {
+  .pair { grid-template-columns: 1fr; } .contents { columns: 1; } td.value { white-space: normal; }
+}
 @page { margin: 16mm 14mm; }
 @media print {
   :root { color-scheme: light; --ink: #000; --paper: #fff; --faint: #444; --line: #bbb; --code: #f2f3f5;
@@ -70,12 +71,12 @@ LAYOUT = """<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Clustering in Causal Attention Masking, reproduced</title>
+<title>{title}, reproduced</title>
 <style>{style}</style>
 </head>
 <body>
 <header>
-<h1>Clustering in Causal Attention Masking, reproduced</h1>
+<h1>{title}, reproduced</h1>
 <p>The figures, the table and the claims of the paper ({paper}), simulated, measured and judged by nucleate
 {version}. {kind}</p>
 <p class=note>A statement <em>agrees</em> or <em>disagrees</em>

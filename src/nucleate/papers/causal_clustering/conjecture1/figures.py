@@ -4,9 +4,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nucleate.papers.causal_clustering.conjectures.counterexamples import examples
-from nucleate.papers.causal_clustering.conjectures.equilibria import Plane, level, plane_of, resting
-from nucleate.papers.causal_clustering.conjectures.random_models import CONJECTURE1
+from nucleate.papers.causal_clustering.conjectures.counterexamples import stored_counterexamples
+from nucleate.papers.causal_clustering.conjectures.equilibria import (
+    Plane,
+    equilibria_in_plane,
+    log_F,
+    plane_of,
+)
+from nucleate.papers.causal_clustering.conjectures.random_models import (
+    FAMILIES_1,
+)
 from nucleate.papers.core.item import Data, Numbers, Parameters
 
 if TYPE_CHECKING:
@@ -14,69 +21,69 @@ if TYPE_CHECKING:
 
 __all__ = ["draw"]
 
-SHOWN = {  # panels: kept counter-example, title, earlier tokens, where there is room for a word
-    "reported": ("V = diag(1, .1), β = 10\n$K^{\\top}Q$ = diag(−1, 1)", 1, 0.5),
-    "definite": ("V = diag(1, .9), β = 1\n$K^{\\top}Q$ = diag(1, 3)", 1, 0.5),
-    "tilted": ("V = diag(1, .88), β = 1\n$K^{\\top}Q$ = (1 .3; .3 1)", 1, 0.03),
-    "leaning": ("V = (1 −2; 0 .5)\nQ = K = I, β = .1", 1, 0.97),
+SHOWN = {  # panels: stored counterexample, title, earlier tokens, where there is room for a word
+    "first_found": ("V = diag(1, .1), β = 10\n$K^{\\top}Q$ = diag(−1, 1)", 1, 0.5),
+    "positive_definite": ("V = diag(1, .9), β = 1\n$K^{\\top}Q$ = diag(1, 3)", 1, 0.5),
+    "off_diagonal": ("V = diag(1, .88), β = 1\n$K^{\\top}Q$ = (1 .3; .3 1)", 1, 0.03),
+    "non_normal": ("V = (1 −2; 0 .5)\nQ = K = I, β = .1", 1, 0.97),
 }
 
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     """The criterion, and how runs end."""
-    return {"conjecture1": _criterion(), "conjecture1-ends": _ends(data, numbers)}
+    return {"conjecture1": _criterion_figure(), "conjecture1-ends": _ends_figure(data, numbers)}
 
 
-def _criterion() -> "Figure":
+def _criterion_figure() -> "Figure":
     from matplotlib.figure import Figure
 
     from nucleate.plot.styles import SMALL_POINTS
 
     figure = Figure(figsize=(11.5, 3.5), layout="constrained")
     axes = figure.subplots(1, 1 + len(SHOWN))
-    kept = {example.name: example for example in examples()}
-    _rise(axes[0], Plane(1.0, 0.0, 1.0, np.eye(2), 1.0, np.eye(2)), None, 0.0)
+    stored = {counterexample.name: counterexample for counterexample in stored_counterexamples()}
+    _draw_log_F(axes[0], Plane(1.0, 0.0, 1.0, np.eye(2), 1.0, np.eye(2)), None, 0.0)
     axes[0].set_title("V symmetric\nQ = K = I, β = 1", fontsize=SMALL_POINTS)
     axes[0].set_ylabel("log F")
     for ax, (name, (title, m, room)) in zip(axes[1:], SHOWN.items(), strict=True):
-        model = kept[name].model
+        model = stored[name].model
         assert model.V is not None
-        _rise(ax, plane_of(model.V, model.K, model.Q, float(model.beta)), m, room)
+        _draw_log_F(ax, plane_of(model.V, model.K, model.Q, float(model.beta)), m, room)
         ax.set_title(f"{title}", fontsize=SMALL_POINTS)
     return figure
 
 
-def _rise(ax: Any, plane: Plane, m: int | None, room: float) -> None:
-    """log F over the angle from -xi: red where a rest attracts."""
+def _draw_log_F(ax: Any, plane: Plane, m: int | None, room: float) -> None:
+    """log F over the angle from -xi: red where an equilibrium attracts."""
     from nucleate.plot.styles import tidy
 
     palette = tidy(ax)
     phi = np.linspace(-np.pi, np.pi, 2881)
-    y = level(plane, phi)  # NaN where F is not positive
+    y = log_F(plane, phi)  # NaN where F is not positive
     y = np.where(y > -1.0, y, np.nan)
     rising = np.sign(phi) * np.gradient(y, phi) > 0.0
     ax.plot(phi, y, color=palette.grey(0.6), linewidth=1.3)
     ax.plot(phi, np.where(rising & (y > 0.0), y, np.nan), color=palette.red, linewidth=2.6)
     ax.axhline(0.0, color=palette.grey(0.35), linewidth=0.7, linestyle=(0, (1, 2)))
-    top = float(np.nanmax(y))
+    highest = float(np.nanmax(y))
     if m is not None:
         at = float(np.log(m * plane.ratio))
         ax.axhline(at, color=palette.ink, linewidth=0.9, linestyle=(0, (5, 3)))
-        for rest in resting(plane, m):
-            angle = (rest.alpha - np.pi + np.pi) % (2.0 * np.pi) - np.pi
+        for equilibrium in equilibria_in_plane(plane, m):
+            angle = (equilibrium.alpha - np.pi + np.pi) % (2.0 * np.pi) - np.pi
             ax.plot(
                 [angle],
                 [at],
                 "o",
-                color=palette.red if rest.rate < 0.0 else palette.paper,
-                markeredgecolor=palette.red if rest.rate < 0.0 else palette.ink,
+                color=palette.red if equilibrium.rate < 0.0 else palette.paper,
+                markeredgecolor=palette.red if equilibrium.rate < 0.0 else palette.ink,
                 markersize=7,
                 zorder=5,
             )
         side = "left" if room < 0.4 else "right" if room > 0.6 else "center"
         ax.text(
             room,
-            at + 0.01 * top,
+            at + 0.01 * highest,
             "log m r",
             va="bottom",
             ha=side,
@@ -88,18 +95,18 @@ def _rise(ax: Any, plane: Plane, m: int | None, room: float) -> None:
     ax.set(
         xlabel="angle φ from −ξ",
         xlim=(-min(1.05 * wide, np.pi), min(1.05 * wide, np.pi)),
-        ylim=(min(-0.12 * top, -0.05), 1.15 * top),
+        ylim=(min(-0.12 * highest, -0.05), 1.15 * highest),
     )
     ax.set_xticks([-np.pi / 2, 0.0, np.pi / 2], ["−π/2", "0", "π/2"])
 
 
-def _ends(data: Data, numbers: Numbers) -> "Figure":
+def _ends_figure(data: Data, numbers: Numbers) -> "Figure":
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11.5, 5.0), layout="constrained")
-    shares, way = figure.subplots(1, 2, width_ratios=[1.5, 1.0])
+    shares, orbit = figure.subplots(1, 2, width_ratios=[1.5, 1.0])
     _draw_shares(shares, numbers)
-    _draw_way(way, data)
+    _draw_orbit(orbit, data)
     return figure
 
 
@@ -107,8 +114,8 @@ def _draw_shares(ax: Any, numbers: Numbers) -> None:
     from nucleate.plot.styles import SMALL_POINTS, tidy
 
     palette = tidy(ax)
-    for i, kind in enumerate(CONJECTURE1):
-        share = numbers[f"{kind.name}_off"]
+    for i, family in enumerate(FAMILIES_1):
+        share = numbers[f"{family.name}_off"]
         low, high = share.low or 0.0, share.high if share.high is not None else 1.0
         colour = palette.ink if share.value == 0.0 else palette.red
         ax.plot([low, high], [i, i], color=colour, linewidth=3.0, solid_capstyle="butt")
@@ -121,31 +128,34 @@ def _draw_shares(ax: Any, numbers: Numbers) -> None:
             clip_on=False,
         )
     ax.set_yticks(
-        range(len(CONJECTURE1)),
-        [kind.words.replace("KᵀQ", r"$K^{\top}Q$") for kind in CONJECTURE1],
+        range(len(FAMILIES_1)),
+        [family.words.replace("KᵀQ", r"$K^{\top}Q$") for family in FAMILIES_1],
         fontsize=SMALL_POINTS,
     )
     ax.set(
-        ylim=(len(CONJECTURE1) - 0.4, -0.6),
+        ylim=(len(FAMILIES_1) - 0.4, -0.6),
         xlabel="share of runs that end elsewhere than at ±ξ",
         xlim=(0.0, None),
     )
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
 
 
-def _draw_way(ax: Any, data: Data) -> None:
-    """The round of the token that never rests, on the disc of the first and the second eigenvector."""
+def _draw_orbit(ax: Any, data: Data) -> None:
+    """The periodic orbit, on the disc of the first and the second eigenvector."""
     from nucleate.plot.styles import SMALL_POINTS, tidy
 
-    example = next(one for one in examples() if one.kind == "round")
-    assert example.model.V is not None
-    w, vectors = np.linalg.eigh((example.model.V + example.model.V.T) / 2.0)
+    counterexample = next(one for one in stored_counterexamples() if one.kind == "periodic orbit")
+    assert counterexample.model.V is not None
+    w, vectors = np.linalg.eigh((counterexample.model.V + counterexample.model.V.T) / 2.0)
     basis = vectors[:, np.argsort(-w)][:, [0, 1]]  # (d, 2)
     # (m, 2), (k, 2)
-    path, others = data["replays"]["path"].values @ basis, data["replays"]["others"].values @ basis
+    path, others = (
+        data["counterexamples"]["path"].values @ basis,
+        data["counterexamples"]["others"].values @ basis,
+    )
     palette = tidy(ax)
-    round_ = np.linspace(0.0, 2.0 * np.pi, 200)
-    ax.plot(np.cos(round_), np.sin(round_), color=palette.grey(0.4), linewidth=0.8)
+    circle = np.linspace(0.0, 2.0 * np.pi, 200)
+    ax.plot(np.cos(circle), np.sin(circle), color=palette.grey(0.4), linewidth=0.8)
     ax.plot(*path.T, color=palette.red, linewidth=2.0, label="the eighth token")
     for i in range(20, len(path) - 1, 40):
         ax.annotate(
@@ -167,7 +177,7 @@ def _draw_way(ax: Any, data: Data) -> None:
         "o",
         color=palette.grey(0.6),
         markersize=5,
-        label="the others, at rest",
+        label="the others, fixed",
         linestyle="none",
     )
     ax.set_aspect("equal")

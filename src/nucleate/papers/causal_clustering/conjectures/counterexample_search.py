@@ -1,35 +1,25 @@
-"""The search for counter-examples by optimisation: the least unstable place off the poles where a token can
-rest, over many models.
+"""The search for counterexamples by optimisation: the least unstable equilibrium of a token off the poles,
+over many models.
 
-Earlier tokens stand at xi and -xi (Conjecture 1), or all at p (Conjecture 2); the last token's rests are
-found by Newton's method from all over the sphere, and differential evolution looks for the model whose rest
-has the least growth.  Below zero it attracts: a counter-example.
-
-    python -m nucleate.papers.causal_clustering.conjectures.counterexample_search FOLDER   makes all counter-examples anew (a few minutes), to compare with
-                                             those that are kept
+Earlier tokens are at xi and -xi (Conjecture 1), or all at p (Conjecture 2); the equilibria of the last token
+are found by Newton's method from all over the sphere, and differential evolution looks for the model with the
+equilibrium of least growth.  Below zero it attracts: a counterexample.
 """
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nucleate.attention import Attention
 from nucleate.checks import Array
 from nucleate.sphere import retract, uniform
 
-if TYPE_CHECKING:
-    from nucleate.papers.causal_clustering.conjectures.counterexamples import Example
+__all__ = ["REGIMES", "SearchResult", "Setting", "other_equilibria", "search"]
 
-__all__ = ["REGIMES", "Found", "Regime", "Setting", "rests", "searched"]
-
-STARTS = 40  # of Newton's method, all over the sphere
-STEPS = 25
-# a rest nearer than this to a pole is taken for the pole: there the two merge, and growth is zero to rounding
-APART = 0.05
+NEWTON_STARTS = 40  # all over the sphere
+NEWTON_STEPS = 25
+# an equilibrium nearer to a pole is taken for the pole: the two merge, and growth is zero to rounding
+MIN_DISTANCE_FROM_ENDS = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +29,7 @@ class Setting:
     V: Array  # (d, d)
     A: Array  # (d, d) K^T Q
     beta: float
-    seen: Array  # (q, d) places of earlier tokens
+    earlier: Array  # (q, d) places of earlier tokens
     count: Array  # (q,) how many are there
     ends: Array  # (e, d) where a token may end by the conjecture
 
@@ -55,28 +45,28 @@ class Regime:
     make: Callable[[Array], Setting]
 
 
-def rests(setting: Setting, starts: Array) -> tuple[Array, Array, Array]:
-    """Where the last token may rest off the ends: places (r, d), the largest real part of the rates there
+def other_equilibria(setting: Setting, starts: Array) -> tuple[Array, Array, Array]:
+    """The equilibria of the last token off the ends: places (r, d), the largest real part of the rates there
     (r,), speeds (r,)."""
     x = starts
-    for _ in range(STEPS):
-        f, J, B = _linear(setting, x)  # (b, d-1), (b, d-1, d-1), (b, d, d-1)
+    for _ in range(NEWTON_STEPS):
+        f, J, B = _linearised(setting, x)  # (b, d-1), (b, d-1, d-1), (b, d, d-1)
         step = np.linalg.solve(J + 1e-14 * np.eye(J.shape[-1]), -f[..., None])  # (b, d-1, 1)
         length = np.linalg.norm(step, axis=1, keepdims=True)
         x = retract(x + (B @ (step * np.minimum(1.0, 0.5 / np.maximum(length, 1e-300))))[..., 0])
-    f, J, _ = _linear(setting, x)
+    f, J, _ = _linearised(setting, x)
     speed, growth = np.linalg.norm(f, axis=-1), np.linalg.eigvals(J).real.max(-1)
     off = np.linalg.norm(x[:, None] - setting.ends[None], axis=-1).min(1)
-    good = (speed < 1e-12) & (off > APART)
+    good = (speed < 1e-12) & (off > MIN_DISTANCE_FROM_ENDS)
     return x[good], growth[good], speed[good]
 
 
-def _linear(setting: Setting, x: Array) -> tuple[Array, Array, Array]:
+def _linearised(setting: Setting, x: Array) -> tuple[Array, Array, Array]:
     """The last token's velocity and its derivative in tangent bases, at every x (b, d)."""
     b, d = x.shape
     V, A, beta = setting.V, setting.A, setting.beta
     # (b, q+1, d)
-    y = np.concatenate([np.broadcast_to(setting.seen, (b, *setting.seen.shape)), x[:, None]], axis=1)
+    y = np.concatenate([np.broadcast_to(setting.earlier, (b, *setting.earlier.shape)), x[:, None]], axis=1)
     s = beta * np.einsum("bja,ac,bc->bj", y, A, x)  # (b, q+1)
     w = np.append(setting.count, 1.0) * np.exp(s - s.max(1, keepdims=True))
     p = w / w.sum(1, keepdims=True)
@@ -92,32 +82,32 @@ def _linear(setting: Setting, x: Array) -> tuple[Array, Array, Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class SearchResult:
     """The best a search has found."""
 
-    growth: float  # of the least unstable rest off the ends; inf if there is none
+    growth: float  # at the least unstable equilibrium off the ends; inf if there is none
     setting: Setting
-    x: Array  # (d,) the rest
+    x: Array  # (d,) that equilibrium
     models: int  # how many were looked at
-    rests: int  # and how many rests off the ends they had
+    equilibria: int  # and how many off the ends they had
 
 
-def searched(regime: Regime, seed: int, rounds: int) -> Found:
+def search(regime: Regime, seed: int, rounds: int) -> SearchResult:
     """Differential evolution with a fixed stream of random numbers."""
     from scipy.optimize import Bounds, differential_evolution
 
     d = len(regime.make(np.full(regime.size, 0.5)).V)
-    starts = uniform(STARTS, d, seed)
-    tally = [0, 0]
+    starts = uniform(NEWTON_STARTS, d, seed)
+    tally = [0, 0]  # models, equilibria
 
-    def least(numbers: Array) -> float:
-        _, growth, _ = rests(regime.make(numbers), starts)
+    def least_growth(numbers: Array) -> float:
+        _, growth, _ = other_equilibria(regime.make(numbers), starts)
         tally[0] += 1
         tally[1] += len(growth)
         return float(growth.min()) if len(growth) else 10.0
 
     best = differential_evolution(
-        least,
+        least_growth,
         Bounds(np.zeros(regime.size), np.ones(regime.size)),
         maxiter=rounds,
         popsize=6,
@@ -126,9 +116,9 @@ def searched(regime: Regime, seed: int, rounds: int) -> Found:
         tol=0.0,
     )
     setting = regime.make(best.x)
-    x, growth, _ = rests(setting, starts)
+    x, growth, _ = other_equilibria(setting, starts)
     i = int(growth.argmin()) if len(growth) else -1
-    return Found(
+    return SearchResult(
         float(growth[i]) if len(growth) else np.inf,
         setting,
         x[i] if len(growth) else np.full(d, np.nan),
@@ -137,7 +127,7 @@ def searched(regime: Regime, seed: int, rounds: int) -> Found:
     )
 
 
-def _between(number: float, low: float, high: float) -> float:
+def _log_interpolated(number: float, low: float, high: float) -> float:
     return float(low * (high / low) ** number)
 
 
@@ -152,10 +142,11 @@ def _poles(V: Array, A: Array, beta: float, m: float, s: float) -> Setting:
 def _identity(u: Array) -> Setting:
     """V = diag(1, l2, l3), Q = K = I, up to 100 tokens at xi and up to 3 at -xi."""
     V = np.diag([1.0, 0.02 + 0.97 * u[0], (0.02 + 0.97 * u[0]) * (0.02 + 0.97 * u[1])])
-    return _poles(V, np.eye(3), _between(u[2], 0.05, 8.0), _between(u[3], 1.0, 100.0), 3.0 * u[4] ** 2)
+    beta, m = _log_interpolated(u[2], 0.05, 8.0), _log_interpolated(u[3], 1.0, 100.0)
+    return _poles(V, np.eye(3), beta, m, 3.0 * u[4] ** 2)
 
 
-def _leaning(u: Array) -> Setting:
+def _non_normal(u: Array) -> Setting:
     """Q = K = I, V upper triangular with eigenvalues 1 > l2 > l3 > 0; the earlier tokens at xi."""
     one = _identity(np.array([u[0], u[1], u[2], u[3], 0.0]))
     V = one.V + np.array(
@@ -164,16 +155,17 @@ def _leaning(u: Array) -> Setting:
     return _poles(V, np.eye(3), one.beta, float(one.count[0]), 0.0)
 
 
-def _definite(u: Array) -> Setting:
+def _positive_definite(u: Array) -> Setting:
     """V = diag(1, l2, l3), K^T Q symmetric with eigenvalues between 0.2 and 2; one earlier token."""
     one = _identity(np.array([u[0], u[1], u[2], 0.0, 0.0]))
     a, b, c = np.pi * u[3:6]
-    turn = np.eye(3)
+    rotation = np.eye(3)
     for (i, j), angle in (((0, 1), a), ((0, 2), b), ((1, 2), c)):
         G = np.eye(3)
         G[[i, j], [i, j]], G[i, j], G[j, i] = np.cos(angle), -np.sin(angle), np.sin(angle)
-        turn = turn @ G
-    return _poles(one.V, turn @ np.diag(0.2 + 1.8 * u[6:9]) @ turn.T, one.beta, 1.0, 0.0)
+        rotation = rotation @ G
+    A = rotation @ np.diag(0.2 + 1.8 * u[6:9]) @ rotation.T
+    return _poles(one.V, A, one.beta, 1.0, 0.0)
 
 
 def _general(u: Array) -> Setting:
@@ -182,7 +174,7 @@ def _general(u: Array) -> Setting:
     return _poles(one.V, 2.0 * u[3:12].reshape(3, 3) - 1.0, one.beta, 1.0, 0.0)
 
 
-def _several(u: Array) -> Setting:
+def _multiple(u: Array) -> Setting:
     """Conjecture 2: V = diag(1, 1) and W below, <Wz, z> < |z|^2 and W not symmetric, any K^T Q; up to 100
     tokens at p."""
     W = np.array([[0.98 * u[0], 4.0 * u[1] - 2.0], [2.0 - 4.0 * u[1], 0.98 * u[2]]])
@@ -190,51 +182,14 @@ def _several(u: Array) -> Setting:
     V[2:, 2:] = W
     A = 2.0 * u[5:21].reshape(4, 4) - 1.0
     p = np.eye(4)[:1]
-    return Setting(V, A, _between(u[3], 0.05, 3.0), p, np.round([_between(u[4], 1.0, 100.0)]), p)
+    beta, m = _log_interpolated(u[3], 0.05, 3.0), _log_interpolated(u[4], 1.0, 100.0)
+    return Setting(V, A, beta, p, np.round([m]), p)
 
 
 REGIMES = (
     Regime("identity", "Q = K = I, V symmetric, earlier tokens at both poles", 1, 5, _identity),
-    Regime("leaning", "Q = K = I, V not normal", 1, 7, _leaning),
-    Regime("definite", "KᵀQ symmetric and positive definite, V symmetric", 1, 9, _definite),
+    Regime("non_normal", "Q = K = I, V not normal", 1, 7, _non_normal),
+    Regime("positive_definite", "KᵀQ symmetric and positive definite, V symmetric", 1, 9, _positive_definite),
     Regime("general", "any Q and K, V symmetric", 1, 12, _general),
-    Regime("several", "any Q and K, V within Conjecture 2", 2, 21, _several),
+    Regime("multiple", "any Q and K, V within Conjecture 2", 2, 21, _multiple),
 )
-
-
-def replayable(found: Found, name: str, words: str, seed: int) -> "Example":
-    """A counter-example as a start to follow: earlier tokens near xi and the last near its rest, all pushed a
-    little."""
-    from nucleate.papers.causal_clustering.conjectures.counterexamples import Example  # not only a type here
-    from nucleate.papers.causal_clustering.shared.linearisation import equilibrium
-
-    earlier = np.repeat(found.setting.seen, found.setting.count.astype(int), axis=0)  # (k-1, d)
-    push = 0.02 * np.random.default_rng(seed).standard_normal((len(earlier) + 1, len(found.x)))
-    x0 = retract(np.concatenate([earlier, found.x[None]]) + push)
-    identity = np.array_equal(found.setting.A, np.eye(len(found.x)))
-    model = Attention(found.setting.beta, Q=None if identity else found.setting.A, V=found.setting.V)
-    slowest = equilibrium(model, np.concatenate([earlier, found.x[None]])).growth  # of all tokens
-    return Example(name, words, "rest", model, x0, float(np.ceil(40.0 / -slowest)))
-
-
-def main(folder: Path) -> int:
-    """All counter-examples anew."""
-    from nucleate.papers.causal_clustering.conjectures.counterexamples import write_example
-    from nucleate.papers.causal_clustering.conjectures.search_models import derived
-
-    for example in derived():
-        print(write_example(example, folder))
-    for regime in REGIMES:
-        found = searched(regime, seed=1, rounds=60)
-        print(
-            f"{regime.name}: least growth {found.growth:.6g} among {found.rests} rests of {found.models}"
-            " models"
-        )
-        if found.growth < 0.0:
-            words = f"found by optimisation: {regime.words}"
-            print(write_example(replayable(found, f"searched-{regime.name}", words, 1), folder))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))

@@ -1,12 +1,12 @@
-"""Counter-examples to Conjecture 1, kept to the last bit in `counterexamples/*.toml`, and what checks each of
-them.
+"""Counterexamples to Conjecture 1, stored to the last bit in `counterexample_files/*.toml`, and their
+verification.
 
-    python -m nucleate.papers.causal_clustering.conjectures.counterexamples          all of them
-    python -m nucleate.papers.causal_clustering.conjectures.counterexamples tilted   one
+    python -m nucleate.papers.causal_clustering.conjectures.counterexamples                all of them
+    python -m nucleate.papers.causal_clustering.conjectures.counterexamples off_diagonal   one
 
-A replay starts at the stored tokens, follows them, and refines the end by Newton's method: a rest counts if
-nothing moves there, all small pushes decay, and a token is off the poles.  For a token that never rests, the
-time it takes to come round is refined, and pushes must decay from round to round.
+Verification starts at the stored tokens, follows them, and refines the end by Newton's method: an equilibrium
+counts if all small perturbations decay and a token is off the poles.  For a token on a periodic orbit the
+period is refined, and perturbations must decay from period to period.
 """
 
 import hashlib
@@ -21,162 +21,166 @@ from numpy.typing import NDArray
 
 from nucleate.attention import Attention, drift
 from nucleate.checks import Array, InputError, file_error, finite_array, finite_number
-from nucleate.papers.causal_clustering.shared.linearisation import equilibrium, frames
+from nucleate.papers.causal_clustering.shared.linearisation import find_equilibrium, tangent_bases
 from nucleate.sphere import retract
 
 __all__ = [
-    "OFF",
-    "Example",
-    "Replay",
-    "examples",
-    "kept_mark",
-    "load_example",
+    "EQUILIBRIUM_SPEED",
+    "FOLDER",
+    "OFF_POLES_DISTANCE",
+    "Counterexample",
+    "files_mark",
+    "load_counterexample",
+    "main",
     "poles_distance",
-    "replay",
-    "write_example",
+    "stored_counterexamples",
+    "verify",
+    "write_counterexample",
 ]
 
 FOLDER = Path(__file__).resolve().parent / "counterexample_files"
 # farther than this from both poles, a token is off them: a hundred thousand times the error of a run
-OFF = 1e-3
-REACHED = 1e-6  # how near the run must come to the refined end
-RESTING = 1e-12  # the largest speed at a rest: rounding, times the condition of what is solved
+OFF_POLES_DISTANCE = 1e-3
+MAX_END_ERROR = 1e-6  # how near the run must come to the refined end
+EQUILIBRIUM_SPEED = 1e-12  # the largest left by Newton's method: rounding, times the condition number
 
 
 @dataclass(frozen=True, eq=False)
-class Example:
-    """One counter-example."""
+class Counterexample:
+    """One counterexample."""
 
     name: str
     words: str
-    kind: str  # "rest", or "round" for a token that never rests
+    kind: str  # what the tokens tend to: "equilibrium" or "periodic orbit"
     model: Attention
     x0: Array  # (n, d)
     t: float
 
 
 @dataclass(frozen=True, eq=False)
-class Replay:
-    """What a replay found."""
+class Verification:
+    """What following a counterexample has shown."""
 
-    example: Example
-    x: Array  # (n, d) the refined end, or a point of the round
+    counterexample: Counterexample
+    x: Array  # (n, d) the refined equilibrium, or a point of the orbit
     off: float  # the largest distance of a token from both poles there
-    speed: float  # the largest left at a rest; of a round, how far it is from closing
+    speed: float  # the largest left at an equilibrium; of an orbit, how far it is from closing
     reached: float  # distance of the run's end from x
-    # the largest real part of the rates; of a round, log |multiplier| / period of the second-slowest push
+    # the largest real part of the rates; of an orbit, of the Floquet exponents across it
     growth: float
-    period: float  # of a round; 0 for a rest
-    path: Array  # (m, d) the last token once round; empty for a rest
+    period: float  # 0 for an equilibrium
+    path: Array  # (m, d) the last token over one period; empty for an equilibrium
 
     @property
     def holds(self) -> bool:
-        """Whether it is a counter-example."""
-        moving = self.period == 0.0 or float(np.linalg.norm(self.path - self.path[0], axis=-1).max()) > OFF
+        """Whether it is a counterexample."""
+        is_orbit = self.period > 0.0
+        extent = float(np.linalg.norm(self.path - self.path[0], axis=-1).max()) if is_orbit else np.inf
         return bool(
-            self.off > OFF
-            and self.speed < (RESTING if self.period == 0.0 else REACHED)
-            and self.reached < REACHED
+            self.off > OFF_POLES_DISTANCE
+            and self.speed < (MAX_END_ERROR if is_orbit else EQUILIBRIUM_SPEED)
+            and self.reached < MAX_END_ERROR
             and self.growth < 0.0
-            and moving
+            and extent > OFF_POLES_DISTANCE
         )
 
 
-def examples() -> list[Example]:
-    """All that are kept, by name."""
-    return [load_example(path) for path in sorted(FOLDER.glob("*.toml"))]
+def stored_counterexamples() -> list[Counterexample]:
+    """All of them, by name."""
+    return [load_counterexample(path) for path in sorted(FOLDER.glob("*.toml"))]
 
 
-def kept_mark() -> str:
-    """Names of all that are kept, and a checksum of their files."""
+def files_mark() -> str:
+    """Their names, and a checksum of their files."""
     files = sorted(FOLDER.glob("*.toml"))
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
     return f"{', '.join(file.stem for file in files)} ({digest})"
 
 
-def load_example(path: Path) -> Example:
+def load_counterexample(path: Path) -> Counterexample:
     """One from its file."""
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
-        matrices: dict[str, Any] = {name: finite_array(name, told[name]) for name in "QKV" if name in told}
-        model = Attention(told["beta"], **matrices)
-        x0 = model.check(told["x0"])
-        kind = {"rest": "rest", "round": "round"}[told["kind"]]
-        return Example(
-            path.stem, str(told["words"]), kind, model, x0, finite_number("t", told["t"], above=0.0)
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        matrices: dict[str, Any] = {name: finite_array(name, table[name]) for name in "QKV" if name in table}
+        model = Attention(table["beta"], **matrices)
+        x0 = model.check(table["x0"])
+        kind = {"equilibrium": "equilibrium", "periodic orbit": "periodic orbit"}[table["kind"]]
+        return Counterexample(
+            path.stem, str(table["words"]), kind, model, x0, finite_number("t", table["t"], above=0.0)
         )
     except OSError as error:
         raise file_error(
-            f"{path} cannot be read: {error.strerror}. Kept are:"
+            f"{path} cannot be read: {error.strerror}. Stored are:"
             f" {', '.join(file.stem for file in sorted(FOLDER.glob('*.toml')))}.",
             error,
         ) from None
     except (KeyError, tomllib.TOMLDecodeError) as error:
         raise InputError(
-            f"{path} is not a counter-example: {error!r}. It needs words, kind, beta, V, x0 and t."
+            f"{path} is not a counterexample: {error!r}. It needs words, kind, beta, V, x0 and t."
         ) from None
 
 
-def write_example(example: Example, folder: Path) -> Path:
+def write_counterexample(counterexample: Counterexample, folder: Path) -> Path:
     """The file of one; every number with all its digits."""
     lines = [
-        f'words = "{example.words}"',
-        f'kind = "{example.kind}"',
-        f"beta = {float(example.model.beta)!r}",
-        f"t = {example.t!r}",
+        f'words = "{counterexample.words}"',
+        f'kind = "{counterexample.kind}"',
+        f"beta = {float(counterexample.model.beta)!r}",
+        f"t = {counterexample.t!r}",
     ]
     for name in "QKV":
-        if (M := getattr(example.model, name)) is not None:
+        if (M := getattr(counterexample.model, name)) is not None:
             lines.append(f"{name} = {M.tolist()!r}")
-    lines += ["x0 = [", *(f"    {row.tolist()!r}," for row in example.x0), "]"]
+    lines += ["x0 = [", *(f"    {row.tolist()!r}," for row in counterexample.x0), "]"]
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{example.name}.toml"
+    path = folder / f"{counterexample.name}.toml"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 
 def poles_distance(V: Array, x: Array) -> Array:
-    """The distance of tokens x (..., n, d) from the nearer of xi and -xi, the top eigenvector of V and its
-    opposite, (..., n)."""
+    """The distance of tokens x (..., n, d) from the nearer of xi and -xi, the dominant eigenvector of V and
+    its opposite, (..., n)."""
     w, vectors = np.linalg.eig(V)
     xi = vectors[:, w.real.argmax()].real
     xi = xi / np.linalg.norm(xi)
     return np.asarray(np.minimum(np.linalg.norm(x - xi, axis=-1), np.linalg.norm(x + xi, axis=-1)))
 
 
-def replay(example: Example) -> Replay:
-    """Follow it, and check it."""
+def verify(counterexample: Counterexample) -> Verification:
+    """Follow it, and see whether it holds."""
     from nucleate.integrate.simulate import simulate
-    from nucleate.papers.core.cache import finished
+    from nucleate.papers.core.interruption import uninterrupted
 
-    model = example.model
-    run = finished(simulate(model, example.x0, example.t, save=[example.t], rtol=1e-10, atol=1e-12))
+    model = counterexample.model
+    x0, t = counterexample.x0, counterexample.t
+    run = uninterrupted(simulate(model, x0, t, save=[t], rtol=1e-10, atol=1e-12))
     end = run.x[-1]  # (n, d)
     assert model.V is not None
-    if example.kind == "rest":
-        found = equilibrium(model, end)
+    if counterexample.kind == "equilibrium":
+        found = find_equilibrium(model, end)
         off = float(poles_distance(model.V, found.x).max())
-        return Replay(
-            example, found.x, off, found.speed, found.moved, found.growth, 0.0, np.empty((0, end.shape[1]))
-        )
-    return _round(example, end)
+        path = np.empty((0, end.shape[1]))
+        return Verification(counterexample, found.x, off, found.speed, found.moved, found.growth, 0.0, path)
+    return _periodic_orbit(counterexample, end)
 
 
-def _round(example: Example, end: Array) -> Replay:
-    """A last token that goes round and round while the others rest: when it comes back, and whether pushes
-    decay."""
-    model, k = example.model, len(end) - 1
-    others = equilibrium(model, end[:k])
+def _periodic_orbit(counterexample: Counterexample, end: Array) -> Verification:
+    """A last token on a periodic orbit while the others are at equilibrium: its period, and whether
+    perturbations decay."""
+    model, k = counterexample.model, len(end) - 1
+    others = find_equilibrium(model, end[:k])
     here = np.concatenate([others.x, end[k:]])  # (n, d)
-    period, x = _closed(model, here)
+    period, x = _closed_orbit(model, here)
     path = _flow(model, x, np.linspace(0.0, period, 241))[:, k]  # (m, d)
-    multipliers = _multipliers(model, x, period)  # (d-1,) one of them is 1, along the way
+    multipliers = _multipliers(model, x, period)  # (d-1,) one of them is 1, along the orbit
     slowest = np.sort(np.abs(multipliers))[-2] if len(multipliers) > 1 else 0.0
     growth = max(float(np.log(max(slowest, 1e-300)) / period), others.growth)
     assert model.V is not None
     off = float(poles_distance(model.V, path).max())
     reached = max(others.moved, float(np.linalg.norm(x[k] - end[k])))
-    return Replay(example, x, off, float(np.linalg.norm(path[-1] - path[0])), reached, growth, period, path)
+    gap = float(np.linalg.norm(path[-1] - path[0]))
+    return Verification(counterexample, x, off, gap, reached, growth, period, path)
 
 
 def _flow(model: Attention, x: Array, times: Array) -> Array:
@@ -185,30 +189,28 @@ def _flow(model: Attention, x: Array, times: Array) -> Array:
     return simulate(model, x, float(times[-1]), save=times, rtol=1e-12, atol=1e-13, method="explicit").x
 
 
-def _closed(model: Attention, x: Array) -> tuple[float, Array]:
-    """The period, and a point of the round: the last token goes round until it crosses its first velocity's
-    plane where it did before."""
+def _closed_orbit(model: Attention, x: Array) -> tuple[float, Array]:
+    """The period, and a point of the orbit: the last token is followed until it crosses the plane across its
+    first velocity where it did before."""
     from scipy.optimize import brentq
 
     k, period = len(x) - 1, 0.0
-    for _ in range(60):  # pushes decay from round to round
-        way = drift(model, x)[k]
+    for _ in range(60):  # perturbations decay from period to period
+        normal = drift(model, x)[k]
         times = np.linspace(0.0, 60.0 if period == 0.0 else 1.2 * period, 1201)
-        side = (_flow(model, x, times)[:, k] - x[k]) @ way  # (m,)
+        side = (_flow(model, x, times)[:, k] - x[k]) @ normal  # (m,)
         back = [i for i in range(1, len(times) - 1) if side[i] < 0.0 <= side[i + 1]]
         if not back:
             raise InputError(
-                f"the last token must come round within t = {times[-1]:g}, but does not. It may rest."
+                f"the last token must come round within t = {times[-1]:g}, but does not. It may be at an"
+                " equilibrium."
             )
         i = back[0]
-        period = float(
-            brentq(
-                lambda t, i=i, x=x, way=way: float((_flow(model, x, np.array([0.0, t]))[-1, k] - x[k]) @ way),
-                times[i],
-                times[i + 1],
-                xtol=1e-12,
-            )
-        )
+
+        def crossing(t: float, x: Array = x, normal: Array = normal) -> float:
+            return float((_flow(model, x, np.array([0.0, t]))[-1, k] - x[k]) @ normal)
+
+        period = float(brentq(crossing, times[i], times[i + 1], xtol=1e-12))
         after = _flow(model, x, np.array([0.0, period]))[-1]
         change, x = float(np.linalg.norm(after[k] - x[k])), np.concatenate([x[:k], after[k:]])
         if change < 1e-11:
@@ -217,9 +219,9 @@ def _closed(model: Attention, x: Array) -> tuple[float, Array]:
 
 
 def _multipliers(model: Attention, x: Array, period: float) -> NDArray[np.complex128]:
-    """How pushes of the last token have changed after one round, by central differences."""
+    """How perturbations of the last token have changed after one period, by central differences."""
     k, h = len(x) - 1, 1e-5
-    B = frames(x)[k]  # (d, d-1)
+    B = tangent_bases(x)[k]  # (d, d-1)
     columns = []
     for b in range(B.shape[1]):
         ends = []
@@ -232,24 +234,25 @@ def _multipliers(model: Attention, x: Array, period: float) -> NDArray[np.comple
 
 
 def main(names: list[str]) -> int:
-    """Replay what is named, or all, and print what was found; 0 if all hold."""
+    """Verify what is named, or all, and print what was found; 0 if all hold."""
     try:
-        chosen = [load_example(FOLDER / f"{name}.toml") for name in names] or examples()
+        chosen = [load_counterexample(FOLDER / f"{name}.toml") for name in names] or stored_counterexamples()
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
     bad = 0
-    for example in chosen:
-        found = replay(example)
+    for counterexample in chosen:
+        found = verify(counterexample)
         bad += not found.holds
-        told = (
-            f"comes round every {found.period:.6g}, closes to {found.speed:.0e}"
+        left = (
+            f"its orbit has the period {found.period:.6g} and closes to {found.speed:.0e}"
             if found.period
             else f"speed {found.speed:.0e}"
         )
+        verdict = "holds" if found.holds else "DOES NOT HOLD"
         print(
-            f"{example.name}: {example.words}\n    {'holds' if found.holds else 'DOES NOT HOLD'}: a token is"
-            f" {found.off:.6f} off ±xi, {told}, pushes grow like e^({found.growth:.6g} t)"
+            f"{counterexample.name}: {counterexample.words}\n    {verdict}: a token is {found.off:.6f} off"
+            f" ±xi, {left}, perturbations grow like e^({found.growth:.6g} t)"
         )
     return int(bad > 0)
 

@@ -1,12 +1,12 @@
-"""Where a token rests if all earlier ones are at xi, the top eigenvector of V (ours; derived in
+"""The equilibria of a token if all earlier ones are at xi, the dominant eigenvector of V (ours; derived in
 docs/conjectures.md).
 
 V has real eigenvalues lambda_1 > lambda_2 > ...; only the plane of xi and the second eigenvector counts.
 There, at the angle alpha from xi,
-    alpha' = -(1 - a) (lambda_1 - lambda_2) sin(alpha) H(alpha),   H = m r e^{-beta g} + cos(alpha) + lean
-                                                                   sin(alpha),
+    alpha' = -(1 - a) (lambda_1 - lambda_2) sin(alpha) H(alpha),
+    H = m r e^{-beta g} + cos(alpha) + l sin(alpha),
 r = lambda_1 / (lambda_1 - lambda_2), m earlier tokens, a their share of the attention, A = K^T Q, g = <x -
-xi, A x>, and lean what makes V not normal: V = (lambda_1, lean (lambda_1 - lambda_2); 0, lambda_2) in an
+xi, A x>, and l, the non-normality of V: V = (lambda_1, l (lambda_1 - lambda_2); 0, lambda_2) in an
 orthonormal basis of the plane.
 """
 
@@ -17,29 +17,29 @@ from numpy.typing import ArrayLike
 
 from nucleate.checks import Array, InputError
 
-__all__ = ["Plane", "Rest", "level", "plane_of", "resting"]
+__all__ = ["Plane", "equilibria_in_plane", "log_F", "plane_of"]
 
-FINE = 4001  # angles at which a sign of H is looked at, on either side
-LARGEST = 700.0  # e^700 is a double
+GRID_POINTS = 4001  # angles at which a sign of H is looked at, on either side
+MAX_EXPONENT = 700.0  # e^709 is the largest double
 
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """What counts of V, Q and K."""
+    """What V, Q and K are in the plane of the first two eigenvectors."""
 
     ratio: float  # r
-    lean: float  # 0 if the first two eigenvectors are at right angles
+    non_normality: float  # l; 0 if the first two eigenvectors are at right angles
     gap: float  # lambda_1 - lambda_2
     A: Array  # (2, 2) K^T Q in the plane
     beta: float
     basis: Array  # (d, 2) orthonormal, xi first
 
     def exponent(self, alpha: ArrayLike) -> Array:
-        """beta g: how much more token k listens to itself than to one at xi."""
+        """beta g: how much more token k attends to itself than to one at xi."""
         x = self._x(alpha)  # (..., 2)
         return np.asarray(self.beta * ((x - [1.0, 0.0]) * (x @ self.A.T)).sum(-1))
 
-    def steepness(self, alpha: ArrayLike) -> Array:
+    def exponent_slope(self, alpha: ArrayLike) -> Array:
         """Its derivative."""
         x = self._x(alpha)
         along = np.stack([-x[..., 1], x[..., 0]], axis=-1)  # (..., 2)
@@ -48,20 +48,22 @@ class Plane:
         )
 
     def H(self, alpha: ArrayLike, m: float = 1.0) -> Array:
-        """Zero where a token rests off the poles."""
+        """Zero at the equilibria off the poles."""
         return np.asarray(
-            m * self.ratio * _exp(-self.exponent(alpha)) + np.cos(alpha) + self.lean * np.sin(alpha)
+            m * self.ratio * _exp(-self.exponent(alpha)) + np.cos(alpha) + self.non_normality * np.sin(alpha)
         )
 
     def slope(self, alpha: ArrayLike, m: float = 1.0) -> Array:
         """dH / d alpha."""
         pull = m * self.ratio * _exp(-self.exponent(alpha))
-        return np.asarray(-self.steepness(alpha) * pull - np.sin(alpha) + self.lean * np.cos(alpha))
+        return np.asarray(
+            -self.exponent_slope(alpha) * pull - np.sin(alpha) + self.non_normality * np.cos(alpha)
+        )
 
     def velocity(self, alpha: ArrayLike, m: float = 1.0) -> Array:
         """alpha'."""
-        kept = 1.0 / (1.0 + m * _exp(-self.exponent(alpha)))  # 1 - a
-        return np.asarray(-kept * self.gap * np.sin(alpha) * self.H(alpha, m))
+        own_share = 1.0 / (1.0 + m * _exp(-self.exponent(alpha)))  # 1 - a
+        return np.asarray(-own_share * self.gap * np.sin(alpha) * self.H(alpha, m))
 
     def point(self, alpha: float) -> Array:
         """The token, (d,)."""
@@ -72,11 +74,11 @@ class Plane:
 
 
 @dataclass(frozen=True)
-class Rest:
-    """A place off the poles where the velocity is zero."""
+class PlaneEquilibrium:
+    """An equilibrium off the poles."""
 
     alpha: float  # from xi
-    rate: float  # of small pushes within the plane; negative: attracting
+    rate: float  # of small perturbations within the plane; negative: attracting
 
 
 def plane_of(V: ArrayLike, K: ArrayLike | None, Q: ArrayLike | None, beta: float) -> Plane:
@@ -105,14 +107,14 @@ def plane_of(V: ArrayLike, K: ArrayLike | None, Q: ArrayLike | None, beta: float
     )
 
 
-def resting(plane: Plane, m: float = 1.0) -> list[Rest]:
-    """All rests of a token after m others at xi, off the poles and off where H only touches zero."""
+def equilibria_in_plane(plane: Plane, m: float = 1.0) -> list[PlaneEquilibrium]:
+    """All equilibria of a token after m others at xi, off the poles and off where H only touches zero."""
     from scipy.optimize import brentq
 
     away = np.unique(
         np.concatenate(
             [
-                np.linspace(0.0, np.pi, FINE)[1:-1],
+                np.linspace(0.0, np.pi, GRID_POINTS)[1:-1],
                 np.geomspace(1e-9, 1e-3, 60),
                 np.pi - np.geomspace(1e-9, 1e-3, 60),
             ]
@@ -125,18 +127,19 @@ def resting(plane: Plane, m: float = 1.0) -> list[Rest]:
             alpha = float(
                 brentq(lambda at: float(plane.H(at, m)), side[i], side[i + 1], xtol=1e-15, rtol=1e-14)
             )
-            kept = 1.0 / (1.0 + m * float(_exp(-plane.exponent(alpha))))
-            found.append(Rest(alpha, -kept * plane.gap * float(np.sin(alpha) * plane.slope(alpha, m))))
+            own_share = 1.0 / (1.0 + m * float(_exp(-plane.exponent(alpha))))
+            rate = -own_share * plane.gap * float(np.sin(alpha) * plane.slope(alpha, m))
+            found.append(PlaneEquilibrium(alpha, rate))
     return found
 
 
-def level(plane: Plane, phi: ArrayLike) -> Array:
-    """log F at the angle phi from -xi, F = e^{beta g} (cos phi + lean sin phi); NaN where F is not positive.
+def log_F(plane: Plane, phi: ArrayLike) -> Array:
+    """log F at the angle phi from -xi, F = e^{beta g} (cos phi + l sin phi); NaN where F is not positive.
 
-    A token rests there iff m r = F, and the rest attracts iff F rises away from phi = 0.
+    It is an equilibrium iff m r = F, and attracts iff F rises away from phi = 0.
     """
     alpha = np.pi + np.asarray(phi, dtype=np.float64)
-    facing = -np.cos(alpha) - plane.lean * np.sin(alpha)
+    facing = -np.cos(alpha) - plane.non_normality * np.sin(alpha)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(
             np.where(facing > 0.0, plane.exponent(alpha) + np.log(np.maximum(facing, 1e-300)), np.nan)
@@ -144,4 +147,4 @@ def level(plane: Plane, phi: ArrayLike) -> Array:
 
 
 def _exp(value: Array) -> Array:
-    return np.asarray(np.exp(np.clip(value, -LARGEST, LARGEST)))
+    return np.asarray(np.exp(np.clip(value, -MAX_EXPONENT, MAX_EXPONENT)))

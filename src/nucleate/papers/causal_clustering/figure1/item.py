@@ -1,96 +1,238 @@
-"""Figure 1: ways of tokens on the sphere for one V per row of Table 1, and for tops of the spectrum that the
+"""Figure 1: trajectories on the sphere for one V per row of Table 1, and for dominant eigenvalues that the
 table leaves out."""
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from nucleate.papers.causal_clustering.figure1.data import CRITERIA, Panel, measured, run_panels, verdicts_of
+import numpy as np
+
+from nucleate.papers.causal_clustering.figure1.data import PANELS, Panel, run
+from nucleate.papers.causal_clustering.figure1.figures import draw
+from nucleate.papers.causal_clustering.figure1.measures import (
+    EQUILIBRIUM_DISTANCE,
+    UNIFORM_ANGLE,
+    UNIFORM_ANGLE_DEVIATION,
+    VISIBLE_DISTANCE,
+    panel_end,
+)
+from nucleate.papers.causal_clustering.shared.classify_end import END_DISTANCE
 from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Verdict
-from nucleate.papers.core.numbers import Number
+from nucleate.papers.core.numbers import Number, compared, exact
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from nucleate.papers.core.cache import Desk
+    from nucleate.papers.core.cache import ItemWorkspace
 
+__all__ = ["ITEM", "PARAMETERS", "panels_item"]
 
-def _diagonal(a: float, b: float, c: float) -> tuple[tuple[float, ...], ...]:
-    return ((a, 0.0, 0.0), (0.0, b, 0.0), (0.0, 0.0, c))
-
-
-PANELS = (
-    Panel("row1", _diagonal(1.0, 1.0, 1.0), "row 1: λ_max > 0, d times"),
-    Panel("row2", _diagonal(1.0, 1.0, 0.3), "row 2: λ_max > 0, twice"),
-    Panel("row3", _diagonal(1.0, 0.5, 0.2), "row 3: λ_max > 0, once"),
-    Panel("row4", _diagonal(-0.5, -0.5, -1.0), "row 4: λ_max < 0, twice"),
-    Panel("row5", _diagonal(-0.5, -0.9, -1.0), "row 5: λ_max < 0, once"),
-    Panel("complex", ((0.8, -0.6, 0.0), (0.6, 0.8, 0.0), (0.0, 0.0, 0.2)), "complex top, 0.8 ± 0.6i"),
-    Panel(
-        "defective",
-        ((1.0, 1.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 0.3)),
-        "defective top, a Jordan block of size 2",
-    ),
-    Panel("zero", _diagonal(0.0, -0.4, -0.8), "λ_max = 0, once"),
+CRITERIA = (
+    f"Rows 1 to 3: agrees if at the end every token is within {END_DISTANCE:g} of the point, or of one of the"
+    " two points, that V predicts. Rows 4 and 5: agrees if at the end the mean angle of the tokens with L is"
+    " below that of uniform tokens by more than three of its standard deviations (L may be everything), and"
+    " in row 5 both sides have tokens. V outside the table: not testable here, only described; an end that"
+    " two tolerances disagree about is called unknown. t = 5000 is called the end if no token moves more than"
+    f" {VISIBLE_DISTANCE:g} afterwards."
 )
-PARAMETERS = {"Q, K": "I", "n": 32, "d": 3, "beta": 9.0, "T": 5000.0, "seed": 0, "most_steps": 30_000}
+
+
+def measure_panels(data: Data, p: Parameters, panels: tuple[Panel, ...]) -> dict[str, Number]:
+    """The numbers of all panels, each named after its panel."""
+    from nucleate.sphere import distance
+
+    numbers: dict[str, Number] = {}
+    for panel in panels:
+        found, key = panel_end(data, p, panel), panel.name
+        what = (
+            "distance of a token from where it ought to end"
+            if found.points is not None
+            else "angle of a token with L"
+        )
+        wrong = distance(data[key].x[-1], data[f"{key}-careful"].x[-1]).max()
+        uniform = UNIFORM_ANGLE[found.atlas.basis.shape[1]]
+        numbers |= {
+            f"{key}_row": exact(
+                found.atlas.row or 0,
+                f"{panel.words}: row of Table 1 by the atlas, 0 if outside",
+                "computed from V",
+            ),
+            f"{key}_error_T": exact(
+                wrong, "largest difference at t = 5000 to a run with tolerances a hundred times tighter"
+            ),
+            f"{key}_off_T": compared(
+                found.distance_T,
+                found.distance_T + min(wrong, np.pi),
+                f"largest {what}, at t = {p['T']:g}",
+                "difference to the tighter run",
+            ),
+            f"{key}_off_end": exact(
+                found.distance_end,
+                f"the same at the end, t = {found.reached:.3g}",
+                expected=0.0 if found.points is not None else None,
+            ),
+            f"{key}_error_end": exact(
+                found.error_end,
+                "largest difference at the end to a run with tolerances a hundred times tighter; none if"
+                " there is no end",
+            ),
+            f"{key}_moved": exact(found.moved_after, "farthest that a token goes after t = 5000"),
+            f"{key}_at_equilibrium": exact(
+                found.at_equilibrium,
+                f"1 if no token moves {EQUILIBRIUM_DISTANCE:g} or more in the last decade of time",
+            ),
+            f"{key}_clusters_T": exact(
+                found.clusters_T, f"clusters at t = {p['T']:g}, by steps of 0.1 β^(−1/2)", "counted"
+            ),
+            f"{key}_clusters_end": exact(found.clusters_end, "clusters at the end", "counted"),
+            f"{key}_angle": exact(
+                found.angle,
+                "mean angle with L at the end; expected is that of uniform tokens",
+                expected=uniform,
+            ),
+            f"{key}_least_side": exact(
+                min(found.sides), "tokens on the side of L's first direction that has fewer"
+            ),
+        }
+    return numbers
+
+
+def panel_verdicts(numbers: Numbers, p: Parameters, panels: tuple[Panel, ...]) -> tuple[Verdict, ...]:
+    """By the criteria: one verdict for points, one for clouds, one for what is outside the table."""
+    rows = {panel: int(numbers[f"{panel.name}_row"].value) for panel in panels}
+    points = [panel for panel in panels if rows[panel] in (1, 2, 3)]
+    clouds = [panel for panel in panels if rows[panel] in (4, 5)]
+    outside = [panel for panel in panels if rows[panel] == 0]
+    found = []
+    if points:
+        bad = [panel for panel in points if not numbers[f"{panel.name}_off_end"].value <= END_DISTANCE]
+        worst = max(numbers[f"{panel.name}_off_end"].value for panel in points)
+        why = (
+            f"in {len(points) - len(bad)} of {len(points)} panels every token ends where V predicts, to"
+            f" {worst:.0e} at worst" + _not_yet(numbers, p, points)
+        )
+        found.append(
+            Verdict("λ_max > 0: tokens end at the points of Table 1", "disagrees" if bad else "agrees", why)
+        )
+    if clouds:
+        bad = [panel for panel in clouds if not _is_cloud(numbers, panel, rows[panel], p["n"])]
+        why = "; ".join(
+            f"{panel.words}: mean angle with L {numbers[f'{panel.name}_angle'].value:.2f} (uniform"
+            f" {numbers[f'{panel.name}_angle'].expected:.2f})"
+            for panel in clouds
+        )
+        found.append(
+            Verdict(
+                "λ_max < 0: clouds around L",
+                "disagrees" if bad else "agrees",
+                why + _not_yet(numbers, p, clouds) + _never(numbers, clouds),
+            )
+        )
+    if outside:
+        measured = "; ".join(f"{panel.words}: {_described(numbers, panel)}" for panel in outside)
+        found.append(
+            Verdict(
+                "dominant eigenvalues outside the table",
+                "not testable here",
+                f"the table does not speak of them. Measured: {measured}",
+            )
+        )
+    return tuple(found)
+
+
+def _is_cloud(numbers: Numbers, panel: Panel, row: int, n: int) -> bool:
+    angle = numbers[f"{panel.name}_angle"]
+    uniform = angle.expected or 0.0
+    near = angle.value < uniform - 3.0 * UNIFORM_ANGLE_DEVIATION / n**0.5 or uniform == 0.0
+    return near and (row == 4 or numbers[f"{panel.name}_least_side"].value > 0)
+
+
+def _not_yet(numbers: Numbers, p: Parameters, panels: list[Panel]) -> str:
+    """Where t = 5000 is not the end, and by how much."""
+    late = [panel for panel in panels if numbers[f"{panel.name}_moved"].value > VISIBLE_DISTANCE]
+    counts = {
+        panel: [int(numbers[f"{panel.name}_clusters_{when}"].value) for when in ("T", "end")]
+        for panel in late
+    }
+    words = [
+        f"“{panel.words}”"
+        + (f" ({then} clusters then, {last} at the end)" if then != last and then <= p["n"] / 2 else "")
+        for panel, (then, last) in counts.items()
+    ]
+    return (
+        f"; t = 5000 is not yet the end for {', '.join(words)}"
+        if late
+        else "; t = 5000 is the end to the eye"
+    )
+
+
+def _never(numbers: Numbers, panels: list[Panel]) -> str:
+    moving = [f"“{panel.words}”" for panel in panels if not numbers[f"{panel.name}_at_equilibrium"].value]
+    return f"; not at equilibrium when last seen: {', '.join(moving)}" if moving else ""
+
+
+def _described(numbers: Numbers, panel: Panel) -> str:
+    if numbers[f"{panel.name}_error_end"].value > VISIBLE_DISTANCE:
+        return "the end depends on the tolerance, so it is not known"
+    off = numbers[f"{panel.name}_off_end"]
+    near = f"{max(off.value, 1e-16):.0e}" if off.value < 0.01 else f"{off.value:.2f}"
+    state = "at equilibrium" if numbers[f"{panel.name}_at_equilibrium"].value else "still moving"
+    return f"within {near} of {'±ξ or L' if off.expected is not None else 'L'} at the end, {state}"
+
+
+PARAMETERS = {"Q, K": "I", "n": 32, "d": 3, "beta": 9.0, "T": 5000.0, "seed": 0, "max_steps": 30_000}
 CHOICES = (
     "The V of each panel, and the seed of the one uniform start that all panels share.",
     (
         "The end: from t = 5000 on with the causal solver to t = 100 n e^{2β} = 2.1 × 10¹¹, or as far as the"
-        " most steps allowed go, where the tokens never rest."
+        " most steps allowed go, where the tokens reach no equilibrium."
     ),
     (
         "Crosses mark where V says that tokens end: the normalised spectral projection of the first token"
-        " onto L (rows 1 and 2), both ends of the top eigenvector (row 3, λ_max = 0, and the eigenvector of a"
-        " defective top)."
+        " onto L (rows 1 and 2), both ends of the dominant eigenvector (row 3, λ_max = 0, and the eigenvector"
+        " of a defective dominant eigenvalue)."
     ),
 )
 CAPTION = (
-    "Each pair has its V above. Left, the ways of 32 tokens from the same start (small dots) to t = 5000,"
-    " where they are red; right, the last decade of the run that goes on from there to the end. Crosses:"
-    " where V predicts the end. Dotted: between frames more than 45° apart; where tokens are too fast to"
-    " follow, only the first twenty and the last ten units of time are drawn."
+    "Each pair has its V above. Left, the trajectories of 32 tokens from the same start (small dots) to t ="
+    " 5000, where they are red; right, the last decade of the run that goes on from there to the end."
+    " Crosses: where V predicts the end. Dotted: between frames more than 45° apart; where tokens are too"
+    " fast to follow, only the first twenty and the last ten units of time are drawn."
 )
 
 
-def globes_item(key: str, title: str, statement: str, panels: tuple[Panel, ...]) -> Item:
+def panels_item(
+    key: str,
+    title: str,
+    statement: str,
+    panels: tuple[Panel, ...],
+    run: Callable[["ItemWorkspace"], Data],
+    draw: Callable[[Data, Numbers, Parameters], "Mapping[str, Figure]"],
+) -> Item:
     """Where tokens go and end for each V of the panels; Figure 6 is another one."""
-
-    def run(desk: "Desk") -> Data:
-        return run_panels(desk, panels)
-
-    def measure(data: Data, p: Parameters) -> dict[str, Number]:
-        return measured(data, p, panels)
-
-    def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
-        return verdicts_of(numbers, p, panels)
-
-    def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
-        from nucleate.papers.causal_clustering.figure1.figures import globes
-
-        return {key: globes(data, p, panels)}
-
     return Item(
         key=key,
         title=title,
         statement=statement,
         parameters=PARAMETERS,
-        quick={"most_steps": 3_000},
+        quick={"max_steps": 3_000},
         choices=CHOICES,
         criteria=CRITERIA,
         captions={key: CAPTION},
         run=run,
-        measure=measure,
-        verdicts=verdicts,
+        measure=lambda data, p: measure_panels(data, p, panels),
+        verdicts=lambda numbers, p: panel_verdicts(numbers, p, panels),
         draw=draw,
     )
 
 
-ITEM = globes_item(
+ITEM = panels_item(
     "figure1",
-    "Figure 1: where tokens go, by the top of V",
+    "Figure 1: where tokens go, by V's dominant eigenvalue",
     "Thirty-two tokens on the sphere in three dimensions, Q = K = I, β = 9, followed to t = 5000 for"
     " different value matrices: by the largest real part λ_max of V's eigenvalues and its multiplicity they"
-    " end at the first token, at one point of the top eigenspace L, at the two points ±ξ, or as clouds around"
-    " L (Table 1).",
+    " end at the first token, at one point of the dominant eigenspace L, at the two points ±ξ, or as clouds"
+    " around L (Table 1).",
     PANELS,
+    run,
+    draw,
 )

@@ -1,69 +1,14 @@
 """Figure 3: the share of tokens consumed by Rényi centers and by strong ones over time, in 5000 runs."""
 
-import shutil
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from nucleate.checks import Array
+from nucleate.papers.causal_clustering.figure3.data import KINDS, observable_name, run
+from nucleate.papers.causal_clustering.figure3.figures import draw
 from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Verdict
 from nucleate.papers.core.numbers import Number, exact, mean_of
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from nucleate.papers.core.cache import Desk
-
-KINDS = {"renyi": "Rényi centers", "strong": "strong Rényi centers"}
-
-
-def study(p: Parameters) -> dict[str, Any]:
-    """The runs of the figure as a study of nucleate.ensemble; its first two observables are those of
-    studies/figure3.toml."""
-    observables = {
-        _name(kind, radius): {
-            "kind": "consumed",
-            "centers": kind,
-            "delta": "4/sqrt(beta)",
-            "radius": f"{radius:g}/sqrt(beta)",
-        }
-        for radius in p["radii"]
-        for kind in KINDS
-    }
-    return {
-        "title": "Share of tokens consumed by centers (paper, Figure 3)",
-        "runs": p["runs"],
-        "seed": p["seed"],
-        "model": {"beta": p["beta"]},
-        "start": {"n": p["n"], "d": 2},
-        "times": {"t": p["t"], "save": p["frames"], "rtol": 1e-6, "atol": 1e-9},
-        "observables": observables,
-    }
-
-
-def _name(kind: str, radius: float) -> str:
-    return f"{kind}_{radius:g}".replace(".", "p")
-
-
-def run(desk: "Desk") -> Data:
-    """The ensemble; its store resumes by itself."""
-    from nucleate.studies.block import identity
-    from nucleate.studies.ensemble import ensemble
-    from nucleate.studies.study import Study
-
-    table = Study.make(study(desk.p))
-    mine = f"runs-{identity(table)[:12]}"  # of the study and the code: runs of different ones are never mixed
-    desk.folder.mkdir(parents=True, exist_ok=True)
-    for old in desk.folder.iterdir():
-        if mine not in old.name and old.is_dir():
-            shutil.rmtree(old, ignore_errors=True)
-    found = ensemble(
-        table,
-        desk.folder / f"{mine}.zarr",
-        progress=lambda done, total: desk.at(done / total),
-        tell=lambda words: None,
-    )
-    return {"ensemble": found.in_memory().data}
+__all__ = ["ITEM"]
 
 
 def measure(data: Data, p: Parameters) -> dict[str, Number]:
@@ -78,11 +23,11 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
         ),
     }
     for radius in p["radii"]:
-        shares = {kind: found[_name(kind, radius)].values for kind in KINDS}  # (runs, m)
+        shares = {kind: found[observable_name(kind, radius)].values for kind in KINDS}  # (runs, m)
         for kind, words in KINDS.items():
             mean = shares[kind].mean(0)  # (m,)
             low, high = np.quantile(shares[kind][:, -1], [0.1, 0.9])
-            name, at = _name(kind, radius), f"within {radius:g} β^(−1/2) of {words}"
+            name, at = observable_name(kind, radius), f"within {radius:g} β^(−1/2) of {words}"
             numbers |= {
                 f"{name}_end": mean_of(shares[kind][:, -1], f"mean share of tokens {at} at t = {p['t']:g}"),
                 f"{name}_low": exact(low, "its .1 quantile over runs"),
@@ -98,14 +43,17 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
                 ),
             }
         both = shares["renyi"] - shares["strong"]  # (runs, m)
-        numbers[f"{_name('order', radius)}"] = exact(
+        numbers[f"{observable_name('order', radius)}"] = exact(
             (both < -1e-12).sum(),
             "frames of all runs in which strong centers have consumed more than all Rényi centers, within"
             f" {radius:g} β^(−1/2)",
             expected=0.0,
         )
     main = p["radius"]
-    gap = found[_name("renyi", main)].values[:, -1] - found[_name("strong", main)].values[:, -1]
+    gap = (
+        found[observable_name("renyi", main)].values[:, -1]
+        - found[observable_name("strong", main)].values[:, -1]
+    )
     numbers["gap"] = mean_of(
         gap, f"share of tokens that Rényi centers have consumed at t = {p['t']:g} and strong ones have not"
     )
@@ -127,17 +75,18 @@ def _crossing(t: Array, mean: Array, level: float) -> float:
 def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     """By the criteria of the item."""
     renyi, strong, gap = (
-        numbers[_name("renyi", p["radius"]) + "_end"],
-        numbers[_name("strong", p["radius"]) + "_end"],
+        numbers[observable_name("renyi", p["radius"]) + "_end"],
+        numbers[observable_name("strong", p["radius"]) + "_end"],
         numbers["gap"],
     )
-    ordered = all(numbers[_name("order", radius)].value == 0 for radius in p["radii"])
+    ordered = all(numbers[observable_name("order", radius)].value == 0 for radius in p["radii"])
     more = gap.low is not None and gap.low > 0.0 and ordered and numbers["not_done"].value == 0
     most = (renyi.low or 0.0) > 0.5
     spread = ", ".join(
-        f"{numbers[_name('renyi', radius) + '_end'].value:.0%} within {radius:g}" for radius in p["radii"]
+        f"{numbers[observable_name('renyi', radius) + '_end'].value:.0%} within {radius:g}"
+        for radius in p["radii"]
     )
-    half = numbers[_name("renyi", p["radius"]) + "_half"].value
+    half = numbers[observable_name("renyi", p["radius"]) + "_half"].value
     return (
         Verdict(
             "Rényi centers consume more tokens than strong ones",
@@ -153,49 +102,6 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
             f" {spread} β^(−1/2)",
         ),
     )
-
-
-def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
-    """Left, the figure of the paper; right, the mean for other radii."""
-    from matplotlib.figure import Figure
-
-    from nucleate import plot
-    from nucleate.plot.styles import SMALL_POINTS, tidy
-
-    found = data["ensemble"]
-    t = found["time"].values
-    figure = Figure(figsize=(11.0, 4.6), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    plot.consumption(
-        t, found[_name("renyi", p["radius"])].values, left, strong=found[_name("strong", p["radius"])].values
-    )
-    told = rf"consumed: within {p['radius']:g} $\beta^{{-1/2}}$ = {p['radius'] / p['beta'] ** 0.5:g} rad"
-    left.text(0.98, 0.04, told, transform=left.transAxes, ha="right", fontsize=SMALL_POINTS)
-    palette = tidy(right)
-    for i, radius in enumerate(p["radii"]):
-        shade = 0.35 + 0.65 * i / max(len(p["radii"]) - 1, 1)
-        for kind, colour, line in (("renyi", palette.ink, "-"), ("strong", palette.red, (0, (4, 1.5)))):
-            mixed = tuple(shade * c + (1 - shade) * b for c, b in zip(colour, palette.paper, strict=True))
-            label = rf"{radius:g} $\beta^{{-1/2}}$" if kind == "renyi" else None
-            right.plot(
-                t,
-                found[_name(kind, radius)].values.mean(0),
-                color=mixed,
-                linestyle=line,
-                linewidth=1.4,
-                label=label,
-            )
-    right.set(xlim=(t[0], t[-1]), ylim=(0.0, 1.03), xlabel="time")
-    right.set_title("means for other radii", fontsize=SMALL_POINTS + 1)
-    right.legend(
-        title="consumed within",
-        fontsize=SMALL_POINTS,
-        title_fontsize=SMALL_POINTS,
-        loc="lower right",
-        frameon=False,
-        reverse=True,
-    )
-    return {"figure3": figure}
 
 
 ITEM = Item(

@@ -1,104 +1,18 @@
 """Figure 4: the interaction function h(x) = e^{beta (cos x - 1)} sin x at beta = 10, strongest near
 beta^(-1/2) (paper, Lemma A.1)."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from nucleate.papers.causal_clustering.figure4.data import run
+from nucleate.papers.causal_clustering.figure4.figures import draw
 from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Slip, Verdict
 from nucleate.papers.core.numbers import Number, compared, exact
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from xarray import Dataset
+__all__ = ["ITEM"]
 
-    from nucleate.papers.core.cache import Desk
-
-ROUNDING = 1e-7  # the maximum of a smooth function is found to the root of rounding, 1.5e-8, and a little
-
-
-def run(desk: "Desk") -> Data:
-    """h, its slope and the lemma's bounds on a grid, and where h is largest, found by searching."""
-    return {"h": desk.dataset("h", lambda: curve(desk.p))}
-
-
-def curve(p: Parameters) -> "Dataset":
-    """h and Lemma A.1's bounds, over distances; and over several beta the place of the maximum, by golden
-    section and by the formula."""
-    import xarray
-
-    from nucleate.theory.interaction import (
-        interaction,
-        interaction_bounds,
-        interaction_slope,
-        strongest_distance,
-    )
-
-    x = np.linspace(0.0, np.pi, p["points"] + 1)[1:]  # (points,) without 0, where all is 0
-    betas = np.asarray(p["betas"])
-    lower, upper = interaction_bounds(x, p["beta"])
-    found = [found_maximum(beta) for beta in betas]
-    beyond = np.linspace(np.pi, 2.0 * np.pi, 401)[1:-1]  # (399,) without 2 pi, where sin is rounding
-    small = np.linspace(0.01, 1.0, 100)[:-1]  # (99,) beta below 1
-    return xarray.Dataset(
-        {
-            "h": ("x", interaction(x, p["beta"]), {"long_name": "interaction function"}),
-            "g": ("x", interaction_slope(x, p["beta"]), {"long_name": "its slope"}),
-            "lower": ("x", lower, {"long_name": "lower bound of Lemma A.1"}),
-            "upper": ("x", upper, {"long_name": "upper bound of Lemma A.1"}),
-            "searched": ("beta", found, {"long_name": "where h is largest, by golden section"}),
-            "formula": (
-                "beta",
-                strongest_distance(betas),
-                {"long_name": "tau*, by the formula of Lemma A.1"},
-            ),
-            "beyond_margin": (
-                "beyond",
-                printed_lower_margin(beyond, p["beta"]),
-                {"long_name": "h minus the printed lower bound beyond pi"},
-            ),
-            "small_margin": (
-                "small",
-                printed_slope_margin(small),
-                {"long_name": "g minus the second printed lower bound on it, at the worst x, for beta < 1"},
-            ),
-        },
-        {"x": x, "beta": betas, "beyond": beyond, "small": small},
-    )
-
-
-def found_maximum(beta: float) -> float:
-    """Where h is largest on (0, pi), by golden section: no formula is used."""
-    from scipy.optimize import minimize_scalar
-
-    return float(
-        minimize_scalar(
-            lambda x: -np.exp(-2.0 * beta * np.sin(x / 2.0) ** 2) * np.sin(x),
-            bounds=(0.0, np.pi),
-            method="bounded",
-            options={"xatol": 1e-12},
-        ).x
-    )
-
-
-def printed_lower_margin(x: np.ndarray, beta: float) -> np.ndarray:
-    """h minus e^{-beta x^2/2} (x - x^3/6), as printed for all x > 0, in units of the size of the latter."""
-    from nucleate.theory.interaction import interaction
-
-    bound = np.exp(-beta * x**2 / 2.0) * (x - x**3 / 6.0)
-    return np.asarray((interaction(x, beta) - bound) / np.abs(bound))
-
-
-def printed_slope_margin(betas: np.ndarray) -> np.ndarray:
-    """The least of g + beta x^2 e^{-beta x^2/2 + beta x^4/24} over 0 < x <= pi, for each beta."""
-    from nucleate.theory.interaction import interaction_slope
-
-    x = np.linspace(0.0, np.pi, 2001)[1:]  # (2000,)
-    rows = [
-        interaction_slope(x, beta) + beta * x**2 * np.exp(-beta * x**2 / 2.0 * (1.0 - x**2 / 12.0))
-        for beta in betas
-    ]
-    return np.array([row.min() for row in rows])
+MAXIMUM_ERROR = (
+    1e-7  # the maximum of a smooth function is found to the root of rounding, 1.5e-8, and a little
+)
 
 
 def measure(data: Data, p: Parameters) -> dict[str, Number]:
@@ -166,7 +80,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     n = {name: number.value for name, number in numbers.items()}
     shape = (
         n["turns"] == 1
-        and n["formula_error"] < ROUNDING
+        and n["formula_error"] < MAXIMUM_ERROR
         and n["outside_bounds"] == 0
         and 0.95 < n["ratio"] < 1.0
     )
@@ -212,57 +126,6 @@ def slips(numbers: Numbers) -> tuple[Slip, ...]:
     return tuple(found)
 
 
-def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
-    """h with its bounds, the line of the paper and tau*."""
-    from matplotlib.figure import Figure
-
-    from nucleate.plot.styles import tidy
-
-    h = data["h"]
-    figure = Figure(figsize=(7.4, 4.2), layout="constrained")
-    ax = figure.add_subplot()
-    palette = tidy(ax)
-    x = np.append(0.0, h["x"].values)
-    ax.fill_between(
-        x,
-        np.append(0.0, h["lower"].values),
-        np.append(0.0, h["upper"].values),
-        color=palette.grey(0.18),
-        linewidth=0,
-        label="between the bounds of Lemma A.1",
-    )
-    ax.plot(
-        x,
-        np.append(0.0, h["h"].values),
-        color=palette.ink,
-        linewidth=1.8,
-        label=r"$h(x) = e^{\beta(\cos x - 1)}\,\sin x$",
-    )
-    line, top = numbers["line"].value, numbers["tau_star"].value
-    ax.axvline(
-        line,
-        color=palette.grey(0.6),
-        linestyle=(0, (4, 2)),
-        linewidth=1.2,
-        label=rf"$\beta^{{-1/2}}$ = {line:.4f}",
-    )
-    peak = float(np.interp(top, x, np.append(0.0, h["h"].values)))
-    ax.plot(
-        [top],
-        [peak],
-        "o",
-        color=palette.red,
-        markersize=7,
-        label=rf"largest at $\tau^*$ = {top:.4f}",
-        zorder=4,
-    )
-    ax.set(xlim=(0.0, np.pi), ylim=(0.0, 1.12 * peak), xlabel="distance x", ylabel="h(x)")
-    ax.set_xticks([0, np.pi / 4, np.pi / 2, 3 * np.pi / 4, np.pi], ["0", "π/4", "π/2", "3π/4", "π"])
-    ax.set_title(f"β = {p['beta']:g}")
-    ax.legend(loc="upper right", frameon=False)
-    return {"figure4": figure}
-
-
 ITEM = Item(
     key="figure4",
     title="Figure 4: the interaction function",
@@ -285,8 +148,8 @@ ITEM = Item(
     ),
     criteria=(
         "Agrees if h, on a grid, turns once on (0, π), the maximum found by golden section is that of the"
-        f" printed formula to {ROUNDING:g} and lies between the printed bounds for every β tried, no more"
-        " than 5 % below β^(−1/2) at β = 10; and if both bounds on h hold at every grid point."
+        f" printed formula to {MAXIMUM_ERROR:g} and lies between the printed bounds for every β tried, no"
+        " more than 5 % below β^(−1/2) at β = 10; and if both bounds on h hold at every grid point."
     ),
     captions={
         "figure4": (

@@ -7,6 +7,7 @@ A head's value matrix is W_O W_V (d x d, rank d_head); its non-zero eigenvalues 
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,21 @@ from threadpoolctl import threadpool_limits
 
 from nucleate.checks import Array, InputError
 
-__all__ = ["VARIABLE", "drawn_heads", "eigenvalues", "given", "given_path", "trained_eigenvalues"]
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+    from nucleate.papers.core.cache import ItemWorkspace
+    from nucleate.papers.core.item import Data
+
+__all__ = [
+    "VARIABLE",
+    "drawn_heads",
+    "eigenvalues",
+    "run",
+    "trained_eigenvalues",
+    "trained_file",
+    "trained_path",
+]
 
 VARIABLE = "NUCLEATE_ALBERT"  # of the environment: where the trained model is
 HELP = f"Set {VARIABLE} to model.safetensors of albert-xlarge-v2 or to its folder, or unset it."
@@ -40,15 +55,15 @@ def eigenvalues(small: Array) -> NDArray[np.complex128]:
     return np.take_along_axis(values, order, axis=-1)
 
 
-def given_path() -> Path | None:
+def trained_path() -> Path | None:
     """The path in the environment, if there is one."""
     text = os.environ.get(VARIABLE, "").strip()
     return Path(text) if text else None
 
 
-def given() -> str:
-    """The mark of the file in the environment: its name, size and time of change."""
-    path = given_path()
+def trained_file() -> str:
+    """What identifies the trained model's file: its name, size and time of change."""
+    path = trained_path()
     file = path and (path / "model.safetensors" if path.is_dir() else path)
     return (
         f"{file.name} {file.stat().st_size} {file.stat().st_mtime_ns}"
@@ -69,3 +84,26 @@ def trained_eigenvalues(path: Path, heads: int) -> NDArray[np.complex128]:
             f" about {heads}. {HELP}"
         )
     return np.stack([head.eigenvalues for head in found.layer(0)])
+
+
+def run(workspace: "ItemWorkspace") -> "Data":
+    """The eigenvalues at initialisation, and those of the trained model if the environment names one."""
+    p = workspace.parameters
+
+    def drawn() -> "Dataset":
+        return _spectra(eigenvalues(drawn_heads(p["d"], p["heads"], p["std"], p["seed"])))
+
+    data = {"drawn": workspace.dataset("drawn", drawn)}
+    if (path := trained_path()) is not None:
+        # never from the disk: the file may have changed
+        data["trained"] = _spectra(trained_eigenvalues(path, p["heads"]))
+    return data
+
+
+def _spectra(values: NDArray[np.complex128]) -> "Dataset":
+    """Eigenvalues (heads, d_head) as a dataset."""
+    import xarray
+
+    return xarray.Dataset(
+        {"real": (("head", "eigenvalue"), values.real), "imaginary": (("head", "eigenvalue"), values.imag)}
+    )

@@ -1,69 +1,38 @@
 """Figure 5: eigenvalues of value matrices at the initialisation of ALBERT-xlarge, head by head; trained ones
 where the user has the model."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nucleate.papers.causal_clustering.figure5.data import (
-    VARIABLE,
-    drawn_heads,
-    eigenvalues,
-    given,
-    given_path,
-    trained_eigenvalues,
-)
+from nucleate.papers.causal_clustering.figure5.data import VARIABLE, run, trained_file
+from nucleate.papers.causal_clustering.figure5.figures import draw
 from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Verdict
 from nucleate.papers.core.numbers import Number, exact, mean_of, share_of
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from xarray import Dataset
 
-    from nucleate.papers.core.cache import Desk
+__all__ = ["ITEM"]
 
-REAL = 1e-9  # of the spectral radius: a smaller imaginary part is rounding
-NEGATIVE_HEADS = {1, 6}  # as the paper reports them, counted from we do not know what
-
-
-def run(desk: "Desk") -> Data:
-    """The eigenvalues at initialisation, and those of the trained model if the environment names one."""
-    p = desk.p
-    data = {
-        "drawn": desk.dataset(
-            "drawn", lambda: _spectra(eigenvalues(drawn_heads(p["d"], p["heads"], p["std"], p["seed"])))
-        )
-    }
-    if (path := given_path()) is not None:
-        # never from the disk: the file may have changed
-        data["trained"] = _spectra(trained_eigenvalues(path, p["heads"]))
-    return data
-
-
-def _spectra(values: NDArray[np.complex128]) -> "Dataset":
-    """Eigenvalues (heads, d_head) as a dataset."""
-    import xarray
-
-    return xarray.Dataset(
-        {"real": (("head", "eigenvalue"), values.real), "imaginary": (("head", "eigenvalue"), values.imag)}
-    )
+REAL_TOLERANCE = 1e-9  # of the spectral radius: a smaller imaginary part is rounding
+NEGATIVE_HEADS = {1, 6}  # as the paper reports them; it does not say whether counted from 0 or from 1
 
 
 def measure(data: Data, p: Parameters) -> dict[str, Number]:
     """The largest real part of every head, and how many eigenvalues lie to the left."""
     drawn = data["drawn"]
-    top = drawn["real"].values[:, 0]  # (heads,)
+    largest = drawn["real"].values[:, 0]  # (heads,)
     left = (drawn["real"].values < 0.0).mean(1)  # (heads,)
     circle = p["std"] ** 2 * (p["d"] * (p["d"] // p["heads"])) ** 0.5
     numbers = {
         "largest_real_part": mean_of(
-            top, "largest real part of a head at initialisation, mean over heads", circle
+            largest, "largest real part of a head at initialisation, mean over heads", circle
         ),
-        "smallest_head": exact(top.min(), "the same, in the head where it is least"),
+        "smallest_head": exact(largest.min(), "the same, in the head where it is least"),
         "negative_heads": share_of(
-            int((top <= 0.0).sum()),
-            len(top),
+            int((largest <= 0.0).sum()),
+            len(largest),
             "heads at initialisation whose largest real part is not positive",
             0.0,
         ),
@@ -82,11 +51,11 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
 def _trained(data: "Dataset") -> dict[str, Number]:
     real, imaginary = data["real"].values, data["imaginary"].values  # (heads, d_head)
     scale = np.hypot(real, imaginary).max(1)  # (heads,)
-    turning = np.abs(imaginary[:, 0]) > REAL * scale
+    is_complex = np.abs(imaginary[:, 0]) > REAL_TOLERANCE * scale
     negative = np.flatnonzero(real[:, 0] < 0.0)
     numbers = {
-        "trained_real_tops": exact(
-            (~turning).sum(),
+        "trained_real_dominant": exact(
+            (~is_complex).sum(),
             "heads of the trained model whose largest real part belongs to a real eigenvalue, of"
             f" {len(real)}",
         ),
@@ -102,32 +71,32 @@ def _trained(data: "Dataset") -> dict[str, Number]:
 
 def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     """By the criteria of the item."""
-    top, left, none = numbers["largest_real_part"], numbers["share_left"], numbers["negative_heads"]
+    largest, left, negative = numbers["largest_real_part"], numbers["share_left"], numbers["negative_heads"]
     holds = (
-        none.value == 0.0
-        and top.low is not None
-        and top.low > 0.0
+        negative.value == 0.0
+        and largest.low is not None
+        and largest.low > 0.0
         and left.low is not None
         and left.high is not None
         and left.low <= 0.5 <= left.high
     )
-    told = (
-        f"the largest real part is {top.value:+.3f} on average and {numbers['smallest_head'].value:+.3f} at"
-        f" least (the circular law gives {top.expected:.3f}); {left.value:.1%} of the eigenvalues lie left"
-        " of 0"
+    why = (
+        f"the largest real part is {largest.value:+.3f} on average and {numbers['smallest_head'].value:+.3f}"
+        f" at least (the circular law gives {largest.expected:.3f}); {left.value:.1%} of the eigenvalues lie"
+        " left of 0"
     )
     return (
         Verdict(
             "at initialisation the largest real part is clearly positive",
             "agrees" if holds else "disagrees",
-            told,
+            why,
         ),
         _verdict_trained(numbers, p),
     )
 
 
 def _verdict_trained(numbers: Numbers, p: Parameters) -> Verdict:
-    part = "trained, most heads have a real top and two a negative one"
+    part = "trained, most heads have a real dominant eigenvalue and two a negative one"
     if "trained_negative" not in numbers:
         return Verdict(
             part,
@@ -135,58 +104,16 @@ def _verdict_trained(numbers: Numbers, p: Parameters) -> Verdict:
             f"the trained albert-xlarge-v2 is not here; set {VARIABLE} to its model.safetensors",
         )
     heads = {int(number.value) for name, number in numbers.items() if name.startswith("trained_negative_")}
-    holds = numbers["trained_real_tops"].value > p["heads"] / 2 and heads in (
+    holds = numbers["trained_real_dominant"].value > p["heads"] / 2 and heads in (
         NEGATIVE_HEADS,
         {h - 1 for h in NEGATIVE_HEADS},
     )
     listed = ", ".join(map(str, sorted(heads))) or "none"
-    told = (
-        f"{numbers['trained_real_tops'].value:.0f} of {p['heads']} heads have a real top; negative, counted"
-        f" from 0: {listed}"
+    why = (
+        f"{numbers['trained_real_dominant'].value:.0f} of {p['heads']} heads have a real dominant eigenvalue;"
+        f" negative, counted from 0: {listed}"
     )
-    return Verdict(part, "agrees" if holds else "disagrees", told)
-
-
-def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
-    """All heads in one plane on the left, each head by itself on the right."""
-    from matplotlib.figure import Figure
-
-    shown = {
-        name: words
-        for name, words in (("drawn", "at initialisation"), ("trained", "trained"))
-        if name in data
-    }
-    figure = Figure(figsize=(11.0, 5.4 * len(shown)), layout="constrained")
-    rows: Any = figure.subfigures(len(shown), 2, width_ratios=[1.0, 1.15], squeeze=False)
-    for (left, right), (name, words) in zip(rows, shown.items(), strict=True):
-        _planes(left, right, data[name], words)
-    return {"figure5": figure}
-
-
-def _planes(left: Any, right: Any, data: "Dataset", words: str) -> None:
-    from nucleate import plot
-    from nucleate.plot.styles import SMALL_POINTS, tidy
-
-    values = data["real"].values + 1j * data["imaginary"].values  # (heads, d_head)
-    ax = plot.spectrum(values.reshape(-1), left.subplots())
-    ax.set_title(f"all {len(values)} heads {words}, " + ax.get_title())
-    reach = 1.15 * np.abs(values).max()
-    columns = int(np.ceil(np.sqrt(len(values))))
-    axes = np.atleast_1d(
-        right.subplots(-(-len(values) // columns), columns, sharex=True, sharey=True)
-    ).reshape(-1)
-    for ax in axes[len(values) :]:
-        ax.set_visible(False)
-    for h, (ax, head) in enumerate(zip(axes, values, strict=False)):
-        palette = tidy(ax)
-        ax.axvspan(0.0, reach, color=palette.grey(0.06), linewidth=0)
-        ax.axvline(head[0].real, color=palette.red, linewidth=0.8, linestyle=(0, (4, 2)))
-        ax.scatter(head.real, head.imag, s=2.2, color=palette.ink, linewidths=0)
-        ax.scatter(head[:1].real, head[:1].imag, s=12, color=palette.red, marker="D", linewidths=0)
-        ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
-        ax.set_title(f"head {h}: {head[0].real:+.3f}".replace("-", "−"), fontsize=SMALL_POINTS - 1, pad=2)
-        ax.tick_params(labelsize=SMALL_POINTS - 2)
-        ax.locator_params(nbins=3)
+    return Verdict(part, "agrees" if holds else "disagrees", why)
 
 
 ITEM = Item(
@@ -218,8 +145,8 @@ ITEM = Item(
     criteria=(
         "At initialisation: agrees if no head has λ_max ≤ 0, the interval of its mean excludes 0, and that of"
         " the share of eigenvalues left of 0 contains one half. Trained: agrees if more than half of the"
-        " heads have a real top and exactly two heads, numbers 1 and 6 counted from 0 or from 1, a negative"
-        " one."
+        " heads have a real dominant eigenvalue and exactly two heads, numbers 1 and 6 counted from 0 or from"
+        " 1, a negative one."
     ),
     captions={
         "figure5": (
@@ -231,5 +158,5 @@ ITEM = Item(
     measure=measure,
     verdicts=verdicts,
     draw=draw,
-    outside=given,
+    user_file=trained_file,
 )

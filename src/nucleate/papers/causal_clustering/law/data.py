@@ -6,61 +6,54 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nucleate.checks import Array
-from nucleate.papers.causal_clustering.shared.cluster_runs import counted
+from nucleate.papers.causal_clustering.shared.cluster_runs import (
+    count_clusters_and_centers,
+    runs_for_clusters,
+    tokens_with_density,
+)
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
-    from nucleate.papers.core.cache import Desk
+    from nucleate.papers.core.cache import ItemWorkspace
+    from nucleate.papers.core.item import Data
 
-__all__ = ["C", "density_data", "law_data", "runs_at", "tokens"]
+__all__ = ["C", "dataset_name", "run"]
 
 C = np.linspace(2.0, 7.0, 21)  # radii of centers, in units of beta^(-1/2)
-C_FIGURES = 4.0  # that of the paper's figures
-ROOM = 4e7  # bytes of frames that one batch may take
+MAX_BATCH_BYTES = 4e7  # of frames
 
 
-def tokens(d: int, beta: float, per_cap: float) -> int:
-    """n with `per_cap` tokens in a cap of radius 4 beta^(-1/2): scaled by beta^(1/2), all systems of one d
-    then look the same locally."""
-    from nucleate.theory.counts import cap_share
+def run(workspace: "ItemWorkspace") -> "Data":
+    """Every d and β, then other numbers of tokens on the circle."""
+    p, data = workspace.parameters, {}
+    jobs = [(int(d), beta) for d, betas in p["betas"].items() for beta in betas]
+    tokens = [tokens_with_density(d, beta, p["per_cap"]) for d, beta in jobs]
+    # about the time each takes
+    cost = np.cumsum([0.0, *(n ** (1.0 if d == 2 else 2.0) for n, (d, _) in zip(tokens, jobs, strict=True))])
+    for i, (n, (d, beta)) in enumerate(zip(tokens, jobs, strict=True)):
+        runs = runs_for_clusters(n, p["per_cap"], p["counted"], p["min_runs"], p["max_runs"])
+        times = np.array([t for t in p["times"] if t <= p["end"][str(d)]])
+        name = dataset_name(d, beta)
+        data[name] = _batches(workspace, name, d, beta, n, runs, times)
+        workspace.progress(0.95 * cost[i + 1], cost[-1])
+    for per_cap in p["densities"]:
+        n = tokens_with_density(2, p["density_beta"], per_cap)
+        times = np.array([t for t in p["times"] if t <= p["at"]])
+        name = f"density{per_cap:g}"
+        data[name] = _batches(workspace, name, 2, p["density_beta"], n, p["density_runs"], times)
+    return data
 
-    return round(per_cap / cap_share(min(C_FIGURES * beta**-0.5, np.pi), d))
 
-
-def runs_at(n: int, per_cap: float, clusters: float, least: int, most: int) -> int:
-    """So many runs that about `clusters` clusters are counted, if there is one in a cap."""
-    return int(np.clip(round(clusters * per_cap / n), least, most))
-
-
-def law_data(desk: "Desk", d: int, beta: float) -> "Dataset":
-    """All runs at one d and beta, a batch at a time from the disk or computed now."""
-    p = desk.p
-    n = tokens(d, beta, p["per_cap"])
-    count = runs_at(n, p["per_cap"], p["counted"], p["least_runs"], p["most_runs"])
-    times = np.array([t for t in p["times"] if t <= p["end"][str(d)]])
-    return _batches(desk, f"d{d}-beta{beta:g}", d, beta, n, count, times, p["at"])
-
-
-def density_data(desk: "Desk", per_cap: float) -> "Dataset":
-    """Runs on the circle at one beta with other numbers of tokens."""
-    p = desk.p
-    n = tokens(2, p["density_beta"], per_cap)
-    times = np.array([t for t in p["times"] if t <= p["at"]])
-    return _batches(desk, f"density{per_cap:g}", 2, p["density_beta"], n, p["density_runs"], times, p["at"])
+def dataset_name(d: int, beta: float) -> str:
+    """Of the runs at one d and beta."""
+    return f"d{d}-beta{beta:g}"
 
 
 def _batches(
-    desk: "Desk", name: str, d: int, beta: float, n: int, runs: int, times: Array, at: float
+    workspace: "ItemWorkspace", name: str, d: int, beta: float, n: int, runs: int, times: Array
 ) -> "Dataset":
-    import xarray
-
-    size = max(2, int(ROOM / (8.0 * n * d * len(times))))
-    blocks = [range(first, min(first + size, runs)) for first in range(0, runs, size)]
-    parts = [
-        desk.dataset(
-            f"{name}-{some[0]:04d}", partial(counted, d, beta, n, some, desk.p["seed"], times, C, at)
-        )
-        for some in blocks
-    ]
-    return xarray.concat([part.drop_attrs() for part in parts], "run").assign_attrs(n=n, beta=beta, d=d)
+    p = workspace.parameters
+    batch = max(2, int(MAX_BATCH_BYTES / (8.0 * n * d * len(times))))
+    compute = partial(count_clusters_and_centers, d, beta, n, p["seed"], times, C, p["at"])
+    return workspace.blocks(name, runs, batch, compute).assign_attrs(n=n, beta=beta, d=d)

@@ -1,36 +1,33 @@
-"""Pictures of the law β^{(d−1)/2}."""
+"""The pictures of the law β^{(d−1)/2}."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nucleate.papers.causal_clustering.law.data import C
+from nucleate.papers.causal_clustering.law.measures import DECADE, KINDS, match_curve, means
+from nucleate.papers.causal_clustering.shared.cluster_runs import FIGURE_C
+from nucleate.papers.core.figure_layout import beta_axes
 from nucleate.papers.core.item import Data, Numbers, Parameters
-from nucleate.papers.core.line_fits import NORMAL
+from nucleate.papers.core.line_fits import STANDARD_ERRORS_95
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["beta_axes", "law_figure", "radius_figure"]
+__all__ = ["draw"]
 
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)))
 
 
-def beta_axes(ax: Any, betas: list[float]) -> None:
-    """Logarithmic axes with plain numbers: every β across, 1, 2, 5 and so on upwards."""
-    from matplotlib.ticker import FuncFormatter, LogLocator
-
-    ax.set(xscale="log", yscale="log", xlabel="β")
-    ax.set_xticks(betas, [f"{beta:g}" for beta in betas])
-    ax.yaxis.set_major_locator(LogLocator(10.0, [1.0, 2.0, 5.0]))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    ax.minorticks_off()
+def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
+    """The law, one panel per d; and the radii."""
+    return {"law": _law_figure(data, numbers, p), "law-c": _radius_figure(data, numbers, p)}
 
 
-def law_figure(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
+def _law_figure(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
     """Counts against β, one panel per d."""
     from matplotlib.figure import Figure
 
-    from nucleate.papers.causal_clustering.law.item import KINDS, means
     from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
     figure = Figure(figsize=(11.0, 4.4), layout="constrained")
@@ -55,7 +52,7 @@ def law_figure(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
             ax.errorbar(
                 betas,
                 mean,
-                NORMAL * error,
+                STANDARD_ERRORS_95 * error,
                 fmt=mark,
                 color=colour,
                 markersize=4.5,
@@ -70,7 +67,7 @@ def law_figure(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
     return figure
 
 
-def radius_figure(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
+def _radius_figure(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
     """The c of equal numbers over time, and of best match."""
     from matplotlib.figure import Figure
 
@@ -105,7 +102,7 @@ def _draw_radii(ax: Any, numbers: Numbers, p: Parameters) -> None:
                 color=CLUSTER_COLOURS[(0, 3, 2)[i]],
                 label=f"d = {d}" if kind == "renyi" else None,
             )
-    ax.axhline(4.0, color=palette.grey(0.4), linewidth=0.8, zorder=0)
+    ax.axhline(FIGURE_C, color=palette.grey(0.4), linewidth=0.8, zorder=0)
     ax.set(xscale="log", xlabel="time", ylabel="c")
     ax.set_xticks(p["times"], [f"{t:g}" for t in p["times"]])
     ax.minorticks_off()
@@ -114,8 +111,6 @@ def _draw_radii(ax: Any, numbers: Numbers, p: Parameters) -> None:
 
 
 def _draw_match(ax: Any, data: Data, p: Parameters, kind: str) -> None:
-    from nucleate.papers.causal_clustering.law.data import C
-    from nucleate.papers.causal_clustering.law.item import DECADE, match_curve
     from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
     palette = tidy(ax)
@@ -124,8 +119,13 @@ def _draw_match(ax: Any, data: Data, p: Parameters, kind: str) -> None:
         colour = CLUSTER_COLOURS[(0, 3, 2)[i]]
         ax.plot(C, share, color=colour, linestyle=DASHES[i], label=f"d = {d}")
         ax.fill_between(
-            C, share - NORMAL * error, share + NORMAL * error, color=colour, alpha=0.2, linewidth=0
+            C,
+            share - STANDARD_ERRORS_95 * error,
+            share + STANDARD_ERRORS_95 * error,
+            color=colour,
+            alpha=0.2,
+            linewidth=0,
         )
-    ax.axvline(4.0, color=palette.grey(0.4), linewidth=0.8, zorder=0)
+    ax.axvline(FIGURE_C, color=palette.grey(0.4), linewidth=0.8, zorder=0)
     ax.set(xlim=(C[0], C[-1]), ylim=(0.0, 1.0), xlabel="c")
     ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper right")

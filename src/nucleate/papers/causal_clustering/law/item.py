@@ -1,45 +1,30 @@
 """The law β^{(d−1)/2}: strong centers, Rényi centers and the clusters that really form, and the radius at
 which centers tell the clusters."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from nucleate.checks import Array
-from nucleate.papers.causal_clustering.law.data import C, density_data, law_data, tokens
+from nucleate.papers.causal_clustering.law.data import C, dataset_name, run
+from nucleate.papers.causal_clustering.law.figures import draw
+from nucleate.papers.causal_clustering.law.measures import DECADE, KINDS, counts_of_runs, match_curve, means
+from nucleate.papers.causal_clustering.shared.cluster_runs import FIGURE_C
 from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Verdict
-from nucleate.papers.core.line_fits import CAUTION, NORMAL, half_of, line, slope_of, told, value_of
+from nucleate.papers.core.line_fits import (
+    MAX_STANDARD_ERRORS,
+    STANDARD_ERRORS_95,
+    fit_line,
+    half_width,
+    number_with_error,
+    plus_minus,
+    slope_of,
+)
 from nucleate.papers.core.numbers import Number, exact, mean_of
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from xarray import Dataset
+__all__ = ["ITEM"]
 
-    from nucleate.papers.core.cache import Desk
-
-KINDS = {"strong": "strong centers", "renyi": "Rényi centers", "clusters": "clusters"}
-# by which an exponent may be off, as a share of (d−1)/2: curved caps are not yet those of the limit
-SLACK = 0.04
-FEW = 8  # runs from which on their own spread gives the error
-DECADE = 10.0
-
-
-def run(desk: "Desk") -> Data:
-    """Every d and β, then other numbers of tokens on the circle."""
-    p, data = desk.p, {}
-    jobs = [(int(d), beta) for d, betas in p["betas"].items() for beta in betas]
-    # about the time each takes
-    cost = np.cumsum([0.0, *(tokens(d, beta, p["per_cap"]) ** (1.0 if d == 2 else 2.0) for d, beta in jobs)])
-    for i, (d, beta) in enumerate(jobs):
-        data[_name(d, beta)] = law_data(desk, d, beta)
-        desk.at(0.95 * cost[i + 1] / cost[-1])
-    for per_cap in p["densities"]:
-        data[f"density{per_cap:g}"] = density_data(desk, per_cap)
-    return data
-
-
-def _name(d: int, beta: float) -> str:
-    return f"d{d}-beta{beta:g}"
+# of an exponent (d−1)/2: curved caps are not yet those of the limit
+EXPONENT_RELATIVE_ERROR = 0.04
 
 
 def measure(data: Data, p: Parameters) -> dict[str, Number]:
@@ -56,32 +41,8 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
             f"d = 2, β = {p['density_beta']:g}, {found.attrs['n']} tokens, {per_cap:g} per cap: clusters at t"
             f" = {p['at']:g}"
         )
-        numbers[f"density_{per_cap:g}"] = mean_of(_counts(found, "clusters", p["at"]), about)
+        numbers[f"density_{per_cap:g}"] = mean_of(counts_of_runs(found, "clusters", p["at"]), about)
     return numbers
-
-
-def _counts(found: "Dataset", kind: str, at: float) -> Array:
-    """How many there are, run by run, (runs,): clusters at a time, centers with the radius of the figures."""
-    if kind == "clusters":
-        return found["clusters"].values[:, int(np.searchsorted(found["time"].values, at))]
-    return found[kind].values[:, int(np.searchsorted(C, 4.0))]
-
-
-def means(data: Data, p: Parameters, d: int, betas: list[float], kind: str, at: float) -> tuple[Array, Array]:
-    """Mean counts at every β and their standard errors, (betas,) each.
-
-    Where there are too few runs to tell, the variance is taken in proportion to the mean, as at the largest β
-    with enough runs: far parts of the sphere know nothing of each other.
-    """
-    counts = [_counts(data[_name(d, beta)], kind, at) for beta in betas]
-    mean = np.array([one.mean() for one in counts])
-    enough = [i for i, one in enumerate(counts) if len(one) >= FEW] or [0]
-    per_mean = counts[enough[-1]].var(ddof=1) / mean[enough[-1]]
-    variance = [
-        one.var(ddof=1) if len(one) >= FEW else per_mean * m for one, m in zip(counts, mean, strict=True)
-    ]
-    runs = np.array([len(one) for one in counts])
-    return mean, np.sqrt(np.maximum(variance, 1e-3 * mean) / runs)
 
 
 def _power(data: Data, p: Parameters, d: int, betas: list[float], kind: str) -> dict[str, Number]:
@@ -96,22 +57,22 @@ def _power(data: Data, p: Parameters, d: int, betas: list[float], kind: str) -> 
     last = np.array(betas) >= betas[-1] / DECADE
     words = KINDS[kind] + (f" at t = {p['at']:g}" if kind == "clusters" else ", c = 4")
     span = f"β = {betas[0]:g} to {betas[-1]:g}"
-    top, name = float(betas[-1] ** half), f"{kind}_d{d}"
+    scale, name = float(betas[-1] ** half), f"{kind}_d{d}"
     how = "95 % interval of the mean at the largest β"
     return {
         f"{name}_exponent": slope_of(
-            line(caps, y, e),
+            fit_line(caps, y, e),
             f"d = {d}: exponent of β in the number of {words}, {span}, curvature taken off",
             half,
         ),
         f"{name}_raw": slope_of(
-            line(np.log(betas)[last], y[last], e[last]),
+            fit_line(np.log(betas)[last], y[last], e[last]),
             f"d = {d}: the same over the last decade of β, as it is",
             half,
         ),
-        f"{name}_constant": value_of(
-            mean[-1] / top,
-            error[-1] / top,
+        f"{name}_constant": number_with_error(
+            mean[-1] / scale,
+            error[-1] / scale,
             f"d = {d}: number of {words} over β^{{(d−1)/2}}, β = {betas[-1]:g}",
             how,
         ),
@@ -122,11 +83,11 @@ def _radius(data: Data, p: Parameters, d: int, betas: list[float]) -> dict[str, 
     """For each time and kind the c with as many centers as there are clusters, over the last decade of β."""
     numbers = {}
     for kind in ("renyi", "strong"):
-        for t in data[_name(d, betas[-1])]["time"].values:
+        for t in data[dataset_name(d, betas[-1])]["time"].values:
             value, error = radius_at(data, p, d, betas, kind, float(t))
             about = f"d = {d}: c for which there are as many {KINDS[kind]} as clusters at t = {t:g}"
             if np.isfinite(value):
-                numbers[f"c_{kind}_d{d}_t{t:g}"] = value_of(
+                numbers[f"c_{kind}_d{d}_t{t:g}"] = number_with_error(
                     value, error, about, "95 % interval of the mean over the last decade of β"
                 )
     return numbers
@@ -140,7 +101,7 @@ def radius_at(
     clusters, error = means(data, p, d, betas, "clusters", t)
     found, weight = [], []
     for beta, many, spread in zip(betas, clusters, error, strict=True):
-        centers = np.log(data[_name(d, beta)][kind].values.mean(0))  # (c,) falling
+        centers = np.log(data[dataset_name(d, beta)][kind].values.mean(0))  # (c,) falling
         if not centers[-1] <= np.log(many) <= centers[0]:
             return np.nan, np.nan
         c = np.exp(np.interp(-np.log(many), -centers, np.log(C)))
@@ -154,22 +115,17 @@ def _matches(data: Data, p: Parameters, d: int, betas: list[float]) -> dict[str,
     numbers = {}
     for kind in ("renyi", "strong"):
         share, error = match_curve(data, d, betas, kind)
-        best, four = int(share.argmax()), int(np.searchsorted(C, 4.0))
+        best, figure_c = int(share.argmax()), int(np.searchsorted(C, FIGURE_C))
         words, how = KINDS[kind], "95 % interval over runs, the last decade of β"
         about = f"d = {d}: share of clusters at t = {p['at']:g} that hold exactly one of the {words}"
-        numbers[f"match_{kind}_d{d}"] = value_of(share[best], error[best], f"{about}, at the best c", how)
-        numbers[f"match4_{kind}_d{d}"] = value_of(share[four], error[four], f"{about}, at c = 4", how)
+        numbers[f"match_{kind}_d{d}"] = number_with_error(
+            share[best], error[best], f"{about}, at the best c", how
+        )
+        numbers[f"match4_{kind}_d{d}"] = number_with_error(
+            share[figure_c], error[figure_c], f"{about}, at c = 4", how
+        )
         numbers[f"best_{kind}_d{d}"] = exact(C[best], f"d = {d}: that c for {words}", "by steps of 0.25")
     return numbers
-
-
-def match_curve(data: Data, d: int, betas: list[float], kind: str) -> tuple[Array, Array]:
-    """The share of clusters that hold exactly one center for every c, and its standard error, (c,): runs
-    weighted by their clusters."""
-    share = np.concatenate([data[_name(d, beta)][f"{kind}_match"].values for beta in betas])  # (runs, c)
-    weight = np.concatenate([data[_name(d, beta)]["clusters"].values[:, -1] for beta in betas])  # (runs,)
-    mean = weight @ share / weight.sum()
-    return mean, np.sqrt((weight**2) @ (share - mean) ** 2) / weight.sum()
 
 
 def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
@@ -183,13 +139,13 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     return (
         Verdict(
             "the numbers of strong and of Rényi centers grow like β^{(d−1)/2}",
-            "agrees" if all(right(one) for one in centers) else "disagrees",
+            "agrees" if all(is_expected_exponent(one) for one in centers) else "disagrees",
             f"exponents {_listed(numbers, 'strong', dims)} (strong) and {_listed(numbers, 'renyi', dims)}"
-            f" (Rényi) for d = {_and(dims)}",
+            f" (Rényi) for d = {_comma_list(dims)}",
         ),
         Verdict(
             "so does the number of clusters that really form",
-            "evidence for" if all(right(one) for one in clusters) else "evidence against",
+            "evidence for" if all(is_expected_exponent(one) for one in clusters) else "evidence against",
             (
                 f"exponents {_listed(numbers, 'clusters', dims)} at t = {p['at']:g}; the numbers are "
                 + ", ".join(f"{numbers[f'clusters_d{d}_constant'].value:.3g} β^({d - 1}/2)" for d in dims)
@@ -198,21 +154,25 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         Verdict(
             "c = 4: there are about as many Rényi centers as clusters (the c of the paper's figures)",
             "evidence for" if near else "evidence against",
-            f"the c with equal numbers is {_and([f'{c.value:.2f}' if c else 'none' for c in radii])} at t ="
-            f" {p['at']:g}, and grows: {_growth(numbers, dims)}",
+            f"the c with equal numbers is {_comma_list([f'{c.value:.2f}' if c else 'none' for c in radii])}"
+            f" at t = {p['at']:g}, and grows: {_growth(numbers, dims)}",
         ),
         Verdict(
             "which centers become clusters: strong ones with a smaller c tell it best (ours)",
             "evidence for" if better else "evidence against",
-            _told_matches(numbers, dims),
+            _described_matches(numbers, dims),
         ),
     )
 
 
-def right(number: Number) -> bool:
+def is_expected_exponent(number: Number) -> bool:
     """Whether an exponent is the expected one, but for the slack and chance."""
     assert number.expected is not None
-    return abs(number.value - number.expected) <= SLACK * number.expected + CAUTION / NORMAL * half_of(number)
+    return abs(
+        number.value - number.expected
+    ) <= EXPONENT_RELATIVE_ERROR * number.expected + MAX_STANDARD_ERRORS / STANDARD_ERRORS_95 * half_width(
+        number
+    )
 
 
 def _surely_more(one: Number, other: Number) -> bool:
@@ -220,10 +180,10 @@ def _surely_more(one: Number, other: Number) -> bool:
 
 
 def _listed(numbers: Numbers, kind: str, dims: list[int]) -> str:
-    return _and([told(numbers[f"{kind}_d{d}_exponent"]) for d in dims])
+    return _comma_list([plus_minus(numbers[f"{kind}_d{d}_exponent"]) for d in dims])
 
 
-def _and(items: list[Any]) -> str:
+def _comma_list(items: list[Any]) -> str:
     return ", ".join(str(item) for item in items)
 
 
@@ -243,7 +203,7 @@ def _growth(numbers: Numbers, dims: list[int]) -> str:
     return "; ".join(found)
 
 
-def _told_matches(numbers: Numbers, dims: list[int]) -> str:
+def _described_matches(numbers: Numbers, dims: list[int]) -> str:
     found = [
         f"d = {d}: strong {numbers[f'match_strong_d{d}'].value:.0%} at c ="
         f" {numbers[f'best_strong_d{d}'].value:.3g}, Rényi {numbers[f'match_renyi_d{d}'].value:.0%} at c ="
@@ -251,13 +211,6 @@ def _told_matches(numbers: Numbers, dims: list[int]) -> str:
         for d in dims
     ]
     return f"clusters that hold exactly one center: {'; '.join(found)}"
-
-
-def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
-    """The law, one panel per d; and the radii."""
-    from nucleate.papers.causal_clustering.law.figures import law_figure, radius_figure
-
-    return {"law": law_figure(data, numbers, p), "law-c": radius_figure(data, numbers, p)}
 
 
 ITEM = Item(
@@ -279,8 +232,8 @@ ITEM = Item(
         "end": {"2": 150.0, "3": 50.0, "4": 20.0},
         "at": 20.0,
         "counted": 1000,
-        "least_runs": 2,
-        "most_runs": 200,
+        "min_runs": 2,
+        "max_runs": 200,
         "densities": [8, 32, 128, 512, 2048],
         "density_beta": 250.0,
         "density_runs": 16,
@@ -322,10 +275,11 @@ ITEM = Item(
     ),
     criteria=(
         "First and second: agrees, or evidence for, if every exponent, curvature taken off, is (d−1)/2 to"
-        f" {SLACK:.0%} and {CAUTION:g} standard errors. Third: evidence for if in every dimension the c for"
-        " which there are as many Rényi centers as clusters at t = 20 is 4 to 0.5. Fourth: evidence for if"
-        " in every dimension the share of clusters with exactly one strong center, at the c best for them,"
-        " is larger than that with exactly one Rényi center, at the c best for those, with intervals apart."
+        f" {EXPONENT_RELATIVE_ERROR:.0%} and {MAX_STANDARD_ERRORS:g} standard errors. Third: evidence for if"
+        " in every dimension the c for which there are as many Rényi centers as clusters at t = 20 is 4 to"
+        " 0.5. Fourth: evidence for if in every dimension the share of clusters with exactly one strong"
+        " center, at the c best for them, is larger than that with exactly one Rényi center, at the c best"
+        " for those, with intervals apart."
     ),
     captions={
         "law": (

@@ -6,7 +6,8 @@ delta; given that, uniform tokens are independent and uniform on the rest of the
 index can be drawn directly, and tokens after it need not be drawn at all.
 """
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,31 +17,35 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
     from nucleate.integrate.run import Run
+    from nucleate.papers.core.cache import ItemWorkspace
+    from nucleate.papers.core.item import Data
     from nucleate.theory.bounds import Guarantee
 
-__all__ = ["at_index", "drawn", "from_starts", "splits", "worst_placement"]
+__all__ = ["FOLLOWED_TIMES", "draw_center", "ensemble_name", "guarantees", "run"]
 
-BEFORE = np.array([0.25, 0.5, 0.75, 1.0])  # of the guaranteed time, at which displacements are looked at
-PER_DECADE = 24  # frames beyond it
-LATE = 1e5  # guaranteed times that a center is followed for
-GATHERED = 20.0  # time by which tokens have gathered into clusters
-NARROW = 1e-9  # by which distances exceed delta, which is excluded
-TIGHT, LOOSE = (1e-10, 1e-12), (1e-7, 1e-9)  # tolerances: the worst placement is compared with an exact time
+EARLY_SHARES = np.array([0.25, 0.5, 0.75, 1.0])  # of the guaranteed time: when displacements are looked at
+FRAMES_PER_DECADE = 24  # beyond it
+SEED = 51
+FOLLOWED_TIMES = 1e5  # guaranteed times for which a center is followed
+GATHERED_TIME = 20.0  # time by which tokens have gathered into clusters
+BEYOND_DELTA = 1e-9  # relative: distances exceed delta, which is excluded, by so much
+LOOSE_TOLERANCE = (1e-7, 1e-9)  # rtol, atol
+TIGHT_TOLERANCE = (1e-10, 1e-12)  # for the worst placement, which is compared with an exact time
 
 
-def _times(least: float, most: float) -> Array:
+def _times(first: float, last: float) -> Array:
     """0, quarters of the first guaranteed time, then by powers of ten."""
-    count = int(np.ceil(PER_DECADE * np.log10(most / least))) + 1
-    return np.concatenate([[0.0], least * BEFORE[:-1], np.geomspace(least, most, count)])
+    count = int(np.ceil(FRAMES_PER_DECADE * np.log10(last / first))) + 1
+    return np.concatenate([[0.0], first * EARLY_SHARES[:-1], np.geomspace(first, last, count)])
 
 
 def _followed(beta: float, phi: Array, times: Array, tolerance: tuple[float, float]) -> "Run":
     """Tokens at angles phi (b, n), followed."""
     from nucleate.attention import Attention
     from nucleate.integrate.simulate import simulate
-    from nucleate.papers.core.cache import finished
+    from nucleate.papers.core.interruption import uninterrupted
 
-    return finished(
+    return uninterrupted(
         simulate(
             Attention(beta),
             np.stack([np.cos(phi), np.sin(phi)], axis=-1),
@@ -52,18 +57,18 @@ def _followed(beta: float, phi: Array, times: Array, tolerance: tuple[float, flo
     )
 
 
-def drawn(delta: float, s: int, runs: int, seed: int) -> Array:
+def draw_center(delta: float, s: int, runs: int, seed: int) -> Array:
     """Angles (b, s): a strong center of index s, the last, at 0, and uniform tokens before it, outside its
     cap."""
     from nucleate.studies.points import stream
 
-    phi, edge = np.zeros((runs, s)), delta * (1.0 + NARROW)
+    phi, edge = np.zeros((runs, s)), delta * (1.0 + BEYOND_DELTA)
     for run in range(runs):
         phi[run, :-1] = np.random.default_rng(stream(seed, run, s)).uniform(edge, 2.0 * np.pi - edge, s - 1)
     return phi
 
 
-def at_index(beta: float, separation: float, s: int, runs: int, seed: int) -> "Dataset":
+def centers_at_index(beta: float, separation: float, s: int, runs: int, seed: int) -> "Dataset":
     """Centers of index s among uniform tokens: displacement up to the guaranteed time, over what is allowed,
     and lifetime over that time."""
     import xarray
@@ -71,13 +76,18 @@ def at_index(beta: float, separation: float, s: int, runs: int, seed: int) -> "D
     from nucleate.observe.stationarity import stationarity
     from nucleate.theory.bounds import best_guarantee
 
-    sure = best_guarantee(beta, separation)
-    T = sure.time(s)
-    run_ = _followed(beta, drawn(separation * beta**-0.5, s, runs, seed), _times(T, LATE * T), LOOSE)
-    found = stationarity(run_, [s - 1], sure.displacement, T)
+    guarantee = best_guarantee(beta, separation)
+    T = guarantee.time(s)
+    run_ = _followed(
+        beta,
+        draw_center(separation * beta**-0.5, s, runs, seed),
+        _times(T, FOLLOWED_TIMES * T),
+        LOOSE_TOLERANCE,
+    )
+    found = stationarity(run_, [s - 1], guarantee.displacement, T)
     early = run_.t <= T * (1.0 + 1e-12)  # (m,)
     done = np.array([status == "done" for status in run_.status], dtype=np.int8)
-    moved = found.displacement[:, early, 0].max(1) / sure.displacement  # (b,)
+    moved = found.displacement[:, early, 0].max(1) / guarantee.displacement  # (b,)
     return xarray.Dataset(
         {
             "moved": ("run", moved),
@@ -90,7 +100,7 @@ def at_index(beta: float, separation: float, s: int, runs: int, seed: int) -> "D
             ),
             "gathered": (
                 "run",
-                _nearest(run_.x[:, np.searchsorted(run_.t, GATHERED)]) * beta**0.5,
+                _nearest(run_.x[:, np.searchsorted(run_.t, GATHERED_TIME)]) * beta**0.5,
                 {"long_name": "the same once tokens have gathered"},
             ),
         }
@@ -104,22 +114,22 @@ def _nearest(x: Array) -> Array:
     return np.asarray(distance(x[:, :-1], x[:, -1:]).min(1))
 
 
-def splits(beta: float, separation: float, shares: list[float]) -> "list[Guarantee]":
+def guarantees(beta: float, separation: float, shares: list[float]) -> "list[Guarantee]":
     """Lemma 5.1 for several c with c (1 + 2 eps) = separation, from beta^(1/2) tau* (share 0) to separation
     (share 1)."""
     from nucleate.theory.bounds import Guarantee, guaranteed_time
     from nucleate.theory.interaction import strongest_distance
 
-    least = float(beta**0.5 * strongest_distance(beta))
+    smallest = float(beta**0.5 * strongest_distance(beta))
     found = []
     for share in shares:
-        c = least + share * (separation - least)
+        c = smallest + share * (separation - smallest)
         eps = (separation / c - 1.0) / 2.0
         found.append(Guarantee(beta, separation, c, eps, guaranteed_time(1, beta, c, eps)))
     return found
 
 
-def from_starts(
+def uniform_starts(
     beta: float, separation: float, n: int, starts: int, shares: list[float], seed: int
 ) -> "Dataset":
     """Every strong center of uniform starts, one row each: index, displacement over time, and ratios for
@@ -129,31 +139,33 @@ def from_starts(
     from nucleate.observe.centers import renyi_centers
     from nucleate.observe.stationarity import stationarity
     from nucleate.sphere import uniform
-    from nucleate.studies.points import stream
     from nucleate.theory.bounds import best_guarantee
 
-    every = [best_guarantee(beta, separation), *splits(beta, separation, shares)]
-    x0 = np.stack([uniform(n, 2, stream(seed, start)) for start in range(starts)])  # (b, n, 2)
+    all_guarantees = [best_guarantee(beta, separation), *guarantees(beta, separation, shares)]
+    x0 = uniform(n, 2, seed, runs=starts)  # (b, n, 2)
     centers = [renyi_centers(x, separation * beta**-0.5, strong=True) for x in x0]
-    times = _times(every[0].product / n, LATE * every[0].product / 10.0)
-    run = _followed(beta, np.arctan2(x0[..., 1], x0[..., 0]), times, LOOSE)
-    table = stationarity(run, centers, every[0].displacement).centers  # (b, c)
+    times = _times(all_guarantees[0].product / n, FOLLOWED_TIMES * all_guarantees[0].product / 10.0)
+    run = _followed(beta, np.arctan2(x0[..., 1], x0[..., 0]), times, LOOSE_TOLERANCE)
+    table = stationarity(run, centers, all_guarantees[0].displacement).centers  # (b, c)
     there = table > 0  # the first token never moves
     index = np.where(there, table + 1, 1)  # (b, c) from 1
-    rows = [stationarity(run, centers, sure.displacement, sure.product / index) for sure in every]
+    rows = [
+        stationarity(run, centers, guarantee.displacement, guarantee.product / index)
+        for guarantee in all_guarantees
+    ]
     moved = np.moveaxis(rows[0].displacement, 1, -1)[there]  # (centers, m)
     return xarray.Dataset(
         {
             "index": ("center", index[there]),
-            "moved": (("center", "time"), moved / every[0].displacement),
+            "moved": (("center", "time"), moved / all_guarantees[0].displacement),
             "ratio": (("split", "center"), np.stack([row.ratio[there] for row in rows])),
             "at_least": (("split", "center"), np.stack([row.at_least[there] for row in rows])),
             "done": ("start", np.array([status == "done" for status in run.status], dtype=np.int8)),
         },
         {
             "time": run.t,
-            "c": ("split", np.array([sure.c for sure in every])),
-            "eps": ("split", np.array([sure.eps for sure in every])),
+            "c": ("split", np.array([guarantee.c for guarantee in all_guarantees])),
+            "eps": ("split", np.array([guarantee.eps for guarantee in all_guarantees])),
         },
     )
 
@@ -167,17 +179,51 @@ def worst_placement(beta: float, separation: float, indices: list[int]) -> "Data
     from nucleate.theory.bounds import best_guarantee
     from nucleate.theory.flows import two_token_time
 
-    sure, delta = best_guarantee(beta, separation), separation * beta**-0.5 * (1.0 + NARROW)
+    guarantee, delta = best_guarantee(beta, separation), separation * beta**-0.5 * (1.0 + BEYOND_DELTA)
     simulated, exact = [], []
     for s in indices:
         law = two_token_time(
-            beta, float(np.cos(delta)), float(np.cos(delta - sure.displacement)), float(s - 1)
+            beta, float(np.cos(delta)), float(np.cos(delta - guarantee.displacement)), float(s - 1)
         )
         phi = np.append(np.full(s - 1, delta), 0.0)[None]  # (1, s)
-        run = _followed(beta, phi, law * np.concatenate([[0.0], np.linspace(0.99, 1.01, 41)]), TIGHT)
-        simulated.append(float(stationarity(run, [s - 1], sure.displacement, sure.time(s)).ratio[0, 0]))
-        exact.append(law / sure.time(s))
+        run = _followed(
+            beta, phi, law * np.concatenate([[0.0], np.linspace(0.99, 1.01, 41)]), TIGHT_TOLERANCE
+        )
+        simulated.append(
+            float(stationarity(run, [s - 1], guarantee.displacement, guarantee.time(s)).ratio[0, 0])
+        )
+        exact.append(law / guarantee.time(s))
     return xarray.Dataset(
         {"simulated": ("index", np.array(simulated)), "exact": ("index", np.array(exact))},
         {"index": np.array(indices)},
     )
+
+
+def run(workspace: "ItemWorkspace") -> "Data":
+    """Uniform starts, centers of every index, worst placements."""
+    p = workspace.parameters
+    data: dict[str, Any] = {
+        "starts": workspace.dataset(
+            "starts",
+            lambda: uniform_starts(p["beta"], p["separation"], p["n"], p["starts"], p["shares"], SEED),
+        ),
+    }
+    cost = [(s + 4.0) ** 1.3 for _ in p["ensembles"] for s in p["indices"]]  # about the time each takes
+    total, done = sum(cost) + 0.2 * sum(cost), 0.2 * sum(cost)
+    for beta, separation in p["ensembles"]:
+        key = ensemble_name(beta, separation)
+        data[f"{key}-worst"] = workspace.dataset(
+            f"{key}-worst", partial(worst_placement, beta, separation, p["indices"])
+        )
+        for s in p["indices"]:
+            workspace.progress(done, total)
+            data[f"{key}-{s}"] = workspace.dataset(
+                f"{key}-{s}", partial(centers_at_index, beta, separation, s, p["runs"], SEED)
+            )
+            done += (s + 4.0) ** 1.3
+    return data
+
+
+def ensemble_name(beta: float, separation: float) -> str:
+    """Of the centers at one beta and separation, for files and numbers."""
+    return f"beta{beta:g}-c{separation:g}"

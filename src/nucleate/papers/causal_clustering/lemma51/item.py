@@ -1,86 +1,55 @@
 """Lemma 5.1: strong centers hardly move for a time; displacement against the bound, true against guaranteed
 lifetime, and how it depends on the index."""
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from nucleate.checks import Array
-from nucleate.papers.causal_clustering.lemma51.data import LATE, at_index, from_starts, worst_placement
-from nucleate.papers.core.figure_layout import sheet
+from nucleate.papers.causal_clustering.lemma51.data import FOLLOWED_TIMES, ensemble_name, run
+from nucleate.papers.causal_clustering.lemma51.figures import draw
+from nucleate.papers.causal_clustering.lemma51.measures import (
+    ensemble_words,
+    guaranteed_product,
+    lower_quartile,
+)
 from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Verdict, Word
 from nucleate.papers.core.numbers import Number, exact, share_of
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+__all__ = ["ITEM"]
 
-    from nucleate.papers.core.cache import Desk
-
-QUARTILE = 0.25  # of the lifetimes at one index: the median outlasts the runs at small ones
 FITS = {"early": (8, 64), "late": (64, 10**9)}  # indices of the two fits, first and last
-BOOTSTRAP = "95 % interval, runs drawn again 2000 times"
+BOOTSTRAP_INTERVAL = "95 % interval, runs drawn again 2000 times"
 RESAMPLES = 2000
-ONE = 0.05  # how far the power in the worst placement may be from -1, where Z_j is still near 1
-FREE = 0.1  # of e^{beta (1 - cos delta)}, the number of tokens that make Z_j two, is up to where it is
-SURE = 0.3  # half the width of an interval of a power that counts as known
+WORST_POWER_ERROR = 0.05  # of the power -1 in the worst placement, where Z_j is still near 1
+MAX_FREE_TOKENS = (
+    0.1  # of e^{beta (1 - cos delta)}, the number of tokens that make Z_j two: Z_j is near 1 up to here
+)
+MAX_POWER_HALF_WIDTH = 0.3  # of the interval of a power that counts as known
 # of a lifetime: frames lie half a thousandth apart, and between them displacement is taken to grow evenly
-LAW = 1e-4
-
-
-def run(desk: "Desk") -> Data:
-    """Uniform starts, centers of every index, worst placements."""
-    p = desk.p
-    data: dict[str, Any] = {
-        "starts": desk.dataset(
-            "starts", lambda: from_starts(p["beta"], p["separation"], p["n"], p["starts"], p["shares"], 51)
-        ),
-    }
-    cost = [(s + 4.0) ** 1.3 for _ in p["ensembles"] for s in p["indices"]]  # about the time each takes
-    total, done = sum(cost) + 0.2 * sum(cost), 0.2 * sum(cost)
-    for beta, separation in p["ensembles"]:
-        key = name(beta, separation)
-        data[f"{key}-worst"] = desk.dataset(
-            f"{key}-worst", partial(worst_placement, beta, separation, p["indices"])
-        )
-        for s in p["indices"]:
-            desk.at(done / total)
-            data[f"{key}-{s}"] = desk.dataset(
-                f"{key}-{s}", partial(at_index, beta, separation, s, p["runs"], 51)
-            )
-            done += (s + 4.0) ** 1.3
-    return data
-
-
-def name(beta: float, separation: float) -> str:
-    """For files and numbers."""
-    return f"beta{beta:g}-c{separation:g}"
-
-
-def words(beta: float, separation: float) -> str:
-    """For people."""
-    return f"β = {beta:g}, centers {separation:g} β^(−1/2) apart"
+LIFETIME_ERROR = 1e-4
 
 
 def measure(data: Data, p: Parameters) -> dict[str, Number]:
     """Displacements, ratios of lifetimes, and slopes."""
-    numbers = _starts(data["starts"], p)
+    numbers = _start_numbers(data["starts"], p)
     for beta, separation in p["ensembles"]:
-        numbers |= _ensemble(beta, separation, data, p)
+        numbers |= _ensemble_numbers(beta, separation, data, p)
     return numbers | _index_numbers(data, p)
 
 
-def _starts(found: Any, p: Parameters) -> dict[str, Number]:
+def _start_numbers(found: Any, p: Parameters) -> dict[str, Number]:
     """Uniform starts: all strong centers but the first token, which never moves."""
     index, t, moved = found["index"].values, found["time"].values, found["moved"].values
-    product = _product(p["beta"], p["separation"])
+    product = guaranteed_product(p["beta"], p["separation"])
     # (centers, m) before the guaranteed time
     early = np.where(t[None] <= product / index[:, None], moved, 0.0)
     ratio, least = found["ratio"].values, found["at_least"].values  # (splits, centers)
     numbers = {
         "product": exact(
             product,
-            f"{words(p['beta'], p['separation'])}: T_j s_j that the lemma guarantees, with the best c and ε",
+            f"{ensemble_words(p['beta'], p['separation'])}: T_j s_j that the lemma guarantees, with the best"
+            " c and ε",
         ),
         "centers": exact(
             len(index), f"strong centers in {p['starts']} uniform starts, the first token apart"
@@ -117,61 +86,55 @@ def _starts(found: Any, p: Parameters) -> dict[str, Number]:
     return numbers
 
 
-def _product(beta: float, separation: float) -> float:
-    from nucleate.theory.bounds import best_guarantee
-
-    return best_guarantee(beta, separation).product
-
-
-def _ensemble(beta: float, separation: float, data: Data, p: Parameters) -> dict[str, Number]:
+def _ensemble_numbers(beta: float, separation: float, data: Data, p: Parameters) -> dict[str, Number]:
     """Centers of every index, and the worst placement, at one beta and separation."""
-    key, told, indices = name(beta, separation), words(beta, separation), np.array(p["indices"])
+    key, words, indices = (
+        ensemble_name(beta, separation),
+        ensemble_words(beta, separation),
+        np.array(p["indices"]),
+    )
     found = [data[f"{key}-{s}"] for s in indices]
     moved = np.array([one["moved"].values for one in found])  # (indices, runs)
     ratio = np.array([one["ratio"].values for one in found])  # (indices, runs)
     done = np.array([one["done"].values for one in found])
-    bad = data[f"{key}-worst"]
-    free = indices - 1 < max(FREE * np.exp(2.0 * beta * np.sin(separation * beta**-0.5 / 2.0) ** 2), 4.0)
+    worst = data[f"{key}-worst"]
+    free = indices - 1 < max(
+        MAX_FREE_TOKENS * np.exp(2.0 * beta * np.sin(separation * beta**-0.5 / 2.0) ** 2), 4.0
+    )
     worst_power = np.polyfit(
-        np.log(indices[free] - 1.0), np.log(bad["exact"].values[free] / indices[free]), 1
+        np.log(indices[free] - 1.0), np.log(worst["exact"].values[free] / indices[free]), 1
     )[0]
     return {
         f"{key}_within": share_of(
             int(((moved < 1.0) & (done == 1)).sum()),
             moved.size,
-            f"{told}: centers of index {indices[0]} to {indices[-1]} that stay within the bound until T_j",
+            f"{words}: centers of index {indices[0]} to {indices[-1]} that stay within the bound until T_j",
             1.0,
         ),
         f"{key}_moved": exact(
-            moved.max(), f"{told}: farthest that any has moved by T_j, over what the lemma allows"
+            moved.max(), f"{words}: farthest that any has moved by T_j, over what the lemma allows"
         ),
-        f"{key}_least": exact(ratio.min(), f"{told}: least lifetime over guaranteed lifetime"),
+        f"{key}_least": exact(ratio.min(), f"{words}: least lifetime over guaranteed lifetime"),
         f"{key}_quartile": exact(
-            _quartile(ratio)[-1], f"{told}: lower quartile of that ratio at index {indices[-1]}"
+            lower_quartile(ratio)[-1], f"{words}: lower quartile of that ratio at index {indices[-1]}"
         ),
         f"{key}_worst_least": exact(
-            bad["exact"].values.min(),
-            f"{told}: least ratio in the worst placement, all earlier tokens at one point",
+            worst["exact"].values.min(),
+            f"{words}: least ratio in the worst placement, all earlier tokens at one point",
         ),
         f"{key}_worst_power": exact(
             worst_power,
-            f"{told}: power of s_j − 1 with which the lifetime falls there, s_j = {indices[free][0]} to"
+            f"{words}: power of s_j − 1 with which the lifetime falls there, s_j = {indices[free][0]} to"
             f" {indices[free][-1]}",
             expected=-1.0,
         ),
-        f"{key}_worst_last": exact(bad["exact"].values[-1], f"{told}: ratio there at index {indices[-1]}"),
+        f"{key}_worst_last": exact(worst["exact"].values[-1], f"{words}: ratio there at index {indices[-1]}"),
         f"{key}_worst_law": exact(
-            np.abs(bad["simulated"].values / bad["exact"].values - 1.0).max(),
-            f"{told}: largest relative difference there from the exact two-token time",
+            np.abs(worst["simulated"].values / worst["exact"].values - 1.0).max(),
+            f"{words}: largest relative difference there from the exact two-token time",
             expected=0.0,
         ),
     }
-
-
-def _quartile(ratio: Array) -> Array:
-    """The lower quartile of each row (..., runs), a value among them: lifetimes may be infinite."""
-    runs = ratio.shape[-1]
-    return np.asarray(np.sort(ratio, axis=-1)[..., int(QUARTILE * (runs - 1))])
 
 
 def _power(indices: Array, ratio: Array) -> Array:
@@ -181,7 +144,7 @@ def _power(indices: Array, ratio: Array) -> Array:
     A quartile that outlasts the runs counts as their end.
     """
     x = np.log(indices) - np.log(indices).mean()  # (indices,)
-    y = np.log(np.minimum(_quartile(ratio), LATE) / indices)  # (..., indices)
+    y = np.log(np.minimum(lower_quartile(ratio), FOLLOWED_TIMES) / indices)  # (..., indices)
     return np.asarray((y * x).sum(-1) / (x * x).sum())
 
 
@@ -192,7 +155,8 @@ def _powers(when: str, data: Data, p: Parameters) -> tuple[Array, Array]:
     part = indices[(indices >= first) & (indices <= last)]
     rng, found, again = np.random.default_rng(51), [], []
     for pair in p["ensembles"]:
-        ratio = np.array([data[f"{name(*pair)}-{s}"]["ratio"].values for s in part])  # (indices, runs)
+        name = ensemble_name(*pair)
+        ratio = np.array([data[f"{name}-{s}"]["ratio"].values for s in part])  # (indices, runs)
         drawn = rng.integers(ratio.shape[1], size=(RESAMPLES, *ratio.shape))  # (resamples, indices, runs)
         found.append(_power(part, ratio))
         again.append(_power(part, np.take_along_axis(ratio[None], drawn, axis=-1)))
@@ -212,8 +176,13 @@ def _index_numbers(data: Data, p: Parameters) -> dict[str, Number]:
         )
         for i, pair in enumerate(p["ensembles"]):
             low, high = np.quantile(again[i], [0.025, 0.975])
-            numbers[f"{name(*pair)}_power_{when}"] = Number(
-                float(found[i]), f"{words(*pair)}: {about}", float(low), float(high), BOOTSTRAP, -1.0
+            numbers[f"{ensemble_name(*pair)}_power_{when}"] = Number(
+                float(found[i]),
+                f"{ensemble_words(*pair)}: {about}",
+                float(low),
+                float(high),
+                BOOTSTRAP_INTERVAL,
+                -1.0,
             )
         low, high = np.quantile(again.mean(0), [0.025, 0.975])
         numbers[f"power_{when}"] = Number(
@@ -221,13 +190,13 @@ def _index_numbers(data: Data, p: Parameters) -> dict[str, Number]:
             f"{about}, mean over all β and separations",
             float(low),
             float(high),
-            BOOTSTRAP,
+            BOOTSTRAP_INTERVAL,
             -1.0,
         )
-    last_one = data[f"{name(p['beta'], p['separation'])}-{p['indices'][-1]}"]
+    last_one = data[f"{ensemble_name(p['beta'], p['separation'])}-{p['indices'][-1]}"]
     about = (
-        f"{words(p['beta'], p['separation'])}, index {p['indices'][-1]}: distance of the nearest token over"
-        " β^(−1/2), median"
+        f"{ensemble_words(p['beta'], p['separation'])}, index {p['indices'][-1]}: distance of the nearest"
+        " token over β^(−1/2), median"
     )
     return numbers | {
         "nearest": exact(np.median(last_one["nearest"].values), f"{about}, at the start"),
@@ -239,11 +208,15 @@ def _index_numbers(data: Data, p: Parameters) -> dict[str, Number]:
 
 def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     """By the criteria of the item."""
-    keys = [name(*pair) for pair in p["ensembles"]]
-    return (_stays(numbers, keys), _worst(numbers, keys), _index(numbers, p))
+    keys = [ensemble_name(*pair) for pair in p["ensembles"]]
+    return (
+        _displacement_verdict(numbers, keys),
+        _worst_placement_verdict(numbers, keys),
+        _index_verdict(numbers, p),
+    )
 
 
-def _stays(numbers: Numbers, keys: list[str]) -> Verdict:
+def _displacement_verdict(numbers: Numbers, keys: list[str]) -> Verdict:
     shares = [numbers["starts_within"], *(numbers[f"{key}_within"] for key in keys)]
     count = [sum(share.count[i] for share in shares if share.count) for i in range(2)]
     farthest = max(numbers["starts_moved"].value, *(numbers[f"{key}_moved"].value for key in keys))
@@ -261,42 +234,44 @@ def _stays(numbers: Numbers, keys: list[str]) -> Verdict:
     )
 
 
-def _worst(numbers: Numbers, keys: list[str]) -> Verdict:
+def _worst_placement_verdict(numbers: Numbers, keys: list[str]) -> Verdict:
     powers = [numbers[f"{key}_worst_power"].value for key in keys]
     off = max(numbers[f"{key}_worst_law"].value for key in keys)
     ratios = [numbers[f"{key}_worst_least"].value for key in keys]
     return Verdict(
         "in the worst placement lifetimes do fall as 1/s_j, until s_j tokens make Z_j large (ours)",
-        "agrees" if max(abs(power + 1.0) for power in powers) <= ONE and off <= LAW else "disagrees",
-        f"with all earlier tokens at one point they fall with powers {_told(min(powers))} to"
-        f" {_told(max(powers))} of s_j − 1 while that is below {FREE:g} e^{{β(1 − cos δ)}}, and are"
-        f" {min(ratios):.1f} to {max(ratios):.1f} times those guaranteed; runs meet the exact two-token time"
-        f" to {off:.0e}",
+        "agrees"
+        if max(abs(power + 1.0) for power in powers) <= WORST_POWER_ERROR and off <= LIFETIME_ERROR
+        else "disagrees",
+        f"with all earlier tokens at one point they fall with powers {_two_digits(min(powers))} to"
+        f" {_two_digits(max(powers))} of s_j − 1 while that is below {MAX_FREE_TOKENS:g} e^{{β(1 − cos δ)}},"
+        f" and are {min(ratios):.1f} to {max(ratios):.1f} times those guaranteed; runs meet the exact"
+        f" two-token time to {off:.0e}",
     )
 
 
-def _told(power: float) -> str:
+def _two_digits(power: float) -> str:
     """Two digits, and a minus sign that is one."""
     return f"{power:.2f}".replace("-", "−")
 
 
-def _index(numbers: Numbers, p: Parameters) -> Verdict:
+def _index_verdict(numbers: Numbers, p: Parameters) -> Verdict:
     early, late = numbers["power_early"], numbers["power_late"]
     spans = [
         (one.low if one.low is not None else -np.inf, one.high if one.high is not None else np.inf)
         for one in (early, late)
     ]
-    known = max(high - low for low, high in spans) <= 2.0 * SURE
+    narrow = max(high - low for low, high in spans) <= 2.0 * MAX_POWER_HALF_WIDTH
     word: Word = (
         "evidence for"
         if any(not low <= -1.0 <= high for low, high in spans)
         else "evidence against"
-        if known
+        if narrow
         else "not testable here"
     )
     each = "; ".join(
-        f"{_told(numbers[f'{name(*pair)}_power_early'].value)} and"
-        f" {_told(numbers[f'{name(*pair)}_power_late'].value)} at {words(*pair)}"
+        f"{_two_digits(numbers[f'{ensemble_name(*pair)}_power_early'].value)} and"
+        f" {_two_digits(numbers[f'{ensemble_name(*pair)}_power_late'].value)} at {ensemble_words(*pair)}"
         for pair in p["ensembles"]
     )
     return Verdict(
@@ -309,148 +284,6 @@ def _index(numbers: Numbers, p: Parameters) -> Verdict:
         f" {p['indices'][-1]} the nearest is at {numbers['nearest'].value:.2f} β^(−1/2) at first, at"
         f" {numbers['gathered'].value:.2f} once gathered",
     )
-
-
-def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
-    """Displacement against the bound; lifetimes over the index; how much longer than guaranteed."""
-    figure = sheet(11.0, 4.4)
-    way, index, ratio = figure.subplots(1, 3, width_ratios=[1.0, 1.1, 1.0])
-    _draw_way(way, data, p)
-    _draw_index(index, data, p)
-    _draw_ratio(ratio, data, p)
-    return {"lemma5.1": figure}
-
-
-def _draw_way(ax: Any, data: Data, p: Parameters) -> None:
-    """Displacements of the strong centers of uniform starts, each over its own guaranteed time."""
-    from nucleate.plot.styles import SMALL_POINTS, tidy
-
-    palette, found = tidy(ax), data["starts"]
-    product = _product(p["beta"], p["separation"])
-    at = np.geomspace(0.05, LATE / 10.0, 160)  # in guaranteed times
-    t, rows = found["time"].values, []
-    for s, moved in zip(found["index"].values, found["moved"].values, strict=True):
-        time = at * product / s
-        rows.append(np.where(time <= t[-1], np.interp(time, t, moved), np.nan))
-    way = np.array(rows)  # (centers, at)
-    for low, high, share in ((0.1, 0.9, 0.18), (0.25, 0.75, 0.35)):
-        band = np.nanquantile(way, [low, high], axis=0)
-        ax.fill_between(
-            at,
-            np.maximum(band[0], 1e-9),
-            np.maximum(band[1], 1e-9),
-            color=palette.grey(share),
-            linewidth=0,
-            label=f"{low:.0%} to {high:.0%} of centers",
-        )
-    ax.plot(at, np.nanmedian(way, axis=0), color=palette.ink, linewidth=1.6, label="median")
-    ax.plot(at, np.nanmax(way, axis=0), color=palette.red, linewidth=1.2, label="farthest")
-    ax.plot([at[0], 1.0, 1.0], [1.0, 1.0, 1e-6], color=palette.ink, linewidth=1.0, linestyle=(0, (4, 2)))
-    ax.text(0.07, 1.5, "allowed", fontsize=SMALL_POINTS, color=palette.ink)
-    ax.set(
-        xscale="log",
-        yscale="log",
-        xlim=(at[0], at[-1]),
-        ylim=(1e-6, 1e3),
-        xlabel=r"time over the guaranteed $T_j$",
-        ylabel="displacement over the bound",
-    )
-    ax.set_title(
-        f"uniform starts, β = {p['beta']:g}, δ = {p['separation']:g}β$^{{-1/2}}$", fontsize=SMALL_POINTS + 1
-    )
-    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper left", borderaxespad=0.1)
-
-
-def _draw_index(ax: Any, data: Data, p: Parameters) -> None:
-    """Lower quartiles of lifetimes over the index, in guaranteed lifetimes of a first token, beside the worst
-    placement and the lemma."""
-    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
-
-    palette, indices = tidy(ax), np.array(p["indices"])
-    pairs = [pair for pair in p["ensembles"] if pair[0] == p["beta"]]
-    for i, (beta, separation) in enumerate(pairs):
-        key, colour = name(beta, separation), CLUSTER_COLOURS[(0, 2, 3, 5)[i % 4]]
-        ratio = np.array([data[f"{key}-{s}"]["ratio"].values for s in indices])  # (indices, runs)
-        middle = _quartile(ratio) / indices
-        seen = np.isfinite(middle)
-        ax.plot(
-            indices[seen],
-            middle[seen],
-            "osD^"[i % 4] + "-",
-            color=colour,
-            markersize=5,
-            linewidth=1.3,
-            label=f"{separation:g} β$^{{-1/2}}$ apart",
-        )
-        ax.plot(
-            indices, ratio.min(1) / indices, "osD^"[i % 4], color=colour, markersize=5, markerfacecolor="none"
-        )
-        ax.plot(
-            indices,
-            data[f"{key}-worst"]["exact"].values / indices,
-            color=colour,
-            linewidth=0.9,
-            linestyle=(0, (1, 1.5)),
-        )
-    ax.plot(indices, 1.0 / indices, color=palette.ink, linewidth=1.4, linestyle=(0, (4, 2)))
-    ax.text(
-        indices[-1],
-        1.25 / indices[-1],
-        "guaranteed",
-        fontsize=SMALL_POINTS,
-        color=palette.ink,
-        ha="right",
-        va="bottom",
-        rotation=-18,
-    )
-    ax.set(
-        xscale="log", yscale="log", xlabel=r"index $s_j$", ylabel=r"lifetime over the guaranteed $T_j s_j$"
-    )
-    ax.set_title(f"lifetimes, β = {p['beta']:g}: lower quartile, shortest, worst", fontsize=SMALL_POINTS + 1)
-    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper right", borderaxespad=0.1)
-
-
-def _draw_ratio(ax: Any, data: Data, p: Parameters) -> None:
-    """Lifetime over guaranteed lifetime: shortest, lower quartile, and in the worst placement, at every beta
-    and separation."""
-    from nucleate.plot.styles import SMALL_POINTS, tidy
-
-    palette = tidy(ax)
-    for i, (beta, separation) in enumerate(p["ensembles"]):
-        key = name(beta, separation)
-        ratio = np.array([data[f"{key}-{s}"]["ratio"].values for s in p["indices"]])  # (indices, runs)
-        quartile = np.minimum(_quartile(ratio), LATE)
-        ax.plot(
-            [quartile.min(), quartile.max()],
-            [i, i],
-            color=palette.grey(0.35),
-            linewidth=5.0,
-            solid_capstyle="butt",
-            zorder=1,
-        )
-        ax.plot([ratio.min()], [i], "o", color=palette.ink, markersize=6)
-        ax.plot([data[f"{key}-worst"]["exact"].values.min()], [i], "D", color=palette.red, markersize=6)
-        ax.text(
-            1.35,
-            i - 0.22,
-            f"β = {beta:g}, {separation:g} β$^{{-1/2}}$ apart",
-            fontsize=SMALL_POINTS,
-            color=palette.ink,
-        )
-    ax.plot([], [], "D", color=palette.red, markersize=6, label="worst placement")
-    ax.plot([], [], "o", color=palette.ink, markersize=6, label="shortest of all runs")
-    ax.plot([], [], color=palette.grey(0.35), linewidth=5.0, label="lower quartiles, by index")
-    ax.axvline(1.0, color=palette.ink, linewidth=1.0, linestyle=(0, (4, 2)))
-    ax.set(
-        xscale="log",
-        xlim=(0.5, 2.0 * LATE),
-        ylim=(len(p["ensembles"]) - 0.4, -2.1),
-        xlabel="lifetime over guaranteed lifetime",
-    )
-    ax.set_yticks([])
-    ax.spines["left"].set_visible(False)
-    ax.set_title("how much longer centers stay", fontsize=SMALL_POINTS + 1)
-    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper right", borderaxespad=0.1)
 
 
 ITEM = Item(
@@ -498,17 +331,18 @@ ITEM = Item(
             " of two tokens, one of weight s_j − 1, and known exactly."
         ),
         (
-            f"Lifetimes are followed for {LATE:g} guaranteed ones. They differ by many powers of ten from run"
-            " to run, so the law is fitted to their lower quartile."
+            f"Lifetimes are followed for {FOLLOWED_TIMES:g} guaranteed ones. They differ by many powers of"
+            " ten from run to run, so the law is fitted to their lower quartile."
         ),
     ),
     criteria=(
         "First: agrees if no center has moved farther than the bound by T_j, at any of the times looked at,"
-        " in any ensemble, and no lifetime is below the guaranteed one. Second: agrees if the fitted power"
-        f" of s_j − 1 in the worst placement is −1 to {ONE:g}, where s_j − 1 is below {FREE:g} e^{{β(1 − cos"
-        f" δ)}}, and simulated lifetimes there are the exact ones to {LAW:g}. Third: evidence for, if the 95"
-        f" % interval of the mean power, early (s_j = {FITS['early'][0]} to {FITS['early'][1]}) or late"
-        f" (beyond), excludes −1; against, if both contain it and are known to {SURE:g}."
+        " in any ensemble, and no lifetime is below the guaranteed one. Second: agrees if the fitted power of"
+        f" s_j − 1 in the worst placement is −1 to {WORST_POWER_ERROR:g}, where s_j − 1 is below"
+        f" {MAX_FREE_TOKENS:g} e^{{β(1 − cos δ)}}, and simulated lifetimes there are the exact ones to"
+        f" {LIFETIME_ERROR:g}. Third: evidence for, if the 95 % interval of the mean power, early (s_j ="
+        f" {FITS['early'][0]} to {FITS['early'][1]}) or late (beyond), excludes −1; against, if both contain"
+        f" it and are known to {MAX_POWER_HALF_WIDTH:g}."
     ),
     captions={
         "lemma5.1": (

@@ -13,65 +13,75 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nucleate.papers.causal_clustering.lemmaA1.interval_arithmetic import Proof, Span, alternating, prove
+from nucleate.papers.causal_clustering.lemmaA1.interval_arithmetic import (
+    Interval,
+    Proof,
+    prove,
+    series_remainder,
+)
 
-__all__ = ["PROOFS", "far_threshold", "proofs"]
-
-FULL = 40.0  # beyond (2 pi)^2
-QUARTER = 2.4675  # beyond (pi/2)^2 = 2.46740...
-HALF = 9.8697  # beyond pi^2 = 9.86960...
-MANY = 4096  # pieces to begin with near the threshold, where many are needed
-EXPONENT = 12  # terms of e^z for 0 <= z <= 1; the rest is below 3 z^12 / 12!
-
-
-def _sinc(y: Span) -> Span:
-    return 1.0 - y * alternating(y, 3)
+__all__ = ["PROOFS", "proofs", "second_bound_threshold"]
 
 
-def _cosine(y: Span) -> Span:
-    return 1.0 - y * 0.5 + y * y * alternating(y, 4)
+# ends of intervals of y = x^2
+ABOVE_2PI_SQUARED = 40.0  # (2 pi)^2 = 39.47841...
+ABOVE_HALF_PI_SQUARED = 2.4675  # (pi/2)^2 = 2.46740...
+ABOVE_PI_SQUARED = 9.8697  # pi^2 = 9.86960...
+PIECES_NEAR_THRESHOLD = 4096  # to begin with
+EXPONENTIAL_TERMS = 12  # for 0 <= z <= 1: the remainder of e^z is below 3 z^12 / 12!
 
 
-def _above_lower(y: Span) -> Span:
+def _sinc(y: Interval) -> Interval:
+    return 1.0 - y * series_remainder(y, 3)
+
+
+def _cosine(y: Interval) -> Interval:
+    return 1.0 - y * 0.5 + y * y * series_remainder(y, 4)
+
+
+def _above_lower(y: Interval) -> Interval:
     """(cos x + x^2 s^2/2 - s^2) / x^2 with s = sin x / x: positive where tau* > (beta + 1/2)^(-1/2)."""
-    T3, T4, s = alternating(y, 3), alternating(y, 4), _sinc(y)
+    T3, T4, s = series_remainder(y, 3), series_remainder(y, 4), _sinc(y)
     return T3 * 2.0 - 0.5 + y * (T4 - T3 * T3) + s * s * 0.5
 
 
-def _below_upper(y: Span) -> Span:
+def _below_upper(y: Interval) -> Interval:
     """(s^2 - cos x) / x^2: positive where tau* < beta^(-1/2)."""
-    T3, T4 = alternating(y, 3), alternating(y, 4)
+    T3, T4 = series_remainder(y, 3), series_remainder(y, 4)
     return 0.5 - T3 * 2.0 + y * (T3 * T3 - T4)
 
 
-def _exponential(z: Span) -> Span:
+def _exponential(z: Interval) -> Interval:
     """e^z for 0 <= z <= 1."""
     # e^z times the last term covers what follows it
-    total = Span(np.ones_like(z.low), np.full_like(z.high, 3.0))
-    for i in range(EXPONENT, 0, -1):
+    total = Interval(np.ones_like(z.low), np.full_like(z.high, 3.0))
+    for i in range(EXPONENTIAL_TERMS, 0, -1):
         total = 1.0 + (z * total).over(i)
     return total
 
 
-def far(beta: float) -> Callable[[Span], Span]:
+def second_bound(beta: float) -> Callable[[Interval], Interval]:
     """F(beta, x) as a function of y = x^2 <= pi^2: positive where the second bound on g holds."""
 
-    def F(y: Span) -> Span:
-        s, z = _sinc(y), y * y * y * alternating(y, 6) * beta
+    def F(y: Interval) -> Interval:
+        s, z = _sinc(y), y * y * y * series_remainder(y, 6) * beta
         return y * (_exponential(z) - s * s) * beta + _cosine(y)
 
     return F
 
 
-def far_threshold(within: float = 1e-5) -> tuple[float, float]:
+def second_bound_threshold(within: float = 1e-5) -> tuple[float, float]:
     """(false, true): the second bound on g is refuted for some x at the first beta and proved for every x > 0
     at the second, by bisection."""
     bad, good = 0.11, 1.0  # above 1/pi^2 = 0.1013, which settles x >= pi
-    if prove(far(bad), 0.0, HALF).holds or not prove(far(good), 0.0, HALF).holds:
+    if (
+        prove(second_bound(bad), 0.0, ABOVE_PI_SQUARED).holds
+        or not prove(second_bound(good), 0.0, ABOVE_PI_SQUARED).holds
+    ):
         return np.nan, np.nan
     while good - bad > within:
         beta = 0.5 * (bad + good)
-        if prove(far(beta), 0.0, HALF, MANY).holds:
+        if prove(second_bound(beta), 0.0, ABOVE_PI_SQUARED, PIECES_NEAR_THRESHOLD).holds:
             good = beta
         elif _refuted(beta):
             bad = beta
@@ -82,25 +92,33 @@ def far_threshold(within: float = 1e-5) -> tuple[float, float]:
 
 def _refuted(beta: float) -> bool:
     """Whether F(beta, x) is surely at most 0 at one x of a fine grid."""
-    y = np.linspace(QUARTER, np.pi**2, 6001)
-    return bool((far(beta)(Span(y, y)).high <= 0.0).any())
+    y = np.linspace(ABOVE_HALF_PI_SQUARED, np.pi**2, 6001)
+    return bool((second_bound(beta)(Interval(y, y)).high <= 0.0).any())
 
 
-PROOFS: dict[str, tuple[str, Callable[[Span], Span], float]] = {
-    "sine_below": ("sin x < x on (0, 2π]", lambda y: alternating(y, 3), FULL),
-    "sine_above": ("sin x > x − x³/6 on (0, 2π]", lambda y: alternating(y, 5), FULL),
-    "cosine_above": ("cos x > 1 − x²/2 on (0, 2π]", lambda y: alternating(y, 4), FULL),
-    "cosine_below": ("cos x < 1 − x²/2 + x⁴/24 on (0, 2π]", lambda y: alternating(y, 6), FULL),
+PROOFS: dict[str, tuple[str, Callable[[Interval], Interval], float]] = {
+    "sine_below": ("sin x < x on (0, 2π]", lambda y: series_remainder(y, 3), ABOVE_2PI_SQUARED),
+    "sine_above": ("sin x > x − x³/6 on (0, 2π]", lambda y: series_remainder(y, 5), ABOVE_2PI_SQUARED),
+    "cosine_above": ("cos x > 1 − x²/2 on (0, 2π]", lambda y: series_remainder(y, 4), ABOVE_2PI_SQUARED),
+    "cosine_below": (
+        "cos x < 1 − x²/2 + x⁴/24 on (0, 2π]",
+        lambda y: series_remainder(y, 6),
+        ABOVE_2PI_SQUARED,
+    ),
     "tau_above": (
         "τ* > (β + ½)^(−1/2), that is cos x / sin² x + ½ > 1/x² on (0, π/2)",
         _above_lower,
-        QUARTER,
+        ABOVE_HALF_PI_SQUARED,
     ),
-    "tau_below": ("τ* < β^(−1/2), that is x² cos x < sin² x on (0, π/2)", _below_upper, QUARTER),
+    "tau_below": (
+        "τ* < β^(−1/2), that is x² cos x < sin² x on (0, π/2)",
+        _below_upper,
+        ABOVE_HALF_PI_SQUARED,
+    ),
     "slope_far": (
         "F(1, x) > 0 on (0, π]: the second bound on g at β = 1, and with it at every larger β",
-        far(1.0),
-        HALF,
+        second_bound(1.0),
+        ABOVE_PI_SQUARED,
     ),
 }
 

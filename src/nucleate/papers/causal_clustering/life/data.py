@@ -1,63 +1,43 @@
 """Many whole lives at one beta: how many clusters there are at which time, and how long the last two live."""
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nucleate.checks import Array
+from nucleate.papers.core.threads import in_threads
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
     from nucleate.integrate.run import Run
     from nucleate.observe.life import Life
-    from nucleate.papers.core.cache import Desk
+    from nucleate.papers.core.cache import ItemWorkspace
+    from nucleate.papers.core.item import Data
 
-__all__ = ["grid", "lives", "one_life", "one_run"]
+__all__ = ["count_times", "one_life", "run"]
 
-BLOCK = 10  # lives that are computed and kept at a time
-PER_DECADE = 8  # times at which clusters are counted
-MOST = 40  # merges that are kept of a life
-
-
-def lives(desk: "Desk", beta: float, starts: int, n: int, told: Callable[[float], object]) -> "Dataset":
-    """The lives from seeds 0, 1, ..., block by block from the disk or computed now."""
-    import xarray
-
-    blocks = [range(first, min(first + BLOCK, starts)) for first in range(0, starts, BLOCK)]
-    parts = []
-    for seeds in blocks:
-        parts.append(desk.dataset(f"beta{beta:g}-{seeds[0]:03d}", partial(_block, beta, n, seeds)))
-        told((seeds[-1] + 1) / starts)
-    return xarray.concat([part.drop_attrs() for part in parts], "start")
+LIVES_PER_BLOCK = 10  # computed and stored at a time
+TIMES_PER_DECADE = 8  # at which clusters are counted
+MAX_MERGES = 40  # stored of a life
 
 
-def grid(beta: float, n: int) -> Array:
+def count_times(beta: float, n: int) -> Array:
     """Times from 0.01 to the end of every life at this beta."""
     from nucleate.observe.life import life_time
 
     decades = np.log10(life_time(beta, n)) + 2.0
-    return np.geomspace(1e-2, life_time(beta, n), int(np.ceil(PER_DECADE * decades)))
+    return np.geomspace(1e-2, life_time(beta, n), int(np.ceil(TIMES_PER_DECADE * decades)))
 
 
 def _block(beta: float, n: int, seeds: range) -> "Dataset":
     """Some lives, as many at once as there are cores."""
     import xarray
 
-    from nucleate.kernels.threads import pick_threads
-
     stop = [False]
-    with ThreadPoolExecutor(min(pick_threads(None), len(seeds))) as pool:
-        futures = [pool.submit(one_life, beta, n, seed, stop) for seed in seeds]
-        try:
-            found = [future.result() for future in futures]
-        except BaseException:
-            stop[0] = True
-            raise
-    times = grid(beta, n)
+    found = in_threads(lambda seed: one_life(beta, n, seed, stop), seeds, stop)
+    times = count_times(beta, n)
     names = {"count": ("start", "time"), "merge_times": ("start", "merge")}
     return xarray.Dataset(
         {name: (names.get(name, ("start",)), np.stack([one[name] for one in found])) for name in found[0]},
@@ -69,15 +49,15 @@ def one_life(beta: float, n: int, seed: int, stop: list[bool] | None = None) -> 
     """One life in numbers; times of merges are padded with NaN."""
     from nucleate.observe.clusters import count_clusters
     from nucleate.observe.life import life
-    from nucleate.papers.core.cache import finished
+    from nucleate.papers.core.interruption import uninterrupted
     from nucleate.sphere import distance
 
     found = life(beta, n, seed=seed, progress=lambda done, total: not (stop and stop[0]))
-    run = finished(found.run)
+    run = uninterrupted(found.run)
     # (times,) the first at or after each
-    frame = np.minimum(np.searchsorted(run.t, grid(beta, n)), len(run.t) - 1)
-    merge_times = np.full(MOST, np.nan)
-    merge_times[: len(found.merges)] = [event.time for event in found.merges.events][:MOST]
+    frame = np.minimum(np.searchsorted(run.t, count_times(beta, n)), len(run.t) - 1)
+    merge_times = np.full(MAX_MERGES, np.nan)
+    merge_times[: len(found.merges)] = [event.time for event in found.merges.events][:MAX_MERGES]
     return {
         "count": count_clusters(run.x[frame], found.radius).astype(np.float64),
         "merge_times": merge_times,
@@ -101,24 +81,38 @@ def _last(found: "Life", beta: float) -> dict[str, np.float64]:
     """The last merge: when it comes, the angle between the last two leaders when only they are left, and the
     time the two-token law gives it.
 
-    The last leader k sees k earlier tokens, all in the other cluster by then, which rests at x_1(0): u' = (1
+    The last leader k sees k earlier tokens, all in the other cluster by then, which stays at x_1(0): u' = (1
     - u^2) / (1 + e^{beta (1 - u)} / k).
     """
     from nucleate.theory.flows import log_two_token_time
 
     events, run = found.merges.events, found.run
+    names = ("last_time", "two_from", "angle", "log_expected", "tokens")
     if not events or events[-1].left != 1:
-        return {
-            name: np.float64("nan") for name in ("last_time", "two_from", "angle", "log_expected", "tokens")
-        }
+        return dict.fromkeys(names, np.float64("nan"))
     last, since = events[-1], events[-2].time if len(events) > 1 else found.t_f
     x = run.x[np.searchsorted(run.t, since)]  # (n, d) the first frame with two clusters
-    way = np.linalg.norm(x[last.lost] - x[last.into])
-    u = 1.0 - way**2 / 2.0  # cos of the angle
+    chord = np.linalg.norm(x[last.lost] - x[last.into])
+    u = 1.0 - chord**2 / 2.0  # cos of the angle
     expected = log_two_token_time(
         beta, float(np.clip(u, -1 + 1e-15, 1 - 1e-15)), float(np.cos(found.radius)), float(last.lost)
     )
-    told = (last.time, since, 2.0 * np.arcsin(min(float(way) / 2.0, 1.0)), expected, last.lost)
-    return dict(
-        zip(("last_time", "two_from", "angle", "log_expected", "tokens"), map(np.float64, told), strict=True)
-    )
+    values = (last.time, since, 2.0 * np.arcsin(min(float(chord) / 2.0, 1.0)), expected, last.lost)
+    return dict(zip(names, map(np.float64, values), strict=True))
+
+
+def run(workspace: "ItemWorkspace") -> "Data":
+    """The life that is shown, and many lives at every beta."""
+    p = workspace.parameters
+    shown = workspace.run("shown", lambda: one_run(p["shown_beta"], p["n"], p["shown_seed"]))
+    data: dict[str, Any] = {"shown": shown}
+    cost = np.cumsum([0.0, *(beta**0.7 for beta in p["betas"])])  # about the time each takes
+    for i, beta in enumerate(p["betas"]):
+
+        def progress(done: float, total: float, i: int = i) -> None:
+            workspace.progress(cost[i] + done / total * (cost[i + 1] - cost[i]), cost[-1])
+
+        data[f"beta{beta:g}"] = workspace.blocks(
+            f"beta{beta:g}", p["starts"], LIVES_PER_BLOCK, partial(_block, beta, p["n"]), "start", progress
+        )
+    return data

@@ -12,7 +12,10 @@ from nucleate.checks import Array
 if TYPE_CHECKING:
     from xarray import Dataset
 
-__all__ = ["Ends", "angle_with", "ends_of"]
+__all__ = ["END_DISTANCE", "Ends", "angle_with", "classify_ends"]
+
+# radians: a token that is nearer than this to where it is predicted to end has ended there
+END_DISTANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,18 +24,18 @@ class Ends:
 
     row: NDArray[np.int64]  # of Table 1 by the atlas of V; 0 if outside
     within: NDArray[np.bool_]  # whether V meets what theorem or conjecture ask for
-    off: Array  # largest distance of a token from the nearest predicted point; NaN for tops that predict none
+    distance: Array  # largest one of a token from the nearest predicted point; NaN where V predicts none
     moved: Array  # farthest that a token is from its end within the last decade of time
     # of the logarithm of the first token's distance from its limit against that of time, over that decade
     slope: Array
     angle: Array  # mean angle with L over tokens and the last decade
-    most_angle: Array  # the largest of these
+    max_angle: Array  # the largest of these
     angles: Array  # (runs, n) at the end
-    lesser_side: Array  # tokens on the lesser side of L's first direction, at the end
+    smaller_side: Array  # tokens on the smaller side of L's first direction, at the end
     spread: Array  # largest distance of a token from the first one, or from its opposite, at the end
 
 
-def ends_of(data: "Dataset") -> Ends:
+def classify_ends(data: "Dataset") -> Ends:
     """Measure every run of a family."""
     from nucleate.theory.atlas import atlas, limit_point
 
@@ -41,22 +44,21 @@ def ends_of(data: "Dataset") -> Ends:
     # (d, d), (n, d), (m, n, d)
     for V, start, x in zip(data["V"].values, data["start"].values, data["x"].values, strict=True):
         known = atlas(V)
-        many = known.basis.shape[1]
         point = (
             limit_point(known, start[0])
             if "complex" not in known.kind and (known.lambda_max > 0.0 or known.row is None)
             else None
         )
-        off = _off(x, point, both=known.row not in (1, 2) and many == 1)  # (m,)
+        distance = _farthest(x, point, both=known.row not in (1, 2) and known.basis.shape[1] == 1)  # (m,)
         angle = angle_with(x, known.basis)  # (m, n)
         side = x[-1] @ known.basis[:, 0]  # (n,)
         rows.append(
             (
                 known.row or 0,
                 known.within_conjecture,
-                off[-1],
+                distance[-1],
                 _distance(x, x[-1]).max(),
-                _slope(t, _off(x[:, :1], point, both=False)),
+                _slope(t, _farthest(x[:, :1], point, both=False)),
                 angle.mean(),
                 angle.max(),
                 angle[-1],
@@ -68,7 +70,7 @@ def ends_of(data: "Dataset") -> Ends:
     return Ends(columns[0].astype(np.int64), columns[1].astype(bool), *columns[2:])
 
 
-def _off(x: Array, point: Array | None, both: bool) -> Array:
+def _farthest(x: Array, point: Array | None, both: bool) -> Array:
     """The largest distance of a token of x (m, n, d) from `point`, or from it or its opposite; (m,)."""
     if point is None:
         return np.full(len(x), np.nan)
@@ -89,8 +91,8 @@ def angle_with(x: Array, basis: Array) -> Array:
     )
 
 
-def _slope(t: Array, off: Array) -> float:
-    """The power of t with which `off` (m,) falls; NaN where it is rounding already."""
-    if not np.isfinite(off).all() or off.min() < 1e-11:
+def _slope(t: Array, distance: Array) -> float:
+    """The power of t with which a distance (m,) falls; NaN where it is rounding already."""
+    if not np.isfinite(distance).all() or distance.min() < 1e-11:
         return float("nan")
-    return float(np.polyfit(np.log(t), np.log(off), 1)[0])
+    return float(np.polyfit(np.log(t), np.log(distance), 1)[0])

@@ -1,5 +1,5 @@
-"""Small pushes: the derivative of the velocity at any tokens, the rates with which pushes grow or decay, and
-equilibria to rounding."""
+"""Small perturbations: the Jacobian of the velocity at any tokens, the rates with which perturbations grow or
+decay, and equilibria to rounding."""
 
 from dataclasses import dataclass
 
@@ -10,28 +10,28 @@ from nucleate.attention import Attention, drift
 from nucleate.checks import Array
 from nucleate.sphere import retract
 
-__all__ = ["Equilibrium", "diagonal", "differences", "equilibrium", "frames", "jacobian"]
+__all__ = ["causal_eigenvalues", "find_equilibrium", "jacobian", "jacobian_by_differences", "tangent_bases"]
 
-STEPS = 40  # of Newton's method: from a run's end a handful is enough
+NEWTON_STEPS = 40  # of Newton's method: from a run's end a handful is enough
 
 
-def frames(x: Array) -> Array:
+def tangent_bases(x: Array) -> Array:
     """An orthonormal basis of the tangent space at every token: x (n, d) -> (n, d, d-1)."""
     return np.asarray(np.linalg.svd(x[:, None, :])[2][:, 1:].mT)
 
 
 def jacobian(model: Attention, x: Array) -> Array:
-    """The derivative of every token's velocity by every token's place, in the bases of `frames`: x (n, d) ->
-    (n, d-1, n, d-1).
+    """The derivative of every token's velocity by every token's place, in the bases of `tangent_bases`: x (n,
+    d) -> (n, d-1, n, d-1).
 
-    With p_kj the attention, m_k = sum_j p_kj x_j and A = K^T Q, a push u changes the mean that token k sees
-    by
-        dm_k = sum_j p_kj (u_j + beta (x_j - m_k) (<A x_k, u_j> + <A^T x_j, u_k>)),   df_k = P_{x_k} V dm_k -
-                                                                                      <x_k, V m_k> u_k.
+    With p_kj the attention, m_k = sum_j p_kj x_j and A = K^T Q, a perturbation u changes the mean m_k and the
+    velocity f_k of token k by
+        dm_k = sum_j p_kj (u_j + beta (x_j - m_k) (<A x_k, u_j> + <A^T x_j, u_k>)),
+        df_k = P_{x_k} V dm_k - <x_k, V m_k> u_k.
     """
     n, d = x.shape
     beta, Q, K, V = model.parameters(d)
-    A, B = K.T @ Q, frames(x)  # (d, d), (n, d, d-1)
+    A, B = K.T @ Q, tangent_bases(x)  # (d, d), (n, d, d-1)
     p = attention(model, x)  # (n, n)
     m = p @ x  # (n, d)
     apart = x[None] - m[:, None]  # (n, n, d) x_j - m_k
@@ -54,20 +54,20 @@ def attention(model: Attention, x: Array) -> Array:
     return np.asarray(w / w.sum(-1, keepdims=True))
 
 
-def differences(model: Attention, x: Array, h: float = 1e-5) -> Array:
+def jacobian_by_differences(model: Attention, x: Array, h: float = 1e-5) -> Array:
     """The same as `jacobian` by central differences of the velocity, without any of its formulas."""
     n, d = x.shape
-    B, J = frames(x), np.empty((n, d - 1, n, d - 1))
+    B, J = tangent_bases(x), np.empty((n, d - 1, n, d - 1))
     for j in range(n):
         for b in range(d - 1):
-            push = np.zeros_like(x)
-            push[j] = h * B[j, :, b]
-            change = drift(model, retract(x + push)) - drift(model, retract(x - push))  # (n, d)
-            J[:, :, j, b] = np.einsum("kax,ka->kx", B, change) / (2.0 * h)
+            perturbation = np.zeros_like(x)
+            perturbation[j] = h * B[j, :, b]
+            ahead, behind = (drift(model, retract(x + sign * perturbation)) for sign in (1.0, -1.0))  # (n, d)
+            J[:, :, j, b] = np.einsum("kax,ka->kx", B, ahead - behind) / (2.0 * h)
     return J
 
 
-def diagonal(J: Array) -> NDArray[np.complex128]:
+def causal_eigenvalues(J: Array) -> NDArray[np.complex128]:
     """The eigenvalues of a Jacobian in which no token feels a later one, token by token: (n, d-1, n, d-1) ->
     (n, d-1).
 
@@ -80,25 +80,25 @@ def diagonal(J: Array) -> NDArray[np.complex128]:
 
 @dataclass(frozen=True, eq=False)
 class Equilibrium:
-    """Tokens at rest, to rounding."""
+    """Tokens whose velocity is zero, to rounding."""
 
     x: Array  # (n, d)
     speed: float  # the largest that is left
     moved: float  # how far the farthest token was from it
-    rates: NDArray[np.complex128]  # (n, d-1) of small pushes; all real parts negative: attracting
+    rates: NDArray[np.complex128]  # (n, d-1) of small perturbations; all real parts negative: attracting
 
     @property
     def growth(self) -> float:
-        """The largest real part: minus the rate at which neighbours come near, if it attracts."""
+        """The largest real part: negative where it attracts."""
         return float(self.rates.real.max())
 
 
-def equilibrium(model: Attention, x: Array) -> Equilibrium:
+def find_equilibrium(model: Attention, x: Array) -> Equilibrium:
     """The equilibrium near the tokens x (n, d), by Newton's method on the sphere (causal mask or window)."""
     n, d = x.shape
     best, start = x, x
-    for _ in range(STEPS):
-        B = frames(x)
+    for _ in range(NEWTON_STEPS):
+        B = tangent_bases(x)
         f = np.einsum("kax,ka->kx", B, drift(model, x)).reshape(-1)  # (n (d-1),)
         step = np.linalg.lstsq(jacobian(model, x).reshape(n * (d - 1), -1), -f, rcond=None)[0]
         x = retract(x + np.einsum("kax,kx->ka", B, step.reshape(n, d - 1)))
@@ -110,7 +110,7 @@ def equilibrium(model: Attention, x: Array) -> Equilibrium:
         best,
         _speed(model, best),
         float(np.linalg.norm(best - start, axis=-1).max()),
-        diagonal(jacobian(model, best)),
+        causal_eigenvalues(jacobian(model, best)),
     )
 
 

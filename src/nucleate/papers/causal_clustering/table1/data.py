@@ -11,29 +11,30 @@ from nucleate.checks import Array
 if TYPE_CHECKING:
     from xarray import Dataset
 
-    from nucleate.papers.core.cache import Desk
+    from nucleate.papers.core.cache import ItemWorkspace
+    from nucleate.papers.core.item import Data
 
-__all__ = ["FAMILIES", "GAP", "WIDTH", "Family", "counter_example", "family_data", "value_matrix"]
+__all__ = ["FAMILIES", "GAP", "SPREAD", "Family", "counterexample", "run", "value_matrix"]
 
-BLOCK = 50  # runs that are computed and kept at a time
+RUNS_PER_BLOCK = 50  # computed and stored at a time
 FRAMES = 26  # over the last decade of time
 # diagonals; d = 2, two tokens
-COUNTER: dict[str, Any] = {"V": [1.0, 0.1], "Q": [1.0, 1.0], "K": [-1.0, 1.0], "beta": 10.0, "t": 1e4}
-LEAST = 5  # runs of any family
-D = 3
-LEAN = 0.5  # how far eigenvectors that are not orthogonal lean, as in nucleate.ensemble
-GAP, WIDTH = 0.2, 1.5  # other eigenvalues are uniform on [top - GAP - WIDTH, top - GAP]
+COUNTEREXAMPLE: dict[str, Any] = {"V": [1.0, 0.1], "Q": [1.0, 1.0], "K": [-1.0, 1.0], "beta": 10.0, "t": 1e4}
+MIN_RUNS = 5  # runs of any family
+DIMENSION = 3  # d
+OBLIQUENESS = 0.5  # of eigenvectors that are not orthogonal, as in nucleate.ensemble
+GAP, SPREAD = 0.2, 1.5  # other eigenvalues are uniform on [lambda_max - GAP - SPREAD, lambda_max - GAP]
 
 
 @dataclass(frozen=True)
 class Family:
-    """Random V with one kind of top."""
+    """Random V with one kind of dominant eigenvalue."""
 
     name: str
     words: str
     row: int | None
-    top: str  # "real", "complex" or "defective"
-    value: float  # lambda_max
+    dominant: str  # "real", "complex" or "defective"
+    lambda_max: float
     multiplicity: int
     oblique: str  # "no", "half" or "all" of the runs have eigenvectors that are not orthogonal
     beta: float
@@ -48,7 +49,7 @@ class Family:
 
     def runs(self, many: int) -> int:
         """How many, if a main family has `many`."""
-        return max(round(self.share * many), LEAST)
+        return max(round(self.share * many), MIN_RUNS)
 
 
 FAMILIES = (
@@ -60,10 +61,10 @@ FAMILIES = (
     Family("row5", "row 5: λ_max < 0, once", 5, "real", -0.5, 1, "no", 4.0),
     Family("row4-oblique", "row 4, eigenvectors not orthogonal", 4, "real", -0.5, 2, "all", 1.0),
     Family("row5-oblique", "row 5, eigenvectors not orthogonal", 5, "real", -0.5, 1, "all", 1.0),
-    Family("row4-soft", "row 4 at β = 1", 4, "real", -0.5, 2, "no", 1.0, share=0.5),
-    Family("row5-soft", "row 5 at β = 1", 5, "real", -0.5, 1, "no", 1.0, share=0.5),
+    Family("row4-low-beta", "row 4 at β = 1", 4, "real", -0.5, 2, "no", 1.0, share=0.5),
+    Family("row5-low-beta", "row 5 at β = 1", 5, "real", -0.5, 1, "no", 1.0, share=0.5),
     Family(
-        "row4-sharp",
+        "row4-high-beta",
         "row 4 at the β = 9 of Figure 1, not followed to the end",
         4,
         "real",
@@ -75,7 +76,7 @@ FAMILIES = (
         t=1e6,
     ),
     Family(
-        "row5-sharp",
+        "row5-high-beta",
         "row 5 at the β = 9 of Figure 1, not followed to the end",
         5,
         "real",
@@ -86,22 +87,10 @@ FAMILIES = (
         share=0.5,
         t=1e6,
     ),
-    Family("complex", "complex top", None, "complex", 1.0, 2, "half", 1.0, n=8),
-    Family("defective", "defective top", None, "defective", 1.0, 2, "half", 4.0),
+    Family("complex", "complex dominant eigenvalues", None, "complex", 1.0, 2, "half", 1.0, n=8),
+    Family("defective", "defective dominant eigenvalue", None, "defective", 1.0, 2, "half", 4.0),
     Family("zero", "λ_max = 0", None, "real", 0.0, 1, "half", 4.0),
 )
-
-
-def family_data(desk: "Desk", family: Family, seed: int, many: int) -> "Dataset":
-    """All runs of a family, block by block from the disk or computed now."""
-    import xarray
-
-    count = family.runs(many)
-    blocks = [range(first, min(first + BLOCK, count)) for first in range(0, count, BLOCK)]
-    parts = [
-        desk.dataset(f"{family.name}-{runs[0]:04d}", partial(_block, family, seed, runs)) for runs in blocks
-    ]
-    return xarray.concat([part.drop_attrs() for part in parts], "run")
 
 
 def _block(family: Family, seed: int, runs: range) -> "Dataset":
@@ -110,16 +99,16 @@ def _block(family: Family, seed: int, runs: range) -> "Dataset":
 
     from nucleate.attention import Attention
     from nucleate.integrate.simulate import simulate
-    from nucleate.papers.core.cache import finished
+    from nucleate.papers.core.interruption import uninterrupted
     from nucleate.sphere import uniform
     from nucleate.studies.points import stream
 
-    start = np.stack([uniform(family.n, D, stream(seed, run)) for run in runs])  # (b, n, d)
+    start = np.stack([uniform(family.n, DIMENSION, stream(seed, run)) for run in runs])  # (b, n, d)
     V = np.stack([value_matrix(family, seed, run) for run in runs])  # (b, d, d)
     times = np.geomspace(family.end / 10.0, family.end, FRAMES)
     times[-1] = family.end
-    loose = family.top == "complex"  # tokens that turn need explicit steps to the end
-    run = finished(
+    loose = family.dominant == "complex"  # tokens that rotate need explicit steps to the end
+    run = uninterrupted(
         simulate(
             Attention(family.beta, V=V),
             start,
@@ -142,49 +131,51 @@ def _block(family: Family, seed: int, runs: range) -> "Dataset":
 
 
 def value_matrix(family: Family, seed: int, run: int) -> Array:
-    """V of one run: B T B^-1 with T the top and the rest, and B orthogonal or not."""
+    """V of one run: B T B^-1 with T block diagonal, the dominant block first, and B orthogonal or not."""
     from nucleate.studies.matrices import drawn
     from nucleate.studies.points import stream
 
-    leans = family.oblique == "all" or (family.oblique == "half" and run % 2 == 1)
+    oblique = family.oblique == "all" or (family.oblique == "half" and run % 2 == 1)
     spec: dict[str, Any] = {
         "random": "real",
-        "top": family.value,
+        "top": family.lambda_max,
         "multiplicity": family.multiplicity,
         "gap": GAP,
-        "spread": WIDTH,
-        "oblique": leans,
+        "spread": SPREAD,
+        "oblique": oblique,
     }
-    if family.top == "real":
-        V = drawn(spec, D, [stream(seed, run, 3)])
+    if family.dominant == "real":
+        V = drawn(spec, DIMENSION, [stream(seed, run, 3)])
         assert V is not None
         return np.asarray(V[0])
     rng = np.random.default_rng(stream(seed, run, 3))
-    T = np.diag([family.value, family.value, family.value - GAP - WIDTH * rng.random()])  # (d, d)
+    largest = family.lambda_max
+    T = np.diag([largest, largest, largest - GAP - SPREAD * rng.random()])  # (d, d)
     T[0, 1] = rng.uniform(0.2, 1.0)
-    if family.top == "complex":
+    if family.dominant == "complex":
         T[1, 0] = -T[0, 1]
-    B = np.linalg.qr(rng.standard_normal((D, D)))[0]
-    if leans:
-        B = B @ (np.eye(D) + LEAN * rng.standard_normal((D, D)) / np.sqrt(D))
+    B = np.linalg.qr(rng.standard_normal((DIMENSION, DIMENSION)))[0]
+    if oblique:
+        B = B @ (
+            np.eye(DIMENSION) + OBLIQUENESS * rng.standard_normal((DIMENSION, DIMENSION)) / np.sqrt(DIMENSION)
+        )
     return np.asarray(np.linalg.solve(B.T, (B @ T).T).T)
 
 
-def counter_example(seed: int, starts: int) -> "Dataset":
+def counterexample(seed: int, starts: int) -> "Dataset":
     """Two tokens on the circle with V = diag(1, .1), Q = I, K = diag(-1, 1): where the second ends."""
     import xarray
 
     from nucleate.attention import Attention
     from nucleate.integrate.simulate import simulate
     from nucleate.kernels.dispatch import drift
-    from nucleate.papers.core.cache import finished
+    from nucleate.papers.core.interruption import uninterrupted
     from nucleate.sphere import uniform
-    from nucleate.studies.points import stream
 
-    Q, K, V = (np.diag(COUNTER[name]) for name in "QKV")
-    model = Attention(COUNTER["beta"], Q=Q, K=K, V=V)
-    start = np.stack([uniform(2, 2, stream(seed, run)) for run in range(starts)])  # (b, 2, 2)
-    run = finished(simulate(model, start, COUNTER["t"], save=[COUNTER["t"]]))
+    Q, K, V = (np.diag(COUNTEREXAMPLE[name]) for name in "QKV")
+    model = Attention(COUNTEREXAMPLE["beta"], Q=Q, K=K, V=V)
+    start = uniform(2, 2, seed, runs=starts)  # (b, 2, 2)
+    run = uninterrupted(simulate(model, start, COUNTEREXAMPLE["t"], save=[COUNTEREXAMPLE["t"]]))
     x = run.x[:, -1]  # (b, 2, 2)
     return xarray.Dataset(
         {
@@ -192,3 +183,29 @@ def counter_example(seed: int, starts: int) -> "Dataset":
             "speed": ("run", np.linalg.norm(drift(model, x), axis=-1).max(1)),
         }
     )
+
+
+def run(workspace: "ItemWorkspace") -> "Data":
+    """All families, and the counterexample to Conjecture 1 with other Q and K."""
+    p, data = workspace.parameters, {}
+    weight = {
+        family.name: (
+            12.0
+            if family.dominant == "complex"
+            else 5.0
+            if family.oblique == "all" and family.lambda_max < 0.0
+            else 1.0
+        )
+        for family in FAMILIES
+    }  # about the time each takes
+    done = 0.0
+    for family in FAMILIES:
+        data[family.name] = workspace.blocks(
+            family.name, family.runs(p["runs"]), RUNS_PER_BLOCK, partial(_block, family, p["seed"])
+        )
+        done += weight[family.name]
+        workspace.progress(done, sum(weight.values()))
+    data["counterexample"] = workspace.dataset(
+        "counterexample", lambda: counterexample(p["seed"], 2 * p["runs"])
+    )
+    return data

@@ -5,124 +5,37 @@ Lengths are in units of beta^(-1/2), as in the theorem; N is the number of token
 frozen ones.
 """
 
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nucleate.checks import Array
-from nucleate.theory.interaction import interaction, interaction_slope, strongest_distance
+from nucleate.papers.causal_clustering.theorem52.conditions import (
+    CASES,
+    CONSTRUCTED,
+    Case,
+    failure_limit,
+    limits,
+)
+from nucleate.theory.interaction import interaction_slope, strongest_distance
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
-__all__ = [
-    "CASES",
-    "MADE",
-    "TOKENS",
-    "Case",
-    "concave",
-    "edge",
-    "endings",
-    "families",
-    "fold",
-    "limits",
-    "made",
-    "placements",
-    "rest",
-    "sweep",
-    "worst",
-]
+    from nucleate.papers.core.cache import ItemWorkspace
+    from nucleate.papers.core.item import Data
 
-# the first condition holds, and the second only as printed
-MADE: dict[str, Any] = {"beta": 64.0, "c": 6.5, "eps": 0.99, "tokens": 70}
-MOST = 6  # frozen tokens in a run
+__all__ = ["TOKENS", "constructed_case", "placements", "run", "sweep"]
+
+MAX_FROZEN = 6  # tokens in a run
 TOKENS = 16
 # of the Dirichlet distribution of the room left between frozen tokens: below 1 most gaps are as narrow as
 # allowed
-GATHER = 0.3
-NARROW = 1e-9  # by which gaps exceed c, which is excluded
-NEAR_EDGE = 0.02  # how far beside the edge the worst placement is tried
-STEP = 1e-3  # of second differences, in units of beta^(-1/2): the error is its square
-
-
-@dataclass(frozen=True)
-class Case:
-    """One choice of epsilon, c and beta."""
-
-    eps: float
-    c: float
-    beta: float
-
-    @property
-    def name(self) -> str:
-        """For files and numbers."""
-        return f"eps{self.eps:g}-c{self.c:g}-beta{self.beta:g}"
-
-    @property
-    def words(self) -> str:
-        """For people."""
-        return f"ε = {self.eps:g}, c = {self.c:g}, β = {self.beta:g}"
-
-    @property
-    def most(self) -> float:
-        """N up to which both conditions hold, with the sign that the proof needs."""
-        return float(min(limits(self.beta, self.c, self.eps)))
-
-
-CASES = (Case(0.1, 6.5, 16.0), Case(0.1, 6.5, 64.0), Case(0.05, 6.0, 64.0), Case(0.3, 5.5, 64.0))
-
-
-def limits(beta: float, c: float | Array, eps: float | Array) -> tuple[Array, Array]:
-    """N up to which the first condition holds, and up to which the second does (0 where it holds for
-    none)."""
-    s = beta**-0.5
-    force = interaction(np.asarray(eps) * s, beta) / interaction((c - 1.0 - 2.0 * np.asarray(eps)) * s, beta)
-    slope = interaction_slope(np.asarray(eps) * s, beta) / -interaction_slope(
-        (c - 2.0 * np.asarray(eps)) * s, beta
-    )
-    return np.asarray(force), np.maximum(slope, 0.0)
-
-
-def fold(case: Case) -> tuple[float, float]:
-    """(displacement, weight) at which a token of a frozen one of weight 1 is torn away by another of that
-    weight at distance c: then h(y) = A h(c - y) has a double root, where h(y)/h(c - y) is largest.  A token
-    of no frozen one stays farther away than this."""
-    from scipy.optimize import minimize_scalar
-
-    s = case.beta**-0.5
-    top = float(strongest_distance(case.beta)) / s
-    found = minimize_scalar(
-        lambda y: (
-            -float(np.log(interaction(y * s, case.beta)) - np.log(interaction((case.c - y) * s, case.beta)))
-        ),
-        bounds=(1e-6, top),
-        method="bounded",
-        options={"xatol": 1e-10},
-    )
-    return float(found.x), float(np.exp(-found.fun))
-
-
-def edge(case: Case) -> float:
-    """N at which, in the worst placement, a token rests at distance epsilon: h(eps) = A h(c - eps); infinite
-    if it is torn away before."""
-    if fold(case)[0] <= case.eps:
-        return np.inf
-    s = case.beta**-0.5
-    return 2.0 + float(interaction(case.eps * s, case.beta) / interaction((case.c - case.eps) * s, case.beta))
-
-
-def rest(case: Case, A: Array) -> Array:
-    """Where a token of a frozen one of weight 1 rests if one of weight A stands at distance c, in units of
-    beta^(-1/2); NaN if it is torn away."""
-    from scipy.optimize import brentq
-
-    s, (y, most) = case.beta**-0.5, fold(case)
-
-    def pull(at: float, weight: float) -> float:
-        return float(interaction(at * s, case.beta) - weight * interaction((case.c - at) * s, case.beta))
-
-    return np.array([brentq(pull, 0.0, y, args=(weight,)) if weight < most else np.nan for weight in A])
+GAP_CONCENTRATION = 0.3
+BEYOND_C = 1e-9  # relative: gaps exceed c, which is excluded, by so much
+FAILURE_MARGIN = 0.02  # relative: how far below and above the failure limit the worst placement is tried
+DIFFERENCE_STEP = 1e-3  # of second differences, in units of beta^(-1/2): the error is its square
 
 
 def _points(angle: Array) -> Array:
@@ -135,12 +48,12 @@ def _ends(case: Case, theta: Array, a: Array, x0: Array, N: float) -> tuple[Arra
     from nucleate.attention import Attention, Frozen
     from nucleate.integrate.simulate import simulate
     from nucleate.kernels.dispatch import drift
-    from nucleate.papers.core.cache import finished
+    from nucleate.papers.core.interruption import uninterrupted
 
     model = Attention(np.full(len(x0), case.beta), frozen=Frozen(_points(theta), a))
     # from opposite a frozen token, the weakest place, it takes e^{2 beta} Z
     end = 100.0 * N * np.exp(2.0 * case.beta)
-    run = finished(simulate(model, x0, end, save=[end]))
+    run = uninterrupted(simulate(model, x0, end, save=[end]))
     x = run.x[:, -1]  # (b, n, 2)
     # (b, n, m)
     away = np.angle(np.exp(1j * (np.arctan2(x[..., 1], x[..., 0])[:, :, None] - theta[:, None, :])))
@@ -154,37 +67,37 @@ def placements(case: Case, N: float, runs: int, seed: int) -> tuple[Array, Array
     from nucleate.sphere import uniform
     from nucleate.studies.points import stream
 
-    m = min(MOST, int(2.0 * np.pi * case.beta**0.5 / case.c))
+    m = min(MAX_FROZEN, int(2.0 * np.pi * case.beta**0.5 / case.c))
     theta, a, x0 = np.empty((runs, m)), np.ones((runs, m)), np.empty((runs, TOKENS, 2))
     for run in range(runs):
         rng = np.random.default_rng(stream(seed, run))
-        gap = np.full(m, case.c * case.beta**-0.5 * (1.0 + NARROW))
+        gap = np.full(m, case.c * case.beta**-0.5 * (1.0 + BEYOND_C))
         theta[run] = rng.uniform(0.0, 2.0 * np.pi) + np.cumsum(
-            gap + (2.0 * np.pi - gap.sum()) * rng.dirichlet(np.full(m, GATHER))
+            gap + (2.0 * np.pi - gap.sum()) * rng.dirichlet(np.full(m, GAP_CONCENTRATION))
         )
         a[run, rng.integers(m)] += N - TOKENS - m
         x0[run] = uniform(TOKENS, 2, rng)
     return theta, a, x0
 
 
-def endings(case: Case, factor: float, runs: int, seed: int) -> "Dataset":
+def random_placements(case: Case, factor: float, runs: int, seed: int) -> "Dataset":
     """Where tokens end among frozen ones, at N = factor times what the conditions allow."""
     import xarray
 
-    N = factor * case.most
+    N = factor * case.max_N
     away, speed, done = _ends(case, *placements(case, N, runs, seed), N)
     return xarray.Dataset(
         {"away": (("run", "token"), away), "speed": ("run", speed), "done": ("run", done.astype(np.int8))}
     )
 
 
-def worst(case: Case) -> "Dataset":
-    """One token at a frozen one of weight 1, another frozen one at distance c, with N a little below the edge
-    and a little above it."""
+def worst_placement(case: Case) -> "Dataset":
+    """One token at a frozen one of weight 1, another frozen one at distance c, with N a little below the
+    failure limit and a little above it."""
     import xarray
 
-    theta = np.array([[0.0, case.c * case.beta**-0.5 * (1.0 + NARROW)]] * 2)  # (2, 2)
-    N = edge(case) * np.array([1.0 - NEAR_EDGE, 1.0 + NEAR_EDGE])  # (2,)
+    theta = np.array([[0.0, case.c * case.beta**-0.5 * (1.0 + BEYOND_C)]] * 2)  # (2, 2)
+    N = failure_limit(case) * np.array([1.0 - FAILURE_MARGIN, 1.0 + FAILURE_MARGIN])  # (2,)
     # (2, 2) one token, one light frozen token, the rest is the heavy one
     a = np.stack([np.ones(2), N - 2.0], axis=1)
     away, speed, done = _ends(case, theta, a, _points(np.zeros((2, 1))), float(N[1]))
@@ -233,9 +146,9 @@ def sweep(beta: Array, cs: int, epsilons: int) -> "Dataset":
     )
 
 
-def concave(beta: float, c: float, eps: float, tokens: int) -> dict[str, float]:
+def energy_at_ball_edge(beta: float, c: float, eps: float, tokens: int) -> dict[str, float]:
     """The energy of a token at the edge of the ball of radius eps around a frozen one, while the tokens of
-    the next frozen one lean towards it by eps.
+    the next frozen one are shifted towards it by eps.
 
     Its second derivative, by differences, in units of that of one token at distance 0; and how far all are
     from frozen tokens in the end.
@@ -244,10 +157,10 @@ def concave(beta: float, c: float, eps: float, tokens: int) -> dict[str, float]:
     from nucleate.observe.energies import token_energies
 
     s = beta**-0.5
-    theta = np.array([0.0, c * s * (1.0 + NARROW)])  # (2,)
+    theta = np.array([0.0, c * s * (1.0 + BEYOND_C)])  # (2,)
     model = Attention(beta, frozen=Frozen(_points(theta), 1.0))
     phi = np.full(tokens, theta[1] - eps * s)  # (n,)
-    at = np.array([eps - STEP, eps, eps + STEP]) * s  # (3,)
+    at = np.array([eps - DIFFERENCE_STEP, eps, eps + DIFFERENCE_STEP]) * s  # (3,)
     E = [float(token_energies(model, _points(np.append(phi[1:], angle)))[-1]) for angle in at]
     away, speed, done = _ends(
         Case(eps, c, beta),
@@ -257,36 +170,53 @@ def concave(beta: float, c: float, eps: float, tokens: int) -> dict[str, float]:
         tokens + 2.0,
     )
     return {
-        "curvature": (E[0] - 2.0 * E[1] + E[2]) / (STEP * s) ** 2,
+        "curvature": (E[0] - 2.0 * E[1] + E[2]) / (DIFFERENCE_STEP * s) ** 2,
         "away": float(away.max()),
         "speed": float(speed[0]),
         "done": float(done[0]),
     }
 
 
-def made() -> "Dataset":
-    """The made case, and the same with an epsilon at which the second condition holds."""
+def constructed_case() -> "Dataset":
+    """The constructed case, and the same with an epsilon at which the second condition holds."""
     import xarray
 
     from nucleate.theory.bounds import frozen_conditions
 
-    told: dict[str, tuple[tuple[()], float]] = {}
-    for name, eps in (("weak", MADE["eps"]), ("strict", 0.9)):
-        conditions = frozen_conditions(MADE["beta"], MADE["c"], eps, MADE["tokens"] + 2.0)
-        found = concave(MADE["beta"], MADE["c"], eps, MADE["tokens"])
+    values: dict[str, tuple[tuple[()], float]] = {}
+    beta, c, tokens = CONSTRUCTED["beta"], CONSTRUCTED["c"], CONSTRUCTED["tokens"]
+    for name, eps in (("weak", CONSTRUCTED["eps"]), ("strict", 0.9)):
+        conditions = frozen_conditions(beta, c, eps, tokens + 2.0)
+        found = energy_at_ball_edge(beta, c, eps, tokens)
         found |= {
             "force": conditions.force,
             "slope": conditions.slope,
             "as_printed": conditions.slope_as_printed,
         }
-        told |= {f"{name}_{key}": ((), value) for key, value in found.items()}
-    return xarray.Dataset(told)
+        values |= {f"{name}_{key}": ((), value) for key, value in found.items()}
+    return xarray.Dataset(values)
 
 
-def families(factors: list[float]) -> dict[str, list[float]]:
-    """Inside the conditions, at their edge, outside."""
-    return {
-        "inside": [factor for factor in factors if factor < 0.95],
-        "edge": [factor for factor in factors if 0.95 <= factor < 1.0],
-        "outside": [factor for factor in factors if factor >= 1.0],
+def run(workspace: "ItemWorkspace") -> "Data":
+    """Random placements at several N, worst placements beside the failure limit, a sweep over all parameters,
+    and the constructed case."""
+    p = workspace.parameters
+    data: dict[str, Any] = {
+        "sweep": workspace.dataset(
+            "sweep", lambda: sweep(np.geomspace(0.5, 1e3, p["sweep_betas"]), p["sweep_c"], p["sweep_eps"])
+        )
     }
+    data["constructed"] = workspace.dataset("constructed", constructed_case)
+    workspace.progress(0.05, 1.0)
+    steps, done = len(CASES) * len(p["factors"]), 0
+    for i, case in enumerate(CASES):
+        if np.isfinite(failure_limit(case)):
+            data[f"{case.name}-edge"] = workspace.dataset(f"{case.name}-edge", partial(worst_placement, case))
+        for k, factor in enumerate(p["factors"]):
+            name = f"{case.name}-{factor:g}"
+            data[name] = workspace.dataset(
+                name, partial(random_placements, case, factor, p["runs"], 5200 + 100 * i + k)
+            )
+            done += 1
+            workspace.progress(0.05 + 0.95 * done / steps, 1.0)
+    return data

@@ -1,112 +1,93 @@
 """Theorem 5.2: among frozen tokens every token ends close to one of them; inside the conditions, at their
 edge, outside, and with the printed sign."""
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nucleate.papers.causal_clustering.theorem52.data import (
+from nucleate.papers.causal_clustering.theorem52.conditions import (
     CASES,
-    MADE,
-    TOKENS,
+    CONSTRUCTED,
+    EXAMPLE,
     Case,
-    edge,
-    endings,
-    families,
-    fold,
-    limits,
-    made,
-    rest,
-    sweep,
-    worst,
+    failure_limit,
+    tear_off,
 )
-from nucleate.papers.core.figure_layout import sheet
+from nucleate.papers.causal_clustering.theorem52.data import TOKENS, run
+from nucleate.papers.causal_clustering.theorem52.figures import draw
 from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Slip, Verdict
 from nucleate.papers.core.numbers import Number, exact, share_of
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from xarray import Dataset
 
-    from nucleate.papers.core.cache import Desk
+__all__ = ["ITEM", "example_numbers", "example_slips", "sign_numbers", "sign_slips"]
 
-REST = 1e-9  # largest speed of a token at rest; what rounding leaves is 1e-12
-LEAST = 0.8  # of the distances drawn of the made case
-WHERE = {"inside": "inside the conditions", "edge": "at their edge", "outside": "outside"}
-ROUNDED = 0.002  # of a value is what the print may round away
-EXAMPLE = {"eps": 0.1, "c": 6.5}
-PRINTED = {"beta": 14.0, "N": 700.0}  # of the example
-
-
-def run(desk: "Desk") -> Data:
-    """Random placements at several N, worst placements beside the edge, a sweep over all parameters, and the
-    made case."""
-    p = desk.p
-    data: dict[str, Any] = {
-        "sweep": desk.dataset(
-            "sweep", lambda: sweep(np.geomspace(0.5, 1e3, p["sweep_betas"]), p["sweep_c"], p["sweep_eps"])
-        )
-    }
-    data["made"] = desk.dataset("made", made)
-    desk.at(0.05)
-    steps, done = len(CASES) * len(p["factors"]), 0
-    for i, case in enumerate(CASES):
-        if np.isfinite(edge(case)):
-            data[f"{case.name}-edge"] = desk.dataset(f"{case.name}-edge", partial(worst, case))
-        for k, factor in enumerate(p["factors"]):
-            name = f"{case.name}-{factor:g}"
-            data[name] = desk.dataset(name, partial(endings, case, factor, p["runs"], 5200 + 100 * i + k))
-            done += 1
-            desk.at(0.05 + 0.95 * done / steps)
-    return data
+MAX_FINAL_SPEED = 1e-9  # largest speed of a token at equilibrium; rounding leaves 1e-12
+REGION_WORDS = {"inside": "inside the conditions", "edge": "at their edge", "outside": "outside"}
+PRINT_ROUNDING = 0.002  # relative: what the print may round away
+PRINTED_EXAMPLE = {"beta": 14.0, "N": 700.0}  # of the example
 
 
 def measure(data: Data, p: Parameters) -> dict[str, Number]:
     """Shares of runs that end as the theorem says, where they cease to, and what the conditions ask for."""
     numbers: dict[str, Number] = {}
     for case in CASES:
-        numbers |= _case(case, data, p)
+        numbers |= _case_numbers(case, data, p)
     return numbers | sign_numbers(data) | example_numbers()
 
 
-def _case(case: Case, data: Data, p: Parameters) -> dict[str, Number]:
+def regions(factors: list[float]) -> dict[str, list[float]]:
+    """Inside the conditions, at their edge, outside."""
+    return {
+        "inside": [factor for factor in factors if factor < 0.95],
+        "edge": [factor for factor in factors if 0.95 <= factor < 1.0],
+        "outside": [factor for factor in factors if factor >= 1.0],
+    }
+
+
+def _case_numbers(case: Case, data: Data, p: Parameters) -> dict[str, Number]:
     """One epsilon, c and beta."""
-    numbers = {f"{case.name}_limit": exact(case.most, f"{case.words}: N up to which both conditions hold")}
-    for where, factors in families(p["factors"]).items():
+    numbers = {f"{case.name}_limit": exact(case.max_N, f"{case.words}: N up to which both conditions hold")}
+    for where, factors in regions(p["factors"]).items():
         found = [data[f"{case.name}-{factor:g}"] for factor in factors]
         away = np.concatenate([one["away"].values for one in found])  # (runs, n)
         # (runs,)
-        ended = np.concatenate([(one["speed"].values <= REST) & (one["done"].values == 1) for one in found])
+        ended = np.concatenate(
+            [(one["speed"].values <= MAX_FINAL_SPEED) & (one["done"].values == 1) for one in found]
+        )
         held = (away <= case.eps).all(1) & ended
         numbers[f"{case.name}_{where}"] = share_of(
             int(held.sum()),
             len(held),
-            f"{case.words}, {WHERE[where]}: runs in which every token ends within ε",
+            f"{case.words}, {REGION_WORDS[where]}: runs in which every token ends within ε",
             1.0 if where != "outside" else None,
         )
         numbers[f"{case.name}_{where}_ended"] = share_of(
-            int(ended.sum()), len(ended), f"{case.words}, {WHERE[where]}: runs that came to rest", 1.0
+            int(ended.sum()),
+            len(ended),
+            f"{case.words}, {REGION_WORDS[where]}: runs that reached an equilibrium",
+            1.0,
         )
         numbers[f"{case.name}_{where}_worst"] = exact(
             away.max() / case.eps,
-            f"{case.words}, {WHERE[where]}: largest distance of a token from a frozen one, over ε",
+            f"{case.words}, {REGION_WORDS[where]}: largest distance of a token from a frozen one, over ε",
         )
-    y, weight = fold(case)
+    y, weight = tear_off(case)
     numbers[f"{case.name}_torn"] = exact(
         y,
         f"{case.words}: largest distance, over β^(−1/2), from which a token is not yet torn away",
         "computed",
     )
-    if np.isfinite(edge(case)):
+    if np.isfinite(failure_limit(case)):
         beside = data[f"{case.name}-edge"]
         sides = beside["away"].values / case.eps
         numbers[f"{case.name}_fails_from"] = Number(
-            edge(case) / case.most,
+            failure_limit(case) / case.max_N,
             f"{case.words}: N at which the conclusion begins to fail in the worst placement, over the limit"
             " of the conditions",
-            float(beside["N"][0]) / case.most if sides[0] <= 1.0 else 0.0,
-            float(beside["N"][1]) / case.most if sides[1] > 1.0 else np.inf,
+            float(beside["N"][0]) / case.max_N if sides[0] <= 1.0 else 0.0,
+            float(beside["N"][1]) / case.max_N if sides[1] > 1.0 else np.inf,
             "runs at both ends: within ε at the lower, beyond at the upper",
         )
     return numbers
@@ -114,10 +95,10 @@ def _case(case: Case, data: Data, p: Parameters) -> dict[str, Number]:
 
 def sign_numbers(data: Data) -> dict[str, Number]:
     """What the sign of the second condition changes."""
-    return _sweep(data["sweep"]) | _made(data["made"])
+    return _sweep_numbers(data["sweep"]) | _constructed_numbers(data["constructed"])
 
 
-def _sweep(found: "Dataset") -> dict[str, Number]:
+def _sweep_numbers(found: "Dataset") -> dict[str, Number]:
     """What the second condition adds to the first."""
     allowed, small, refused = (float(found[name].sum()) for name in ("allowed", "small", "sign_refuses"))
     return {
@@ -144,30 +125,33 @@ def _sweep(found: "Dataset") -> dict[str, Number]:
     }
 
 
-def _made(found: "Dataset") -> dict[str, Number]:
-    words = f"made case, β = {MADE['beta']:g}, c = {MADE['c']:g}, N = {MADE['tokens'] + 2}"
+def _constructed_numbers(found: "Dataset") -> dict[str, Number]:
+    beta, c, N = CONSTRUCTED["beta"], CONSTRUCTED["c"], CONSTRUCTED["tokens"] + 2
+    words = f"constructed case, β = {beta:g}, c = {c:g}, N = {N}"
     value = {str(name): float(found[name]) for name in found.data_vars}
     return {
-        "made_force": exact(
-            value["weak_force"], f"{words}, ε = {MADE['eps']:g}: margin of the first condition"
+        "constructed_force": exact(
+            value["weak_force"], f"{words}, ε = {CONSTRUCTED['eps']:g}: margin of the first condition"
         ),
-        "made_as_printed": exact(value["weak_as_printed"], "margin of the second as printed"),
-        "made_slope": exact(
+        "constructed_as_printed": exact(value["weak_as_printed"], "margin of the second as printed"),
+        "constructed_slope": exact(
             value["weak_slope"], "margin of the second with the minus sign; it fails if negative"
         ),
-        "made_curvature": exact(
+        "constructed_curvature": exact(
             value["weak_curvature"],
             "∂²E_k/∂φ_k² of a token at the edge of its ball; the proof needs it positive",
         ),
-        "made_strict_slope": exact(
+        "constructed_strict_slope": exact(
             value["strict_slope"], "the same case with ε = 0.9: margin of the second with the minus sign"
         ),
-        "made_strict_curvature": exact(value["strict_curvature"], "and ∂²E_k/∂φ_k² at the edge of that ball"),
-        "made_away": exact(
-            value["weak_away"] / MADE["eps"],
-            "where tokens end in the made case: largest distance from a frozen one, over ε",
+        "constructed_strict_curvature": exact(
+            value["strict_curvature"], "and ∂²E_k/∂φ_k² at the edge of that ball"
         ),
-        "made_rest": exact(value["weak_speed"], "largest speed left there", expected=0.0),
+        "constructed_away": exact(
+            value["weak_away"] / CONSTRUCTED["eps"],
+            "where tokens end in the constructed case: largest distance from a frozen one, over ε",
+        ),
+        "constructed_speed": exact(value["weak_speed"], "largest speed left there", expected=0.0),
     }
 
 
@@ -180,29 +164,33 @@ def example_numbers() -> dict[str, Number]:
         "example_beta": exact(
             beta,
             "least β of the example, (c − 1 − 2ε)²/2; expected is what is printed",
-            expected=PRINTED["beta"],
+            expected=PRINTED_EXAMPLE["beta"],
         ),
         "example_N": exact(
             N,
             "greatest N of the example, ε/(c − 1) e^{3(c−1−2ε)²/8}; expected is what is printed",
-            expected=PRINTED["N"],
+            expected=PRINTED_EXAMPLE["N"],
         ),
         "example_holds": exact(
-            float(frozen_conditions(PRINTED["beta"], EXAMPLE["c"], EXAMPLE["eps"], PRINTED["N"]).hold),
+            float(
+                frozen_conditions(
+                    PRINTED_EXAMPLE["beta"], EXAMPLE["c"], EXAMPLE["eps"], PRINTED_EXAMPLE["N"]
+                ).hold
+            ),
             "1 if the conditions themselves hold at the printed β and N",
         ),
         "example_limit": exact(
-            Case(EXAMPLE["eps"], EXAMPLE["c"], PRINTED["beta"]).most, "N up to which they do there"
+            Case(EXAMPLE["eps"], EXAMPLE["c"], PRINTED_EXAMPLE["beta"]).max_N, "N up to which they do there"
         ),
     }
 
 
 def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     """By the criteria of the item."""
-    return (_inside(numbers), _outside(numbers), _sign(numbers))
+    return (_inside_verdict(numbers), _outside_verdict(numbers), _sign_verdict(numbers))
 
 
-def _inside(numbers: Numbers) -> Verdict:
+def _inside_verdict(numbers: Numbers) -> Verdict:
     shares = [numbers[f"{case.name}_{where}"] for case in CASES for where in ("inside", "edge")]
     count = [sum(share.count[i] for share in shares if share.count) for i in range(2)]
     worst_at = max(
@@ -216,7 +204,7 @@ def _inside(numbers: Numbers) -> Verdict:
     )
 
 
-def _outside(numbers: Numbers) -> Verdict:
+def _outside_verdict(numbers: Numbers) -> Verdict:
     edges = {
         case: numbers[f"{case.name}_fails_from"] for case in CASES if f"{case.name}_fails_from" in numbers
     }
@@ -224,7 +212,7 @@ def _outside(numbers: Numbers) -> Verdict:
         one.low is not None and one.high is not None and one.low > 1.0 and np.isfinite(one.high)
         for one in edges.values()
     )
-    told = "; ".join(f"{one.value:.0f} times the limit at {case.words}" for case, one in edges.items())
+    why = "; ".join(f"{one.value:.0f} times the limit at {case.words}" for case, one in edges.items())
     never = [case for case in CASES if case not in edges]
     fails = [numbers[f"{case.name}_outside"] for case in CASES]
     seen = sum(share.count[1] - share.count[0] for share in fails if share.count)
@@ -232,7 +220,7 @@ def _outside(numbers: Numbers) -> Verdict:
         "far outside the conditions it fails, but not at their edge: they are sufficient, not sharp (ours)",
         "agrees" if sharp and seen > 0 else "disagrees",
         (
-            f"with one heavy frozen token at distance c it begins to fail at N = {told}, seen by runs 2 %"
+            f"with one heavy frozen token at distance c it begins to fail at N = {why}, seen by runs 2 %"
             " below and above; "
             + "".join(
                 f"at {case.words} never, for a token is torn away, to the heavy one, at"
@@ -244,23 +232,23 @@ def _outside(numbers: Numbers) -> Verdict:
     )
 
 
-def _sign(numbers: Numbers) -> Verdict:
+def _sign_verdict(numbers: Numbers) -> Verdict:
     n = {name: number.value for name, number in numbers.items()}
     weak = (
-        n["made_force"] > 0.0
-        and n["made_as_printed"] > 0.0
-        and n["made_slope"] < 0.0
-        and n["made_curvature"] < 0.0 < n["made_strict_curvature"]
+        n["constructed_force"] > 0.0
+        and n["constructed_as_printed"] > 0.0
+        and n["constructed_slope"] < 0.0
+        and n["constructed_curvature"] < 0.0 < n["constructed_strict_curvature"]
     )
-    stands = n["room"] >= 1.0 and n["made_away"] <= 1.0 and n["made_rest"] <= REST
+    stands = n["room"] >= 1.0 and n["constructed_away"] <= 1.0 and n["constructed_speed"] <= MAX_FINAL_SPEED
     return Verdict(
         "the second condition as printed is too weak for the proof, yet the conclusion stands (ours)",
         "agrees" if weak and n["printed_refuses"] == 0 and stands else "disagrees",
         f"as printed it refuses {n['printed_refuses']:.0f} points of the grid with ε < β^(1/2)τ*, with its"
-        f" sign {n['sign_refuses']:.1%}; in the made case only the printed one holds, and the energy of a"
-        f" token at the edge of its ball is concave ({numbers['made_curvature']!s}), against what the proof"
-        f" needs. But the sign matters only for ε ≥ {n['least_eps']:.2f}, and there a smaller ε' meets both"
-        f" conditions with {n['room']:.1f} times the N, at least",
+        f" sign {n['sign_refuses']:.1%}; in the constructed case only the printed one holds, and the energy"
+        f" of a token at the edge of its ball is concave ({numbers['constructed_curvature']!s}), against what"
+        f" the proof needs. But the sign matters only for ε ≥ {n['least_eps']:.2f}, and there a smaller ε'"
+        f" meets both conditions with {n['room']:.1f} times the N, at least",
     )
 
 
@@ -273,14 +261,17 @@ def sign_slips(numbers: Numbers) -> tuple[Slip, ...]:
     """The second condition."""
     n = {name: number.value for name, number in numbers.items()}
     if not (
-        n["printed_refuses"] == 0 and n["sign_refuses"] > 0.0 and n["made_slope"] < 0.0 < n["made_as_printed"]
+        n["printed_refuses"] == 0
+        and n["sign_refuses"] > 0.0
+        and n["constructed_slope"] < 0.0 < n["constructed_as_printed"]
     ):
         return ()
     evidence = (
         "as printed it holds at every point of a grid at which the first does and ε < β^(1/2)τ*; with the"
-        f" sign it refuses {n['sign_refuses']:.1%} of them. At β = {MADE['beta']:g}, c = {MADE['c']:g}, ε ="
-        f" {MADE['eps']:g}, N = {MADE['tokens'] + 2} it holds as printed, and ∂²E_k/∂φ_k² ="
-        f" {numbers['made_curvature']!s} in a ball in which the proof needs it positive"
+        f" sign it refuses {n['sign_refuses']:.1%} of them. At β = {CONSTRUCTED['beta']:g}, c ="
+        f" {CONSTRUCTED['c']:g}, ε = {CONSTRUCTED['eps']:g}, N = {CONSTRUCTED['tokens'] + 2} it holds as"
+        f" printed, and ∂²E_k/∂φ_k² = {numbers['constructed_curvature']!s} in a ball in which the proof needs"
+        " it positive"
     )
     return (
         Slip(
@@ -295,7 +286,7 @@ def example_slips(numbers: Numbers) -> tuple[Slip, ...]:
     """The example, whose printed values are those expected."""
     beta, N = numbers["example_beta"], numbers["example_N"]
     if all(
-        number.expected is None or abs(number.value - number.expected) <= ROUNDED * number.value
+        number.expected is None or abs(number.value - number.expected) <= PRINT_ROUNDING * number.value
         for number in (beta, N)
     ):
         return ()
@@ -312,143 +303,6 @@ def example_slips(numbers: Numbers) -> tuple[Slip, ...]:
     return (
         Slip(printed, f"β ≥ {beta.value:.3f}, N ≤ {np.floor(N.value):.0f} by the formulas given", evidence),
     )
-
-
-def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
-    """How far tokens end from frozen ones; what the conditions allow; the made case."""
-    figure = sheet(11.0, 4.4)
-    far, allowed, energy = figure.subplots(1, 3, width_ratios=[1.2, 1.05, 0.95])
-    _draw_far(far, data, p)
-    _draw_allowed(allowed, numbers)
-    _draw_energy(energy)
-    return {"theorem5.2": figure}
-
-
-def _draw_far(ax: Any, data: Data, p: Parameters) -> None:
-    """The largest distance from a frozen token over N, both in units of what the theorem says; lines are the
-    worst placement, computed."""
-    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
-
-    palette = tidy(ax)
-    for i, case in enumerate(CASES):
-        colour = CLUSTER_COLOURS[(0, 2, 3, 5)[i]]
-        most = [data[f"{case.name}-{factor:g}"]["away"].values.max() / case.eps for factor in p["factors"]]
-        ax.plot(p["factors"], most, "osD^"[i], color=colour, markersize=6, label=case.words)
-        N = np.geomspace(0.3 * case.most, fold(case)[1] * 0.99999, 200)
-        ax.plot(N / case.most, rest(case, N - 2.0) / case.eps, color=colour, linewidth=1.1)
-    low = 1e-4
-    ax.fill_between([p["factors"][0] / 2.0, 1.0], low, 1.0, color=palette.grey(0.12), linewidth=0, zorder=0)
-    ax.text(
-        0.29, 0.5, "the\ntheorem", fontsize=SMALL_POINTS, color=palette.grey(0.75), ha="left", va="center"
-    )
-    ax.axhline(1.0, color=palette.grey(0.5), linewidth=0.9, zorder=0)
-    ax.set(xscale="log", yscale="log", xlim=(p["factors"][0] / 2.0, 2.0 * p["factors"][-1]), ylim=(low, 60.0))
-    ax.set(xlabel="N over the limit of the conditions", ylabel="farthest token, over ε")
-    ax.set_title("where tokens end", fontsize=SMALL_POINTS + 1)
-    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper left", borderaxespad=0.1, handletextpad=0.2)
-
-
-def _draw_allowed(ax: Any, numbers: Numbers) -> None:
-    """N over epsilon at c = 6.5, beta = 64: what each condition allows, and where the conclusion begins to
-    fail."""
-    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
-    from nucleate.theory.interaction import interaction_slope
-
-    palette, beta, c = tidy(ax), MADE["beta"], MADE["c"]
-    eps = np.linspace(0.01, 1.2, 240)
-    force, slope = limits(beta, c, eps)
-    both = np.minimum(force, slope)
-    ax.fill_between(
-        eps,
-        1.0,
-        np.maximum(both, 1.0),
-        color=palette.grey(0.15),
-        linewidth=0,
-        label="the theorem, sign put right",
-    )
-    near, far = (
-        interaction_slope(eps * beta**-0.5, beta),
-        interaction_slope((c - 2.0 * eps) * beta**-0.5, beta),
-    )
-    # beyond tau* the printed one asks for a large N
-    low = np.maximum(np.maximum(both, 1.0), np.where(near < 0.0, near / far, 1.0))
-    ax.fill_between(
-        eps,
-        low,
-        np.maximum(force, low),
-        color=palette.red,
-        alpha=0.35,
-        linewidth=0,
-        label="added by the printed sign",
-    )
-    ax.plot(eps, force, color=palette.ink, linewidth=1.4, label="first condition")
-    ax.plot(
-        eps[slope > 0],
-        slope[slope > 0],
-        color=palette.ink,
-        linewidth=1.2,
-        linestyle=(0, (3, 2)),
-        label="second condition",
-    )
-    torn, weight = fold(Case(0.1, c, beta))
-    y = np.linspace(0.01, torn, 60)
-    ax.plot(
-        y,
-        [edge(Case(float(one), c, beta)) for one in y[:-1]] + [weight + 2.0],
-        color=CLUSTER_COLOURS[0],
-        linewidth=1.8,
-        label="where it begins to fail",
-    )
-    ax.plot([torn], [weight + 2.0], "o", color=CLUSTER_COLOURS[0], markersize=5)
-    ax.plot([MADE["eps"]], [MADE["tokens"] + 2], "*", color=palette.red, markersize=11, label="the made case")
-    ax.set(yscale="log", xlim=(0.0, 1.2), ylim=(1.0, 1e11), xlabel="ε", ylabel="N")
-    ax.set_title(f"what is allowed, c = {c:g}, β = {beta:g}", fontsize=SMALL_POINTS + 1)
-    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper right", borderaxespad=0.1)
-
-
-def _draw_energy(ax: Any) -> None:
-    """The slope of the energy of the made case's last token, as it is moved through its ball: it must rise to
-    be convex."""
-    from nucleate.plot.styles import SMALL_POINTS, tidy
-    from nucleate.theory.interaction import interaction, interaction_slope
-
-    palette, beta, c, tokens = tidy(ax), MADE["beta"], MADE["c"], MADE["tokens"]
-    s = beta**-0.5
-    y = np.linspace(0.0, 1.15, 2000)  # in units of beta^(-1/2)
-
-    def slope(at: Any, f: Any, sign: float, eps: float) -> Any:
-        """Of the energy (f = h, sign = -1) or of its slope (f = g, sign = 1): two frozen tokens, and the
-        others at eps before the second."""
-        return f(at * s, beta) + sign * (f((c - at) * s, beta) + (tokens - 1) * f((c - eps - at) * s, beta))
-
-    force = slope(y, interaction, -1.0, MADE["eps"])
-    curve = slope(y, interaction_slope, 1.0, MADE["eps"])
-    ax.plot(y, force, color=palette.ink, linewidth=1.6)
-    inside = (y <= MADE["eps"]) & (curve < 0.0)
-    ax.plot(
-        y[inside],
-        force[inside],
-        color=palette.red,
-        linewidth=4.0,
-        solid_capstyle="butt",
-        label="concave within the ball",
-    )
-    edge_at = [0.0, float(np.interp(MADE["eps"], y, force))]
-    ax.plot(
-        [MADE["eps"]] * 2,
-        edge_at,
-        color=palette.grey(0.5),
-        linewidth=0.9,
-        linestyle=(0, (3, 2)),
-        label=f"edge of the ball, ε = {MADE['eps']:g}",
-    )
-    shown = force[y >= LEAST]
-    ax.set(xlim=(LEAST, 1.15), ylim=(0.98 * shown.min(), 1.02 * shown.max()))
-    ax.set(
-        xlabel=r"distance to the frozen token / $\beta^{-1/2}$", ylabel=r"$\partial E_k/\partial\varphi_k$"
-    )
-    ax.set_title("the made case", fontsize=SMALL_POINTS + 1)
-    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper left", borderaxespad=0.1)
 
 
 ITEM = Item(
@@ -470,7 +324,7 @@ ITEM = Item(
         "sweep_betas": 60,
         "sweep_c": 80,
         "sweep_eps": 400,
-        "made": dict(MADE),
+        "constructed": dict(CONSTRUCTED),
     },
     quick={"runs": 16, "factors": [0.5, 0.99, 10.0, 100.0, 1e3, 1e4], "sweep_betas": 20, "sweep_c": 40},
     choices=(
@@ -481,32 +335,33 @@ ITEM = Item(
         (
             "Placements meant to be hard: as many frozen tokens as fit, six at most, most gaps as narrow as c"
             " allows, one frozen token with all the weight that N leaves. Tokens start uniform and are"
-            " followed to t = 100 N e^{2β}, where all are at rest."
+            " followed to t = 100 N e^{2β}, where all are at equilibrium."
         ),
         (
-            "The worst placement: one token at a frozen one of weight 1, a heavy one at distance c. It rests"
-            " where h(y) = A h(c − y), which has no root once the heavy one tears it away."
+            "The worst placement: one token at a frozen one of weight 1, a heavy one at distance c. Its"
+            " equilibrium is where h(y) = A h(c − y), which has no root once the heavy one tears it away."
         ),
         (
-            "The printed sign: a grid of β from 0.5 to 1000, c up to 12 or π, and all ε; and a made case, in"
-            " which tokens of the neighbouring ball lean towards the one that is looked at."
+            "The printed sign: a grid of β from 0.5 to 1000, c up to 12 or π, and all ε; and a constructed"
+            " case, in which tokens of the neighbouring ball are shifted towards the one that is looked at."
         ),
     ),
     criteria=(
-        "First: agrees if in every run inside and at the edge every token ends at rest within ε. Second:"
-        " agrees if random runs outside fail, and runs of the worst placement end within ε 2 % below the"
-        " computed N and beyond 2 % above it, which is above the limit of the conditions. Third: agrees if"
-        " the printed second condition refuses no point of the grid with ε < β^(1/2)τ*, the made case meets"
-        " the printed conditions and not those with the sign and has a concave energy within its ball, and"
-        " wherever the sign refuses N some smaller ε' meets both conditions for that N, so that the theorem"
-        " with ε' gives the conclusion."
+        "First: agrees if in every run inside and at the edge every token ends at an equilibrium within ε."
+        " Second: agrees if random runs outside fail, and runs of the worst placement end within ε 2 % below"
+        " the computed N and beyond 2 % above it, which is above the limit of the conditions. Third: agrees"
+        " if the printed second condition refuses no point of the grid with ε < β^(1/2)τ*, the constructed"
+        " case meets the printed conditions and not those with the sign and has a concave energy within its"
+        " ball, and wherever the sign refuses N some smaller ε' meets both conditions for that N, so that the"
+        " theorem with ε' gives the conclusion."
     ),
     captions={
         "theorem5.2": (
             "Left: the farthest that a token ends from a frozen one, over ε, against N over what the"
             " conditions allow; lines are the worst placement, which ends where a token is torn away. Middle:"
             " what the conditions allow at c = 6.5, β = 64, and where the conclusion begins to fail. Right:"
-            " the slope of the energy of the made case's token across its ball; it should rise throughout."
+            " the slope of the energy of the constructed case's token across its ball; it should rise"
+            " throughout."
         )
     },
     run=run,

@@ -1,0 +1,51 @@
+"""Conjecture 1: random models, starts that stay away as long as they can, the search for counterexamples, the
+stored ones, and defective eigenvalues."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from nucleate.papers.causal_clustering.conjectures.adversarial_starts import evolve_starts
+from nucleate.papers.causal_clustering.conjectures.counterexample_search import REGIMES
+from nucleate.papers.causal_clustering.conjectures.defective_eigenvalue import (
+    ends_from_two_starts,
+    ends_from_uniform_starts,
+)
+from nucleate.papers.causal_clustering.conjectures.random_models import FAMILIES_1, simulate_families
+from nucleate.papers.causal_clustering.conjectures.search_results import (
+    criterion_on_diagonals,
+    first_found,
+    search_result,
+    verifications,
+)
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+    from nucleate.papers.core.cache import ItemWorkspace
+    from nucleate.papers.core.item import Data
+
+__all__ = ["REGIMES_1", "run"]
+
+
+REGIMES_1 = tuple(regime for regime in REGIMES if regime.conjecture == 1)
+
+
+def run(workspace: "ItemWorkspace") -> "Data":
+    """Random models first, in which most of the time goes, then all others one by one."""
+    p = workspace.parameters
+    seed, rounds = p["seed"], p["search_rounds"]
+    datasets: dict[str, Callable[[], Dataset]] = {
+        "adversary": lambda: evolve_starts(FAMILIES_1[0], seed, p["models"], p["rounds"]),
+        "first_found": lambda: first_found(p["starts"], seed),
+        **{f"search-{one.name}": partial(search_result, one.name, seed, rounds) for one in REGIMES_1},
+        "counterexamples": verifications,
+        "criterion": criterion_on_diagonals,
+        "defective": lambda: ends_from_two_starts(p["defective_betas"]),
+        "rule": lambda: ends_from_uniform_starts(p["defective_starts"], seed),
+    }
+    data = simulate_families(workspace, FAMILIES_1, 0.6)
+    for i, (name, compute) in enumerate(datasets.items()):
+        data[name] = workspace.dataset(name, compute)
+        workspace.progress(0.6 + 0.4 * (i + 1) / len(datasets), 1.0)
+    return data

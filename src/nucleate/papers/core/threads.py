@@ -1,0 +1,30 @@
+"""Independent pieces of work, as many at once as there are cores."""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+__all__ = ["in_threads"]
+
+Work = TypeVar("Work")
+Result = TypeVar("Result")
+
+
+def in_threads(
+    work: Callable[[Work], Result], pieces: Iterable[Work], stop: list[bool] | None = None
+) -> list[Result]:
+    """`work` on every piece; the results in the order of the pieces.
+
+    stop   [False], and [True] from the moment one piece has failed, for work that takes long and looks at it
+    """
+    from nucleate.kernels.threads import pick_threads
+
+    with ThreadPoolExecutor(pick_threads(None), thread_name_prefix="nucleate-papers") as pool:
+        futures = [pool.submit(work, piece) for piece in pieces]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            if stop:
+                stop[0] = True
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

@@ -1,0 +1,42 @@
+"""Lemma 3.1: dominant eigenvalues are what they are meant to be, and other rates change the verdicts."""
+
+import numpy as np
+import pytest
+from support.small_items import changed, made, words_with
+
+from nucleate.papers.causal_clustering.lemma31.data import KINDS, Dominant, value_matrix
+from nucleate.theory.atlas import atlas
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_the_atlas_takes_every_dominant_eigenvalue_for_what_it_is(kind: Dominant) -> None:
+    V, gap, speed = value_matrix(kind, np.random.default_rng(5))
+    found = atlas(V)
+    assert (found.algebraic, found.basis.shape[1], found.block) == (
+        kind.generalised_dimension,
+        kind.dimension,
+        kind.block,
+    )
+    assert found.gap == pytest.approx(gap, abs=1e-6)
+    assert found.dominant[0].imag == pytest.approx(speed, abs=1e-6)
+    assert np.abs(found.basis[kind.dimension :]).max() < 1e-8  # L is spanned by the first unit vectors
+
+
+def test_lemma_31_with_other_rates_powers_or_speeds_disagrees() -> None:
+    data = made("lemma3.1").data
+    simple, defective, turning = data["simple"], data["defective"], data["complex"]
+    slower = simple["long"].values.copy()
+    slower[0, :, 1:] *= np.exp(0.05 * np.linspace(200.0, 600.0, slower.shape[1]))[:, None]
+    assert words_with("lemma3.1", simple=changed(simple, long=slower))[0] == "disagrees"
+    assert words_with("lemma3.1", simple=changed(simple, wrong=np.full(3, 1e-6)))[0] == "disagrees"
+    late = defective["late"].values.copy()
+    late[1, :, 1:] *= np.geomspace(1.0, 3.0, late.shape[1])[:, None]
+    assert words_with("lemma3.1", defective=changed(defective, late=late))[1] == "disagrees"
+    assert (
+        words_with("lemma3.1", complex=changed(turning, speed=1.01 * turning["speed"].values))[2]
+        == "disagrees"
+    )
+    assert (
+        words_with("lemma3.1", simple=changed(simple, V=np.broadcast_to(np.eye(6), simple["V"].shape)))[0]
+        == "disagrees"
+    )

@@ -1,0 +1,104 @@
+"""Data on the disk: computed once, and again where parameters, code or bytes have changed."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray
+from support.small_items import made, small
+
+from nucleate.papers import find
+from nucleate.papers.causal_clustering.life import data as lives
+from nucleate.papers.core.cache import ItemWorkspace
+
+
+def _dataset(value: float) -> xarray.Dataset:
+    return xarray.Dataset({"x": ("i", np.array([value, np.nan, 2.0]))})
+
+
+def test_a_dataset_is_computed_once_and_again_if_parameters_or_bytes_changed(tmp_path: Path) -> None:
+    def ask(p: dict[str, Any]) -> tuple[float, list[str]]:
+        workspace = ItemWorkspace("figure4", tmp_path, p)
+        return float(workspace.dataset("piece", lambda: _dataset(p["value"]))["x"][0]), workspace.computed
+
+    assert ask({"value": 1.0}) == (1.0, ["piece"])
+    assert ask({"value": 1.0}) == (1.0, [])
+    assert ask({"value": 3.0}) == (3.0, ["piece"])
+    chunk = next(
+        file
+        for file in (tmp_path / "piece.zarr" / "x").rglob("*")
+        if file.is_file() and file.name != "zarr.json"
+    )
+    chunk.write_bytes(chunk.read_bytes()[:-1] + b"?")
+    assert ask({"value": 3.0}) == (3.0, ["piece"])
+    chunk.unlink()  # Zarr would read fill values
+    assert ask({"value": 3.0}) == (3.0, ["piece"])
+    assert ask({"value": 3.0}) == (3.0, [])
+
+
+def test_a_run_is_computed_once_and_again_if_it_was_damaged(tmp_path: Path) -> None:
+    from nucleate import Attention, simulate, uniform
+
+    def ask(seed: int) -> list[str]:
+        workspace = ItemWorkspace("figure4", tmp_path, {"seed": seed})
+        run = workspace.run("run", lambda: simulate(Attention(1.0), uniform(3, 2, seed), 1.0, save=3))
+        np.testing.assert_array_equal(run.x[0], uniform(3, 2, seed))
+        return workspace.computed
+
+    assert [ask(0), ask(0), ask(1)] == [["run"], [], ["run"]]
+    (tmp_path / "run.zarr" / "zarr.json").write_text("{}")
+    assert [ask(1), ask(1)] == [["run"], []]
+
+
+def test_what_ctrl_c_cut_short_is_not_kept(tmp_path: Path) -> None:
+    from nucleate import Attention, simulate, uniform
+
+    run = simulate(Attention(1.0), uniform(3, 2, 0), 1.0, save=3)
+    workspace = ItemWorkspace("figure4", tmp_path, {})
+    with pytest.raises(KeyboardInterrupt):
+        workspace.run("run", lambda: replace(run, status="interrupted"))
+    assert not (tmp_path / "run.zarr").exists()
+
+
+def test_an_interrupted_item_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, p = find("life"), {**small("life"), "starts": 2, "betas": [4.0, 9.0]}
+    lived: list[tuple[float, int]] = []
+    real = lives.one_life
+
+    def counted(beta: float, n: int, seed: int, stop: Any = None) -> Any:
+        if beta == 9.0 and not allowed:
+            raise KeyboardInterrupt
+        lived.append((beta, seed))
+        return real(beta, n, seed, stop)
+
+    allowed: list[bool] = []
+    monkeypatch.setattr(lives, "one_life", counted)
+    with pytest.raises(KeyboardInterrupt):
+        one.run(ItemWorkspace("life", tmp_path, p))
+    assert sorted(set(lived)) == [(4.0, 0), (4.0, 1)]
+    lived.clear()
+    allowed.append(True)
+    one.run(ItemWorkspace("life", tmp_path, p))
+    assert sorted(lived) == [(9.0, 0), (9.0, 1)]
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "figure2",
+        "figure5",
+        "figure6",
+        "table1",
+        "life",
+        "lemma5.1",
+        "theorem5.2",
+        "lemma5.3",
+        "lemmaA.1",
+        "slips",
+    ],
+)
+def test_an_item_run_again_has_the_same_numbers(key: str, tmp_path: Path) -> None:
+    found = made(key)
+    assert found.item.measure(found.item.run(ItemWorkspace(key, tmp_path, found.p)), found.p) == found.numbers

@@ -1,0 +1,72 @@
+"""What every item is: it tells all that the report needs, and is judged by its worst verdict."""
+
+import json
+from typing import Any
+
+import pytest
+from support.small_items import (
+    SMALL,
+    made,
+    words_with,
+)
+
+from nucleate.papers import ITEMS, find
+from nucleate.papers.core.item import WORDS, Verdict, headline
+
+GOOD_WORDS = {"agrees", "evidence for", "not testable here"}
+# what an item is there to find
+EXPECTED_BAD_WORDS: dict[str, set[str]] = {
+    "conjecture1": {"disagrees"},
+    "capture": {"evidence against"},
+    "slips": {"disagrees"},
+}
+
+
+@pytest.mark.parametrize("key", list(ITEMS))
+def test_every_item_tells_all_that_the_report_needs(key: str) -> None:
+    one = find(key)
+    assert all([one.title, one.statement, one.parameters, one.choices, one.criteria, one.captions])
+    assert set(one.quick) <= set(one.parameters)
+    json.dumps(dict(one.parameters))
+    figures = made(key).item.draw(made(key).data, made(key).numbers, made(key).p)
+    assert list(figures) == list(one.captions)
+    assert len(one.captions[next(iter(figures))]) > 40
+
+
+def test_every_item_has_small_parameters_for_these_tests() -> None:
+    assert set(SMALL) == set(ITEMS)
+
+
+@pytest.mark.parametrize("key", list(ITEMS))
+def test_no_verdict_is_bad_with_the_data_as_they_are(key: str) -> None:
+    found = made(key)
+    verdicts = found.item.verdicts(found.numbers, found.p)
+    assert {verdict.word for verdict in verdicts} <= GOOD_WORDS | EXPECTED_BAD_WORDS.get(key, set()), verdicts
+    assert all(verdict.why and verdict.part for verdict in verdicts)
+
+
+def test_the_headline_is_the_worst_then_the_most_cautious() -> None:
+    def judged(*words: Any) -> str:
+        return headline(tuple(Verdict("", word, "") for word in words))
+
+    assert judged("agrees", "disagrees", "evidence for") == "disagrees"
+    assert judged("agrees", "evidence for", "not testable here") == "evidence for"
+    assert judged("agrees", "not testable here") == "agrees"
+    assert {judged(word) for word in WORDS} == set(WORDS)
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("lemma3.1", ["agrees"] * 3),
+        ("theorem4.1", ["agrees", "agrees", "evidence for"]),
+        ("conjecture1", ["evidence for", "disagrees", "disagrees", "not testable here"]),
+        ("conjecture2", ["evidence for"] * 3),
+        ("lemmaC.1", ["agrees", "agrees", "evidence for"]),
+        ("law", ["agrees", "evidence for", "evidence for", "evidence for"]),
+        ("dimension", ["evidence for", "evidence for", "evidence for"]),
+        ("capture", ["evidence for", "evidence against", "evidence for"]),
+    ],
+)
+def test_the_small_items_come_out_as_the_large_ones_do(key: str, words: list[str]) -> None:
+    assert words_with(key) == words

@@ -1,0 +1,162 @@
+"""The reproduction as a whole and its command: resumed after an interruption, the same twice."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.small_items import small
+from typer.testing import CliRunner
+
+from nucleate.cli.main import app
+from nucleate.papers import ITEMS, find
+from nucleate.papers.core import runner
+from nucleate.papers.core.cache import ItemWorkspace
+from nucleate.papers.core.item import Item
+
+
+def command(*words: str) -> Any:
+    return CliRunner().invoke(app, ["reproduce", *words])
+
+
+def little(key: str, monkeypatch: pytest.MonkeyPatch) -> Item:
+    """The item with small parameters, in place of the real one."""
+    one = replace(find(key), parameters=small(key), quick={})
+    monkeypatch.setattr(runner, "find", lambda name: one if name == key else find(name))
+    return one
+
+
+def test_a_reproduction_done_twice_says_the_same_and_draws_the_same(tmp_path: Path) -> None:
+    summaries, drawn = [], []
+    for name in ("one", "two"):
+        out = tmp_path / name
+        for folder in ("figures", "data", "items"):
+            (out / folder).mkdir(parents=True)
+        summaries.append(
+            [runner.reproduce_item(out, find(key), small(key)) for key in ("figure3", "figure4")]
+        )
+        drawn.append({file.name: file.read_bytes() for file in (out / "figures").iterdir()})
+    assert summaries[0] == summaries[1]
+    assert drawn[0] == drawn[1]
+    assert len(drawn[0]) == 3 * 2
+
+
+def test_what_is_finished_is_kept_and_an_edit_makes_it_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    little("figure4", monkeypatch)
+    first = runner.reproduce(tmp_path, ["figure4"])
+    before = first.report.read_bytes()
+
+    def never(*_: Any) -> Any:
+        raise AssertionError("it was finished")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "reproduce_item", never)
+        assert runner.reproduce(tmp_path, ["figure4"]).report.read_bytes() == before
+        (tmp_path / "figures" / "figure4.png").unlink()
+        with pytest.raises(AssertionError, match="finished"):
+            runner.reproduce(tmp_path, ["figure4"])
+    assert runner.reproduce(tmp_path, ["figure4"]).report.read_bytes() == before
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "made_by", lambda *modules: {"code": "edited"})
+        patch.setattr(runner, "reproduce_item", never)
+        with pytest.raises(AssertionError, match="finished"):
+            runner.reproduce(tmp_path, ["figure4"])
+
+
+def test_the_command_lists_and_refuses(tmp_path: Path) -> None:
+    listed = command("--list")
+    assert (listed.exit_code, [line.split()[0] for line in listed.stdout.splitlines()]) == (
+        0,
+        list(ITEMS),
+    )
+    unknown = command("--only", "figure33", "--out", str(tmp_path / "out"))
+    assert unknown.exit_code == 2
+    assert unknown.stderr.startswith(
+        'Error: There is no "figure33" to reproduce. Did you mean "figure3"? Choose from: figure1, '
+    )
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "file").write_text("")
+    assert command("--out", str(tmp_path / "file"), "--only", "figure4").exit_code == 2
+
+
+@pytest.mark.parametrize("text", [None, "no marks"])
+def test_a_bad_page_is_refused_before_anything_is_computed(tmp_path: Path, text: str | None) -> None:
+    page = tmp_path / "README.md"
+    if text is not None:
+        page.write_text(text)
+    refused = command("--only", "figure4", "--out", str(tmp_path / "out"), "--readme", str(page))
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith(f"Error: --readme {page} ")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_full_and_quick_reproductions_do_not_share_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick: bool
+) -> None:
+    little("figure4", monkeypatch)
+    runner.reproduce(tmp_path, ["figure4"], quick)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    refused = command("--only", "figure2", "--out", str(tmp_path), *["--quick"] * (not quick))
+    assert refused.exit_code == 2
+    other, this = ("quick", "full") if quick else ("full", "quick")
+    assert (
+        refused.stderr
+        == f"Error: {tmp_path} holds a {other} reproduction, which a {this} one would replace. Choose another"
+        " place with --out.\n"
+    )
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_the_command_ends_with_the_verdicts_and_where_the_report_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    little("figure4", monkeypatch)
+    done = command("--only", "figure4", "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0, done.output
+    assert "figure4   agrees  Lemma A.1's bounds" in done.stdout
+    assert done.stdout.splitlines()[-2:] == [
+        f"report: {tmp_path / 'out' / 'report.html'}",
+        f"numbers: {tmp_path / 'out' / 'results.json'}",
+    ]
+    assert "[1/1] Figure 4" in done.stderr
+    again = command("--only", "figure4", "--out", str(tmp_path / "out"))
+    assert "kept from before" in again.stderr
+    assert again.stdout == done.stdout
+
+
+def test_ctrl_c_ends_the_command_with_130_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "nucleate", "reproduce", "--only", "life", "--out", "out"]
+    process = subprocess.Popen(
+        words, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
+    pieces, deadline = tmp_path / "out" / "data" / "life", time.monotonic() + 60.0
+    while not (pieces / "beta16-0000.zarr").is_dir() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130, said
+    assert said.endswith(
+        "Interrupted. What is finished is kept in out; the same command goes on from there.\n"
+    )
+    workspace = ItemWorkspace("life", pieces, find("life").parameters)
+    workspace.dataset("beta16-0000", lambda: pytest.fail("it was finished"))
+    assert [name.name for name in pieces.iterdir() if name.name.startswith(".")] == [], (
+        "nothing half written is left"
+    )
+
+
+def test_only_finished_items_are_in_the_report(tmp_path: Path) -> None:
+    for name in ("items", "figures"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "items" / "figure4.json").write_text("{broken")
+    outcome = runner.write_report(tmp_path, quick=True)
+    assert outcome.results["items"] == {}
+    assert "Quick run" in outcome.report.read_text(encoding="utf-8")

@@ -1,0 +1,30 @@
+"""Small pictures and results of all items, which the tests of the report share."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.small_items import made
+
+from nucleate import plot
+from nucleate.papers import ITEMS
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Small pictures of all items, light and dark."""
+    out = tmp_path_factory.mktemp("report")
+    for theme, name in (("light", "{}.png"), ("dark", "{}-dark.png")):
+        with plot.style(theme):
+            for key in ITEMS:
+                item, p, data, numbers = made(key)
+                for figure, drawing in item.draw(data, numbers, p).items():
+                    (out / "figures").mkdir(exist_ok=True)
+                    drawing.savefig(out / "figures" / name.format(figure), dpi=60)
+    return out
+
+
+@pytest.fixture(scope="session")
+def results() -> dict[str, Any]:
+    items = {key: made(key).item.summary(made(key).numbers, made(key).p, quick=False) for key in ITEMS}
+    return {"paper": "a paper", "nucleate": "0", "made_with": {"numpy": "2"}, "quick": False, "items": items}

@@ -61,7 +61,7 @@ def web_source_hash(web: Path) -> str:
 def test_the_colours_of_the_page_are_those_of_the_figures() -> None:
     source = _web() / "src" / "colours.ts"
     text = source.read_text(encoding="utf-8")
-    (clusters,) = re.findall(r"export const CLUSTER_COLOURS = \[(.*?)\] as const;", text, flags=re.S)
+    (clusters,) = re.findall(r"export const CLUSTERS = \[(.*?)\] as const;", text, flags=re.S)
     assert tuple(re.findall(r'"(#[0-9a-f]{6})"', clusters)) == CLUSTER_COLOURS
     reds = dict(
         re.findall(r'export const (LIGHT|DARK): Theme = \{.*?red: "(#[0-9a-f]{6})"', text, flags=re.S)

@@ -28,7 +28,13 @@ Write = Callable[[str, str], str]
 
 def forget() -> None:
     """Files are read once a process."""
-    for function in (hashing.source_hash, hashing.modules_used, hashing._tree, hashing._imports):
+    for function in (
+        hashing.source_hash,
+        hashing.modules_used,
+        hashing._module_hash,
+        hashing._tree,
+        hashing._imports,
+    ):
         function.cache_clear()
 
 

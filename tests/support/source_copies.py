@@ -42,6 +42,12 @@ def source_copied(folder: Path) -> Iterator[SourceCopy]:
 
 
 def _forget() -> None:
-    caches = (source_hash.source_hash, source_hash.modules_used, source_hash._tree, source_hash._imports)
+    caches = (
+        source_hash.source_hash,
+        source_hash.modules_used,
+        source_hash._module_hash,
+        source_hash._tree,
+        source_hash._imports,
+    )
     for function in (*caches, block.made_with):
         function.cache_clear()

@@ -1,4 +1,5 @@
-"""From beta = 0 to beta = 10,000: no NaN, no overflow, and velocities to a bound stated beforehand."""
+"""From beta = 0 to beta = 10,000: no NaN, no overflow, and velocities to a bound that grows with beta as
+rounding does."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -64,7 +65,8 @@ def test_reference_and_pairwise_velocities_are_within_the_stated_bound_of_50_dig
         for name, model in models(beta, d).items():
             exact = drift_to_50_digits(model, x)
             z, v = scale(model, d)
-            # rounding of a score is beta |K^T Q| eps, its weight moves by as much; sixteen of them at most
+            # Rounding of a score is some units of beta |K^T Q| eps, and its weight moves by as much of
+            # itself; a mean of vectors of length |V| then moves by as much of |V|.
             bound = 16 * max(1.0, z) * v * EPS
             for kernel in ("reference", "pairwise"):
                 velocity = nc.drift(model, x, kernel=kernel)

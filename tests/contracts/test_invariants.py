@@ -12,9 +12,8 @@ from scipy.stats import special_ortho_group
 
 import nucleate as nc
 from nucleate.attention import Attention, Frozen, Window
-from nucleate.checks import Array
+from nucleate.checks import EPS, Array
 
-EPS = float(np.finfo(float).eps)
 Mask = Literal["causal", "full"] | Window
 TIGHT: dict[str, Any] = {"rtol": 1e-10, "atol": 1e-12}
 

@@ -151,10 +151,11 @@ def test_the_hash_of_the_code_is_kept_until_a_file_changes_and_never_trusted_whe
     monkeypatch.setattr(cache, "source_hash", source_hash)
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "one.py").write_text("x = 1\n")
+    monkeypatch.setattr(cache, "_package_state", cache._package_state.__wrapped__)
     code_hash = cache._code_hash.__wrapped__
-    for times in (1, 1):
+    for _ in range(3):
         assert code_hash("nucleate.one") == "0123456789abcdef"
-        assert len(calls) == times
+        assert len(calls) == 1
     (tmp_path / "package" / "one.py").write_text("x = 12\n")
     code_hash("nucleate.one")
     assert len(calls) == 2

@@ -98,8 +98,9 @@ def cache_folder() -> Path:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             if os.access(folder, os.W_OK):
-                _use(folder)
-                _prune(parent)
+                with suppress(OSError):
+                    _use(folder)
+                    _prune(parent)
                 return folder
         except OSError:
             continue
@@ -128,13 +129,7 @@ def _compiled_modules() -> tuple[str, ...]:
 def _code_hash(*modules: str) -> str:
     """`source_hash`, which takes a quarter of a second, kept on the disk until a file of the package
     changes."""
-    files = [
-        Path(folder, name) for folder, _, names in os.walk(PACKAGE) for name in names if name.endswith(".py")
-    ]
-    state = _digest(
-        [(str(file), stat.st_size, stat.st_mtime_ns) for file in sorted(files) for stat in [file.stat()]]
-    )
-    kept = _parents()[0] / f"{_digest((PACKAGE, modules))}.code"
+    state, kept = _package_state(), _parents()[0] / f"{_digest((PACKAGE, modules))}.code"
     with suppress(OSError, ValueError):
         known, value = kept.read_text().split()
         if known == state:
@@ -148,16 +143,23 @@ def _code_hash(*modules: str) -> str:
     return value
 
 
+@cache
+def _package_state() -> str:
+    """A digest of the names, sizes and times of all files with code."""
+    paths = sorted(os.path.join(folder, name) for folder, _, names in os.walk(PACKAGE) for name in names)
+    stats = [(path, os.stat(path)) for path in paths if path.endswith(".py")]
+    return _digest([(path, stat.st_size, stat.st_mtime_ns) for path, stat in stats])
+
+
 def _digest(value: object) -> str:
     return hashlib.sha256(repr(value).encode()).hexdigest()[:16]
 
 
 def _use(folder: Path) -> None:
     """Mark a folder as used now, and as in use until this process ends."""
-    handle = os.open(folder / IN_USE, os.O_RDWR | os.O_CREAT, 0o666)
+    handle = os.open(folder / IN_USE, os.O_RDONLY | os.O_CREAT, 0o666)
+    fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     os.utime(handle)
-    with suppress(OSError):  # a file system without locks
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
 def _prune(parent: Path) -> None:
@@ -170,7 +172,7 @@ def _prune(parent: Path) -> None:
             last_use = (mark if mark.exists() else folder).stat().st_mtime
             if last_use > time.time() - KEPT_SECONDS or not (mark.exists() or any(folder.glob("*/*.nbi"))):
                 continue
-            handle = os.open(mark, os.O_RDWR | os.O_CREAT)
+            handle = os.open(mark, os.O_RDONLY | os.O_CREAT)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(folder, ignore_errors=True)

@@ -108,7 +108,7 @@ def drift(model: Attention, x: ArrayLike, kernel: Kernel = "auto", threads: int 
     else:
         shapes = [model_shape(model, n, d, run) for run in range(model.runs)] if model.runs else [shape]
         work = partial(_run_by_run, shapes, kernel, runs, velocity, workers)
-    _attended(work, runs)
+    _interruptible_if_long(work, runs)
     return velocity if x.ndim == 3 else velocity[0]
 
 
@@ -166,9 +166,9 @@ def choose_kernel(shape: ModelShape, tolerance: float = TOLERANCE) -> Literal["p
     in nanoseconds."""
     if shape.d != 2 or roundoff(shape.z) * usual_ratio(shape.z) > tolerance:
         return "pairwise"
-    modes_per_pair = 1.0 if shape.plain and shape.mask == CAUSAL else 2.5
+    mode_cost = 1.0 if shape.plain and shape.mask == CAUSAL else 2.5  # in pairs
     seen = mean_seen(shape.mask, shape.n, shape.w)
-    return "circle" if seen > modes(shape.z) * modes_per_pair else "pairwise"
+    return "circle" if seen > modes(shape.z) * mode_cost else "pairwise"
 
 
 def make_system(
@@ -216,9 +216,9 @@ def work_of(system: System) -> float:
 
 def _pairwise_batch(shape: ModelShape, x: Array, threads: int) -> Array:
     velocity = np.empty_like(x)
-    if not _attended(partial(pairwise_batch_velocities, shape, x, velocity, False, threads), x):
+    if not _interruptible_if_long(partial(pairwise_batch_velocities, shape, x, velocity, False, threads), x):
         x = check_tokens("x", x)  # a token is off the sphere: refused, or put onto it
-        _attended(partial(pairwise_batch_velocities, shape, x, velocity, True, threads), x)
+        _interruptible_if_long(partial(pairwise_batch_velocities, shape, x, velocity, True, threads), x)
     return velocity
 
 
@@ -256,7 +256,7 @@ def _one_run(team: Team, x: Array, velocity: Array, stop: Stop) -> None:
         velocity[:] = flat[: n * d].reshape(n, d)
 
 
-def _attended(work: Callable[[Stop], T], x: Array) -> T:
+def _interruptible_if_long(work: Callable[[Stop], T], x: Array) -> T:
     """work(stop), so that Ctrl-C reaches it where it takes long."""
     if float(x.shape[-2]) * x.size < MIN_LONG_WORK:
         return work(np.zeros(1, dtype=np.uint8))

@@ -37,6 +37,7 @@ __all__ = [
 LOG2_E = 1.4426950408889634
 TWO, THREE = (0, 1), (0, 1, 2)  # the axes; the length of a tuple is known to the compiler, unlike an array's
 STRIP = 1024  # pairs whose weights are held at a time: 8 KiB, inside the first-level cache
+U = STRIP + LANES  # where u_k begins in `work`, D_k behind it; arrays of their own would cost 7 % at n = 200
 
 
 class Pairwise(NamedTuple):
@@ -46,9 +47,7 @@ class Pairwise(NamedTuple):
     a: Array  # (m + 8,) weights of the frozen tokens
     A: Array  # (d, d) beta K^T Q, used unless `gaussian`
     V: Array  # (d, d), used unless `scalar`
-    strip: Array  # (STRIP + 8,) weights of one strip; scratch like the next two, each thread needs its own
-    u: Array  # (d,) beta K^T Q x_k, then V D_k
-    D: Array  # (d,) D_k
+    work: Array  # (U + 2 d,) scratch: a strip of weights, u_k, D_k; each thread needs its own
     beta: float
     scale: float  # V = scale * I where `scalar`
     n: int
@@ -75,9 +74,7 @@ def pairwise_system(shape: ModelShape, angle: bool = False) -> Pairwise:
         a=a,
         A=shape.beta * shape.A,
         V=shape.V.copy(),  # read-only is another type to Numba
-        strip=np.zeros(STRIP + LANES),
-        u=np.zeros(d),
-        D=np.zeros(d),
+        work=np.zeros(U + 2 * d),
         beta=shape.beta,
         scale=shape.scale,
         n=n,
@@ -148,10 +145,11 @@ def pairwise_block(p, first, last, velocity, stop):
     """Velocities of tokens first .. last-1, into the layout of the state; returns at once when stop[0] is
     set."""
     # taken out once: a field access inside the loop would count references
-    x, a, A, V, strip, u, D = p.x, p.a, p.A, p.V, p.strip, p.u, p.D
+    x, a, A, V, work = p.x, p.a, p.A, p.V, p.work
     n, m, w, mask, gaussian, beta = p.n, p.m, p.w, p.mask, p.gaussian, p.beta
     scalar, scale, angle = p.scalar, p.scale, p.angle
     d = x.shape[0]
+    D = U + d
     for k in range(first, last):
         if stop[0]:
             return
@@ -159,24 +157,24 @@ def pairwise_block(p, first, last, velocity, stop):
             here = m + k
             low, high = _seen_range(k, n, m, mask, w)
             for c in range(d):
-                D[c] = 0.0
-            Z = gaussian_sum(x, a, beta, strip, D, here, 0, m, True) if m > 0 else 0.0
+                work[D + c] = 0.0
+            Z = gaussian_sum(x, a, beta, work, here, 0, m, True) if m > 0 else 0.0
             if d == 2:
-                Z += gaussian_sum_in_registers(x, beta, D, here, low, high, TWO)
+                Z += gaussian_sum_in_registers(x, beta, work, here, low, high, TWO)
             elif d == 3:
-                Z += gaussian_sum_in_registers(x, beta, D, here, low, high, THREE)
+                Z += gaussian_sum_in_registers(x, beta, work, here, low, high, THREE)
             else:
-                Z += gaussian_sum(x, a, beta, strip, D, here, low, high, False)
+                Z += gaussian_sum(x, a, beta, work, here, low, high, False)
         else:
-            Z = token_by_scores(x, a, A, strip, u, D, k, n, m, mask, w)
-        _project(x, V, u, D, k, m, Z, scalar, scale, angle, velocity)
+            Z = token_by_scores(x, a, A, work, k, n, m, mask, w)
+        _project(x, V, work, k, m, Z, scalar, scale, angle, velocity)
 
 
 @inner
 def pairwise_token(p, k, velocity):
     """The velocity of one token, whatever K^T Q: what the circle kernel falls back to."""
-    Z = token_by_scores(p.x, p.a, p.A, p.strip, p.u, p.D, k, p.n, p.m, p.mask, p.w)
-    _project(p.x, p.V, p.u, p.D, k, p.m, Z, p.scalar, p.scale, p.angle, velocity)
+    Z = token_by_scores(p.x, p.a, p.A, p.work, k, p.n, p.m, p.mask, p.w)
+    _project(p.x, p.V, p.work, k, p.m, Z, p.scalar, p.scale, p.angle, velocity)
 
 
 @inner
@@ -186,46 +184,48 @@ def _seen_range(k, n, m, mask, w):
 
 
 @inner
-def token_by_scores(x, a, A, strip, u, D, k, n, m, mask, w):
+def token_by_scores(x, a, A, work, k, n, m, mask, w):
     """Z_k and Z_k D_k of one token by scores <u_k, x_j>, u_k = beta K^T Q x_k, less the largest of them."""
     d = x.shape[0]
+    D = U + d
     here = m + k
     for c in range(d):
         score = 0.0
         for e in range(d):
             score += A[c, e] * x[e, here]
-        u[c], D[c] = score, 0.0
+        work[U + c], work[D + c] = score, 0.0
     low, high = _seen_range(k, n, m, mask, w)
     Z, largest = 0.0, -np.inf
     # the frozen tokens if there are any, then the others: one call for both keeps compilation short
     for part in range(0 if m > 0 else 1, 2):
-        Z, largest = _score_sum(x, a, strip, u, D, here, low if part else 0, high if part else m, Z, largest)
+        Z, largest = _score_sum(x, a, work, here, low if part else 0, high if part else m, Z, largest)
     return Z
 
 
 @inner
-def _project(x, V, u, D, k, m, Z, scalar, scale, angle, velocity):
+def _project(x, V, work, k, m, Z, scalar, scale, angle, velocity):
     """velocity_k = P_{x_k} V (x_k + D_k), for V = c I as c P_{x_k} D_k."""
     d = x.shape[0]
+    D = U + d
     here = m + k
     inverse = 1.0 / Z
     for c in range(d):
-        D[c] *= inverse
+        work[D + c] *= inverse
     for c in range(d):
-        value = scale * D[c]
+        value = scale * work[D + c]
         if not scalar:
             value = 0.0
             for e in range(d):
-                value += V[c, e] * (x[e, here] + D[e])
-        u[c] = value
+                value += V[c, e] * (x[e, here] + work[D + e])
+        work[U + c] = value
     if angle:
-        velocity[k] = u[1] * x[0, here] - u[0] * x[1, here]
+        velocity[k] = work[U + 1] * x[0, here] - work[U] * x[1, here]
         return
     along = 0.0
     for c in range(d):
-        along += u[c] * x[c, here]
+        along += work[U + c] * x[c, here]
     for c in range(d):
-        velocity[k * d + c] = u[c] - along * x[c, here]
+        velocity[k * d + c] = work[U + c] - along * x[c, here]
 
 
 @inner
@@ -235,7 +235,7 @@ def base_2(beta):
 
 
 @inner
-def gaussian_sum(x, a, beta, strip, D, here, low, high, weighted):
+def gaussian_sum(x, a, beta, work, here, low, high, weighted):
     """Add w_kj and w_kj (x_j - x_k) for j in low .. high-1, w_kj = exp(-beta |x_j - x_k|^2 / 2); returns the
     sum of weights."""
     d, width = x.shape
@@ -251,16 +251,17 @@ def gaussian_sum(x, a, beta, strip, D, here, low, high, weighted):
             w = exp2(fma(half, square, load(TAIL, max(0, LANES - (end - j)))))
             if weighted:
                 w = w * load(a, j)
-            store(strip, j - start, w)
+            store(work, j - start, w)
             total = total + w
-        _add_differences(x, strip, D, here, start, end)
+        _add_differences(x, work, here, start, end)
     return hsum(total)
 
 
 @inner
-def gaussian_sum_in_registers(x, beta, D, here, low, high, axes):
+def gaussian_sum_in_registers(x, beta, work, here, low, high, axes):
     """`gaussian_sum` for d = 2 and 3, axes = TWO or THREE."""
     d, width = len(axes), x.shape[1]
+    D = U + d
     half, here_0, here_1, here_2 = base_2(beta), x[0, here], x[1, here], x[d - 1, here]
     total, sum_0, sum_1, sum_2, step_2 = splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0)
     whole = low + (high - low) // LANES * LANES
@@ -278,18 +279,19 @@ def gaussian_sum_in_registers(x, beta, D, here, low, high, axes):
         sum_0, sum_1 = fma(w, step_0, sum_0), fma(w, step_1, sum_1)
         if d == 3:
             sum_2 = fma(w, step_2, sum_2)
-    D[0] += hsum(sum_0)
-    D[1] += hsum(sum_1)
+    work[D] += hsum(sum_0)
+    work[D + 1] += hsum(sum_1)
     if d == 3:
-        D[2] += hsum(sum_2)
+        work[D + 2] += hsum(sum_2)
     return hsum(total)
 
 
 @inner
-def _score_sum(x, a, strip, u, D, here, low, high, Z, largest):
+def _score_sum(x, a, work, here, low, high, Z, largest):
     """The same for w_kj = exp(<u_k, x_j> - largest), the largest score so far: what was summed before is
     rescaled."""
     d, width = x.shape
+    D = U + d
     weighted = high <= a.size - LANES  # only frozen tokens carry weights
     for start in range(low, high, STRIP):
         end = min(start + STRIP, high)
@@ -297,41 +299,42 @@ def _score_sum(x, a, strip, u, D, here, low, high, Z, largest):
         for j in range(start, end, LANES):
             score = load(TAIL, max(0, LANES - (end - j)))
             for c in range(d):
-                score = fma(splat(u[c]), load(x, c * width + j), score)
-            store(strip, j - start, score)
+                score = fma(splat(work[U + c]), load(x, c * width + j), score)
+            store(work, j - start, score)
             best = vmax(best, score)
         new = max(largest, hmax(best))
         if new > largest:
             shrink = np.exp(largest - new)
             Z *= shrink
             for c in range(d):
-                D[c] *= shrink
+                work[D + c] *= shrink
             largest = new
         total = splat(0.0)
         for j in range(start, end, LANES):
-            w = exp(load(strip, j - start) - largest)
+            w = exp(load(work, j - start) - largest)
             if weighted:
                 w = w * load(a, j)
-            store(strip, j - start, w)
+            store(work, j - start, w)
             total = total + w
         Z += hsum(total)
-        _add_differences(x, strip, D, here, start, end)
+        _add_differences(x, work, here, start, end)
     return Z, largest
 
 
 @inner
-def _add_differences(x, strip, D, here, start, end):
+def _add_differences(x, work, here, start, end):
     """D += sum_j w_kj (x_j - x_k) over one strip, two partial sums to hide latency."""
     d, width = x.shape
+    D = U + d
     for c in range(d):
         even, odd = splat(0.0), splat(0.0)
         at = splat(x[c, here])
         row = c * width
         j = start
         while j + LANES < end:
-            even = fma(load(strip, j - start), load(x, row + j) - at, even)
-            odd = fma(load(strip, j - start + LANES), load(x, row + j + LANES) - at, odd)
+            even = fma(load(work, j - start), load(x, row + j) - at, even)
+            odd = fma(load(work, j - start + LANES), load(x, row + j + LANES) - at, odd)
             j += 2 * LANES
         if j < end:
-            even = fma(load(strip, j - start), load(x, row + j) - at, even)
-        D[c] += hsum(even + odd)
+            even = fma(load(work, j - start), load(x, row + j) - at, even)
+        work[D + c] += hsum(even + odd)

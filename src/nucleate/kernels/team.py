@@ -78,11 +78,11 @@ def _edges(system: Pairwise | Tiles, threads: int) -> list[int]:
 def _with_own_scratch(system: System) -> System:
     """The same system with scratch of its own, for one more thread."""
     if isinstance(system, Circle):
-        pair = system.pair._replace(**_copies(system.pair, "strip", "u", "D"))
+        pair = system.pair._replace(work=system.pair.work.copy())
         return system._replace(pair=pair, **_copies(system, "sums", "ratios"))
     if isinstance(system, Tiles):
         return system._replace(**_copies(system, "scores", "sums", "part", "Z", "largest"))
-    return system._replace(**_copies(system, "strip", "u", "D"))
+    return system._replace(**_copies(system, "work"))
 
 
 def _copies(system: System, *names: str) -> dict[str, Any]:

@@ -28,26 +28,27 @@ def pick_threads(threads: int | None) -> int:
 
 
 def share(jobs: Sequence[Callable[[], T]]) -> list[T]:
-    """Run the jobs, the first on this thread and the others beside it, and wait for all; what they return.
-
-    No more of them run at once than there are cores, so no job may wait for another or share work itself.
-    """
+    """Run the jobs, the first on this thread and the others beside it as cores allow, and wait for all; what
+    they return, in any order."""
     if len(jobs) == 1:
         return [jobs[0]()]
     pool = _pool(os.getpid())
     futures = [pool.submit(job) for job in jobs[1:]]
     try:
-        first = jobs[0]()
+        results = [jobs[0]()]
+        # those that no thread was free for
+        results += [job() for job, future in zip(jobs[1:], futures, strict=True) if future.cancel()]
     finally:
-        wait(futures)
-    return [first, *(future.result() for future in futures)]
+        begun = [future for future in futures if not future.cancelled()]
+        wait(begun)
+    return [*results, *(future.result() for future in begun)]
 
 
 @cache
 def _pool(process: int) -> ThreadPoolExecutor:
-    """Threads kept for the next call: at most one for every core, begun when needed, ended with the
+    """Threads kept for the next call: one for every core but the caller's, begun when needed, ended with the
     interpreter.  After a fork they are gone, and the new process has a pool of its own."""
-    return ThreadPoolExecutor(pick_threads(None), thread_name_prefix="nucleate-tokens")
+    return ThreadPoolExecutor(max(1, pick_threads(None) - 1), thread_name_prefix="nucleate-tokens")
 
 
 def interruptible(job: Callable[[Stop], T]) -> T:

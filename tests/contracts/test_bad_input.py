@@ -18,7 +18,8 @@ from support.time_limits import working
 import nucleate as nc
 from nucleate.attention import Attention, Frozen, Window
 from nucleate.checks import InputError
-from nucleate.integrate.explicit import STATUS, march
+from nucleate.integrate.explicit import march
+from nucleate.integrate.status import STATUS
 
 MODEL = Attention(1.0)
 X = nc.uniform(5, 2, seed=0)

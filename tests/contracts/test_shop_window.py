@@ -142,7 +142,7 @@ def test_the_glossary_has_every_field_of_every_public_record() -> None:
 
 
 def test_every_way_a_run_can_end_is_explained() -> None:
-    from nucleate.integrate.explicit import STATUS
+    from nucleate.integrate.status import STATUS
 
     text = page("docs/numerics.md")
     assert [status for status in STATUS if status != "running" and f'| `"{status}"` |' not in text] == []

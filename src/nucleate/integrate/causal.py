@@ -39,21 +39,8 @@ import numpy as np
 from nucleate.integrate.causal_circle import step_on_circle
 from nucleate.integrate.causal_state import causal_memory, new_causal
 from nucleate.integrate.causal_token import OWN, columns, join, linearise, side_of, tangent_basis
-from nucleate.integrate.explicit import (
-    DONE,
-    EPS,
-    FULL_BUFFER,
-    MAX_STEPS,
-    NON_FINITE,
-    REJECTED,
-    RUNNING,
-    SAFETY,
-    SAVED,
-    STALLED,
-    STATE,
-    STEPS,
-    UNDERFLOW,
-)
+from nucleate.integrate.explicit import EPS, FULL_BUFFER, REJECTED, SAFETY, SAVED, STATE, STEPS
+from nucleate.integrate.status import DONE, MAX_STEPS, NON_FINITE, RUNNING, STALLED, UNDERFLOW
 from nucleate.kernels.compile import compiled, inner
 from nucleate.kernels.pairwise import WINDOW
 from nucleate.kernels.simd import LOWEST

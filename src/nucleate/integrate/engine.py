@@ -18,21 +18,17 @@ from nucleate.attention import Attention
 from nucleate.checks import Array, check_memory, memory
 from nucleate.integrate.causal import CLOCK, HANDED_BACK, H, T, causal_memory, march_causal, new_causal
 from nucleate.integrate.explicit import (
-    CANCELLED,
-    DONE,
     FULL_BUFFER,
-    INTERRUPTED,
-    RUNNING,
     SAVED,
     STATE,
     STEPS,
-    TIME_LIMIT,
     Book,
     march,
     march_in_python,
     new_march,
     places_of,
 )
+from nucleate.integrate.status import CANCELLED, DONE, INTERRUPTED, RUNNING, TIME_LIMIT
 from nucleate.integrate.tableau import FINE, Tableau, dormand_prince_5
 from nucleate.kernels.circle_batch import lanes_suffice, lanes_system
 from nucleate.kernels.dispatch import (

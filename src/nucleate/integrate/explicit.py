@@ -19,6 +19,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from nucleate.checks import ROUNDING, Array
+from nucleate.integrate.status import DONE, MAX_STEPS, NON_FINITE, RUNNING, STALLED
 from nucleate.integrate.tableau import Tableau
 from nucleate.kernels.circle_batch import Lanes, lanes_enter, lanes_leave
 from nucleate.kernels.compile import compiled, inner, take_next
@@ -26,10 +27,7 @@ from nucleate.kernels.dispatch import drift_into
 from nucleate.kernels.simd import LANES, fma, hmax, hsum, lane, load, sincos, splat, sqrt, store, vabs, vmax
 
 __all__ = [
-    "CANCELLED",
-    "DONE",
     "FULL_BUFFER",
-    "STATUS",
     "Book",
     "March",
     "march",
@@ -40,18 +38,6 @@ __all__ = [
 
 Integers = NDArray[np.int64]
 
-STATUS = (
-    "running",
-    "done",
-    "max steps",
-    "stalled",
-    "non-finite",
-    "cancelled",
-    "time limit",
-    "interrupted",
-    "underflow",
-)
-RUNNING, DONE, MAX_STEPS, STALLED, NON_FINITE, CANCELLED, TIME_LIMIT, INTERRUPTED, UNDERFLOW = range(9)
 FULL_BUFFER = -1  # what march returns when it needs room for more frames
 EPS = float(np.finfo(np.float64).eps)
 SAFETY, SLOWEST, FASTEST = 0.9, 0.2, 8.0  # of the step size controller (Hairer, Norsett, Wanner, II.4)

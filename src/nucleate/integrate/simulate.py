@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 from nucleate.attention import Attention, check_model
 from nucleate.checks import Array, InputError, check_memory, finite_array, finite_number, whole_number
 from nucleate.integrate.engine import OnFrames, Progress, run_book
-from nucleate.integrate.explicit import RUNNING, STATUS, Book
+from nucleate.integrate.explicit import Book
 from nucleate.integrate.run import Run
+from nucleate.integrate.status import RUNNING, STATUS
 from nucleate.integrate.tableau import FIXED, Tableau, dormand_prince_8, fixed_step
 from nucleate.kernels.threads import pick_threads
 

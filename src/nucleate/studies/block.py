@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from nucleate import __version__
 from nucleate.checks import Array
-from nucleate.integrate.explicit import STATUS
 from nucleate.integrate.simulate import simulate
+from nucleate.integrate.status import STATUS
 from nucleate.studies.observables import Block
 from nucleate.studies.study import Study
 

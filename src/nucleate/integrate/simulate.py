@@ -8,11 +8,11 @@ from numpy.typing import ArrayLike
 
 from nucleate.attention import Attention, check_model
 from nucleate.checks import Array, InputError, check_memory, finite_array, finite_number, whole_number
-from nucleate.integrate.engine import OnFrames, Progress, run_book
-from nucleate.integrate.explicit import Book
 from nucleate.integrate.run import Run
+from nucleate.integrate.run_buffers import new_run_buffers
+from nucleate.integrate.scheduler import OnFrames, Progress, integrate_all
 from nucleate.integrate.status import RUNNING, STATUS
-from nucleate.integrate.tableau import FIXED, Tableau, dormand_prince_8, fixed_step
+from nucleate.integrate.tableau import FIXED_STEP_METHODS, Tableau, dormand_prince_8, fixed_step
 from nucleate.kernels.threads import pick_threads
 
 __all__ = ["Method", "OnFrames", "Progress", "check_tolerance", "pick_method", "save_times", "simulate"]
@@ -21,8 +21,8 @@ Method = Literal["auto", "explicit", "causal", "euler", "heun", "rk4"]
 
 LINEAR_UP_TO = 1e3  # a count of frames is spread evenly up to this time, by logarithm beyond
 FIRST_LOG_TIME = 1e-2
-FINEST = 1e-14  # the least rtol + atol that doubles can honour
-ROOM = 256  # frames to begin with when every step is kept
+MIN_TOLERANCE = 1e-14  # of rtol + atol, that doubles can honour
+INITIAL_ROOM = 256  # frames, when every step is kept
 
 
 def simulate(
@@ -63,7 +63,7 @@ def simulate(
     x0 = np.broadcast_to(x0, (model.runs, *x0.shape[-2:])) if model.runs is not None and x0.ndim == 2 else x0
     single = x0.ndim == 2
     start = np.array(x0[None] if single else x0)  # a copy: to Numba a read-only array is another type
-    times, every = save_times(save, t, single)
+    times, every_step = save_times(save, t, single)
     tolerance = check_tolerance(rtol, atol)
     table, step = pick_method(method, dt, t)
     if method == "causal" and model.mask == "full":
@@ -84,21 +84,18 @@ def simulate(
     ):
         if not (callback is None or callable(callback)):
             raise InputError(f"{name} must be a function of {arguments}, but is {callback!r}.")
-    book = _new_book(start, times, every, t, tolerance, step, limit)
-    book, stop = run_book(model, table, book, method, single, workers, progress, on_frames, seconds)
+    buffers = new_run_buffers(start, times, every_step, t, tolerance, step, limit)
+    buffers, stop = integrate_all(
+        model, table, buffers, method, single, workers, progress, on_frames, seconds
+    )
     settings = {"method": method, "t": t, "rtol": rtol, "atol": atol, "dt": dt, "max_steps": limit}
-    saved, steps, _, state = book.counts
-    state[state == RUNNING] = stop
-    if single:
-        return Run(
-            model,
-            book.times[: saved[0]].copy(),
-            book.frames[0, : saved[0]].copy(),
-            STATUS[state[0]],
-            int(steps[0]),
-            settings,
-        )
-    return Run(model, book.times, book.frames, tuple(STATUS[code] for code in state), steps.copy(), settings)
+    buffers.status[buffers.status == RUNNING] = stop
+    status = tuple(STATUS[code] for code in buffers.status)
+    if not single:
+        return Run(model, buffers.times, buffers.frames, status, buffers.steps.copy(), settings)
+    saved = int(buffers.saved[0])
+    t_saved, x = buffers.times[:saved].copy(), buffers.frames[0, :saved].copy()
+    return Run(model, t_saved, x, status[0], int(buffers.steps[0]), settings)
 
 
 def save_times(save: int | str | ArrayLike, t: float, single: bool) -> tuple[Array, bool]:
@@ -111,7 +108,7 @@ def save_times(save: int | str | ArrayLike, t: float, single: bool) -> tuple[Arr
                 'save="steps" keeps a different number of frames for every run, but x0 holds several.'
                 " Simulate them one by one."
             )
-        return np.zeros(ROOM), True
+        return np.zeros(INITIAL_ROOM), True
     if np.ndim(save) == 0:
         m = whole_number("save", save, least=2, help="It counts the frames, those at 0 and t included.")
         check_memory(64.0 * m, f"save={m}")
@@ -140,7 +137,7 @@ def pick_method(method: str, dt: float | None, t: float) -> tuple[Tableau, float
     """The tableau and the fixed step, 0 for the adaptive method."""
     if not isinstance(method, str):
         raise InputError(f"method must be a name, but is {method!r}.")
-    if method in FIXED:
+    if method in FIXED_STEP_METHODS:
         if dt is None:
             raise InputError(f'method "{method}" takes fixed steps, but dt is missing. Give dt=0.1, say.')
         return fixed_step(method), min(
@@ -161,35 +158,8 @@ def pick_method(method: str, dt: float | None, t: float) -> tuple[Tableau, float
 def check_tolerance(rtol: float, atol: float) -> float:
     rtol = finite_number("rtol", rtol, least=0.0, help="1e-8 is a good value.")
     atol = finite_number("atol", atol, least=0.0, help="1e-10 is a good value.")
-    if not FINEST <= rtol + atol <= 1.0:
+    if not MIN_TOLERANCE <= rtol + atol <= 1.0:
         raise InputError(
-            f"rtol + atol must lie between {FINEST:g} and 1, but is {rtol + atol:g}. Doubles carry 16 digits."
+            f"rtol + atol must lie between {MIN_TOLERANCE:g} and 1, but is {rtol + atol:g}. Doubles carry 16 digits."
         )
     return rtol + atol
-
-
-def _new_book(
-    start: Array, times: Array, every: bool, t: float, tolerance: float, dt: float, limit: int
-) -> Book:
-    b, n, d = start.shape
-    m = len(times)
-    check_memory(
-        8.0 * b * m * n * d * (4 if every else 1) + 12 * 8.0 * n * d,
-        f"keeping {m} frames of {b} x {n} tokens in dimension {d}",
-    )
-    frames = np.full((b, m, n, d), np.nan)
-    return Book(
-        start,
-        times,
-        frames,
-        np.zeros((4, b), dtype=np.int64),
-        np.arange(b),
-        np.zeros(1, dtype=np.int64),
-        b,
-        0.0,
-        t,
-        tolerance,
-        dt,
-        limit,
-        every,
-    )

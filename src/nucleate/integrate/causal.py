@@ -44,7 +44,7 @@ from nucleate.integrate.causal_linearise import linearise, place_chart
 from nucleate.integrate.frames import write_columns, write_start
 from nucleate.integrate.run_buffers import ENDED, FULL_BUFFER, HANDED_BACK
 from nucleate.integrate.status import DONE, MAX_STEPS, NON_FINITE, RUNNING, STALLED, UNDERFLOW
-from nucleate.kernels.compile import compiled, inner
+from nucleate.kernels.compile import inner_uncounted, uncounted
 from nucleate.kernels.pairwise import WINDOW
 from nucleate.kernels.simd import LOWEST
 
@@ -56,7 +56,7 @@ ERROR_FACTOR = 10.0
 SHORT_STEPS_IN_A_ROW = 6  # after which explicit steps are taken to be cheaper
 
 
-@compiled
+@uncounted
 def integrate_causal(s, buffers, clocks, short_step, short_step_per_group, stop):
     """Carry the one run to its end; ENDED when it has, FULL_BUFFER when frames need more room.
 
@@ -107,7 +107,7 @@ def integrate_causal(s, buffers, clocks, short_step, short_step_per_group, stop)
     return HANDED_BACK
 
 
-@inner
+@inner_uncounted
 def _begin_run(s, buffers, clock, run):
     """The start becomes the present places; the first step from the tolerance."""
     x, m, start = s.system.x, s.system.m, buffers.start[run]
@@ -118,7 +118,7 @@ def _begin_run(s, buffers, clock, run):
     clock.h = min(0.1 * buffers.tolerance ** (1.0 / s.columns), buffers.final - clock.t)
 
 
-@inner
+@inner_uncounted
 def _clear_slots(s):
     """Clear what a step that was not finite left in the slots of tokens: zero times NaN is NaN."""
     places, increments = s.substep_places, s.increments
@@ -129,7 +129,7 @@ def _clear_slots(s):
     increments[:] = 0.0
 
 
-@inner
+@inner_uncounted
 def _move_tokens(s):
     """The new places of an accepted step; returns how far the farthest token went."""
     x, ends, basis, m = s.system.x, s.ends, s.basis, s.system.m
@@ -155,7 +155,7 @@ def _move_tokens(s):
     return farthest
 
 
-@inner
+@inner_uncounted
 def _some_forces_underflow(system):
     """Whether some token has others before it and feels none of them: its forces underflowed to zero."""
     m = system.m
@@ -171,7 +171,7 @@ def _some_forces_underflow(system):
     return False
 
 
-@inner
+@inner_uncounted
 def _log_weight(system, i, j):
     """The logarithm of w_ij / w_ii, for columns i and j of system.x."""
     x, A = system.x, system.A
@@ -186,7 +186,7 @@ def _log_weight(system, i, j):
     return exponent
 
 
-@compiled
+@uncounted
 def causal_step(s, h, stop):
     """`ends` of a step of length h from the present places; returns the error of the worst token, NaN when
     not finite."""

@@ -12,7 +12,7 @@ sums of small terms all.  In the chart v = tan(phi), dv/dt = (1 + v^2) phi'.
 import numpy as np
 
 from nucleate.integrate.causal_state import HALF, first_seen_slot
-from nucleate.kernels.compile import compiled, inner
+from nucleate.kernels.compile import inner_uncounted, uncounted
 from nucleate.kernels.pairwise import TAIL, base_2
 from nucleate.kernels.simd import (
     LANES,
@@ -33,7 +33,7 @@ from nucleate.kernels.simd import (
 __all__ = ["linearise_on_circle", "step_on_circle"]
 
 
-@compiled
+@uncounted
 def step_on_circle(s, h, stop):
     """`ends` of a step of length h for tokens whose groups are formed; returns the error of the worst token,
     NaN when not finite."""
@@ -61,7 +61,7 @@ def step_on_circle(s, h, stop):
     return worst
 
 
-@compiled
+@uncounted
 def linearise_on_circle(s, x_0, x_1, low, used):
     """J_kj into `row`, the velocity and J_kk of a token at (x_0, x_1) that sees the frozen slots and low ..
     used-1."""
@@ -93,7 +93,7 @@ def linearise_on_circle(s, x_0, x_1, low, used):
     return scale * mean, -hsum(slope)
 
 
-@inner
+@inner_uncounted
 def _column_ends(s, x_0, x_1, velocity, inverse, low, used):
     """v at the end of every column, (8,); `inverse` is 1 / (c/h - J_kk)."""
     row, increments, K = s.row, s.increments, s.columns
@@ -110,7 +110,7 @@ def _column_ends(s, x_0, x_1, velocity, inverse, low, used):
     return halves(v, ended)
 
 
-@inner
+@inner_uncounted
 def _substep(s, x_0, x_1, v, inverse, i, half, low, used):
     """v after substep i of the columns that have it: eight of them and slot by slot, or if `half` four of
     them, in both halves of a vector, and two slots at a time."""
@@ -151,7 +151,7 @@ def _substep(s, x_0, x_1, v, inverse, i, half, low, used):
     return fma(load(s.active, i * LANES), u, v)
 
 
-@inner
+@inner_uncounted
 def _join_group(s, slot, used):
     """The token's places and increments, left in slot `used`, go into its group's slot; returns the number of
     slots in use."""
@@ -182,7 +182,7 @@ def _join_group(s, slot, used):
     return used
 
 
-@inner
+@inner_uncounted
 def _put(array, index, value, size):
     """The first `size` lanes of `value` into array[index ...]: what stands behind them is another slot's."""
     store(array, index, value if size == LANES else halves(value, load(array, index)))

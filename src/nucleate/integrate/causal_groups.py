@@ -1,12 +1,12 @@
 """Groups of the causal solver: tokens within a radius act on later ones as one place, their mean, with a
 count."""
 
-from nucleate.kernels.compile import compiled, inner
+from nucleate.kernels.compile import inner_uncounted, uncounted
 
 __all__ = ["form_groups", "groups_in_use", "join_group"]
 
 
-@compiled
+@uncounted
 def form_groups(s):
     """Give every token a slot: that of the group it was in before if it is still within the radius of its
     first token, else that of the first group which is so near, or a new one."""
@@ -29,7 +29,7 @@ def form_groups(s):
         slot_of[k], leader[k] = slot, first_token[slot]
 
 
-@inner
+@inner_uncounted
 def _near(x, i, j, limit):
     """Whether the squared distance of columns i and j is at most `limit`."""
     square = 0.0
@@ -40,7 +40,7 @@ def _near(x, i, j, limit):
     return True
 
 
-@inner
+@inner_uncounted
 def groups_in_use(s):
     """Groups of tokens in the step just made."""
     most = 0
@@ -49,7 +49,7 @@ def groups_in_use(s):
     return most
 
 
-@compiled
+@uncounted
 def join_group(s, k, used):
     """The token's places and increments, left in slot `used`, go into its group's slot; returns the number of
     slots in use."""

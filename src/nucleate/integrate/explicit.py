@@ -32,7 +32,7 @@ from nucleate.integrate.run_buffers import ENDED, FULL_BUFFER, Integers, RunBuff
 from nucleate.integrate.status import NON_FINITE, RUNNING
 from nucleate.integrate.tableau import Tableau
 from nucleate.kernels.circle_batch import Lanes, lanes_enter, lanes_leave
-from nucleate.kernels.compile import compiled, inner, take_next
+from nucleate.kernels.compile import inner_uncounted, take_next, uncounted
 from nucleate.kernels.dispatch import drift_into
 from nucleate.kernels.simd import LANES, fma, hmax, hsum, lane, load, splat, sqrt, store, vabs, vmax
 
@@ -115,7 +115,7 @@ def integrate_runs_in_python(
             return FULL_BUFFER
 
 
-integrate_runs = compiled(integrate_runs_in_python)
+integrate_runs = uncounted(integrate_runs_in_python)
 
 
 def tell_lane(system, at, run):
@@ -132,7 +132,7 @@ def _tell_lane_by_type(system, at, run):
     return lambda system, at, run: None
 
 
-@compiled
+@uncounted
 def any_run(state):
     """Whether any lane holds a run."""
     for at in range(state.lanes):
@@ -141,7 +141,7 @@ def any_run(state):
     return False
 
 
-@compiled
+@uncounted
 def any_fresh(state):
     """Whether any lane has just been given a run."""
     for at in range(state.lanes):
@@ -150,7 +150,7 @@ def any_fresh(state):
     return False
 
 
-@compiled
+@uncounted
 def begin_run(state, buffers, at, run):
     """Give a lane to a run: its start becomes the state."""
     y, start_y, start, lanes = state.y, state.start_y, buffers.start[run], state.lanes
@@ -170,7 +170,7 @@ def begin_run(state, buffers, at, run):
     write_start(buffers, run)
 
 
-@compiled
+@uncounted
 def first_step(state, buffers, table):
     """First stage and first step of fresh lanes, from the velocities just put into `trial`."""
     stages, trial = state.stages, state.trial
@@ -190,7 +190,7 @@ def first_step(state, buffers, table):
             end_run(state, buffers, at, NON_FINITE)
 
 
-@compiled
+@uncounted
 def combine_stages(state, weights, count, out):
     """out = y + h sum_{j<count} weights_j k_j."""
     y, stages, size = state.y, state.stages, state.y.size
@@ -202,7 +202,7 @@ def combine_stages(state, weights, count, out):
         store(out, i, fma(h, total, load(y, i)))
 
 
-@compiled
+@uncounted
 def estimate_error(state, weights, low, gap):
     """The error of each lane, of its worst token, in radians, NaN where a stage is not finite; and h times
     the fastest rate of decay.
@@ -243,7 +243,7 @@ def estimate_error(state, weights, low, gap):
         store(state.decay, 0, steep / (apart + TINY))
 
 
-@inner
+@inner_uncounted
 def _worst_token(stages, weights, low, gap, tokens, width):
     """What `estimate_error` needs, for coordinates: the largest error, difference of velocities and distance
     of points of any token."""
@@ -270,7 +270,7 @@ def _worst_token(stages, weights, low, gap, tokens, width):
     return np.sqrt(worst), np.sqrt(steep), np.sqrt(apart)
 
 
-@compiled
+@uncounted
 def needs_interpolant(state, buffers, table):
     """Whether some lane's step will be accepted and passes a time asked for, by a method whose interpolant
     has stages of its own."""
@@ -282,7 +282,7 @@ def needs_interpolant(state, buffers, table):
     return False
 
 
-@compiled
+@uncounted
 def interpolant_error(state, buffers, table):
     """The error of the interpolant, in tolerances, in each lane that needs it: in the others nothing may
     depend on their neighbours."""

@@ -10,7 +10,7 @@ import numpy as np
 from nucleate.checks import ROUNDING
 from nucleate.integrate.frames import write_passed_frames
 from nucleate.integrate.status import DONE, MAX_STEPS, NON_FINITE, STALLED
-from nucleate.kernels.compile import inner_uncounted, uncounted
+from nucleate.kernels.compile import inlined, uncounted
 from nucleate.kernels.simd import LANES
 
 __all__ = [
@@ -81,7 +81,7 @@ def accept_or_reject(state, buffers, table, at, stop):
     return full
 
 
-@inner_uncounted
+@inlined
 def _reject(state, buffers, table, at, error):
     """The step is taken again, shorter, if that is possible."""
     run, finite = state.run[at], np.isfinite(error)
@@ -95,7 +95,7 @@ def _reject(state, buffers, table, at, error):
         end_run(state, buffers, at, MAX_STEPS)
 
 
-@inner_uncounted
+@inlined
 def _accept(state, at, last):
     """The trial becomes the state, on the sphere; its velocity, stage `last`, the first of the next step."""
     y, trial, stages, lanes, width = state.y, state.trial, state.stages, state.lanes, state.width
@@ -113,7 +113,7 @@ def _accept(state, at, last):
             stages[0, i] = stages[last, i]
 
 
-@inner_uncounted
+@inlined
 def _lengthen(state, buffers, table, at, t, error):
     """The step after one of the given error, which ended at time t."""
     h = state.h[at]
@@ -134,7 +134,7 @@ def _lengthen(state, buffers, table, at, t, error):
         end_run(state, buffers, at, STALLED)
 
 
-@inner_uncounted
+@inlined
 def set_next_step(state, buffers, table, at, t, wanted):
     """The step from time t: as long as wanted, or up to the time it may not pass, or half-way there rather
     than leaving a sliver."""
@@ -147,7 +147,7 @@ def set_next_step(state, buffers, table, at, t, wanted):
     _set_step(state, at, wanted)
 
 
-@inner_uncounted
+@inlined
 def _set_step(state, at, h):
     state.h[at] = h
     if state.lanes == 1:
@@ -155,7 +155,7 @@ def _set_step(state, at, h):
             state.h[i] = h
 
 
-@inner_uncounted
+@inlined
 def _time_limit(state, buffers, table, at):
     """The time a step may not pass: the end, or the next time asked for where the interpolant is in doubt."""
     saved = buffers.saved[state.run[at]]
@@ -164,7 +164,7 @@ def _time_limit(state, buffers, table, at):
     return buffers.final
 
 
-@inner_uncounted
+@inlined
 def _doubts_interpolant(state, table, at):
     """Whether the interpolant errs more than the tolerance, or stability limits the step."""
     return table.extra.shape[0] > 0 and (
@@ -172,7 +172,7 @@ def _doubts_interpolant(state, table, at):
     )
 
 
-@inner_uncounted
+@inlined
 def passes_a_frame(state, buffers, table, at):
     """Whether this lane's step will be accepted and passes a time asked for."""
     run = state.run[at]
@@ -182,19 +182,19 @@ def passes_a_frame(state, buffers, table, at):
     return t < state.t[at] + state.h[at] and t < _time_limit(state, buffers, table, at)
 
 
-@inner_uncounted
+@inlined
 def _steps_used_up(buffers, run):
     return buffers.steps[run] + buffers.rejected[run] >= buffers.max_steps
 
 
-@inner_uncounted
+@inlined
 def end_run(state, buffers, at, status):
     """The run in this lane has ended, and the lane is free."""
     buffers.status[state.run[at]] = status
     state.run[at] = NO_RUN
 
 
-@inner_uncounted
+@inlined
 def accept_or_reject_causal(clock, h, error, order, lands, until):
     """Whether a step of length h is accepted; the clock moves on, to `until` if it `lands` there, and holds
     the next step."""

@@ -37,14 +37,14 @@ a run a few groups stand for all tokens.
 import numpy as np
 
 from nucleate.integrate.accept_or_reject import EPS, MIN_STEP, accept_or_reject_causal
-from nucleate.integrate.causal_circle import step_on_circle
+from nucleate.integrate.causal_circle import extrapolate_on_circle, join_group_on_circle
 from nucleate.integrate.causal_extrapolate import extrapolate
 from nucleate.integrate.causal_groups import form_groups, groups_in_use, join_group
 from nucleate.integrate.causal_linearise import linearise, place_chart
 from nucleate.integrate.frames import write_columns, write_start
 from nucleate.integrate.run_buffers import ENDED, FULL_BUFFER, HANDED_BACK
 from nucleate.integrate.status import DONE, MAX_STEPS, NON_FINITE, RUNNING, STALLED, UNDERFLOW
-from nucleate.kernels.compile import inner_uncounted, uncounted
+from nucleate.kernels.compile import inlined, uncounted
 from nucleate.kernels.pairwise import WINDOW
 from nucleate.kernels.simd import LOWEST
 
@@ -107,7 +107,7 @@ def integrate_causal(s, buffers, clocks, short_step, short_step_per_group, stop)
     return HANDED_BACK
 
 
-@inner_uncounted
+@inlined
 def _begin_run(s, buffers, clock, run):
     """The start becomes the present places; the first step from the tolerance."""
     x, m, start = s.system.x, s.system.m, buffers.start[run]
@@ -118,7 +118,7 @@ def _begin_run(s, buffers, clock, run):
     clock.h = min(0.1 * buffers.tolerance ** (1.0 / s.columns), buffers.final - clock.t)
 
 
-@inner_uncounted
+@inlined
 def _clear_slots(s):
     """Clear what a step that was not finite left in the slots of tokens: zero times NaN is NaN."""
     places, increments = s.substep_places, s.increments
@@ -129,7 +129,7 @@ def _clear_slots(s):
     increments[:] = 0.0
 
 
-@inner_uncounted
+@inlined
 def _move_tokens(s):
     """The new places of an accepted step; returns how far the farthest token went."""
     x, ends, basis, m = s.system.x, s.ends, s.basis, s.system.m
@@ -155,7 +155,7 @@ def _move_tokens(s):
     return farthest
 
 
-@inner_uncounted
+@inlined
 def _some_forces_underflow(system):
     """Whether some token has others before it and feels none of them: its forces underflowed to zero."""
     m = system.m
@@ -171,7 +171,7 @@ def _some_forces_underflow(system):
     return False
 
 
-@inner_uncounted
+@inlined
 def _log_weight(system, i, j):
     """The logarithm of w_ij / w_ii, for columns i and j of system.x."""
     x, A = system.x, system.A
@@ -191,17 +191,17 @@ def causal_step(s, h, stop):
     """`ends` of a step of length h from the present places; returns the error of the worst token, NaN when
     not finite."""
     form_groups(s)
-    if s.on_circle:
-        return step_on_circle(s, h, stop)
     used, worst = s.frozen_slots, 0.0
     for k in range(s.system.n):
         if stop[0]:
             return np.nan
-        largest_term = linearise(s, k, used)
-        error = extrapolate(s, k, used, h, largest_term)
+        if s.on_circle:
+            error = extrapolate_on_circle(s, k, used, h)
+        else:
+            error = extrapolate(s, k, used, h, linearise(s, k, used))
         if not error <= worst:
             worst = error
             if np.isnan(error):
                 return error
-        used = join_group(s, k, used)
+        used = join_group_on_circle(s, k, used) if s.on_circle else join_group(s, k, used)
     return worst

@@ -9,10 +9,8 @@ velocity in radians, and
 sums of small terms all.  In the chart v = tan(phi), dv/dt = (1 + v^2) phi'.
 """
 
-import numpy as np
-
 from nucleate.integrate.causal_state import HALF, first_seen_slot
-from nucleate.kernels.compile import inner_uncounted, uncounted
+from nucleate.kernels.compile import inlined, uncounted
 from nucleate.kernels.pairwise import TAIL, base_2
 from nucleate.kernels.simd import (
     LANES,
@@ -30,35 +28,22 @@ from nucleate.kernels.simd import (
     upon_itself,
 )
 
-__all__ = ["linearise_on_circle", "step_on_circle"]
+__all__ = ["extrapolate_on_circle", "join_group_on_circle", "linearise_on_circle"]
 
 
-@uncounted
-def step_on_circle(s, h, stop):
-    """`ends` of a step of length h for tokens whose groups are formed; returns the error of the worst token,
-    NaN when not finite."""
-    x, m, places, ends = s.system.x, s.system.m, s.places, s.ends
-    last, before_last = load(s.last, 0), load(s.before_last, 0)
-    rate, worst = load(s.column, 0) / h, 0.0
-    used = s.frozen_slots
-    for k in range(s.system.n):
-        if stop[0]:
-            return np.nan
-        x_0, x_1, low = x[0, m + k], x[1, m + k], first_seen_slot(s, k)
-        places[0, used], places[1, used], s.multiplicity[used], s.row[0, 0, used] = x_0, x_1, 0.0, 0.0
-        velocity, slope = linearise_on_circle(s, x_0, x_1, low, used)
-        v = _column_ends(s, x_0, x_1, velocity, 1.0 / (rate - slope), low, used)
-        longest = lane(v, 0)
-        v = v - longest  # the factors add up to 1
-        ends[0, k] = longest + hsum(v * last)
-        other = longest + hsum(v * before_last)
-        error = max(0.0, abs(ends[0, k] - other) - s.roundoff) + (other - other)  # NaN stays NaN
-        if not error <= worst:
-            worst = error
-            if np.isnan(error):
-                return error
-        used = _join_group(s, s.slot_of[k], used)
-    return worst
+@inlined
+def extrapolate_on_circle(s, k, used, h):
+    """All columns of one token, extrapolated into `ends`; returns the error."""
+    x, m, low, ends = s.system.x, s.system.m, first_seen_slot(s, k), s.ends
+    x_0, x_1 = x[0, m + k], x[1, m + k]
+    s.places[0, used], s.places[1, used], s.multiplicity[used], s.row[0, 0, used] = x_0, x_1, 0.0, 0.0
+    velocity, slope = linearise_on_circle(s, x_0, x_1, low, used)
+    v = _column_ends(s, x_0, x_1, velocity, 1.0 / (load(s.column, 0) / h - slope), low, used)
+    longest = lane(v, 0)
+    v = v - longest  # the factors add up to 1
+    ends[0, k] = longest + hsum(v * load(s.last, 0))
+    other = longest + hsum(v * load(s.before_last, 0))
+    return max(0.0, abs(ends[0, k] - other) - s.roundoff) + (other - other)  # NaN stays NaN
 
 
 @uncounted
@@ -93,7 +78,7 @@ def linearise_on_circle(s, x_0, x_1, low, used):
     return scale * mean, -hsum(slope)
 
 
-@inner_uncounted
+@inlined
 def _column_ends(s, x_0, x_1, velocity, inverse, low, used):
     """v at the end of every column, (8,); `inverse` is 1 / (c/h - J_kk)."""
     row, increments, K = s.row, s.increments, s.columns
@@ -103,44 +88,39 @@ def _column_ends(s, x_0, x_1, velocity, inverse, low, used):
     v = inverse * (velocity + total)
     store(increments, LANES * used, v)
     for i in range(1, K - HALF):
-        v = _substep(s, x_0, x_1, v, inverse, i, False, low, used)
+        v = _substep(s, x_0, x_1, v, inverse, i, low, used, None)
     ended, v, inverse = v, low_twice(v), low_twice(inverse)
     for i in range(K - HALF, K):
-        v = _substep(s, x_0, x_1, v, inverse, i, True, low, used)
+        v = _substep(s, x_0, x_1, v, inverse, i, low, used, HALF)
     return halves(v, ended)
 
 
-@inner_uncounted
-def _substep(s, x_0, x_1, v, inverse, i, half, low, used):
+@inlined
+def _substep(s, x_0, x_1, v, inverse, i, low, used, half):
     """v after substep i of the columns that have it: eight of them and slot by slot, or if `half` four of
     them, in both halves of a vector, and two slots at a time."""
-    places, increments, row, count, frozen = (
-        s.substep_places,
-        s.increments,
-        s.row,
-        s.multiplicity,
-        s.frozen_slots,
-    )
-    width, size = count.size, HALF if half else LANES
+    places, increments, row, count = s.substep_places, s.increments, s.row, s.multiplicity
+    frozen = s.system.m  # the slots that fill up a vector have no weight
+    width, size = count.size, LANES if half is None else HALF
     at, here = i * LANES * width, (i - 1) * 2 * LANES * width
     there = here + LANES * width
     stretch = fma(v, v, splat(1.0))  # 1 + v^2
     shrink = 1.0 / sqrt(stretch)
     p_0, p_1 = fma(v, splat(-x_1), splat(x_0)) * shrink, fma(v, splat(x_0), splat(x_1)) * shrink
-    total, sum_0, sum_1, others = splat(0.0 if half else 1.0), splat(0.0), splat(0.0), splat(0.0)
+    total, sum_0, sum_1, others = splat(1.0 if half is None else 0.0), splat(0.0), splat(0.0), splat(0.0)
     c = splat(base_2(s.system.beta))
     for part in range(0 if frozen > 0 else 1, 2):
         start, end = (low, used) if part else (0, frozen)
         # a last, single slot is paired with the next, which has no weight and no row
-        for j in range(start, end, 2 if half else 1):
+        for j in range(start, end, 1 if half is None else 2):
             step_0, step_1 = load(places, here + size * j) - p_0, load(places, there + size * j) - p_1
             w = exp2(c * fma(step_0, step_0, step_1 * step_1))
-            w = w * (two(count[j], count[j + 1]) if half else splat(count[j]))
+            w = w * (splat(count[j]) if half is None else two(count[j], count[j + 1]))
             total, sum_0, sum_1 = total + w, fma(w, step_0, sum_0), fma(w, step_1, sum_1)
             if part:
-                entry = two(row[0, 0, j], row[0, 0, j + 1]) if half else splat(row[0, 0, j])
+                entry = splat(row[0, 0, j]) if half is None else two(row[0, 0, j], row[0, 0, j + 1])
                 others = fma(entry, load(increments, at + size * j), others)
-    if half:
+    if half is not None:
         total, others = 1.0 + upon_itself(total), upon_itself(others)
         sum_0, sum_1 = upon_itself(sum_0), upon_itself(sum_1)
     force = s.system.scale * stretch * (p_0 * sum_1 - p_1 * sum_0) / total
@@ -151,17 +131,12 @@ def _substep(s, x_0, x_1, v, inverse, i, half, low, used):
     return fma(load(s.active, i * LANES), u, v)
 
 
-@inner_uncounted
-def _join_group(s, slot, used):
+@inlined
+def join_group_on_circle(s, k, used):
     """The token's places and increments, left in slot `used`, go into its group's slot; returns the number of
     slots in use."""
-    places, count, substep_places, increments, K = (
-        s.places,
-        s.multiplicity,
-        s.substep_places,
-        s.increments,
-        s.columns,
-    )
+    places, count, substep_places, increments = s.places, s.multiplicity, s.substep_places, s.increments
+    slot = s.slot_of[k]
     if slot == used:
         count[used] = 1.0
         return used + 1
@@ -169,8 +144,8 @@ def _join_group(s, slot, used):
     width, share = count.size, 1.0 / count[slot]
     for c in range(2):
         places[c, slot] += share * (places[c, used] - places[c, slot])
-    for i in range(K):
-        size = LANES if i == 0 or K - i > HALF else HALF
+    for i in range(s.columns):
+        size = LANES if i == 0 or s.columns - i > HALF else HALF
         at = i * LANES * width
         new = load(increments, at + size * slot) + load(increments, at + size * used)
         _put(increments, at + size * slot, new, size)
@@ -182,7 +157,7 @@ def _join_group(s, slot, used):
     return used
 
 
-@inner_uncounted
+@inlined
 def _put(array, index, value, size):
     """The first `size` lanes of `value` into array[index ...]: what stands behind them is another slot's."""
     store(array, index, value if size == LANES else halves(value, load(array, index)))

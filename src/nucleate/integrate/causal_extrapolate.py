@@ -5,13 +5,13 @@ import numpy as np
 from nucleate.integrate.causal_linearise import attend, frobenius_norm
 from nucleate.integrate.causal_state import first_seen_slot
 from nucleate.integrate.small_lu import factor, inverse_norm, solve
-from nucleate.kernels.compile import inner_uncounted, uncounted
+from nucleate.kernels.compile import inlined, uncounted
 from nucleate.kernels.simd import LANES, fma, hsum, load, splat, store
 
 __all__ = ["add_increment_vectors", "extrapolate"]
 
 
-@inner_uncounted
+@inlined
 def extrapolate(s, k, used, h, largest_term):
     """All columns of one token, extrapolated into `ends`; returns the error.  Forces are sums of terms as
     large as `largest_term`."""
@@ -64,7 +64,7 @@ def extrapolate(s, k, used, h, largest_term):
     return max(0.0, excess) + (error - error)  # NaN stays NaN
 
 
-@inner_uncounted
+@inlined
 def _force_at_origin(s):
     """B^T V (x_k + D_k) at v = 0, from the mean already there."""
     system, x, mean, basis = s.system, s.x, s.mean, s.basis
@@ -81,7 +81,7 @@ def _force_at_origin(s):
         s.force[e] = force
 
 
-@inner_uncounted
+@inlined
 def _force_in_chart(s, places, low, used):
     """The token's force in the chart at v, its place into the slot: B^T |y| (f - <x_k, f> y), f = P V (x + D)
     at x = y / |y|."""
@@ -129,7 +129,7 @@ def _force_in_chart(s, places, low, used):
         s.force[e] = length * force
 
 
-@inner_uncounted
+@inlined
 def _add_increments(s, substep, low, used):
     """u += sum_{j<k} J_kj u_j of the substep."""
     row, increments, u = s.row, s.increments, s.u
@@ -172,7 +172,7 @@ def add_increment_vectors(s, substep, low, used):
             u[e] += basis[c, e] * value
 
 
-@inner_uncounted
+@inlined
 def _leave_increment(s, substep, used):
     """What later tokens see of u: itself, or as a vector in space."""
     increments, basis, u = s.increments, s.basis, s.u
@@ -188,7 +188,7 @@ def _leave_increment(s, substep, used):
         increments[substep, c, used] = value
 
 
-@inner_uncounted
+@inlined
 def _rounding_of_others(s, low, used):
     """sum_j |J_kj| rounding_j over all tokens of all slots, or a bound of it where there are no blocks."""
     row, places, count, rounding = s.row, s.places, s.multiplicity, s.rounding
@@ -206,7 +206,7 @@ def _rounding_of_others(s, low, used):
     return total
 
 
-@inner_uncounted
+@inlined
 def _steadiest(table, ends, k):
     """The extrapolation that differs least from the one before, into `ends`; returns the difference."""
     best, least = 0, np.inf

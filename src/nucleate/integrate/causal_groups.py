@@ -1,7 +1,7 @@
 """Groups of the causal solver: tokens within a radius act on later ones as one place, their mean, with a
 count."""
 
-from nucleate.kernels.compile import inner_uncounted, uncounted
+from nucleate.kernels.compile import inlined, uncounted
 
 __all__ = ["form_groups", "groups_in_use", "join_group"]
 
@@ -29,7 +29,7 @@ def form_groups(s):
         slot_of[k], leader[k] = slot, first_token[slot]
 
 
-@inner_uncounted
+@inlined
 def _near(x, i, j, limit):
     """Whether the squared distance of columns i and j is at most `limit`."""
     square = 0.0
@@ -40,7 +40,7 @@ def _near(x, i, j, limit):
     return True
 
 
-@inner_uncounted
+@inlined
 def groups_in_use(s):
     """Groups of tokens in the step just made."""
     most = 0

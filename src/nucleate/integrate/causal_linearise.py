@@ -4,7 +4,7 @@ present places."""
 import numpy as np
 
 from nucleate.integrate.causal_state import first_seen_slot
-from nucleate.kernels.compile import inner_uncounted, uncounted
+from nucleate.kernels.compile import inlined, uncounted
 from nucleate.kernels.pairwise import TAIL
 from nucleate.kernels.simd import LANES, exp, fma, hmax, hsum, load, splat, store, vmax
 
@@ -74,7 +74,7 @@ def linearise(s, k, used):
     return abs(system.scale) * np.sqrt(2.0 * half * others) if system.scalar else frobenius_norm(V)
 
 
-@inner_uncounted
+@inlined
 def attend(s, places, at, score, low, used):
     """score = A at; w_kj of the frozen slots and of low .. used-1, for a token at the point `at`; returns its
     own weight and the sum of all."""
@@ -120,7 +120,7 @@ def attend(s, places, at, score, low, used):
     return own, Z + own
 
 
-@inner_uncounted
+@inlined
 def _moments(s, low, used):
     """sum_j w_kj (x_j - x_k) into `image`, sum_j w_kj (x_j - x_k)(x_j - x_k)^T into `covariance`; returns the
     sum of w_kj over j != k."""
@@ -161,7 +161,7 @@ def _moments(s, low, used):
     return others
 
 
-@inner_uncounted
+@inlined
 def _own_block(s, own, shift):
     """J_kk = B^T V (Cov A + p_kk (1 - D (A x_k)^T)) B + shift; for V = c I without the term p_kk, which is in
     the shift."""
@@ -190,7 +190,7 @@ def _own_block(s, own, shift):
         block[f, f] += shift
 
 
-@inner_uncounted
+@inlined
 def _row(s, f, inverse, low, used):
     """row[f, e, j] = p_kj (<V^T B_f, x_j - x_k - D> <A x_k, B_j e> + <V^T B_f, B_j e>), V^T B_f in `image`."""
     system, places, weight, bases, row = s.system, s.places, s.weight, s.bases, s.row
@@ -217,7 +217,7 @@ def _row(s, f, inverse, low, used):
             store(row, (f * (d - 1) + e) * width + j, p * fma(reach, turn, same))
 
 
-@inner_uncounted
+@inlined
 def _add_product(A, B, out):
     """out += A B, row by row, so that the innermost loop is one of independent sums."""
     for c in range(A.shape[0]):
@@ -227,7 +227,7 @@ def _add_product(A, B, out):
                 out[c, e] += factor * B[b, e]
 
 
-@inner_uncounted
+@inlined
 def frobenius_norm(M):
     """The root of the sum of squares."""
     square = 0.0

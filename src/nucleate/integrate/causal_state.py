@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from nucleate.checks import Array
 from nucleate.integrate.accept_or_reject import EPS
 from nucleate.integrate.run_buffers import Integers
-from nucleate.kernels.compile import inner_uncounted
+from nucleate.kernels.compile import inlined
 from nucleate.kernels.pairwise import WINDOW, Pairwise
 from nucleate.kernels.simd import LANES
 
@@ -204,7 +204,7 @@ def lanes_in_stage(K: int, i: int) -> int:
     return LANES if i == 0 or K - i > HALF else HALF
 
 
-@inner_uncounted
+@inlined
 def first_seen_slot(s, k):
     """The first slot of a token that token k sees."""
     system = s.system

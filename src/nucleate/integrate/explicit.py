@@ -32,7 +32,7 @@ from nucleate.integrate.run_buffers import ENDED, FULL_BUFFER, Integers, RunBuff
 from nucleate.integrate.status import NON_FINITE, RUNNING
 from nucleate.integrate.tableau import Tableau
 from nucleate.kernels.circle_batch import Lanes, lanes_enter, lanes_leave
-from nucleate.kernels.compile import inner_uncounted, take_next, uncounted
+from nucleate.kernels.compile import inlined, take_next, uncounted
 from nucleate.kernels.dispatch import drift_into
 from nucleate.kernels.simd import LANES, fma, hmax, hsum, lane, load, splat, sqrt, store, vabs, vmax
 
@@ -89,9 +89,9 @@ def integrate_runs_in_python(
                 if place < buffers.order.size:
                     begin_run(state, buffers, at, buffers.order[place])
                     tell_lane(system, at, state.run[at])
-        if not any_run(state):
+        if state.run.max() == NO_RUN:
             return ENDED
-        if any_fresh(state):
+        if state.fresh.any():
             drift_into(system, state.y, state.trial, stop)
             first_step(state, buffers, table)
         for i in range(1, stages):
@@ -133,36 +133,14 @@ def _tell_lane_by_type(system, at, run):
 
 
 @uncounted
-def any_run(state):
-    """Whether any lane holds a run."""
-    for at in range(state.lanes):
-        if state.run[at] != NO_RUN:
-            return True
-    return False
-
-
-@uncounted
-def any_fresh(state):
-    """Whether any lane has just been given a run."""
-    for at in range(state.lanes):
-        if state.fresh[at]:
-            return True
-    return False
-
-
-@uncounted
 def begin_run(state, buffers, at, run):
     """Give a lane to a run: its start becomes the state."""
-    y, start_y, start, lanes = state.y, state.start_y, buffers.start[run], state.lanes
-    n, d = start.shape
-    for k in range(n):
-        if state.width == 1:
-            y[k * lanes + at] = np.arctan2(start[k, 1], start[k, 0])
-        else:
-            for c in range(d):
-                y[(k * d + c) * lanes + at] = start[k, c]
-    for i in range(n * state.width):
-        start_y[i * lanes + at] = y[i * lanes + at]
+    start, width = buffers.start[run], state.width
+    for k in range(state.tokens):
+        for c in range(width):
+            i = (k * width + c) * state.lanes + at
+            state.y[i] = np.arctan2(start[k, 1], start[k, 0]) if width == 1 else start[k, c]
+            state.start_y[i] = state.y[i]
     state.run[at], state.fresh[at], state.after_rejection[at] = run, 1, 0
     state.t[at], state.error_before[at] = 0.0, INITIAL_ERROR_BEFORE
     state.decay[at], state.interpolant_error[at] = 0.0, 0.0
@@ -173,15 +151,14 @@ def begin_run(state, buffers, at, run):
 @uncounted
 def first_step(state, buffers, table):
     """First stage and first step of fresh lanes, from the velocities just put into `trial`."""
-    stages, trial = state.stages, state.trial
     for at in range(state.lanes):
         if not state.fresh[at]:
             continue
         state.fresh[at] = 0
         fastest = 0.0
-        for i in range(state.tokens * state.width):
-            velocity = trial[i * state.lanes + at]
-            stages[0, i * state.lanes + at] = velocity
+        for i in range(at, state.tokens * state.width * state.lanes, state.lanes):
+            velocity = state.trial[i]
+            state.stages[0, i] = velocity
             if not abs(velocity) <= fastest:  # NaN passes
                 fastest = abs(velocity)
         h = min(0.01, buffers.tolerance ** (1.0 / table.order)) / fastest if fastest > 0.0 else buffers.final
@@ -193,8 +170,7 @@ def first_step(state, buffers, table):
 @uncounted
 def combine_stages(state, weights, count, out):
     """out = y + h sum_{j<count} weights_j k_j."""
-    y, stages, size = state.y, state.stages, state.y.size
-    h = load(state.h, 0)
+    y, stages, h, size = state.y, state.stages, load(state.h, 0), state.y.size
     for i in range(0, size - LANES + 1, LANES):
         total = load(stages, i) * weights[0]
         for j in range(1, count):
@@ -243,7 +219,7 @@ def estimate_error(state, weights, low, gap):
         store(state.decay, 0, steep / (apart + TINY))
 
 
-@inner_uncounted
+@inlined
 def _worst_token(stages, weights, low, gap, tokens, width):
     """What `estimate_error` needs, for coordinates: the largest error, difference of velocities and distance
     of points of any token."""

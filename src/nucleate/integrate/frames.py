@@ -3,13 +3,13 @@
 import numpy as np
 
 from nucleate.checks import ROUNDING
-from nucleate.kernels.compile import inner_uncounted
+from nucleate.kernels.compile import inlined
 from nucleate.kernels.simd import LANES, lane, load, sincos
 
 __all__ = ["tokens_of", "write_columns", "write_passed_frames", "write_start"]
 
 
-@inner_uncounted
+@inlined
 def write_start(buffers, run):
     """The start as first frame, if it was not written yet, and if time 0 is asked for or every step."""
     start, frames = buffers.start, buffers.frames
@@ -20,7 +20,7 @@ def write_start(buffers, run):
         buffers.times[0], buffers.saved[run] = 0.0, 1
 
 
-@inner_uncounted
+@inlined
 def write_columns(buffers, run, x, first, t):
     """One more frame, at time t: the columns of x from `first` on; True when that was the last there is room
     for."""
@@ -33,7 +33,7 @@ def write_columns(buffers, run, x, first, t):
     return buffers.every_step and saved + 1 >= buffers.times.size
 
 
-@inner_uncounted
+@inlined
 def write_passed_frames(state, buffers, table, at, t, new):
     """Every time asked for in (t, new], by the interpolant; or the new point itself when every step is kept.
 
@@ -54,7 +54,7 @@ def write_passed_frames(state, buffers, table, at, t, new):
     return False
 
 
-@inner_uncounted
+@inlined
 def _interpolate(state, P, at, theta):
     """scratch = the state of one lane at t + theta h."""
     y, stages, scratch, lanes = state.y, state.stages, state.scratch, state.lanes
@@ -74,7 +74,7 @@ def _interpolate(state, P, at, theta):
             scratch[i] += weight * stages[j, i * lanes + at]
 
 
-@inner_uncounted
+@inlined
 def _write_points(state, start, out, at):
     """`scratch` as points: the start turned by how far each angle went, or coordinates made unit."""
     scratch, start_angle, lanes = state.scratch, state.start_y, state.lanes

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from nucleate.kernels.compile import inner_uncounted
+from nucleate.kernels.compile import inlined
 
 __all__ = ["factor", "inverse_norm", "solve"]
 
 
-@inner_uncounted
+@inlined
 def factor(matrix, diagonal, factors, pivot):
     """LU factors of diagonal - matrix, rows exchanged for the largest pivot."""
     n = matrix.shape[0]
@@ -29,7 +29,7 @@ def factor(matrix, diagonal, factors, pivot):
                 factors[r, e] -= factors[r, c] * factors[c, e]
 
 
-@inner_uncounted
+@inlined
 def solve(factors, pivot, u):
     """u = factors^{-1} u."""
     n = factors.shape[0]
@@ -46,7 +46,7 @@ def solve(factors, pivot, u):
         u[c] /= factors[c, c]
 
 
-@inner_uncounted
+@inlined
 def inverse_norm(factors, pivot, u):
     """The Frobenius norm of the inverse: how much larger a solution can be than its right side; u is
     scratch."""

@@ -20,8 +20,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-__all__ = ["X86", "cache_folder", "compiled", "inner", "inner_uncounted", "take_next", "uncounted"]
-__all__ += ["wait_for"]
+__all__ = ["X86", "cache_folder", "compiled", "inlined", "inner", "take_next", "uncounted", "wait_for"]
 
 X86 = platform.machine().lower() in ("x86_64", "amd64")
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -69,22 +68,25 @@ def inner(function: Callable[..., Any]) -> Any:
 
 
 def uncounted(function: Callable[..., Any]) -> Any:
-    """`compiled` for code that makes no array, and so need not count references to those it is given: a
-    record of forty arrays then costs no more to hand on, or to read a field of, than one of two."""
+    """The same for code that makes no array: references to those it is given are not counted, so that a
+    record of forty arrays costs no more to hand on, or to read a field of, than one of two."""
     return _compile(function, inner=False, count=False)
 
 
-def inner_uncounted(function: Callable[..., Any]) -> Any:
-    """The same for what only compiled code calls."""
+def inlined(function: Callable[..., Any]) -> Any:
+    """`uncounted` for what only compiled code calls: it becomes part of what calls it."""
     return _compile(function, inner=True, count=False)
 
 
 def _compile(function: Callable[..., Any], inner: bool, count: bool = True) -> Any:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_folder())
-    options = {"no_cfunc_wrapper": True, "no_cpython_wrapper": inner, "_nrt": count}
+    # all said, or what is left out would be taken over from whatever calls the function first
+    options = {"no_cpython_wrapper": inner, "_nrt": count, "forceinline": inner and not count}
     try:
-        return numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+        return numba.njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(
+            function
+        )
     finally:
         numba.config.CACHE_DIR = before
 

@@ -10,23 +10,13 @@ import numpy as np
 from nucleate.checks import ROUNDING
 from nucleate.integrate.frames import write_passed_frames
 from nucleate.integrate.status import DONE, MAX_STEPS, NON_FINITE, STALLED
+from nucleate.integrate.step_state import NO_RUN
 from nucleate.kernels.compile import inlined, uncounted
 from nucleate.kernels.simd import LANES
 
-__all__ = [
-    "EPS",
-    "INITIAL_ERROR_BEFORE",
-    "MIN_STEP",
-    "NO_RUN",
-    "accept_or_reject",
-    "accept_or_reject_causal",
-    "end_run",
-    "passes_a_frame",
-    "set_next_step",
-]
+__all__ = ["accept_or_reject", "accept_or_reject_causal", "end_run", "passes_a_frame", "set_next_step"]
 
 EPS = float(np.finfo(np.float64).eps)
-NO_RUN = -1  # in the place of a run's number: the lane is free
 MIN_STEP = 1e-300  # a run that needs shorter ones is given up
 SAFETY = 0.9  # share taken of the step that ought to meet the tolerance
 MIN_FACTOR, MAX_FACTOR = 0.2, 8.0  # of a step to the next, explicit
@@ -201,7 +191,7 @@ def accept_or_reject_causal(clock, h, error, order, lands, until):
     finite = np.isfinite(error)
     factor = SAFETY * max(error, MIN_ERROR) ** (-1.0 / order) if finite else MIN_FACTOR_CAUSAL
     if not error <= 1.0:
-        clock.h, clock.after_rejection = h * max(MIN_FACTOR_CAUSAL, factor), True
+        clock.h, clock.after_rejection = h * max(MIN_FACTOR_CAUSAL, factor), 1.0
         return False
     if lands:
         clock.t, clock.t_low = until, 0.0
@@ -216,5 +206,5 @@ def accept_or_reject_causal(clock, h, error, order, lands, until):
         factor = min(factor, factor * h / clock.h_before * trend)
     factor = min(1.0 if clock.after_rejection else MAX_FACTOR_CAUSAL, max(MIN_FACTOR_CAUSAL, factor))
     clock.h = max(h * factor, clock.h) if lands and h < clock.h else h * factor
-    clock.h_before, clock.error_before, clock.after_rejection = h, max(error, MIN_ERROR), False
+    clock.h_before, clock.error_before, clock.after_rejection = h, max(error, MIN_ERROR), 0.0
     return True

@@ -13,8 +13,8 @@ __all__ = ["attend", "frobenius_norm", "linearise", "place_chart"]
 
 @uncounted
 def place_chart(s, k):
-    """x_k and the basis B_k of its tangent space: the quarter turn on the circle, elsewhere the columns of the
-    reflection of x onto -side e_d, the side being the same for all tokens of a group."""
+    """x_k and the basis B_k of its tangent space: the quarter turn on the circle, elsewhere the columns of
+    the reflection of x onto -side e_d, the side being the same for all tokens of a group."""
     places, x, basis, m = s.system.x, s.x, s.basis, s.system.m
     d = x.size
     for c in range(d):
@@ -192,7 +192,7 @@ def _own_block(s, own, shift):
 
 @inlined
 def _row(s, f, inverse, low, used):
-    """row[f, e, j] = p_kj (<V^T B_f, x_j - x_k - D> <A x_k, B_j e> + <V^T B_f, B_j e>), V^T B_f in `image`."""
+    """row[f, e, j] = p_kj (<V^T B_f, x_j - x_k - D> <A x_k, B_j e> + <V^T B_f, B_j e>)."""
     system, places, weight, bases, row = s.system, s.places, s.weight, s.bases, s.row
     x, mean, score, basis, image = s.x, s.mean, s.score, s.basis, s.image
     d, width = places.shape
@@ -202,7 +202,7 @@ def _row(s, f, inverse, low, used):
             value = 0.0
             for b in range(d):
                 value += system.V[b, c] * basis[b, f]
-        image[c] = value
+        image[c] = value  # V^T B_f
     for j in range(low, used, LANES):
         reach = splat(0.0)
         for c in range(d):

@@ -24,29 +24,17 @@ from nucleate.kernels.compile import inlined
 from nucleate.kernels.pairwise import WINDOW, Pairwise
 from nucleate.kernels.simd import LANES
 
-__all__ = [
-    "CausalState",
-    "causal_memory",
-    "columns_for",
-    "first_seen_slot",
-    "new_causal_clock",
-    "new_causal_state",
-]
+__all__ = ["CausalState", "causal_memory", "columns_for", "first_seen_slot"]
+__all__ += ["new_causal_clock", "new_causal_state"]
 
-GROUP_RADIUS_SQUARED = 0.2  # times beta^2, over the tolerance
+GROUP_RADIUS_SQUARED = 0.2  # (beta radius)^2 over the tolerance
 HALF = LANES // 2
 # dimension from which a step took less time so, with 10 and 100 tokens, random Q, V = I and random V
 VECTORS_FROM = 5
+# The clock: the time is t + t_low, for t + h may be t; h is the next step, 0 before the first; h_before the
+# step before, 0 if there was none, and error_before its error in tolerances.
 CLOCK = np.dtype(
-    [
-        ("t", "f8"),  # the time is the sum t + t_low: t + h = t would stall
-        ("t_low", "f8"),
-        ("h", "f8"),  # the next step; 0 before the first
-        ("h_before", "f8"),  # the step before, 0 if there was none, and its error in tolerances
-        ("error_before", "f8"),
-        ("after_rejection", "?"),  # the next step may not grow
-    ],
-    align=True,
+    [(name, "f8") for name in ("t", "t_low", "h", "h_before", "error_before", "after_rejection")]
 )
 
 
@@ -59,9 +47,7 @@ class CausalState(NamedTuple):
     places: Array  # (d, width)
     multiplicity: Array  # (width,) tokens in a slot, or the weight of a frozen one
     substep_places: Array  # (S - K or K - 1, d, wide) in the substeps that begin away from v = 0
-    increments: (
-        Array  # (S or K, d - 1, wide) sums of u over a slot's tokens; of B_j u, (S, d, wide), if `as_vectors`
-    )
+    increments: Array  # (S or K, d - 1, wide) sums of u over a slot's tokens; (S, d, wide) if `as_vectors`
     bases: Array  # (d, d - 1, width) B_j; not used on the circle
     rounding: Array  # (width,) how far rounding may move one, if more than `roundoff`; not used on the circle
     first_token: Integers  # (width,)
@@ -148,14 +134,20 @@ def new_causal_state(system: Pairwise, tolerance: float) -> CausalState:
     for i in range(K):
         active[i] = np.tile((column > i)[: lanes_in_stage(K, i)], LANES // lanes_in_stage(K, i))
     unused = np.zeros(LANES - K)  # lanes without a column repeat the first, and count for nothing
-    scratch = {
+    zeros = {
         name: np.zeros(shape)
         for names, shape in (
-            ("rounding weight attention", width),
-            ("x score mean image y y_score drift", d),
-            ("force v u", d - 1),
+            ("increments", (substeps, d - 1 + as_vectors, wide)),
+            ("bases", (d, d - 1, width)),
+            ("row", (0, 0, width) if as_vectors else (d - 1, d - 1, width)),
+            ("rounding weight attention", (width,)),
+            ("ends", (d - 1, n)),
+            ("extrapolated", (K, d - 1)),
+            ("x score mean image y y_score drift", (d,)),
+            ("force v u", (d - 1,)),
             ("basis product image_basis", (d, d - 1)),
             ("block factors", (d - 1, d - 1)),
+            ("covariance", (d, d)),
         )
         for name in names.split()
     }
@@ -164,16 +156,10 @@ def new_causal_state(system: Pairwise, tolerance: float) -> CausalState:
         places,
         multiplicity,
         substep_places,
-        increments=np.zeros((substeps, d - 1 + as_vectors, wide)),
-        bases=np.zeros((d, d - 1, width)),
         first_token=np.zeros(width, dtype=np.int64),
         slot_of=np.zeros(n, dtype=np.int64),
         leader=np.arange(n),
-        ends=np.zeros((d - 1, n)),
-        row=np.zeros((0, 0, width) if as_vectors else (d - 1, d - 1, width)),
         pivot=np.zeros(d - 1, dtype=np.int64),
-        covariance=np.zeros((d, d)),
-        extrapolated=np.zeros((K, d - 1)),
         column=column,
         last=np.append(last[::-1], unused),
         before_last=np.append(before_last[::-1], unused),
@@ -184,7 +170,7 @@ def new_causal_state(system: Pairwise, tolerance: float) -> CausalState:
         as_vectors=as_vectors,
         group_radius=radius,
         roundoff=EPS * float(np.abs(last).sum()),
-        **scratch,
+        **zeros,
     )
 
 

@@ -11,70 +11,33 @@ averaged away among a hundred that stand still.
 source uncompiled, its loops in the compiled functions below.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from nucleate.checks import Array
 from nucleate.integrate.accept_or_reject import (
     INITIAL_ERROR_BEFORE,
-    NO_RUN,
     accept_or_reject,
     end_run,
     passes_a_frame,
     set_next_step,
 )
 from nucleate.integrate.frames import write_start
-from nucleate.integrate.run_buffers import ENDED, FULL_BUFFER, Integers, RunBuffers
+from nucleate.integrate.run_buffers import ENDED, FULL_BUFFER, RunBuffers
 from nucleate.integrate.status import NON_FINITE, RUNNING
+from nucleate.integrate.step_state import NO_RUN, StepState
 from nucleate.integrate.tableau import Tableau
 from nucleate.kernels.circle_batch import Lanes, lanes_enter, lanes_leave
 from nucleate.kernels.compile import inlined, take_next, uncounted
 from nucleate.kernels.dispatch import drift_into
 from nucleate.kernels.simd import LANES, fma, hmax, hsum, lane, load, splat, sqrt, store, vabs, vmax
 
-__all__ = ["StepState", "integrate_runs", "integrate_runs_in_python", "new_step_state"]
+__all__ = ["integrate_runs", "integrate_runs_in_python"]
 
 TINY = 1e-300  # added to a divisor that may be zero
-
-
-class StepState(NamedTuple):
-    """The runs under way: `lanes` of them, 1 or 8, interleaved as y[coordinate * lanes + at], `at` the number
-    of a lane.  Arrays of `size` are padded by 8."""
-
-    y: Array  # (size,) the state
-    start_y: Array  # (size,) the state at the start
-    trial: Array  # (size,) the end of the step that is tried
-    scratch: Array  # (size,) where a stage of the interpolant is taken; one run's state at a time asked for
-    stages: Array  # (s + 1 + r, size) velocities
-    # a number per lane, (8,)
-    t: Array
-    h: Array  # all equal with one lane
-    wanted: Array  # h if it were not cut short
-    error: Array  # of the step, in radians
-    error_before: Array  # of the step before, in tolerances
-    decay: Array  # h times the fastest rate of decay
-    interpolant_error: Array  # in tolerances
-    run: Integers  # its number, or NO_RUN
-    fresh: Integers  # 1 if the first stage is still to be computed
-    after_rejection: Integers  # 1 if the step was rejected before, and the next one may not grow
-    lanes: int
-    width: int  # coordinates per token: 1 on the circle
-    tokens: int
-
-
-def new_step_state(table: Tableau, n: int, d: int, lanes: int) -> StepState:
-    """Room for `lanes` runs of n tokens in dimension d."""
-    width = 1 if d == 2 else d
-    size = -(-n * width * lanes // LANES) * LANES + LANES
-    run, fresh, after_rejection = np.zeros((3, LANES), dtype=np.int64)
-    run[:] = NO_RUN
-    stages = np.zeros((len(table.P), size))
-    vectors, numbers = np.zeros((4, size)), np.zeros((7, LANES))
-    return StepState(*vectors, stages, *numbers, run, fresh, after_rejection, lanes, width, n)
 
 
 def integrate_runs_in_python(

@@ -6,7 +6,7 @@ from nucleate.checks import ROUNDING
 from nucleate.kernels.compile import inlined
 from nucleate.kernels.simd import LANES, lane, load, sincos
 
-__all__ = ["tokens_of", "write_columns", "write_passed_frames", "write_start"]
+__all__ = ["write_columns", "write_passed_frames", "write_start"]
 
 
 @inlined
@@ -96,15 +96,3 @@ def _write_points(state, start, out, at):
         inverse = 1.0 / np.sqrt(square) if abs(square - 1.0) > ROUNDING else 1.0
         for c in range(d):
             out[k, c] = scratch[k * d + c] * inverse
-
-
-def tokens_of(state, start):
-    """Where the tokens of a single run stand, (n, d)."""
-    n, d = start.shape
-    if state.width > 1:
-        return state.y[: n * d].reshape(n, d).copy()
-    turn = state.y[:n] - state.start_y[:n]
-    cosine, sine = np.cos(turn), np.sin(turn)
-    return np.stack(
-        [start[:, 0] * cosine - start[:, 1] * sine, start[:, 1] * cosine + start[:, 0] * sine], axis=1
-    )

@@ -7,15 +7,7 @@ from numpy.typing import NDArray
 
 from nucleate.checks import Array, check_memory
 
-__all__ = [
-    "ENDED",
-    "FULL_BUFFER",
-    "HANDED_BACK",
-    "RunBuffers",
-    "buffers_of",
-    "new_run_buffers",
-    "with_more_room",
-]
+__all__ = ["RunBuffers", "buffers_of", "new_run_buffers", "with_more_room"]
 
 Integers = NDArray[np.int64]
 
@@ -53,11 +45,9 @@ def new_run_buffers(
     room = 8.0 * b * len(times) * n * d * (4 if every_step else 1) + 12 * 8.0 * n * d
     check_memory(room, f"keeping {len(times)} frames of {b} x {n} tokens in dimension {d}")
     frames = np.full((b, len(times), n, d), np.nan)
-    counts = np.zeros((4, b), dtype=np.int64)
-    queue = np.zeros(1, dtype=np.int64)
-    return RunBuffers(
-        start, times, frames, *counts, np.arange(b), queue, 0.0, final, tolerance, dt, max_steps, every_step
-    )
+    saved, steps, rejected, status = np.zeros((4, b), dtype=np.int64)
+    runs = saved, steps, rejected, status, np.arange(b), np.zeros(1, dtype=np.int64)
+    return RunBuffers(start, times, frames, *runs, 0.0, final, tolerance, dt, max_steps, every_step)
 
 
 def buffers_of(buffers: RunBuffers, run: int) -> RunBuffers:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -18,8 +19,7 @@ from nucleate.attention import Attention
 from nucleate.checks import Array, check_memory, memory
 from nucleate.integrate.causal import integrate_causal
 from nucleate.integrate.causal_state import causal_memory, new_causal_clock, new_causal_state
-from nucleate.integrate.explicit import integrate_runs, integrate_runs_in_python, new_step_state
-from nucleate.integrate.frames import tokens_of
+from nucleate.integrate.explicit import integrate_runs, integrate_runs_in_python
 from nucleate.integrate.run_buffers import (
     ENDED,
     FULL_BUFFER,
@@ -29,6 +29,7 @@ from nucleate.integrate.run_buffers import (
     with_more_room,
 )
 from nucleate.integrate.status import CANCELLED, DONE, INTERRUPTED, RUNNING, TIME_LIMIT
+from nucleate.integrate.step_state import new_step_state, tokens_of
 from nucleate.integrate.tableau import MIN_TOLERANCE_OF_ORDER_5, Tableau, dormand_prince_5
 from nucleate.kernels.circle_batch import lanes_suffice, lanes_system
 from nucleate.kernels.dispatch import (
@@ -44,7 +45,7 @@ from nucleate.kernels.pairwise import pairwise_system
 from nucleate.kernels.simd import LANES
 from nucleate.kernels.threads import Stop
 
-__all__ = ["OnFrames", "Progress", "integrate_all"]
+__all__ = ["OnFrames", "Progress", "Schedule", "integrate_all"]
 
 Progress = Callable[[float, float], object]  # (done, total); False cancels
 OnFrames = Callable[[Array, Array], object]  # (t, x) saved since the last call; False cancels
@@ -74,20 +75,15 @@ def solver_for(method: str, mask: object, final: float, unit: float, causal_byte
     return "explicit"  # adaptive or with fixed steps
 
 
-class _Schedule:
+class Schedule:
     """What all threads of one call share.  All choices are made run by run: a run's bits do not depend on its
     company."""
 
     def __init__(
         self, model: Attention, table: Tableau, buffers: RunBuffers, method: str, single: bool, threads: int
     ) -> None:
-        self.model, self.table, self.buffers, self.single, self.threads = (
-            model,
-            table,
-            buffers,
-            single,
-            threads,
-        )
+        self.model, self.table, self.buffers = model, table, buffers
+        self.single, self.threads = single, threads
         self.stop: Stop = np.zeros(1, dtype=np.uint8)
         b, n, d = buffers.start.shape
         frozen = 0 if model.frozen is None else model.frozen.x.shape[-2]
@@ -101,30 +97,20 @@ class _Schedule:
         explicit_time = np.where(explicit, buffers.final, OPENING * self.unit)
         # error of a velocity: its sum over time stays below the tolerance
         self.allowed = 0.01 * buffers.tolerance / np.maximum(1.0, explicit_time / 10.0)
-        suited = (
-            suits_lanes(model, d) & lanes_suffice(np.broadcast_to(model.beta, b), self.allowed) & explicit
-        )
-        self.batched = np.flatnonzero(suited) if not single else np.zeros(0, dtype=np.int64)
+        suited = suits_lanes(model, d) & lanes_suffice(np.broadcast_to(model.beta, b), self.allowed)
+        self.batched = np.flatnonzero(suited & explicit & (not single))
         self.alone = sorted(set(range(b)) - set(self.batched.tolist()))
 
 
 def integrate_all(
-    model: Attention,
-    table: Tableau,
-    buffers: RunBuffers,
-    method: str,
-    single: bool,
-    threads: int,
-    progress: Progress | None,
-    on_frames: OnFrames | None,
-    seconds: float,
+    schedule: Schedule, progress: Progress | None, on_frames: OnFrames | None, seconds: float
 ) -> tuple[RunBuffers, int]:
     """Carry all runs to their end while this thread keeps watch; the buffers (frames may have moved) and why
     they were stopped, or 0."""
-    schedule = _Schedule(model, table, buffers, method, single, threads)
-    batches = min(threads, -(-len(schedule.batched) // LANES))
-    workers = min(threads, batches + len(schedule.alone))
-    blas = threadpool_limits(1, user_api="blas") if buffers.start.shape[2] >= TILES_FROM else nullcontext()
+    batches = min(schedule.threads, -(-len(schedule.batched) // LANES))
+    workers = min(schedule.threads, batches + len(schedule.alone))
+    tiled = schedule.buffers.start.shape[2] >= TILES_FROM
+    blas = threadpool_limits(1, user_api="blas") if tiled else nullcontext()
     with blas, ThreadPoolExecutor(workers, thread_name_prefix="nucleate-runs") as pool:
         futures = [pool.submit(_batch, schedule) for _ in range(batches)]
         futures += [pool.submit(_one_run, schedule, run) for run in schedule.alone]
@@ -142,7 +128,7 @@ def integrate_all(
 
 def _watch(
     futures: list[Future[None]],
-    schedule: _Schedule,
+    schedule: Schedule,
     progress: Progress | None,
     on_frames: OnFrames | None,
     end: float,
@@ -185,7 +171,7 @@ def _done_of_total(buffers: RunBuffers, saved: int, single: bool) -> tuple[float
     return saved, len(buffers.times)
 
 
-def _batch(schedule: _Schedule) -> None:
+def _batch(schedule: Schedule) -> None:
     """Eight runs at a time, from the queue that all threads share."""
     buffers = schedule.buffers._replace(order=schedule.batched)
     _, n, d = buffers.start.shape
@@ -195,7 +181,7 @@ def _batch(schedule: _Schedule) -> None:
     integrate_runs(system, table, new_step_state(table, n, d, LANES), buffers, schedule.stop)
 
 
-def _one_run(schedule: _Schedule, run: int) -> None:
+def _one_run(schedule: Schedule, run: int) -> None:
     """One run to its end."""
     buffers, solver = buffers_of(schedule.buffers, run), schedule.solver[run]
     if solver == "causal":
@@ -206,7 +192,7 @@ def _one_run(schedule: _Schedule, run: int) -> None:
         _explicit(schedule, buffers, run, 0.0, buffers.final)
 
 
-def _alternating(schedule: _Schedule, buffers: RunBuffers, run: int) -> None:
+def _alternating(schedule: Schedule, buffers: RunBuffers, run: int) -> None:
     """Explicit for a while, then causal, and so on until the end."""
     unit = float(schedule.unit[run])
     t, stretch = 0.0, OPENING * unit
@@ -228,7 +214,7 @@ def _alternating(schedule: _Schedule, buffers: RunBuffers, run: int) -> None:
 
 
 def _explicit(
-    schedule: _Schedule, buffers: RunBuffers, run: int, begin: float, duration: float
+    schedule: Schedule, buffers: RunBuffers, run: int, begin: float, duration: float
 ) -> tuple[RunBuffers, Array]:
     """The explicit solver for a while from `begin`; the buffers, and where the tokens stand."""
     model, table, stop = schedule.model, schedule.table, schedule.stop
@@ -241,17 +227,14 @@ def _explicit(
     buffers = buffers._replace(queue=queue, begin=begin, final=duration)
     together = len(schedule.buffers.start) < schedule.threads and work_of(system) > TEAM_FROM
     team = Team(system, schedule.threads) if together else None
-    while (
-        integrate_runs_in_python(team, table, state, buffers, stop)
-        if team
-        else integrate_runs(system, table, state, buffers, stop)
-    ) == FULL_BUFFER:
+    solve = partial(integrate_runs, system) if team is None else partial(integrate_runs_in_python, team)
+    while solve(table, state, buffers, stop) == FULL_BUFFER:
         buffers = _grow(schedule, buffers)
     return buffers._replace(final=final), tokens_of(state, buffers.start[0])
 
 
 def _causal(
-    schedule: _Schedule, buffers: RunBuffers, run: int, begin: float, hand_back: bool
+    schedule: Schedule, buffers: RunBuffers, run: int, begin: float, hand_back: bool
 ) -> tuple[RunBuffers, Array, float, float]:
     """The causal solver from `begin`; the buffers, where the tokens stand, the time and the next step."""
     _, n, d = buffers.start.shape
@@ -270,7 +253,7 @@ def _causal(
     return buffers, x, float(clock["t"][0]), float(clock["h"][0])
 
 
-def _grow(schedule: _Schedule, buffers: RunBuffers) -> RunBuffers:
+def _grow(schedule: Schedule, buffers: RunBuffers) -> RunBuffers:
     """More room for the frames of a single run, where the thread that watches finds them too."""
     buffers = with_more_room(buffers)
     schedule.buffers = schedule.buffers._replace(times=buffers.times, frames=buffers.frames)

@@ -1,5 +1,4 @@
-"""simulate: from a model and a start to a Run.  Checks what is asked, picks the engine, keeps the clock, and
-hands back what was computed."""
+"""simulate: from a model and a start to a Run.  Checks what is asked, has it done, and hands it back."""
 
 from typing import Literal
 
@@ -10,7 +9,7 @@ from nucleate.attention import Attention, check_model
 from nucleate.checks import Array, InputError, check_memory, finite_array, finite_number, whole_number
 from nucleate.integrate.run import Run
 from nucleate.integrate.run_buffers import new_run_buffers
-from nucleate.integrate.scheduler import OnFrames, Progress, integrate_all
+from nucleate.integrate.scheduler import OnFrames, Progress, Schedule, integrate_all
 from nucleate.integrate.status import RUNNING, STATUS
 from nucleate.integrate.tableau import FIXED_STEP_METHODS, Tableau, dormand_prince_8, fixed_step
 from nucleate.kernels.threads import pick_threads
@@ -48,11 +47,12 @@ def simulate(
     rtol, atol a step is accepted when its error is at most rtol + atol radians for every token
     method     "explicit": adaptive, order 8, or 5 for batches on the circle with rtol + atol above 3e-7;
                "causal": implicit, for times up to 1e300, causal and window masks; "auto": explicit, and over
-               long times explicit and causal by turns; "euler", "heun", "rk4": fixed steps dt
-    progress   called as progress(t, x) at least every 0.2 s with the frames saved since the last call, none
-               or more; for b runs with the times and the runs finished since, x (r, m, n, d); returning False
-               cancels
-    max_steps, time_limit   steps and seconds after which a run is given up
+               long times explicit and causal in alternation; "euler", "heun", "rk4": fixed steps dt
+    progress   called as progress(done, total) at least every 0.2 s: frames of one run, or its time where
+               every step is kept, or runs of several; returning False cancels
+    on_frames  called as on_frames(t, x) as often, with the frames saved since the last call, none or more;
+               for b runs with all times and the runs finished since, x (r, m, n, d); returning False cancels
+    max_steps, time_limit   steps of a run, and seconds of the call, after which a run is given up
     threads    all cores unless said otherwise; the results are the same to the last bit
 
     A run that did not finish says so in `status`, and keeps what was computed.  Ctrl-C ends the call with
@@ -72,22 +72,16 @@ def simulate(
             ' "explicit".'
         )
     limit = whole_number("max_steps", max_steps, least=1, help="It counts accepted and rejected steps.")
-    seconds = (
-        np.inf
-        if time_limit is None
-        else finite_number("time_limit", time_limit, above=0.0, help="It is in seconds.")
-    )
+    seconds = np.inf
+    if time_limit is not None:
+        seconds = finite_number("time_limit", time_limit, above=0.0, help="It is in seconds.")
     workers = pick_threads(threads)
-    for name, callback, arguments in (
-        ("progress", progress, "(done, total)"),
-        ("on_frames", on_frames, "(t, x)"),
-    ):
-        if not (callback is None or callable(callback)):
-            raise InputError(f"{name} must be a function of {arguments}, but is {callback!r}.")
+    for name, given, of in (("progress", progress, "(done, total)"), ("on_frames", on_frames, "(t, x)")):
+        if not (given is None or callable(given)):
+            raise InputError(f"{name} must be a function of {of}, but is {given!r}.")
     buffers = new_run_buffers(start, times, every_step, t, tolerance, step, limit)
-    buffers, stop = integrate_all(
-        model, table, buffers, method, single, workers, progress, on_frames, seconds
-    )
+    schedule = Schedule(model, table, buffers, method, single, workers)
+    buffers, stop = integrate_all(schedule, progress, on_frames, seconds)
     settings = {"method": method, "t": t, "rtol": rtol, "atol": atol, "dt": dt, "max_steps": limit}
     buffers.status[buffers.status == RUNNING] = stop
     status = tuple(STATUS[code] for code in buffers.status)
@@ -160,6 +154,7 @@ def check_tolerance(rtol: float, atol: float) -> float:
     atol = finite_number("atol", atol, least=0.0, help="1e-10 is a good value.")
     if not MIN_TOLERANCE <= rtol + atol <= 1.0:
         raise InputError(
-            f"rtol + atol must lie between {MIN_TOLERANCE:g} and 1, but is {rtol + atol:g}. Doubles carry 16 digits."
+            f"rtol + atol must lie between {MIN_TOLERANCE:g} and 1, but is {rtol + atol:g}. Doubles carry 16"
+            " digits."
         )
     return rtol + atol

@@ -32,7 +32,7 @@ class Tableau(NamedTuple):
     gap: Array  # (s + 1,) the last two stages' points, both at the step's end, differ by h sum_i gap_i k_i
     extra: Array  # (r, s + 1 + r) rows of A for stages that only the interpolant needs
     P: Array  # (s + 1 + r, q)
-    rough: Array  # (s + 1 + r,) h sum_i rough_i k_i bounds the interpolant's error: its last term where it is largest
+    rough: Array  # (s + 1 + r,) h sum_i rough_i k_i, the largest value of the interpolant's last term
     order: int
     reach: float  # h times a rate of decay up to which errors decay by half or more a step
 

@@ -45,7 +45,7 @@ def test_simulations_follow_the_exact_solution(system: Exact) -> None:
     assert run.status == "done"
     assert np.array_equal(run.t, times)
     error = np.linalg.norm(run.x - system.frames(times), axis=-1).max()
-    assert error <= 5 * (RTOL + ATOL), error / RTOL  # reliability.md: five times the tolerance
+    assert error <= 5 * (RTOL + ATOL), error / RTOL  # errors of all steps add up; five is promised
 
 
 def test_the_two_token_clock_gives_the_values_of_the_paper_notes() -> None:

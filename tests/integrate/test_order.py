@@ -96,7 +96,7 @@ def test_the_error_at_the_end_falls_by_the_declared_order(
         assert run.steps == count
         errors.append(float(np.linalg.norm(run.x[-1] - exact, axis=-1).max()))
     assert errors[-1] > 1e-13  # else rounding is measured, not the method
-    for slope in slopes(errors):  # reliability.md: nominal +- 0.1 over the last two halvings
+    for slope in slopes(errors):  # what is promised: nominal +- 0.1 over the last two halvings
         assert abs(slope - METHODS[method]) <= 0.1, (slopes(errors), errors)
 
 
@@ -189,7 +189,7 @@ TABLES: list[Any] = [(name, fixed_step(name)) for name in METHODS] + [
 
 @pytest.mark.parametrize(("name", "table"), TABLES, ids=[name for name, _ in TABLES])
 def test_coefficients_have_the_order_they_declare(name: str, table: Tableau) -> None:
-    band = 0.3 if table.order >= 6 else 0.1  # reliability.md
+    band = 0.3 if table.order >= 6 else 0.1  # high orders run into rounding before they settle
     assert abs(orders_of(table)[-1] - table.order) <= band, (name, orders_of(table))
 
 

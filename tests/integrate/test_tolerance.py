@@ -57,7 +57,7 @@ def test_the_error_is_within_five_tolerances_at_every_level_and_falls(system: Ex
     # Few frames and many: neither long steps nor the interpolant between them may spoil it.
     times = np.linspace(0.0, system.t, frames)
     found = errors(system.model, system.x0, system.frames(times), times, LEVELS)
-    assert max(found) <= 5.0, [f"{error:.2g}" for error in found]  # reliability.md
+    assert max(found) <= 5.0, [f"{error:.2g}" for error in found]  # what the method promises
     absolute = np.array(found) * LEVELS
     # Over any two levels a hundredfold finer tolerance must show: one lucky cancellation may put a level
     # below the next.  An error of a tenth of the tolerance may wait: there the first step, not the tolerance,

@@ -46,15 +46,18 @@ def integrate_runs_in_python(
     """Carry the runs to their end; ENDED when none is left, FULL_BUFFER when frames need more room."""
     stages = len(table.B)
     while True:
+        running, fresh = False, False
         for at in range(state.lanes):
             if state.run[at] == NO_RUN and buffers.queue[0] < buffers.order.size:
                 place = take_next(buffers.queue)
                 if place < buffers.order.size:
                     begin_run(state, buffers, at, buffers.order[place])
                     tell_lane(system, at, state.run[at])
-        if state.run.max() == NO_RUN:
+            running |= state.run[at] != NO_RUN
+            fresh |= state.fresh[at] == 1
+        if not running:
             return ENDED
-        if state.fresh.any():
+        if fresh:
             drift_into(system, state.y, state.trial, stop)
             first_step(state, buffers, table)
         for i in range(1, stages):

@@ -18,7 +18,8 @@ from support.time_limits import within_cpu_seconds
 import nucleate as nc
 from nucleate.attention import Attention, Frozen, Window
 from nucleate.checks import InputError
-from nucleate.integrate.explicit import STATUS, march
+from nucleate.integrate.explicit import integrate_runs
+from nucleate.integrate.status import STATUS
 
 MODEL = Attention(1.0)
 X = nc.uniform(5, 2, seed=0)
@@ -379,14 +380,14 @@ def test_tokens_in_single_precision_or_integers_are_taken_as_meant() -> None:
 
 @pytest.mark.untimed
 def test_read_only_input_is_taken_without_compiling_anew() -> None:
-    # To Numba a read-only array is another type: the march must be given one it knows, or the caller waits
-    # for seconds.
-    known = len(march.signatures)
+    # To Numba a read-only array is another type: the solver must be given one it knows, or the caller
+    # waits for seconds.
+    known = len(integrate_runs.signatures)
     for x0 in (X.copy(), np.stack([X, X])):
         x0.flags.writeable = False
         nc.drift(MODEL, x0)
         nc.simulate(MODEL, x0, 0.1, save=2)
-    assert len(march.signatures) == known
+    assert len(integrate_runs.signatures) == known
 
 
 def test_the_input_is_never_written_to() -> None:

@@ -1,5 +1,4 @@
-"""simulate: from a model and a start to a Run.  Checks what is asked, picks the engine, keeps the clock, and
-hands back what was computed."""
+"""simulate: from a model and a start to a Run.  Checks what is asked, has it done, and hands it back."""
 
 from typing import Literal
 
@@ -8,10 +7,11 @@ from numpy.typing import ArrayLike
 
 from nucleate.attention import Attention, check_model
 from nucleate.checks import Array, InputError, check_memory, finite_array, finite_number, whole_number
-from nucleate.integrate.engine import OnFrames, Progress, run_book
-from nucleate.integrate.explicit import RUNNING, STATUS, Book
 from nucleate.integrate.run import Run
-from nucleate.integrate.tableau import FIXED, Tableau, dormand_prince_8, fixed_step
+from nucleate.integrate.run_buffers import new_run_buffers
+from nucleate.integrate.scheduler import OnFrames, Progress, Schedule, integrate_all
+from nucleate.integrate.status import RUNNING, STATUS
+from nucleate.integrate.tableau import FIXED_STEP_METHODS, Tableau, dormand_prince_8, fixed_step
 from nucleate.kernels.threads import pick_threads
 
 __all__ = ["Method", "OnFrames", "Progress", "check_tolerance", "pick_method", "save_times", "simulate"]
@@ -20,8 +20,8 @@ Method = Literal["auto", "explicit", "causal", "euler", "heun", "rk4"]
 
 LINEAR_UP_TO = 1e3  # a count of frames is spread evenly up to this time, by logarithm beyond
 FIRST_LOG_TIME = 1e-2
-FINEST = 1e-14  # the least rtol + atol that doubles can honour
-ROOM = 256  # frames to begin with when every step is kept
+MIN_TOLERANCE = 1e-14  # of rtol + atol, that doubles can honour
+INITIAL_ROOM = 256  # frames, when every step is kept
 
 
 def simulate(
@@ -47,12 +47,12 @@ def simulate(
     rtol, atol a step is accepted when its error is at most rtol + atol radians for every token
     method     "explicit": adaptive, order 8, or 5 for batches on the circle with rtol + atol above 3e-7;
                "causal": implicit, for times up to 1e300, causal and window masks; "auto": explicit, and over
-               long times explicit and causal by turns; "euler", "heun", "rk4": fixed steps dt
-    progress   called as progress(done, total) at least every 0.2 s: frames saved; with save="steps" the time
-               reached; for b runs how many have ended.  Returning False cancels
+               long times explicit and causal in alternation; "euler", "heun", "rk4": fixed steps dt
+    progress   called as progress(done, total) at least every 0.2 s: frames of one run, or its time where
+               every step is kept, or runs of several; returning False cancels
     on_frames  called as on_frames(t, x) as often, with the frames saved since the last call, none or more;
-               for b runs with all times and the runs ended since, x (r, m, n, d).  Returning False cancels
-    max_steps, time_limit   steps and seconds after which a run is given up
+               for b runs with all times and the runs finished since, x (r, m, n, d); returning False cancels
+    max_steps, time_limit   steps of a run, and seconds of the call, after which a run is given up
     threads    all cores unless said otherwise; the results are the same to the last bit
 
     A run that did not finish says so in `status`, and keeps what was computed.  Ctrl-C ends the call with
@@ -63,7 +63,7 @@ def simulate(
     x0 = np.broadcast_to(x0, (model.runs, *x0.shape[-2:])) if model.runs is not None and x0.ndim == 2 else x0
     single = x0.ndim == 2
     start = np.array(x0[None] if single else x0)  # a copy: to Numba a read-only array is another type
-    times, every = save_times(save, t, single)
+    times, every_step = save_times(save, t, single)
     tolerance = check_tolerance(rtol, atol)
     table, step = pick_method(method, dt, t)
     if method == "causal" and model.mask == "full":
@@ -72,33 +72,24 @@ def simulate(
             ' "explicit".'
         )
     limit = whole_number("max_steps", max_steps, least=1, help="It counts accepted and rejected steps.")
-    seconds = (
-        np.inf
-        if time_limit is None
-        else finite_number("time_limit", time_limit, above=0.0, help="It is in seconds.")
-    )
+    seconds = np.inf
+    if time_limit is not None:
+        seconds = finite_number("time_limit", time_limit, above=0.0, help="It is in seconds.")
     workers = pick_threads(threads)
-    for name, callback, arguments in (
-        ("progress", progress, "(done, total)"),
-        ("on_frames", on_frames, "(t, x)"),
-    ):
-        if not (callback is None or callable(callback)):
-            raise InputError(f"{name} must be a function of {arguments}, but is {callback!r}.")
-    book = _new_book(start, times, every, t, tolerance, step, limit)
-    book, stop = run_book(model, table, book, method, single, workers, progress, on_frames, seconds)
+    for name, given, of in (("progress", progress, "(done, total)"), ("on_frames", on_frames, "(t, x)")):
+        if not (given is None or callable(given)):
+            raise InputError(f"{name} must be a function of {of}, but is {given!r}.")
+    buffers = new_run_buffers(start, times, every_step, t, tolerance, step, limit)
+    schedule = Schedule(model, table, buffers, method, single, workers)
+    buffers, stop = integrate_all(schedule, progress, on_frames, seconds)
     settings = {"method": method, "t": t, "rtol": rtol, "atol": atol, "dt": dt, "max_steps": limit}
-    saved, steps, _, state = book.counts
-    state[state == RUNNING] = stop
-    if single:
-        return Run(
-            model,
-            book.times[: saved[0]].copy(),
-            book.frames[0, : saved[0]].copy(),
-            STATUS[state[0]],
-            int(steps[0]),
-            settings,
-        )
-    return Run(model, book.times, book.frames, tuple(STATUS[code] for code in state), steps.copy(), settings)
+    buffers.status[buffers.status == RUNNING] = stop
+    status = tuple(STATUS[code] for code in buffers.status)
+    if not single:
+        return Run(model, buffers.times, buffers.frames, status, buffers.steps.copy(), settings)
+    saved = int(buffers.saved[0])
+    t_saved, x = buffers.times[:saved].copy(), buffers.frames[0, :saved].copy()
+    return Run(model, t_saved, x, status[0], int(buffers.steps[0]), settings)
 
 
 def save_times(save: int | str | ArrayLike, t: float, single: bool) -> tuple[Array, bool]:
@@ -111,7 +102,7 @@ def save_times(save: int | str | ArrayLike, t: float, single: bool) -> tuple[Arr
                 'save="steps" keeps a different number of frames for every run, but x0 holds several.'
                 " Simulate them one by one."
             )
-        return np.zeros(ROOM), True
+        return np.zeros(INITIAL_ROOM), True
     if np.ndim(save) == 0:
         m = whole_number("save", save, least=2, help="It counts the frames, those at 0 and t included.")
         check_memory(64.0 * m, f"save={m}")
@@ -140,7 +131,7 @@ def pick_method(method: str, dt: float | None, t: float) -> tuple[Tableau, float
     """The tableau and the fixed step, 0 for the adaptive method."""
     if not isinstance(method, str):
         raise InputError(f"method must be a name, but is {method!r}.")
-    if method in FIXED:
+    if method in FIXED_STEP_METHODS:
         if dt is None:
             raise InputError(f'method "{method}" takes fixed steps, but dt is missing. Give dt=0.1, say.')
         return fixed_step(method), min(
@@ -161,35 +152,9 @@ def pick_method(method: str, dt: float | None, t: float) -> tuple[Tableau, float
 def check_tolerance(rtol: float, atol: float) -> float:
     rtol = finite_number("rtol", rtol, least=0.0, help="1e-8 is a good value.")
     atol = finite_number("atol", atol, least=0.0, help="1e-10 is a good value.")
-    if not FINEST <= rtol + atol <= 1.0:
+    if not MIN_TOLERANCE <= rtol + atol <= 1.0:
         raise InputError(
-            f"rtol + atol must lie between {FINEST:g} and 1, but is {rtol + atol:g}. Doubles carry 16 digits."
+            f"rtol + atol must lie between {MIN_TOLERANCE:g} and 1, but is {rtol + atol:g}. Doubles carry 16"
+            " digits."
         )
     return rtol + atol
-
-
-def _new_book(
-    start: Array, times: Array, every: bool, t: float, tolerance: float, dt: float, limit: int
-) -> Book:
-    b, n, d = start.shape
-    m = len(times)
-    check_memory(
-        8.0 * b * m * n * d * (4 if every else 1) + 12 * 8.0 * n * d,
-        f"keeping {m} frames of {b} x {n} tokens in dimension {d}",
-    )
-    frames = np.full((b, m, n, d), np.nan)
-    return Book(
-        start,
-        times,
-        frames,
-        np.zeros((4, b), dtype=np.int64),
-        np.arange(b),
-        np.zeros(1, dtype=np.int64),
-        b,
-        0.0,
-        t,
-        tolerance,
-        dt,
-        limit,
-        every,
-    )

@@ -1,18 +1,6 @@
 """How a run ends: the statuses, their numbers in compiled code, and what to do about each."""
 
-__all__ = [
-    "CANCELLED",
-    "DONE",
-    "INTERRUPTED",
-    "MAX_STEPS",
-    "NON_FINITE",
-    "RUNNING",
-    "STALLED",
-    "STATUS",
-    "STATUS_HELP",
-    "TIME_LIMIT",
-    "UNDERFLOW",
-]
+__all__ = ["STATUS", "STATUS_HELP"]
 
 # What happened, then what to do about it.
 STATUS_HELP: dict[str, str] = {

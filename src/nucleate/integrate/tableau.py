@@ -11,19 +11,19 @@ import numpy as np
 
 from nucleate.checks import Array
 
-__all__ = ["FINE", "FIXED", "Tableau", "dormand_prince_5", "dormand_prince_8", "fixed_step"]
+__all__ = ["FIXED_STEP_METHODS", "MIN_TOLERANCE_OF_ORDER_5", "Tableau"]
+__all__ += ["dormand_prince_5", "dormand_prince_8", "fixed_step"]
 
-FIXED = ("euler", "heun", "rk4")
-FINE = 3e-7  # the tolerance from which order 8 costs less than order 5
-CARE_5 = 2.0  # order 5 has its error counted double
-# and order 8 twelve times, a third more steps: its estimate is sharp, and where V rotates the errors of all
-# steps add up
-CARE_8 = 12.0
+FIXED_STEP_METHODS = ("euler", "heun", "rk4")
+MIN_TOLERANCE_OF_ORDER_5 = 3e-7  # below it order 8 costs less
+# Order 5 has its error counted double, order 8 twelve times, a third more steps: its estimate is sharp, and
+# where V rotates the errors of all steps add up.
+ERROR_FACTOR_5, ERROR_FACTOR_8 = 2.0, 12.0
 
 
 class Tableau(NamedTuple):
-    """s stages: y_i = y + h sum_j A_ij k_j; y' = y + h sum_i B_i k_i; error h sum_i E_i k_i; y(theta) = y + h
-    sum_i k_i sum_p P_ip theta^{p+1}."""
+    """s stages: y_i = y + h sum_j A_ij k_j; y' = y + h sum_i B_i k_i; error h sum_i E_i k_i;
+    y(theta) = y + h sum_i k_i sum_p P_ip theta^{p+1}."""
 
     A: Array  # (s, s)
     B: Array  # (s,)
@@ -32,9 +32,7 @@ class Tableau(NamedTuple):
     gap: Array  # (s + 1,) the last two stages' points, both at the step's end, differ by h sum_i gap_i k_i
     extra: Array  # (r, s + 1 + r) rows of A for stages that only the interpolant needs
     P: Array  # (s + 1 + r, q)
-    # (s + 1 + r,) h sum_i rough_i k_i is the interpolant's last term where it is largest: what its error is
-    # judged by
-    rough: Array
+    rough: Array  # (s + 1 + r,) h sum_i rough_i k_i, the largest value of the interpolant's last term
     order: int
     reach: float  # h times a rate of decay up to which errors decay by half or more a step
 
@@ -43,20 +41,10 @@ def dormand_prince_5() -> Tableau:
     """Order 5(4), interpolant of order 4: the cheapest at loose tolerances."""
     from scipy.integrate import RK45
 
-    A, B = np.zeros((6, 6)), np.array(RK45.B)
+    A, B, E = np.zeros((6, 6)), np.array(RK45.B), ERROR_FACTOR_5 * np.array(RK45.E)
     A[:, :5] = RK45.A
-    return Tableau(
-        A,
-        B,
-        CARE_5 * np.array(RK45.E),
-        np.zeros(0),
-        np.append(B - A[-1], 0.0),
-        np.zeros((0, 7)),
-        np.array(RK45.P),
-        np.zeros(7),
-        5,
-        2.8,
-    )
+    gap, none = np.append(B - A[-1], 0.0), np.zeros((0, 7))
+    return Tableau(A, B, E, np.zeros(0), gap, none, np.array(RK45.P), np.zeros(7), order=5, reach=2.8)
 
 
 def dormand_prince_8() -> Tableau:
@@ -79,18 +67,9 @@ def dormand_prince_8() -> Tableau:
         shape = shape * (x if i % 2 == 0 else 1.0 - x)
         powers = np.asarray(shape.coef)
         P[:, : len(powers) - 1] += np.outer(row, powers[1:])
-    return Tableau(
-        A,
-        B,
-        CARE_8 * np.array(DOP853.E5),
-        CARE_8 * np.array(DOP853.E3),
-        np.append(B - A[-1], 0.0),
-        np.array(DOP853.A_EXTRA),
-        P,
-        peak * F[-1],
-        8,
-        5.3,
-    )
+    E, E_low = ERROR_FACTOR_8 * np.array(DOP853.E5), ERROR_FACTOR_8 * np.array(DOP853.E3)
+    gap, extra = np.append(B - A[-1], 0.0), np.array(DOP853.A_EXTRA)
+    return Tableau(A, B, E, E_low, gap, extra, P, peak * F[-1], order=8, reach=5.3)
 
 
 def fixed_step(name: str) -> Tableau:
@@ -111,15 +90,5 @@ def fixed_step(name: str) -> Tableau:
     P[:s] = np.outer(B, [0.0, 3.0, -2.0])
     P[0] += [1.0, -2.0, 1.0]
     P[s] += [0.0, -1.0, 1.0]
-    return Tableau(
-        A,
-        np.array(B),
-        np.zeros(s + 1),
-        np.zeros(0),
-        np.zeros(s + 1),
-        np.zeros((0, s + 1)),
-        P,
-        np.zeros(s + 1),
-        order,
-        np.inf,
-    )
+    zero, none = np.zeros(s + 1), np.zeros((0, s + 1))
+    return Tableau(A, np.array(B), zero, np.zeros(0), zero, none, P, zero, order, reach=np.inf)

@@ -28,7 +28,7 @@ from numba.extending import intrinsic
 
 from nucleate.source_hash import source_hash
 
-__all__ = ["cache_folder", "compiled", "inner", "take_next"]
+__all__ = ["cache_folder", "compiled", "inlined", "inner", "take_next", "uncounted"]
 
 PACKAGE = Path(__file__).resolve().parents[1]
 ROOMS = ("kernels", "integrate")  # whose compiled functions call each other; other rooms' call only these
@@ -47,10 +47,21 @@ def inner(function: Callable[..., Any]) -> Any:
     return _compile(function, inner=True)
 
 
-def _compile(function: Callable[..., Any], inner: bool) -> Any:
-    dispatcher = numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=inner)(
-        function
-    )
+def uncounted(function: Callable[..., Any]) -> Any:
+    """The same for code that makes no array: references to those it is given are not counted, so that a
+    record of forty arrays costs no more to hand on, or to read a field of, than one of two."""
+    return _compile(function, inner=False, count=False)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """`uncounted` for what only compiled code calls: it becomes part of what calls it."""
+    return _compile(function, inner=True, count=False)
+
+
+def _compile(function: Callable[..., Any], inner: bool, count: bool = True) -> Any:
+    # all said, or what is left out would be taken over from whatever calls the function first
+    options = {"no_cpython_wrapper": inner, "_nrt": count, "forceinline": inner and not count}
+    dispatcher = numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
     if not numba.config.DISABLE_JIT:
         dispatcher._cache = _Cache(function)
     return dispatcher

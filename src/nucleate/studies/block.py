@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from nucleate import __version__
 from nucleate.checks import Array
-from nucleate.integrate.explicit import STATUS
 from nucleate.integrate.simulate import simulate
+from nucleate.integrate.status import STATUS
 from nucleate.source_hash import source_hash
 from nucleate.studies.observables import IntegratedBlock
 from nucleate.studies.study import Study

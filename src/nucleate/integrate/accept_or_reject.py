@@ -1,0 +1,210 @@
+"""Where a step is accepted or rejected, and the length of the next one chosen: for both solvers.
+
+A step is accepted when its error is at most the tolerance.  The explicit solver's next step follows a
+proportional-integral controller (Hairer, Norsett, Wanner, Solving ODEs I, II.4), the causal solver's
+Gustafsson's predictive one.
+"""
+
+import numpy as np
+
+from nucleate.checks import ROUNDING
+from nucleate.integrate.frames import write_passed_frames
+from nucleate.integrate.status import DONE, MAX_STEPS, NON_FINITE, STALLED
+from nucleate.integrate.step_state import NO_RUN
+from nucleate.kernels.compile import inlined, uncounted
+from nucleate.kernels.simd import LANES
+
+__all__ = ["accept_or_reject", "accept_or_reject_causal", "end_run", "passes_a_frame", "set_next_step"]
+
+EPS = float(np.finfo(np.float64).eps)
+MIN_STEP = 1e-300  # a run that needs shorter ones is given up
+SAFETY = 0.9  # share taken of the step that ought to meet the tolerance
+MIN_FACTOR, MAX_FACTOR = 0.2, 8.0  # of a step to the next, explicit
+MIN_FACTOR_CAUSAL, MAX_FACTOR_CAUSAL = 0.1, 10.0
+ERROR_BEFORE_EXPONENT = 0.04  # of the error before: smooths the steps where stability limits them
+# Errors in tolerances.
+MIN_ERROR = 1e-10  # smaller ones count as this
+INITIAL_ERROR_BEFORE = 1e-4
+MIN_ERROR_FOR_DECAY = 1e-6  # below it the rate of decay is made of rounding errors
+MAX_INTERPOLANT_ERROR = 4.0  # in the last term of the interpolant, which errs less than that term
+MAX_DECAY_INTERPOLATED = 3.0  # h times a rate of decay up to which the interpolant of order 8 is trusted
+
+
+@uncounted
+def accept_or_reject(state, buffers, table, at, stop):
+    """Accept or reject the step of one lane, write the frames it passes, choose the next step; True when
+    frames need more room."""
+    run, t, h = state.run[at], state.t[at], state.h[at]
+    error = state.error[at] / buffers.tolerance
+    fixed, finite = buffers.dt > 0.0, np.isfinite(error)
+    if stop or (fixed and not finite):
+        end_run(state, buffers, at, stop if stop else NON_FINITE)
+        return False
+    if not fixed and not error <= 1.0:
+        _reject(state, buffers, table, at, error)
+        return False
+    saved = buffers.saved[run]
+    if (
+        _doubts_interpolant(state, table, at)
+        and not buffers.every_step
+        and saved < buffers.times.size
+        and t < buffers.times[saved] - buffers.begin < (t + h) * (1.0 - 4.0 * EPS)
+    ):
+        set_next_step(state, buffers, table, at, t, h)  # take the step again, up to the time asked for
+        return False
+    buffers.steps[run] += 1
+    new = buffers.steps[run] * buffers.dt if fixed else t + h
+    limit = _time_limit(state, buffers, table, at)
+    if new >= limit * (1.0 - 4.0 * EPS) or (fixed and new >= limit - 1e-9 * buffers.dt):
+        new = limit
+    full = write_passed_frames(state, buffers, table, at, t, new)
+    _accept(state, at, len(table.B))
+    state.t[at] = new
+    if new == buffers.final:
+        end_run(state, buffers, at, DONE)
+    elif _steps_used_up(buffers, run):
+        end_run(state, buffers, at, MAX_STEPS)
+    elif fixed:
+        set_next_step(state, buffers, table, at, new, buffers.dt)
+    else:
+        _lengthen(state, buffers, table, at, new, error)
+    return full
+
+
+@inlined
+def _reject(state, buffers, table, at, error):
+    """The step is taken again, shorter, if that is possible."""
+    run, finite = state.run[at], np.isfinite(error)
+    buffers.rejected[run] += 1
+    h = state.h[at] * (max(MIN_FACTOR, SAFETY * error ** (-1.0 / table.order)) if finite else 0.1)
+    _set_step(state, at, h)
+    state.wanted[at], state.after_rejection[at] = h, 1
+    if h <= 8.0 * EPS * state.t[at] or h < MIN_STEP:
+        end_run(state, buffers, at, STALLED if finite else NON_FINITE)
+    elif _steps_used_up(buffers, run):
+        end_run(state, buffers, at, MAX_STEPS)
+
+
+@inlined
+def _accept(state, at, last):
+    """The trial becomes the state, on the sphere; its velocity, stage `last`, the first of the next step."""
+    y, trial, stages, lanes, width = state.y, state.trial, state.stages, state.lanes, state.width
+    for token in range(state.tokens):
+        inverse = 1.0
+        if width > 1:
+            square = 0.0
+            for c in range(width):
+                square += trial[token * width + c] ** 2
+            # a token that stands still keeps its bits
+            inverse = 1.0 / np.sqrt(square) if abs(square - 1.0) > ROUNDING else 1.0
+        for c in range(width):
+            i = (token * width + c) * lanes + at
+            y[i] = trial[i] * inverse
+            stages[0, i] = stages[last, i]
+
+
+@inlined
+def _lengthen(state, buffers, table, at, t, error):
+    """The step after one of the given error, which ended at time t."""
+    h = state.h[at]
+    exponent = -1.0 / table.order + 0.75 * ERROR_BEFORE_EXPONENT
+    factor = SAFETY * max(error, MIN_ERROR) ** exponent * state.error_before[at] ** ERROR_BEFORE_EXPONENT
+    factor = min(1.0 if state.after_rejection[at] else MAX_FACTOR, max(MIN_FACTOR, factor))
+    state.error_before[at], state.after_rejection[at] = max(error, INITIAL_ERROR_BEFORE), 0
+    # stay inside the region of stability: at its edge errors no longer decay
+    if error > MIN_ERROR_FOR_DECAY and state.decay[at] > 0.0:
+        factor = min(factor, max(0.5, table.reach / state.decay[at]))
+    # a step that ended at a time asked for says nothing about the interpolant; it gets another chance
+    state.interpolant_error[at] *= 0.5
+    wanted = h * factor
+    if h < state.wanted[at]:  # cut short: its error says little about how long a step may be
+        wanted = max(wanted, state.wanted[at])
+    set_next_step(state, buffers, table, at, t, wanted)
+    if t + state.h[at] == t:
+        end_run(state, buffers, at, STALLED)
+
+
+@inlined
+def set_next_step(state, buffers, table, at, t, wanted):
+    """The step from time t: as long as wanted, or up to the time it may not pass, or half-way there rather
+    than leaving a sliver."""
+    left = _time_limit(state, buffers, table, at) - t
+    state.wanted[at] = wanted
+    if wanted >= left * (1.0 - 1e-9):
+        wanted = left
+    elif buffers.dt == 0.0 and wanted > 0.5 * left:
+        wanted = 0.5 * left
+    _set_step(state, at, wanted)
+
+
+@inlined
+def _set_step(state, at, h):
+    state.h[at] = h
+    if state.lanes == 1:
+        for i in range(LANES):
+            state.h[i] = h
+
+
+@inlined
+def _time_limit(state, buffers, table, at):
+    """The time a step may not pass: the end, or the next time asked for where the interpolant is in doubt."""
+    saved = buffers.saved[state.run[at]]
+    if _doubts_interpolant(state, table, at) and not buffers.every_step and saved < buffers.times.size:
+        return min(buffers.times[saved] - buffers.begin, buffers.final)
+    return buffers.final
+
+
+@inlined
+def _doubts_interpolant(state, table, at):
+    """Whether the interpolant errs more than the tolerance, or stability limits the step."""
+    return table.extra.shape[0] > 0 and (
+        state.decay[at] > MAX_DECAY_INTERPOLATED or state.interpolant_error[at] > MAX_INTERPOLANT_ERROR
+    )
+
+
+@inlined
+def passes_a_frame(state, buffers, table, at):
+    """Whether this lane's step will be accepted and passes a time asked for."""
+    run = state.run[at]
+    if run == NO_RUN or not state.error[at] <= buffers.tolerance or buffers.saved[run] >= buffers.times.size:
+        return False
+    t = buffers.times[buffers.saved[run]] - buffers.begin
+    return t < state.t[at] + state.h[at] and t < _time_limit(state, buffers, table, at)
+
+
+@inlined
+def _steps_used_up(buffers, run):
+    return buffers.steps[run] + buffers.rejected[run] >= buffers.max_steps
+
+
+@inlined
+def end_run(state, buffers, at, status):
+    """The run in this lane has ended, and the lane is free."""
+    buffers.status[state.run[at]] = status
+    state.run[at] = NO_RUN
+
+
+@inlined
+def accept_or_reject_causal(clock, h, error, order, lands, until):
+    """Whether a step of length h is accepted; the clock moves on, to `until` if it `lands` there, and holds
+    the next step."""
+    finite = np.isfinite(error)
+    factor = SAFETY * max(error, MIN_ERROR) ** (-1.0 / order) if finite else MIN_FACTOR_CAUSAL
+    if not error <= 1.0:
+        clock.h, clock.after_rejection = h * max(MIN_FACTOR_CAUSAL, factor), 1.0
+        return False
+    if lands:
+        clock.t, clock.t_low = until, 0.0
+    else:
+        low = clock.t_low + h
+        t = clock.t + low
+        clock.t_low = low - (t - clock.t)
+        clock.t = t
+    # Gustafsson's prediction: towards a merger every step must be shorter than the last
+    if clock.h_before > 0.0:
+        trend = (clock.error_before / max(error, MIN_ERROR)) ** (1.0 / order)
+        factor = min(factor, factor * h / clock.h_before * trend)
+    factor = min(1.0 if clock.after_rejection else MAX_FACTOR_CAUSAL, max(MIN_FACTOR_CAUSAL, factor))
+    clock.h = max(h * factor, clock.h) if lands and h < clock.h else h * factor
+    clock.h_before, clock.error_before, clock.after_rejection = h, max(error, MIN_ERROR), 0.0
+    return True

@@ -1,0 +1,263 @@
+"""Which solver carries which run, on which thread, and the watch kept meanwhile.
+
+On the circle eight runs share the lanes of a vector where they can.  Other runs go one by one: explicit;
+causal; or alternating, which is what "auto" does over long times.  The explicit solver opens, the causal one
+follows, and hands back for a while wherever its steps are so short that explicit ones cost less.
+"""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from nucleate.attention import Attention
+from nucleate.checks import Array, check_memory, memory
+from nucleate.integrate.causal import integrate_causal
+from nucleate.integrate.causal_state import causal_memory, new_causal_clock, new_causal_state
+from nucleate.integrate.explicit import integrate_runs, integrate_runs_in_python
+from nucleate.integrate.run_buffers import (
+    ENDED,
+    FULL_BUFFER,
+    HANDED_BACK,
+    RunBuffers,
+    buffers_of,
+    with_more_room,
+)
+from nucleate.integrate.status import CANCELLED, DONE, INTERRUPTED, RUNNING, TIME_LIMIT
+from nucleate.integrate.step_state import new_step_state, tokens_of
+from nucleate.integrate.tableau import MIN_TOLERANCE_OF_ORDER_5, Tableau, dormand_prince_5
+from nucleate.kernels.circle_batch import circle_batch_system
+from nucleate.kernels.dispatch import (
+    choose_kernel,
+    make_system,
+    one_blas_thread,
+    suits_circle_batch,
+    team_pays,
+)
+from nucleate.kernels.model_shape import ModelShape, model_shape
+from nucleate.kernels.pairwise import pairwise_system
+from nucleate.kernels.simd import LANES
+from nucleate.kernels.team import Team
+from nucleate.kernels.threads import Stop
+
+__all__ = ["OnFrames", "Progress", "Schedule", "integrate_all"]
+
+Progress = Callable[[float, float], object]  # (done, total); False cancels
+OnFrames = Callable[[Array, Array], object]  # (t, x) saved since the last call; False cancels
+Solver = Literal["explicit", "causal", "alternating"]
+
+TICK_SECONDS = 0.1  # between two looks at the clock, the callbacks and the keyboard
+# Times in units of 1/|V|:
+OPENING = 1000.0  # how long the alternating solver is explicit before the causal one takes over
+# the least explicit stretch after it hands back: clusters that have met shrink like e^(-t/2)
+MIN_EXPLICIT_STRETCH = 60.0
+# causal steps below which it hands back, and below which per group of tokens where the explicit solver sums
+# over modes, or over pairs and the groups are a share of the tokens; measured
+SHORT_STEP, SHORT_STEP_PER_GROUP, SHORT_STEP_PER_SHARE = 4.0, 1.0 / 16.0, 16.0
+# fewer causal steps than this between two explicit stretches: nothing came to rest, as in a system that
+# rotates, and the stretches grow
+MIN_CAUSAL_STEPS = 20
+
+
+def solver_for(method: str, mask: object, final: float, unit: float, causal_bytes: float) -> Solver:
+    """The solver that carries a run to the time `final`; `unit` is 1/|V|, `causal_bytes` what the causal one
+    would take."""
+    if method == "causal":
+        return "causal"
+    long = not final <= OPENING * unit  # also if |V| is not a number
+    if method == "auto" and mask != "full" and long and causal_bytes <= memory() / 4:
+        return "alternating"
+    return "explicit"  # adaptive or with fixed steps
+
+
+class Schedule:
+    """What all threads of one call share.  All choices are made run by run: a run's bits do not depend on its
+    company."""
+
+    def __init__(
+        self, model: Attention, table: Tableau, buffers: RunBuffers, method: str, single: bool, threads: int
+    ) -> None:
+        self.table, self.buffers = table, buffers
+        self.single, self.threads = single, threads
+        self.stop: Stop = np.zeros(1, dtype=np.uint8)
+        b, n, d = buffers.start.shape
+        self.shapes = [model_shape(model, n, d, run) for run in range(model.runs or 1)]
+        room = causal_memory(n, len(self.shapes[0].frozen), d, buffers.tolerance) * min(b, threads)
+        if method == "causal":
+            check_memory(room, f'method "causal" for {n} tokens in dimension {d}')
+        speed = np.ones(1) if model.V is None else np.atleast_1d(np.linalg.norm(model.V, 2, axis=(-2, -1)))
+        self.unit = np.broadcast_to(1.0 / np.maximum(speed, 1e-300), b)  # of time
+        self.solver = [solver_for(method, model.mask, buffers.final, unit, room) for unit in self.unit]
+        explicit = np.array([solver == "explicit" for solver in self.solver])
+        explicit_time = np.where(explicit, buffers.final, OPENING * self.unit)
+        # error of a velocity: its sum over time stays below the tolerance
+        self.allowed = 0.01 * buffers.tolerance / np.maximum(1.0, explicit_time / 10.0)
+        suited = np.array([suits_circle_batch(self.shape(run), self.allowed[run]) for run in range(b)])
+        self.batched = np.flatnonzero(suited & explicit & (not single))
+        self.alone = sorted(set(range(b)) - set(self.batched.tolist()))
+
+    def shape(self, run: int) -> ModelShape:
+        """The shape of a run; the runs of one model share theirs."""
+        return self.shapes[run if len(self.shapes) > 1 else 0]
+
+
+def integrate_all(
+    schedule: Schedule, progress: Progress | None, on_frames: OnFrames | None, seconds: float
+) -> tuple[RunBuffers, int]:
+    """Carry all runs to their end while this thread keeps watch; the buffers (frames may have moved) and why
+    they were stopped, or 0."""
+    batches = min(schedule.threads, -(-len(schedule.batched) // LANES))
+    workers = min(schedule.threads, batches + len(schedule.alone))
+    with (
+        one_blas_thread(schedule.shapes[0]),
+        ThreadPoolExecutor(workers, thread_name_prefix="nucleate-runs") as pool,
+    ):
+        futures = [pool.submit(_batch, schedule) for _ in range(batches)]
+        futures += [pool.submit(_one_run, schedule, run) for run in schedule.alone]
+        try:
+            _watch(futures, schedule, progress, on_frames, time.monotonic() + seconds)
+        except KeyboardInterrupt:
+            schedule.stop[0] = INTERRUPTED
+        except BaseException:
+            schedule.stop[0] = CANCELLED
+            raise
+    for future in futures:
+        future.result()
+    return schedule.buffers, int(schedule.stop[0])
+
+
+def _watch(
+    futures: list[Future[None]],
+    schedule: Schedule,
+    progress: Progress | None,
+    on_frames: OnFrames | None,
+    end: float,
+) -> None:
+    """Wait for the threads, look at the clock, and tell what is new."""
+    told = np.zeros(len(schedule.buffers.start), dtype=bool)
+    shown = 0
+    pending = set(futures)
+    while pending:
+        _, pending = wait(pending, timeout=TICK_SECONDS)
+        if pending and not schedule.stop[0] and time.monotonic() > end:
+            schedule.stop[0] = TIME_LIMIT
+        if schedule.stop[0]:
+            continue
+        # counted before the buffers are taken: more room moves the frames, and never loses those counted
+        saved = int(schedule.buffers.saved[0])
+        buffers = schedule.buffers
+        answers: list[object] = []
+        if on_frames is not None and schedule.single:
+            answers.append(
+                on_frames(buffers.times[shown:saved].copy(), buffers.frames[0, shown:saved].copy())
+            )
+            shown = saved
+        elif on_frames is not None:
+            new = (buffers.status != RUNNING) & ~told
+            answers.append(on_frames(buffers.times.copy(), buffers.frames[new]))
+            told |= new
+        if progress is not None:
+            answers.append(progress(*_done_of_total(buffers, saved, schedule.single)))
+        if pending and any(isinstance(answer, bool | np.bool_) and not answer for answer in answers):
+            schedule.stop[0] = CANCELLED
+
+
+def _done_of_total(buffers: RunBuffers, saved: int, single: bool) -> tuple[float, float]:
+    """How much is done, and of how much: frames of one run, its time where every step is kept, or runs."""
+    if not single:
+        return int((buffers.status != RUNNING).sum()), len(buffers.start)
+    if buffers.every_step:
+        return float(buffers.times[saved - 1]) if saved else 0.0, buffers.final
+    return saved, len(buffers.times)
+
+
+def _batch(schedule: Schedule) -> None:
+    """Eight runs at a time, from the queue that all threads share."""
+    buffers = schedule.buffers._replace(order=schedule.batched)
+    _, n, d = buffers.start.shape
+    loose = buffers.tolerance > MIN_TOLERANCE_OF_ORDER_5 and buffers.dt == 0.0
+    table = dormand_prince_5() if loose else schedule.table
+    system = circle_batch_system(schedule.shapes, schedule.allowed)
+    integrate_runs(system, table, new_step_state(table, n, d, LANES), buffers, schedule.stop)
+
+
+def _one_run(schedule: Schedule, run: int) -> None:
+    """One run to its end."""
+    buffers, solver = buffers_of(schedule.buffers, run), schedule.solver[run]
+    if solver == "causal":
+        _causal(schedule, buffers, run, 0.0, hand_back=False)
+    elif solver == "alternating":
+        _alternating(schedule, buffers, run)
+    else:
+        _explicit(schedule, buffers, run, 0.0, buffers.final)
+
+
+def _alternating(schedule: Schedule, buffers: RunBuffers, run: int) -> None:
+    """Explicit for a while, then causal, and so on until the end."""
+    unit = float(schedule.unit[run])
+    t, stretch = 0.0, OPENING * unit
+    while True:
+        last = stretch >= buffers.final - t
+        buffers, x = _explicit(schedule, buffers, run, t, buffers.final - t if last else stretch)
+        if last or buffers.status[0] != DONE:
+            return
+        buffers.status[0] = RUNNING
+        steps = buffers.steps[0]
+        buffers, x, t, h = _causal(
+            schedule, buffers._replace(start=x[None]), run, t + stretch, hand_back=True
+        )
+        if buffers.status[0] != RUNNING:
+            return
+        buffers = buffers._replace(start=x[None])
+        rotates = buffers.steps[0] - steps < MIN_CAUSAL_STEPS
+        stretch = 2.0 * stretch if rotates else MIN_EXPLICIT_STRETCH * unit + 4.0 * h
+
+
+def _explicit(
+    schedule: Schedule, buffers: RunBuffers, run: int, begin: float, duration: float
+) -> tuple[RunBuffers, Array]:
+    """The explicit solver for a while from `begin`; the buffers, and where the tokens stand."""
+    table, stop = schedule.table, schedule.stop
+    _, n, d = buffers.start.shape
+    allowed = float(schedule.allowed[run])
+    if schedule.solver[run] == "alternating" and duration > 0.0:
+        allowed *= min(1.0, OPENING * float(schedule.unit[run]) / duration)
+    system = make_system(schedule.shape(run), tolerance=allowed)
+    state, queue, final = new_step_state(table, n, d, 1), np.zeros(1, dtype=np.int64), buffers.final
+    buffers = buffers._replace(queue=queue, begin=begin, final=duration)
+    pays = team_pays(system, len(schedule.buffers.start), schedule.threads)
+    team = Team(system, schedule.threads) if pays else None
+    solve = partial(integrate_runs, system) if team is None else partial(integrate_runs_in_python, team)
+    while solve(table, state, buffers, stop) == FULL_BUFFER:
+        buffers = _grow(schedule, buffers)
+    return buffers._replace(final=final), tokens_of(state, buffers.start[0])
+
+
+def _causal(
+    schedule: Schedule, buffers: RunBuffers, run: int, begin: float, hand_back: bool
+) -> tuple[RunBuffers, Array, float, float]:
+    """The causal solver from `begin`; the buffers, where the tokens stand, the time and the next step."""
+    _, n, d = buffers.start.shape
+    system = pairwise_system(schedule.shape(run))
+    state, clock = new_causal_state(system, buffers.tolerance), new_causal_clock(begin)
+    short, per_group = 0.0, 0.0
+    if hand_back:
+        unit, allowed = float(schedule.unit[run]), float(schedule.allowed[run])
+        by_modes = choose_kernel(schedule.shape(run), allowed) == "circle"
+        short = SHORT_STEP * unit
+        per_group = unit * (SHORT_STEP_PER_GROUP if by_modes else SHORT_STEP_PER_SHARE / n)
+    while (answer := integrate_causal(state, buffers, clock, short, per_group, schedule.stop)) == FULL_BUFFER:
+        buffers = _grow(schedule, buffers)
+    assert answer in (ENDED, HANDED_BACK)
+    x = np.ascontiguousarray(system.x[:, system.m : system.m + n].T)
+    return buffers, x, float(clock["t"][0]), float(clock["h"][0])
+
+
+def _grow(schedule: Schedule, buffers: RunBuffers) -> RunBuffers:
+    """More room for the frames of a single run, where the thread that watches finds them too."""
+    buffers = with_more_room(buffers)
+    schedule.buffers = schedule.buffers._replace(times=buffers.times, frames=buffers.frames)
+    return buffers

@@ -1,0 +1,64 @@
+"""The record of the runs under way in the explicit solver: states, stages, and a few numbers per lane."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nucleate.checks import Array
+from nucleate.integrate.run_buffers import Integers
+from nucleate.integrate.tableau import Tableau
+from nucleate.kernels.simd import LANES
+
+__all__ = ["NO_RUN", "StepState", "new_step_state", "tokens_of"]
+
+NO_RUN = -1  # in the place of a run's number: the lane is free
+
+
+class StepState(NamedTuple):
+    """The runs under way: `lanes` of them, 1 or 8, interleaved as y[coordinate * lanes + at], `at` the number
+    of a lane.  Arrays of `size` are padded by 8."""
+
+    y: Array  # (size,) the state
+    start_y: Array  # (size,) the state at the start
+    trial: Array  # (size,) the end of the step that is tried
+    scratch: Array  # (size,) where a stage of the interpolant is taken; one run's state at a time asked for
+    stages: Array  # (s + 1 + r, size) velocities
+    # a number per lane, (8,)
+    t: Array
+    h: Array  # all equal with one lane
+    wanted: Array  # h if it were not cut short
+    error: Array  # of the step, in radians
+    error_before: Array  # of the step before, in tolerances
+    decay: Array  # h times the fastest rate of decay
+    interpolant_error: Array  # in tolerances
+    run: Integers  # its number, or NO_RUN
+    fresh: Integers  # 1 if the first stage is still to be computed
+    after_rejection: Integers  # 1 if the step was rejected before, and the next one may not grow
+    lanes: int
+    width: int  # coordinates per token: 1 on the circle
+    tokens: int
+
+
+def new_step_state(table: Tableau, n: int, d: int, lanes: int) -> StepState:
+    """Room for `lanes` runs of n tokens in dimension d."""
+    width = 1 if d == 2 else d
+    size = -(-n * width * lanes // LANES) * LANES + LANES
+    run, fresh, after_rejection = np.zeros((3, LANES), dtype=np.int64)
+    run[:] = NO_RUN
+    stages = np.zeros((len(table.P), size))
+    y, start_y, trial, scratch = np.zeros((4, size))
+    t, h, wanted, error, error_before, decay, interpolant_error = np.zeros((7, LANES))
+    numbers = t, h, wanted, error, error_before, decay, interpolant_error, run, fresh, after_rejection
+    return StepState(y, start_y, trial, scratch, stages, *numbers, lanes, width, n)
+
+
+def tokens_of(state: StepState, start: Array) -> Array:
+    """Where the tokens of a single run stand, (n, d)."""
+    n, d = start.shape
+    if state.width > 1:
+        return state.y[: n * d].reshape(n, d).copy()
+    turn = state.y[:n] - state.start_y[:n]
+    cosine, sine = np.cos(turn), np.sin(turn)
+    return np.stack(
+        [start[:, 0] * cosine - start[:, 1] * sine, start[:, 1] * cosine + start[:, 0] * sine], axis=1
+    )

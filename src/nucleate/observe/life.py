@@ -15,6 +15,7 @@ from nucleate.conveniences import convenience
 from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import Progress, simulate
 from nucleate.integrate.storage import check_target
+from nucleate.kernels.model_shape import model_shape
 from nucleate.observe.clusters import check_radius
 from nucleate.observe.merges import Merges, merges, sharpness, usual_radius
 from nucleate.sphere import uniform
@@ -223,15 +224,13 @@ def _one_start(model: Attention, x0: ArrayLike | int) -> Array:
 
 def _last_merge(model: Attention, x0: Array) -> float:
     """A time by which the last merge is over under this model: V = cI only sets the pace."""
-    n, d = x0.shape
-    V = model.parameters(d)[3]  # (d, d)
-    pace = float(V[0, 0])
-    if model.frozen is not None or pace <= 0.0 or not np.array_equal(V, pace * np.eye(d)):
+    shape = model_shape(model, *x0.shape)
+    if model.frozen is not None or not shape.scalar or shape.scale <= 0.0:
         why = "has frozen tokens" if model.frozen is not None else "has another V than cI with c > 0"
         raise InputError(
             f"t must be given, for the model {why}: there clusters may stay apart for ever. Take t=1e6, say."
         )
-    return min(life_time(sharpness(model), n) / pace, LAST_TIME)
+    return min(life_time(shape.z, shape.n) / shape.scale, LAST_TIME)
 
 
 def _in_decades(progress: Progress) -> Progress:

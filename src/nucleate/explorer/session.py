@@ -210,7 +210,7 @@ class Session:
             with suppress(Exception):
                 await asyncio.shield(computing)
         run = requested.run = computing.result()
-        # Before it is measured, which can take as long as the run: whoever cancels does not wait for that.
+        # Before it is measured, which can take as long as the run: a cancelled run does not wait for that.
         await self._send_message(
             {
                 "say": "ended",

@@ -161,7 +161,7 @@ def _some_forces_underflow(system):
     m = system.m
     for k in range(system.n):
         first = m + max(0, k - system.w + 1) if system.mask == WINDOW else m
-        feels = m == 0 and first == m + k  # nobody is there to be felt
+        feels = m == 0 and first == m + k  # no other token is there to be felt
         for j in range(m + k):
             if feels:
                 break

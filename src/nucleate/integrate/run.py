@@ -14,7 +14,7 @@ from nucleate.checks import Array, InputError, finite_number
 from nucleate.conveniences import convenience
 from nucleate.integrate.status import STATUS_HELP
 
-if TYPE_CHECKING:  # heavy, and needed only by those who ask for them
+if TYPE_CHECKING:  # heavy to import, and needed for annotations only
     from matplotlib.axes import Axes
     from xarray import Dataset
 

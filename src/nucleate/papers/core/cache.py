@@ -40,7 +40,7 @@ class ItemWorkspace:
     folder: Path  # of its data
     parameters: Mapping[str, Any]
     progress: Progress = lambda done, total: None
-    computed: list[str] = field(default_factory=list)  # what was not on the disk, for those who ask
+    computed: list[str] = field(default_factory=list)  # what was not on the disk, and had to be computed
 
     def dataset(self, name: str, compute: "Callable[[], Dataset]") -> "Dataset":
         """The dataset `name`, from the disk or computed now."""

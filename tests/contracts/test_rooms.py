@@ -123,22 +123,28 @@ def test_every_file_that_the_architecture_names_is_there() -> None:
     assert missing == []
 
 
+def room_of(file: Path) -> int:
+    """The place of a file's room in the order of rooms."""
+    return ROOMS.index(file.parts[0].removesuffix(".py"))
+
+
 def walks() -> list[str]:
     return blocks(page("docs/architecture.md"), "text")
 
 
 @pytest.mark.parametrize("walk", walks(), ids=lambda walk: walk.split(":")[0])
 def test_a_walk_names_functions_that_are_there_and_calls_no_later_room(walk: str) -> None:
-    callers: list[str] = []  # the room of the line at each depth
+    callers: list[Path] = []  # the file of the line at each depth
     for line in walk.splitlines():
         depth, (file, name) = (len(line) - len(line.lstrip())) // 4, line.strip().split(":")
         tree = ast.parse((SOURCE / file).read_text())
         there = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
         assert name in there, line
-        room = file.split("/")[0].removesuffix(".py")
-        callers[depth:] = [room]
+        callers[depth:] = [Path(file)]
         if depth:
-            assert ROOMS.index(room) <= ROOMS.index(callers[depth - 1]), f"{callers[depth - 1]} calls {line}"
+            caller = callers[depth - 1]
+            assert room_of(Path(file)) <= room_of(caller), f"{caller} calls {line}"
+            assert re.search(rf"\b{name}\b", (SOURCE / caller).read_text()), f"{caller} calls no {line}"
 
 
 def test_there_are_walks_of_five_commands() -> None:

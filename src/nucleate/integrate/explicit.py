@@ -37,7 +37,7 @@ from nucleate.kernels.simd import LANES, fma, hmax, hsum, lane, load, splat, sqr
 
 __all__ = ["integrate_runs", "integrate_runs_in_python"]
 
-TINY = 1e-300  # added to a divisor that may be zero
+MIN_DIVISOR = 1e-300  # added to a divisor that may be zero
 
 
 def integrate_runs_in_python(
@@ -157,7 +157,7 @@ def estimate_error(state, weights, low, gap):
     count = weights.size
     if state.width > 1:
         error, steep, apart = _worst_token(stages, weights, low, gap, state.tokens, state.width)
-        state.error[0], state.decay[0] = h[0] * error, steep / (apart + TINY)
+        state.error[0], state.decay[0] = h[0] * error, steep / (apart + MIN_DIVISOR)
         return
     worst, poison, steep, apart = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
     for i in range(0, state.tokens * state.lanes, LANES):
@@ -172,17 +172,17 @@ def estimate_error(state, weights, low, gap):
             if low.size > 0:
                 other = fma(splat(low[j]), k, other)
         if low.size > 0:
-            total = total * total / sqrt(fma(total, total, other * other * 0.01 + TINY))
+            total = total * total / sqrt(fma(total, total, other * other * 0.01 + MIN_DIVISOR))
         worst = vmax(worst, vabs(total))
         poison = poison + (total - total)  # vmax passes over NaN, this does not
         steep = vmax(steep, vabs(k - load(stages, (count - 2) * size + i)))
         apart = vmax(apart, vabs(distance))
     if state.lanes == 1:
         state.error[0] = h[0] * (hmax(worst) + hsum(poison))
-        state.decay[0] = hmax(steep) / (hmax(apart) + TINY)
+        state.decay[0] = hmax(steep) / (hmax(apart) + MIN_DIVISOR)
     else:
         store(state.error, 0, load(h, 0) * (worst + poison))
-        store(state.decay, 0, steep / (apart + TINY))
+        store(state.decay, 0, steep / (apart + MIN_DIVISOR))
 
 
 @inlined
@@ -205,7 +205,7 @@ def _worst_token(stages, weights, low, gap, tokens, width):
             turn += (stages[count - 1, i] - stages[count - 2, i]) ** 2
             distance += third * third
         if low.size > 0:
-            square *= square / (square + 0.01 * other + TINY)
+            square *= square / (square + 0.01 * other + MIN_DIVISOR)
         if np.isnan(square):
             return np.nan, 0.0, 1.0
         worst, steep, apart = max(worst, square), max(steep, turn), max(apart, distance)

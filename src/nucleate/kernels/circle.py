@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 MAX_Z = 1e7  # beyond it the modes number tens of thousands
-TINY = 1e-150  # gives u = 0 a direction, psi = 0, and is lost in rounding beside any other u
+LENGTH_OF_ZERO = 1e-150  # gives u = 0 a direction, psi = 0, and is lost in rounding beside any other u
 TOLERANCE = 1e-11  # of a velocity, against |V|
 CHUNK = 512  # tokens per lane between two compensated sums
 
@@ -374,7 +374,7 @@ def _general_block(s, b, velocity):
                     old_y = set_lane(old_y, at, pair.x[1, pair.m + k])
                     old = set_lane(old, at, -1.0)
             join(sums, 0, orders, old_x, old_y, old)
-        u_x = fma(x, splat(A[0, 0]), fma(y, splat(A[0, 1]), splat(TINY)))
+        u_x = fma(x, splat(A[0, 0]), fma(y, splat(A[0, 1]), splat(LENGTH_OF_ZERO)))
         u_y = fma(x, splat(A[1, 0]), y * A[1, 1])
         z = sqrt(fma(u_x, u_x, u_y * u_y))
         inverse = 1.0 / z

@@ -1,9 +1,9 @@
-"""How compiled code is made: two decorators, one cache on the disk.
+"""How compiled code is made: four decorators, one cache on the disk.
 
 Numba's own cache is stale when a byte of a function's file has changed, a comment too, but not when the code
 of another file has that the function calls.  Ours is a folder named by a hash of the syntax trees of all
 compiled modules and of what they import: edit their code and all is compiled anew; edit a comment, a
-docstring or another file and nothing is.  Folders that nobody has used for a month are removed.
+docstring or another file and nothing is.  Folders that were not used for a month are removed.
 """
 
 import fcntl
@@ -174,7 +174,7 @@ def _use(folder: Path) -> None:
 
 
 def _prune(parent: Path) -> None:
-    """Remove the cache folders that nobody has used for a month, and nobody uses now."""
+    """Remove the cache folders that were not used for a month and are not in use now."""
     for folder in parent.iterdir():
         mark = folder / IN_USE
         with suppress(OSError):

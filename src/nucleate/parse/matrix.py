@@ -29,6 +29,7 @@ from nucleate.checks import (
     Array,
     InputError,
     check_memory,
+    file_error,
     finite_array,
     finite_number,
     shortened,
@@ -98,8 +99,8 @@ def read_array(where: str, path: Path) -> Array:
             raise OSError(None, "it is no file")
         array = np.lib.format.open_memmap(path, mode="r")
     except OSError as error:
-        raise InputError(
-            f"{where} {path} cannot be read: {error.strerror or 'it is no file'}. Pass a .npy file."
+        raise file_error(
+            f"{where} {path} cannot be read: {error.strerror or 'it is no file'}. Pass a .npy file.", error
         ) from None
     except Exception:  # a broken file can raise anything
         raise InputError(

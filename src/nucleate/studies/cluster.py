@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from nucleate.checks import InputError, MissingPackageError
+from nucleate.checks import FileError, InputError, MissingPackageError
 from nucleate.studies.block import Arrays, Block, Cancelled, compute_block, made_with, warm_up
 from nucleate.studies.own_functions import modules_from_beside
 from nucleate.studies.partial_store import Tell
@@ -118,7 +118,7 @@ def _client(distributed: Any, address: str) -> Iterator[Any]:
         # other Dask work of this process goes on as it was
         client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise InputError(
+        raise FileError(
             f"--cluster {address}: no scheduler answers there ({type(error).__name__}). Start one: dask"
             " scheduler."
         ) from None

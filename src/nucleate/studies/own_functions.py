@@ -5,10 +5,12 @@ folders may each have a mine.py.  What such a module imports from beside the stu
 study is read, which may have a module of that name, too.
 """
 
+import ast
 import hashlib
 import importlib
 import inspect
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.machinery import ModuleSpec
@@ -62,11 +64,13 @@ def name_of(function: Function) -> str:
 
 
 def checksum_of(function: Function) -> str:
-    """A checksum of the code, so that an edited function is a changed study."""
+    """A checksum of the code, so that an edited function is a changed study; comments do not count."""
     try:
         text = inspect.getsource(function)
     except (OSError, TypeError):
         return "unknown"
+    with suppress(SyntaxError):  # a lambda is cut out of the line it stands in
+        text = ast.dump(ast.parse(textwrap.dedent(text)))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

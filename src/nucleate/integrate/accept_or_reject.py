@@ -20,8 +20,9 @@ EPS = float(np.finfo(np.float64).eps)
 MIN_STEP = 1e-300  # a run that needs shorter ones is given up
 SAFETY = 0.9  # share taken of the step that ought to meet the tolerance
 MIN_FACTOR, MAX_FACTOR = 0.2, 8.0  # of a step to the next, explicit
+NON_FINITE_FACTOR = 0.1  # the same where the error is not finite
 MIN_FACTOR_CAUSAL, MAX_FACTOR_CAUSAL = 0.1, 10.0
-ERROR_BEFORE_EXPONENT = 0.04  # of the error before: smooths the steps where stability limits them
+ERROR_BEFORE_EXPONENT = 0.04  # of the error before: makes the steps even where stability limits them
 # Errors in tolerances.
 MIN_ERROR = 1e-10  # smaller ones count as this
 INITIAL_ERROR_BEFORE = 1e-4
@@ -54,9 +55,9 @@ def accept_or_reject(state, buffers, table, at, stop):
         return False
     buffers.steps[run] += 1
     new = buffers.steps[run] * buffers.dt if fixed else t + h
-    limit = _time_limit(state, buffers, table, at)
-    if new >= limit * (1.0 - 4.0 * EPS) or (fixed and new >= limit - 1e-9 * buffers.dt):
-        new = limit
+    latest = _latest_end(state, buffers, table, at)
+    if new >= latest * (1.0 - 4.0 * EPS) or (fixed and new >= latest - 1e-9 * buffers.dt):
+        new = latest
     full = write_passed_frames(state, buffers, table, at, t, new)
     _accept(state, at, len(table.B))
     state.t[at] = new
@@ -67,7 +68,7 @@ def accept_or_reject(state, buffers, table, at, stop):
     elif fixed:
         set_next_step(state, buffers, table, at, new, buffers.dt)
     else:
-        _lengthen(state, buffers, table, at, new, error)
+        _choose_next_step(state, buffers, table, at, new, error)
     return full
 
 
@@ -76,7 +77,9 @@ def _reject(state, buffers, table, at, error):
     """The step is taken again, shorter, if that is possible."""
     run, finite = state.run[at], np.isfinite(error)
     buffers.rejected[run] += 1
-    h = state.h[at] * (max(MIN_FACTOR, SAFETY * error ** (-1.0 / table.order)) if finite else 0.1)
+    h = state.h[at] * (
+        max(MIN_FACTOR, SAFETY * error ** (-1.0 / table.order)) if finite else NON_FINITE_FACTOR
+    )
     _set_step(state, at, h)
     state.wanted[at], state.after_rejection[at] = h, 1
     if h <= 8.0 * EPS * state.t[at] or h < MIN_STEP:
@@ -104,7 +107,7 @@ def _accept(state, at, last):
 
 
 @inlined
-def _lengthen(state, buffers, table, at, t, error):
+def _choose_next_step(state, buffers, table, at, t, error):
     """The step after one of the given error, which ended at time t."""
     h = state.h[at]
     exponent = -1.0 / table.order + 0.75 * ERROR_BEFORE_EXPONENT
@@ -113,7 +116,7 @@ def _lengthen(state, buffers, table, at, t, error):
     state.error_before[at], state.after_rejection[at] = max(error, INITIAL_ERROR_BEFORE), 0
     # stay inside the region of stability: at its edge errors no longer decay
     if error > MIN_ERROR_FOR_DECAY and state.decay[at] > 0.0:
-        factor = min(factor, max(0.5, table.reach / state.decay[at]))
+        factor = min(factor, max(0.5, table.max_stable_decay / state.decay[at]))
     # a step that ended at a time asked for says nothing about the interpolant; it gets another chance
     state.interpolant_error[at] *= 0.5
     wanted = h * factor
@@ -128,7 +131,7 @@ def _lengthen(state, buffers, table, at, t, error):
 def set_next_step(state, buffers, table, at, t, wanted):
     """The step from time t: as long as wanted, or up to the time it may not pass, or half-way there rather
     than leaving a sliver."""
-    left = _time_limit(state, buffers, table, at) - t
+    left = _latest_end(state, buffers, table, at) - t
     state.wanted[at] = wanted
     if wanted >= left * (1.0 - 1e-9):
         wanted = left
@@ -146,7 +149,7 @@ def _set_step(state, at, h):
 
 
 @inlined
-def _time_limit(state, buffers, table, at):
+def _latest_end(state, buffers, table, at):
     """The time a step may not pass: the end, or the next time asked for where the interpolant is in doubt."""
     saved = buffers.saved[state.run[at]]
     if _doubts_interpolant(state, table, at) and not buffers.every_step and saved < buffers.times.size:
@@ -169,7 +172,7 @@ def passes_a_frame(state, buffers, table, at):
     if run == NO_RUN or not state.error[at] <= buffers.tolerance or buffers.saved[run] >= buffers.times.size:
         return False
     t = buffers.times[buffers.saved[run]] - buffers.begin
-    return t < state.t[at] + state.h[at] and t < _time_limit(state, buffers, table, at)
+    return t < state.t[at] + state.h[at] and t < _latest_end(state, buffers, table, at)
 
 
 @inlined

@@ -228,7 +228,7 @@ def needs_interpolant(state, buffers, table):
 def interpolant_error(state, buffers, table):
     """The error of the interpolant, in tolerances, in each lane that needs it: in the others nothing may
     depend on their neighbours."""
-    stages, weights, size = state.stages, table.rough, state.y.size
+    stages, weights, size = state.stages, table.last_term, state.y.size
     worst = splat(0.0)
     for i in range(0, state.tokens * state.width * state.lanes, LANES):
         total = splat(0.0)

@@ -95,8 +95,10 @@ class Schedule:
         explicit_time = np.where(explicit, buffers.final, OPENING * self.unit)
         # error of a velocity: its sum over time stays below the tolerance
         self.allowed = 0.01 * buffers.tolerance / np.maximum(1.0, explicit_time / 10.0)
-        suited = np.array([suits_circle_batch(self.shape(run), self.allowed[run]) for run in range(b)])
-        self.batched = np.flatnonzero(suited & explicit & (not single))
+        self.batched = np.zeros(0, dtype=np.int64)
+        if not single:
+            suited = np.array([suits_circle_batch(self.shape(run), self.allowed[run]) for run in range(b)])
+            self.batched = np.flatnonzero(suited & explicit)
         self.alone = sorted(set(range(b)) - set(self.batched.tolist()))
 
     def shape(self, run: int) -> ModelShape:

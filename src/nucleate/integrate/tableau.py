@@ -5,6 +5,7 @@ interpolant may use it. The coefficients of Dormand and Prince's methods of orde
 interpolant, and 8(5,3), Hairer's version, are those SciPy publishes as `scipy.integrate.RK45` and `DOP853`.
 """
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -32,11 +33,12 @@ class Tableau(NamedTuple):
     gap: Array  # (s + 1,) the last two stages' points, both at the step's end, differ by h sum_i gap_i k_i
     extra: Array  # (r, s + 1 + r) rows of A for stages that only the interpolant needs
     P: Array  # (s + 1 + r, q)
-    rough: Array  # (s + 1 + r,) h sum_i rough_i k_i, the largest value of the interpolant's last term
+    last_term: Array  # (s + 1 + r,) h sum_i last_term_i k_i, the largest value of the interpolant's last term
     order: int
-    reach: float  # h times a rate of decay up to which errors decay by half or more a step
+    max_stable_decay: float  # h times a rate of decay up to which errors decay by half or more a step
 
 
+@cache
 def dormand_prince_5() -> Tableau:
     """Order 5(4), interpolant of order 4: the cheapest at loose tolerances."""
     from scipy.integrate import RK45
@@ -44,9 +46,12 @@ def dormand_prince_5() -> Tableau:
     A, B, E = np.zeros((6, 6)), np.array(RK45.B), ERROR_FACTOR_5 * np.array(RK45.E)
     A[:, :5] = RK45.A
     gap, none = np.append(B - A[-1], 0.0), np.zeros((0, 7))
-    return Tableau(A, B, E, np.zeros(0), gap, none, np.array(RK45.P), np.zeros(7), order=5, reach=2.8)
+    return Tableau(
+        A, B, E, np.zeros(0), gap, none, np.array(RK45.P), np.zeros(7), order=5, max_stable_decay=2.8
+    )
 
 
+@cache
 def dormand_prince_8() -> Tableau:
     """Order 8(5,3), interpolant of order 7 with three more stages.
 
@@ -69,7 +74,7 @@ def dormand_prince_8() -> Tableau:
         P[:, : len(powers) - 1] += np.outer(row, powers[1:])
     E, E_low = ERROR_FACTOR_8 * np.array(DOP853.E5), ERROR_FACTOR_8 * np.array(DOP853.E3)
     gap, extra = np.append(B - A[-1], 0.0), np.array(DOP853.A_EXTRA)
-    return Tableau(A, B, E, E_low, gap, extra, P, peak * F[-1], order=8, reach=5.3)
+    return Tableau(A, B, E, E_low, gap, extra, P, peak * F[-1], order=8, max_stable_decay=5.3)
 
 
 def fixed_step(name: str) -> Tableau:
@@ -91,4 +96,4 @@ def fixed_step(name: str) -> Tableau:
     P[0] += [1.0, -2.0, 1.0]
     P[s] += [0.0, -1.0, 1.0]
     zero, none = np.zeros(s + 1), np.zeros((0, s + 1))
-    return Tableau(A, np.array(B), zero, np.zeros(0), zero, none, P, zero, order, reach=np.inf)
+    return Tableau(A, np.array(B), zero, np.zeros(0), zero, none, P, zero, order, max_stable_decay=np.inf)

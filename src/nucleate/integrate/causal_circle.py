@@ -9,7 +9,7 @@ velocity in radians, and
 sums of small terms all.  In the chart v = tan(phi), dv/dt = (1 + v^2) phi'.
 """
 
-from nucleate.integrate.causal_state import HALF, first_seen_slot
+from nucleate.integrate.causal_state import HALF_LANES, first_seen_slot
 from nucleate.kernels.compile import inlined, uncounted
 from nucleate.kernels.pairwise import base_2
 from nucleate.kernels.simd import (
@@ -88,11 +88,11 @@ def _column_ends(s, x_0, x_1, velocity, inverse, low, used):
         total = fma(splat(row[0, 0, j]), load(increments, LANES * j), total)
     v = inverse * (velocity + total)
     store(increments, LANES * used, v)
-    for i in range(1, K - HALF):
+    for i in range(1, K - HALF_LANES):
         v = _substep(s, x_0, x_1, v, inverse, i, low, used, None)
     ended, v, inverse = v, repeat_low_half(v), repeat_low_half(inverse)
-    for i in range(K - HALF, K):
-        v = _substep(s, x_0, x_1, v, inverse, i, low, used, HALF)
+    for i in range(K - HALF_LANES, K):
+        v = _substep(s, x_0, x_1, v, inverse, i, low, used, HALF_LANES)
     return join_halves(v, ended)
 
 
@@ -102,7 +102,7 @@ def _substep(s, x_0, x_1, v, inverse, i, low, used, half):
     them, in both halves of a vector, and two slots at a time."""
     places, increments, row, count = s.substep_places, s.increments, s.row, s.multiplicity
     frozen = s.system.m  # the slots that fill up a vector have no weight
-    width, size = count.size, LANES if half is None else HALF
+    width, size = count.size, LANES if half is None else HALF_LANES
     at, here = i * LANES * width, (i - 1) * 2 * LANES * width
     there = here + LANES * width
     stretch = fma(v, v, splat(1.0))  # 1 + v^2
@@ -146,7 +146,7 @@ def join_group_on_circle(s, k, used):
     for c in range(2):
         places[c, slot] += share * (places[c, used] - places[c, slot])
     for i in range(s.columns):
-        size = LANES if i == 0 or s.columns - i > HALF else HALF
+        size = LANES if i == 0 or s.columns - i > HALF_LANES else HALF_LANES
         at = i * LANES * width
         new = load(increments, at + size * slot) + load(increments, at + size * used)
         _put(increments, at + size * slot, new, size)

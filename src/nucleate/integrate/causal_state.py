@@ -29,7 +29,7 @@ __all__ = ["CausalState", "causal_memory", "columns_for", "first_seen_slot"]
 __all__ += ["new_causal_clock", "new_causal_state"]
 
 GROUP_RADIUS_SQUARED = 0.2  # (beta radius)^2 over the tolerance
-HALF = LANES // 2
+HALF_LANES = LANES // 2
 # dimension from which a step took less time so, with 10 and 100 tokens, random Q, V = I and random V
 VECTORS_FROM = 5
 # The clock: the time is t + t_low, for t + h may be t; h is the next step, 0 before the first; h_before the
@@ -188,7 +188,7 @@ def _extrapolation(K: int) -> tuple[Array, Array]:
 
 def lanes_in_stage(K: int, i: int) -> int:
     """Lanes a slot takes in stage i, in which K - i columns are at work."""
-    return LANES if i == 0 or K - i > HALF else HALF
+    return LANES if i == 0 or K - i > HALF_LANES else HALF_LANES
 
 
 @inlined

@@ -51,9 +51,9 @@ Solver = Literal["explicit", "causal", "alternating"]
 
 TICK_SECONDS = 0.1  # between two looks at the clock, the callbacks and the keyboard
 # Times in units of 1/|V|:
-OPENING = 1000.0  # how long the alternating solver is explicit before the causal one takes over
+OPENING_TIME = 1000.0  # how long the alternating solver is explicit before the causal one takes over
 # the least explicit stretch after it hands back: clusters that have met shrink like e^(-t/2)
-MIN_EXPLICIT_STRETCH = 60.0
+MIN_STRETCH_TIME = 60.0
 # causal steps below which it hands back, and below which per group of tokens where the explicit solver sums
 # over modes, or over pairs and the groups are a share of the tokens; measured
 SHORT_STEP, SHORT_STEP_PER_GROUP, SHORT_STEP_PER_SHARE = 4.0, 1.0 / 16.0, 16.0
@@ -67,7 +67,7 @@ def solver_for(method: str, mask: object, final: float, unit: float, causal_byte
     would take."""
     if method == "causal":
         return "causal"
-    long = not final <= OPENING * unit  # also if |V| is not a number
+    long = not final <= OPENING_TIME * unit  # also if |V| is not a number
     if method == "auto" and mask != "full" and long and causal_bytes <= memory() / 4:
         return "alternating"
     return "explicit"  # adaptive or with fixed steps
@@ -92,7 +92,7 @@ class Schedule:
         self.unit = np.broadcast_to(1.0 / np.maximum(speed, 1e-300), b)  # of time
         self.solver = [solver_for(method, model.mask, buffers.final, unit, room) for unit in self.unit]
         explicit = np.array([solver == "explicit" for solver in self.solver])
-        explicit_time = np.where(explicit, buffers.final, OPENING * self.unit)
+        explicit_time = np.where(explicit, buffers.final, OPENING_TIME * self.unit)
         # error of a velocity: its sum over time stays below the tolerance
         self.allowed = 0.01 * buffers.tolerance / np.maximum(1.0, explicit_time / 10.0)
         self.batched = np.zeros(0, dtype=np.int64)
@@ -200,7 +200,7 @@ def _one_run(schedule: Schedule, run: int) -> None:
 def _alternating(schedule: Schedule, buffers: RunBuffers, run: int) -> None:
     """Explicit for a while, then causal, and so on until the end."""
     unit = float(schedule.unit[run])
-    t, stretch = 0.0, OPENING * unit
+    t, stretch = 0.0, OPENING_TIME * unit
     while True:
         last = stretch >= buffers.final - t
         buffers, x = _explicit(schedule, buffers, run, t, buffers.final - t if last else stretch)
@@ -215,7 +215,7 @@ def _alternating(schedule: Schedule, buffers: RunBuffers, run: int) -> None:
             return
         buffers = buffers._replace(start=x[None])
         rotates = buffers.steps[0] - steps < MIN_CAUSAL_STEPS
-        stretch = 2.0 * stretch if rotates else MIN_EXPLICIT_STRETCH * unit + 4.0 * h
+        stretch = 2.0 * stretch if rotates else MIN_STRETCH_TIME * unit + 4.0 * h
 
 
 def _explicit(
@@ -226,7 +226,7 @@ def _explicit(
     _, n, d = buffers.start.shape
     allowed = float(schedule.allowed[run])
     if schedule.solver[run] == "alternating" and duration > 0.0:
-        allowed *= min(1.0, OPENING * float(schedule.unit[run]) / duration)
+        allowed *= min(1.0, OPENING_TIME * float(schedule.unit[run]) / duration)
     system = make_system(schedule.shape(run), tolerance=allowed)
     state, queue, final = new_step_state(table, n, d, 1), np.zeros(1, dtype=np.int64), buffers.final
     buffers = buffers._replace(queue=queue, begin=begin, final=duration)

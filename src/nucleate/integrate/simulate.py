@@ -18,10 +18,10 @@ __all__ = ["Method", "OnFrames", "Progress", "check_tolerance", "pick_method", "
 
 Method = Literal["auto", "explicit", "causal", "euler", "heun", "rk4"]
 
-LINEAR_UP_TO = 1e3  # a count of frames is spread evenly up to this time, by logarithm beyond
+EVENLY_UP_TO_TIME = 1e3  # a count of frames is spread evenly up to this time, by logarithm beyond
 FIRST_LOG_TIME = 1e-2
 MIN_TOLERANCE = 1e-14  # of rtol + atol, that doubles can honour
-INITIAL_ROOM = 256  # frames, when every step is kept
+INITIAL_ROOM_FRAMES = 256  # frames, when every step is kept
 
 
 def simulate(
@@ -102,13 +102,13 @@ def save_times(save: int | str | ArrayLike, t: float, single: bool) -> tuple[Arr
                 'save="steps" keeps a different number of frames for every run, but x0 holds several.'
                 " Simulate them one by one."
             )
-        return np.zeros(INITIAL_ROOM), True
+        return np.zeros(INITIAL_ROOM_FRAMES), True
     if np.ndim(save) == 0:
         m = whole_number("save", save, least=2, help="It counts the frames, those at 0 and t included.")
         check_memory(64.0 * m, f"save={m}")
         times = (
             np.linspace(0.0, t, m)
-            if t <= LINEAR_UP_TO
+            if t <= EVENLY_UP_TO_TIME
             else np.concatenate([[0.0], np.geomspace(FIRST_LOG_TIME, t, m - 1)])
         )
         times[-1] = t

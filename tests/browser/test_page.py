@@ -618,7 +618,7 @@ def test_what_cannot_be_done_is_said_in_words(server: Server, page: WatchedPage)
     page.visit(f"{server.address}#%7Bbroken")
     expect(page.page.locator("#errors")).to_contain_text("link")
     page.visit(at(server, {"V": {"preset": "row2"}, "d": 2}))
-    expect(page.page.locator("#errors")).to_contain_text("dimension from 3")
+    expect(page.page.locator("#errors")).to_contain_text("dimension of at least 3")
 
 
 def test_what_is_no_link_changes_nothing_and_is_told_so(server: Server, page: WatchedPage) -> None:

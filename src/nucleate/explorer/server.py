@@ -170,13 +170,16 @@ class Server:
                 name="nucleate-warm-up",
                 daemon=True,
             ).start()
-            ready()
             try:
-                self.uvicorn.run(sockets=[self.socket])
+                asyncio.run(self._serve(ready))
             finally:
                 self.explorer.closing.set()
                 self.socket.close()
                 self.explorer.pool.shutdown(wait=False, cancel_futures=True)
+
+    async def _serve(self, ready: Callable[[], None]) -> None:
+        ready()  # inside the loop: Ctrl-C right after it finds something to end
+        await self.uvicorn.serve(sockets=[self.socket])
 
     def stop(self) -> None:
         """End `run`, from another thread."""

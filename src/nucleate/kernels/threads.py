@@ -1,8 +1,11 @@
 """Threads: how many, how work is shared out among them, and how Ctrl-C reaches it."""
 
+import ctypes
 import os
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from functools import cache
 from typing import TypeVar
 
@@ -33,6 +36,7 @@ def share(jobs: Sequence[Callable[[], T]]) -> list[T]:
     if len(jobs) == 1:
         return [jobs[0]()]
     pool = _pool(os.getpid())
+    pool.keep_off_this_core()
     futures = [pool.submit(job) for job in jobs[1:]]
     try:
         results = [jobs[0]()]
@@ -44,11 +48,49 @@ def share(jobs: Sequence[Callable[[], T]]) -> list[T]:
     return [*results, *(future.result() for future in begun)]
 
 
-@cache
-def _pool(process: int) -> ThreadPoolExecutor:
+class _Pool(ThreadPoolExecutor):
     """Threads kept for the next call: one for every core but the caller's, begun when needed, ended with the
-    interpreter.  After a fork they are gone, and the new process has a pool of its own."""
-    return ThreadPoolExecutor(max(1, pick_threads(None) - 1), thread_name_prefix="nucleate-tokens")
+    interpreter.
+
+    Linux may wake a thread on the core of the one that wakes it, although another is idle, and leave it there
+    for longer than such jobs take: two threads then need the time of one.  So they are kept off that core.
+    """
+
+    def __init__(self) -> None:
+        self.ids: list[int] = []  # of the threads, by the system's count
+        self.avoided: tuple[int, int] | None = None  # a core, and how many threads were kept off it
+        super().__init__(max(1, pick_threads(None) - 1), "nucleate-tokens", self._begin)
+
+    def _begin(self) -> None:
+        self.ids.append(threading.get_native_id())
+
+    def keep_off_this_core(self) -> None:
+        """Let the threads run anywhere but on the caller's core, where the system can be told so."""
+        library = _c_library()
+        if library is None:
+            return
+        core = int(library.sched_getcpu())
+        if self.avoided != (core, len(self.ids)):
+            self.avoided = core, len(self.ids)
+            others = os.sched_getaffinity(0) - {core}
+            for thread in self.ids if others else []:
+                with suppress(OSError):
+                    os.sched_setaffinity(thread, others)
+
+
+@cache
+def _pool(process: int) -> _Pool:
+    """The threads of this process: after a fork they are gone, and the new process has its own."""
+    return _Pool()
+
+
+@cache
+def _c_library() -> ctypes.CDLL | None:
+    """The C library, where it tells on which core a thread runs and threads can be kept off one."""
+    if not hasattr(os, "sched_setaffinity"):
+        return None
+    library = ctypes.CDLL(None)
+    return library if hasattr(library, "sched_getcpu") else None
 
 
 def interruptible(job: Callable[[Stop], T]) -> T:

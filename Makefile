@@ -15,7 +15,7 @@ TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install explore test test-browser test-torch weights soak bounds check lint types docs web bench reproduce clean
+.PHONY: help install explore test test-browser test-torch test-gpu weights soak bounds check lint types docs web bench reproduce clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -32,6 +32,9 @@ test-browser: .venv-browser/.installed ## try the explorer in a real Chromium, w
 	    echo "The browser tests need the command chromium. Install it, as root: apt-get install chromium chromium-driver" >&2; exit 1; fi; \
 	  $$as apt-get -q update && $$as apt-get -q -y --no-install-recommends install chromium chromium-driver; }
 	$(TEST_ENV) .venv-browser/bin/python -m pytest tests/browser
+
+test-gpu: .venv-gpu/.installed ## the tests of the card on a machine that has one
+	$(TEST_ENV) .venv-gpu/bin/python -m pytest tests/gpu
 
 test-torch: .venv-torch/.installed ## compare with torch and transformers, and read the trained models; a skip is a failure
 	PYTHONPATH=tests HF_HUB_OFFLINE=1 $(TEST_ENV) .venv-torch/bin/python -m pytest -p support.no_skips -n $(WORKERS) $(TORCH_TESTS)
@@ -86,6 +89,7 @@ clean: ## remove what was built, not the environments
 
 .venv/.installed: EXTRAS := dev,docs,video,cluster
 .venv-bench/.installed: EXTRAS := bench
+.venv-gpu/.installed: EXTRAS := dev,gpu
 .venv-torch/.installed: EXTRAS := dev,models,trace
 .venv-browser/.installed: EXTRAS := dev,explorer,browser
 # Alone, so that nothing else chooses its build; and after the weights, which use the same environment.
@@ -100,7 +104,7 @@ define environment
 endef
 
 # An environment that is already there is used again; the stamp says it holds what these two files ask for.
-.venv/.installed .venv-bench/.installed .venv-torch/.installed .venv-browser/.installed: pyproject.toml constraints.txt
+.venv/.installed .venv-bench/.installed .venv-gpu/.installed .venv-torch/.installed .venv-browser/.installed: pyproject.toml constraints.txt
 	$(call environment,$(@D))
 	@echo "installing nucleate[$(EXTRAS)] into $(@D): minutes the first time, seconds later"
 	$(if $(FIRST),$(@D)/bin/python -m pip install $(PIP) $(FIRST))

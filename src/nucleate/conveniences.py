@@ -1,8 +1,8 @@
-"""What records do by functions of later rooms: `run.plot()` draws, though drawing comes after simulating.
+"""What is done by functions of later rooms: `run.plot()` draws, though drawing comes after simulating, and
+`simulate(device="gpu")` leaves the work to the card.
 
-A room imports only from rooms before it, so such a method does not import the function. It asks for it here
-by name, and the room is loaded when the method is called. Tests resolve every entry, and see that each is
-used.
+A room imports only from rooms before it, so such a function does not import the other. It asks for it here
+by name, and the room is loaded when it is called. Tests resolve every entry, and see that each is used.
 """
 
 import importlib
@@ -11,6 +11,8 @@ from typing import Any
 __all__ = ["FUNCTIONS", "convenience"]
 
 FUNCTIONS = {
+    "simulate, gpu": "nucleate.gpu.batch:integrate_on_gpu",
+    "drift, gpu": "nucleate.gpu.tiled_drift:gpu_drift",
     "Run.plot": "nucleate.plot.files:picture",
     "Run.save, pictures": "nucleate.plot.files:write_run",
     "Run.save, mp4": "nucleate.plot.animation:ffmpeg",
@@ -21,6 +23,6 @@ FUNCTIONS = {
 
 
 def convenience(name: str) -> Any:
-    """The function that stands behind this method of a record."""
+    """The function that stands behind this name."""
     module, _, function = FUNCTIONS[name].partition(":")
     return getattr(importlib.import_module(module), function)

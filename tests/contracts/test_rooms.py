@@ -18,6 +18,7 @@ ROOMS = [
     "conveniences",
     "kernels",
     "integrate",
+    "gpu",
     "observe",
     "theory",
     "studies",

@@ -138,6 +138,13 @@ def simulate(
         float | None, typer.Option(help="Stop after this many seconds.", show_default="none")
     ] = None,
     threads: Threads = None,
+    device: Annotated[
+        str, typer.Option(help="cpu; gpu (an NVIDIA card: explicit and fixed steps, the extra gpu).")
+    ] = "cpu",
+    precision: Annotated[
+        str,
+        typer.Option(help="double; mixed (with --device gpu: pairs in single precision, for --rtol 1e-6)."),
+    ] = "double",
     out: Annotated[
         list[Path] | None,
         typer.Option(
@@ -186,6 +193,8 @@ def simulate(
                 max_steps=max_steps,
                 time_limit=time_limit,
                 threads=threads,
+                device=device,  # type: ignore[arg-type]  # simulate knows the names
+                precision=precision,  # type: ignore[arg-type]
             )
         took = clock.perf_counter() - began
         run, verdict = system.interpret(run)

@@ -2,7 +2,7 @@
 
 A step is accepted when its error is at most the tolerance.  The explicit solver's next step follows a
 proportional-integral controller (Hairer, Norsett, Wanner, Solving ODEs I, II.4), the causal solver's
-Gustafsson's predictive one.
+Gustafsson's predictive one.  The functions of numbers alone are compiled for a GPU too.
 """
 
 import numpy as np
@@ -14,7 +14,18 @@ from nucleate.integrate.step_state import NO_RUN
 from nucleate.kernels.compile import inlined, uncounted
 from nucleate.kernels.simd import LANES
 
-__all__ = ["accept_or_reject", "accept_or_reject_causal", "end_run", "passes_a_frame", "set_next_step"]
+__all__ = [
+    "accept_or_reject",
+    "accept_or_reject_causal",
+    "cut_step",
+    "doubtful_interpolant",
+    "end_run",
+    "passes_a_frame",
+    "set_next_step",
+    "shorter_step",
+    "too_short",
+    "wanted_step",
+]
 
 EPS = float(np.finfo(np.float64).eps)
 MIN_STEP = 1e-300  # a run that needs shorter ones is given up
@@ -75,15 +86,13 @@ def accept_or_reject(state, buffers, table, at, stop):
 @inlined
 def _reject(state, buffers, table, at, error):
     """The step is taken again, shorter, if that is possible."""
-    run, finite = state.run[at], np.isfinite(error)
+    run = state.run[at]
     buffers.rejected[run] += 1
-    h = state.h[at] * (
-        max(MIN_FACTOR, SAFETY * error ** (-1.0 / table.order)) if finite else NON_FINITE_FACTOR
-    )
+    h = shorter_step(state.h[at], error, table.order)
     _set_step(state, at, h)
     state.wanted[at], state.after_rejection[at] = h, 1
-    if h <= 8.0 * EPS * state.t[at] or h < MIN_STEP:
-        end_run(state, buffers, at, STALLED if finite else NON_FINITE)
+    if too_short(state.t[at], h):
+        end_run(state, buffers, at, STALLED if np.isfinite(error) else NON_FINITE)
     elif _steps_used_up(buffers, run):
         end_run(state, buffers, at, MAX_STEPS)
 
@@ -109,19 +118,19 @@ def _accept(state, at, last):
 @inlined
 def _choose_next_step(state, buffers, table, at, t, error):
     """The step after one of the given error, which ended at time t."""
-    h = state.h[at]
-    exponent = -1.0 / table.order + 0.75 * ERROR_BEFORE_EXPONENT
-    factor = SAFETY * max(error, MIN_ERROR) ** exponent * state.error_before[at] ** ERROR_BEFORE_EXPONENT
-    factor = min(1.0 if state.after_rejection[at] else MAX_FACTOR, max(MIN_FACTOR, factor))
+    wanted = wanted_step(
+        state.h[at],
+        state.wanted[at],
+        error,
+        state.error_before[at],
+        state.after_rejection[at] == 1,
+        state.decay[at],
+        table.order,
+        table.max_stable_decay,
+    )
     state.error_before[at], state.after_rejection[at] = max(error, INITIAL_ERROR_BEFORE), 0
-    # stay inside the region of stability: at its edge errors no longer decay
-    if error > MIN_ERROR_FOR_DECAY and state.decay[at] > 0.0:
-        factor = min(factor, max(0.5, table.max_stable_decay / state.decay[at]))
     # a step that ended at a time asked for says nothing about the interpolant; it gets another chance
     state.interpolant_error[at] *= 0.5
-    wanted = h * factor
-    if h < state.wanted[at]:  # cut short: its error says little about how long a step may be
-        wanted = max(wanted, state.wanted[at])
     set_next_step(state, buffers, table, at, t, wanted)
     if t + state.h[at] == t:
         end_run(state, buffers, at, STALLED)
@@ -133,11 +142,7 @@ def set_next_step(state, buffers, table, at, t, wanted):
     than leaving a sliver."""
     left = _latest_end(state, buffers, table, at) - t
     state.wanted[at] = wanted
-    if wanted >= left * (1.0 - 1e-9):
-        wanted = left
-    elif buffers.dt == 0.0 and wanted > 0.5 * left:
-        wanted = 0.5 * left
-    _set_step(state, at, wanted)
+    _set_step(state, at, cut_step(wanted, left, buffers.dt > 0.0))
 
 
 @inlined
@@ -160,9 +165,7 @@ def _latest_end(state, buffers, table, at):
 @inlined
 def _doubts_interpolant(state, table, at):
     """Whether the interpolant errs more than the tolerance, or stability limits the step."""
-    return table.extra.shape[0] > 0 and (
-        state.decay[at] > MAX_DECAY_INTERPOLATED or state.interpolant_error[at] > MAX_INTERPOLANT_ERROR
-    )
+    return table.extra.shape[0] > 0 and doubtful_interpolant(state.decay[at], state.interpolant_error[at])
 
 
 @inlined
@@ -185,6 +188,52 @@ def end_run(state, buffers, at, status):
     """The run in this lane has ended, and the lane is free."""
     buffers.status[state.run[at]] = status
     state.run[at] = NO_RUN
+
+
+# Functions of numbers alone.
+
+
+@inlined
+def shorter_step(h, error, order):
+    """The step after one that was rejected, its error in tolerances."""
+    finite = abs(error) < np.inf
+    return h * (max(MIN_FACTOR, SAFETY * error ** (-1.0 / order)) if finite else NON_FINITE_FACTOR)
+
+
+@inlined
+def too_short(t, h):
+    """Whether a step no longer moves the time on."""
+    return h <= 8.0 * EPS * t or h < MIN_STEP
+
+
+@inlined
+def wanted_step(h, wanted, error, error_before, after_rejection, decay, order, max_stable_decay):
+    """The step after one that was accepted, errors in tolerances."""
+    exponent = -1.0 / order + 0.75 * ERROR_BEFORE_EXPONENT
+    factor = SAFETY * max(error, MIN_ERROR) ** exponent * error_before**ERROR_BEFORE_EXPONENT
+    factor = min(1.0 if after_rejection else MAX_FACTOR, max(MIN_FACTOR, factor))
+    # stay inside the region of stability: at its edge errors no longer decay
+    if error > MIN_ERROR_FOR_DECAY and decay > 0.0:
+        factor = min(factor, max(0.5, max_stable_decay / decay))
+    if h < wanted:  # cut short: its error says little about how long a step may be
+        return max(h * factor, wanted)
+    return h * factor
+
+
+@inlined
+def cut_step(wanted, left, fixed):
+    """As long as wanted, or all that is left, or half of it rather than leaving a sliver."""
+    if wanted >= left * (1.0 - 1e-9):
+        return left
+    if not fixed and wanted > 0.5 * left:
+        return 0.5 * left
+    return wanted
+
+
+@inlined
+def doubtful_interpolant(decay, interpolant_error):
+    """Whether the interpolant errs more than the tolerance, or stability limits the step."""
+    return decay > MAX_DECAY_INTERPOLATED or interpolant_error > MAX_INTERPOLANT_ERROR
 
 
 @inlined

@@ -135,6 +135,7 @@ class Run:
             max_steps=10 * self.settings.get("max_steps", 1_000_000),
             time_limit=time_limit,
             threads=threads,
+            device=self.settings.get("device", "cpu"),
         )
         both = np.flatnonzero(alone)[: again.x.shape[-3]]  # frames of both
         # NaN where a frame is missing

@@ -38,13 +38,22 @@ class RunBuffers(NamedTuple):
 
 
 def new_run_buffers(
-    start: Array, times: Array, every_step: bool, final: float, tolerance: float, dt: float, max_steps: int
+    start: Array,
+    times: Array,
+    every_step: bool,
+    final: float,
+    tolerance: float,
+    dt: float,
+    max_steps: int,
+    fill: bool = True,
 ) -> RunBuffers:
-    """Empty buffers for the runs that begin at `start`."""
+    """Empty buffers for the runs that begin at `start`; frames are NaN, or memory as it is found."""
     b, n, d = start.shape
     room = 8.0 * b * len(times) * n * d * (4 if every_step else 1) + 12 * 8.0 * n * d
     check_memory(room, f"keeping {len(times)} frames of {b} x {n} tokens in dimension {d}")
-    frames = np.full((b, len(times), n, d), np.nan)
+    frames = np.empty((b, len(times), n, d))
+    if fill:
+        frames.fill(np.nan)
     saved, steps, rejected, status = np.zeros((4, b), dtype=np.int64)
     runs = saved, steps, rejected, status, np.arange(b), np.zeros(1, dtype=np.int64)
     return RunBuffers(start, times, frames, *runs, 0.0, final, tolerance, dt, max_steps, every_step)

@@ -1,17 +1,19 @@
 """simulate: from a model and a start to a Run.  Checks what is asked, has it done, and hands it back."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from nucleate.attention import Attention, check_model
 from nucleate.checks import Array, InputError, check_memory, finite_array, finite_number, whole_number
+from nucleate.conveniences import convenience
 from nucleate.integrate.run import Run
 from nucleate.integrate.run_buffers import new_run_buffers
 from nucleate.integrate.scheduler import OnFrames, Progress, Schedule, integrate_all
 from nucleate.integrate.status import RUNNING, STATUS
 from nucleate.integrate.tableau import FIXED_STEP_METHODS, Tableau, dormand_prince_8, fixed_step
+from nucleate.kernels.devices import Device, Precision, check_device
 from nucleate.kernels.threads import pick_threads
 
 __all__ = ["Method", "OnFrames", "Progress", "check_tolerance", "pick_method", "save_times", "simulate"]
@@ -20,6 +22,7 @@ Method = Literal["auto", "explicit", "causal", "euler", "heun", "rk4"]
 
 EVENLY_UP_TO_TIME = 1e3  # a count of frames is spread evenly up to this time, by logarithm beyond
 FIRST_LOG_TIME = 1e-2
+MIN_MIXED_TOLERANCE = 1e-6  # of rtol + atol, with pairs in single precision
 MIN_TOLERANCE = 1e-14  # of rtol + atol, that doubles can honour
 INITIAL_ROOM_FRAMES = 256  # frames, when every step is kept
 
@@ -39,6 +42,8 @@ def simulate(
     max_steps: int = 1_000_000,
     time_limit: float | None = None,
     threads: int | None = None,
+    device: Device = "cpu",
+    precision: Precision = "double",
 ) -> Run:
     """Move the tokens x0, (n, d) or b independent starts (b, n, d), from time 0 to t.
 
@@ -54,6 +59,8 @@ def simulate(
                for b runs with all times and the runs finished since, x (r, m, n, d); returning False cancels
     max_steps, time_limit   steps of a run, and seconds of the call, after which a run is given up
     threads    all cores unless said otherwise; the results are the same to the last bit
+    device     "gpu": on an NVIDIA card, whole batches in one launch; explicit and fixed steps only, order 5
+               wherever rtol + atol is above 3e-7. precision="mixed": pairs in single precision there
 
     A run that did not finish says so in `status`, and keeps what was computed.  Ctrl-C ends the call with
     status "interrupted".
@@ -79,10 +86,25 @@ def simulate(
     for name, given, of in (("progress", progress, "(done, total)"), ("on_frames", on_frames, "(t, x)")):
         if not (given is None or callable(given)):
             raise InputError(f"{name} must be a function of {of}, but is {given!r}.")
-    buffers = new_run_buffers(start, times, every_step, t, tolerance, step, limit)
-    schedule = Schedule(model, table, buffers, method, single, workers)
-    buffers, stop = integrate_all(schedule, progress, on_frames, seconds)
-    settings = {"method": method, "t": t, "rtol": rtol, "atol": atol, "dt": dt, "max_steps": limit}
+    settings: dict[str, Any] = {
+        "method": method,
+        "t": t,
+        "rtol": rtol,
+        "atol": atol,
+        "dt": dt,
+        "max_steps": limit,
+    }
+    if check_device(device, precision):
+        _refuse_on_gpu(method, every_step, tolerance, precision)
+        settings |= {"device": device, "precision": precision}
+        buffers = new_run_buffers(start, times, every_step, t, tolerance, step, limit, fill=False)
+        buffers, stop = convenience("simulate, gpu")(
+            model, table, buffers, precision == "mixed", single, progress, on_frames, seconds
+        )
+    else:
+        buffers = new_run_buffers(start, times, every_step, t, tolerance, step, limit)
+        schedule = Schedule(model, table, buffers, method, single, workers)
+        buffers, stop = integrate_all(schedule, progress, on_frames, seconds)
     buffers.status[buffers.status == RUNNING] = stop
     status = tuple(STATUS[code] for code in buffers.status)
     if not single:
@@ -90,6 +112,19 @@ def simulate(
     saved = int(buffers.saved[0])
     t_saved, x = buffers.times[:saved].copy(), buffers.frames[0, :saved].copy()
     return Run(model, t_saved, x, status[0], int(buffers.steps[0]), settings)
+
+
+def _refuse_on_gpu(method: Method, every_step: bool, tolerance: float, precision: Precision) -> None:
+    """What the card does not do."""
+    if method == "causal":
+        raise InputError('method "causal" runs on the CPU, but device is "gpu". Leave device out.')
+    if every_step:
+        raise InputError('save="steps" is for the CPU, but device is "gpu". Give times, or leave device out.')
+    if precision == "mixed" and tolerance < MIN_MIXED_TOLERANCE:
+        raise InputError(
+            f'precision="mixed" is good to {MIN_MIXED_TOLERANCE:g}, but rtol + atol is {tolerance:g}. Raise'
+            " rtol, or leave precision out."
+        )
 
 
 def save_times(save: int | str | ArrayLike, t: float, single: bool) -> tuple[Array, bool]:

@@ -26,6 +26,7 @@ from threadpoolctl import threadpool_limits
 from nucleate import attention
 from nucleate.attention import Attention, check_model
 from nucleate.checks import Array, InputError, check_memory, check_tokens
+from nucleate.conveniences import convenience
 from nucleate.kernels.circle import (
     MAX_Z,
     TOLERANCE,
@@ -44,6 +45,7 @@ from nucleate.kernels.circle_batch import (
     circle_batch_roundoff,
     circle_batch_velocities,
 )
+from nucleate.kernels.devices import Device, Precision, check_device
 from nucleate.kernels.model_shape import CAUSAL, FULL, WINDOW, ModelShape, mean_seen, model_shape
 from nucleate.kernels.pairwise import (
     Pairwise,
@@ -79,15 +81,26 @@ MIN_TEAM_WORK = 2.0e6  # pairs or token-modes from which threads over tokens pay
 MIN_LONG_WORK = 1e8  # pairs, times d, from which a drift takes so long that Ctrl-C must reach it
 
 
-def drift(model: Attention, x: ArrayLike, kernel: Kernel = "auto", threads: int | None = None) -> Array:
+def drift(
+    model: Attention,
+    x: ArrayLike,
+    kernel: Kernel = "auto",
+    threads: int | None = None,
+    *,
+    device: Device = "cpu",
+    precision: Precision = "double",
+) -> Array:
     """The velocity of every token: x (n, d) or (b, n, d) on the sphere -> the same shape, tangent at x.
 
     kernel: "reference" is the equation in NumPy, with an n x n array; "pairwise" sums over pairs, any d,
     memory O(n d); "circle" is linear in n, d = 2 only; "auto" takes the fastest that is accurate.
+    device: "gpu" sums over pairs on an NVIDIA card; with precision "mixed" in single precision, to 1e-7.
     """
     x = check_model(model).check(x, lengths=False)
     n, d = x.shape[-2:]
     check_kernel(kernel, d)
+    if check_device(device, precision):
+        return _on_gpu(model, check_tokens("x", x), kernel, precision == "mixed")
     workers, shape = pick_threads(threads), model_shape(model, n, d)
     is_batch = x.ndim == 3 and len(x) > 1 and model.runs is None
     batch_kernel = choose_batch_kernel(shape, kernel) if is_batch else None
@@ -212,6 +225,19 @@ def work_of(system: System) -> float:
 
 
 # What was chosen, done
+
+
+def _on_gpu(model: Attention, x: Array, kernel: Kernel, mixed: bool) -> Array:
+    """The drift of each run in turn, by the whole card."""
+    if kernel not in ("auto", "pairwise"):
+        raise InputError(f'device="gpu" sums over pairs, but kernel is "{kernel}". Leave kernel out.')
+    n, d = x.shape[-2:]
+    if x.ndim == 2 and model.runs is not None:
+        x = np.broadcast_to(x, (model.runs, n, d))
+    runs = x if x.ndim == 3 else x[None]
+    shapes = [model_shape(model, n, d, run) for run in range(model.runs or 1)]
+    velocity = convenience("drift, gpu")(shapes, runs, mixed)
+    return velocity if x.ndim == 3 else velocity[0]
 
 
 def _pairwise_batch(shape: ModelShape, x: Array, threads: int) -> Array:

@@ -1,0 +1,65 @@
+"""The card: whether there is one, and how functions are compiled for it."""
+
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba import cuda
+
+from nucleate.checks import InputError, MissingPackageError
+
+__all__ = ["SIMULATED", "allow_shared_memory", "check_gpu", "device_function", "kernel", "shared_memory"]
+
+numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a single run is no reason for a warning
+SIMULATED = bool(numba.config.ENABLE_CUDASIM)  # NUMBA_ENABLE_CUDASIM=1: kernels run in Python, for tests
+ORDINARY_SHARED_BYTES = 48 * 1024  # of a block, that need not be asked for
+SIMULATED_SHARED_BYTES = 48 * 1024
+
+
+def check_gpu() -> None:
+    """Refuse where there is no card, or no package for it."""
+    if SIMULATED:
+        return
+    if importlib.util.find_spec("numba_cuda") is None:
+        raise MissingPackageError(
+            'device="gpu" needs the package numba-cuda, which is not installed. Run: pip install'
+            ' "nucleate[gpu]".'
+        )
+    if not cuda.is_available():
+        raise InputError(
+            'device="gpu" needs an NVIDIA card that CUDA can use, but none is found. Leave device out to use'
+            " the CPU, or see what nvidia-smi says."
+        )
+
+
+def device_function(function: Callable[..., Any]) -> Any:
+    """A function that kernels call; one that is compiled for the CPU is compiled again, for the card."""
+    return cuda.jit(device=True)(getattr(function, "py_func", function))
+
+
+def kernel(registers: int | None = None) -> Callable[[Callable[..., Any]], Any]:
+    """`numba.cuda.jit`, with at most this many registers a thread."""
+    options = {} if SIMULATED or registers is None else {"max_registers": registers}
+    return cuda.jit(**options)
+
+
+def shared_memory() -> int:
+    """Bytes of fast memory that one block may have."""
+    if SIMULATED:
+        return SIMULATED_SHARED_BYTES
+    return int(cuda.get_current_device().MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+
+
+def allow_shared_memory(compiled: Any, size: int, arguments: tuple[Any, ...]) -> None:
+    """Let a kernel have more than the ordinary amount, for which Numba has no option."""
+    if SIMULATED or size <= ORDINARY_SHARED_BYTES:
+        return
+    from cuda.bindings import driver
+    from numba.cuda.typing.typeof import typeof
+
+    handle = compiled.compile(tuple(map(typeof, arguments)))._codelibrary.get_cufunc().handle
+    attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+    (error,) = driver.cuKernelSetAttribute(attribute, size, handle, driver.cuCtxGetDevice()[1])
+    if error != driver.CUresult.CUDA_SUCCESS:
+        raise InputError(f"The card refused {size} bytes of shared memory ({error}). Use fewer tokens.")

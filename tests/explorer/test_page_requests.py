@@ -21,12 +21,17 @@ def refusal(message: str) -> str | None:
     return None
 
 
-def test_duplicate_keys_and_numbers_that_are_none_are_refused() -> None:
+def test_duplicate_keys_wrong_values_and_numbers_that_are_none_are_refused() -> None:
     for message in (
         '{"do":"cancel","id":1,"id":2}',
         '{"do":"cancel","id":NaN}',
         '{"do":"run","id":1,"scene":{"beta":Infinity}}',
         '{"do":"cancel","id":1e999}',
+        '{"do":"matrix","name":"W","d":2,"text":"1"}',
+        '{"do":"matrix","name":"V","d":65,"text":"1"}',
+        '{"do":"matrix","name":"V","text":"1"}',
+        '{"do":"matrix","name":"V","d":2,"text":2.0}',
+        '{"do":"matrix","name":"V","d":2,"text":"1","scene":{}}',
     ):
         with pytest.raises(BadMessage):
             parse_request(message)

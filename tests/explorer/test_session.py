@@ -127,6 +127,21 @@ def test_python_is_sent_when_asked_for(server: Server) -> None:
         assert page.hear()[0] == {"say": "python", "text": python_code(parse_scene({"n": 9}))}
 
 
+def test_a_matrix_that_was_typed_comes_back_in_the_form_a_scene_holds(server: Server) -> None:
+    with client(server) as page:
+        page.tell(do="matrix", name="Q", d=6, text="diag(1,2,3,4,5,6)")
+        rows = np.diag([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).tolist()
+        assert page.hear()[0] == {"say": "matrix", "name": "Q", "d": 6, "choice": {"matrix": rows}}
+        page.tell(do="matrix", name="V", d=64, text="gaussian(7)")
+        choice = {"preset": "gaussian", "seed": 7}
+        assert page.hear()[0] == {"say": "matrix", "name": "V", "d": 64, "choice": choice}
+        page.tell(do="matrix", name="K", d=6, text="diag(1,2)")
+        words = page.hear()[0]
+        assert words["say"] == "error"
+        assert words["id"] is None, "about no run: the one that is shown goes on"
+        assert words["text"].startswith("K must have 6 rows")
+
+
 def test_downloaded_data_opens_as_the_same_run(server: Server, tmp_path: Path) -> None:
     scene = {"n": 12, "t": 5.0, "frames": 6, "V": {"preset": "complex"}}
     with client(server) as page:

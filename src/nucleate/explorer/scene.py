@@ -18,7 +18,7 @@ from nucleate.explorer.start_positions import MAX_SPREAD_RADIANS, MIN_CAP_ANGLE_
 from nucleate.parse.mask import parse_mask
 from nucleate.sphere import retract, uniform
 
-__all__ = ["Scene", "check_number", "check_table", "check_whole", "parse_scene", "save_times"]
+__all__ = ["Scene", "check_number", "check_table", "check_whole", "check_word", "parse_scene", "save_times"]
 
 FIRST_LOG_TIME = 1e-2  # the first time after 0 where frames are spaced by logarithm, unless t is short
 IDENTITY: Mapping[str, Any] = {"preset": "identity"}
@@ -107,7 +107,7 @@ def parse_scene(table: object) -> Scene:
         beta=check_number("beta", given.get("beta", base.beta), 0.0, limits.MAX_BETA),
         t=check_number("t", given.get("t", base.t), limits.MIN_TIME, limits.MAX_TIME),
         frames=frames,
-        clock=_one_of("clock", given.get("clock", base.clock), ("log", "linear")),
+        clock=check_word("clock", given.get("clock", base.clock), ("log", "linear")),
         seed=check_whole("seed", given.get("seed", base.seed), 0, limits.MAX_INTEGER),
         mask=_mask(given.get("mask", base.mask)),
         start=_start(given.get("start", base.start), n),
@@ -152,7 +152,8 @@ def check_whole(name: str, value: object, least: int, most: int) -> int:
     return number
 
 
-def _one_of(name: str, value: object, words: tuple[str, ...]) -> str:
+def check_word(name: str, value: object, words: tuple[str, ...]) -> str:
+    """`value`, if it is one of these words."""
     if not isinstance(value, str) or value not in words:
         raise InputError(f"{name} must be {' or '.join(words)}, but is {shortened(value)}.")
     return value
@@ -166,7 +167,7 @@ def _mask(value: object) -> str | dict[str, int]:
 
 
 def _start(value: object, n: int) -> dict[str, Any]:
-    kind = _one_of(
+    kind = check_word(
         "start kind",
         check_table("start", value, ["kind", "angle", "clusters", "spread"]).get("kind"),
         ("uniform", "cap", "planted"),

@@ -11,6 +11,7 @@ __all__ = ["BAD_INPUT", "INTERRUPTED", "UNFINISHED", "Command", "friendly_errors
 
 UNFINISHED, BAD_INPUT, INTERRUPTED = 1, 2, 130  # exit codes
 RENAMED_OPTIONS = {"--store": "--out", "--plot": "--out", "--html": "--out", "--json": "--out"}
+CONVERT_TARGET = "The target of convert is now --out: nucleate convert SOURCE --out TARGET."
 
 
 @contextmanager
@@ -41,13 +42,16 @@ def friendly_errors(
 
 
 class Command(TyperCommand):
-    """A command that knows the names which options had before."""
+    """A command that knows how it was called before."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        words = [word for word in args if not word.startswith("-")]  # before they are parsed, and used up
         try:
             return super().parse_args(ctx, args)
         except Exception as error:  # Typer brings Click with it, or not: its classes have no one name
             old = getattr(error, "option_name", "")
-            if old not in RENAMED_OPTIONS:
-                raise
-            raise typer.BadParameter(f"{old} is now {RENAMED_OPTIONS[old]}.", ctx=ctx) from None
+            if old in RENAMED_OPTIONS:
+                raise typer.BadParameter(f"{old} is now {RENAMED_OPTIONS[old]}.", ctx=ctx) from None
+            if self.name == "convert" and len(words) == 2 and "--out" not in args:
+                raise typer.BadParameter(CONVERT_TARGET, ctx=ctx) from None
+            raise

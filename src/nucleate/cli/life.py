@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nucleate.cli.errors import UNFINISHED, friendly_errors
+from nucleate.cli.errors import friendly_errors
 from nucleate.cli.options import Quiet
 from nucleate.cli.progress import Progress
 from nucleate.cli.results import check_targets, finish, write_all
@@ -75,8 +75,5 @@ def life(
             typer.echo(f"{found}\n")
             where = ", ".join(str(path) for path in targets if path not in troubles)
             typer.echo(f"took {took:.2f} s" + (f"; wrote {where}" if where else ""))
-        if found.run.done and not found.whole:
-            typer.echo(f"Not finished: {found.ending}. What was computed is kept.", err=True)
-        finish(found.run, troubles)
-        if not found.whole:
-            raise typer.Exit(UNFINISHED)
+        ending = found.ending if found.run.done else found.run.ending
+        finish(found.run, "" if found.whole else ending, targets, troubles)

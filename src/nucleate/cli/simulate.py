@@ -197,7 +197,7 @@ def simulate(
             with Progress("checking", quiet):
                 agreement = run.check()
             typer.echo(str(agreement))
-        finish(run, troubles)
+        finish(run, "" if run.done else run.ending, targets, troubles)
 
 
 def _saved(text: str | None) -> Any:

@@ -1,7 +1,6 @@
 """`nucleate bench`: parse, measure, print. Heavy imports wait until they are needed."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,11 +42,7 @@ def _group() -> None:
 @bench.command(cls=Command)
 def drift(quick: Quick = False, out: Out = None, threads: Threads = None, quiet: Quiet = False) -> None:
     """Velocities: pairs a second beside NumPy and JAX; linear time on the circle, to a million tokens."""
-    with _measuring("drift", out, threads, quiet) as progress:
-        from nucleate.bench.drift import sections
-
-        rounds = QUICK_ROUNDS if quick else ROUNDS["drift"]
-        _show("drift", sections(quick, rounds, progress.say), rounds, out, progress)
+    _measure("drift", [], quick, out, threads, quiet)
 
 
 @bench.command(cls=Command)
@@ -59,21 +54,13 @@ def batch(
     quiet: Quiet = False,
 ) -> None:
     """Whole runs: seconds and accuracy beside SciPy and diffrax, on the systems of Figures 3 and 1."""
-    with _measuring("batch", out, threads, quiet) as progress:
-        from nucleate.bench.batch import sections
-
-        rounds = QUICK_ROUNDS if quick else ROUNDS["batch"]
-        _show("batch", sections(runs, quick, rounds, progress.say), rounds, out, progress)
+    _measure("batch", [runs], quick, out, threads, quiet)
 
 
 @bench.command(cls=Command)
 def life(quick: Quick = False, out: Out = None, threads: Threads = None, quiet: Quiet = False) -> None:
     """Whole lives to t = 1e60: seconds, ends and merge times beside LSODA; the cost of a step."""
-    with _measuring("life", out, threads, quiet) as progress:
-        from nucleate.bench.life import sections
-
-        rounds = QUICK_ROUNDS if quick else ROUNDS["life"]
-        _show("life", sections(quick, rounds, progress.say), rounds, out, progress)
+    _measure("life", [], quick, out, threads, quiet)
 
 
 @bench.command(cls=Command)
@@ -85,23 +72,29 @@ def ensemble(
     quiet: Quiet = False,
 ) -> None:
     """Whole ensembles, on the disk: seconds beside the bare engine, SciPy and diffrax; processes; memory."""
-    with _measuring("ensemble", out, threads, quiet) as progress:
-        from nucleate.bench.ensemble import sections
-
-        rounds = QUICK_ROUNDS if quick else ROUNDS["ensemble"]
-        _show("ensemble", sections(runs, quick, rounds, progress.say), rounds, out, progress)
+    _measure("ensemble", [runs], quick, out, threads, quiet)
 
 
-@contextmanager
-def _measuring(command: str, out: Path | None, threads: int | None, quiet: bool) -> Iterator[Progress]:
-    """Say what is being measured; bad input ends with one line and exit code 2, Ctrl-C with 130."""
+def _measure(
+    command: str, sizes: list[int], quick: bool, out: Path | None, threads: int | None, quiet: bool
+) -> None:
+    """Measure and show; bad input ends with one line and exit code 2, Ctrl-C with 130."""
     with friendly_errors():
         from nucleate.bench.machine import only_cores
         from nucleate.bench.table import check_json
 
-        check_json(out)
+        check_json(out)  # before what takes long to load
+        from nucleate.bench import batch, drift, ensemble, life
+
+        benches: dict[str, Callable[..., Iterator[Section]]] = {
+            "drift": drift.sections,
+            "batch": batch.sections,
+            "life": life.sections,
+            "ensemble": ensemble.sections,
+        }
+        rounds = QUICK_ROUNDS if quick else ROUNDS[command]
         with only_cores(threads), Progress(f"bench {command}", quiet) as progress:
-            yield progress
+            _show(command, benches[command](*sizes, quick, rounds, progress.say), rounds, out, progress)
 
 
 def _show(

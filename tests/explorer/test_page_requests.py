@@ -1,7 +1,7 @@
 """Requests of a page: thousands of malformed messages are refused in words."""
 
 import pytest
-from support.hostile_input import malformed_messages
+from support.hostile_input import malformed_messages, refusal
 
 from nucleate.explorer.page_requests import BadMessage, parse_request
 
@@ -10,15 +10,6 @@ def test_malformed_messages_are_refused_in_words() -> None:
     words = [told for message in malformed_messages(4000) if (told := refusal(message)) is not None]
     assert len(words) > 2800  # some mutations change nothing that matters
     assert all(0 < len(told) < 700 for told in words)
-
-
-def refusal(message: str) -> str | None:
-    """Why a message is not understood; any other exception is a mistake of ours."""
-    try:
-        parse_request(message)
-    except BadMessage as error:
-        return str(error)
-    return None
 
 
 def test_duplicate_keys_wrong_values_and_numbers_that_are_none_are_refused() -> None:

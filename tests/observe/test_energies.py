@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.made_runs import many_runs
+from support.places import on_circle
 
 from nucleate.attention import Attention, Frozen, Window, drift
 from nucleate.checks import Array, InputError
@@ -25,10 +26,6 @@ def slow_token_energies(phi: Array, theta: Array, a: Array, beta: float) -> list
         / beta
         for k in range(len(phi))
     ]
-
-
-def on_circle(phi: Array) -> Array:
-    return np.stack([np.cos(phi), np.sin(phi)], axis=-1)
 
 
 @given(n=st.integers(1, 8), m=st.integers(0, 3), beta=st.floats(0.1, 80.0), seed=st.integers(0, 2**32))

@@ -16,11 +16,6 @@ from nucleate.observe.life import Life, life
 from nucleate.observe.merges import Merges
 
 
-@pytest.fixture(scope="module")
-def short_life() -> Life:
-    return life(16.0, n=40, seed=1)
-
-
 def stairs(ax: Any) -> tuple[Array, Array]:
     line = next(line for line in ax.lines if line.get_drawstyle() == "steps-post")
     return np.asarray(line.get_xdata()), np.asarray(line.get_ydata())

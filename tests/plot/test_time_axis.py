@@ -5,7 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from support.made_runs import on_circle, one_run, run_of
+from support.made_runs import one_run, run_of
+from support.places import on_circle
 
 from nucleate import plot
 from nucleate.plot.time_axis import time_label

@@ -9,7 +9,7 @@ from support.made_merges import merged, random_merges
 
 from nucleate import plot
 from nucleate.checks import Array
-from nucleate.observe.life import Life, life
+from nucleate.observe.life import Life
 
 
 def lines(ax: Any) -> tuple[list[Array], list[Array]]:
@@ -48,11 +48,6 @@ def test_no_join_crosses_a_branch(seed: int) -> None:
     for (time, low), (_, high) in (sorted(map(tuple, join), key=lambda point: point[1]) for join in across):
         crossed = [line for line in along if low < line[0, 1] < high and line[0, 0] <= time < line[1, 0]]
         assert crossed == []
-
-
-@pytest.fixture(scope="module")
-def short_life() -> Life:
-    return life(16.0, n=40, seed=1)
 
 
 def test_the_clusters_left_are_red(short_life: Life) -> None:

@@ -55,8 +55,8 @@ def test_the_clusters_left_are_red(short_life: Life) -> None:
         ax = plot.merge_tree(found)
         red = next(line for line in ax.lines if line.get_color() == to_rgb(plot.RED))
         left = sorted(set(found.leaders.tolist()) - {event.lost for event in found})
-        assert sorted(map(float, red.get_ydata())) == sorted(rows(ax)[k] for k in left)  # type: ignore[arg-type]
-        assert set(map(float, red.get_xdata())) == {ax.get_xlim()[1]}  # type: ignore[arg-type]
+        assert sorted(map(float, red.get_ydata())) == sorted(rows(ax)[k] for k in left)  # type: ignore[arg-type]  # the stubs allow more than arrays
+        assert set(map(float, red.get_xdata())) == {ax.get_xlim()[1]}  # type: ignore[arg-type]  # the stubs allow more than arrays
 
 
 def test_one_lost_to_a_leader_that_is_lost_already_joins_its_heir() -> None:

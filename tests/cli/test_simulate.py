@@ -17,7 +17,7 @@ from support.time_limits import within_cpu_seconds
 import nucleate.integrate.simulate as engine
 from nucleate.attention import Window
 from nucleate.checks import InputError
-from nucleate.cli import progress, systems
+from nucleate.cli import progress, simulation_setup
 from nucleate.integrate.run import Run
 from nucleate.integrate.storage import load
 from nucleate.sphere import uniform
@@ -232,7 +232,7 @@ def test_an_interrupted_run_is_written_and_ends_with_130(monkeypatch: pytest.Mon
     def press(*words: object) -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(progress.Progress, "__call__", press)
+    monkeypatch.setattr(progress.ProgressBar, "__call__", press)
     done = nucleate("simulate", "-n", "3000", "-t", "1e6", "--save", "50", "--out", "run.npz")
     assert done.exit_code == 130, done.output
     assert "Not finished: interrupted." in done.stderr
@@ -243,7 +243,7 @@ def test_an_interrupt_before_the_start_ends_with_130_too(monkeypatch: pytest.Mon
     def interrupt(*words: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(systems, "_matrix", interrupt)
+    monkeypatch.setattr(simulation_setup, "_matrix", interrupt)
     done = nucleate("simulate")
     assert (done.exit_code, done.stderr) == (130, "Interrupted.\n")
 

@@ -8,7 +8,7 @@ import typer
 
 from nucleate.cli.errors import Command, friendly_errors
 from nucleate.cli.options import Quiet
-from nucleate.cli.progress import Progress
+from nucleate.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
     from nucleate.bench.table import Section
@@ -29,7 +29,7 @@ Quick = Annotated[
 Out = Annotated[
     Path | None, typer.Option(help="Write all numbers here: a name that ends in .json.", show_default="none")
 ]
-Threads = Annotated[
+Cores = Annotated[
     int | None, typer.Option(help="Keep everyone to this many cores.", show_default="all cores")
 ]
 
@@ -40,7 +40,7 @@ def _group() -> None:
 
 
 @bench.command(cls=Command)
-def drift(quick: Quick = False, out: Out = None, threads: Threads = None, quiet: Quiet = False) -> None:
+def drift(quick: Quick = False, out: Out = None, threads: Cores = None, quiet: Quiet = False) -> None:
     """Velocities: pairs a second beside NumPy and JAX; linear time on the circle, to a million tokens."""
     _measure("drift", [], quick, out, threads, quiet)
 
@@ -50,7 +50,7 @@ def batch(
     runs: Annotated[int, typer.Option(help="How many runs of Figure 3; at most 16 with --quick.")] = 500,
     quick: Quick = False,
     out: Out = None,
-    threads: Threads = None,
+    threads: Cores = None,
     quiet: Quiet = False,
 ) -> None:
     """Whole runs: seconds and accuracy beside SciPy and diffrax, on the systems of Figures 3 and 1."""
@@ -58,7 +58,7 @@ def batch(
 
 
 @bench.command(cls=Command)
-def life(quick: Quick = False, out: Out = None, threads: Threads = None, quiet: Quiet = False) -> None:
+def life(quick: Quick = False, out: Out = None, threads: Cores = None, quiet: Quiet = False) -> None:
     """Whole lives to t = 1e60: seconds, ends and merge times beside LSODA; the cost of a step."""
     _measure("life", [], quick, out, threads, quiet)
 
@@ -68,7 +68,7 @@ def ensemble(
     runs: Annotated[int, typer.Option(help="How many runs of Figure 3; at most 64 with --quick.")] = 5000,
     quick: Quick = False,
     out: Out = None,
-    threads: Threads = None,
+    threads: Cores = None,
     quiet: Quiet = False,
 ) -> None:
     """Whole ensembles, on the disk: seconds beside the bare engine, SciPy and diffrax; processes; memory."""
@@ -93,12 +93,12 @@ def _measure(
             "ensemble": ensemble.sections,
         }
         rounds = QUICK_ROUNDS if quick else ROUNDS[command]
-        with only_cores(threads), Progress(f"bench {command}", quiet) as progress:
+        with only_cores(threads), ProgressBar(f"bench {command}", quiet) as progress:
             _show(command, benches[command](*sizes, quick, rounds, progress.say), rounds, out, progress)
 
 
 def _show(
-    command: str, sections: Iterator["Section"], rounds: int, out: Path | None, progress: Progress
+    command: str, sections: Iterator["Section"], rounds: int, out: Path | None, progress: ProgressBar
 ) -> None:
     """Print each table as it comes, then write the numbers."""
     from rich.console import Console

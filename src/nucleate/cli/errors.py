@@ -7,9 +7,9 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-__all__ = ["BAD_INPUT", "INTERRUPTED", "UNFINISHED", "Command", "friendly_errors"]
+__all__ = ["EXIT_BAD_INPUT", "EXIT_INTERRUPTED", "EXIT_UNFINISHED", "Command", "friendly_errors"]
 
-UNFINISHED, BAD_INPUT, INTERRUPTED = 1, 2, 130  # exit codes
+EXIT_UNFINISHED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 1, 2, 130  # exit codes
 RENAMED_OPTIONS = {"--store": "--out", "--plot": "--out", "--html": "--out", "--json": "--out"}
 CONVERT_TARGET = "The target of convert is now --out: nucleate convert SOURCE --out TARGET."
 
@@ -32,13 +32,13 @@ def friendly_errors(
         yield
     except InputError as error:
         typer.echo(f"Error: {' '.join(str(error).split()) if one_line else error}", err=True)
-        raise typer.Exit(BAD_INPUT) from None
+        raise typer.Exit(EXIT_BAD_INPUT) from None
     except MemoryError:
         typer.echo(f"Error: This does not fit into memory. {memory}", err=True)
-        raise typer.Exit(BAD_INPUT) from None
+        raise typer.Exit(EXIT_BAD_INPUT) from None
     except KeyboardInterrupt:
         typer.echo(interrupted(), err=True)
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
 class Command(TyperCommand):

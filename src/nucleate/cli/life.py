@@ -8,7 +8,7 @@ import typer
 
 from nucleate.cli.errors import friendly_errors
 from nucleate.cli.options import Quiet
-from nucleate.cli.progress import Progress
+from nucleate.cli.progress import ProgressBar
 from nucleate.cli.results import check_targets, finish, write_all
 
 __all__ = ["life"]
@@ -55,7 +55,7 @@ def life(
     with friendly_errors():
         targets = check_targets(out or [Path("life.npz"), Path("life.png")])
         began = clock.perf_counter()
-        with Progress("simulating", quiet, before="compiling, once") as progress:
+        with ProgressBar("simulating", quiet, before="compiling, once") as progress:
             from nucleate.observe.life import life
 
             found = life(

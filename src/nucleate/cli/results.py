@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from nucleate.cli.errors import BAD_INPUT, INTERRUPTED, UNFINISHED
+from nucleate.cli.errors import EXIT_BAD_INPUT, EXIT_INTERRUPTED, EXIT_UNFINISHED
 
 if TYPE_CHECKING:
     from nucleate.integrate.run import Run
@@ -47,6 +47,6 @@ def finish(run: "Run", ending: str, targets: list[Path], troubles: dict[Path, st
         kept = f"What was computed is in {written}." if written else "Nothing was written."
         typer.echo(f"Not finished: {ending}. {kept}", err=True)
         statuses = (run.status,) if isinstance(run.status, str) else run.status
-        raise typer.Exit(INTERRUPTED if "interrupted" in statuses else UNFINISHED)
+        raise typer.Exit(EXIT_INTERRUPTED if "interrupted" in statuses else EXIT_UNFINISHED)
     if troubles:
-        raise typer.Exit(BAD_INPUT)
+        raise typer.Exit(EXIT_BAD_INPUT)

@@ -22,7 +22,7 @@ __all__ = [
     "strict_json",
 ]
 
-MAX_NAME_BYTES = 255  # of a stored run
+MAX_STORED_NAME_BYTES = 255  # of a stored run
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,10 @@ def _request(do: str, id: int, table: dict[str, Any]) -> Request:
         return WritePython(parse_scene(table.get("scene")))
     if do == "open":
         name = table.get("name")
-        if not isinstance(name, str) or not 0 < len(name.encode(errors="replace")) <= MAX_NAME_BYTES:
-            raise InputError(f"name must be the name of a stored run, of at most {MAX_NAME_BYTES} bytes.")
+        if not isinstance(name, str) or not 0 < len(name.encode(errors="replace")) <= MAX_STORED_NAME_BYTES:
+            raise InputError(
+                f"name must be the name of a stored run, of at most {MAX_STORED_NAME_BYTES} bytes."
+            )
         return OpenStored(id, name, check_whole("run", table.get("run", 0), 0, limits.MAX_INTEGER))
     if do == "matrix":
         return _matrix(table)

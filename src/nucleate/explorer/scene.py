@@ -95,7 +95,9 @@ def parse_scene(table: object) -> Scene:
     base = Scene()
     n = check_whole("n", given.get("n", base.n), 1, limits.MAX_TOKENS)
     d = check_whole("d", given.get("d", base.d), 2, limits.MAX_DIMENSION)
-    frames = check_whole("frames", given.get("frames", base.frames), limits.MIN_FRAMES, limits.MAX_FRAMES)
+    frames = check_whole(
+        "frames", given.get("frames", base.frames), limits.MIN_SCENE_FRAMES, limits.MAX_SCENE_FRAMES
+    )
     if n * d * frames > limits.MAX_NUMBERS:
         raise InputError(
             f"n * d * frames must be at most {limits.MAX_NUMBERS:,}, but is {n * d * frames:,}. Ask for fewer"
@@ -117,7 +119,10 @@ def parse_scene(table: object) -> Scene:
         K=matrix_choice("K", given.get("K", base.K), d),
         c=check_number("c", given.get("c", base.c), limits.MIN_CENTER_FACTOR, limits.MAX_CENTER_FACTOR),
         tolerance=check_number(
-            "tolerance", given.get("tolerance", base.tolerance), limits.MIN_TOLERANCE, limits.MAX_TOLERANCE
+            "tolerance",
+            given.get("tolerance", base.tolerance),
+            limits.MIN_SCENE_TOLERANCE,
+            limits.MAX_SCENE_TOLERANCE,
         ),
     )
     _ = scene.model  # refuses matrices that overflow

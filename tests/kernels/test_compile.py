@@ -94,6 +94,15 @@ def test_folders_that_nobody_has_used_for_a_month_are_removed(tmp_path: Path) ->
     assert [old.exists(), older.exists(), recent.exists()] == [False, False, True]
 
 
+def test_hashes_that_were_made_a_month_ago_are_removed(tmp_path: Path) -> None:
+    names = ("a" * 16 + ".code", "b" * 16 + ".code", "secret.code")
+    for name, seconds in zip(names, (MONTH, 86400.0, MONTH), strict=True):
+        (tmp_path / name).write_text("state hash")
+        os.utime(tmp_path / name, (time.time() - seconds,) * 2)
+    cache._prune(tmp_path)
+    assert [(tmp_path / name).exists() for name in names] == [False, True, True]
+
+
 def test_a_folder_in_use_stays_however_old_its_mark_is(tmp_path: Path) -> None:
     folder = folder_of_age(tmp_path, "a" * 16, MONTH)
     with (folder / cache.IN_USE).open() as file:

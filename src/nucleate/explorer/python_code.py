@@ -6,7 +6,8 @@ import numpy as np
 
 from nucleate.checks import Array
 from nucleate.explorer.matrices import chosen_matrix
-from nucleate.explorer.scene import FIRST_LOG_TIME, Scene
+from nucleate.explorer.scene import Scene
+from nucleate.integrate.simulate import FIRST_LOG_TIME
 
 __all__ = ["python_code"]
 

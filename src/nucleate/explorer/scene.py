@@ -15,12 +15,12 @@ from nucleate.checks import Array, InputError, finite_number, shortened, whole_n
 from nucleate.explorer import limits
 from nucleate.explorer.matrices import chosen_matrix, matrix_choice
 from nucleate.explorer.start_positions import MAX_SPREAD_RADIANS, MIN_CAP_ANGLE_RADIANS, cap, planted
+from nucleate.integrate.simulate import FIRST_LOG_TIME
 from nucleate.parse.mask import parse_mask
 from nucleate.sphere import retract, uniform
 
 __all__ = ["Scene", "check_number", "check_table", "check_whole", "check_word", "parse_scene", "save_times"]
 
-FIRST_LOG_TIME = 1e-2  # the first time after 0 where frames are spaced by logarithm, unless t is short
 IDENTITY: Mapping[str, Any] = {"preset": "identity"}
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import cuda, float32, float64
 
-from nucleate.checks import Array
+from nucleate.checks import EPS, Array
 from nucleate.gpu.device import SIMULATED, device_function, kernel
 from nucleate.gpu.pair_sums import Arithmetic, stride, velocity_function
 from nucleate.integrate import accept_or_reject as controller
@@ -23,7 +23,6 @@ from nucleate.integrate.tableau import Tableau
 
 __all__ = ["COUNTS", "NUMBERS", "Weights", "fused_kernel", "rows_of", "shared_bytes", "table_weights"]
 
-EPS = float(np.finfo(np.float64).eps)
 MIN_DIVISOR = 1e-300  # added to a divisor that may be zero
 INITIAL_ERROR_BEFORE = controller.INITIAL_ERROR_BEFORE
 # What is kept of a run between two launches, in this order.

@@ -7,7 +7,7 @@ Gustafsson's predictive one.  The functions of numbers alone are compiled for a 
 
 import numpy as np
 
-from nucleate.checks import ROUNDING
+from nucleate.checks import EPS, ROUNDING
 from nucleate.integrate.frames import write_passed_frames
 from nucleate.integrate.status import DONE, MAX_STEPS, NON_FINITE, STALLED
 from nucleate.integrate.step_state import NO_RUN
@@ -27,7 +27,6 @@ __all__ = [
     "wanted_step",
 ]
 
-EPS = float(np.finfo(np.float64).eps)
 MIN_STEP = 1e-300  # a run that needs shorter ones is given up
 SAFETY = 0.9  # share taken of the step that ought to meet the tolerance
 MIN_FACTOR, MAX_FACTOR = 0.2, 8.0  # of a step to the next, explicit

@@ -36,7 +36,8 @@ a run a few groups stand for all tokens.
 
 import numpy as np
 
-from nucleate.integrate.accept_or_reject import EPS, MIN_STEP, accept_or_reject_causal
+from nucleate.checks import EPS
+from nucleate.integrate.accept_or_reject import MIN_STEP, accept_or_reject_causal
 from nucleate.integrate.causal_circle import extrapolate_on_circle, join_group_on_circle
 from nucleate.integrate.causal_extrapolate import extrapolate
 from nucleate.integrate.causal_groups import form_groups, groups_in_use, join_group

@@ -17,8 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nucleate.checks import Array
-from nucleate.integrate.accept_or_reject import EPS
+from nucleate.checks import EPS, Array
 from nucleate.integrate.run_buffers import Integers
 from nucleate.kernels.compile import inlined
 from nucleate.kernels.model_shape import WINDOW

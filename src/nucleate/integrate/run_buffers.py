@@ -7,7 +7,16 @@ from numpy.typing import NDArray
 
 from nucleate.checks import Array, check_memory
 
-__all__ = ["RunBuffers", "buffers_of", "new_run_buffers", "with_more_room"]
+__all__ = [
+    "ENDED",
+    "FULL_BUFFER",
+    "HANDED_BACK",
+    "Integers",
+    "RunBuffers",
+    "buffers_of",
+    "new_run_buffers",
+    "with_more_room",
+]
 
 Integers = NDArray[np.int64]
 

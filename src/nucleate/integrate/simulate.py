@@ -16,12 +16,21 @@ from nucleate.integrate.tableau import FIXED_STEP_METHODS, Tableau, dormand_prin
 from nucleate.kernels.devices import Device, Precision, check_device
 from nucleate.kernels.threads import pick_threads
 
-__all__ = ["Method", "OnFrames", "Progress", "check_tolerance", "pick_method", "save_times", "simulate"]
+__all__ = [
+    "FIRST_LOG_TIME",
+    "Method",
+    "OnFrames",
+    "Progress",
+    "check_tolerance",
+    "pick_method",
+    "save_times",
+    "simulate",
+]
 
 Method = Literal["auto", "explicit", "causal", "euler", "heun", "rk4"]
 
 EVENLY_UP_TO_TIME = 1e3  # a count of frames is spread evenly up to this time, by logarithm beyond
-FIRST_LOG_TIME = 1e-2
+FIRST_LOG_TIME = 1e-2  # the first time after 0 where frames are spaced by logarithm
 MIN_MIXED_TOLERANCE = 1e-6  # of rtol + atol, with pairs in single precision
 MIN_TOLERANCE = 1e-14  # of rtol + atol, that doubles can honour
 INITIAL_ROOM_FRAMES = 256  # frames, when every step is kept

@@ -1,6 +1,18 @@
 """How a run ends: the statuses, their numbers in compiled code, and what to do about each."""
 
-__all__ = ["STATUS", "STATUS_HELP"]
+__all__ = [
+    "CANCELLED",
+    "DONE",
+    "INTERRUPTED",
+    "MAX_STEPS",
+    "NON_FINITE",
+    "RUNNING",
+    "STALLED",
+    "STATUS",
+    "STATUS_HELP",
+    "TIME_LIMIT",
+    "UNDERFLOW",
+]
 
 # What happened, then what to do about it.
 STATUS_HELP: dict[str, str] = {

@@ -12,8 +12,14 @@ import numpy as np
 
 from nucleate.checks import Array
 
-__all__ = ["FIXED_STEP_METHODS", "MIN_TOLERANCE_OF_ORDER_5", "Tableau"]
-__all__ += ["dormand_prince_5", "dormand_prince_8", "fixed_step"]
+__all__ = [
+    "FIXED_STEP_METHODS",
+    "MIN_TOLERANCE_OF_ORDER_5",
+    "Tableau",
+    "dormand_prince_5",
+    "dormand_prince_8",
+    "fixed_step",
+]
 
 FIXED_STEP_METHODS = ("euler", "heun", "rk4")
 MIN_TOLERANCE_OF_ORDER_5 = 3e-7  # below it order 8 costs less

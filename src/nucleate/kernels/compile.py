@@ -174,7 +174,12 @@ def _use(folder: Path) -> None:
 
 
 def _prune(parent: Path) -> None:
-    """Remove the cache folders that were not used for a month and are not in use now."""
+    """Remove what was not used for a month: known hashes, and cache folders that are not in use now."""
+    for known in parent.glob("*.code"):
+        with suppress(OSError):
+            old = known.stat().st_mtime < time.time() - KEPT_SECONDS
+            if old and re.fullmatch("[0-9a-f]{16}", known.stem):
+                known.unlink()
     for folder in parent.iterdir():
         mark = folder / IN_USE
         with suppress(OSError):

@@ -14,14 +14,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nucleate.checks import Array, InputError, check_tokens, finite_number
+from nucleate.checks import EPS, Array, InputError, check_tokens, finite_number
 from nucleate.sphere import distance
 
 __all__ = ["Metric", "center_mask", "renyi_centers"]
 
 Metric = Literal["geodesic", "chordal"]
 LARGEST_DISTANCE = {"geodesic": np.pi, "chordal": 2.0}
-EPS = float(np.finfo(np.float64).eps)
 
 
 def renyi_centers(

@@ -222,6 +222,7 @@ def _tokens_of(name: str) -> str:
 ITEM = Item(
     key="capture",
     title="Capture: how many tokens a Rényi center gets",
+    source="Section 5, left open",
     statement=(
         "The paper leaves open whether each Rényi center captures Ω(n) of n uniform tokens in O(1) time; even"
         " that their number grows at all is not proved there."

@@ -371,6 +371,7 @@ def slips(numbers: Numbers) -> tuple[Slip, ...]:
 ITEM = Item(
     key="conjecture1",
     title="Conjecture 1: two points",
+    source="Conjecture 1",
     statement=(
         "If V is diagonalisable with d distinct positive real eigenvalues, every token converges to ξ or −ξ,"
         " the dominant eigenvector of V or its opposite, from almost every start (with nothing asked of Q and"

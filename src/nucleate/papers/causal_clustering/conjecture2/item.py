@@ -183,6 +183,7 @@ def _totals(numbers: Numbers, names: list[str]) -> tuple[int, int, int, int, int
 ITEM = Item(
     key="conjecture2",
     title="Conjecture 2: one point",
+    source="Conjecture 2",
     statement=(
         "If λ_max > 0 is real and semisimple with an eigenspace L of dimension 2 or more, V keeps L^⊥, and"
         " ⟨Vz, z⟩ < λ_max |z|² there, every token converges to p, the normalised L-component of x_1(0), from"

@@ -158,6 +158,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
 ITEM = Item(
     key="dimension",
     title="Effective dimension",
+    source="Section 5, conjectured",
     statement=(
         "For a general value matrix V the paper conjectures that the number of clusters goes like"
         " β^{(d₁−1)/2}, with d₁ the number of principal directions of V: the dimension of L, to which tokens"

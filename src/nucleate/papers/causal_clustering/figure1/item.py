@@ -212,6 +212,7 @@ def panels_item(
     return Item(
         key=key,
         title=title,
+        source=f"{title.split(':')[0]} and Table 1",
         statement=statement,
         parameters=PARAMETERS,
         quick={"max_steps": 3_000},

@@ -109,6 +109,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
 ITEM = Item(
     key="figure2",
     title="Figure 2: tokens gather around centers",
+    source="Figure 2",
     statement=(
         "With Q = K = V = I, 200 tokens on the circle at β = 64 quickly gather into clusters around centers:"
         " strong Rényi centers (farther than δ = 4β^(−1/2) from every earlier token) hardly move but do not"

@@ -107,6 +107,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
 ITEM = Item(
     key="figure3",
     title="Figure 3: tokens consumed by centers",
+    source="Figure 3",
     statement=(
         "As Figure 2, 5000 runs: the share of tokens that have been consumed by Rényi centers, and by strong"
         " ones, over time, with its mean and its .1 and .9 quantiles. Strong centers do not explain all"

@@ -129,6 +129,7 @@ def slips(numbers: Numbers) -> tuple[Slip, ...]:
 ITEM = Item(
     key="figure4",
     title="Figure 4: the interaction function",
+    source="Figure 4 and Lemma A.1",
     statement=(
         "On the circle with Q = K = V = I two tokens at distance x attract each other like h(x) = e^{β(cos x"
         " − 1)} sin x. It rises to a distance τ* close to β^(−1/2), with (β+½)^(−1/2) < τ* < β^(−1/2), and"

@@ -119,6 +119,7 @@ def _verdict_trained(numbers: Numbers, p: Parameters) -> Verdict:
 ITEM = Item(
     key="figure5",
     title="Figure 5: value matrices at initialisation",
+    source="Figure 5 and appendix B.3",
     statement=(
         "The value matrix of an attention head of albert-xlarge-v2 (d = 2048, 16 heads of 128) at its"
         " Gaussian initialisation with standard deviation .02 has about half of its eigenvalues on the left,"

@@ -216,6 +216,7 @@ def _described_matches(numbers: Numbers, dims: list[int]) -> str:
 ITEM = Item(
     key="law",
     title="The law β^{(d−1)/2}",
+    source="Section 5",
     statement=(
         "With δ = cβ^(−1/2), Rényi centers and strong Rényi centers both number Θ(β^{(d−1)/2}), and are meant"
         " to tell how many clusters the dynamics with Q = K = V = I forms; the paper's figures take c = 4."

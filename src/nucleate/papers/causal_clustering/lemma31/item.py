@@ -116,6 +116,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
 ITEM = Item(
     key="lemma3.1",
     title="Lemma 3.1: one token",
+    source="Lemma 3.1",
     statement=(
         "x' = P_x(Vx). With L' the generalised eigenspace at the largest real part and L the part of it that"
         " the largest Jordan blocks reach, for almost every start dist(x, L') ≤ C e^{−ct} and dist(x, L) ≤"

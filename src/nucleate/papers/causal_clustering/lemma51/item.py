@@ -289,6 +289,7 @@ def _index_verdict(numbers: Numbers, p: Parameters) -> Verdict:
 ITEM = Item(
     key="lemma5.1",
     title="Lemma 5.1: strong centers stay",
+    source="Lemma 5.1",
     statement=(
         "On the circle with Q = K = V = I, let strong centers be farther than c(1+2ε)β^(−1/2) from every"
         " earlier token, c > β^(1/2)τ* (c > 1 is enough). If T_j s_j h(cβ^(−1/2)) < εcβ^(−1/2), the center"

@@ -160,6 +160,7 @@ def slips(numbers: Numbers) -> tuple[Slip, ...]:
 ITEM = Item(
     key="lemma5.3",
     title="Lemma 5.3: a sequential gradient flow",
+    source="Lemma 5.3",
     statement=(
         "On the circle with Q = K = V = I and frozen tokens θ_j with weights a_j, every token goes down an"
         " energy of its own: φ_k' = −(∂E_k/∂φ_k)/Z_k with E_k = −(1/β)(Σ_{j<k} e^{β(cos(φ_k−φ_j)−1)} + Σ_j"

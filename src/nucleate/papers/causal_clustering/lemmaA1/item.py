@@ -144,6 +144,7 @@ def second_bound_slips(numbers: Numbers) -> tuple[Slip, ...]:
 ITEM = Item(
     key="lemmaA.1",
     title="Lemma A.1: the shape of the interaction function",
+    source="Lemma A.1",
     statement=(
         "h(x) = e^{β(cos x − 1)} sin x rises up to τ* with cos τ* = (−1 + √(4β² + 1))/(2β), then falls to π,"
         " and (β+½)^(−1/2) < τ* < β^(−1/2). e^{−βx²/2}(x − x³/6) < h(x) < x e^{−βx²/2 + βx⁴/24}; its slope g"

@@ -153,6 +153,7 @@ def slips(numbers: Numbers) -> tuple[Slip, ...]:
 ITEM = Item(
     key="lemmaC.1",
     title="Lemma C.1: how many centers",
+    source="Lemma C.1",
     statement=(
         "Among infinitely many independent uniform tokens the mean number of strong Rényi centers is"
         " 1/σ(B_δ), with σ(B_δ) the share of the sphere in a cap of radius δ; among n tokens it is (1 − (1 −"

@@ -113,6 +113,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
 ITEM = Item(
     key="life",
     title="The whole life of a metastable state",
+    source="Theorem 4.1 and section 5",
     statement=(
         "With Q = K = V = I tokens gather into clusters that live for very long times, and in the end every"
         " token goes to where the first one began (Theorem 4.1). The paper follows the clusters to t = 150;"

@@ -95,6 +95,7 @@ def slips(numbers: Numbers) -> tuple[Slip, ...]:
 ITEM = Item(
     key="slips",
     title="Slips in the print",
+    source="the whole paper",
     statement=(
         "Seven places at which the print, read as it stands, is not what its proof needs or what holds: the"
         " number of strong centers for d = 3; the sign in Theorem 5.2's second condition and the values of"

@@ -285,6 +285,7 @@ def slips(numbers: Numbers) -> tuple[Slip, ...]:
 ITEM = Item(
     key="table1",
     title="Table 1: where the tokens end",
+    source="Table 1",
     statement=(
         "By the largest real part λ_max of V's eigenvalues and its multiplicity: positive and d-fold, all"
         " tokens end at the first, x_1(0) (a theorem); positive and at least twofold, at one point of the"

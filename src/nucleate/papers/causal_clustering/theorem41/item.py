@@ -186,6 +186,7 @@ def _total(numbers: Numbers, names: list[str]) -> tuple[int, int]:
 ITEM = Item(
     key="theorem4.1",
     title="Theorem 4.1: with V = I all end at the first token",
+    source="Theorem 4.1",
     statement=(
         "With V = I, any Q and K, β ≥ 0 and d ≥ 2, every token converges to x_1(0) from almost every start."
         " How fast, and the whole spectrum there, is our own statement."

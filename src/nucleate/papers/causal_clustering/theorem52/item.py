@@ -308,6 +308,7 @@ def example_slips(numbers: Numbers) -> tuple[Slip, ...]:
 ITEM = Item(
     key="theorem5.2",
     title="Theorem 5.2: tokens gather at frozen ones",
+    source="Theorem 5.2",
     statement=(
         "On the circle with Q = K = V = I: m tokens θ_j are frozen, farther apart than cβ^(−1/2), c > 2 + 2ε,"
         " and seen by all with weights a_j ≥ 1; n tokens move, N = n + Σ a_j. If N h((c−1−2ε)β^(−1/2)) <"

@@ -3,6 +3,7 @@
 import importlib.util
 
 import pytest
+from support.silent import silent
 
 from nucleate.bench.batch import BatchCase, figure1_section, figure3_section
 from nucleate.bench.drift import DriftCase, circle_section, pairwise_section
@@ -12,10 +13,6 @@ ABSENT = "not installed: pip install 'nucleate[bench]'"
 
 
 HAS_JAX = importlib.util.find_spec("jax") is not None and importlib.util.find_spec("diffrax") is not None
-
-
-def silent(words: str) -> None:
-    """Tells nobody."""
 
 
 @pytest.mark.usefixtures("no_extras")

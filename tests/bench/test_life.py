@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.places import on_circle
+from support.silent import silent
 from typer.testing import CliRunner
 
 from nucleate.attention import Attention, drift
@@ -14,14 +16,6 @@ from nucleate.bench import life, peers, timing
 from nucleate.bench.life import LifeCase, cost_section, large_section, life_section, merge_times
 from nucleate.checks import Array
 from nucleate.cli import bench as command
-
-
-def silent(words: str) -> None:
-    """Tells nobody."""
-
-
-def on_circle(theta: Array) -> Array:
-    return np.stack([np.cos(theta), np.sin(theta)], axis=-1)
 
 
 @pytest.fixture

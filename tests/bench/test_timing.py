@@ -6,12 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.silent import silent
 
 from nucleate.bench import timing
-
-
-def silent(words: str) -> None:
-    """Tells nobody."""
 
 
 def test_contestants_take_turns_after_a_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:

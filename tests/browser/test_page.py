@@ -12,9 +12,11 @@ import pytest
 from playwright.sync_api import Page, expect
 from support.chromium import WatchedPage, shipped_server
 from support.explorer_scenes import simulated
+from support.matrix_notations import NOTATIONS
 from support.time_limits import check_wall_seconds, patient, several_programs
 
 import nucleate as nc
+from nucleate.checks import InputError
 from nucleate.explorer.export import export
 from nucleate.explorer.presets import presets
 from nucleate.explorer.scene import parse_scene
@@ -170,6 +172,91 @@ def test_every_choice_can_be_made(
     scene = page.now()["scene"]
     assert scene[key] == expected
     assert np.array_equal(page.bits(), simulated(scene).x[-1].reshape(-1))
+
+
+def typed_V(page: WatchedPage, text: str) -> None:
+    """Type V as text, and leave the field."""
+    page.page.locator("[data-control=V]").select_option("own matrix")
+    page.page.locator("[data-control=V-text]").fill(text)
+    page.page.locator("[data-control=V-text]").press("Tab")
+
+
+@pytest.mark.parametrize("d", [3, 8], ids=["beside the table", "alone"])
+def test_a_matrix_can_be_typed_in_every_notation(server: Server, page: WatchedPage, d: int) -> None:
+    texts: list[str] = [value for value, _ in NOTATIONS if isinstance(value, str)]
+    if d != 3:  # of those that say how many rows there are, as many as needed
+        texts = [text for text in texts if not text.startswith(("diag", "["))]
+        texts += [f"diag({','.join(map(str, range(d)))})", json.dumps((2.0 * np.eye(d)).tolist())]
+    page.open(at(server, {**SPHERE, "d": d, "n": 12, "t": 2.0, "frames": 5, "V": {"preset": "marginal"}}, 0))
+    for text in texts:
+        typed_V(page, text)
+        V = parse_scene({"d": d, "V": text}).V
+        page.page.wait_for_function(
+            "V => JSON.stringify(window.nucleate.now().scene.V) === V", arg=compact(V)
+        )
+    page.settled()
+    scene = page.now()["scene"]
+    assert np.array_equal(page.bits(), simulated(scene).x[-1].reshape(-1))
+
+
+def compact(value: Any) -> str:
+    """As JavaScript writes it: 2, not 2.0."""
+    if isinstance(value, list):
+        return f"[{','.join(map(compact, value))}]"
+    if isinstance(value, dict):
+        return "{" + ",".join(f'"{key}":{compact(entry)}' for key, entry in value.items()) + "}"
+    return json.dumps(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+def test_rows_of_numbers_can_be_pasted_and_are_shown_as_the_server_reads_them(
+    server: Server, page: WatchedPage
+) -> None:
+    page.open(at(server, {**SPHERE, "d": 6, "n": 12, "t": 2.0, "frames": 5}, 0))
+    V = np.round(np.random.default_rng(0).standard_normal((6, 6)), 3)
+    page.page.locator("[data-control=V]").select_option("own matrix")
+    page.page.locator("[data-control=V-text]").fill("\n".join(" ".join(map(str, row)) for row in V))
+    page.change(lambda: page.page.locator("[data-control=V-text]").press("Tab"))
+    assert page.now()["scene"]["V"] == {"matrix": V.tolist()}
+    shown = page.page.locator("[data-control=V-text]").input_value()
+    assert json.loads(shown) == V.tolist()
+    typed_V(page, "row3")
+    page.page.wait_for_function("() => window.nucleate.now().scene.V.preset === 'row3'")
+    expect(page.page.locator("[data-control=V]")).to_have_value("row3")
+    expect(page.page.locator("[data-control=V-text]")).to_have_count(0)
+
+
+def test_what_is_no_matrix_is_refused_in_words_and_changes_nothing(server: Server, page: WatchedPage) -> None:
+    page.open(at(server, {**SPHERE, "n": 12, "t": 2.0, "frames": 5, "V": {"preset": "row3"}}, 0))
+    page.change(lambda: page.page.locator("[data-control=V]").select_option("own matrix"))
+    before = page.now()
+    for text in (
+        "rowe3",
+        "diag(1,2)",
+        "1 2; 3 4",
+        "[[1,2],[3]]",
+        "M.npy",
+        "__import__('os')",
+        "{random='gaussian'}",
+    ):
+        typed_V(page, text)
+        with pytest.raises(InputError) as refused:
+            parse_scene({"d": 3, "V": "[[1,2],[3,4]]" if ";" in text else text})
+        expect(page.page.locator("#error-text")).to_have_text(str(refused.value))
+        assert page.now()["scene"] == before["scene"]
+        assert page.now()["runId"] == before["runId"]
+    page.change(lambda: typed_V(page, "0.5*identity"))
+    expect(page.page.locator("#errors")).to_be_hidden()
+
+
+def test_a_matrix_typed_with_enter_leaves_the_keyboard_at_its_menu(server: Server, page: WatchedPage) -> None:
+    page.open(at(server, {**SPHERE, "n": 12, "t": 2.0, "frames": 5}, 0))
+    page.page.locator("[data-control=K]").select_option("own matrix")
+    page.page.locator("[data-control=K-text]").fill("diag(1,2,3)")
+    page.change(lambda: page.page.keyboard.press("Enter"))
+    assert page.now()["scene"]["K"] == {"matrix": [[1, 0, 0], [0, 2, 0], [0, 0, 3]]}
+    cells = page.page.locator("table[aria-label='Entries of K'] input")
+    assert [cells.nth(i).input_value() for i in (0, 4, 8)] == ["1", "2", "3"]
+    assert page.page.evaluate("document.activeElement.dataset.control") == "K"
 
 
 def test_a_long_run_shows_progress_and_can_be_cancelled(server: Server, page: WatchedPage) -> None:

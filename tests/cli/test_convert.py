@@ -24,7 +24,6 @@ def test_source_and_target_are_passed_on_and_the_tensors_counted(monkeypatch: py
     ("words", "reason"),
     [
         (["model.bin"], "--out"),
-        (["model.bin", "model.safetensors"], "--out"),
         (["model.bin", "--out", "model.bin"], "must end in .safetensors"),
         (["none.bin", "--out", "model.safetensors"], "none.bin cannot be read"),
     ],
@@ -40,3 +39,12 @@ def test_bad_input_ends_with_code_2(
     assert reason in done.stderr
     assert "Traceback" not in done.output
     assert [path.name for path in tmp_path.iterdir()] == ["model.bin"]
+
+
+def test_a_target_without_its_option_is_told_where_it_goes_now() -> None:
+    done = nucleate("convert", "model.bin", "model.safetensors")
+    assert done.exit_code == 2
+    words = " ".join(done.stderr.replace("│", " ").split())
+    assert "The target of convert is now --out: nucleate convert SOURCE --out TARGET." in words
+    for arguments in (["a.bin", "b.safetensors", "c.safetensors"], ["a.bin"]):
+        assert "is now" not in nucleate("convert", *arguments).stderr, "never right"

@@ -2,24 +2,14 @@
 
 import re
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
-from support.command_line import nucleate
+from support.command_line import nucleate, start_nucleate
 from support.small_studies import contents, small, toml
 
 from nucleate.studies.ensemble import ensemble
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The small study, finished."""
-    path = tmp_path_factory.mktemp("ensemble") / "small.zarr"
-    ensemble(small(), path)
-    return path
 
 
 def test_the_command_runs_a_study_and_draws_it(tmp_path: Path, finished: Path) -> None:
@@ -100,20 +90,7 @@ def test_bad_input_ends_with_one_line_and_code_2(
 def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(tmp_path: Path) -> None:
     slow = small(runs=4000, start={"n": 64, "d": 2}, times={"t": 30.0, "save": 5})
     (tmp_path / "study.toml").write_text(toml(slow))
-    command = [
-        sys.executable,
-        "-m",
-        "nucleate",
-        "ensemble",
-        "study.toml",
-        "--out",
-        "out.zarr",
-        "--block",
-        "16",
-    ]
-    process = subprocess.Popen(
-        command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    process = start_nucleate("ensemble", "study.toml", "--out", "out.zarr", "--block", 16, cwd=tmp_path)
     deadline = time.monotonic() + 120
     while not list(tmp_path.glob("out.zarr.parts/blocks/*.block")) and time.monotonic() < deadline:
         time.sleep(0.05)

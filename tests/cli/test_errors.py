@@ -5,15 +5,15 @@ import typer
 from support.command_line import nucleate
 
 from nucleate.checks import InputError
-from nucleate.cli.errors import BAD_INPUT, INTERRUPTED, RENAMED_OPTIONS, friendly_errors
+from nucleate.cli.errors import EXIT_BAD_INPUT, EXIT_INTERRUPTED, RENAMED_OPTIONS, friendly_errors
 
 
 @pytest.mark.parametrize(
     ("error", "code", "words"),
     [
-        (InputError("n must be\n  7."), BAD_INPUT, "Error: n must be 7.\n"),
-        (MemoryError(), BAD_INPUT, "Error: This does not fit into memory. Buy some.\n"),
-        (KeyboardInterrupt(), INTERRUPTED, "Stopped at 3.\n"),
+        (InputError("n must be\n  7."), EXIT_BAD_INPUT, "Error: n must be 7.\n"),
+        (MemoryError(), EXIT_BAD_INPUT, "Error: This does not fit into memory. Buy some.\n"),
+        (KeyboardInterrupt(), EXIT_INTERRUPTED, "Stopped at 3.\n"),
     ],
     ids=str,
 )

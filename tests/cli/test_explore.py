@@ -1,23 +1,20 @@
 """`nucleate explore` as a person types it."""
 
 import json
-import os
 import signal
 import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import httpx
 import pytest
+from support.command_line import start_nucleate, typed
 from support.made_runs import one_run
 from support.time_limits import several_programs
-from typer.testing import CliRunner
 
 from nucleate.checks import InputError
-from nucleate.cli.main import app
 from nucleate.explorer.server import DEFAULT_PORT, listen
 
 pytestmark = several_programs
@@ -25,13 +22,7 @@ NUCLEATE = [sys.executable, "-m", "nucleate"]
 
 
 def start(*words: str, **environment: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [*NUCLEATE, "explore", "--no-browser", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
-    )
+    return start_nucleate("explore", "--no-browser", *words, env={"PYTHONUNBUFFERED": "1", **environment})
 
 
 def address(process: subprocess.Popen[str]) -> str:
@@ -46,11 +37,6 @@ def free_port() -> int:
     with socket.socket() as place:
         place.bind(("127.0.0.1", 0))
         return int(place.getsockname()[1])
-
-
-def typed(*words: Any) -> tuple[int, str]:
-    done = CliRunner().invoke(app, [str(word) for word in words])
-    return done.exit_code, " ".join(done.output.split())
 
 
 def test_the_explorer_serves_its_page_and_ends_cleanly_on_ctrl_c(tmp_path: Path) -> None:
@@ -78,30 +64,19 @@ def test_the_explorer_serves_its_page_and_ends_cleanly_on_ctrl_c(tmp_path: Path)
 
 
 def test_ctrl_c_ends_it_while_a_run_is_under_way() -> None:
-    from support.explorer_server import Client
+    from support.explorer_server import client_at
     from websockets.exceptions import ConnectionClosed
-    from websockets.sync.client import connect
-    from websockets.typing import Origin
 
-    with start("--port", str(free_port())) as process:
-        where = httpx.URL(address(process))
-        host = f"{where.host}:{where.port}"
-        with connect(
-            f"ws://{host}/socket?{where.query.decode()}",
-            origin=Origin(f"http://{host}"),
-            max_size=None,
-            proxy=None,
-        ) as wire:
-            page = Client(wire)
-            page.tell(do="run", id=1, scene={"n": 3000, "d": 3, "beta": 30.0, "t": 1e6, "frames": 50})
-            page.wait_for("frames")
-            process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=60)
-            assert process.returncode == 0
-            assert "The explorer has ended." in out
-            assert err == ""
-            with pytest.raises(ConnectionClosed):
-                page.wait_for("never said")
+    with start("--port", str(free_port())) as process, client_at(address(process)) as page:
+        page.tell(do="run", id=1, scene={"n": 3000, "d": 3, "beta": 30.0, "t": 1e6, "frames": 50})
+        page.wait_for("frames")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0
+        assert "The explorer has ended." in out
+        assert err == ""
+        with pytest.raises(ConnectionClosed):
+            page.wait_for("never said")
 
 
 def test_each_start_has_a_token_of_its_own_and_the_port_falls_back(tmp_path: Path) -> None:

@@ -3,15 +3,9 @@
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
-from support.command_line import nucleate
+from support.command_line import typed
 from support.made_runs import one_run
-
-
-def typed(*words: Any) -> tuple[int, str]:
-    done = nucleate(*words)
-    return done.exit_code, " ".join(done.output.split())
 
 
 def test_export_writes_a_page(tmp_path: Path) -> None:

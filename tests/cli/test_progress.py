@@ -5,7 +5,7 @@ import time
 import pytest
 
 from nucleate.cli import progress
-from nucleate.cli.progress import Progress
+from nucleate.cli.progress import ProgressBar
 
 
 @pytest.fixture
@@ -29,10 +29,10 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 @pytest.mark.usefixtures("terminal")
 def test_a_bar_appears_only_if_the_work_takes_long(capfd: pytest.CaptureFixture[str]) -> None:
-    with Progress("simulating", before="compiling") as shown:
+    with ProgressBar("simulating", before="compiling") as shown:
         shown(1, 2)
     assert capfd.readouterr().err == ""
-    with Progress("simulating", before="compiling") as shown:
+    with ProgressBar("simulating", before="compiling") as shown:
         time.sleep(0.3)
         shown(0.0, 1.0)
         time.sleep(0.3)
@@ -46,7 +46,7 @@ def test_a_bar_appears_only_if_the_work_takes_long(capfd: pytest.CaptureFixture[
 
 @pytest.mark.usefixtures("terminal")
 def test_a_bar_of_things_that_are_counted_has_rate_and_time_left(capfd: pytest.CaptureFixture[str]) -> None:
-    with Progress("simulating", unit="runs") as shown:
+    with ProgressBar("simulating", unit="runs") as shown:
         shown(10, 300)
         time.sleep(0.3)
         shown(20, 300)
@@ -62,7 +62,7 @@ def test_a_bar_vanishes_when_the_work_fails(capfd: pytest.CaptureFixture[str]) -
         time.sleep(0.3)
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), Progress("simulating"):
+    with pytest.raises(KeyboardInterrupt), ProgressBar("simulating"):
         work()
     assert capfd.readouterr().err.endswith("\x1b[2K")  # the line is erased
 
@@ -70,7 +70,7 @@ def test_a_bar_vanishes_when_the_work_fails(capfd: pytest.CaptureFixture[str]) -
 def test_elsewhere_a_line_comes_every_few_seconds(
     now: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with Progress("simulating", unit="runs") as shown:
+    with ProgressBar("simulating", unit="runs") as shown:
         for second in range(12):
             now[0] = float(second)
             shown(100 + 10 * second, 300)
@@ -83,7 +83,7 @@ def test_elsewhere_a_line_comes_every_few_seconds(
 def test_what_is_not_counted_is_told_in_percent_and_what_went_before_in_words(
     now: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with Progress("simulating", before="compiling, once") as shown:
+    with ProgressBar("simulating", before="compiling, once") as shown:
         for second, done in ((1, 0.0), (6, 0.0), (7, 1.0), (11, 1.5), (20, 4.0)):
             now[0] = float(second)
             shown(done, 4.0)
@@ -93,7 +93,7 @@ def test_what_is_not_counted_is_told_in_percent_and_what_went_before_in_words(
 def test_words_alone_are_shown_where_nothing_is_counted(
     now: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with Progress("bench drift") as shown:
+    with ProgressBar("bench drift") as shown:
         for second in (1, 6, 7):
             now[0] = float(second)
             shown.say(f"round {second}")
@@ -102,7 +102,7 @@ def test_words_alone_are_shown_where_nothing_is_counted(
 
 @pytest.mark.usefixtures("terminal")
 def test_quiet_is_quiet_on_a_terminal(capfd: pytest.CaptureFixture[str]) -> None:
-    with Progress("simulating", quiet=True) as shown:
+    with ProgressBar("simulating", quiet=True) as shown:
         time.sleep(0.2)
         shown(1, 2)
     assert capfd.readouterr().err == ""
@@ -110,7 +110,7 @@ def test_quiet_is_quiet_on_a_terminal(capfd: pytest.CaptureFixture[str]) -> None
 
 
 def test_quiet_is_quiet_elsewhere(now: list[float], capsys: pytest.CaptureFixture[str]) -> None:
-    with Progress("simulating", quiet=True) as shown:
+    with ProgressBar("simulating", quiet=True) as shown:
         now[0] = 99.0
         shown(1, 2)
         shown.say("words")

@@ -16,7 +16,8 @@ from support.time_limits import within_cpu_seconds
 
 import nucleate.integrate.simulate as engine
 from nucleate.attention import Window
-from nucleate.cli import progress, systems
+from nucleate.checks import InputError
+from nucleate.cli import progress, simulation_setup
 from nucleate.integrate.run import Run
 from nucleate.integrate.storage import load
 from nucleate.sphere import uniform
@@ -196,11 +197,27 @@ def test_check_says_how_many_digits_agree() -> None:
 def test_a_run_that_did_not_finish_is_written_and_ends_with_1() -> None:
     done = nucleate(*SMALL, "--max-steps", "3", "--out", "run.npz", "--out", "run.png")
     assert done.exit_code == 1
-    assert done.stderr.startswith("Not finished: max steps.")
+    assert done.stderr == "Not finished: max steps. What was computed is in run.npz, run.png.\n"
     run = load("run.npz")
     assert run.status == "max steps"
     assert 1 <= len(run.t) < 512
     assert Path("run.png").exists()
+
+
+def test_what_was_not_written_is_not_said_to_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = nucleate(*SMALL, "--max-steps", "3")
+    assert (done.exit_code, done.stderr) == (1, "Not finished: max steps. Nothing was written.\n")
+    monkeypatch.setattr(Run, "save", full_disk)
+    done = nucleate(*SMALL, "--max-steps", "3", "--out", "run.npz", "--out", "run.png")
+    assert (done.exit_code, list(Path().iterdir())) == (1, [])
+    assert done.stderr.splitlines() == [
+        *["Error: No space left on device."] * 2,
+        "Not finished: max steps. Nothing was written.",
+    ]
+
+
+def full_disk(run: Run, path: Path) -> None:
+    raise InputError("No space left on device.")
 
 
 def test_one_unfinished_run_of_several_ends_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,7 +232,7 @@ def test_an_interrupted_run_is_written_and_ends_with_130(monkeypatch: pytest.Mon
     def press(*words: object) -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(progress.Progress, "__call__", press)
+    monkeypatch.setattr(progress.ProgressBar, "__call__", press)
     done = nucleate("simulate", "-n", "3000", "-t", "1e6", "--save", "50", "--out", "run.npz")
     assert done.exit_code == 130, done.output
     assert "Not finished: interrupted." in done.stderr
@@ -226,7 +243,7 @@ def test_an_interrupt_before_the_start_ends_with_130_too(monkeypatch: pytest.Mon
     def interrupt(*words: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(systems, "_matrix", interrupt)
+    monkeypatch.setattr(simulation_setup, "_matrix", interrupt)
     done = nucleate("simulate")
     assert (done.exit_code, done.stderr) == (130, "Interrupted.\n")
 

@@ -47,19 +47,6 @@ def test_a_folder_gets_everything(found: Spectra, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "report" / "spectra.json").read_text())["regions"] == found.regions
 
 
-def test_the_page_stands_alone_and_has_every_head(tmp_path: Path) -> None:
-    made = make("llama")
-    made.write(tmp_path / "<b>&")
-    assert nucleate("spectra", tmp_path / "<b>&", "--draws", 2, "--out", tmp_path / "a.html").exit_code == 0
-    page = (tmp_path / "a.html").read_text()
-    assert re.findall(r"(?:src|href)=\"(?!data:image/png;base64,)", page) == []
-    assert "http" not in re.sub(r"base64,[^\"]*", "", page)
-    assert page.count("<img ") == 3  # the map and two layers
-    assert page.count("<tr><td>") + page.count("<tr class=negative><td>") == 8
-    assert "&lt;b&gt;&amp;" in page
-    assert "<b>&" not in page
-
-
 @pytest.mark.parametrize("name", ["a.png", "a.svg", "a.pdf"])
 def test_the_map_can_be_a_file(name: str, found: Spectra, tmp_path: Path) -> None:
     assert nucleate("spectra", tmp_path / "checkpoint", "--draws", 1, "--out", tmp_path / name).exit_code == 0

@@ -1,5 +1,5 @@
-"""One grammar, three doors: the command line, study files and the explorer take the same notations for
-matrices and masks, and refuse the same nonsense."""
+"""One grammar at every door: the command line, study files, scenes of the explorer and its page take the same
+notations for matrices and masks, and refuse the same nonsense."""
 
 import json
 from collections.abc import Callable
@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from support.command_line import nucleate
 from support.made_runs import one_run
+from support.matrix_notations import NOTATIONS, REFUSED, ROWS
 from support.small_studies import small, toml
 from support.time_limits import within_cpu_seconds
 
 import nucleate.integrate.simulate as engine
 from nucleate.attention import Attention, Window
 from nucleate.checks import Array, InputError
+from nucleate.explorer.page_requests import ReadMatrix, parse_request
 from nucleate.explorer.scene import parse_scene
 from nucleate.integrate.storage import load
-from nucleate.parse.named_matrices import named_matrix
 from nucleate.studies.study import Study
 
-ROWS = [[1.0, 0.1, 0.0], [0.0, -0.5, 2.0], [1e-3, 0.0, 1.5]]
 I3 = np.eye(3)
 Door = Callable[[str, Any], Attention]  # Q, K or V and a notation, to the model
 
@@ -77,41 +77,25 @@ def explorer() -> Door:
     return enter
 
 
-@pytest.fixture(params=["command_line", "study_file", "explorer"])
-def door(request: pytest.FixtureRequest) -> Door:
-    enter: Door = request.getfixturevalue(request.param)
+@pytest.fixture
+def page() -> Door:
+    """As it is typed on the page, which asks the server what it stands for and then runs the scene."""
+
+    def enter(name: str, value: Any) -> Attention:
+        question = {"do": "matrix", "name": name, "d": 3, "text": typed(value)}
+        request = parse_request(json.dumps(question))
+        assert isinstance(request, ReadMatrix)
+        scene = parse_scene({"n": 2, "d": 3, name: json.loads(json.dumps(request.choice))})
+        assert scene.plain()[name] == request.choice, "the answer is what a scene holds"
+        return scene.model
+
     return enter
 
 
-NOTATIONS: list[tuple[Any, Array]] = [
-    (2.0, 2.0 * I3),
-    (-3, -3.0 * I3),
-    (1, I3),
-    ("2.0", 2.0 * I3),
-    ("-.5e-1", -0.05 * I3),
-    ("identity", I3),
-    (" +identity ", I3),
-    ("-identity", -I3),
-    ("0.5*identity", 0.5 * I3),
-    ("-1.5e3 * identity", -1500.0 * I3),
-    ([1, 1, -2], np.diag([1.0, 1.0, -2.0])),
-    ("diag(1,1,-2)", np.diag([1.0, 1.0, -2.0])),
-    ("diag( .5, 1e3 ,+0)", np.diag([0.5, 1000.0, 0.0])),
-    ("[1, 1, -2]", np.diag([1.0, 1.0, -2.0])),
-    (ROWS, np.array(ROWS)),
-    (json.dumps(ROWS), np.array(ROWS)),
-    ({"matrix": ROWS}, np.array(ROWS)),
-    ({"preset": "identity"}, I3),
-    ("minus-identity", -I3),
-    ("row2", np.diag([1.0, 1.0, 0.3])),
-    ({"preset": "row2"}, np.diag([1.0, 1.0, 0.3])),
-    ("complex", named_matrix("complex", 3)),
-    ("mirror", np.diag([-1.0, 1.0, 1.0])),
-    ("gaussian", named_matrix("gaussian", 3, 0)),
-    ("gaussian(7)", named_matrix("gaussian", 3, 7)),
-    ({"preset": "gaussian", "seed": 7}, named_matrix("gaussian", 3, 7)),
-    ("head(9007199254740992)", named_matrix("head", 3, 2**53)),
-]
+@pytest.fixture(params=["command_line", "study_file", "explorer", "page"])
+def door(request: pytest.FixtureRequest) -> Door:
+    enter: Door = request.getfixturevalue(request.param)
+    return enter
 
 
 @pytest.mark.parametrize(("value", "matrix"), NOTATIONS, ids=[str(value) for value, _ in NOTATIONS])
@@ -123,25 +107,6 @@ def test_a_notation_stands_for_the_same_matrix_at_every_door(value: Any, matrix:
         assert (M is None) == np.array_equal(matrix, I3), "identities are left out, for the fastest kernels"
         assert not np.signbit(M[M == 0.0]).any() if M is not None else True, "no minus zeros"
         assert all(getattr(model, other) is None for other in "QKV" if other != name)
-
-
-LONG = "1" * 200_000
-REFUSED: list[Any] = [
-    "", " ", "nan", "inf", "-inf", "1e999", "1_000", "٣", "0x10", "1,2,3", "twice*identity", "nan*identity",
-    "*identity", "identity*2", "--identity", "Identity", "diag", "diag()", "diag(1,,2)", "diag(1,2,x)",
-    "diag(1,1,nan)", "diag(1,1,1e999)", "diag(1,2)", "diag(1,2,3", "diag(1,2,3,4)", "[", "[1,2", "[1,2,NaN]",
-    "[1,2,Infinity]", "[[1,2],[3]]", "[[1,2,3]]", "[]", "[[]]", "[[[]]]", '["1","2","3"]', "[true,true,true]",
-    "[null,1,2]", '[{"a":1},1,2]', "row9", "row3(1)", "rowe3", "gaussian(-1)", "gaussian(1.5)", "gaussian(7",
-    "gaussian(9007199254740993)", "gaussian(99999999999999999999)", "{", "{}", "{a = 1}", "{preset = 'row9'}",
-    "{preset = 'row3', seed = 1}", "{preset = 'gaussian', seed = -1}", "{preset = 'gaussian', sed = 1}",
-    "{matrix = 3}", "{matrix = 'row3'}", "{matrix = [[1,2],[3]]}", "{matrix = [[1]], preset = 'row3'}",
-    "{random = 'nothing'}", "{random = ['gaussian']}", "{random = 'gaussian', scale = nan}", "{a = 1}\nb = 2",
-    "__import__('os')", "np.eye(3)", LONG + "x", "diag(" + LONG, "[" * 100_000, "[" * 300 + "]" * 300,
-    "{a=" * 20_000, LONG, "M.npz", "studies", ".", "/dev/zero",
-    True, [True, True, True], ["1", "2", "3"], [[1, 2], [3]], [[1, 2, 3]], [], [[]], [1, 2], [10**400, 1, 1],
-    {}, {"a": 1}, {"preset": "row9"}, {"preset": ["row3"]}, {"preset": "row3", "seed": 1}, {"matrix": 3},
-    {"preset": "gaussian", "seed": 1.5}, {"preset": "gaussian", "seed": True}, {"matrix": [[1, 2], [3]]},
-]  # fmt: skip
 
 
 @pytest.mark.parametrize("value", REFUSED, ids=lambda value: str(value)[:40])
@@ -190,13 +155,14 @@ def test_files_in_the_grid_of_a_study_are_beside_it_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["M.npy", "/M.npy", "M.NPY", " M.npy "])
 def test_neither_a_page_nor_a_stored_study_makes_us_open_a_file(
-    name: str, explorer: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, explorer: Door, page: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     np.save("M.npy", np.array(ROWS))
     monkeypatch.setattr(np.lib.format, "open_memmap", lambda *_, **__: pytest.fail("a file was opened"))
     for call in (
         lambda: explorer("V", name),
+        lambda: page("V", name),
         lambda: Study.make(small(model={"V": name})),
     ):
         with pytest.raises(InputError, match="only the command line and study files read files"):
@@ -253,9 +219,10 @@ def test_random_matrices_of_the_command_line_are_those_of_a_study_with_its_seed(
         np.testing.assert_array_equal(getattr(one, name), getattr(model, name)[0])
 
 
-def test_a_scene_is_one_run_and_takes_no_matrix_drawn_for_every_run(explorer: Door) -> None:
-    with pytest.raises(InputError, match="drawn anew for every run"):
-        explorer("V", {"random": "gaussian"})
+def test_a_scene_is_one_run_and_takes_no_matrix_drawn_for_every_run(explorer: Door, page: Door) -> None:
+    for enter in (explorer, page):
+        with pytest.raises(InputError, match="drawn anew for every run"):
+            enter("V", {"random": "gaussian"})
 
 
 # What is stored

@@ -1,7 +1,6 @@
 """The guard of the explorer's server: who gets in, and that nobody else does, by page or by websocket."""
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -11,7 +10,7 @@ from hypothesis import strategies as some
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
-from support.explorer_server import PAGE, client, explorer_server, raw, request, upgrade
+from support.explorer_server import PAGE, client, raw, request, upgrade
 from support.hostile_input import path_traversals
 from support.time_limits import several_programs
 
@@ -23,12 +22,6 @@ pytestmark = several_programs
 REFUSED = {400, 403, 404, 405, 413, 429, 431}
 PORT, TOKEN = 8765, "right-token"
 OURS = f"127.0.0.1:{PORT}"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with explorer_server() as server:
-        yield server
 
 
 def scope(

@@ -13,7 +13,7 @@ import numpy as np
 import psutil
 import pytest
 from support.explorer_scenes import simulated
-from support.explorer_server import client, explorer_server, raw, request, until, upgrade
+from support.explorer_server import client, raw, request, until, upgrade
 from support.hostile_input import malformed_messages
 from support.time_limits import several_programs
 from websockets.exceptions import ConnectionClosed
@@ -25,12 +25,6 @@ from nucleate.explorer.scene import parse_scene
 from nucleate.explorer.server import Explorer, Server
 
 pytestmark = several_programs
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with explorer_server() as server:
-        yield server
 
 
 def test_hello_says_what_there_is(server: Server) -> None:
@@ -110,6 +104,7 @@ class _SeparateServer:
 
     def __init__(self, port: int, token: str) -> None:
         self.port, self.explorer = port, Explorer("", token=token)
+        self.address = f"http://127.0.0.1:{port}/?token={token}"
 
 
 def test_under_a_flood_memory_is_steady_and_a_running_simulation_undisturbed(

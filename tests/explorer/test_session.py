@@ -5,7 +5,6 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -14,15 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 from support.explorer_scenes import LONG, simulated
-from support.explorer_server import Client, client, explorer_server, until
-from support.hostile_input import malformed_messages
+from support.explorer_server import Client, client, until
+from support.hostile_input import malformed_messages, refusal
 from support.time_limits import check_wall_seconds, patient, several_programs
 from websockets.exceptions import ConnectionClosed
 
 import nucleate as nc
 from nucleate.explorer.guard import RateLimit
 from nucleate.explorer.measurements import measure
-from nucleate.explorer.page_requests import BadMessage, parse_request
 from nucleate.explorer.presets import presets
 from nucleate.explorer.python_code import python_code
 from nucleate.explorer.scene import parse_scene
@@ -39,12 +37,6 @@ NO_CODE = 0  # the connection ended without one
 
 
 SOON = 5.0  # seconds: a cancelled run ends within two ticks of 0.1 s, on a busy machine a little later
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with explorer_server() as server:
-        yield server
 
 
 def engine_threads() -> int:
@@ -125,6 +117,21 @@ def test_python_is_sent_when_asked_for(server: Server) -> None:
     with client(server) as page:
         page.tell(do="python", scene={"n": 9})
         assert page.hear()[0] == {"say": "python", "text": python_code(parse_scene({"n": 9}))}
+
+
+def test_a_matrix_that_was_typed_comes_back_in_the_form_a_scene_holds(server: Server) -> None:
+    with client(server) as page:
+        page.tell(do="matrix", name="Q", d=6, text="diag(1,2,3,4,5,6)")
+        rows = np.diag([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).tolist()
+        assert page.hear()[0] == {"say": "matrix", "name": "Q", "d": 6, "choice": {"matrix": rows}}
+        page.tell(do="matrix", name="V", d=64, text="gaussian(7)")
+        choice = {"preset": "gaussian", "seed": 7}
+        assert page.hear()[0] == {"say": "matrix", "name": "V", "d": 64, "choice": choice}
+        page.tell(do="matrix", name="K", d=6, text="diag(1,2)")
+        words = page.hear()[0]
+        assert words["say"] == "error"
+        assert words["id"] is None, "about no run: the one that is shown goes on"
+        assert words["text"].startswith("K must have 6 rows")
 
 
 def test_downloaded_data_opens_as_the_same_run(server: Server, tmp_path: Path) -> None:
@@ -317,15 +324,6 @@ def test_a_session_outlives_thousands_of_malformed_messages() -> None:
     said = [message["say"] for message in socket.texts]
     assert said.count("error") == len(messages)
     assert socket.texts[-1] == {**socket.texts[-1], "say": "ended", "status": "done"}
-
-
-def refusal(message: str) -> str | None:
-    """Why a message is not understood; any other exception is a mistake of ours."""
-    try:
-        parse_request(message)
-    except BadMessage as error:
-        return str(error)
-    return None
 
 
 @pytest.mark.parametrize("size", [1_000_001, 1_003_000])

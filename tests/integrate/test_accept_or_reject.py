@@ -91,7 +91,7 @@ def test_a_run_ends_with_the_status_that_fits(error: float, stop: int, options: 
 
 
 @uncounted
-def judged_causal(clocks, h, error, order, lands, until):  # type: ignore[no-untyped-def]
+def judged_causal(clocks, h, error, order, lands, until):  # type: ignore[no-untyped-def]  # Numba infers its types
     return accept_or_reject_causal(clocks[0], h, error, order, lands, until)
 
 

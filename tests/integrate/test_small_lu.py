@@ -9,7 +9,7 @@ from nucleate.kernels.compile import uncounted
 
 
 @uncounted
-def solved(matrix, diagonal, factors, pivot, u, scratch):  # type: ignore[no-untyped-def]
+def solved(matrix, diagonal, factors, pivot, u, scratch):  # type: ignore[no-untyped-def]  # Numba infers its types
     """u = (diagonal - matrix)^{-1} u, and the norm of that inverse."""
     factor(matrix, diagonal, factors, pivot)
     solve(factors, pivot, u)

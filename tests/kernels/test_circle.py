@@ -5,7 +5,8 @@ import math
 import mpmath as mp
 import numpy as np
 import pytest
-from support.kernel_models import MASKS, Mask, circle_bound, models, points
+from support.kernel_models import MASKS, Mask, circle_bound, models
+from support.places import on_circle
 
 import nucleate as nc
 from nucleate.attention import Attention, Frozen, Window
@@ -60,7 +61,7 @@ def test_clusters_and_strays_are_right_together(mask: Mask) -> None:
     rng = np.random.default_rng(1)
     theta = rng.choice([0.0, 2.0], 3000) + 0.01 * rng.standard_normal(3000)
     theta[rng.choice(3000, 25, replace=False)] = rng.uniform(0.0, 2.0 * math.pi, 25)
-    x = points(theta)
+    x = on_circle(theta)
     for name, model in models(2, mask).items():
         error = np.abs(nc.drift(model, x, kernel="circle") - nc.drift(model, x, kernel="pairwise")).max()
         assert error <= circle_bound(model), (name, error)
@@ -97,6 +98,6 @@ def test_modes_obey_their_rule() -> None:
 
 
 def _angular(model: Attention, theta: Array) -> Array:
-    x = points(theta)
+    x = on_circle(theta)
     velocity = nc.drift(model, x, kernel="circle")
     return np.asarray(velocity[:, 1] * x[:, 0] - velocity[:, 0] * x[:, 1])

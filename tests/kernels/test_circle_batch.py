@@ -5,7 +5,8 @@ import time
 
 import numpy as np
 import pytest
-from support.kernel_models import GO, points, turning
+from support.kernel_models import GO, turning
+from support.places import on_circle
 
 import nucleate as nc
 from nucleate.attention import Attention, Frozen
@@ -34,7 +35,7 @@ def test_lanes_equal_the_equation_each_with_its_own_parameters(n: int, frozen: b
     rng = np.random.default_rng(n)
     x = np.stack([nc.uniform(n, 2, seed=10 * run) for run in range(b)])
     x[0] = [[1.0, 0.0]] * n  # the recurrence of lanes is least accurate near angle 0 and pi
-    x[1] = points(math.pi + 1e-3 * rng.standard_normal(n))
+    x[1] = on_circle(math.pi + 1e-3 * rng.standard_normal(n))
     rest = (
         Frozen(np.stack([nc.uniform(3, 2, seed=90 + run) for run in range(b)]), rng.uniform(1.0, 4.0, (b, 3)))
         if frozen
@@ -65,7 +66,7 @@ def test_isolated_tokens_behind_clusters_are_computed_pair_by_pair(used: int, fr
     rng = np.random.default_rng(used)
     theta = 0.01 * rng.standard_normal((used, n))
     theta[:, ::500] = rng.uniform(1.0, 5.0, theta[:, ::500].shape)  # each alone, other ones in every lane
-    x = points(theta)
+    x = on_circle(theta)
     rest = (
         Frozen(
             np.stack([nc.uniform(3, 2, seed=run) for run in range(used)]), rng.uniform(1.0, 4.0, (used, 3))
@@ -102,11 +103,11 @@ def test_a_run_that_is_not_finite_leaves_its_neighbours_alone(bad: int) -> None:
     theta[:, ::100] = rng.uniform(1.0, 5.0, theta[:, ::100].shape)  # each alone, behind a cluster
     V = np.repeat(np.eye(2)[None], LANES, axis=0)
     alone = nc.simulate(
-        Attention(40.0, V=V), points(theta), 2.0, save=3, rtol=1e-5, atol=1e-6, method="explicit"
+        Attention(40.0, V=V), on_circle(theta), 2.0, save=3, rtol=1e-5, atol=1e-6, method="explicit"
     )
     V[bad] *= 1.7e308
     beside = nc.simulate(
-        Attention(40.0, V=V), points(theta), 2.0, save=3, rtol=1e-5, atol=1e-6, method="explicit"
+        Attention(40.0, V=V), on_circle(theta), 2.0, save=3, rtol=1e-5, atol=1e-6, method="explicit"
     )
     others = [run for run in range(LANES) if run != bad]
     assert beside.status[bad] == "non-finite"

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.kernel_models import Mask, circle_bound, models, pairwise_bound, points
+from support.kernel_models import Mask, circle_bound, models, pairwise_bound
+from support.places import on_circle
 
 import nucleate as nc
 from nucleate.attention import Attention, Frozen, Window
@@ -183,7 +184,7 @@ def test_all_kernels_agree_on_the_circle(
     theta: list[float], beta: float, numbers: list[float], w: int, mask: str
 ) -> None:
     Q, K, V = np.reshape(numbers, (3, 2, 2))
-    x = points(np.array(theta))
+    x = on_circle(np.array(theta))
     kind: Mask = Window(w) if mask == "window" else "full" if mask == "full" else "causal"
     for model in (Attention(beta, Q=Q, K=K, V=V, mask=kind), Attention(beta, mask=kind)):
         expected = nc.drift(model, x, kernel="reference")

@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from support.kernel_models import MASKS, Mask, models, pairwise_bound, points, velocities_of
+from support.kernel_models import MASKS, Mask, models, pairwise_bound, velocities_of
+from support.places import on_circle
 
 import nucleate as nc
 from nucleate.attention import Attention
@@ -37,7 +38,7 @@ def test_pairwise_equals_the_equation_in_high_dimension_without_tiles() -> None:
 def test_small_forces_keep_their_relative_accuracy() -> None:
     # Two tokens far apart: the force e^{-beta (1 - u)} sqrt(1 - u^2) is far below the rounding of x itself.
     theta, beta = 2.0, 60.0
-    velocity = nc.drift(Attention(beta), points(np.array([0.0, theta])), kernel="pairwise")[1]
+    velocity = nc.drift(Attention(beta), on_circle(np.array([0.0, theta])), kernel="pairwise")[1]
     force = math.exp(-2.0 * beta * math.sin(theta / 2) ** 2) * math.sin(theta)  # about 1e-37
     # x is the rounded point: its angle, and with it beta * (1 - cos), is off by eps
     assert velocity @ [-math.sin(theta), math.cos(theta)] == pytest.approx(-force, rel=8 * beta * EPS)

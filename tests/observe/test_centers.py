@@ -177,7 +177,7 @@ def test_a_chord_is_at_most_2_and_other_metrics_are_refused() -> None:
     with pytest.raises(InputError, match=r"delta must be at most 2, but is 2.1"):
         renyi_centers(uniform(3, 2, 0), 2.1, metric="chordal")
     with pytest.raises(InputError, match="metric must be"):
-        renyi_centers(uniform(3, 2, 0), 1.0, metric="taxi")  # type: ignore[arg-type]
+        renyi_centers(uniform(3, 2, 0), 1.0, metric="taxi")  # type: ignore[arg-type]  # that is what is refused
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.made_runs import many_runs, one_run, paths
+from support.made_runs import many_runs, one_run, paths, walking
 
 from nucleate.attention import Attention
 from nucleate.checks import Array, InputError
@@ -87,19 +87,6 @@ def test_a_block_of_figure_3_takes_a_tenth_of_two_milliseconds_per_run() -> None
 
 
 # Lost centers
-
-
-def walking(*angles: list[float]) -> Run:
-    """Tokens on the circle at these angles (m, n), one time unit between frames."""
-    angle = np.array(angles)
-    return Run(
-        Attention(4.0),
-        np.arange(float(len(angle))),
-        np.stack([np.cos(angle), np.sin(angle)], axis=-1),
-        "done",
-        1,
-        {},
-    )
 
 
 def test_a_center_is_lost_to_the_nearest_earlier_one_where_the_line_crosses_the_radius() -> None:

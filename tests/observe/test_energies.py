@@ -5,11 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.made_runs import many_runs
+from support.places import on_circle
 
 from nucleate.attention import Attention, Frozen, Window, drift
 from nucleate.checks import Array, InputError
 from nucleate.integrate.simulate import simulate
 from nucleate.observe.energies import interaction_energy, token_energies
+from nucleate.parse.mask import Mask
 from nucleate.sphere import retract, tangent, uniform
 
 STEP = 1e-5  # of a central difference: the error is STEP^2 beta^2 = 1e-7 at beta = 36, rounding 1e-11
@@ -25,10 +27,6 @@ def slow_token_energies(phi: Array, theta: Array, a: Array, beta: float) -> list
         / beta
         for k in range(len(phi))
     ]
-
-
-def on_circle(phi: Array) -> Array:
-    return np.stack([np.cos(phi), np.sin(phi)], axis=-1)
 
 
 @given(n=st.integers(1, 8), m=st.integers(0, 3), beta=st.floats(0.1, 80.0), seed=st.integers(0, 2**32))
@@ -47,11 +45,11 @@ def test_token_energies_are_those_of_lemma_5_3(n: int, m: int, beta: float, seed
 
 @pytest.mark.parametrize("mask", ["causal", Window(3), "full"])
 @pytest.mark.parametrize(("d", "beta", "m"), [(2, 4.0, 0), (2, 36.0, 2), (3, 9.0, 0), (5, 2.0, 3)])
-def test_a_token_runs_down_its_own_energy(d: int, beta: float, m: int, mask: str) -> None:
+def test_a_token_runs_down_its_own_energy(d: int, beta: float, m: int, mask: Mask) -> None:
     # phi_k' = -(1/Z_k) dE_k/dphi_k, and in any dimension the same for every direction tangent at x_k.
     rng = np.random.default_rng(d)
     frozen = Frozen(uniform(m, d, 1), rng.uniform(1.0, 2.0, m)) if m else None
-    model = Attention(beta, mask=mask, frozen=frozen)  # type: ignore[arg-type]
+    model = Attention(beta, mask=mask, frozen=frozen)
     x = uniform(6, d, 2)
     y, a, sees = model.context(x)
     Z = (sees * a * np.exp(beta * (x @ y.T - 1.0))).sum(-1)  # (n,)

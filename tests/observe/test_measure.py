@@ -19,7 +19,12 @@ def spread(t: float, x: Array) -> float:
 def test_a_function_is_asked_at_every_frame() -> None:
     run = one_run()
     asked = []
-    values = measure(run, lambda t, x: asked.append((t, x.shape)) or spread(t, x))  # type: ignore[func-returns-value]
+
+    def noted(t: float, x: Array) -> float:
+        asked.append((t, x.shape))
+        return spread(t, x)
+
+    values = measure(run, noted)
     assert values.tolist() == [spread(t, x) for t, x in zip(run.t, run.x, strict=True)]
     assert asked == [(t, (9, 2)) for t in run.t]
     np.testing.assert_array_equal(measure((run.t, run.x), spread), values)
@@ -77,7 +82,7 @@ def test_a_name_gives_named_dimensions() -> None:
 )
 def test_what_is_no_observable_is_refused(function: object, reason: str) -> None:
     with pytest.raises(InputError, match=reason):
-        measure(one_run(), function)  # type: ignore[call-overload]
+        measure(one_run(), function)  # type: ignore[call-overload]  # that is what is refused
 
 
 def test_an_error_of_the_function_is_the_function_s_own() -> None:
@@ -87,4 +92,4 @@ def test_an_error_of_the_function_is_the_function_s_own() -> None:
 
 def test_what_is_no_run_is_refused() -> None:
     with pytest.raises(InputError, match="run must be a Run or a pair"):
-        measure(one_run().x, spread)  # type: ignore[call-overload]
+        measure(one_run().x, spread)  # type: ignore[call-overload]  # that is what is refused

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from support.made_runs import many_runs, one_run
+from support.made_runs import many_runs, one_run, walking
 from support.slow_twins import slow_clusters
 
 from nucleate.attention import Attention
@@ -163,19 +163,6 @@ def test_where_to_look_closer_equals_its_slow_twin() -> None:
         found.append(next_approach(np.arange(6.0), x, 1, 8, leads, *sizes))
         assert found[-1] == slow_approach(np.arange(6.0), x, 1, 8, leads, *sizes)
     assert {1, 2, 3, 6} <= {*found}, "at once, later, and never"
-
-
-def walking(*angles: list[float], beta: float = 20.0) -> Run:
-    """Tokens on the circle at these angles (m, n), one time unit between frames, moved by no equation."""
-    angle = np.array(angles)
-    return Run(
-        Attention(beta),
-        np.arange(float(len(angle))),
-        np.stack([np.cos(angle), np.sin(angle)], axis=-1),
-        "done",
-        1,
-        {},
-    )
 
 
 @pytest.mark.parametrize(("gathered", "formed"), [(94, False), (95, True)])

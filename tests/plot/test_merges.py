@@ -6,19 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib import pyplot
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from support.made_merges import merged, random_merges
-from support.pictures import drawn_lines
+from support.pictures import draw, drawn_lines
 
 from nucleate import plot
 from nucleate.checks import Array, InputError
 from nucleate.observe.life import Life, life
 from nucleate.observe.merges import Merges
-
-
-@pytest.fixture(scope="module")
-def short_life() -> Life:
-    return life(16.0, n=40, seed=1)
 
 
 def stairs(ax: Any) -> tuple[Array, Array]:
@@ -63,7 +57,7 @@ LATE = tuple((1e9 - k, k, 0) for k in range(40, 0, -1))  # the staircase stays u
 def test_words_on_the_staircase_never_cover_it(found: Merges, size: tuple[float, float]) -> None:
     figure = pyplot.figure(figsize=size, layout="constrained")
     ax: Any = plot.staircase(found, figure.add_subplot())
-    FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call]
+    draw(figure)
     note = ax._right_title.get_window_extent()
     assert note.y0 >= ax.bbox.y1
     assert (note.x0 >= 0, note.y1 <= figure.bbox.y1) == (True, True)
@@ -96,7 +90,7 @@ def test_tokens_that_never_gathered_are_told_so() -> None:
     for picture in (plot.staircase, plot.merge_tree):
         ax = picture(merged((), ()))
         assert "the tokens never gathered into clusters" in [text.get_text() for text in ax.texts]
-        FigureCanvasAgg(ax.figure).draw()  # type: ignore[no-untyped-call, arg-type]
+        draw(ax.figure)
 
 
 def test_one_cluster_from_the_start_is_one_stair_and_one_branch() -> None:
@@ -106,7 +100,7 @@ def test_one_cluster_from_the_start_is_one_stair_and_one_branch() -> None:
     assert len(drawn_lines(plot.merge_tree(one))) == 1
     alone = life(4.0, n=1)
     for ax in (plot.staircase(alone), plot.merge_tree(alone), alone.plot()[0]):
-        FigureCanvasAgg(ax.figure).draw()  # type: ignore[no-untyped-call, arg-type]
+        draw(ax.figure)
 
 
 def test_what_is_no_merges_is_refused_and_leaves_no_figure() -> None:
@@ -114,7 +108,7 @@ def test_what_is_no_merges_is_refused_and_leaves_no_figure() -> None:
         with pytest.raises(
             InputError, match=r"needs merges, but was given ndarray. Pass nucleate.merges\(run\)"
         ):
-            picture(np.zeros(3))  # type: ignore[arg-type]
+            picture(np.zeros(3))  # type: ignore[arg-type]  # that is what is refused
         with pytest.raises(InputError, match="end must be finite and greater than 12, but is 3"):
             picture(merged(), end=3.0)
     assert pyplot.get_fignums() == []

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.made_runs import on_circle, one_run, run_of
+from support.made_runs import one_run, run_of
 from support.pictures import drawn_lines, ink_share
+from support.places import on_circle
 
 from nucleate import plot
 from nucleate.integrate.run import Run

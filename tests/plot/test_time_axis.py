@@ -4,8 +4,9 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from support.made_runs import on_circle, one_run, run_of
+from support.made_runs import one_run, run_of
+from support.pictures import draw
+from support.places import on_circle
 
 from nucleate import plot
 from nucleate.plot.time_axis import time_label
@@ -37,7 +38,7 @@ def test_time_goes_by_powers_of_ten_where_an_even_axis_would_hide_half_of_the_fr
     assert ax.get_xscale() == "symlog"
     assert plot.angles(run, log=False).get_xscale() == "linear"
     assert plot.angles(one_run(), log=True).get_xscale() == "symlog"
-    FigureCanvasAgg(ax.figure).draw()  # type: ignore[no-untyped-call, arg-type]
+    draw(ax.figure)
     boxes = sorted(
         (text.get_window_extent() for text in ax.get_xticklabels() if text.get_text()), key=lambda box: box.x0
     )

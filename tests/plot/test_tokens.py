@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 from matplotlib.colors import to_rgba_array
-from support.made_runs import many_runs, on_circle, one_run, run_of
+from support.made_runs import many_runs, one_run, run_of
 from support.pictures import drawn_lines
+from support.places import on_circle
 
 from nucleate import plot
 from nucleate.checks import InputError

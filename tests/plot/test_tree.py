@@ -9,7 +9,7 @@ from support.made_merges import merged, random_merges
 
 from nucleate import plot
 from nucleate.checks import Array
-from nucleate.observe.life import Life, life
+from nucleate.observe.life import Life
 
 
 def lines(ax: Any) -> tuple[list[Array], list[Array]]:
@@ -50,18 +50,13 @@ def test_no_join_crosses_a_branch(seed: int) -> None:
         assert crossed == []
 
 
-@pytest.fixture(scope="module")
-def short_life() -> Life:
-    return life(16.0, n=40, seed=1)
-
-
 def test_the_clusters_left_are_red(short_life: Life) -> None:
     for found in (merged(), merged(events=((20.0, 9, 4),)), short_life.merges):
         ax = plot.merge_tree(found)
         red = next(line for line in ax.lines if line.get_color() == to_rgb(plot.RED))
         left = sorted(set(found.leaders.tolist()) - {event.lost for event in found})
-        assert sorted(map(float, red.get_ydata())) == sorted(rows(ax)[k] for k in left)  # type: ignore[arg-type]
-        assert set(map(float, red.get_xdata())) == {ax.get_xlim()[1]}  # type: ignore[arg-type]
+        assert sorted(map(float, red.get_ydata())) == sorted(rows(ax)[k] for k in left)  # type: ignore[arg-type]  # the stubs allow more than arrays
+        assert set(map(float, red.get_xdata())) == {ax.get_xlim()[1]}  # type: ignore[arg-type]  # the stubs allow more than arrays
 
 
 def test_one_lost_to_a_leader_that_is_lost_already_joins_its_heir() -> None:

@@ -4,21 +4,13 @@ import ast
 import gc
 import sys
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
-from support.source_copies import SourceCopy, source_copied
+from support.source_copies import SourceCopy
 
 from nucleate.source_hash import modules_used, source_hash
-
-
-@pytest.fixture
-def source_copy(tmp_path: Path) -> Iterator[SourceCopy]:
-    with source_copied(tmp_path / "source") as copy:
-        yield copy
 
 
 def test_what_is_imported_counts_but_for_what_is_left_out() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support.source_copies import forget
 
 from nucleate import source_hash as hashing
 
@@ -24,18 +25,6 @@ FILES = {
     "room/inner.py": "SIX = 6\n",
 }
 Write = Callable[[str, str], str]
-
-
-def forget() -> None:
-    """Files are read once a process."""
-    for function in (
-        hashing.source_hash,
-        hashing.modules_used,
-        hashing._module_hash,
-        hashing._tree,
-        hashing._imports,
-    ):
-        function.cache_clear()
 
 
 @pytest.fixture

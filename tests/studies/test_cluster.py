@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.command_line import start_nucleate
 from support.small_studies import SOAK, contents, profile, small, spread, toml
 from support.time_limits import several_programs
 
@@ -159,26 +160,9 @@ def test_a_lost_scheduler_ends_with_one_line_and_threads_finish_the_work(tmp_pat
     slow = small(runs=600, start={"n": 48, "d": 2}, times={"t": 20.0, "save": 5, "rtol": 1e-6, "atol": 1e-9})
     (tmp_path / "study.toml").write_text(toml(slow))
     ensemble(slow, tmp_path / "threads.zarr")
-    command = [
-        sys.executable,
-        "-m",
-        "nucleate",
-        "ensemble",
-        "study.toml",
-        "--out",
-        "out.zarr",
-        "--block",
-        "4",
-        "--quiet",
-    ]
+    command = ["ensemble", "study.toml", "--out", "out.zarr", "--block", 4, "--quiet"]
     with processes(tmp_path, 1, 1) as address:
-        going = subprocess.Popen(
-            [*command, "--cluster", address],
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        going = start_nucleate(*command, "--cluster", address, cwd=tmp_path)
         deadline = time.monotonic() + START_SECONDS
         while len(list(tmp_path.glob("out.zarr.parts/blocks/*.block"))) < 10 and time.monotonic() < deadline:
             time.sleep(0.02)

@@ -47,11 +47,8 @@ def test_any_other_change_is_refused_with_what_differs(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    path = tmp_path / "out.zarr"
-    if state == "finished":
-        shutil.copytree(finished, path)
-    else:
-        interrupt(path, monkeypatch)
+    path = begun(state, finished, tmp_path, monkeypatch)
+    if state == "interrupted":
         words = words.replace("holds 24 runs", "holds runs up to 24")
     place = path if state == "finished" else path.with_name("out.zarr.parts")
     before = contents(place)
@@ -59,6 +56,16 @@ def test_any_other_change_is_refused_with_what_differs(
         ensemble(small(**change), path)
     assert contents(place) == before
     assert [one.name for one in tmp_path.iterdir()] == [place.name]
+
+
+def begun(state: str, finished: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The store of a study that is finished, or that was interrupted."""
+    path = folder / "out.zarr"
+    if state == "finished":
+        shutil.copytree(finished, path)
+    else:
+        interrupt(path, monkeypatch)
+    return path
 
 
 def interrupt(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,11 +122,7 @@ def test_a_comment_in_the_code_keeps_nobody_from_going_on(
 def test_runs_of_another_kernel_are_not_gone_on_with(
     state: str, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source_copy: SourceCopy
 ) -> None:
-    path = tmp_path / "out.zarr"
-    if state == "finished":
-        shutil.copytree(finished, path)
-    else:
-        interrupt(path, monkeypatch)
+    path = begun(state, finished, tmp_path, monkeypatch)
     source_copy.edit("kernels/pairwise.py", "\n\n\ndef ", "\n\n\nX = 1\n\n\ndef ")
     with pytest.raises(
         InputError, match=r"was begun otherwise: the code that computes the runs .* was \w+, now \w+"

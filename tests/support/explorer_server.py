@@ -6,8 +6,9 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 from websockets.sync.client import ClientConnection, connect
@@ -147,12 +148,18 @@ class Client:
                 return begun, np.concatenate(t), np.concatenate(x), arrays, ended
 
 
-@contextmanager
-def client(server: Server) -> Iterator[Client]:
+def client(server: Server) -> AbstractContextManager[Client]:
     """A page, connected."""
-    host = f"127.0.0.1:{server.port}"
+    return client_at(server.address)
+
+
+@contextmanager
+def client_at(address: str) -> Iterator[Client]:
+    """A page, connected to the server that prints this address."""
+    where = urlsplit(address)
+    host = where.netloc
     with connect(
-        f"ws://{host}/socket?token={server.explorer.token}",
+        f"ws://{host}/socket?{where.query}",
         origin=Origin(f"http://{host}"),
         max_size=None,
         compression=None,

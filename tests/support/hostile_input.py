@@ -5,6 +5,8 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+from nucleate.explorer.page_requests import BadMessage, parse_request
+
 
 def malformed_messages(count: int, seed: int = 0) -> Iterator[str]:
     """Messages no page would send, most of them nearly right."""
@@ -19,6 +21,7 @@ def malformed_messages(count: int, seed: int = 0) -> Iterator[str]:
         {"do": "python", "scene": {"mask": {"window": 3}}},
         {"do": "data", "id": 1},
         {"do": "open", "name": "run.zarr", "run": 0},
+        {"do": "matrix", "name": "V", "d": 3, "text": "diag(1,1,-2)"},
     ]
     odd: list[Any] = [
         None,
@@ -90,6 +93,15 @@ def malformed_messages(count: int, seed: int = 0) -> Iterator[str]:
             )
         else:
             yield "".join(chr(rng.randrange(32, 0x250)) for _ in range(rng.randrange(80)))
+
+
+def refusal(message: str) -> str | None:
+    """Why a message is not understood; any other exception is a mistake of ours."""
+    try:
+        parse_request(message)
+    except BadMessage as error:
+        return str(error)
+    return None
 
 
 def path_traversals() -> list[str]:

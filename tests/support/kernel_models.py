@@ -20,7 +20,6 @@ __all__ = [
     "models",
     "norms",
     "pairwise_bound",
-    "points",
     "turning",
     "velocities_of",
 ]
@@ -75,11 +74,6 @@ def velocities_of(system: System, x: Array) -> Array:
     team.place(state)
     team.sweep(velocity, GO)
     return velocity[: x.size].reshape(x.shape)
-
-
-def points(theta: Array) -> Array:
-    """Points of the circle at angles theta."""
-    return np.stack([np.cos(theta), np.sin(theta)], axis=-1)
 
 
 def turning(x: Array, velocity: Array) -> Array:

@@ -1,8 +1,10 @@
 """Runs made up without a solver: quick, and with everything a record can hold."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from support.places import on_circle
 
 from nucleate.attention import Attention, Frozen, Window
 from nucleate.checks import Array
@@ -20,14 +22,14 @@ def paths(m: int, n: int, d: int, seed: int = 0) -> Array:
     return retract(np.cos(angle) * start + np.sin(angle) * side)
 
 
-def on_circle(angle: Array) -> Array:
-    """The points of the circle at these angles, (..., 2)."""
-    return np.stack([np.cos(angle), np.sin(angle)], axis=-1)
-
-
 def run_of(x: Array, beta: Any = 64.0, t: Array | None = None) -> Run:
     """A run with these frames x (m, n, d), at the times 0, 1, 2, ... or t."""
     return Run(Attention(beta), np.arange(float(x.shape[-3])) if t is None else t, x, "done", 1, SETTINGS)
+
+
+def walking(*angles: list[float], beta: float = 20.0) -> Run:
+    """Tokens on the circle at these angles (m, n), one time unit between frames, moved by no equation."""
+    return replace(run_of(on_circle(angles), beta), settings={})
 
 
 def one_run(d: int = 2, m: int = 12, n: int = 9) -> Run:

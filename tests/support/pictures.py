@@ -19,18 +19,23 @@ def drawn_lines(ax: Any) -> list[Array]:
     ]
 
 
+def draw(figure: Any) -> Array:
+    """The pixels of a figure, (height, width, 3); a warning is an error here, such as a glyph that the font
+    lacks."""
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[..., :3]
+
+
 def ink_share(ax: Any) -> float:
     """The share of pixels that are not white."""
     ax.figure.set_dpi(80)
-    canvas: Any = FigureCanvasAgg(ax.figure)
-    canvas.draw()
-    pixels = np.asarray(canvas.buffer_rgba())[..., :3]  # (height, width, 3)
+    pixels = draw(ax.figure)
     return float((pixels < 250).any(-1).mean())
 
 
 def seconds_to_draw(ax: Any) -> float:
-    """How long the figure takes to draw; a warning is an error here, such as a glyph that the font lacks."""
+    """How long the figure takes to draw."""
     start = time.perf_counter()
-    canvas: Any = FigureCanvasAgg(ax.figure)
-    canvas.draw()
+    draw(ax.figure)
     return time.perf_counter() - start

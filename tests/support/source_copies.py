@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -27,21 +26,23 @@ class SourceCopy:
 
     def forget(self) -> None:
         """A process reads the source once; from now on this one reads it anew."""
-        _forget()
+        forget()
 
 
-@contextmanager
-def source_copied(folder: Path) -> Iterator[SourceCopy]:
-    """Checksums of the code are those of a copy of the package, made in `folder`."""
+@pytest.fixture
+def source_copy(tmp_path: Path) -> Iterator[SourceCopy]:
+    """A copy of the source: checksums of the code are taken of it for as long as the test runs."""
+    folder = tmp_path / "source"
     shutil.copytree(source_hash.PACKAGE, folder, ignore=shutil.ignore_patterns("__pycache__", "*.html"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(source_hash, "PACKAGE", folder)
-        _forget()
+        forget()
         yield SourceCopy(folder)
-    _forget()
+    forget()
 
 
-def _forget() -> None:
+def forget() -> None:
+    """Nothing that was read of the source is kept."""
     caches = (
         source_hash.source_hash,
         source_hash.modules_used,

@@ -262,7 +262,7 @@ def test_dimensions_and_numbers_that_make_no_sense_are_refused() -> None:
     for call, words in (
         (lambda: expected_centers(0.5, 1), "d must be a whole number of at least 2, but is 1"),
         (lambda: expected_centers(0.5, 2, 0), "n must be a whole number of at least 1, but is 0"),
-        (lambda: expected_centers(0.5, 2, 2.5, strong=True), "n must be a whole number"),  # type: ignore[arg-type]
+        (lambda: expected_centers(0.5, 2, 2.5, strong=True), "n must be a whole number"),  # type: ignore[arg-type]  # that is what is refused
         (
             lambda: monte_carlo_centers(0.5, 2, 5, runs=1),
             "runs must be a whole number of at least 2, but is 1",

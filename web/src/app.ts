@@ -21,10 +21,10 @@ import {
   type Scene,
   type State,
 } from "./state.ts";
-import type { Message, BinaryMessage } from "./connection.ts";
+import type { Message, BinaryMessage, Outgoing } from "./connection.ts";
 
 export interface Engine {
-  send(message: { do: string; id?: number; scene?: Scene; name?: string; run?: number }): boolean;
+  send(message: Outgoing): boolean;
 }
 
 export interface PageCallbacks {

@@ -13,6 +13,17 @@ export interface BinaryMessage {
   arrays: { [name: string]: { values: Numbers; shape: number[] } };
 }
 
+/** What the page asks of the server; `nucleate.explorer.page_requests` reads it. */
+export interface Outgoing {
+  do: string;
+  id?: number;
+  scene?: Scene;
+  name?: string;
+  run?: number;
+  d?: number;
+  text?: string;
+}
+
 interface ArrayHeader {
   name: string;
   dtype: "f8" | "i4" | "u1";
@@ -81,7 +92,7 @@ export class Connection {
   }
 
   /** False when there is no connection. */
-  send(message: { do: string; id?: number; scene?: Scene; name?: string; run?: number }): boolean {
+  send(message: Outgoing): boolean {
     if (!this.open) return false;
     this.socket!.send(JSON.stringify(message));
     return true;

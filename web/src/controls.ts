@@ -26,6 +26,8 @@ export interface ControlsHost {
   matrixOf(name: "V" | "Q" | "K"): number[][];
   changed(next: Scene, live: boolean): void;
   chosePreset(next: Scene): void;
+  /** Asks the server what a matrix that was typed stands for; it is told to `matrixRead`. */
+  readMatrix(name: "V" | "Q" | "K", text: string, d: number): void;
   showError: (text: string) => void;
   showMessage: (text: string) => void;
 }
@@ -55,6 +57,7 @@ const identity = (d: number): number[][] =>
 
 export class Controls {
   private readonly shows: ((scene: Scene) => void)[] = [];
+  private readonly matrixFields: { [name: string]: MatrixField } = {};
 
   constructor(
     private readonly place: HTMLElement,
@@ -82,6 +85,11 @@ export class Controls {
   /** Makes every control show this scene. */
   show(scene: Scene): void {
     for (const show of this.shows) show(scene);
+  }
+
+  /** What a matrix that was typed stands for. */
+  matrixRead(name: string, choice: MatrixChoice, d: number): void {
+    this.matrixFields[name].answered(choice, d);
   }
 
   /** For a recording: nothing can be changed, and only what is known of it is shown. */
@@ -316,8 +324,10 @@ export class Controls {
       host.matrices,
       current,
       (choice: MatrixChoice) => this.change({ [name]: choice }),
+      (text, d) => host.readMatrix(name, text, d),
       host.showError,
     );
+    this.matrixFields[name] = field;
     this.shows.push((scene) => field.show(scene[name], scene.d));
     return field.element;
   }

@@ -20,7 +20,7 @@ import { fromExport, type Exported } from "./run_record.ts";
 import { currentFrame, type View } from "./view_context.ts";
 import { helpDialog, ShareDialog } from "./dialogs.ts";
 import type { Limits } from "./number_specs.ts";
-import { completeScene, SCENE, type Scene } from "./state.ts";
+import { completeScene, SCENE, type MatrixChoice, type Scene } from "./state.ts";
 import { showStatus } from "./status.ts";
 import { AttentionView } from "./views/attention.ts";
 import { Angles } from "./views/angles.ts";
@@ -30,7 +30,7 @@ import { Consumption } from "./views/consumption.ts";
 import { Sphere } from "./views/sphere.ts";
 import { SpectrumView } from "./views/spectrum.ts";
 import { socketAddress, Connection, type Message } from "./connection.ts";
-import { CONNECTION_LOST, SESSION_REFUSED, WHY_DISABLED } from "./text.ts";
+import { CONNECTION_LOST, NOT_READ, SESSION_REFUSED, WHY_DISABLED } from "./text.ts";
 
 interface Hello {
   version: string;
@@ -168,6 +168,10 @@ function showSettings(): void {
 function onMessage(message: Message): void {
   if (message.say === "hello") return hello(message as unknown as Hello);
   if (message.say === "python") return share.showPython(String(message.text));
+  if (message.say === "matrix") {
+    showError("");
+    return controls?.matrixRead(String(message.name), message.choice as MatrixChoice, Number(message.d));
+  }
   if (message.say === "error") {
     showError(String(message.text), typeof message.id === "number");
     if (message.id === app.id) app.runFailed("error");
@@ -218,6 +222,9 @@ function build(greeting: Pick<Hello, "presets" | "matrices" | "limits" | "opened
     changed: (next: Scene, live: boolean) => {
       showError("");
       app.setScene(next, live);
+    },
+    readMatrix: (name: string, text: string, d: number) => {
+      if (!connection.send({ do: "matrix", name, text, d })) showError(NOT_READ);
     },
     chosePreset: (next: Scene) => {
       showError("");

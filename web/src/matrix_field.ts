@@ -1,4 +1,7 @@
-/** Choosing a matrix: a preset by name, or its numbers in a small table (a text field when it is large). */
+/**
+ * Choosing a matrix: a preset by name, its numbers in a small table, or a text in any notation that the
+ * server reads (the text alone when the matrix is large).
+ */
 
 import { el } from "./dom.ts";
 import type { MatrixChoice } from "./state.ts";
@@ -14,26 +17,22 @@ export interface MatrixPreset {
 const OWN_MATRIX = "own matrix";
 const MAX_TABLE_DIMENSION = 5;
 
-/** Rows of numbers from text; throws in words. */
-export function readMatrix(text: string, d: number): number[][] {
-  const rows = text
-    .trim()
-    .split(/\n|;/)
-    .map((row) =>
-      row
-        .trim()
-        .split(/[\s,]+/)
-        .map(Number),
-    );
-  const lengths = rows.map((row) => row.length);
-  if (lengths.length !== d || lengths.some((length) => length !== d))
-    throw new Error(`The matrix must have ${d} rows of ${d} numbers, but has rows of ${lengths.join(", ")}.`);
-  if (rows.some((row) => row.some((value) => !Number.isFinite(value))))
-    throw new Error(
-      "The matrix holds something that is not a number. Write numbers, spaces between them, one row a line.",
-    );
-  return rows;
+const NOTATIONS = "2.0, 0.5*identity, diag(1,1,-2), [[1,2],[3,4]], row3, gaussian(7) …";
+
+/** Rows of numbers without brackets, as they are pasted, with brackets; any other text as it is. */
+export function bracketed(text: string): string {
+  const numbersAlone = /^[-+.\deE\s,;]+$/.test(text) && /\d[\s,;]+[^\s,;]/.test(text);
+  if (!numbersAlone) return text;
+  const words = (row: string): string[] => row.split(/[\s,]+/).filter((word) => word !== "");
+  const rows = text.split(/[\n;]/).map(words);
+  // JSON knows neither .5 nor +1
+  const json = (word: string): string => (Number.isFinite(Number(word)) ? String(Number(word)) : word);
+  return written(rows.filter((row) => row.length > 0).map((row) => row.map(json)));
 }
+
+/** A matrix as the server reads it, one row a line. */
+export const written = (matrix: (number | string)[][]): string =>
+  `[${matrix.map((row) => `[${row.join(", ")}]`).join(",\n ")}]`;
 
 export class MatrixField {
   readonly element: HTMLElement;
@@ -41,6 +40,7 @@ export class MatrixField {
   private readonly editor = el("div", { class: "matrix" });
   private choice: MatrixChoice = { preset: "identity" };
   private d = 0;
+  private asked = false; // the server, what a text stands for
 
   constructor(
     private readonly name: "V" | "Q" | "K",
@@ -48,14 +48,17 @@ export class MatrixField {
     private readonly presets: MatrixPreset[],
     private readonly current: () => number[][],
     private readonly chosen: (choice: MatrixChoice) => void,
+    /** Asks the server what a text stands for; `answered` is told. */
+    private readonly ask: (text: string, d: number) => void,
     private readonly showError: (text: string) => void,
   ) {
     this.select = el("select", { id: `control-${name}`, "data-control": name });
-    this.select.addEventListener("change", () =>
+    this.select.addEventListener("change", () => {
+      this.asked = false;
       this.chosen(
         this.select.value === OWN_MATRIX ? { matrix: this.current() } : { preset: this.select.value },
-      ),
-    );
+      );
+    });
     this.element = el(
       "div",
       { class: "field wide" },
@@ -63,6 +66,16 @@ export class MatrixField {
       this.select,
       this.editor,
     );
+  }
+
+  /** The server has read what was typed here for dimension d. */
+  answered(choice: MatrixChoice, d: number): void {
+    if (!this.asked || d !== this.d) return; // something else was chosen meanwhile
+    this.asked = false;
+    if (this.editor.contains(document.activeElement)) this.select.focus();
+    this.editor.replaceChildren(); // what was typed gives way to what it stands for
+    this.chosen(choice);
+    this.show(choice, d);
   }
 
   show(choice: MatrixChoice, d: number): void {
@@ -114,7 +127,12 @@ export class MatrixField {
 
   private edit(matrix: number[][]): void {
     if (this.editor.contains(document.activeElement)) return; // the field that is being edited stays
-    if (this.d > MAX_TABLE_DIMENSION) return this.editText(matrix);
+    if (this.d > MAX_TABLE_DIMENSION) {
+      const text = this.textField("textarea", { rows: 6 });
+      text.value = written(matrix);
+      const hint = `Also ${NOTATIONS} Read when you leave the field.`;
+      return this.editor.replaceChildren(text, el("p", { class: "about" }, hint));
+    }
     const cells = matrix.map((row, r) =>
       row.map((value, c) =>
         el("input", {
@@ -135,23 +153,28 @@ export class MatrixField {
     const rows = cells.map((row) => el("tr", {}, ...row.map((cell) => el("td", {}, cell))));
     this.editor.replaceChildren(
       el("table", { role: "group", "aria-label": `Entries of ${this.name}` }, ...rows),
+      this.textField("input", { type: "text", placeholder: `or ${NOTATIONS}` }),
     );
   }
 
-  private editText(matrix: number[][]): void {
-    const text = el("textarea", {
-      rows: 6,
+  /** Where a matrix is typed in any notation. */
+  private textField<K extends "input" | "textarea">(
+    kind: K,
+    attributes: { [name: string]: string | number },
+  ): HTMLElementTagNameMap[K] {
+    const field = el(kind, {
+      ...attributes,
       spellcheck: "false",
-      "aria-label": `Entries of ${this.name}, one row a line`,
+      autocomplete: "off",
+      title: `Such as ${NOTATIONS}`,
+      "data-control": `${this.name}-text`,
+      "aria-label": `${this.name} as text, such as ${NOTATIONS}`,
     });
-    text.value = matrix.map((row) => row.join(" ")).join("\n");
-    text.addEventListener("change", () => {
-      try {
-        this.chosen({ matrix: readMatrix(text.value, this.d) });
-      } catch (error) {
-        this.showError((error as Error).message);
-      }
+    field.addEventListener("change", () => {
+      if (field.value.trim() === "") return;
+      this.asked = true;
+      this.ask(bracketed(field.value), this.d);
     });
-    this.editor.replaceChildren(text);
+    return field;
   }
 }

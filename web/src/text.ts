@@ -78,6 +78,8 @@ export const SHORTCUTS: [string, string][] = [
 
 export const CONNECTION_LOST =
   "The server does not answer; trying again. If you have started it anew, open the address it printed.";
+export const NOT_READ =
+  "The server does not answer, so that the matrix is not read. Type it again when it does.";
 export const SESSION_REFUSED = "The server has closed this session; trying again in a few seconds.";
 export const WHY_DISABLED =
   "This page plays a recorded run and has no engine. Start “nucleate explore” to change it.";

@@ -1,7 +1,6 @@
 """`nucleate bench`: parse, measure, print. Heavy imports wait until they are needed."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +8,7 @@ import typer
 
 from nucleate.cli.errors import Command, friendly_errors
 from nucleate.cli.options import Quiet
-from nucleate.cli.progress import Progress
+from nucleate.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
     from nucleate.bench.table import Section
@@ -30,7 +29,7 @@ Quick = Annotated[
 Out = Annotated[
     Path | None, typer.Option(help="Write all numbers here: a name that ends in .json.", show_default="none")
 ]
-Threads = Annotated[
+Cores = Annotated[
     int | None, typer.Option(help="Keep everyone to this many cores.", show_default="all cores")
 ]
 
@@ -41,13 +40,9 @@ def _group() -> None:
 
 
 @bench.command(cls=Command)
-def drift(quick: Quick = False, out: Out = None, threads: Threads = None, quiet: Quiet = False) -> None:
+def drift(quick: Quick = False, out: Out = None, threads: Cores = None, quiet: Quiet = False) -> None:
     """Velocities: pairs a second beside NumPy and JAX; linear time on the circle, to a million tokens."""
-    with _measuring("drift", out, threads, quiet) as progress:
-        from nucleate.bench.drift import sections
-
-        rounds = QUICK_ROUNDS if quick else ROUNDS["drift"]
-        _show("drift", sections(quick, rounds, progress.say), rounds, out, progress)
+    _measure("drift", [], quick, out, threads, quiet)
 
 
 @bench.command(cls=Command)
@@ -55,25 +50,17 @@ def batch(
     runs: Annotated[int, typer.Option(help="How many runs of Figure 3; at most 16 with --quick.")] = 500,
     quick: Quick = False,
     out: Out = None,
-    threads: Threads = None,
+    threads: Cores = None,
     quiet: Quiet = False,
 ) -> None:
     """Whole runs: seconds and accuracy beside SciPy and diffrax, on the systems of Figures 3 and 1."""
-    with _measuring("batch", out, threads, quiet) as progress:
-        from nucleate.bench.batch import sections
-
-        rounds = QUICK_ROUNDS if quick else ROUNDS["batch"]
-        _show("batch", sections(runs, quick, rounds, progress.say), rounds, out, progress)
+    _measure("batch", [runs], quick, out, threads, quiet)
 
 
 @bench.command(cls=Command)
-def life(quick: Quick = False, out: Out = None, threads: Threads = None, quiet: Quiet = False) -> None:
+def life(quick: Quick = False, out: Out = None, threads: Cores = None, quiet: Quiet = False) -> None:
     """Whole lives to t = 1e60: seconds, ends and merge times beside LSODA; the cost of a step."""
-    with _measuring("life", out, threads, quiet) as progress:
-        from nucleate.bench.life import sections
-
-        rounds = QUICK_ROUNDS if quick else ROUNDS["life"]
-        _show("life", sections(quick, rounds, progress.say), rounds, out, progress)
+    _measure("life", [], quick, out, threads, quiet)
 
 
 @bench.command(cls=Command)
@@ -81,31 +68,37 @@ def ensemble(
     runs: Annotated[int, typer.Option(help="How many runs of Figure 3; at most 64 with --quick.")] = 5000,
     quick: Quick = False,
     out: Out = None,
-    threads: Threads = None,
+    threads: Cores = None,
     quiet: Quiet = False,
 ) -> None:
     """Whole ensembles, on the disk: seconds beside the bare engine, SciPy and diffrax; processes; memory."""
-    with _measuring("ensemble", out, threads, quiet) as progress:
-        from nucleate.bench.ensemble import sections
-
-        rounds = QUICK_ROUNDS if quick else ROUNDS["ensemble"]
-        _show("ensemble", sections(runs, quick, rounds, progress.say), rounds, out, progress)
+    _measure("ensemble", [runs], quick, out, threads, quiet)
 
 
-@contextmanager
-def _measuring(command: str, out: Path | None, threads: int | None, quiet: bool) -> Iterator[Progress]:
-    """Say what is being measured; bad input ends with one line and exit code 2, Ctrl-C with 130."""
+def _measure(
+    command: str, sizes: list[int], quick: bool, out: Path | None, threads: int | None, quiet: bool
+) -> None:
+    """Measure and show; bad input ends with one line and exit code 2, Ctrl-C with 130."""
     with friendly_errors():
         from nucleate.bench.machine import only_cores
         from nucleate.bench.table import check_json
 
-        check_json(out)
-        with only_cores(threads), Progress(f"bench {command}", quiet) as progress:
-            yield progress
+        check_json(out)  # before what takes long to load
+        from nucleate.bench import batch, drift, ensemble, life
+
+        benches: dict[str, Callable[..., Iterator[Section]]] = {
+            "drift": drift.sections,
+            "batch": batch.sections,
+            "life": life.sections,
+            "ensemble": ensemble.sections,
+        }
+        rounds = QUICK_ROUNDS if quick else ROUNDS[command]
+        with only_cores(threads), ProgressBar(f"bench {command}", quiet) as progress:
+            _show(command, benches[command](*sizes, quick, rounds, progress.say), rounds, out, progress)
 
 
 def _show(
-    command: str, sections: Iterator["Section"], rounds: int, out: Path | None, progress: Progress
+    command: str, sections: Iterator["Section"], rounds: int, out: Path | None, progress: ProgressBar
 ) -> None:
     """Print each table as it comes, then write the numbers."""
     from rich.console import Console

@@ -8,12 +8,12 @@ import typer
 
 from nucleate.cli.errors import friendly_errors
 from nucleate.cli.options import Quiet, Threads
-from nucleate.cli.progress import Progress
+from nucleate.cli.progress import ProgressBar
 
 __all__ = ["ensemble"]
 
 MEMORY = "Ask for fewer tokens or frames, or for smaller blocks."
-PICTURES = (".png", ".pdf", ".svg")
+ENSEMBLE_PICTURES = (".png", ".pdf", ".svg")
 
 
 def ensemble(
@@ -63,7 +63,7 @@ def ensemble(
 
     Exit code 0: finished; runs that ended early are counted. 2: bad input or files. 130: interrupted.
     """
-    progress = Progress("simulating", quiet, unit="runs")
+    progress = ProgressBar("simulating", quiet, unit="runs")
     with friendly_errors(MEMORY, lambda: _interrupted(progress)):
         from nucleate.studies.ensemble import as_study
         from nucleate.studies.ensemble import ensemble as run
@@ -103,12 +103,12 @@ def _targets(out: list[Path], dry_run: bool) -> tuple[Path | None, list[Path]]:
     from nucleate.integrate.storage import check_target
 
     stores = [path for path in out if path.suffix.lower() == ".zarr"]
-    pictures = [path for path in out if path.suffix.lower() in PICTURES]
+    pictures = [path for path in out if path.suffix.lower() in ENSEMBLE_PICTURES]
     for path in out:
         if path not in stores + pictures:
             raise InputError(
                 f"--out {path} has the ending {path.suffix or '(none)'}, but an ensemble is kept as .zarr and"
-                f" drawn as {', '.join(PICTURES)}. Choose one of these."
+                f" drawn as {', '.join(ENSEMBLE_PICTURES)}. Choose one of these."
             )
     if len(stores) > 1:
         raise InputError(
@@ -121,7 +121,7 @@ def _targets(out: list[Path], dry_run: bool) -> tuple[Path | None, list[Path]]:
     return stores[0] if stores else None, [check_target(path) for path in pictures]
 
 
-def _interrupted(progress: Progress) -> str:
+def _interrupted(progress: ProgressBar) -> str:
     reached = f" after {progress.done:.0f} of {progress.total:.0f} runs" if progress.total else ""
     return f"Interrupted{reached}. Finished blocks are kept; the same command goes on from there."
 

@@ -7,10 +7,11 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-__all__ = ["BAD_INPUT", "INTERRUPTED", "UNFINISHED", "Command", "friendly_errors"]
+__all__ = ["EXIT_BAD_INPUT", "EXIT_INTERRUPTED", "EXIT_UNFINISHED", "Command", "friendly_errors"]
 
-UNFINISHED, BAD_INPUT, INTERRUPTED = 1, 2, 130  # exit codes
+EXIT_UNFINISHED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 1, 2, 130  # exit codes
 RENAMED_OPTIONS = {"--store": "--out", "--plot": "--out", "--html": "--out", "--json": "--out"}
+CONVERT_TARGET = "The target of convert is now --out: nucleate convert SOURCE --out TARGET."
 
 
 @contextmanager
@@ -31,23 +32,26 @@ def friendly_errors(
         yield
     except InputError as error:
         typer.echo(f"Error: {' '.join(str(error).split()) if one_line else error}", err=True)
-        raise typer.Exit(BAD_INPUT) from None
+        raise typer.Exit(EXIT_BAD_INPUT) from None
     except MemoryError:
         typer.echo(f"Error: This does not fit into memory. {memory}", err=True)
-        raise typer.Exit(BAD_INPUT) from None
+        raise typer.Exit(EXIT_BAD_INPUT) from None
     except KeyboardInterrupt:
         typer.echo(interrupted(), err=True)
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
 class Command(TyperCommand):
-    """A command that knows the names which options had before."""
+    """A command that knows how it was called before."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        words = [word for word in args if not word.startswith("-")]  # before they are parsed, and used up
         try:
             return super().parse_args(ctx, args)
         except Exception as error:  # Typer brings Click with it, or not: its classes have no one name
             old = getattr(error, "option_name", "")
-            if old not in RENAMED_OPTIONS:
-                raise
-            raise typer.BadParameter(f"{old} is now {RENAMED_OPTIONS[old]}.", ctx=ctx) from None
+            if old in RENAMED_OPTIONS:
+                raise typer.BadParameter(f"{old} is now {RENAMED_OPTIONS[old]}.", ctx=ctx) from None
+            if self.name == "convert" and len(words) == 2 and "--out" not in args:
+                raise typer.BadParameter(CONVERT_TARGET, ctx=ctx) from None
+            raise

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from nucleate.cli.errors import UNFINISHED, friendly_errors
+from nucleate.cli.errors import friendly_errors
 from nucleate.cli.options import Quiet
-from nucleate.cli.progress import Progress
+from nucleate.cli.progress import ProgressBar
 from nucleate.cli.results import check_targets, finish, write_all
 
 __all__ = ["life"]
@@ -55,7 +55,7 @@ def life(
     with friendly_errors():
         targets = check_targets(out or [Path("life.npz"), Path("life.png")])
         began = clock.perf_counter()
-        with Progress("simulating", quiet, before="compiling, once") as progress:
+        with ProgressBar("simulating", quiet, before="compiling, once") as progress:
             from nucleate.observe.life import life
 
             found = life(
@@ -75,8 +75,5 @@ def life(
             typer.echo(f"{found}\n")
             where = ", ".join(str(path) for path in targets if path not in troubles)
             typer.echo(f"took {took:.2f} s" + (f"; wrote {where}" if where else ""))
-        if found.run.done and not found.whole:
-            typer.echo(f"Not finished: {found.ending}. What was computed is kept.", err=True)
-        finish(found.run, troubles)
-        if not found.whole:
-            raise typer.Exit(UNFINISHED)
+        ending = found.ending if found.run.done else found.run.ending
+        finish(found.run, "" if found.whole else ending, targets, troubles)

@@ -6,14 +6,14 @@ import time
 from types import TracebackType
 from typing import Any
 
-__all__ = ["Progress"]
+__all__ = ["ProgressBar"]
 
 SECONDS_BEFORE_BAR = 2.0
 SECONDS_BETWEEN_LINES = 5.0
 REDRAWS_PER_SECOND = 2.0  # drawing takes time from the work, and bench measures that
 
 
-class Progress:
+class ProgressBar:
     """One piece of work, shown from `start` to `stop`, or as a context. Call it as progress(done, total).
 
     words    what is being done
@@ -29,7 +29,7 @@ class Progress:
         self.last_line = 0.0  # time
         self.bar: Any = None
 
-    def start(self) -> "Progress":
+    def start(self) -> "ProgressBar":
         """Begin; on a terminal the bar appears if the work takes longer than two seconds."""
         self.last_line = time.perf_counter()
         if not self.quiet:
@@ -49,7 +49,7 @@ class Progress:
                 self.bar.stop()
             self.bar = None
 
-    def __enter__(self) -> "Progress":
+    def __enter__(self) -> "ProgressBar":
         return self.start()
 
     def __exit__(
@@ -100,9 +100,9 @@ class Progress:
 
     def _prepare_bar(self, console: Any) -> None:
         from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-        from rich.progress import Progress as RichProgress
+        from rich.progress import Progress as RichBar
 
-        self.bar = RichProgress(
+        self.bar = RichBar(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             TextColumn("{task.fields[reached]}", markup=False),

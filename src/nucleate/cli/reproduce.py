@@ -10,12 +10,12 @@ import typer
 
 from nucleate.cli.errors import friendly_errors
 from nucleate.cli.options import Quiet
-from nucleate.cli.progress import Progress
+from nucleate.cli.progress import ProgressBar
 
 __all__ = ["reproduce"]
 
 KEPT = "Interrupted. What is finished is kept in {}; the same command goes on from there."
-FOLDER, QUICK_FOLDER = "reproduction", "reproduction-quick"
+DEFAULT_FOLDER, QUICK_FOLDER = "reproduction", "reproduction-quick"
 SHARE_BEFORE_DRAWING = 0.95  # of the time that an item takes
 
 
@@ -23,7 +23,8 @@ def reproduce(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The folder for the report.", show_default=f"{FOLDER}, or {QUICK_FOLDER} with --quick"
+            help="The folder for the report.",
+            show_default=f"{DEFAULT_FOLDER}, or {QUICK_FOLDER} with --quick",
         ),
     ] = None,
     only: Annotated[
@@ -57,7 +58,7 @@ def reproduce(
 
     Exit code 0: done, whatever the verdicts. 2: bad input. 130: interrupted.
     """
-    folder = out if out is not None else Path(QUICK_FOLDER if quick else FOLDER)
+    folder = out if out is not None else Path(QUICK_FOLDER if quick else DEFAULT_FOLDER)
     with friendly_errors("Close other programs, or try --quick.", lambda: KEPT.format(folder)):
         from nucleate.papers import chosen, find
 
@@ -102,12 +103,12 @@ class _Items:
 
     def __init__(self, items: int) -> None:
         self.items, self.count = items, 0
-        self.progress = Progress("")
+        self.progress = ProgressBar("")
 
     def begin(self, key: str, title: str) -> None:
         self.count += 1
         typer.echo(f"[{self.count}/{self.items}] {title}", err=True)
-        self.progress = Progress(f"      {key}").start()
+        self.progress = ProgressBar(f"      {key}").start()
 
     def at(self, key: str, share: float) -> None:
         self.progress(SHARE_BEFORE_DRAWING * share, 1.0)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from nucleate.cli.errors import BAD_INPUT, INTERRUPTED, UNFINISHED
+from nucleate.cli.errors import EXIT_BAD_INPUT, EXIT_INTERRUPTED, EXIT_UNFINISHED
 
 if TYPE_CHECKING:
     from nucleate.integrate.run import Run
@@ -34,13 +34,19 @@ def write_all(write: Callable[[Path], None], targets: list[Path]) -> dict[Path, 
     return troubles
 
 
-def finish(run: "Run", troubles: dict[Path, str]) -> None:
-    """End with the exit code, and on stderr the reason for any but 0."""
+def finish(run: "Run", ending: str, targets: list[Path], troubles: dict[Path, str]) -> None:
+    """End with the exit code, and on stderr the reason for any but 0.
+
+    ending     how it ended, where that is not as asked for; else empty
+    troubles   what went wrong with a target, by `write_all`
+    """
     for trouble in troubles.values():
         typer.echo(f"Error: {trouble}", err=True)
-    statuses = (run.status,) if isinstance(run.status, str) else run.status
-    if not run.done:
-        typer.echo(f"Not finished: {run.ending}. What was computed is kept.", err=True)
-        raise typer.Exit(INTERRUPTED if "interrupted" in statuses else UNFINISHED)
+    if ending:
+        written = ", ".join(str(path) for path in targets if path not in troubles)
+        kept = f"What was computed is in {written}." if written else "Nothing was written."
+        typer.echo(f"Not finished: {ending}. {kept}", err=True)
+        statuses = (run.status,) if isinstance(run.status, str) else run.status
+        raise typer.Exit(EXIT_INTERRUPTED if "interrupted" in statuses else EXIT_UNFINISHED)
     if troubles:
-        raise typer.Exit(BAD_INPUT)
+        raise typer.Exit(EXIT_BAD_INPUT)

@@ -11,9 +11,15 @@ import typer
 
 from nucleate.cli.errors import friendly_errors
 from nucleate.cli.options import Quiet, Threads
-from nucleate.cli.progress import Progress
+from nucleate.cli.progress import ProgressBar
 from nucleate.cli.results import check_targets, finish, write_all
-from nucleate.cli.systems import DEFAULT_FRAMES, StartOptions, model_head, refuse_given, written_system
+from nucleate.cli.simulation_setup import (
+    DEFAULT_FRAMES,
+    StartOptions,
+    refuse_given,
+    setup_from_model,
+    setup_from_options,
+)
 
 if TYPE_CHECKING:
     from nucleate.integrate.run import Run
@@ -164,23 +170,23 @@ def simulate(
         begin = StartOptions(start, tokens, dimension, runs, seed, _saved(save))
         if model is None:
             refuse_given({"--layer": layer, "--head": head, "--mapping": mapping}, NO_MODEL)
-            system = written_system(beta, matrices, sees, begin)
+            setup = setup_from_options(beta, matrices, sees, begin)
         else:
             fixed = {"--beta": beta, **matrices, "--dimension": dimension, "--runs": runs}
             refuse_given(fixed, MODEL_FIXES)
-            system = model_head(model, layer, head, mapping, sees, begin)
+            setup = setup_from_model(model, layer, head, mapping, sees, begin)
         began = clock.perf_counter()
-        with Progress("simulating", quiet, before="compiling, once") as progress:
+        with ProgressBar("simulating", quiet, before="compiling, once") as progress:
             from nucleate.integrate.simulate import simulate
 
             run = simulate(
-                system.model,
-                system.x0,
-                system.span if time is None else time,
-                save=system.frames,
+                setup.model,
+                setup.x0,
+                setup.span if time is None else time,
+                save=setup.frames,
                 rtol=rtol,
                 atol=atol,
-                method=system.method if method == "auto" else method,  # type: ignore[arg-type]  # simulate knows the names
+                method=setup.method if method == "auto" else method,  # type: ignore[arg-type]  # simulate knows the names
                 dt=dt,
                 progress=progress,
                 max_steps=max_steps,
@@ -188,16 +194,16 @@ def simulate(
                 threads=threads,
             )
         took = clock.perf_counter() - began
-        run, verdict = system.interpret(run)
-        run = replace(run, notes=system.notes)
+        run, verdict = setup.interpret(run)
+        run = replace(run, notes=setup.notes)
         troubles = write_all(lambda path: _write(run, path, quiet), targets)
         if not quiet:
             _tell(run, took, targets, [path for path in targets if path not in troubles], verdict)
         if check:
-            with Progress("checking", quiet):
+            with ProgressBar("checking", quiet):
                 agreement = run.check()
             typer.echo(str(agreement))
-        finish(run, troubles)
+        finish(run, "" if run.done else run.ending, targets, troubles)
 
 
 def _saved(text: str | None) -> Any:
@@ -223,7 +229,7 @@ def _write(run: "Run", path: Path, quiet: bool) -> None:
     if path.suffix.lower() in (".gif", ".mp4"):
         from nucleate.plot import animate
 
-        with Progress(f"drawing {path.name}", quiet, unit="frames") as progress:
+        with ProgressBar(f"drawing {path.name}", quiet, unit="frames") as progress:
             animate(run, path, progress=progress)
     else:
         run.save(path)

@@ -9,7 +9,7 @@ import typer
 
 from nucleate.cli.errors import friendly_errors
 from nucleate.cli.options import Quiet
-from nucleate.cli.progress import Progress
+from nucleate.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
     from nucleate.models.spectra import Spectra
@@ -79,19 +79,19 @@ def spectra(
             raise InputError("--tokens is given, but without --live nothing is simulated. Add --live.")
         targets = [check_out(one) for one in out or []]
         began = time.perf_counter()
-        with Progress("reading", quiet, unit="heads") as progress:
+        with ProgressBar("reading", quiet, unit="heads") as progress:
             found = read(path, mapping, draws=draws, seed=seed, progress=progress)
         if live:
             from nucleate.models.all_heads import DEFAULT_TOKENS, simulate_all_heads
 
             many = DEFAULT_TOKENS if tokens is None else tokens
-            with Progress("simulating", quiet, unit="heads") as progress:
+            with ProgressBar("simulating", quiet, unit="heads") as progress:
                 outcomes = simulate_all_heads(path, many, None, seed, mapping, progress)
             found = replace(found, outcomes=outcomes)
         for target in targets:
             from nucleate.plot.heads_page import write_heads
 
-            with Progress(f"writing {target.name}", quiet, unit="pictures") as progress:
+            with ProgressBar(f"writing {target.name}", quiet, unit="pictures") as progress:
                 write_heads(found, target, progress)
         if not quiet:
             _tell(found, heads)

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["MAX_HEADER_BYTES", "ROUTES", "Guard", "RateLimit", "Refusal", "find_refusal", "own_hosts"]
+__all__ = ["MAX_REQUEST_HEADER_BYTES", "ROUTES", "Guard", "RateLimit", "Refusal", "find_refusal", "own_hosts"]
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -20,7 +20,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 ROUTES = {("http", b"/"): "GET", ("websocket", b"/socket"): "GET"}  # and the method of each
 REQUESTS_PER_SECOND, REQUESTS_AT_ONCE = 50.0, 200.0
-MAX_HEADER_BYTES = 16_384
+MAX_REQUEST_HEADER_BYTES = 16_384
 REFUSAL_HEADERS = [
     (b"content-type", b"text/plain; charset=utf-8"),
     (b"x-content-type-options", b"nosniff"),
@@ -120,7 +120,7 @@ def find_refusal(scope: Scope, token: bytes, hosts: frozenset[bytes]) -> Refusal
         return WRONG_METHOD
     if b"transfer-encoding" in headers or headers.get(b"content-length", [b"0"]) != [b"0"]:
         return HAS_BODY
-    if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADER_BYTES:
+    if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_REQUEST_HEADER_BYTES:
         return LONG_HEADERS
     return None
 

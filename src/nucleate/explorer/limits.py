@@ -2,12 +2,12 @@
 
 MAX_TOKENS = 10_000  # n
 MAX_DIMENSION = 64  # d
-MIN_FRAMES, MAX_FRAMES = 3, 1000
+MIN_SCENE_FRAMES, MAX_SCENE_FRAMES = 3, 1000
 MAX_NUMBERS = 20_000_000  # n * d * frames
 MAX_BETA = 1e6
 MIN_TIME, MAX_TIME = 1e-6, 1e300  # of the end t of a run
 MIN_CENTER_FACTOR, MAX_CENTER_FACTOR = 1e-3, 1000.0  # c in delta = c beta^(-1/2)
-MIN_TOLERANCE, MAX_TOLERANCE = 1e-12, 1e-2
+MIN_SCENE_TOLERANCE, MAX_SCENE_TOLERANCE = 1e-12, 1e-2
 MAX_INTEGER = 2**53  # of a seed or a number of a run: JavaScript counts exactly up to here
 
 MAX_RUN_SECONDS = 600.0  # of wall time
@@ -20,7 +20,7 @@ MAX_MESSAGES_AT_ONCE = 100.0
 PAGE_LIMITS = {
     "n": MAX_TOKENS,
     "d": MAX_DIMENSION,
-    "frames": MAX_FRAMES,
+    "frames": MAX_SCENE_FRAMES,
     "numbers": MAX_NUMBERS,
     "t": MAX_TIME,
 }

@@ -4,14 +4,16 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from nucleate.checks import InputError
+from nucleate.checks import InputError, shortened
 from nucleate.explorer import limits
-from nucleate.explorer.scene import Scene, check_table, check_whole, parse_scene
+from nucleate.explorer.matrices import matrix_choice
+from nucleate.explorer.scene import Scene, check_table, check_whole, check_word, parse_scene
 
 __all__ = [
     "BadMessage",
     "CancelRun",
     "OpenStored",
+    "ReadMatrix",
     "Request",
     "RunScene",
     "SendData",
@@ -20,7 +22,7 @@ __all__ = [
     "strict_json",
 ]
 
-MAX_NAME_BYTES = 255  # of a stored run
+MAX_STORED_NAME_BYTES = 255  # of a stored run
 
 
 @dataclass(frozen=True)
@@ -61,13 +63,23 @@ class SendData:
     id: int
 
 
-Request = RunScene | OpenStored | CancelRun | WritePython | SendData
+@dataclass(frozen=True)
+class ReadMatrix:
+    """What a matrix that was typed stands for, in the form in which a scene of dimension d holds it."""
+
+    name: str  # Q, K or V
+    d: int
+    choice: dict[str, Any]
+
+
+Request = RunScene | OpenStored | CancelRun | WritePython | SendData | ReadMatrix
 KEYS = {
     "run": ["id", "scene"],
     "open": ["id", "name", "run"],
     "cancel": ["id"],
     "python": ["scene"],
     "data": ["id"],
+    "matrix": ["name", "d", "text"],
 }
 
 
@@ -83,7 +95,7 @@ def parse_request(text: str) -> Request:
     """The request in a message."""
     id = None
     try:
-        table = check_table("A message", strict_json(text), ["do", "id", "scene", "name", "run"])
+        table = check_table("A message", strict_json(text), ["do", "id", "scene", "name", "run", "d", "text"])
         do = table.pop("do", None)
         if not isinstance(do, str) or do not in KEYS:
             raise InputError(f'A message must say "do": one of {", ".join(KEYS)}.')
@@ -102,10 +114,23 @@ def _request(do: str, id: int, table: dict[str, Any]) -> Request:
         return WritePython(parse_scene(table.get("scene")))
     if do == "open":
         name = table.get("name")
-        if not isinstance(name, str) or not 0 < len(name.encode(errors="replace")) <= MAX_NAME_BYTES:
-            raise InputError(f"name must be the name of a stored run, of at most {MAX_NAME_BYTES} bytes.")
+        if not isinstance(name, str) or not 0 < len(name.encode(errors="replace")) <= MAX_STORED_NAME_BYTES:
+            raise InputError(
+                f"name must be the name of a stored run, of at most {MAX_STORED_NAME_BYTES} bytes."
+            )
         return OpenStored(id, name, check_whole("run", table.get("run", 0), 0, limits.MAX_INTEGER))
+    if do == "matrix":
+        return _matrix(table)
     return CancelRun(id) if do == "cancel" else SendData(id)
+
+
+def _matrix(table: dict[str, Any]) -> ReadMatrix:
+    name = check_word("name", table.get("name"), ("V", "Q", "K"))
+    d = check_whole("d", table.get("d"), 2, limits.MAX_DIMENSION)
+    text = table.get("text")
+    if not isinstance(text, str):
+        raise InputError(f"text must be a matrix as it was typed, but is {shortened(text)}.")
+    return ReadMatrix(name, d, matrix_choice(name, text, d))
 
 
 def strict_json(text: str) -> Any:

@@ -131,7 +131,7 @@ def thinned(run: Run, max_numbers: int) -> Run:
     """Fewer frames, evenly chosen, first and last among them, so that at most `max_numbers` numbers are
     left."""
     m, n, d = run.x.shape
-    keep = int(min(m, limits.MAX_FRAMES, max(max_numbers // (n * d), 2)))
+    keep = int(min(m, limits.MAX_SCENE_FRAMES, max(max_numbers // (n * d), 2)))
     chosen = np.unique(np.linspace(0, m - 1, keep).round().astype(np.int64))
     return run if keep == m else replace(run, t=run.t[chosen], x=run.x[chosen])
 

@@ -18,7 +18,7 @@ from nucleate.explorer.start_positions import MAX_SPREAD_RADIANS, MIN_CAP_ANGLE_
 from nucleate.parse.mask import parse_mask
 from nucleate.sphere import retract, uniform
 
-__all__ = ["Scene", "check_number", "check_table", "check_whole", "parse_scene", "save_times"]
+__all__ = ["Scene", "check_number", "check_table", "check_whole", "check_word", "parse_scene", "save_times"]
 
 FIRST_LOG_TIME = 1e-2  # the first time after 0 where frames are spaced by logarithm, unless t is short
 IDENTITY: Mapping[str, Any] = {"preset": "identity"}
@@ -95,7 +95,9 @@ def parse_scene(table: object) -> Scene:
     base = Scene()
     n = check_whole("n", given.get("n", base.n), 1, limits.MAX_TOKENS)
     d = check_whole("d", given.get("d", base.d), 2, limits.MAX_DIMENSION)
-    frames = check_whole("frames", given.get("frames", base.frames), limits.MIN_FRAMES, limits.MAX_FRAMES)
+    frames = check_whole(
+        "frames", given.get("frames", base.frames), limits.MIN_SCENE_FRAMES, limits.MAX_SCENE_FRAMES
+    )
     if n * d * frames > limits.MAX_NUMBERS:
         raise InputError(
             f"n * d * frames must be at most {limits.MAX_NUMBERS:,}, but is {n * d * frames:,}. Ask for fewer"
@@ -107,7 +109,7 @@ def parse_scene(table: object) -> Scene:
         beta=check_number("beta", given.get("beta", base.beta), 0.0, limits.MAX_BETA),
         t=check_number("t", given.get("t", base.t), limits.MIN_TIME, limits.MAX_TIME),
         frames=frames,
-        clock=_one_of("clock", given.get("clock", base.clock), ("log", "linear")),
+        clock=check_word("clock", given.get("clock", base.clock), ("log", "linear")),
         seed=check_whole("seed", given.get("seed", base.seed), 0, limits.MAX_INTEGER),
         mask=_mask(given.get("mask", base.mask)),
         start=_start(given.get("start", base.start), n),
@@ -117,7 +119,10 @@ def parse_scene(table: object) -> Scene:
         K=matrix_choice("K", given.get("K", base.K), d),
         c=check_number("c", given.get("c", base.c), limits.MIN_CENTER_FACTOR, limits.MAX_CENTER_FACTOR),
         tolerance=check_number(
-            "tolerance", given.get("tolerance", base.tolerance), limits.MIN_TOLERANCE, limits.MAX_TOLERANCE
+            "tolerance",
+            given.get("tolerance", base.tolerance),
+            limits.MIN_SCENE_TOLERANCE,
+            limits.MAX_SCENE_TOLERANCE,
         ),
     )
     _ = scene.model  # refuses matrices that overflow
@@ -152,7 +157,8 @@ def check_whole(name: str, value: object, least: int, most: int) -> int:
     return number
 
 
-def _one_of(name: str, value: object, words: tuple[str, ...]) -> str:
+def check_word(name: str, value: object, words: tuple[str, ...]) -> str:
+    """`value`, if it is one of these words."""
     if not isinstance(value, str) or value not in words:
         raise InputError(f"{name} must be {' or '.join(words)}, but is {shortened(value)}.")
     return value
@@ -166,7 +172,7 @@ def _mask(value: object) -> str | dict[str, int]:
 
 
 def _start(value: object, n: int) -> dict[str, Any]:
-    kind = _one_of(
+    kind = check_word(
         "start kind",
         check_table("start", value, ["kind", "angle", "clusters", "spread"]).get("kind"),
         ("uniform", "cap", "planted"),

@@ -21,7 +21,7 @@ from nucleate import __version__
 from nucleate.checks import InputError
 from nucleate.explorer import limits
 from nucleate.explorer.built_page import content_security_policy
-from nucleate.explorer.guard import MAX_HEADER_BYTES, Guard
+from nucleate.explorer.guard import MAX_REQUEST_HEADER_BYTES, Guard
 from nucleate.explorer.matrices import MENU
 from nucleate.explorer.presets import presets
 from nucleate.explorer.scene import Scene
@@ -153,7 +153,7 @@ class Server:
             limit_concurrency=256,
             timeout_keep_alive=5,
             timeout_graceful_shutdown=3,
-            h11_max_incomplete_event_size=MAX_HEADER_BYTES,
+            h11_max_incomplete_event_size=MAX_REQUEST_HEADER_BYTES,
         )
         self.uvicorn = uvicorn.Server(config)
 

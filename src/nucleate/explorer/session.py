@@ -22,6 +22,7 @@ from nucleate.explorer.page_requests import (
     BadMessage,
     CancelRun,
     OpenStored,
+    ReadMatrix,
     Request,
     RunScene,
     SendData,
@@ -137,6 +138,10 @@ class Session:
     async def _answer(self, request: Request) -> None:
         if isinstance(request, WritePython):
             await self._send_message({"say": "python", "text": python_code(request.scene)})
+        elif isinstance(request, ReadMatrix):
+            await self._send_message(
+                {"say": "matrix", "name": request.name, "d": request.d, "choice": request.choice}
+            )
         elif isinstance(request, CancelRun):
             if self.requested is not None and self.requested.request.id == request.id:
                 self.requested.stop(replaced=False)

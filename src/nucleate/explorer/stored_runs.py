@@ -24,14 +24,14 @@ from nucleate.studies.result import load_ensemble
 from nucleate.studies.store import holds_ensemble, read_manifest
 from nucleate.studies.study import Study
 
-__all__ = ["Entry", "Folder", "open_folder"]
+__all__ = ["Folder", "StoredEntry", "open_folder"]
 
-MAX_LISTED = 500  # entries of a folder
+MAX_LISTED_RUNS = 500  # entries of a folder
 RUN_FORMAT = "nucleate run"
 
 
 @dataclass(frozen=True)
-class Entry:
+class StoredEntry:
     """One stored run or ensemble."""
 
     name: str
@@ -51,14 +51,16 @@ class Folder:
     path: Path | None  # resolved
     only: str | None = None
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[StoredEntry]:
         """What can be opened, by name."""
         if self.path is None:
             return []
         names = (
             [self.only]
             if self.only is not None
-            else sorted(path.name for path in self.path.iterdir() if path.suffix.lower() in DATA)[:MAX_LISTED]
+            else sorted(path.name for path in self.path.iterdir() if path.suffix.lower() in DATA)[
+                :MAX_LISTED_RUNS
+            ]
         )
         return [entry for name in names if (entry := self._entry(name)) is not None]
 
@@ -85,7 +87,7 @@ class Folder:
         which = f"-{run}" if known[name].runs > 1 else ""
         return replace(prepared, file=f"nucleate-{Path(name).stem}{which}")
 
-    def _entry(self, name: str) -> Entry | None:
+    def _entry(self, name: str) -> StoredEntry | None:
         """The entry of that name, or None for what is neither a run nor an ensemble, or lies elsewhere."""
         try:
             path = self._inside(name)
@@ -94,9 +96,11 @@ class Folder:
                 points = int(
                     np.prod([len(values) for values in manifest.study["grid"].values()], dtype=np.int64)
                 )
-                return Entry(name, "ensemble", manifest.runs * points, str(manifest.study["title"] or name))
+                return StoredEntry(
+                    name, "ensemble", manifest.runs * points, str(manifest.study["title"] or name)
+                )
             shape = _shape(path)
-            return Entry(name, "run", shape[0] if len(shape) == 4 else 1, name)
+            return StoredEntry(name, "run", shape[0] if len(shape) == 4 else 1, name)
         except (
             InputError,
             Damaged,

@@ -1,4 +1,4 @@
-"""Matrices as people write them, at the command line, in study files and in scenes of the explorer:
+"""Matrices as people write them, at the command line, in study files and in the explorer, page and scenes:
 
     2.0                                        c times the identity
     "identity", "-identity", "0.5*identity"    the same

@@ -11,7 +11,14 @@ if TYPE_CHECKING:
     from nucleate.integrate.run import Run
     from nucleate.parse.mask import Mask
 
-__all__ = ["DEFAULT_FRAMES", "StartOptions", "System", "model_head", "refuse_given", "written_system"]
+__all__ = [
+    "DEFAULT_FRAMES",
+    "SimulationSetup",
+    "StartOptions",
+    "refuse_given",
+    "setup_from_model",
+    "setup_from_options",
+]
 
 DEFAULT_FRAMES = 512  # enough for smooth lines
 DEFAULT_NUMBERS = 2e7  # saved at most, unless asked for more: large systems keep fewer frames
@@ -19,7 +26,7 @@ START_FIXES = "--start already fixes the start. Leave out one of the two."
 
 
 @dataclass(frozen=True)
-class System:
+class SimulationSetup:
     """What is simulated, and what follows from it."""
 
     model: "Attention"
@@ -87,9 +94,9 @@ class StartOptions:
         return fitting if self.frames is None else self.frames
 
 
-def written_system(
+def setup_from_options(
     beta: float | None, texts: dict[str, str | None], mask: "Mask", start: StartOptions
-) -> System:
+) -> SimulationSetup:
     """The system with these matrices, by option."""
     from nucleate.attention import Attention
 
@@ -98,19 +105,19 @@ def written_system(
     x0, notes = start.positions(200, d, seeded=any(isinstance(M, dict) for M in matrices))
     Q, K, V = _written_out(matrices, x0, start.root)
     model = Attention(64.0 if beta is None else beta, Q, K, V, mask)
-    return System(model, x0, start.saved(x0), notes, 150.0, "auto", lambda run: (run, ""))
+    return SimulationSetup(model, x0, start.saved(x0), notes, 150.0, "auto", lambda run: (run, ""))
 
 
-def model_head(
+def setup_from_model(
     path: Path, layer: int | None, head: int | None, mapping: str | None, mask: "Mask", start: StartOptions
-) -> System:
+) -> SimulationSetup:
     """One head of a checkpoint."""
     from nucleate.models.head_simulation import head_outcome, head_system
 
     found = head_system(path, layer, head, mapping)
     x0, notes = start.positions(256, found.d)
     reduced = found.reduced(x0, mask)
-    return System(
+    return SimulationSetup(
         reduced.model,
         reduced.x0,
         start.saved(x0),

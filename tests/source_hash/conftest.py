@@ -1,0 +1,5 @@
+"""Source code to edit."""
+
+from support.source_copies import source_copy
+
+__all__ = ["source_copy"]

@@ -10,7 +10,13 @@ from typer.core import TyperCommand
 __all__ = ["BAD_INPUT", "INTERRUPTED", "UNFINISHED", "Command", "friendly_errors"]
 
 UNFINISHED, BAD_INPUT, INTERRUPTED = 1, 2, 130  # exit codes
-RENAMED_OPTIONS = {"--store": "--out", "--plot": "--out", "--html": "--out", "--json": "--out"}
+RENAMED_OPTIONS = {
+    "--store": "--out",
+    "--plot": "--out",
+    "--html": "--out",
+    "--json": "--out",
+    "--live": "--simulate-heads",
+}
 
 
 @contextmanager

@@ -14,7 +14,8 @@ import pytest
 
 from nucleate.checks import InputError
 from nucleate.models.all_heads import simulate_all_heads
-from nucleate.models.head_simulation import head_system, simulate_head
+from nucleate.models.head_simulation import head_system, open_heads, simulate_head
+from nucleate.models.heads import head_spectrum, read_factors
 from nucleate.models.nulls import Share, Swapped
 from nucleate.models.spectra import Spectra, spectra
 
@@ -120,6 +121,22 @@ def test_minilm_has_the_heads_that_the_page_shows_and_one_that_ends_off_the_domi
         "left": 41.7,
     }
     assert np.median([head.rms_score or 0.0 for head in found.heads]) == pytest.approx(1.046, abs=1e-3)
+
+
+def test_what_a_normalisation_does_not_see_changes_no_row_of_the_stored_state_of_minilm(
+    tmp_path: Path,
+) -> None:
+    """W_V Pi W_O against W_V W_O."""
+    source, plan = open_heads(unpacked(MINILM, tmp_path))
+    for i in range(len(plan.layers)):
+        W = source.weights.part(plan.tensor(plan.layers[i], "value"))  # (d, d)
+        for h in range(plan.heads):
+            factors = read_factors(source.weights, plan, i, h)
+            small = factors.small_stored()
+            assert small is not None
+            one, plain = head_spectrum(small), head_spectrum(W[32 * h : 32 * (h + 1)] @ factors.O)
+            assert one.region == plain.region
+            assert one.lambda_max == pytest.approx(plain.lambda_max, rel=0.033)
 
 
 def test_the_head_of_minilm_that_ends_elsewhere_does_what_the_criterion_says(

@@ -8,7 +8,7 @@ its non-zero eigenvalues, with their Jordan blocks, are those of the small produ
 (paper, Appendix B.3).  No d x d matrix is made here.  The sqrt(d) is left out of V: it is a unit of time.
 
 A model that normalises behind each layer (post-norm) keeps y = diag(gamma) x, and adds W_O W_V y to y itself.
-Its value matrix in that state is Pi W_O W_V, without the gain; Pi = I - 1 w^T with w_i = (1 / gamma_i) / sum
+Its value matrix in that state is Pi W_O W_V, without the gain; Pi = I - 1 u^T with u_i = (1 / gamma_i) / sum
 of these takes away what the normalisation does not see (Pi = I for RMSNorm).  See docs/spectra.md.
 """
 

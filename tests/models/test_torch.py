@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from support.made_checkpoints import Made, slow_heads
+from support.pickles import Harm
 
 from nucleate.checks import InputError
 from nucleate.models.convert import convert
@@ -479,16 +480,6 @@ def test_converted_weights_are_the_same_bits(tmp_path: Path) -> None:
     assert all(
         np.array_equal(a.eigenvalues, b.eigenvalues) for a, b in zip(whole.heads, again.heads, strict=True)
     )
-
-
-class Harm:
-    """Makes a file when it is unpickled."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (Path.touch, (self.path,))
 
 
 def test_torchs_loader_refuses_pickles_that_do_more_than_hold_weights(tmp_path: Path) -> None:

@@ -60,10 +60,10 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
             "second tokens that end off ±ξ: largest distance from an equilibrium that the criterion predicts",
             expected=0.0,
         ),
+        "second_off": exact(len(far), "second tokens that end off ±ξ, at an attracting equilibrium"),
         "second_unpredicted": exact(
             unpredicted,
-            "second tokens that end off ±ξ where the criterion predicts nothing within"
-            f" {CRITERION_DISTANCE:g}, of {len(far)}",
+            f"of these, where the criterion predicts nothing within {CRITERION_DISTANCE:g}",
             expected=0.0,
         ),
         "adversary_random": exact(
@@ -189,13 +189,17 @@ def _share_numbers(data: Data) -> dict[str, Number]:
     at = np.abs(first["second"].values[first["off"].values.astype(bool), 0])  # (hits,)
     model = CASES["first_found"].model
     assert model.V is not None
-    equilibria = equilibria_in_plane(plane_of(model.V, model.K, model.Q, float(model.beta)))
+    plane = plane_of(model.V, model.K, model.Q, float(model.beta))
+    equilibrium = min(equilibria_in_plane(plane), key=lambda one: one.rate)
     return numbers | {
         "share_moving": exact(moving, "of all these starts, those that have not ended", expected=0.0),
         "first_found_cosine": exact(
             at.mean() if len(at) else np.nan,
             "“first_found”: |cos α| of token 2 at its end; expected from F = m r",
-            expected=abs(float(np.cos(min(equilibria, key=lambda one: one.rate).alpha))),
+            expected=abs(float(np.cos(equilibrium.alpha))),
+        ),
+        "first_found_rate": exact(
+            equilibrium.rate, "“first_found”: rate of small perturbations of token 2 there, from F"
         ),
     }
 
@@ -417,10 +421,11 @@ def _criterion_verdict(numbers: Numbers) -> Verdict:
         "after m tokens at ξ the next has an attracting equilibrium off ±ξ exactly where F = m r and F rises"
         " away from −ξ (F as in the figure, r = λ_1/(λ_1 − λ_2))",
         "proved" if unpredicted.value == 0.0 == wrong.value and near else "contradicted",
-        f"of all second tokens of random runs that end off ±ξ, {unpredicted.value:.0f} end elsewhere than"
-        f" predicted (the farthest {numbers['second_far'].value:.0e} away); for KᵀQ = diag(1, a), F rises for"
-        f" some β exactly if a > 3/2, but for {wrong.value:.0f} of the values tried; “first_found” rests at"
-        f" |cos α| = {cosine.value:.5f}, predicted {cosine.expected:.5f}",
+        f"of {numbers['second_off'].value:.0f} second tokens of random runs that end off ±ξ,"
+        f" {unpredicted.value:.0f} end elsewhere than predicted (the farthest"
+        f" {numbers['second_far'].value:.0e} away); for KᵀQ = diag(1, a), F rises for some β exactly if a >"
+        f" 3/2, with {wrong.value:.0f} exceptions among the values tried; “first_found” rests at |cos α| ="
+        f" {cosine.value:.5f}, predicted {cosine.expected:.5f}",
         "conjectures.md#the-criterion",
     )
 
@@ -435,15 +440,15 @@ def _share_verdict(numbers: Numbers) -> Verdict:
         if name.startswith("share_exact_beta_") and not name.endswith("_null")
     )
     return Verdict(
-        "the counterexamples are not rare: uniform starts of two tokens end off ±ξ, and runs of random models"
-        " with V not normal or other Q and K do, while with symmetric V and Q = K = I none does",
+        "the counterexamples are not rare: a share of the uniform starts of two tokens ends off ±ξ, while"
+        " with the symmetric V of the same eigenvalues and Q = K = I none does",
         "observed" if not rare and null == 0 and moving == 0 else "not observed",
         f"of {(numbers['share_first_found'].count or (0, 0))[1]} uniform starts end off ±ξ: for V = (λ −4/3;"
         f" 0 λ−1) and Q = K = I {betas}; for KᵀQ = diag(1, 3), β = 1"
         f" {_interval(numbers['share_exact_scores'])}; “non_normal” {_interval(numbers['share_non_normal'])};"
         f" “first_found” {_interval(numbers['share_first_found'])}. With the symmetric V of the same"
-        f" eigenvalues and Q = K = I {null} do, and {moving} of all starts have not ended. Of runs of 16"
-        " tokens with random models end off ±ξ: Gaussian V, Q = K = I"
+        f" eigenvalues and Q = K = I {null} do, and {moving} of all starts have not ended. Random models,"
+        " runs of 16 tokens that end off ±ξ: Gaussian V, Q = K = I"
         f" {_interval(numbers['non-normal-low-beta_off'])} at β = 0.1 and"
         f" {_interval(numbers['non-normal_off'])} at β = 1; V symmetric, β = 3, positive definite KᵀQ"
         f" {_interval(numbers['definite_off'])}, Gaussian Q and K {_interval(numbers['gaussian_off'])}",

@@ -123,10 +123,12 @@ def equilibria_in_plane(plane: Plane, m: float = 1.0) -> list[PlaneEquilibrium]:
     found = []
     for side in (away, -away[::-1]):
         H = plane.H(side, m)  # (points,)
-        for i in np.nonzero(H[:-1] * H[1:] < 0.0)[0]:
-            alpha = float(
-                brentq(lambda at: float(plane.H(at, m)), side[i], side[i + 1], xtol=1e-15, rtol=1e-14)
-            )
+        angles = [
+            brentq(lambda at: float(plane.H(at, m)), side[i], side[i + 1], xtol=1e-15, rtol=1e-14)
+            for i in np.nonzero(H[:-1] * H[1:] < 0.0)[0]
+        ]
+        angles += list(side[1:-1][(H[1:-1] == 0.0) & (H[:-2] * H[2:] < 0.0)])  # on a point of the grid
+        for alpha in map(float, angles):
             own_share = 1.0 / (1.0 + m * float(_exp(-plane.exponent(alpha))))
             rate = -own_share * plane.gap * float(np.sin(alpha) * plane.slope(alpha, m))
             found.append(PlaneEquilibrium(alpha, rate))

@@ -140,7 +140,7 @@ def _few_tokens(numbers: Numbers) -> Verdict:
         "proved" if ended == 0 else "contradicted",
         f"two tokens (dim L = 2), the first two of {runs} random runs: {ended} end elsewhere, at most"
         f" {elsewhere.high or 0.0:.2%} with 95 % confidence"
-        + (f"; {late} are not there yet, but at no attracting equilibrium" if late else ""),
+        + (f"; not there yet, but at no attracting equilibrium: {late}" if late else ""),
         "conjectures.md#at-most-dim-l-tokens",
     )
 
@@ -152,7 +152,7 @@ def _any_number(numbers: Numbers) -> Verdict:
         " K, or if V is symmetric with simple eigenvalues below λ_max and KᵀQ = cI, c ≥ 0",
         "proved" if elsewhere == 0 else "contradicted",
         f"16 tokens, {runs} random runs of these two kinds: {elsewhere} end elsewhere"
-        + (f"; {late} are not there yet" if late else "")
+        + (f"; not there yet, but at no attracting equilibrium: {late}" if late else "")
         + ". For other V, Q and K and more than dim L tokens there is no proof",
         "conjectures.md#any-number-of-tokens",
     )
@@ -220,7 +220,7 @@ def _beyond(numbers: Numbers) -> Verdict:
         f" do, {elsewhere} end elsewhere"
     )
     return Verdict(
-        "more tokens than dim L, V that does not keep L^⊥: every token ends at the normalised spectral"
+        "more than dim L tokens, V that does not keep L^⊥: every token ends at the normalised spectral"
         " projection of the first onto L",
         "observed" if there == runs else "not observed",
         why,

@@ -10,13 +10,13 @@ import pytest
 from support.small_items import made, words_changed
 
 from nucleate.papers.causal_clustering.lemmaA1.data import margins
-from nucleate.papers.causal_clustering.lemmaA1.interval_arithmetic import (
+from nucleate.papers.causal_clustering.lemmaA1.proofs import PROOFS, second_bound_threshold
+from nucleate.papers.causal_clustering.shared.interval_arithmetic import (
     Interval,
     Proof,
     prove,
     series_remainder,
 )
-from nucleate.papers.causal_clustering.lemmaA1.proofs import PROOFS, second_bound_threshold
 from nucleate.papers.core.numbers import Number
 from nucleate.theory.interaction import interaction, interaction_slope
 

@@ -97,8 +97,11 @@ def test_the_headline_is_the_worst_then_the_most_cautious() -> None:
     [
         ("lemma3.1", ["agrees"] * 3),
         ("theorem4.1", ["agrees", "agrees", "evidence for"]),
-        ("conjecture1", ["evidence for", "disagrees", "disagrees", "not testable here"]),
-        ("conjecture2", ["evidence for"] * 3),
+        (
+            "conjecture1",
+            ["disagrees", "disagrees", "proved", "proved", "observed", "observed", "no claim"],
+        ),
+        ("conjecture2", ["evidence for"] * 2 + ["proved"] * 3 + ["observed"]),
         ("lemmaC.1", ["agrees", "agrees", "evidence for"]),
         ("law", ["agrees", "evidence for", "evidence for", "evidence for"]),
         ("dimension", ["evidence for", "evidence for", "evidence for"]),

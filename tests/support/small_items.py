@@ -26,7 +26,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "betas": [16.0, 25.0],
         "shown_beta": 16.0,
         "sphere_n": 60,
-        "sphere_betas": [16.0],
+        "sphere_betas": [25.0],
         "sphere_starts": 8,
     },
     "lemma5.1": {

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.small_items import made, words_changed
+from support.small_items import changed, made, words_changed
 
 from nucleate.papers.causal_clustering.theorem52.conditions import (
     CASES,
@@ -135,3 +135,12 @@ def test_the_printed_sign_is_called_too_weak_only_if_it_is() -> None:
     assert words_changed("theorem5.2", "sweep", room=0.9)[3] == "not observed"
     assert words_changed("theorem5.2", "constructed", weak_curvature=0.1)[3] == "not observed"
     assert words_changed("theorem5.2", "constructed", weak_away=2.0)[3] == "not observed"
+
+
+def test_conditions_that_nothing_fails_outside_of_are_not_shown_to_be_far_from_sharp() -> None:
+    found = made("theorem5.2")
+    outside = {
+        f"{case.name}-100": changed(found.data[f"{case.name}-100"], away=0.0, speed=0.0, done=1)
+        for case in CASES
+    }
+    assert found.words({**found.data, **outside})[2] == "not observed"

@@ -56,8 +56,8 @@ def _draw_chord(ax: Any, data: Data) -> None:
         ax.plot(flat[:, i, 0], flat[:, i, 1], color=colour, linewidth=1.6)
         ax.plot(*flat[0, i], "o", color=colour, markersize=5, markerfacecolor="none")
         ax.plot(*flat[-1, i], "o", color=colour, markersize=5, label=words)
-    ax.set(aspect="equal", xlim=(-1.0, 7.2), ylim=(-4.6, 4.6), xlabel=r"in units of $\beta^{-1/2}$")
-    ax.set_title("one start, open rings, to $T_j$, filled", fontsize=SMALL_POINTS + 1)
+    ax.set(aspect="equal", xlim=(-4.4, 6.2), ylim=(-5.6, 5.6), xlabel=r"in units of $\beta^{-1/2}$")
+    ax.set_title("one start (rings), and at $T_j$ (dots)", fontsize=SMALL_POINTS + 1)
     ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper left", borderaxespad=0.1)
 
 
@@ -69,9 +69,9 @@ def _draw_chord_displacement(ax: Any, data: Data) -> None:
     for moved in found["moved"].values:
         ax.plot(t, moved, color=palette.red, linewidth=0.9, alpha=0.8)
     ax.axhline(1.0, color=palette.ink, linewidth=1.0, linestyle=(0, (4, 2)))
-    ax.text(0.02, 1.05, "allowed", fontsize=SMALL_POINTS, color=palette.ink, va="bottom")
+    ax.text(0.02, 1.08, "allowed", fontsize=SMALL_POINTS, color=palette.ink, va="bottom")
     ax.set(xlim=(0.0, 1.0), xlabel=r"time over the $T_j$ of the lemma", ylabel="displacement over the bound")
-    ax.set_ylim(bottom=0.0)
+    ax.set(yscale="log", ylim=(0.01, 100.0))
     ax.set_title(f"all {found.sizes['run']} starts", fontsize=SMALL_POINTS + 1)
 
 
@@ -149,13 +149,12 @@ def _draw_index(ax: Any, data: Data, p: Parameters) -> None:
     ax.plot(indices, 1.0 / indices, color=palette.ink, linewidth=1.4, linestyle=(0, (4, 2)))
     ax.text(
         indices[-1],
-        1.25 / indices[-1],
+        0.6 / indices[-1],
         "guaranteed",
         fontsize=SMALL_POINTS,
         color=palette.ink,
         ha="right",
-        va="bottom",
-        rotation=-18,
+        va="top",
     )
     ax.set(
         xscale="log", yscale="log", xlabel=r"index $s_j$", ylabel=r"lifetime over the guaranteed $T_j s_j$"

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["draw"]
 
+LARGEST_RATIO = 1.0  # of the logarithm to base 10 of measured over law that is shown
+
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     """The life shown; the number of clusters over time; the law of merges."""
@@ -80,47 +82,45 @@ def _counts_figure(data: Data, p: Parameters) -> "Figure":
 def _law_figure(data: Data, p: Parameters) -> "Figure":
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9.0, 4.6), layout="constrained")
-    circle, sphere = figure.subplots(1, 2)
-    _draw_law(circle, data, 2, p["betas"])
-    _draw_law(sphere, data, 3, p["sphere_betas"])
+    figure = Figure(figsize=(9.0, 6.4), layout="constrained")
+    axes = figure.subplots(2, 2, height_ratios=[1.6, 1.0], sharex="col")
+    for column, (d, betas) in enumerate(((2, p["betas"]), (3, p["sphere_betas"]))):
+        _draw_law(axes[0, column], axes[1, column], data, d, betas)
     return figure
 
 
-def _draw_law(ax: Any, data: Data, d: int, betas: list[float]) -> None:
+def _draw_law(ax: Any, ratio: Any, data: Data, d: int, betas: list[float]) -> None:
+    """Measured lifetimes against the law, and over it."""
     from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
     palette, most = tidy(ax), 1.0
+    tidy(ratio)
     for i, beta in enumerate(betas):
         found = merge_lifetimes(data[dataset_name(d, beta)], beta)
         law, measured = found.law / np.log(10.0), found.measured / np.log(10.0)
-        ax.scatter(
-            law,
-            measured,
-            s=10,
-            marker="osD^"[i % 4],
-            color=CLUSTER_COLOURS[(0, 2, 3, 5)[i % 4]],
-            linewidths=0,
-            alpha=0.7,
-            label=f"β = {beta:g}",
+        style = {
+            "s": 10,
+            "marker": "osD^"[i % 4],
+            "color": CLUSTER_COLOURS[(0, 2, 3, 5)[i % 4]],
+            "linewidths": 0,
+            "alpha": 0.7,
+        }
+        ax.scatter(law, measured, label=f"β = {beta:g}", **style)
+        ratio.scatter(law, np.clip(measured - law, -LARGEST_RATIO, LARGEST_RATIO), clip_on=False, **style)
+        most = max(most, 1.04 * float(np.max([*law, *measured])))
+    ax.plot([0.0, most], [0.0, most], color=palette.grey(0.5), linewidth=1.0, zorder=0)
+    ratio.axhline(0.0, color=palette.grey(0.5), linewidth=1.0, zorder=0)
+    for side in (-1.0, 1.0):
+        ratio.axhline(
+            side * np.log10(3.0), color=palette.grey(0.5), linewidth=0.8, linestyle=(0, (1, 1.5)), zorder=0
         )
-        most = max(most, 1.04 * float(np.max([law, measured])))
-    line = np.array([-1.0, most])
-    ax.plot(line, line, color=palette.grey(0.5), linewidth=1.0, zorder=0)
-    for factor in (-1.0, 1.0):
-        ax.plot(
-            line,
-            line + factor * np.log10(3.0),
-            color=palette.grey(0.5),
-            linewidth=0.8,
-            linestyle=(0, (1, 1.5)),
-            zorder=0,
-        )
-    ax.set(
-        xlim=(0.0, most),
-        ylim=(0.0, most),
-        xlabel=r"$\log_{10}$ of $e^{\beta(1-\cos\Delta)}/(m\beta\,\sin^2\Delta)$",
-        ylabel=r"$\log_{10}$ of the measured lifetime" if d == 2 else "",
+    ax.set(xlim=(0.0, most), ylim=(0.0, most))
+    ratio.set(
+        ylim=(-LARGEST_RATIO, LARGEST_RATIO),
+        xlabel=r"$\log_{10}$ of the law $e^{\beta(1-\cos\Delta)}/(m\beta\,\sin^2\Delta)$",
     )
+    if d == 2:
+        ax.set_ylabel(r"$\log_{10}$ of the lifetime")
+        ratio.set_ylabel(r"$\log_{10}$(lifetime / law)")
     ax.set_title(f"{'circle' if d == 2 else 'sphere'}, d = {d}", fontsize=SMALL_POINTS + 1)
     ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper left")

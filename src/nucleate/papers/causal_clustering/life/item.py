@@ -218,7 +218,8 @@ ITEM = Item(
             " had formed; Δ is the angle between the first members of the two clusters at its beginning, m"
             " the number of tokens before the lost leader whose nearest leader is the absorbing one. Merges"
             f" with Δ below {LEAST_ANGLE:g} β^(−1/2) or above π − {LEAST_FROM_OPPOSITE:g} β^(−1/2), where the"
-            " leading term is not the law, are left out."
+            " leading term is not the law, are left out, and so is the last merge of every life, for which"
+            " the law is exact."
         ),
         (
             "The solver is tested on the last two clusters, for which the exact two-token time, with the k"
@@ -242,9 +243,9 @@ ITEM = Item(
             " that 80 % of them keep to."
         ),
         "life-law": (
-            "Lifetimes of clusters against the law of two clusters, one mark per merge, logarithms to base"
-            " 10; on the line the two are equal, and between the dotted lines they differ by less than a"
-            " factor of 3. Left: the circle. Right: the sphere, d = 3."
+            "Lifetimes of clusters against the law of two clusters, one mark per merge but the last of each"
+            " life, logarithms to base 10; below, the ratio of the two, with dotted lines at a factor of 3,"
+            " and marks farther off at the edge. Left: the circle. Right: the sphere, d = 3."
         ),
     },
     run=run,

@@ -27,16 +27,18 @@ class Lifetimes:
     law: Array  # (merges,) beta (1 - cos angle) - log(m beta sin^2 angle)
     measured: Array  # (merges,) log of the time since the merge before
     life: NDArray[np.int64]  # (merges,) the number of the life it is from
-    all_merges: int  # with those left out, to which the law does not apply
+    all_merges: int  # with those to which the law does not apply
 
 
 def merge_lifetimes(found: "Dataset", beta: float) -> Lifetimes:
-    """All merges of the lives `found` in which the two clusters were far apart, but not opposite."""
+    """All merges of the lives `found` but the last of each, where only two clusters are left, in which the
+    two clusters were far apart, but not opposite."""
     time, since, angle, tokens = (
         found[f"merge_{name}"].values for name in ("time", "since", "angle", "tokens")
     )  # each (starts, merges)
     with np.errstate(invalid="ignore"):
         known = np.isfinite(time)
+        known &= np.cumsum(known[:, ::-1], axis=1)[:, ::-1] > 1  # not the last one
         width = beta**-0.5
         far = (angle >= LEAST_ANGLE * width) & (angle <= np.pi - LEAST_FROM_OPPOSITE * width)
         used = known & far & (time > since) & (tokens > 0)

@@ -73,7 +73,7 @@ def _draw_late(ax: Any, data: Data, p: Parameters) -> None:
     t = np.array([0.0, SLOWEST_DECAY_TIMES[1]])
     ax.plot(
         t,
-        3.0 * np.exp(-t / 2.0),
+        30.0 * np.exp(-t / 2.0),
         color=palette.ink,
         linewidth=1.0,
         linestyle=(0, (5, 3)),
@@ -90,10 +90,10 @@ def _draw_rates(ax: Any, data: Data, p: Parameters) -> None:
 
     palette = tidy(ax)
     w = p["windows"][-1]
-    for name, (_, _, window) in rate_cases(p).items():
+    for name, (d, beta, window) in rate_cases(p).items():
         found = data[f"decay_{name}"]
-        k, first = found["k"].values, name in (f"d{p['d'][0]}_beta{p['rate_betas'][0]:g}",)
-        first = first or name == f"window{w}_beta{p['rate_betas'][0]:g}"
+        k = found["k"].values
+        first = beta == p["rate_betas"][0] and d == (p["d"][0] if window is None else 3)
         if first:
             at = np.arange(2, int(k[-1]) + 1)
             ax.plot(
@@ -105,7 +105,8 @@ def _draw_rates(ax: Any, data: Data, p: Parameters) -> None:
                 -rate,
                 "o" if window is None else "D",
                 color=CLUSTER_COLOURS[0 if window is None else 3],
-                markersize=3.5,
+                markersize=3.5 if window is None else 7.0,
+                markerfacecolor=None if window is None else "none",
                 linestyle="none",
                 label=("causal" if window is None else f"window of {w}") if first and i == 0 else None,
             )

@@ -58,7 +58,7 @@ def _draw_chord(ax: Any, data: Data) -> None:
         ax.plot(*flat[-1, i], "o", color=colour, markersize=5, label=words)
     ax.set(aspect="equal", xlim=(-4.4, 6.2), ylim=(-5.6, 5.6), xlabel=r"in units of $\beta^{-1/2}$")
     ax.set_title("one start (rings), and at $T_j$ (dots)", fontsize=SMALL_POINTS + 1)
-    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper left", borderaxespad=0.1)
+    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="lower center", bbox_to_anchor=(0.4, 0.14))
 
 
 def _draw_chord_displacement(ax: Any, data: Data) -> None:
@@ -147,15 +147,7 @@ def _draw_index(ax: Any, data: Data, p: Parameters) -> None:
             linestyle=(0, (1, 1.5)),
         )
     ax.plot(indices, 1.0 / indices, color=palette.ink, linewidth=1.4, linestyle=(0, (4, 2)))
-    ax.text(
-        indices[-1],
-        0.6 / indices[-1],
-        "guaranteed",
-        fontsize=SMALL_POINTS,
-        color=palette.ink,
-        ha="right",
-        va="top",
-    )
+    ax.text(1.1 * indices[0], 0.12, "guaranteed", fontsize=SMALL_POINTS, color=palette.ink, va="top")
     ax.set(
         xscale="log", yscale="log", xlabel=r"index $s_j$", ylabel=r"lifetime over the guaranteed $T_j s_j$"
     )

@@ -23,8 +23,9 @@ NEXT_GAP = 0.4
 SIMULATED_TIMES = np.linspace(12.0, 21.0, 19)
 # times gap, exact flow: where powers of t no longer count, and e^-600 is still a double
 EXACT_TIMES = np.linspace(200.0, 600.0, 11)
-# where the distance from L of a defective eigenvalue falls like 1/t
-POWER_LAW_TIMES = np.geomspace(1e3, 1e6, 13)
+# where the distance from L of a defective eigenvalue falls like 1/t: a start that has little of the largest
+# block takes long to come there
+POWER_LAW_TIMES = np.geomspace(1e5, 1e8, 13)
 
 
 @dataclass(frozen=True)

@@ -95,14 +95,20 @@ def test_the_headline_is_the_worst_then_the_most_cautious() -> None:
 @pytest.mark.parametrize(
     ("key", "words"),
     [
-        ("lemma3.1", ["agrees"] * 3),
-        ("theorem4.1", ["agrees", "agrees", "evidence for"]),
+        ("life", ["agrees", "observed", "observed"]),
+        ("lemma3.1", ["agrees", "agrees", "proved", "proved"]),
+        ("theorem4.1", ["agrees", "proved", "observed"]),
+        ("lemma5.1", ["agrees", "proved", "observed", "observed", "observed"]),
+        ("theorem5.2", ["agrees", "agrees", "observed", "observed"]),
+        ("lemma5.3", ["agrees", "agrees", "proved", "proved"]),
+        ("lemmaA.1", ["agrees", "agrees", "agrees", "agrees", "proved"]),
+        ("slips", ["disagrees"] * 5),
         (
             "conjecture1",
             ["disagrees", "disagrees", "proved", "proved", "observed", "observed", "no claim"],
         ),
         ("conjecture2", ["evidence for"] * 2 + ["proved"] * 3 + ["observed"]),
-        ("lemmaC.1", ["agrees", "agrees", "evidence for"]),
+        ("lemmaC.1", ["agrees", "proved", "agrees", "observed"]),
         ("law", ["agrees", "evidence for", "evidence for", "evidence for"]),
         ("dimension", ["evidence for", "evidence for", "evidence for"]),
         ("capture", ["evidence for", "evidence against", "evidence for"]),

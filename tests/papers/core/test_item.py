@@ -21,7 +21,8 @@ GOOD_WORDS = {"agrees", "evidence for", "proved", "observed", "not testable here
 # what an item is there to find
 EXPECTED_BAD_WORDS: dict[str, set[str]] = {
     "conjecture1": {"disagrees"},
-    "capture": {"evidence against"},
+    "capture": {"not observed"},
+    "law": {"not observed"},
     "slips": {"disagrees"},
 }
 
@@ -100,9 +101,9 @@ def test_the_headline_is_the_worst_then_the_most_cautious() -> None:
         ("conjecture1", ["evidence for", "disagrees", "disagrees", "not testable here"]),
         ("conjecture2", ["evidence for"] * 3),
         ("lemmaC.1", ["agrees", "agrees", "evidence for"]),
-        ("law", ["agrees", "evidence for", "evidence for", "evidence for"]),
+        ("law", ["agrees", "evidence for", "not observed", "observed"]),
         ("dimension", ["evidence for", "evidence for", "evidence for"]),
-        ("capture", ["evidence for", "evidence against", "evidence for"]),
+        ("capture", ["proved", "not observed", "observed", "observed"]),
     ],
 )
 def test_the_small_items_come_out_as_the_large_ones_do(key: str, words: list[str]) -> None:

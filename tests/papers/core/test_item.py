@@ -103,7 +103,9 @@ def test_the_headline_is_the_worst_then_the_most_cautious() -> None:
         ("lemmaC.1", ["agrees", "agrees", "evidence for"]),
         ("law", ["agrees", "evidence for", "not observed", "observed"]),
         ("dimension", ["evidence for", "evidence for", "evidence for"]),
-        ("capture", ["proved", "not observed", "observed", "observed"]),
+        # the third is observed with a million tokens: among fewer the first ones, which are no small
+        # perturbation, count for more
+        ("capture", ["proved", "not observed", "not observed", "observed"]),
     ],
 )
 def test_the_small_items_come_out_as_the_large_ones_do(key: str, words: list[str]) -> None:

@@ -13,6 +13,7 @@ from nucleate.papers.causal_clustering.capture.measures import (
 )
 from nucleate.papers.core.item import Data, Numbers, Parameters
 from nucleate.papers.core.line_fits import half_width
+from nucleate.papers.core.numbers import mean_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,9 +40,11 @@ def _draw_shares(ax: Any, found: Any, p: Parameters, chance: float) -> None:
     palette, n = tidy(ax), found["tokens"].values
     for i, t in enumerate(p["shown"]):
         share = np.nanmean(shares(found, t), axis=-1)  # (run, tokens)
-        error = share.std(0, ddof=1) / np.sqrt(len(share))
+        error = np.array([half_width(mean_of(one, "")) for one in share.T])  # (tokens,)
         colour = CLUSTER_COLOURS[(0, 2, 3, 5)[i % 4]]
-        ax.errorbar(n, share.mean(0), 2.0 * error, color=colour, linewidth=1.3, capsize=2, label=f"t = {t:g}")
+        mean = share.mean(0)
+        ax.plot(n, mean, color=colour, linewidth=1.3, label=f"t = {t:g}")
+        ax.fill_between(n, mean - error, mean + error, color=colour, alpha=0.2, linewidth=0)
     ax.axhline(chance, color=palette.grey(0.5), linewidth=1.0, zorder=0)
     ax.text(
         n[-1],
@@ -121,7 +124,7 @@ def _times_figure(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
                 continue
             n, colour = found["tokens"].values[large], CLUSTER_COLOURS[(0, 3, 2)[i % 3]]
             mean = crowding_times(found)[:, large].mean(0)
-            error = [half_width(numbers[f"time_{name}_n{size}"]) for size in n]
+            error = [half_width(mean_of(one, "")) for one in crowding_times(found)[:, large].T]
             ax.errorbar(
                 n, mean, error, fmt="o", markersize=4.5, capsize=2, color=colour, label=f"β = {beta:g}"
             )

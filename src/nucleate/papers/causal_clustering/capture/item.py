@@ -4,6 +4,7 @@ paper leaves open."""
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nucleate.papers.causal_clustering.capture.bound import lipschitz_constant
 from nucleate.papers.causal_clustering.capture.data import dataset_name, run
@@ -105,7 +106,7 @@ def _share_numbers(found: "Dataset", p: Parameters) -> dict[str, Number]:
     }
     for t in p["shown"]:
         share = np.nanmean(shares(found, t), axis=-1)  # (run, tokens)
-        for i in (0, *np.flatnonzero(n >= MIN_TOKENS)):
+        for i in (0, *_decades(np.flatnonzero(n >= MIN_TOKENS))):
             about = f"mean share of the first {n[i]} tokens near a Rényi center at t = {t:g}, β = {beta:g}"
             numbers[f"share_t{t:g}_n{n[i]}"] = mean_of(share[:, i], about, chance)
         large = n >= MIN_TOKENS
@@ -120,6 +121,11 @@ def _share_numbers(found: "Dataset", p: Parameters) -> dict[str, Number]:
     return numbers
 
 
+def _decades(some: NDArray[np.int64]) -> list[int]:
+    """Of the places of large sizes those a decade apart, and the last."""
+    return sorted({*some[::SIZES_PER_DECADE].tolist(), *some[-1:].tolist()})
+
+
 def _time_numbers(found: "Dataset", d: int, beta: float) -> dict[str, Number]:
     """Growth rates; the times of crowding and their slope in ln n, as measured and by the linear solution;
     and how far modes are from the linear solution while they are small."""
@@ -128,6 +134,7 @@ def _time_numbers(found: "Dataset", d: int, beta: float) -> dict[str, Number]:
     rates = growth_rates(beta, d, degree)
     limit = 1.0 / (4.0 * float(rates.max()))
     n, large, times = found["tokens"].values, large_sizes(found), crowding_times(found)
+    linear_times = crowding_times(found, "linear")
     span = f"n = {n[large[0]]} to {n[large[-1]]}" if len(large) else "no n"
     measured, linear = slopes(found), slopes(found, "linear")
     at = int(np.searchsorted(found["time"].values, LINEAR_TIME))
@@ -148,16 +155,21 @@ def _time_numbers(found: "Dataset", d: int, beta: float) -> dict[str, Number]:
             f" {LINEAR_TIME:g}",
         ),
     }
-    for i in large:
+    for i in _decades(large):
         numbers[f"time_{name}_n{n[i]}"] = mean_of(
             times[:, i], f"{where}: time at which the first {n[i]} tokens are crowded"
         )
     for a in large[::SIZES_PER_DECADE]:
         b = min(a + SIZES_PER_DECADE, large[-1])
         if b > a:
-            step = (times[:, b] - times[:, a]) / np.log(n[b] / n[a])
+            step, linear_step = (
+                (one[:, b] - one[:, a]) / np.log(n[b] / n[a]) for one in (times, linear_times)
+            )
             about = f"{where}: time per unit of ln n from n = {n[a]} to {n[b]}"
             numbers[f"local_{name}_n{n[a]}"] = mean_of(step, about, limit)
+            numbers[f"local_quotient_{name}_n{n[a]}"] = mean_of(
+                step / linear_step, f"{about}, over that of the linear solution", 1.0
+            )
     return numbers
 
 
@@ -169,34 +181,39 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         for kind in ("slope", "linear", "quotient", "apart")
     )
     at_limit = [one for one in every if _contains(slope[one], _expected(slope[one]))]
+    last = (2, p["shares_beta"])
     near = all(_is_near_one(quotient[one]) for one in every)
     small = all(apart[one].value <= LINEAR_ERROR for one in every)
     return (
         _theorem(numbers, p),
         Verdict(
-            f"up to n = {p['n']['2']} the time until n uniform tokens are crowded grows by 1/(4λ) per unit of"
-            " ln n, λ the largest growth rate of the uniform state",
+            "the time until n uniform tokens are crowded grows by 1/(4λ) per unit of ln n, λ the largest"
+            " growth rate of the uniform state, already for n = 1000 to "
+            + " and ".join(f"{n} (d = {d})" for d, n in p["n"].items()),
             "observed" if len(at_limit) == len(every) else "not observed",
-            "it grows faster: " * (len(at_limit) < len(every))
+            f"1/(4λ) is in the interval of the slope at {len(at_limit)} of {len(every)}: "
             + "; ".join(
                 f"{_name(one)}: {plus_minus(slope[one])} for {_expected(slope[one]):.3f}" for one in every
             )
-            + ". The slope falls with n: "
+            + ". Over the first and the last decade of n: "
             + "; ".join(f"{_name(one)}: {_local(numbers, one)}" for one in every)
-            + ". Tokens that do not interact are never crowded: their contrast is at most"
-            f" {numbers['still'].value:.2g}",
+            + ". Of tokens that do not interact the contrast is at most"
+            f" {numbers['still'].value:.2g}, and {CROWDED:g} is crowded",
         ),
         Verdict(
-            f"it grows, to {SLOPE_ERROR:.0%}, as chance unevenness does that grows at the rates λ_m of the"
-            " linearised flow, from the same starts and at the same n; as n → ∞ that is ln n/(4λ)",
+            f"the time until n uniform tokens are crowded grows with n, to {SLOPE_ERROR:.0%}, as if chance"
+            " unevenness grew at the rates of the linearised flow all the time, which as n → ∞ gives ln"
+            " n/(4λ)",
             "observed" if near else "not observed",
             "measured slope over that of the linear solution: "
             + "; ".join(
                 f"{_name(one)}: {plus_minus(quotient[one], 2)} (of {linear[one].value:.3f})" for one in every
-            ),
+            )
+            + f". Over the first and the last decade of n: {_name(last)}: {_local(numbers, last, 'local_quotient')}",
         ),
         Verdict(
-            f"while it is small, at t = {LINEAR_TIME:g}, chance unevenness grows as the linear solution says",
+            f"while it is small, at t = {LINEAR_TIME:g}, the chance unevenness of uniform tokens grows as the"
+            " linear solution under the causal mask says",
             "observed" if small else "not observed",
             "relative distance of the modes of all tokens from it: "
             + "; ".join(f"{_name(one)}: {apart[one].value:.1%}" for one in every),
@@ -246,9 +263,9 @@ def _name(system: tuple[int, float]) -> str:
     return f"d = {system[0]}, β = {system[1]:g}"
 
 
-def _local(numbers: Numbers, system: tuple[int, float]) -> str:
-    """The first and the last slope over a decade of n."""
-    found = [name for name in numbers if name.startswith(f"local_{dataset_name(*system)}_n")]
+def _local(numbers: Numbers, system: tuple[int, float], kind: str = "local") -> str:
+    """The first and the last over a decade of n."""
+    found = [name for name in numbers if name.startswith(f"{kind}_{dataset_name(*system)}_n")]
     ends = [f"{plus_minus(numbers[name])} from n = {name.rsplit('_n', 1)[1]}" for name in found]
     return " to ".join(dict.fromkeys((ends[0], ends[-1]))) if ends else "none"
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["CROWDED", "MIN_TOKENS", "crowding_times", "large_sizes", "shares", "slopes"]
 
 CROWDED = (
-    0.1  # contrast; it is below 0.03 at the start for 1000 tokens, and 0.3 to 1 when all are in clusters
+    0.1  # contrast; it is below 0.04 at the start for 1000 tokens, and 0.3 to 1 when all are in clusters
 )
 MIN_TOKENS = 1000  # from which on a start is not crowded by chance
 

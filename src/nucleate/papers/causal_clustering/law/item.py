@@ -177,7 +177,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         Verdict(
             f"with c = {FIGURE_C:g} there are as many Rényi centers as clusters, at t = 20, 75 and 150 alike",
             "observed" if near else "not observed",
-            "the c with equal numbers grows with time: "
+            "the c with equal numbers depends on when one looks: "
             + "; ".join(f"d = {d}: {_radii_of(radii, d)}" for d in dims)
             + f". It begins with {_first_radii(numbers, dims)}",
         ),

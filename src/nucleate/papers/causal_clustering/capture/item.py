@@ -209,7 +209,8 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
             + "; ".join(
                 f"{_name(one)}: {plus_minus(quotient[one], 2)} (of {linear[one].value:.3f})" for one in every
             )
-            + f". Over the first and the last decade of n: {_name(last)}: {_local(numbers, last, 'local_quotient')}",
+            + f". Over the first and the last decade of n, {_name(last)}:"
+            f" {_local(numbers, last, 'local_quotient')}",
         ),
         Verdict(
             f"while it is small, at t = {LINEAR_TIME:g}, the chance unevenness of uniform tokens grows as the"
@@ -356,7 +357,7 @@ ITEM = Item(
     captions={
         "capture": (
             "Left: mean share of the first n tokens within β^(−1/2) of a Rényi center at some times, β ="
-            " 64, d = 2, with 95 % intervals over runs; the grey line is the share by chance. Middle: the"
+            " 64, d = 2, bands are 95 % intervals; the grey line is the share by chance. Middle: the"
             " largest displacement of tokens along the sequence at t = 1, β = 1, run by run, and the bound"
             " of the proof (dashed). Right: density of the first 1000 tokens (grey) and of all (black) at"
             " one time in one run, β = 64; lines are Rényi centers."

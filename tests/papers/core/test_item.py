@@ -21,7 +21,8 @@ GOOD_WORDS = {"agrees", "evidence for", "proved", "observed", "not testable here
 # what an item is there to find
 EXPECTED_BAD_WORDS: dict[str, set[str]] = {
     "conjecture1": {"disagrees"},
-    "capture": {"evidence against"},
+    "capture": {"not observed"},
+    "law": {"not observed"},
     "slips": {"disagrees"},
 }
 
@@ -109,9 +110,11 @@ def test_the_headline_is_the_worst_then_the_most_cautious() -> None:
         ),
         ("conjecture2", ["evidence for"] * 2 + ["proved"] * 3 + ["observed"]),
         ("lemmaC.1", ["agrees", "proved", "agrees", "observed"]),
-        ("law", ["agrees", "evidence for", "evidence for", "evidence for"]),
+        ("law", ["agrees", "evidence for", "not observed", "observed"]),
         ("dimension", ["evidence for", "evidence for", "evidence for"]),
-        ("capture", ["evidence for", "evidence against", "evidence for"]),
+        # the third is observed with a million tokens: among fewer the first ones, which are no small
+        # perturbation, count for more
+        ("capture", ["proved", "not observed", "not observed", "observed"]),
     ],
 )
 def test_the_small_items_come_out_as_the_large_ones_do(key: str, words: list[str]) -> None:

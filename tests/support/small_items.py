@@ -14,7 +14,7 @@ from nucleate.papers.core.item import Data, Item, Numbers
 
 SMALL: dict[str, dict[str, Any]] = {
     "figure1": {"n": 12, "beta": 4.0, "T": 200.0, "max_steps": 1500},
-    "figure2": {"starts": 24},
+    "figure2": {"starts": 60},
     "figure3": {"runs": 16, "frames": 16},
     "figure4": {"points": 400},
     "figure5": {"d": 512, "heads": 8},

@@ -98,6 +98,7 @@ SMALL: dict[str, dict[str, Any]] = {
     },
     "dimension": {
         "betas": {"1": [16.0, 50.0], "2": [16.0, 50.0], "3": [16.0, 40.0]},
+        "other_betas": {"2": [16.0, 50.0]},
         "counted": 60,
         "n": 200,
         "gap_betas": [4.0, 64.0],

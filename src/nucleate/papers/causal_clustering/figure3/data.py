@@ -56,14 +56,14 @@ def observable_name(kind: str, radius: float) -> str:
 
 def run(workspace: "ItemWorkspace") -> "Data":
     """The ensemble; its store resumes by itself."""
-    from nucleate.papers.core.cache import made_by
+    from nucleate.source_hash import source_hash
     from nucleate.studies.block import identity
     from nucleate.studies.ensemble import ensemble
     from nucleate.studies.study import Study
 
     table = Study.make(study(workspace.parameters))
     # named after the study and the code: runs of different ones are never mixed
-    name = f"runs-{identity(table)[:12]}-{made_by(__name__)['code'][:12]}"
+    name = f"runs-{identity(table)[:12]}-{source_hash(__name__)[:12]}"
     workspace.folder.mkdir(parents=True, exist_ok=True)
     for old in workspace.folder.iterdir():
         if name not in old.name and old.is_dir():

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nucleate.checks import Array
-from nucleate.papers.causal_clustering.shared.cluster_runs import FIGURE_C, leaders
+from nucleate.observe.centers import renyi_centers
 
 __all__ = ["BETA", "CLUSTER_SHARES", "DELTA", "clusters_explained", "tokens_near_random_ones"]
 
 BETA = 64.0
-DELTA = FIGURE_C * BETA**-0.5  # of centers
-RADIUS = BETA**-0.5  # within which a token is consumed
+DELTA = 4.0 * BETA**-0.5  # of centers
+RADIUS = BETA**-0.5  # within which a token is consumed, and from whose end on another cluster begins
 CLUSTER_SHARES = (
     "strong",  # clusters with a strong center in them
     "renyi",  # with a Rényi center
@@ -41,9 +41,8 @@ def clusters_explained(t: Array, x: Array) -> Array:
     """Shares of the clusters at the last frame, as CLUSTER_SHARES names them."""
     n, end = x.shape[1], x[-1]  # (n, 2)
     strong, renyi = (_centers(x[0], kind) for kind in (True, False))
-    member = (end @ end[leaders(end, BETA)].T).argmax(
-        1
-    )  # (n,) the cluster of every token: the nearest leader
+    first = renyi_centers(end, RADIUS, strong=True)  # (clusters,) farther than that from every earlier token
+    member = (end @ end[first].T).argmax(1)  # (n,) the cluster of every token, whose first is the nearest
     size = np.bincount(member)  # (clusters,)
     with_strong, with_renyi = (np.bincount(member[some], minlength=len(size)) > 0 for some in (strong, renyi))
     others = missed(n - len(strong), len(renyi) - len(strong))
@@ -59,8 +58,6 @@ def clusters_explained(t: Array, x: Array) -> Array:
 
 
 def _centers(start: Array, strong: bool) -> NDArray[np.int64]:
-    from nucleate.observe.centers import renyi_centers
-
     return renyi_centers(start, DELTA, strong=strong)
 
 

@@ -141,6 +141,30 @@ def test_clouds_depend_on_Q_and_K_only_if_some_are_not_around_L() -> None:
     assert found.words(data)[part] == "not observed"
 
 
+@pytest.mark.parametrize("family", ["row4-V-again", "row5-V-again"])
+def test_one_token_off_the_two_points_is_a_cloud(family: str) -> None:
+    found = made("table1")
+    part = 11
+    assert found.words(found.data)[part] == "observed"
+    data = found.data[family]
+    x = data["x"].values.copy()
+    first = x[1, :, :1]  # (m, 1, d)
+    across = np.linalg.svd(atlas(data["V"].values[1]).basis.T)[2]  # (d, d) rows: L first, then across it
+    turned = first[:, 0] + 0.01 * across[-1]
+    x[1, :, 7] = turned / np.linalg.norm(turned, axis=-1, keepdims=True)  # beside L
+    assert found.words(planted(found.data, family, changed(data, x=x)))[part] == "not observed"
+    assert found.words(planted(found.data, family, changed(data, x=np.abs(data["x"].values))))[part] == (
+        "not observed"
+    )
+
+
+def test_what_was_seen_in_some_runs_is_judged_on_others() -> None:
+    data = made("table1").data
+    for row in (4, 5):
+        seen, new = (data[f"row{row}-V{kind}"]["V"].values for kind in ("", "-again"))
+        assert not np.isclose(seen[:, None], new).all((-1, -2)).any()
+
+
 def test_the_attention_of_a_family_is_what_its_name_says() -> None:
     V = np.diag([-0.5, -1.5, -0.9])
     made_of = {

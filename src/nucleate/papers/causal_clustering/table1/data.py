@@ -59,6 +59,7 @@ class Family:
     share: float = 1.0  # of the runs of a main family
     t: float | None = None  # instead of 100 n e^{2 beta}
     attention: str = "I"  # K^T Q: I, or one of ATTENTIONS
+    again: bool = False  # other random V and starts, for what was seen in those of the same kind
 
     @property
     def end(self) -> float:
@@ -121,6 +122,23 @@ FAMILIES = (
         )
         for row in (4, 5)
         for attention, words in ATTENTIONS.items()
+    ),
+    *(
+        Family(
+            f"row{row}-V-again",
+            f"row {row} with {ATTENTIONS['V']}, other V and starts",
+            row,
+            "real",
+            -0.5,
+            6 - row,
+            "no",
+            4.0,
+            share=0.4,
+            t=1e4,
+            attention="V",
+            again=True,
+        )
+        for row in (4, 5)
     ),
     Family("complex", "complex dominant eigenvalues", None, "complex", 1.0, 2, "half", 1.0, n=8, share=0.4),
     Family("defective", "defective dominant eigenvalue", None, "defective", 1.0, 2, "half", 4.0),
@@ -253,7 +271,10 @@ def run(workspace: "ItemWorkspace") -> "Data":
     done = 0.0
     for family in FAMILIES:
         data[family.name] = workspace.blocks(
-            family.name, family.runs(p["runs"]), RUNS_PER_BLOCK, partial(_block, family, p["seed"])
+            family.name,
+            family.runs(p["runs"]),
+            RUNS_PER_BLOCK,
+            partial(_block, family, p["seed"] + family.again),
         )
         done += weight[family.name]
         workspace.progress(done, sum(weight.values()))

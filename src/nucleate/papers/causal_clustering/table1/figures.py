@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw"]
 
+LEFT_EDGE = 0.01  # radians: a line of smaller angles lies on the axis
 # of ATTENTIONS, in a few signs
 SHORT = {"minus-V": "KᵀQ = −V", "V": "KᵀQ = V", "reversed": "−V, reversed", "gaussian": "Gaussian Q, K"}
 
@@ -132,8 +133,9 @@ def _draw_angles(ax: Any, data: Data, row: int, lines: dict[str, tuple[str, Any,
             np.arange(1, len(angles) + 1) / len(angles),
             linestyle=style,
             color=colour,
-            linewidth=1.5,
+            linewidth=1.5 if angles[-1] > LEFT_EDGE else 3.5,  # one that is all at the left edge
             label=words,
+            clip_on=False,
         )
     at = np.linspace(0.0, np.pi / 2, 200)
     ax.plot(

@@ -42,6 +42,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         *(_two_clouds_verdict(numbers, family) for family in _with_identity(5)),
         _other_attention_verdict(numbers),
         _most_negative_verdict(numbers),
+        _no_cloud_verdict(numbers),
         Verdict(
             "where tokens end for complex, defective and zero dominant eigenvalues",
             "no claim",
@@ -174,7 +175,9 @@ def _other_attention_verdict(numbers: Numbers) -> Verdict:
     away = [
         family
         for family in FAMILIES
-        if family.attention != "I" and _above(numbers[f"{family.name}_angle"], _cloud_level(family)) is True
+        if family.attention != "I"
+        and not family.again
+        and _above(numbers[f"{family.name}_angle"], _cloud_level(family)) is True
     ]
     at_L = all(
         _above(numbers[f"row{row}_angle"], MAX_CLOUD_ANGLE * UNIFORM_ANGLE[row]) is False for row in (4, 5)
@@ -211,6 +214,22 @@ def _most_negative_verdict(numbers: Numbers) -> Verdict:
         "observed" if there else "not observed",
         f"mean angle with that direction at β = 4, against {UNIFORM_ANGLE_WITH_LINE:.2f} for uniform tokens,"
         f" {listed}",
+    )
+
+
+def _no_cloud_verdict(numbers: Numbers) -> Verdict:
+    """Rows 4 and 5 with K^T Q = V: points instead of clouds?"""
+    shares = {row: numbers[f"row{row}-V-again_two_points"] for row in (4, 5)}
+    listed = ", ".join(
+        f"{share.count[0] if share.count else 0} of {share.count[1] if share.count else 0} new runs (at least"
+        f" {share.low or 0.0:.1%} with 95 % confidence) in row {row}"
+        for row, share in shares.items()
+    )
+    return Verdict(
+        "rows 4 and 5 with KᵀQ = V: there are no clouds, for every token ends where the first does, in L, or"
+        " opposite to it",
+        "observed" if all(share.value == 1.0 for share in shares.values()) else "not observed",
+        f"so end {listed} (β = 4); seen first in other runs",
     )
 
 
@@ -269,7 +288,8 @@ ITEM = Item(
         " polarise tokens towards the most negative direction of V (arXiv 2604.26085), not towards ±ξ. Tried"
         " for symmetric V: KᵀQ = −V, KᵀQ = V, the eigenvalues of −V in reverse order, Gaussian Q and K."
         " Hypothesis: with KᵀQ = V tokens end around the most negative direction also under the causal mask,"
-        " so that where the clouds are depends on Q and K."
+        " so that where the clouds are depends on Q and K. A further one came from what was seen: with KᵀQ ="
+        " V there are no clouds, but two points."
     ),
     parameters={
         "Q, K": "I; others for rows 4 and 5",
@@ -325,14 +345,16 @@ ITEM = Item(
         f" observed if for some the interval of the mean angle with L lies above {MAX_CLOUD_ANGLE:.0%} of"
         " that of uniform tokens in row 4 or 5, while for Q = K = I it lies below in both; the second, if"
         " with KᵀQ = V the interval of the mean angle with the most negative direction lies below"
-        f" {MAX_CLOUD_ANGLE:.0%} of that of uniform tokens in both rows. Outside the table: no claim."
+        f" {MAX_CLOUD_ANGLE:.0%} of that of uniform tokens in both rows. The third was asked"
+        " after those runs had been seen and is judged on new ones: observed if in each of them all tokens"
+        " end on L, at the first token or its opposite. Outside the table: no claim."
     ),
     captions={
         "table1": (
             "Left: shares of runs that end at the points V predicts, and, for row 5, as two clouds, with 95 %"
             " intervals. Middle and right: for λ_max < 0, the share of tokens within an angle of L at the"
             " end, against uniform tokens; above with Q = K = I, dashes by β, red for eigenvectors that are"
-            " not orthogonal; below with other Q and K at β = 4."
+            " not orthogonal; below with other Q and K at β = 4, where with KᵀQ = V all tokens are on L."
         )
     },
     run=run,

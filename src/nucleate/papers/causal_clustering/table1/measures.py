@@ -57,8 +57,18 @@ def _family_numbers(family: Family, found: "Dataset") -> dict[str, Number]:
         ),
     }
     if family.row in (4, 5):
-        lowest = _lowest_numbers(name, words, found) if family.oblique == "no" else {}
-        return numbers | _cloud_numbers(name, words, ends, family.row, runs) | lowest
+        numbers |= _cloud_numbers(name, words, ends, family.row, runs)
+        if family.oblique == "no":
+            numbers |= _lowest_numbers(name, words, found)
+        if family.attention == "V":
+            on_L, aligned = ends.max_angle <= END_DISTANCE, ends.spread <= ALIGNED_DISTANCE  # (runs,)
+            numbers[f"{name}_two_points"] = share_of(
+                int((on_L & aligned).sum()),
+                runs,
+                f"{words}: runs that end with every token on L to {END_DISTANCE:g}, and at the first one or"
+                f" its opposite to {ALIGNED_DISTANCE:g}",
+            )
+        return numbers
     if family.dominant == "complex":
         return numbers | _rotating_numbers(name, words, ends, runs)
     near = END_DISTANCE if family.dominant == "real" else family.n * np.exp(-2.0 * family.beta)

@@ -46,8 +46,9 @@ def random_value_matrices(d: int, dim_L: int, kind: Mapping[str, Any], seed: int
 
 
 def exponent_data(workspace: "ItemWorkspace", kind: str, dim_L: int, beta: float) -> "Dataset":
-    """Clusters at one time in d dimensions, and those that the same tokens form if they are put on L at once:
-    (run,) each. `kind` is one of the parameter other_V, or empty for the V of `value_matrix`."""
+    """Clusters in d dimensions, and those that the same tokens form if they are put on L at once, (run, time)
+    each: at the time `at` and, with a gap below 1, at `at` / gap, when as much of every token is left beside
+    L. `kind` is one of the parameter other_V, or empty for the V of `value_matrix`."""
     p = workspace.parameters
     if dim_L == 1:
         n, per_cap, clusters = TOKENS_ON_LINE, TOKENS_ON_LINE, CLUSTERS_ON_LINE
@@ -61,7 +62,9 @@ def exponent_data(workspace: "ItemWorkspace", kind: str, dim_L: int, beta: float
             if kind
             else np.broadcast_to(value_matrix(p["d"], dim_L, p["gap"]), (runs, p["d"], p["d"]))
         )
-        return _simulate_exponent(V, dim_L, beta, n, p["seed"], p["at"])
+        gap = p["other_V"][kind]["gap"] if kind else p["gap"]
+        times = np.unique([p["at"], max(p["at"], p["at"] / gap)])  # (1,) or (2,)
+        return _simulate_exponent(V, dim_L, beta, n, p["seed"], times)
 
     return workspace.dataset(exponent_name(kind, dim_L, beta), simulated)
 
@@ -71,7 +74,7 @@ def exponent_name(kind: str, dim_L: int, beta: float) -> str:
     return f"{kind}{'-' * bool(kind)}dimL{dim_L}-beta{beta:g}"
 
 
-def _simulate_exponent(V: Array, dim_L: int, beta: float, n: int, seed: int, at: float) -> "Dataset":
+def _simulate_exponent(V: Array, dim_L: int, beta: float, n: int, seed: int, times: Array) -> "Dataset":
     import xarray
 
     from nucleate.attention import Attention
@@ -79,25 +82,32 @@ def _simulate_exponent(V: Array, dim_L: int, beta: float, n: int, seed: int, at:
     from nucleate.theory.atlas import atlas
 
     runs, d = V.shape[:2]
-    start, times = uniform(n, d, seed, runs=runs), np.array([at])  # (b, n, d), (1,)
+    start = uniform(n, d, seed, runs=runs)  # (b, n, d)
     same = np.array_equal(V, np.broadcast_to(V[0], V.shape))
-    x = simulate_frames(Attention(beta, V=V[0] if same else V), start, times)[:, 0]  # (b, n, d)
+    x = simulate_frames(Attention(beta, V=V[0] if same else V), start, times)  # (b, m, n, d)
     known = [atlas(one) for one in V]
-    basis = np.stack([one.basis for one in known])  # (b, d, dim L)
+    basis = np.stack([one.basis for one in known])[:, None]  # (b, 1, d, dim L)
     dual = np.stack([one.dual for one in known])  # (b, d, dim L)
-    off = x - (x @ basis) @ basis.mT  # (b, n, d)
+    off = x - (x @ basis) @ basis.mT  # (b, m, n, d)
     on_L = retract(start @ dual)  # (b, n, dim L) in the basis: where each token alone would end
     found = {
-        "clusters": [float(len(leaders(tokens, beta))) for tokens in x],
-        "near": (np.linalg.norm(off, axis=-1) < beta**-0.5).mean(1),
-    }
+        "clusters": _count(x, beta),
+        "near": (np.linalg.norm(off, axis=-1) < beta**-0.5).mean(-1),
+    }  # (b, m) each
     if dim_L > 1:
-        alone = simulate_frames(Attention(beta), on_L, times)[:, 0]  # (b, n, dim L)
-        found["alone"] = [float(len(leaders(tokens, beta))) for tokens in alone]
+        found["alone"] = _count(simulate_frames(Attention(beta), on_L, times), beta)
     else:
         # a line has two points
-        found["alone"] = [float(len({bool(side) for side in one[:, 0] > 0.0})) for one in on_L]
-    return xarray.Dataset({name: ("run", np.array(values)) for name, values in found.items()}, attrs={"n": n})
+        points = np.array([float(len({bool(side) for side in one[:, 0] > 0.0})) for one in on_L])  # (b,)
+        found["alone"] = np.broadcast_to(points[:, None], (runs, len(times))).copy()
+    return xarray.Dataset(
+        {name: (("run", "time"), values) for name, values in found.items()}, {"time": times}, {"n": n}
+    )
+
+
+def _count(x: Array, beta: float) -> Array:
+    """The number of clusters of tokens x (b, m, n, d), (b, m)."""
+    return np.array([[len(leaders(tokens, beta)) for tokens in one] for one in x], dtype=np.float64)
 
 
 def gap_data(workspace: "ItemWorkspace", beta: float, gap: float) -> "Dataset":
@@ -120,11 +130,9 @@ def _simulate_gap(d: int, dim_L: int, beta: float, gap: float, n: int, runs: int
     # (b, m, n, d)
     start = uniform(n, d, seed, runs=runs)  # (b, n, d)
     x = simulate_frames(Attention(beta, V=value_matrix(d, dim_L, gap)), start, times)
-    # (b, m)
-    count = np.array([[len(leaders(tokens, beta)) for tokens in one] for one in x], dtype=np.float64)
     return xarray.Dataset(
         {
-            "clusters": (("run", "time"), count),
+            "clusters": (("run", "time"), _count(x, beta)),
             "on_L": (("run", "time"), (x[..., :dim_L] ** 2).sum(-1).mean(-1)),
         },
         {"time": times},

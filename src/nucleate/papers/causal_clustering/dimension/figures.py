@@ -56,7 +56,7 @@ def _draw_clusters(ax: Any, data: Data, numbers: Numbers, p: Parameters) -> None
             label=label,
             zorder=3,
         )
-        alone = [data[f"dimL{dim_L}-beta{beta:g}"]["alone"].values.mean() for beta in betas]
+        alone = [data[f"dimL{dim_L}-beta{beta:g}"]["alone"].values[:, -1].mean() for beta in betas]
         ax.plot(
             betas,
             alone,

@@ -45,6 +45,16 @@ def test_tokens_that_stay_uniform_are_no_cloud(key: str, panel: str) -> None:
     )
 
 
+def test_both_tolerances_must_lead_to_a_cloud() -> None:
+    found = made("figure1")
+    run = found.data["row5-end-careful"]
+    uniform_end = with_end(run, uniform(found.p["n"], 3, 4))
+    data = planted(found.data, "row5-end-careful", uniform_end)
+    verdict = found.item.verdicts(found.item.measure(data, found.p), found.p)[1]
+    assert verdict.word == "disagrees"
+    assert "“row 5" in verdict.why.split("depends on the tolerance for")[1]
+
+
 def test_one_cloud_is_not_two() -> None:
     found = made("figure1")
     run = found.data["row5-end"]

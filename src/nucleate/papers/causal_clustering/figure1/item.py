@@ -31,11 +31,11 @@ CRITERIA = (
     f"Rows 1 to 3: agrees if at the end every token is within {END_DISTANCE:g} of the point, or of one of the"
     " two points, that V predicts. Rows 4 and 5: agrees if at the end the mean angle of the tokens with L is"
     " below that of uniform tokens by more than three of its standard deviations, and in row 5 both sides"
-    " have tokens. Where L is the whole space every token is on it, and nothing is claimed; the length of the"
-    " tokens' mean is compared with that of uniform tokens. V outside the table: no claim, only described."
-    " An end is called unresolved if two tolerances disagree about it, or if the force that decides it is"
-    f" below the rounding of a coordinate, {ROUNDING:.1e}. t = 5000 is called the end if no token moves more"
-    f" than {VISIBLE_DISTANCE:g} afterwards."
+    " have tokens, with either of two tolerances. Where L is the whole space every token is on it, and"
+    " nothing is claimed; the length of the tokens' mean is compared with that of uniform tokens. V outside"
+    " the table: no claim, only described. An end is called unresolved if two tolerances disagree about it,"
+    f" or if the force that decides it is below the rounding of a coordinate, {ROUNDING:.1e}. t = 5000 is"
+    f" called the end if no token moves more than {VISIBLE_DISTANCE:g} afterwards."
 )
 
 
@@ -90,11 +90,12 @@ def measure_panels(data: Data, p: Parameters, panels: tuple[Panel, ...]) -> dict
             f"{key}_clusters_end": exact(found.clusters_end, "clusters at the end", "counted"),
             f"{key}_angle": exact(
                 found.angle,
-                "mean angle with L at the end; expected is that of uniform tokens",
+                "mean angle with L at the end, the larger of two tolerances; expected is that of uniform"
+                " tokens",
                 expected=uniform,
             ),
             f"{key}_least_side": exact(
-                min(found.sides), "tokens on the side of L's first direction that has fewer"
+                found.smaller_side, "tokens on the side of L's first direction that has fewer"
             ),
             f"{key}_mean_length": exact(
                 found.mean_length,
@@ -150,7 +151,7 @@ def panel_verdicts(numbers: Numbers, p: Parameters, panels: tuple[Panel, ...]) -
             Verdict(
                 "λ_max < 0: tokens end as clouds around L",
                 "disagrees" if bad else "agrees",
-                why + _not_yet(numbers, p, clouds) + _never(numbers, clouds),
+                why + _not_yet(numbers, p, clouds) + _never(numbers, clouds) + _unresolved(numbers, clouds),
             )
         )
     if everywhere:
@@ -204,6 +205,14 @@ def _not_yet(numbers: Numbers, p: Parameters, panels: list[Panel]) -> str:
 def _never(numbers: Numbers, panels: list[Panel]) -> str:
     moving = [f"“{panel.words}”" for panel in panels if not numbers[f"{panel.name}_at_equilibrium"].value]
     return f"; not at equilibrium when last seen: {', '.join(moving)}" if moving else ""
+
+
+def _unresolved(numbers: Numbers, panels: list[Panel]) -> str:
+    """Where another tolerance leads to other places; the verdict is that of the worse."""
+    found = [f"“{panel.words}”" for panel in panels if not numbers[f"{panel.name}_resolved"].value]
+    return (
+        f"; at which places the tokens end depends on the tolerance for {', '.join(found)}" if found else ""
+    )
 
 
 def _spread(numbers: Numbers, panel: Panel) -> str:

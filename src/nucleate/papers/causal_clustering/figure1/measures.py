@@ -44,8 +44,9 @@ class PanelEnd:
     error_end: float
     distance_T: float  # largest distance of a token from those points, or its angle with L, at t = T
     distance_end: float  # and at the end, the worse of two tolerances
-    angle: float  # mean angle with L at the end
-    sides: tuple[int, int]  # tokens on either side of the plane across the first direction of L, at the end
+    angle: float  # mean angle with L at the end, the larger of two tolerances
+    # tokens on the smaller side of the plane across the first direction of L, the fewer of two tolerances
+    smaller_side: int
     mean_length: float  # |mean of the tokens| at the end
     weakest_force: float  # that decides where tokens end; infinity where none is known to be weak
     clusters_T: int
@@ -75,8 +76,8 @@ def panel_end(data: Data, p: Parameters, panel: Panel) -> PanelEnd:
     late = end.t >= end.t[-1] / 10.0  # (m,) the last decade of time
     moved = float(distance(end.x[late], x_end).max())
     radius = usual_radius(p["beta"])
-    angle = angle_with(x_end, known.basis)  # (n,)
-    side = x_end @ known.basis[:, 0]  # (n,)
+    ends = [run.x[-1] for run in (end, again) if run is not None]  # (n, d) each
+    sides = [x @ known.basis[:, 0] for x in ends]  # (n,) each
     return PanelEnd(
         known,
         points,
@@ -85,9 +86,9 @@ def panel_end(data: Data, p: Parameters, panel: Panel) -> PanelEnd:
         float(distance(end.x, x_T).max()),
         float(distance(x_end, again.x[-1]).max()) if again is not None else np.nan,
         _distance_from(x_T, points, known.basis),
-        max(_distance_from(run.x[-1], points, known.basis) for run in (end, again) if run is not None),
-        float(angle.mean()),
-        (int((side > 0).sum()), int((side < 0).sum())),
+        max(_distance_from(x, points, known.basis) for x in ends),
+        max(float(angle_with(x, known.basis).mean()) for x in ends),
+        min(int((sign * side > 0).sum()) for side in sides for sign in (-1.0, 1.0)),
         float(np.linalg.norm(x_end.mean(0))),
         _weakest_force(known, p["beta"]),
         int(count_clusters(x_T, radius)),

@@ -48,7 +48,7 @@ def _exponent_numbers(
     """One kind of V and one dimension of L, when tokens have had time to reach L; and at t = 20, if that is
     earlier."""
     found = [data[exponent_name(kind, int(dim_L), beta)] for beta in betas]
-    numbers = {}
+    numbers: dict[str, Number] = {}
     for frame, t in enumerate(found[0]["time"].values):
         late = t == found[0]["time"].values[-1]
         words = f"dim L = {dim_L}, d = {p['d']}" + (f", {_words(p, kind)}" if kind else "") + f", t = {t:g}"

@@ -194,7 +194,7 @@ def _other_attention_verdict(numbers: Numbers) -> Verdict:
         for row in (4, 5)
     )
     return Verdict(
-        "rows 4 and 5: whether tokens end around L depends on Q and K",
+        "rows 4 and 5: for some of the Q and K tried, tokens do not end around L",
         "observed" if away and at_L else "not observed",
         f"mean angle with L at β = 4, {listed}",
     )

@@ -159,7 +159,7 @@ def _too_early(numbers: Numbers, p: Parameters) -> str:
     """What a count at the same time for every V gives, where not all tokens are on L by then."""
     early = [
         f"{plus_minus(numbers[f'exponent_early_{kind}-{dim_L}'])} for {_words(p, kind)}, d₁ = {dim_L}, with"
-        f" {numbers[f'near_early_{kind}-{dim_L}'].value:.1%} of the tokens near L at the least"
+        f" {numbers[f'near_early_{kind}-{dim_L}'].value:.2%} of the tokens near L at the least"
         for kind in p["other_V"]
         for dim_L in p["other_betas"]
         if f"near_early_{kind}-{dim_L}" in numbers and numbers[f"near_early_{kind}-{dim_L}"].value < 1.0
@@ -310,8 +310,8 @@ ITEM = Item(
             "Clusters are counted by their leaders at t = 20, as for the law β^{(d−1)/2}, or, with a gap"
             " below 1, at t = 20/gap, when as much is left beside L; and compared with those of the same"
             " tokens put on L at t = 0, at the same time. At first all were counted at t = 20; with a gap of"
-            " 0.25 some"
-            " tokens are then still on their way to L, each counted as a cluster. That count is told too."
+            " 0.25 that is too early, for there are still many more clusters than on L. That count is told"
+            " too."
         ),
         (
             f"Tokens have gathered when there are {GATHERED_CLUSTERS_PER_TOKEN:g} clusters per token. The"

@@ -155,7 +155,7 @@ def panel_verdicts(numbers: Numbers, p: Parameters, panels: tuple[Panel, ...]) -
             )
         )
     if everywhere:
-        measured = "; ".join(f"{panel.words}: {_spread(numbers, panel)}" for panel in everywhere)
+        measured = "; ".join(f"{panel.words}: {_spread(numbers, panel, p['n'])}" for panel in everywhere)
         found.append(
             Verdict(
                 "λ_max < 0, d times: a cloud around L, where L is the whole space",
@@ -215,14 +215,14 @@ def _unresolved(numbers: Numbers, panels: list[Panel]) -> str:
     )
 
 
-def _spread(numbers: Numbers, panel: Panel) -> str:
+def _spread(numbers: Numbers, panel: Panel, n: int) -> str:
     """How evenly tokens lie that may lie anywhere."""
     length = numbers[f"{panel.name}_mean_length"]
     state = "at equilibrium" if numbers[f"{panel.name}_at_equilibrium"].value else "still moving"
     return (
-        f"the mean of the tokens has length {length.value:.2g} (uniform tokens {length.expected:.2f}), so"
-        f" that they are spread {'more' if length.value < (length.expected or 0.0) else 'less'} evenly than"
-        f" uniform ones, {numbers[f'{panel.name}_clusters_end'].value:.0f} clusters, {state}"
+        f"the mean of the tokens has length {length.value:.2g} (root mean square of uniform tokens"
+        f" {length.expected:.2f}), {numbers[f'{panel.name}_clusters_end'].value:.0f} clusters of"
+        f" {n} tokens, {state}"
     )
 
 

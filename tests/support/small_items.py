@@ -14,7 +14,7 @@ from nucleate.papers.core.item import Data, Item, Numbers
 
 SMALL: dict[str, dict[str, Any]] = {
     "figure1": {"n": 12, "beta": 4.0, "T": 200.0, "max_steps": 1500},
-    "figure2": {"starts": 24},
+    "figure2": {"starts": 60},
     "figure3": {"runs": 16, "frames": 16},
     "figure4": {"points": 400},
     "figure5": {"d": 512, "heads": 8},
@@ -121,6 +121,7 @@ SMALL: dict[str, dict[str, Any]] = {
     },
     "dimension": {
         "betas": {"1": [16.0, 50.0], "2": [16.0, 50.0], "3": [16.0, 40.0]},
+        "other_betas": {"2": [16.0, 50.0]},
         "counted": 60,
         "n": 200,
         "gap_betas": [4.0, 64.0],

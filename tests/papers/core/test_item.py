@@ -24,6 +24,7 @@ EXPECTED_BAD_WORDS: dict[str, set[str]] = {
     "capture": {"not observed"},
     "law": {"not observed"},
     "slips": {"disagrees"},
+    "table1": {"evidence against", "not observed"},
 }
 
 
@@ -111,7 +112,7 @@ def test_the_headline_is_the_worst_then_the_most_cautious() -> None:
         ("conjecture2", ["evidence for"] * 2 + ["proved"] * 3 + ["observed"]),
         ("lemmaC.1", ["agrees", "proved", "agrees", "observed"]),
         ("law", ["agrees", "evidence for", "not observed", "observed"]),
-        ("dimension", ["evidence for", "evidence for", "evidence for"]),
+        ("dimension", ["evidence for", "evidence for", "observed", "observed", "observed"]),
         # the third is observed with a million tokens: among fewer the first ones, which are no small
         # perturbation, count for more
         ("capture", ["proved", "not observed", "not observed", "observed"]),

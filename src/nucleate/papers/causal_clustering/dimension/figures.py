@@ -94,7 +94,7 @@ def _draw_exponents(ax: Any, numbers: Numbers, p: Parameters) -> None:
                 )
     ax.set_yticks(range(len(kinds)), list(kinds.values()), fontsize=SMALL_POINTS)
     ax.set(ylim=(len(kinds) - 0.5, -0.5), xlabel="exponent of β")
-    ax.set_title("for each V; lines: (d₁−1)/2", fontsize=SMALL_POINTS + 1)
+    ax.set_title(r"for each V; lines: $(d_1-1)/2$", fontsize=SMALL_POINTS + 1)
 
 
 def _draw_scan(ax: Any, numbers: Numbers, p: Parameters) -> None:

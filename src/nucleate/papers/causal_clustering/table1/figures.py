@@ -15,7 +15,12 @@ __all__ = ["draw"]
 
 LEFT_EDGE = 0.01  # radians: a line of smaller angles lies on the axis
 # of ATTENTIONS, in a few signs
-SHORT = {"minus-V": "KᵀQ = −V", "V": "KᵀQ = V", "reversed": "−V, reversed", "gaussian": "Gaussian Q, K"}
+SHORT = {
+    "minus-V": r"$K^{\top}Q$ = −V",
+    "V": r"$K^{\top}Q$ = V",
+    "reversed": "−V, reversed",
+    "gaussian": "Gaussian Q, K",
+}
 
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":

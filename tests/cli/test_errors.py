@@ -44,6 +44,7 @@ def test_an_error_of_ours_is_not_hidden() -> None:
         ["ensemble", "study.toml", "--plot=out.png"],
         ["export", "run.zarr", "--html", "page.html"],
         ["bench", "drift", "--json", "numbers.json"],
+        ["spectra", "checkpoint", "--live"],
     ],
     ids=" ".join,
 )

@@ -27,6 +27,22 @@ def test_the_command_prints_the_rows_and_every_head(found: Spectra, tmp_path: Pa
     assert len(re.findall(r"^ +[01] +[0-3] ", done.stdout, flags=re.M)) == len(found.heads)
 
 
+def test_the_command_compares_with_swapped_heads_unless_told_otherwise(
+    found: Spectra, tmp_path: Path
+) -> None:
+    assert "W_O swapped" in str(found)
+    done = nucleate("spectra", tmp_path / "checkpoint", "--draws", 2, "--partners", 0)
+    assert done.exit_code == 0, done.output
+    assert "W_O swapped" not in done.stdout
+    assert "at random (95 %)" in done.stdout
+
+
+def test_the_help_says_that_eigenvalues_are_rates_and_what_the_two_spectra_are() -> None:
+    help = " ".join(re.sub(r"[│╭╮╰╯─]", " ", nucleate("spectra", "--help").stdout).split())
+    assert "a unit of time" in help
+    assert "the stored state, without the gain" in help
+
+
 def test_a_folder_gets_everything(found: Spectra, tmp_path: Path) -> None:
     done = nucleate(
         "spectra",
@@ -62,6 +78,7 @@ def test_the_map_can_be_a_file(name: str, found: Spectra, tmp_path: Path) -> Non
         (["checkpoint", "--mapping", "lama"], "must be a .toml file or one of albert"),
         (["checkpoint", "--draws", "0"], "at least 1"),
         (["checkpoint", "--seed", "-1"], "at least 0"),
+        (["checkpoint", "--partners", "-1"], "at least 0"),
     ],
 )
 def test_bad_input_ends_with_code_2_and_a_reason(
@@ -93,16 +110,16 @@ def test_many_heads_are_summed_up_by_layer_unless_asked_for(tmp_path: Path) -> N
     assert len(long.splitlines()) > 104
 
 
-def test_live_simulates_every_head_and_writes_it_everywhere(tmp_path: Path) -> None:
+def test_heads_are_simulated_if_asked_for_and_written_everywhere(tmp_path: Path) -> None:
     path = make("llama").write(tmp_path / "model")
-    live = simulate_all_heads(path, tokens=4)
-    found = replace(spectra(path, draws=2), outcomes=live)
+    outcomes = simulate_all_heads(path, tokens=4)
+    found = replace(spectra(path, draws=2), outcomes=outcomes)
     done = nucleate(
         "spectra",
         path,
         "--draws",
         2,
-        "--live",
+        "--simulate-heads",
         "--tokens",
         4,
         "--out",
@@ -111,15 +128,16 @@ def test_live_simulates_every_head_and_writes_it_everywhere(tmp_path: Path) -> N
         tmp_path / "a.png",
     )
     assert done.exit_code == 0, done.output
-    assert str(live) in done.stdout
+    assert str(outcomes) in done.stdout
     assert sorted(file.name for file in (tmp_path / "report").iterdir()) == [
-        "heads.csv", "heads.png", "layer-0.png", "layer-1.png", "lives.png", "report.html", "spectra.json",
+        "heads.csv", "heads.png", "layer-0.png", "layer-1.png", "outcomes.png", "report.html",
+        "spectra.json",
     ]  # fmt: skip
     found.save(tmp_path / "again.csv")
     assert (tmp_path / "report" / "heads.csv").read_text() == (tmp_path / "again.csv").read_text()
     page = (tmp_path / "report" / "report.html").read_text()
     assert page.count("<img ") == 3  # both maps in one picture, and two layers
-    assert all(f"<td class=words>{ended}<td>{count}" in page for (_, ended), count in live.counts.items())
-    assert sum(f"<td class=words>{head.ended}</tr>" in page for head in live.heads) == 8
+    assert all(f"<td class=words>{ended}<td>{count}" in page for (_, ended), count in outcomes.counts.items())
+    assert sum(f"<td class=words>{head.ended}</tr>" in page for head in outcomes.heads) == 8
     assert nucleate("spectra", path, "--tokens", 4).exit_code == 2
-    assert nucleate("spectra", path, "--live", "--tokens", 0).exit_code == 2
+    assert nucleate("spectra", path, "--simulate-heads", "--tokens", 0).exit_code == 2

@@ -86,7 +86,7 @@ def test_json_and_csv_hold_what_happened(simulated: tuple[Path, Any], tmp_path: 
     found = simulated[1]
     found.save(tmp_path / "a.json")
     found.save(tmp_path / "a.csv")
-    plain = json.loads((tmp_path / "a.json").read_text())["live"]
+    plain = json.loads((tmp_path / "a.json").read_text())["outcomes"]
     rows = list(csv.DictReader((tmp_path / "a.csv").read_text().splitlines()))
     assert (plain["tokens"], plain["seed"], len(plain["heads"]), len(rows)) == (4, 0, 8, 8)
     for head, one, row in zip(found.outcomes.heads, plain["heads"], rows, strict=True):

@@ -31,9 +31,9 @@ def test_a_head_scores_and_moves_tokens_as_its_explicit_matrices_do(kind: str, t
     for layer, head, A, V in slow_heads(made):
         model = head_attention(path, layer, head)
         beta, Q, K, ours = model.parameters(len(A))
-        np.testing.assert_allclose(float(beta.squeeze()) * Q.T @ K, A, atol=1e-12 * np.abs(A).max())
+        np.testing.assert_allclose(float(beta.squeeze()) * K.T @ Q, A, atol=1e-12 * np.abs(A).max())
         np.testing.assert_allclose(ours, V, atol=1e-12 * np.abs(V).max())
-        assert np.linalg.norm(Q.T @ K, 2) == pytest.approx(1.0)
+        assert np.linalg.norm(K.T @ Q, 2) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("mask", ["causal", "full", Window(2)])
@@ -86,7 +86,7 @@ def test_tokens_under_a_complex_dominant_eigenvalue_keep_turning_in_its_plane(tm
 
 
 def test_a_head_that_ends_elsewhere_is_told_so(tmp_path: Path) -> None:
-    """V = diag(1, .1), Q^T K = diag(-1, 1), beta = 10: a second token may rest at an angle, so Conjecture 1
+    """V = diag(1, .1), K^T Q = diag(-1, 1), beta = 10: a second token may rest at an angle, so Conjecture 1
     is false for general Q, K."""
     made = one_head(np.diag([1.0, 0.1]), 10.0 * 2**0.5 / 12 * np.diag([-1.0, 1.0]))
     system = head_system(made.write(tmp_path), 0, 0)

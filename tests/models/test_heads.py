@@ -7,7 +7,7 @@ import pytest
 from support.made_checkpoints import Made, make, spectra_of
 
 from nucleate.checks import InputError
-from nucleate.models.heads import full_row, head_spectrum
+from nucleate.models.heads import fold, fold_stored, full_row, head_spectrum
 from nucleate.models.spectra import spectra
 from nucleate.theory.atlas import atlas
 
@@ -60,3 +60,17 @@ def test_the_row_of_the_large_matrix_is_what_its_own_atlas_says(seed: int) -> No
     lambda_max, row = full_row(head_spectrum(W @ U), 7)
     assert row == whole.row
     assert lambda_max == pytest.approx(max(whole.lambda_max, 0.0), abs=1e-12)
+
+
+def test_the_stored_state_leaves_out_what_a_normalisation_does_not_see() -> None:
+    """W Pi is blind to 1, and sees gamma x, x of mean 0, as it is; a gain of 0 is the limit of small ones."""
+    rng = np.random.default_rng(0)
+    W, gain, x = rng.standard_normal((3, 7)), rng.uniform(0.2, 2.0, 7), rng.standard_normal(7)
+    x -= x.mean()
+    np.testing.assert_allclose(fold_stored(W, gain, True) @ np.ones(7), 0.0, atol=1e-13)
+    np.testing.assert_allclose(fold_stored(W, gain, True) @ (gain * x), W @ (gain * x), atol=1e-13)
+    np.testing.assert_allclose(fold_stored(W, np.ones(7), True), fold(W, np.ones(7), True), atol=1e-14)
+    np.testing.assert_array_equal(fold_stored(W, gain, False), W)
+    zero, tiny = gain.copy(), gain.copy()
+    zero[2], tiny[2] = 0.0, 1e-12
+    np.testing.assert_allclose(fold_stored(W, zero, True), fold_stored(W, tiny, True), atol=1e-10)

@@ -13,4 +13,4 @@ def test_the_note_on_positions_tells_what_changes_beta_and_what_may() -> None:
     # and nothing says which layers these are
     by_kind = {"rope_parameters": {"full_attention": {"rope_type": "yarn", "factor": 4.0}}}
     assert "without what 'settings of no layer' may multiply them by" in rope_note(by_kind, 2)
-    assert rope_note({"rope_parameters": {"rope_type": "default"}}, 2).endswith("beta is taken at offset 0.")
+    assert rope_note({"rope_parameters": {"rope_type": "default"}}, 2).endswith("those at offset 0.")

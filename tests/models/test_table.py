@@ -10,7 +10,15 @@ import pytest
 from support.made_checkpoints import make, spectra_of
 
 from nucleate.checks import InputError
-from nucleate.models.table import COLUMNS, head_table, layer_table, region_words, share_words
+from nucleate.models.table import (
+    COLUMNS,
+    STORED_COLUMNS,
+    head_table,
+    layer_table,
+    region_words,
+    share_words,
+    summary,
+)
 
 
 def test_the_summary_and_the_tables_say_what_was_found(tmp_path: Path) -> None:
@@ -79,3 +87,43 @@ def test_json_and_csv_hold_every_number(tmp_path: Path) -> None:
             assert row[name] == ("" if value is None else str(value))
     with pytest.raises(InputError, match=r"\.json or \.csv"):
         found.save(tmp_path / "a.txt")
+
+
+def test_post_norm_models_have_both_spectra_in_tables_and_files(tmp_path: Path) -> None:
+    found = spectra_of(make("bert"), tmp_path)
+    found.save(tmp_path / "a.json")
+    found.save(tmp_path / "a.csv")
+    plain = json.loads((tmp_path / "a.json").read_text())
+    rows = list(csv.DictReader((tmp_path / "a.csv").read_text().splitlines()))
+    assert plain["stored_regions"] == found.stored_regions
+    assert plain["stored_shares"] == found.stored_shares
+    assert sum(found.stored_regions.values()) == len(found.heads)
+    for head, one, row in zip(found.heads, plain["heads"], rows, strict=True):
+        assert head.stored is not None
+        assert tuple(row) == (*COLUMNS, *(f"stored_{name}" for name in STORED_COLUMNS))
+        values = [complex(*pair) for pair in one["stored"]["eigenvalues"]]
+        np.testing.assert_array_equal(values, head.stored.eigenvalues)
+        for name in STORED_COLUMNS:
+            value = getattr(head.stored, name)
+            assert one["stored"][name] == value
+            assert row[f"stored_{name}"] == ("" if value is None else str(value))
+    assert "stored state" in summary(found)
+    assert "λ_max, stored" in head_table(found.heads)
+    assert any("post-norm" in note for note in found.notes)
+
+
+def test_pre_norm_models_have_one_spectrum(tmp_path: Path) -> None:
+    found = spectra_of(make("llama"), tmp_path)
+    assert not found.post_norm
+    assert (found.stored_regions, found.stored_shares, found.swapped_stored) == ({}, {}, None)
+    assert "stored state" not in summary(found) + head_table(found.heads)
+
+
+def test_where_queries_and_keys_are_normalised_no_root_mean_square_score_is_given(tmp_path: Path) -> None:
+    found = spectra_of(make("qwen3"), tmp_path)
+    found.save(tmp_path / "a.json")
+    assert [head.rms_score for head in found.heads] == [None] * 8
+    assert {one["rms_score"] for one in json.loads((tmp_path / "a.json").read_text())["heads"]} == {None}
+    assert "none: queries and keys are normalised in each head" in summary(found)
+    assert all(line.split()[3] == "–" for line in head_table(found.heads).splitlines()[1:])
+    assert all(line.split()[2] == "–" for line in layer_table(found).splitlines()[1:])

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from support.made_checkpoints import Made, slow_heads
+from support.pickles import Harm
 
 from nucleate.checks import InputError
 from nucleate.models.convert import convert
@@ -243,8 +244,8 @@ def in_front(model: Any, values: Any) -> Any:
 
 
 def linear_part(norm: Any, d: int) -> Any:
-    """diag(g) C as the module itself does it to basis vectors (d, d), a row each: its division is undone, its
-    bias taken away."""
+    """diag(gamma) C as the module itself does it to basis vectors (d, d), a row each: its division is undone,
+    its bias taken away."""
     eye = torch.eye(d, dtype=torch.float64)
     if norm is None:  # nothing is normalised in front
         return eye
@@ -303,6 +304,53 @@ def test_every_head_has_the_eigenvalues_of_what_the_model_itself_does_to_a_token
         for one in found.layer(layer):
             V = head_by_forward_pass(model, (values, back), rows, one.head, found.heads_per_layer)
             assert apart(one.eigenvalues, V) <= CLOSE, (layer, one.head)
+            if one.stored is not None:
+                assert apart(one.stored.eigenvalues, in_stored_state(V, rows.numpy().T)) <= 1e3 * CLOSE
+
+
+def in_stored_state(V: NDArray[Any], front: NDArray[Any]) -> NDArray[Any]:
+    """V = W_O W_V front as it acts on front x, x of mean 0, up to what a normalisation behind does not see;
+    front (d, d) is diag(gamma) C, or I where nothing is normalised."""
+    d = len(V)
+    if np.abs(front @ np.ones(d)).max() > 1e-12:
+        return V
+    B = np.linalg.qr(np.eye(d) - 1.0 / d)[0][:, : d - 1]  # (d, d - 1)
+    return np.linalg.solve((B.T @ front @ B).T, (B.T @ V @ B).T).T  # (d - 1, d - 1)
+
+
+def adds_to_what_it_reads(model: Any, parts: tuple[Any, Any]) -> bool:
+    """Whether the attention's answer is added to the very tensor that its values are made of, and that sum
+    normalised: what makes a model post-norm."""
+    values, back = parts
+    read: list[Any] = []
+    answers: list[Any] = []
+    normalised: list[Any] = []
+    hooks = [
+        values.register_forward_hook(lambda m, i, o: read.append(i[0])),
+        back.register_forward_hook(lambda m, i, o: answers.append(o)),
+    ]
+    hooks += [
+        module.register_forward_hook(lambda m, i, o: normalised.append(i[0]))
+        for module in model.modules()
+        if "Norm" in type(module).__name__
+    ]
+    with torch.no_grad():
+        model(torch.tensor([[3, 4]]))
+    for hook in hooks:
+        hook.remove()
+    y, added = (one.reshape(-1, one.shape[-1]) for one in (read[-1], answers[-1]))
+    sums = [one.reshape(-1, one.shape[-1]) for one in normalised if one.shape[-1] == y.shape[-1]]
+    return any(one.shape == y.shape and torch.allclose(one, y + added, atol=1e-12) for one in sums)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_the_models_with_a_stored_state_are_those_that_add_to_what_was_normalised(
+    kind: str, tmp_path: Path
+) -> None:
+    model = shaken(build(kind))
+    model.save_pretrained(tmp_path)
+    found = spectra(tmp_path, draws=1)
+    assert all(adds_to_what_it_reads(model, parts) == found.post_norm for parts in attention_parts(model))
 
 
 def scores_by_forward_pass(model: Any, values: Any, rows: Any) -> NDArray[Any]:
@@ -432,16 +480,6 @@ def test_converted_weights_are_the_same_bits(tmp_path: Path) -> None:
     assert all(
         np.array_equal(a.eigenvalues, b.eigenvalues) for a, b in zip(whole.heads, again.heads, strict=True)
     )
-
-
-class Harm:
-    """Makes a file when it is unpickled."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (Path.touch, (self.path,))
 
 
 def test_torchs_loader_refuses_pickles_that_do_more_than_hold_weights(tmp_path: Path) -> None:

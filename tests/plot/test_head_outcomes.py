@@ -54,5 +54,5 @@ def test_the_two_maps_have_colour_and_sign_of_every_head_and_frame_what_the_tabl
         max(contrast(to_rgb(colour), (0, 0, 0)), contrast(to_rgb(colour), (1, 1, 1))) >= 4.5
         for _, colour in OUTCOMES.values()
     )
-    with pytest.raises(InputError, match="--live"):
+    with pytest.raises(InputError, match="--simulate-heads"):
         outcome_map(replace(found, outcomes=None))

@@ -259,25 +259,45 @@ MAKERS: dict[str, Callable[..., tuple[dict[str, Any], Tensors]]] = {
 
 
 def slow_heads(made: Made) -> Iterator[tuple[int, int, NDArray[Any], NDArray[Any]]]:
-    """(layer, head, A, V), both d x d, for every head in order."""
-    config = made.config.get("text_config", made.config)
-    family = made.kind.replace(",", " ").split()[0]
-    family = "bert" if family in LIKE_BERT else family
-    way = {"albert": _slow_albert, "bert": _slow_bert, "gpt2": _slow_gpt2, "gpt_neox": _slow_neox}.get(
-        family, _slow_llama
-    )
-    for i, (normalise, q, k, v, back, heads, groups, scale) in enumerate(way(config, made.tensors)):
-        d = config.get("hidden_size") or config["n_embd"]
-        x = np.array([normalise(row) for row in np.eye(d)])  # (d, d): row c is basis vector c, normalised
+    """(layer, head, A, V), both d x d, for every head in order: x_k attends to x_j with the score
+    <x_j, A x_k>."""
+    for i, (normalise, q, k, v, back, heads, groups, scale) in enumerate(_slow_layers(made)):
+        x = _normalised_basis(made, normalise)  # (d, d): row c is basis vector c, normalised
+        d = len(x)
         query, key, value = (
             part(x).reshape(d, count, -1)
             for part, count in ((q, heads), (k, heads // groups), (v, heads // groups))
         )
         for h in range(heads):
-            A = d * scale * query[:, h] @ key[:, h // groups].T  # (d, d)
+            A = d * scale * key[:, h // groups] @ query[:, h].T  # (d, d)
             alone = np.zeros((d, heads, value.shape[-1]))
             alone[:, h] = value[:, h // groups]
             yield i, h, A, back(alone.reshape(d, -1)).T  # rows were inputs: V is the transpose
+
+
+def slow_fronts(made: Made) -> Iterator[NDArray[Any]]:
+    """For every layer what its normalisation does to a unit vector, but for the division: diag(gamma) C, d x
+    d."""
+    for normalise, *_ in _slow_layers(made):
+        yield _normalised_basis(made, normalise).T
+
+
+def _slow_layers(made: Made) -> Iterator[Any]:
+    family = made.kind.replace(",", " ").split()[0]
+    family = "bert" if family in LIKE_BERT else family
+    way = {"albert": _slow_albert, "bert": _slow_bert, "gpt2": _slow_gpt2, "gpt_neox": _slow_neox}.get(
+        family, _slow_llama
+    )
+    return way(_text_config(made), made.tensors)
+
+
+def _text_config(made: Made) -> dict[str, Any]:
+    return dict(made.config.get("text_config", made.config))
+
+
+def _normalised_basis(made: Made, normalise: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
+    config = _text_config(made)
+    return np.array([normalise(row) for row in np.eye(config.get("hidden_size") or config["n_embd"])])
 
 
 def _linear(W: NDArray[Any]) -> Callable[[NDArray[Any]], NDArray[Any]]:

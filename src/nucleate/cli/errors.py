@@ -10,7 +10,13 @@ from typer.core import TyperCommand
 __all__ = ["EXIT_BAD_INPUT", "EXIT_INTERRUPTED", "EXIT_UNFINISHED", "Command", "friendly_errors"]
 
 EXIT_UNFINISHED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 1, 2, 130  # exit codes
-RENAMED_OPTIONS = {"--store": "--out", "--plot": "--out", "--html": "--out", "--json": "--out"}
+RENAMED_OPTIONS = {
+    "--store": "--out",
+    "--plot": "--out",
+    "--html": "--out",
+    "--json": "--out",
+    "--live": "--simulate-heads",
+}
 CONVERT_TARGET = "The target of convert is now --out: nucleate convert SOURCE --out TARGET."
 
 

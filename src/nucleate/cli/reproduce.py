@@ -83,12 +83,10 @@ def reproduce(
 
 def _tell(report: Path, items: Mapping[str, Any], keys: list[str]) -> None:
     """The table of verdicts, and where the report is."""
-    from nucleate.papers.report.html import verdict_rows
-
-    rows = [row for row in verdict_rows(items) if row[0] in keys]
-    wide = max(len(word) for _, _, _, word, _ in rows)
+    rows = [(key, one["word"], one["part"]) for key in keys for one in items[key]["verdicts"]]
+    wide = max(len(word) for _, word, _ in rows)
     typer.echo("")
-    for key, _, part, word, _ in rows:
+    for key, word, part in rows:
         typer.echo(f"{key:<{_wide(keys)}}  {word:<{wide}}  {part}")
     typer.echo(f"\nreport: {report}\nnumbers: {report.with_name('results.json')}")
 

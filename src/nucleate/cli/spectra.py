@@ -47,18 +47,31 @@ def spectra(
         ),
     ] = None,
     draws: Annotated[int, typer.Option(help="Heads drawn at random initialisation, to compare with.")] = 256,
+    partners: Annotated[
+        int,
+        typer.Option(
+            help=(
+                "Heads of other groups of its layer whose W_O each W_V is paired with, at most, to compare"
+                " with; 0: none."
+            )
+        ),
+    ] = 12,
     seed: Annotated[
-        int, typer.Option(help="Seed of these draws, and of the start of --live; at least 0.")
+        int,
+        typer.Option(
+            help="Seed of the draws, of the partners, and of the start of --simulate-heads; at least 0."
+        ),
     ] = 0,
-    live: Annotated[
+    simulate_heads: Annotated[
         bool,
         typer.Option(
-            "--live",
+            "--simulate-heads",
             help="Also simulate every head alone, and say what happened beside what Table 1 says.",
         ),
     ] = False,
     tokens: Annotated[
-        int | None, typer.Option("--tokens", "-n", help="Number of tokens of --live.", show_default="64")
+        int | None,
+        typer.Option("--tokens", "-n", help="Number of tokens of --simulate-heads.", show_default="64"),
     ] = None,
     heads: Annotated[
         bool,
@@ -66,7 +79,12 @@ def spectra(
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Put every head of a model into the atlas of Table 1: spectrum of its value matrix, effective beta.
+    """Put every head of a model into the atlas of Table 1: spectrum of its value matrix, size of its scores.
+
+    Beside them two null models: the trained matrices, each W_V with the W_O of other heads, and random
+    weights. Eigenvalues are rates: the √d that a normalised token is long is left out, a unit of time. For
+    models that normalise behind each layer a second spectrum is given, that of the stored state, without
+    the gain.
 
     Exit code 0: done. 2: bad input, such as a file that cannot be trusted. 130: interrupted.
     """
@@ -75,13 +93,15 @@ def spectra(
         from nucleate.models.spectra import spectra as read
         from nucleate.models.table import check_out
 
-        if tokens is not None and not live:
-            raise InputError("--tokens is given, but without --live nothing is simulated. Add --live.")
+        if tokens is not None and not simulate_heads:
+            raise InputError(
+                "--tokens is given, but without --simulate-heads nothing is simulated. Add --simulate-heads."
+            )
         targets = [check_out(one) for one in out or []]
         began = time.perf_counter()
         with ProgressBar("reading", quiet, unit="heads") as progress:
-            found = read(path, mapping, draws=draws, seed=seed, progress=progress)
-        if live:
+            found = read(path, mapping, draws=draws, seed=seed, partners=partners, progress=progress)
+        if simulate_heads:
             from nucleate.models.all_heads import DEFAULT_TOKENS, simulate_all_heads
 
             many = DEFAULT_TOKENS if tokens is None else tokens

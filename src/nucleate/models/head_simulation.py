@@ -191,8 +191,8 @@ class HeadRun:
 
 
 def head_attention(model: Any, layer: int, head: int, mapping: str | Path | None = None) -> Attention:
-    """The system of one head: beta <Qx, Ky> = x^T A y with beta = |A|_2, V = W_O W_V diag(g), causal.  Layers
-    and heads count from 0."""
+    """The system of one head, causal: token x_k attends to x_j with the score beta <x_j, A x_k>, A = K^T Q of
+    norm 1, and V = W_O W_V diag(gamma) C.  Layers and heads count from 0."""
     return head_system(model, layer, head, mapping).attention()
 
 
@@ -287,7 +287,7 @@ def simulate_system(system: HeadSystem, x0: Array, t: float | None, save: int) -
 def system_of(source: Source, plan: Plan, layer: int, head: int) -> HeadSystem:
     """One head of a model that was opened."""
     factors = read_factors(source.weights, plan, layer, head)
-    small, beta = products(factors, layer, head)
+    small, beta, _ = products(factors, layer, head)
     found = head_spectrum(small)
     full_lambda_max, row = full_row(found, plan.d)
     basis = _dominant_basis(small, found)  # (d_head, dim L)

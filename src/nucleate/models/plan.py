@@ -39,6 +39,9 @@ class Plan:
     rope_factors: tuple[float, ...]  # by layer: what RoPE multiplies them by, in queries and in keys
     passed_once: frozenset[int]  # in a loop: groups that are passed through only once
     first_unnormalised: bool  # nothing is normalised in front of the first layer
+    scores_normalised: (
+        bool  # queries and keys are normalised in each head, so that no matrix gives the scores
+    )
     std: float  # of the weights at initialisation
     output_std: float  # of W_O there
     notes: tuple[str, ...]  # what is left out or taken in a certain way
@@ -58,6 +61,15 @@ class Plan:
             return self.tensor(self.layers[i - 1], "norm") if i else self.prefix + m.first
         group = [one for one in self.layers if one[0] == layer[0]]
         return self.tensor(group[group.index(layer) - 1], "norm")
+
+    @property
+    def post_norm(self) -> bool:
+        """Whether the normalisation stands behind each layer, so that its gain multiplies what is kept."""
+        return self.mapping.front != "same"
+
+    def group_of(self, head: int) -> int:
+        """The key-value head that a head shares with others."""
+        return head // (self.heads // self.key_value_heads)
 
     def centred(self, i: int) -> bool:
         """Whether the mean is taken away in front of the i-th layer."""
@@ -98,6 +110,7 @@ def make_plan(weights: Weights, config: Table[str, Any], mapping: Mapping | None
         rope_factors(config, len(layers)) if mapping.rope else (1.0,) * len(layers),
         passed_once,
         first_unnormalised,
+        bool(_norms_inside(weights, prefix + mapping.place(layers[0]))),
         std,
         std / (2.0 * len(layers)) ** 0.5 if mapping.shrunk else std,
         (
@@ -283,13 +296,7 @@ def _notes(
         for name in flat
         if place + name.removesuffix("weight") + "bias" in weights.shapes
     ]
-    inside = sorted(
-        {
-            name.removeprefix(place)
-            for name in weights.shapes
-            if name.startswith(place) and NORMS_INSIDE.search(name)
-        }
-    )
+    inside = _norms_inside(weights, place)
     two = any(
         "pre_feedforward" in name or "post_ffw" in name for name in weights.shapes
     )  # else post_attention_layernorm is in front of the MLP, as in Llama
@@ -303,20 +310,23 @@ def _notes(
         f"Biases are left out: {', '.join(biases)}." if biases else "",
         (
             f"Queries and keys are normalised in each head ({', '.join(inside)}), which no matrix can"
-            " express: beta leaves it out."
+            " express: β leaves it out, and no root mean square score is given."
             if inside
             else ""
         ),
         f"A normalisation behind the attention ({', '.join(behind)}) is left out." if behind else "",
         rope_note(config, len(layers)) if mapping.rope else "",
-        "Scores are capped softly; beta leaves it out." if config.get("attn_logit_softcapping") else "",
+        "Scores are capped softly; β and the root mean square score leave it out."
+        if config.get("attn_logit_softcapping")
+        else "",
         (
-            "Relative positions add to the scores; beta leaves it out."
+            "Relative positions add to the scores; β and the root mean square score leave it out."
             if "relative" in str(config.get("position_embedding_type"))
             else ""
         ),
         (
-            f"config.json has {', '.join(unused)}, which {mapping.name} does not use: beta leaves it out."
+            f"config.json has {', '.join(unused)}, which {mapping.name} does not use: β and the root mean"
+            " square score leave it out."
             if unused
             else ""
         ),
@@ -327,6 +337,12 @@ def _notes(
         ),
     ]
     return tuple(note for note in notes if note)
+
+
+def _norms_inside(weights: Weights, place: str) -> list[str]:
+    """Normalisations of queries and keys inside a head, by name."""
+    found = (name.removeprefix(place) for name in weights.shapes if name.startswith(place))
+    return sorted(name for name in found if NORMS_INSIDE.search(name))
 
 
 def _front_notes(
@@ -354,4 +370,10 @@ def _front_notes(
         if first_unnormalised
         else ""
     )
-    return tuple(note for note in (looped, alone) if note)
+    behind = (
+        "The normalisation is behind each layer (post-norm), so that its gain also multiplies what a layer is"
+        " added to: the spectrum in the stored state, without the gain, is given beside that with it."
+        if mapping.front != "same"
+        else ""
+    )
+    return tuple(note for note in (looped, alone, behind) if note)

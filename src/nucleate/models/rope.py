@@ -47,7 +47,8 @@ def rope_note(config: Table[str, Any], layers: int) -> str:
     kinds = {str(_kind(_settings(config, i)))[:80] for i in range(layers)}
     odd = sorted(kinds - {*PLAIN_KINDS, *SCALING_KINDS})
     return (
-        "Positions are rotated into queries and keys (RoPE); beta is taken at offset 0"
+        "Positions are rotated into queries and keys (RoPE); β and the root mean square score are those at"
+        " offset 0"
         + (
             f", with what {' and '.join(sorted(kinds & {*SCALING_KINDS}))} multiplies them by"
             if any(one != 1.0 for one in rope_factors(config, layers))

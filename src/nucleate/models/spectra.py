@@ -1,9 +1,9 @@
-"""nucleate.spectra: every head of a model in the atlas of Table 1, beside the same architecture at its random
-initialisation."""
+"""nucleate.spectra: every head of a model in the atlas of Table 1, beside two null models: the same
+architecture at its random initialisation, and the trained heads with their W_O swapped."""
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,27 +12,40 @@ from numpy.typing import NDArray
 
 from nucleate.checks import InputError, whole_number
 from nucleate.models.checkpoint import open_source
-from nucleate.models.heads import HeadSpectrum, fold, full_row, head_spectrum, products, read_factors
+from nucleate.models.heads import HeadSpectrum, full_row, head_spectrum, products, read_factors
 from nucleate.models.mapping import Mapping, find_mapping
+from nucleate.models.nulls import (
+    Initial,
+    Shares,
+    Swapped,
+    initial_heads,
+    measures,
+    swapped_heads,
+    swapped_spectra,
+)
 from nucleate.models.plan import Plan, make_plan
 
 if TYPE_CHECKING:
     from nucleate.models.all_heads import HeadOutcomes
 
-__all__ = ["Head", "Initial", "Spectra", "spectra"]
+__all__ = ["DEFAULT_DRAWS", "DEFAULT_PARTNERS", "Head", "Spectra", "spectra"]
 
 DEFAULT_DRAWS = 256  # heads drawn at initialisation: enough for a share to be known to about 3 %
+DEFAULT_PARTNERS = 12  # heads whose W_O a W_V is paired with: all others where a layer has up to 13
 
 
 @dataclass(frozen=True, eq=False)
 class Head:
-    """One head of a model.  Eigenvalues, row, kind and share are those of the small product W_V diag(g) C
-    W_O."""
+    """One head of a model.  Eigenvalues, row, kind and share are those of the small product W_V diag(gamma) C
+    W_O, gamma the gain of the normalisation in front and C its centring."""
 
     layer: int
     head: int
     key_value_head: int  # which it shares with others, in grouped attention
-    beta: float  # the effective one: |A|_2
+    beta: float  # the largest score of two unit tokens
+    # root mean square score of two that are independent and uniform; None where queries and keys are
+    # normalised in the head
+    rms_score: float | None
     eigenvalues: NDArray[np.complex128]  # (d_head,) the non-zero ones of V, largest real part first
     lambda_max: float  # their largest real part
     kind: str  # of the dominant eigenvalue: real, complex, defective, complex defective, or unclear
@@ -42,22 +55,7 @@ class Head:
     left: float  # share of these eigenvalues with negative real part
     full_lambda_max: float  # of the d x d matrix V itself: never negative if d_head < d
     full_row: int | None  # of Table 1, for V itself
-
-
-@dataclass(frozen=True)
-class Initial:
-    """The same architecture with independent Gaussian weights and gain 1: what its heads look like before
-    training."""
-
-    draws: int
-    seed: int
-    std: float
-    output_std: float
-    lambda_max: float  # mean
-    low: float  # 0.1 quantile
-    high: float  # 0.9 quantile
-    left: float  # mean share of eigenvalues with negative real part
-    regions: dict[str, int]  # how many draws are in which
+    stored: HeadSpectrum | None  # post-norm models: the spectrum in the stored state, without the gain
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,6 +72,8 @@ class Spectra:
     stored_as: tuple[str, ...]  # such as BF16
     heads: tuple[Head, ...]  # layer by layer
     initial: Initial
+    swapped: Swapped | None  # None: not asked for, or all heads of a layer share one W_V
+    swapped_stored: Swapped | None  # the same in the stored state; post-norm models only
     notes: tuple[str, ...]  # what was left out or taken in a certain way
     outcomes: "HeadOutcomes | None" = None  # every head simulated alone, if that was asked for
 
@@ -81,6 +81,27 @@ class Spectra:
     def regions(self) -> dict[str, int]:
         """How many heads are in which row of Table 1, or outside it."""
         return dict(sorted(Counter(head.region for head in self.heads).items()))
+
+    @property
+    def post_norm(self) -> bool:
+        """Whether every head has a second spectrum, that in the stored state."""
+        return all(head.stored is not None for head in self.heads)
+
+    @property
+    def stored_regions(self) -> dict[str, int]:
+        """The same as `regions` in the stored state; empty for pre-norm models, which have none."""
+        return dict(sorted(Counter(head.stored.region for head in self.heads if head.stored).items()))
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Of the heads: negative (lambda_max < 0), real (their dominant eigenvalue); of their eigenvalues:
+        left (negative real part)."""
+        return _shares(self.heads)
+
+    @property
+    def stored_shares(self) -> dict[str, float]:
+        """The same in the stored state; empty for pre-norm models."""
+        return _shares([head.stored for head in self.heads]) if self.post_norm else {}
 
     @property
     def negative(self) -> tuple[Head, ...]:
@@ -119,32 +140,42 @@ def spectra(
     *,
     draws: int = DEFAULT_DRAWS,
     seed: int = 0,
+    partners: int = DEFAULT_PARTNERS,
     progress: Callable[[int, int], object] | None = None,
 ) -> Spectra:
-    """Every head of a model: its effective beta, the spectrum of its value matrix, the row of Table 1; and
-    the same at random initialisation.
+    """Every head of a model: the size of its scores, the spectrum of its value matrix, the row of Table 1;
+    and the same at random initialisation, and with the W_O of other heads.
 
     model     the folder or file of a checkpoint (.safetensors, .gguf), or a loaded model of the transformers
               library
     mapping   for an architecture that is not recognised: a TOML file that names its tensors, or the name of a
               known architecture it is like
     draws     heads drawn at initialisation, from SeedSequence(seed)
+    partners  heads of other groups of its layer whose W_O each W_V is paired with, at most; 0: none
     progress  called as progress(done, heads); returning False stops as Ctrl-C does, with a KeyboardInterrupt
     """
     draws = whole_number("draws", draws, least=1, help="It is a number of random heads.")
     seed = whole_number("seed", seed, least=0)
+    partners = whole_number("partners", partners, least=0, help="It is a number of heads.")
     source = open_source(model)
     plan = make_plan(source.weights, source.config, None if mapping is None else find_mapping(mapping))
     total = len(plan.layers) * plan.heads
     heads: list[Head] = []
+    pairs: list[list[HeadSpectrum]] = []
+    stored_pairs: list[list[HeadSpectrum]] = []
+    swap = partners > 0 and plan.key_value_heads > 1
     with _one_thread():
         for i in range(len(plan.layers)):
             for h in range(plan.heads):
                 heads.append(_head(source.weights, plan, i, h))
                 if progress is not None and progress(len(heads), total) is False:
                     raise KeyboardInterrupt
+            if swap:
+                found, found_stored = swapped_spectra(source.weights, plan, i, partners, seed)
+                pairs += found
+                stored_pairs += found_stored
             source.weights.forget()
-        initial = _initial(plan, draws, seed)
+        initial = initial_heads(plan, draws, seed)
     read = [plan.tensor(layer, key) for layer in plan.layers for key in _read_keys(plan.mapping)]
     return Spectra(
         source.name,
@@ -157,6 +188,8 @@ def spectra(
         tuple(sorted({source.weights.kinds[name] for name in read})),
         tuple(heads),
         initial,
+        swapped_heads(pairs, plan, seed) if swap else None,
+        swapped_heads(stored_pairs, plan, seed) if swap and plan.post_norm else None,
         (*source.notes, *plan.notes),
     )
 
@@ -176,15 +209,15 @@ def _one_thread() -> Any:
 
 def _head(weights: Any, plan: Plan, i: int, h: int) -> Head:
     factors = read_factors(weights, plan, i, h)
-    small, beta = products(factors, i, h)
-    found = head_spectrum(small)
+    small, beta, rms_score = products(factors, i, h)
+    found, stored = head_spectrum(small), factors.small_stored()
     full_lambda_max, row = full_row(found, plan.d)
-    shared = h // (plan.heads // plan.key_value_heads)
     return Head(
         i,
         h,
-        shared,
+        plan.group_of(h),
         beta,
+        None if plan.scores_normalised else rms_score,
         found.eigenvalues,
         found.lambda_max,
         found.kind,
@@ -194,29 +227,10 @@ def _head(weights: Any, plan: Plan, i: int, h: int) -> Head:
         found.left,
         full_lambda_max,
         row,
+        None if stored is None else head_spectrum(stored),
     )
 
 
-def _initial(plan: Plan, draws: int, seed: int) -> Initial:
-    """Heads with Gaussian W_V and W_O, gain 1 and the same centring."""
-    drawn: list[HeadSpectrum] = []
-    for i in range(draws):
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(i,)))
-        # (d_head, d)
-        V = fold(plan.std * rng.standard_normal((plan.head_dim, plan.d)), None, plan.mapping.centred)
-        drawn.append(head_spectrum(V @ (plan.output_std * rng.standard_normal((plan.d, plan.head_dim)))))
-    lambda_max = np.array([one.lambda_max for one in drawn])  # (draws,)
-    low, high = np.quantile(lambda_max, [0.1, 0.9])
-    regions = dict(sorted(Counter(one.region for one in drawn).items()))
-    left = float(np.mean([one.left for one in drawn]))
-    return Initial(
-        draws,
-        seed,
-        plan.std,
-        plan.output_std,
-        float(lambda_max.mean()),
-        float(low),
-        float(high),
-        left,
-        regions,
-    )
+def _shares(found: Iterable[Any]) -> dict[str, float]:
+    mean = np.mean([measures(one) for one in found], axis=0)  # (3,)
+    return {one.name: float(share) for one, share in zip(fields(Shares), mean, strict=True)}

@@ -13,7 +13,10 @@ from nucleate.checks import InputError, MissingFileError
 from nucleate.integrate.storage import replacing
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from nucleate.models.all_heads import HeadOutcomes
+    from nucleate.models.nulls import Initial, Share, Swapped
     from nucleate.models.spectra import Head, Spectra
 
 __all__ = [
@@ -22,10 +25,16 @@ __all__ = [
     "OUTCOME_COLUMNS",
     "PAGE",
     "PICTURES",
+    "SHARES",
+    "STORED_COLUMNS",
+    "UNIT_OF_TIME",
     "check_out",
     "head_table",
+    "interval_words",
     "layer_table",
+    "null_models",
     "region_words",
+    "score_words",
     "share_words",
     "summary",
     "write",
@@ -38,6 +47,7 @@ COLUMNS = (
     "head",
     "key_value_head",
     "beta",
+    "rms_score",
     "lambda_max",
     "kind",
     "multiplicity",
@@ -47,8 +57,16 @@ COLUMNS = (
     "full_lambda_max",
     "full_row",
 )
+# the same in the stored state: further columns for post-norm models, with "stored_" in front
+STORED_COLUMNS = ("lambda_max", "kind", "multiplicity", "row", "region", "left")
 # further columns, if the heads were simulated
 OUTCOME_COLUMNS = ("t", "near", "clusters", "opposite", "speed", "resting", "status", "ended", "as_said")
+SHARES = {
+    "negative": "heads with λ_max < 0",
+    "real": "heads with a real dominant eigenvalue",
+    "left": "eigenvalues on the left",
+}
+UNIT_OF_TIME = "λ is a rate: V leaves out the √d that a normalised token is long, which is a unit of time"
 ROWS = {
     "1": "λ_max > 0, d-fold: the first token",
     "2": "λ_max > 0, several-fold: one point in L",
@@ -76,43 +94,91 @@ def share_words(part: float, whole: float = 1.0) -> str:
     return ">99%" if words == "100%" and part < whole else words
 
 
+def null_models(found: "Spectra", stored: bool = False) -> "dict[str, Swapped | Initial]":
+    """What the heads are compared with, by name; `stored`: in the stored state, which is the same at random,
+    where the gain is 1."""
+    swapped = found.swapped_stored if stored else found.swapped
+    return ({"W_O swapped": swapped} if swapped else {}) | {"at random": found.initial}
+
+
 def summary(found: "Spectra") -> str:
-    """The model, its heads by row beside the random initialisation, and what was left out."""
+    """The model, its heads by row beside both null models, and what was left out."""
     groups = (
         f" over {found.key_value_heads} key-value heads"
         if found.key_value_heads < found.heads_per_layer
         else ""
     )
-    first, total, draws = found.initial, len(found.heads), found.initial.draws
     known = (
         f"{found.model}: {found.architecture}, {_layers(found)} of {found.heads_per_layer} heads{groups}, d ="
         f" {found.d}, d_head = {found.head_dim}, stored as {', '.join(found.stored_as)}"
     )
+    betas = np.array([head.beta for head in found.heads])
+    scores = np.array([head.rms_score for head in found.heads if head.rms_score is not None])
     lines = [
         known,
         "",
-        f"{'where the dominant eigenvalue of W_V W_O lies':<52}{'heads':>12}{'at random':>12}",
-    ]
-    for region in sorted({*found.regions, *first.regions}):
-        here, there = found.regions.get(region, 0), first.regions.get(region, 0)
-        ours = f"{here} ({share_words(here, total)})"
-        lines.append(f"{region_words(region):<52}{ours:>12}{share_words(there, draws):>12}")
-    lambda_max = np.array([head.lambda_max for head in found.heads])
-    left = float(np.mean([head.left for head in found.heads]))
-    betas = np.array([head.beta for head in found.heads])
-    low, middle, high = np.quantile(betas, [0.1, 0.5, 0.9])
-    lines += [
+        *_region_lines(found),
         "",
-        (
-            f"λ_max                    {lambda_max.min():.4g} to {lambda_max.max():.4g}; at random"
-            f" {first.low:.4g} to {first.high:.4g} (middle 80 % of {draws} draws)"
-        ),
-        f"eigenvalues on the left  {left:.1%}; at random {first.left:.1%}",
-        f"effective β              {middle:.4g} (middle 80 %: {low:.4g} to {high:.4g})",
+        *_share_lines(found),
+        *(["", *_share_lines(found, stored=True)] if found.post_norm else []),
+        "",
+        f"{UNIT_OF_TIME}.",
+        f"effective β, the largest score of unit tokens      {_middle(betas)}",
+        f"root mean square score of random unit tokens       {_middle(scores)}",
         _negatives(found),
         *found.notes,
     ]
     return "\n".join(lines)
+
+
+def _middle(values: "NDArray[np.float64]") -> str:
+    if not len(values):
+        return "none: queries and keys are normalised in each head"
+    low, middle, high = np.quantile(values, [0.1, 0.5, 0.9])
+    return f"{middle:.4g} (middle 80 %: {low:.4g} to {high:.4g})"
+
+
+def _region_lines(found: "Spectra") -> list[str]:
+    """One line per region: heads, and shares of the null models."""
+    nulls, total = null_models(found), len(found.heads)
+    states = [found.regions] + ([found.stored_regions] if found.post_norm else [])
+    names = ["heads"] + (["stored state"] if found.post_norm else [])
+    lines = [
+        f"{'where the dominant eigenvalue of W_V W_O lies':<52}"
+        + "".join(f"{name:>14}" for name in (*names, *nulls))
+    ]
+    for region in sorted(
+        {region for one in (*states, *(null.regions for null in nulls.values())) for region in one}
+    ):
+        here = [f"{count} ({share_words(count, total)})" for one in states for count in (one.get(region, 0),)]
+        there = [
+            share_words(null.regions.get(region, 0), sum(null.regions.values())) for null in nulls.values()
+        ]
+        lines.append(f"{region_words(region):<52}" + "".join(f"{one:>14}" for one in (*here, *there)))
+    return lines
+
+
+def _share_lines(found: "Spectra", stored: bool = False) -> list[str]:
+    """The shares that are compared, with the middle 95 % in null models of as many heads; and λ_max."""
+    nulls, shares = null_models(found, stored), found.stored_shares if stored else found.shares
+    title = "shares in the stored state, without the gain" if stored else "shares"
+    lines = [f"{title:<52}{'heads':>14}" + "".join(f"{f'{name} (95 %)':>28}" for name in nulls)]
+    for name, words in SHARES.items():
+        lines.append(
+            f"{words:<52}{shares[name]:>14.1%}"
+            + "".join(f"{interval_words(getattr(null.shares, name)):>28}" for null in nulls.values())
+        )
+    spectra = [head.stored if stored else head for head in found.heads]
+    lambda_max = [one.lambda_max for one in spectra if one is not None]
+    low, high = np.quantile(lambda_max, [0.1, 0.9])
+    ranges = [(low, high), *((null.low, null.high) for null in nulls.values())]
+    told = [f"{low:.3g} to {high:.3g}" for low, high in ranges]
+    return [*lines, f"{'λ_max, middle 80 %':<48}{told[0]:>18}" + "".join(f"{one:>28}" for one in told[1:])]
+
+
+def interval_words(share: "Share") -> str:
+    """A share of a null model with its interval."""
+    return f"{share.mean:.1%} ({share.low:.1%} to {share.high:.1%})"
 
 
 def _layers(found: "Spectra") -> str:
@@ -130,31 +196,43 @@ def _negatives(found: "Spectra") -> str:
 def head_table(heads: "tuple[Head, ...]", outcomes: "HeadOutcomes | None" = None) -> str:
     """One line per head; with what happened, if they were simulated."""
     first = (
-        f"{'layer':>5} {'head':>4} {'β':>10} {'λ_max':>11} {'dominant':<18} {'row':>4} {'left':>6}"
-        f" {'λ_max of V':>11} {'row':>4}"
+        f"{'layer':>5} {'head':>4} {'β':>10} {'rms score':>10} {'λ_max':>11} {'dominant':<18} {'row':>4}"
+        f" {'left':>6} {'λ_max of V':>11} {'row':>4}"
     )
+    stored = bool(heads) and heads[0].stored is not None
+    first += f" {'λ_max, stored':>14} {'row':>4}" if stored else ""
     lines = [first + ("  what happened" if outcomes else "")]
     for i, one in enumerate(heads):
         lines.append(
-            f"{one.layer:>5} {one.head:>4} {one.beta:>10.4g} {one.lambda_max:>11.4g} {one.kind:<18}"
-            f" {one.row or '–':>4} {one.left:>6.1%} {one.full_lambda_max:>11.4g} {one.full_row or '–':>4}"
+            f"{one.layer:>5} {one.head:>4} {one.beta:>10.4g} {score_words(one):>10} {one.lambda_max:>11.4g}"
+            f" {one.kind:<18} {one.row or '–':>4} {one.left:>6.1%} {one.full_lambda_max:>11.4g}"
+            f" {one.full_row or '–':>4}"
+            + (f" {one.stored.lambda_max:>14.4g} {one.stored.row or '–':>4}" if one.stored else "")
             + (f"  {outcomes.heads[i].ended}" if outcomes else "")
         )
     return "\n".join(lines)
+
+
+def score_words(head: "Head") -> str:
+    """The root mean square score of a head, or a dash where there is none."""
+    return "–" if head.rms_score is None else f"{head.rms_score:.4g}"
 
 
 def layer_table(found: "Spectra") -> str:
     """One line per layer, for models with many heads."""
     names = list(found.regions)
     lines = [
-        f"{'layer':>5} {'β, median':>10} {'λ_max':>23}  " + "  ".join(f"{_short(name):>11}" for name in names)
+        f"{'layer':>5} {'β, median':>10} {'rms score':>10} {'λ_max':>23}  "
+        + "  ".join(f"{_short(name):>11}" for name in names)
     ]
     for i in range(found.layers):
         heads = found.layer(i)
         lambda_max = [head.lambda_max for head in heads]
+        scores = [head.rms_score for head in heads if head.rms_score is not None]
+        median = f"{np.median(scores):.4g}" if scores else "–"
         counts = "  ".join(f"{sum(head.region == name for head in heads):>11}" for name in names)
         lines.append(
-            f"{i:>5} {np.median([head.beta for head in heads]):>10.4g}"
+            f"{i:>5} {np.median([head.beta for head in heads]):>10.4g} {median:>10}"
             f" {f'{min(lambda_max):.4g} to {max(lambda_max):.4g}':>23}  {counts}"
         )
     return "\n".join(lines)
@@ -200,17 +278,29 @@ def as_plain(found: "Spectra") -> dict[str, Any]:
     plain: dict[str, Any] = {
         one.name: getattr(found, one.name)
         for one in fields(found)
-        if one.name not in ("heads", "initial", "outcomes")
+        if one.name not in ("heads", "initial", "swapped", "swapped_stored", "outcomes")
     }
-    heads = []
-    for head in found.heads:
-        values = head.eigenvalues
-        heads.append(
-            {name: getattr(head, name) for name in COLUMNS}
-            | {"eigenvalues": np.stack([values.real, values.imag], -1).tolist()}
-        )
-    outcomes = {} if found.outcomes is None else {"live": found.outcomes.as_plain()}
-    return plain | {"regions": found.regions, "initial": asdict(found.initial), "heads": heads} | outcomes
+    nulls = {
+        name: None if null is None else asdict(null)
+        for name in ("initial", "swapped", "swapped_stored")
+        for null in (getattr(found, name),)
+    }
+    heads = [
+        _plain_spectrum(head, COLUMNS)
+        | {"stored": None if head.stored is None else _plain_spectrum(head.stored, STORED_COLUMNS)}
+        for head in found.heads
+    ]
+    regions = {"regions": found.regions, "stored_regions": found.stored_regions}
+    shares = {"shares": found.shares, "stored_shares": found.stored_shares}
+    outcomes = {} if found.outcomes is None else {"outcomes": found.outcomes.as_plain()}
+    return plain | regions | shares | nulls | {"heads": heads} | outcomes
+
+
+def _plain_spectrum(one: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    values = one.eigenvalues
+    return {name: getattr(one, name) for name in names} | {
+        "eigenvalues": np.stack([values.real, values.imag], -1).tolist()
+    }
 
 
 def as_csv(found: "Spectra") -> str:
@@ -218,9 +308,11 @@ def as_csv(found: "Spectra") -> str:
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     outcomes = found.outcomes.heads if found.outcomes else [None] * len(found.heads)
-    lines.writerow([*COLUMNS, *(OUTCOME_COLUMNS if found.outcomes else ())])
+    stored = [f"stored_{name}" for name in STORED_COLUMNS] if found.post_norm else []
+    lines.writerow([*COLUMNS, *stored, *(OUTCOME_COLUMNS if found.outcomes else ())])
     for head, outcome in zip(found.heads, outcomes, strict=True):
         values = [getattr(head, name) for name in COLUMNS]
+        values += [getattr(head.stored, name) for name in STORED_COLUMNS] if head.stored else []
         values += [getattr(outcome, name) for name in OUTCOME_COLUMNS] if outcome else []
         lines.writerow(
             ["" if value is None else repr(value) if isinstance(value, float) else value for value in values]

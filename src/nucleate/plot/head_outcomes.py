@@ -44,7 +44,7 @@ def outcome_map(found: Spectra, ax: "Axes | None" = None) -> "Axes":
     if found.outcomes is None:
         raise InputError(
             "outcome_map needs heads that were simulated, but these were not. Use"
-            " nucleate.models.all_heads.simulate_all_heads, or --live."
+            " nucleate.models.all_heads.simulate_all_heads, or --simulate-heads."
         )
     kinds = [head.ended for head in found.outcomes.heads]
     moving = [head.ended for head in found.outcomes.heads if not head.resting]

@@ -12,7 +12,18 @@ from nucleate.integrate.storage import replacing
 from nucleate.models.all_heads import HeadOutcomes, agreement_words
 from nucleate.models.head_simulation import HeadOutcome
 from nucleate.models.spectra import Head, Spectra
-from nucleate.models.table import DATA, PAGE, PICTURES, region_words, share_words
+from nucleate.models.table import (
+    DATA,
+    PAGE,
+    PICTURES,
+    SHARES,
+    UNIT_OF_TIME,
+    interval_words,
+    null_models,
+    region_words,
+    score_words,
+    share_words,
+)
 from nucleate.plot.files import save_figure
 from nucleate.plot.head_outcomes import outcome_figure
 from nucleate.plot.heads import head_map_figure, layer_figure
@@ -47,12 +58,20 @@ img { max-width: 100%; height: auto; } .note { color: var(--faint); font-size: .
   --bad: #a81d13; } img { filter: none; } }
 """
 EXPLAINED = (
-    "A head's value matrix is V = W_O W_V diag(g), with the gain g and, for LayerNorm, the centring of the"
+    "A head's value matrix is V = W_O W_V diag(γ), with the gain γ and, for LayerNorm, the centring of the"
     " normalisation in front folded in. It is d × d and of rank d_head, so it always has the eigenvalue 0 and"
-    " its own λ_max is never negative. Rows of Table 1 are therefore read off the small product W_V diag(g)"
-    " W_O, which has the other eigenvalues; the last two columns are those of V itself. The effective β is"
-    " the norm of A, where x^T A y is the score of two unit tokens. At random: independent Gaussian weights"
-    " with the gain 1."
+    " its own λ_max is never negative. Rows of Table 1 are therefore read off the small product W_V diag(γ)"
+    " W_O, which has the other eigenvalues; λ_max and row of V itself are columns of their own."
+    f" {UNIT_OF_TIME}. The effective β is the largest score of two unit tokens, the rms score the root mean"
+    " square score of two that are independent and uniform on the sphere. W_O swapped: the trained matrices,"
+    " each W_V with the W_O of heads of other groups of its layer, which keeps everything but which W_O"
+    " belongs to which W_V. At random: independent Gaussian weights with the gain 1, which keep the"
+    " architecture alone. In parentheses: the middle 95 % of the share in such models with as many heads."
+)
+STORED_EXPLAINED = (
+    " The normalisation is behind each layer (post-norm), so that its gain also multiplies what a layer is"
+    " added to. In the state that the model stores, diag(γ) times a unit vector, the value matrix is W_O W_V"
+    " without the gain: its spectrum is that of the stored state."
 )
 OUTCOMES_EXPLAINED = (
     "In L means: all tokens within 0.1 of L, the eigenspace at λ_max. Clusters are tokens in steps of at most"
@@ -106,7 +125,7 @@ def _pictures(found: Spectra, progress: Callable[[int, int], object] | None) -> 
     with style("light"):
         made = {"heads.png": _png(head_map_figure(found))}
         if found.outcomes:
-            made["lives.png"] = _png(outcome_figure(found))
+            made["outcomes.png"] = _png(outcome_figure(found))
         for i in range(found.layers):
             made[_layer_name(found, i)] = _png(layer_figure(found, i))
             if progress is not None:
@@ -120,7 +139,7 @@ def _layer_name(found: Spectra, i: int) -> str:
 
 def _page(found: Spectra, pictures: dict[str, bytes]) -> str:
     overview = (
-        _outcomes(found.outcomes, pictures["lives.png"])
+        _outcomes(found.outcomes, pictures["outcomes.png"])
         if found.outcomes
         else _image(pictures["heads.png"], "All heads by layer, coloured by row of Table 1")
     )
@@ -143,7 +162,8 @@ def _page(found: Spectra, pictures: dict[str, bytes]) -> str:
 of {found.heads_per_layer} heads{groups}, d = {found.d}, d_head = {found.head_dim}, stored as
 {escape(", ".join(found.stored_as))}.</p>
 <h2>Rows of Table 1</h2>{_rows(found)}
-<p class=note>{EXPLAINED}
+{_shares(found)}
+<p class=note>{EXPLAINED}{STORED_EXPLAINED if found.post_norm else ""}
 ({found.initial.draws} draws, seed {found.initial.seed}, standard deviation {found.initial.std:g},
 of W_O {found.initial.output_std:.3g}.)</p>
 <ul class=note>{notes}</ul>
@@ -155,28 +175,53 @@ of W_O {found.initial.output_std:.3g}.)</p>
 
 
 def _rows(found: Spectra) -> str:
-    total, draws, rows = len(found.heads), found.initial.draws, []
-    for region in sorted({*found.regions, *found.initial.regions}):
-        here, there = found.regions.get(region, 0), found.initial.regions.get(region, 0)
-        shares = escape(share_words(here, total)), escape(share_words(there, draws))
+    """Heads by row of Table 1, beside the null models."""
+    nulls, total, rows = null_models(found), len(found.heads), []
+    states = [found.regions] + ([found.stored_regions] if found.post_norm else [])
+    for region in sorted(
+        {*states[0], *states[-1], *(name for null in nulls.values() for name in null.regions)}
+    ):
+        counts = [one.get(region, 0) for one in states]
+        shares = [(null.regions.get(region, 0), sum(null.regions.values())) for null in nulls.values()]
         rows.append(
-            f"<tr><td class=words>{escape(region_words(region))}<td>{here}<td>{shares[0]}<td>{shares[1]}</tr>"
+            f"<tr><td class=words>{escape(region_words(region))}"
+            + "".join(f"<td>{count}<td>{escape(share_words(count, total))}" for count in counts)
+            + "".join(f"<td>{escape(share_words(*share))}" for share in shares)
+            + "</tr>"
         )
+    stored = "<th>stored state<th>share" if found.post_norm else ""
     return _table(
-        "<tr><th class=words>dominant eigenvalue of the small product<th>heads<th>share<th>at random</tr>",
+        f"<tr><th class=words>dominant eigenvalue of the small product<th>heads<th>share{stored}"
+        f"{''.join(f'<th>{name}' for name in nulls)}</tr>",
         rows,
     )
 
 
-def _outcomes(live: HeadOutcomes, png: bytes) -> str:
+def _shares(found: Spectra) -> str:
+    """What is compared with the null models, with their intervals."""
+    rows = []
+    for stored in (False, True) if found.post_norm else (False,):
+        nulls, shares = null_models(found, stored), found.stored_shares if stored else found.shares
+        for name, words in SHARES.items():
+            null_words = [interval_words(getattr(null.shares, name)) for null in nulls.values()]
+            rows.append(
+                f"<tr><td class=words>{escape(words)}{', stored state' if stored else ''}"
+                f"<td>{shares[name]:.1%}"
+                f"{''.join(f'<td>{one}' for one in null_words)}</tr>"
+            )
+    names = "".join(f"<th>{name} (95 %)" for name in null_models(found))
+    return _table(f"<tr><th class=words>share<th>heads{names}</tr>", rows)
+
+
+def _outcomes(outcomes: HeadOutcomes, png: bytes) -> str:
     """What happened when the heads were simulated."""
     rows = [
         f"<tr><td class=words>{escape(region_words(region))}<td class=words>{escape(ended)}<td>{count}</tr>"
-        for (region, ended), count in live.counts.items()
+        for (region, ended), count in outcomes.counts.items()
     ]
     return (
-        f"<p>{live.tokens} tokens under each head alone, causal, all from one random start (seed"
-        f" {live.seed}): {escape(agreement_words(live))}.</p>"
+        f"<p>{outcomes.tokens} tokens under each head alone, causal, all from one random start (seed"
+        f" {outcomes.seed}): {escape(agreement_words(outcomes))}.</p>"
         + _table("<tr><th class=words>Table 1 says<th class=words>what happened<th>heads</tr>", rows)
         + f"<p class=note>{OUTCOMES_EXPLAINED}</p>"
         + _image(png, "What Table 1 says of every head, beside where its tokens ended")
@@ -197,14 +242,16 @@ def _table(head: str, rows: list[str]) -> str:
 
 
 def _layer(found: Spectra, i: int, png: bytes) -> str:
-    more = "<th class=words>what happened" if found.outcomes else ""
+    more = ("<th>λ_max, stored<th>row, stored" if found.post_norm else "") + (
+        "<th class=words>what happened" if found.outcomes else ""
+    )
     head = (
-        "<tr><th>head<th>β<th>λ_max<th class=words>dominant eigenvalue<th>row<th>on the left"
+        "<tr><th>head<th>β<th>rms score<th>λ_max<th class=words>dominant eigenvalue<th>row<th>on the left"
         f"<th>λ_max of V<th>row of V{more}</tr>"
     )
     first, heads = i * found.heads_per_layer, found.layer(i)
-    lived = found.outcomes.heads[first : first + len(heads)] if found.outcomes else [None] * len(heads)
-    rows = [_row(one, what) for one, what in zip(heads, lived, strict=True)]
+    outcome = found.outcomes.heads[first : first + len(heads)] if found.outcomes else [None] * len(heads)
+    rows = [_row(one, what) for one, what in zip(heads, outcome, strict=True)]
     picture = _image(png, f"Eigenvalues of every head of layer {i} in the complex plane")
     return (
         f"<h2 id=layer-{i}>Layer"
@@ -212,13 +259,14 @@ def _layer(found: Spectra, i: int, png: bytes) -> str:
     )
 
 
-def _row(one: Head, lived: HeadOutcome | None) -> str:
+def _row(one: Head, outcome: HeadOutcome | None) -> str:
     negative = " class=negative" if one.lambda_max < 0.0 and one.region != "zero" else ""
     return (
-        f"<tr{negative}><td>{one.head}<td>{one.beta:.4g}<td>{one.lambda_max:.4g}<td"
+        f"<tr{negative}><td>{one.head}<td>{one.beta:.4g}<td>{score_words(one)}<td>{one.lambda_max:.4g}<td"
         f" class=words>{escape(one.kind)}<td>{one.row or '–'}"
         f"<td>{one.left:.1%}<td>{one.full_lambda_max:.4g}<td>{one.full_row or '–'}"
-        + (f"<td class=words>{lived.ended}" if lived else "")
+        + (f"<td>{one.stored.lambda_max:.4g}<td>{one.stored.row or '–'}" if one.stored else "")
+        + (f"<td class=words>{outcome.ended}" if outcome else "")
         + "</tr>"
     )
 

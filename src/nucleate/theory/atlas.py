@@ -38,7 +38,7 @@ class Atlas:
     kind: Kind  # of these
     algebraic: int  # their multiplicity: dim L'
     geometric: int  # their eigenvectors
-    block: int  # r, the size of the largest Jordan block there
+    block: int  # nu, the size of the largest Jordan block there
     basis: Array  # (d, dim L) orthonormal, of L
     basis_prime: Array  # (d, dim L') orthonormal, of L'
     # (d, dim L'): basis_prime @ dual.T is the spectral projection onto L', along the rest of the spectrum
@@ -84,8 +84,8 @@ def atlas(V: ArrayLike, tol: float = DEFAULT_TOLERANCE) -> Atlas:
     1, theorem or conjecture.
 
     tol   V is taken as known up to tol |V| (Frobenius norm).  Eigenvalues, real parts and ranks that such a
-          change could make equal count as equal; an eigenvalue of multiplicity r then needs a distance of
-          about tol^(1/r) |V| from others to be told from them.
+          change could make equal count as equal; an eigenvalue of multiplicity k then needs a distance of
+          about tol^(1/k) |V| from others to be told from them.
     """
     V, tol = _checked(V), finite_number("tol", tol, least=0.0, help="It is a relative size, such as 1e-10.")
     if tol > 0.01:
@@ -109,8 +109,8 @@ def limit_point(atlas: Atlas, x1: ArrayLike) -> Array:
     """Where the first token ends if it starts at x1 (d,): the normalised spectral projection onto L' and, if
     that is defective, on to L.
 
-    In rows 1 and 2 of Table 1 every token ends there.  Lemma 3.1: e^{tV} x grows like t^{r-1} e^{lambda t} (V
-    - lambda)^{r-1} P x.
+    In rows 1 and 2 of Table 1 every token ends there.  Lemma 3.1: e^{tV} x grows like t^{nu-1} e^{lambda t}
+    (V - lambda)^{nu-1} P x, nu the size of the largest Jordan block, P the spectral projection onto L'.
     """
     x = check_tokens("x1", np.atleast_2d(finite_array("x1", x1)))
     d = len(atlas.V)
@@ -180,7 +180,7 @@ def _spaces(schur: Schur, dominant: list[Group]) -> tuple[Array, Array, Array]:
 
 
 def _range(schur: Schur, group: Group) -> Array:
-    """Orthonormal columns that span the range of (V - lambda)^{r-1} on the generalised eigenvectors of one
+    """Orthonormal columns that span the range of (V - lambda)^{nu-1} on the generalised eigenvectors of one
     group; real and imaginary parts."""
     ordered, m = _first(schur, group.members), len(group.members)
     # (m, m)

@@ -32,7 +32,7 @@ class TwoPoles:
     """Tokens at xi and -xi, the dominant eigenvectors of V: which of them are stable under perturbations."""
 
     weight: Array  # (n,) w_k, the share of token k's attention that goes to its own pole
-    boundary: Array  # (n,) what w_k must exceed: lambda / (2 lambda - mu2 / s_k)
+    boundary: Array  # (n,) what w_k must exceed: lambda_1 / (2 lambda_1 - lambda_2 / s_k)
     # (n,) the rate at which a perturbation along the second eigenvector grows; negative if token k is stable
     growth: Array
 
@@ -49,14 +49,14 @@ class TwoPoles:
 
 def two_poles(signs: ArrayLike, beta: float, lambda_max: float, mu2: float) -> TwoPoles:
     """Stability of tokens at signs[k] * xi (Q = K = I, causal), lambda_max > 0 and mu2 the first and second
-    real eigenvalue of V.
+    real eigenvalue of V, lambda_1 and lambda_2.
 
     Among the tokens up to k let s_k be at k's own pole, itself included, and m_k at the other.  The weights
     are 1 and e^{-2 beta}, so w_k = s_k / (s_k + m_k e^{-2 beta}) goes to the own pole, and the mean it sees
-    is (2 w_k - 1) times that pole.  A perturbation u along an eigenvector with eigenvalue mu changes no
-    weight to first order; it adds mu u w_k / s_k through the token's own term, and the projection takes
-    lambda (2 w_k - 1) u away.  Token k is stable iff mu2 w_k / s_k < lambda (2 w_k - 1), that is
-    w_k > lambda / (2 lambda - mu2 / s_k).
+    is (2 w_k - 1) times that pole.  A perturbation u along an eigenvector with eigenvalue lambda_i changes
+    no weight to first order; it adds lambda_i u w_k / s_k through the token's own term, and the projection
+    takes lambda_1 (2 w_k - 1) u away.  Token k is stable iff lambda_2 w_k / s_k < lambda_1 (2 w_k - 1), that
+    is w_k > lambda_1 / (2 lambda_1 - lambda_2 / s_k).
     """
     sign = finite_array("signs", signs)
     if sign.ndim != 1 or sign.size == 0 or not (np.abs(sign) == 1.0).all():

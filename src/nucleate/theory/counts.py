@@ -30,8 +30,8 @@ __all__ = [
     "renyi_constant",
 ]
 
-# from this length on M(x) is c x + c - 1; what is missing is below (2e/x)^(x - 3/2) = 1e-23 (Dvoretzky and
-# Robbins)
+# from this length on M(x) is c_R x + c_R - 1; what is missing is below (2e/x)^(x - 3/2) = 1e-23 (Dvoretzky
+# and Robbins)
 LONG_STREET = 32
 # in a unit of length; the nearest singularity, one unit away, leaves 5.8^-32 = 1e-24
 NODES_PER_UNIT = 32
@@ -97,7 +97,7 @@ def _strong(sigma: float, n: int | None) -> float:
 
 @cache
 def renyi_constant() -> float:
-    """c = lim M(x)/x = integral over t > 0 of exp(-2 Ein(t)) = 0.74759792..., Ein(t) the integral of (1 -
+    """c_R = lim M(x)/x = integral over t > 0 of exp(-2 Ein(t)) = 0.74759792..., Ein(t) the integral of (1 -
     e^{-s})/s from 0 to t.
 
     Ein(t) = E1(t) + ln t + gamma, and E1(40) is below 1e-18, so that the rest beyond 40 is e^{-2 gamma} / 40.

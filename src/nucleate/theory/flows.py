@@ -25,8 +25,8 @@ LARGEST_OVERLAP = 1.0 - 2.0**-53  # the last double below 1
 
 
 def one_token(V: ArrayLike, x0: ArrayLike, t: ArrayLike) -> Array:
-    """x(t) = e^{tV} x0 / |e^{tV} x0|, the flow of x' = P_x(V x) (paper, Lemma 3.1); x0 (d,), t a time or (m,)
-    -> (d,) or (m, d).
+    """x(t) = e^{tV} x0 / |e^{tV} x0|, the flow of x' = P_x(V x) (paper, Lemma 3.1); x0 (d,), t a time or
+    (times,) -> (d,) or (times, d).
 
     y' = V y has y = e^{tV} y(0), and x = y / |y| obeys x' = (y' - <x, y'> x) / |y| = V x - <x, V x> x.
     Any t will do, large or negative: e^{tV} is squared up from e^{tV/2^s} and scaled to size 1 after every
@@ -89,8 +89,8 @@ def two_token_time(beta: float, u0: float, u1: float, weight: float = 1.0) -> fl
     x_1 stays, and u' = (1 - u^2) / (1 + e^{beta (1 - u)} / a), with a = `weight` how many tokens x_1 counts
     for (frozen tokens). With u = tanh s the time is the integral of 1 + e^{beta (1 - tanh s)} / a over s, all
     terms positive; in closed form
-        artanh u1 - artanh u0 + (F(u1) - F(u0)) / a,   F(u) = -1/2 [Ei(beta (1 - u)) + e^{2 beta} E1(beta (1 +
-                                                       u))],
+        artanh u1 - artanh u0 + (Phi(u1) - Phi(u0)) / a,
+        Phi(u) = -1/2 [Ei(beta (1 - u)) + e^{2 beta} E1(beta (1 + u))],
     where large terms cancel.
     """
     direct, exponent, integral, sign = _two_token_parts(beta, u0, u1, weight)
@@ -164,7 +164,7 @@ def equiangular_overlap(n: int, beta: float, rho0: float, t: float) -> float:
     """rho(t) for n tokens under full attention that all have the overlap rho0 at first (Q = K = V = I): they
     keep equal overlaps.
 
-    <x_i, x_j>' = <P m_i, x_j> + <x_i, P m_j>, m_i = (e^beta x_i + e^{beta rho} sum_{l != i} x_l) / Z, gives
+    <x_i, x_j>' = <P y_i, x_j> + <x_i, P y_j>, y_i = (e^beta x_i + e^{beta rho} sum_{l != i} x_l) / Z, gives
         rho' = 2 e^{beta rho} (1 - rho) ((n - 1) rho + 1) / (e^beta + (n - 1) e^{beta rho}).
     With 1 - rho = e^{-q} this is dt = (e^{beta e^{-q}} + n - 1) / (2 ((n - 1) rho + 1)) dq: one smooth
     quadrature, turned round.

@@ -1,14 +1,14 @@
 """Dominant eigenvalues: those with the largest real part, how often, and in Jordan blocks of which size.
 
 V is taken as known up to tol |V| (Frobenius norm): what a change of that size could make equal counts as
-equal.  An eigenvalue with a Jordan block of size r moves by (tol)^(1/r) under such a change, so eigenvalues
+equal.  An eigenvalue with a Jordan block of size nu moves by (tol)^(1/nu) under such a change, so eigenvalues
 that belong together may be far apart.  Hence no radius decides, but the matrix does:
     1. V = U T U^T, real Schur form, which is known to rounding whatever the Jordan structure.
-    2. A set of m eigenvalues around the dominant one is a candidate.  Its mean moves by tol only, not by its
+    2. A set of k eigenvalues around the dominant one is a candidate.  Its mean moves by tol only, not by its
        root.
     3. The Schur form is reordered to have the candidate first.  If its block minus the mean is nilpotent to
        tol |V|, it is one eigenvalue.  The test is a staircase: split off the kernel, found by singular
-       values, m dimensions in all.  The steps tell the Jordan blocks.
+       values, k dimensions in all.  The steps tell the Jordan blocks.
 The largest candidate that passes is taken.  The Jordan form itself, which no computation in floating point
 can find, is never made.
 """

@@ -1,9 +1,13 @@
 """Conjecture 1: its verdicts follow the data."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from support.small_items import changed, made, words_with
 
+from nucleate.papers.causal_clustering.conjecture1 import item
+from nucleate.papers.causal_clustering.conjectures.counterexamples import stored_counterexamples
 from nucleate.papers.causal_clustering.conjectures.defective_eigenvalue import lead
 from nucleate.papers.causal_clustering.conjectures.random_models import (
     ATTRACTING_ELSEWHERE,
@@ -12,52 +16,130 @@ from nucleate.papers.causal_clustering.conjectures.random_models import (
     NOT_YET_THERE,
 )
 
+IDENTITY, SCORES, SYMMETRIC, CRITERION, SHARES, ORBIT, DEFECTIVE = range(7)  # the verdicts
+
+
+def names_of(*kinds: str) -> list[bool]:
+    """Which of the stored counterexamples are of these kinds, in their order."""
+    return [item._kind(one) in kinds for one in stored_counterexamples()]
+
 
 @pytest.mark.parametrize("outcome", [ATTRACTING_ELSEWHERE, NOT_YET_THERE, NO_EQUILIBRIUM])
-def test_one_run_elsewhere_is_evidence_against_conjecture_1_with_the_identity(outcome: int) -> None:
+def test_one_run_elsewhere_contradicts_the_proof_for_symmetric_V(outcome: int) -> None:
     family = made("conjecture1").data["identity-edge"]
     outcomes = family["outcome"].values.copy()
     outcomes[3] = outcome
-    assert (
-        words_with("conjecture1", identity__edge=changed(family, outcome=outcomes))[0] == "evidence against"
-    )
+    told = words_with("conjecture1", identity__edge=changed(family, outcome=outcomes))
+    assert told[SYMMETRIC] == "contradicted"
 
 
-def test_conjecture_1_with_the_identity_is_judged_by_places_starts_and_search() -> None:
+def test_the_proof_for_symmetric_V_is_held_against_places_starts_and_search() -> None:
     data = made("conjecture1").data
     off = data["identity"]["off"].values.copy()
     off[2, 5] = 0.4
-    assert words_with("conjecture1", identity=changed(data["identity"], off=off))[0] == "evidence against"
+    assert words_with("conjecture1", identity=changed(data["identity"], off=off))[SYMMETRIC] == "contradicted"
     end = data["adversary"]["end"].values.copy()
     end[0] = 0.2
-    assert words_with("conjecture1", adversary=changed(data["adversary"], end=end))[0] == "evidence against"
-    assert (
-        words_with("conjecture1", search__identity=changed(data["search-identity"], growth=-0.1))[0]
-        == "evidence against"
+    told = words_with("conjecture1", adversary=changed(data["adversary"], end=end))
+    assert told[SYMMETRIC] == "contradicted"
+    told = words_with("conjecture1", search__identity=changed(data["search-identity"], growth=-0.1))
+    assert told[SYMMETRIC] == "contradicted"
+
+
+@pytest.mark.parametrize(("verdict", "kind", "family"), [(IDENTITY, "identity", 0), (SCORES, "scores", 1)])
+def test_conjecture_1_is_refuted_by_what_is_certain_alone(verdict: int, kind: str, family: int) -> None:
+    data = made("conjecture1").data
+    shown = data["exact"]["shown"].values.copy()
+    shown[family, 2] = 0  # the rates are not as said
+    unshown = changed(data["exact"], shown=shown)
+    stored, of_kind = data["counterexamples"], np.array(names_of(kind))
+    boxes, holds = stored["box_holds"].values.copy(), stored["holds"].values.copy()
+    boxes[of_kind] = 0.0
+    unproved = changed(stored, box_holds=boxes)
+    # one of the two is enough
+    assert words_with("conjecture1", exact=unshown)[verdict] == "disagrees"
+    assert words_with("conjecture1", counterexamples=unproved)[verdict] == "disagrees"
+    # a counterexample that is only followed is evidence, and so is a run that ends elsewhere
+    assert words_with("conjecture1", exact=unshown, counterexamples=unproved)[verdict] == "evidence against"
+    holds[of_kind] = 0.0
+    seen = (
+        ("non__normal", "non__normal__low__beta")
+        if kind == "identity"
+        else (
+            "definite",
+            "gaussian__low__beta",
+            "gaussian",
+            "gaussian__high__beta",
+        )
     )
+    nothing: dict[str, Any] = {
+        "exact": unshown,
+        "counterexamples": changed(stored, box_holds=boxes, holds=holds),
+        **{name: changed(data[name.replace("__", "-")], outcome=0, off=0.0) for name in seen},
+    }
+    assert words_with("conjecture1", **nothing)[verdict] == "evidence for"
+    one = nothing[seen[0]]
+    outcomes = one["outcome"].values.copy()
+    outcomes[0] = ATTRACTING_ELSEWHERE
+    told = words_with("conjecture1", **{**nothing, seen[0]: changed(one, outcome=outcomes)})
+    assert told[verdict] == "evidence against"
 
 
-def test_conjecture_1_is_refuted_only_by_counterexamples_that_hold() -> None:
+def test_without_a_certain_counterexample_there_is_no_slip() -> None:
     found = made("conjecture1")
-    data = found.data["counterexamples"]
-    nothing = changed(data, holds=0.0 * data["holds"].values)
-    assert words_with("conjecture1", counterexamples=nothing) == [
-        "evidence for",
-        "evidence for",
-        "evidence for",
-        "not testable here",
-    ]
-    numbers = found.item.measure({**found.data, "counterexamples": nothing}, found.p)
-    assert found.item.slips(numbers) == ()
     slips = found.item.slips(found.numbers)
     assert len(slips) == 1
     assert "can fail" in slips[0].right
+    nothing = {
+        **found.data,
+        "exact": changed(found.data["exact"], shown=0),
+        "counterexamples": changed(found.data["counterexamples"], box_holds=0.0),
+    }
+    assert found.item.slips(found.item.measure(nothing, found.p)) == ()
+
+
+def test_the_criterion_is_contradicted_by_one_second_token_or_one_diagonal() -> None:
+    data = made("conjecture1").data
+    there = data["criterion"]["there"].values.copy()
+    there[0] = 1
+    assert (
+        words_with("conjecture1", criterion=changed(data["criterion"], there=there))[CRITERION]
+        == "contradicted"
+    )
+    first = data["shares-first_found"]
+    told = words_with(
+        "conjecture1", shares__first_found=changed(first, second=first["second"].values[:, ::-1])
+    )
+    assert told[CRITERION] == "contradicted"
+
+
+@pytest.mark.parametrize("change", [{"off": 0}, {"null_off": 1}, {"moving": 1}])
+def test_counterexamples_are_rare_if_no_start_ends_there_or_the_null_does_too(change: dict[str, int]) -> None:
+    data = made("conjecture1").data["shares-exact_beta_1"]
+    assert words_with("conjecture1")[SHARES] == "observed"
+    assert words_with("conjecture1", shares__exact_beta_1=changed(data, **change))[SHARES] == "not observed"
+
+
+def test_the_periodic_orbit_is_observed_only_if_it_holds() -> None:
+    stored = made("conjecture1").data["counterexamples"]
+    holds = stored["holds"].values.copy()
+    holds[names_of("periodic orbit")] = 0.0
+    assert words_with("conjecture1")[ORBIT] == "observed"
+    told = words_with("conjecture1", counterexamples=changed(stored, holds=holds))
+    assert told[ORBIT] == "not observed"
+    assert told[SCORES] == "disagrees"
 
 
 def test_shares_of_conjecture_1_are_told_with_their_intervals() -> None:
     found = made("conjecture1")
-    why = found.item.verdicts(found.numbers, found.p)[2].why
-    for name in ("definite_off", "gaussian_off", "first_found_share"):
+    why = found.item.verdicts(found.numbers, found.p)[SHARES].why
+    for name in (
+        "definite_off",
+        "gaussian_off",
+        "share_first_found",
+        "share_non_normal",
+        "share_exact_beta_2",
+    ):
         share = found.numbers[name]
         assert f"{share.value:.1%} [{share.low:.1%}, {share.high:.1%}]" in why
 
@@ -76,8 +158,9 @@ def test_second_tokens_off_the_poles_are_where_the_criterion_says() -> None:
     family = found.data[name]
     second = family["second"].values.copy()
     second[i] = -second[i]
-    numbers = found.item.measure({**found.data, name: changed(family, second=second)}, found.p)
-    assert numbers["second_unpredicted"].value == 1.0
+    planted = {**found.data, name: changed(family, second=second)}
+    assert found.item.measure(planted, found.p)["second_unpredicted"].value == 1.0
+    assert found.words(planted)[CRITERION] == "contradicted"
 
 
 def test_ends_against_the_rule_of_defective_eigenvalues_are_counted() -> None:

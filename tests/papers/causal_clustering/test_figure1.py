@@ -45,8 +45,46 @@ def test_tokens_that_stay_uniform_are_no_cloud(key: str, panel: str) -> None:
     )
 
 
+def test_both_tolerances_must_lead_to_a_cloud() -> None:
+    found = made("figure1")
+    run = found.data["row5-end-careful"]
+    uniform_end = with_end(run, uniform(found.p["n"], 3, 4))
+    data = planted(found.data, "row5-end-careful", uniform_end)
+    verdict = found.item.verdicts(found.item.measure(data, found.p), found.p)[1]
+    assert verdict.word == "disagrees"
+    assert "“row 5" in verdict.why.split("depends on the tolerance for")[1]
+
+
 def test_one_cloud_is_not_two() -> None:
     found = made("figure1")
     run = found.data["row5-end"]
     x = run.x[-1] * np.where(run.x[-1, :, :1] < 0, -1.0, 1.0)  # all on one side
     assert found.words(planted(found.data, "row5-end", with_end(run, x)))[1] == "disagrees"
+
+
+def test_a_cloud_around_everything_is_no_claim_and_its_spread_is_told() -> None:
+    found = made("figure6")
+    verdicts = found.item.verdicts(found.numbers, found.p)
+    assert [verdict.word for verdict in verdicts] == ["agrees", "agrees", "no claim", "no claim"]
+    assert "L is the whole space" in verdicts[2].part
+    assert float(found.numbers["minus-identity_mean_length"].value) < 0.2  # V = -I repels
+    run = found.data["minus-identity-end"]
+    together = planted(found.data, "minus-identity-end", with_end(run, uniform(1, 3, 4)))
+    assert "has length 1 " in found.item.verdicts(found.item.measure(together, found.p), found.p)[2].why
+
+
+def test_what_is_outside_the_table_is_no_claim_and_unresolved_where_rounding_decides() -> None:
+    found = made("figure1")
+
+    def described(beta: float, **data: Any) -> str:
+        p = {**found.p, "beta": beta}
+        verdict = found.item.verdicts(found.item.measure({**found.data, **data}, p), p)[-1]
+        assert verdict.word == "no claim"
+        return next(text for text in verdict.why.split("; ") if "defective" in text)
+
+    assert "unresolved" not in described(4.0)
+    # at the figure's beta the force e^{-36} / 4 is less than the spacing of doubles near 1
+    assert "unresolved, for the force that decides the end, 6e-17" in described(9.0)
+    run = found.data["defective-end-careful"]
+    other = {"defective-end-careful": with_end(run, uniform(found.p["n"], 3, 4))}
+    assert "unresolved, for the end depends on the tolerance" in described(4.0, **other)

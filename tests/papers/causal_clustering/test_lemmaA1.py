@@ -10,13 +10,13 @@ import pytest
 from support.small_items import made, words_changed
 
 from nucleate.papers.causal_clustering.lemmaA1.data import margins
-from nucleate.papers.causal_clustering.lemmaA1.interval_arithmetic import (
+from nucleate.papers.causal_clustering.lemmaA1.proofs import PROOFS, second_bound_threshold
+from nucleate.papers.causal_clustering.shared.interval_arithmetic import (
     Interval,
     Proof,
     prove,
     series_remainder,
 )
-from nucleate.papers.causal_clustering.lemmaA1.proofs import PROOFS, second_bound_threshold
 from nucleate.papers.core.numbers import Number
 from nucleate.theory.interaction import interaction, interaction_slope
 
@@ -154,6 +154,24 @@ def test_a_claim_that_is_not_proved_changes_the_verdict(claim: str, parts: list[
     holds[list(PROOFS).index(claim)] = 0
     told = words_changed("lemmaA.1", "proofs", holds=holds)
     assert [i for i, word in enumerate(told) if word == "disagrees"] == parts
+
+
+def test_a_threshold_that_is_not_enclosed_contradicts_the_proof() -> None:
+    assert words_changed("lemmaA.1", "proofs", far_false=0.0)[4] == "contradicted"
+    assert words_changed("lemmaA.1", "proofs", far_false=0.1)[4] == "contradicted"
+    assert words_changed("lemmaA.1", "proofs", far_true=1.2, far_false=1.19999)[4] == "contradicted"
+
+
+def test_what_the_threshold_s_proof_asks_for() -> None:
+    """The remainder in the exponent is not negative, and F rises with beta."""
+    x = np.linspace(0.01, 3 * np.pi, 2000)
+    assert (x**4 / 24 - x**2 / 2 + 1 - np.cos(x) >= 0.0).all()
+    r = x**4 / 24 - x**2 / 2 + 1 - np.cos(x)
+    F = [
+        beta * (x**2 * np.exp(np.minimum(beta * r, 600.0)) - np.sin(x) ** 2) + np.cos(x)
+        for beta in (0.1, 0.3)
+    ]
+    assert (F[1] > F[0]).all()
 
 
 def test_a_function_that_turns_twice_has_another_shape() -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.small_items import made, scaled
+from support.small_items import changed, made, scaled
 
 import nucleate as nc
 from nucleate.papers.causal_clustering.lemmaC1.data import _counts_of_start
@@ -11,20 +11,29 @@ from nucleate.papers.causal_clustering.lemmaC1.measures import jammed
 
 def test_other_numbers_of_strong_centers_disagree_with_the_lemma() -> None:
     found = made("lemmaC.1")
-    assert found.words(scaled(found.data, ["strong_4_0.500"], "count", 1.2))[0] == "disagrees"
+    assert found.words(scaled(found.data, ["strong_3_1.333"], "count", 1.2))[0] == "disagrees"
+
+
+def test_other_numbers_among_n_tokens_contradict_the_formula() -> None:
+    found = made("lemmaC.1")
+    few = found.data["strong_2_0.100"]
+    count = few["count"].values.copy()
+    count[:, 0] *= 1.2  # among ten tokens, far from all
+    told = found.words({**found.data, "strong_2_0.100": changed(few, count=count)})
+    assert told == ["agrees", "contradicted", "agrees", "observed"]
 
 
 def test_other_numbers_of_parked_cars_disagree_with_renyi() -> None:
     found = made("lemmaC.1")
     names = [name for name in found.data if name.startswith("renyi_2")]
-    assert found.words(scaled(found.data, names, "count", 1.15))[1] == "disagrees"
+    assert found.words(scaled(found.data, names, "count", 1.15))[2] == "disagrees"
 
 
 @pytest.mark.parametrize("d", [3, 4, 5])
-def test_other_densities_are_evidence_against_flat_balls(d: int) -> None:
+def test_other_densities_are_not_those_of_flat_balls(d: int) -> None:
     found = made("lemmaC.1")
     names = [name for name in found.data if name.startswith(f"renyi_{d}")]
-    assert found.words(scaled(found.data, names, "count", 1.6))[2] == "evidence against"
+    assert found.words(scaled(found.data, names, "count", 1.6))[3] == "not observed"
 
 
 def test_the_misprinted_number_is_a_slip_only_if_counts_say_so() -> None:

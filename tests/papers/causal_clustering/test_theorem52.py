@@ -1,8 +1,10 @@
 """Theorem 5.2: its conditions, its placements, and ends that change the verdicts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from support.small_items import made, words_changed
+from support.small_items import changed, made, words_changed
 
 from nucleate.papers.causal_clustering.theorem52.conditions import (
     CASES,
@@ -11,7 +13,7 @@ from nucleate.papers.causal_clustering.theorem52.conditions import (
     limits,
     tear_off,
 )
-from nucleate.papers.causal_clustering.theorem52.data import placements, sweep
+from nucleate.papers.causal_clustering.theorem52.data import EDGE_SHARE, moving_cases, placements, sweep
 from nucleate.theory.bounds import frozen_conditions
 from nucleate.theory.interaction import interaction, interaction_slope
 
@@ -86,17 +88,59 @@ def test_one_token_that_ends_elsewhere_or_still_moves_disagrees() -> None:
     assert words_changed("theorem5.2", name, done=0)[0] == "disagrees"
 
 
+def test_one_run_of_moving_tokens_that_ends_elsewhere_disagrees() -> None:
+    for case in moving_cases():
+        name = f"{case.name}-moving"
+        assert words_changed("theorem5.2", name, away=1.01 * case.eps)[0] == "disagrees"
+        assert words_changed("theorem5.2", name, speed=1e-6)[0] == "disagrees"
+        assert words_changed("theorem5.2", name, done=0)[0] == "disagrees"
+
+
+def test_moving_tokens_make_up_the_n_of_the_conditions() -> None:
+    found = made("theorem5.2").data
+    for case in moving_cases():
+        N = float(found[f"{case.name}-moving"]["N"])
+        assert 0.98 * case.max_N < N <= EDGE_SHARE * case.max_N
+        assert N == int(N)
+
+
+def test_the_example_agrees_only_where_the_printed_values_are_near_and_the_conditions_hold() -> None:
+    found = made("theorem5.2")
+
+    def word(name: str, value: float) -> str:
+        numbers = {**found.numbers, name: replace(found.numbers[name], value=value)}
+        return found.item.verdicts(numbers, found.p)[1].word
+
+    assert word("example_limit", 3762.8) == "agrees"
+    assert word("example_limit", 699.0) == "disagrees"
+    assert word("example_N", 600.0) == "disagrees"
+    assert word("example_beta", 15.0) == "disagrees"
+    # as the print has it, by the conditions themselves
+    assert frozen_conditions(14.0, 6.5, 0.1, 3762.8).hold
+    assert not frozen_conditions(14.0, 6.5, 0.1, 3762.9).hold
+    assert found.numbers["example_limit"].value == pytest.approx(3762.8, abs=0.05)
+
+
 def test_the_edge_must_lie_where_runs_show_it() -> None:
     case = CASES[0]
     name = f"{case.name}-edge"
-    assert words_changed("theorem5.2", name, away=[1.01 * case.eps, 1.05 * case.eps])[1] == "disagrees"
-    assert words_changed("theorem5.2", name, away=[0.9 * case.eps, 0.99 * case.eps])[1] == "disagrees"
+    assert words_changed("theorem5.2", name, away=[1.01 * case.eps, 1.05 * case.eps])[2] == "not observed"
+    assert words_changed("theorem5.2", name, away=[0.9 * case.eps, 0.99 * case.eps])[2] == "not observed"
 
 
 def test_the_printed_sign_is_called_too_weak_only_if_it_is() -> None:
     refuses = made("theorem5.2").data["sweep"]["printed_refuses"].values.copy()
     refuses[0] = 1.0
-    assert words_changed("theorem5.2", "sweep", printed_refuses=refuses)[2] == "disagrees"
-    assert words_changed("theorem5.2", "sweep", room=0.9)[2] == "disagrees"
-    assert words_changed("theorem5.2", "constructed", weak_curvature=0.1)[2] == "disagrees"
-    assert words_changed("theorem5.2", "constructed", weak_away=2.0)[2] == "disagrees"
+    assert words_changed("theorem5.2", "sweep", printed_refuses=refuses)[3] == "not observed"
+    assert words_changed("theorem5.2", "sweep", room=0.9)[3] == "not observed"
+    assert words_changed("theorem5.2", "constructed", weak_curvature=0.1)[3] == "not observed"
+    assert words_changed("theorem5.2", "constructed", weak_away=2.0)[3] == "not observed"
+
+
+def test_conditions_that_nothing_fails_outside_of_are_not_shown_to_be_far_from_sharp() -> None:
+    found = made("theorem5.2")
+    outside = {
+        f"{case.name}-100": changed(found.data[f"{case.name}-100"], away=0.0, speed=0.0, done=1)
+        for case in CASES
+    }
+    assert found.words({**found.data, **outside})[2] == "not observed"

@@ -13,7 +13,15 @@ import pytest
 from PIL import Image
 
 from nucleate.papers import ITEMS, find
-from nucleate.papers.report.html import _contents, _slips, _verdict_table, gathered_slips, page, typeset
+from nucleate.papers.report.html import (
+    _contents,
+    _overview,
+    _slips,
+    _verdict_table,
+    gathered_slips,
+    page,
+    typeset,
+)
 from nucleate.papers.report.style import STYLE
 
 SOME_ITEMS = ("figure4", "lemma5.1", "theorem5.2", "lemma5.3", "lemmaA.1", "slips")
@@ -142,7 +150,7 @@ def test_the_closing_table_has_every_statement_with_verdict_figure_and_command(
     some_items: dict[str, Any],
 ) -> None:
     table = _verdict_table(some_items)
-    assert table.index("<th>statement<th>verdict<th>figure<th>command") > 0
+    assert table.index("<th>statement<th>whose<th>verdict<th>figure<th>command") > 0
     for key, summary in some_items.items():
         assert f"<code>nucleate reproduce --only {key}</code>" in table
         assert all(f'href="#{name}-picture"' in table for name in summary["figures"])
@@ -152,17 +160,26 @@ def test_the_closing_table_has_every_statement_with_verdict_figure_and_command(
     assert table.count("<tr>") == 1 + sum(len(summary["verdicts"]) for summary in some_items.values())
 
 
+def test_the_first_page_has_every_statement_once_by_whose_it_is(results: dict[str, Any]) -> None:
+    text = _overview(results["items"])
+    parts = [verdict["part"] for summary in results["items"].values() for verdict in summary["verdicts"]]
+    assert text.count("<li>") == len(parts)
+    assert all(f">{typeset(part)}</a>" in text for part in parts)
+    wrong, holds = text.index("that do not hold"), text.index("that hold, as far")
+    assert wrong < text.index(">disagrees</span>") < text.rindex(">disagrees</span>") < holds
+
+
 def test_the_contents_name_every_item_and_its_verdicts(some_items: dict[str, Any]) -> None:
     contents = _contents(some_items)
     for key, summary in some_items.items():
         row = next(row for row in contents.split("<li>") if f'href="#{key}"' in row)
         assert all(f">{verdict['word']}</span>" in row for verdict in summary["verdicts"])
-    assert "disagrees</span> × 7" in contents
+    assert "disagrees</span> × 5" in contents
 
 
 def test_every_slip_is_told_once_with_the_evidence_of_those_who_found_it(some_items: dict[str, Any]) -> None:
     found = gathered_slips(some_items)
-    assert len(found) == len({slip["printed"] for slip, _ in found}) == 7
+    assert len(found) == len({slip["printed"] for slip, _ in found}) == 5
     finders = {slip["printed"]: [key for key, _, _ in each] for slip, each in found}
     assert finders["Lemma A.1: the lower bound on h without a limit on x"] == ["figure4", "lemmaA.1"]
     assert finders["Strong centers for d = 3: (3 sin²(δ/2))^(−1)"] == ["slips"]

@@ -86,8 +86,8 @@ def test_the_documentation_tells_the_items_as_they_are_now() -> None:
 
 
 def test_the_table_of_the_readme_links_pictures_and_names_commands(results: dict[str, Any]) -> None:
-    lines = markdown._verdicts(results["items"], "docs/images")
-    assert lines[0] == "| item | statement | verdict | figure | command |"
-    assert all(line.count(" | ") == 4 for line in lines[2:])
+    lines = markdown._verdicts(results["items"], "docs/images", "docs")
+    assert lines[0] == "| item | statement | whose | verdict | figure | command |"
+    assert all(line.count(" | ") == 5 for line in lines[2:])
     assert "[lemma5.1](docs/images/reproduced-lemma5.1.png)" in "\n".join(lines)
     assert "`nucleate reproduce --only theorem5.2`" in "\n".join(lines)

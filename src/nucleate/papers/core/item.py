@@ -21,11 +21,58 @@ if TYPE_CHECKING:
 
     from nucleate.papers.core.cache import ItemWorkspace
 
-__all__ = ["WORDS", "Data", "Item", "Numbers", "Parameters", "Slip", "Verdict", "Word", "headline"]
+__all__ = [
+    "KINDS",
+    "WORDS",
+    "Data",
+    "Item",
+    "Kind",
+    "Numbers",
+    "Parameters",
+    "Slip",
+    "Verdict",
+    "Word",
+    "headline",
+]
 
-Word = Literal["agrees", "disagrees", "evidence for", "evidence against", "not testable here"]
+Word = Literal[
+    "agrees",  # a theorem, figure or number of the paper, and what is measured here
+    "disagrees",
+    "evidence for",  # a conjecture of the paper
+    "evidence against",
+    "not testable here",  # stated by the paper, but not to be decided with what is here
+    "no claim",  # the paper states nothing; what is measured is only described
+    "proved",  # by us, in docs/, and what is measured is as it says
+    "contradicted",  # what is measured is not as our proof says: one of the two is wrong
+    "observed",  # by us, by the criterion that was written down before
+    "not observed",
+]
+Kind = Literal["the paper's", "ours, proved", "ours, observed"]
+KINDS: Mapping[Kind, tuple[Word, ...]] = {
+    "the paper's": (
+        "agrees",
+        "disagrees",
+        "evidence for",
+        "evidence against",
+        "not testable here",
+        "no claim",
+    ),
+    "ours, proved": ("proved", "contradicted"),
+    "ours, observed": ("observed", "not observed"),
+}
 # the first one found is the headline
-WORDS: tuple[Word, ...] = ("disagrees", "evidence against", "evidence for", "agrees", "not testable here")
+WORDS: tuple[Word, ...] = (
+    "disagrees",
+    "contradicted",
+    "evidence against",
+    "not observed",
+    "evidence for",
+    "observed",
+    "agrees",
+    "proved",
+    "not testable here",
+    "no claim",
+)
 
 Parameters = Mapping[str, Any]
 Data = Mapping[str, Any]  # runs and datasets by name
@@ -34,11 +81,21 @@ Numbers = Mapping[str, Number]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the measured numbers say about one statement of the paper."""
+    """What the measured numbers say about one statement: its word tells whether the statement is the paper's
+    or ours, and if ours, whether it is proved or observed."""
 
-    part: str  # which statement
+    part: str  # the statement, to be read without the rest of the item
     word: Word
     why: str
+    proof: str = ""  # of ours: page and heading in docs/, as in "conjectures.md#symmetric-v"
+
+    def __post_init__(self) -> None:
+        assert bool(self.proof) == (self.kind == "ours, proved"), f"{self.word}, but the proof: {self.proof}"
+
+    @property
+    def kind(self) -> Kind:
+        """Whose statement it is, and how it is known if it is ours."""
+        return next(kind for kind, words in KINDS.items() if self.word in words)
 
 
 @dataclass(frozen=True)
@@ -56,7 +113,8 @@ class Item:
 
     key: str
     title: str
-    statement: str  # the paper's, in our words
+    source: str  # where the paper speaks of it
+    statement: str  # the paper's, in our words, with all its hypotheses and nothing of ours
     parameters: Parameters
     quick: Parameters  # what --quick changes
     choices: tuple[str, ...]  # what was left to us, and how we chose
@@ -66,6 +124,7 @@ class Item:
     measure: Callable[[Data, Parameters], Numbers]
     verdicts: Callable[[Numbers, Parameters], tuple[Verdict, ...]]
     draw: Callable[[Data, Numbers, Parameters], "Mapping[str, Figure]"]
+    ours: str = ""  # what we ask or state beyond the paper
     slips: Callable[[Numbers], tuple[Slip, ...]] = lambda numbers: ()
     user_file: Callable[[], str] = lambda: ""  # identifies a file of the user's that it depends on
 
@@ -82,13 +141,15 @@ class Item:
         verdicts = self.verdicts(numbers, p)
         return {
             "title": self.title,
+            "source": self.source,
             "statement": self.statement,
+            "ours": self.ours,
             "parameters": dict(p),
             "choices": list(self.choices),
             "criteria": self.criteria,
             "numbers": {name: number.plain() for name, number in numbers.items()},
             "verdict": headline(verdicts),
-            "verdicts": [asdict(verdict) for verdict in verdicts],
+            "verdicts": [{**asdict(verdict), "kind": verdict.kind} for verdict in verdicts],
             "slips": [asdict(slip) for slip in self.slips(numbers)],
             "figures": {name: self.captions[name] for name in self.captions},
             "command": self.command(quick),

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from nucleate.papers import PAPERS
+from nucleate.papers.report.overview import KINDS_OF_STATEMENT, overview
 from nucleate.papers.report.style import LAYOUT, STYLE
 
-__all__ = ["gathered_slips", "page", "typeset", "verdict_rows"]
+__all__ = ["gathered_slips", "page", "typeset"]
 
 PALETTE_COLOURS = 256  # of an embedded picture: line drawings need no more
 MAX_PICTURE_PIXELS = 1800  # across
@@ -43,20 +44,13 @@ def page(results: Mapping[str, Any], figures: Path) -> str:
         paper=escape(results["paper"]),
         kind=kind,
         made=escape(made),
+        words=_emphasised(KINDS_OF_STATEMENT),
+        overview=_overview(items),
         contents=_contents(items),
         sections="\n".join(_section(key, summary, figures) for key, summary in items.items()),
         slips=_slips(items),
         verdicts=_verdict_table(items),
     )
-
-
-def verdict_rows(items: Mapping[str, Any]) -> list[tuple[str, str, str, str, str]]:
-    """(key, title, part, verdict, why), one row per verdict."""
-    return [
-        (key, summary["title"], one["part"], one["word"], one["why"])
-        for key, summary in items.items()
-        for one in summary["verdicts"]
-    ]
 
 
 def typeset(words: str) -> str:
@@ -65,6 +59,10 @@ def typeset(words: str) -> str:
     for pattern, shown in FORMULA_PATTERNS:
         text = re.sub(pattern, shown, text)
     return text
+
+
+def _emphasised(words: str) -> str:
+    return re.sub(r"\*([^*]*)\*", r"<em>\1</em>", escape(words))
 
 
 def gathered_slips(items: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], list[tuple[str, str, str]]]]:
@@ -80,6 +78,18 @@ def gathered_slips(items: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], li
         (last[printed], [one for one in each if one[0] != COLLECTING_ITEM] or each)
         for printed, each in found.items()
     ]
+
+
+def _overview(items: Mapping[str, Any]) -> str:
+    """Every statement once, by whose it is and how it is known."""
+    groups = []
+    for heading, statements in overview(items):
+        rows = "".join(
+            f'<li>{_badge(one.word)} <a href="#{escape(one.key)}">{typeset(one.part)}</a></li>'
+            for one in statements
+        )
+        groups.append(f"<h3>{escape(heading)}</h3><ul class=overview>{rows}</ul>")
+    return "".join(groups)
 
 
 def _contents(items: Mapping[str, Any]) -> str:
@@ -103,20 +113,26 @@ def _verdict_table(items: Mapping[str, Any]) -> str:
     """The closing table: every statement, its verdict, the picture to look at and the command that redoes
     it."""
     rows, last = [], None
-    for key, title, part, word, _ in verdict_rows(items):
+    for key, summary, one in _verdicts(items):
         name = pictures = command = ""
         if key != last:
-            name = f'<a href="#{escape(key)}">{escape(title)}</a>'
+            name = f'<a href="#{escape(key)}">{escape(summary["title"])}</a>'
             pictures = "<br>".join(
-                f'<a href="#{escape(one)}-picture">{escape(one)}</a>' for one in items[key]["figures"]
+                f'<a href="#{escape(name)}-picture">{escape(name)}</a>' for name in summary["figures"]
             )
-            command = f"<code>{escape(items[key]['command'])}</code>"
+            command = f"<code>{escape(summary['command'])}</code>"
         rows.append(
-            f"<tr><td>{name}</td><td>{typeset(part)}</td><td>{_badge(word)}</td><td>{pictures}</td><td>{command}</td></tr>"
+            f"<tr><td>{name}</td><td>{typeset(one['part'])}</td><td>{escape(one['kind'])}</td>"
+            f"<td>{_badge(one['word'])}</td><td>{pictures}</td><td>{command}</td></tr>"
         )
         last = key
-    head = "<tr><th>item<th>statement<th>verdict<th>figure<th>command"
+    head = "<tr><th>item<th>statement<th>whose<th>verdict<th>figure<th>command"
     return f"<table class=verdicts><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _verdicts(items: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
+    """(key, summary of the item, verdict), one for every verdict."""
+    return [(key, summary, one) for key, summary in items.items() for one in summary["verdicts"]]
 
 
 def _badge(word: str) -> str:
@@ -126,13 +142,17 @@ def _badge(word: str) -> str:
 def _section(key: str, summary: Mapping[str, Any], figures: Path) -> str:
     pictures = "".join(_picture(name, caption, figures) for name, caption in summary["figures"].items())
     verdicts = "".join(
-        f"<p>{_badge(one['word'])} <b>{typeset(one['part'])}.</b> {typeset(one['why'])}</p>"
+        f"<p>{_badge(one['word'])} <b>{typeset(one['part'])}.</b> {typeset(one['why'])}"
+        + (f" <span class=note>Proof: docs/{escape(one['proof'])}</span>" if one["proof"] else "")
+        + "</p>"
         for one in summary["verdicts"]
     )
+    ours = f"<h3>What is ours</h3><p>{typeset(summary['ours'])}</p>" if summary["ours"] else ""
     choices = "".join(f"<li>{typeset(choice)}</li>" for choice in summary["choices"])
     return f"""<section id="{escape(key)}">
 <h2>{escape(summary["title"])}</h2>
-<h3>What the paper states</h3><p>{typeset(summary["statement"])}</p>
+<h3>What the paper states: {escape(summary["source"])}</h3><p>{typeset(summary["statement"])}</p>
+{ours}
 {pictures}
 <h3>Verdict</h3>{verdicts}<p class=note>Criteria: {typeset(summary["criteria"])}</p>
 <h3>Measured</h3>{_numbers(summary["numbers"])}

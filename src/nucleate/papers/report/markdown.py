@@ -8,7 +8,8 @@ from typing import Any
 
 from nucleate.checks import InputError, file_error
 from nucleate.papers import ITEMS
-from nucleate.papers.report.html import gathered_slips, verdict_rows
+from nucleate.papers.report.html import gathered_slips
+from nucleate.papers.report.overview import KINDS_OF_STATEMENT, anchor, overview
 
 __all__ = ["BEGIN", "END", "marked", "update"]
 
@@ -104,7 +105,7 @@ def block(results: Mapping[str, Any]) -> str:
                 " reasons are in the report it writes and in [docs/report.md](docs/report.md)."
             ),
             "",
-            *_verdicts(items, "docs/images"),
+            *_verdicts(items, "docs/images", "docs"),
             "",
             "| | |",
             "|---|---|",
@@ -130,16 +131,29 @@ def report_page(results: Mapping[str, Any]) -> str:
         ),
         "uncertainty, and all pictures for light and dark pages and for print.",
         "",
-        *_verdicts(items, "images"),
+        KINDS_OF_STATEMENT,
+        "",
+        *_overview(items),
+        "",
+        "## All statements",
+        "",
+        *_verdicts(items, "images", "."),
     ]
     for summary in items.values():
-        lines += ["", f"## {summary['title']}", "", summary["statement"], ""]
+        lines += [
+            "",
+            f"## {summary['title']}",
+            "",
+            f"*The paper, {summary['source']}.* {summary['statement']}",
+            "",
+        ]
+        lines += [f"*Ours.* {summary['ours']}", ""] if summary["ours"] else []
         lines += [
             f"![{_cell(caption)}](images/reproduced-{name}.png)\n\n*{caption}*\n"
             for name, caption in summary["figures"].items()
         ]
         lines += [
-            f"- **{one['part']}**: {one['word']}. {_sentence(one['why'])}" for one in summary["verdicts"]
+            f"- **{one['part']}**: {_word(one, '.')}. {_sentence(one['why'])}" for one in summary["verdicts"]
         ]
         lines += [
             "",
@@ -169,17 +183,38 @@ def report_page(results: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _verdicts(items: Mapping[str, Any], images: str) -> list[str]:
-    """The closing table: statement, verdict, figure and command; pictures lie in the folder `images`."""
-    rows, last = [], ""
-    for key, title, part, word, _ in verdict_rows(items):
-        name = pictures = command = ""
-        if key != last:
-            name, command = _cell(title), f"`{items[key]['command']}`"
-            pictures = ", ".join(f"[{one}]({images}/reproduced-{one}.png)" for one in items[key]["figures"])
-        rows.append(f"| {name} | {_cell(part)} | **{word}** | {pictures} | {command} |")
-        last = key
-    return ["| item | statement | verdict | figure | command |", "|---|---|---|---|---|", *rows]
+def _overview(items: Mapping[str, Any]) -> list[str]:
+    """Every statement once, by whose it is and how it is known."""
+    lines = ["## In one page"]
+    for heading, statements in overview(items):
+        lines += ["", f"**{heading}**", ""]
+        lines += [
+            f"- [{_cell(one.title)}](#{anchor(one.title)}): {_cell(one.part)}: *{one.word}*"
+            for one in statements
+        ]
+    return lines
+
+
+def _verdicts(items: Mapping[str, Any], images: str, docs: str) -> list[str]:
+    """Every statement with its verdict, figure and command; pictures lie in the folder `images`, proofs in
+    `docs`."""
+    rows = []
+    for summary in items.values():
+        pictures = ", ".join(f"[{name}]({images}/reproduced-{name}.png)" for name in summary["figures"])
+        first = _cell(summary["title"]), pictures, f"`{summary['command']}`"
+        for one in summary["verdicts"]:
+            title, shown, command = first
+            cells = title, _cell(one["part"]), one["kind"], _word(one, docs), shown, command
+            rows.append(f"| {' | '.join(cells)} |")
+            first = "", "", ""
+    head = "item", "statement", "whose", "verdict", "figure", "command"
+    return [f"| {' | '.join(head)} |", "|---" * len(head) + "|", *rows]
+
+
+def _word(verdict: Mapping[str, Any], docs: str) -> str:
+    """The word of a verdict, with a link to the proof if there is one."""
+    word = f"**{verdict['word']}**"
+    return f"[{word}]({docs}/{verdict['proof']})" if verdict["proof"] else word
 
 
 def _title(items: Mapping[str, Any], name: str) -> str:

@@ -44,7 +44,9 @@ sub, sup { font-size: .72em; line-height: 0; }
   border: 1px solid currentColor; border-radius: 4px;
   padding: 0 .45em; }
 .agrees { color: var(--good); } .disagrees, .evidence-against { color: var(--bad); }
-.evidence-for { color: var(--maybe); } .not-testable-here { color: var(--none); }
+.contradicted, .not-observed { color: var(--bad); } .proved { color: var(--good); }
+.evidence-for, .observed { color: var(--maybe); } .not-testable-here, .no-claim { color: var(--none); }
+.overview { list-style: none; padding: 0; font-size: .93rem; } .overview li { padding: .1rem 0; }
 @media (prefers-color-scheme: dark) {
   figure img.light { display: none; } figure img.dark { display: block; }
 }
@@ -79,12 +81,12 @@ LAYOUT = """<!doctype html>
 <h1>{title}, reproduced</h1>
 <p>The figures, the table and the claims of the paper ({paper}), simulated, measured and judged by nucleate
 {version}. {kind}</p>
-<p class=note>A statement <em>agrees</em> or <em>disagrees</em>
-where it can be settled by the runs shown, is given <em>evidence for</em> or
-<em>against</em> where runs can only support it or speak against it, and is <em>not testable here</em>
-otherwise. All numbers are in results.json
+<p class=note>{words}</p>
+<p class=note>All numbers are in results.json
 beside this file, data in data/, pictures in figures/. Made with {made}.</p>
 </header>
+<h2 id="overview">In one page</h2>
+{overview}
 <h2 id="contents">Contents</h2>
 {contents}
 {sections}

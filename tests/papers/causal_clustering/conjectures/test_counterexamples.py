@@ -24,6 +24,7 @@ from nucleate.theory.atlas import atlas
 def test_every_counterexample_holds_and_is_within_conjecture_1(example: Counterexample) -> None:
     found = verify(example)
     assert found.holds, found
+    assert found.box.holds == (example.kind == "equilibrium"), found.box.failure
     assert example.model.V is not None
     assert atlas(example.model.V).within_conjecture
 
@@ -32,6 +33,7 @@ def test_what_is_no_counterexample_does_not_hold() -> None:
     kept = {example.name: example for example in stored_counterexamples()}["non_normal"]
     tame = Counterexample("tame", "", "equilibrium", Attention(0.1, V=np.diag([1.0, 0.5])), kept.x0, 2000.0)
     assert not verify(tame).holds
+    assert not verify(tame).box.holds
     hurried = Counterexample(
         "hurried", "", "equilibrium", kept.model, kept.x0, 25.0
     )  # near its equilibrium, but not there
@@ -81,6 +83,8 @@ def test_what_is_stored_can_be_made_anew(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_one_command_verifies_and_tells(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["first_found"]) == 0
-    assert "holds: a token is 1.0287" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "holds: a token is 1.0287" in told
+    assert "proved: an equilibrium off ±xi attracts all starts within" in told
     assert main(["nonsense"]) == 2
-    assert "Stored are: first_found" in capsys.readouterr().err
+    assert "Stored are: exact_sink" in capsys.readouterr().err

@@ -99,6 +99,14 @@ def test_any_non_normal_V_has_an_attracting_equilibrium_at_every_beta(beta: floa
     )
 
 
+def test_an_equilibrium_at_a_right_angle_is_found_though_H_is_exactly_zero_there() -> None:
+    found = equilibria_in_plane(plane_of(np.array([[4.0, -4.0], [0.0, 1.0]]), None, None, 0.0))
+    assert sorted((round(np.cos(one.alpha), 12), round(one.rate, 12)) for one in found) == [
+        (-0.96, -0.42),
+        (0.0, 1.5),  # <e_1, V e_1>/2 - 1/2
+    ]
+
+
 def test_complex_eigenvalues_have_no_such_plane() -> None:
     with pytest.raises(InputError, match="real eigenvalues"):
         plane_of(np.array([[1.0, -1.0], [1.0, 1.0]]), None, None, 1.0)

@@ -1,19 +1,7 @@
-"""Long runs on the circle: how many of the first n tokens are near each Rényi center, for every n, and how
-crowded the tokens are.
+"""Long runs, of which each serves every n, for later tokens move no earlier one: how uneven the first n
+tokens are, how many of them are near each Rényi center, and how far tokens have moved."""
 
-One run serves every n, for later tokens move no earlier one.  Uniform tokens do not move but for chance: the
-mode a_m = mean of e^{-im phi_j} over the first k tokens obeys, while it is small,
-    d(k a_m)/dk = e^{-im phi_k(0)} + lambda_m (integral of a_m over time),
-    lambda_m = m^2 I_m(beta) / (beta I_0(beta)),
-because the drift of a token is that of the crowd before it.  The solution is a_m(n, t) = mean over j <= n of
-e^{-im phi_j(0)} I_0(2 sqrt(lambda_m t ln(n/j))), and its mean square e^{2 lambda_m t} I_0(2 lambda_m t) / n.
-A wave e^{s t} k^{-g} has s = lambda / (1 - g), so that the place k where it is of order 1 goes ahead like ln
-k = lambda t / (g (1 - g)): at least with speed 4 lambda, at g = 1/2, lambda = max lambda_m, which tends to
-2/e for large beta. A front that grows by its foot, out of noise which falls like k^{-1/2} itself, goes with
-this least speed in the limit, and is behind by a multiple of ln t before.  So n tokens take a time of about
-ln(n) / (4 lambda) to crowd.  (Ours; a sketch, no proof.  I_0 and I_m are Bessel functions.)
-"""
-
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,152 +9,209 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nucleate.checks import Array
+from nucleate.papers.causal_clustering.capture.bound import (
+    displacement_bound,
+    grid,
+    lipschitz_constant,
+    unevenness,
+)
+from nucleate.papers.causal_clustering.capture.linear import (
+    linear_sums,
+    mode_sums,
+    seen_weights,
+    top_degree,
+)
 from nucleate.papers.core.threads import in_threads
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
-    from nucleate.papers.core.cache import ItemWorkspace, Progress
+    from nucleate.integrate.run import Run
+    from nucleate.papers.core.cache import ItemWorkspace
     from nucleate.papers.core.item import Data
 
-__all__ = ["MODES", "growth_rates", "linear_modes", "measure_frame", "run"]
+__all__ = ["contrast", "dataset_name", "held_by_centers", "run"]
 
-MODES = np.arange(1, 25)  # of which a crowd is made; beta = 64 has its fastest at 11
 MAX_CENTERS = 16  # circles of radius 4 beta^(-1/2) have room for 12 at beta = 64
-RTOL, ATOL = 1e-5, 1e-7
+RTOL, ATOL = 1e-4, 1e-6  # radians; tokens are compared at distances of beta^(-1/2)
+BOUND_RTOL, BOUND_ATOL = 1e-8, 1e-10
 RUNS_PER_BLOCK = 2  # computed and stored at a time
-BINS = 360
-SHARE_OF_TIME_MANY = 0.8  # that goes into the runs with very many tokens
-LINEAR_UNTIL = 1.0  # time up to which the first tokens have not gathered, and modes are small for all
-
-
-def growth_rates(beta: float, m: NDArray[np.int64]) -> Array:
-    """lambda_m: how fast a small mode of uniform tokens grows if all tokens see all."""
-    from scipy.special import ive
-
-    return np.asarray(m**2 * ive(m, beta) / (beta * ive(0, beta)))
-
-
-def linear_modes(start: Array, beta: float, m: NDArray[np.int64], t: float) -> NDArray[np.complex128]:
-    """a_m(n, t) of all tokens from where they start, angles (n,), while it is small: (modes,)."""
-    from scipy.special import i0
-
-    n = len(start)
-    later = t * np.log(n / np.arange(1.0, n + 1.0))  # (n,)
-    return np.array(
-        [
-            (np.exp(-1j * one * start) * i0(2.0 * np.sqrt(rate * later))).mean()
-            for one, rate in zip(m, growth_rates(beta, m), strict=True)
-        ]
-    )
+BINS = 360  # of angles, in the histograms
+PLACES_PER_DECADE = 8  # of the sequence, at which displacements are kept
 
 
 def run(workspace: "ItemWorkspace") -> "Data":
-    """A few runs with very many tokens, and more with fewer for a longer time."""
-    p = workspace.parameters
-    first = SHARE_OF_TIME_MANY
-
-    def simulated(name: str, n: int, runs: int, times: list[float], progress: "Progress") -> "Dataset":
+    """Displacements, then runs for every d and beta; at one beta also the tokens near centers."""
+    p, data = workspace.parameters, {}
+    for d, n in p["bound_n"].items():
+        compute = partial(_moved_block, int(d), p["bound_beta"], n, p["seed"], np.array(p["bound_times"]))
+        data[f"bound-d{d}"] = workspace.blocks(f"bound-d{d}", p["bound_runs"], RUNS_PER_BLOCK, compute)
+    jobs = [(int(d), beta) for d, betas in p["betas"].items() for beta in betas]
+    for i, (d, beta) in enumerate(jobs):
+        n = p["n"][str(d)]
+        times = np.array([t for t in p["times"] if t <= p["end"][str(d)]])
         sizes = np.array([size for size in p["sizes"] if size <= n])
-        compute = partial(_block, p["beta"], n, p["seed"], np.array(times), sizes, p["radii"])
-        return workspace.blocks(name, runs, RUNS_PER_BLOCK, compute, progress=progress)
-
-    def progress_many(done: float, total: float) -> None:
-        workspace.progress(first * done, total)
-
-    def progress_long(done: float, total: float) -> None:
-        workspace.progress(first * total + (1.0 - first) * done, total)
-
-    return {
-        "many": simulated("many", p["n"], p["runs"], p["times"], progress_many),
-        "long": simulated("long", p["long_n"], p["long_runs"], p["long_times"], progress_long),
-    }
+        radius = p["radius"] if (d, beta) == (2, p["shares_beta"]) else None
+        compute = partial(_crowd_block, d, beta, n, p["seed"], times, sizes, radius)
+        name = dataset_name(d, beta)
+        data[name] = workspace.blocks(name, p["runs"][str(d)], RUNS_PER_BLOCK, compute)
+        workspace.progress(i + 1.0, len(jobs))
+    return data
 
 
-def _block(
-    beta: float, n: int, seed: int, times: Array, sizes: Array, radii: list[float], runs: range
-) -> "Dataset":
+def dataset_name(d: int, beta: float) -> str:
+    """Of the runs at one d and beta."""
+    return f"d{d}-beta{beta:g}"
+
+
+def _stacked(rows: list[dict[str, Any]], axes: Mapping[str, tuple[str, ...]], runs: range) -> "Dataset":
     import xarray
 
+    values = {name: (axes[name], np.stack([row[name] for row in rows])) for name in rows[0]}
+    return xarray.Dataset(values, {"run": np.array(runs)})
+
+
+# Displacements and their bound
+
+
+def _moved_block(d: int, beta: float, n: int, seed: int, times: Array, runs: range) -> "Dataset":
     stop = [False]
-    rows = in_threads(partial(_simulate_one, beta, n, seed, times, sizes, radii, stop), runs, stop)
-    axes = {
-        "held": ("run", "time", "radius", "tokens", "center"),
-        "mode": ("run", "time", "tokens", "m"),
-        "linear": ("run", "time", "m"),
-        "center": ("run", "center"),
-        "histogram": ("run", "time", "tokens", "bin"),
-        "place": ("run", "time", "center"),
-    }
-    values = {name: (axes[name], np.stack([row[name] for row in rows])) for name in axes}
-    return xarray.Dataset(
-        values, {"time": times, "radius": radii, "tokens": sizes, "m": MODES, "run": np.array(runs)}
-    )
+    rows = in_threads(partial(_moved_run, d, beta, n, seed, times, stop), runs, stop)
+    axes = dict.fromkeys(("moved", "bound"), ("run", "time", "place")) | {"ratio": ("run", "time")}
+    ends = _places(n)
+    return _stacked(rows, axes, runs).assign_coords(time=times, place=ends)
 
 
-def _simulate_one(
-    beta: float, n: int, seed: int, times: Array, sizes: Array, radii: list[float], stop: list[bool], run: int
+def _moved_run(
+    d: int, beta: float, n: int, seed: int, times: Array, stop: list[bool], run: int
 ) -> dict[str, Any]:
-    """One run in numbers.  One thread: two runs are computed side by side."""
+    """How far tokens are from their starts, how far they can be, and the largest quotient of the two."""
+    from nucleate.papers.causal_clustering.shared.cluster_runs import finished_frames
+    from nucleate.sphere import distance
+
+    start, followed = _simulate(d, beta, n, seed, times, stop, run, BOUND_RTOL, BOUND_ATOL)
+    x, ends = finished_frames(followed), _places(n)
+    first = np.concatenate([[0], ends[:-1]])
+    eta, constant = unevenness(start, beta, grid(d, 64 if d == 2 else 200)), lipschitz_constant(beta, d)
+    found: dict[str, list[Any]] = {"moved": [], "bound": [], "ratio": []}
+    for frame, t in enumerate(times):
+        moved, bound = distance(x[frame], start), displacement_bound(eta, constant, t)  # (n,) each
+        found["moved"].append(np.maximum.reduceat(moved, first))
+        found["bound"].append(np.maximum.reduceat(bound, first))
+        found["ratio"].append((moved / bound).max())
+    return {name: np.array(values) for name, values in found.items()}
+
+
+def _places(n: int) -> NDArray[np.int64]:
+    """Where groups of tokens end in the sequence."""
+    return np.unique(np.geomspace(1.0, n, 1 + int(PLACES_PER_DECADE * np.log10(n))).round().astype(np.int64))
+
+
+def _simulate(
+    d: int,
+    beta: float,
+    n: int,
+    seed: int,
+    times: Array,
+    stop: list[bool],
+    run: int,
+    rtol: float,
+    atol: float,
+) -> tuple[Array, "Run"]:
+    """Uniform tokens (n, d), and the run from there.  One thread: two runs are computed side by side."""
     from nucleate.attention import Attention
     from nucleate.integrate.simulate import simulate
-    from nucleate.observe.centers import renyi_centers
-    from nucleate.papers.causal_clustering.shared.cluster_runs import finished_frames
     from nucleate.sphere import uniform
     from nucleate.studies.points import stream
 
-    start = uniform(n, 2, stream(seed, run))  # (n, 2)
+    start = uniform(n, d, stream(seed, run, d, round(1000 * beta)))
     followed = simulate(
         Attention(beta),
         start,
         float(times[-1]),
         save=times,
-        rtol=RTOL,
-        atol=ATOL,
+        rtol=rtol,
+        atol=atol,
         method="explicit",
         progress=lambda done, total: not stop[0],
         threads=1,
     )
-    x = finished_frames(followed)  # (m, n, 2)
-    centers = renyi_centers(start, 4.0 * beta**-0.5)
-    rows = [measure_frame(tokens, centers, sizes, [radius * beta**-0.5 for radius in radii]) for tokens in x]
-    found = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
-    angle = np.arctan2(start[:, 1], start[:, 0])
-    found["linear"] = np.stack(
-        [
-            np.abs(linear_modes(angle, beta, MODES, t))
-            if 0.0 < t <= LINEAR_UNTIL
-            else np.full(len(MODES), np.nan)
-            for t in times
-        ]
-    )
-    found["center"] = np.pad(centers, (0, MAX_CENTERS - len(centers)), constant_values=-1)
+    return start, followed
+
+
+# Crowds
+
+
+def _crowd_block(
+    d: int,
+    beta: float,
+    n: int,
+    seed: int,
+    times: Array,
+    sizes: NDArray[np.int64],
+    radius: float | None,
+    runs: range,
+) -> "Dataset":
+    stop = [False]
+    rows = in_threads(partial(_crowd_run, d, beta, n, seed, times, sizes, radius, stop), runs, stop)
+    axes = dict.fromkeys(("contrast", "linear", "apart"), ("run", "time", "tokens")) | {
+        "held": ("run", "time", "tokens", "center"),
+        "histogram": ("run", "time", "tokens", "bin"),
+        "place": ("run", "time", "center"),
+    }
+    return _stacked(rows, axes, runs).assign_coords(time=times, tokens=sizes)
+
+
+def _crowd_run(
+    d: int,
+    beta: float,
+    n: int,
+    seed: int,
+    times: Array,
+    sizes: NDArray[np.int64],
+    radius: float | None,
+    stop: list[bool],
+    run: int,
+) -> dict[str, Any]:
+    """One run in numbers; where a radius is given, also what is near its centers."""
+    from nucleate.observe.centers import renyi_centers
+    from nucleate.papers.causal_clustering.shared.cluster_runs import FIGURE_C, finished_frames
+
+    start, followed = _simulate(d, beta, n, seed, times, stop, run, RTOL, ATOL)
+    x = finished_frames(followed)  # (m, n, d)
+    degree, many, linear = linear_sums(start, beta, sizes, times)  # (h,), (h,), (m, h, sizes)
+    weight = many * seen_weights(beta, d, degree) ** 2  # (h,)
+    # (m, h, sizes)
+    sums = np.array([np.cumsum(mode_sums(one, sizes, top_degree(beta, d))[2], axis=1) for one in x])
+    found = {"contrast": contrast(sums, weight, sizes), "linear": contrast(linear, weight, sizes)}
+    found["apart"] = np.sqrt(contrast(sums - linear, weight, sizes) / found["linear"])
+    if radius is not None:
+        centers = renyi_centers(start, FIGURE_C * beta**-0.5)
+        rows = [held_by_centers(tokens, centers, sizes, radius * beta**-0.5) for tokens in x]
+        found |= {name: np.stack([row[name] for row in rows]) for name in rows[0]}
     return found
 
 
-def measure_frame(x: Array, centers: NDArray[np.int64], sizes: Array, radii: list[float]) -> dict[str, Any]:
-    """Of the tokens x (n, 2) at one time, for the first `sizes` of them: how many are within each radius of
-    each center, the modes |a_m|, a histogram of angles; and the angles of the centers.  NaN stands for
-    centers that are not there, or not yet among so many tokens."""
+def contrast(sums: NDArray[np.complex128], weight: Array, sizes: NDArray[np.int64]) -> Array:
+    """The mean square, over the sphere, of the relative difference of Z, the sum of weights that a token
+    would see there, from its mean: (m, h, sizes) -> (m, sizes)."""
+    return np.asarray(np.einsum("h,mhs->ms", weight, np.abs(sums / sizes) ** 2))
+
+
+def held_by_centers(
+    x: Array, centers: NDArray[np.int64], sizes: NDArray[np.int64], radius: float
+) -> dict[str, Any]:
+    """Of the tokens x (n, 2) at one time, for the first `sizes` of them: how many are within the radius of
+    each center, and a histogram of angles; and the angles of the centers.  NaN stands for centers that are
+    not there, or not yet among so many tokens."""
     angle = np.arctan2(x[:, 1], x[:, 0])  # (n,)
     edges = np.concatenate([[0], sizes])[:-1]  # where the tokens of one size and no smaller one begin
-    held = np.full((len(radii), len(sizes), MAX_CENTERS), np.nan)
+    held = np.full((len(sizes), MAX_CENTERS), np.nan)
     for i, center in enumerate(centers):
         apart = np.abs(np.remainder(angle - angle[center] + np.pi, 2.0 * np.pi) - np.pi)  # (n,)
-        for j, radius in enumerate(radii):
-            count = np.cumsum(np.add.reduceat(apart <= radius, edges, dtype=np.int64))  # (sizes,)
-            held[j, :, i] = np.where(sizes > center, count, np.nan)
-    turn, power = np.exp(-1j * angle), np.ones(len(angle), dtype=np.complex128)
-    mode = np.empty((len(sizes), len(MODES)))
-    for i in range(len(MODES)):
-        power *= turn
-        mode[:, i] = np.abs(np.cumsum(np.add.reduceat(power, edges)) / sizes)
+        count = np.cumsum(np.add.reduceat(apart <= radius, edges, dtype=np.int64))  # (sizes,)
+        held[:, i] = np.where(sizes > center, count, np.nan)
     bins = np.floor((angle + np.pi) * (BINS / (2.0 * np.pi))).astype(np.int64) % BINS
     parts = [np.bincount(bins[a:b], minlength=BINS) for a, b in zip(edges, sizes, strict=True)]
     place = np.pad(angle[centers], (0, MAX_CENTERS - len(centers)), constant_values=np.nan)
-    return {
-        "held": held,
-        "mode": mode,
-        "histogram": np.cumsum(parts, axis=0).astype(np.float64),
-        "place": place,
-    }
+    return {"held": held, "histogram": np.cumsum(parts, axis=0).astype(np.float64), "place": place}

@@ -1,11 +1,19 @@
-"""The picture of capture: shares of tokens near centers, times of crowding, and where tokens crowd."""
+"""The pictures of capture: shares of tokens near centers, displacements, where tokens crowd, and when."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nucleate.papers.causal_clustering.capture.measures import MIN_TOKENS, crowding_times, shares
+from nucleate.papers.causal_clustering.capture.data import dataset_name
+from nucleate.papers.causal_clustering.capture.measures import (
+    MIN_TOKENS,
+    crowding_times,
+    large_sizes,
+    shares,
+)
 from nucleate.papers.core.item import Data, Numbers, Parameters
+from nucleate.papers.core.line_fits import half_width
+from nucleate.papers.core.numbers import mean_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -14,40 +22,33 @@ __all__ = ["draw"]
 
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
-    """Shares by n, times by n, and where late tokens crowd."""
+    """Shares by n, displacements and where late tokens crowd; then times by n."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11.0, 4.4), layout="constrained")
-    left, middle, right = figure.subplots(1, 3, width_ratios=[1.0, 0.85, 1.1])
-    _draw_shares(left, data, p, numbers["chance"].value)
-    _draw_times(middle, data, numbers)
-    _draw_crowds(right, data, p)
-    return {"capture": figure}
+    left, middle, right = figure.subplots(1, 3, width_ratios=[1.0, 0.9, 1.1])
+    found = data[dataset_name(2, p["shares_beta"])]
+    _draw_shares(left, found, p, numbers["chance"].value)
+    _draw_displacements(middle, data, p)
+    _draw_crowds(right, found, p)
+    return {"capture": figure, "capture-time": _times_figure(data, numbers, p)}
 
 
-def _draw_shares(ax: Any, data: Data, p: Parameters, chance: float) -> None:
+def _draw_shares(ax: Any, found: Any, p: Parameters, chance: float) -> None:
     from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
-    palette = tidy(ax)
-    curves = [("many", t, "-") for t in p["shown"]] + [("long", p["long_times"][-1], (0, (4, 1.5)))]
-    for i, (name, t, dash) in enumerate(curves):
-        share = np.nanmean(shares(data[name], t, p["radius"]), axis=-1)  # (run, tokens)
-        error = share.std(0, ddof=1) / np.sqrt(len(share))
-        colour = CLUSTER_COLOURS[(0, 2, 3, 5, 7, 6)[i % 6]]
-        ax.errorbar(
-            data[name]["tokens"].values,
-            share.mean(0),
-            2.0 * error,
-            color=colour,
-            linestyle=dash,
-            linewidth=1.3,
-            capsize=2,
-            label=f"t = {t:g}",
-        )
+    palette, n = tidy(ax), found["tokens"].values
+    for i, t in enumerate(p["shown"]):
+        share = np.nanmean(shares(found, t), axis=-1)  # (run, tokens)
+        error = np.array([half_width(mean_of(one, "")) for one in share.T])  # (tokens,)
+        colour = CLUSTER_COLOURS[(0, 2, 3, 5)[i % 4]]
+        mean = share.mean(0)
+        ax.plot(n, mean, color=colour, linewidth=1.3, label=f"t = {t:g}")
+        ax.fill_between(n, mean - error, mean + error, color=colour, alpha=0.2, linewidth=0)
     ax.axhline(chance, color=palette.grey(0.5), linewidth=1.0, zorder=0)
     ax.text(
-        data["many"]["tokens"].values[-1],
-        chance * 0.97,
+        n[-1],
+        chance * 0.96,
         "chance",
         fontsize=SMALL_POINTS,
         va="top",
@@ -55,43 +56,35 @@ def _draw_shares(ax: Any, data: Data, p: Parameters, chance: float) -> None:
         color=palette.grey(0.7),
     )
     ax.set(xscale="log", ylim=(0.0, None), xlabel="n", ylabel="share of tokens near a Rényi center")
-    ax.set_title("share of n tokens held by a center", fontsize=SMALL_POINTS + 1)
-    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="lower left", ncols=2)
+    ax.set_title("share of n tokens near a center", fontsize=SMALL_POINTS + 1)
+    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="lower left")
 
 
-def _draw_times(ax: Any, data: Data, numbers: Numbers) -> None:
+def _draw_displacements(ax: Any, data: Data, p: Parameters) -> None:
     from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
-    palette = tidy(ax)
-    n, times = data["many"]["tokens"].values, crowding_times(data["many"])
-    some = np.isfinite(times).all(0) & (n >= MIN_TOKENS)
-    for one in times:
-        ax.plot(n, one, color=palette.grey(0.35), linewidth=0.8)
-    mean = times[:, some].mean(0)
-    ax.plot(n[some], mean, "o", color=CLUSTER_COLOURS[0], markersize=5)
-    slope = numbers["time_per_log"].expected
-    assert slope is not None
-    if some.any():
-        middle = np.log(n[some]).mean()
-        ax.plot(
-            n[some],
-            mean.mean() + slope * (np.log(n[some]) - middle),
-            color=palette.red,
-            linewidth=1.2,
-            label=f"slope {slope:.2f}, of a front in the limit",
-        )
-        ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper left")
-    ax.set(xscale="log", xlabel="n", ylabel="time")
-    ax.set_title("when n tokens are crowded", fontsize=SMALL_POINTS + 1)
+    tidy(ax)
+    for d, colour in zip(p["bound_n"], (CLUSTER_COLOURS[0], CLUSTER_COLOURS[3]), strict=False):
+        found = data[f"bound-d{d}"]
+        k = found["place"].values
+        for one in found["moved"].values[:, -1]:
+            ax.plot(k[1:], one[1:], color=colour, linewidth=0.8, alpha=0.7)
+        bound = np.median(found["bound"].values[:, -1], axis=0)
+        ax.plot(k, bound, color=colour, linestyle=(0, (4, 1.5)), linewidth=1.3)
+        ax.plot([], [], color=colour, label=f"d = {d}")
+    ax.axhline(np.pi, color=tidy(ax).grey(0.5), linewidth=0.8, zorder=0)
+    ax.text(k[0], np.pi * 0.8, "π", fontsize=SMALL_POINTS, va="top", color=tidy(ax).grey(0.7))
+    ax.set(xscale="log", yscale="log", xlabel="k, place in the sequence", ylabel="displacement")
+    ax.set_title(f"displacements at t = {p['bound_times'][-1]:g}, bound dashed", fontsize=SMALL_POINTS + 1)
+    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="lower left")
 
 
-def _draw_crowds(ax: Any, data: Data, p: Parameters) -> None:
+def _draw_crowds(ax: Any, found: Any, p: Parameters) -> None:
     """The first run: where the first tokens are and where all are, at the same time."""
     from nucleate.plot.styles import SMALL_POINTS, tidy
 
-    palette = tidy(ax)
-    found, t = data["many"], p["crowds_at"]
-    frame, n = int(np.searchsorted(found["time"].values, t)), found["tokens"].values
+    palette, t, n = tidy(ax), p["crowds_at"], found["tokens"].values
+    frame = int(np.searchsorted(found["time"].values, t))
     angle = np.linspace(-np.pi, np.pi, found.sizes["bin"] + 1)[:-1]
     sizes = [int(np.searchsorted(n, MIN_TOKENS)), len(n) - 1]
     for i, colour, width in zip(sizes, (palette.grey(0.45), palette.ink), (1.0, 1.4), strict=True):
@@ -112,3 +105,35 @@ def _draw_crowds(ax: Any, data: Data, p: Parameters) -> None:
         framealpha=0.85,
         loc="upper right",
     )
+
+
+def _times_figure(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
+    """Times of crowding by n, a panel for each d."""
+    from matplotlib.figure import Figure
+
+    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
+
+    figure = Figure(figsize=(11.0, 4.2), layout="constrained")
+    axes = figure.subplots(1, len(p["betas"]), squeeze=False)[0]
+    for ax, (d, betas) in zip(axes, p["betas"].items(), strict=True):
+        palette = tidy(ax)
+        for i, beta in enumerate(betas):
+            name = dataset_name(int(d), beta)
+            found, large = data[name], large_sizes(data[name])
+            if not len(large):
+                continue
+            n, colour = found["tokens"].values[large], CLUSTER_COLOURS[(0, 3, 2)[i % 3]]
+            mean = crowding_times(found)[:, large].mean(0)
+            error = [half_width(mean_of(one, "")) for one in crowding_times(found)[:, large].T]
+            ax.errorbar(
+                n, mean, error, fmt="o", markersize=4.5, capsize=2, color=colour, label=f"β = {beta:g}"
+            )
+            linear = crowding_times(found, "linear")[:, large].mean(0)
+            ax.plot(n, linear, color=colour, linestyle=(0, (4, 1.5)), linewidth=1.2)
+            slope = numbers[f"slope_{name}"].expected
+            assert slope is not None
+            ax.plot(n, mean[-1] + slope * np.log(n / n[-1]), color=palette.red, linewidth=0.9, zorder=0)
+        ax.set(xscale="log", xlabel="n", ylabel="time" if ax is axes[0] else "")
+        ax.set_title(f"d = {d}: when n tokens are crowded", fontsize=SMALL_POINTS + 1)
+        ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper left")
+    return figure

@@ -1,5 +1,5 @@
 """Conjecture 1: random models, starts that stay away as long as they can, the search for counterexamples, the
-stored ones, and defective eigenvalues."""
+stored ones with what is proved of them, how many starts end there, and defective eigenvalues."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,10 +14,11 @@ from nucleate.papers.causal_clustering.conjectures.defective_eigenvalue import (
 from nucleate.papers.causal_clustering.conjectures.random_models import FAMILIES_1, simulate_families
 from nucleate.papers.causal_clustering.conjectures.search_results import (
     criterion_on_diagonals,
-    first_found,
+    exact_checks,
     search_result,
     verifications,
 )
+from nucleate.papers.causal_clustering.conjectures.start_shares import CASES, share_of_starts
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -37,8 +38,12 @@ def run(workspace: "ItemWorkspace") -> "Data":
     seed, rounds = p["seed"], p["search_rounds"]
     datasets: dict[str, Callable[[], Dataset]] = {
         "adversary": lambda: evolve_starts(FAMILIES_1[0], seed, p["models"], p["rounds"]),
-        "first_found": lambda: first_found(p["starts"], seed),
+        **{
+            f"shares-{name}": partial(share_of_starts, case, p["starts"], seed)
+            for name, case in CASES.items()
+        },
         **{f"search-{one.name}": partial(search_result, one.name, seed, rounds) for one in REGIMES_1},
+        "exact": exact_checks,
         "counterexamples": verifications,
         "criterion": criterion_on_diagonals,
         "defective": lambda: ends_from_two_starts(p["defective_betas"]),

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["draw"]
 
 SHOWN = {  # panels: stored counterexample, title, earlier tokens, where there is room for a word
+    "exact_sink": ("V = (4 −4; 0 1)\nQ = K = I, β = 0", 1, 0.97),
     "first_found": ("V = diag(1, .1), β = 10\n$K^{\\top}Q$ = diag(−1, 1)", 1, 0.5),
     "positive_definite": ("V = diag(1, .9), β = 1\n$K^{\\top}Q$ = diag(1, 3)", 1, 0.5),
     "off_diagonal": ("V = diag(1, .88), β = 1\n$K^{\\top}Q$ = (1 .3; .3 1)", 1, 0.03),
-    "non_normal": ("V = (1 −2; 0 .5)\nQ = K = I, β = .1", 1, 0.97),
 }
 
 

@@ -26,6 +26,7 @@ ATTRACTING_GROWTH = -1e-6  # growth below this is that of an attracting equilibr
 MAX_LATE_SHARE = 0.01  # of the runs that may be on their way at the last time
 # by which a measured growth may fall short of its bound: of finite sums, times the size of V
 GROWTH_ROUNDING = 1e-9
+PROVED_FOR_ANY_NUMBER = ("identity-symmetric", "gaussian-circle")  # families
 
 
 def measure(data: Data, p: Parameters) -> dict[str, Number]:
@@ -33,6 +34,7 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
     numbers: dict[str, Number] = {}
     for family in FAMILIES_2:
         numbers |= _family_numbers(family.name, family.words, data[family.name])
+    numbers |= _two_token_numbers(data)
     search, elsewhere_growth = data["search"], data["growth_elsewhere"]
     short = elsewhere_growth["bound"].values - elsewhere_growth["growth"].values  # (equilibria,)
     about = (
@@ -83,33 +85,94 @@ def _family_numbers(name: str, words: str, found: "Dataset") -> dict[str, Number
     }
 
 
+def _two_token_numbers(data: Data) -> dict[str, Number]:
+    """The first two tokens of every run of every family: a run of two tokens, for no later one is felt."""
+    runs = elsewhere = late = 0
+    for family in FAMILIES_2:
+        found = data[family.name]
+        off = ~(found["off"].values[:, :2].max(1) <= END_DISTANCE)  # (runs,)
+        waiting = off & (found["outcome"].values == NOT_YET_THERE)
+        runs, elsewhere, late = runs + len(off), elsewhere + int((off & ~waiting).sum()), late + waiting.sum()
+    about = "the first two tokens of all runs of all families, V that does not keep L^⊥ among them"
+    return {
+        "two_elsewhere": share_of(elsewhere, runs, f"{about}: one ends elsewhere than at p", 0.0),
+        "two_late": exact(late, f"{about}: not there yet, but at no attracting equilibrium", expected=0.0),
+    }
+
+
 def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     """By the criteria of the item."""
     names = [family.name for family in FAMILIES_2 if family.name != "non-normal"]
     plain = [name for name in names if name.startswith("identity")]
     general = [name for name in names if name not in plain]
-    fine = (
-        numbers["search"].value > ATTRACTING_GROWTH
-        and numbers["elsewhere_least_growth"].value > ATTRACTING_GROWTH
-    )
-    why = (
-        f"of {numbers['elsewhere_equilibria'].value:.0f} equilibria that the second token could have"
-        " elsewhere none attracts, and none grows slower than derived; the search finds no less growth than"
-        f" {numbers['search'].value:.2g}. For two tokens and any Q, K and β we have a proof, and for more one"
-        " that no other equilibrium attracts (docs/conjectures.md)"
-    )
+    least = numbers["search"].value
     return (
         _verdict(
-            numbers, plain, "Q = K = I: every token ends at the normalised L-component of the first", True, ""
+            numbers,
+            plain,
+            "Conjecture 2 with Q = K = I: every token ends at p, the normalised L-component of the first,"
+            " from almost every start",
+            True,
+            "",
         ),
         _verdict(
             numbers,
             general,
-            "any Q and K: every token ends at the normalised L-component of the first",
-            fine and numbers["elsewhere_short"].value <= GROWTH_ROUNDING,
-            why,
+            "Conjecture 2 with any Q and K: every token ends at p, the normalised L-component of the first,"
+            " from almost every start",
+            least > ATTRACTING_GROWTH,
+            f"at the equilibria elsewhere that the search finds perturbations grow like e^({least:.2g} t) at"
+            " least",
         ),
+        _few_tokens(numbers),
+        _any_number(numbers),
+        _no_other_equilibrium(numbers),
         _beyond(numbers),
+    )
+
+
+def _few_tokens(numbers: Numbers) -> Verdict:
+    elsewhere, late = numbers["two_elsewhere"], int(numbers["two_late"].value)
+    ended, runs = elsewhere.count or (1, 1)
+    return Verdict(
+        "at most dim L tokens, any Q, K and β: every token ends at p from every start whose L-components are"
+        " linearly independent, and V need not keep L^⊥",
+        "proved" if ended == 0 else "contradicted",
+        f"two tokens (dim L = 2), the first two of {runs} random runs: {ended} end elsewhere, at most"
+        f" {elsewhere.high or 0.0:.2%} with 95 % confidence"
+        + (f"; not there yet, but at no attracting equilibrium: {late}" if late else ""),
+        "conjectures.md#at-most-dim-l-tokens",
+    )
+
+
+def _any_number(numbers: Numbers) -> Verdict:
+    _, runs, elsewhere, late, _ = _totals(numbers, list(PROVED_FOR_ANY_NUMBER))
+    return Verdict(
+        "any number of tokens: every token ends at p from almost every start if d = dim L + 1, whatever Q and"
+        " K, or if V is symmetric with simple eigenvalues below λ_max and KᵀQ = cI, c ≥ 0",
+        "proved" if elsewhere == 0 else "contradicted",
+        f"16 tokens, {runs} random runs of these two kinds: {elsewhere} end elsewhere"
+        + (f"; not there yet, but at no attracting equilibrium: {late}" if late else "")
+        + ". For other V, Q and K and more than dim L tokens there is no proof",
+        "conjectures.md#any-number-of-tokens",
+    )
+
+
+def _no_other_equilibrium(numbers: Numbers) -> Verdict:
+    good = (
+        numbers["search"].value > ATTRACTING_GROWTH
+        and numbers["elsewhere_least_growth"].value > ATTRACTING_GROWTH
+        and numbers["elsewhere_short"].value <= GROWTH_ROUNDING
+    )
+    return Verdict(
+        "any number of tokens, any Q, K and β: no equilibrium but that with all tokens at p attracts; some"
+        " perturbation along L grows like (1 − a)(λ − w) or aλ at every other",
+        "proved" if good else "contradicted",
+        f"at {numbers['elsewhere_equilibria'].value:.0f} equilibria that a second token has elsewhere growth"
+        f" is {numbers['elsewhere_least_growth'].value:.2g} at least and falls short of its bound by"
+        f" {max(numbers['elsewhere_short'].value, 0.0):.0e} at most; the search finds none below"
+        f" {numbers['search'].value:.2g}",
+        "conjectures.md#no-other-equilibrium-attracts",
     )
 
 
@@ -153,12 +216,13 @@ def _verdict(numbers: Numbers, names: list[str], part: str, fine: bool, why: str
 def _beyond(numbers: Numbers) -> Verdict:
     there, runs, elsewhere, _, _ = _totals(numbers, ["non-normal"])
     why = (
-        f"{there} of {runs} runs with eigenvectors that are not orthogonal and Gaussian Q and K end at the"
-        f" normalised spectral projection of the first token onto L, {elsewhere} elsewhere"
+        f"{there} of {runs} runs of 16 tokens with eigenvectors that are not orthogonal and Gaussian Q and K"
+        f" do, {elsewhere} end elsewhere"
     )
     return Verdict(
-        "beyond the statement: V need not keep L^⊥",
-        "evidence for" if there == runs else "evidence against",
+        "more than dim L tokens, V that does not keep L^⊥: every token ends at the normalised spectral"
+        " projection of the first onto L",
+        "observed" if there == runs else "not observed",
         why,
     )
 
@@ -183,10 +247,16 @@ def _totals(numbers: Numbers, names: list[str]) -> tuple[int, int, int, int, int
 ITEM = Item(
     key="conjecture2",
     title="Conjecture 2: one point",
+    source="Conjecture 2",
     statement=(
         "If λ_max > 0 is real and semisimple with an eigenspace L of dimension 2 or more, V keeps L^⊥, and"
         " ⟨Vz, z⟩ < λ_max |z|² there, every token converges to p, the normalised L-component of x_1(0), from"
-        " almost every start (nothing is asked of Q and K)."
+        " almost every start (nothing is asked of Q, K and β ≥ 0)."
+    ),
+    ours=(
+        "How much of it can be proved (docs/conjectures.md): all of it for at most dim L tokens, for d = dim"
+        " L + 1, and for symmetric V with KᵀQ = cI; and whether V must keep L^⊥. There a is the share of a"
+        " token’s attention that goes to tokens at p, and w an eigenvalue of V below λ = λ_max."
     ),
     parameters={
         "families": {
@@ -222,11 +292,14 @@ ITEM = Item(
         ),
     ),
     criteria=(
-        f"Q = K = I: evidence for if every run ends within {END_DISTANCE:g} of p, but for at most"
-        f" {MAX_LATE_SHARE:.0%} that are leaving an equilibrium at which small perturbations grow; evidence"
-        " against if one ends elsewhere; otherwise not testable here. Any Q and K: the same, and evidence"
-        " against also if the search or the equilibria of random models show one that attracts, or growth"
-        " below its bound. Beyond: evidence for if every run ends there."
+        f"The conjecture, Q = K = I: evidence for if every run ends within {END_DISTANCE:g} of p, but for at"
+        f" most {MAX_LATE_SHARE:.0%} that are leaving an equilibrium at which small perturbations grow;"
+        " evidence against if one ends elsewhere; otherwise not testable here. Any Q and K: the same, and"
+        " evidence against also if the search shows an equilibrium elsewhere that attracts. At most dim L"
+        " tokens, and any number: proved if no run ends elsewhere, else contradicted (late runs are counted)."
+        " No other equilibrium: proved if neither the search nor the equilibria of random models show one"
+        " that attracts, or growth below its bound, else contradicted. V that does not keep L^⊥: observed if"
+        " every run ends there."
     ),
     captions={
         "conjecture2": (

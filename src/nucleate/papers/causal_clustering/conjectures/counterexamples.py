@@ -6,7 +6,9 @@ verification.
 
 Verification starts at the stored tokens, follows them, and refines the end by Newton's method: an equilibrium
 counts if all small perturbations decay and a token is off the poles.  For a token on a periodic orbit the
-period is refined, and perturbations must decay from period to period.
+period is refined, and perturbations must decay from period to period.  All this is floating point; that there
+is an equilibrium near which attracts is then proved by interval arithmetic (attracting_box.py).  No periodic
+orbit is proved.
 """
 
 import hashlib
@@ -21,6 +23,10 @@ from numpy.typing import NDArray
 
 from nucleate.attention import Attention, drift
 from nucleate.checks import Array, InputError, file_error, finite_array, finite_number
+from nucleate.papers.causal_clustering.conjectures.attracting_box import (
+    AttractingBox,
+    largest_attracting_box,
+)
 from nucleate.papers.causal_clustering.shared.linearisation import find_equilibrium, tangent_bases
 from nucleate.sphere import retract
 
@@ -70,10 +76,11 @@ class Verification:
     growth: float
     period: float  # 0 for an equilibrium
     path: Array  # (m, d) the last token over one period; empty for an equilibrium
+    box: AttractingBox  # what is proved around x
 
     @property
     def holds(self) -> bool:
-        """Whether it is a counterexample."""
+        """Whether it is a counterexample, in floating point."""
         is_orbit = self.period > 0.0
         extent = float(np.linalg.norm(self.path - self.path[0], axis=-1).max()) if is_orbit else np.inf
         return bool(
@@ -160,8 +167,10 @@ def verify(counterexample: Counterexample) -> Verification:
     if counterexample.kind == "equilibrium":
         found = find_equilibrium(model, end)
         off = float(poles_distance(model.V, found.x).max())
-        path = np.empty((0, end.shape[1]))
-        return Verification(counterexample, found.x, off, found.speed, found.moved, found.growth, 0.0, path)
+        path, box = np.empty((0, end.shape[1])), largest_attracting_box(model, found.x)
+        return Verification(
+            counterexample, found.x, off, found.speed, found.moved, found.growth, 0.0, path, box
+        )
     return _periodic_orbit(counterexample, end)
 
 
@@ -180,7 +189,8 @@ def _periodic_orbit(counterexample: Counterexample, end: Array) -> Verification:
     off = float(poles_distance(model.V, path).max())
     reached = max(others.moved, float(np.linalg.norm(x[k] - end[k])))
     gap = float(np.linalg.norm(path[-1] - path[0]))
-    return Verification(counterexample, x, off, gap, reached, growth, period, path)
+    box = AttractingBox("a periodic orbit is followed, not proved")
+    return Verification(counterexample, x, off, gap, reached, growth, period, path, box)
 
 
 def _flow(model: Attention, x: Array, times: Array) -> Array:
@@ -250,9 +260,15 @@ def main(names: list[str]) -> int:
             else f"speed {found.speed:.0e}"
         )
         verdict = "holds" if found.holds else "DOES NOT HOLD"
+        proved = (
+            f"proved: an equilibrium off ±xi attracts all starts within {found.box.ball:.1g} of this end,"
+            f" like e^({-found.box.rate:.2g} t) at least"
+            if found.box.holds
+            else f"not proved: {found.box.failure}"
+        )
         print(
             f"{counterexample.name}: {counterexample.words}\n    {verdict}: a token is {found.off:.6f} off"
-            f" ±xi, {left}, perturbations grow like e^({found.growth:.6g} t)"
+            f" ±xi, {left}, perturbations grow like e^({found.growth:.6g} t)\n    {proved}"
         )
     return int(bad > 0)
 

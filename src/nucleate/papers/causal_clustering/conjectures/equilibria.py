@@ -4,9 +4,9 @@ docs/conjectures.md).
 V has real eigenvalues lambda_1 > lambda_2 > ...; only the plane of xi and the second eigenvector counts.
 There, at the angle alpha from xi,
     alpha' = -(1 - a) (lambda_1 - lambda_2) sin(alpha) H(alpha),
-    H = m r e^{-beta g} + cos(alpha) + l sin(alpha),
-r = lambda_1 / (lambda_1 - lambda_2), m earlier tokens, a their share of the attention, A = K^T Q, g = <x -
-xi, A x>, and l, the non-normality of V: V = (lambda_1, l (lambda_1 - lambda_2); 0, lambda_2) in an
+    H = m r e^{-beta s} + cos(alpha) + l sin(alpha),
+r = lambda_1 / (lambda_1 - lambda_2), m earlier tokens, a their share of the attention, A = K^T Q, s = s(x) =
+<x - xi, A x>, and l, the non-normality of V: V = (lambda_1, l (lambda_1 - lambda_2); 0, lambda_2) in an
 orthonormal basis of the plane.
 """
 
@@ -35,7 +35,7 @@ class Plane:
     basis: Array  # (d, 2) orthonormal, xi first
 
     def exponent(self, alpha: ArrayLike) -> Array:
-        """beta g: how much more token k attends to itself than to one at xi."""
+        """beta s: how much more token k attends to itself than to one at xi."""
         x = self._x(alpha)  # (..., 2)
         return np.asarray(self.beta * ((x - [1.0, 0.0]) * (x @ self.A.T)).sum(-1))
 
@@ -123,10 +123,12 @@ def equilibria_in_plane(plane: Plane, m: float = 1.0) -> list[PlaneEquilibrium]:
     found = []
     for side in (away, -away[::-1]):
         H = plane.H(side, m)  # (points,)
-        for i in np.nonzero(H[:-1] * H[1:] < 0.0)[0]:
-            alpha = float(
-                brentq(lambda at: float(plane.H(at, m)), side[i], side[i + 1], xtol=1e-15, rtol=1e-14)
-            )
+        angles = [
+            brentq(lambda at: float(plane.H(at, m)), side[i], side[i + 1], xtol=1e-15, rtol=1e-14)
+            for i in np.nonzero(H[:-1] * H[1:] < 0.0)[0]
+        ]
+        angles += list(side[1:-1][(H[1:-1] == 0.0) & (H[:-2] * H[2:] < 0.0)])  # on a point of the grid
+        for alpha in map(float, angles):
             own_share = 1.0 / (1.0 + m * float(_exp(-plane.exponent(alpha))))
             rate = -own_share * plane.gap * float(np.sin(alpha) * plane.slope(alpha, m))
             found.append(PlaneEquilibrium(alpha, rate))
@@ -134,7 +136,7 @@ def equilibria_in_plane(plane: Plane, m: float = 1.0) -> list[PlaneEquilibrium]:
 
 
 def log_F(plane: Plane, phi: ArrayLike) -> Array:
-    """log F at the angle phi from -xi, F = e^{beta g} (cos phi + l sin phi); NaN where F is not positive.
+    """log F at the angle phi from -xi, F = e^{beta s} (cos phi + l sin phi); NaN where F is not positive.
 
     It is an equilibrium iff m r = F, and attracts iff F rises away from phi = 0.
     """

@@ -19,6 +19,7 @@ from nucleate.papers.causal_clustering.conjectures.counterexamples import (
     poles_distance,
     write_counterexample,
 )
+from nucleate.papers.causal_clustering.conjectures.exact_sinks import FAMILIES, sink_model
 from nucleate.papers.causal_clustering.shared.linearisation import find_equilibrium
 from nucleate.sphere import retract, uniform
 from nucleate.studies.points import stream
@@ -32,7 +33,32 @@ SEARCH_SEED, SEARCH_ROUNDS = 1, 60
 def derived_counterexamples() -> list[Counterexample]:
     """All of them; each from the first uniform start (seeds 0, 1, ...) that ends off the poles."""
     small, large = 1.0 / 3300.0, 1.0 / 8.5  # gaps between the first two eigenvalues
+    identity, scores = (sink_model(sink, 1.0) for sink in FAMILIES)
+    assert identity.V is not None
+    assert scores.V is not None
     return [
+        _first_equilibrium(
+            "exact_sink",
+            "Q = K = I, β = 0, V = (4 −4; 0 1): tokens rest at (1, 0) and (−24/25, 7/25), to be checked by"
+            " hand",
+            0.0,
+            np.array([[4.0, -4.0], [0.0, 1.0]]),
+        ),
+        _first_equilibrium(
+            "exact_sink_beta_1",
+            "Q = K = I, β = 1, V = (λ −4/3; 0 λ−1), λ = (4/3)e^(49/25): tokens rest at (1, 0) and (−24/25,"
+            " 7/25)",
+            1.0,
+            identity.V,
+        ),
+        _first_equilibrium(
+            "exact_sink_scores",
+            "KᵀQ = diag(1, 3), β = 1, V = diag(λ, λ−1), λ = (24/25)e^(1323/625): tokens rest at (1, 0) and"
+            " (−24/25, 7/25)",
+            1.0,
+            scores.V,
+            np.diag([1.0, 3.0]),
+        ),
         _first_equilibrium(
             "first_found",
             "V = diag(1, 0.1), KᵀQ = diag(−1, 1): the one found first",

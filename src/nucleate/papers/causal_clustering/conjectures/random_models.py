@@ -105,6 +105,11 @@ def _multiple_nearly_equal(rng: np.random.Generator, d: int, beta: float) -> Arr
     return _multiple(rng, d, beta, 0.01, 0.05)
 
 
+def _multiple_symmetric(rng: np.random.Generator, d: int, beta: float) -> Array:
+    """Symmetric: 1 twice and other eigenvalues uniform on [-0.5, 0.95]."""
+    return _rotated(rng, np.diag([1.0, 1.0, *rng.uniform(-0.5, 0.95, d - 2)]))
+
+
 def _multiple_non_normal(rng: np.random.Generator, d: int, beta: float) -> Array:
     """1 twice and other eigenvalues up to 0.8, with eigenvectors that are not orthogonal: V does not keep the
     orthogonal complement, <Vz, z> may exceed |z|^2."""
@@ -158,6 +163,15 @@ FAMILIES_2 = (
         t=1e4,
         share=0.5,
     ),
+    ModelFamily(
+        "identity-symmetric",
+        "Q = K = I, V symmetric, β = 1",
+        _multiple_symmetric,
+        "identity",
+        1.0,
+        d=4,
+        share=0.5,
+    ),
     ModelFamily("definite", "KᵀQ positive definite, β = 2", _multiple, "definite", 2.0, d=4),
     ModelFamily("gaussian-low-beta", "Gaussian Q and K, β = 1", _multiple, "gaussian", 1.0, d=4),
     ModelFamily("gaussian", "Gaussian Q and K, β = 3", _multiple, "gaussian", 3.0, d=4),
@@ -171,6 +185,9 @@ FAMILIES_2 = (
         n=8,
         t=1e4,
         share=0.5,
+    ),
+    ModelFamily(
+        "gaussian-circle", "Gaussian Q and K, d = dim L + 1", _multiple, "gaussian", 3.0, d=3, share=0.5
     ),
     ModelFamily(
         "gaussian-many", "Gaussian Q and K, 128 tokens", _multiple, "gaussian", 1.0, d=4, n=128, share=0.2

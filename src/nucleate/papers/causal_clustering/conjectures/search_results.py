@@ -14,6 +14,7 @@ from nucleate.papers.causal_clustering.conjectures.counterexample_search import 
 )
 from nucleate.papers.causal_clustering.conjectures.counterexamples import stored_counterexamples, verify
 from nucleate.papers.causal_clustering.conjectures.equilibria import Plane, log_F
+from nucleate.papers.causal_clustering.conjectures.exact_sinks import FAMILIES, exactly
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CRITERION_BETAS",
     "criterion_on_diagonals",
-    "first_found",
+    "exact_checks",
     "growth_elsewhere",
     "search_result",
     "verifications",
@@ -30,20 +31,6 @@ __all__ = [
 # the second entry of K^T Q = diag(1, a), for which the criterion is looked at; 1.5 lies between two of them
 CRITERION_DIAGONALS = np.linspace(0.25, 3.15, 30)
 CRITERION_BETAS = (0.5, 1.0, 2.0, 5.0, 20.0, 100.0, 300.0)
-
-
-def first_found(starts: int, seed: int) -> "Dataset":
-    """Where the second token of the first counterexample ends, from many uniform starts."""
-    import xarray
-
-    from nucleate.integrate.simulate import simulate
-    from nucleate.papers.core.interruption import uninterrupted
-    from nucleate.sphere import uniform
-
-    counterexample = next(one for one in stored_counterexamples() if one.name == "first_found")
-    start, t = uniform(2, 2, seed, runs=starts), counterexample.t  # (b, 2, 2)
-    x = uninterrupted(simulate(counterexample.model, start, t, save=[t])).x[:, -1]  # (b, 2, 2)
-    return xarray.Dataset({"x": (("run", "token", "coordinate"), x)})
 
 
 def search_result(name: str, seed: int, rounds: int) -> "Dataset":
@@ -63,8 +50,8 @@ def search_result(name: str, seed: int, rounds: int) -> "Dataset":
 
 
 def verifications() -> "Dataset":
-    """Every stored counterexample, verified; `path` is the periodic orbit of the one that has one, `others`
-    the tokens before it."""
+    """Every stored counterexample, verified, and what interval arithmetic proves of it (box_); `path` is the
+    periodic orbit of the one that has one, `others` the tokens before it."""
     import xarray
 
     found = [verify(counterexample) for counterexample in stored_counterexamples()]
@@ -73,11 +60,28 @@ def verifications() -> "Dataset":
         name: ("counterexample", np.array([getattr(one, name) for one in found], dtype=np.float64))
         for name in ("off", "speed", "reached", "growth", "period", "holds")
     }
+    columns |= {
+        f"box_{name}": (
+            "counterexample",
+            np.array([getattr(one.box, name) for one in found], dtype=np.float64),
+        )
+        for name in ("holds", "rate", "off", "ball")
+    }
     path = orbits[0].path if orbits else np.zeros((1, 3))
     others = orbits[0].x[:-1] if orbits else np.zeros((1, 3))
     return xarray.Dataset(
         {**columns, "path": (("at", "coordinate"), path), "others": (("token", "coordinate"), others)}
     )
+
+
+def exact_checks() -> "Dataset":
+    """What is shown in rational numbers of the sinks that can be checked by hand."""
+    import xarray
+
+    found = {sink.name: exactly(sink) for sink in FAMILIES}
+    names = list(found[FAMILIES[0].name])
+    shown = [[found[sink.name][name] for name in names] for sink in FAMILIES]
+    return xarray.Dataset({"shown": (("family", "what"), np.array(shown, dtype=np.int8))})
 
 
 def criterion_on_diagonals() -> "Dataset":

@@ -19,22 +19,23 @@ __all__ = ["draw"]
 
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
-    """Left, clusters against β; right, where tokens are when they gather."""
+    """Left, clusters against β; middle, exponents for each V; right, where tokens are when they gather."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11.0, 4.6), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    _draw_exponents(left, data, numbers, p)
+    figure = Figure(figsize=(13.0, 4.6), layout="constrained")
+    left, middle, right = figure.subplots(1, 3, width_ratios=[1.2, 0.8, 1.2])
+    _draw_clusters(left, data, numbers, p)
+    _draw_exponents(middle, numbers, p)
     _draw_scan(right, numbers, p)
     return {"dimension": figure}
 
 
-def _draw_exponents(ax: Any, data: Data, numbers: Numbers, p: Parameters) -> None:
+def _draw_clusters(ax: Any, data: Data, numbers: Numbers, p: Parameters) -> None:
     from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
     palette = tidy(ax)
     for i, (dim_L, betas) in enumerate(p["betas"].items()):
-        mean, error = means(data, int(dim_L), betas)
+        mean, error = means(data, "", int(dim_L), betas)
         colour = CLUSTER_COLOURS[(5, 0, 3)[i % 3]]
         ax.plot(
             betas,
@@ -55,7 +56,7 @@ def _draw_exponents(ax: Any, data: Data, numbers: Numbers, p: Parameters) -> Non
             label=label,
             zorder=3,
         )
-        alone = [data[f"dimL{dim_L}-beta{beta:g}"]["alone"].values.mean() for beta in betas]
+        alone = [data[f"dimL{dim_L}-beta{beta:g}"]["alone"].values[:, -1].mean() for beta in betas]
         ax.plot(
             betas,
             alone,
@@ -71,6 +72,29 @@ def _draw_exponents(ax: Any, data: Data, numbers: Numbers, p: Parameters) -> Non
     ax.set(ylabel=f"clusters at t = {p['at']:g}")
     ax.set_title(f"d = {p['d']}, gap {p['gap']:g}; rings: on L from the start", fontsize=SMALL_POINTS + 1)
     ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper left")
+
+
+def _draw_exponents(ax: Any, numbers: Numbers, p: Parameters) -> None:
+    """The exponents of every V, one below the other."""
+    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
+
+    palette = tidy(ax)
+    kinds = {"": f"gap {p['gap']:g}"} | {
+        kind: f"gap {V['gap']:g}" if not V["spread"] else "not normal" if V["oblique"] else "spread"
+        for kind, V in p["other_V"].items()
+    }
+    for dim_L, colour, marker in zip(
+        p["betas"], (CLUSTER_COLOURS[i] for i in (5, 0, 3)), "osD", strict=False
+    ):
+        ax.axvline((int(dim_L) - 1) / 2.0, color=palette.grey(0.45), linewidth=0.9, zorder=0)
+        for i, kind in enumerate(kinds):
+            if one := numbers.get(f"exponent_{kind}{'-' * bool(kind)}{dim_L}"):
+                ax.errorbar(
+                    one.value, i, xerr=half_width(one), fmt=marker, color=colour, markersize=5, linewidth=1.2
+                )
+    ax.set_yticks(range(len(kinds)), list(kinds.values()), fontsize=SMALL_POINTS)
+    ax.set(ylim=(len(kinds) - 0.5, -0.5), xlabel="exponent of β")
+    ax.set_title(r"for each V; lines: $(d_1-1)/2$", fontsize=SMALL_POINTS + 1)
 
 
 def _draw_scan(ax: Any, numbers: Numbers, p: Parameters) -> None:

@@ -1,13 +1,13 @@
-"""Effective dimension: with dim L = d_1 below d, do clusters number β^{(d_1−1)/2}, and do tokens reach L
-before they gather?"""
+"""Effective dimension: with dim L = d_1 below d, do clusters number β^{(d_1−1)/2}, for which V, and do tokens
+reach L before they gather?"""
 
 import numpy as np
 
 from nucleate.checks import Array
-from nucleate.papers.causal_clustering.dimension.data import run
+from nucleate.papers.causal_clustering.dimension.data import exponent_name, run
 from nucleate.papers.causal_clustering.dimension.figures import draw
 from nucleate.papers.causal_clustering.dimension.measures import means, reduction_level
-from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Verdict
+from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Verdict, Word
 from nucleate.papers.core.line_fits import (
     MAX_STANDARD_ERRORS,
     STANDARD_ERRORS_95,
@@ -21,7 +21,7 @@ from nucleate.papers.core.numbers import Number, exact, mean_of
 __all__ = ["ITEM"]
 
 EXPONENT_ERROR = 0.05  # absolute: curved caps are not yet those of the limit
-RATIO_ERROR = 0.2  # by which the number of clusters may differ from that on L alone
+RATIO_ERROR = 0.1  # by which the number of clusters may differ from that on L alone
 GATHERED_CLUSTERS_PER_TOKEN = 0.1  # clusters per token from which on tokens count as gathered
 MIN_SHARE_NEAR_L = 0.9  # of the tokens, at the end
 MIN_DENSE_CAP = 30.0  # tokens in a cap of the whole sphere with which they gather there
@@ -31,30 +31,47 @@ MAX_SPARSE_CAP = 1.0  # and with which they do not
 def measure(data: Data, p: Parameters) -> dict[str, Number]:
     """Exponents, ratios to L alone, and where tokens are when they gather."""
     numbers: dict[str, Number] = {}
-    for dim_L, betas in p["betas"].items():
-        mean, error = means(data, int(dim_L), betas)
-        expected = (int(dim_L) - 1) / 2.0
-        words = f"dim L = {dim_L}, d = {p['d']}"
-        numbers[f"exponent_{dim_L}"] = slope_of(
-            fit_line(np.log(betas), np.log(mean), error / mean),
-            f"{words}: exponent of β in the number of clusters at t = {p['at']:g}",
-            expected,
-        )
-        ratio = np.concatenate(
-            [
-                data[f"dimL{dim_L}-beta{beta:g}"]["clusters"].values
-                / data[f"dimL{dim_L}-beta{beta:g}"]["alone"].values
-                for beta in betas
-            ]
-        )
-        numbers[f"ratio_{dim_L}"] = mean_of(
-            ratio, f"{words}: clusters over those of the same tokens put on L at once", 1.0
-        )
-        near = [data[f"dimL{dim_L}-beta{beta:g}"]["near"].values.mean() for beta in betas]
-        numbers[f"near_{dim_L}"] = exact(
-            min(near), f"{words}: least share of tokens within β^(−1/2) of L, over β", expected=1.0
-        )
+    for kind in ("", *p["other_V"]):
+        for dim_L, betas in _betas(p, kind).items():
+            numbers |= _exponent_numbers(data, p, kind, dim_L, betas)
     return numbers | _scan_numbers(data, p)
+
+
+def _betas(p: Parameters, kind: str) -> dict[str, list[float]]:
+    """The values of β that are tried with one kind of V, by dim L."""
+    return dict(p["other_betas"] if kind else p["betas"])
+
+
+def _exponent_numbers(
+    data: Data, p: Parameters, kind: str, dim_L: str, betas: list[float]
+) -> dict[str, Number]:
+    """One kind of V and one dimension of L, when tokens have had time to reach L; and at t = 20, if that is
+    earlier."""
+    found = [data[exponent_name(kind, int(dim_L), beta)] for beta in betas]
+    numbers: dict[str, Number] = {}
+    for frame, t in enumerate(found[0]["time"].values):
+        late = t == found[0]["time"].values[-1]
+        words = f"dim L = {dim_L}, d = {p['d']}" + (f", {_words(p, kind)}" if kind else "") + f", t = {t:g}"
+        at = f"{'' if late else 'early_'}{kind}{'-' * bool(kind)}{dim_L}"
+        mean, error = means(data, kind, int(dim_L), betas, frame)
+        numbers |= {
+            f"exponent_{at}": slope_of(
+                fit_line(np.log(betas), np.log(mean), error / mean),
+                f"{words}: exponent of β in the number of clusters",
+                (int(dim_L) - 1) / 2.0,
+            ),
+            f"ratio_{at}": mean_of(
+                np.concatenate([(one["clusters"] / one["alone"]).values[:, frame] for one in found]),
+                f"{words}: clusters over those of the same tokens put on L at once",
+                1.0,
+            ),
+            f"near_{at}": exact(
+                min(one["near"].values[:, frame].mean() for one in found),
+                f"{words}: least share of tokens within β^(−1/2) of L, over β",
+                expected=1.0,
+            ),
+        }
+    return numbers
 
 
 def _scan_numbers(data: Data, p: Parameters) -> dict[str, Number]:
@@ -97,81 +114,165 @@ def on_L(data: Data, p: Parameters, beta: float, gap: float) -> Array:
 
 def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     """By the criteria of the item."""
-    dimensions = list(p["betas"])
-    exponents = {dim_L: numbers[f"exponent_{dim_L}"] for dim_L in dimensions}
+    others = [f"{kind}-{dim_L}" for kind in p["other_V"] for dim_L in p["other_betas"]]
+    listed = "; ".join(
+        f"{_words(p, kind)}: "
+        + ", ".join(
+            f"{plus_minus(numbers[f'exponent_{kind}-{dim_L}'])} for d₁ = {dim_L}"
+            for dim_L in p["other_betas"]
+        )
+        for kind in p["other_V"]
+    )
+    return (
+        Verdict(
+            f"the number of clusters goes like β^{{(d₁−1)/2}}, d₁ = dim L inside d = {p['d']}, for V ="
+            f" diag(1, …, 1, {1.0 - p['gap']:g}, …, {1.0 - p['gap']:g})",
+            _exponent_word(numbers, list(p["betas"])),
+            "exponents "
+            + ", ".join(
+                f"{plus_minus(numbers[f'exponent_{dim_L}'])} for d₁ = {dim_L}" for dim_L in p["betas"]
+            ),
+        ),
+        Verdict(
+            f"the number of clusters goes like β^{{(d₁−1)/2}}, d₁ = dim L inside d = {p['d']}, for other"
+            " gaps, spread eigenvalues and V that is not normal",
+            _exponent_word(numbers, others),
+            f"exponents, {listed}{_too_early(numbers, p)}",
+        ),
+        _ratio_verdict(
+            numbers, {dim_L: f"d₁ = {dim_L}" for dim_L in p["betas"]}, f"with a spectral gap of {p['gap']:g}"
+        ),
+        _ratio_verdict(
+            numbers,
+            {
+                f"{kind}-{dim_L}": f"{_words(p, kind)}, d₁ = {dim_L}"
+                for kind in p["other_V"]
+                for dim_L in p["other_betas"]
+            },
+            "for other gaps, spread eigenvalues and V that is not normal",
+        ),
+        _scan_verdict(numbers, p),
+    )
+
+
+def _too_early(numbers: Numbers, p: Parameters) -> str:
+    """What a count at the same time for every V gives, where not all tokens are on L by then."""
+    early = [
+        f"{plus_minus(numbers[f'exponent_early_{kind}-{dim_L}'])} for {_words(p, kind)}, d₁ = {dim_L}, with"
+        f" {numbers[f'near_early_{kind}-{dim_L}'].value:.2%} of the tokens near L at the least"
+        for kind in p["other_V"]
+        for dim_L in p["other_betas"]
+        if f"near_early_{kind}-{dim_L}" in numbers and numbers[f"near_early_{kind}-{dim_L}"].value < 1.0
+    ]
+    return f". Counted at t = {p['at']:g} already: {', '.join(early)}" if early else ""
+
+
+def _exponent_word(numbers: Numbers, names: list[str]) -> Word:
+    exponents = [numbers[f"exponent_{name}"] for name in names]
     right = all(
         abs(one.value - (one.expected or 0.0))
         <= EXPONENT_ERROR + MAX_STANDARD_ERRORS / STANDARD_ERRORS_95 * half_width(one)
-        for one in exponents.values()
+        for one in exponents
     )
-    ratios = {dim_L: numbers[f"ratio_{dim_L}"] for dim_L in dimensions}
-    same_as_on_L = all(abs(one.value - 1.0) <= RATIO_ERROR for one in ratios.values()) and all(
-        numbers[f"near_{dim_L}"].value >= MIN_SHARE_NEAR_L for dim_L in dimensions
+    return "evidence for" if right else "evidence against"
+
+
+def _ratio_verdict(numbers: Numbers, names: dict[str, str], of: str) -> Verdict:
+    """How many clusters there are, against those on L; `names` with words for each."""
+    ratios = {name: numbers[f"ratio_{name}"] for name in names}
+    within = all(
+        (one.low if one.low is not None else one.value) >= 1.0 - RATIO_ERROR
+        and (one.high if one.high is not None else one.value) <= 1.0 + RATIO_ERROR
+        for one in ratios.values()
     )
+    near = all(numbers[f"near_{name}"].value >= MIN_SHARE_NEAR_L for name in names)
+    differ = [name for name, one in ratios.items() if not _has_one(one)]
+    farthest = max(abs(one.value - 1.0) for one in ratios.values())
+    return Verdict(
+        f"{of}, there are as many clusters, to {RATIO_ERROR:.0%}, as if the tokens had been put on L at the"
+        " start",
+        "observed" if within and near else "not observed",
+        "clusters over those on L alone: "
+        + ", ".join(f"{plus_minus(one)} for {names[name]}" for name, one in ratios.items())
+        + f". All are within {farthest:.1%} of 1; {len(differ)} of {len(ratios)} differ from it by more than"
+        " their 95 % interval",
+    )
+
+
+def _has_one(number: Number) -> bool:
+    low, high = (number.value if end is None else end for end in (number.low, number.high))
+    return low <= 1.0 <= high
+
+
+def _words(p: Parameters, kind: str) -> str:
+    """A kind of V in a few words."""
+    V = p["other_V"][kind]
+    gap = f"gap {V['gap']:g}" if not V["spread"] else f"eigenvalues spread by {V['spread']:g}"
+    return gap + (" and V not normal" if V["oblique"] else "")
+
+
+def _scan_verdict(numbers: Numbers, p: Parameters) -> Verdict:
+    """Which comes first, by gap and by tokens in a cap."""
     dense = [beta for beta in p["gap_betas"] if numbers[f"cap_beta{beta:g}"].value >= MIN_DENSE_CAP]
     sparse = [beta for beta in p["gap_betas"] if numbers[f"cap_beta{beta:g}"].value <= MAX_SPARSE_CAP]
     low, high, level = p["gaps"][0], p["gaps"][-1], reduction_level(p)
-    crossing = all(
-        numbers[f"on_L_beta{beta:g}_gap{low:g}"].value
-        < level
-        <= numbers[f"on_L_beta{beta:g}_gap{high:g}"].value
-        for beta in dense
-    )
-    always = all(
-        numbers[f"on_L_beta{beta:g}_gap{gap:g}"].value >= level for beta in sparse for gap in p["gaps"]
-    )
+
+    def won(beta: float, gap: float) -> bool | None:
+        """Whether tokens were on L first; None if the interval does not tell."""
+        one = numbers[f"on_L_beta{beta:g}_gap{gap:g}"]
+        at_least, at_most = (one.value if end is None else end for end in (one.low, one.high))
+        return True if at_least >= level else False if at_most < level else None
+
+    crossing = all(won(beta, low) is False and won(beta, high) is True for beta in dense)
+    always = all(won(beta, gap) is True for beta in sparse for gap in p["gaps"])
     critical = ", ".join(
         f"{numbers[f'critical_beta{beta:g}'].value:.2g} at β = {beta:g}"
         f" ({numbers[f'cap_beta{beta:g}'].value:.0f} tokens in a cap)"
         for beta in p["gap_betas"]
         if f"critical_beta{beta:g}" in numbers
     )
-    return (
-        Verdict(
-            f"clusters number β^{{(d₁−1)/2}} with d₁ = dim L, inside d = {p['d']} (conjectured)",
-            "evidence for" if right else "evidence against",
-            "exponents "
-            + ", ".join(f"{plus_minus(one)} for d₁ = {dim_L}" for dim_L, one in exponents.items()),
-        ),
-        Verdict(
-            "with a large gap it is as if the tokens had been on L from the start (ours)",
-            "evidence for" if same_as_on_L else "evidence against",
-            "clusters over those on L alone: "
-            + ", ".join(f"{plus_minus(one)} for d₁ = {dim_L}" for dim_L, one in ratios.items()),
-        ),
-        Verdict(
-            "the reduction wins against clustering at any gap if caps of the whole sphere are empty, else"
-            " from a certain gap on (ours)",
-            (
-                "not testable here"
-                if not (dense and sparse)
-                else "evidence for"
-                if crossing and always
-                else "evidence against"
-            ),
-            f"tokens reach L first for gaps above {critical or 'none'}; with at most {MAX_SPARSE_CAP:g} token"
-            f" in a cap, at every gap from {low:g} on",
-        ),
+    return Verdict(
+        "tokens reach L before they gather at every gap tried if a cap of the whole sphere holds at most one"
+        " token, and only above a certain gap if it holds many",
+        "observed" if dense and sparse and crossing and always else "not observed",
+        f"tokens reach L first for gaps above {critical or 'none'}; with at most {MAX_SPARSE_CAP:g} token in"
+        f" a cap, at every gap from {low:g} on",
     )
 
 
 ITEM = Item(
     key="dimension",
     title="Effective dimension",
+    source="Section 5, conjectured",
     statement=(
-        "For a general value matrix V the paper conjectures that the number of clusters goes like"
-        " β^{(d₁−1)/2}, with d₁ the number of principal directions of V: the dimension of L, to which tokens"
-        " are drawn."
+        "With Q = K = V = I the numbers of Rényi and of strong Rényi centers, with δ = cβ^(−1/2), are both of"
+        " the order β^{(d−1)/2}. For a general value matrix V the paper conjectures β^{(d₁−1)/2}, with d₁ the"
+        " number of principal directions of V."
+    ),
+    ours=(
+        "Read here as: the number of clusters, with d₁ the dimension of L, the eigenspace of V's largest"
+        " eigenvalue, to which a token alone is drawn. Hypotheses: the exponent does not depend on the gap,"
+        " on the other eigenvalues or on V being normal; there are about as many clusters as if the tokens"
+        " had been on L from the start; and whether tokens reach L or gather first is decided by the gap and"
+        " by the number of tokens in a cap of the whole sphere."
     ),
     parameters={
         "Q, K": "I",
-        "V": "diag(1, …, 1, 1 − gap, …, 1 − gap), dim L ones",
+        "V": "diag(1, …, 1, 1 − gap, …, 1 − gap), dim L ones; then a random one per run, by other_V",
         "d": 8,
         "betas": {
             "1": [16.0, 50.0, 160.0, 500.0],
             "2": [16.0, 50.0, 160.0, 500.0, 1600.0],
             "3": [16.0, 50.0, 160.0, 500.0],
         },
+        "other_V": {
+            "quarter": {"gap": 0.25, "spread": 0.0, "oblique": False},
+            "half": {"gap": 0.5, "spread": 0.0, "oblique": False},
+            "two": {"gap": 2.0, "spread": 0.0, "oblique": False},
+            "spread": {"gap": 0.5, "spread": 1.5, "oblique": False},
+            "oblique": {"gap": 0.5, "spread": 1.5, "oblique": True},
+        },
+        "other_betas": {"2": [16.0, 50.0, 160.0, 500.0], "3": [16.0, 40.0, 100.0]},
         "gap": 1.0,
         "at": 20.0,
         "per_cap": 32,
@@ -186,6 +287,7 @@ ITEM = Item(
     },
     quick={
         "betas": {"1": [16.0, 50.0], "2": [16.0, 50.0, 160.0], "3": [16.0, 50.0, 100.0]},
+        "other_betas": {"2": [16.0, 50.0], "3": [16.0, 40.0]},
         "counted": 150,
         "gap_betas": [4.0, 64.0],
         "gaps": [0.1, 0.5, 2.0],
@@ -199,8 +301,17 @@ ITEM = Item(
             " line)."
         ),
         (
-            "Clusters are counted by their leaders at t = 20, as for the law β^{(d−1)/2}, and compared with"
-            " those of the same tokens put on L at t = 0."
+            "Other V: the eigenvalue 1 d₁ times, the others at 1 − gap, or spread uniformly over 1.5 below 1"
+            " − gap with a gap of 0.5; eigenvectors uniformly random, a new V for every run. V that is not"
+            " normal has eigenvectors (I + G/(2√d)) with a Gaussian G, turned at random; tokens are then put"
+            " on L by the spectral projection, as each alone would end."
+        ),
+        (
+            "Clusters are counted by their leaders at t = 20, as for the law β^{(d−1)/2}, or, with a gap"
+            " below 1, at t = 20/gap, when as much is left beside L; and compared with those of the same"
+            " tokens put on L at t = 0, at the same time. At first all were counted at t = 20; with a gap of"
+            " 0.25 that is too early, for there are still many more clusters than on L. That count is told"
+            " too."
         ),
         (
             f"Tokens have gathered when there are {GATHERED_CLUSTERS_PER_TOKEN:g} clusters per token. The"
@@ -210,17 +321,18 @@ ITEM = Item(
         ),
     ),
     criteria=(
-        f"First: evidence for if every exponent is (d₁−1)/2 to {EXPONENT_ERROR:g} and {MAX_STANDARD_ERRORS:g}"
-        f" standard errors. Second: evidence for if every mean ratio is 1 to {RATIO_ERROR:g}, and at least"
-        f" {MIN_SHARE_NEAR_L:.0%} of the tokens are within β^(−1/2) of L. Third: evidence for if with at"
-        f" least {MIN_DENSE_CAP:g} tokens in a cap of the whole sphere the reduction has won at the largest"
-        f" gap but not at the smallest, and with at most {MAX_SPARSE_CAP:g} at every gap; not testable here"
-        " without both kinds of β."
+        f"First and second: evidence for if every exponent is (d₁−1)/2 to {EXPONENT_ERROR:g} and"
+        f" {MAX_STANDARD_ERRORS:g} standard errors, else evidence against. Third and fourth: observed if the"
+        f" 95 % interval of every mean ratio lies within {RATIO_ERROR:g} of 1, and at least"
+        f" {MIN_SHARE_NEAR_L:.0%} of the tokens are within β^(−1/2) of L. Fifth: observed if with at least"
+        f" {MIN_DENSE_CAP:g} tokens in a cap of the whole sphere the reduction has won at the largest gap but"
+        f" not at the smallest, and with at most {MAX_SPARSE_CAP:g} at every gap, by 95 % intervals."
     ),
     captions={
         "dimension": (
             "Left: number of clusters against β for dim L = 1, 2, 3 inside d = 8, on lines of slope (d₁−1)/2;"
-            " rings are those of the same tokens put on L at once. Right: the part of |x|² in L at the moment"
+            " rings are those of the same tokens put on L at once. Middle: exponents for each V, with 95 %"
+            " intervals. Right: the part of |x|² in L at the moment"
             " tokens have gathered, against the spectral gap, for several β, with the number of tokens in a"
             " cap of the whole sphere; above the grey line the reduction has won."
         )

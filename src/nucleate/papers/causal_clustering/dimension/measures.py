@@ -3,15 +3,16 @@
 import numpy as np
 
 from nucleate.checks import Array
+from nucleate.papers.causal_clustering.dimension.data import exponent_name
 from nucleate.papers.core.item import Data, Parameters
 
 __all__ = ["means", "reduction_level"]
 
 
-def means(data: Data, dim_L: int, betas: list[float]) -> tuple[Array, Array]:
-    """Mean number of clusters at every β and its standard error; the variance goes with the mean, as far
-    parts know nothing of each other."""
-    counts = [data[f"dimL{dim_L}-beta{beta:g}"]["clusters"].values for beta in betas]
+def means(data: Data, kind: str, dim_L: int, betas: list[float], frame: int = -1) -> tuple[Array, Array]:
+    """Mean number of clusters at every β and its standard error, at the last time or another; the variance
+    goes with the mean, as far parts know nothing of each other."""
+    counts = [data[exponent_name(kind, dim_L, beta)]["clusters"].values[:, frame] for beta in betas]
     mean = np.array([one.mean() for one in counts])
     freedom = np.array([len(one) - 1 for one in counts])
     per_mean = (

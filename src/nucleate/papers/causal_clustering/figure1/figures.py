@@ -99,7 +99,7 @@ def _count_label(clusters: int, n: int) -> str:
 def _end_label(found: PanelEnd, n: int) -> str:
     time = f"t = {_power_of_ten(found.reached)}"
     if not found.resolved:
-        return f"{time}: unknown"
+        return f"{time}: unresolved"
     if not found.at_equilibrium:
         return f"{time}: still moving"
     same = found.moved_after <= VISIBLE_DISTANCE

@@ -10,6 +10,7 @@ from nucleate.papers.causal_clustering.figure1.data import PANELS, Panel, run
 from nucleate.papers.causal_clustering.figure1.figures import draw
 from nucleate.papers.causal_clustering.figure1.measures import (
     EQUILIBRIUM_DISTANCE,
+    ROUNDING,
     UNIFORM_ANGLE,
     UNIFORM_ANGLE_DEVIATION,
     VISIBLE_DISTANCE,
@@ -24,15 +25,17 @@ if TYPE_CHECKING:
 
     from nucleate.papers.core.cache import ItemWorkspace
 
-__all__ = ["ITEM", "PARAMETERS", "panels_item"]
+__all__ = ["ITEM", "PARAMETERS", "TABLE_1", "panels_item"]
 
 CRITERIA = (
     f"Rows 1 to 3: agrees if at the end every token is within {END_DISTANCE:g} of the point, or of one of the"
     " two points, that V predicts. Rows 4 and 5: agrees if at the end the mean angle of the tokens with L is"
-    " below that of uniform tokens by more than three of its standard deviations (L may be everything), and"
-    " in row 5 both sides have tokens. V outside the table: not testable here, only described; an end that"
-    " two tolerances disagree about is called unknown. t = 5000 is called the end if no token moves more than"
-    f" {VISIBLE_DISTANCE:g} afterwards."
+    " below that of uniform tokens by more than three of its standard deviations, and in row 5 both sides"
+    " have tokens, with either of two tolerances. Where L is the whole space every token is on it, and"
+    " nothing is claimed; the length of the tokens' mean is compared with that of uniform tokens. V outside"
+    " the table: no claim, only described. An end is called unresolved if two tolerances disagree about it,"
+    f" or if the force that decides it is below the rounding of a coordinate, {ROUNDING:.1e}. t = 5000 is"
+    f" called the end if no token moves more than {VISIBLE_DISTANCE:g} afterwards."
 )
 
 
@@ -51,6 +54,7 @@ def measure_panels(data: Data, p: Parameters, panels: tuple[Panel, ...]) -> dict
         wrong = distance(data[key].x[-1], data[f"{key}-careful"].x[-1]).max()
         uniform = UNIFORM_ANGLE[found.atlas.basis.shape[1]]
         numbers |= {
+            f"{key}_dim_L": exact(found.atlas.basis.shape[1], f"{panel.words}: dimension of L"),
             f"{key}_row": exact(
                 found.atlas.row or 0,
                 f"{panel.words}: row of Table 1 by the atlas, 0 if outside",
@@ -86,21 +90,40 @@ def measure_panels(data: Data, p: Parameters, panels: tuple[Panel, ...]) -> dict
             f"{key}_clusters_end": exact(found.clusters_end, "clusters at the end", "counted"),
             f"{key}_angle": exact(
                 found.angle,
-                "mean angle with L at the end; expected is that of uniform tokens",
+                "mean angle with L at the end, the larger of two tolerances; expected is that of uniform"
+                " tokens",
                 expected=uniform,
             ),
             f"{key}_least_side": exact(
-                min(found.sides), "tokens on the side of L's first direction that has fewer"
+                found.smaller_side, "tokens on the side of L's first direction that has fewer"
+            ),
+            f"{key}_mean_length": exact(
+                found.mean_length,
+                "length of the mean of the tokens at the end; expected is that of uniform tokens, root mean"
+                " square",
+                expected=p["n"] ** -0.5,
+            ),
+            f"{key}_resolved": exact(
+                found.resolved, "1 if neither the tolerance nor rounding decides where the tokens end"
             ),
         }
+        if np.isfinite(found.weakest_force):
+            numbers[f"{key}_weakest_force"] = exact(
+                found.weakest_force,
+                "force that decides where tokens end, e^(−4β)/(4κ), κ the size of V − λ_max on the"
+                " generalised eigenspace (docs/conjectures.md)",
+            )
     return numbers
 
 
 def panel_verdicts(numbers: Numbers, p: Parameters, panels: tuple[Panel, ...]) -> tuple[Verdict, ...]:
-    """By the criteria: one verdict for points, one for clouds, one for what is outside the table."""
+    """By the criteria: one verdict for points, one for clouds, one for clouds without a place, one for what
+    is outside the table."""
     rows = {panel: int(numbers[f"{panel.name}_row"].value) for panel in panels}
     points = [panel for panel in panels if rows[panel] in (1, 2, 3)]
-    clouds = [panel for panel in panels if rows[panel] in (4, 5)]
+    negative = [panel for panel in panels if rows[panel] in (4, 5)]
+    everywhere = [panel for panel in negative if numbers[f"{panel.name}_dim_L"].value == p["d"]]
+    clouds = [panel for panel in negative if panel not in everywhere]
     outside = [panel for panel in panels if rows[panel] == 0]
     found = []
     if points:
@@ -111,7 +134,11 @@ def panel_verdicts(numbers: Numbers, p: Parameters, panels: tuple[Panel, ...]) -
             f" {worst:.0e} at worst" + _not_yet(numbers, p, points)
         )
         found.append(
-            Verdict("λ_max > 0: tokens end at the points of Table 1", "disagrees" if bad else "agrees", why)
+            Verdict(
+                "λ_max > 0: every token ends at the first one, at one point of L or at ±ξ, as Table 1 says",
+                "disagrees" if bad else "agrees",
+                why,
+            )
         )
     if clouds:
         bad = [panel for panel in clouds if not _is_cloud(numbers, panel, rows[panel], p["n"])]
@@ -122,17 +149,27 @@ def panel_verdicts(numbers: Numbers, p: Parameters, panels: tuple[Panel, ...]) -
         )
         found.append(
             Verdict(
-                "λ_max < 0: clouds around L",
+                "λ_max < 0: tokens end as clouds around L",
                 "disagrees" if bad else "agrees",
-                why + _not_yet(numbers, p, clouds) + _never(numbers, clouds),
+                why + _not_yet(numbers, p, clouds) + _never(numbers, clouds) + _unresolved(numbers, clouds),
+            )
+        )
+    if everywhere:
+        measured = "; ".join(f"{panel.words}: {_spread(numbers, panel, p['n'])}" for panel in everywhere)
+        found.append(
+            Verdict(
+                "λ_max < 0, d times: a cloud around L, where L is the whole space",
+                "no claim",
+                f"every token is on L wherever it ends, so that Table 1 says nothing here. Measured:"
+                f" {measured}{_not_yet(numbers, p, everywhere)}",
             )
         )
     if outside:
         measured = "; ".join(f"{panel.words}: {_described(numbers, panel)}" for panel in outside)
         found.append(
             Verdict(
-                "dominant eigenvalues outside the table",
-                "not testable here",
+                "where tokens end for dominant eigenvalues outside Table 1",
+                "no claim",
                 f"the table does not speak of them. Measured: {measured}",
             )
         )
@@ -142,7 +179,7 @@ def panel_verdicts(numbers: Numbers, p: Parameters, panels: tuple[Panel, ...]) -
 def _is_cloud(numbers: Numbers, panel: Panel, row: int, n: int) -> bool:
     angle = numbers[f"{panel.name}_angle"]
     uniform = angle.expected or 0.0
-    near = angle.value < uniform - 3.0 * UNIFORM_ANGLE_DEVIATION / n**0.5 or uniform == 0.0
+    near = angle.value < uniform - 3.0 * UNIFORM_ANGLE_DEVIATION / n**0.5
     return near and (row == 4 or numbers[f"{panel.name}_least_side"].value > 0)
 
 
@@ -170,9 +207,34 @@ def _never(numbers: Numbers, panels: list[Panel]) -> str:
     return f"; not at equilibrium when last seen: {', '.join(moving)}" if moving else ""
 
 
+def _unresolved(numbers: Numbers, panels: list[Panel]) -> str:
+    """Where another tolerance leads to other places; the verdict is that of the worse."""
+    found = [f"“{panel.words}”" for panel in panels if not numbers[f"{panel.name}_resolved"].value]
+    return (
+        f"; at which places the tokens end depends on the tolerance for {', '.join(found)}" if found else ""
+    )
+
+
+def _spread(numbers: Numbers, panel: Panel, n: int) -> str:
+    """How evenly tokens lie that may lie anywhere."""
+    length = numbers[f"{panel.name}_mean_length"]
+    state = "at equilibrium" if numbers[f"{panel.name}_at_equilibrium"].value else "still moving"
+    return (
+        f"the mean of the tokens has length {length.value:.2g} (root mean square of uniform tokens"
+        f" {length.expected:.2f}), {numbers[f'{panel.name}_clusters_end'].value:.0f} clusters of"
+        f" {n} tokens, {state}"
+    )
+
+
 def _described(numbers: Numbers, panel: Panel) -> str:
-    if numbers[f"{panel.name}_error_end"].value > VISIBLE_DISTANCE:
-        return "the end depends on the tolerance, so it is not known"
+    if not numbers[f"{panel.name}_resolved"].value:
+        return (
+            "unresolved, for the end depends on the tolerance"
+            if numbers[f"{panel.name}_error_end"].value > VISIBLE_DISTANCE
+            else "unresolved, for the force that decides the end,"
+            f" {numbers[f'{panel.name}_weakest_force'].value:.0e}, is below the rounding of a coordinate near"
+            " 1 (docs/conjectures.md)"
+        )
     off = numbers[f"{panel.name}_off_end"]
     near = f"{max(off.value, 1e-16):.0e}" if off.value < 0.01 else f"{off.value:.2f}"
     state = "at equilibrium" if numbers[f"{panel.name}_at_equilibrium"].value else "still moving"
@@ -212,6 +274,7 @@ def panels_item(
     return Item(
         key=key,
         title=title,
+        source=f"{title.split(':')[0]} and Table 1",
         statement=statement,
         parameters=PARAMETERS,
         quick={"max_steps": 3_000},
@@ -225,13 +288,18 @@ def panels_item(
     )
 
 
+TABLE_1 = (
+    "Table 1 names the end by λ_max, the largest real part of V's eigenvalues, and its multiplicity."
+    " Positive and d-fold: the first token x_1(0). Positive and at least twofold: one point of the dominant"
+    " eigenspace L. Positive and simple: the two points ±ξ of the dominant eigenvector. Negative and at least"
+    " twofold: a cloud around L. Negative and simple: two clouds around ±ξ. Only the first is a theorem"
+    " there; λ_max = 0, and a complex or a defective one, are not in the table."
+)
 ITEM = panels_item(
     "figure1",
     "Figure 1: where tokens go, by V's dominant eigenvalue",
-    "Thirty-two tokens on the sphere in three dimensions, Q = K = I, β = 9, followed to t = 5000 for"
-    " different value matrices: by the largest real part λ_max of V's eigenvalues and its multiplicity they"
-    " end at the first token, at one point of the dominant eigenspace L, at the two points ±ξ, or as clouds"
-    " around L (Table 1).",
+    "Trajectories of n = 32 tokens on the unit sphere in d = 3 dimensions from a uniform start, Q = K = I,"
+    f" β = 9, until T = 5000, for different value matrices V. {TABLE_1}",
     PANELS,
     run,
     draw,

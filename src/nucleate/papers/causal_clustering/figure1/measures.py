@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EQUILIBRIUM_DISTANCE",
+    "ROUNDING",
     "UNIFORM_ANGLE",
     "UNIFORM_ANGLE_DEVIATION",
     "VISIBLE_DISTANCE",
@@ -27,6 +28,7 @@ EQUILIBRIUM_DISTANCE = 1e-6  # tokens that move less than this in the last decad
 # mean angle, in radians, of uniform tokens in three dimensions with a line, a plane, everything
 UNIFORM_ANGLE = {1: 1.0, 2: np.pi / 2 - 1.0, 3: 0.0}
 UNIFORM_ANGLE_DEVIATION = (np.pi - 3.0) ** 0.5  # the standard deviation of the first two
+ROUNDING = float(np.finfo(float).eps)  # of a coordinate near 1: no weaker force is felt there
 
 
 @dataclass(frozen=True)
@@ -42,15 +44,19 @@ class PanelEnd:
     error_end: float
     distance_T: float  # largest distance of a token from those points, or its angle with L, at t = T
     distance_end: float  # and at the end, the worse of two tolerances
-    angle: float  # mean angle with L at the end
-    sides: tuple[int, int]  # tokens on either side of the plane across the first direction of L, at the end
+    angle: float  # mean angle with L at the end, the larger of two tolerances
+    # tokens on the smaller side of the plane across the first direction of L, the fewer of two tolerances
+    smaller_side: int
+    mean_length: float  # |mean of the tokens| at the end
+    weakest_force: float  # that decides where tokens end; infinity where none is known to be weak
     clusters_T: int
     clusters_end: int
 
     @property
     def resolved(self) -> bool:
-        """Whether two tolerances lead to the same end, where there is one."""
-        return not self.error_end > VISIBLE_DISTANCE
+        """Whether two tolerances lead to the same end, where there is one, and rounding does not choose
+        it."""
+        return not self.error_end > VISIBLE_DISTANCE and self.weakest_force > ROUNDING
 
 
 def panel_end(data: Data, p: Parameters, panel: Panel) -> PanelEnd:
@@ -70,8 +76,8 @@ def panel_end(data: Data, p: Parameters, panel: Panel) -> PanelEnd:
     late = end.t >= end.t[-1] / 10.0  # (m,) the last decade of time
     moved = float(distance(end.x[late], x_end).max())
     radius = usual_radius(p["beta"])
-    angle = angle_with(x_end, known.basis)  # (n,)
-    side = x_end @ known.basis[:, 0]  # (n,)
+    ends = [run.x[-1] for run in (end, again) if run is not None]  # (n, d) each
+    sides = [x @ known.basis[:, 0] for x in ends]  # (n,) each
     return PanelEnd(
         known,
         points,
@@ -80,12 +86,23 @@ def panel_end(data: Data, p: Parameters, panel: Panel) -> PanelEnd:
         float(distance(end.x, x_T).max()),
         float(distance(x_end, again.x[-1]).max()) if again is not None else np.nan,
         _distance_from(x_T, points, known.basis),
-        max(_distance_from(run.x[-1], points, known.basis) for run in (end, again) if run is not None),
-        float(angle.mean()),
-        (int((side > 0).sum()), int((side < 0).sum())),
+        max(_distance_from(x, points, known.basis) for x in ends),
+        max(float(angle_with(x, known.basis).mean()) for x in ends),
+        min(int((sign * side > 0).sum()) for side in sides for sign in (-1.0, 1.0)),
+        float(np.linalg.norm(x_end.mean(0))),
+        _weakest_force(known, p["beta"]),
         int(count_clusters(x_T, radius)),
         int(count_clusters(x_end, radius)),
     )
+
+
+def _weakest_force(known: "Atlas", beta: float) -> float:
+    """With a defective dominant eigenvalue, the force e^{-4 beta} / (4 kappa) that holds a token beside the
+    eigenvector (docs/conjectures.md), kappa the size of V - lambda_max on L'; else infinity."""
+    if known.kind != "defective":
+        return np.inf
+    nilpotent = known.V @ known.basis_prime - known.lambda_max * known.basis_prime  # (d, dim L')
+    return float(np.exp(-4.0 * beta) / (4.0 * np.linalg.norm(nilpotent, 2)))
 
 
 def _distance_from(x: Array, points: Array | None, basis: Array) -> float:

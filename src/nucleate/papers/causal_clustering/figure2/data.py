@@ -1,8 +1,9 @@
-"""Figure 2: a run in which a Rényi center is lost between t = 75 and t = 150, and many other starts.
+"""Figure 2: many starts, and one of them for the picture.
 
-A center is lost when it comes within MERGE_DISTANCE of an earlier center. The start is uniform(n, d, seed)
-with the first seed from which exactly one center is lost between the two times, from at least SEPARATION away
-at t = 75, so that the eye can see it.
+A center is lost when it comes within MERGE_DISTANCE of an earlier center. How often that happens between t =
+75 and t = 150 is counted over many starts. The picture illustrates it: its start is uniform(n, d, seed) with
+the first seed from which exactly one center is lost between the two times, from at least SEPARATION away at t
+= 75, so that the eye can see it.
 """
 
 from dataclasses import dataclass
@@ -133,14 +134,14 @@ def chosen_seed(max_seeds: int = 1000) -> int:
 
 
 def starts(count: int) -> "Dataset":
-    """Of many other starts: how many centers they have, how far these move until t = 150, and how many are
-    seen lost between the snapshots."""
+    """Of many other starts: how many centers they have, how far these move until t = 150, how many have
+    merged with an earlier one by then, and how many between the snapshots, in plain sight or at all."""
     import xarray
 
     from nucleate.attention import Attention
     from nucleate.integrate.simulate import simulate
     from nucleate.papers.core.interruption import uninterrupted
-    from nucleate.sphere import distance, uniform
+    from nucleate.sphere import uniform
 
     x0 = uniform(N, 2, seed=2, runs=count)  # (b, n, 2)
     run = uninterrupted(
@@ -153,38 +154,35 @@ def starts(count: int) -> "Dataset":
             atol=1e-9,
         )
     )
-    rows = []
-    for x in run.x:  # (3, n, 2)
-        strong, renyi = centers(x[0])
-        not_strong = np.setdiff1d(renyi, strong)
-        moved = distance(x[0], x[2])  # (n,)
-        lost = [
-            k
-            for i, k in enumerate(renyi)
-            if i
-            and (_distances(x, renyi[:i], k)[1] >= SEPARATION).all()
-            and (_distances(x, renyi[:i], k)[2] <= MERGE_DISTANCE).any()
-        ]
-        rows.append(
-            (
-                len(strong),
-                len(renyi),
-                moved[strong].mean(),
-                moved[not_strong].mean() if len(not_strong) else np.nan,
-                len(lost),
-            )
-        )
-    names = ("strong", "renyi", "strong_moved", "only_renyi_moved", "lost")
+    rows = [_of_start(x) for x in run.x]
     return xarray.Dataset(
-        {
-            name: ("start", np.array(column, dtype=np.float64))
-            for name, column in zip(names, zip(*rows, strict=True), strict=True)
-        }
+        {name: ("start", np.array([row[name] for row in rows], dtype=np.float64)) for name in rows[0]}
     )
 
 
-def _distances(x: Array, earlier: Centers, token: int) -> Array:
-    """Distances (3, earlier) of a center from earlier ones in three frames x (3, n, 2)."""
+def _of_start(x: Array) -> dict[str, float]:
+    """The counts of one start, from its frames x (3, n, 2)."""
     from nucleate.sphere import distance
 
-    return distance(x[:, earlier], x[:, [token]])
+    strong, renyi = centers(x[0])
+    is_strong = np.isin(renyi, strong)  # (centers,)
+    moved = distance(x[0], x[2])[renyi]  # (centers,)
+    nearest = np.array(
+        [distance(x[1:, renyi[:i]], x[1:, [k]]).min(1) if i else [np.inf] * 2 for i, k in enumerate(renyi)]
+    )  # (centers, 2) from an earlier center, at each snapshot
+    before, after = nearest.T
+    merged = after <= MERGE_DISTANCE  # (centers,)
+
+    def share(of: NDArray[np.bool_], where: NDArray[np.bool_]) -> float:
+        return float(of[where].mean()) if where.any() else np.nan
+
+    return {
+        "strong": len(strong),
+        "renyi": len(renyi),
+        "strong_moved": moved[is_strong].mean(),
+        "only_renyi_moved": moved[~is_strong].mean() if not is_strong.all() else np.nan,
+        "strong_merged": share(merged, is_strong),
+        "only_renyi_merged": share(merged, ~is_strong),
+        "lost": (merged & (before >= SEPARATION)).sum(),
+        "lost_at_all": (merged & (before > MERGE_DISTANCE)).sum(),
+    }

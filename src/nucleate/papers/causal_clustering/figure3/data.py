@@ -3,6 +3,11 @@
 import shutil
 from typing import TYPE_CHECKING, Any
 
+from nucleate.papers.causal_clustering.figure3.explained import (
+    clusters_explained,
+    tokens_near_random_ones,
+)
+
 if TYPE_CHECKING:
     from nucleate.papers.core.cache import ItemWorkspace
     from nucleate.papers.core.item import Data, Parameters
@@ -13,9 +18,9 @@ KINDS = {"renyi": "Rényi centers", "strong": "strong Rényi centers"}
 
 
 def study(p: "Parameters") -> dict[str, Any]:
-    """The runs of the figure as a study of nucleate.ensemble; its first two observables are those of
+    """The runs of the figure as a study of nucleate.ensemble; its shares within β^(−1/2) are those of
     studies/figure3.toml."""
-    observables = {
+    observables: dict[str, dict[str, Any]] = {
         observable_name(kind, radius): {
             "kind": "consumed",
             "centers": kind,
@@ -24,6 +29,14 @@ def study(p: "Parameters") -> dict[str, Any]:
         }
         for radius in p["radii"]
         for kind in KINDS
+    }
+    own = {
+        "near_random": (tokens_near_random_ones, ["time", "as_many_as"]),
+        "clusters_explained": (clusters_explained, ["share"]),
+    }
+    observables |= {
+        name: {"kind": "function", "function": function, "each": "run", "dims": dims}
+        for name, (function, dims) in own.items()
     }
     return {
         "title": "Share of tokens consumed by centers (paper, Figure 3)",
@@ -43,13 +56,14 @@ def observable_name(kind: str, radius: float) -> str:
 
 def run(workspace: "ItemWorkspace") -> "Data":
     """The ensemble; its store resumes by itself."""
+    from nucleate.source_hash import source_hash
     from nucleate.studies.block import identity
     from nucleate.studies.ensemble import ensemble
     from nucleate.studies.study import Study
 
     table = Study.make(study(workspace.parameters))
     # named after the study and the code: runs of different ones are never mixed
-    name = f"runs-{identity(table)[:12]}"
+    name = f"runs-{identity(table)[:12]}-{source_hash(__name__)[:12]}"
     workspace.folder.mkdir(parents=True, exist_ok=True)
     for old in workspace.folder.iterdir():
         if name not in old.name and old.is_dir():

@@ -28,6 +28,12 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
         left,
         strong=found[observable_name("strong", p["radius"])].values,
     )
+    random = found["near_random"].values.mean(0)  # (m, 2) of as many as there are strong and Rényi centers
+    for share, name in zip(random.T, ("red", "black"), strict=True):
+        left.plot(t, share, color=plot.palette_of(left).colour(name), linestyle=(0, (1, 1.5)), linewidth=1.3)
+    left.text(
+        t[-1], random[-1].mean(), "as many random tokens ", fontsize=SMALL_POINTS, ha="right", va="center"
+    )
     note = rf"consumed: within {p['radius']:g} $\beta^{{-1/2}}$ = {p['radius'] / p['beta'] ** 0.5:g} rad"
     left.text(0.98, 0.04, note, transform=left.transAxes, ha="right", fontsize=SMALL_POINTS)
     palette = tidy(right)

@@ -87,14 +87,14 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     bounds = n["below_lower"] == n["above_upper"] == 0
     return (
         Verdict(
-            "h rises to τ* just below β^(−1/2), then falls",
+            "h rises to τ*, which lies between (β+½)^(−1/2) and β^(−1/2), then falls",
             "agrees" if shape else "disagrees",
             f"largest at {n['tau_star']:.6f}, {n['ratio']:.4f} of β^(−1/2); the printed formula for τ* is met"
             f" to {n['formula_error']:.0e}; h turns"
             f" {'once' if n['turns'] == 1 else format(n['turns'], '.0f') + ' times'} on (0, π)",
         ),
         Verdict(
-            "Lemma A.1's bounds on h, for 0 < x ≤ π",
+            "Lemma A.1's lower and upper bound on h hold for 0 < x ≤ π",
             "agrees" if bounds else "disagrees",
             f"{n['below_lower']:.0f} grid points at or below the lower bound, {n['above_upper']:.0f} at or"
             " above the upper",
@@ -129,11 +129,15 @@ def slips(numbers: Numbers) -> tuple[Slip, ...]:
 ITEM = Item(
     key="figure4",
     title="Figure 4: the interaction function",
+    source="Figure 4 and Lemma A.1",
     statement=(
-        "On the circle with Q = K = V = I two tokens at distance x attract each other like h(x) = e^{β(cos x"
-        " − 1)} sin x. It rises to a distance τ* close to β^(−1/2), with (β+½)^(−1/2) < τ* < β^(−1/2), and"
-        " then falls quickly, so that tokens farther apart than a few β^(−1/2) hardly feel each other. Drawn"
-        " for β = 10 with a line at β^(−1/2)."
+        "On the circle (d = 2) with Q = K = V = I token k moves by h(x) = e^{β(cos x − 1)} sin x of the"
+        " angle x to every earlier token, divided by Z_k. The figure shows h at β = 10, with a line at"
+        " β^(−1/2). Lemma A.1: h is odd and 2π-periodic, rises to τ* with cos τ* = (−1 + √(4β² + 1))/(2β),"
+        " then falls on [τ*, π]; (β+½)^(−1/2) < τ* < β^(−1/2); for x > 0, with no upper limit in print,"
+        " e^{−βx²/2}(x − x³/6) < h(x) < x e^{−βx²/2 + βx⁴/24}. It also bounds the derivative g = h' below: by"
+        " e^{−βx²/2}(1 − x²/2 − βx²) for 0 < x < (β+½)^(−1/2), and by −βx² e^{−βx²/2 + βx⁴/24}, for every β"
+        " in print."
     ),
     parameters={
         "beta": 10.0,
@@ -144,7 +148,7 @@ ITEM = Item(
     choices=(
         "The range of x, 0 to π.",
         "The values of β at which the formula for τ* is tried.",
-        "Lemma A.1's bounds are drawn too.",
+        "Lemma A.1's bounds are drawn too, and tried for 0 < x ≤ π; all of the lemma has its own item.",
     ),
     criteria=(
         "Agrees if h, on a grid, turns once on (0, π), the maximum found by golden section is that of the"

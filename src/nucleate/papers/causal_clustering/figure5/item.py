@@ -87,7 +87,8 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     )
     return (
         Verdict(
-            "at initialisation the largest real part is clearly positive",
+            "at initialisation the largest real part of a head's eigenvalues is clearly positive, and half"
+            " of them lie on the left",
             "agrees" if holds else "disagrees",
             why,
         ),
@@ -96,12 +97,16 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
 
 
 def _verdict_trained(numbers: Numbers, p: Parameters) -> Verdict:
-    part = "trained, most heads have a real dominant eigenvalue and two a negative one"
+    part = (
+        "of trained albert-xlarge-v2 most heads have a real dominant eigenvalue, and heads 1 and 6 a negative"
+        " one"
+    )
     if "trained_negative" not in numbers:
         return Verdict(
             part,
             "not testable here",
-            f"the trained albert-xlarge-v2 is not here; set {VARIABLE} to its model.safetensors",
+            "only because the weights of the trained albert-xlarge-v2 are not at hand; with"
+            f" {VARIABLE} set to its model.safetensors, this is judged by the criterion below",
         )
     heads = {int(number.value) for name, number in numbers.items() if name.startswith("trained_negative_")}
     holds = numbers["trained_real_dominant"].value > p["heads"] / 2 and heads in (
@@ -119,11 +124,13 @@ def _verdict_trained(numbers: Numbers, p: Parameters) -> Verdict:
 ITEM = Item(
     key="figure5",
     title="Figure 5: value matrices at initialisation",
+    source="Figure 5 and appendix B.3",
     statement=(
-        "The value matrix of an attention head of albert-xlarge-v2 (d = 2048, 16 heads of 128) at its"
-        " Gaussian initialisation with standard deviation .02 has about half of its eigenvalues on the left,"
-        " and its largest real part is clearly positive. In the trained model (Appendix B.3) most heads have"
-        " a real λ_max, and for two heads, 1 and 6, it is negative: a negative one is learned."
+        "Eigenvalues of the value matrix of a head of albert-xlarge-v2 (d = 2048, 16 heads of 128) at its"
+        " initialisation, independent Gaussian entries of standard deviation .02: the largest real part is"
+        " clearly positive, and about half of the eigenvalues have a negative real part. In the trained model"
+        " (Appendix B.3) most heads have a real λ_max, and for two heads, reported as 1 and 6, it is"
+        " negative: a negative one is learned."
     ),
     parameters={"d": 2048, "heads": 16, "std": 0.02, "seed": 0},
     quick={},
@@ -146,7 +153,7 @@ ITEM = Item(
         "At initialisation: agrees if no head has λ_max ≤ 0, the interval of its mean excludes 0, and that of"
         " the share of eigenvalues left of 0 contains one half. Trained: agrees if more than half of the"
         " heads have a real dominant eigenvalue and exactly two heads, numbers 1 and 6 counted from 0 or from"
-        " 1, a negative one."
+        " 1, a negative one; not testable here without its weights."
     ),
     captions={
         "figure5": (

@@ -9,7 +9,7 @@ from nucleate.papers.causal_clustering.law.measures import DECADE, KINDS, match_
 from nucleate.papers.causal_clustering.shared.cluster_runs import FIGURE_C
 from nucleate.papers.core.figure_layout import beta_axes
 from nucleate.papers.core.item import Data, Numbers, Parameters
-from nucleate.papers.core.line_fits import STANDARD_ERRORS_95
+from nucleate.papers.core.line_fits import STANDARD_ERRORS_95, half_width
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,7 +41,7 @@ def _law_figure(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
             "clusters": (CLUSTER_COLOURS[0], "D"),
         }
         for kind, (colour, mark) in styles.items():
-            mean, error = means(data, p, int(d), betas, kind, p["at"])
+            mean, error = means(data, int(d), betas, kind, p["at"])
             ax.plot(
                 betas,
                 mean[-1] * (np.array(betas) / betas[-1]) ** half,
@@ -59,12 +59,23 @@ def _law_figure(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
                 linewidth=1.0,
                 label=KINDS[kind],
             )
+        ax.plot(betas, _caps(int(d), betas), color=palette.red, linewidth=1.2, linestyle=DASHES[2], zorder=0)
         beta_axes(ax, betas)
         ax.set(ylabel="number" if ax is axes[0] else "")
-        exponent = numbers[f"clusters_d{d}_exponent"]
-        ax.set_title(f"d = {d}: clusters grow like $β^{{{exponent.value:.3f}}}$", fontsize=SMALL_POINTS + 1)
+        exponent = numbers[f"clusters_d{d}_decade"]
+        ax.set_title(
+            f"d = {d}: clusters like $β^{{{exponent.value:.2f} ± {half_width(exponent):.2f}}}$",
+            fontsize=SMALL_POINTS + 1,
+        )
     axes[0].legend(fontsize=SMALL_POINTS, frameon=False, loc="upper left")
     return figure
+
+
+def _caps(d: int, betas: list[float]) -> list[float]:
+    """1/σ for every β: the mean number of strong centers."""
+    from nucleate.theory.counts import cap_share
+
+    return [1.0 / cap_share(min(FIGURE_C * beta**-0.5, np.pi), d) for beta in betas]
 
 
 def _radius_figure(data: Data, numbers: Numbers, p: Parameters) -> "Figure":

@@ -7,16 +7,16 @@ import numpy as np
 from nucleate.checks import Array
 from nucleate.papers.causal_clustering.law.data import C, dataset_name
 from nucleate.papers.causal_clustering.shared.cluster_runs import FIGURE_C
-from nucleate.papers.core.item import Data, Parameters
+from nucleate.papers.core.item import Data
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
-__all__ = ["DECADE", "KINDS", "counts_of_runs", "match_curve", "means"]
+__all__ = ["DECADE", "KINDS", "MIN_VARIANCE_PER_COUNT", "counts_of_runs", "match_curve", "means"]
 
 KINDS = {"strong": "strong centers", "renyi": "Rényi centers", "clusters": "clusters"}
-MIN_RUNS_FOR_VARIANCE = 8  # from which on their own spread gives the error
 DECADE = 10.0
+MIN_VARIANCE_PER_COUNT = 1e-3
 
 
 def counts_of_runs(found: "Dataset", kind: str, at: float) -> Array:
@@ -26,22 +26,13 @@ def counts_of_runs(found: "Dataset", kind: str, at: float) -> Array:
     return found[kind].values[:, int(np.searchsorted(C, FIGURE_C))]
 
 
-def means(data: Data, p: Parameters, d: int, betas: list[float], kind: str, at: float) -> tuple[Array, Array]:
-    """Mean counts at every β and their standard errors, (betas,) each.
-
-    Where there are too few runs to tell, the variance is taken in proportion to the mean, as at the largest β
-    with enough runs: far parts of the sphere know nothing of each other.
-    """
+def means(data: Data, d: int, betas: list[float], kind: str, at: float) -> tuple[Array, Array]:
+    """Mean counts at every β and the standard errors that their spread over runs gives, (betas,) each."""
     counts = [counts_of_runs(data[dataset_name(d, beta)], kind, at) for beta in betas]
     mean = np.array([one.mean() for one in counts])
-    enough = [i for i, one in enumerate(counts) if len(one) >= MIN_RUNS_FOR_VARIANCE] or [0]
-    per_mean = counts[enough[-1]].var(ddof=1) / mean[enough[-1]]
-    variance = [
-        one.var(ddof=1) if len(one) >= MIN_RUNS_FOR_VARIANCE else per_mean * m
-        for one, m in zip(counts, mean, strict=True)
-    ]
-    runs = np.array([len(one) for one in counts])
-    return mean, np.sqrt(np.maximum(variance, 1e-3 * mean) / runs)
+    # counts that hardly differ in a few runs may differ more in others
+    variance = np.maximum([one.var(ddof=1) for one in counts], MIN_VARIANCE_PER_COUNT * mean)
+    return mean, np.sqrt(variance / [len(one) for one in counts])
 
 
 def match_curve(data: Data, d: int, betas: list[float], kind: str) -> tuple[Array, Array]:

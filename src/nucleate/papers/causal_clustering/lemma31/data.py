@@ -16,15 +16,16 @@ if TYPE_CHECKING:
 
 __all__ = ["EXACT_TIMES", "KINDS", "POWER_LAW_TIMES", "SIMULATED_TIMES", "Dominant", "run", "value_matrix"]
 
-DIMENSION = 6  # d
+DIMENSION = 8  # d
 GAPS = (0.3, 0.6)  # from the dominant real part to the next; all others are at least NEXT_GAP below that
 NEXT_GAP = 0.4
 # times gap, simulated: where the distance from L' has fallen to 1e-5 .. 1e-9
 SIMULATED_TIMES = np.linspace(12.0, 21.0, 19)
 # times gap, exact flow: where powers of t no longer count, and e^-600 is still a double
 EXACT_TIMES = np.linspace(200.0, 600.0, 11)
-# where the distance from L of a defective eigenvalue falls like 1/t
-POWER_LAW_TIMES = np.geomspace(1e3, 1e6, 13)
+# where the distance from L of a defective eigenvalue falls like 1/t: a start that has little of the largest
+# block takes long to come there
+POWER_LAW_TIMES = np.geomspace(1e5, 1e8, 13)
 
 
 @dataclass(frozen=True)
@@ -33,19 +34,35 @@ class Dominant:
 
     name: str
     words: str
-    generalised_dimension: int  # dim L'
-    dimension: int  # dim L
-    block: int  # r, the size of the largest Jordan block
+    blocks: tuple[int, ...]  # sizes of its Jordan blocks, the largest first
     is_complex: bool = False
+
+    @property
+    def block(self) -> int:
+        """r, the size of the largest Jordan block."""
+        return self.blocks[0]
+
+    @property
+    def generalised_dimension(self) -> int:
+        """dim L'."""
+        return sum(self.blocks) * (1 + self.is_complex)
+
+    @property
+    def dimension(self) -> int:
+        """dim L."""
+        return self.blocks.count(self.block) * (1 + self.is_complex)
 
 
 KINDS = (
-    Dominant("simple", "simple", 1, 1, 1),
-    Dominant("multiple", "twofold, semisimple", 2, 2, 1),
-    Dominant("complex", "complex pair", 2, 2, 1, is_complex=True),
-    Dominant("defective", "defective, r = 2", 2, 1, 2),
-    Dominant("defective3", "defective, r = 3", 3, 1, 3),
-    Dominant("complex_defective", "complex and defective, r = 2", 4, 2, 2, is_complex=True),
+    Dominant("simple", "simple", (1,)),
+    Dominant("multiple", "twofold, semisimple", (1, 1)),
+    Dominant("complex", "complex pair", (1,), is_complex=True),
+    Dominant("defective", "one block of 2", (2,)),
+    Dominant("defective3", "one block of 3", (3,)),
+    Dominant("unequal", "blocks of 3, 2 and 1", (3, 2, 1)),
+    Dominant("two_large", "blocks of 2, 2 and 1", (2, 2, 1)),
+    Dominant("complex_defective", "complex, one block of 2", (2,), is_complex=True),
+    Dominant("complex_unequal", "complex, blocks of 2 and 1", (2, 1), is_complex=True),
 )
 
 
@@ -53,19 +70,26 @@ def value_matrix(kind: Dominant, rng: np.random.Generator) -> tuple[Array, float
     """V with dominant real part 1, the gap below it, and its imaginary part.
 
     Block upper triangular, so that equal eigenvalues are equal to the last bit, with random entries above, so
-    that V is not normal.  L is spanned by the first unit vectors.
+    that V is not normal.  First come the eigenvectors of all Jordan blocks, the largest blocks first, then
+    the second vectors of those that have one, and so on: L is spanned by the first unit vectors.
     """
     gap, speed = rng.uniform(*GAPS), rng.uniform(0.3, 1.0) if kind.is_complex else 0.0
-    m = kind.generalised_dimension
+    m, size = kind.generalised_dimension, 1 + kind.is_complex
     below = 1.0 - gap - np.concatenate([[0.0], NEXT_GAP + rng.random(DIMENSION - m - 1)])  # (d - m,)
     V = np.triu(0.5 * rng.standard_normal((DIMENSION, DIMENSION)), 1)
     V[:m, :m] = np.eye(m)
-    step = 2 if kind.is_complex else 1
     if kind.is_complex:
         for i in range(0, m, 2):
             V[i, i + 1], V[i + 1, i] = -speed, speed
-    if kind.block > 1:
-        V[np.arange(m - step), np.arange(step, m)] += rng.uniform(0.5, 1.5)
+    order = [
+        (level, block) for level in range(kind.block) for block, r in enumerate(kind.blocks) if level < r
+    ]
+    for i, (level, block) in enumerate(order):
+        if level > 0:
+            before = order.index((level - 1, block))
+            V[size * before : size * (before + 1), size * i : size * (i + 1)] += rng.uniform(
+                0.5, 1.5
+            ) * np.eye(size)
     V[np.arange(m, DIMENSION), np.arange(m, DIMENSION)] = below
     return V, gap, speed
 

@@ -27,12 +27,12 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     tidy(slow)
     tidy(strip)
     for i, kind in enumerate(KINDS):
-        found, colour = data[kind.name], CLUSTER_COLOURS[i]
+        found, colour = data[kind.name], CLUSTER_COLOURS[i % len(CLUSTER_COLOURS)]
         distance = distance_from_span(found["x"].values, kind.generalised_dimension)  # (runs, times)
         fast.plot(
             SIMULATED_TIMES,
             np.median(distance, axis=0),
-            marker="osD^vP"[i],
+            marker="osD^vP<>X"[i],
             markersize=4,
             color=colour,
             linestyle="none",
@@ -54,7 +54,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     )
     fast.text(SIMULATED_TIMES[9], 6.0 * np.exp(-SIMULATED_TIMES[9]), r"$e^{-s}$", fontsize=SMALL_POINTS)
     fast.set(
-        yscale="log", ylim=(1e-14, None), xlabel="s = time × gap", ylabel="distance from L', median over V"
+        yscale="log", ylim=(1e-17, None), xlabel="s = time × gap", ylabel="distance from L', median over V"
     )
     fast.legend(fontsize=SMALL_POINTS - 1, frameon=False, loc="lower left")
     slow.plot(

@@ -1,5 +1,5 @@
-"""How long strong centers stay, for Lemma 5.1: among uniform starts, at a chosen index, and in the worst
-placement.
+"""How long strong centers stay, for Lemma 5.1: among uniform starts, at a chosen index, with all earlier
+tokens at one point, and beyond the lemma on the sphere, d = 3.
 
 A center of index s (counted from 1) is strong if all s - 1 tokens before it lie outside its cap of radius
 delta; given that, uniform tokens are independent and uniform on the rest of the circle.  So a center of any
@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from nucleate.papers.core.item import Data
     from nucleate.theory.bounds import Guarantee
 
-__all__ = ["FOLLOWED_TIMES", "draw_center", "ensemble_name", "guarantees", "run"]
+__all__ = [
+    "CHORD",
+    "FOLLOWED_TIMES",
+    "draw_center",
+    "draw_center_on_sphere",
+    "ensemble_name",
+    "guarantees",
+    "one_chord",
+    "run",
+]
 
 EARLY_SHARES = np.array([0.25, 0.5, 0.75, 1.0])  # of the guaranteed time: when displacements are looked at
 FRAMES_PER_DECADE = 24  # beyond it
@@ -30,7 +39,10 @@ FOLLOWED_TIMES = 1e5  # guaranteed times for which a center is followed
 GATHERED_TIME = 20.0  # time by which tokens have gathered into clusters
 BEYOND_DELTA = 1e-9  # relative: distances exceed delta, which is excluded, by so much
 LOOSE_TOLERANCE = (1e-7, 1e-9)  # rtol, atol
-TIGHT_TOLERANCE = (1e-10, 1e-12)  # for the worst placement, which is compared with an exact time
+TIGHT_TOLERANCE = (1e-10, 1e-12)  # where all earlier tokens are at one point: compared with an exact time
+# d = 3, lengths in units of beta^(-1/2): two tokens on the edge of a center's cap, `apart` from where
+# `tokens` others stand between them; all of these moved at random by about `moved`, out of the cap
+CHORD: dict[str, Any] = {"beta": 256.0, "separation": 5.5, "apart": 3.0, "tokens": 200, "moved": 1e-4}
 
 
 def _times(first: float, last: float) -> Array:
@@ -39,8 +51,8 @@ def _times(first: float, last: float) -> Array:
     return np.concatenate([[0.0], first * EARLY_SHARES[:-1], np.geomspace(first, last, count)])
 
 
-def _followed(beta: float, phi: Array, times: Array, tolerance: tuple[float, float]) -> "Run":
-    """Tokens at angles phi (b, n), followed."""
+def _followed(beta: float, x: Array, times: Array, tolerance: tuple[float, float]) -> "Run":
+    """Tokens x (b, n, d), followed."""
     from nucleate.attention import Attention
     from nucleate.integrate.simulate import simulate
     from nucleate.papers.core.interruption import uninterrupted
@@ -48,12 +60,24 @@ def _followed(beta: float, phi: Array, times: Array, tolerance: tuple[float, flo
     return uninterrupted(
         simulate(
             Attention(beta),
-            np.stack([np.cos(phi), np.sin(phi)], axis=-1),
+            x,
             float(times[-1]),
             save=times,
             rtol=tolerance[0],
             atol=tolerance[1],
         )
+    )
+
+
+def _points(phi: Array) -> Array:
+    return np.stack([np.cos(phi), np.sin(phi)], axis=-1)
+
+
+def _on_sphere(polar: Array, azimuth: Array) -> Array:
+    """Points (..., 3) at polar angles from e_3."""
+    polar, azimuth = np.broadcast_arrays(polar, azimuth)
+    return np.stack(
+        [np.sin(polar) * np.cos(azimuth), np.sin(polar) * np.sin(azimuth), np.cos(polar)], axis=-1
     )
 
 
@@ -80,7 +104,7 @@ def centers_at_index(beta: float, separation: float, s: int, runs: int, seed: in
     T = guarantee.time(s)
     run_ = _followed(
         beta,
-        draw_center(separation * beta**-0.5, s, runs, seed),
+        _points(draw_center(separation * beta**-0.5, s, runs, seed)),
         _times(T, FOLLOWED_TIMES * T),
         LOOSE_TOLERANCE,
     )
@@ -145,7 +169,7 @@ def uniform_starts(
     x0 = uniform(n, 2, seed, runs=starts)  # (b, n, 2)
     centers = [renyi_centers(x, separation * beta**-0.5, strong=True) for x in x0]
     times = _times(all_guarantees[0].product / n, FOLLOWED_TIMES * all_guarantees[0].product / 10.0)
-    run = _followed(beta, np.arctan2(x0[..., 1], x0[..., 0]), times, LOOSE_TOLERANCE)
+    run = _followed(beta, x0, times, LOOSE_TOLERANCE)
     table = stationarity(run, centers, all_guarantees[0].displacement).centers  # (b, c)
     there = table > 0  # the first token never moves
     index = np.where(there, table + 1, 1)  # (b, c) from 1
@@ -170,7 +194,7 @@ def uniform_starts(
     )
 
 
-def worst_placement(beta: float, separation: float, indices: list[int]) -> "Dataset":
+def one_point(beta: float, separation: float, indices: list[int]) -> "Dataset":
     """All tokens before the center in one place, just outside its cap: its lifetime by simulation and by the
     exact two-token law, over the guaranteed."""
     import xarray
@@ -187,7 +211,7 @@ def worst_placement(beta: float, separation: float, indices: list[int]) -> "Data
         )
         phi = np.append(np.full(s - 1, delta), 0.0)[None]  # (1, s)
         run = _followed(
-            beta, phi, law * np.concatenate([[0.0], np.linspace(0.99, 1.01, 41)]), TIGHT_TOLERANCE
+            beta, _points(phi), law * np.concatenate([[0.0], np.linspace(0.99, 1.01, 41)]), TIGHT_TOLERANCE
         )
         simulated.append(
             float(stationarity(run, [s - 1], guarantee.displacement, guarantee.time(s)).ratio[0, 0])
@@ -199,21 +223,113 @@ def worst_placement(beta: float, separation: float, indices: list[int]) -> "Data
     )
 
 
+def draw_center_on_sphere(delta: float, s: int, runs: int, seed: int) -> Array:
+    """Tokens (b, s, 3): a strong center of index s, the last, at e_3, and uniform tokens before it, outside
+    its cap."""
+    from nucleate.studies.points import stream
+
+    x, lowest = np.zeros((runs, s, 3)), np.cos(delta * (1.0 + BEYOND_DELTA))
+    x[:, -1, 2] = 1.0
+    for run in range(runs):
+        rng = np.random.default_rng(stream(seed, run, s, 3))
+        polar = np.arccos(rng.uniform(-1.0, lowest, s - 1))  # areas go with the cosine
+        x[run, :-1] = _on_sphere(polar, rng.uniform(0.0, 2.0 * np.pi, s - 1))
+    return x
+
+
+def centers_on_sphere(beta: float, separation: float, indices: list[int], runs: int, seed: int) -> "Dataset":
+    """The bound of the lemma where it is not stated, d = 3: displacement up to its time, over what it
+    allows, for centers of every index among uniform tokens."""
+    import xarray
+
+    from nucleate.observe.stationarity import stationarity
+    from nucleate.theory.bounds import best_guarantee
+
+    guarantee, moved, done = best_guarantee(beta, separation), [], []
+    for s in indices:
+        T = guarantee.time(s)
+        run = _followed(
+            beta,
+            draw_center_on_sphere(separation * beta**-0.5, s, runs, seed),
+            np.append(0.0, T * EARLY_SHARES),
+            LOOSE_TOLERANCE,
+        )
+        found = stationarity(run, [s - 1], guarantee.displacement, T)
+        moved.append(found.displacement[..., 0].max(1) / guarantee.displacement)  # (b,)
+        done.append([status == "done" for status in run.status])
+    return xarray.Dataset(
+        {
+            "moved": (("index", "run"), np.array(moved)),
+            "done": (("index", "run"), np.array(done, dtype=np.int8)),
+        },
+        {"index": np.array(indices)},
+    )
+
+
+def one_chord(rng: np.random.Generator) -> Array:
+    """Tokens (n, 3) of CHORD: two on the edge of the cap of the last one, at e_3, the others between them."""
+    s, edge = CHORD["beta"] ** -0.5, CHORD["separation"] * CHORD["beta"] ** -0.5 * (1.0 + BEYOND_DELTA)
+    # cos(apart) = cos^2(edge) + sin^2(edge) cos(azimuth)
+    azimuth = np.arccos((np.cos(CHORD["apart"] * s) - np.cos(edge) ** 2) / np.sin(edge) ** 2)
+    around = np.concatenate([[azimuth, -azimuth], np.zeros(CHORD["tokens"])])  # (n - 1,)
+    step = CHORD["moved"] * s * rng.standard_normal((2, len(around)))
+    x = _on_sphere(edge + np.abs(step[0]), around + step[1] / np.sin(edge))
+    return np.concatenate([x, [[0.0, 0.0, 1.0]]])
+
+
+def chords(runs: int, seed: int) -> "Dataset":
+    """The tokens of CHORD, d = 3, until the time of the lemma: how far the center has moved, over what the
+    lemma would allow, and how near the nearest earlier token is, in units of beta^(-1/2)."""
+    import xarray
+
+    from nucleate.sphere import distance
+    from nucleate.studies.points import stream
+    from nucleate.theory.bounds import best_guarantee
+
+    guarantee = best_guarantee(CHORD["beta"], CHORD["separation"])
+    x = np.stack([one_chord(np.random.default_rng(stream(seed, run))) for run in range(runs)])  # (b, n, 3)
+    times = guarantee.time(x.shape[1]) * np.linspace(0.0, 1.0, 81)
+    run = _followed(CHORD["beta"], x, times, TIGHT_TOLERANCE)
+    moved = distance(run.x[:, :, -1], x[:, None, -1])  # (b, m)
+    nearest = distance(run.x[:, :, :-1], run.x[:, :, -1:]).min(-1)  # (b, m)
+    return xarray.Dataset(
+        {
+            "moved": (("run", "time"), moved / guarantee.displacement),
+            "nearest": (("run", "time"), nearest * CHORD["beta"] ** 0.5),
+            "done": ("run", np.array([status == "done" for status in run.status], dtype=np.int8)),
+            "path": (
+                ("time", "shown", "coordinate"),
+                run.x[0][:, [0, 1, 2, -1]],
+                {"long_name": "of one run: the two, the first between them, the center"},
+            ),
+            "allowed": ((), guarantee.displacement * CHORD["beta"] ** 0.5),
+        },
+        {"time": times},
+    )
+
+
 def run(workspace: "ItemWorkspace") -> "Data":
-    """Uniform starts, centers of every index, worst placements."""
+    """Uniform starts, centers of every index, all earlier tokens at one point; and d = 3."""
     p = workspace.parameters
     data: dict[str, Any] = {
         "starts": workspace.dataset(
             "starts",
             lambda: uniform_starts(p["beta"], p["separation"], p["n"], p["starts"], p["shares"], SEED),
         ),
+        "chords": workspace.dataset("chords", lambda: chords(p["chord_runs"], SEED)),
     }
+    for beta, separation in p["sphere"]:
+        key = f"sphere-{ensemble_name(beta, separation)}"
+        data[key] = workspace.dataset(
+            key,
+            partial(centers_on_sphere, beta, separation, p["sphere_indices"], p["sphere_runs"], SEED),
+        )
     cost = [(s + 4.0) ** 1.3 for _ in p["ensembles"] for s in p["indices"]]  # about the time each takes
     total, done = sum(cost) + 0.2 * sum(cost), 0.2 * sum(cost)
     for beta, separation in p["ensembles"]:
         key = ensemble_name(beta, separation)
-        data[f"{key}-worst"] = workspace.dataset(
-            f"{key}-worst", partial(worst_placement, beta, separation, p["indices"])
+        data[f"{key}-point"] = workspace.dataset(
+            f"{key}-point", partial(one_point, beta, separation, p["indices"])
         )
         for s in p["indices"]:
             workspace.progress(done, total)

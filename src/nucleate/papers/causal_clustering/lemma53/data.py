@@ -1,4 +1,5 @@
-"""Lemma 5.3: gradients of energies beside velocities, and energies along runs."""
+"""Lemma 5.3: gradients of energies beside velocities, energies along runs, sums of energies that rise, and
+where tokens among frozen ones end."""
 
 from typing import TYPE_CHECKING
 
@@ -12,23 +13,31 @@ if TYPE_CHECKING:
     from nucleate.papers.core.cache import ItemWorkspace
     from nucleate.papers.core.item import Data
 
-__all__ = ["FROZEN_TOKENS", "gradients", "identity", "run"]
+__all__ = ["FROZEN_TOKENS", "energy_rates", "gradients", "identity", "run", "three_places"]
 
 FROZEN_TOKENS = 3  # in every configuration of the first part
 # of the complex-step derivative: its square is lost against 1, so that the derivative is good to rounding
 COMPLEX_STEP = 1e-30
 SEED = 53
+SUM_BETAS = (1.0, 4.0, 9.0)
+SUM_WEIGHTS = 10.0 ** np.arange(-6.0, 6.5, 1.0)  # w_3 = ... = w_n of the sums, w_2 = 1
+SUM_ANGLES = 10.0 ** -np.arange(1.0, 10.5, 0.5)  # of token 2 from opposite the first one
+END_BETAS = (1.0, 4.0, 9.0)
+END_TOKENS = 12
 
 
 def run(workspace: "ItemWorkspace") -> "Data":
-    """Random configurations, and energies along runs."""
+    """Random configurations, energies along runs, sums of energies, and ends."""
     p = workspace.parameters
     compared = workspace.dataset("identity", lambda: identity(p["betas"], p["configurations"], p["n"]))
     workspace.progress(0.3, 1.0)
     energies = workspace.dataset(
         "energies", lambda: energies_along_runs(p["beta"], p["starts"], p["n"], p["t"])
     )
-    return {"identity": compared, "energies": energies}
+    workspace.progress(0.8, 1.0)
+    sums = workspace.dataset("sums", lambda: rising_sums(p["sum_tokens"]))
+    ends = workspace.dataset("ends", lambda: ends_among_frozen(p["end_runs"]))
+    return {"identity": compared, "energies": energies, "sums": sums, "ends": ends}
 
 
 def gradients(phi: Array, theta: Array, a: Array, beta: float, factor: float) -> tuple[Array, Array]:
@@ -154,3 +163,72 @@ def balance(beta: float, x: Array) -> dict[str, tuple[tuple[str, str], Array]]:
         "own": (axes, -pull.sum(-1) * speed),  # dE_k/dphi_k phi_k' = -Z_k phi_k'^2
         "brought": (axes, (pull * speed[:, None, :]).sum(-1)),  # dE_k/dphi_j = h(phi_j - phi_k)
     }
+
+
+def energy_rates(phi: Array, beta: float) -> Array:
+    """dE_k/dt of tokens at angles phi (n,), (n,): a complex step along their velocity."""
+    from nucleate.attention import Attention, drift
+
+    speed = _angular_velocity(phi, drift(Attention(beta), _points(phi)))  # (n,)
+    z = phi + 1j * COMPLEX_STEP * speed
+    earlier = np.tri(len(phi), k=-1)  # (n, n)
+    E = -(np.exp(beta * (np.cos(z[:, None] - z) - 1.0)) * earlier).sum(-1) / beta  # (n,)
+    return np.asarray(E.imag / COMPLEX_STEP)
+
+
+def three_places(n: int, angle: float) -> Array:
+    """Angles (n,): token 1 at 0, token 2 `angle` from opposite it, all others in the middle of the longer arc
+    between the two, where they are at rest."""
+    phi = np.full(n, (np.pi - angle) / 2.0 + np.pi)
+    phi[:2] = 0.0, np.pi - angle
+    return phi
+
+
+def rising_sums(sizes: list[int]) -> "Dataset":
+    """Of E_2 + w (E_3 + ... + E_n), for many w: the greatest rate with which it changes over the `angle` of
+    `three_places`, as a share of its terms."""
+    import xarray
+
+    found = np.empty((len(SUM_BETAS), len(sizes), len(SUM_WEIGHTS)))
+    for i, beta in enumerate(SUM_BETAS):
+        for j, n in enumerate(sizes):
+            rates = np.stack([energy_rates(three_places(n, angle), beta) for angle in SUM_ANGLES])
+            weight = np.ones((len(SUM_WEIGHTS), n))
+            weight[:, 2:] = SUM_WEIGHTS[:, None]
+            terms = rates[None] * weight[:, None]  # (weights, angles, n)
+            found[i, j] = (terms.sum(-1) / np.abs(terms).sum(-1)).max(1)
+    return xarray.Dataset(
+        {"rate": (("beta", "tokens", "weight"), found)},
+        {"beta": np.array(SUM_BETAS), "tokens": np.array(sizes), "weight": SUM_WEIGHTS},
+    )
+
+
+def ends_among_frozen(runs: int) -> "Dataset":
+    """Tokens from uniform starts among frozen ones anywhere, with weights 1 to 5, under no condition: the
+    largest speed left at the end, (beta, run)."""
+    import xarray
+
+    from nucleate.attention import Attention, Frozen
+    from nucleate.integrate.simulate import simulate
+    from nucleate.kernels.dispatch import drift
+    from nucleate.papers.core.interruption import uninterrupted
+    from nucleate.sphere import uniform
+
+    speed, done = [], []
+    for i, beta in enumerate(END_BETAS):
+        rng = np.random.default_rng([SEED, i])
+        theta = rng.uniform(-np.pi, np.pi, (runs, FROZEN_TOKENS))
+        a = rng.uniform(1.0, 5.0, (runs, FROZEN_TOKENS))
+        model = Attention(np.full(runs, beta), frozen=Frozen(_points(theta), a))
+        # no force is weaker than e^{-2 beta} times the sine of its angle, over Z
+        end = 1e3 * (END_TOKENS + 5.0 * FROZEN_TOKENS) * np.exp(2.0 * beta)
+        run = uninterrupted(simulate(model, uniform(END_TOKENS, 2, SEED + i, runs=runs), end, save=[end]))
+        speed.append(np.linalg.norm(drift(model, run.x[:, -1]), axis=-1).max(1))
+        done.append([status == "done" for status in run.status])
+    return xarray.Dataset(
+        {
+            "speed": (("beta", "run"), np.array(speed)),
+            "done": (("beta", "run"), np.array(done, dtype=np.int8)),
+        },
+        {"beta": np.array(END_BETAS)},
+    )

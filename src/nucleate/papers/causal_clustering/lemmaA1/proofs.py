@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nucleate.papers.causal_clustering.lemmaA1.interval_arithmetic import (
+from nucleate.papers.causal_clustering.shared.interval_arithmetic import (
     Interval,
     Proof,
     prove,

@@ -1,11 +1,11 @@
-"""The pictures of whole lives: one life, the number of clusters over time, and the law of the last merge."""
+"""The pictures of whole lives: one life, the number of clusters over time, and the law of merges."""
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nucleate.papers.causal_clustering.life.measures import last_lifetimes
+from nucleate.papers.causal_clustering.life.data import dataset_name
+from nucleate.papers.causal_clustering.life.measures import merge_lifetimes
 from nucleate.papers.core.item import Data, Numbers, Parameters
 
 if TYPE_CHECKING:
@@ -13,13 +13,15 @@ if TYPE_CHECKING:
 
 __all__ = ["draw"]
 
+LARGEST_RATIO = 1.0  # of the logarithm to base 10 of measured over law that is shown
+
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
-    """The life shown; the number of clusters over time; the law of the last merge."""
+    """The life shown; the number of clusters over time; the law of merges."""
     return {
         "life": _life_figure(data),
         "life-counts": _counts_figure(data, p),
-        "life-law": _law_figure(data, numbers, p),
+        "life-law": _law_figure(data, p),
     }
 
 
@@ -77,46 +79,48 @@ def _counts_figure(data: Data, p: Parameters) -> "Figure":
     return figure
 
 
-def _law_figure(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
+def _law_figure(data: Data, p: Parameters) -> "Figure":
     from matplotlib.figure import Figure
 
+    figure = Figure(figsize=(9.0, 6.4), layout="constrained")
+    axes = figure.subplots(2, 2, height_ratios=[1.6, 1.0], sharex="col")
+    for column, (d, betas) in enumerate(((2, p["betas"]), (3, p["sphere_betas"]))):
+        _draw_law(axes[0, column], axes[1, column], data, d, betas)
+    return figure
+
+
+def _draw_law(ax: Any, ratio: Any, data: Data, d: int, betas: list[float]) -> None:
+    """Measured lifetimes against the law, and over it."""
     from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
-    figure = Figure(figsize=(8.4, 4.4), layout="constrained")
-    ax, beside = figure.subplots(1, 2, width_ratios=[1.5, 1.0])
-    palette = tidy(ax)
-    tidy(beside)
-    reach = max(1.3 * numbers["law_exact"].value, 1e-12)
-    power = math.floor(math.log10(reach))
-    unit = 10.0**power
-    for i, beta in enumerate(p["betas"]):
-        x, y, expected = last_lifetimes([data[f"beta{beta:g}"]], [beta])
-        colour, mark = CLUSTER_COLOURS[(0, 2, 3, 5)[i % 4]], "osD^"[i % 4]
-        ax.scatter(
-            x / np.log(10),
-            y / np.log(10),
-            s=16,
-            marker=mark,
-            color=colour,
-            linewidths=0,
-            label=f"β = {beta:g}",
+    palette, most = tidy(ax), 1.0
+    tidy(ratio)
+    for i, beta in enumerate(betas):
+        found = merge_lifetimes(data[dataset_name(d, beta)], beta)
+        law, measured = found.law / np.log(10.0), found.measured / np.log(10.0)
+        style = {
+            "s": 10,
+            "marker": "osD^"[i % 4],
+            "color": CLUSTER_COLOURS[(0, 2, 3, 5)[i % 4]],
+            "linewidths": 0,
+            "alpha": 0.7,
+        }
+        ax.scatter(law, measured, label=f"β = {beta:g}", **style)
+        ratio.scatter(law, np.clip(measured - law, -LARGEST_RATIO, LARGEST_RATIO), clip_on=False, **style)
+        most = max(most, 1.04 * float(np.max([*law, *measured])))
+    ax.plot([0.0, most], [0.0, most], color=palette.grey(0.5), linewidth=1.0, zorder=0)
+    ratio.axhline(0.0, color=palette.grey(0.5), linewidth=1.0, zorder=0)
+    for side in (-1.0, 1.0):
+        ratio.axhline(
+            side * np.log10(3.0), color=palette.grey(0.5), linewidth=0.8, linestyle=(0, (1, 1.5)), zorder=0
         )
-        beside.scatter(
-            x / np.log(10), (y - expected) / np.log(10) / unit, s=16, marker=mark, color=colour, linewidths=0
-        )
-    far = ax.get_xlim()[1]
-    ax.plot([0, far], [0, far], color=palette.grey(0.5), linewidth=1.0, zorder=0)
-    ax.set(
-        xlim=(0, far),
-        ylim=(0, far),
-        xlabel=r"$\beta(1 - \cos\Delta)\,/\,\ln 10$",
-        ylabel=r"$\log_{10}$ of the last lifetime",
+    ax.set(xlim=(0.0, most), ylim=(0.0, most))
+    ratio.set(
+        ylim=(-LARGEST_RATIO, LARGEST_RATIO),
+        xlabel=r"$\log_{10}$ of the law $e^{\beta(1-\cos\Delta)}/(m\beta\,\sin^2\Delta)$",
     )
-    ax.set_title(f"slope {numbers['law_slope']!s}", fontsize=SMALL_POINTS + 1)
+    if d == 2:
+        ax.set_ylabel(r"$\log_{10}$ of the lifetime")
+        ratio.set_ylabel(r"$\log_{10}$(lifetime / law)")
+    ax.set_title(f"{'circle' if d == 2 else 'sphere'}, d = {d}", fontsize=SMALL_POINTS + 1)
     ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper left")
-    beside.axhline(0.0, color=palette.grey(0.5), linewidth=1.0, zorder=0)
-    beside.set(
-        xlim=(0, far), ylim=(-reach / unit, reach / unit), xlabel=r"$\beta(1 - \cos\Delta)\,/\,\ln 10$"
-    )
-    beside.set_ylabel(rf"$\log_{{10}}$(measured / two-token law), in $10^{{{power}}}$")
-    return figure

@@ -7,7 +7,6 @@ import numpy as np
 
 from nucleate.papers.causal_clustering.lemma53.data import identity
 from nucleate.papers.causal_clustering.lemmaA1.data import grid, proved
-from nucleate.papers.causal_clustering.table1.data import counterexample
 from nucleate.papers.causal_clustering.theorem52.data import constructed_case, sweep
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ def run(workspace: "ItemWorkspace") -> "Data":
         "identity": lambda: identity(p["betas"], p["configurations"], p["n"]),
         "proofs": proved,
         "grid": lambda: grid(p["grid_betas"], p["grid_points"]),
-        "counterexample": lambda: counterexample(p["seed"], p["starts"]),
     }
     data = {}
     for i, (name, compute) in enumerate(datasets.items()):

@@ -14,7 +14,17 @@ if TYPE_CHECKING:
     from nucleate.papers.core.cache import ItemWorkspace
     from nucleate.papers.core.item import Data
 
-__all__ = ["FAMILIES", "GAP", "SPREAD", "Family", "counterexample", "run", "value_matrix"]
+__all__ = [
+    "ATTENTIONS",
+    "FAMILIES",
+    "GAP",
+    "SPREAD",
+    "Family",
+    "attention_matrix",
+    "counterexample",
+    "run",
+    "value_matrix",
+]
 
 RUNS_PER_BLOCK = 50  # computed and stored at a time
 FRAMES = 26  # over the last decade of time
@@ -24,6 +34,13 @@ MIN_RUNS = 5  # runs of any family
 DIMENSION = 3  # d
 OBLIQUENESS = 0.5  # of eigenvectors that are not orthogonal, as in nucleate.ensemble
 GAP, SPREAD = 0.2, 1.5  # other eigenvalues are uniform on [lambda_max - GAP - SPREAD, lambda_max - GAP]
+# K^T Q other than I that rows 4 and 5 are tried with, V being symmetric and negative
+ATTENTIONS = {
+    "minus-V": "KᵀQ = −V",
+    "V": "KᵀQ = V",
+    "reversed": "KᵀQ with the eigenvectors of −V and its eigenvalues in reverse order",
+    "gaussian": "Gaussian Q and K",
+}
 
 
 @dataclass(frozen=True)
@@ -41,6 +58,8 @@ class Family:
     n: int = 16
     share: float = 1.0  # of the runs of a main family
     t: float | None = None  # instead of 100 n e^{2 beta}
+    attention: str = "I"  # K^T Q: I, or one of ATTENTIONS
+    again: bool = False  # other random V and starts, for what was seen in those of the same kind
 
     @property
     def end(self) -> float:
@@ -60,7 +79,7 @@ FAMILIES = (
     Family("row4", "row 4: λ_max < 0, twice", 4, "real", -0.5, 2, "no", 4.0),
     Family("row5", "row 5: λ_max < 0, once", 5, "real", -0.5, 1, "no", 4.0),
     Family("row4-oblique", "row 4, eigenvectors not orthogonal", 4, "real", -0.5, 2, "all", 1.0),
-    Family("row5-oblique", "row 5, eigenvectors not orthogonal", 5, "real", -0.5, 1, "all", 1.0),
+    Family("row5-oblique", "row 5, eigenvectors not orthogonal", 5, "real", -0.5, 1, "all", 1.0, share=0.5),
     Family("row4-low-beta", "row 4 at β = 1", 4, "real", -0.5, 2, "no", 1.0, share=0.5),
     Family("row5-low-beta", "row 5 at β = 1", 5, "real", -0.5, 1, "no", 1.0, share=0.5),
     Family(
@@ -87,7 +106,41 @@ FAMILIES = (
         share=0.5,
         t=1e6,
     ),
-    Family("complex", "complex dominant eigenvalues", None, "complex", 1.0, 2, "half", 1.0, n=8),
+    *(
+        Family(
+            f"row{row}-{attention}",
+            f"row {row} with {words}",
+            row,
+            "real",
+            -0.5,
+            6 - row,
+            "no",
+            4.0,
+            share=0.2,
+            t=1e4,
+            attention=attention,
+        )
+        for row in (4, 5)
+        for attention, words in ATTENTIONS.items()
+    ),
+    *(
+        Family(
+            f"row{row}-V-again",
+            f"row {row} with {ATTENTIONS['V']}, other V and starts",
+            row,
+            "real",
+            -0.5,
+            6 - row,
+            "no",
+            4.0,
+            share=0.4,
+            t=1e4,
+            attention="V",
+            again=True,
+        )
+        for row in (4, 5)
+    ),
+    Family("complex", "complex dominant eigenvalues", None, "complex", 1.0, 2, "half", 1.0, n=8, share=0.4),
     Family("defective", "defective dominant eigenvalue", None, "defective", 1.0, 2, "half", 4.0),
     Family("zero", "λ_max = 0", None, "real", 0.0, 1, "half", 4.0),
 )
@@ -107,10 +160,11 @@ def _block(family: Family, seed: int, runs: range) -> "Dataset":
     V = np.stack([value_matrix(family, seed, run) for run in runs])  # (b, d, d)
     times = np.geomspace(family.end / 10.0, family.end, FRAMES)
     times[-1] = family.end
+    A = np.stack([attention_matrix(family, one, seed, run) for one, run in zip(V, runs, strict=True)])
     loose = family.dominant == "complex"  # tokens that rotate need explicit steps to the end
     run = uninterrupted(
         simulate(
-            Attention(family.beta, V=V),
+            Attention(family.beta, Q=None if family.attention == "I" else A, V=V),  # K = I
             start,
             family.end,
             save=times,
@@ -122,6 +176,7 @@ def _block(family: Family, seed: int, runs: range) -> "Dataset":
     return xarray.Dataset(
         {
             "V": (("run", "row", "column"), V),
+            "A": (("run", "row", "column"), A, {"long_name": "K^T Q"}),
             "start": (("run", "token", "coordinate"), start),
             "x": (axes, run.x, {"long_name": "tokens over the last decade of time; NaN: not reached"}),
             "done": ("run", np.array([status == "done" for status in run.status], dtype=np.int8)),
@@ -162,6 +217,21 @@ def value_matrix(family: Family, seed: int, run: int) -> Array:
     return np.asarray(np.linalg.solve(B.T, (B @ T).T).T)
 
 
+def attention_matrix(family: Family, V: Array, seed: int, run: int) -> Array:
+    """A = K^T Q of one run, in which K = I."""
+    from nucleate.studies.points import stream
+
+    if family.attention == "I":
+        return np.eye(DIMENSION)
+    if family.attention in ("V", "minus-V"):
+        return V if family.attention == "V" else -V
+    if family.attention == "reversed":
+        values, vectors = np.linalg.eigh(V)  # (d,), (d, d)
+        return np.asarray((vectors * -values[::-1]) @ vectors.T)
+    Q, K = np.random.default_rng(stream(seed, run, 4)).standard_normal((2, DIMENSION, DIMENSION))
+    return np.asarray(K.T @ Q / DIMENSION)
+
+
 def counterexample(seed: int, starts: int) -> "Dataset":
     """Two tokens on the circle with V = diag(1, .1), Q = I, K = diag(-1, 1): where the second ends."""
     import xarray
@@ -186,11 +256,11 @@ def counterexample(seed: int, starts: int) -> "Dataset":
 
 
 def run(workspace: "ItemWorkspace") -> "Data":
-    """All families, and the counterexample to Conjecture 1 with other Q and K."""
+    """All families, those with other Q and K among them, and the counterexample to Conjecture 1 with such."""
     p, data = workspace.parameters, {}
     weight = {
         family.name: (
-            12.0
+            5.0
             if family.dominant == "complex"
             else 5.0
             if family.oblique == "all" and family.lambda_max < 0.0
@@ -201,7 +271,10 @@ def run(workspace: "ItemWorkspace") -> "Data":
     done = 0.0
     for family in FAMILIES:
         data[family.name] = workspace.blocks(
-            family.name, family.runs(p["runs"]), RUNS_PER_BLOCK, partial(_block, family, p["seed"])
+            family.name,
+            family.runs(p["runs"]),
+            RUNS_PER_BLOCK,
+            partial(_block, family, p["seed"] + family.again),
         )
         done += weight[family.name]
         workspace.progress(done, sum(weight.values()))

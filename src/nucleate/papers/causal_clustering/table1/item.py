@@ -1,168 +1,31 @@
-"""Table 1, row by row: where the tokens end for random V, and what happens at dominant eigenvalues that the
-table leaves out."""
-
-from typing import TYPE_CHECKING
+"""Table 1, row by row: where the tokens end for random V, whether clouds depend on Q and K, and what happens
+at dominant eigenvalues that the table leaves out."""
 
 import numpy as np
 
-from nucleate.papers.causal_clustering.shared.classify_end import END_DISTANCE, Ends, classify_ends
-from nucleate.papers.causal_clustering.table1.data import FAMILIES, GAP, SPREAD, Family, run
+from nucleate.papers.causal_clustering.shared.classify_end import END_DISTANCE
+from nucleate.papers.causal_clustering.table1.data import ATTENTIONS, FAMILIES, GAP, SPREAD, Family, run
 from nucleate.papers.causal_clustering.table1.figures import draw
-from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Slip, Verdict, Word
-from nucleate.papers.core.numbers import Number, exact, mean_of, share_of
-
-if TYPE_CHECKING:
-    from xarray import Dataset
+from nucleate.papers.causal_clustering.table1.measures import (
+    CLOUD_ANGLES,
+    ELSEWHERE_DISTANCE,
+    UNIFORM_ANGLE,
+    UNIFORM_ANGLE_WITH_LINE,
+    counterexample_numbers,
+    measure,
+)
+from nucleate.papers.core.item import Item, Numbers, Parameters, Slip, Verdict, Word
+from nucleate.papers.core.line_fits import plus_minus
+from nucleate.papers.core.numbers import Number
 
 __all__ = ["ITEM", "counterexample_numbers", "slips"]
 
-# mean angle of uniform tokens with a plane and with a line, d = 3
-UNIFORM_ANGLE = {4: float(np.pi / 2 - 1.0), 5: 1.0}
-MIN_TWO_SIDED = 0.9  # share of the runs that must have tokens on both sides, if there are to be two clouds
+MIN_TWO_CLOUDS = 0.9  # share of the runs that must end as two clouds
 MAX_CLOUD_ANGLE = 0.9  # as a share of the mean angle of uniform tokens with L
-ALIGNED_DISTANCE = 1e-4  # from the first token or its opposite
-ELSEWHERE_DISTANCE = 0.01  # from ±ξ: a token at equilibrium farther off is not on its way there
-ORTHOGONAL_ANGLE = float(np.radians(85.0))  # with L, from which on tokens count as orthogonal to it
-
-
-def measure(data: Data, p: Parameters) -> dict[str, Number]:
-    """Shares with their intervals, family by family."""
-    numbers: dict[str, Number] = {}
-    for family in FAMILIES:
-        numbers |= _family_numbers(family, data[family.name])
-    return numbers | counterexample_numbers(data["counterexample"])
-
-
-def _family_numbers(family: Family, found: "Dataset") -> dict[str, Number]:
-    """One family."""
-    ends, runs, name, words = classify_ends(found), int(found.sizes["run"]), family.name, family.words
-    numbers = {
-        f"{name}_done": share_of(
-            int(found["done"].values.sum()), runs, f"{words}: runs that reached t = {family.end:.3g}", 1.0
-        ),
-        f"{name}_misplaced": exact(
-            (ends.row != (family.row or 0)).sum(),
-            f"{words}: V that the atlas puts into another row",
-            expected=0.0,
-        ),
-    }
-    if family.row in (4, 5):
-        return numbers | _cloud_numbers(name, words, ends, family.row, runs)
-    if family.dominant == "complex":
-        return numbers | _rotating_numbers(name, words, ends, runs)
-    near = END_DISTANCE if family.dominant == "real" else family.n * np.exp(-2.0 * family.beta)
-    about = f"{words}: runs that end within {near:.1g} of the point or points V predicts"
-    numbers[f"{name}_share"] = share_of(int((ends.distance <= near).sum()), runs, about, 1.0)
-    numbers[f"{name}_worst"] = exact(
-        np.nanmax(ends.distance), f"{words}: largest distance of any token from these"
-    )
-    if family.row in (2, 3):
-        about = f"{words}: of the V within Conjecture {2 if family.row == 2 else 1}"
-        numbers[f"{name}_within"] = share_of(
-            int((ends.distance[ends.within] <= END_DISTANCE).sum()), int(ends.within.sum()), about, 1.0
-        )
-    if family.name == "row3-oblique":
-        about = (
-            f"{words}: runs that reach an equilibrium with a token more than {ELSEWHERE_DISTANCE:g} off ±ξ"
-        )
-        numbers[f"{name}_elsewhere"] = share_of(
-            int(((ends.distance > ELSEWHERE_DISTANCE) & (ends.moved <= END_DISTANCE)).sum()), runs, about, 0.0
-        )
-    if family.multiplicity == 1:
-        numbers[f"{name}_both"] = share_of(
-            int((ends.smaller_side > 0).sum()), runs, f"{words}: runs that end with tokens at both points"
-        )
-    if family.dominant == "defective":
-        numbers[f"{name}_exact"] = share_of(
-            int((ends.distance <= END_DISTANCE).sum()),
-            runs,
-            f"{words}: runs that end within {END_DISTANCE:g} of these",
-        )
-        about = f"{words}: power of t with which the first token approaches its limit"
-        numbers[f"{name}_slope"] = mean_of(ends.slope[np.isfinite(ends.slope)], about, -1.0)
-    return numbers
-
-
-def _rotating_numbers(name: str, words: str, ends: Ends, runs: int) -> dict[str, Number]:
-    """Complex dominant eigenvalues, over the last decade of time."""
-    near, aligned = ends.max_angle <= END_DISTANCE, ends.spread <= ALIGNED_DISTANCE  # (runs,)
-    rotating = ends.moved > 0.1  # (runs,)
-    return {
-        f"{name}_near_L": share_of(
-            int(near.sum()),
-            runs,
-            f"{words}: runs whose tokens stay within {END_DISTANCE:g} of L over the last decade",
-        ),
-        f"{name}_moving": share_of(int(rotating.sum()), runs, f"{words}: runs that still rotate"),
-        f"{name}_aligned": share_of(
-            int(aligned.sum()),
-            runs,
-            f"{words}: runs whose tokens are all within {ALIGNED_DISTANCE:g} of the first one or its"
-            " opposite",
-        ),
-    }
-
-
-def counterexample_numbers(found: "Dataset") -> dict[str, Number]:
-    """Conjecture 1 with other Q and K."""
-    x, speed = found["x"].values, found["speed"].values
-    off = np.abs(x[:, 1, 1]) > 0.01  # (b,) token 2 is not at +-xi = (+-1, 0)
-    about = "Conjecture 1 with Q = I, K = diag(−1, 1): starts that end off ±ξ"
-    return {
-        "counterexample_share": share_of(int(off.sum()), len(off), about, 0.0),
-        "counterexample_cosine": exact(
-            np.abs(x[off, 1, 0]).mean() if off.any() else np.nan,
-            "|cos α| of token 2 there; expected is our own earlier value",
-            expected=0.47081,
-        ),
-        "counterexample_speed": exact(
-            speed[off].max() if off.any() else np.nan, "largest speed left there", expected=0.0
-        ),
-    }
-
-
-def _cloud_numbers(name: str, words: str, ends: Ends, row: int, runs: int) -> dict[str, Number]:
-    """The clouds of lambda_max < 0, over the last decade of time."""
-    numbers = {
-        f"{name}_angle": mean_of(
-            ends.angle[np.isfinite(ends.angle)],
-            f"{words}: mean angle with L over tokens and the last decade; expected is that of uniform tokens",
-            UNIFORM_ANGLE[row],
-        ),
-        f"{name}_far": mean_of(
-            (ends.angles > np.pi / 4).mean(1), f"{words}: share of tokens farther than 45° from L at the end"
-        ),
-        f"{name}_across": mean_of(
-            (ends.angles > ORTHOGONAL_ANGLE).mean(1),
-            f"{words}: share of tokens at right angles to L at the end, to 5°",
-        ),
-        f"{name}_at_equilibrium": share_of(
-            int((ends.moved <= END_DISTANCE).sum()),
-            runs,
-            f"{words}: runs at equilibrium, no token moving more than {END_DISTANCE:g} in the last decade",
-        ),
-        f"{name}_way": mean_of(
-            ends.moved[np.isfinite(ends.moved)],
-            f"{words}: farthest a token is from its last place during the last decade, mean over runs",
-        ),
-    }
-    if row == 5:
-        numbers[f"{name}_both"] = share_of(
-            int((ends.smaller_side > 0).sum()), runs, f"{words}: runs with tokens on both sides"
-        )
-        numbers[f"{name}_parted"] = share_of(
-            int((ends.angles.max(1) < np.pi / 3).sum()),
-            runs,
-            f"{words}: runs with two parted clouds, no token farther than 60° from ±ξ",
-        )
-    return numbers
 
 
 def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     """By the criteria of the item."""
-    found = [_points_verdict(numbers, row) for row in (1, 2, 3)]
-    found += [_non_normal_verdict(numbers)]
-    found += [_cloud_verdict(numbers, row) for row in (4, 5)]
     outside = (
         f"complex: {numbers['complex_near_L'].value:.0%} of runs stay on L,"
         f" {numbers['complex_moving'].value:.0%} still rotate, in {numbers['complex_aligned'].value:.0%} all"
@@ -173,10 +36,16 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         f" eigenvector; zero: {numbers['zero_share'].value:.0%} end at ±ξ"
     )
     return (
-        *found,
+        *(_points_verdict(numbers, row) for row in (1, 2, 3)),
+        _non_normal_verdict(numbers),
+        _plane_verdict(numbers),
+        *(_two_clouds_verdict(numbers, family) for family in _with_identity(5)),
+        _other_attention_verdict(numbers),
+        _most_negative_verdict(numbers),
+        _no_cloud_verdict(numbers),
         Verdict(
-            "complex, defective and zero dominant eigenvalues",
-            "not testable here",
+            "where tokens end for complex, defective and zero dominant eigenvalues",
+            "no claim",
             f"they are outside the table, which says nothing of them. Measured: {outside}",
         ),
     )
@@ -193,14 +62,20 @@ def _points_verdict(numbers: Numbers, row: int) -> Verdict:
     )
     all_end = share.value == 1.0 and misplaced == 0
     if row == 1:
-        return Verdict(family.words + " (a theorem)", "agrees" if all_end else "disagrees", why)
+        return Verdict(
+            "row 1 (Theorem 4.1): for λ_max > 0, d times, every token ends at x_1(0)",
+            "agrees" if all_end else "disagrees",
+            why,
+        )
     word: Word = "evidence for" if all_end else "evidence against"
     within = numbers[f"row{row}_within"]
     return Verdict(
-        f"{family.words} (conjectured)",
+        "row 2: for λ_max > 0, at least twice, every token ends at one point of L"
+        if row == 2
+        else "row 3: for λ_max > 0, once, and symmetric V, every token ends at ξ or −ξ",
         word,
-        f"{why}; of the V that meet the conjecture's conditions {within.count[0] if within.count else 0} of "
-        f"{within.count[1] if within.count else 0}",
+        f"{why}; of the V that meet Conjecture {2 if row == 2 else 1}'s conditions"
+        f" {within.count[0] if within.count else 0} of {within.count[1] if within.count else 0}",
     )
 
 
@@ -219,11 +94,13 @@ def _non_normal_verdict(numbers: Numbers) -> Verdict:
         f"{hits} of {runs} random V and starts end within {END_DISTANCE:g} of ±ξ (n = {family.n}, t ="
         f" {family.end:.2g})"
     )
-    part = f"{family.words} (conjectured; see Conjecture 1)"
+    part = "row 3: for λ_max > 0, once, and V that is not normal, every token ends at ξ or −ξ"
     if away:
         found = (
             f"{away} ({elsewhere.low or 0.0:.1%} to {elsewhere.high or 0.0:.1%} with 95 % confidence) reach"
-            f" an equilibrium more than {ELSEWHERE_DISTANCE:g} off"
+            f" an equilibrium more than {ELSEWHERE_DISTANCE:g} off,"
+            f" {numbers['row3-oblique_elsewhere_within'].value:.0f} of them with a V that meets Conjecture"
+            " 1's conditions"
         )
         return Verdict(part, "evidence against", f"{why}; {found}. {known}")
     return Verdict(
@@ -233,31 +110,139 @@ def _non_normal_verdict(numbers: Numbers) -> Verdict:
     )
 
 
-def _cloud_verdict(numbers: Numbers, row: int) -> Verdict:
-    names = [one.name for one in FAMILIES if one.row == row]
-    angles = [numbers[f"{name}_angle"] for name in names]
-    both = row == 4 or all(numbers[f"{name}_both"].value > MIN_TWO_SIDED for name in names)
-    near = both and all(angle.value < MAX_CLOUD_ANGLE * UNIFORM_ANGLE[row] for angle in angles)
-    sure = all(angle.high is not None and angle.high < UNIFORM_ANGLE[row] for angle in angles)
-    word: Word = "evidence against" if not near else "evidence for" if sure else "not testable here"
-    at_4, at_1, at_9 = (numbers[f"row{row}{kind}_angle"].value for kind in ("", "-low-beta", "-high-beta"))
-    orthogonal, oblique = (numbers[f"row{row}{kind}_way"].value for kind in ("-low-beta", "-oblique"))
-    why = (
-        f"mean angle with L {at_1:.2f} at β = 1, {at_4:.2f} at β = 4, {at_9:.2f} at β = 9, against"
-        f" {UNIFORM_ANGLE[row]:.2f} for uniform tokens: it gets thinner as β grows;"
-        f" {numbers[f'row{row}_at_equilibrium'].value:.0%} of the runs with orthogonal eigenvectors reach an"
-        f" equilibrium at β = 4; at β = 1 a token still strays {orthogonal:.2f} in the last decade of time,"
-        f" and {oblique:.2f} if eigenvectors are not orthogonal"
+def _with_identity(row: int) -> list[Family]:
+    """The families of a row with Q = K = I, β rising, oblique ones last."""
+    found = [family for family in FAMILIES if family.row == row and family.attention == "I"]
+    return sorted(found, key=lambda family: (family.oblique != "no", family.beta))
+
+
+def _above(number: Number, level: float) -> bool | None:
+    """Whether the interval of a number lies above a level; None if it lies on both sides."""
+    if number.low is None or number.high is None:
+        return None
+    return True if number.low > level else False if number.high < level else None
+
+
+def _plane_verdict(numbers: Numbers) -> Verdict:
+    """Row 4, from how near tokens are to L."""
+    level, families = MAX_CLOUD_ANGLE * UNIFORM_ANGLE[4], _with_identity(4)
+    above = [_above(numbers[f"{family.name}_angle"], level) for family in families]
+    word: Word = (
+        "evidence against"
+        if True in above
+        else "evidence for"
+        if not any(one is None for one in above)
+        else "not testable here"
     )
-    if row == 5:
-        why += (
-            f"; tokens on both sides in {numbers['row5_both'].value:.0%}, two parted clouds in"
-            f" {numbers['row5-low-beta_parted'].value:.0%}, {numbers['row5_parted'].value:.0%},"
-            f" {numbers['row5-high-beta_parted'].value:.0%} of runs"
+    listed = "; ".join(
+        f"{_where(family)} {plus_minus(numbers[f'{family.name}_angle'], 2)}"
+        f" ({numbers[f'{family.name}_at_equilibrium'].value:.0%} of runs at equilibrium)"
+        for family in families
+    )
+    return Verdict(
+        "row 4: for λ_max < 0, at least twice, tokens end as a cloud around L",
+        word,
+        f"mean angle with L, against {UNIFORM_ANGLE[4]:.2f} for uniform tokens: {listed}",
+    )
+
+
+def _two_clouds_verdict(numbers: Numbers, family: Family) -> Verdict:
+    """Row 5 at one β."""
+    name = family.name
+    angle, parted, barely = (numbers[f"{name}_{kind}"] for kind in ("angle", *CLOUD_ANGLES))
+    near = _above(angle, MAX_CLOUD_ANGLE * UNIFORM_ANGLE[5])
+    two = _above(parted, MIN_TWO_CLOUDS)
+    word: Word = (
+        "evidence against"
+        if near is True or two is False
+        else "evidence for"
+        if near is False and two is True
+        else "not testable here"
+    )
+    return Verdict(
+        f"row 5: for λ_max < 0, once, tokens end as two clouds around ±ξ, {_where(family)}",
+        word,
+        f"{_percent(parted)} of the runs end as two clouds with no token farther than"
+        f" {CLOUD_ANGLES['parted']:g}° from ±ξ, {_percent(barely)} with none farther than"
+        f" {CLOUD_ANGLES['barely_parted']:g}°; mean angle with ±ξ {plus_minus(angle, 2)}, of uniform tokens"
+        f" {UNIFORM_ANGLE[5]:.2f}; {numbers[f'{name}_at_equilibrium'].value:.0%} of runs at equilibrium"
+        f" (n = {family.n}, t = {family.end:.2g})",
+    )
+
+
+def _other_attention_verdict(numbers: Numbers) -> Verdict:
+    """Rows 4 and 5 with other Q and K: around L?"""
+    away = [
+        family
+        for family in FAMILIES
+        if family.attention != "I"
+        and not family.again
+        and _above(numbers[f"{family.name}_angle"], _cloud_level(family)) is True
+    ]
+    at_L = all(
+        _above(numbers[f"row{row}_angle"], MAX_CLOUD_ANGLE * UNIFORM_ANGLE[row]) is False for row in (4, 5)
+    )
+    listed = "; ".join(
+        f"row {row} (uniform {UNIFORM_ANGLE[row]:.2f}): "
+        + ", ".join(
+            f"{words} {plus_minus(numbers[f'row{row}{kind}_angle'], 2)}"
+            for kind, words in {
+                "": "Q = K = I",
+                **{f"-{key}": words for key, words in ATTENTIONS.items()},
+            }.items()
         )
-    family = next(one for one in FAMILIES if one.row == row)
-    why = f"too few runs to be sure; {why}" if word == "not testable here" else why
-    return Verdict(f"{family.words}: {'a cloud' if row == 4 else 'two clouds'} (conjectured)", word, why)
+        for row in (4, 5)
+    )
+    return Verdict(
+        "rows 4 and 5: for some of the Q and K tried, tokens do not end around L",
+        "observed" if away and at_L else "not observed",
+        f"mean angle with L at β = 4, {listed}",
+    )
+
+
+def _most_negative_verdict(numbers: Numbers) -> Verdict:
+    """Rows 4 and 5 with K^T Q = V: around the opposite end of the spectrum?"""
+    lowest = {row: numbers[f"row{row}-V_lowest"] for row in (4, 5)}
+    there = all(_above(one, MAX_CLOUD_ANGLE * UNIFORM_ANGLE_WITH_LINE) is False for one in lowest.values())
+    listed = "; ".join(
+        f"row {row}: {plus_minus(one, 2)}, with Q = K = I {plus_minus(numbers[f'row{row}_lowest'], 2)}"
+        for row, one in lowest.items()
+    )
+    return Verdict(
+        "rows 4 and 5 with KᵀQ = V: tokens end around V's most negative direction, as is reported for full"
+        " attention (arXiv 2604.26085)",
+        "observed" if there else "not observed",
+        f"mean angle with that direction at β = 4, against {UNIFORM_ANGLE_WITH_LINE:.2f} for uniform tokens,"
+        f" {listed}",
+    )
+
+
+def _no_cloud_verdict(numbers: Numbers) -> Verdict:
+    """Rows 4 and 5 with K^T Q = V: points instead of clouds?"""
+    shares = {row: numbers[f"row{row}-V-again_two_points"] for row in (4, 5)}
+    listed = ", ".join(
+        f"{share.count[0] if share.count else 0} of {share.count[1] if share.count else 0} new runs (at least"
+        f" {share.low or 0.0:.1%} with 95 % confidence) in row {row}"
+        for row, share in shares.items()
+    )
+    return Verdict(
+        "rows 4 and 5 with KᵀQ = V: there are no clouds, for every token ends where the first does, in L, or"
+        " opposite to it",
+        "observed" if all(share.value == 1.0 for share in shares.values()) else "not observed",
+        f"so end {listed} (β = 4); seen first in other runs",
+    )
+
+
+def _cloud_level(family: Family) -> float:
+    return MAX_CLOUD_ANGLE * UNIFORM_ANGLE[family.row or 0]
+
+
+def _where(family: Family) -> str:
+    return f"at β = {family.beta:g}" + (", eigenvectors not orthogonal" if family.oblique == "all" else "")
+
+
+def _percent(share: Number) -> str:
+    return f"{share.value:.0%} ({share.low or 0.0:.1%} to {share.high or 0.0:.1%})"
 
 
 def slips(numbers: Numbers) -> tuple[Slip, ...]:
@@ -285,15 +270,29 @@ def slips(numbers: Numbers) -> tuple[Slip, ...]:
 ITEM = Item(
     key="table1",
     title="Table 1: where the tokens end",
+    source="Table 1",
     statement=(
-        "By the largest real part λ_max of V's eigenvalues and its multiplicity: positive and d-fold, all"
-        " tokens end at the first, x_1(0) (a theorem); positive and at least twofold, at one point of the"
-        " dominant eigenspace L; positive and simple, at the two points ±ξ; negative and at least twofold, as"
-        " a cloud around L; negative and simple, as two clouds around ±ξ. All but the first row are"
-        " conjectures."
+        "Where tokens end, by λ_max, the largest real part of V's eigenvalues, and its multiplicity. Row 1,"
+        " positive and d-fold: the first token x_1(0); this is Theorem 4.1, for V = I, any Q, K and β ≥ 0, d"
+        " ≥ 2, from almost every start. Row 2, positive and at least twofold: one point of the dominant"
+        " eigenspace L; Conjecture 2, for λ_max real and semisimple, V that keeps L^⊥ and ⟨Vz, z⟩ <"
+        " λ_max|z|² there, says that every token goes to the normalised L-component of x_1(0). Row 3,"
+        " positive and simple: the two points ±ξ of the dominant eigenvector; Conjecture 1, for"
+        " diagonalisable V with d distinct positive real eigenvalues, says that every token goes to one of"
+        " them. Row 4, negative and at least twofold: a cloud around L. Row 5, negative and simple: two"
+        " clouds around ±ξ. Only row 1 is a theorem. What a cloud is, and what Q and K are in rows 4 and 5,"
+        " the table does not say; λ_max = 0, and a complex or defective one, are not in it."
+    ),
+    ours=(
+        "Do the clouds of rows 4 and 5 depend on Q and K? Full attention with QᵀK = V < 0 is reported to"
+        " polarise tokens towards the most negative direction of V (arXiv 2604.26085), not towards ±ξ. Tried"
+        " for symmetric V: KᵀQ = −V, KᵀQ = V, the eigenvalues of −V in reverse order, Gaussian Q and K."
+        " Hypothesis: with KᵀQ = V tokens end around the most negative direction also under the causal mask,"
+        " so that where the clouds are depends on Q and K. A further one came from what was seen: with KᵀQ ="
+        " V there are no clouds, but two points."
     ),
     parameters={
-        "Q, K": "I",
+        "Q, K": "I; others for rows 4 and 5",
         "d": 3,
         "runs": 500,
         "seed": 0,
@@ -320,8 +319,12 @@ ITEM = Item(
         ),
         (
             "What a cloud is: the paper does not say. Measured are the angles of tokens with L over the last"
-            " decade of time, whether they reach an equilibrium, and for two clouds whether no token is"
-            " farther than 60° from ±ξ."
+            " decade of time and whether they reach an equilibrium. Two clouds have tokens on both sides and"
+            " none farther than 60° from ±ξ at the end; the share with 75° for 60° is told too."
+        ),
+        (
+            "Other Q and K: K = I and Q = A, for only A = KᵀQ counts. Gaussian Q and K have entries of"
+            " variance 1/d. V is symmetric, its eigenvalues as in rows 4 and 5, β = 4, t = 10^4."
         ),
         (
             "Complex, defective and zero dominant eigenvalues are outside the table, and only described. The"
@@ -334,16 +337,24 @@ ITEM = Item(
         f" symmetric V: evidence for if every run ends within {END_DISTANCE:g} of the point or points V"
         " predicts, else evidence against. Row 3 with V not normal: evidence against if a run reaches an"
         f" equilibrium with a token more than {ELSEWHERE_DISTANCE:g} off ±ξ; else not testable here, for such"
-        " V are known to fail. Rows 4 and 5: evidence against if in some family the mean angle with L is not"
-        f" below {MAX_CLOUD_ANGLE:.0%} of that of uniform tokens or, in row 5, tokens are on both sides in no"
-        f" more than {MIN_TWO_SIDED:.0%} of the runs; else evidence for, if in every family the 95 % interval"
-        " of the mean angle lies below that of uniform tokens."
+        " V are known to fail. Row 4: evidence for if in every family with Q = K = I the 95 % interval of the"
+        f" mean angle with L lies below {MAX_CLOUD_ANGLE:.0%} of that of uniform tokens, evidence against if"
+        " in one it lies above. Row 5, at each β: evidence against if that interval lies above, or the"
+        f" interval of the share of runs that end as two clouds lies below {MIN_TWO_CLOUDS:.0%}; evidence for"
+        " if both lie on the other side. Else rows 4 and 5 are not testable here. Other Q and K: the first is"
+        f" observed if for some the interval of the mean angle with L lies above {MAX_CLOUD_ANGLE:.0%} of"
+        " that of uniform tokens in row 4 or 5, while for Q = K = I it lies below in both; the second, if"
+        " with KᵀQ = V the interval of the mean angle with the most negative direction lies below"
+        f" {MAX_CLOUD_ANGLE:.0%} of that of uniform tokens in both rows. The third was asked"
+        " after those runs had been seen and is judged on new ones: observed if in each of them all tokens"
+        " end on L, at the first token or its opposite. Outside the table: no claim."
     ),
     captions={
         "table1": (
-            "Left: shares of runs that end at the points V predicts, with 95 % intervals. Middle and right:"
-            " for λ_max < 0, the share of tokens within an angle of L at the end, against uniform tokens;"
-            " dashes by β, red for eigenvectors that are not orthogonal."
+            "Left: shares of runs that end at the points V predicts, and, for row 5, as two clouds, with 95 %"
+            " intervals. Middle and right: for λ_max < 0, the share of tokens within an angle of L at the"
+            " end, against uniform tokens; above with Q = K = I, dashes by β, red for eigenvectors that are"
+            " not orthogonal; below with other Q and K at β = 4, where with KᵀQ = V all tokens are on L."
         )
     },
     run=run,

@@ -15,15 +15,23 @@ if TYPE_CHECKING:
     from nucleate.papers.core.cache import ItemWorkspace
     from nucleate.papers.core.item import Data, Parameters
 
-__all__ = ["SLOWEST_DECAY_TIMES", "cases_of", "end_time", "run", "scores"]
+__all__ = ["SLOWEST_DECAY_TIMES", "cases_of", "end_time", "rate_cases", "run", "scores"]
 
 RUNS_PER_BLOCK = 50  # computed and stored at a time
 FRAMES = 61
-PERTURBATION = 1e-3  # of a token at the common point
+PERTURBATION = 1e-3  # of a token at the common point, over max(1, beta |K^T Q|), on which weights change
 # over which the decay of a perturbation is fitted: after second-order effects, before rounding
-DECAY_TIMES = (4.0, 14.0)
+DECAY_TIMES = (2.0, 8.0)
+DECAYING_TOKENS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # k, as far as there are tokens
 SLOWEST_DECAY_TIMES = (36.0, 50.0)  # over which the slowest is fitted: the others have died out
-START_SPREAD = 0.3  # of the start near one point from which the slowest decay is followed
+# of the start near one point from which the slowest decay is followed, over max(1, beta |K^T Q|)
+START_SPREAD = 0.3
+# tokens of that start: in the mode with rate (m - 1)/m token k moves like k^(m-1), so that with many tokens
+# the slowest mode takes long to outlast the next
+SLOWEST_DECAY_TOKENS = 16
+DIFFERENCE_STEP = (
+    1e-6  # of derivatives by differences: between rounding and (beta |K^T Q|)^2 times its square
+)
 
 
 def scores(d: int, seed: int, runs: range, piece: int = 0) -> tuple[Array, Array]:
@@ -112,42 +120,55 @@ def changing_scores(d: int, n: int, beta: float, pieces: int, seed: int, count: 
     )
 
 
-def decays(d: int, n: int, beta: float, window: int | None, seed: int) -> "Dataset":
-    """All tokens at one point but token k, perturbed a little, for k = 2 .. n: the rate with which it comes
-    back, fitted; and the slowest of all."""
+def sharpness(beta: float, Q: Array, K: Array) -> float:
+    """max(1, beta |K^T Q|): how fast weights change with a token's place."""
+    return max(1.0, beta * float(np.linalg.norm(K.T @ Q, 2)))
+
+
+def decays(d: int, n: int, beta: float, window: int | None, seed: int, draws: int) -> "Dataset":
+    """All tokens at one point but token k, perturbed a little, for DECAYING_TOKENS: the rate with which it
+    comes back, fitted; and the slowest of all; for several Q and K."""
     import xarray
 
+    found = [_decay(d, n, beta, window, seed, draw) for draw in range(draws)]
+    rate, widest = (np.stack(column) for column in zip(*found, strict=True))
+    k = [k for k in DECAYING_TOKENS if k <= n]
+    return xarray.Dataset(
+        {"rate": (("draw", "k"), rate), "widest": (("draw", "time"), widest)},
+        {"k": np.array(k), "time": np.linspace(0.0, SLOWEST_DECAY_TIMES[1], 161)},
+    )
+
+
+def _decay(d: int, n: int, beta: float, window: int | None, seed: int, draw: int) -> tuple[Array, Array]:
+    """Rates (k,) and the distance of the farthest token (times,) for one Q and K."""
     from nucleate.attention import Attention, Window
     from nucleate.integrate.simulate import simulate
     from nucleate.papers.core.interruption import uninterrupted
     from nucleate.sphere import retract, uniform
     from nucleate.studies.points import stream
 
-    Q, K = scores(d, seed, range(1))
-    model = Attention(beta, Q=Q[0], K=K[0], mask="causal" if window is None else Window(window))
-    point = uniform(1, d, seed)[0]
-    rng = np.random.default_rng(stream(seed, 0, 9))
-    x = np.broadcast_to(point, (n - 1, n, d)).copy()
-    k = np.arange(1, n)
-    x[k - 1, k] = retract(point + PERTURBATION * _tangent_part(rng.standard_normal((n - 1, d)), point))
+    (Q,), (K,) = scores(d, seed, range(draw, draw + 1))
+    model = Attention(beta, Q=Q, K=K, mask="causal" if window is None else Window(window))
+    small = 1.0 / sharpness(beta, Q, K)
+    point = uniform(1, d, stream(seed, draw, 8))[0]
+    rng = np.random.default_rng(stream(seed, draw, 9))
+    k = np.array([k - 1 for k in DECAYING_TOKENS if k <= n])
+    x = np.broadcast_to(point, (len(k), n, d)).copy()
+    along = _tangent_part(rng.standard_normal((len(k), d)), point)
+    x[np.arange(len(k)), k] = retract(point + PERTURBATION * small * along)
     times = np.linspace(*DECAY_TIMES, 21)
     run = uninterrupted(
-        simulate(model, x, DECAY_TIMES[1], save=times, rtol=1e-12, atol=1e-14, method="explicit")
+        simulate(model, x, DECAY_TIMES[1], save=times, rtol=1e-12, atol=1e-15, method="explicit")
     )
-    apart = np.linalg.norm(run.x[k - 1, :, k] - point, axis=-1)  # (n-1, times)
-    near = retract(point + START_SPREAD * _tangent_part(rng.standard_normal((n, d)), point) / np.sqrt(d))
+    apart = np.linalg.norm(run.x[np.arange(len(k)), :, k] - point, axis=-1)  # (k, times)
+    few = _tangent_part(rng.standard_normal((min(n, SLOWEST_DECAY_TOKENS), d)), point)
+    near = retract(point + START_SPREAD * small * few / np.sqrt(d))
     near[0] = point
     late = np.linspace(0.0, SLOWEST_DECAY_TIMES[1], 161)
     spread = uninterrupted(
-        simulate(model, near, SLOWEST_DECAY_TIMES[1], save=late, rtol=1e-12, atol=1e-14, method="explicit")
-    ).x  # (times, n, d)
-    return xarray.Dataset(
-        {
-            "rate": ("k", np.polyfit(times, np.log(apart).T, 1)[0]),
-            "widest": ("time", np.linalg.norm(spread - point, axis=-1).max(-1)),
-        },
-        {"k": k + 1, "time": late},
-    )
+        simulate(model, near, SLOWEST_DECAY_TIMES[1], save=late, rtol=1e-12, atol=1e-15, method="explicit")
+    ).x  # (times, tokens, d)
+    return np.polyfit(times, np.log(apart).T, 1)[0], np.linalg.norm(spread - point, axis=-1).max(-1)
 
 
 def _tangent_part(v: Array, point: Array) -> Array:
@@ -155,11 +176,23 @@ def _tangent_part(v: Array, point: Array) -> Array:
     return np.asarray(v - (v @ point)[..., None] * point)
 
 
-def spectrum(d: int, n: int, beta: float, window: int | None, seed: int) -> "Dataset":
+def spectra(d: int, n: int, beta: float, window: int | None, seed: int, draws: int) -> "Dataset":
     """The derivative of the velocity at one common point, by formula and by differences of the velocity: its
-    eigenvalues token by token, and whether a token feels a later one."""
+    eigenvalues token by token, and whether a token feels a later one; for several Q and K."""
     import xarray
 
+    found = [_spectrum(d, n, beta, window, seed, draw) for draw in range(draws)]
+    axes = {"rates": ("draw", "token", "axis")}
+    return xarray.Dataset(
+        {
+            name: (axes.get(name.split("_")[1], ("draw",)), np.stack([one[name] for one in found]))
+            for name in found[0]
+        }
+    )
+
+
+def _spectrum(d: int, n: int, beta: float, window: int | None, seed: int, draw: int) -> dict[str, Any]:
+    """For one Q and K."""
     from nucleate.attention import Attention, Window
     from nucleate.papers.causal_clustering.shared.linearisation import (
         causal_eigenvalues,
@@ -167,20 +200,24 @@ def spectrum(d: int, n: int, beta: float, window: int | None, seed: int) -> "Dat
         jacobian_by_differences,
     )
     from nucleate.sphere import uniform
+    from nucleate.studies.points import stream
 
-    Q, K = scores(d, seed, range(1))
-    model: Attention = Attention(beta, Q=Q[0], K=K[0], mask="causal" if window is None else Window(window))
-    x = np.repeat(uniform(1, d, seed), n, axis=0)
-    tables: dict[str, Any] = {}
-    for name, J in (("formula", jacobian(model, x)), ("differences", jacobian_by_differences(model, x))):
+    (Q,), (K,) = scores(d, seed, range(draw, draw + 1))
+    model: Attention = Attention(beta, Q=Q, K=K, mask="causal" if window is None else Window(window))
+    x = np.repeat(uniform(1, d, stream(seed, draw, 8)), n, axis=0)
+    found: dict[str, Any] = {}
+    for name, J in (
+        ("formula", jacobian(model, x)),
+        ("differences", jacobian_by_differences(model, x, DIFFERENCE_STEP)),
+    ):
         rates = causal_eigenvalues(J)
         later = [np.abs(J[k, :, k + 1 :]).max(initial=0.0) for k in range(n)]
-        tables |= {
-            f"{name}_rates": (("token", "axis"), np.sort(rates.real, axis=1)),
+        found |= {
+            f"{name}_rates": np.sort(rates.real, axis=1),
             f"{name}_imaginary": np.abs(rates.imag).max(),
             f"{name}_later": max(later),
         }
-    return xarray.Dataset(tables)
+    return found
 
 
 def cases_of(p: "Parameters") -> dict[str, tuple[int, float]]:
@@ -188,10 +225,17 @@ def cases_of(p: "Parameters") -> dict[str, tuple[int, float]]:
     return {f"d{d}_beta{beta:g}": (d, beta) for d in p["d"] for beta in p["betas"]}
 
 
+def rate_cases(p: "Parameters") -> dict[str, tuple[int, float, int | None]]:
+    """d, beta and window of every case in which rates are looked at, by name."""
+    causal = {f"d{d}_beta{beta:g}": (d, beta, None) for d in p["d"] for beta in p["rate_betas"]}
+    w = p["windows"][-1]
+    return {**causal, **{f"window{w}_beta{beta:g}": (3, beta, w) for beta in p["rate_betas"]}}
+
+
 def run(workspace: "ItemWorkspace") -> "Data":
     """Every d and beta; windows; changing Q and K; decays and derivatives at the common point."""
     p = workspace.parameters
-    n, seed, first_beta, last_window = p["n"], p["seed"], p["betas"][0], p["windows"][-1]
+    n, seed = p["n"], p["seed"]
     data: dict[str, Any] = {}
     cases = cases_of(p)
     for i, (name, (d, beta)) in enumerate(cases.items()):
@@ -205,9 +249,9 @@ def run(workspace: "ItemWorkspace") -> "Data":
     data["changing"] = workspace.dataset(
         "changing", partial(changing_scores, 3, n, p["beyond_beta"], p["pieces"], seed, p["beyond_runs"])
     )
-    for name, d, window in [*((str(d), d, None) for d in p["d"]), ("_window", 3, last_window)]:
-        for kind, compute_one in (("decay", decays), ("spectrum", spectrum)):
-            data[f"{kind}{name}"] = workspace.dataset(
-                f"{kind}{name}", partial(compute_one, d, n, first_beta, window, seed)
+    for name, (d, beta, window) in rate_cases(p).items():
+        for kind, compute_one in (("decay", decays), ("spectrum", spectra)):
+            data[f"{kind}_{name}"] = workspace.dataset(
+                f"{kind}_{name}", partial(compute_one, d, n, beta, window, seed, p["draws"])
             )
     return data

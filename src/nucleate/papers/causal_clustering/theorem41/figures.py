@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nucleate.papers.causal_clustering.shared.classify_end import END_DISTANCE
-from nucleate.papers.causal_clustering.theorem41.data import SLOWEST_DECAY_TIMES
+from nucleate.papers.causal_clustering.theorem41.data import SLOWEST_DECAY_TIMES, rate_cases
 from nucleate.papers.core.item import Data, Numbers, Parameters
 
 if TYPE_CHECKING:
@@ -58,25 +58,29 @@ def _draw_late(ax: Any, data: Data, p: Parameters) -> None:
     from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
     palette = tidy(ax)
-    for i, d in enumerate(p["d"]):
-        found = data[f"decay{d}"]
-        ax.plot(
-            found["time"].values,
-            found["widest"].values,
-            color=CLUSTER_COLOURS[(0, 2, 3)[i % 3]],
-            label=f"d = {d}",
-        )
+    colours = {beta: CLUSTER_COLOURS[(5, 0, 2, 3)[i % 4]] for i, beta in enumerate(p["rate_betas"])}
+    for name, (d, beta, window) in rate_cases(p).items():
+        if window is None:
+            found = data[f"decay_{name}"]
+            for i, widest in enumerate(found["widest"].values):
+                ax.plot(
+                    found["time"].values,
+                    widest,
+                    color=colours[beta],
+                    linewidth=0.9,
+                    label=f"β = {beta:g}" if i == 0 and d == p["d"][0] else None,
+                )
     t = np.array([0.0, SLOWEST_DECAY_TIMES[1]])
     ax.plot(
         t,
-        2.0 * np.exp(-t / 2.0),
+        30.0 * np.exp(-t / 2.0),
         color=palette.ink,
         linewidth=1.0,
         linestyle=(0, (5, 3)),
         label=r"$e^{-t/2}$",
     )
     ax.set(yscale="log", xlabel="t", xlim=(0.0, SLOWEST_DECAY_TIMES[1]), ylabel="")
-    ax.set_title("from near one point", fontsize=SMALL_POINTS + 1)
+    ax.set_title("from starts near one point", fontsize=SMALL_POINTS + 1)
     ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="lower left")
 
 
@@ -85,14 +89,27 @@ def _draw_rates(ax: Any, data: Data, p: Parameters) -> None:
     from nucleate.theory.consensus import consensus_spectrum
 
     palette = tidy(ax)
-    w, d = p["windows"][-1], 3 if 3 in p["d"] else p["d"][0]
-    for found, window, mark, colour, words in (
-        (data[f"decay{d}"], None, "o", CLUSTER_COLOURS[0], "causal"),
-        (data["decay_window"], w, "D", CLUSTER_COLOURS[3], f"window of {w}"),
-    ):
+    w = p["windows"][-1]
+    for name, (d, beta, window) in rate_cases(p).items():
+        found = data[f"decay_{name}"]
         k = found["k"].values
-        ax.plot(k, -consensus_spectrum(int(k[-1]), 2, window)[1:, 0], color=palette.grey(0.5), linewidth=1.0)
-        ax.plot(k, -found["rate"].values, mark, color=colour, markersize=3.5, linestyle="none", label=words)
+        first = beta == p["rate_betas"][0] and d == (p["d"][0] if window is None else 3)
+        if first:
+            at = np.arange(2, int(k[-1]) + 1)
+            ax.plot(
+                at, -consensus_spectrum(int(k[-1]), 2, window)[1:, 0], color=palette.grey(0.5), linewidth=1.0
+            )
+        for i, rate in enumerate(found["rate"].values):
+            ax.plot(
+                k,
+                -rate,
+                "o" if window is None else "D",
+                color=CLUSTER_COLOURS[0 if window is None else 3],
+                markersize=3.5 if window is None else 7.0,
+                markerfacecolor=None if window is None else "none",
+                linestyle="none",
+                label=("causal" if window is None else f"window of {w}") if first and i == 0 else None,
+            )
     ax.set(xscale="log", xlabel="token k", ylim=(0.45, 1.02))
     ax.set_xticks([2, 4, 8, 16, 32, 64], ["2", "4", "8", "16", "32", "64"])
     ax.minorticks_off()

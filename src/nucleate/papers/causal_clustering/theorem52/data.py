@@ -26,7 +26,18 @@ if TYPE_CHECKING:
     from nucleate.papers.core.cache import ItemWorkspace
     from nucleate.papers.core.item import Data
 
-__all__ = ["TOKENS", "constructed_case", "placements", "run", "sweep"]
+__all__ = [
+    "EDGE_SHARE",
+    "MAX_MOVING",
+    "TOKENS",
+    "constructed_case",
+    "frozen_angles",
+    "moving_cases",
+    "moving_tokens",
+    "placements",
+    "run",
+    "sweep",
+]
 
 MAX_FROZEN = 6  # tokens in a run
 TOKENS = 16
@@ -35,6 +46,8 @@ TOKENS = 16
 GAP_CONCENTRATION = 0.3
 BEYOND_C = 1e-9  # relative: gaps exceed c, which is excluded, by so much
 FAILURE_MARGIN = 0.02  # relative: how far below and above the failure limit the worst placement is tried
+EDGE_SHARE = 0.99  # of the largest N that the conditions allow, where tokens that move make up N
+MAX_MOVING = 5000  # tokens: cases that allow more are left out there
 DIFFERENCE_STEP = 1e-3  # of second differences, in units of beta^(-1/2): the error is its square
 
 
@@ -67,17 +80,29 @@ def placements(case: Case, N: float, runs: int, seed: int) -> tuple[Array, Array
     from nucleate.sphere import uniform
     from nucleate.studies.points import stream
 
-    m = min(MAX_FROZEN, int(2.0 * np.pi * case.beta**0.5 / case.c))
+    m = frozen_count(case)
     theta, a, x0 = np.empty((runs, m)), np.ones((runs, m)), np.empty((runs, TOKENS, 2))
     for run in range(runs):
         rng = np.random.default_rng(stream(seed, run))
-        gap = np.full(m, case.c * case.beta**-0.5 * (1.0 + BEYOND_C))
-        theta[run] = rng.uniform(0.0, 2.0 * np.pi) + np.cumsum(
-            gap + (2.0 * np.pi - gap.sum()) * rng.dirichlet(np.full(m, GAP_CONCENTRATION))
-        )
+        theta[run] = frozen_angles(case, rng)
         a[run, rng.integers(m)] += N - TOKENS - m
         x0[run] = uniform(TOKENS, 2, rng)
     return theta, a, x0
+
+
+def frozen_count(case: Case) -> int:
+    """As many frozen tokens as fit, six at most."""
+    return min(MAX_FROZEN, int(2.0 * np.pi * case.beta**0.5 / case.c))
+
+
+def frozen_angles(case: Case, rng: np.random.Generator) -> Array:
+    """Angles (m,) of frozen tokens, most gaps as narrow as c allows."""
+    m = frozen_count(case)
+    gap = np.full(m, case.c * case.beta**-0.5 * (1.0 + BEYOND_C))
+    return np.asarray(
+        rng.uniform(0.0, 2.0 * np.pi)
+        + np.cumsum(gap + (2.0 * np.pi - gap.sum()) * rng.dirichlet(np.full(m, GAP_CONCENTRATION)))
+    )
 
 
 def random_placements(case: Case, factor: float, runs: int, seed: int) -> "Dataset":
@@ -88,6 +113,39 @@ def random_placements(case: Case, factor: float, runs: int, seed: int) -> "Datas
     away, speed, done = _ends(case, *placements(case, N, runs, seed), N)
     return xarray.Dataset(
         {"away": (("run", "token"), away), "speed": ("run", speed), "done": ("run", done.astype(np.int8))}
+    )
+
+
+def moving_cases() -> tuple[Case, ...]:
+    """The cases in which the conditions allow no more tokens than can be followed."""
+    return tuple(case for case in CASES if case.max_N <= MAX_MOVING)
+
+
+def moving_tokens(case: Case, runs: int, seed: int) -> "Dataset":
+    """Where tokens end if N is made up of them: n = EDGE_SHARE of what the conditions allow, less the frozen
+    ones, which have weight 1 each; uniform starts.  Of every run the farthest token."""
+    import xarray
+
+    from nucleate.sphere import uniform
+    from nucleate.studies.points import stream
+
+    m = frozen_count(case)
+    n = int(EDGE_SHARE * case.max_N) - m
+    away, speed, done = [], [], []
+    for run in range(runs):
+        rng = np.random.default_rng(stream(seed, run))
+        theta, x0 = frozen_angles(case, rng)[None], uniform(n, 2, rng)[None]
+        found = _ends(case, theta, np.ones((1, m)), x0, float(n + m))
+        away.append(found[0].max())
+        speed.append(found[1][0])
+        done.append(found[2][0])
+    return xarray.Dataset(
+        {
+            "away": ("run", np.array(away)),
+            "speed": ("run", np.array(speed)),
+            "done": ("run", np.array(done, dtype=np.int8)),
+        },
+        {"N": float(n + m)},
     )
 
 
@@ -199,7 +257,7 @@ def constructed_case() -> "Dataset":
 
 def run(workspace: "ItemWorkspace") -> "Data":
     """Random placements at several N, worst placements beside the failure limit, a sweep over all parameters,
-    and the constructed case."""
+    the constructed case, and N made up of tokens that move."""
     p = workspace.parameters
     data: dict[str, Any] = {
         "sweep": workspace.dataset(
@@ -218,5 +276,11 @@ def run(workspace: "ItemWorkspace") -> "Data":
                 name, partial(random_placements, case, factor, p["runs"], 5200 + 100 * i + k)
             )
             done += 1
-            workspace.progress(0.05 + 0.95 * done / steps, 1.0)
+            workspace.progress(0.05 + 0.75 * done / steps, 1.0)
+    few = moving_cases()
+    for i, case in enumerate(few):
+        data[f"{case.name}-moving"] = workspace.dataset(
+            f"{case.name}-moving", partial(moving_tokens, case, p["moving_runs"], 5290 + i)
+        )
+        workspace.progress(0.8 + 0.2 * (i + 1) / len(few), 1.0)
     return data

@@ -1,0 +1,58 @@
+"""The report in one page: every statement once, by whose it is and how it is known."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from nucleate.papers.core.item import Word
+
+__all__ = ["GROUPS", "KINDS_OF_STATEMENT", "Statement", "anchor", "overview"]
+
+GROUPS: tuple[tuple[str, tuple[Word, ...]], ...] = (
+    ("The paper's statements that do not hold", ("disagrees", "evidence against")),
+    ("The paper's statements that hold, as far as they were tried", ("agrees", "evidence for")),
+    ("Ours, proved", ("contradicted", "proved")),
+    ("Ours, observed", ("not observed", "observed")),
+    ("Not decided, or not claimed by the paper", ("not testable here", "no claim")),
+)
+
+# at the top of the report
+KINDS_OF_STATEMENT = (
+    "Statements of the paper are in our words, with all their hypotheses, from our notes on arXiv 2411.04990."
+    " What it proves, prints or draws *agrees* or *disagrees* with what is measured here; what it conjectures"
+    " is given *evidence for* or *against*, and *disagrees* where a counterexample is certain; *not testable"
+    " here* is what it states and we cannot decide, *no claim* what it does not speak of. Of what is ours,"
+    " *proved* has its proof in the documentation, and what is measured is as it says (else: *contradicted*);"
+    " *observed*, or *not observed*, was judged by the criterion given with it."
+)
+
+
+class Statement(NamedTuple):
+    """One verdict and the item it belongs to."""
+
+    key: str
+    title: str
+    part: str
+    word: Word
+    why: str
+    proof: str
+
+
+def overview(items: Mapping[str, Any]) -> list[tuple[str, list[Statement]]]:
+    """The statements of a report in groups, each in the order of its words, then of the report; empty groups
+    are left out."""
+    statements = [
+        Statement(key, summary["title"], one["part"], one["word"], one["why"], one["proof"])
+        for key, summary in items.items()
+        for one in summary["verdicts"]
+    ]
+    groups = [
+        (heading, [one for word in words for one in statements if one.word == word])
+        for heading, words in GROUPS
+    ]
+    return [(heading, found) for heading, found in groups if found]
+
+
+def anchor(heading: str) -> str:
+    """What a link to a heading of a page ends in."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")

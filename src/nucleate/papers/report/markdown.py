@@ -189,7 +189,7 @@ def _overview(items: Mapping[str, Any]) -> list[str]:
     for heading, statements in overview(items):
         lines += ["", f"**{heading}**", ""]
         lines += [
-            f"- [{_cell(one.title)}](#{anchor(one.title)}): {_cell(one.part)}: *{one.word}*"
+            f"- *{one.word}*: {_cell(one.part)} ([{_cell(one.title.split(':')[0])}](#{anchor(one.title)}))"
             for one in statements
         ]
     return lines

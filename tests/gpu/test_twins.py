@@ -55,6 +55,13 @@ def test_callbacks_are_told_and_can_cancel() -> None:
     assert set(found["late"]) <= {"done", "time limit"}
 
 
+def test_runs_share_the_memory_of_the_card_or_are_refused() -> None:
+    found = measured()["memory"]
+    assert found["same bits"]
+    assert "A run takes" in found["refused"]
+    assert "Save fewer frames" in found["refused"]
+
+
 def test_one_large_system_goes_as_on_the_cpu() -> None:
     found = measured()["large_system"]
     assert found["error"] < 1e-12

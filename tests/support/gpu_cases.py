@@ -172,6 +172,27 @@ def callbacks(large: bool) -> Measured:
     return {"told": told, "frames": frames, "cancelled": list(cancelled.status), "late": list(late.status)}
 
 
+def memory(large: bool) -> Measured:
+    """Runs that the card has no room for are refused; those that need many slots are all there."""
+    from nucleate.gpu import batch
+
+    model, x = nc.Attention(beta=2.0), nc.uniform(3, 2, seed=3, runs=9)
+    whole = nc.simulate(model, x, 0.2, device="gpu", save=3)
+    names = vars(batch)
+    real, names["free_memory"] = names["free_memory"], lambda: 12 * 400
+    least, batch.MIN_SLOT_RUNS, most, batch.SLOT_BYTES = batch.MIN_SLOT_RUNS, 1, batch.SLOT_BYTES, 1
+    try:
+        parts = nc.simulate(model, x, 0.2, device="gpu", save=3)
+        refused = ""
+        try:
+            nc.simulate(model, x, 0.2, device="gpu", save=30)
+        except nc.InputError as error:
+            refused = str(error)
+    finally:
+        names["free_memory"], batch.MIN_SLOT_RUNS, batch.SLOT_BYTES = real, least, most
+    return {"same bits": bool((whole.x == parts.x).all()), "refused": refused}
+
+
 def large_system(large: bool) -> Measured:
     """One system by the whole card, frame by frame with the CPU's solver."""
     from nucleate.gpu import batch
@@ -197,6 +218,7 @@ CASES: dict[str, Callable[[bool], Measured]] = {
         mixed_precision,
         neighbours,
         callbacks,
+        memory,
         large_system,
     )
 }

@@ -7,7 +7,6 @@ with the next launch.  So Ctrl-C, a time limit and progress need no help from th
 
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +15,7 @@ from numba import cuda
 
 from nucleate.attention import Attention
 from nucleate.checks import Array, InputError
-from nucleate.gpu.device import SIMULATED, allow_shared_memory, check_gpu, shared_memory
+from nucleate.gpu.device import SIMULATED, allow_shared_memory, check_gpu, free_memory, shared_memory
 from nucleate.gpu.fused import COUNTS, NUMBERS, fused_kernel, rows_of, shared_bytes, table_weights
 from nucleate.gpu.pair_sums import Arithmetic
 from nucleate.gpu.tiled_drift import GpuSystem
@@ -35,7 +34,7 @@ PAIRS_PER_SECOND = 1e9  # of one block of threads, as a first guess; then launch
 SLOTS = 6  # groups of runs on the card at a time: some compute while the frames of others are fetched
 SLOT_BYTES = 2**27  # of frames that a slot has room for
 MIN_SLOT_RUNS = 256
-STAGE_BYTES = 2**25  # of page-locked memory, twice
+STAGE_DOUBLES = 2**22  # of page-locked memory, twice
 COPY_THREADS = min(8, pick_threads(None))  # that fill the frames on the host: fresh memory is slow to touch
 MAX_FUSED_TOKENS = 4096  # larger systems fill the card alone
 SAVED, STEPS, REJECTED, STATUS_ROW = range(4)  # of COUNTS
@@ -92,10 +91,11 @@ class Batch:
             allow_shared_memory(self.kernel, self.shared, arguments)
             self.allowed = True
 
-    def arrays(self, first: int, last: int) -> list[Any]:
+    def arrays(self, first: int, last: int, stream: Any) -> list[Any]:
         """A, V, beta, frozen tokens and their weights of these runs, on the card."""
         some = slice(first, last) if self.own else slice(None)
-        return [cuda.to_device(np.ascontiguousarray(array[some])) for array in self.model_arrays]
+        arrays = [np.ascontiguousarray(array[some]) for array in self.model_arrays]
+        return [cuda.to_device(array, stream=stream) for array in arrays]
 
 
 class Slot:
@@ -121,11 +121,13 @@ class Slot:
     def begin(self, first: int, last: int) -> None:
         """Take these runs."""
         self.first, self.last = first, last
-        self.start[: last - first].copy_to_device(np.ascontiguousarray(self.buffers.start[first:last]))
+        start, stream = np.ascontiguousarray(self.buffers.start[first:last]), self.stream
         self.counts[:] = 0
-        self.counts_on_card.copy_to_device(self.counts)
-        self.numbers.copy_to_device(np.zeros(self.numbers.shape))
-        self.model = self.batch.arrays(first, last)
+        # in the slot's own stream: any other would wait for all slots
+        self.start[: last - first].copy_to_device(start, stream=stream)
+        self.counts_on_card.copy_to_device(self.counts, stream=stream)
+        self.numbers.copy_to_device(np.zeros(self.numbers.shape), stream=stream)
+        self.model = self.batch.arrays(first, last, stream)
         self.launch()
 
     def launch(self) -> None:
@@ -194,12 +196,11 @@ def integrate_batch(
     """The same with a block of threads for every run."""
     b, n, d = buffers.start.shape
     batch, end, stop = Batch(model, table, buffers, mixed), time.monotonic() + seconds, 0
-    frames_of_run = 8 * len(buffers.times) * n * d
-    size = min(b, max(SLOT_BYTES // frames_of_run, MIN_SLOT_RUNS))
+    size = _runs_of_slot(b, 8 * n * d * (len(buffers.times) + 4) + 8 * batch.row_doubles)
     waiting = [(first, min(first + size, b)) for first in range(0, b, size)][::-1]
     slots = [Slot(batch, buffers, size) for _ in range(min(SLOTS, len(waiting)))]
     busy: list[Slot] = []
-    with _Staging(frames_of_run) as staging:
+    with _Staging() as staging:
         try:
             while busy or (waiting and not stop):
                 for slot in slots:
@@ -242,11 +243,8 @@ class _Staging:
     """Frames on their way to the host, through page-locked memory, which the card writes at full speed: while
     one half of it fills, the other is copied to where the frames belong."""
 
-    def __init__(self, frames_of_run: int) -> None:
-        self.runs = max(1, STAGE_BYTES // frames_of_run)
-        self.halves = _page_locked(max(STAGE_BYTES, frames_of_run) // 8)
-
     def __enter__(self) -> "_Staging":
+        self.halves = _free_halves.pop() if _free_halves else _page_locked_halves()
         self.fetcher = ThreadPoolExecutor(1, thread_name_prefix="nucleate-fetch")
         self.copiers = ThreadPoolExecutor(COPY_THREADS, thread_name_prefix="nucleate-copy")
         return self
@@ -254,38 +252,53 @@ class _Staging:
     def __exit__(self, *error: object) -> None:
         self.fetcher.shutdown()
         self.copiers.shutdown()
+        _free_halves.append(self.halves)
 
     def fetch(self, slot: Slot) -> "Future[None]":
         """Frames and counts of a slot into the buffers, on another thread."""
         return self.fetcher.submit(self._fetch, slot)
 
     def _fetch(self, slot: Slot) -> None:
-        buffers, first, count = slot.buffers, slot.first, slot.last - slot.first
-        one = slot.frames.shape[1:]
+        buffers, count, runs = slot.buffers, slot.last - slot.first, slice(slot.first, slot.last)
+        source, target = slot.frames.ravel(), buffers.frames[runs].reshape(-1)
         copies: list[list[Future[None]]] = [[], []]
-        for i, low in enumerate(range(0, count, self.runs)):
-            high = min(low + self.runs, count)
+        for i, low in enumerate(range(0, target.size, STAGE_DOUBLES)):
+            part = self.halves[i % 2][: min(STAGE_DOUBLES, target.size - low)]
             for copy in copies[i % 2]:
                 copy.result()
-            part = self.halves[i % 2][: (high - low) * int(np.prod(one))].reshape((high - low, *one))
-            slot.frames[low:high].copy_to_host(part, stream=slot.stream)
+            source[low : low + part.size].copy_to_host(part, stream=slot.stream)
             slot.stream.synchronize()
-            cuts = np.linspace(low, high, COPY_THREADS + 1).astype(int).tolist()
+            cuts = np.linspace(0, part.size, COPY_THREADS + 1).astype(int).tolist()
             copies[i % 2] = [
-                self.copiers.submit(np.copyto, buffers.frames[first + a : first + z], part[a - low : z - low])
+                self.copiers.submit(np.copyto, target[low + a : low + z], part[a:z])
                 for a, z in pairwise(cuts)
             ]
         for copy in (*copies[0], *copies[1]):
             copy.result()
-        counts, runs = slot.counts[:, :count], slice(first, slot.last)
+        counts = slot.counts[:, :count]
         buffers.saved[runs], buffers.steps[runs] = counts[SAVED], counts[STEPS]
         buffers.rejected[runs], buffers.status[runs] = counts[REJECTED], counts[STATUS_ROW]
 
 
-@cache
-def _page_locked(doubles: int) -> tuple[Array, Array]:
-    """Two halves of page-locked memory, kept for the next call: to lock it takes longer than to fill it."""
-    return cuda.pinned_array(doubles, dtype=np.float64), cuda.pinned_array(doubles, dtype=np.float64)
+# kept for the next call: to lock memory takes longer than to fill it
+_free_halves: list[tuple[Array, Array]] = []
+
+
+def _page_locked_halves() -> tuple[Array, Array]:
+    return cuda.pinned_array(STAGE_DOUBLES), cuda.pinned_array(STAGE_DOUBLES)
+
+
+def _runs_of_slot(runs: int, bytes_of_run: int) -> int:
+    """How many runs share a slot, so that all slots fit on the card."""
+    free = free_memory()
+    room = free // (2 * min(SLOTS, runs))  # half of it, for each slot
+    if bytes_of_run > room:
+        raise InputError(
+            f"A run takes {bytes_of_run / 2**20:.3g} MiB on the card, but of its {free / 2**20:.3g} free MiB"
+            f" each of {min(SLOTS, runs)} slots may have {room / 2**20:.3g}. Save fewer frames, or leave"
+            " device out."
+        )
+    return min(runs, max(1, SLOT_BYTES // bytes_of_run, min(MIN_SLOT_RUNS, room // bytes_of_run)))
 
 
 def _tell(

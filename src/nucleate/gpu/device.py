@@ -9,12 +9,20 @@ from numba import cuda
 
 from nucleate.checks import InputError, MissingPackageError
 
-__all__ = ["SIMULATED", "allow_shared_memory", "check_gpu", "device_function", "kernel", "shared_memory"]
+__all__ = [
+    "SIMULATED",
+    "allow_shared_memory",
+    "check_gpu",
+    "device_function",
+    "free_memory",
+    "kernel",
+    "shared_memory",
+]
 
 numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a single run is no reason for a warning
 SIMULATED = bool(numba.config.ENABLE_CUDASIM)  # NUMBA_ENABLE_CUDASIM=1: kernels run in Python, for tests
 ORDINARY_SHARED_BYTES = 48 * 1024  # of a block, that need not be asked for
-SIMULATED_SHARED_BYTES = 48 * 1024
+SIMULATED_SHARED_BYTES, SIMULATED_FREE_BYTES = 48 * 1024, 2**28
 
 
 def check_gpu() -> None:
@@ -49,6 +57,11 @@ def shared_memory() -> int:
     if SIMULATED:
         return SIMULATED_SHARED_BYTES
     return int(cuda.get_current_device().MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+
+
+def free_memory() -> int:
+    """Bytes that are free on the card."""
+    return SIMULATED_FREE_BYTES if SIMULATED else int(cuda.current_context().get_memory_info()[0])
 
 
 def allow_shared_memory(compiled: Any, size: int, arguments: tuple[Any, ...]) -> None:

@@ -20,9 +20,9 @@ MAX_PICTURE_PIXELS = 1800  # across
 COLLECTING_ITEM = "slips"  # collects the slips that other items find
 MAX_OPEN_ROWS = 20  # of a table of numbers that is shown unasked
 FORMULA_PATTERNS = (  # how formulas are written in plain text, and how a page shows them
-    (r"(?<![A-Za-z])([λxWZτEφθasTm])_(max|[0-9A-Za-z])(?![A-Za-z])", r"\1<sub>\2</sub>"),
+    (r"(?<![A-Za-z]{2})([λxWZτEφθσasTmBcPI∫Σ])_(max|[0-9A-Za-zδ])(?![A-Za-z])", r"\1<sub>\2</sub>"),
     (r"_\{([^{}]*)\}", r"<sub>\1</sub>"),
-    (r"\^\(([^()]*)\)|\^\{([^{}]*)\}|\^([−-]?[0-9.]*[0-9])", r"<sup>\1\2\3</sup>"),
+    (r"\^\(([^()]*)\)|\^\{([^{}]*)\}|\^([−-]?[0-9.]*[0-9]|⊥)", r"<sup>\1\2\3</sup>"),
     (
         r"\b([0-9](?:\.[0-9]+)?)e([+−-])0*([0-9]+)\b",
         lambda m: f"{m[1]} · 10<sup>{'' if m[2] == '+' else '−'}{m[3]}</sup>",
@@ -85,7 +85,8 @@ def _overview(items: Mapping[str, Any]) -> str:
     groups = []
     for heading, statements in overview(items):
         rows = "".join(
-            f'<li>{_badge(one.word)} <a href="#{escape(one.key)}">{typeset(one.part)}</a></li>'
+            f'<li>{_badge(one.word)} {typeset(one.part)} <a class=note href="#{escape(one.key)}">'
+            f"{typeset(one.title.split(':')[0])}</a></li>"
             for one in statements
         )
         groups.append(f"<h3>{escape(heading)}</h3><ul class=overview>{rows}</ul>")
@@ -98,10 +99,10 @@ def _contents(items: Mapping[str, Any]) -> str:
     for key, summary in items.items():
         words = [one["word"] for one in summary["verdicts"]]
         badges = " ".join(
-            f"{_badge(word)}{f' × {words.count(word)}' if words.count(word) > 1 else ''}"
+            f"{_badge(word)}{f'\u00a0×\u00a0{words.count(word)}' if words.count(word) > 1 else ''}"
             for word in dict.fromkeys(words)
         )
-        link = f'<a href="#{escape(key)}">{escape(summary["title"])}</a>'
+        link = f'<a href="#{escape(key)}">{typeset(summary["title"])}</a>'
         rows.append(f"<li>{link} <span class=words>{badges}</span></li>")
     return (
         f'<ul class=contents>{"".join(rows)}<li><a href="#verdicts">All statements and verdicts in one'
@@ -116,7 +117,7 @@ def _verdict_table(items: Mapping[str, Any]) -> str:
     for key, summary, one in _verdicts(items):
         name = pictures = command = ""
         if key != last:
-            name = f'<a href="#{escape(key)}">{escape(summary["title"])}</a>'
+            name = f'<a href="#{escape(key)}">{typeset(summary["title"])}</a>'
             pictures = "<br>".join(
                 f'<a href="#{escape(name)}-picture">{escape(name)}</a>' for name in summary["figures"]
             )
@@ -150,7 +151,7 @@ def _section(key: str, summary: Mapping[str, Any], figures: Path) -> str:
     ours = f"<h3>What is ours</h3><p>{typeset(summary['ours'])}</p>" if summary["ours"] else ""
     choices = "".join(f"<li>{typeset(choice)}</li>" for choice in summary["choices"])
     return f"""<section id="{escape(key)}">
-<h2>{escape(summary["title"])}</h2>
+<h2>{typeset(summary["title"])}</h2>
 <h3>What the paper states: {escape(summary["source"])}</h3><p>{typeset(summary["statement"])}</p>
 {ours}
 {pictures}

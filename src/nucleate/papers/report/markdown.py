@@ -185,7 +185,7 @@ def report_page(results: Mapping[str, Any]) -> str:
 
 def _overview(items: Mapping[str, Any]) -> list[str]:
     """Every statement once, by whose it is and how it is known."""
-    lines = ["## In one page"]
+    lines = ["## At a glance"]
     for heading, statements in overview(items):
         lines += ["", f"**{heading}**", ""]
         lines += [

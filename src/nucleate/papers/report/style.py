@@ -39,7 +39,7 @@ summary { cursor: pointer; color: var(--faint); margin: .3rem 0; }
 table.verdicts td { font-size: .95em; }
 sub, sup { font-size: .72em; line-height: 0; }
 .note { color: var(--faint); font-size: .9rem; }
-.pair { display: grid; grid-template-columns: 1fr 1fr; gap: 0 2.5rem; }
+.pair { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 0 2.5rem; }
 .badge { display: inline-block; white-space: nowrap; font-weight: 600; font-size: .85em;
   border: 1px solid currentColor; border-radius: 4px;
   padding: 0 .45em; }
@@ -51,7 +51,8 @@ sub, sup { font-size: .72em; line-height: 0; }
   figure img.light { display: none; } figure img.dark { display: block; }
 }
 @media (max-width: 46rem) {
-  .pair { grid-template-columns: 1fr; } .contents { columns: 1; } td.value { white-space: normal; }
+  table { display: block; overflow-x: auto; } li, td { overflow-wrap: anywhere; }
+  .pair { grid-template-columns: minmax(0, 1fr); } .contents { columns: 1; } td.value { white-space: normal; }
 }
 @page { margin: 16mm 14mm; }
 @media print {
@@ -83,9 +84,10 @@ LAYOUT = """<!doctype html>
 {version}. {kind}</p>
 <p class=note>{words}</p>
 <p class=note>All numbers are in results.json
-beside this file, data in data/, pictures in figures/. Made with {made}.</p>
+beside this file, data in data/, pictures in figures/. On a dark screen what captions call black is white.
+Made with {made}.</p>
 </header>
-<h2 id="overview">In one page</h2>
+<h2 id="overview">At a glance</h2>
 {overview}
 <h2 id="contents">Contents</h2>
 {contents}

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["draw"]
 
+BETA_COLOURS = {4.0: 5, 16.0: 0, 64.0: 3, 256.0: 2}  # of CLUSTER_COLOURS, the same in all panels
+
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     """Shares by n, displacements and where late tokens crowd; then times by n."""
@@ -89,21 +91,22 @@ def _draw_crowds(ax: Any, found: Any, p: Parameters) -> None:
     sizes = [int(np.searchsorted(n, MIN_TOKENS)), len(n) - 1]
     for i, colour, width in zip(sizes, (palette.grey(0.45), palette.ink), (1.0, 1.4), strict=True):
         density = found["histogram"].values[0, frame, i] / n[i] * found.sizes["bin"]
-        ax.plot(angle, density, color=colour, linewidth=width, drawstyle="steps-post", label=f"first {n[i]}")
+        ax.plot(
+            angle, density, color=colour, linewidth=width, drawstyle="steps-post", label=f"first {n[i]:,}"
+        )
     for place in found["place"].values[0, frame]:
         if np.isfinite(place):
-            ax.axvline(place, color=palette.red, linewidth=0.9, zorder=0)
+            ax.axvline(place, color=palette.red, linewidth=0.9, zorder=3)
     highest = 1.3 * float((found["histogram"].values[0, frame, -1] / n[-1]).max() * found.sizes["bin"])
     ax.set(xlim=(-np.pi, np.pi), ylim=(0.0, max(highest, 4.0)), xlabel="angle", ylabel="density")
     ax.set_xticks([-np.pi, 0.0, np.pi], ["−π", "0", "π"])
     ax.set_title(f"tokens at t = {t:g}, Rényi centers red", fontsize=SMALL_POINTS + 1)
     ax.legend(
         fontsize=SMALL_POINTS,
-        frameon=True,
-        facecolor=palette.paper,
-        edgecolor="none",
-        framealpha=0.85,
-        loc="upper right",
+        frameon=False,
+        ncols=2,
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1.07),
     )
 
 
@@ -119,21 +122,29 @@ def _times_figure(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
         palette = tidy(ax)
         for i, beta in enumerate(betas):
             name = dataset_name(int(d), beta)
+            shift = (0.97, 1.0, 1.03)[i % 3]  # so that intervals do not cover each other
             found, large = data[name], large_sizes(data[name])
             if not len(large):
                 continue
-            n, colour = found["tokens"].values[large], CLUSTER_COLOURS[(0, 3, 2)[i % 3]]
+            n, colour = found["tokens"].values[large], CLUSTER_COLOURS[BETA_COLOURS.get(beta, i)]
             mean = crowding_times(found)[:, large].mean(0)
             error = [half_width(mean_of(one, "")) for one in crowding_times(found)[:, large].T]
             ax.errorbar(
-                n, mean, error, fmt="o", markersize=4.5, capsize=2, color=colour, label=f"β = {beta:g}"
+                shift * n,
+                mean,
+                error,
+                fmt="o",
+                markersize=4.5,
+                capsize=2,
+                color=colour,
+                label=f"β = {beta:g}",
             )
             linear = crowding_times(found, "linear")[:, large].mean(0)
             ax.plot(n, linear, color=colour, linestyle=(0, (4, 1.5)), linewidth=1.2)
             slope = numbers[f"slope_{name}"].expected
             assert slope is not None
             ax.plot(n, mean[-1] + slope * np.log(n / n[-1]), color=palette.red, linewidth=0.9, zorder=0)
-        ax.set(xscale="log", xlabel="n", ylabel="time" if ax is axes[0] else "")
+        ax.set(xscale="log", xlabel="n", ylabel="time")
         ax.set_title(f"d = {d}: when n tokens are crowded", fontsize=SMALL_POINTS + 1)
         ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper left")
     return figure

@@ -361,12 +361,13 @@ ITEM = Item(
             " 64, d = 2, bands are 95 % intervals; the grey line is the share by chance. Middle: the"
             " largest displacement of tokens along the sequence at t = 1, β = 1, run by run, and the bound"
             " of the proof (dashed). Right: density of the first 1000 tokens (grey) and of all (black) at"
-            " one time in one run, β = 64; lines are Rényi centers."
+            " one time in one run, β = 64; red lines are Rényi centers, and grey peaks are cut off."
         ),
         "capture-time": (
-            "The time at which the first n tokens are crowded: measured (points, with 95 % intervals over"
-            " runs), by the linear solution from the same starts (dashed), and a line of the slope 1/(4λ) of"
-            " the limit through the last point (red)."
+            "The time at which the first n tokens are crowded (the largest contrast of their weights Z over"
+            " the sphere passes a tenth): measured (points, with 95 % intervals over runs), by the linear"
+            " solution from the same starts (dashed), and a line of the slope 1/(4λ) of the limit through"
+            " the last point (red), λ the largest growth rate of the uniform state."
         ),
     },
     run=run,

@@ -58,7 +58,9 @@ def _draw_log_F(ax: Any, plane: Plane, m: int | None, room: float) -> None:
     from nucleate.plot.styles import tidy
 
     palette = tidy(ax)
-    phi = np.linspace(-np.pi, np.pi, 2881)
+    corner = np.geomspace(1e-9, 1e-2, 200)  # F falls to 0 at a right angle, steeply in the logarithm
+    corners = [side * np.pi / 2.0 + way * corner for side in (-1.0, 1.0) for way in (-1.0, 1.0)]
+    phi = np.unique(np.concatenate([np.linspace(-np.pi, np.pi, 2881), *corners]))
     y = log_F(plane, phi)  # NaN where F is not positive
     y = np.where(y > -1.0, y, np.nan)
     rising = np.sign(phi) * np.gradient(y, phi) > 0.0
@@ -79,6 +81,7 @@ def _draw_log_F(ax: Any, plane: Plane, m: int | None, room: float) -> None:
                 markeredgecolor=palette.red if equilibrium.rate < 0.0 else palette.ink,
                 markersize=7,
                 zorder=5,
+                clip_on=False,
             )
         side = "left" if room < 0.4 else "right" if room > 0.6 else "center"
         ax.text(

@@ -591,15 +591,15 @@ ITEM = Item(
     ),
     captions={
         "conjecture1": (
-            "When a token has an equilibrium off the poles: log F at the angle φ from −ξ, where F ="
-            " e^{βs}(cos φ + ℓ sin φ), s = ⟨x − ξ, KᵀQ x⟩, ℓ the non-normality of V. After m tokens at ξ a"
-            " token has an equilibrium wherever F = m r, r = λ_1/(λ_1 − λ_2), and it attracts where F rises"
-            " away from φ = 0 (red). For Q = K = I and symmetric V it never does; the marks are stored"
-            " counterexamples."
+            "When a token has an equilibrium off the poles ±ξ: log F at the angle φ from −ξ, where F ="
+            " e^{βs}(cos φ + ℓ sin φ), s = ⟨x − ξ, KᵀQ x⟩, ℓ the non-normality of V (0 if V is normal);"
+            " dotted: F = 1. After m tokens at ξ a token has an equilibrium wherever F = m r, r = λ_1/(λ_1 −"
+            " λ_2), and it attracts where F rises away from φ = 0 (red). For Q = K = I and symmetric V it"
+            " never does; the marks are stored counterexamples."
         ),
         "conjecture1-ends": (
             "Left: runs that end elsewhere than at ±ξ, with 95 % intervals, by family. Right: an attracting"
-            " periodic orbit, “periodic_orbit”, seen from the side of the first two eigenvectors, and the"
+            " periodic orbit, seen from the side of the first two eigenvectors, and the"
             " tokens before it, at equilibrium."
         ),
     },

@@ -25,6 +25,12 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     return {"conjecture2": figure}
 
 
+def _typeset(words: str) -> str:
+    """The words of a family, for a label of their own."""
+    words = words.replace("beyond it:", "beyond the conjecture:")
+    return words.replace("KᵀQ", r"$K^{\top}Q$").replace("L^⊥", r"$L^{\perp}$")
+
+
 def _draw_shares(ax: Any, numbers: Numbers) -> None:
     from nucleate.plot.styles import SMALL_POINTS, tidy
 
@@ -37,7 +43,7 @@ def _draw_shares(ax: Any, numbers: Numbers) -> None:
         ax.plot([share.value], [i], "o", color=colour, markersize=5.5, clip_on=False)
     ax.set_yticks(
         range(len(FAMILIES_2)),
-        [family.words.replace("KᵀQ", r"$K^{\top}Q$").replace("L^⊥", r"$L^{\perp}$") for family in FAMILIES_2],
+        [_typeset(family.words) for family in FAMILIES_2],
         fontsize=SMALL_POINTS,
     )
     least = min(numbers[f"{family.name}_there"].low or 0.0 for family in FAMILIES_2)

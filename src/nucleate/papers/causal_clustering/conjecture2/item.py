@@ -305,7 +305,7 @@ ITEM = Item(
         "conjecture2": (
             "Left: runs that end at p, with 95 % intervals, by family. Right: equilibria that a second token"
             " could have elsewhere, for random Q and K: measured growth of small perturbations against the"
-            " bound derived for it; none is below the line, so all repel."
+            " bound derived for it, (1 − a)(λ − w) or aλ; none is below the line, so all repel."
         )
     },
     run=run,

@@ -103,7 +103,7 @@ def _draw_scan(ax: Any, numbers: Numbers, p: Parameters) -> None:
     palette = tidy(ax)
     for i, (beta, colour) in enumerate(zip(p["gap_betas"], palette.tokens(len(p["gap_betas"])), strict=True)):
         levels = [numbers[f"on_L_beta{beta:g}_gap{gap:g}"] for gap in p["gaps"]]
-        label = f"β = {beta:g}: {numbers[f'cap_beta{beta:g}'].value:.3g} tokens"
+        label = f"β = {beta:g}: {numbers[f'cap_beta{beta:g}'].value:.3g}"
         halves = [half_width(one) for one in levels]
         ax.errorbar(
             p["gaps"],
@@ -131,10 +131,10 @@ def _draw_scan(ax: Any, numbers: Numbers, p: Parameters) -> None:
     ax.set(ylim=(0.0, 1.03), xlabel="spectral gap", ylabel="part of |x|² in L when tokens have gathered")
     ax.set_title(f"which comes first, n = {p['n']}, dim L = {p['dim_L']}", fontsize=SMALL_POINTS + 1)
     ax.legend(
-        title="in a cap of the whole sphere",
+        title="tokens in a cap of the whole sphere",
         fontsize=SMALL_POINTS,
         title_fontsize=SMALL_POINTS,
         frameon=False,
         loc="lower right",
-        bbox_to_anchor=(1.0, 0.3),
+        bbox_to_anchor=(1.0, 0.27),
     )

@@ -330,11 +330,12 @@ ITEM = Item(
     ),
     captions={
         "dimension": (
-            "Left: number of clusters against β for dim L = 1, 2, 3 inside d = 8, on lines of slope (d₁−1)/2;"
-            " rings are those of the same tokens put on L at once. Middle: exponents for each V, with 95 %"
-            " intervals. Right: the part of |x|² in L at the moment"
-            " tokens have gathered, against the spectral gap, for several β, with the number of tokens in a"
-            " cap of the whole sphere; above the grey line the reduction has won."
+            "Left: number of clusters against β for dim L = 1, 2, 3 inside d = 8, on lines of slope"
+            " (d₁−1)/2; rings are those of the same tokens put on L at once. Middle: exponents for each V"
+            " (spread: the other eigenvalues are not equal), with 95 % intervals. Right: the part of |x|² in"
+            " L at the moment tokens have gathered, against the spectral gap, for several β, with the number"
+            " of tokens in a cap of the whole sphere; above the grey line, halfway from uniform to L, the"
+            " reduction has won."
         )
     },
     run=run,

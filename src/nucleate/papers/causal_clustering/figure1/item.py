@@ -256,9 +256,11 @@ CHOICES = (
 )
 CAPTION = (
     "Each pair has its V above. Left, the trajectories of 32 tokens from the same start (small dots) to t ="
-    " 5000, where they are red; right, the last decade of the run that goes on from there to the end."
-    " Crosses: where V predicts the end. Dotted: between frames more than 45° apart; where tokens are too"
-    " fast to follow, only the first twenty and the last ten units of time are drawn."
+    " 5000, where they are red; right, the last tenfold of time of the run that goes on from there to the"
+    " end. Crosses: where V predicts the end. Dotted: between frames more than 45° apart; where tokens are"
+    " too fast to follow, only the first twenty and the last ten units of time are drawn. As before: no"
+    " visible change since t = 5000. Spread out: more clusters than half the tokens. Unresolved: tolerance"
+    " or rounding decides where tokens end."
 )
 
 

@@ -27,7 +27,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
         x,
         np.append(0.0, h["lower"].values),
         np.append(0.0, h["upper"].values),
-        color=palette.grey(0.18),
+        color=palette.grey(0.3),
         linewidth=0,
         label="between the bounds of Lemma A.1",
     )

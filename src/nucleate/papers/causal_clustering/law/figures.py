@@ -55,11 +55,20 @@ def _law_figure(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
                 STANDARD_ERRORS_95 * error,
                 fmt=mark,
                 color=colour,
-                markersize=4.5,
+                markersize=8.0 if kind == "renyi" else 4.5,
+                markerfacecolor="none" if kind == "renyi" else colour,
                 linewidth=1.0,
                 label=KINDS[kind],
             )
-        ax.plot(betas, _caps(int(d), betas), color=palette.red, linewidth=1.2, linestyle=DASHES[2], zorder=0)
+        ax.plot(
+            betas,
+            _caps(int(d), betas),
+            color=palette.red,
+            linewidth=1.2,
+            linestyle=DASHES[2],
+            zorder=0,
+            label="1/σ",
+        )
         beta_axes(ax, betas)
         ax.set(ylabel="number" if ax is axes[0] else "")
         exponent = numbers[f"clusters_d{d}_decade"]
@@ -138,5 +147,5 @@ def _draw_match(ax: Any, data: Data, p: Parameters, kind: str) -> None:
             linewidth=0,
         )
     ax.axvline(FIGURE_C, color=palette.grey(0.4), linewidth=0.8, zorder=0)
-    ax.set(xlim=(C[0], C[-1]), ylim=(0.0, 1.0), xlabel="c")
+    ax.set(xlim=(C[0], C[-1]), ylim=(0.0, 1.0), xlabel="c", ylabel="share of clusters")
     ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper right")

@@ -338,8 +338,9 @@ ITEM = Item(
         ),
         "law-c": (
             "Left: the c for which there are as many Rényi (full) or strong centers (dashed) as clusters,"
-            " over time. Middle and right: the share of clusters that hold exactly one center, against c, for"
-            " strong and for Rényi centers; bands are 95 % intervals."
+            " over time; the grey line is c = 4. Middle and right: the share of clusters that hold exactly"
+            " one center, against c, for strong and for Rényi centers, at the time of the law and over the"
+            " last decade of β; bands are 95 % intervals."
         ),
     },
     run=run,

@@ -27,13 +27,14 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     tidy(slow)
     tidy(strip)
     for i, kind in enumerate(KINDS):
-        found, colour = data[kind.name], CLUSTER_COLOURS[i % len(CLUSTER_COLOURS)]
+        found = data[kind.name]
+        colour = CLUSTER_COLOURS[i] if i < len(CLUSTER_COLOURS) else palette.grey(0.55)
         distance = distance_from_span(found["x"].values, kind.generalised_dimension)  # (runs, times)
         fast.plot(
             SIMULATED_TIMES,
             np.median(distance, axis=0),
             marker="osD^vP<>X"[i],
-            markersize=4,
+            markersize=7 if i == 0 else 4,
             color=colour,
             linestyle="none",
             label=kind.words,

@@ -164,9 +164,9 @@ ITEM = Item(
     captions={
         "lemma31": (
             "Left: distance of one token from L' against time times spectral gap, median over V, for nine"
-            " kinds of dominant eigenvalue; dashed e^{−s}. Middle: distance from L where the dominant"
-            " eigenvalue is defective, some V each, against time; dashed 1/t. Right: all fitted rates divided"
-            " by the gap."
+            " kinds of dominant eigenvalue (blocks are Jordan blocks); dashed e^{−s}. Middle: distance from"
+            " L where the dominant eigenvalue is defective, some V each, against time; dashed 1/t. Right:"
+            " all fitted rates divided by the gap."
         )
     },
     run=run,

@@ -55,8 +55,8 @@ def _draw_chord(ax: Any, data: Data) -> None:
     ):
         ax.plot(flat[:, i, 0], flat[:, i, 1], color=colour, linewidth=1.6)
         ax.plot(*flat[0, i], "o", color=colour, markersize=5, markerfacecolor="none")
-        ax.plot(*flat[-1, i], "o", color=colour, markersize=5, label=words)
-    ax.set(aspect="equal", xlim=(-4.4, 6.2), ylim=(-5.6, 5.6), xlabel=r"in units of $\beta^{-1/2}$")
+        ax.plot(*flat[-1, i], "o", color=colour, markersize=9 if i < 2 else 5, label=words)
+    ax.set(aspect="equal", xlim=(-6.2, 6.2), ylim=(-5.6, 5.6), xlabel=r"in units of $\beta^{-1/2}$")
     ax.set_title("one start (rings), and at $T_j$ (dots)", fontsize=SMALL_POINTS + 1)
     ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="lower center", bbox_to_anchor=(0.4, 0.14))
 

@@ -418,7 +418,8 @@ ITEM = Item(
             " each center's guaranteed time; the lemma allows what is below the dashes. Middle: lifetimes"
             " over the index, in units of T_j s_j: lower quartiles (filled), shortest of the runs (open),"
             " all earlier tokens at one point (dots), guaranteed (dashes). Right: lifetime over guaranteed"
-            " lifetime for every β and separation."
+            " lifetime for every β and separation, as far as they were followed; infinite quartiles are left"
+            " out."
         ),
         "lemma5.1-sphere": (
             "d = 3, tokens drawn into a strong center's cap along a chord. Left: seen from above the center,"

@@ -75,7 +75,7 @@ def _draw_jamming(ax: Any, data: Data, p: Parameters) -> None:
         ax.plot(x, power, color=colour, linewidth=1.0)
         named = "$n^{-1}$" if d == 2 else f"$n^{{-1/{d - 1}}}$"
         ax.annotate(
-            named, (x[-1], power[-1]), (4, 0), textcoords="offset points", color=colour, fontsize=SMALL_POINTS
+            named, (x[-1], power[-1]), (7, 0), textcoords="offset points", color=colour, fontsize=SMALL_POINTS
         )
     ax.set(xscale="log", yscale="log", xlabel="tokens per cap of radius δ")
     ax.set_xlim(right=2.6 * p["per_cap"][-1])

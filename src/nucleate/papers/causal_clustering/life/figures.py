@@ -99,11 +99,11 @@ def _draw_law(ax: Any, ratio: Any, data: Data, d: int, betas: list[float]) -> No
         found = merge_lifetimes(data[dataset_name(d, beta)], beta)
         law, measured = found.law / np.log(10.0), found.measured / np.log(10.0)
         style = {
-            "s": 10,
+            "s": 16,
             "marker": "osD^"[i % 4],
             "color": CLUSTER_COLOURS[(0, 2, 3, 5)[i % 4]],
             "linewidths": 0,
-            "alpha": 0.7,
+            "alpha": 0.9,
         }
         ax.scatter(law, measured, label=f"β = {beta:g}", **style)
         ratio.scatter(law, np.clip(measured - law, -LARGEST_RATIO, LARGEST_RATIO), clip_on=False, **style)

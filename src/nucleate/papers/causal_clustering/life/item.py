@@ -244,8 +244,9 @@ ITEM = Item(
         ),
         "life-law": (
             "Lifetimes of clusters against the law of two clusters, one mark per merge but the last of each"
-            " life, logarithms to base 10; below, the ratio of the two, with dotted lines at a factor of 3,"
-            " and marks farther off at the edge. Left: the circle. Right: the sphere, d = 3."
+            " life, logarithms to base 10; Δ is the distance of the two, m the tokens of the absorbing"
+            " cluster that the leader of the other sees; below, the ratio of the two, with dotted lines at a"
+            " factor of 3, and marks farther off at the edge. Left: the circle. Right: the sphere, d = 3."
         ),
     },
     run=run,

@@ -137,9 +137,9 @@ ITEM = Item(
     ),
     captions={
         "slips": (
-            "Left: strong centers on the sphere, counted with 95 % intervals, against the formula and the"
-            " printed one. Middle: h and its lower bound, which fails beyond π, β = 1. Right: g and its"
-            " second lower bound where β is too small for it."
+            "Left: strong centers on the sphere, counted with 95 % intervals (smaller than the marks),"
+            " against the formula and the printed one. Middle: h and its lower bound, which fails beyond π,"
+            " β = 1. Right: g and its second lower bound where β is too small for it."
         )
     },
     run=run,

@@ -18,7 +18,7 @@ LEFT_EDGE = 0.01  # radians: a line of smaller angles lies on the axis
 SHORT = {
     "minus-V": r"$K^{\top}Q$ = −V",
     "V": r"$K^{\top}Q$ = V",
-    "reversed": "−V, reversed",
+    "reversed": "reversed −V",
     "gaussian": "Gaussian Q, K",
 }
 
@@ -42,8 +42,8 @@ def _draw_points(ax: Any, numbers: Numbers) -> None:
         "row2_share": "row 2: at one point of L",
         "row3_share": "row 3: at ±ξ",
         "row3-oblique_share": "row 3, V not normal: at ±ξ",
-        "defective_share": "defective: at ± eigenvector",
-        "zero_share": "zero: at ±ξ",
+        "defective_share": "λ_max defective: at ± eigenvector",
+        "zero_share": "λ_max = 0: at ±ξ",
     }
     least = min(numbers[name].low or 0.0 for name in named)
     _draw_shares(ax, numbers, named, (min(0.97, least - 0.005), 1.0015))
@@ -57,12 +57,12 @@ def _draw_two_clouds(ax: Any, numbers: Numbers) -> None:
             "-low-beta": "Q = K = I, β = 1",
             "": "Q = K = I, β = 4",
             "-high-beta": "Q = K = I, β = 9",
-            "-oblique": "Q = K = I, β = 1, oblique",
+            "-oblique": "Q = K = I, β = 1, not orthogonal",
             **{f"-{kind}": f"{words}, β = 4" for kind, words in SHORT.items()},
         }.items()
     }
     _draw_shares(ax, numbers, named, (-0.03, 1.03))
-    ax.set_title("row 5: two parted clouds, with 95 % intervals", fontsize=_title_points())
+    ax.set_title("row 5: all within 60° of ±ξ, on both sides", fontsize=_title_points())
 
 
 def _draw_shares(ax: Any, numbers: Numbers, named: dict[str, str], xlim: tuple[float, float]) -> None:
@@ -101,7 +101,7 @@ def _draw_cloud(ax: Any, data: Data, row: int) -> None:
         f"row{row}-high-beta": ("β = 9", "-", palette.ink),
         f"row{row}": ("β = 4", (0, (5, 2)), palette.ink),
         f"row{row}-low-beta": ("β = 1", (0, (1, 1.5)), palette.ink),
-        f"row{row}-oblique": ("β = 1, oblique", "-", palette.red),
+        f"row{row}-oblique": ("β = 1, not orthogonal", "-", palette.red),
     }
     _draw_angles(ax, data, row, lines)
     ax.set_title(
@@ -115,7 +115,7 @@ def _draw_other_attention(ax: Any, data: Data, row: int) -> None:
     from nucleate.plot.styles import CLUSTER_COLOURS, palette_of
 
     palette = palette_of(ax)
-    styles = ("-", (0, (5, 2)), (0, (3, 1, 1, 1)), (0, (1, 1.5)))
+    styles = ("-", "-", (0, (3, 1, 1, 1)), (0, (1, 1.5)))
     colours = (CLUSTER_COLOURS[5], palette.red, CLUSTER_COLOURS[0], palette.ink)
     lines = {
         f"row{row}-{kind}": (words, style, colour)

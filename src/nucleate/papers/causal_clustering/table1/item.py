@@ -351,10 +351,13 @@ ITEM = Item(
     ),
     captions={
         "table1": (
-            "Left: shares of runs that end at the points V predicts, and, for row 5, as two clouds, with 95 %"
-            " intervals. Middle and right: for λ_max < 0, the share of tokens within an angle of L at the"
-            " end, against uniform tokens; above with Q = K = I, dashes by β, red for eigenvectors that are"
-            " not orthogonal; below with other Q and K at β = 4, where with KᵀQ = V all tokens are on L."
+            "Left: shares of runs that end at the points V predicts (grey: outside the table), and, for row"
+            " 5, with tokens on both sides and all of them within 60° of ±ξ, with 95 % intervals; with KᵀQ ="
+            " V these are two points, no clouds. Middle and right: for λ_max < 0, the share of tokens within"
+            " an angle of L at the end, against uniform tokens; above with Q = K = I, dashes by β, red for"
+            " eigenvectors that are not orthogonal; below with other Q and K at β = 4, where with KᵀQ = V"
+            " all tokens are on L; reversed −V has the eigenvectors of −V, and its eigenvalues in reverse"
+            " order."
         )
     },
     run=run,

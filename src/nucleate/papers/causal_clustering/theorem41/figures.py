@@ -28,8 +28,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
 
 
 def _draw_gather(ax: Any, data: Data, p: Parameters) -> None:
-    """The distance of the farthest token over powers of ten of time: the median of runs, each stretched to
-    its own end."""
+    """The distance of the farthest token over powers of ten of time, a dozen runs at each beta."""
     from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
     tidy(ax)
@@ -79,7 +78,7 @@ def _draw_late(ax: Any, data: Data, p: Parameters) -> None:
         linestyle=(0, (5, 3)),
         label=r"$e^{-t/2}$",
     )
-    ax.set(yscale="log", xlabel="t", xlim=(0.0, SLOWEST_DECAY_TIMES[1]), ylabel="")
+    ax.set(yscale="log", xlabel="t", xlim=(0.0, SLOWEST_DECAY_TIMES[1]), ylabel="distance")
     ax.set_title("from starts near one point", fontsize=SMALL_POINTS + 1)
     ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="lower left")
 
@@ -110,7 +109,7 @@ def _draw_rates(ax: Any, data: Data, p: Parameters) -> None:
                 linestyle="none",
                 label=("causal" if window is None else f"window of {w}") if first and i == 0 else None,
             )
-    ax.set(xscale="log", xlabel="token k", ylim=(0.45, 1.02))
+    ax.set(xscale="log", xlabel="token k", ylabel="rate", ylim=(0.45, 1.02))
     ax.set_xticks([2, 4, 8, 16, 32, 64], ["2", "4", "8", "16", "32", "64"])
     ax.minorticks_off()
     ax.set_title("rate with which token k comes back", fontsize=SMALL_POINTS + 1)

@@ -50,7 +50,7 @@ def _draw_far(ax: Any, data: Data, p: Parameters) -> None:
     low = 1e-4
     ax.fill_between([p["factors"][0] / 2.0, 1.0], low, 1.0, color=palette.grey(0.12), linewidth=0, zorder=0)
     ax.text(
-        0.29, 0.5, "the\ntheorem", fontsize=SMALL_POINTS, color=palette.grey(0.75), ha="left", va="center"
+        0.29, 0.5, "the\ntheorem", fontsize=SMALL_POINTS - 2, color=palette.grey(0.75), ha="left", va="center"
     )
     ax.axhline(1.0, color=palette.grey(0.5), linewidth=0.9, zorder=0)
     ax.set(xscale="log", yscale="log", xlim=(p["factors"][0] / 2.0, 2.0 * p["factors"][-1]), ylim=(low, 60.0))

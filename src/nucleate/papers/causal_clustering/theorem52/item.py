@@ -395,10 +395,11 @@ ITEM = Item(
     captions={
         "theorem5.2": (
             "Left: the farthest that a token ends from a frozen one, over ε, against N over what the"
-            " conditions allow; lines are the worst placement, which ends where a token is torn away. Middle:"
-            " what the conditions allow at c = 6.5, β = 64, and where the conclusion begins to fail. Right:"
-            " the slope of the energy of the constructed case's token across its ball; it should rise"
-            " throughout."
+            " conditions allow; lines are the worst placement, which ends where a token is torn away."
+            " Middle: what the conditions allow at c = 6.5, β = 64, and where the conclusion begins to fail."
+            " Right: the slope of one token's energy across the ball of radius εβ^(−1/2) about a frozen"
+            " token, in a case made so that the printed condition holds and the proof's does not; it should"
+            " rise throughout."
         )
     },
     run=run,

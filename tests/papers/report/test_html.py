@@ -174,7 +174,7 @@ def test_the_contents_name_every_item_and_its_verdicts(some_items: dict[str, Any
     for key, summary in some_items.items():
         row = next(row for row in contents.split("<li>") if f'href="#{key}"' in row)
         assert all(f">{verdict['word']}</span>" in row for verdict in summary["verdicts"])
-    assert "disagrees</span> × 5" in contents
+    assert "disagrees</span>&nbsp;×&nbsp;5" in contents
 
 
 def test_every_slip_is_told_once_with_the_evidence_of_those_who_found_it(some_items: dict[str, Any]) -> None:

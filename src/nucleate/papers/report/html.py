@@ -99,7 +99,7 @@ def _contents(items: Mapping[str, Any]) -> str:
     for key, summary in items.items():
         words = [one["word"] for one in summary["verdicts"]]
         badges = " ".join(
-            f"{_badge(word)}{f'\u00a0×\u00a0{words.count(word)}' if words.count(word) > 1 else ''}"
+            _badge(word) + (f"&nbsp;×&nbsp;{words.count(word)}" if words.count(word) > 1 else "")
             for word in dict.fromkeys(words)
         )
         link = f'<a href="#{escape(key)}">{typeset(summary["title"])}</a>'

@@ -164,9 +164,10 @@ def test_the_first_page_has_every_statement_once_by_whose_it_is(results: dict[st
     text = _overview(results["items"])
     parts = [verdict["part"] for summary in results["items"].values() for verdict in summary["verdicts"]]
     assert text.count("<li>") == len(parts)
-    assert all(f">{typeset(part)}</a>" in text for part in parts)
-    wrong, holds = text.index("that do not hold"), text.index("that hold, as far")
-    assert wrong < text.index(">disagrees</span>") < text.rindex(">disagrees</span>") < holds
+    assert all(f" {typeset(part)} <a class=note" in text for part in parts)
+    wrong, holds, slips = (text.index(words) for words in ("that are false", "that hold, as far", "Slips of"))
+    assert wrong < text.index(">disagrees</span>") < text.rindex(">disagrees</span>", wrong, slips) < holds
+    assert text[slips:].count(">disagrees</span>") == len(results["items"]["slips"]["verdicts"])
 
 
 def test_the_contents_name_every_item_and_its_verdicts(some_items: dict[str, Any]) -> None:

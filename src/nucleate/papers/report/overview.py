@@ -9,12 +9,17 @@ from nucleate.papers.core.item import Word
 __all__ = ["GROUPS", "KINDS_OF_STATEMENT", "Statement", "anchor", "overview"]
 
 GROUPS: tuple[tuple[str, tuple[Word, ...]], ...] = (
-    ("The paper's statements that do not hold", ("disagrees", "evidence against")),
-    ("The paper's statements that hold, as far as they were tried", ("agrees", "evidence for")),
+    (
+        "Statements of the paper that are false, or have evidence against them",
+        ("disagrees", "evidence against"),
+    ),
+    ("Statements of the paper that hold, as far as they were tried", ("agrees", "evidence for")),
     ("Ours, proved", ("contradicted", "proved")),
-    ("Ours, observed", ("not observed", "observed")),
+    ("Ours, tried by simulation", ("observed", "not observed")),
     ("Not decided, or not claimed by the paper", ("not testable here", "no claim")),
 )
+SLIPS_ITEM = "slips"  # its statements are no claims of the paper: they stand in a group of their own
+SLIPS_HEADING = "Slips of print: what is printed is not what is meant"
 
 # at the top of the report
 KINDS_OF_STATEMENT = (
@@ -46,11 +51,12 @@ def overview(items: Mapping[str, Any]) -> list[tuple[str, list[Statement]]]:
         for key, summary in items.items()
         for one in summary["verdicts"]
     ]
+    slips = [one for one in statements if one.key == SLIPS_ITEM]
     groups = [
-        (heading, [one for word in words for one in statements if one.word == word])
+        (heading, [one for word in words for one in statements if one.word == word and one not in slips])
         for heading, words in GROUPS
     ]
-    return [(heading, found) for heading, found in groups if found]
+    return [(heading, found) for heading, found in [*groups, (SLIPS_HEADING, slips)] if found]
 
 
 def anchor(heading: str) -> str:

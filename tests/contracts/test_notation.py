@@ -15,6 +15,10 @@ OTHERWISE = {
     r"\bh \| `dt`|t \+ h = t": "h is the interaction function",
     r"μ₂": "the second eigenvalue of V is λ₂",
     r"\bw = β\^": "w is the width of a window",
+    r"\bp_kj": "the share of attention is a_kj",
+    r"KᵀQ = λI": "a multiple of the identity is cI; λ is an eigenvalue, or a rate of growth",
+    r"4L\)|\bL_[xμ]|\bL = ‖": "L is the dominant eigenspace; a Lipschitz constant is ϰ",
+    r"\bE_[kj]\([st]\)": "E_k is the energy of token k; its largest displacement is G_k",
 }
 WRITTEN_ELSEWHERE = ("conjectures.md", "report.md", "README.md", "CHANGELOG.md", "CONTRIBUTING.md")
 

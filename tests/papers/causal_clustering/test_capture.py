@@ -29,6 +29,7 @@ from nucleate.papers.causal_clustering.capture.linear import (
     top_degree,
 )
 from nucleate.papers.causal_clustering.capture.measures import crowding_times, slopes
+from nucleate.papers.core.item import Verdict
 from nucleate.theory.interaction import interaction_slope
 
 # Verdicts flip
@@ -80,22 +81,32 @@ def test_displacements_beyond_the_bound_contradict_the_theorem() -> None:
         assert with_dataset(found, f"bound-d{d}", ratio=ratio)[0] == "contradicted"
 
 
-def test_a_slope_of_one_over_four_lambda_is_observed_and_another_is_not() -> None:
+def test_quotients_that_exceed_1_and_slopes_of_one_over_four_lambda_are_told() -> None:
     found = made("capture")
 
-    def with_slope(factor: float) -> list[str]:
-        def change(one: xarray.Dataset) -> xarray.Dataset:
-            d, beta = next(s for s in systems(found.p) if found.data[dataset_name(*s)] is one)
+    def judged(factor: float, over_linear: float) -> Verdict:
+        data = dict(found.data)
+        for d, beta in systems(found.p):
+            one = data[dataset_name(d, beta)]
             limit = 1.0 / (4.0 * growth_rates(beta, d, np.arange(1, 60)).max())
-            # runs that differ a little, so that there is an interval
-            slope = factor * limit * xarray.DataArray(np.linspace(0.98, 1.02, one.sizes["run"]), dims="run")
-            planted = growing(one, slope)
-            return one.assign(contrast=planted, linear=planted)
+            # runs that differ a little, so that there are intervals
+            spread = xarray.DataArray(np.linspace(0.98, 1.02, one.sizes["run"]), dims="run")
+            linear = growing(one, factor / over_linear * limit + 0.0 * spread)
+            data[dataset_name(d, beta)] = one.assign(
+                contrast=growing(one, factor * limit * spread), linear=linear
+            )
+        return found.item.verdicts(found.item.measure(data, found.p), found.p)[1]
 
-        return in_every_system(found, change)
-
-    assert with_slope(1.0)[1:3] == ["observed", "observed"]
-    assert with_slope(1.5)[1:3] == ["not observed", "observed"]
+    every = len(systems(found.p))
+    same = judged(1.0, 1.0)
+    assert same.word == "observed"
+    assert "the intervals of 0 exclude it." in same.why
+    assert f"of the measured slope at {every} of {every}" in same.why
+    larger = judged(1.5, 1.1)
+    assert larger.word == "observed"
+    assert f"{every} of {every} quotients exceed 1, and the intervals of {every} exclude it" in larger.why
+    assert f"of the measured slope at 0 of {every}" in larger.why
+    assert judged(1.5, 1.3).word == "not observed"
 
 
 def test_growth_at_another_rate_than_planted_is_not_observed() -> None:
@@ -104,7 +115,7 @@ def test_growth_at_another_rate_than_planted_is_not_observed() -> None:
     def change(one: xarray.Dataset) -> xarray.Dataset:
         return one.assign(contrast=growing(one, 0.35), linear=growing(one, 0.7))
 
-    assert in_every_system(found, change)[2] == "not observed"
+    assert in_every_system(found, change)[1] == "not observed"
 
 
 def test_tokens_that_do_not_interact_are_never_crowded() -> None:
@@ -119,13 +130,13 @@ def test_tokens_that_do_not_interact_are_never_crowded() -> None:
         large = planted["tokens"].values >= 1000
         assert np.isnan(crowding_times(planted)[:, large]).all()
         assert np.isnan(slopes(planted)).all()
-    assert in_every_system(found, change)[1:3] == ["not observed", "not observed"]
+    assert in_every_system(found, change)[1] == "not observed"
 
 
 def test_modes_far_from_the_linear_solution_are_not_observed_to_grow_by_it() -> None:
     found = made("capture")
     name = dataset_name(*systems(found.p)[-1])
-    assert with_dataset(found, name, apart=0.5 + 0.0 * found.data[name]["apart"])[3] == "not observed"
+    assert with_dataset(found, name, apart=0.5 + 0.0 * found.data[name]["apart"])[2] == "not observed"
 
 
 # The proof, step by step

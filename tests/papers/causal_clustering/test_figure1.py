@@ -88,3 +88,13 @@ def test_what_is_outside_the_table_is_no_claim_and_unresolved_where_rounding_dec
     run = found.data["defective-end-careful"]
     other = {"defective-end-careful": with_end(run, uniform(found.p["n"], 3, 4))}
     assert "unresolved, for the end depends on the tolerance" in described(4.0, **other)
+
+
+def test_every_line_of_figures_1_and_6_tells_its_figure_and_that_the_V_are_ours() -> None:
+    parts = {
+        key: [verdict.part for verdict in made(key).item.verdicts(made(key).numbers, made(key).p)]
+        for key in ("figure1", "figure6")
+    }
+    assert all(part.startswith("Figure 1") for part in parts["figure1"])
+    assert all(part.startswith("Figure 6") for part in parts["figure6"])
+    assert all("V of our choice" in part for some in parts.values() for part in some[:2])

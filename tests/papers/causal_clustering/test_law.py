@@ -79,3 +79,11 @@ def test_errors_of_mean_counts_are_those_of_their_spread_over_runs() -> None:
     mean, error = means(found.data, 3, [12.0], "clusters", 20.0)
     assert mean[0] == counts.mean()
     assert error[0] == pytest.approx(counts.std(ddof=1) / np.sqrt(len(counts)))
+
+
+def test_what_other_numbers_of_tokens_change_is_told_with_the_exponents() -> None:
+    found = made("law")
+    why = found.item.verdicts(found.numbers, found.p)[1].why
+    assert "scaling alone gives this exponent" in why
+    least = min(found.numbers[f"density_{one}"].value for one in found.p["densities"])
+    assert f"hardly matters: {least:.1f} ±" in why

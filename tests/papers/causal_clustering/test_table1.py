@@ -1,5 +1,7 @@
 """Table 1: random matrices are what they are meant to be, and wrong ends change verdicts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import xarray
@@ -16,6 +18,8 @@ from nucleate.papers.causal_clustering.table1.data import (
     attention_matrix,
     value_matrix,
 )
+from nucleate.papers.causal_clustering.table1.measures import SINK, sink_numbers
+from nucleate.papers.core.item import Verdict
 from nucleate.sphere import uniform
 from nucleate.theory.atlas import atlas
 
@@ -47,21 +51,31 @@ def test_one_run_that_ends_elsewhere_changes_the_verdict_of_its_row(
     assert found.words(planted(found.data, family, changed(data, x=x)))[part] == word
 
 
-def test_one_run_at_equilibrium_elsewhere_is_evidence_against_row_3_and_none_is_no_evidence_for_it() -> None:
+def test_the_exact_sink_refutes_row_3_for_V_not_normal_and_another_V_has_no_such_sink() -> None:
     found = made("table1")
-    assert found.words(found.data)[2:4] == ["evidence for", "not testable here"]
-    data = found.data["row3-oblique"]
-    x = data["x"].values.copy()
-    x[1, :, 5] = uniform(1, 3, 3)  # at equilibrium: the same place in all frames
-    assert found.words(planted(found.data, "row3-oblique", changed(data, x=x)))[2:4] == [
-        "evidence for",
-        "evidence against",
-    ]
-    x[1, 0, 5] = -x[1, 0, 5]  # not at equilibrium: still on its way
-    assert found.words(planted(found.data, "row3-oblique", changed(data, x=x)))[3] == "not testable here"
     against = found.item.verdicts(found.numbers, found.p)[3]
+    assert against.word == "disagrees"
     assert "V that is not normal" in against.part
-    assert "Conjecture 1 (below) has counterexamples" in against.why
+    assert against.why.startswith("Q = K = I, V = (λ −4/3; 0 λ−1)")
+    wrong = sink_numbers(replace(SINK, corner=SINK.corner + 1))
+    assert found.item.verdicts({**found.numbers, **wrong}, found.p)[3].word == "not testable here"
+
+
+def test_without_the_sink_one_run_at_equilibrium_elsewhere_is_evidence_against_row_3() -> None:
+    found = made("table1")
+
+    def words(x: np.ndarray) -> list[str]:
+        data = planted(found.data, "row3-oblique", changed(found.data["row3-oblique"], x=x))
+        wrong = sink_numbers(replace(SINK, corner=SINK.corner + 1))
+        numbers = {**found.item.measure(data, found.p), **wrong}
+        return [str(verdict.word) for verdict in found.item.verdicts(numbers, found.p)][2:4]
+
+    x = found.data["row3-oblique"]["x"].values.copy()
+    assert words(x) == ["evidence for", "not testable here"]
+    x[1, :, 5] = uniform(1, 3, 3)  # at equilibrium: the same place in all frames
+    assert words(x) == ["evidence for", "evidence against"]
+    x[1, 0, 5] = -x[1, 0, 5]  # not at equilibrium: still on its way
+    assert words(x) == ["evidence for", "not testable here"]
 
 
 def test_row_3_with_V_not_normal_fails_in_a_run_of_its_own_family() -> None:
@@ -72,79 +86,98 @@ def test_row_3_with_V_not_normal_fails_in_a_run_of_its_own_family() -> None:
     assert ends.moved[0] < 1e-6  # at equilibrium, by the rule of the item
 
 
-@pytest.mark.parametrize(
-    ("family", "part"),
-    [
-        *(("row4" + kind, 4) for kind in ("", "-low-beta", "-high-beta", "-oblique")),
-        *(("row5" + kind, 5 + i) for i, kind in enumerate(("-low-beta", "", "-high-beta", "-oblique"))),
-    ],
-)
-def test_uniform_tokens_are_evidence_against_clouds(family: str, part: int) -> None:
+@pytest.mark.parametrize("kind", ["", "-low-beta", "-high-beta", "-oblique"])
+@pytest.mark.parametrize(("row", "part"), [("row4", 4), ("row5", 5)])
+def test_uniform_tokens_are_evidence_against_clouds(row: str, part: int, kind: str) -> None:
     found = made("table1")
-    data = found.data[family]
+    data = found.data[row + kind]
     b, m, n, d = data["x"].shape
     x = uniform(b * m * n, d, 1).reshape(b, m, n, d)
-    assert found.words(planted(found.data, family, changed(data, x=x)))[part] == "evidence against"
+    assert found.words(planted(found.data, row + kind, changed(data, x=x)))[part] == "evidence against"
 
 
-@pytest.mark.parametrize(
-    ("family", "part"), [("row5-low-beta", 5), ("row5", 6), ("row5-high-beta", 7), ("row5-oblique", 8)]
-)
-def test_row_5_is_judged_at_each_beta_by_the_runs_with_two_clouds(family: str, part: int) -> None:
-    found = made("table1")
-    data = found.data[family].isel(run=np.zeros(60, dtype=int))  # enough runs to be sure
+ROW_5 = ("row5-low-beta", "row5", "row5-high-beta", "row5-oblique")
+
+
+def two_clouds(data: xarray.Dataset, broken: int = 0, sides: int = 2) -> xarray.Dataset:
+    """Sixty runs with all tokens at ±ξ, or at ξ only; in `broken` of them one token is between."""
+    data = data.isel(run=np.zeros(60, dtype=int))
     xi = np.array([atlas(V).basis[:, 0] for V in data["V"].values])  # (b, d)
-    sides = np.where(np.arange(data.sizes["token"]) % 2, -1.0, 1.0)[:, None]  # (n, 1)
-    x = np.broadcast_to((sides * xi[:, None])[:, None], data["x"].shape).copy()  # (b, m, n, d) at ±ξ
-
-    def words(x: np.ndarray) -> list[str]:
-        return found.words(planted(found.data, family, changed(data, x=x)))
-
-    before = found.words(found.data)
-    assert words(x)[part] == "evidence for"
-    assert [one for i, one in enumerate(words(x)) if i != part] == [
-        one for i, one in enumerate(before) if i != part
-    ]
-    assert words(np.abs(sides) * xi[:, None, None] + 0.0 * x)[part] == "evidence against"  # one side
-    across = np.linalg.svd(xi[:, None])[2][:, 1]  # (b, d) orthogonal to ξ
-    x[:20, :, 3] = across[:20, None]  # one token between the clouds in a third of the runs
-    assert words(x)[part] == "evidence against"
-    x[4:20, :, 3] = x[4:20, :, 5]  # in 4 of 60
-    assert words(x)[part] == "not testable here"
+    sign = np.where((np.arange(data.sizes["token"]) % 2) & (sides == 2), -1.0, 1.0)[:, None]  # (n, 1)
+    x = np.broadcast_to((sign * xi[:, None])[:, None], data["x"].shape).copy()  # (b, m, n, d)
+    x[:broken, :, 3] = np.linalg.svd(xi[:broken, None])[2][:, 1][:, None]  # orthogonal to ξ
+    return changed(data, x=x)
 
 
-def test_clouds_depend_on_Q_and_K_only_if_some_are_not_around_L() -> None:
+def test_row_5_asks_for_tokens_on_both_sides_at_every_beta() -> None:
     found = made("table1")
-    part = 9
-    data = dict(found.data)
+    data = {**found.data, **{name: two_clouds(found.data[name]) for name in ROW_5}}
+    assert found.words(data)[5] == "evidence for"
+    # a token between the clouds is none against tokens around ±ξ
+    assert found.words({**data, "row5": two_clouds(found.data["row5"], broken=60)})[5] == "evidence for"
+    for name in ROW_5:
+        one_side = two_clouds(found.data[name], sides=1)
+        assert found.words({**data, name: one_side})[5] == "evidence against"
+    some = two_clouds(found.data["row5"]).isel(run=slice(5))  # too few to be sure
+    assert found.words({**data, "row5": some})[5] == "not testable here"
 
-    def at(family: str, which: str, runs: int = 20) -> xarray.Dataset:
-        """The family with all tokens at ± an eigenvector: the dominant or the most negative one."""
-        some = data[family].isel(run=np.zeros(runs, dtype=int))
-        vectors = np.linalg.eigh(some["V"].values)[1]  # (b, d, d)
-        x = vectors[..., 0 if which == "lowest" else -1][:, None, None]  # (b, 1, 1, d)
-        noise = 1e-3 * np.random.default_rng(0).standard_normal(some["x"].shape)  # for intervals
-        x = x + noise
-        return changed(some, x=x / np.linalg.norm(x, axis=-1, keepdims=True))
 
-    families = [f"row{row}-{kind}" for row in (4, 5) for kind in ATTENTIONS]
-    data |= {f"row{row}": at(f"row{row}", "dominant") for row in (4, 5)}
-    data |= {family: at(family, "dominant") for family in families}
-    assert found.words(data)[part : part + 2] == ["not observed", "not observed"]
-    data["row4-gaussian"] = at("row4-gaussian", "lowest")
-    assert found.words(data)[part : part + 2] == ["observed", "not observed"]
-    data["row5-V"] = at("row5-V", "lowest")
-    assert found.words(data)[part + 1] == "not observed"  # in row 4 they are not
-    data["row4-V"] = at("row4-V", "lowest")
-    assert found.words(data)[part + 1] == "observed"
-    data["row5"] = at("row5", "lowest")  # with Q = K = I neither: then it does not depend on them
-    assert found.words(data)[part] == "not observed"
+def test_two_clouds_come_with_beta_only_if_their_share_rises_from_few_runs_to_most() -> None:
+    found = made("table1")
+
+    def verdict(*broken: int) -> Verdict:
+        some = {
+            name: two_clouds(found.data[name], many) for name, many in zip(ROW_5, (*broken, 60), strict=True)
+        }
+        return found.item.verdicts(found.item.measure({**found.data, **some}, found.p), found.p)[6]
+
+    assert verdict(60, 30, 0).word == "observed"
+    assert "0% at β = 1, 50% at β = 4, 100% at β = 9" in verdict(60, 30, 0).part
+    assert "hardly ever found at β = 1:" in verdict(60, 30, 0).why
+    assert "found in some runs at β = 4:" in verdict(60, 30, 0).why
+    assert "found in nearly all runs at β = 9:" in verdict(60, 30, 0).why
+    assert verdict(40, 30, 0).word == "not observed"  # a third of the runs already at β = 1
+    assert verdict(60, 30, 15).word == "not observed"  # three quarters only at β = 9
+    assert verdict(60, 60, 0).word == "not observed"  # does not rise from β = 1 to 4
+    assert verdict(0, 30, 60).word == "not observed"
+
+
+def at_eigenvector(data: xarray.Dataset, which: int, runs: int = 20) -> xarray.Dataset:
+    """All tokens near an eigenvector: the dominant one is -1, the most negative one 0."""
+    some = data.isel(run=np.zeros(runs, dtype=int))
+    x = np.linalg.eigh(some["V"].values)[1][..., which][:, None, None]  # (b, 1, 1, d)
+    x = x + 1e-3 * np.random.default_rng(0).standard_normal(some["x"].shape)  # for intervals
+    return changed(some, x=x / np.linalg.norm(x, axis=-1, keepdims=True))
+
+
+def test_tokens_are_nearer_to_L_with_all_Q_and_K_only_if_they_are_with_each() -> None:
+    found = made("table1")
+    families = [f"row{row}{kind}" for row in (4, 5) for kind in ("", *(f"-{one}" for one in ATTENTIONS))]
+    data = {**found.data, **{name: at_eigenvector(found.data[name], -1) for name in families}}
+    assert (found.words(data)[7], found.words(data)[9]) == ("observed", "not observed")
+    for name in families:
+        away = {**data, name: at_eigenvector(found.data[name], 0)}
+        assert found.words(away)[7] == "not observed"
+        assert found.words(away)[9] == "not observed"  # with KᵀQ = V in one row at most
+    lowest = {name: at_eigenvector(found.data[name], 0) for name in ("row4-V", "row5-V")}
+    assert found.words({**data, **lowest})[9] == "observed"
+
+
+def test_two_clouds_depend_on_Q_and_K_only_if_some_have_them_in_fewer_runs() -> None:
+    found = made("table1")
+    families = ["row5", *(f"row5-{kind}" for kind in ATTENTIONS)]
+    data = {**found.data, **{name: two_clouds(found.data[name], broken=20) for name in families}}
+    assert found.words(data)[8] == "not observed"
+    for name in families[1:]:
+        assert found.words({**data, name: two_clouds(found.data[name], 60)})[8] == "observed"
+        assert found.words({**data, name: two_clouds(found.data[name], 25)})[8] == "not observed"
+        assert found.words({**data, name: two_clouds(found.data[name], 0)})[8] == "not observed"
 
 
 @pytest.mark.parametrize("family", ["row4-V-again", "row5-V-again"])
 def test_one_token_off_the_two_points_is_a_cloud(family: str) -> None:
     found = made("table1")
-    part = 11
+    part = 10
     assert found.words(found.data)[part] == "observed"
     data = found.data[family]
     x = data["x"].values.copy()

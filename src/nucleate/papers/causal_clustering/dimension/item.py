@@ -131,27 +131,35 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
             "exponents "
             + ", ".join(
                 f"{plus_minus(numbers[f'exponent_{dim_L}'])} for d₁ = {dim_L}" for dim_L in p["betas"]
-            ),
+            )
+            + _scaling(p),
         ),
         Verdict(
             f"the number of clusters goes like β^{{(d₁−1)/2}}, d₁ = dim L inside d = {p['d']}, for other"
             " gaps, spread eigenvalues and V that is not normal",
             _exponent_word(numbers, others),
-            f"exponents, {listed}{_too_early(numbers, p)}",
-        ),
-        _ratio_verdict(
-            numbers, {dim_L: f"d₁ = {dim_L}" for dim_L in p["betas"]}, f"with a spectral gap of {p['gap']:g}"
+            f"exponents, {listed}{_too_early(numbers, p)}{_scaling(p)}",
         ),
         _ratio_verdict(
             numbers,
             {
-                f"{kind}-{dim_L}": f"{_words(p, kind)}, d₁ = {dim_L}"
-                for kind in p["other_V"]
-                for dim_L in p["other_betas"]
+                **{dim_L: f"gap {p['gap']:g}, d₁ = {dim_L}" for dim_L in p["betas"]},
+                **{
+                    f"{kind}-{dim_L}": f"{_words(p, kind)}, d₁ = {dim_L}"
+                    for kind in p["other_V"]
+                    for dim_L in p["other_betas"]
+                },
             },
-            "for other gaps, spread eigenvalues and V that is not normal",
         ),
         _scan_verdict(numbers, p),
+    )
+
+
+def _scaling(p: Parameters) -> str:
+    """What the choice of n alone brings about."""
+    return (
+        f". n goes like β^{{(d₁−1)/2}} too ({p['per_cap']} tokens in a cap of L's sphere), so that scaling"
+        " alone gives this exponent for tokens on L; other n were not tried here"
     )
 
 
@@ -177,7 +185,7 @@ def _exponent_word(numbers: Numbers, names: list[str]) -> Word:
     return "evidence for" if right else "evidence against"
 
 
-def _ratio_verdict(numbers: Numbers, names: dict[str, str], of: str) -> Verdict:
+def _ratio_verdict(numbers: Numbers, names: dict[str, str]) -> Verdict:
     """How many clusters there are, against those on L; `names` with words for each."""
     ratios = {name: numbers[f"ratio_{name}"] for name in names}
     within = all(
@@ -189,8 +197,8 @@ def _ratio_verdict(numbers: Numbers, names: dict[str, str], of: str) -> Verdict:
     differ = [name for name, one in ratios.items() if not _has_one(one)]
     farthest = max(abs(one.value - 1.0) for one in ratios.values())
     return Verdict(
-        f"{of}, there are as many clusters, to {RATIO_ERROR:.0%}, as if the tokens had been put on L at the"
-        " start",
+        f"there are as many clusters, to {RATIO_ERROR:.0%}, as if all tokens had started on L, for every V"
+        " tried",
         "observed" if within and near else "not observed",
         "clusters over those on L alone: "
         + ", ".join(f"{plus_minus(one)} for {names[name]}" for name, one in ratios.items())
@@ -322,9 +330,9 @@ ITEM = Item(
     ),
     criteria=(
         f"First and second: evidence for if every exponent is (d₁−1)/2 to {EXPONENT_ERROR:g} and"
-        f" {MAX_STANDARD_ERRORS:g} standard errors, else evidence against. Third and fourth: observed if the"
+        f" {MAX_STANDARD_ERRORS:g} standard errors, else evidence against. Third: observed if the"
         f" 95 % interval of every mean ratio lies within {RATIO_ERROR:g} of 1, and at least"
-        f" {MIN_SHARE_NEAR_L:.0%} of the tokens are within β^(−1/2) of L. Fifth: observed if with at least"
+        f" {MIN_SHARE_NEAR_L:.0%} of the tokens are within β^(−1/2) of L. Fourth: observed if with at least"
         f" {MIN_DENSE_CAP:g} tokens in a cap of the whole sphere the reduction has won at the largest gap but"
         f" not at the smallest, and with at most {MAX_SPARSE_CAP:g} at every gap, by 95 % intervals."
     ),

@@ -31,7 +31,8 @@ CRITERIA = (
     f"Rows 1 to 3: agrees if at the end every token is within {END_DISTANCE:g} of the point, or of one of the"
     " two points, that V predicts. Rows 4 and 5: agrees if at the end the mean angle of the tokens with L is"
     " below that of uniform tokens by more than three of its standard deviations, and in row 5 both sides"
-    " have tokens, with either of two tolerances. Where L is the whole space every token is on it, and"
+    " have tokens, with either of two tolerances; the paper defines no cloud, and rows 4 and 5 of Table 1 are"
+    " judged in the same way. Where L is the whole space every token is on it, and"
     " nothing is claimed; the length of the tokens' mean is compared with that of uniform tokens. V outside"
     " the table: no claim, only described. An end is called unresolved if two tolerances disagree about it,"
     f" or if the force that decides it is below the rounding of a coordinate, {ROUNDING:.1e}. t = 5000 is"
@@ -116,7 +117,9 @@ def measure_panels(data: Data, p: Parameters, panels: tuple[Panel, ...]) -> dict
     return numbers
 
 
-def panel_verdicts(numbers: Numbers, p: Parameters, panels: tuple[Panel, ...]) -> tuple[Verdict, ...]:
+def panel_verdicts(
+    numbers: Numbers, p: Parameters, panels: tuple[Panel, ...], figure: str, choice: str
+) -> tuple[Verdict, ...]:
     """By the criteria: one verdict for points, one for clouds, one for clouds without a place, one for what
     is outside the table."""
     rows = {panel: int(numbers[f"{panel.name}_row"].value) for panel in panels}
@@ -135,7 +138,8 @@ def panel_verdicts(numbers: Numbers, p: Parameters, panels: tuple[Panel, ...]) -
         )
         found.append(
             Verdict(
-                "λ_max > 0: every token ends at the first one, at one point of L or at ±ξ, as Table 1 says",
+                f"{figure}, {choice}: for λ_max > 0 every token ends where Table 1 says, at x_1(0), at one"
+                " point of L or at ±ξ",
                 "disagrees" if bad else "agrees",
                 why,
             )
@@ -144,12 +148,15 @@ def panel_verdicts(numbers: Numbers, p: Parameters, panels: tuple[Panel, ...]) -
         bad = [panel for panel in clouds if not _is_cloud(numbers, panel, rows[panel], p["n"])]
         why = "; ".join(
             f"{panel.words}: mean angle with L {numbers[f'{panel.name}_angle'].value:.2f} (uniform"
-            f" {numbers[f'{panel.name}_angle'].expected:.2f})"
+            f" {numbers[f'{panel.name}_angle'].expected:.2f}), farthest token"
+            f" {np.degrees(numbers[f'{panel.name}_off_end'].value):.0f}°"
             for panel in clouds
         )
         found.append(
             Verdict(
-                "λ_max < 0: tokens end as clouds around L",
+                f"{figure}, {choice}: for λ_max < 0 tokens end around L, on average nearer to it than"
+                " uniform tokens"
+                + (", in row 5 on both sides" if any(rows[panel] == 5 for panel in clouds) else ""),
                 "disagrees" if bad else "agrees",
                 why + _not_yet(numbers, p, clouds) + _never(numbers, clouds) + _unresolved(numbers, clouds),
             )
@@ -158,7 +165,7 @@ def panel_verdicts(numbers: Numbers, p: Parameters, panels: tuple[Panel, ...]) -
         measured = "; ".join(f"{panel.words}: {_spread(numbers, panel, p['n'])}" for panel in everywhere)
         found.append(
             Verdict(
-                "λ_max < 0, d times: a cloud around L, where L is the whole space",
+                f"{figure}: λ_max < 0, d times, where L is the whole space: only described",
                 "no claim",
                 f"every token is on L wherever it ends, so that Table 1 says nothing here. Measured:"
                 f" {measured}{_not_yet(numbers, p, everywhere)}",
@@ -168,9 +175,9 @@ def panel_verdicts(numbers: Numbers, p: Parameters, panels: tuple[Panel, ...]) -
         measured = "; ".join(f"{panel.words}: {_described(numbers, panel)}" for panel in outside)
         found.append(
             Verdict(
-                "where tokens end for dominant eigenvalues outside Table 1",
+                f"{figure}: dominant eigenvalues outside Table 1, only described",
                 "no claim",
-                f"the table does not speak of them. Measured: {measured}",
+                measured,
             )
         )
     return tuple(found)
@@ -269,14 +276,17 @@ def panels_item(
     title: str,
     statement: str,
     panels: tuple[Panel, ...],
+    choice: str,
     run: Callable[["ItemWorkspace"], Data],
     draw: Callable[[Data, Numbers, Parameters], "Mapping[str, Figure]"],
 ) -> Item:
-    """Where tokens go and end for each V of the panels; Figure 6 is another one."""
+    """Where tokens go and end for each V of the panels; `choice` says in the verdicts whose V they are.
+    Figure 6 is another one."""
+    figure = title.split(":")[0]
     return Item(
         key=key,
         title=title,
-        source=f"{title.split(':')[0]} and Table 1",
+        source=f"{figure} and Table 1",
         statement=statement,
         parameters=PARAMETERS,
         quick={"max_steps": 3_000},
@@ -285,7 +295,7 @@ def panels_item(
         captions={key: CAPTION},
         run=run,
         measure=lambda data, p: measure_panels(data, p, panels),
-        verdicts=lambda numbers, p: panel_verdicts(numbers, p, panels),
+        verdicts=lambda numbers, p: panel_verdicts(numbers, p, panels, figure, choice),
         draw=draw,
     )
 
@@ -303,6 +313,7 @@ ITEM = panels_item(
     "Trajectories of n = 32 tokens on the unit sphere in d = 3 dimensions from a uniform start, Q = K = I,"
     f" β = 9, until T = 5000, for different value matrices V. {TABLE_1}",
     PANELS,
+    "V of our choice, one per row of Table 1",
     run,
     draw,
 )

@@ -13,6 +13,7 @@ ITEM = panels_item(
     "As Figure 1 (n = 32 tokens on the unit sphere, d = 3, a uniform start, Q = K = I, β = 9, T = 5000), for"
     f" more value matrices V. {TABLE_1}",
     PANELS,
+    "V of our choice",
     run,
     draw,
 )

@@ -165,13 +165,14 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
             " caps are still curved there",
         ),
         Verdict(
-            "the clusters that form number β^{(d−1)/2} for V = I (conjectured)",
+            "the conjectured β^{(d₁−1)/2}, read as the number of clusters, holds for V = I, where d₁ = d",
             "evidence for" if all(is_expected_exponent(one) for one in clusters) else "evidence against",
             (
                 f"exponents {_listed(numbers, 'clusters', dims, 'decade')} in the last decade of β,"
                 f" {_listed(numbers, 'clusters', dims, 'all')} over all, at t = {p['at']:g} for d ="
                 f" {_comma_list(dims)}; at the largest β the numbers are "
                 + ", ".join(f"({plus_minus(numbers[f'clusters_d{d}_constant'])}) β^({d - 1}/2)" for d in dims)
+                + _scaling(numbers, p)
             ),
         ),
         Verdict(
@@ -186,6 +187,18 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
             "observed" if better else "not observed",
             _described_matches(numbers, dims),
         ),
+    )
+
+
+def _scaling(numbers: Numbers, p: Parameters) -> str:
+    """What the choice of n alone brings about, and what other n change."""
+    counts = [numbers[f"density_{per_cap:g}"] for per_cap in p["densities"]]
+    least, most = (end(counts, key=lambda one: one.value) for end in (min, max))
+    return (
+        f". n goes like β^{{(d−1)/2}} too ({p['per_cap']} tokens per cap), so that scaling alone gives this"
+        f" exponent for large β. How many tokens there are hardly matters: {plus_minus(least, 1)} to"
+        f" {plus_minus(most, 1)} clusters with {p['densities'][0]:g} to {p['densities'][-1]:g} per cap (d ="
+        f" 2, β = {p['density_beta']:g})"
     )
 
 
@@ -251,18 +264,19 @@ ITEM = Item(
     source="Section 5",
     statement=(
         "Q = K = V = I, δ = cβ^(−1/2), uniform tokens: Rényi centers and strong Rényi centers both number"
-        " Θ(β^{(d−1)/2}). For a general V the number of clusters is conjectured to go like β^{(d₁−1)/2}, d₁"
-        " the number of principal directions of V; V = I has d₁ = d. The paper's figures take c = 4 and show"
+        " Θ(β^{(d−1)/2}). For a general value matrix V the paper conjectures β^{(d₁−1)/2}, with d₁ the number"
+        " of principal directions of V. The paper's figures take c = 4 and show"
         " t = 75 and t = 150; it does not say for which c centers and clusters are equal in number."
     ),
     ours=(
-        "What is a theorem of this: infinitely many uniform tokens have 1/σ(B_δ) strong centers on average"
-        " (Lemma C.1), and σ(B_δ) goes like δ^{d−1} as δ → 0, so that for strong centers the law is exact"
-        " and its constant known. Rényi centers among infinitely many tokens are between 1/σ(B_δ) and"
-        " 1/σ(B_{δ/2}) in number, for every token is within δ of one, and caps of radius δ/2 about them are"
-        " disjoint: the law again, with no constant. What is measured: the constants of Rényi centers at 32"
-        " tokens per cap, and all about clusters. Beyond the paper we ask for which c there are as many"
-        " centers as clusters, and which centers become clusters."
+        "The conjecture is read as one on the number of clusters, with V = I, where d₁ = d. What is a"
+        " theorem of this: infinitely many uniform tokens have 1/σ(B_δ) strong centers on average (Lemma"
+        " C.1), and σ(B_δ) goes like δ^{d−1} as δ → 0, so that for strong centers the law is exact and its"
+        " constant known. Rényi centers among infinitely many tokens are between 1/σ(B_δ) and 1/σ(B_{δ/2})"
+        " in number, for every token is within δ of one, and caps of radius δ/2 about them are disjoint: the"
+        " law again, with no constant. What is measured: the constants of Rényi centers at 32 tokens per"
+        " cap, and all about clusters. Beyond the paper we ask for which c there are as many centers as"
+        " clusters, and which centers become clusters."
     ),
     parameters={
         "Q, K, V": "I",

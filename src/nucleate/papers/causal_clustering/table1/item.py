@@ -1,16 +1,21 @@
 """Table 1, row by row: where the tokens end for random V, whether clouds depend on Q and K, and what happens
 at dominant eigenvalues that the table leaves out."""
 
+from itertools import pairwise
+
 import numpy as np
 
+from nucleate.papers.causal_clustering.conjectures.exact_sinks import POINT
 from nucleate.papers.causal_clustering.shared.classify_end import END_DISTANCE
 from nucleate.papers.causal_clustering.table1.data import ATTENTIONS, FAMILIES, GAP, SPREAD, Family, run
 from nucleate.papers.causal_clustering.table1.figures import draw
 from nucleate.papers.causal_clustering.table1.measures import (
     CLOUD_ANGLES,
     ELSEWHERE_DISTANCE,
+    SINK,
     UNIFORM_ANGLE,
     UNIFORM_ANGLE_WITH_LINE,
+    UNIFORM_FAR,
     counterexample_numbers,
     measure,
 )
@@ -20,7 +25,7 @@ from nucleate.papers.core.numbers import Number
 
 __all__ = ["ITEM", "counterexample_numbers", "slips"]
 
-MIN_TWO_CLOUDS = 0.9  # share of the runs that must end as two clouds
+FEW_RUNS, MOST_RUNS = 0.1, 0.9  # shares of the runs
 MAX_CLOUD_ANGLE = 0.9  # as a share of the mean angle of uniform tokens with L
 
 
@@ -39,14 +44,15 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         *(_points_verdict(numbers, row) for row in (1, 2, 3)),
         _non_normal_verdict(numbers),
         _plane_verdict(numbers),
-        *(_two_clouds_verdict(numbers, family) for family in _with_identity(5)),
-        _other_attention_verdict(numbers),
+        _line_verdict(numbers),
+        _two_clouds_verdict(numbers),
+        *_other_attention_verdicts(numbers),
         _most_negative_verdict(numbers),
         _no_cloud_verdict(numbers),
         Verdict(
-            "where tokens end for complex, defective and zero dominant eigenvalues",
+            "complex, defective and zero dominant eigenvalues: outside Table 1, only described",
             "no claim",
-            f"they are outside the table, which says nothing of them. Measured: {outside}",
+            outside,
         ),
     )
 
@@ -75,38 +81,34 @@ def _points_verdict(numbers: Numbers, row: int) -> Verdict:
         else "row 3: for λ_max > 0, once, and symmetric V, every token ends at ξ or −ξ",
         word,
         f"{why}; of the V that meet Conjecture {2 if row == 2 else 1}'s conditions"
-        f" {within.count[0] if within.count else 0} of {within.count[1] if within.count else 0}",
+        f" {within.count[0] if within.count else 0} of {within.count[1] if within.count else 0}. This case is"
+        f" proved: docs/conjectures.md ({'d = dim L + 1' if row == 2 else 'V symmetric, Q = K = I'})",
     )
 
 
 def _non_normal_verdict(numbers: Numbers) -> Verdict:
-    """Row 3 for V that is not normal, where runs can speak against it but not for it."""
+    """Row 3 for V that is not normal: an exact sink refutes it, and runs tell how often."""
     family = next(one for one in FAMILIES if one.name == "row3-oblique")
     share, elsewhere = numbers["row3-oblique_share"], numbers["row3-oblique_elsewhere"]
     (hits, runs), away = share.count or (0, 0), (elsewhere.count or (0, 0))[0]
+    sink = numbers["row3_sink"].value == 1.0
     most = (family.n - 1) / GAP  # m r with λ_1 = 1
-    known = (
-        "Conjecture 1 (below) has counterexamples with Q = K = I. After m tokens at ξ one has an equilibrium"
-        f" off ±ξ where m λ_1/(λ_1 − λ_2) is a little above e^(2β); here that is at most {most:.0f}, too"
-        f" little for runs at β = 4 (e^8 = {np.exp(8.0):.0f}), so these are at β = {family.beta:g}"
-    )
+    refuted = (
+        f"{SINK.words}: two tokens on the circle have an attracting equilibrium, the second not at ±ξ but at"
+        f" ({', '.join(map(str, POINT))}), checked in rational numbers (docs/conjectures.md). "
+    ).replace("-", "−")
     why = (
-        f"{hits} of {runs} random V and starts end within {END_DISTANCE:g} of ±ξ (n = {family.n}, t ="
-        f" {family.end:.2g})"
+        f"{refuted if sink else ''}How often: of {runs} random V and starts {hits} end within"
+        f" {END_DISTANCE:g} of ±ξ, {away} ({elsewhere.low or 0.0:.1%} to {elsewhere.high or 0.0:.1%} with"
+        f" 95 % confidence) reach an equilibrium more than {ELSEWHERE_DISTANCE:g} off,"
+        f" {numbers['row3-oblique_elsewhere_within'].value:.0f} of them with a V that meets Conjecture 1's"
+        f" conditions (n = {family.n}, t = {family.end:.2g}). After m tokens at ξ one has an equilibrium off"
+        f" ±ξ where m λ_1/(λ_1 − λ_2) is a little above e^(2β); here that is at most {most:.0f}, too little"
+        f" for runs at β = 4 (e^8 = {np.exp(8.0):.0f}), so these are at β = {family.beta:g}"
     )
-    part = "row 3: for λ_max > 0, once, and V that is not normal, every token ends at ξ or −ξ"
-    if away:
-        found = (
-            f"{away} ({elsewhere.low or 0.0:.1%} to {elsewhere.high or 0.0:.1%} with 95 % confidence) reach"
-            f" an equilibrium more than {ELSEWHERE_DISTANCE:g} off,"
-            f" {numbers['row3-oblique_elsewhere_within'].value:.0f} of them with a V that meets Conjecture"
-            " 1's conditions"
-        )
-        return Verdict(part, "evidence against", f"{why}; {found}. {known}")
+    word: Word = "disagrees" if sink else "evidence against" if away else "not testable here"
     return Verdict(
-        part,
-        "not testable here",
-        f"{why}, and none has its equilibrium elsewhere, but so few runs do not speak for it. {known}",
+        "row 3: for λ_max > 0, once, and V that is not normal, every token ends at ξ or −ξ", word, why
     )
 
 
@@ -123,81 +125,132 @@ def _above(number: Number, level: float) -> bool | None:
     return True if number.low > level else False if number.high < level else None
 
 
+def _near_word(above: list[bool | None], parted: list[bool | None]) -> Word:
+    """Whether all mean angles are below their level and all shares above theirs."""
+    if True in above or False in parted:
+        return "evidence against"
+    return "not testable here" if None in (*above, *parted) else "evidence for"
+
+
 def _plane_verdict(numbers: Numbers) -> Verdict:
     """Row 4, from how near tokens are to L."""
-    level, families = MAX_CLOUD_ANGLE * UNIFORM_ANGLE[4], _with_identity(4)
-    above = [_above(numbers[f"{family.name}_angle"], level) for family in families]
-    word: Word = (
-        "evidence against"
-        if True in above
-        else "evidence for"
-        if not any(one is None for one in above)
-        else "not testable here"
+    families = _with_identity(4)
+    return Verdict(
+        "row 4: for λ_max < 0, at least twice, tokens end as a cloud around L, on average nearer to it than"
+        " uniform tokens",
+        _near_word([_above(numbers[f"{one.name}_angle"], _cloud_level(one)) for one in families], []),
+        f"the paper does not say what a cloud is. {_angles(numbers, 4)}",
     )
+
+
+def _line_verdict(numbers: Numbers) -> Verdict:
+    """Row 5, as row 4, and from whether both sides have tokens."""
+    families = _with_identity(5)
+    both = [numbers[f"{one.name}_both"] for one in families]
+    return Verdict(
+        "row 5: for λ_max < 0, once, tokens end around ±ξ, on average nearer than uniform tokens and on both"
+        " sides",
+        _near_word(
+            [_above(numbers[f"{one.name}_angle"], _cloud_level(one)) for one in families],
+            [_above(one, MOST_RUNS) for one in both],
+        ),
+        f"the paper does not say what a cloud is. {_angles(numbers, 5)}. Tokens are on both sides in"
+        f" {min(one.value for one in both):.0%} of the runs, where these are fewest. Whether these are two"
+        " clouds with nothing between them depends on β: see the next statement",
+    )
+
+
+def _angles(numbers: Numbers, row: int) -> str:
+    """How near tokens are to L with Q = K = I, by β."""
     listed = "; ".join(
-        f"{_where(family)} {plus_minus(numbers[f'{family.name}_angle'], 2)}"
+        f"{_where(family)}: {plus_minus(numbers[f'{family.name}_angle'], 2)}, with"
+        f" {numbers[f'{family.name}_far'].value:.0%} of the tokens farther than 45°"
         f" ({numbers[f'{family.name}_at_equilibrium'].value:.0%} of runs at equilibrium)"
+        for family in _with_identity(row)
+    )
+    return (
+        f"Mean angle with L, against {UNIFORM_ANGLE[row]:.2f} for uniform tokens, of which"
+        f" {UNIFORM_FAR[row]:.0%} are farther than 45°: {listed}"
+    )
+
+
+def _two_clouds_verdict(numbers: Numbers) -> Verdict:
+    """Row 5 as we read it, by β."""
+    families = _with_identity(5)
+    by_beta = [family for family in families if family.oblique == "no"]  # β rising
+    shares = [numbers[f"{family.name}_parted"] for family in by_beta]
+    rises = all(one.value < other.value for one, other in pairwise(shares))
+    few, most = (_above(shares[0], FEW_RUNS) is False), (_above(shares[-1], MOST_RUNS) is True)
+    listed = "; ".join(
+        f"{_found(numbers[f'{family.name}_parted'])} {_where(family)}:"
+        f" {_percent(numbers[f'{family.name}_parted'])} of the runs,"
+        f" {_percent(numbers[f'{family.name}_barely_parted'])} if {CLOUD_ANGLES['barely_parted']:g}° are"
+        f" allowed (n = {family.n}, t = {family.end:.2g})"
         for family in families
     )
+    across = [numbers[f"{family.name}_across"].value for family in families]
     return Verdict(
-        "row 4: for λ_max < 0, at least twice, tokens end as a cloud around L",
-        word,
-        f"mean angle with L, against {UNIFORM_ANGLE[4]:.2f} for uniform tokens: {listed}",
+        f"row 5, read as two clouds with no token farther than {CLOUD_ANGLES['parted']:g}° from ±ξ, comes"
+        " true in few runs at small β and in most at large: "
+        + ", ".join(
+            f"{share.value:.0%} {_where(family)}" for family, share in zip(by_beta, shares, strict=True)
+        ),
+        "observed" if rises and few and most else "not observed",
+        f"two clouds, as the table says, are {listed}. The paper names no angle; {min(across):.1%} to"
+        f" {max(across):.0%} of the tokens end at right angles to ±ξ, to 5°",
     )
 
 
-def _two_clouds_verdict(numbers: Numbers, family: Family) -> Verdict:
-    """Row 5 at one β."""
-    name = family.name
-    angle, parted, barely = (numbers[f"{name}_{kind}"] for kind in ("angle", *CLOUD_ANGLES))
-    near = _above(angle, MAX_CLOUD_ANGLE * UNIFORM_ANGLE[5])
-    two = _above(parted, MIN_TWO_CLOUDS)
-    word: Word = (
-        "evidence against"
-        if near is True or two is False
-        else "evidence for"
-        if near is False and two is True
-        else "not testable here"
-    )
-    return Verdict(
-        f"row 5: for λ_max < 0, once, tokens end as two clouds around ±ξ, {_where(family)}",
-        word,
-        f"{_percent(parted)} of the runs end as two clouds with no token farther than"
-        f" {CLOUD_ANGLES['parted']:g}° from ±ξ, {_percent(barely)} with none farther than"
-        f" {CLOUD_ANGLES['barely_parted']:g}°; mean angle with ±ξ {plus_minus(angle, 2)}, of uniform tokens"
-        f" {UNIFORM_ANGLE[5]:.2f}; {numbers[f'{name}_at_equilibrium'].value:.0%} of runs at equilibrium"
-        f" (n = {family.n}, t = {family.end:.2g})",
-    )
+def _found(share: Number) -> str:
+    """How often, in words."""
+    if _above(share, MOST_RUNS) is True:
+        return "found in nearly all runs"
+    return "hardly ever found" if _above(share, FEW_RUNS) is False else "found in some runs"
 
 
-def _other_attention_verdict(numbers: Numbers) -> Verdict:
-    """Rows 4 and 5 with other Q and K: around L?"""
-    away = [
-        family
-        for family in FAMILIES
-        if family.attention != "I"
-        and not family.again
-        and _above(numbers[f"{family.name}_angle"], _cloud_level(family)) is True
-    ]
-    at_L = all(
-        _above(numbers[f"row{row}_angle"], MAX_CLOUD_ANGLE * UNIFORM_ANGLE[row]) is False for row in (4, 5)
-    )
-    listed = "; ".join(
+def _other_attention_verdicts(numbers: Numbers) -> tuple[Verdict, Verdict]:
+    """Rows 4 and 5 with other Q and K: near L? As often two clouds?"""
+    families = [one for one in FAMILIES if one.row in (4, 5) and one.beta == 4.0 and not one.again]
+    near = all(_above(numbers[f"{one.name}_angle"], _cloud_level(one)) is False for one in families)
+    worst = max((one for one in families if one.row == 5), key=lambda one: numbers[f"{one.name}_angle"].value)
+    angles = "; ".join(
         f"row {row} (uniform {UNIFORM_ANGLE[row]:.2f}): "
         + ", ".join(
-            f"{words} {plus_minus(numbers[f'row{row}{kind}_angle'], 2)}"
-            for kind, words in {
-                "": "Q = K = I",
-                **{f"-{key}": words for key, words in ATTENTIONS.items()},
-            }.items()
+            f"{_attention(one)} {plus_minus(numbers[f'{one.name}_angle'], 2)}"
+            for one in families
+            if one.row == row
         )
         for row in (4, 5)
     )
-    return Verdict(
-        "rows 4 and 5: for some of the Q and K tried, tokens do not end around L",
-        "observed" if away and at_L else "not observed",
-        f"mean angle with L at β = 4, {listed}",
+    shares = {one: numbers[f"{one.name}_parted"] for one in families if one.row == 5}
+    with_identity = numbers["row5_parted"].low or 0.0
+    fewer = [one for one, share in shares.items() if (share.high or 0.0) < with_identity]
+    return (
+        Verdict(
+            "rows 4 and 5: with all Q and K tried, tokens end on average nearer to L than uniform tokens",
+            "observed" if near else "not observed",
+            f"mean angle with L at β = 4, {angles}. Least near in row 5 with {_attention(worst)}:"
+            f" {numbers[f'{worst.name}_far'].value:.0%} of the tokens are farther than 45° from ±ξ (of"
+            f" uniform ones {UNIFORM_FAR[5]:.0%}), and {numbers[f'{worst.name}_across'].value:.0%} at right"
+            " angles to ±ξ, to 5°",
+        ),
+        Verdict(
+            "row 5: with some Q and K fewer runs end as two clouds (no token farther than"
+            f" {CLOUD_ANGLES['parted']:g}° from ±ξ) than with Q = K = I",
+            "observed" if fewer else "not observed",
+            "share of such runs at β = 4: "
+            + ", ".join(
+                f"{_attention(one)} {_percent(share)},"
+                f" {numbers[f'{one.name}_barely_parted'].value:.0%} if"
+                f" {CLOUD_ANGLES['barely_parted']:g}° are allowed"
+                for one, share in shares.items()
+            ),
+        ),
     )
+
+
+def _attention(family: Family) -> str:
+    return ATTENTIONS.get(family.attention, "Q = K = I")
 
 
 def _most_negative_verdict(numbers: Numbers) -> Verdict:
@@ -289,7 +342,9 @@ ITEM = Item(
         " for symmetric V: KᵀQ = −V, KᵀQ = V, the eigenvalues of −V in reverse order, Gaussian Q and K."
         " Hypothesis: with KᵀQ = V tokens end around the most negative direction also under the causal mask,"
         " so that where the clouds are depends on Q and K. A further one came from what was seen: with KᵀQ ="
-        " V there are no clouds, but two points."
+        " V there are no clouds, but two points. Row 5 is read in two ways: as the paper has it, which"
+        " defines no cloud, by mean angles, as row 4 and Figures 1 and 6; and as ours, two clouds with no"
+        " token farther than 60° from ±ξ, by the share of such runs at each β."
     ),
     parameters={
         "Q, K": "I; others for rows 4 and 5",
@@ -335,19 +390,22 @@ ITEM = Item(
     criteria=(
         f"Row 1, a theorem: agrees if every run ends within {END_DISTANCE:g} of x_1(0). Row 2, and row 3 with"
         f" symmetric V: evidence for if every run ends within {END_DISTANCE:g} of the point or points V"
-        " predicts, else evidence against. Row 3 with V not normal: evidence against if a run reaches an"
-        f" equilibrium with a token more than {ELSEWHERE_DISTANCE:g} off ±ξ; else not testable here, for such"
-        " V are known to fail. Row 4: evidence for if in every family with Q = K = I the 95 % interval of the"
-        f" mean angle with L lies below {MAX_CLOUD_ANGLE:.0%} of that of uniform tokens, evidence against if"
-        " in one it lies above. Row 5, at each β: evidence against if that interval lies above, or the"
-        f" interval of the share of runs that end as two clouds lies below {MIN_TWO_CLOUDS:.0%}; evidence for"
-        " if both lie on the other side. Else rows 4 and 5 are not testable here. Other Q and K: the first is"
-        f" observed if for some the interval of the mean angle with L lies above {MAX_CLOUD_ANGLE:.0%} of"
-        " that of uniform tokens in row 4 or 5, while for Q = K = I it lies below in both; the second, if"
-        " with KᵀQ = V the interval of the mean angle with the most negative direction lies below"
-        f" {MAX_CLOUD_ANGLE:.0%} of that of uniform tokens in both rows. The third was asked"
-        " after those runs had been seen and is judged on new ones: observed if in each of them all tokens"
-        " end on L, at the first token or its opposite. Outside the table: no claim."
+        " predicts, else evidence against. Row 3 with V not normal: disagrees if the sink of"
+        " docs/conjectures.md passes its check in rational numbers; else evidence against if a run reaches an"
+        f" equilibrium with a token more than {ELSEWHERE_DISTANCE:g} off ±ξ; else not testable here. Rows 4"
+        " and 5: evidence for if in every family with Q = K = I the 95 % interval of the mean angle with L"
+        f" lies below {MAX_CLOUD_ANGLE:.0%} of that of uniform tokens and, in row 5, that of the share of"
+        f" runs with tokens on both sides above {MOST_RUNS:.0%}; evidence against if in one either lies on"
+        " the other side; else not testable here. Row 5 as two clouds: observed if with orthogonal"
+        " eigenvectors the share of runs that end so rises with β, from an interval below"
+        f" {FEW_RUNS:.0%} to one above {MOST_RUNS:.0%} (levels set after these runs had been seen). Other Q"
+        " and K: the first is observed if for all of them the interval of the mean angle with L lies below"
+        f" {MAX_CLOUD_ANGLE:.0%} of that of uniform tokens in both rows; the second, if for some the interval"
+        " of the share of runs with two clouds lies below that with Q = K = I (asked after these runs had"
+        " been seen); the third, if with KᵀQ = V the interval of the mean angle with the most negative"
+        f" direction lies below {MAX_CLOUD_ANGLE:.0%} of that of uniform tokens in both rows. The fourth was"
+        " asked after those runs had been seen and is judged on new ones: observed if in each of them all"
+        " tokens end on L, at the first token or its opposite. Outside the table: no claim."
     ),
     captions={
         "table1": (

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nucleate.papers.causal_clustering.conjectures.exact_sinks import FAMILIES as SINKS
+from nucleate.papers.causal_clustering.conjectures.exact_sinks import ExactSink, exactly
 from nucleate.papers.causal_clustering.shared.classify_end import (
     END_DISTANCE,
     Ends,
@@ -20,15 +22,21 @@ if TYPE_CHECKING:
 __all__ = [
     "CLOUD_ANGLES",
     "ELSEWHERE_DISTANCE",
+    "SINK",
     "UNIFORM_ANGLE",
     "UNIFORM_ANGLE_WITH_LINE",
+    "UNIFORM_FAR",
     "counterexample_numbers",
     "measure",
+    "sink_numbers",
 ]
+
+SINK = next(sink for sink in SINKS if sink.name == "identity")  # Q = K = I, V not normal
 
 # mean angle of uniform tokens with a plane and with a line, d = 3
 UNIFORM_ANGLE = {4: float(np.pi / 2 - 1.0), 5: 1.0}
 UNIFORM_ANGLE_WITH_LINE = UNIFORM_ANGLE[5]
+UNIFORM_FAR = {4: 1.0 - 0.5**0.5, 5: 0.5**0.5}  # share of uniform tokens farther than 45° from these
 CLOUD_ANGLES = {"parted": 60.0, "barely_parted": 75.0}  # degrees: within so much of ±ξ all of two clouds lie
 ALIGNED_DISTANCE = 1e-4  # from the first token or its opposite
 ELSEWHERE_DISTANCE = 0.01  # from ±ξ: a token at equilibrium farther off is not on its way there
@@ -40,7 +48,7 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
     numbers: dict[str, Number] = {}
     for family in FAMILIES:
         numbers |= _family_numbers(family, data[family.name])
-    return numbers | counterexample_numbers(data["counterexample"])
+    return numbers | sink_numbers(SINK) | counterexample_numbers(data["counterexample"])
 
 
 def _family_numbers(family: Family, found: "Dataset") -> dict[str, Number]:
@@ -127,6 +135,12 @@ def _rotating_numbers(name: str, words: str, ends: Ends, runs: int) -> dict[str,
     }
 
 
+def sink_numbers(sink: ExactSink) -> dict[str, Number]:
+    """Row 3 with V not normal: an attracting equilibrium elsewhere, checked in rational numbers."""
+    about = f"row 3: 1 if two tokens have an attracting equilibrium off ±ξ with {sink.words}"
+    return {"row3_sink": exact(all(exactly(sink).values()), about, "checked in rational numbers")}
+
+
 def counterexample_numbers(found: "Dataset") -> dict[str, Number]:
     """Conjecture 1 with other Q and K."""
     x, speed = found["x"].values, found["speed"].values
@@ -171,6 +185,9 @@ def _cloud_numbers(name: str, words: str, ends: Ends, row: int, runs: int) -> di
         ),
     }
     if row == 5:
+        numbers[f"{name}_both"] = share_of(
+            int((ends.smaller_side > 0).sum()), runs, f"{words}: runs that end with tokens on both sides"
+        )
         numbers |= {
             f"{name}_{kind}": share_of(
                 int(((ends.smaller_side > 0) & (ends.angles.max(1) < np.radians(angle))).sum()),

@@ -32,6 +32,16 @@ def test_one_run_elsewhere_changes_its_part_of_conjecture_2(name: str, part: int
     assert words_with("conjecture2", **{name: changed(family, off=off)})[part] == word
 
 
+@pytest.mark.parametrize("name", ["identity-symmetric", "gaussian-circle"])
+def test_what_is_proved_is_no_evidence_for_conjecture_2(name: str) -> None:
+    found = made("conjecture2")
+    doubled: Any = xarray.concat([found.data[name]] * 2, "run")
+    numbers = found.item.measure({**found.data, name: doubled}, found.p)
+    before, after = (found.item.verdicts(one, found.p) for one in (found.numbers, numbers))
+    assert [one.why for one in after[:FEW]] == [one.why for one in before[:FEW]]
+    assert after[ANY_NUMBER].why != before[ANY_NUMBER].why
+
+
 @pytest.mark.parametrize("name", ["identity", "gaussian__close", "non__normal"])
 def test_one_second_token_elsewhere_contradicts_the_proof_for_few_tokens(name: str) -> None:
     family = made("conjecture2").data[name.replace("__", "-")]

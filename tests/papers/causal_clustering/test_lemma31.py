@@ -37,6 +37,19 @@ def test_jordan_blocks_are_those_asked_for() -> None:
         assert at_least == [sum(block >= k for block in kind.blocks) for k in range(1, 5)]
 
 
+def test_a_complex_pair_in_smaller_blocks_does_not_keep_a_token_from_converging() -> None:
+    """A real block of 2 at 1, and 1 +- 2i in blocks of 1: L is the line of the first unit vector."""
+    from scipy.linalg import block_diag, expm
+
+    V = block_diag(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([[1.0, -2.0], [2.0, 1.0]]))
+    start = np.random.default_rng(4).standard_normal(4)
+    ends = np.array([expm(t * (V - np.eye(4))) @ start for t in (1e3, 1e5, 1e5 + 1.0)])
+    ends /= np.linalg.norm(ends, axis=1, keepdims=True)
+    off = np.abs(np.abs(ends) - np.eye(4)[0]).max(1)
+    assert (off[1:] < 0.02 * off[0]).all()  # like 1/t
+    assert atlas(V).basis.shape[1] == 1
+
+
 def test_lemma_31_with_other_rates_powers_or_speeds_disagrees() -> None:
     data = made("lemma3.1").data
     simple, defective, turning = data["simple"], data["defective"], data["complex"]

@@ -113,13 +113,16 @@ def test_the_law_of_random_lifetimes_is_judged_by_what_is_known_of_it() -> None:
     found = made("lemma5.1")
     runs = found.data["beta64-c3-8"].sizes["run"]
 
-    def with_law(power: float, spread: float) -> list[str]:
+    def with_law(early: float, late: float, spread: float) -> list[str]:
+        """Lifetimes with one power of the index up to 64, and another beyond."""
         rng, data = np.random.default_rng(5), dict(found.data)
         for s in found.p["indices"]:
-            ratio = 1e3 * s ** (power + 1.0) * np.exp(spread * rng.standard_normal(runs))
+            lifetime = min(s, 64) ** early * (max(s, 64) / 64) ** late
+            ratio = 1e3 * s * lifetime * np.exp(spread * rng.standard_normal(runs))
             data[f"beta64-c3-{s}"] = changed(data[f"beta64-c3-{s}"], ratio=ratio)
         return found.words(data)
 
-    assert with_law(-1.0, 0.01)[2] == "not observed"
-    assert with_law(-0.5, 0.01)[2] == "observed"
-    assert with_law(-1.0, 3.0)[2] == "not observed"
+    assert with_law(-1.0, -1.0, 0.01)[2] == "not observed"
+    assert with_law(-0.5, -0.5, 0.01)[2] == "not observed"  # another power, but one
+    assert with_law(-1.5, -0.5, 0.01)[2] == "observed"
+    assert with_law(-1.5, -0.5, 3.0)[2] == "not observed"  # too little is known

@@ -20,13 +20,13 @@ def test_other_numbers_among_n_tokens_contradict_the_formula() -> None:
     count = few["count"].values.copy()
     count[:, 0] *= 1.2  # among ten tokens, far from all
     told = found.words({**found.data, "strong_2_0.100": changed(few, count=count)})
-    assert told == ["agrees", "contradicted", "agrees", "observed"]
+    assert told == ["agrees", "contradicted", "proved", "observed"]
 
 
-def test_other_numbers_of_parked_cars_disagree_with_renyi() -> None:
+def test_other_numbers_of_parked_cars_contradict_renyi() -> None:
     found = made("lemmaC.1")
     names = [name for name in found.data if name.startswith("renyi_2")]
-    assert found.words(scaled(found.data, names, "count", 1.15))[2] == "disagrees"
+    assert found.words(scaled(found.data, names, "count", 1.15))[2] == "contradicted"
 
 
 @pytest.mark.parametrize("d", [3, 4, 5])

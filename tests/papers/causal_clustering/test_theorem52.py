@@ -1,6 +1,7 @@
 """Theorem 5.2: its conditions, its placements, and ends that change the verdicts."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -104,17 +105,15 @@ def test_moving_tokens_make_up_the_n_of_the_conditions() -> None:
         assert N == int(N)
 
 
-def test_the_example_agrees_only_where_the_printed_values_are_near_and_the_conditions_hold() -> None:
+def test_the_example_agrees_only_if_the_conditions_hold_at_the_printed_values() -> None:
     found = made("theorem5.2")
 
-    def word(name: str, value: float) -> str:
-        numbers = {**found.numbers, name: replace(found.numbers[name], value=value)}
+    def word(limit: float) -> str:
+        numbers = {**found.numbers, "example_limit": replace(found.numbers["example_limit"], value=limit)}
         return found.item.verdicts(numbers, found.p)[1].word
 
-    assert word("example_limit", 3762.8) == "agrees"
-    assert word("example_limit", 699.0) == "disagrees"
-    assert word("example_N", 600.0) == "disagrees"
-    assert word("example_beta", 15.0) == "disagrees"
+    assert word(3762.8) == "agrees"
+    assert word(699.0) == "disagrees"
     # as the print has it, by the conditions themselves
     assert frozen_conditions(14.0, 6.5, 0.1, 3762.8).hold
     assert not frozen_conditions(14.0, 6.5, 0.1, 3762.9).hold
@@ -128,13 +127,25 @@ def test_the_edge_must_lie_where_runs_show_it() -> None:
     assert words_changed("theorem5.2", name, away=[0.9 * case.eps, 0.99 * case.eps])[2] == "not observed"
 
 
-def test_the_printed_sign_is_called_too_weak_only_if_it_is() -> None:
-    refuses = made("theorem5.2").data["sweep"]["printed_refuses"].values.copy()
-    refuses[0] = 1.0
-    assert words_changed("theorem5.2", "sweep", printed_refuses=refuses)[3] == "not observed"
+def test_the_conclusion_follows_without_the_sign_only_if_a_smaller_epsilon_and_runs_say_so() -> None:
     assert words_changed("theorem5.2", "sweep", room=0.9)[3] == "not observed"
-    assert words_changed("theorem5.2", "constructed", weak_curvature=0.1)[3] == "not observed"
+    assert words_changed("theorem5.2", "sweep", sign_refuses=0)[3] == "not observed"
     assert words_changed("theorem5.2", "constructed", weak_away=2.0)[3] == "not observed"
+
+
+def test_the_printed_sign_is_a_slip_only_if_the_condition_is_too_weak() -> None:
+    found = made("theorem5.2")
+    refuses = found.data["sweep"]["printed_refuses"].values.copy()
+    refuses[0] = 1.0
+
+    def slips(name: str, **arrays: Any) -> int:
+        data = {**found.data, name: changed(found.data[name], **arrays)}
+        return len(found.item.slips(found.item.measure(data, found.p)))
+
+    assert slips("sweep") == 1
+    assert slips("sweep", printed_refuses=refuses) == 0
+    assert slips("constructed", weak_curvature=0.1) == 0
+    assert slips("constructed", weak_force=-0.1) == 0
 
 
 def test_conditions_that_nothing_fails_outside_of_are_not_shown_to_be_far_from_sharp() -> None:

@@ -20,9 +20,10 @@ DOCS = Path(__file__).resolve().parents[3] / "docs"
 GOOD_WORDS = {"agrees", "evidence for", "proved", "observed", "not testable here", "no claim"}
 # what an item is there to find
 EXPECTED_BAD_WORDS: dict[str, set[str]] = {
-    "conjecture1": {"disagrees"},
+    "conjecture1": {"disagrees", "not observed"},
     "capture": {"not observed"},
     "law": {"not observed"},
+    "lemma5.1": {"not observed"},
     "slips": {"disagrees"},
     "table1": {"disagrees", "not observed"},
 }
@@ -100,17 +101,19 @@ def test_the_headline_is_the_worst_then_the_most_cautious() -> None:
         ("life", ["agrees", "observed", "observed"]),
         ("lemma3.1", ["agrees", "agrees", "proved", "proved"]),
         ("theorem4.1", ["agrees", "proved", "observed"]),
-        ("lemma5.1", ["agrees", "proved", "observed", "observed", "observed"]),
+        # the third is observed with all ensembles: 16 runs of one leave the two powers too uncertain
+        ("lemma5.1", ["agrees", "proved", "not observed", "observed", "observed"]),
         ("theorem5.2", ["agrees", "agrees", "observed", "observed"]),
         ("lemma5.3", ["agrees", "agrees", "proved", "proved"]),
         ("lemmaA.1", ["agrees", "agrees", "agrees", "agrees", "proved"]),
         ("slips", ["disagrees"] * 5),
+        # the fifth is observed with a thousand runs of every family: the interval of ten reaches below 1 %
         (
             "conjecture1",
-            ["disagrees", "disagrees", "proved", "proved", "observed", "observed", "no claim"],
+            ["disagrees", "disagrees", "proved", "proved", "not observed", "observed", "no claim"],
         ),
         ("conjecture2", ["evidence for"] * 2 + ["proved"] * 3 + ["observed"]),
-        ("lemmaC.1", ["agrees", "proved", "agrees", "observed"]),
+        ("lemmaC.1", ["agrees", "proved", "proved", "observed"]),
         ("law", ["agrees", "evidence for", "not observed", "observed"]),
         ("dimension", ["evidence for", "evidence for", "observed", "observed"]),
         # the second is observed with a million tokens: among fewer the first ones, which are no small

@@ -102,7 +102,9 @@ def _two_token_numbers(data: Data) -> dict[str, Number]:
 
 def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     """By the criteria of the item."""
-    names = [family.name for family in FAMILIES_2 if family.name != "non-normal"]
+    names = [
+        family.name for family in FAMILIES_2 if family.name not in (*PROVED_FOR_ANY_NUMBER, "non-normal")
+    ]
     plain = [name for name in names if name.startswith("identity")]
     general = [name for name in names if name not in plain]
     least = numbers["search"].value
@@ -135,8 +137,8 @@ def _few_tokens(numbers: Numbers) -> Verdict:
     elsewhere, late = numbers["two_elsewhere"], int(numbers["two_late"].value)
     ended, runs = elsewhere.count or (1, 1)
     return Verdict(
-        "at most dim L tokens, any Q, K and β: every token ends at p from every start whose L-components are"
-        " linearly independent, and V need not keep L^⊥",
+        "Conjecture 2 is true for at most dim L tokens, any Q, K, β (L-components linearly independent); V"
+        " need not keep L^⊥ if p is the normalised spectral projection of x_1(0) onto L",
         "proved" if ended == 0 else "contradicted",
         f"two tokens (dim L = 2), the first two of {runs} random runs: {ended} end elsewhere, at most"
         f" {elsewhere.high or 0.0:.2%} with 95 % confidence"
@@ -148,8 +150,8 @@ def _few_tokens(numbers: Numbers) -> Verdict:
 def _any_number(numbers: Numbers) -> Verdict:
     _, runs, elsewhere, late, _ = _totals(numbers, list(PROVED_FOR_ANY_NUMBER))
     return Verdict(
-        "any number of tokens: every token ends at p from almost every start if d = dim L + 1, whatever Q and"
-        " K, or if V is symmetric with simple eigenvalues below λ_max and KᵀQ = cI, c ≥ 0",
+        "Conjecture 2 is true for any number of tokens if d = dim L + 1, or if V is symmetric with simple"
+        " lower eigenvalues and KᵀQ = cI, c ≥ 0",
         "proved" if elsewhere == 0 else "contradicted",
         f"16 tokens, {runs} random runs of these two kinds: {elsewhere} end elsewhere"
         + (f"; not there yet, but at no attracting equilibrium: {late}" if late else "")
@@ -165,13 +167,14 @@ def _no_other_equilibrium(numbers: Numbers) -> Verdict:
         and numbers["elsewhere_short"].value <= GROWTH_ROUNDING
     )
     return Verdict(
-        "any number of tokens, any Q, K and β: no equilibrium but that with all tokens at p attracts; some"
-        " perturbation along L grows like (1 − a)(λ − w) or aλ at every other",
+        "Conjecture 2, any number of tokens, any Q, K, β: at every equilibrium but those with all tokens at"
+        " one point of L some perturbation along L grows, so no other attracts",
         "proved" if good else "contradicted",
-        f"at {numbers['elsewhere_equilibria'].value:.0f} equilibria that a second token has elsewhere growth"
-        f" is {numbers['elsewhere_least_growth'].value:.2g} at least and falls short of its bound by"
-        f" {max(numbers['elsewhere_short'].value, 0.0):.0e} at most; the search finds none below"
-        f" {numbers['search'].value:.2g}",
+        "it grows like (1 − a)(λ − w) or aλ, a the share of attention that goes to p and w a lower"
+        f" eigenvalue of V; at {numbers['elsewhere_equilibria'].value:.0f} equilibria that a second token"
+        f" has elsewhere growth is {numbers['elsewhere_least_growth'].value:.2g} at least and falls short"
+        f" of its bound by {max(numbers['elsewhere_short'].value, 0.0):.0e} at most; the search finds none"
+        f" below {numbers['search'].value:.2g}",
         "conjectures.md#no-other-equilibrium-attracts",
     )
 
@@ -182,7 +185,8 @@ def _verdict(numbers: Numbers, names: list[str], part: str, fine: bool, why: str
     ends = (
         f"{there} of {runs} random runs do (at least {share_of(there, runs, '').low or 0.0:.2%} with 95 %"
         f" confidence), with β up to {max(family.beta for family in families):g} and up to"
-        f" {max(family.n for family in families)} tokens, and where ⟨Vz, z⟩ is close to λ|z|², too"
+        f" {max(family.n for family in families)} tokens, and where ⟨Vz, z⟩ is close to λ|z|², too; all with"
+        " more than dim L tokens, and runs of the two kinds for which it is proved are not among them"
     )
     word: Word = (
         "evidence against"
@@ -251,7 +255,7 @@ ITEM = Item(
     statement=(
         "If λ_max > 0 is real and semisimple with an eigenspace L of dimension 2 or more, V keeps L^⊥, and"
         " ⟨Vz, z⟩ < λ_max |z|² there, every token converges to p, the normalised L-component of x_1(0), from"
-        " almost every start (nothing is asked of Q, K and β ≥ 0)."
+        " almost every start (no condition on Q and K is known to be named)."
     ),
     ours=(
         "How much of it can be proved (docs/conjectures.md): all of it for at most dim L tokens, for d = dim"
@@ -293,7 +297,8 @@ ITEM = Item(
     ),
     criteria=(
         f"The conjecture, Q = K = I: evidence for if every run ends within {END_DISTANCE:g} of p, but for at"
-        f" most {MAX_LATE_SHARE:.0%} that are leaving an equilibrium at which small perturbations grow;"
+        f" most {MAX_LATE_SHARE:.0%} that are leaving an equilibrium at which small perturbations grow (runs"
+        " of the two kinds for which it is proved for any number of tokens are not counted);"
         " evidence against if one ends elsewhere; otherwise not testable here. Any Q and K: the same, and"
         " evidence against also if the search shows an equilibrium elsewhere that attracts. At most dim L"
         " tokens, and any number: proved if no run ends elsewhere, else contradicted (late runs are counted)."

@@ -104,17 +104,19 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
             f" several, powers of t are −1 to {power:.1e}; for others L' is L, and it is exponential",
         ),
         Verdict(
-            "both are sharp for almost every start: the rate towards L' is the spectral gap, and for a"
-            " defective dominant eigenvalue the distance from L is of the order 1/t exactly",
+            "Lemma 3.1's rates are sharp: the gap towards L', and 1/t towards L if the dominant eigenvalue is"
+            " defective",
             "proved" if sound and rate <= RATE_ERROR and power <= POWER_ERROR else "contradicted",
-            f"fitted rates are the gap to {rate:.1%}, fitted powers −1 to {power:.1e}",
+            f"from almost every start; fitted rates are the spectral gap to {rate:.1%}, fitted powers −1 to"
+            f" {power:.1e}",
             proof="proofs.md#one-token-the-rates-of-lemma-31-are-sharp",
         ),
         Verdict(
-            "with a complex dominant eigenvalue one token converges to no point, and turns round in L at the"
-            " speed of the imaginary part",
+            "if a largest Jordan block of the dominant real part belongs to a complex pair λ ± iω, one token"
+            " converges to no point; if L is the plane of that pair, it goes round in it once in every 2π/ω",
             "proved" if sound and rotation_off <= ROTATION_ERROR else "contradicted",
-            f"measured speeds are those of the imaginary part to {rotation_off:.0e}",
+            f"from almost every start; measured where L is a plane, angular speeds are ω to"
+            f" {rotation_off:.0e}",
             proof="proofs.md#one-token-complex-dominant-eigenvalues",
         ),
     )
@@ -126,13 +128,14 @@ ITEM = Item(
     source="Lemma 3.1",
     statement=(
         "One token moves by x' = P_x(Vx). Let λ_max be the largest real part of V's eigenvalues, L' the span"
-        " of the generalised eigenvectors there, r the size of the largest Jordan block, and L ⊂ L' the range"
-        " of (V − λ)^{r−1} on L': true eigenvectors, their real and imaginary parts if complex. For almost"
+        " of the generalised eigenvectors there, ν the size of the largest Jordan block, and L ⊂ L' the range"
+        " of (V − λ)^{ν−1} on L': true eigenvectors, their real and imaginary parts if complex. For almost"
         " every start dist(x, L') ≤ C e^{−ct} and dist(x, L) ≤ C/t."
     ),
     ours=(
         "That both bounds are attained, with c the spectral gap (from λ_max to the next real part), and that"
-        " with complex dominant eigenvalues the token converges to no point."
+        " the token converges to no point if a largest Jordan block belongs to a complex pair. (A pair in"
+        " smaller blocks only does not keep it from converging.)"
     ),
     parameters={"d": 8, "lambda_max": 1.0, "runs": 40, "seed": 0},
     quick={"runs": 8},
@@ -144,7 +147,7 @@ ITEM = Item(
         ),
         (
             "Rates are fitted to the exact flow where time times gap is 200 to 600, for near a defective"
-            " eigenvalue the distance from L' is e^{−ct} t^{−(r−1)}, and powers of t take long to be"
+            " eigenvalue the distance from L' is e^{−ct} t^{−(ν−1)}, and powers of t take long to be"
             " outgrown; and for other kinds to the simulation, too, at 12 to 21."
         ),
         (
@@ -157,7 +160,7 @@ ITEM = Item(
     criteria=(
         f"First: agrees if every rate is the gap to {RATE_ERROR:.0%}. Second: agrees if every power for"
         f" defective eigenvalues is −1 to {POWER_ERROR:g}. Third: proved; contradicted if one of these is"
-        " not. Fourth: proved; contradicted if a speed is not the imaginary part to"
+        " not. Fourth: proved; contradicted if a speed is not ω to"
         f" {ROTATION_ERROR:g}. All: the atlas takes every V for what it is, and the simulation is the exact"
         f" flow to {SIMULATION_ERROR:g}."
     ),

@@ -154,7 +154,8 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     )
     return (
         Verdict(
-            "every token goes down an energy of its own: φ_k' = −(∂E_k/∂φ_k)/Z_k, with the factor 1/β in E_k",
+            "every token goes down an energy of its own: φ_k' = −(∂E_k/∂φ_k)/Z_k (print corrected: factor"
+            " 1/β)",
             "agrees" if same else "disagrees",
             f"over {n['velocities']:.0f} velocities the largest difference is {n['identity_error']:.2f} of"
             f" {VELOCITY_ROUNDINGS:g} max(1, β) roundings; without the factor it is {n['printed_error']:.0e}"
@@ -164,26 +165,30 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
             "the gradient flow is sequential: E_k falls by token k's own motion, and rises only by that of"
             " earlier tokens",
             "agrees" if sequential else "disagrees",
-            f"dE_k/dt splits into the two to {n['balance']:.0e}, the first part is never positive; token 2's"
+            "an identity, by the chain rule from the line above, checked along runs: dE_k/dt splits into"
+            f" the two to {n['balance']:.0e}, the first part is never positive; token 2's"
             f" energy rises in {alone[0]} of {alone[1]} runs, that of later tokens at some time in"
             f" {n['later_rises']:.0%} of cases",
         ),
         Verdict(
-            "Z_kφ_k' is not the gradient of one function of all tokens, and for n ≥ 3 no sum of the E_k with"
-            " positive weights falls along all motions",
-            "proved" if n["asymmetry"] > MIN_ASYMMETRY and n["sums_rise"] == n["sums"] else "contradicted",
-            f"∂(Z_k φ_k')/∂φ_j differs from its mirror image by {n['asymmetry']:.2g} at least;"
-            f" {n['sums_rise']:.0f} of {n['sums']:.0f} sums rise where the proof says, and the plain sum of"
-            f" all E_k rises at some time in {n['total_rises']:.0%} of runs",
+            "no single energy: true of gradients and of sums of the E_k, not of Lyapunov functions",
+            "proved"
+            if n["asymmetry"] > MIN_ASYMMETRY and n["sums_rise"] == n["sums"] and n["at_rest"] == 1.0
+            else "contradicted",
+            "Z_kφ_k' is not the gradient of one function of all tokens, and for n ≥ 3 no sum of the E_k"
+            " with positive weights falls along all motions: ∂(Z_k φ_k')/∂φ_j differs from its mirror"
+            f" image by {n['asymmetry']:.2g} at least; {n['sums_rise']:.0f} of {n['sums']:.0f} sums rise"
+            " where the proof says, and the plain sum of all E_k rises at some time in"
+            f" {n['total_rises']:.0%} of runs",
             proof="proofs.md#no-sum-of-the-energies-falls",
         ),
         Verdict(
-            "there is a strict Lyapunov function all the same, for β > 0 and any frozen tokens: from every"
-            " start the tokens converge to an equilibrium",
+            "on the circle, β > 0, Q = K = V = I: from every start the tokens converge, and a strict Lyapunov"
+            " function exists",
             "proved" if n["at_rest"] == 1.0 else "contradicted",
             f"{(numbers['at_rest'].count or (0, 0))[0]} of {(numbers['at_rest'].count or (0, 0))[1]} runs"
-            f" among frozen tokens anywhere do, to a speed of {n['speed_left']:.0e}; the function is known to"
-            " exist, not in closed form",
+            f" among frozen tokens anywhere converge, to a speed of {n['speed_left']:.0e}; without frozen"
+            " tokens the first is one. The function is known to exist, not in closed form",
             proof="proofs.md#a-strict-lyapunov-function-exists",
         ),
     )
@@ -215,11 +220,11 @@ ITEM = Item(
         "On the circle (d = 2) with Q = K = V = I and frozen tokens θ_j with weights a_j, causal attention is"
         " a sequential gradient flow: φ_k' = −(∂E_k/∂φ_k)/Z_k with E_k = −(Σ_{j<k} e^{β(cos(φ_k−φ_j)−1)} +"
         " Σ_j a_j e^{β(cos(φ_k−θ_j)−1)}), as printed: every token goes down an energy of its own, in which"
-        " earlier tokens are given."
+        " earlier tokens are given. There is no single energy."
     ),
     ours=(
-        "The energies need a factor 1/β. Whether there is a single energy for all tokens: no function has"
-        " Z_kφ_k' for its gradient, and no weighted sum of the E_k falls along all motions; but a strict"
+        "The energies need a factor 1/β. In which sense there is no single energy: no function has Z_kφ_k'"
+        " for its gradient, and no weighted sum of the E_k falls along all motions; but a strict"
         " Lyapunov function exists."
     ),
     parameters={
@@ -260,8 +265,8 @@ ITEM = Item(
         f" to {BALANCE_ERROR:g}, the first part is never positive, and the energy of token 2, before which"
         " only the first token stands, which never moves, never rises. Third: proved; contradicted unless"
         " the mixed derivatives are asymmetric in every configuration and every weighted sum tried rises"
-        " where the proof says. Fourth: proved; contradicted unless every run among frozen"
-        f" tokens comes to rest, to a speed of {MAX_FINAL_SPEED:g}."
+        " where the proof says, and the fourth is as proved. Fourth: proved; contradicted unless every run"
+        f" among frozen tokens comes to rest, to a speed of {MAX_FINAL_SPEED:g}."
     ),
     captions={
         "lemma5.3": (

@@ -132,11 +132,13 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         ),
         Verdict(
             "on the circle the mean number of Rényi centers is 1 + M(2π/δ − 1) when jammed, and tends to"
-            " c·2π/δ with Rényi's constant c = .7475979",
-            "agrees"
+            " c_R·2π/δ, with Rényi's function M and his constant c_R",
+            "proved"
             if all(standard_errors_off(number) <= MAX_STANDARD_ERRORS for number in two)
-            else "disagrees",
-            f"the constant is measured as {plus_minus(two[-1], 5)}; {_jammed_counts(jam)}",
+            else "contradicted",
+            f"c_R = {two[-1].expected or 0.0:.7f} is measured as {plus_minus(two[-1], 5)};"
+            f" {_jammed_counts(jam)}. That M(x)/x tends to c_R is Rényi's theorem (1958)",
+            proof="proofs.md#rényi-centers-on-the-circle",
         ),
         Verdict(
             "for d = 3, 4, 5 Rényi centers jam like balls in flat space: as δ → 0 they number"
@@ -193,13 +195,13 @@ ITEM = Item(
     statement=(
         "Tokens are independent and uniform on the sphere; a strong Rényi center is farther than δ from every"
         " earlier token, a Rényi center from every earlier center. Among infinitely many tokens the mean"
-        " number of strong centers is 1/σ(B_δ), with σ(B_δ) the share of the sphere in a cap of radius δ. On"
-        " the circle (d = 2) the mean number of Rényi centers is 1 + M(2π/δ − 1) when jammed, with Rényi's M:"
-        " M(x) = 0 for x < 1 and M(x) = 1 + (2/(x−1)) ∫_0^{x−1} M for x > 1; as δ → 0 it is c·2π/δ with c ="
-        " .7475979. For d > 2 it is left open."
+        " number of strong centers is 1/σ(B_δ), with σ(B_δ) the share of the sphere in a cap of radius δ. The"
+        " number of Rényi centers is left open for d > 2."
     ),
     ours=(
-        "The number of strong centers among n tokens, and what takes the place of Rényi's constant for d > 2."
+        "The number of strong centers among n tokens; that of Rényi centers on the circle, by Rényi's M with"
+        " M(x) = 0 for x ≤ 1 and M(x) = 1 + (2/(x−1)) ∫_0^{x−1} M for x > 1, and c_R, the limit of M(x)/x;"
+        " and what takes the place of c_R for d > 2."
     ),
     parameters={
         "strong_at": [[2, 0.5], [2, 0.1], [3, 4.0 / 3.0], [3, 0.3], [4, 1.0], [4, 0.5], [5, 1.2], [5, 0.8]],
@@ -265,7 +267,7 @@ ITEM = Item(
         "First: agrees if no mean among tokens that leave less than"
         f" {MAX_MISSING:g} of the centers missing is farther from 1/σ than the worst of so many right means"
         " is once in a thousand times. Second: proved; contradicted if a mean is farther than that from its"
-        " formula. Third: agrees if every jammed count on the circle and the constant are within"
+        " formula. Third: proved; contradicted unless every jammed count on the circle and c_R are within"
         f" {MAX_STANDARD_ERRORS:g} standard errors of the known values. Fourth: observed if the constants for"
         f" d = 3, 4 and 5 are within {MAX_STANDARD_ERRORS:g} standard errors of the known saturation"
         " densities."

@@ -164,10 +164,11 @@ def _law_verdict(numbers: Numbers, d: int) -> Verdict:
     )
     hits, merges = near.count or (0, 0)
     return Verdict(
-        f"on the {SPACES[d]} (d = {d}) a cluster merges into an earlier one at distance Δ after about"
-        " e^{β(1 − cos Δ)}/(mβ sin² Δ), m the earlier tokens there that its leader sees",
+        "a cluster at angle Δ from an earlier one merges after about e^{β(1−cos Δ)}/(mβ sin² Δ), on the"
+        f" {SPACES[d]}" + (f", d = {d}" if d > 2 else ""),
         "observed" if good else "not observed",
-        f"{near.value:.0%} of {merges} merges are within a factor of {FACTOR:g} of it ({null.value:.0%} if"
+        f"m: the tokens of the earlier one that the leader of the other sees. {near.value:.0%} of {merges}"
+        f" merges are within a factor of {FACTOR:g} of it ({null.value:.0%} if"
         f" held against the law of another merge); the logarithms have slope {slope.value:.3f}"
         f" [{slope.low:.3f}, {slope.high:.3f}], and the median of measured over law is"
         f" {numbers[f'd{d}_median'].value:.2f}",

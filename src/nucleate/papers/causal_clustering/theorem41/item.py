@@ -148,8 +148,9 @@ def _rates(numbers: Numbers, p: Parameters) -> Verdict:
         and differences <= DIFFERENCE_ERROR
     )
     return Verdict(
-        "at consensus with V = I the eigenvalues are −(k−1)/k, k = 1, …, n, each d − 1 times, and"
-        " −(1 − 1/min(k, w)) with a window of w, whatever Q, K and β; the slowest decay is e^{−t/2}",
+        "at consensus with V = I, whatever Q, K and β, the eigenvalues are −(k−1)/k, k = 1, …, n, each d −"
+        " 1 times, and −(1 − 1/min(k, w)) with a window of w ≥ 2; without a window the slowest decay is"
+        " e^{−t/2}",
         "proved" if good else "contradicted",
         f"at β = {_listed(p['rate_betas'])}, {p['draws']} Gaussian Q and K each, d = {_listed(p['d'])}, and"
         f" with a window of {p['windows'][-1]}: fitted rates, token by token, differ from these by"

@@ -17,7 +17,9 @@ def test_the_block_goes_between_the_marks_and_nowhere_else(
     tmp_path: Path, folder: Path, results: dict[str, Any]
 ) -> None:
     page = tmp_path / "README.md"
-    page.write_text(f"# A\n\nbefore\n{markdown.BEGIN}\nyesterday’s block\n{markdown.END}\nafter\n", encoding="utf-8")
+    page.write_text(
+        f"# A\n\nbefore\n{markdown.BEGIN}\nyesterday’s block\n{markdown.END}\nafter\n", encoding="utf-8"
+    )
     written = markdown.update(page, results, folder)
     text = page.read_text(encoding="utf-8")
     assert text.startswith(f"# A\n\nbefore\n{markdown.BEGIN}\n<picture>")

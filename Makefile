@@ -80,7 +80,7 @@ bench: .venv-bench/.installed ## measure against NumPy, SciPy, JAX and diffrax, 
 explore: .venv/.installed ## open the explorer in the browser: tokens to watch and to play with
 	.venv/bin/nucleate explore
 
-reproduce: .venv/.installed ## redo the paper claim by claim, twenty-five minutes, and write reproduction/report.html
+reproduce: .venv/.installed ## redo the paper claim by claim, half an hour, and write reproduction/report.html
 	.venv/bin/nucleate reproduce
 
 clean: ## remove what was built, not the environments

@@ -33,7 +33,7 @@ from nucleate.papers.causal_clustering.conjectures.search_results import (
 )
 from nucleate.papers.causal_clustering.conjectures.start_shares import CASES, SEED, STARTS
 from nucleate.papers.causal_clustering.shared.classify_end import END_DISTANCE
-from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Slip, Verdict, Word
+from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Verdict, Word
 from nucleate.papers.core.numbers import Number, exact, share_of
 
 if TYPE_CHECKING:
@@ -510,24 +510,6 @@ def _defective_verdict(numbers: Numbers) -> Verdict:
     )
 
 
-def slips(numbers: Numbers) -> tuple[Slip, ...]:
-    """Conjecture 1 for V that is not normal."""
-    if _refuted(numbers, "identity", ()) != "disagrees":
-        return ()
-    share = numbers["share_exact_beta_0"]
-    return (
-        Slip(
-            "Conjecture 1, for every diagonalisable V with distinct positive eigenvalues, even with Q = K ="
-            " I",
-            "for symmetric V and KᵀQ = cI, c ≥ 0, it is true (docs/conjectures.md); for V that is not normal"
-            " it can fail",
-            "V = (4 −4; 0 1), Q = K = I, β = 0, two tokens: at (1, 0) and (−24/25, 7/25) both rest, and"
-            f" perturbations decay like e^(−3t) and e^(−21t/50); {_interval(share)} of uniform starts end"
-            " there or at its opposite",
-        ),
-    )
-
-
 ITEM = Item(
     key="conjecture1",
     title="Conjecture 1: two points",
@@ -635,5 +617,4 @@ ITEM = Item(
     measure=measure,
     verdicts=verdicts,
     draw=draw,
-    slips=slips,
 )

@@ -21,7 +21,6 @@ __all__ = [
     "SPREAD",
     "Family",
     "attention_matrix",
-    "counterexample",
     "run",
     "value_matrix",
 ]
@@ -29,7 +28,6 @@ __all__ = [
 RUNS_PER_BLOCK = 50  # computed and stored at a time
 FRAMES = 26  # over the last decade of time
 # diagonals; d = 2, two tokens
-COUNTEREXAMPLE: dict[str, Any] = {"V": [1.0, 0.1], "Q": [1.0, 1.0], "K": [-1.0, 1.0], "beta": 10.0, "t": 1e4}
 MIN_RUNS = 5  # runs of any family
 DIMENSION = 3  # d
 OBLIQUENESS = 0.5  # of eigenvectors that are not orthogonal, as in nucleate.ensemble
@@ -232,31 +230,8 @@ def attention_matrix(family: Family, V: Array, seed: int, run: int) -> Array:
     return np.asarray(K.T @ Q / DIMENSION)
 
 
-def counterexample(seed: int, starts: int) -> "Dataset":
-    """Two tokens on the circle with V = diag(1, .1), Q = I, K = diag(-1, 1): where the second ends."""
-    import xarray
-
-    from nucleate.attention import Attention
-    from nucleate.integrate.simulate import simulate
-    from nucleate.kernels.dispatch import drift
-    from nucleate.papers.core.interruption import uninterrupted
-    from nucleate.sphere import uniform
-
-    Q, K, V = (np.diag(COUNTEREXAMPLE[name]) for name in "QKV")
-    model = Attention(COUNTEREXAMPLE["beta"], Q=Q, K=K, V=V)
-    start = uniform(2, 2, seed, runs=starts)  # (b, 2, 2)
-    run = uninterrupted(simulate(model, start, COUNTEREXAMPLE["t"], save=[COUNTEREXAMPLE["t"]]))
-    x = run.x[:, -1]  # (b, 2, 2)
-    return xarray.Dataset(
-        {
-            "x": (("run", "token", "coordinate"), x),
-            "speed": ("run", np.linalg.norm(drift(model, x), axis=-1).max(1)),
-        }
-    )
-
-
 def run(workspace: "ItemWorkspace") -> "Data":
-    """All families, those with other Q and K among them, and the counterexample to Conjecture 1 with such."""
+    """All families, those with other Q and K among them."""
     p, data = workspace.parameters, {}
     weight = {
         family.name: (
@@ -278,7 +253,4 @@ def run(workspace: "ItemWorkspace") -> "Data":
         )
         done += weight[family.name]
         workspace.progress(done, sum(weight.values()))
-    data["counterexample"] = workspace.dataset(
-        "counterexample", lambda: counterexample(p["seed"], 2 * p["runs"])
-    )
     return data

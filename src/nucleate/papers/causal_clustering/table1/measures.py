@@ -26,7 +26,6 @@ __all__ = [
     "UNIFORM_ANGLE",
     "UNIFORM_ANGLE_WITH_LINE",
     "UNIFORM_FAR",
-    "counterexample_numbers",
     "measure",
     "sink_numbers",
 ]
@@ -48,7 +47,7 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
     numbers: dict[str, Number] = {}
     for family in FAMILIES:
         numbers |= _family_numbers(family, data[family.name])
-    return numbers | sink_numbers(SINK) | counterexample_numbers(data["counterexample"])
+    return numbers | sink_numbers(SINK)
 
 
 def _family_numbers(family: Family, found: "Dataset") -> dict[str, Number]:
@@ -139,24 +138,6 @@ def sink_numbers(sink: ExactSink) -> dict[str, Number]:
     """Row 3 with V not normal: an attracting equilibrium elsewhere, checked in rational numbers."""
     about = f"row 3: 1 if two tokens have an attracting equilibrium off ±ξ with {sink.words}"
     return {"row3_sink": exact(all(exactly(sink).values()), about, "checked in rational numbers")}
-
-
-def counterexample_numbers(found: "Dataset") -> dict[str, Number]:
-    """Conjecture 1 with other Q and K."""
-    x, speed = found["x"].values, found["speed"].values
-    off = np.abs(x[:, 1, 1]) > 0.01  # (b,) token 2 is not at +-xi = (+-1, 0)
-    about = "Conjecture 1 with Q = I, K = diag(−1, 1): starts that end off ±ξ"
-    return {
-        "counterexample_share": share_of(int(off.sum()), len(off), about, 0.0),
-        "counterexample_cosine": exact(
-            np.abs(x[off, 1, 0]).mean() if off.any() else np.nan,
-            "|cos α| of token 2 there; expected is our own earlier value",
-            expected=0.47081,
-        ),
-        "counterexample_speed": exact(
-            speed[off].max() if off.any() else np.nan, "largest speed left there", expected=0.0
-        ),
-    }
 
 
 def _cloud_numbers(name: str, words: str, ends: Ends, row: int, runs: int) -> dict[str, Number]:

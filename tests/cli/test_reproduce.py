@@ -29,13 +29,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
                 watch.begin("figure4", "Figure 4")
                 watch.at("figure4", 0.5)
                 watch.end("figure4", {"verdict": "agrees"}, 1.25, kept)
-        return SimpleNamespace(report=out / "report.html", results={"items": {}})
+        verdict = {"word": "agrees", "part": "the part"}
+        items = {key: {"verdicts": [verdict]} for key in ITEMS}
+        return SimpleNamespace(report=out / "report.html", results={"items": items})
 
     monkeypatch.setattr(runner, "reproduce", reproduce)
-    monkeypatch.setattr(
-        "nucleate.papers.report.html.verdict_rows",
-        lambda items: [("figure4", "", "the part", "agrees", "")],
-    )
     return calls
 
 
@@ -66,6 +64,7 @@ def test_a_line_says_where_it_is_and_the_table_comes_last(asked: list[Any]) -> N
     ]
     assert done.stdout.splitlines() == [
         "",
+        "figure3   agrees  the part",
         "figure4   agrees  the part",
         "",
         "report: reproduction-quick/report.html",

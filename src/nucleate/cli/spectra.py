@@ -81,10 +81,11 @@ def spectra(
 ) -> None:
     """Put every head of a model into the atlas of Table 1: spectrum of its value matrix, size of its scores.
 
-    Beside them two null models: the trained matrices, each W_V with the W_O of other heads, and random
-    weights. Eigenvalues are rates: the √d that a normalised token is long is left out, a unit of time. For
-    models that normalise behind each layer a second spectrum is given, that of the stored state, without
-    the gain.
+    Beside them two null models: each trained W_V with the W_O of other heads, and random weights.
+
+    Eigenvalues are rates: the √d that a normalised token is long is left out, a unit of time.
+
+    For models that normalise behind each layer also the spectrum of the stored state, without the gain.
 
     Exit code 0: done. 2: bad input, such as a file that cannot be trusted. 130: interrupted.
     """

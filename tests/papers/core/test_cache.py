@@ -63,15 +63,15 @@ def test_what_ctrl_c_cut_short_is_not_kept(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_item_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    one, p = find("life"), {**small("life"), "starts": 2, "betas": [4.0, 9.0]}
+    one, p = find("life"), {**small("life"), "starts": 2, "betas": [4.0, 9.0], "sphere_betas": []}
     lived: list[tuple[float, int]] = []
     real = lives.one_life
 
-    def counted(beta: float, n: int, seed: int, stop: Any = None) -> Any:
+    def counted(beta: float, n: int, seed: int, stop: Any = None, d: int = 2) -> Any:
         if beta == 9.0 and not allowed:
             raise KeyboardInterrupt
         lived.append((beta, seed))
-        return real(beta, n, seed, stop)
+        return real(beta, n, seed, stop, d)
 
     allowed: list[bool] = []
     monkeypatch.setattr(lives, "one_life", counted)

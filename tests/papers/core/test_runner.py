@@ -121,7 +121,7 @@ def test_the_command_ends_with_the_verdicts_and_where_the_report_is(
     little("figure4", monkeypatch)
     done = command("--only", "figure4", "--out", str(tmp_path / "out"))
     assert done.exit_code == 0, done.output
-    assert "figure4   agrees  Lemma A.1's bounds" in done.stdout
+    assert "figure4   agrees  Lemma A.1's lower and upper bound" in done.stdout
     assert done.stdout.splitlines()[-2:] == [
         f"report: {tmp_path / 'out' / 'report.html'}",
         f"numbers: {tmp_path / 'out' / 'results.json'}",

@@ -26,7 +26,10 @@ def test_the_block_goes_between_the_marks_and_nowhere_else(
     assert text.endswith(f"\n{markdown.END}\nafter\n")
     assert "yesterday’s block" not in text
     for link in re.findall(r"\]\(([^)]+)\)", text) + re.findall(r'(?:src|srcset)="([^"]+)"', text):
-        assert (tmp_path / link).is_file(), link
+        made_here = (
+            tmp_path if "images/" in link or "report.md" in link else ROOT
+        )  # proofs are written by hand
+        assert (made_here / link.split("#")[0]).is_file(), link
     assert all(file.stat().st_size > 500 for file in written)
     for summary in results["items"].values():
         assert all(f"**{verdict['word']}**" in text for verdict in summary["verdicts"])

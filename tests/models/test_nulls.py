@@ -74,7 +74,7 @@ def test_heads_of_independent_matrices_are_within_both_null_models(tmp_path: Pat
 def test_each_value_matrix_is_paired_with_every_output_of_other_groups_and_with_no_other(
     tmp_path: Path,
 ) -> None:
-    W, O = gaussian(2, seed=1), [one.T for one in gaussian(HEADS, seed=2)]  # noqa: E741
+    W, O = gaussian(2, seed=1), [one.T for one in gaussian(HEADS, seed=2)]  # noqa: E741  # the letter of W_O
     found = spectra(planted(W, O, kv=2).write(tmp_path), draws=1).swapped
     slow = [
         head_spectrum(W[group] @ O[head]) for group in (0, 1) for head in range(HEADS) if head // 2 != group
@@ -93,7 +93,7 @@ def test_the_interval_of_a_share_is_that_of_models_with_as_many_heads(tmp_path: 
     """Each head takes one of three partners: a share of 8 heads, two layers of one and the same four, is
     counted in eighths, and its spread is that of independent draws."""
     W = gaussian(2 * HEADS, seed=3)
-    O = [one.T for one in W[HEADS:]]  # noqa: E741
+    O = [one.T for one in W[HEADS:]]  # noqa: E741  # the letter of W_O
     found = spectra(planted(W[:HEADS], O).write(tmp_path), draws=1).swapped
     assert found is not None
     real = np.array(

@@ -155,7 +155,10 @@ def neighbours(large: bool) -> Measured:
 
 
 def callbacks(large: bool) -> Measured:
-    """What progress and on_frames are told, one run and several, and that False cancels."""
+    """What progress and on_frames are told, one run and several; and how runs that have not begun end after
+    False, a time limit and Ctrl-C, with one run at a time on the card."""
+    from nucleate.gpu import batch
+
     model, x = nc.Attention(beta=2.0), nc.uniform(3, 2, seed=3, runs=3)
     told: list[Any] = []
     frames: list[Any] = []
@@ -167,9 +170,25 @@ def callbacks(large: bool) -> Measured:
         model, x, 0.2, device="gpu", save=3, progress=lambda *done: told.append(done), on_frames=on_frames
     )
     nc.simulate(model, x[0], 0.2, device="gpu", save=3, progress=lambda *done: told.append(done))
-    cancelled = nc.simulate(model, x, 0.2, device="gpu", save=3, progress=lambda *done: False)
-    late = nc.simulate(model, x, 0.2, device="gpu", save=3, time_limit=1e-9)
-    return {"told": told, "frames": frames, "cancelled": list(cancelled.status), "late": list(late.status)}
+
+    def interrupt(*done: float) -> None:
+        raise KeyboardInterrupt
+
+    found: Measured = {"told": told, "frames": frames}
+    before = batch.SLOTS, batch.SLOT_BYTES, batch.MIN_SLOT_RUNS
+    batch.SLOTS, batch.SLOT_BYTES, batch.MIN_SLOT_RUNS = 1, 1, 1
+    endings: dict[str, dict[str, Any]] = {
+        "cancelled": {"progress": lambda *done: False},
+        "time limit": {"time_limit": 1e-9},
+        "interrupted": {"progress": interrupt},
+    }
+    try:
+        for name, how in endings.items():
+            run = nc.simulate(model, x, 0.2, device="gpu", save=3, **how)
+            found[name] = [run.status[-1], bool(np.isnan(run.x[-1]).all())]
+    finally:
+        batch.SLOTS, batch.SLOT_BYTES, batch.MIN_SLOT_RUNS = before
+    return found
 
 
 def memory(large: bool) -> Measured:

@@ -200,7 +200,7 @@ def simulate(
                 time_limit=time_limit,
                 threads=threads,
                 device=device,  # type: ignore[arg-type]  # simulate knows the names
-                precision=precision,  # type: ignore[arg-type]
+                precision=precision,  # type: ignore[arg-type]  # the same
             )
         took = clock.perf_counter() - began
         run, verdict = setup.interpret(run)

@@ -176,7 +176,8 @@ def integrate_on_gpu(
     if buffers.tolerance > MIN_TOLERANCE_OF_ORDER_5 and buffers.dt == 0.0:
         table = dormand_prince_5()
     if suits_fused(runs, n):
-        return integrate_batch(model, table, buffers, mixed, single, progress, on_frames, seconds)
+        batch = Batch(model, table, buffers, mixed)
+        return integrate_batch(batch, buffers, single, progress, on_frames, seconds)
     schedule = Schedule(model, table, buffers, "explicit", single, 1, lambda shape: GpuSystem(shape, mixed))
     buffers, stop = integrate_all(schedule, progress, on_frames, seconds)
     _mark_unreached(buffers)
@@ -184,10 +185,8 @@ def integrate_on_gpu(
 
 
 def integrate_batch(
-    model: Attention,
-    table: Tableau,
+    batch: Batch,
     buffers: RunBuffers,
-    mixed: bool,
     single: bool,
     progress: Progress | None,
     on_frames: OnFrames | None,
@@ -195,7 +194,7 @@ def integrate_batch(
 ) -> tuple[RunBuffers, int]:
     """The same with a block of threads for every run."""
     b, n, d = buffers.start.shape
-    batch, end, stop = Batch(model, table, buffers, mixed), time.monotonic() + seconds, 0
+    end, stop = time.monotonic() + seconds, 0
     size = _runs_of_slot(b, 8 * n * d * (len(buffers.times) + 4) + 8 * batch.row_doubles)
     waiting = [(first, min(first + size, b)) for first in range(0, b, size)][::-1]
     slots = [Slot(batch, buffers, size) for _ in range(min(SLOTS, len(waiting)))]

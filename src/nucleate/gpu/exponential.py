@@ -15,7 +15,7 @@ __all__ = ["exp2_double", "exp2_single"]
 
 ROUND = 6755399441055744.0  # 1.5 * 2^52
 MIN_EXPONENT = -1000  # below it the result is 2^-1000: nothing beside the largest weight, which is 1
-DEGREE, LOW_DEGREE = 10, 7  # errors 1e-15 and 6e-11
+DEGREE, LOW_DEGREE = 10, 7  # errors 2e-15 and 6e-11, as shares
 
 
 def coefficients(degree: int) -> tuple[float, ...]:

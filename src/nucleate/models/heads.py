@@ -47,7 +47,7 @@ class Factors:
     Q: Array  # (d_head, d) W_Q diag(gamma) C
     K: Array  # (d_head, d) W_K diag(gamma) C
     V: Array  # (d_head, d) W_V diag(gamma) C
-    O: Array  # (d, d_head) W_O  # noqa: E741
+    O: Array  # (d, d_head) W_O  # noqa: E741  # its letter
     scale: float  # d / sqrt(d_head), most often
     stored: Array | None = None  # (d_head, d) W_V Pi, which stands for V in the stored state; post-norm only
 

@@ -115,7 +115,7 @@ def swapped_spectra(
             others = sorted(rng.choice(others, partners, replace=False))
         V, stored = read_values(weights, plan, i, group)  # (d_head, d)
         outputs = (read_output(weights, plan, i, head) for head in others)  # (d, d_head) each, one at a time
-        pairs = [(V @ O, None if stored is None else stored @ O) for O in outputs]  # noqa: E741
+        pairs = [(V @ O, None if stored is None else stored @ O) for O in outputs]  # noqa: E741  # the letter of W_O
         found.append([head_spectrum(small) for small, _ in pairs])
         found_stored.append([head_spectrum(small) for _, small in pairs if small is not None])
     return found, found_stored

@@ -82,7 +82,7 @@ def test_every_word_is_of_one_kind_and_in_one_group_of_the_report() -> None:
     assert Verdict("", "proved", "", "page.md#heading").kind == "ours, proved"
     for word, proof in (("proved", ""), ("agrees", "page.md#heading")):
         with pytest.raises(AssertionError, match="but the proof"):
-            Verdict("", word, "", proof)  # type: ignore[arg-type]
+            Verdict("", word, "", proof)  # type: ignore[arg-type]  # plain texts
 
 
 def test_the_headline_is_the_worst_then_the_most_cautious() -> None:

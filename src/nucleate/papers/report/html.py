@@ -34,7 +34,9 @@ def page(results: Mapping[str, Any], figures: Path) -> str:
     """The whole report from what results.json holds and the pictures in `figures`."""
     items: Mapping[str, Any] = results["items"]
     kind = (
-        "Quick run: fewer and smaller simulations than the full report." if results["quick"] else "Full run."
+        "Quick run: fewer and smaller simulations than the full report; what takes many runs may not show."
+        if results["quick"]
+        else "Full run."
     )
     made = ", ".join(f"{name} {version}" for name, version in results["made_with"].items())
     return LAYOUT.format(

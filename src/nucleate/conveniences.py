@@ -12,7 +12,7 @@ __all__ = ["FUNCTIONS", "convenience"]
 
 FUNCTIONS = {
     "simulate, gpu": "nucleate.gpu.batch:integrate_on_gpu",
-    "drift, gpu": "nucleate.gpu.tiled_drift:gpu_drift",
+    "drift, gpu": "nucleate.gpu.large_system:gpu_drift",
     "Run.plot": "nucleate.plot.files:picture",
     "Run.save, pictures": "nucleate.plot.files:write_run",
     "Run.save, mp4": "nucleate.plot.animation:ffmpeg",

@@ -16,11 +16,12 @@ from numba import cuda
 from nucleate.attention import Attention
 from nucleate.checks import Array, InputError
 from nucleate.gpu.device import SIMULATED, allow_shared_memory, check_gpu, free_memory, shared_memory
-from nucleate.gpu.fused import COUNTS, NUMBERS, fused_kernel, rows_of, shared_bytes, table_weights
+from nucleate.gpu.fused import fused_kernel, rows_of, shared_bytes
+from nucleate.gpu.large_system import integrate_large
 from nucleate.gpu.pair_sums import Arithmetic
-from nucleate.gpu.tiled_drift import GpuSystem
-from nucleate.integrate.run_buffers import RunBuffers
-from nucleate.integrate.scheduler import OnFrames, Progress, Schedule, integrate_all
+from nucleate.gpu.step_loop import COUNTS, NUMBERS, table_weights
+from nucleate.integrate.run_buffers import RunBuffers, buffers_of
+from nucleate.integrate.scheduler import OnFrames, Progress
 from nucleate.integrate.status import CANCELLED, INTERRUPTED, RUNNING, TIME_LIMIT
 from nucleate.integrate.tableau import MIN_TOLERANCE_OF_ORDER_5, Tableau, dormand_prince_5
 from nucleate.kernels.model_shape import FULL, mean_seen, model_shape
@@ -28,6 +29,7 @@ from nucleate.kernels.threads import pick_threads
 
 __all__ = ["integrate_batch", "integrate_on_gpu", "suits_fused"]
 
+TELL_SECONDS = 0.1  # between two calls of a large system's callbacks
 POLL_SECONDS = 0.001  # between two looks at what the card has done
 LAUNCH_SECONDS = 0.2  # that a launch should last at most
 PAIRS_PER_SECOND = 1e9  # of one block of threads, as a first guess; then launches are timed
@@ -178,8 +180,57 @@ def integrate_on_gpu(
     if suits_fused(runs, n):
         batch = Batch(model, table, buffers, mixed)
         return integrate_batch(batch, buffers, single, progress, on_frames, seconds)
-    schedule = Schedule(model, table, buffers, "explicit", single, 1, lambda shape: GpuSystem(shape, mixed))
-    buffers, stop = integrate_all(schedule, progress, on_frames, seconds)
+    return _integrate_in_turn(model, table, buffers, mixed, single, progress, on_frames, seconds)
+
+
+def _integrate_in_turn(
+    model: Attention,
+    table: Tableau,
+    buffers: RunBuffers,
+    mixed: bool,
+    single: bool,
+    progress: Progress | None,
+    on_frames: OnFrames | None,
+    seconds: float,
+) -> tuple[RunBuffers, int]:
+    """The same with the whole card for every run."""
+    runs, n, d = buffers.start.shape
+    end, stop = time.monotonic() + seconds, 0
+    exact = buffers.tolerance <= MIN_TOLERANCE_OF_ORDER_5
+    told = shown = 0  # when, and up to which frame of a single run
+
+    def tell(first: int, last: int) -> int:
+        """Why to stop, or 0: runs first .. last - 1 have ended, or a single one has gone on."""
+        nonlocal told, shown
+        now = time.monotonic()
+        if first == last and now < told + TELL_SECONDS:
+            return TIME_LIMIT if now > end else 0
+        told = now
+        answers: list[object] = []
+        if single:
+            saved = int(buffers.saved[0])
+            new = slice(shown, saved)
+            shown = saved
+            if on_frames is not None:
+                answers.append(on_frames(buffers.times[new].copy(), buffers.frames[0, new].copy()))
+            if progress is not None:
+                answers.append(progress(saved, len(buffers.times)))
+        elif last > first:
+            answers = _tell(buffers, first, last, single, progress, on_frames)
+        if _cancels(answers):
+            return CANCELLED
+        return TIME_LIMIT if now > end and last < runs else 0
+
+    try:
+        for run in range(runs):
+            own = buffers_of(buffers, run)
+            shape = model_shape(model, n, d, run if model.runs is not None else 0)
+            stop = integrate_large(shape, table, own, mixed, exact, lambda run=run: tell(run, run))
+            stop = stop or tell(run, run + 1)
+            if stop:
+                break
+    except KeyboardInterrupt:
+        stop = INTERRUPTED
     _mark_unreached(buffers)
     return buffers, stop
 
@@ -215,8 +266,10 @@ def integrate_batch(
                         slot.fetching.result()
                         slot.fetching = None
                         busy.remove(slot)
-                        answers = [] if stop else _tell(buffers, slot, single, progress, on_frames)
-                        if any(isinstance(one, bool | np.bool_) and not one for one in answers):
+                        answers = (
+                            [] if stop else _tell(buffers, slot.first, slot.last, single, progress, on_frames)
+                        )
+                        if _cancels(answers):
                             stop = CANCELLED
                 if not stop and busy and time.monotonic() > end:
                     stop = TIME_LIMIT
@@ -301,12 +354,17 @@ def _runs_of_slot(runs: int, bytes_of_run: int) -> int:
 
 
 def _tell(
-    buffers: RunBuffers, slot: Slot, single: bool, progress: Progress | None, on_frames: OnFrames | None
+    buffers: RunBuffers,
+    first: int,
+    last: int,
+    single: bool,
+    progress: Progress | None,
+    on_frames: OnFrames | None,
 ) -> list[object]:
-    """What the callbacks answer to the runs that have ended."""
+    """What the callbacks answer to runs first .. last - 1, which have ended."""
     answers: list[object] = []
     if on_frames is not None:
-        new: Array = buffers.frames[slot.first : slot.last]
+        new: Array = buffers.frames[first:last]
         answers.append(on_frames(buffers.times.copy(), new[0].copy() if single else new.copy()))
     if progress is not None:
         done = (
@@ -316,3 +374,8 @@ def _tell(
         )
         answers.append(progress(*done))
     return answers
+
+
+def _cancels(answers: list[object]) -> bool:
+    """Whether a callback answered False."""
+    return any(isinstance(one, bool | np.bool_) and not one for one in answers)

@@ -46,9 +46,12 @@ def device_function(function: Callable[..., Any]) -> Any:
     return cuda.jit(device=True)(getattr(function, "py_func", function))
 
 
-def kernel(registers: int | None = None) -> Callable[[Callable[..., Any]], Any]:
-    """`numba.cuda.jit`, with at most this many registers a thread."""
-    options = {} if SIMULATED or registers is None else {"max_registers": registers}
+def kernel(registers: int | None = None, fastmath: bool = False) -> Callable[[Callable[..., Any]], Any]:
+    """`numba.cuda.jit`, with at most this many registers a thread; `fastmath` for kernels that look for no
+    NaN and round by no trick."""
+    options: dict[str, Any] = {"fastmath": fastmath}
+    if not SIMULATED and registers is not None:
+        options["max_registers"] = registers
     return cuda.jit(**options)
 
 

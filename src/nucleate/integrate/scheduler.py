@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -85,10 +85,8 @@ class Schedule:
         method: str,
         single: bool,
         threads: int,
-        make_team: Callable[[ModelShape], Any] | None = None,
     ) -> None:
         self.table, self.buffers = table, buffers
-        self.make_team = make_team  # computes the velocities of a run, if not the CPU
         self.single, self.threads = single, threads
         self.stop: Stop = np.zeros(1, dtype=np.uint8)
         b, n, d = buffers.start.shape
@@ -104,7 +102,7 @@ class Schedule:
         # error of a velocity: its sum over time stays below the tolerance
         self.allowed = 0.01 * buffers.tolerance / np.maximum(1.0, explicit_time / 10.0)
         self.batched = np.zeros(0, dtype=np.int64)
-        if not single and make_team is None:
+        if not single:
             suited = np.array([suits_circle_batch(self.shape(run), self.allowed[run]) for run in range(b)])
             self.batched = np.flatnonzero(suited & explicit)
         self.alone = sorted(set(range(b)) - set(self.batched.tolist()))
@@ -237,14 +235,10 @@ def _explicit(
         allowed *= min(1.0, OPENING_TIME * float(schedule.unit[run]) / duration)
     state, queue, final = new_step_state(table, n, d, 1), np.zeros(1, dtype=np.int64), buffers.final
     buffers = buffers._replace(queue=queue, begin=begin, final=duration)
-    if schedule.make_team is not None:
-        solve = partial(integrate_runs_in_python, schedule.make_team(schedule.shape(run)))
-    else:
-        system = make_system(schedule.shape(run), tolerance=allowed)
-        pays = team_pays(system, len(schedule.buffers.start), schedule.threads)
-        solve = partial(integrate_runs, system)
-        if pays:
-            solve = partial(integrate_runs_in_python, Team(system, schedule.threads))
+    system = make_system(schedule.shape(run), tolerance=allowed)
+    solve = partial(integrate_runs, system)
+    if team_pays(system, len(schedule.buffers.start), schedule.threads):
+        solve = partial(integrate_runs_in_python, Team(system, schedule.threads))
     while solve(table, state, buffers, stop) == FULL_BUFFER:
         buffers = _grow(schedule, buffers)
     return buffers._replace(final=final), tokens_of(state, buffers.start[0])

@@ -28,6 +28,34 @@ def test_what_the_card_does_not_do_is_refused(settings: dict[str, Any], words: s
         nc.simulate(MODEL, X, 1.0, **settings)
 
 
+STUDY: dict[str, Any] = {
+    "runs": 2,
+    "model": {"beta": 4.0},
+    "start": {"n": 4, "d": 2},
+    "times": {"t": 1.0, "device": "gpu"},
+    "observables": {"clusters": {"kind": "clusters", "radius": 0.1}},
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "settings", "words"),
+    [
+        ({"device": "tpu"}, {}, "times.device is tpu"),
+        ({"method": "causal"}, {}, 'method "causal" runs on the CPU'),
+        ({"precision": "mixed"}, {}, "is good to 1e-06, but rtol"),
+        ({"device": "cpu", "precision": "mixed"}, {}, 'precision="mixed" is for device="gpu"'),
+        ({}, {"device": "tpu"}, "device is tpu"),
+        ({}, {"cluster": "local"}, 'device "gpu" computes on the card of this machine, but cluster is'),
+    ],
+)
+def test_studies_are_refused_what_the_card_does_not_do(
+    changed: dict[str, Any], settings: dict[str, Any], words: str
+) -> None:
+    study = {**STUDY, "times": {**STUDY["times"], **changed}}
+    with pytest.raises(InputError, match=words):
+        nc.ensemble(study, **settings)
+
+
 def test_other_kernels_are_refused() -> None:
     with pytest.raises(InputError, match='device="gpu" sums over pairs, but kernel is "circle"'):
         nc.drift(MODEL, X, kernel="circle", device="gpu")
@@ -42,3 +70,5 @@ def test_without_a_card_or_the_package_it_is_said() -> None:
     assert isinstance(error.value, MissingPackageError) == ("numba-cuda" in str(error.value))
     with pytest.raises(InputError, match=r"numba-cuda|NVIDIA card"):
         nc.drift(MODEL, X, device="gpu")
+    with pytest.raises(InputError, match=r"numba-cuda|NVIDIA card"):
+        nc.ensemble(STUDY)

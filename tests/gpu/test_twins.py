@@ -66,3 +66,11 @@ def test_one_large_system_goes_as_on_the_cpu() -> None:
     found = measured()["large_system"]
     assert found["error"] < 1e-12
     assert found["status"] == "done"
+
+
+def test_a_study_on_the_card_is_that_of_the_cpu() -> None:
+    found = measured()["studies"]
+    for d in (2, 3):
+        assert max(found[f"d = {d}"].values()) < 1e-4, found[f"d = {d}"]
+        assert found[f"d = {d}, blocks"]
+    assert all(found["lost"].values()), found["lost"]

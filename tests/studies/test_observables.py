@@ -27,7 +27,7 @@ def runs_of(d: int, b: int = 5, m: int = 4, n: int = 30) -> Array:
 def measured(kind: str, x: Array, **given: Any) -> Array:
     """An observable of tokens x (b, m, n, d) that started in the first frame, at beta = 4."""
     one = observable("a", {"kind": kind, **given})
-    return one.measure(IntegratedBlock(np.arange(float(x.shape[1])), x, x[:, 0], Attention(4.0), 4.0, {}))
+    return one.measure(IntegratedBlock(np.arange(float(x.shape[1])), x[:, 0], Attention(4.0), 4.0, x))
 
 
 def runs_that_fail(d: int) -> Array:

@@ -23,7 +23,16 @@ from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import simulate
 from nucleate.sphere import uniform
 
-__all__ = ["QUICK_CASE", "BatchCase", "contestants", "figure1_section", "figure3_section", "sections"]
+__all__ = [
+    "QUICK_CASE",
+    "BatchCase",
+    "angles",
+    "contestants",
+    "figure1_section",
+    "figure3_section",
+    "reference",
+    "sections",
+]
 
 OURS = "nucleate"
 ANGLE_ERROR = "largest error / rad"
@@ -93,7 +102,7 @@ def figure3_section(case: BatchCase, rounds: int, tell: Tell) -> Section:
         rounds,
         lambda words: tell(f"Figure 3: {words}"),
     )
-    exact = _reference(case, _angles(x0[: case.compared_runs]), tell)  # (compared, m, n)
+    exact = reference(case, angles(x0[: case.compared_runs]), tell)  # (compared, m, n)
     rows = [
         timed_row(
             name, timings[name], each=runs, error=_largest_distance(last[name][: case.compared_runs], exact)
@@ -120,11 +129,11 @@ def figure3_section(case: BatchCase, rounds: int, tell: Tell) -> Section:
 def contestants(case: BatchCase, x0: Array) -> tuple[dict[str, tuple[int, Callable[[], Array]]], list[Row]]:
     """By name: how many runs, and the call that does them and gives their angles (runs, m, n); and the rows
     of absent peers."""
-    model, theta = Attention(case.beta), _angles(x0)
+    model, theta = Attention(case.beta), angles(x0)
     compared = theta[: case.compared_runs]
 
     def ours(threads: int | None) -> Array:
-        return _angles(
+        return angles(
             simulate(model, x0, case.t, save=case.times, rtol=case.rtol, atol=case.atol, threads=threads).x[
                 : case.compared_runs
             ]
@@ -155,7 +164,7 @@ def contestants(case: BatchCase, x0: Array) -> tuple[dict[str, tuple[int, Callab
     return ready, absent
 
 
-def _reference(case: BatchCase, theta: Array, tell: Tell) -> Array:
+def reference(case: BatchCase, theta: Array, tell: Tell) -> Array:
     """(runs, m, n) angles, by code that shares nothing with nucleate's."""
     frames = []
     for run, start in enumerate(theta):
@@ -197,7 +206,8 @@ def figure1_section(t: float, rounds: int, tell: Tell, seed: int = 0) -> Section
     return Section(title, "", "largest error", tuple(rows), ("Errors are against DOP853, as above.",))
 
 
-def _angles(x: Array) -> Array:
+def angles(x: Array) -> Array:
+    """Of tokens on the circle."""
     return np.asarray(np.arctan2(x[..., 1], x[..., 0]))  # (...)
 
 

@@ -28,8 +28,8 @@ MAX_DIFFRAX_STEPS = 1_000_000
 class Missing(Exception):
     """A peer that is not installed; says how to get it."""
 
-    def __init__(self) -> None:
-        super().__init__("not installed: pip install 'nucleate[bench]'")
+    def __init__(self, command: str = "pip install 'nucleate[bench]'") -> None:
+        super().__init__(f"not installed: {command}")
 
 
 # Drift
@@ -171,10 +171,12 @@ def scipy_sphere(
     return np.asarray(frames / np.linalg.norm(frames, axis=-1, keepdims=True))
 
 
-def diffrax_angles(theta: Array, beta: float, times: Array, rtol: float, atol: float) -> Callable[[], Array]:
+def diffrax_angles(
+    theta: Array, beta: float, times: Array, rtol: float, atol: float, platform: str = "cpu"
+) -> Callable[[], Array]:
     """Tsit5 in angles under jax.vmap: theta (b, n) at time 0 -> (b, m, n) at `times`; a run that fails is NaN
     from there on."""
-    jax, jnp = _jax()
+    jax, jnp = _jax(platform)
     try:
         import diffrax
     except ImportError:
@@ -211,13 +213,13 @@ def diffrax_angles(theta: Array, beta: float, times: Array, rtol: float, atol: f
     return call
 
 
-def _jax() -> tuple[Any, Any]:
-    """JAX in float64 on the processor, where all others run too."""
+def _jax(platform: str = "cpu") -> tuple[Any, Any]:
+    """JAX in float64, on the processor or the card, where all others run too."""
     try:
         import jax
         import jax.numpy as jnp
     except ImportError:
         raise Missing from None
     jax.config.update("jax_enable_x64", True)
-    jax.config.update("jax_platforms", "cpu")
+    jax.config.update("jax_platforms", platform)
     return jax, jnp

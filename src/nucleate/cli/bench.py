@@ -19,7 +19,7 @@ bench = typer.Typer(
     help="Measure speed and accuracy beside other tools, in the same run.", no_args_is_help=True
 )
 
-ROUNDS, QUICK_ROUNDS = {"drift": 7, "batch": 3, "life": 3, "ensemble": 2}, 2
+ROUNDS, QUICK_ROUNDS = {"drift": 7, "batch": 3, "life": 3, "ensemble": 2, "gpu": 3}, 2
 TABLE_WIDTH = 120  # characters, where tables do not go to a terminal
 
 Quick = Annotated[
@@ -75,6 +75,18 @@ def ensemble(
     _measure("ensemble", [runs], quick, out, threads, quiet)
 
 
+@bench.command(cls=Command)
+def gpu(
+    runs: Annotated[int, typer.Option(help="How many runs of Figure 3; at most 64 with --quick.")] = 5000,
+    quick: Quick = False,
+    out: Out = None,
+    threads: Cores = None,
+    quiet: Quiet = False,
+) -> None:
+    """On an NVIDIA card: runs, velocities, one large system and a study, beside diffrax and torch."""
+    _measure("gpu", [runs], quick, out, threads, quiet)
+
+
 def _measure(
     command: str, sizes: list[int], quick: bool, out: Path | None, threads: int | None, quiet: bool
 ) -> None:
@@ -84,13 +96,14 @@ def _measure(
         from nucleate.bench.table import check_json
 
         check_json(out)  # before what takes long to load
-        from nucleate.bench import batch, drift, ensemble, life
+        from nucleate.bench import batch, drift, ensemble, gpu, life
 
         benches: dict[str, Callable[..., Iterator[Section]]] = {
             "drift": drift.sections,
             "batch": batch.sections,
             "life": life.sections,
             "ensemble": ensemble.sections,
+            "gpu": gpu.sections,
         }
         rounds = QUICK_ROUNDS if quick else ROUNDS[command]
         with only_cores(threads), ProgressBar(f"bench {command}", quiet) as progress:

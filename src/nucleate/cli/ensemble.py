@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from nucleate.cli.errors import friendly_errors
-from nucleate.cli.options import Quiet, Threads
+from nucleate.cli.options import Device, Precision, Quiet, Threads
 from nucleate.cli.progress import ProgressBar
 
 __all__ = ["ensemble"]
@@ -50,6 +50,8 @@ def ensemble(
             show_default="threads",
         ),
     ] = None,
+    device: Device = None,
+    precision: Precision = None,
     show: Annotated[
         list[str] | None,
         typer.Option(help="Observable to draw. May be repeated.", show_default="all that can be drawn"),
@@ -70,6 +72,8 @@ def ensemble(
 
         store, pictures = _targets(out or [], dry_run)
         table = as_study(study, runs)
+        if device is not None or precision is not None:
+            table = table.with_device(device, precision)
         if pictures:
             from nucleate.plot.studies import observables_to_draw
 

@@ -7,6 +7,7 @@ with the next launch.  So Ctrl-C, a time limit and progress need no help from th
 
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -27,7 +28,17 @@ from nucleate.integrate.tableau import MIN_TOLERANCE_OF_ORDER_5, Tableau, dorman
 from nucleate.kernels.model_shape import FULL, mean_seen, model_shape
 from nucleate.kernels.threads import pick_threads
 
-__all__ = ["integrate_batch", "integrate_on_gpu", "suits_fused"]
+__all__ = [
+    "POLL_SECONDS",
+    "SLOT_BYTES",
+    "Batch",
+    "Slot",
+    "check_room",
+    "integrate_batch",
+    "integrate_on_gpu",
+    "run_bytes",
+    "suits_fused",
+]
 
 TELL_SECONDS = 0.1  # between two calls of a large system's callbacks
 POLL_SECONDS = 0.001  # between two looks at what the card has done
@@ -197,7 +208,7 @@ def _integrate_in_turn(
     runs, n, d = buffers.start.shape
     end, stop = time.monotonic() + seconds, 0
     exact = buffers.tolerance <= MIN_TOLERANCE_OF_ORDER_5
-    told = shown = 0  # when, and up to which frame of a single run
+    told, shown = 0.0, 0  # when, and up to which frame of a single run
 
     def tell(first: int, last: int) -> int:
         """Why to stop, or 0: runs first .. last - 1 have ended, or a single one has gone on."""
@@ -225,7 +236,7 @@ def _integrate_in_turn(
         for run in range(runs):
             own = buffers_of(buffers, run)
             shape = model_shape(model, n, d, run if model.runs is not None else 0)
-            stop = integrate_large(shape, table, own, mixed, exact, lambda run=run: tell(run, run))
+            stop = integrate_large(shape, table, own, mixed, exact, partial(tell, run, run))
             stop = stop or tell(run, run + 1)
             if stop:
                 break
@@ -244,9 +255,9 @@ def integrate_batch(
     seconds: float,
 ) -> tuple[RunBuffers, int]:
     """The same with a block of threads for every run."""
-    b, n, d = buffers.start.shape
+    b = len(buffers.start)
     end, stop = time.monotonic() + seconds, 0
-    size = _runs_of_slot(b, 8 * n * d * (len(buffers.times) + 4) + 8 * batch.row_doubles)
+    size = _runs_of_slot(b, run_bytes(batch, buffers))
     waiting = [(first, min(first + size, b)) for first in range(0, b, size)][::-1]
     slots = [Slot(batch, buffers, size) for _ in range(min(SLOTS, len(waiting)))]
     busy: list[Slot] = []
@@ -340,16 +351,27 @@ def _page_locked_halves() -> tuple[Array, Array]:
     return cuda.pinned_array(STAGE_DOUBLES), cuda.pinned_array(STAGE_DOUBLES)
 
 
-def _runs_of_slot(runs: int, bytes_of_run: int) -> int:
-    """How many runs share a slot, so that all slots fit on the card."""
+def run_bytes(batch: Batch, buffers: RunBuffers) -> int:
+    """That a run takes on the card."""
+    _, n, d = buffers.start.shape
+    return 8 * n * d * (len(buffers.times) + 4) + 8 * batch.row_doubles
+
+
+def check_room(bytes_of_run: int, slots: int) -> int:
+    """Half of the card's free memory, for each slot; refused where it does not hold a run."""
     free = free_memory()
-    room = free // (2 * min(SLOTS, runs))  # half of it, for each slot
+    room = free // (2 * slots)
     if bytes_of_run > room:
         raise InputError(
             f"A run takes {bytes_of_run / 2**20:.3g} MiB on the card, but of its {free / 2**20:.3g} free MiB"
-            f" each of {min(SLOTS, runs)} slots may have {room / 2**20:.3g}. Save fewer frames, or leave"
-            " device out."
+            f" each of {slots} slots may have {room / 2**20:.3g}. Save fewer frames, or leave device out."
         )
+    return room
+
+
+def _runs_of_slot(runs: int, bytes_of_run: int) -> int:
+    """How many runs share a slot, so that all slots fit on the card."""
+    room = check_room(bytes_of_run, min(SLOTS, runs))
     return min(runs, max(1, SLOT_BYTES // bytes_of_run, min(MIN_SLOT_RUNS, room // bytes_of_run)))
 
 

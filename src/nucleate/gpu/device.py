@@ -2,6 +2,7 @@
 
 import importlib.util
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Any
 
 import numba
@@ -12,7 +13,9 @@ from nucleate.checks import InputError, MissingPackageError
 __all__ = [
     "SIMULATED",
     "allow_shared_memory",
+    "card_name",
     "check_gpu",
+    "cuda_version",
     "device_function",
     "free_memory",
     "kernel",
@@ -39,6 +42,17 @@ def check_gpu() -> None:
             'device="gpu" needs an NVIDIA card that CUDA can use, but none is found. Leave device out to use'
             " the CPU, or see what nvidia-smi says."
         )
+
+
+def card_name() -> str:
+    """What kind of card it is."""
+    check_gpu()
+    return "simulated" if SIMULATED else str(cuda.get_current_device().name.decode())
+
+
+def cuda_version() -> str:
+    """Of the package that compiles for it."""
+    return "simulated" if SIMULATED else version("numba-cuda")
 
 
 def device_function(function: Callable[..., Any]) -> Any:

@@ -22,7 +22,6 @@ from nucleate.integrate.tableau import Tableau
 __all__ = ["fused_kernel", "rows_of", "shared_bytes"]
 
 
-
 def registers(arithmetic: Arithmetic) -> int:
     """Of a thread, so that enough blocks fit on a multiprocessor; measured."""
     if arithmetic.d > 2:

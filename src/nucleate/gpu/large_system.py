@@ -19,7 +19,7 @@ from nucleate.gpu.device import SIMULATED, allow_shared_memory, check_gpu, free_
 from nucleate.gpu.pair_sums import LOG2_E
 from nucleate.gpu.product_sums import MAX_DIMENSION, product_sums
 from nucleate.gpu.step_loop import INITIAL_ERROR_BEFORE, StepFunctions, make_loop, table_weights
-from nucleate.gpu.tile_sums import SumsKernel, TileArithmetic, takes_differences, tile_sums
+from nucleate.gpu.tile_sums import SumsKernel, TileArithmetic, suits_tile, takes_differences, tile_sums
 from nucleate.gpu.token_steps import MIN_DIVISOR, token_steps, width
 from nucleate.integrate.run_buffers import RunBuffers
 from nucleate.integrate.status import RUNNING
@@ -29,7 +29,7 @@ from nucleate.kernels.model_shape import FULL, ModelShape
 __all__ = ["LargeSystem", "gpu_drift", "integrate_large"]
 
 THREADS = 4 if SIMULATED else 128  # of a block, a token each
-MAX_TILE_DIMENSION = 12  # up to which a thread carries whole rows; measured
+MAX_CARD_DIMENSION = 1024  # more does not fit into fast memory
 POLL_SECONDS = 0.0005  # between two looks at what the card has done
 MAX_QUEUED_PAIRS = 1e11  # handed to the card before it is waited for: Ctrl-C need not wait longer
 
@@ -48,7 +48,7 @@ class Kernels(NamedTuple):
 
 def sums_kernel(arithmetic: TileArithmetic) -> SumsKernel:
     """The kernel of sums that suits the dimension."""
-    if not MAX_TILE_DIMENSION < arithmetic.d <= MAX_DIMENSION:
+    if suits_tile(arithmetic) or arithmetic.d > MAX_DIMENSION:
         return tile_sums(arithmetic)
     return product_sums(arithmetic)
 
@@ -128,7 +128,8 @@ def kernels(arithmetic: TileArithmetic) -> Kernels:
 
     @kernel()
     def largest(values, found):
-        """found[row, block] = the largest of a row's values that the block looks at; NaN counts as infinite."""
+        """found[row, block] = the largest of a row's values that the block looks at; NaN counts as
+        infinite."""
         scratch = cuda.shared.array(THREADS, float64)
         t, row, worst = cuda.threadIdx.x, cuda.blockIdx.y, 0.0
         for i in range(cuda.grid(1), values.shape[1], cuda.gridsize(1)):
@@ -175,6 +176,10 @@ class LargeSystem:
         check_gpu()
         n, d, m = shape.n, shape.d, len(shape.frozen)
         self.n, self.d, self.m, self.w, self.full = n, d, m, shape.w, shape.mask == FULL
+        if d > MAX_CARD_DIMENSION:
+            raise InputError(
+                f"The card takes dimensions up to {MAX_CARD_DIMENSION}, but d is {d}. Leave device out."
+            )
         self.compiled = kernels(TileArithmetic(d, shape.gaussian, mixed, exact, m > 0))
         sums = self.compiled.sums
         if sums.shared > shared_memory():

@@ -192,4 +192,4 @@ def product_sums(arithmetic: TileArithmetic) -> SumsKernel:
             parts[part, D + 1, first_row + row] = float64(shared[SHIFT + row])
 
     size = END * (4 if MIXED else 8)
-    return SumsKernel(sums, ROWS, COLUMNS, THREADS, size, 4 if SIMULATED else 2000)
+    return SumsKernel(sums, ROWS, COLUMNS, THREADS, size, 4 if SIMULATED else 8000)

@@ -1,8 +1,8 @@
 """The sums of one large system, in low dimensions: tiles of rows against chunks of columns.
 
 A task is one tile of rows (tokens that look) against one chunk of columns (tokens that are seen).  Columns
-come through fast memory, `COLUMNS` at a time; a thread carries several rows, so that a column is fetched
-once for all of them.  What a task summed goes to a place of its own, see large_system.
+come through fast memory, many at a time; a thread carries several rows, so that a column is fetched once for
+all of them.  What a task summed goes to a place of its own, see large_system.
 
 Weights are 2^(s - shift), with the token's own score as shift: it sees itself, so its weight is 1.  A score
 that exceeds the shift by more than `MAX_RISE` becomes the new shift, and what was summed is scaled down.
@@ -16,10 +16,18 @@ from numba import cuda, float32, float64, uint64
 from nucleate.gpu.device import SIMULATED, device_function, kernel
 from nucleate.gpu.exponential import exp2_double, exp2_single
 
-__all__ = ["MAX_RISE", "SumsKernel", "TileArithmetic", "sees_column", "takes_differences", "tile_sums"]
+__all__ = [
+    "MAX_RISE",
+    "SumsKernel",
+    "TileArithmetic",
+    "sees_column",
+    "suits_tile",
+    "takes_differences",
+    "tile_sums",
+]
 
 THREADS = 4 if SIMULATED else 128
-COLUMNS = 4 if SIMULATED else 256  # in fast memory at a time
+MAX_COLUMNS, TILE_BYTES = 4 if SIMULATED else 256, 2**15  # in fast memory at a time
 MAX_RISE = 16.0  # of a score above the shift, a power of two
 MAX_DIFFERENCES = 4  # dimensions up to which single precision takes differences of places
 
@@ -59,7 +67,17 @@ def sees_column(j, k, m, n, w, full):
 
 def rows_per_thread(arithmetic: TileArithmetic) -> int:
     """As many as registers allow; measured."""
-    return 3 if arithmetic.mixed and arithmetic.d > 4 and not SIMULATED else 2
+    if SIMULATED:
+        return 2
+    d = arithmetic.d
+    return (
+        (2 if d <= 4 else 3 if d <= 16 else 2 if d <= 32 else 1) if arithmetic.mixed else 2 if d <= 16 else 1
+    )
+
+
+def suits_tile(arithmetic: TileArithmetic) -> bool:
+    """Whether registers hold whole rows; measured."""
+    return arithmetic.d <= (12 if SIMULATED else 64 if arithmetic.mixed else 48)
 
 
 @cache
@@ -69,8 +87,10 @@ def tile_sums(arithmetic: TileArithmetic) -> SumsKernel:
     GAUSSIAN, MIXED, FROZEN = arithmetic.gaussian, arithmetic.mixed, arithmetic.frozen
     DIFFERENCES = takes_differences(arithmetic)
     STRIDE = 4 if D == 3 else D + D % 2  # loads of 16 bytes need an even place
-    TILE, ROWS, RD = COLUMNS * STRIDE, THREADS * R, D * R
     real = float32 if MIXED else float64
+    room = max(1, TILE_BYTES // ((4 if MIXED else 8) * STRIDE))
+    COLUMNS = min(MAX_COLUMNS, 1 << (room.bit_length() - 1))
+    TILE, ROWS, RD = COLUMNS * STRIDE, THREADS * R, D * R
     exp2 = exp2_single() if MIXED else exp2_double(arithmetic.exact)
     RISE = real(MAX_RISE)
     total_real = float64 if D <= MAX_DIFFERENCES else real  # of the sums over tiles, in single precision

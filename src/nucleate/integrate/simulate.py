@@ -21,6 +21,7 @@ __all__ = [
     "Method",
     "OnFrames",
     "Progress",
+    "check_on_gpu",
     "check_tolerance",
     "pick_method",
     "save_times",
@@ -104,7 +105,7 @@ def simulate(
         "max_steps": limit,
     }
     if check_device(device, precision):
-        _refuse_on_gpu(method, every_step, tolerance, precision)
+        check_on_gpu(method, every_step, tolerance, precision)
         settings |= {"device": device, "precision": precision}
         buffers = new_run_buffers(start, times, every_step, t, tolerance, step, limit, fill=False)
         buffers, stop = convenience("simulate, gpu")(
@@ -123,8 +124,8 @@ def simulate(
     return Run(model, t_saved, x, status[0], int(buffers.steps[0]), settings)
 
 
-def _refuse_on_gpu(method: Method, every_step: bool, tolerance: float, precision: Precision) -> None:
-    """What the card does not do."""
+def check_on_gpu(method: Method, every_step: bool, tolerance: float, precision: Precision) -> None:
+    """Refuse what the card does not do."""
     if method == "causal":
         raise InputError('method "causal" runs on the CPU, but device is "gpu". Leave device out.')
     if every_step:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from typing import Any, NamedTuple
@@ -11,11 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nucleate import __version__
+from nucleate.attention import Attention
 from nucleate.checks import Array
-from nucleate.integrate.simulate import simulate
+from nucleate.integrate.run_buffers import new_run_buffers
+from nucleate.integrate.simulate import check_tolerance, pick_method, simulate
 from nucleate.integrate.status import STATUS
 from nucleate.source_hash import source_hash
 from nucleate.studies.observables import IntegratedBlock
+from nucleate.studies.points import Point
 from nucleate.studies.study import Study
 
 __all__ = [
@@ -37,6 +41,7 @@ Report = Callable[[int], bool]  # told how many runs have finished since the las
 STOPPED_STATUSES = ("cancelled", "interrupted", "running")
 # What a finished Run can do, to save and to draw: no block does either, so results do not depend on it.
 UNUSED_MODULES = ("nucleate.conveniences", "nucleate.integrate.storage", "nucleate.plot")
+GPU_MODULES = ("nucleate.gpu.batch", "nucleate.gpu.card_frames", "nucleate.gpu.large_system")
 
 
 class Block(NamedTuple):
@@ -54,8 +59,38 @@ class Cancelled(Exception):
 def compute_block(study: Study, block: Block, threads: int = 1, report: Report | None = None) -> Arrays:
     """status (b,), steps (b,) and every observable (b, ...), with the axes of tokens as long as anywhere in
     the grid."""
-    point, runs = study.point(block.point), range(block.first, block.last)
+    runs = range(block.first, block.last)
+    integrated, status, steps = _integrate(study, study.point(block.point), runs, threads, report)
+    if any(STATUS[code] in STOPPED_STATUSES for code in status):
+        raise Cancelled
+    arrays: Arrays = {"status": status.astype(np.int8), "steps": steps.astype(np.int64)}
+    for one in study.observables:
+        values = one.measure(integrated)  # (b, ...)
+        arrays[one.name] = _padded(values, (len(runs), *padded_shape(study, one.dims, values.shape[1:])))
+    return arrays
+
+
+def warm_up(study: Study, index: int) -> None:
+    """Compile, or fetch from the disk, what a point of the grid needs: one step of two runs, measured and
+    thrown away."""
+    point = replace(study.point(index), max_steps=1)
+    integrated, _, _ = _integrate(study, point, range(2), 1, None)
+    for one in study.observables:
+        if one.function is None:
+            one.measure(integrated)
+
+
+def _integrate(
+    study: Study, point: Point, runs: range, threads: int, report: Report | None
+) -> tuple[IntegratedBlock, NDArray[np.int64], NDArray[np.int64]]:
+    """The runs of a point to their end; their statuses, as numbers of STATUS, and steps."""
     model, start = point.model(study.seed, runs), point.starts(study.seed, runs)  # start (b, n, d)
+    device, precision = study.fixed["device"], study.fixed["precision"]
+    if device == "gpu" and any(one.on_card for one in study.observables):
+        from nucleate.gpu.batch import suits_fused
+
+        if suits_fused(len(runs), point.n):
+            return _integrate_on_card(study, point, model, start, report)
 
     def finished(_: Array, x: Array) -> bool:
         return report is None or report(len(x))
@@ -72,40 +107,38 @@ def compute_block(study: Study, block: Block, threads: int = 1, report: Report |
         on_frames=finished,
         max_steps=point.max_steps,
         threads=threads,
+        device=device,
+        precision=precision,
     )
-    if any(status in STOPPED_STATUSES for status in run.status):
-        raise Cancelled
-    integrated = IntegratedBlock(run.t, run.x, start, model, point.beta, {})
-    arrays: Arrays = {
-        "status": np.array([STATUS.index(status) for status in run.status], dtype=np.int8),
-        "steps": np.asarray(run.steps, dtype=np.int64),
-    }
-    for one in study.observables:
-        values = one.measure(integrated)  # (b, ...)
-        arrays[one.name] = _padded(values, (len(runs), *padded_shape(study, one.dims, values.shape[1:])))
-    return arrays
+    status = np.array([STATUS.index(one) for one in run.status])
+    return IntegratedBlock(run.t, start, model, point.beta, run.x), status, np.asarray(run.steps)
 
 
-def warm_up(study: Study, index: int) -> None:
-    """Compile, or fetch from the disk, what a point of the grid needs: one step of two runs, measured and
-    thrown away."""
-    point, runs = study.point(index), range(2)
-    model, start = point.model(study.seed, runs), point.starts(study.seed, runs)
-    run = simulate(
-        model,
+def _integrate_on_card(
+    study: Study, point: Point, model: Attention, start: Array, report: Report | None
+) -> tuple[IntegratedBlock, NDArray[np.int64], NDArray[np.int64]]:
+    """The same with frames that stay on the card."""
+    from nucleate.gpu.card_frames import frames_on_card
+
+    table, dt = pick_method(point.method, point.dt, study.fixed["t"])
+    buffers = new_run_buffers(
         start,
+        study.times,
+        False,
         study.fixed["t"],
-        save=study.fixed["save"],
-        rtol=point.rtol,
-        atol=point.atol,
-        method=point.method,
-        dt=point.dt,
-        max_steps=1,
-        threads=1,
+        check_tolerance(point.rtol, point.atol),
+        dt,
+        point.max_steps,
+        fill=False,
     )
-    for one in study.observables:
-        if one.function is None:
-            one.measure(IntegratedBlock(run.t, run.x, start, model, point.beta, {}))
+    mixed = study.fixed["precision"] == "mixed"
+    frames = frames_on_card(model, table, buffers, mixed, lambda: report is None or report(0))
+    if frames is None:
+        raise Cancelled
+    if report is not None:
+        report(len(start))
+    integrated = IntegratedBlock(buffers.times, start, model, point.beta, None, frames)
+    return integrated, buffers.status, buffers.steps
 
 
 def padded_shape(study: Study, dims: tuple[str, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -124,14 +157,20 @@ def _padded(values: Array, shape: tuple[int, ...]) -> Array:
 
 
 @cache
-def made_with() -> dict[str, str]:
+def made_with(device: str = "cpu") -> dict[str, str]:
     """The versions that results depend on, and a checksum of our own code that computes them: blocks of
     different ones are never mixed.
 
     Comments, docstrings, and code that no block uses change nothing.
     """
-    code = source_hash("nucleate.studies.block", without=UNUSED_MODULES)
     packages = {name: version(name) for name in ("numpy", "numba", "scipy")}
+    if device == "gpu":
+        from nucleate.gpu.device import card_name, cuda_version
+
+        code = source_hash("nucleate.studies.block", *GPU_MODULES, without=UNUSED_MODULES)
+        packages |= {"numba-cuda": cuda_version(), "card": card_name()}
+    else:
+        code = source_hash("nucleate.studies.block", without=(*UNUSED_MODULES, "nucleate.gpu"))
     return {"nucleate": __version__, "code": code, **packages}
 
 
@@ -139,4 +178,5 @@ def identity(study: Study) -> str:
     """A checksum of the study, the number of runs apart, and of what it is made with: the mark of every block
     that belongs together."""
     table = {key: value for key, value in study.plain().items() if key != "runs"}
-    return hashlib.sha256(json.dumps([table, made_with()]).encode()).hexdigest()
+    made = made_with(study.fixed["device"])
+    return hashlib.sha256(json.dumps([table, made]).encode()).hexdigest()

@@ -37,6 +37,8 @@ def ensemble(
     threads: int | None = None,
     block: int | None = None,
     cluster: str | None = None,
+    device: str | None = None,
+    precision: str | None = None,
     progress: Progress | None = None,
     tell: Tell | None = None,
 ) -> Ensemble:
@@ -48,6 +50,8 @@ def ensemble(
     threads    all cores unless said otherwise
     block      runs that are computed and written at a time; the store does not depend on it
     cluster    "local", or the address of a Dask scheduler, "tcp://host:port": compute on its workers
+    device     "cpu", or "gpu", an NVIDIA card; precision "double", or "mixed" on a card: as for simulate, and
+               instead of the study's own
     progress   called as progress(done, runs) from time to time; returning False stops as Ctrl-C does
     tell       called with a line about damage that was found; a warning unless given
 
@@ -55,6 +59,8 @@ def ensemble(
     of the blocks under way.
     """
     study = as_study(study, runs)
+    if device is not None or precision is not None:
+        study = study.with_device(device, precision)
     threads = pick_threads(threads)
     size = (
         runs_per_block(study, threads)
@@ -64,7 +70,16 @@ def ensemble(
     if cluster is not None:
         from nucleate.studies.cluster import check_cluster
 
+        if study.fixed["device"] == "gpu":
+            raise InputError(
+                f'device "gpu" computes on the card of this machine, but cluster is {cluster!r}. Leave one of'
+                " them out."
+            )
         check_cluster(cluster)
+    if study.fixed["device"] == "gpu":
+        from nucleate.gpu.device import check_gpu
+
+        check_gpu()
     say = tell or (lambda words: warnings.warn(words, RuntimeWarning, stacklevel=3))
     if store is None:
         with tempfile.TemporaryDirectory(prefix="nucleate-") as folder:
@@ -88,8 +103,12 @@ def as_study(study: Study | Mapping[str, Any] | str | os.PathLike[str], runs: in
 
 def runs_per_block(study: Study, threads: int) -> int:
     """Whole groups of runs that share vector registers, a run to a lane; 32 MB of frames at most; and blocks
-    enough for every thread to have four."""
+    enough for every thread to have four; on a card as many as fill it."""
     n, d = study.largest
+    if study.fixed["device"] == "gpu":
+        from nucleate.gpu.card_frames import runs_of_block
+
+        return min(runs_of_block(len(study.times), n, d), study.runs)
     fits = int(MAX_BLOCK_BYTES / (8.0 * len(study.times) * n * d))
     share = -(-study.runs * study.points // (MIN_BLOCKS_PER_THREAD * threads))
     size = max(1, min(MAX_RUNS_PER_BLOCK, fits, max(share, LANES)))

@@ -40,6 +40,8 @@ def cost(study: Study, threads: int) -> Cost:
     row = sum(np.dtype(one.dtype).itemsize * math.prod(one.shape) for one in layout(study).values())
     runs = study.points * study.runs
     each, at_least = _seconds_per_run(study, TRIAL_SECONDS) if TRIAL_SECONDS > 0.0 else (None, False)
+    if study.fixed["device"] == "gpu":
+        threads = 1  # whose number matters little to the card
     return Cost(study.points, runs, row * runs, None if each is None else each * runs / threads, at_least)
 
 
@@ -50,7 +52,7 @@ def _seconds_per_run(study: Study, seconds: float) -> tuple[float, bool]:
     times, at_least = [], False
     for point in points:
         warm_up(study, point)
-        many, began = min(RUNS_PER_TRIAL, study.runs), time.perf_counter()
+        many, began = min(_runs_of_trial(study), study.runs), time.perf_counter()
         end = began + seconds / len(points)
         try:
             compute_block(study, Block(point, 0, many), 1, lambda _, end=end: time.perf_counter() < end)  # type: ignore[misc]  # mypy cannot infer a lambda's default
@@ -58,6 +60,15 @@ def _seconds_per_run(study: Study, seconds: float) -> tuple[float, bool]:
             at_least = True
         times.append((time.perf_counter() - began) / many)
     return float(np.mean(times)), at_least
+
+
+def _runs_of_trial(study: Study) -> int:
+    """A few; on a card a whole block, which takes hardly longer than one run."""
+    if study.fixed["device"] == "cpu":
+        return RUNS_PER_TRIAL
+    from nucleate.gpu.card_frames import runs_of_block
+
+    return runs_of_block(len(study.times), *study.largest)
 
 
 def _duration(seconds: float) -> str:

@@ -7,9 +7,9 @@ at once, t (m,) and x (m, n, d).
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,9 @@ from nucleate.studies.validate import (
     shown,
 )
 
+if TYPE_CHECKING:
+    from nucleate.gpu.card_frames import CardFrames
+
 __all__ = ["REQUIRED", "IntegratedBlock", "Observable", "observable"]
 
 REQUIRED = object()  # the default of a parameter that has none
@@ -37,15 +40,26 @@ REQUIRED = object()  # the default of a parameter that has none
 RESERVED_AXES = {"run", "status", "steps", "checksums", "quantile", "edge", *Point.__dataclass_fields__}
 
 
-class IntegratedBlock(NamedTuple):
-    """The runs of a block, integrated."""
+@dataclass
+class IntegratedBlock:
+    """The runs of a block, integrated; their frames are on the host or on a card."""
 
     t: Array  # (m,)
-    x: Array  # (b, m, n, d), NaN where not reached
     start: Array  # (b, n, d)
     model: Attention  # parameters with or without the run axis
     beta: float
-    centers: dict[tuple[float, bool], NDArray[np.bool_]]  # (b, n) by delta and strong, once found
+    on_host: Array | None  # (b, m, n, d), NaN where not reached
+    on_card: "CardFrames | None" = None
+    # which tokens of the start are centers, (b, n), by delta and strong, once found
+    centers: dict[tuple[float, bool], NDArray[np.bool_]] = field(default_factory=dict)
+
+    @property
+    def x(self) -> Array:
+        """The frames on the host, where they are brought if need be."""
+        if self.on_host is None:
+            assert self.on_card is not None
+            self.on_host = self.on_card.to_host()
+        return self.on_host
 
 
 class Kind(NamedTuple):
@@ -72,6 +86,11 @@ class Observable:
     def dims(self) -> tuple[str, ...]:
         """The names of its axes after those of the grid and the run."""
         return KINDS[self.kind].dims(self.parameters)
+
+    @property
+    def on_card(self) -> bool:
+        """Whether a card measures it where the frames lie."""
+        return self.kind in ON_CARD
 
     @property
     def about(self) -> str:
@@ -206,6 +225,11 @@ def _radians(value: float | str, beta: float) -> float:
     return min(value, float(np.pi))
 
 
+def _last(given: Mapping[str, Any]) -> bool:
+    """Whether the last frame alone is looked at."""
+    return bool(given["at"] == "end")
+
+
 def _frames(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
     """The frames to look at, (b, m, n, d): all, or the last."""
     return block.x if given["at"] == "times" else block.x[:, -1:]
@@ -232,9 +256,14 @@ def _center_marks(block: IntegratedBlock, given: Mapping[str, Any]) -> NDArray[n
 
 def _consumed(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
     from nucleate.observe.consumption import consumed
+    from nucleate.observe.inputs import check_centers
 
     centers = [np.flatnonzero(marks) for marks in _center_marks(block, given)]
-    return _over_time(consumed(_frames(block, given), centers, _radians(given["radius"], block.beta)), given)
+    radius = _radians(given["radius"], block.beta)
+    if block.on_card is not None:
+        table = check_centers(centers, (len(block.start), 1, *block.start.shape[1:]))
+        return _over_time(block.on_card.consumed(table, radius, _last(given)), given)
+    return _over_time(consumed(_frames(block, given), centers, radius), given)
 
 
 def _centers(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
@@ -244,6 +273,9 @@ def _centers(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
 def _clusters(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
     from nucleate.observe.clusters import count_clusters
 
+    if block.on_card is not None:
+        radius = _radians(given["radius"], block.beta)
+        return _over_time(block.on_card.clusters(radius, _last(given)), given)
     x, radius = _frames(block, given), _radians(given["radius"], block.beta)
     there = np.isfinite(x).all((-1, -2))  # (b, m)
     count = np.full(there.shape, np.nan)
@@ -255,6 +287,8 @@ def _clusters(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
 def _from_first(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
     from nucleate.observe.inputs import angle
 
+    if block.on_card is not None:
+        return _over_time(block.on_card.from_first(_last(given)), given)
     return _over_time(angle(_frames(block, given), block.start[:, None, None, 0]).max(-1), given)
 
 
@@ -275,7 +309,7 @@ def _from_top(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
 
 
 def _points(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
-    return block.x[:, -1]
+    return block.x[:, -1] if block.on_card is None else block.on_card.points()
 
 
 def _trajectory(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
@@ -367,3 +401,4 @@ KINDS: dict[str, Kind] = {
         "{about} ({function})",
     ),
 }
+ON_CARD = ("consumed", "clusters", "from_first", "points")  # kinds that a card measures itself

@@ -157,7 +157,7 @@ class PartialStore:
                 return self._same_study(said["study"], said["made_with"])
             self.tell(f"{head} is damaged. It is written anew.")
         if not self.complete:
-            said = {"study": self.study.plain(), "made_with": made_with()}
+            said = {"study": self.study.plain(), "made_with": made_with(self.study.fixed["device"])}
             write_durably(head, json.dumps({**said, "sha256": _digest(said)}, indent=1).encode())
 
     def _look_into_blocks(self) -> None:
@@ -191,10 +191,10 @@ class PartialStore:
         if old is None:
             return
         differs = differences(old, self.study.plain())
-        if versions is not None and versions != made_with():
+        if versions is not None and versions != made_with(self.study.fixed["device"]):
             differs += [
                 f"{WHAT_CHANGED.get(name, name)} was {versions.get(name)}, now {new}"
-                for name, new in made_with().items()
+                for name, new in made_with(self.study.fixed["device"]).items()
                 if versions.get(name) != new
             ]
         if differs:

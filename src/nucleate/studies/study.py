@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nucleate.checks import Array, InputError, check_memory, file_error, whole_number
-from nucleate.integrate.simulate import check_tolerance, pick_method, save_times
+from nucleate.integrate.simulate import check_on_gpu, check_tolerance, pick_method, save_times
+from nucleate.kernels.devices import check_device
 from nucleate.parse.mask import mask_text, parse_mask
 from nucleate.studies.matrices import label, matrix, with_files
 from nucleate.studies.observables import REQUIRED, Observable, observable
@@ -116,6 +117,16 @@ PARAMETERS: dict[str, Parameter] = {
     ),
     "dt": Parameter("times", lambda where, value: number(where, value, above=0.0), None, True, "fixed step"),
     "max_steps": Parameter("times", _count, 1_000_000, True, "steps after which a run is given up"),
+    "device": Parameter(
+        "times", lambda where, value: one_of(where, value, ("cpu", "gpu")), "cpu", False, "what computes"
+    ),
+    "precision": Parameter(
+        "times",
+        lambda where, value: one_of(where, value, ("double", "mixed")),
+        "double",
+        False,
+        "of pairs, on a card",
+    ),
 }
 SECTIONS = ("model", "start", "times")
 
@@ -195,6 +206,14 @@ class Study:
         study._check()
         return study
 
+    def with_device(self, device: str | None, precision: str | None) -> "Study":
+        """The same on another device; None leaves what the study says."""
+        given = {"device": device, "precision": precision}
+        fixed = {name: PARAMETERS[name].check(name, one) for name, one in given.items() if one is not None}
+        study = replace(self, fixed={**self.fixed, **fixed})
+        study._check()
+        return study
+
     def with_runs(self, runs: int) -> "Study":
         """The same with another number of runs."""
         study = replace(self, runs=whole_number("runs", runs, least=1))
@@ -262,11 +281,14 @@ class Study:
 
     def _check(self) -> None:
         self._check_size()
-        times = self.times
+        times, device, precision = self.times, self.fixed["device"], self.fixed["precision"]
+        on_gpu = check_device(device, precision)
         sizes: dict[str, tuple[int, str]] = {}  # of the axes that own functions name
         for point in self._each_point():
             point.check()
-            check_tolerance(point.rtol, point.atol)
+            tolerance = check_tolerance(point.rtol, point.atol)
+            if on_gpu:
+                check_on_gpu(point.method, False, tolerance, precision)
             pick_method(point.method, point.dt, self.fixed["t"])
             check_memory(
                 8.0 * (len(times) + 20) * point.n * point.d,

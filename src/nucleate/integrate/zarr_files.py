@@ -18,7 +18,16 @@ from nucleate.checks import FileError, InputError, MissingFileError, check_memor
 if TYPE_CHECKING:
     from xarray import Dataset
 
-__all__ = ["StoredArray", "StoredGroup", "check_zarr", "decode_zstd", "open_zarr", "read_json"]
+__all__ = [
+    "StoredArray",
+    "StoredGroup",
+    "check_zarr",
+    "decode_zstd",
+    "most_bytes",
+    "open_zarr",
+    "read_json",
+    "read_zarr",
+]
 
 MAX_JSON_BYTES = 2**28  # of one file: the checksums of two million chunks
 JSON_GROWTH = 24  # bytes in memory per byte of JSON, at most
@@ -67,11 +76,23 @@ class StoredGroup(NamedTuple):
     arrays: dict[str, StoredArray]
 
 
+def read_zarr(path: Path) -> "Dataset":
+    """The arrays of a folder, checked and read."""
+    group = check_zarr(path)
+    check_memory(sum(array.nbytes for array in group.arrays.values()), str(path))
+    try:
+        return open_zarr(path).load()
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:
+        _refuse(path, f"{type(error).__name__} while reading it")
+
+
 def open_zarr(path: Path) -> "Dataset":
-    """The arrays of a checked folder as an xarray Dataset, whose numbers are read when they are asked for."""
+    """The arrays of a folder that `check_zarr` has checked; their numbers are read when they are asked
+    for."""
     import xarray
 
-    check_zarr(path)
     try:
         return xarray.open_zarr(path, consolidated=False, zarr_format=3, chunks=None, decode_cf=False)
     except MemoryError:
@@ -139,6 +160,11 @@ def zstd_size(data: bytes) -> int | None:
     if descriptor & 0b1011 or not width or len(data) < begin + width:  # a reserved bit, or a dictionary
         return None
     return int.from_bytes(data[begin : begin + width], "little") + (256 if width == 2 else 0)
+
+
+def most_bytes(size: int) -> int:
+    """The bytes of a file that holds `size` bytes, compressed by Zstandard, which then may be more."""
+    return size + size // 128 + 1024
 
 
 def _files(path: Path) -> dict[str, list[str]]:
@@ -287,7 +313,7 @@ def _check_chunk(path: Path, name: str, array: StoredArray) -> None:
     if "zstd" not in array.codecs:
         if stored != size:
             _refuse(path, f"{name} has {stored} bytes, but a chunk of {size}")
-    elif (inside := zstd_size(head)) != size or stored > size + size // 128 + 1024:
+    elif (inside := zstd_size(head)) != size or stored > most_bytes(size):
         _refuse(
             path, f"{name} holds {'an unknown number of' if inside is None else inside} bytes, not {size}"
         )

@@ -97,19 +97,20 @@ def to_xarray(run: Run) -> "Dataset":
 def check_target(path: str | os.PathLike[str]) -> Path:
     """`path`, if a run can be written there: a known ending, a writable folder, and nothing of value in its
     place."""
-    path = followed(Path(path))
+    path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in DATA + PICTURES:
         raise InputError(
             f"{path} has the ending {suffix or '(none)'}, but nucleate writes {', '.join(DATA + PICTURES)}."
             " Choose one of these."
         )
-    if not path.parent.is_dir():
+    folder = followed(path).parent
+    if not folder.is_dir():
         raise MissingFileError(
-            f"{path} cannot be written: the folder {path.parent} does not exist. Make it first."
+            f"{path} cannot be written: the folder {folder} does not exist. Make it first."
         )
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise FileError(f"{path} cannot be written: the folder {path.parent} is read-only. Choose another.")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise FileError(f"{path} cannot be written: the folder {folder} is read-only. Choose another.")
     if path.is_dir() if suffix in PICTURES else path.exists() and not _holds_run(path):
         raise InputError(
             f"{path} exists and is not a nucleate run, so it is not replaced. Choose another name, or move it"
@@ -138,11 +139,11 @@ def followed(path: Path) -> Path:
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A name beside `path` to write under. It takes the place of `path` at the end, or vanishes if anything
-    fails. If it is a link, what it leads to is replaced."""
-    path = followed(path)
+    fails. If `path` is a link, what it leads to is replaced."""
+    name, path = path.name, followed(path)
     try:
         with TemporaryDirectory(prefix=".nucleate-", dir=path.parent, ignore_cleanup_errors=True) as beside:
-            part, old = Path(beside, path.name), Path(beside, "old")
+            part, old = Path(beside, name), Path(beside, "old")
             yield part
             if path.is_dir():  # a folder cannot be replaced by renaming, only moved out of the way
                 os.rename(path, old)

@@ -310,10 +310,10 @@ def _check_chunk(path: Path, name: str, array: StoredArray) -> None:
             head = opened.read(ZSTD_HEADER_BYTES)
     except OSError as error:
         raise file_error(f"{file} cannot be read: {error.strerror}. Check that you may.", error) from None
-    if "zstd" not in array.codecs:
-        if stored != size:
-            _refuse(path, f"{name} has {stored} bytes, but a chunk of {size}")
-    elif (inside := zstd_size(head)) != size or stored > most_bytes(size):
+    compressed = "zstd" in array.codecs
+    if stored != size if not compressed else stored > most_bytes(size):
+        _refuse(path, f"{name} has {stored} bytes, but a chunk of it {size}")
+    if compressed and (inside := zstd_size(head)) != size:
         _refuse(
             path, f"{name} holds {'an unknown number of' if inside is None else inside} bytes, not {size}"
         )

@@ -73,13 +73,14 @@ def partial_store_folder(path: Path) -> Path:
 
 
 def check_store(path: str | os.PathLike[str]) -> Path:
-    """`path`, if an ensemble can be kept there."""
-    path = followed(Path(path))
+    """`path`, or what it leads to if it is a link, if an ensemble can be kept there."""
+    path = Path(path)
     if path.suffix.lower() != ".zarr":
         raise InputError(
             f"{path} has the ending {path.suffix or '(none)'}, but an ensemble is kept as .zarr. Name it"
             f" {path.with_suffix('.zarr').name}, say."
         )
+    path = followed(path)
     if not path.parent.is_dir():
         raise MissingFileError(
             f"{path} cannot be written: the folder {path.parent} does not exist. Make it first."
@@ -116,7 +117,12 @@ class PartialStore:
         if not self.path.exists() and (self.folder / REPLACED).exists():
             os.rename(self.folder / REPLACED, self.path)
         for name in (REPLACED, ASSEMBLED):
-            shutil.rmtree(self.folder / name, ignore_errors=True)
+            place = self.folder / name
+            shutil.rmtree(place, ignore_errors=True)
+            with suppress(OSError):  # a file, a pipe or a link
+                place.unlink(missing_ok=True)
+            if os.path.lexists(place):
+                raise FileError(f"{place} is in the way, and cannot be removed. Move it away.")
         for file in self.folder.rglob(f"*{PARTIAL_SUFFIX}"):
             with suppress(OSError):
                 file.unlink()

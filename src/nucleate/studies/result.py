@@ -183,10 +183,11 @@ def load_ensemble(path: str | os.PathLike[str]) -> Ensemble:
             path, f"{', '.join(bad[:5])}{' and others' * (len(bad) > 5)} missing or not what was written"
         )
     arrays = check_zarr(path).arrays
-    data = open_zarr(path)
-    if not _all_there(arrays, manifest) or not _fits(data, manifest.study):
-        raise damaged_store(path, "its arrays are not those that were written")
-    return Ensemble(_labelled(data), manifest.study)
+    if _all_there(arrays, manifest):
+        data = open_zarr(path)
+        if _fits(data, manifest):
+            return Ensemble(_labelled(data), manifest.study)
+    raise damaged_store(path, "its arrays are not those that were written")
 
 
 def _all_there(arrays: Mapping[str, StoredArray], manifest: Manifest) -> bool:
@@ -203,14 +204,16 @@ def _ceil_divided(size: int, chunk: int) -> int:
     return -(-size // chunk)
 
 
-def _fits(data: "Dataset", study: Mapping[str, Any]) -> bool:
-    """Whether these are results of this study: its observables, over its grid."""
+def _fits(data: "Dataset", manifest: Manifest) -> bool:
+    """Whether these are results of the study: its observables, over its grid."""
+    study = manifest.study
     observables, grid = study.get("observables"), study.get("grid")
     return (
         isinstance(observables, dict)
         and isinstance(grid, dict)
         and isinstance(study.get("title"), str)
         and {"run", "status", "steps", *observables, *grid} <= set(data.variables)
+        and data.sizes["run"] == manifest.runs
         and all(_labels_fit(data[name]) for name in grid)
     )
 

@@ -288,6 +288,9 @@ def _is_manifest(manifest: Manifest) -> bool:
         and type(runs) is int
         and runs > 0
         and isinstance(study, dict)
+        and isinstance(made_with, dict)
+        and isinstance(files, dict)
+        and isinstance(processors, list)
         and _are_texts([*made_with.keys(), *made_with.values(), *files.values(), *processors])
         and all(FILE_NAME.fullmatch(name) for name in files)
     )

@@ -39,7 +39,7 @@ def test_what_is_there_is_not_replaced(target: str, tmp_path: Path) -> None:
         path.mkdir()
     else:
         os.mkfifo(path)
-    with pytest.raises(InputError, match="exists, so it is not replaced|is a link to"):
+    with pytest.raises(InputError, match=r"exists, so it is not replaced|is a link to"):
         convert(tmp_path / "model.bin", path)
     assert kept.read_text() == "weights of another model"
     assert os.path.lexists(path)

@@ -195,7 +195,7 @@ def unpack_block(data: bytes) -> tuple[str, Block, ComputedBlock]:
         raise Damaged("it does not match its checksum")
     try:
         return _parts(data, begin)
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         raise Damaged("it is not written as blocks are") from None
 
 

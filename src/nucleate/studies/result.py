@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from xarray import DataArray, Dataset
 
 __all__ = ["Ensemble", "load", "load_ensemble"]
+
+XarrayData = TypeVar("XarrayData", "Dataset", "DataArray")
 
 DONE = STATUS.index("done")  # the code of runs that reached the end
 
@@ -47,7 +49,7 @@ class Ensemble:
     @property
     def ended(self) -> dict[str, int]:
         """How many runs ended in which way."""
-        codes, counts = np.unique(self.data["status"].values, return_counts=True)
+        codes, counts = np.unique(_loaded(self.data["status"], "status").values, return_counts=True)
         if codes.min() < 0 or codes.max() >= len(STATUS):
             raise InputError(f"status must be 0 to {len(STATUS) - 1}, but holds {codes.max()}. {RUN_AGAIN}")
         return {STATUS[code]: int(count) for code, count in zip(codes, counts, strict=True)}
@@ -118,8 +120,7 @@ class Ensemble:
 
     def in_memory(self) -> "Ensemble":
         """The same with all numbers read, so that the store is not needed any more."""
-        check_memory(self.data.nbytes, "The ensemble")
-        return replace(self, data=self.data.load())
+        return replace(self, data=_loaded(self.data, "The ensemble"))
 
     def __repr__(self) -> str:
         return f"Ensemble({self.summary}; {', '.join(self.observables)})"
@@ -128,10 +129,8 @@ class Ensemble:
         return self.observables[0] if name is None else one_of("name", name, self.observables)
 
     def _values(self, name: str, failed: bool) -> "DataArray":
-        values = self.data[self._name(name)]
-        check_memory(values.nbytes, f"The observable {name}")
-        values = values.load()
-        return values if failed else values.where(self.data["status"].load() == DONE)
+        values = _loaded(self.data[self._name(name)], name)
+        return values if failed else values.where(_loaded(self.data["status"], "status") == DONE)
 
     def _described(self, statistic: "DataArray", words: str) -> "DataArray":
         done, every = self.ended.get("done", 0), int(self.data["status"].size)
@@ -141,6 +140,17 @@ class Ensemble:
             "runs_not_done": every - done,
         }
         return statistic.assign_attrs({**statistic.attrs, **about})
+
+
+def _loaded(data: XarrayData, what: str) -> XarrayData:
+    """The same with its numbers read from the store."""
+    check_memory(data.nbytes, what)
+    try:
+        return data.load()
+    except MemoryError:
+        raise
+    except Exception as error:  # damaged bytes can raise anything at all inside the readers
+        raise InputError(f"{what} cannot be read: {type(error).__name__} in its store. {RUN_AGAIN}") from None
 
 
 @contextmanager

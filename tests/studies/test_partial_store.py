@@ -334,7 +334,7 @@ def test_a_processor_of_one_kind_is_written_down_and_nothing_told(
 
 
 def as_written_before(path: Path) -> None:
-    """Make the store what nucleate 0.1.0 wrote, which named no processors."""
+    """Make the store one of an earlier version, which named no processors."""
     attributes = json.loads((path / "checksums/zarr.json").read_bytes())["attributes"]
     content = {key: attributes[key] for key in store.Manifest._fields if key != "processors"}
     content["made_with"] = {**content["made_with"], "nucleate": "0.0.9"}
@@ -368,7 +368,6 @@ def test_a_store_of_an_earlier_version_is_read_and_not_gone_on_with(
 def test_blocks_of_an_earlier_version_are_not_gone_on_with_and_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What 0.1.0 wrote had no processor in the head of a block."""
     interrupt(tmp_path / "out.zarr", monkeypatch)
     parts = tmp_path / "out.zarr.parts"
     file = sorted((parts / "blocks").iterdir())[0]

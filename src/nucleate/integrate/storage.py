@@ -24,7 +24,7 @@ from nucleate.checks import FileError, InputError, MissingFileError, check_memor
 from nucleate.conveniences import convenience
 from nucleate.integrate.npz_files import npz_names, npz_shapes, read_npz
 from nucleate.integrate.run import Run
-from nucleate.integrate.zarr_files import check_zarr, read_json
+from nucleate.integrate.zarr_files import check_zarr, read_json, zarr_shape
 from nucleate.parse.mask import mask_text, parse_mask
 
 if TYPE_CHECKING:
@@ -353,7 +353,7 @@ def run_shape(path: Path) -> tuple[int, ...]:
     runs."""
     if not _holds_run(path):
         raise InputError(f"{path} is not a nucleate run, or its head is damaged.")
-    shape = npz_shapes(path)["x"] if path.suffix.lower() == ".npz" else check_zarr(path).arrays["x"].shape
+    shape = npz_shapes(path)["x"] if path.suffix.lower() == ".npz" else zarr_shape(path, "x")
     if len(shape) not in (3, 4):
         raise InputError(f"{path} is damaged: its positions have shape {shape}. {AGAIN}")
     return shape

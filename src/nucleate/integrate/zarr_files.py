@@ -27,6 +27,8 @@ __all__ = [
     "open_zarr",
     "read_json",
     "read_zarr",
+    "zarr_shape",
+    "zstd_size",
 ]
 
 MAX_JSON_BYTES = 2**28  # of one file: the checksums of two million chunks
@@ -118,6 +120,11 @@ def check_zarr(path: Path) -> StoredGroup:
                 _check_chunk(path, f"{name}/{file}", array)
     check_memory(max((array.chunk_nbytes for array in arrays.values()), default=0), f"A chunk of {path}")
     return StoredGroup(attrs, arrays)
+
+
+def zarr_shape(path: Path, name: str) -> tuple[int, ...]:
+    """The shape of one array, from its own metadata alone."""
+    return _array(path, name, read_json(path / name / "zarr.json")).shape
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -272,7 +272,7 @@ def read_manifest(path: Path) -> Manifest:
         content = {key: attributes[key] for key in Manifest._fields if key in attributes}
         if _checksums_json(content) != data:
             raise Damaged(f"{CHECKSUMS_FILE} does not match its own checksum")
-        manifest = Manifest(**{"processors": [], **content})  # before 0.2 they were not written down
+        manifest = Manifest(**{"processors": [], **content})  # earlier stores do not name them
         if not _is_manifest(manifest):
             raise ValueError
     except (InputError, ValueError, KeyError, TypeError, RecursionError):

@@ -25,6 +25,7 @@ def test_source_and_target_are_passed_on_and_the_tensors_counted(monkeypatch: py
     [
         (["model.bin"], "--out"),
         (["model.bin", "--out", "model.bin"], "must end in .safetensors"),
+        (["model.bin", "--out", "there.safetensors"], "there.safetensors exists, so it is not replaced"),
         (["none.bin", "--out", "model.safetensors"], "none.bin cannot be read"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -34,11 +35,13 @@ def test_bad_input_ends_with_code_2(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("model.bin").write_bytes(b"PK")
+    Path("there.safetensors").write_bytes(b"precious")
     done = nucleate("convert", *words)
     assert done.exit_code == 2
     assert reason in done.stderr
     assert "Traceback" not in done.output
-    assert [path.name for path in tmp_path.iterdir()] == ["model.bin"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.bin", "there.safetensors"]
+    assert Path("there.safetensors").read_bytes() == b"precious"
 
 
 def test_a_target_without_its_option_is_told_where_it_goes_now() -> None:

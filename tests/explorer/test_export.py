@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 from support.explorer_server import PAGE
+from support.hostile_files import huge_file
 from support.made_runs import many_runs, one_run, rich_run
+from support.time_limits import not_waiting_for_ever
 
 import nucleate as nc
 from nucleate.checks import InputError
-from nucleate.explorer.export import export, page_with_recording, recording
+from nucleate.explorer.export import check_html, export, page_with_recording, recording
 from nucleate.explorer.prepared_run import begun_message, compute, prepare_stored
 
 
@@ -101,3 +104,21 @@ def test_a_run_with_everything_in_it_can_be_shown() -> None:
         json.loads(json.dumps(recording(prepared, compute(prepared)), allow_nan=False))["begun"]["title"]
         == "rich"
     )
+
+
+@pytest.mark.parametrize("what", ["pipe", "folder", "huge", "text"])
+def test_what_is_no_page_is_not_replaced_and_not_waited_for(what: str, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    if what == "pipe":
+        os.mkfifo(path)
+    elif what == "folder":
+        path.mkdir()
+    elif what == "huge":
+        huge_file(path, 2**40)
+    else:
+        path.write_bytes(b"\xff\xfe")
+    with (
+        not_waiting_for_ever(),
+        pytest.raises(InputError, match="not an exported page, so it is not replaced"),
+    ):
+        check_html(path)

@@ -349,3 +349,72 @@ def test_arrays_of_zeros_survive(ending: str, tmp_path: Path) -> None:
     zero = Run(Attention(0.0, V=np.zeros((2, 2))), np.zeros(1), one_run().x[:1], "interrupted", 0, SETTINGS)
     zero.save(tmp_path / f"run{ending}")
     assert same(load(tmp_path / f"run{ending}"), zero)
+
+
+# Links
+
+
+@pytest.mark.parametrize("ending", [*ENDINGS, ".png"])
+@pytest.mark.parametrize("name", ["kept", "bare"])
+def test_a_run_is_saved_through_a_link(ending: str, name: str, tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    kept = tmp_path / "disk" / (f"run{ending}" if name == "kept" else "run")
+    link = tmp_path / f"link{ending}"
+    one_run(d=3).save(tmp_path / f"first{ending}")
+    os.rename(tmp_path / f"first{ending}", kept)
+    link.symlink_to(kept)
+    before = [file.read_bytes() for file in files_of(kept)]
+    one_run().save(link)
+    assert link.is_symlink()
+    assert [file.read_bytes() for file in files_of(kept)] != before
+    if ending != ".png":
+        assert same(load(link), one_run())
+    assert sorted(file.name for file in tmp_path.rglob("*") if file.parent in (tmp_path, kept.parent)) == (
+        sorted(["disk", kept.name, link.name])
+    )
+
+
+@pytest.mark.parametrize("ending", [*ENDINGS, ".png"])
+@pytest.mark.parametrize("target", ["nowhere", "itself"])
+def test_a_link_that_leads_nowhere_is_refused_before_anything_is_written(
+    ending: str, target: str, tmp_path: Path
+) -> None:
+    link = tmp_path / f"run{ending}"
+    link.symlink_to(link if target == "itself" else tmp_path / "gone" / "run")
+    for write in (storage.check_target, one_run().save):
+        with pytest.raises(InputError, match=r"is a link to .*, which cannot be written: "):
+            write(link)
+    assert os.listdir(tmp_path) == [link.name]
+
+
+def test_parts_that_do_not_fit_together_are_refused_though_their_checksums_match(tmp_path: Path) -> None:
+    run = one_run()
+    wrong = {
+        "too few times": Run(run.model, run.t[:-1], run.x, "done", 17, SETTINGS),
+        "a status for each of no runs": Run(run.model, run.t, run.x, ("done",), 17, SETTINGS),
+        "steps of several": Run(run.model, run.t, run.x, "done", np.array([1, 2]), SETTINGS),
+        "settings that are no table": Run(run.model, run.t, run.x, "done", 17, SETTINGS),
+        "tokens without an axis": Run(run.model, run.t, run.x[0], "done", 17, SETTINGS),
+    }
+    for what, made in wrong.items():
+        variables, texts = storage._contents(made)
+        if "settings" in what:
+            texts["settings"] = "[]"
+        storage._put_npz(tmp_path / "run.npz", *storage._sealed(variables, texts))
+        with pytest.raises(InputError, match="its parts do not fit together"):
+            load(tmp_path / "run.npz")
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_checksum_that_was_taken_out_is_missed(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"run{ending}"
+    for name in ("texts", "x"):
+        variables, texts = storage._sealed(*storage._contents(one_run()))
+        sums = json.loads(texts["sha256"])
+        del sums[name]
+        (storage._put_zarr if ending == ".zarr" else storage._put_npz)(
+            path, variables, {**texts, "sha256": json.dumps(sums)}
+        )
+        with pytest.raises(InputError, match=f"{name} does not match its checksum"):
+            load(path)
+        shutil.rmtree(path) if path.is_dir() else path.unlink()

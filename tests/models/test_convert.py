@@ -1,5 +1,6 @@
 """Pickled weights are converted by torch's weights-only loader, or not at all."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,30 @@ def test_a_file_is_not_converted_onto_itself(tmp_path: Path, monkeypatch: pytest
         with pytest.raises(InputError, match=r"would be replaced by what is made of it.*model\.bin"):
             convert(source, target)
     assert path.read_bytes() == b"PK\x03\x04"
+
+
+@pytest.mark.parametrize("target", ["file", "link", "dangling link", "folder", "pipe"])
+def test_what_is_there_is_not_replaced(target: str, tmp_path: Path) -> None:
+    from nucleate.models.convert import convert
+
+    path, kept = tmp_path / "model.safetensors", tmp_path / "kept"
+    (tmp_path / "model.bin").write_bytes(b"PK")
+    kept.write_text("weights of another model")
+    if target == "file":
+        path.write_text("weights of another model")
+    elif target == "link":
+        path.symlink_to(kept)
+    elif target == "dangling link":
+        path.symlink_to(tmp_path / "gone")
+    elif target == "folder":
+        path.mkdir()
+    else:
+        os.mkfifo(path)
+    with pytest.raises(InputError, match=r"exists, so it is not replaced|is a link to"):
+        convert(tmp_path / "model.bin", path)
+    assert kept.read_text() == "weights of another model"
+    assert os.path.lexists(path)
+    assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_converting_never_falls_back_to_a_full_pickle(tmp_path: Path) -> None:

@@ -56,3 +56,13 @@ def test_a_file_is_mapped_and_checked(tmp_path: Path) -> None:
         read_array("V", tmp_path / "nan.npy")
     with pytest.raises(InputError, match="it is no file"):
         read_array("V", tmp_path)
+
+
+def test_a_matrix_that_would_not_fit_into_memory_is_refused_by_its_head(tmp_path: Path) -> None:
+    """A file of a terabyte that takes no room on the disk."""
+    d = 2**18
+    with (tmp_path / "M.npy").open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": (d, d)})
+        file.truncate(file.tell() + 8 * d * d)
+    with pytest.raises(InputError, match=r"V .*M\.npy needs 512 GiB, but may have"):
+        read_array("V", tmp_path / "M.npy")

@@ -1,5 +1,9 @@
 """A block of runs holds what simulate and the observables give, and depends on the code that computes it."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from support.small_studies import small
@@ -8,7 +12,7 @@ from support.source_copies import SourceCopy
 import nucleate as nc
 from nucleate.attention import Attention
 from nucleate.source_hash import modules_used
-from nucleate.studies.block import UNUSED_MODULES, Block, Cancelled, compute_block, made_with
+from nucleate.studies.block import UNUSED_MODULES, Block, Cancelled, compute_block, made_with, processor
 from nucleate.studies.matrices import drawn
 from nucleate.studies.points import stream
 from nucleate.studies.study import Study
@@ -87,3 +91,17 @@ def test_code_that_computes_changes_the_mark(file: str, source_copy: SourceCopy)
     source_copy.edit(file, "\n\n\ndef ", "\n\n\nX = 1\n\n\ndef ")
     assert made_with()["code"] != before["code"]
     assert {**made_with(), "code": before["code"]} == before
+
+
+def test_the_kind_of_processor_is_that_for_which_code_is_compiled() -> None:
+    def kind(**environment: str) -> str:
+        words = [sys.executable, "-c", "from nucleate.studies.block import processor; print(processor())"]
+        done = subprocess.run(
+            words, capture_output=True, text=True, timeout=120, check=True, env={**os.environ, **environment}
+        )
+        return done.stdout.strip()
+
+    other = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+    assert kind() == processor(), "the same in every process of a machine"
+    assert kind(**other) == kind(**other) != processor()
+    assert " generic " in kind(**other)

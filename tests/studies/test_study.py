@@ -1,12 +1,15 @@
 """A study is data: what it may say, what a slip is answered, and where its random numbers come from."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from support.hostile_files import huge_file
 from support.small_studies import profile, small, spread
+from support.time_limits import not_waiting_for_ever
 
 from nucleate.checks import InputError
 from nucleate.studies.matrices import drawn, matrix
@@ -268,3 +271,18 @@ def test_random_orthogonal_and_gaussian_matrices_are_what_they_say() -> None:
     assert abs(G.var() - 1 / 3) < 0.015
     assert abs(G.mean()) < 0.02
     assert abs(O.mean()) < 0.03
+
+
+@pytest.mark.parametrize("what", ["pipe", "folder", "huge", "nested"])
+def test_what_is_no_study_file_is_refused_and_not_waited_for(what: str, tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    if what == "pipe":
+        os.mkfifo(path)
+    elif what == "folder":
+        path.mkdir()
+    elif what == "huge":
+        huge_file(path, 2**40)
+    else:
+        path.write_text("a = " + "[" * 100_000)
+    with not_waiting_for_ever(), pytest.raises(InputError, match=r"study\.toml"):
+        Study.read(path)

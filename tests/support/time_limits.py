@@ -12,6 +12,7 @@ three times as well. The summary names every test that was tried again.
 
 import functools
 import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -72,3 +73,19 @@ def patient(test: Callable[P, None]) -> Callable[P, None]:
         return test(*args, **kwargs)
 
     return tried
+
+
+@contextmanager
+def not_waiting_for_ever(seconds: int = 60) -> Iterator[None]:
+    """Fail if the block waits, as for a pipe that nobody writes to, rather than hang."""
+
+    def stop(*_: object) -> None:
+        pytest.fail(f"still waiting after {seconds} s")  # no Exception, which the code may catch
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)

@@ -18,6 +18,8 @@ def convert(
 ) -> None:
     """Write the tensors of a PyTorch file as safetensors, with torch's weights-only loader; needs torch.
 
+    A file that is there already is not replaced.
+
     Exit code 0: done. 2: bad input, or a file with more than weights: it is not opened. 130: interrupted.
     """
     with friendly_errors("Close other programs.", one_line=False):

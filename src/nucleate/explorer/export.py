@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nucleate.checks import InputError, MissingFileError
+from nucleate.checks import InputError, MissingFileError, read_file
 from nucleate.explorer.built_page import content_security_policy, page_text
 from nucleate.explorer.measurements import Measurements, measure
 from nucleate.explorer.prepared_run import PreparedRun, begun_message, compute, thinned
@@ -20,6 +20,7 @@ from nucleate.integrate.storage import replacing
 __all__ = ["export", "page_with_recording", "recording"]
 
 MAX_EXPORTED_NUMBERS = 5_000_000  # 27 MB of text
+MAX_PAGE_BYTES = 2**28  # more than any page has
 PAGE_ENDINGS = (".html", ".htm")
 PAGE_MARK = "nucleate-source"  # a page of ours has it in its head
 RECORDING_PLACE = re.compile(r'(<script\b[^>]*\bid="recorded"[^>]*>)\s*(</script>)')
@@ -81,8 +82,8 @@ def check_html(path: Path) -> Path:
         )
     if path.exists():
         try:
-            ours = path.is_file() and PAGE_MARK in path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
+            ours = PAGE_MARK.encode() in read_file(path, MAX_PAGE_BYTES)
+        except InputError:
             ours = False
         if not ours:
             raise InputError(

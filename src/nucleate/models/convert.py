@@ -9,9 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from nucleate.checks import InputError, MissingPackageError
+from nucleate.checks import InputError, MissingPackageError, regular_file
 from nucleate.integrate.storage import replacing
-from nucleate.models.header import read_header, regular_file
+from nucleate.models.header import read_header
 
 __all__ = ["convert"]
 
@@ -61,6 +61,8 @@ def convert(source: str | Path, target: str | Path) -> int:
             f"{source} would be replaced by what is made of it. Give the old file another name first, such as"
             f" {source.with_suffix('.bin')}."
         )
+    if target.exists():
+        raise InputError(f"{target} exists, so it is not replaced. Choose another name, or move it away.")
     with replacing(target) as part:
         _in_a_process(source, part)
         return len(read_header(part))

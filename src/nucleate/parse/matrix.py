@@ -107,6 +107,7 @@ def read_array(where: str, path: Path) -> Array:
             f"{where} {path} is not a plain .npy file of numbers. Write it with numpy.save, without Python"
             " objects."
         ) from None
+    check_memory(array.nbytes, f"{where} {path}")
     return finite_array(f"{where} {path}", np.asarray(array))
 
 

@@ -1,22 +1,24 @@
 """A finished ensemble: its numbers, and what one asks of them first."""
 
-import json
+import math
 import os
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from nucleate.checks import InputError, MissingFileError, finite_number
+from nucleate.checks import InputError, MissingFileError, check_memory, finite_number
 from nucleate.conveniences import convenience
 from nucleate.integrate.storage import load as load_run
+from nucleate.integrate.zarr_files import StoredArray, check_zarr, open_zarr
 from nucleate.studies.block import STATUS
 from nucleate.studies.durable_files import Damaged
-from nucleate.studies.store import damaged_store, holds_ensemble, intact, read_manifest
+from nucleate.studies.store import RUN_AGAIN, Manifest, damaged_store, holds_ensemble, intact, read_manifest
 from nucleate.studies.validate import one_of
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from xarray import DataArray, Dataset
 
 __all__ = ["Ensemble", "load", "load_ensemble"]
+
+XarrayData = TypeVar("XarrayData", "Dataset", "DataArray")
 
 DONE = STATUS.index("done")  # the code of runs that reached the end
 
@@ -45,7 +49,9 @@ class Ensemble:
     @property
     def ended(self) -> dict[str, int]:
         """How many runs ended in which way."""
-        codes, counts = np.unique(self.data["status"].values, return_counts=True)
+        codes, counts = np.unique(_loaded(self.data["status"], "status").values, return_counts=True)
+        if codes.min() < 0 or codes.max() >= len(STATUS):
+            raise InputError(f"status must be 0 to {len(STATUS) - 1}, but holds {codes.max()}. {RUN_AGAIN}")
         return {STATUS[code]: int(count) for code, count in zip(codes, counts, strict=True)}
 
     @property
@@ -114,7 +120,7 @@ class Ensemble:
 
     def in_memory(self) -> "Ensemble":
         """The same with all numbers read, so that the store is not needed any more."""
-        return replace(self, data=self.data.load())
+        return replace(self, data=_loaded(self.data, "The ensemble"))
 
     def __repr__(self) -> str:
         return f"Ensemble({self.summary}; {', '.join(self.observables)})"
@@ -123,8 +129,8 @@ class Ensemble:
         return self.observables[0] if name is None else one_of("name", name, self.observables)
 
     def _values(self, name: str, failed: bool) -> "DataArray":
-        values = self.data[self._name(name)].load()
-        return values if failed else values.where(self.data["status"].load() == DONE)
+        values = _loaded(self.data[self._name(name)], name)
+        return values if failed else values.where(_loaded(self.data["status"], "status") == DONE)
 
     def _described(self, statistic: "DataArray", words: str) -> "DataArray":
         done, every = self.ended.get("done", 0), int(self.data["status"].size)
@@ -134,6 +140,17 @@ class Ensemble:
             "runs_not_done": every - done,
         }
         return statistic.assign_attrs({**statistic.attrs, **about})
+
+
+def _loaded(data: XarrayData, what: str) -> XarrayData:
+    """The same with its numbers read from the store."""
+    check_memory(data.nbytes, what)
+    try:
+        return data.load()
+    except MemoryError:
+        raise
+    except Exception as error:  # damaged bytes can raise anything at all inside the readers
+        raise InputError(f"{what} cannot be read: {type(error).__name__} in its store. {RUN_AGAIN}") from None
 
 
 @contextmanager
@@ -155,8 +172,6 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def load_ensemble(path: str | os.PathLike[str]) -> Ensemble:
     """The ensemble stored at `path`, after the checksums of all its files were compared."""
-    import xarray
-
     path = Path(path)
     if not path.exists():
         raise MissingFileError(
@@ -177,8 +192,49 @@ def load_ensemble(path: str | os.PathLike[str]) -> Ensemble:
         raise damaged_store(
             path, f"{', '.join(bad[:5])}{' and others' * (len(bad) > 5)} missing or not what was written"
         )
-    data = _labelled(xarray.open_zarr(path, chunks=None))
-    return Ensemble(data, json.loads(data.attrs["study"]))
+    arrays = check_zarr(path).arrays
+    if _all_there(arrays, manifest):
+        data = open_zarr(path)
+        if _fits(data, manifest):
+            return Ensemble(_labelled(data), manifest.study)
+    raise damaged_store(path, "its arrays are not those that were written")
+
+
+def _all_there(arrays: Mapping[str, StoredArray], manifest: Manifest) -> bool:
+    """Whether the store holds the arrays that were written, and these all their chunks."""
+    chunks = Counter(name.partition("/c/")[0] for name in manifest.files if "/c/" in name)
+    return all(
+        f"{name}/zarr.json" in manifest.files
+        and chunks[name] == math.prod(map(_ceil_divided, array.shape, array.chunks))
+        for name, array in arrays.items()
+    )
+
+
+def _ceil_divided(size: int, chunk: int) -> int:
+    return -(-size // chunk)
+
+
+def _fits(data: "Dataset", manifest: Manifest) -> bool:
+    """Whether these are results of the study: its observables, over its grid."""
+    study = manifest.study
+    observables, grid = study.get("observables"), study.get("grid")
+    return (
+        isinstance(observables, dict)
+        and isinstance(grid, dict)
+        and isinstance(study.get("title"), str)
+        and {"run", "status", "steps", *observables, *grid} <= set(data.variables)
+        and data.sizes["run"] == manifest.runs
+        and all(_labels_fit(data[name]) for name in grid)
+    )
+
+
+def _labels_fit(axis: "DataArray") -> bool:
+    labels = axis.attrs.get("labels")
+    return labels is None or (
+        isinstance(labels, list)
+        and len(labels) == axis.size
+        and all(isinstance(label, str) for label in labels)
+    )
 
 
 def _labelled(data: "Dataset") -> "Dataset":

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nucleate.checks import Array, InputError, check_memory, file_error, whole_number
+from nucleate.checks import Array, FileError, InputError, check_memory, file_error, read_file, whole_number
 from nucleate.integrate.simulate import check_on_gpu, check_tolerance, pick_method, save_times
 from nucleate.kernels.devices import check_device
 from nucleate.parse.mask import mask_text, parse_mask
@@ -42,6 +42,7 @@ __all__ = ["Study", "differences"]
 MAX_POINTS = 10_000
 MAX_RUNS = 1_000_000_000
 MAX_FRAMES = 1_000_000
+MAX_STUDY_BYTES = 2**26  # of its file
 RESERVED_NAMES = ("run", "time", "token", "coordinate", "status", "steps", "checksums")
 
 
@@ -148,13 +149,12 @@ class Study:
         """The study in a TOML file; `runs` replaces the number written there."""
         path = Path(path)
         try:
-            table = tomllib.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise file_error(
-                f"{path} cannot be read: {error.strerror or error}. Name a study, such as"
-                " studies/figure3.toml.",
-                error,
-            ) from None
+            table = tomllib.loads(read_file(path, MAX_STUDY_BYTES).decode("utf-8"))
+        except FileError as error:
+            fact = str(error).removesuffix("Check the name.")
+            raise file_error(f"{fact}Name a study, such as studies/figure3.toml.", error) from None
+        except InputError:  # no ordinary file, or too large
+            raise
         except UnicodeDecodeError:
             raise InputError(f"{path} is not a text in UTF-8. A study is a TOML file.") from None
         except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:

@@ -168,18 +168,19 @@ def integrate_on_gpu(
     single: bool,
     progress: Progress | None,
     on_frames: OnFrames | None,
-    seconds: float,
+    end: float,
 ) -> tuple[RunBuffers, int]:
-    """Carry all runs to their end; the buffers and why they were stopped, or 0."""
+    """Carry all runs to their end, until the time `end` of the clock; the buffers and why they were stopped,
+    or 0."""
     check_gpu()
     runs, n, _ = buffers.start.shape
     if buffers.tolerance > MIN_TOLERANCE_OF_ORDER_5 and buffers.dt == 0.0:
         table = dormand_prince_5()
     if suits_fused(runs, n):
         batch = Batch(model, table, buffers, mixed)
-        return integrate_batch(batch, buffers, single, progress, on_frames, seconds)
+        return integrate_batch(batch, buffers, single, progress, on_frames, end)
     schedule = Schedule(model, table, buffers, "explicit", single, 1, lambda shape: GpuSystem(shape, mixed))
-    buffers, stop = integrate_all(schedule, progress, on_frames, seconds)
+    buffers, stop = integrate_all(schedule, progress, on_frames, end)
     _mark_unreached(buffers)
     return buffers, stop
 
@@ -190,11 +191,11 @@ def integrate_batch(
     single: bool,
     progress: Progress | None,
     on_frames: OnFrames | None,
-    seconds: float,
+    end: float,
 ) -> tuple[RunBuffers, int]:
     """The same with a block of threads for every run."""
     b, n, d = buffers.start.shape
-    end, stop = time.monotonic() + seconds, 0
+    stop = 0
     size = _runs_of_slot(b, 8 * n * d * (len(buffers.times) + 4) + 8 * batch.row_doubles)
     waiting = [(first, min(first + size, b)) for first in range(0, b, size)][::-1]
     slots = [Slot(batch, buffers, size) for _ in range(min(SLOTS, len(waiting)))]

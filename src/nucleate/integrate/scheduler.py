@@ -8,6 +8,7 @@ follows, and hands back for a while wherever its steps are so short that explici
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from functools import partial
 from typing import Any, Literal
 
@@ -41,7 +42,7 @@ from nucleate.kernels.model_shape import ModelShape, model_shape
 from nucleate.kernels.pairwise import pairwise_system
 from nucleate.kernels.simd import LANES
 from nucleate.kernels.team import Team
-from nucleate.kernels.threads import Stop
+from nucleate.kernels.threads import CtrlC, Stop, Stopped, ctrl_c_stops, stopped_by
 
 __all__ = ["OnFrames", "Progress", "Schedule", "integrate_all"]
 
@@ -115,33 +116,56 @@ class Schedule:
 
 
 def integrate_all(
-    schedule: Schedule, progress: Progress | None, on_frames: OnFrames | None, seconds: float
+    schedule: Schedule, progress: Progress | None, on_frames: OnFrames | None, end: float
 ) -> tuple[RunBuffers, int]:
-    """Carry all runs to their end while this thread keeps watch; the buffers (frames may have moved) and why
-    they were stopped, or 0."""
+    """Carry all runs to their end while this thread keeps watch, until the time `end` of the clock; the
+    buffers (frames may have moved) and why they were stopped, or 0."""
     batches = min(schedule.threads, -(-len(schedule.batched) // LANES))
     workers = min(schedule.threads, batches + len(schedule.alone))
+    jobs: list[Callable[[], None]] = [partial(_batch, schedule)] * batches
+    jobs += [partial(_one_run, schedule, run) for run in schedule.alone]
+    futures: list[Future[None]] = []
     with (
+        ctrl_c_stops(schedule.stop, INTERRUPTED) as ctrl_c,
         one_blas_thread(schedule.shapes[0]),
         ThreadPoolExecutor(workers, thread_name_prefix="nucleate-runs") as pool,
     ):
-        futures = [pool.submit(_batch, schedule) for _ in range(batches)]
-        futures += [pool.submit(_one_run, schedule, run) for run in schedule.alone]
         try:
-            _watch(futures, schedule, progress, on_frames, time.monotonic() + seconds)
+            for job in jobs:
+                futures.append(pool.submit(_unless_stopped, schedule.stop, job))
+            _watch(futures, schedule, ctrl_c, progress, on_frames, end)
         except KeyboardInterrupt:
-            schedule.stop[0] = INTERRUPTED
+            ctrl_c.pressed = True
+            schedule.stop[0] = schedule.stop[0] or INTERRUPTED
         except BaseException:
             schedule.stop[0] = CANCELLED
             raise
     for future in futures:
         future.result()
+    _write_missing_starts(schedule.buffers)
+    if ctrl_c.pressed and not np.isin(schedule.buffers.status, (RUNNING, INTERRUPTED)).any():
+        raise KeyboardInterrupt  # it came too late to end a run
     return schedule.buffers, int(schedule.stop[0])
+
+
+def _unless_stopped(stop: Stop, job: Callable[[], None]) -> None:
+    """The job, left out or left off where the call is stopped."""
+    if not stop[0]:
+        with stopped_by(lambda: bool(stop[0])), suppress(Stopped):
+            job()
+
+
+def _write_missing_starts(buffers: RunBuffers) -> None:
+    """The first frame of runs that were never begun."""
+    if buffers.every_step or buffers.times[0] == 0.0:
+        runs = np.flatnonzero(buffers.saved == 0)
+        buffers.frames[runs, 0], buffers.saved[runs] = buffers.start[runs], 1
 
 
 def _watch(
     futures: list[Future[None]],
     schedule: Schedule,
+    ctrl_c: CtrlC,
     progress: Progress | None,
     on_frames: OnFrames | None,
     end: float,
@@ -160,17 +184,18 @@ def _watch(
         saved = int(schedule.buffers.saved[0])
         buffers = schedule.buffers
         answers: list[object] = []
-        if on_frames is not None and schedule.single:
-            answers.append(
-                on_frames(buffers.times[shown:saved].copy(), buffers.frames[0, shown:saved].copy())
-            )
-            shown = saved
-        elif on_frames is not None:
-            new = (buffers.status != RUNNING) & ~told
-            answers.append(on_frames(buffers.times.copy(), buffers.frames[new]))
-            told |= new
-        if progress is not None:
-            answers.append(progress(*_done_of_total(buffers, saved, schedule.single)))
+        with ctrl_c.raising():
+            if on_frames is not None and schedule.single:
+                answers.append(
+                    on_frames(buffers.times[shown:saved].copy(), buffers.frames[0, shown:saved].copy())
+                )
+                shown = saved
+            elif on_frames is not None:
+                new = (buffers.status != RUNNING) & ~told
+                answers.append(on_frames(buffers.times.copy(), buffers.frames[new]))
+                told |= new
+            if progress is not None:
+                answers.append(progress(*_done_of_total(buffers, saved, schedule.single)))
         if pending and any(isinstance(answer, bool | np.bool_) and not answer for answer in answers):
             schedule.stop[0] = CANCELLED
 

@@ -26,6 +26,8 @@ from nucleate.kernels.compile import compiled
 from nucleate.source_hash import modules_used
 
 MONTH = 31 * 86400.0
+NAME_A_FOLDER = "Name a folder of your own in NUCLEATE_CACHE."
+UNTIL_THEN = "Until it can, it is compiled anew every time."
 COMPILE = """
 import numpy as np
 from nucleate.kernels.code_cache import cache_folder
@@ -246,10 +248,7 @@ def test_without_a_home_and_a_temporary_folder_there_is_no_cache_and_one_line_sa
     for _ in range(2):
         assert found_folder() is None
     assert [record.message for record in caplog.records] == [
-        (
-            "No folder can be written. Compiled code is not kept, and made anew every time. Name a folder of your"
-            " own in NUCLEATE_CACHE."
-        )
+        "No folder can be written. Compiled code is not kept, and made anew every time. " + NAME_A_FOLDER
     ]
 
 
@@ -339,7 +338,7 @@ def test_what_is_no_file_of_ours_is_removed_and_made_anew(
     (tmp_path / "elsewhere").write_bytes(whole)
     makes: list[Callable[[], object]] = [
         path.mkdir,
-        lambda: (path.mkdir(), (path / "file").touch()),
+        lambda: (path / "deep").mkdir(parents=True),
         lambda: path.symlink_to(tmp_path / "elsewhere"),
         lambda: path.symlink_to(path),
         lambda: os.mkfifo(path),
@@ -388,10 +387,7 @@ def test_on_a_full_disk_all_is_compiled_and_nothing_kept_with_one_line(
         for _ in range(2):
             assert compiled(one_more)(1) == 2
     assert [record.message for record in caplog.records] == [
-        (
-            f"Compiled code cannot be kept in {tmp_path}: No space left on device. Until it can, it is compiled"
-            " anew every time."
-        )
+        f"Compiled code cannot be kept in {tmp_path}: No space left on device. {UNTIL_THEN}"
     ]
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
     compiled(one_more)(1)

@@ -8,7 +8,6 @@ follows, and hands back for a while wherever its steps are so short that explici
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import suppress
 from functools import partial
 from typing import Any, Literal
 
@@ -51,6 +50,8 @@ OnFrames = Callable[[Array, Array], object]  # (t, x) saved since the last call;
 Solver = Literal["explicit", "causal", "alternating"]
 
 TICK_SECONDS = 0.1  # between two looks at the clock, the callbacks and the keyboard
+# Ctrl-C ends a shorter call with KeyboardInterrupt, so that it ends a loop of such calls and not one of them
+SHORT_CALL_SECONDS = 0.5
 # Times in units of 1/|V|:
 OPENING_TIME = 1000.0  # how long the alternating solver is explicit before the causal one takes over
 # the least explicit stretch after it hands back: clusters that have met shrink like e^(-t/2)
@@ -92,6 +93,8 @@ class Schedule:
         self.make_team = make_team  # computes the velocities of a run, if not the CPU
         self.single, self.threads = single, threads
         self.stop: Stop = np.zeros(1, dtype=np.uint8)
+        self.began = time.monotonic()
+        self.lacked_code = False  # when it was stopped: a run was still waiting for compiled code
         b, n, d = buffers.start.shape
         self.shapes = [model_shape(model, n, d, run) for run in range(model.runs or 1)]
         room = causal_memory(n, len(self.shapes[0].frozen), d, buffers.tolerance) * min(b, threads)
@@ -114,6 +117,11 @@ class Schedule:
         """The shape of a run; the runs of one model share theirs."""
         return self.shapes[run if len(self.shapes) > 1 else 0]
 
+    def has_little_to_keep(self) -> bool:
+        """Whether a call that is stopped now is so short or so early that its runs are not worth keeping."""
+        waited = self.lacked_code and not self.buffers.steps.any()
+        return waited or time.monotonic() - self.began < SHORT_CALL_SECONDS
+
 
 def integrate_all(
     schedule: Schedule, progress: Progress | None, on_frames: OnFrames | None, end: float
@@ -132,27 +140,29 @@ def integrate_all(
     ):
         try:
             for job in jobs:
-                futures.append(pool.submit(_unless_stopped, schedule.stop, job))
+                futures.append(pool.submit(_unless_stopped, schedule, job))
             _watch(futures, schedule, ctrl_c, progress, on_frames, end)
         except KeyboardInterrupt:
-            ctrl_c.pressed = True
             schedule.stop[0] = schedule.stop[0] or INTERRUPTED
         except BaseException:
             schedule.stop[0] = CANCELLED
             raise
     for future in futures:
         future.result()
+    if ctrl_c.pressed and (schedule.stop[0] != INTERRUPTED or schedule.has_little_to_keep()):
+        raise KeyboardInterrupt
     _write_missing_starts(schedule.buffers)
-    if ctrl_c.pressed and not np.isin(schedule.buffers.status, (RUNNING, INTERRUPTED)).any():
-        raise KeyboardInterrupt  # it came too late to end a run
     return schedule.buffers, int(schedule.stop[0])
 
 
-def _unless_stopped(stop: Stop, job: Callable[[], None]) -> None:
+def _unless_stopped(schedule: Schedule, job: Callable[[], None]) -> None:
     """The job, left out or left off where the call is stopped."""
-    if not stop[0]:
-        with stopped_by(lambda: bool(stop[0])), suppress(Stopped):
-            job()
+    if not schedule.stop[0]:
+        try:
+            with stopped_by(lambda: bool(schedule.stop[0])):
+                job()
+        except Stopped:
+            schedule.lacked_code = True
 
 
 def _write_missing_starts(buffers: RunBuffers) -> None:

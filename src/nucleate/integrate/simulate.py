@@ -12,7 +12,7 @@ from nucleate.conveniences import convenience
 from nucleate.integrate.run import Run
 from nucleate.integrate.run_buffers import new_run_buffers
 from nucleate.integrate.scheduler import OnFrames, Progress, Schedule, integrate_all
-from nucleate.integrate.status import RUNNING, STATUS
+from nucleate.integrate.status import INTERRUPTED, RUNNING, STATUS
 from nucleate.integrate.tableau import FIXED_STEP_METHODS, Tableau, dormand_prince_8, fixed_step
 from nucleate.kernels.devices import Device, Precision, check_device
 from nucleate.kernels.threads import pick_threads
@@ -74,7 +74,8 @@ def simulate(
                wherever rtol + atol is above 3e-7. precision="mixed": pairs in single precision there
 
     A run that did not finish says so in `status`, and keeps what was computed.  Ctrl-C ends the call with
-    status "interrupted", or with KeyboardInterrupt where no run was under way.
+    status "interrupted"; in its first half second, while it compiles, and when all runs are done, with
+    KeyboardInterrupt, so that it ends a loop of short calls too.
     """
     began = time.monotonic()
     x0 = check_model(model).check(x0)
@@ -117,6 +118,8 @@ def simulate(
         buffers = new_run_buffers(start, times, every_step, t, tolerance, step, limit)
         schedule = Schedule(model, table, buffers, method, single, workers)
         buffers, stop = integrate_all(schedule, progress, on_frames, began + seconds)
+    if stop == INTERRUPTED and not np.isin(buffers.status, (RUNNING, INTERRUPTED)).any():
+        raise KeyboardInterrupt  # it came too late to end a run
     buffers.status[buffers.status == RUNNING] = stop
     status = tuple(STATUS[code] for code in buffers.status)
     if not single:

@@ -25,6 +25,7 @@ def test_returning_false_cancels_and_keeps_what_was_computed(no: Any) -> None:
         calls += 1
         return no if calls == 3 else None
 
+    assert nc.simulate(Attention(9.0), endless_start(), 1.0).done  # compiled
     with within_wall_seconds(2.0):
         run = nc.simulate(Attention(9.0), endless_start(), on_frames=on_frames, time_limit=50.0, **ENDLESS)
     assert run.status == "cancelled"

@@ -1,13 +1,22 @@
-"""Ctrl-C ends a simulation within a second, whatever it is doing."""
+"""Ctrl-C ends a simulation within a second, at any moment, and the next call works."""
 
+import os
+import random
 import signal
 import subprocess
 import sys
 import threading
 import time
+from functools import partial
+from pathlib import Path
 
 import pytest
+from support.small_studies import SOAK
 from support.time_limits import check_wall_seconds, patient
+
+from nucleate import Attention, simulate, uniform
+from nucleate.integrate import scheduler
+from nucleate.kernels.threads import not_awaited_if_stopped
 
 CASES = {
     "one small run": (
@@ -126,3 +135,188 @@ print(ok, flush=True)
 """
     word, _ = interrupt(code, delay=0.7)
     assert word == "True"
+
+
+# At any moment: each of these goes on until it is interrupted, again and again.
+MOMENTS = {
+    "the first moments of 512 runs": (
+        0.06,
+        "nc.simulate(plain, many, 1e9, save=2, max_steps=10**12, method='explicit')",
+    ),
+    "512 runs under way": (
+        1.0,
+        "nc.simulate(plain, many, 1e9, save=2, max_steps=10**12, method='explicit')",
+    ),
+    "a loop of short runs": (0.1, "[nc.simulate(plain, many[0], 1.0) for _ in forever]"),
+    "a loop of short batches": (0.1, "[nc.simulate(plain, circles, 1.0) for _ in forever]"),
+    "a study": (1.0, "nc.ensemble(study)"),
+    "lives": (1.0, "[nc.life(9.0, 20, seed=0, progress=lambda *_: None) for _ in forever]"),
+}
+TRIES = 200 if SOAK else 4  # of each
+UNTIL_INTERRUPTED = """
+import itertools, sys, threading
+import nucleate as nc
+plain = nc.Attention(9.0)
+forever = itertools.repeat(None)
+many, circles = nc.uniform(24, 3, seed=0, runs=512), nc.uniform(24, 2, seed=0, runs=9)
+study = {"start": {"n": 24, "d": 3}, "times": {"t": 10.0, "save": 2}, "grid": {"beta": [9.0]}, "seed": 0}
+study |= {"runs": 100_000, "observables": {"groups": {"kind": "clusters", "radius": 0.1}}}
+nc.life(9.0, 20, seed=0)
+nc.ensemble({**study, "runs": 2})
+nc.simulate(plain, circles, 1.0)
+expected = nc.simulate(plain, many[0], 1.0).x
+busy = ("nucleate-runs", "nucleate-blocks", "nucleate-drift")
+for _ in range(int(sys.argv[1])):
+    try:
+        print("ready", flush=True)
+        WHAT
+    except KeyboardInterrupt:
+        pass
+    left = [thread.name for thread in threading.enumerate() if thread.name.startswith(busy)]
+    print("ended", *left, flush=True)
+    assert (nc.simulate(plain, many[0], 1.0).x == expected).all()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX")
+@pytest.mark.parametrize("moment", MOMENTS)
+@patient
+def test_ctrl_c_ends_the_call_at_any_moment_and_the_next_one_works(moment: str) -> None:
+    longest, what = MOMENTS[moment]
+    moments, slowest = random.Random(0), 0.0
+    code = UNTIL_INTERRUPTED.replace("WHAT", what)
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(TRIES)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        watchdog = threading.Timer(300.0 + 5.0 * TRIES, process.kill)
+        watchdog.start()
+        try:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            for _ in range(TRIES):
+                assert process.stdout.readline() == "ready\n", process.stderr.read()
+                time.sleep(moments.uniform(0.0, longest))
+                start = time.monotonic()
+                process.send_signal(signal.SIGINT)
+                assert process.stdout.readline() == "ended\n", process.stderr.read()
+                slowest = max(slowest, time.monotonic() - start)
+            assert process.wait() == 0, process.stderr.read()
+        finally:
+            watchdog.cancel()
+            process.kill()
+    check_wall_seconds(slowest, 1.0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX")
+@pytest.mark.parametrize("attempt", range(20 if SOAK else 1))
+@patient
+def test_ctrl_c_ends_a_call_that_compiles_and_the_program(tmp_path: Path, attempt: int) -> None:
+    code = """
+import nucleate as nc
+nc.simulate
+print("ready", flush=True)
+try:
+    run = nc.simulate(nc.Attention(9.0), nc.uniform(24, 3, seed=0), 1.0)
+except KeyboardInterrupt:
+    print("KeyboardInterrupt", flush=True)
+"""
+    environment = {**os.environ, "NUCLEATE_CACHE": str(tmp_path / f"cache{time.monotonic_ns()}")}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(random.Random(attempt).uniform(0.0, 4.0))
+        start = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.readline() == "KeyboardInterrupt\n"
+        check_wall_seconds(time.monotonic() - start, 1.0)
+        assert process.wait(60.0) == 0
+        check_wall_seconds(time.monotonic() - start, 1.5)  # half a second for Python to close down
+
+
+@patient
+def test_the_time_limit_counts_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = threading.Event()
+
+    def compile_for_long(*_: object) -> int:
+        not_awaited_if_stopped(partial(compiled.wait, 60.0))
+        pytest.fail("compiled code was called although its run had been given up")
+
+    monkeypatch.setattr(scheduler, "integrate_runs", compile_for_long)
+    x, began = uniform(9, 3, seed=0), time.monotonic()
+    try:
+        one = simulate(Attention(4.0), x, 1.0, time_limit=0.2)
+        several = simulate(
+            Attention(4.0), uniform(9, 3, seed=0, runs=5), 1.0, save=[0.0, 1.0], time_limit=0.2
+        )
+    finally:
+        compiled.set()
+    assert (one.status, several.status) == ("time limit", ("time limit",) * 5)
+    assert (one.x == x).all()  # one frame, the start
+    assert (several.x[:, 0] == uniform(9, 3, seed=0, runs=5)).all()
+    check_wall_seconds(time.monotonic() - began, 1.4)
+
+
+@patient
+def test_a_call_on_another_thread_is_stopped_while_it_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = threading.Event()
+    monkeypatch.setattr(
+        scheduler, "integrate_runs", lambda *_: not_awaited_if_stopped(partial(compiled.wait, 60.0))
+    )
+    statuses: list[str] = []
+
+    def call() -> None:
+        run = simulate(Attention(4.0), uniform(9, 3, seed=0), 1.0, progress=lambda *_: False)
+        statuses.append(str(run.status))
+
+    caller, began = threading.Thread(target=call), time.monotonic()
+    caller.start()
+    caller.join(60.0)
+    compiled.set()
+    assert statuses == ["cancelled"]
+    check_wall_seconds(time.monotonic() - began, 1.0)
+
+
+def test_a_callback_that_raises_keyboard_interrupt_ends_the_run_as_ctrl_c_does() -> None:
+    def press(done: float, total: float) -> None:
+        raise KeyboardInterrupt
+
+    model, x = Attention(9.0), uniform(24, 3, seed=0)
+    assert simulate(model, x, 1e-3).done  # compiled
+    run = simulate(model, x, 1e9, max_steps=10**12, method="explicit", progress=press)
+    assert run.status == "interrupted"
+    with pytest.raises(KeyboardInterrupt):  # it comes when the run is done
+        simulate(model, x, 1e-3, progress=press)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_program_that_does_something_else_with_ctrl_c_keeps_its_way() -> None:
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    try:
+        run = simulate(
+            Attention(4.0), uniform(9, 3, seed=0), 1.0, progress=lambda *_: signal.raise_signal(signal.SIGINT)
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert run.done
+    assert pressed
+
+
+def test_a_child_process_simulates_after_a_fork() -> None:
+    code = """
+import os
+import nucleate as nc
+def bits(threads):
+    return nc.simulate(nc.Attention(9.0), nc.uniform(24, 3, seed=0, runs=4), 1.0, threads=threads).x.tobytes()
+expected = bits(2)
+child = os.fork()
+if child == 0:
+    os._exit(0 if bits(2) == expected else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), bits(1) == expected)
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=300, check=True
+    )
+    assert done.stdout == "0 True\n"

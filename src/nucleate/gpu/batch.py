@@ -181,17 +181,18 @@ def integrate_on_gpu(
     single: bool,
     progress: Progress | None,
     on_frames: OnFrames | None,
-    seconds: float,
+    end: float,
 ) -> tuple[RunBuffers, int]:
-    """Carry all runs to their end; the buffers and why they were stopped, or 0."""
+    """Carry all runs to their end, until the time `end` of the clock; the buffers and why they were stopped,
+    or 0."""
     check_gpu()
     runs, n, _ = buffers.start.shape
     if buffers.tolerance > MIN_TOLERANCE_OF_ORDER_5 and buffers.dt == 0.0:
         table = dormand_prince_5()
     if suits_fused(runs, n):
         batch = Batch(model, table, buffers, mixed)
-        return integrate_batch(batch, buffers, single, progress, on_frames, seconds)
-    return _integrate_in_turn(model, table, buffers, mixed, single, progress, on_frames, seconds)
+        return integrate_batch(batch, buffers, single, progress, on_frames, end)
+    return _integrate_in_turn(model, table, buffers, mixed, single, progress, on_frames, end)
 
 
 def _integrate_in_turn(
@@ -202,11 +203,11 @@ def _integrate_in_turn(
     single: bool,
     progress: Progress | None,
     on_frames: OnFrames | None,
-    seconds: float,
+    end: float,
 ) -> tuple[RunBuffers, int]:
     """The same with the whole card for every run."""
     runs, n, d = buffers.start.shape
-    end, stop = time.monotonic() + seconds, 0
+    stop = 0
     exact = buffers.tolerance <= MIN_TOLERANCE_OF_ORDER_5
     told, shown = 0.0, 0  # when, and up to which frame of a single run
 
@@ -252,11 +253,11 @@ def integrate_batch(
     single: bool,
     progress: Progress | None,
     on_frames: OnFrames | None,
-    seconds: float,
+    end: float,
 ) -> tuple[RunBuffers, int]:
     """The same with a block of threads for every run."""
     b = len(buffers.start)
-    end, stop = time.monotonic() + seconds, 0
+    stop = 0
     size = _runs_of_slot(b, run_bytes(batch, buffers))
     waiting = [(first, min(first + size, b)) for first in range(0, b, size)][::-1]
     slots = [Slot(batch, buffers, size) for _ in range(min(SLOTS, len(waiting)))]

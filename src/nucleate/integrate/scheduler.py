@@ -41,7 +41,7 @@ from nucleate.kernels.model_shape import ModelShape, model_shape
 from nucleate.kernels.pairwise import pairwise_system
 from nucleate.kernels.simd import LANES
 from nucleate.kernels.team import Team
-from nucleate.kernels.threads import Stop
+from nucleate.kernels.threads import CtrlC, Stop, Stopped, ctrl_c_stops, stopped_by
 
 __all__ = ["OnFrames", "Progress", "Schedule", "integrate_all"]
 
@@ -50,6 +50,8 @@ OnFrames = Callable[[Array, Array], object]  # (t, x) saved since the last call;
 Solver = Literal["explicit", "causal", "alternating"]
 
 TICK_SECONDS = 0.1  # between two looks at the clock, the callbacks and the keyboard
+# Ctrl-C ends a shorter call with KeyboardInterrupt, so that it ends a loop of such calls and not one of them
+SHORT_CALL_SECONDS = 0.5
 # Times in units of 1/|V|:
 OPENING_TIME = 1000.0  # how long the alternating solver is explicit before the causal one takes over
 # the least explicit stretch after it hands back: clusters that have met shrink like e^(-t/2)
@@ -89,6 +91,8 @@ class Schedule:
         self.table, self.buffers = table, buffers
         self.single, self.threads = single, threads
         self.stop: Stop = np.zeros(1, dtype=np.uint8)
+        self.began = time.monotonic()
+        self.lacked_code = False  # when it was stopped: a run was still waiting for compiled code
         b, n, d = buffers.start.shape
         self.shapes = [model_shape(model, n, d, run) for run in range(model.runs or 1)]
         room = causal_memory(n, len(self.shapes[0].frozen), d, buffers.tolerance) * min(b, threads)
@@ -111,35 +115,65 @@ class Schedule:
         """The shape of a run; the runs of one model share theirs."""
         return self.shapes[run if len(self.shapes) > 1 else 0]
 
+    def has_little_to_keep(self) -> bool:
+        """Whether a call that is stopped now is so short or so early that its runs are not worth keeping."""
+        waited = self.lacked_code and not self.buffers.steps.any()
+        return waited or time.monotonic() - self.began < SHORT_CALL_SECONDS
+
 
 def integrate_all(
-    schedule: Schedule, progress: Progress | None, on_frames: OnFrames | None, seconds: float
+    schedule: Schedule, progress: Progress | None, on_frames: OnFrames | None, end: float
 ) -> tuple[RunBuffers, int]:
-    """Carry all runs to their end while this thread keeps watch; the buffers (frames may have moved) and why
-    they were stopped, or 0."""
+    """Carry all runs to their end while this thread keeps watch, until the time `end` of the clock; the
+    buffers (frames may have moved) and why they were stopped, or 0."""
     batches = min(schedule.threads, -(-len(schedule.batched) // LANES))
     workers = min(schedule.threads, batches + len(schedule.alone))
+    jobs: list[Callable[[], None]] = [partial(_batch, schedule)] * batches
+    jobs += [partial(_one_run, schedule, run) for run in schedule.alone]
+    futures: list[Future[None]] = []
     with (
+        ctrl_c_stops(schedule.stop, INTERRUPTED) as ctrl_c,
         one_blas_thread(schedule.shapes[0]),
         ThreadPoolExecutor(workers, thread_name_prefix="nucleate-runs") as pool,
     ):
-        futures = [pool.submit(_batch, schedule) for _ in range(batches)]
-        futures += [pool.submit(_one_run, schedule, run) for run in schedule.alone]
         try:
-            _watch(futures, schedule, progress, on_frames, time.monotonic() + seconds)
+            for job in jobs:
+                futures.append(pool.submit(_unless_stopped, schedule, job))
+            _watch(futures, schedule, ctrl_c, progress, on_frames, end)
         except KeyboardInterrupt:
-            schedule.stop[0] = INTERRUPTED
+            schedule.stop[0] = schedule.stop[0] or INTERRUPTED
         except BaseException:
             schedule.stop[0] = CANCELLED
             raise
     for future in futures:
         future.result()
+    if ctrl_c.pressed and (schedule.stop[0] != INTERRUPTED or schedule.has_little_to_keep()):
+        raise KeyboardInterrupt
+    _write_missing_starts(schedule.buffers)
     return schedule.buffers, int(schedule.stop[0])
+
+
+def _unless_stopped(schedule: Schedule, job: Callable[[], None]) -> None:
+    """The job, left out or left off where the call is stopped."""
+    if not schedule.stop[0]:
+        try:
+            with stopped_by(lambda: bool(schedule.stop[0])):
+                job()
+        except Stopped:
+            schedule.lacked_code = True
+
+
+def _write_missing_starts(buffers: RunBuffers) -> None:
+    """The first frame of runs that were never begun."""
+    if buffers.every_step or buffers.times[0] == 0.0:
+        runs = np.flatnonzero(buffers.saved == 0)
+        buffers.frames[runs, 0], buffers.saved[runs] = buffers.start[runs], 1
 
 
 def _watch(
     futures: list[Future[None]],
     schedule: Schedule,
+    ctrl_c: CtrlC,
     progress: Progress | None,
     on_frames: OnFrames | None,
     end: float,
@@ -158,17 +192,18 @@ def _watch(
         saved = int(schedule.buffers.saved[0])
         buffers = schedule.buffers
         answers: list[object] = []
-        if on_frames is not None and schedule.single:
-            answers.append(
-                on_frames(buffers.times[shown:saved].copy(), buffers.frames[0, shown:saved].copy())
-            )
-            shown = saved
-        elif on_frames is not None:
-            new = (buffers.status != RUNNING) & ~told
-            answers.append(on_frames(buffers.times.copy(), buffers.frames[new]))
-            told |= new
-        if progress is not None:
-            answers.append(progress(*_done_of_total(buffers, saved, schedule.single)))
+        with ctrl_c.raising():
+            if on_frames is not None and schedule.single:
+                answers.append(
+                    on_frames(buffers.times[shown:saved].copy(), buffers.frames[0, shown:saved].copy())
+                )
+                shown = saved
+            elif on_frames is not None:
+                new = (buffers.status != RUNNING) & ~told
+                answers.append(on_frames(buffers.times.copy(), buffers.frames[new]))
+                told |= new
+            if progress is not None:
+                answers.append(progress(*_done_of_total(buffers, saved, schedule.single)))
         if pending and any(isinstance(answer, bool | np.bool_) and not answer for answer in answers):
             schedule.stop[0] = CANCELLED
 

@@ -1,5 +1,6 @@
 """simulate: from a model and a start to a Run.  Checks what is asked, has it done, and hands it back."""
 
+import time
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from nucleate.conveniences import convenience
 from nucleate.integrate.run import Run
 from nucleate.integrate.run_buffers import new_run_buffers
 from nucleate.integrate.scheduler import OnFrames, Progress, Schedule, integrate_all
-from nucleate.integrate.status import RUNNING, STATUS
+from nucleate.integrate.status import INTERRUPTED, RUNNING, STATUS
 from nucleate.integrate.tableau import FIXED_STEP_METHODS, Tableau, dormand_prince_8, fixed_step
 from nucleate.kernels.devices import Device, Precision, check_device
 from nucleate.kernels.threads import pick_threads
@@ -67,14 +68,17 @@ def simulate(
                every step is kept, or runs of several; returning False cancels
     on_frames  called as on_frames(t, x) as often, with the frames saved since the last call, none or more;
                for b runs with all times and the runs finished since, x (r, m, n, d); returning False cancels
-    max_steps, time_limit   steps of a run, and seconds of the call, after which a run is given up
+    max_steps, time_limit   steps of a run, and seconds of the call, in which it may also have to compile,
+               after which a run is given up
     threads    all cores unless said otherwise; the results are the same to the last bit
     device     "gpu": on an NVIDIA card, whole batches in one launch; explicit and fixed steps only, order 5
                wherever rtol + atol is above 3e-7. precision="mixed": pairs in single precision there
 
     A run that did not finish says so in `status`, and keeps what was computed.  Ctrl-C ends the call with
-    status "interrupted".
+    status "interrupted"; in its first half second, while it compiles, and when all runs are done, with
+    KeyboardInterrupt, so that it ends a loop of short calls too.
     """
+    began = time.monotonic()
     x0 = check_model(model).check(x0)
     t = finite_number("t", t, above=0.0, help="It is the time to stop at.")
     x0 = np.broadcast_to(x0, (model.runs, *x0.shape[-2:])) if model.runs is not None and x0.ndim == 2 else x0
@@ -109,12 +113,14 @@ def simulate(
         settings |= {"device": device, "precision": precision}
         buffers = new_run_buffers(start, times, every_step, t, tolerance, step, limit, fill=False)
         buffers, stop = convenience("simulate, gpu")(
-            model, table, buffers, precision == "mixed", single, progress, on_frames, seconds
+            model, table, buffers, precision == "mixed", single, progress, on_frames, began + seconds
         )
     else:
         buffers = new_run_buffers(start, times, every_step, t, tolerance, step, limit)
         schedule = Schedule(model, table, buffers, method, single, workers)
-        buffers, stop = integrate_all(schedule, progress, on_frames, seconds)
+        buffers, stop = integrate_all(schedule, progress, on_frames, began + seconds)
+    if stop == INTERRUPTED and not np.isin(buffers.status, (RUNNING, INTERRUPTED)).any():
+        raise KeyboardInterrupt  # it came too late to end a run
     buffers.status[buffers.status == RUNNING] = stop
     status = tuple(STATUS[code] for code in buffers.status)
     if not single:

@@ -1,12 +1,20 @@
-"""Threads: how many, how work is shared out among them, and how Ctrl-C reaches it."""
+"""Threads: how many, how work is shared out among them, and how Ctrl-C reaches it.
+
+Python raises KeyboardInterrupt on the main thread, between any two instructions there, and not while that
+thread is inside compiled code.  So long work is done on other threads.  While the main thread waits for them
+Ctrl-C raises nothing: it sets the flag that they look at (`ctrl_c_stops`).  Only compilation looks at no
+flag; it has a thread of its own, which nobody has to wait for (`not_awaited_if_stopped`).
+"""
 
 import ctypes
 import os
+import signal
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import suppress
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from functools import cache, partial
+from types import FrameType
 from typing import TypeVar
 
 import numpy as np
@@ -14,13 +22,27 @@ from numpy.typing import NDArray
 
 from nucleate.checks import whole_number
 
-__all__ = ["Stop", "interruptible", "pick_threads", "share"]
+__all__ = [
+    "CtrlC",
+    "Stop",
+    "Stopped",
+    "ctrl_c_stops",
+    "interruptible",
+    "not_awaited_if_stopped",
+    "pick_threads",
+    "share",
+    "stopped_by",
+]
 
 Stop = NDArray[np.uint8]
 T = TypeVar("T")
 
 MAX_THREADS = 1024
-LOOK_SECONDS = 0.1  # between two looks at the keyboard
+LOOK_SECONDS = 0.1  # between two looks at a flag, or at the keyboard
+
+
+class Stopped(Exception):
+    """The work was stopped while its thread waited for compiled code."""
 
 
 def pick_threads(threads: int | None) -> int:
@@ -37,7 +59,8 @@ def share(jobs: Sequence[Callable[[], T]]) -> list[T]:
         return [jobs[0]()]
     pool = _pool(os.getpid())
     pool.keep_off_this_core()
-    futures = [pool.submit(job) for job in jobs[1:]]
+    stopped = _is_stopped()
+    futures = [pool.submit(_under, stopped, job) for job in jobs[1:]]
     try:
         results = [jobs[0]()]
         # those that no thread was free for
@@ -96,12 +119,101 @@ def _c_library() -> ctypes.CDLL | None:
 def interruptible(job: Callable[[Stop], T]) -> T:
     """Run a long compiled job on another thread, so that Ctrl-C reaches this one and ends it."""
     stop: Stop = np.zeros(1, dtype=np.uint8)
-    with ThreadPoolExecutor(1, thread_name_prefix="nucleate-drift") as pool:
-        future = pool.submit(job, stop)
+    with ctrl_c_stops(stop) as ctrl_c, ThreadPoolExecutor(1, thread_name_prefix="nucleate-drift") as pool:
         try:
+            future = pool.submit(_under, lambda: bool(stop[0]), partial(job, stop))
             while not future.done():
                 wait([future], timeout=LOOK_SECONDS)
         except BaseException:
             stop[0] = 1
             raise
-        return future.result()
+    if ctrl_c.pressed:
+        raise KeyboardInterrupt
+    return future.result()
+
+
+# Ctrl-C
+
+
+class CtrlC:
+    """What became of Ctrl-C meanwhile."""
+
+    def __init__(self, stop: Stop, code: int) -> None:
+        self.stop, self.code = stop, code
+        self.pressed = False
+        self.raises = False  # also KeyboardInterrupt at once, as in a callback, which may take long
+
+    def press(self, _signal: int, _frame: FrameType | None) -> None:
+        self.pressed = True
+        self.stop[0] = self.stop[0] or self.code
+        if self.raises:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def raising(self) -> Iterator[None]:
+        """While another's code runs."""
+        self.raises = True
+        try:
+            yield
+        finally:
+            self.raises = False
+
+
+@contextmanager
+def ctrl_c_stops(stop: Stop, code: int = 1) -> Iterator[CtrlC]:
+    """Ctrl-C sets the flag `stop` to `code` instead of raising KeyboardInterrupt, which would leave threads
+    at work that nobody knows of; where the program does something else with Ctrl-C, that is left as it is."""
+    ctrl_c = CtrlC(stop, code)
+    on_main_thread = threading.current_thread() is threading.main_thread()
+    if not (on_main_thread and signal.getsignal(signal.SIGINT) is signal.default_int_handler):
+        yield ctrl_c
+        return
+    try:
+        signal.signal(signal.SIGINT, ctrl_c.press)
+        yield ctrl_c
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# Waiting for what cannot be stopped
+
+_here = threading.local()
+
+
+@contextmanager
+def stopped_by(is_stopped: Callable[[], bool]) -> Iterator[None]:
+    """Where this thread would wait for compiled code, let it look whether its work is stopped."""
+    before = _is_stopped()
+    _here.is_stopped = is_stopped
+    try:
+        yield
+    finally:
+        _here.is_stopped = before
+
+
+def _is_stopped() -> Callable[[], bool]:
+    return getattr(_here, "is_stopped", bool)  # bool() is False
+
+
+def _under(is_stopped: Callable[[], bool], job: Callable[[], T]) -> T:
+    with stopped_by(is_stopped):
+        return job()
+
+
+def not_awaited_if_stopped(job: Callable[[], T]) -> T:
+    """Run a job that cannot be stopped, on a thread of its own, and wait for it.  After Ctrl-C, or `Stopped`,
+    it is left to end by itself; it holds up nothing, not even the end of the program."""
+    future: Future[T] = Future()
+
+    def work() -> None:
+        try:
+            future.set_result(job())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=work, name="nucleate-compile", daemon=True).start()
+    while not future.done():
+        wait([future], timeout=LOOK_SECONDS)
+        if not future.done() and _is_stopped()():
+            raise Stopped
+    return future.result()

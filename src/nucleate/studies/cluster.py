@@ -257,10 +257,13 @@ def _warm_up_once(pickled: bytes) -> None:
 
     from threadpoolctl import threadpool_limits
 
-    from nucleate.kernels.compile import cache_folder
+    from nucleate.kernels.code_cache import cache_folder
 
     threadpool_limits(1, user_api="blas")  # for as long as this worker lives: its blocks run side by side
-    handle = os.open(cache_folder() / "compiling", os.O_RDWR | os.O_CREAT, 0o666)
+    folder = cache_folder()
+    if folder is None:  # nothing to wait for
+        return warm_up(_unpickled(pickled), 0)
+    handle = os.open(folder / "compiling", os.O_RDWR | os.O_CREAT, 0o666)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         warm_up(_unpickled(pickled), 0)

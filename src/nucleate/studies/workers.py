@@ -7,13 +7,14 @@ run than asked.
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Protocol
 
 from threadpoolctl import threadpool_limits
 
+from nucleate.kernels.threads import stopped_by
 from nucleate.studies.block import Arrays, Block, Cancelled, ComputedBlock, Report, compute_block, processor
 from nucleate.studies.study import Study
 
@@ -35,15 +36,13 @@ class Workers(Protocol):
 
 
 class _ThreadWorkers:
-    def __init__(
-        self, study: Study, threads: int, threads_per_block: int, pool: ThreadPoolExecutor, report: Report
-    ) -> None:
-        self.study, self.threads_per_block, self.pool, self.report = study, threads_per_block, pool, report
+    def __init__(self, compute: Callable[[Block], Arrays], threads: int, pool: ThreadPoolExecutor) -> None:
+        self.compute, self.pool = compute, pool
         self.capacity = threads + 1  # one block waits, so that a thread that is done goes on at once
         self.outcomes: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
 
     def submit(self, block: Block) -> None:
-        future = self.pool.submit(compute_block, self.study, block, self.threads_per_block, self.report)
+        future = self.pool.submit(self.compute, block)
         future.add_done_callback(lambda done: self.outcomes.put((block, _result(done))))
 
 
@@ -63,10 +62,14 @@ def thread_workers(study: Study, threads: int, blocks: int, report: Report) -> I
     def report_unless_stopped(finished: int) -> bool:
         return not stop.is_set() and report(finished)
 
+    def compute(block: Block) -> Arrays:
+        with stopped_by(stop.is_set):
+            return compute_block(study, block, threads_per_block, report_unless_stopped)
+
     pool = ThreadPoolExecutor(min(threads, max(blocks, 1)), thread_name_prefix="nucleate-blocks")
     with threadpool_limits(1, user_api="blas"):  # each thread draws and measures by itself
         try:
-            yield _ThreadWorkers(study, threads, threads_per_block, pool, report_unless_stopped)
+            yield _ThreadWorkers(compute, threads, pool)
         finally:
             stop.set()
             pool.shutdown(wait=True, cancel_futures=True)

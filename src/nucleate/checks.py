@@ -1,14 +1,12 @@
 """Errors a person can act on: one sentence of fact with name and value, one of help."""
 
 import operator
-import os
-from collections.abc import Iterator
-from functools import cache
-from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from nucleate.resources import free_memory, memory
 
 __all__ = [
     "EPS",
@@ -23,7 +21,6 @@ __all__ = [
     "file_error",
     "finite_array",
     "finite_number",
-    "memory",
     "shortened",
     "whole_number",
 ]
@@ -177,65 +174,19 @@ def check_tokens(name: str, value: ArrayLike, lengths: bool = True) -> Array:
 
 
 def check_memory(size: float, what: str) -> None:
-    """Refuse what would not fit into half of the memory there is, before asking for it."""
-    if size > ALWAYS_FITS_BYTES and size > memory() / 2:
-        raise InputError(
-            f"{what} needs {size / 2**30:.3g} GiB, but may have {memory() / 2**31:.3g} GiB, half of the"
-            " memory here. Ask for fewer tokens, runs or frames."
-        )
-
-
-def memory(root: Path = Path("/")) -> int:
-    """Bytes of memory this process may use: the machine's, or less in a container or under `ulimit -v`.
-
-    root   where /proc and /sys are
-    """
-    limits = [_cgroup_memory(root), _address_space()]
-    if hasattr(os, "sysconf"):
-        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    return min((limit for limit in limits if limit is not None), default=2**34)
-
-
-@cache  # one process stays in one container
-def _cgroup_memory(root: Path) -> int | None:
-    """The least limit that a control group of Linux, version 1 or 2, sets on this process."""
-    limits = [_limit_in(file) for file in _cgroup_files(root)]
-    return min((limit for limit in limits if limit is not None), default=None)
-
-
-def _cgroup_files(root: Path) -> Iterator[Path]:
-    """The files with the memory limits of this process's group and of the groups around it."""
-    try:
-        lines = (root / "proc/self/cgroup").read_text().splitlines()
-    except (OSError, UnicodeDecodeError):  # not Linux
+    """Refuse what would not fit into half of the memory there is, or into what is free of it, before asking
+    for it."""
+    if size <= ALWAYS_FITS_BYTES:
         return
-    for line in lines:  # "4:memory:/a/b" in version 1, "0::/a/b" in version 2
-        controllers, _, group = line.partition(":")[2].partition(":")
-        if "memory" in controllers.split(","):
-            top, name = root / "sys/fs/cgroup/memory", "memory.limit_in_bytes"
-        elif not controllers:
-            top, name = root / "sys/fs/cgroup", "memory.max"
-        else:
-            continue
-        own = PurePosixPath(group.lstrip("/"))
-        yield from (top / around / name for around in (own, *own.parents) if ".." not in around.parts)
-
-
-def _limit_in(file: Path) -> int | None:
-    try:
-        return int(file.read_text())
-    except (OSError, ValueError):  # not there, or "max"
-        return None
-
-
-def _address_space() -> int | None:
-    """The limit that `ulimit -v` sets."""
-    try:
-        import resource
-    except ImportError:  # not Unix
-        return None
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    return None if limit == resource.RLIM_INFINITY else limit
+    if size > memory() / 2:
+        room = f"may have {memory() / 2**31:.3g} GiB, half of the memory here"
+    elif size > (free := free_memory()):
+        room = f"only {free / 2**30:.3g} GiB of the memory here are free"
+    else:
+        return
+    raise InputError(
+        f"{what} needs {size / 2**30:.3g} GiB, but {room}. Ask for fewer tokens, runs or frames."
+    )
 
 
 def shortened(value: object) -> str:

@@ -219,3 +219,8 @@ def legend_above(ax: "Axes", title: str = "", columns: int = 3) -> None:
             title_fontsize=SMALL_POINTS,
             alignment="left",
         )
+
+
+def as_written(text: object) -> str:
+    """Text from outside, such as a name of a file or a study, for a picture: its dollars begin no formula."""
+    return str(text).replace("$", r"\$")

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 from support.made_checkpoints import make
 
 from nucleate.checks import InputError
@@ -70,5 +71,6 @@ def test_the_map_refuses_what_are_no_spectra() -> None:
 def test_dollars_in_the_name_of_a_model_are_shown_as_they_are(found: Spectra) -> None:
     named = replace(found, model=r"runs/$\frac{$")
     for figure in (layer_figure(named, 0), head_map(named).figure):
+        assert isinstance(figure, Figure)
         figure.draw_without_rendering()  # where a formula is read
     assert head_map(named).get_title("left").startswith(r"runs/\$\frac{\$: ")

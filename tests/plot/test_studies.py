@@ -4,6 +4,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 from support.small_studies import small
 
 from nucleate.plot.studies import write_ensemble
@@ -67,5 +68,5 @@ def test_dollars_in_titles_and_names_are_shown_as_they_are(tmp_path: Path) -> No
     write_ensemble(found, tmp_path / "out.png")
     for name in ("renyi", "apart"):
         figure = found.plot(name).figure
-        assert figure is not None
+        assert isinstance(figure, Figure)
         figure.draw_without_rendering()  # where a formula is read

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from nucleate.checks import FileError, InputError, MissingPackageError
+from nucleate.checks import FileError, InputError, MissingPackageError, shortened
 from nucleate.studies.block import Arrays, Block, Cancelled, compute_block, made_with, warm_up
 from nucleate.studies.own_functions import modules_from_beside
 from nucleate.studies.partial_store import Tell
@@ -57,9 +57,9 @@ def cluster_workers(study: Study, count: int, address: str, tell: Tell) -> Itera
 def check_cluster(address: str) -> None:
     """Refuse what can be no cluster, before anything is begun."""
     _distributed()
-    if address != "local" and "://" not in address:
+    if not isinstance(address, str) or (address != "local" and "://" not in address):
         raise InputError(
-            f"--cluster is {address!r}, but must be local or the address of a scheduler, such as"
+            f"--cluster is {shortened(address)}, but must be local or the address of a scheduler, such as"
             ' "tcp://127.0.0.1:8786".'
         )
 

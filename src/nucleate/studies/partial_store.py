@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nucleate.checks import FileError, InputError, MissingFileError
+from nucleate.checks import FileError, InputError, MissingFileError, as_path
 from nucleate.studies.block import Arrays, Block, identity, made_with
 from nucleate.studies.durable_files import (
     LOCK_FILE,
@@ -71,11 +71,11 @@ def partial_store_folder(path: Path) -> Path:
 
 def check_store(path: str | os.PathLike[str]) -> Path:
     """`path`, if an ensemble can be kept there."""
-    path = Path(path)
+    path = as_path("store", path)
     if path.suffix.lower() != ".zarr":
         raise InputError(
             f"{path} has the ending {path.suffix or '(none)'}, but an ensemble is kept as .zarr. Name it"
-            f" {path.with_suffix('.zarr').name}, say."
+            f" {path.stem or 'runs'}.zarr, say."
         )
     if not path.parent.is_dir():
         raise MissingFileError(

@@ -58,5 +58,5 @@ def test_a_value_of_any_kind_is_answered_or_refused_in_words(name: str) -> None:
                     failed.append((argument, kind, str(error)[:200]))
             except Exception as error:
                 failed.append((argument, kind, type(error).__name__))
-        pyplot.close("all")
+            pyplot.close("all")
     assert failed == []

@@ -87,10 +87,8 @@ def title_if_thinned(ax: "Axes", n: int, drawn: int) -> None:
 def indices(which: Indices, n: int) -> NDArray[np.int64]:
     """`which` as an array of indices of n tokens."""
     index = check_centers(which, (n, 2))[0]
-    if index.size and (index.min() < 0 or index.max() >= n):
-        raise InputError(
-            f"Centers are indices from 0 to {n - 1}, but there are some from {index.min()} to {index.max()}."
-        )
+    if index.size and index.min() < 0:
+        raise InputError(f"centers must be numbers of tokens, 0 to {n - 1}, but {index.min()} is among them.")
     return index
 
 

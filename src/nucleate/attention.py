@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nucleate.checks import Array, InputError, check_tokens, finite_array, whole_number
+from nucleate.checks import Array, InputError, check_tokens, finite_array, shortened, whole_number
 from nucleate.sphere import tangent
 
 __all__ = ["Attention", "Frozen", "Window", "check_model", "drift"]
@@ -104,7 +104,7 @@ class Attention:
                 f"beta must be finite and non-negative, but is {beta.min()}. For repulsion use V = -I."
             )
         if not (isinstance(mask, Window) or (isinstance(mask, str) and mask in ("causal", "full"))):
-            raise InputError(f'mask must be "causal", "full" or Window(w), but is {mask!r}.')
+            raise InputError(f'mask must be "causal", "full" or Window(w), but is {shortened(mask)}.')
         if not (frozen is None or isinstance(frozen, Frozen)):
             raise InputError(f"frozen must be a Frozen(x, weight), but is {type(frozen).__name__}.")
         matrices = {

@@ -3,31 +3,36 @@
 import operator
 import os
 import stat
-from collections.abc import Iterator
-from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nucleate.resources import free_memory, memory
+
 __all__ = [
     "EPS",
     "ROUNDING",
+    "UNIT_TOLERANCE",
     "Array",
     "FileError",
     "InputError",
     "MissingFileError",
     "MissingPackageError",
+    "as_path",
     "check_memory",
     "check_tokens",
     "file_error",
     "finite_array",
     "finite_number",
-    "memory",
+    "function_or_none",
     "read_file",
+    "real_array",
+    "refuse_masked",
     "regular_file",
     "shortened",
+    "true_or_false",
     "whole_number",
 ]
 
@@ -105,25 +110,37 @@ def _unreadable(path: Path, error: OSError) -> FileError:
 
 def finite_array(name: str, value: ArrayLike) -> Array:
     """`value` as a contiguous array of finite doubles."""
-    array = _real_array(name, value)
+    array = real_array(name, value)
     _refuse_infinite(name, array)
     return array
 
 
-def _real_array(name: str, value: ArrayLike) -> Array:
-    """`value` as a contiguous array of doubles."""
+def real_array(name: str, value: ArrayLike) -> Array:
+    """`value` as a contiguous array of doubles, which may be NaN or infinite."""
+    refuse_masked(name, value)
     try:
-        if value is None:  # NumPy would make it NaN
-            raise TypeError
-        if np.iscomplexobj(value):
+        array = np.asarray(value)
+        if array.dtype.kind == "c":
             raise InputError(f"{name} must be real, but is complex. Pass its real part.")
-        return np.array(value, dtype=np.float64, order="C", copy=None)
-    except InputError:
+        if value is None or array.dtype.kind not in "biufO":  # of None and of dates NumPy would make numbers
+            raise TypeError
+        return np.array(array, dtype=np.float64, order="C", copy=None)
+    except (InputError, MemoryError):
         raise
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # objects may raise anything when asked to be an array
         raise InputError(
             f"{name} must be an array of numbers, but is {shortened(value)}. Pass a NumPy array."
         ) from None
+
+
+def refuse_masked(name: str, value: object) -> None:
+    """Refuse an array some entries of which are masked: what stands under a mask is no number."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        masked = int(np.ma.getmaskarray(value).sum())
+        raise InputError(
+            f"{name} must have all its entries, but {masked} of {value.size} are masked. Fill them in, or"
+            " leave their tokens or runs out."
+        )
 
 
 def _refuse_infinite(name: str, array: Array) -> None:
@@ -140,10 +157,10 @@ def finite_number(
 ) -> float:
     """`value` as a finite float that is >= `least` and > `above`; True is none."""
     try:
-        if isinstance(value, bool | np.bool_):
+        if isinstance(value, bool | np.bool_ | str | bytes | np.ma.MaskedArray) or np.ndim(value) > 0:
             raise TypeError
         number = float(value)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # objects may raise anything when asked to be a number
         raise InputError(f"{name} must be a number, but is {shortened(value)}. {help}".strip()) from None
     bound = (
         f" and at least {least:g}"
@@ -161,17 +178,32 @@ def whole_number(name: str, value: Any, *, least: int, help: str = "") -> int:
     """`value` as an integer that is >= `least`; 3.0 is one, 3.5, True and "3" are not."""
     try:
         number = int(value) if isinstance(value, float) and value.is_integer() else operator.index(value)
-    except TypeError:
+    except Exception:  # objects may raise anything when asked to be a number
         raise InputError(
             f"{name} must be a whole number, but is {shortened(value)}. {help}".strip()
         ) from None
     if number < least or isinstance(value, bool):
-        raise InputError(f"{name} must be a whole number of at least {least}, but is {value}. {help}".strip())
+        raise InputError(
+            f"{name} must be a whole number of at least {least}, but is {shortened(value)}. {help}".strip()
+        )
     if number > LARGEST_COUNT:
         raise InputError(
-            f"{name} must be a whole number below 2^62, but has {len(str(number))} digits. {help}".strip()
+            f"{name} must be a whole number below 2^62, but is {shortened(number)}. {help}".strip()
         )
     return number
+
+
+def true_or_false(name: str, value: Any) -> bool:
+    """`value`, which must be True or False; 1 and "no" are neither."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{name} must be True or False, but is {shortened(value)}.")
+    return bool(value)
+
+
+def function_or_none(name: str, value: Any, of: str) -> None:
+    """Refuse what is neither None nor a function; `of` names its arguments."""
+    if value is not None and not callable(value):
+        raise InputError(f"{name} must be a function of {of}, but is {shortened(value)}.")
 
 
 def check_tokens(name: str, value: ArrayLike, lengths: bool = True) -> Array:
@@ -179,7 +211,7 @@ def check_tokens(name: str, value: ArrayLike, lengths: bool = True) -> Array:
 
     With lengths=False the caller checks the lengths of the rows: `ROUNDING` is what they may be off by.
     """
-    x = _real_array(name, value)
+    x = real_array(name, value)
     if x.ndim < 2:
         _refuse_infinite(name, x)
         raise InputError(
@@ -217,68 +249,43 @@ def check_tokens(name: str, value: ArrayLike, lengths: bool = True) -> Array:
 
 
 def check_memory(size: float, what: str) -> None:
-    """Refuse what would not fit into half of the memory there is, before asking for it."""
-    if size > ALWAYS_FITS_BYTES and size > memory() / 2:
-        raise InputError(
-            f"{what} needs {size / 2**30:.3g} GiB, but may have {memory() / 2**31:.3g} GiB, half of the"
-            " memory here. Ask for fewer tokens, runs or frames."
-        )
-
-
-def memory(root: Path = Path("/")) -> int:
-    """Bytes of memory this process may use: the machine's, or less in a container or under `ulimit -v`.
-
-    root   where /proc and /sys are
-    """
-    limits = [_cgroup_memory(root), _address_space()]
-    if hasattr(os, "sysconf"):
-        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    return min((limit for limit in limits if limit is not None), default=2**34)
-
-
-@cache  # one process stays in one container
-def _cgroup_memory(root: Path) -> int | None:
-    """The least limit that a control group of Linux, version 1 or 2, sets on this process."""
-    limits = [_limit_in(file) for file in _cgroup_files(root)]
-    return min((limit for limit in limits if limit is not None), default=None)
-
-
-def _cgroup_files(root: Path) -> Iterator[Path]:
-    """The files with the memory limits of this process's group and of the groups around it."""
-    try:
-        lines = (root / "proc/self/cgroup").read_text().splitlines()
-    except (OSError, UnicodeDecodeError):  # not Linux
+    """Refuse what would not fit into half of the memory there is, or into what is free of it, before asking
+    for it."""
+    if size <= ALWAYS_FITS_BYTES:
         return
-    for line in lines:  # "4:memory:/a/b" in version 1, "0::/a/b" in version 2
-        controllers, _, group = line.partition(":")[2].partition(":")
-        if "memory" in controllers.split(","):
-            top, name = root / "sys/fs/cgroup/memory", "memory.limit_in_bytes"
-        elif not controllers:
-            top, name = root / "sys/fs/cgroup", "memory.max"
-        else:
-            continue
-        own = PurePosixPath(group.lstrip("/"))
-        yield from (top / around / name for around in (own, *own.parents) if ".." not in around.parts)
+    if size > memory() / 2:
+        room = f"may have {memory() / 2**31:.3g} GiB, half of the memory here"
+    elif size > (free := free_memory()):
+        room = f"only {free / 2**30:.3g} GiB of the memory here are free"
+    else:
+        return
+    raise InputError(
+        f"{what} needs {size / 2**30:.3g} GiB, but {room}. Ask for fewer tokens, runs or frames."
+    )
 
 
-def _limit_in(file: Path) -> int | None:
+def as_path(name: str, value: Any) -> Path:
+    """`value` as the path of a file or folder, there or not."""
     try:
-        return int(file.read_text())
-    except (OSError, ValueError):  # not there, or "max"
-        return None
+        text = os.fspath(value)
+        if not isinstance(text, str) or text == "":
+            raise TypeError
+        os.stat(text)
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:  # a name that is too long, a loop of links, a folder that may not be read
+        raise FileError(f"{name} {shortened(value)} cannot be used: {error.strerror or error}.") from None
+    except Exception:  # no path, or one with letters that no name can have
+        raise InputError(
+            f"{name} must be the path of a file or folder, but is {shortened(value)}. Pass a text or a Path."
+        ) from None
+    return Path(text)
 
 
-def _address_space() -> int | None:
-    """The limit that `ulimit -v` sets."""
-    try:
-        import resource
-    except ImportError:  # not Unix
-        return None
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    return None if limit == resource.RLIM_INFINITY else limit
-
-
-def shortened(value: object) -> str:
+def shortened(value: object, letters: int = 60) -> str:
     """A value in an error message: not too long."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    try:
+        text = repr(value)
+    except Exception:  # an integer of too many digits, or an object that cannot be shown
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= letters else f"{text[: letters - 3]}..."

@@ -1,16 +1,39 @@
 """Geometry of the unit sphere S^{d-1}; points are rows, the last axis is the coordinate."""
 
+import operator
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nucleate.checks import Array, InputError, check_memory, check_tokens, finite_array, whole_number
+from nucleate.checks import (
+    Array,
+    InputError,
+    check_memory,
+    check_tokens,
+    finite_array,
+    real_array,
+    shortened,
+    whole_number,
+)
 
 __all__ = ["distance", "retract", "tangent", "uniform"]
 
 
-def tangent(x: Array, y: Array) -> Array:
+def tangent(x: ArrayLike, y: ArrayLike) -> Array:
     """P_x y = y - <x, y> x: the part of y tangent to the sphere at x."""
-    return y - (x * y).sum(-1, keepdims=True) * x  # (..., d)
+    x, y = real_array("x", x), real_array("y", y)
+    _check_shapes(x, y)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite stays so, NaN or infinite
+        return y - (x * y).sum(-1, keepdims=True) * x  # (..., d)
+
+
+def _check_shapes(x: Array, y: Array) -> None:
+    try:
+        np.broadcast_shapes(x.shape, y.shape)
+    except ValueError:
+        raise InputError(
+            f"x and y must have shapes that go together, but have {x.shape} and {y.shape}."
+        ) from None
 
 
 def retract(x: ArrayLike) -> Array:
@@ -31,14 +54,10 @@ def distance(x: ArrayLike, y: ArrayLike) -> Array:
 
     Of points x (..., d) and y (..., d), one number each; of two single points (d,), a number.
     """
-    single = np.ndim(x) == np.ndim(y) == 1
-    x, y = check_tokens("x", np.atleast_2d(np.asarray(x))), check_tokens("y", np.atleast_2d(np.asarray(y)))
-    try:
-        np.broadcast_shapes(x.shape, y.shape)
-    except ValueError:
-        raise InputError(
-            f"x and y must have shapes that go together, but have {x.shape} and {y.shape}."
-        ) from None
+    x, y = real_array("x", x), real_array("y", y)
+    single = x.ndim == y.ndim == 1
+    x, y = check_tokens("x", np.atleast_2d(x)), check_tokens("y", np.atleast_2d(y))
+    _check_shapes(x, y)
     near = np.linalg.norm(x - y, axis=-1)  # (...)
     far = np.linalg.norm(x + y, axis=-1)  # (...)
     angle = 2.0 * np.arctan2(near, far)  # (...)
@@ -68,11 +87,14 @@ def uniform(
 
 
 def _generator(seed: int | np.random.SeedSequence | np.random.Generator) -> np.random.Generator:
-    try:
-        if seed is None:
-            raise ValueError
+    if isinstance(seed, np.random.SeedSequence | np.random.Generator):
         return np.random.default_rng(seed)
-    except (TypeError, ValueError):
+    try:
+        number = operator.index(seed)
+    except Exception:  # objects may raise anything when asked to be a number
+        number = -1
+    if number < 0 or isinstance(seed, bool):
         raise InputError(
-            f"seed must be a whole number of at least 0, but is {seed!r}. Any such number will do."
-        ) from None
+            f"seed must be a whole number of at least 0, but is {shortened(seed)}. Any such number will do."
+        )
+    return np.random.default_rng(number)

@@ -11,6 +11,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 from support.command_line import start_nucleate, typed
+from support.explorer_server import until
 from support.made_runs import one_run
 from support.time_limits import several_programs
 
@@ -165,3 +166,49 @@ def test_what_is_too_large_is_refused_at_once_and_alike_by_explore_and_export(
             " it: run.plot()."
         )
         assert said == [(2, words)] * 2
+
+
+BROWSER = """#!{python}
+import html, json, re, sys, urllib.parse, urllib.request
+page = open(urllib.parse.unquote(urllib.parse.urlsplit(sys.argv[1]).path)).read()
+address = html.unescape(re.search('url=([^"]*)"', page)[1])
+answer = urllib.request.urlopen(address.partition("#")[0])
+json.dump([sys.argv[1:], address, answer.status], open({notes!r}, "w"))
+"""
+
+
+def test_the_browser_finds_the_page_and_the_token_is_on_no_command_line(tmp_path: Path) -> None:
+    notes, home = tmp_path / "notes.json", tmp_path / "home"
+    home.mkdir()
+    browser = tmp_path / "browser"
+    browser.write_text(BROWSER.format(python=sys.executable, notes=str(notes)))
+    browser.chmod(0o755)
+    environment = {"PYTHONUNBUFFERED": "1", "BROWSER": f"{browser} %s", "HOME": str(home), "no_proxy": "*"}
+    with start_nucleate("explore", "--port", free_port(), env=environment) as process:
+        where = address(process)
+        until(lambda: notes.exists() and notes.stat().st_size > 0, 60.0)
+        until(lambda: not list(home.glob("nucleate-*")))
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 0
+    words, found, status = json.loads(notes.read_text())
+    token = httpx.URL(where).params["token"]
+    assert found == where
+    assert status == 200
+    assert not [word for word in words if token in word]
+    assert err == ""
+
+
+def test_ctrl_c_before_the_browser_has_asked_for_the_page_leaves_no_file(tmp_path: Path) -> None:
+    with start_nucleate(
+        "explore",
+        "--port",
+        free_port(),
+        env={"PYTHONUNBUFFERED": "1", "BROWSER": "true %s", "HOME": str(tmp_path)},
+    ) as process:
+        address(process)
+        until(lambda: bool(list(tmp_path.glob("nucleate-*"))), 60.0)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        assert process.returncode == 0
+    assert not list(tmp_path.glob("nucleate-*"))

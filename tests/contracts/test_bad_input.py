@@ -78,6 +78,9 @@ NOT_TOKENS: list[tuple[str, Any, str]] = [
     ("a huge integer", [[10**400, 0]], "x must be"),
     ("a dict", {"x": 1.0}, "must be an array of numbers"),
     ("a function", lambda: X, "must be an array of numbers"),
+    ("masked", np.ma.masked_array(X, np.eye(5, 2)), "x must have all its entries, but 2 of 10 are masked"),
+    ("numbers as texts", [["1", "0"]], "must be an array of numbers"),
+    ("spans of time", np.array([[1, 0]], dtype="timedelta64[s]"), "must be an array of numbers"),
     ("dates", np.array([["2024-01-01", "2024-01-02"]], dtype="datetime64[D]"), "x must"),
 ]
 
@@ -200,6 +203,7 @@ def test_a_time_that_is_none_is_refused(t: Any) -> None:
         [0.0, 1.1],
         [0.0, math.nan],
         ["a"],
+        [[1.0], [1.0, 2.0]],
         {},
         1j,
         [1j],
@@ -439,6 +443,49 @@ def test_a_count_of_frames_is_spread_as_promised() -> None:
     assert late[0] == 0.0
     assert late[-1] == 2000.0
     assert np.allclose(np.diff(np.log(late[1:])), math.log(2e5) / 3)
+
+
+MASKED = np.ma.masked_array(X, np.eye(5, 2))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: nc.clusters(MASKED, 0.1),
+        lambda: nc.count_clusters(MASKED, 0.1),
+        lambda: nc.renyi_centers(MASKED, 0.1),
+        lambda: nc.consumed(MASKED, [0], 0.1),
+        lambda: nc.consumed(X, np.ma.masked_array([0, 1], [0, 1]), 0.1),
+        lambda: nc.consumption(([0.0], MASKED[None]), [0], 0.1),
+        lambda: nc.consumption((np.ma.masked_array([0.0, 1.0], [0, 1]), np.stack([X, X])), [0], 0.1),
+        lambda: nc.distance(MASKED, X),
+        lambda: nc.retract(MASKED),
+        lambda: nc.tangent(X, MASKED),
+        lambda: nc.token_energies(MODEL, MASKED),
+        lambda: nc.interaction_energy(MODEL, MASKED),
+        lambda: nc.atlas(np.ma.masked_array(np.eye(2), np.eye(2))),
+        lambda: Attention(1.0, V=np.ma.masked_array(np.eye(2), np.eye(2))),
+        lambda: Attention(np.ma.masked_array([1.0, 2.0], [0, 1])),
+        lambda: Frozen(MASKED),
+        lambda: nc.plot.circle(MASKED),
+        lambda: nc.plot.spectrum(np.ma.masked_array(np.eye(2), np.eye(2))),
+    ],
+)
+def test_what_a_mask_hides_is_no_number(call: Callable[[], object]) -> None:
+    refuse(call, "all its entries, but .* masked")
+
+
+def test_an_array_of_which_nothing_is_masked_is_an_array() -> None:
+    assert np.array_equal(nc.drift(MODEL, np.ma.masked_array(X)), nc.drift(MODEL, X))
+
+
+@pytest.mark.parametrize("kernel", ["auto", "reference", "pairwise"])
+def test_a_drift_that_overflows_is_refused(kernel: Any) -> None:
+    for d in (2, 3):
+        x = nc.uniform(5, d, seed=0)
+        model = Attention(1.0, V=np.full((d, d), 1.7e308))
+        refuse(lambda: nc.drift(model, x, kernel=kernel), r"V x must be finite, but overflows: .* 1.7e\+308")  # noqa: B023
+        refuse(lambda: nc.drift(model, np.stack([x, x]), kernel=kernel), "V x must be finite")  # noqa: B023
 
 
 # Anything at all

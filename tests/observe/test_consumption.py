@@ -192,3 +192,17 @@ def test_what_is_no_run_is_refused(run: Run) -> None:
 def test_no_tokens_are_refused() -> None:
     with pytest.raises(InputError, match="at least one token"):
         consumed(np.empty((0, 2)), [0], 0.1)
+
+
+def test_tokens_off_the_sphere_are_refused_and_not_counted() -> None:
+    good = uniform(4, 3, seed=0)
+    for bad, words in ((np.zeros(3), "length 0"), (np.full(3, 1e200), "length"), ([np.inf, 0.0, 0.0], "inf")):
+        x = np.stack([good, good])
+        x[1, 2] = bad
+        for tokens in (x, x[1], x[None]):
+            with pytest.raises(InputError, match=words):
+                consumed(tokens, [0], 0.3)
+    x[1, 2] = np.nan
+    assert np.isnan(consumed(x, [0], 0.3)).tolist() == [False, True]
+    with pytest.raises(InputError, match=r"row .* has length 0"):
+        consumed(np.zeros((4, 2)), [0], 0.3)

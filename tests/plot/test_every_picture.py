@@ -112,7 +112,7 @@ def test_what_does_not_fit_a_picture_is_refused() -> None:
         plot.trajectories(one_run(d=3), flat)
     with pytest.raises(InputError, match="number of runs, 3, but is 3"):
         plot.picture(many_runs(), which=3)
-    with pytest.raises(InputError, match="indices from 0 to 8"):
+    with pytest.raises(InputError, match="0 to 8, but 9 is among them"):
         plot.circle(one_run().x[0], centers=[9])
     with pytest.raises(InputError, match=r"shape \(n, 2\)"):
         plot.circle(one_run().x)

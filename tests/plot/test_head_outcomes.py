@@ -56,3 +56,9 @@ def test_the_two_maps_have_colour_and_sign_of_every_head_and_frame_what_the_tabl
     )
     with pytest.raises(InputError, match="--simulate-heads"):
         outcome_map(replace(found, outcomes=None))
+
+
+def test_dollars_in_the_name_of_a_model_are_shown_as_they_are(simulated: Any) -> None:
+    outcome_figure(
+        replace(simulated, model=r"runs/$\frac{$")
+    ).draw_without_rendering()  # where a formula is read

@@ -1,10 +1,12 @@
 """Pictures of heads: the spectra of a layer, and the map of all heads."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 from support.made_checkpoints import make
 
 from nucleate.checks import InputError
@@ -64,3 +66,11 @@ def test_a_layer_shows_all_its_heads_on_one_scale(found: Spectra) -> None:
 def test_the_map_refuses_what_are_no_spectra() -> None:
     with pytest.raises(InputError, match=r"needs what nucleate\.spectra gives"):
         head_map(3)  # type: ignore[arg-type]  # that is what is refused
+
+
+def test_dollars_in_the_name_of_a_model_are_shown_as_they_are(found: Spectra) -> None:
+    named = replace(found, model=r"runs/$\frac{$")
+    for figure in (layer_figure(named, 0), head_map(named).figure):
+        assert isinstance(figure, Figure)
+        figure.draw_without_rendering()  # where a formula is read
+    assert head_map(named).get_title("left").startswith(r"runs/\$\frac{\$: ")

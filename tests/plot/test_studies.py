@@ -4,6 +4,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 from support.small_studies import small
 
 from nucleate.plot.studies import write_ensemble
@@ -56,3 +57,16 @@ def test_a_picture_names_every_line_and_says_how_many_points_it_leaves_out() -> 
     few = ensemble(small(runs=2)).plot("renyi").get_legend()
     assert few is not None
     assert "shown" not in few.get_title().get_text()
+
+
+def test_dollars_in_titles_and_names_are_shown_as_they_are(tmp_path: Path) -> None:
+    broken = r"$\frac{$"
+    study = small(title=broken, runs=2, model={"beta": 4.0}, grid={"V": ["identity", [1.0, 0.5]]})
+    found = ensemble(study)
+    found.data["V"].attrs["labels"] = [broken, "of a file"]
+    found.data["V"].attrs["long_name"] = broken
+    write_ensemble(found, tmp_path / "out.png")
+    for name in ("renyi", "apart"):
+        figure = found.plot(name).figure
+        assert isinstance(figure, Figure)
+        figure.draw_without_rendering()  # where a formula is read

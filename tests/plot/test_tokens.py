@@ -74,7 +74,7 @@ def test_an_unknown_colouring_is_refused_and_leaves_no_figure() -> None:
     for picture, d in ((plot.angles, 2), (plot.trajectories, 3)):
         with pytest.raises(InputError, match=r"colour must be .token. .*but is 'rainbow'"):
             picture(one_run(d=d), colour="rainbow")
-    with pytest.raises(InputError, match="indices from 0 to 8"):
+    with pytest.raises(InputError, match="0 to 8, but 9 is among them"):
         plot.angles(one_run(), centers=[9])
     with pytest.raises(InputError, match="radius must be at most pi"):
         plot.angles(one_run(), colour="cluster", radius=4.0)

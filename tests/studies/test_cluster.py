@@ -192,3 +192,26 @@ def test_no_scheduler_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(InputError, match="must be local or the address"):
         ensemble(small(), tmp_path / "out.zarr", cluster="here")
     assert list(tmp_path.iterdir()) == [], "the store is not bound to a study of which nothing was computed"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("Nanny failed to start."),
+        FileNotFoundError(2, "No such file or directory"),  # without /dev/shm
+        TimeoutError("Worker startup timed out"),
+        MemoryError(),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_local_cluster_that_cannot_start_says_so_in_one_line(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import distributed
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(distributed, "LocalCluster", fail)
+    with pytest.raises(InputError, match=f"workers could not be started .{type(error).__name__}"):
+        ensemble(small(), cluster="local", threads=1)

@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from nucleate import __version__
 from nucleate.checks import InputError, whole_number
+from nucleate.resources import cores
 
 __all__ = ["facts", "only_cores"]
 
@@ -17,7 +18,7 @@ PACKAGES = ("numpy", "scipy", "numba", "jax", "diffrax")
 def facts() -> dict[str, str | int]:
     """Cores this process may use, processor architecture, system, versions."""
     known: dict[str, str | int] = {
-        "cores": len(_cores()),
+        "cores": cores(),
         "processor": platform.machine(),
         "system": platform.system(),
     }
@@ -37,24 +38,24 @@ def only_cores(threads: int | None) -> Iterator[None]:
     if threads is None:
         yield
         return
-    cores = _cores()
-    if whole_number("threads", threads, least=1, help="Leave it out to use every core.") > len(cores):
+    own = _own_cores()
+    if whole_number("threads", threads, least=1, help="Leave it out to use every core.") > len(own):
         raise InputError(
-            f"threads is {threads}, but this process may use {len(cores)} cores. Ask for at most that many."
+            f"threads is {threads}, but this process may use {len(own)} cores. Ask for at most that many."
         )
     if not hasattr(os, "sched_setaffinity"):
         raise InputError(
             f"threads is {threads}, but {platform.system()} cannot keep a process to some of its cores. Leave"
             " it out."
         )
-    os.sched_setaffinity(0, cores[:threads])
+    os.sched_setaffinity(0, own[:threads])
     try:
         yield
     finally:
-        os.sched_setaffinity(0, cores)
+        os.sched_setaffinity(0, own)
 
 
-def _cores() -> list[int]:
+def _own_cores() -> list[int]:
     return (
         sorted(os.sched_getaffinity(0))
         if hasattr(os, "sched_getaffinity")

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -107,7 +108,12 @@ def _ready(serving: "Server", fragment: str, browser: bool, quiet: bool) -> None
     about = f"The explorer is at\n\n    {address}\n\nfor this machine only. Press Ctrl-C to end it."
     typer.echo(address if quiet else about)
     if browser:
-        import webbrowser
+        threading.Thread(target=_open_browser, args=(address, serving.explorer.asked_for)).start()
 
-        if not webbrowser.open(address):
-            typer.echo("No browser could be opened: open the address by hand.", err=True)
+
+def _open_browser(address: str, asked_for: threading.Event) -> None:
+    """On a thread of its own: a browser in the terminal does not return before it is left."""
+    from nucleate.explorer.browser import open_browser
+
+    if not open_browser(address, asked_for):
+        typer.echo("No browser could be opened: open the address by hand.", err=True)

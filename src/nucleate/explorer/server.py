@@ -56,6 +56,7 @@ class Explorer:
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     sessions: int = 0
     compiled: threading.Event = field(default_factory=threading.Event)  # the kernels
+    asked_for: threading.Event = field(default_factory=threading.Event)  # the page, or nobody will any more
     closing: threading.Event = field(default_factory=threading.Event)  # the server ends
     pool: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(
@@ -82,6 +83,7 @@ def routes(explorer: Explorer) -> list[BaseRoute]:
     """The page and the websocket.  Each also stands in guard.ROUTES, or it is not answered."""
 
     async def page(request: Request) -> HTMLResponse:
+        explorer.asked_for.set()
         policy = (
             content_security_policy(explorer.page, f"ws://{request.headers['host']}/socket")
             + "; frame-ancestors 'none'"
@@ -119,7 +121,7 @@ def listen(port: int | None) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((LOOPBACK, wanted))
-            listening.listen(128)
+            listening.listen()
             return listening
         except OSError:
             listening.close()
@@ -135,13 +137,15 @@ class Server:
     def __init__(self, explorer: Explorer, listening: socket.socket) -> None:
         import uvicorn
 
+        from nucleate.explorer.connections import BACKLOG, MAX_SILENT, Connection
+
         self.explorer, self.socket, self.port = explorer, listening, int(listening.getsockname()[1])
         self.address = f"http://{LOOPBACK}:{self.port}/?token={explorer.token}"
         self.guard = make_app(explorer, self.port)
         config = uvicorn.Config(
             self.guard,
             loop="asyncio",
-            http="h11",
+            http=Connection,
             ws="websockets-sansio",
             ws_max_size=limits.MAX_MESSAGE_BYTES + MESSAGE_SLACK_BYTES,
             ws_per_message_deflate=False,
@@ -150,7 +154,8 @@ class Server:
             log_level="critical",  # addresses carry the token, and a stranger's broken request is no news
             access_log=False,
             server_header=False,
-            limit_concurrency=256,
+            backlog=BACKLOG,
+            limit_concurrency=2 * MAX_SILENT,
             timeout_keep_alive=5,
             timeout_graceful_shutdown=3,
             h11_max_incomplete_event_size=MAX_REQUEST_HEADER_BYTES,
@@ -174,6 +179,7 @@ class Server:
                 asyncio.run(self._serve(ready))
             finally:
                 self.explorer.closing.set()
+                self.explorer.asked_for.set()
                 self.socket.close()
                 self.explorer.pool.shutdown(wait=False, cancel_futures=True)
 

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from nucleate.attention import Attention
-from nucleate.checks import Array, check_memory, memory
+from nucleate.checks import Array, check_memory
 from nucleate.integrate.causal import integrate_causal
 from nucleate.integrate.causal_state import causal_memory, new_causal_clock, new_causal_state
 from nucleate.integrate.explicit import integrate_runs, integrate_runs_in_python
@@ -42,6 +42,7 @@ from nucleate.kernels.pairwise import pairwise_system
 from nucleate.kernels.simd import LANES
 from nucleate.kernels.team import Team
 from nucleate.kernels.threads import CtrlC, Stop, Stopped, ctrl_c_stops, stopped_by
+from nucleate.resources import memory
 
 __all__ = ["OnFrames", "Progress", "Schedule", "integrate_all"]
 

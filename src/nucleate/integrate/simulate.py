@@ -1,13 +1,23 @@
 """simulate: from a model and a start to a Run.  Checks what is asked, has it done, and hands it back."""
 
 import time
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from nucleate.attention import Attention, check_model
-from nucleate.checks import Array, InputError, check_memory, finite_array, finite_number, whole_number
+from nucleate.checks import (
+    Array,
+    InputError,
+    check_memory,
+    finite_array,
+    finite_number,
+    function_or_none,
+    shortened,
+    whole_number,
+)
 from nucleate.conveniences import convenience
 from nucleate.integrate.run import Run
 from nucleate.integrate.run_buffers import new_run_buffers
@@ -97,9 +107,8 @@ def simulate(
     if time_limit is not None:
         seconds = finite_number("time_limit", time_limit, above=0.0, help="It is in seconds.")
     workers = pick_threads(threads)
-    for name, given, of in (("progress", progress, "(done, total)"), ("on_frames", on_frames, "(t, x)")):
-        if not (given is None or callable(given)):
-            raise InputError(f"{name} must be a function of {of}, but is {given!r}.")
+    function_or_none("progress", progress, of="(done, total)")
+    function_or_none("on_frames", on_frames, of="(t, x)")
     settings: dict[str, Any] = {
         "method": method,
         "t": t,
@@ -147,14 +156,14 @@ def save_times(save: int | str | ArrayLike, t: float, single: bool) -> tuple[Arr
     """The times of the frames, and whether every step is kept instead."""
     if isinstance(save, str):
         if save != "steps":
-            raise InputError(f'save must be a count, an array of times or "steps", but is {save!r}.')
+            raise InputError(f'save must be a count, an array of times or "steps", but is {shortened(save)}.')
         if not single:
             raise InputError(
                 'save="steps" keeps a different number of frames for every run, but x0 holds several.'
                 " Simulate them one by one."
             )
         return np.zeros(INITIAL_ROOM_FRAMES), True
-    if np.ndim(save) == 0:
+    if not isinstance(save, Sequence) and not getattr(save, "shape", None):
         m = whole_number("save", save, least=2, help="It counts the frames, those at 0 and t included.")
         check_memory(64.0 * m, f"save={m}")
         times = (
@@ -181,7 +190,7 @@ def save_times(save: int | str | ArrayLike, t: float, single: bool) -> tuple[Arr
 def pick_method(method: str, dt: float | None, t: float) -> tuple[Tableau, float]:
     """The tableau and the fixed step, 0 for the adaptive method."""
     if not isinstance(method, str):
-        raise InputError(f"method must be a name, but is {method!r}.")
+        raise InputError(f"method must be a name, but is {shortened(method)}.")
     if method in FIXED_STEP_METHODS:
         if dt is None:
             raise InputError(f'method "{method}" takes fixed steps, but dt is missing. Give dt=0.1, say.')
@@ -190,12 +199,13 @@ def pick_method(method: str, dt: float | None, t: float) -> tuple[Tableau, float
         )
     if method not in ("auto", "explicit", "causal"):
         raise InputError(
-            f'method must be "auto", "explicit", "causal", "euler", "heun" or "rk4", but is {method!r}.'
+            'method must be "auto", "explicit", "causal", "euler", "heun" or "rk4", but is'
+            f" {shortened(method)}."
         )
     if dt is not None:
         raise InputError(
-            f'method "{method}" chooses its own steps, but dt is {dt}. Leave dt out, or use "euler", "heun"'
-            ' or "rk4".'
+            f'method "{method}" chooses its own steps, but dt is {shortened(dt)}. Leave dt out, or use'
+            ' "euler", "heun" or "rk4".'
         )
     return dormand_prince_8(), 0.0
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from nucleate import __version__
 from nucleate.attention import Attention, Frozen
-from nucleate.checks import FileError, InputError, MissingFileError, check_memory, file_error
+from nucleate.checks import FileError, InputError, MissingFileError, as_path, check_memory, file_error
 from nucleate.conveniences import convenience
 from nucleate.integrate.npz_files import npz_names, npz_shapes, read_npz
 from nucleate.integrate.run import Run
@@ -97,7 +97,7 @@ def to_xarray(run: Run) -> "Dataset":
 def check_target(path: str | os.PathLike[str]) -> Path:
     """`path`, if a run can be written there: a known ending, a writable folder, and nothing of value in its
     place."""
-    path = Path(path)
+    path = as_path("path", path)
     suffix = path.suffix.lower()
     if suffix not in DATA + PICTURES:
         raise InputError(

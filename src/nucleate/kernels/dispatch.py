@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from nucleate import attention
 from nucleate.attention import Attention, check_model
-from nucleate.checks import Array, InputError, check_memory, check_tokens
+from nucleate.checks import Array, InputError, check_memory, check_tokens, shortened
 from nucleate.conveniences import convenience
 from nucleate.kernels.circle import (
     MAX_Z,
@@ -96,6 +96,19 @@ def drift(
     memory O(n d); "circle" is linear in n, d = 2 only; "auto" takes the fastest that is accurate.
     device: "gpu" sums over pairs on an NVIDIA card; with precision "mixed" in single precision, to 1e-7.
     """
+    with np.errstate(over="ignore", invalid="ignore"):  # told in words below
+        velocity = _velocity(model, x, kernel, threads, device, precision)
+    if model.V is not None and not np.isfinite(velocity).all():  # of tokens on the sphere V x alone can be
+        raise InputError(
+            f"V x must be finite, but overflows: V has entries up to {np.abs(model.V).max():g}. Scale V down:"
+            " only the speed changes."
+        )
+    return velocity
+
+
+def _velocity(
+    model: Attention, x: ArrayLike, kernel: Kernel, threads: int | None, device: Device, precision: Precision
+) -> Array:
     x = check_model(model).check(x, lengths=False)
     n, d = x.shape[-2:]
     check_kernel(kernel, d)
@@ -128,7 +141,9 @@ def drift(
 def check_kernel(kernel: str, d: int) -> None:
     """Refuse unknown kernels, and the circle kernel off the circle."""
     if not isinstance(kernel, str) or kernel not in ("auto", "reference", "pairwise", "circle"):
-        raise InputError(f'kernel must be "auto", "reference", "pairwise" or "circle", but is {kernel!r}.')
+        raise InputError(
+            f'kernel must be "auto", "reference", "pairwise" or "circle", but is {shortened(kernel)}.'
+        )
     if kernel == "circle" and d != 2:
         raise InputError(f'kernel "circle" needs d = 2, but x has d = {d}. Use "pairwise" or "auto".')
 

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nucleate.checks import whole_number
+from nucleate.resources import cores
 
 __all__ = [
     "CtrlC",
@@ -48,7 +49,7 @@ class Stopped(Exception):
 def pick_threads(threads: int | None) -> int:
     """The number of threads asked for, or the number of cores this process may use."""
     if threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return cores()
     return min(MAX_THREADS, whole_number("threads", threads, least=1, help="Leave it out to use every core."))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nucleate.checks import InputError, file_error, read_file, regular_file
+from nucleate.checks import InputError, as_path, file_error, read_file, regular_file
 from nucleate.models.header import parse_json, refuse_pickle
 from nucleate.models.rope import SCALING_KINDS
 from nucleate.models.weights import GgufWeights, LoadedWeights, SafetensorsWeights, Weights
@@ -41,7 +41,7 @@ def open_source(given: Any) -> Source:
             f"A path or a loaded transformers model is needed, but {type(given).__name__} was given. Pass the"
             " folder of a checkpoint."
         )
-    path = Path(given)
+    path = as_path("model", given)
     if path.is_dir():
         return _folder(path)
     return _file(path)

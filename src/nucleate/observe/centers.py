@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nucleate.checks import EPS, Array, InputError, check_tokens, finite_number
+from nucleate.checks import EPS, Array, InputError, check_tokens, finite_number, shortened, true_or_false
 from nucleate.sphere import distance
 
 __all__ = ["Metric", "center_mask", "renyi_centers"]
@@ -56,7 +56,7 @@ def center_mask(
     from nucleate.observe.grid import RENYI, STRONG
 
     x = check_tokens("x", x)
-    delta = check_delta(delta, metric)
+    delta, strong = check_delta(delta, metric), true_or_false("strong", strong)
     least = STRONG if strong else RENYI
     # each (n,)
     kinds = [_kinds(tokens, delta, strong, metric) >= least for tokens in x.reshape(-1, *x.shape[-2:])]
@@ -65,8 +65,8 @@ def center_mask(
 
 def check_delta(delta: float, metric: str = "geodesic") -> float:
     """`delta`, if it is a distance that two tokens can have."""
-    if metric not in LARGEST_DISTANCE:
-        raise InputError(f'metric must be "geodesic" or "chordal", but is {metric!r}.')
+    if not isinstance(metric, str) or metric not in LARGEST_DISTANCE:
+        raise InputError(f'metric must be "geodesic" or "chordal", but is {shortened(metric)}.')
     delta = finite_number(
         "delta", delta, above=0.0, help="It is a distance between tokens; the paper takes 4 / sqrt(beta)."
     )

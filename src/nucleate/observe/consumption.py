@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nucleate.checks import Array, InputError
+from nucleate.checks import UNIT_TOLERANCE, Array, InputError, check_tokens, real_array
 from nucleate.kernels.compile import compiled
 from nucleate.observe.clusters import check_radius
 from nucleate.observe.inputs import Centers, RunOrFrames, angle, check_centers, check_frames, times_and_tokens
@@ -39,13 +39,14 @@ def consumed(x: Array, centers: Centers, radius: float) -> Array:
     centers    indices for all of x; or, for a batch, a list of b such lists, or an array (b, c) filled up
                with -1
 
-    Meant for speed: the tokens are taken as they are, unchecked.  A frame with a NaN in it gives NaN.
+    A frame with a NaN in it gives NaN; tokens that are not of length 1 are refused.
     """
     x = _tokens(x)
     block = x.reshape(-1, 1 if x.ndim == 2 else x.shape[-3], *x.shape[-2:])  # (b, m, n, d)
     table = check_centers(centers, x.shape)  # (b, c)
     share = np.empty(block.shape[:2])
-    _consume(block, table, (2.0 * np.sin(check_radius(radius) / 2.0)) ** 2, share)
+    if _consume(block, table, (2.0 * np.sin(check_radius(radius) / 2.0)) ** 2, share):
+        check_tokens("x", x[~np.isnan(x).any((-1, -2))] if x.ndim > 2 else x)  # says which
     return share.reshape(x.shape[:-2])
 
 
@@ -99,7 +100,7 @@ def _losses(t: Array, x: Array, centers: NDArray[np.int64], radius: float) -> tu
 
 
 def _tokens(x: Array) -> Array:
-    x = np.ascontiguousarray(x, dtype=np.float64)
+    x = real_array("x", x)
     if x.ndim < 2 or x.size == 0:
         raise InputError(
             f"x must have shape (..., n, d) and hold at least one token, but has shape {x.shape}."
@@ -108,19 +109,24 @@ def _tokens(x: Array) -> Array:
 
 
 @compiled
-def _consume(x: Array, centers: NDArray[np.int64], limit: float, share: Array) -> None:
+def _consume(x: Array, centers: NDArray[np.int64], limit: float, share: Array) -> bool:
     """share (b, m) of the tokens x (b, m, n, d) whose squared chord to one of the centers (b, c) is at most
-    `limit`."""
+    `limit`; whether a token of a frame without NaN is not of length 1."""
     b, m, n, d = x.shape
+    off_sphere = False
     y, square, near = np.empty((d, n)), np.empty(n), np.empty(n, np.bool_)
     for run in range(b):
         for frame in range(m):
             near[:] = False
-            missing = False
+            missing, off = False, False
             for k in range(n):  # coordinates apart, so that the loops below go through whole vectors
+                length = 0.0
                 for c in range(d):
                     y[c, k] = x[run, frame, k, c]
                     missing |= y[c, k] != y[c, k]
+                    length += y[c, k] ** 2
+                off |= abs(length - 1.0) > 2.0 * UNIT_TOLERANCE
+            off_sphere |= off and not missing
             for center in centers[run]:
                 if center < 0:
                     continue
@@ -132,3 +138,4 @@ def _consume(x: Array, centers: NDArray[np.int64], limit: float, share: Array) -
                 for k in range(n):
                     near[k] |= square[k] <= limit
             share[run, frame] = np.nan if missing else near.sum() / n
+    return off_sphere

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nucleate.checks import Array, InputError, check_tokens, finite_array, shortened
+from nucleate.checks import Array, InputError, check_tokens, finite_array, refuse_masked, shortened
 from nucleate.integrate.run import Run
 
 __all__ = ["Centers", "RunOrFrames", "angle", "check_centers", "check_frames", "times_and_tokens"]
@@ -42,9 +42,10 @@ def times_and_tokens(run: RunOrFrames) -> tuple[Array, Array]:
 
 def check_frames(x: ArrayLike) -> tuple[Array, NDArray[np.bool_]]:
     """Tokens (..., n, d), checked, and which frames hold any, (...): the others are NaN throughout."""
+    refuse_masked("x", x)
     try:
         missing = np.isnan(np.asarray(x)).all((-1, -2))  # (...)
-    except (TypeError, ValueError):
+    except Exception:
         # no numbers, or no axes for tokens and coordinates: the check says it better
         missing = np.zeros((), dtype=bool)
     if not missing.any() or missing.all():
@@ -63,6 +64,7 @@ def check_centers(centers: Centers, shape: tuple[int, ...]) -> NDArray[np.int64]
     """Indices of centers as a table (b, c), one row per run, filled up with -1; `shape` is that of the
     tokens, (..., n, d)."""
     n, runs = shape[-2], int(np.prod(shape[:-3], dtype=np.int64))
+    refuse_masked("centers", centers)
     try:
         each = len(centers) > 0 and any(np.ndim(some) > 0 for some in centers)
         rows = [np.asarray(some).reshape(-1) for some in (centers if each else [centers])]
@@ -72,7 +74,7 @@ def check_centers(centers: Centers, shape: tuple[int, ...]) -> NDArray[np.int64]
             if row.size and not np.issubdtype(row.dtype, np.integer):
                 raise TypeError
             table[i, : len(row)] = row
-    except (TypeError, ValueError):
+    except Exception:  # objects may raise anything when asked to be an array
         raise InputError(
             f"centers must be whole numbers, but are {shortened(centers)}. Pass what renyi_centers gives, one"
             " list per run."

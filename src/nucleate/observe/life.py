@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nucleate.attention import Attention
-from nucleate.checks import Array, InputError, finite_number, shortened, whole_number
+from nucleate.checks import Array, InputError, finite_number, function_or_none, shortened, whole_number
 from nucleate.conveniences import convenience
 from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import Progress, simulate
@@ -171,6 +171,7 @@ def life(
     gives the reason.
     """
     notes: dict[str, Any]
+    function_or_none("progress", progress, of="(done, total)")
     if isinstance(beta, Attention):
         if (d, seed) != (2, 0):
             raise InputError(

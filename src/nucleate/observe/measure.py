@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from nucleate.checks import Array, InputError
+from nucleate.checks import Array, InputError, shortened
 from nucleate.observe.inputs import RunOrFrames, times_and_tokens
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def measure(run: RunOrFrames, function: Observable, name: str | None = None) -> 
     t, x = times_and_tokens(run)
     if not callable(function):
         raise InputError(
-            f"function must be a function of (t, x), but is {function!r}. For instance: lambda t, x: x[:,"
-            " 0].mean()."
+            f"function must be a function of (t, x), but is {shortened(function)}. For instance:"
+            " lambda t, x: x[:, 0].mean()."
         )
     block = x.reshape(-1, *x.shape[-3:])  # (b, m, n, d)
     there = np.isfinite(block).all((-1, -2))  # (b, m)

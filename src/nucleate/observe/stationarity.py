@@ -89,7 +89,9 @@ def _lifetime(t: Array, moved: Array, limit: Array) -> Array:
     frame = np.maximum(beyond.argmax(-2), 1)  # (..., c)
     after = np.take_along_axis(moved, frame[..., None, :], axis=-2)[..., 0, :]  # (..., c)
     before = np.take_along_axis(moved, frame[..., None, :] - 1, axis=-2)[..., 0, :]  # (..., c)
-    with np.errstate(invalid="ignore", divide="ignore"):  # where nothing moves, which is not used
+    with np.errstate(
+        invalid="ignore", divide="ignore", over="ignore"
+    ):  # where nothing moves, which is not used
         crossed = t[frame - 1] + (limit - before) / (after - before) * (t[frame] - t[frame - 1])  # (..., c)
     return np.where(beyond.any(-2), crossed, never)
 

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nucleate.checks import Array, FileError, InputError, MissingPackageError, finite_number
+from nucleate.checks import (
+    Array,
+    FileError,
+    InputError,
+    MissingPackageError,
+    as_path,
+    finite_number,
+    function_or_none,
+)
 from nucleate.integrate.run import Run
 from nucleate.integrate.storage import replacing
 from nucleate.plot.on_circle import draw_circle
@@ -34,9 +42,10 @@ def animate(
     from matplotlib.animation import FFMpegWriter, PillowWriter
 
     path, fps = (
-        Path(path),
-        finite_number("fps", fps, above=0.0, help="It is the number of frames shown per second."),
+        as_path("path", path),
+        finite_number("fps", fps, least=0.01, help="It is the number of frames shown per second."),
     )
+    function_or_none("progress", progress, of="(frames, all)")
     if path.suffix.lower() not in (".gif", ".mp4"):
         raise InputError(f"{path} has the ending {path.suffix or '(none)'}, but animations are .gif or .mp4.")
 

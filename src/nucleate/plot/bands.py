@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nucleate.checks import Array, InputError, finite_array
+from nucleate.checks import Array, InputError, finite_array, real_array, shortened
 from nucleate.plot.styles import WIDE_INCHES, axes_or_new, legend_above, tidy
 from nucleate.plot.time_axis import time_axis
 
@@ -32,6 +32,7 @@ def band(
     log   time by powers of ten; unless given, if the times are spaced so
     """
     t, kept, failed = _checked(t, values)
+    _check_line(label, linestyle)
     low, high = _quantiles(quantiles)
     ax = axes_or_new(ax, WIDE_INCHES)
     rgb: Any = tidy(ax).colour(colour)
@@ -83,7 +84,7 @@ def _checked(t: ArrayLike, values: ArrayLike) -> tuple[Array, Array, int | None]
     """The times (m,), the runs to draw (runs, m), and how many others have failed; None if the values are of
     one run."""
     t = finite_array("t", t)
-    y = _numbers("values", values)
+    y = real_array("values", values)
     if t.ndim != 1 or t.size == 0 or (np.diff(t) < 0).any():
         raise InputError(f"t must be increasing times (m,), but has shape {t.shape}. Pass run.t.")
     if y.ndim not in (1, 2) or y.shape[-1] != len(t) or y.size == 0:
@@ -101,17 +102,8 @@ def _checked(t: ArrayLike, values: ArrayLike) -> tuple[Array, Array, int | None]
     return t, rows[whole], int((~whole).sum()) if y.ndim == 2 else None
 
 
-def _numbers(name: str, values: ArrayLike) -> Array:
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(
-            f"{name} must be an array of numbers, but is a {type(values).__name__}. Pass a NumPy array."
-        ) from None
-
-
 def _share(name: str, values: ArrayLike) -> Array:
-    share = _numbers(name, values)
+    share = real_array(name, values)
     if share.size and (np.nanmin(share, initial=1.0) < 0.0 or np.nanmax(share, initial=0.0) > 1.0):
         raise InputError(
             f"{name} must lie between 0 and 1, but goes from {np.nanmin(share):g} to {np.nanmax(share):g}. It"
@@ -121,13 +113,26 @@ def _share(name: str, values: ArrayLike) -> Array:
 
 
 def _quantiles(quantiles: tuple[float, float]) -> tuple[float, float]:
-    low, high = (float(q) for q in quantiles)
-    if not 0.0 <= low < high <= 1.0:
+    pair = finite_array("quantiles", quantiles)
+    if pair.shape != (2,) or not 0.0 <= pair[0] < pair[1] <= 1.0:
         raise InputError(
-            f"quantiles must be two increasing numbers between 0 and 1, but are {quantiles}. The paper takes"
-            " 0.1 and 0.9."
+            f"quantiles must be two increasing numbers between 0 and 1, but are {shortened(quantiles)}. The"
+            " paper takes 0.1 and 0.9."
         )
-    return low, high
+    return float(pair[0]), float(pair[1])
+
+
+def _check_line(label: str, linestyle: Any) -> None:
+    from matplotlib.lines import Line2D
+
+    if not isinstance(label, str):
+        raise InputError(f"label must be a text, but is {shortened(label)}.")
+    try:
+        Line2D([], [], linestyle=linestyle)
+    except Exception:  # whatever matplotlib says of what is no style
+        raise InputError(
+            f'linestyle must be one of matplotlib, but is {shortened(linestyle)}. Use "-" or "--", say.'
+        ) from None
 
 
 def _legend_label(label: str, kept: Array, failed: int | None) -> str:

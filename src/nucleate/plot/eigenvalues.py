@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nucleate.checks import InputError, finite_array
+from nucleate.checks import InputError, finite_array, refuse_masked
 from nucleate.plot.styles import SMALL_POINTS, SQUARE_INCHES, Palette, axes_or_new, tidy
 
 if TYPE_CHECKING:
@@ -124,9 +124,10 @@ def _name_half_planes(ax: Any, palette: Palette, lambda_max: float, half_width: 
 
 
 def _finite(name: str, value: Any) -> NDArray[np.complex128]:
+    refuse_masked(name, value)
     try:
         array = np.asarray(value, dtype=np.complex128)
-    except (TypeError, ValueError):
+    except Exception:  # objects may raise anything when asked to be an array
         raise InputError(
             f"{name} must be an array of numbers, but is a {type(value).__name__}. Pass a NumPy array."
         ) from None

@@ -12,6 +12,7 @@ from nucleate.plot.styles import (
     CLUSTER_COLOURS,
     SMALL_POINTS,
     WIDE_INCHES,
+    as_written,
     axes_or_new,
     contrast,
     palette_of,
@@ -220,4 +221,5 @@ def _half_width(heads: Any) -> float:
 
 
 def short_name(name: str) -> str:
-    return name if len(name) <= 44 else f"{name[:41]}..."
+    """The name of a model for a title: not too long."""
+    return as_written(name if len(name) <= 44 else f"{name[:41]}...")

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nucleate.checks import InputError, finite_number
+from nucleate.checks import InputError, finite_number, shortened
 from nucleate.integrate.run import Run
 from nucleate.plot.on_circle import angles
-from nucleate.plot.styles import SMALL_POINTS, WIDE_INCHES, Palette, axes_or_new, tidy
+from nucleate.plot.styles import SMALL_POINTS, WIDE_INCHES, Palette, axes_or_new, check_axes, tidy
 from nucleate.plot.time_axis import LOG_AXIS_START, log_time_axis, time_label
 from nucleate.plot.tokens import token_colorbar, tokens_to_draw
 
@@ -40,11 +40,19 @@ def staircase(merges: "Merges | Life", ax: "Axes | None" = None, *, end: float |
 def life(life: "Life", axes: "tuple[Axes, Axes] | None" = None) -> "tuple[Axes, Axes]":
     """A whole life over powers of ten of time: above, every token's angle (d = 2) or overlap with the first
     token, with a ring where a cluster joins an earlier one; below, the number of clusters from t_f on."""
+    from nucleate.observe.life import Life
+
+    if not isinstance(life, Life):
+        raise InputError(f"life must be a Life, but is {shortened(life)}. Make one with nucleate.life.")
     if axes is None:
         from matplotlib import pyplot
 
         axes = life_axes(pyplot.figure(figsize=LIFE_INCHES, layout="constrained"))
+    if not isinstance(axes, tuple) or len(axes) != 2:
+        raise InputError(f"axes must be a pair of axes, but is {shortened(axes)}. Leave it out for new ones.")
     top, bottom = axes
+    check_axes(top)
+    check_axes(bottom)
     end = last_time(life)
     shown = _thinned(life.run, end)
     palette = tidy(top)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nucleate.checks import Array, InputError, check_tokens
+from nucleate.checks import Array, InputError, check_memory, check_tokens, true_or_false, whole_number
 from nucleate.integrate.run import Run
 from nucleate.plot.styles import SQUARE_INCHES, WIDE_INCHES, Palette, axes_or_new, palette_of, tidy
 from nucleate.plot.time_axis import time_axis
@@ -84,7 +84,7 @@ def angles(
     ax.set(ylim=(-np.pi, np.pi), ylabel="angle")
     ax.set_yticks(list(PI_TICKS), list(PI_TICKS.values()))
     title_if_thinned(ax, n, len(tokens))
-    if colorbar and label is None:
+    if true_or_false("colorbar", colorbar) and label is None:
         token_colorbar(ax, palette, n)
     return ax
 
@@ -92,6 +92,8 @@ def angles(
 def text_histogram(x: ArrayLike, width: int = 64) -> str:
     """How many tokens x (n, 2) point where, as one line of text from -pi to pi."""
     x = circle_only(check_tokens("x", x))
+    width = whole_number("width", width, least=1, help="It counts letters.")
+    check_memory(64.0 * width, f"A histogram of {width} letters")
     count = np.histogram(np.arctan2(x[..., 1], x[..., 0]), bins=width, range=(-np.pi, np.pi))[0]  # (width,)
     # by the square root, so that a lone token still shows
     height = np.ceil((len(BAR_LETTERS) - 1) * np.sqrt(count / count.max())).astype(int)

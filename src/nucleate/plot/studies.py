@@ -9,7 +9,15 @@ import numpy as np
 
 from nucleate.checks import InputError
 from nucleate.plot.files import save_figure
-from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, WIDE_INCHES, axes_or_new, legend_above, tidy
+from nucleate.plot.styles import (
+    CLUSTER_COLOURS,
+    SMALL_POINTS,
+    WIDE_INCHES,
+    as_written,
+    axes_or_new,
+    legend_above,
+    tidy,
+)
 from nucleate.studies.validate import one_of
 
 if TYPE_CHECKING:
@@ -67,7 +75,8 @@ def ensemble_bands(ensemble: "Ensemble", name: str, ax: "Axes | None" = None) ->
         f"; {failed} of {mean.attrs['runs']} runs not done, left out" if failed else ""
     )
     about += f"; {len(lines)} of {points} points shown" if len(lines) < points else ""
-    ax.set(xlabel=str(at.attrs.get("long_name", across)).split(",")[0], ylabel=name.replace("_", " "))
+    across_words = str(at.attrs.get("long_name", across)).split(",")[0]
+    ax.set(xlabel=as_written(across_words), ylabel=name.replace("_", " "))
     longest = max(len(words) for words, _ in lines)
     legend_above(ax, about, next((columns for columns, letters in LEGEND_COLUMNS if longest <= letters), 1))
     return ax
@@ -123,9 +132,8 @@ def _scales(ax: "Axes", at: "DataArray", mean: "DataArray") -> None:
     """Powers of ten where the values are spread over several; labels and whole numbers as they are."""
     x, y = at.values, mean.values
     if "labels" in at.attrs:
-        ax.set_xticks(
-            x, [textwrap.fill(str(one), TICK_LETTERS) for one in at.attrs["labels"]], fontsize=SMALL_POINTS
-        )
+        labels = [as_written(textwrap.fill(str(one), TICK_LETTERS)) for one in at.attrs["labels"]]
+        ax.set_xticks(x, labels, fontsize=SMALL_POINTS)
     elif at.dtype.kind == "i":
         ax.set_xticks(x)
     elif len(x) > 2 and x[-1] - x[-2] > LOG_AXIS_STEP_RATIO * (x[1] - x[0]) and x[1] > 0:
@@ -158,7 +166,7 @@ def _line(
         color=colour,
         linewidth=1.6,
         linestyle=line,
-        label=textwrap.fill(words, LABEL_LETTERS),
+        label=as_written(textwrap.fill(words, LABEL_LETTERS)),
         marker="o" if markers else None,
         markersize=4,
     )
@@ -187,7 +195,7 @@ def write_ensemble(ensemble: "Ensemble", path: Path, names: Sequence[str] = ()) 
         {name: ensemble.data[name].dims for name in ensemble.observables}, list(ensemble.study["grid"]), names
     )
     figure = Figure(figsize=(6.4, 0.6 + 2.7 * len(shown)), layout="constrained")
-    figure.suptitle(str(ensemble.study["title"]), fontsize=11)
+    figure.suptitle(as_written(ensemble.study["title"]), fontsize=11)
     for i, name in enumerate(shown):
         ensemble_bands(ensemble, name, figure.add_subplot(len(shown), 1, i + 1))
     save_figure(figure, path)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nucleate.checks import Array, InputError
+from nucleate.checks import Array, InputError, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,8 +104,8 @@ def style(name: str = "light") -> AbstractContextManager[None]:
     """
     from matplotlib import rc_context
 
-    if name not in STYLES:
-        raise InputError(f"style must be one of {', '.join(STYLES)}, but is {name!r}.")
+    if not isinstance(name, str) or name not in STYLES:
+        raise InputError(f"style must be one of {', '.join(STYLES)}, but is {shortened(name)}.")
     rc: Any = dict(STYLES[name])  # Any: the stubs of matplotlib want literal names
     return rc_context(rc)
 
@@ -133,7 +133,12 @@ class Palette:
         from matplotlib.colors import to_rgb
 
         own = {"black": self.ink, "red": self.red}
-        return own[name] if isinstance(name, str) and name in own else to_rgb(name)
+        try:
+            return own[name] if isinstance(name, str) and name in own else to_rgb(name)
+        except Exception:  # whatever matplotlib says of what is no colour
+            raise InputError(
+                f'colour must be a colour of matplotlib, but is {shortened(name)}. Use "black" or "red", say.'
+            ) from None
 
     def tokens(self, n: int) -> Array:
         """One colour (r, g, b, a) per position in the sequence, (n, 4), without the end of viridis that fades
@@ -156,6 +161,7 @@ def palette_of(ax: "Axes") -> Palette:
     read."""
     from matplotlib.colors import to_rgb, to_rgba
 
+    check_axes(ax)
     root: Any = ax.get_figure(root=True)
     ink = to_rgb(ax.xaxis.label.get_color())
     behind = [
@@ -182,6 +188,8 @@ def contrast(one: ArrayLike, other: ArrayLike) -> float:
 
 def axes_or_new(ax: "Axes | None", size: tuple[float, float], projection: str | None = None) -> Any:
     """`ax`, or axes of a new figure of this size in inches."""
+    if ax is not None:
+        check_axes(ax)
     if projection == "3d" and ax is not None and not hasattr(ax, "get_zlim"):
         raise InputError(
             'trajectories need axes made with projection="3d", but these are flat. Leave ax out for new ones.'
@@ -191,6 +199,14 @@ def axes_or_new(ax: "Axes | None", size: tuple[float, float], projection: str | 
 
         return pyplot.figure(figsize=size, layout="constrained").add_subplot(projection=projection)
     return ax
+
+
+def check_axes(ax: Any) -> None:
+    """Refuse what are no axes of matplotlib."""
+    from matplotlib.axes import Axes
+
+    if not isinstance(ax, Axes):
+        raise InputError(f"ax must be axes of matplotlib, but is {shortened(ax)}. Leave it out for new ones.")
 
 
 def tidy(ax: "Axes") -> Palette:
@@ -219,3 +235,8 @@ def legend_above(ax: "Axes", title: str = "", columns: int = 3) -> None:
             title_fontsize=SMALL_POINTS,
             alignment="left",
         )
+
+
+def as_written(text: object) -> str:
+    """Text from outside, such as a name of a file or a study, for a picture: its dollars begin no formula."""
+    return str(text).replace("$", r"\$")

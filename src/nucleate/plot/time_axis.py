@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nucleate.checks import Array
+from nucleate.checks import Array, true_or_false
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +19,7 @@ def time_axis(ax: "Axes", t: Array, log: bool | None = None) -> None:
     ax.set_xlabel("time")
     # before the scale is set, which would otherwise compute margins beyond 1e308
     ax.set_xlim(t[0], t[-1] if t[-1] > t[0] else t[0] + 1.0)
-    if log if log is not None else spaced_by_powers(t):
+    if true_or_false("log", log) if log is not None else spaced_by_powers(t):
         start = max(later[0], min(LOG_AXIS_START, later[-1] / 100)) if len(later) else 1.0
         ax.set_xscale("symlog", linthresh=start, linscale=0.5)
         low, high = (
@@ -47,7 +47,7 @@ def log_time_axis(ax: "Axes", end: float, begin: float = LOG_AXIS_START) -> None
 
     ax.set_xlim(begin, end)  # before the scale is set, which would otherwise compute margins beyond 1e308
     ax.set_xscale("log")
-    powers = np.log10(end / begin)
+    powers = np.log10(end) - np.log10(begin)
     every = next(step for step in (1, 2, 5, 10, 20, 50, 100) if powers <= 8 * step)
     first = int(np.ceil(np.log10(begin) / every - 1e-9)) * every
     ax.set_xticks(10.0 ** np.arange(first, np.log10(end), every))

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nucleate.checks import Array, InputError, whole_number
+from nucleate.checks import Array, InputError, shortened, whole_number
 from nucleate.integrate.run import Run
+from nucleate.observe.inputs import check_centers
 from nucleate.plot.styles import THIN_POINTS, Palette
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ MAX_TOKENS_DRAWN = 2000  # more only make the file larger
 
 def frames(run: Run, which: int) -> tuple[Array, Array]:
     """The times (m,) and tokens (m, n, d) of one run, frames that were never reached left out."""
+    if not isinstance(run, Run):
+        raise InputError(f"run must be a Run, but is {shortened(run)}. Make one with nucleate.simulate.")
     runs = run.x.shape[0] if run.x.ndim == 4 else 1
     which = whole_number("which", which, least=0, help="It counts the runs from 0.")
     if which >= runs:
@@ -60,16 +63,17 @@ def token_colours(palette: Palette, n: int, label: NDArray[np.int64] | None) -> 
 
 def check_colour(colour: str) -> str:
     """`colour`, if it is a way to colour tokens."""
-    if colour not in ("token", "cluster"):
+    if not isinstance(colour, str) or colour not in ("token", "cluster"):
         raise InputError(
             'colour must be "token" (place in the sequence) or "cluster" (where the token ends), but is'
-            f" {colour!r}."
+            f" {shortened(colour)}."
         )
     return colour
 
 
 def tokens_to_draw(n: int, first: int) -> NDArray[np.int64]:
     """The tokens to draw: all, or the first few and an even choice of the others."""
+    first = whole_number("first", first, least=0, help="It counts tokens.")
     some = np.linspace(0, n - 1, min(n, MAX_TOKENS_DRAWN)).round().astype(np.int64)
     return np.union1d(np.arange(min(first, n)), some)
 
@@ -82,11 +86,9 @@ def title_if_thinned(ax: "Axes", n: int, drawn: int) -> None:
 
 def indices(which: Indices, n: int) -> NDArray[np.int64]:
     """`which` as an array of indices of n tokens."""
-    index = np.asarray(which, dtype=np.int64).reshape(-1)
-    if index.size and (index.min() < 0 or index.max() >= n):
-        raise InputError(
-            f"Centers are indices from 0 to {n - 1}, but there are some from {index.min()} to {index.max()}."
-        )
+    index = check_centers(which, (n, 2))[0]
+    if index.size and index.min() < 0:
+        raise InputError(f"centers must be numbers of tokens, 0 to {n - 1}, but {index.min()} is among them.")
     return index
 
 

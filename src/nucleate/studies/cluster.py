@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from nucleate.checks import FileError, InputError, MissingPackageError
+from nucleate.checks import FileError, InputError, MissingPackageError, shortened
 from nucleate.studies.block import (
     Block,
     Cancelled,
@@ -65,9 +65,9 @@ def cluster_workers(study: Study, count: int, address: str, tell: Tell) -> Itera
 def check_cluster(address: str) -> None:
     """Refuse what can be no cluster, before anything is begun."""
     _distributed()
-    if address != "local" and "://" not in address:
+    if not isinstance(address, str) or (address != "local" and "://" not in address):
         raise InputError(
-            f"--cluster is {address!r}, but must be local or the address of a scheduler, such as"
+            f"--cluster is {shortened(address)}, but must be local or the address of a scheduler, such as"
             ' "tcp://127.0.0.1:8786".'
         )
 
@@ -106,17 +106,24 @@ def _local(distributed: Any, workers: int) -> Iterator[Any]:
         "distributed.nanny.pre-spawn-environ": ONE_THREAD_ENVIRONMENT,
         "distributed.scheduler.active-memory-manager.start": False,
     }
-    with (
-        dask.config.set(settings),
-        distributed.LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address="127.0.0.1:0",
-            silence_logs=50,
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set(settings))
+        try:
+            cluster = stack.enter_context(
+                distributed.LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=50,
+                )
+            )
+            client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
+        except Exception as error:  # a worker that died at once, no /dev/shm, no memory: Dask has many words
+            raise InputError(
+                f"--cluster local: its workers could not be started ({_words_of(error)}). Leave --cluster out"
+                " to compute on threads of this process."
+            ) from None
         yield client
 
 
@@ -191,8 +198,13 @@ class _ClusterWorkers:
 
 
 def _cluster_failed(error: BaseException) -> InputError:
-    words = textwrap.shorten(f"{type(error).__name__}: {error}", 200, placeholder="...").rstrip(".")
-    return InputError(f"The cluster failed: {words}. What was finished is kept; run the same command again.")
+    return InputError(
+        f"The cluster failed: {_words_of(error)}. What was finished is kept; run the same command again."
+    )
+
+
+def _words_of(error: BaseException) -> str:
+    return textwrap.shorten(f"{type(error).__name__}: {error}", 200, placeholder="...").rstrip(".")
 
 
 def _pickled(study: Study) -> bytes:

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from nucleate.checks import InputError, file_error, whole_number
+from nucleate.checks import InputError, file_error, function_or_none, whole_number
 from nucleate.kernels.simd import LANES
 from nucleate.kernels.threads import pick_threads
 from nucleate.studies.block import Block, Report
@@ -80,6 +80,8 @@ def ensemble(
         from nucleate.gpu.device import check_gpu
 
         check_gpu()
+    function_or_none("progress", progress, of="(done, runs)")
+    function_or_none("tell", tell, of="one line of text")
     say = tell or (lambda words: warnings.warn(words, RuntimeWarning, stacklevel=3))
     if store is None:
         with tempfile.TemporaryDirectory(prefix="nucleate-") as folder:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nucleate.checks import FileError, InputError, MissingFileError
+from nucleate.checks import FileError, InputError, MissingFileError, as_path
 from nucleate.integrate.storage import followed
 from nucleate.integrate.zarr_files import read_json
 from nucleate.studies.block import Arrays, Block, ComputedBlock, identity, made_with
@@ -74,11 +74,11 @@ def partial_store_folder(path: Path) -> Path:
 
 def check_store(path: str | os.PathLike[str]) -> Path:
     """`path`, or what it leads to if it is a link, if an ensemble can be kept there."""
-    path = Path(path)
+    path = as_path("store", path)
     if path.suffix.lower() != ".zarr":
         raise InputError(
             f"{path} has the ending {path.suffix or '(none)'}, but an ensemble is kept as .zarr. Name it"
-            f" {path.with_suffix('.zarr').name}, say."
+            f" {path.stem or 'runs'}.zarr, say."
         )
     path = followed(path)
     if not path.parent.is_dir():

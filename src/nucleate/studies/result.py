@@ -7,12 +7,19 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from nucleate.checks import InputError, MissingFileError, check_memory, finite_number
+from nucleate.checks import (
+    InputError,
+    MissingFileError,
+    as_path,
+    check_memory,
+    finite_array,
+    finite_number,
+    true_or_false,
+)
 from nucleate.conveniences import convenience
 from nucleate.integrate.storage import load as load_run
 from nucleate.integrate.zarr_files import StoredArray, check_zarr, open_zarr
@@ -80,7 +87,7 @@ class Ensemble:
         shares = np.atleast_1d(
             [
                 finite_number("q", one, least=0.0, help="Quantiles lie between 0 and 1.")
-                for one in np.atleast_1d(q)
+                for one in np.atleast_1d(finite_array("q", q))
             ]
         )
         if (shares > 1.0).any():
@@ -130,7 +137,11 @@ class Ensemble:
 
     def _values(self, name: str, failed: bool) -> "DataArray":
         values = _loaded(self.data[self._name(name)], name)
-        return values if failed else values.where(_loaded(self.data["status"], "status") == DONE)
+        return (
+            values
+            if true_or_false("failed", failed)
+            else values.where(_loaded(self.data["status"], "status") == DONE)
+        )
 
     def _described(self, statistic: "DataArray", words: str) -> "DataArray":
         done, every = self.ended.get("done", 0), int(self.data["status"].size)
@@ -164,7 +175,7 @@ def _nan_without_warnings() -> Iterator[None]:
 def load(path: str | os.PathLike[str]) -> Any:
     """The Run that run.save wrote at `path`, or the Ensemble of a store, after its checksums were
     compared."""
-    place = Path(path)
+    place = as_path("path", path)
     return (
         load_ensemble(place) if place.suffix.lower() == ".zarr" and holds_ensemble(place) else load_run(place)
     )
@@ -172,7 +183,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def load_ensemble(path: str | os.PathLike[str]) -> Ensemble:
     """The ensemble stored at `path`, after the checksums of all its files were compared."""
-    path = Path(path)
+    path = as_path("path", path)
     if not path.exists():
         raise MissingFileError(
             f"{path} does not exist. If its ensemble was interrupted, run the same command again to"

@@ -17,7 +17,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nucleate.checks import Array, FileError, InputError, check_memory, file_error, read_file, whole_number
+from nucleate.checks import (
+    Array,
+    FileError,
+    InputError,
+    as_path,
+    check_memory,
+    file_error,
+    read_file,
+    whole_number,
+)
 from nucleate.integrate.simulate import check_on_gpu, check_tolerance, pick_method, save_times
 from nucleate.kernels.devices import check_device
 from nucleate.parse.mask import mask_text, parse_mask
@@ -147,7 +156,7 @@ class Study:
     @staticmethod
     def read(path: str | os.PathLike[str], runs: int | None = None) -> "Study":
         """The study in a TOML file; `runs` replaces the number written there."""
-        path = Path(path)
+        path = as_path("study", path)
         try:
             table = tomllib.loads(read_file(path, MAX_STUDY_BYTES).decode("utf-8"))
         except FileError as error:
@@ -243,6 +252,10 @@ class Study:
 
     def point(self, index: int) -> Point:
         """The parameters at one point, counted along the last axis first."""
+        points = int(np.prod(self.shape)) if self.grid else 1
+        index = whole_number("index", index, least=0, help="It counts the points of the grid.")
+        if index >= points:
+            raise InputError(f"index must be below {points}, the number of points, but is {index}.")
         where = np.unravel_index(index, self.shape) if self.grid else ()
         values = {name: axis[int(at)] for (name, axis), at in zip(self.grid.items(), where, strict=True)}
         values = {**self.fixed, **values}
@@ -263,7 +276,7 @@ class Study:
 
     def coordinate(self, name: str) -> tuple[Any, list[str] | None]:
         """The numbers along an axis of the grid, (values,), and labels where the values are no numbers."""
-        values = self.grid[name]
+        values = self.grid[one_of("name", name, self.grid)]
         if all(isinstance(value, int) for value in values):
             return np.array(values, dtype=np.int64), None
         if name in ("beta", "rtol", "atol", "dt"):

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from nucleate.checks import InputError, finite_number
+from nucleate.checks import InputError, finite_number, shortened
 
 __all__ = [
     "a_list",
@@ -41,7 +41,7 @@ def one_of(where: str, value: Any, names: Iterable[str]) -> str:
     """`value`, which must be one of the names."""
     names = list(names)
     if not (isinstance(value, str) and value in names):
-        near = get_close_matches(str(value), names, n=1, cutoff=0.5)
+        near = get_close_matches(shortened(value).strip("'"), names, n=1, cutoff=0.5)
         help = f"Did you mean {near[0]}?" if near else f"There is {', '.join(names)}."
         raise InputError(f"{where} is {shown(value)}. {help}")
     return value
@@ -122,6 +122,6 @@ def refuse(where: str, wanted: str, value: Any) -> NoReturn:
 
 def shown(value: Any) -> str:
     """A value in an error message: on one line, and not too long."""
-    text = value if isinstance(value, str) and value.isidentifier() else repr(value)
-    text = " ".join(text.split())
-    return text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[: MAX_SHOWN_CHARACTERS - 3]}..."
+    if isinstance(value, str) and value.isidentifier() and len(value) <= MAX_SHOWN_CHARACTERS:
+        return value
+    return " ".join(shortened(value, MAX_SHOWN_CHARACTERS).split())

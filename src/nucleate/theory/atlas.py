@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nucleate.checks import Array, InputError, check_tokens, finite_array, finite_number
+from nucleate.checks import Array, InputError, check_tokens, finite_array, finite_number, shortened
 from nucleate.theory.spectrum import Group, Schur, dominant_groups, isolate, schur_form
 from nucleate.theory.table import Status, hypotheses, rate, row_of
 
@@ -112,6 +112,11 @@ def limit_point(atlas: Atlas, x1: ArrayLike) -> Array:
     In rows 1 and 2 of Table 1 every token ends there.  Lemma 3.1: e^{tV} x grows like t^{nu-1} e^{lambda t}
     (V - lambda)^{nu-1} P x, nu the size of the largest Jordan block, P the spectral projection onto L'.
     """
+    if not isinstance(atlas, Atlas):
+        raise InputError(
+            f"atlas must be what nucleate.atlas gives, but is {shortened(atlas)}. Make one:"
+            " nucleate.atlas(V)."
+        )
     x = check_tokens("x1", np.atleast_2d(finite_array("x1", x1)))
     d = len(atlas.V)
     if x.shape != (1, d):

@@ -17,7 +17,7 @@ from functools import cache
 
 import numpy as np
 
-from nucleate.checks import Array, InputError, check_memory, finite_number, whole_number
+from nucleate.checks import Array, InputError, check_memory, finite_number, true_or_false, whole_number
 from nucleate.observe.centers import renyi_centers
 from nucleate.sphere import uniform
 
@@ -61,13 +61,14 @@ def expected_centers(delta: float, d: int, n: int | None = None, strong: bool = 
     than two of them.  Elsewhere the number is an open problem, and the error says how to estimate it.  inf if
     it is beyond 1e308.
     """
-    sigma, d = cap_share(delta, d), _dimension(d)
+    delta, d = _radius(delta), _dimension(d)
+    sigma = cap_share(delta, d)
     n = (
         None
         if n is None
         else whole_number("n", n, least=1, help="It is the number of tokens, or None for infinitely many.")
     )
-    if strong:
+    if true_or_false("strong", strong):
         return _strong(sigma, n)
     # no three points are farther than 120 degrees from each other
     if delta >= 2.0 * np.pi / 3.0 or (n is not None and n <= 2):

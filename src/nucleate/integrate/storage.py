@@ -34,6 +34,7 @@ __all__ = ["check_target", "load", "replacing", "save", "to_xarray"]
 FORMAT = "nucleate run 1"
 DATA = (".zarr", ".npz")
 PICTURES = (".png", ".pdf", ".svg", ".gif", ".mp4")
+BESIDE = ".nucleate-"  # begins the names of folders with what is being written
 AGAIN = "Restore it from a copy, or run the simulation again."
 
 
@@ -120,7 +121,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """A name beside `path` to write under. It takes the place of `path` at the end, or vanishes if anything
     fails."""
     try:
-        with TemporaryDirectory(prefix=".nucleate-", dir=path.parent, ignore_cleanup_errors=True) as beside:
+        with TemporaryDirectory(prefix=BESIDE, dir=path.parent, ignore_cleanup_errors=True) as beside:
             part, old = Path(beside, path.name), Path(beside, "old")
             yield part
             if path.is_dir():  # a folder cannot be replaced by renaming, only moved out of the way

@@ -1,6 +1,7 @@
 """An item that takes a fraction of a second, to be killed, edited and damaged."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ def _piece(number: int) -> xarray.Dataset:
 
 def _run(workspace: ItemWorkspace) -> Data:
     return {
-        f"piece{number}": workspace.dataset(f"piece{number}", lambda number=number: _piece(number))
+        f"piece{number}": workspace.dataset(f"piece{number}", partial(_piece, number))
         for number in range(PIECES)
     }
 

@@ -112,7 +112,7 @@ def test_an_edited_item_that_is_not_asked_for_is_left_out_of_the_report_and_name
     assert runner.write_report(out, False, {}, said.append).results["items"] == {}
     assert said == [
         (
-            f"{out}/items/{KEY}.json does not match its checksum: it was damaged or edited. {KEY} is left out of"
-            f" the report; nucleate reproduce --only {KEY} makes it anew."
+            f"{out}/items/{KEY}.json does not match its checksum: it was damaged or edited. {KEY} is left out"
+            f" of the report; nucleate reproduce --only {KEY} makes it anew."
         )
     ]

@@ -111,8 +111,8 @@ def test_a_second_process_is_refused_in_words(tmp_path: Path, monkeypatch: pytes
             2,
             "",
             (
-                f"Error: {tmp_path} is in use: another process is writing a reproduction. Wait for it, or choose"
-                " another place.\n"
+                f"Error: {tmp_path} is in use: another process is writing a reproduction. Wait for it, or"
+                " choose another place.\n"
             ),
         )
     ]

@@ -2,6 +2,7 @@
 
 import operator
 import os
+import stat
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -24,6 +25,8 @@ __all__ = [
     "finite_array",
     "finite_number",
     "memory",
+    "read_file",
+    "regular_file",
     "shortened",
     "whole_number",
 ]
@@ -61,6 +64,43 @@ class MissingPackageError(ImportError, InputError):
 def file_error(message: str, cause: OSError) -> FileError:
     """What the operating system refused, as an error to raise with this message."""
     return (MissingFileError if isinstance(cause, FileNotFoundError) else FileError)(message)
+
+
+def regular_file(path: Path) -> int:
+    """The size of a file that is one: a pipe would wait for ever, a device never end."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    except ValueError:  # a zero byte in the name
+        raise InputError(f"{str(path)!r} cannot be the name of a file. Check the name.") from None
+    return _regular_size(path, found)
+
+
+def read_file(path: Path, most: int) -> bytes:
+    """The bytes of an ordinary file that has at most `most` of them."""
+    regular_file(path)
+    try:
+        # Without waiting: a pipe may have taken the place of the file meanwhile.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            size = _regular_size(path, os.fstat(file.fileno()))
+            if size <= most:
+                return file.read(size)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    raise InputError(
+        f"{path} has {size} bytes, and {most} are the most that is read. Get it again from where it came."
+    )
+
+
+def _regular_size(path: Path, found: os.stat_result) -> int:
+    if not stat.S_ISREG(found.st_mode):
+        raise InputError(f"{path} is no ordinary file. Give a file that can be read from start to end.")
+    return found.st_size
+
+
+def _unreadable(path: Path, error: OSError) -> FileError:
+    return file_error(f"{path} cannot be read: {error.strerror or 'no such file'}. Check the name.", error)
 
 
 def finite_array(name: str, value: ArrayLike) -> Array:

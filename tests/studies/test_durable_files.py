@@ -8,7 +8,7 @@ import pytest
 
 from nucleate.checks import InputError
 from nucleate.studies import durable_files
-from nucleate.studies.block import Block
+from nucleate.studies.block import Block, ComputedBlock
 
 
 def test_a_lock_that_its_writer_has_removed_is_taken_anew(
@@ -57,8 +57,9 @@ def test_blocks_come_back_bit_for_bit() -> None:
         "b": np.arange(6, dtype=np.int8).reshape(3, 2),
         "c": np.zeros((0, 4)),
     }
-    mark, block, found = durable_files.unpack_block(durable_files.pack_block("mark", Block(1, 2, 5), arrays))
-    assert (mark, block) == ("mark", Block(1, 2, 5))
-    assert {name: (array.dtype, array.shape, array.tobytes()) for name, array in found.items()} == {
+    packed = durable_files.pack_block("mark", Block(1, 2, 5), ComputedBlock(arrays, "a kind"))
+    mark, block, found = durable_files.unpack_block(packed)
+    assert (mark, block, found.processor) == ("mark", Block(1, 2, 5), "a kind")
+    assert {name: (array.dtype, array.shape, array.tobytes()) for name, array in found.arrays.items()} == {
         name: (array.dtype, array.shape, array.tobytes()) for name, array in arrays.items()
     }

@@ -8,7 +8,7 @@ import pytest
 from support.small_studies import small
 
 from nucleate.studies import workers
-from nucleate.studies.block import Block, Cancelled, compute_block
+from nucleate.studies.block import Block, Cancelled, ComputedBlock, compute_block, processor
 from nucleate.studies.study import Study
 from nucleate.studies.workers import next_outcome, thread_workers
 
@@ -30,8 +30,9 @@ def test_every_block_comes_back_as_it_is_computed_alone(threads: int) -> None:
     assert sum(finished) == 12
     for block in blocks:
         alone, found = compute_block(study, block), outcomes[block]
-        assert isinstance(found, dict)
-        assert all(np.array_equal(alone[name], found[name], equal_nan=True) for name in alone)
+        assert isinstance(found, ComputedBlock)
+        assert found.processor == processor()
+        assert all(np.array_equal(alone[name], found.arrays[name], equal_nan=True) for name in alone)
 
 
 def test_an_error_comes_back_as_itself(monkeypatch: pytest.MonkeyPatch) -> None:

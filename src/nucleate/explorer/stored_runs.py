@@ -5,9 +5,7 @@ A name counts only if it stands in the folder's own list, and what it stands for
 inside the folder.
 """
 
-import json
 import os
-import zipfile
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ from nucleate.checks import InputError, MissingFileError
 from nucleate.explorer import limits
 from nucleate.explorer.prepared_run import PreparedRun, check_size, model_of_run, prepare_stored
 from nucleate.explorer.scene import Scene
-from nucleate.integrate.storage import DATA, load
+from nucleate.integrate.storage import DATA, load, run_shape
 from nucleate.studies.durable_files import Damaged
 from nucleate.studies.result import load_ensemble
 from nucleate.studies.store import holds_ensemble, read_manifest
@@ -27,7 +25,6 @@ from nucleate.studies.study import Study
 __all__ = ["Folder", "StoredEntry", "open_folder"]
 
 MAX_LISTED_RUNS = 500  # entries of a folder
-RUN_FORMAT = "nucleate run"
 
 
 @dataclass(frozen=True)
@@ -99,18 +96,9 @@ class Folder:
                 return StoredEntry(
                     name, "ensemble", manifest.runs * points, str(manifest.study["title"] or name)
                 )
-            shape = _shape(path)
+            shape = run_shape(path)
             return StoredEntry(name, "run", shape[0] if len(shape) == 4 else 1, name)
-        except (
-            InputError,
-            Damaged,
-            OSError,
-            ValueError,
-            KeyError,
-            TypeError,
-            AttributeError,
-            zipfile.BadZipFile,
-        ):
+        except (InputError, Damaged, OSError, KeyError, TypeError, AttributeError):
             return None
 
     def _inside(self, name: str) -> Path:
@@ -158,38 +146,8 @@ def open_folder(path: Path | None) -> Folder:
             " run.save wrote."
         )
     if entries[0].kind == "run":
-        check_size(resolved.name, *_shape(resolved)[-2:])
+        check_size(resolved.name, *run_shape(resolved)[-2:])
     return folder
-
-
-def _shape(path: Path) -> tuple[int, ...]:
-    """The shape of the positions in a stored run, from its head alone: (m, n, d), or (b, m, n, d) for several
-    runs."""
-    shape = _shape_npz(path) if path.suffix.lower() == ".npz" else _shape_zarr(path)
-    if len(shape) not in (3, 4):
-        raise InputError(f"{path.name} is damaged: its positions have shape {shape}.")
-    return shape
-
-
-def _shape_zarr(path: Path) -> tuple[int, ...]:
-    head = json.loads((path / "zarr.json").read_bytes())
-    if not str(head["attributes"]["format"]).startswith(RUN_FORMAT):
-        raise InputError(f"{path.name} is not a run.")
-    return tuple(int(size) for size in json.loads((path / "x" / "zarr.json").read_bytes())["shape"])
-
-
-def _shape_npz(path: Path) -> tuple[int, ...]:
-    with zipfile.ZipFile(path) as archive:
-        if "nucleate.npy" not in archive.namelist():
-            raise InputError(f"{path.name} is not a run.")
-        with archive.open("x.npy") as file:
-            version = np.lib.format.read_magic(file)
-            read = (
-                np.lib.format.read_array_header_1_0
-                if version == (1, 0)
-                else np.lib.format.read_array_header_2_0
-            )
-            return tuple(int(size) for size in read(file)[0])
 
 
 def _prepare_from_ensemble(path: Path, index: int, name: str) -> PreparedRun:

@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 import shutil
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,13 +22,15 @@ from nucleate import __version__
 from nucleate.attention import Attention, Frozen
 from nucleate.checks import FileError, InputError, MissingFileError, check_memory, file_error
 from nucleate.conveniences import convenience
+from nucleate.integrate.npz_files import npz_names, npz_shapes, read_npz
 from nucleate.integrate.run import Run
+from nucleate.integrate.zarr_files import check_zarr, read_json
 from nucleate.parse.mask import mask_text, parse_mask
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
-__all__ = ["check_target", "load", "replacing", "save", "to_xarray"]
+__all__ = ["check_target", "followed", "load", "replacing", "run_shape", "save", "to_xarray"]
 
 FORMAT = "nucleate run 1"
 DATA = (".zarr", ".npz")
@@ -71,13 +72,17 @@ def load(path: str | os.PathLike[str]) -> Run:
         raise InputError(
             f"{path} is not a nucleate run, or its head is damaged. Pass a path that run.save wrote."
         )
-    get = _get_zarr if path.suffix.lower() == ".zarr" else _get_npz
     try:
-        variables, texts = get(path)
+        variables, texts = _get_zarr(path) if path.suffix.lower() == ".zarr" else _get_npz(path)
         _compare(variables, texts)
         return _run(variables, texts)
     except InputError as error:
-        raise InputError(f"{path} cannot be used. {error}") from None
+        words = str(error)
+        raise InputError(
+            words if words.startswith(str(path)) else f"{path} cannot be used. {words}"
+        ) from None
+    except MemoryError:
+        raise
     except Exception as error:  # damaged bytes can raise anything at all inside the readers
         raise InputError(f"{path} is damaged: {type(error).__name__} while reading it. {AGAIN}") from None
 
@@ -93,7 +98,7 @@ def to_xarray(run: Run) -> "Dataset":
 def check_target(path: str | os.PathLike[str]) -> Path:
     """`path`, if a run can be written there: a known ending, a writable folder, and nothing of value in its
     place."""
-    path = Path(path)
+    path = followed(Path(path))
     suffix = path.suffix.lower()
     if suffix not in DATA + PICTURES:
         raise InputError(
@@ -116,10 +121,26 @@ def check_target(path: str | os.PathLike[str]) -> Path:
     return path
 
 
+def followed(path: Path) -> Path:
+    """`path`, or what it leads to if it is a link: the place to write to. A link that leads nowhere is
+    refused."""
+    if not path.is_symlink():
+        return path
+    try:
+        return Path(os.path.realpath(path, strict=True))
+    except OSError as error:
+        raise file_error(
+            f"{path} is a link to {os.readlink(path)}, which cannot be written: {error.strerror}. Mend the"
+            " link, or remove it.",
+            error,
+        ) from None
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A name beside `path` to write under. It takes the place of `path` at the end, or vanishes if anything
-    fails."""
+    fails. If it is a link, what it leads to is replaced."""
+    path = followed(path)
     try:
         with TemporaryDirectory(prefix=BESIDE, dir=path.parent, ignore_cleanup_errors=True) as beside:
             part, old = Path(beside, path.name), Path(beside, "old")
@@ -189,16 +210,38 @@ def _run(variables: dict[str, Variable], texts: dict[str, str]) -> Run:
         parse_mask("mask", texts["mask"]),
         frozen,
     )
-    status, steps = json.loads(texts["status"]), data["steps"]
+    words = {name: json.loads(texts[name]) for name in ("status", "settings", "notes")}
+    status, steps = words["status"], data["steps"]
+    _check_parts(data, words)
     return Run(
         model,
         t=data["time"],
         x=data["x"],
         status=status if isinstance(status, str) else tuple(status),
         steps=steps if steps.ndim else int(steps),
-        settings=json.loads(texts["settings"]),
-        notes=json.loads(texts["notes"]),
+        settings=words["settings"],
+        notes=words["notes"],
     )
+
+
+def _check_parts(data: dict[str, NDArray[Any]], words: dict[str, Any]) -> None:
+    """Refuse parts of a run that do not fit together, which no checksum notices in an edited file."""
+    x, status = data["x"], words["status"]
+    runs = x.shape[:-3]
+    each = [status] if isinstance(status, str) else status
+    if (
+        x.ndim not in (3, 4)
+        or data["time"].shape != x.shape[-3:-2]
+        or data["steps"].shape != runs
+        or {array.dtype.kind for array in data.values()} - {"f", "i"}
+        or data["steps"].dtype.kind != "i"
+        or isinstance(status, str) != (not runs)
+        or not isinstance(each, list)
+        or len(each) != (runs[0] if runs else 1)
+        or not all(isinstance(one, str) for one in each)
+        or not all(isinstance(words[name], dict) for name in ("settings", "notes"))
+    ):
+        raise InputError(f"It is damaged: its parts do not fit together. {AGAIN}")
 
 
 def _about(words: str) -> dict[str, str]:
@@ -236,17 +279,16 @@ def _checksums(variables: dict[str, Variable], texts: dict[str, str]) -> dict[st
     for name, variable in variables.items():
         data = np.ascontiguousarray(variable.data, dtype=variable.data.dtype.newbyteorder("<"))
         sums[name] = hashlib.sha256(f"{data.dtype.str} {variable.data.shape}".encode())
-        sums[name].update(
-            np.where(data == data, data, np.array(np.nan, data.dtype)).tobytes()
-            if data.dtype.kind == "f"
-            else data.tobytes()
-        )  # Zarr forgets which NaN
+        if data.dtype.kind == "f":  # Zarr forgets which NaN
+            data = np.where(data == data, data, np.array(np.nan, data.dtype))
+        sums[name].update(data.data)
     return {name: digest.hexdigest() for name, digest in sums.items()}
 
 
 def _compare(variables: dict[str, Variable], texts: dict[str, str]) -> None:
     found = _checksums(variables, {name: text for name, text in texts.items() if name != "sha256"})
-    wrong = [name for name, digest in json.loads(texts["sha256"]).items() if found.get(name) != digest]
+    said = json.loads(texts["sha256"])
+    wrong = [name for name in {**said, **found} if said.get(name) != found.get(name)]
     if wrong:
         raise InputError(f"It is damaged: {', '.join(wrong)} does not match its checksum. {AGAIN}")
     if texts["format"] != FORMAT:
@@ -270,16 +312,16 @@ def _put_zarr(path: Path, variables: dict[str, Variable], texts: dict[str, str])
 def _get_zarr(path: Path) -> tuple[dict[str, Variable], dict[str, str]]:
     import zarr
 
-    group = zarr.open_group(path, mode="r", zarr_format=3)
-    texts = {name: str(text) for name, text in group.attrs.asdict().items()}
-    arrays: dict[str, Any] = {name: group[name] for name in json.loads(texts["sha256"]) if name != "texts"}
+    texts, arrays = check_zarr(path)
     check_memory(sum(array.nbytes for array in arrays.values()), str(path))
+    group = zarr.open_group(path, mode="r", zarr_format=3, use_consolidated=False)
     return {
-        name: Variable(
-            tuple(array.metadata.dimension_names or ()), np.asarray(array[...]), array.attrs.asdict()
-        )
-        for name, array in arrays.items()
+        name: Variable(array.dims, _values(group[name]), array.attrs) for name, array in arrays.items()
     }, texts
+
+
+def _values(array: Any) -> NDArray[Any]:
+    return np.asarray(array[...])
 
 
 def _put_npz(path: Path, variables: dict[str, Variable], texts: dict[str, str]) -> None:
@@ -297,21 +339,31 @@ def _put_npz(path: Path, variables: dict[str, Variable], texts: dict[str, str]) 
 
 
 def _get_npz(path: Path) -> tuple[dict[str, Variable], dict[str, str]]:
-    with np.load(path, allow_pickle=False) as file:
-        words = json.loads(str(file["nucleate"]))
-        return {
-            name: Variable(tuple(about["dims"]), file[name], about["attrs"])
-            for name, about in words["variables"].items()
-        }, words["texts"]
+    arrays = read_npz(path)
+    words = json.loads(str(arrays.pop("nucleate")))
+    about = words["variables"]
+    return {
+        name: Variable(tuple(about[name]["dims"]), array, about[name]["attrs"])
+        for name, array in arrays.items()
+    }, words["texts"]
+
+
+def run_shape(path: Path) -> tuple[int, ...]:
+    """The shape of the tokens in a stored run, from its head alone: (m, n, d), or (b, m, n, d) for several
+    runs."""
+    if not _holds_run(path):
+        raise InputError(f"{path} is not a nucleate run, or its head is damaged.")
+    shape = npz_shapes(path)["x"] if path.suffix.lower() == ".npz" else check_zarr(path).arrays["x"].shape
+    if len(shape) not in (3, 4):
+        raise InputError(f"{path} is damaged: its positions have shape {shape}. {AGAIN}")
+    return shape
 
 
 def _holds_run(path: Path) -> bool:
     """Whether `path` carries the mark of a nucleate run, damaged or not."""
     try:
         if path.suffix.lower() == ".npz":
-            with zipfile.ZipFile(path) as file:
-                return "nucleate.npy" in file.namelist()
-        head = json.loads(Path(path, "zarr.json").read_bytes())
-        return str(head["attributes"]["format"]).startswith("nucleate run")
-    except Exception:  # a damaged file fails in any way it likes
+            return "nucleate" in npz_names(path)
+        return str(read_json(path / "zarr.json")["attributes"]["format"]).startswith("nucleate run")
+    except (InputError, KeyError, TypeError):
         return False

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nucleate.checks import InputError, file_error
-from nucleate.models.header import parse_json, refuse_pickle, regular_file
+from nucleate.checks import InputError, file_error, read_file, regular_file
+from nucleate.models.header import parse_json, refuse_pickle
 from nucleate.models.rope import SCALING_KINDS
 from nucleate.models.weights import GgufWeights, LoadedWeights, SafetensorsWeights, Weights
 
@@ -108,7 +108,7 @@ def _all_parts(files: list[Path]) -> bool:
 
 def _indexed(path: Path) -> list[Path]:
     """The files that an index names; each must be a plain name in the index's own folder."""
-    table = parse_json(path, _bytes(path, MAX_INDEX_BYTES), "the index").get("weight_map")
+    table = parse_json(path, read_file(path, MAX_INDEX_BYTES), "the index").get("weight_map")
     if not isinstance(table, dict) or not table or not all(isinstance(file, str) for file in table.values()):
         raise InputError(f"{path} has no weight_map of names to files. Get it again from where it came.")
     files = sorted(set(table.values()))
@@ -131,7 +131,9 @@ def _indexed(path: Path) -> list[Path]:
 def _safetensors(folder: Path, name: str, files: list[Path]) -> Source:
     config = folder / "config.json"
     table = (
-        parse_json(config, _bytes(config, MAX_CONFIG_BYTES), "the configuration") if config.exists() else {}
+        parse_json(config, read_file(config, MAX_CONFIG_BYTES), "the configuration")
+        if config.exists()
+        else {}
     )
     return Source(name, SafetensorsWeights(files), table)
 
@@ -184,17 +186,3 @@ def _scale_of_27b(d: Any, heads: Any) -> dict[str, float]:
         if isinstance(d, int) and isinstance(heads, int) and heads > 0
         else {}
     )
-
-
-def _bytes(path: Path, max_bytes: int) -> bytes:
-    if (size := regular_file(path)) > max_bytes:
-        raise InputError(
-            f"{path} has {size} bytes, and {max_bytes} are the most that is read. Get it again from where it"
-            " came."
-        )
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise file_error(
-            f"{path} cannot be read: {error.strerror}. Check that you may read it.", error
-        ) from None

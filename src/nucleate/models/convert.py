@@ -9,9 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from nucleate.checks import InputError, MissingPackageError
+from nucleate.checks import InputError, MissingPackageError, regular_file
 from nucleate.integrate.storage import replacing
-from nucleate.models.header import read_header, regular_file
+from nucleate.models.header import read_header
 
 __all__ = ["convert"]
 

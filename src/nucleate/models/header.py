@@ -7,7 +7,6 @@ and the data, without a gap.
 
 import json
 import shlex
-import stat
 from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,9 +14,9 @@ from math import prod
 from pathlib import Path
 from typing import Any, NoReturn
 
-from nucleate.checks import InputError, file_error
+from nucleate.checks import InputError, file_error, regular_file
 
-__all__ = ["MAX_SIZE", "MAX_TENSORS", "Entry", "parse_json", "read_header", "refuse_pickle", "regular_file"]
+__all__ = ["MAX_SIZE", "MAX_TENSORS", "Entry", "parse_json", "read_header", "refuse_pickle"]
 
 MAX_HEADER_BYTES = 2**24  # room for 50,000 names of 200 letters with their numbers
 MAX_TENSORS = 50_000  # in one file; the largest published models have a few thousand per file
@@ -49,21 +48,6 @@ class Entry:
     shape: tuple[int, ...]
     begin: int  # bytes from the start of the file
     end: int
-
-
-def regular_file(path: Path) -> int:
-    """The size of a file that is one: a pipe would wait for ever, a device never end."""
-    try:
-        found = path.stat()
-    except OSError as error:
-        raise file_error(
-            f"{path} cannot be read: {error.strerror or 'no such file'}. Check the name.", error
-        ) from None
-    except ValueError:  # a zero byte in the name
-        raise InputError(f"{str(path)!r} cannot be the name of a file. Check the name.") from None
-    if not stat.S_ISREG(found.st_mode):
-        raise InputError(f"{path} is no ordinary file. Give a file that can be read from start to end.")
-    return found.st_size
 
 
 def parse_json(path: Path, raw: bytes, what: str) -> dict[str, Any]:

@@ -11,8 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from nucleate.checks import InputError
-from nucleate.models.header import regular_file
+from nucleate.checks import InputError, regular_file
 
 __all__ = ["EXAMPLE", "Mapping", "built_in", "find_mapping", "read_mapping"]
 

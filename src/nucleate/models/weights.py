@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nucleate.checks import Array, FileError, InputError, MissingPackageError
+from nucleate.checks import Array, FileError, InputError, MissingPackageError, regular_file
 from nucleate.models.gguf_header import GgufEntry, read_gguf
-from nucleate.models.header import Entry, read_header, regular_file
+from nucleate.models.header import Entry, read_header
 
 __all__ = ["GgufWeights", "LoadedWeights", "SafetensorsWeights", "Weights"]
 

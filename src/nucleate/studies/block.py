@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import platform
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
@@ -23,11 +24,13 @@ __all__ = [
     "Arrays",
     "Block",
     "Cancelled",
+    "ComputedBlock",
     "Report",
     "compute_block",
     "identity",
     "made_with",
     "padded_shape",
+    "processor",
     "warm_up",
 ]
 
@@ -45,6 +48,13 @@ class Block(NamedTuple):
     point: int
     first: int
     last: int
+
+
+class ComputedBlock(NamedTuple):
+    """The arrays of a block, and the kind of processor that computed them."""
+
+    arrays: Arrays
+    processor: str
 
 
 class Cancelled(Exception):
@@ -133,6 +143,18 @@ def made_with() -> dict[str, str]:
     code = source_hash("nucleate.studies.block", without=UNUSED_MODULES)
     packages = {name: version(name) for name in ("numpy", "numba", "scipy")}
     return {"nucleate": __version__, "code": code, **packages}
+
+
+@cache
+def processor() -> str:
+    """The kind of this machine's processor, as far as the last bits of results may depend on it: its name,
+    and a checksum of the features that compiled code and NumPy make use of."""
+    from numba.core.registry import cpu_target
+
+    system, name, features = cpu_target.target_context.codegen().magic_tuple()
+    numpys: Any = np.show_config(mode="dicts")
+    used = json.dumps([system, features, numpys.get("SIMD Extensions")])
+    return f"{platform.machine()} {name} {hashlib.sha256(used.encode()).hexdigest()[:8]}"
 
 
 def identity(study: Study) -> str:

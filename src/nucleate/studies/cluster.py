@@ -21,7 +21,15 @@ from typing import Any
 import numpy as np
 
 from nucleate.checks import FileError, InputError, MissingPackageError
-from nucleate.studies.block import Arrays, Block, Cancelled, compute_block, made_with, warm_up
+from nucleate.studies.block import (
+    Block,
+    Cancelled,
+    ComputedBlock,
+    compute_block,
+    made_with,
+    processor,
+    warm_up,
+)
 from nucleate.studies.own_functions import modules_from_beside
 from nucleate.studies.partial_store import Tell
 from nucleate.studies.study import Study
@@ -160,7 +168,7 @@ class _ClusterWorkers:
         if self.stopped:
             return
         try:
-            result: Arrays | BaseException = future.result()
+            result: ComputedBlock | BaseException = future.result()
         except self.distributed.KilledWorker:
             self.given_up[block] = self.given_up.get(block, 0) + 1
             if self.given_up[block] < MAX_GIVEN_UP:
@@ -213,7 +221,7 @@ def _pickled(study: Study) -> bytes:
 # On the worker
 
 
-def compute_on_worker(pickled: bytes, block: tuple[int, int, int], versions: dict[str, str]) -> Arrays:
+def compute_on_worker(pickled: bytes, block: tuple[int, int, int], versions: dict[str, str]) -> ComputedBlock:
     """Compute one block on one thread of this worker."""
     if versions != made_with():
         differs = ", ".join(
@@ -228,7 +236,7 @@ def compute_on_worker(pickled: bytes, block: tuple[int, int, int], versions: dic
     study = _unpickled(pickled)
     _warm_up_once(pickled)
     try:
-        return compute_block(study, Block(*block), threads=1)
+        return ComputedBlock(compute_block(study, Block(*block), threads=1), processor())
     except Cancelled:
         raise InputError("A worker was interrupted.") from None
 

@@ -8,6 +8,8 @@ one after the other.  Every byte counts, so that any flip, any cut and any mix-u
 import errno
 import hashlib
 import json
+import math
+import operator
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,8 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from nucleate.checks import FileError, MissingFileError, file_error
-from nucleate.studies.block import Arrays, Block
+from nucleate.checks import (
+    FileError,
+    InputError,
+    MissingFileError,
+    check_memory,
+    file_error,
+    read_file,
+    regular_file,
+)
+from nucleate.studies.block import Arrays, Block, ComputedBlock
 
 __all__ = [
     "LOCK_FILE",
@@ -39,6 +49,7 @@ PARTIAL_SUFFIX = ".part"  # ends the names of files that are not complete
 MEND_AND_RUN_AGAIN = "What was finished is kept; mend this and run the same command again."
 DIGEST_LENGTH = 64  # hexadecimal digits of SHA-256
 LOCK_FILE = "lock"
+DTYPES = ("<f8", "<i8", "|i1")  # of what a block holds
 
 
 class Damaged(Exception):
@@ -157,10 +168,12 @@ def block_file_name(block: Block) -> str:
     return f"point{block.point:05}-runs{block.first:09}-{block.last:09}.block"
 
 
-def pack_block(identity: str, block: Block, arrays: Arrays) -> bytes:
-    """The arrays of a block as bytes."""
+def pack_block(identity: str, block: Block, computed: ComputedBlock) -> bytes:
+    """A computed block as bytes."""
+    arrays = computed.arrays
     head = {
         "identity": identity,
+        "processor": computed.processor,
         "task": list(block),
         "arrays": {name: [array.dtype.newbyteorder("<").str, array.shape] for name, array in arrays.items()},
     }
@@ -175,31 +188,54 @@ def pack_block(identity: str, block: Block, arrays: Arrays) -> bytes:
     return b"".join([MAGIC, digest.hexdigest().encode(), b"\n", *body])
 
 
-def unpack_block(data: bytes) -> tuple[str, Block, Arrays]:
-    """The identity of the study, the block and its arrays; Damaged if a single byte is wrong."""
+def unpack_block(data: bytes) -> tuple[str, Block, ComputedBlock]:
+    """The identity of the study, the block and what it holds; Damaged if a single byte is wrong."""
     begin = len(MAGIC) + DIGEST_LENGTH + 1
     if data[: len(MAGIC)] != MAGIC or data[begin - 1 : begin] != b"\n":
         raise Damaged("its head is damaged")
     if hashlib.sha256(memoryview(data)[begin:]).hexdigest().encode() != data[len(MAGIC) : begin - 1]:
         raise Damaged("it does not match its checksum")
+    try:
+        return _parts(data, begin)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise Damaged("it is not written as blocks are") from None
+
+
+def _parts(data: bytes, begin: int) -> tuple[str, Block, ComputedBlock]:
+    """What the bytes from `begin` on hold: a line of JSON, and arrays that fill the rest."""
     end = data.index(b"\n", begin) + 1
     head = json.loads(data[begin:end])
     arrays: Arrays = {}
     for name, (dtype, shape) in head["arrays"].items():
-        count = int(np.prod(shape, dtype=np.int64))
+        if dtype not in DTYPES:
+            raise ValueError(f"{name} is of dtype {dtype}")
+        count = math.prod(operator.index(size) for size in shape)
         arrays[name] = np.frombuffer(data, dtype=dtype, count=count, offset=end).reshape(shape)
         end += arrays[name].nbytes
-    return head["identity"], Block(*head["task"]), arrays
+    if end != len(data):
+        raise ValueError(f"{len(data) - end} bytes are left")
+    block = Block(*map(operator.index, head["task"]))
+    return str(head["identity"]), block, ComputedBlock(arrays, str(head["processor"]))
 
 
-def read_block(path: Path) -> tuple[str, Block, Arrays]:
-    """What a block's file holds: identity, block and arrays."""
+def read_block(path: Path) -> tuple[str, Block, ComputedBlock]:
+    """What a block's file holds: the identity of the study, the block and its arrays."""
     try:
-        found = unpack_block(path.read_bytes())
-    except FileNotFoundError:
-        raise Damaged("it is gone") from None
-    except OSError as error:
-        raise Damaged(f"it cannot be read: {error.strerror or error}") from None
+        size = regular_file(path)
+    except InputError as error:
+        raise _damaged(path, error) from None
+    check_memory(size, str(path))  # which is no damage: it may be the block of another study
+    try:
+        found = unpack_block(read_file(path, size))
+    except InputError as error:
+        raise _damaged(path, error) from None
     if block_file_name(found[1]) != path.name:
         raise Damaged("its name does not fit what it holds")
     return found
+
+
+def _damaged(path: Path, error: InputError) -> Damaged:
+    """A block that is gone, may not be read, or is a pipe or a folder."""
+    if isinstance(error, MissingFileError):
+        return Damaged("it is gone")
+    return Damaged(str(error).replace(f"{path} ", "it ", 1).partition(". ")[0])

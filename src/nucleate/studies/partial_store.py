@@ -17,7 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nucleate.checks import FileError, InputError, MissingFileError
-from nucleate.studies.block import Arrays, Block, identity, made_with
+from nucleate.integrate.storage import followed
+from nucleate.integrate.zarr_files import read_json
+from nucleate.studies.block import Arrays, Block, ComputedBlock, identity, made_with
 from nucleate.studies.durable_files import (
     LOCK_FILE,
     PARTIAL_SUFFIX,
@@ -35,6 +37,7 @@ from nucleate.studies.store import (
     chunk_runs,
     holds_ensemble,
     intact,
+    layout,
     put_in_place,
     read_chunk,
     read_manifest,
@@ -71,7 +74,7 @@ def partial_store_folder(path: Path) -> Path:
 
 def check_store(path: str | os.PathLike[str]) -> Path:
     """`path`, if an ensemble can be kept there."""
-    path = Path(path)
+    path = followed(Path(path))
     if path.suffix.lower() != ".zarr":
         raise InputError(
             f"{path} has the ending {path.suffix or '(none)'}, but an ensemble is kept as .zarr. Name it"
@@ -99,6 +102,7 @@ class PartialStore:
         self.identity = identity(study)
         self.stored: list[list[StoredRuns]] = [[] for _ in range(study.points)]
         self.manifest: Manifest | None = None
+        self.processors: set[str] = set()  # the kinds that computed what is there
         self.complete = False  # whether the finished store is all there and as it was written
         self._undo_half_done()
         self._look_into_finished_store()
@@ -127,6 +131,7 @@ class PartialStore:
             self.tell(f"{self.path} is damaged: {damage}. All its runs are computed anew.")
             return
         self._same_study(self.manifest.study, self.manifest.made_with)
+        self.processors.update(self.manifest.processors)
         if self.manifest.runs > self.study.runs:
             raise InputError(
                 f"{self.path} holds {self.manifest.runs} runs, but {self.study.runs} are asked for. Ask for"
@@ -166,8 +171,12 @@ class PartialStore:
         for folder in (self.folder, self.folder.parent):
             sync(folder)
         for file in sorted((self.folder / BLOCKS).glob("*.block")):
+            if file.is_dir():
+                raise InputError(f"{file} is a folder, where the file of a block belongs. Move it away.")
             try:
-                mark, block, _ = read_block(file)
+                mark, block, found = read_block(file)
+                if mark == self.identity:
+                    self._check_block(block, found.arrays)
             except Damaged as damage:
                 self.tell(f"{file} is damaged: {damage}. Its runs are computed anew.")
                 file.unlink(missing_ok=True)
@@ -183,6 +192,17 @@ class PartialStore:
                     " Ask for at least as many."
                 )
             self._add(block.point, StoredRuns(block.first, block.last, file))
+            self.processors.add(found.processor)
+
+    def _check_block(self, block: Block, arrays: Arrays) -> None:
+        runs = block.last - block.first
+        wanted = {name: (one.dtype, (runs, *one.shape)) for name, one in layout(self.study).items()}
+        if (
+            not 0 <= block.point < self.study.points
+            or block.first < 0
+            or {name: (array.dtype.name, array.shape) for name, array in arrays.items()} != wanted
+        ):
+            raise Damaged("it does not hold what the study measures")
 
     def _has_blocks(self) -> bool:
         return any((self.folder / BLOCKS).glob("*.block"))
@@ -244,11 +264,18 @@ class PartialStore:
 
     # Putting more there
 
-    def keep(self, block: Block, arrays: Arrays) -> None:
+    def keep(self, block: Block, computed: ComputedBlock) -> None:
         """Write a finished block to the disk."""
         file = self.folder / BLOCKS / block_file_name(block)
-        write_durably(file, pack_block(self.identity, block, arrays))
+        write_durably(file, pack_block(self.identity, block, computed))
         self._add(block.point, StoredRuns(block.first, block.last, file))
+        if self.processors and computed.processor not in self.processors:
+            self.tell(
+                f"{self.path} holds runs computed by a processor of another kind,"
+                f" {' and '.join(sorted(self.processors))}, and now gets some of {computed.processor}. Their"
+                " last bits may differ; the store names all kinds."
+            )
+        self.processors.add(computed.processor)
 
     def finish(self) -> None:
         """Assemble the finished store if it is not there yet, and remove the partial one."""
@@ -256,7 +283,7 @@ class PartialStore:
             for stored in self.stored:
                 stored.sort(key=_by_run)
             try:
-                assemble(self.study, _RunReader(self), self.folder / ASSEMBLED)
+                assemble(self.study, _RunReader(self), self.folder / ASSEMBLED, sorted(self.processors))
                 put_in_place(self.folder / ASSEMBLED, self.path, self.folder / REPLACED)
             except BaseException:
                 shutil.rmtree(self.folder / ASSEMBLED, ignore_errors=True)
@@ -311,7 +338,7 @@ class _RunReader:
             assert old.manifest is not None
             return read_chunk(old.study, old.manifest, old.path, point, chunk)
         try:
-            return read_block(stored.file)[2]
+            return read_block(stored.file)[2].arrays
         except Damaged as damage:
             raise Damaged(f"{stored.file}: {damage}") from None
 
@@ -319,11 +346,12 @@ class _RunReader:
 def _study_in_file(path: Path) -> dict[str, Any] | None:
     """What study.json of the partial store says; None if it is damaged."""
     try:
-        said = json.loads(path.read_bytes())
+        said = read_json(path)
         digest = said.pop("sha256")
-    except (OSError, ValueError, KeyError, TypeError, RecursionError, AttributeError):
+    except (InputError, KeyError):
         return None
-    return said if digest == _digest(said) else None
+    whole = isinstance(said.get("study"), dict) and isinstance(said.get("made_with"), dict)
+    return said if whole and digest == _digest(said) else None
 
 
 def _digest(said: dict[str, Any]) -> str:
@@ -333,9 +361,9 @@ def _digest(said: dict[str, Any]) -> str:
 def _study_in_attributes(path: Path) -> dict[str, Any] | None:
     """The study in the attributes of a finished store, if they can be read."""
     try:
-        said = json.loads(json.loads((path / "zarr.json").read_bytes())["attributes"]["study"])
+        said = json.loads(read_json(path / "zarr.json")["attributes"]["study"])
         return said if isinstance(said, dict) else None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (InputError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

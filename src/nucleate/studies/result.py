@@ -1,8 +1,9 @@
 """A finished ensemble: its numbers, and what one asks of them first."""
 
-import json
+import math
 import os
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nucleate.checks import InputError, MissingFileError, finite_number
+from nucleate.checks import InputError, MissingFileError, check_memory, finite_number
 from nucleate.conveniences import convenience
 from nucleate.integrate.storage import load as load_run
+from nucleate.integrate.zarr_files import StoredArray, check_zarr, open_zarr
 from nucleate.studies.block import STATUS
 from nucleate.studies.durable_files import Damaged
-from nucleate.studies.store import damaged_store, holds_ensemble, intact, read_manifest
+from nucleate.studies.store import RUN_AGAIN, Manifest, damaged_store, holds_ensemble, intact, read_manifest
 from nucleate.studies.validate import one_of
 
 if TYPE_CHECKING:
@@ -46,6 +48,8 @@ class Ensemble:
     def ended(self) -> dict[str, int]:
         """How many runs ended in which way."""
         codes, counts = np.unique(self.data["status"].values, return_counts=True)
+        if codes.min() < 0 or codes.max() >= len(STATUS):
+            raise InputError(f"status must be 0 to {len(STATUS) - 1}, but holds {codes.max()}. {RUN_AGAIN}")
         return {STATUS[code]: int(count) for code, count in zip(codes, counts, strict=True)}
 
     @property
@@ -114,6 +118,7 @@ class Ensemble:
 
     def in_memory(self) -> "Ensemble":
         """The same with all numbers read, so that the store is not needed any more."""
+        check_memory(self.data.nbytes, "The ensemble")
         return replace(self, data=self.data.load())
 
     def __repr__(self) -> str:
@@ -123,7 +128,9 @@ class Ensemble:
         return self.observables[0] if name is None else one_of("name", name, self.observables)
 
     def _values(self, name: str, failed: bool) -> "DataArray":
-        values = self.data[self._name(name)].load()
+        values = self.data[self._name(name)]
+        check_memory(values.nbytes, f"The observable {name}")
+        values = values.load()
         return values if failed else values.where(self.data["status"].load() == DONE)
 
     def _described(self, statistic: "DataArray", words: str) -> "DataArray":
@@ -155,8 +162,6 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def load_ensemble(path: str | os.PathLike[str]) -> Ensemble:
     """The ensemble stored at `path`, after the checksums of all its files were compared."""
-    import xarray
-
     path = Path(path)
     if not path.exists():
         raise MissingFileError(
@@ -177,8 +182,46 @@ def load_ensemble(path: str | os.PathLike[str]) -> Ensemble:
         raise damaged_store(
             path, f"{', '.join(bad[:5])}{' and others' * (len(bad) > 5)} missing or not what was written"
         )
-    data = _labelled(xarray.open_zarr(path, chunks=None))
-    return Ensemble(data, json.loads(data.attrs["study"]))
+    arrays = check_zarr(path).arrays
+    data = open_zarr(path)
+    if not _all_there(arrays, manifest) or not _fits(data, manifest.study):
+        raise damaged_store(path, "its arrays are not those that were written")
+    return Ensemble(_labelled(data), manifest.study)
+
+
+def _all_there(arrays: Mapping[str, StoredArray], manifest: Manifest) -> bool:
+    """Whether the store holds the arrays that were written, and these all their chunks."""
+    chunks = Counter(name.partition("/c/")[0] for name in manifest.files if "/c/" in name)
+    return all(
+        f"{name}/zarr.json" in manifest.files
+        and chunks[name] == math.prod(map(_ceil_divided, array.shape, array.chunks))
+        for name, array in arrays.items()
+    )
+
+
+def _ceil_divided(size: int, chunk: int) -> int:
+    return -(-size // chunk)
+
+
+def _fits(data: "Dataset", study: Mapping[str, Any]) -> bool:
+    """Whether these are results of this study: its observables, over its grid."""
+    observables, grid = study.get("observables"), study.get("grid")
+    return (
+        isinstance(observables, dict)
+        and isinstance(grid, dict)
+        and isinstance(study.get("title"), str)
+        and {"run", "status", "steps", *observables, *grid} <= set(data.variables)
+        and all(_labels_fit(data[name]) for name in grid)
+    )
+
+
+def _labels_fit(axis: "DataArray") -> bool:
+    labels = axis.attrs.get("labels")
+    return labels is None or (
+        isinstance(labels, list)
+        and len(labels) == axis.size
+        and all(isinstance(label, str) for label in labels)
+    )
 
 
 def _labelled(data: "Dataset") -> "Dataset":

@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import shutil
 import warnings
 from collections import Counter
@@ -21,7 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nucleate.checks import InputError
+from nucleate.checks import InputError, check_memory, read_file, regular_file
+from nucleate.integrate.zarr_files import JSON_GROWTH, MAX_JSON_BYTES, decode_zstd, most_bytes
 from nucleate.studies.block import STATUS, Arrays, identity, made_with, padded_shape
 from nucleate.studies.durable_files import Damaged, sync, write_bytes
 from nucleate.studies.study import PARAMETERS, Study
@@ -48,6 +50,7 @@ CHUNK_BYTES = 2**20  # of the largest variable, about
 MAX_RUNS_PER_CHUNK = 1024
 COORDINATE_CHUNK_LENGTH = 2**16
 ZSTD_LEVEL = 3
+FILE_NAME = re.compile(r"(?!\.)[^/\0]+(/(?!\.)[^/\0]+)*")  # inside the store, and not hidden
 RUN_AGAIN = "Run the same command again, which computes anew what is damaged."
 
 
@@ -68,6 +71,7 @@ class Manifest(NamedTuple):
     study: dict[str, Any]
     made_with: dict[str, str]
     files: dict[str, str]  # sha256 by name
+    processors: list[str]  # the kinds that computed the runs
 
 
 ReadRuns = Callable[[int, int, int], Arrays]  # point, first, last -> the arrays of these runs
@@ -103,8 +107,11 @@ def chunk_runs(study: Study) -> int:
     return min(2 ** math.floor(math.log2(max(CHUNK_BYTES / row_bytes, 1.0))), MAX_RUNS_PER_CHUNK)
 
 
-def assemble(study: Study, read_runs: ReadRuns, path: Path) -> None:
-    """Write the finished store to `path`, which must not be there, and flush it to the disk."""
+def assemble(study: Study, read_runs: ReadRuns, path: Path, processors: list[str]) -> None:
+    """Write the finished store to `path`, which must not be there, and flush it to the disk.
+
+    processors   the kinds that computed the runs
+    """
     import zarr
 
     group = zarr.open_group(_writer(path), mode="w-", zarr_format=3)
@@ -131,13 +138,13 @@ def assemble(study: Study, read_runs: ReadRuns, path: Path) -> None:
             for name, array in arrays.items():
                 array[(*where, slice(first, last))] = values[name]
             status_counts.update(STATUS[code] for code in values["status"].tolist())
-    group.attrs.update(_attributes(study, status_counts))
+    group.attrs.update({**_attributes(study, status_counts), "processors": processors})
     with warnings.catch_warnings():
         # Zarr warns that consolidated metadata are not in the specification yet; readers that know them are
         # faster, and others do not look at them.
         warnings.simplefilter("ignore")
         zarr.consolidate_metadata(group.store, zarr_format=3)
-    _write_checksums(study, path)
+    _write_checksums(study, path, processors)
 
 
 def _writer(path: Path) -> Any:
@@ -229,7 +236,7 @@ def _plain(table: dict[str, Any]) -> dict[str, Any]:
 # Checksums
 
 
-def _write_checksums(study: Study, path: Path) -> None:
+def _write_checksums(study: Study, path: Path, processors: list[str]) -> None:
     """Write the checksums, and flush every file and folder to the disk."""
     files = {}
     for file in sorted(one for one in path.rglob("*") if one.is_file()):
@@ -241,6 +248,7 @@ def _write_checksums(study: Study, path: Path) -> None:
         "study": study.plain(),
         "made_with": made_with(),
         "files": files,
+        "processors": processors,
     }
     (path / CHECKSUMS_FILE).parent.mkdir()
     write_bytes(path / CHECKSUMS_FILE, _checksums_json(content))
@@ -258,21 +266,44 @@ def _checksums_json(content: dict[str, Any]) -> bytes:
 def read_manifest(path: Path) -> Manifest:
     """The checksums of a finished store, after their own was compared."""
     try:
-        data = (path / CHECKSUMS_FILE).read_bytes()
+        data = read_file(path / CHECKSUMS_FILE, MAX_JSON_BYTES)
+        check_memory(JSON_GROWTH * len(data), f"What {path / CHECKSUMS_FILE} holds")
         attributes = json.loads(data)["attributes"]
-        content = {key: attributes[key] for key in Manifest._fields}
+        content = {key: attributes[key] for key in Manifest._fields if key in attributes}
         if _checksums_json(content) != data:
             raise Damaged(f"{CHECKSUMS_FILE} does not match its own checksum")
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        manifest = Manifest(**{"processors": [], **content})  # before 0.2 they were not written down
+        if not _is_manifest(manifest):
+            raise ValueError
+    except (InputError, ValueError, KeyError, TypeError, RecursionError):
         raise Damaged(f"{CHECKSUMS_FILE} is missing or damaged") from None
-    return Manifest(**content)
+    return manifest
+
+
+def _is_manifest(manifest: Manifest) -> bool:
+    """Whether everything in it is what it ought to be, and no name leads out of the store."""
+    identity, runs, study, made_with, files, processors = manifest
+    return (
+        isinstance(identity, str)
+        and type(runs) is int
+        and runs > 0
+        and isinstance(study, dict)
+        and _are_texts([*made_with.keys(), *made_with.values(), *files.values(), *processors])
+        and all(FILE_NAME.fullmatch(name) for name in files)
+    )
+
+
+def _are_texts(values: list[Any]) -> bool:
+    return all(isinstance(value, str) for value in values)
 
 
 def intact(path: Path, name: str, digest: str) -> bool:
     """Whether a file of the store holds what was written."""
     try:
-        return hashlib.sha256((path / name).read_bytes()).hexdigest() == digest
-    except OSError:
+        regular_file(path / name)
+        with (path / name).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == digest
+    except (InputError, OSError):
         return False
 
 
@@ -280,9 +311,9 @@ def holds_ensemble(path: Path) -> bool:
     """Whether a folder carries the mark of an ensemble, damaged or not."""
     for name in ("zarr.json", CHECKSUMS_FILE):
         try:
-            if b"nucleate ensemble" in (path / name).read_bytes():
+            if b"nucleate ensemble" in read_file(path / name, MAX_JSON_BYTES):
                 return True
-        except OSError:
+        except InputError:
             continue
     return False
 
@@ -297,18 +328,19 @@ def chunk_files(study: Study, point: int, chunk: int) -> Iterator[tuple[str, str
 def read_chunk(study: Study, manifest: Manifest, path: Path, point: int, chunk: int) -> Arrays:
     """All variables of one chunk of runs; Damaged if a byte is wrong.  Decoded by hand, so that damaged
     metadata cost no results."""
-    from numcodecs.zstd import Zstd
-
     arrays: Arrays = {}
     variables, size = layout(study), chunk_runs(study)
     for name, file in chunk_files(study, point, chunk):
         if file not in manifest.files or not intact(path, file, manifest.files[file]):
             raise Damaged(f"{file} is missing or damaged")
-        raw = Zstd().decode((path / file).read_bytes()[:-4])  # the last four bytes are Zarr's own checksum
-        one = variables[name]
-        arrays[name] = np.frombuffer(raw, dtype=np.dtype(one.dtype).newbyteorder("<")).reshape(
-            size, *one.shape
-        )
+        shape, dtype = (size, *variables[name].shape), np.dtype(variables[name].dtype).newbyteorder("<")
+        count = math.prod(shape) * dtype.itemsize
+        try:
+            # the last four bytes are Zarr's own checksum
+            raw = decode_zstd(read_file(path / file, most_bytes(count))[:-4], count)
+        except (InputError, ValueError):
+            raise Damaged(f"{file} is missing or damaged") from None
+        arrays[name] = np.frombuffer(raw, dtype=dtype).reshape(shape)
     return arrays
 
 

@@ -14,12 +14,12 @@ from typing import Protocol
 
 from threadpoolctl import threadpool_limits
 
-from nucleate.studies.block import Arrays, Block, Cancelled, Report, compute_block
+from nucleate.studies.block import Arrays, Block, Cancelled, ComputedBlock, Report, compute_block, processor
 from nucleate.studies.study import Study
 
 __all__ = ["Outcome", "Workers", "next_outcome", "thread_workers"]
 
-Outcome = tuple[Block, Arrays | BaseException]
+Outcome = tuple[Block, ComputedBlock | BaseException]
 
 
 class Workers(Protocol):
@@ -47,10 +47,10 @@ class _ThreadWorkers:
         future.add_done_callback(lambda done: self.outcomes.put((block, _result(done))))
 
 
-def _result(future: "Future[Arrays]") -> Arrays | BaseException:
+def _result(future: "Future[Arrays]") -> ComputedBlock | BaseException:
     if future.cancelled():
         return Cancelled()
-    return future.exception() or future.result()
+    return future.exception() or ComputedBlock(future.result(), processor())
 
 
 @contextmanager

@@ -129,15 +129,13 @@ def _write(path: Path, dataset: "Dataset", mark: str) -> "Dataset":
 
 def _read(path: Path) -> "tuple[Dataset | None, bool]":
     """The dataset at `path` if it is as it was written, and whether there is one that is not."""
+    from nucleate.integrate.zarr_files import read_zarr
+
     if not path.exists():
         return None, False
-    import xarray
-
     try:
-        dataset = xarray.open_zarr(
-            path, consolidated=False, zarr_format=3, chunks=None, decode_cf=False
-        ).load()
-    except Exception:  # a damaged store can raise anything; it is computed anew
+        dataset = read_zarr(path)
+    except InputError:  # damaged, or not to be opened
         return None, True
     same = "fingerprint" in dataset.attrs and dataset.attrs.get("checksum") == _checksum(dataset)
     return (dataset, False) if same else (None, True)

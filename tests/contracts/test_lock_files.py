@@ -121,7 +121,8 @@ def test_a_changed_file_is_refused(tmp_path: Path) -> None:
     wheel.write_bytes(b"not what was locked")
     words = [
         *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-index", "--isolated"),
-        *("--find-links", tmp_path, "--require-hashes", "-d", tmp_path / "out", "-r", tmp_path / "one.txt"),
+        *("--find-links", str(tmp_path), "--require-hashes", "-d", str(tmp_path / "out")),
+        *("-r", str(tmp_path / "one.txt")),
     ]
     text = (ROOT / "requirements" / "dev.txt").read_text(encoding="utf-8")
     one = re.search(r"^iniconfig==.*?(?=^\w)", text, flags=re.M | re.S)

@@ -331,9 +331,9 @@ def _put_npz(path: Path, variables: dict[str, Variable], texts: dict[str, str]) 
             name: {"dims": variable.dims, "attrs": variable.attrs} for name, variable in variables.items()
         },
     }
-    arrays: dict[str, NDArray[Any]] = {name: variable.data for name, variable in variables.items()}
+    arrays: dict[str, Any] = {name: variable.data for name, variable in variables.items()}
     with path.open("wb") as file:
-        np.savez(file, allow_pickle=False, nucleate=np.array(json.dumps(words)), **arrays)
+        np.savez(file, nucleate=np.array(json.dumps(words)), **arrays)
         file.flush()
         os.fsync(file.fileno())
 

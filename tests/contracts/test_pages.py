@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support.project import PAGES, PROJECT, ROOT, blocks, name_of, page
+from support.project import PAGES, PROJECT, ROOT, blocks, page
 
 import nucleate
 
@@ -46,20 +46,9 @@ def test_the_newest_version_in_the_changelog_is_the_package_version() -> None:
     assert versions[0] == PROJECT["version"] == nucleate.__version__
 
 
-def test_every_dependency_is_pinned_in_the_constraints() -> None:
-    pins = dict(
-        line.split("==") for line in page("constraints.txt").splitlines() if line and not line.startswith("#")
-    )
-    extras = PROJECT["optional-dependencies"]
-    asked = [name_of(line) for line in PROJECT["dependencies"]]
-    for extra in ("dev", "explorer", "models", "docs", "video", "bench"):
-        asked += [name_of(line) for line in extras[extra] if not line.startswith("nucleate[")]
-    assert [name for name in asked if name not in pins] == []
-
-
 def test_no_file_names_a_private_place() -> None:
     private = re.compile(r"/[r]oot/|/[h]ome/|/[U]sers/|/[w]ork/|[p]ypi\.org|[p]ythonhosted|[e]xtra-index-url")
-    folders = ("src", "tests", "docs", ".ci")
+    folders = ("src", "tests", "docs", "requirements", ".ci")
     files = [
         # .git is a file where the checkout is one of several
         *(file for file in ROOT.iterdir() if file.is_file() and file.name != ".git"),

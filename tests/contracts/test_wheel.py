@@ -72,6 +72,7 @@ def test_sdist_holds_what_building_and_testing_need(built: Path) -> None:
             "pyproject.toml",
             "Makefile",
             "constraints.txt",
+            "requirements/dev.txt",
             ".ci/run",
             "docs/conf.py",
             "tests/contracts/test_wheel.py",

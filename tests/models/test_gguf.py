@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from support.made_checkpoints import Made, make
 
-from nucleate.checks import InputError
+from nucleate.checks import InputError, MissingPackageError
 from nucleate.models.mapping import built_in
 from nucleate.models.spectra import Spectra, spectra
 from nucleate.models.weights import GgufWeights
@@ -314,3 +314,19 @@ def test_an_unknown_architecture_is_told(tmp_path: Path) -> None:
     llama(tmp_path / "a.gguf", arch="rwkv6")
     with pytest.raises(InputError, match=r"unknown type 'gguf:rwkv6'.*blk\.#\.attn_norm"):
         spectra(tmp_path / "a.gguf")
+
+
+def test_a_package_that_gguf_lacks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """gguf 0.10 imports sentencepiece, and says nowhere that it needs it."""
+    import builtins
+
+    real = builtins.__import__
+
+    def lacking(name: str, *rest: Any) -> Any:
+        if name == "gguf":
+            raise ModuleNotFoundError("No module named 'sentencepiece'", name="sentencepiece")
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", lacking)
+    with pytest.raises(MissingPackageError, match=r"gguf, which cannot be imported \(No module named 'sente"):
+        GgufWeights(tmp_path / "model.gguf")

@@ -73,7 +73,7 @@ def reproduce(
         if readme is not None:
             marked(readme)  # a page that cannot be written is refused before anything is computed
         with nullcontext() if quiet else _Items(len(keys)) as watch:
-            outcome = make(folder, keys, quick, watch)
+            outcome = make(folder, keys, quick, watch, _warn)
         written = [] if readme is None else update(readme, outcome.results, folder)
         if not quiet:
             _tell(outcome.report, outcome.results["items"], keys)
@@ -89,6 +89,10 @@ def _tell(report: Path, items: Mapping[str, Any], keys: list[str]) -> None:
     for key, word, part in rows:
         typer.echo(f"{key:<{_wide(keys)}}  {word:<{wide}}  {part}")
     typer.echo(f"\nreport: {report}\nnumbers: {report.with_name('results.json')}")
+
+
+def _warn(words: str) -> None:
+    typer.echo(f"Warning: {words}", err=True)
 
 
 def _wide(keys: list[str]) -> int:

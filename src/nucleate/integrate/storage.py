@@ -35,6 +35,7 @@ __all__ = ["check_target", "followed", "load", "replacing", "run_shape", "save",
 FORMAT = "nucleate run 1"
 DATA = (".zarr", ".npz")
 PICTURES = (".png", ".pdf", ".svg", ".gif", ".mp4")
+BESIDE = ".nucleate-"  # begins the names of folders with what is being written
 AGAIN = "Restore it from a copy, or run the simulation again."
 
 
@@ -142,7 +143,7 @@ def replacing(path: Path) -> Iterator[Path]:
     fails. If `path` is a link, what it leads to is replaced."""
     name, path = path.name, followed(path)
     try:
-        with TemporaryDirectory(prefix=".nucleate-", dir=path.parent, ignore_cleanup_errors=True) as beside:
+        with TemporaryDirectory(prefix=BESIDE, dir=path.parent, ignore_cleanup_errors=True) as beside:
             part, old = Path(beside, name), Path(beside, "old")
             yield part
             if path.is_dir():  # a folder cannot be replaced by renaming, only moved out of the way
@@ -331,9 +332,9 @@ def _put_npz(path: Path, variables: dict[str, Variable], texts: dict[str, str]) 
             name: {"dims": variable.dims, "attrs": variable.attrs} for name, variable in variables.items()
         },
     }
-    arrays: dict[str, NDArray[Any]] = {name: variable.data for name, variable in variables.items()}
+    arrays: dict[str, Any] = {name: variable.data for name, variable in variables.items()}
     with path.open("wb") as file:
-        np.savez(file, allow_pickle=False, nucleate=np.array(json.dumps(words)), **arrays)
+        np.savez(file, nucleate=np.array(json.dumps(words)), **arrays)
         file.flush()
         os.fsync(file.fileno())
 

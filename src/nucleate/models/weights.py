@@ -93,10 +93,10 @@ class GgufWeights(Weights):
     def __init__(self, path: Path) -> None:
         try:
             import gguf  # noqa: F401
-        except ImportError:
+        except ImportError as error:
             raise MissingPackageError(
-                f"{path} needs the package gguf, which is not installed. Install it: python -m pip install"
-                ' "nucleate[models]"'
+                f"{path} needs the package gguf, which cannot be imported ({error}). Install it: python -m"
+                ' pip install "nucleate[models]"'
             ) from None
         size = regular_file(path)
         self._map = _Mapped(path)

@@ -92,9 +92,10 @@ def _distributed() -> Any:
     """Dask's package, or the advice to install it."""
     try:
         return import_module("distributed")
-    except ImportError:
+    except ImportError as error:
         raise MissingPackageError(
-            "--cluster needs Dask, which is not installed. Install it: pip install 'nucleate[cluster]'."
+            f"--cluster needs Dask, which cannot be imported ({error}). Install it: pip install"
+            " 'nucleate[cluster]'."
         ) from None
 
 

@@ -98,22 +98,24 @@ def sync(path: Path) -> None:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path, what: str = "this ensemble") -> Iterator[None]:
     """Hold the lock of a folder, which is made if need be; the system releases it when the process ends,
-    however it ends."""
-    handle = _lock(folder)
+    however it ends.
+
+    what   is written there, for the words to a second writer
+    """
+    handle = _lock(folder, what)
     try:
         yield
     finally:
-        with suppress(OSError):  # the folder may be gone already
-            # Nothing but our own lock is in the folder: no work was begun, so it need not stay.
-            if _has_this_name(handle, folder / LOCK_FILE) and os.listdir(folder) == [LOCK_FILE]:
+        with suppress(OSError):  # the folder may be gone already, or hold what was written
+            if _has_this_name(handle, folder / LOCK_FILE):
                 (folder / LOCK_FILE).unlink()
                 folder.rmdir()
         os.close(handle)
 
 
-def _lock(folder: Path) -> int:
+def _lock(folder: Path, what: str) -> int:
     import fcntl
 
     while True:
@@ -136,8 +138,8 @@ def _lock(folder: Path) -> int:
             os.close(handle)
             if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
                 raise FileError(
-                    f"{folder} is in use: another process is writing this ensemble. Wait for it, or choose"
-                    " another store."
+                    f"{folder} is in use: another process is writing {what}. Wait for it, or choose another"
+                    " place."
                 ) from None
             raise FileError(
                 f"{folder} cannot be locked: {error.strerror or error}. Choose another place."

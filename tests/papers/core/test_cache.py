@@ -1,5 +1,7 @@
 """Data on the disk: computed once, and again where parameters, code or bytes have changed."""
 
+import json
+import pickle
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ import pytest
 import xarray
 from support.small_items import made, small
 
+from nucleate import Attention, simulate, uniform
 from nucleate.papers import find
 from nucleate.papers.causal_clustering.life import data as lives
 from nucleate.papers.core.cache import ItemWorkspace
@@ -38,9 +41,34 @@ def test_a_dataset_is_computed_once_and_again_if_parameters_or_bytes_changed(tmp
     assert ask({"value": 3.0}) == (3.0, [])
 
 
-def test_a_run_is_computed_once_and_again_if_it_was_damaged(tmp_path: Path) -> None:
-    from nucleate import Attention, simulate, uniform
+def test_data_of_a_stranger_are_computed_anew_and_never_run(tmp_path: Path) -> None:
+    """Arrays in Zarr's format 2 with a filter that unpickles, as a dataset and as a run."""
+    from support.pickles import Harm
 
+    mark = tmp_path / "mark"
+    for name in ("piece", "run"):
+        array = tmp_path / f"{name}.zarr" / "x"
+        array.mkdir(parents=True)
+        (array.parent / ".zgroup").write_text('{"zarr_format": 2}')
+        (array.parent / ".zattrs").write_text('{"fingerprint": "any", "checksum": "any"}')
+        filters = [{"id": "vlen-utf8"}, {"id": "pickle", "protocol": 5}]
+        head = {"zarr_format": 2, "shape": [1], "chunks": [1], "dtype": "|O", "fill_value": None}
+        (array / ".zarray").write_text(
+            json.dumps({**head, "order": "C", "compressor": None, "filters": filters})
+        )
+        (array / ".zattrs").write_text('{"_ARRAY_DIMENSIONS": ["i"]}')
+        (array / "0").write_bytes(pickle.dumps(Harm(mark)))
+    said: list[str] = []
+    workspace = ItemWorkspace("figure4", tmp_path, {}, tell=said.append)
+    assert float(workspace.dataset("piece", lambda: _dataset(1.0))["x"][0]) == 1.0
+    workspace.run("run", lambda: simulate(Attention(1.0), uniform(3, 2, 0), 1.0, save=3))
+    assert not mark.exists()
+    assert said == [
+        f"{tmp_path / name}.zarr is damaged or was edited. It is computed anew." for name in ("piece", "run")
+    ]
+
+
+def test_a_run_is_computed_once_and_again_if_it_was_damaged(tmp_path: Path) -> None:
     def ask(seed: int) -> list[str]:
         workspace = ItemWorkspace("figure4", tmp_path, {"seed": seed})
         run = workspace.run("run", lambda: simulate(Attention(1.0), uniform(3, 2, seed), 1.0, save=3))
@@ -53,8 +81,6 @@ def test_a_run_is_computed_once_and_again_if_it_was_damaged(tmp_path: Path) -> N
 
 
 def test_what_ctrl_c_cut_short_is_not_kept(tmp_path: Path) -> None:
-    from nucleate import Attention, simulate, uniform
-
     run = simulate(Attention(1.0), uniform(3, 2, 0), 1.0, save=3)
     workspace = ItemWorkspace("figure4", tmp_path, {})
     with pytest.raises(KeyboardInterrupt):
@@ -99,6 +125,11 @@ def test_an_interrupted_item_goes_on_where_it_was(tmp_path: Path, monkeypatch: p
         "slips",
     ],
 )
-def test_an_item_run_again_has_the_same_numbers(key: str, tmp_path: Path) -> None:
+def test_an_item_run_again_has_the_same_numbers_and_a_third_time_computes_nothing(
+    key: str, tmp_path: Path
+) -> None:
     found = made(key)
     assert found.item.measure(found.item.run(ItemWorkspace(key, tmp_path, found.p)), found.p) == found.numbers
+    third = ItemWorkspace(key, tmp_path, found.p, tell=pytest.fail)
+    found.item.run(third)
+    assert third.computed == []

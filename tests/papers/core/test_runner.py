@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from nucleate.cli.main import app
 from nucleate.papers import ITEMS, find
-from nucleate.papers.core import runner
+from nucleate.papers.core import item_file, runner
 from nucleate.papers.core.cache import ItemWorkspace
 from nucleate.papers.core.item import Item
 
@@ -64,7 +64,7 @@ def test_what_is_finished_is_kept_and_an_edit_makes_it_anew(
             runner.reproduce(tmp_path, ["figure4"])
     assert runner.reproduce(tmp_path, ["figure4"]).report.read_bytes() == before
     with monkeypatch.context() as patch:
-        patch.setattr(runner, "made_by", lambda *modules: {"code": "edited"})
+        patch.setattr(item_file, "made_by", lambda *modules: {"code": "edited"})
         patch.setattr(runner, "reproduce_item", never)
         with pytest.raises(AssertionError, match="finished"):
             runner.reproduce(tmp_path, ["figure4"])

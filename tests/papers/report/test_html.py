@@ -192,3 +192,16 @@ def test_indices_of_letters_are_lowered_and_words_are_left_alone() -> None:
         typeset("E_k, φ_k', s_j − 1, Σ_{j<k}, some_name")
         == "E<sub>k</sub>, φ<sub>k</sub>&#x27;, s<sub>j</sub> − 1, Σ<sub>j&lt;k</sub>, some_name"
     )
+
+
+def test_a_picture_that_is_none_is_not_opened_by_another_program(tmp_path: Path) -> None:
+    """PostScript is a program, which the imaging library would hand to Ghostscript."""
+    from PIL import UnidentifiedImageError
+
+    from nucleate.papers.report.html import _embedded
+
+    (tmp_path / "figure.png").write_bytes(
+        b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n%%EOF\n"
+    )
+    with pytest.raises(UnidentifiedImageError):
+        _embedded(tmp_path / "figure.png")

@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
     from nucleate.integrate.run import Run
 
-__all__ = ["ItemWorkspace", "Progress", "fingerprint", "made_by"]
+__all__ = ["ItemWorkspace", "Progress", "Tell", "fingerprint", "made_by"]
 
 Progress = Callable[[float, float], object]  # told how much is done, and of how much
+Tell = Callable[[str], None]  # called with a line about damage that was found
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,15 +41,16 @@ class ItemWorkspace:
     folder: Path  # of its data
     parameters: Mapping[str, Any]
     progress: Progress = lambda done, total: None
+    tell: Tell = lambda words: None
     computed: list[str] = field(default_factory=list)  # what was not on the disk, and had to be computed
 
     def dataset(self, name: str, compute: "Callable[[], Dataset]") -> "Dataset":
         """The dataset `name`, from the disk or computed now."""
         path, mark = self.folder / f"{name}.zarr", self._fingerprint(name)
-        found = _read(path, mark)
-        if found is not None:
+        found, damaged = _read(path)
+        if found is not None and found.attrs["fingerprint"] == mark:
             return found
-        self._begin(name)
+        self._begin(name, path if damaged else None)
         return _write(path, compute(), mark)
 
     def blocks(
@@ -78,19 +80,22 @@ class ItemWorkspace:
         from nucleate.integrate.storage import load, save
 
         path, mark = self.folder / f"{name}.zarr", self._fingerprint(name)
+        damaged = False
         try:
             found = load(path)
             if found.notes.get("fingerprint") == mark:
                 return found
-        except InputError:  # not there, or damaged
-            pass
-        self._begin(name)
+        except InputError:
+            damaged = path.exists()
+        self._begin(name, path if damaged else None)
         run = uninterrupted(compute())
         _clear(path)
         save(replace(run, notes={**run.notes, "fingerprint": mark}), path)
         return load(path)
 
-    def _begin(self, name: str) -> None:
+    def _begin(self, name: str, damaged: Path | None) -> None:
+        if damaged is not None:
+            self.tell(f"{damaged} is damaged or was edited. It is computed anew.")
         self.folder.mkdir(parents=True, exist_ok=True)
         self.computed.append(name)
 
@@ -122,20 +127,18 @@ def _write(path: Path, dataset: "Dataset", mark: str) -> "Dataset":
     return dataset
 
 
-def _read(path: Path, mark: str) -> "Dataset | None":
-    if not path.is_dir():
-        return None
-    import xarray
+def _read(path: Path) -> "tuple[Dataset | None, bool]":
+    """The dataset at `path` if it is as it was written, and whether there is one that is not."""
+    from nucleate.integrate.zarr_files import read_zarr
 
+    if not path.exists():
+        return None, False
     try:
-        dataset = xarray.open_zarr(
-            path, consolidated=False, zarr_format=3, chunks=None, decode_cf=False
-        ).load()
-    except Exception:  # a damaged store can raise anything; it is computed anew
-        return None
-    attrs = dataset.attrs
-    same = attrs.get("fingerprint") == mark and attrs.get("checksum") == _checksum(dataset)
-    return dataset if same else None
+        dataset = read_zarr(path)
+    except InputError:  # damaged, or not to be opened
+        return None, True
+    same = "fingerprint" in dataset.attrs and dataset.attrs.get("checksum") == _checksum(dataset)
+    return (dataset, False) if same else (None, True)
 
 
 def _checksum(dataset: "Dataset") -> str:

@@ -178,7 +178,7 @@ def _embedded(path: Path) -> str:
     """The picture as base64, with a palette, which halves it."""
     from PIL import Image
 
-    with Image.open(path) as picture:
+    with Image.open(path, formats=["PNG"]) as picture:
         small = picture.convert("RGB")
         if small.width > MAX_PICTURE_PIXELS:
             small = small.resize(

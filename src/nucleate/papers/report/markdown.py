@@ -245,7 +245,7 @@ def _picture(source: Path, target: Path, width: int) -> Path:
 
     from nucleate.integrate.storage import replacing
 
-    with Image.open(source) as picture:
+    with Image.open(source, formats=["PNG"]) as picture:
         small = picture.convert("RGB")
         if small.width > width:
             small = small.resize((width, round(small.height * width / small.width)), Image.Resampling.LANCZOS)

@@ -72,6 +72,6 @@ def run(workspace: "ItemWorkspace") -> "Data":
         table,
         workspace.folder / f"{name}.zarr",
         progress=workspace.progress,
-        tell=lambda words: None,
+        tell=workspace.tell,
     )
     return {"ensemble": found.in_memory().data}

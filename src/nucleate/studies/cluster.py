@@ -7,6 +7,7 @@ more threads run than the cluster has.
 """
 
 import logging
+import multiprocessing
 import os
 import queue
 import sys
@@ -29,7 +30,8 @@ from nucleate.studies.workers import Outcome, Workers
 
 __all__ = ["check_cluster", "cluster_workers"]
 
-CONNECT_SECONDS = 10.0  # to find the scheduler
+CONNECT_SECONDS = 30.0  # to find the scheduler, which a job may have started a moment ago
+START_TRIES = 2  # to start a cluster of our own, whose workers may be killed at once
 RECOUNT_SECONDS = 1.0  # between two counts of the threads of the cluster, which may grow and shrink
 MAX_GIVEN_UP = 5  # times that Dask may give a block up, each after several dead workers
 BLOCKS_PER_THREAD = 2  # one under way and one waiting
@@ -57,11 +59,24 @@ def cluster_workers(study: Study, count: int, address: str, tell: Tell) -> Itera
 def check_cluster(address: str) -> None:
     """Refuse what can be no cluster, before anything is begun."""
     _distributed()
-    if address != "local" and "://" not in address:
+    if address == "local":
+        _check_shared_locks()
+    elif "://" not in address:
         raise InputError(
             f"--cluster is {address!r}, but must be local or the address of a scheduler, such as"
             ' "tcp://127.0.0.1:8786".'
         )
+
+
+def _check_shared_locks() -> None:
+    """Processes that Dask starts share locks with this one, which Linux keeps in /dev/shm."""
+    try:
+        multiprocessing.get_context("spawn").Lock()
+    except (OSError, ImportError) as error:
+        raise FileError(
+            f"--cluster local needs memory that processes share, /dev/shm on Linux: {error}. Mount it, or"
+            " leave --cluster out; threads give the same results."
+        ) from None
 
 
 @contextmanager
@@ -100,16 +115,32 @@ def _local(distributed: Any, workers: int) -> Iterator[Any]:
     }
     with (
         dask.config.set(settings),
-        distributed.LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address="127.0.0.1:0",
-            silence_logs=50,
-        ) as cluster,
+        _local_cluster(distributed, workers) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
+
+
+def _local_cluster(distributed: Any, workers: int) -> Any:
+    """A cluster of our own; Dask gives it up if one worker is lost while it starts, so it is tried again."""
+    error: Exception | None = None
+    for _ in range(START_TRIES):
+        try:
+            return distributed.LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address="127.0.0.1:0",
+                silence_logs=50,
+            )
+        except Exception as refused:
+            error = refused
+    assert error is not None
+    raise InputError(
+        f"--cluster local: its workers did not start ({_in_words(error.__cause__ or error)}). They may lack"
+        ' memory, and a script must ask for them below if __name__ == "__main__"; without --cluster threads'
+        " give the same results."
+    )
 
 
 @contextmanager
@@ -119,8 +150,8 @@ def _client(distributed: Any, address: str) -> Iterator[Any]:
         client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise FileError(
-            f"--cluster {address}: no scheduler answers there ({type(error).__name__}). Start one: dask"
-            " scheduler."
+            f"--cluster {address}: no scheduler answers there within {CONNECT_SECONDS:g} s"
+            f" ({type(error).__name__}). Start one: dask scheduler."
         ) from None
     with client:
         yield client
@@ -130,7 +161,7 @@ class _ClusterWorkers:
     """The workers of a cluster."""
 
     def __init__(self, distributed: Any, client: Any, study: bytes, tell: Tell) -> None:
-        self.distributed, self.client, self.study = distributed, client, study
+        self.distributed, self.client, self.study, self.tell = distributed, client, study, tell
         self.outcomes: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
         self.futures: dict[Block, Any] = {}
         self.given_up: dict[Block, int] = {}
@@ -178,13 +209,21 @@ class _ClusterWorkers:
         """Threads of all workers, asked for once a second."""
         now = time.monotonic()
         if now - self.counted_at > RECOUNT_SECONDS:
-            self.counted_at, self.threads = now, int(sum(self.client.nthreads().values()))
+            before, self.threads = self.threads, int(sum(self.client.nthreads().values()))
+            self.counted_at = now
+            if before and not self.threads:
+                self.tell("The cluster has lost all its workers; waiting for others.")
         return self.threads
 
 
 def _cluster_failed(error: BaseException) -> InputError:
-    words = textwrap.shorten(f"{type(error).__name__}: {error}", 200, placeholder="...").rstrip(".")
-    return InputError(f"The cluster failed: {words}. What was finished is kept; run the same command again.")
+    return InputError(
+        f"The cluster failed: {_in_words(error)}. What was finished is kept; run the same command again."
+    )
+
+
+def _in_words(error: BaseException) -> str:
+    return textwrap.shorten(f"{type(error).__name__}: {error}", 200, placeholder="...").rstrip(".")
 
 
 def _pickled(study: Study) -> bytes:

@@ -294,11 +294,14 @@ def test_a_lost_scheduler_ends_with_one_line_and_threads_finish_the_work(tmp_pat
     ensemble(slow, tmp_path / "threads.zarr")
     command = ["ensemble", "study.toml", "--out", "out.zarr", "--block", 4, "--quiet"]
     with processes(tmp_path, 1, 1) as address:
+        with distributed.Client(address, set_as_default=False) as client:
+            pid = client.run_on_scheduler(os.getpid)
         going = start_nucleate(*command, "--cluster", address, cwd=tmp_path)
         deadline = time.monotonic() + START_SECONDS
         while len(list(tmp_path.glob("out.zarr.parts/blocks/*.block"))) < 10 and time.monotonic() < deadline:
             time.sleep(0.02)
-    said, wrong = going.communicate(timeout=START_SECONDS)  # or it waits for ever
+        kill(pid)
+        said, wrong = going.communicate(timeout=START_SECONDS)  # or it waits for ever
     assert (going.returncode, said) == (2, "")
     assert len(wrong.splitlines()) == 1, wrong
     assert "The cluster failed: " in wrong

@@ -7,6 +7,7 @@ of them killed.
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,6 +30,7 @@ from nucleate.checks import InputError
 from nucleate.studies.ensemble import ensemble
 
 distributed: Any = pytest.importorskip("distributed", reason="Dask comes with nucleate[cluster]")
+dask_config: Any = pytest.importorskip("dask.config")
 
 KILLS = 20 if SOAK else 3
 START_SECONDS = 60.0  # for processes to start
@@ -72,11 +74,11 @@ def dask(folder: Path, *words: object, inside: Network | None = None) -> Iterato
 
 
 @contextmanager
-def scheduler(folder: Path, inside: Network | None = None) -> Iterator[str]:
+def scheduler(folder: Path, *options: object, inside: Network | None = None) -> Iterator[str]:
     """A scheduler; its address."""
     file = folder / "scheduler.json"
     host = inside.address if inside else "127.0.0.1"
-    words = ("scheduler", "--host", host, "--port", 0, "--scheduler-file", file)
+    words = ("scheduler", "--host", host, "--port", 0, "--scheduler-file", file, *options)
     with dask(folder, *words, inside=inside):
         eventually("the scheduler listens", lambda: file.exists() and file.read_text().endswith("}"))
         yield json.loads(file.read_text())["address"]
@@ -324,6 +326,50 @@ def test_no_scheduler_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.5)
     with pytest.raises(InputError, match="no scheduler answers there"):
         ensemble(small(), tmp_path / "out.zarr", cluster="tcp://127.0.0.1:9")
-    with pytest.raises(InputError, match="must be local or the address"):
-        ensemble(small(), tmp_path / "out.zarr", cluster="here")
     assert list(tmp_path.iterdir()) == [], "the store is not bound to a study of which nothing was computed"
+
+
+NO_ADDRESSES = [
+    "here",
+    "",
+    "127.0.0.1:8786",
+    "tcp://",
+    "tcp://127.0.0.1",
+    "tcp://:8786",
+    "tcp://127.0.0.1:port",
+    "tcp://127.0.0.1:99999",
+    "tcp://127.0.0.1:8786/x",
+    "http://127.0.0.1:8786",
+    "inproc://here:1",
+]
+
+
+@pytest.mark.parametrize("address", NO_ADDRESSES)
+def test_what_is_no_address_is_refused_at_once(address: str, tmp_path: Path) -> None:
+    """Dask would try it, and complain with a traceback when the process ends."""
+    with pytest.raises(InputError, match="must be local or the address of a scheduler"):
+        ensemble(small(), tmp_path / "out.zarr", cluster=address)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tls_asks_for_a_certificate_and_works_with_one(tmp_path: Path, finished: Path) -> None:
+    with pytest.raises(InputError, match="needs a certificate, and Dask knows of none"):
+        ensemble(small(), tmp_path / "out.zarr", cluster="tls://127.0.0.1:8786")
+    if shutil.which("openssl") is None:
+        pytest.skip("the certificate is made by openssl")
+    words = (
+        "openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=nucleate -keyout key.pem -out cert.pem"
+    )
+    subprocess.run(words.split(), cwd=tmp_path, capture_output=True, check=True)
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    options = ["--tls-ca-file", cert, "--tls-cert", cert, "--tls-key", key]
+    names = {"ca-file": cert, "client.cert": cert, "client.key": key}
+    settings = {f"distributed.comm.tls.{name}": str(file) for name, file in names.items()}
+    with (
+        scheduler(tmp_path, *options, "--protocol", "tls") as address,
+        worker(tmp_path, address, *options),
+        dask_config.set(settings),
+    ):
+        assert address.startswith("tls://")
+        ensemble(small(), tmp_path / "out.zarr", cluster=address, tell=lambda words: None)
+    assert contents(tmp_path / "out.zarr") == contents(finished)

@@ -18,6 +18,7 @@ from contextlib import ExitStack, contextmanager
 from functools import cache
 from importlib import import_module
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -58,14 +59,27 @@ def cluster_workers(study: Study, count: int, address: str, tell: Tell) -> Itera
 
 def check_cluster(address: str) -> None:
     """Refuse what can be no cluster, before anything is begun."""
-    _distributed()
+    distributed = _distributed()
     if address == "local":
-        _check_shared_locks()
-    elif "://" not in address:
+        return _check_shared_locks()
+    if not _is_address(address):
         raise InputError(
-            f"--cluster is {address!r}, but must be local or the address of a scheduler, such as"
-            ' "tcp://127.0.0.1:8786".'
+            f"--cluster is {address!r}, but must be local or the address of a scheduler, tcp or tls, with its"
+            ' port. Write it as in "tcp://127.0.0.1:8786".'
         )
+    if address.startswith("tls") and not distributed.Security().get_connection_args("client")["ssl_context"]:
+        raise InputError(
+            f"--cluster {address} needs a certificate, and Dask knows of none. Name it in Dask's"
+            " configuration, under distributed.comm.tls."
+        )
+
+
+def _is_address(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return parts.scheme in ("tcp", "tls") and bool(parts.hostname and parts.port) and not parts.path
+    except ValueError:  # a port that is none
+        return False
 
 
 def _check_shared_locks() -> None:

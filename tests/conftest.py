@@ -26,9 +26,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 def _counts(item: pytest.Item) -> list[str]:
     return [
-        f"{number} {name.replace('_', ' ')}"
+        f"{name.replace('_', ' ')}: {count}"
         for mark in item.iter_markers("soak")
-        for name, number in mark.kwargs.items()
+        for name, count in mark.kwargs.items()
     ]
 
 

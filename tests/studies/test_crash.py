@@ -265,7 +265,7 @@ def failing(k: int, code: int) -> Iterator[list[str]]:
         yield calls
 
 
-@pytest.mark.soak(every_write=1 if SOAK else 3)
+@pytest.mark.soak(writes="all" if SOAK else "every third")
 @pytest.mark.parametrize("extend", [False, True], ids=["from nothing", "extending"])
 def test_every_write_may_fail_and_the_next_call_completes(extend: bool, tmp_path: Path) -> None:
     tiny = small(runs=6, grid={"beta": [4.0]}, observables={"renyi": {"kind": "consumed", "radius": 0.1}})

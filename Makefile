@@ -7,12 +7,13 @@ PIP := --quiet --disable-pip-version-check
 
 # The environments: .venv (dev) and .venv-NAME, each with the package, these extras and the versions and hashes
 # of requirements/NAME.txt.
-ENVIRONMENTS := dev bench gpu torch browser lowest
+ENVIRONMENTS := dev bench gpu torch browser slurm lowest
 EXTRAS_dev := dev docs video cluster
 EXTRAS_bench := bench
 EXTRAS_gpu := dev gpu
 EXTRAS_torch := dev models trace
 EXTRAS_browser := dev explorer browser
+EXTRAS_slurm := dev slurm
 EXTRAS_lowest := dev docs video cluster bench browser
 UV := uv==0.13.7
 TORCH_TESTS := tests/models/test_torch.py tests/models/test_real_weights.py
@@ -23,7 +24,7 @@ TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install explore test test-browser test-torch test-gpu test-lowest weights lock soak bounds check lint types docs web bench reproduce clean
+.PHONY: help install explore test test-browser test-slurm test-torch test-gpu test-lowest weights lock soak bounds check lint types docs web bench reproduce clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -34,12 +35,12 @@ test: .venv/.installed ## run every test that needs neither a browser nor torch
 	$(TEST_ENV) .venv/bin/python -m pytest -n $(WORKERS)
 
 test-browser: .venv-browser/.installed ## try the explorer in a real Chromium, which is installed if it is not there
-	@command -v chromium >/dev/null || { \
-	  if [ "$$(id -u)" = 0 ]; then as=; elif command -v sudo >/dev/null; then as=sudo; else as=nobody; fi; \
-	  if ! command -v apt-get >/dev/null || [ "$$as" = nobody ]; then \
-	    echo "The browser tests need the command chromium. Install it, as root: apt-get install chromium chromium-driver" >&2; exit 1; fi; \
-	  $$as apt-get -q update && $$as apt-get -q -y --no-install-recommends install chromium chromium-driver; }
+	$(call system_packages,chromium,chromium chromium-driver)
 	$(TEST_ENV) .venv-browser/bin/python -m pytest tests/browser
+
+test-slurm: .venv-slurm/.installed ## submit the scripts of docs/slurm.md to a SLURM of this machine, installed if it is not there
+	$(call system_packages,slurmctld,slurm-wlm munge)
+	$(TEST_ENV) .venv-slurm/bin/python -m pytest tests/slurm
 
 test-gpu: .venv-gpu/.installed ## the tests of the card on a machine that has one
 	$(TEST_ENV) .venv-gpu/bin/python -m pytest tests/gpu
@@ -71,8 +72,8 @@ lock: ## write requirements/*.txt, the hashes of every version in constraints.tx
 	  --no-annotate --custom-compile-command 'make lock' --no-emit-package torch --output-file requirements/$(name).txt \
 	  $(if $(filter lowest,$(name)),--resolution lowest-direct,-c constraints.txt) $(addprefix --extra ,$(EXTRAS_$(name))) pyproject.toml - &&) true
 
-soak: .venv/.installed ## the full counts of kills, damages and failed writes, some minutes
-	$(TEST_ENV) NUCLEATE_SOAK=1 .venv/bin/python -m pytest -n $(WORKERS) tests/studies/test_crash.py tests/studies/test_cluster.py tests/contracts/test_mutated_files.py
+soak: .venv/.installed ## kills, damages, failed writes, mutants and junk with their full counts, 15 minutes at most
+	$(TEST_ENV) NUCLEATE_SOAK=1 .venv/bin/python -m pytest -n $(WORKERS) -m soak
 
 bounds: .venv/.installed ## the tests of compiled code once more, every index checked
 	$(TEST_ENV) NUMBA_BOUNDSCHECK=1 .venv/bin/python -m pytest -n $(WORKERS) tests/kernels tests/contracts/test_invariants.py tests/integrate/test_causal_*.py tests/integrate/test_alternating.py tests/integrate/test_frames.py tests/integrate/test_batches.py
@@ -119,6 +120,15 @@ define environment
 @$(1)/bin/python -m pip --version >/dev/null 2>&1 || { \
 	  $(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else "nucleate needs Python 3.11 or newer, but $(PYTHON) is Python %d.%d. Use another: make PYTHON=python3.11 ..." % v[:2])' && \
 	  $(PYTHON) -m venv $(1); }
+endef
+
+# $(call system_packages,COMMAND,PACKAGES): Debian's packages, if the command is not there.
+define system_packages
+@PATH="$$PATH:/usr/sbin" command -v $(1) >/dev/null || { \
+	  if [ "$$(id -u)" = 0 ]; then as=; elif command -v sudo >/dev/null; then as=sudo; else as=nobody; fi; \
+	  if ! command -v apt-get >/dev/null || [ "$$as" = nobody ]; then \
+	    echo "make $@ needs the command $(1). Install it, as root: apt-get install $(2)" >&2; exit 1; fi; \
+	  $$as apt-get -q update && $$as apt-get -q -y --no-install-recommends install $(2); }
 endef
 
 # An environment that is already there is used again; the stamp says it holds what these files ask for.

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.soak import SOAK
 from support.time_limits import within_cpu_seconds
 
 import nucleate as nc
@@ -490,6 +491,9 @@ def test_a_drift_that_overflows_is_refused(kernel: Any) -> None:
 
 # Anything at all
 
+JUNK = 3000 if SOAK else 150
+MODELS = 2000 if SOAK else 100
+
 
 @given(
     x=st.lists(
@@ -504,7 +508,8 @@ def test_a_drift_that_overflows_is_refused(kernel: Any) -> None:
     beta=st.floats(allow_nan=True, allow_infinity=True),
     t=st.floats(max_value=10.0) | st.sampled_from([math.nan, math.inf]),
 )
-@settings(max_examples=150)
+@pytest.mark.soak(examples=JUNK)
+@settings(max_examples=JUNK)
 def test_random_junk_is_refused_or_answered_never_a_traceback(
     x: list[list[Any]], beta: float, t: float
 ) -> None:
@@ -520,7 +525,8 @@ def test_random_junk_is_refused_or_answered_never_a_traceback(
     beta=st.floats(0.0, 1e300),
     entries=st.lists(st.floats(-1e150, 1e150), min_size=9, max_size=9),
 )
-@settings(max_examples=100)
+@pytest.mark.soak(examples=MODELS)
+@settings(max_examples=MODELS)
 def test_random_models_are_simulated_to_a_named_end(
     x: list[list[float]], beta: float, entries: list[float]
 ) -> None:

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from support.made_checkpoints import Made, make
+from support.soak import SOAK
 
 from nucleate.checks import InputError, MissingPackageError
 from nucleate.models.mapping import built_in
 from nucleate.models.spectra import Spectra, spectra
 from nucleate.models.weights import GgufWeights
 
-MUTANTS = 2_000
+MUTANTS = 10_000 if SOAK else 2_000
 NUMBERS = [0, 1, 2**31, 2**32, 2**62, 2**63, 2**64 - 1]
 MAX_SECONDS_PER_FILE = 2.0  # of work for one small file; other programs may be slow, too
 QUANTS = [gguf.GGMLQuantizationType.F32, gguf.GGMLQuantizationType.F16, gguf.GGMLQuantizationType.BF16]
@@ -282,6 +283,7 @@ def test_the_names_are_those_that_the_package_translates_to(ours: str, arch: str
     )
 
 
+@pytest.mark.soak(mutants=MUTANTS)
 def test_mutants_are_read_or_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.gguf"
     llama(path, gguf.GGMLQuantizationType.Q8_0)

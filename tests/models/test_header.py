@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from safetensors import SafetensorError, safe_open
 from support.made_checkpoints import Made, make
+from support.soak import SOAK
 
 from nucleate.checks import InputError
 from nucleate.models.header import MAX_TENSORS, read_header
 from nucleate.models.spectra import spectra
 
-MUTANTS = 10_000
+MUTANTS = 50_000 if SOAK else 10_000
 
 
 MAX_SECONDS_PER_FILE = 2.0  # of work for one small file; other programs may be slow, too
@@ -148,6 +149,7 @@ def mutant(raw: bytes, rng: np.random.Generator) -> bytes:
     return bytes(data)
 
 
+@pytest.mark.soak(mutants=MUTANTS)
 def test_ten_thousand_mutants_are_read_or_refused_and_never_more_trusted_than_by_the_library(
     tmp_path: Path,
 ) -> None:

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.small_studies import SOAK, contents, small
+from support.small_studies import contents, small
+from support.soak import SOAK
 
 from nucleate.checks import Array, InputError
 from nucleate.studies import durable_files
@@ -143,6 +144,7 @@ print(killed, finished)
 """
 
 
+@pytest.mark.soak(kills=KILLS)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_kill_9_at_random_moments_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None:
     words = [sys.executable, "-c", textwrap.dedent(DRIVER), str(KILLS), str(tmp_path)]
@@ -263,6 +265,7 @@ def failing(k: int, code: int) -> Iterator[list[str]]:
         yield calls
 
 
+@pytest.mark.soak(writes="all" if SOAK else "every third")
 @pytest.mark.parametrize("extend", [False, True], ids=["from nothing", "extending"])
 def test_every_write_may_fail_and_the_next_call_completes(extend: bool, tmp_path: Path) -> None:
     tiny = small(runs=6, grid={"beta": [4.0]}, observables={"renyi": {"kind": "consumed", "radius": 0.1}})
@@ -345,6 +348,7 @@ def cut(data: bytes, dice: random.Random) -> bytes:
 DAMAGE = pytest.mark.parametrize("damage", [flip, cut], ids=["flips", "cuts"])
 
 
+@pytest.mark.soak(damages=DAMAGES, mended=DAMAGES // MENDED)
 @DAMAGE
 def test_damage_to_a_finished_store_is_named_and_mended(
     damage: Callable[[bytes, random.Random], bytes], tmp_path: Path, finished: Path
@@ -365,6 +369,7 @@ def test_damage_to_a_finished_store_is_named_and_mended(
         (path / name).write_bytes(reference[name])
 
 
+@pytest.mark.soak(damages=DAMAGES, mended=DAMAGES // MENDED)
 @DAMAGE
 def test_damage_to_the_parts_is_named_and_mended(
     damage: Callable[[bytes, random.Random], bytes], tmp_path: Path, blocks: Path, finished: Path

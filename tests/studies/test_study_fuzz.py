@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 import typer
+from support.soak import SOAK
 from typer.testing import CliRunner
 
 from nucleate.cli import ensemble as command
 from nucleate.cli import main as cli
 from nucleate.studies import estimate
 
-PARTS, MUTANTS_PER_PART = 4, 2_500  # ten thousand in all, in parts that pytest may run at once
+PARTS = 20 if SOAK else 4  # that pytest may run at once
+MUTANTS_PER_PART = 2_500
 TIMED_PER_PART = 10  # are tried out as well
 
 BASE = """\
@@ -170,6 +172,7 @@ def dry_run(path: Path) -> tuple[int, str, str]:
     return code, out.getvalue(), err.getvalue()
 
 
+@pytest.mark.soak(mutants=MUTANTS_PER_PART)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_no_slip_in_a_study_ends_in_a_traceback(
     part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

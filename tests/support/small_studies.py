@@ -1,15 +1,12 @@
 """Studies that take a fraction of a second, and what tests of ensembles need again and again."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nucleate.checks import Array
-
-SOAK = bool(os.environ.get("NUCLEATE_SOAK"))  # set by `make soak`: the full counts
 
 
 def small(**changes: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ more threads run than the cluster has.
 """
 
 import logging
+import multiprocessing
 import os
 import queue
 import sys
@@ -17,6 +18,7 @@ from contextlib import ExitStack, contextmanager
 from functools import cache
 from importlib import import_module
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -37,7 +39,8 @@ from nucleate.studies.workers import Outcome, Workers
 
 __all__ = ["check_cluster", "cluster_workers"]
 
-CONNECT_SECONDS = 10.0  # to find the scheduler
+CONNECT_SECONDS = 30.0  # to find the scheduler, which a job may have started a moment ago
+START_TRIES = 2  # to start a cluster of our own, whose workers may be killed at once
 RECOUNT_SECONDS = 1.0  # between two counts of the threads of the cluster, which may grow and shrink
 MAX_GIVEN_UP = 5  # times that Dask may give a block up, each after several dead workers
 BLOCKS_PER_THREAD = 2  # one under way and one waiting
@@ -64,12 +67,40 @@ def cluster_workers(study: Study, count: int, address: str, tell: Tell) -> Itera
 
 def check_cluster(address: str) -> None:
     """Refuse what can be no cluster, before anything is begun."""
-    _distributed()
-    if not isinstance(address, str) or (address != "local" and "://" not in address):
+    distributed = _distributed()
+    if address == "local":
+        return _check_shared_locks()
+    if not _is_address(address):
         raise InputError(
-            f"--cluster is {shortened(address)}, but must be local or the address of a scheduler, such as"
-            ' "tcp://127.0.0.1:8786".'
+            f"--cluster is {shortened(address)}, but must be local or the address of a scheduler, tcp or tls,"
+            ' with its port. Write it as in "tcp://127.0.0.1:8786".'
         )
+    if address.startswith("tls") and not distributed.Security().get_connection_args("client")["ssl_context"]:
+        raise InputError(
+            f"--cluster {address} needs a certificate, and Dask knows of none. Name it in Dask's"
+            " configuration, under distributed.comm.tls."
+        )
+
+
+def _is_address(address: object) -> bool:
+    if not isinstance(address, str):
+        return False
+    try:
+        parts = urlsplit(address)
+        return parts.scheme in ("tcp", "tls") and bool(parts.hostname and parts.port) and not parts.path
+    except ValueError:  # a port that is none
+        return False
+
+
+def _check_shared_locks() -> None:
+    """Processes that Dask starts share locks with this one, which Linux keeps in /dev/shm."""
+    try:
+        multiprocessing.get_context("spawn").Lock()
+    except (OSError, ImportError) as error:
+        raise FileError(
+            f"--cluster local needs memory that processes share, /dev/shm on Linux: {error}. Mount it, or"
+            " leave --cluster out; threads give the same results."
+        ) from None
 
 
 @contextmanager
@@ -107,25 +138,34 @@ def _local(distributed: Any, workers: int) -> Iterator[Any]:
         "distributed.nanny.pre-spawn-environ": ONE_THREAD_ENVIRONMENT,
         "distributed.scheduler.active-memory-manager.start": False,
     }
-    with ExitStack() as stack:
-        stack.enter_context(dask.config.set(settings))
-        try:
-            cluster = stack.enter_context(
-                distributed.LocalCluster(
-                    n_workers=workers,
-                    threads_per_worker=1,
-                    processes=True,
-                    dashboard_address="127.0.0.1:0",
-                    silence_logs=50,
-                )
-            )
-            client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
-        except Exception as error:  # a worker that died at once, no /dev/shm, no memory: Dask has many words
-            raise InputError(
-                f"--cluster local: its workers could not be started ({_words_of(error)}). Leave --cluster out"
-                " to compute on threads of this process."
-            ) from None
+    with (
+        dask.config.set(settings),
+        _local_cluster(distributed, workers) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
         yield client
+
+
+def _local_cluster(distributed: Any, workers: int) -> Any:
+    """A cluster of our own; Dask gives it up if one worker is lost while it starts, so it is tried again."""
+    error: Exception | None = None
+    for _ in range(START_TRIES):
+        try:
+            return distributed.LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address="127.0.0.1:0",
+                silence_logs=50,
+            )
+        except Exception as refused:
+            error = refused
+    assert error is not None
+    raise InputError(
+        f"--cluster local: its workers did not start ({_in_words(error.__cause__ or error)}). They may lack"
+        ' memory, and a script must ask for them below if __name__ == "__main__"; without --cluster threads'
+        " give the same results."
+    )
 
 
 @contextmanager
@@ -135,8 +175,8 @@ def _client(distributed: Any, address: str) -> Iterator[Any]:
         client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise FileError(
-            f"--cluster {address}: no scheduler answers there ({type(error).__name__}). Start one: dask"
-            " scheduler."
+            f"--cluster {address}: no scheduler answers there within {CONNECT_SECONDS:g} s"
+            f" ({type(error).__name__}). Start one: dask scheduler."
         ) from None
     with client:
         yield client
@@ -146,7 +186,7 @@ class _ClusterWorkers:
     """The workers of a cluster."""
 
     def __init__(self, distributed: Any, client: Any, study: bytes, tell: Tell) -> None:
-        self.distributed, self.client, self.study = distributed, client, study
+        self.distributed, self.client, self.study, self.tell = distributed, client, study, tell
         self.outcomes: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
         self.futures: dict[Block, Any] = {}
         self.given_up: dict[Block, int] = {}
@@ -194,17 +234,20 @@ class _ClusterWorkers:
         """Threads of all workers, asked for once a second."""
         now = time.monotonic()
         if now - self.counted_at > RECOUNT_SECONDS:
-            self.counted_at, self.threads = now, int(sum(self.client.nthreads().values()))
+            before, self.threads = self.threads, int(sum(self.client.nthreads().values()))
+            self.counted_at = now
+            if before and not self.threads:
+                self.tell("The cluster has lost all its workers; waiting for others.")
         return self.threads
 
 
 def _cluster_failed(error: BaseException) -> InputError:
     return InputError(
-        f"The cluster failed: {_words_of(error)}. What was finished is kept; run the same command again."
+        f"The cluster failed: {_in_words(error)}. What was finished is kept; run the same command again."
     )
 
 
-def _words_of(error: BaseException) -> str:
+def _in_words(error: BaseException) -> str:
     return textwrap.shorten(f"{type(error).__name__}: {error}", 200, placeholder="...").rstrip(".")
 
 

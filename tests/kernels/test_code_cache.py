@@ -307,7 +307,7 @@ def test_a_file_cut_short_or_changed_anywhere_is_never_unpickled_and_is_removed(
 ) -> None:
     said: list[None] = []
     monkeypatch.setattr(cache, "_say_damaged", lambda: said.append(None))
-    files = cache._CodeFiles(tmp_path, "module.function")
+    files = cache.CodeFiles(tmp_path, "module.function")
     files.save("key", "code")
     (path,) = tmp_path.iterdir()
     whole = path.read_bytes()
@@ -331,7 +331,7 @@ def test_what_is_no_file_of_ours_is_removed_and_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cache, "_say_damaged", lambda: None)
-    files = cache._CodeFiles(tmp_path, "module.function")
+    files = cache.CodeFiles(tmp_path, "module.function")
     files.save("key", "code")
     (path,) = tmp_path.iterdir()
     whole = path.read_bytes()

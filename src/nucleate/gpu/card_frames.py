@@ -42,7 +42,7 @@ def kernels(d: int) -> Kernels:
     """The kernels for tokens in dimension d; a block of threads for each frame of each run."""
     D, LABELS = d, 64 if SIMULATED else MAX_TOKENS
 
-    @kernel()
+    @kernel(d)
     def mark_unreached(frames, saved):
         """Frames that were not reached are NaN."""
         run, frame = cuda.blockIdx.x, cuda.blockIdx.y
@@ -51,7 +51,7 @@ def kernels(d: int) -> Kernels:
                 for c in range(D):
                     frames[run, frame, k, c] = np.nan
 
-    @kernel()
+    @kernel(d)
     def consumed(frames, first_frame, centers, limit, share):
         """The share of tokens whose squared chord to a center is at most `limit`."""
         count = cuda.shared.array(1, int32)
@@ -75,7 +75,7 @@ def kernels(d: int) -> Kernels:
             reached = frames[run, frame, 0, 0] == frames[run, frame, 0, 0]
             share[run, cuda.blockIdx.y] = count[0] / n if reached else np.nan
 
-    @kernel()
+    @kernel(d)
     def clusters(frames, first_frame, limit, number):
         """How many components the tokens have, if two are joined whose squared chord is at most `limit`:
         every token takes the least label among its neighbours until none changes."""
@@ -123,7 +123,7 @@ def kernels(d: int) -> Kernels:
             reached = frames[run, frame, 0, 0] == frames[run, frame, 0, 0]
             number[run, cuda.blockIdx.y] = float64(state[1]) if reached else np.nan
 
-    @kernel()
+    @kernel(d)
     def from_first(frames, first_frame, start, far):
         """The largest geodesic distance of a token from where the first one started."""
         scratch = cuda.shared.array(THREADS, float64)

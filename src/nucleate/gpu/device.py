@@ -60,13 +60,23 @@ def device_function(function: Callable[..., Any]) -> Any:
     return cuda.jit(device=True)(getattr(function, "py_func", function))
 
 
-def kernel(registers: int | None = None, fastmath: bool = False) -> Callable[[Callable[..., Any]], Any]:
-    """`numba.cuda.jit`, with at most this many registers a thread; `fastmath` for kernels that look for no
-    NaN and round by no trick."""
+def kernel(
+    *key: object, registers: int | None = None, fastmath: bool = False
+) -> Callable[[Callable[..., Any]], Any]:
+    """`numba.cuda.jit`, kept on the disk under `key`, which says all that the function is compiled for; with
+    at most so many registers a thread; `fastmath` for kernels that look for no NaN and round by no trick."""
     options: dict[str, Any] = {"fastmath": fastmath}
-    if not SIMULATED and registers is not None:
+    if SIMULATED:
+        return cuda.jit(**options)
+    if registers is not None:
         options["max_registers"] = registers
-    return cuda.jit(**options)
+
+    def compile_one(function: Callable[..., Any]) -> Any:
+        from nucleate.gpu.kernel_cache import keep
+
+        return keep(cuda.jit(**options)(function), key)
+
+    return compile_one
 
 
 def shared_memory() -> int:

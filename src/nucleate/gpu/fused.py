@@ -171,7 +171,7 @@ def fused_kernel(arithmetic: Arithmetic, threads: int, rows_shared: bool) -> Any
     functions = StepFunctions(take_stage, fastest, error_and_decay, last_term, write_frame, accept)
     first_step, loop = make_loop(functions, WIDTH, device_function)
 
-    @kernel(registers(arithmetic))
+    @kernel(arithmetic, threads, rows_shared, registers=registers(arithmetic))
     def fused(
         start, times, frames, counts, numbers, kept, work,
         A_stage, E, E_low, gap, P, last_weights, orders,

@@ -61,7 +61,7 @@ def kernels(arithmetic: TileArithmetic) -> Kernels:
     real = float32 if MIXED else float64
     put_on_sphere, combine, token_errors, frame_place, accept_token = token_steps(D)
 
-    @kernel()
+    @kernel(arithmetic)
     def place(rows, size, weights, i, h, y, A, beta, m, places, seen, u_all, own):
         """Every token where stage i is taken: its place, in double precision and as pairs see it; u = beta
         log2(e) K^T Q x, and its score with itself."""
@@ -83,7 +83,7 @@ def kernels(arithmetic: TileArithmetic) -> Kernels:
             u_all[k, c] = real(x[c]) if DIFFERENCES else real(scale * total)
         own[k] = real(-0.5 * scale if DIFFERENCES else score)
 
-    @kernel()
+    @kernel(arithmetic)
     def finish(places, V, n, m, chunks, tile_rows, parts, rows, size, i):
         """Row i = the velocities: the parts that a token has, added up in order, and projected."""
         k = cuda.grid(1)
@@ -119,14 +119,14 @@ def kernels(arithmetic: TileArithmetic) -> Kernels:
             for c in range(D):
                 rows[i * size + k * D + c] = out[c]
 
-    @kernel()
+    @kernel(arithmetic)
     def errors(rows, size, E, E_low, gap, found):
         """What `token_errors` says of every token."""
         k = cuda.grid(1)
         if k * WIDTH < size:
             found[0, k], found[1, k], found[2, k] = token_errors(rows, size, E, E_low, gap, k)
 
-    @kernel()
+    @kernel(arithmetic)
     def largest(values, found):
         """found[row, block] = the largest of a row's values that the block looks at; NaN counts as
         infinite."""
@@ -146,7 +146,7 @@ def kernels(arithmetic: TileArithmetic) -> Kernels:
         if t == 0:
             found[row, cuda.blockIdx.x] = scratch[0]
 
-    @kernel()
+    @kernel(arithmetic)
     def write_frame(rows, size, weights, step_row, P, theta, h, y, frame):
         k = cuda.grid(1)
         if k * WIDTH >= size:
@@ -156,7 +156,7 @@ def kernels(arithmetic: TileArithmetic) -> Kernels:
         for c in range(D):
             frame[k, c] = x[c]
 
-    @kernel()
+    @kernel(arithmetic)
     def accept(rows, size, weights, step_row, h, y):
         k = cuda.grid(1)
         if k * WIDTH < size:

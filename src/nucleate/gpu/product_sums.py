@@ -125,7 +125,7 @@ def product_sums(arithmetic: TileArithmetic) -> SumsKernel:
             column += uint64(VECTOR * STRIDE)
             at += uint64(VECTOR)
 
-    @kernel(fastmath=MIXED)
+    @kernel(arithmetic, fastmath=MIXED)
     def sums(places, weights, u_all, own, n, m, w, full, tasks, chunk, parts):
         if SIMULATED:  # which knows no alignment
             shared = cuda.shared.array(0, real)

@@ -132,7 +132,7 @@ def tile_sums(arithmetic: TileArithmetic) -> SumsKernel:
             place = tile[at + uint64(c)]
             S[r * D + c] += w * (place - u[r * D + c]) if DIFFERENCES else w * place
 
-    @kernel(fastmath=MIXED)
+    @kernel(arithmetic, fastmath=MIXED)
     def sums(places, weights, u_all, own, n, m, w, full, tasks, chunk, parts):
         if SIMULATED:
             tile = cuda.shared.array(TILE, real)

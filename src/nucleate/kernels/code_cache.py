@@ -34,7 +34,7 @@ from numba.core.serialize import dumps
 from nucleate.kernels.private_folder import NotPrivate, own_folder, trusted_folder
 from nucleate.source_hash import source_hash
 
-__all__ = ["CodeCache", "cache_folder"]
+__all__ = ["CodeCache", "CodeFiles", "cache_folder", "code_files", "say_unkept"]
 
 PACKAGE = Path(__file__).resolve().parents[1]
 ROOMS = ("kernels", "integrate")  # whose compiled functions call each other; other rooms' call only these
@@ -85,7 +85,7 @@ class CodeCache(FunctionCache):
 
     def __init__(self, function):
         super().__init__(function)
-        self._cache_file = _CodeFiles(Path(self._cache_path), self._impl.filename_base)
+        self._cache_file = CodeFiles(Path(self._cache_path), self._impl.filename_base)
 
     def load_overload(self, sig, target_context):
         try:
@@ -98,13 +98,10 @@ class CodeCache(FunctionCache):
         try:
             super().save_overload(sig, data)
         except OSError as error:
-            _say(
-                f"Compiled code cannot be kept in {cache_folder()}: {error.strerror or error}. Until it can,"
-                " it is compiled anew every time."
-            )
+            say_unkept(error)
 
 
-class _CodeFiles:
+class CodeFiles:
     """The files of one function, one for every signature: a checksum, then the key and the code.
 
     Numba's own have one index, which two processes may overwrite at once, and are read unchecked.
@@ -159,6 +156,27 @@ def _remove(path: Path) -> None:
             shutil.rmtree(path)
         else:
             path.unlink()
+
+
+def code_files(module: str, base: str) -> CodeFiles | None:
+    """Where the code of a module that is compiled for a card is kept, if it can be."""
+    if (folder := cache_folder()) is None:
+        return None
+    own = folder / f"{module}-{_code_hash(folder.parent, module)}"
+    try:
+        own.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        say_unkept(error)
+        return None
+    return CodeFiles(own, base)
+
+
+def say_unkept(error: OSError) -> None:
+    """Why compiled code cannot be kept, once."""
+    _say(
+        f"Compiled code cannot be kept in {cache_folder()}: {error.strerror or error}. Until it can, it is"
+        " compiled anew every time."
+    )
 
 
 def _say_damaged() -> None:

@@ -47,7 +47,10 @@ def check_gpu() -> None:
 def card_name() -> str:
     """What kind of card it is."""
     check_gpu()
-    return "simulated" if SIMULATED else str(cuda.get_current_device().name.decode())
+    if SIMULATED:
+        return "simulated"
+    name = cuda.get_current_device().name
+    return name if isinstance(name, str) else str(name.decode())
 
 
 def cuda_version() -> str:

@@ -170,7 +170,7 @@ def resealed(path: Path) -> None:
             name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in names.items()
         }
         (path / "checksums/zarr.json").write_bytes(_checksums_json(content))
-    except (ValueError, KeyError, AttributeError, TypeError):
+    except (OSError, ValueError, KeyError, AttributeError, TypeError):
         pass  # so damaged that nothing can be made of it
 
 

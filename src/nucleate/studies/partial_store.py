@@ -118,9 +118,11 @@ class PartialStore:
             os.rename(self.folder / REPLACED, self.path)
         for name in (REPLACED, ASSEMBLED):
             place = self.folder / name
-            shutil.rmtree(place, ignore_errors=True)
-            with suppress(OSError):  # a file, a pipe or a link
-                place.unlink(missing_ok=True)
+            if place.is_dir() and not place.is_symlink():
+                shutil.rmtree(place, ignore_errors=True)
+            else:  # a file, a link, or a pipe, for which rmtree would wait
+                with suppress(OSError):
+                    place.unlink(missing_ok=True)
             if os.path.lexists(place):
                 raise FileError(f"{place} is in the way, and cannot be removed. Move it away.")
         for file in self.folder.rglob(f"*{PARTIAL_SUFFIX}"):

@@ -18,6 +18,7 @@ import nucleate.integrate.simulate as engine
 from nucleate.attention import Window
 from nucleate.checks import InputError
 from nucleate.cli import progress, simulation_setup
+from nucleate.integrate import scheduler
 from nucleate.integrate.run import Run
 from nucleate.integrate.storage import load
 from nucleate.sphere import uniform
@@ -229,9 +230,11 @@ def test_one_unfinished_run_of_several_ends_with_1(monkeypatch: pytest.MonkeyPat
 
 
 def test_an_interrupted_run_is_written_and_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
-    def press(*words: object) -> None:
-        os.kill(os.getpid(), signal.SIGINT)
+    def press(self: object, done: float, total: float) -> None:
+        if done > 1:  # code is compiled, and steps are taken
+            os.kill(os.getpid(), signal.SIGINT)
 
+    monkeypatch.setattr(scheduler, "SHORT_CALL_SECONDS", 0.0)
     monkeypatch.setattr(progress.ProgressBar, "__call__", press)
     done = nucleate("simulate", "-n", "3000", "-t", "1e6", "--save", "50", "--out", "run.npz")
     assert done.exit_code == 130, done.output

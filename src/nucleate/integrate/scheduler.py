@@ -41,7 +41,7 @@ from nucleate.kernels.model_shape import ModelShape, model_shape
 from nucleate.kernels.pairwise import pairwise_system
 from nucleate.kernels.simd import LANES
 from nucleate.kernels.team import Team
-from nucleate.kernels.threads import CtrlC, Stop, Stopped, ctrl_c_stops, stopped_by
+from nucleate.kernels.threads import CtrlC, Stop, Stopped, ctrl_c_stops, is_stopped, stopped_by
 from nucleate.resources import memory
 
 __all__ = ["OnFrames", "Progress", "Schedule", "integrate_all"]
@@ -187,6 +187,8 @@ def _watch(
         _, pending = wait(pending, timeout=TICK_SECONDS)
         if pending and not schedule.stop[0] and time.monotonic() > end:
             schedule.stop[0] = TIME_LIMIT
+        if pending and not schedule.stop[0] and is_stopped():
+            schedule.stop[0] = CANCELLED
         if schedule.stop[0]:
             continue
         # counted before the buffers are taken: more room moves the frames, and never loses those counted

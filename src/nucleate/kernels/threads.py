@@ -29,6 +29,7 @@ __all__ = [
     "Stopped",
     "ctrl_c_stops",
     "interruptible",
+    "is_stopped",
     "not_awaited_if_stopped",
     "pick_threads",
     "share",
@@ -183,7 +184,8 @@ _here = threading.local()
 
 @contextmanager
 def stopped_by(is_stopped: Callable[[], bool]) -> Iterator[None]:
-    """Where this thread would wait for compiled code, let it look whether its work is stopped."""
+    """Where this thread waits for compiled code, or for a simulation, let it look whether its work is
+    stopped."""
     before = _is_stopped()
     _here.is_stopped = is_stopped
     try:
@@ -194,6 +196,11 @@ def stopped_by(is_stopped: Callable[[], bool]) -> Iterator[None]:
 
 def _is_stopped() -> Callable[[], bool]:
     return getattr(_here, "is_stopped", bool)  # bool() is False
+
+
+def is_stopped() -> bool:
+    """Whether the work of this thread is stopped."""
+    return _is_stopped()()
 
 
 def _under(is_stopped: Callable[[], bool], job: Callable[[], T]) -> T:
@@ -215,6 +222,6 @@ def not_awaited_if_stopped(job: Callable[[], T]) -> T:
     threading.Thread(target=work, name="nucleate-compile", daemon=True).start()
     while not future.done():
         wait([future], timeout=LOOK_SECONDS)
-        if not future.done() and _is_stopped()():
+        if not future.done() and is_stopped():
             raise Stopped
     return future.result()

@@ -79,7 +79,11 @@ NOT_TOKENS: list[tuple[str, Any, str]] = [
     ("a huge integer", [[10**400, 0]], "x must be"),
     ("a dict", {"x": 1.0}, "must be an array of numbers"),
     ("a function", lambda: X, "must be an array of numbers"),
-    ("masked", np.ma.masked_array(X, np.eye(5, 2)), "x must have all its entries, but 2 of 10 are masked"),
+    (
+        "masked",
+        np.ma.masked_array(X, np.eye(5, 2, dtype=bool)),
+        "x must have all its entries, but 2 of 10 are masked",
+    ),
     ("numbers as texts", [["1", "0"]], "must be an array of numbers"),
     ("spans of time", np.array([[1, 0]], dtype="timedelta64[s]"), "must be an array of numbers"),
     ("dates", np.array([["2024-01-01", "2024-01-02"]], dtype="datetime64[D]"), "x must"),
@@ -446,7 +450,7 @@ def test_a_count_of_frames_is_spread_as_promised() -> None:
     assert np.allclose(np.diff(np.log(late[1:])), math.log(2e5) / 3)
 
 
-MASKED = np.ma.masked_array(X, np.eye(5, 2))
+MASKED = np.ma.masked_array(X, np.eye(5, 2, dtype=bool))
 
 
 @pytest.mark.parametrize(
@@ -456,20 +460,20 @@ MASKED = np.ma.masked_array(X, np.eye(5, 2))
         lambda: nc.count_clusters(MASKED, 0.1),
         lambda: nc.renyi_centers(MASKED, 0.1),
         lambda: nc.consumed(MASKED, [0], 0.1),
-        lambda: nc.consumed(X, np.ma.masked_array([0, 1], [0, 1]), 0.1),
+        lambda: nc.consumed(X, np.ma.masked_array([0, 1], [False, True]), 0.1),
         lambda: nc.consumption(([0.0], MASKED[None]), [0], 0.1),
-        lambda: nc.consumption((np.ma.masked_array([0.0, 1.0], [0, 1]), np.stack([X, X])), [0], 0.1),
+        lambda: nc.consumption((np.ma.masked_array([0.0, 1.0], [False, True]), np.stack([X, X])), [0], 0.1),
         lambda: nc.distance(MASKED, X),
         lambda: nc.retract(MASKED),
         lambda: nc.tangent(X, MASKED),
         lambda: nc.token_energies(MODEL, MASKED),
         lambda: nc.interaction_energy(MODEL, MASKED),
-        lambda: nc.atlas(np.ma.masked_array(np.eye(2), np.eye(2))),
-        lambda: Attention(1.0, V=np.ma.masked_array(np.eye(2), np.eye(2))),
-        lambda: Attention(np.ma.masked_array([1.0, 2.0], [0, 1])),
+        lambda: nc.atlas(np.ma.masked_array(np.eye(2), np.eye(2, dtype=bool))),
+        lambda: Attention(1.0, V=np.ma.masked_array(np.eye(2), np.eye(2, dtype=bool))),
+        lambda: Attention(np.ma.masked_array([1.0, 2.0], [False, True])),
         lambda: Frozen(MASKED),
         lambda: nc.plot.circle(MASKED),
-        lambda: nc.plot.spectrum(np.ma.masked_array(np.eye(2), np.eye(2))),
+        lambda: nc.plot.spectrum(np.ma.masked_array(np.eye(2), np.eye(2, dtype=bool))),
     ],
 )
 def test_what_a_mask_hides_is_no_number(call: Callable[[], object]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from matplotlib import pyplot
 from support.hostile_values import HOSTILE, RESULTS, SLOW, good_calls
-from support.small_studies import SOAK
+from support.soak import SOAK
 
 import nucleate as nc
 from nucleate import plot
@@ -42,6 +42,7 @@ def test_every_public_function_is_tried_with_all_its_arguments() -> None:
         assert {*inspect.signature(PUBLIC[name]).parameters} == {*tried[name][1]}, name
 
 
+@pytest.mark.soak(one_value_of=STRIDE)
 @pytest.mark.parametrize("name", sorted({*PUBLIC, *METHODS, *VARIANTS} - {*RESULTS}))
 def test_a_value_of_any_kind_is_answered_or_refused_in_words(name: str) -> None:
     function, good = good_calls()[name]

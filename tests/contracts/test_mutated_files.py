@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 from support.made_runs import many_runs, rich_run
-from support.small_studies import SOAK, contents, small
+from support.small_studies import contents, small
+from support.soak import SOAK
 
 import nucleate as nc
 from nucleate.checks import InputError
@@ -141,6 +142,7 @@ def listed_and_shown(path: Path) -> None:
         assert str(path.parent) not in words
 
 
+@pytest.mark.soak(mutants=MUTANTS)
 @pytest.mark.parametrize("name", ["rich.npz", "rich.zarr", "many.npz", "many.zarr"])
 def test_a_damaged_run_is_refused_or_read_as_it_was_written(name: str, tmp_path: Path) -> None:
     (tmp_path / "whole").mkdir()
@@ -174,6 +176,7 @@ def resealed(path: Path) -> None:
         pass  # so damaged that nothing can be made of it
 
 
+@pytest.mark.soak(mutants=MUTANTS)
 @pytest.mark.parametrize("checksums", ["old checksums", "new checksums"])
 def test_a_damaged_ensemble_is_refused_or_read_as_it_was_written(checksums: str, tmp_path: Path) -> None:
     (tmp_path / "whole").mkdir()
@@ -197,6 +200,7 @@ def interrupted(_: PartialStore) -> None:
     raise KeyboardInterrupt
 
 
+@pytest.mark.soak(mutants=MUTANTS)
 def test_a_damaged_block_is_noticed_and_a_forged_one_breaks_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from support.small_studies import SOAK
+from support.soak import SOAK
 from support.time_limits import check_wall_seconds, patient
 
 from nucleate import Attention, simulate, uniform
@@ -152,7 +152,8 @@ MOMENTS = {
     "a study": (1.0, "nc.ensemble(study)"),
     "lives": (1.0, "[nc.life(9.0, 20, seed=0, progress=lambda *_: None) for _ in forever]"),
 }
-TRIES = 200 if SOAK else 4  # of each
+TRIES = 200 if SOAK else 4  # of each, and a quarter of it where every one takes a second
+COMPILATIONS = 20 if SOAK else 1
 UNTIL_INTERRUPTED = """
 import itertools, sys, threading
 import nucleate as nc
@@ -179,21 +180,23 @@ for _ in range(int(sys.argv[1])):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX")
+@pytest.mark.soak(tries=TRIES)
 @pytest.mark.parametrize("moment", MOMENTS)
 @patient
 def test_ctrl_c_ends_the_call_at_any_moment_and_the_next_one_works(moment: str) -> None:
     longest, what = MOMENTS[moment]
+    tries = max(4, TRIES // 4) if moment in ("a study", "lives") else TRIES
     moments, slowest = random.Random(0), 0.0
     code = UNTIL_INTERRUPTED.replace("WHAT", what)
     with subprocess.Popen(
-        [sys.executable, "-c", code, str(TRIES)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, str(tries)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        watchdog = threading.Timer(300.0 + 5.0 * TRIES, process.kill)
+        watchdog = threading.Timer(300.0 + 5.0 * tries, process.kill)
         watchdog.start()
         try:
             assert process.stdout is not None
             assert process.stderr is not None
-            for _ in range(TRIES):
+            for _ in range(tries):
                 assert process.stdout.readline() == "ready\n", process.stderr.read()
                 time.sleep(moments.uniform(0.0, longest))
                 start = time.monotonic()
@@ -208,7 +211,8 @@ def test_ctrl_c_ends_the_call_at_any_moment_and_the_next_one_works(moment: str) 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX")
-@pytest.mark.parametrize("attempt", range(20 if SOAK else 1))
+@pytest.mark.soak(tries=COMPILATIONS)
+@pytest.mark.parametrize("attempt", range(COMPILATIONS))
 @patient
 def test_ctrl_c_ends_a_call_that_compiles_and_the_program(tmp_path: Path, attempt: int) -> None:
     code = """

@@ -11,7 +11,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from support.small_studies import SOAK
+from support.soak import SOAK
 from support.tiny_items import KEY, reproduce_tiny
 from typer.testing import CliRunner
 
@@ -84,6 +84,7 @@ print(killed, finished)
 """
 
 
+@pytest.mark.soak(kills=KILLS)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_kill_9_at_random_moments_leaves_nothing_behind_and_ends_with_the_same_bytes(tmp_path: Path) -> None:
     words = [sys.executable, "-c", textwrap.dedent(DRIVER), str(KILLS), str(tmp_path)]

@@ -109,9 +109,11 @@ def test_the_lowest_versions_are_those_of_pyproject() -> None:
         assert versions("lowest", one.name) == {Version(bound.version)}, f"{one}: make lock"
 
 
-def test_only_what_needs_a_card_or_torch_is_not_tried_at_its_lowest_version() -> None:
+def test_only_what_needs_a_card_slurm_or_torch_is_not_tried_at_its_lowest_version() -> None:
     tried = {one.name for one in asked(EXTRAS["lowest"])}
-    all_extras = [extra for extra in PROJECT["optional-dependencies"] if extra not in ("gpu", "trace")]
+    all_extras = [
+        extra for extra in PROJECT["optional-dependencies"] if extra not in ("gpu", "slurm", "trace")
+    ]
     assert {one.name for one in asked(all_extras)} == tried
 
 

@@ -31,7 +31,7 @@ ROOMS = [
     "cli",
 ]
 FRONT = ("__init__", "__main__")  # the public names and the command see everything
-OTHER_TESTS = {"browser", "contracts", "support"}  # what is of no single room, and helpers
+OTHER_TESTS = {"browser", "contracts", "slurm", "support"}  # what is of no single room, and helpers
 
 
 def is_there(room: str) -> bool:

@@ -38,7 +38,7 @@ class KernelCache(_Cache):
     def load_overload(self, sig, target_context):
         target_context.refresh()
         try:
-            state = self.files.load(self._full_key(sig))
+            state: Any = self.files.load(self._full_key(sig))
             return None if state is None else _Kernel._rebuild(**state)
         except Exception:  # of any kind: made by other versions, perhaps
             return None

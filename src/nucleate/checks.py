@@ -270,10 +270,10 @@ def as_path(name: str, value: Any) -> Path:
         text = os.fspath(value)
         if not isinstance(text, str) or text == "":
             raise TypeError
-        os.stat(text)
+        os.lstat(text)
     except (FileNotFoundError, NotADirectoryError):
         pass
-    except OSError as error:  # a name that is too long, a loop of links, a folder that may not be read
+    except OSError as error:  # a name that is too long, a folder that may not be read
         raise FileError(f"{name} {shortened(value)} cannot be used: {error.strerror or error}.") from None
     except Exception:  # no path, or one with letters that no name can have
         raise InputError(

@@ -30,7 +30,7 @@ def test_the_help_begins_with_simulate_and_ends_with_bench() -> None:
     places = [shown.index(f" {name} ") for name in ORDER]
     assert places == sorted(places)
     assert set(leaves()) == {
-        *ORDER[:-1], "bench drift", "bench batch", "bench life", "bench ensemble",
+        *ORDER[:-1], "bench drift", "bench batch", "bench life", "bench ensemble", "bench gpu",
     }  # fmt: skip
 
 

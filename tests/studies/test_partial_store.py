@@ -93,7 +93,7 @@ def test_other_versions_are_refused(finished: Path, tmp_path: Path, monkeypatch:
     from nucleate.studies import partial_store
 
     shutil.copytree(finished, tmp_path / "out.zarr")
-    monkeypatch.setattr(partial_store, "made_with", lambda: {"nucleate": "99", "numpy": "1"})
+    monkeypatch.setattr(partial_store, "made_with", lambda *_: {"nucleate": "99", "numpy": "1"})
     with pytest.raises(
         InputError,
         match=r"begun otherwise: nucleate was .*, now 99.* nucleate\.load\('.*out\.zarr'\)\.plot\(\)",

@@ -68,7 +68,7 @@ def cluster_workers(study: Study, count: int, address: str, tell: Tell) -> Itera
 def check_cluster(address: str) -> None:
     """Refuse what can be no cluster, before anything is begun."""
     distributed = _distributed()
-    if address == "local":
+    if isinstance(address, str) and address == "local":
         return _check_shared_locks()
     if not _is_address(address):
         raise InputError(

@@ -41,7 +41,7 @@ def one_of(where: str, value: Any, names: Iterable[str]) -> str:
     """`value`, which must be one of the names."""
     names = list(names)
     if not (isinstance(value, str) and value in names):
-        near = get_close_matches(shortened(value).strip("'"), names, n=1, cutoff=0.5)
+        near = get_close_matches(value, names, n=1, cutoff=0.5) if isinstance(value, str) else []
         help = f"Did you mean {near[0]}?" if near else f"There is {', '.join(names)}."
         raise InputError(f"{where} is {shown(value)}. {help}")
     return value

@@ -57,7 +57,7 @@ def test_an_edit_of_code_computes_anew_what_uses_it_and_one_of_words_nothing(edi
     assert edited(data, "MIN_STARTS = 6", "MIN_STARTS = 7") == {"lemmaC.1"}
     threads = "papers/core/threads.py"
     assert edited(threads, '"""', '"""Another word. ') == set()
-    assert edited(threads, "stop[0] = True", "stop[0] = False") == {"lemmaC.1"}
+    assert edited(threads, "failed[0] = True", "failed[0] = False") == {"lemmaC.1"}
     assert edited("theory/interaction.py", "\ndef ", "\nmore = 1\n\n\ndef ") == {"figure4", "lemmaA.1"}
     for file in ("item.py", "figures.py", "measures.py"):
         assert (

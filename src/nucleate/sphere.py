@@ -1,6 +1,7 @@
 """Geometry of the unit sphere S^{d-1}; points are rows, the last axis is the coordinate."""
 
 import operator
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +17,7 @@ from nucleate.checks import (
     whole_number,
 )
 
-__all__ = ["distance", "retract", "tangent", "uniform"]
+__all__ = ["distance", "drawn_from", "retract", "tangent", "uniform"]
 
 
 def tangent(x: ArrayLike, y: ArrayLike) -> Array:
@@ -82,8 +83,12 @@ def uniform(
         "seed", seed, least=0, help="With runs it is a number, from which each run has its own."
     )
     check_memory(4.0 * 8 * b * n * d, f"uniform(n={n}, d={d}, runs={b})")
-    streams = (np.random.SeedSequence(root, spawn_key=(i,)) for i in range(b))
-    return np.stack([retract(_generator(stream).standard_normal((n, d))) for stream in streams])  # (b, n, d)
+    return drawn_from([np.random.SeedSequence(root, spawn_key=(i,)) for i in range(b)], n, d)
+
+
+def drawn_from(streams: Sequence[np.random.SeedSequence], n: int, d: int) -> Array:
+    """What `uniform` draws from each of b streams, (b, n, d)."""
+    return retract(np.stack([np.random.default_rng(stream).standard_normal((n, d)) for stream in streams]))
 
 
 def _generator(seed: int | np.random.SeedSequence | np.random.Generator) -> np.random.Generator:

@@ -14,7 +14,7 @@ from nucleate.attention import Attention, Window
 from nucleate.checks import Array, InputError
 from nucleate.integrate.simulate import Method
 from nucleate.parse.mask import parse_mask
-from nucleate.sphere import uniform
+from nucleate.sphere import drawn_from
 from nucleate.studies.matrices import Spec, check_spec, drawn
 
 __all__ = ["Point", "stream"]
@@ -60,7 +60,7 @@ class Point:
 
     def starts(self, seed: int, runs: range) -> Array:
         """Where the runs begin, (b, n, d)."""
-        return np.stack([uniform(self.n, self.d, stream(seed, run)) for run in runs])
+        return drawn_from([stream(seed, run) for run in runs], self.n, self.d)
 
     def model(self, seed: int, runs: range) -> Attention:
         """The model of these runs; random matrices carry the run axis."""

@@ -72,7 +72,7 @@ lock: ## write requirements/*.txt, the hashes of every version in constraints.tx
 	  --no-annotate --custom-compile-command 'make lock' --no-emit-package torch --output-file requirements/$(name).txt \
 	  $(if $(filter lowest,$(name)),--resolution lowest-direct,-c constraints.txt) $(addprefix --extra ,$(EXTRAS_$(name))) pyproject.toml - &&) true
 
-soak: .venv/.installed ## kills, damages, failed writes, mutants and junk with their full counts, 15 minutes at most
+soak: .venv/.installed ## kills, damages, failed writes, mutants and junk with their full counts, 25 minutes at most
 	$(TEST_ENV) NUCLEATE_SOAK=1 .venv/bin/python -m pytest -n $(WORKERS) -m soak
 
 bounds: .venv/.installed ## the tests of compiled code once more, every index checked

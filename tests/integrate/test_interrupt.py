@@ -179,6 +179,15 @@ for _ in range(int(sys.argv[1])):
 """
 
 
+def expect(line: str, process: "subprocess.Popen[str]") -> None:
+    """The process says this, or is ended and what it complains of shown."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    if (said := process.stdout.readline()) != line:
+        process.kill()
+        pytest.fail(f"said {said!r} instead of {line!r}: {process.stderr.read()}")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX")
 @pytest.mark.soak(tries=TRIES)
 @pytest.mark.parametrize("moment", MOMENTS)
@@ -194,16 +203,14 @@ def test_ctrl_c_ends_the_call_at_any_moment_and_the_next_one_works(moment: str) 
         watchdog = threading.Timer(300.0 + 5.0 * tries, process.kill)
         watchdog.start()
         try:
-            assert process.stdout is not None
-            assert process.stderr is not None
             for _ in range(tries):
-                assert process.stdout.readline() == "ready\n", process.stderr.read()
+                expect("ready\n", process)
                 time.sleep(moments.uniform(0.0, longest))
                 start = time.monotonic()
                 process.send_signal(signal.SIGINT)
-                assert process.stdout.readline() == "ended\n", process.stderr.read()
+                expect("ended\n", process)
                 slowest = max(slowest, time.monotonic() - start)
-            assert process.wait() == 0, process.stderr.read()
+            assert process.wait() == 0
         finally:
             watchdog.cancel()
             process.kill()

@@ -8,9 +8,11 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from nucleate.checks import InputError, file_error, function_or_none, whole_number
 from nucleate.kernels.simd import LANES
-from nucleate.kernels.threads import pick_threads
+from nucleate.kernels.threads import ctrl_c_stops, pick_threads
 from nucleate.studies.block import Block, Report
 from nucleate.studies.durable_files import MEND_AND_RUN_AGAIN, Damaged, locked
 from nucleate.studies.partial_store import PartialStore, Tell, check_store, partial_store_folder
@@ -169,24 +171,32 @@ def _workers(
 def _compute(
     missing: Iterator[Block], workers: Workers, partial_store: PartialStore, counter: "_RunCounter"
 ) -> None:
-    """Keep the workers busy, and write what they hand back; this thread is the only one that writes."""
+    """Keep the workers busy, and write what they hand back; this thread is the only one that writes.
+
+    Ctrl-C is heard between two blocks: anywhere else it could leave a thread that nobody knows of.
+    """
     under_way = 0
-    while True:
-        while under_way < workers.capacity and (block := next(missing, None)) is not None:
-            workers.submit(block)
-            under_way += 1
-        if not under_way:
-            return
-        outcome = next_outcome(workers, POLL_SECONDS)
-        counter.show()
-        if outcome is None:
-            continue
-        block, result = outcome
-        under_way -= 1
-        if isinstance(result, BaseException):
-            raise result
-        partial_store.keep(block, result)
-        counter.kept(block.last - block.first)
+    with ctrl_c_stops(np.zeros(1, dtype=np.uint8)) as ctrl_c:
+        while True:
+            while under_way < workers.capacity and (block := next(missing, None)) is not None:
+                workers.submit(block)
+                under_way += 1
+            if not under_way:
+                return
+            outcome = next_outcome(workers, POLL_SECONDS)
+            if ctrl_c.pressed:
+                raise KeyboardInterrupt
+            with ctrl_c.raising():
+                counter.show()
+            if outcome is None:
+                continue
+            block, result = outcome
+            under_way -= 1
+            if isinstance(result, BaseException):
+                raise result
+            partial_store.keep(block, result)
+            with ctrl_c.raising():
+                counter.kept(block.last - block.first)
 
 
 class _RunCounter:

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
-__all__ = ["EXIT_BAD_INPUT", "EXIT_INTERRUPTED", "EXIT_UNFINISHED", "Command", "friendly_errors"]
+__all__ = ["EXIT_BAD_INPUT", "EXIT_INTERRUPTED", "EXIT_UNFINISHED", "Command", "Commands", "friendly_errors"]
 
 EXIT_UNFINISHED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 1, 2, 130  # exit codes
 RENAMED_OPTIONS = {
@@ -61,3 +61,24 @@ class Command(TyperCommand):
             if self.name == "convert" and len(words) == 2 and "--out" not in args:
                 raise typer.BadParameter(CONVERT_TARGET, ctx=ctx) from None
             raise
+
+
+class Commands(TyperGroup):
+    """All commands: Ctrl-C before one of them has its own words for it ends it the same way."""
+
+    def make_context(self, *words: Any, **settings: Any) -> Any:
+        with _interrupted():
+            return super().make_context(*words, **settings)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _interrupted():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _interrupted() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("Interrupted.", err=True)
+        raise typer.Exit(EXIT_INTERRUPTED) from None

@@ -274,7 +274,7 @@ def as_path(name: str, value: Any) -> Path:
     except (FileNotFoundError, NotADirectoryError):
         pass
     except OSError as error:  # a name that is too long, a folder that may not be read
-        raise FileError(f"{name} {shortened(value)} cannot be used: {error.strerror or error}.") from None
+        raise FileError(f"{name} {shortened(text)} cannot be used: {error.strerror or error}.") from None
     except Exception:  # no path, or one with letters that no name can have
         raise InputError(
             f"{name} must be the path of a file or folder, but is {shortened(value)}. Pass a text or a Path."

@@ -1,5 +1,7 @@
 """How a command ends when it cannot go on."""
 
+from pathlib import Path
+
 import pytest
 import typer
 from support.command_line import nucleate
@@ -60,3 +62,46 @@ def test_an_option_that_never_was_is_refused_as_ever() -> None:
     assert done.exit_code == 2
     assert "--betta" in done.stderr
     assert "is now" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [["--out", ""], ["--out="], ["--quick", "--out", "", "--quiet"]], ids=str)
+@pytest.mark.parametrize("command", ["reproduce", "spectra model", "simulate", "bench drift"])
+def test_an_empty_word_is_not_the_folder_we_are_in(
+    command: str, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = nucleate(*command.split(), *words)
+    assert done.exit_code == 2
+    assert done.stderr == "Error: --out is empty. Write what it should be, or leave it out.\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_argument_is_told_too() -> None:
+    done = nucleate("explore", "", "--no-browser")
+    assert done.exit_code == 2
+    assert done.stderr.startswith("Error: A word of the command is empty.")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "export {long}.npz --out page.html",
+        "export run.npz --out {long}.html",
+        "explore {long}.npz --no-browser",
+        "reproduce --quick --only figure4 --out {long}",
+        "bench drift --quick --out {long}.json",
+        "spectra model --out {long}.json",
+        "convert weights.bin --out {long}.safetensors",
+    ],
+)
+def test_a_name_that_the_system_refuses_is_one_line(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it also refuses names in a folder that is closed to us, which there is none for root."""
+    monkeypatch.chdir(tmp_path)
+    Path("weights.bin").write_bytes(b"")
+    done = nucleate(*words.format(long="x" * 300).split())
+    assert done.exit_code == 2, done.exception
+    assert "cannot be used: File name too long." in done.stderr
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.count("\n") == 1

@@ -1,5 +1,7 @@
 """The commands together: their order, what all have, and how quickly the help comes."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,8 @@ import typer
 from support.command_line import nucleate, nucleate_process
 from support.time_limits import patient, within_wall_seconds
 
-from nucleate.cli.main import app
+from nucleate.cli.app import app
+from nucleate.cli.errors import Command
 
 ORDER = ["simulate", "life", "ensemble", "reproduce", "spectra", "convert", "explore", "export", "bench"]
 NO_OUTPUT = {"explore"}  # it serves a page, and writes nothing
@@ -54,3 +57,39 @@ def test_help_answers_in_well_under_a_second(tmp_path: Path) -> None:
         done = nucleate_process("--help", cwd=tmp_path)
     assert done.returncode == 0
     assert "simulate" in done.stdout
+
+
+INTERRUPT = """
+import os, signal, sys
+import builtins
+
+real = builtins.__import__
+
+def interrupt(name, *rest):
+    if name == {at!r}:
+        os.kill(os.getpid(), signal.SIGINT)
+    return real(name, *rest)
+
+builtins.__import__ = interrupt
+sys.argv = ["nucleate", *{words!r}]
+from nucleate.cli.main import main
+main()
+"""
+
+
+@pytest.mark.parametrize("at", ["typer", "nucleate.cli.simulate", "nucleate.integrate.storage"])
+def test_ctrl_c_while_packages_are_imported_is_one_line(at: str, tmp_path: Path) -> None:
+    code = INTERRUPT.format(at=at, words=["simulate", "-n", "4", "-t", "1"])
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False
+    )
+    assert (done.returncode, done.stderr) == (130, "Interrupted.\n")
+
+
+def test_ctrl_c_before_a_command_has_begun_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*words: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Command, "parse_args", interrupt)
+    done = nucleate("simulate")
+    assert (done.exit_code, done.stderr) == (130, "Interrupted.\n")

@@ -19,7 +19,7 @@ def commands() -> dict[str, Any]:
     drift"."""
     import typer
 
-    from nucleate.cli.main import app
+    from nucleate.cli.app import app
 
     def walk(command: Any, words: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
         yield " ".join(words), command

@@ -11,7 +11,7 @@ from support.made_checkpoints import make
 from typer.testing import CliRunner
 
 from nucleate.checks import InputError
-from nucleate.cli import main as cli
+from nucleate.cli import app as cli
 from nucleate.models.all_heads import HeadOutcomes, simulate_all_heads
 from nucleate.models.head_simulation import (
     HeadOutcome,

@@ -10,7 +10,7 @@ import pytest
 from support.small_studies import contents, small
 from typer.testing import CliRunner
 
-from nucleate.cli import main as cli
+from nucleate.cli import app as cli
 from nucleate.studies.ensemble import ensemble, runs_per_block
 from nucleate.studies.result import load_ensemble
 from nucleate.studies.study import Study

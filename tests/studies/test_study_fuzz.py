@@ -12,8 +12,8 @@ import typer
 from support.soak import SOAK
 from typer.testing import CliRunner
 
+from nucleate.cli import app as cli
 from nucleate.cli import ensemble as command
-from nucleate.cli import main as cli
 from nucleate.studies import estimate
 
 PARTS = 20 if SOAK else 4  # that pytest may run at once

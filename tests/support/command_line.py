@@ -9,7 +9,7 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from nucleate.cli.main import app
+from nucleate.cli.app import app
 
 
 def nucleate(*words: object) -> Any:

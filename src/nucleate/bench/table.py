@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nucleate.bench.timing import Timing
-from nucleate.checks import FileError, InputError, MissingFileError, file_error
+from nucleate.checks import FileError, InputError, MissingFileError, as_path, file_error
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -99,12 +99,15 @@ def show(section: Section, console: "Console") -> None:
 
 def check_json(path: Path | None) -> None:
     """Refuse before measuring what could not be written after it."""
-    if path is not None and path.suffix.lower() != ".json" and not path.is_dir():
+    if path is None:
+        return
+    path = as_path("--out", path)
+    if path.suffix.lower() != ".json" and not path.is_dir():
         raise InputError(
             f"--out {path} has the ending {path.suffix or '(none)'}, but the numbers are written as .json."
             " Choose another name."
         )
-    if path is not None and (path.is_dir() or not path.resolve().parent.is_dir()):
+    if path.is_dir() or not path.resolve().parent.is_dir():
         raise (FileError if path.is_dir() else MissingFileError)(
             f"--out {path} cannot be written:"
             f" {'it is a folder' if path.is_dir() else 'its folder does not exist'}. Name a file."

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
-__all__ = ["EXIT_BAD_INPUT", "EXIT_INTERRUPTED", "EXIT_UNFINISHED", "Command", "friendly_errors"]
+__all__ = ["EXIT_BAD_INPUT", "EXIT_INTERRUPTED", "EXIT_UNFINISHED", "Command", "Commands", "friendly_errors"]
 
 EXIT_UNFINISHED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 1, 2, 130  # exit codes
 RENAMED_OPTIONS = {
@@ -51,6 +51,7 @@ class Command(TyperCommand):
     """A command that knows how it was called before."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _refuse_empty(args)
         words = [word for word in args if not word.startswith("-")]  # before they are parsed, and used up
         try:
             return super().parse_args(ctx, args)
@@ -61,3 +62,34 @@ class Command(TyperCommand):
             if self.name == "convert" and len(words) == 2 and "--out" not in args:
                 raise typer.BadParameter(CONVERT_TARGET, ctx=ctx) from None
             raise
+
+
+def _refuse_empty(args: list[str]) -> None:
+    """No word is empty: as a path it would mean the folder we are in, and a forgotten variable fill it."""
+    for before, word in zip(["", *args], args, strict=False):
+        name, is_long, value = word.partition("=")
+        if not word or (is_long and not value and name.startswith("--")):
+            what = name or (before if before.startswith("-") else "A word of the command")
+            typer.echo(f"Error: {what} is empty. Write what it should be, or leave it out.", err=True)
+            raise typer.Exit(EXIT_BAD_INPUT)
+
+
+class Commands(TyperGroup):
+    """All commands: Ctrl-C before one of them has its own words for it ends it the same way."""
+
+    def make_context(self, *words: Any, **settings: Any) -> Any:
+        with _interrupted():
+            return super().make_context(*words, **settings)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _interrupted():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _interrupted() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("Interrupted.", err=True)
+        raise typer.Exit(EXIT_INTERRUPTED) from None

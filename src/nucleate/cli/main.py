@@ -1,45 +1,20 @@
-"""The command `nucleate` and all that follow it, in the order of the help."""
+"""The command `nucleate`.
 
-from typing import Annotated
+Its commands are imported inside it, which takes a tenth of a second: Ctrl-C during that time ends it as it
+does later.
+"""
 
-import typer
+import sys
 
-from nucleate.cli.bench import bench
-from nucleate.cli.convert import convert
-from nucleate.cli.ensemble import ensemble
-from nucleate.cli.errors import Command
-from nucleate.cli.explore import explore
-from nucleate.cli.export import export
-from nucleate.cli.life import life
-from nucleate.cli.reproduce import reproduce
-from nucleate.cli.simulate import simulate
-from nucleate.cli.spectra import spectra
-
-__all__ = ["app", "main"]
-
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-for command in (simulate, life, ensemble, reproduce, spectra, convert, explore, export):
-    app.command(cls=Command)(command)
-app.add_typer(bench, name="bench")
+__all__ = ["main"]
 
 
 def main() -> None:
     """The command `nucleate`."""
-    app()
+    try:
+        from nucleate.cli.app import app
 
-
-def _version(asked: bool) -> None:
-    if asked:
-        from nucleate import __version__
-
-        typer.echo(f"nucleate {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_version)
-    ] = False,
-) -> None:
-    """Self-attention as particles on a sphere: simulate it, measure it, draw it."""
+        app()
+    except KeyboardInterrupt:
+        sys.stderr.write("Interrupted.\n")
+        sys.exit(130)  # errors.EXIT_INTERRUPTED, which may not be there yet

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nucleate.checks import InputError, MissingFileError, read_file
+from nucleate.checks import InputError, MissingFileError, as_path, read_file
 from nucleate.explorer.built_page import content_security_policy, page_text
 from nucleate.explorer.measurements import Measurements, measure
 from nucleate.explorer.prepared_run import PreparedRun, begun_message, compute, thinned
@@ -72,6 +72,7 @@ def page_with_recording(page: str, recording: dict[str, Any]) -> str:
 
 def check_html(path: Path) -> Path:
     """`path`, if a page can be written there: an ending, a folder, and nothing of value in its place."""
+    path = as_path("--out", path)
     if path.suffix.lower() not in PAGE_ENDINGS:
         raise InputError(
             f"{path} has the ending {path.suffix or '(none)'}, but a page ends in .html. Choose another name."

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from nucleate.checks import InputError, MissingFileError
+from nucleate.checks import InputError, MissingFileError, as_path
 from nucleate.explorer import limits
 from nucleate.explorer.prepared_run import PreparedRun, check_size, model_of_run, prepare_stored
 from nucleate.explorer.scene import Scene
@@ -128,6 +128,7 @@ def open_folder(path: Path | None) -> Folder:
     """What a path on the command line opens: a stored run or ensemble alone, or all those of a folder."""
     if path is None:
         return Folder(None)
+    path = as_path("path", path)
     if not path.exists():
         raise MissingFileError(
             f"{path} does not exist. Pass a run that run.save wrote, the store of an ensemble, or a folder of"

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from nucleate.checks import InputError, MissingPackageError, regular_file
+from nucleate.checks import InputError, MissingPackageError, as_path, regular_file
 from nucleate.integrate.storage import replacing
 from nucleate.models.header import read_header
 
@@ -49,7 +49,7 @@ save_file(tensors, target)
 def convert(source: str | Path, target: str | Path) -> int:
     """Write the tensors of a PyTorch file as safetensors; their number.  The same bits, no pickle code
     run."""
-    source, target = Path(source), Path(target)
+    source, target = Path(source), as_path("target", target)
     regular_file(source)
     if target.suffix != ".safetensors":
         raise InputError(

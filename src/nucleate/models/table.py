@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nucleate.checks import InputError, MissingFileError
+from nucleate.checks import InputError, MissingFileError, as_path
 from nucleate.integrate.storage import replacing
 
 if TYPE_CHECKING:
@@ -260,6 +260,7 @@ def write(found: "Spectra", path: Path) -> None:
 
 def check_out(path: Path) -> Path:
     """A path that a report can be written to; a name without an ending is a folder."""
+    path = as_path("--out", path)
     ending = path.suffix.lower()
     if ending and not path.is_dir() and ending not in DATA + PICTURES + PAGE:
         raise InputError(

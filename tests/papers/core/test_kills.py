@@ -15,7 +15,7 @@ from support.soak import SOAK
 from support.tiny_items import KEY, reproduce_tiny
 from typer.testing import CliRunner
 
-from nucleate.cli.main import app
+from nucleate.cli.app import app
 from nucleate.papers.core import runner
 
 KILLS = 200 if SOAK else 10

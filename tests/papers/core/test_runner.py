@@ -13,7 +13,7 @@ import pytest
 from support.small_items import small
 from typer.testing import CliRunner
 
-from nucleate.cli.main import app
+from nucleate.cli.app import app
 from nucleate.papers import ITEMS, find
 from nucleate.papers.core import item_file, runner
 from nucleate.papers.core.cache import ItemWorkspace

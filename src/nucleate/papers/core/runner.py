@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from nucleate.checks import InputError, file_error
+from nucleate.checks import InputError, as_path, file_error
 from nucleate.papers import ITEMS, PAPERS, chosen, find
 from nucleate.papers.core.cache import ItemWorkspace, Tell
 from nucleate.papers.core.item import Data, Item, Numbers, Parameters
@@ -70,7 +70,7 @@ def reproduce(
     """
     from nucleate.studies.durable_files import locked
 
-    keys, display = chosen(only), display or _NoDisplay()
+    keys, display, out = chosen(only), display or _NoDisplay(), as_path("--out", out)
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file, but the results need a folder. Choose another place with --out.")
     _make_folder(out)

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pytest
+import zarr
 from support.made_runs import SETTINGS, many_runs, one_run, rich_run
 
 from nucleate.attention import Attention
@@ -401,7 +402,7 @@ def test_parts_that_do_not_fit_together_are_refused_though_their_checksums_match
         if "settings" in what:
             texts["settings"] = "[]"
         storage._put_npz(tmp_path / "run.npz", *storage._sealed(variables, texts))
-        with pytest.raises(InputError, match="its parts do not fit together"):
+        with pytest.raises(InputError, match=r"its parts do not fit together|is no part of a run"):
             load(tmp_path / "run.npz")
 
 
@@ -418,3 +419,22 @@ def test_a_checksum_that_was_taken_out_is_missed(ending: str, tmp_path: Path) ->
         with pytest.raises(InputError, match=f"{name} does not match its checksum"):
             load(path)
         shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+@pytest.mark.parametrize("name", ["time", "steps", "beta", "Q", "frozen_weight", "other"])
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_arrays_that_are_no_parts_of_one_run_are_refused_by_their_heads(
+    ending: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bomb is a huge array beside small ones: nothing of it is read."""
+    path = tmp_path / f"run{ending}"
+    one_run().save(path)
+    if ending == ".npz":
+        with np.load(path) as file:
+            np.savez_compressed(path, **{**file, name: np.zeros(100_003)})
+    else:
+        zarr.open_group(path).create_array(name, shape=(100_003,), dtype="f8", overwrite=True)
+    monkeypatch.setattr(storage, "read_npz", None)  # nothing may be read
+    monkeypatch.setattr(storage, "_values", None)
+    with pytest.raises(InputError, match=f"'{name}' of shape .* is no part of a run"):
+        load(path)

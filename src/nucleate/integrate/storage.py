@@ -231,10 +231,7 @@ def _check_parts(data: dict[str, NDArray[Any]], words: dict[str, Any]) -> None:
     runs = x.shape[:-3]
     each = [status] if isinstance(status, str) else status
     if (
-        x.ndim not in (3, 4)
-        or data["time"].shape != x.shape[-3:-2]
-        or data["steps"].shape != runs
-        or {array.dtype.kind for array in data.values()} - {"f", "i"}
+        {array.dtype.kind for array in data.values()} - {"f", "i"}
         or data["steps"].dtype.kind != "i"
         or isinstance(status, str) != (not runs)
         or not isinstance(each, list)
@@ -243,6 +240,25 @@ def _check_parts(data: dict[str, NDArray[Any]], words: dict[str, Any]) -> None:
         or not all(isinstance(words[name], dict) for name in ("settings", "notes"))
     ):
         raise InputError(f"It is damaged: its parts do not fit together. {AGAIN}")
+
+
+def _check_shapes(shapes: dict[str, tuple[int, ...]]) -> None:
+    """Refuse arrays that are no parts of one run, before any is read."""
+    x = shapes.get("x", ())
+    runs, each = x[:-3], ((), x[:-3])  # with or without the run axis
+    frozen = shapes.get("frozen_x", ())
+    fits = {
+        "x": len(x) in (3, 4),
+        "time": shapes.get("time") == x[-3:-2],
+        "steps": shapes.get("steps") == runs,
+        "beta": shapes.get("beta") in each,
+        "frozen_x": frozen[-1:] == x[-1:] and frozen[:-2] in each and len(frozen) >= 2,
+        "frozen_weight": shapes.get("frozen_weight") == frozen[:-1],
+    }
+    for name, shape in shapes.items():
+        square = name in ("Q", "K", "V") and shape[-2:] == 2 * x[-1:] and shape[:-2] in each
+        if not (square or fits.get(name, False)):
+            raise InputError(f"It is damaged: {name[:40]!r} of shape {shape} is no part of a run. {AGAIN}")
 
 
 def _about(words: str) -> dict[str, str]:
@@ -314,6 +330,7 @@ def _get_zarr(path: Path) -> tuple[dict[str, Variable], dict[str, str]]:
     import zarr
 
     texts, arrays = check_zarr(path)
+    _check_shapes({name: array.shape for name, array in arrays.items()})
     check_memory(sum(array.nbytes for array in arrays.values()), str(path))
     group = zarr.open_group(path, mode="r", zarr_format=3, use_consolidated=False)
     return {
@@ -340,6 +357,10 @@ def _put_npz(path: Path, variables: dict[str, Variable], texts: dict[str, str]) 
 
 
 def _get_npz(path: Path) -> tuple[dict[str, Variable], dict[str, str]]:
+    shapes = npz_shapes(path)
+    _check_shapes({name: shape for name, shape in shapes.items() if name != "nucleate"})
+    if shapes["nucleate"] != ():
+        raise InputError(f"It is damaged: its words have shape {shapes['nucleate']}. {AGAIN}")
     arrays = read_npz(path)
     words = json.loads(str(arrays.pop("nucleate")))
     about = words["variables"]

@@ -33,7 +33,10 @@ def compiled_already() -> None:
         nc.simulate(MODEL, nc.uniform(5, d, seed=0), 1e4, save=2)
         nc.simulate(MODEL, nc.uniform(5, d, seed=0)[None], 0.1)
         nc.simulate(MODEL, nc.uniform(5, d, seed=0), 0.1, method="rk4", dt=0.1)
-        nc.drift(MODEL, nc.uniform(5, d, seed=0), kernel="pairwise")
+        for model in (MODEL, Attention(1.0, V=np.ones((d, d)))):
+            nc.drift(model, nc.uniform(5, d, seed=0), kernel="pairwise")
+            nc.drift(model, nc.uniform(5, d, seed=0))
+            nc.drift(model, nc.uniform(5, d, seed=0, runs=2))
     nc.drift(MODEL, X, kernel="circle")
     nc.simulate(Attention(0.0), X, 0.1)  # so few modes that five tokens are enough for the circle kernel
 

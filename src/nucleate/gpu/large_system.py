@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from nucleate.checks import Array, InputError
 from nucleate.gpu.device import SIMULATED, allow_shared_memory, check_gpu, free_memory, kernel, shared_memory
-from nucleate.gpu.pair_sums import LOG2_E
+from nucleate.gpu.pair_sums import LOG2_E, Arithmetic
 from nucleate.gpu.product_sums import MAX_DIMENSION, product_sums
 from nucleate.gpu.step_loop import INITIAL_ERROR_BEFORE, StepFunctions, make_loop, table_weights
-from nucleate.gpu.tile_sums import SumsKernel, TileArithmetic, suits_tile, takes_differences, tile_sums
+from nucleate.gpu.tile_sums import SumsKernel, suits_tile, takes_differences, tile_sums
 from nucleate.gpu.token_steps import MIN_DIVISOR, token_steps, width
 from nucleate.integrate.run_buffers import RunBuffers
 from nucleate.integrate.status import RUNNING
@@ -46,7 +46,7 @@ class Kernels(NamedTuple):
     accept: Any
 
 
-def sums_kernel(arithmetic: TileArithmetic) -> SumsKernel:
+def sums_kernel(arithmetic: Arithmetic) -> SumsKernel:
     """The kernel of sums that suits the dimension."""
     if suits_tile(arithmetic) or arithmetic.d > MAX_DIMENSION:
         return tile_sums(arithmetic)
@@ -54,7 +54,7 @@ def sums_kernel(arithmetic: TileArithmetic) -> SumsKernel:
 
 
 @cache
-def kernels(arithmetic: TileArithmetic) -> Kernels:
+def kernels(arithmetic: Arithmetic) -> Kernels:
     """The kernels for this arithmetic."""
     D, WIDTH, ANGLE = arithmetic.d, width(arithmetic.d), arithmetic.d == 2
     GAUSSIAN, MIXED, DIFFERENCES = arithmetic.gaussian, arithmetic.mixed, takes_differences(arithmetic)
@@ -180,7 +180,7 @@ class LargeSystem:
             raise InputError(
                 f"The card takes dimensions up to {MAX_CARD_DIMENSION}, but d is {d}. Leave device out."
             )
-        self.compiled = kernels(TileArithmetic(d, shape.gaussian, mixed, exact, m > 0))
+        self.compiled = kernels(Arithmetic(d, shape.gaussian, mixed, exact, m > 0))
         sums = self.compiled.sums
         if sums.shared > shared_memory():
             raise InputError(

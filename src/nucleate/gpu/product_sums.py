@@ -12,7 +12,8 @@ from numba import cuda, float32, float64, uint64
 
 from nucleate.gpu.device import SIMULATED, device_function, kernel
 from nucleate.gpu.exponential import exp2_double, exp2_single
-from nucleate.gpu.tile_sums import MAX_RISE, SumsKernel, TileArithmetic, sees_column
+from nucleate.gpu.pair_sums import Arithmetic
+from nucleate.gpu.tile_sums import MAX_RISE, SumsKernel, sees_column
 
 __all__ = ["MAX_DIMENSION", "product_sums"]
 
@@ -22,7 +23,7 @@ MAX_DIMENSION = 128  # beyond it a thread has too many sums
 
 
 @cache
-def product_sums(arithmetic: TileArithmetic) -> SumsKernel:
+def product_sums(arithmetic: Arithmetic) -> SumsKernel:
     """The kernel for this arithmetic."""
     D, GAUSSIAN, FROZEN = arithmetic.d, arithmetic.gaussian, arithmetic.frozen
     MIXED = arithmetic.mixed

@@ -15,11 +15,11 @@ from numba import cuda, float32, float64, uint64
 
 from nucleate.gpu.device import SIMULATED, device_function, kernel
 from nucleate.gpu.exponential import exp2_double, exp2_single
+from nucleate.gpu.pair_sums import Arithmetic
 
 __all__ = [
     "MAX_RISE",
     "SumsKernel",
-    "TileArithmetic",
     "sees_column",
     "suits_tile",
     "takes_differences",
@@ -30,16 +30,6 @@ THREADS = 4 if SIMULATED else 128
 MAX_COLUMNS, TILE_BYTES = 4 if SIMULATED else 256, 2**15  # in fast memory at a time
 MAX_RISE = 16.0  # of a score above the shift, a power of two
 MAX_DIFFERENCES = 4  # dimensions up to which single precision takes differences of places
-
-
-class TileArithmetic(NamedTuple):
-    """What kernels are compiled for."""
-
-    d: int
-    gaussian: bool  # K^T Q = I
-    mixed: bool  # pairs in single precision
-    exact: bool  # weights to the last bits, not to ten digits
-    frozen: bool  # whether there are frozen tokens
 
 
 class SumsKernel(NamedTuple):
@@ -53,7 +43,7 @@ class SumsKernel(NamedTuple):
     tasks: int  # about so many fill the card evenly
 
 
-def takes_differences(arithmetic: TileArithmetic) -> bool:
+def takes_differences(arithmetic: Arithmetic) -> bool:
     """Whether sums are of w (x_j - x_k) with w from |x_j - x_k|^2, which keeps single precision good where
     tokens are near; else of w x_j with w from products."""
     return arithmetic.mixed and arithmetic.gaussian and arithmetic.d <= MAX_DIFFERENCES
@@ -65,7 +55,7 @@ def sees_column(j, k, m, n, w, full):
     return j < m or (j - m < n if full else k - w < j - m <= k)
 
 
-def rows_per_thread(arithmetic: TileArithmetic) -> int:
+def rows_per_thread(arithmetic: Arithmetic) -> int:
     """As many as registers allow; measured."""
     if SIMULATED:
         return 2
@@ -75,13 +65,13 @@ def rows_per_thread(arithmetic: TileArithmetic) -> int:
     )
 
 
-def suits_tile(arithmetic: TileArithmetic) -> bool:
+def suits_tile(arithmetic: Arithmetic) -> bool:
     """Whether registers hold whole rows; measured."""
     return arithmetic.d <= (12 if SIMULATED else 64 if arithmetic.mixed else 48)
 
 
 @cache
-def tile_sums(arithmetic: TileArithmetic) -> SumsKernel:
+def tile_sums(arithmetic: Arithmetic) -> SumsKernel:
     """The kernel for this arithmetic."""
     D, R = arithmetic.d, rows_per_thread(arithmetic)
     GAUSSIAN, MIXED, FROZEN = arithmetic.gaussian, arithmetic.mixed, arithmetic.frozen

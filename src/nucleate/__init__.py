@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from nucleate import plot
     from nucleate.attention import Attention, Frozen, Window
+    from nucleate.block import Block
     from nucleate.checks import InputError
     from nucleate.integrate.run import Run
     from nucleate.integrate.simulate import simulate
     from nucleate.kernels.dispatch import drift
+    from nucleate.layers import Layers, RandomLayers
+    from nucleate.mlp import MLP, Potential
     from nucleate.models.spectra import Spectra, spectra
     from nucleate.observe.centers import center_mask, renyi_centers
     from nucleate.observe.clusters import clusters, count_clusters
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from nucleate.observe.measure import measure
     from nucleate.observe.merges import Merges, merges
     from nucleate.observe.stationarity import displacement, stationarity
+    from nucleate.positions import ALiBi, RoPE
     from nucleate.sphere import distance, retract, tangent, uniform
     from nucleate.studies.ensemble import ensemble
     from nucleate.studies.result import Ensemble, load
@@ -37,13 +41,20 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "MLP",
+    "ALiBi",
     "Atlas",
     "Attention",
+    "Block",
     "Ensemble",
     "Frozen",
     "InputError",
+    "Layers",
     "Life",
     "Merges",
+    "Potential",
+    "RandomLayers",
+    "RoPE",
     "Run",
     "Spectra",
     "Study",
@@ -80,13 +91,20 @@ __all__ = [
 ]
 
 _HOME = {
+    "ALiBi": "nucleate.positions",
     "Atlas": "nucleate.theory.atlas",
     "Attention": "nucleate.attention",
+    "Block": "nucleate.block",
     "Ensemble": "nucleate.studies.result",
     "Frozen": "nucleate.attention",
     "InputError": "nucleate.checks",
+    "Layers": "nucleate.layers",
     "Life": "nucleate.observe.life",
+    "MLP": "nucleate.mlp",
     "Merges": "nucleate.observe.merges",
+    "Potential": "nucleate.mlp",
+    "RandomLayers": "nucleate.layers",
+    "RoPE": "nucleate.positions",
     "Run": "nucleate.integrate.run",
     "Spectra": "nucleate.models.spectra",
     "Study": "nucleate.studies.study",

@@ -4,7 +4,8 @@
     Z_k     =                 sum_{j<=k} exp(beta <Q x_k, K x_j>),      P_x y = y - <x, y> x.
 
 Karagodin, Polyanskiy, Rigollet, "Clustering in Causal Attention Masking", NeurIPS 2024, equation (CSA).
-Everything faster in this package is tested against `drift` below.
+Everything faster in this package is tested against `drift` below.  Its relatives change who is seen (the
+mask), what the weights are, and whether positions count (`positions.py`); `block.py` adds heads, MLPs, norms.
 """
 
 from dataclasses import dataclass
@@ -14,22 +15,53 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nucleate.checks import Array, InputError, check_tokens, finite_array, shortened, whole_number
+from nucleate.positions import ALiBi, RoPE
 from nucleate.sphere import tangent
 
-__all__ = ["Attention", "Frozen", "Window", "check_model", "drift"]
+__all__ = ["WEIGHTS", "Attention", "Frozen", "Weights", "Window", "attend", "check_model", "drift"]
+
+Weights = Literal["softmax", "exponential", "hardmax"]
+WEIGHTS = ("softmax", "exponential", "hardmax")
+LARGEST_EXPONENT = 700.0  # whose exp is a double
 
 
 def drift(model: "Attention", x: Array) -> Array:
     """The velocity of every token: x (..., n, d) on the sphere -> (..., n, d), tangent at x."""
+    return tangent(x, attend(model, x))  # (..., n, d)
+
+
+def attend(model: "Attention", x: Array) -> Array:
+    """The output A_k of one head for every token: (1/Z_k) sum_j w_kj V x_j, x (..., n, d) -> (..., n, d)."""
     n, d = x.shape[-2:]
     beta, Q, K, V = model.parameters(d)  # (..., 1, 1), (..., d, d) three times
     y, a, sees = model.context(x)  # (..., m+n, d) frozen tokens first, (..., 1, m+n), (n, m+n)
-    s = beta * (x @ Q.mT) @ (y @ K.mT).mT  # (..., n, m+n)
-    s = np.where(sees, s, -np.inf)
-    with np.errstate(under="ignore"):  # a weight of e^-800 is zero
-        w = a * np.exp(s - s.max(-1, keepdims=True))  # (..., n, m+n)
-        Z = w.sum(-1, keepdims=True)  # (..., n, 1)
-        return tangent(x, ((w @ y) / Z) @ V.mT)  # (..., n, d)
+    q, k = x @ Q.mT, y @ K.mT  # (..., n, d), (..., m+n, d)
+    if isinstance(model.position, RoPE):
+        q, k = model.position.rotate(q), model.position.rotate(k)
+    s = beta * q @ k.mT  # (..., n, m+n)
+    p = np.where(sees, 0.0, -np.inf)  # (n, m+n)
+    if isinstance(model.position, ALiBi):
+        p = p + model.position.bias(n)
+    with np.errstate(under="ignore", over="ignore", invalid="ignore"):  # a weight of e^-800 is zero
+        if model.weights == "hardmax":
+            w = _hardmax(s + p)  # (..., n, n)
+        elif model.weights == "exponential":
+            p = a * np.exp(p)  # (..., n, m+n)
+            w = np.where(p > 0.0, p * np.exp(s), 0.0) / p.sum(-1, keepdims=True)  # (..., n, m+n)
+        else:
+            s = s + p
+            w = a * np.exp(s - s.max(-1, keepdims=True))  # (..., n, m+n)
+            w = w / w.sum(-1, keepdims=True)  # w_kj / Z_k
+        return (w @ y) @ V.mT  # (..., n, d)
+
+
+def _hardmax(s: Array) -> Array:
+    """Weights of the highest of the scores s (..., n, n), the token itself left out; equal ones share, and a
+    token that sees no other has none."""
+    s = np.where(np.eye(s.shape[-1], dtype=bool), -np.inf, s)
+    best = s.max(-1, keepdims=True)
+    w = np.where(s > -np.inf, s == best, False).astype(float)
+    return w / np.maximum(w.sum(-1, keepdims=True), 1.0)
 
 
 @dataclass(frozen=True)
@@ -74,10 +106,16 @@ class Frozen:
 
 @dataclass(frozen=True, eq=False)
 class Attention:
-    """The model: inverse temperature, Query, Key and Value matrices, who sees whom, frozen tokens.
+    """One head: inverse temperature, Query, Key and Value matrices, who sees whom, frozen tokens.
 
     beta and each matrix may carry a leading run axis, (b,) and (b, d, d): one value per run.
     A matrix left out is the identity.
+
+    weights   "softmax": exp(score) / Z_k.  "exponential" (USA): exp(score) divided by the number of tokens
+              that are seen, n under the full mask, k under the causal one; with ALiBi by the sum of its
+              decays.  "hardmax": all to the highest score among the other tokens, equal ones share
+    position  ALiBi(slope): the score falls by the slope per place between two tokens.  RoPE(base): queries
+              and keys are rotated by their place.  None: places count only through the mask
     """
 
     beta: Array  # () or (b,)
@@ -86,6 +124,8 @@ class Attention:
     V: Array | None
     mask: Literal["causal", "full"] | Window
     frozen: Frozen | None
+    weights: Weights
+    position: ALiBi | RoPE | None
 
     def __init__(
         self,
@@ -95,6 +135,8 @@ class Attention:
         V: ArrayLike | None = None,
         mask: Literal["causal", "full"] | Window = "causal",
         frozen: Frozen | None = None,
+        weights: Weights = "softmax",
+        position: ALiBi | RoPE | None = None,
     ) -> None:
         beta = finite_array("beta", beta)
         if beta.ndim > 1 or beta.size == 0:
@@ -107,10 +149,12 @@ class Attention:
             raise InputError(f'mask must be "causal", "full" or Window(w), but is {shortened(mask)}.')
         if not (frozen is None or isinstance(frozen, Frozen)):
             raise InputError(f"frozen must be a Frozen(x, weight), but is {type(frozen).__name__}.")
+        _check_weights(weights, position, frozen)
         matrices = {
             name: None if M is None else _matrix(name, M) for name, M in (("Q", Q), ("K", K), ("V", V))
         }
-        for name, value in {"beta": _fixed(beta), **matrices, "mask": mask, "frozen": frozen}.items():
+        rest = {"mask": mask, "frozen": frozen, "weights": weights, "position": position}
+        for name, value in {"beta": _fixed(beta), **matrices, **rest}.items():
             object.__setattr__(self, name, value)
         self._agree()
         _, Q_full, K_full, _ = self.parameters(next(iter(self._dimensions().values()), 2))
@@ -120,6 +164,11 @@ class Attention:
             raise InputError(
                 "beta K^T Q must be finite, but overflows. Scale Q, K or beta down: exp(beta <Qx, Ky>) has no"
                 " meaning there."
+            )
+        if weights == "exponential" and (scores > LARGEST_EXPONENT).any():
+            raise InputError(
+                f'weights="exponential" needs beta |K^T Q| up to {LARGEST_EXPONENT:g}, but it may be'
+                f" {scores.max():g}: exp of it overflows. Use softmax, or a smaller beta."
             )
 
     @property
@@ -169,6 +218,8 @@ class Attention:
                     f"{name} acts on dimension {d}, but x has shape {x.shape}. Both must have the same last"
                     " axis."
                 )
+        if isinstance(self.position, RoPE):
+            self.position.check_dimension(x.shape[-1])
         if x.ndim == 3 and self.runs not in (None, x.shape[0]):
             raise InputError(
                 f"x holds {x.shape[0]} runs, but the model's parameters {self.runs}. Give both the same"
@@ -211,6 +262,22 @@ def check_model(model: object) -> Attention:
             " nucleate.Attention(beta=9.0)."
         )
     return model
+
+
+def _check_weights(weights: object, position: object, frozen: Frozen | None) -> None:
+    if not (isinstance(weights, str) and weights in WEIGHTS):
+        raise InputError(
+            f'weights must be "softmax", "exponential" or "hardmax", but is {shortened(weights)}.'
+        )
+    if not (position is None or isinstance(position, ALiBi | RoPE)):
+        raise InputError(
+            "position must be nucleate.ALiBi(slope), nucleate.RoPE(base) or None, but is"
+            f" {shortened(position)}."
+        )
+    if frozen is not None and position is not None:
+        raise InputError("Frozen tokens have no position, but position is given. Leave one of the two out.")
+    if frozen is not None and weights == "hardmax":
+        raise InputError("Frozen tokens count by their weight, which hardmax does not use. Use softmax.")
 
 
 def _matrix(name: str, value: ArrayLike) -> Array:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from nucleate.checks import Array, InputError
 from nucleate.observe.centers import Metric, center_mask, renyi_centers
+from nucleate.observe.inputs import center_table
 from nucleate.sphere import distance, retract, uniform
 
 METRICS: tuple[Metric, ...] = ("geodesic", "chordal")
@@ -137,6 +138,24 @@ def test_the_mask_says_the_same_for_every_run_and_time() -> None:
         assert mask.dtype == bool
         for at in np.ndindex(3, 2):
             assert np.flatnonzero(mask[at]).tolist() == slow_centers(x[at], 0.6, strong)
+
+
+@pytest.mark.parametrize("strong", [False, True])
+@pytest.mark.parametrize("d", [2, 3])
+def test_runs_together_have_the_centers_they_have_alone(d: int, strong: bool) -> None:
+    x = uniform(60, d, seed=1, runs=7)
+    ring = np.arange(60) * 2.0 * np.pi / 60  # ties, which are looked at once more
+    x[3, :, :2], x[3, :, 2:] = np.stack([np.cos(ring), np.sin(ring)], axis=1), 0.0
+    delta = 3 * 2.0 * np.pi / 60
+    marks = center_mask(x, delta, strong)
+    for run in range(7):
+        assert np.flatnonzero(marks[run]).tolist() == renyi_centers(x[run], delta, strong).tolist(), run
+
+
+def test_a_table_of_centers_holds_those_that_are_marked() -> None:
+    marks = np.array([[True, False, True], [False, False, False], [False, True, False]])
+    assert center_table(marks).tolist() == [[0, 2], [-1, -1], [1, -1]]
+    assert center_table(np.zeros((2, 3), dtype=bool)).shape == (2, 0)
 
 
 def test_mean_counts_are_those_of_the_theory() -> None:

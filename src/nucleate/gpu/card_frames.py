@@ -7,7 +7,6 @@ distance from the first token's start.  A block of threads looks at one frame.
 import math
 import time
 from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from nucleate.attention import Attention
 from nucleate.checks import Array
 from nucleate.gpu.batch import POLL_SECONDS, SLOT_BYTES, Batch, Slot, check_room, run_bytes
-from nucleate.gpu.device import SIMULATED, check_gpu, kernel
+from nucleate.gpu.device import SIMULATED, check_gpu, kernel, made_once
 from nucleate.integrate.run_buffers import RunBuffers
 from nucleate.integrate.tableau import MIN_TOLERANCE_OF_ORDER_5, Tableau, dormand_prince_5
 
@@ -37,7 +36,7 @@ class Kernels(NamedTuple):
     from_first: Any
 
 
-@cache
+@made_once
 def kernels(d: int) -> Kernels:
     """The kernels for tokens in dimension d; a block of threads for each frame of each run."""
     D, LABELS = d, 64 if SIMULATED else MAX_TOKENS

@@ -1,7 +1,13 @@
-"""The card: whether there is one, and how functions are compiled for it."""
+"""The card: whether there is one, and how functions are compiled for it and launched.
+
+Threads of a study share the card.  Numba loads a kernel onto it at its first launch, and two threads that do
+so at once damage what it keeps of them; so kernels are made and launched by one thread at a time.
+"""
 
 import importlib.util
+import threading
 from collections.abc import Callable
+from functools import cache, wraps
 from importlib.metadata import version
 from typing import Any
 
@@ -19,12 +25,14 @@ __all__ = [
     "device_function",
     "free_memory",
     "kernel",
+    "made_once",
     "shared_memory",
 ]
 
 numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a single run is no reason for a warning
 SIMULATED = bool(numba.config.ENABLE_CUDASIM)  # NUMBA_ENABLE_CUDASIM=1: kernels run in Python, for tests
 ORDINARY_SHARED_BYTES = 48 * 1024  # of a block, that need not be asked for
+ONE_THREAD = threading.RLock()  # held while a kernel is made or launched
 SIMULATED_SHARED_BYTES, SIMULATED_FREE_BYTES = 48 * 1024, 2**28
 
 
@@ -77,9 +85,35 @@ def kernel(
     def compile_one(function: Callable[..., Any]) -> Any:
         from nucleate.gpu.kernel_cache import keep
 
-        return keep(cuda.jit(**options)(function), key)
+        return Kernel(keep(cuda.jit(**options)(function), key))
 
     return compile_one
+
+
+class Kernel:
+    """A kernel that one thread at a time launches: kernel[grid, threads, stream, shared](*arguments)."""
+
+    def __init__(self, dispatcher: Any) -> None:
+        self.dispatcher = dispatcher
+
+    def __getitem__(self, configuration: Any) -> Callable[..., None]:
+        def launch(*arguments: Any) -> None:
+            with ONE_THREAD:
+                self.dispatcher[configuration](*arguments)
+
+        return launch
+
+
+def made_once(make: Callable[..., Any]) -> Callable[..., Any]:
+    """`functools.cache` for what makes kernels: never twice, though several threads ask at once."""
+    kept = cache(make)
+
+    @wraps(make)
+    def made(*arguments: Any) -> Any:
+        with ONE_THREAD:
+            return kept(*arguments)
+
+    return made
 
 
 def shared_memory() -> int:
@@ -94,14 +128,16 @@ def free_memory() -> int:
     return SIMULATED_FREE_BYTES if SIMULATED else int(cuda.current_context().get_memory_info()[0])
 
 
-def allow_shared_memory(compiled: Any, size: int, arguments: tuple[Any, ...]) -> None:
+def allow_shared_memory(compiled: Kernel, size: int, arguments: tuple[Any, ...]) -> None:
     """Let a kernel have more than the ordinary amount, for which Numba has no option."""
     if SIMULATED or size <= ORDINARY_SHARED_BYTES:
         return
     from cuda.bindings import driver
     from numba.cuda.typing.typeof import typeof
 
-    handle = compiled.compile(tuple(map(typeof, arguments)))._codelibrary.get_cufunc().handle
+    with ONE_THREAD:
+        code = compiled.dispatcher.compile(tuple(map(typeof, arguments)))._codelibrary
+        handle = code.get_cufunc().handle
     attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
     (error,) = driver.cuKernelSetAttribute(attribute, size, handle, driver.cuCtxGetDevice()[1])
     if error != driver.CUresult.CUDA_SUCCESS:

@@ -6,13 +6,12 @@ keeps what the next one needs.
 """
 
 import math
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numba import cuda, float32, float64
 
-from nucleate.gpu.device import SIMULATED, device_function, kernel
+from nucleate.gpu.device import SIMULATED, device_function, kernel, made_once
 from nucleate.gpu.pair_sums import Arithmetic, stride, velocity_function
 from nucleate.gpu.step_loop import INITIAL_ERROR_BEFORE, StepFunctions, make_loop
 from nucleate.gpu.token_steps import MIN_DIVISOR, token_steps, width
@@ -45,7 +44,7 @@ def _place_doubles(numbers: int, mixed: bool) -> int:
     return (numbers + 3) // 4 * 2 if mixed and not SIMULATED else (numbers + 1) // 2 * 2
 
 
-@cache
+@made_once
 def fused_kernel(arithmetic: Arithmetic, threads: int, rows_shared: bool) -> Any:
     """The kernel for this arithmetic and so many threads a block; a run's rows are in fast memory or not."""
     D, STRIDE, MIXED, THREADS = arithmetic.d, stride(arithmetic), arithmetic.mixed, threads

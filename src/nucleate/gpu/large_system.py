@@ -7,7 +7,6 @@ the error stay on the card, and three numbers a step come back.
 
 import time
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,15 @@ from numba import cuda, float32, float64
 from numpy.typing import NDArray
 
 from nucleate.checks import Array, InputError
-from nucleate.gpu.device import SIMULATED, allow_shared_memory, check_gpu, free_memory, kernel, shared_memory
+from nucleate.gpu.device import (
+    SIMULATED,
+    allow_shared_memory,
+    check_gpu,
+    free_memory,
+    kernel,
+    made_once,
+    shared_memory,
+)
 from nucleate.gpu.pair_sums import LOG2_E, Arithmetic
 from nucleate.gpu.product_sums import MAX_DIMENSION, product_sums
 from nucleate.gpu.step_loop import INITIAL_ERROR_BEFORE, StepFunctions, make_loop, table_weights
@@ -53,7 +60,7 @@ def sums_kernel(arithmetic: Arithmetic) -> SumsKernel:
     return product_sums(arithmetic)
 
 
-@cache
+@made_once
 def kernels(arithmetic: Arithmetic) -> Kernels:
     """The kernels for this arithmetic."""
     D, WIDTH, ANGLE = arithmetic.d, width(arithmetic.d), arithmetic.d == 2

@@ -10,13 +10,12 @@ In mixed precision scores, weights and sums are single, of differences x_j - x_k
 state, steps and errors are double.
 """
 
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import float32, float64, uint64
 
-from nucleate.gpu.device import device_function
+from nucleate.gpu.device import device_function, made_once
 from nucleate.gpu.exponential import exp2_double, exp2_single
 
 __all__ = ["Arithmetic", "stride", "velocity_function"]
@@ -40,7 +39,7 @@ def stride(arithmetic: Arithmetic) -> int:
     return 4 if d == 3 or (d == 2 and arithmetic.mixed) else d
 
 
-@cache
+@made_once
 def velocity_function(arithmetic: Arithmetic) -> Any:
     """The function that computes the velocity of one token."""
     D, STRIDE = arithmetic.d, stride(arithmetic)

@@ -6,11 +6,9 @@ Threads stand in a grid of `across` x `down`.  First each has the scores of `row
 the coordinates of all columns of the tile.  So a number that is fetched takes part in several products.
 """
 
-from functools import cache
-
 from numba import cuda, float32, float64, uint64
 
-from nucleate.gpu.device import SIMULATED, device_function, kernel
+from nucleate.gpu.device import SIMULATED, device_function, kernel, made_once
 from nucleate.gpu.exponential import exp2_double, exp2_single
 from nucleate.gpu.pair_sums import Arithmetic
 from nucleate.gpu.tile_sums import MAX_RISE, SumsKernel, sees_column
@@ -22,7 +20,7 @@ DOUBLE_GRID, SINGLE_GRID = ((2, 2, 2, 2), (2, 2, 2, 2)) if SIMULATED else ((16, 
 MAX_DIMENSION = 128  # beyond it a thread has too many sums
 
 
-@cache
+@made_once
 def product_sums(arithmetic: Arithmetic) -> SumsKernel:
     """The kernel for this arithmetic."""
     D, GAUSSIAN, FROZEN = arithmetic.d, arithmetic.gaussian, arithmetic.frozen

@@ -8,12 +8,11 @@ Weights are 2^(s - shift), with the token's own score as shift: it sees itself, 
 that exceeds the shift by more than `MAX_RISE` becomes the new shift, and what was summed is scaled down.
 """
 
-from functools import cache
 from typing import Any, NamedTuple
 
 from numba import cuda, float32, float64, uint64
 
-from nucleate.gpu.device import SIMULATED, device_function, kernel
+from nucleate.gpu.device import SIMULATED, device_function, kernel, made_once
 from nucleate.gpu.exponential import exp2_double, exp2_single
 from nucleate.gpu.pair_sums import Arithmetic
 
@@ -70,7 +69,7 @@ def suits_tile(arithmetic: Arithmetic) -> bool:
     return arithmetic.d <= (12 if SIMULATED else 64 if arithmetic.mixed else 48)
 
 
-@cache
+@made_once
 def tile_sums(arithmetic: Arithmetic) -> SumsKernel:
     """The kernel for this arithmetic."""
     D, R = arithmetic.d, rows_per_thread(arithmetic)

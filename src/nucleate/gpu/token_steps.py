@@ -6,12 +6,11 @@ held one after the other, `size` numbers each: the velocities of its stages, the
 """
 
 import math
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nucleate.gpu.device import SIMULATED, device_function
+from nucleate.gpu.device import SIMULATED, device_function, made_once
 
 __all__ = ["MIN_DIVISOR", "TokenSteps", "token_steps", "width"]
 
@@ -42,7 +41,7 @@ def _sincospi() -> Any:
     return libdevice.sincospi
 
 
-@cache
+@made_once
 def token_steps(d: int) -> TokenSteps:
     """The functions for tokens in dimension d."""
     D, WIDTH, ANGLE = d, width(d), d == 2

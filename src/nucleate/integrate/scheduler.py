@@ -132,20 +132,18 @@ def integrate_all(
     jobs: list[Callable[[], None]] = [partial(_batch, schedule)] * batches
     jobs += [partial(_one_run, schedule, run) for run in schedule.alone]
     futures: list[Future[None]] = []
-    with (
-        ctrl_c_stops(schedule.stop, INTERRUPTED) as ctrl_c,
-        one_blas_thread(schedule.shapes[0]),
-        ThreadPoolExecutor(workers, thread_name_prefix="nucleate-runs") as pool,
-    ):
-        try:
-            for job in jobs:
-                futures.append(pool.submit(_unless_stopped, schedule, job))
-            _watch(futures, schedule, ctrl_c, progress, on_frames, end)
-        except KeyboardInterrupt:
-            schedule.stop[0] = schedule.stop[0] or INTERRUPTED
-        except BaseException:
-            schedule.stop[0] = CANCELLED
-            raise
+    with ctrl_c_stops(schedule.stop, INTERRUPTED) as ctrl_c, one_blas_thread(schedule.shapes[0]):
+        with ThreadPoolExecutor(workers, thread_name_prefix="nucleate-runs") as pool:
+            try:
+                for job in jobs:
+                    futures.append(pool.submit(_unless_stopped, schedule, job))
+                _watch(futures, schedule, ctrl_c, progress, on_frames, end)
+            except KeyboardInterrupt:
+                schedule.stop[0] = schedule.stop[0] or INTERRUPTED
+            except BaseException:
+                schedule.stop[0] = CANCELLED
+                raise
+        del pool  # here, where Ctrl-C raises nothing: Python drops what is raised while an object is freed
     for future in futures:
         future.result()
     if ctrl_c.pressed and (schedule.stop[0] != INTERRUPTED or schedule.has_little_to_keep()):

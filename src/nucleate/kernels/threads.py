@@ -121,14 +121,16 @@ def _c_library() -> ctypes.CDLL | None:
 def interruptible(job: Callable[[Stop], T]) -> T:
     """Run a long compiled job on another thread, so that Ctrl-C reaches this one and ends it."""
     stop: Stop = np.zeros(1, dtype=np.uint8)
-    with ctrl_c_stops(stop) as ctrl_c, ThreadPoolExecutor(1, thread_name_prefix="nucleate-drift") as pool:
-        try:
-            future = pool.submit(_under, lambda: bool(stop[0]), partial(job, stop))
-            while not future.done():
-                wait([future], timeout=LOOK_SECONDS)
-        except BaseException:
-            stop[0] = 1
-            raise
+    with ctrl_c_stops(stop) as ctrl_c:
+        with ThreadPoolExecutor(1, thread_name_prefix="nucleate-drift") as pool:
+            try:
+                future = pool.submit(_under, lambda: bool(stop[0]), partial(job, stop))
+                while not future.done():
+                    wait([future], timeout=LOOK_SECONDS)
+            except BaseException:
+                stop[0] = 1
+                raise
+        del pool  # here, where Ctrl-C raises nothing: Python drops what is raised while an object is freed
     if ctrl_c.pressed:
         raise KeyboardInterrupt
     return future.result()

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from nucleate.checks import EPS, Array, InputError, check_tokens, finite_number, shortened, true_or_false
 from nucleate.sphere import distance
 
-__all__ = ["Metric", "center_mask", "renyi_centers"]
+__all__ = ["Metric", "center_kinds", "center_mask", "renyi_centers"]
 
 Metric = Literal["geodesic", "chordal"]
 LARGEST_DISTANCE = {"geodesic": np.pi, "chordal": 2.0}
@@ -57,10 +57,31 @@ def center_mask(
 
     x = check_tokens("x", x)
     delta, strong = check_delta(delta, metric), true_or_false("strong", strong)
-    least = STRONG if strong else RENYI
-    # each (n,)
-    kinds = [_kinds(tokens, delta, strong, metric) >= least for tokens in x.reshape(-1, *x.shape[-2:])]
-    return np.reshape(kinds, x.shape[:-1])
+    return center_kinds(x, delta, strong, metric) >= (STRONG if strong else RENYI)
+
+
+def center_kinds(
+    x: Array, delta: float, strong: bool = True, metric: Metric = "geodesic"
+) -> NDArray[np.uint8]:
+    """STRONG for a strong center, if these are asked for, RENYI for another Renyi center, 0 for the rest,
+    each among the tokens of its run at its time: x (..., n, d) -> (..., n)."""
+    from nucleate.observe.grid import all_axes, cell_side, park_runs
+
+    n, d = x.shape[-2:]
+    runs = x.reshape(-1, n, d)  # (b, n, d)
+    kinds = np.zeros(runs.shape[:2], dtype=np.uint8)  # (b, n)
+    together = len(runs) > 1 and all_axes(n, d)
+    if together and not runs.flags.writeable:  # another type to Numba
+        runs = runs.copy()
+    low, high, reach = _limits(delta, d, metric)
+    run = 0
+    while run < len(runs):
+        if together:
+            run = park_runs(runs, np.arange(d), cell_side(reach), low, high, strong, run, kinds)
+        if run < len(runs):
+            kinds[run] = _kinds(runs[run], delta, strong, metric)
+        run += 1
+    return kinds.reshape(x.shape[:-1])
 
 
 def check_delta(delta: float, metric: str = "geodesic") -> float:
@@ -80,22 +101,17 @@ def check_delta(delta: float, metric: str = "geodesic") -> float:
 
 
 def _kinds(x: Array, delta: float, strong: bool, metric: str) -> NDArray[np.uint8]:
-    """2 for a strong center, if these are asked for, 1 for another Renyi center, 0 for the rest; (n,)."""
+    """`center_kinds` of one run at one time, x (n, d) -> (n,)."""
     from nucleate.observe.grid import RENYI, make_grid, park
 
     n, d = x.shape
-    reach = 2.0 * np.sin(delta / 2.0) if metric == "geodesic" else delta
-    # A pair whose chord is this near the limit is left to the definition itself.  Relative: rounding of |x -
-    # y|^2, d terms, and of lengths; absolute: many coordinates may be normalised once more by `distance`,
-    # which moves a token by its rounding.
-    slack = (2 * d + 40) * EPS * reach + 16 * EPS
-    low, high = max(reach - slack, 0.0) ** 2, (reach + slack) ** 2
+    low, high, reach = _limits(delta, d, metric)
     owner, kind, doubtful = (
         np.full(n, -1, dtype=np.int64),
         np.zeros(n, dtype=np.uint8),
         np.empty(n, dtype=np.int64),
     )
-    grid = make_grid(x, reach + slack)
+    grid = make_grid(x, reach)
     k = 0
     while k < n:
         k, doubts = park(x, grid, low, high, strong, k, owner, kind, doubtful)
@@ -107,6 +123,18 @@ def _kinds(x: Array, delta: float, strong: bool, metric: str) -> NDArray[np.uint
                     kind[k] = RENYI
         k += 1
     return kind
+
+
+def _limits(delta: float, d: int, metric: str) -> tuple[float, float, float]:
+    """Squares of chords below which two tokens are near and above which they are far, and how far to look.
+
+    A pair whose chord lies between is left to the definition itself.  Relative: rounding of |x - y|^2, d
+    terms, and of lengths; absolute: many coordinates may be normalised once more by `distance`, which moves a
+    token by its rounding.
+    """
+    chord = 2.0 * np.sin(delta / 2.0) if metric == "geodesic" else delta
+    slack = (2 * d + 40) * EPS * chord + 16 * EPS
+    return max(chord - slack, 0.0) ** 2, (chord + slack) ** 2, chord + slack
 
 
 def _farther(x: Array, y: Array, delta: float, metric: str) -> bool:

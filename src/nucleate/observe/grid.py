@@ -14,7 +14,18 @@ from numpy.typing import NDArray
 from nucleate.checks import Array
 from nucleate.kernels.compile import compiled, inner
 
-__all__ = ["RENYI", "STRONG", "Grid", "link", "make_grid", "park", "spread"]
+__all__ = [
+    "RENYI",
+    "STRONG",
+    "Grid",
+    "all_axes",
+    "cell_side",
+    "link",
+    "make_grid",
+    "park",
+    "park_runs",
+    "spread",
+]
 
 Indices = NDArray[np.int64]
 
@@ -35,19 +46,29 @@ class Grid(NamedTuple):
     y: Array  # (n, d) x[member]
 
 
+def cell_side(reach: float) -> float:
+    """The side of a cell: more than rounding can move a token, in units of a cell."""
+    return 1.01 * reach + 1e-14
+
+
 def make_grid(x: Array, reach: float) -> Grid:
     """The grid for tokens x (n, d) in which two with |x - y| <= reach stand in the same cell or in
     neighbouring ones."""
-    side = 1.01 * reach + 1e-14  # more than rounding can move a token, in units of a cell
+    side = cell_side(reach)
     axes = _best_axes(x, side)
     key, start, member = _fill(x, axes, side)
     return Grid(axes, side, key, start, member, x[member])
 
 
+def all_axes(n: int, d: int) -> bool:
+    """Whether so few tokens are sorted by all coordinates: a choice among them is not worth the thought."""
+    return d <= 3 and n <= SAMPLED_TOKENS
+
+
 def _best_axes(x: Array, side: float) -> Indices:
     """The coordinates that leave the fewest pairs to measure, and not too many cells to look into."""
     n, d = x.shape
-    if d <= 3 and n <= SAMPLED_TOKENS:  # not worth the thought
+    if all_axes(n, d):
         return np.arange(d)
     axes = np.argsort(-x.var(0), kind="stable")[:MAX_AXES].astype(np.int64)  # (axes,) widest first
     sample = np.sort(x[:: -(-n // SAMPLED_TOKENS), axes], axis=0)  # (some, axes)
@@ -184,6 +205,31 @@ def park(
         if doubts:
             return k, doubts
     return n, 0
+
+
+@compiled
+def park_runs(
+    x: Array,
+    axes: Indices,
+    side: float,
+    low: float,
+    high: float,
+    strong: bool,
+    begin: int,
+    kind: NDArray[np.uint8],
+) -> int:
+    """`park` for run after run of tokens x (b, n, d) from run `begin` on, kind (b, n); stops at a run that
+    has doubtful tokens, and returns its number."""
+    b, n, _ = x.shape
+    owner, doubtful = np.empty(n, np.int64), np.empty(n, np.int64)
+    for run in range(begin, b):
+        key, start, member = _fill(x[run], axes, side)
+        owner[:] = -1
+        kind[run] = 0
+        grid = Grid(axes, side, key, start, member, x[run][member])
+        if park(x[run], grid, low, high, strong, 0, owner, kind[run], doubtful)[1] > 0:
+            return run
+    return b
 
 
 @compiled

@@ -10,7 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 from nucleate.checks import Array, InputError, check_tokens, finite_array, refuse_masked, shortened
 from nucleate.integrate.run import Run
 
-__all__ = ["Centers", "RunOrFrames", "angle", "check_centers", "check_frames", "times_and_tokens"]
+__all__ = [
+    "Centers",
+    "RunOrFrames",
+    "angle",
+    "center_table",
+    "check_centers",
+    "check_frames",
+    "times_and_tokens",
+]
 
 RunOrFrames = Run | tuple[ArrayLike, ArrayLike]  # a run, or its times and tokens
 # indices of tokens for all runs; or for each, ragged or filled up with -1
@@ -58,6 +66,13 @@ def check_frames(x: ArrayLike) -> tuple[Array, NDArray[np.bool_]]:
 def angle(x: Array, y: Array) -> Array:
     """Geodesic distance as in `distance`, but NaN stays NaN."""
     return np.asarray(2.0 * np.arctan2(np.linalg.norm(x - y, axis=-1), np.linalg.norm(x + y, axis=-1)))
+
+
+def center_table(marks: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The numbers of the tokens that are marked, marks (b, n) -> (b, c), each row filled up with -1."""
+    most = int(marks.sum(-1).max(initial=0))
+    order = np.argsort(~marks, axis=-1, kind="stable")[:, :most]  # (b, c), the marked ones first
+    return np.where(np.take_along_axis(marks, order, axis=-1), order, -1)
 
 
 def check_centers(centers: Centers, shape: tuple[int, ...]) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ run, from a stream of its own:
                  with oblique = true not
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -100,9 +100,10 @@ def label(spec: Spec) -> str:
     return str(spec.get("name") or f"random {spec['random']}, {words}")
 
 
-def drawn(spec: Spec | Matrix, d: int, streams: list[np.random.SeedSequence]) -> Array | None:
+def drawn(spec: Spec | Matrix, d: int, each: Iterable[np.random.SeedSequence]) -> Array | None:
     """The matrix (d, d), or one per stream (b, d, d) if it is random; None for the identity."""
     if isinstance(spec, dict):
+        streams = list(each)
         check_memory(16.0 * len(streams) * d * d, f"{len(streams)} random matrices of dimension {d}")
         _, draw = RANDOM[spec["random"]]
         return np.stack([draw(np.random.default_rng(stream), d, spec) for stream in streams])  # (b, d, d)

@@ -50,8 +50,8 @@ class IntegratedBlock:
     beta: float
     on_host: Array | None  # (b, m, n, d), NaN where not reached
     on_card: "CardFrames | None" = None
-    # which tokens of the start are centers, (b, n), by delta and strong, once found
-    centers: dict[tuple[float, bool], NDArray[np.bool_]] = field(default_factory=dict)
+    # what centers the tokens of the start are, (b, n), by delta, once found
+    centers: dict[float, NDArray[np.uint8]] = field(default_factory=dict)
 
     @property
     def x(self) -> Array:
@@ -246,23 +246,23 @@ def _time_dims(given: Mapping[str, Any]) -> tuple[str, ...]:
 def _center_marks(block: IntegratedBlock, given: Mapping[str, Any]) -> NDArray[np.bool_]:
     """Which tokens of the start are centers, (b, n); worked out once for all observables that ask for the
     same."""
-    from nucleate.observe.centers import center_mask
+    from nucleate.observe.centers import center_kinds, check_delta
+    from nucleate.observe.grid import RENYI, STRONG
 
-    delta, strong = _radians(given["delta"], block.beta), given["centers"] == "strong"
-    if (delta, strong) not in block.centers:
-        block.centers[delta, strong] = center_mask(block.start, delta, strong)
-    return block.centers[delta, strong]
+    delta = check_delta(_radians(given["delta"], block.beta))
+    if delta not in block.centers:
+        block.centers[delta] = center_kinds(block.start, delta)
+    return block.centers[delta] >= (STRONG if given["centers"] == "strong" else RENYI)
 
 
 def _consumed(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
     from nucleate.observe.consumption import consumed
-    from nucleate.observe.inputs import check_centers
+    from nucleate.observe.inputs import center_table
 
-    centers = [np.flatnonzero(marks) for marks in _center_marks(block, given)]
+    centers = center_table(_center_marks(block, given))  # (b, c)
     radius = _radians(given["radius"], block.beta)
     if block.on_card is not None:
-        table = check_centers(centers, (len(block.start), 1, *block.start.shape[1:]))
-        return _over_time(block.on_card.consumed(table, radius, _last(given)), given)
+        return _over_time(block.on_card.consumed(centers, radius, _last(given)), given)
     return _over_time(consumed(_frames(block, given), centers, radius), given)
 
 

@@ -65,7 +65,7 @@ class Point:
     def model(self, seed: int, runs: range) -> Attention:
         """The model of these runs; random matrices carry the run axis."""
         matrices: dict[str, Any] = {
-            name: drawn(getattr(self, name), self.d, [stream(seed, run, child) for run in runs])
+            name: drawn(getattr(self, name), self.d, (stream(seed, run, child) for run in runs))
             for name, child in MATRIX_STREAMS.items()
         }
         mask = parse_mask("mask", self.mask) if self.window is None else Window(self.window)

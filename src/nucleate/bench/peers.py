@@ -12,6 +12,7 @@ __all__ = [
     "diffrax_angles",
     "jax_drift",
     "jax_softmax_drift",
+    "load_jax",
     "lsoda_steps",
     "numpy_drift",
     "plain_velocity",
@@ -44,7 +45,7 @@ def numpy_drift(x: Array, beta: float) -> Array:
 
 def jax_drift(x: Array, beta: float) -> Callable[[], Array]:
     """The same under jax.jit, a run axis by jax.vmap."""
-    _, jnp = _jax()
+    _, jnp = load_jax()
 
     def one(x: Any) -> Any:
         w = jnp.tril(jnp.exp(beta * (x @ x.T - 1.0)))  # (n, n)
@@ -56,7 +57,7 @@ def jax_drift(x: Array, beta: float) -> Callable[[], Array]:
 def jax_softmax_drift(x: Array, beta: float) -> Callable[[], Array]:
     """As attention is written for training: jax.nn.softmax, which finds and subtracts the largest score of
     each row."""
-    jax, jnp = _jax()
+    jax, jnp = load_jax()
 
     def one(x: Any) -> Any:
         sees = jnp.tril(jnp.ones((x.shape[0], x.shape[0]), dtype=bool))  # (n, n)
@@ -72,7 +73,7 @@ def _project(x: Any, m: Any) -> Any:
 
 def _jitted(one: Callable[[Any], Any], x: Array) -> Callable[[], Array]:
     """`one` compiled for x, which is handed over beforehand; the call waits for the result."""
-    jax, jnp = _jax()
+    jax, jnp = load_jax()
     compiled = jax.jit(jax.vmap(one) if x.ndim == 3 else one)
     there = jnp.asarray(x)
     return lambda: np.asarray(compiled(there).block_until_ready())
@@ -176,7 +177,7 @@ def diffrax_angles(
 ) -> Callable[[], Array]:
     """Tsit5 in angles under jax.vmap: theta (b, n) at time 0 -> (b, m, n) at `times`; a run that fails is NaN
     from there on."""
-    jax, jnp = _jax(platform)
+    jax, jnp = load_jax(platform)
     try:
         import diffrax
     except ImportError:
@@ -213,7 +214,7 @@ def diffrax_angles(
     return call
 
 
-def _jax(platform: str = "cpu") -> tuple[Any, Any]:
+def load_jax(platform: str = "cpu") -> tuple[Any, Any]:
     """JAX in float64, on the processor or the card, where all others run too."""
     try:
         import jax

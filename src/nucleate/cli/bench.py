@@ -19,7 +19,7 @@ bench = typer.Typer(
     help="Measure speed and accuracy beside other tools, in the same run.", no_args_is_help=True
 )
 
-ROUNDS, QUICK_ROUNDS = {"drift": 7, "batch": 3, "life": 3, "ensemble": 2, "gpu": 3}, 2
+ROUNDS, QUICK_ROUNDS = {"drift": 7, "batch": 3, "life": 3, "ensemble": 2, "gpu": 3, "family": 3}, 2
 TABLE_WIDTH = 120  # characters, where tables do not go to a terminal
 
 Quick = Annotated[
@@ -76,6 +76,12 @@ def ensemble(
 
 
 @bench.command(cls=Command)
+def family(quick: Quick = False, out: Out = None, threads: Cores = None, quiet: Quiet = False) -> None:
+    """Heads, norms, positions, layers: seconds and accuracy beside diffrax and torch; the cost of a block."""
+    _measure("family", [], quick, out, threads, quiet)
+
+
+@bench.command(cls=Command)
 def gpu(
     runs: Annotated[int, typer.Option(help="How many runs of Figure 3; at most 64 with --quick.")] = 5000,
     quick: Quick = False,
@@ -96,7 +102,7 @@ def _measure(
         from nucleate.bench.table import check_json
 
         check_json(out)  # before what takes long to load
-        from nucleate.bench import batch, drift, ensemble, gpu, life
+        from nucleate.bench import batch, drift, ensemble, family, gpu, life
 
         benches: dict[str, Callable[..., Iterator[Section]]] = {
             "drift": drift.sections,
@@ -104,6 +110,7 @@ def _measure(
             "life": life.sections,
             "ensemble": ensemble.sections,
             "gpu": gpu.sections,
+            "family": family.sections,
         }
         rounds = QUICK_ROUNDS if quick else ROUNDS[command]
         with only_cores(threads), ProgressBar(f"bench {command}", quiet) as progress:

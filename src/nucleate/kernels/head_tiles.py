@@ -23,7 +23,7 @@ from nucleate.kernels.heads import (
     write_velocity,
 )
 from nucleate.kernels.model_shape import EXPONENTIAL, FULL, WINDOW
-from nucleate.kernels.own_term import OwnTerm, own_term
+from nucleate.kernels.own_term import NO_TERM, add_own_term, own_term
 from nucleate.kernels.pairwise import put_on_sphere
 from nucleate.kernels.tiles import COLUMNS, ROWS, weigh
 
@@ -44,7 +44,7 @@ class HeadTiles(NamedTuple):
     W: Array  # (m, d) transposed
     a: Array  # (d, m) transposed
     b: Array  # (m,)
-    own: OwnTerm
+    own: int  # the address of the term of one's own, or NO_TERM
     added: Array  # (n, d) what the term of one's own gives; (0, d) without
     u: Array  # (ROWS, d) scratch, like those below; each thread needs its own
     scores: Array  # (ROWS, COLUMNS)
@@ -128,9 +128,9 @@ def head_tiles_images(p):
         if p.heads[h].rope:
             np.dot(tokens, p.K[h], p.keys[h])
             _turn_rows(p.keys[h], p.turn[h], p.n)
-    if p.added.shape[0] > 0:
+    if p.own != NO_TERM:
         p.added[:] = 0.0
-        p.own(tokens, p.added)
+        add_own_term(p.own, tokens, p.added)
 
 
 @inner

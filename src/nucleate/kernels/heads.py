@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from nucleate.checks import Array
 from nucleate.kernels.block_shape import GELU, NGPT, PERI, PRE, RELU, SILU, TANH, BlockShape
-from nucleate.kernels.compile import compiled, inner
+from nucleate.kernels.compile import compiled, inlined, uncounted
 from nucleate.kernels.model_shape import CAUSAL, EXPONENTIAL, FULL, HARDMAX, ModelShape, mean_seen
-from nucleate.kernels.own_term import OwnTerm, own_term
+from nucleate.kernels.own_term import NO_TERM, add_own_term, own_term
 from nucleate.kernels.pairwise import (
     STRIP,
     THREE,
@@ -89,7 +89,7 @@ class Heads(NamedTuple):
     W: Array  # (m, d) transposed
     a: Array  # (d, m) transposed
     b: Array  # (m,)
-    own: OwnTerm
+    own: int  # the address of the term of one's own, or NO_TERM
     rows: Array  # (n, d) the tokens, for the term of one's own; (0, d) without
     added: Array  # (n, d) what it gives
     work: Array  # (U + 2 d,) scratch, like the next four: a strip of weights, u_k, D_k
@@ -229,17 +229,17 @@ def heads_images(p):
                 first, second = keys[even, M + j], keys[odd, M + j]
                 keys[even, M + j] = first * cosine - second * sine
                 keys[odd, M + j] = first * sine + second * cosine
-    if p.rows.shape[0] > 0:
+    if p.own != NO_TERM:
         for k in range(n):
             for c in range(d):
                 p.rows[k, c], p.added[k, c] = x[c, M + k], 0.0
-        p.own(p.rows, p.added)
+        add_own_term(p.own, p.rows, p.added)
 
 
 # The sums
 
 
-@compiled
+@uncounted
 def heads_block(p, first, last, velocity, stop):
     """Velocities of tokens first .. last-1, into the layout of the state; returns at once when stop[0] is
     set."""
@@ -265,7 +265,7 @@ def heads_block(p, first, last, velocity, stop):
         write_velocity(out, here, radial, norm, alpha, velocity, k * d)
 
 
-@inner
+@inlined
 def head_sums(x, weight, head, A, turn, keys, work, h, k, n):
     """D_k of one head into `work`; returns c_k."""
     d = x.shape[0]
@@ -316,7 +316,7 @@ def head_sums(x, weight, head, A, turn, keys, work, h, k, n):
     return total
 
 
-@inner
+@inlined
 def decay_sum(slope, places):
     """sum_{i=0}^{places} e^{-slope i}."""
     if slope == 0.0:
@@ -324,7 +324,7 @@ def decay_sum(slope, places):
     return math.expm1(-slope * (places + 1.0)) / math.expm1(-slope)
 
 
-@inner
+@inlined
 def _query(x, head, A, turn, work, h, k, at):
     """u_k = beta K^T Q x_k, or beta R_k Q x_k, into `work`."""
     d = x.shape[0]
@@ -340,7 +340,7 @@ def _query(x, head, A, turn, work, h, k, at):
             work[U + c + 1] = even * sine + odd * cosine
 
 
-@inner
+@inlined
 def _hardmax_sum(keys, offset, x, work, head, at, low, high):
     """Add x_j - x_k for all j != k with the highest score; returns how many there are.
 
@@ -385,7 +385,7 @@ def _hardmax_sum(keys, offset, x, work, head, at, low, high):
 # After the sums
 
 
-@inner
+@inlined
 def _add_output(head, V, work, values, here, out, h, total, exclude_self):
     """out += V (total x_k + D_k), for V = c I without the part along x_k, whose length is returned."""
     d = here.size
@@ -415,7 +415,7 @@ def _add_output(head, V, work, values, here, out, h, total, exclude_self):
     return 0.0
 
 
-@inner
+@inlined
 def activated(activation, z):
     """sigma(z)."""
     if activation == RELU:
@@ -429,7 +429,7 @@ def activated(activation, z):
     return z
 
 
-@inner
+@inlined
 def add_mlp(W, a, b, activation, here, hidden, out):
     """out += W sigma(a x + b) of one token; W (m, d) and a (d, m) transposed, so that rows are added."""
     m, d = W.shape
@@ -445,7 +445,7 @@ def add_mlp(W, a, b, activation, here, hidden, out):
             out[c] += W[i, c] * value
 
 
-@inner
+@inlined
 def write_velocity(out, here, radial, norm, alpha, velocity, at):
     """The velocity of one token whose block adds A = radial x_k + out: P A / s, and where r is part of the
     state A or A / |A|."""

@@ -2,7 +2,7 @@
 
     drift                   "reference", a batch kernel, or run by run
     choose_batch_kernel     several runs of one model: eight at a time in lanes, where that is faster
-    choose_kernel           one run: a sum over pairs, or over modes on the circle
+    choose_kernel           one run: a sum over pairs, or over modes on the circle; _heads_by_modes of a block
     make_system             a sum over pairs: in registers, or in tiles through BLAS
     team_pays               one run: on one thread, or its tokens shared out among several
     drift_into              the same inside compiled code, where the kernel goes by the type of the system
@@ -47,6 +47,7 @@ from nucleate.kernels.circle_batch import (
     circle_batch_roundoff,
     circle_batch_velocities,
 )
+from nucleate.kernels.circle_heads import has_modes, modes_pay
 from nucleate.kernels.devices import Device, Precision, check_device
 from nucleate.kernels.head_tiles import (
     HeadTiles,
@@ -116,8 +117,8 @@ def drift(
     model: an Attention, a Block, or Layers, of which the first moves the tokens at time 0; where the norm has
     a radius, tokens have the lengths they start with.
     kernel: "reference" is the equation in NumPy, with an n x n array; "pairwise" sums over pairs, any d,
-    memory O(n d); "circle" is linear in n, for an Attention with softmax weights and d = 2 only; "auto" takes
-    the fastest that is accurate.
+    memory O(n d); "circle" is linear in n, d = 2 only, and not for every kind of head; "auto" takes the
+    fastest that is accurate.
     device: "gpu" sums over pairs on an NVIDIA card; with precision "mixed" in single precision, to 1e-7.
     """
     model = as_model(model)
@@ -254,12 +255,10 @@ def suits_circle_batch(shape: ModelShape, tolerance: float) -> bool:
     return 2.0 * circle_batch_roundoff(shape.beta) * usual_ratio(shape.beta) <= tolerance
 
 
-def choose_kernel(
-    shape: ModelShape | BlockShape, tolerance: float = TOLERANCE
-) -> Literal["pairwise", "circle"]:
+def choose_kernel(shape: ModelShape, tolerance: float = TOLERANCE) -> Literal["pairwise", "circle"]:
     """The faster of the two kernels that keep the velocities of a run to `tolerance` |V|, by costs measured
-    in nanoseconds.  Blocks are summed over pairs."""
-    if isinstance(shape, BlockShape) or not shape.ordinary or shape.d != 2:
+    in nanoseconds."""
+    if not shape.ordinary or shape.d != 2:
         return "pairwise"
     if roundoff(shape.z) * usual_ratio(shape.z) > tolerance:
         return "pairwise"
@@ -279,15 +278,12 @@ def make_system(
     Its state is coordinates; on the circle the angles of a ModelShape's tokens unless told otherwise.  That
     of a BlockShape is always coordinates: theta, or r theta where the shape is free.
     """
+    if isinstance(shape, BlockShape):
+        if tiles_pay(shape):
+            return head_tiles_system(shape)
+        return heads_system(shape, _heads_by_modes(shape, kernel, tolerance), tolerance)
     if kernel == "auto":
         kernel = choose_kernel(shape, tolerance)
-    if isinstance(shape, BlockShape):
-        if kernel == "circle":
-            raise InputError(
-                'kernel "circle" is for an Attention with softmax weights alone, but the model is a block.'
-                ' Use "pairwise" or "auto".'
-            )
-        return head_tiles_system(shape) if tiles_pay(shape) else heads_system(shape)
     if kernel == "circle":
         if shape.z > MAX_Z:
             raise InputError(
@@ -296,6 +292,21 @@ def make_system(
             )
         return circle_system(shape, tolerance)
     return tiles_system(shape) if tiles_pay(shape) else pairwise_system(shape, angle=angle and shape.d == 2)
+
+
+def _heads_by_modes(shape: BlockShape, kernel: Kernel, tolerance: float) -> list[bool]:
+    """Which heads of a block are summed over modes."""
+    if kernel == "pairwise":
+        return [False] * len(shape.heads)
+    if kernel == "auto":
+        return [modes_pay(head, tolerance) for head in shape.heads]
+    if not all(has_modes(head) for head in shape.heads):
+        raise InputError(
+            'kernel "circle" is for heads with K^T Q = I on the circle, softmax or exponential weights, a'
+            " causal or full mask, ALiBi under the causal one, and no frozen tokens, but a head is of another"
+            ' kind. Use "pairwise" or "auto".'
+        )
+    return [True] * len(shape.heads)
 
 
 def tiles_pay(shape: ModelShape | BlockShape) -> bool:

@@ -10,10 +10,11 @@ Head h gives token k the output V (c_k x_k + D_k), D_k a weighted sum of differe
 
 For V = c I the part along x_k is kept apart from the others, so that forces far below rounding keep their
 relative accuracy.  ALiBi adds -m |k - j| to a score.  RoPE makes an image of every key, R_j K x_j, before the
-sums begin.  On the circle, too, these are sums over pairs.
+sums begin.  On the circle heads may be summed over modes instead (`circle_heads.py`), in linear time.
 """
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,8 @@ from numpy.typing import NDArray
 
 from nucleate.checks import Array
 from nucleate.kernels.block_shape import GELU, NGPT, PERI, PRE, RELU, SILU, TANH, BlockShape
+from nucleate.kernels.circle import TOLERANCE, modes
+from nucleate.kernels.circle_heads import Modes, circle_moments, modes_of, ratio_of
 from nucleate.kernels.compile import compiled, inlined, uncounted
 from nucleate.kernels.model_shape import CAUSAL, EXPONENTIAL, FULL, HARDMAX, ModelShape, mean_seen
 from nucleate.kernels.own_term import NO_TERM, add_own_term, own_term
@@ -66,6 +69,8 @@ HEAD = np.dtype(  # one head, for compiled code
         ("last", np.int64),
         ("w", np.int64),  # the window
         ("mask", np.int64),  # CAUSAL, FULL or WINDOW
+        ("orders", np.int64),  # modes on the circle, 0 for sums over pairs
+        ("ratio", np.float64),  # how small the sum of weights may be against its number of terms
         ("weights", np.int64),  # SOFTMAX, EXPONENTIAL or HARDMAX
         ("gaussian", np.bool_),  # K^T Q = I, without RoPE
         ("scalar", np.bool_),
@@ -86,6 +91,7 @@ class Heads(NamedTuple):
     V: Array  # (H, d, d), used unless V = c I
     turn: Array  # (H, n, d) cos and sin of RoPE's angles in turn; (0, n, d) where no head has RoPE
     keys: Array  # (H d, M + n + 8) R_j K x_j; (0, M + n + 8) likewise
+    modes: Modes  # on the circle
     W: Array  # (m, d) transposed
     a: Array  # (d, m) transposed
     b: Array  # (m,)
@@ -161,9 +167,14 @@ def stacked(matrices: list[Array], d: int) -> Array:
     return np.array(matrices, dtype=np.float64).reshape(-1, d, d)
 
 
-def heads_system(shape: BlockShape) -> Heads:
-    """The system of one run."""
+def heads_system(shape: BlockShape, by_modes: Sequence[bool] = (), tolerance: float = TOLERANCE) -> Heads:
+    """The system of one run; `by_modes` says of each head whether it is summed over modes, on the circle,
+    where velocities are then good to `tolerance` |V|."""
     n, d, heads = shape.n, shape.d, shape.heads
+    records = head_records(heads)
+    for record, head, wanted in zip(records, heads, by_modes, strict=False):
+        if wanted:
+            record["orders"], record["ratio"] = modes(head.beta) + 2, ratio_of(head, tolerance)
     frozen = np.concatenate([np.zeros((0, d)), *(head.frozen for head in heads)])  # (M, d)
     M = len(frozen)
     x, weight = np.zeros((d, M + n + LANES)), np.ones(M + LANES)
@@ -172,12 +183,13 @@ def heads_system(shape: BlockShape) -> Heads:
     return Heads(
         x=x,
         frozen_weight=weight,
-        heads=head_records(heads),
+        heads=records,
         A=stacked([head.beta * (head.Q if head.rope_base > 0.0 else head.A) for head in heads], d),
         K=stacked([head.K for head in heads], d),
         V=stacked([head.V for head in heads], d),
         turn=turn,
         keys=np.zeros((len(turn) * d, M + n + LANES)),
+        modes=modes_of(heads, records["orders"].tolist(), n),
         W=shape.W.T.copy(),
         a=shape.a.T.copy(),
         b=shape.b.copy(),
@@ -209,7 +221,11 @@ def heads_place(p, y):
 
 @compiled
 def heads_images(p):
-    """Once the tokens are placed: the keys of heads with RoPE, and the term of one's own."""
+    """Once the tokens are placed: the keys of heads with RoPE, moments on the circle, and the term of one's
+    own."""
+    for h in range(p.modes.bessel.shape[0]):
+        if p.heads[h].orders > 0:
+            circle_moments(p.modes, p.x[:, p.frozen_weight.size - LANES :], p.heads[h], h, p.n)
     x, K, keys, turn, n = p.x, p.K, p.keys, p.turn, p.n
     d = x.shape[0]
     M = p.frozen_weight.size - LANES
@@ -246,7 +262,7 @@ def heads_block(p, first, last, velocity, stop):
     # taken out once: a field access inside the loop would count references
     x, weight, heads, A, V, turn, keys = p.x, p.frozen_weight, p.heads, p.A, p.V, p.turn, p.keys
     work, values, here, out, hidden, added = p.work, p.values, p.here, p.out, p.hidden, p.added
-    W, a, b = p.W, p.a, p.b
+    W, a, b, moments = p.W, p.a, p.b, p.modes.moments
     n, exclude_self, activation, norm, alpha = p.n, p.exclude_self, p.activation, p.norm, p.alpha
     d = x.shape[0]
     M = weight.size - LANES
@@ -258,7 +274,13 @@ def heads_block(p, first, last, velocity, stop):
             out[c] = added[k, c] if added.shape[0] > 0 else 0.0
         radial = 0.0  # the part along x_k is radial x_k
         for h in range(heads.size):
-            total = head_sums(x, weight, heads[h], A, turn, keys, work, h, k, n)
+            total = moments[h, k, 2] if heads[h].orders > 0 else np.nan
+            if np.isnan(total):
+                total = head_sums(x, weight, heads[h], A, turn, keys, work, h, k, n)
+            else:  # D_k from its parts along x_k and across
+                ahead, across = moments[h, k, 0] - total, moments[h, k, 1]
+                work[U + 2] = ahead * here[0] - across * here[1]
+                work[U + 3] = ahead * here[1] + across * here[0]
             radial += _add_output(heads[h], V, work, values, here, out, h, total, exclude_self)
         if b.size > 0:
             add_mlp(W, a, b, activation, here, hidden, out)

@@ -180,7 +180,7 @@ def test_discrete_layers_are_the_steps_of_a_transformer(norm: Norm, d: int) -> N
     run = nc.simulate(layers, x0, 3.5)
     assert run.done
     assert run.t.tolist() == [0.5 * layer for layer in range(8)]
-    assert (run.steps == 7).all()
+    assert np.array_equal(run.steps, [7, 7, 7])
     x, r = x0, np.ones((3, 5))
     for layer, block in enumerate(layers.blocks):
         x, r = layer_step(block, x, r, 0.5, 0.5 * layer)

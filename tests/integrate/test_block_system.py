@@ -6,7 +6,7 @@ import pytest
 import nucleate as nc
 from nucleate.attention import Attention
 from nucleate.block import Block, block_output, block_rates
-from nucleate.integrate.block_system import block_system, output_into
+from nucleate.integrate.block_system import block_system, block_velocity
 from nucleate.mlp import MLP
 from nucleate.norms import Norm
 
@@ -28,7 +28,7 @@ def test_the_velocity_is_the_equations(norm: Norm, d: int) -> None:
     free = norm in ("pre", "peri")
     y, velocity = np.zeros((2, n * d + 8))
     y[: n * d] = (x * r[:, None] if free else x).reshape(-1)
-    output_into(block_system(block, n, d, 0, norm, 1e-12), y, velocity, STOP)
+    block_velocity(block_system(block, n, d, 0, norm, 1e-12), 1, 1)(y, velocity, STOP)
     turning, growth = block_rates(block, x, r)
     expected = r[:, None] * turning + growth[:, None] * x if free else turning  # (n, d) of y' or theta'
     # sums of a few terms of size 10
@@ -39,7 +39,7 @@ def test_a_step_of_a_layer_gets_the_output_itself() -> None:
     block, x = block_of("post", 3), nc.uniform(7, 3, seed=1)
     y, velocity = np.zeros((2, 29))
     y[:21] = x.reshape(-1)
-    output_into(block_system(block, 7, 3, 0, "pre", 1e-12), y, velocity, STOP)
+    block_velocity(block_system(block, 7, 3, 0, "pre", 1e-12), 1, 1)(y, velocity, STOP)
     assert np.abs(velocity[:21].reshape(7, 3) - block_output(block, x)).max() <= 1e-12
 
 
@@ -48,6 +48,6 @@ def test_each_run_has_its_own_parameters() -> None:
     velocity = np.zeros((2, 20))
     for run in range(2):
         y = np.append(x.reshape(-1), np.zeros(8))
-        output_into(block_system(block, 4, 3, run, "post", 1e-12), y, velocity[run], STOP)
+        block_velocity(block_system(block, 4, 3, run, "post", 1e-12), 1, 1)(y, velocity[run], STOP)
         alone = Block([Attention([1.0, 3.0][run]), Attention(1.0)])
         assert np.abs(velocity[run, :12].reshape(4, 3) - block_rates(alone, x, np.ones(4))[0]).max() <= 1e-13

@@ -7,7 +7,7 @@ the other runs nor on the threads.
 
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -16,24 +16,25 @@ from threadpoolctl import threadpool_limits
 
 from nucleate.block import Block
 from nucleate.checks import Array, InputError
-from nucleate.integrate.block_system import block_solver, block_system, output_into
+from nucleate.integrate.block_system import block_solver, block_system, block_velocity
 from nucleate.integrate.pieces import Piece, model_time, pieces_of
 from nucleate.integrate.run_buffers import FULL_BUFFER, RunBuffers, buffers_of
-from nucleate.integrate.scheduler import BaseSchedule, grow
+from nucleate.integrate.scheduler import Call, OnFrames, Progress, carry_out, grow
 from nucleate.integrate.status import DONE, MAX_STEPS, NON_FINITE, RUNNING
 from nucleate.integrate.step_state import StepState, new_step_state, tokens_of
 from nucleate.integrate.tableau import MIN_TOLERANCE_OF_ORDER_5, Tableau, dormand_prince_5
+from nucleate.kernels.dispatch import MIN_TILES_DIMENSION, MIN_TILES_TOKENS
 from nucleate.kernels.simd import LANES
 from nucleate.layers import Layers, add_output
 from nucleate.resources import memory
 
-__all__ = ["BlockSchedule", "layer_times"]
+__all__ = ["BlockSchedule", "integrate_blocks", "layer_times"]
 
 SAME_LAYER = 1e-9  # of a layer: a time so close to the end of one is that end
 KEPT_SHARE = 16  # a thread keeps its systems for the next run where they take less than memory / 16
 
 
-class BlockSchedule(BaseSchedule):
+class BlockSchedule(Call):
     """What all threads share that move the runs of a block or of layers up to the model's time t."""
 
     def __init__(
@@ -47,8 +48,8 @@ class BlockSchedule(BaseSchedule):
     ) -> None:
         if buffers.tolerance > MIN_TOLERANCE_OF_ORDER_5 and buffers.dt == 0.0:
             table = dormand_prince_5()
-        super().__init__(table, buffers, single, threads)
-        self.model, self.t = model, t
+        super().__init__(buffers, single, threads)
+        self.table, self.model, self.t = table, model, t
         self.discrete = isinstance(model, Layers) and model.discrete
         self.pieces = pieces_of(model, t)
         # error of a velocity: its sum over time stays below the tolerance
@@ -58,15 +59,6 @@ class BlockSchedule(BaseSchedule):
         heads = max(len(piece.block.heads) for piece in self.pieces)
         size = 8.0 * threads * len(self.pieces) * heads * (3.0 * d * d + 24.0 * n * d)
         self.keeps_systems = model.runs is None and size <= memory() / KEPT_SHARE
-
-    def jobs(self) -> list[Callable[[], None]]:
-        """One per run."""
-        one_run = _discrete if self.discrete else _continuous
-        return [partial(one_run, self, run) for run in range(len(self.buffers.start))]
-
-    def one_blas_thread(self) -> AbstractContextManager[object]:
-        """BLAS held to one thread: more would compete with ours, and change the bits."""
-        return threadpool_limits(1, user_api="blas")
 
     def times(self, solver_times: Array) -> Array:
         """The model's times; the last one exactly."""
@@ -83,6 +75,19 @@ class BlockSchedule(BaseSchedule):
         if (piece.layer, norm) not in kept:
             kept[piece.layer, norm] = block_system(piece.block, n, d, run, norm, self.allowed)
         return kept[piece.layer, norm]
+
+
+def integrate_blocks(
+    schedule: BlockSchedule, progress: Progress | None, on_frames: OnFrames | None, end: float
+) -> tuple[RunBuffers, int]:
+    """Carry all runs to their end; what `integrate_all` returns."""
+    b, n, d = schedule.buffers.start.shape
+    one_run = _discrete if schedule.discrete else _continuous
+    jobs: list[Callable[[], None]] = [partial(one_run, schedule, run) for run in range(b)]
+    # more threads of BLAS would compete with ours, and change the bits
+    tiles = d >= MIN_TILES_DIMENSION and n >= MIN_TILES_TOKENS
+    blas: AbstractContextManager[object] = threadpool_limits(1, user_api="blas") if tiles else nullcontext()
+    return carry_out(schedule, jobs, blas, progress, on_frames, end)
 
 
 def _continuous(schedule: BlockSchedule, run: int) -> None:
@@ -171,7 +176,8 @@ def _discrete(schedule: BlockSchedule, run: int) -> None:
         block, begin = model.blocks[layer], layer * model.dt
         piece = Piece(layer, block, "pre", begin, begin + model.dt)
         y[: n * d] = x.reshape(-1)
-        output_into(schedule.system(piece, "pre", run), y, velocity, schedule.stop)  # "pre": A itself
+        system = schedule.system(piece, "pre", run)  # under "pre" a velocity is A itself
+        block_velocity(system, len(schedule.buffers.start), schedule.threads)(y, velocity, schedule.stop)
         if schedule.stop[0]:
             continue
         with np.errstate(all="ignore"):

@@ -12,27 +12,51 @@ import numpy as np
 
 from nucleate.block import Block, block_output
 from nucleate.checks import Array
-from nucleate.integrate.explicit import integrate_runs_in_python
-from nucleate.kernels.dispatch import drift_into
+from nucleate.integrate.explicit import integrate_runs, integrate_runs_in_python
+from nucleate.kernels.compile import uncounted
+from nucleate.kernels.dispatch import drift_into, make_system, team_pays
+from nucleate.kernels.team import Team
 from nucleate.kernels.threads import Stop
 from nucleate.norms import scale
 from nucleate.sphere import tangent
 
-__all__ = ["block_solver", "block_system", "output_into"]
+try:  # MERGE: what follows `except`, and ReferenceSystem, go when the compiled velocities are there
+    from nucleate.kernels.block_shape import (  # type: ignore[import-not-found, unused-ignore]
+        block_shape,
+    )
+except ImportError:
+    block_shape = None
+
+__all__ = ["block_solver", "block_system", "block_velocity"]
 
 
 def block_system(block: Block, n: int, d: int, run: int, norm: str, tolerance: float) -> Any:
     """One run of a block under a norm, its velocities good to `tolerance`."""
-    return ReferenceSystem(block, n, d, run, norm)
+    if block_shape is None:  # MERGE
+        return ReferenceSystem(block, n, d, run, norm)
+    return make_system(block_shape(block, n, d, run, norm), tolerance=tolerance)
 
 
 def block_solver(system: Any, runs: int, threads: int) -> Callable[..., int]:
-    """integrate_runs for this system, by a team of threads where that pays."""
-    return partial(integrate_runs_in_python, system)
+    """The explicit solver for this system: a function of (table, state, buffers, stop)."""
+    if isinstance(system, ReferenceSystem):  # MERGE
+        return partial(integrate_runs_in_python, system)
+    if team_pays(system, runs, threads):
+        return partial(integrate_runs_in_python, Team(system, threads))
+    return partial(integrate_runs, system)
 
 
-def output_into(system: Any, y: Array, velocity: Array, stop: Stop) -> None:
-    """velocity = that of the state y, both flat and padded by 8."""
+def block_velocity(system: Any, runs: int, threads: int) -> Callable[[Array, Array, Stop], None]:
+    """A function of (y, velocity, stop) that fills in the velocity of the state y, flat and padded by 8."""
+    if isinstance(system, ReferenceSystem):  # MERGE
+        return partial(drift_into, system)
+    if team_pays(system, runs, threads):
+        return partial(drift_into, Team(system, threads))
+    return partial(_velocity_into, system)
+
+
+@uncounted
+def _velocity_into(system: Any, y: Array, velocity: Array, stop: Stop) -> None:
     drift_into(system, y, velocity, stop)
 
 

@@ -15,6 +15,7 @@ from nucleate.attention import Attention
 from nucleate.block import Block
 from nucleate.checks import Array
 from nucleate.layers import Layers, Model
+from nucleate.positions import ALiBi
 
 __all__ = ["Piece", "as_blocks", "is_ordinary", "model_time", "pieces_of", "solver_time", "starting_lengths"]
 
@@ -39,7 +40,8 @@ class Piece:
 
 def is_ordinary(model: Model) -> bool:
     """Whether a model is one softmax head without positions: (CSA), which has solvers of its own."""
-    return isinstance(model, Attention) and model.weights == "softmax" and model.position is None
+    no_position = isinstance(model, Attention) and model.position in (None, ALiBi(0.0))
+    return isinstance(model, Attention) and model.weights == "softmax" and no_position
 
 
 def as_blocks(model: Model) -> Block | Layers:

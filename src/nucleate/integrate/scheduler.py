@@ -45,7 +45,7 @@ from nucleate.kernels.team import Team
 from nucleate.kernels.threads import CtrlC, Stop, Stopped, ctrl_c_stops, is_stopped, stopped_by
 from nucleate.resources import memory
 
-__all__ = ["BaseSchedule", "OnFrames", "Progress", "Schedule", "grow", "integrate_all"]
+__all__ = ["Call", "OnFrames", "Progress", "Schedule", "carry_out", "grow", "integrate_all"]
 
 Progress = Callable[[float, float], object]  # (done, total); False cancels
 OnFrames = Callable[[Array, Array], object]  # (t, x) saved since the last call; False cancels
@@ -77,24 +77,14 @@ def solver_for(method: str, mask: object, final: float, unit: float, causal_byte
     return "explicit"  # adaptive or with fixed steps
 
 
-class BaseSchedule:
-    """What all threads of one call share, whatever the model.  All choices are made run by run: a run's bits
-    do not depend on its company."""
+class Call:
+    """What the threads of one call share with the one that watches them."""
 
-    def __init__(self, table: Tableau, buffers: RunBuffers, single: bool, threads: int) -> None:
-        self.table, self.buffers = table, buffers
-        self.single, self.threads = single, threads
+    def __init__(self, buffers: RunBuffers, single: bool, threads: int) -> None:
+        self.buffers, self.single, self.threads = buffers, single, threads
         self.stop: Stop = np.zeros(1, dtype=np.uint8)
         self.began = time.monotonic()
         self.lacked_code = False  # when it was stopped: a run was still waiting for compiled code
-
-    def jobs(self) -> list[Callable[[], None]]:
-        """What there is to do, for threads to take."""
-        raise NotImplementedError
-
-    def one_blas_thread(self) -> AbstractContextManager[object]:
-        """BLAS held to one thread where it is used."""
-        raise NotImplementedError
 
     def times(self, solver_times: Array) -> Array:
         """The model's times, of the solver's."""
@@ -106,8 +96,9 @@ class BaseSchedule:
         return waited or time.monotonic() - self.began < SHORT_CALL_SECONDS
 
 
-class Schedule(BaseSchedule):
-    """What the threads share that move the runs of one softmax head."""
+class Schedule(Call):
+    """Which solver carries which run.  All choices are made run by run: a run's bits do not depend on its
+    company."""
 
     def __init__(
         self,
@@ -118,7 +109,8 @@ class Schedule(BaseSchedule):
         single: bool,
         threads: int,
     ) -> None:
-        super().__init__(table, buffers, single, threads)
+        super().__init__(buffers, single, threads)
+        self.table = table
         b, n, d = buffers.start.shape
         self.shapes = [model_shape(model, n, d, run) for run in range(model.runs or 1)]
         room = causal_memory(n, len(self.shapes[0].frozen), d, buffers.tolerance) * min(b, threads)
@@ -141,29 +133,32 @@ class Schedule(BaseSchedule):
         """The shape of a run; the runs of one model share theirs."""
         return self.shapes[run if len(self.shapes) > 1 else 0]
 
-    def jobs(self) -> list[Callable[[], None]]:
-        """Threads that take eight runs at a time, and the other runs."""
-        batches = min(self.threads, -(-len(self.batched) // LANES))
-        jobs: list[Callable[[], None]] = [partial(_batch, self)] * batches
-        return jobs + [partial(_one_run, self, run) for run in self.alone]
-
-    def one_blas_thread(self) -> AbstractContextManager[object]:
-        """BLAS held to one thread where it is used."""
-        return one_blas_thread(self.shapes[0])
-
 
 def integrate_all(
-    schedule: BaseSchedule, progress: Progress | None, on_frames: OnFrames | None, end: float
+    schedule: Schedule, progress: Progress | None, on_frames: OnFrames | None, end: float
 ) -> tuple[RunBuffers, int]:
     """Carry all runs to their end while this thread keeps watch, until the time `end` of the clock; the
     buffers (frames may have moved) and why they were stopped, or 0."""
-    jobs = schedule.jobs()
-    workers = min(schedule.threads, len(jobs))
+    batches = min(schedule.threads, -(-len(schedule.batched) // LANES))
+    jobs: list[Callable[[], None]] = [partial(_batch, schedule)] * batches
+    jobs += [partial(_one_run, schedule, run) for run in schedule.alone]
+    return carry_out(schedule, jobs, one_blas_thread(schedule.shapes[0]), progress, on_frames, end)
+
+
+def carry_out(
+    schedule: Call,
+    jobs: list[Callable[[], None]],
+    blas: AbstractContextManager[object],
+    progress: Progress | None,
+    on_frames: OnFrames | None,
+    end: float,
+) -> tuple[RunBuffers, int]:
+    """Have the jobs done by the call's threads while this one keeps watch; what `integrate_all` returns."""
     futures: list[Future[None]] = []
     with (
         ctrl_c_stops(schedule.stop, INTERRUPTED) as ctrl_c,
-        schedule.one_blas_thread(),
-        ThreadPoolExecutor(workers, thread_name_prefix="nucleate-runs") as pool,
+        blas,
+        ThreadPoolExecutor(min(schedule.threads, len(jobs)), thread_name_prefix="nucleate-runs") as pool,
     ):
         try:
             for job in jobs:
@@ -182,7 +177,7 @@ def integrate_all(
     return schedule.buffers, int(schedule.stop[0])
 
 
-def _unless_stopped(schedule: BaseSchedule, job: Callable[[], None]) -> None:
+def _unless_stopped(schedule: Call, job: Callable[[], None]) -> None:
     """The job, left out or left off where the call is stopped."""
     if not schedule.stop[0]:
         try:
@@ -202,7 +197,7 @@ def _write_missing_starts(buffers: RunBuffers) -> None:
 
 def _watch(
     futures: list[Future[None]],
-    schedule: BaseSchedule,
+    schedule: Call,
     ctrl_c: CtrlC,
     progress: Progress | None,
     on_frames: OnFrames | None,
@@ -239,7 +234,7 @@ def _watch(
             schedule.stop[0] = CANCELLED
 
 
-def _done_of_total(schedule: BaseSchedule, buffers: RunBuffers, saved: int) -> tuple[float, float]:
+def _done_of_total(schedule: Call, buffers: RunBuffers, saved: int) -> tuple[float, float]:
     """How much is done, and of how much: frames of one run, its time where every step is kept, or runs."""
     if not schedule.single:
         return int((buffers.status != RUNNING).sum()), len(buffers.start)
@@ -331,7 +326,7 @@ def _causal(
     return buffers, x, float(clock["t"][0]), float(clock["h"][0])
 
 
-def grow(schedule: BaseSchedule, buffers: RunBuffers) -> RunBuffers:
+def grow(schedule: Call, buffers: RunBuffers) -> RunBuffers:
     """More room for the frames of a single run, where the thread that watches finds them too."""
     buffers = with_more_room(buffers)
     schedule.buffers = schedule.buffers._replace(

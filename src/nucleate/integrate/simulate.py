@@ -20,11 +20,11 @@ from nucleate.checks import (
     whole_number,
 )
 from nucleate.conveniences import convenience
-from nucleate.integrate.block_schedule import BlockSchedule, layer_times
+from nucleate.integrate.block_schedule import BlockSchedule, integrate_blocks, layer_times
 from nucleate.integrate.pieces import as_blocks, is_ordinary, solver_time, starting_lengths
 from nucleate.integrate.run import Run
 from nucleate.integrate.run_buffers import new_run_buffers
-from nucleate.integrate.scheduler import BaseSchedule, OnFrames, Progress, Schedule, integrate_all
+from nucleate.integrate.scheduler import OnFrames, Progress, Schedule, integrate_all
 from nucleate.integrate.status import INTERRUPTED, RUNNING, STATUS
 from nucleate.integrate.tableau import FIXED_STEP_METHODS, Tableau, dormand_prince_8, fixed_step
 from nucleate.kernels.devices import Device, Precision, check_device
@@ -137,27 +137,26 @@ def simulate(
         buffers, stop = convenience("simulate, gpu")(
             model, table, buffers, precision == "mixed", single, progress, on_frames, began + seconds
         )
-    else:
-        schedule: BaseSchedule
-        if isinstance(model, Attention) and is_ordinary(model):
-            buffers = new_run_buffers(start, times, every_step, t, tolerance, step, limit)
-            schedule = Schedule(model, table, buffers, method, single, workers)
-        else:
-            blocks = as_blocks(model)
-            norm = "post" if isinstance(blocks, Layers) and blocks.discrete else blocks.norm
-            buffers = new_run_buffers(
-                start,
-                np.array(solver_time(norm, times)),
-                every_step,
-                float(solver_time(norm, t)),
-                tolerance,
-                step,
-                limit,
-                radius=starting_lengths(blocks, start.shape[1]),
-            )
-            schedule = BlockSchedule(blocks, t, table, buffers, single, workers)
+    elif isinstance(model, Attention) and is_ordinary(model):
+        buffers = new_run_buffers(start, times, every_step, t, tolerance, step, limit)
+        schedule = Schedule(model, table, buffers, method, single, workers)
         buffers, stop = integrate_all(schedule, progress, on_frames, began + seconds)
-        buffers = buffers._replace(times=schedule.times(buffers.times) if every_step else times)
+    else:
+        blocks = as_blocks(model)
+        norm = "post" if isinstance(blocks, Layers) and blocks.discrete else blocks.norm
+        buffers = new_run_buffers(
+            start,
+            np.array(solver_time(norm, times)),
+            every_step,
+            float(solver_time(norm, t)),
+            tolerance,
+            step,
+            limit,
+            radius=starting_lengths(blocks, start.shape[1]),
+        )
+        in_pieces = BlockSchedule(blocks, t, table, buffers, single, workers)
+        buffers, stop = integrate_blocks(in_pieces, progress, on_frames, began + seconds)
+        buffers = buffers._replace(times=in_pieces.times(buffers.times) if every_step else times)
     if stop == INTERRUPTED and not np.isin(buffers.status, (RUNNING, INTERRUPTED)).any():
         raise KeyboardInterrupt  # it came too late to end a run
     buffers.status[buffers.status == RUNNING] = stop

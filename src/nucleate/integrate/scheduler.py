@@ -8,6 +8,7 @@ follows, and hands back for a while wherever its steps are so short that explici
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Literal
 
@@ -44,7 +45,7 @@ from nucleate.kernels.team import Team
 from nucleate.kernels.threads import CtrlC, Stop, Stopped, ctrl_c_stops, is_stopped, stopped_by
 from nucleate.resources import memory
 
-__all__ = ["OnFrames", "Progress", "Schedule", "integrate_all"]
+__all__ = ["Call", "OnFrames", "Progress", "Schedule", "carry_out", "grow", "integrate_all"]
 
 Progress = Callable[[float, float], object]  # (done, total); False cancels
 OnFrames = Callable[[Array, Array], object]  # (t, x) saved since the last call; False cancels
@@ -76,8 +77,27 @@ def solver_for(method: str, mask: object, final: float, unit: float, causal_byte
     return "explicit"  # adaptive or with fixed steps
 
 
-class Schedule:
-    """What all threads of one call share.  All choices are made run by run: a run's bits do not depend on its
+class Call:
+    """What the threads of one call share with the one that watches them."""
+
+    def __init__(self, buffers: RunBuffers, single: bool, threads: int) -> None:
+        self.buffers, self.single, self.threads = buffers, single, threads
+        self.stop: Stop = np.zeros(1, dtype=np.uint8)
+        self.began = time.monotonic()
+        self.lacked_code = False  # when it was stopped: a run was still waiting for compiled code
+
+    def times(self, solver_times: Array) -> Array:
+        """The model's times, of the solver's."""
+        return solver_times
+
+    def has_little_to_keep(self) -> bool:
+        """Whether a call that is stopped now is so short or so early that its runs are not worth keeping."""
+        waited = self.lacked_code and not self.buffers.steps.any()
+        return waited or time.monotonic() - self.began < SHORT_CALL_SECONDS
+
+
+class Schedule(Call):
+    """Which solver carries which run.  All choices are made run by run: a run's bits do not depend on its
     company."""
 
     def __init__(
@@ -89,11 +109,8 @@ class Schedule:
         single: bool,
         threads: int,
     ) -> None:
-        self.table, self.buffers = table, buffers
-        self.single, self.threads = single, threads
-        self.stop: Stop = np.zeros(1, dtype=np.uint8)
-        self.began = time.monotonic()
-        self.lacked_code = False  # when it was stopped: a run was still waiting for compiled code
+        super().__init__(buffers, single, threads)
+        self.table = table
         b, n, d = buffers.start.shape
         self.shapes = [model_shape(model, n, d, run) for run in range(model.runs or 1)]
         room = causal_memory(n, len(self.shapes[0].frozen), d, buffers.tolerance) * min(b, threads)
@@ -116,11 +133,6 @@ class Schedule:
         """The shape of a run; the runs of one model share theirs."""
         return self.shapes[run if len(self.shapes) > 1 else 0]
 
-    def has_little_to_keep(self) -> bool:
-        """Whether a call that is stopped now is so short or so early that its runs are not worth keeping."""
-        waited = self.lacked_code and not self.buffers.steps.any()
-        return waited or time.monotonic() - self.began < SHORT_CALL_SECONDS
-
 
 def integrate_all(
     schedule: Schedule, progress: Progress | None, on_frames: OnFrames | None, end: float
@@ -128,11 +140,23 @@ def integrate_all(
     """Carry all runs to their end while this thread keeps watch, until the time `end` of the clock; the
     buffers (frames may have moved) and why they were stopped, or 0."""
     batches = min(schedule.threads, -(-len(schedule.batched) // LANES))
-    workers = min(schedule.threads, batches + len(schedule.alone))
     jobs: list[Callable[[], None]] = [partial(_batch, schedule)] * batches
     jobs += [partial(_one_run, schedule, run) for run in schedule.alone]
+    return carry_out(schedule, jobs, one_blas_thread(schedule.shapes[0]), progress, on_frames, end)
+
+
+def carry_out(
+    schedule: Call,
+    jobs: list[Callable[[], None]],
+    blas: AbstractContextManager[object],
+    progress: Progress | None,
+    on_frames: OnFrames | None,
+    end: float,
+) -> tuple[RunBuffers, int]:
+    """Have the jobs done by the call's threads while this one keeps watch; what `integrate_all` returns."""
     futures: list[Future[None]] = []
-    with ctrl_c_stops(schedule.stop, INTERRUPTED) as ctrl_c, one_blas_thread(schedule.shapes[0]):
+    with ctrl_c_stops(schedule.stop, INTERRUPTED) as ctrl_c, blas:
+        workers = min(schedule.threads, len(jobs))
         with ThreadPoolExecutor(workers, thread_name_prefix="nucleate-runs") as pool:
             try:
                 for job in jobs:
@@ -152,7 +176,7 @@ def integrate_all(
     return schedule.buffers, int(schedule.stop[0])
 
 
-def _unless_stopped(schedule: Schedule, job: Callable[[], None]) -> None:
+def _unless_stopped(schedule: Call, job: Callable[[], None]) -> None:
     """The job, left out or left off where the call is stopped."""
     if not schedule.stop[0]:
         try:
@@ -167,11 +191,12 @@ def _write_missing_starts(buffers: RunBuffers) -> None:
     if buffers.every_step or buffers.times[0] == 0.0:
         runs = np.flatnonzero(buffers.saved == 0)
         buffers.frames[runs, 0], buffers.saved[runs] = buffers.start[runs], 1
+        buffers.norms[runs, 0] = buffers.start_norms[runs]
 
 
 def _watch(
     futures: list[Future[None]],
-    schedule: Schedule,
+    schedule: Call,
     ctrl_c: CtrlC,
     progress: Progress | None,
     on_frames: OnFrames | None,
@@ -195,26 +220,26 @@ def _watch(
         answers: list[object] = []
         with ctrl_c.raising():
             if on_frames is not None and schedule.single:
-                answers.append(
-                    on_frames(buffers.times[shown:saved].copy(), buffers.frames[0, shown:saved].copy())
-                )
+                times = schedule.times(buffers.times[shown:saved].copy())
+                answers.append(on_frames(times, buffers.frames[0, shown:saved].copy()))
                 shown = saved
             elif on_frames is not None:
                 new = (buffers.status != RUNNING) & ~told
-                answers.append(on_frames(buffers.times.copy(), buffers.frames[new]))
+                answers.append(on_frames(schedule.times(buffers.times.copy()), buffers.frames[new]))
                 told |= new
             if progress is not None:
-                answers.append(progress(*_done_of_total(buffers, saved, schedule.single)))
+                answers.append(progress(*_done_of_total(schedule, buffers, saved)))
         if pending and any(isinstance(answer, bool | np.bool_) and not answer for answer in answers):
             schedule.stop[0] = CANCELLED
 
 
-def _done_of_total(buffers: RunBuffers, saved: int, single: bool) -> tuple[float, float]:
+def _done_of_total(schedule: Call, buffers: RunBuffers, saved: int) -> tuple[float, float]:
     """How much is done, and of how much: frames of one run, its time where every step is kept, or runs."""
-    if not single:
+    if not schedule.single:
         return int((buffers.status != RUNNING).sum()), len(buffers.start)
     if buffers.every_step:
-        return float(buffers.times[saved - 1]) if saved else 0.0, buffers.final
+        done, total = schedule.times(np.array([buffers.times[saved - 1] if saved else 0.0, buffers.final]))
+        return float(done), float(total)
     return saved, len(buffers.times)
 
 
@@ -276,7 +301,7 @@ def _explicit(
     if team_pays(system, len(schedule.buffers.start), schedule.threads):
         solve = partial(integrate_runs_in_python, Team(system, schedule.threads))
     while solve(table, state, buffers, stop) == FULL_BUFFER:
-        buffers = _grow(schedule, buffers)
+        buffers = grow(schedule, buffers)
     return buffers._replace(final=final), tokens_of(state, buffers.start[0])
 
 
@@ -294,14 +319,16 @@ def _causal(
         short = SHORT_STEP * unit
         per_group = unit * (SHORT_STEP_PER_GROUP if by_modes else SHORT_STEP_PER_SHARE / n)
     while (answer := integrate_causal(state, buffers, clock, short, per_group, schedule.stop)) == FULL_BUFFER:
-        buffers = _grow(schedule, buffers)
+        buffers = grow(schedule, buffers)
     assert answer in (ENDED, HANDED_BACK)
     x = np.ascontiguousarray(system.x[:, system.m : system.m + n].T)
     return buffers, x, float(clock["t"][0]), float(clock["h"][0])
 
 
-def _grow(schedule: Schedule, buffers: RunBuffers) -> RunBuffers:
+def grow(schedule: Call, buffers: RunBuffers) -> RunBuffers:
     """More room for the frames of a single run, where the thread that watches finds them too."""
     buffers = with_more_room(buffers)
-    schedule.buffers = schedule.buffers._replace(times=buffers.times, frames=buffers.frames)
+    schedule.buffers = schedule.buffers._replace(
+        times=buffers.times, frames=buffers.frames, norms=buffers.norms
+    )
     return buffers

@@ -8,6 +8,7 @@ follows, and hands back for a while wherever its steps are so short that explici
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Literal
 
@@ -44,7 +45,7 @@ from nucleate.kernels.team import Team
 from nucleate.kernels.threads import CtrlC, Stop, Stopped, ctrl_c_stops, is_stopped, stopped_by
 from nucleate.resources import memory
 
-__all__ = ["OnFrames", "Progress", "Schedule", "integrate_all"]
+__all__ = ["Call", "OnFrames", "Progress", "Schedule", "carry_out", "integrate_all"]
 
 Progress = Callable[[float, float], object]  # (done, total); False cancels
 OnFrames = Callable[[Array, Array], object]  # (t, x) saved since the last call; False cancels
@@ -76,8 +77,23 @@ def solver_for(method: str, mask: object, final: float, unit: float, causal_byte
     return "explicit"  # adaptive or with fixed steps
 
 
-class Schedule:
-    """What all threads of one call share.  All choices are made run by run: a run's bits do not depend on its
+class Call:
+    """What the threads of one call share with the one that watches them."""
+
+    def __init__(self, buffers: RunBuffers, single: bool, threads: int) -> None:
+        self.buffers, self.single, self.threads = buffers, single, threads
+        self.stop: Stop = np.zeros(1, dtype=np.uint8)
+        self.began = time.monotonic()
+        self.lacked_code = False  # when it was stopped: a run was still waiting for compiled code
+
+    def has_little_to_keep(self) -> bool:
+        """Whether a call that is stopped now is so short or so early that its runs are not worth keeping."""
+        waited = self.lacked_code and not self.buffers.steps.any()
+        return waited or time.monotonic() - self.began < SHORT_CALL_SECONDS
+
+
+class Schedule(Call):
+    """Which solver carries which run.  All choices are made run by run: a run's bits do not depend on its
     company."""
 
     def __init__(
@@ -89,11 +105,8 @@ class Schedule:
         single: bool,
         threads: int,
     ) -> None:
-        self.table, self.buffers = table, buffers
-        self.single, self.threads = single, threads
-        self.stop: Stop = np.zeros(1, dtype=np.uint8)
-        self.began = time.monotonic()
-        self.lacked_code = False  # when it was stopped: a run was still waiting for compiled code
+        super().__init__(buffers, single, threads)
+        self.table = table
         b, n, d = buffers.start.shape
         self.shapes = [model_shape(model, n, d, run) for run in range(model.runs or 1)]
         room = causal_memory(n, len(self.shapes[0].frozen), d, buffers.tolerance) * min(b, threads)
@@ -116,11 +129,6 @@ class Schedule:
         """The shape of a run; the runs of one model share theirs."""
         return self.shapes[run if len(self.shapes) > 1 else 0]
 
-    def has_little_to_keep(self) -> bool:
-        """Whether a call that is stopped now is so short or so early that its runs are not worth keeping."""
-        waited = self.lacked_code and not self.buffers.steps.any()
-        return waited or time.monotonic() - self.began < SHORT_CALL_SECONDS
-
 
 def integrate_all(
     schedule: Schedule, progress: Progress | None, on_frames: OnFrames | None, end: float
@@ -128,14 +136,25 @@ def integrate_all(
     """Carry all runs to their end while this thread keeps watch, until the time `end` of the clock; the
     buffers (frames may have moved) and why they were stopped, or 0."""
     batches = min(schedule.threads, -(-len(schedule.batched) // LANES))
-    workers = min(schedule.threads, batches + len(schedule.alone))
     jobs: list[Callable[[], None]] = [partial(_batch, schedule)] * batches
     jobs += [partial(_one_run, schedule, run) for run in schedule.alone]
+    return carry_out(schedule, jobs, one_blas_thread(schedule.shapes[0]), progress, on_frames, end)
+
+
+def carry_out(
+    schedule: Call,
+    jobs: list[Callable[[], None]],
+    blas: AbstractContextManager[object],
+    progress: Progress | None,
+    on_frames: OnFrames | None,
+    end: float,
+) -> tuple[RunBuffers, int]:
+    """Have the jobs done by the call's threads while this one keeps watch; what `integrate_all` returns."""
     futures: list[Future[None]] = []
     with (
         ctrl_c_stops(schedule.stop, INTERRUPTED) as ctrl_c,
-        one_blas_thread(schedule.shapes[0]),
-        ThreadPoolExecutor(workers, thread_name_prefix="nucleate-runs") as pool,
+        blas,
+        ThreadPoolExecutor(min(schedule.threads, len(jobs)), thread_name_prefix="nucleate-runs") as pool,
     ):
         try:
             for job in jobs:
@@ -154,7 +173,7 @@ def integrate_all(
     return schedule.buffers, int(schedule.stop[0])
 
 
-def _unless_stopped(schedule: Schedule, job: Callable[[], None]) -> None:
+def _unless_stopped(schedule: Call, job: Callable[[], None]) -> None:
     """The job, left out or left off where the call is stopped."""
     if not schedule.stop[0]:
         try:
@@ -173,7 +192,7 @@ def _write_missing_starts(buffers: RunBuffers) -> None:
 
 def _watch(
     futures: list[Future[None]],
-    schedule: Schedule,
+    schedule: Call,
     ctrl_c: CtrlC,
     progress: Progress | None,
     on_frames: OnFrames | None,

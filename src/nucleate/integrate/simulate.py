@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nucleate.attention import Attention, check_model
+from nucleate.attention import check_model
 from nucleate.checks import (
     Array,
     InputError,
@@ -19,6 +19,7 @@ from nucleate.checks import (
     whole_number,
 )
 from nucleate.conveniences import convenience
+from nucleate.integrate.noise_runs import integrate_noise, noise_grid, noise_of, run_keys
 from nucleate.integrate.run import Run
 from nucleate.integrate.run_buffers import new_run_buffers
 from nucleate.integrate.scheduler import OnFrames, Progress, Schedule, integrate_all
@@ -26,6 +27,7 @@ from nucleate.integrate.status import INTERRUPTED, RUNNING, STATUS
 from nucleate.integrate.tableau import FIXED_STEP_METHODS, Tableau, dormand_prince_8, fixed_step
 from nucleate.kernels.devices import Device, Precision, check_device
 from nucleate.kernels.threads import pick_threads
+from nucleate.layers import Model, as_model
 
 __all__ = [
     "FIRST_LOG_TIME",
@@ -49,7 +51,7 @@ INITIAL_ROOM_FRAMES = 256  # frames, when every step is kept
 
 
 def simulate(
-    model: Attention,
+    model: Model,
     x0: ArrayLike,
     t: float,
     *,
@@ -65,6 +67,8 @@ def simulate(
     threads: int | None = None,
     device: Device = "cpu",
     precision: Precision = "double",
+    seed: int | Sequence[int] | None = None,
+    path_dt: float | None = None,
 ) -> Run:
     """Move the tokens x0, (n, d) or b independent starts (b, n, d), from time 0 to t.
 
@@ -83,20 +87,29 @@ def simulate(
     threads    all cores unless said otherwise; the results are the same to the last bit
     device     "gpu": on an NVIDIA card, whole batches in one launch; explicit and fixed steps only, order 5
                wherever rtol + atol is above 3e-7. precision="mixed": pairs in single precision there
+    seed       of the noise of a model that has some, which takes fixed steps dt and has frames at steps: run
+               i of several has its own path, of (seed, i); or one seed per run, as if each were alone
+    path_dt    the step in which that path is drawn, dt / 2 unless said: runs with one seed and one path_dt
+               feel the same path whatever their dt
 
     A run that did not finish says so in `status`, and keeps what was computed.  Ctrl-C ends the call with
     status "interrupted"; in its first half second, while it compiles, and when all runs are done, with
     KeyboardInterrupt, so that it ends a loop of short calls too.
     """
     began = time.monotonic()
-    x0 = check_model(model).check(x0)
+    model = as_model(model)
+    kappa = noise_of(model)
+    if kappa is None:
+        model = check_model(model)
+    x0 = model.check(x0)
     t = finite_number("t", t, above=0.0, help="It is the time to stop at.")
     x0 = np.broadcast_to(x0, (model.runs, *x0.shape[-2:])) if model.runs is not None and x0.ndim == 2 else x0
     single = x0.ndim == 2
     start = np.array(x0[None] if single else x0)  # a copy: to Numba a read-only array is another type
     times, every_step = save_times(save, t, single)
     tolerance = check_tolerance(rtol, atol)
-    table, step = pick_method(method, dt, t)
+    check_noise_arguments(kappa, method, device, seed, path_dt)
+    table, step = pick_method(method, None if kappa is not None else dt, t)
     if method == "causal" and model.mask == "full":
         raise InputError(
             'method "causal" needs a mask under which no token sees a later one, but the mask is "full". Use'
@@ -117,7 +130,14 @@ def simulate(
         "dt": dt,
         "max_steps": limit,
     }
-    if check_device(device, precision):
+    if kappa is not None:
+        grid = noise_grid(times, np.ndim(save) > 0, every_step, t, dt, path_dt)
+        settings |= {"seed": np.asarray(seed).tolist(), "path_dt": grid.path_dt}
+        keys = run_keys(seed, len(start), single)
+        buffers, stop = integrate_noise(
+            model, start, grid, keys, limit, single, workers, progress, on_frames, began + seconds
+        )
+    elif check_device(device, precision):
         check_on_gpu(method, every_step, tolerance, precision)
         settings |= {"device": device, "precision": precision}
         buffers = new_run_buffers(start, times, every_step, t, tolerance, step, limit, fill=False)
@@ -137,6 +157,26 @@ def simulate(
     saved = int(buffers.saved[0])
     t_saved, x = buffers.times[:saved].copy(), buffers.frames[0, :saved].copy()
     return Run(model, t_saved, x, status[0], int(buffers.steps[0]), settings)
+
+
+def check_noise_arguments(
+    kappa: float | None, method: str, device: str, seed: object, path_dt: float | None
+) -> None:
+    """Refuse what belongs to noise where there is none, and what noise does not go with."""
+    if kappa is None:
+        for name, value in {"seed": seed, "path_dt": path_dt}.items():
+            if value is not None:
+                raise InputError(
+                    f"{name} is for models with noise, but this one has none. Leave {name} out, or use"
+                    " Block(model, noise=kappa)."
+                )
+        return
+    if method != "auto":
+        raise InputError(
+            f"Noise has a method of its own, but method is {shortened(method)}. Leave method out."
+        )
+    if device != "cpu":
+        raise InputError(f"Noise runs on the CPU, but device is {shortened(device)}. Leave device out.")
 
 
 def check_on_gpu(method: Method, every_step: bool, tolerance: float, precision: Precision) -> None:

@@ -1,6 +1,8 @@
-"""Runs with noise: the compiled steps are those of `nucleate.noise`, a run is its own whatever its company, and
-the laws are those of heat and drift on the sphere."""
+"""Runs with noise: the compiled steps are those of `nucleate.noise`, a run is its own whatever its company,
+and the laws are those of heat and drift on the sphere."""
 
+import signal
+import threading
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from nucleate.checks import Array, InputError
 from nucleate.integrate.brownian import new_path
 from nucleate.integrate.noise_runs import block_system, noise_grid, run_keys
 from nucleate.integrate.run_buffers import new_run_buffers
-from nucleate.integrate.status import INTERRUPTED, RUNNING, STATUS
+from nucleate.integrate.status import INTERRUPTED, STATUS
 from nucleate.integrate.stochastic import integrate_stochastic, new_stochastic_state
 from nucleate.kernels.circle import Circle
 from nucleate.layers import Layers
@@ -60,9 +62,7 @@ def test_compiled_steps_are_those_of_the_equation(d: int, mask: Any, path_dt: fl
     assert run.steps == 10
     for frame, steps in zip(run.x, (0, 3, 10), strict=True):
         # rounding of ten steps, a little amplified by the drift
-        np.testing.assert_allclose(
-            frame, by_the_equation(model, x0, steps, 0.1, 5, 0, path_dt), atol=1e-13
-        )
+        np.testing.assert_allclose(frame, by_the_equation(model, x0, steps, 0.1, 5, 0, path_dt), atol=1e-13)
 
 
 def test_many_tokens_on_the_circle_are_summed_over_modes_and_move_as_in_the_equation() -> None:
@@ -163,11 +163,13 @@ def spread_from_the_pole(d: int, kappa: float, t: float, dt: float, runs: int) -
 def test_noise_alone_spreads_tokens_by_the_heat_equation(d: int) -> None:
     kappa, t = 5.0, 1.0
     z = spread_from_the_pole(d, kappa, t, 0.02, 20_000)
-    first, second = z, (d * z**2 - 1.0) / (d - 1.0)  # the first two harmonics, of rates d - 1 and 2 d over kappa
+    first, second = (
+        z,
+        (d * z**2 - 1.0) / (d - 1.0),
+    )  # the first two harmonics, of rates d - 1 and 2 d over kappa
     for harmonic, rate in ((first, d - 1.0), (second, 2.0 * d)):
         exact = np.exp(-rate * t / kappa)
-        # four standard errors; with sqrt(1/kappa) for sqrt(2/kappa) the mean is off by 15 or more. The step's own
-        # error, 1e-4 at most, is an eighth of one.
+        # four standard errors; with sqrt(1/kappa) for sqrt(2/kappa) the mean would be off by many more
         assert abs(harmonic.mean() - exact) < 4.0 * harmonic.std() / np.sqrt(z.size)
 
 
@@ -210,7 +212,9 @@ def test_quiet_noise_tends_to_the_run_without_any(d: int) -> None:
 # Orders
 
 
-def ends_of_one_path(model: Block, x0: Array, steps: tuple[float, ...], path_dt: float, t: float) -> list[Array]:
+def ends_of_one_path(
+    model: Block, x0: Array, steps: tuple[float, ...], path_dt: float, t: float
+) -> list[Array]:
     return [
         nc.simulate(model, x0, t, dt=dt, seed=0, path_dt=path_dt, save=[t]).x[:, 0] for dt in steps
     ]  # (b, n, d) each
@@ -218,8 +222,8 @@ def ends_of_one_path(model: Block, x0: Array, steps: tuple[float, ...], path_dt:
 
 @pytest.mark.parametrize(("d", "order"), [(2, 1.0), (3, 0.5), (8, 0.5)])
 def test_halving_dt_on_the_same_path_converges(d: int, order: float) -> None:
-    # on the circle the noise is one number per token and nothing is lost when increments are added up; elsewhere
-    # their order counts, a sum forgets it, and the error falls like sqrt(dt), the best that sums allow
+    # on the circle the noise is one number per token and nothing is lost when increments are added up;
+    # elsewhere their order counts, a sum forgets it, and the error falls like sqrt(dt)
     model, x0 = Block(Attention(2.0, mask="full"), noise=8.0), nc.uniform(4, d, seed=0, runs=200)
     x = ends_of_one_path(model, x0, (0.2, 0.1, 0.05, 0.025, 0.2 / 64), 0.1, 1.0)
     errors = np.array([np.sqrt(((y - x[-1]) ** 2).sum(-1).mean()) for y in x[:-1]])
@@ -232,8 +236,7 @@ def test_halving_dt_on_the_same_path_converges(d: int, order: float) -> None:
 
 @pytest.mark.parametrize("d", [2, 3, 8])
 def test_the_weak_order_is_two(d: int) -> None:
-    # On one path the means at dt and dt/2 differ by 3/4 C dt^2: four times less at half the dt.  Their ratio has an
-    # interval from the spread of the differences.
+    # On one path the means at dt and dt/2 differ by 3/4 C dt^2: four times less at half the dt.
     kappa, eta, runs = 4.0, 0.8, 20_000
     x0 = np.zeros((runs, 1, d))
     x0[..., 1] = 1.0
@@ -241,6 +244,129 @@ def test_the_weak_order_is_two(d: int) -> None:
     z = [y[:, 0, 0] for y in x]  # (b,) along the field
     coarse, fine = z[0] - z[1], z[1] - z[2]
     error = np.hypot(coarse.std(), 4.0 * fine.std()) / np.sqrt(runs)
-    # what is left of (coarse - 4 fine) beside four standard errors is of order dt^3: a fifth of coarse at most
+    # beside four standard errors coarse - 4 fine is of order dt^3, here a fifth of coarse; for order 1 it is
+    # all of it
     assert abs(coarse.mean()) > 8.0 * coarse.std() / np.sqrt(runs)  # there is an error to speak of
     assert abs(coarse.mean() - 4.0 * fine.mean()) < 4.0 * error + 0.2 * abs(coarse.mean())
+
+
+# Endings
+
+
+def test_every_ending_has_its_status_and_keeps_the_frames_before_it() -> None:
+    model, x0 = Block(Attention(4.0), noise=5.0), nc.uniform(6, 3, seed=0)
+    whole = nc.simulate(model, x0, 2.0, dt=0.1, seed=2, save="steps")
+    short = nc.simulate(model, x0, 2.0, dt=0.1, seed=2, save="steps", max_steps=7)
+    assert (short.status, short.steps) == ("max steps", 7)
+    assert short.x.tobytes() == whole.x[:8].tobytes()
+    V = np.stack([np.eye(3), np.full((3, 3), 1.7e308)])
+    wild = nc.simulate(Block(Attention(4.0, V=V), noise=5.0), x0, 2.0, dt=0.1, seed=2, save=3)
+    assert wild.status == ("done", "non-finite")
+    assert np.isnan(wild.x[1, 1:]).all()
+    assert np.isfinite(wild.x[0]).all()
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_a_flag_stops_a_run_between_two_steps(d: int) -> None:
+    model, x0 = Block(Attention(4.0), noise=5.0), nc.uniform(6, d, seed=0)
+    grid = noise_grid(5.0, np.array([0.0, 1.0]), True, False, 1.0, 0.1, None)
+    buffers = new_run_buffers(x0[None].copy(), grid.times, False, 1.0, 0.0, 0.1, 100)
+    path = new_path(run_keys(0, 1, True), 5.0, grid.path_dt, 0.05, d)
+    stop = np.array([INTERRUPTED], dtype=np.uint8)
+    integrate_stochastic(
+        block_system(model, 6, d, 0),
+        path,
+        new_stochastic_state(6, d, False),
+        buffers,
+        grid.frame_steps,
+        10,
+        0,
+        10,
+        stop,
+    )
+    assert STATUS[buffers.status[0]] == "interrupted"
+    assert (buffers.steps[0], buffers.saved[0]) == (0, 1)
+
+
+def test_ctrl_c_ends_a_run_with_noise_and_the_next_one_works() -> None:
+    model, x0 = Block(Attention(4.0), noise=5.0), nc.uniform(6, 3, seed=0)
+    nc.simulate(model, x0, 1.0, dt=0.1, seed=0)  # compiled by now
+    main = threading.main_thread().ident
+    assert main is not None
+    timer = threading.Timer(1.0, signal.pthread_kill, (main, signal.SIGINT))
+    timer.start()
+    run = nc.simulate(model, x0, 1e9, dt=0.1, seed=0, save=[0.0, 1.0, 1e9], max_steps=10**12)
+    timer.join()
+    assert run.status == "interrupted"
+    assert run.x[:2].tobytes() == nc.simulate(model, x0, 1.0, dt=0.1, seed=0, save=2).x.tobytes()
+
+
+def test_callbacks_are_told_and_can_cancel_and_time_is_limited() -> None:
+    model, x0 = Block(Attention(4.0), noise=5.0), nc.uniform(6, 3, seed=0)
+    seen: list[Array] = []
+    long = {"dt": 0.1, "seed": 0, "max_steps": 10**12}
+    run = nc.simulate(
+        model, x0, 1e9, save=[0.0, 1.0, 1e9], on_frames=lambda t, x: seen.append(x), time_limit=0.5, **long
+    )  # type: ignore[arg-type]
+    assert run.status == "time limit"
+    assert np.concatenate(seen).tobytes() == run.x.tobytes()
+    assert nc.simulate(model, x0, 1e9, progress=lambda done, total: False, **long).status == "cancelled"  # type: ignore[arg-type]
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"dt": None}, r"takes fixed steps, but dt is missing. Give dt=0.01"),
+        ({"seed": None}, r"needs a seed, but seed is missing. Give seed=0"),
+        ({"dt": 2.0}, r"dt must be at most t, but dt is 2 and t is 1. Give a smaller"),
+        ({"dt": 0.3}, r"t must be a whole number of steps, but 1 is 3.33333 steps of dt = 0.3. Give dt=0.25"),
+        ({"dt": 0.0}, r"dt must be finite and greater than 0"),
+        ({"dt": 1e-300}, r"whole number of steps"),
+        ({"path_dt": 0.03}, r"path_dt = 0.03 does not fit dt = 0.1.*Give path_dt=0.05"),
+        ({"path_dt": -1.0}, r"path_dt must be finite and greater than 0"),
+        ({"save": [0.0, 0.55]}, r"save\[1\] = 0.55 is no whole number of steps of dt = 0.1. Give multiples"),
+        ({"seed": -1}, r"seed must be a whole number of at least 0"),
+        ({"seed": [1, 2]}, r"seed must be a whole number"),
+        ({"seed": 0.5}, r"seed must be a whole number"),
+        ({"method": "rk4"}, r"Noise has a method of its own, but method is 'rk4'. Leave method out"),
+        ({"device": "gpu"}, r"Noise runs on the CPU"),
+    ],
+)
+def test_what_noise_cannot_do_is_refused_in_words(change: dict[str, Any], message: str) -> None:
+    arguments = {"dt": 0.1, "seed": 0, **change}
+    with pytest.raises(InputError, match=message):
+        nc.simulate(Block(Attention(4.0), noise=5.0), nc.uniform(3, 3, seed=0), 1.0, **arguments)
+
+
+def test_seeds_must_be_as_many_as_runs() -> None:
+    x0 = nc.uniform(3, 3, seed=0, runs=2)
+    with pytest.raises(InputError, match=r"one per run, but has shape \(3,\) for 2 runs"):
+        nc.simulate(Block(Attention(4.0), noise=5.0), x0, 1.0, dt=0.1, seed=[1, 2, 3])
+    with pytest.raises(InputError, match=r"seed\[1\] must be a whole number"):
+        nc.simulate(Block(Attention(4.0), noise=5.0), x0, 1.0, dt=0.1, seed=[1, -2])
+
+
+def test_noise_that_leaves_no_direction_within_a_step_is_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"many times around within a step of dt = 0.1. Give a dt below 1e-06"
+    ):
+        nc.simulate(Block(Attention(4.0), noise=1e-6), nc.uniform(3, 3, seed=0), 1.0, dt=0.1, seed=0)
+
+
+@pytest.mark.parametrize("name", ["seed", "path_dt"])
+def test_what_belongs_to_noise_is_refused_without_it(name: Any) -> None:
+    with pytest.raises(InputError, match=rf"{name} is for models with noise"):
+        nc.simulate(Attention(4.0), nc.uniform(3, 3, seed=0), 1.0, **{name: 1})
+
+
+def test_layers_that_end_within_a_step_are_refused() -> None:
+    layers = Layers([Block(Attention(4.0), noise=5.0)] * 4, dt=0.25)
+    with pytest.raises(
+        InputError, match=r"the dt of Layers must be a whole number of steps, but 0.25 is 2.5"
+    ):
+        nc.simulate(layers, nc.uniform(3, 3, seed=0), 1.0, dt=0.1, seed=0)
+    with pytest.raises(InputError, match=r"end at time 1, but t is 2"):
+        nc.simulate(layers, nc.uniform(3, 3, seed=0), 2.0, dt=0.05, seed=0)

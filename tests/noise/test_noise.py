@@ -102,8 +102,8 @@ def test_on_the_circle_noise_turns_a_token_by_the_path() -> None:
 @pytest.mark.parametrize("mode", [1, 2, 3])
 @pytest.mark.parametrize("d", [2, 3, 8])
 def test_noise_alone_damps_every_mode_like_heat_to_second_order(d: int, mode: int) -> None:
-    # E f(x) of the mode f = C(<x, x0>) decays by e^{-mode (mode + d - 2) h / kappa}; |P_x w|^2 / 2h has the gamma
-    # law of (d-1)/2, which the quadrature of Laguerre integrates
+    # E f(x) of the mode f = C(<x, x0>) decays by e^{-mode (mode + d - 2) h / kappa}; |P_x w|^2 / 2h has the
+    # gamma law of (d-1)/2, which the quadrature of Laguerre integrates
     kappa = 2.0
     u, weight = roots_genlaguerre(60, (d - 3) / 2.0)
 

@@ -16,6 +16,8 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from nucleate.kernels.compile import inlined, uncounted
+from nucleate.kernels.simd import LANES, lane, set_lane, splat, sqrt
+from nucleate.kernels.vector_math import sincos
 from nucleate.noise import path_grid, spread, width
 
 __all__ = ["Path", "increment_into", "new_path", "normals_into", "philox"]
@@ -47,7 +49,7 @@ def new_path(keys: NDArray[np.uint64], kappa: float, path_dt: float, h: float, d
 @uncounted
 def increment_into(path, run, i, count, w, z):
     """w[:count] = the increment of a run's path from i h to (i+1) h, times the spread; z is scratch.  Both
-    have room for three numbers more."""
+    have room for one number more."""
     seed, number = path.keys[run, 0], path.keys[run, 1]
     scale = path.spread * math.sqrt(path.dt)
     if path.level == 0:
@@ -73,21 +75,22 @@ def increment_into(path, run, i, count, w, z):
 
 @uncounted
 def normals_into(seed, run, level, i, count, out):
-    """out[:count] = standard normals of step i of the path at a level, four at a time: up to three more are
-    written."""
-    for block in range((count + 3) // 4):
-        # NumPy's generator counts on before it makes numbers: its first block is number 1
-        r = philox(np.uint64(block) + ONE, np.uint64(i), np.uint64(level), np.uint64(0), seed, run)
-        out[4 * block], out[4 * block + 1] = box_muller(r[0], r[1])
-        out[4 * block + 2], out[4 * block + 3] = box_muller(r[2], r[3])
-
-
-@inlined
-def box_muller(a, b):
-    """Two standard normals from two random numbers of 64 bits."""
-    radius = math.sqrt(-2.0 * math.log(to_unit(a)))
-    angle = TWO_PI * to_unit(b)
-    return radius * math.cos(angle), radius * math.sin(angle)
+    """out[:count] = standard normals of step i of the path at a level, and one more where count is odd."""
+    for first in range(0, count, 2 * LANES):
+        logarithm, angle = splat(0.0), splat(0.0)
+        pairs = min(LANES, (count - first + 1) // 2)
+        for at in range(0, pairs, 2):  # four numbers make two pairs
+            # NumPy's generator counts on before it makes numbers: its first block is number 1
+            block = np.uint64(first // 4 + at // 2) + ONE
+            a, b, c, d = philox(block, np.uint64(i), np.uint64(level), np.uint64(0), seed, run)
+            logarithm = set_lane(logarithm, at, math.log(to_unit(a)))
+            logarithm = set_lane(logarithm, at + 1, math.log(to_unit(c)))
+            angle = set_lane(set_lane(angle, at, TWO_PI * to_unit(b)), at + 1, TWO_PI * to_unit(d))
+        sine, cosine = sincos(angle)
+        radius = sqrt(logarithm * -2.0)
+        sine, cosine = sine * radius, cosine * radius
+        for at in range(pairs):
+            out[first + 2 * at], out[first + 2 * at + 1] = lane(cosine, at), lane(sine, at)
 
 
 @inlined

@@ -34,6 +34,7 @@ from nucleate.noise import GRID_TOLERANCE, path_grid
 __all__ = ["NoiseGrid", "SystemOf", "integrate_noise", "noise_grid", "noise_of", "run_keys"]
 
 SystemOf = Callable[[Block, int, int, int], Any]  # (block, n, d, run) -> a system whose state is coordinates
+MAX_DT_OF_KAPPA = 1e4  # turns of 100 radians in a step
 MAX_STEPS_OF_ALL = 2**53  # of a run: more cannot be counted in doubles
 
 
@@ -56,7 +57,13 @@ class NoiseGrid:
 
 
 def noise_grid(
-    times: Array, exact: bool, every_step: bool, t: float, dt: float | None, path_dt: float | None
+    kappa: float,
+    times: Array,
+    exact: bool,
+    every_step: bool,
+    t: float,
+    dt: float | None,
+    path_dt: float | None,
 ) -> NoiseGrid:
     """The grid of a run to time t with frames at `times` (m,): `exact` times must be those of steps, others
     are moved to the nearest step."""
@@ -73,6 +80,11 @@ def noise_grid(
         )
     )
     path_grid(path_dt, dt / 2.0)
+    if dt > MAX_DT_OF_KAPPA * kappa:
+        raise InputError(
+            f"noise = {kappa:g} takes a token many times around within a step of dt = {dt:g}. Give a dt below"
+            f" {kappa:g}."
+        )
     steps = whole_steps("t", t, dt)
     if every_step:
         frame_steps = np.arange(steps + 1)  # (m,)

@@ -131,9 +131,9 @@ def simulate(
         "max_steps": limit,
     }
     if kappa is not None:
-        grid = noise_grid(times, np.ndim(save) > 0, every_step, t, dt, path_dt)
-        settings |= {"seed": np.asarray(seed).tolist(), "path_dt": grid.path_dt}
         keys = run_keys(seed, len(start), single)
+        grid = noise_grid(kappa, times, np.ndim(save) > 0, every_step, t, dt, path_dt)
+        settings |= {"seed": np.asarray(seed).tolist(), "path_dt": grid.path_dt}
         buffers, stop = integrate_noise(
             model, start, grid, keys, limit, single, workers, progress, on_frames, began + seconds
         )

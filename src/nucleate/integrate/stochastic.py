@@ -18,10 +18,11 @@ from nucleate.integrate.brownian import Path, increment_into
 from nucleate.integrate.frames import write_start
 from nucleate.integrate.run_buffers import ENDED, Integers, RunBuffers
 from nucleate.integrate.status import DONE, MAX_STEPS, NON_FINITE, RUNNING
-from nucleate.kernels.compile import take_next, uncounted
+from nucleate.kernels.compile import inlined, take_next, uncounted
 from nucleate.kernels.dispatch import drift_into
-from nucleate.kernels.simd import LANES
+from nucleate.kernels.simd import LANES, lane, load, set_lane, splat, vmax
 from nucleate.kernels.threads import Stop
+from nucleate.kernels.vector_math import sincos
 from nucleate.noise import width
 
 __all__ = [
@@ -30,6 +31,8 @@ __all__ = [
     "integrate_stochastic_in_python",
     "new_stochastic_state",
 ]
+
+MIN_DIVISOR = 1e-300  # in place of a divisor that may be zero
 
 
 class StochasticState(NamedTuple):
@@ -110,25 +113,37 @@ def begin_run(state, buffers, run):
 
 @uncounted
 def diffuse(state):
-    """y moved along great circles by w, which carries the spread."""
-    y, w, d = state.y, state.w, state.d
-    if d == 2:
-        for k in range(state.n):
-            cosine, sine = math.cos(w[k]), math.sin(w[k])
-            a, b = y[2 * k], y[2 * k + 1]
-            y[2 * k], y[2 * k + 1] = cosine * a - sine * b, cosine * b + sine * a
-        return
-    for i in range(0, state.n * d, d):
-        along, square = 0.0, 0.0
-        for c in range(d):
-            along += y[i + c] * w[i + c]
-        for c in range(d):
-            w[i + c] -= along * y[i + c]
-            square += w[i + c] * w[i + c]
-        angle = math.sqrt(square)
-        cosine, ratio = math.cos(angle), math.sin(angle) / angle if angle > 0.0 else 1.0
-        for c in range(d):
-            y[i + c] = cosine * y[i + c] + ratio * w[i + c]
+    """y moved along great circles by w, which carries the spread; eight tokens at a time."""
+    y, w, n, d = state.y, state.w, state.n, state.d
+    for k0 in range(0, n, LANES):
+        count = min(LANES, n - k0)
+        if d == 2:
+            sine, cosine = sincos(load(w, k0))
+            for at in range(count):
+                i, c, s = 2 * (k0 + at), lane(cosine, at), lane(sine, at)
+                y[i], y[i + 1] = c * y[i] - s * y[i + 1], c * y[i + 1] + s * y[i]
+        else:
+            angle = splat(0.0)
+            for at in range(count):
+                angle = set_lane(angle, at, project(y, w, (k0 + at) * d, d))
+            sine, cosine = sincos(angle)
+            sine = sine / vmax(angle, splat(MIN_DIVISOR))
+            for at in range(count):
+                i, c, s = (k0 + at) * d, lane(cosine, at), lane(sine, at)
+                for e in range(d):
+                    y[i + e] = c * y[i + e] + s * w[i + e]
+
+
+@inlined
+def project(y, w, i, d):
+    """w = P_y w for the token whose coordinates begin at i; its length."""
+    along, square = 0.0, 0.0
+    for e in range(d):
+        along += y[i + e] * w[i + e]
+    for e in range(d):
+        w[i + e] -= along * y[i + e]
+        square += w[i + e] * w[i + e]
+    return math.sqrt(square)
 
 
 @uncounted

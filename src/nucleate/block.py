@@ -25,7 +25,7 @@ from nucleate.checks import (
     true_or_false,
 )
 from nucleate.mlp import MLP, Potential, mlp_output
-from nucleate.norms import NORMS, Norm, has_radius, rates
+from nucleate.norms import NORMS, Norm, rates
 
 __all__ = ["Block", "block_drift", "block_output", "block_rates"]
 
@@ -65,7 +65,7 @@ class Block:
     norm          "post", "pre", "mix" (needs tau), "peri", "ngpt" (alpha) or "sqrt": see `nucleate.norms`
     noise         kappa: dx = drift dt + sqrt(2 / kappa) dW on the sphere, with norm "post"; None for none
     exclude_self  each head's output loses its part along the token's own value (XSA)
-    radius        the lengths that tokens start with, one number or one per token, where the norm has a radius
+    radius        the lengths that tokens start with, one number or one per token, under "pre" and "peri"
     """
 
     heads: tuple[Attention, ...]
@@ -124,9 +124,9 @@ class Block:
                 "radius must be positive, one number or one per token, but is"
                 f" {shortened(radius.tolist())}. A token of length zero has no direction."
             )
-        if not has_radius(norm) and norm != "mix" and (radius != 1.0).any():
+        if norm not in ("pre", "peri") and (radius != 1.0).any():
             raise InputError(
-                f'norm "{norm}" keeps all tokens at length 1, but radius is given. Use "pre" or "peri".'
+                f'norm "{norm}" starts all tokens at length 1, but radius is given. Use "pre" or "peri".'
             )
         radius = radius.copy()
         radius.flags.writeable = False

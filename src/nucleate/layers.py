@@ -28,7 +28,16 @@ from nucleate.mlp import MLP, Potential
 from nucleate.norms import Norm, has_radius, scale
 from nucleate.positions import ALiBi, RoPE
 
-__all__ = ["WEIGHT_KINDS", "Layers", "Model", "RandomLayers", "as_model", "layer_step", "random_matrix"]
+__all__ = [
+    "WEIGHT_KINDS",
+    "Layers",
+    "Model",
+    "RandomLayers",
+    "add_output",
+    "as_model",
+    "layer_step",
+    "random_matrix",
+]
 
 WeightKind = Literal["gaussian", "symmetric", "orthogonal", "uniform", "identity"]
 WEIGHT_KINDS = ("gaussian", "symmetric", "orthogonal", "uniform", "identity")
@@ -36,7 +45,12 @@ WEIGHT_KINDS = ("gaussian", "symmetric", "orthogonal", "uniform", "identity")
 
 def layer_step(block: Block, x: Array, r: Array, dt: float, t: float = 0.0) -> tuple[Array, Array]:
     """Directions (..., n, d) and lengths (..., n) after one step of a transformer's layer."""
-    A, r = block_output(block, x), r[..., None]  # (..., n, d), (..., n, 1)
+    return add_output(block, block_output(block, x), x, r, dt, t)
+
+
+def add_output(block: Block, A: Array, x: Array, r: Array, dt: float, t: float = 0.0) -> tuple[Array, Array]:
+    """`layer_step`, of the block's output A (..., n, d)."""
+    r = r[..., None]  # (..., n, 1)
     s = scale(block.norm, A, r, t, block.tau, block.alpha)  # (..., n, 1)
     step = np.divide(A, s, out=np.zeros_like(A), where=s > 0.0)  # (..., n, d)
     y = r * (x + dt * step)  # (..., n, d)

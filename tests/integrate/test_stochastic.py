@@ -14,12 +14,13 @@ from nucleate.attention import Attention, Frozen
 from nucleate.block import Block, block_drift
 from nucleate.checks import Array, InputError
 from nucleate.integrate.brownian import new_path
-from nucleate.integrate.noise_runs import block_system, noise_grid, run_keys
+from nucleate.integrate.noise_runs import noise_grid, noise_system, run_keys
 from nucleate.integrate.run_buffers import new_run_buffers
 from nucleate.integrate.status import INTERRUPTED, STATUS
 from nucleate.integrate.stochastic import integrate_stochastic, new_stochastic_state
 from nucleate.kernels.circle import Circle
 from nucleate.layers import Layers
+from nucleate.mlp import MLP
 from nucleate.noise import increment, noisy_step
 
 STILL = np.zeros((8, 8))  # V = 0: noise alone
@@ -67,10 +68,23 @@ def test_compiled_steps_are_those_of_the_equation(d: int, mask: Any, path_dt: fl
 
 def test_many_tokens_on_the_circle_are_summed_over_modes_and_move_as_in_the_equation() -> None:
     model, x0 = Block(Attention(1.0, mask="full"), noise=20.0), nc.uniform(400, 2, seed=1)
-    assert isinstance(block_system(model, 400, 2, 0), Circle)
+    assert isinstance(noise_system(model, 400, 2, 0), Circle)
     run = nc.simulate(model, x0, 0.5, dt=0.1, seed=5, save=2)
     # the modes are good to 1e-11
     np.testing.assert_allclose(run.x[-1], by_the_equation(model, x0, 5, 0.1, 5, 0, 0.05), atol=1e-10)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_heads_an_mlp_and_noise_go_together(d: int) -> None:
+    rng = np.random.default_rng(0)
+    W, a = rng.standard_normal((d, 6)), rng.standard_normal((6, d))
+    heads = [Attention(2.0), Attention(1.0, V=rng.standard_normal((d, d)), mask="full")]
+    model, x0 = Block(heads, MLP(W, a), noise=9.0), nc.uniform(5, d, seed=2)
+    run = nc.simulate(model, x0, 1.0, dt=0.1, seed=1, save=[0.3, 1.0])
+    for frame, steps in zip(run.x, (3, 10), strict=True):
+        np.testing.assert_allclose(frame, by_the_equation(model, x0, steps, 0.1, 1, 0, 0.05), atol=1e-12)
+    batch = nc.simulate(model, np.stack([x0] * 3), 1.0, dt=0.1, seed=[1, 2, 1], save=[0.3, 1.0])
+    assert batch.x[2].tobytes() == batch.x[0].tobytes() == run.x.tobytes()
 
 
 def test_layers_take_over_at_their_times() -> None:
@@ -145,6 +159,16 @@ def test_the_settings_redo_a_run() -> None:
     keep = {name: run.settings[name] for name in ("dt", "seed", "path_dt")}
     assert keep == {"dt": 0.1, "seed": 2, "path_dt": 0.05}
     assert nc.simulate(model, x0, run.settings["t"], **keep).x.tobytes() == run.x.tobytes()
+
+
+def test_a_check_halves_the_step_on_the_same_path() -> None:
+    model, x0 = Block(Attention(4.0), noise=50.0), nc.uniform(6, 2, seed=0, runs=3)
+    run = nc.simulate(model, x0, 1.0, dt=0.1, seed=2, save=6)
+    finer = nc.simulate(model, x0, 1.0, dt=0.05, seed=2, path_dt=0.05, save=6)
+    assert "noise 50" in repr(run)
+    assert run.check().worst == np.linalg.norm(run.x - finer.x, axis=-1).max()
+    other = nc.simulate(model, x0, 1.0, dt=0.05, seed=2, save=6)  # a path drawn in finer steps is another
+    assert run.check().worst < 0.1 * np.linalg.norm(run.x - other.x, axis=-1).max()
 
 
 # Laws
@@ -274,7 +298,7 @@ def test_a_flag_stops_a_run_between_two_steps(d: int) -> None:
     path = new_path(run_keys(0, 1, True), 5.0, grid.path_dt, 0.05, d)
     stop = np.array([INTERRUPTED], dtype=np.uint8)
     integrate_stochastic(
-        block_system(model, 6, d, 0),
+        noise_system(model, 6, d, 0),
         path,
         new_stochastic_state(6, d, False),
         buffers,
@@ -304,13 +328,12 @@ def test_ctrl_c_ends_a_run_with_noise_and_the_next_one_works() -> None:
 def test_callbacks_are_told_and_can_cancel_and_time_is_limited() -> None:
     model, x0 = Block(Attention(4.0), noise=5.0), nc.uniform(6, 3, seed=0)
     seen: list[Array] = []
-    long = {"dt": 0.1, "seed": 0, "max_steps": 10**12}
-    run = nc.simulate(
-        model, x0, 1e9, save=[0.0, 1.0, 1e9], on_frames=lambda t, x: seen.append(x), time_limit=0.5, **long
-    )  # type: ignore[arg-type]
+    long: dict[str, Any] = {"dt": 0.1, "seed": 0, "max_steps": 10**12, "save": [0.0, 1.0, 1e9]}
+    tell = {"on_frames": lambda t, x: seen.append(x)}
+    run = nc.simulate(model, x0, 1e9, time_limit=0.5, **tell, **long)
     assert run.status == "time limit"
     assert np.concatenate(seen).tobytes() == run.x.tobytes()
-    assert nc.simulate(model, x0, 1e9, progress=lambda done, total: False, **long).status == "cancelled"  # type: ignore[arg-type]
+    assert nc.simulate(model, x0, 1e9, progress=lambda done, total: False, **long).status == "cancelled"
 
 
 # Refusals
@@ -320,7 +343,7 @@ def test_callbacks_are_told_and_can_cancel_and_time_is_limited() -> None:
     ("change", "message"),
     [
         ({"dt": None}, r"takes fixed steps, but dt is missing. Give dt=0.01"),
-        ({"seed": None}, r"needs a seed, but seed is missing. Give seed=0"),
+        ({"seed": None}, r"noise needs a seed, but seed is missing. Give seed=0"),
         ({"dt": 2.0}, r"dt must be at most t, but dt is 2 and t is 1. Give a smaller"),
         ({"dt": 0.3}, r"t must be a whole number of steps, but 1 is 3.33333 steps of dt = 0.3. Give dt=0.25"),
         ({"dt": 0.0}, r"dt must be finite and greater than 0"),
@@ -357,9 +380,10 @@ def test_noise_that_leaves_no_direction_within_a_step_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["seed", "path_dt"])
-def test_what_belongs_to_noise_is_refused_without_it(name: Any) -> None:
-    with pytest.raises(InputError, match=rf"{name} is for models with noise"):
-        nc.simulate(Attention(4.0), nc.uniform(3, 3, seed=0), 1.0, **{name: 1})
+def test_what_belongs_to_noise_is_refused_without_it(name: str) -> None:
+    given: dict[str, Any] = {name: 1}
+    with pytest.raises(InputError, match=rf"{name} is for noise, but the model has none"):
+        nc.simulate(Attention(4.0), nc.uniform(3, 3, seed=0), 1.0, **given)
 
 
 def test_layers_that_end_within_a_step_are_refused() -> None:

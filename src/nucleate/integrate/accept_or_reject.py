@@ -98,11 +98,12 @@ def _reject(state, buffers, table, at, error):
 
 @inlined
 def _accept(state, at, last):
-    """The trial becomes the state, on the sphere; its velocity, stage `last`, the first of the next step."""
+    """The trial becomes the state, on the sphere unless it is free; its velocity, stage `last`, the first of
+    the next step."""
     y, trial, stages, lanes, width = state.y, state.trial, state.stages, state.lanes, state.width
     for token in range(state.tokens):
         inverse = 1.0
-        if width > 1:
+        if width > 1 and not state.free:
             square = 0.0
             for c in range(width):
                 square += trial[token * width + c] ** 2

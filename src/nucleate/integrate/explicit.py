@@ -2,10 +2,12 @@
 
 The state is flat: angles on the circle, coordinates elsewhere.  The drift normalises what it is given, f(y) =
 f(y / |y|): a smooth extension off the sphere whose flow keeps |y|, so a step of order p followed by y / |y|
-still has order p, for attraction and repulsion alike.
+still has order p, for attraction and repulsion alike.  A free state is y = r theta, whose lengths move too
+(norms "pre" and "peri"): there the drift is that of y, and nothing is put back.
 
 The error of a step is that of the worst token, in radians, against atol + rtol: a token on its way is not
-averaged away among a hundred that stand still.
+averaged away among a hundred that stand still.  Of a free state it is |error| / |y|: radians of the
+direction, and relative for the length.
 
 `integrate_runs` is ordinary Python that Numba compiles.  A team of threads on one large system runs the same
 source uncompiled, its loops in the compiled functions below.
@@ -103,9 +105,10 @@ def begin_run(state, buffers, at, run):
     """Give a lane to a run: its start becomes the state."""
     start, width = buffers.start[run], state.width
     for k in range(state.tokens):
+        length = buffers.start_norms[run, k] if state.free else 1.0
         for c in range(width):
             i = (k * width + c) * state.lanes + at
-            state.y[i] = np.arctan2(start[k, 1], start[k, 0]) if width == 1 else start[k, c]
+            state.y[i] = np.arctan2(start[k, 1], start[k, 0]) if width == 1 else start[k, c] * length
             state.start_y[i] = state.y[i]
     state.run[at], state.fresh[at], state.after_rejection[at] = run, 1, 0
     state.t[at], state.error_before[at] = 0.0, INITIAL_ERROR_BEFORE
@@ -127,10 +130,32 @@ def first_step(state, buffers, table):
             state.stages[0, i] = velocity
             if not abs(velocity) <= fastest:  # NaN passes
                 fastest = abs(velocity)
+        if state.free:
+            fastest /= _shortest(state)
         h = min(0.01, buffers.tolerance ** (1.0 / table.order)) / fastest if fastest > 0.0 else buffers.final
+        if buffers.first_h > 0.0:
+            h = buffers.first_h
         set_next_step(state, buffers, table, at, state.t[at], h if buffers.dt == 0.0 else buffers.dt)
         if not np.isfinite(fastest):
             end_run(state, buffers, at, NON_FINITE)
+
+
+@inlined
+def _shortest(state):
+    """The length of the shortest token of a free state."""
+    shortest = np.inf
+    for token in range(state.tokens):
+        shortest = min(shortest, _square(state.y, token, state.width))
+    return np.sqrt(shortest)
+
+
+@inlined
+def _square(y, token, width):
+    """|y|^2 of one token of a single run."""
+    square = 0.0
+    for i in range(token * width, (token + 1) * width):
+        square += y[i] * y[i]
+    return square
 
 
 @uncounted
@@ -156,7 +181,7 @@ def estimate_error(state, weights, low, gap):
     stages, h, size = state.stages, state.h, state.y.size
     count = weights.size
     if state.width > 1:
-        error, steep, apart = _worst_token(stages, weights, low, gap, state.tokens, state.width)
+        error, steep, apart = _worst_token(state, weights, low, gap)
         state.error[0], state.decay[0] = h[0] * error, steep / (apart + MIN_DIVISOR)
         return
     worst, poison, steep, apart = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
@@ -186,12 +211,12 @@ def estimate_error(state, weights, low, gap):
 
 
 @inlined
-def _worst_token(stages, weights, low, gap, tokens, width):
+def _worst_token(state, weights, low, gap):
     """What `estimate_error` needs, for coordinates: the largest error, difference of velocities and distance
     of points of any token."""
-    count = weights.size
+    stages, width, count = state.stages, state.width, weights.size
     worst, steep, apart = 0.0, 0.0, 0.0
-    for token in range(tokens):
+    for token in range(state.tokens):
         square, other, turn, distance = 0.0, 0.0, 0.0, 0.0
         for i in range(token * width, (token + 1) * width):
             total, second, third = 0.0, 0.0, 0.0
@@ -204,6 +229,9 @@ def _worst_token(stages, weights, low, gap, tokens, width):
             other += second * second
             turn += (stages[count - 1, i] - stages[count - 2, i]) ** 2
             distance += third * third
+        if state.free:
+            unit = _square(state.y, token, width)
+            square, other, turn, distance = square / unit, other / unit, turn / unit, distance / unit
         if low.size > 0:
             square *= square / (square + 0.01 * other + MIN_DIVISOR)
         if np.isnan(square):
@@ -229,6 +257,10 @@ def interpolant_error(state, buffers, table):
     """The error of the interpolant, in tolerances, in each lane that needs it: in the others nothing may
     depend on their neighbours."""
     stages, weights, size = state.stages, table.last_term, state.y.size
+    if state.free:
+        if passes_a_frame(state, buffers, table, 0):
+            state.interpolant_error[0] = state.h[0] * _largest_term(state, weights) / buffers.tolerance
+        return
     worst = splat(0.0)
     for i in range(0, state.tokens * state.width * state.lanes, LANES):
         total = splat(0.0)
@@ -240,3 +272,18 @@ def interpolant_error(state, buffers, table):
         if passes_a_frame(state, buffers, table, at):
             largest = hmax(worst) if state.lanes == 1 else lane(worst, at)
             state.interpolant_error[at] = scale * state.h[at] * largest
+
+
+@inlined
+def _largest_term(state, weights):
+    """The interpolant's last term over |y|, of the token where it is largest, for a free state."""
+    largest = 0.0
+    for token in range(state.tokens):
+        square = 0.0
+        for i in range(token * state.width, (token + 1) * state.width):
+            total = 0.0
+            for j in range(weights.size):
+                total += weights[j] * state.stages[j, i]
+            square += total * total
+        largest = max(largest, square / _square(state.y, token, state.width))
+    return np.sqrt(largest)

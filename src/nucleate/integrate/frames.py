@@ -18,6 +18,8 @@ def write_start(buffers, run):
         for k in range(start.shape[1]):
             for c in range(start.shape[2]):
                 frames[run, 0, k, c] = start[run, k, c]
+        for k in range(buffers.norms.shape[2]):
+            buffers.norms[run, 0, k] = buffers.start_norms[run, k]
         buffers.times[0], buffers.saved[run] = 0.0, 1
 
 
@@ -47,7 +49,7 @@ def write_passed_frames(state, buffers, table, at, t, new):
     while saved < times.size and (buffers.every_step or times[saved] - buffers.begin <= new):
         asked = new if buffers.every_step else times[saved] - buffers.begin
         _interpolate(state, table.P, at, (asked - t) / (new - t) if asked < new else 1.0)
-        _write_points(state, buffers.start[run], buffers.frames[run, saved], at)
+        _write_points(state, buffers.start[run], buffers.frames[run, saved], buffers.norms[run, saved], at)
         saved += 1
         buffers.saved[run] = saved
         if buffers.every_step:
@@ -76,8 +78,9 @@ def _interpolate(state, P, at, theta):
 
 
 @inlined
-def _write_points(state, start, out, at):
-    """`scratch` as points: the start turned by how far each angle went, or coordinates made unit."""
+def _write_points(state, start, out, norms, at):
+    """`scratch` as points: the start turned by how far each angle went, or coordinates made unit, and their
+    lengths where these count."""
     scratch, start_angle, lanes = state.scratch, state.start_y, state.lanes
     n, d = start.shape
     if state.width == 1:
@@ -97,3 +100,5 @@ def _write_points(state, start, out, at):
         inverse = 1.0 / np.sqrt(square) if abs(square - 1.0) > ROUNDING else 1.0
         for c in range(d):
             out[k, c] = scratch[k * d + c] * inverse
+        if norms.size > 0:
+            norms[k] = np.sqrt(square) if state.free else 1.0

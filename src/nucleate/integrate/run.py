@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nucleate.attention import Attention, Window
+from nucleate.block import Block
 from nucleate.checks import Array, InputError, finite_number
 from nucleate.conveniences import convenience
 from nucleate.integrate.status import STATUS_HELP
+from nucleate.layers import Layers, Model
+from nucleate.mlp import MLP, Potential
 
 if TYPE_CHECKING:  # heavy to import, and needed for annotations only
     from matplotlib.axes import Axes
@@ -29,7 +32,7 @@ IN_FLIGHT_DISTANCE = 1e-3  # so far apart a token has left in one run, and waits
 class Run:
     """Tokens over time.  One run: x (m, n, d).  b runs: x (b, m, n, d), one status and step count each."""
 
-    model: Attention
+    model: Model
     t: Array  # (m,) the saved times
     x: Array  # (m, n, d) or (b, m, n, d)
     # "done", or the reason it is not; frames never reached: cut off (one run) or NaN (b runs)
@@ -37,6 +40,8 @@ class Run:
     steps: int | NDArray[np.int64]  # accepted steps
     settings: Mapping[str, Any]  # method, rtol, atol, dt, ...: what redoes the run
     notes: Mapping[str, Any] = field(default_factory=dict)  # where the start came from: seed and so on
+    # (m, n) or (b, m, n) lengths of the tokens, whose directions are x; None where lengths do not count
+    norms: Array | None = None
 
     def __repr__(self) -> str:
         return f"Run({self.summary})"
@@ -45,11 +50,10 @@ class Run:
     def summary(self) -> str:
         """One line: who, for how long, by which method, with what end, and what to do if it is not "done"."""
         *runs, m, n, d = self.x.shape
-        mask = f"window {self.model.mask.w}" if isinstance(self.model.mask, Window) else self.model.mask
         span = f"t = {self.t[0]:g} to {self.t[-1]:g} in {m} frames" if m > 1 else f"{m} frame{'s' * (m != 1)}"
         who = f"{runs[0]} runs of {n} tokens" if runs else f"{n} token{'s' * (n != 1)}"
         return (
-            f"{who}, d = {d}, beta = {_span(self.model.beta)}, {mask}; {span}; {self.settings.get('method')},"
+            f"{who}, d = {d}, {_described(self.model)}; {span}; {self.settings.get('method')},"
             f" {_count(self.steps)}; {self.ending}" + (f". {self.status_help}" if self.status_help else "")
         )
 
@@ -117,6 +121,7 @@ class Run:
                 f"A check needs two frames at times of their own, but only {alone.sum()} of {len(self.t)}"
                 " have one. Save fewer."
             )
+        self._check_can_be_rerun()
         rtol, atol, dt = self.settings["rtol"], self.settings["atol"], self.settings.get("dt")
         if dt is not None:
             dt = dt / 2.0
@@ -136,6 +141,8 @@ class Run:
             time_limit=time_limit,
             threads=threads,
             device=self.settings.get("device", "cpu"),
+            seed=self.settings.get("seed"),
+            path_dt=self.settings.get("path_dt"),
         )
         both = np.flatnonzero(alone)[: again.x.shape[-3]]  # frames of both
         # NaN where a frame is missing
@@ -144,6 +151,20 @@ class Run:
         difference[both] = np.fmax.reduce(np.atleast_2d(apart), axis=0)
         tried = f"dt = {dt:g}" if dt is not None else f"rtol = {rtol:g}, atol = {atol:g}"
         return Agreement(self.t, difference, f"{again.settings.get('method')}, {tried}", again.ending)
+
+    def _check_can_be_rerun(self) -> None:
+        """Refuse models of which no finer run exists, or none from the first frame on."""
+        if isinstance(self.model, Layers) and self.model.discrete:
+            raise InputError(
+                "Discrete layers take one step each, so that there is no finer run to check with. Leave"
+                " discrete out."
+            )
+        changing = isinstance(self.model, Layers) or self.norms is not None
+        if (changing or (isinstance(self.model, Block) and self.model.norm == "sqrt")) and self.t[0] > 0.0:
+            raise InputError(
+                f"What moves these tokens changes with time, but the first frame is at {self.t[0]:g}. Save"
+                " time 0 too."
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,6 +204,36 @@ class Agreement:
                 " elsewhere when its flight begins a little later."
             )
         return text if self.status == "done" else f"{text} The rerun did not finish: {self.status}."
+
+
+def _described(model: Model) -> str:
+    """What moves the tokens, in a few words: "beta = 9, causal", "2 heads, beta = 1, full, pre norm, MLP"."""
+    if isinstance(model, Layers):
+        kind = "discrete layers" if model.discrete else "layers"
+        return f"{len(model.blocks)} {kind} of dt = {model.dt:g}: {_described(model.blocks[0])}"
+    if isinstance(model, Attention):
+        return ", ".join(_of_heads((model,)))
+    parts = [f"{len(model.heads)} head{'s' * (len(model.heads) != 1)}", *_of_heads(model.heads)]
+    if model.norm != "post":
+        parts.append(f"{model.norm} norm")
+    if model.mlp is not None:
+        parts.append({MLP: "MLP", Potential: "potential"}.get(type(model.mlp), "a term of one's own"))
+    if model.exclude_self:
+        parts.append("self excluded")
+    if model.noise is not None:
+        parts.append(f"noise {model.noise:g}")
+    return ", ".join(parts)
+
+
+def _of_heads(heads: tuple[Attention, ...]) -> list[str]:
+    """beta, masks, weights and positions of heads, each kind once."""
+    if not heads:
+        return []
+    masks = [f"window {head.mask.w}" if isinstance(head.mask, Window) else head.mask for head in heads]
+    weights = [f"{head.weights} weights" for head in heads if head.weights != "softmax"]
+    positions = [type(head.position).__name__ for head in heads if head.position is not None]
+    beta = _span(np.concatenate([np.atleast_1d(head.beta) for head in heads]))
+    return [f"beta = {beta}", *dict.fromkeys([*masks, *weights, *positions])]
 
 
 def _count(steps: Any) -> str:

@@ -44,6 +44,10 @@ class RunBuffers(NamedTuple):
     dt: float  # fixed step, or 0
     max_steps: int  # accepted and rejected
     every_step: bool  # keep every accepted step
+    # where the length of a token counts; without any tokens elsewhere
+    start_norms: Array  # (b, n) or (b, 0)
+    norms: Array  # (b, m or room, n) or (b, m or room, 0)
+    first_h: float  # the first step to try, or 0: the explicit solver's choice
 
 
 def new_run_buffers(
@@ -55,22 +59,28 @@ def new_run_buffers(
     dt: float,
     max_steps: int,
     fill: bool = True,
+    radius: Array | None = None,
 ) -> RunBuffers:
-    """Empty buffers for the runs that begin at `start`; frames are NaN, or memory as it is found."""
+    """Empty buffers for the runs that begin at `start`, with tokens of lengths `radius` (n,) where lengths
+    count; frames are NaN, or memory as it is found."""
     b, n, d = start.shape
     room = 8.0 * b * len(times) * n * d * (4 if every_step else 1) + 12 * 8.0 * n * d
     check_memory(room, f"keeping {len(times)} frames of {b} x {n} tokens in dimension {d}")
     frames = np.empty((b, len(times), n, d))
     if fill:
         frames.fill(np.nan)
+    lengths = np.zeros(0) if radius is None else radius  # (n,) or (0,)
+    start_norms = np.array(np.broadcast_to(lengths, (b, len(lengths))))
+    norms = np.full((b, len(times), len(lengths)), np.nan)
     saved, steps, rejected, status = np.zeros((4, b), dtype=np.int64)
     runs = saved, steps, rejected, status, np.arange(b), np.zeros(1, dtype=np.int64)
-    return RunBuffers(start, times, frames, *runs, 0.0, final, tolerance, dt, max_steps, every_step)
+    asked = final, tolerance, dt, max_steps, every_step
+    return RunBuffers(start, times, frames, *runs, 0.0, *asked, start_norms, norms, 0.0)
 
 
 def buffers_of(buffers: RunBuffers, run: int) -> RunBuffers:
     """The part of the buffers that belongs to one run."""
-    per_run = ("start", "frames", "saved", "steps", "rejected", "status")
+    per_run = ("start", "frames", "saved", "steps", "rejected", "status", "start_norms", "norms")
     own = {name: getattr(buffers, name)[run : run + 1] for name in per_run}
     return buffers._replace(**own, order=np.zeros(1, dtype=np.int64))
 
@@ -79,6 +89,10 @@ def with_more_room(buffers: RunBuffers) -> RunBuffers:
     """The buffers of one run whose steps are all kept, with twice the room for frames."""
     room = buffers.times.size
     check_memory(3.0 * buffers.frames.nbytes, f"keeping every step, {room} so far,")
-    times, frames = np.zeros(2 * room), np.full((1, 2 * room, *buffers.frames.shape[2:]), np.nan)
-    times[:room], frames[:, :room] = buffers.times, buffers.frames
-    return buffers._replace(times=times, frames=frames)
+    times, frames, norms = (
+        np.zeros(2 * room),
+        np.full((1, 2 * room, *buffers.frames.shape[2:]), np.nan),
+        np.full((1, 2 * room, *buffers.norms.shape[2:]), np.nan),
+    )
+    times[:room], frames[:, :room], norms[:, :room] = buffers.times, buffers.frames, buffers.norms
+    return buffers._replace(times=times, frames=frames, norms=norms)

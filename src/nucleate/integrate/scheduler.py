@@ -45,7 +45,7 @@ from nucleate.kernels.team import Team
 from nucleate.kernels.threads import CtrlC, Stop, Stopped, ctrl_c_stops, is_stopped, stopped_by
 from nucleate.resources import memory
 
-__all__ = ["Call", "OnFrames", "Progress", "Schedule", "carry_out", "integrate_all"]
+__all__ = ["Call", "OnFrames", "Progress", "Schedule", "carry_out", "grow", "integrate_all"]
 
 Progress = Callable[[float, float], object]  # (done, total); False cancels
 OnFrames = Callable[[Array, Array], object]  # (t, x) saved since the last call; False cancels
@@ -85,6 +85,10 @@ class Call:
         self.stop: Stop = np.zeros(1, dtype=np.uint8)
         self.began = time.monotonic()
         self.lacked_code = False  # when it was stopped: a run was still waiting for compiled code
+
+    def times(self, solver_times: Array) -> Array:
+        """The model's times, of the solver's."""
+        return solver_times
 
     def has_little_to_keep(self) -> bool:
         """Whether a call that is stopped now is so short or so early that its runs are not worth keeping."""
@@ -188,6 +192,7 @@ def _write_missing_starts(buffers: RunBuffers) -> None:
     if buffers.every_step or buffers.times[0] == 0.0:
         runs = np.flatnonzero(buffers.saved == 0)
         buffers.frames[runs, 0], buffers.saved[runs] = buffers.start[runs], 1
+        buffers.norms[runs, 0] = buffers.start_norms[runs]
 
 
 def _watch(
@@ -216,26 +221,26 @@ def _watch(
         answers: list[object] = []
         with ctrl_c.raising():
             if on_frames is not None and schedule.single:
-                answers.append(
-                    on_frames(buffers.times[shown:saved].copy(), buffers.frames[0, shown:saved].copy())
-                )
+                times = schedule.times(buffers.times[shown:saved].copy())
+                answers.append(on_frames(times, buffers.frames[0, shown:saved].copy()))
                 shown = saved
             elif on_frames is not None:
                 new = (buffers.status != RUNNING) & ~told
-                answers.append(on_frames(buffers.times.copy(), buffers.frames[new]))
+                answers.append(on_frames(schedule.times(buffers.times.copy()), buffers.frames[new]))
                 told |= new
             if progress is not None:
-                answers.append(progress(*_done_of_total(buffers, saved, schedule.single)))
+                answers.append(progress(*_done_of_total(schedule, buffers, saved)))
         if pending and any(isinstance(answer, bool | np.bool_) and not answer for answer in answers):
             schedule.stop[0] = CANCELLED
 
 
-def _done_of_total(buffers: RunBuffers, saved: int, single: bool) -> tuple[float, float]:
+def _done_of_total(schedule: Call, buffers: RunBuffers, saved: int) -> tuple[float, float]:
     """How much is done, and of how much: frames of one run, its time where every step is kept, or runs."""
-    if not single:
+    if not schedule.single:
         return int((buffers.status != RUNNING).sum()), len(buffers.start)
     if buffers.every_step:
-        return float(buffers.times[saved - 1]) if saved else 0.0, buffers.final
+        done, total = schedule.times(np.array([buffers.times[saved - 1] if saved else 0.0, buffers.final]))
+        return float(done), float(total)
     return saved, len(buffers.times)
 
 
@@ -297,7 +302,7 @@ def _explicit(
     if team_pays(system, len(schedule.buffers.start), schedule.threads):
         solve = partial(integrate_runs_in_python, Team(system, schedule.threads))
     while solve(table, state, buffers, stop) == FULL_BUFFER:
-        buffers = _grow(schedule, buffers)
+        buffers = grow(schedule, buffers)
     return buffers._replace(final=final), tokens_of(state, buffers.start[0])
 
 
@@ -315,14 +320,16 @@ def _causal(
         short = SHORT_STEP * unit
         per_group = unit * (SHORT_STEP_PER_GROUP if by_modes else SHORT_STEP_PER_SHARE / n)
     while (answer := integrate_causal(state, buffers, clock, short, per_group, schedule.stop)) == FULL_BUFFER:
-        buffers = _grow(schedule, buffers)
+        buffers = grow(schedule, buffers)
     assert answer in (ENDED, HANDED_BACK)
     x = np.ascontiguousarray(system.x[:, system.m : system.m + n].T)
     return buffers, x, float(clock["t"][0]), float(clock["h"][0])
 
 
-def _grow(schedule: Schedule, buffers: RunBuffers) -> RunBuffers:
+def grow(schedule: Call, buffers: RunBuffers) -> RunBuffers:
     """More room for the frames of a single run, where the thread that watches finds them too."""
     buffers = with_more_room(buffers)
-    schedule.buffers = schedule.buffers._replace(times=buffers.times, frames=buffers.frames)
+    schedule.buffers = schedule.buffers._replace(
+        times=buffers.times, frames=buffers.frames, norms=buffers.norms
+    )
     return buffers

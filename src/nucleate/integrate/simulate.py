@@ -7,7 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nucleate.attention import check_model
+from nucleate.attention import Attention
+from nucleate.block import Block
 from nucleate.checks import (
     Array,
     InputError,
@@ -19,7 +20,9 @@ from nucleate.checks import (
     whole_number,
 )
 from nucleate.conveniences import convenience
-from nucleate.integrate.noise_runs import integrate_noise, noise_grid, noise_of, run_keys
+from nucleate.integrate.block_schedule import BlockSchedule, integrate_blocks, layer_times
+from nucleate.integrate.noise_runs import check_noise, integrate_noise, noise_grid, run_keys
+from nucleate.integrate.pieces import as_blocks, is_ordinary, solver_time, starting_lengths
 from nucleate.integrate.run import Run
 from nucleate.integrate.run_buffers import new_run_buffers
 from nucleate.integrate.scheduler import OnFrames, Progress, Schedule, integrate_all
@@ -27,7 +30,7 @@ from nucleate.integrate.status import INTERRUPTED, RUNNING, STATUS
 from nucleate.integrate.tableau import FIXED_STEP_METHODS, Tableau, dormand_prince_8, fixed_step
 from nucleate.kernels.devices import Device, Precision, check_device
 from nucleate.kernels.threads import pick_threads
-from nucleate.layers import Model, as_model
+from nucleate.layers import Layers, Model, as_model
 
 __all__ = [
     "FIRST_LOG_TIME",
@@ -47,6 +50,7 @@ EVENLY_UP_TO_TIME = 1e3  # a count of frames is spread evenly up to this time, b
 FIRST_LOG_TIME = 1e-2  # the first time after 0 where frames are spaced by logarithm
 MIN_MIXED_TOLERANCE = 1e-6  # of rtol + atol, with pairs in single precision
 MIN_TOLERANCE = 1e-14  # of rtol + atol, that doubles can honour
+DEFAULT_FRAMES = 64
 INITIAL_ROOM_FRAMES = 256  # frames, when every step is kept
 
 
@@ -55,7 +59,7 @@ def simulate(
     x0: ArrayLike,
     t: float,
     *,
-    save: int | str | ArrayLike = 64,
+    save: int | str | ArrayLike | None = None,
     rtol: float = 1e-8,
     atol: float = 1e-10,
     method: Method = "auto",
@@ -72,12 +76,17 @@ def simulate(
 ) -> Run:
     """Move the tokens x0, (n, d) or b independent starts (b, n, d), from time 0 to t.
 
+    model      an Attention, a Block or Layers; discrete layers take one step each, to the last bit the same
+               whatever rtol and method are
     save       times of the frames kept: an array; "steps", every accepted step; or a count m, 0 and t
-               included: evenly spaced if t <= 1000, else 0 and m - 1 times spaced by logarithm from 0.01
-    rtol, atol a step is accepted when its error is at most rtol + atol radians for every token
-    method     "explicit": adaptive, order 8, or 5 for batches on the circle with rtol + atol above 3e-7;
-               "causal": implicit, for times up to 1e300, causal and window masks; "auto": explicit, and over
-               long times explicit and causal in alternation; "euler", "heun", "rk4": fixed steps dt
+               included: evenly spaced if t <= 1000, else 0 and m - 1 times spaced by logarithm from 0.01.
+               Left out: 64, or every one of discrete layers, which have frames at multiples of their dt
+    rtol, atol a step is accepted when its error is at most rtol + atol radians for every token, and relative
+               to its length where the norm has one
+    method     "explicit": adaptive, order 8; with rtol + atol above 3e-7 order 5 for batches on the circle,
+               blocks and layers; "causal": implicit, for times up to 1e300, one softmax head, causal and
+               window masks; "auto": explicit, and for such a head over long times explicit and causal in
+               alternation; "euler", "heun", "rk4": fixed steps dt, shorter ones at the ends of layers
     progress   called as progress(done, total) at least every 0.2 s: frames of one run, or its time where
                every step is kept, or runs of several; returning False cancels
     on_frames  called as on_frames(t, x) as often, with the frames saved since the last call, none or more;
@@ -85,12 +94,14 @@ def simulate(
     max_steps, time_limit   steps of a run, and seconds of the call, in which it may also have to compile,
                after which a run is given up
     threads    all cores unless said otherwise; the results are the same to the last bit
-    device     "gpu": on an NVIDIA card, whole batches in one launch; explicit and fixed steps only, order 5
-               wherever rtol + atol is above 3e-7. precision="mixed": pairs in single precision there
-    seed       of the noise of a model that has some, which takes fixed steps dt and has frames at steps: run
-               i of several has its own path, of (seed, i); or one seed per run, as if each were alone
-    path_dt    the step in which that path is drawn, dt / 2 unless said: runs with one seed and one path_dt
-               feel the same path whatever their dt
+    seed       of the noise, for blocks with noise: they take fixed steps dt, at which their frames are.  Run
+               i of several has a path of its own, from (seed, i); or give one seed per run, which then is as
+               if it were alone
+    path_dt    the step in which the Brownian path is drawn, dt / 2 unless said: runs with one seed and one
+               path_dt feel the same path whatever their dt
+    device     "gpu": one softmax head on an NVIDIA card, whole batches in one launch; explicit and fixed
+               steps only, order 5 wherever rtol + atol is above 3e-7. precision="mixed": pairs in single
+               precision there
 
     A run that did not finish says so in `status`, and keeps what was computed.  Ctrl-C ends the call with
     status "interrupted"; in its first half second, while it compiles, and when all runs are done, with
@@ -98,23 +109,18 @@ def simulate(
     """
     began = time.monotonic()
     model = as_model(model)
-    kappa = noise_of(model)
-    if kappa is None:
-        model = check_model(model)
     x0 = model.check(x0)
     t = finite_number("t", t, above=0.0, help="It is the time to stop at.")
+    if isinstance(model, Layers):
+        model.check_time(t)
     x0 = np.broadcast_to(x0, (model.runs, *x0.shape[-2:])) if model.runs is not None and x0.ndim == 2 else x0
     single = x0.ndim == 2
     start = np.array(x0[None] if single else x0)  # a copy: to Numba a read-only array is another type
-    times, every_step = save_times(save, t, single)
+    times, every_step = model_times(model, save, t, single)
     tolerance = check_tolerance(rtol, atol)
-    check_noise_arguments(kappa, method, device, seed, path_dt)
-    table, step = pick_method(method, None if kappa is not None else dt, t)
-    if method == "causal" and model.mask == "full":
-        raise InputError(
-            'method "causal" needs a mask under which no token sees a later one, but the mask is "full". Use'
-            ' "explicit".'
-        )
+    kappa = check_noise(model, method, device, seed, path_dt)
+    table, step = pick_method(method, dt if kappa is None else None, t)
+    check_method(model, method)
     limit = whole_number("max_steps", max_steps, least=1, help="It counts accepted and rejected steps.")
     seconds = np.inf
     if time_limit is not None:
@@ -131,56 +137,85 @@ def simulate(
         "max_steps": limit,
     }
     if kappa is not None:
+        exact = save is not None and np.ndim(save) > 0
         keys = run_keys(seed, len(start), single)
-        grid = noise_grid(kappa, times, np.ndim(save) > 0, every_step, t, dt, path_dt)
+        grid = noise_grid(kappa, times, exact, every_step, t, dt, path_dt)
         settings |= {"seed": np.asarray(seed).tolist(), "path_dt": grid.path_dt}
         buffers, stop = integrate_noise(
-            model, start, grid, keys, limit, single, workers, progress, on_frames, began + seconds
+            as_blocks(model), start, grid, keys, limit, single, workers, progress, on_frames, began + seconds
         )
     elif check_device(device, precision):
-        check_on_gpu(method, every_step, tolerance, precision)
+        check_on_gpu(method, every_step, tolerance, precision, model)
         settings |= {"device": device, "precision": precision}
         buffers = new_run_buffers(start, times, every_step, t, tolerance, step, limit, fill=False)
         buffers, stop = convenience("simulate, gpu")(
             model, table, buffers, precision == "mixed", single, progress, on_frames, began + seconds
         )
-    else:
+    elif isinstance(model, Attention) and is_ordinary(model):
         buffers = new_run_buffers(start, times, every_step, t, tolerance, step, limit)
         schedule = Schedule(model, table, buffers, method, single, workers)
         buffers, stop = integrate_all(schedule, progress, on_frames, began + seconds)
+    else:
+        blocks = as_blocks(model)
+        norm = "post" if isinstance(blocks, Layers) and blocks.discrete else blocks.norm
+        buffers = new_run_buffers(
+            start,
+            np.array(solver_time(norm, times)),
+            every_step,
+            float(solver_time(norm, t)),
+            tolerance,
+            step,
+            limit,
+            radius=starting_lengths(blocks, start.shape[1]),
+        )
+        in_pieces = BlockSchedule(blocks, t, table, buffers, single, workers)
+        buffers, stop = integrate_blocks(in_pieces, progress, on_frames, began + seconds)
+        buffers = buffers._replace(times=in_pieces.times(buffers.times) if every_step else times)
     if stop == INTERRUPTED and not np.isin(buffers.status, (RUNNING, INTERRUPTED)).any():
         raise KeyboardInterrupt  # it came too late to end a run
     buffers.status[buffers.status == RUNNING] = stop
     status = tuple(STATUS[code] for code in buffers.status)
+    norms = buffers.norms if buffers.norms.shape[2] else None
     if not single:
-        return Run(model, buffers.times, buffers.frames, status, buffers.steps.copy(), settings)
+        return Run(model, buffers.times, buffers.frames, status, buffers.steps.copy(), settings, norms=norms)
     saved = int(buffers.saved[0])
     t_saved, x = buffers.times[:saved].copy(), buffers.frames[0, :saved].copy()
-    return Run(model, t_saved, x, status[0], int(buffers.steps[0]), settings)
+    lengths = None if norms is None else norms[0, :saved].copy()  # (m, n)
+    return Run(model, t_saved, x, status[0], int(buffers.steps[0]), settings, norms=lengths)
 
 
-def check_noise_arguments(
-    kappa: float | None, method: str, device: str, seed: object, path_dt: float | None
+def check_method(model: Model, method: str) -> None:
+    """Refuse methods that a model is not made for."""
+    if method == "causal":
+        if not (isinstance(model, Attention) and is_ordinary(model)):
+            raise InputError(
+                'method "causal" needs one softmax head without positions, MLP or another norm, but the model'
+                f' is {name_of(model)}. Use "explicit".'
+            )
+        if model.mask == "full":
+            raise InputError(
+                'method "causal" needs a mask under which no token sees a later one, but the mask is "full".'
+                ' Use "explicit".'
+            )
+    if method in FIXED_STEP_METHODS and isinstance(model, Block | Layers):
+        if isinstance(model, Layers) and model.discrete:
+            raise InputError(f'Discrete layers take one step each, but method is "{method}". Leave it out.')
+        if model.norm == "sqrt":
+            raise InputError(
+                'norm "sqrt" is integrated in the time 2 sqrt(t + 1), where steps of dt are not equal, but'
+                f' method is "{method}". Use "explicit".'
+            )
+
+
+def check_on_gpu(
+    method: Method, every_step: bool, tolerance: float, precision: Precision, model: Model | None = None
 ) -> None:
-    """Refuse what belongs to noise where there is none, and what noise does not go with."""
-    if kappa is None:
-        for name, value in {"seed": seed, "path_dt": path_dt}.items():
-            if value is not None:
-                raise InputError(
-                    f"{name} is for models with noise, but this one has none. Leave {name} out, or use"
-                    " Block(model, noise=kappa)."
-                )
-        return
-    if method != "auto":
-        raise InputError(
-            f"Noise has a method of its own, but method is {shortened(method)}. Leave method out."
-        )
-    if device != "cpu":
-        raise InputError(f"Noise runs on the CPU, but device is {shortened(device)}. Leave device out.")
-
-
-def check_on_gpu(method: Method, every_step: bool, tolerance: float, precision: Precision) -> None:
     """Refuse what the card does not do."""
+    if model is not None and not is_ordinary(model):
+        raise InputError(
+            'device="gpu" moves one softmax head without positions, but the model is'
+            f" {name_of(model)}. Leave device out."
+        )
     if method == "causal":
         raise InputError('method "causal" runs on the CPU, but device is "gpu". Leave device out.')
     if every_step:
@@ -190,6 +225,26 @@ def check_on_gpu(method: Method, every_step: bool, tolerance: float, precision: 
             f'precision="mixed" is good to {MIN_MIXED_TOLERANCE:g}, but rtol + atol is {tolerance:g}. Raise'
             " rtol, or leave precision out."
         )
+
+
+def name_of(model: Model) -> str:
+    """What a model is, in an error: "a Block", "an Attention with exponential weights"."""
+    if not isinstance(model, Attention):
+        return "a Block" if isinstance(model, Block) else "Layers"
+    kind = f" with {model.weights} weights" if model.weights != "softmax" else ""
+    return f"an Attention{kind}" + (f" and {type(model.position).__name__}" if model.position else "")
+
+
+def model_times(
+    model: Model, save: int | str | ArrayLike | None, t: float, single: bool
+) -> tuple[Array, bool]:
+    """`save_times`, with what is left out filled in, and ends of layers where they are discrete."""
+    if not (isinstance(model, Layers) and model.discrete):
+        return save_times(DEFAULT_FRAMES if save is None else save, t, single)
+    if save is None:
+        save = np.append(np.arange(np.rint(t / model.dt)) * model.dt, t)
+    times, every_step = save_times(save, t, single)
+    return (times if every_step else layer_times(model, times, t)), every_step
 
 
 def save_times(save: int | str | ArrayLike, t: float, single: bool) -> tuple[Array, bool]:

@@ -35,13 +35,18 @@ class StepState(NamedTuple):
     fresh: Integers  # 1 if the first stage is still to be computed
     after_rejection: Integers  # 1 if the step was rejected before, and the next one may not grow
     lanes: int
-    width: int  # coordinates per token: 1 on the circle
+    width: int  # coordinates per token: 1 where the state is angles
     tokens: int
+    # the state is y = r theta, whose length counts: nothing puts it back onto the sphere, and errors are
+    # relative to it
+    free: bool
 
 
-def new_step_state(table: Tableau, n: int, d: int, lanes: int) -> StepState:
-    """Room for `lanes` runs of n tokens in dimension d."""
-    width = 1 if d == 2 else d
+def new_step_state(
+    table: Tableau, n: int, d: int, lanes: int, angles: bool = True, free: bool = False
+) -> StepState:
+    """Room for `lanes` runs of n tokens in dimension d; on the circle as angles, unless told otherwise."""
+    width = 1 if d == 2 and angles else d
     size = -(-n * width * lanes // LANES) * LANES + LANES
     run, fresh, after_rejection = np.zeros((3, LANES), dtype=np.int64)
     run[:] = NO_RUN
@@ -49,11 +54,11 @@ def new_step_state(table: Tableau, n: int, d: int, lanes: int) -> StepState:
     y, start_y, trial, scratch = np.zeros((4, size))
     t, h, wanted, error, error_before, decay, interpolant_error = np.zeros((7, LANES))
     numbers = t, h, wanted, error, error_before, decay, interpolant_error, run, fresh, after_rejection
-    return StepState(y, start_y, trial, scratch, stages, *numbers, lanes, width, n)
+    return StepState(y, start_y, trial, scratch, stages, *numbers, lanes, width, n, free)
 
 
 def tokens_of(state: StepState, start: Array) -> Array:
-    """Where the tokens of a single run stand, (n, d)."""
+    """Where the tokens of a single run stand, (n, d); of a free state with their lengths."""
     n, d = start.shape
     if state.width > 1:
         return state.y[: n * d].reshape(n, d).copy()

@@ -159,16 +159,17 @@ class Attention:
         self._agree()
         _, Q_full, K_full, _ = self.parameters(next(iter(self._dimensions().values()), 2))
         with np.errstate(all="ignore"):
-            scores = np.abs(self.beta[..., None, None] * (K_full.mT @ Q_full)).sum((-1, -2))
-        if not np.isfinite(scores).all():
+            scores = self.beta[..., None, None] * (K_full.mT @ Q_full)  # (..., d, d)
+        if not np.isfinite(np.abs(scores).sum((-1, -2))).all():
             raise InputError(
                 "beta K^T Q must be finite, but overflows. Scale Q, K or beta down: exp(beta <Qx, Ky>) has no"
                 " meaning there."
             )
-        if weights == "exponential" and (scores > LARGEST_EXPONENT).any():
+        largest = np.linalg.norm(scores, 2, (-2, -1)).max() if weights == "exponential" else 0.0
+        if largest > LARGEST_EXPONENT:
             raise InputError(
-                f'weights="exponential" needs beta |K^T Q| up to {LARGEST_EXPONENT:g}, but it may be'
-                f" {scores.max():g}: exp of it overflows. Use softmax, or a smaller beta."
+                f'weights="exponential" needs beta |K^T Q| up to {LARGEST_EXPONENT:g}, but it is'
+                f" {largest:g}: exp of it overflows. Use softmax, or a smaller beta."
             )
 
     @property

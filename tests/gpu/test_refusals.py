@@ -6,7 +6,9 @@ import pytest
 from support.gpu_cases import has_card
 
 import nucleate as nc
+from nucleate.block import Block
 from nucleate.checks import InputError, MissingPackageError
+from nucleate.layers import Layers, Model
 
 MODEL, X = nc.Attention(beta=4.0), nc.uniform(4, 2, seed=0)
 
@@ -72,3 +74,16 @@ def test_without_a_card_or_the_package_it_is_said() -> None:
         nc.drift(MODEL, X, device="gpu")
     with pytest.raises(InputError, match=r"numba-cuda|NVIDIA card"):
         nc.ensemble(STUDY)
+
+
+@pytest.mark.parametrize(
+    ("model", "fault"),
+    [
+        (nc.Attention(4.0, weights="hardmax"), 'weights is "hardmax"'),
+        (Block(nc.Attention(4.0), norm="pre"), "the model is a Block"),
+        (Layers([Block(nc.Attention(4.0), norm="pre")]), "the model is a Block"),
+    ],
+)
+def test_models_that_the_card_does_not_know_are_refused(model: Model, fault: str) -> None:
+    with pytest.raises(InputError, match=f'device="gpu" needs one Attention.*but {fault}'):
+        nc.drift(model, X, device="gpu")

@@ -8,7 +8,26 @@ import pytest
 
 import nucleate
 from nucleate.attention import Attention, Frozen, Window
-from nucleate.kernels.model_shape import CAUSAL, FULL, WINDOW, mean_seen, model_shape
+from nucleate.block import Block
+from nucleate.checks import InputError
+from nucleate.kernels.circle import circle_system
+from nucleate.kernels.circle_batch import circle_batch_system
+from nucleate.kernels.dispatch import choose_batch_kernel, choose_kernel, make_system, suits_circle_batch
+from nucleate.kernels.model_shape import (
+    CAUSAL,
+    EXPONENTIAL,
+    FULL,
+    HARDMAX,
+    SOFTMAX,
+    WINDOW,
+    check_ordinary,
+    mean_seen,
+    model_shape,
+)
+from nucleate.kernels.pairwise import pairwise_system, pairwise_velocities
+from nucleate.kernels.pairwise_batch import pairwise_batch_velocities
+from nucleate.kernels.tiles import tiles_system
+from nucleate.positions import ALiBi, RoPE
 
 I3 = np.eye(3)
 TURN = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
@@ -68,3 +87,58 @@ def test_nobody_else_decides_and_no_mask_is_a_number() -> None:
     sources = {path.name: path.read_text() for room in rooms for path in room.glob("*.py")}
     assert [name for name, text in sources.items() if re.search(r"==.*np\.eye\(", text)] == []
     assert [name for name, text in sources.items() if re.search(r"mask\s*[!=]=\s*\d", text)] == []
+
+
+def test_weights_and_positions_are_told_and_decide_whether_a_model_is_ordinary() -> None:
+    for model, weights, slope, base in (
+        (Attention(1.0), SOFTMAX, 0.0, 0.0),
+        (Attention(1.0, position=ALiBi(0.0)), SOFTMAX, 0.0, 0.0),
+        (Attention(1.0, weights="exponential"), EXPONENTIAL, 0.0, 0.0),
+        (Attention(1.0, weights="hardmax"), HARDMAX, 0.0, 0.0),
+        (Attention(1.0, position=ALiBi(0.5)), SOFTMAX, 0.5, 0.0),
+        (Attention(1.0, position=RoPE(7.0)), SOFTMAX, 0.0, 7.0),
+    ):
+        shape = model_shape(model, 6, 2)
+        assert (shape.weights, shape.slope, shape.rope_base) == (weights, slope, base)
+        assert shape.ordinary == (weights == SOFTMAX and slope == base == 0.0)
+
+
+OTHERS = {
+    "hardmax": Attention(1.0, weights="hardmax"),
+    "exponential": Attention(1.0, weights="exponential"),
+    "ALiBi": Attention(1.0, position=ALiBi(0.5)),
+    "RoPE": Attention(1.0, position=RoPE()),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_no_kernel_for_ordinary_models_takes_another(name: str) -> None:
+    shape, x = model_shape(OTHERS[name], 6, 2), nucleate.uniform(12, 2, 1).reshape(2, 6, 2)
+    go, tolerance = np.zeros(1, np.uint8), np.array([1e-9])
+    assert not suits_circle_batch(shape, 1e-3)
+    assert choose_kernel(shape, 1e-3) == "pairwise"
+    for take in (
+        lambda: pairwise_system(shape),
+        lambda: tiles_system(shape),
+        lambda: circle_system(shape),
+        lambda: make_system(shape),
+        lambda: make_system(shape, "circle"),
+        lambda: choose_batch_kernel(shape, "auto"),
+        lambda: circle_batch_system([shape], tolerance),
+        lambda: pairwise_velocities(shape, x, x.copy(), 1, go),
+        lambda: pairwise_batch_velocities(shape, x, x.copy(), True, 1, go),
+    ):
+        with pytest.raises(InputError, match="softmax weights without positions"):
+            take()
+
+
+def test_who_needs_an_ordinary_model_says_so() -> None:
+    model = Attention(1.0, position=ALiBi(0.0))
+    assert check_ordinary(model, "it") is model
+    for other, fault in (
+        (OTHERS["hardmax"], 'weights is "hardmax"'),
+        (OTHERS["ALiBi"], r"position is ALiBi\(slope=0.5\)"),
+        (Block(Attention(1.0), norm="pre"), "the model is a Block"),
+    ):
+        with pytest.raises(InputError, match=f'method "causal" needs one Attention.*but {fault}. Use'):
+            check_ordinary(other, 'method "causal"')

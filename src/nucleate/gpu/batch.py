@@ -25,7 +25,7 @@ from nucleate.integrate.run_buffers import RunBuffers, buffers_of
 from nucleate.integrate.scheduler import OnFrames, Progress
 from nucleate.integrate.status import CANCELLED, INTERRUPTED, RUNNING, TIME_LIMIT
 from nucleate.integrate.tableau import MIN_TOLERANCE_OF_ORDER_5, Tableau, dormand_prince_5
-from nucleate.kernels.model_shape import FULL, mean_seen, model_shape
+from nucleate.kernels.model_shape import FULL, check_ordinary, mean_seen, model_shape
 from nucleate.kernels.threads import pick_threads
 
 __all__ = [
@@ -185,6 +185,7 @@ def integrate_on_gpu(
 ) -> tuple[RunBuffers, int]:
     """Carry all runs to their end, until the time `end` of the clock; the buffers and why they were stopped,
     or 0."""
+    check_ordinary(model, 'device="gpu"')
     check_gpu()
     runs, n, _ = buffers.start.shape
     if buffers.tolerance > MIN_TOLERANCE_OF_ORDER_5 and buffers.dt == 0.0:

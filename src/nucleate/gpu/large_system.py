@@ -24,7 +24,7 @@ from nucleate.gpu.token_steps import MIN_DIVISOR, token_steps, width
 from nucleate.integrate.run_buffers import RunBuffers
 from nucleate.integrate.status import RUNNING
 from nucleate.integrate.tableau import Tableau
-from nucleate.kernels.model_shape import FULL, ModelShape
+from nucleate.kernels.model_shape import FULL, ModelShape, ordinary_shape
 
 __all__ = ["LargeSystem", "gpu_drift", "integrate_large"]
 
@@ -174,7 +174,7 @@ class LargeSystem:
     ) -> None:
         """Without a table there is room for one velocity only."""
         check_gpu()
-        n, d, m = shape.n, shape.d, len(shape.frozen)
+        n, d, m = ordinary_shape(shape).n, shape.d, len(shape.frozen)
         self.n, self.d, self.m, self.w, self.full = n, d, m, shape.w, shape.mask == FULL
         if d > MAX_CARD_DIMENSION:
             raise InputError(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from nucleate.checks import EPS, Array
 from nucleate.kernels.circle import TOLERANCE, frozen_sums, modes, plain_coefficients, usual_ratio
 from nucleate.kernels.compile import compiled, inner
-from nucleate.kernels.model_shape import ModelShape
+from nucleate.kernels.model_shape import ModelShape, ordinary_shape
 from nucleate.kernels.pairwise import base_2
 from nucleate.kernels.simd import LANES, fma, fms, lane, load, splat, store, vmax
 from nucleate.kernels.threads import Stop, share
@@ -69,7 +69,7 @@ def circle_batch_system(shapes: Sequence[ModelShape], tolerance: Array) -> Circl
 
     Every row depends on its own run alone, so a run's bits do not depend on the company it travels in.
     """
-    count, n = len(shapes), shapes[0].n
+    count, n = len(shapes), ordinary_shape(shapes[0]).n
     allowed = np.broadcast_to(tolerance if count > 1 else tolerance[:1], count)
     truncation = [
         max(EPS, t / (2.0 * usual_ratio(shape.beta))) for shape, t in zip(shapes, allowed, strict=True)

@@ -24,9 +24,11 @@ from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
 from nucleate import attention
-from nucleate.attention import Attention, check_model
+from nucleate.attention import Attention
+from nucleate.block import Block, block_drift
 from nucleate.checks import Array, InputError, check_memory, check_tokens, shortened
 from nucleate.conveniences import convenience
+from nucleate.kernels.block_shape import BlockShape, block_shape
 from nucleate.kernels.circle import (
     MAX_Z,
     TOLERANCE,
@@ -46,7 +48,24 @@ from nucleate.kernels.circle_batch import (
     circle_batch_velocities,
 )
 from nucleate.kernels.devices import Device, Precision, check_device
-from nucleate.kernels.model_shape import CAUSAL, FULL, WINDOW, ModelShape, mean_seen, model_shape
+from nucleate.kernels.head_tiles import (
+    HeadTiles,
+    head_tiles_block,
+    head_tiles_images,
+    head_tiles_place,
+    head_tiles_system,
+)
+from nucleate.kernels.heads import Heads, heads_block, heads_images, heads_place, heads_system
+from nucleate.kernels.model_shape import (
+    CAUSAL,
+    FULL,
+    WINDOW,
+    ModelShape,
+    check_ordinary,
+    mean_seen,
+    model_shape,
+    ordinary_shape,
+)
 from nucleate.kernels.pairwise import (
     Pairwise,
     pairwise_block,
@@ -58,6 +77,8 @@ from nucleate.kernels.pairwise_batch import pairwise_batch_velocities
 from nucleate.kernels.team import System, Team
 from nucleate.kernels.threads import Stop, interruptible, pick_threads, share
 from nucleate.kernels.tiles import Tiles, tiles_block, tiles_place, tiles_system
+from nucleate.layers import Layers, Model, as_model
+from nucleate.norms import has_radius
 
 __all__ = [
     "Kernel",
@@ -82,7 +103,7 @@ MIN_LONG_WORK = 1e8  # pairs, times d, from which a drift takes so long that Ctr
 
 
 def drift(
-    model: Attention,
+    model: Model,
     x: ArrayLike,
     kernel: Kernel = "auto",
     threads: int | None = None,
@@ -92,13 +113,24 @@ def drift(
 ) -> Array:
     """The velocity of every token: x (n, d) or (b, n, d) on the sphere -> the same shape, tangent at x.
 
+    model: an Attention, a Block, or Layers, of which the first moves the tokens at time 0; where the norm has
+    a radius, tokens have the lengths they start with.
     kernel: "reference" is the equation in NumPy, with an n x n array; "pairwise" sums over pairs, any d,
-    memory O(n d); "circle" is linear in n, d = 2 only; "auto" takes the fastest that is accurate.
+    memory O(n d); "circle" is linear in n, for an Attention with softmax weights and d = 2 only; "auto" takes
+    the fastest that is accurate.
     device: "gpu" sums over pairs on an NVIDIA card; with precision "mixed" in single precision, to 1e-7.
     """
+    model = as_model(model)
+    if isinstance(model, Layers):
+        model = model.blocks[0].alone or model.blocks[0]
     with np.errstate(over="ignore", invalid="ignore"):  # told in words below
         velocity = _velocity(model, x, kernel, threads, device, precision)
-    if model.V is not None and not np.isfinite(velocity).all():  # of tokens on the sphere V x alone can be
+    if isinstance(model, Block):
+        if not np.isfinite(velocity).all():
+            raise InputError(
+                "What a block adds must be finite, but overflows. Scale V, or the matrices of the MLP, down."
+            )
+    elif model.V is not None and not np.isfinite(velocity).all():  # of unit tokens V x alone can be
         raise InputError(
             f"V x must be finite, but overflows: V has entries up to {np.abs(model.V).max():g}. Scale V down:"
             " only the speed changes."
@@ -107,21 +139,30 @@ def drift(
 
 
 def _velocity(
-    model: Attention, x: ArrayLike, kernel: Kernel, threads: int | None, device: Device, precision: Precision
+    model: Attention | Block,
+    x: ArrayLike,
+    kernel: Kernel,
+    threads: int | None,
+    device: Device,
+    precision: Precision,
 ) -> Array:
-    x = check_model(model).check(x, lengths=False)
+    x = model.check(x, lengths=False)
     n, d = x.shape[-2:]
     check_kernel(kernel, d)
     if check_device(device, precision):
-        return _on_gpu(model, check_tokens("x", x), kernel, precision == "mixed")
-    workers, shape = pick_threads(threads), model_shape(model, n, d)
-    is_batch = x.ndim == 3 and len(x) > 1 and model.runs is None
+        ordinary = check_ordinary(model, 'device="gpu"')
+        return _on_gpu(ordinary, check_tokens("x", x), kernel, precision == "mixed")
+    workers = pick_threads(threads)
+    if isinstance(model, Block):
+        return _of_block(model, check_tokens("x", x), kernel, workers)
+    shape = model_shape(model, n, d)
+    if not shape.ordinary and kernel != "reference":
+        return _of_block(Block(model), check_tokens("x", x), kernel, workers)
+    is_batch = x.ndim == 3 and len(x) > 1 and model.runs is None and kernel != "reference"
     batch_kernel = choose_batch_kernel(shape, kernel) if is_batch else None
     if batch_kernel == "pairwise_batch":
         return _pairwise_batch(shape, x, workers)
-    x = check_tokens("x", x)
-    if x.ndim == 2 and model.runs is not None:
-        x = np.broadcast_to(x, (model.runs, n, d))
+    x = _with_run_axis(model, check_tokens("x", x))
     if kernel == "reference":
         check_memory(8.0 * 4 * n * x.size / d, "the n x n weights of the reference kernel")
         return attention.drift(model, x)
@@ -136,6 +177,29 @@ def _velocity(
         work = partial(_run_by_run, shapes, kernel, runs, velocity, workers)
     _interruptible_if_long(work, runs)
     return velocity if x.ndim == 3 else velocity[0]
+
+
+def _of_block(block: Block, x: Array, kernel: Kernel, threads: int) -> Array:
+    """theta' of tokens x, (n, d) or (b, n, d), at time 0, all with the lengths they start with."""
+    x = _with_run_axis(block, x)
+    n, d = x.shape[-2:]
+    if kernel == "reference":
+        check_memory(8.0 * 4 * n * x.size / d, "the n x n weights of the reference kernel")
+        return block_drift(block, x)
+    runs = x if x.ndim == 3 else x[None]
+    velocity = np.empty_like(runs)
+    # P A / r and P A / (r |A|): those of norms without a radius, then divided by r
+    norm = {"pre": "post", "peri": "ngpt"}.get(block.norm, block.norm)
+    shapes = [block_shape(block, n, d, run, norm) for run in range(block.runs or 1)]
+    _interruptible_if_long(partial(_run_by_run, shapes, kernel, runs, velocity, threads), runs)
+    if has_radius(block.norm, tau=block.tau):
+        velocity /= block.radii(n)[:, None] * (block.alpha if block.norm == "peri" else 1.0)
+    return velocity if x.ndim == 3 else velocity[0]
+
+
+def _with_run_axis(model: Attention | Block, x: Array) -> Array:
+    """x (b, n, d) where the model's parameters have runs, else x."""
+    return np.broadcast_to(x, (model.runs, *x.shape)) if x.ndim == 2 and model.runs is not None else x
 
 
 def check_kernel(kernel: str, d: int) -> None:
@@ -156,6 +220,7 @@ def choose_batch_kernel(
 ) -> Literal["pairwise_batch", "circle_batch", "pairwise"] | None:
     """How several runs of one model go: eight at a time in the lanes of a vector, over pairs or over modes;
     one after the other over pairs; None: each as if it were alone."""
+    ordinary_shape(shape)
     if kernel in ("auto", "pairwise"):
         in_lanes = shape.plain and shape.d <= 3 and shape.mask != WINDOW and len(shape.frozen) == 0
         if kernel == "pairwise" or shape.d != 2 or (in_lanes and few_pairs(shape)):
@@ -184,15 +249,19 @@ def few_pairs(shape: ModelShape) -> bool:
 def suits_circle_batch(shape: ModelShape, tolerance: float) -> bool:
     """Whether a run can share the lanes of a vector with others on the circle, its velocities good to
     `tolerance` |V| with ordinary tokens summed over modes; truncation may take half of it."""
-    if not (shape.d == 2 and shape.plain and shape.mask == CAUSAL):
+    if not (shape.ordinary and shape.d == 2 and shape.plain and shape.mask == CAUSAL):
         return False
     return 2.0 * circle_batch_roundoff(shape.beta) * usual_ratio(shape.beta) <= tolerance
 
 
-def choose_kernel(shape: ModelShape, tolerance: float = TOLERANCE) -> Literal["pairwise", "circle"]:
+def choose_kernel(
+    shape: ModelShape | BlockShape, tolerance: float = TOLERANCE
+) -> Literal["pairwise", "circle"]:
     """The faster of the two kernels that keep the velocities of a run to `tolerance` |V|, by costs measured
-    in nanoseconds."""
-    if shape.d != 2 or roundoff(shape.z) * usual_ratio(shape.z) > tolerance:
+    in nanoseconds.  Blocks are summed over pairs."""
+    if isinstance(shape, BlockShape) or not shape.ordinary or shape.d != 2:
+        return "pairwise"
+    if roundoff(shape.z) * usual_ratio(shape.z) > tolerance:
         return "pairwise"
     mode_cost = 1.0 if shape.plain and shape.mask == CAUSAL else 2.5  # in pairs
     seen = mean_seen(shape.mask, shape.n, shape.w)
@@ -200,12 +269,25 @@ def choose_kernel(shape: ModelShape, tolerance: float = TOLERANCE) -> Literal["p
 
 
 def make_system(
-    shape: ModelShape, kernel: Kernel = "auto", tolerance: float = TOLERANCE, angle: bool = True
+    shape: ModelShape | BlockShape,
+    kernel: Kernel = "auto",
+    tolerance: float = TOLERANCE,
+    angle: bool = True,
 ) -> System:
-    """One run as a system of the named kernel; its state is coordinates, or on the circle angles unless told
-    otherwise."""
+    """One run as a system of the named kernel.
+
+    Its state is coordinates; on the circle the angles of a ModelShape's tokens unless told otherwise.  That
+    of a BlockShape is always coordinates: theta, or r theta where the shape is free.
+    """
     if kernel == "auto":
         kernel = choose_kernel(shape, tolerance)
+    if isinstance(shape, BlockShape):
+        if kernel == "circle":
+            raise InputError(
+                'kernel "circle" is for an Attention with softmax weights alone, but the model is a block.'
+                ' Use "pairwise" or "auto".'
+            )
+        return head_tiles_system(shape) if tiles_pay(shape) else heads_system(shape)
     if kernel == "circle":
         if shape.z > MAX_Z:
             raise InputError(
@@ -216,12 +298,14 @@ def make_system(
     return tiles_system(shape) if tiles_pay(shape) else pairwise_system(shape, angle=angle and shape.d == 2)
 
 
-def tiles_pay(shape: ModelShape) -> bool:
+def tiles_pay(shape: ModelShape | BlockShape) -> bool:
     """Whether pairs are summed faster in tiles than in registers."""
+    if isinstance(shape, BlockShape) and shape.hard:
+        return False
     return shape.d >= MIN_TILES_DIMENSION and shape.n >= MIN_TILES_TOKENS
 
 
-def one_blas_thread(shape: ModelShape) -> AbstractContextManager[object]:
+def one_blas_thread(shape: ModelShape | BlockShape) -> AbstractContextManager[object]:
     """BLAS held to one thread where tiles use it: more would compete with ours, and change the bits."""
     return threadpool_limits(1, user_api="blas") if tiles_pay(shape) else nullcontext()
 
@@ -235,6 +319,10 @@ def work_of(system: System) -> float:
     """Pairs, or token-modes, of one evaluation: what decides whether a team pays."""
     if isinstance(system, Circle):
         return float(system.pair.n) * system.totals.shape[1] * 2.0
+    if isinstance(system, Heads):
+        return system.pairs
+    if isinstance(system, HeadTiles):
+        return system.pairs * system.x.shape[1] / 8.0
     seen = mean_seen(system.mask, system.n, system.w) + system.m
     return float(system.n) * seen * (1.0 if isinstance(system, Pairwise) else system.x.shape[1] / 8.0)
 
@@ -247,8 +335,7 @@ def _on_gpu(model: Attention, x: Array, kernel: Kernel, mixed: bool) -> Array:
     if kernel not in ("auto", "pairwise"):
         raise InputError(f'device="gpu" sums over pairs, but kernel is "{kernel}". Leave kernel out.')
     n, d = x.shape[-2:]
-    if x.ndim == 2 and model.runs is not None:
-        x = np.broadcast_to(x, (model.runs, n, d))
+    x = _with_run_axis(model, x)
     runs = x if x.ndim == 3 else x[None]
     shapes = [model_shape(model, n, d, run) for run in range(model.runs or 1)]
     velocity = convenience("drift, gpu")(shapes, runs, mixed)
@@ -264,7 +351,12 @@ def _pairwise_batch(shape: ModelShape, x: Array, threads: int) -> Array:
 
 
 def _run_by_run(
-    shapes: Sequence[ModelShape], kernel: Kernel, x: Array, velocity: Array, threads: int, stop: Stop
+    shapes: Sequence[ModelShape | BlockShape],
+    kernel: Kernel,
+    x: Array,
+    velocity: Array,
+    threads: int,
+    stop: Stop,
 ) -> None:
     """The drift of each run: the threads share the runs, or the tokens of one where it is large."""
     system = make_system(shapes[0], kernel, angle=False)
@@ -318,9 +410,14 @@ def drift_into(system: Any, y: Array, velocity: Array, stop: Stop) -> None:
 def _drift_by_type(system, y, velocity, stop):
     if not isinstance(system, types.BaseNamedTuple):
         return None
-    return {Pairwise: _pairwise_drift, Circle: _circle_drift, Tiles: _tiles_drift, CircleBatch: _batch_drift}[
-        system.instance_class
-    ]
+    return {
+        Pairwise: _pairwise_drift,
+        Circle: _circle_drift,
+        Tiles: _tiles_drift,
+        Heads: _heads_drift,
+        HeadTiles: _head_tiles_drift,
+        CircleBatch: _batch_drift,
+    }[system.instance_class]
 
 
 def _pairwise_drift(system, y, velocity, stop):
@@ -342,6 +439,22 @@ def _circle_drift(system, y, velocity, stop):
 def _tiles_drift(system, y, velocity, stop):
     tiles_place(system, y)
     tiles_block(system, 0, system.n, velocity, stop)
+
+
+def _heads_drift(system, y, velocity, stop):
+    if stop[0]:
+        return
+    heads_place(system, y)
+    heads_images(system)
+    heads_block(system, 0, system.n, velocity, stop)
+
+
+def _head_tiles_drift(system, y, velocity, stop):
+    if stop[0]:
+        return
+    head_tiles_place(system, y)
+    head_tiles_images(system)
+    head_tiles_block(system, 0, system.n, velocity, stop)
 
 
 def _batch_drift(system, y, velocity, stop):

@@ -2,6 +2,8 @@
 
 Weights are Gaussian where K^T Q = I: on the sphere exp(beta <x_k, x_j>) is then exp(-beta |x_j - x_k|^2 / 2)
 up to a factor that all weights of a token share.  V is scalar where V = c I.  A model with both is plain.
+A model is ordinary where its weights are softmax and places count only through the mask.  All kernels but
+those of a block (`heads.py`, `head_tiles.py`) and all solvers but the explicit one are for such models.
 """
 
 from dataclasses import dataclass
@@ -9,12 +11,26 @@ from functools import cached_property
 
 import numpy as np
 
-from nucleate.attention import Attention, Window
-from nucleate.checks import Array
+from nucleate.attention import WEIGHTS, Attention, Window
+from nucleate.checks import Array, InputError
+from nucleate.positions import ALiBi, RoPE
 
-__all__ = ["CAUSAL", "FULL", "WINDOW", "ModelShape", "mean_seen", "model_shape"]
+__all__ = [
+    "CAUSAL",
+    "EXPONENTIAL",
+    "FULL",
+    "HARDMAX",
+    "SOFTMAX",
+    "WINDOW",
+    "ModelShape",
+    "check_ordinary",
+    "mean_seen",
+    "model_shape",
+    "ordinary_shape",
+]
 
 CAUSAL, FULL, WINDOW = range(3)  # the masks, for compiled code
+SOFTMAX, EXPONENTIAL, HARDMAX = range(3)  # the weights, in the order of WEIGHTS
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +49,16 @@ class ModelShape:
     gaussian: bool  # K^T Q = I
     scalar: bool  # V = c I
     scale: float  # that c
+    weights: int  # SOFTMAX, EXPONENTIAL or HARDMAX
+    slope: float  # of ALiBi, 0 without
+    rope_base: float  # of RoPE, 0 without
+    Q: Array  # (d, d)
+    K: Array  # (d, d)
+
+    @property
+    def ordinary(self) -> bool:
+        """Softmax weights, and places that count only through the mask."""
+        return self.weights == SOFTMAX and self.slope == 0.0 and self.rope_base == 0.0
 
     @property
     def plain(self) -> bool:
@@ -68,7 +94,39 @@ def model_shape(model: Attention, n: int, d: int, run: int = 0) -> ModelShape:
         gaussian=A is identity or bool((A == identity).all()),
         scalar=V is identity or bool((V == V[0, 0] * identity).all()),
         scale=float(V[0, 0]),
+        weights=WEIGHTS.index(model.weights),
+        slope=model.position.slope if isinstance(model.position, ALiBi) else 0.0,
+        rope_base=model.position.base if isinstance(model.position, RoPE) else 0.0,
+        Q=Q,
+        K=K,
     )
+
+
+def check_ordinary(model: object, what: str) -> Attention:
+    """`model`, which must be an Attention with softmax weights and without positions, as `what` needs it."""
+    if not isinstance(model, Attention):
+        fault = f"the model is a {type(model).__name__}"
+    elif model.weights != "softmax":
+        fault = f'weights is "{model.weights}"'
+    elif model.position is not None and model.position != ALiBi(0.0):
+        fault = f"position is {model.position}"
+    else:
+        return model
+    raise InputError(
+        f"{what} needs one Attention with softmax weights and without positions, but {fault}. Use"
+        ' method="explicit" on the CPU.'
+    )
+
+
+def ordinary_shape(shape: ModelShape) -> ModelShape:
+    """`shape`, which must be ordinary: what every kernel for such models asks first."""
+    if not shape.ordinary:
+        raise InputError(
+            f"This kernel is for softmax weights without positions, but weights is"
+            f' "{WEIGHTS[shape.weights]}", the slope {shape.slope:g} and the base {shape.rope_base:g}. Use'
+            " block_shape(Block(model))."
+        )
+    return shape
 
 
 def mean_seen(mask: int, n: int, w: int) -> float:

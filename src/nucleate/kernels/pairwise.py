@@ -18,24 +18,31 @@ import numpy as np
 
 from nucleate.checks import Array
 from nucleate.kernels.compile import compiled, inner, take_next
-from nucleate.kernels.model_shape import FULL, WINDOW, ModelShape
-from nucleate.kernels.simd import LANES, TAIL, fma, hmax, hsum, load, splat, store, vmax
+from nucleate.kernels.model_shape import FULL, WINDOW, ModelShape, ordinary_shape
+from nucleate.kernels.simd import LANES, TAIL, fma, hmax, hsum, load, splat, store, vabs, vmax
 from nucleate.kernels.threads import Stop, share
 from nucleate.kernels.vector_math import exp, exp2, sincos
 
 __all__ = [
     "Pairwise",
+    "add_differences",
     "base_2",
+    "fall_with_places",
+    "gaussian_sum",
+    "gaussian_sum_in_registers",
     "pairwise_block",
     "pairwise_place",
     "pairwise_system",
     "pairwise_token",
     "pairwise_velocities",
     "put_on_sphere",
+    "score_sum",
+    "seen_range",
 ]
 
 LOG2_E = 1.4426950408889634
 TWO, THREE = (0, 1), (0, 1, 2)  # the axes; the length of a tuple is known to the compiler, unlike an array's
+PLACES = np.arange(float(LANES))
 STRIP = 1024  # pairs whose weights are held at a time: 8 KiB, inside the first-level cache
 U = STRIP + LANES  # where u_k begins in `work`, D_k behind it; arrays of their own would cost 7 % at n = 200
 
@@ -66,7 +73,7 @@ class Pairwise(NamedTuple):
 
 def pairwise_system(shape: ModelShape, angle: bool = False) -> Pairwise:
     """The system of one run."""
-    n, d, m = shape.n, shape.d, len(shape.frozen)
+    n, d, m = ordinary_shape(shape).n, shape.d, len(shape.frozen)
     x, a = np.zeros((d, m + n + LANES)), np.ones(m + LANES)
     x[:, :m], a[:m] = shape.frozen.T, shape.frozen_weight
     return Pairwise(
@@ -155,16 +162,16 @@ def pairwise_block(p, first, last, velocity, stop):
             return
         if gaussian:
             here = m + k
-            low, high = _seen_range(k, n, m, mask, w)
+            low, high = seen_range(k, n, m, mask, w)
             for c in range(d):
                 work[D + c] = 0.0
-            Z = gaussian_sum(x, a, beta, work, here, 0, m, True) if m > 0 else 0.0
+            Z = gaussian_sum(x, a, beta, work, here, 0, m, True, None) if m > 0 else 0.0
             if d == 2:
-                Z += gaussian_sum_in_registers(x, beta, work, here, low, high, TWO)
+                Z += gaussian_sum_in_registers(x, beta, work, here, low, high, TWO, None)
             elif d == 3:
-                Z += gaussian_sum_in_registers(x, beta, work, here, low, high, THREE)
+                Z += gaussian_sum_in_registers(x, beta, work, here, low, high, THREE, None)
             else:
-                Z += gaussian_sum(x, a, beta, work, here, low, high, False)
+                Z += gaussian_sum(x, a, beta, work, here, low, high, False, None)
         else:
             Z = token_by_scores(x, a, A, work, k, n, m, mask, w)
         _project(x, V, work, k, m, Z, scalar, scale, angle, velocity)
@@ -178,7 +185,7 @@ def pairwise_token(p, k, velocity):
 
 
 @inner
-def _seen_range(k, n, m, mask, w):
+def seen_range(k, n, m, mask, w):
     """The columns low .. high-1 of p.x that token k sees, the frozen ones apart."""
     return m + max(0, k - w + 1) if mask == WINDOW else m, m + n if mask == FULL else m + k + 1
 
@@ -194,11 +201,12 @@ def token_by_scores(x, a, A, work, k, n, m, mask, w):
         for e in range(d):
             score += A[c, e] * x[e, here]
         work[U + c], work[D + c] = score, 0.0
-    low, high = _seen_range(k, n, m, mask, w)
+    low, high = seen_range(k, n, m, mask, w)
     Z, largest = 0.0, -np.inf
     # the frozen tokens if there are any, then the others: one call for both keeps compilation short
     for part in range(0 if m > 0 else 1, 2):
-        Z, largest = _score_sum(x, a, work, here, low if part else 0, high if part else m, Z, largest)
+        start, end = low if part else 0, high if part else m
+        Z, largest = score_sum(x, 0, x, a, work, here, start, end, None, Z, largest)
     return Z
 
 
@@ -235,9 +243,15 @@ def base_2(beta):
 
 
 @inner
-def gaussian_sum(x, a, beta, work, here, low, high, weighted):
+def fall_with_places(slope, here, j):
+    """-slope |k - j| of eight tokens j, j + 1, ...: what ALiBi adds to their scores."""
+    return vabs(load(PLACES, 0) + float(j - here)) * (-slope)
+
+
+@inner
+def gaussian_sum(x, a, beta, work, here, low, high, weighted, slope):
     """Add w_kj and w_kj (x_j - x_k) for j in low .. high-1, w_kj = exp(-beta |x_j - x_k|^2 / 2); returns the
-    sum of weights."""
+    sum of weights.  Here and below a slope is that of ALiBi, or None: then nothing of it is compiled."""
     d, width = x.shape
     half = splat(base_2(beta))
     total = splat(0.0)
@@ -248,17 +262,20 @@ def gaussian_sum(x, a, beta, work, here, low, high, weighted):
             for c in range(d):
                 step = load(x, c * width + j) - x[c, here]
                 square = fma(step, step, square)
-            w = exp2(fma(half, square, load(TAIL, max(0, LANES - (end - j)))))
+            least = load(TAIL, max(0, LANES - (end - j)))
+            if slope is not None:
+                least = least + fall_with_places(slope * LOG2_E, here, j)
+            w = exp2(fma(half, square, least))
             if weighted:
                 w = w * load(a, j)
             store(work, j - start, w)
             total = total + w
-        _add_differences(x, work, here, start, end)
+        add_differences(x, work, here, start, end)
     return hsum(total)
 
 
 @inner
-def gaussian_sum_in_registers(x, beta, work, here, low, high, axes):
+def gaussian_sum_in_registers(x, beta, work, here, low, high, axes, slope):
     """`gaussian_sum` for d = 2 and 3, axes = TWO or THREE."""
     d, width = len(axes), x.shape[1]
     D = U + d
@@ -272,6 +289,8 @@ def gaussian_sum_in_registers(x, beta, work, here, low, high, axes):
             step_2 = load(x, 2 * width + j) - here_2
             square = fma(step_1, step_1, step_2 * step_2)
         exponent = half * fma(step_0, step_0, square)
+        if slope is not None:
+            exponent = exponent + fall_with_places(slope * LOG2_E, here, j)
         if j == whole:
             exponent = exponent + load(TAIL, LANES - (high - j))
         w = exp2(exponent)
@@ -287,9 +306,9 @@ def gaussian_sum_in_registers(x, beta, work, here, low, high, axes):
 
 
 @inner
-def _score_sum(x, a, work, here, low, high, Z, largest):
-    """The same for w_kj = exp(<u_k, x_j> - largest), the largest score so far: what was summed before is
-    rescaled."""
+def score_sum(keys, at, x, a, work, here, low, high, slope, Z, largest):
+    """The same for w_kj = exp(<u_k, key_j> - largest), the largest score so far: what was summed before is
+    rescaled.  The keys, d rows as wide as x, begin at the flat index `at`."""
     d, width = x.shape
     D = U + d
     weighted = high <= a.size - LANES  # only frozen tokens carry weights
@@ -298,8 +317,10 @@ def _score_sum(x, a, work, here, low, high, Z, largest):
         best = splat(-np.inf)
         for j in range(start, end, LANES):
             score = load(TAIL, max(0, LANES - (end - j)))
+            if slope is not None:
+                score = score + fall_with_places(slope, here, j)
             for c in range(d):
-                score = fma(splat(work[U + c]), load(x, c * width + j), score)
+                score = fma(splat(work[U + c]), load(keys, at + c * width + j), score)
             store(work, j - start, score)
             best = vmax(best, score)
         new = max(largest, hmax(best))
@@ -317,12 +338,12 @@ def _score_sum(x, a, work, here, low, high, Z, largest):
             store(work, j - start, w)
             total = total + w
         Z += hsum(total)
-        _add_differences(x, work, here, start, end)
+        add_differences(x, work, here, start, end)
     return Z, largest
 
 
 @inner
-def _add_differences(x, work, here, start, end):
+def add_differences(x, work, here, start, end):
     """D += sum_j w_kj (x_j - x_k) over one strip, two partial sums to hide latency."""
     d, width = x.shape
     D = U + d

@@ -16,7 +16,7 @@ import numpy as np
 
 from nucleate.checks import ROUNDING, Array
 from nucleate.kernels.compile import compiled, inner, take_next
-from nucleate.kernels.model_shape import FULL, ModelShape
+from nucleate.kernels.model_shape import FULL, ModelShape, ordinary_shape
 from nucleate.kernels.pairwise import THREE, TWO, base_2
 from nucleate.kernels.simd import LANES, fma, hsum, load, splat, store, vabs, vmax, zero_below
 from nucleate.kernels.threads import Stop, share
@@ -32,7 +32,7 @@ def pairwise_batch_velocities(
 ) -> bool:
     """velocity = drift of tokens x (b, n, d), runs of one model; False as soon as a token is found that is
     not unit, unless they were checked."""
-    not_unit = math.inf if checked else NOT_UNIT
+    not_unit, shape = math.inf if checked else NOT_UNIT, ordinary_shape(shape)
     b, n, d = x.shape
     scratch = np.empty((min(threads, -(-b // LANES)), 2, n, d, LANES))
     if not x.flags.writeable:  # another type to Numba

@@ -8,6 +8,8 @@ import numpy as np
 
 from nucleate.checks import Array
 from nucleate.kernels.circle import Circle, circle_base, circle_block, circle_totals
+from nucleate.kernels.head_tiles import HeadTiles, head_tiles_block, head_tiles_images, head_tiles_place
+from nucleate.kernels.heads import Heads, heads_block, heads_images, heads_place
 from nucleate.kernels.model_shape import CAUSAL
 from nucleate.kernels.pairwise import Pairwise, pairwise_block, pairwise_place
 from nucleate.kernels.threads import Stop, share
@@ -15,8 +17,21 @@ from nucleate.kernels.tiles import ROWS, Tiles, tiles_block, tiles_place
 
 __all__ = ["System", "Team"]
 
-System = Pairwise | Circle | Tiles
+System = Pairwise | Circle | Tiles | Heads | HeadTiles
 
+PLACE: dict[type, Any] = {
+    Pairwise: pairwise_place,
+    Tiles: tiles_place,
+    Heads: heads_place,
+    HeadTiles: head_tiles_place,
+}
+IMAGES: dict[type, Any] = {Heads: heads_images, HeadTiles: head_tiles_images}
+BLOCK: dict[type, Any] = {
+    Pairwise: pairwise_block,
+    Tiles: tiles_block,
+    Heads: heads_block,
+    HeadTiles: head_tiles_block,
+}
 BLOCKS_PER_THREAD = 16  # so that the threads end at about the same time
 
 
@@ -31,10 +46,8 @@ class Team:
 
     def place(self, y: Array) -> None:
         """Put the state y, flat and padded by 8, on the sphere."""
-        if isinstance(self.system, Tiles):
-            tiles_place(self.system, y)
-        else:
-            pairwise_place(self.system.pair if isinstance(self.system, Circle) else self.system, y)
+        system = self.system.pair if isinstance(self.system, Circle) else self.system
+        PLACE[type(system)](system, y)
 
     def sweep(self, velocity: Array, stop: Stop) -> None:
         """The velocities of tokens already placed, flat and padded by 8."""
@@ -44,7 +57,9 @@ class Team:
             circle_base(self.system)
             self._share(lambda member, b: circle_block(member, b, velocity, stop), blocks)
             return
-        block, edges = tiles_block if isinstance(self.system, Tiles) else pairwise_block, self.edges
+        block, edges = BLOCK[type(self.system)], self.edges
+        if isinstance(self.system, Heads | HeadTiles):
+            IMAGES[type(self.system)](self.system)
         self._share(
             lambda member, i: block(member, edges[i], edges[i + 1], velocity, stop), range(len(edges) - 1)
         )
@@ -60,7 +75,7 @@ class Team:
         share([partial(take, member) for member in self.members])
 
 
-def _edges(system: Pairwise | Tiles, threads: int) -> list[int]:
+def _edges(system: Pairwise | Tiles | Heads | HeadTiles, threads: int) -> list[int]:
     """Token ranges of about equal cost: under the causal mask late tokens cost more."""
     if threads == 1:
         return [0, system.n]
@@ -68,7 +83,7 @@ def _edges(system: Pairwise | Tiles, threads: int) -> list[int]:
     if system.mask == CAUSAL:
         shares = np.sqrt(shares)
     # whole tiles, as one thread would have them: BLAS rounds by shape
-    step = ROWS if isinstance(system, Tiles) else 1
+    step = ROWS if isinstance(system, Tiles | HeadTiles) else 1
     return [
         min(int(edge) * step, system.n)
         for edge in np.unique(np.rint(shares * -(-system.n // step)).astype(int))
@@ -82,6 +97,14 @@ def _with_own_scratch(system: System) -> System:
         return system._replace(pair=pair, **_copies(system, "sums", "ratios"))
     if isinstance(system, Tiles):
         return system._replace(**_copies(system, "scores", "sums", "part", "Z", "largest"))
+    if isinstance(system, HeadTiles):
+        return system._replace(
+            **_copies(
+                system, "u", "scores", "sums", "part", "values", "out", "radial", "Z", "largest", "hidden"
+            )
+        )
+    if isinstance(system, Heads):
+        return system._replace(**_copies(system, "work", "here", "out", "values", "hidden"))
     return system._replace(**_copies(system, "work"))
 
 

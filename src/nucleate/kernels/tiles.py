@@ -11,12 +11,12 @@ import numpy as np
 
 from nucleate.checks import Array
 from nucleate.kernels.compile import compiled, inner
-from nucleate.kernels.model_shape import FULL, WINDOW, ModelShape
+from nucleate.kernels.model_shape import FULL, WINDOW, ModelShape, ordinary_shape
 from nucleate.kernels.pairwise import put_on_sphere
 from nucleate.kernels.simd import LANES, hmax, hsum, load, splat, store, vmax
 from nucleate.kernels.vector_math import exp
 
-__all__ = ["Tiles", "tiles_block", "tiles_place", "tiles_system"]
+__all__ = ["COLUMNS", "ROWS", "Tiles", "tiles_block", "tiles_place", "tiles_system", "weigh"]
 
 ROWS, COLUMNS = 64, 256  # of a tile
 
@@ -49,7 +49,7 @@ class Tiles(NamedTuple):
 
 def tiles_system(shape: ModelShape) -> Tiles:
     """The system of one run."""
-    n, d, m = shape.n, shape.d, len(shape.frozen)
+    n, d, m = ordinary_shape(shape).n, shape.d, len(shape.frozen)
     return Tiles(
         x=np.concatenate([shape.frozen, np.zeros((n, d))]),
         u=np.zeros((n, d)),
@@ -101,7 +101,7 @@ def tiles_block(p, first, last, velocity, stop):
             tile = scores[:rows].reshape(-1)[: rows * (j1 - j0)].reshape(rows, j1 - j0)
             np.dot(u[k0:k1], x[j0:j1].T, tile)
             for row in range(rows):
-                _weigh(tile, row, k0 + row, j0, m, mask, w, p.logs, sums, Z, largest)
+                weigh(tile, row, k0 + row, j0, m, mask, w, p.logs, sums, Z, largest)
             np.dot(tile, x[j0:j1], part[:rows])
             for row in range(rows):
                 for c in range(d):
@@ -124,7 +124,7 @@ def tiles_block(p, first, last, velocity, stop):
 
 
 @inner
-def _weigh(tile, row, k, j0, m, mask, w, logs, sums, Z, largest):
+def weigh(tile, row, k, j0, m, mask, w, logs, sums, Z, largest):
     """Scores of one row into weights exp(score - largest), zero for tokens k does not see; what was summed
     before is rescaled to the new largest score."""
     columns = tile.shape[1]

@@ -1,0 +1,255 @@
+"""The velocities of a block for large d: as `heads.py`, in tiles through BLAS as `tiles.py`.
+
+Softmax and exponential weights, which differ only in what the sums are divided by; heads with hardmax stay
+with `heads.py`, whose scores tell neighbours apart that a product cannot.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nucleate.checks import Array
+from nucleate.kernels.block_shape import BlockShape
+from nucleate.kernels.compile import compiled, inner
+from nucleate.kernels.heads import (
+    activated,
+    decay_sum,
+    head_records,
+    mask_of,
+    pairs_of,
+    stacked,
+    turns,
+    write_velocity,
+)
+from nucleate.kernels.model_shape import EXPONENTIAL, FULL, WINDOW
+from nucleate.kernels.own_term import OwnTerm, own_term
+from nucleate.kernels.pairwise import put_on_sphere
+from nucleate.kernels.tiles import COLUMNS, ROWS, weigh
+
+__all__ = ["HeadTiles", "head_tiles_block", "head_tiles_images", "head_tiles_place", "head_tiles_system"]
+
+
+class HeadTiles(NamedTuple):
+    """One run of a block for the tile kernel.  M frozen tokens of all heads together, m rows of the MLP."""
+
+    x: Array  # (M + n, d) frozen tokens first
+    logs: Array  # (M,) logarithms of the frozen tokens' weights
+    heads: NDArray[np.void]  # (H,) of HEAD
+    A: Array  # (H, d, d) transposed: (beta K^T Q)^T; (beta Q)^T for a head with RoPE
+    K: Array  # (H, d, d) transposed, used with RoPE
+    V: Array  # (H, d, d) transposed, used unless V = c I
+    turn: Array  # (H, n, d) cos and sin of RoPE's angles in turn; (0, n, d) where no head has RoPE
+    keys: Array  # (H, n, d) R_j K x_j; (0, n, d) likewise
+    W: Array  # (m, d) transposed
+    a: Array  # (d, m) transposed
+    b: Array  # (m,)
+    own: OwnTerm
+    added: Array  # (n, d) what the term of one's own gives; (0, d) without
+    u: Array  # (ROWS, d) scratch, like those below; each thread needs its own
+    scores: Array  # (ROWS, COLUMNS)
+    sums: Array  # (ROWS, d)
+    part: Array  # (ROWS, d)
+    values: Array  # (ROWS, d)
+    out: Array  # (ROWS, d) outputs less their parts along x_k
+    radial: Array  # (ROWS,) those parts
+    Z: Array  # (ROWS,)
+    largest: Array  # (ROWS,) scores so far
+    hidden: Array  # (ROWS, m)
+    n: int
+    norm: int  # POST, PRE, PERI or NGPT
+    activation: int
+    alpha: float
+    exclude_self: bool
+
+    @property
+    def places(self) -> Array:
+        """(d, n) where the tokens stand."""
+        return self.x[len(self.logs) :].T
+
+    @property
+    def mask(self) -> int:
+        """That of the head that takes longest."""
+        return mask_of(self.heads)
+
+    @property
+    def pairs(self) -> float:
+        """How many pairs one evaluation sums over."""
+        return pairs_of(self.heads, self.n)
+
+
+def head_tiles_system(shape: BlockShape) -> HeadTiles:
+    """The system of one run."""
+    n, d, heads = shape.n, shape.d, shape.heads
+    turn = turns(heads, n, d)
+    return HeadTiles(
+        x=np.concatenate([*(head.frozen for head in heads), np.zeros((n, d))]),
+        logs=np.log(np.concatenate([np.zeros(0), *(head.frozen_weight for head in heads)])),
+        heads=head_records(heads),
+        A=stacked([(head.beta * (head.Q if head.rope_base > 0.0 else head.A)).T for head in heads], d),
+        K=stacked([head.K.T for head in heads], d),
+        V=stacked([head.V.T for head in heads], d),
+        turn=turn,
+        keys=np.zeros(turn.shape),
+        W=shape.W.T.copy(),
+        a=shape.a.T.copy(),
+        b=shape.b.copy(),
+        own=own_term(shape.own),
+        added=np.zeros((0 if shape.own is None else n, d)),
+        u=np.zeros((ROWS, d)),
+        scores=np.zeros((ROWS, COLUMNS)),
+        sums=np.zeros((ROWS, d)),
+        part=np.zeros((ROWS, d)),
+        values=np.zeros((ROWS, d)),
+        out=np.zeros((ROWS, d)),
+        radial=np.zeros(ROWS),
+        Z=np.zeros(ROWS),
+        largest=np.zeros(ROWS),
+        hidden=np.zeros((ROWS, len(shape.b))),
+        n=n,
+        norm=shape.norm,
+        activation=shape.activation,
+        alpha=shape.alpha,
+        exclude_self=shape.exclude_self,
+    )
+
+
+@compiled
+def head_tiles_place(p, y):
+    """Put the state y, (n * d,) coordinates, on the sphere as rows of p.x."""
+    put_on_sphere(y, p.x[p.logs.size :].T)
+
+
+@compiled
+def head_tiles_images(p):
+    """Once the tokens are placed: the keys of heads with RoPE, and the term of one's own."""
+    tokens = p.x[p.logs.size :]  # (n, d)
+    for h in range(p.turn.shape[0]):
+        if p.heads[h].rope:
+            np.dot(tokens, p.K[h], p.keys[h])
+            _turn_rows(p.keys[h], p.turn[h], p.n)
+    if p.added.shape[0] > 0:
+        p.added[:] = 0.0
+        p.own(tokens, p.added)
+
+
+@inner
+def _turn_rows(q, turn, count):
+    """R_k q_k for the first rows k of q (count, d); turn (count, d)."""
+    for k in range(count):
+        for c in range(0, q.shape[1], 2):
+            cosine, sine, even, odd = turn[k, c], turn[k, c + 1], q[k, c], q[k, c + 1]
+            q[k, c], q[k, c + 1] = even * cosine - odd * sine, even * sine + odd * cosine
+
+
+@compiled
+def head_tiles_block(p, first, last, velocity, stop):
+    """Velocities of tokens first .. last-1, first a multiple of ROWS; returns at once when stop[0] is set."""
+    x, out, part, hidden, radial = p.x, p.out, p.part, p.hidden, p.radial
+    M, d = p.logs.size, p.x.shape[1]
+    for k0 in range(first, last, ROWS):
+        k1 = min(k0 + ROWS, last)
+        rows = k1 - k0
+        here = x[M + k0 : M + k1]  # (rows, d)
+        for row in range(rows):
+            radial[row] = 0.0
+            for c in range(d):
+                out[row, c] = p.added[k0 + row, c] if p.added.shape[0] > 0 else 0.0
+        for h in range(p.heads.size):
+            if stop[0]:
+                return
+            _head_tile_sums(p, h, k0, k1, stop)
+            _add_outputs(p, h, k0, rows, here)
+        if p.b.size > 0:
+            np.dot(here, p.a, hidden[:rows])
+            for row in range(rows):
+                for i in range(p.b.size):
+                    hidden[row, i] = activated(p.activation, hidden[row, i] + p.b[i])
+            np.dot(hidden[:rows], p.W, part[:rows])
+            for row in range(rows):
+                for c in range(d):
+                    out[row, c] += part[row, c]
+        for row in range(rows):
+            write_velocity(out[row], here[row], radial[row], p.norm, p.alpha, velocity, (k0 + row) * d)
+
+
+@inner
+def _head_tile_sums(p, h, k0, k1, stop):
+    """Of one head: p.sums = sum_j w_kj x_j and p.Z, for tokens k0 .. k1-1, weights relative to the largest
+    score."""
+    x, u, scores, sums, part, Z, largest = p.x, p.u, p.scores, p.sums, p.part, p.Z, p.largest
+    head, n, M, d = p.heads[h], p.n, p.logs.size, p.x.shape[1]
+    rows = k1 - k0
+    np.dot(x[M + k0 : M + k1], p.A[h], u[:rows])
+    if head.rope:
+        _turn_rows(u, p.turn[h, k0:k1], rows)
+    for row in range(rows):
+        Z[row], largest[row] = 0.0, -np.inf
+        for c in range(d):
+            sums[row, c] = 0.0
+    low = max(0, k0 - head.w + 1) // COLUMNS * COLUMNS if head.mask == WINDOW else 0
+    for tokens in range(0 if head.last > head.first else 1, 2):
+        start = M + low if tokens else head.first
+        end = (M + n if head.mask == FULL else M + k1) if tokens else head.last
+        for j0 in range(start, end, COLUMNS):
+            if stop[0]:
+                return
+            j1 = min(j0 + COLUMNS, end)
+            tile = scores[:rows].reshape(-1)[: rows * (j1 - j0)].reshape(rows, j1 - j0)
+            if head.rope:
+                np.dot(u[:rows], p.keys[h][j0 - M : j1 - M].T, tile)
+            else:
+                np.dot(u[:rows], x[j0:j1].T, tile)
+            if head.slope > 0.0:
+                for row in range(rows):
+                    for j in range(j1 - j0):
+                        tile[row, j] -= head.slope * abs(k0 + row - (j0 - M + j))
+            for row in range(rows):
+                weigh(tile, row, k0 + row, j0, M, head.mask, head.w, p.logs, sums, Z, largest)
+            np.dot(tile, x[j0:j1], part[:rows])
+            for row in range(rows):
+                for c in range(d):
+                    sums[row, c] += part[row, c]
+
+
+@inner
+def _add_outputs(p, h, k0, rows, here):
+    """out += V (total x_k + D_k) of one head, for V = c I without the part along x_k, which goes to
+    `radial`."""
+    head, sums, part, values, out, n = p.heads[h], p.sums, p.part, p.values, p.out, p.n
+    d = here.shape[1]
+    for row in range(rows):
+        total, k = 1.0, k0 + row
+        if head.weights == EXPONENTIAL:
+            before = k if head.mask == FULL else min(k, head.w - 1)
+            after = n - 1 - k if head.mask == FULL else 0
+            count = head.mass + decay_sum(head.slope, before) + decay_sum(head.slope, after) - 1.0
+            total = np.exp(p.largest[row]) * (p.Z[row] / count)
+        factor = total / p.Z[row]
+        # for V = c I without the self term: nothing is left where nothing pulls
+        self_term = total if head.scalar else 0.0
+        for c in range(d):
+            sums[row, c] = sums[row, c] * factor - self_term * here[row, c]
+        if head.scalar:
+            along = 0.0
+            if p.exclude_self:
+                for c in range(d):
+                    along += sums[row, c] * here[row, c]
+            else:
+                p.radial[row] += head.scale * total
+            for c in range(d):
+                out[row, c] += head.scale * (sums[row, c] - along * here[row, c])
+    if head.scalar:
+        return
+    np.dot(sums[:rows], p.V[h], part[:rows])
+    if p.exclude_self:
+        np.dot(here, p.V[h], values[:rows])
+    for row in range(rows):
+        along, square = 0.0, 0.0
+        if p.exclude_self:
+            for c in range(d):
+                along += part[row, c] * values[row, c]
+                square += values[row, c] * values[row, c]
+        loss = along / square if square > 0.0 else 0.0
+        for c in range(d):
+            out[row, c] += part[row, c] - loss * values[row, c]

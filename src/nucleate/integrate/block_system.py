@@ -6,6 +6,7 @@ The state is coordinates: directions theta, of which the velocity is P A / s; or
 
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,9 @@ from nucleate.kernels.threads import Stop
 from nucleate.norms import scale
 from nucleate.sphere import tangent
 
-try:  # MERGE: what follows `except`, and ReferenceSystem, go when the compiled velocities are there
-    from nucleate.kernels.block_shape import (  # type: ignore[import-not-found, unused-ignore]
-        block_shape,
-    )
-except ImportError:
+try:  # MERGE: becomes an ordinary import of block_shape; the rest goes with ReferenceSystem
+    block_shape = import_module("nucleate.kernels.block_shape").block_shape
+except ModuleNotFoundError:
     block_shape = None
 
 __all__ = ["block_solver", "block_system", "block_velocity"]

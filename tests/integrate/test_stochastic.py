@@ -329,8 +329,7 @@ def test_callbacks_are_told_and_can_cancel_and_time_is_limited() -> None:
     model, x0 = Block(Attention(4.0), noise=5.0), nc.uniform(6, 3, seed=0)
     seen: list[Array] = []
     long: dict[str, Any] = {"dt": 0.1, "seed": 0, "max_steps": 10**12, "save": [0.0, 1.0, 1e9]}
-    tell = {"on_frames": lambda t, x: seen.append(x)}
-    run = nc.simulate(model, x0, 1e9, time_limit=0.5, **tell, **long)
+    run = nc.simulate(model, x0, 1e9, time_limit=0.5, on_frames=lambda t, x: seen.append(x), **long)
     assert run.status == "time limit"
     assert np.concatenate(seen).tobytes() == run.x.tobytes()
     assert nc.simulate(model, x0, 1e9, progress=lambda done, total: False, **long).status == "cancelled"

@@ -142,6 +142,7 @@ class Run:
             threads=threads,
             device=self.settings.get("device", "cpu"),
             seed=self.settings.get("seed"),
+            path_dt=self.settings.get("path_dt"),
         )
         both = np.flatnonzero(alone)[: again.x.shape[-3]]  # frames of both
         # NaN where a frame is missing

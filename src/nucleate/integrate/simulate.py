@@ -22,6 +22,7 @@ from nucleate.checks import (
 from nucleate.conveniences import convenience
 from nucleate.integrate.block_schedule import BlockSchedule, integrate_blocks, layer_times
 from nucleate.integrate.family import as_blocks, is_ordinary, name_of
+from nucleate.integrate.noise_runs import check_noise, integrate_noise, noise_grid, run_keys
 from nucleate.integrate.pieces import solver_time, starting_lengths
 from nucleate.integrate.run import Run
 from nucleate.integrate.run_buffers import new_run_buffers
@@ -71,7 +72,8 @@ def simulate(
     threads: int | None = None,
     device: Device = "cpu",
     precision: Precision = "double",
-    seed: int | None = None,
+    seed: int | Sequence[int] | None = None,
+    path_dt: float | None = None,
 ) -> Run:
     """Move the tokens x0, (n, d) or b independent starts (b, n, d), from time 0 to t.
 
@@ -93,7 +95,11 @@ def simulate(
     max_steps, time_limit   steps of a run, and seconds of the call, in which it may also have to compile,
                after which a run is given up
     threads    all cores unless said otherwise; the results are the same to the last bit
-    seed       of the noise, for a Block with noise, which also needs dt
+    seed       of the noise, for blocks with noise: they take fixed steps dt, at which their frames are.  Run
+               i of several has a path of its own, from (seed, i); or give one seed per run, which then is as
+               if it were alone
+    path_dt    the step in which the Brownian path is drawn, dt / 2 unless said: runs with one seed and one
+               path_dt feel the same path whatever their dt
     device     "gpu": one softmax head on an NVIDIA card, whole batches in one launch; explicit and fixed
                steps only, order 5 wherever rtol + atol is above 3e-7. precision="mixed": pairs in single
                precision there
@@ -113,8 +119,8 @@ def simulate(
     start = np.array(x0[None] if single else x0)  # a copy: to Numba a read-only array is another type
     times, every_step = model_times(model, save, t, single)
     tolerance = check_tolerance(rtol, atol)
-    check_noise(model, method, dt, seed)
-    table, step = pick_method(method, dt, t)
+    kappa = check_noise(model, method, device, seed, path_dt)
+    table, step = pick_method(method, dt if kappa is None else None, t)
     check_method(model, method)
     limit = whole_number("max_steps", max_steps, least=1, help="It counts accepted and rejected steps.")
     seconds = np.inf
@@ -131,7 +137,15 @@ def simulate(
         "dt": dt,
         "max_steps": limit,
     }
-    if check_device(device, precision):
+    if kappa is not None:
+        exact = save is not None and np.ndim(save) > 0
+        keys = run_keys(seed, len(start), single)
+        grid = noise_grid(kappa, times, exact, every_step, t, dt, path_dt)
+        settings |= {"seed": np.asarray(seed).tolist(), "path_dt": grid.path_dt}
+        buffers, stop = integrate_noise(
+            as_blocks(model), start, grid, keys, limit, single, workers, progress, on_frames, began + seconds
+        )
+    elif check_device(device, precision):
         check_on_gpu(method, every_step, tolerance, precision, model)
         settings |= {"device": device, "precision": precision}
         buffers = new_run_buffers(start, times, every_step, t, tolerance, step, limit, fill=False)
@@ -192,23 +206,6 @@ def check_method(model: Model, method: str) -> None:
                 'norm "sqrt" is integrated in the time 2 sqrt(t + 1), where steps of dt are not equal, but'
                 f' method is "{method}". Use "explicit".'
             )
-
-
-def check_noise(model: Model, method: str, dt: float | None, seed: int | None) -> None:
-    """Refuse noise without a seed, a step or a scheme, and a seed without noise."""
-    blocks = as_blocks(model)
-    noise = (blocks.blocks[0] if isinstance(blocks, Layers) else blocks).noise
-    if noise is None:
-        if seed is not None:
-            raise InputError("seed is for noise, but the model has none. Leave seed out.")
-        return
-    if seed is None:
-        raise InputError("noise needs a seed, but seed is missing. Give seed=0, say.")
-    whole_number("seed", seed, least=0, help="Any such number will do.")
-    if dt is None:
-        raise InputError("noise takes fixed steps, but dt is missing. Give dt=0.01, say.")
-    # NOISE: in its place, `simulate` hands the call to nucleate.integrate.stochastic.integrate_stochastic
-    raise InputError("noise is not there yet. Leave noise out.")
 
 
 def check_on_gpu(

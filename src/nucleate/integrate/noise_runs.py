@@ -16,9 +16,9 @@ from threadpoolctl import threadpool_limits
 
 from nucleate.block import Block
 from nucleate.checks import Array, InputError, finite_number, shortened, whole_number
-from nucleate.integrate.block_system import ReferenceSystem, block_system
+from nucleate.integrate.block_system import block_system
 from nucleate.integrate.brownian import Path, new_path
-from nucleate.integrate.pieces import is_ordinary
+from nucleate.integrate.family import is_ordinary
 from nucleate.integrate.run_buffers import Integers, RunBuffers, buffers_of, new_run_buffers
 from nucleate.integrate.scheduler import Call, OnFrames, Progress, carry_out
 from nucleate.integrate.status import RUNNING
@@ -230,8 +230,6 @@ def _one_run(call: Call, path: Path, grid: NoiseGrid, pieces: list[tuple[Block, 
 
 def _solver(system: Any, runs: int, threads: int) -> Callable[..., int]:
     """The solver for this system: on a team of threads where it is large and there are few runs."""
-    if isinstance(system, ReferenceSystem):  # MERGE: goes with that class
-        return partial(integrate_stochastic_in_python, system)
     if team_pays(system, runs, threads):
         return partial(integrate_stochastic_in_python, Team(system, threads))
     return partial(integrate_stochastic, system)

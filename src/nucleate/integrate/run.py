@@ -32,7 +32,7 @@ IN_FLIGHT_DISTANCE = 1e-3  # so far apart a token has left in one run, and waits
 class Run:
     """Tokens over time.  One run: x (m, n, d).  b runs: x (b, m, n, d), one status and step count each."""
 
-    model: Model
+    model: Any  # an Attention, a Block or Layers
     t: Array  # (m,) the saved times
     x: Array  # (m, n, d) or (b, m, n, d)
     # "done", or the reason it is not; frames never reached: cut off (one run) or NaN (b runs)

@@ -18,7 +18,7 @@ from nucleate.plot.styles import (
     legend_above,
     tidy,
 )
-from nucleate.studies.validate import one_of
+from nucleate.parse.validate import one_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

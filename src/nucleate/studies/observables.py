@@ -19,7 +19,7 @@ from nucleate.checks import Array, InputError
 from nucleate.observe.measure import as_numbers
 from nucleate.studies.own_functions import checksum_of, find_function
 from nucleate.studies.points import Point
-from nucleate.studies.validate import (
+from nucleate.parse.validate import (
     a_list,
     a_name,
     a_table,

@@ -26,7 +26,7 @@ from nucleate.integrate.zarr_files import StoredArray, check_zarr, open_zarr
 from nucleate.studies.block import STATUS
 from nucleate.studies.durable_files import Damaged
 from nucleate.studies.store import RUN_AGAIN, Manifest, damaged_store, holds_ensemble, intact, read_manifest
-from nucleate.studies.validate import one_of
+from nucleate.parse.validate import one_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

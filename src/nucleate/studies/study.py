@@ -34,7 +34,7 @@ from nucleate.studies.matrices import label, matrix, with_files
 from nucleate.studies.observables import REQUIRED, Observable, observable
 from nucleate.studies.own_functions import modules_beside
 from nucleate.studies.points import Point
-from nucleate.studies.validate import (
+from nucleate.parse.validate import (
     a_list,
     a_name,
     a_table,

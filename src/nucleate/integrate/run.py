@@ -37,6 +37,8 @@ class Run:
     steps: int | NDArray[np.int64]  # accepted steps
     settings: Mapping[str, Any]  # method, rtol, atol, dt, ...: what redoes the run
     notes: Mapping[str, Any] = field(default_factory=dict)  # where the start came from: seed and so on
+    # (m, n) or (b, m, n) lengths of the tokens, whose directions are x; None where lengths do not count
+    norms: Array | None = None
 
     def __repr__(self) -> str:
         return f"Run({self.summary})"

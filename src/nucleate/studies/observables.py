@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from nucleate.attention import Attention
 from nucleate.checks import Array, InputError
 from nucleate.observe.measure import as_numbers
-from nucleate.studies.own_functions import checksum_of, find_function
-from nucleate.studies.points import Point
 from nucleate.parse.validate import (
     a_list,
     a_name,
@@ -29,6 +27,8 @@ from nucleate.parse.validate import (
     one_of,
     shown,
 )
+from nucleate.studies.own_functions import checksum_of, find_function
+from nucleate.studies.points import Point
 
 if TYPE_CHECKING:
     from nucleate.gpu.card_frames import CardFrames

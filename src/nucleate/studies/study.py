@@ -30,10 +30,6 @@ from nucleate.checks import (
 from nucleate.integrate.simulate import check_on_gpu, check_tolerance, pick_method, save_times
 from nucleate.kernels.devices import check_device
 from nucleate.parse.mask import mask_text, parse_mask
-from nucleate.studies.matrices import label, matrix, with_files
-from nucleate.studies.observables import REQUIRED, Observable, observable
-from nucleate.studies.own_functions import modules_beside
-from nucleate.studies.points import Point
 from nucleate.parse.validate import (
     a_list,
     a_name,
@@ -45,6 +41,10 @@ from nucleate.parse.validate import (
     refuse,
     shown,
 )
+from nucleate.studies.matrices import label, matrix, with_files
+from nucleate.studies.observables import REQUIRED, Observable, observable
+from nucleate.studies.own_functions import modules_beside
+from nucleate.studies.points import Point
 
 __all__ = ["Study", "differences"]
 

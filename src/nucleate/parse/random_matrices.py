@@ -6,6 +6,7 @@ run, head and redrawn layer, from a stream of its own:
     gaussian     independent entries of standard deviation scale / sqrt(d)
     symmetric    scale (G + G^T) / sqrt(2 d) for independent standard Gaussian entries G
     orthogonal   scale times a uniformly random orthogonal matrix
+    product      scale G H / d for two such G, H: as K^T Q of Gaussian K and Q
     uniform      independent entries in +- scale sqrt(3 / d)
     real         real eigenvalues, the largest `top` of the given multiplicity (0: all d of them), the others
                  uniform on [top - gap - spread, top - gap], eigenvectors uniformly random: orthogonal, or
@@ -74,7 +75,7 @@ def label(spec: Spec) -> str:
             else str(spec)
         )
     words = ", ".join(f"{key} = {value}" for key, value in spec.items() if key not in ("name", "random"))
-    return str(spec.get("name") or f"random {spec['random']}, {words}")
+    return str(spec.get("name") or (f"random {spec['random']}, {words}" if "random" in spec else words))
 
 
 def drawn(spec: Spec | Matrix, d: int, streams: list[np.random.SeedSequence]) -> Array | None:
@@ -103,6 +104,11 @@ def _gaussian(rng: np.random.Generator, d: int, spec: dict[str, Any]) -> Array:
 def _symmetric(rng: np.random.Generator, d: int, spec: dict[str, Any]) -> Array:
     G = rng.standard_normal((d, d))
     return np.asarray(spec["scale"] * ((G + G.T) / np.sqrt(2.0 * d)))
+
+
+def _product(rng: np.random.Generator, d: int, spec: dict[str, Any]) -> Array:
+    G, H = rng.standard_normal((2, d, d))
+    return np.asarray(spec["scale"] * (G @ H / d))
 
 
 def _uniform(rng: np.random.Generator, d: int, spec: dict[str, Any]) -> Array:
@@ -143,6 +149,7 @@ def _count(where: str, value: Any) -> int:
 RANDOM: dict[str, tuple[dict[str, tuple[Callable[[str, Any], Any], Any]], Draw]] = {
     "gaussian": ({"scale": (number, 1.0)}, _gaussian),
     "symmetric": ({"scale": (number, 1.0)}, _symmetric),
+    "product": ({"scale": (number, 1.0)}, _product),
     "orthogonal": ({"scale": (number, 1.0)}, _orthogonal),
     "uniform": ({"scale": (number, 1.0)}, _uniform),
     "real": (

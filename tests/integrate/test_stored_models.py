@@ -46,6 +46,7 @@ def test_every_model_of_the_family_comes_back_bit_for_bit(
     found = load(path)
     assert same_model(found.model, model)
     assert found.norms is not None
+    assert run.norms is not None
     assert np.array_equal(found.norms, run.norms)
     assert np.array_equal(found.x, run.x)
     assert not same_model(found.model, family(d=4, runs=runs)["usa" if kind != "usa" else "rope"])

@@ -14,11 +14,9 @@ STREAMS = [stream(1, run, 1) for run in range(500)]
 def test_entries_have_mean_zero_and_variance_scale_squared_over_d(kind: str) -> None:
     M = drawn(matrix("Q", {"random": kind, "scale": 2.0}), 8, STREAMS)
     assert M is not None
-    M = M[
-        :, ~np.eye(8, dtype=bool)
-    ]  # (500, 56) those of a symmetric matrix are twice as large on the diagonal
-    # 28,000 entries of variance 1/2, half as many independent ones if symmetric: the standard error of the mean
-    # is .006, of the variance .006
+    M = M[:, ~np.eye(8, dtype=bool)]  # (500, 56): on the diagonal a symmetric one has twice the variance
+    # 28,000 entries of variance 1/2, half as many independent ones if symmetric: the standard error of the
+    # mean is .006, of the variance .006
     assert abs(M.mean()) < 0.03
     assert abs(M.var() - 0.5) < 0.03
 

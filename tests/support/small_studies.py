@@ -55,6 +55,8 @@ def toml(study: dict[str, Any]) -> str:
     def value(one: Any) -> str:
         if isinstance(one, dict):
             return "{" + ", ".join(f"{key} = {value(inner)}" for key, inner in one.items()) + "}"
+        if isinstance(one, list):
+            return "[" + ", ".join(map(value, one)) + "]"
         return json.dumps(one)
 
     return "".join(f"{key} = {value(one)}\n" for key, one in study.items())

@@ -1,6 +1,7 @@
 """Models of the family on disk: they come back bit for bit, and what does not fit is refused."""
 
 import json
+import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -168,3 +169,59 @@ def test_a_model_of_other_runs_or_dimensions_is_refused() -> None:
         read_model(json.dumps(HEAD), arrays, (2, 5, 4))
     with pytest.raises(InputError, match="has 3 runs"):
         read_model(json.dumps(HEAD), arrays, (5, 4))
+
+
+def read_or_refused(path: Path) -> Run | None:
+    """The run; None if it is refused in words that name the file."""
+    words = ""
+    try:
+        return load(path)
+    except InputError as error:
+        words = str(error)
+    assert path.name in words
+    return None
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_flipped_bit_anywhere_is_refused_or_changes_nothing(ending: str, tmp_path: Path) -> None:
+    run, path, rng = run_with(family()["mlp"]), tmp_path / f"run{ending}", np.random.default_rng(0)
+    run.save(path)
+    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+    refused = tried = 0
+    for file in files:
+        whole = file.read_bytes()
+        for at in rng.choice(len(whole), min(len(whole), 6 if path.is_dir() else 150), replace=False):
+            file.write_bytes(whole[:at] + bytes([whole[at] ^ (1 << int(rng.integers(8)))]) + whole[at + 1 :])
+            tried += 1
+            found = read_or_refused(path)
+            refused += found is None
+            assert found is None or same_model(found.model, run.model)
+        file.write_bytes(whole)
+    assert tried > 100
+    assert refused > 0.9 * tried
+
+
+JUNK: list[Any] = [None, True, -1, 2**70, 0.5, float("nan"), "", "x" * 200, "../x", [], [[[]]], {}]
+JUNK += [["model_Q", 0]]
+
+
+@pytest.mark.parametrize("kind", ["two heads", "mlp", "potential", "random layers"])
+def test_a_forged_table_with_checksums_that_match_breaks_nothing(kind: str, tmp_path: Path) -> None:
+    dice, path, refused = random.Random(kind), tmp_path / "run.npz", 0
+    variables, texts = storage._contents(run_with(family()[kind]))
+    for _ in range(200):
+        tree = json.loads(texts["model"])
+        node, holder, key = tree, tree, next(iter(tree))
+        while isinstance(node, dict | list) and node and (node is tree or dice.random() < 0.8):
+            holder, key = (
+                node,
+                dice.choice(list(node)) if isinstance(node, dict) else dice.randrange(len(node)),
+            )
+            node = holder[key]
+        if dice.random() < 0.2:
+            del holder[key]
+        else:
+            holder[key] = dice.choice(JUNK)
+        storage._put_npz(path, *storage._sealed(variables, {**texts, "model": json.dumps(tree)}))
+        refused += read_or_refused(path) is None
+    assert refused > 100

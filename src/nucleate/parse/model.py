@@ -168,7 +168,8 @@ def _attention(plain: Plain, d: int, draw: Draw | None, place: tuple[int, ...]) 
 def _made_tied(c: float, Q: Array | None, K: Array | None, d: int) -> Array:
     """V = c K^T Q, (d, d) or (b, d, d)."""
     Q, K = (np.eye(d) if M is None else M for M in (Q, K))
-    return np.asarray(c * (K.mT @ Q))
+    # not K.mT @ Q, whose last bits depend on the machine's cores
+    return np.asarray(c * np.einsum("...ji,...jk->...ik", K, Q))
 
 
 def _made(name: str, spec: Any, d: int, draw: Draw | None, place: tuple[int, ...]) -> Array | None:

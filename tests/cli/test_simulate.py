@@ -246,7 +246,7 @@ def test_an_interrupt_before_the_start_ends_with_130_too(monkeypatch: pytest.Mon
     def interrupt(*words: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(simulation_setup, "_matrix", interrupt)
+    monkeypatch.setattr(simulation_setup, "_draw", interrupt)
     done = nucleate("simulate")
     assert (done.exit_code, done.stderr) == (130, "Interrupted.\n")
 

@@ -11,7 +11,7 @@ import pytest
 from support.command_line import nucleate
 from support.made_runs import one_run
 from support.matrix_notations import NOTATIONS, REFUSED, ROWS
-from support.small_studies import small, toml
+from support.small_studies import head_of, small, toml
 from support.time_limits import within_cpu_seconds
 
 import nucleate.integrate.simulate as engine
@@ -62,7 +62,7 @@ def study_file(tmp_path: Path) -> Door:
         path.write_text(toml(small(start={"n": 2, "d": 3}, model={name: value})), encoding="utf-8")
         study = Study.read(path)
         assert Study.make(json.loads(json.dumps(study.plain()))).plain() == study.plain()
-        return study.point(0).model(study.seed, range(1))
+        return head_of(study.point(0).model(study.seed, range(1)))
 
     return enter
 
@@ -261,7 +261,7 @@ def test_a_mask_is_the_same_at_every_door(
     value: Any, mask: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study = Study.make(small(model={"mask": value}))
-    assert study.point(0).model(0, range(1)).mask == mask
+    assert head_of(study.point(0).model(0, range(1))).mask == mask
     assert Study.make(study.plain()).plain() == study.plain()
     scene = parse_scene({"mask": value})
     assert scene.model.mask == mask
@@ -296,7 +296,7 @@ def test_what_is_no_mask_is_refused_at_every_door(value: Any) -> None:
 
 def test_a_grid_may_hold_masks_and_windows_alike() -> None:
     study = Study.make(small(model={"beta": 4.0}, grid={"mask": ["causal", "full", "window:2"]}))
-    masks = [study.point(i).model(0, range(1)).mask for i in range(3)]
+    masks = [head_of(study.point(i).model(0, range(1))).mask for i in range(3)]
     assert masks == ["causal", "full", Window(2)]
     assert study.coordinate("mask")[1] == ["causal", "full", "window:2"]
     with pytest.raises(InputError, match='mask is "window:2" and window is 3'):

@@ -66,6 +66,43 @@ kind = "points"
 kind = "function"
 function = "support.small_studies:spread"
 """
+FAMILY = """\
+runs = 5
+
+[model]
+beta = 2.0
+Q = {random = "symmetric", scale = 2.0}
+V = {tied = -0.5}
+weights = "softmax"
+alibi = 0.5
+heads = [{beta = 1.0}, {mask = "full", rope = 10.0}]
+tau = 1.0
+radius = 2.0
+exclude_self = true
+mlp = {hidden = 3, seed = 1, activation = "gelu"}
+
+[model.layers]
+dt = 0.5
+discrete = false
+redraw = true
+
+[start]
+n = 6
+d = 4
+
+[times]
+t = 2.0
+
+[grid]
+norm = ["post", "pre", "mix"]
+layers.count = [4, 6]
+alpha = [0.5, 1.0]
+
+[observables.near]
+kind = "close_pairs"
+threshold = 0.9
+pairs = "adjacent"
+"""
 VALUES = [
     "0",
     "-1",
@@ -95,7 +132,30 @@ VALUES += [
     '"1e999/sqrt(beta)"',
     "[1, [2]]",
 ]
+VALUES += [
+    '"pre"',
+    '"run"',
+    '"gaussian"',
+    "{hidden = 2}",
+    "{count = 3}",
+    "[{beta = 1}, {V = 2.0}]",
+    "[1, 2, 3, 4]",
+]
 WORDS = [
+    "norm",
+    "heads",
+    "mlp",
+    "layers",
+    "redraw",
+    "count",
+    "noise",
+    "radius",
+    "alibi",
+    "rope",
+    "weights",
+    "blocks",
+]
+WORDS += [
     "beta",
     "betta",
     "V",
@@ -197,6 +257,22 @@ def test_no_slip_in_a_study_ends_in_a_traceback(
             assert (", about" in out or ", at least about" in out) == timed
         assert mutant or code == 0, "the study itself is valid"
     assert ends[0] > MUTANTS_PER_PART / 20, "most slips hurt, but not all"
+    assert ends[2] > MUTANTS_PER_PART / 4
+
+
+def test_no_slip_in_a_study_of_the_family_ends_in_a_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(estimate, "TRIAL_SECONDS", 0.0)
+    path, dice, ends = tmp_path / "study.toml", random.Random(17), Counter[int]()
+    for mutant in range(MUTANTS_PER_PART):
+        path.write_bytes(FAMILY.encode() if mutant == 0 else mutated(FAMILY, dice))
+        code, out, err = dry_run(path)
+        ends[code] += 1
+        assert (code, err.count("\n")) in ((2, 1), (0, 0)), (path.read_bytes(), err)
+        assert err.startswith("Error: ") if code else "before compression" in out
+        assert mutant or code == 0, err
+    assert ends[0] > MUTANTS_PER_PART / 20
     assert ends[2] > MUTANTS_PER_PART / 4
 
 

@@ -49,12 +49,20 @@ def contents(path: Path) -> dict[str, bytes]:
     }
 
 
+def head_of(model: Model) -> Attention:
+    """The model, which must be a single head."""
+    assert isinstance(model, Attention)
+    return model
+
+
 def toml(study: dict[str, Any]) -> str:
     """A study as a TOML file."""
 
     def value(one: Any) -> str:
         if isinstance(one, dict):
             return "{" + ", ".join(f"{key} = {value(inner)}" for key, inner in one.items()) + "}"
+        if isinstance(one, list):
+            return "[" + ", ".join(map(value, one)) + "]"
         return json.dumps(one)
 
     return "".join(f"{key} = {value(one)}\n" for key, one in study.items())

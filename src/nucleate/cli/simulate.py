@@ -10,12 +10,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nucleate.cli.errors import friendly_errors
-from nucleate.cli.options import Quiet, Threads
+from nucleate.cli.options import (
+    Alibi,
+    Alpha,
+    Discrete,
+    ExcludeSelf,
+    Heads,
+    LayerDt,
+    Layers,
+    Noise,
+    Norm,
+    Quiet,
+    Radius,
+    Redraw,
+    Rope,
+    Tau,
+    Threads,
+    Weights,
+)
 from nucleate.cli.progress import ProgressBar
 from nucleate.cli.results import check_targets, finish, write_all
 from nucleate.cli.simulation_setup import (
     DEFAULT_FRAMES,
     StartOptions,
+    model_from_options,
     refuse_given,
     setup_from_model,
     setup_from_options,
@@ -62,12 +80,14 @@ def simulate(
             "--time",
             "-t",
             help="How long to run; time is depth, without a unit.",
-            show_default="150; with --model until it should be seen where tokens go",
+            show_default="150; with layers their end; with --model until it should be seen where tokens go",
         ),
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(help="Seed of the random start and of random matrices, at least 0.", show_default="0"),
+        typer.Option(
+            help="Seed of the random start, of random matrices and of noise, at least 0.", show_default="0"
+        ),
     ] = None,
     start: Annotated[
         Path | None,
@@ -96,7 +116,7 @@ def simulate(
         typer.Option(
             help=(
                 "Take Q, K, V and beta from one head of this checkpoint: its folder, or its .safetensors or"
-                " .gguf file."
+                " .gguf file; or the whole model from the [model] of a .toml file."
             )
         ),
     ] = None,
@@ -108,14 +128,29 @@ def simulate(
         str | None, typer.Option(help="How an unknown --model names its tensors; see spectra.")
     ] = None,
     mask: Annotated[
-        str,
+        str | None,
         typer.Option(
             help=(
                 "Whom a token sees: causal (itself and all before), full (all), window:W (itself and the W-1"
                 " before)."
-            )
+            ),
+            show_default="causal",
         ),
-    ] = "causal",
+    ] = None,
+    weights: Weights = None,
+    alibi: Alibi = None,
+    rope: Rope = None,
+    heads: Heads = None,
+    norm: Norm = None,
+    tau: Tau = None,
+    alpha: Alpha = None,
+    radius: Radius = None,
+    noise: Noise = None,
+    exclude_self: ExcludeSelf = False,
+    layers: Layers = None,
+    layer_dt: LayerDt = None,
+    discrete: Discrete = False,
+    redraw: Redraw = None,
     save: Annotated[
         str | None,
         typer.Option(
@@ -172,16 +207,39 @@ def simulate(
     with friendly_errors(one_line=model is None):
         from nucleate.parse.mask import parse_mask
 
-        targets, sees = check_targets(out or []), parse_mask("--mask", mask)
+        targets = check_targets(out or [])
+        sees = parse_mask("--mask", "causal" if mask is None else mask)
         matrices = {"--query": query, "--key": key, "--value": value}
+        family = {
+            "--weights": weights,
+            "--alibi": alibi,
+            "--rope": rope,
+            "--heads": heads,
+            "--norm": norm,
+            "--tau": tau,
+            "--alpha": alpha,
+            "--radius": radius,
+            "--noise": noise,
+            "--exclude-self": exclude_self or None,
+            "--layers": layers,
+            "--layer-dt": layer_dt,
+            "--discrete": discrete or None,
+            "--redraw": redraw,
+        }
         begin = StartOptions(start, tokens, dimension, runs, seed, _saved(save))
-        if model is None:
+        if model is None or model.suffix.lower() == ".toml":
             refuse_given({"--layer": layer, "--head": head, "--mapping": mapping}, NO_MODEL)
-            setup = setup_from_options(beta, matrices, sees, begin)
+            table = model_from_options(model, {"--beta": beta, **matrices, "--mask": mask, **family})
+            setup = setup_from_options(table, begin, time)
         else:
             fixed = {"--beta": beta, **matrices, "--dimension": dimension, "--runs": runs}
-            refuse_given(fixed, MODEL_FIXES)
+            refuse_given({**fixed, **family}, MODEL_FIXES)
             setup = setup_from_model(model, layer, head, mapping, sees, begin)
+        if setup.noise_seed is not None and dt is None:
+            from nucleate.checks import InputError
+
+            raise InputError("--noise takes fixed steps, but --dt is missing. Add --dt 0.01, say.")
+        noisy: dict[str, Any] = {} if setup.noise_seed is None else {"seed": setup.noise_seed}
         began = clock.perf_counter()
         with ProgressBar("simulating", quiet, before="compiling, once") as progress:
             from nucleate.integrate.simulate import simulate
@@ -201,6 +259,7 @@ def simulate(
                 threads=threads,
                 device=device,  # type: ignore[arg-type]  # simulate knows the names
                 precision=precision,  # type: ignore[arg-type]  # the same
+                **noisy,
             )
         took = clock.perf_counter() - began
         run, verdict = setup.interpret(run)

@@ -16,6 +16,7 @@ from nucleate.checks import InputError, MissingFileError, as_path
 from nucleate.explorer import limits
 from nucleate.explorer.prepared_run import PreparedRun, check_size, model_of_run, prepare_stored
 from nucleate.explorer.scene import Scene
+from nucleate.integrate.family import softmax_head
 from nucleate.integrate.storage import DATA, load, run_shape
 from nucleate.studies.durable_files import Damaged
 from nucleate.studies.result import load_ensemble
@@ -186,7 +187,8 @@ def _prepare_from_ensemble(path: Path, index: int, name: str) -> PreparedRun:
         "dt": one.dt,
         "max_steps": one.max_steps,
     }
-    model, x0 = one.model(study.seed, range(run, run + 1)), one.starts(study.seed, range(run, run + 1))[0]
+    drawn, x0 = one.model(study.seed, range(run, run + 1)), one.starts(study.seed, range(run, run + 1))[0]
+    model = softmax_head(drawn, "The explorer shows runs", "Simulate one and draw it: run.plot().")
     return PreparedRun(
         model_of_run(model, 0),
         x0,

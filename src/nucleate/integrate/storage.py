@@ -1,8 +1,9 @@
 """A run on disk: Zarr (format 3) or .npz, complete, written in one piece, and checked when read.
 
 Inside: every array of the run and of its model, and as JSON texts the mask, settings, notes, status and
-version. The attribute `sha256` holds a checksum of each array and of all texts. `load` refuses what does not
-match it, so that a lost chunk, which Zarr would read as fill values, is never taken for a result.
+version. A model that is more than one softmax head stands as `stored_models` writes it, in a format of its
+own number. The attribute `sha256` holds a checksum of each array and of all texts. `load` refuses what does
+not match it, so that a lost chunk, which Zarr would read as fill values, is never taken for a result.
 """
 
 import hashlib
@@ -24,7 +25,9 @@ from nucleate.checks import FileError, InputError, MissingFileError, as_path, ch
 from nucleate.conveniences import convenience
 from nucleate.integrate.npz_files import npz_names, npz_shapes, read_npz
 from nucleate.integrate.run import Run
+from nucleate.integrate.stored_models import fits_model, is_model_array, read_model, stored_model
 from nucleate.integrate.zarr_files import check_zarr, read_json, zarr_shape
+from nucleate.layers import Model, as_model
 from nucleate.parse.mask import mask_text, parse_mask
 
 if TYPE_CHECKING:
@@ -32,7 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check_target", "followed", "load", "replacing", "run_shape", "save", "to_xarray"]
 
-FORMAT = "nucleate run 1"
+FORMAT = "nucleate run 1"  # of one softmax head without positions
+FAMILY_FORMAT = "nucleate run 2"  # of all other models
 DATA = (".zarr", ".npz")
 PICTURES = (".png", ".pdf", ".svg", ".gif", ".mp4")
 BESIDE = ".nucleate-"  # begins the names of folders with what is being written
@@ -165,7 +169,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 def _contents(run: Run) -> tuple[dict[str, Variable], dict[str, str]]:
     """Every array and every text that makes up a run."""
-    model, lead = run.model, ("run",) if run.x.ndim == 4 else ()
+    lead = ("run",) if run.x.ndim == 4 else ()
     axes = (*lead, "time", "token", "coordinate")
     variables = {
         "time": Variable(("time",), run.t, _about("time, which is depth")),
@@ -175,8 +179,32 @@ def _contents(run: Run) -> tuple[dict[str, Variable], dict[str, str]]:
             np.asarray(run.steps, dtype=np.int64),
             _about("accepted steps of the solver"),
         ),
-        "beta": Variable(("run",)[: model.beta.ndim], model.beta, _about("inverse temperature")),
     }
+    if run.norms is not None:
+        variables["norms"] = Variable(
+            axes[:-1], run.norms, _about("lengths of the tokens, whose directions are x")
+        )
+    model_variables, words = _model_contents(run.model)
+    texts = {
+        "format": FAMILY_FORMAT if "model" in words else FORMAT,
+        "nucleate_version": __version__,
+        **words,
+        "status": _json("status", run.status),
+        "settings": _json("settings", dict(run.settings)),
+        "notes": _json("notes", dict(run.notes)),
+    }
+    return {**variables, **model_variables}, texts
+
+
+def _model_contents(model: Model) -> tuple[dict[str, Variable], dict[str, str]]:
+    """The arrays and texts of a model: as ever for one softmax head, so that older versions read it too."""
+    model = as_model(model)
+    if not isinstance(model, Attention) or model.weights != "softmax" or model.position is not None:
+        arrays, text = stored_model(model)
+        return {name: Variable(dims, data, _about(words)) for name, dims, data, words in arrays}, {
+            "model": text
+        }
+    variables = {"beta": Variable(("run",)[: model.beta.ndim], model.beta, _about("inverse temperature"))}
     for name, words in (("Q", "query matrix"), ("K", "key matrix"), ("V", "value matrix")):
         if (M := getattr(model, name)) is not None:
             variables[name] = Variable(
@@ -188,40 +216,42 @@ def _contents(run: Run) -> tuple[dict[str, Variable], dict[str, str]]:
         variables["frozen_weight"] = Variable(
             dims[:-1], model.frozen.weight, _about("weights of the frozen tokens")
         )
-    texts = {
-        "format": FORMAT,
-        "nucleate_version": __version__,
-        "mask": mask_text(model.mask),
-        "status": _json("status", run.status),
-        "settings": _json("settings", dict(run.settings)),
-        "notes": _json("notes", dict(run.notes)),
-    }
-    return variables, texts
+    return variables, {"mask": mask_text(model.mask)}
 
 
 def _run(variables: dict[str, Variable], texts: dict[str, str]) -> Run:
     """The inverse of `_contents`."""
     data = {name: variable.data for name, variable in variables.items()}
-    frozen = Frozen(data["frozen_x"], data["frozen_weight"]) if "frozen_x" in data else None
-    model = Attention(
-        data["beta"],
-        data.get("Q"),
-        data.get("K"),
-        data.get("V"),
-        parse_mask("mask", texts["mask"]),
-        frozen,
-    )
     words = {name: json.loads(texts[name]) for name in ("status", "settings", "notes")}
     status, steps = words["status"], data["steps"]
     _check_parts(data, words)
     return Run(
-        model,
+        _model(data, texts),
         t=data["time"],
         x=data["x"],
         status=status if isinstance(status, str) else tuple(status),
         steps=steps if steps.ndim else int(steps),
         settings=words["settings"],
         notes=words["notes"],
+        norms=data.get("norms"),
+    )
+
+
+def _model(data: dict[str, NDArray[Any]], texts: dict[str, str]) -> Model:
+    if texts["format"] == FAMILY_FORMAT:
+        arrays = {name: array for name, array in data.items() if is_model_array(name)}
+        if len(arrays) + len({"time", "x", "steps", "norms"} & set(data)) != len(data):
+            raise InputError(f"It is damaged: it holds arrays of two models. {AGAIN}")
+        x = data["x"]
+        return read_model(texts["model"], arrays, (*x.shape[:-3], *x.shape[-2:]))
+    frozen = Frozen(data["frozen_x"], data["frozen_weight"]) if "frozen_x" in data else None
+    return Attention(
+        data["beta"],
+        data.get("Q"),
+        data.get("K"),
+        data.get("V"),
+        parse_mask("mask", texts["mask"]),
+        frozen,
     )
 
 
@@ -251,13 +281,14 @@ def _check_shapes(shapes: dict[str, tuple[int, ...]]) -> None:
         "x": len(x) in (3, 4),
         "time": shapes.get("time") == x[-3:-2],
         "steps": shapes.get("steps") == runs,
+        "norms": shapes.get("norms") == x[:-1],
         "beta": shapes.get("beta") in each,
         "frozen_x": frozen[-1:] == x[-1:] and frozen[:-2] in each and len(frozen) >= 2,
         "frozen_weight": shapes.get("frozen_weight") == frozen[:-1],
     }
     for name, shape in shapes.items():
         square = name in ("Q", "K", "V") and shape[-2:] == 2 * x[-1:] and shape[:-2] in each
-        if not (square or fits.get(name, False)):
+        if not (square or fits.get(name, False) or fits_model(name, shape, x)):
             raise InputError(f"It is damaged: {name[:40]!r} of shape {shape} is no part of a run. {AGAIN}")
 
 
@@ -308,10 +339,10 @@ def _compare(variables: dict[str, Variable], texts: dict[str, str]) -> None:
     wrong = [name for name in {**said, **found} if said.get(name) != found.get(name)]
     if wrong:
         raise InputError(f"It is damaged: {', '.join(wrong)} does not match its checksum. {AGAIN}")
-    if texts["format"] != FORMAT:
+    if texts["format"] not in (FORMAT, FAMILY_FORMAT):
         raise InputError(
-            f'Its format is "{texts["format"]}", but this version of nucleate reads "{FORMAT}". Install the'
-            f" version that wrote it: {texts['nucleate_version']}."
+            f'Its format is "{texts["format"]}", but this version of nucleate reads "{FORMAT}" and'
+            f' "{FAMILY_FORMAT}". Install the version that wrote it: {texts["nucleate_version"]}.'
         )
 
 

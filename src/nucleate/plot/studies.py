@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nucleate.checks import InputError
+from nucleate.parse.validate import one_of
 from nucleate.plot.files import save_figure
 from nucleate.plot.styles import (
     CLUSTER_COLOURS,
@@ -18,7 +19,6 @@ from nucleate.plot.styles import (
     legend_above,
     tidy,
 )
-from nucleate.studies.validate import one_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

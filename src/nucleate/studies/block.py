@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 from nucleate import __version__
 from nucleate.attention import Attention
 from nucleate.checks import Array
+from nucleate.integrate.run import Run
 from nucleate.integrate.run_buffers import new_run_buffers
 from nucleate.integrate.simulate import check_tolerance, pick_method, simulate
 from nucleate.integrate.status import STATUS
+from nucleate.layers import Model
 from nucleate.source_hash import source_hash
 from nucleate.studies.observables import IntegratedBlock
-from nucleate.studies.points import Point
+from nucleate.studies.points import Point, noise_seed
 from nucleate.studies.study import Study
 
 __all__ = [
@@ -94,18 +96,61 @@ def _integrate(
     study: Study, point: Point, runs: range, threads: int, report: Report | None
 ) -> tuple[IntegratedBlock, NDArray[np.int64], NDArray[np.int64]]:
     """The runs of a point to their end; their statuses, as numbers of STATUS, and steps."""
+    if point.noise is not None:
+        return _integrate_with_noise(study, point, runs, threads, report)
     model, start = point.model(study.seed, runs), point.starts(study.seed, runs)  # start (b, n, d)
-    device, precision = study.fixed["device"], study.fixed["precision"]
+    device = study.fixed["device"]
     if device == "gpu" and any(one.on_card for one in study.observables):
         from nucleate.gpu.batch import suits_fused
 
         if suits_fused(len(runs), point.n):
             return _integrate_on_card(study, point, model, start, report)
 
+    run = _simulated(study, point, model, start, threads, report)
+    status = np.array([STATUS.index(one) for one in run.status])
+    integrated = IntegratedBlock(run.t, start, model, point.beta, run.x, norms=run.norms)
+    return integrated, status, np.asarray(run.steps)
+
+
+def _integrate_with_noise(
+    study: Study, point: Point, runs: range, threads: int, report: Report | None
+) -> tuple[IntegratedBlock, NDArray[np.int64], NDArray[np.int64]]:
+    """The same, one run after the other: the noise of each has a seed of its own, whatever its block."""
+    model, start = point.model(study.seed, runs), point.starts(study.seed, runs)  # start (b, n, d)
+    done = [
+        _simulated(
+            study,
+            point,
+            point.model(study.seed, range(run, run + 1)),
+            start[i : i + 1],
+            threads,
+            report,
+            noise_seed(study.seed, run),
+        )
+        for i, run in enumerate(runs)
+    ]
+    status = np.array([STATUS.index(one.status[0]) for one in done])
+    x = np.concatenate([one.x for one in done])  # (b, m, n, d)
+    steps = np.concatenate([np.asarray(one.steps) for one in done])  # (b,)
+    return IntegratedBlock(done[0].t, start, model, point.beta, x), status, steps
+
+
+def _simulated(
+    study: Study,
+    point: Point,
+    model: Model,
+    start: Array,
+    threads: int,
+    report: Report | None,
+    seed: int | None = None,
+) -> Run:
+    """The runs from `start`, (b, n, d)."""
+
     def finished(_: Array, x: Array) -> bool:
         return report is None or report(len(x))
 
-    run = simulate(
+    noise: dict[str, Any] = {} if seed is None else {"seed": seed}
+    return simulate(
         model,
         start,
         study.fixed["t"],
@@ -117,15 +162,14 @@ def _integrate(
         on_frames=finished,
         max_steps=point.max_steps,
         threads=threads,
-        device=device,
-        precision=precision,
+        device=study.fixed["device"],
+        precision=study.fixed["precision"],
+        **noise,
     )
-    status = np.array([STATUS.index(one) for one in run.status])
-    return IntegratedBlock(run.t, start, model, point.beta, run.x), status, np.asarray(run.steps)
 
 
 def _integrate_on_card(
-    study: Study, point: Point, model: Attention, start: Array, report: Report | None
+    study: Study, point: Point, model: Model, start: Array, report: Report | None
 ) -> tuple[IntegratedBlock, NDArray[np.int64], NDArray[np.int64]]:
     """The same with frames that stay on the card."""
     from nucleate.gpu.card_frames import frames_on_card
@@ -142,6 +186,7 @@ def _integrate_on_card(
         fill=False,
     )
     mixed = study.fixed["precision"] == "mixed"
+    assert isinstance(model, Attention)  # Study refuses others
     frames = frames_on_card(model, table, buffers, mixed, lambda: report is None or report(0))
     if frames is None:
         raise Cancelled

@@ -113,7 +113,7 @@ def runs_per_block(study: Study, threads: int) -> int:
         from nucleate.gpu.card_frames import runs_of_block
 
         return min(runs_of_block(len(study.times), n, d), study.runs)
-    fits = int(MAX_BLOCK_BYTES / (8.0 * len(study.times) * n * d))
+    fits = int(MAX_BLOCK_BYTES / (8.0 * (len(study.times) * n * d + study.weights_per_run)))
     share = -(-study.runs * study.points // (MIN_BLOCKS_PER_THREAD * threads))
     size = max(1, min(MAX_RUNS_PER_BLOCK, fits, max(share, LANES)))
     return size if size < LANES else size // LANES * LANES

@@ -16,19 +16,21 @@ from numpy.typing import NDArray
 
 from nucleate.attention import Attention
 from nucleate.checks import Array, InputError
+from nucleate.layers import Model
 from nucleate.observe.measure import as_numbers
-from nucleate.studies.own_functions import checksum_of, find_function
-from nucleate.studies.points import Point
-from nucleate.studies.validate import (
+from nucleate.parse.validate import (
     a_list,
     a_name,
     a_table,
     a_text,
     known_keys,
     length,
+    number,
     one_of,
     shown,
 )
+from nucleate.studies.own_functions import checksum_of, find_function
+from nucleate.studies.points import Point
 
 if TYPE_CHECKING:
     from nucleate.gpu.card_frames import CardFrames
@@ -38,6 +40,7 @@ __all__ = ["REQUIRED", "IntegratedBlock", "Observable", "observable"]
 REQUIRED = object()  # the default of a parameter that has none
 # names that the axes of one's own functions may not have
 RESERVED_AXES = {"run", "status", "steps", "checksums", "quantile", "edge", *Point.__dataclass_fields__}
+RESERVED_AXES -= {"family"}
 
 
 @dataclass
@@ -46,10 +49,11 @@ class IntegratedBlock:
 
     t: Array  # (m,)
     start: Array  # (b, n, d)
-    model: Attention  # parameters with or without the run axis
+    model: Model  # parameters with or without the run axis
     beta: float
     on_host: Array | None  # (b, m, n, d), NaN where not reached
     on_card: "CardFrames | None" = None
+    norms: Array | None = None  # (b, m, n) lengths of the tokens, where the norm has them
     # what centers the tokens of the start are, (b, n), by delta, once found
     centers: dict[float, NDArray[np.uint8]] = field(default_factory=dict)
 
@@ -122,6 +126,16 @@ class Observable:
     def check(self, point: Point, times: Array) -> dict[str, int]:
         """Refuse an own function whose result has not the axes it is said to have; the lengths of those it
         names itself."""
+        if self.kind == "from_top" and not point.plain:
+            raise InputError(
+                f"observables.{self.name}: from_top looks at V of one softmax head, but the model has"
+                f" {', '.join(point.family)}. Leave it out, or use a function of your own."
+            )
+        if self.kind == "lengths" and point.family.get("norm") not in ("pre", "peri", "mix"):
+            raise InputError(
+                f"observables.{self.name}: tokens have lengths under the norms pre, peri and mix, but norm is"
+                f' "{point.family.get("norm", "post")}". Leave it out, or choose such a norm.'
+            )
         if self.function is None:
             return {}
         found = self.shape(point, times)
@@ -297,6 +311,7 @@ def _from_top(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
     from nucleate.theory.atlas import atlas
 
     x = _frames(block, given)  # (b, m, n, d)
+    assert isinstance(block.model, Attention)  # Observable.check refuses others
     V = block.model.parameters(x.shape[-1])[3]  # (d, d) or (b, d, d)
     # b times (d, dim L)
     bases = [atlas(one).basis for one in V] if V.ndim == 3 else [atlas(V).basis] * len(x)
@@ -306,6 +321,17 @@ def _from_top(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
         for frames, B in zip(x, bases, strict=True)
     ]
     return _over_time(np.arcsin(np.clip(np.stack(off), 0.0, 1.0)), given)
+
+
+def _close_pairs(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
+    from nucleate.observe.close_pairs import close_pairs
+
+    return _over_time(close_pairs(_frames(block, given), given["threshold"], given["pairs"]), given)
+
+
+def _lengths(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
+    assert block.norms is not None  # Observable.check refuses models without
+    return block.norms
 
 
 def _points(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
@@ -326,6 +352,19 @@ def _check_centers(where: str, value: Any) -> str:
 
 def _check_at(where: str, value: Any) -> str:
     return one_of(where, value, ("times", "end"))
+
+
+def _check_threshold(where: str, value: Any) -> float:
+    value = number(where, value, least=-1.0, help="It is an inner product; 0.999 is usual.")
+    if value > 1.0:
+        raise InputError(
+            f"{where} must be at most 1, but is {value:g}. It is an inner product of unit vectors."
+        )
+    return value
+
+
+def _check_pairs(where: str, value: Any) -> str:
+    return one_of(where, value, ("all", "adjacent"))
 
 
 def _check_each(where: str, value: Any) -> str:
@@ -381,6 +420,15 @@ KINDS: dict[str, Kind] = {
     ),
     "from_top": Kind(
         {"at": AT}, _time_dims, _from_top, "largest angle of a token with L, the dominant eigenspace of V"
+    ),
+    "close_pairs": Kind(
+        {"threshold": (_check_threshold, 0.999), "pairs": (_check_pairs, "all"), "at": AT},
+        _time_dims,
+        _close_pairs,
+        "share of {pairs} pairs of tokens with an inner product of at least {threshold}",
+    ),
+    "lengths": Kind(
+        {}, lambda _: ("time", "token"), _lengths, "lengths of the tokens; NaN beyond the n of a point"
     ),
     "points": Kind(
         {},

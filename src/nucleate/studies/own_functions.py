@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from nucleate.checks import InputError
-from nucleate.studies.validate import refuse, shown
+from nucleate.parse.validate import refuse, shown
 
 __all__ = ["checksum_of", "find_function", "modules_beside", "modules_from_beside", "name_of"]
 

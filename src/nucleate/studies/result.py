@@ -23,10 +23,10 @@ from nucleate.checks import (
 from nucleate.conveniences import convenience
 from nucleate.integrate.storage import load as load_run
 from nucleate.integrate.zarr_files import StoredArray, check_zarr, open_zarr
+from nucleate.parse.validate import one_of
 from nucleate.studies.block import STATUS
 from nucleate.studies.durable_files import Damaged
 from nucleate.studies.store import RUN_AGAIN, Manifest, damaged_store, holds_ensemble, intact, read_manifest
-from nucleate.studies.validate import one_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -30,11 +30,8 @@ from nucleate.checks import (
 from nucleate.integrate.simulate import check_on_gpu, check_tolerance, pick_method, save_times
 from nucleate.kernels.devices import check_device
 from nucleate.parse.mask import mask_text, parse_mask
-from nucleate.studies.matrices import label, matrix, with_files
-from nucleate.studies.observables import REQUIRED, Observable, observable
-from nucleate.studies.own_functions import modules_beside
-from nucleate.studies.points import Point
-from nucleate.studies.validate import (
+from nucleate.parse.model_keys import BLOCK_KEYS, HEAD_KEYS, LAYERS_KEYS, heads_count, listed, value_matrix
+from nucleate.parse.validate import (
     a_list,
     a_name,
     a_table,
@@ -45,6 +42,10 @@ from nucleate.studies.validate import (
     refuse,
     shown,
 )
+from nucleate.studies.matrices import label, matrix, with_files
+from nucleate.studies.observables import REQUIRED, Observable, observable
+from nucleate.studies.own_functions import modules_beside
+from nucleate.studies.points import Point, ends_of_layers
 
 __all__ = ["Study", "differences"]
 
@@ -88,7 +89,7 @@ PARAMETERS: dict[str, Parameter] = {
     ),
     "Q": Parameter("model", matrix, 1.0, True, "query matrix"),
     "K": Parameter("model", matrix, 1.0, True, "key matrix"),
-    "V": Parameter("model", matrix, 1.0, True, "value matrix"),
+    "V": Parameter("model", value_matrix, 1.0, True, "value matrix"),
     "mask": Parameter(
         "model",
         lambda where, value: mask_text(parse_mask(where, value)),
@@ -139,6 +140,25 @@ PARAMETERS: dict[str, Parameter] = {
     ),
 }
 SECTIONS = ("model", "start", "times")
+WITHOUT_GRID = ("layers_blocks",)  # keys of the family that have one value
+
+
+def _family() -> dict[str, Parameter]:
+    """The keys that make a model more than one softmax head; what is left out stays out."""
+
+    def parameter(name: str, check: Callable[[str, Any], Any], about: str) -> Parameter:
+        plain = lambda where, value: listed(check(where, value))  # noqa: E731  # as long as its use
+        return Parameter("model", plain, None, name not in WITHOUT_GRID, about)
+
+    keys = {name: HEAD_KEYS[name] for name in ("weights", "alibi", "rope")} | BLOCK_KEYS
+    keys |= {f"layers_{name}": key for name, key in LAYERS_KEYS.items()}
+    return {name: parameter(name, key.check, key.about) for name, key in keys.items()}
+
+
+FAMILY = _family()
+PARAMETERS |= FAMILY
+OF_NORMS = {"tau": ("mix",), "radius": ("pre", "peri")}
+NUMBERS = ("beta", "rtol", "atol", "dt", "alibi", "rope", "tau", "alpha", "radius", "noise", "layers_dt")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -189,11 +209,11 @@ class Study:
         grid = _grid(a_table("grid", table.get("grid", {})))
         fixed: dict[str, Any] = {}
         for section in SECTIONS:
-            given = a_table(section, table.get(section, {}))
-            known_keys(
-                given, [name for name, one in PARAMETERS.items() if one.section == section], f"[{section}]"
-            )
+            given = _flat_layers(section, a_table(section, table.get(section, {})))
+            known_keys(given, _names(lambda one, section=section: one.section == section), f"[{section}]")  # type: ignore[misc]  # mypy cannot infer a lambda's default
             fixed |= _fixed(section, given, grid)
+        if fixed.get("layers_discrete") and "save" not in a_table("times", table.get("times", {})):
+            fixed["save"] = ends_of_layers(fixed.get("layers_dt") or 1.0, fixed["t"])
         if "runs" not in table:
             raise InputError(
                 "runs is missing. Say how many runs every point of the grid has, such as runs = 100."
@@ -210,7 +230,7 @@ class Study:
             whole_number("seed", table.get("seed", 0), least=0),
             fixed,
             grid,
-            tuple(observable(_own_name(name), one, folder) for name, one in named.items()),
+            tuple(observable(_own_name(name, grid), one, folder) for name, one in named.items()),
         )
         study._check()
         return study
@@ -250,6 +270,11 @@ class Study:
         n, d = (max(self.grid[name]) if name in self.grid else self.fixed[name] for name in ("n", "d"))
         return int(n), int(d)
 
+    @property
+    def weights_per_run(self) -> int:
+        """How many numbers the matrices of a run are, at most; 0 for one softmax head."""
+        return max((point.weights_per_run for point in self._each_point() if point.family), default=0)
+
     def point(self, index: int) -> Point:
         """The parameters at one point, counted along the last axis first."""
         points = int(np.prod(self.shape)) if self.grid else 1
@@ -258,18 +283,18 @@ class Study:
             raise InputError(f"index must be below {points}, the number of points, but is {index}.")
         where = np.unravel_index(index, self.shape) if self.grid else ()
         values = {name: axis[int(at)] for (name, axis), at in zip(self.grid.items(), where, strict=True)}
-        values = {**self.fixed, **values}
-        return Point(**{name: values[name] for name in Point.__dataclass_fields__})
+        return self._point({**self.fixed, **values})
 
     def plain(self) -> dict[str, Any]:
         """The study as nested tables of plain values, defaults written out; `Study.make` takes it back."""
         table: dict[str, Any] = {"title": self.title, "runs": self.runs, "seed": self.seed}
         for section in SECTIONS:
-            table[section] = {
+            given = {
                 name: value
                 for name, value in self.fixed.items()
                 if PARAMETERS[name].section == section and value is not None
             }
+            table[section] = _nested_layers(given)
         table["grid"] = {name: list(values) for name, values in self.grid.items()}
         table["observables"] = {one.name: one.plain() for one in self.observables}
         return table
@@ -277,13 +302,11 @@ class Study:
     def coordinate(self, name: str) -> tuple[Any, list[str] | None]:
         """The numbers along an axis of the grid, (values,), and labels where the values are no numbers."""
         values = self.grid[one_of("name", name, self.grid)]
-        if all(isinstance(value, int) for value in values):
+        if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
             return np.array(values, dtype=np.int64), None
-        if name in ("beta", "rtol", "atol", "dt"):
+        if name in NUMBERS and all(isinstance(value, int | float) for value in values):
             return np.array(values, dtype=np.float64), None
-        return np.arange(len(values)), [
-            str(value) if isinstance(value, str) else label(value) for value in values
-        ]
+        return np.arange(len(values)), [_label(name, value) for value in values]
 
     def __repr__(self) -> str:
         axes = " x ".join(f"{len(values)} {name}" for name, values in self.grid.items())
@@ -298,15 +321,18 @@ class Study:
         on_gpu = check_device(device, precision)
         sizes: dict[str, tuple[int, str]] = {}  # of the axes that own functions name
         for point in self._each_point():
-            point.check()
-            tolerance = check_tolerance(point.rtol, point.atol)
-            if on_gpu:
-                check_on_gpu(point.method, False, tolerance, precision)
-            pick_method(point.method, point.dt, self.fixed["t"])
             check_memory(
-                8.0 * (len(times) + 20) * point.n * point.d,
+                8.0 * (len(times) + 20) * point.n * point.d
+                + 24.0 * point.weights_per_run * bool(point.family),
                 f"one run of {point.n} tokens in dimension {point.d} with {len(times)} frames",
             )
+            point.check(self.fixed["t"])
+            tolerance = check_tolerance(point.rtol, point.atol)
+            if on_gpu:
+                _check_plain(point)
+                check_on_gpu(point.method, False, tolerance, precision)
+            if point.noise is None:
+                pick_method(point.method, point.dt, self.fixed["t"])
             for one in self.observables:
                 for axis, size in one.check(point, times).items():
                     other, whose = sizes.setdefault(axis, (size, one.name))
@@ -329,24 +355,79 @@ class Study:
             )
 
     def _each_point(self) -> Iterator[Point]:
-        names = list(Point.__dataclass_fields__)
         for values in product(*self.grid.values()):
-            both = {**self.fixed, **dict(zip(self.grid, values, strict=True))}
-            yield Point(**{name: both[name] for name in names})
+            yield self._point({**self.fixed, **dict(zip(self.grid, values, strict=True))})
+
+    def _point(self, values: Mapping[str, Any]) -> Point:
+        """The point with these values of all parameters; in a grid of norms tau and radius are for those
+        that have them."""
+        given = {name: values[name] for name in FAMILY if values[name] is not None}
+        for name, norms in OF_NORMS.items():
+            if set(norms) & set(self.grid.get("norm", ())) and values["norm"] not in norms:
+                given.pop(name, None)
+        plain = {name: values[name] for name in Point.__dataclass_fields__ if name != "family"}
+        return Point(**plain, family=_nested_layers(given))
+
+
+def _flat_layers(section: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of [model.layers] as layers_count, layers_dt, ...: the names of their axes in a grid."""
+    flat = {name: value for name, value in table.items() if name != "layers"}
+    if "layers" not in table:
+        return flat
+    layers = a_table(f"{section}.layers", table["layers"])
+    known_keys(layers, LAYERS_KEYS, f"[{section}.layers]")
+    place = list(table).index("layers")  # the order of a grid is that of its axes
+    inner = {f"layers_{name}": value for name, value in layers.items()}
+    items = list(flat.items())
+    return dict([*items[:place], *inner.items(), *items[place:]])
+
+
+def _nested_layers(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """The inverse of `_flat_layers`."""
+    layers = {name.removeprefix("layers_"): one for name, one in flat.items() if name.startswith("layers_")}
+    rest = {name: one for name, one in flat.items() if not name.startswith("layers_")}
+    return {**rest, "layers": layers} if layers else rest
+
+
+def _check_plain(point: Point) -> None:
+    if not point.plain:
+        raise InputError(
+            'device "gpu" moves one softmax head without positions, but the model has'
+            f" {', '.join(point.family)}. Leave device out."
+        )
+
+
+def _label(name: str, value: Any) -> str:
+    """A value of an axis in a few words."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if name in FAMILY:
+        named = value.get("name") if isinstance(value, dict) else None
+        return str(named or (shown(value) if isinstance(value, dict | list) else value))
+    return str(value) if isinstance(value, str) else label(value)
+
+
+def _names(which: Callable[[Parameter], bool]) -> list[str]:
+    return [name for name, one in PARAMETERS.items() if which(one)]
 
 
 def _grid(table: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
-    known_keys(table, [name for name, one in PARAMETERS.items() if one.grid], "[grid]")
+    table = _flat_layers("grid", table)
+    known_keys(table, _names(lambda one: one.grid), "[grid]")
     grid: dict[str, tuple[Any, ...]] = {}
     for name, values in table.items():
         plain = [
-            PARAMETERS[name].check(f"grid.{name}[{i}]", value)
+            _in_grid(name, f"grid.{name}[{i}]", value)
             for i, value in enumerate(a_list(f"grid.{name}", values))
         ]
         if any(plain[i] in plain[:i] for i in range(len(plain))):
             raise InputError(f"grid.{name} holds a value twice. Each point is run once.")
         grid[name] = tuple(plain)
     return grid
+
+
+def _in_grid(name: str, where: str, value: Any) -> Any:
+    return heads_count(where, value) if name == "heads" else PARAMETERS[name].check(where, value)
 
 
 def _fixed(section: str, given: Mapping[str, Any], grid: Mapping[str, Any]) -> dict[str, Any]:
@@ -359,7 +440,8 @@ def _fixed(section: str, given: Mapping[str, Any], grid: Mapping[str, Any]) -> d
             if name in given:
                 raise InputError(f"{name} stands in [{section}] and in [grid]. Leave out one of the two.")
         elif name in given:
-            values[name] = parameter.check(f"{section}.{name}", given[name])
+            written = name.replace("layers_", "layers.", 1) if name in FAMILY else name
+            values[name] = parameter.check(f"{section}.{written}", given[name])
         elif parameter.default is REQUIRED:
             raise InputError(
                 f"{section}.{name} is missing: {parameter.about}. Give it in [{section}], or several values"
@@ -370,9 +452,10 @@ def _fixed(section: str, given: Mapping[str, Any], grid: Mapping[str, Any]) -> d
     return values
 
 
-def _own_name(name: str) -> str:
+def _own_name(name: str, grid: Mapping[str, Any]) -> str:
     a_name("The name of an observable", name)
-    if name in RESERVED_NAMES or name in PARAMETERS:
+    # keys of the family came later than studies that may have an observable of such a name
+    if name in RESERVED_NAMES or name in grid or (name in PARAMETERS and name not in FAMILY):
         raise InputError(
             f"An observable cannot be named {name}, which stands for something else in the store. Choose"
             " another name."

@@ -1,4 +1,4 @@
-"""Tables of a study: which keys they may have, and what a wrong one is answered."""
+"""Tables of a study or a model: which keys they may have, and what a wrong one is answered."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -88,12 +88,12 @@ def a_truth(where: str, value: Any) -> bool:
     return value
 
 
-def number(where: str, value: Any, least: float = -np.inf, above: float = -np.inf) -> float:
+def number(where: str, value: Any, least: float = -np.inf, above: float = -np.inf, help: str = "") -> float:
     """`value` as a finite number; unlike the doors for people at a keyboard, this one takes no "64" for
     64."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         refuse(where, "a number", value)
-    return finite_number(where, value, least=least, above=above)
+    return finite_number(where, value, least=least, above=above, help=help)
 
 
 def length(where: str, value: Any) -> float | str:

@@ -1,5 +1,5 @@
-"""The threshold of noise against the growth of a small mean, and ordered states against the equation of the law
-in time and against an iteration with another quadrature."""
+"""The threshold of noise against the growth of a small mean, and ordered states against the equation of the
+law in time and against an iteration with another quadrature."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ from nucleate.theory.noise_threshold import (
 
 
 def sphere_quadrature(d: int) -> tuple[Array, Array]:
-    """Points (m, d) of the sphere and their weights (m,): the circle, or Gauss and Legendre times a circle."""
+    """Points (m, d) of the sphere and their weights (m,): a circle, or Gauss and Legendre times a circle."""
     angle = 2.0 * np.pi * np.arange(48) / 48
     circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)  # (48, 2)
     if d == 2:
@@ -127,9 +127,9 @@ def law_in_time(beta: float, kappa: float, a0: Array, t: float) -> Array:
 
 
 def test_above_beta_star_the_order_depends_on_where_the_law_comes_from() -> None:
-    beta, k = 4.0, np.arange(1, 41)
+    beta, k = 4.0, np.arange(1.0, 41.0)
     branch = ordered_states(beta, 2, np.linspace(0.01, 0.9, 891))
-    nearly_uniform, ordered = 0.02 ** k.astype(float), 0.9**k  # (40,) moments of laws of these orders
+    nearly_uniform, ordered = 0.02**k, 0.9**k  # (40,) moments of laws of these orders
     for kappa in (0.39, 0.4, 0.405):  # between the fold, 0.3871, and kappa_c, 0.4099
         orders, stable = branch.at(kappa)
         assert stable.tolist() == [False, True]

@@ -7,8 +7,8 @@ all tokens and a / b = e^{beta (1 - rho)} = n^{gamma (1 - rho)}.  With g = a / b
     cos(A_i, A_j) = (g^2 rho + 2 g s + n s) / (g^2 + 2 g s + n s).
 
 For rho > 0, s grows like n rho, and g^2, 2 g s and n s are of the same size only where g is like n, at
-gamma = 1 / (1 - rho).  Below, n s wins and all outputs coincide; above, g^2 wins and nothing has changed; at equality
-the limit is (rho + 2 rho + rho) / (1 + 2 rho + rho) = 4 rho / (1 + 3 rho).  (2510.05554.)
+gamma = 1 / (1 - rho).  Below, n s wins and all outputs coincide; above, g^2 wins and nothing has changed; at
+equality the limit is (rho + 2 rho + rho) / (1 + 2 rho + rho) = 4 rho / (1 + 3 rho).  (2510.05554.)
 For rho = 0, s stays 1, and the same happens where g^2 is like n: at gamma = 1/2, with the limit 1/2 (ours).
 """
 

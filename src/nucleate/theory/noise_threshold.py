@@ -1,9 +1,9 @@
-"""Exponential weights (USA) with noise, infinitely many tokens: where the uniform law loses its stability, and
-the ordered states.
+"""Exponential weights (USA) with noise, infinitely many tokens: where the uniform law loses its stability,
+and the ordered states.
 
 dX = P_X( int e^{beta <X, y>} y mu(dy) ) dt + sqrt(2 / kappa) dW on the sphere S^{d-1}.  The law mu obeys
 
-    d mu / dt = (1 / kappa) Laplace mu - (1 / beta) div(mu grad k mu),      (k mu)(x) = int e^{beta <x, y>} mu(dy).
+  d mu / dt = (1 / kappa) Laplace mu - (1 / beta) div(mu grad k mu),   (k mu)(x) = int e^{beta <x, y>} mu(dy).
 
 Linear growth.  On harmonics of degree l, Laplace is -l (l + d - 2) and k is the number (Funk and Hecke)
 
@@ -13,19 +13,19 @@ so that close to the uniform law they grow at the rate l (l + d - 2) (k_l / beta
 first to grow, at kappa_c = beta / k_1, which is d for beta = 0 (Kuramoto's 2 for d = 2).
 
 Ordered states.  What is at rest has mu proportional to exp((kappa / beta) k mu).  Around an axis, with c the
-cosine to it, P_l the Legendre polynomials of dimension d (P_l(1) = 1), N_l the number of harmonics and m_l the
-mean of P_l(c), e^{beta <x, y>} = sum_l N_l k_l P_l(<x, y>) gives
+cosine to it, P_l the Legendre polynomials of dimension d (P_l(1) = 1), N_l the number of harmonics and m_l
+the mean of P_l(c), e^{beta <x, y>} = sum_l N_l k_l P_l(<x, y>) gives
 
     mu(c) = exp( (kappa / beta) sum_{l >= 1} N_l k_l m_l P_l(c) ) / Z,        m_l = int P_l mu,
 
-solved here by Newton's method for kappa and m_2, m_3, ..., given the order m_1 = |mean of x|: a branch kappa(m_1)
-that has one value where the order as a function of kappa has two.  It begins at kappa_c.  Where kappa rises
-along it the state is stable (among laws around that axis), where kappa falls it is not.
+solved here by Newton's method for kappa and m_2, m_3, ..., given the order m_1 = |mean of x|: a branch
+kappa(m_1) that has one value where the order as a function of kappa has two.  It begins at kappa_c.  Where
+kappa rises along it the state is stable (among laws around that axis), where kappa falls it is not.
 
 Which of the two happens at first depends on k_2 / k_1 = I_{d/2+1} / I_{d/2}: to third order in m_1 the branch
 rises for k_2 / k_1 < 1/d, a continuous transition, and falls beyond, from beta_* on: then there is hysteresis
-between the least kappa of the branch (`fold`) and kappa_c.  (2606.05140; kappa_c in this form and the branches are
-ours.)
+between the least kappa of the branch (`fold`) and kappa_c.  (2606.05140; kappa_c in this form and the
+branches are ours.)
 """
 
 from dataclasses import dataclass
@@ -151,8 +151,8 @@ def fold(beta: float, d: int) -> tuple[float, float]:
 
 
 def coexistence(beta: float, d: int) -> tuple[float, float]:
-    """The kappa at which an ordered state has the free energy of the uniform law, and its order; kappa_c and 0
-    up to beta_*.  It lies between the fold and kappa_c."""
+    """The kappa at which an ordered state has the free energy of the uniform law, and its order; kappa_c and
+    0 up to beta_*.  It lies between the fold and kappa_c."""
     from scipy.optimize import brentq
 
     if beta <= beta_star(d):
@@ -227,29 +227,29 @@ def _kernel_over_beta(beta: float, d: int, degree: int) -> Array:
     """k_l / beta for l = 0 .. degree; that of l = 0 is not used and 0."""
     from scipy.special import gammaln, ive
 
-    l = np.arange(degree + 1)
-    order = l + d / 2 - 1
+    degrees = np.arange(degree + 1)
     if beta < 1e-8:  # I_v(beta) = (beta / 2)^v / Gamma(v + 1)
-        return np.where(l == 1, 1.0 / d, 0.0)
+        return np.where(degrees == 1, 1.0 / d, 0.0)
     with np.errstate(under="ignore"):
-        k = ive(order, beta) * np.exp(gammaln(d / 2) + (d / 2 - 1) * np.log(2.0 / beta) + beta) / beta
-    return np.where(l > 0, k, 0.0)
+        bessel = ive(degrees + d / 2 - 1, beta)
+        k = bessel * np.exp(gammaln(d / 2) + (d / 2 - 1) * np.log(2.0 / beta) + beta) / beta
+    return np.where(degrees > 0, k, 0.0)
 
 
 def _harmonics(d: int, degree: int) -> Array:
     """The number of independent harmonics of degree l = 0 .. degree."""
     from scipy.special import gammaln
 
-    l = np.arange(1, degree + 1)
-    log_choose = gammaln(l + d - 2) - gammaln(l) - gammaln(d - 1)  # of l + d - 3 by l - 1
-    return np.concatenate([[1.0], (2.0 * l + d - 2) / l * np.exp(log_choose)])
+    k = np.arange(1, degree + 1)
+    log_choose = gammaln(k + d - 2) - gammaln(k) - gammaln(d - 1)  # of k + d - 3 by k - 1
+    return np.concatenate([[1.0], (2.0 * k + d - 2) / k * np.exp(log_choose)])
 
 
 def _legendre(c: Array, d: int, degree: int) -> Array:
     """P_l(c), (degree, len(c)), l = 1 .. degree, by their recurrence; cos(l angle) for d = 2."""
     P = [np.ones_like(c), c]
-    for l in range(1, degree):
-        P.append(((2 * l + d - 2) * c * P[l] - l * P[l - 1]) / (l + d - 2))
+    for k in range(1, degree):
+        P.append(((2 * k + d - 2) * c * P[k] - k * P[k - 1]) / (k + d - 2))
     return np.stack(P[1:])
 
 

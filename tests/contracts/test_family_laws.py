@@ -40,7 +40,7 @@ def norm_block(norm: Norm, heads: Attention | list[Attention]) -> Block:
         norm=norm,
         tau=0.5 if norm == "mix" else None,
         alpha=0.7,
-        radius={"pre": 1.3, "mix": 1.2, "peri": 0.9}.get(norm, 1.0),
+        radius={"pre": 1.3, "peri": 0.9}.get(norm, 1.0),
     )
 
 
@@ -334,7 +334,15 @@ def test_a_thin_layer_is_a_step_of_the_equation(name: str) -> None:
 def test_every_ingredient_and_every_norm_is_here_and_a_block_of_its_own() -> None:
     assert ALL_NORMS == NORMS
     x = uniform(N, D, seed=14)
-    velocities = {name: block_drift(block, x, 0.8) for name, block in CAUSAL.items() if name != "norm post"}
+    r = np.linspace(1.1, 2.0, N)
+    velocities = {
+        name: block_rates(block, x, r, 0.8)[0]
+        for name, block in CAUSAL.items()
+        if name not in ("norm post", "norm mix")
+    }
+    before, after = (block_rates(CAUSAL["norm mix"], x, r, t)[0] for t in (0.2, 0.8))
+    assert np.abs(before - velocities["softmax"]).max() < 1e-15
+    assert np.abs(after - velocities["norm pre"]).max() < 1e-15
     names = list(velocities)
     alike = [
         (one, other)

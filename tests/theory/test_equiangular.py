@@ -193,3 +193,5 @@ def test_what_no_equiangular_tokens_have_is_refused() -> None:
         late_law("mix", 1.0)
     with pytest.raises(InputError, match="radius must be finite and greater than 0"):
         equiangular(3, 1.0, 0.0, 1.0, norm="pre", radius=0.0)
+    with pytest.raises(InputError, match='norm "mix" starts all tokens at length 1, but radius is 2'):
+        equiangular(3, 1.0, 0.0, 1.0, norm="mix", tau=1.0, radius=2.0)

@@ -177,7 +177,7 @@ def late_law(
     if norm == "peri":
         return (radius + times) ** -2.0
     if norm == "mix":
-        return np.exp(-2.0 * g * np.minimum(times, tau)) * (1.0 + g * since / radius) ** -2.0
+        return np.exp(-2.0 * g * np.minimum(times, tau)) * (1.0 + g * since) ** -2.0
     if norm == "ngpt":
         return np.exp(-2.0 * alpha * times)
     return np.exp(-4.0 * g * (np.sqrt(times + 1.0) - 1.0)) if norm == "sqrt" else np.exp(-2.0 * g * times)
@@ -203,10 +203,15 @@ def _check_norm(norm: Norm, tau: float | None, alpha: float, radius: float) -> t
         raise InputError(
             f'tau belongs to norm "mix", which needs it, but norm is "{norm}" and tau is {tau}. Give both.'
         )
+    radius = finite_number("radius", radius, above=0.0, help="It is the length of the tokens at first.")
+    if norm not in ("pre", "peri") and radius != 1.0:
+        raise InputError(
+            f'norm "{norm}" starts all tokens at length 1, but radius is {radius:g}. Use "pre" or "peri".'
+        )
     return (
         0.0 if tau is None else finite_number("tau", tau, least=0.0, help="It is a time."),
         finite_number("alpha", alpha, above=0.0, help="It is the step of nGPT towards its target."),
-        finite_number("radius", radius, above=0.0, help="It is the length of the tokens at first."),
+        radius,
     )
 
 

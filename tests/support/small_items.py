@@ -135,6 +135,16 @@ SMALL: dict[str, dict[str, Any]] = {
         "bound_n": {"2": 2000, "3": 600},
         "bound_runs": 2,
     },
+    # long-context
+    "attention-scale": {"direct_n": [40, 200], "points": 61},
+    "almost-equiangular": {
+        "n": 256,
+        "d": [16, 64, 256],
+        "runs": 2,
+        "map_d": 64,
+        "map_rho": [0.1, 0.8, 4],
+        "map_gamma": [0.5, 8.0, 9],
+    },
 }
 
 

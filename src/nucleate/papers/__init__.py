@@ -20,6 +20,7 @@ __all__ = ["DEFAULT", "ITEMS", "PAPERS", "chosen", "chosen_papers", "find", "pap
 # in the order of the list
 FOLDERS = (
     "causal_clustering",
+    "perspective",
     "long_context",
 )
 

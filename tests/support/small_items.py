@@ -135,6 +135,20 @@ SMALL: dict[str, dict[str, Any]] = {
         "bound_n": {"2": 2000, "3": 600},
         "bound_runs": 2,
     },
+    # perspective
+    "phase-diagram": {"runs": {"8": 8, "128": 4, "1024": 4}, "betas": [0.5, 9.0, 5], "frames": 121},
+    "equiangular-tokens": {"n": 16, "betas": [1.0, 3.0], "rhos": [0.0], "frames": 121, "rate_points": 5},
+    "energy-rises": {"runs": 6, "d": [3, 8]},
+    # long-context
+    "attention-scale": {"direct_n": [40, 200], "points": 61},
+    "almost-equiangular": {
+        "n": 256,
+        "d": [16, 64, 256],
+        "runs": 2,
+        "map_d": 64,
+        "map_rho": [0.1, 0.8, 4],
+        "map_gamma": [0.5, 8.0, 9],
+    },
 }
 
 

@@ -4,13 +4,16 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nucleate.cli.errors import friendly_errors
 from nucleate.cli.options import Quiet
 from nucleate.cli.progress import ProgressBar
+
+if TYPE_CHECKING:
+    from nucleate.papers.core.paper import Paper
 
 __all__ = ["reproduce"]
 
@@ -20,10 +23,17 @@ SHARE_BEFORE_DRAWING = 0.95  # of the time that an item takes
 
 
 def reproduce(
+    paper: Annotated[
+        list[str] | None,
+        typer.Option(
+            help='Which papers (see --list), with commas between them, or "all". May be repeated.',
+            show_default="causal-clustering",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The folder for the report.",
+            help="The folder for the report on causal-clustering, with a folder for every other paper.",
             show_default=f"{DEFAULT_FOLDER}, or {QUICK_FOLDER} with --quick",
         ),
     ] = None,
@@ -35,24 +45,27 @@ def reproduce(
         ),
     ] = None,
     list_items: Annotated[
-        bool, typer.Option("--list", help="List what can be reproduced, and stop.")
+        bool, typer.Option("--list", help="List what can be reproduced and how long each takes, and stop.")
     ] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer and smaller simulations: a first look, in a few minutes.")
+        bool,
+        typer.Option(
+            "--quick", help="Fewer and smaller simulations: a first look, in a few minutes a paper."
+        ),
     ] = False,
     readme: Annotated[
         Path | None,
         typer.Option(
             help=(
-                "Also put hero picture, gallery and verdicts between the marks of this page, and the pictures"
-                " into docs/images beside it."
+                "Also write the report as a page of docs beside this page, with its pictures; of"
+                " causal-clustering also hero picture, gallery and verdicts between the marks of this page."
             ),
             show_default="no page",
         ),
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Redo the figures, the table and the claims of the paper, judge them, and write one report.
+    """Redo the figures, the tables and the claims of papers, judge them, and write one report on each.
 
     Interrupted, the same command goes on where it was.
 
@@ -60,25 +73,53 @@ def reproduce(
     """
     folder = out if out is not None else Path(QUICK_FOLDER if quick else DEFAULT_FOLDER)
     with friendly_errors("Close other programs, or try --quick.", lambda: KEPT.format(folder)):
-        from nucleate.papers import chosen, find
+        from nucleate.papers import DEFAULT, chosen, chosen_papers
 
-        keys = chosen(only or [])
+        every = list_items and not paper
+        papers = chosen_papers(["all"] if every else paper or [])
+        keys = chosen(only or [], papers)
         if list_items:
-            for key in keys:
-                typer.echo(f"{key:<{_wide(keys)}}  {find(key).title}")
+            _list(papers, keys)
             return
         from nucleate.papers.core.runner import reproduce as make
         from nucleate.papers.report.markdown import marked, update
 
-        if readme is not None:
+        asked = {one.name: [key for key in keys if key in one.items] for one in papers}
+        if readme is not None and DEFAULT in asked:
             marked(readme)  # a page that cannot be written is refused before anything is computed
+        made = []
         with nullcontext() if quiet else _Items(len(keys)) as watch:
-            outcome = make(folder, keys, quick, watch, _warn)
-        written = [] if readme is None else update(readme, outcome.results, folder)
-        if not quiet:
-            _tell(outcome.report, outcome.results["items"], keys)
-            for path in written:
-                typer.echo(f"wrote {path}")
+            for one in papers:
+                if asked[one.name]:
+                    place = folder if one.name == DEFAULT else folder / one.name
+                    outcome = make(place, asked[one.name], quick, watch, _warn, one)
+                    made.append(
+                        (one, outcome, [] if readme is None else update(one, readme, outcome.results, place))
+                    )
+        for one, outcome, written in made:
+            if not quiet:
+                _tell(outcome.report, outcome.results["items"], asked[one.name])
+                for path in written:
+                    typer.echo(f"wrote {path}")
+
+
+def _list(papers: "list[Paper]", keys: list[str]) -> None:
+    """Every paper, and below it its items and what they cost."""
+    from nucleate.papers import find
+    from nucleate.papers.core.item import in_words
+
+    for one in papers:
+        items = [find(key) for key in keys if key in one.items]
+        if not items:
+            continue
+        full, quick = (sum(item.cost.of(how) for item in items) for how in (False, True))
+        typer.echo(
+            f"{one.name}: {one.title}, arXiv {one.arxiv}; {in_words(full)} on two cores, quick"
+            f" {in_words(quick)}"
+        )
+        for item in items:
+            cost = f"{in_words(item.cost.full)}, quick {in_words(item.cost.quick)}"
+            typer.echo(f"  {item.key:<{_wide(keys)}}  {cost:<30}  {item.title}")
 
 
 def _tell(report: Path, items: Mapping[str, Any], keys: list[str]) -> None:
@@ -107,9 +148,11 @@ class _Items:
         self.items, self.count = items, 0
         self.progress = ProgressBar("")
 
-    def begin(self, key: str, title: str) -> None:
+    def begin(self, key: str, title: str, seconds: float) -> None:
+        from nucleate.papers.core.item import in_words
+
         self.count += 1
-        typer.echo(f"[{self.count}/{self.items}] {title}", err=True)
+        typer.echo(f"[{self.count}/{self.items}] {title}, {in_words(seconds)} on two cores", err=True)
         self.progress = ProgressBar(f"      {key}").start()
 
     def at(self, key: str, share: float) -> None:

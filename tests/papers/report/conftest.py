@@ -1,4 +1,4 @@
-"""Small pictures and results of all items, which the tests of the report share."""
+"""Small pictures and results of all items of the first paper, which the tests of the report share."""
 
 from pathlib import Path
 from typing import Any
@@ -7,16 +7,16 @@ import pytest
 from support.small_items import made
 
 from nucleate import plot
-from nucleate.papers import ITEMS
+from nucleate.papers import DEFAULT, PAPERS
 
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Small pictures of all items, light and dark."""
+    """Small pictures of all items of the first paper, light and dark."""
     out = tmp_path_factory.mktemp("report")
     for theme, name in (("light", "{}.png"), ("dark", "{}-dark.png")):
         with plot.style(theme):
-            for key in ITEMS:
+            for key in PAPERS[DEFAULT].items:
                 item, p, data, numbers = made(key)
                 for figure, drawing in item.draw(data, numbers, p).items():
                     (out / "figures").mkdir(exist_ok=True)
@@ -26,5 +26,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def results() -> dict[str, Any]:
-    items = {key: made(key).item.summary(made(key).numbers, made(key).p, quick=False) for key in ITEMS}
+    items = {
+        key: made(key).item.summary(made(key).numbers, made(key).p, quick=False)
+        for key in PAPERS[DEFAULT].items
+    }
     return {"paper": "a paper", "nucleate": "0", "made_with": {"numpy": "2"}, "quick": False, "items": items}

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from nucleate.papers import ITEMS, find
+from nucleate.papers import DEFAULT, PAPERS, find
 from nucleate.papers.report.html import (
     _contents,
     _overview,
@@ -29,7 +29,7 @@ SOME_ITEMS = ("figure4", "lemma5.1", "theorem5.2", "lemma5.3", "lemmaA.1", "slip
 
 @pytest.fixture(scope="module")
 def report(folder: Path, results: dict[str, Any]) -> str:
-    return page(results, folder / "figures")
+    return page(PAPERS[DEFAULT], results, folder / "figures")
 
 
 class Reader(HTMLParser):
@@ -78,7 +78,7 @@ def test_the_report_needs_nothing_from_outside(report: str, read: Reader) -> Non
 
 
 def test_every_picture_of_the_report_is_there_light_and_dark_and_shows_something(read: Reader) -> None:
-    assert len(read.pictures) == 2 * sum(len(find(key).captions) for key in ITEMS)
+    assert len(read.pictures) == 2 * sum(len(find(key).captions) for key in PAPERS[DEFAULT].items)
     for picture in read.pictures:
         with Image.open(io.BytesIO(base64.b64decode((picture["src"] or "").split(",")[1]))) as opened:
             pixels = np.asarray(opened.convert("L")).astype(int)
@@ -121,7 +121,7 @@ def test_the_report_says_everything_of_every_item(report: str, results: dict[str
         for name, number in summary["numbers"].items():
             assert f"<code>{name}</code>" in report
             assert typeset(number["about"]) in report
-        assert f"<code>nucleate reproduce --only {key}</code>" in report
+        assert f"<code>nucleate reproduce --only {key}</code>, about " in report
         assert all(typeset(slip["evidence"]) in report for slip in summary["slips"])
 
 
@@ -135,7 +135,7 @@ def test_text_from_outside_is_escaped_and_formulas_are_raised() -> None:
 
 def test_results_are_plain_json_without_nan(results: dict[str, Any]) -> None:
     again = json.loads(json.dumps(results, allow_nan=False))
-    assert list(again["items"]) == list(ITEMS)
+    assert list(again["items"]) == list(PAPERS[DEFAULT].items)
     for summary in again["items"].values():
         assert summary["verdict"] in [verdict["word"] for verdict in summary["verdicts"]]
         assert summary["numbers"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nucleate.checks import InputError
-from nucleate.papers import ITEMS, find
+from nucleate.papers import DEFAULT, PAPERS, find
 from nucleate.papers.report import markdown
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -20,7 +20,7 @@ def test_the_block_goes_between_the_marks_and_nowhere_else(
     page.write_text(
         f"# A\n\nbefore\n{markdown.BEGIN}\nyesterday’s block\n{markdown.END}\nafter\n", encoding="utf-8"
     )
-    written = markdown.update(page, results, folder)
+    written = markdown.update(PAPERS[DEFAULT], page, results, folder)
     text = page.read_text(encoding="utf-8")
     assert text.startswith(f"# A\n\nbefore\n{markdown.BEGIN}\n<picture>")
     assert text.endswith(f"\n{markdown.END}\nafter\n")
@@ -34,7 +34,7 @@ def test_the_block_goes_between_the_marks_and_nowhere_else(
     for summary in results["items"].values():
         assert all(f"**{verdict['word']}**" in text for verdict in summary["verdicts"])
         assert summary["statement"] in (tmp_path / "docs" / "report.md").read_text(encoding="utf-8")
-    markdown.update(page, results, folder)
+    markdown.update(PAPERS[DEFAULT], page, results, folder)
     assert page.read_text(encoding="utf-8") == text
 
 
@@ -48,7 +48,7 @@ def test_a_page_without_the_marks_is_left_alone(
     page = tmp_path / "README.md"
     page.write_text(text)
     with pytest.raises(InputError, match="must have the lines"):
-        markdown.update(page, results, folder)
+        markdown.update(PAPERS[DEFAULT], page, results, folder)
     assert page.read_text() == text
 
 
@@ -79,15 +79,27 @@ def test_a_page_is_not_made_from_half_a_reproduction(
         "items": {key: summary for key, summary in results["items"].items() if key != "table1"},
     }
     with pytest.raises(InputError, match="has no table1 yet"):
-        markdown.update(page, half, folder)
+        markdown.update(PAPERS[DEFAULT], page, half, folder)
 
 
-def test_the_documentation_tells_the_items_as_they_are_now() -> None:
-    text = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
-    for key in ITEMS:
+@pytest.mark.parametrize("name", list(PAPERS))
+def test_the_documentation_tells_the_items_as_they_are_now(name: str) -> None:
+    page = markdown.page_of(PAPERS[name])
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    for key in PAPERS[name].items:
         one = find(key)
         for words in (one.title, one.statement, one.criteria, *one.choices, *one.captions.values()):
-            assert words in text, f"docs/report.md is behind {key}: run nucleate reproduce --readme README.md"
+            assert words in text, (
+                f"docs/{page} is behind {key}: run nucleate reproduce --paper {name} --readme README.md"
+            )
+        for picture in one.captions:
+            assert (ROOT / "docs" / "images" / f"reproduced-{picture}.png").is_file()
+
+
+def test_the_index_of_the_documentation_names_every_paper() -> None:
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    for paper in PAPERS.values():
+        assert f"\n{markdown.page_of(paper).removesuffix('.md')}\n" in text
 
 
 def test_the_table_of_the_readme_links_pictures_and_names_commands(results: dict[str, Any]) -> None:

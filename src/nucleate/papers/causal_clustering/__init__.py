@@ -18,6 +18,7 @@ PAPER = Paper(
         "Karagodin, Polyanskiy, Rigollet, Clustering in Causal Attention Masking, NeurIPS 2024, arXiv"
         " 2411.04990"
     ),
+    arxiv="2411.04990",
     package=__name__,
     items={
         "figure1": "figure1",

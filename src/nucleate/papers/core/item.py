@@ -12,8 +12,9 @@ p are the parameters; `measure`, `verdicts`, `draw` and `slips` are pure.
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from nucleate.papers import DEFAULT, paper_of
 from nucleate.papers.core.numbers import Number
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "KINDS",
     "WORDS",
+    "Cost",
     "Data",
     "Item",
     "Kind",
@@ -33,6 +35,7 @@ __all__ = [
     "Verdict",
     "Word",
     "headline",
+    "in_words",
 ]
 
 Word = Literal[
@@ -107,12 +110,31 @@ class Slip:
     evidence: str
 
 
+class Cost(NamedTuple):
+    """The seconds that an item takes on two idle cores, measured."""
+
+    quick: float
+    full: float
+
+    def of(self, quick: bool) -> float:
+        """Of a full or a quick run."""
+        return self.quick if quick else self.full
+
+
+def in_words(seconds: float) -> str:
+    """A time in one number: "about 40 s", "about 6 min"."""
+    if seconds < 90.0:
+        return f"about {max(seconds, 1.0):.0f} s"
+    return f"about {seconds / 60.0:.0f} min" if seconds < 5400.0 else f"about {seconds / 3600.0:.1f} h"
+
+
 @dataclass(frozen=True)
 class Item:
     """One figure, table or claim."""
 
     key: str
     title: str
+    cost: Cost
     source: str  # where the paper speaks of it
     statement: str  # the paper's, in our words, with all its hypotheses and nothing of ours
     parameters: Parameters
@@ -134,7 +156,9 @@ class Item:
 
     def command(self, quick: bool) -> str:
         """What redoes it alone."""
-        return f"nucleate reproduce --only {self.key}" + " --quick" * quick
+        paper = paper_of(self.key).name
+        named = f" --paper {paper}" * (paper != DEFAULT)
+        return f"nucleate reproduce{named} --only {self.key}" + " --quick" * quick
 
     def summary(self, numbers: Numbers, p: Parameters, quick: bool) -> dict[str, Any]:
         """Everything but the pictures, as plain data for results.json."""
@@ -153,6 +177,7 @@ class Item:
             "slips": [asdict(slip) for slip in self.slips(numbers)],
             "figures": {name: self.captions[name] for name in self.captions},
             "command": self.command(quick),
+            "seconds": self.cost.of(quick),
         }
 
 

@@ -12,5 +12,11 @@ class Paper:
 
     title: str
     citation: str
+    arxiv: str  # its number there
     package: str  # holds a folder per item, with item.py, data.py and figures.py
     items: Mapping[str, str]  # the folder of each item by its key, in the order of the report
+
+    @property
+    def name(self) -> str:
+        """What it is asked for by: that of its folder, with - for _."""
+        return self.package.rpartition(".")[2].replace("_", "-")

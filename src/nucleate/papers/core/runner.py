@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from nucleate.checks import InputError, as_path, file_error
-from nucleate.papers import ITEMS, PAPERS, chosen, find
+from nucleate.papers import chosen, chosen_papers, find
 from nucleate.papers.core.cache import ItemWorkspace, Tell
 from nucleate.papers.core.item import Data, Item, Numbers, Parameters
 from nucleate.papers.core.item_file import FIGURE_FILES, find_finished, is_quick, item_file_text
+from nucleate.papers.core.paper import Paper
 
 __all__ = ["ProgressDisplay", "Reproduction", "reproduce", "reproduce_item", "write_report"]
 
@@ -31,7 +32,7 @@ __all__ = ["ProgressDisplay", "Reproduction", "reproduce", "reproduce_item", "wr
 class ProgressDisplay(Protocol):
     """What shows how far a reproduction is."""
 
-    def begin(self, key: str, title: str) -> None: ...
+    def begin(self, key: str, title: str, seconds: float) -> None: ...  # seconds it is said to take
 
     def at(self, key: str, share: float) -> None: ...
 
@@ -39,7 +40,7 @@ class ProgressDisplay(Protocol):
 
 
 class _NoDisplay:
-    def begin(self, key: str, title: str) -> None:
+    def begin(self, key: str, title: str, seconds: float) -> None:
         pass
 
     def at(self, key: str, share: float) -> None:
@@ -63,14 +64,18 @@ def reproduce(
     quick: bool = False,
     display: ProgressDisplay | None = None,
     tell: Tell = lambda words: None,
+    paper: Paper | None = None,
 ) -> Reproduction:
-    """Make the items named in `only`, or all, in the folder `out`, and the report of all that are there.
+    """Make the items of a paper that are named in `only`, or all, in the folder `out`, and the report of all
+    of its items that are there.
 
     tell   called with a line about damage that was found
+    paper  the first of the list unless said otherwise
     """
     from nucleate.studies.durable_files import locked
 
-    keys, display, out = chosen(only), display or _NoDisplay(), as_path("--out", out)
+    (paper,) = [paper] if paper is not None else chosen_papers()
+    keys, display, out = chosen(only, [paper]), display or _NoDisplay(), as_path("--out", out)
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file, but the results need a folder. Choose another place with --out.")
     _make_folder(out)
@@ -90,13 +95,13 @@ def reproduce(
             summary, damage = find_finished(out, item, quick)
             if damage:
                 tell(f"{damage}. {key} is made anew.")
-            display.begin(key, item.title)
+            display.begin(key, item.title, item.cost.of(quick))
             began, reused = time.perf_counter(), summary is not None
             if summary is None:
                 summary = reproduce_item(out, item, item.parameters_of(quick), quick, display, tell)
             display.end(key, summary, time.perf_counter() - began, reused)
             made[key] = summary
-        return write_report(out, quick, made, tell)
+        return write_report(out, quick, made, tell, paper)
 
 
 def _make_folder(folder: Path) -> None:
@@ -154,22 +159,28 @@ def save_figures(out: Path, item: Item, data: Data, numbers: Numbers, p: Paramet
 
 
 def write_report(
-    out: Path, quick: bool, made: Mapping[str, Any] | None = None, tell: Tell = lambda words: None
+    out: Path,
+    quick: bool,
+    made: Mapping[str, Any] | None = None,
+    tell: Tell = lambda words: None,
+    paper: Paper | None = None,
 ) -> Reproduction:
-    """results.json and report.html from the items `made` now and those that were finished before."""
+    """results.json and report.html of a paper from the items `made` now and those that were finished
+    before."""
     from nucleate import __version__
     from nucleate.papers.report.html import page
     from nucleate.studies.block import made_with
 
+    (paper,) = [paper] if paper is not None else chosen_papers()
     items = {}
-    for key in ITEMS:
+    for key in paper.items:
         summary, damage = (made[key], "") if made and key in made else find_finished(out, find(key), quick)
         if damage:
             tell(f"{damage}. {key} is left out of the report; {find(key).command(quick)} makes it anew.")
         if summary is not None:
             items[key] = summary
     results = {
-        "paper": "; ".join(paper.citation for paper in PAPERS),
+        "paper": paper.citation,
         "nucleate": __version__,
         "made_with": made_with(),
         "quick": quick,
@@ -177,7 +188,7 @@ def write_report(
     }
     _replace(out / "results.json", json.dumps(results, indent=2, ensure_ascii=False) + "\n")
     report = out / "report.html"
-    _replace(report, page(results, out / "figures"))
+    _replace(report, page(paper, results, out / "figures"))
     return Reproduction(report, results)
 
 

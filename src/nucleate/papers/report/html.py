@@ -9,7 +9,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from nucleate.papers import PAPERS
+from nucleate.papers.core.item import in_words
+from nucleate.papers.core.paper import Paper
 from nucleate.papers.report.overview import KINDS_OF_STATEMENT, overview
 from nucleate.papers.report.style import LAYOUT, STYLE
 
@@ -30,8 +31,8 @@ FORMULA_PATTERNS = (  # how formulas are written in plain text, and how a page s
 )
 
 
-def page(results: Mapping[str, Any], figures: Path) -> str:
-    """The whole report from what results.json holds and the pictures in `figures`."""
+def page(paper: Paper, results: Mapping[str, Any], figures: Path) -> str:
+    """The whole report on a paper from what results.json holds and the pictures in `figures`."""
     items: Mapping[str, Any] = results["items"]
     kind = (
         "Quick run: fewer and smaller simulations than the full report; what takes many runs may not show."
@@ -41,12 +42,12 @@ def page(results: Mapping[str, Any], figures: Path) -> str:
     made = ", ".join(f"{name} {version}" for name, version in results["made_with"].items())
     return LAYOUT.format(
         style=STYLE,
-        title=escape(" and ".join(paper.title for paper in PAPERS)),
+        title=escape(paper.title),
         version=escape(str(results["nucleate"])),
         paper=escape(results["paper"]),
         kind=kind,
         made=escape(made),
-        words=_emphasised(KINDS_OF_STATEMENT),
+        words=_emphasised(KINDS_OF_STATEMENT.format(arxiv=paper.arxiv)),
         overview=_overview(items),
         contents=_contents(items),
         sections="\n".join(_section(key, summary, figures) for key, summary in items.items()),
@@ -151,6 +152,7 @@ def _section(key: str, summary: Mapping[str, Any], figures: Path) -> str:
         for one in summary["verdicts"]
     )
     ours = f"<h3>What is ours</h3><p>{typeset(summary['ours'])}</p>" if summary["ours"] else ""
+    cost = in_words(summary["seconds"])
     choices = "".join(f"<li>{typeset(choice)}</li>" for choice in summary["choices"])
     return f"""<section id="{escape(key)}">
 <h2>{typeset(summary["title"])}</h2>
@@ -161,7 +163,7 @@ def _section(key: str, summary: Mapping[str, Any], figures: Path) -> str:
 <h3>Measured</h3>{_numbers(summary["numbers"])}
 <div class=pair><div><h3>Parameters</h3>{_parameters(summary["parameters"])}</div>
 <div><h3>Left to us, and chosen so</h3><ul>{choices}</ul></div></div>
-<p class=note>Again, this item alone: <code>{escape(summary["command"])}</code></p>
+<p class=note>Again, this item alone: <code>{escape(summary["command"])}</code>, {cost} on two cores</p>
 </section>"""
 
 

@@ -1,5 +1,5 @@
-"""Hero picture, gallery and verdicts for the README, and the text of the report for the documentation, from a
-finished reproduction."""
+"""Hero picture, gallery and verdicts for the README, and the text of a report as a page of the documentation,
+from a finished reproduction."""
 
 import re
 from collections.abc import Mapping
@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from nucleate.checks import InputError, file_error
-from nucleate.papers import ITEMS
+from nucleate.papers import DEFAULT
+from nucleate.papers.core.item import in_words
+from nucleate.papers.core.paper import Paper
 from nucleate.papers.report.html import gathered_slips
 from nucleate.papers.report.overview import KINDS_OF_STATEMENT, anchor, overview
 
-__all__ = ["BEGIN", "END", "marked", "update"]
+__all__ = ["BEGIN", "END", "marked", "page_of", "update"]
 
 BEGIN, END = "<!-- reproduce:begin -->", "<!-- reproduce:end -->"
 HERO, GALLERY = (
@@ -23,15 +25,16 @@ HERO_PIXELS, GALLERY_PIXELS, LINKED_PIXELS = 1400, 900, 1200
 GALLERY_COLUMNS = 2
 
 
-def update(page: Path, results: Mapping[str, Any], out: Path) -> list[Path]:
-    """Write the block between the marks of `page`, docs/report.md and docs/images beside it; the files that
-    were written."""
-    text = marked(page)
-    missing = [key for key in ITEMS if key not in results["items"]]
+def update(paper: Paper, page: Path, results: Mapping[str, Any], out: Path) -> list[Path]:
+    """Write the page of a paper beside `page`, docs/report.md or docs/papers/NAME.md, and docs/images; of the
+    first paper also the block between the marks of `page`. The files that were written."""
+    first = paper.name == DEFAULT
+    text = marked(page) if first else ""
+    missing = [key for key in paper.items if key not in results["items"]]
     if missing:
         raise InputError(
             f"{out} has no {', '.join(missing)} yet, but the page shows all items. Run nucleate reproduce"
-            " first."
+            f"{'' if first else ' --paper ' + paper.name} first."
         )
     docs = page.parent / "docs"
     images = docs / "images"
@@ -39,6 +42,7 @@ def update(page: Path, results: Mapping[str, Any], out: Path) -> list[Path]:
     written = [
         _picture(out / "figures" / f"{HERO}{dark}.png", images / f"reproduced-{HERO}{dark}.png", HERO_PIXELS)
         for dark in ("", "-dark")
+        if first
     ]
     pictures = [name for summary in results["items"].values() for name in summary["figures"]]
     written += [
@@ -50,14 +54,20 @@ def update(page: Path, results: Mapping[str, Any], out: Path) -> list[Path]:
         for name in pictures
         if name != HERO
     ]
-    before, after = text.split(BEGIN)[0], text.split(END)[1]
-    for path, words in (
-        (page, f"{before}{BEGIN}\n{block(results)}\n{END}{after}"),
-        (docs / "report.md", report_page(results)),
-    ):
+    texts = {docs / page_of(paper): report_page(paper, results)}
+    if first:
+        before, after = text.split(BEGIN)[0], text.split(END)[1]
+        texts = {page: f"{before}{BEGIN}\n{block(results)}\n{END}{after}", **texts}
+    for path, words in texts.items():
+        path.parent.mkdir(exist_ok=True)
         path.write_text(words, encoding="utf-8")
         written.append(path)
     return written
+
+
+def page_of(paper: Paper) -> str:
+    """Where the page of a paper is in docs/."""
+    return "report.md" if paper.name == DEFAULT else f"papers/{paper.name}.md"
 
 
 def marked(page: Path) -> str:
@@ -118,26 +128,30 @@ def _gallery_cell(title: str, picture: str) -> str:
     return f"{title}<br>[![{title}]({picture})]({picture})"
 
 
-def report_page(results: Mapping[str, Any]) -> str:
+def report_page(paper: Paper, results: Mapping[str, Any]) -> str:
     """The text of the report as a page of the documentation."""
     items = results["items"]
+    first = paper.name == DEFAULT
+    named = "" if first else f" --paper {paper.name}"
+    up = "../" * page_of(paper).count("/")  # to docs/
     lines = [
-        "# The paper, reproduced",
+        "# The paper, reproduced" if first else f"# {paper.title}",
         "",
+        *([] if first else [f"{paper.citation}, reproduced.", ""]),
         (
-            "Written by `nucleate reproduce --readme README.md`, nucleate"
+            f"Written by `nucleate reproduce{named} --readme README.md`, nucleate"
             f" {results['nucleate']}{', a quick run' if results['quick'] else ''}. The report it writes,"
             " `report.html`, has more: every measured number with its"
         ),
         "uncertainty, and all pictures for light and dark pages and for print.",
         "",
-        KINDS_OF_STATEMENT,
+        KINDS_OF_STATEMENT.format(arxiv=paper.arxiv),
         "",
         *_overview(items),
         "",
         "## All statements",
         "",
-        *_verdicts(items, "images", "."),
+        *_verdicts(items, f"{up}images", up.rstrip("/") or "."),
     ]
     for summary in items.values():
         lines += [
@@ -149,11 +163,12 @@ def report_page(results: Mapping[str, Any]) -> str:
         ]
         lines += [f"*Ours.* {summary['ours']}", ""] if summary["ours"] else []
         lines += [
-            f"![{_cell(caption)}](images/reproduced-{name}.png)\n\n*{caption}*\n"
+            f"![{_cell(caption)}]({up}images/reproduced-{name}.png)\n\n*{caption}*\n"
             for name, caption in summary["figures"].items()
         ]
         lines += [
-            f"- **{one['part']}**: {_word(one, '.')}. {_sentence(one['why'])}" for one in summary["verdicts"]
+            f"- **{one['part']}**: {_word(one, up.rstrip('/') or '.')}. {_sentence(one['why'])}"
+            for one in summary["verdicts"]
         ]
         lines += [
             "",
@@ -170,7 +185,7 @@ def report_page(results: Mapping[str, Any]) -> str:
                 f" {', '.join(f'{name} = {_value(value)}' for name, value in summary['parameters'].items())}."
             ),
             "",
-            f"*Again:* `{summary['command']}`",
+            f"*Again:* `{summary['command']}`, {in_words(summary['seconds'])} on two cores",
         ]
     slips = gathered_slips(items)
     if slips:

@@ -21,9 +21,9 @@ GROUPS: tuple[tuple[str, tuple[Word, ...]], ...] = (
 SLIPS_ITEM = "slips"  # its statements are no claims of the paper: they stand in a group of their own
 SLIPS_HEADING = "Slips of print: what is printed is not what is meant"
 
-# at the top of the report
+# at the top of the report on a paper
 KINDS_OF_STATEMENT = (
-    "Statements of the paper are in our words, with all their hypotheses, from our notes on arXiv 2411.04990."
+    "Statements of the paper are in our words, with all their hypotheses, from our notes on arXiv {arxiv}."
     " What it proves, prints or draws *agrees* or *disagrees* with what is measured here; what it conjectures"
     " is given *evidence for* or *against*, and *disagrees* where a counterexample is certain; *not testable"
     " here* is what it states and we cannot decide, *no claim* what it does not speak of. Of what is ours,"

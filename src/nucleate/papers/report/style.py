@@ -80,7 +80,7 @@ LAYOUT = """<!doctype html>
 <body>
 <header>
 <h1>{title}, reproduced</h1>
-<p>The figures, the table and the claims of the paper ({paper}), simulated, measured and judged by nucleate
+<p>Figures and claims of the paper ({paper}), simulated, measured and judged by nucleate
 {version}. {kind}</p>
 <p class=note>{words}</p>
 <p class=note>All numbers are in results.json

@@ -18,7 +18,7 @@ from nucleate.papers.causal_clustering.capture.measures import (
     shares,
     slopes,
 )
-from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Verdict
+from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Verdict
 from nucleate.papers.core.line_fits import fit_line, half_width, plus_minus, slope_of
 from nucleate.papers.core.numbers import Number, exact, mean_of
 
@@ -274,6 +274,7 @@ def _local(numbers: Numbers, system: tuple[int, float]) -> str:
 ITEM = Item(
     key="capture",
     title="Capture: how many tokens a Rényi center gets",
+    cost=Cost(quick=12.4, full=295.2),
     source="Section 5, left open",
     statement=(
         "The paper leaves open whether each Rényi center captures Ω(n) of n uniform tokens in O(1) time (Q ="

@@ -33,7 +33,7 @@ from nucleate.papers.causal_clustering.conjectures.search_results import (
 )
 from nucleate.papers.causal_clustering.conjectures.start_shares import CASES, SEED, STARTS
 from nucleate.papers.causal_clustering.shared.classify_end import END_DISTANCE
-from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Verdict, Word
+from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Verdict, Word
 from nucleate.papers.core.numbers import Number, exact, share_of
 
 if TYPE_CHECKING:
@@ -513,6 +513,7 @@ def _defective_verdict(numbers: Numbers) -> Verdict:
 ITEM = Item(
     key="conjecture1",
     title="Conjecture 1: two points",
+    cost=Cost(quick=19.8, full=134.5),
     source="Conjecture 1",
     statement=(
         "If V is diagonalisable with d distinct positive real eigenvalues, every token converges to ξ or −ξ,"

@@ -14,7 +14,7 @@ from nucleate.papers.causal_clustering.conjectures.random_models import (
     NOT_YET_THERE,
 )
 from nucleate.papers.causal_clustering.shared.classify_end import END_DISTANCE
-from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Verdict, Word
+from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Verdict, Word
 from nucleate.papers.core.numbers import Number, exact, share_of
 
 if TYPE_CHECKING:
@@ -251,6 +251,7 @@ def _totals(numbers: Numbers, names: list[str]) -> tuple[int, int, int, int, int
 ITEM = Item(
     key="conjecture2",
     title="Conjecture 2: one point",
+    cost=Cost(quick=4.5, full=64.1),
     source="Conjecture 2",
     statement=(
         "If λ_max > 0 is real and semisimple with an eigenspace L of dimension 2 or more, V keeps L^⊥, and"

@@ -7,7 +7,7 @@ from nucleate.checks import Array
 from nucleate.papers.causal_clustering.dimension.data import exponent_name, run
 from nucleate.papers.causal_clustering.dimension.figures import draw
 from nucleate.papers.causal_clustering.dimension.measures import means, reduction_level
-from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Verdict, Word
+from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Verdict, Word
 from nucleate.papers.core.line_fits import (
     MAX_STANDARD_ERRORS,
     STANDARD_ERRORS_95,
@@ -251,6 +251,7 @@ def _scan_verdict(numbers: Numbers, p: Parameters) -> Verdict:
 ITEM = Item(
     key="dimension",
     title="Effective dimension",
+    cost=Cost(quick=17.7, full=356.2),
     source="Section 5, conjectured",
     statement=(
         "With Q = K = V = I the numbers of Rényi and of strong Rényi centers, with δ = cβ^(−1/2), are both of"

@@ -17,7 +17,7 @@ from nucleate.papers.causal_clustering.figure1.measures import (
     panel_end,
 )
 from nucleate.papers.causal_clustering.shared.classify_end import END_DISTANCE
-from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Verdict
+from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Verdict
 from nucleate.papers.core.numbers import Number, compared, exact
 
 if TYPE_CHECKING:
@@ -274,6 +274,7 @@ CAPTION = (
 def panels_item(
     key: str,
     title: str,
+    cost: Cost,
     statement: str,
     panels: tuple[Panel, ...],
     choice: str,
@@ -286,6 +287,7 @@ def panels_item(
     return Item(
         key=key,
         title=title,
+        cost=cost,
         source=f"{figure} and Table 1",
         statement=statement,
         parameters=PARAMETERS,
@@ -310,6 +312,7 @@ TABLE_1 = (
 ITEM = panels_item(
     "figure1",
     "Figure 1: where tokens go, by V's dominant eigenvalue",
+    Cost(quick=10.6, full=18.4),
     "Trajectories of n = 32 tokens on the unit sphere in d = 3 dimensions from a uniform start, Q = K = I,"
     f" β = 9, until T = 5000, for different value matrices V. {TABLE_1}",
     PANELS,

@@ -14,7 +14,7 @@ from nucleate.papers.causal_clustering.figure2.data import (
     run,
 )
 from nucleate.papers.causal_clustering.figure2.figures import SNAPSHOTS, draw
-from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Verdict, Word
+from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Verdict, Word
 from nucleate.papers.core.numbers import Number, compared, exact, mean_of, share_of
 
 __all__ = ["ITEM"]
@@ -133,6 +133,7 @@ def _percent(share: Number) -> str:
 ITEM = Item(
     key="figure2",
     title="Figure 2: tokens gather around centers",
+    cost=Cost(quick=3.4, full=5.0),
     source="Figure 2",
     statement=(
         "The evolution of n = 200 tokens on the circle (d = 2) with Q = K = V = I and β = 64, from one start,"

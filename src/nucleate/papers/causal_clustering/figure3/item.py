@@ -7,7 +7,7 @@ from nucleate.checks import Array
 from nucleate.papers.causal_clustering.figure3.data import KINDS, observable_name, run
 from nucleate.papers.causal_clustering.figure3.explained import BETA, CLUSTER_SHARES, DELTA
 from nucleate.papers.causal_clustering.figure3.figures import draw
-from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Verdict, Word
+from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Verdict, Word
 from nucleate.papers.core.line_fits import plus_minus
 from nucleate.papers.core.numbers import Number, exact, mean_of
 
@@ -160,6 +160,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
 ITEM = Item(
     key="figure3",
     title="Figure 3: tokens consumed by centers",
+    cost=Cost(quick=2.7, full=24.5),
     source="Figure 3",
     statement=(
         "As Figure 2 (n = 200 tokens on the circle, Q = K = V = I, β = 64, centers with δ = 4β^(−1/2)), over"

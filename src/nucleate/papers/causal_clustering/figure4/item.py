@@ -5,7 +5,7 @@ import numpy as np
 
 from nucleate.papers.causal_clustering.figure4.data import run
 from nucleate.papers.causal_clustering.figure4.figures import draw
-from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Slip, Verdict
+from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Slip, Verdict
 from nucleate.papers.core.numbers import Number, compared, exact
 
 __all__ = ["ITEM"]
@@ -129,6 +129,7 @@ def slips(numbers: Numbers) -> tuple[Slip, ...]:
 ITEM = Item(
     key="figure4",
     title="Figure 4: the interaction function",
+    cost=Cost(quick=0.7, full=0.7),
     source="Figure 4 and Lemma A.1",
     statement=(
         "On the circle (d = 2) with Q = K = V = I token k moves by h(x) = e^{β(cos x − 1)} sin x of the"

@@ -7,7 +7,7 @@ import numpy as np
 
 from nucleate.papers.causal_clustering.figure5.data import VARIABLE, run, trained_file
 from nucleate.papers.causal_clustering.figure5.figures import draw
-from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Verdict
+from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Verdict
 from nucleate.papers.core.numbers import Number, exact, mean_of, share_of
 
 if TYPE_CHECKING:
@@ -124,6 +124,7 @@ def _verdict_trained(numbers: Numbers, p: Parameters) -> Verdict:
 ITEM = Item(
     key="figure5",
     title="Figure 5: value matrices at initialisation",
+    cost=Cost(quick=4.3, full=4.6),
     source="Figure 5 and appendix B.3",
     statement=(
         "Eigenvalues of the value matrix of a head of albert-xlarge-v2 (d = 2048, 16 heads of 128) at its"

@@ -16,7 +16,7 @@ from nucleate.papers.causal_clustering.law.measures import (
     means,
 )
 from nucleate.papers.causal_clustering.shared.cluster_runs import FIGURE_C
-from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Verdict
+from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Verdict
 from nucleate.papers.core.line_fits import (
     MAX_STANDARD_ERRORS,
     STANDARD_ERRORS_95,
@@ -261,6 +261,7 @@ def _described_matches(numbers: Numbers, dims: list[int]) -> str:
 ITEM = Item(
     key="law",
     title="The law β^{(d−1)/2}",
+    cost=Cost(quick=9.4, full=245.3),
     source="Section 5",
     statement=(
         "Q = K = V = I, δ = cβ^(−1/2), uniform tokens: Rényi centers and strong Rényi centers both number"

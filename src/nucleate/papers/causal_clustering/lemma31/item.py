@@ -5,7 +5,7 @@ import numpy as np
 from nucleate.papers.causal_clustering.lemma31.data import KINDS, run
 from nucleate.papers.causal_clustering.lemma31.figures import draw
 from nucleate.papers.causal_clustering.lemma31.measures import RATE_ERROR, powers, rates, rotation
-from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Verdict
+from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Verdict
 from nucleate.papers.core.numbers import Number, exact, mean_of
 
 __all__ = ["ITEM"]
@@ -125,6 +125,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
 ITEM = Item(
     key="lemma3.1",
     title="Lemma 3.1: one token",
+    cost=Cost(quick=7.1, full=10.0),
     source="Lemma 3.1",
     statement=(
         "One token moves by x' = P_x(Vx). Let λ_max be the largest real part of V's eigenvalues, L' the span"

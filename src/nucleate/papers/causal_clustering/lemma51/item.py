@@ -13,7 +13,7 @@ from nucleate.papers.causal_clustering.lemma51.measures import (
     guaranteed_product,
     lower_quartile,
 )
-from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Verdict
+from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Verdict
 from nucleate.papers.core.numbers import Number, exact, share_of
 
 __all__ = ["ITEM"]
@@ -345,6 +345,7 @@ def _index_verdict(numbers: Numbers, p: Parameters) -> Verdict:
 ITEM = Item(
     key="lemma5.1",
     title="Lemma 5.1: strong centers stay",
+    cost=Cost(quick=8.9, full=88.3),
     source="Lemma 5.1",
     statement=(
         "On the circle (d = 2) with Q = K = V = I, let strong centers be separated by c(1+2ε)β^(−1/2): each"

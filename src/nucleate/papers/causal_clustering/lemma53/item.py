@@ -13,7 +13,7 @@ from nucleate.papers.causal_clustering.lemma53.measures import (
     gradient_ratio,
     rising_energies,
 )
-from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Slip, Verdict
+from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Slip, Verdict
 from nucleate.papers.core.numbers import Number, exact, mean_of, share_of
 
 if TYPE_CHECKING:
@@ -215,6 +215,7 @@ def slips(numbers: Numbers) -> tuple[Slip, ...]:
 ITEM = Item(
     key="lemma5.3",
     title="Lemma 5.3: a sequential gradient flow",
+    cost=Cost(quick=3.7, full=6.6),
     source="Lemma 5.3",
     statement=(
         "On the circle (d = 2) with Q = K = V = I and frozen tokens θ_j with weights a_j, causal attention is"

@@ -6,7 +6,7 @@ import numpy as np
 from nucleate.papers.causal_clustering.lemmaA1.data import BOUND_ROUNDING, BOUNDS, distances, run
 from nucleate.papers.causal_clustering.lemmaA1.figures import draw
 from nucleate.papers.causal_clustering.lemmaA1.proofs import PROOFS
-from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Slip, Verdict
+from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Slip, Verdict
 from nucleate.papers.core.numbers import Number, exact
 
 __all__ = ["ITEM", "lower_bound_slips", "measure", "second_bound_slips"]
@@ -158,6 +158,7 @@ def second_bound_slips(numbers: Numbers) -> tuple[Slip, ...]:
 ITEM = Item(
     key="lemmaA.1",
     title="Lemma A.1: the shape of the interaction function",
+    cost=Cost(quick=3.7, full=4.3),
     source="Lemma A.1",
     statement=(
         "h(x) = e^{β(cos x − 1)} sin x is odd and 2π-periodic; it rises up to τ* with cos τ* = (−1 + √(4β² +"

@@ -6,7 +6,7 @@ import numpy as np
 from nucleate.papers.causal_clustering.lemmaC1.data import dataset_name, run
 from nucleate.papers.causal_clustering.lemmaC1.figures import draw
 from nucleate.papers.causal_clustering.lemmaC1.measures import LINE, PARABOLA, jammed
-from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Slip, Verdict
+from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Slip, Verdict
 from nucleate.papers.core.line_fits import (
     MAX_STANDARD_ERRORS,
     combined_error,
@@ -191,6 +191,7 @@ def slips(numbers: Numbers) -> tuple[Slip, ...]:
 ITEM = Item(
     key="lemmaC.1",
     title="Lemma C.1: how many centers",
+    cost=Cost(quick=4.9, full=105.5),
     source="Lemma C.1",
     statement=(
         "Tokens are independent and uniform on the sphere; a strong Rényi center is farther than δ from every"

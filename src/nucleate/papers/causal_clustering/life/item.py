@@ -14,7 +14,7 @@ from nucleate.papers.causal_clustering.life.measures import (
     merge_lifetimes,
 )
 from nucleate.papers.causal_clustering.shared.classify_end import END_DISTANCE
-from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Verdict
+from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Verdict
 from nucleate.papers.core.numbers import Number, exact, mean_of, share_of
 
 __all__ = ["ITEM"]
@@ -178,6 +178,7 @@ def _law_verdict(numbers: Numbers, d: int) -> Verdict:
 ITEM = Item(
     key="life",
     title="The whole life of a metastable state",
+    cost=Cost(quick=21.7, full=96.1),
     source="Theorem 4.1 and section 5",
     statement=(
         "With V = I (here Q = K = I, too), β ≥ 0 and d ≥ 2, from almost every start every token converges to"

@@ -10,7 +10,7 @@ from nucleate.papers.causal_clustering.lemmaA1 import item as lemmaA1
 from nucleate.papers.causal_clustering.slips.data import run
 from nucleate.papers.causal_clustering.slips.figures import draw
 from nucleate.papers.causal_clustering.theorem52 import item as theorem52
-from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Slip, Verdict
+from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Slip, Verdict
 from nucleate.papers.core.numbers import Number, exact, mean_of
 
 __all__ = ["ITEM"]
@@ -96,6 +96,7 @@ def slips(numbers: Numbers) -> tuple[Slip, ...]:
 ITEM = Item(
     key="slips",
     title="Slips in the print",
+    cost=Cost(quick=2.3, full=4.0),
     source="the whole paper",
     statement=(
         "As printed: for d = 3 the mean number of strong centers is (3 sin²(δ/2))^(−1). Theorem 5.2's second"

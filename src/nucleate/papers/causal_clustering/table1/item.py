@@ -16,7 +16,7 @@ from nucleate.papers.causal_clustering.table1.measures import (
     UNIFORM_FAR,
     measure,
 )
-from nucleate.papers.core.item import Item, Numbers, Parameters, Verdict, Word
+from nucleate.papers.core.item import Cost, Item, Numbers, Parameters, Verdict, Word
 from nucleate.papers.core.line_fits import plus_minus
 from nucleate.papers.core.numbers import Number
 
@@ -263,6 +263,7 @@ def _percent(share: Number) -> str:
 ITEM = Item(
     key="table1",
     title="Table 1: where the tokens end",
+    cost=Cost(quick=6.8, full=343.0),
     source="Table 1",
     statement=(
         "Where tokens end, by λ_max, the largest real part of V's eigenvalues, and its multiplicity. Row 1,"

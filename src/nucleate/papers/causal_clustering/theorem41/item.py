@@ -8,7 +8,7 @@ import numpy as np
 from nucleate.papers.causal_clustering.shared.classify_end import END_DISTANCE
 from nucleate.papers.causal_clustering.theorem41.data import SLOWEST_DECAY_TIMES, cases_of, rate_cases, run
 from nucleate.papers.causal_clustering.theorem41.figures import draw
-from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Verdict
+from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Verdict
 from nucleate.papers.core.numbers import Number, exact, share_of
 
 if TYPE_CHECKING:
@@ -185,6 +185,7 @@ def _total(numbers: Numbers, names: list[str]) -> tuple[int, int]:
 ITEM = Item(
     key="theorem4.1",
     title="Theorem 4.1: with V = I all end at the first token",
+    cost=Cost(quick=11.3, full=60.4),
     source="Theorem 4.1",
     statement=(
         "With V = I, any Q and K, β ≥ 0 and d ≥ 2, from almost every start every token x_k(t) converges to"

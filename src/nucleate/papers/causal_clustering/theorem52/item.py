@@ -15,7 +15,7 @@ from nucleate.papers.causal_clustering.theorem52.conditions import (
 )
 from nucleate.papers.causal_clustering.theorem52.data import EDGE_SHARE, MAX_MOVING, TOKENS, moving_cases, run
 from nucleate.papers.causal_clustering.theorem52.figures import draw
-from nucleate.papers.core.item import Data, Item, Numbers, Parameters, Slip, Verdict
+from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Slip, Verdict
 from nucleate.papers.core.numbers import Number, exact, share_of
 
 if TYPE_CHECKING:
@@ -316,6 +316,7 @@ def sign_slips(numbers: Numbers) -> tuple[Slip, ...]:
 ITEM = Item(
     key="theorem5.2",
     title="Theorem 5.2: tokens gather at frozen ones",
+    cost=Cost(quick=13.0, full=48.3),
     source="Theorem 5.2",
     statement=(
         "On the circle (d = 2) with Q = K = V = I, let m tokens θ_j be frozen, farther apart than cβ^(−1/2),"

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from nucleate.attention import Attention
 from nucleate.checks import Array
+from nucleate.layers import Model
 
 
 def small(**changes: Any) -> dict[str, Any]:

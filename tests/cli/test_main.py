@@ -33,7 +33,8 @@ def test_the_help_begins_with_simulate_and_ends_with_bench() -> None:
     places = [shown.index(f" {name} ") for name in ORDER]
     assert places == sorted(places)
     assert set(leaves()) == {
-        *ORDER[:-1], "bench drift", "bench batch", "bench life", "bench ensemble", "bench gpu",
+        *ORDER[:-1], "bench drift", "bench batch", "bench life", "bench ensemble", "bench family",
+        "bench gpu",
     }  # fmt: skip
 
 

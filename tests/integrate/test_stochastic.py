@@ -179,7 +179,7 @@ def spread_from_the_pole(d: int, kappa: float, t: float, dt: float, runs: int) -
     x0 = np.zeros((runs, 1, d))
     x0[..., 0] = 1.0
     run = nc.simulate(noise_alone(d, kappa), x0, t, dt=dt, seed=0, save=[t])
-    assert np.abs(np.linalg.norm(run.x, axis=-1) - 1.0).max() < 1e-15 * 4
+    assert np.abs(np.linalg.norm(run.x, axis=-1) - 1.0).max() < 1e-15
     return run.x[:, 0, 0, 0]
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from nucleate.block import Block
-from nucleate.checks import Array, InputError, finite_number, shortened, whole_number
+from nucleate.checks import Array, InputError, check_memory, finite_number, shortened, whole_number
 from nucleate.integrate.block_system import ReferenceSystem, block_system
 from nucleate.integrate.brownian import Path, new_path
 from nucleate.integrate.pieces import is_ordinary
@@ -112,6 +112,7 @@ def noise_grid(
         )
     steps = whole_steps("t", t, dt)
     if every_step:
+        check_memory(16.0 * steps, f"keeping each of {steps} steps")
         frame_steps = np.arange(steps + 1)  # (m,)
         times = np.array(dt * frame_steps)  # (m,)
     elif exact:

@@ -283,7 +283,7 @@ def test_other_refusals() -> None:
     x0 = nc.uniform(4, 3, seed=0)
     with pytest.raises(InputError, match=r"an Attention with hardmax weights"):
         nc.simulate(Attention(1.0, weights="hardmax"), x0, 1.0, method="causal")
-    with pytest.raises(InputError, match=r"an Attention and ALiBi"):
+    with pytest.raises(InputError, match=r"an Attention with ALiBi"):
         nc.simulate(Attention(1.0, position=ALiBi(1.0)), x0, 1.0, device="gpu")
     with pytest.raises(InputError, match=r"2 layers of dt = 0.5 end at time 1, but t is 1.5"):
         nc.simulate(Layers([halves(1.0, 3)] * 2, dt=0.5), x0, 1.5)

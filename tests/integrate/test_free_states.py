@@ -59,14 +59,14 @@ def test_a_token_that_sees_itself_only_grows_by_its_own_value(norm: Norm, V: flo
     assert run.norms.shape == (9, 1)
     # straight on: Runge-Kutta makes only roundings, some ten per step
     assert run.norms[:, 0] == pytest.approx(0.75 + speed * run.t, rel=1e-13)
-    assert np.abs(run.x - x0).max() <= 1e-15
+    assert np.abs(run.x - x0).max() <= 1e-14  # roundings of a few steps
 
 
 def test_ngpt_of_one_token_rests() -> None:
     x0 = nc.uniform(1, 3, seed=0)
     run = nc.simulate(Block(Attention(2.0), norm="ngpt", alpha=3.0), x0, 5.0, save=3)
     assert run.norms is None
-    assert np.abs(run.x - x0).max() <= 1e-15
+    assert np.abs(run.x - x0).max() <= 1e-14  # roundings of a few steps
 
 
 @pytest.mark.parametrize("number", range(len(SYSTEMS)), ids=lambda number: SYSTEMS[number].name)

@@ -6,15 +6,12 @@ import pytest
 from nucleate.attention import Attention
 from nucleate.block import Block
 from nucleate.integrate.pieces import (
-    as_blocks,
-    is_ordinary,
     model_time,
     pieces_of,
     solver_time,
     starting_lengths,
 )
 from nucleate.layers import Layers
-from nucleate.positions import ALiBi
 
 HEAD = Attention(1.0)
 
@@ -61,15 +58,6 @@ def test_the_time_of_the_root_goes_both_ways() -> None:
     assert model_time("sqrt", s) == pytest.approx(t, rel=1e-15)
     assert np.array_equal(solver_time("pre", t), t)
     assert told(Layers([Block(HEAD, norm="sqrt")] * 2, dt=3.0), 6.0)[0] == (0, "post", 0.0, 2.0)
-
-
-def test_only_one_softmax_head_without_positions_is_ordinary() -> None:
-    assert is_ordinary(HEAD)
-    others = Attention(1.0, weights="exponential"), Attention(1.0, position=ALiBi(0.5)), Block([HEAD, HEAD])
-    assert not any(is_ordinary(other) for other in others)
-    blocks = as_blocks(others[0])
-    assert isinstance(blocks, Block)
-    assert blocks.heads == (others[0],)
 
 
 def test_lengths_start_where_the_norm_has_them() -> None:

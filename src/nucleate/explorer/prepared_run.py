@@ -11,6 +11,7 @@ from nucleate.checks import Array, InputError
 from nucleate.explorer import limits
 from nucleate.explorer.measurements import model_facts, start_facts
 from nucleate.explorer.scene import Scene, parse_scene
+from nucleate.integrate.family import softmax_head
 from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import OnFrames, simulate
 
@@ -63,14 +64,15 @@ def prepare_stored(run: Run, which: int, title: str) -> PreparedRun:
     frames = len(run.t)
     run = thinned(run, limits.MAX_NUMBERS)
     check_size(title, *run.x.shape[1:])
-    if run.model.frozen is not None and len(run.model.frozen.x) > limits.MAX_TOKENS:
+    model = _head_of(run)
+    if model.frozen is not None and len(model.frozen.x) > limits.MAX_TOKENS:
         raise InputError(
-            f"{title} has {len(run.model.frozen.x)} frozen tokens, but the explorer shows at most"
+            f"{title} has {len(model.frozen.x)} frozen tokens, but the explorer shows at most"
             f" {limits.MAX_TOKENS}. Draw it: run.plot()."
         )
     scene = _noted_scene(run)
     return PreparedRun(
-        run.model,
+        model,
         run.x[0],
         run.t,
         run.settings,
@@ -154,12 +156,17 @@ def _one_run(run: Run, which: int) -> Run:
     steps = int(np.asarray(run.steps).reshape(-1)[which if np.ndim(run.steps) else 0])
     return replace(
         run,
-        model=model_of_run(run.model, which),
+        model=model_of_run(_head_of(run), which),
         t=run.t[:count],
         x=np.ascontiguousarray(x[:count]),
         status=status,
         steps=steps,
     )
+
+
+def _head_of(run: Run) -> Attention:
+    """The model of a stored run, which must be one that the page knows."""
+    return softmax_head(run.model, "The explorer shows runs", "Draw it: run.plot().")
 
 
 def model_of_run(model: Attention, which: int) -> Attention:

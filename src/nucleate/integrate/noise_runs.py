@@ -18,7 +18,7 @@ from nucleate.block import Block
 from nucleate.checks import Array, InputError, check_memory, finite_number, shortened, whole_number
 from nucleate.integrate.block_system import ReferenceSystem, block_system
 from nucleate.integrate.brownian import Path, new_path
-from nucleate.integrate.pieces import is_ordinary
+from nucleate.integrate.family import is_ordinary
 from nucleate.integrate.run_buffers import Integers, RunBuffers, buffers_of, new_run_buffers
 from nucleate.integrate.scheduler import Call, OnFrames, Progress, carry_out
 from nucleate.integrate.status import RUNNING

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nucleate.attention import Attention
 from nucleate.block import Block
 from nucleate.checks import Array
-from nucleate.layers import Layers, Model
-from nucleate.positions import ALiBi
+from nucleate.layers import Layers
 
-__all__ = ["Piece", "as_blocks", "is_ordinary", "model_time", "pieces_of", "solver_time", "starting_lengths"]
+__all__ = ["Piece", "model_time", "pieces_of", "solver_time", "starting_lengths"]
 
 SAME_TIME = 1e-12  # relative: two ends of pieces so close are one
 
@@ -36,17 +34,6 @@ class Piece:
     def free(self) -> bool:
         """Whether the state is y = r theta."""
         return self.norm in ("pre", "peri")
-
-
-def is_ordinary(model: Model) -> bool:
-    """Whether a model is one softmax head without positions: (CSA), which has solvers of its own."""
-    no_position = isinstance(model, Attention) and model.position in (None, ALiBi(0.0))
-    return isinstance(model, Attention) and model.weights == "softmax" and no_position
-
-
-def as_blocks(model: Model) -> Block | Layers:
-    """A head as the block of nothing but that head."""
-    return Block(model) if isinstance(model, Attention) else model
 
 
 def pieces_of(model: Block | Layers, t: float) -> list[Piece]:

@@ -21,8 +21,9 @@ from nucleate.checks import (
 )
 from nucleate.conveniences import convenience
 from nucleate.integrate.block_schedule import BlockSchedule, integrate_blocks, layer_times
+from nucleate.integrate.family import as_blocks, is_ordinary, name_of
 from nucleate.integrate.noise_runs import check_noise, integrate_noise, noise_grid, run_keys
-from nucleate.integrate.pieces import as_blocks, is_ordinary, solver_time, starting_lengths
+from nucleate.integrate.pieces import solver_time, starting_lengths
 from nucleate.integrate.run import Run
 from nucleate.integrate.run_buffers import new_run_buffers
 from nucleate.integrate.scheduler import OnFrames, Progress, Schedule, integrate_all
@@ -225,14 +226,6 @@ def check_on_gpu(
             f'precision="mixed" is good to {MIN_MIXED_TOLERANCE:g}, but rtol + atol is {tolerance:g}. Raise'
             " rtol, or leave precision out."
         )
-
-
-def name_of(model: Model) -> str:
-    """What a model is, in an error: "a Block", "an Attention with exponential weights"."""
-    if not isinstance(model, Attention):
-        return "a Block" if isinstance(model, Block) else "Layers"
-    kind = f" with {model.weights} weights" if model.weights != "softmax" else ""
-    return f"an Attention{kind}" + (f" and {type(model.position).__name__}" if model.position else "")
 
 
 def model_times(

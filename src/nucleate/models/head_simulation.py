@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from nucleate.attention import Attention, Window
 from nucleate.checks import Array, InputError, check_tokens, finite_number, whole_number
+from nucleate.integrate.family import softmax_head
 from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import simulate
 from nucleate.kernels.dispatch import drift
@@ -245,8 +246,9 @@ def head_outcome(system: HeadSystem, reduced: ReducedSystem, run: Run) -> HeadOu
     L = system.L if reduced.basis is None else reduced.basis.T @ system.L  # (s, dim L)
     inside = np.linalg.norm(x @ L, axis=1)  # (n,) cosine of the angle to L
     label = clusters(x, NEAR_RADIANS)  # (n,)
-    speed = float(np.linalg.norm(drift(run.model, x), axis=1).max())
-    beyond = other_model(run.model, len(x)) is not None
+    model = softmax_head(run.model, "An outcome is told", "Simulate one head.")
+    speed = float(np.linalg.norm(drift(model, x), axis=1).max())
+    beyond = other_model(model, len(x)) is not None
     return HeadOutcome(
         system.layer,
         system.head,

@@ -21,7 +21,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nucleate.attention import Attention, Window, check_model
+from nucleate.block import Block
 from nucleate.checks import Array, InputError
+from nucleate.integrate.family import name_of
+from nucleate.layers import Layers
 from nucleate.observe.inputs import check_frames
 
 __all__ = ["interaction_energy", "token_energies"]
@@ -112,8 +115,9 @@ def _tokens(model: Attention, x: ArrayLike) -> tuple[Array, NDArray[np.bool_]]:
     """x checked, and which frames it holds, (...); the model must be one for which there are energies."""
     x, there = check_frames(x)
     d = x.shape[-1]
+    _check_model(model)
     for name in ("Q", "K", "V"):
-        M = getattr(check_model(model), name)
+        M = getattr(model, name)
         if M is not None and not (M.shape[-1] == d and (np.eye(d) == M).all()):
             raise InputError(
                 f"{name} must be the identity, but is not. Energies are known for Q = K = V = I: leave the"
@@ -130,3 +134,18 @@ def _tokens(model: Attention, x: ArrayLike) -> tuple[Array, NDArray[np.bool_]]:
             " leading axis."
         )
     return x, there
+
+
+def _check_model(model: object) -> None:
+    """Refuse models without an energy; under "softmax" and "exponential" weights it is the same."""
+    if isinstance(model, Block | Layers):
+        raise InputError(
+            f"Energies are known for one head, but the model is {name_of(model)}. Give a head of it, such as"
+            " block.heads[0], if that is what you mean."
+        )
+    head = check_model(model)
+    if head.weights == "hardmax" or head.position is not None:
+        raise InputError(
+            "Energies are known for softmax and exponential weights without positions, but the model is"
+            f" {name_of(head)}. Leave weights and position out."
+        )

@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nucleate.attention import Attention
+from nucleate.block import Block
 from nucleate.checks import Array, InputError, finite_number, function_or_none, shortened, whole_number
 from nucleate.conveniences import convenience
+from nucleate.integrate.family import softmax_head
 from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import Progress, simulate
 from nucleate.integrate.storage import check_target
 from nucleate.kernels.model_shape import model_shape
+from nucleate.layers import Layers
 from nucleate.observe.clusters import check_radius
 from nucleate.observe.merges import Merges, merges, sharpness, usual_radius
 from nucleate.sphere import uniform
@@ -128,7 +131,7 @@ def life(
 
 @overload
 def life(
-    model: Attention,
+    model: Attention | Block,
     x0: ArrayLike,
     /,
     *,
@@ -142,7 +145,7 @@ def life(
 
 
 def life(
-    beta: float | Attention,
+    beta: float | Attention | Block | Layers,
     n: int | ArrayLike = 200,
     d: int = 2,
     seed: int = 0,
@@ -172,12 +175,13 @@ def life(
     """
     notes: dict[str, Any]
     function_or_none("progress", progress, of="(done, total)")
-    if isinstance(beta, Attention):
+    if isinstance(beta, Attention | Block | Layers):
+        model = softmax_head(beta, "A life is followed", "Simulate it: nucleate.simulate(model, x0, t).")
         if (d, seed) != (2, 0):
             raise InputError(
                 "life(model, x0) takes no d and no seed. Draw the start: x0 = uniform(n, d, seed)."
             )
-        model, x0, notes = beta, _one_start(beta, n), {"start": "x0, as given"}
+        x0, notes = _one_start(model, n), {"start": "x0, as given"}
     else:
         model = Attention(finite_number("beta", beta, least=0.0, help="It is the inverse temperature."))
         n = whole_number("n", n, least=1, help="It is the number of tokens. With tokens, pass a model first.")

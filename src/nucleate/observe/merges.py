@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from nucleate.attention import Attention
 from nucleate.checks import Array, InputError
+from nucleate.integrate.family import softmax_head
 from nucleate.integrate.run import Run
 from nucleate.observe.centers import renyi_centers
 from nucleate.observe.close_approach import next_approach
@@ -162,14 +163,17 @@ def merges(run: Run, radius: float | None = None) -> Merges:
         raise InputError(
             f"merges need at least one frame, but this run has none ({run.ending}). Simulate for longer."
         )
-    width = cluster_width(sharpness(run.model))
-    radius = usual_radius(sharpness(run.model)) if radius is None else check_radius(radius)
+    model = softmax_head(
+        run.model, "Merges are followed", "Count clusters instead: nucleate.clusters(x, radius)."
+    )
+    width = cluster_width(sharpness(model))
+    radius = usual_radius(sharpness(model)) if radius is None else check_radius(radius)
     if (formed := _formed(run, width)) is None:
         return Merges(radius, np.nan, np.empty(0, dtype=np.int64), ())
     start, t_f, x = formed
     leaders = renyi_centers(x, width, strong=True)  # (clusters,)
     # a mean of tokens, turned by V, is no longer than this
-    speed = float(np.linalg.norm(run.model.parameters(x.shape[-1])[3], 2))
+    speed = float(np.linalg.norm(model.parameters(x.shape[-1])[3], 2))
     losses = []
     for i, k in enumerate(leaders.tolist()):
         if i and (lost := _loss(run, start, t_f, x, _Search(k, leaders[:i], radius, speed))) is not None:

@@ -9,6 +9,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from nucleate.attention import Attention
 from nucleate.checks import Array
 from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import Method, simulate
@@ -58,12 +59,11 @@ def positions_at(run: Run, frames: NDArray[np.integer[Any]], times: Array) -> Ar
 def _rerun(run: Run, begin: Array, end: Array, span: float, tokens: int, save: str | Array) -> Run | None:
     """From `begin` (n, d) on for a time `span`, the first `tokens` tokens and those they see; None if they do
     not come to `end` (n, d)."""
-    if span == 0.0 or run.settings.get("method") not in get_args(Method):
+    model = run.model
+    if not isinstance(model, Attention) or span == 0.0 or run.settings.get("method") not in get_args(Method):
         return None
-    seen = len(begin) if run.model.mask == "full" else tokens
-    again = simulate(
-        run.model, begin[:seen], span, save=save, rtol=REFINED_RTOL, atol=REFINED_ATOL, threads=1
-    )
+    seen = len(begin) if model.mask == "full" else tokens
+    again = simulate(model, begin[:seen], span, save=save, rtol=REFINED_RTOL, atol=REFINED_ATOL, threads=1)
     # simulate keeps what it has; here it would be taken for a record without an equation
     if again.status == "interrupted":
         raise KeyboardInterrupt

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nucleate.checks import InputError, finite_number, shortened
+from nucleate.integrate.family import softmax_head
 from nucleate.integrate.run import Run
 from nucleate.plot.on_circle import angles
 from nucleate.plot.styles import SMALL_POINTS, WIDE_INCHES, Palette, axes_or_new, check_axes, tidy
@@ -81,7 +82,8 @@ def life(life: "Life", axes: "tuple[Axes, Axes] | None" = None) -> "tuple[Axes, 
     staircase(life, bottom, end=end)
     top.set_xlabel("")
     top.tick_params(labelbottom=False)
-    words = f"n = {shown.x.shape[1]}, d = {shown.x.shape[-1]}, β = {float(shown.model.beta):g}"
+    model = softmax_head(shown.model, "A life is drawn", "Draw its run: run.plot().")
+    words = f"n = {shown.x.shape[1]}, d = {shown.x.shape[-1]}, β = {float(model.beta):g}"
     top.set_title(words if life.whole else f"{words}; {life.ending}", fontsize=11)
     return axes
 

@@ -7,7 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nucleate.checks import Array, InputError, shortened, whole_number
+from nucleate.integrate.family import as_blocks
 from nucleate.integrate.run import Run
+from nucleate.layers import Layers
 from nucleate.observe.inputs import check_centers
 from nucleate.plot.styles import THIN_POINTS, Palette
 
@@ -46,14 +48,20 @@ def circle_only(x: Array) -> Array:
 
 def final_clusters(run: Run, which: int, x: Array, radius: float | None) -> NDArray[np.int64]:
     """The cluster of every token of x (n, d), the last frame of run `which`; two tokens are in one if they
-    are within `radius`, beta^(-1/2) unless given."""
+    are within `radius`, beta^(-1/2) unless given, of several heads for the largest beta."""
     from nucleate.observe.clusters import clusters
     from nucleate.observe.merges import cluster_width
 
-    beta = np.asarray(run.model.beta, dtype=np.float64).reshape(-1)  # (1,) or (b,)
-    return clusters(
-        x, cluster_width(float(beta[which if beta.size > 1 else 0])) if radius is None else radius
-    )
+    return clusters(x, cluster_width(_largest_beta(run, which)) if radius is None else radius)
+
+
+def _largest_beta(run: Run, which: int) -> float:
+    """beta of a run; of several heads the largest."""
+    blocks = as_blocks(run.model)
+    heads = (blocks.blocks[0] if isinstance(blocks, Layers) else blocks).heads
+    if not heads:
+        raise InputError("The model has no head, whose beta would tell how near a cluster is. Give a radius.")
+    return max(float(head.beta[which] if head.beta.ndim else head.beta) for head in heads)
 
 
 def token_colours(palette: Palette, n: int, label: NDArray[np.int64] | None) -> Array:

@@ -1,0 +1,47 @@
+"""Which model is which: one softmax head without positions has solvers and instruments that others lack."""
+
+from typing import Any
+
+from nucleate.attention import Attention
+from nucleate.block import Block
+from nucleate.checks import InputError
+from nucleate.layers import Layers, Model
+from nucleate.positions import ALiBi
+
+__all__ = ["as_blocks", "is_ordinary", "name_of", "softmax_head"]
+
+
+def is_ordinary(model: Model) -> bool:
+    """Whether a model is one softmax head without positions: (CSA), or its like under another mask."""
+    return isinstance(model, Attention) and model.weights == "softmax" and not _has_position(model)
+
+
+def as_blocks(model: Model) -> Block | Layers:
+    """A head as the block of nothing but that head."""
+    return Block(model) if isinstance(model, Attention) else model
+
+
+def softmax_head(model: Any, what: str, help: str) -> Attention:
+    """`model`, which must be ordinary, for `what` knows no other; or the head that a block consists of."""
+    if isinstance(model, Block):
+        model = model.alone or model
+    if isinstance(model, Attention) and is_ordinary(model):
+        return model
+    if not isinstance(model, Attention | Block | Layers):
+        raise InputError(f"model must be an Attention, but is {type(model).__name__}. {help}")
+    raise InputError(
+        f"{what} for one softmax head without positions, but the model is {name_of(model)}. {help}"
+    )
+
+
+def name_of(model: Model) -> str:
+    """What a model is, in an error: "a Block", "an Attention with exponential weights"."""
+    if not isinstance(model, Attention):
+        return "a Block" if isinstance(model, Block) else "Layers"
+    kinds = [f"{model.weights} weights"] if model.weights != "softmax" else []
+    kinds += [type(model.position).__name__] if _has_position(model) else []
+    return " with ".join(["an Attention", " and ".join(kinds)]) if kinds else "an Attention"
+
+
+def _has_position(model: Attention) -> bool:
+    return model.position is not None and model.position != ALiBi(0.0)

@@ -72,7 +72,8 @@ def diffuse(x: Array, w: Array, kappa: float, h: float) -> Array:
     P_w = w * np.stack([-x[..., 1], x[..., 0]], axis=-1) if d == 2 else tangent(x, w)  # (..., n, d)
     v = spread(kappa, h, d) * P_w  # (..., n, d)
     angle = np.sqrt((v * v).sum(-1, keepdims=True))  # (..., n, 1)
-    return np.cos(angle) * x + np.sinc(angle / np.pi) * v  # (..., n, d), np.sinc(z) = sin(pi z) / (pi z)
+    # (..., n, d), np.sinc(z) = sin(pi z) / (pi z); unit but for rounding, which a long w would leave
+    return retract(np.cos(angle) * x + np.sinc(angle / np.pi) * v)
 
 
 def spread(kappa: float, h: float, d: int) -> float:

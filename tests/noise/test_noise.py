@@ -87,7 +87,7 @@ def test_noise_keeps_tokens_on_the_sphere(d: int) -> None:
     x = nc.uniform(100, d, seed=0)
     for i in range(10):
         x = diffuse(x, increment(0, 0, 5.0, 5.0, i, 100, d), 1.0, 5.0)  # several times around
-    assert np.abs(np.linalg.norm(x, axis=-1) - 1.0).max() < 1e-14  # ten moves of rounding each
+    assert np.abs(np.linalg.norm(x, axis=-1) - 1.0).max() < 1e-15
 
 
 def test_on_the_circle_noise_turns_a_token_by_the_path() -> None:

@@ -112,6 +112,7 @@ def noise_grid(
         )
     steps = whole_steps("t", t, dt)
     if every_step:
+        check_memory(16.0 * steps, f"keeping each of {steps} steps")
         frame_steps = np.arange(steps + 1)  # (m,)
         times = np.array(dt * frame_steps)  # (m,)
     elif exact:

@@ -130,8 +130,13 @@ def diffuse(state):
             sine = sine / vmax(angle, splat(MIN_DIVISOR))
             for at in range(count):
                 i, c, s = (k0 + at) * d, lane(cosine, at), lane(sine, at)
+                square = 0.0
                 for e in range(d):
                     y[i + e] = c * y[i + e] + s * w[i + e]
+                    square += y[i + e] * y[i + e]
+                inverse = 1.0 / math.sqrt(square)
+                for e in range(d):
+                    y[i + e] *= inverse
 
 
 @inlined

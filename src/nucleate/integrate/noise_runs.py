@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from nucleate.block import Block
-from nucleate.checks import Array, InputError, finite_number, shortened, whole_number
+from nucleate.checks import Array, InputError, check_memory, finite_number, shortened, whole_number
 from nucleate.integrate.block_system import block_system
 from nucleate.integrate.brownian import Path, new_path
 from nucleate.integrate.family import is_ordinary

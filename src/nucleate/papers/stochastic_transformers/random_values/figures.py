@@ -47,6 +47,6 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
             label=label,
         )
     left.set_ylabel("rate of log(1 + u) at u = −1")
-    right.set_ylabel("share of runs that end opposite")
+    right.set_ylabel(f"share of runs opposite at T = {p['T']:g}")
     right.legend(fontsize=SMALL_POINTS, loc="upper left")
     return {"random-values": figure}

@@ -219,7 +219,7 @@ ITEM = Item(
         "random-values": (
             "Two tokens in six dimensions. Left: the mean rate of log(1 + u) close to u = −1, dots with 95 %"
             " intervals, on the formula; opposite tokens attract where it is negative. Right: the share of"
-            " runs opposite at T, full mask (dots, on the formula) and causal mask (crosses), which all leave later."
+            " runs opposite at T, full mask (dots, on the formula) and causal mask (crosses; not for good)."
         )
     },
     run=run,

@@ -16,7 +16,7 @@ from nucleate.checks import Array
 __all__ = ["ENGINES", "Flow", "equiangular_tokens", "flow"]
 
 # Add "simulate" where nucleate.simulate takes a Block.
-ENGINES: Sequence[str] = ("reference",)
+ENGINES: Sequence[str] = ("reference", "simulate")
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,14 @@ from nucleate.papers.core.cache import ItemWorkspace
 from nucleate.papers.core.item import Data, Item, Numbers
 
 SMALL: dict[str, dict[str, Any]] = {
+    "random-values": {
+        "betas": [0.5, 1.6, 4.0],
+        "close_dt": 3e-3,
+        "close_runs": 400,
+        "dt": 2e-2,
+        "runs": 150,
+        "several_runs": 40,
+    },
     "figure1": {"n": 12, "beta": 4.0, "T": 200.0, "max_steps": 1500},
     "figure2": {"starts": 60},
     "figure3": {"runs": 16, "frames": 16},

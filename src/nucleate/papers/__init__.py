@@ -22,6 +22,7 @@ FOLDERS = (
     "causal_clustering",
     "perspective",
     "long_context",
+    "stochastic_transformers",
 )
 
 # by its name, which is that of its folder with - for _

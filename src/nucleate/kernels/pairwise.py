@@ -206,7 +206,7 @@ def token_by_scores(x, a, A, work, k, n, m, mask, w):
     # the frozen tokens if there are any, then the others: one call for both keeps compilation short
     for part in range(0 if m > 0 else 1, 2):
         start, end = low if part else 0, high if part else m
-        Z, largest = score_sum(x, 0, x, a, work, here, start, end, None, Z, largest)
+        Z, largest = score_sum(x, None, x, a, work, here, start, end, None, Z, largest)
     return Z
 
 
@@ -308,7 +308,7 @@ def gaussian_sum_in_registers(x, beta, work, here, low, high, axes, slope):
 @inner
 def score_sum(keys, at, x, a, work, here, low, high, slope, Z, largest):
     """The same for w_kj = exp(<u_k, key_j> - largest), the largest score so far: what was summed before is
-    rescaled.  The keys, d rows as wide as x, begin at the flat index `at`."""
+    rescaled.  The keys, d rows as wide as x, begin at the flat index `at`; where it is None they are x."""
     d, width = x.shape
     D = U + d
     weighted = high <= a.size - LANES  # only frozen tokens carry weights
@@ -320,7 +320,10 @@ def score_sum(keys, at, x, a, work, here, low, high, slope, Z, largest):
             if slope is not None:
                 score = score + fall_with_places(slope, here, j)
             for c in range(d):
-                score = fma(splat(work[U + c]), load(keys, at + c * width + j), score)
+                if at is not None:
+                    score = fma(splat(work[U + c]), load(keys, at + c * width + j), score)
+                else:
+                    score = fma(splat(work[U + c]), load(x, c * width + j), score)
             store(work, j - start, score)
             best = vmax(best, score)
         new = max(largest, hmax(best))

@@ -85,7 +85,8 @@ def test_what_reads_tokens_alone_works_for_every_model() -> None:
         run = nc.simulate(model, X0, 2.0, save=5, max_steps=100)
         assert nc.clusters(run.x[-1], 0.1).shape == (5,)
         assert nc.renyi_centers(run.x[0], 0.5).size
-        plt.close(run.plot().figure)
+        run.plot()
+        plt.close("all")
     assert final_clusters(nc.simulate(PAIR, X0, 2.0, save=5), 0, X0, None).shape == (5,)
     alone = nc.simulate(Block((), Potential([1.0], [[1.0, 0.0]])), X0, 2.0, save=5)
     with pytest.raises(InputError, match="The model has no head, whose beta"):

@@ -23,7 +23,8 @@ STATUS_HELP: dict[str, str] = {
     ),
     "stalled": (
         "The steps that the tolerance asks for became so short that doubles cannot add them to the time."
-        ' Loosen rtol and atol, or over long times use method="auto".'
+        ' Loosen rtol and atol, or over long times use method="auto". Where the norm is "pre" or "peri", look'
+        " at run.norms: a token of length zero has no direction."
     ),
     "non-finite": (
         "A velocity was infinite or not a number. Make beta, Q, K or V smaller: a product of them does not"

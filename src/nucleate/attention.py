@@ -160,7 +160,8 @@ class Attention:
         _, Q_full, K_full, _ = self.parameters(next(iter(self._dimensions().values()), 2))
         with np.errstate(all="ignore"):
             scores = self.beta[..., None, None] * (K_full.mT @ Q_full)  # (..., d, d)
-        if not np.isfinite(np.abs(scores).sum((-1, -2))).all():
+            total = np.abs(scores).sum((-1, -2))
+        if not np.isfinite(total).all():
             raise InputError(
                 "beta K^T Q must be finite, but overflows. Scale Q, K or beta down: exp(beta <Qx, Ky>) has no"
                 " meaning there."

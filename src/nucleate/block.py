@@ -91,7 +91,7 @@ class Block:
     ) -> None:
         try:
             heads = (heads,) if isinstance(heads, Attention) else tuple(heads)
-        except TypeError:
+        except Exception:  # objects may raise anything when asked for their parts
             raise InputError(f"heads must be an Attention or several, but is {shortened(heads)}.") from None
         for head in heads:
             check_model(head)

@@ -71,7 +71,7 @@ class Layers:
     ) -> None:
         try:
             given = tuple(blocks)
-        except TypeError:
+        except Exception:  # objects may raise anything when asked for their parts
             raise InputError(f"blocks must be a list of blocks, but is {shortened(blocks)}.") from None
         if not given:
             raise InputError(
@@ -192,6 +192,8 @@ class RandomLayers(Layers):
 
 def random_matrix(kind: WeightKind, d: int, seed: np.random.SeedSequence) -> Array | None:
     """One random matrix (d, d), or None for the identity."""
+    if not (isinstance(kind, str) and kind in WEIGHT_KINDS):
+        raise InputError(f"kind must be one of {', '.join(WEIGHT_KINDS)}, but is {shortened(kind)}.")
     generator = np.random.default_rng(seed)
     if kind == "identity":
         return None
@@ -202,10 +204,8 @@ def random_matrix(kind: WeightKind, d: int, seed: np.random.SeedSequence) -> Arr
         return G / np.sqrt(d)
     if kind == "symmetric":
         return (G + G.T) / np.sqrt(2.0 * d)
-    if kind == "orthogonal":
-        Q, R = np.linalg.qr(G)
-        return np.asarray(Q * np.sign(np.diag(R)))
-    raise InputError(f"kind must be one of {', '.join(WEIGHT_KINDS)}, but is {shortened(kind)}.")
+    Q, R = np.linalg.qr(G)
+    return np.asarray(Q * np.sign(np.diag(R)))
 
 
 Model = Attention | Block | Layers

@@ -117,6 +117,18 @@ SLOW = ("ensemble", "life", "plot.", "simulate rk4", "Run.plot", "Life.plot", "E
 RESULTS = ("Atlas", "Ensemble", "InputError", "Life", "Merges", "Run", "Spectra", "Study")
 
 
+# What a Block takes beside its heads.
+BLOCK: dict[str, Any] = {
+    "mlp": None,
+    "norm": "mix",
+    "noise": None,
+    "exclude_self": False,
+    "tau": 1.0,
+    "alpha": 1.0,
+    "radius": 1.0,
+}
+
+
 @cache
 def good_calls() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
     """A call of every public function that succeeds, with all its arguments named; "spectra" and
@@ -135,7 +147,40 @@ def good_calls() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
     return {
         "Attention": (
             nc.Attention,
-            {"beta": 1.0, "Q": np.eye(2), "K": np.eye(2), "V": np.eye(2), "mask": "causal", "frozen": None},
+            {
+                "beta": 1.0,
+                "Q": np.eye(2),
+                "K": np.eye(2),
+                "V": np.eye(2),
+                "mask": "causal",
+                "frozen": None,
+                "weights": "softmax",
+                "position": None,
+            },
+        ),
+        "ALiBi": (nc.ALiBi, {"slope": 0.1}),
+        "RoPE": (nc.RoPE, {"base": 100.0}),
+        "MLP": (nc.MLP, {"W": np.ones((2, 3)), "a": np.ones((3, 2)), "activation": "relu", "b": np.ones(3)}),
+        "Potential": (nc.Potential, {"omega": np.ones(3), "a": np.ones((3, 2)), "activation": "tanh"}),
+        "Block": (nc.Block, {"heads": model, **BLOCK}),
+        "Layers": (nc.Layers, {"blocks": [model], "dt": 1.0, "discrete": False}),
+        "RandomLayers": (
+            nc.RandomLayers,
+            {
+                "count": 2,
+                "d": 2,
+                "beta": 1.0,
+                "heads": 2,
+                "kind": "gaussian",
+                "value": "identity",
+                "mask": "full",
+                "weights": "softmax",
+                "position": None,
+                "seed": 0,
+                **BLOCK,
+                "dt": 1.0,
+                "discrete": False,
+            },
         ),
         "Frozen": (nc.Frozen, {"x": x, "weight": 1.0}),
         "Window": (nc.Window, {"w": 2}),
@@ -225,6 +270,8 @@ def good_calls() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
                 "threads": 1,
                 "device": "cpu",
                 "precision": "double",
+                "seed": None,
+                "path_dt": None,
             },
         ),
         "simulate rk4": (lambda dt: nc.simulate(model, x, 1.0, save=3, method="rk4", dt=dt), {"dt": 0.1}),
@@ -279,6 +326,17 @@ def good_calls() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
         "plot.life": (plot.life, {"life": whole, "axes": None}),
         "plot.merge_tree": (plot.merge_tree, {"merges": whole, "ax": None, "end": None}),
         "plot.staircase": (plot.staircase, {"merges": whole, "ax": None, "end": None}),
+        "plot.phase_diagram": (
+            plot.phase_diagram,
+            {
+                "ensemble": many,
+                "name": "count",
+                "ax": None,
+                "over": "beta",
+                "where": None,
+                "limits": (0.0, 1.0),
+            },
+        ),
         "plot.palette_of": (plot.palette_of, {"ax": Figure().add_subplot()}),
         "plot.picture": (plot.picture, {"run": run, "ax": None, "which": 0}),
         "plot.spectrum": (plot.spectrum, {"V": np.eye(2), "ax": None}),

@@ -17,6 +17,7 @@ from nucleate.plot.files import write_run as write_run
 from nucleate.plot.merges import life, staircase
 from nucleate.plot.on_circle import angles, circle, text_histogram
 from nucleate.plot.on_sphere import trajectories
+from nucleate.plot.phase_diagram import phase_diagram
 from nucleate.plot.styles import CLUSTER_COLOURS as CLUSTER_COLOURS
 from nucleate.plot.styles import RED as RED
 from nucleate.plot.styles import STYLES as STYLES
@@ -32,6 +33,7 @@ __all__ = [
     "life",
     "merge_tree",
     "palette_of",
+    "phase_diagram",
     "picture",
     "spectrum",
     "staircase",

@@ -10,6 +10,7 @@ import numpy as np
 from nucleate.checks import InputError
 from nucleate.parse.validate import one_of
 from nucleate.plot.files import save_figure
+from nucleate.plot.phase_diagram import diagram_panels, draw_panels, panel_inches
 from nucleate.plot.styles import (
     CLUSTER_COLOURS,
     SMALL_POINTS,
@@ -188,16 +189,26 @@ def observables_to_draw(
 
 
 def write_ensemble(ensemble: "Ensemble", path: Path, names: Sequence[str] = ()) -> None:
-    """Write the bands of the observables named, or of all that can be drawn, one below the other."""
+    """Write the bands of the observables named, or of all that can be drawn, one below the other; those over
+    time and a long axis of the grid as a phase diagram."""
     from matplotlib.figure import Figure
 
     shown = observables_to_draw(
         {name: ensemble.data[name].dims for name in ensemble.observables}, list(ensemble.study["grid"]), names
     )
-    figure = Figure(figsize=(6.4, 0.6 + 2.7 * len(shown)), layout="constrained")
+    diagrams = {name: found[0] for name in shown if (found := diagram_panels(ensemble, name)) is not None}
+    sizes = [
+        panel_inches(ensemble, name, diagrams[name]) if name in diagrams else (6.4, 2.7) for name in shown
+    ]
+    width, heights = max(width for width, _ in sizes), [height for _, height in sizes]
+    figure = Figure(figsize=(width, 0.6 + sum(heights)), layout="constrained")
     figure.suptitle(as_written(ensemble.study["title"]), fontsize=11)
-    for i, name in enumerate(shown):
-        ensemble_bands(ensemble, name, figure.add_subplot(len(shown), 1, i + 1))
+    parts = figure.subfigures(len(shown), 1, height_ratios=heights, squeeze=False)[:, 0]
+    for part, name in zip(parts, shown, strict=True):
+        if name in diagrams:
+            draw_panels(part, ensemble, name, diagrams[name])
+        else:
+            ensemble_bands(ensemble, name, part.add_subplot())
     save_figure(figure, path)
 
 

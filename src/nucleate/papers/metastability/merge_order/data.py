@@ -1,0 +1,52 @@
+"""Random tokens on an arc, followed until they are one: who merged with whom, and who was nearest."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nucleate.papers.metastability.cluster_flow import follow_clusters
+from nucleate.papers.metastability.merge_order.linkage import centroid_linkage, single_linkage
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+    from nucleate.papers.core.cache import ItemWorkspace
+    from nucleate.papers.core.item import Data, Parameters
+
+__all__ = ["run"]
+
+
+def run(workspace: "ItemWorkspace") -> "Data":
+    """Every beta, some starts at a time."""
+    p, data = workspace.parameters, {}
+    for i, beta in enumerate(p["betas"]):
+
+        def progress(done: float, total: float, i: int = i) -> None:
+            workspace.progress(i + done / total, len(p["betas"]))
+
+        name = f"beta{beta:g}"
+        data[name] = workspace.blocks(
+            name, p["starts"], p["starts_at_once"], partial(orders, p, beta), progress=progress
+        )
+    return data
+
+
+def orders(p: "Parameters", beta: float, starts: range) -> "Dataset":
+    """For every start whether its order of merges is that of each linkage, whether the nearest pair is first,
+    and by how much, in the exponent of its weight, it is nearer than the next."""
+    import xarray
+
+    found = []
+    for start in starts:
+        rng = np.random.default_rng([p["seed"], start])
+        phi = np.sort(rng.uniform(0.0, p["arc"], p["n"]))
+        merges = [frozenset(map(frozenset, one)) for one in follow_clusters(phi, beta).merged]
+        centroid, single = centroid_linkage(phi), single_linkage(phi)
+        same = [merges == centroid, merges == single, merges[0] == single[0], centroid == single]
+        gaps = np.sort(np.diff(phi))
+        found.append([*same, beta * (np.cos(gaps[0]) - np.cos(gaps[1]))])
+    names = ("centroid", "single", "nearest_first", "linkages_agree", "margin")
+    return xarray.Dataset(
+        {name: ("run", column) for name, column in zip(names, np.array(found, dtype=float).T, strict=True)}
+    )

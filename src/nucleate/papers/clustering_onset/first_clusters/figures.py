@@ -19,7 +19,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     from matplotlib.ticker import MaxNLocator
 
     from nucleate.papers.core.figure_layout import spaced_figure
-    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, legend_above, tidy
+    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
     from nucleate.theory.onset import fastest_mode, mode_growth
 
     figure = spaced_figure(11.0, 6.0, w_pad=0.08)
@@ -37,12 +37,13 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
             k, raced, "o-", color=palette.ink, markersize=3.6, linewidth=1.0, label="race of random modes"
         )
         ax.axvline(fastest, color=palette.red, linewidth=0.9, linestyle=(0, (3, 2)), zorder=3)
-        ax.set(xlim=(0.4, k[-1] + 0.6), xlabel="mode that shows first")
+        top = 1.32 * max(share.max(), raced.max())  # with room for the legend
+        ax.set(xlim=(0.4, k[-1] + 0.6), ylim=(0.0, top), xlabel="mode that shows first")
         ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-        ax.set_title(f"β = {beta:g}: fastest k = {fastest}", fontsize=SMALL_POINTS + 1, loc="right")
+        ax.set_title(f"β = {beta:g}: fastest k = {fastest}", fontsize=SMALL_POINTS + 1)
         if column == 0:
             ax.set_ylabel("share of runs")
-            legend_above(ax)
+            ax.legend(fontsize=SMALL_POINTS, loc="upper right")
         below = axes[1, column]
         tidy(below)
         density = found["histogram"].values * p["bins"] / p["n"]  # (runs, bins), 1 where uniform

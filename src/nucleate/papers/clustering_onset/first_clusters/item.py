@@ -98,7 +98,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
 ITEM = Item(
     key="first-clusters",
     title="How many clusters show first",
-    cost=Cost(quick=20.0, full=120.0),
+    cost=Cost(quick=10.0, full=40.0),
     source="the theorem on periodicity, and the figure at β = 5",
     statement=(
         "As the number of tokens grows, independent uniform tokens on the circle come close to solutions with"

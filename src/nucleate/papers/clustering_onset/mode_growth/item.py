@@ -85,7 +85,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
 ITEM = Item(
     key="mode-growth",
     title="Modes grow out of the uniform law",
-    cost=Cost(quick=15.0, full=150.0),
+    cost=Cost(quick=8.0, full=30.0),
     source="the linear phase",
     statement=(
         "Self-attention with full mask and Q = K = V = I on the circle, in the limit of many tokens: the"

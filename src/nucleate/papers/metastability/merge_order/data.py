@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nucleate.papers.metastability.cluster_flow import follow_clusters
-from nucleate.papers.metastability.merge_order.linkage import centroid_linkage, single_linkage
+from nucleate.papers.metastability.merge_order.linkage import (
+    centroid_linkage,
+    centroid_margins,
+    single_linkage,
+)
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -33,8 +37,9 @@ def run(workspace: "ItemWorkspace") -> "Data":
 
 
 def orders(p: "Parameters", beta: float, starts: range) -> "Dataset":
-    """For every start whether its order of merges is that of each linkage, whether the nearest pair is first,
-    and by how much, in the exponent of its weight, it is nearer than the next."""
+    """For every start whether its order of merges is that of each linkage and the nearest pair is first; and
+    by how much, in the exponent of its weight, the nearest pair is nearer than the next, at first and at the
+    closest call."""
     import xarray
 
     found = []
@@ -44,9 +49,9 @@ def orders(p: "Parameters", beta: float, starts: range) -> "Dataset":
         merges = [frozenset(map(frozenset, one)) for one in follow_clusters(phi, beta).merged]
         centroid, single = centroid_linkage(phi), single_linkage(phi)
         same = [merges == centroid, merges == single, merges[0] == single[0], centroid == single]
-        gaps = np.sort(np.diff(phi))
-        found.append([*same, beta * (np.cos(gaps[0]) - np.cos(gaps[1]))])
-    names = ("centroid", "single", "nearest_first", "linkages_agree", "margin")
+        margins = beta * centroid_margins(phi)  # (n - 2,)
+        found.append([*same, margins[0], margins.min()])
+    names = ("centroid", "single", "nearest_first", "linkages_agree", "first_margin", "least_margin")
     return xarray.Dataset(
         {name: ("run", column) for name, column in zip(names, np.array(found, dtype=float).T, strict=True)}
     )

@@ -141,7 +141,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "energy-rises": {"runs": 6, "d": [3, 8]},
     # metastability
     "staircase": {"betas": [1000.0, 2000.0, 4000.0], "twin_beta": 120.0},
-    "merge-order": {"betas": [4000.0], "starts": 10, "starts_at_once": 10},
+    "merge-order": {"betas": [4000.0], "starts": 10},
     # clustering-onset
     "mode-growth": {"n": 20_000, "betas": [5.0, 16.0], "runs": 6, "runs_at_once": 3},
     "first-clusters": {"n": 1000, "betas": [5.0, 16.0], "runs": 16},

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nucleate.checks import Array
 from nucleate.papers.metastability.cluster_flow import follow_clusters
 from nucleate.papers.metastability.merge_order.linkage import (
     centroid_linkage,
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from nucleate.papers.core.cache import ItemWorkspace
     from nucleate.papers.core.item import Data, Parameters
 
-__all__ = ["run"]
+__all__ = ["clear_start", "run"]
 
 
 def run(workspace: "ItemWorkspace") -> "Data":
@@ -36,6 +37,16 @@ def run(workspace: "ItemWorkspace") -> "Data":
     return data
 
 
+def clear_start(p: "Parameters", start: int) -> Array:
+    """Sorted uniform angles (n,), drawn until all choices of centroid linkage are clear at the largest"
+    " beta."""
+    rng = np.random.default_rng([p["seed"], start])
+    while True:
+        phi = np.sort(rng.uniform(0.0, p["arc"], p["n"]))
+        if max(p["betas"]) * centroid_margins(phi).min() >= p["clear"]:
+            return np.asarray(phi)
+
+
 def orders(p: "Parameters", beta: float, starts: range) -> "Dataset":
     """For every start whether its order of merges is that of each linkage and the nearest pair is first; and
     by how much, in the exponent of its weight, the nearest pair is nearer than the next, at first and at the
@@ -44,8 +55,7 @@ def orders(p: "Parameters", beta: float, starts: range) -> "Dataset":
 
     found = []
     for start in starts:
-        rng = np.random.default_rng([p["seed"], start])
-        phi = np.sort(rng.uniform(0.0, p["arc"], p["n"]))
+        phi = clear_start(p, start)
         merges = [frozenset(map(frozenset, one)) for one in follow_clusters(phi, beta).merged]
         centroid, single = centroid_linkage(phi), single_linkage(phi)
         same = [merges == centroid, merges == single, merges[0] == single[0], centroid == single]

@@ -10,7 +10,6 @@ from nucleate.papers.metastability.merge_order.figures import draw
 
 __all__ = ["ITEM"]
 
-CLEAR_MARGIN = 5.0  # the weight of the nearest pair is e^5 times that of the next, or more
 MIN_CLEAR = 10  # starts, fewer of which decide nothing
 
 
@@ -32,7 +31,7 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
     for kind, about in words.items():
         margin = "first_margin" if kind == "nearest_first" else "least_margin"
         clear = [
-            one[kind].values[one[margin].values >= CLEAR_MARGIN]
+            one[kind].values[one[margin].values >= p["clear"]]
             for one in (data[f"beta{beta:g}"] for beta in p["betas"])
         ]
         many = np.concatenate(clear)
@@ -94,7 +93,7 @@ def _listed(numbers: Numbers, kind: str, p: Parameters) -> str:
 ITEM = Item(
     key="merge-order",
     title="Who merges with whom",
-    cost=Cost(quick=40.0, full=110.0),
+    cost=Cost(quick=30.0, full=75.0),
     source="the section beyond metastability; single linkage is from arXiv 2509.25040",
     statement=(
         "The time until two clusters merge is exponential in β(1 − cos δ), δ being their distance, so that"
@@ -117,16 +116,17 @@ ITEM = Item(
         "Q, K, V": "I",
         "mask": "full",
         "weights": "exponential",
-        "n": 5,
+        "n": 6,
+        "clear": 5.0,
         "arc": 0.5,
         "betas": [250.0, 1000.0, 4000.0],
-        "starts": 60,
+        "starts": 40,
         "starts_at_once": 20,
         "seed": 0,
     },
-    quick={"starts": 20},
+    quick={"starts": 15},
     choices=(
-        "Five tokens, independent and uniform on an arc of 0.5, the same starts for every β.",
+        "Six tokens, uniform on an arc of 0.5, drawn until all choices are clear at the largest β.",
         (
             "A first version judged all starts at the largest β; it was replaced after a quick run, in which"
             " many"
@@ -135,7 +135,7 @@ ITEM = Item(
         "Tokens that have met are followed as one point, as in the staircase; times are up to 10²⁰⁰.",
     ),
     criteria=(
-        f"A choice is clear if the nearest two clusters have e^{CLEAR_MARGIN:g} times the weight of the next"
+        "A choice is clear if the nearest two clusters have e^5 times the weight of the next"
         " two, or"
         " more; for the second and the third statement every choice along centroid linkage must be. Each is"
         " observed"
@@ -143,7 +143,7 @@ ITEM = Item(
     ),
     captions={
         "merge-order": (
-            "How often, in random starts of five tokens, the nearest two tokens merge first, and all five"
+            "How often, in random starts of six tokens, the nearest two tokens merge first, and all five"
             " merges come"
             " in the order of centroid or of single linkage, against β, with 95 % intervals. Dashed: starts"
             " in which"

@@ -43,7 +43,11 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     both = numbers["linkages_agree"].value
     ax.axhline(both, color=palette.grey(0.5), linewidth=0.9, linestyle=(0, (3, 2)))
     ax.text(
-        p["betas"][0], both + 0.015, "both linkages agree", fontsize=SMALL_POINTS - 1, color=palette.grey(0.7)
+        1.1 * p["betas"][0],
+        both + 0.015,
+        "both linkages agree",
+        fontsize=SMALL_POINTS - 1,
+        color=palette.grey(0.7),
     )
     ax.set(xscale="log", xlabel="β", ylabel="share of starts", ylim=(0.0, 1.03))
     ax.set_xticks(p["betas"], [f"{beta:g}" for beta in p["betas"]])

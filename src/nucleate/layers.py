@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 WeightKind = Literal["gaussian", "symmetric", "orthogonal", "uniform", "identity"]
+MOST_HEADS = 100_000  # that are drawn at once
 WEIGHT_KINDS = ("gaussian", "symmetric", "orthogonal", "uniform", "identity")
 
 
@@ -166,6 +167,11 @@ class RandomLayers(Layers):
         d = whole_number("d", d, least=2, help="It is the dimension of the tokens.")
         heads = whole_number("heads", heads, least=1, help="It is the number of heads.")
         root = whole_number("seed", seed, least=0, help="Any such number will do.")
+        if count * heads > MOST_HEADS:
+            raise InputError(
+                f"RandomLayers draws at most {MOST_HEADS} heads, but {count} layers of {heads} are asked for. Use"
+                " fewer."
+            )
         check_memory(24.0 * count * heads * d * d, f"{count} layers of {heads} heads in dimension {d}")
         kinds = kind, kind, kind if value is None else value
 

@@ -88,7 +88,8 @@ def test_a_block_of_nothing_but_a_head_is_that_head() -> None:
         (lambda: nc.Layers([nc.Attention(1.0)]).check_time(1.5), "end at time 1, but t is 1.5"),
         (lambda: nc.RandomLayers(0, 3), "count must be a whole number of at least 1"),
         (lambda: nc.RandomLayers(1, 3, kind=SPARSE), "kind must be one of gaussian"),
-        (lambda: nc.RandomLayers(10**6, 10**4), "GiB"),
+        (lambda: nc.RandomLayers(10**4, 10**4), "GiB"),
+        (lambda: nc.RandomLayers(10**6, 2), "at most 100000 heads"),
     ],
 )
 def test_layers_that_make_no_sense_are_refused(make: Any, words: str) -> None:

@@ -147,6 +147,12 @@ SMALL: dict[str, dict[str, Any]] = {
     "phase-diagram": {"runs": {"8": 8, "128": 4, "1024": 4}, "betas": [0.5, 9.0, 5], "frames": 121},
     "equiangular-tokens": {"n": 16, "betas": [1.0, 3.0], "rhos": [0.0], "frames": 121, "rate_points": 5},
     "energy-rises": {"runs": 6, "d": [3, 8]},
+    # metastability
+    "staircase": {"betas": [1000.0, 2000.0, 4000.0], "twin_beta": 120.0},
+    "merge-order": {"betas": [4000.0], "starts": 10},
+    # clustering-onset
+    "mode-growth": {"n": 20_000, "betas": [5.0, 16.0], "runs": 6, "runs_at_once": 3},
+    "first-clusters": {"n": 1000, "betas": [5.0, 16.0], "runs": 16},
     # long-context
     "attention-scale": {"direct_n": [40, 200], "points": 61},
     "almost-equiangular": {

@@ -21,6 +21,8 @@ __all__ = ["DEFAULT", "ITEMS", "PAPERS", "chosen", "chosen_papers", "find", "pap
 FOLDERS = (
     "causal_clustering",
     "perspective",
+    "metastability",
+    "clustering_onset",
     "long_context",
     "stochastic_transformers",
 )

@@ -93,7 +93,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
 ITEM = Item(
     key="attention-scale",
     title="The transition at β = γ log n",
-    cost=Cost(quick=3.0, full=60.0),
+    cost=Cost(quick=6.0, full=45.0),
     source="Theorem 2.1",
     statement=(
         "n unit vectors with all overlaps ρ in (0, 1) go through one layer of softmax attention without mask"

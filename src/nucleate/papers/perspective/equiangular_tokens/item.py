@@ -98,7 +98,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
 ITEM = Item(
     key="equiangular-tokens",
     title="Equiangular tokens",
-    cost=Cost(quick=5.0, full=15.0),
+    cost=Cost(quick=3.0, full=8.0),
     source="the section on high dimension",
     statement=(
         "Tokens with all overlaps equal, Q = K = V = I, full mask, stay so, and their overlap obeys ρ' ="

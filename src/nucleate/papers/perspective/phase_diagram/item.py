@@ -97,7 +97,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
 ITEM = Item(
     key="phase-diagram",
     title="The phase diagram",
-    cost=Cost(quick=30.0, full=300.0),
+    cost=Cost(quick=12.0, full=150.0),
     source="the figure of the phase diagrams",
     statement=(
         "n = 32 tokens, independent and uniform on the unit sphere of R^d, move by self-attention (SA:"

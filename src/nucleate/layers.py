@@ -169,8 +169,8 @@ class RandomLayers(Layers):
         root = whole_number("seed", seed, least=0, help="Any such number will do.")
         if count * heads > MOST_HEADS:
             raise InputError(
-                f"RandomLayers draws at most {MOST_HEADS} heads, but {count} layers of {heads} are asked for. Use"
-                " fewer."
+                f"RandomLayers draws at most {MOST_HEADS} heads, but {count} layers of {heads} are asked for."
+                " Use fewer."
             )
         check_memory(24.0 * count * heads * d * d, f"{count} layers of {heads} heads in dimension {d}")
         kinds = kind, kind, kind if value is None else value

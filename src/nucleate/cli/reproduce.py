@@ -48,6 +48,7 @@ def reproduce(
                 " into docs/images beside it."
             ),
             show_default="no page",
+            readable=False,
         ),
     ] = None,
     quiet: Quiet = False,

@@ -1,5 +1,6 @@
 """How a command ends when it cannot go on."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,43 @@ def test_an_option_that_was_renamed_says_its_new_name(words: list[str]) -> None:
     assert done.exit_code == 2
     old = next(word.partition("=")[0] for word in words if word.startswith("--"))
     assert f"{old} is now {RENAMED_OPTIONS[old]}." in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["explore", "--no-browser", "FOLDER"],
+        ["explore", "--no-browser", "run.npz"],
+        ["explore", "--no-browser", "run.zarr"],
+        ["export", "run.npz", "--out", "page.html"],
+        ["ensemble", "study.toml", "--out", "out.zarr"],
+        ["convert", "model.bin", "--out", "model.safetensors"],
+        ["spectra", "model.gguf"],
+        ["simulate", "--start", "start.npy"],
+        ["simulate", "--model", "model.safetensors"],
+        ["reproduce", "--readme", "README.md"],
+    ],
+    ids=" ".join,
+)
+def test_what_may_not_be_read_is_told_in_one_line_and_not_in_a_box(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = next(word for word in words[1:] if not word.startswith("--"))
+    Path(name).mkdir() if name in ("FOLDER", "run.zarr") else Path(name).write_text("x")
+    Path(name).chmod(0)
+    may = os.access  # which root always may
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != name and may(path, mode))
+    done = nucleate(*words)
+    Path(name).chmod(0o700)
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.count("\n") == 1
+    if words[0] in ("explore", "export"):
+        assert (
+            done.stderr == f"Error: {name} cannot be read: Permission denied. Check that you may read it.\n"
+        )
 
 
 def test_an_option_that_never_was_is_refused_as_ever() -> None:

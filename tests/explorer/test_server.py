@@ -153,3 +153,63 @@ def _flood(server: Any, ours: str, kind: int, most: list[int], process: psutil.P
         except (ConnectionClosed, OSError):
             pass
         most.append(process.memory_info().rss)
+
+
+LIMIT_BLAS_WHILE_IMPORTING = """
+import importlib.util, shutil, sys, threading
+from importlib.machinery import ExtensionFileLoader
+import _heapq, numpy
+from threadpoolctl import threadpool_limits
+
+def limit_blas():
+    while importing:
+        with threadpool_limits(1, user_api="blas"):
+            pass
+
+importing = True
+threads = [threading.Thread(target=limit_blas, daemon=True) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for i in range(100):
+    library = shutil.copy(_heapq.__file__, f"{sys.argv[1]}/{i}.so")
+    loader = ExtensionFileLoader("_heapq", library)
+    loader.create_module(importlib.util.spec_from_file_location("_heapq", library, loader=loader))
+importing = False
+for thread in threads:
+    thread.join()
+"""
+
+
+def test_a_thread_that_limits_blas_and_one_that_imports_never_wait_for_each_other(tmp_path: Path) -> None:
+    """The first page asks for matrices while the server warms up.  threadpoolctl before 3.7 held the loader's
+    lock and waited for Python's, and the import the other way round: nothing ended it but kill -9."""
+    subprocess.run([sys.executable, "-c", LIMIT_BLAS_WHILE_IMPORTING, str(tmp_path)], timeout=60, check=True)
+
+
+CLOSE_WHILE_COMPILING = """
+import threading, time
+from nucleate.explorer.warm_up import warm_up
+
+compiled, closing = threading.Event(), threading.Event()
+thread = threading.Thread(target=warm_up, args=(compiled, closing), daemon=True)
+thread.start()
+while not any(one.name == "nucleate-compile" for one in threading.enumerate()):
+    time.sleep(0.01)
+closing.set()
+start = time.monotonic()
+thread.join()
+print(time.monotonic() - start)
+"""
+
+
+def test_closing_does_not_wait_for_what_is_being_compiled(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUCLEATE_CACHE": str(tmp_path / "empty")}
+    done = subprocess.run(
+        [sys.executable, "-c", CLOSE_WHILE_COMPILING],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert float(done.stdout) < 2.0  # the first of them alone compiles for longer

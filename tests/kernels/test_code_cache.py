@@ -199,6 +199,27 @@ def test_a_place_that_cannot_be_written_is_passed_over(
     assert not caplog.records
 
 
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("file", "{} is no folder"), ("file/deep", "{} is no folder"), ("closed", "Permission denied")],
+)
+def test_a_named_folder_that_cannot_be_used_is_told_in_one_line(
+    places: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, name: str, why: str
+) -> None:
+    (places / "file").touch()
+    (places / "closed").mkdir()
+    may = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: "closed" not in str(path) and may(path, mode))
+    monkeypatch.setenv("NUCLEATE_CACHE", str(places / name))
+    for _ in range(2):
+        found = found_folder()
+        assert found is not None
+        assert found.parent == places / "tmp" / f"nucleate-{os.geteuid()}"
+    said = f"NUCLEATE_CACHE names {places / name}, which cannot be used: {why.format(places / 'file')}."
+    instead = f"Compiled code is kept in {found} instead."
+    assert [record.message for record in caplog.records] == [f"{said} {instead}"]
+
+
 @pytest.mark.parametrize("variable", ["NUCLEATE_CACHE", "XDG_CACHE_HOME", "HOME"])
 def test_a_folder_that_others_can_write_is_not_used_and_one_line_says_so(
     places: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, variable: str

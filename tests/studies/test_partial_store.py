@@ -291,6 +291,26 @@ def test_a_link_where_no_store_can_be_is_refused_before_any_work(
     assert not list(tmp_path.glob("*.parts"))
 
 
+@pytest.mark.parametrize("name", ["zarr.json", "checksums", "checksums/zarr.json", "renyi", "renyi/c/1/0/0"])
+@pytest.mark.parametrize("runs", [24, 26])
+def test_a_store_with_a_link_inside_is_refused_before_any_work_and_left_as_it_was(
+    name: str, runs: int, tmp_path: Path, finished: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even if it leads to the very bytes that were written: nc.load refuses it in the same words."""
+    monkeypatch.setattr(workers, "compute_block", None)
+    path = tmp_path / "out.zarr"
+    shutil.copytree(finished, path)
+    (path / name).rename(tmp_path / "elsewhere")
+    (path / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match=rf"out\.zarr is not opened: {name} is a link, .* cp -rL") as refused:
+        ensemble(small(runs=runs), path)
+    with pytest.raises(InputError) as of_load:
+        load_ensemble(path)
+    assert str(of_load.value) == str(refused.value)
+    assert (path / name).is_symlink()
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["elsewhere", "out.zarr"]
+
+
 # Processors
 
 

@@ -12,7 +12,9 @@ __all__ = ["convert"]
 
 
 def convert(
-    source: Annotated[Path, typer.Argument(help="A file of PyTorch: .bin, .pt, .pth.", show_default=False)],
+    source: Annotated[
+        Path, typer.Argument(help="A file of PyTorch: .bin, .pt, .pth.", show_default=False, readable=False)
+    ],
     out: Annotated[Path, typer.Option(help="The new file, .safetensors.", show_default=False)],
     quiet: Quiet = False,
 ) -> None:

@@ -18,7 +18,10 @@ ENSEMBLE_PICTURES = (".png", ".pdf", ".svg")
 
 def ensemble(
     study: Annotated[
-        Path, typer.Argument(help="The study: a TOML file, such as studies/figure3.toml.", show_default=False)
+        Path,
+        typer.Argument(
+            help="The study: a TOML file, such as studies/figure3.toml.", show_default=False, readable=False
+        ),
     ],
     out: Annotated[
         list[Path] | None,

@@ -28,6 +28,7 @@ def explore(
         typer.Argument(
             help="A stored run or ensemble to open, or a folder of such; nothing outside it is read.",
             show_default=False,
+            readable=False,
         ),
     ] = None,
     port: Annotated[

@@ -17,6 +17,7 @@ def export(
         typer.Argument(
             help="The run: what run.save or nucleate simulate --out wrote, or the store of an ensemble.",
             show_default=False,
+            readable=False,
         ),
     ],
     out: Annotated[

@@ -61,6 +61,7 @@ def reproduce(
                 " causal-clustering also hero picture, gallery and verdicts between the marks of this page."
             ),
             show_default="no page",
+            readable=False,
         ),
     ] = None,
     quiet: Quiet = False,

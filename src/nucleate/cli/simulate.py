@@ -92,7 +92,8 @@ def simulate(
     start: Annotated[
         Path | None,
         typer.Option(
-            help="Start from these tokens instead: a .npy file, (n, d) or (runs, n, d), rows of length 1."
+            help="Start from these tokens instead: a .npy file, (n, d) or (runs, n, d), rows of length 1.",
+            readable=False,
         ),
     ] = None,
     runs: Annotated[
@@ -117,7 +118,8 @@ def simulate(
             help=(
                 "Take Q, K, V and beta from one head of this checkpoint: its folder, or its .safetensors or"
                 " .gguf file; or the whole model from the [model] of a .toml file."
-            )
+            ),
+            readable=False,
         ),
     ] = None,
     layer: Annotated[int | None, typer.Option(help="The head's layer, counted from 0; with --model.")] = None,

@@ -23,7 +23,9 @@ def spectra(
     path: Annotated[
         Path,
         typer.Argument(
-            help="A checkpoint: its folder, or its .safetensors or .gguf file.", show_default=False
+            help="A checkpoint: its folder, or its .safetensors or .gguf file.",
+            show_default=False,
+            readable=False,
         ),
     ],
     out: Annotated[

@@ -5,6 +5,7 @@ A name counts only if it stands in the folder's own list, and what it stands for
 inside the folder.
 """
 
+import errno
 import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nucleate.checks import InputError, MissingFileError, as_path
+from nucleate.checks import FileError, InputError, MissingFileError, as_path
 from nucleate.explorer import limits
 from nucleate.explorer.prepared_run import PreparedRun, check_size, model_of_run, prepare_stored
 from nucleate.explorer.scene import Scene
@@ -136,6 +137,8 @@ def open_folder(path: Path | None) -> Folder:
             " such."
         )
     resolved = path.resolve()
+    if not os.access(resolved, os.R_OK | os.X_OK if resolved.is_dir() else os.R_OK):
+        raise FileError(f"{path} cannot be read: {os.strerror(errno.EACCES)}. Check that you may read it.")
     if path.suffix.lower() not in DATA:
         if not resolved.is_dir():
             raise InputError(f"{path} is neither a stored run ({' or '.join(DATA)}) nor a folder.")

@@ -8,6 +8,7 @@ from typing import Any
 from nucleate.explorer.measurements import measure
 from nucleate.explorer.prepared_run import begun_message, compute, prepare_scene
 from nucleate.explorer.scene import parse_scene
+from nucleate.kernels.threads import stopped_by
 
 __all__ = ["WARM_UP_SCENES", "warm_up"]
 
@@ -31,11 +32,12 @@ def warm_up(compiled: threading.Event, closing: threading.Event) -> None:
     While the program closes, modules are torn down under this thread, so a failure then means nothing.
     """
     try:
-        for scene in WARM_UP_SCENES:
-            if closing.is_set():
-                return
-            prepared = prepare_scene(parse_scene(scene))
-            measure(compute(prepared).x, begun_message(prepared, 0))
+        with stopped_by(closing.is_set):  # what is being compiled then is not waited for
+            for scene in WARM_UP_SCENES:
+                if closing.is_set():
+                    return
+                prepared = prepare_scene(parse_scene(scene))
+                measure(compute(prepared).x, begun_message(prepared, 0))
     except Exception:  # runs still work, only the first one later
         if not closing.is_set():
             logging.getLogger("nucleate.explorer").exception("warming up failed")

@@ -27,6 +27,7 @@ __all__ = [
     "open_zarr",
     "read_json",
     "read_zarr",
+    "refuse_links",
     "zarr_shape",
     "zstd_size",
 ]
@@ -122,6 +123,14 @@ def check_zarr(path: Path) -> StoredGroup:
     return StoredGroup(attrs, arrays)
 
 
+def refuse_links(path: Path) -> None:
+    """InputError if anything in the folder at `path` is a link, as by check_zarr; all else may be damaged."""
+    for folder, folders, files in os.walk(path):
+        for name in (*folders, *files):
+            if (place := Path(folder, name)).is_symlink():
+                _refuse_link(path, place.relative_to(path).as_posix())
+
+
 def zarr_shape(path: Path, name: str) -> tuple[int, ...]:
     """The shape of one array, from its own metadata alone."""
     return _array(path, name, read_json(path / name / "zarr.json")).shape
@@ -205,11 +214,7 @@ def _files(path: Path) -> dict[str, list[str]]:
 
 def _check_entry(path: Path, name: str, entry: "os.DirEntry[str]") -> None:
     if entry.is_symlink():
-        _refuse(
-            path,
-            f"{name} is a link, and what it leads to may be anything",
-            f"To have the files themselves in their places, copy the folder: cp -rL {path} COPY.zarr",
-        )
+        _refuse_link(path, name)
     if not entry.is_dir() and not entry.is_file():
         _refuse(path, f"{name} is neither a file nor a folder")
     if entry.name in FORMAT_2_FILES:
@@ -324,6 +329,14 @@ def _check_chunk(path: Path, name: str, array: StoredArray) -> None:
         _refuse(
             path, f"{name} holds {'an unknown number of' if inside is None else inside} bytes, not {size}"
         )
+
+
+def _refuse_link(path: Path, name: str) -> NoReturn:
+    _refuse(
+        path,
+        f"{name} is a link, and what it leads to may be anything",
+        f"To have the files themselves in their places, copy the folder: cp -rL {path} COPY.zarr",
+    )
 
 
 def _refuse(path: Path, reason: str, help: str = "") -> NoReturn:

@@ -9,6 +9,7 @@ Nobody but its user can write into the folder.  Every file in it begins with a c
 compiled anew, and where nothing can be kept all is, with one line about it.
 """
 
+import errno
 import fcntl
 import hashlib
 import logging
@@ -193,7 +194,7 @@ def _say(words: str) -> None:
 def cache_folder() -> Path | None:
     """The folder of compiled code, in `NUCLEATE_CACHE`, the user's cache folder or a temporary one; None if
     there is none that only this user can write."""
-    refused = ""
+    refused, asked = "", os.environ.get("NUCLEATE_CACHE")
     for place in _places():
         try:
             parent = trusted_folder(place)
@@ -201,11 +202,14 @@ def cache_folder() -> Path | None:
             setting = (sys.version, numba.__version__, llvmlite.__version__, numba.config.BOUNDSCHECK, code)
             folder = own_folder(parent / _digest(setting))
             if not os.access(folder, os.W_OK):
-                continue
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         except NotPrivate as reason:
             refused = refused or f"{reason}. "
             continue
-        except OSError:
+        except OSError as error:
+            if asked and place == Path(asked):  # whoever named it takes it to be used
+                why = f"NUCLEATE_CACHE names {place}, which cannot be used: {error.strerror or error}. "
+                refused = refused or why
             continue
         with suppress(OSError):
             _use(folder)

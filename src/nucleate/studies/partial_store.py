@@ -18,7 +18,7 @@ import numpy as np
 
 from nucleate.checks import FileError, InputError, MissingFileError, as_path
 from nucleate.integrate.storage import followed
-from nucleate.integrate.zarr_files import read_json
+from nucleate.integrate.zarr_files import read_json, refuse_links
 from nucleate.studies.block import Arrays, Block, ComputedBlock, identity, made_with
 from nucleate.studies.durable_files import (
     LOCK_FILE,
@@ -92,6 +92,7 @@ def check_store(path: str | os.PathLike[str]) -> Path:
             f"{path} exists and is not an ensemble of nucleate, so it is not replaced. Choose another name,"
             " or move it away."
         )
+    refuse_links(path)
     return path
 
 

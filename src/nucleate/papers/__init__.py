@@ -23,6 +23,8 @@ FOLDERS = (
     "perspective",
     "long_context",
     "stochastic_transformers",
+    "normalisation",
+    "lost_in_the_middle",
 )
 
 # by its name, which is that of its folder with - for _

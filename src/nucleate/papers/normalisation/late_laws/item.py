@@ -130,7 +130,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
 ITEM = Item(
     key="late-laws",
     title="Late laws of every norm",
-    cost=Cost(quick=10.0, full=20.0),
+    cost=Cost(quick=7.0, full=16.0),
     source="the asymptotics of Post-LN and Pre-LN; the other norms and the causal mask are ours",
     statement=(
         "Equiangular tokens, full mask, Q = K = V = I: the overlap ρ approaches 1 like 1 − ρ ~ e^{−2t} under"

@@ -82,7 +82,7 @@ def _low(number: Number) -> float:
 ITEM = Item(
     key="mean-cosine",
     title="Mean cosine under every norm",
-    cost=Cost(quick=30.0, full=240.0),
+    cost=Cost(quick=25.0, full=270.0),
     source="the figure of mean cosines with random weights",
     statement=(
         "Normalisation regulates the speed of tokens on the sphere. With random weights, one head, d = 512"

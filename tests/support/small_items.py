@@ -163,7 +163,7 @@ SMALL: dict[str, dict[str, Any]] = {
     # lost-in-the-middle
     "retrieval-profile": {
         "N": 32,
-        "cases": [[1, 0.0], [1, 1.0]],
+        "cases": [[1, 0.0], [1, 1.0], [2, 1.0]],
         "runs": 150,
         "groups": 8,
         "rtol": 1e-4,

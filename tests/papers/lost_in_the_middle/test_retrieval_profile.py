@@ -21,13 +21,22 @@ KEY = "retrieval-profile"
 
 def test_small_runs_are_judged_as_large_ones_are() -> None:
     found = made(KEY)
-    assert found.words(found.data) == ["agrees", "agrees", "observed", "observed"]
+    assert found.words(found.data)[:4] == ["agrees", "agrees", "observed", "observed"]
 
 
 def test_profiles_of_another_size_change_the_first_verdict() -> None:
     response = made(KEY).data["mode1-lambda1"]["response"].values
     for factor in (0.5, 2.0):
         assert words_changed(KEY, "mode1-lambda1", response=factor * response)[0] == "disagrees"
+
+
+def test_another_mode_on_the_formula_agrees_and_one_off_it_is_left_open() -> None:
+    found = made(KEY)
+    first = found.data["mode1-lambda1"]
+    assert found.words(planted(found.data, "mode2-lambda1", first))[4] == "agrees"
+    assert (
+        words_changed(KEY, "mode2-lambda1", response=2.0 * first["response"].values)[4] == "not testable here"
+    )
 
 
 def test_runs_without_alibi_show_no_u() -> None:

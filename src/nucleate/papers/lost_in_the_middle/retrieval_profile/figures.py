@@ -54,7 +54,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
                 linewidth=1.0,
                 label=f"at = {at:g}",
             )
-        ax.set(xlabel="σ₀", xlim=(0.0, 1.0), yscale="log", ylim=LIMITS)
+        ax.set(xlabel=r"$\sigma_0$", xlim=(0.0, 1.0), yscale="log", ylim=LIMITS)
         ax.set_yticks(TICKS, [f"{tick:g}" for tick in TICKS])
         ax.minorticks_off()
         ax.set_title(f"mode {mode}, " + (f"λ = {lam:g}" if lam else "no ALiBi"), fontsize=SMALL_POINTS + 1)

@@ -175,8 +175,8 @@ ITEM = Item(
     captions={
         "late-laws": (
             "1 − ρ of equiangular tokens with softmax under every norm, each in the clock of its law, full"
-            " mask (lines) and the first two tokens under the causal mask (dashed). Grey: the solution of"
-            " the two equations (dots). Straight lines are the laws; their slopes stand beside them."
+            " mask (lines) and the first two tokens under the causal mask (dashed). Dots: the solution of"
+            " the two equations. Straight lines are the laws; their fitted slopes stand above."
         )
     },
     run=run,

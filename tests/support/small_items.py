@@ -163,6 +163,17 @@ SMALL: dict[str, dict[str, Any]] = {
         "map_rho": [0.1, 0.8, 4],
         "map_gamma": [0.5, 8.0, 9],
     },
+    # normalisation
+    "mean-cosine": {"d": 48, "n": 8, "runs": 4, "frames": 11},
+    "late-laws": {"n": 4, "betas": [2.0], "frames": 61},
+    # lost-in-the-middle
+    "retrieval-profile": {
+        "N": 32,
+        "cases": [[1, 0.0], [1, 1.0], [2, 1.0]],
+        "runs": 150,
+        "groups": 8,
+        "rtol": 1e-4,
+    },
 }
 
 

@@ -25,6 +25,8 @@ FOLDERS = (
     "clustering_onset",
     "long_context",
     "stochastic_transformers",
+    "normalisation",
+    "lost_in_the_middle",
 )
 
 # by its name, which is that of its folder with - for _

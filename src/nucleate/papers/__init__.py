@@ -23,6 +23,8 @@ FOLDERS = (
     "perspective",
     "long_context",
     "stochastic_transformers",
+    "noisy_transformers",
+    "hardmax_transformers",
 )
 
 # by its name, which is that of its folder with - for _

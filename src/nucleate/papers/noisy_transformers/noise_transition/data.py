@@ -80,7 +80,7 @@ def sweep(p: "Parameters", beta: str, number: int, tell: Callable[[int], None]) 
             tell(i * len(ratios) + passed + 1)
     return xarray.Dataset(
         {"order": (("direction", "ratio", "run", "frame"), found)},
-        {"direction": list(DIRECTIONS), "ratio": ratios},
+        {"ratio": ratios},
     )
 
 

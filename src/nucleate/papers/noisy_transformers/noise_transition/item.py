@@ -164,10 +164,10 @@ ITEM = Item(
     source="the abstract",
     statement=(
         "Tokens with exponential weights (USA), full mask, Q = K = V = I, and noise. In every dimension there"
-        " is one β_* with I_{d/2+1}(β_*)/I_{d/2}(β_*) = 1/d. For β ≤ β_* the uniform law is the only minimiser"
-        " of the free energy up to the threshold of its linear stability, and the transition is continuous."
-        " For β > β_* it is not a minimiser at that threshold: the transition comes earlier and is"
-        " discontinuous."
+        " is one β_* with I_{d/2+1}(β_*)/I_{d/2}(β_*) = 1/d. For β ≤ β_* the uniform law is the only"
+        " minimiser of the free energy up to the threshold of its linear stability, and the transition is"
+        " continuous. For β > β_* it is not a minimiser at that threshold: the transition comes earlier and"
+        " is discontinuous."
     ),
     ours=(
         "With dX = P(USA) dt + √(2/κ) dW the threshold is κ_c = β/I_1(β) in d = 2. The branch of ordered"

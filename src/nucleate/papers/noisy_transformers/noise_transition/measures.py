@@ -1,4 +1,4 @@
-"""What numbers and picture rest on: where the rate of the first harmonic is 0, and the order with its error."""
+"""What numbers and picture rest on: where the rate of the first harmonic is 0, and the orders."""
 
 import numpy as np
 

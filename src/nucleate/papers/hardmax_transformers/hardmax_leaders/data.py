@@ -39,23 +39,24 @@ def layer(z: Array, alpha: float) -> tuple[Array, NDArray[np.bool_]]:
 
 
 def through_layers(p: "Parameters") -> "Dataset":
-    """First and last positions of normal tokens, and who chose itself alone in the first layer, in some
-    layer, and in the last."""
+    """First and last positions of normal tokens, who was a leader in some layer, and where it then was; that
+    of other tokens is nan."""
     import xarray
 
     z = np.random.default_rng([p["seed"], 0]).standard_normal((p["layer_runs"], p["layer_n"], p["layer_d"]))
-    start, (_, first) = z, layer(z, p["alpha"])
-    ever = np.zeros(first.shape, dtype=bool)
+    start, place = z, np.full(z.shape, np.nan)
     for _ in range(p["layers"]):
+        before = z
         z, own = layer(z, p["alpha"])
-        ever |= own
-    tokens, coordinates = ("run", "token"), ("run", "token", "coordinate")
+        new = own & np.isnan(place[..., 0])  # (runs, n)
+        place[new] = before[new]
+    coordinates = ("run", "token", "coordinate")
     return xarray.Dataset(
         {
             "start": (coordinates, start),
             "end": (coordinates, z),
-            "first_leader": (tokens, first),
-            "leader": (tokens, ever),
+            "place": (coordinates, place),
+            "leader": (("run", "token"), ~np.isnan(place[..., 0])),
         }
     )
 

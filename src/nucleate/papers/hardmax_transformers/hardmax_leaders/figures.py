@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["draw"]
 
 SHOWN_LAYERS = 40
-SHOWN_RUNS = 20
+SHOWN_RUNS = 20  # of meetings
+SHOWN_GAPS = 8  # nearest pairs
 
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
@@ -48,7 +49,7 @@ def _draw_leaders(ax: Any, data: Data, p: Parameters) -> None:
     rings = {"markerfacecolor": "none", "markersize": 10, "linestyle": "none"}
     ax.plot(*end[leader, :2].T, "o", color=palette.red, label="leader", **rings)
     ax.plot(0.0, 0.0, "+", color=palette.grey(0.6), markersize=8)
-    ax.set(xlabel="z₁", ylabel="z₂")
+    ax.set(xlabel="first coordinate", ylabel="second coordinate")
     ax.set_aspect("equal", "datalim")
     ax.legend(fontsize=SMALL_POINTS, loc="best")
 
@@ -59,7 +60,7 @@ def _draw_nearest(ax: Any, data: Data, p: Parameters) -> None:
     palette, sphere = tidy(ax), data["sphere"]
     t = sphere["time"].values
     shown = t <= 4.0
-    for k, gap in enumerate(sphere["nearest_gap"].values[:SHOWN_RUNS]):
+    for k, gap in enumerate(sphere["nearest_gap"].values[:SHOWN_GAPS]):
         law = nearest_gap(gap[0], t)
         ax.plot(
             t[shown],

@@ -39,7 +39,8 @@ def rank_correlation(a: Array, b: Array) -> float:
     return float(kendalltau(a, b).statistic)
 
 
-def at_leader(end: Array, leader: NDArray[np.bool_]) -> Array:
-    """The distance of every token from the nearest leader, end (runs, n, d), leader (runs, n)."""
-    apart = np.linalg.norm(end[:, :, None] - end[:, None], axis=-1)  # (runs, n, n)
+def at_leader(end: Array, place: Array, leader: NDArray[np.bool_]) -> Array:
+    """The distance of every token from the nearest place of a leader, end and place (runs, n, d), leader
+    (runs, n)."""
+    apart = np.linalg.norm(end[:, :, None] - place[:, None], axis=-1)  # (runs, n, n)
     return np.where(leader[:, None, :], apart, np.inf).min(-1)

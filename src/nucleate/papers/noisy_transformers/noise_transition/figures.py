@@ -34,7 +34,7 @@ def _draw_growth(ax: Any, data: Data, p: Parameters) -> None:
     palette = tidy(ax)
     ratio = np.asarray(p["growth_ratios"])  # (ratios,)
     ends = np.array([ratio[0] - 0.1, ratio[-1] + 0.1])
-    ax.plot(ends, ends - 1.0, color=palette.grey(0.6), label="κ/κ_c − 1")
+    ax.plot(ends, ends - 1.0, color=palette.grey(0.6), label=r"$\kappa/\kappa_c - 1$")
     ax.axhline(0.0, color=palette.grey(0.4), linewidth=0.8, zorder=0)
     for i, (beta, marker) in enumerate(zip(p["sweeps"], "os", strict=False)):
         rate, error = growth_rates(data, p, beta)
@@ -50,7 +50,7 @@ def _draw_growth(ax: Any, data: Data, p: Parameters) -> None:
             capsize=2,
             label=f"β = {beta}",
         )
-    ax.set(xlabel="κ/κ_c", ylabel="κ × rate of the first harmonic", xlim=ends)
+    ax.set(xlabel=r"$\kappa/\kappa_c$", ylabel="κ × rate of the first harmonic", xlim=ends)
     ax.legend(fontsize=SMALL_POINTS, loc="upper left")
 
 
@@ -85,7 +85,7 @@ def _draw_sweep(ax: Any, numbers: Numbers, p: Parameters, beta: str) -> None:
             label=f"κ {'raised' if way == 'up' else 'lowered'}",
         )
     ax.set(
-        xlabel="κ/κ_c",
+        xlabel=r"$\kappa/\kappa_c$",
         ylabel="order |mean token|",
         xlim=(ratios[0] - margin, ratios[-1] + margin),
         ylim=(-0.03, 1.03),

@@ -189,7 +189,7 @@ ITEM = Item(
         "growth_ratios": [0.6, 0.8, 1.0, 1.2, 1.4],
         "first_harmonic": 0.05,
         "growth_n": 4000,
-        "growth_runs": 50,
+        "growth_runs": 100,
         "growth_T": 1.5,
         "seed": 0,
     },
@@ -202,7 +202,7 @@ ITEM = Item(
         "runs": 6,
         "T": 80.0,
         "growth_n": 2000,
-        "growth_runs": 24,
+        "growth_runs": 64,
     },
     choices=(
         "d = 2; β = 1.5 and 6 are ours, on both sides of β_* = 2.4469. Steps of weak order 2.",

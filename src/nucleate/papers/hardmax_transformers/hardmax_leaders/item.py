@@ -34,7 +34,7 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
     drawn = np.random.default_rng(NULL_SEED).permuted(leader, axis=-1)  # (runs, n) as many in every run
     angle, met, last = (sphere[name].values for name in ("angle", "met", "last_angle"))  # (runs, pairs)
     n, runs = p["n"], len(angle)
-    first = met.argmin(-1) == angle.argmin(-1)  # (runs,)
+    first = np.equal(met.argmin(-1), angle.argmin(-1))  # (runs,)
     mutual = mutual_pairs(angle, n)  # (runs, pairs)
     sorted_runs = [_in_order(met[k, mutual[k]], angle[k, mutual[k]]) for k in range(runs)]
     gap, law = sphere["nearest_gap"].values, np.empty_like(sphere["nearest_gap"].values)  # (runs, times)
@@ -118,7 +118,7 @@ def _order_of_meeting(
 
 def _ends_at_a_pair(last: np.ndarray, mutual: np.ndarray, met: float) -> np.ndarray:
     """Which tokens end with a token of a pair, (runs, n)."""
-    in_pair = mutual.any(-1)  # (runs, n)
+    in_pair = np.asarray(mutual.any(-1))  # (runs, n)
     return np.asarray(((last < met) & in_pair[:, None, :]).any(-1))
 
 

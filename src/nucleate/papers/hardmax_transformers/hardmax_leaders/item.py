@@ -162,7 +162,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
 ITEM = Item(
     key="hardmax-leaders",
     title="Hardmax leaders",
-    cost=Cost(quick=5.0, full=20.0),
+    cost=Cost(quick=7.0, full=14.0),
     source="the abstract and the definition of leaders; order of merges: arXiv 2509.25040",
     statement=(
         "Layers z_i + α/(1 + α) (mean of z_j over C_i − z_i), C_i all j with the largest ⟨z_i, A z_j⟩, A"

@@ -160,7 +160,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
 ITEM = Item(
     key="noise-transition",
     title="The noise transition",
-    cost=Cost(quick=38.0, full=255.0),
+    cost=Cost(quick=38.0, full=240.0),
     source="the abstract",
     statement=(
         "Tokens with exponential weights (USA), full mask, Q = K = V = I, and noise. In every dimension there"

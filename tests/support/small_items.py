@@ -143,6 +143,21 @@ SMALL: dict[str, dict[str, Any]] = {
         "bound_n": {"2": 2000, "3": 600},
         "bound_runs": 2,
     },
+    # noisy-transformers
+    "noise-transition": {
+        "sweeps": {"1.5": [0.7, 0.85, 1.3], "6": [0.75, 0.9, 1.1]},
+        "n": 800,
+        "runs": 3,
+        "T": 30.0,
+        "dt": 0.04,
+        "frames": 31,
+        "growth_ratios": [0.6, 1.0, 1.4],
+        "first_harmonic": 0.1,
+        "growth_n": 1500,
+        "growth_runs": 64,
+    },
+    # hardmax-transformers
+    "hardmax-leaders": {"layer_runs": 20, "runs": 24, "frames": 201},
     # perspective
     "phase-diagram": {"runs": {"8": 8, "128": 4, "1024": 4}, "betas": [0.5, 9.0, 5], "frames": 121},
     "equiangular-tokens": {"n": 16, "betas": [1.0, 3.0], "rhos": [0.0], "frames": 121, "rate_points": 5},

@@ -27,6 +27,8 @@ FOLDERS = (
     "stochastic_transformers",
     "normalisation",
     "lost_in_the_middle",
+    "noisy_transformers",
+    "hardmax_transformers",
 )
 
 # by its name, which is that of its folder with - for _

@@ -78,7 +78,7 @@ def test_every_item_depends_on_what_its_data_are_computed_with() -> None:
     assert users(f"{PAPER}.conjectures.counterexamples") == {"conjecture1", "conjecture2"}
     assert users(f"{PAPER}.shared.cluster_runs") == {"law", "dimension", "capture"}
     unsimulated = {"figure4", "figure5", "lemmaA.1", "lemmaC.1"}
-    unsimulated |= {"merge-order", "attention-scale", "almost-equiangular"}
+    unsimulated |= {"merge-order", "attention-scale", "almost-equiangular", "random-values"}
     assert users("nucleate.integrate.simulate") >= set(ITEMS) - unsimulated
 
 

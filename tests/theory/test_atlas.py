@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from scipy.linalg import block_diag, expm, orth
 
+import nucleate as nc
 from nucleate.checks import Array, InputError
 from nucleate.sphere import distance, uniform
 from nucleate.theory.atlas import Atlas, atlas, limit_point
 from nucleate.theory.flows import one_token
+from nucleate.theory.table import other_model
 
 MATRICES = 1000  # of each class
 Block = tuple[complex, int]  # an eigenvalue (of a conjugate pair, one) and the size of its Jordan block
@@ -503,3 +505,10 @@ def test_a_tolerance_that_makes_no_sense_is_refused(tol: float) -> None:
 def test_exact_matrices_are_read_with_no_tolerance_at_all() -> None:
     assert atlas(np.eye(3), tol=0.0).row == 1
     assert atlas(np.diag([1.0, 1.0 - 1e-15]), tol=0.0).row == 3
+
+
+def test_table_1_speaks_of_causal_softmax_attention_alone() -> None:
+    assert other_model(nc.Attention(1.0), 4) is None
+    assert other_model(nc.Attention(1.0, mask="full"), 4) == "here every token sees all others"
+    assert other_model(nc.Attention(1.0, weights="hardmax"), 4) == "here the weights are hardmax"
+    assert other_model(nc.Attention(1.0, position=nc.ALiBi(0.1)), 4) == "here places in the sequence count"

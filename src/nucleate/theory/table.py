@@ -29,6 +29,10 @@ OTHER_MODEL = "outside the table: Table 1 is about causal attention without froz
 
 def other_model(model: Attention, n: int) -> str | None:
     """What n tokens under this model have that Table 1 does not speak of, in words; None if nothing."""
+    if model.weights != "softmax":
+        return f"here the weights are {model.weights}"
+    if model.position is not None:
+        return "here places in the sequence count"
     if model.mask == "full":
         return "here every token sees all others"
     if isinstance(model.mask, Window) and model.mask.w < n:  # a window of n is the causal mask

@@ -77,8 +77,8 @@ def blocks(d: int, mask: Mask) -> dict[str, Block]:
     found["ngpt, alpha"] = Block(three, norm="ngpt", alpha=3.0)
     found["peri, radius, alpha"] = Block(three, norm="peri", alpha=3.0, radius=0.5)
     found["pre, radius"] = Block(heads["V"], norm="pre", radius=2.0)
-    found["mix"] = Block(three, norm="mix", tau=1.0, radius=2.0)
-    found["mix from the start"] = Block(three, norm="mix", tau=0.0, radius=2.0)
+    found["mix"] = Block(three, norm="mix", tau=1.0)
+    found["mix from the start"] = Block(three, norm="mix", tau=0.0)
     return found
 
 

@@ -200,7 +200,6 @@ def test_a_time_that_is_none_is_refused(t: Any) -> None:
         -3,
         2.5,
         True,
-        None,
         "all",
         "",
         [],

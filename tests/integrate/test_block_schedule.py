@@ -242,10 +242,13 @@ def test_progress_frames_and_cancelling(discrete: bool) -> None:
     assert np.array_equal(told, run.t[: len(told)])
 
 
-@pytest.mark.parametrize("model", [SLOW, RandomLayers(100_000, 2, discrete=True)], ids=["pieces", "discrete"])
+MANY = Layers([halves(4.0, 3)] * 10_000, discrete=True)
+
+
+@pytest.mark.parametrize("model", [SLOW, MANY], ids=["pieces", "discrete"])
 def test_the_time_limit_ends_a_run_and_keeps_what_there_is(model: Layers) -> None:
-    d = 3 if model is SLOW else 2
-    run = nc.simulate(model, nc.uniform(24, d, seed=0), 10_000.0, save=[0.0, 1.0, 10_000.0], time_limit=0.5)
+    x0, save = nc.uniform(600, 3, seed=0), [0.0, 1.0, 10_000.0]
+    run = nc.simulate(model, x0, 10_000.0, save=save, rtol=1e-12, time_limit=0.5)
     assert run.status == "time limit"
     assert run.t[0] == 0.0
     assert len(run.t) < 3

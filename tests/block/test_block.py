@@ -36,7 +36,7 @@ def test_a_block_of_one_head_moves_as_the_head() -> None:
 def test_without_its_own_value_a_head_with_v_the_identity_is_tangent() -> None:
     head = nc.Attention(3.0)
     assert np.allclose(block_output(nc.Block(head, exclude_self=True), X), drift(head, X), atol=1e-15)
-    v = X @ HEADS[0].V.T  # type: ignore[union-attr]
+    v = X @ HEADS[0].V.T  # type: ignore[union-attr]  # it has a V
     out = block_output(nc.Block(HEADS[0], exclude_self=True), X)
     assert np.allclose((out * v).sum(-1), 0.0, atol=1e-14)
 

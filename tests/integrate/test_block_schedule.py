@@ -298,4 +298,4 @@ def test_other_refusals() -> None:
     with pytest.raises(InputError, match="noise takes fixed steps, but dt is missing"):
         nc.simulate(noisy, x0, 1.0, seed=0)
     with pytest.raises(InputError, match="model must be an Attention, a Block or Layers"):
-        nc.simulate("a head", x0, 1.0)  # type: ignore[arg-type]
+        nc.simulate("a head", x0, 1.0)  # type: ignore[arg-type]  # that is the slip

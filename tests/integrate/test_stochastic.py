@@ -44,7 +44,7 @@ def by_the_equation(
         block = model if isinstance(model, Block) else model.blocks[int((i + 0.5) * dt / model.dt)]
         w = tuple(increment(seed, run, path_dt, dt / 2.0, 2 * i + half, n, d) for half in (0, 1))
         assert block.noise is not None
-        x = noisy_step(lambda y, block=block: block_drift(block, y), x, (w[0], w[1]), block.noise, dt)  # type: ignore[misc]
+        x = noisy_step(lambda y, block=block: block_drift(block, y), x, (w[0], w[1]), block.noise, dt)  # type: ignore[misc]  # mypy cannot infer a lambda's default
     return x
 
 

@@ -84,7 +84,7 @@ def test_several_superblocks(mask: str) -> None:
 @pytest.mark.parametrize("norm", ["pre", "peri", "ngpt"])
 def test_all_heads_together_under_a_norm(norm: str) -> None:
     x = nc.uniform(300, 2, seed=4)
-    block = Block([*circle_heads(3.0).values(), *heads_of_kinds(2, "causal").values()], norm=norm)  # type: ignore[arg-type]
+    block = Block([*circle_heads(3.0).values(), *heads_of_kinds(2, "causal").values()], norm=norm)  # type: ignore[arg-type]  # a plain text
     error = np.abs(nc.drift(block, x) - block_drift(block, x)).max()
     assert error <= circle_heads_bound(Block(block.heads), x)
     system = make_system(block_shape(block, 300, 2))

@@ -41,7 +41,7 @@ def test_tiles_equal_the_equation_at_any_size(d: int, mask: Mask, n: int) -> Non
 @pytest.mark.parametrize("norm", ["pre", "peri", "ngpt"])
 def test_norms_are_those_of_the_equation(norm: str) -> None:
     x = nc.uniform(100, 16, seed=1)
-    block = Block([Attention(6.0), Attention(2.0, weights="exponential")], norm=norm)  # type: ignore[arg-type]
+    block = Block([Attention(6.0), Attention(2.0, weights="exponential")], norm=norm)  # type: ignore[arg-type]  # a plain text
     A = block_output(block, x)
     length = np.linalg.norm(A, axis=1, keepdims=True)
     expected = {"pre": A, "peri": A / length, "ngpt": block_drift(block, x)}[norm]

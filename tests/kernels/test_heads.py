@@ -21,7 +21,7 @@ MASKS: list[Mask] = ["causal", "full", Window(1), Window(5)]
 
 
 @compiled
-def compiled_drift(system, y, velocity, stop):  # type: ignore[no-untyped-def]
+def compiled_drift(system, y, velocity, stop):  # type: ignore[no-untyped-def]  # compiled by Numba
     drift_into(system, y, velocity, stop)
 
 

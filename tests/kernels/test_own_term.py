@@ -36,7 +36,7 @@ def plots(x: Array, out: Array) -> None:
 def test_a_term_of_ones_own_equals_the_function_in_Python(term: object, n: int, d: int) -> None:
     x = nc.uniform(n, d, seed=1)
     for norm in ("post", "ngpt"):
-        block = Block(nc.Attention(2.0), term, norm=norm)  # type: ignore[arg-type]
+        block = Block(nc.Attention(2.0), term, norm=norm)  # type: ignore[arg-type]  # a plain text
         # a few roundings of numbers up to 3, over |A| >= 1/2 for these tokens
         assert np.abs(nc.drift(block, x) - block_drift(block, x)).max() <= 100 * EPS
 

@@ -67,7 +67,7 @@ def test_shapes_and_names_that_do_not_fit_are_refused() -> None:
     with pytest.raises(InputError, match=r"MLP b must have shape \(2,\)"):
         nc.MLP(np.ones((3, 2)), np.ones((2, 3)), b=[1.0])
     with pytest.raises(InputError, match="activation must be one of relu, gelu"):
-        nc.MLP(np.ones((3, 2)), np.ones((2, 3)), "swish")  # type: ignore[arg-type]
+        nc.MLP(np.ones((3, 2)), np.ones((2, 3)), "swish")  # type: ignore[arg-type]  # that is the slip
     with pytest.raises(InputError, match=r"omega of shape \(m,\)"):
         nc.Potential([1.0], np.ones((2, 3)))
     with pytest.raises(InputError, match="no closed form"):

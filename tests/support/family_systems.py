@@ -79,7 +79,7 @@ def equiangular(norm: str, n: int, beta: float, rho: float, t: float, radius: fl
     overlap.
     """
     options = {"radius": radius} if norm in ("pre", "peri") else {}
-    model = Block(Attention(beta, mask="full"), norm=norm, **options)  # type: ignore[arg-type]
+    model = Block(Attention(beta, mask="full"), norm=norm, **options)  # type: ignore[arg-type]  # a plain text
 
     def solution(time: float) -> tuple[Array, Array]:
         q, r = overlap_and_length(norm, n, beta, rho, radius, np.array([time]))[0]

@@ -11,7 +11,7 @@ from nucleate.attention import Attention
 from nucleate.block import Block, block_drift
 from nucleate.checks import Array, InputError
 from nucleate.norms import NORMS, Norm
-from nucleate.theory.equiangular import Weights, equiangular, equiangular_rate, late_law
+from nucleate.theory.equiangular import Weights, equiangular, equiangular_rate, equiangular_time, late_law
 from nucleate.theory.flows import equiangular_overlap
 
 WEIGHTS: tuple[Weights, ...] = ("softmax", "exponential")
@@ -186,12 +186,25 @@ def test_what_no_equiangular_tokens_have_is_refused() -> None:
     with pytest.raises(InputError, match="t must be times"):
         equiangular(3, 1.0, 0.0, [1.0, 0.5])
     with pytest.raises(InputError, match='weights must be "softmax" or "exponential", but is \'hardmax\''):
-        equiangular(3, 1.0, 0.0, 1.0, "hardmax")  # type: ignore[arg-type]
+        equiangular(3, 1.0, 0.0, 1.0, "hardmax")  # type: ignore[arg-type]  # that is the slip
     with pytest.raises(InputError, match="norm must be one of post, pre"):
-        late_law("layer", 1.0)  # type: ignore[arg-type]
+        late_law("layer", 1.0)  # type: ignore[arg-type]  # that is the slip
     with pytest.raises(InputError, match='tau belongs to norm "mix", which needs it'):
         late_law("mix", 1.0)
     with pytest.raises(InputError, match="radius must be finite and greater than 0"):
         equiangular(3, 1.0, 0.0, 1.0, norm="pre", radius=0.0)
     with pytest.raises(InputError, match='norm "mix" starts all tokens at length 1, but radius is 2'):
         equiangular(3, 1.0, 0.0, 1.0, norm="mix", tau=1.0, radius=2.0)
+
+
+def test_the_time_to_an_overlap_is_that_at_which_the_overlap_is_reached() -> None:
+    for beta in (0.0, 2.0, 6.0):
+        t = equiangular_time(32, beta, 0.1, 0.9)
+        assert equiangular(32, beta, 0.1, [0.0, t]).rho[-1] == pytest.approx(0.9, abs=1e-9)  # both to 1e-10
+
+
+def test_two_tokens_without_temperature_are_solved_by_hand() -> None:
+    # beta = 0, n = 2: rho' = (1 - rho)(1 + rho), so that rho = tanh(t) from 0
+    t = np.linspace(0.0, 3.0, 7)
+    assert equiangular(2, 0.0, 0.0, t).rho == pytest.approx(np.tanh(t), abs=1e-11)
+    assert equiangular_time(2, 0.0, 0.0, np.tanh(2.0)) == pytest.approx(2.0, rel=1e-9)

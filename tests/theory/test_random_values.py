@@ -87,7 +87,7 @@ def test_the_exponent_is_that_of_drift_and_variance(beta: float, d: int) -> None
 def test_under_the_causal_mask_opposite_tokens_do_not_stay_and_under_the_full_one_they_do() -> None:
     rng, start = np.random.default_rng(3), pair(3, -1.0, 500)
     for mask, beta in (("full", 0.5), ("causal", 0.5), ("causal", 3.0)):
-        x = layers(beta, mask, start, 1e-2, 1, rng)  # type: ignore[arg-type]
+        x = layers(beta, mask, start, 1e-2, 1, rng)  # type: ignore[arg-type]  # a plain text
         off = ((x[:, 0] + x[:, 1]) ** 2).sum(-1) / 2.0  # (runs,) 1 + u
         q = 1.0 / (1.0 + np.exp(2.0 * beta))
         if mask == "full":
@@ -150,6 +150,6 @@ def test_impossible_overlaps_and_masks_are_refused() -> None:
     with pytest.raises(InputError, match="u0 must lie between -1 and 1, but is -2"):
         antipode_probability(1.0, 3, -2.0)
     with pytest.raises(InputError, match='mask must be "full" or "causal", but is \'window\''):
-        overlap_variance(1.0, 3, 0.0, "window")  # type: ignore[arg-type]
+        overlap_variance(1.0, 3, 0.0, "window")  # type: ignore[arg-type]  # that is the slip
     with pytest.raises(InputError, match="d must be a whole number of at least 2"):
         critical_beta(1)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from nucleate.attention import Attention
-from nucleate.bench.peers import MAX_DIFFRAX_STEPS, Missing, load_jax
+from nucleate.bench.peers import Missing, diffrax_runs, load_jax
 from nucleate.block import Block
 from nucleate.checks import Array
 from nucleate.layers import Layers
@@ -19,10 +19,6 @@ def diffrax_block(block: Block, x: Array, times: Array, rtol: float, atol: float
     """Tsit5 under jax.vmap: x (b, n, d) at time 0 -> directions (b, m, n, d) at `times`.  All heads alike but
     for Q, K and V; norm "post" or "pre"; a ReLU MLP or none."""
     jax, jnp = load_jax()
-    try:
-        import diffrax
-    except ImportError:
-        raise Missing from None
     n, d = x.shape[-2:]
     head, free = block.heads[0], block.norm == "pre"
     Q, K, V = (jnp.stack([_matrix(one, name, d) for one in block.heads]) for name in ("Q", "K", "V"))
@@ -47,25 +43,10 @@ def diffrax_block(block: Block, x: Array, times: Array, rtol: float, atol: float
             A = A + jnp.maximum(x @ mlp.a.T + mlp.b, 0.0) @ mlp.W.T
         return A if free else A - (x * A).sum(-1, keepdims=True) * x
 
-    def one(x: Any) -> Any:
-        return diffrax.diffeqsolve(
-            diffrax.ODETerm(velocity),
-            diffrax.Tsit5(),
-            t0=0.0,
-            t1=float(times[-1]),
-            dt0=None,
-            y0=x,
-            saveat=diffrax.SaveAt(ts=jnp.asarray(times)),
-            stepsize_controller=diffrax.PIDController(rtol=rtol, atol=atol),
-            max_steps=MAX_DIFFRAX_STEPS,
-            throw=False,
-        ).ys
-
-    compiled = jax.jit(jax.vmap(one))
-    there = jnp.asarray(x)
+    solve = diffrax_runs(velocity, x, times, rtol, atol)
 
     def call() -> Array:
-        y = np.asarray(compiled(there).block_until_ready())
+        y = solve()
         return np.asarray(y / np.linalg.norm(y, axis=-1, keepdims=True))
 
     return call

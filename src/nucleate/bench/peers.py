@@ -10,6 +10,7 @@ from nucleate.checks import Array
 __all__ = [
     "Missing",
     "diffrax_angles",
+    "diffrax_runs",
     "jax_drift",
     "jax_softmax_drift",
     "load_jax",
@@ -177,11 +178,7 @@ def diffrax_angles(
 ) -> Callable[[], Array]:
     """Tsit5 in angles under jax.vmap: theta (b, n) at time 0 -> (b, m, n) at `times`; a run that fails is NaN
     from there on."""
-    jax, jnp = load_jax(platform)
-    try:
-        import diffrax
-    except ImportError:
-        raise Missing from None
+    _, jnp = load_jax(platform)
 
     def velocity(_: Any, theta: Any, __: Any) -> Any:
         c, s = jnp.cos(theta), jnp.sin(theta)  # (n,)
@@ -190,14 +187,33 @@ def diffrax_angles(
         C, S, Z = (w @ x).T  # (n,) three times
         return (c * S - s * C) / Z
 
-    def one(theta: Any) -> Any:
+    return diffrax_runs(velocity, theta, times, rtol, atol, platform)
+
+
+def diffrax_runs(
+    velocity: Callable[[Any, Any, Any], Any],
+    y: Array,
+    times: Array,
+    rtol: float,
+    atol: float,
+    platform: str = "cpu",
+) -> Callable[[], Array]:
+    """Tsit5 under jax.vmap for a velocity of (t, y, args): y (b, ...) at time 0 -> (b, m, ...) at `times`; a
+    run that fails is NaN from there on."""
+    jax, jnp = load_jax(platform)
+    try:
+        import diffrax
+    except ImportError:
+        raise Missing from None
+
+    def one(start: Any) -> Any:
         return diffrax.diffeqsolve(
             diffrax.ODETerm(velocity),
             diffrax.Tsit5(),
             t0=0.0,
             t1=float(times[-1]),
             dt0=None,
-            y0=theta,
+            y0=start,
             saveat=diffrax.SaveAt(ts=jnp.asarray(times)),
             stepsize_controller=diffrax.PIDController(rtol=rtol, atol=atol),
             max_steps=MAX_DIFFRAX_STEPS,
@@ -205,7 +221,7 @@ def diffrax_angles(
         ).ys
 
     compiled = jax.jit(jax.vmap(one))
-    there = jnp.asarray(theta)
+    there = jnp.asarray(y)
 
     def call() -> Array:
         frames = np.asarray(compiled(there).block_until_ready())

@@ -41,7 +41,7 @@ from nucleate.checks import (
 )
 from nucleate.norms import NORMS, Norm, has_radius
 
-__all__ = ["Equiangular", "equiangular", "equiangular_rate", "late_law"]
+__all__ = ["Equiangular", "equiangular", "equiangular_rate", "equiangular_time", "late_law"]
 
 Weights = Literal["softmax", "exponential"]
 LARGEST_EXPONENT = 700.0  # whose exp is a double
@@ -135,6 +135,19 @@ def equiangular(
             found[here] = solved.y[:, : here.sum()].T  # (m', 2)
             state, begin = solved.y[:, -1], end
     return Equiangular(times, np.exp(-found[:, 0]), np.exp(found[:, 1]))
+
+
+def equiangular_time(n: int, beta: float, rho0: float, rho: float, weights: Weights = "softmax") -> float:
+    """The time from the overlap rho0 to rho under norm "post": the integral of 1 / rho'."""
+    from scipy.integrate import quad
+
+    n, beta = _tokens_and_beta(n, beta)
+    begin, end = _overlap("rho0", rho0, n), _overlap("rho", rho, n)
+
+    def slowness(overlap: float) -> float:
+        return 1.0 / float(equiangular_rate(n, beta, overlap, weights))
+
+    return float(quad(slowness, begin, end, epsabs=0.0, epsrel=1e-10, limit=400)[0])
 
 
 def _rates(

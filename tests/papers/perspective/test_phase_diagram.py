@@ -5,9 +5,9 @@ import pytest
 import xarray
 from support.small_items import changed, made
 
-from nucleate.papers.perspective.equiangular import time_to_reach
 from nucleate.papers.perspective.phase_diagram.data import _count, betas_of
 from nucleate.papers.perspective.phase_diagram.measures import equiangular_times, passing_times
+from nucleate.theory.equiangular import equiangular_time
 
 
 def test_close_pairs_are_counted_as_one_would_count_them() -> None:
@@ -41,7 +41,7 @@ def test_the_verdict_follows_a_planted_line() -> None:
     curve = equiangular_times(betas_of(found.p), found.p)
     assert found.words(planted(curve, 2.0)) == ["agrees", "observed"]
     assert found.words(planted(1.15 * curve, 2.0))[0] == "disagrees"
-    usa = [time_to_reach(0.999, found.p["n"], beta, 0.0, "exponential") for beta in betas_of(found.p)]
+    usa = [equiangular_time(found.p["n"], beta, 0.0, 0.999, "exponential") for beta in betas_of(found.p)]
     assert found.words(planted(np.array(usa), 2.0))[0] == "disagrees", "the law of other weights"
 
 

@@ -28,7 +28,7 @@ def run(workspace: "ItemWorkspace") -> "Data":
     """One dataset per mask and norm."""
     p = workspace.parameters
     data: dict[str, Dataset] = {}
-    norms: tuple[Norm, ...] = NORMS  # type: ignore[assignment]
+    norms: tuple[Norm, ...] = NORMS  # type: ignore[assignment]  # plain texts
     for mask in MASKS:
         for norm in norms:
             name = f"{mask}-{norm}"

@@ -23,7 +23,7 @@ def run(workspace: "ItemWorkspace") -> "Data":
     """One dataset per norm."""
     p = workspace.parameters
     data: dict[str, Dataset] = {}
-    norms: tuple[Norm, ...] = NORMS  # type: ignore[assignment]
+    norms: tuple[Norm, ...] = NORMS  # type: ignore[assignment]  # plain texts
     for i, norm in enumerate(norms):
         data[norm] = workspace.dataset(norm, partial(followed, p, norm))
         workspace.progress(i + 1, len(norms))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from nucleate.checks import Array
-from nucleate.papers.perspective.equiangular import overlap, rate
+from nucleate.theory.equiangular import equiangular, equiangular_rate
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -61,7 +61,7 @@ def followed(p: "Parameters", mask: Literal["full", "causal"]) -> "Dataset":
             chords = np.square(x[:, pairs[0]] - x[:, pairs[1]]).sum(-1)  # (times, pairs) 2 (1 - overlap)
             least[i, j], largest[i, j] = overlaps.min(-1), overlaps.max(-1)
             gap[i, j] = chords.mean(-1) / 2.0
-            formula[i, j] = overlap(rho, times, n, beta)
+            formula[i, j] = equiangular(n, beta, rho, times).rho
     dims = ("beta", "rho", "time")
     return xarray.Dataset(
         {
@@ -90,7 +90,7 @@ def rates(p: "Parameters") -> "Dataset":
                 x = equiangular_start(p["n"], float(one))
                 v = drift(Attention(beta=beta, mask="full", weights=weights), x)  # (n, n)
                 measured[i, j, k] = float(x[0] @ v[1] + x[1] @ v[0])
-            formula[i, j] = rate(rho, p["n"], beta, weights)
+            formula[i, j] = equiangular_rate(p["n"], beta, rho, weights)
     dims = ("weights", "beta", "overlap")
     return xarray.Dataset(
         {"measured": (dims, measured), "formula": (dims, formula)},

@@ -4,7 +4,7 @@ import numpy as np
 
 from nucleate.checks import Array
 from nucleate.papers.core.item import Data, Parameters
-from nucleate.papers.perspective.equiangular import time_to_reach
+from nucleate.theory.equiangular import equiangular_time
 
 __all__ = ["equiangular_times", "passing_times", "shares"]
 
@@ -28,4 +28,4 @@ def passing_times(share: Array, times: Array, level: float) -> Array:
 
 def equiangular_times(betas: Array, p: Parameters) -> Array:
     """When tokens that start orthogonal have an overlap of `close`, for every beta, (beta,)."""
-    return np.array([time_to_reach(p["close"], p["n"], float(beta)) for beta in betas])
+    return np.array([equiangular_time(p["n"], float(beta), 0.0, p["close"]) for beta in betas])

@@ -158,7 +158,7 @@ def check_parts(
         raise InputError(
             f"parts may be {', '.join(PARTS)}, but {shortened(unknown[0])} is among them. Leave it out."
         )
-    made = {name: _numbers(name, value) for name, value in parts.items() if value is not None}
+    made = {name: _numbers(name, parts[name]) for name in PARTS if parts.get(name) is not None}
     for name, array in made.items():
         wanted = part_shape(name, shape)
         if name == "weights" and heads is not None:

@@ -38,7 +38,9 @@ class Run:
     embedding, t = L after the last block; x are directions, norms lengths, and tokens and parts are there.
     """
 
-    model: Any  # an Attention, a Block or Layers; over depth a Checkpoint, the name and sizes of a transformer
+    model: (
+        Any  # an Attention, a Block or Layers; over depth a Checkpoint, the name and sizes of a transformer
+    )
     t: Array  # (m,) the saved times
     x: Array  # (m, n, d) or (b, m, n, d)
     # "done", or the reason it is not; frames never reached: cut off (one run) or NaN (b runs)

@@ -107,7 +107,9 @@ def byte_level(table: dict[str, int], merges: list[tuple[str, str]], rule: str) 
         pattern = WORD_PATTERN.replace("DIGITS", str(DIGITS_IN_A_WORD[rule]))
         cut = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(pattern), "isolated"), as_bytes])
     else:
-        raise InputError(f"The rule {rule[:40]!r}, by which texts are cut into words, is not known. {INSTEAD}")
+        raise InputError(
+            f"The rule {rule[:40]!r}, by which texts are cut into words, is not known. {INSTEAD}"
+        )
     model = models.BPE(table, merges, ignore_merges=rule in WHOLE_WORDS_FIRST)
     inner = Tokenizer(model)
     inner.pre_tokenizer, inner.decoder = cut, decoders.ByteLevel()
@@ -142,7 +144,11 @@ def _of_scores(path: Path, settings: dict[str, Any], tokens: list[str], types: l
     has_bytes = sum(kind == BYTE for kind in types) == 256
     inner = Tokenizer(
         models.BPE(
-            table, merges, unk_token=tokens[unknown] if known else None, fuse_unk=True, byte_fallback=has_bytes
+            table,
+            merges,
+            unk_token=tokens[unknown] if known else None,
+            fuse_unk=True,
+            byte_fallback=has_bytes,
         )
     )
     begin = settings.get(PLACE + "add_space_prefix", True) is True

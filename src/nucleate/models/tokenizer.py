@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nucleate.checks import InputError, MissingPackageError, as_path, check_memory, read_file, regular_file, shortened
+from nucleate.checks import (
+    InputError,
+    MissingPackageError,
+    as_path,
+    check_memory,
+    read_file,
+    regular_file,
+    shortened,
+)
 from nucleate.models.gguf_tokenizer import rebuilt_from_gguf
 from nucleate.models.header import parse_json
 
@@ -310,7 +318,9 @@ def _letters_of_bytes() -> dict[str, int]:
 def _checked(text: Any) -> str:
     """A text of letters that UTF-8 can hold: halves of pairs (lone surrogates) become U+FFFD."""
     if not isinstance(text, str):
-        raise InputError(f"A text must be a str, but is {shortened(text)}. Read a file with open(path).read().")
+        raise InputError(
+            f"A text must be a str, but is {shortened(text)}. Read a file with open(path).read()."
+        )
     if len(text) > MAX_CHARACTERS:
         raise InputError(
             f"A text has {len(text)} characters, and {MAX_CHARACTERS} are the most that is read. Cut it."
@@ -333,7 +343,9 @@ def _settings(path: Path) -> dict[str, Any]:
 
 def _sees_all(folder: Path, causal: bool | None) -> bool:
     """Whether the model of a folder lets every token see all others."""
-    return not causal if causal is not None else _settings(folder / "config.json").get("model_type") in ENCODERS
+    return (
+        not causal if causal is not None else _settings(folder / "config.json").get("model_type") in ENCODERS
+    )
 
 
 def _package() -> Any:

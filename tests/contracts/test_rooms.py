@@ -31,6 +31,7 @@ ROOMS = [
     "studies",
     "models",
     "plot",
+    "tracing",
     "papers",
     "bench",
     "explorer",

@@ -2,14 +2,15 @@
 
 import random
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.made_tokenizers import (
+    byte_letters,
     byte_level_pieces,
     byte_level_settings,
-    byte_letters,
     scored_pieces,
     scored_settings,
     word_piece_settings,
@@ -42,11 +43,7 @@ def slow_scores(pieces: list[str], tokens: list[str], scores: list[float]) -> li
     """Join the neighbours whose token has the best score, leftmost first, until no two make one."""
     table = dict(zip(tokens, scores, strict=True))
     while True:
-        joined = [
-            (-table[a + b], i)
-            for i, (a, b) in enumerate(zip(pieces, pieces[1:], strict=False))
-            if a + b in table
-        ]
+        joined = [(-table[a + b], i) for i, (a, b) in enumerate(pairwise(pieces)) if a + b in table]
         if not joined:
             return pieces
         i = min(joined)[1]

@@ -144,8 +144,8 @@ def _gguf(path: Path) -> Source:
     notes: tuple[str, ...] = (
         (
             (
-                f"The weights are quantised ({', '.join(kinds)}) and were dequantised: all numbers are those of"
-                " the rounded weights."
+                f"The weights are quantised ({', '.join(kinds)}) and were dequantised: all numbers are those"
+                " of the rounded weights."
             ),
         )
         if kinds

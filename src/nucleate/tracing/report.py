@@ -32,6 +32,7 @@ from nucleate.tracing.measures import (
     measure_shuffles,
     measure_text,
 )
+from nucleate.tracing.sentence import SHOWN, measure_sentence
 
 if TYPE_CHECKING:
     from nucleate.models.forward import TransformerModel
@@ -182,6 +183,7 @@ def _plan(
         lambda tick: measure_shuffles(model, texts, seed, tick),
     )
     plan["frames"] = (1, lambda tick: measure_frames(model, texts.ids[0]))
+    plan["sentence"] = (len(SHOWN), lambda tick: measure_sentence(model, texts, seed))
     if model.settings.norm_place != "post":
         plan["bridge"] = (
             BRIDGE_TEXTS,
@@ -209,7 +211,7 @@ def _fingerprint(model: "TransformerModel", texts: Texts, key: str, seed: int, r
         seed,
         replacements,
         texts.kept,
-        source_hash("nucleate.tracing.measures"),
+        source_hash(f"nucleate.tracing.{'sentence' if key == 'sentence' else 'measures'}"),
     ]
     digest.update(json.dumps(told, sort_keys=True, default=str).encode())
     return digest.hexdigest()

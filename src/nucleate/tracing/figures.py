@@ -74,9 +74,9 @@ def _figures(
             _sphere(items["sentence"], tokens[0]),
             (
                 "A sentence on the sphere over depth, with controls below it. Three principal directions of"
-                " each row; the titles say which share of the tokens' squared length they keep, so that distances"
-                " inside the globe are not those of the model. Rings: Rényi centers at the start; red: the"
-                " first token; dark to light: place in the text."
+                " each row; the titles say which share of the tokens' squared length they keep, so that"
+                " distances inside the globe are not those of the model. Rings: Rényi centers at the start;"
+                " red: the first token; dark to light: place in the text."
             ),
         )
     if "bridge" in items:

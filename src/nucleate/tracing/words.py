@@ -191,9 +191,9 @@ def _layers(items: Mapping[str, Numbers]) -> list[str]:
             f" {int(peak.argmax())}); it takes {sink.mean():.2f} of the attention of the others on average"
             f" (at most {sink.max():.2f}, in block {int(sink.argmax()) + 1}; equal weights"
             f" {float(frames['sink_equal']):.3f}). Largest activation {largest[at]:.0f} after block {at},"
-            f" median {text['median_activation'].mean(0)[at]:.2g}. Consensus gap {_of(text['consensus_gap'], 0)} to"
-            f" {_of(text['consensus_gap'])}; rank-one residual {_of(text['rank_one_residual'], 0)} to"
-            f" {_of(text['rank_one_residual'])}."
+            f" median {text['median_activation'].mean(0)[at]:.2g}. Consensus gap"
+            f" {_of(text['consensus_gap'], 0)} to {_of(text['consensus_gap'])}; rank-one residual"
+            f" {_of(text['rank_one_residual'], 0)} to {_of(text['rank_one_residual'])}."
         ),
         "",
         (
@@ -236,8 +236,8 @@ def _centers(items: Mapping[str, Numbers], tokens: Sequence[Sequence[str]]) -> l
         "",
         (
             f"At the start {agree} of {int(start.sum())} centers of the stream are first occurrences of a"
-            f" word: {shown}. The eigenspaces keep {frames['eigenspace_kept'].mean():.3f} of the squared length on"
-            " average."
+            f" word: {shown}. The eigenspaces keep {frames['eigenspace_kept'].mean():.3f} of the squared"
+            " length on average."
         ),
     ]
 

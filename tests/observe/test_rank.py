@@ -9,7 +9,10 @@ from nucleate.observe.rank import effective_rank, rank_one_residual
 
 def test_the_effective_rank_is_that_of_equal_singular_values_and_between_for_unequal_ones() -> None:
     Q = np.linalg.qr(np.random.default_rng(0).standard_normal((12, 12)))[0]
-    assert effective_rank(3.0 * Q[:, :5]) == pytest.approx(5.0)
+    assert effective_rank(3.0 * Q[:, :5]) == pytest.approx(5.0, rel=1e-6)
+    assert effective_rank(3.0 * Q[:, :5].T) == pytest.approx(5.0, rel=1e-6)
+    wide = np.outer(Q[0], np.ones(20))  # rank 1: the other eleven are rounding
+    assert effective_rank(wide) == pytest.approx(1.0, abs=1e-4)
     s = np.array([2.0, 1.0, 1.0])
     p = s / s.sum()
     assert effective_rank(Q[:, :3] * s) == pytest.approx(np.exp(-(p * np.log(p)).sum()))

@@ -5,9 +5,11 @@ from importlib.resources import files
 
 from nucleate.checks import InputError, shortened
 
-__all__ = ["ANTIBODIES", "ENGLISH", "Text", "shipped_texts"]
+__all__ = ["ANTIBODIES", "ENGLISH", "WRITTEN", "Text", "shipped_texts"]
 
 ENGLISH = ("alice", "declaration", "gettysburg", "glaciers", "moby-dick", "origin", "pride", "two-cities")
+# written for this package: no model has read them
+WRITTEN = ("bread", "chess", "clocks", "letter", "lighthouses", "markets", "rivers", "vaccines")
 ANTIBODIES = ("antibodies",)
 
 
@@ -24,10 +26,9 @@ def shipped_texts(names: tuple[str, ...] = ENGLISH) -> tuple[Text, ...]:
     """The texts of these names; of antibodies one text for each chain."""
     found: list[Text] = []
     for name in names:
-        if name not in ENGLISH + ANTIBODIES:
-            raise InputError(
-                f"There is no text {shortened(name)}. Choose among {', '.join(ENGLISH + ANTIBODIES)}."
-            )
+        known = ENGLISH + WRITTEN + ANTIBODIES
+        if name not in known:
+            raise InputError(f"There is no text {shortened(name)}. Choose among {', '.join(known)}.")
         raw = files("nucleate.models").joinpath("texts", f"{name}.txt").read_text(encoding="utf-8")
         head, _, text = raw.partition("\n\n")
         source = " ".join(line.removeprefix("# ") for line in head.splitlines())

@@ -1,0 +1,251 @@
+"""The report on one model: every item measured or read again, verdicts, pictures, and the words.
+
+    report.json       settings, criteria, verdicts, intervals by layer
+    report.md         to read
+    *.png             pictures
+    items/KEY.npz     what was measured, with a fingerprint of all it depends on
+
+An item that is there and would be made the same way is read again, so that an interrupted report goes on.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nucleate.checks import InputError, as_path, whole_number
+from nucleate.source_hash import source_hash
+from nucleate.tracing.bridge import left_out
+from nucleate.tracing.controls import CONTROLS, full_shuffle
+from nucleate.tracing.criteria import HYPOTHESES, SETTINGS, Answer, Judged, answer, interval, judge
+from nucleate.tracing.measures import (
+    Numbers,
+    Texts,
+    measure_bridge,
+    measure_control,
+    measure_frames,
+    measure_pull,
+    measure_shuffles,
+    measure_text,
+)
+from nucleate.tracing.sentence import SHOWN, measure_sentence
+
+if TYPE_CHECKING:
+    from nucleate.models.forward import TransformerModel
+
+__all__ = ["TraceReport", "in_minutes", "judged", "trace_report"]
+
+REPLACEMENTS = 6  # centers of every text that are replaced
+BRIDGE_TEXTS = 2
+GOOD_FIT = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class TraceReport:
+    """What was found."""
+
+    folder: Path
+    name: str
+    texts: tuple[str, ...]
+    n: int
+    items: Mapping[str, Numbers]
+    verdicts: Mapping[str, Judged]
+    answer: Answer
+    notes: tuple[str, ...]
+    settings: Mapping[str, Any]
+
+
+def trace_report(
+    path: Any,
+    texts: Sequence[str],
+    out: str | Path,
+    *,
+    names: Sequence[str] = (),
+    tokenizer: Any = None,
+    length: int | None = None,
+    seed: int = 0,
+    replacements: int = REPLACEMENTS,
+    tell: Callable[[str], object] = lambda words: None,
+    progress: Callable[[int, int], object] | None = None,
+) -> TraceReport:
+    """Measure a checkpoint on several texts with all controls, into the folder `out`.
+
+    texts         8 or more; all are cut to as many tokens as the shortest has, or to `length`
+    names         of the texts, for the report
+    replacements  centers of every text that are replaced, for pull
+    tell          called with a line about what comes and how long it takes
+    progress      called as progress(done, texts to run)
+    """
+    from nucleate.models.trace import prepare_trace
+
+    seed = whole_number("seed", seed, least=0)
+    if isinstance(texts, str) or len(texts) < 2:
+        raise InputError("A report needs two texts or more, as twins are of another text. Give a list.")
+    reading = prepare_trace(path, list(texts), tokenizer, length)
+    folder = as_path("out", out)
+    model, ids = reading.model, np.atleast_2d(reading.ids)
+    from nucleate.observe.capture import word_numbers
+
+    kept = 0 if reading.tokenizer.first_token is None else 1
+    some = Texts(ids, word_numbers(reading.tokens), kept)
+    T, n = ids.shape
+    (folder / "items").mkdir(parents=True, exist_ok=True)
+    plan = _plan(model, some, seed, replacements)
+    total = sum(runs for runs, _ in plan.values())
+    each = reading.seconds / T
+    tell(
+        f"{model.settings.name}: {T} texts of {n} tokens, {total} forward passes, {in_minutes(total * each)}"
+        " on this machine"
+    )
+    done = 0
+    items: dict[str, Numbers] = {}
+    for key, (runs, measure) in plan.items():
+        file = folder / "items" / f"{key.replace(' ', '-')}.npz"
+        mark = _fingerprint(model, some, key, seed, replacements)
+        found = _read(file, mark)
+        if found is None:
+            tell(f"{key}: {runs} forward passes")
+            at = done
+
+            def tick(at: int = at) -> None:
+                nonlocal done
+                done += 1
+                if progress is not None:
+                    progress(done, total)
+
+            found = measure(tick)
+            _write(file, mark, found)
+            done = at
+        done += runs
+        if progress is not None:
+            progress(done, total)
+        items[key] = found
+    verdicts = judged(items)
+    names = tuple(names) if len(names) == T else tuple(f"text {i}" for i in range(T))
+    settings = {
+        key: value
+        for key, value in asdict(model.settings).items()
+        if key in ("name", "architecture", "layers", "heads", "kv_heads", "d", "causal", "norm_place")
+    }
+    report = TraceReport(
+        folder, model.settings.name, names, n, items, verdicts, answer(verdicts), reading.notes, settings
+    )
+    from nucleate.tracing.words import write_words
+
+    write_words(report, reading.tokens, left_out(model))
+    return report
+
+
+def judged(items: Mapping[str, Numbers]) -> dict[str, Judged]:
+    """All verdicts, of what was measured."""
+    text = items["text"]
+    cosine = text["mean_cosine"]  # (T, L + 1)
+    fits = (text["drift_r2"] >= GOOD_FIT).mean(1)  # (T,)
+    values = {
+        "gather": cosine[:, -1] - cosine[:, 0],
+        "training": cosine[:, -1] - items["re-drawn weights"]["mean_cosine"][:, -1],
+        "shuffle": items["shuffled"]["mean_cosine"][:, -1] - cosine[:, -1],
+        "nearness": text["rank"][:, -1],
+        "cover": text["cover"][:, -1],
+        "sight": text["sight"][:, -1],
+        "pull": items["pull"]["pull"][:, -1],
+        "attention": (text["attention_share"] - text["mlp_share"]).mean(1),
+        "drift": fits,
+    }
+    assert set(values) == set(HYPOTHESES)
+    return {key: judge(key, value) for key, value in values.items()}
+
+
+def _plan(
+    model: "TransformerModel", texts: Texts, seed: int, replacements: int
+) -> dict[str, tuple[int, Callable[[Callable[[], None]], Numbers]]]:
+    """The items in their order: how many forward passes, and what measures them."""
+    T, n = texts.ids.shape
+    plan: dict[str, tuple[int, Callable[[Callable[[], None]], Numbers]]] = {
+        "text": (T, lambda tick: measure_text(model, texts, seed, tick))
+    }
+    for key in CONTROLS:
+        if key != "text":
+            plan[key] = (
+                T,
+                lambda tick, key=key: measure_control(model, texts, key, seed, tick),  # type: ignore[misc]
+            )
+    plan["pull"] = (
+        T * (1 + replacements),
+        lambda tick: measure_pull(model, texts, replacements, seed, tick),
+    )
+    plan["blocks"] = (
+        T * (full_shuffle(n) - 1),
+        lambda tick: measure_shuffles(model, texts, seed, tick),
+    )
+    plan["frames"] = (1, lambda tick: measure_frames(model, texts.ids[0]))
+    plan["sentence"] = (len(SHOWN), lambda tick: measure_sentence(model, texts, seed))
+    if model.settings.norm_place != "post":
+        plan["bridge"] = (
+            BRIDGE_TEXTS,
+            lambda tick: measure_bridge(model, texts, BRIDGE_TEXTS, tick),
+        )
+    return plan
+
+
+def in_minutes(seconds: float) -> str:
+    """About how long: "about 40 s", "about 6 min"."""
+    return f"about {max(seconds, 1.0):.0f} s" if seconds < 90.0 else f"about {seconds / 60.0:.0f} min"
+
+
+def _fingerprint(model: "TransformerModel", texts: Texts, key: str, seed: int, replacements: int) -> str:
+    """Of all that an item depends on: the weights of the first and the last layer stand for all."""
+    digest = hashlib.sha256()
+    for i in (0, model.settings.layers - 1):
+        layer = model.layer(i)
+        for part in (layer.q, layer.v, layer.o, layer.up):
+            digest.update(np.ascontiguousarray(part).tobytes())
+    digest.update(np.ascontiguousarray(texts.ids).tobytes() + np.ascontiguousarray(texts.words).tobytes())
+    told = [
+        asdict(model.settings),
+        key,
+        seed,
+        replacements,
+        texts.kept,
+        source_hash(f"nucleate.tracing.{'sentence' if key == 'sentence' else 'measures'}"),
+    ]
+    digest.update(json.dumps(told, sort_keys=True, default=str).encode())
+    return digest.hexdigest()
+
+
+def _read(file: Path, mark: str) -> Numbers | None:
+    """The item if it is there and was made the same way."""
+    if not file.is_file():
+        return None
+    try:
+        with np.load(file, allow_pickle=False) as stored:
+            if str(stored["fingerprint"]) != mark:
+                return None
+            return {name: stored[name] for name in stored.files if name != "fingerprint"}
+    except (OSError, ValueError, KeyError):  # cut off or no such file
+        return None
+
+
+def _write(file: Path, mark: str, numbers: Numbers) -> None:
+    from nucleate.integrate.storage import replacing
+
+    with replacing(file) as part, open(part, "wb") as stream:
+        np.savez_compressed(stream, fingerprint=np.array(mark), **numbers)  # type: ignore[arg-type]
+
+
+def plain_interval(values: Any) -> list[float]:
+    """Mean, low and high over texts, to four digits."""
+    found = interval(values)
+    return [float(f"{one:.4g}") for one in (found.mean, found.low, found.high)]
+
+
+def criteria_plain() -> dict[str, Any]:
+    """Criteria as plain data."""
+    return {
+        "settings": dict(SETTINGS),
+        "hypotheses": {key: [one.statement, one.criterion] for key, one in HYPOTHESES.items()},
+    }

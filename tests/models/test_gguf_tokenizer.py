@@ -16,7 +16,6 @@ from support.made_tokenizers import (
     word_piece_settings,
     write_gguf,
 )
-from support.soak import SOAK
 
 from nucleate.checks import InputError
 from nucleate.models.tokenizer import Tokenizer, open_tokenizer
@@ -79,7 +78,7 @@ def test_scores_decide_which_neighbours_are_joined(tmp_path: Path) -> None:
     found, dice = opened(tmp_path, scored_settings() | {"add_bos_token": False}), random.Random(0)
     normal = [token for token, kind in zip(tokens, kinds, strict=True) if kind == 1]
     points = [score for score, kind in zip(scores, kinds, strict=True) if kind == 1]
-    for _ in range(2000 if SOAK else 200):
+    for _ in range(200):
         text = "".join(dice.choice("theonmasc ") for _ in range(dice.randrange(1, 12))).replace("  ", " ")
         ids, strings = found.encode(text)
         assert [tokens[number] for number in ids] == slow_scores(list(text.replace(" ", "▁")), normal, points)
@@ -163,7 +162,7 @@ def test_what_cannot_be_rebuilt_is_refused_in_words(case: str, tmp_path: Path) -
 def test_a_damaged_file_is_refused_or_read(tmp_path: Path) -> None:
     data = write_gguf(tmp_path / "whole.gguf", SCORES).read_bytes()
     dice, path, refused = random.Random(0), tmp_path / "model.gguf", 0
-    for _ in range(2000 if SOAK else 100):
+    for _ in range(100):
         at = dice.randrange(len(data))
         path.write_bytes(
             dice.choice([data[:at], data[:at] + bytes([data[at] ^ 1 << dice.randrange(8)]) + data[at + 1 :]])

@@ -172,14 +172,18 @@ def read(
 def _texts(texts: Any) -> list[str]:
     if isinstance(texts, str):
         return [texts]
-    if not isinstance(texts, Sequence) or not texts or not all(isinstance(one, str) for one in texts):
+    try:
+        each = list(texts) if isinstance(texts, Sequence) else []
+    except Exception:  # objects may raise anything when asked for their items
+        each = []
+    if not each or not all(isinstance(one, str) for one in each):
         raise InputError(
             f"texts must be a text or a list of texts, but is {shortened(texts)}. Read a file with"
             " open(path).read()."
         )
-    if len(texts) > MAX_TEXTS:
-        raise InputError(f"There are {len(texts)} texts, and {MAX_TEXTS} are the most. Trace them in parts.")
-    return list(texts)
+    if len(each) > MAX_TEXTS:
+        raise InputError(f"There are {len(each)} texts, and {MAX_TEXTS} are the most. Trace them in parts.")
+    return each
 
 
 def _notes(most: list[int], n: int, longest: int | None) -> tuple[str, ...]:

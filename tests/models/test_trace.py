@@ -37,6 +37,7 @@ def test_a_trace_is_the_forward_pass_of_the_tokens(path: Path) -> None:
         "llama", "llama", LAYERS, D, HEADS, 2, D // HEADS, 24, WORDS, True, "pre", "rope"
     )
     assert run.settings == {"method": "forward pass", "precision": "double"}
+    assert run.notes == {"tokenizer": "tokenizer.json", "notes": []}
     assert run.done
 
 

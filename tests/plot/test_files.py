@@ -73,10 +73,10 @@ def test_the_same_run_gives_the_same_file(ending: str, tmp_path: Path) -> None:
 def test_a_run_over_depth_is_a_line_over_layers_and_as_a_file_words_on_globes(tmp_path: Path) -> None:
     run = depth_run()
     ax: Any = run.plot()
-    (line,) = drawn_lines(ax)
+    (line,) = ax.lines
     x = run.x[:, 1:]  # (L+1, n-1, d)
     slow = [np.mean([a @ b for i, a in enumerate(frame) for b in frame[:i]]) for frame in x]
-    np.testing.assert_allclose(line[:, 1], slow)
+    np.testing.assert_allclose(line.get_ydata(), slow)
     for one in (run, depth_run((2,)), replace(run, tokens=None)):
         one.save(tmp_path / "run.png")
         assert (tmp_path / "run.png").stat().st_size > 10_000

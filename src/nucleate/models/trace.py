@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -164,9 +165,8 @@ def read(
     )
     run = from_hidden_states(found.states, reading.tokens, parts, checkpoint)
     settings = {"method": "forward pass", "precision": precision}
-    return replace(
-        run, settings=settings, notes={"tokenizer": reading.tokenizer.name, "notes": list(reading.notes)}
-    )
+    words = Path(reading.tokenizer.name).name  # where it lies on this machine is nobody's business
+    return replace(run, settings=settings, notes={"tokenizer": words, "notes": list(reading.notes)})
 
 
 def _texts(texts: Any) -> list[str]:

@@ -1,8 +1,8 @@
 """Makes the sections of docs/trace.md: python docs/trace_reports.py NAME PATH OUT, for each model.
 
-NAME is smollm2, gemma3, iglm or minilm, PATH its checkpoint, OUT a folder for what is measured, which a second
-call uses again.  English models read sixteen texts of 256 tokens, IgLM the chains that come with the package
-and eleven that it draws itself (seed 0).
+NAME is smollm2, gemma3, iglm or minilm, PATH its checkpoint, OUT a folder for what is measured, which a
+second call uses again.  English models read sixteen texts of 256 tokens, IgLM the chains that come with the
+package and eleven that it draws itself (seed 0).
 """
 
 import shutil
@@ -57,7 +57,7 @@ def main(name: str, path: Path, out: Path) -> None:
     def tell(words: str) -> None:
         print(f"{time.perf_counter() - began:6.0f} s  {words}", flush=True)
 
-    report = trace_report(path, texts, out, names=names, length=LENGTH[name], tell=tell)
+    report = trace_report(path, texts, out, names=names, name=name, length=LENGTH[name], tell=tell)
     text = (out / "report.md").read_text(encoding="utf-8")
     for picture in sorted(out.glob("trace-*.png")):
         shutil.copy(picture, DOCS / "images" / picture.name)

@@ -36,8 +36,9 @@ from nucleate.tracing.sentence import SHOWN, measure_sentence
 
 if TYPE_CHECKING:
     from nucleate.models.forward import TransformerModel
+    from nucleate.models.trace import Reading
 
-__all__ = ["TraceReport", "in_minutes", "judged", "trace_report"]
+__all__ = ["TraceReport", "in_minutes", "judged", "report_of", "trace_report"]
 
 REPLACEMENTS = 6  # centers of every text that are replaced
 BRIDGE_TEXTS = 2
@@ -64,6 +65,7 @@ def trace_report(
     texts: Sequence[str],
     out: str | Path,
     *,
+    name: str | None = None,
     names: Sequence[str] = (),
     tokenizer: Any = None,
     length: int | None = None,
@@ -75,69 +77,86 @@ def trace_report(
     """Measure a checkpoint on several texts with all controls, into the folder `out`.
 
     texts         8 or more; all are cut to as many tokens as the shortest has, or to `length`
-    names         of the texts, for the report
+    name, names   of the model and of the texts, for the report
     replacements  centers of every text that are replaced, for pull
     tell          called with a line about what comes and how long it takes
     progress      called as progress(done, texts to run)
     """
     from nucleate.models.trace import prepare_trace
 
-    seed = whole_number("seed", seed, least=0)
     if isinstance(texts, str) or len(texts) < 2:
         raise InputError("A report needs two texts or more, as twins are of another text. Give a list.")
     reading = prepare_trace(path, list(texts), tokenizer, length)
-    folder = as_path("out", out)
-    model, ids = reading.model, np.atleast_2d(reading.ids)
-    from nucleate.observe.capture import word_numbers
+    return report_of(reading, out, name, names, seed, replacements, tell, progress)
 
+
+def report_of(
+    reading: "Reading",
+    out: str | Path,
+    name: str | None = None,
+    names: Sequence[str] = (),
+    seed: int = 0,
+    replacements: int = REPLACEMENTS,
+    tell: Callable[[str], object] = lambda words: None,
+    progress: Callable[[int, int], object] | None = None,
+) -> TraceReport:
+    """The same of a model and tokens that were prepared."""
+    from nucleate.observe.capture import word_numbers
+    from nucleate.tracing.words import write_words
+
+    seed = whole_number("seed", seed, least=0)
+    replacements = whole_number("replacements", replacements, least=1)
+    folder, model, ids = as_path("out", out), reading.model, np.atleast_2d(reading.ids)
     kept = 0 if reading.tokenizer.first_token is None else 1
     some = Texts(ids, word_numbers(reading.tokens), kept)
     T, n = ids.shape
     (folder / "items").mkdir(parents=True, exist_ok=True)
     plan = _plan(model, some, seed, replacements)
     total = sum(runs for runs, _ in plan.values())
-    each = reading.seconds / T
-    tell(
-        f"{model.settings.name}: {T} texts of {n} tokens, {total} forward passes, {in_minutes(total * each)}"
-        " on this machine"
-    )
-    done = 0
+    words = in_minutes(total * reading.seconds / T)
+    tell(f"{name or model.settings.name}: {T} texts of {n} tokens, {total} forward passes, {words} here")
     items: dict[str, Numbers] = {}
+    before = 0
     for key, (runs, measure) in plan.items():
         file = folder / "items" / f"{key.replace(' ', '-')}.npz"
         mark = _fingerprint(model, some, key, seed, replacements)
         found = _read(file, mark)
         if found is None:
             tell(f"{key}: {runs} forward passes")
-            at = done
-
-            def tick(at: int = at) -> None:
-                nonlocal done
-                done += 1
-                if progress is not None:
-                    progress(done, total)
-
-            found = measure(tick)
+            found = measure(_ticker(before, total, progress))
             _write(file, mark, found)
-            done = at
-        done += runs
-        if progress is not None:
-            progress(done, total)
+        before += runs
         items[key] = found
+        if progress is not None:
+            progress(before, total)
     verdicts = judged(items)
-    names = tuple(names) if len(names) == T else tuple(f"text {i}" for i in range(T))
-    settings = {
-        key: value
-        for key, value in asdict(model.settings).items()
-        if key in ("name", "architecture", "layers", "heads", "kv_heads", "d", "causal", "norm_place")
-    }
+    shown = ("architecture", "layers", "heads", "kv_heads", "d", "causal", "norm_place")
     report = TraceReport(
-        folder, model.settings.name, names, n, items, verdicts, answer(verdicts), reading.notes, settings
+        folder,
+        name or model.settings.name,
+        tuple(names) if len(names) == T else tuple(f"text {i}" for i in range(T)),
+        n,
+        items,
+        verdicts,
+        answer(verdicts),
+        reading.notes,
+        {"file": model.settings.name, **{key: getattr(model.settings, key) for key in shown}},
     )
-    from nucleate.tracing.words import write_words
-
     write_words(report, reading.tokens, left_out(model))
     return report
+
+
+def _ticker(before: int, total: int, progress: Callable[[int, int], object] | None) -> Callable[[], None]:
+    """What an item calls after each text that it has run."""
+    done = before
+
+    def tick() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, total)
+
+    return tick
 
 
 def judged(items: Mapping[str, Numbers]) -> dict[str, Judged]:

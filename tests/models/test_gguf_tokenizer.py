@@ -73,6 +73,20 @@ def test_byte_level_bpe_joins_as_the_slow_twin_does(rule: str, tmp_path: Path) -
         assert found.decode(ids) == text
 
 
+def test_a_word_of_the_vocabulary_is_one_token_for_llama_3_and_accents_are_composed_for_qwen_2(
+    tmp_path: Path,
+) -> None:
+    settings = byte_level_settings() | {"add_bos_token": False}
+    settings["tokens"] = [*settings["tokens"], "zzz"]  # which no merge makes
+    settings["token_type"] = [*settings["token_type"], 1]
+    found = {rule: opened(tmp_path, settings | {"pre": rule}) for rule in ("gpt-2", "llama-bpe", "qwen2")}
+    assert found["llama-bpe"].encode("zzz")[1] == ("zzz",)
+    assert found["gpt-2"].encode("zzz")[1] == ("z", "z", "z")
+    for rule, one in found.items():
+        same = one.encode("e\u0301")[0].tolist() == one.encode("é")[0].tolist()
+        assert same == (rule == "qwen2")
+
+
 def test_scores_decide_which_neighbours_are_joined(tmp_path: Path) -> None:
     tokens, scores, kinds = scored_pieces()
     found, dice = opened(tmp_path, scored_settings() | {"add_bos_token": False}), random.Random(0)

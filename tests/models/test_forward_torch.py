@@ -34,7 +34,7 @@ LOOPED = {**SIZES, "num_hidden_layers": 5, "embedding_size": 10, "num_hidden_gro
 GEMMA = {**GROUPED, "head_dim": 8, "query_pre_attn_scalar": 7, "sliding_window": 5}
 TYPES = {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"]}
 BASE = {"rope_theta": 500.0}
-YARN = {**BASE, "rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 12}
+YARN = {**BASE, "rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1000}
 LLAMA3 = {
     **BASE,
     "rope_type": "llama3",
@@ -74,9 +74,13 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "llama, linear": llama(rope_parameters=LINEAR),
     "llama, dynamic": llama(rope_parameters=DYNAMIC),
     "llama, dynamic, beyond": llama(rope_parameters=DYNAMIC, max_position_embeddings=8),
-    "llama, yarn": llama(rope_parameters=YARN),
-    "llama, yarn with mscale": llama(rope_parameters={**YARN, "mscale": 0.7, "mscale_all_dim": 1.3}),
-    "llama, yarn not truncated": llama(rope_parameters={**YARN, "truncate": False, "beta_fast": 2.0}),
+    "llama, yarn": llama(rope_parameters=YARN, head_dim=16),
+    "llama, yarn with mscale": llama(
+        head_dim=16, rope_parameters={**YARN, "mscale": 0.7, "mscale_all_dim": 1.3}
+    ),
+    "llama, yarn not truncated": llama(
+        head_dim=16, rope_parameters={**YARN, "truncate": False, "beta_fast": 2.0}
+    ),
     "llama, llama3": llama(rope_parameters=LLAMA3),
     "llama, longrope, short": llama(rope_parameters={**LONG, "original_max_position_embeddings": 15}),
     "llama, longrope, long": llama(rope_parameters=LONG),

@@ -16,7 +16,7 @@ EXTRAS_browser := dev explorer browser
 EXTRAS_slurm := dev slurm
 EXTRAS_lowest := dev docs video cluster bench browser
 UV := uv==0.13.7
-TORCH_TESTS := tests/models/test_torch.py tests/models/test_real_weights.py tests/models/test_tokenizer_torch.py
+TORCH_TESTS := $(addprefix tests/models/test_,torch.py forward_torch.py tokenizer_torch.py real_weights.py)
 
 export MPLBACKEND := Agg
 unexport PYTHONWARNINGS PYTHONPATH PYTHONHOME

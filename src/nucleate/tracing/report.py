@@ -32,6 +32,7 @@ from nucleate.tracing.measures import (
     measure_shuffles,
     measure_text,
 )
+from nucleate.tracing.positive_control import measure_positive_control
 from nucleate.tracing.sentence import SHOWN, measure_sentence
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ __all__ = ["TraceReport", "in_minutes", "judged", "report_of", "trace_report"]
 REPLACEMENTS = 6  # centers of every text that are replaced
 BRIDGE_TEXTS = 2
 GOOD_FIT = 0.5
+OWN_MODULES = {"positive control": "positive_control", "sentence": "sentence"}  # what measures an item
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,6 +204,7 @@ def _plan(
         lambda tick: measure_shuffles(model, texts, seed, tick),
     )
     plan["frames"] = (1, lambda tick: measure_frames(model, texts.ids[0]))
+    plan["positive control"] = (T, lambda tick: measure_positive_control(model, texts, tick))
     plan["sentence"] = (len(SHOWN), lambda tick: measure_sentence(model, texts, seed))
     if model.settings.norm_place != "post":
         plan["bridge"] = (
@@ -228,9 +231,9 @@ def _fingerprint(model: "TransformerModel", texts: Texts, key: str, seed: int, r
         asdict(model.settings),
         key,
         seed,
-        replacements,
+        replacements if key == "pull" else REPLACEMENTS,
         texts.kept,
-        source_hash(f"nucleate.tracing.{'sentence' if key == 'sentence' else 'measures'}"),
+        source_hash(f"nucleate.tracing.{OWN_MODULES.get(key, 'measures')}"),
     ]
     digest.update(json.dumps(told, sort_keys=True, default=str).encode())
     return digest.hexdigest()

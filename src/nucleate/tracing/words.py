@@ -107,7 +107,17 @@ def section(
     lines += [
         f"| {one.hypothesis.statement} | **{one.word}** | {one.found} |" for one in report.verdicts.values()
     ]
-    lines += ["", *_controls(items), "", *_variants(items["text"]), "", *_blocks(items), ""]
+    lines += [
+        "",
+        *_controls(items),
+        "",
+        _over_depth(items),
+        "",
+        *_variants(items["text"]),
+        "",
+        *_blocks(items),
+        "",
+    ]
     lines += [*_layers(items), "", *_centers(items, tokens), ""]
     if "bridge" in items:
         lines += [*_bridge(items["bridge"], missing), ""]
@@ -127,9 +137,31 @@ def _controls(items: Mapping[str, Numbers]) -> list[str]:
         one = items[key]
         cells = [_of(one[name]) for name in ("mean_cosine", "effective_rank", "rank", "sight")]
         lines.append(f"| {key} | {' | '.join(cells)} |")
+    ours = items["positive control"]
+    lines.append(
+        f"| *positive control*: our attention from the same start, β = {float(ours['beta']):.1f}, t ="
+        f" {ours['times'][-1]:g} | {_of(ours['mean_cosine'])} | | {_of(ours['rank'])} |"
+        f" {_of(ours['sight'])} |"
+    )
     start = items["text"]
     cells = [_of(start[name], 0) for name in ("mean_cosine", "effective_rank")]
     return [*lines, f"| text, after the embedding | {' | '.join(cells)} | 1 | 0 |"]
+
+
+def _over_depth(items: Mapping[str, Numbers]) -> str:
+    """Where nearness is half way to chance, and the largest sight and pull of any layer."""
+    text, pull = items["text"], items["pull"]
+    rank, sight = text["rank"].mean(0), text["sight"].mean(0)  # (L + 1,)
+    half = np.flatnonzero(rank < 0.75)
+    best, most = int(sight[1:].argmax()) + 1, int(pull["pull"].mean(0).argmax())
+    where = f"falls below ¾ after block {half[0]}" if len(half) else "stays above ¾"
+    return (
+        f"Over depth the rank {where}. The largest mean sight is {_of(text['sight'], best)}, after block"
+        f" {best}; the largest mean pull {_of(pull['pull'], most)}, after block {int(pull['layers'][most])};"
+        f" of all pulls at the end, followers {pull['followers'][:, -1].mean():.3f} and others"
+        f" {pull['others'][:, -1].mean():.3f} on average. (Intervals of a largest value among many are too"
+        " narrow.)"
+    )
 
 
 def _variants(text: Numbers) -> list[str]:

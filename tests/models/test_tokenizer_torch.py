@@ -1,11 +1,13 @@
 """Our tokenizers beside those of transformers, on trained models that were fetched into .weights/."""
 
+import ast
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.trained import IGLM, MINILM, SMOLLM2, joined_gemma, unpacked
+from support.trained import ALBERT, IGLM, MINILM, SMOLLM2, joined_gemma, unpacked
 
 import nucleate as nc
 from nucleate.checks import InputError
@@ -69,6 +71,23 @@ def test_iglm_reads_amino_acids_and_chains(tmp_path: Path) -> None:
         first, second, letters = chain.text.split()
         assert strings == (first, second, *letters)
         assert ids.tolist() == theirs.convert_tokens_to_ids([first, second, *letters])
+
+
+def test_molecules_are_cut_by_the_pattern_of_their_own_package(tmp_path: Path) -> None:
+    path = unpacked(ALBERT, tmp_path)
+    code = ast.parse(unpacked((ALBERT[0], "rxnmapper/smiles_utils.py"), tmp_path).read_text())
+    (pattern,) = [
+        ast.literal_eval(node.value)
+        for node in code.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "SMI_REGEX_PATTERN"
+    ]
+    words = set((path / "vocab.txt").read_text().split("\n"))
+    for text in (
+        "CC(C)S.CN(C)C=O.Fc1cccnc1F.O=C([O-])[O-].[K+]>>CC(C)Sc1ncccc1F",
+        "BrC[Zz]%10C/C=C\\Cl.[nH]1~*2",
+    ):
+        wanted = [word if word in words else "[UNK]" for word in re.findall(pattern, text)]
+        assert open_tokenizer(path).encode(text)[1] == ("[CLS]", *wanted, "[SEP]")
 
 
 def test_smollm2_is_traced_with_its_sink(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from nucleate.tracing.words import write_section
 DOCS = Path(__file__).resolve().parent
 LENGTH = {"smollm2": 256, "gemma3": 256, "minilm": 256, "iglm": 97}
 DRAWN, DRAWN_TOKENS = 11, 100
-REPLACED = 3  # centers of every text, for pull
+REPLACED = {"smollm2": 3, "gemma3": 3, "minilm": 6, "iglm": 6}  # centers of every text, for pull
 
 
 def drawn_chains(model: TransformerModel, tokenizer: Tokenizer, count: int, length: int) -> list[str]:
@@ -59,7 +59,7 @@ def main(name: str, path: Path, out: Path) -> None:
         print(f"{time.perf_counter() - began:6.0f} s  {words}", flush=True)
 
     report = trace_report(
-        path, texts, out, names=names, name=name, length=LENGTH[name], replacements=REPLACED, tell=tell
+        path, texts, out, names=names, name=name, length=LENGTH[name], replacements=REPLACED[name], tell=tell
     )
     text = (out / "report.md").read_text(encoding="utf-8")
     for picture in sorted(out.glob("trace-*.png")):

@@ -1,5 +1,7 @@
 """The design of capture and its scores, against loops; tests/tracing/test_criteria.py has verdicts."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from support.made_traces import one_topic, remembered, vocabulary
@@ -18,13 +20,13 @@ from nucleate.sphere import uniform
 
 
 @pytest.fixture(scope="module")
-def small() -> tuple[Array, Array, Array]:
+def small() -> tuple[Array, Any, Array]:
     x0, words = vocabulary()
     return x0[:3, :40], words[:3, :40], one_topic(x0)[:3, :40]
 
 
 def test_candidates_are_earlier_centers_of_other_words_and_the_nearest_comes_first(
-    small: tuple[Array, Array, Array],
+    small: tuple[Array, Any, Array],
 ) -> None:
     x0, words, _ = small
     found = design_capture(x0, words)
@@ -40,7 +42,7 @@ def test_candidates_are_earlier_centers_of_other_words_and_the_nearest_comes_fir
                 assert row[0] == max(may, key=lambda j: x0[t, k] @ x0[t, j])
 
 
-def test_twins_are_unseen_equally_near_and_at_about_the_same_place(small: tuple[Array, Array, Array]) -> None:
+def test_twins_are_unseen_equally_near_and_at_about_the_same_place(small: tuple[Array, Any, Array]) -> None:
     x0, words, _ = small
     found = design_capture(x0, words, caliper=0.03, places=8)
     f, c = np.nonzero(found.twin_token >= 0)
@@ -56,12 +58,13 @@ def test_twins_are_unseen_equally_near_and_at_about_the_same_place(small: tuple[
     assert (np.abs((x0[t, k] * x0[t, j]).sum(-1) - (x0[t, k] * x0[s, i]).sum(-1)) <= 0.03).all()
 
 
-def test_scores_are_those_of_loops_over_followers(small: tuple[Array, Array, Array]) -> None:
+def test_scores_are_those_of_loops_over_followers(small: tuple[Array, Any, Array]) -> None:
     x0, words, x = small
     design = design_capture(x0, words, caliper=0.2, places=40)
     found = capture_scores(design, x)
     mean = x[:, 1:].mean(1)  # (texts, d)
-    rank, sight = [[] for _ in range(3)], [[] for _ in range(3)]
+    rank: list[list[Any]] = [[] for _ in range(3)]
+    sight: list[list[Any]] = [[] for _ in range(3)]
     for f, (t, k) in enumerate(zip(design.text, design.token, strict=True)):
         row = [j for j in design.candidates[f] if j >= 0]
         own = [x[t, k] @ x[t, j] for j in row]

@@ -19,7 +19,7 @@ def test_means_and_intervals_are_drawn_where_they_are() -> None:
     np.testing.assert_array_equal(shuffled.get_xdata(), [0, 3])
     assert set(np.asarray(chance.get_ydata()).tolist()) == {0.5}
     (band,) = ax.collections
-    corners = band.get_paths()[0].vertices
+    corners = np.asarray(band.get_paths()[0].vertices)
     assert (corners[:, 1].min(), corners[:, 1].max()) == (-1.0, 10.0)
     with pytest.raises(InputError, match="each of 4 layers"):
         DepthLine(at, at[:2])

@@ -2,8 +2,10 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 D, HEADS, KV, LAYERS, WORDS, D_MLP = 16, 4, 2, 3, 40, 24
 
@@ -14,10 +16,10 @@ def tiny_llama(folder: Path, seed: int = 0) -> Path:
 
     rng = np.random.default_rng(seed)
 
-    def g(*shape: int) -> "np.ndarray":  # type: ignore[type-arg]
+    def g(*shape: int) -> NDArray[Any]:
         return (rng.standard_normal(shape) / np.sqrt(shape[-1])).astype(np.float64)
 
-    def gain() -> "np.ndarray":  # type: ignore[type-arg]
+    def gain() -> NDArray[Any]:
         return 1.0 + 0.3 * rng.standard_normal(D)
 
     head = D // HEADS
@@ -59,7 +61,7 @@ def tiny_gpt2(folder: Path, seed: int = 0) -> Path:
 
     rng = np.random.default_rng(seed)
 
-    def g(*shape: int) -> "np.ndarray":  # type: ignore[type-arg]
+    def g(*shape: int) -> NDArray[Any]:
         return (rng.standard_normal(shape) / np.sqrt(shape[0])).astype(np.float64)
 
     tensors = {

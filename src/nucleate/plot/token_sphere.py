@@ -5,7 +5,7 @@ of all frames that are drawn, first token left out of their choice.  What is dra
 projection onto them, shorter than 1 by what is lost; every panel says which share of squared length is kept.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -34,7 +34,7 @@ def principal_frame(x: Array) -> tuple[Array, Array]:
 
 
 def token_sphere(
-    rows: "dict[str, tuple[Array, Sequence[str], NDArray[np.bool_]]]", layers: Sequence[int]
+    rows: Mapping[str, tuple[Array, Sequence[str], NDArray[np.bool_]]], layers: Sequence[int]
 ) -> "Figure":
     """A row of globes for each run, a globe for each of the layers.
 

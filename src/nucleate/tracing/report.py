@@ -20,12 +20,12 @@ import numpy as np
 from nucleate.checks import InputError, as_path, whole_number
 from nucleate.source_hash import source_hash
 from nucleate.tracing.bridge import left_out
+from nucleate.tracing.bridge_paths import measure_bridge
 from nucleate.tracing.controls import CONTROLS, full_shuffle
 from nucleate.tracing.criteria import HYPOTHESES, SETTINGS, Answer, Judged, answer, interval, judge
 from nucleate.tracing.measures import (
     Numbers,
     Texts,
-    measure_bridge,
     measure_control,
     measure_frames,
     measure_pull,
@@ -42,9 +42,13 @@ if TYPE_CHECKING:
 __all__ = ["TraceReport", "in_minutes", "judged", "report_of", "trace_report"]
 
 REPLACEMENTS = 6  # centers of every text that are replaced
-BRIDGE_TEXTS = 2
+BRIDGE_TEXTS = 1
 GOOD_FIT = 0.5
-OWN_MODULES = {"positive control": "positive_control", "sentence": "sentence"}  # what measures an item
+OWN_MODULES = {
+    "bridge": "bridge_paths",
+    "positive control": "positive_control",
+    "sentence": "sentence",
+}  # what measures an item
 
 
 @dataclass(frozen=True, eq=False)

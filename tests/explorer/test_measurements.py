@@ -4,7 +4,8 @@ import pytest
 from support.made_runs import one_run
 
 import nucleate as nc
-from nucleate.explorer.measurements import measure, model_facts
+from nucleate.explorer.measurements import measure
+from nucleate.explorer.model_facts import model_facts
 from nucleate.explorer.prepared_run import begun_message, prepare_stored
 
 OUTSIDE = "outside the table: Table 1 is about causal attention without frozen tokens"

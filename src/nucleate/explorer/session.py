@@ -229,7 +229,8 @@ class Session:
             return
         measured = await self._in_thread(measure, run.x, begun, lambda: not requested.replaced)
         if measured is not None:
-            await self._send_arrays({"say": "measured", "id": id}, measured.arrays())
+            lengths = {} if run.norms is None else {"norms": run.norms}
+            await self._send_arrays({"say": "measured", "id": id}, measured.arrays() | lengths)
 
     def _prepare(self, request: RunScene | OpenStored) -> tuple[PreparedRun, dict[str, Any]]:
         if isinstance(request, RunScene):

@@ -150,7 +150,9 @@ def test_downloaded_data_opens_as_the_same_run(server: Server, tmp_path: Path) -
     assert np.array_equal(run.x, x)
     assert np.array_equal(run.t, t)
     assert parse_scene(run.notes["scene"]) == parse_scene(scene)
-    assert np.array_equal(run.model.V, parse_scene(scene).model.V)  # type: ignore[arg-type]  # it has one
+    model = parse_scene(scene).model
+    assert isinstance(model, nc.Attention)
+    assert np.array_equal(run.model.V, model.V)  # type: ignore[arg-type]  # it has one
 
 
 @patient

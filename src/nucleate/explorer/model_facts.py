@@ -41,6 +41,7 @@ def model_facts(model: Model, n: int, d: int) -> dict[str, Any]:
         ),
         "model": described(model),
         "family": {} if ordinary else family_of(model, n, d),
+        "lengths": _all_blocks(model)[0].has_radius,
         "layer_dt": model.dt if isinstance(model, Layers) else None,
         "blocks": None if ordinary or "attention" in missing else _blocks(model),
         "spectrum": None if "spectrum" in missing else _spectrum(V) | _outside_table(model, n),

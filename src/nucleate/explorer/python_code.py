@@ -92,7 +92,10 @@ def _model(scene: Scene) -> list[str]:
         own = {"heads": str(heads), **{key: repr(one) for key, one in kinds.items()}}
         parts = {**head, **own, **block, **_of_layers(layers)}
         return [*lines, f"model = nc.RandomLayers({layers['count']}, {scene.d}, {_joined(parts)})"]
-    if isinstance(heads, list):
+    if isinstance(heads, list) and all(list(one) == ["beta"] for one in heads):
+        betas = [one["beta"] for one in heads]
+        lines.append(f"heads = [nc.Attention({_joined({**head, 'beta': 'beta'})}) for beta in {betas!r}]")
+    elif isinstance(heads, list):
         each = [{**head, **_arguments(one, scene.d)} for one in heads]
         lines += ["heads = [", *(f"    nc.Attention({_joined(one)})," for one in each), "]"]
     elif not block and heads == 1 and layers is None:

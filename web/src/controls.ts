@@ -78,10 +78,12 @@ export class Controls implements FieldMaker {
       (value) => ({ clock: value as Scene["clock"] }),
     );
     const matrices = [this.matrix("V", "Value V"), this.matrix("Q", "Query Q"), this.matrix("K", "Key K")];
+    const factor = number("c"); // of δ, which tells of one softmax head
+    this.shows.push(({ family }) => (factor.hidden = Object.keys(family).length > 0));
     place.append(
       this.presetField(),
       this.group("Tokens", number("n"), number("d"), this.seedField(), ...this.startFields()),
-      this.group("Attention", number("beta"), ...this.maskFields(), ...matrices, number("c")),
+      this.group("Attention", number("beta"), ...this.maskFields(), ...matrices, factor),
       familyPanel(this, host.limits),
       this.group("Time", number("t"), number("frames"), clock, number("tolerance")),
     );
@@ -180,6 +182,7 @@ export class Controls implements FieldMaker {
     const field = new ChoiceField(name, label, title, choices, (value) =>
       this.change(set(value, this.host.scene)),
     );
+    field.element.classList.toggle("detail", shown !== undefined);
     this.shows.push((scene) => {
       field.element.hidden = shown !== undefined && !shown(scene);
       field.show(get(scene));
@@ -199,18 +202,19 @@ export class Controls implements FieldMaker {
     this.host.showError(text);
   }
 
-  /** A number that belongs to one choice only, and is hidden with the others. */
+  /** A number of one choice only, hidden with the others; `main` if it is a choice by itself. */
   detail(
     spec: NumberSpec,
     get: (scene: Scene) => number | undefined,
     set: (value: number, scene: Scene) => Partial<Scene>,
+    main = false,
   ): HTMLElement {
     const field = new NumberField(
       spec,
       (value, live) => this.change(set(value, this.host.scene), live),
       this.host.showError,
     );
-    field.element.classList.add("detail");
+    field.element.classList.toggle("detail", !main);
     this.shows.push((scene) => {
       const value = get(scene);
       field.element.hidden = value === undefined;

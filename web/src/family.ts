@@ -27,7 +27,7 @@ export const tableOf = (family: Family, key: string): Family | undefined =>
 
 // Heads: a number of equal ones, or a table for each
 
-export type HeadsKind = "same" | "factors" | "V" | "QKV" | "own";
+export type HeadsKind = "same" | "betas" | "factors" | "V" | "QKV" | "own";
 
 const gaussianSeed = (value: unknown): number | undefined => {
   const found = typeof value === "string" ? /^gaussian\((\d+)\)$/.exec(value) : null;
@@ -51,8 +51,12 @@ export function headsKind(family: Family): HeadsKind {
   const { heads = 1 } = family;
   if (!Array.isArray(heads)) return "same";
   const tables = heads as Family[];
-  if (tables.every((head) => Object.keys(head).join() === "V" && typeof head.V === "number"))
-    return "factors";
+  for (const [kind, key] of [
+    ["betas", "beta"],
+    ["factors", "V"],
+  ] as const)
+    if (tables.every((head) => Object.keys(head).join() === key && typeof head[key] === "number"))
+      return kind;
   const seed = headsSeed(family);
   for (const kind of ["V", "QKV"] as const)
     if (JSON.stringify(tables) === JSON.stringify(randomHeads(kind, tables.length, seed))) return kind;
@@ -64,16 +68,16 @@ export function headsSeed(family: Family): number {
   return gaussianSeed(first.Q ?? first.V) ?? 0;
 }
 
-/** c of every head whose V is c times the identity. */
-export const headFactors = (family: Family): number[] =>
-  Array.isArray(family.heads) ? (family.heads as Family[]).map((head) => Number(head.V)) : [];
+/** The number that every head has under this key: its β, or c where V is c times the identity. */
+export const headNumbers = (family: Family, key: "beta" | "V"): number[] =>
+  Array.isArray(family.heads) ? (family.heads as Family[]).map((head) => Number(head[key])) : [];
 
 /** The family with so many heads of this kind. */
 export function withHeads(family: Family, count: number, kind: HeadsKind, seed: number): Family {
   const tables = Array.isArray(family.heads) ? (family.heads as Family[]) : [];
   if (kind === "same" || count === 0) return changed(family, { heads: count });
   if (kind === "V" || kind === "QKV") return changed(family, { heads: randomHeads(kind, count, seed) });
-  const fresh: Family = kind === "factors" ? { V: 1 } : {};
+  const fresh: Family = kind === "factors" ? { V: 1 } : kind === "betas" ? { beta: 1 } : {};
   const old = kind === headsKind(family) ? tables : [];
   return changed(family, { heads: Array.from({ length: count }, (_, h) => old[h] ?? fresh) });
 }

@@ -6,7 +6,7 @@ import {
   changed,
   familyText,
   headCount,
-  headFactors,
+  headNumbers,
   headsKind,
   headsSeed,
   numberOf,
@@ -33,6 +33,7 @@ export interface FieldMaker {
     spec: NumberSpec,
     get: (scene: Scene) => number | undefined,
     set: (value: number, scene: Scene) => Partial<Scene>,
+    main?: boolean,
   ): HTMLElement;
   whenShown(show: (scene: Scene) => void): void;
   changeScene(part: (scene: Scene) => Partial<Scene>): void;
@@ -42,8 +43,9 @@ export interface FieldMaker {
 const WEIGHTS = { softmax: "softmax", exponential: "exponential (USA)", hardmax: "hardmax" };
 const POSITIONS = { none: "none", alibi: "ALiBi", rope: "RoPE" };
 const HEADS = {
-  same: "those above, in each",
-  factors: "V = c I, a c for each",
+  same: "β, Q, K and V from above",
+  betas: "a β each",
+  factors: "V = c I, a c each",
   V: "random V",
   QKV: "random Q, K and V",
   own: "as given",
@@ -82,6 +84,7 @@ export function familyPanel(maker: FieldMaker, limits: Limits): HTMLElement {
       specs[name],
       ({ family }) => get(family),
       (value, scene) => part((family) => set(value, family))(scene),
+      name === "heads",
     );
   const choice = (
     name: string,
@@ -206,19 +209,25 @@ type MakeChoice = (
 ) => HTMLElement;
 
 function headFields(maker: FieldMaker, number: MakeNumber, choice: MakeChoice): HTMLElement[] {
-  const factors = new TextField("family-factors", "c of each", "Numbers with commas between them", (text) => {
-    const c = text
-      .split(/[\s,;]+/)
-      .filter((word) => word !== "")
-      .map(Number);
-    if (c.length === 0 || !c.every(Number.isFinite))
-      return maker.showError(`c must be numbers with commas between them, but is “${text}”.`);
-    maker.changeScene(({ family }) => ({ family: changed(family, { heads: c.map((V) => ({ V })) }) }));
-  });
-  maker.whenShown(({ family }) => {
-    factors.element.hidden = headsKind(family) !== "factors";
-    factors.show(headFactors(family).join(", "));
-  });
+  const list = (kind: "betas" | "factors", key: "beta" | "V", letter: string): HTMLElement => {
+    const field = new TextField(
+      `family-${kind}`,
+      `${letter} of each`,
+      "Numbers with commas between them, one for each head",
+      (text) => {
+        const words = text.split(/[\s,;]+/).filter((word) => word !== "");
+        const numbers = words.map(Number);
+        if (numbers.length === 0 || !numbers.every(Number.isFinite))
+          return maker.showError(`${letter} must be numbers with commas between them, but is “${text}”.`);
+        maker.changeScene(part(() => ({ heads: numbers.map((value) => ({ [key]: value })) })));
+      },
+    );
+    maker.whenShown(({ family }) => {
+      field.element.hidden = headsKind(family) !== kind;
+      field.show(headNumbers(family, key).join(", "));
+    });
+    return field.element;
+  };
   const random = (family: Family): boolean => ["V", "QKV"].includes(headsKind(family));
   return [
     number("heads", headCount, (count, family) =>
@@ -226,14 +235,15 @@ function headFields(maker: FieldMaker, number: MakeNumber, choice: MakeChoice): 
     ),
     choice(
       "matrices",
-      "Their matrices",
-      "Q, K and V of the heads",
+      "They have",
+      "What the heads have of their own",
       HEADS,
       headsKind,
       (kind, family) => withHeads(family, headCount(family), kind as HeadsKind, 0),
       (family) => headCount(family) > 1 || headsKind(family) !== "same",
     ),
-    factors.element,
+    list("betas", "beta", "β"),
+    list("factors", "V", "c"),
     number(
       "heads_seed",
       (family) => (random(family) ? headsSeed(family) : undefined),

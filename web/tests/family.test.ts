@@ -18,7 +18,7 @@ test("what is as by default is not written", () => {
 });
 
 test("heads keep their kind when their number changes", () => {
-  for (const kind of ["same", "factors", "V", "QKV"] as const) {
+  for (const kind of ["same", "betas", "factors", "V", "QKV"] as const) {
     const three = withHeads({ norm: "pre" }, 3, kind, 7);
     assert.equal(headsKind(three), kind);
     const five = withHeads(three, 5, headsKind(three), headsSeed(three));
@@ -26,7 +26,7 @@ test("heads keep their kind when their number changes", () => {
     if (kind === "V" || kind === "QKV") assert.equal(headsSeed(five), 7);
   }
   assert.deepEqual(randomHeads("V", 2, 7), [{ V: "gaussian(7)" }, { V: "gaussian(8)" }]);
-  assert.equal(headsKind({ heads: [{ beta: 1 }, { beta: 2 }] }), "own");
+  assert.equal(headsKind({ heads: [{ beta: 1 }, { beta: 2, V: 1 }] }), "own");
   assert.deepEqual(withHeads({ heads: [{ V: 2 }, { V: -1 }] }, 3, "factors", 0).heads, [
     { V: 2 },
     { V: -1 },

@@ -4,7 +4,6 @@ A scene has beta, Q, K, V and mask of its own; its `family` holds the other keys
 {"weights": "exponential"}, {"norm": "pre"} or {"layers": {"count": 12, "redraw": "gaussian", "seed": 0}}.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +14,7 @@ from nucleate.block import Block
 from nucleate.checks import Array, InputError
 from nucleate.explorer import limits
 from nucleate.integrate.block_schedule import layer_times
+from nucleate.integrate.family import as_blocks
 from nucleate.integrate.noise_runs import noise_grid
 from nucleate.layers import Layers, Model
 from nucleate.parse.model import build_model, model_table, one_layer
@@ -26,6 +26,8 @@ __all__ = ["family_of", "family_table", "family_times", "kappa_of", "noise_step"
 OF_SCENE = ("beta", "Q", "K", "V", "mask", "window")  # keys of the grammar that a scene has itself
 ALLOWED = [key for key in (*HEAD_KEYS, *BLOCK_KEYS, "layers") if key not in (*OF_SCENE, "frozen")]
 DEFAULTS = {"weights": "softmax", "heads": 1, "norm": "post", "exclude_self": False}
+WRITTEN_OUT = {"Q": 1.0, "K": 1.0, "V": 1.0}  # a head that says nothing would have those of the scene
+MAX_TAKEN_NUMBERS = 20_000  # of the matrices of a stored model that a scene begins from
 SAME_STEP = 1e-9  # a time this close to a whole number of steps is one
 
 
@@ -134,20 +136,23 @@ def family_times(family: Mapping[str, Any], times: Array, t: float, step: float)
 
 
 def family_of(model: Model, n: int, d: int) -> dict[str, Any] | None:
-    """What a scene like this model would hold as its family; None where a scene may not hold as much."""
+    """What a scene like this model would hold as its family; None where that is too much for a link."""
+    blocks = as_blocks(model)
+    each = blocks.blocks if isinstance(blocks, Layers) else (blocks,)
+    if sum(3 * d * d * len(block.heads) for block in each) > MAX_TAKEN_NUMBERS:
+        return None
     try:
         if isinstance(model, Attention):
             table = _beyond_head(model_table(model))
         elif isinstance(model, Block):
             table = _block(model)
         else:
-            table = _layers(model, d)
+            table = _layers(model)
         head = {"beta": 1.0, "mask": "causal"}
         depth = model.depth if isinstance(model, Layers) else 1.0
-        table = family_table(table, head, n, d, depth)
-    except InputError:
+        return family_table(table, head, n, d, depth)
+    except InputError:  # more layers, heads or hidden units than a scene has
         return None
-    return table if len(json.dumps(table)) <= limits.MAX_MESSAGE_BYTES // 2 else None
 
 
 def _beyond_head(head: Mapping[str, Any]) -> dict[str, Any]:
@@ -162,15 +167,18 @@ def _block(block: Block) -> dict[str, Any]:
         return {**table, "heads": 0}
     if len(heads) == 1:
         return {**table, **_beyond_head(heads[0])}
-    return {**table, "heads": [{key: one for key, one in head.items() if key != "frozen"} for head in heads]}
+    return {**table, "heads": _written_out(heads)}
 
 
-def _layers(model: Layers, d: int) -> dict[str, Any]:
+def _written_out(heads: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**WRITTEN_OUT, **{key: one for key, one in head.items() if key != "frozen"}} for head in heads]
+
+
+def _layers(model: Layers) -> dict[str, Any]:
     """One block and how often, or all of them."""
-    if sum(3 * d * d * len(block.heads) for block in model.blocks) > limits.MAX_WEIGHTS:
-        raise InputError("The layers have more weights than a scene holds.")
     how = {"dt": model.dt, "discrete": model.discrete}
     tables = [model_table(block) for block in model.blocks]
     if all(table == tables[0] for table in tables):
         return {**_block(model.blocks[0]), "layers": {**how, "count": len(tables)}}
-    return {"layers": {**how, "blocks": tables}}
+    written = [{**table, "heads": _written_out(table["heads"]) if table["heads"] else 0} for table in tables]
+    return {"layers": {**how, "blocks": written}}

@@ -7,7 +7,6 @@ import numpy as np
 from nucleate.attention import Attention, Window
 from nucleate.block import Block
 from nucleate.checks import Array
-from nucleate.explorer.family import family_of
 from nucleate.integrate.family import as_blocks, is_ordinary
 from nucleate.integrate.run import described
 from nucleate.layers import Layers, Model
@@ -39,8 +38,7 @@ def model_facts(model: Model, n: int, d: int) -> dict[str, Any]:
             if head.frozen is None
             else {"x": head.frozen.x.tolist(), "weight": head.frozen.weight.tolist()}
         ),
-        "model": described(model),
-        "family": {} if ordinary else family_of(model, n, d),
+        "model": _words(model),
         "lengths": _all_blocks(model)[0].has_radius,
         "layer_dt": model.dt if isinstance(model, Layers) else None,
         "blocks": None if ordinary or "attention" in missing else _blocks(model),
@@ -60,6 +58,10 @@ def largest_beta(model: Model) -> float:
     return max((float(head.beta) for block in _all_blocks(model) for head in block.heads), default=0.0)
 
 
+def _words(model: Model) -> str:
+    return described(model).replace("beta", "β")
+
+
 def _all_blocks(model: Model) -> tuple[Block, ...]:
     blocks = as_blocks(model)
     return blocks.blocks if isinstance(blocks, Layers) else (blocks,)
@@ -70,7 +72,7 @@ def _missing(model: Model, d: int) -> dict[str, str]:
     blocks = _all_blocks(model)
     heads = [head for block in blocks for head in block.heads]
     missing = {
-        "consumption": f"The theory of centers is about one softmax head; this run has {described(model)}."
+        "consumption": f"The theory of centers is about one softmax head; this run has {_words(model)}."
     }
     if not heads:
         return missing | dict.fromkeys(("attention", "spectrum"), "This model has no head, only an MLP.")
@@ -133,7 +135,7 @@ def _spectrum(V: Array) -> dict[str, Any]:
 
 def _outside_table(model: Model, n: int) -> dict[str, Any]:
     """What replaces the verdict of V where Table 1 is not about the model."""
-    why = other_model(model, n) if isinstance(model, Attention) else f"here the model has {described(model)}"
+    why = other_model(model, n) if isinstance(model, Attention) else f"here the model has {_words(model)}"
     if why is None:
         return {}
     return {

@@ -10,6 +10,7 @@ from nucleate.attention import Attention, Frozen
 from nucleate.block import Block
 from nucleate.checks import Array, InputError
 from nucleate.explorer import limits
+from nucleate.explorer.family import family_of
 from nucleate.explorer.measurements import start_facts
 from nucleate.explorer.model_facts import first_head, largest_beta, model_facts
 from nucleate.explorer.scene import Scene, parse_scene
@@ -130,6 +131,7 @@ def begun_message(prepared: PreparedRun, id: int) -> dict[str, Any]:
         "frames": len(prepared.times),
         "frames_before_thinning": prepared.frames_before_thinning,
         "dt": prepared.settings.get("dt"),
+        "family": family_of(model, n, d) if prepared.scene is None else prepared.scene.family,
         **model_facts(model, n, d),
         # weights that hardly prefer close tokens make no clusters of that width
         **start_facts(prepared.x0, beta if ordinary else max(beta, 1.0), prepared.c, ordinary),

@@ -65,7 +65,7 @@ BAD: list[tuple[Any, str]] = [
     ({"layers": {"count": 9, "redraw": "gaussian", "seed": "run"}}, "layers.seed is missing"),
     ({"heads": 65}, "at most 64 heads"),
     ({"layers": {"count": 1001}}, "at most 1,000 layers"),
-    ({"layers": {"count": 1000, "redraw": "uniform", "seed": 1}, "heads": 5}, "4,000 heads in all layers"),
+    ({"layers": {"count": 600, "redraw": "uniform", "seed": 1}, "heads": 2}, "1,000 heads in all layers"),
     ({"mlp": {"hidden": 1025}}, "at most 1,024 hidden units"),
 ]
 

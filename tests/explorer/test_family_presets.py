@@ -111,7 +111,13 @@ def test_hardmax_clusters_hold_two_tokens_or_more_and_do_not_merge() -> None:
     labels = nc.clusters(run.x, 0.05)  # (m, n)
     late = labels[run.t > 30.0]
     assert (late == late[-1]).all()
-    assert np.unique(labels[-1], return_counts=True)[1].min() >= 2
+    sizes = np.unique(labels[-1], return_counts=True)[1]
+    assert len(sizes) > 20
+    assert sizes.min() >= 2
+    overlap = run.x[0] @ run.x[0].T - 2.0 * np.eye(100)
+    nearest = overlap.argmax(1)  # (n,) at the start
+    mutual = np.flatnonzero(nearest[nearest] == np.arange(100))
+    assert (labels[-1, mutual] == labels[-1, nearest[mutual]]).all()  # such two meet
 
 
 def test_random_layers_gather_the_tokens_and_carry_them_on() -> None:

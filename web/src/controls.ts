@@ -2,7 +2,7 @@
 
 import { el, icon } from "./dom.ts";
 import { ChoiceField, NumberField, type NumberSpec } from "./fields.ts";
-import { reachedTime } from "./family.ts";
+import { drawsLayers, reachedTime } from "./family.ts";
 import { familyPanel, type FieldMaker } from "./family_panel.ts";
 import { MatrixField, type MatrixPreset } from "./matrix_field.ts";
 import { completeScene, same, type MatrixChoice, type Scene, type Start } from "./state.ts";
@@ -369,7 +369,12 @@ export class Controls implements FieldMaker {
       host.showError,
     );
     this.matrixFields[name] = field;
-    this.shows.push((scene) => field.show(scene[name], scene.d));
+    this.shows.push((scene) => {
+      const choice = scene[name];
+      const given = !("preset" in choice) || choice.preset !== "identity";
+      field.element.hidden = drawsLayers(scene.family) && !given; // what is given has to be taken back there
+      field.show(choice, scene.d);
+    });
     return field.element;
   }
 }

@@ -101,6 +101,9 @@ export function reachedTime(family: Family, t: number): number {
   return dt * Math.max(1, Math.round(last / dt));
 }
 
+/** Whether each layer has random Q, K and V of its own. */
+export const drawsLayers = (family: Family): boolean => typeof tableOf(family, "layers")?.redraw === "string";
+
 /** In a few words; "one softmax head" where there is nothing else. */
 export function familyText(family: Family): string {
   const { mlp, noise, exclude_self, alibi, rope } = family;

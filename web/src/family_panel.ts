@@ -4,6 +4,7 @@ import { el } from "./dom.ts";
 import { TextField, type NumberSpec } from "./fields.ts";
 import {
   changed,
+  drawsLayers,
   familyText,
   headCount,
   headNumbers,
@@ -93,7 +94,7 @@ export function familyPanel(maker: FieldMaker, limits: Limits): HTMLElement {
     choices: { [value: string]: string },
     get: (family: Family) => string,
     set: (value: string, family: Family) => Family,
-    shown: (family: Family) => boolean = () => true,
+    shown?: (family: Family) => boolean,
   ): HTMLElement =>
     maker.choice(
       `family-${name}`,
@@ -102,7 +103,7 @@ export function familyPanel(maker: FieldMaker, limits: Limits): HTMLElement {
       choices,
       ({ family }) => get(family),
       (value, scene) => part((family) => set(value, family))(scene),
-      ({ family }) => shown(family),
+      shown && (({ family }) => shown(family)),
     );
   /** A number that is a key of its own. */
   const plain = (name: "alibi" | "rope" | "tau" | "alpha" | "radius"): HTMLElement =>
@@ -240,7 +241,7 @@ function headFields(maker: FieldMaker, number: MakeNumber, choice: MakeChoice): 
       HEADS,
       headsKind,
       (kind, family) => withHeads(family, headCount(family), kind as HeadsKind, 0),
-      (family) => headCount(family) > 1 || headsKind(family) !== "same",
+      (family) => !drawsLayers(family) && (headCount(family) > 1 || headsKind(family) !== "same"),
     ),
     list("betas", "beta", "β"),
     list("factors", "V", "c"),

@@ -2,7 +2,7 @@
 
 import { el, icon } from "./dom.ts";
 import { ChoiceField, NumberField, type NumberSpec } from "./fields.ts";
-import { drawsLayers, reachedTime } from "./family.ts";
+import { drawsLayers, hasFixedSteps, reachedTime } from "./family.ts";
 import { familyPanel, type FieldMaker } from "./family_panel.ts";
 import { MatrixField, type MatrixPreset } from "./matrix_field.ts";
 import { completeScene, same, type MatrixChoice, type Scene, type Start } from "./state.ts";
@@ -80,12 +80,14 @@ export class Controls implements FieldMaker {
     const matrices = [this.matrix("V", "Value V"), this.matrix("Q", "Query Q"), this.matrix("K", "Key K")];
     const factor = number("c"); // of δ, which tells of one softmax head
     this.shows.push(({ family }) => (factor.hidden = Object.keys(family).length > 0));
+    const tolerance = number("tolerance");
+    this.shows.push(({ family }) => (tolerance.hidden = hasFixedSteps(family)));
     place.append(
       this.presetField(),
       this.group("Tokens", number("n"), number("d"), this.seedField(), ...this.startFields()),
       this.group("Attention", number("beta"), ...this.maskFields(), ...matrices, factor),
       familyPanel(this, host.limits),
-      this.group("Time", number("t"), number("frames"), clock, number("tolerance")),
+      this.group("Time", number("t"), number("frames"), clock, tolerance),
     );
   }
 

@@ -104,6 +104,10 @@ export function reachedTime(family: Family, t: number): number {
 /** Whether each layer has random Q, K and V of its own. */
 export const drawsLayers = (family: Family): boolean => typeof tableOf(family, "layers")?.redraw === "string";
 
+/** Whether steps are fixed, by noise or by layers, so that no tolerance has a say. */
+export const hasFixedSteps = (family: Family): boolean =>
+  family.noise !== undefined || tableOf(family, "layers")?.discrete === true;
+
 /** In a few words; "one softmax head" where there is nothing else. */
 export function familyText(family: Family): string {
   const { mlp, noise, exclude_self, alibi, rope } = family;

@@ -107,16 +107,13 @@ def _section(model: TransformerModel, tokens: int, seed: int, rounds: int, tell:
     timings = time_in_turns(ready, rounds, lambda words: tell(f"{tokens} tokens: {words}"))
     tell("reference")
     exact = model.run(ids, precision="double").states  # (L + 1, n, d)
-    rows = [
-        timed_row(who, timings[who], work=tokens / 1e6, error=_largest_error(last[who], exact))
-        for who in ready
-    ]
+    rows = [timed_row(who, timings[who], error=_largest_error(last[who], exact)) for who in ready]
     title = f"{s.name}: {s.layers} layers, d = {s.d}, {s.heads} heads, {tokens} tokens, single precision"
     remark = (
         "Errors are those of the states behind all layers but the last, relative to the largest number of a"
         " layer, against double precision."
     )
-    return Section(title, "tokens", "largest error", with_ratios([*rows, *absent], OURS), (remark,))
+    return Section(title, "", "largest error", with_ratios([*rows, *absent], OURS), (remark,))
 
 
 def _largest_error(states: Any, exact: Any) -> float:

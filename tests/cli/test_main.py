@@ -34,7 +34,7 @@ def test_the_help_begins_with_simulate_and_ends_with_bench() -> None:
     assert places == sorted(places)
     assert set(leaves()) == {
         *ORDER[:-1], "bench drift", "bench batch", "bench life", "bench ensemble", "bench family",
-        "bench gpu",
+        "bench gpu", "bench trace",
     }  # fmt: skip
 
 

@@ -39,6 +39,9 @@ def test_pre_norm_post_norm_both_and_parallel_differ_as_they_should(tmp_path: Pa
             bare = block(x, replace(layer, of_attention=None), s, 0, table)
             assert layer.of_attention is not None
             np.testing.assert_allclose(made.attention, normalise(layer.of_attention, bare.attention))
+            bare = block(x, replace(layer, of_mlp=None), s, 0, table)
+            assert layer.of_mlp is not None
+            np.testing.assert_allclose(made.mlp, normalise(layer.of_mlp, bare.mlp))
         np.testing.assert_allclose(without.attention, made.attention)
 
 

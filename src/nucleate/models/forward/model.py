@@ -51,6 +51,11 @@ class TransformerModel:
             raise InputError(f"layer must be at most {self.settings.layers - 1}, but is {i}.")
         return read_layer(self._tensors, self._parts, i, dtype_of(precision))
 
+    def embedding(self, precision: str = "single") -> Floats:
+        """The table of embeddings, (vocabulary, d) most often."""
+        name = self._parts.plan.prefix + self._parts.architecture.embedding
+        return self._tensors.get(name, (None, None), dtype_of(precision))
+
     def run(
         self,
         ids: Any,

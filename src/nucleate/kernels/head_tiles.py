@@ -170,7 +170,7 @@ def head_tiles_block(p, first, last, velocity, stop):
                 for c in range(d):
                     out[row, c] += part[row, c]
         for row in range(rows):
-            write_velocity(out[row], here[row], radial[row], p.norm, p.alpha, velocity, (k0 + row) * d)
+            write_velocity(out[row], here[row], radial[row], p.norm, p.alpha, False, velocity, k0 + row)
 
 
 @inner

@@ -316,8 +316,6 @@ def _heads_by_modes(shape: BlockShape, kernel: Kernel, tolerance: float) -> list
 
 def tiles_pay(shape: ModelShape | BlockShape) -> bool:
     """Whether pairs are summed faster in tiles than in registers."""
-    if isinstance(shape, BlockShape) and shape.hard:
-        return False
     return shape.d >= MIN_TILES_DIMENSION and shape.n >= MIN_TILES_TOKENS
 
 

@@ -112,7 +112,19 @@ def _with_own_scratch(system: System) -> System:
     if isinstance(system, HeadTiles):
         return system._replace(
             **_copies(
-                system, "u", "scores", "sums", "part", "values", "out", "radial", "Z", "largest", "hidden"
+                system,
+                "u",
+                "scores",
+                "sums",
+                "part",
+                "values",
+                "out",
+                "radial",
+                "Z",
+                "largest",
+                "margin",
+                "highest",
+                "hidden",
             )
         )
     if isinstance(system, Heads):

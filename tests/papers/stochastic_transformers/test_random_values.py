@@ -15,6 +15,8 @@ def test_rates_of_another_sign_or_size_change_the_verdicts() -> None:
     rate = made(KEY).data["close"]["rate"].values
     assert words_changed(KEY, "close", rate=-rate)[:2] == ["disagrees", "not observed"]
     assert words_changed(KEY, "close", rate=rate + 1.0)[1] == "not observed"
+    mean = rate.mean(-1, keepdims=True)
+    assert words_changed(KEY, "close", rate=mean + 30.0 * (rate - mean))[0] == "not testable here"
 
 
 def test_runs_that_never_end_opposite_change_the_verdicts() -> None:

@@ -176,7 +176,7 @@ ITEM = Item(
         "late-laws": (
             "1 − ρ of equiangular tokens with softmax under every norm, each in the clock of its law, full"
             " mask (lines) and the first two tokens under the causal mask (dashed). Dots: the solution of the"
-            " two equations. Straight lines are the laws; their fitted slopes stand above."
+            " two equations. Straight lines are the laws; their fitted slopes stand beside them."
         )
     },
     run=run,

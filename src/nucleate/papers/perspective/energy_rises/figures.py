@@ -30,7 +30,12 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
                 label = f"β = {beta:g}" if j == 0 else None
                 ax.plot(t, one, color=CLUSTER_COLOURS[i], linewidth=0.8, alpha=0.8, label=label)
         ax.axhline(1.0, color=palette.grey(0.4), linewidth=0.8, zorder=0)
-        ax.set(xscale="log", yscale="log", xlabel="t / e^{−β}" if case == "USA" else "t", xlim=(t[0], t[-1]))
+        ax.set(
+            xscale="log",
+            yscale="log",
+            xlabel=r"$t \,/\, e^{-\beta}$" if case == "USA" else "t",
+            xlim=(t[0], t[-1]),
+        )
         falls = numbers[f"falling_{case}"]
         assert falls.count is not None
         ax.set_title(

@@ -1,5 +1,7 @@
 """Clusters as points: against the equation, two tokens solved by hand, and what a merge must keep."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -55,9 +57,13 @@ def test_two_clusters_close_to_each_other_on_a_long_way_take_few_steps(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # 480 000 velocities when distances were differences of angles, whose rounding the solver took for motion
-    calls = []
-    velocity = cluster_flow._velocity
-    monkeypatch.setattr(cluster_flow, "_velocity", lambda *given: calls.append(1) or velocity(*given))
+    calls, velocity = [], cluster_flow._velocity
+
+    def counted(*given: Any) -> np.ndarray:
+        calls.append(1)
+        return velocity(*given)
+
+    monkeypatch.setattr(cluster_flow, "_velocity", counted)
     gaps = [0.08068813, 0.10582907, 0.0535144, 0.10702603, 0.01463266]
     follow_clusters(np.cumsum([0.0, *gaps]), 250.0)
     assert len(calls) < 5000

@@ -70,7 +70,7 @@ def _surely_less(one: Number, other: Number) -> bool:
 ITEM = Item(
     key="almost-equiangular",
     title="The transition for random tokens",
-    cost=Cost(quick=14.0, full=45.0),
+    cost=Cost(quick=15.0, full=61.0),
     source="the figure of the input-to-output angle ratio",
     statement=(
         "Normalised tokens whose overlaps are only nearly ρ go through one softmax attention layer without"

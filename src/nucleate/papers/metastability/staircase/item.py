@@ -94,7 +94,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
 ITEM = Item(
     key="staircase",
     title="The staircase of the energy",
-    cost=Cost(quick=12.0, full=12.0),
+    cost=Cost(quick=10.0, full=10.0),
     source="the section beyond metastability",
     statement=(
         "Tokens near separated clusters stay there for a time that is exponential in β, before clusters"

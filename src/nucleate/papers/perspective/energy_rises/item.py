@@ -62,7 +62,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
 ITEM = Item(
     key="energy-rises",
     title="The energy rises",
-    cost=Cost(quick=3.0, full=8.0),
+    cost=Cost(quick=5.0, full=8.0),
     source="the section on the gradient flow",
     statement=(
         "Under the full mask with Q = K = V = I the energy Σ_{i,j} e^{β⟨x_i, x_j⟩} never falls, for softmax"

@@ -162,7 +162,7 @@ def _within(share: Number, undecided: float, far: float) -> bool:
 ITEM = Item(
     key="random-values",
     title="Random value matrices",
-    cost=Cost(quick=12.0, full=65.0),
+    cost=Cost(quick=27.0, full=65.0),
     source="the abstract, and the two-token transition",
     statement=(
         "Tokens of unit length go through layers with fresh random value matrices under diffusion scaling, Q"

@@ -187,7 +187,7 @@ def _end(number: Number, high: bool = False) -> float:
 ITEM = Item(
     key="retrieval-profile",
     title="Lost in the middle",
-    cost=Cost(quick=20.0, full=110.0),
+    cost=Cost(quick=30.0, full=110.0),
     source="the retrieval profile of independent uniform tokens",
     statement=(
         "Causal attention with exponential weights and ALiBi on the circle, N tokens independent and uniform."

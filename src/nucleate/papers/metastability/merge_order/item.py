@@ -94,7 +94,7 @@ def _listed(numbers: Numbers, kind: str, p: Parameters) -> str:
 ITEM = Item(
     key="merge-order",
     title="Who merges with whom",
-    cost=Cost(quick=10.0, full=26.0),
+    cost=Cost(quick=14.0, full=26.0),
     source="the section beyond metastability; single linkage is from arXiv 2509.25040",
     statement=(
         "The time until two clusters merge is exponential in β(1 − cos δ), δ being their distance, so that"

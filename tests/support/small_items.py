@@ -185,6 +185,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "retrieval-profile": {
         "N": 32,
         "cases": [[1, 0.0], [1, 1.0], [2, 1.0]],
+        "sizes": [[16, 40], [32, 20], [64, 10]],
         "runs": 150,
         "groups": 8,
         "rtol": 1e-4,

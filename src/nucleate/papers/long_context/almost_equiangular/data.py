@@ -30,7 +30,7 @@ def run(workspace: "ItemWorkspace") -> "Data":
         workspace.progress(i + 1, total)
     import xarray
 
-    data["map"] = xarray.concat([part.drop_attrs() for part in parts], "rho", join="exact")
+    data["map"] = xarray.concat([part.drop_attrs().set_coords("rho") for part in parts], "rho", join="exact")
     for i, d in enumerate(p["d"]):
         gamma = np.array(p["shares"]) * float(critical_scale(p["rho"]))
         compute = partial(cosines, p, d, p["rho"], gamma, list(range(100, 100 + p["runs"])))

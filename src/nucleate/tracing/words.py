@@ -137,12 +137,12 @@ def _controls(items: Mapping[str, Numbers]) -> list[str]:
         one = items[key]
         cells = [_of(one[name]) for name in ("mean_cosine", "effective_rank", "rank", "sight")]
         lines.append(f"| {key} | {' | '.join(cells)} |")
-    ours = items["positive control"]
-    lines.append(
-        f"| *positive control*: our attention from the same start, β = {float(ours['beta']):.1f}, t ="
-        f" {ours['times'][-1]:g} | {_of(ours['mean_cosine'])} | | {_of(ours['rank'])} |"
-        f" {_of(ours['sight'])} |"
-    )
+    if (ours := items.get("positive control")) is not None:
+        lines.append(
+            f"| *positive control*: our attention from the same start, β = {float(ours['beta']):.1f}, t ="
+            f" {ours['times'][-1]:g} | {_of(ours['mean_cosine'])} | | {_of(ours['rank'])} |"
+            f" {_of(ours['sight'])} |"
+        )
     start = items["text"]
     cells = [_of(start[name], 0) for name in ("mean_cosine", "effective_rank")]
     return [*lines, f"| text, after the embedding | {' | '.join(cells)} | 1 | 0 |"]
@@ -188,7 +188,7 @@ def _variants(text: Numbers) -> list[str]:
 
 
 def _blocks(items: Mapping[str, Numbers]) -> list[str]:
-    blocks = items["blocks"]
+    blocks = items.get("blocks", {"S": np.array([]), "mean_cosine": np.array([])})
     told = [("1 (the text)", items["text"]["mean_cosine"])]
     told += [
         (f"4^{int(S)}", value) for S, value in zip(blocks["S"], blocks["mean_cosine"], strict=True)

@@ -1,8 +1,8 @@
 """A look after the fact (docs/trace.md): python docs/trace_places.py PATH, of a causal model.
 
 Own centers stand earlier in a text than other candidates, so that a rank among all of these mixes nearness
-with place.  Printed here, at a few depths: the rank among candidates within 16 places of the own center, and sight
-with twins within 16 places.
+with place.  Printed here, at a few depths: the rank among candidates within 16 places of the own center, and
+sight with twins within 16 places.
 """
 
 import sys

@@ -3,6 +3,7 @@ models."""
 
 import json
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["section", "short_name", "write_section", "write_words"]
 
 Numbers = Mapping[str, NDArray[Any]]
+COLUMNS = 120
 
 
 def write_words(report: "TraceReport", tokens: Sequence[Sequence[str]], missing: Sequence[str]) -> None:
@@ -37,10 +39,21 @@ def write_section(page: Path, name: str, text: str) -> None:
     """A model's section of a page, between its two marks; new ones at the end."""
     begin, end = f"<!-- model: {name} -->", f"<!-- end: {name} -->"
     whole = page.read_text(encoding="utf-8")
-    block = f"{begin}\n\n{text.strip()}\n\n{end}"
+    block = f"{begin}\n\n{wrapped(text.strip())}\n\n{end}"
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.S)
     found = pattern.sub(lambda _: block, whole) if pattern.search(whole) else f"{whole.rstrip()}\n\n{block}\n"
     _write(page, found)
+
+
+def wrapped(text: str) -> str:
+    """Markdown with no line of prose longer than 120 letters; tables and pictures stay as they are."""
+    lines = (
+        [line]
+        if line.startswith(("|", "!"))
+        else textwrap.wrap(line, COLUMNS, break_on_hyphens=False) or [""]
+        for line in text.splitlines()
+    )
+    return "\n".join(line for some in lines for line in some)
 
 
 def short_name(name: str) -> str:

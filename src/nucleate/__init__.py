@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from nucleate.attention import Attention, Frozen, Window
     from nucleate.block import Block
     from nucleate.checks import InputError
+    from nucleate.integrate.checkpoint import Checkpoint
     from nucleate.integrate.run import Run
     from nucleate.integrate.simulate import simulate
     from nucleate.kernels.dispatch import drift
     from nucleate.layers import Layers, RandomLayers
     from nucleate.mlp import MLP, Potential
     from nucleate.models.spectra import Spectra, spectra
+    from nucleate.models.trace import trace
     from nucleate.observe.centers import center_mask, renyi_centers
     from nucleate.observe.clusters import clusters, count_clusters
     from nucleate.observe.consumption import consumed, consumption, lost_centers
@@ -46,6 +48,7 @@ __all__ = [
     "Atlas",
     "Attention",
     "Block",
+    "Checkpoint",
     "Ensemble",
     "Frozen",
     "InputError",
@@ -87,6 +90,7 @@ __all__ = [
     "stationarity",
     "tangent",
     "token_energies",
+    "trace",
     "uniform",
 ]
 
@@ -95,6 +99,7 @@ _HOME = {
     "Atlas": "nucleate.theory.atlas",
     "Attention": "nucleate.attention",
     "Block": "nucleate.block",
+    "Checkpoint": "nucleate.integrate.checkpoint",
     "Ensemble": "nucleate.studies.result",
     "Frozen": "nucleate.attention",
     "InputError": "nucleate.checks",
@@ -135,6 +140,7 @@ _HOME = {
     "stationarity": "nucleate.observe.stationarity",
     "tangent": "nucleate.sphere",
     "token_energies": "nucleate.observe.energies",
+    "trace": "nucleate.models.trace",
     "uniform": "nucleate.sphere",
 }
 

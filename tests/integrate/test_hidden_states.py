@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.made_depth_runs import D, LAYERS, TOKENS, depth_run, made_states
+from support.made_depth_runs import LAYERS, TOKENS, D, depth_run, made_states
 
 import nucleate as nc
 from nucleate.checks import InputError

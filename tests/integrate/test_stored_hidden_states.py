@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.made_depth_runs import D, LAYERS, TOKENS, depth_run
+from support.made_depth_runs import LAYERS, TOKENS, D, depth_run
 from support.made_runs import one_run
 
 import nucleate as nc

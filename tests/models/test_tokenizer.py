@@ -138,7 +138,7 @@ def test_a_loaded_tokenizer_is_copied_not_changed(tmp_path: Path) -> None:
 def test_where_there_is_no_tokenizer_the_help_says_how_to_pass_one(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").touch()
     for given in (tmp_path, tmp_path / "model.safetensors"):
-        with pytest.raises(InputError, match="no tokenizer.*tokenizer=PATH, or --tokenizer PATH"):
+        with pytest.raises(InputError, match=r"no tokenizer.*tokenizer=PATH, or --tokenizer PATH"):
             open_tokenizer(given)
     with pytest.raises(MissingFileError, match="cannot be read"):
         open_tokenizer(tmp_path / "nothing.safetensors")

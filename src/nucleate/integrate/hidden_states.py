@@ -66,7 +66,7 @@ def from_hidden_states(
         settings={"method": "forward pass"},
         norms=norms,
         tokens=check_strings(tokens, tuple(lead), n),
-        parts=check_parts(parts or {}, array.shape, model.heads),
+        parts=check_parts({} if parts is None else parts, array.shape, model.heads),
     )
 
 
@@ -75,8 +75,9 @@ def _stacked(states: Any) -> NDArray[Any]:
     states = getattr(states, "hidden_states", states)  # of an output of transformers
     if states is None:
         raise InputError("The output has no hidden states. Ask for them: output_hidden_states=True.")
-    if isinstance(states, tuple | list) and len(states) and not np.isscalar(states[0]):
-        layers = [_numbers("states", one) for one in states]
+    each = _items(states) if isinstance(states, tuple | list) else ()
+    if each and not np.isscalar(each[0]):
+        layers = [_numbers("states", one) for one in each]
         if len({one.shape for one in layers}) != 1 or layers[0].ndim not in (2, 3):
             raise InputError(
                 "The states of all layers must have one shape, (n, d) or (b, n, d), but have"
@@ -130,22 +131,32 @@ def check_strings(tokens: Any, lead: tuple[int, ...], n: int) -> Any:
         return None
 
     def row(one: Any) -> tuple[str, ...]:
-        if isinstance(one, str) or not isinstance(one, Sequence) or len(one) != n:
+        words = _items(one)
+        if len(words) != n:
             raise InputError(
                 f"tokens must be {n} strings{' for each run' if lead else ''}, but are {shortened(one)}. One"
                 " for each token."
             )
-        if not all(isinstance(word, str) and len(word) <= MAX_STRING_LETTERS for word in one):
-            raise InputError(f"tokens must be strings, but are {shortened(list(one))}.")
-        return tuple(one)
+        if not all(isinstance(word, str) and len(word) <= MAX_STRING_LETTERS for word in words):
+            raise InputError(f"tokens must be strings, but are {shortened(one)}.")
+        return words
 
     if not lead:
         return row(tokens)
-    if isinstance(tokens, str) or not isinstance(tokens, Sequence) or len(tokens) != lead[0]:
+    rows = _items(tokens)
+    if len(rows) != lead[0]:
         raise InputError(
             f"tokens must be one list of strings for each of {lead[0]} runs, but are {shortened(tokens)}."
         )
-    return tuple(row(one) for one in tokens)
+    return tuple(row(one) for one in rows)
+
+
+def _items(value: Any) -> tuple[Any, ...]:
+    """What a list holds; nothing if it is none, or a text, whose letters are no list."""
+    try:
+        return tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else ()
+    except Exception:  # objects may raise anything when asked for their items
+        return ()
 
 
 def check_parts(

@@ -99,6 +99,7 @@ def byte_level(table: dict[str, int], merges: list[tuple[str, str]], rule: str) 
 
     as_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     as_gpt2 = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+    cut: Any
     if rule in AS_GPT2:
         cut = as_gpt2
     elif rule in DIGIT_BY_DIGIT:
@@ -140,13 +141,13 @@ def _of_scores(path: Path, settings: dict[str, Any], tokens: list[str], types: l
     found.sort()
     merges = [(tokens[left], tokens[right]) for _, left, right in found]
     unknown = settings.get(PLACE + "unknown_token_id")
-    known = isinstance(unknown, int) and 0 <= unknown < len(tokens)
+    spare = tokens[unknown] if isinstance(unknown, int) and 0 <= unknown < len(tokens) else None
     has_bytes = sum(kind == BYTE for kind in types) == 256
     inner = Tokenizer(
         models.BPE(
             table,
             merges,
-            unk_token=tokens[unknown] if known else None,
+            unk_token=spare,
             fuse_unk=True,
             byte_fallback=has_bytes,
         )

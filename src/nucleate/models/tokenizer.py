@@ -7,7 +7,7 @@ file holds (`gguf_tokenizer`). The package `tokenizers` does the work; no code o
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -78,14 +78,12 @@ class Tokenizer:
 
     def string(self, number: int) -> str:
         """A token as it is shown: with the space in front that belongs to it; bytes that are no letter as
-        <0xE2>. Different tokens have different strings, but for a few pairs such as "A" and <0x41>."""
+        <0xE2>. Different tokens have different strings, save a few that read alike."""
         return self._strings(number)
 
-    @property
+    @cached_property
     def _strings(self) -> Callable[[int], str]:
-        if "strings" not in self.__dict__:  # kept beside the fields: a frozen record, whose work is cached
-            object.__setattr__(self, "strings", _shown(self.inner))
-        return self.__dict__["strings"]  # type: ignore[no-any-return]
+        return _shown(self.inner)
 
     def check_fits(self, rows: int, model: str) -> None:
         """Refuse a tokenizer that is not that of a model whose embeddings have so many rows."""
@@ -183,8 +181,8 @@ def _from_merges(folder: Path, causal: bool | None) -> Tokenizer:
     inner = _guarded(str(folder), lambda: byte_level(table, pairs, "gpt-2"))
     _add_special(inner, [word for word in table if SPECIAL_WORDS.fullmatch(word)])
     wrapped = _sees_all(folder, causal) and {"<s>", "</s>"} <= table.keys()
-    ends = ((table["<s>"],), (table["</s>"],)) if wrapped else ((), ())
-    return _ready(str(folder / "vocab.json"), inner, *ends)
+    before, after = ((table["<s>"],), (table["</s>"],)) if wrapped else ((), ())
+    return _ready(str(folder / "vocab.json"), inner, before, after)
 
 
 def _from_vocab_txt(path: Path, causal: bool | None) -> Tokenizer:
@@ -215,8 +213,8 @@ def _from_vocab_txt(path: Path, causal: bool | None) -> Tokenizer:
         notes = (f"{path.name} holds no pieces of words: texts are read symbol by symbol.",)
     _add_special(inner, [word for word in table if SPECIAL_WORDS.fullmatch(word)])
     wrapped = _sees_all(path.parent, causal) and {"[CLS]", "[SEP]"} <= table.keys()
-    ends = ((table["[CLS]"],), (table["[SEP]"],)) if wrapped else ((), ())
-    return _ready(str(path), inner, *ends, notes)
+    before, after = ((table["[CLS]"],), (table["[SEP]"],)) if wrapped else ((), ())
+    return _ready(str(path), inner, before, after, notes)
 
 
 def _symbols(table: dict[str, int]) -> Any:

@@ -5,6 +5,7 @@ A table [forward.MODEL_TYPE] holds what one of its models has otherwise, or name
 """
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 from nucleate.checks import InputError
 from nucleate.models.mapping import Mapping
@@ -81,9 +82,10 @@ def architecture(mapping: Mapping, model_type: str) -> Architecture:
             )
     if missing := [name for name in ("embedding", "up", "down", "eps", "activation") if name not in table]:
         raise InputError(f"The [forward] table of {mapping.name} lacks {', '.join(missing)}. Add it.")
-    return Architecture(
-        **{name: tuple(value) if isinstance(value, list) else value for name, value in table.items()}
-    )
+    made: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in table.items()
+    }
+    return Architecture(**made)
 
 
 def _fits(value: object, kind: object) -> bool:

@@ -96,7 +96,8 @@ class TransformerModel:
             for t in range(b):
                 own = None if weights is None else weights[t, i]
                 table = None if rope is None else turned[rope]
-                made = block(states[t, i], layer, self.settings, i, table, bare, own)
+                with np.errstate(over="ignore", invalid="ignore"):  # refused in the next line
+                    made = block(states[t, i], layer, self.settings, i, table, bare, own)
                 _check_finite(made.state, i, precision)
                 states[t, i + 1] = made.state
                 normed[t, i], attention[t, i], mlp[t, i] = made.normed, made.attention, made.mlp
@@ -150,7 +151,7 @@ def _texts(ids: Any) -> NDArray[np.int64]:
     """(b, n) whole numbers."""
     try:
         found = np.asarray(ids)
-        if found.dtype.kind not in "iu" or found.ndim not in (1, 2):
+        if found.ndim not in (1, 2) or (found.size and found.dtype.kind not in "iu"):
             raise TypeError
     except Exception:  # objects may raise anything when asked to be an array
         raise InputError(

@@ -25,6 +25,8 @@ def normalise(norm: Norm, x: Floats) -> Floats:
     """gain C x / sqrt(mean((C x)^2) + eps) + bias, C = I - 1 1^T / d for LayerNorm, C = I for RMSNorm."""
     x = x - x.mean(axis=-1, keepdims=True) if norm.centred else x  # (..., d)
     size = np.sqrt(np.square(x).mean(axis=-1, keepdims=True) + x.dtype.type(norm.eps))  # (..., 1)
+    if not np.isfinite(size).all():  # x / inf would be 0, and go unnoticed
+        size = np.full_like(size, np.nan)
     y = x / size  # (..., d)
     y *= norm.gain
     if norm.bias is not None:

@@ -67,6 +67,8 @@ class Tensors:
     def forget(self) -> None:
         """Give back the memory that reading has taken."""
         self.weights.forget()
+        if self._cache is not None:
+            self._cache.forget()
 
 
 def dtype_of(precision: str) -> type[Any]:

@@ -12,6 +12,7 @@ import contextlib
 import hashlib
 import io
 import logging
+import mmap
 import os
 import shutil
 import stat
@@ -19,7 +20,6 @@ import uuid
 import zlib
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from nucleate.models.weights import GgufWeights
 __all__ = ["WeightCache"]
 
 MAX_BYTES = 2**33  # of all that is kept
-FREE_SHARE = 0.1  # of the disk that is always left free
+FREE_BYTES = 2**31  # of the disk that are always left free
 FORMAT = 1  # to be raised when files of another kind are written
 CHECKSUM_BYTES = 4
 NAME_LETTERS = 64  # of a SHA-256
@@ -42,7 +42,7 @@ class WeightCache:
 
     def __init__(self, weights: GgufWeights) -> None:
         self._weights = weights
-        self._kept: dict[str, NDArray[np.float32]] = {}
+        self._kept: dict[str, tuple[mmap.mmap, NDArray[np.float32]]] = {}
         names = [name for name in weights.shapes if weights.quantised(name)]
         self._quantised = frozenset(names)
         need = sum(4 * int(np.prod(weights.shapes[name])) for name in names)
@@ -62,7 +62,13 @@ class WeightCache:
                 self._folder = None
                 return None
             self._kept[name] = found
-        return self._kept[name]
+        return self._kept[name][1]
+
+    def forget(self) -> None:
+        """Give back the memory of what is mapped; it comes back from the disk if it is asked for again."""
+        for mapped, _ in self._kept.values():
+            if hasattr(mapped, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
+                mapped.madvise(mmap.MADV_DONTNEED)
 
     def _digest(self, name: str) -> str:
         about = (FORMAT, self._weights.kinds[name], self._weights.shapes[name])
@@ -82,15 +88,16 @@ def weights_folder() -> Path | None:
         return None
 
 
-def _read(path: Path, shape: tuple[int, ...]) -> NDArray[np.float32] | None:
+def _read(path: Path, shape: tuple[int, ...]) -> tuple[mmap.mmap, NDArray[np.float32]] | None:
     """A kept tensor; None if there is none, and after it was removed because it is damaged."""
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-            if not _sound(file, shape):
-                raise ValueError
-            start = file.tell()
+            header, count = _header(shape), int(np.prod(shape))
+            _check_file(os.fstat(file.fileno()), len(header) + 4 * count + CHECKSUM_BYTES)
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            _check_content(memoryview(mapped), header)
             os.utime(path)  # used now
-            return np.memmap(file, np.float32, "r", start, shape)
+            return mapped, np.frombuffer(mapped, "<f4", count, len(header)).reshape(shape)
     except FileNotFoundError:
         return None
     except (OSError, ValueError):
@@ -100,22 +107,21 @@ def _read(path: Path, shape: tuple[int, ...]) -> NDArray[np.float32] | None:
         return None
 
 
-def _sound(file: Any, shape: tuple[int, ...]) -> bool:
-    """Whether a file is our own, and an .npy of this shape with the right checksum; leaves it at the data."""
-    info = os.fstat(file.fileno())
-    if info.st_uid != os.geteuid() or not stat.S_ISREG(info.st_mode):
-        return False
-    header = _header(shape)
-    size = len(header) + 4 * int(np.prod(shape))
-    if info.st_size != size + CHECKSUM_BYTES or file.read(len(header)) != header:
-        return False
-    mapped = np.memmap(file, np.uint8, "r", 0, (size + CHECKSUM_BYTES,))
-    file.seek(len(header))
-    return zlib.crc32(mapped[:size].data).to_bytes(CHECKSUM_BYTES, "little") == mapped[size:].tobytes()
+def _check_file(info: os.stat_result, size: int) -> None:
+    """A ValueError unless a file is our own, an ordinary one, and of this size."""
+    if info.st_uid != os.geteuid() or not stat.S_ISREG(info.st_mode) or info.st_size != size:
+        raise ValueError
+
+
+def _check_content(content: memoryview, header: bytes) -> None:
+    """A ValueError unless it begins with this header and ends with the checksum of all before."""
+    check = zlib.crc32(content[:-CHECKSUM_BYTES]).to_bytes(CHECKSUM_BYTES, "little")
+    if content[: len(header)] != header or content[-CHECKSUM_BYTES:] != check:
+        raise ValueError
 
 
 def _header(shape: tuple[int, ...]) -> bytes:
-    """The beginning of an .npy of doubles of single precision."""
+    """The beginning of an .npy of numbers of single precision."""
     made = io.BytesIO()
     about = {"descr": "<f4", "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(made, about)
@@ -155,9 +161,8 @@ def _make_room(folder: Path, size: int) -> None:
         used -= freed
         with contextlib.suppress(OSError):
             os.unlink(path)
-    disk = shutil.disk_usage(folder)
-    if disk.free - size < FREE_SHARE * disk.total:
-        raise OSError(f"only {disk.free / 2**30:.3g} GiB of the disk are free")
+    if (free := shutil.disk_usage(folder).free) - size < FREE_BYTES:
+        raise OSError(f"only {free / 2**30:.3g} GiB of the disk are free")
 
 
 @cache

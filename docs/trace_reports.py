@@ -1,8 +1,8 @@
-"""Makes the sections of docs/trace.md: python docs/trace_reports.py NAME PATH OUT, for each model.
+"""Makes the sections of docs/trace.md: python docs/trace_reports.py NAME PATH OUT [ITEM ...]
 
 NAME is smollm2, gemma3, iglm or minilm, PATH its checkpoint, OUT a folder for what is measured, which a
-second call uses again.  English models read sixteen texts of 256 tokens, IgLM the chains that come with the
-package and eleven that it draws itself (seed 0).
+second call uses again, ITEM what is left out.  English models read sixteen texts of 256 tokens, IgLM the
+chains that come with the package and eleven that it draws itself (seed 0).
 """
 
 import shutil
@@ -41,8 +41,8 @@ def drawn_chains(model: TransformerModel, tokenizer: Tokenizer, count: int, leng
     return [" ".join(row[:2]) + " " + "".join(word.strip() for word in row[2:]) for row in strings]
 
 
-def main(name: str, path: Path, out: Path) -> None:
-    """One model."""
+def main(name: str, path: Path, out: Path, without: list[str]) -> None:
+    """One model; without: items to leave out."""
     began = time.perf_counter()
     some = shipped_texts(ANTIBODIES if name == "iglm" else ENGLISH + WRITTEN)
     texts, names = [one.text for one in some], [one.name for one in some]
@@ -59,7 +59,15 @@ def main(name: str, path: Path, out: Path) -> None:
         print(f"{time.perf_counter() - began:6.0f} s  {words}", flush=True)
 
     report = trace_report(
-        path, texts, out, names=names, name=name, length=LENGTH[name], replacements=REPLACED[name], tell=tell
+        path,
+        texts,
+        out,
+        names=names,
+        name=name,
+        length=LENGTH[name],
+        replacements=REPLACED[name],
+        without=without,
+        tell=tell,
     )
     text = (out / "report.md").read_text(encoding="utf-8")
     for picture in sorted(out.glob("trace-*.png")):
@@ -71,4 +79,4 @@ def main(name: str, path: Path, out: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))
+    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4:])

@@ -97,6 +97,9 @@ def test_a_section_takes_the_place_of_its_older_self_and_of_no_other(tmp_path: P
     assert text.startswith("# Title\n")
     assert "first" not in text
     assert text.index(r"third \1") < text.index("second")
+    write_section(page, "a", "word " * 40 + "\n\n| " + "cell " * 40 + "|")
+    assert max(len(line) for line in page.read_text().splitlines() if not line.startswith("|")) <= 120
+    assert "| " + "cell " * 40 + "|" in page.read_text()
     assert short_name("SmolLM2-135M-Instruct.Q4_1.gguf") == "smollm2-135m-instruct"
 
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nucleate.attention import Attention, Window
 from nucleate.block import Block
@@ -31,7 +32,15 @@ if TYPE_CHECKING:
     from nucleate.models.forward.norms import Norm
     from nucleate.models.forward.settings import Settings
 
-__all__ = ["VARIANTS", "BridgeVariant", "bridge_layers", "bridge_path", "layer_blocks", "left_out"]
+__all__ = [
+    "VARIANTS",
+    "BridgeVariant",
+    "bridge_layers",
+    "bridge_path",
+    "centred_states",
+    "layer_blocks",
+    "left_out",
+]
 
 
 @dataclass(frozen=True)
@@ -112,11 +121,11 @@ def replace_radius(block: Block, radius: Array) -> Block:
 
 
 def bridge_path(
-    model: "TransformerModel", states: Array, variant: BridgeVariant = VARIANTS["all parts"]
+    model: "TransformerModel", states: ArrayLike, variant: BridgeVariant = VARIANTS["all parts"]
 ) -> Array:
     """cos of the simulated and the real direction after every layer, from the real start: states
     (L + 1, n, d) of the model -> (L + 1, n), 1 at the start.  One layer's matrices at a time."""
-    real = _centred(model, np.asarray(states, dtype=np.float64))  # (L + 1, n, d)
+    real = centred_states(model, np.asarray(states, dtype=np.float64))  # (L + 1, n, d)
     length = np.linalg.norm(real, axis=-1, keepdims=True)
     x, r = real[0] / length[0], length[0, :, 0]  # (n, d), (n,)
     cosine = [np.ones(len(x))]
@@ -133,7 +142,8 @@ def _all_blocks(model: "TransformerModel", variant: BridgeVariant) -> Iterator[t
         yield layer_blocks(model.layer(i, "double"), model.settings, i, variant)
 
 
-def _centred(model: "TransformerModel", h: Array) -> Array:
+def centred_states(model: "TransformerModel", h: Array) -> Array:
+    """The stream (..., d) without its mean, if the model's norms take that away; the stream itself if not."""
     norm = model.layer(0).before_attention
     return h - h.mean(-1, keepdims=True) if norm is not None and norm.centred else h
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from nucleate.checks import Array
 from nucleate.layers import layer_step
-from nucleate.tracing.bridge import VARIANTS, BridgeVariant, _centred, layer_blocks
+from nucleate.tracing.bridge import VARIANTS, BridgeVariant, centred_states, layer_blocks
 from nucleate.tracing.measures import Numbers, Texts, Tick
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ BRIDGE_TOKENS = 48
 
 def bridge_paths(model: "TransformerModel", states: Array) -> dict[str, Array]:
     """`bridge_path` of every variant: states (L + 1, n, d) -> name: cosines (L + 1, n)."""
-    real = _centred(model, np.asarray(states, dtype=np.float64))  # (L + 1, n, d)
+    real = centred_states(model, np.asarray(states, dtype=np.float64))  # (L + 1, n, d)
     length = np.linalg.norm(real, axis=-1, keepdims=True)
     at = dict.fromkeys(VARIANTS, (real[0] / length[0], length[0, :, 0]))
     cosine = {name: [np.ones(real.shape[1])] for name in VARIANTS}

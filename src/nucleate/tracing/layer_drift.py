@@ -11,7 +11,7 @@ by their places, and nothing but the rest is left out.  A post-norm model has no
 itself, as its normalisation left it.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,7 +39,7 @@ def layer_attention(
     z: Array,
     scale: float,
     causal: bool,
-    angles: tuple[Array, Array] | None = None,
+    angles: tuple[Any, Any] | None = None,
     window: int | None = None,
 ) -> Array:
     """A (n, d) of what a layer reads, z (n, d); angles: cosines and sines of its RoPE, or None for none."""

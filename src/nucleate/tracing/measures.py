@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nucleate.checks import Array, InputError
+from nucleate.checks import Array
 from nucleate.observe.activations import first_norm_ratio, massive_activations, sink_share
 from nucleate.observe.capture import capture_scores, cover, design_capture, nearest_earlier
 from nucleate.observe.cosines import consensus_gap, mean_cosine
 from nucleate.observe.rank import effective_rank, rank_one_residual
 from nucleate.observe.score_centers import parked
 from nucleate.observe.turns import turn_shares
-from nucleate.tracing.bridge import VARIANTS, bridge_path
 from nucleate.tracing.controls import (
     CONTROLS,
     Control,
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Texts",
-    "measure_bridge",
     "measure_control",
     "measure_frames",
     "measure_pull",
@@ -50,7 +48,6 @@ Tick = Callable[[], object]  # called after every text that was run
 SHARE = 0.25
 LOOKS = 6  # layers at which capture is looked at in controls
 FRAME_DELTA = np.radians(12.0)  # as in the prototype
-BRIDGE_TOKENS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,13 +109,14 @@ def measure_text(model: "TransformerModel", texts: Texts, seed: int, tick: Tick)
     at, late = np.arange(L + 1), max(L // 6, 1)
     numbers = _stacked(found) | _capture(all_x, texts.words, at, seed) | _nearest(all_x, texts.words)
     ends = np.array([L])
-    for name, options in {
+    variants: dict[str, dict[str, Any]] = {
         "first_in": {"first": True},
         "same_word_in": {"same_word": True},
         "both_in": {"first": True, "same_word": True},
         "half": {"share": 0.5},
         "eighth": {"share": 0.125},
-    }.items():
+    }
+    for name, options in variants.items():
         numbers |= _named(
             name, _capture(all_x[:, [L]], texts.words, ends, seed, start=all_x[:, 0], **options)
         )
@@ -144,7 +142,11 @@ def measure_pull(model: "TransformerModel", texts: Texts, most: int, seed: int, 
     """Centers replaced by other words, at most `most` in each text."""
     L = model.settings.layers
     at = np.unique(np.linspace(0, L, 2 * LOOKS).round().astype(np.int64))
-    x = np.stack([_directions(model.run(ids).states) for ids in texts.ids])  # (T, L + 1, n, d)
+    rows = []
+    for ids in texts.ids:
+        rows.append(_directions(model.run(ids).states))
+        tick()
+    x = np.stack(rows)  # (T, L + 1, n, d)
     design = design_capture(x[:, 0], texts.words, SHARE)
     chosen = choose_replacements(design, texts.ids, texts.words, most, seed)
 
@@ -186,19 +188,6 @@ def measure_frames(model: "TransformerModel", ids: Indices, first: bool = False)
         "sink_share": np.asarray(sink, dtype=np.float64),  # (L, H)
         "sink_equal": np.array(equal),
     }
-
-
-def measure_bridge(model: "TransformerModel", texts: Texts, most: int, tick: Tick) -> Numbers:
-    """Cosines of simulated and real directions (texts, variants, L + 1, n) of the first tokens of a few
-    texts."""
-    if model.settings.norm_place == "post":
-        raise InputError("The bridge takes models that normalise in front of a layer, and this one does not.")
-    rows = []
-    for ids in texts.ids[:most, :BRIDGE_TOKENS]:
-        states = model.run(ids, precision="double").states
-        rows.append([bridge_path(model, states, variant) for variant in VARIANTS.values()])
-        tick()
-    return {"cosine": np.array(rows)}
 
 
 def gathering(states: Any) -> Numbers:

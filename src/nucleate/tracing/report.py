@@ -44,6 +44,7 @@ __all__ = ["TraceReport", "in_minutes", "judged", "report_of", "trace_report"]
 REPLACEMENTS = 6  # centers of every text that are replaced
 BRIDGE_TEXTS = 1
 GOOD_FIT = 0.5
+OPTIONAL = ("positive control", "sentence", "bridge", "blocks")  # no verdict rests on them
 OWN_MODULES = {
     "bridge": "bridge_paths",
     "positive control": "positive_control",
@@ -77,6 +78,7 @@ def trace_report(
     length: int | None = None,
     seed: int = 0,
     replacements: int = REPLACEMENTS,
+    without: Sequence[str] = (),
     tell: Callable[[str], object] = lambda words: None,
     progress: Callable[[int, int], object] | None = None,
 ) -> TraceReport:
@@ -85,6 +87,8 @@ def trace_report(
     texts         8 or more; all are cut to as many tokens as the shortest has, or to `length`
     name, names   of the model and of the texts, for the report
     replacements  centers of every text that are replaced, for pull
+    without       items to leave out, of those on which no verdict rests: "positive control", "sentence",
+                  "bridge", "blocks"
     tell          called with a line about what comes and how long it takes
     progress      called as progress(done, texts to run)
     """
@@ -93,7 +97,7 @@ def trace_report(
     if isinstance(texts, str) or len(texts) < 2:
         raise InputError("A report needs two texts or more, as twins are of another text. Give a list.")
     reading = prepare_trace(path, list(texts), tokenizer, length)
-    return report_of(reading, out, name, names, seed, replacements, tell, progress)
+    return report_of(reading, out, name, names, seed, replacements, without, tell, progress)
 
 
 def report_of(
@@ -103,6 +107,7 @@ def report_of(
     names: Sequence[str] = (),
     seed: int = 0,
     replacements: int = REPLACEMENTS,
+    without: Sequence[str] = (),
     tell: Callable[[str], object] = lambda words: None,
     progress: Callable[[int, int], object] | None = None,
 ) -> TraceReport:
@@ -117,7 +122,11 @@ def report_of(
     some = Texts(ids, word_numbers(reading.tokens), kept)
     T, n = ids.shape
     (folder / "items").mkdir(parents=True, exist_ok=True)
+    unknown = [key for key in without if key not in OPTIONAL]
+    if unknown:
+        raise InputError(f"{unknown[0]!r} cannot be left out. Choose among {', '.join(OPTIONAL)}.")
     plan = _plan(model, some, seed, replacements)
+    plan = {key: item for key, item in plan.items() if key not in without}
     total = sum(runs for runs, _ in plan.values())
     words = in_minutes(total * reading.seconds / T)
     tell(f"{name or model.settings.name}: {T} texts of {n} tokens, {total} forward passes, {words} here")
@@ -203,10 +212,6 @@ def _plan(
         T * (1 + replacements),
         lambda tick: measure_pull(model, texts, replacements, seed, tick),
     )
-    plan["blocks"] = (
-        T * (full_shuffle(n) - 1),
-        lambda tick: measure_shuffles(model, texts, seed, tick),
-    )
     plan["frames"] = (1, lambda tick: measure_frames(model, texts.ids[0]))
     plan["positive control"] = (T, lambda tick: measure_positive_control(model, texts, tick))
     plan["sentence"] = (len(SHOWN), lambda tick: measure_sentence(model, texts, seed))
@@ -215,6 +220,10 @@ def _plan(
             BRIDGE_TEXTS,
             lambda tick: measure_bridge(model, texts, BRIDGE_TEXTS, tick),
         )
+    plan["blocks"] = (
+        T * (full_shuffle(n) - 1),
+        lambda tick: measure_shuffles(model, texts, seed, tick),
+    )
     return plan
 
 

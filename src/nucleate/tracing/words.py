@@ -3,6 +3,7 @@ models."""
 
 import json
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["section", "short_name", "write_section", "write_words"]
 
 Numbers = Mapping[str, NDArray[Any]]
+COLUMNS = 120
 
 
 def write_words(report: "TraceReport", tokens: Sequence[Sequence[str]], missing: Sequence[str]) -> None:
@@ -37,10 +39,21 @@ def write_section(page: Path, name: str, text: str) -> None:
     """A model's section of a page, between its two marks; new ones at the end."""
     begin, end = f"<!-- model: {name} -->", f"<!-- end: {name} -->"
     whole = page.read_text(encoding="utf-8")
-    block = f"{begin}\n\n{text.strip()}\n\n{end}"
+    block = f"{begin}\n\n{wrapped(text.strip())}\n\n{end}"
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.S)
     found = pattern.sub(lambda _: block, whole) if pattern.search(whole) else f"{whole.rstrip()}\n\n{block}\n"
     _write(page, found)
+
+
+def wrapped(text: str) -> str:
+    """Markdown with no line of prose longer than 120 letters; tables and pictures stay as they are."""
+    lines = (
+        [line]
+        if line.startswith(("|", "!"))
+        else textwrap.wrap(line, COLUMNS, break_on_hyphens=False) or [""]
+        for line in text.splitlines()
+    )
+    return "\n".join(line for some in lines for line in some)
 
 
 def short_name(name: str) -> str:
@@ -137,12 +150,12 @@ def _controls(items: Mapping[str, Numbers]) -> list[str]:
         one = items[key]
         cells = [_of(one[name]) for name in ("mean_cosine", "effective_rank", "rank", "sight")]
         lines.append(f"| {key} | {' | '.join(cells)} |")
-    ours = items["positive control"]
-    lines.append(
-        f"| *positive control*: our attention from the same start, β = {float(ours['beta']):.1f}, t ="
-        f" {ours['times'][-1]:g} | {_of(ours['mean_cosine'])} | | {_of(ours['rank'])} |"
-        f" {_of(ours['sight'])} |"
-    )
+    if (ours := items.get("positive control")) is not None:
+        lines.append(
+            f"| *positive control*: our attention from the same start, β = {float(ours['beta']):.1f}, t ="
+            f" {ours['times'][-1]:g} | {_of(ours['mean_cosine'])} | | {_of(ours['rank'])} |"
+            f" {_of(ours['sight'])} |"
+        )
     start = items["text"]
     cells = [_of(start[name], 0) for name in ("mean_cosine", "effective_rank")]
     return [*lines, f"| text, after the embedding | {' | '.join(cells)} | 1 | 0 |"]
@@ -188,7 +201,7 @@ def _variants(text: Numbers) -> list[str]:
 
 
 def _blocks(items: Mapping[str, Numbers]) -> list[str]:
-    blocks = items["blocks"]
+    blocks = items.get("blocks", {"S": np.array([]), "mean_cosine": np.array([])})
     told = [("1 (the text)", items["text"]["mean_cosine"])]
     told += [
         (f"4^{int(S)}", value) for S, value in zip(blocks["S"], blocks["mean_cosine"], strict=True)

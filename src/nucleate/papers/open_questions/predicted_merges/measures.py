@@ -1,0 +1,158 @@
+"""Predicted and simulated merges of the same lives, and what simpler rules would say."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nucleate.attention import Attention
+from nucleate.checks import Array
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+    from nucleate.papers.open_questions.predicted_merges.data import Case
+
+__all__ = ["MISS_FACTOR", "RIVAL_SHARE", "Comparison", "compare", "quantile_of_lives", "share_of_lives"]
+
+MISS_FACTOR = 1.5  # a merge is missed if its absorber is wrong or its time off by more than this
+RIVAL_SHARE = 0.1  # of the strongest pull that the second one must have to be a rival
+FIRST_TIME = 1e-2  # where the logarithm of time begins if t_f is 0
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """One life: prediction against simulation, merge by merge."""
+
+    measured: Array  # (merges,) log of the simulated time since t_f
+    predicted: Array  # (merges,)
+    unweighed: Array  # (merges,) predicted with every cluster counted as one token
+    right: Array  # (merges,) whether the absorber is right, 1 or 0
+    by_chance: Array  # (merges,) the chance of that if any earlier leader still there is as likely
+    linked: Array  # (merges,) whether ordinary single linkage has the right absorber
+    rival: Array  # (merges,) the second pull over the first, one token each, just before the merge
+    order: bool  # all merges are in the predicted order
+    survivors: float  # the share of log time at which the right leaders are left
+    t_f: float
+
+
+def compare(lives: "Dataset", case: "Case") -> list[Comparison]:
+    """Every life of a case that is whole."""
+    return [
+        _compare(lives.isel(start=i), case)
+        for i in range(lives.sizes["start"])
+        if lives["whole"].values[i] == 1.0 and lives["lost"].values[i, 0] >= 0
+    ]
+
+
+def _compare(life: "Dataset", case: "Case") -> Comparison:
+    from nucleate.kernels.model_shape import model_shape
+    from nucleate.theory.predicted_life import follow, leaders_of, predict_merges
+
+    Q, K, x, t_f = life["Q"].values, life["K"].values, life["x"].values, float(life["t_f"])
+    model = Attention(case.beta) if case.scores == "I" else Attention(case.beta, Q=Q, K=K)
+    found = predict_merges(model, x)
+    count = int((life["lost"].values >= 0).sum())
+    lost, into = (life[name].values[:count].tolist() for name in ("lost", "into"))
+    elapsed = life["time"].values[:count] - t_f  # (merges,)
+    # t_f is known to 1e-5 of itself
+    measured = dict(zip(lost, np.log(np.maximum(elapsed, 1e-5 * max(t_f, FIRST_TIME))), strict=True))
+    log_time = {event.lost: float(time) for event, time in zip(found, found.log_times, strict=True)}
+    absorber = {event.lost: event.into for event in found}
+    shape = model_shape(model, *x.shape)
+    leaders = leaders_of(x, _width(shape.z))
+    plain = follow(shape, leaders, found.radius, weigh=False)
+    unweighed = dict(zip(plain[1].tolist(), plain[0].tolist(), strict=True))
+    linked = _single_linkage(x, found.leaders.tolist())
+    left, chance, rival = set(found.leaders.tolist()), [], []
+    for k in lost:
+        earlier = sorted(i for i in left if i < k)
+        chance.append(1.0 / max(len(earlier), 1))
+        rival.append(_rival(shape.beta, shape.A, x[k], x[earlier]))
+        left.discard(k)
+    return Comparison(
+        np.array([measured[k] for k in lost]),
+        np.array([log_time.get(k, np.inf) for k in lost]),
+        np.array([unweighed.get(k, np.inf) for k in lost]),
+        np.array([absorber.get(k) == i for k, i in zip(lost, into, strict=True)], dtype=np.float64),
+        np.array(chance),
+        np.array([linked.get(k) == i for k, i in zip(lost, into, strict=True)], dtype=np.float64),
+        np.array(rival),
+        [event.lost for event in found] == lost,
+        _survivors(measured, log_time, t_f),
+        t_f,
+    )
+
+
+def _width(z: float) -> float:
+    from nucleate.observe.merges import cluster_width
+
+    return cluster_width(z)
+
+
+def _rival(beta: float, A: Array, x: Array, y: Array) -> float:
+    """The second strongest pull on x (d,) over the strongest, of one token at each of y (m, d); 0 of one."""
+    if len(y) < 2:
+        return 0.0
+    sine = np.sqrt(np.clip(1.0 - (y @ x) ** 2, 1e-300, None))  # (m,)
+    pull = np.sort(beta * (y @ (A @ x)) + np.log(sine))
+    return float(np.exp(pull[-2] - pull[-1]))
+
+
+def _single_linkage(x: Array, leaders: list[int]) -> dict[int, int]:
+    """The absorber of every leader if clusters were joined by the nearest of all their first places, lost
+    ones too; the earliest leader of the two goes on."""
+    chord = np.linalg.norm(x[leaders][:, None] - x[leaders], axis=-1)  # (L, L)
+    head = list(range(len(leaders)))
+    into: dict[int, int] = {}
+    rows, columns = np.triu_indices(len(leaders), 1)
+    for i in np.argsort(chord[rows, columns], kind="stable").tolist():
+        a, b = sorted((_root(head, int(rows[i])), _root(head, int(columns[i]))))
+        if a != b:
+            head[b] = a
+            into[leaders[b]] = leaders[a]
+    return into
+
+
+def _root(head: list[int], i: int) -> int:
+    while head[i] != i:
+        i = head[i]
+    return i
+
+
+def _survivors(measured: dict[int, float], predicted: dict[int, float], t_f: float) -> float:
+    """The share of the logarithm of time, from t_f to the last merge of either, with the right leaders."""
+    begin = np.log(max(t_f, FIRST_TIME))
+    since = np.log(t_f) if t_f > 0.0 else -np.inf
+    spans = []
+    end = begin
+    for k, time in measured.items():
+        one, other = (max(float(np.logaddexp(since, at)), begin) for at in (time, predicted.get(k, np.inf)))
+        spans.append(sorted((one, other)))
+        end = max(end, one, other if np.isfinite(other) else one)
+    wrong, until = 0.0, begin
+    for low, high in sorted(spans):
+        wrong += max(min(high, end) - max(low, until), 0.0)
+        until = max(until, min(high, end))
+    return 1.0 - wrong / (end - begin) if end > begin else 1.0
+
+
+def share_of_lives(lives: list[Array], resamples: int, seed: int = 0) -> tuple[float, float, float]:
+    """The mean over all merges of all lives, each (merges,), and its 95 % interval from lives drawn again."""
+    total, size = np.array([one.sum() for one in lives]), np.array([len(one) for one in lives])
+    drawn = np.random.default_rng(seed).integers(len(lives), size=(resamples, len(lives)))
+    low, high = np.quantile(total[drawn].sum(1) / size[drawn].sum(1), [0.025, 0.975])
+    return float(total.sum() / size.sum()), float(low), float(high)
+
+
+def quantile_of_lives(
+    lives: list[Array], share: float, resamples: int, seed: int = 0
+) -> tuple[float, float, float]:
+    """A quantile over all merges of all lives, and its 95 % interval from lives drawn again."""
+    rng = np.random.default_rng(seed)
+    drawn = [
+        np.quantile(np.concatenate([lives[i] for i in rng.integers(len(lives), size=len(lives))]), share)
+        for _ in range(resamples)
+    ]
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return float(np.quantile(np.concatenate(lives), share)), float(low), float(high)

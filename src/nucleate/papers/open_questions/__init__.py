@@ -13,5 +13,5 @@ PAPER = Paper(
     ),
     arxiv="2411.04990",
     package=__name__,
-    items={"predicted-merges": "predicted_merges"},
+    items={"predicted-merges": "predicted_merges", "cluster-counts": "cluster_counts"},
 )

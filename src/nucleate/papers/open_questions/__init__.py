@@ -13,5 +13,9 @@ PAPER = Paper(
     ),
     arxiv="2411.04990",
     package=__name__,
-    items={"predicted-merges": "predicted_merges", "cluster-counts": "cluster_counts"},
+    items={
+        "predicted-merges": "predicted_merges",
+        "cluster-counts": "cluster_counts",
+        "who-leads": "who_leads",
+    },
 )

@@ -1,4 +1,4 @@
-"""Predicted against simulated merges: comparisons by hand, and wrong absorbers or times change the verdict."""
+"""Predicted against simulated merges: compared by hand, and wrong absorbers or times change the verdict."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from nucleate.papers import find
 from nucleate.papers.open_questions.predicted_merges.data import Case, cases, one_life
 from nucleate.papers.open_questions.predicted_merges.measures import Comparison, compare, share_of_lives
 
-P: dict[str, Any] = {"cases": [["circle", 2, 100.0, 40, 20, "I"]], "share": 1.0}
+P: dict[str, Any] = {"cases": [["circle", 2, 100.0, 30, 12, "I"]], "share": 1.0}
 CASE = cases(P)[0]
 
 

@@ -205,21 +205,21 @@ ITEM = Item(
     ),
     parameters={
         "Q, K, V": "I",
-        "limit_n": {"2": 3000, "3": 3000, "4": 3000},
-        "limit_starts": 400,
-        "small_angles": {"2": [0.06, 0.12], "3": [0.2, 0.4], "4": [0.4, 0.8]},
+        "limit_n": {"2": 1500, "3": 1500, "4": 1500},
+        "limit_starts": 250,
+        "small_angles": {"2": [0.12, 0.24], "3": [0.28, 0.56], "4": [0.5, 1.0]},
         "predicted": [
             [2, 64.0, 200],
             [2, 256.0, 400],
             [2, 1024.0, 600],
             [2, 4096.0, 1200],
             [3, 16.0, 200],
-            [3, 64.0, 600],
-            [3, 256.0, 1500],
-            [4, 16.0, 400],
-            [4, 64.0, 1000],
+            [3, 64.0, 400],
+            [3, 256.0, 1000],
+            [4, 8.0, 200],
+            [4, 32.0, 500],
         ],
-        "starts": {"2": 12, "3": 8, "4": 6},
+        "starts": {"2": 8, "3": 6, "4": 5},
         "simulated": [[2, 64.0, 200], [3, 16.0, 200]],
     },
     quick={
@@ -242,7 +242,7 @@ ITEM = Item(
             " the curves of one start at every β, simulated, predicted and in the limit, belong together."
         ),
         (
-            "Predictions by nc.predict_merges from tokens simulated to t_f; in the limit 3000 tokens stand"
+            "Predictions by nc.predict_merges from tokens simulated to t_f; in the limit 1500 tokens stand"
             " for infinitely many, which changes N at angles below the smaller of those given."
         ),
         (

@@ -10,7 +10,12 @@ from support.small_items import changed, made
 import nucleate as nc
 from nucleate.papers import find
 from nucleate.papers.open_questions.predicted_merges.data import Case, cases, one_life
-from nucleate.papers.open_questions.predicted_merges.measures import Comparison, compare, share_of_lives
+from nucleate.papers.open_questions.predicted_merges.measures import (
+    Comparison,
+    by_start,
+    compare,
+    share_of_starts,
+)
 
 P: dict[str, Any] = {"cases": [["circle", 2, 100.0, 30, 12, "I"]], "share": 1.0}
 CASE = cases(P)[0]
@@ -18,7 +23,7 @@ CASE = cases(P)[0]
 
 def perfect() -> xarray.Dataset:
     """Lives that merge exactly as predicted from uniform tokens."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for seed in range(CASE.starts):
         x = nc.uniform(CASE.n, 2, seed)
         found = nc.predict_merges(nc.Attention(CASE.beta), x, t=5.0)
@@ -27,8 +32,8 @@ def perfect() -> xarray.Dataset:
             lost[i], into[i], time[i] = event.lost, event.into, event.time
         rows.append({"x": x, "t_f": 5.0, "whole": 1.0, "Q": np.eye(2), "K": np.eye(2)})
         rows[-1] |= {"lost": lost, "into": into, "time": time}
-    dims = {"x": ("token", "c"), "Q": ("r", "s"), "K": ("r", "s")}
-    dims |= dict.fromkeys(("lost", "into", "time"), ("merge",))  # type: ignore[dict-item]
+    dims: dict[str, tuple[str, ...]] = {"x": ("token", "c"), "Q": ("r", "s"), "K": ("r", "s")}
+    dims |= dict.fromkeys(("lost", "into", "time"), ("merge",))
     return xarray.Dataset(
         {name: (("start", *dims.get(name, ())), np.stack([row[name] for row in rows])) for name in rows[0]}
     )
@@ -57,7 +62,8 @@ def test_the_comparison_of_a_perfect_life_has_no_error_and_its_nulls_have() -> N
     assert len(found) == CASE.starts
     for one in found:
         assert one.measured == pytest.approx(one.predicted, abs=1e-6)
-        assert (one.right.all(), one.order) == (True, True)
+        assert one.right.all()
+        assert one.order
         assert one.survivors == pytest.approx(1.0, abs=1e-6)
         assert (one.by_chance[-1], one.rival[-1]) == (1.0, 0.0)  # two leaders are left
         assert one.by_chance[0] < 0.6
@@ -75,11 +81,13 @@ def test_survivors_are_the_share_of_log_time_between_the_two_losses() -> None:
     assert _survivors(*both, 10.0) == pytest.approx(1.0 / 3.0)
 
 
-def test_intervals_draw_whole_lives() -> None:
+def test_intervals_draw_whole_starts() -> None:
     lives = [np.ones(10)] * 5 + [np.zeros(10)] * 5
-    value, low, high = share_of_lives(lives, 500)
+    value, low, high = share_of_starts(lives, 500)
     assert value == 0.5
     assert low < 0.25 < 0.75 < high  # of 100 merges alone it would be 0.4 to 0.6
+    some = compare(perfect(), CASE)
+    assert len(by_start([*some, *some], lambda one: one.right)) == len(some)
 
 
 def test_simulated_lives_keep_their_tokens_at_t_f() -> None:

@@ -46,7 +46,7 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
         found["first"].append(scores(starts, lambda one: np.arange(len(one.x)) < one.leads.sum()))
         for rule in NAMES:
             numbers |= _quality(f"{case.name}_{rule}", f"{words}, {NAMES[rule]}", found[rule][-1])
-    every = {rule: np.concatenate(parts) for rule, parts in found.items()}
+    every = {rule: _by_start(parts) for rule, parts in found.items()}
     for rule, rows in every.items():
         numbers |= _quality(rule, f"all tests, {NAMES[rule]}", rows)
     for better, worse in (("strong", "renyi"), ("gathered", "strong"), ("gathered", "linkage")):
@@ -59,6 +59,14 @@ def _starts(data: Data, case: Case) -> list[Start]:
     return [
         start_of(case.beta, uniform(case.n, case.d, case.first_seed + i), leads[i]) for i in range(len(leads))
     ]
+
+
+def _by_start(parts: list[Counts]) -> Counts:
+    """The counts of all cases together, start by start: at several β or n it has the same first tokens."""
+    total = np.zeros((max(map(len, parts)), 3), dtype=np.int64)
+    for rows in parts:
+        total[: len(rows)] += rows
+    return total
 
 
 def _F(rows: Counts) -> float:
@@ -180,7 +188,10 @@ ITEM = Item(
             "The rule of weights was found on the starts to fit, after speeds at the start, sums of weights"
             " and pairs of conditions had done worse there; the starts to test took no part."
         ),
-        "Null: as many first tokens as there are leaders.",
+        (
+            "Null: as many first tokens as there are leaders. Intervals draw starts, with all their cases: a"
+            " start has the same first tokens at every β and n."
+        ),
     ),
     criteria=(
         "First: observed if the 95 % interval of the gain in F of strong over Rényi centers is above 0 on the"

@@ -22,7 +22,7 @@ from nucleate.plot.tree import branches
 from nucleate.theory.predicted_life import PredictedMerges
 
 IMAGES = Path(__file__).parent / "images"
-TIMES = np.arange(4.0, 40.25, 0.25)  # at which it is looked whether clusters have formed
+TIMES = np.arange(8.0, 62.0, 2.0)  # at which it is looked whether clusters have formed
 
 
 def tokens_at_formation(beta: float, n: int, seed: int, rtol: float) -> tuple[float, Array]:

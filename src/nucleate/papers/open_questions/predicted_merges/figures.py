@@ -71,7 +71,15 @@ def _merges(axes: Any, data: Data, p: Parameters) -> None:
         xlabel=r"$\log_{10}$ of the predicted time",
         ylabel=r"$\log_{10}$(simulated / predicted)",
     )
-    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper left")
+    handles, labels = ax.get_legend_handles_labels()
+    by_beta = sorted(zip(labels, handles, strict=True), key=lambda one: float(one[0].rpartition(" ")[2]))
+    ax.legend(
+        [one[1] for one in by_beta],
+        [one[0] for one in by_beta],
+        fontsize=SMALL_POINTS,
+        frameon=False,
+        loc="lower right",
+    )
 
 
 def _shares(ax: Any, numbers: Numbers, p: Parameters) -> None:

@@ -206,9 +206,9 @@ ITEM = Item(
     choices=(
         (
             "The rule was chosen on other lives, seeds from 10000 on, β = 25, 49, 100 on the circle and 25 on"
-            " the sphere (82 lives): the strongest pull instead of the nearest leader (on the circle the right"
-            " absorber in 99 % of merges against 98 %), and a clock that begins anew when the target changes"
-            " (as good as one that goes on, or as moving the leader first). The lives here took no part."
+            " the sphere (82 lives): the strongest pull instead of the nearest leader (on the circle the"
+            " right absorber in 99 % of merges against 98 %), and a clock that begins anew when the target"
+            " changes (as good as one that goes on, or as moving the leader first). Lives here took no part."
         ),
         (
             "Uniform starts, seeds 0, 1, …; t_f, leaders and merges as in nc.merges, radius 0.1 β^(−1/2)."

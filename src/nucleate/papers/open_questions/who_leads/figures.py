@@ -64,6 +64,13 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
         row, [f"d = {one.d}, β = {one.beta:g}, n = {one.n}" for one in tests], fontsize=SMALL_POINTS
     )
     left.set(ylim=(len(tests) - 0.5, -0.5), xlabel="F, starts not fitted on")
-    left.legend(fontsize=SMALL_POINTS, frameon=False, loc="lower left")
+    left.legend(
+        fontsize=SMALL_POINTS,
+        frameon=False,
+        loc="lower center",
+        bbox_to_anchor=(0.4, 1.0),
+        ncols=4,
+        columnspacing=1.0,
+    )
     right.set(xlabel="recall", ylabel="precision")
     return {"who-leads": figure}

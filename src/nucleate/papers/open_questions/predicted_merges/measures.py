@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from nucleate.papers.open_questions.predicted_merges.data import Case
 
 __all__ = [
+    "CHASE_FACTOR",
     "MISS_FACTOR",
     "RIVAL_SHARE",
     "Comparison",
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 MISS_FACTOR = 1.5  # a merge is missed if its absorber is wrong or its time off by more than this
+CHASE_FACTOR = 3.0  # a target that is lost itself so soon after is chased
 RIVAL_SHARE = 0.1  # of the strongest pull that the second one must have to be a rival
 FIRST_TIME = 1e-2  # where the logarithm of time begins if t_f is 0
 
@@ -43,6 +45,7 @@ class Comparison:
     by_chance: Array  # (merges,) the chance of that if any earlier leader still there is as likely
     linked: Array  # (merges,) whether ordinary single linkage has the right absorber
     rival: Array  # (merges,) the second pull over the first, one token each, just before the merge
+    lead: Array  # (merges,) log of the predicted time of the target's own loss over that of this merge
     order: bool  # all merges are in the predicted order
     survivors: float  # the share of log time at which the right leaders are left
     t_f: float
@@ -98,6 +101,7 @@ def _compare(life: "Dataset", case: "Case", start: int) -> Comparison:
         np.array(chance),
         np.array([linked.get(k) == i for k, i in zip(lost, into, strict=True)], dtype=np.float64),
         np.array(rival),
+        np.array([log_time.get(absorber.get(k, -1), np.inf) - log_time.get(k, 0.0) for k in lost]),
         [event.lost for event in found] == lost,
         _survivors(measured, log_time, t_f),
         t_f,

@@ -102,4 +102,6 @@ def _last(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
     left.legend(fontsize=SMALL_POINTS, frameon=False)
     right.set(xlabel="clusters left", ylabel="length in ln t / β, mean", yscale="log")
     right.set_xticks(list(PLATEAUS))
+    right.set_yticks([0.1, 0.2, 0.4, 0.8], ["0.1", "0.2", "0.4", "0.8"])
+    right.minorticks_off()
     return figure

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from nucleate.studies.study import Study
     from nucleate.theory.atlas import Atlas, atlas, limit_point
     from nucleate.theory.counts import expected_centers, monte_carlo_centers
+    from nucleate.theory.predicted_life import predict_merges
 
     __version__: str
 
@@ -83,6 +84,7 @@ __all__ = [
     "merges",
     "monte_carlo_centers",
     "plot",
+    "predict_merges",
     "renyi_centers",
     "retract",
     "simulate",
@@ -133,6 +135,7 @@ _HOME = {
     "measure": "nucleate.observe.measure",
     "merges": "nucleate.observe.merges",
     "monte_carlo_centers": "nucleate.theory.counts",
+    "predict_merges": "nucleate.theory.predicted_life",
     "renyi_centers": "nucleate.observe.centers",
     "retract": "nucleate.sphere",
     "simulate": "nucleate.integrate.simulate",

@@ -31,8 +31,9 @@ help: ## list the targets
 
 install: .venv/.installed ## make .venv: the package, editable, with its tests, docs and video tools
 
+# A file's tests go to one worker: what they compile and prepare is then done once.
 test: .venv/.installed ## run every test that needs neither a browser nor torch
-	$(TEST_ENV) .venv/bin/python -m pytest -n $(WORKERS)
+	$(TEST_ENV) .venv/bin/python -m pytest -n $(WORKERS) --dist loadfile
 
 test-browser: .venv-browser/.installed ## try the explorer in a real Chromium, which is installed if it is not there
 	$(call system_packages,chromium,chromium chromium-driver)

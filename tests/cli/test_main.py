@@ -13,7 +13,18 @@ from support.time_limits import patient, within_wall_seconds
 from nucleate.cli.app import app
 from nucleate.cli.errors import Command
 
-ORDER = ["simulate", "life", "ensemble", "reproduce", "spectra", "convert", "explore", "export", "bench"]
+ORDER = [
+    "simulate",
+    "life",
+    "ensemble",
+    "reproduce",
+    "spectra",
+    "trace",
+    "convert",
+    "explore",
+    "export",
+    "bench",
+]
 NO_OUTPUT = {"explore"}  # it serves a page, and writes nothing
 
 

@@ -253,6 +253,7 @@ def good_calls() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
             nc.monte_carlo_centers,
             {"delta": 0.3, "d": 2, "n": 5, "strong": False, "runs": 3, "seed": 0},
         ),
+        "predict_merges": (nc.predict_merges, {"model": model, "x": x, "t": 1.0, "radius": 0.1}),
         "retract": (nc.retract, {"x": x}),
         "simulate": (
             nc.simulate,

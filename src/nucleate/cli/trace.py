@@ -74,8 +74,9 @@ def trace(
 ) -> None:
     """Follow the tokens of a text through the layers of a model: a run whose time is depth.
 
-    Layer 0 is before the first block. What is said of a layer leaves out the first token, which in many
-    models is a sink, but where it names token 1.
+    Layer 0 is before the first block.
+
+    The first token, in many models a sink, is left out of what is said of a layer, but where it is named.
 
     nucleate trace model.gguf --text "The cat sat on the mat." --out trace.zarr
 

@@ -27,6 +27,7 @@ __all__ = ["log_approach_time", "log_approach_times"]
 NEGLIGIBLE_EXPONENT = 70.0  # e^-70 of the largest term, times all that is left out, is nothing
 MAX_EXPONENT_STEP = 2.0  # by which E may change over a panel of the quadrature
 MAX_PANEL = 0.5  # in s
+SMALLEST = 5e-324  # half of it is 0
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)  # (16,) on (-1, 1)
 
 
@@ -65,7 +66,7 @@ def log_approach_times(beta: float, angle: Array, radius: float, weight: Array, 
 
 
 def _s(phi: Array) -> Array:
-    return np.asarray(np.log(np.tan(phi / 2.0)))
+    return np.asarray(np.log(np.maximum(np.tan(phi / 2.0), SMALLEST)))
 
 
 def _exponent(beta: float, phi: Array, scores: Array) -> Array:

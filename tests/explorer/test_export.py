@@ -57,7 +57,7 @@ def test_an_exported_page_holds_lengths_and_heads_of_the_family(tmp_path: Path) 
     run.save(tmp_path / "run.zarr")
     export(tmp_path / "run.zarr", tmp_path / "page.html", page=PAGE)
     found = recorded((tmp_path / "page.html").read_text(encoding="utf-8"))
-    assert np.array_equal(numbers(found["measured"]["norms"], "<f8", 5, 7), run.norms)  # type: ignore[arg-type]
+    assert np.array_equal(numbers(found["measured"]["norms"], "<f8", 5, 7), run.norms)  # type: ignore[arg-type]  # it has some
     assert found["measured"]["consumed_renyi"] is None
     assert [head["beta"] for head in found["begun"]["blocks"][0]] == [1.0, 4.0]
     assert "one softmax head" in found["begun"]["missing"]["consumption"]

@@ -83,7 +83,7 @@ def test_alibi_is_a_band_of_forty_places_and_ends_at_the_first_token() -> None:
 def _weights(model: nc.Attention, x: Array) -> Array:
     """(n, n), by the definition."""
     n = len(x)
-    s = float(model.beta) * x @ x.T + model.position.bias(n)  # type: ignore[union-attr]
+    s = float(model.beta) * x @ x.T + model.position.bias(n)  # type: ignore[union-attr]  # it has one
     w = np.tril(np.exp(s - s.max(-1, keepdims=True)))
     w /= w.sum(-1, keepdims=True)
     assert np.allclose(w @ x, attend(model, x))  # these are the weights of the model

@@ -38,7 +38,7 @@ def test_a_stored_run_of_the_family_is_shown_with_its_own_model_and_lengths() ->
     assert (made.norm, made.dt, float(made.blocks[0].radius)) == ("pre", 1.5, 2.0)
     assert np.array_equal(compute(prepared).norms, lengths[1])  # type: ignore[arg-type]  # it has some
     thin = thinned(compute(prepared), 9 * 3 * 10)
-    assert np.array_equal(thin.norms, lengths[1][[0, 4, 9, 13, 17, 22, 26, 30, 35, 39]])  # type: ignore[arg-type]
+    assert np.array_equal(thin.norms, lengths[1][[0, 4, 9, 13, 17, 22, 26, 30, 35, 39]])  # type: ignore[arg-type]  # it has some
     begun = begun_message(prepared, 0)
     assert begun["centers"] == {"renyi": [], "strong": []}
     assert [head["weights"] for head in begun["blocks"][0]] == ["softmax", "exponential"]

@@ -98,7 +98,7 @@ def test_a_hundred_thousand_tokens_are_read_and_cut(tmp_path: Path) -> None:
 def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
     found = open_tokenizer(tokenizer_json(tmp_path))
     with pytest.raises(InputError, match="must be a str"):
-        found.encode(b"cat")  # type: ignore[arg-type]
+        found.encode(b"cat")  # type: ignore[arg-type]  # that is the slip
     with pytest.raises(InputError, match="16777217 characters"):
         found.encode("x" * (2**24 + 1))
 

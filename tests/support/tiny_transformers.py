@@ -103,6 +103,6 @@ def tiny_gpt2(folder: Path, seed: int = 0) -> Path:
 
 def _written(folder: Path, config: object, tensors: object, save_file: object) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    save_file(tensors, folder / "model.safetensors")  # type: ignore[operator]
+    save_file(tensors, folder / "model.safetensors")  # type: ignore[operator]  # safetensors has no stubs for NumPy
     (folder / "config.json").write_text(json.dumps(config))
     return folder

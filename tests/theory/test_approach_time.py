@@ -70,4 +70,4 @@ def test_who_is_there_needs_no_time_and_who_is_opposite_never_arrives() -> None:
 )
 def test_bad_input_is_refused_by_name(bad: dict[str, object]) -> None:
     with pytest.raises(InputError, match=next(iter(bad))):
-        log_approach_time(**{"beta": 1.0, "angle": 1.0, "radius": 0.1, **bad})  # type: ignore[arg-type]
+        log_approach_time(**{"beta": 1.0, "angle": 1.0, "radius": 0.1, **bad})  # type: ignore[arg-type]  # some are the slip

@@ -31,11 +31,11 @@ def alone(ids: Array) -> Array:
 
 @pytest.mark.parametrize(("run", "pulled"), [(attracted, True), (alone, False)])
 def test_followers_are_pulled_where_tokens_attract_and_only_there(run: object, pulled: bool) -> None:
-    x = np.stack([run(row) for row in words])  # type: ignore[operator]
+    x = np.stack([run(row) for row in words])  # type: ignore[operator]  # a stand-in of the model
     design = design_capture(x0, words)
     chosen = choose_replacements(design, words, words, most=3, seed=0)
     assert max(np.bincount([one.text for one in chosen])) <= 3
-    follow, rest, by_text = pulls(run, words, x, chosen, np.array([0, 1]))  # type: ignore[arg-type]
+    follow, rest, by_text = pulls(run, words, x, chosen, np.array([0, 1]))  # type: ignore[arg-type]  # a stand-in of the model
     for one in chosen:
         assert one.by not in words[one.text]
         assert min(one.followers + one.others) > one.center

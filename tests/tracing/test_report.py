@@ -40,7 +40,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[MadeReading, TraceRe
     ids = np.random.default_rng(0).integers(0, 40, (8, 32))
     reading = MadeReading(model, ids, tuple(tuple(f" w{i}" for i in row) for row in ids.tolist()))
     told: list[str] = []
-    found = report_of(reading, folder / "out", "tiny", replacements=1, tell=told.append)  # type: ignore[arg-type]
+    found = report_of(reading, folder / "out", "tiny", replacements=1, tell=told.append)  # type: ignore[arg-type]  # a stand-in of the model
     return reading, found, told
 
 
@@ -80,7 +80,7 @@ def test_what_is_there_is_read_again_and_what_is_damaged_made_anew(
     monkeypatch.setattr("nucleate.tracing.words.write_words", lambda *given: None)
     (found.folder / "items" / "frames.npz").write_bytes(b"cut off")
     told: list[str] = []
-    again = report_of(reading, found.folder, "tiny", replacements=1, tell=told.append)  # type: ignore[arg-type]
+    again = report_of(reading, found.folder, "tiny", replacements=1, tell=told.append)  # type: ignore[arg-type]  # a stand-in of the model
     assert [line.split(":")[0] for line in told[1:]] == ["frames"]
     for key, item in found.items.items():
         for name, value in item.items():

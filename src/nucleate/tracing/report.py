@@ -206,7 +206,7 @@ def _plan(
         if key != "text":
             plan[key] = (
                 T,
-                lambda tick, key=key: measure_control(model, texts, key, seed, tick),  # type: ignore[misc]
+                lambda tick, key=key: measure_control(model, texts, key, seed, tick),  # type: ignore[misc]  # mypy cannot infer a lambda with defaults
             )
     plan["pull"] = (
         T * (1 + replacements),
@@ -269,7 +269,7 @@ def _write(file: Path, mark: str, numbers: Numbers) -> None:
     from nucleate.integrate.storage import replacing
 
     with replacing(file) as part, open(part, "wb") as stream:
-        np.savez_compressed(stream, fingerprint=np.array(mark), **numbers)  # type: ignore[arg-type]
+        np.savez_compressed(stream, fingerprint=np.array(mark), **numbers)  # type: ignore[arg-type]  # mypy takes any of them for allow_pickle
 
 
 def plain_interval(values: Any) -> list[float]:

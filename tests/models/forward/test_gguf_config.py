@@ -59,8 +59,8 @@ def test_stored_divisors_of_the_frequencies_are_used(tmp_path: Path) -> None:
 
     original = gguf.GGUFWriter
     try:
-        gguf.GGUFWriter = Writer  # type: ignore[misc]
+        gguf.GGUFWriter = Writer  # type: ignore[misc]  # a stand-in for the test
         path = write_gguf(made, tmp_path / "a.gguf")
     finally:
-        gguf.GGUFWriter = original  # type: ignore[misc]
-    assert open_model(path).settings.rotary[0].divisors == (1.0, 2.0, 8.0)  # type: ignore[union-attr]
+        gguf.GGUFWriter = original  # type: ignore[misc]  # a stand-in for the test
+    assert open_model(path).settings.rotary[0].divisors == (1.0, 2.0, 8.0)  # type: ignore[union-attr]  # this one has a RoPE

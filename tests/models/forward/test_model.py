@@ -194,7 +194,7 @@ def test_change_sees_every_layer_and_what_it_returns_is_run(tmp_path: Path) -> N
     same = model.run(IDS, change=lambda i, layer: replace(layer, o=layer.o.copy()))
     np.testing.assert_allclose(same.states, model.run(IDS).states, rtol=1e-5, atol=1e-6)
     with pytest.raises(InputError, match="change must return LayerWeights"):
-        model.run(IDS, change=lambda i, layer: None)  # type: ignore[arg-type, return-value]
+        model.run(IDS, change=lambda i, layer: None)  # type: ignore[arg-type, return-value]  # that is the slip
 
 
 @pytest.mark.parametrize("kind", ["llama", "gpt_neox", "bert", "gemma2"])
@@ -220,7 +220,7 @@ def test_progress_counts_to_the_end_and_can_stop(tmp_path: Path) -> None:
 
 def test_single_is_float32_and_double_float64_and_a_source_will_do(tmp_path: Path) -> None:
     model = open_model(open_source(make_transformer("qwen3").write(tmp_path)))
-    assert model.run(IDS, logits=True).logits.dtype == model.run([1]).states.dtype == np.float32  # type: ignore[union-attr]
+    assert model.run(IDS, logits=True).logits.dtype == model.run([1]).states.dtype == np.float32  # type: ignore[union-attr]  # it has logits
     assert model.run(IDS, precision="double").states.dtype == np.float64
     assert model.layer(0).q.dtype == np.float32
     assert model.layer(LAYERS - 1, "double").q.shape == (HEADS, HEAD, D)

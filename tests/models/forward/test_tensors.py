@@ -20,7 +20,7 @@ def tensors(tmp_path: Path) -> Tensors:
 def test_whole_tensors_rows_and_biases(tensors: Tensors) -> None:
     assert np.array_equal(tensors.get("a.weight", (2, None), np.float32), [[0, 1, 2], [3, 4, 5]])
     assert np.array_equal(tensors.rows("a.weight", slice(1, 2), np.float64), [[3, 4, 5]])
-    assert np.array_equal(tensors.bias("a.weight", 2, np.float32), [1, 1])  # type: ignore[arg-type]
+    assert np.array_equal(tensors.bias("a.weight", 2, np.float32), [1, 1])  # type: ignore[arg-type]  # it has one
     assert tensors.bias("n.weight", 3, np.float32) is None
     norm = tensors.norm("n.weight", 3, True, False, 0.1, np.float64)
     assert np.array_equal(norm.gain, np.full(3, 1e300))

@@ -55,9 +55,9 @@ def test_a_tensor_is_dequantised_once_and_then_mapped(
     assert np.array_equal(np.load(kept, allow_pickle=False), exact)
     monkeypatch.setattr(GgufWeights, "whole", lambda *_: pytest.fail("dequantised again"))
     cache = WeightCache(GgufWeights(path))
-    assert np.array_equal(cache.get(NAME), exact)  # type: ignore[arg-type]
+    assert np.array_equal(cache.get(NAME), exact)  # type: ignore[arg-type]  # it is there
     cache.forget()
-    assert np.array_equal(cache.get(NAME), exact)  # type: ignore[arg-type]
+    assert np.array_equal(cache.get(NAME), exact)  # type: ignore[arg-type]  # it is there
     assert cache.get("plain.weight") is None
 
 

@@ -46,7 +46,7 @@ def test_a_fit_finds_the_parameters_that_made_the_leaders() -> None:
         starts = [one._replace(leads=RULES[rule](one, *values)) for one in blank]
         assert values in GRIDS[rule]
         found = fitted(starts, rule)
-        rows = scores(starts, lambda one, rule=rule, found=found: RULES[rule](one, *found))  # type: ignore[misc]
+        rows = scores(starts, lambda one, rule=rule, found=found: RULES[rule](one, *found))  # type: ignore[misc]  # mypy cannot infer a lambda with defaults
         assert (rows[:, 0] == rows[:, 1]).all()
         assert (rows[:, 0] == rows[:, 2]).all()
 

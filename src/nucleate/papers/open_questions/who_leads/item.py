@@ -44,7 +44,7 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
         starts = _starts(data, case)
         words = f"d = {case.d}, β = {case.beta:g}, n = {case.n}"
         for rule, function in RULES.items():
-            found[rule].append(scores(starts, lambda one, rule=rule, f=function: f(one, *chosen[rule])))  # type: ignore[misc]
+            found[rule].append(scores(starts, lambda one, rule=rule, f=function: f(one, *chosen[rule])))  # type: ignore[misc]  # mypy cannot infer a lambda with defaults
         found["first"].append(scores(starts, lambda one: np.arange(len(one.x)) < one.leads.sum()))
         for rule in NAMES:
             numbers |= _quality(f"{case.name}_{rule}", f"{words}, {NAMES[rule]}", found[rule][-1])

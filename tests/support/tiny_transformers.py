@@ -1,6 +1,7 @@
 """Tiny transformers with random weights that can be run: a Llama and a GPT-2 as checkpoint folders."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -101,8 +102,8 @@ def tiny_gpt2(folder: Path, seed: int = 0) -> Path:
     return _written(folder, config, tensors, save_file)
 
 
-def _written(folder: Path, config: object, tensors: object, save_file: object) -> Path:
+def _written(folder: Path, config: object, tensors: object, save_file: Callable[..., None]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    save_file(tensors, folder / "model.safetensors")  # type: ignore[operator]  # safetensors has no stubs for NumPy
+    save_file(tensors, folder / "model.safetensors")
     (folder / "config.json").write_text(json.dumps(config))
     return folder

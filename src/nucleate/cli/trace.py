@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nucleate.cli.errors import friendly_errors
-from nucleate.cli.options import Quiet
+from nucleate.cli.options import CheckpointPath, Quiet
 from nucleate.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
@@ -24,14 +24,7 @@ LOOKS_LIKE_A_FILE = re.compile(r"\S+\.(txt|md|text)|[./~]\S*/\S+", re.ASCII)
 
 
 def trace(
-    path: Annotated[
-        Path,
-        typer.Argument(
-            help="A checkpoint: its folder, or its .safetensors or .gguf file.",
-            show_default=False,
-            readable=False,
-        ),
-    ],
+    path: CheckpointPath,
     text: Annotated[
         list[str] | None,
         typer.Option(

@@ -293,8 +293,8 @@ def _bridge(item: Numbers, missing: Sequence[str]) -> list[str]:
     lines = [
         (
             "The bridge: our `Layers` with the layers' own Q, K, V, MLP and norms, from the real start"
-            f" ({cosine.shape[0]} texts of {cosine.shape[3]} tokens). Left out: {', '.join(missing)}. Cosine"
-            " of the simulated and the real direction, mean over tokens:"
+            f" ({cosine.shape[0]} text{'s' * (cosine.shape[0] != 1)} of {cosine.shape[3]} tokens). Left out:"
+            f" {', '.join(missing)}. Cosine of the simulated and the real direction, mean over tokens:"
         ),
         "",
         "| | after block 1 | in the middle | at the end | worst token there | below 0.9 from block |",

@@ -8,7 +8,7 @@ from nucleate.attention import Attention, Window
 from nucleate.block import Block
 from nucleate.checks import Array
 from nucleate.integrate.family import as_blocks, is_ordinary
-from nucleate.integrate.run import _described as described  # as the summary of a run says it
+from nucleate.integrate.run import described
 from nucleate.layers import Layers, Model
 from nucleate.positions import ALiBi, RoPE
 from nucleate.theory.atlas import atlas

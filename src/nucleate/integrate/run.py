@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # heavy to import, and needed for annotations only
     from matplotlib.axes import Axes
     from xarray import Dataset
 
-__all__ = ["Agreement", "Run"]
+__all__ = ["Agreement", "Run", "described"]
 
 FINEST_TOLERANCE = 1e-13  # below this a smaller one only adds rounding
 AGREEING_DISTANCE = 1e-6  # two runs so close agree
@@ -99,7 +99,7 @@ class Run:
         span = f"t = {self.t[0]:g} to {self.t[-1]:g} in {m} frames" if m > 1 else f"{m} frame{'s' * (m != 1)}"
         who = f"{runs[0]} runs of {n} tokens" if runs else f"{n} token{'s' * (n != 1)}"
         return (
-            f"{who}, d = {d}, {_described(self.model)}; {span}; {self.settings.get('method')},"
+            f"{who}, d = {d}, {described(self.model)}; {span}; {self.settings.get('method')},"
             f" {_count(self.steps)}; {self.ending}" + (f". {self.status_help}" if self.status_help else "")
         )
 
@@ -258,11 +258,11 @@ class Agreement:
         return text if self.status == "done" else f"{text} The rerun did not finish: {self.status}."
 
 
-def _described(model: Model) -> str:
+def described(model: Model) -> str:
     """What moves the tokens, in a few words: "beta = 9, causal", "2 heads, beta = 1, full, pre norm, MLP"."""
     if isinstance(model, Layers):
         kind = "discrete layers" if model.discrete else "layers"
-        return f"{len(model.blocks)} {kind} of dt = {model.dt:g}: {_described(model.blocks[0])}"
+        return f"{len(model.blocks)} {kind} of dt = {model.dt:g}: {described(model.blocks[0])}"
     if isinstance(model, Attention):
         return ", ".join(_of_heads((model,)))
     parts = [f"{len(model.heads)} head{'s' * (len(model.heads) != 1)}", *_of_heads(model.heads)]

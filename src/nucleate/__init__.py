@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from nucleate.attention import Attention, Frozen, Window
     from nucleate.block import Block
     from nucleate.checks import InputError
+    from nucleate.integrate.checkpoint import Checkpoint
     from nucleate.integrate.run import Run
     from nucleate.integrate.simulate import simulate
     from nucleate.kernels.dispatch import drift
     from nucleate.layers import Layers, RandomLayers
     from nucleate.mlp import MLP, Potential
     from nucleate.models.spectra import Spectra, spectra
+    from nucleate.models.trace import trace
     from nucleate.observe.centers import center_mask, renyi_centers
     from nucleate.observe.clusters import clusters, count_clusters
     from nucleate.observe.consumption import consumed, consumption, lost_centers
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from nucleate.studies.study import Study
     from nucleate.theory.atlas import Atlas, atlas, limit_point
     from nucleate.theory.counts import expected_centers, monte_carlo_centers
+    from nucleate.theory.predicted_life import predict_merges
 
     __version__: str
 
@@ -46,6 +49,7 @@ __all__ = [
     "Atlas",
     "Attention",
     "Block",
+    "Checkpoint",
     "Ensemble",
     "Frozen",
     "InputError",
@@ -80,6 +84,7 @@ __all__ = [
     "merges",
     "monte_carlo_centers",
     "plot",
+    "predict_merges",
     "renyi_centers",
     "retract",
     "simulate",
@@ -87,6 +92,7 @@ __all__ = [
     "stationarity",
     "tangent",
     "token_energies",
+    "trace",
     "uniform",
 ]
 
@@ -95,6 +101,7 @@ _HOME = {
     "Atlas": "nucleate.theory.atlas",
     "Attention": "nucleate.attention",
     "Block": "nucleate.block",
+    "Checkpoint": "nucleate.integrate.checkpoint",
     "Ensemble": "nucleate.studies.result",
     "Frozen": "nucleate.attention",
     "InputError": "nucleate.checks",
@@ -128,6 +135,7 @@ _HOME = {
     "measure": "nucleate.observe.measure",
     "merges": "nucleate.observe.merges",
     "monte_carlo_centers": "nucleate.theory.counts",
+    "predict_merges": "nucleate.theory.predicted_life",
     "renyi_centers": "nucleate.observe.centers",
     "retract": "nucleate.sphere",
     "simulate": "nucleate.integrate.simulate",
@@ -135,6 +143,7 @@ _HOME = {
     "stationarity": "nucleate.observe.stationarity",
     "tangent": "nucleate.sphere",
     "token_energies": "nucleate.observe.energies",
+    "trace": "nucleate.models.trace",
     "uniform": "nucleate.sphere",
 }
 

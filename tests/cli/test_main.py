@@ -13,7 +13,18 @@ from support.time_limits import patient, within_wall_seconds
 from nucleate.cli.app import app
 from nucleate.cli.errors import Command
 
-ORDER = ["simulate", "life", "ensemble", "reproduce", "spectra", "convert", "explore", "export", "bench"]
+ORDER = [
+    "simulate",
+    "life",
+    "ensemble",
+    "reproduce",
+    "spectra",
+    "trace",
+    "convert",
+    "explore",
+    "export",
+    "bench",
+]
 NO_OUTPUT = {"explore"}  # it serves a page, and writes nothing
 
 
@@ -34,7 +45,7 @@ def test_the_help_begins_with_simulate_and_ends_with_bench() -> None:
     assert places == sorted(places)
     assert set(leaves()) == {
         *ORDER[:-1], "bench drift", "bench batch", "bench life", "bench ensemble", "bench family",
-        "bench gpu",
+        "bench gpu", "bench trace",
     }  # fmt: skip
 
 

@@ -112,7 +112,7 @@ def test_the_lowest_versions_are_those_of_pyproject() -> None:
 def test_only_what_needs_a_card_slurm_or_torch_is_not_tried_at_its_lowest_version() -> None:
     tried = {one.name for one in asked(EXTRAS["lowest"])}
     all_extras = [
-        extra for extra in PROJECT["optional-dependencies"] if extra not in ("gpu", "slurm", "trace")
+        extra for extra in PROJECT["optional-dependencies"] if extra not in ("gpu", "slurm", "torch")
     ]
     assert {one.name for one in asked(all_extras)} == tried
 

@@ -72,7 +72,7 @@ def explorer() -> Door:
     def enter(name: str, value: Any) -> Attention:
         scene = parse_scene(json.loads(json.dumps({"n": 2, "d": 3, name: value})))
         assert parse_scene(json.loads(json.dumps(scene.plain()))) == scene
-        return scene.model
+        return head_of(scene.model)
 
     return enter
 
@@ -87,7 +87,7 @@ def page() -> Door:
         assert isinstance(request, ReadMatrix)
         scene = parse_scene({"n": 2, "d": 3, name: json.loads(json.dumps(request.choice))})
         assert scene.plain()[name] == request.choice, "the answer is what a scene holds"
-        return scene.model
+        return head_of(scene.model)
 
     return enter
 
@@ -264,7 +264,7 @@ def test_a_mask_is_the_same_at_every_door(
     assert head_of(study.point(0).model(0, range(1))).mask == mask
     assert Study.make(study.plain()).plain() == study.plain()
     scene = parse_scene({"mask": value})
-    assert scene.model.mask == mask
+    assert head_of(scene.model).mask == mask
     assert parse_scene(scene.plain()) == scene
     if isinstance(value, str):
         monkeypatch.chdir(tmp_path)

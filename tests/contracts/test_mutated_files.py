@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.made_depth_runs import depth_run
 from support.made_runs import many_runs, rich_run
 from support.small_studies import contents, small
 from support.soak import SOAK
@@ -110,6 +111,16 @@ def read_everything(path: Path) -> list[Any] | None:
     try:
         found = nc.load(path)
         if isinstance(found, nc.Run):
+            if found.over_depth:
+                arrays = [found.t, found.x, np.asarray(found.steps), found.norms, *found.parts.values()]
+                return [
+                    arrays,
+                    found.status,
+                    dict(found.settings),
+                    dict(found.notes),
+                    found.summary,
+                    found.tokens,
+                ]
             model = found.model
             arrays = [found.t, found.x, np.asarray(found.steps), model.beta, model.Q, model.K, model.V]
             return [arrays, found.status, dict(found.settings), dict(found.notes), found.summary]
@@ -143,11 +154,11 @@ def listed_and_shown(path: Path) -> None:
 
 
 @pytest.mark.soak(mutants=MUTANTS)
-@pytest.mark.parametrize("name", ["rich.npz", "rich.zarr", "many.npz", "many.zarr"])
+@pytest.mark.parametrize("name", ["rich.npz", "rich.zarr", "many.npz", "many.zarr", "depth.npz"])
 def test_a_damaged_run_is_refused_or_read_as_it_was_written(name: str, tmp_path: Path) -> None:
     (tmp_path / "whole").mkdir()
     source, path, dice = tmp_path / "whole" / name, tmp_path / name, random.Random(name)
-    (rich_run() if "rich" in name else many_runs()).save(source)
+    {"rich": rich_run, "many": many_runs, "depth": depth_run}[source.stem]().save(source)
     whole, refused = read_everything(source), 0
     for i in range(MUTANTS):
         copied(source, path)

@@ -31,6 +31,7 @@ ROOMS = [
     "studies",
     "models",
     "plot",
+    "tracing",
     "papers",
     "bench",
     "explorer",
@@ -155,11 +156,12 @@ def test_a_walk_names_functions_that_are_there_and_calls_no_later_room(walk: str
             assert re.search(rf"\b{name}\b", (SOURCE / caller).read_text()), f"{caller} calls no {line}"
 
 
-def test_there_are_walks_of_five_commands() -> None:
+def test_there_are_walks_of_six_commands() -> None:
     assert [walk.split(".py")[0] for walk in walks()] == [
         "cli/simulate",
         "cli/ensemble",
         "cli/reproduce",
         "cli/spectra",
+        "cli/trace",
         "cli/explore",
     ]

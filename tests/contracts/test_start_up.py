@@ -36,7 +36,7 @@ print("LOADED", *{{m.split(".")[0] for m in sys.modules}})
 def test_everything_public_works_with_no_extras_installed() -> None:
     extras = [
         name_of(line)
-        for extra in ("explorer", "cluster", "models", "trace", "bench", "video")
+        for extra in ("explorer", "cluster", "models", "torch", "bench", "video")
         for line in PROJECT["optional-dependencies"][extra]
     ]
     code = f"""

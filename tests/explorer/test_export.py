@@ -51,6 +51,18 @@ def test_an_exported_page_holds_the_run_to_the_precision_of_32_bits(tmp_path: Pa
     assert np.shape(measured["directions"]) == (5, 3)
 
 
+def test_an_exported_page_holds_lengths_and_heads_of_the_family(tmp_path: Path) -> None:
+    block = nc.Block([nc.Attention(1.0, mask="full"), nc.Attention(4.0, mask="full")], norm="pre")
+    run = nc.simulate(block, nc.uniform(7, 2, 0), 3.0, save=5)
+    run.save(tmp_path / "run.zarr")
+    export(tmp_path / "run.zarr", tmp_path / "page.html", page=PAGE)
+    found = recorded((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert np.array_equal(numbers(found["measured"]["norms"], "<f8", 5, 7), run.norms)  # type: ignore[arg-type]  # it has some
+    assert found["measured"]["consumed_renyi"] is None
+    assert [head["beta"] for head in found["begun"]["blocks"][0]] == [1.0, 4.0]
+    assert "one softmax head" in found["begun"]["missing"]["consumption"]
+
+
 def test_an_exported_page_may_reach_nothing(tmp_path: Path) -> None:
     page = page_with_recording(PAGE, {"title": "</script><script>alert(1)</script>", "more": "<!--"})
     assert page.count("</script>") == PAGE.count("</script>")

@@ -23,6 +23,7 @@ def test_there_is_a_preset_for_every_figure_of_the_paper_and_the_life() -> None:
     for key, panels in (("figure1", FIRST), ("figure6", SIXTH)):
         for panel in panels:
             scene = named[f"{key}-{panel.name}"]
+            assert isinstance(scene.model, nc.Attention)
             V = scene.model.V
             assert (scene.n, scene.d, scene.beta, scene.t) == (32, 3, 9.0, 5000.0)
             assert np.array_equal(np.eye(3) if V is None else V, panel.matrix)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.explorer_scenes import LONG, simulated
+from support.explorer_scenes import FAMILIES, LONG, SMALL, simulated
 from support.explorer_server import Client, client, until
 from support.hostile_input import malformed_messages, refusal
 from support.time_limits import check_wall_seconds, patient, several_programs
@@ -150,7 +150,41 @@ def test_downloaded_data_opens_as_the_same_run(server: Server, tmp_path: Path) -
     assert np.array_equal(run.x, x)
     assert np.array_equal(run.t, t)
     assert parse_scene(run.notes["scene"]) == parse_scene(scene)
-    assert np.array_equal(run.model.V, parse_scene(scene).model.V)  # type: ignore[arg-type]  # it has one
+    model = parse_scene(scene).model
+    assert isinstance(model, nc.Attention)
+    assert np.array_equal(run.model.V, model.V)  # type: ignore[arg-type]  # it has one
+
+
+def test_a_run_of_the_family_has_the_bits_and_lengths_of_simulate(server: Server) -> None:
+    scene = {**SMALL, "mask": "full", "family": FAMILIES["sharper heads"]}
+    run = simulated(scene)
+    with client(server) as page:
+        page.tell(do="run", id=1, scene=scene)
+        begun, t, x, found, ended = page.watch(1)
+        page.tell(do="run", id=2, scene={**scene, "family": {"norm": "mix"}})
+        assert "tau is missing" in page.hear()[0]["text"]
+    assert np.array_equal(t, run.t)
+    assert np.array_equal(x, run.x)
+    assert np.array_equal(found["norms"], run.norms)  # type: ignore[arg-type]  # it has some
+    assert "consumed_renyi" not in found
+    assert (begun["lengths"], ended["status"]) == (True, "done")
+
+
+@patient
+def test_a_run_with_noise_and_many_heads_is_cancelled_as_soon_as_others(server: Server) -> None:
+    """An hour of steps, of which none ends a frame."""
+    family = {"noise": 10.0, "heads": 8, "weights": "exponential"}
+    scene = {"n": 1500, "d": 2, "beta": 1.0, "mask": "full", "t": 1000.0, "dt": 0.001, "frames": 3}
+    with client(server) as page:
+        page.tell(do="run", id=1, scene={**scene, "family": family})
+        page.wait_for("progress")
+        time.sleep(0.3)
+        began = time.perf_counter()
+        page.tell(do="cancel", id=1)
+        ended = page.wait_for("ended")[0]
+        check_wall_seconds(time.perf_counter() - began, SOON)
+    assert ended["status"] == "cancelled"
+    until(lambda: engine_threads() == 0)
 
 
 @patient

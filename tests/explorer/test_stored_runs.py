@@ -17,7 +17,7 @@ from support.time_limits import several_programs
 
 import nucleate as nc
 from nucleate.checks import InputError
-from nucleate.explorer.prepared_run import begun_message, prepare_scene
+from nucleate.explorer.prepared_run import begun_message, compute, prepare_scene
 from nucleate.explorer.scene import parse_scene
 from nucleate.explorer.stored_runs import open_folder
 from nucleate.studies.points import stream
@@ -129,6 +129,21 @@ def test_stored_runs_and_ensembles_are_shown(tmp_path: Path) -> None:
         _check_ensemble_run(ensemble, x)
         page.tell(do="open", id=4, name="b.npz", run=3)
         assert "no run 3" in page.hear()[0]["text"]
+
+
+def test_runs_of_noisy_and_discrete_ensembles_are_those_of_the_study(tmp_path: Path) -> None:
+    usual = {"runs": 3, "grid": {}, "observables": {"ends": {"kind": "points"}}}
+    head = {"beta": 2.0, "mask": "full", "weights": "exponential"}
+    noisy = small(**usual, model={**head, "noise": 4.0}, times={"t": 1.0, "save": 4, "dt": 0.05})
+    layers = {"count": 4, "redraw": "gaussian", "discrete": True, "dt": 0.5}
+    deep = small(**usual, model={"beta": 1.0, "heads": 2, "layers": layers}, times={"t": 2.0})
+    for name, study in (("noisy", noisy), ("deep", deep)):
+        stored = nc.ensemble(study, tmp_path / f"{name}.zarr").data["ends"].values  # (run, ..., n, d)
+        prepared = open_folder(tmp_path).prepare(f"{name}.zarr", 2)
+        run = compute(prepared)
+        assert run.done
+        assert np.array_equal(run.t, prepared.times)
+        assert np.array_equal(run.x[-1], stored[2].reshape(-1, 8, 2)[-1])
 
 
 def _check_ensemble_run(ensemble: Any, x: Any) -> None:

@@ -35,6 +35,20 @@ def test_the_velocity_is_the_equations(norm: Norm, d: int) -> None:
     assert np.abs(velocity[: n * d].reshape(n, d) - expected).max() <= 1e-12
 
 
+@pytest.mark.parametrize("n", [7, 200])
+@pytest.mark.parametrize("norm", ["post", "ngpt"])
+def test_on_the_circle_the_velocity_may_be_that_of_the_angles(norm: Norm, n: int) -> None:
+    # 7 tokens over pairs, 200 over modes, with an MLP and without
+    x, whole = nc.uniform(n, 2, seed=1), block_of(norm, 2)
+    for block in (whole, Block(whole.heads, norm=norm, alpha=whole.alpha)):
+        y, velocity = np.zeros((2, n + 8))
+        y[:n] = np.arctan2(x[:, 1], x[:, 0])
+        block_velocity(block_system(block, n, 2, 0, norm, 1e-11, angle=True), 1, 1)(y, velocity, STOP)
+        turning, _ = block_rates(block, x, np.ones(n))
+        expected = turning[:, 1] * x[:, 0] - turning[:, 0] * x[:, 1]  # (n,)
+        assert np.abs(velocity[:n] - expected).max() <= 1e-10  # modes: 1e-11 |V| for each head, |V| up to 4
+
+
 def test_a_step_of_a_layer_gets_the_output_itself() -> None:
     block, x = block_of("post", 3), nc.uniform(7, 3, seed=1)
     y, velocity = np.zeros((2, 29))

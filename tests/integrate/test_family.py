@@ -10,7 +10,6 @@ import nucleate as nc
 from nucleate.attention import Attention, drift
 from nucleate.block import Block, block_drift
 from nucleate.checks import InputError
-from nucleate.explorer.prepared_run import prepare_stored
 from nucleate.integrate.family import as_blocks, is_ordinary, name_of, softmax_head
 from nucleate.layers import Layers
 from nucleate.mlp import Potential
@@ -57,8 +56,6 @@ def test_instruments_for_one_softmax_head_refuse_other_models(name: str) -> None
         nc.merges(run)
     with pytest.raises(InputError, match=f"A life is followed for {says}"):
         nc.life(OTHERS[name], X0)
-    with pytest.raises(InputError, match=f"The explorer shows runs for {says}"):
-        prepare_stored(run, 0, "run.zarr")
 
 
 @pytest.mark.parametrize("energy", [nc.token_energies, nc.interaction_energy])

@@ -19,6 +19,10 @@ import nucleate as nc
 from nucleate.attention import Attention
 from nucleate.block import Block, block_rates
 from nucleate.checks import Array
+from nucleate.integrate.explicit import interpolant_error
+from nucleate.integrate.run_buffers import new_run_buffers
+from nucleate.integrate.step_state import new_step_state
+from nucleate.integrate.tableau import dormand_prince_8
 from nucleate.norms import Norm
 
 rng = np.random.default_rng(3)
@@ -46,6 +50,20 @@ def worst(run: nc.Run, x: Array, r: Array) -> float:
     lengths = np.ones(run.x.shape[:-1]) if run.norms is None else run.norms
     y, exact = lengths[..., None] * run.x, r[..., None] * x
     return float((np.linalg.norm(y - exact, axis=-1) / r).max())
+
+
+def test_the_interpolant_of_a_free_state_is_judged_by_its_last_term_over_the_length() -> None:
+    # Set to 0 it would let frames between long steps be as wrong as they like.
+    table, x0 = dormand_prince_8(), nc.uniform(4, 3, seed=0)
+    state = new_step_state(table, 4, 3, 1, angles=False, free=True)
+    buffers = new_run_buffers(x0[None], np.array([1.1]), False, 10.0, 1e-6, 0.0, 100, radius=np.ones(4))
+    y, stages = rng.standard_normal((4, 3)), rng.standard_normal((len(state.stages), 4, 3))
+    state.y[:12], state.stages[:, :12] = y.ravel(), stages.reshape(-1, 12)
+    state.run[0], state.t[0], state.h[:] = 0, 1.0, 0.25
+    interpolant_error(state, buffers, table)
+    term = np.tensordot(table.last_term, stages[: len(table.last_term)], 1)  # (n, d)
+    expected = 0.25 * (np.linalg.norm(term, axis=1) / np.linalg.norm(y, axis=1)).max() / 1e-6
+    assert state.interpolant_error[0] == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("norm", ["pre", "peri"])

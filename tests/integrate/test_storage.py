@@ -313,9 +313,9 @@ def test_a_format_of_the_future_is_refused_by_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(storage, "FORMAT", "nucleate run 3")
+        patch.setattr(storage, "FORMAT", "nucleate run 4")
         one_run().save(tmp_path / "run.npz")
-    with pytest.raises(InputError, match='Its format is "nucleate run 3"'):
+    with pytest.raises(InputError, match='Its format is "nucleate run 4"'):
         load(tmp_path / "run.npz")
 
 

@@ -46,10 +46,8 @@ def test_heads_of_one_run_stand_beside_those_of_several() -> None:
     assert [head.beta for head in shape.heads] == [5.0, 3.0]
     assert [head.scale for head in shape.heads] == [2.0, 1.0]
     assert shape.ordinary
-    assert not shape.hard
     other = block_shape(Block([Attention(1.0), Attention(1.0, weights="hardmax")]), 7, 3)
     assert not other.ordinary
-    assert other.hard
 
 
 @pytest.mark.parametrize(

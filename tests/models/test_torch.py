@@ -425,9 +425,16 @@ def test_every_head_has_the_eigenvalues_and_the_beta_of_the_products_of_the_stor
     [("gemma2", "Gemma2Config"), ("gemma3_text", "Gemma3TextConfig"), ("gemma3", "Gemma3TextConfig")],
 )
 def test_what_a_configuration_may_omit_is_what_the_library_takes(kind: str, config: str) -> None:
-    ours = built_in()["gemma"].defaults[kind]
+    ours, theirs = dict(built_in()["gemma"].defaults[kind]), getattr(transformers, config)()
+    step = ours.pop("sliding_window_pattern")  # the library writes it out, layer by layer
+    layers = range(1, len(theirs.layer_types) + 1)
+    assert theirs.layer_types == ["sliding_attention" if i % step else "full_attention" for i in layers]
+    bases = [ours.pop(name) for name in ("rope_theta", "rope_local_base_freq") if name in ours]
+    if bases:  # the library has them by the kind of the layer
+        rope = theirs.rope_parameters
+        assert bases == [rope[one]["rope_theta"] for one in ("full_attention", "sliding_attention")]
     assert ours
-    assert ours == {name: getattr(getattr(transformers, config)(), name) for name in ours}
+    assert ours == {name: getattr(theirs, name) for name in ours}
     assert (
         built_in()["gpt_neox"].defaults["gpt_neox"]["rotary_pct"]
         == transformers.GPTNeoXConfig().rope_parameters["partial_rotary_factor"]

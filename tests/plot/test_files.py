@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.made_depth_runs import depth_run
 from support.made_runs import one_run, paths, run_of
 from support.pictures import drawn_lines, ink_share, seconds_to_draw
 
 from nucleate import plot
+from nucleate.checks import InputError
 
 
 @pytest.mark.parametrize("d", [2, 3, 7])
@@ -66,3 +68,17 @@ def test_the_same_run_gives_the_same_file(ending: str, tmp_path: Path) -> None:
     one_run().save(tmp_path / f"a{ending}")
     one_run().save(tmp_path / f"b{ending}")
     assert (tmp_path / f"a{ending}").read_bytes() == (tmp_path / f"b{ending}").read_bytes()
+
+
+def test_a_run_over_depth_is_a_line_over_layers_and_as_a_file_words_on_globes(tmp_path: Path) -> None:
+    run = depth_run()
+    ax: Any = run.plot()
+    (line,) = ax.lines
+    x = run.x[:, 1:]  # (L+1, n-1, d)
+    slow = [np.mean([a @ b for i, a in enumerate(frame) for b in frame[:i]]) for frame in x]
+    np.testing.assert_allclose(line.get_ydata(), slow)
+    for one in (run, depth_run((2,)), replace(run, tokens=None)):
+        one.save(tmp_path / "run.png")
+        assert (tmp_path / "run.png").stat().st_size > 10_000
+    with pytest.raises(InputError, match="needs 4 tokens"):
+        replace(run, x=run.x[:, :3]).save(tmp_path / "run.png")

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 from support.folders import folder_of_this_process
+from support.made_tokenizers import tokenizer_json
+from support.tiny_transformers import tiny_llama
 
 import nucleate as nc
 from nucleate import plot
@@ -112,7 +114,7 @@ HOSTILE: dict[str, Callable[[], Any]] = {
     "tokens": lambda: UNIT,
 }
 
-SLOW = ("ensemble", "life", "plot.", "simulate rk4", "Run.plot", "Life.plot", "Ensemble.plot")
+SLOW = ("ensemble", "life", "plot.", "trace", "simulate rk4", "Run.plot", "Life.plot", "Ensemble.plot")
 # Records that the functions hand out, and nobody makes by hand.
 RESULTS = ("Atlas", "Ensemble", "InputError", "Life", "Merges", "Run", "Spectra", "Study")
 
@@ -251,6 +253,7 @@ def good_calls() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
             nc.monte_carlo_centers,
             {"delta": 0.3, "d": 2, "n": 5, "strong": False, "runs": 3, "seed": 0},
         ),
+        "predict_merges": (nc.predict_merges, {"model": model, "x": x, "t": 1.0, "radius": 0.1}),
         "retract": (nc.retract, {"x": x}),
         "simulate": (
             nc.simulate,
@@ -284,6 +287,45 @@ def good_calls() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
             {"run": run, "centers": [0, 1], "limit": 0.1, "guaranteed": None},
         ),
         "tangent": (nc.tangent, {"x": x, "y": x}),
+        "trace": (
+            nc.trace,
+            {
+                "path": tokenizer_json(tiny_llama(folder_of_this_process() / "llama")),
+                "texts": ["the cat", "the mat"],
+                "tokenizer": None,
+                "length": 3,
+                "attention_weights": False,
+                "logits": False,
+                "precision": "double",
+                "progress": None,
+            },
+        ),
+        "Checkpoint": (
+            nc.Checkpoint,
+            {
+                "name": "tiny",
+                "architecture": "llama",
+                "layers": 2,
+                "d": 4,
+                "heads": 2,
+                "key_value_heads": 1,
+                "head_dim": 2,
+                "mlp_dim": 8,
+                "vocabulary": 11,
+                "causal": True,
+                "norm_place": "pre",
+                "positions": "rope",
+            },
+        ),
+        "Run.from_hidden_states": (
+            nc.Run.from_hidden_states,
+            {
+                "states": np.ones((3, 2, 4)),
+                "tokens": ["a", "b"],
+                "parts": {"mlp": np.ones((2, 2, 4))},
+                "model": nc.Checkpoint("tiny", "llama", 2, 4),
+            },
+        ),
         "uniform": (nc.uniform, {"n": 5, "d": 2, "seed": 0, "runs": 2}),
         "uniform, one start": (lambda seed: nc.uniform(5, 2, seed), {"seed": 0}),
         "plot.angles": (

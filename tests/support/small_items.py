@@ -181,10 +181,24 @@ SMALL: dict[str, dict[str, Any]] = {
     # normalisation
     "mean-cosine": {"d": 48, "n": 8, "runs": 4, "frames": 11},
     "late-laws": {"n": 4, "betas": [2.0], "frames": 61},
+    # open-questions
+    "predicted-merges": {
+        "cases": [["circle", 2, 16.0, 40, 6, "I"], ["scores", 2, 8.0, 24, 3, "drawn"]],
+    },
+    "cluster-counts": {
+        "limit_n": {"2": 250},
+        "limit_starts": 30,
+        "small_angles": {"2": [0.3, 0.6]},
+        "predicted": [[2, 16.0, 40], [2, 64.0, 60]],
+        "starts": {"2": 4},
+        "simulated": [[2, 16.0, 40]],
+    },
+    "who-leads": {"cases": [["fit", 2, 25.0, 60, 4], ["test", 2, 16.0, 60, 4]]},
     # lost-in-the-middle
     "retrieval-profile": {
         "N": 32,
         "cases": [[1, 0.0], [1, 1.0], [2, 1.0]],
+        "sizes": [[16, 40], [32, 20], [64, 10]],
         "runs": 150,
         "groups": 8,
         "rtol": 1e-4,

@@ -209,12 +209,13 @@ export class App implements ViewContext {
   }
 
   /** The controls show what is known of a recording, and a change begins from there. */
-  private adopt({ scene, n, d, beta, mask, V, Q, K }: Begun): void {
+  private adopt({ scene, n, d, beta, mask, V, Q, K, family, dt }: Begun): void {
     const choice = (M: number[][]): MatrixChoice =>
       M.every((row, r) => row.every((value, c) => value === (r === c ? 1 : 0)))
         ? { preset: "identity" }
         : { matrix: M };
-    const known = { n, d, beta, mask: mask ?? "causal", V: choice(V), Q: choice(Q), K: choice(K) };
+    const head = { n, d, beta, mask: mask ?? "causal", V: choice(V), Q: choice(Q), K: choice(K) };
+    const known = { ...head, family: family ?? {}, dt: dt ?? this.defaults.dt };
     this.scene = completeScene(scene ?? known, this.defaults);
   }
 
@@ -302,13 +303,15 @@ export class App implements ViewContext {
         this.showPendingRun();
     }
     if (header.say === "measured") {
-      const directions = "directions" in arrays ? (arrays.directions.values as Float64Array) : null;
+      const doubles = (name: string): Float64Array | null =>
+        name in arrays ? (arrays[name].values as Float64Array) : null;
       run.addMeasurements(
         arrays.labels.values as Int32Array,
         arrays.clusters.values as Int32Array,
-        arrays.consumed_renyi.values as Float64Array,
-        arrays.consumed_strong.values as Float64Array,
-        directions,
+        doubles("consumed_renyi"),
+        doubles("consumed_strong"),
+        doubles("directions"),
+        doubles("norms"),
       );
       if (run === this.run) this.palette.learn(run.measured!.leader, run.n);
     }

@@ -2,6 +2,8 @@
 
 import { el, icon } from "./dom.ts";
 import { ChoiceField, NumberField, type NumberSpec } from "./fields.ts";
+import { drawsLayers, hasFixedSteps, reachedTime } from "./family.ts";
+import { familyPanel, type FieldMaker } from "./family_panel.ts";
 import { MatrixField, type MatrixPreset } from "./matrix_field.ts";
 import { completeScene, same, type MatrixChoice, type Scene, type Start } from "./state.ts";
 import { DETAIL_SPECS, numberSpecs, type Limits, type NumberName } from "./number_specs.ts";
@@ -18,6 +20,8 @@ export interface ControlsHost {
   scene: Scene;
   recording: string | null; // the name of what is shown, if it was not run here
   frozen: number; // tokens of it that never move
+  model: string; // what moves it, in a few words, where it is more than one softmax head
+  tooLarge: boolean; // its model has more numbers than a scene may hold
   defaults: Scene;
   presets: Preset[];
   matrices: MatrixPreset[];
@@ -55,7 +59,7 @@ const get =
 const identity = (d: number): number[][] =>
   Array.from({ length: d }, (_, r) => Array.from({ length: d }, (_, c) => (r === c ? 1 : 0)));
 
-export class Controls {
+export class Controls implements FieldMaker {
   private readonly shows: ((scene: Scene) => void)[] = [];
   private readonly matrixFields: { [name: string]: MatrixField } = {};
 
@@ -74,11 +78,16 @@ export class Controls {
       (value) => ({ clock: value as Scene["clock"] }),
     );
     const matrices = [this.matrix("V", "Value V"), this.matrix("Q", "Query Q"), this.matrix("K", "Key K")];
+    const factor = number("c"); // of δ, which tells of one softmax head
+    this.shows.push(({ family }) => (factor.hidden = Object.keys(family).length > 0));
+    const tolerance = number("tolerance");
+    this.shows.push(({ family }) => (tolerance.hidden = hasFixedSteps(family)));
     place.append(
       this.presetField(),
       this.group("Tokens", number("n"), number("d"), this.seedField(), ...this.startFields()),
-      this.group("Attention", number("beta"), ...this.maskFields(), ...matrices, number("c")),
-      this.group("Time", number("t"), number("frames"), clock, number("tolerance")),
+      this.group("Attention", number("beta"), ...this.maskFields(), ...matrices, factor),
+      familyPanel(this, host.limits),
+      this.group("Time", number("t"), number("frames"), clock, tolerance),
     );
   }
 
@@ -104,7 +113,7 @@ export class Controls {
       const name = field.querySelector<HTMLElement>("[data-control]")?.dataset.control ?? "";
       if (!known(name)) field.hidden = true;
     }
-    for (const group of this.place.querySelectorAll<HTMLElement>("fieldset, .preset")) {
+    for (const group of this.place.querySelectorAll<HTMLElement>("fieldset, .preset, details")) {
       if (![...group.querySelectorAll<HTMLElement>(".field")].some((field) => !field.hidden))
         group.hidden = true;
     }
@@ -130,6 +139,11 @@ export class Controls {
       if (dims === undefined || (dims[0] <= next.d && next.d <= dims[1])) continue;
       next[name] = structuredClone(defaults[name]);
       this.host.showMessage(`${name} does not exist in ${next.d} dimensions and was set back.`);
+    }
+    const reached = reachedTime(next.family, next.t);
+    if (next.t !== reached) {
+      next.t = reached;
+      this.host.showMessage(`The end time is ${reached}: the layers have an end there, and none later.`);
     }
     const most = Math.floor((limits.numbers ?? 2e7) / (next.n * next.d));
     if (next.frames > most) {
@@ -157,31 +171,52 @@ export class Controls {
     };
   }
 
-  private choice(
+  /** Where only some scenes have the choice, it is `shown` with those, as a detail. */
+  choice(
     name: string,
     label: string,
     title: string,
     choices: { [value: string]: string },
     get: (scene: Scene) => string,
-    set: (value: string) => Partial<Scene>,
+    set: (value: string, scene: Scene) => Partial<Scene>,
+    shown?: (scene: Scene) => boolean,
   ): HTMLElement {
-    const field = new ChoiceField(name, label, title, choices, (value) => this.change(set(value)));
-    this.shows.push((scene) => field.show(get(scene)));
+    const field = new ChoiceField(name, label, title, choices, (value) =>
+      this.change(set(value, this.host.scene)),
+    );
+    field.element.classList.toggle("detail", shown !== undefined);
+    this.shows.push((scene) => {
+      field.element.hidden = shown !== undefined && !shown(scene);
+      field.show(get(scene));
+    });
     return field.element;
   }
 
-  /** A number that belongs to one choice only, and is hidden with the others. */
-  private detail(
+  whenShown(show: (scene: Scene) => void): void {
+    this.shows.push(show);
+  }
+
+  changeScene(part: (scene: Scene) => Partial<Scene>): void {
+    this.change(part(this.host.scene));
+  }
+
+  showError(text: string): void {
+    this.host.showError(text);
+  }
+
+  /** A number of one choice only, hidden with the others; `main` if it is a choice by itself. */
+  detail(
     spec: NumberSpec,
     get: (scene: Scene) => number | undefined,
     set: (value: number, scene: Scene) => Partial<Scene>,
+    main = false,
   ): HTMLElement {
     const field = new NumberField(
       spec,
       (value, live) => this.change(set(value, this.host.scene), live),
       this.host.showError,
     );
-    field.element.classList.add("detail");
+    field.element.classList.toggle("detail", !main);
     this.shows.push((scene) => {
       const value = get(scene);
       field.element.hidden = value === undefined;
@@ -196,7 +231,12 @@ export class Controls {
     const titles = (wanted: (name: string) => boolean): { [name: string]: string } =>
       Object.fromEntries(presets.filter(({ name }) => wanted(name)).map(({ name, title }) => [name, title]));
     const paper = (name: string): boolean => name.startsWith("figure");
-    const groups = { "Figures of the paper": titles(paper), Others: titles((name) => !paper(name)) };
+    const family = (name: string): boolean => name.startsWith("family");
+    const groups = {
+      "Figures of the paper": titles(paper),
+      "The family": titles(family),
+      Others: titles((name) => !paper(name) && !family(name)),
+    };
     const about = el("p", { class: "about", "aria-live": "polite" });
     const find = (scene: Scene): Preset | undefined =>
       presets.find((preset) => same(completeScene(preset.scene, host.defaults), scene));
@@ -214,9 +254,12 @@ export class Controls {
     this.shows.push((scene) => {
       const preset = host.recording === null ? find(scene) : undefined;
       field.show(preset?.name ?? OWN_SCENE);
-      const without = host.frozen > 0 ? ", without its frozen tokens" : "";
-      const own = `Change a setting to run a scene of your own${without}.`;
-      const recording = host.recording === null ? null : `The recording ${host.recording} is shown. ${own}`;
+      const without = [host.frozen > 0 ? "frozen tokens" : "", host.tooLarge ? "many weights" : ""];
+      const left = without.filter(Boolean).join(" and ");
+      const own = `Change a setting to run a scene of your own${left === "" ? "" : `, without its ${left}`}.`;
+      const what = host.model === "" ? "" : `: ${host.model}`;
+      const recording =
+        host.recording === null ? null : `The recording ${host.recording} is shown${what}. ${own}`;
       about.textContent =
         recording ?? preset?.explain ?? "Your own scene. Its link and its Python are under Share.";
     });
@@ -328,7 +371,12 @@ export class Controls {
       host.showError,
     );
     this.matrixFields[name] = field;
-    this.shows.push((scene) => field.show(scene[name], scene.d));
+    this.shows.push((scene) => {
+      const choice = scene[name];
+      const given = !("preset" in choice) || choice.preset !== "identity";
+      field.element.hidden = drawsLayers(scene.family) && !given; // what is given has to be taken back there
+      field.show(choice, scene.d);
+    });
     return field.element;
   }
 }

@@ -12,18 +12,22 @@ export function shortestSingle(value: number): string {
 }
 
 /**
- * One line per frame and token: t, token (from 1), leader of its cluster, coordinates. Numbers are written so
+ * One line per frame and token: t, token (from 1), leader of its cluster, coordinates, the length where there
+ * is one. Numbers are written so
  * that they read back exactly.
  */
 export function csv(run: RunRecord): string {
-  const head = ["t", "token", "leader", ...Array.from({ length: run.d }, (_, c) => `x${c + 1}`)].join(",");
+  const norms = run.measured?.norms ?? null;
+  const axes = Array.from({ length: run.d }, (_, c) => `x${c + 1}`);
+  const head = ["t", "token", "leader", ...axes, ...(norms === null ? [] : ["length"])].join(",");
   const lines = [head];
   const written = run.singlePrecision ? shortestSingle : String;
   for (let i = 0; i < run.frameCount; i++) {
     const leader = run.leadersAt(i);
     for (let k = 0; k < run.n; k++) {
       const x = Array.from(run.token(i, k), written);
-      lines.push([run.t[i], k + 1, leader === null ? "" : leader[k] + 1, ...x].join(","));
+      const length = norms === null ? [] : [norms[i * run.n + k]];
+      lines.push([run.t[i], k + 1, leader === null ? "" : leader[k] + 1, ...x, ...length].join(","));
     }
   }
   return lines.join("\n") + "\n";

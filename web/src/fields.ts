@@ -91,6 +91,33 @@ export class NumberField {
   }
 }
 
+/** A line of text; what is typed is handed on when the field is left. */
+export class TextField {
+  readonly element: HTMLElement;
+  private readonly input: HTMLInputElement;
+
+  constructor(name: string, label: string, title: string, chosen: (text: string) => void) {
+    this.input = el("input", {
+      type: "text",
+      id: `control-${name}`,
+      "data-control": name,
+      title,
+      autocomplete: "off",
+      spellcheck: "false",
+    });
+    this.input.addEventListener("change", () => chosen(this.input.value));
+    const text = el("label", { for: this.input.id, title }, label);
+    this.element = el("div", { class: "field wide detail" }, text, this.input);
+  }
+
+  show(text: string): void {
+    if (document.activeElement !== this.input) this.input.value = text;
+  }
+}
+
+/** The value of a choice that stands for something no menu offers: it can be left, not chosen. */
+const AS_GIVEN = "own";
+
 /** Texts by value. */
 type Choices = { [value: string]: string };
 
@@ -128,6 +155,8 @@ export class ChoiceField {
   }
 
   show(value: string): void {
+    for (const option of this.select.options)
+      if (option.value === AS_GIVEN) option.hidden = value !== AS_GIVEN;
     this.select.value = value;
   }
 }

@@ -27,6 +27,7 @@ import { Angles } from "./views/angles.ts";
 import { Circle } from "./views/circle.ts";
 import { Clusters } from "./views/clusters.ts";
 import { Consumption } from "./views/consumption.ts";
+import { Lengths } from "./views/lengths.ts";
 import { Sphere } from "./views/sphere.ts";
 import { SpectrumView } from "./views/spectrum.ts";
 import { socketAddress, Connection, type Message } from "./connection.ts";
@@ -99,6 +100,7 @@ const views: View[] = [
   new Angles(app),
   new Clusters(app),
   new Consumption(app),
+  new Lengths(app),
   new AttentionView(app),
   new SpectrumView(app),
 ];
@@ -134,10 +136,13 @@ function draw(now: number): void {
   drawRequested = false;
   if (player.advance(now)) requestDraw();
   const onCircle = (app.run?.d ?? app.scene.d) === 2;
+  const haveLengths = app.run?.begun.lengths ?? false;
   app.updateColours();
   for (const view of views) {
     if (view.name === "circle") view.element.hidden = !onCircle;
     if (view.name === "sphere") view.element.hidden = onCircle;
+    if (view.name === "lengths") view.element.hidden = !haveLengths;
+    if (view.name === "consumption") view.element.hidden = haveLengths; // such models have no centers
     if (!view.element.hidden) view.draw();
     view.element.dataset.at = String(currentFrame(app));
   }
@@ -210,6 +215,13 @@ function build(greeting: Pick<Hello, "presets" | "matrices" | "limits" | "opened
     get frozen() {
       return app.run?.frozen ?? 0;
     },
+    get model() {
+      const { model, blocks } = app.run?.begun ?? {};
+      return blocks === undefined || blocks === null ? "" : (model ?? "");
+    },
+    get tooLarge() {
+      return app.run?.begun.family === null;
+    },
     get defaults() {
       return app.defaults;
     },
@@ -249,7 +261,14 @@ function playRecording(text: string): void {
   const { scene } = run.begun;
   app.scene =
     scene === null
-      ? { ...app.scene, n: run.n, d: run.d, beta: run.begun.beta, mask: run.mask }
+      ? {
+          ...app.scene,
+          n: run.n,
+          d: run.d,
+          beta: run.begun.beta,
+          mask: run.mask,
+          family: run.begun.family ?? {},
+        }
       : completeScene(scene, SCENE);
   app.defaults = app.scene;
   const matrices = (["V", "Q", "K"] as const).flatMap((name) => {
@@ -263,10 +282,10 @@ function playRecording(text: string): void {
     matrices: matrices.filter(({ name }, i) => matrices.findIndex((other) => other.name === name) === i),
     limits: {},
   });
-  controls!.disable(
-    WHY_DISABLED,
-    (name) => name !== "preset" && (scene !== null || ["n", "d", "beta", "mask", "window"].includes(name)),
-  );
+  const ofRecording = (name: string): boolean =>
+    ["n", "d", "beta", "mask", "window"].includes(name) ||
+    (name.startsWith("family-") && Object.keys(run.begun.family ?? {}).length > 0);
+  controls!.disable(WHY_DISABLED, (name) => name !== "preset" && (scene !== null || ofRecording(name)));
   byId("controls").append(runFacts(run));
   share.disable(WHY_DISABLED);
   byId("run", HTMLButtonElement).disabled = true;

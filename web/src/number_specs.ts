@@ -9,6 +9,9 @@ export interface Limits {
   frames?: number;
   t?: number;
   numbers?: number;
+  heads?: number;
+  layers?: number;
+  hidden?: number;
 }
 
 export type NumberName = "n" | "d" | "beta" | "t" | "frames" | "c" | "tolerance";
@@ -112,3 +115,51 @@ export const DETAIL_SPECS: { [name in "seed" | "angle" | "clusters" | "spread" |
     slider: log(1, 1000),
   },
 };
+
+export type FamilyNumber =
+  | "alibi"
+  | "rope"
+  | "heads"
+  | "heads_seed"
+  | "tau"
+  | "alpha"
+  | "radius"
+  | "hidden"
+  | "mlp_seed"
+  | "noise"
+  | "dt"
+  | "count"
+  | "layer_dt"
+  | "layers_seed";
+
+/** Numbers of the family. */
+export function familySpecs({ heads = 64, layers = 1000, hidden = 1024 }: Limits): {
+  [name in FamilyNumber]: NumberSpec;
+} {
+  const most = Number.MAX_SAFE_INTEGER;
+  const spec = (
+    name: FamilyNumber,
+    label: string,
+    title: string,
+    min: number,
+    max: number,
+    slider?: Slider,
+    whole = false,
+  ): NumberSpec => ({ name: `family-${name}`, label, title, min, max, whole, ...(slider && { slider }) });
+  return {
+    alibi: spec("alibi", "Slope", "By how much scores fall per place", 0, 1e6, log(0.001, 10)),
+    rope: spec("rope", "Base", "Plane i of d/2 turns by base^(−2i/d) per place", 1e-6, 1e12, log(1, 1e6)),
+    heads: spec("heads", "Heads", "How many; 0 with an MLP alone", 0, heads, even(1, 16), true),
+    heads_seed: spec("heads_seed", "Their seed", "Of the random matrices", 0, 1e9, undefined, true),
+    tau: spec("tau", "From τ on pre", "The time at which Mix-LN changes", 0, 1e6, log(0.1, 1000)),
+    alpha: spec("alpha", "Step α", "How far nGPT goes towards its target", 1e-6, 1e6, log(0.01, 10)),
+    radius: spec("radius", "Length at 0", "With which the tokens start", 1e-6, 1e6, log(0.1, 100)),
+    hidden: spec("hidden", "Hidden units", "Of the MLP", 1, hidden, log(1, hidden), true),
+    mlp_seed: spec("mlp_seed", "Its seed", "Of the random weights", 0, most, undefined, true),
+    noise: spec("noise", "κ", "Inverse strength: larger is quieter", 1e-3, 1e9, log(0.1, 1000)),
+    dt: spec("dt", "Step dt", "At most; the end time is a whole number of steps", 1e-9, 1e300, log(1e-4, 1)),
+    count: spec("count", "How many", "Layers, one after the other", 1, layers, log(1, layers), true),
+    layer_dt: spec("layer_dt", "Layer time", "How long each layer acts", 1e-6, 1e9, log(0.01, 100)),
+    layers_seed: spec("layers_seed", "Their seed", "Of the random weights", 0, most, undefined, true),
+  };
+}

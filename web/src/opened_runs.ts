@@ -92,9 +92,10 @@ export function runFacts(run: RunRecord): HTMLElement {
   const known: [string, string][] = [
     ["Times", `${pretty(run.t[0])} to ${pretty(run.t[run.frameCount - 1])}`],
     ["Frames", String(run.frameCount)],
-    ["Center radius δ", pretty(begun.delta)],
     ["Cluster radius", pretty(begun.radius)],
   ];
+  if (begun.centers.renyi.length > 0) known.push(["Center radius δ", pretty(begun.delta)]);
+  if (begun.model !== undefined) known.push(["Model", begun.model]);
   const rows = known.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]);
   return el(
     "fieldset",

@@ -17,6 +17,8 @@ export class Panel {
   private readonly title: HTMLElement;
   private readonly reading = el("output", { class: "reading" });
   private readonly options = el("span", { class: "options" });
+  private readonly why = el("p", { class: "sorry", hidden: true });
+  private readonly rings = el("span", { class: "legend" });
   private readonly frozenEntry = el(
     "span",
     { class: "entry", hidden: true },
@@ -75,7 +77,17 @@ export class Panel {
       head,
       about,
       this.stage,
+      this.why,
     );
+  }
+
+  /** In place of the picture, the sentence that says why there is none; null where there is one. */
+  showWhy(text: string | null): void {
+    if (this.why.textContent === (text ?? "")) return;
+    this.why.textContent = text ?? "";
+    this.why.hidden = text === null;
+    this.element.classList.toggle("missing", text !== null);
+    if (text !== null) this.showReading("", text);
   }
 
   private async save(kind: "png" | "svg", saves: PictureSavers): Promise<void> {
@@ -103,15 +115,13 @@ export class Panel {
   ringLegend(): void {
     const entry = (kind: string, text: string): HTMLElement =>
       el("span", { class: "entry" }, el("span", { class: `ring ${kind}`, "aria-hidden": "true" }), text);
-    this.options.append(
-      el(
-        "span",
-        { class: "legend" },
-        entry("", "Rényi center"),
-        entry("strong", "strong center"),
-        this.frozenEntry,
-      ),
-    );
+    this.rings.append(entry("", "Rényi center"), entry("strong", "strong center"));
+    this.options.append(el("span", { class: "legend" }, this.rings, this.frozenEntry));
+  }
+
+  /** Whether there are centers to be ringed. */
+  showRings(there: boolean): void {
+    this.rings.hidden = !there;
   }
 
   showFrozen(there: boolean): void {

@@ -1,7 +1,8 @@
 /** One run as the page holds it: frames and what was measured on them, in flat arrays that grow in place. */
 
 import { leaders } from "./colours.ts";
-import type { Mask, Scene } from "./state.ts";
+import type { Head } from "./attention_matrix.ts";
+import type { Family, Mask, Scene } from "./state.ts";
 import type { Numbers } from "./connection.ts";
 
 export interface Spectrum {
@@ -38,6 +39,13 @@ export interface Begun {
   radius: number;
   centers: { renyi: number[]; strong: number[] };
   spectrum: Spectrum | null;
+  model?: string; // in a few words
+  family?: Family | null; // null: more than a scene may hold
+  dt?: number | null; // of noise
+  lengths?: boolean; // whether tokens have some
+  blocks?: Head[][] | null; // the heads of every layer; null: one softmax head
+  layer_dt?: number | null;
+  missing?: { [view: string]: string }; // why a view cannot serve this run
   title?: string | null;
   file?: string; // the name of its data, without the ending
 }
@@ -45,9 +53,10 @@ export interface Begun {
 export interface Measurements {
   leader: Int32Array; // (m, n) the first token of every token's cluster
   clusters: Int32Array; // (m,)
-  renyi: Float64Array; // (m,) share consumed
-  strong: Float64Array; // (m,)
+  renyi: Float64Array | null; // (m,) share consumed, where there are centers
+  strong: Float64Array | null; // (m,)
   directions: Float64Array | null; // (d, 3) where d > 3
+  norms: Float64Array | null; // (m, n) lengths of the tokens, where they have some
 }
 
 export class RunRecord {
@@ -89,6 +98,14 @@ export class RunRecord {
     return shown;
   }
 
+  /** The heads that act in frame i, layer by layer. */
+  headsAt(i: number): Head[] {
+    const { blocks, layer_dt, beta, Q, K, frozen = null } = this.begun;
+    if (blocks === undefined || blocks === null) return [{ beta, Q, K, mask: this.mask, frozen }];
+    const layer = layer_dt == null ? 0 : Math.floor(this.t[i] / layer_dt + 1e-9);
+    return blocks[Math.min(layer, blocks.length - 1)];
+  }
+
   addFrames(first: number, t: Float64Array, x: Float64Array): void {
     const frames = Math.min(t.length, this.capacity - first);
     if (first > this.frameCount || frames <= 0) return; // a gap cannot be drawn
@@ -101,9 +118,10 @@ export class RunRecord {
   addMeasurements(
     labels: Int32Array,
     clusters: Int32Array,
-    renyi: Float64Array,
-    strong: Float64Array,
+    renyi: Float64Array | null,
+    strong: Float64Array | null,
     directions: Float64Array | null,
+    norms: Float64Array | null = null,
   ): void {
     const leader = new Int32Array(labels.length);
     for (let at = 0; at < labels.length; at += this.n)
@@ -111,9 +129,10 @@ export class RunRecord {
     this.measured = {
       leader,
       clusters: clusters.slice(),
-      renyi: renyi.slice(),
-      strong: strong.slice(),
+      renyi: renyi?.slice() ?? null,
+      strong: strong?.slice() ?? null,
       directions: directions?.slice() ?? null,
+      norms: norms?.slice() ?? null,
     };
     if (this.d > 3 && directions !== null) this.project(0, this.frameCount);
   }
@@ -219,13 +238,15 @@ export function fromExport(recorded: Exported): RunRecord {
       : Float64Array.from(numbersOf(recorded.x, Float32Array)),
   );
   if (measured) {
-    const directions = measured.directions == null ? null : numbersOf(measured.directions, Float64Array);
+    const doubles = (given: unknown): Float64Array | null =>
+      given == null ? null : numbersOf(given, Float64Array);
     run.addMeasurements(
       numbersOf(measured.labels, Int32Array),
       numbersOf(measured.clusters, Int32Array),
-      numbersOf(measured.consumed_renyi, Float64Array),
-      numbersOf(measured.consumed_strong, Float64Array),
-      directions,
+      doubles(measured.consumed_renyi),
+      doubles(measured.consumed_strong),
+      doubles(measured.directions),
+      doubles(measured.norms),
     );
   }
   run.status = "done";

@@ -10,6 +10,9 @@ export type Start =
   | { kind: "planted"; clusters: number; spread: number };
 export type Mask = "causal" | "full" | { window: number };
 
+/** What makes a model more than one softmax head: keys as in study files, such as weights, norm, layers. */
+export type Family = { [key: string]: unknown };
+
 export interface Scene {
   n: number;
   d: number;
@@ -26,6 +29,8 @@ export interface Scene {
   K: MatrixChoice;
   c: number;
   tolerance: number;
+  family: Family;
+  dt: number; // of noise
 }
 
 export interface Look {
@@ -80,6 +85,8 @@ export const SCENE: Scene = {
   K: { preset: "identity" },
   c: 4,
   tolerance: 1e-6,
+  family: {},
+  dt: 0.01,
 };
 
 type Check = (value: unknown) => boolean;
@@ -118,6 +125,8 @@ const SCENE_CHECKS: { [key in keyof Scene]: Check } = {
   K: matrix,
   c: number,
   tolerance: number,
+  family: isObject, // the server knows its keys
+  dt: number,
 };
 const LOOK_CHECKS: { [key in keyof Look]: Check } = {
   colour: oneOf("cluster", "order"),

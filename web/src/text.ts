@@ -6,6 +6,7 @@ export const TITLES: { [view: string]: string } = {
   angles: "Angles",
   clusters: "Clusters",
   consumption: "Consumption",
+  lengths: "Lengths",
   attention: "Attention",
   spectrum: "Spectrum of V",
 };
@@ -33,8 +34,12 @@ export const EXPLANATIONS: { [view: string]: string } = {
     "The share of tokens that lie within δ of a center, for Rényi centers and for the fewer strong ones " +
     "(Figure 3). Centers are chosen at time 0 and move with the run. Strong centers hardly move but leave" +
     " some tokens unexplained; Rényi centers explain more but drift and merge.",
+  lengths:
+    "The length r of each token over time: with Pre-LN, Peri-LN and Mix-LN a token is r times its " +
+    "direction. The longer it has grown, the more slowly it turns. The other views show directions.",
   attention:
-    "Row k shows how token k divides its attention among the tokens it may see; every row sums to one. " +
+    "Row k shows how token k divides its attention among the tokens it may see; every row sums to one, also" +
+    " where the weights are exponential and nothing divides them in the motion. " +
     "Ordered by cluster, clusters that listen to themselves are bright blocks. Causal masking leaves " +
     "everything right of the diagonal empty, so token 1 hears only itself. Where tokens are frozen, seen " +
     "by all and never moving, a column of its own shows what goes to them together.",

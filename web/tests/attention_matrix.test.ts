@@ -42,7 +42,7 @@ for (const [name, mask, sees] of [
   ["window", { window: 4 }, (k: number, j: number) => j <= k && j > k - 4],
 ] as [string, Mask, (k: number, j: number) => boolean][]) {
   test(`the ${name} matrix equals the definition`, () => {
-    const a = attentionMatrix(flat, n, d, 7, Q, K, mask).tokens;
+    const a = attentionMatrix(flat, n, d, { beta: 7, Q, K, mask }).tokens;
     const slow = twin(x, 7, Q, K, sees);
     for (let k = 0; k < n; k++) {
       for (let j = 0; j < n; j++) {
@@ -56,7 +56,7 @@ for (const [name, mask, sees] of [
 
 test("frozen tokens are part of every sum, with their weights", () => {
   const frozen = { x: matrix(4), weight: [1, 2.5, 0.5, 30] };
-  const found = attentionMatrix(flat, n, d, 7, Q, K, "causal", frozen);
+  const found = attentionMatrix(flat, n, d, { beta: 7, Q, K, mask: "causal", frozen });
   const times = (M: number[][], v: number[]): number[] =>
     M.map((row) => row.reduce((sum, value, c) => sum + value * v[c], 0));
   const weight = (a: number[], b: number[]): number =>
@@ -69,7 +69,9 @@ test("frozen tokens are part of every sum, with their weights", () => {
       assert.ok(Math.abs(found.tokens[k * n + j] - weight(x[k], x[j]) / Z) < 1e-13);
   }
   assert.ok(found.frozen.every((share) => share > 0 && share < 1));
-  assert.ok(attentionMatrix(flat, n, d, 7, Q, K, "causal").frozen.every((share) => share === 0));
+  assert.ok(
+    attentionMatrix(flat, n, d, { beta: 7, Q, K, mask: "causal" }).frozen.every((share) => share === 0),
+  );
 });
 
 test("β = 10,000 overflows nothing: every row still sums to one", () => {
@@ -79,7 +81,7 @@ test("β = 10,000 overflows nothing: every row still sums to one", () => {
     [0, 0, 1],
   ];
   const x = flat.map((value) => 4 * value); // long enough for exponents of thousands, of both signs
-  const a = attentionMatrix(x, n, d, 1e4, one, one, "causal").tokens;
+  const a = attentionMatrix(x, n, d, { beta: 1e4, Q: one, K: one, mask: "causal" }).tokens;
   for (let k = 0; k < n; k++) {
     let sum = 0;
     for (let j = 0; j <= k; j++) sum += a[k * n + j];
@@ -88,7 +90,43 @@ test("β = 10,000 overflows nothing: every row still sums to one", () => {
 });
 
 test("later tokens do not change earlier rows under a causal mask", () => {
-  const part = attentionMatrix(flat.slice(0, 9 * d), 9, d, 7, Q, K, "causal").tokens;
-  const whole = attentionMatrix(flat, n, d, 7, Q, K, "causal").tokens;
+  const part = attentionMatrix(flat.slice(0, 9 * d), 9, d, { beta: 7, Q, K, mask: "causal" }).tokens;
+  const whole = attentionMatrix(flat, n, d, { beta: 7, Q, K, mask: "causal" }).tokens;
   for (let k = 0; k < 9; k++) for (let j = 0; j <= k; j++) assert.equal(part[k * 9 + j], whole[k * n + j]);
+});
+
+test("places count with ALiBi and RoPE as in their papers; exponential weights are shown as shares", () => {
+  const even = 4; // RoPE turns planes
+  const y = Array.from({ length: n }, () => Array.from({ length: even }, next));
+  const given = Float64Array.from(y.flat());
+  const turn = (v: number[], k: number): number[] =>
+    v.map((value, c) => {
+      const angle = k * 100 ** (-(c - (c % 2)) / even);
+      const other = c % 2 === 0 ? -v[c + 1] : v[c - 1];
+      return value * Math.cos(angle) + other * Math.sin(angle);
+    });
+  const dot = (a: number[], b: number[]): number => a.reduce((sum, value, c) => sum + value * b[c], 0);
+  const scores: [object, (k: number, j: number) => number][] = [
+    [{ rope: 100 }, (k, j) => 7 * dot(turn(y[k], k), turn(y[j], j))],
+    [{ alibi: 0.3, weights: "exponential" }, (k, j) => 7 * dot(y[k], y[j]) - 0.3 * (k - j)],
+  ];
+  for (const [kind, score] of scores) {
+    const head = { beta: 7, Q: null, K: null, mask: "causal" as Mask, ...kind };
+    const a = attentionMatrix(given, n, even, head).tokens;
+    for (let k = 0; k < n; k++) {
+      const weights = y.map((_, j) => (j <= k ? Math.exp(score(k, j)) : 0));
+      const Z = weights.reduce((sum, weight) => sum + weight, 0);
+      for (let j = 0; j <= k; j++) assert.ok(Math.abs(a[k * n + j] - weights[j] / Z) < 1e-12);
+    }
+  }
+});
+
+test("hardmax gives all to the nearest other token, and equal ones share", () => {
+  const places = Float64Array.of(1, 0, 0, 1, 0.6, 0.8, -0.6, 0.8); // tokens 2 and 3 are as near to token 1
+  const head = { beta: 1, Q: null, K: null, mask: "full" as Mask, weights: "hardmax" as const };
+  const a = attentionMatrix(places, 4, 2, head).tokens;
+  assert.deepEqual([...a.subarray(0, 4)], [0, 0, 1, 0]);
+  assert.deepEqual([...a.subarray(4, 8)], [0, 0, 0.5, 0.5]);
+  const first = attentionMatrix(places, 4, 2, { ...head, mask: "causal" }).tokens[0];
+  assert.equal(first, 0); // the first token sees no other
 });

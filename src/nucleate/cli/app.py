@@ -14,11 +14,12 @@ from nucleate.cli.life import life
 from nucleate.cli.reproduce import reproduce
 from nucleate.cli.simulate import simulate
 from nucleate.cli.spectra import spectra
+from nucleate.cli.trace import trace
 
 __all__ = ["app"]
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-for command in (simulate, life, ensemble, reproduce, spectra, convert, explore, export):
+for command in (simulate, life, ensemble, reproduce, spectra, trace, convert, explore, export):
     app.command(cls=Command)(command)
 app.add_typer(bench, name="bench")
 

@@ -1,6 +1,6 @@
 """`nucleate bench`: parse, measure, print. Heavy imports wait until they are needed."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +19,10 @@ bench = typer.Typer(
     help="Measure speed and accuracy beside other tools, in the same run.", no_args_is_help=True
 )
 
-ROUNDS, QUICK_ROUNDS = {"drift": 7, "batch": 3, "life": 3, "ensemble": 2, "gpu": 3, "family": 3}, 2
+ROUNDS, QUICK_ROUNDS = (
+    {"drift": 7, "batch": 3, "life": 3, "ensemble": 2, "gpu": 3, "family": 3, "trace": 3},
+    2,
+)
 TABLE_WIDTH = 120  # characters, where tables do not go to a terminal
 
 Quick = Annotated[
@@ -93,8 +96,28 @@ def gpu(
     _measure("gpu", [runs], quick, out, threads, quiet)
 
 
+@bench.command(cls=Command)
+def trace(
+    model: Annotated[
+        Path | None,
+        typer.Option(help="A Llama: a folder or a file.", show_default="random, as large as SmolLM2-135M"),
+    ] = None,
+    quick: Quick = False,
+    out: Out = None,
+    threads: Cores = None,
+    quiet: Quiet = False,
+) -> None:
+    """Hidden states of 1,000 tokens: seconds and accuracy beside the transformers library."""
+    _measure("trace", [model], quick, out, threads, quiet)
+
+
 def _measure(
-    command: str, sizes: list[int], quick: bool, out: Path | None, threads: int | None, quiet: bool
+    command: str,
+    sizes: Sequence[int | Path | None],
+    quick: bool,
+    out: Path | None,
+    threads: int | None,
+    quiet: bool,
 ) -> None:
     """Measure and show; bad input ends with one line and exit code 2, Ctrl-C with 130."""
     with friendly_errors():
@@ -102,7 +125,7 @@ def _measure(
         from nucleate.bench.table import check_json
 
         check_json(out)  # before what takes long to load
-        from nucleate.bench import batch, drift, ensemble, family, gpu, life
+        from nucleate.bench import batch, drift, ensemble, family, gpu, life, trace
 
         benches: dict[str, Callable[..., Iterator[Section]]] = {
             "drift": drift.sections,
@@ -111,6 +134,7 @@ def _measure(
             "ensemble": ensemble.sections,
             "gpu": gpu.sections,
             "family": family.sections,
+            "trace": trace.sections,
         }
         rounds = QUICK_ROUNDS if quick else ROUNDS[command]
         with only_cores(threads), ProgressBar(f"bench {command}", quiet) as progress:

@@ -1,5 +1,6 @@
 """Options that several commands have."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -7,6 +8,7 @@ import typer
 __all__ = [
     "Alibi",
     "Alpha",
+    "CheckpointPath",
     "Device",
     "Discrete",
     "ExcludeSelf",
@@ -27,6 +29,14 @@ __all__ = [
 
 FAMILY = "The family"  # the panel of what makes a model more than one softmax head
 
+CheckpointPath = Annotated[
+    Path,
+    typer.Argument(
+        help="A checkpoint: its folder, or its .safetensors or .gguf file.",
+        show_default=False,
+        readable=False,
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 Threads = Annotated[int | None, typer.Option(help="Number of threads.", show_default="all cores")]
 Device = Annotated[

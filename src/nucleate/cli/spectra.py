@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nucleate.cli.errors import friendly_errors
-from nucleate.cli.options import Quiet
+from nucleate.cli.options import CheckpointPath, Quiet
 from nucleate.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
@@ -20,14 +20,7 @@ MAX_LISTED_HEADS = 100  # where there are more, a line per layer is printed
 
 
 def spectra(
-    path: Annotated[
-        Path,
-        typer.Argument(
-            help="A checkpoint: its folder, or its .safetensors or .gguf file.",
-            show_default=False,
-            readable=False,
-        ),
-    ],
+    path: CheckpointPath,
     out: Annotated[
         list[Path] | None,
         typer.Option(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nucleate.checks import InputError, MissingFileError, as_path, read_file
+from nucleate.checks import Array, InputError, MissingFileError, as_path, read_file
 from nucleate.explorer.built_page import content_security_policy, page_text
 from nucleate.explorer.measurements import Measurements, measure
 from nucleate.explorer.prepared_run import PreparedRun, begun_message, compute, thinned
@@ -53,7 +53,10 @@ def recording(prepared: PreparedRun, run: Run) -> dict[str, Any]:
         "begun": begun,
         "t": run.t.tolist(),
         "x": _base64(run.x, "<f4"),
-        "measured": _plain_measurements(measured),
+        "measured": {
+            **_plain_measurements(measured),
+            "norms": None if run.norms is None else _base64(run.norms, "<f8"),
+        },
         "ended": {"status": run.ending, "steps": int(np.max(run.steps))},
     }
 
@@ -98,10 +101,14 @@ def _plain_measurements(measured: Measurements) -> dict[str, Any]:
     return {
         "labels": _base64(measured.labels, "<i4"),
         "clusters": measured.clusters.tolist(),
-        "consumed_renyi": measured.consumed_renyi.tolist(),
-        "consumed_strong": measured.consumed_strong.tolist(),
-        "directions": None if measured.directions is None else measured.directions.tolist(),
+        "consumed_renyi": _listed(measured.consumed_renyi),
+        "consumed_strong": _listed(measured.consumed_strong),
+        "directions": _listed(measured.directions),
     }
+
+
+def _listed(array: Array | None) -> list[Any] | None:
+    return None if array is None else array.tolist()
 
 
 def _base64(array: NDArray[Any], kind: str) -> str:

@@ -8,6 +8,14 @@ MAX_BETA = 1e6
 MIN_TIME, MAX_TIME = 1e-6, 1e300  # of the end t of a run
 MIN_CENTER_FACTOR, MAX_CENTER_FACTOR = 1e-3, 1000.0  # c in delta = c beta^(-1/2)
 MIN_SCENE_TOLERANCE, MAX_SCENE_TOLERANCE = 1e-12, 1e-2
+MIN_STEP = 1e-9  # dt of noise
+MAX_NOISE_STEPS = 1_000_000  # t / dt
+MAX_HEADS = 64  # of a block
+MAX_LAYERS = 1000
+MAX_HIDDEN = 1024  # units of an MLP
+MAX_HEADS_OF_LAYERS = 1000  # with matrices of their own
+MAX_WEIGHTS = 2_000_000  # numbers in their matrices
+MAX_PRODUCTS = MAX_TOKENS**2 * MAX_DIMENSION  # for one velocity, about: as many as the largest single head
 MAX_INTEGER = 2**53  # of a seed or a number of a run: JavaScript counts exactly up to here
 
 MAX_RUN_SECONDS = 600.0  # of wall time
@@ -23,4 +31,7 @@ PAGE_LIMITS = {
     "frames": MAX_SCENE_FRAMES,
     "numbers": MAX_NUMBERS,
     "t": MAX_TIME,
+    "heads": MAX_HEADS,
+    "layers": MAX_LAYERS,
+    "hidden": MAX_HIDDEN,
 }

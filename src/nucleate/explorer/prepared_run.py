@@ -7,13 +7,17 @@ from typing import Any
 import numpy as np
 
 from nucleate.attention import Attention, Frozen
+from nucleate.block import Block
 from nucleate.checks import Array, InputError
 from nucleate.explorer import limits
-from nucleate.explorer.measurements import model_facts, start_facts
+from nucleate.explorer.family import family_of
+from nucleate.explorer.measurements import start_facts
+from nucleate.explorer.model_facts import first_head, largest_beta, model_facts
 from nucleate.explorer.scene import Scene, parse_scene
-from nucleate.integrate.family import softmax_head
+from nucleate.integrate.family import is_ordinary
 from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import OnFrames, simulate
+from nucleate.layers import Layers, Model, as_model
 
 __all__ = [
     "PreparedRun",
@@ -31,7 +35,7 @@ __all__ = [
 class PreparedRun:
     """One run: to be computed, or, if `run` is there, stored before."""
 
-    model: Attention
+    model: Model
     x0: Array  # (n, d)
     times: Array  # (m,)
     settings: Mapping[str, Any]  # of simulate
@@ -46,15 +50,15 @@ class PreparedRun:
 
 def prepare_scene(scene: Scene) -> PreparedRun:
     """The run that a scene describes."""
-    settings = {"t": scene.t, "rtol": scene.tolerance, "atol": scene.tolerance / 100.0}
+    times = scene.times
     return PreparedRun(
         scene.model,
         scene.x0,
-        scene.times,
-        settings,
+        times,
+        scene.settings,
         scene.c,
         scene,
-        frames_before_thinning=scene.frames,
+        frames_before_thinning=len(times),
     )
 
 
@@ -64,15 +68,15 @@ def prepare_stored(run: Run, which: int, title: str) -> PreparedRun:
     frames = len(run.t)
     run = thinned(run, limits.MAX_NUMBERS)
     check_size(title, *run.x.shape[1:])
-    model = _head_of(run)
-    if model.frozen is not None and len(model.frozen.x) > limits.MAX_TOKENS:
+    frozen = first_head(run.model).frozen
+    if frozen is not None and len(frozen.x) > limits.MAX_TOKENS:
         raise InputError(
-            f"{title} has {len(model.frozen.x)} frozen tokens, but the explorer shows at most"
+            f"{title} has {len(frozen.x)} frozen tokens, but the explorer shows at most"
             f" {limits.MAX_TOKENS}. Draw it: run.plot()."
         )
     scene = _noted_scene(run)
     return PreparedRun(
-        model,
+        run.model,
         run.x[0],
         run.t,
         run.settings,
@@ -113,6 +117,8 @@ def compute(prepared: PreparedRun, on_frames: OnFrames | None = None) -> Run:
 def begun_message(prepared: PreparedRun, id: int) -> dict[str, Any]:
     """What the page is told before the first frame."""
     n, d = prepared.x0.shape
+    model, ordinary = prepared.model, is_ordinary(prepared.model)
+    beta = largest_beta(model)
     return {
         "say": "begun",
         "id": id,
@@ -124,8 +130,11 @@ def begun_message(prepared: PreparedRun, id: int) -> dict[str, Any]:
         "d": d,
         "frames": len(prepared.times),
         "frames_before_thinning": prepared.frames_before_thinning,
-        **model_facts(prepared.model, n, d),
-        **start_facts(prepared.x0, float(prepared.model.beta), prepared.c),
+        "dt": prepared.settings.get("dt"),
+        "family": family_of(model, n, d) if prepared.scene is None else prepared.scene.family,
+        **model_facts(model, n, d),
+        # weights that hardly prefer close tokens make no clusters of that width
+        **start_facts(prepared.x0, beta if ordinary else max(beta, 1.0), prepared.c, ordinary),
     }
 
 
@@ -135,7 +144,10 @@ def thinned(run: Run, max_numbers: int) -> Run:
     m, n, d = run.x.shape
     keep = int(min(m, limits.MAX_SCENE_FRAMES, max(max_numbers // (n * d), 2)))
     chosen = np.unique(np.linspace(0, m - 1, keep).round().astype(np.int64))
-    return run if keep == m else replace(run, t=run.t[chosen], x=run.x[chosen])
+    if keep == m:
+        return run
+    norms = None if run.norms is None else run.norms[chosen]  # (keep, n)
+    return replace(run, t=run.t[chosen], x=run.x[chosen], norms=norms)
 
 
 def _one_run(run: Run, which: int) -> Run:
@@ -154,31 +166,48 @@ def _one_run(run: Run, which: int) -> Run:
         )
     status = run.status if isinstance(run.status, str) else run.status[which]
     steps = int(np.asarray(run.steps).reshape(-1)[which if np.ndim(run.steps) else 0])
+    norms = run.norms if run.norms is None or not several else run.norms[which]  # (m, n)
     return replace(
         run,
-        model=model_of_run(_head_of(run), which),
+        model=model_of_run(as_model(run.model), which),
         t=run.t[:count],
         x=np.ascontiguousarray(x[:count]),
         status=status,
         steps=steps,
+        norms=None if norms is None else np.ascontiguousarray(norms[:count]),
     )
 
 
-def _head_of(run: Run) -> Attention:
-    """The model of a stored run, which must be one that the page knows."""
-    return softmax_head(run.model, "The explorer shows runs", "Draw it: run.plot().")
-
-
-def model_of_run(model: Attention, which: int) -> Attention:
+def model_of_run(model: Model, which: int) -> Model:
     """The model of one run out of several: parameters without the run axis."""
+    if isinstance(model, Attention):
+        return _head_of_run(model, which)
+    if isinstance(model, Layers):
+        shared = {id(block): _block_of_run(block, which) for block in model.blocks}  # layers may share one
+        return Layers([shared[id(block)] for block in model.blocks], model.dt, discrete=model.discrete)
+    return _block_of_run(model, which)
 
+
+def _block_of_run(block: Block, which: int) -> Block:
+    return Block(
+        [_head_of_run(head, which) for head in block.heads],
+        block.mlp,
+        block.norm,
+        block.noise,
+        block.exclude_self,
+        tau=block.tau if block.norm == "mix" else None,
+        alpha=block.alpha,
+        radius=block.radius,
+    )
+
+
+def _head_of_run(head: Attention, which: int) -> Attention:
     def one(array: Array | None, ndim: int) -> Any:
         return array[which] if array is not None and array.ndim > ndim else array
 
-    frozen = None if model.frozen is None else Frozen(one(model.frozen.x, 2), one(model.frozen.weight, 1))
-    return Attention(
-        one(model.beta, 0), one(model.Q, 2), one(model.K, 2), one(model.V, 2), model.mask, frozen
-    )
+    frozen = None if head.frozen is None else Frozen(one(head.frozen.x, 2), one(head.frozen.weight, 1))
+    Q, K, V = (one(M, 2) for M in (head.Q, head.K, head.V))
+    return Attention(one(head.beta, 0), Q, K, V, head.mask, frozen, head.weights, head.position)
 
 
 def _noted_scene(run: Run) -> Scene | None:

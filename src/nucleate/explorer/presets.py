@@ -1,10 +1,11 @@
-"""Scenes worth a look: every figure of the paper, the whole life of a metastable state, and some that are
-simply beautiful."""
+"""Scenes worth a look: every figure of the paper, the whole life of a metastable state, members of the
+family, and some that are simply beautiful."""
 
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from nucleate.explorer.family_presets import FAMILY_SCENES
 from nucleate.explorer.scene import Scene, parse_scene
 from nucleate.papers.causal_clustering.figure1.data import PANELS as FIGURE_1
 from nucleate.papers.causal_clustering.figure1.data import Panel
@@ -37,7 +38,7 @@ def presets() -> tuple[ScenePreset, ...]:
     return (
         *(
             ScenePreset(name, title, explain, parse_scene(scene))
-            for name, title, explain, scene in _opening()
+            for name, title, explain, scene in (*_opening(), *FAMILY_SCENES)
         ),
         *_figures(),
         *_others(),

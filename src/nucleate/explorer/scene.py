@@ -5,18 +5,21 @@ what is missing.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 
-from nucleate.attention import Attention, Window
+from nucleate.attention import Window
 from nucleate.checks import Array, InputError, finite_number, shortened, whole_number
 from nucleate.explorer import limits
+from nucleate.explorer.family import family_table, family_times, kappa_of, noise_step
 from nucleate.explorer.matrices import chosen_matrix, matrix_choice
 from nucleate.explorer.start_positions import MAX_SPREAD_RADIANS, MIN_CAP_ANGLE_RADIANS, cap, planted
 from nucleate.integrate.simulate import FIRST_LOG_TIME
+from nucleate.layers import Model
 from nucleate.parse.mask import parse_mask
+from nucleate.parse.model import build_model
 from nucleate.sphere import retract, uniform
 
 __all__ = ["Scene", "check_number", "check_table", "check_whole", "check_word", "parse_scene", "save_times"]
@@ -44,16 +47,41 @@ class Scene:
     K: Mapping[str, Any] = field(default_factory=lambda: dict(IDENTITY))
     c: float = 4.0  # delta = c beta^(-1/2)
     tolerance: float = 1e-8  # rtol; atol is a hundredth of it
+    family: Mapping[str, Any] = field(default_factory=dict)  # what makes it more than one softmax head
+    dt: float = 0.01  # with noise: the step, at most
 
     def plain(self) -> dict[str, Any]:
         """As it goes over the wire."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @property
-    def model(self) -> Attention:
-        """What is simulated; identities are left out, so that the fastest kernels are taken."""
-        Q, K, V = (_left_out(chosen_matrix(getattr(self, name), self.d)) for name in "QKV")
-        return Attention(self.beta, Q, K, V, parse_mask("mask", self.mask))
+    def head(self) -> dict[str, Any]:
+        """beta, the matrices and the mask, as `nucleate.parse.model` takes them; identities are numbers, so
+        that the fastest kernels are taken."""
+        matrices = {name: chosen_matrix(getattr(self, name), self.d) for name in "QKV"}
+        plain = {name: 1.0 if np.array_equal(M, np.eye(self.d)) else M for name, M in matrices.items()}
+        return {"beta": self.beta, **plain, "mask": self.mask}
+
+    @property
+    def model(self) -> Model:
+        """What is simulated."""
+        return build_model({**self.head, **self.family}, self.d)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What `simulate` is told besides model, start and times; noise has a step and the scene's seed."""
+        settings = {"t": self.t, "rtol": self.tolerance, "atol": self.tolerance / 100.0}
+        return {**settings, "dt": self.step, "seed": self.seed} if self.noisy else settings
+
+    @property
+    def noisy(self) -> bool:
+        """Whether there is noise."""
+        return kappa_of(self.family) is not None
+
+    @property
+    def step(self) -> float:
+        """The step of noise."""
+        return noise_step(self.t, self.dt)
 
     @property
     def x0(self) -> Array:
@@ -70,8 +98,9 @@ class Scene:
 
     @property
     def times(self) -> Array:
-        """The times of the frames, (frames,)."""
-        return save_times(self.t, self.frames, self.clock)
+        """The times of the frames, (frames,); fewer where steps or discrete layers are."""
+        times = save_times(self.t, self.frames, self.clock)
+        return family_times(self.family, times, self.t, self.step)
 
 
 def save_times(t: float, frames: int, clock: str) -> Array:
@@ -80,10 +109,6 @@ def save_times(t: float, frames: int, clock: str) -> Array:
     if clock == "linear":
         return np.linspace(0.0, t, frames)
     return np.concatenate([[0.0], np.geomspace(min(FIRST_LOG_TIME, t / 100.0), t, frames - 1)])
-
-
-def _left_out(M: Array) -> Array | None:
-    return None if np.array_equal(M, np.eye(len(M))) else M
 
 
 # From JSON, strictly
@@ -124,9 +149,20 @@ def parse_scene(table: object) -> Scene:
             limits.MIN_SCENE_TOLERANCE,
             limits.MAX_SCENE_TOLERANCE,
         ),
+        dt=check_number("dt", given.get("dt", base.dt), limits.MIN_STEP, limits.MAX_TIME),
     )
     _ = scene.model  # refuses matrices that overflow
-    return scene
+    return replace(scene, family=_family(given.get("family", base.family), scene))
+
+
+def _family(value: object, scene: Scene) -> dict[str, Any]:
+    family = family_table(value, scene.head, scene.n, scene.d, scene.t)
+    if kappa_of(family) is not None and (steps := scene.t / scene.dt) > limits.MAX_NOISE_STEPS:
+        raise InputError(
+            f"A run with noise has at most {limits.MAX_NOISE_STEPS:,} steps, but t / dt is {steps:,.0f}. Give"
+            " a larger dt, or a smaller t."
+        )
+    return family
 
 
 def check_table(name: str, value: object, keys: list[str]) -> dict[str, Any]:

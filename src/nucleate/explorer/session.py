@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from contextlib import suppress
@@ -34,6 +35,7 @@ from nucleate.explorer.python_code import python_code
 from nucleate.explorer.running import RunningRun
 from nucleate.explorer.stored_runs import Folder
 from nucleate.explorer.wire_format import pack
+from nucleate.integrate.family import is_ordinary
 from nucleate.integrate.run import Run
 
 __all__ = ["Session", "Socket"]
@@ -42,6 +44,8 @@ FRAMES_MESSAGE_BYTES = 2**21  # about the size of a message with frames
 PROGRESS_SECONDS = 1.0  # between two messages about progress while there are no new frames
 CLOSE_TOO_FAST, CLOSE_TOO_LARGE = 1008, 1009  # codes of websockets
 COMPILING = "The engine is being compiled for this machine, once; that takes up to a minute."
+COMPILING_KIND = "A model of a new kind is compiled for this machine, once; that takes up to a minute."
+SOON_SECONDS = 2.0  # within which a compiled model has its first frames, or reports progress
 log = logging.getLogger("nucleate.explorer")
 
 
@@ -229,7 +233,8 @@ class Session:
             return
         measured = await self._in_thread(measure, run.x, begun, lambda: not requested.replaced)
         if measured is not None:
-            await self._send_arrays({"say": "measured", "id": id}, measured.arrays())
+            lengths = {} if run.norms is None else {"norms": run.norms}
+            await self._send_arrays({"say": "measured", "id": id}, measured.arrays() | lengths)
 
     def _prepare(self, request: RunScene | OpenStored) -> tuple[PreparedRun, dict[str, Any]]:
         if isinstance(request, RunScene):
@@ -241,6 +246,7 @@ class Session:
     async def _send_frames(self, id: int, running: RunningRun, computing: "asyncio.Future[Run]") -> None:
         """Send frames as they come, at the pace of the client."""
         sent, times = 0, running.prepared.times
+        began = time.monotonic()
         size = max(FRAMES_MESSAGE_BYTES // max(running.x[0].nbytes, 1), 1)
         while True:
             self.changed.clear()
@@ -259,11 +265,17 @@ class Session:
                     "id": id,
                     "share": sent / len(times),
                     "t": float(times[max(sent - 1, 0)]),
-                    "text": None if self.compiled() else COMPILING,
+                    "text": self._progress_text(running, time.monotonic() - began),
                 }
             )
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.changed.wait(), PROGRESS_SECONDS)
+
+    def _progress_text(self, running: RunningRun, seconds: float) -> str | None:
+        if not self.compiled():
+            return COMPILING
+        waits = running.computed == 0 and seconds > SOON_SECONDS and not is_ordinary(running.prepared.model)
+        return COMPILING_KIND if waits else None
 
     async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run something slow on a worker thread."""

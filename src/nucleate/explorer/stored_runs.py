@@ -13,13 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from nucleate.checks import FileError, InputError, MissingFileError, as_path
+from nucleate.checks import Array, FileError, InputError, MissingFileError, as_path
 from nucleate.explorer import limits
 from nucleate.explorer.prepared_run import PreparedRun, check_size, model_of_run, prepare_stored
 from nucleate.explorer.scene import Scene
-from nucleate.integrate.family import softmax_head
+from nucleate.integrate.noise_runs import noise_grid
+from nucleate.integrate.simulate import model_times
 from nucleate.integrate.storage import DATA, load, run_shape
+from nucleate.layers import Model
 from nucleate.studies.durable_files import Damaged
+from nucleate.studies.points import Point, noise_seed
 from nucleate.studies.result import load_ensemble
 from nucleate.studies.store import holds_ensemble, read_manifest
 from nucleate.studies.study import Study
@@ -190,10 +193,13 @@ def _prepare_from_ensemble(path: Path, index: int, name: str) -> PreparedRun:
         "dt": one.dt,
         "max_steps": one.max_steps,
     }
+    if one.noise is not None:
+        settings["seed"] = noise_seed(study.seed, run)
     drawn, x0 = one.model(study.seed, range(run, run + 1)), one.starts(study.seed, range(run, run + 1))[0]
-    model = softmax_head(drawn, "The explorer shows runs", "Simulate one and draw it: run.plot().")
+    model = model_of_run(drawn, 0)
+    times = _frame_times(study, one, model)
     return PreparedRun(
-        model_of_run(model, 0),
+        model,
         x0,
         times,
         settings,
@@ -202,3 +208,12 @@ def _prepare_from_ensemble(path: Path, index: int, name: str) -> PreparedRun:
         recorded=True,
         frames_before_thinning=len(times),
     )
+
+
+def _frame_times(study: Study, point: Point, model: Model) -> Array:
+    """The times of the frames of a run, (m,): ends of steps where there is noise, of layers where they are
+    discrete."""
+    save, t = study.fixed["save"], study.fixed["t"]
+    if point.noise is None:
+        return model_times(model, save, t, False)[0]
+    return noise_grid(point.noise, study.times, np.ndim(save) > 0, False, t, point.dt, None).times

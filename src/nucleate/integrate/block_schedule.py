@@ -52,6 +52,7 @@ class BlockSchedule(Call):
         self.table, self.model, self.t = table, model, t
         self.discrete = isinstance(model, Layers) and model.discrete
         self.pieces = pieces_of(model, t)
+        self.angles = buffers.dt == 0.0  # on the circle; a fixed step is x + dt x', put back onto it
         # error of a velocity: its sum over time stays below the tolerance
         self.allowed = 0.01 * buffers.tolerance / max(1.0, buffers.final / 10.0)
         self.own = threading.local()  # each thread's systems: they hold scratch
@@ -70,10 +71,10 @@ class BlockSchedule(Call):
         """The system of a piece, for this thread."""
         _, n, d = self.buffers.start.shape
         if not self.keeps_systems:
-            return block_system(piece.block, n, d, run, norm, self.allowed)
+            return block_system(piece.block, n, d, run, norm, self.allowed, self.angles)
         kept = self.own.__dict__.setdefault("systems", {})
         if (piece.layer, norm) not in kept:
-            kept[piece.layer, norm] = block_system(piece.block, n, d, run, norm, self.allowed)
+            kept[piece.layer, norm] = block_system(piece.block, n, d, run, norm, self.allowed, self.angles)
         return kept[piece.layer, norm]
 
 
@@ -100,7 +101,9 @@ def _continuous(schedule: BlockSchedule, run: int) -> None:
         if state is not None:
             buffers = _at_end_of(state, buffers)
         if state is None or state.free != piece.free:
-            state = new_step_state(schedule.table, n, d, 1, angles=False, free=piece.free)
+            state = new_step_state(
+                schedule.table, n, d, 1, angles=schedule.angles and not piece.free, free=piece.free
+            )
         buffers, status = _one_piece(schedule, buffers, run, piece, state, h)
         if status != DONE:
             break

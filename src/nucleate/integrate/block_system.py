@@ -1,7 +1,7 @@
 """Blocks as systems for the explicit solver: the one place that knows how their velocities are computed.
 
-The state is coordinates: directions theta, of which the velocity is P A / s; or y = r theta where it is free
-(norms "pre" and "peri"), of which it is A, or A / |A|.
+The state is coordinates: directions theta, of which the velocity is P A / s, on the circle their angles; or
+y = r theta where it is free (norms "pre" and "peri"), of which it is A, or A / |A|.
 """
 
 from collections.abc import Callable
@@ -20,9 +20,12 @@ from nucleate.kernels.threads import Stop
 __all__ = ["block_solver", "block_system", "block_velocity"]
 
 
-def block_system(block: Block, n: int, d: int, run: int, norm: str, tolerance: float) -> Any:
-    """One run of a block under a norm, its velocities good to `tolerance`."""
-    return make_system(block_shape(block, n, d, run, norm), tolerance=tolerance)
+def block_system(
+    block: Block, n: int, d: int, run: int, norm: str, tolerance: float, angle: bool = False
+) -> Any:
+    """One run of a block under a norm, its velocities good to `tolerance`; with `angle` its state is
+    angles on the circle, unless it is free."""
+    return make_system(block_shape(block, n, d, run, norm), tolerance=tolerance, angle=angle)
 
 
 def block_solver(system: Any, runs: int, threads: int) -> Callable[..., int]:

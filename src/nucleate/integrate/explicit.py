@@ -213,30 +213,34 @@ def estimate_error(state, weights, low, gap):
 @inlined
 def _worst_token(state, weights, low, gap):
     """What `estimate_error` needs, for coordinates: the largest error, difference of velocities and distance
-    of points of any token."""
-    stages, width, count = state.stages, state.width, weights.size
+    of points of any token.  Eight coordinates at a time, of which each token then collects its own."""
+    stages, width, count, size = state.stages, state.width, weights.size, state.y.size
     worst, steep, apart = 0.0, 0.0, 0.0
-    for token in range(state.tokens):
-        square, other, turn, distance = 0.0, 0.0, 0.0, 0.0
-        for i in range(token * width, (token + 1) * width):
-            total, second, third = 0.0, 0.0, 0.0
-            for j in range(count):
-                total += weights[j] * stages[j, i]
-                third += gap[j] * stages[j, i]
-                if low.size > 0:
-                    second += low[j] * stages[j, i]
-            square += total * total
-            other += second * second
-            turn += (stages[count - 1, i] - stages[count - 2, i]) ** 2
-            distance += third * third
-        if state.free:
-            unit = _square(state.y, token, width)
-            square, other, turn, distance = square / unit, other / unit, turn / unit, distance / unit
-        if low.size > 0:
-            square *= square / (square + 0.01 * other + MIN_DIVISOR)
-        if np.isnan(square):
-            return np.nan, 0.0, 1.0
-        worst, steep, apart = max(worst, square), max(steep, turn), max(apart, distance)
+    square, other, turn, distance, collected, used = 0.0, 0.0, 0.0, 0.0, 0, state.tokens * width
+    for i in range(0, used, LANES):
+        total, second, third = splat(0.0), splat(0.0), splat(0.0)
+        for j in range(count):
+            k = load(stages, j * size + i)
+            total, third = total + k * weights[j], third + k * gap[j]
+            if low.size > 0:
+                second = second + k * low[j]
+        change = load(stages, (count - 1) * size + i) - load(stages, (count - 2) * size + i)
+        total, second, third, change = total * total, second * second, third * third, change * change
+        for at in range(min(LANES, used - i)):
+            square, other = square + lane(total, at), other + lane(second, at)
+            turn, distance = turn + lane(change, at), distance + lane(third, at)
+            collected += 1
+            if collected < width:
+                continue
+            if state.free:
+                unit = 1.0 / _square(state.y, (i + at) // width, width)
+                square, other, turn, distance = square * unit, other * unit, turn * unit, distance * unit
+            if low.size > 0:
+                square *= square / (square + 0.01 * other + MIN_DIVISOR)
+            if np.isnan(square):
+                return np.nan, 0.0, 1.0
+            worst, steep, apart = max(worst, square), max(steep, turn), max(apart, distance)
+            square, other, turn, distance, collected = 0.0, 0.0, 0.0, 0.0, 0
     return np.sqrt(worst), np.sqrt(steep), np.sqrt(apart)
 
 

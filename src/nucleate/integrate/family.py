@@ -5,6 +5,7 @@ from typing import Any
 from nucleate.attention import Attention
 from nucleate.block import Block
 from nucleate.checks import InputError
+from nucleate.integrate.checkpoint import Checkpoint
 from nucleate.layers import Layers, Model
 from nucleate.positions import ALiBi
 
@@ -18,6 +19,11 @@ def is_ordinary(model: Model) -> bool:
 
 def as_blocks(model: Model) -> Block | Layers:
     """A head as the block of nothing but that head."""
+    if isinstance(model, Checkpoint):
+        raise InputError(
+            f"A model of ours is needed, but the run holds hidden states of {model.name}, which has no one"
+            " beta. Give a radius where one is asked for."
+        )
     return Block(model) if isinstance(model, Attention) else model
 
 
@@ -27,6 +33,10 @@ def softmax_head(model: Any, what: str, help: str) -> Attention:
         model = model.alone or model
     if isinstance(model, Attention) and is_ordinary(model):
         return model
+    if isinstance(model, Checkpoint):
+        raise InputError(
+            f"{what} for one softmax head of ours, but the run holds hidden states of {model.name}. {help}"
+        )
     if not isinstance(model, Attention | Block | Layers):
         raise InputError(f"model must be an Attention, but is {type(model).__name__}. {help}")
     raise InputError(

@@ -92,6 +92,8 @@ def _write_points(state, start, out, norms, at):
                 x, y, c, s = start[k0 + i, 0], start[k0 + i, 1], lane(cosine, i), lane(sine, i)
                 out[k0 + i, 0] = x * c - y * s
                 out[k0 + i, 1] = y * c + x * s
+        for k in range(norms.size):
+            norms[k] = 1.0
         return
     for k in range(n):
         square = 0.0

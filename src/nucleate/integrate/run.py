@@ -1,8 +1,9 @@
-"""The record of a simulation: what was asked, what came out, and how it ended."""
+"""The record of a simulation: what was asked, what came out, and how it ended. The tokens of a real
+transformer have the same record: their time is depth (`hidden_states`)."""
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from nucleate.attention import Attention, Window
 from nucleate.block import Block
 from nucleate.checks import Array, InputError, finite_number
 from nucleate.conveniences import convenience
+from nucleate.integrate.checkpoint import Checkpoint
 from nucleate.integrate.status import STATUS_HELP
 from nucleate.layers import Layers, Model
 from nucleate.mlp import MLP, Potential
@@ -21,7 +23,7 @@ if TYPE_CHECKING:  # heavy to import, and needed for annotations only
     from matplotlib.axes import Axes
     from xarray import Dataset
 
-__all__ = ["Agreement", "Run"]
+__all__ = ["Agreement", "Run", "described"]
 
 FINEST_TOLERANCE = 1e-13  # below this a smaller one only adds rounding
 AGREEING_DISTANCE = 1e-6  # two runs so close agree
@@ -30,9 +32,15 @@ IN_FLIGHT_DISTANCE = 1e-3  # so far apart a token has left in one run, and waits
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run:
-    """Tokens over time.  One run: x (m, n, d).  b runs: x (b, m, n, d), one status and step count each."""
+    """Tokens over time.  One run: x (m, n, d).  b runs: x (b, m, n, d), one status and step count each.
 
-    model: Any  # an Attention, a Block or Layers
+    Of a real transformer (`nucleate.trace`, `Run.from_hidden_states`) the times are layers: t = 0 after the
+    embedding, t = L after the last block; x are directions, norms lengths, and tokens and parts are there.
+    """
+
+    model: (
+        Any  # an Attention, a Block or Layers; over depth a Checkpoint, the name and sizes of a transformer
+    )
     t: Array  # (m,) the saved times
     x: Array  # (m, n, d) or (b, m, n, d)
     # "done", or the reason it is not; frames never reached: cut off (one run) or NaN (b runs)
@@ -42,6 +50,37 @@ class Run:
     notes: Mapping[str, Any] = field(default_factory=dict)  # where the start came from: seed and so on
     # (m, n) or (b, m, n) lengths of the tokens, whose directions are x; None where lengths do not count
     norms: Array | None = None
+    # over depth: the n tokens as strings, of b texts for each; None if not known
+    tokens: tuple[str, ...] | tuple[tuple[str, ...], ...] | None = None
+    # over depth: what blocks read and add, by name: "normed", "attention" and "mlp" (L, n, d), "weights"
+    # (L, H, n, n), "logits" (n, vocabulary), "ids" (n,); with (b,) in front where x has it
+    parts: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    @classmethod
+    def from_hidden_states(
+        cls,
+        states: Any,
+        tokens: Sequence[Any] | None = None,
+        parts: Mapping[str, Any] | None = None,
+        model: Checkpoint | None = None,
+    ) -> "Run":
+        """A run over depth from hidden states that were computed elsewhere.
+
+        states   (L+1, n, d), or (b, L+1, n, d): before the first block and after every one; or one array or
+                 tensor for each layer, (n, d) or (b, n, d); or an output of transformers with hidden_states,
+                 whose last state comes after the final normalisation
+        tokens   the n tokens as strings; of b texts one list for each
+        parts    further arrays by name, of the shapes that Run.parts has
+        model    whose states these are: a Checkpoint
+        """
+        from nucleate.integrate.hidden_states import from_hidden_states
+
+        return from_hidden_states(states, tokens, parts, model)
+
+    @property
+    def over_depth(self) -> bool:
+        """Whether these are the hidden states of a real transformer, whose time is depth."""
+        return isinstance(self.model, Checkpoint)
 
     def __repr__(self) -> str:
         return f"Run({self.summary})"
@@ -50,10 +89,17 @@ class Run:
     def summary(self) -> str:
         """One line: who, for how long, by which method, with what end, and what to do if it is not "done"."""
         *runs, m, n, d = self.x.shape
+        if self.over_depth:
+            texts = f"{runs[0]} text{'s' * (runs[0] != 1)} of " if runs else ""
+            kept = f"; with {', '.join(self.parts)}" if self.parts else ""
+            return (
+                f"{texts}{n} token{'s' * (n != 1)}, d = {d}, of {self.model}; hidden states before the first"
+                f" and after every one of {m - 1} block{'s' * (m != 2)}{kept}; {self.ending}"
+            )
         span = f"t = {self.t[0]:g} to {self.t[-1]:g} in {m} frames" if m > 1 else f"{m} frame{'s' * (m != 1)}"
         who = f"{runs[0]} runs of {n} tokens" if runs else f"{n} token{'s' * (n != 1)}"
         return (
-            f"{who}, d = {d}, {_described(self.model)}; {span}; {self.settings.get('method')},"
+            f"{who}, d = {d}, {described(self.model)}; {span}; {self.settings.get('method')},"
             f" {_count(self.steps)}; {self.ending}" + (f". {self.status_help}" if self.status_help else "")
         )
 
@@ -89,7 +135,8 @@ class Run:
         save(self, path)
 
     def to_xarray(self) -> "Dataset":
-        """The run with named dimensions (run,) time, token, coordinate, and with its model and settings."""
+        """The run with named dimensions (run,) time, token, coordinate, and with its model and settings; over
+        depth layer instead of time."""
         from nucleate.integrate.storage import to_xarray
 
         return to_xarray(self)
@@ -110,6 +157,11 @@ class Run:
         from nucleate.integrate.simulate import simulate
 
         factor = finite_number("factor", factor, above=1.0, help="The tolerances are divided by it.")
+        if self.over_depth:
+            raise InputError(
+                f"A check runs a model of ours again, but this run holds hidden states of {self.model.name}."
+                ' Trace it again with precision="double" and compare.'
+            )
         if len(self.t) < 2:
             raise InputError(
                 f"A check needs two frames, but this run has {len(self.t)}. Simulate for longer."
@@ -206,11 +258,11 @@ class Agreement:
         return text if self.status == "done" else f"{text} The rerun did not finish: {self.status}."
 
 
-def _described(model: Model) -> str:
+def described(model: Model) -> str:
     """What moves the tokens, in a few words: "beta = 9, causal", "2 heads, beta = 1, full, pre norm, MLP"."""
     if isinstance(model, Layers):
         kind = "discrete layers" if model.discrete else "layers"
-        return f"{len(model.blocks)} {kind} of dt = {model.dt:g}: {_described(model.blocks[0])}"
+        return f"{len(model.blocks)} {kind} of dt = {model.dt:g}: {described(model.blocks[0])}"
     if isinstance(model, Attention):
         return ", ".join(_of_heads((model,)))
     parts = [f"{len(model.heads)} head{'s' * (len(model.heads) != 1)}", *_of_heads(model.heads)]

@@ -25,6 +25,13 @@ from nucleate.checks import FileError, InputError, MissingFileError, as_path, ch
 from nucleate.conveniences import convenience
 from nucleate.integrate.npz_files import npz_names, npz_shapes, read_npz
 from nucleate.integrate.run import Run
+from nucleate.integrate.stored_hidden_states import (
+    check_depth_shapes,
+    depth_arrays,
+    depth_texts,
+    is_over_depth,
+    read_depth_run,
+)
 from nucleate.integrate.stored_models import fits_model, is_model_array, read_model, stored_model
 from nucleate.integrate.zarr_files import check_zarr, read_json, zarr_shape
 from nucleate.layers import Model, as_model
@@ -37,6 +44,7 @@ __all__ = ["check_target", "followed", "load", "replacing", "run_shape", "save",
 
 FORMAT = "nucleate run 1"  # of one softmax head without positions
 FAMILY_FORMAT = "nucleate run 2"  # of all other models
+DEPTH_FORMAT = "nucleate run 3"  # of hidden states of a real transformer
 DATA = (".zarr", ".npz")
 PICTURES = (".png", ".pdf", ".svg", ".gif", ".mp4")
 BESIDE = ".nucleate-"  # begins the names of folders with what is being written
@@ -96,7 +104,11 @@ def to_xarray(run: Run) -> "Dataset":
     import xarray
 
     variables, texts = _contents(run)
-    return xarray.Dataset({name: tuple(variable) for name, variable in variables.items()}, attrs=texts)
+    made = xarray.Dataset({name: tuple(variable) for name, variable in variables.items()}, attrs=texts)
+    if run.tokens is None:
+        return made
+    words = np.array(run.tokens, dtype=str)  # (n,) or (b, n)
+    return made.assign_coords(word=(("run", "token")[-words.ndim :], words))
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:
@@ -169,6 +181,9 @@ def replacing(path: Path) -> Iterator[Path]:
 
 def _contents(run: Run) -> tuple[dict[str, Variable], dict[str, str]]:
     """Every array and every text that makes up a run."""
+    if run.over_depth:
+        arrays = {name: Variable(dims, data, _about(about)) for name, dims, data, about in depth_arrays(run)}
+        return arrays, _texts(run, DEPTH_FORMAT, depth_texts(run))
     lead = ("run",) if run.x.ndim == 4 else ()
     axes = (*lead, "time", "token", "coordinate")
     variables = {
@@ -185,15 +200,19 @@ def _contents(run: Run) -> tuple[dict[str, Variable], dict[str, str]]:
             axes[:-1], run.norms, _about("lengths of the tokens, whose directions are x")
         )
     model_variables, words = _model_contents(run.model)
-    texts = {
-        "format": FAMILY_FORMAT if "model" in words else FORMAT,
+    texts = _texts(run, FAMILY_FORMAT if "model" in words else FORMAT, words)
+    return {**variables, **model_variables}, texts
+
+
+def _texts(run: Run, format: str, words: dict[str, str]) -> dict[str, str]:
+    return {
+        "format": format,
         "nucleate_version": __version__,
         **words,
         "status": _json("status", run.status),
         "settings": _json("settings", dict(run.settings)),
         "notes": _json("notes", dict(run.notes)),
     }
-    return {**variables, **model_variables}, texts
 
 
 def _model_contents(model: Model) -> tuple[dict[str, Variable], dict[str, str]]:
@@ -225,6 +244,10 @@ def _run(variables: dict[str, Variable], texts: dict[str, str]) -> Run:
     words = {name: json.loads(texts[name]) for name in ("status", "settings", "notes")}
     status, steps = words["status"], data["steps"]
     _check_parts(data, words)
+    if is_over_depth(data) != (texts["format"] == DEPTH_FORMAT):
+        raise InputError(f"It is damaged: its arrays are not those of its format. {AGAIN}")
+    if texts["format"] == DEPTH_FORMAT:
+        return read_depth_run(data, texts, words)
     return Run(
         _model(data, texts),
         t=data["time"],
@@ -274,6 +297,8 @@ def _check_parts(data: dict[str, NDArray[Any]], words: dict[str, Any]) -> None:
 
 def _check_shapes(shapes: dict[str, tuple[int, ...]]) -> None:
     """Refuse arrays that are no parts of one run, before any is read."""
+    if is_over_depth(shapes):
+        return check_depth_shapes(shapes)
     x = shapes.get("x", ())
     runs, each = x[:-3], ((), x[:-3])  # with or without the run axis
     frozen = shapes.get("frozen_x", ())
@@ -339,10 +364,11 @@ def _compare(variables: dict[str, Variable], texts: dict[str, str]) -> None:
     wrong = [name for name in {**said, **found} if said.get(name) != found.get(name)]
     if wrong:
         raise InputError(f"It is damaged: {', '.join(wrong)} does not match its checksum. {AGAIN}")
-    if texts["format"] not in (FORMAT, FAMILY_FORMAT):
+    if texts["format"] not in (FORMAT, FAMILY_FORMAT, DEPTH_FORMAT):
         raise InputError(
-            f'Its format is "{texts["format"]}", but this version of nucleate reads "{FORMAT}" and'
-            f' "{FAMILY_FORMAT}". Install the version that wrote it: {texts["nucleate_version"]}.'
+            f'Its format is "{texts["format"]}", but this version of nucleate reads "{FORMAT}",'
+            f' "{FAMILY_FORMAT}" and "{DEPTH_FORMAT}". Install the version that wrote it:'
+            f" {texts['nucleate_version']}."
         )
 
 

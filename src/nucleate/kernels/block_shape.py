@@ -11,7 +11,7 @@ import numpy as np
 
 from nucleate.block import Block
 from nucleate.checks import Array
-from nucleate.kernels.model_shape import HARDMAX, ModelShape, model_shape
+from nucleate.kernels.model_shape import ModelShape, model_shape
 from nucleate.mlp import ACTIVATIONS, MLP, Potential
 
 __all__ = [
@@ -58,11 +58,6 @@ class BlockShape:
     def ordinary(self) -> bool:
         """Whether every head is."""
         return all(head.ordinary for head in self.heads)
-
-    @property
-    def hard(self) -> bool:
-        """Whether some head is hardmax."""
-        return any(head.weights == HARDMAX for head in self.heads)
 
 
 def block_shape(block: Block, n: int, d: int, run: int = 0, norm: str | None = None) -> BlockShape:

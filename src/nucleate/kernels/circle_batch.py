@@ -79,7 +79,7 @@ def circle_batch_system(shapes: Sequence[ModelShape], tolerance: Array) -> Circl
     # modes beyond a run's own stay zero: they add nothing to its bits
     coefficients = np.zeros((count, orders, 2))
     for row, (shape, M) in enumerate(zip(shapes, own_modes, strict=True)):
-        coefficients[row, : M + 2] = plain_coefficients(shape.beta, M)
+        coefficients[row, : M + 2] = plain_coefficients(shape.beta, M)[:, ::2]
     ratio = [
         t / (circle_batch_roundoff(shape.beta) + cut)
         for shape, t, cut in zip(shapes, allowed, truncation, strict=True)

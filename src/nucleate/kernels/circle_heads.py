@@ -1,18 +1,10 @@
-"""Heads of a block on the circle (d = 2) in linear time, by the modes and running sums of `circle.py`:
-K^T Q = I, causal or full mask, softmax or exponential weights, ALiBi under the causal mask; no frozen tokens.
+"""Heads of a block on the circle (d = 2) in linear time, by the sums over modes that a single head uses
+(`circle_sums.py`): softmax or exponential weights, any mask, Q, K, V, frozen tokens; ALiBi where K^T Q = I
+and the mask is causal.
 
-With scores scaled by e^{-beta}, and q = e^{-slope} ALiBi's decay per place, token k needs
-
-    S_m(k) = sum_{j<k} q^{k-j} e^{i m theta_j},   so that   S_m(k+1) = q (S_m(k) + e^{i m theta_k}),
-
-and its sums are, with T_m = e^{-i m theta_k} S_m(k) and the token itself as the terms 1:
-
-    Z_k                             = 1 + I_0 S_0 + 2 sum_m I_m Re T_m
-    sum_j w_kj cos(theta_j-theta_k) = 1 + I_1 S_0 + sum_m (I_{m-1} + I_{m+1}) Re T_m
-    sum_j w_kj sin(theta_j-theta_k) =               sum_m (I_{m-1} - I_{m+1}) Im T_m
-
-Under the full mask S_m is the sum over all tokens, and the terms 1 are in it.  Lanes, chunks and accuracy are
-those of `circle.py`: a token with S_0 + 1 > ratio Z_k is left to the sums over pairs.
+One head after the other adds its outputs, along x_k and across it, to the frames of the tokens.  Where a
+block has nothing but such heads, the last one also writes the velocities.  A token that sees a sum of weights
+too small against its number of terms (`circle.py`) is left to the sums over pairs, head by head.
 """
 
 import math
@@ -20,295 +12,365 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ive
 
 from nucleate.checks import Array
-from nucleate.kernels.circle import CHUNK, MAX_Z, modes, roundoff, usual_ratio
+from nucleate.kernels.block_shape import NGPT, PERI, POST, PRE
+from nucleate.kernels.circle import (
+    MAX_Z,
+    frozen_sums,
+    lanes_for,
+    modes,
+    note_few,
+    plain_coefficients,
+    roundoff,
+    usual_ratio,
+)
+from nucleate.kernels.circle_sums import (
+    begin_anew,
+    begin_sums,
+    deal,
+    fixed_tokens,
+    general_tokens,
+    lane_bases,
+    lane_totals,
+    running_tokens,
+)
 from nucleate.kernels.compile import inlined, uncounted
-from nucleate.kernels.model_shape import CAUSAL, EXPONENTIAL, FULL, HARDMAX, ModelShape, mean_seen
-from nucleate.kernels.simd import LANES, fma, fms, lane, load, splat, store
+from nucleate.kernels.model_shape import CAUSAL, EXPONENTIAL, FULL, HARDMAX, WINDOW, ModelShape, mean_seen
+from nucleate.kernels.simd import (
+    LANES,
+    fma,
+    fms,
+    hsum,
+    lane,
+    load,
+    set_lane,
+    splat,
+    sqrt,
+    store,
+    vmax,
+    zero_below,
+)
+from nucleate.kernels.vector_math import exp
 
-__all__ = ["Modes", "circle_outputs", "has_modes", "modes_of", "modes_pay", "ratio_of"]
+__all__ = [
+    "Modes",
+    "has_modes",
+    "modes_base",
+    "modes_block",
+    "modes_deal",
+    "modes_of",
+    "modes_outputs",
+    "modes_pay",
+    "modes_totals",
+    "ratio_of",
+]
 
-MODE_COST = 1.2  # of a mode, in pairs
+MODE_COST, GENERAL_MODE_COST = 1.2, 2.5  # of a mode, in pairs; without K^T Q = I, or under a window
+MAX_SLOPE = 100.0  # beyond it ALiBi leaves nothing of the others: e^-100 beside 1
+MAX_GROWTH = 1e50  # of the weights of tokens in their running sums: its square, times e^400, is a double
+MIN_SQUARE = 1e-300  # added to a divisor that may be zero
 
 
 class Modes(NamedTuple):
-    """What the heads of a block need for sums over modes; all of it empty where no head is summed so."""
+    """What the heads of a block need for sums over modes; `few` and all before it are those of
+    `circle_sums.py`.  Without superblocks where no head is summed so."""
 
-    bessel: Array  # (H, M + 2, 3) e^{-beta} times 2 I_m (I_0 for m = 0), I_{m-1} + I_{m+1}, I_{m-1} - I_{m+1}
-    frame: Array  # (n, 2) the outputs of all these heads together, along x_k and across it
+    cosine: Array  # (B, c, 8)
+    sine: Array  # (B, c, 8)
+    present: Array  # (B, c, 8)
+    few: Array  # (B, c, 8)
+    totals: Array  # (B, M + 2, 2, 8)
+    base: Array  # (B, M + 2, 2, 8)
+    sums: Array  # (M + 2, 2, 8) each thread needs its own, as of the next
+    ratios: Array  # (M + 2, 8)
+    bessel: Array  # (H, M + 2, 3)
+    frozen: Array  # (H, M + 2, 2) sums over the frozen tokens
+    frame: Array  # (2, B, c, 8) the outputs of all these heads together, along x_k and across it
     over_pairs: NDArray[np.uint8]  # (H + 1, n) 1 where head h leaves a token to the pairs; last row: any does
-    tokens: Array  # (3, c, 8) cos, sin, and 1 or 0 for padding: tokens of eight chunks
-    sums: Array  # (M + 2, 2, 8) running sums
-    base: Array  # (M + 2, 2, 2) sums over all tokens before a chunk, and what they lost to rounding
+    left: NDArray[np.int64]  # (B,) how many tokens of a superblock some head leaves
+    first: int  # the first head that is summed so
+    last: int  # the last one, -1 where none is
+    alone: bool  # the block has nothing but such heads
 
 
 def has_modes(head: ModelShape) -> bool:
     """Whether the head can be summed over modes at all."""
     return (
         head.d == 2
-        and head.gaussian
         and head.rope_base == 0.0
         and head.weights != HARDMAX
-        and len(head.frozen) == 0
-        and (head.mask == CAUSAL or (head.mask == FULL and head.slope == 0.0))
-        and head.beta <= MAX_Z
+        and (head.slope == 0.0 or (head.gaussian and head.mask == CAUSAL))
+        and head.z <= MAX_Z
     )
 
 
 def modes_pay(head: ModelShape, tolerance: float) -> bool:
     """Whether the head is summed faster over modes, and to `tolerance` |V|."""
-    if not has_modes(head) or roundoff(head.beta) * usual_ratio(head.beta) > tolerance:
+    if not has_modes(head) or roundoff(head.z) * usual_ratio(head.z) > tolerance:
         return False
-    return mean_seen(head.mask, head.n, head.w) > modes(head.beta) * MODE_COST
+    cost = MODE_COST if head.gaussian and head.mask != WINDOW else GENERAL_MODE_COST
+    return mean_seen(head.mask, head.n, head.w) > modes(head.z) * cost
 
 
 def ratio_of(head: ModelShape, tolerance: float) -> float:
     """How small the sum of weights may be against its number of terms."""
-    return max(tolerance / roundoff(head.beta), usual_ratio(head.beta))
+    return max(tolerance / roundoff(head.z), usual_ratio(head.z))
 
 
-def modes_of(heads: tuple[ModelShape, ...], orders: list[int], n: int) -> Modes:
+def modes_of(heads: tuple[ModelShape, ...], orders: list[int], n: int, alone: bool) -> Modes:
     """Tables for heads of so many orders, 0 for those summed over pairs."""
-    most = max(orders, default=0)
-    count, c = (len(heads), min(CHUNK, -(-n // LANES))) if most else (0, 0)
-    bessel = np.zeros((count, most, 3))
-    for row, head, own in zip(bessel, heads, orders, strict=False):
-        m = np.arange(own)
-        below, above = ive(np.abs(m - 1), head.beta), ive(m + 1, head.beta)
-        row[:own] = np.stack([2.0 * ive(m, head.beta), below + above, below - above], axis=1)
+    most, count = max(orders, default=0), len(heads)
+    n = n if most else 0
+    lanes = lanes_for(n, most)
+    bessel, frozen = np.zeros((count, most, 3)), np.zeros((count, most, 2))
+    for h, (head, own) in enumerate(zip(heads, orders, strict=True)):
         if own:
-            row[0] = ive(0, head.beta), ive(1, head.beta), 0.0
+            bessel[h, :own], frozen[h, :own] = plain_coefficients(head.z, own - 2), frozen_sums(head, own)
     return Modes(
+        **lanes,
         bessel=bessel,
-        frame=np.zeros((n if most else 0, 2)),
-        over_pairs=np.zeros((count + 1, n if most else 0), np.uint8),
-        tokens=np.zeros((3, c, LANES)),
-        sums=np.zeros((most, 2, LANES)),
-        base=np.zeros((most, 2, 2)),
+        frozen=frozen,
+        frame=np.zeros((2, *lanes["few"].shape)),
+        over_pairs=np.zeros((count + 1, n), np.uint8),
+        left=np.zeros(len(lanes["few"]), np.int64),
+        first=min((h for h, own in enumerate(orders) if own), default=0),
+        last=max((h for h, own in enumerate(orders) if own), default=-1),
+        alone=alone and count > 0 and min(orders) > 0,
     )
 
 
 @uncounted
-def circle_outputs(s, x, heads, V, n, exclude_self):
-    """The outputs of all tokens, columns of x (2, >= n), under the heads that are summed over modes."""
-    for k in range(n):
-        s.frame[k, 0], s.frame[k, 1], s.over_pairs[heads.size, k] = 0.0, 0.0, 0
-    for h in range(heads.size):
-        if heads[h].orders > 0:
-            if heads[h].slope > 0.0:
-                _one_head(s, x, heads[h], V, h, n, exclude_self, math.exp(-heads[h].slope))
-            else:
-                _one_head(s, x, heads[h], V, h, n, exclude_self, None)
+def modes_outputs(p, velocity):
+    """All that is summed over modes, on one thread; p is a `Heads`."""
+    for b in range(p.modes.left.size):
+        _deal(p, b)
+    for h in range(p.heads.size):
+        if p.heads[h].orders > 0:
+            for b in range(p.modes.left.size):
+                _totals(p, h, b)
+            _base(p, h)
+            for b in range(p.modes.left.size):
+                _block(p, h, b, velocity)
 
 
-@inlined
-def _one_head(s, x, head, V, h, n, exclude_self, decay):
-    """The same for one head; without ALiBi the decay is None, and nothing of it is compiled."""
-    orders, base, c = head.orders, s.base, s.tokens.shape[1]
-    blocks = (n + LANES * c - 1) // (LANES * c)
-    full = head.mask == FULL
-    for m in range(orders):
-        for part in range(2):
-            base[m, part, 0], base[m, part, 1] = 0.0, 0.0
-    if full:
-        for b in range(blocks):
-            _deal(s.tokens, x, b, n)
-            _total(s.tokens, s.sums, orders, None)
-            _carry(s.sums, base, orders, None, c)
-        for m in range(orders):
-            for part in range(2):
-                store(s.sums, (m * 2 + part) * LANES, splat(base[m, part, 0] + base[m, part, 1]))
-    for b in range(blocks):
-        _deal(s.tokens, x, b, n)
-        if not full:
-            _total(s.tokens, s.sums, orders, decay)
-            _carry(s.sums, base, orders, decay, c)
-        _evaluate(s, head, V, h, b, n, exclude_self, decay)
-
-
-@inlined
-def _deal(tokens, x, b, n):
-    """The tokens of superblock b into eight lanes: token (8 b + l) c + i is place i of lane l."""
-    c = tokens.shape[1]
-    for at in range(LANES):
-        first = (b * LANES + at) * c
-        for i in range(c):
-            here = first + i < n
-            tokens[0, i, at] = x[0, first + i] if here else 1.0
-            tokens[1, i, at] = x[1, first + i] if here else 0.0
-            tokens[2, i, at] = 1.0 if here else 0.0
+# Its steps, for a team
 
 
 @uncounted
-def _total(tokens, sums, orders, decay):
-    """sums = S_m behind the last token of every lane, of its own tokens alone, two tokens at a time."""
-    c = tokens.shape[1]
-    row = c * LANES
-    for at in range(0, orders * 2 * LANES, LANES):
-        store(sums, at, splat(0.0))
-    for i in range(c % 2, c, 2):
-        at = i * LANES
-        x, y, real, imag = load(tokens, at), load(tokens, row + at), load(tokens, 2 * row + at), splat(0.0)
-        at += LANES
-        x2, y2, real2, imag2 = (
-            load(tokens, at),
-            load(tokens, row + at),
-            load(tokens, 2 * row + at),
-            splat(0.0),
-        )
-        if decay is not None:
-            real, real2 = real * (decay * decay), real2 * decay
-        for m in range(orders):
-            to = m * 2 * LANES
-            S_real, S_imag = load(sums, to), load(sums, to + LANES)
-            if decay is not None:
-                S_real, S_imag = S_real * (decay * decay), S_imag * (decay * decay)
-            store(sums, to, S_real + (real + real2))
-            store(sums, to + LANES, S_imag + (imag + imag2))
-            real, imag = fms(real, x, imag * y), fma(real, y, imag * x)
-            real2, imag2 = fms(real2, x2, imag2 * y2), fma(real2, y2, imag2 * x2)
-    if c % 2:  # the first token of every lane, c places before the end
-        x, y, real, imag = load(tokens, 0), load(tokens, row), load(tokens, 2 * row), splat(0.0)
-        if decay is not None:
-            real = real * decay**c
-        for m in range(orders):
-            to = m * 2 * LANES
-            store(sums, to, load(sums, to) + real)
-            store(sums, to + LANES, load(sums, to + LANES) + imag)
-            real, imag = fms(real, x, imag * y), fma(real, y, imag * x)
+def modes_deal(p, b):
+    """The first, for every superblock b."""
+    _deal(p, b)
 
 
 @uncounted
-def _carry(sums, base, orders, decay, c):
-    """Each lane's own sums become what stands before the lane; the last lane's end is kept, compensated."""
-    whole = 1.0  # the decay from one lane to the next
+def modes_totals(p, h, b):
+    """Then for every head h with modes, for every superblock."""
+    _totals(p, h, b)
+
+
+@uncounted
+def modes_base(p, h):
+    """Once they are all done."""
+    _base(p, h)
+
+
+@uncounted
+def modes_block(p, h, b, velocity):
+    """Again for every superblock."""
+    _block(p, h, b, velocity)
+
+
+@inlined
+def _deal(p, b):
+    """The tokens of superblock b into its eight lanes."""
+    s = p.modes
+    deal(s, p.x, p.frozen_weight.size - LANES, p.n, b)
+    if s.left[b] > 0:
+        size, s.left[b] = s.cosine.shape[1] * LANES, 0
+        for h in range(s.over_pairs.shape[0]):
+            for k in range(b * size, min((b + 1) * size, p.n)):
+                s.over_pairs[h, k] = 0
+
+
+@inlined
+def _totals(p, h, b):
+    """The sums over each lane of superblock b."""
+    if p.heads[h].slope > 0.0:
+        lane_totals(p.modes, b, p.heads[h].orders, _decay(p.heads[h]))
+    else:
+        lane_totals(p.modes, b, p.heads[h].orders, None)
+
+
+@inlined
+def _base(p, h):
+    """The sums before every lane."""
+    head = p.heads[h]
+    if head.slope > 0.0:
+        lane_bases(p.modes, p.modes.frozen[h], head.orders, head.mask, head.w, _decay(head))
+    else:
+        lane_bases(p.modes, p.modes.frozen[h], head.orders, head.mask, head.w, None)
+
+
+@inlined
+def _decay(head):
+    """ALiBi's, per place."""
+    return math.exp(-min(head.slope, MAX_SLOPE))
+
+
+@inlined
+def _block(p, h, b, velocity):
+    """The outputs of the tokens of superblock b under head h; the last head of a block of nothing but such
+    heads writes the velocities."""
+    s, head = p.modes, p.heads[h]
+    begin_sums(s, b, head.orders)
+    across_alone = head.scalar and p.norm == POST
+    if head.slope > 0.0 and across_alone:
+        beyond = _gaussian_rows(p, s, head, h, b, _decay(head), None)
+    elif head.slope > 0.0:
+        beyond = _gaussian_rows(p, s, head, h, b, _decay(head), True)
+    elif not head.gaussian or head.mask == WINDOW:
+        beyond = _general_rows(p, s, head, h, b)
+    elif across_alone:
+        beyond = _gaussian_rows(p, s, head, h, b, None, None)
+    else:
+        beyond = _gaussian_rows(p, s, head, h, b, None, True)
+    if not hsum(beyond) <= 0.0:
+        _leave(s, h, b, p.n)
+    if s.alone and h == s.last:
+        _write_velocities(p, s, b, velocity)
+
+
+@inlined
+def _gaussian_rows(p, s, head, h, b, decay, along):
+    """K^T Q = I, causal or full mask; `along` is None where only what is across x_k counts.  Returns what is
+    positive, or not a number, where a token is left."""
+    bessel, sums, c, orders, full = s.bessel, s.sums, s.cosine.shape[1], head.orders, head.mask == FULL
+    exponential, largest = head.weights == EXPONENTIAL, splat(1.0)
+    if exponential:
+        largest = splat(math.exp(head.beta))
+    beyond, growth, growth2 = splat(0.0), decay, decay  # None without ALiBi
     if decay is not None:
-        whole = decay**c
-    for m in range(orders):
-        for part in range(2):
-            total, error = base[m, part, 0], base[m, part, 1]
-            for at in range(LANES):
-                add = sums[m, part, at]
-                sums[m, part, at] = total + error
-                total, error = total * whole, error * whole
-                new = total + add
-                error += (total - new) + add if abs(total) >= abs(add) else (add - new) + total
-                total = new
-            base[m, part, 0], base[m, part, 1] = total, error
-
-
-@uncounted
-def _evaluate(s, head, V, h, b, n, exclude_self, decay):
-    """The outputs of the tokens of superblock b, which join the sums unless the mask is full."""
-    tokens, sums, bessel, exponential = s.tokens, s.sums, s.bessel, head.weights == EXPONENTIAL
-    c, orders, full, largest = tokens.shape[1], head.orders, head.mask == FULL, splat(math.exp(head.beta))
-    if not exponential:
-        largest = splat(1.0)
-    row = c * LANES
+        growth, growth2 = 1.0 / decay, 1.0 / (decay * decay)
     for i in range(0, c, 2):
-        at = i * LANES
-        x, y, here = load(tokens, at), load(tokens, row + at), load(tokens, 2 * row + at)
+        row = (b * c + i) * LANES
+        x, y, here = load(s.cosine, row), load(s.sine, row), load(s.present, row)
         x2, y2, here2 = x, y, splat(0.0)
         if i + 1 < c:
-            at += LANES
-            x2, y2, here2 = load(tokens, at), load(tokens, row + at), load(tokens, 2 * row + at)
+            x2, y2, here2 = (
+                load(s.cosine, row + LANES),
+                load(s.sine, row + LANES),
+                load(s.present, row + LANES),
+            )
         if full:
-            S, Z, ahead, across, S2, Z2, ahead2, across2 = _fixed_tokens(
-                x, y, here, x2, y2, here2, sums, bessel, h, orders
+            S, Z, ahead, across, S2, Z2, ahead2, across2 = fixed_tokens(
+                x, y, x2, y2, sums, bessel, h, orders, along
             )
         else:
-            S, Z, ahead, across, S2, Z2, ahead2, across2 = _running_tokens(
-                x, y, here, x2, y2, here2, sums, bessel, h, orders, decay
+            S, Z, ahead, across, S2, Z2, ahead2, across2 = running_tokens(
+                x, y, here, x2, y2, here2, sums, bessel, h, orders, growth, growth2, along
             )
+            if decay is not None:
+                if growth2 > MAX_GROWTH:
+                    begin_anew(s, orders, growth2)
+                    growth2 = 1.0
+                growth = growth2 / decay
+                growth2 = growth / decay
         factor, factor2 = largest / (S if exponential else Z), largest / (S2 if exponential else Z2)
-        few, few2 = S - Z * head.ratio, S2 - Z2 * head.ratio
-        ahead, across, ahead2, across2 = ahead * factor, across * factor, ahead2 * factor2, across2 * factor2
+        few = note_few(s, row, S, Z, head.ratio)
+        beyond = beyond + vmax(splat(0.0), few)
+        _add_row(p, s, head, h, row, x, y, few, ahead * factor, across * factor)
+        if i + 1 < c:
+            few = note_few(s, row + LANES, S2, Z2, head.ratio)
+            beyond = beyond + vmax(splat(0.0), few)
+            _add_row(p, s, head, h, row + LANES, x2, y2, few, ahead2 * factor2, across2 * factor2)
+    return beyond
+
+
+@inlined
+def _general_rows(p, s, head, h, b):
+    """The same with any Q, K and mask."""
+    x, A, M, c = p.x, p.A, p.frozen_weight.size - LANES, s.cosine.shape[1]
+    first_alone = b == 0 and head.last == head.first and head.mask != FULL
+    beyond = splat(0.0)
+    for i in range(c):
+        row = (b * c + i) * LANES
+        S, z, Z, ahead, across = general_tokens(s, x, M, p.n, b, i, head.orders, head.mask, head.w, A, h)
+        factor = 1.0 / Z
+        if head.weights == EXPONENTIAL:
+            factor = exp(z) / S
+        if first_alone and i == 0:
+            across = set_lane(across, 0, 0.0)  # exactly, where the modes know it to rounding
+        few = note_few(s, row, S, Z, head.ratio)
+        beyond = beyond + vmax(splat(0.0), few)
+        _add_row(
+            p, s, head, h, row, load(s.cosine, row), load(s.sine, row), few, ahead * factor, across * factor
+        )
+    return beyond
+
+
+@inlined
+def _add_row(p, s, head, h, row, x, y, few, ahead, across):
+    """Add V (ahead x_k + across x_k turned by a right angle) to the frames of eight tokens, unless they are
+    left to the pairs."""
+    V, second = p.V, s.few.size + row
+    if head.scalar:
+        along, turn = ahead * head.scale, across * head.scale
+        if p.exclude_self:
+            along = splat(0.0)
+    else:
+        sum_x, sum_y = fms(ahead, x, across * y), fma(ahead, y, across * x)
+        A_x = fma(sum_x, splat(V[h, 0, 0]), sum_y * V[h, 0, 1])
+        A_y = fma(sum_x, splat(V[h, 1, 0]), sum_y * V[h, 1, 1])
+        if p.exclude_self:
+            v_x, v_y = fma(x, splat(V[h, 0, 0]), y * V[h, 0, 1]), fma(x, splat(V[h, 1, 0]), y * V[h, 1, 1])
+            loss = fma(A_x, v_x, A_y * v_y) / (fma(v_x, v_x, v_y * v_y) + MIN_SQUARE)
+            A_x, A_y = A_x - loss * v_x, A_y - loss * v_y
+        along, turn = fma(A_x, x, A_y * y), fms(A_y, x, A_x * y)
+    nothing = splat(0.0)
+    along, turn = zero_below(nothing, few, along), zero_below(nothing, few, turn)
+    if h != s.first:
+        along, turn = load(s.frame, row) + along, load(s.frame, second) + turn
+    store(s.frame, row, along)
+    store(s.frame, second, turn)
+
+
+@inlined
+def _leave(s, h, b, n):
+    """Note the tokens of superblock b that head h leaves to the pairs."""
+    c, any_head = s.cosine.shape[1], s.over_pairs.shape[0] - 1
+    for at in range(LANES):
+        for i in range(c):
+            k = (b * LANES + at) * c + i
+            if k < n and not s.few[b, i, at] <= 0.0:
+                s.over_pairs[h, k], s.over_pairs[any_head, k] = 1, 1
+                s.left[b] += 1
+
+
+@inlined
+def _write_velocities(p, s, b, velocity):
+    """`write_velocity` of `heads.py` for eight tokens at a time, their outputs known by their frames."""
+    n, c, norm, angle = p.n, s.cosine.shape[1], p.norm, p.angle
+    for i in range(c):
+        row = (b * c + i) * LANES
+        x, y, along, across = (
+            load(s.cosine, row),
+            load(s.sine, row),
+            splat(0.0),
+            load(s.frame, s.few.size + row),
+        )
+        if norm in (PRE, PERI):
+            along = load(s.frame, row)
+        if norm in (PERI, NGPT):
+            ahead = load(s.frame, row)
+            length = sqrt(fma(ahead, ahead, across * across))
+            factor = (p.alpha if norm == NGPT else 1.0) / vmax(splat(MIN_SQUARE), length)
+            along, across = along * factor, across * factor
+        v_x, v_y = fms(along, x, across * y), fma(along, y, across * x)
         for at in range(LANES):
             k = (b * LANES + at) * c + i
             if k < n:
-                _add(s, head, V, h, k, exclude_self, x, y, few, ahead, across, at)
-            if k + 1 < n and i + 1 < c:
-                _add(s, head, V, h, k + 1, exclude_self, x2, y2, few2, ahead2, across2, at)
-
-
-@inlined
-def _add(s, head, V, h, k, exclude_self, x, y, few, ahead, across, at):
-    """Add V (ahead x_k + across x_k turned by a right angle) to the frame of token k, in lane `at`."""
-    s.over_pairs[h, k] = 0
-    if not lane(few, at) <= 0.0:
-        s.over_pairs[h, k], s.over_pairs[s.over_pairs.shape[0] - 1, k] = 1, 1
-    elif head.scalar:
-        s.frame[k, 0] += 0.0 if exclude_self else head.scale * lane(ahead, at)
-        s.frame[k, 1] += head.scale * lane(across, at)
-    else:
-        x_k, y_k, along, turn = lane(x, at), lane(y, at), lane(ahead, at), lane(across, at)
-        p, q = along * x_k - turn * y_k, along * y_k + turn * x_k
-        A_x, A_y = V[h, 0, 0] * p + V[h, 0, 1] * q, V[h, 1, 0] * p + V[h, 1, 1] * q
-        if exclude_self:
-            v_x, v_y = V[h, 0, 0] * x_k + V[h, 0, 1] * y_k, V[h, 1, 0] * x_k + V[h, 1, 1] * y_k
-            square = v_x * v_x + v_y * v_y
-            loss = (A_x * v_x + A_y * v_y) / square if square > 0.0 else 0.0
-            A_x, A_y = A_x - loss * v_x, A_y - loss * v_y
-        s.frame[k, 0] += A_x * x_k + A_y * y_k
-        s.frame[k, 1] += A_y * x_k - A_x * y_k
-
-
-@inlined
-def _decayed(S, decay):
-    """q S."""
-    if decay is not None:
-        return S * decay
-    return S
-
-
-@inlined
-def _running_tokens(x, y, here, x2, y2, here2, sums, bessel, h, orders, decay):
-    """The number of terms, Z_k and the two other sums of two consecutive tokens in each lane; then they
-    join."""
-    real, imag, real2, imag2 = here, splat(0.0), here2, splat(0.0)
-    S = load(sums, 0)
-    S2 = _decayed(S + real, decay)
-    store(sums, 0, _decayed(S2 + real2, decay))
-    Z, Z2 = fma(splat(bessel[h, 0, 0]), S, splat(1.0)), fma(splat(bessel[h, 0, 0]), S2, splat(1.0))
-    ahead, ahead2 = fma(splat(bessel[h, 0, 1]), S, splat(1.0)), fma(splat(bessel[h, 0, 1]), S2, splat(1.0))
-    across, across2 = splat(0.0), splat(0.0)
-    for m in range(1, orders):
-        at = m * 2 * LANES
-        real, imag = fms(real, x, imag * y), fma(real, y, imag * x)
-        real2, imag2 = fms(real2, x2, imag2 * y2), fma(real2, y2, imag2 * x2)
-        b_Z, b_ahead, b_across = splat(bessel[h, m, 0]), splat(bessel[h, m, 1]), splat(bessel[h, m, 2])
-        S_real, S_imag = load(sums, at), load(sums, at + LANES)
-        T = fma(real, S_real, imag * S_imag)
-        Z, ahead = fma(b_Z, T, Z), fma(b_ahead, T, ahead)
-        across = fma(b_across, fms(real, S_imag, imag * S_real), across)
-        S_real, S_imag = _decayed(S_real + real, decay), _decayed(S_imag + imag, decay)
-        T = fma(real2, S_real, imag2 * S_imag)
-        Z2, ahead2 = fma(b_Z, T, Z2), fma(b_ahead, T, ahead2)
-        across2 = fma(b_across, fms(real2, S_imag, imag2 * S_real), across2)
-        store(sums, at, _decayed(S_real + real2, decay))
-        store(sums, at + LANES, _decayed(S_imag + imag2, decay))
-    return S + 1.0, Z, ahead, across, S2 + 1.0, Z2, ahead2, across2
-
-
-@inlined
-def _fixed_tokens(x, y, here, x2, y2, here2, sums, bessel, h, orders):
-    """The same with sums over all tokens, themselves among them."""
-    real, imag, real2, imag2 = here, splat(0.0), here2, splat(0.0)
-    S = load(sums, 0)
-    Z, ahead, across = S * bessel[h, 0, 0], S * bessel[h, 0, 1], splat(0.0)
-    Z2, ahead2, across2 = Z, ahead, across
-    for m in range(1, orders):
-        at = m * 2 * LANES
-        real, imag = fms(real, x, imag * y), fma(real, y, imag * x)
-        real2, imag2 = fms(real2, x2, imag2 * y2), fma(real2, y2, imag2 * x2)
-        b_Z, b_ahead, b_across = splat(bessel[h, m, 0]), splat(bessel[h, m, 1]), splat(bessel[h, m, 2])
-        S_real, S_imag = load(sums, at), load(sums, at + LANES)
-        T = fma(real, S_real, imag * S_imag)
-        Z, ahead = fma(b_Z, T, Z), fma(b_ahead, T, ahead)
-        across = fma(b_across, fms(real, S_imag, imag * S_real), across)
-        T = fma(real2, S_real, imag2 * S_imag)
-        Z2, ahead2 = fma(b_Z, T, Z2), fma(b_ahead, T, ahead2)
-        across2 = fma(b_across, fms(real2, S_imag, imag2 * S_real), across2)
-    return S, Z, ahead, across, S, Z2, ahead2, across2
+                if angle:
+                    velocity[k] = lane(across, at)
+                else:
+                    velocity[2 * k], velocity[2 * k + 1] = lane(v_x, at), lane(v_y, at)

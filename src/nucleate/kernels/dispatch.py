@@ -47,7 +47,11 @@ from nucleate.kernels.circle_batch import (
     circle_batch_roundoff,
     circle_batch_velocities,
 )
-from nucleate.kernels.circle_heads import has_modes, modes_pay
+from nucleate.kernels.circle_heads import (
+    has_modes,
+    modes_outputs,
+    modes_pay,
+)
 from nucleate.kernels.devices import Device, Precision, check_device
 from nucleate.kernels.head_tiles import (
     HeadTiles,
@@ -275,13 +279,14 @@ def make_system(
 ) -> System:
     """One run as a system of the named kernel.
 
-    Its state is coordinates; on the circle the angles of a ModelShape's tokens unless told otherwise.  That
-    of a BlockShape is always coordinates: theta, or r theta where the shape is free.
+    Its state is coordinates; on the circle angles unless told otherwise.  Where a BlockShape is free it is
+    always coordinates: r theta.
     """
     if isinstance(shape, BlockShape):
         if tiles_pay(shape):
             return head_tiles_system(shape)
-        return heads_system(shape, _heads_by_modes(shape, kernel, tolerance), tolerance)
+        angle = angle and shape.d == 2 and not shape.free
+        return heads_system(shape, _heads_by_modes(shape, kernel, tolerance), tolerance, angle)
     if kernel == "auto":
         kernel = choose_kernel(shape, tolerance)
     if kernel == "circle":
@@ -302,8 +307,8 @@ def _heads_by_modes(shape: BlockShape, kernel: Kernel, tolerance: float) -> list
         return [modes_pay(head, tolerance) for head in shape.heads]
     if not all(has_modes(head) for head in shape.heads):
         raise InputError(
-            'kernel "circle" is for heads with K^T Q = I on the circle, softmax or exponential weights, a'
-            " causal or full mask, ALiBi under the causal one, and no frozen tokens, but a head is of another"
+            'kernel "circle" is for heads with softmax or exponential weights and without RoPE, with ALiBi'
+            " under the causal mask and K^T Q = I, but a head is of another"
             ' kind. Use "pairwise" or "auto".'
         )
     return [True] * len(shape.heads)
@@ -311,8 +316,6 @@ def _heads_by_modes(shape: BlockShape, kernel: Kernel, tolerance: float) -> list
 
 def tiles_pay(shape: ModelShape | BlockShape) -> bool:
     """Whether pairs are summed faster in tiles than in registers."""
-    if isinstance(shape, BlockShape) and shape.hard:
-        return False
     return shape.d >= MIN_TILES_DIMENSION and shape.n >= MIN_TILES_TOKENS
 
 
@@ -456,8 +459,13 @@ def _heads_drift(system, y, velocity, stop):
     if stop[0]:
         return
     heads_place(system, y)
-    heads_images(system)
-    heads_block(system, 0, system.n, velocity, stop)
+    # each only where there is something to do: to hand the record on takes as long as twenty tokens
+    if system.turn.shape[0] > 0 or system.added.shape[0] > 0:
+        heads_images(system)
+    if system.modes.last >= 0:
+        modes_outputs(system, velocity)
+    if not system.modes.alone or system.modes.left.sum() > 0:
+        heads_block(system, 0, system.n, velocity, stop)
 
 
 def _head_tiles_drift(system, y, velocity, stop):

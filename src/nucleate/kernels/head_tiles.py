@@ -1,7 +1,8 @@
 """The velocities of a block for large d: as `heads.py`, in tiles through BLAS as `tiles.py`.
 
-Softmax and exponential weights, which differ only in what the sums are divided by; heads with hardmax stay
-with `heads.py`, whose scores tell neighbours apart that a product cannot.
+Softmax and exponential weights differ only in what the sums are divided by.  For hardmax the product finds
+the few tokens whose score may be the highest, within rounding; these are compared by scores taken one by one
+as in `heads.py`, which tell neighbours apart that a product cannot.
 """
 
 from typing import NamedTuple
@@ -9,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nucleate.checks import Array
+from nucleate.checks import EPS, Array
 from nucleate.kernels.block_shape import BlockShape
 from nucleate.kernels.compile import compiled, inner
 from nucleate.kernels.heads import (
@@ -22,9 +23,10 @@ from nucleate.kernels.heads import (
     turns,
     write_velocity,
 )
-from nucleate.kernels.model_shape import EXPONENTIAL, FULL, WINDOW
+from nucleate.kernels.model_shape import EXPONENTIAL, FULL, HARDMAX, WINDOW
 from nucleate.kernels.own_term import NO_TERM, add_own_term, own_term
 from nucleate.kernels.pairwise import put_on_sphere
+from nucleate.kernels.simd import LANES, hmax, load, splat, vmax
 from nucleate.kernels.tiles import COLUMNS, ROWS, weigh
 
 __all__ = ["HeadTiles", "head_tiles_block", "head_tiles_images", "head_tiles_place", "head_tiles_system"]
@@ -55,6 +57,8 @@ class HeadTiles(NamedTuple):
     radial: Array  # (ROWS,) those parts
     Z: Array  # (ROWS,)
     largest: Array  # (ROWS,) scores so far
+    margin: Array  # (ROWS,) for hardmax: by how much a score of the product may be wrong
+    highest: Array  # (ROWS,) the product's highest score so far
     hidden: Array  # (ROWS, m)
     n: int
     norm: int  # POST, PRE, PERI or NGPT
@@ -105,6 +109,8 @@ def head_tiles_system(shape: BlockShape) -> HeadTiles:
         radial=np.zeros(ROWS),
         Z=np.zeros(ROWS),
         largest=np.zeros(ROWS),
+        margin=np.zeros(ROWS),
+        highest=np.zeros(ROWS),
         hidden=np.zeros((ROWS, len(shape.b))),
         n=n,
         norm=shape.norm,
@@ -170,7 +176,7 @@ def head_tiles_block(p, first, last, velocity, stop):
                 for c in range(d):
                     out[row, c] += part[row, c]
         for row in range(rows):
-            write_velocity(out[row], here[row], radial[row], p.norm, p.alpha, velocity, (k0 + row) * d)
+            write_velocity(out[row], here[row], radial[row], p.norm, p.alpha, False, velocity, k0 + row)
 
 
 @inner
@@ -187,6 +193,8 @@ def _head_tile_sums(p, h, k0, k1, stop):
         Z[row], largest[row] = 0.0, -np.inf
         for c in range(d):
             sums[row, c] = 0.0
+    if head.weights == HARDMAX:
+        _set_margins(p, h, rows)
     low = max(0, k0 - head.w + 1) // COLUMNS * COLUMNS if head.mask == WINDOW else 0
     for tokens in range(0 if head.last > head.first else 1, 2):
         start = M + low if tokens else head.first
@@ -204,12 +212,68 @@ def _head_tile_sums(p, h, k0, k1, stop):
                 for row in range(rows):
                     for j in range(j1 - j0):
                         tile[row, j] -= head.slope * abs(k0 + row - (j0 - M + j))
+            if head.weights == HARDMAX:
+                for row in range(rows):
+                    _take_best(p, h, tile, row, k0 + row, j0)
+                continue
             for row in range(rows):
                 weigh(tile, row, k0 + row, j0, M, head.mask, head.w, p.logs, sums, Z, largest)
             np.dot(tile, x[j0:j1], part[:rows])
             for row in range(rows):
                 for c in range(d):
                     sums[row, c] += part[row, c]
+
+
+@inner
+def _set_margins(p, h, rows):
+    """d roundings of every product <u_k, key_j>, and those of ALiBi, several times over."""
+    head, d = p.heads[h], p.x.shape[1]
+    longest = np.sqrt((p.K[h] * p.K[h]).sum()) if head.rope else 1.0  # of a key
+    for row in range(rows):
+        length = np.sqrt((p.u[row] * p.u[row]).sum()) * longest
+        p.margin[row] = 8.0 * (d + 8.0) * EPS * (length + head.slope * p.n)
+        p.highest[row] = -np.inf
+
+
+@inner
+def _take_best(p, h, tile, row, k, j0):
+    """Hardmax: p.sums = sum of x_j - x_k over all j != k with the highest score so far, p.Z how many."""
+    x, u, sums, Z, largest, highest = p.x, p.u, p.sums, p.Z, p.largest, p.highest
+    head, M, d, columns = p.heads[h], p.logs.size, p.x.shape[1], tile.shape[1]
+    first = max(0, M + k - head.w + 1 - j0) if head.mask == WINDOW else 0
+    last = columns if head.mask == FULL else min(columns, M + k + 1 - j0)
+    if first <= M + k - j0 < last:
+        tile[row, M + k - j0] = -np.inf  # not the token itself
+    start, best_8, whole = row * columns, splat(highest[row]), first + max(0, last - first) // LANES * LANES
+    for j in range(first, whole, LANES):
+        best_8 = vmax(best_8, load(tile, start + j))
+    highest[row] = hmax(best_8)
+    for j in range(whole, last):
+        highest[row] = max(highest[row], tile[row, j])
+    least = highest[row] - 2.0 * p.margin[row]
+    for j in range(first, last):
+        if not tile[row, j] >= least or tile[row, j] == -np.inf:
+            continue
+        score = -head.slope * abs(M + k - j0 - j)
+        if head.gaussian:
+            square = 0.0
+            for c in range(d):
+                square += (x[j0 + j, c] - x[M + k, c]) ** 2
+            score -= 0.5 * head.beta * square
+        elif head.rope:
+            for c in range(d):
+                score += u[row, c] * p.keys[h, j0 + j - M, c]
+        else:
+            for c in range(d):
+                score += u[row, c] * x[j0 + j, c]
+        if score > largest[row]:
+            largest[row], Z[row] = score, 0.0
+            for c in range(d):
+                sums[row, c] = 0.0
+        if score == largest[row]:
+            Z[row] += 1.0
+            for c in range(d):
+                sums[row, c] += x[j0 + j, c] - x[M + k, c]
 
 
 @inner
@@ -228,6 +292,9 @@ def _add_outputs(p, h, k0, rows, here):
         factor = total / p.Z[row]
         # for V = c I without the self term: nothing is left where nothing pulls
         self_term = total if head.scalar else 0.0
+        if head.weights == HARDMAX:  # differences from x_k already
+            total = min(p.Z[row], 1.0)
+            factor, self_term = 1.0 / max(p.Z[row], 1.0), 0.0 if head.scalar else -total
         for c in range(d):
             sums[row, c] = sums[row, c] * factor - self_term * here[row, c]
         if head.scalar:

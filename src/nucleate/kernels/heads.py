@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from nucleate.checks import Array
 from nucleate.kernels.block_shape import GELU, NGPT, PERI, PRE, RELU, SILU, TANH, BlockShape
 from nucleate.kernels.circle import TOLERANCE, modes
-from nucleate.kernels.circle_heads import Modes, circle_outputs, modes_of, ratio_of
-from nucleate.kernels.compile import compiled, inlined, uncounted
+from nucleate.kernels.circle_heads import Modes, modes_of, ratio_of
+from nucleate.kernels.compile import inlined, uncounted
 from nucleate.kernels.model_shape import CAUSAL, EXPONENTIAL, FULL, HARDMAX, ModelShape, mean_seen
 from nucleate.kernels.own_term import NO_TERM, add_own_term, own_term
 from nucleate.kernels.pairwise import (
@@ -35,11 +35,24 @@ from nucleate.kernels.pairwise import (
     fall_with_places,
     gaussian_sum,
     gaussian_sum_in_registers,
+    place_angles,
     put_on_sphere,
     score_sum,
     seen_range,
 )
-from nucleate.kernels.simd import LANES, TAIL, fma, hmax, load, splat, store, vmax
+from nucleate.kernels.simd import (
+    LANES,
+    TAIL,
+    even_lanes,
+    fma,
+    hmax,
+    load,
+    odd_lanes,
+    splat,
+    sqrt,
+    store,
+    vmax,
+)
 from nucleate.positions import RoPE
 
 __all__ = [
@@ -108,6 +121,7 @@ class Heads(NamedTuple):
     activation: int
     alpha: float
     exclude_self: bool
+    angle: bool  # the state is the tokens' angles (d = 2), not their coordinates
 
     @property
     def places(self) -> Array:
@@ -131,8 +145,11 @@ def mask_of(heads: NDArray[np.void]) -> int:
 
 
 def pairs_of(heads: NDArray[np.void], n: int) -> float:
-    """How many pairs the heads sum over, at least one per token."""
-    seen = sum(mean_seen(head["mask"], n, head["w"]) + head["last"] - head["first"] for head in heads)
+    """How many pairs, or token-modes, the heads sum over, at least one per token."""
+    seen = sum(
+        2.0 * head["orders"] or mean_seen(head["mask"], n, head["w"]) + head["last"] - head["first"]
+        for head in heads
+    )
     return float(n) * max(1.0, float(seen))
 
 
@@ -167,14 +184,16 @@ def stacked(matrices: list[Array], d: int) -> Array:
     return np.array(matrices, dtype=np.float64).reshape(-1, d, d)
 
 
-def heads_system(shape: BlockShape, by_modes: Sequence[bool] = (), tolerance: float = TOLERANCE) -> Heads:
+def heads_system(
+    shape: BlockShape, by_modes: Sequence[bool] = (), tolerance: float = TOLERANCE, angle: bool = False
+) -> Heads:
     """The system of one run; `by_modes` says of each head whether it is summed over modes, on the circle,
-    where velocities are then good to `tolerance` |V|."""
+    where velocities are then good to `tolerance` |V|; `angle`, whether the state is angles."""
     n, d, heads = shape.n, shape.d, shape.heads
     records = head_records(heads)
     for record, head, wanted in zip(records, heads, by_modes, strict=False):
         if wanted:
-            record["orders"], record["ratio"] = modes(head.beta) + 2, ratio_of(head, tolerance)
+            record["orders"], record["ratio"] = modes(head.z) + 2, ratio_of(head, tolerance)
     frozen = np.concatenate([np.zeros((0, d)), *(head.frozen for head in heads)])  # (M, d)
     M = len(frozen)
     x, weight = np.zeros((d, M + n + LANES)), np.ones(M + LANES)
@@ -189,7 +208,7 @@ def heads_system(shape: BlockShape, by_modes: Sequence[bool] = (), tolerance: fl
         V=stacked([head.V for head in heads], d),
         turn=turn,
         keys=np.zeros((len(turn) * d, M + n + LANES)),
-        modes=modes_of(heads, records["orders"].tolist(), n),
+        modes=modes_of(heads, records["orders"].tolist(), n, alone=not has_own and shape.b.size == 0),
         W=shape.W.T.copy(),
         a=shape.a.T.copy(),
         b=shape.b.copy(),
@@ -206,31 +225,44 @@ def heads_system(shape: BlockShape, by_modes: Sequence[bool] = (), tolerance: fl
         activation=shape.activation,
         alpha=shape.alpha,
         exclude_self=shape.exclude_self,
+        angle=angle,
     )
 
 
 # Before the sums
 
 
-@compiled
+@uncounted
 def heads_place(p, y):
-    """Put the state y, (n * d,) coordinates padded by 8, on the sphere as columns of p.x."""
+    """Put the state y, (n * d,) coordinates or (n,) angles padded by 8, on the sphere as columns of p.x."""
     x, n = p.x, p.n
     M = p.frozen_weight.size - LANES
-    if x.shape[0] == 2:  # written out, it becomes vectors
-        for k in range(n):
-            inverse = 1.0 / np.sqrt(y[2 * k] * y[2 * k] + y[2 * k + 1] * y[2 * k + 1])
-            x[0, M + k], x[1, M + k] = y[2 * k] * inverse, y[2 * k + 1] * inverse
-        return
-    put_on_sphere(y, x[:, M : M + n])
+    if p.angle:
+        place_angles(y, x, M, n)
+    elif x.shape[0] == 2:
+        _place_pairs(y, x, M, n)
+    else:
+        put_on_sphere(y, x[:, M : M + n])
 
 
-@compiled
+@inlined
+def _place_pairs(y, x, M, n):
+    """For d = 2, eight tokens at a time."""
+    whole = n // LANES * LANES
+    for k in range(0, whole, LANES):
+        first, second = load(y, 2 * k), load(y, 2 * k + LANES)
+        even, odd = even_lanes(first, second), odd_lanes(first, second)
+        inverse = 1.0 / sqrt(even * even + odd * odd)
+        store(x, M + k, even * inverse)
+        store(x, x.shape[1] + M + k, odd * inverse)
+    for k in range(whole, n):
+        inverse = 1.0 / np.sqrt(y[2 * k] * y[2 * k] + y[2 * k + 1] * y[2 * k + 1])
+        x[0, M + k], x[1, M + k] = y[2 * k] * inverse, y[2 * k + 1] * inverse
+
+
+@uncounted
 def heads_images(p):
-    """Once the tokens are placed: the keys of heads with RoPE, what is summed over modes, and the term of
-    one's own."""
-    if p.modes.frame.shape[0] > 0:
-        circle_outputs(p.modes, p.x[:, p.frozen_weight.size - LANES :], p.heads, p.V, p.n, p.exclude_self)
+    """Once the tokens are placed: the keys of heads with RoPE, and the term of one's own."""
     x, K, keys, turn, n = p.x, p.K, p.keys, p.turn, p.n
     d = x.shape[0]
     M = p.frozen_weight.size - LANES
@@ -268,27 +300,32 @@ def heads_block(p, first, last, velocity, stop):
     x, weight, heads, A, V, turn, keys = p.x, p.frozen_weight, p.heads, p.A, p.V, p.turn, p.keys
     work, values, here, out, hidden, added = p.work, p.values, p.here, p.out, p.hidden, p.added
     W, a, b, frame, over_pairs = p.W, p.a, p.b, p.modes.frame, p.modes.over_pairs
-    n, exclude_self, activation, norm, alpha = p.n, p.exclude_self, p.activation, p.norm, p.alpha
+    n, exclude_self, activation, norm, alpha, angle = (
+        p.n,
+        p.exclude_self,
+        p.activation,
+        p.norm,
+        p.alpha,
+        p.angle,
+    )
+    chunk = frame.shape[2]
     d = x.shape[0]
     M = weight.size - LANES
-    by_modes = frame.shape[0] > 0
-    modes_alone = by_modes and added.shape[0] == 0 and b.size == 0
-    for h in range(heads.size):
-        modes_alone &= heads[h].orders > 0
+    alone = p.modes.alone
     for k in range(first, last):
         if stop[0]:
             return
-        if modes_alone and not over_pairs[heads.size, k]:
-            _write_on_circle(x[0, M + k], x[1, M + k], frame, k, norm, alpha, velocity)
+        if alone and not over_pairs[heads.size, k]:
             continue
         for c in range(d):
             here[c] = x[c, M + k]
             out[c] = added[k, c] if added.shape[0] > 0 else 0.0
         radial = 0.0  # the part along x_k is radial x_k
-        if by_modes:
-            radial = frame[k, 0]
-            out[0] -= frame[k, 1] * here[1]
-            out[1] += frame[k, 1] * here[0]
+        if frame.size > 0:
+            b_k, i, at = k // (chunk * LANES), k % chunk, k // chunk % LANES
+            radial, across = frame[0, b_k, i, at], frame[1, b_k, i, at]
+            out[0] -= across * here[1]
+            out[1] += across * here[0]
         for h in range(heads.size):
             if heads[h].orders > 0 and not over_pairs[h, k]:
                 continue
@@ -296,19 +333,7 @@ def heads_block(p, first, last, velocity, stop):
             radial += _add_output(heads[h], V, work, values, here, out, h, total, exclude_self)
         if b.size > 0:
             add_mlp(W, a, b, activation, here, hidden, out)
-        write_velocity(out, here, radial, norm, alpha, velocity, k * d)
-
-
-@inlined
-def _write_on_circle(x_k, y_k, frame, k, norm, alpha, velocity):
-    """`write_velocity` for d = 2 and an output known by its parts along x_k and across it."""
-    along, across = frame[k, 0] if norm in (PRE, PERI) else 0.0, frame[k, 1]
-    if norm in (PERI, NGPT):
-        length = np.sqrt(frame[k, 0] * frame[k, 0] + across * across)
-        factor = (alpha if norm == NGPT else 1.0) / length if length > 0.0 else 0.0
-        along, across = factor * along, factor * across
-    velocity[2 * k] = along * x_k - across * y_k
-    velocity[2 * k + 1] = along * y_k + across * x_k
+        write_velocity(out, here, radial, norm, alpha, angle, velocity, k)
 
 
 @inlined
@@ -492,10 +517,11 @@ def add_mlp(W, a, b, activation, here, hidden, out):
 
 
 @inlined
-def write_velocity(out, here, radial, norm, alpha, velocity, at):
-    """The velocity of one token whose block adds A = radial x_k + out: P A / s, and where r is part of the
-    state A or A / |A|."""
+def write_velocity(out, here, radial, norm, alpha, angle, velocity, k):
+    """The velocity of token k, whose block adds A = radial x_k + out: P A / s, that of its angle where the
+    state is angles; where r is part of the state A or A / |A|."""
     d = here.size
+    at = k * d
     if norm == PRE:
         for c in range(d):
             velocity[at + c] = radial * here[c] + out[c]
@@ -510,6 +536,9 @@ def write_velocity(out, here, radial, norm, alpha, velocity, at):
         inverse = 1.0 / np.sqrt(square) if square > 0.0 else 0.0
     if norm == NGPT:
         inverse *= alpha
+    if angle:
+        velocity[k] = inverse * (out[1] * here[0] - out[0] * here[1])
+        return
     for c in range(d):
         if norm == PERI:
             velocity[at + c] = inverse * (radial * here[c] + out[c])

@@ -35,6 +35,7 @@ __all__ = [
     "pairwise_system",
     "pairwise_token",
     "pairwise_velocities",
+    "place_angles",
     "put_on_sphere",
     "score_sum",
     "seen_range",
@@ -125,13 +126,18 @@ def _runs_in_queue(queue, p, tokens, velocity, stop):
 def pairwise_place(p, y):
     """Put the state y, (n * d,) coordinates or (n,) angles padded by 8, on the sphere as columns of p.x."""
     if p.angle:
-        width = p.x.shape[1]
-        for k in range(0, p.n, LANES):
-            sine, cosine = sincos(load(y, k))
-            store(p.x, p.m + k, cosine)
-            store(p.x, width + p.m + k, sine)
-        return
-    put_on_sphere(y, p.x[:, p.m : p.m + p.n])
+        place_angles(y, p.x, p.m, p.n)
+    else:
+        put_on_sphere(y, p.x[:, p.m : p.m + p.n])
+
+
+@inner
+def place_angles(y, x, m, n):
+    """Columns m .. m+n-1 of x (2, >= m + n + 8) = the points at the angles y, padded by 8."""
+    for k in range(0, n, LANES):
+        sine, cosine = sincos(load(y, k))
+        store(x, m + k, cosine)
+        store(x, x.shape[1] + m + k, sine)
 
 
 @inner

@@ -234,6 +234,8 @@ def _shuffled(*order: int):
 
 
 join_halves = _shuffled(0, 1, 2, 3, 12, 13, 14, 15)  # the low half of a, the high half of b
+even_lanes = _shuffled(0, 2, 4, 6, 8, 10, 12, 14)  # of sixteen numbers in a, then b
+odd_lanes = _shuffled(1, 3, 5, 7, 9, 11, 13, 15)
 _low_halves = _shuffled(0, 1, 2, 3, 8, 9, 10, 11)
 _crossed = _shuffled(4, 5, 6, 7, 8, 9, 10, 11)  # the high half of a, the low half of b
 

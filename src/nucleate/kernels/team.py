@@ -8,6 +8,7 @@ import numpy as np
 
 from nucleate.checks import Array
 from nucleate.kernels.circle import Circle, circle_base, circle_block, circle_totals
+from nucleate.kernels.circle_heads import modes_base, modes_block, modes_deal, modes_totals
 from nucleate.kernels.head_tiles import HeadTiles, head_tiles_block, head_tiles_images, head_tiles_place
 from nucleate.kernels.heads import Heads, heads_block, heads_images, heads_place
 from nucleate.kernels.model_shape import CAUSAL
@@ -60,9 +61,20 @@ class Team:
         block, edges = BLOCK[type(self.system)], self.edges
         if isinstance(self.system, Heads | HeadTiles):
             IMAGES[type(self.system)](self.system)
+        if isinstance(self.system, Heads) and self.system.modes.last >= 0:
+            self._share(lambda member, b: modes_deal(member, b), range(len(self.system.modes.left)))
+            for h in np.flatnonzero(self.system.heads["orders"]).tolist():
+                self._sum_over_modes(self.system, h, velocity)
         self._share(
             lambda member, i: block(member, edges[i], edges[i + 1], velocity, stop), range(len(edges) - 1)
         )
+
+    def _sum_over_modes(self, system: Heads, h: int, velocity: Array) -> None:
+        """One head of a block on the circle."""
+        blocks = range(len(system.modes.left))
+        self._share(lambda member, b: modes_totals(member, h, b), blocks)
+        modes_base(system, h)
+        self._share(lambda member, b: modes_block(member, h, b, velocity), blocks)
 
     def _share(self, work: Callable[[System, int], object], items: range) -> None:
         """Deal the items out among the members, those that take longest first."""
@@ -100,11 +112,24 @@ def _with_own_scratch(system: System) -> System:
     if isinstance(system, HeadTiles):
         return system._replace(
             **_copies(
-                system, "u", "scores", "sums", "part", "values", "out", "radial", "Z", "largest", "hidden"
+                system,
+                "u",
+                "scores",
+                "sums",
+                "part",
+                "values",
+                "out",
+                "radial",
+                "Z",
+                "largest",
+                "margin",
+                "highest",
+                "hidden",
             )
         )
     if isinstance(system, Heads):
-        return system._replace(**_copies(system, "work", "here", "out", "values", "hidden"))
+        own_modes = system.modes._replace(sums=system.modes.sums.copy(), ratios=system.modes.ratios.copy())
+        return system._replace(modes=own_modes, **_copies(system, "work", "here", "out", "values", "hidden"))
     return system._replace(**_copies(system, "work"))
 
 

@@ -144,7 +144,7 @@ def _gguf(path: Path) -> Source:
     notes: tuple[str, ...] = (
         (
             (
-                f"The weights are quantised ({', '.join(kinds)}) and were dequantised: the spectra are those"
+                f"The weights are quantised ({', '.join(kinds)}) and were dequantised: all numbers are those"
                 " of the rounded weights."
             ),
         )

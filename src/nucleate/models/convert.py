@@ -90,7 +90,7 @@ def _in_a_process(source: Path, target: Path) -> None:
     if done.returncode == NO_TORCH:
         raise MissingPackageError(
             f"To convert, torch and safetensors are needed ({said}). Install them: python -m pip install"
-            ' "nucleate[trace,models]"'
+            ' "nucleate[torch,models]"'
         )
     if done.returncode == REFUSED:
         raise InputError(

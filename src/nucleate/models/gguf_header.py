@@ -20,6 +20,7 @@ MAX_SETTINGS = 10_000
 MAX_LIST_ITEMS = 4_000_000
 MAX_NAME_BYTES = 65_535
 MAX_TEXT_BYTES = 1_000_000
+MAX_ITEM_BYTES = 10_000  # of a text in a list that is kept: no token is longer
 NUMBER_FORMATS = {
     0: "<B",
     1: "<b",
@@ -46,9 +47,11 @@ class GgufEntry:
     end: int
 
 
-def read_gguf(path: Path, data: Any) -> tuple[dict[str, Any], dict[str, GgufEntry]]:
+def read_gguf(
+    path: Path, data: Any, lists: tuple[str, ...] = ()
+) -> tuple[dict[str, Any], dict[str, GgufEntry]]:
     """The settings that are numbers or texts, and every tensor by its name, from the mapped bytes of a
-    file."""
+    file. Of settings that are lists only those named in `lists` are kept, the others are None."""
     reader = _Reader(path, data)
     if reader.bytes(4) != b"GGUF":
         reader.refuse("it does not begin with GGUF")
@@ -61,7 +64,7 @@ def read_gguf(path: Path, data: Any) -> tuple[dict[str, Any], dict[str, GgufEntr
         key = reader.text(MAX_NAME_BYTES)
         if key in settings:
             reader.refuse(f"it has the setting {key[:80]!r} twice")
-        settings[key] = reader.value()
+        settings[key] = reader.value(key in lists)
     rows = [reader.tensor() for _ in range(tensors)]
     align = settings.get("general.alignment", 32)
     if not isinstance(align, int) or align < 1 or align & (align - 1):
@@ -107,8 +110,8 @@ class _Reader:
         except UnicodeDecodeError:
             self.refuse("a text in it is not UTF-8")
 
-    def value(self) -> Any:
-        """A number or a text; None for an array, whose items are passed over."""
+    def value(self, keep: bool = False) -> Any:
+        """A number or a text; for an array its items, if they are to be kept, else None."""
         kind = self.number("<I")
         if kind in NUMBER_FORMATS:
             return self.number(NUMBER_FORMATS[kind])
@@ -117,6 +120,11 @@ class _Reader:
         if kind != ARRAY:
             self.refuse(f"a setting is of the unknown type {kind}")
         items, count = self.number("<I"), self.count(MAX_LIST_ITEMS, "items")
+        if keep and items in NUMBER_FORMATS:
+            form = NUMBER_FORMATS[items]
+            return list(struct.unpack(f"<{count}{form[1]}", self.bytes(count * struct.calcsize(form))))
+        if keep and items == TEXT:
+            return [self.text(MAX_ITEM_BYTES) for _ in range(count)]
         if items in NUMBER_FORMATS:
             self.skip(count * struct.calcsize(NUMBER_FORMATS[items]))
         elif items == TEXT:

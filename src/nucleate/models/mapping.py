@@ -68,9 +68,11 @@ class Mapping:
     shrunk: bool = False  # initialised with an output smaller by 1 / sqrt(2 layers)
     prefix: str | None = None  # in front of `layer`, where there are several
     sizes: MappingProxyType[str, int | float | str] = field(default_factory=lambda: MappingProxyType({}))
-    defaults: MappingProxyType[str, dict[str, int | float]] = field(
+    defaults: MappingProxyType[str, dict[str, Any]] = field(
         default_factory=lambda: MappingProxyType({})
     )  # by model_type: what config.json may omit
+    # what the forward pass needs besides, see models/forward/architecture.py
+    forward: MappingProxyType[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def anchor(self) -> str:
@@ -167,7 +169,7 @@ def _parsed(name: str, text: str) -> Mapping:
         raise InputError(
             f"The mapping {name} must have query, key and value, or fused. It looks like this:\n{EXAMPLE}"
         )
-    tables = {key: MappingProxyType(table.get(key, {})) for key in ("sizes", "defaults")}
+    tables = {key: MappingProxyType(table.get(key, {})) for key in ("sizes", "defaults", "forward")}
     return Mapping(name, **{**table, "models": tuple(table["models"]), **tables})
 
 
@@ -177,6 +179,7 @@ def _check_value(name: str, key: str, value: Any) -> None:
         "models": (list, "a list of texts"),
         "sizes": (dict, "a table"),
         "defaults": (dict, "a table of tables"),
+        "forward": (dict, "a table"),
     }
     asked |= dict.fromkeys(("transposed", "centred", "rope", "shrunk"), (bool, "true or false"))
     kind, words = asked.get(key, (str, "a text"))

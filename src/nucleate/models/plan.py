@@ -13,7 +13,7 @@ from nucleate.models.mapping import NAMES, Mapping, built_in
 from nucleate.models.rope import rope_factors, rope_note, rotated
 from nucleate.models.weights import Weights
 
-__all__ = ["Plan", "make_plan"]
+__all__ = ["Plan", "architecture_and_config", "make_plan"]
 
 MAX_LISTED_PREFIXES = 12
 MAX_HEADS_OR_LAYERS = 65_536  # more is a damaged configuration
@@ -78,11 +78,7 @@ class Plan:
 
 def make_plan(weights: Weights, config: Table[str, Any], mapping: Mapping | None = None) -> Plan:
     """How to read this model: by `mapping`, or by the architecture that its configuration names."""
-    config = _text_part(config)
-    mapping = mapping or _recognised(weights, config)
-    # A null in config.json, unlike an omission, says that there is no such setting.
-    config = {**mapping.defaults.get(str(config.get("model_type")), {}), **config}
-    config = {name: value for name, value in config.items() if value is not None}
+    mapping, config = architecture_and_config(weights, config, mapping)
     (prefix, layers), sizes = _where(weights, mapping), _sizes(mapping, config)
     d, heads, kv, head_dim = _shapes(weights, mapping, prefix + mapping.place(layers[0]), sizes)
     std = finite_number(
@@ -120,6 +116,18 @@ def make_plan(weights: Weights, config: Table[str, Any], mapping: Mapping | None
     )
     _check_shapes(weights, plan)
     return plan
+
+
+def architecture_and_config(
+    weights: Weights, config: Table[str, Any], mapping: Mapping | None = None
+) -> tuple[Mapping, dict[str, Any]]:
+    """The architecture, and the configuration of its text part: with what it may omit, without what is
+    null."""
+    config = _text_part(config)
+    mapping = mapping or _recognised(weights, config)
+    # A null in config.json, unlike an omission, says that there is no such setting.
+    config = {**mapping.defaults.get(str(config.get("model_type")), {}), **config}
+    return mapping, {name: value for name, value in config.items() if value is not None}
 
 
 def _text_part(config: Table[str, Any]) -> Table[str, Any]:

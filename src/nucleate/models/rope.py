@@ -7,7 +7,7 @@ from typing import Any
 
 from nucleate.checks import finite_number
 
-__all__ = ["SCALING_KINDS", "rope_factors", "rope_note", "rotated"]
+__all__ = ["SCALING_KINDS", "rope_factors", "rope_kind", "rope_note", "rope_settings", "rotated"]
 
 PLAIN_KINDS = ("default", "linear", "dynamic", "llama3", "proportional")  # kinds that multiply by 1
 SCALING_KINDS = ("yarn", "longrope")
@@ -22,7 +22,7 @@ def rope_factors(config: Table[str, Any], layers: int) -> tuple[float, ...]:
     found = []
     for i in range(layers):
         skipped = isinstance(turned, list) and i < len(turned) and not turned[i]
-        found.append(1.0 if skipped else _factor(_settings(config, i), config))
+        found.append(1.0 if skipped else _factor(rope_settings(config, i), config))
     return tuple(found)
 
 
@@ -31,7 +31,7 @@ def rotated(config: Table[str, Any], head_dim: int) -> int:
     share = next(
         (
             given[name]
-            for given in (_settings(config), config)
+            for given in (rope_settings(config), config)
             for name in SHARE_NAMES
             if given.get(name) is not None
         ),
@@ -44,7 +44,7 @@ def rotated(config: Table[str, Any], head_dim: int) -> int:
 
 def rope_note(config: Table[str, Any], layers: int) -> str:
     """In words; a kind that is not known is named, as it may multiply, too."""
-    kinds = {str(_kind(_settings(config, i)))[:80] for i in range(layers)}
+    kinds = {str(rope_kind(rope_settings(config, i)))[:80] for i in range(layers)}
     odd = sorted(kinds - {*PLAIN_KINDS, *SCALING_KINDS})
     return (
         "Positions are rotated into queries and keys (RoPE); β and the root mean square score are those at"
@@ -59,7 +59,7 @@ def rope_note(config: Table[str, Any], layers: int) -> str:
     )
 
 
-def _settings(config: Table[str, Any], layer: int | None = None) -> dict[str, Any]:
+def rope_settings(config: Table[str, Any], layer: int | None = None) -> dict[str, Any]:
     """The settings of RoPE; where each kind of layer has its own, those of this layer."""
     found, kinds = config.get("rope_parameters") or config.get("rope_scaling"), config.get("layer_types")
     found = found if isinstance(found, dict) else {}
@@ -71,12 +71,13 @@ def _settings(config: Table[str, Any], layer: int | None = None) -> dict[str, An
     return own if isinstance(own, dict) else {"rope_type": "settings of no layer"}
 
 
-def _kind(settings: dict[str, Any]) -> Any:
+def rope_kind(settings: dict[str, Any]) -> Any:
+    """Its name: default, linear, yarn, ..."""
     return settings.get("rope_type") or settings.get("type") or "default"
 
 
 def _factor(own: dict[str, Any], config: Table[str, Any]) -> float:
-    kind = _kind(own)
+    kind = rope_kind(own)
     if kind not in SCALING_KINDS:
         return 1.0
     if own.get("attention_factor") is not None:

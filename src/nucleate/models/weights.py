@@ -29,12 +29,19 @@ class Weights(ABC):
     kinds: Mapping[str, str]  # how the numbers are stored, such as BF16
 
     @abstractmethod
-    def _raw(self, name: str, rows: slice, columns: slice) -> Array:
-        """That part of a tensor as doubles."""
+    def _raw(self, name: str, rows: slice, columns: slice, dtype: type[Any]) -> NDArray[Any]:
+        """That part of a tensor as numbers of this type."""
 
     def part(self, name: str, rows: slice = EVERYTHING, columns: slice = EVERYTHING) -> Array:
         """Rows and columns of a matrix, or places `rows` of a vector, as finite doubles."""
-        found = self._raw(name, rows, columns)
+        return self._finite(name, rows, columns, np.float64)
+
+    def whole(self, name: str, dtype: type[Any], rows: slice = EVERYTHING) -> NDArray[Any]:
+        """A tensor, or rows of it, as finite numbers of this type, float32 or float64."""
+        return self._finite(name, rows, EVERYTHING, dtype)
+
+    def _finite(self, name: str, rows: slice, columns: slice, dtype: type[Any]) -> NDArray[Any]:
+        found = self._raw(name, rows, columns, dtype)
         if not np.isfinite(found).all():
             raise InputError(
                 f"The tensor {name} must hold finite numbers, but holds {_count(~np.isfinite(found))} NaN or"
@@ -67,7 +74,7 @@ class SafetensorsWeights(Weights):
         """The file that holds a tensor."""
         return self._maps[self._where[name][0]].path.name if name in self._where else None
 
-    def _raw(self, name: str, rows: slice, columns: slice) -> Array:
+    def _raw(self, name: str, rows: slice, columns: slice, dtype: type[Any]) -> NDArray[Any]:
         i, entry = self._where[name]
         if entry.dtype not in STORED_AS:
             raise InputError(
@@ -80,7 +87,7 @@ class SafetensorsWeights(Weights):
             -(-(entry.end - entry.begin) * 8 // _bits(entry.dtype)),
             entry.begin,
         )
-        return doubles(_cut(stored.reshape(entry.shape), rows, columns), entry.dtype)
+        return floats(_cut(stored.reshape(entry.shape), rows, columns), entry.dtype, dtype)
 
     def forget(self) -> None:
         for one in self._maps:
@@ -105,20 +112,20 @@ class GgufWeights(Weights):
         self.kinds = {name: _ggml_name(entry.kind) for name, entry in self._where.items()}
         self._kept: tuple[str, Array] | None = None
 
-    def _raw(self, name: str, rows: slice, columns: slice) -> Array:
+    def _raw(self, name: str, rows: slice, columns: slice, dtype: type[Any]) -> NDArray[Any]:
         entry = self._where[name]
         if columns == EVERYTHING:
-            return self._rows(entry, rows)
+            return self._rows(entry, rows, dtype)
         # Columns cut through the blocks of a quantised row: the whole tensor is kept for the other heads.
         if self._kept is None or self._kept[0] != name:
-            self._kept = name, self._rows(entry, EVERYTHING)
+            self._kept = name, self._rows(entry, EVERYTHING, np.float64)
         return self._kept[1][rows, columns]
 
-    def _rows(self, entry: GgufEntry, rows: slice) -> Array:
-        raw = np.frombuffer(self._map.bytes(entry.end), np.uint8, entry.end - entry.begin, entry.begin)
+    def _rows(self, entry: GgufEntry, rows: slice, dtype: type[Any]) -> NDArray[Any]:
+        raw = self._stored(entry)
         if entry.kind in UNQUANTISED:
             kind = UNQUANTISED[entry.kind]
-            return doubles(_cut(raw.view(STORED_AS[kind]).reshape(entry.shape), rows, EVERYTHING), kind)
+            return floats(_cut(raw.view(STORED_AS[kind]).reshape(entry.shape), rows, EVERYTHING), kind, dtype)
         from gguf.constants import GGMLQuantizationType
         from gguf.quants import dequantize
 
@@ -133,7 +140,18 @@ class GgufWeights(Weights):
                 f"Tensors stored as {_ggml_name(entry.kind)} cannot be read. Use a file with another"
                 " quantisation, such as Q8_0 or F16."
             ) from None
-        return np.asarray(made, dtype=np.float64)
+        return np.asarray(made, dtype=dtype)
+
+    def quantised(self, name: str) -> bool:
+        """Whether reading a tensor takes more than a change of type."""
+        return self._where[name].kind not in UNQUANTISED
+
+    def stored(self, name: str) -> NDArray[np.uint8]:
+        """The bytes of a tensor as they are in the file."""
+        return self._stored(self._where[name])
+
+    def _stored(self, entry: GgufEntry) -> NDArray[np.uint8]:
+        return np.frombuffer(self._map.bytes(entry.end), np.uint8, entry.end - entry.begin, entry.begin)
 
     def forget(self) -> None:
         self._kept = None
@@ -152,7 +170,7 @@ class LoadedWeights(Weights):
             name: str(tensor.dtype).removeprefix("torch.") for name, tensor in self._tensors.items()
         }
 
-    def _raw(self, name: str, rows: slice, columns: slice) -> Array:
+    def _raw(self, name: str, rows: slice, columns: slice, dtype: type[Any]) -> NDArray[Any]:
         tensor = self._tensors[name]
         if self.kinds[name] not in LOADED_AS:  # quantised weights: their numbers are codes
             raise InputError(
@@ -164,7 +182,8 @@ class LoadedWeights(Weights):
                 f"The tensor {name} is not in memory, but on the device meta. Load the whole model, without"
                 " offloading."
             )
-        return np.array(_cut(tensor, rows, columns).detach().cpu().double().numpy())
+        part = _cut(tensor, rows, columns).detach().cpu()
+        return np.array((part.float() if dtype is np.float32 else part.double()).numpy())
 
 
 class _Mapped:
@@ -197,12 +216,13 @@ class _Mapped:
             self._map.madvise(mmap.MADV_DONTNEED)
 
 
-def doubles(stored: NDArray[Any], kind: str) -> Array:
-    """Stored numbers as doubles; bfloat16 is the upper half of a float32."""
+def floats(stored: NDArray[Any], kind: str, dtype: type[Any]) -> NDArray[Any]:
+    """Stored numbers as numbers of this type; bfloat16 is the upper half of a float32."""
     if kind == "BF16":
-        return (stored.astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
-    with np.errstate(invalid="ignore"):  # a NaN that signals is refused later, by name
-        return stored.astype(np.float64)
+        return (stored.astype(np.uint32) << np.uint32(16)).view(np.float32).astype(dtype, copy=False)
+    # a NaN that signals, and what is too large for single precision, are refused later, by name
+    with np.errstate(invalid="ignore", over="ignore"):
+        return stored.astype(dtype)  # a copy: the file may change under a view of it
 
 
 def _cut(tensor: Any, rows: slice, columns: slice) -> Any:

@@ -34,7 +34,7 @@ from nucleate.observe.clusters import check_radius, clusters, compact
 from nucleate.observe.refine import positions_at, refine
 from nucleate.sphere import retract
 
-__all__ = ["Branch", "Merge", "Merges", "cluster_width", "merges", "sharpness", "usual_radius"]
+__all__ = ["Branch", "Merge", "Merges", "cluster_width", "formed", "merges", "sharpness", "usual_radius"]
 
 FORMED_SHARE = 0.95  # of the tokens
 RADIUS_IN_WIDTHS = 0.1  # of a cluster
@@ -179,6 +179,13 @@ def merges(run: Run, radius: float | None = None) -> Merges:
         if i and (lost := _loss(run, start, t_f, x, _Search(k, leaders[:i], radius, speed))) is not None:
             losses.append((lost[0], -k, lost[1]))
     return Merges(radius, t_f, leaders, _in_order(losses, len(leaders)))
+
+
+def formed(run: Run) -> tuple[float, Array] | None:
+    """t_f of one run of a softmax head and the tokens (n, d) at that time; None if they never gathered."""
+    model = softmax_head(run.model, "Merges are followed", "Count clusters: nucleate.clusters(x, radius).")
+    found = _formed(run, cluster_width(sharpness(model)))
+    return None if found is None else (found[1], found[2])
 
 
 def _in_order(losses: list[tuple[float, int, int]], count: int) -> tuple[Merge, ...]:

@@ -29,6 +29,7 @@ FOLDERS = (
     "lost_in_the_middle",
     "noisy_transformers",
     "hardmax_transformers",
+    "open_questions",
 )
 
 # by its name, which is that of its folder with - for _

@@ -50,7 +50,7 @@ def phase_diagram(
     ax = axes_or_new(ax, WIDE_INCHES)
     mesh = _panel(ax, mean.isel(place), ends)
     bar = ax.figure.colorbar(mesh, ax=ax, pad=0.02)
-    bar.set_label(as_written(name.replace("_", " ")))
+    bar.set_label(as_written(str(mean.name).replace("_", " ")))  # the only one, where none is named
     return ax
 
 

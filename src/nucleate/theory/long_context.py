@@ -13,10 +13,11 @@ For rho = 0, s stays 1, and the same happens where g^2 is like n: at gamma = 1/2
 """
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from nucleate.checks import InputError, finite_number, whole_number
+from nucleate.checks import Array, InputError, finite_number, whole_number
 
-__all__ = ["critical_gamma", "limiting_cosine", "output_cosine"]
+__all__ = ["critical_gamma", "layer_cosine", "limiting_cosine", "output_cosine"]
 
 
 def critical_gamma(rho: float) -> float:
@@ -36,11 +37,16 @@ def output_cosine(n: int, gamma: float, rho: float) -> float:
     """The cosine between two outputs for n tokens, exactly."""
     n = whole_number("n", n, least=2, help="One token alone has no angles.")
     gamma, rho = _gamma(gamma), _overlap(rho)
-    log_ratio = gamma * np.log(n) * (1.0 - rho)  # of a / b
-    s = 1.0 + (n - 1) * rho
-    inverse = np.exp(-log_ratio)  # b / a; all terms times its square, as g itself may overflow
+    return float(layer_cosine(n, rho, gamma * np.log(n)))
+
+
+def layer_cosine(n: ArrayLike, rho: ArrayLike, beta: ArrayLike) -> Array:
+    """The same for any beta; arrays, or numbers, that are not checked."""
+    n, rho, beta = (np.asarray(value, dtype=np.float64) for value in (n, rho, beta))
+    s = 1.0 + (n - 1.0) * rho
+    inverse = np.exp(-beta * (1.0 - rho))  # b / a; all terms times its square, as g itself may overflow
     own, mixed, shared = (1.0 - inverse) ** 2, 2.0 * (1.0 - inverse) * inverse * s, inverse**2 * n * s
-    return float((own * rho + mixed + shared) / (own + mixed + shared))
+    return np.asarray((own * rho + mixed + shared) / (own + mixed + shared))
 
 
 def _gamma(gamma: float) -> float:

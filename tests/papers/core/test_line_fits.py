@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from nucleate.papers.core.line_fits import fit_line, number_with_error, standard_errors_off
+from nucleate.papers.core.line_fits import (
+    MAX_STANDARD_ERRORS,
+    fit_line,
+    most_standard_errors,
+    number_with_error,
+    standard_errors_off,
+)
 from nucleate.papers.core.numbers import Number
 
 
@@ -28,3 +34,12 @@ def test_distance_from_the_expected_is_counted_in_standard_errors() -> None:
     assert standard_errors_off(number) == pytest.approx(2.0)
     assert standard_errors_off(Number(1.0, "one", expected=1.0)) == 0.0
     assert standard_errors_off(Number(1.0, "one", expected=2.0)) == np.inf
+
+
+def test_the_farthest_of_several_true_numbers_is_too_far_once_in_a_thousand_times() -> None:
+    from scipy.stats import norm
+
+    assert round(most_standard_errors(1), 1) == MAX_STANDARD_ERRORS
+    for many in (2, 6, 40):
+        inside = 1.0 - 2.0 * norm.sf(most_standard_errors(many))
+        assert 1.0 - inside**many == pytest.approx(1e-3, rel=1e-3)  # independent numbers: a little less

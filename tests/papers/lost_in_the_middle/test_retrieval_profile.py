@@ -1,9 +1,11 @@
 """Lost in the middle: profiles of another shape or size change the verdicts; the estimate is the
 correlation."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
-from support.small_items import made, planted, words_changed
+from support.small_items import changed, made, planted, words_changed
 
 from nucleate.papers.lost_in_the_middle.retrieval_profile.data import half_differences
 from nucleate.papers.lost_in_the_middle.retrieval_profile.measures import (
@@ -30,11 +32,21 @@ def test_profiles_of_another_size_change_the_first_verdict() -> None:
         assert words_changed(KEY, "mode1-lambda1", response=factor * response)[0] == "disagrees"
 
 
-def test_another_mode_on_the_formula_agrees_and_one_off_it_disagrees() -> None:
-    found = made(KEY)
-    first = found.data["mode1-lambda1"]
-    assert found.words(planted(found.data, "mode2-lambda1", first))[4] == "agrees"
-    assert words_changed(KEY, "mode2-lambda1", response=2.0 * first["response"].values)[4] == "disagrees"
+def test_what_vanishes_as_n_grows_agrees_and_what_stays_disagrees() -> None:
+    found, rng = made(KEY), np.random.default_rng(5)
+
+    def with_amplitudes(short: Callable[[int], float], noise: float = 0.05) -> str:
+        data = dict(found.data)
+        for N, runs in found.p["sizes"]:
+            law = np.stack([finite_profile(N, at, found.p["size_case"][1], True) for at in found.p["at"]])
+            scatter = 1.0 + noise * rng.standard_normal((runs, 1, 1))
+            data[f"N{N}"] = changed(found.data[f"N{N}"], response=short(N) * scatter * law)
+        return found.words(data)[4]
+
+    assert with_amplitudes(lambda N: np.exp(-5.0 / N)) == "agrees"
+    assert with_amplitudes(lambda N: 0.8) == "disagrees"
+    assert with_amplitudes(lambda N: N**-0.1) == "disagrees", "falls with N"
+    assert with_amplitudes(lambda N: 1.0, noise=1.0) == "not testable here"
 
 
 def test_runs_without_alibi_show_no_u() -> None:

@@ -1,11 +1,14 @@
 """Clusters as points: against the equation, two tokens solved by hand, and what a merge must keep."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
 
 from nucleate.attention import Attention, drift
 from nucleate.observe.energies import interaction_energy
+from nucleate.papers.metastability import cluster_flow
 from nucleate.papers.metastability.cluster_flow import (
     TOUCHING,
     cluster_energy,
@@ -48,3 +51,19 @@ def test_the_centre_of_mass_stays_the_energy_rises_and_all_end_as_one() -> None:
     assert (np.diff(flow.energy) >= -1e-12).all()
     assert flow.energy[-1] == pytest.approx(1.0, abs=1e-9)
     assert (np.diff(flow.merge_time) > 0.0).all()
+
+
+def test_two_clusters_close_to_each_other_on_a_long_way_take_few_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # 480 000 velocities when distances were differences of angles, whose rounding the solver took for motion
+    calls, velocity = [], cluster_flow._velocity
+
+    def counted(*given: Any) -> np.ndarray:
+        calls.append(1)
+        return velocity(*given)
+
+    monkeypatch.setattr(cluster_flow, "_velocity", counted)
+    gaps = [0.08068813, 0.10582907, 0.0535144, 0.10702603, 0.01463266]
+    follow_clusters(np.cumsum([0.0, *gaps]), 250.0)
+    assert len(calls) < 5000

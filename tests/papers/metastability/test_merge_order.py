@@ -52,3 +52,16 @@ def test_other_shares_change_the_verdicts() -> None:
         assert found.words({name: changed(clear, **{kind: values})})[i] == "not observed", "one exception"
     assert found.words({name: changed(clear, first_margin=4.0, least_margin=4.0)}) == ["not observed"] * 3
     assert found.words({name: clear.isel(run=slice(9))}) == ["not observed"] * 3, "too few"
+
+
+def test_a_start_counts_once_however_many_beta_it_is_clear_at() -> None:
+    found = made("merge-order")
+    p = {**found.p, "betas": [1000.0, 4000.0]}
+    one = found.data["beta4000"].isel(run=np.zeros(12, dtype=int))
+    clear = changed(one, single=1.0, centroid=1.0, nearest_first=1.0, first_margin=6.0, least_margin=6.0)
+    unclear = changed(clear, centroid=0.0, least_margin=4.0)
+    both = found.item.measure({"beta1000": clear, "beta4000": clear}, p)
+    assert both["clear_centroid"].count == (12, 12)
+    wrong = changed(clear, centroid=np.arange(12) > 0)
+    assert found.item.measure({"beta1000": wrong, "beta4000": clear}, p)["clear_centroid"].count == (11, 12)
+    assert found.item.measure({"beta1000": unclear, "beta4000": clear}, p)["clear_centroid"].count == (12, 12)

@@ -5,11 +5,12 @@ from support.small_items import made
 
 def test_one_fall_in_one_run_changes_the_verdict() -> None:
     found = made("energy-rises")
-    name = f"full-d{found.p['d'][0]}"
-    one = found.data[name].copy(deep=True)
-    one["energy"].values[0, 0, 5:] *= 1.0 - 1e-3
-    assert one["energy"].values[0, 0, 5] < one["energy"].values[0, 0, 4]
-    assert found.words({**found.data, name: one})[0] == "disagrees"
+    for case in ("full", "USA"):
+        name = f"{case}-d{found.p['d'][0]}"
+        one = found.data[name].copy(deep=True)
+        one["energy"].values[0, 0, 5:] *= 1.0 - 1e-3
+        assert one["energy"].values[0, 0, 5] < one["energy"].values[0, 0, 4]
+        assert found.words({**found.data, name: one})[0] == "disagrees"
 
 
 def test_causal_runs_in_the_place_of_full_ones_change_both_verdicts() -> None:
@@ -19,5 +20,5 @@ def test_causal_runs_in_the_place_of_full_ones_change_both_verdicts() -> None:
         for mask, other in (("full", "causal"), ("causal", "full"))
         for d in found.p["d"]
     }
-    assert found.words(swapped) == ["disagrees", "not observed"]
+    assert found.words({**found.data, **swapped}) == ["disagrees", "not observed"]
     assert found.words(found.data) == ["agrees", "observed"]

@@ -2,9 +2,10 @@
 
 import { power } from "../axis.ts";
 import { viridis } from "../colours.ts";
+import { el } from "../dom.ts";
 import type { Pen } from "../pen.ts";
 import { currentFrame, type ViewContext } from "../view_context.ts";
-import { attentionMatrix, type AttentionMatrix } from "../attention_matrix.ts";
+import { attentionMatrix, type AttentionMatrix, type Head } from "../attention_matrix.ts";
 import { Plot, type Box } from "./plot.ts";
 
 const MAX_MATRIX_TOKENS = 512;
@@ -28,6 +29,8 @@ export class AttentionView extends Plot {
   private weights: AttentionMatrix | null = null;
   private order: number[] = []; // token in each row
   private readonly choice: HTMLSelectElement;
+  private readonly headChoice: HTMLSelectElement;
+  private headNumber = 0;
 
   constructor(context: ViewContext) {
     super("attention", context);
@@ -36,6 +39,10 @@ export class AttentionView extends Plot {
     this.choice = this.panel.choice("Order of the tokens", orders, (value) =>
       context.changeLook({ order: value as "sequence" | "cluster" }),
     );
+    this.headChoice = this.panel.choice("Which head", {}, (value) => {
+      this.headNumber = Number(value);
+      context.redraw();
+    });
     this.canvas.addEventListener("pointermove", (event) =>
       context.highlight(this.tokenAt(event.offsetX, event.offsetY)),
     );
@@ -50,15 +57,37 @@ export class AttentionView extends Plot {
       run !== null && run.frameCount > 0,
       run?.measured !== null,
     ];
-    return [...drawn, look.order, theme.dark].join("/");
+    return [...drawn, look.order, theme.dark, this.headNumber].join("/");
+  }
+
+  /** The head that is shown, of the layer that acts at the cursor; null where there is none. */
+  private get head(): Head | null {
+    const run = this.context.run;
+    if (run === null || run.begun.missing?.attention !== undefined) return null;
+    const heads = run.headsAt(currentFrame(this.context));
+    return heads.length === 0 ? null : heads[Math.min(this.headNumber, heads.length - 1)];
+  }
+
+  /** As many heads to choose from as there are. */
+  private offerHeads(): void {
+    const run = this.context.run;
+    const count = run === null || this.head === null ? 0 : run.headsAt(currentFrame(this.context)).length;
+    this.headChoice.hidden = count < 2;
+    if (count === this.headChoice.childElementCount) return;
+    this.headNumber = Math.max(0, Math.min(this.headNumber, count - 1));
+    this.headChoice.replaceChildren(
+      ...Array.from({ length: count }, (_, h) => el("option", { value: h }, `head ${h + 1}`)),
+    );
+    this.headChoice.value = String(this.headNumber);
   }
 
   /** How many tokens the matrix has; 0 where it cannot be shown. */
   private get shown(): number {
     const run = this.context.run;
-    if (run === null || run.frameCount === 0) return 0;
+    const head = this.head;
+    if (run === null || head === null || run.frameCount === 0) return 0;
     if (run.n + run.frozen <= MAX_MATRIX_TOKENS) return run.n;
-    return run.mask === "full" || run.frozen > SHOWN_FIRST_TOKENS ? 0 : Math.min(SHOWN_FIRST_TOKENS, run.n);
+    return head.mask === "full" || run.frozen > SHOWN_FIRST_TOKENS ? 0 : Math.min(SHOWN_FIRST_TOKENS, run.n);
   }
 
   /** Pixels right of the matrix. */
@@ -86,19 +115,9 @@ export class AttentionView extends Plot {
 
   private computeWeights(): void {
     const run = this.context.run!;
-    const { d, begun } = run;
     const n = this.shown;
     const i = currentFrame(this.context);
-    const { tokens, frozen } = (this.weights = attentionMatrix(
-      run.frame(i),
-      n,
-      d,
-      begun.beta,
-      begun.Q,
-      begun.K,
-      run.mask,
-      begun.frozen,
-    ));
+    const { tokens, frozen } = (this.weights = attentionMatrix(run.frame(i), n, run.d, this.head!));
     const order = (this.order = this.ordered(n, run.leadersAt(i)));
     this.shade(this.picture, n, n, (r, c) => tokens[order[r] * n + order[c]]);
     if (run.frozen > 0) this.shade(this.strip, 1, n, (r) => frozen[order[r]]);
@@ -187,6 +206,7 @@ export class AttentionView extends Plot {
   protected paintOverlay(pen: Pen, box: Box): void {
     const { run, theme, hover } = this.context;
     this.choice.value = this.context.look.order;
+    this.offerHeads();
     const n = this.shown;
     this.choice.hidden = n === 0;
     if (run === null || n === 0 || this.weights === null)

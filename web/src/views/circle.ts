@@ -173,6 +173,7 @@ export class Circle extends Plot {
     }
     this.bars(pen, x, y, rim);
     this.panel.showFrozen(run.frozen > 0);
+    this.panel.showRings(run.begun.centers.renyi.length > 0);
     this.panel.showReading(`${run.n} tokens${run.frozen > 0 ? ` and ${run.frozen} frozen` : ""}`);
     const size = Math.max(2, Math.min(6, 34 / Math.sqrt(run.n) + 2));
     const dots = new Map<string, number[]>();

@@ -33,6 +33,7 @@ export class Consumption extends TimePlot {
       [measured.renyi, theme.ink],
       [measured.strong, theme.red],
     ] as const) {
+      if (series === null) continue;
       const points: number[] = [];
       for (let i = 0; i < columns.length; i++) points.push(columns[i], this.y(series[i], box));
       pen.path(points, { stroke: colour, width: 1.8 });
@@ -57,7 +58,8 @@ export class Consumption extends TimePlot {
     const { run, theme } = this.context;
     if (run === null || run.frameCount === 0) return;
     const measured = run.measured;
-    if (measured === null) return this.panel.showReading("");
+    if (measured === null || measured.renyi === null || measured.strong === null)
+      return this.panel.showReading("");
     const x = this.drawCursor(pen, box, 0.72);
     const i = currentFrame(this.context);
     pen.circle(x, this.y(measured.renyi[i], box), 4, { fill: theme.ink, stroke: theme.paper, width: 1.5 });

@@ -53,6 +53,9 @@ export abstract class Plot implements View {
   }
 
   draw(): void {
+    const why = this.context.run?.begun.missing?.[this.name] ?? null;
+    this.panel.showWhy(why);
+    if (why !== null) return;
     const { width, height } = this.box;
     if (width < 20 || height < 20) return;
     const key = this.keyOfLayer();

@@ -171,6 +171,7 @@ export class Sphere implements View {
       new BufferAttribute(this.frozenPositions, 3),
     );
     this.panel.showFrozen(this.frozen.visible);
+    this.panel.showRings(run.begun.centers.renyi.length > 0);
   }
 
   private paintTokens(): void {

@@ -8,8 +8,7 @@ PAPER = Paper(
     title="Emergence of meta-stable clustering in mean-field transformer models",
     citation=(
         "Bruno, Pasqualotto, Agazzi, Emergence of meta-stable clustering in mean-field transformer models,"
-        " ICLR"
-        " 2025, arXiv 2410.23228"
+        " ICLR 2025, arXiv 2410.23228"
     ),
     arxiv="2410.23228",
     package=__name__,

@@ -8,11 +8,13 @@ from numpy.typing import ArrayLike
 from nucleate.papers.core.numbers import Number
 
 __all__ = [
+    "CHANCE",
     "MAX_STANDARD_ERRORS",
     "STANDARD_ERRORS_95",
     "combined_error",
     "fit_line",
     "half_width",
+    "most_standard_errors",
     "number_with_error",
     "plus_minus",
     "slope_of",
@@ -21,6 +23,7 @@ __all__ = [
 
 STANDARD_ERRORS_95 = 1.959964  # on each side of a 95 % interval of a normal distribution
 MAX_STANDARD_ERRORS = 3.3  # a true statement is farther off once in a thousand times
+CHANCE = 1e-3  # the same of several numbers together
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,14 @@ def number_with_error(
 def combined_error(statistical: float, systematic: float) -> float:
     """One standard error from two independent ones."""
     return float(np.hypot(statistical, systematic))
+
+
+def most_standard_errors(comparisons: int) -> float:
+    """How many standard errors the farthest of several numbers may be off (Bonferroni): if all are as they
+    ought to be, one is farther once in a thousand times, however many they are."""
+    from scipy.stats import norm
+
+    return float(norm.isf(CHANCE / (2 * comparisons)))
 
 
 def half_width(number: Number) -> float:

@@ -7,8 +7,10 @@ m_j the number of tokens of cluster j; D_i = n for exponential weights (USA, in 
 sum_j m_j e^{beta (cos(phi_j - phi_i) - 1)} for softmax (SA).  Time is also measured by the length u of the
 way that all tokens go together, du = (sum_i m_i phi_i'^2)^{1/2} dt, in which velocities of e^{-100} are no
 smaller than others; on the solver's own clock no distance of two clusters changes by more than a factor e
-per unit, so that they come together exponentially and never cross.  Two clusters nearer than `touching` are
-one from then on, at their centre of mass; what that neglects is of the size of `touching`.
+per unit, so that they come together exponentially and never cross.  What is followed are the distances of
+neighbours, all others being sums of them: as differences of angles they would have lost half of their digits
+when two clusters touch.  Two clusters nearer than `touching` are one from then on, at their centre of mass;
+what that neglects is of the size of `touching`.
 """
 
 from dataclasses import dataclass
@@ -23,7 +25,8 @@ __all__ = ["ClusterFlow", "cluster_energy", "cluster_velocity", "follow_clusters
 
 Weights = Literal["softmax", "exponential"]
 TOUCHING = 1e-7  # of beta^(-1/2): two clusters so near are one
-RTOL, ATOL = 1e-12, 1e-14  # of angles, small against `touching`; of u; and of time in its own unit
+RTOL, ATOL = 1e-10, 1e-12  # of u, of one angle, and of time in its own unit
+GAP_ATOL = 1e-8  # of the distances, over `touching`
 FRAMES_PER_STAGE = 400
 LONGEST_STAGE = 1e4  # on the clock of a stage, where a distance falls by e in about 1
 
@@ -42,7 +45,11 @@ class ClusterFlow:
 
 def cluster_velocity(phi: Array, m: Array, beta: float, weights: Weights) -> Array:
     """phi' of clusters at the angles phi (k,) with masses m (k,)."""
-    apart = phi[None, :] - phi[:, None]  # (k, k)
+    return _velocity(phi[None, :] - phi[:, None], m, beta, weights)
+
+
+def _velocity(apart: Array, m: Array, beta: float, weights: Weights) -> Array:
+    """The same from phi_j - phi_i, (k, k)."""
     with np.errstate(under="ignore"):
         w = m * np.exp(beta * (np.cos(apart) - 1.0))  # (k, k)
     total = w.sum(-1) if weights == "softmax" else m.sum()
@@ -104,32 +111,40 @@ def _stage(phi: Array, m: Array, beta: float, weights: Weights) -> tuple[Array, 
     from scipy.integrate import solve_ivp
 
     touching, k = TOUCHING * beta**-0.5, len(phi)
-
-    def speed(phi: Array) -> tuple[Array, float]:
-        v = cluster_velocity(phi, m, beta, weights)
-        largest = np.abs(v).max()  # squares of e^{-400} would be zero
-        return v, float(largest * np.sqrt(m @ (v / largest) ** 2))
-
-    unit = 1.0 / speed(phi)[1]  # of time, in this stage
-
     order = np.argsort(phi)
+    masses = m[order]  # (k,)
+    # phi_j - phi_i as sums of the distances of neighbours, (k, k, k - 1)
+    i, j, g = np.ogrid[:k, :k, : k - 1]
+    between = ((i <= g) & (g < j)).astype(float) - ((j <= g) & (g < i))
+
+    def speed(gaps: Array) -> tuple[Array, float]:
+        v = _velocity(between @ gaps, masses, beta, weights)  # (k,)
+        largest = np.abs(v).max()  # squares of e^{-400} would be zero
+        return v, float(largest * np.sqrt(masses @ (v / largest) ** 2))
+
+    gaps = np.diff(phi[order])  # (k - 1,)
+    unit = 1.0 / speed(gaps)[1]  # of time, in this stage
 
     def rate(_: float, y: Array) -> Array:
-        """Of the angles, of u and of the time, on the clock of this stage."""
-        v, s = speed(y[:k])
-        relative = np.linalg.norm(np.diff(v[order]) / np.diff(y[order]))  # of the distances, per time
-        return np.concatenate([v, [s, 1.0 / unit]]) / relative
+        """Of the distances, the first angle, u and the time, on the clock of this stage."""
+        v, s = speed(y[: k - 1])
+        closing = np.diff(v)  # (k - 1,)
+        relative = np.linalg.norm(closing / y[: k - 1])  # per time
+        return np.concatenate([closing, [v[0], s, 1.0 / unit]]) / relative
 
     def gap(_: float, y: Array) -> float:
-        return float(np.diff(y[order]).min() - touching)
+        return float(y[: k - 1].min() - touching)
 
     gap.terminal = True  # type: ignore[attr-defined]  # as the solver wants it
-    start = np.append(phi, [0.0, 0.0])
+    start = np.concatenate([gaps, [phi[order[0]], 0.0, 0.0]])
+    atol = np.concatenate([np.full(k - 1, GAP_ATOL * touching), np.full(3, ATOL)])
     found = solve_ivp(
-        rate, (0.0, LONGEST_STAGE), start, "DOP853", events=gap, dense_output=True, rtol=RTOL, atol=ATOL
+        rate, (0.0, LONGEST_STAGE), start, "DOP853", events=gap, dense_output=True, rtol=RTOL, atol=atol
     )
     assert found.status == 1, f"no two clusters met: {found.message}"
     assert found.sol is not None
     y = found.sol(np.linspace(0.0, found.t[-1], FRAMES_PER_STAGE))  # (k + 2, frames)
     y[:, -1] = found.y[:, -1]
-    return y[k], y[:k].T.copy(), float(y[k + 1, -1]) * unit
+    way = np.empty((FRAMES_PER_STAGE, k))
+    way[:, order] = (y[k - 1] + np.concatenate([np.zeros((1, FRAMES_PER_STAGE)), y[: k - 1].cumsum(0)])).T
+    return y[k], way, float(y[k + 1, -1]) * unit

@@ -36,8 +36,8 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
         ax.plot(
             k, raced, "o-", color=palette.ink, markersize=3.6, linewidth=1.0, label="race of random modes"
         )
-        ax.axvline(fastest, color=palette.red, linewidth=0.9, linestyle=(0, (3, 2)), zorder=3)
-        top = 1.32 * max(share.max(), raced.max())  # with room for the legend
+        top = 1.32 * max(share.max(), raced.max())  # with room for the legend, below which the line ends
+        ax.axvline(fastest, ymax=0.79, color=palette.red, linewidth=0.9, linestyle=(0, (3, 2)), zorder=3)
         ax.set(xlim=(0.4, k[-1] + 0.6), ylim=(0.0, top), xlabel="mode that shows first")
         ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         ax.set_title(f"β = {beta:g}: fastest k = {fastest}", fontsize=SMALL_POINTS + 1)

@@ -72,7 +72,8 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     raced = all(numbers[f"chance_{name}"].value >= LEAST_PROBABILITY for name in names)
     return (
         Verdict(
-            "uniform tokens first show as many periods as the fastest mode has, k_max",
+            "the number of periods that uniform tokens first show is k_max, that of the fastest mode, on"
+            f" average to {MEAN_ERROR:.0%}",
             "agrees" if near else "disagrees",
             f"the mean mode that shows first, n = {p['n']}, is "
             + ", ".join(
@@ -103,16 +104,13 @@ ITEM = Item(
     statement=(
         "As the number of tokens grows, independent uniform tokens on the circle come close to solutions with"
         " k_max periods, k_max being the mode that grows fastest out of the uniform law; the figure shows"
-        " three"
-        " periods at β = 5, from white noise of 1 %."
+        " three periods at β = 5, from white noise of 1 %."
     ),
     ours=(
-        "Among finitely many tokens chance decides: modes near k_max grow nearly as fast, and start by"
-        " chance as"
-        " n^(−1/2) times a complex normal number. If they do not feel each other while they are small, the"
+        "Among finitely many tokens chance decides: modes near k_max grow nearly as fast, and start by chance"
+        " as n^(−1/2) times a complex normal number. If they do not feel each other while they are small, the"
         " first to be large is the winner of a race, whose distribution is known by drawing; k_max wins"
-        " always"
-        " only as log n → ∞."
+        " always only as log n → ∞."
     ),
     parameters={
         "Q, K, V": "I",
@@ -142,10 +140,9 @@ ITEM = Item(
     captions={
         "first-clusters": (
             "Above: the mode of the density that is the first to be large (bars), and the same for random"
-            " modes"
-            " that grow at their own rates (dots); dashed: the fastest mode. Below: the density at the end, a"
-            " row for every run, sorted by its first mode and turned so that a peak of it is in the middle;"
-            " yellow is four times uniform or more."
+            " modes that grow at their own rates (dots); dashed: the fastest mode. Below: the density at the"
+            " end, a row for every run, sorted by its first mode and turned so that a peak of it is in the"
+            " middle; yellow is four times uniform or more."
         )
     },
     run=run,

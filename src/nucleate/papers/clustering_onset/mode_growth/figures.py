@@ -49,5 +49,5 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     highest = max(float(mode_growth(fastest_mode(beta), beta)) for beta in p["betas"])
     axes[0].set_ylim(0.0, 1.1 * highest)
     axes[0].set_ylabel("rate of growth of mode k")
-    axes[-1].legend(fontsize=SMALL_POINTS, loc="lower center")
+    axes[-1].legend(fontsize=SMALL_POINTS, loc="upper right")
     return {"mode-growth": figure}

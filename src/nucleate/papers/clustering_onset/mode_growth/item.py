@@ -16,8 +16,8 @@ RATE_ERROR = 0.02  # of the largest rate: n is finite, and modes already feel ea
 
 
 def measure(data: Data, p: Parameters) -> dict[str, Number]:
-    """How far rates are from the formula, the rate of the fastest mode, and which modes may be the"
-    " fastest."""
+    """How far rates are from the formula, the rate of the fastest mode, and which modes may be the
+    fastest."""
     numbers = {}
     for beta in p["betas"]:
         found = data[f"beta{beta:g}"]
@@ -89,16 +89,14 @@ ITEM = Item(
     source="the linear phase",
     statement=(
         "Self-attention with full mask and Q = K = V = I on the circle, in the limit of many tokens: the"
-        " uniform"
-        " law is an equilibrium, and a small perturbation of it with k periods grows at a rate proportional"
-        " to"
-        " k² I_k(β), with softmax (k²/β) I_k(β)/I_0(β). The k that maximises it, k_max, is the number of"
-        " periods that shows first (3 at β = 5)."
+        " uniform law is an equilibrium, and a small perturbation of it with k periods grows at a rate"
+        " proportional to k² I_k(β), with softmax (k²/β) I_k(β)/I_0(β). The k that maximises it, k_max, is"
+        " the number of periods that shows first (3 at β = 5)."
     ),
     ours=(
         "k_max = 6, 11 and 23 for β = 16, 64 and 256, near √(2β). The perturbation here is chance: n"
-        " independent"
-        " uniform tokens have modes (1/n) Σ e^{ikθ_j} of the size of n^(−1/2), with random phases."
+        " independent uniform tokens have modes (1/n) Σ e^{ikθ_j} of the size of n^(−1/2), with random"
+        " phases."
     ),
     parameters={
         "Q, K, V": "I",
@@ -121,16 +119,13 @@ ITEM = Item(
         ),
         (
             "The growth of mode k is the mean over runs of conj(c_k(0)) c_k(t) over that of |c_k(0)|²; its"
-            " error"
-            " is the jackknife over runs."
+            " error is the jackknife over runs."
         ),
     ),
     criteria=(
         f"First: agrees if for every β and k every rate is that of the formula to {RATE_ERROR:.0%} of the"
-        " largest"
-        f" rate and {MAX_STANDARD_ERRORS:g} standard errors. Second: agrees if for every β the largest"
-        " measured"
-        " rate is that of k_max or a neighbour, and no larger than that of k_max beyond"
+        f" largest rate and {MAX_STANDARD_ERRORS:g} standard errors. Second: agrees if for every β the"
+        " largest measured rate is that of k_max or a neighbour, and no larger than that of k_max beyond"
         f" {MAX_STANDARD_ERRORS:g} standard errors of the difference (neighbours differ by less than a"
         " percent)."
     ),

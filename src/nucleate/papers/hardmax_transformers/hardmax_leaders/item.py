@@ -140,8 +140,8 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         Verdict(
             "on the sphere the nearest pair meets first, and its angle follows tan(g/2) = tan(g_0/2) e^{−2t}",
             "observed" if first.value == 1.0 and law <= LAW else "not observed",
-            f"in {first} runs; largest relative error of the angle {law:.0e}. Any pair: "
-            f"{numbers['first_null'].value:.3f}",
+            f"in {first} runs; largest relative error of the angle {law:.0e}. Any pair:"
+            f" {numbers['first_null'].value:.3f}",
         ),
         Verdict(
             "all pairs that are nearest to each other at the start meet in the order of their angles, in"
@@ -190,7 +190,7 @@ ITEM = Item(
         "frames": 401,
         "met": 1e-3,
         "rtol": 1e-9,
-        "seed": 0,
+        "seed": 1,
     },
     quick={"layer_runs": 100, "runs": 80},
     choices=(
@@ -200,23 +200,27 @@ ITEM = Item(
             "Single linkage: the angle at which two tokens come into one component. Kendall's rank"
             " correlation (tau-b) over the pairs that meet up to T; its null permutes the tokens of the tree."
         ),
+        (
+            "The first null of the leaders compared ends with ends, of which any five cover most, and was"
+            " replaced after a quick run with the seed 0; the numbers here are of the seed 1, chosen before"
+            " runs with it."
+        ),
     ),
     criteria=(
         f"First: agrees if in all runs every token is within {AT:g} of a leader in the end, no leader has"
         f" moved by more than {ROUNDING:g} since it was one, and fewer than half are at the starts of as many"
-        " tokens drawn at random. Second:"
-        f" observed if in all runs the nearest pair meets first, and its angle is within {LAW:g} of the law,"
-        " relatively, until it has met. Third: observed if in all runs all pairs that are mutually nearest"
-        " at the start meet, in the order of their angles. Fourth: observed if the 95 % interval of the mean"
-        " rank correlation is above 0.5 and above that of the null."
+        " tokens drawn at random. Second: observed if in all runs the nearest pair meets first, and its angle"
+        f" is within {LAW:g} of the law, relatively, until it has met. Third: observed if in all runs all"
+        " pairs that are mutually nearest at the start meet, in the order of their angles. Fourth: observed"
+        " if the 95 % interval of the mean rank correlation is above 0.5 and above that of the null."
     ),
     captions={
         "hardmax-leaders": (
             "Left: one run of the paper's layers in the plane: starts (dots), where they go (lines), leaders"
             " (red rings) and the ends (crosses). Middle: the angle of the nearest pair on the sphere, one"
-            " line for each of 8 runs, over the law (dashed). Right: when pairs meet, over the angle at"
-            " which single linkage joins them, in 20 runs; pairs that are mutually nearest at the start lie"
-            " on the law."
+            " line for each of 8 runs, over the law (dashed). Right: when pairs meet, over the angle at which"
+            " single linkage joins them, in 20 runs; pairs that are mutually nearest at the start lie on the"
+            " law."
         )
     },
     run=run,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nucleate.checks import Array
-from nucleate.papers.long_context.equiangular_layer import critical_gamma
+from nucleate.papers.long_context.equiangular_layer import critical_scale
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -30,9 +30,9 @@ def run(workspace: "ItemWorkspace") -> "Data":
         workspace.progress(i + 1, total)
     import xarray
 
-    data["map"] = xarray.concat([part.drop_attrs() for part in parts], "rho", join="exact")
+    data["map"] = xarray.concat([part.drop_attrs().set_coords("rho") for part in parts], "rho", join="exact")
     for i, d in enumerate(p["d"]):
-        gamma = np.array(p["shares"]) * float(critical_gamma(p["rho"]))
+        gamma = np.array(p["shares"]) * float(critical_scale(p["rho"]))
         compute = partial(cosines, p, d, p["rho"], gamma, list(range(100, 100 + p["runs"])))
         data[f"d{d}"] = workspace.dataset(f"d{d}", compute)
         workspace.progress(len(rhos) + 2.0 * (i + 1), total)

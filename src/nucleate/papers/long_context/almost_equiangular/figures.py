@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nucleate.papers.core.item import Data, Numbers, Parameters
-from nucleate.papers.long_context.equiangular_layer import critical_gamma, output_cosine
+from nucleate.papers.long_context.equiangular_layer import critical_scale
+from nucleate.theory.long_context import layer_cosine
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,7 +27,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     ratio = (1.0 - found["cosine"].values[:, 0]) / (1.0 - before[:, None])  # (rhos, gammas)
     mesh = left.pcolormesh(rho, gamma, ratio.T, vmin=0.0, vmax=1.0, shading="nearest", rasterized=True)
     fine = np.linspace(rho[0], 1.0 - 1.0 / gamma[-1], 200)
-    left.plot(fine, critical_gamma(fine), color=palette.red, linestyle=(0, (4, 2)), linewidth=2.0)
+    left.plot(fine, critical_scale(fine), color=palette.red, linestyle=(0, (4, 2)), linewidth=2.0)
     left.set(xlim=(rho[0], rho[-1]), ylim=(gamma[0], gamma[-1]), xlabel="ρ", ylabel="γ = β / log n")
     left.set_title(f"n = {p['n']}, d = {p['map_d']}; dashed: γ = 1/(1 − ρ)", fontsize=SMALL_POINTS + 1)
     bar = figure.colorbar(mesh, ax=left, pad=0.02)
@@ -42,7 +43,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     fine = np.linspace(share[0], share[-1], 300)
     right.plot(
         fine,
-        output_cosine(p["n"], p["rho"], fine * np.log(p["n"]) / (1.0 - p["rho"])),
+        layer_cosine(p["n"], p["rho"], fine * np.log(p["n"]) / (1.0 - p["rho"])),
         color=palette.red,
         linewidth=1.2,
         label="equiangular",

@@ -56,11 +56,9 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
             " larger the dimension",
             "agrees" if nearer and close else "disagrees",
             f"n = {p['n']}, ρ = {p['rho']:g}: the mean cosine of outputs passes 4ρ/(1+3ρ) at γ(1−ρ) ="
-            f" {', '.join(plus_minus(one, 4) for one in found)} for d = {', '.join(map(str, p['d']))},"
-            " and is at most"
-            f" {', '.join(plus_minus(one) for one in off)} from that of exactly equiangular tokens, for"
-            " γ(1−ρ)"
-            f" = {p['shares'][0]:g} to {p['shares'][-1]:g}",
+            f" {', '.join(plus_minus(one, 4) for one in found)} for d = {', '.join(map(str, p['d']))}, and is"
+            f" at most {', '.join(plus_minus(one) for one in off)} from that of exactly equiangular tokens,"
+            f" for γ(1−ρ) = {p['shares'][0]:g} to {p['shares'][-1]:g}",
         ),
     )
 
@@ -72,7 +70,7 @@ def _surely_less(one: Number, other: Number) -> bool:
 ITEM = Item(
     key="almost-equiangular",
     title="The transition for random tokens",
-    cost=Cost(quick=14.0, full=45.0),
+    cost=Cost(quick=15.0, full=61.0),
     source="the figure of the input-to-output angle ratio",
     statement=(
         "Normalised tokens whose overlaps are only nearly ρ go through one softmax attention layer without"
@@ -93,7 +91,7 @@ ITEM = Item(
         "map_d": 256,
         "map_rho": [0.02, 0.9, 23],
         "map_gamma": [0.1, 8.0, 40],
-        "seed": 0,
+        "seed": 1,
     },
     quick={
         "n": 512,
@@ -105,38 +103,33 @@ ITEM = Item(
     choices=(
         (
             "Tokens: √ρ e_1 + √(1−ρ) times a uniform direction orthogonal to e_1. How the paper draws its"
-            " almost"
-            " equiangular tokens, n, and its exact definition of the ratio are not in our notes."
+            " almost equiangular tokens, n, and its exact definition of the ratio are not in our notes."
         ),
         (
             "What is drawn is (1 − cosine after)/(1 − cosine before), means over all pairs: 0 where the"
-            " tokens"
-            " collapse, 1 where the layer does nothing."
+            " tokens collapse, 1 where the layer does nothing."
         ),
         (
             "The place of the transition: where the mean cosine passes 4ρ/(1+3ρ), its limit at the critical"
-            " γ,"
-            " by a straight line between neighbouring γ."
+            " γ, by a straight line between neighbouring γ."
         ),
         (
             "A first criterion judged the place alone, and was replaced after a quick run: in few dimensions"
-            " the curve is flat and passes that value near 1 by accident. Now the whole curve counts."
+            " the curve is flat and passes that value near 1 by accident. Now the whole curve counts. That"
+            " was with the seed 0; the numbers here are of the seed 1, chosen before runs with it."
         ),
     ),
     criteria=(
         "Agrees if the largest distance of the mean cosine, over the γ tried, to that of exactly equiangular"
-        " tokens"
-        " is smaller in every larger dimension, with 95 % intervals over runs apart, and if in the largest"
-        " one"
-        f" the interval of γ(1−ρ) at which the mean cosine passes 4ρ/(1+3ρ) is within {CROSSING_ERROR:g} of"
-        " 1."
+        " tokens is smaller in every larger dimension, with 95 % intervals over runs apart, and if in the"
+        " largest one the interval of γ(1−ρ) at which the mean cosine passes 4ρ/(1+3ρ) is within"
+        f" {CROSSING_ERROR:g} of 1."
     ),
     captions={
         "almost-equiangular": (
             "Left: (1 − cosine after the layer)/(1 − cosine before) over ρ and γ, for random tokens; dashed:"
-            " γ"
-            " = 1/(1−ρ). Right: the cosine after the layer against γ(1−ρ) for ρ = 0.3 and several dimensions,"
-            " means of four runs; red: exactly equiangular tokens, same n."
+            " γ = 1/(1−ρ). Right: the cosine after the layer against γ(1−ρ) for ρ = 0.3 and several"
+            " dimensions, means of four runs; red: exactly equiangular tokens, same n."
         )
     },
     run=run,

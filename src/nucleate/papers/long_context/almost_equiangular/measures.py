@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nucleate.checks import Array
-from nucleate.papers.long_context.equiangular_layer import output_cosine
+from nucleate.theory.long_context import layer_cosine
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -23,7 +23,7 @@ def crossings(found: "Dataset", rho: float) -> Array:
 
 def distances(found: "Dataset", n: int, rho: float) -> Array:
     """The largest distance, over gamma, of the cosine to that of equiangular tokens, run by run, (runs,)."""
-    exact = output_cosine(n, rho, found["gamma"].values * np.log(n))  # (gammas,)
+    exact = layer_cosine(n, rho, found["gamma"].values * np.log(n))  # (gammas,)
     return np.asarray(np.abs(found["cosine"].values - exact).max(-1))
 
 

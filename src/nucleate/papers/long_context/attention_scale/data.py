@@ -8,11 +8,10 @@ import numpy as np
 
 from nucleate.checks import Array
 from nucleate.papers.long_context.equiangular_layer import (
-    critical_gamma,
+    critical_scale,
     equiangular_tokens,
-    limit_cosine,
-    output_cosine,
 )
+from nucleate.theory.long_context import critical_gamma, layer_cosine, limiting_cosine
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -45,10 +44,10 @@ def curves(p: "Parameters") -> "Dataset":
 
     def cosine(share: Array) -> Array:
         """(rho, n, share)"""
-        gamma = critical_gamma(rho)[:, None, None] * share
-        return output_cosine(n[:, None], rho[:, None, None], gamma * log_n[:, None])
+        gamma = critical_scale(rho)[:, None, None] * share
+        return layer_cosine(n[:, None], rho[:, None, None], gamma * log_n[:, None])
 
-    limits = [[limit_cosine(float(r), float(f)) for f in share] for r in rho]
+    limits = [[limiting_cosine(float(f) * critical_gamma(float(r)), float(r)) for f in share] for r in rho]
     return xarray.Dataset(
         {
             "cosine": (("rho", "n", "share"), cosine(share)),
@@ -69,7 +68,7 @@ def transition_width(rho: float, n: float) -> float:
         cosine = rho + level * (1.0 - rho)
         return float(
             brentq(
-                lambda share: float(output_cosine(n, rho, share * np.log(n) / (1.0 - rho))) - cosine,
+                lambda share: float(layer_cosine(n, rho, share * np.log(n) / (1.0 - rho))) - cosine,
                 0.0,
                 20.0,
                 xtol=1e-13,
@@ -88,11 +87,11 @@ def direct(p: "Parameters", n: int) -> "Dataset":
     x = equiangular_tokens(n, p["direct_rho"])  # (n, n + 1)
     found = []
     for share in p["shares"]:
-        beta = share * float(critical_gamma(p["direct_rho"])) * np.log(n)
+        beta = share * float(critical_scale(p["direct_rho"])) * np.log(n)
         A = attend(Attention(beta=beta, mask="full"), x)  # (n, n + 1)
         A /= np.linalg.norm(A, axis=-1, keepdims=True)
         cosines = (A @ A.T)[np.triu_indices(n, 1)]  # (n (n - 1) / 2,)
-        expected = float(output_cosine(n, p["direct_rho"], beta))
+        expected = float(layer_cosine(n, p["direct_rho"], beta))
         found.append([cosines.min(), cosines.max(), expected])
     least, largest, formula = np.array(found).T  # (shares,) each
     return xarray.Dataset(

@@ -74,8 +74,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     return (
         Verdict(
             "with β = γ log n the outputs of one layer on equiangular tokens have a cosine that tends to 1"
-            " for"
-            " γ < 1/(1−ρ), to 4ρ/(1+3ρ) at equality and to ρ above",
+            " for γ < 1/(1−ρ), to 4ρ/(1+3ρ) at equality and to ρ above",
             "agrees" if limits and direct <= DIRECT_ERROR else "disagrees",
             f"at n = {max(map(float, p['n'])):.0e} the cosine is within {worst:.1e} of its limit for ρ ="
             f" {', '.join(rhos)} and every γ(1−ρ) tried, and nearer at every larger n; the layer itself, n ="
@@ -97,17 +96,16 @@ ITEM = Item(
     source="Theorem 2.1",
     statement=(
         "n unit vectors with all overlaps ρ in (0, 1) go through one layer of softmax attention without mask"
-        " and residual, Q = K = V = I, with β = γ log n. As n → ∞ the cosine of two outputs tends to 1 if"
-        " γ < 1/(1−ρ) (all tokens collapse onto one direction), to 4ρ/(1+3ρ) if γ = 1/(1−ρ), and to ρ if γ >"
+        " and residual, Q = K = V = I, with β = γ log n. As n → ∞ the cosine of two outputs tends to 1 if γ <"
+        " 1/(1−ρ) (all tokens collapse onto one direction), to 4ρ/(1+3ρ) if γ = 1/(1−ρ), and to ρ if γ >"
         " 1/(1−ρ) (the layer does nothing)."
     ),
     ours=(
         "By symmetry the cosine is known in closed form for every n (a token's weights are e^β for itself and"
         " e^{βρ} for each other one), so that the limit is tried far beyond what can be computed token by"
         " token; up to a few thousand tokens the layer itself is compared with it. The ratio of the attention"
-        " to all others and to oneself is about n^{1−γ(1−ρ)}: hence the cosine depends on"
-        " (1−γ(1−ρ)) log n alone, and the width of the transition in γ goes like 1/log n, which is slow: that"
-        " is measured too."
+        " to all others and to oneself is about n^{1−γ(1−ρ)}: hence the cosine depends on (1−γ(1−ρ)) log n"
+        " alone, and the width of the transition in γ goes like 1/log n, which is slow: that is measured too."
     ),
     parameters={
         "rhos": [0.1, 0.3, 0.5, 0.8],
@@ -130,17 +128,14 @@ ITEM = Item(
         ),
         (
             "The layer itself is `nucleate.attention.attend` on x_i = √ρ e_0 + √(1−ρ) e_i, which needs as"
-            " many"
-            " dimensions as tokens; all pairs are compared."
+            " many dimensions as tokens; all pairs are compared."
         ),
     ),
     criteria=(
-        "First: agrees if for every ρ and γ tried the cosine is within"
-        f" {LIMIT_ERROR:g} of its limit at the largest n and never farther from it at a larger n than at a"
-        " smaller one, and all cosines of the layer's outputs are those of the closed form to"
-        f" {DIRECT_ERROR:g}."
-        f" Second: observed if the exponent of log n in the width is −1 to {EXPONENT_ERROR:g} over the upper"
-        " half of the n, for every ρ."
+        f"First: agrees if for every ρ and γ tried the cosine is within {LIMIT_ERROR:g} of its limit at the"
+        " largest n and never farther from it at a larger n than at a smaller one, and all cosines of the"
+        f" layer's outputs are those of the closed form to {DIRECT_ERROR:g}. Second: observed if the exponent"
+        f" of log n in the width is −1 to {EXPONENT_ERROR:g} over the upper half of the n, for every ρ."
     ),
     captions={
         "attention-scale": (

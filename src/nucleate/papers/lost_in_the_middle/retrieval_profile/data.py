@@ -20,20 +20,29 @@ if TYPE_CHECKING:
     from nucleate.papers.core.cache import ItemWorkspace
     from nucleate.papers.core.item import Data, Parameters
 
-__all__ = ["case_name", "run"]
+__all__ = ["case_name", "run", "size_name"]
 
-STARTS_AT_ONCE = 10  # of a batch
+COPIES_AT_ONCE = 640  # of a batch
 
 
 def run(workspace: "ItemWorkspace") -> "Data":
-    """One dataset per mode and lambda."""
+    """One dataset per mode and lambda; then one per larger N, of one mode and lambda."""
     p = workspace.parameters
     data: dict[str, Dataset] = {}
     for mode, lam in p["cases"]:
         name = case_name(mode, lam)
         data[name] = workspace.dataset(name, partial(responses, p, mode, lam))
-        workspace.progress(len(data), len(p["cases"]))
+        workspace.progress(len(data), len(p["cases"]) + len(p["sizes"]))
+    for N, runs in p["sizes"]:
+        compute = partial(responses, {**p, "N": N, "runs": runs}, *p["size_case"])
+        data[size_name(N)] = workspace.dataset(size_name(N), compute)
+        workspace.progress(len(data), len(p["cases"]) + len(p["sizes"]))
     return data
+
+
+def size_name(N: int) -> str:
+    """Of a dataset of a larger N."""
+    return f"N{N}"
 
 
 def case_name(mode: int, lam: float) -> str:
@@ -56,8 +65,9 @@ def responses(p: "Parameters", mode: int, lam: float) -> "Dataset":
     times = np.array(p["at"]) * beta / growth_rate(beta, mode)
     model = Attention(beta, weights="exponential", position=ALiBi(lam / N))
     found = np.empty((runs, len(times), N - 1))
-    for first in range(0, runs, STARTS_AT_ONCE):
-        some = range(first, min(first + STARTS_AT_ONCE, runs))
+    block = max(COPIES_AT_ONCE // N, 1)
+    for first in range(0, runs, block):
+        some = range(first, min(first + block, runs))
         theta = np.stack([start(p, mode, i) for i in some])  # (starts, N)
         copies = np.repeat(theta[:, None], N, axis=1)  # (starts, N, N): the last copy as it is
         moved = np.arange(N - 1)

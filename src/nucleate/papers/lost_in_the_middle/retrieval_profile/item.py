@@ -3,16 +3,27 @@ U."""
 
 import numpy as np
 
-from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Verdict
-from nucleate.papers.core.line_fits import MAX_STANDARD_ERRORS, plus_minus
+from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Verdict, Word
+from nucleate.papers.core.line_fits import (
+    CHANCE,
+    MAX_STANDARD_ERRORS,
+    fit_line,
+    half_width,
+    most_standard_errors,
+    number_with_error,
+    plus_minus,
+    slope_of,
+    standard_errors_off,
+)
 from nucleate.papers.core.numbers import Number, exact, mean_of
-from nucleate.papers.lost_in_the_middle.retrieval_profile.data import case_name, run
+from nucleate.papers.lost_in_the_middle.retrieval_profile.data import case_name, run, size_name
 from nucleate.papers.lost_in_the_middle.retrieval_profile.figures import draw
 from nucleate.papers.lost_in_the_middle.retrieval_profile.measures import (
     CLEARLY_AFTER,
     CLEARLY_BEFORE,
     LATEST_JUDGED,
     LEAST_EXCESS,
+    amplitudes,
     compared_group,
     expected_profile,
     grouped,
@@ -24,6 +35,7 @@ from nucleate.papers.lost_in_the_middle.retrieval_profile.measures import (
 __all__ = ["ITEM"]
 
 JUDGED = 1  # the mode whose shape is judged: the ends of mode 2 are too noisy at N = 64
+WIDEST = 0.1  # half of an interval of an amplitude for N to infinity: a wider one decides nothing
 
 
 def measure(data: Data, p: Parameters) -> dict[str, Number]:
@@ -53,6 +65,37 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
                 f"{where}: N × correlation, last group less {at_place}",
                 float(formula[-1] - formula[least]),
             )
+    return numbers | _over_sizes(data, p)
+
+
+def _over_sizes(data: Data, p: Parameters) -> dict[str, Number]:
+    """The amplitude of one profile at every larger N, and for N to infinity: by a line of its logarithm in
+    1/N."""
+    numbers = {}
+    (mode, lam), sizes = p["size_case"], [N for N, _ in p["sizes"]]
+    for i, at in enumerate(p["at"]):
+        if at > LATEST_JUDGED:
+            continue
+        found = [amplitudes(data[size_name(N)]["response"].values, p["at"], lam)[:, i] for N in sizes]
+        for N, one in zip(sizes, found, strict=True):
+            numbers[f"amplitude_{N}_{at:g}"] = mean_of(
+                one,
+                f"mode {mode}, λ = {lam:g}, at = {at:g}, N = {N}: profile over the linear law of N tokens",
+            )
+        mean = np.maximum([one.mean() for one in found], 1e-9)  # (sizes,)
+        error = np.array([one.std(ddof=1) / np.sqrt(len(one)) for one in found])
+        line = fit_line(1.0 / np.array(sizes), np.log(mean), error / mean)
+        limit = float(np.exp(line.intercept))
+        numbers[f"amplitude_{at:g}"] = number_with_error(
+            limit,
+            limit * line.intercept_error,
+            f"mode {mode}, λ = {lam:g}, at = {at:g}: the same for N → ∞",
+            f"95 % interval, logarithms on a line in 1/N through {len(sizes)} N",
+            1.0,
+        )
+        numbers[f"slope_{at:g}"] = slope_of(
+            line, f"mode {mode}, λ = {lam:g}, at = {at:g}: slope of the logarithm of the same in 1/N"
+        )
     return numbers
 
 
@@ -63,7 +106,6 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         one: numbers[f"off_{one[0]}_{one[1]:g}_{one[2]:g}"].value for one in every if one[2] <= LATEST_JUDGED
     }
     off = max(value for one, value in offs.items() if one[0] == JUDGED)
-    others = [value for one, value in offs.items() if one[0] != JUDGED]
     every = [one for one in every if one[0] == JUDGED]
     firsts, lasts = (
         [one for one in every if judged_ends(p["N"], one[2], one[1], p["groups"])[end]] for end in (0, 1)
@@ -91,8 +133,8 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
             "the correlation of the last token with token σ₀N at the start is k_λ√(at/Y) I₁(2√(atY))/N, in"
             " mode 1",
             "agrees" if off <= 1.0 else "disagrees",
-            f"up to at = {LATEST_JUDGED:g} no group of tokens is farther from it than {off:.2f} times what"
-            f" N = {p['N']} and chance allow",
+            f"up to at = {LATEST_JUDGED:g} no group of tokens is farther from it than {off:.2f} times what N"
+            f" = {p['N']} and chance allow",
         ),
         Verdict(
             "with ALiBi and for small times the profile has the shape of a U: first and last tokens count"
@@ -111,13 +153,29 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
             f"last less one half: {told(late, 'last')}",
         ),
         Verdict(
-            "the same formula holds in mode 2, by the same criterion",
-            "not testable here" if not others else "agrees" if max(others) <= 1.0 else "disagrees",
-            f"up to at = {LATEST_JUDGED:g} groups of tokens are up to {max(others):.2f} times what"
-            f" N = {p['N']} and chance allow from it"
-            if others
-            else "mode 2 was not run",
+            f"the same formula holds in mode {p['size_case'][0]} to first order in 1/N: what N tokens fall"
+            " short of it by vanishes as N grows",
+            *_judged_sizes(numbers, p),
         ),
+    )
+
+
+def _judged_sizes(numbers: Numbers, p: Parameters) -> tuple[Word, str]:
+    """The word on N to infinity, and why."""
+    times = [at for at in p["at"] if at <= LATEST_JUDGED]
+    limits = [numbers[f"amplitude_{at:g}"] for at in times]
+    far = max(standard_errors_off(one) for one in limits)
+    word: Word = "agrees" if far <= most_standard_errors(len(limits)) else "disagrees"
+    narrow = all(half_width(one) <= WIDEST for one in limits)
+    told = "; ".join(
+        f"at = {at:g}: "
+        + ", ".join(f"{plus_minus(numbers[f'amplitude_{N}_{at:g}'])} (N = {N})" for N, _ in p["sizes"])
+        + f", {plus_minus(limit)} (N → ∞)"
+        for at, limit in zip(times, limits, strict=True)
+    )
+    return (
+        word if narrow or word == "disagrees" else "not testable here",
+        f"λ = {p['size_case'][1]:g}, size of the profile over the linear law of N tokens, {told}",
     )
 
 
@@ -129,12 +187,12 @@ def _end(number: Number, high: bool = False) -> float:
 ITEM = Item(
     key="retrieval-profile",
     title="Lost in the middle",
-    cost=Cost(quick=20.0, full=95.0),
+    cost=Cost(quick=30.0, full=110.0),
     source="the retrieval profile of independent uniform tokens",
     statement=(
-        "Causal attention with exponential weights and ALiBi on the circle, N tokens independent and"
-        " uniform. To first order in 1/N the correlation of token N at the time t with token σ₀N at the time"
-        " 0, in mode n, is k_λ√(at/Y) I₁(2√(atY)), k_λ = λe^{λσ₀}/(e^λ − 1), a = n²I_n(β), Y = log((e^λ −"
+        "Causal attention with exponential weights and ALiBi on the circle, N tokens independent and uniform."
+        " To first order in 1/N the correlation of token N at the time t with token σ₀N at the time 0, in"
+        " mode n, is k_λ√(at/Y) I₁(2√(atY)), k_λ = λe^{λσ₀}/(e^λ − 1), a = n²I_n(β), Y = log((e^λ −"
         " 1)/(e^{λσ₀} − 1)). For small t it has the shape of a U in σ₀: the middle is lost."
     ),
     ours=(
@@ -148,12 +206,14 @@ ITEM = Item(
         "at": [0.5, 1.0, 2.0],
         "runs": 500,
         "groups": 16,
+        "size_case": [2, 1.0],
+        "sizes": [[128, 256], [256, 128], [512, 64]],
         "rtol": 1e-5,
-        "seed": 17,
+        "seed": 18,
     },
-    quick={"runs": 200, "cases": [[1, 0.0], [1, 1.0]], "groups": 8},
+    quick={"runs": 200, "cases": [[1, 0.0], [1, 1.0]], "groups": 8, "sizes": [[128, 128], [256, 64]]},
     choices=(
-        "N = 64, β = 1 and the seed 17 are those of the authors' code; λ, the times and the starts are ours.",
+        "N = 64 and β = 1 are those of the authors' code; λ, the times and the starts are ours.",
         (
             "Their T = 10 is at = 5.7, where tokens have clustered and the linear law is over; we stop at at"
             " = 2, t = 3.5. Steps are adaptive, not dt = 0.0025."
@@ -170,15 +230,17 @@ ITEM = Item(
         "Neighbouring tokens are grouped, 4 at a time.",
         (
             "The U and its absence were to be judged in mode 2 too; after the first full run, in which its"
-            " ends were too noisy, they are judged in mode 1 alone. The formula is judged in both, by the"
-            " criterion written first. That mode 2 is 13 to 29 % below the linear law at at = 1, at all"
-            " places alike, may be the work of N = 64, since phases nθ scatter n² times more; larger N would"
-            " tell."
+            " ends were too noisy, they are judged in mode 1 alone. In that run the profile of mode 2 was 13"
+            " to 29 % below the formula at at = 1, N = 64, which the criterion of mode 1 does not allow."
+            " Phases nθ scatter n² times more, and the statement is of first order in 1/N: so mode 2 is now"
+            " followed to larger N, with runs such that errors are about the same."
         ),
         (
             "Two criteria were changed after quick runs, in which intervals were wider than what the formula"
             " expects: where no U is expected the last group is compared with one half instead of three"
-            " quarters, and ends that hardly exceed the least are not judged."
+            " quarters, and ends that hardly exceed the least are not judged. All these runs had the authors'"
+            " seed, 17; the numbers here are of the seed 18, written down with the criteria before runs with"
+            " it."
         ),
     ),
     criteria=(
@@ -186,18 +248,23 @@ ITEM = Item(
         f" {MAX_STANDARD_ERRORS:g} standard errors and the tolerance of the formula. Second: agrees if"
         f" wherever at ≤ {CLEARLY_BEFORE:g} × 2(1 − e^{{−λ}}) the first and the last group exceed that where"
         " the formula has its minimum, by 95 % intervals; an end that exceeds it by less than"
-        f" {LEAST_EXCESS:.0%} in the linear law of N tokens, own terms in it, is not judged."
-        " Third: observed if for λ = 0 and all times the last"
-        " group is below that at one half, by 95 % intervals. Fourth: observed if the same holds for λ"
-        f" > 0 wherever at ≥ {CLEARLY_AFTER:g} × 2(1 − e^{{−λ}}), and the second does. All of these for"
-        " mode 1. Fifth: agrees if the first holds for mode 2, disagrees if it does not."
+        f" {LEAST_EXCESS:.0%} in the linear law of N tokens, own terms in it, is not judged. Third: observed"
+        " if for λ = 0 and all times the last group is below that at one half, by 95 % intervals. Fourth:"
+        f" observed if the same holds for λ > 0 wherever at ≥ {CLEARLY_AFTER:g} × 2(1 − e^{{−λ}}), and the"
+        f" second does. All of these for mode 1. Fifth: agrees if, at every at up to {LATEST_JUDGED:g}, the"
+        " mean of the profile of mode 2 over that of the linear law of N tokens, own terms in it, tends to 1"
+        " as N → ∞, by a line of its logarithm in 1/N; with as many standard errors as chance passes with"
+        f" probability {CHANCE:g} at one of the times. Undecided if half of an interval is more than"
+        f" {WIDEST:g}."
     ),
     captions={
         "retrieval-profile": (
-            "N times the correlation of the last token with token σ₀N at the start, at three times: groups of"
-            " tokens with 95 % intervals (dots), the formula (lines) and what N = 64 allows (bands). Without"
-            " ALiBi it falls; with it, early, it has the shape of a U. At at = 2 fluctuations have grown and"
-            " the formula (dotted) is not judged."
+            "N times the correlation of the last token with token σ₀N at the start, mode 1, at three times:"
+            " groups of tokens with 95 % intervals (dots), the formula (lines) and what N = 64 allows"
+            " (bands). Without ALiBi it falls; with it, early, it has the shape of a U. At at = 2"
+            " fluctuations have grown and the formula (dotted) is not judged. Right: the size of the profile"
+            " of mode 2 over the linear law of N tokens, against 1/N, with the line that leads to N = ∞; the"
+            " open dots, N = 64, are not in its fit."
         )
     },
     run=run,

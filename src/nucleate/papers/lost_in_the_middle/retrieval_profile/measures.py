@@ -1,11 +1,13 @@
 """Groups of neighbouring tokens, what the formula says about them, and how far N tokens may be from it."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nucleate.checks import Array
 from nucleate.theory.lost_in_the_middle import least_remembered, memory, u_shaped_until
 
 __all__ = [
+    "amplitudes",
     "compared_group",
     "expected_profile",
     "finite_profile",
@@ -79,3 +81,11 @@ def judged_ends(N: int, at: float, lam: float, groups: int) -> tuple[bool, bool]
     profile = grouped(finite_profile(N, at, lam, own=True), groups)  # (groups,)
     least = (1.0 + LEAST_EXCESS) * profile[compared_group(at, lam, groups)]
     return bool(profile[0] >= least), bool(profile[-1] >= least)
+
+
+def amplitudes(response: Array, at: ArrayLike, lam: float) -> Array:
+    """How large profiles (runs, times, N-1) are, all tokens together, over the linear law of N tokens, own
+    terms in it, (runs, times)."""
+    N = response.shape[-1] + 1
+    law = [finite_profile(N, float(one), lam, own=True).mean() for one in np.asarray(at)]  # (times,)
+    return np.asarray(response.mean(-1) / law)

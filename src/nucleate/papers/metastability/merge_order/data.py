@@ -38,8 +38,8 @@ def run(workspace: "ItemWorkspace") -> "Data":
 
 
 def clear_start(p: "Parameters", start: int) -> Array:
-    """Sorted uniform angles (n,), drawn until all choices of centroid linkage are clear at the largest"
-    " beta."""
+    """Sorted uniform angles (n,), drawn until all choices of centroid linkage are clear at the largest
+    beta."""
     rng = np.random.default_rng([p["seed"], start])
     while True:
         phi = np.sort(rng.uniform(0.0, p["arc"], p["n"]))

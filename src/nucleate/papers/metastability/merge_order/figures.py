@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 __all__ = ["draw"]
 
+APART = 1.04  # factor of beta between neighbouring kinds, so that intervals do not cover each other
+
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     """Shares with their intervals."""
@@ -19,7 +21,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     from nucleate.papers.core.figure_layout import spaced_figure
     from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
-    figure = spaced_figure(6.6, 4.2)
+    figure = spaced_figure(7.6, 3.9)
     ax = figure.subplots()
     palette = tidy(ax)
     kinds = {
@@ -27,17 +29,19 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
         "centroid": ("all merges as by centroid linkage", CLUSTER_COLOURS[0], "D"),
         "single": ("all merges as by single linkage", palette.red, "s"),
     }
-    for kind, (label, colour, mark) in kinds.items():
+    for i, (kind, (label, colour, mark)) in enumerate(kinds.items()):
         found = [numbers[f"{kind}_{beta:g}"] for beta in p["betas"]]
         value = np.array([one.value for one in found])
         low, high = (np.array([getattr(one, end) for one in found]) for end in ("low", "high"))
         ax.errorbar(
-            p["betas"],
+            np.array(p["betas"]) * APART ** (i - 1),
             value,
             [value - low, high - value],
             fmt=f"{mark}-",
             color=colour,
             markersize=5,
+            linewidth=1.2,
+            capsize=2,
             label=label,
         )
     both = numbers["linkages_agree"].value

@@ -75,21 +75,18 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     return (
         Verdict(
             "in rescaled time the energy is a staircase: it rests at Σ (mass)² of the clusters, the longer"
-            " the"
-            " larger β, and reaches its largest value in finite rescaled time",
+            " the larger β, and reaches its largest value in finite rescaled time",
             "agrees" if stairs else "disagrees",
             f"after every merge the energy is within {off:.0e} of Σ (mass)² for β ≥ {STEEP_BETA:g}, and for"
-            f" {', '.join(f'{one:.0%}' for one in flat)} of the rescaled time within {FLAT:g} of such a"
-            " level (β ="
-            f" {', '.join(f'{beta:g}' for beta in p['betas'])}); clusters as points give the general solver's"
-            f" merge times to {apart:.1%} at β = {p['twin_beta']:g}",
+            f" {', '.join(f'{one:.0%}' for one in flat)} of the rescaled time within {FLAT:g} of such a level"
+            f" (β = {', '.join(f'{beta:g}' for beta in p['betas'])}); clusters as points give the general"
+            f" solver's merge times to {apart:.1%} at β = {p['twin_beta']:g}",
         ),
         Verdict(
             "clusters stay apart for a time that is exponential in β",
             "agrees" if abs(rate.value / rate.expected - 1.0) <= EXPONENT_ERROR else "disagrees",
             f"the last merge comes at a time like e^{{{rate.value:.4f} β}}; the last two clusters are at"
-            " first at a"
-            f" distance δ with 1 − cos δ = {rate.expected:.4f}",
+            f" first at a distance δ with 1 − cos δ = {rate.expected:.4f}",
         ),
     )
 
@@ -97,27 +94,20 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
 ITEM = Item(
     key="staircase",
     title="The staircase of the energy",
-    cost=Cost(quick=12.0, full=12.0),
+    cost=Cost(quick=10.0, full=10.0),
     source="the section beyond metastability",
     statement=(
         "Tokens near separated clusters stay there for a time that is exponential in β, before clusters"
-        " merge."
-        " Beyond that, five tokens on the circle from the angles ½{0, 0.5, 2, 4, 7} log(2000)/√2000, full"
-        " mask, Q ="
-        " K = V = I, β = 500, 1000, 1500, 2000, 3000 and 4000: under a suitable rescaling of time the energy"
-        " reaches"
-        " its maximum in finite time and is a staircase, going from saddle to saddle."
+        " merge. Beyond that, five tokens on the circle from the angles ½{0, 0.5, 2, 4, 7} log(2000)/√2000,"
+        " full mask, Q = K = V = I, β = 500, 1000, 1500, 2000, 3000 and 4000: under a suitable rescaling of"
+        " time the energy reaches its maximum in finite time and is a staircase, going from saddle to saddle."
     ),
     ours=(
-        "The plateaus are Σ (mass)² of the clusters. Physical times are like e^{β(1−cos δ)}, 10⁵⁰ and more"
-        " at β ="
-        " 4000, which no explicit solver can step through, for tokens within a cluster attract each other at"
-        " a rate"
-        " of the size of 1 all the while. Tokens that have met are therefore followed as one point with a"
-        " mass,"
-        " which is exact for tokens at one point, and at a small β all merge times are compared with the"
-        " general"
-        " solver's."
+        "The plateaus are Σ (mass)² of the clusters. Physical times are like e^{β(1−cos δ)}, 10⁵⁰ and more at"
+        " β = 4000, which no explicit solver can step through, for tokens within a cluster attract each other"
+        " at a rate of the size of 1 all the while. Tokens that have met are therefore followed as one point"
+        " with a mass, which is exact for tokens at one point, and at a small β all merge times are compared"
+        " with the general solver's."
     ),
     parameters={
         "Q, K, V": "I",
@@ -136,28 +126,21 @@ ITEM = Item(
         "Exponential weights (USA), as in that program, in units of e^{−β}; the comparison is with softmax.",
         (
             "Two clusters are one when 10⁻⁷ β^(−1/2) apart, and stay at their centre of mass. The authors'"
-            " program"
-            " takes Euler steps and sets tokens equal below 10⁻⁴."
+            " program takes Euler steps and sets tokens equal below 10⁻⁴."
         ),
     ),
     criteria=(
         f"First: agrees if for β ≥ {STEEP_BETA:g} the energy after every merge is within {FLAT:g} of Σ"
-        " (mass)²; if"
-        " the share of rescaled time within that of a level is larger for every larger β; and if merge times"
-        " with"
-        f" clusters as points are those of the general solver to {TWIN_ERROR:.0%}. Second: agrees if the"
-        " logarithm of"
-        f" the last merge time grows with β, from {STEEP_BETA:g} on, like 1 − cos δ to {EXPONENT_ERROR:.0%},"
-        " δ being"
-        " the distance of the centres of mass of the last two clusters."
+        " (mass)²; if the share of rescaled time within that of a level is larger for every larger β; and if"
+        f" merge times with clusters as points are those of the general solver to {TWIN_ERROR:.0%}. Second:"
+        f" agrees if the logarithm of the last merge time grows with β, from {STEEP_BETA:g} on, like 1 − cos"
+        f" δ to {EXPONENT_ERROR:.0%}, δ being the distance of the centres of mass of the last two clusters."
     ),
     captions={
         "staircase": (
             "Left: the energy over rescaled time for six β; grey: the sums of squared masses. Middle: the"
-            " five tokens"
-            " at the largest β. Right: the times of the four merges against β, up to powers of ten that no"
-            " direct"
-            " simulation reaches."
+            " five tokens at the largest β. Right: the times of the four merges against β, up to powers of"
+            " ten that no direct simulation reaches."
         )
     },
     run=run,

@@ -171,8 +171,8 @@ ITEM = Item(
     ),
     ours=(
         "With dX = P(USA) dt + √(2/κ) dW the threshold is κ_c = β/I_1(β) in d = 2. The branch of ordered"
-        " states (`nucleate.theory.noise_threshold`), its fold, and hysteresis between the fold and κ_c:"
-        " the paper speaks of minimisers, not of what tokens do while κ changes."
+        " states (`nucleate.theory.noise_threshold`), its fold, and hysteresis between the fold and κ_c: the"
+        " paper speaks of minimisers, not of what tokens do while κ changes."
     ),
     parameters={
         "Q, K, V": "I",
@@ -212,23 +212,23 @@ ITEM = Item(
             " last. Intervals are over independent runs."
         ),
         (
-            "κ_c: tokens at the quantiles of the density (1 + 2a cos θ)/2π, a = 0.05. κ times the rate of"
-            " the first harmonic is κ/κ_c − 1; its zero is taken from a line through the rates. a² times"
-            " the pull counts as an error for terms of third order."
+            "κ_c: tokens at the quantiles of the density (1 + 2a cos θ)/2π, a = 0.05. κ times the rate of the"
+            " first harmonic is κ/κ_c − 1; its zero is taken from a line through the rates. a² times the pull"
+            " counts as an error for terms of third order."
         ),
     ),
     criteria=(
         f"First: agrees if at both β the measured κ_c is within {MAX_STANDARD_ERRORS:g} standard errors of"
         f" the formula; undecided if half of an interval is more than {MAX_RELATIVE_ERROR:.0%} of it. Two"
         f" orders differ if they are more than {APART:g} and {MAX_STANDARD_ERRORS:g} standard errors apart."
-        f" Second: agrees if at no κ the two directions differ, and up to {CLEARLY_BELOW:g} κ_c the order"
-        f" is below {DISORDERED:g}. Third: agrees if coming down the order is above {ORDERED:g} at some κ"
-        f" below κ_c and below {DISORDERED:g} at the least κ, with a change of more than"
-        f" {ORDERED - DISORDERED:g} between two neighbours. Fourth: observed if the directions differ at the"
-        f" κ closest to the middle between fold and κ_c, and nowhere farther than {EDGE:g} κ_c outside."
-        f" Fifth: observed if orders are within {MAX_STANDARD_ERRORS:g} standard errors of the branch, for"
-        f" which {FINITE_SIZE:g}/N counts as another error: at κ ≥ {CLEARLY_ABOVE:g} κ_c, and for the larger"
-        " β coming down from that middle on."
+        f" Second: agrees if at no κ the two directions differ, and up to {CLEARLY_BELOW:g} κ_c the order is"
+        f" below {DISORDERED:g}. Third: agrees if coming down the order is above {ORDERED:g} at some κ below"
+        f" κ_c and below {DISORDERED:g} at the least κ, with a change of more than {ORDERED - DISORDERED:g}"
+        " between two neighbours. Fourth: observed if the directions differ at the κ closest to the middle"
+        f" between fold and κ_c, and nowhere farther than {EDGE:g} κ_c outside. Fifth: observed if orders are"
+        f" within {MAX_STANDARD_ERRORS:g} standard errors of the branch, for which {FINITE_SIZE:g}/N counts"
+        f" as another error: at κ ≥ {CLEARLY_ABOVE:g} κ_c, and for the larger β coming down from that middle"
+        " on."
     ),
     captions={
         "noise-transition": (

@@ -157,26 +157,26 @@ ITEM = Item(
     choices=(
         "n = 8 tokens from ρ = 0.5, in 8 dimensions; τ = 1 for Mix-LN and α = 0.7 for nGPT.",
         (
-            "Exponentials are fitted where 1 − ρ is between 10⁻⁸ and 10⁻⁵, powers in the last decade of t,"
-            " up to 10⁵. The same fit in the piece before judges its error: corrections to the laws are"
-            " larger there."
+            "Exponentials are fitted where 1 − ρ is between 10⁻⁸ and 10⁻⁵, powers in the last decade of t, up"
+            " to 10⁵. The same fit in the piece before judges its error: corrections to the laws are larger"
+            " there."
         ),
         "Under the causal mask tokens 1 and 2 do not notice the others, which are left out.",
     ),
     criteria=(
-        "An exponent is lawful if it differs from the law by no more than its distance to the exponent of"
-        f" the piece before, and {SOLVER_ERROR:g} of itself for the solver, and this distance is at most"
+        "An exponent is lawful if it differs from the law by no more than its distance to the exponent of the"
+        f" piece before, and {SOLVER_ERROR:g} of itself for the solver, and this distance is at most"
         f" {WIDEST:.0%} of it. First: agrees if those of post and pre are lawful for both weights and all β."
-        " Second: observed if those of mix, peri, ngpt and sqrt are. Third: observed if log(1 − ρ) is that"
-        f" of the two equations to {SOLVER_ERROR:g} wherever 1 − ρ > {LATE_GAPS[0]:g}. Fourth and fifth:"
+        " Second: observed if those of mix, peri, ngpt and sqrt are. Third: observed if log(1 − ρ) is that of"
+        f" the two equations to {SOLVER_ERROR:g} wherever 1 − ρ > {LATE_GAPS[0]:g}. Fourth and fifth:"
         " observed if under the causal mask the exponents of pre, and of all other norms, are lawful for half"
         " of the law."
     ),
     captions={
         "late-laws": (
             "1 − ρ of equiangular tokens with softmax under every norm, each in the clock of its law, full"
-            " mask (lines) and the first two tokens under the causal mask (dashed). Dots: the solution of"
-            " the two equations. Straight lines are the laws; their fitted slopes stand above."
+            " mask (lines) and the first two tokens under the causal mask (dashed). Dots: the solution of the"
+            " two equations. Straight lines are the laws; their fitted slopes stand beside them."
         )
     },
     run=run,

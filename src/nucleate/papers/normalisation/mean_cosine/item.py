@@ -86,12 +86,12 @@ ITEM = Item(
     source="the figure of mean cosines with random weights",
     statement=(
         "Normalisation regulates the speed of tokens on the sphere. With random weights, one head, d = 512"
-        " and β = √d up to T = 10, tokens under Peri-LN and nGPT move sooner than under Post-LN, and"
-        " Pre-LN, Mix-LN and Peri-LN collapse more slowly at depth."
+        " and β = √d up to T = 10, tokens under Peri-LN and nGPT move sooner than under Post-LN, and Pre-LN,"
+        " Mix-LN and Peri-LN collapse more slowly at depth."
     ),
     ours=(
-        "With weights that do not change with depth sqrt scaling follows the path of post, at t where post"
-        " is at 2√(t+1) − 2."
+        "With weights that do not change with depth sqrt scaling follows the path of post, at t where post is"
+        " at 2√(t+1) − 2."
     ),
     parameters={
         "Q, K, V": "normal, variance 1/d, one set per run",
@@ -117,10 +117,9 @@ ITEM = Item(
     ),
     criteria=(
         "First: agrees if for peri and ngpt the mean over runs of the mean cosine at t = 1 less that of post"
-        " has a 95 % interval above 0. Second: agrees if for pre, mix and peri that of log₁₀(1 − mean"
-        " cosine) at T less that of post is above 0. Third: observed if sqrt at t and post at 2√(t+1) − 2"
-        f" differ by at most {CLOCK_ERROR:g} in all runs and frames, while at equal times they differ by"
-        " more."
+        " has a 95 % interval above 0. Second: agrees if for pre, mix and peri that of log₁₀(1 − mean cosine)"
+        " at T less that of post is above 0. Third: observed if sqrt at t and post at 2√(t+1) − 2 differ by"
+        f" at most {CLOCK_ERROR:g} in all runs and frames, while at equal times they differ by more."
     ),
     captions={
         "mean-cosine": (

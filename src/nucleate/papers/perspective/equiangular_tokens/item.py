@@ -71,14 +71,13 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     listed = ", ".join(f"{one.value:.4f}".replace("-", "−") for one in late.values())
     return (
         Verdict(
-            "equiangular tokens stay equiangular, and their overlap obeys ρ' = 2e^{βρ}(1−ρ)((n−1)ρ+1)/(e^β+"
-            "(n−1)e^{βρ})",
+            "equiangular tokens stay equiangular, and their overlap obeys ρ' ="
+            " 2e^{βρ}(1−ρ)((n−1)ρ+1)/(e^β+(n−1)e^{βρ})",
             "agrees"
             if off <= OVERLAP_ERROR and spread <= OVERLAP_ERROR and causal >= CAUSAL_SPREAD
             else "disagrees",
             f"overlaps differ from each other by {spread:.0e} and from the formula by {off:.0e} at most;"
-            " under"
-            f" the causal mask, where the law does not hold, by {causal:.2f}",
+            f" under the causal mask, where the law does not hold, by {causal:.2f}",
         ),
         Verdict(
             "with exponential weights (USA) the same equation holds with the denominator n",
@@ -107,8 +106,7 @@ ITEM = Item(
     ),
     ours=(
         "The causal mask does not keep tokens equiangular: the same instrument must see that, or it would"
-        " agree"
-        " with anything."
+        " agree with anything."
     ),
     parameters={
         "Q, K, V": "I",
@@ -126,26 +124,21 @@ ITEM = Item(
         "β up to 6, at which the last stage is reached before T = 30; ρ(0) = −0.03 is nearly the least.",
         (
             "The late law is fitted where 1 − ρ, found from distances, not from overlaps near 1, is between"
-            " 10⁻⁸"
-            " and 10⁻⁴."
+            " 10⁻⁸ and 10⁻⁴."
         ),
     ),
     criteria=(
         "First: agrees if all overlaps, at all times, are equal and those of the formula to"
-        f" {OVERLAP_ERROR:g}, and"
-        f" under the causal mask they differ by more than {CAUSAL_SPREAD:g} somewhere. Second: agrees if the"
-        f" velocities give ρ' to {RATE_ERROR:g} of its largest value. Third: agrees if every slope of log(1"
-        " − ρ) is"
-        f" −2 to {EXPONENT_ERROR:g}."
+        f" {OVERLAP_ERROR:g}, and under the causal mask they differ by more than {CAUSAL_SPREAD:g} somewhere."
+        f" Second: agrees if the velocities give ρ' to {RATE_ERROR:g} of its largest value. Third: agrees if"
+        f" every slope of log(1 − ρ) is −2 to {EXPONENT_ERROR:g}."
     ),
     captions={
         "equiangular-tokens": (
             "Left: the overlap of 32 tokens that start orthogonal, under the full mask (dots), on the"
-            " solution of"
-            " the equation for ρ (lines). Middle: the range of all overlaps from the same start under the"
-            " causal"
-            " mask (bands), with the same lines. Right: 1 − ρ under the full mask, and a line that falls like"
-            " e^{−2t}."
+            " solution of the equation for ρ (lines). Middle: the range of all overlaps from the same start"
+            " under the causal mask (bands), with the same lines. Right: 1 − ρ under the full mask, and a"
+            " line that falls like e^{−2t}."
         )
     },
     run=run,

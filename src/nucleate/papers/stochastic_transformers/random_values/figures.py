@@ -48,5 +48,5 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
         )
     left.set_ylabel("rate of log(1 + u) at u = −1")
     right.set_ylabel(f"share of runs opposite at T = {p['T']:g}")
-    right.legend(fontsize=SMALL_POINTS, loc="upper left")
+    right.legend(fontsize=SMALL_POINTS, loc="lower right")
     return {"random-values": figure}

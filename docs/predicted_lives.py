@@ -1,0 +1,85 @@
+"""Draw the picture of docs/open-questions/predicted-lives.md that needs a long simulation: predicted lives of
+very many tokens, and of tokens at beta = 10^4.
+
+    python docs/predicted_lives.py [TOKENS]
+
+Tokens, 100 000 unless given, are simulated until clusters have formed; the rest is predicted. That takes 45
+seconds of one core, for a million tokens about ten times as long.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+
+import nucleate as nc
+from nucleate.checks import Array
+from nucleate.observe.clusters import compact
+from nucleate.observe.merges import FORMED_SHARE, cluster_width
+from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, style, tidy
+from nucleate.plot.tree import branches
+from nucleate.theory.predicted_life import PredictedMerges
+
+IMAGES = Path(__file__).parent / "images"
+TIMES = np.arange(8.0, 62.0, 2.0)  # at which it is looked whether clusters have formed
+
+
+def tokens_at_formation(beta: float, n: int, seed: int, rtol: float) -> tuple[float, Array]:
+    """The first of TIMES with 95 % of the tokens in compact clusters, and the tokens (n, 2) then."""
+    width, x, t = cluster_width(beta), nc.uniform(n, 2, seed), 0.0
+    for time in TIMES.tolist():
+        x = nc.simulate(nc.Attention(beta), x, time - t, save=2, rtol=rtol, atol=rtol / 100.0).x[-1]
+        t = time
+        label = nc.clusters(x, width)
+        if compact(x, label, width)[label].mean() >= FORMED_SHARE:
+            return t, x
+    raise RuntimeError(f"No clusters by t = {t:g}.")
+
+
+def draw_life(top: Any, bottom: Any, beta: float, n: int, seed: int, rtol: float) -> PredictedMerges:
+    """Leaders' angles over ln t / beta, and below the number of clusters."""
+    t_f, x = tokens_at_formation(beta, n, seed, rtol)
+    found = nc.predict_merges(nc.Attention(beta), x, t=t_f)
+    level, begin = found.log_times / beta, np.log(t_f) / beta
+    angle = {k: float(np.arctan2(x[k, 1], x[k, 0])) for k in found.leaders.tolist()}
+    lost = {event.lost: (at, event.into) for event, at in zip(found, level.tolist(), strict=True)}
+    rows = {k: i for i, k in enumerate(branches(found.leaders.tolist(), list(found.events)))}
+    colour = {k: CLUSTER_COLOURS[rows[k] % len(CLUSTER_COLOURS)] for k in rows}
+    palette = tidy(top)
+    lines = [[(begin, angle[k]), (lost[k][0] if k in lost else 2.05, angle[k])] for k in angle]
+    top.add_collection(LineCollection(lines, colors=[colour[k] for k in angle], linewidths=1.2))
+    for k, (at, into) in lost.items():
+        way = (angle[into] - angle[k] + np.pi) % (2.0 * np.pi) - np.pi  # the short way round
+        for turn in (0.0, 2.0 * np.pi, -2.0 * np.pi):
+            start = angle[k] + turn
+            top.plot([at, at], [start, start + way], color=palette.grey(0.6), linewidth=0.5, zorder=0)
+    top.set(xlim=(begin, 2.05), ylim=(-np.pi, np.pi), ylabel="angle of the leader")
+    top.set_yticks([-np.pi, 0.0, np.pi], ["−π", "0", "π"])
+    top.set_title(f"n = {n:,}, β = {beta:g}: predicted from t = {t_f:g} on".replace(",", " "), fontsize=11)
+    tidy(bottom)
+    left = len(found.leaders) - np.arange(len(level) + 1)  # (merges + 1,)
+    bottom.step([begin, *level, 2.05], [*left, left[-1]], where="post", color=palette.ink, linewidth=1.2)
+    last = found.log_times[-1] / np.log(10.0)
+    bottom.set_title(f"last merge at t = 10^{last:.1f}", loc="right", fontsize=SMALL_POINTS, pad=4.0)
+    ticks = [tick for tick in (1, 2, 5, 10, 20, 50, 100, 200) if tick <= 1.2 * left[0]]
+    bottom.set(xlim=(begin, 2.05), yscale="log", xlabel="ln t / β", ylabel="clusters")
+    bottom.set_yticks(ticks, [str(tick) for tick in ticks])
+    bottom.minorticks_off()
+    return found
+
+
+def main(tokens: int) -> None:
+    """Both lives, side by side."""
+    with style("light"):
+        figure = Figure(figsize=(10.4, 6.0), layout="constrained")
+        axes = figure.subplots(2, 2, height_ratios=[2.2, 1.0])
+        draw_life(axes[0, 0], axes[1, 0], 64.0, tokens, 0, 1e-5)
+        draw_life(axes[0, 1], axes[1, 1], 1e4, 3000, 0, 1e-6)
+        figure.savefig(IMAGES / "predicted-lives.png", dpi=130)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000)

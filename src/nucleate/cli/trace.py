@@ -1,0 +1,176 @@
+"""`nucleate trace`: parse, call one function, print. Heavy imports wait until they are needed."""
+
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nucleate.cli.errors import friendly_errors
+from nucleate.cli.options import CheckpointPath, Quiet
+from nucleate.cli.progress import ProgressBar
+
+if TYPE_CHECKING:
+    from nucleate.integrate.run import Run
+    from nucleate.models.trace import Reading
+
+__all__ = ["trace"]
+
+DATA, PICTURES = (".zarr", ".npz"), (".png", ".pdf", ".svg")
+MAX_TEXT_BYTES = 2**24  # of a file
+LONG_SECONDS = 10.0  # what takes longer is said beforehand
+LOOKS_LIKE_A_FILE = re.compile(r"\S+\.(txt|md|text)|[./~]\S*/\S+", re.ASCII)
+
+
+def trace(
+    path: CheckpointPath,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=(
+                "A file, or the text itself. May be repeated: several texts are a batch, all cut to as many"
+                " tokens as the shortest has."
+            ),
+            show_default="the English texts that come with the package",
+        ),
+    ] = None,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Write here: data (.zarr, .npz) or a picture (.png, .pdf, .svg). May be repeated.",
+            show_default="nothing",
+        ),
+    ] = None,
+    length: Annotated[
+        int | None, typer.Option(help="At most so many tokens of each text.", show_default="all")
+    ] = None,
+    attention_weights: Annotated[
+        bool, typer.Option("--attention-weights", help="Keep the attention weights of every head, too.")
+    ] = False,
+    logits: Annotated[
+        bool, typer.Option("--logits", help="Keep the scores of all words of the vocabulary, too.")
+    ] = False,
+    precision: Annotated[str, typer.Option(help="single (float32) or double (float64).")] = "single",
+    tokenizer: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where the tokenizer is: a folder, tokenizer.json, vocab.txt or a .gguf file.",
+            show_default="beside the weights",
+            readable=False,
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done and how long it takes, and stop.")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Follow the tokens of a text through the layers of a model: a run whose time is depth.
+
+    Layer 0 is before the first block.
+
+    The first token, in many models a sink, is left out of what is said of a layer, but where it is named.
+
+    nucleate trace model.gguf --text "The cat sat on the mat." --out trace.zarr
+
+    Exit code 0: done. 2: bad input, such as a file that cannot be trusted. 130: interrupted.
+    """
+    with friendly_errors("Use --length for shorter texts."):
+        targets = _targets(out or [])
+        texts = [_text(one) for one in text] if text else _shipped()
+        began = time.perf_counter()
+        from nucleate.checks import InputError
+        from nucleate.models.trace import PRECISIONS, prepare_trace, read
+
+        if precision not in PRECISIONS:
+            raise InputError(f"--precision must be single or double, but is {precision!r}.")
+        with ProgressBar("opening", quiet) as progress:
+            progress.say("opening the model and its tokenizer")
+            reading = prepare_trace(path, texts[0] if len(texts) == 1 else texts, tokenizer, length)
+        reading.check_memory(precision, attention_weights, logits)
+        _announce(reading, dry_run, quiet)
+        if dry_run:
+            return
+        with ProgressBar("forward pass", quiet, unit="layers") as progress:
+            run = read(reading, attention_weights, logits, precision, progress)
+        for target in targets:
+            run.save(target)
+        if not quiet:
+            _tell(run)
+            wrote = f"; wrote {', '.join(map(str, targets))}" if targets else ""
+            typer.echo(f"\ntook {time.perf_counter() - began:.1f} s{wrote}")
+
+
+def _targets(paths: list[Path]) -> list[Path]:
+    from nucleate.checks import InputError
+    from nucleate.integrate.storage import check_target
+
+    for path in paths:
+        if path.suffix.lower() in (".html", ".htm"):
+            raise InputError(
+                f"--out {path} would be a page, but pages show runs of our own models only. Use .png for a"
+                " picture, .zarr for the data."
+            )
+        if path.suffix.lower() not in DATA + PICTURES:
+            raise InputError(
+                f"--out {path} has the ending {path.suffix or '(none)'}, but must have one of"
+                f" {', '.join(DATA + PICTURES)}."
+            )
+    return [check_target(path) for path in paths]
+
+
+def _text(given: str) -> str:
+    """The text of a file of this name, or, where there is none, these words themselves."""
+    from nucleate.checks import InputError, MissingFileError, read_file
+
+    try:
+        found = Path(given).exists()
+    except (OSError, ValueError):  # too long for a name, or with a zero byte
+        found = False
+    if not found:
+        if LOOKS_LIKE_A_FILE.fullmatch(given):
+            raise MissingFileError(f"--text {given} names a file that does not exist. Check the name.")
+        return given
+    try:
+        return read_file(Path(given), MAX_TEXT_BYTES).decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"--text {given} is not UTF-8. Save it as UTF-8 first.") from None
+
+
+def _shipped() -> list[str]:
+    from nucleate.models.shipped_texts import shipped_texts
+
+    return [one.text for one in shipped_texts()]
+
+
+def _announce(reading: "Reading", dry_run: bool, quiet: bool) -> None:
+    """What will be done, where it takes long or only that was asked for."""
+    import numpy as np
+
+    seconds = reading.seconds
+    if not dry_run and (quiet or seconds < LONG_SECONDS):
+        return
+    s, (b, n) = reading.model.settings, np.atleast_2d(reading.ids).shape
+    texts = f"{b} texts of " if b > 1 else ""
+    typer.echo(
+        f"{s.name}: {s.architecture}, {s.layers} layers of {s.heads} heads, d = {s.d}; {texts}{n} tokens;"
+        f" about {_duration(seconds)}",
+        err=not dry_run,
+    )
+    if dry_run:
+        for note in reading.notes:
+            typer.echo(note)
+        typer.echo("Nothing was computed or written: leave out --dry-run.")
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds >= 120 else f"{max(seconds, 1.0):.0f} s"
+
+
+def _tell(run: "Run") -> None:
+    from nucleate.models.depth_table import depth_table
+
+    typer.echo(f"{run.summary}\n")
+    typer.echo(depth_table(run))
+    for note in run.notes.get("notes", ()):
+        typer.echo(note)

@@ -1,0 +1,107 @@
+"""The number of clusters over ln t / beta, how fast curves become one, and the last merge."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nucleate.papers.core.item import Data, Numbers, Parameters
+from nucleate.papers.open_questions.cluster_counts.measures import GRID, counts, levels, limit_counts
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["draw"]
+
+COLOURS = (1, 0, 2, 3)  # of CLUSTER_COLOURS, by the order of beta
+PLATEAUS = (2, 3, 4, 5)
+
+
+def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
+    """Curves, and the last merge."""
+    from matplotlib.figure import Figure
+
+    dimensions = list(p["limit_n"])
+    figure = Figure(figsize=(10.4, 6.4), layout="constrained")
+    axes = figure.subplots(2, len(dimensions), height_ratios=[1.7, 1.0], squeeze=False)
+    for column, d in enumerate(dimensions):
+        _curves(axes[0, column], data, p, d)
+        _distances(axes[1, column], numbers, p, d)
+    axes[0, 0].set_ylabel("clusters, mean")
+    axes[1, 0].set_ylabel("mean |ln N − ln N'|")
+    return {"cluster-counts": figure, "last-merge": _last(data, numbers, p)}
+
+
+def _curves(ax: Any, data: Data, p: Parameters, d: str) -> None:
+    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
+
+    palette = tidy(ax)
+    limit = limit_counts(data[f"limit_d{d}"]["loss"].values)  # (starts, 99)
+    betas = [beta for dim, beta, _ in p["predicted"] if str(dim) == d]
+    simulated = {beta for dim, beta, _ in p["simulated"] if str(dim) == d}
+    ax.plot(GRID, limit.mean(0), color=palette.grey(0.55), linewidth=3.0, label="limit, all starts")
+    ax.plot(
+        GRID, limit[: p["starts"][d]].mean(0), color=palette.ink, linewidth=1.4, label="limit, same starts"
+    )
+    for i, beta in enumerate(betas):
+        colour = CLUSTER_COLOURS[COLOURS[i % 4]]
+        curve = counts(data[f"predicted_d{d}_beta{beta:g}"]["loss"].values, beta)
+        ax.plot(GRID, curve.mean(0), color=colour, linewidth=1.2, label=f"β = {beta:g}")
+        if beta in simulated:
+            curve = counts(data[f"simulated_d{d}_beta{beta:g}"]["loss"].values, beta)
+            ax.plot(GRID, curve.mean(0), "o", color=colour, markersize=2.5, label=f"β = {beta:g}, simulated")
+    ax.set(yscale="log", xlim=(0.0, 2.0), xlabel="ln t / β", title=f"d = {d}")
+    top = float(limit.mean(0)[0])
+    ticks = [tick for tick in (1, 2, 3, 5, 10, 20, 50, 100, 200, 500) if tick <= 1.5 * top]
+    ax.set_yticks(ticks, [str(tick) for tick in ticks])
+    ax.minorticks_off()
+    ax.legend(fontsize=SMALL_POINTS - 1, frameon=False)
+
+
+def _distances(ax: Any, numbers: Numbers, p: Parameters, d: str) -> None:
+    from nucleate.plot.styles import tidy
+
+    palette = tidy(ax)
+    betas = [beta for dim, beta, _ in p["predicted"] if str(dim) == d]
+    for name, some, style in (
+        ("off", betas, {"fmt": "o-", "color": palette.ink}),
+        ("step", betas[:-1], {"fmt": "o", "color": palette.red, "markerfacecolor": "none"}),
+    ):
+        found = [numbers[f"d{d}_beta{beta:g}_{name}"] for beta in some]
+        value, low, high = (
+            np.array([getattr(one, part) for one in found]) for part in ("value", "low", "high")
+        )
+        ax.errorbar(some, value, [value - low, high - value], markersize=5, linewidth=1.2, **style)
+    null = np.mean([numbers[f"d{d}_beta{beta:g}_null"].value for beta in betas])
+    ax.axhline(null, color=palette.grey(0.5), linewidth=0.9, linestyle=(0, (3, 2)))
+    ax.set(xscale="log", yscale="log", xlabel="β")
+    ax.set_xticks(betas, [f"{beta:g}" for beta in betas])
+    ax.minorticks_off()
+
+
+def _last(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
+    from matplotlib.figure import Figure
+
+    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
+
+    figure = Figure(figsize=(8.4, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    tidy(left)
+    tidy(right)
+    for i, d in enumerate(p["limit_n"]):
+        colour = CLUSTER_COLOURS[COLOURS[i % 4]]
+        level = np.sort(levels(data[f"limit_d{d}"]["loss"].values[:, 0]))
+        left.plot(level, (np.arange(len(level)) + 0.5) / len(level), color=colour, label=f"d = {d}")
+        found = [numbers[f"d{d}_plateau{clusters}"] for clusters in PLATEAUS]
+        value, low, high = (
+            np.array([getattr(one, part) for one in found]) for part in ("value", "low", "high")
+        )
+        right.errorbar(
+            PLATEAUS, value, [value - low, high - value], fmt="osD"[i % 3] + "-", color=colour, markersize=4
+        )
+    left.set(xlim=(0.0, 2.0), ylim=(0.0, 1.0), xlabel="ln t / β of the last merge", ylabel="share of starts")
+    left.legend(fontsize=SMALL_POINTS, frameon=False)
+    right.set(xlabel="clusters left", ylabel="length in ln t / β, mean", yscale="log")
+    right.set_xticks(list(PLATEAUS))
+    right.set_yticks([0.1, 0.2, 0.4, 0.8], ["0.1", "0.2", "0.4", "0.8"])
+    right.minorticks_off()
+    return figure

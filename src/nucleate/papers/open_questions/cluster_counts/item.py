@@ -1,0 +1,278 @@
+"""How many clusters are left at the time t: a function of ln t / beta as beta grows, its curve, constants."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from nucleate.checks import Array
+from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Verdict
+from nucleate.papers.core.numbers import Number, mean_of
+from nucleate.papers.open_questions.cluster_counts.data import run
+from nucleate.papers.open_questions.cluster_counts.figures import draw
+from nucleate.papers.open_questions.cluster_counts.measures import (
+    FROM,
+    TO,
+    counts,
+    distances,
+    levels,
+    limit_counts,
+    plateaus,
+    resampled,
+)
+
+__all__ = ["ITEM"]
+
+RESAMPLES = 2000  # of starts
+HOW = f"95 % interval, starts drawn again {RESAMPLES} times"
+MAX_LAST = {"2": 0.05, "3": 0.15, "4": 0.3}  # of the distance to the limit at the largest beta
+MAX_SIMULATED = 0.03  # of the distance between simulated and predicted counts
+MAX_DRIFT = 0.04  # of N sigma between two angles, relatively
+PLATEAUS = (2, 3, 4, 5)
+QUANTILES = (0.1, 0.5, 0.9)
+
+
+def measure(data: Data, p: Parameters) -> dict[str, Number]:
+    """The limit, the way to it, and simulation against prediction."""
+    numbers: dict[str, Number] = {}
+    for d in p["limit_n"]:
+        numbers |= dict(_limit(data, p, d))
+        numbers |= dict(_collapse(data, p, d))
+    for d, beta, _ in p["simulated"]:
+        name = f"d{d}_beta{beta:g}"
+        simulated, predicted = (
+            counts(data[f"{kind}_{name}"]["loss"].values, beta) for kind in ("simulated", "predicted")
+        )
+        numbers[f"{name}_simulated"] = _mean(
+            distances(simulated, predicted),
+            f"d = {d}, β = {beta:g}: distance of simulated from predicted counts of the same starts",
+        )
+        shift = predicted[np.r_[1 : len(predicted), 0]]
+        numbers[f"{name}_simulated_null"] = _mean(
+            distances(simulated, shift), f"d = {d}, β = {beta:g}: the same, predicted from another start"
+        )
+    return numbers
+
+
+def _mean(values: Array, about: str) -> Number:
+    value, low, high = resampled(values, RESAMPLES)
+    return Number(value, about, low, high, HOW)
+
+
+def _limit(data: Data, p: Parameters, d: str) -> Iterator[tuple[str, Number]]:
+    """Of causal single linkage: N sigma at small angles, the last loss, plateaus."""
+    from nucleate.theory.counts import expected_centers
+
+    angle = data[f"limit_d{d}"]["loss"].values  # (starts, rank)
+    for name, theta in zip(("kappa", "kappa_wide"), p["small_angles"][d], strict=True):
+        share = 1.0 / expected_centers(theta, int(d), strong=True)  # sigma
+        left = 1.0 + (angle > theta).sum(1)  # (starts,)
+        about = f"d = {d}: mean number of clusters times the share σ of the sphere within θ = {theta:g}"
+        yield f"d{d}_{name}", mean_of(left * share, f"{about}, β → ∞; strong centers have 1")
+    level = levels(angle)
+    for q in QUANTILES:
+        drawn = np.random.default_rng(0).integers(len(level), size=(RESAMPLES, len(level)))
+        low, high = np.quantile(np.quantile(level[:, 0][drawn], q, axis=1), [0.025, 0.975])
+        yield (
+            f"d{d}_last_{q:g}",
+            Number(
+                float(np.quantile(level[:, 0], q)),
+                f"d = {d}: {q:.0%} quantile of ln t / β of the last merge, β → ∞",
+                float(low),
+                float(high),
+                HOW,
+            ),
+        )
+    for clusters in PLATEAUS:
+        yield (
+            f"d{d}_plateau{clusters}",
+            mean_of(
+                plateaus(level, clusters),
+                f"d = {d}: mean length in ln t / β of the plateau with {clusters} clusters, β → ∞",
+            ),
+        )
+
+
+def _collapse(data: Data, p: Parameters, d: str) -> Iterator[tuple[str, Number]]:
+    """How far the curves are from the limit of their own starts, and from those at four times beta."""
+    betas = [beta for dim, beta, _ in p["predicted"] if str(dim) == d]
+    starts = p["starts"][d]
+    limit = limit_counts(data[f"limit_d{d}"]["loss"].values[:starts])  # of the same starts
+    every = {beta: counts(data[f"predicted_d{d}_beta{beta:g}"]["loss"].values, beta) for beta in betas}
+    for beta, curve in every.items():
+        words = f"d = {d}, β = {beta:g}: mean distance of N(ln t / β)"
+        yield (
+            f"d{d}_beta{beta:g}_off",
+            _mean(distances(curve, limit), f"{words} from the limit of the same start"),
+        )
+        other = limit[np.r_[1:starts, 0]]
+        yield (
+            f"d{d}_beta{beta:g}_null",
+            _mean(distances(curve, other), f"{words} from the limit of another start"),
+        )
+    for beta, next_beta in pairwise(betas):
+        about = (
+            f"d = {d}: mean distance of N(ln t / β) at β = {beta:g} from that at {next_beta:g}, same starts"
+        )
+        yield f"d{d}_beta{beta:g}_step", _mean(distances(every[beta], every[next_beta]), about)
+
+
+def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
+    """By the criteria of the item."""
+    return (
+        *(_collapse_verdict(numbers, p, d) for d in p["limit_n"]),
+        _constants_verdict(numbers, p),
+        _simulated_verdict(numbers, p),
+    )
+
+
+def _collapse_verdict(numbers: Numbers, p: Parameters, d: str) -> Verdict:
+    betas = [beta for dim, beta, _ in p["predicted"] if str(dim) == d]
+    off = [numbers[f"d{d}_beta{beta:g}_off"] for beta in betas]
+    null = numbers[f"d{d}_beta{betas[-1]:g}_null"]
+    falls = all((b.high or np.inf) < (a.low or 0.0) for a, b in pairwise(off))
+    good = falls and off[-1].value <= MAX_LAST[d] and (off[-1].high or np.inf) < (null.low or 0.0)
+    steps = [numbers[f"d{d}_beta{beta:g}_step"] for beta in betas[:-1]]
+    listed = ", ".join(f"{one.value:.3f} [{one.low:.3f}, {one.high:.3f}]" for one in off)
+    between = ", ".join(f"{one.value:.3f} [{one.low:.3f}, {one.high:.3f}]" for one in steps)
+    return Verdict(
+        "as β grows, N(t) of a start becomes a function of ln t / β alone, that of causal single linkage,"
+        f" d = {d}",
+        "observed" if good else "not observed",
+        f"mean |ln N − ln N_∞| is {listed} for β = {', '.join(f'{beta:g}' for beta in betas)}"
+        f" ({null.value:.2f} against the limit of another start); between β and 4β it is {between}",
+    )
+
+
+def _constants_verdict(numbers: Numbers, p: Parameters) -> Verdict:
+    found = {d: (numbers[f"d{d}_kappa"], numbers[f"d{d}_kappa_wide"]) for d in p["limit_n"]}
+    good = all(
+        abs(one.value / wide.value - 1.0) <= MAX_DRIFT and (one.low or 0.0) > 1.0
+        for one, wide in found.values()
+    )
+    listed = "; ".join(
+        f"κ_{d} = {one.value:.3f} [{one.low:.3f}, {one.high:.3f}] ({wide.value:.3f} at twice the angle)"
+        for d, (one, wide) in found.items()
+    )
+    lasts = "; ".join(
+        f"{numbers[f'd{d}_last_0.5'].value:.2f} ({numbers[f'd{d}_last_0.1'].value:.2f} to"
+        f" {numbers[f'd{d}_last_0.9'].value:.2f}) for d = {d}"
+        for d in p["limit_n"]
+    )
+    return Verdict(
+        "in the limit of large β the mean number of clusters is κ_d/σ(θ), cos θ = 1 − ln t / β, with a"
+        " constant κ_d > 1 for small θ",
+        "observed" if good else "not observed",
+        f"{listed}. The last merge comes at ln t / β = {lasts}: medians, and 10 % to 90 %",
+    )
+
+
+def _simulated_verdict(numbers: Numbers, p: Parameters) -> Verdict:
+    found = {
+        f"d = {d}, β = {beta:g}": (
+            numbers[f"d{d}_beta{beta:g}_simulated"],
+            numbers[f"d{d}_beta{beta:g}_simulated_null"],
+        )
+        for d, beta, _ in p["simulated"]
+    }
+    good = all(
+        one.value <= MAX_SIMULATED and (one.high or np.inf) < (null.low or 0.0)
+        for one, null in found.values()
+    )
+    listed = "; ".join(
+        f"{words}: {one.value:.4f} [{one.low:.4f}, {one.high:.4f}], of another start {null.value:.2f}"
+        for words, (one, null) in found.items()
+    )
+    return Verdict(
+        "where simulation reaches, N(t) is as predicted from the tokens at t_f",
+        "observed" if good else "not observed",
+        f"mean |ln N − ln N'| is {listed}",
+    )
+
+
+ITEM = Item(
+    key="cluster-counts",
+    title="How many clusters are left at time t",
+    cost=Cost(quick=40.0, full=250.0),
+    source="section 6: lifetimes; section 5 counts centers",
+    statement="Of the number of clusters over long times the paper makes no claim.",
+    ours=(
+        "If merges are those of causal single linkage (the item predicted-merges), then ln T = β(1 − cos Δ) +"
+        " O(ln β), and as β grows the clusters of a start at the time t are the tokens with D_k > θ, cos θ ="
+        " 1 − ln t / β, where D_k is the angle to the nearest earlier token that is still there at that"
+        " angle. N(t) is then a function of ln t / β alone, given by places and order of the start: between"
+        " 1/σ(θ), the number of strong centers, and the number of Rényi centers."
+    ),
+    parameters={
+        "Q, K, V": "I",
+        "limit_n": {"2": 1500, "3": 1500, "4": 1500},
+        "limit_starts": 250,
+        "small_angles": {"2": [0.12, 0.24], "3": [0.28, 0.56], "4": [0.5, 1.0]},
+        "predicted": [
+            [2, 64.0, 200],
+            [2, 256.0, 400],
+            [2, 1024.0, 600],
+            [2, 4096.0, 1200],
+            [3, 16.0, 200],
+            [3, 64.0, 400],
+            [3, 256.0, 1000],
+            [4, 8.0, 200],
+            [4, 32.0, 500],
+        ],
+        "starts": {"2": 8, "3": 6, "4": 5},
+        "simulated": [[2, 64.0, 200], [3, 16.0, 200]],
+    },
+    quick={
+        "limit_n": {"2": 1000, "3": 1000, "4": 1000},
+        "limit_starts": 100,
+        "small_angles": {"2": [0.12, 0.24], "3": [0.3, 0.6], "4": [0.5, 1.0]},
+        "predicted": [
+            [2, 64.0, 200],
+            [2, 256.0, 400],
+            [3, 16.0, 200],
+            [3, 64.0, 400],
+            [4, 8.0, 200],
+            [4, 16.0, 300],
+        ],
+        "starts": {"2": 4, "3": 4, "4": 4},
+    },
+    choices=(
+        (
+            "Uniform starts, seeds 0, 1, …; the same seed has the same first tokens whatever n is, so that"
+            " the curves of one start at every β, simulated, predicted and in the limit, belong together."
+        ),
+        (
+            "Predictions by nc.predict_merges from tokens simulated to t_f; in the limit 1500 tokens stand"
+            " for infinitely many, which changes N at angles below the smaller of those given."
+        ),
+        (
+            f"The distance of two curves is the mean of |ln N − ln N'| over ln t / β from {FROM:g} to {TO:g},"
+            " of the same start, then over starts."
+        ),
+    ),
+    criteria=(
+        "First to third: observed if the mean distance from the limit of the same start falls from each β to"
+        " the next, intervals apart, is at last at most"
+        f" {', '.join(f'{value:g} for d = {d}' for d, value in MAX_LAST.items())}, and below that from the"
+        f" limit of another start. Fourth: observed if N σ at two small angles, one twice the other, agrees"
+        f" to {MAX_DRIFT:.0%} and its interval is above 1, in every dimension. Fifth: observed if the mean"
+        f" distance of simulated from predicted counts is at most {MAX_SIMULATED:g} and its interval below"
+        " that from counts predicted from another start."
+    ),
+    captions={
+        "cluster-counts": (
+            "Above: the mean number of clusters over ln t / β for growing β, predicted from the tokens at t_f"
+            " (colours), simulated (dotted), and in the limit (black, the same starts; grey, all starts)."
+            " Below: the mean distance from the limit of the same start against β, with 95 % intervals, and"
+            " between β and 4β (rings); dashed, from the limit of another start."
+        ),
+        "last-merge": (
+            "In the limit of large β: left, the distribution of ln t / β of the last merge; right, the mean"
+            " length in ln t / β of the plateaus with 2 to 5 clusters."
+        ),
+    },
+    run=run,
+    measure=measure,
+    verdicts=verdicts,
+    draw=draw,
+)

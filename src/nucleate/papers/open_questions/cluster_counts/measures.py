@@ -1,0 +1,45 @@
+"""The number of clusters over ln t / beta, and how far two such curves are apart."""
+
+import numpy as np
+
+from nucleate.checks import Array
+
+__all__ = ["FROM", "GRID", "TO", "counts", "distances", "levels", "limit_counts", "plateaus", "resampled"]
+
+GRID = np.linspace(0.02, 1.98, 99)  # (99,) of ln t / beta
+FROM, TO = 0.1, 1.9  # between which curves are compared
+
+
+def counts(loss: Array, beta: float) -> Array:
+    """Clusters left at every ln t / beta of GRID; loss (starts, rank) has ln t of merges, NaN for none."""
+    return np.asarray(1.0 + (loss[:, None] > beta * GRID[:, None]).sum(-1))  # (starts, 99)
+
+
+def levels(angle: Array) -> Array:
+    """ln t / beta = 1 - cos D."""
+    return np.asarray(2.0 * np.sin(angle / 2.0) ** 2)
+
+
+def limit_counts(angle: Array) -> Array:
+    """The same for D_k of causal single linkage, (starts, rank) -> (starts, 99)."""
+    return counts(levels(angle), 1.0)
+
+
+def distances(one: Array, other: Array) -> Array:
+    """The mean of |ln N - ln N'| over ln t / beta from FROM to TO, for every start: (starts, 99) twice ->
+    (starts,)."""
+    used = (GRID >= FROM) & (GRID <= TO)
+    return np.asarray(np.abs(np.log(one[:, used]) - np.log(other[:, used])).mean(1))
+
+
+def plateaus(level: Array, clusters: int) -> Array:
+    """The length in ln t / beta for which so many clusters are left: levels (starts, rank), the last loss
+    first -> (starts,)."""
+    return np.asarray(level[:, clusters - 2] - level[:, clusters - 1])
+
+
+def resampled(values: Array, resamples: int, seed: int = 0) -> tuple[float, float, float]:
+    """The mean of (starts,) and its 95 % interval from starts drawn again."""
+    drawn = np.random.default_rng(seed).integers(len(values), size=(resamples, len(values)))
+    low, high = np.quantile(values[drawn].mean(1), [0.025, 0.975])
+    return float(values.mean()), float(low), float(high)

@@ -1,0 +1,59 @@
+"""Clusters over ln t / beta: counted by hand, and other curves change the verdicts."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray
+from support.small_items import made
+
+from nucleate.papers import find
+from nucleate.papers.open_questions.cluster_counts.data import one_limit
+from nucleate.papers.open_questions.cluster_counts.measures import GRID, counts, distances, plateaus
+
+P: dict[str, Any] = {
+    "limit_n": {"2": 400},
+    "limit_starts": 60,
+    "small_angles": {"2": [0.25, 0.5]},
+    "predicted": [[2, 64.0, 0], [2, 256.0, 0], [2, 1024.0, 0]],
+    "starts": {"2": 12},
+    "simulated": [[2, 64.0, 0]],
+}
+
+
+def planted(shift: float = 6.0) -> dict[str, xarray.Dataset]:
+    """Losses at ln t = beta (1 - cos D) - shift, as the two-token law has them."""
+    angle = np.stack([one_limit(400, 2, seed) for seed in range(60)])
+    level = 1.0 - np.cos(angle[:12])
+    data = {"limit_d2": angle} | {f"predicted_d2_beta{b:g}": b * level - shift for b in (64.0, 256.0, 1024.0)}
+    data["simulated_d2_beta64"] = data["predicted_d2_beta64"] + 0.1
+    return {name: xarray.Dataset({"loss": (("start", "rank"), values)}) for name, values in data.items()}
+
+
+def words(data: dict[str, xarray.Dataset]) -> list[str]:
+    item = find("cluster-counts")
+    return [verdict.word for verdict in item.verdicts(item.measure(data, P), P)]
+
+
+def test_curves_that_become_those_of_their_starts_are_observed_and_others_are_not() -> None:
+    data = planted()
+    assert words(data) == ["observed"] * 3
+    stay = {**data, "predicted_d2_beta1024": data["predicted_d2_beta1024"] * 0.8}  # no limit of ln t / beta
+    assert words(stay) == ["not observed", "observed", "observed"]
+    others = {**data, "simulated_d2_beta64": data["simulated_d2_beta64"].roll(start=1)}
+    assert words(others) == ["observed", "observed", "not observed"]
+    few = {**data, "limit_d2": data["limit_d2"].where(data["limit_d2"]["rank"] < 8)}  # never more than 9 left
+    assert words(few)[1] == "not observed"
+
+
+def test_counts_are_losses_after_the_time_and_one() -> None:
+    loss = np.array([[30.0, 10.0, 1.0, np.nan]])
+    found = counts(loss, 20.0)[0]
+    assert found.tolist() == [1.0 + sum(one > 20.0 * at for one in (30.0, 10.0, 1.0)) for at in GRID]
+    assert plateaus(loss, 2).tolist() == [20.0]
+    assert distances(np.full((1, 99), 2.0), np.full((1, 99), 1.0)) == pytest.approx([np.log(2.0)])
+
+
+def test_predictions_and_simulations_of_a_start_belong_together() -> None:
+    found = made("cluster-counts")
+    assert found.numbers["d2_beta16_simulated"].value < found.numbers["d2_beta16_simulated_null"].value

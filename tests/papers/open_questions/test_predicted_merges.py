@@ -1,0 +1,106 @@
+"""Predicted against simulated merges: compared by hand, and wrong absorbers or times change the verdict."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray
+from support.small_items import changed, made
+
+import nucleate as nc
+from nucleate.papers import find
+from nucleate.papers.open_questions.predicted_merges.data import Case, cases, one_life
+from nucleate.papers.open_questions.predicted_merges.measures import (
+    Comparison,
+    by_start,
+    compare,
+    share_of_starts,
+)
+
+P: dict[str, Any] = {"cases": [["circle", 2, 100.0, 30, 12, "I"]], "share": 1.0}
+CASE = cases(P)[0]
+
+
+def perfect() -> xarray.Dataset:
+    """Lives that merge exactly as predicted from uniform tokens."""
+    rows: list[dict[str, Any]] = []
+    for seed in range(CASE.starts):
+        x = nc.uniform(CASE.n, 2, seed)
+        found = nc.predict_merges(nc.Attention(CASE.beta), x, t=5.0)
+        lost, into, time = np.full(CASE.n, -1), np.full(CASE.n, -1), np.full(CASE.n, np.nan)
+        for i, event in enumerate(found):
+            lost[i], into[i], time[i] = event.lost, event.into, event.time
+        rows.append({"x": x, "t_f": 5.0, "whole": 1.0, "Q": np.eye(2), "K": np.eye(2)})
+        rows[-1] |= {"lost": lost, "into": into, "time": time}
+    dims: dict[str, tuple[str, ...]] = {"x": ("token", "c"), "Q": ("r", "s"), "K": ("r", "s")}
+    dims |= dict.fromkeys(("lost", "into", "time"), ("merge",))
+    return xarray.Dataset(
+        {name: (("start", *dims.get(name, ())), np.stack([row[name] for row in rows])) for name in rows[0]}
+    )
+
+
+def word(lives: xarray.Dataset) -> str:
+    item = find("predicted-merges")
+    return item.verdicts(item.measure({CASE.name: lives}, P), P)[0].word
+
+
+def test_lives_as_predicted_are_observed_and_other_absorbers_and_times_are_not() -> None:
+    lives = perfect()
+    assert word(lives) == "observed"
+    time, into = lives["time"].values, lives["into"].values
+    elapsed = time - 5.0
+    assert word(changed(lives, time=5.0 + 1.1 * elapsed)) == "not observed"  # the median is off
+    often = np.arange(time.shape[1]) % 8 == 0
+    assert word(changed(lives, time=5.0 + np.where(often, 4.0, 1.0) * elapsed)) == "not observed"
+    assert word(changed(lives, into=np.where((into > 0) & (np.arange(into.shape[1]) % 3 == 0), 0, into))) == (
+        "not observed"
+    )
+
+
+def test_the_comparison_of_a_perfect_life_has_no_error_and_its_nulls_have() -> None:
+    found = compare(perfect(), CASE)
+    assert len(found) == CASE.starts
+    for one in found:
+        assert one.measured == pytest.approx(one.predicted, abs=1e-6)
+        assert one.right.all()
+        assert one.order
+        assert one.survivors == pytest.approx(1.0, abs=1e-6)
+        assert (one.by_chance[-1], one.rival[-1]) == (1.0, 0.0)  # two leaders are left
+        assert one.by_chance[0] < 0.6
+        assert (one.unweighed >= one.predicted - 1e-9).mean() > 0.9
+    assert np.mean([one.linked.mean() for one in found]) < 0.95
+
+
+def test_survivors_are_the_share_of_log_time_between_the_two_losses() -> None:
+    """One merge, predicted at 10^4 and simulated at 10^3: of 10 to 10^4 the last third is wrong."""
+    from nucleate.papers.open_questions.predicted_merges.measures import _survivors
+
+    log = np.log
+    assert _survivors({3: log(1e3 - 10)}, {3: log(1e4 - 10)}, 10.0) == pytest.approx(2.0 / 3.0)
+    both = {3: log(90.0), 5: log(9990.0)}, {3: log(990.0), 5: log(90.0)}  # 100 to 1000, and 100 to 10^4
+    assert _survivors(*both, 10.0) == pytest.approx(1.0 / 3.0)
+
+
+def test_intervals_draw_whole_starts() -> None:
+    lives = [np.ones(10)] * 5 + [np.zeros(10)] * 5
+    value, low, high = share_of_starts(lives, 500)
+    assert value == 0.5
+    assert low < 0.25 < 0.75 < high  # of 100 merges alone it would be 0.4 to 0.6
+    some = compare(perfect(), CASE)
+    assert len(by_start([*some, *some], lambda one: one.right)) == len(some)
+
+
+def test_simulated_lives_keep_their_tokens_at_t_f() -> None:
+    case = Case("circle", 2, 16.0, 40, 1, "I")
+    found, life = one_life(case, 0.25, 3), nc.life(16.0, 40, seed=3)
+    assert found["t_f"] == life.t_f
+    leaders = nc.renyi_centers(found["x"], 0.25, strong=True)
+    assert leaders.tolist() == life.merges.leaders.tolist()
+    assert found["lost"][: len(life.merges)].tolist() == [event.lost for event in life.merges]
+
+
+def test_small_lives_are_compared_in_every_group() -> None:
+    found = made("predicted-merges")
+    assert found.numbers["circle_absorber"].value > found.numbers["circle_chance"].value
+    assert [verdict.word for verdict in found.item.verdicts(found.numbers, found.p)] != []
+    assert isinstance(compare(found.data[cases(found.p)[1].name], cases(found.p)[1])[0], Comparison)

@@ -34,7 +34,7 @@ optimiser = torch.optim.LBFGS([V], max_iter=100, line_search_fn="strong_wolfe", 
 
 
 def loss() -> torch.Tensor:
-    """The sum of squared distances between where the tokens end and where they were seen, and the gradient."""
+    """The sum of squared distances between where the tokens end and where they were seen, with gradient."""
     optimiser.zero_grad()
     value = ((final(V) - seen) ** 2).sum()
     value.backward()

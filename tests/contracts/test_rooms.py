@@ -12,6 +12,7 @@ from support.project import ROOT, SOURCE, TESTS, blocks, page
 ROOMS = [
     "resources",
     "checks",
+    "notebook",
     "source_hash",
     "sphere",
     "positions",

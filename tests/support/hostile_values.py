@@ -114,8 +114,7 @@ HOSTILE: dict[str, Callable[[], Any]] = {
     "tokens": lambda: UNIT,
 }
 
-SLOW = ("ensemble", "life", "plot.", "trace", "simulate rk4", "explore", "Run.plot", "Life.plot")
-SLOW += ("Ensemble.plot",)
+SLOW = (
     "ensemble",
     "life",
     "plot.",

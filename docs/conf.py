@@ -1,19 +1,26 @@
 """Sphinx configuration.  Nothing here reaches the network."""
 
 import re
+import sys
 from importlib.metadata import version as installed
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))  # for notebook_pages
 
 project = "nucleate"
 author = copyright = "The nucleate developers"
 version = release = installed("nucleate")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "notebook_pages", "sphinx.ext.autodoc"]
 exclude_patterns = ["_build"]
 myst_heading_anchors = 3
 
 html_theme = "furo"
 html_title = f"nucleate {release}"
+html_static_path = ["_static"]
+html_css_files = ["nucleate.css"]
+html_theme_options = {"navigation_with_keys": True}
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
@@ -40,5 +47,15 @@ def _escaped(row: str) -> str:
     return "``".join(words)
 
 
+def write_player(app: Any, error: Exception | None) -> None:
+    """The page that the front page shows: the run of its example, in the explorer's player."""
+    if error is None and app.builder.format == "html":
+        import nucleate as nc
+
+        run = nc.simulate(nc.Attention(beta=64.0), nc.uniform(n=200, d=2, seed=0), t=150.0)
+        nc.explore(run).save(Path(app.outdir, "player.html"))
+
+
 def setup(app: Any) -> None:
     app.connect("autodoc-process-docstring", plain)
+    app.connect("build-finished", write_player)

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import nucleate as nc
-from nucleate import notebook
 from nucleate.notebook import shown_progress
 
 
@@ -44,7 +43,7 @@ def test_a_bar_appears_after_two_seconds_and_vanishes_at_the_end(
     kernel: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [100.0]
-    monkeypatch.setattr(notebook.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("nucleate.notebook.time.monotonic", lambda: now[0])
     bar = shown_progress(None, "simulating <200>")
     assert bar is not None
     for seconds, done in ((1.0, 1), (2.5, 2), (2.6, 3), (4.0, 5), (5.0, 10)):

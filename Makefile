@@ -11,7 +11,7 @@ ENVIRONMENTS := dev bench gpu torch browser slurm lowest
 EXTRAS_dev := dev docs video cluster
 EXTRAS_bench := bench
 EXTRAS_gpu := dev gpu
-EXTRAS_torch := dev models torch jax
+EXTRAS_torch := dev models torch jax bench
 EXTRAS_browser := dev explorer browser
 EXTRAS_slurm := dev slurm
 EXTRAS_lowest := dev docs video cluster bench browser
@@ -89,7 +89,8 @@ lint: .venv/.installed ## ruff: format and rules
 types: .venv/.installed ## mypy, strict
 	.venv/bin/mypy
 
-docs: .venv/.installed ## build the documentation into docs/_build; a warning is an error
+docs: .venv/.installed ## run the notebooks, build the documentation into docs/_build; a warning is an error
+	$(TEST_ENV) .venv/bin/python docs/run_notebooks.py --check
 	.venv/bin/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 
 web: ## build the explorer's page from web/ (needs Node 20.19 or newer; users of the package need none)

@@ -18,6 +18,7 @@ myst_heading_anchors = 3
 
 html_theme = "furo"
 html_title = f"nucleate {release}"
+html_show_search_summary = False  # it fetches pages, which browsers refuse in a local folder
 html_static_path = ["_static"]
 html_css_files = ["nucleate.css"]
 html_theme_options = {"navigation_with_keys": True}
@@ -27,18 +28,45 @@ autodoc_typehints = "none"
 autodoc_preserve_defaults = True
 
 
+ARGUMENT = re.compile(r"^(\w[\w, ]*?)(?:  +|: )(?=\S)")  # "rtol   its tolerance" or "kernel: which one"
+
+
 def plain(app: Any, what: str, name: str, obj: object, options: Any, lines: list[str]) -> None:
-    """Docstrings are plain text: |x| is a norm, `x` is code, an indented paragraph is a formula, hanging
-    lines keep their breaks."""
+    """Docstrings are plain text: |x| is a norm, `x` is code, an indented paragraph is a formula; a
+    paragraph of arguments, each with its name in front, becomes a list of them."""
     shown: list[str] = []
     for paragraph in "\n".join(lines).split("\n\n"):
         rows = paragraph.splitlines()
         hanging = [row.startswith(" ") for row in rows]
         if rows and all(hanging):
             shown += ["::", "", *rows, ""]
+        elif rows and _has_arguments(rows):
+            shown += _arguments(rows)
         else:
             shown += [("| " if any(hanging) else "") + _escaped(row) for row in rows] + [""]
     lines[:] = shown
+
+
+def _has_arguments(rows: list[str]) -> bool:
+    """Whether a paragraph begins with the name of an argument, and more lines hang or begin so."""
+    first = ARGUMENT.match(rows[0])
+    spaced = first is not None and "  " in first[0]
+    return spaced or sum(bool(re.match(r"^\w+: ", row)) for row in rows) > 1
+
+
+def _arguments(rows: list[str]) -> list[str]:
+    """A definition for every argument; lines that begin with none go on with the one before."""
+    found: list[tuple[str, list[str]]] = []
+    for row in rows:
+        begun = None if row.startswith(" ") else ARGUMENT.match(row)
+        if begun:
+            found.append((begun[1].strip(), [row[begun.end() :].strip()]))
+        else:
+            found[-1][1].append(row.strip())
+    shown: list[str] = []
+    for argument, text in found:
+        shown += [f"**{argument}**", f"    {_escaped(' '.join(text))}", ""]
+    return shown
 
 
 def _escaped(row: str) -> str:

@@ -77,6 +77,12 @@ def test_a_token_to_which_nothing_is_added_has_a_gradient_of_numbers() -> None:
     assert np.array_equal(gradient, np.zeros((4, 3)))
 
 
+def test_the_example_with_diffrax_agrees_with_simulate() -> None:
+    pytest.importorskip("diffrax")
+    found = runpy.run_path(str(ROOT / "docs" / "examples" / "with_diffrax.py"))
+    assert found["difference"] < 1e-6  # rtol 1e-9 of both, grown while clusters form
+
+
 def test_the_example_learns_V_from_where_the_tokens_end(capsys: pytest.CaptureFixture[str]) -> None:
     found = runpy.run_path(str(ROOT / "docs" / "examples" / "learn_values_jax.py"))
     # the loss is a sum of squares and BFGS ends at a gradient of 1e-5

@@ -27,7 +27,7 @@ def runner() -> ModuleType:
 
 
 def notebook(*cells: str) -> dict[str, Any]:
-    code = [
+    code: list[dict[str, Any]] = [
         {
             "cell_type": "code",
             "id": f"c{i}",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nucleate.attention import Attention, Frozen, Window
     from nucleate.block import Block
     from nucleate.checks import InputError
+    from nucleate.explorer.player import explore
     from nucleate.integrate.checkpoint import Checkpoint
     from nucleate.integrate.run import Run
     from nucleate.integrate.simulate import simulate
@@ -75,6 +76,7 @@ __all__ = [
     "drift",
     "ensemble",
     "expected_centers",
+    "explore",
     "interaction_energy",
     "life",
     "limit_point",
@@ -127,6 +129,7 @@ _HOME = {
     "drift": "nucleate.kernels.dispatch",
     "ensemble": "nucleate.studies.ensemble",
     "expected_centers": "nucleate.theory.counts",
+    "explore": "nucleate.explorer.player",
     "interaction_energy": "nucleate.observe.energies",
     "life": "nucleate.observe.life",
     "limit_point": "nucleate.theory.atlas",

@@ -42,32 +42,37 @@ def _mix(s: float, beta: float, d: int, depth: float, mask: Mask, start: int) ->
 
 def _mlp(s: float, beta: float, d: int, depth: float, mask: Mask, start: int) -> Model:
     W, a = unit_mlp(d, start)
-    return Block(Attention(beta, mask=mask), MLP(s * W, a, "gelu"))
+    return Block(Attention(beta, mask=mask), MLP(s * W, a, "relu"))
 
 
 def unit_mlp(d: int, start: int) -> tuple[Array, Array]:
-    """W (d, m) and a (m, d) of a random MLP with gelu whose output has length 1 in the mean square over the
+    """W (d, m) and a (m, d) of a random MLP with relu whose output has length 1 in the mean square over the
     sphere."""
     rng = np.random.default_rng([start, 1])
     a = rng.standard_normal((HIDDEN * d, d))  # (m, d)
     W = rng.standard_normal((d, HIDDEN * d))  # (d, m)
     x = rng.standard_normal((SAMPLES, d))  # (samples, d)
     x /= np.linalg.norm(x, axis=1, keepdims=True)
-    u = activate("gelu", x @ a.T) @ W.T  # (samples, d)
+    u = activate("relu", x @ a.T) @ W.T  # (samples, d)
     return W / np.sqrt((u * u).sum(1).mean()), a
 
 
 def _heads(s: float, beta: float, d: int, depth: float, mask: Mask, start: int) -> Model:
-    """V_h = (I + s G_h) / H, Q_h, K_h and G_h with normal entries of variance 1/d."""
+    """V_h = (I + s G_h) / (H sqrt(1 + s^2)), Q_h, K_h and G_h with normal entries of variance 1/d."""
     drawn = np.random.default_rng([start, 2]).standard_normal((HEADS, 3, d, d)) / np.sqrt(d)
-    return Block([Attention(beta, Q, K, (np.eye(d) + s * G) / HEADS, mask) for Q, K, G in drawn])
+    return Block([Attention(beta, Q, K, _value(s, G) / HEADS, mask) for Q, K, G in drawn])
+
+
+def _value(s: float, G: Array) -> Array:
+    """(I + s G) / sqrt(1 + s^2), (d, d): as large whatever s is."""
+    return (np.eye(len(G)) + s * G) / np.sqrt(1.0 + s * s)
 
 
 def _layers(s: float, beta: float, d: int, depth: float, mask: Mask, start: int) -> Model:
-    """V = I + s G, G fresh for every layer, Q = K = I."""
+    """V = (I + s G) / sqrt(1 + s^2), G fresh for every layer, Q = K = I."""
     count = int(np.ceil(depth / LAYER))
     drawn = np.random.default_rng([start, 3]).standard_normal((count, d, d)) / np.sqrt(d)
-    return Layers([Attention(beta, V=np.eye(d) + s * G, mask=mask) for G in drawn], LAYER)
+    return Layers([Attention(beta, V=_value(s, G), mask=mask) for G in drawn], LAYER)
 
 
 def _rope(s: float, beta: float, d: int, depth: float, mask: Mask, start: int) -> Model:

@@ -234,7 +234,7 @@ def _by_depth() -> dict[str, object]:
 
 
 def _by_strength(
-    label: str, values: list[float], depth: float = 2000.0, rising: bool = False
+    label: str, values: list[float], depth: float = 1000.0, rising: bool = False
 ) -> dict[str, object]:
     return {"axis": "strength", "label": label, "values": values, "depth": depth, "rising": rising}
 
@@ -261,11 +261,10 @@ ITEM = Item(
         "n": 32,
         "d": 4,
         "Q, K": "I, but for heads",
-        "betas": [0.5, 1.0, 2.0, 3.0, 4.0],
-        "starts": 20,
-        "full_starts": 8,
-        "held_betas": [1.5, 2.5, 3.5],
-        "held_starts": 10,
+        "betas": [0.5, 1.0, 2.0, 3.0],
+        "starts": 12,
+        "held_betas": [1.5, 2.5],
+        "held_starts": 8,
         "held_seed": 1000,
         "cases": {
             "none": _by_depth(),
@@ -276,19 +275,13 @@ ITEM = Item(
             "mix": _by_strength("τ", [1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0], 10000.0, True),
             "rope": _by_strength("1/base", [1e-8, 1e-4, 1e-2, 1e-1, 1.0]),
             "alibi": _by_strength("slope", [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0]),
-            "mlp": _by_strength("s", [0.001, *STRENGTHS]),
-            "heads": _by_strength("s", STRENGTHS),
-            "layers": _by_strength("s", STRENGTHS, 500.0),
-            "noise": _by_strength("1/κ", [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0], 500.0),
+            "mlp": _by_strength("s", STRENGTHS),
+            "heads": _by_strength("s", [0.1, 0.3, 1.0, 3.0, 10.0]),
+            "layers": _by_strength("s", [0.01, 0.03, 0.1, 0.3, 1.0, 3.0], 500.0),
+            "noise": _by_strength("1/κ", [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1], 250.0),
         },
     },
-    quick={
-        "betas": [0.5, 2.0, 4.0],
-        "starts": 6,
-        "full_starts": 4,
-        "held_betas": [1.0, 3.0],
-        "held_starts": 3,
-    },
+    quick={"betas": [0.5, 1.5, 3.0], "starts": 4, "held_betas": [1.0, 2.0], "held_starts": 2},
     choices=(
         (
             f"x_1 has won a run if at least {MOST:.0%} of the other tokens are within {RADIUS:g}° of x_1(t)"
@@ -298,16 +291,16 @@ ITEM = Item(
         ),
         (
             "Nulls: the same with another token j in the place of x_1, drawn at random, and where j would be"
-            " were it the first; and the full mask, where there is no first token, with the place where x_1"
-            " would be alone. Where these win as often, all end there whoever comes first, and x_1 has not"
-            " won."
+            " were it the first; and, at the weakest strength, the full mask, where there is no first token,"
+            " with the place where x_1 would be alone. Where these win as often, all end there whoever comes"
+            " first, and x_1 has not won."
         ),
         (
-            "Strengths: an MLP of four neurons per dimension, gelu, with normal weights, scaled to length s"
-            " in the mean square over the sphere; four heads with normal Q, K and V = (I + sG)/4; layers of"
-            " V = I + sG that act for 2 units of time each; noise 1/κ, to t = 500; ALiBi's slope; all others"
-            " to t = 2000. Norms have no strength, so their axis is depth, that of Mix-LN the time τ of its"
-            " change, to 10⁴."
+            "Strengths: an MLP of four neurons per dimension, relu, with normal weights, scaled to length s"
+            " in the mean square over the sphere; four heads with normal Q, K and V = (I + sG)/(4√(1+s²));"
+            " layers of V = (I + sG)/√(1+s²) that act for 2 units of time each, to t = 500; noise 1/κ, to t"
+            " = 250; ALiBi's slope; all others to t = 1000. Norms have no strength, so their axis is depth,"
+            " that of Mix-LN the time τ of its change, to 10⁴."
         ),
         (
             "The threshold is the median over starts of the strength at which x_1 first fails to win, half"
@@ -330,7 +323,7 @@ ITEM = Item(
     ),
     captions={
         "sink-survival": (
-            "The share of runs in which all tokens end at the first one (green, of 20 starts), over the"
+            "The share of runs in which all tokens end at the first one (green, of 12 starts), over the"
             " strength of each ingredient, or depth, and β. Crosses: another token in the place of the"
             " first, or the full mask, does as well within intervals; dots: not decided by these starts."
             " Line: the strength at which half the starts change."

@@ -18,5 +18,6 @@ PAPER = Paper(
         "cluster-counts": "cluster_counts",
         "who-leads": "who_leads",
         "sink-survival": "sink_survival",
+        "causal-front": "causal_front",
     },
 )

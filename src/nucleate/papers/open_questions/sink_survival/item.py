@@ -187,8 +187,7 @@ def _falling(numbers: Numbers, p: Parameters, ingredient: str) -> Verdict:
         f"with {NAMES[ingredient]} x_1 wins below a strength only, and this {decay} with β",
         "observed" if good else "not observed",
         f"half the starts change at {label} = {', '.join(at)}; {law}; {test}; at the weakest strength x_1"
-        f" wins"
-        f" at {weakest.count('x_1')} of {len(weakest)} β",
+        f" wins at {weakest.count('x_1')} of {len(weakest)} β",
     )
 
 
@@ -217,8 +216,7 @@ def _depths(numbers: Numbers, p: Parameters) -> Verdict:
     )
     return Verdict(
         "norms only change the depth at which x_1 has won: nGPT needs no more than none, Pre-LN and Peri-LN"
-        " so"
-        " much more that at the largest β it has not happened where it has without",
+        " so much more that at the largest β it has not happened where it has without",
         "observed" if good else "not observed",
         f"depth by which half the starts are won, for β = {', '.join(f'{beta:g}' for beta in p['betas'])}:"
         f" {listed}",

@@ -47,7 +47,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     for ax in axes[:, 0]:
         ax.set_ylabel("β")
     bar = figure.colorbar(mesh, ax=axes, shrink=0.6, pad=0.01)
-    bar.set_label("share of runs in which x₁ wins")
+    bar.set_label("share of runs that the first token wins")
     return {"sink-survival": figure}
 
 
@@ -95,9 +95,7 @@ def _threshold(ax: Any, numbers: Numbers, p: Parameters, ingredient: str, colour
 
 
 def _short(value: float) -> str:
-    exponent = round(np.log10(value)) if value > 0.0 else 0
-    if value >= 1000.0 or 0.0 < value < 0.01:
-        head = value / 10.0**exponent
-        power = "10" + str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-        return power if np.isclose(head, 1.0) else f"{value:g}"
+    """Powers of ten beyond 100 and below 0.01 as such."""
+    if value >= 1000.0 or 0.0 < value < 0.002:
+        return f"$10^{{{round(np.log10(value))}}}$"
     return f"{value:g}"

@@ -208,13 +208,13 @@ SMALL: dict[str, dict[str, Any]] = {
     },
     "causal-front": {
         "betas": [16.0],
-        "n": 1200,
+        "n": 500,
         "first": 100,
-        "least": 200,
+        "least": 150,
         "starts": 2,
-        "times": [0.0, 0.4, 2.0, 4.0, 6.0, 8.0],
+        "times": [0.0, 0.4, 2.0, 4.0],
         "linear_time": 0.4,
-        "full_n": [300, 1200],
+        "full_n": [200, 500],
     },
     # lost-in-the-middle
     "retrieval-profile": {

@@ -67,9 +67,9 @@ def test_a_front_is_found_between_frames_and_where_it_never_comes_there_is_none(
 
 
 def test_tokens_are_counted_for_the_nearest_leader_also_round_the_end_of_the_angles() -> None:
-    angle = np.array([3.0, 0.0, -2.0, *np.full(7, -3.1), *np.full(5, 0.1)])
-    found = _masses(np.column_stack([np.cos(angle), np.sin(angle)]), 400.0)
-    mass = found["mass"][~np.isnan(found["mass"])]  # by angle: -2, 0, 3
+    angle = np.array([3.12, 0.0, -2.0, *np.full(7, -3.13), *np.full(5, 0.03)])
+    found = _masses(np.column_stack([np.cos(angle), np.sin(angle)]), 64.0)
+    mass = found["mass"][~np.isnan(found["mass"])]  # by angle: -2, 0, 3.12
     np.testing.assert_allclose(mass, [1.0 / 15.0, 6.0 / 15.0, 8.0 / 15.0])
     assert np.nansum(found["arc"]) == pytest.approx(1.0)
 

@@ -114,11 +114,16 @@ def line(found: list[Threshold], betas: Array) -> tuple[float, float, float, flo
     slope, level = np.polyfit(betas[inside], value[inside], 1)
     each = np.stack([one.each for one in found])[inside]  # (inside, starts)
     drawn = np.random.default_rng(1).integers(each.shape[1], size=(RESAMPLES, each.shape[1]))
-    slopes = []
-    for some in drawn:
-        again = _median(each[:, some])  # (inside,)
-        good = np.isfinite(again)
-        if good.sum() >= 3:
-            slopes.append(np.polyfit(betas[inside][good], again[good], 1)[0])
-    low, high = np.quantile(slopes, [0.025, 0.975])
+    again = np.stack([_median(row[drawn]) for row in each], 1)  # (resamples, inside)
+    low, high = np.nanquantile(_slopes(again, betas[inside]), [0.025, 0.975])
     return float(level), float(slope), float(low), float(high)
+
+
+def _slopes(values: Array, x: Array) -> Array:
+    """Of lines through the finite values of every row, (rows, m) -> (rows,); NaN with fewer than three."""
+    use = np.isfinite(values)  # (rows, m)
+    y, count = np.where(use, values, 0.0), use.sum(1, keepdims=True)
+    from_mean = np.where(use, x - (use * x).sum(1, keepdims=True) / np.maximum(count, 1), 0.0)  # (rows, m)
+    return np.where(
+        count[:, 0] >= 3, (from_mean * y).sum(1) / np.maximum((from_mean**2).sum(1), 1e-300), np.nan
+    )

@@ -256,7 +256,7 @@ def _by_strength(
 ITEM = Item(
     key="sink-survival",
     title="Does the sink survive",
-    cost=Cost(quick=20.0, full=95.0),
+    cost=Cost(quick=36.0, full=118.0),
     source="section 6: MLP layers, other normalisations, several heads, noise; Theorem 4.1 without them",
     statement=(
         "Theorem 4.1: with V = I and any Q, K, all tokens tend to x_1(0) from almost every start. Of MLPs,"

@@ -206,16 +206,6 @@ SMALL: dict[str, dict[str, Any]] = {
             "mlp": {"axis": "strength", "label": "s", "values": [0.01, 3.0], "depth": 40.0, "rising": False},
         },
     },
-    "causal-front": {
-        "betas": [16.0],
-        "n": 500,
-        "first": 100,
-        "least": 150,
-        "starts": 2,
-        "times": [0.0, 0.4, 2.0, 4.0],
-        "linear_time": 0.4,
-        "full_n": [200, 500],
-    },
     # lost-in-the-middle
     "retrieval-profile": {
         "N": 32,

@@ -18,6 +18,5 @@ PAPER = Paper(
         "cluster-counts": "cluster_counts",
         "who-leads": "who_leads",
         "sink-survival": "sink_survival",
-        "causal-front": "causal_front",
     },
 )

@@ -1,5 +1,5 @@
 """What Clustering in Causal Attention Masking leaves open, asked of lives simulated or predicted: who merges
-with whom and when, how many clusters are left, which tokens lead."""
+with whom and when, how many clusters are left, which tokens lead, and what else leaves x_1 the sink."""
 
 from nucleate.papers.core.paper import Paper
 

@@ -322,7 +322,8 @@ ITEM = Item(
             " against β is fitted on seeds 0 to 11 at four β and tried on seeds 1000 to 1007 at two other β."
         ),
         (
-            "After the runs two things were changed: a slope below rounding no longer counts as falling,"
+            "The strengths tried were set after a trial on three starts, seeds 5000 to 5002, not used again."
+            " After the runs two things were changed: a slope below rounding no longer counts as falling,"
             " which turns the verdict on noise to not observed; and the runs that x_1 or the other token"
             " wins alone are counted."
         ),

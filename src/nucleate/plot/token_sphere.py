@@ -17,20 +17,56 @@ from nucleate.plot.styles import SMALL_POINTS, as_written, palette_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["principal_frame", "token_sphere"]
+__all__ = ["SHOWN_DIRECTIONS", "principal_frame", "project_each_layer", "project_layers", "token_sphere"]
 
+SHOWN_DIRECTIONS = 3  # of a model's hundreds
 PANEL_INCHES = 3.4
 MOST_WORDS = 40  # written; more cannot be read
 
 
 def principal_frame(x: Array) -> tuple[Array, Array]:
     """Three orthonormal directions (d, 3) that carry most of x (..., d), and the share of squared length that
-    each frame (...,) of tokens keeps in them: x (frames, n, d) -> (frames,)."""
+    each frame (...,) of tokens keeps in them: x (frames, n, d) -> (frames,).  Where d is 2, the third is
+    0."""
+    from scipy.linalg import eigh
+
     rows = x.reshape(-1, x.shape[-1])  # (all, d)
-    values, directions = np.linalg.eigh(rows.T @ rows)  # increasing
-    basis = directions[:, ::-1][:, :3]  # (d, 3)
+    d = rows.shape[-1]
+    fewest = max(d - SHOWN_DIRECTIONS, 0)
+    directions = eigh(rows.T @ rows, subset_by_index=[fewest, d - 1])[1]  # (d, at most 3), increasing
+    basis = np.zeros((d, SHOWN_DIRECTIONS))
+    basis[:, : d - fewest] = directions[:, ::-1]
     kept = ((x @ basis) ** 2).sum((-1, -2)) / (x**2).sum((-1, -2))
-    return np.asarray(basis), np.asarray(kept)
+    return basis, np.asarray(kept)
+
+
+def project_layers(x: Array) -> tuple[Array, Array]:
+    """Tokens x (layers, n, d) in the three principal directions of all layers together, (layers, n, 3), and
+    the share of squared length kept at each layer (layers,).  The first token is left out of both, where
+    there is another; the mean of the others in the last layer has positive coordinates."""
+    others = _others(x)
+    basis, kept = principal_frame(others)  # (d, 3), (layers,)
+    sign = np.where((others[-1] @ basis).mean(0) < 0.0, -1.0, 1.0)  # (3,)
+    return x @ (basis * sign), kept
+
+
+def project_each_layer(x: Array) -> tuple[Array, Array]:
+    """The same in three directions of each layer's own, turned so that tokens move as little as they can from
+    one layer to the next; what they seem to move is partly the turning of the directions."""
+    before = project_layers(x[:1])[0][0]  # (n, 3)
+    places, kept = np.empty((*x.shape[:2], SHOWN_DIRECTIONS)), np.empty(len(x))
+    for layer, (tokens, others) in enumerate(zip(x, _others(x), strict=True)):
+        basis, share = principal_frame(others[None])  # (d, 3), (1,)
+        y = tokens @ basis  # (n, 3)
+        u, _, v = np.linalg.svd(_others(y[None])[0].T @ _others(before[None])[0])  # (3, 3) each
+        before = places[layer] = y @ (u @ v)  # the rotation nearest to the layer before (Procrustes)
+        kept[layer] = share[0]
+    return places, kept
+
+
+def _others(x: Array) -> Array:
+    """All tokens but the first, if there are any: (layers, n, .) -> (layers, n - 1, .)."""
+    return x[:, 1:] if x.shape[1] > 1 else x
 
 
 def token_sphere(
@@ -56,9 +92,7 @@ def token_sphere(
                 f"{name} must have {len(layers)} layers and one word and mark per token, but has shapes"
                 f" {x.shape}, {len(words)} and {len(center)}."
             )
-        basis, kept = principal_frame(x[:, 1:])  # (d, 3), (layers,)
-        sign = np.where((x[-1, 1:] @ basis).mean(0) < 0.0, -1.0, 1.0)
-        flat = x @ (basis * sign)  # (layers, n, 3)
+        flat, kept = project_layers(x)  # (layers, n, 3), (layers,)
         for c, layer in enumerate(layers):
             ax: Any = figure.add_subplot(len(rows), len(layers), r * len(layers) + c + 1, projection="3d")
             palette = palette_of(ax)

@@ -12,7 +12,7 @@ export const TITLES: { [view: string]: string } = {
   words: "Text",
   cosine: "Mean cosine",
   rank: "Effective rank",
-  cover: "Nearness to centers",
+  cover: "Near centers",
   sink: "Sink",
   lost: "Lost in the picture",
 };

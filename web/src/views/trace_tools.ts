@@ -39,7 +39,7 @@ export class TraceTools {
     this.reading = panel.choice("Text or control", {}, (reading) => context.changeLook({ reading }));
     this.frame = panel.choice(
       "Which three directions",
-      { all: "directions of all layers", own: "of each layer" },
+      { all: "one frame", own: "frame per layer" },
       (frame) => context.changeLook({ frame: frame as "all" | "own" }),
     );
     this.reading.dataset.control = "reading";

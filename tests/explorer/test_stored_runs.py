@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from support.explorer_server import Client, client, explorer_server
 from support.hostile_input import path_traversals
+from support.made_depth_runs import depth_run
 from support.made_runs import many_runs, one_run
 from support.small_studies import small, spread
 from support.time_limits import several_programs
@@ -18,6 +19,7 @@ from support.time_limits import several_programs
 import nucleate as nc
 from nucleate.checks import InputError
 from nucleate.explorer.prepared_run import begun_message, compute, prepare_scene
+from nucleate.explorer.prepared_trace import PreparedTrace
 from nucleate.explorer.scene import parse_scene
 from nucleate.explorer.stored_runs import open_folder
 from nucleate.studies.points import stream
@@ -55,6 +57,25 @@ def test_the_command_line_opens_one_run_or_a_folder_and_says_what_is_wrong(tmp_p
     ):
         with pytest.raises(InputError, match=words):
             open_folder(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["trace.zarr", "trace.npz"])
+def test_a_trace_is_opened_whatever_its_dimension_and_a_run_as_wide_is_not(tmp_path: Path, name: str) -> None:
+    states = np.random.default_rng(0).standard_normal((3, 6, 200))
+    nc.Run.from_hidden_states(states).save(tmp_path / name)
+    depth_run((2,)).save(tmp_path / "two.npz")
+    assert {one.name: (one.kind, one.runs) for one in open_folder(tmp_path).entries()} == {
+        name: ("trace", 1),
+        "two.npz": ("trace", 2),
+    }
+    prepared = open_folder(tmp_path / name).prepare(name, 0)
+    assert isinstance(prepared, PreparedTrace)
+    assert (prepared.file, len(prepared.readings[0].words)) == ("nucleate-trace", 6)
+    with pytest.raises(InputError, match=r"no run 2 in two\.npz"):
+        open_folder(tmp_path).prepare("two.npz", 2)
+    one_run(d=70).save(tmp_path / "wide.npz")
+    with pytest.raises(InputError, match="shows at most"):
+        open_folder(tmp_path / "wide.npz")
 
 
 def test_a_run_whose_positions_have_one_axis_is_refused_and_not_listed(tmp_path: Path) -> None:

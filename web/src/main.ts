@@ -377,6 +377,10 @@ exposeDebug(app, player, {
   scriptMillis,
   draws: () => draws,
   error: () => byId("error-text").textContent || null,
+  dot: (token) => {
+    const view = views.find((one) => one.name === "sphere");
+    return view instanceof Sphere ? view.dotOf(token) : null;
+  },
 });
 
 const recordingText = byId("recorded").textContent.trim();

@@ -110,7 +110,6 @@ def trace(
 
 def _targets(paths: list[Path]) -> list[Path]:
     from nucleate.checks import InputError
-    from nucleate.explorer.export import check_html
     from nucleate.integrate.storage import check_target
 
     known = DATA + PICTURES + PAGES
@@ -120,7 +119,13 @@ def _targets(paths: list[Path]) -> list[Path]:
                 f"--out {path} has the ending {path.suffix or '(none)'}, but must have one of"
                 f" {', '.join(known)}."
             )
-    return [(check_html if path.suffix.lower() in PAGES else check_target)(path) for path in paths]
+    return [(_check_page if path.suffix.lower() in PAGES else check_target)(path) for path in paths]
+
+
+def _check_page(path: Path) -> Path:
+    from nucleate.explorer.export import check_html
+
+    return check_html(path)
 
 
 def _write_pages(run: "Run", reading: "Reading", pages: list[Path], quiet: bool) -> "Run":

@@ -10,8 +10,8 @@ from nucleate.integrate.run import Run
 __all__ = ["PreparedTrace", "prepare_trace_view", "trace_message"]
 
 NO_CONTROLS = (
-    "not in this run: they need the model. nucleate trace MODEL --text … --out trace.zarr --out page.html runs"
-    " them, and stores them in both."
+    "not in this run: they need the model. nucleate trace MODEL --text … --out trace.zarr --out page.html"
+    " runs them, and stores them in both."
 )
 
 

@@ -241,9 +241,7 @@ class Session:
             lengths = {} if run.norms is None else {"norms": run.norms}
             await self._send_arrays({"say": "measured", "id": id}, measured.arrays() | lengths)
 
-    def _prepare(
-        self, request: RunScene | OpenStored
-    ) -> tuple[PreparedRun | PreparedTrace, dict[str, Any]]:
+    def _prepare(self, request: RunScene | OpenStored) -> tuple[PreparedRun | PreparedTrace, dict[str, Any]]:
         if isinstance(request, RunScene):
             scene = prepare_scene(request.scene)
             return scene, begun_message(scene, request.id)

@@ -375,6 +375,12 @@ export class Sphere implements View {
     }
   }
 
+  /** Where a token is drawn, in pixels of the stage. */
+  dotOf(token: number): [number, number] {
+    const { x, y } = this.dots(this.positions)[token];
+    return [x, y];
+  }
+
   private dots(places: ArrayLike<number>): Dot[] {
     const dots: Dot[] = [];
     this.project(places, (k, x, y, facing) => dots.push({ k, x, y, facing }));

@@ -40,7 +40,7 @@ def test_a_page_has_the_text_and_its_controls_and_stored_data_have_them_too(
     assert done.exit_code == 0, done.output
     page = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert "connect-src 'none'" in page
-    for word in ('"shuffled"', '"re-drawn weights"', '" mat"'):
+    for word in ('"shuffled"', '"re-drawn weights"', '"cat"'):
         assert word in page
     assert [one["name"] for one in nc.load(tmp_path / "a.npz").notes["controls"]] == [
         "shuffled",

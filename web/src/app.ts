@@ -343,6 +343,7 @@ export class App implements ViewContext {
     this.pendingRun = null;
     this.run = run;
     this.palette.begin(run.n);
+    this.paintedKey = ""; // the palette is empty, also where the same trace is shown again
     if (run.measured !== null) this.palette.learn(run.measured.leader, run.n);
     if (this.hover !== null && this.hover >= run.n) this.hover = null;
     if (this.playing && this.cursor > run.frameCount - 1 && this.targetFrame === 0) this.cursor = 0;
@@ -370,7 +371,7 @@ export class App implements ViewContext {
     const frame = currentFrame(this);
     const drawn = [run.begun.id, frame, run.frameCount > 0, run.measured !== null];
     const colouring = run.trace === null ? look.colour : "order"; // a trace has no clusters of ours
-    const key = [...drawn, colouring, theme.dark, run.trace?.reading.name].join("/");
+    const key = [...drawn, colouring, theme.dark].join("/");
     if (key === this.paintedKey) return;
     this.paintedKey = key;
     this.palette.fill(run.leadersAt(frame), colouring, theme);

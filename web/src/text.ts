@@ -87,7 +87,7 @@ export const TRACE_EXPLANATIONS: { [view: string]: string } = {
   sphere:
     "Every dot is a token of the text, seen as a direction: its hidden state over its length. A model’s" +
     " sphere has hundreds of dimensions and the picture three, so dots lie inside the ball, the deeper " +
-    "the more is lost; the line above says how much. Dark to light is the place in the text; rings mark" +
+    "the more is lost; the line below says how much. Dark to light is the place in the text; rings mark" +
     " Rényi centers at the embedding, red ones strong centers. Drag to turn, zoom in to come to the " +
     "tokens.",
   lengths:

@@ -118,8 +118,14 @@ export function shownWord(word: string): string {
   return plain === "" ? "␣" : plain;
 }
 
-/** Whether a token begins a word, so that a space stands before it. */
-export const beginsWord = (word: string): boolean => /^[ ▁Ġ]/u.test(word);
+/**
+ * Before which tokens a space stands: those that begin with one; where no token does, as in BERT, all but
+ * pieces of words and marks.
+ */
+export function spaces(words: string[]): boolean[] {
+  const marked = words.some((word) => /^[ ▁Ġ]/u.test(word));
+  return words.map((word, k) => k > 0 && (marked ? /^[ ▁Ġ]/u.test(word) : !/^(##|[.,;:!?)\]])/u.test(word)));
+}
 
 export const cosineText = (cosine: number): string =>
   cosine

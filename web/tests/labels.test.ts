@@ -11,7 +11,13 @@ function crowd(count: number): LabelDot[] {
 
 test("no word covers another, none leaves the box, and the first one always has its place", () => {
   const [box, width, height] = [{ width: 240, height: 200 }, 34, 14];
-  const placed = placeLabels(crowd(60), () => width, box, 7, height);
+  const placed = placeLabels(
+    crowd(60),
+    () => width,
+    box,
+    () => 7,
+    height,
+  );
   assert.ok(placed.length > 5 && placed.length < 60);
   assert.equal(placed[0].k, 0);
   placed.forEach((a, i) => {

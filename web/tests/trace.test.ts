@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { csv } from "../src/export.ts";
 import { fromExport, RunRecord, type Begun } from "../src/run_record.ts";
-import { beginsWord, cosineText, shownWord, type Reading } from "../src/trace.ts";
+import { cosineText, shownWord, spaces, type Reading } from "../src/trace.ts";
 
 const base64 = (numbers: Float32Array | Float64Array | Int32Array): string =>
   btoa(String.fromCharCode(...new Uint8Array(numbers.buffer)));
@@ -79,5 +79,6 @@ test("words are shown without the space before them, and what cannot be seen is 
     "␣",
     "##ing",
   ]);
-  assert.deepEqual([" a", "▁a", "a", "Ġa"].map(beginsWord), [true, true, false, true]);
+  assert.deepEqual(spaces(["The", " a", "▁a", "a", "Ġa"]), [false, true, true, false, true]);
+  assert.deepEqual(spaces(["the", "cat", "##s", ",", "sat"]), [false, true, false, false, true]);
 });

@@ -16,6 +16,7 @@ export interface DepthLine {
 export interface DepthCurve {
   view: string;
   lines: (trace: Trace) => DepthLine[];
+  told?: (trace: Trace) => number; // the line whose value is told; the first, unless given
   top?: number; // of the axis, where it is known
   log?: boolean; // where the values span much
   written: (value: number) => string;
@@ -59,6 +60,7 @@ export const DEPTH_CURVES: DepthCurve[] = [
       { name: "of all layers", values: reading.lost.all },
       { name: "each layer’s own", values: reading.lost.own },
     ],
+    told: ({ frame }) => (frame === "all" ? 0 : 1),
     top: 1,
     written: percent,
   },
@@ -183,7 +185,7 @@ export class DepthCurves extends TimePlot {
       });
       told.push(`${words} ${this.curve.written(value)}`);
     });
-    const first = lines[0].values[i];
+    const first = lines[run.trace === null ? 0 : (this.curve.told?.(run.trace) ?? 0)].values[i];
     this.panel.showReading(first === null ? "" : this.curve.written(first), told.join(", "));
   }
 }

@@ -39,13 +39,13 @@ export function placeLabels(
   dots: LabelDot[],
   widthOf: (k: number) => number,
   box: { width: number; height: number },
-  gap = 7,
+  gapOf: (k: number) => number = () => 7,
   height = 14,
 ): PlacedLabel[] {
   const taken: Rectangle[] = [];
   const placed: PlacedLabel[] = [];
   for (const { k, x, y } of dots) {
-    const width = widthOf(k);
+    const [width, gap] = [widthOf(k), gapOf(k)];
     const dot: Rectangle = [x - 3, y - 3, x + 3, y + 3];
     for (const [right, down] of SIDES) {
       const left = x + right * gap - (right < 0 ? width : right === 0 ? width / 2 : 0);

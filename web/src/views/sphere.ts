@@ -45,6 +45,7 @@ const FINGER_PICK_PIXELS = 24; // to a finger
 const WHOLE_BALL_DISTANCE = 2.8; // from here on a trace's tokens are looked at, no longer the ball
 const TOKENS_DISTANCE = 1.5; // here they are in the middle
 const LARGEST_ZOOM_OF_DOTS = 2.2;
+const LARGEST_ZOOM_OF_WORDS = 1.2; // of dots that have words
 const WORDS_OVER_TRAILS = 0.4; // so strong are trails where words have to be read
 
 const rgbVector = (hex: string): Vector3 => new Vector3(...rgb(hex)).divideScalar(255);
@@ -242,7 +243,10 @@ export class Sphere implements View {
     return (
       Math.max(3.4, 12 * (32 / Math.max(8, n)) ** 0.26) *
       room *
-      Math.min(LARGEST_ZOOM_OF_DOTS, 3.4 / this.orbit.angles[2]) *
+      Math.min(
+        this.run?.trace == null ? LARGEST_ZOOM_OF_DOTS : LARGEST_ZOOM_OF_WORDS,
+        3.4 / this.orbit.angles[2],
+      ) *
       this.renderer.getPixelRatio()
     );
   }

@@ -10,6 +10,8 @@ import { drawLabel, labelFont, placeLabels, type WordLabel } from "./labels.ts";
 import type { Dot } from "./sphere_svg.ts";
 
 const ZOOM = 1.35; // of one press
+const PLAIN_GAP = 8; // pixels from the middle of a dot to its word
+const RING_GAP = 12; // where it has a ring
 
 export class TraceTools {
   readonly canvas = el("canvas", { class: "labels", "aria-hidden": "true" });
@@ -103,7 +105,8 @@ export class TraceTools {
       to.font = labelFont(kinds[k] === "chosen" || kinds[k] === "near");
       return to.measureText(trace.words[k]).width;
     };
-    return placeLabels(sorted, widthOf, this.box).map((label) => ({
+    const gapOf = (k: number): number => (kinds[k] === "plain" ? PLAIN_GAP : RING_GAP);
+    return placeLabels(sorted, widthOf, this.box, gapOf).map((label) => ({
       ...label,
       text: trace.words[label.k],
       kind: kinds[label.k],

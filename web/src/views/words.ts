@@ -3,7 +3,7 @@
 import { pretty } from "../axis.ts";
 import { el } from "../dom.ts";
 import { Panel } from "../panel.ts";
-import { beginsWord, cosineText, type Trace } from "../trace.ts";
+import { cosineText, spaces, type Trace } from "../trace.ts";
 import { currentFrame, type View, type ViewContext } from "../view_context.ts";
 
 export class Words implements View {
@@ -56,14 +56,12 @@ export class Words implements View {
   private write(trace: Trace): void {
     this.shown = trace;
     this.detailsKey = "";
-    const { words } = trace.reading;
+    const spaced = spaces(trace.reading.words);
     this.spans = trace.words.map((word, k) => {
       const kind = { "strong center": " strong", "Rényi center": " renyi", "": "" }[trace.centerKind(k)];
       return el("span", { class: `word${kind}`, "data-token": k }, word);
     });
-    this.text.replaceChildren(
-      ...this.spans.flatMap((span, k) => (k > 0 && beginsWord(words[k]) ? [" ", span] : [span])),
-    );
+    this.text.replaceChildren(...this.spans.flatMap((span, k) => (spaced[k] ? [" ", span] : [span])));
     this.panel.showReading(trace.reading.name === "text" ? `${trace.n} tokens` : trace.reading.name);
   }
 

@@ -32,5 +32,9 @@ def test_controls_belong_to_the_first_text_alone_and_a_long_text_says_that_it_wa
         prepared = prepare_trace_view(noted, which, "two")
         assert [one.name for one in prepared.readings] == names
         assert dict(prepared.facts)["Tokens"] == f"5, text {which + 1} of 2"
+    assert trace_message(prepared, 0)["missing"].keys() == {"cover"}  # five tokens are too few
+    alone = Run.from_hidden_states(np.ones((2, 1, 8)))
+    told = trace_message(prepare_trace_view(alone, 0, "one"), 0)["missing"]
+    assert told.keys() == {"cosine", "rank", "sink", "cover"}
     long = Run.from_hidden_states(np.random.default_rng(0).standard_normal((2, 270, 4)))
     assert dict(prepare_trace_view(long, 0, "long").facts)["Tokens"] == "the first 256 of 270"

@@ -3,12 +3,20 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from nucleate.explorer.trace_controls import noted_controls
 from nucleate.explorer.trace_view import TraceReading, one_text, read_trace
 from nucleate.integrate.run import Run
 
 __all__ = ["PreparedTrace", "prepare_trace_view", "trace_message"]
 
+TOO_SHORT = {  # by view, why it is empty where the text is too short for it
+    "cosine": "The mean cosine needs two tokens after the first. Trace a longer text.",
+    "rank": "The effective rank needs a token after the first. Trace a longer text.",
+    "sink": "The first token needs another to be compared with. Trace a longer text.",
+    "cover": "No token has four earlier centers of another word. Trace a longer text.",
+}
 NO_CONTROLS = (
     "not in this run: they need the model. nucleate trace MODEL --text … --out trace.zarr --out page.html"
     " runs them, and stores them in both."
@@ -55,9 +63,14 @@ def trace_message(prepared: PreparedTrace, id: int) -> dict[str, Any]:
         "d": int(prepared.run.x.shape[-1]),
         "frames": len(prepared.run.t),
         "lengths": True,
+        "missing": {view: why for view, why in TOO_SHORT.items() if not _measured(text, view)},
         "trace": {
             "facts": [list(fact) for fact in prepared.facts],
             "layers": prepared.run.t.tolist(),
             "readings": [one.plain() for one in prepared.readings],
         },
     }
+
+
+def _measured(reading: TraceReading, curve: str) -> bool:
+    return curve in reading.curves and bool(np.isfinite(reading.curves[curve]).any())

@@ -75,7 +75,7 @@ export const labelFont = (bold: boolean): string => `${bold ? 600 : 400} ${LABEL
 export function drawLabel(pen: Pen, { text, x, y, kind, behind }: WordLabel, theme: Theme): void {
   const fill = kind === "strong" ? theme.red : kind === "plain" ? theme.soft : theme.ink;
   pen.text(text, x, y, {
-    fill: behind && kind !== "chosen" ? theme.waiting : fill,
+    fill: behind && kind !== "chosen" ? theme.soft : fill,
     size: LABEL_SIZE,
     bold: kind === "chosen" || kind === "near",
     halo: theme.paper,

@@ -18,7 +18,7 @@ from support.time_limits import several_programs
 
 import nucleate as nc
 from nucleate.checks import InputError
-from nucleate.explorer.prepared_run import begun_message, compute, prepare_scene
+from nucleate.explorer.prepared_run import PreparedRun, compute, prepare_scene
 from nucleate.explorer.prepared_trace import PreparedTrace
 from nucleate.explorer.scene import parse_scene
 from nucleate.explorer.stored_runs import open_folder
@@ -30,7 +30,7 @@ def test_data_have_one_scheme_of_names(tmp_path: Path) -> None:
     many_runs().save(tmp_path / "several.npz")
     folder = open_folder(tmp_path)
     names = [
-        begun_message(prepared, 0)["file"]
+        prepared.file
         for prepared in (
             prepare_scene(parse_scene({})),
             folder.prepare("first.zarr", 0),
@@ -110,6 +110,7 @@ def test_an_ensembles_own_functions_are_not_imported_when_it_is_opened(
 
     monkeypatch.setattr(importlib, "import_module", import_module)
     prepared = open_folder(tmp_path).prepare("own.zarr", 3)
+    assert isinstance(prepared, PreparedRun)
     assert [name for name in asked if "small_studies" in name] == []
     assert prepared.x0.shape == (8, 2)
 
@@ -161,6 +162,7 @@ def test_runs_of_noisy_and_discrete_ensembles_are_those_of_the_study(tmp_path: P
     for name, study in (("noisy", noisy), ("deep", deep)):
         stored = nc.ensemble(study, tmp_path / f"{name}.zarr").data["ends"].values  # (run, ..., n, d)
         prepared = open_folder(tmp_path).prepare(f"{name}.zarr", 2)
+        assert isinstance(prepared, PreparedRun)
         run = compute(prepared)
         assert run.done
         assert np.array_equal(run.t, prepared.times)

@@ -151,7 +151,7 @@ def parse_reading(table: Any, m: int) -> TraceReading | None:
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return None
     fits = reading.nearest.min() >= -1 and reading.nearest.max() < n
-    arrays = (*reading.places.values(), reading.norms, reading.cosines)
+    arrays: tuple[NDArray[Any], ...] = (*reading.places.values(), reading.norms, reading.cosines)
     return reading if fits and all(np.isfinite(array).all() for array in arrays) else None
 
 

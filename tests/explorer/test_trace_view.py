@@ -59,7 +59,9 @@ def test_what_is_lost_is_what_the_places_lack_and_a_frame_per_layer_loses_least(
 
 
 def test_centers_are_those_of_their_definition_and_a_quarter_of_the_tokens(reading: TraceReading) -> None:
-    x0, renyi, strong = gathering().x[0], [], []
+    x0 = gathering().x[0]
+    renyi: list[int] = []
+    strong: list[int] = []
     for k in range(N):
         if all(distance(x0[k], x0[j]) > reading.delta for j in renyi):
             renyi.append(k)

@@ -24,7 +24,7 @@ export class TraceTools {
 
   constructor(
     private readonly context: ViewContext,
-    panel: Panel,
+    private readonly panel: Panel,
     /** By this factor; null: as at first. */
     zoom: (closer: number | null) => void,
   ) {
@@ -37,7 +37,6 @@ export class TraceTools {
       button("−", "Farther", 1 / ZOOM),
       button("⟲", "As at first", null),
     );
-    panel.stage.append(this.canvas, this.loss, this.zoom);
     this.reading = panel.choice("Text or control", {}, (reading) => context.changeLook({ reading }));
     this.frame = panel.choice(
       "Which three directions",
@@ -56,7 +55,10 @@ export class TraceTools {
   }
 
   private show(trace: Trace | null): void {
-    for (const part of [this.canvas, this.loss, this.zoom, this.frame]) part.hidden = trace === null;
+    const parts = [this.canvas, this.loss, this.zoom];
+    if (trace === null) for (const part of parts) part.remove();
+    else this.panel.stage.append(...parts);
+    this.frame.hidden = trace === null;
     this.reading.hidden = trace === null || trace.data.readings.length < 2;
     this.shown = trace;
     if (trace === null) return;

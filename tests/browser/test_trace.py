@@ -23,7 +23,7 @@ pytestmark = several_programs
 LAYERS, TOKENS, D = 8, 20, 80
 WORDS = re.findall(r"\S+", "The old man walked down to the river , and the river was high . He sat on it")
 TRACE_VIEWS = {"sphere", "words", "cosine", "rank", "cover", "sink", "lost", "lengths"}
-PHONE, WIDE = {"width": 390, "height": 844}, {"width": 1280, "height": 800}
+PHONE: Any = {"width": 390, "height": 844}
 
 
 def made_trace() -> Run:
@@ -160,7 +160,7 @@ def test_control_and_directions_are_chosen_and_zoom_goes_to_the_tokens(
 def test_on_a_phone_nothing_is_clipped_and_a_tap_keeps_the_word(
     browser: Browser, address: str, scheme: Any, tmp_path: Path
 ) -> None:
-    context = browser.new_context(viewport=PHONE, has_touch=True, color_scheme=scheme)  # type: ignore[arg-type]  # a table of that kind
+    context = browser.new_context(viewport=PHONE, has_touch=True, color_scheme=scheme)
     page = WatchedPage(context.new_page())
     opened(page, address, 3)
     wider = page.page.evaluate(

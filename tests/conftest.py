@@ -1,4 +1,4 @@
-"""What every test gets: no screen, the same examples from hypothesis on every machine, and one folder for what
+"""What every test gets: no screen, the same examples from hypothesis on every machine, and a folder for what
 is made once.  Long files come first.  The counts of `make soak` are printed."""
 
 import os

@@ -13,7 +13,7 @@ _folder: list[Path] = []
 
 
 def use_session_folder(folder: Path) -> None:
-    """All that `made_once` makes goes there: one folder for all workers; called once, by tests/conftest.py."""
+    """What `made_once` makes goes there, one folder for all workers; called once, by tests/conftest.py."""
     _folder[:] = [folder / "made-once"]
 
 

@@ -90,7 +90,7 @@ def test_wheel_installs_into_an_empty_environment_and_the_readme_runs_there(
     (wheel,) = built.glob("*.whl")
     venv.create(tmp_path / "empty")
     scripts = tmp_path / "empty" / ("Scripts" if os.name == "nt" else "bin")
-    pip = [sys.executable, "-m", "pip", "--python", scripts / "python"]
+    pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", scripts / "python"]
     # Most modules of the dependencies are never imported here: what is, Python compiles itself.
     run([*pip, "install", "--quiet", "--no-compile", "-c", ROOT / "constraints.txt", wheel], cwd=tmp_path)
 

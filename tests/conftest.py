@@ -1,8 +1,10 @@
 """What every test gets: no screen, the same examples from hypothesis on every machine, and a folder for what
 is made once.  Long files come first.  The counts of `make soak` are printed."""
 
+import gc
 import os
 import time
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,18 @@ def _session_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
     """One folder for all workers: theirs lie in it."""
     own = tmp_path_factory.getbasetemp()
     use_session_folder(own.parent if "PYTEST_XDIST_WORKER" in os.environ else own)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported for the tests stays: to look for garbage among it, again and again, would take a
+    quarter of the time that collecting does."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

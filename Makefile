@@ -31,9 +31,10 @@ help: ## list the targets
 
 install: .venv/.installed ## make .venv: the package, editable, with its tests, docs and video tools
 
-# A file's tests go to one worker: what they compile and prepare is then done once.
+# A file's tests go to one worker: what they compile and prepare is then done once.  The order of the files is that of
+# tests/conftest.py, long ones first, and not that of their numbers of tests.
 test: .venv/.installed ## run every test that needs neither a browser nor torch
-	$(TEST_ENV) .venv/bin/python -m pytest -n $(WORKERS) --dist loadfile
+	$(TEST_ENV) .venv/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test-browser: .venv-browser/.installed ## try the explorer in a real Chromium, which is installed if it is not there
 	$(call system_packages,chromium,chromium chromium-driver)

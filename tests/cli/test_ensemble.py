@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from support.command_line import nucleate, start_nucleate
 from support.small_studies import contents, small, toml
+from support.time_limits import check_wall_seconds
 
 from nucleate.studies.ensemble import ensemble
 
@@ -91,14 +92,14 @@ def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(tmp_path: Path) -> No
     slow = small(runs=4000, start={"n": 64, "d": 2}, times={"t": 30.0, "save": 5})
     (tmp_path / "study.toml").write_text(toml(slow))
     process = start_nucleate("ensemble", "study.toml", "--out", "out.zarr", "--block", 16, cwd=tmp_path)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300.0
     while not list(tmp_path.glob("out.zarr.parts/blocks/*.block")) and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     began = time.monotonic()
     _, words = process.communicate(timeout=60)
     assert process.returncode == 130, words
-    assert time.monotonic() - began < 10, "threads are told to stop"
+    check_wall_seconds(time.monotonic() - began, 10.0, "to tell the threads to stop")
     assert "of 8000 runs. Finished blocks are kept; the same command goes on" in words
     assert "Traceback" not in words
     kept = len(list(tmp_path.glob("out.zarr.parts/blocks/*.block")))

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from support.long_files import LONG_FILES
 from support.project import SOURCE, TESTS, page
 
 NAMES = re.compile(r"`([^`]+)`")
@@ -54,6 +55,10 @@ def test_every_module_has_a_test_file_of_its_name_or_a_row_that_says_where(subje
     )
     if own.is_dir():
         assert list(own.glob("test_*.py"))
+
+
+def test_the_files_that_are_begun_first_are_there() -> None:
+    assert [file for file in LONG_FILES if not (TESTS / file).is_file()] == []
 
 
 def test_the_table_names_what_there_is() -> None:

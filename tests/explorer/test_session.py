@@ -252,7 +252,7 @@ def test_a_new_run_takes_the_place_of_the_old_one(server: Server) -> None:
         while (ended := page.wait_for("ended")[0])["id"] != 11:
             assert ended["id"] < 11
         assert ended["status"] == "done"
-        assert time.perf_counter() - began < 2 * SOON
+        check_wall_seconds(time.perf_counter() - began, 2 * SOON)
     until(lambda: engine_threads() == 0)
 
 

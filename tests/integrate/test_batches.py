@@ -77,7 +77,7 @@ def bad_batches() -> dict[str, tuple[Attention, Attention, Array]]:
         bad[5] = wrong
         found[name] = (Attention(9.0, V=V), Attention(9.0, V=bad), start)
     beta = np.full(64, 9.0)
-    beta[5] = 1e9
+    beta[5] = 1e8
     found["absurd beta on the circle"] = (Attention(np.full(64, 9.0)), Attention(beta), flat)
     found["absurd beta on the sphere"] = (Attention(np.full(64, 9.0)), Attention(beta), round_)
     return found

@@ -90,7 +90,7 @@ def interrupt(code: str, delay: float) -> tuple[str, float]:
             start = time.monotonic()
             process.send_signal(signal.SIGINT)
             watchdog.cancel()
-            watchdog = threading.Timer(20.0, process.kill)
+            watchdog = threading.Timer(60.0, process.kill)
             watchdog.start()
             words = [line for line in process.stdout if line != "ready\n"]  # up to the end of the process
             return words[0].strip() if words else "killed", time.monotonic() - start

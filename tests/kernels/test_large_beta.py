@@ -97,10 +97,10 @@ def test_tiles_are_within_the_stated_bound_of_50_digits(d: int, beta: float) -> 
     rng = np.random.default_rng(d)
     for model in (Attention(beta), Attention(beta, V=rng.standard_normal((d, d)) / np.sqrt(d))):
         z, v = scale(model, d)
-        for kernel in ("reference", "pairwise"):
-            velocity = nc.drift(model, x, kernel=kernel)
-            for k in rows:  # token k of the causal run is the last token of its prefix
-                exact = drift_to_50_digits(Attention(beta, V=model.V, mask="full"), x[: k + 1], only=k)[0]
+        velocities = {kernel: nc.drift(model, x, kernel=kernel) for kernel in ("reference", "pairwise")}
+        for k in rows:  # token k of the causal run is the last token of its prefix
+            exact = drift_to_50_digits(Attention(beta, V=model.V, mask="full"), x[: k + 1], only=k)[0]
+            for kernel, velocity in velocities.items():
                 error = np.abs(velocity[k] - exact).max()
                 assert error <= 16 * max(1.0, z) * v * EPS, (kernel, k, error)
 

@@ -56,6 +56,12 @@ def test_a_block_that_was_stopped_gives_nothing() -> None:
 # --- what results depend on
 
 
+@pytest.fixture(scope="module")
+def before() -> dict[str, str]:
+    """What results depend on while nothing is edited."""
+    return made_with()
+
+
 def test_the_code_that_counts_is_that_of_drawing_integrating_and_measuring() -> None:
     used = modules_used("nucleate.studies.block", without=UNUSED_MODULES)
     rooms = {".".join(name.split(".")[1:2]) for name in used}
@@ -76,9 +82,8 @@ def test_the_code_that_counts_is_that_of_drawing_integrating_and_measuring() -> 
     ids=["comment", "docstring", "saving a run", "drawing", "compression"],
 )
 def test_what_no_result_depends_on_changes_no_mark(
-    file: str, old: str, new: str, source_copy: SourceCopy
+    file: str, old: str, new: str, before: dict[str, str], source_copy: SourceCopy
 ) -> None:
-    before = made_with()
     source_copy.edit(file, old, new)
     assert made_with() == before
 
@@ -86,8 +91,9 @@ def test_what_no_result_depends_on_changes_no_mark(
 @pytest.mark.parametrize(
     "file", ["kernels/pairwise.py", "sphere.py", "theory/atlas.py", "studies/observables.py"]
 )
-def test_code_that_computes_changes_the_mark(file: str, source_copy: SourceCopy) -> None:
-    before = made_with()
+def test_code_that_computes_changes_the_mark(
+    file: str, before: dict[str, str], source_copy: SourceCopy
+) -> None:
     source_copy.edit(file, "\n\n\ndef ", "\n\n\nX = 1\n\n\ndef ")
     assert made_with()["code"] != before["code"]
     assert {**made_with(), "code": before["code"]} == before

@@ -7,6 +7,7 @@ an `Exact`: the model, the start, a final time, and `solution(t)`, the tokens at
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import mpmath as mp
 import numpy as np
@@ -40,13 +41,15 @@ def drift_to_50_digits(model: Attention, x: Array, only: int | None = None) -> A
     """
     n, d = x.shape
     out = []
+
+    def times(M: Any, y: Any) -> Any:
+        return y if M is None else M * y  # None is I, and I y is y to the last digit
+
     with mp.workdps(50):
-        beta, Q, K, V = (
-            mp.mpf(float(model.beta)),
-            *(mp.matrix((np.eye(d) if M is None else M).tolist()) for M in (model.Q, model.K, model.V)),
-        )
+        beta = mp.mpf(float(model.beta))
+        Q, K, V = (None if M is None else mp.matrix(M.tolist()) for M in (model.Q, model.K, model.V))
         tokens = [mp.matrix(row.tolist()) for row in x]
-        keys, values = [K * y for y in tokens], [V * y for y in tokens]
+        keys, values = [times(K, y) for y in tokens], [times(V, y) for y in tokens]
         rest = (
             []
             if model.frozen is None
@@ -55,12 +58,12 @@ def drift_to_50_digits(model: Attention, x: Array, only: int | None = None) -> A
                 for a, y in zip(model.frozen.weight, model.frozen.x, strict=True)
             ]
         )
-        frozen = [(a, K * y, V * y) for a, y in rest]
+        frozen = [(a, times(K, y), times(V, y)) for a, y in rest]
         for k in range(n) if only is None else [only]:
             first = max(0, k - model.mask.w + 1) if isinstance(model.mask, Window) else 0
             last = n if model.mask == "full" else k + 1
             seen = [*frozen, *((mp.mpf(1), keys[j], values[j]) for j in range(first, last))]
-            query = Q * tokens[k]
+            query = times(Q, tokens[k])
             # mpmath's exponents have no bounds
             weights = [a * mp.exp(beta * mp.fdot(query, key)) for a, key, _ in seen]
             Z = mp.fsum(weights)

@@ -1,6 +1,7 @@
 """Models of every kind that a kernel treats apart, how far two kernels may differ on them, small helpers."""
 
 import math
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -32,9 +33,18 @@ GO = np.zeros(1, dtype=np.uint8)  # a stop flag that nobody sets
 def norms(model: Attention, d: int) -> tuple[float, float]:
     """beta |K^T Q| and |V|, the largest over runs."""
     _, Q, K, V = model.parameters(d)
-    return float((model.beta * np.linalg.norm(K.mT @ Q, 2, axis=(-2, -1))).max()), float(
-        np.linalg.norm(V, 2, axis=(-2, -1)).max()
-    )
+    return float((model.beta * _norm(K.mT @ Q)).max()), float(_norm(V).max())
+
+
+def _norm(M: Array) -> Array:
+    """The spectral norms of matrices (..., d, d)."""
+    return _norm_of(M.tobytes(), M.shape)
+
+
+@lru_cache(64)
+def _norm_of(content: bytes, shape: tuple[int, ...]) -> Array:
+    """Once for each: the same matrices are in many models, and at d = 520 it takes a tenth of a second."""
+    return np.asarray(np.linalg.norm(np.frombuffer(content).reshape(shape), 2, axis=(-2, -1)))
 
 
 def pairwise_bound(model: Attention, d: int) -> float:

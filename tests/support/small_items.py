@@ -1,12 +1,13 @@
 """Items with parameters so small that each takes a second, and how to plant wrong results into their data."""
 
+import pickle
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 import xarray
+from support.session_files import made_once
 
 from nucleate.papers import find
 from nucleate.papers.core.cache import ItemWorkspace
@@ -218,9 +219,6 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 
 
-FOLDER = TemporaryDirectory(prefix="nucleate-test-")  # removed when the process ends
-
-
 class Made(NamedTuple):
     """An item that was run."""
 
@@ -282,7 +280,12 @@ def small(key: str) -> dict[str, Any]:
 
 @cache
 def made(key: str) -> Made:
-    """The item, run once for all tests of one process."""
+    """The item, run once for all tests of the session."""
     item, p = find(key), small(key)
-    data = item.run(ItemWorkspace(key, Path(FOLDER.name) / key, p))
-    return Made(item, p, data, item.measure(data, p))
+
+    def make(folder: Path) -> None:
+        data = item.run(ItemWorkspace(key, folder / "data", p))
+        (folder / "made.pickle").write_bytes(pickle.dumps((data, item.measure(data, p))))
+
+    data, numbers = pickle.loads((made_once(key, make) / "made.pickle").read_bytes())
+    return Made(item, p, data, numbers)

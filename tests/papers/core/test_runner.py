@@ -135,11 +135,14 @@ def test_ctrl_c_ends_the_command_with_130_and_the_same_command_goes_on(tmp_path:
     process = subprocess.Popen(
         words, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
     )
-    pieces, deadline = tmp_path / "out" / "data" / "life", time.monotonic() + 60.0
+    pieces, deadline = (
+        tmp_path / "out" / "data" / "life",
+        time.monotonic() + 300.0,
+    )  # to compile on a busy machine
     while not (pieces / "beta16-0000.zarr").is_dir() and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=120)
     assert process.returncode == 130, said
     assert said.endswith(
         "Interrupted. What is finished is kept in out; the same command goes on from there.\n"

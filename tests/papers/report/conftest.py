@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.session_files import made_once
 from support.small_items import made
 
 from nucleate import plot
@@ -11,17 +12,19 @@ from nucleate.papers import DEFAULT, PAPERS
 
 
 @pytest.fixture(scope="session")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder() -> Path:
     """Small pictures of all items of the first paper, light and dark."""
-    out = tmp_path_factory.mktemp("report")
+    return made_once("report", _draw_all)
+
+
+def _draw_all(out: Path) -> None:
+    (out / "figures").mkdir()
     for theme, name in (("light", "{}.png"), ("dark", "{}-dark.png")):
         with plot.style(theme):
             for key in PAPERS[DEFAULT].items:
                 item, p, data, numbers = made(key)
                 for figure, drawing in item.draw(data, numbers, p).items():
-                    (out / "figures").mkdir(exist_ok=True)
                     drawing.savefig(out / "figures" / name.format(figure), dpi=60)
-    return out
 
 
 @pytest.fixture(scope="session")

@@ -315,7 +315,7 @@ def _causal(
     short, per_group = 0.0, 0.0
     if hand_back:
         unit, allowed = float(schedule.unit[run]), float(schedule.allowed[run])
-        by_modes = choose_kernel(schedule.shape(run), allowed) == "circle"
+        by_modes = choose_kernel(schedule.shape(run), allowed) != "pairwise"
         short = SHORT_STEP * unit
         per_group = unit * (SHORT_STEP_PER_GROUP if by_modes else SHORT_STEP_PER_SHARE / n)
     while (answer := integrate_causal(state, buffers, clock, short, per_group, schedule.stop)) == FULL_BUFFER:

@@ -79,6 +79,19 @@ from nucleate.kernels.pairwise import (
     pairwise_velocities,
 )
 from nucleate.kernels.pairwise_batch import pairwise_batch_velocities
+from nucleate.kernels.harmonics import degrees
+from nucleate.kernels.sphere import (
+    MAX_SPHERE_Z,
+    Sphere,
+    has_harmonics,
+    sphere_base,
+    sphere_block,
+    sphere_roundoff,
+    sphere_system,
+    sphere_totals,
+    sphere_truncation,
+    usual_sphere_ratio,
+)
 from nucleate.kernels.team import System, Team
 from nucleate.kernels.threads import Stop, interruptible, pick_threads, share
 from nucleate.kernels.tiles import Tiles, tiles_block, tiles_place, tiles_system
@@ -99,10 +112,11 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-Kernel = Literal["auto", "reference", "pairwise", "circle"]
+Kernel = Literal["auto", "reference", "pairwise", "circle", "sphere"]
 
 MIN_TILES_DIMENSION = 16  # from which BLAS tiles beat sums in registers, measured
 MIN_TILES_TOKENS = 64
+HARMONIC_COST, HARMONIC_OVERHEAD = 0.4, 80.0  # of a harmonic, and of all beside, in pairs; measured
 MIN_TEAM_WORK = 2.0e6  # pairs or token-modes from which threads over tokens pay, measured
 MIN_LONG_WORK = 1e8  # pairs, times d, from which a drift takes so long that Ctrl-C must reach it
 
@@ -209,10 +223,13 @@ def _with_run_axis(model: Attention | Block, x: Array) -> Array:
 
 def check_kernel(kernel: str, d: int) -> None:
     """Refuse unknown kernels, and the circle kernel off the circle."""
-    if not isinstance(kernel, str) or kernel not in ("auto", "reference", "pairwise", "circle"):
+    if not isinstance(kernel, str) or kernel not in ("auto", "reference", "pairwise", "circle", "sphere"):
         raise InputError(
-            f'kernel must be "auto", "reference", "pairwise" or "circle", but is {shortened(kernel)}.'
+            'kernel must be "auto", "reference", "pairwise", "circle" or "sphere", but is'
+            f" {shortened(kernel)}."
         )
+    if kernel == "sphere" and d != 3:
+        raise InputError(f'kernel "sphere" needs d = 3, but x has d = {d}. Use "pairwise" or "auto".')
     if kernel == "circle" and d != 2:
         raise InputError(f'kernel "circle" needs d = 2, but x has d = {d}. Use "pairwise" or "auto".')
 
@@ -226,6 +243,8 @@ def choose_batch_kernel(
     """How several runs of one model go: eight at a time in the lanes of a vector, over pairs or over modes;
     one after the other over pairs; None: each as if it were alone."""
     ordinary_shape(shape)
+    if kernel == "auto" and shape.d == 3 and harmonics_pay(shape, TOLERANCE):
+        return None
     if kernel in ("auto", "pairwise"):
         in_lanes = shape.plain and shape.d <= 3 and shape.mask != WINDOW and len(shape.frozen) == 0
         if kernel == "pairwise" or shape.d != 2 or (in_lanes and few_pairs(shape)):
@@ -259,9 +278,13 @@ def suits_circle_batch(shape: ModelShape, tolerance: float) -> bool:
     return 2.0 * circle_batch_roundoff(shape.beta) * usual_ratio(shape.beta) <= tolerance
 
 
-def choose_kernel(shape: ModelShape, tolerance: float = TOLERANCE) -> Literal["pairwise", "circle"]:
-    """The faster of the two kernels that keep the velocities of a run to `tolerance` |V|, by costs measured
-    in nanoseconds."""
+def choose_kernel(
+    shape: ModelShape, tolerance: float = TOLERANCE
+) -> Literal["pairwise", "circle", "sphere"]:
+    """The fastest of the kernels that keep the velocities of a run to `tolerance` |V|, by costs measured in
+    nanoseconds."""
+    if shape.d == 3:
+        return "sphere" if harmonics_pay(shape, tolerance) else "pairwise"
     if not shape.ordinary or shape.d != 2:
         return "pairwise"
     if roundoff(shape.z) * usual_ratio(shape.z) > tolerance:
@@ -269,6 +292,16 @@ def choose_kernel(shape: ModelShape, tolerance: float = TOLERANCE) -> Literal["p
     mode_cost = 1.0 if shape.plain and shape.mask == CAUSAL else 2.5  # in pairs
     seen = mean_seen(shape.mask, shape.n, shape.w)
     return "circle" if seen > modes(shape.z) * mode_cost else "pairwise"
+
+
+def harmonics_pay(shape: ModelShape, tolerance: float) -> bool:
+    """Whether sums over harmonics on the sphere are accurate enough, and faster than sums over pairs."""
+    if shape.z > MAX_SPHERE_Z or not has_harmonics(shape):
+        return False
+    if sphere_roundoff(shape.z) * usual_sphere_ratio(shape.z) > tolerance:
+        return False
+    harmonics = (degrees(shape.z, sphere_truncation(shape.z, tolerance)) + 1.0) ** 2
+    return mean_seen(shape.mask, shape.n, shape.w) > HARMONIC_COST * harmonics + HARMONIC_OVERHEAD
 
 
 def make_system(
@@ -296,6 +329,14 @@ def make_system(
                 ' or "auto".'
             )
         return circle_system(shape, tolerance)
+    if kernel == "sphere":
+        if shape.z > MAX_SPHERE_Z or not has_harmonics(shape):
+            raise InputError(
+                'kernel "sphere" is for K^T Q a multiple of an orthogonal matrix, with beta |K^T Q| up to'
+                f' {MAX_SPHERE_Z:g}, but K^T Q is {shape.A.tolist()} and beta {shape.beta:g}. Use "pairwise"'
+                ' or "auto".'
+            )
+        return sphere_system(shape, tolerance)
     return tiles_system(shape) if tiles_pay(shape) else pairwise_system(shape, angle=angle and shape.d == 2)
 
 
@@ -333,6 +374,8 @@ def work_of(system: System) -> float:
     """Pairs, or token-modes, of one evaluation: what decides whether a team pays."""
     if isinstance(system, Circle):
         return float(system.pair.n) * system.totals.shape[1] * 2.0
+    if isinstance(system, Sphere):
+        return float(system.pair.n) * system.totals.shape[1] * HARMONIC_COST
     if isinstance(system, Heads):
         return system.pairs
     if isinstance(system, HeadTiles):
@@ -427,6 +470,7 @@ def _drift_by_type(system, y, velocity, stop):
     return {
         Pairwise: _pairwise_drift,
         Circle: _circle_drift,
+        Sphere: _sphere_drift,
         Tiles: _tiles_drift,
         Heads: _heads_drift,
         HeadTiles: _head_tiles_drift,
@@ -448,6 +492,18 @@ def _circle_drift(system, y, velocity, stop):
     circle_base(system)
     for b in range(system.totals.shape[0]):
         circle_block(system, b, velocity, stop)
+
+
+def _sphere_drift(system, y, velocity, stop):
+    if stop[0]:
+        return
+    pairwise_place(system.pair, y)
+    blocks = -(-system.totals.shape[0] // system.tiles)
+    for b in range(blocks):
+        sphere_totals(system, b)
+    sphere_base(system)
+    for b in range(blocks):
+        sphere_block(system, b, velocity, stop)
 
 
 def _tiles_drift(system, y, velocity, stop):

@@ -2,7 +2,8 @@
 
     drift                   "reference", a batch kernel, or run by run
     choose_batch_kernel     several runs of one model: eight at a time in lanes, where that is faster
-    choose_kernel           one run: a sum over pairs, or over modes on the circle; _heads_by_modes of a block
+    choose_kernel           one run: a sum over pairs, over modes on the circle, over harmonics on the sphere;
+                            _heads_by_modes of a block
     make_system             a sum over pairs: in registers, or in tiles through BLAS
     team_pays               one run: on one thread, or its tokens shared out among several
     drift_into              the same inside compiled code, where the kernel goes by the type of the system
@@ -53,6 +54,7 @@ from nucleate.kernels.circle_heads import (
     modes_pay,
 )
 from nucleate.kernels.devices import Device, Precision, check_device
+from nucleate.kernels.harmonics import degrees
 from nucleate.kernels.head_tiles import (
     HeadTiles,
     head_tiles_block,
@@ -79,7 +81,6 @@ from nucleate.kernels.pairwise import (
     pairwise_velocities,
 )
 from nucleate.kernels.pairwise_batch import pairwise_batch_velocities
-from nucleate.kernels.harmonics import degrees
 from nucleate.kernels.sphere import (
     MAX_SPHERE_Z,
     Sphere,
@@ -135,8 +136,8 @@ def drift(
     model: an Attention, a Block, or Layers, of which the first moves the tokens at time 0; where the norm has
     a radius, tokens have the lengths they start with.
     kernel: "reference" is the equation in NumPy, with an n x n array; "pairwise" sums over pairs, any d,
-    memory O(n d); "circle" is linear in n, d = 2 only, and not for every kind of head; "auto" takes the
-    fastest that is accurate.
+    memory O(n d); "circle" is linear in n, d = 2 only, and not for every kind of head; "sphere" the same
+    for d = 3 and K^T Q a multiple of an orthogonal matrix; "auto" takes the fastest that is accurate.
     device: "gpu" sums over pairs on an NVIDIA card; with precision "mixed" in single precision, to 1e-7.
     """
     model = as_model(model)
@@ -278,9 +279,7 @@ def suits_circle_batch(shape: ModelShape, tolerance: float) -> bool:
     return 2.0 * circle_batch_roundoff(shape.beta) * usual_ratio(shape.beta) <= tolerance
 
 
-def choose_kernel(
-    shape: ModelShape, tolerance: float = TOLERANCE
-) -> Literal["pairwise", "circle", "sphere"]:
+def choose_kernel(shape: ModelShape, tolerance: float = TOLERANCE) -> Literal["pairwise", "circle", "sphere"]:
     """The fastest of the kernels that keep the velocities of a run to `tolerance` |V|, by costs measured in
     nanoseconds."""
     if shape.d == 3:
@@ -346,6 +345,11 @@ def _heads_by_modes(shape: BlockShape, kernel: Kernel, tolerance: float) -> list
         return [False] * len(shape.heads)
     if kernel == "auto":
         return [modes_pay(head, tolerance) for head in shape.heads]
+    if kernel == "sphere":
+        raise InputError(
+            'kernel "sphere" is for one softmax head without positions, but the model is of another kind. Use'
+            ' "pairwise" or "auto".'
+        )
     if not all(has_modes(head) for head in shape.heads):
         raise InputError(
             'kernel "circle" is for heads with softmax or exponential weights and without RoPE, with ALiBi'

@@ -40,10 +40,10 @@ def _scaled_bessel(z: float, L: int) -> Array:
     """(L + 1,) e^{-z} i_l(z), from the ratios i_l / i_{l-1}, backwards: all terms are positive."""
     i = np.full(L + 1, -np.expm1(-2.0 * z) / (2.0 * z))  # i_0
     ratio, start = 0.0, L + int(2.0 * np.sqrt(40.0 * max(z, 1.0))) + 16
-    for l in range(start, 0, -1):
-        ratio = 1.0 / ((2 * l + 1) / z + ratio)
-        if l <= L:
-            i[l] = ratio
+    for ell in range(start, 0, -1):
+        ratio = 1.0 / ((2 * ell + 1) / z + ratio)
+        if ell <= L:
+            i[ell] = ratio
     return np.cumprod(i)
 
 
@@ -53,9 +53,9 @@ def coefficients(z: float, L: int) -> Coefficients:
     if z < MIN_SCORE:
         across[1:2], along[1:2] = 1.0, 1.0
         return 1.0, across, along
-    l, i = np.arange(L + 1), _scaled_bessel(z, L + 1)  # (L + 1,), (L + 2,)
-    across[1:] = (2 * l[1:] + 1) * i[1:-1] / z
-    along[:] = l * np.append(0.0, i[:-2]) + (l + 1) * i[1:]
+    ell, i = np.arange(L + 1), _scaled_bessel(z, L + 1)  # (L + 1,), (L + 2,)
+    across[1:] = (2 * ell[1:] + 1) * i[1:-1] / z
+    along[:] = ell * np.append(0.0, i[:-2]) + (ell + 1) * i[1:]
     return float(i[0]), across, along
 
 
@@ -64,8 +64,8 @@ def degrees(z: float, truncation: float = EPS) -> int:
     """The smallest L >= 1 with sum_{l>L} c_l max(1, l/z) < truncation."""
     guess = 16
     while z >= MIN_SCORE:
-        l = np.arange(guess + 1)
-        tail = (2 * l + 1) * _scaled_bessel(z, guess) * np.maximum(1.0, l / z)  # (guess + 1,)
+        ell = np.arange(guess + 1)
+        tail = (2 * ell + 1) * _scaled_bessel(z, guess) * np.maximum(1.0, ell / z)  # (guess + 1,)
         if tail[-1] < 1e-3 * truncation:
             remaining = np.cumsum(tail[::-1])[::-1]  # sum over l' >= l
             return max(1, int(np.argmax(remaining < truncation)) - 1)
@@ -75,32 +75,36 @@ def degrees(z: float, truncation: float = EPS) -> int:
 
 def pairs_of(L: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(l, m) of every row, ((L + 1)(L + 2) / 2,) each."""
-    m, l = np.triu_indices(L + 1)
-    return l, m
+    m, ell = np.triu_indices(L + 1)
+    return ell, m
 
 
 @cache
 def norms(L: int) -> tuple[Array, Array]:
     """kappa_lm and b_lm, (rows,) each."""
-    l, m = pairs_of(L)
-    first = np.where(l > 0, (2.0 * l - 1.0) / np.maximum(2 * l, 1), 1.0)[: L + 1]  # kappa_mm / kappa_{m-1,m-1}
+    ell, m = pairs_of(L)
+    first = np.where(ell > 0, (2.0 * ell - 1.0) / np.maximum(2 * ell, 1), 1.0)[
+        : L + 1
+    ]  # kappa_mm / kappa_{m-1,m-1}
     first[1:2] *= 2.0
-    kappa = np.where(l > m, (2.0 * l - 1.0) ** 2 / np.maximum(l**2 - m**2, 1), np.cumprod(first)[m])
-    for start, end in zip(np.flatnonzero(l == m), np.append(np.flatnonzero(l == m)[1:], len(l)), strict=True):
+    kappa = np.where(ell > m, (2.0 * ell - 1.0) ** 2 / np.maximum(ell**2 - m**2, 1), np.cumprod(first)[m])
+    for start, end in zip(
+        np.flatnonzero(ell == m), np.append(np.flatnonzero(ell == m)[1:], len(ell)), strict=True
+    ):
         kappa[start:end] = np.cumprod(kappa[start:end])
-    return kappa, (l**2 - m**2) / (4.0 * l**2 - 1.0)
+    return kappa, (ell**2 - m**2) / (4.0 * ell**2 - 1.0)
 
 
 def _harmonics(x: Array, L: int) -> NDArray[np.complex128]:
     """(rows, n) q_lm(x_3) (x_1 + i x_2)^m of tokens x (n, 3)."""
-    l, m = pairs_of(L)
+    ell, m = pairs_of(L)
     b = norms(L)[1]
-    q = np.zeros((len(l), len(x)))
-    for row in range(len(l)):
-        if l[row] == m[row]:
+    q = np.zeros((len(ell), len(x)))
+    for row in range(len(ell)):
+        if ell[row] == m[row]:
             q[row] = 1.0
         else:
-            before = q[row - 2] if l[row] > m[row] + 1 else 0.0
+            before = q[row - 2] if ell[row] > m[row] + 1 else 0.0
             q[row] = x[:, 2] * q[row - 1] - b[row - 1] * before
     return np.asarray(q * (x[:, 0] + 1j * x[:, 1]) ** m[:, None])
 
@@ -113,17 +117,17 @@ def harmonic_sums(x: Array, weight: Array, L: int) -> Array:
 
 def field(S: Array, z: float, L: int, y: Array) -> tuple[Array, Array]:
     """sum_j w_j (k,) and sum_j w_j x_j (k, 3) at unit vectors y (k, 3), w_j = e^{z (<y, x_j> - 1)}."""
-    (l, m), kappa = pairs_of(L), norms(L)[0]
+    (ell, m), kappa = pairs_of(L), norms(L)[0]
     c_0, across, along = coefficients(z, L)
     S = S[:, 0] + 1j * S[:, 1]
     Y = _harmonics(y, L)  # (rows, k)
-    D, A = across[l] * kappa * S, along[l] * kappa * S  # (rows,)
+    D, A = across[ell] * kappa * S, along[ell] * kappa * S  # (rows,)
     Z = c_0 * S[0].real + z * (np.conj(D) @ Y).real  # (k,)
     ahead = (np.conj(A) @ Y).real  # (k,)
     # the gradient of Re sum conj(D) q (y_1 + i y_2)^m, whatever it is along y
     e = y[:, 0] + 1j * y[:, 1]  # (k,)
     gradient = np.zeros((len(y), 3))
-    rows = {(int(a), int(b)): row for row, (a, b) in enumerate(zip(l, m, strict=True))}
+    rows = {(int(a), int(b)): row for row, (a, b) in enumerate(zip(ell, m, strict=True))}
     for (degree, order), row in rows.items():
         if order > 0:
             q = Y[row] / np.where(e == 0.0, 1.0, e) ** order  # undone: q_lm alone

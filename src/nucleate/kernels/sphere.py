@@ -117,16 +117,18 @@ def sphere_system(shape: ModelShape, tolerance: float = TOLERANCE) -> Sphere:
     z = shape.beta * scale
     truncation = sphere_truncation(z, tolerance)
     L = degrees(z, truncation)
-    l, _ = pairs_of(L)
+    ell, _ = pairs_of(L)
     kappa, recurrence = norms(L)
     c_0, across, along = coefficients(z, L)
-    rows = -(-2 * len(l) // LANES) * LANES
+    rows = -(-2 * len(ell) // LANES) * LANES
     T = tile_tokens(L)
     B = -(-shape.n // T)
     totals = np.zeros((B, rows))
     frozen = np.zeros(rows)
-    frozen[: 2 * len(l)] = harmonic_sums(shape.frozen, shape.frozen_weight, L).reshape(-1)
-    base = np.zeros((1, rows)) if shape.mask == FULL else np.zeros((B, rows)) if shape.mask == WINDOW else totals
+    frozen[: 2 * len(ell)] = harmonic_sums(shape.frozen, shape.frozen_weight, L).reshape(-1)
+    base = (
+        np.zeros((1, rows)) if shape.mask == FULL else np.zeros((B, rows)) if shape.mask == WINDOW else totals
+    )
     return Sphere(
         pair=pairwise_system(shape),
         totals=totals,
@@ -134,8 +136,8 @@ def sphere_system(shape: ModelShape, tolerance: float = TOLERANCE) -> Sphere:
         frozen=frozen,
         running=np.zeros((2, rows)),
         recurrence=recurrence.copy(),
-        value=np.stack([kappa * across[l], kappa * along[l]], axis=1),
-        field=np.zeros((len(l), PARTS)),
+        value=np.stack([kappa * across[ell], kappa * along[ell]], axis=1),
+        field=np.zeros((len(ell), PARTS)),
         sums=np.zeros((L + 1, 2, LANES)),
         powers=np.zeros((T // LANES, 2, LANES)),
         few=np.zeros(T),
@@ -179,7 +181,9 @@ def _tile_totals(s, b):
             if k + LANES < last:
                 real_2, imag_2 = _next_power(x, powers, m, k + LANES, first, last, m0 + k + LANES)
                 x_3 = load(x, 2 * width + m0 + k + LANES)
-            _deposit(recurrence, at, sums, L + 1 - m, load(x, 2 * width + m0 + k), real, imag, x_3, real_2, imag_2)
+            _deposit(
+                recurrence, at, sums, L + 1 - m, load(x, 2 * width + m0 + k), real, imag, x_3, real_2, imag_2
+            )
         for i in range(L + 1 - m):
             totals[b, 2 * (at + i)] = hsum(load(sums, i * 2 * LANES))
             totals[b, 2 * (at + i) + 1] = hsum(load(sums, i * 2 * LANES + LANES))

@@ -93,6 +93,7 @@ from nucleate.kernels.sphere import (
     sphere_truncation,
     usual_sphere_ratio,
 )
+from nucleate.kernels.sphere_batch import SphereBatch, sphere_batch_drift, suits_sphere_batch
 from nucleate.kernels.team import System, Team
 from nucleate.kernels.threads import Stop, interruptible, pick_threads, share
 from nucleate.kernels.tiles import Tiles, tiles_block, tiles_place, tiles_system
@@ -107,6 +108,7 @@ __all__ = [
     "drift_into",
     "make_system",
     "one_blas_thread",
+    "suits_batch",
     "suits_circle_batch",
     "team_pays",
     "work_of",
@@ -277,6 +279,14 @@ def suits_circle_batch(shape: ModelShape, tolerance: float) -> bool:
     if not (shape.ordinary and shape.d == 2 and shape.plain and shape.mask == CAUSAL):
         return False
     return 2.0 * circle_batch_roundoff(shape.beta) * usual_ratio(shape.beta) <= tolerance
+
+
+def suits_batch(shape: ModelShape, tolerance: float, loose: bool) -> bool:
+    """Whether a run of several shares the lanes of a vector with others inside the solver, its velocities
+    good to `tolerance` |V|; `loose` where the solver takes its steps of order 5."""
+    if shape.d == 2:
+        return suits_circle_batch(shape, tolerance)
+    return loose and suits_sphere_batch(shape, tolerance) and choose_kernel(shape, tolerance) == "pairwise"
 
 
 def choose_kernel(shape: ModelShape, tolerance: float = TOLERANCE) -> Literal["pairwise", "circle", "sphere"]:
@@ -479,6 +489,7 @@ def _drift_by_type(system, y, velocity, stop):
         Heads: _heads_drift,
         HeadTiles: _head_tiles_drift,
         CircleBatch: _batch_drift,
+        SphereBatch: _sphere_batch_drift,
     }[system.instance_class]
 
 
@@ -538,3 +549,7 @@ def _head_tiles_drift(system, y, velocity, stop):
 
 def _batch_drift(system, y, velocity, stop):
     circle_batch_drift(system, y, velocity, stop)
+
+
+def _sphere_batch_drift(system, y, velocity, stop):
+    sphere_batch_drift(system, y, velocity, stop)

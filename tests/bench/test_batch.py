@@ -5,8 +5,9 @@ import importlib.util
 import pytest
 from support.silent import silent
 
-from nucleate.bench.batch import BatchCase, figure1_section, figure3_section
-from nucleate.bench.drift import DriftCase, circle_section, pairwise_section
+from nucleate.bench.batch import BatchCase, SphereCase, figure1_section, figure3_section
+from nucleate.bench.batch import sphere_section as sphere_batches
+from nucleate.bench.drift import DriftCase, circle_section, pairwise_section, sphere_section
 from nucleate.bench.table import Row
 
 ABSENT = "not installed: pip install 'nucleate[bench]'"
@@ -43,11 +44,28 @@ def test_every_peer_that_is_there_gets_its_figures() -> None:
         assert row.error < 1e-3
 
 
+@pytest.mark.usefixtures("no_extras")
+@pytest.mark.parametrize("random", [False, True])
+def test_runs_on_spheres_keep_the_tolerance_and_name_absent_peers(random: bool) -> None:
+    case = SphereCase(d=4, runs=2, n=8, t=2.0, frames=5, compared_runs=1)
+    rows = sphere_batches(case, random, 1, silent).rows
+    assert [row.peer for row in rows] == [
+        "nucleate",
+        "nucleate, one thread",
+        "SciPy RK45",
+        "diffrax Tsit5, vmap of 2",
+    ]
+    assert "not installed" in rows[-1].note
+    for row in rows[:-1]:
+        assert row.error is not None
+        assert row.error < 1e-4
+
+
 def test_errors_in_the_tables_are_rounding_for_velocities_and_the_tolerance_for_runs() -> None:
     one = pairwise_section(DriftCase(3, 20), 1, silent)
-    circle = circle_section((50, 100, 200), 1, silent)
-    velocities = [row.error for row in (*one.rows, *circle.rows) if row.error is not None]
-    assert max(velocities) < 1e-11  # what the circle kernel promises
+    circle, sphere = circle_section((50, 100, 200), 1, silent), sphere_section((50, 100), 1, silent)
+    velocities = [row.error for row in (*one.rows, *circle.rows, *sphere.rows) if row.error is not None]
+    assert max(velocities) < 1e-11  # what the circle and the sphere kernel promise
     runs = (
         figure3_section(BatchCase(2, n=8, t=2.0, frames=5, compared_runs=1), 1, silent).rows
         + figure1_section(2.0, 1, silent).rows

@@ -20,7 +20,7 @@ ABSENT = "not installed: pip install 'nucleate[bench]'"
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """--quick, but quicker."""
     monkeypatch.setattr(drift, "QUICK_DRIFT_CASES", (DriftCase(2, 12, 3), DriftCase(3, 20)))
-    monkeypatch.setattr(drift, "QUICK_CIRCLE_SIZES", (100, 200, 5000))
+    monkeypatch.setattr(drift, "QUICK_LINEAR_SIZES", (100, 200, 5000))
     monkeypatch.setattr(
         batch, "QUICK_CASE", BatchCase(3, n=8, t=2.0, frames=5, compared_runs=2, diffrax_batches=(2,))
     )

@@ -36,10 +36,21 @@ from nucleate.kernels.tiles import Tiles, tiles_system
 def test_auto_takes_the_circle_only_where_it_is_accurate_and_pays() -> None:
     assert choose_kernel(model_shape(Attention(64.0), 10_000, 2)) == "circle"
     assert choose_kernel(model_shape(Attention(64.0), 10, 2)) == "pairwise"
-    assert choose_kernel(model_shape(Attention(64.0), 10_000, 3)) == "pairwise"
+    assert choose_kernel(model_shape(Attention(64.0), 10_000, 4)) == "pairwise"
     assert choose_kernel(model_shape(Attention(1e9), 10_000, 2)) == "pairwise"
     assert choose_kernel(model_shape(Attention(64.0, mask=Window(5)), 10_000, 2)) == "pairwise"
     assert choose_kernel(model_shape(Attention(64.0), 10_000, 2), 1e-15) == "pairwise"
+
+
+def test_auto_takes_the_sphere_only_where_it_is_accurate_and_pays() -> None:
+    rotation = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    assert choose_kernel(model_shape(Attention(64.0), 10_000, 3)) == "sphere"
+    assert choose_kernel(model_shape(Attention(32.0, Q=2.0 * rotation), 10_000, 3)) == "sphere"
+    assert choose_kernel(model_shape(Attention(64.0), 1000, 3)) == "pairwise"
+    assert choose_kernel(model_shape(Attention(1e4), 10**9, 3)) == "pairwise"
+    assert choose_kernel(model_shape(Attention(1.0, Q=np.diag([1.0, 2.0, 3.0])), 10_000, 3)) == "pairwise"
+    assert choose_kernel(model_shape(Attention(64.0, mask=Window(500)), 10_000, 3)) == "pairwise"
+    assert choose_kernel(model_shape(Attention(64.0), 10_000, 3), 1e-15) == "pairwise"
 
 
 def test_auto_sums_over_pairs_where_runs_are_small() -> None:
@@ -61,7 +72,8 @@ def test_auto_sums_over_pairs_where_runs_are_small() -> None:
         (Attention(64.0, V=np.diag([1.0, 2.0])), 200, 2, None, "pairwise"),
         (Attention(64.0, mask=Window(9)), 200, 2, None, "pairwise"),
         (Attention(64.0, frozen=Frozen([[1.0, 0.0]])), 200, 2, "circle_batch", "pairwise"),
-        (Attention(64.0), 4000, 3, "pairwise_batch", "pairwise_batch"),
+        (Attention(64.0), 2000, 3, "pairwise_batch", "pairwise_batch"),
+        (Attention(16.0), 4000, 3, None, "pairwise_batch"),  # each by harmonics
         (Attention(64.0, mask="full"), 200, 3, "pairwise_batch", "pairwise_batch"),
         (Attention(64.0, Q=np.diag([1.0, 2.0, 3.0])), 200, 3, "pairwise", "pairwise"),
         (Attention(64.0), 200, 7, "pairwise", "pairwise"),

@@ -35,6 +35,7 @@ def fitted_coefficients() -> dict[str, tuple[float, ...]]:
             "EXP": fit(mp.exp, -r, r, 12),
             "EXP2": fit(exp2, -mp.mpf(1) / 2, mp.mpf(1) / 2, 11),
             "EXP2_SHORT": fit(exp2, -mp.mpf(1) / 32, mp.mpf(1) / 32, 6),
+            "EXP2_BRIEF": fit(lambda f: mp.power(2, f), -mp.mpf(1) / 2, mp.mpf(1) / 2, 8),
             "SINE": fit(sine, 0, u, 6),
             "COSINE": fit(cosine, 0, u, 6),
         }

@@ -1,5 +1,5 @@
 """`nucleate bench batch`: whole runs, against SciPy and diffrax; the paper's Figure 3 in bulk and the systems
-of its Figure 1."""
+of its Figure 1; runs on spheres."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -11,7 +11,9 @@ from nucleate.bench.peers import (
     Missing,
     Velocity,
     diffrax_angles,
+    diffrax_attention,
     plain_velocity,
+    scipy_attention,
     scipy_run,
     scipy_sphere,
     tuned_velocity,
@@ -25,13 +27,16 @@ from nucleate.sphere import uniform
 
 __all__ = [
     "QUICK_CASE",
+    "QUICK_SPHERE_CASE",
     "BatchCase",
+    "SphereCase",
     "angles",
     "contestants",
     "figure1_section",
     "figure3_section",
     "reference",
     "sections",
+    "sphere_section",
 ]
 
 OURS = "nucleate"
@@ -80,12 +85,124 @@ QUICK_CASE = BatchCase(16, t=15.0, compared_runs=2, diffrax_batches=BatchCase.di
 FIGURE_1_TIME, QUICK_FIGURE_1_TIME = 5000.0, 200.0
 
 
-def sections(runs: int, quick: bool, rounds: int, tell: Tell) -> Iterator[Section]:
-    """Both tables, each as soon as it is measured."""
-    runs = whole_number("runs", runs, least=1, help="It is the number of systems.")
+def sections(runs: int | None, d: int, quick: bool, rounds: int, tell: Tell) -> Iterator[Section]:
+    """Both tables, each as soon as it is measured: on the circle those of the figures; in larger dimension d
+    one for Q = K = V = I, one for random matrices."""
+    d = whole_number("dimension", d, least=2, help="2 is the circle.")
+    if runs is not None:
+        runs = whole_number("runs", runs, least=1, help="It is the number of systems.")
+    if d > 2:
+        sphere = replace(QUICK_SPHERE_CASE if quick else SphereCase(), d=d)
+        sphere = replace(sphere, runs=min(runs or sphere.runs, sphere.runs) if quick else runs or sphere.runs)
+        for random in (False, True):
+            yield sphere_section(sphere, random, rounds, tell)
+        return
+    runs = BatchCase.runs if runs is None else runs
     case = replace(QUICK_CASE, runs=min(runs, QUICK_CASE.runs)) if quick else BatchCase(runs)
     yield figure3_section(case, rounds, tell)
     yield figure1_section(QUICK_FIGURE_1_TIME if quick else FIGURE_1_TIME, rounds, tell, case.seed)
+
+
+@dataclass(frozen=True)
+class SphereCase:
+    """Independent runs on a sphere from uniform starts."""
+
+    d: int = 3
+    runs: int = 24
+    n: int = 200
+    beta: float = 16.0
+    t: float = 50.0
+    frames: int = 64
+    rtol: float = 1e-6
+    atol: float = 1e-9
+    compared_runs: int = 2  # that SciPy does, and whose error is measured
+    seed: int = 0
+
+    @property
+    def title(self) -> str:
+        return (
+            f"{self.runs} runs, d = {self.d}, n = {self.n}, t = {self.t:g}, {self.frames} frames,"
+            f" rtol = {self.rtol:g}, atol = {self.atol:g}"
+        )
+
+    @property
+    def times(self) -> Array:
+        """(m,)"""
+        return np.linspace(0.0, self.t, self.frames)
+
+    def model(self, random: bool) -> Attention:
+        """Q = K = V = I; or Gaussian matrices, with beta |K^T Q| as large as without."""
+        if not random:
+            return Attention(self.beta)
+        Q, K, V = np.random.default_rng(self.seed).standard_normal((3, self.d, self.d)) / np.sqrt(self.d)
+        return Attention(self.beta / float(np.linalg.norm(K.T @ Q, 2)), Q, K, V)
+
+
+QUICK_SPHERE_CASE = SphereCase(runs=8, t=5.0, compared_runs=1)
+
+
+def sphere_section(case: SphereCase, random: bool, rounds: int, tell: Tell) -> Section:
+    """Seconds per run of every contestant on a sphere, and how far it is from the reference."""
+    model = case.model(random)
+    check_memory(
+        8.0 * case.runs * case.n * case.d * (case.frames + 2), f"{case.runs} runs of {case.n} tokens"
+    )
+    x0 = uniform(case.n, case.d, case.seed, runs=case.runs)  # (b, n, d)
+    compared = x0[: case.compared_runs]
+    _, Q, K, V = model.parameters(case.d)
+    A = float(model.beta) * K.T @ Q  # (d, d)
+    words = "random Q, K, V" if random else "Q = K = V = I"
+    last: dict[str, Array] = {}
+
+    def ours(threads: int | None) -> Array:
+        run = simulate(model, x0, case.t, save=case.times, rtol=case.rtol, atol=case.atol, threads=threads)
+        return run.x[: case.compared_runs]
+
+    def scipy(method: str, rtol: float, atol: float) -> Array:
+        return np.stack([scipy_attention(one, A, V, case.times, method, rtol, atol) for one in compared])
+
+    calls: dict[str, tuple[int, Callable[[], Array]]] = {
+        OURS: (case.runs, lambda: ours(None)),
+        "nucleate, one thread": (case.runs, lambda: ours(1)),
+        "SciPy RK45": (len(compared), lambda: scipy("RK45", case.rtol, case.atol)),
+    }
+    absent = []
+    name = f"diffrax Tsit5, vmap of {case.runs}"
+    try:
+        calls[name] = case.runs, diffrax_attention(x0, A, V, case.times, case.rtol, case.atol)
+    except Missing as missing:
+        absent.append(Row(name, note=str(missing)))
+
+    def keep(name: str, call: Callable[[], Array]) -> Callable[[], None]:
+        return lambda: last.__setitem__(name, call())
+
+    timings = time_in_turns(
+        {name: keep(name, call) for name, (_, call) in calls.items()},
+        rounds,
+        lambda what: tell(f"{words}: {what}"),
+    )
+    tell(f"{words}: reference")
+    exact = scipy("DOP853", **REFERENCE_TOLERANCES)  # (compared, m, n, d)
+    rows = [
+        timed_row(
+            name,
+            timings[name],
+            each=runs,
+            error=float(np.linalg.norm(last[name][: len(exact)] - exact, axis=-1).max()),
+        )
+        for name, (runs, _) in calls.items()
+    ]
+    remarks = (
+        f"Times are per run. SciPy does {len(exact)} runs one after the other on one core.",
+        f"Errors are those of the first {len(exact)} runs against DOP853, as for the circle.",
+    )
+    return Section(
+        f"{words}, β|KᵀQ| = {case.beta:g}: {case.title}",
+        "",
+        "largest error",
+        with_ratios([*rows, *absent], OURS),
+        remarks,
+    )
 
 
 def figure3_section(case: BatchCase, rounds: int, tell: Tell) -> Section:

@@ -1,8 +1,9 @@
 """`nucleate bench drift`: velocities, pair by pair against NumPy and JAX, and in linear time on the
-circle."""
+circle and the sphere."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from nucleate.checks import Array
 from nucleate.kernels.dispatch import drift
 from nucleate.sphere import retract, uniform
 
-__all__ = ["DriftCase", "circle_section", "exact_rows", "pairwise_section", "sections"]
+__all__ = ["DriftCase", "circle_section", "exact_rows", "pairwise_section", "sections", "sphere_section"]
 
 Indices = NDArray[np.intp]
 
@@ -25,7 +26,8 @@ VELOCITY_ERROR = "largest error"
 MAX_FULLY_COMPARED_TOKENS = 4000  # of all runs together; of larger systems only some tokens are
 COMPARED_PAIRS = 4e7  # over which the velocities of these sum, about
 MIN_COMPARED_TOKENS, MAX_COMPARED_TOKENS = 32, 512
-BETA = 64.0
+BETA, SPHERE_BETA = 64.0, 16.0
+MAX_SPHERE_ROUNDS = 3  # 100,000 tokens by pairs take seconds
 
 
 @dataclass(frozen=True)
@@ -63,15 +65,17 @@ QUICK_DRIFT_CASES = (
     DriftCase(3, 1000),
     DriftCase(64, 500, beta=8.0),
 )
-CIRCLE_SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
-QUICK_CIRCLE_SIZES = (10_000, 30_000, 100_000)
+LINEAR_SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
+QUICK_LINEAR_SIZES = (10_000, 30_000, 100_000)
 
 
 def sections(quick: bool, rounds: int, tell: Tell, seed: int = 0) -> Iterator[Section]:
     """All tables, each as soon as it is measured."""
     for case in QUICK_DRIFT_CASES if quick else DRIFT_CASES:
         yield pairwise_section(case, rounds, tell, seed)
-    yield circle_section(QUICK_CIRCLE_SIZES if quick else CIRCLE_SIZES, rounds, tell, seed)
+    sizes = QUICK_LINEAR_SIZES if quick else LINEAR_SIZES
+    yield circle_section(sizes, rounds, tell, seed)
+    yield sphere_section(sizes, min(rounds, MAX_SPHERE_ROUNDS), tell, seed)
 
 
 def pairwise_section(case: DriftCase, rounds: int, tell: Tell, seed: int = 0) -> Section:
@@ -106,7 +110,7 @@ def _contestants(case: DriftCase, x: Array) -> tuple[dict[str, Callable[[], Arra
     return ready, absent
 
 
-# The circle
+# Linear time
 
 
 def circle_section(sizes: tuple[int, ...], rounds: int, tell: Tell, seed: int = 0) -> Section:
@@ -117,17 +121,47 @@ def circle_section(sizes: tuple[int, ...], rounds: int, tell: Tell, seed: int = 
     systems = {f"nucleate circle, n = {n:,}": (plain, uniform(n, 2, seed)) for n in sizes}
     systems[f"general Q, K, V, n = {most:,}"] = general_model(seed), uniform(most, 2, seed)
     systems[f"clustered, n = {middle:,}"] = plain, clustered(middle, seed)
-    by_pairs = f"sum over pairs, n = {sizes[0]:,}"
-    first = uniform(sizes[0], 2, seed)
-    calls = {name: _circle_call(model, x) for name, (model, x) in systems.items()}
+    remarks = (
+        f"General Q, K, V: random, with β|KᵀQ| = {BETA:g}.",
+        (
+            "Clustered: 99 of 100 tokens in ten clusters of width 0.001; the others are beyond the modes, and"
+            " summed over pairs."
+        ),
+    )
+    return _linear_section("circle", systems, sizes, sizes[0], remarks, rounds, tell)
+
+
+def sphere_section(sizes: tuple[int, ...], rounds: int, tell: Tell, seed: int = 0) -> Section:
+    """The same on the sphere, where K^T Q is a multiple of a rotation."""
+    plain, most = Attention(SPHERE_BETA), sizes[-1]
+    systems = {f"nucleate sphere, n = {n:,}": (plain, uniform(n, 3, seed)) for n in sizes}
+    systems[f"rotation Q, general V, n = {most:,}"] = rotating_model(seed), uniform(most, 3, seed)
+    remarks = (f"Rotation: KᵀQ is random and orthogonal, V random, β = {SPHERE_BETA:g}.",)
+    return _linear_section("sphere", systems, sizes, sizes[len(sizes) // 2], remarks, rounds, tell)
+
+
+def _linear_section(
+    kernel: Literal["circle", "sphere"],
+    systems: dict[str, tuple[Attention, Array]],
+    sizes: tuple[int, ...],
+    n_by_pairs: int,
+    remarks: tuple[str, ...],
+    rounds: int,
+    tell: Tell,
+) -> Section:
+    """Systems of a kernel that is linear in n, first those of the given sizes; and one of them by pairs."""
+    title = f"{kernel.capitalize()} drift"
+    calls = {name: _call(model, x, kernel) for name, (model, x) in systems.items()}
+    by_pairs = f"sum over pairs, n = {n_by_pairs:,}"
+    same = list(systems)[sizes.index(n_by_pairs)]
     timings = time_in_turns(
-        {**calls, by_pairs: lambda: drift(plain, first, kernel="pairwise")},
+        {**calls, by_pairs: _call(*systems[same], "pairwise")},
         rounds,
-        lambda words: tell(f"Circle drift: {words}"),
+        lambda words: tell(f"{title}: {words}"),
     )
     rows = []
     for name, (model, x) in systems.items():
-        tell(f"Circle drift: {name}: memory and error")
+        tell(f"{title}: {name}: memory and error")
         where, exact = _exact_sample(model, x)
         error = float(np.abs(calls[name]()[where] - exact).max())
         rows.append(
@@ -136,33 +170,31 @@ def circle_section(sizes: tuple[int, ...], rounds: int, tell: Tell, seed: int = 
                 memory=peak_memory(calls[name]) / len(x),
             )
         )
-    slow = timed_row(by_pairs, timings[by_pairs], work=1e-6 * len(first))
-    rows.append(replace(slow, ratio=timings[by_pairs].best / timings[next(iter(systems))].best))
+    slow = timed_row(by_pairs, timings[by_pairs], work=1e-6 * n_by_pairs)
+    rows.append(replace(slow, ratio=timings[by_pairs].best / timings[same].best))
     exponent = float(
         np.polyfit(np.log(sizes), np.log([timings[name].best for name in list(systems)[: len(sizes)]]), 1)[0]
     )
-    remarks = (
-        (
-            f"Time grows like n^{exponent:.2f} from n = {sizes[0]:,} to {most:,}. General Q, K, V: random,"
-            f" with β|KᵀQ| = {BETA:g}."
-        ),
-        (
-            "Clustered: 99 of 100 tokens in ten clusters of width 0.001; the others are beyond the modes, and"
-            " summed over pairs."
-        ),
-    )
+    growth = f"Time grows like n^{exponent:.2f} from n = {sizes[0]:,} to {sizes[-1]:,}. {remarks[0]}"
+    model, x = next(iter(systems.values()))
     return Section(
-        f"Circle drift, d = 2, β = {BETA:g}",
+        f"{title}, d = {x.shape[1]}, β = {float(model.beta):g}",
         "tokens",
         VELOCITY_ERROR,
         tuple(rows),
-        remarks,
+        (growth, *remarks[1:]),
         {"exponent": exponent},
     )
 
 
-def _circle_call(model: Attention, x: Array) -> Callable[[], Array]:
-    return lambda: drift(model, x, kernel="circle")
+def _call(model: Attention, x: Array, kernel: Literal["circle", "sphere", "pairwise"]) -> Callable[[], Array]:
+    return lambda: drift(model, x, kernel=kernel)
+
+
+def rotating_model(seed: int) -> Attention:
+    """A random orthogonal Q and a Gaussian V on the sphere."""
+    Q, V = np.random.default_rng(seed).standard_normal((2, 3, 3))
+    return Attention(SPHERE_BETA, np.linalg.qr(Q)[0], V=V)
 
 
 def general_model(seed: int) -> Attention:

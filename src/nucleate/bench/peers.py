@@ -10,6 +10,7 @@ from nucleate.checks import Array
 __all__ = [
     "Missing",
     "diffrax_angles",
+    "diffrax_attention",
     "diffrax_runs",
     "jax_drift",
     "jax_softmax_drift",
@@ -17,6 +18,7 @@ __all__ = [
     "lsoda_steps",
     "numpy_drift",
     "plain_velocity",
+    "scipy_attention",
     "scipy_run",
     "scipy_sphere",
     "tuned_velocity",
@@ -158,19 +160,49 @@ def scipy_sphere(
     x: Array, beta: float, V: Array, times: Array, method: str, rtol: float, atol: float
 ) -> Array:
     """The same in coordinates, any d and V: x (n, d) at time 0 -> (m, n, d) at `times`."""
+    return scipy_attention(x, beta * np.eye(x.shape[1]), V, times, method, rtol, atol)
+
+
+def scipy_attention(
+    x: Array, A: Array, V: Array, times: Array, method: str, rtol: float, atol: float
+) -> Array:
+    """The same with scores <A x_k, x_j>, A = beta K^T Q (d, d)."""
     n, d = x.shape
     sees = np.tril(np.ones((n, n)))
+    length = float(np.linalg.norm(A, 2))
 
     def velocity(_: float, y: Array) -> Array:
         x = y.reshape(n, d)
         # else V = -I drives rounding errors away from the sphere
         x = x / np.linalg.norm(x, axis=1, keepdims=True)
-        w = np.exp(beta * (x @ x.T - 1.0)) * sees  # (n, n)
+        w = np.exp(x @ A.T @ x.T - length) * sees  # (n, n)
         m = (w @ x) @ V.T / w.sum(1, keepdims=True)  # (n, d)
         return np.asarray((m - (x * m).sum(1, keepdims=True) * x).ravel())
 
     frames = scipy_run(velocity, x.ravel(), times, method, rtol, atol).reshape(len(times), n, d)
     return np.asarray(frames / np.linalg.norm(frames, axis=-1, keepdims=True))
+
+
+def diffrax_attention(
+    x: Array, A: Array, V: Array, times: Array, rtol: float, atol: float
+) -> Callable[[], Array]:
+    """Tsit5 in coordinates under jax.vmap: x (b, n, d) at time 0 -> (b, m, n, d) at `times`."""
+    _, jnp = load_jax()
+    length = float(np.linalg.norm(A, 2))
+    A, V = jnp.asarray(A), jnp.asarray(V)
+
+    def velocity(_: Any, y: Any, __: Any) -> Any:
+        x = y / jnp.linalg.norm(y, axis=1, keepdims=True)  # (n, d)
+        w = jnp.tril(jnp.exp(x @ A.T @ x.T - length))  # (n, n)
+        return _project(x, (w @ x) @ V.T / w.sum(-1, keepdims=True))
+
+    call = diffrax_runs(velocity, x, times, rtol, atol)
+
+    def on_sphere() -> Array:
+        frames = call()
+        return np.asarray(frames / np.linalg.norm(frames, axis=-1, keepdims=True))
+
+    return on_sphere
 
 
 def diffrax_angles(

@@ -44,20 +44,28 @@ def _group() -> None:
 
 @bench.command(cls=Command)
 def drift(quick: Quick = False, out: Out = None, threads: Cores = None, quiet: Quiet = False) -> None:
-    """Velocities: pairs a second beside NumPy and JAX; linear time on the circle, to a million tokens."""
+    """Velocities: pairs a second beside NumPy and JAX; linear time in d = 2 and 3, to a million tokens."""
     _measure("drift", [], quick, out, threads, quiet)
 
 
 @bench.command(cls=Command)
 def batch(
-    runs: Annotated[int, typer.Option(help="How many runs of Figure 3; at most 16 with --quick.")] = 500,
+    runs: Annotated[
+        int | None,
+        typer.Option(
+            help="How many runs; fewer with --quick.", show_default="500 of Figure 3; 24 in larger dimension"
+        ),
+    ] = None,
+    dimension: Annotated[
+        int, typer.Option("--dimension", "-d", help="2 is the circle: the systems of Figures 3 and 1.")
+    ] = 2,
     quick: Quick = False,
     out: Out = None,
     threads: Cores = None,
     quiet: Quiet = False,
 ) -> None:
-    """Whole runs: seconds and accuracy beside SciPy and diffrax, on the systems of Figures 3 and 1."""
-    _measure("batch", [runs], quick, out, threads, quiet)
+    """Whole runs: seconds and accuracy beside SciPy and diffrax, of Figures 3 and 1 or on spheres."""
+    _measure("batch", [runs, dimension], quick, out, threads, quiet)
 
 
 @bench.command(cls=Command)

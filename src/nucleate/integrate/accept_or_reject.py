@@ -106,7 +106,7 @@ def _accept(state, at, last):
         if width > 1 and not state.free:
             square = 0.0
             for c in range(width):
-                square += trial[token * width + c] ** 2
+                square += trial[(token * width + c) * lanes + at] ** 2
             # a token that stands still keeps its bits
             inverse = 1.0 / np.sqrt(square) if abs(square - 1.0) > ROUNDING else 1.0
         for c in range(width):

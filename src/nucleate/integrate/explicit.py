@@ -36,6 +36,7 @@ from nucleate.kernels.circle_batch import CircleBatch, circle_batch_enter, circl
 from nucleate.kernels.compile import inlined, take_next, uncounted
 from nucleate.kernels.dispatch import drift_into
 from nucleate.kernels.simd import LANES, fma, hmax, hsum, lane, load, splat, sqrt, store, vabs, vmax
+from nucleate.kernels.sphere_batch import SphereBatch, sphere_batch_enter
 
 __all__ = ["integrate_runs", "integrate_runs_in_python"]
 
@@ -97,6 +98,8 @@ def _tell_lane_by_type(system, at, run):
         return lambda system, at, run: (
             circle_batch_leave(system, at) if run == NO_RUN else circle_batch_enter(system, at, run)
         )
+    if isinstance(system, types.BaseNamedTuple) and system.instance_class is SphereBatch:
+        return lambda system, at, run: None if run == NO_RUN else sphere_batch_enter(system, at, run)
     return lambda system, at, run: None
 
 
@@ -180,6 +183,9 @@ def estimate_error(state, weights, low, gap):
     """
     stages, h, size = state.stages, state.h, state.y.size
     count = weights.size
+    if state.width > 1 and state.lanes > 1:
+        _worst_tokens(state, weights, low, gap)
+        return
     if state.width > 1:
         error, steep, apart = _worst_token(state, weights, low, gap)
         state.error[0], state.decay[0] = h[0] * error, steep / (apart + MIN_DIVISOR)
@@ -242,6 +248,31 @@ def _worst_token(state, weights, low, gap):
             worst, steep, apart = max(worst, square), max(steep, turn), max(apart, distance)
             square, other, turn, distance, collected = 0.0, 0.0, 0.0, 0.0, 0
     return np.sqrt(worst), np.sqrt(steep), np.sqrt(apart)
+
+
+@inlined
+def _worst_tokens(state, weights, low, gap):
+    """The same for coordinates of eight runs, into `error` and `decay` of their lanes."""
+    stages, width, count, size = state.stages, state.width, weights.size, state.y.size
+    worst, poison, steep, apart = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
+    for token in range(state.tokens):
+        square, other, turn, distance = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
+        for i in range(token * width * LANES, (token + 1) * width * LANES, LANES):
+            total, second, third = splat(0.0), splat(0.0), splat(0.0)
+            for j in range(count):
+                k = load(stages, j * size + i)
+                total, third = fma(splat(weights[j]), k, total), fma(splat(gap[j]), k, third)
+                if low.size > 0:
+                    second = fma(splat(low[j]), k, second)
+            change = load(stages, (count - 1) * size + i) - load(stages, (count - 2) * size + i)
+            square, other = fma(total, total, square), fma(second, second, other)
+            turn, distance = fma(change, change, turn), fma(third, third, distance)
+        if low.size > 0:
+            square = square * square / (square + other * 0.01 + MIN_DIVISOR)
+        worst, steep, apart = vmax(worst, square), vmax(steep, turn), vmax(apart, distance)
+        poison = poison + (square - square)  # vmax passes over NaN, this does not
+    store(state.error, 0, load(state.h, 0) * (sqrt(worst) + poison))
+    store(state.decay, 0, sqrt(steep) / (sqrt(apart) + MIN_DIVISOR))
 
 
 @uncounted

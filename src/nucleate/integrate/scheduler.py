@@ -1,6 +1,6 @@
 """Which solver carries which run, on which thread, and the watch kept meanwhile.
 
-On the circle eight runs share the lanes of a vector where they can.  Other runs go one by one: explicit;
+Eight runs share the lanes of a vector where they can.  Other runs go one by one: explicit;
 causal; or alternating, which is what "auto" does over long times.  The explicit solver opens, the causal one
 follows, and hands back for a while wherever its steps are so short that explicit ones cost less.
 """
@@ -23,6 +23,7 @@ from nucleate.integrate.run_buffers import (
     ENDED,
     FULL_BUFFER,
     HANDED_BACK,
+    Integers,
     RunBuffers,
     buffers_of,
     with_more_room,
@@ -35,12 +36,13 @@ from nucleate.kernels.dispatch import (
     choose_kernel,
     make_system,
     one_blas_thread,
-    suits_circle_batch,
+    suits_batch,
     team_pays,
 )
 from nucleate.kernels.model_shape import ModelShape, model_shape
 from nucleate.kernels.pairwise import pairwise_system
 from nucleate.kernels.simd import LANES
+from nucleate.kernels.sphere_batch import sphere_batch_system
 from nucleate.kernels.team import Team
 from nucleate.kernels.threads import CtrlC, Stop, Stopped, ctrl_c_stops, is_stopped, stopped_by
 from nucleate.resources import memory
@@ -123,11 +125,15 @@ class Schedule(Call):
         explicit_time = np.where(explicit, buffers.final, OPENING_TIME * self.unit)
         # error of a velocity: its sum over time stays below the tolerance
         self.allowed = 0.01 * buffers.tolerance / np.maximum(1.0, explicit_time / 10.0)
-        self.batched = np.zeros(0, dtype=np.int64)
+        self.batches: list[Integers] = []  # runs that share the lanes of a vector
         if not single:
-            suited = np.array([suits_circle_batch(self.shape(run), self.allowed[run]) for run in range(b)])
-            self.batched = np.flatnonzero(suited & explicit)
-        self.alone = sorted(set(range(b)) - set(self.batched.tolist()))
+            loose = _is_loose(buffers)
+            suited = np.array([suits_batch(self.shape(run), self.allowed[run], loose) for run in range(b)])
+            plain = np.array([self.shape(run).plain for run in range(b)])
+            # plain runs have a way of their own, and so lanes of their own
+            groups = (np.flatnonzero(suited & explicit & kind) for kind in (plain, ~plain))
+            self.batches = [runs for runs in groups if len(runs)]
+        self.alone = sorted(set(range(b)) - {int(run) for runs in self.batches for run in runs})
 
     def shape(self, run: int) -> ModelShape:
         """The shape of a run; the runs of one model share theirs."""
@@ -139,8 +145,10 @@ def integrate_all(
 ) -> tuple[RunBuffers, int]:
     """Carry all runs to their end while this thread keeps watch, until the time `end` of the clock; the
     buffers (frames may have moved) and why they were stopped, or 0."""
-    batches = min(schedule.threads, -(-len(schedule.batched) // LANES))
-    jobs: list[Callable[[], None]] = [partial(_batch, schedule)] * batches
+    jobs: list[Callable[[], None]] = []
+    for runs in schedule.batches:
+        job = partial(_batch, schedule, runs, np.zeros(1, dtype=np.int64))
+        jobs += [job] * min(schedule.threads, -(-len(runs) // LANES))
     jobs += [partial(_one_run, schedule, run) for run in schedule.alone]
     return carry_out(schedule, jobs, one_blas_thread(schedule.shapes[0]), progress, on_frames, end)
 
@@ -243,14 +251,23 @@ def _done_of_total(schedule: Call, buffers: RunBuffers, saved: int) -> tuple[flo
     return saved, len(buffers.times)
 
 
-def _batch(schedule: Schedule) -> None:
-    """Eight runs at a time, from the queue that all threads share."""
-    buffers = schedule.buffers._replace(order=schedule.batched)
+def _is_loose(buffers: RunBuffers) -> bool:
+    """Whether batches take their steps of order 5."""
+    return buffers.tolerance > MIN_TOLERANCE_OF_ORDER_5 and buffers.dt == 0.0
+
+
+def _batch(schedule: Schedule, runs: Integers, queue: Integers) -> None:
+    """Eight of the runs at a time, from the queue that all threads share."""
+    buffers = schedule.buffers._replace(order=runs, queue=queue)
     _, n, d = buffers.start.shape
-    loose = buffers.tolerance > MIN_TOLERANCE_OF_ORDER_5 and buffers.dt == 0.0
-    table = dormand_prince_5() if loose else schedule.table
-    system = circle_batch_system(schedule.shapes, schedule.allowed)
-    integrate_runs(system, table, new_step_state(table, n, d, LANES), buffers, schedule.stop)
+    table = dormand_prince_5() if _is_loose(buffers) else schedule.table
+    state = new_step_state(table, n, d, LANES)
+    if d == 2:
+        circle = circle_batch_system(schedule.shapes, schedule.allowed)
+        integrate_runs(circle, table, state, buffers, schedule.stop)
+    else:
+        sphere = sphere_batch_system(schedule.shapes, schedule.shape(int(runs[0])).plain)
+        integrate_runs(sphere, table, state, buffers, schedule.stop)
 
 
 def _one_run(schedule: Schedule, run: int) -> None:
@@ -315,7 +332,7 @@ def _causal(
     short, per_group = 0.0, 0.0
     if hand_back:
         unit, allowed = float(schedule.unit[run]), float(schedule.allowed[run])
-        by_modes = choose_kernel(schedule.shape(run), allowed) == "circle"
+        by_modes = choose_kernel(schedule.shape(run), allowed) != "pairwise"
         short = SHORT_STEP * unit
         per_group = unit * (SHORT_STEP_PER_GROUP if by_modes else SHORT_STEP_PER_SHARE / n)
     while (answer := integrate_causal(state, buffers, clock, short, per_group, schedule.stop)) == FULL_BUFFER:

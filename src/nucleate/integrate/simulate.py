@@ -85,7 +85,7 @@ def simulate(
                Left out: 64, or every one of discrete layers, which have frames at multiples of their dt
     rtol, atol a step is accepted when its error is at most rtol + atol radians for every token, and relative
                to its length where the norm has one
-    method     "explicit": adaptive, order 8; with rtol + atol above 3e-7 order 5 for batches on the circle,
+    method     "explicit": adaptive, order 8; with rtol + atol above 3e-7 order 5 for batches up to d = 8,
                blocks and layers; "causal": implicit, for times up to 1e300, one softmax head, causal and
                window masks; "auto": explicit, and for such a head over long times explicit and causal in
                alternation; "euler", "heun", "rk4": fixed steps dt, shorter ones at the ends of layers

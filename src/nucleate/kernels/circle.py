@@ -127,6 +127,11 @@ class Circle(NamedTuple):
     gaussian: bool  # K^T Q = I, and no window
 
     @property
+    def blocks(self) -> int:
+        """The number of superblocks."""
+        return len(self.totals)
+
+    @property
     def places(self) -> Array:
         """(2, n) where the tokens stand."""
         return self.pair.places

@@ -2,7 +2,8 @@
 
     drift                   "reference", a batch kernel, or run by run
     choose_batch_kernel     several runs of one model: eight at a time in lanes, where that is faster
-    choose_kernel           one run: a sum over pairs, or over modes on the circle; _heads_by_modes of a block
+    choose_kernel           one run: a sum over pairs, over modes on the circle, over harmonics on the sphere;
+                            _heads_by_modes of a block
     make_system             a sum over pairs: in registers, or in tiles through BLAS
     team_pays               one run: on one thread, or its tokens shared out among several
     drift_into              the same inside compiled code, where the kernel goes by the type of the system
@@ -48,6 +49,7 @@ from nucleate.kernels.circle_batch import (
 )
 from nucleate.kernels.circle_heads import has_modes, modes_pay
 from nucleate.kernels.devices import Device, Precision, check_device
+from nucleate.kernels.harmonics import degrees
 from nucleate.kernels.head_tiles import (
     HeadTiles,
     head_tiles_block,
@@ -74,6 +76,19 @@ from nucleate.kernels.pairwise import (
     pairwise_velocities,
 )
 from nucleate.kernels.pairwise_batch import pairwise_batch_velocities
+from nucleate.kernels.sphere import (
+    MAX_SPHERE_Z,
+    Sphere,
+    has_harmonics,
+    sphere_base,
+    sphere_block,
+    sphere_roundoff,
+    sphere_system,
+    sphere_totals,
+    sphere_truncation,
+    usual_sphere_ratio,
+)
+from nucleate.kernels.sphere_batch import SphereBatch, sphere_batch_drift, suits_sphere_batch
 from nucleate.kernels.team import System, Team
 from nucleate.kernels.threads import Stop, interruptible, pick_threads, share
 from nucleate.kernels.tiles import Tiles, tiles_block, tiles_place, tiles_system
@@ -88,16 +103,18 @@ __all__ = [
     "drift_into",
     "make_system",
     "one_blas_thread",
+    "suits_batch",
     "suits_circle_batch",
     "team_pays",
     "work_of",
 ]
 
 T = TypeVar("T")
-Kernel = Literal["auto", "reference", "pairwise", "circle"]
+Kernel = Literal["auto", "reference", "pairwise", "circle", "sphere"]
 
 MIN_TILES_DIMENSION = 16  # from which BLAS tiles beat sums in registers, measured
 MIN_TILES_TOKENS = 64
+HARMONIC_COST, HARMONIC_OVERHEAD = 0.4, 80.0  # of a harmonic, and of all beside, in pairs; measured
 MIN_TEAM_WORK = 2.0e6  # pairs or token-modes from which threads over tokens pay, measured
 MIN_LONG_WORK = 1e8  # pairs, times d, from which a drift takes so long that Ctrl-C must reach it
 
@@ -116,8 +133,8 @@ def drift(
     model: an Attention, a Block, or Layers, of which the first moves the tokens at time 0; where the norm has
     a radius, tokens have the lengths they start with.
     kernel: "reference" is the equation in NumPy, with an n x n array; "pairwise" sums over pairs, any d,
-    memory O(n d); "circle" is linear in n, d = 2 only, and not for every kind of head; "auto" takes the
-    fastest that is accurate.
+    memory O(n d); "circle" is linear in n, d = 2 only, and not for every kind of head; "sphere" the same
+    for d = 3 and K^T Q a multiple of an orthogonal matrix; "auto" takes the fastest that is accurate.
     device: "gpu" sums over pairs on an NVIDIA card; with precision "mixed" in single precision, to 1e-7.
     """
     model = as_model(model)
@@ -264,10 +281,13 @@ def _with_run_axis(model: Attention | Block, x: Array) -> Array:
 
 def check_kernel(kernel: str, d: int) -> None:
     """Refuse unknown kernels, and the circle kernel off the circle."""
-    if not isinstance(kernel, str) or kernel not in ("auto", "reference", "pairwise", "circle"):
+    if not isinstance(kernel, str) or kernel not in ("auto", "reference", "pairwise", "circle", "sphere"):
         raise InputError(
-            f'kernel must be "auto", "reference", "pairwise" or "circle", but is {shortened(kernel)}.'
+            'kernel must be "auto", "reference", "pairwise", "circle" or "sphere", but is'
+            f" {shortened(kernel)}."
         )
+    if kernel == "sphere" and d != 3:
+        raise InputError(f'kernel "sphere" needs d = 3, but x has d = {d}. Use "pairwise" or "auto".')
     if kernel == "circle" and d != 2:
         raise InputError(f'kernel "circle" needs d = 2, but x has d = {d}. Use "pairwise" or "auto".')
 
@@ -281,6 +301,8 @@ def choose_batch_kernel(
     """How several runs of one model go: eight at a time in the lanes of a vector, over pairs or over modes;
     one after the other over pairs; None: each as if it were alone."""
     ordinary_shape(shape)
+    if kernel == "auto" and shape.d == 3 and harmonics_pay(shape, TOLERANCE):
+        return None
     if kernel in ("auto", "pairwise"):
         in_lanes = shape.plain and shape.d <= 3 and shape.mask != WINDOW and len(shape.frozen) == 0
         if kernel == "pairwise" or shape.d != 2 or (in_lanes and few_pairs(shape)):
@@ -314,9 +336,19 @@ def suits_circle_batch(shape: ModelShape, tolerance: float) -> bool:
     return 2.0 * circle_batch_roundoff(shape.beta) * usual_ratio(shape.beta) <= tolerance
 
 
-def choose_kernel(shape: ModelShape, tolerance: float = TOLERANCE) -> Literal["pairwise", "circle"]:
-    """The faster of the two kernels that keep the velocities of a run to `tolerance` |V|, by costs measured
-    in nanoseconds."""
+def suits_batch(shape: ModelShape, tolerance: float, loose: bool) -> bool:
+    """Whether a run of several shares the lanes of a vector with others inside the solver, its velocities
+    good to `tolerance` |V|; `loose` where the solver takes its steps of order 5."""
+    if shape.d == 2:
+        return suits_circle_batch(shape, tolerance)
+    return loose and suits_sphere_batch(shape, tolerance) and choose_kernel(shape, tolerance) == "pairwise"
+
+
+def choose_kernel(shape: ModelShape, tolerance: float = TOLERANCE) -> Literal["pairwise", "circle", "sphere"]:
+    """The fastest of the kernels that keep the velocities of a run to `tolerance` |V|, by costs measured in
+    nanoseconds."""
+    if shape.d == 3:
+        return "sphere" if harmonics_pay(shape, tolerance) else "pairwise"
     if not shape.ordinary or shape.d != 2:
         return "pairwise"
     if roundoff(shape.z) * usual_ratio(shape.z) > tolerance:
@@ -324,6 +356,16 @@ def choose_kernel(shape: ModelShape, tolerance: float = TOLERANCE) -> Literal["p
     mode_cost = 1.0 if shape.plain and shape.mask == CAUSAL else 2.5  # in pairs
     seen = mean_seen(shape.mask, shape.n, shape.w)
     return "circle" if seen > modes(shape.z) * mode_cost else "pairwise"
+
+
+def harmonics_pay(shape: ModelShape, tolerance: float) -> bool:
+    """Whether sums over harmonics on the sphere are accurate enough, and faster than sums over pairs."""
+    if shape.z > MAX_SPHERE_Z or not has_harmonics(shape):
+        return False
+    if sphere_roundoff(shape.z) * usual_sphere_ratio(shape.z) > tolerance:
+        return False
+    harmonics = (degrees(shape.z, sphere_truncation(shape.z, tolerance)) + 1.0) ** 2
+    return mean_seen(shape.mask, shape.n, shape.w) > HARMONIC_COST * harmonics + HARMONIC_OVERHEAD
 
 
 def make_system(
@@ -351,6 +393,14 @@ def make_system(
                 ' or "auto".'
             )
         return circle_system(shape, tolerance)
+    if kernel == "sphere":
+        if shape.z > MAX_SPHERE_Z or not has_harmonics(shape):
+            raise InputError(
+                'kernel "sphere" is for K^T Q a multiple of an orthogonal matrix, with beta |K^T Q| up to'
+                f' {MAX_SPHERE_Z:g}, but K^T Q is {shape.A.tolist()} and beta {shape.beta:g}. Use "pairwise"'
+                ' or "auto".'
+            )
+        return sphere_system(shape, tolerance)
     return tiles_system(shape) if tiles_pay(shape) else pairwise_system(shape, angle=angle and shape.d == 2)
 
 
@@ -360,6 +410,11 @@ def _heads_by_modes(shape: BlockShape, kernel: Kernel, tolerance: float) -> list
         return [False] * len(shape.heads)
     if kernel == "auto":
         return [modes_pay(head, tolerance) for head in shape.heads]
+    if kernel == "sphere":
+        raise InputError(
+            'kernel "sphere" is for one softmax head without positions, but the model is of another kind. Use'
+            ' "pairwise" or "auto".'
+        )
     if not all(has_modes(head) for head in shape.heads):
         raise InputError(
             'kernel "circle" is for heads with softmax or exponential weights and without RoPE, with ALiBi'
@@ -388,6 +443,8 @@ def work_of(system: System) -> float:
     """Pairs, or token-modes, of one evaluation: what decides whether a team pays."""
     if isinstance(system, Circle):
         return float(system.pair.n) * system.totals.shape[1] * 2.0
+    if isinstance(system, Sphere):
+        return float(system.pair.n) * system.totals.shape[1] * HARMONIC_COST
     if isinstance(system, Heads):
         return system.pairs
     if isinstance(system, HeadTiles):
@@ -482,10 +539,12 @@ def _drift_by_type(system, y, velocity, stop):
     return {
         Pairwise: _pairwise_drift,
         Circle: _circle_drift,
+        Sphere: _sphere_drift,
         Tiles: _tiles_drift,
         Heads: _heads_drift,
         HeadTiles: _head_tiles_drift,
         CircleBatch: _batch_drift,
+        SphereBatch: _sphere_batch_drift,
     }[system.instance_class]
 
 
@@ -499,6 +558,18 @@ def _circle_drift(system, y, velocity, stop):
         return
     pairwise_place(system.pair, y)
     circle_sweep(system, velocity, stop)
+
+
+def _sphere_drift(system, y, velocity, stop):
+    if stop[0]:
+        return
+    pairwise_place(system.pair, y)
+    blocks = -(-system.totals.shape[0] // system.tiles)
+    for b in range(blocks):
+        sphere_totals(system, b)
+    sphere_base(system)
+    for b in range(blocks):
+        sphere_block(system, b, velocity, stop)
 
 
 def _tiles_drift(system, y, velocity, stop):
@@ -523,3 +594,7 @@ def _head_tiles_drift(system, y, velocity, stop):
 
 def _batch_drift(system, y, velocity, stop):
     circle_batch_drift(system, y, velocity, stop)
+
+
+def _sphere_batch_drift(system, y, velocity, stop):
+    sphere_batch_drift(system, y, velocity, stop)

@@ -13,12 +13,13 @@ from nucleate.kernels.head_tiles import HeadTiles, head_tiles_block, head_tiles_
 from nucleate.kernels.heads import Heads, heads_block, heads_images, heads_place, heads_sweep
 from nucleate.kernels.model_shape import CAUSAL
 from nucleate.kernels.pairwise import Pairwise, pairwise_block, pairwise_place
+from nucleate.kernels.sphere import Sphere, sphere_base, sphere_block, sphere_totals
 from nucleate.kernels.threads import Stop, share
 from nucleate.kernels.tiles import ROWS, Tiles, tiles_block, tiles_place
 
 __all__ = ["System", "Team"]
 
-System = Pairwise | Circle | Tiles | Heads | HeadTiles
+System = Pairwise | Circle | Sphere | Tiles | Heads | HeadTiles
 
 PLACE: dict[type, Any] = {
     Pairwise: pairwise_place,
@@ -34,6 +35,11 @@ BLOCK: dict[type, Any] = {
     HeadTiles: head_tiles_block,
 }
 SWEEP: dict[type, Any] = {Circle: circle_sweep, Heads: heads_sweep}  # on one thread, in one call
+# sums over modes: the totals of every superblock or tile, what is before each, the velocities of its tokens
+STEPS: dict[type, tuple[Any, Any, Any]] = {
+    Circle: (circle_totals, circle_base, circle_block),
+    Sphere: (sphere_totals, sphere_base, sphere_block),
+}
 BLOCKS_PER_THREAD = 16  # so that the threads end at about the same time
 
 
@@ -43,12 +49,12 @@ class Team:
     def __init__(self, system: System, threads: int) -> None:
         self.system = system
         self.members = [system, *(_with_own_scratch(system) for _ in range(threads - 1))]
-        if not isinstance(system, Circle):
+        if not isinstance(system, Circle | Sphere):
             self.edges = _edges(system, threads)
 
     def place(self, y: Array) -> None:
         """Put the state y, flat and padded by 8, on the sphere."""
-        system = self.system.pair if isinstance(self.system, Circle) else self.system
+        system = self.system.pair if isinstance(self.system, Circle | Sphere) else self.system
         PLACE[type(system)](system, y)
 
     def sweep(self, velocity: Array, stop: Stop) -> None:
@@ -56,11 +62,12 @@ class Team:
         if len(self.members) == 1 and type(self.system) in SWEEP:
             SWEEP[type(self.system)](self.system, velocity, stop)
             return
-        if isinstance(self.system, Circle):
-            blocks = range(self.system.totals.shape[0])
-            self._share(lambda member, b: circle_totals(member, b), blocks)
-            circle_base(self.system)
-            self._share(lambda member, b: circle_block(member, b, velocity, stop), blocks)
+        if isinstance(self.system, Circle | Sphere):
+            totals, base, velocities = STEPS[type(self.system)]
+            blocks = range(self.system.blocks)
+            self._share(lambda member, b: totals(member, b), blocks)
+            base(self.system)
+            self._share(lambda member, b: velocities(member, b, velocity, stop), blocks)
             return
         block, edges = BLOCK[type(self.system)], self.edges
         if isinstance(self.system, Heads | HeadTiles):
@@ -111,6 +118,9 @@ def _with_own_scratch(system: System) -> System:
     if isinstance(system, Circle):
         pair = system.pair._replace(work=system.pair.work.copy())
         return system._replace(pair=pair, **_copies(system, "sums", "ratios"))
+    if isinstance(system, Sphere):
+        pair = system.pair._replace(work=system.pair.work.copy())
+        return system._replace(pair=pair, **_copies(system, "field", "sums", "powers", "few"))
     if isinstance(system, Tiles):
         return system._replace(**_copies(system, "scores", "sums", "part", "Z", "largest"))
     if isinstance(system, HeadTiles):

@@ -1,0 +1,53 @@
+"""Spherical harmonics in NumPy: sums over them are sums of weights, and what is left out is counted."""
+
+import mpmath as mp
+import numpy as np
+
+import nucleate as nc
+from nucleate.checks import EPS
+from nucleate.kernels.harmonics import coefficients, degrees, field, harmonic_sums
+
+
+def test_sums_over_harmonics_are_sums_of_weights() -> None:
+    weight = np.random.default_rng(0).uniform(0.0, 2.0, 40)
+    # the poles are ordinary points of the sphere
+    x = np.concatenate([nc.uniform(38, 3, seed=1), [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]])
+    y = nc.uniform(9, 3, seed=2)
+    for z in (0.0, 1e-200, 1e-3, 1.0, 16.0, 150.0):
+        L = degrees(z)
+        Z, output = field(harmonic_sums(x, weight, L), z, L, y)
+        w = np.exp(z * (y @ x.T - 1.0)) * weight  # (9, 40)
+        # a few roundings of every token, and what beta |<y, x>| rounds
+        np.testing.assert_allclose(Z, w.sum(1), rtol=0, atol=40 * 40 * EPS, err_msg=f"{z}")
+        np.testing.assert_allclose(output, w @ x, rtol=0, atol=40 * 40 * EPS, err_msg=f"{z}")
+
+
+def test_coefficients_are_those_of_bessel_functions() -> None:
+    with mp.workdps(30):
+        for z in (1e-3, 2.0, 64.0, 2000.0):
+            c_0, across, along = coefficients(z, 20)
+            i = [
+                mp.exp(-z) * mp.sqrt(mp.pi / (2 * mp.mpf(z))) * mp.besseli(ell + mp.mpf(1) / 2, z)
+                for ell in range(22)
+            ]
+            assert abs(c_0 / i[0] - 1) < 4 * EPS
+            for ell in range(1, 21):
+                assert abs(across[ell] * z / ((2 * ell + 1) * i[ell]) - 1) < 64 * EPS, (z, ell)
+                assert abs(along[ell] / (ell * i[ell - 1] + (ell + 1) * i[ell + 1]) - 1) < 64 * EPS, (z, ell)
+
+
+def test_degrees_obey_their_rule() -> None:
+    for z in (0.1, 7.0, 64.0):
+        with mp.workdps(30):
+            terms = [
+                (2 * ell + 1)
+                * mp.exp(-z)
+                * mp.sqrt(mp.pi / (2 * mp.mpf(z)))
+                * mp.besseli(ell + mp.mpf(1) / 2, z)
+                * max(mp.mpf(1), mp.mpf(ell) / z)
+                for ell in range(110)
+            ]
+        for truncation in (1e-8, EPS):
+            L = degrees(z, truncation)
+            assert sum(terms[L + 1 :]) < truncation <= sum(terms[L:]), (z, truncation, L)
+    assert degrees(0.0) == 1

@@ -1,0 +1,92 @@
+"""Eight runs at a time above the circle: they equal the equation, and no run notices the others."""
+
+import numpy as np
+import pytest
+from support.kernel_models import GO, MASKS, Mask, norms
+
+import nucleate as nc
+from nucleate.attention import Attention, Frozen
+from nucleate.checks import Array
+from nucleate.integrate.tableau import dormand_prince_5
+from nucleate.kernels.dispatch import suits_batch
+from nucleate.kernels.model_shape import model_shape
+from nucleate.kernels.simd import LANES
+from nucleate.kernels.sphere_batch import (
+    MAX_BATCH_Z,
+    sphere_batch_drift,
+    sphere_batch_enter,
+    sphere_batch_error,
+    sphere_batch_system,
+)
+
+
+def _velocities(model: Attention, x: Array) -> Array:
+    """(8, n, d) of tokens x (8, n, d), a run in every lane."""
+    _, n, d = x.shape
+    shapes = [model_shape(model, n, d, run) for run in range(model.runs or 1)]
+    system = sphere_batch_system(shapes, shapes[0].plain)
+    for run in range(LANES):
+        sphere_batch_enter(system, run, run)
+    velocity = np.zeros(x.size)
+    sphere_batch_drift(system, np.ascontiguousarray(x.transpose(1, 2, 0)).reshape(-1), velocity, GO)
+    return velocity.reshape(n, d, LANES).transpose(2, 0, 1)
+
+
+@pytest.mark.parametrize("mask", MASKS, ids=str)
+def test_eight_runs_at_once_equal_the_equation(mask: Mask) -> None:
+    for d in (3, 4, 7, 8):
+        rng = np.random.default_rng(d)
+        Q, K, V = rng.standard_normal((3, d, d)) / np.sqrt(d)
+        models = {
+            "plain": Attention(20.0, V=-2.0 * np.eye(d), mask=mask),
+            "sharp": Attention(MAX_BATCH_Z, mask=mask),
+            "everything": Attention(5.0, Q=Q, K=K, V=V, mask=mask),
+            "of its own": Attention(np.linspace(0.0, 9.0, 8), V=rng.standard_normal((8, d, d)), mask=mask),
+        }
+        for name, model in models.items():
+            for n in (1, 2, 30):
+                x = nc.uniform(n, d, seed=n, runs=8)
+                z, v = norms(model, d)
+                error = np.abs(_velocities(model, x) - nc.drift(model, x, kernel="reference")).max()
+                assert error <= 2.0 * sphere_batch_error(z) * v, (d, name, n, error)
+
+
+def test_the_first_token_stands_still() -> None:
+    assert (_velocities(Attention(9.0), nc.uniform(5, 3, seed=0, runs=8))[:, 0] == 0.0).all()
+
+
+def test_loose_runs_travel_together_and_leave_each_others_bits_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    x0 = nc.uniform(20, 3, seed=1, runs=11)
+    V = np.stack([np.eye(3)] * 11)
+    V[[2, 5, 9]] = np.random.default_rng(0).standard_normal((3, 3, 3))  # lanes of their own
+
+    def run(which: list[int], threads: int) -> Array:
+        model = Attention(9.0, V=V[which])
+        return nc.simulate(model, x0[which], 8.0, save=5, rtol=1e-6, atol=1e-9, threads=threads).x
+
+    whole = run(list(range(11)), 1)
+    assert np.array_equal(whole, run(list(range(11)), 3))
+    some = [9, 1, 5, 4]
+    assert np.array_equal(whole[some], run(some, 1))
+    # the same method of order 5, one run at a time; velocities differ by a hundredth of the tolerance or less
+    monkeypatch.setattr("nucleate.integrate.simulate.dormand_prince_8", dormand_prince_5)
+    for i in range(11):
+        alone = nc.simulate(Attention(9.0, V=V[i]), x0[i], 8.0, save=5, rtol=1e-6, atol=1e-9).x
+        assert np.abs(whole[i] - alone).max() < 1e-7, i
+
+
+def test_runs_that_lanes_are_not_made_for_go_alone() -> None:
+    def suits(
+        model: Attention, d: int = 3, tolerance: float = 2e-9, loose: bool = True, n: int = 200
+    ) -> bool:
+        return suits_batch(model_shape(model, n, d), tolerance, loose)
+
+    assert suits(Attention(16.0))
+    assert suits(Attention(16.0, Q=np.diag([1.0, 2.0, 3.0]), mask="full"))
+    assert suits(Attention(16.0), d=8)
+    assert not suits(Attention(16.0), d=9)
+    assert not suits(Attention(16.0), tolerance=1e-11)
+    assert not suits(Attention(16.0), loose=False)
+    assert not suits(Attention(2.0 * MAX_BATCH_Z))
+    assert not suits(Attention(16.0, frozen=Frozen([[0.0, 0.0, 1.0]])))
+    assert not suits(Attention(16.0), n=10_000)  # by harmonics

@@ -50,6 +50,10 @@ OWN_MODULES = {
     "positive control": "positive_control",
     "sentence": "sentence",
 }  # what measures an item
+REPLACING = ("pull", "positive control")  # items that replace centers
+SIMULATING = ("bridge", "positive control")  # items that run our own dynamics
+FORWARD_PASS = "nucleate.models.forward.model"
+NOT_USED = ("nucleate.integrate", "nucleate.kernels", "nucleate.parse", "nucleate.theory")  # by the others
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +217,10 @@ def _plan(
         lambda tick: measure_pull(model, texts, replacements, seed, tick),
     )
     plan["frames"] = (1, lambda tick: measure_frames(model, texts.ids[0]))
-    plan["positive control"] = (T, lambda tick: measure_positive_control(model, texts, tick))
+    plan["positive control"] = (
+        T * (1 + replacements),
+        lambda tick: measure_positive_control(model, texts, replacements, seed, tick),
+    )
     plan["sentence"] = (len(SHOWN), lambda tick: measure_sentence(model, texts, seed))
     if model.settings.norm_place != "post":
         plan["bridge"] = (
@@ -244,9 +251,10 @@ def _fingerprint(model: "TransformerModel", texts: Texts, key: str, seed: int, r
         asdict(model.settings),
         key,
         seed,
-        replacements if key == "pull" else REPLACEMENTS,
+        replacements if key in REPLACING else None,
         texts.kept,
-        source_hash(f"nucleate.tracing.{OWN_MODULES.get(key, 'measures')}"),
+        source_hash(f"nucleate.tracing.{OWN_MODULES.get(key, 'measures')}", FORWARD_PASS, without=NOT_USED),
+        source_hash("nucleate.integrate.simulate") if key in SIMULATING else None,
     ]
     digest.update(json.dumps(told, sort_keys=True, default=str).encode())
     return digest.hexdigest()

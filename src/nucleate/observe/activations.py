@@ -31,7 +31,9 @@ def massive_activations(h: ArrayLike) -> Massive:
     h = _states(h)
     n, d = h.shape[-2:]
     flat = np.abs(h).reshape(*h.shape[:-2], n * d)  # (..., n d)
-    top = np.argsort(flat, axis=-1)[..., : -LARGEST - 1 : -1]  # (..., 3)
+    top = np.argpartition(flat, -LARGEST, axis=-1)[..., -LARGEST:]  # (..., 3) in any order
+    falling = np.argsort(np.take_along_axis(flat, top, -1), axis=-1)[..., ::-1]  # (..., 3)
+    top = np.take_along_axis(top, falling, -1)
     return Massive(
         np.take_along_axis(flat, top, -1),
         top // d,

@@ -50,6 +50,7 @@ Tick = Callable[[], object]  # called after every text that was run
 SHARE = 0.25
 LOOKS = 6  # layers at which capture is looked at in controls
 FRAME_DELTA = np.radians(12.0)  # as in the prototype
+TEXTS_AT_ONCE = 8  # in memory
 HISTOGRAM_BINS = 40  # of cosines from -1 to 1
 
 
@@ -89,11 +90,13 @@ def measure_control(model: "TransformerModel", texts: Texts, key: str, seed: int
     x: list[Array] = []
     L = model.settings.layers
     at = np.unique(np.linspace(0, L, LOOKS).round().astype(np.int64))
-    for ids in some.ids:
-        hidden = model.run(ids, without_mlp=control.without_mlp, change=random_weights(control, seed))
-        found.append(gathering(hidden.states))
-        x.append(_directions(hidden.states)[at])
-        tick()
+    for begin in range(0, len(some.ids), TEXTS_AT_ONCE):  # weights are drawn once for all of these
+        rows = some.ids[begin : begin + TEXTS_AT_ONCE]  # (b, n)
+        change = random_weights(control, seed)
+        for states in model.run(rows, without_mlp=control.without_mlp, change=change).states:
+            found.append(gathering(states))
+            x.append(_directions(states[at]))
+            tick()
     return _stacked(found) | _capture(np.stack(x), some.words, at, seed)
 
 

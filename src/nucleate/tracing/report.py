@@ -151,7 +151,8 @@ def prepare_report(
         few = False  # refused below
     if few:
         raise InputError("A report needs two texts or more, as twins are of another text. Give a list.")
-    return prepare_trace(path, texts, tokenizer, length), _checked_names(names)
+    names = _checked_names(names)
+    return prepare_trace(path, texts, tokenizer, length), names
 
 
 def report_passes(reading: "Reading", replacements: int = REPLACEMENTS, without: Sequence[str] = ()) -> int:

@@ -220,8 +220,8 @@ def _over_depth(items: Mapping[str, Numbers]) -> str:
         f"Over depth the rank {where}. The largest mean sight is {_of(text['sight'], best)}, after block"
         f" {best}; the largest mean pull {_of(pull['pull'], most)}, after block {int(pull['layers'][most])};"
         f" of all pulls at the end, followers {interval(pull['followers'][:, -1]).mean:.3f} and others"
-        f" {interval(pull['others'][:, -1]).mean:.3f} on average. (Intervals of a largest value among many are too"
-        " narrow.)"
+        f" {interval(pull['others'][:, -1]).mean:.3f} on average. (Intervals of a largest value among many"
+        " are too narrow.)"
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.command_line import nucleate, typed
 from support.made_tokenizers import tokenizer_json
-from support.tiny_transformers import LAYERS, tiny_llama
+from support.made_transformers import TINY, tiny_llama
 
 import nucleate as nc
 from nucleate.models import trace as module
@@ -26,7 +26,7 @@ def test_the_command_prints_a_line_per_layer_and_writes_the_run(path: Path, tmp_
     run = nc.trace(path, TEXT, attention_weights=True)
     assert run.summary in done.stdout
     table = [line.split() for line in done.stdout.splitlines() if line[:5].strip().isdigit()]
-    assert [int(line[0]) for line in table] == list(range(LAYERS + 1))
+    assert [int(line[0]) for line in table] == list(range(TINY.layers + 1))
     for name in ("a.zarr", "a.npz"):
         found = nc.load(tmp_path / name)
         assert np.array_equal(found.x, run.x)

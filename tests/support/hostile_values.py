@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from support.folders import folder_of_this_process
 from support.made_tokenizers import tokenizer_json
-from support.tiny_transformers import tiny_llama
+from support.made_transformers import tiny_llama
 
 import nucleate as nc
 from nucleate import plot

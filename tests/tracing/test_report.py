@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.tiny_transformers import tiny_llama
+from support.made_transformers import tiny_llama
 
 from nucleate.checks import InputError
 from nucleate.models.forward import open_model

@@ -1,6 +1,7 @@
 """`nucleate trace`: what it prints and writes, and what it refuses."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -60,9 +61,38 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(
     assert (quiet.exit_code, quiet.output) == (0, "")
 
 
+def test_a_report_says_its_cost_measures_and_prints_the_verdicts(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: dict[str, Any] = {}
+
+    def report_of(reading: Any, folder: Path, **options: Any) -> str:
+        given.update(options, ids=reading.ids, folder=folder)
+        options["tell"]("the cost")
+        return "verdicts"
+
+    monkeypatch.setattr("nucleate.tracing.report.report_of", report_of)
+    (tmp_path / "one.txt").write_text(TEXT)
+    words = ["trace", path, "--report", tmp_path / "out", "--text", tmp_path / "one.txt", "--text", TEXT]
+    dry = nucleate(*words, "--dry-run")
+    # 6 x 2 for the text and its controls, 2 x 7 for pull and as many of ours, 3 of a sentence, 1 of frames, 1 of
+    # the bridge, and 2 for blocks of 4
+    assert "llama: 2 texts of 7 tokens, 47 forward passes, about 1 s here" in dry.stdout, dry.output
+    assert not given
+    done = nucleate(*words)
+    assert done.exit_code == 0, done.output
+    assert "the cost" in done.stderr
+    assert done.stdout.startswith("verdicts\n")
+    assert f"wrote {tmp_path / 'out' / 'report.md'}" in done.stdout.replace("\n", " ")
+    assert (given["names"], given["ids"].shape) == (["one", "text 2"], (2, 7))
+    assert nucleate(*words, "--quiet").output == ""
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (["--report", "out", "--logits"], "--report keeps numbers and no states"),
+        (["--report", "out", "--text", TEXT], "A report needs two texts or more"),
         (["--text", "missing.txt"], "names a file that does not exist"),
         (["--text", TEXT, "--out", "a.html"], "pages show runs of our own models only"),
         (["--text", TEXT, "--out", "a.csv"], "must have one of .zarr, .npz"),

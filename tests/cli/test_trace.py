@@ -75,8 +75,8 @@ def test_a_report_says_its_cost_measures_and_prints_the_verdicts(
     (tmp_path / "one.txt").write_text(TEXT)
     words = ["trace", path, "--report", tmp_path / "out", "--text", tmp_path / "one.txt", "--text", TEXT]
     dry = nucleate(*words, "--dry-run")
-    # 6 x 2 for the text and its controls, 2 x 7 for pull and as many of ours, 3 of a sentence, 1 of frames, 1 of
-    # the bridge, and 2 for blocks of 4
+    # 6 x 2 for the text and its controls, 2 x 7 for pull and as many of ours, 3 of a sentence, 1 of frames,
+    # 1 of the bridge, and 2 for blocks of 4
     assert "llama: 2 texts of 7 tokens, 47 forward passes, about 1 s here" in dry.stdout, dry.output
     assert not given
     done = nucleate(*words)
@@ -93,6 +93,10 @@ def test_a_report_says_its_cost_measures_and_prints_the_verdicts(
     [
         (["--report", "out", "--logits"], "--report keeps numbers and no states"),
         (["--report", "out", "--text", TEXT], "A report needs two texts or more"),
+        (
+            ["--report", "out", "--text", "cat", "--text", TEXT],
+            "texts of 4 tokens or more, but the shortest has 2",
+        ),
         (["--text", "missing.txt"], "names a file that does not exist"),
         (["--text", TEXT, "--out", "a.html"], "pages show runs of our own models only"),
         (["--text", TEXT, "--out", "a.csv"], "must have one of .zarr, .npz"),

@@ -62,6 +62,7 @@ OWN_MODULES = {
     "sentence": "sentence",
 }  # what measures an item
 DECIDES = {"rank": "nearness", "cover": "cover", "sight": "sight", "pull": "pull"}
+FEWEST_TOKENS = 4  # of a text; for a verdict on capture far more
 LENGTH = 256  # of the texts that come with the package
 MEASURING = 2.0  # what is measured of a forward pass takes about as long as the pass
 REPLACING = ("pull", "positive control")  # items that replace centers
@@ -152,7 +153,14 @@ def prepare_report(
     if few:
         raise InputError("A report needs two texts or more, as twins are of another text. Give a list.")
     names = _checked_names(names)
-    return prepare_trace(path, texts, tokenizer, length), names
+    reading = prepare_trace(path, texts, tokenizer, length)
+    n = reading.ids.shape[-1]
+    if n < FEWEST_TOKENS:
+        raise InputError(
+            f"A report needs texts of {FEWEST_TOKENS} tokens or more, but the shortest has {n}. Give longer"
+            " ones."
+        )
+    return reading, names
 
 
 def report_passes(reading: "Reading", replacements: int = REPLACEMENTS, without: Sequence[str] = ()) -> int:

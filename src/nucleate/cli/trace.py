@@ -141,7 +141,7 @@ def _report(
     names = [Path(one).stem if Path(one).exists() else f"text {i + 1}" for i, one in enumerate(text or [])]
     with ProgressBar("opening", quiet) as progress:
         progress.say("opening the model and its tokenizer")
-        reading, names = prepare_report(path, texts, names, tokenizer, length)
+        reading, known = prepare_report(path, texts, names, tokenizer, length)
     if dry_run:
         typer.echo(announce(reading, None, report_passes(reading)))
         for note in reading.notes:
@@ -159,7 +159,7 @@ def _report(
         said.append(words)
 
     with ProgressBar("forward passes", quiet, unit="passes") as bar:
-        found = report_of(reading, folder, names=names, tell=tell, progress=bar)
+        found = report_of(reading, folder, names=known, tell=tell, progress=bar)
     if not quiet:
         typer.echo(str(found))
         typer.echo(f"\ntook {time.perf_counter() - began:.1f} s; wrote {folder / 'report.md'}")

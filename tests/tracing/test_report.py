@@ -114,7 +114,7 @@ def test_what_is_planted_and_seen_says_how_weak_a_capture_would_be_seen(
 ) -> None:
     seen, unseen = Answer("capture", "why"), Answer("no", "why")
     weak = replace(made[1], planted={0.0: unseen, 0.05: unseen, 0.1: seen, 0.4: seen})
-    assert sensitivity(weak).startswith("Were every token moved 10% of the way")
+    assert sensitivity(weak).startswith("Were every token moved 10 % of the way")
     blind = replace(made[1], planted={0.0: unseen, 0.4: unseen})
     assert sensitivity(blind).endswith("here these measures cannot tell.")
 

@@ -316,12 +316,12 @@ def sensitivity(report: TraceReport) -> str:
     most = max(report.planted)
     if not seen:
         return (
-            f"Even with every token moved {most:.0%} of the way to its center the answer would not be"
+            f"Even with every token moved {100 * most:.0f} % of the way to its center the answer would not be"
             " capture: here these measures cannot tell."
         )
     return (
-        f"Were every token moved {min(seen):.0%} of the way to its center after the last block, the answer"
-        " would be capture."
+        f"Were every token moved {100 * min(seen):.0f} % of the way to its center after the last block, the"
+        " answer would be capture."
     )
 
 

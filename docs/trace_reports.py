@@ -21,7 +21,7 @@ from nucleate.tracing.words import write_section
 DOCS = Path(__file__).resolve().parent
 LENGTH = {"smollm2": 128, "gemma3": 128, "minilm": 128, "iglm": 97}
 DRAWN, DRAWN_TOKENS = 11, 100
-REPLACED = {"smollm2": 2, "gemma3": 2, "minilm": 2, "iglm": 2}  # centers of every text, for pull
+REPLACED = {"smollm2": 2, "gemma3": 2, "minilm": 2, "iglm": 6}  # centers of every text, for pull
 
 
 def drawn_chains(model: TransformerModel, tokenizer: Tokenizer, count: int, length: int) -> list[str]:

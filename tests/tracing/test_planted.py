@@ -1,10 +1,12 @@
 """A capture that is planted is answered so, from a strength on; none planted changes nothing."""
 
 import numpy as np
+import pytest
 from support.made_traces import remembered, vocabulary
 
 from nucleate.observe.capture import design_capture
-from nucleate.tracing.planted import STRENGTHS, measure_planted, plant
+from nucleate.tracing import planted
+from nucleate.tracing.planted import measure_planted, plant
 from nucleate.tracing.pull import choose_replacements, pulls
 from nucleate.tracing.report import capture_answer
 
@@ -27,14 +29,17 @@ def test_followers_are_moved_to_their_center_and_without_it_to_the_next() -> Non
     np.testing.assert_allclose(whole[still], end[2][still], rtol=0.0, atol=1e-15)
 
 
-def test_the_answer_flips_to_capture_with_the_strength_and_not_without() -> None:
+def test_the_answer_flips_to_capture_with_the_strength_and_not_without(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(planted, "STRENGTHS", strengths := (0.0, 0.2, 0.4))
     design = design_capture(x0, words)
     chosen = choose_replacements(design, words, words, most=3, seed=0)
     changed = [end[one.text] for one in chosen]
     found = measure_planted(design, end, changed, chosen, words, 0)
     answers = [
         capture_answer({name: found[f"planted_{name}"][:, i] for name in ("rank", "cover", "sight", "pull")})
-        for i in range(len(STRENGTHS))
+        for i in range(len(strengths))
     ]
     assert answers[0].word == "nearness without capture"  # they only remember
     assert answers[-1].word == "capture"

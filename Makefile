@@ -11,12 +11,12 @@ ENVIRONMENTS := dev bench gpu torch browser slurm lowest
 EXTRAS_dev := dev docs video cluster
 EXTRAS_bench := bench
 EXTRAS_gpu := dev gpu
-EXTRAS_torch := dev models torch
+EXTRAS_torch := dev models torch jax bench
 EXTRAS_browser := dev explorer browser
 EXTRAS_slurm := dev slurm
 EXTRAS_lowest := dev docs video cluster bench browser
 UV := uv==0.13.7
-TORCH_TESTS := $(addprefix tests/models/test_,torch.py forward_torch.py tokenizer_torch.py real_weights.py)
+TORCH_TESTS := $(addprefix tests/models/test_,torch.py forward_torch.py tokenizer_torch.py real_weights.py) tests/gradients
 
 export MPLBACKEND := Agg
 unexport PYTHONWARNINGS PYTHONPATH PYTHONHOME
@@ -46,7 +46,7 @@ test-slurm: .venv-slurm/.installed ## submit the scripts of docs/slurm.md to a S
 test-gpu: .venv-gpu/.installed ## the tests of the card on a machine that has one
 	$(TEST_ENV) .venv-gpu/bin/python -m pytest tests/gpu
 
-test-torch: .venv-torch/.installed ## compare with torch and transformers, and read the trained models; a skip is a failure
+test-torch: .venv-torch/.installed ## compare with torch, transformers and JAX, and read the trained models; a skip is a failure
 	PYTHONPATH=tests HF_HUB_OFFLINE=1 $(TEST_ENV) .venv-torch/bin/python -m pytest -p support.no_skips -n $(WORKERS) $(TORCH_TESTS)
 
 # A deprecation is no defect of ours here: old packages beside new ones warn of each other.
@@ -89,7 +89,8 @@ lint: .venv/.installed ## ruff: format and rules
 types: .venv/.installed ## mypy, strict
 	.venv/bin/mypy
 
-docs: .venv/.installed ## build the documentation into docs/_build; a warning is an error
+docs: .venv/.installed ## run the notebooks, build the documentation into docs/_build; a warning is an error
+	$(TEST_ENV) .venv/bin/python docs/run_notebooks.py --check
 	.venv/bin/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 
 web: ## build the explorer's page from web/ (needs Node 20.19 or newer; users of the package need none)

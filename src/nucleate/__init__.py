@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nucleate.attention import Attention, Frozen, Window
     from nucleate.block import Block
     from nucleate.checks import InputError
+    from nucleate.explorer.player import explore
     from nucleate.integrate.checkpoint import Checkpoint
     from nucleate.integrate.run import Run
     from nucleate.integrate.simulate import simulate
@@ -88,6 +89,7 @@ __all__ = [
     "effective_rank",
     "ensemble",
     "expected_centers",
+    "explore",
     "interaction_energy",
     "life",
     "limit_point",
@@ -153,6 +155,7 @@ _HOME = {
     "effective_rank": "nucleate.observe.rank",
     "ensemble": "nucleate.studies.ensemble",
     "expected_centers": "nucleate.theory.counts",
+    "explore": "nucleate.explorer.player",
     "interaction_energy": "nucleate.observe.energies",
     "life": "nucleate.observe.life",
     "limit_point": "nucleate.theory.atlas",

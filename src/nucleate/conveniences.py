@@ -14,11 +14,17 @@ FUNCTIONS = {
     "simulate, gpu": "nucleate.gpu.batch:integrate_on_gpu",
     "drift, gpu": "nucleate.gpu.large_system:gpu_drift",
     "Run.plot": "nucleate.plot.files:picture",
+    "Run, in a notebook": "nucleate.plot.notebook_html:run_html",
+    "Run.explore": "nucleate.explorer.player:explore",
     "Run.save, pictures": "nucleate.plot.files:write_run",
     "Run.save, mp4": "nucleate.plot.animation:ffmpeg",
     "Life.plot": "nucleate.plot.merges:life",
+    "Life, in a notebook": "nucleate.plot.notebook_html:life_html",
     "Life.save, pictures": "nucleate.plot.files:write_life",
     "Ensemble.plot": "nucleate.plot.studies:ensemble_bands",
+    "Ensemble, in a notebook": "nucleate.plot.notebook_html:ensemble_html",
+    "Atlas, in a notebook": "nucleate.plot.notebook_html:atlas_html",
+    "Spectra, in a notebook": "nucleate.plot.notebook_html:spectra_html",
 }
 
 

@@ -34,6 +34,21 @@ def test_the_command_prints_a_line_per_layer_and_writes_the_run(path: Path, tmp_
         assert found.parts.keys() == run.parts.keys()
 
 
+def test_a_page_has_the_text_and_its_controls_and_stored_data_have_them_too(
+    path: Path, tmp_path: Path
+) -> None:
+    done = nucleate("trace", path, "--text", TEXT, "--out", tmp_path / "a.html", "--out", tmp_path / "a.npz")
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "connect-src 'none'" in page
+    for word in ('"shuffled"', '"re-drawn weights"', '"cat"'):
+        assert word in page
+    assert [one["name"] for one in nc.load(tmp_path / "a.npz").notes["controls"]] == [
+        "shuffled",
+        "re-drawn weights",
+    ]
+
+
 def test_a_text_is_a_file_where_there_is_one_and_several_are_a_batch(path: Path, tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text(TEXT)
     done = nucleate("trace", path, "--text", tmp_path / "one.txt", "--text", "mat cat", "--length", 3)
@@ -73,7 +88,8 @@ def test_a_report_says_its_cost_measures_and_prints_the_verdicts(
 
     monkeypatch.setattr("nucleate.tracing.report.report_of", report_of)
     (tmp_path / "one.txt").write_text(TEXT)
-    words = ["trace", path, "--report", tmp_path / "out", "--text", tmp_path / "one.txt", "--text", TEXT]
+    words = ["trace", path, "--report", tmp_path / "out", "--text", tmp_path / "one.txt", "--text"]
+    words.append(f"{TEXT} {'cat ' * 2000}")  # longer than any name of a file
     dry = nucleate(*words, "--dry-run")
     # 6 x 2 for the text and its controls, 2 x 7 for pull and as many of ours, 3 of a sentence, 1 of frames,
     # 1 of the bridge, and 2 for blocks of 4
@@ -98,7 +114,7 @@ def test_a_report_says_its_cost_measures_and_prints_the_verdicts(
             "texts of 4 tokens or more, but the shortest has 2",
         ),
         (["--text", "missing.txt"], "names a file that does not exist"),
-        (["--text", TEXT, "--out", "a.html"], "pages show runs of our own models only"),
+        (["--text", TEXT, "--out", "nowhere/a.html"], "the folder nowhere does not exist"),
         (["--text", TEXT, "--out", "a.csv"], "must have one of .zarr, .npz"),
         (["--text", TEXT, "--precision", "half"], "--precision must be single or double"),
         (["--text", TEXT, "--tokenizer", "nowhere"], "cannot be read"),

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from support.project import SOURCE, page
+from support.project import SOURCE, blocks, page
 
 import nucleate
 
@@ -62,6 +62,12 @@ def test_no_public_name_hides_a_room() -> None:
 def test_every_public_name_is_on_the_api_page() -> None:
     text = page("docs/api.md")
     assert [name for name in nucleate.__all__ if f":: nucleate.{name}\n" not in text] == []
+
+
+def test_every_public_name_has_an_example_on_the_api_page() -> None:
+    """`test_pages.py` runs them."""
+    examples = "\n".join(blocks(page("docs/api.md"), "python"))
+    assert [name for name in nucleate.__all__ if not re.search(rf"nc\.{name}\b", examples)] == []
 
 
 def test_the_glossary_has_every_field_of_every_public_record() -> None:

@@ -12,6 +12,7 @@ from support.project import ROOT, SOURCE, TESTS, blocks, page
 ROOMS = [
     "resources",
     "checks",
+    "notebook",
     "source_hash",
     "sphere",
     "positions",
@@ -21,6 +22,7 @@ ROOMS = [
     "block",
     "layers",
     "noise",
+    "gradients",
     "parse",
     "conveniences",
     "kernels",
@@ -37,7 +39,8 @@ ROOMS = [
     "explorer",
     "cli",
 ]
-FRONT = ("__init__", "__main__")  # the public names and the command see everything
+# the public names and the command see everything; the doors for JAX and PyTorch hand theirs to gradients.py
+FRONT = ("__init__", "__main__", "jax", "torch")
 OTHER_TESTS = {"browser", "contracts", "slurm", "support"}  # what is of no single room, and helpers
 
 

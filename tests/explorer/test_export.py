@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from support.explorer_server import PAGE
 from support.hostile_files import huge_file
+from support.made_depth_runs import depth_run
 from support.made_runs import many_runs, one_run, rich_run
 from support.time_limits import not_waiting_for_ever
 
@@ -61,6 +62,19 @@ def test_an_exported_page_holds_lengths_and_heads_of_the_family(tmp_path: Path) 
     assert found["measured"]["consumed_renyi"] is None
     assert [head["beta"] for head in found["begun"]["blocks"][0]] == [1.0, 4.0]
     assert "one softmax head" in found["begun"]["missing"]["consumption"]
+
+
+def test_a_trace_is_exported_with_its_words_and_nothing_of_its_states(tmp_path: Path) -> None:
+    run = depth_run((2,))
+    run.save(tmp_path / "trace.zarr")
+    shown, _ = export(tmp_path / "trace.zarr", tmp_path / "page.html", which=1, page=PAGE)
+    assert shown.over_depth
+    found = recorded((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert found.keys() == {"begun"}
+    (reading,) = found["begun"]["trace"]["readings"]
+    assert reading["words"] == list(run.tokens[1])  # type: ignore[index]  # it has some
+    assert np.array_equal(numbers(reading["norms"], "<f8", *run.norms[1].shape), run.norms[1])  # type: ignore[index]  # it has some
+    assert dict(found["begun"]["trace"]["facts"])["Tokens"] == "5, text 2 of 2"
 
 
 def test_an_exported_page_may_reach_nothing(tmp_path: Path) -> None:

@@ -8,7 +8,14 @@ from support.made_runs import one_run
 
 import nucleate as nc
 from nucleate.checks import InputError
-from nucleate.explorer.prepared_run import begun_message, compute, prepare_scene, prepare_stored, thinned
+from nucleate.explorer.prepared_run import (
+    PreparedRun,
+    begun_message,
+    compute,
+    prepare_scene,
+    prepare_stored,
+    thinned,
+)
 from nucleate.explorer.scene import parse_scene
 from nucleate.explorer.stored_runs import open_folder
 
@@ -55,5 +62,6 @@ def test_a_run_saved_by_the_explorer_brings_its_scene_back(tmp_path: Path) -> No
     scene = parse_scene({"n": 6, "t": 2.0, "frames": 4, "c": 2.5, "moved": {"1": [1, 1]}})
     compute(prepare_scene(scene)).save(tmp_path / "run.zarr")
     prepared = open_folder(tmp_path / "run.zarr").prepare("run.zarr", 0)
+    assert isinstance(prepared, PreparedRun)
     assert prepared.scene == scene
     assert prepared.c == 2.5

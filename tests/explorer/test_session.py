@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 from support.explorer_scenes import FAMILIES, LONG, SMALL, simulated
-from support.explorer_server import Client, client, until
+from support.explorer_server import Client, client, explorer_server, until
 from support.hostile_input import malformed_messages, refusal
+from support.made_depth_runs import depth_run
 from support.time_limits import check_wall_seconds, patient, several_programs
 from websockets.exceptions import ConnectionClosed
 
@@ -26,7 +27,7 @@ from nucleate.explorer.python_code import python_code
 from nucleate.explorer.scene import parse_scene
 from nucleate.explorer.server import Server
 from nucleate.explorer.session import Session
-from nucleate.explorer.stored_runs import Folder
+from nucleate.explorer.stored_runs import Folder, open_folder
 from nucleate.explorer.wire_format import unpack
 from nucleate.theory.table import OTHER_MODEL
 
@@ -153,6 +154,21 @@ def test_downloaded_data_opens_as_the_same_run(server: Server, tmp_path: Path) -
     model = parse_scene(scene).model
     assert isinstance(model, nc.Attention)
     assert np.array_equal(run.model.V, model.V)  # type: ignore[arg-type]  # it has one
+
+
+def test_a_trace_comes_in_one_message_and_its_data_are_the_run_that_was_stored(tmp_path: Path) -> None:
+    run = depth_run()
+    run.save(tmp_path / "trace.zarr")
+    with explorer_server(open_folder(tmp_path)) as server, client(server) as page:
+        page.tell(do="open", id=3, name="trace.zarr", run=0)
+        begun, _ = page.wait_for("begun")
+        ended, _ = page.wait_for("ended")
+        page.tell(do="data", id=3)
+        header, arrays = page.wait_for("file")
+    assert begun["trace"]["readings"][0]["words"] == list(run.tokens or ())
+    assert (ended["status"], header["name"]) == ("done", "nucleate-trace.npz")
+    (tmp_path / "again.npz").write_bytes(arrays["bytes"].tobytes())
+    assert np.array_equal(nc.load(tmp_path / "again.npz").x, run.x)
 
 
 def test_a_run_of_the_family_has_the_bits_and_lengths_of_simulate(server: Server) -> None:

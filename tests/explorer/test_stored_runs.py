@@ -11,13 +11,15 @@ import numpy as np
 import pytest
 from support.explorer_server import Client, client, explorer_server
 from support.hostile_input import path_traversals
+from support.made_depth_runs import depth_run
 from support.made_runs import many_runs, one_run
 from support.small_studies import small, spread
 from support.time_limits import several_programs
 
 import nucleate as nc
 from nucleate.checks import InputError
-from nucleate.explorer.prepared_run import begun_message, compute, prepare_scene
+from nucleate.explorer.prepared_run import PreparedRun, compute, prepare_scene
+from nucleate.explorer.prepared_trace import PreparedTrace
 from nucleate.explorer.scene import parse_scene
 from nucleate.explorer.stored_runs import open_folder
 from nucleate.studies.points import stream
@@ -28,7 +30,7 @@ def test_data_have_one_scheme_of_names(tmp_path: Path) -> None:
     many_runs().save(tmp_path / "several.npz")
     folder = open_folder(tmp_path)
     names = [
-        begun_message(prepared, 0)["file"]
+        prepared.file
         for prepared in (
             prepare_scene(parse_scene({})),
             folder.prepare("first.zarr", 0),
@@ -55,6 +57,25 @@ def test_the_command_line_opens_one_run_or_a_folder_and_says_what_is_wrong(tmp_p
     ):
         with pytest.raises(InputError, match=words):
             open_folder(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["trace.zarr", "trace.npz"])
+def test_a_trace_is_opened_whatever_its_dimension_and_a_run_as_wide_is_not(tmp_path: Path, name: str) -> None:
+    states = np.random.default_rng(0).standard_normal((3, 6, 200))
+    nc.Run.from_hidden_states(states).save(tmp_path / name)
+    depth_run((2,)).save(tmp_path / "two.npz")
+    assert {one.name: (one.kind, one.runs) for one in open_folder(tmp_path).entries()} == {
+        name: ("trace", 1),
+        "two.npz": ("trace", 2),
+    }
+    prepared = open_folder(tmp_path / name).prepare(name, 0)
+    assert isinstance(prepared, PreparedTrace)
+    assert (prepared.file, len(prepared.readings[0].words)) == ("nucleate-trace", 6)
+    with pytest.raises(InputError, match=r"no run 2 in two\.npz"):
+        open_folder(tmp_path).prepare("two.npz", 2)
+    one_run(d=70).save(tmp_path / "wide.npz")
+    with pytest.raises(InputError, match="shows at most"):
+        open_folder(tmp_path / "wide.npz")
 
 
 def test_a_run_whose_positions_have_one_axis_is_refused_and_not_listed(tmp_path: Path) -> None:
@@ -89,6 +110,7 @@ def test_an_ensembles_own_functions_are_not_imported_when_it_is_opened(
 
     monkeypatch.setattr(importlib, "import_module", import_module)
     prepared = open_folder(tmp_path).prepare("own.zarr", 3)
+    assert isinstance(prepared, PreparedRun)
     assert [name for name in asked if "small_studies" in name] == []
     assert prepared.x0.shape == (8, 2)
 
@@ -140,6 +162,7 @@ def test_runs_of_noisy_and_discrete_ensembles_are_those_of_the_study(tmp_path: P
     for name, study in (("noisy", noisy), ("deep", deep)):
         stored = nc.ensemble(study, tmp_path / f"{name}.zarr").data["ends"].values  # (run, ..., n, d)
         prepared = open_folder(tmp_path).prepare(f"{name}.zarr", 2)
+        assert isinstance(prepared, PreparedRun)
         run = compute(prepared)
         assert run.done
         assert np.array_equal(run.t, prepared.times)

@@ -1,7 +1,11 @@
 """Which kernel is chosen; and what holds whichever it is: the equation, run by run, to its accuracy."""
 
+import gc
 import math
 import warnings
+import weakref
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 import numpy as np
@@ -215,3 +219,35 @@ def test_the_first_token_stands_still_to_the_last_bit(n: int, d: int, mask: Mask
             assert not nc.drift(Attention(9.0, V=V, mask=mask), nc.uniform(n, d, seed=n), kernel=kernel)[
                 0
             ].any(), (kernel, V[0, 0])
+
+
+# --- what a small system keeps for the next call
+
+
+SMALL: dict[str, Callable[[], Attention | nc.Block]] = {
+    "circle": lambda: Attention(4.0),
+    "pairs": lambda: Attention(4.0, mask=Window(5)),
+    "block with lengths": lambda: nc.Block([Attention(4.0)], norm="pre", radius=2.0),
+    "peri": lambda: nc.Block([Attention(4.0), Attention(1.0)], norm="peri"),
+    "rope": lambda: Attention(4.0, position=nc.RoPE(100.0)),
+    "hardmax": lambda: Attention(4.0, weights="hardmax"),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_what_is_kept_of_one_call_changes_no_bit_of_the_next(name: str) -> None:
+    model, starts = SMALL[name](), nc.uniform(120, 2, seed=3, runs=6)
+    fresh = [nc.drift(SMALL[name](), x) for x in starts]
+    np.testing.assert_array_equal([nc.drift(model, x) for x in starts], fresh)
+    nc.drift(model, starts[0][:7])  # another size between
+    with ThreadPoolExecutor(3) as threads:
+        np.testing.assert_array_equal(list(threads.map(lambda x: nc.drift(model, x), starts)), fresh)
+
+
+def test_what_is_kept_for_a_model_goes_with_it() -> None:
+    model = Attention(4.0)
+    nc.drift(model, nc.uniform(9, 3, seed=1))
+    gone = weakref.ref(model)
+    del model
+    gc.collect()
+    assert gone() is None

@@ -16,7 +16,6 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,7 +27,6 @@ from support.soak import SOAK
 from support.time_limits import several_programs
 
 from nucleate.checks import InputError
-from nucleate.studies.cluster import _local_cluster
 from nucleate.studies.ensemble import ensemble
 
 distributed: Any = pytest.importorskip("distributed", reason="Dask comes with nucleate[cluster]")
@@ -260,19 +258,6 @@ else:
     assert local_with_preload(tmp_path, once) == (0, "")
     assert (tmp_path / "killed").exists()
     assert contents(tmp_path / "out.zarr") == contents(finished)
-
-
-def test_a_start_that_never_ends_is_given_up() -> None:
-    class Stuck:
-        def __init__(self, **settings: Any) -> None:
-            self.sync(None)
-
-        def sync(self, function: Any, callback_timeout: float | None = None) -> None:
-            assert callback_timeout, "it would wait for ever"
-            raise TimeoutError(f"timed out after {callback_timeout:g} s.")
-
-    with pytest.raises(InputError, match=r"its workers did not start \(TimeoutError: timed out after 60 s"):
-        _local_cluster(SimpleNamespace(LocalCluster=Stuck), 2)
 
 
 def test_workers_that_never_start_are_one_line_and_nothing_is_left(tmp_path: Path) -> None:

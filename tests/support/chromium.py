@@ -112,7 +112,11 @@ class WatchedPage:
 
     def pixels(self, view: str) -> NDArray[np.uint8]:
         """What one view shows, (height, width, 3)."""
-        picture = self.page.locator(f"section[data-view={view}] canvas").screenshot()
+        return self.pixels_of(f"section[data-view={view}] canvas:not(.labels)")
+
+    def pixels_of(self, selector: str) -> NDArray[np.uint8]:
+        """What one element shows, (height, width, 3)."""
+        picture = self.page.locator(selector).screenshot()
         return np.asarray(Image.open(BytesIO(picture)).convert("RGB"))
 
     def bits(self, frame: int | None = None) -> NDArray[np.float64]:

@@ -114,7 +114,18 @@ HOSTILE: dict[str, Callable[[], Any]] = {
     "tokens": lambda: UNIT,
 }
 
-SLOW = ("ensemble", "life", "plot.", "trace", "simulate rk4", "Run.plot", "Life.plot", "Ensemble.plot")
+SLOW = (
+    "ensemble",
+    "life",
+    "plot.",
+    "trace",
+    "simulate rk4",
+    "explore",
+    "Run.explore",
+    "Run.plot",
+    "Life.plot",
+    "Ensemble.plot",
+)
 # Records that the functions hand out, and nobody makes by hand.
 RESULTS = (
     "Atlas",
@@ -433,6 +444,8 @@ def good_calls() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
             {"run": run, "ax": None, "which": 0, "colour": "token", "radius": None},
         ),
         "Run.check": (run.check, {"factor": 100.0, "time_limit": 10.0, "threads": 1}),
+        "explore": (nc.explore, {"run": run, "which": 0, "height": 400}),
+        "Run.explore": (run.explore, {"which": 0, "height": 400}),
         "Run.plot": (run.plot, {"ax": None, "which": 0}),
         "Run.save": (run.save, {"path": "run.npz"}),
         "Life.plot": (whole.plot, {"axes": None}),

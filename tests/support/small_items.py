@@ -194,6 +194,18 @@ SMALL: dict[str, dict[str, Any]] = {
         "simulated": [[2, 16.0, 40]],
     },
     "who-leads": {"cases": [["fit", 2, 25.0, 60, 4], ["test", 2, 16.0, 60, 4]]},
+    "sink-survival": {
+        "n": 6,
+        "d": 2,
+        "betas": [0.5, 1.0, 1.5],
+        "starts": 2,
+        "held_betas": [1.2],
+        "held_starts": 1,
+        "cases": {
+            "none": {"axis": "depth", "label": "t", "values": [1.0, 300.0], "rising": True},
+            "mlp": {"axis": "strength", "label": "s", "values": [0.01, 3.0], "depth": 40.0, "rising": False},
+        },
+    },
     # lost-in-the-middle
     "retrieval-profile": {
         "N": 32,

@@ -40,6 +40,9 @@ const LIVE_RUN_PAUSE_MILLIS = 120; // between runs while a slider moves
 const SHOW_PENDING_AFTER_MILLIS = 120; // a run that takes longer is shown while it grows
 const MOVED_TOKEN_PAUSE_MILLIS = 700; // after the last key that moved a token, before the run begins
 
+/** A trace in a few words. */
+export const traceSummary = (run: RunRecord): string => `${run.n} tokens through ${run.capacity - 1} blocks`;
+
 type Request = { do: "run"; scene: Scene } | ({ do: "open" } & Recording);
 
 export class App implements ViewContext {
@@ -118,8 +121,17 @@ export class App implements ViewContext {
 
   changeLook(part: Partial<Look>): void {
     Object.assign(this.look, part);
+    if (("reading" in part || "frame" in part) && this.run?.trace != null) this.rereadTrace(this.run);
     this.updateAddress();
     this.redraw();
+  }
+
+  /** The same trace, another reading of it or other directions; the cursor stays. */
+  private rereadTrace(old: RunRecord): void {
+    const run = new RunRecord(old.begun, this.look);
+    run.status = old.status;
+    this.targetFrame = currentFrame(this);
+    this.show(run);
   }
 
   highlight(token: number | null): void {
@@ -255,8 +267,8 @@ export class App implements ViewContext {
 
   private begun(begun: Begun): void {
     this.awaitingAnswer = false;
-    this.pendingRun = new RunRecord(begun);
-    if (this.request?.do === "open") this.adopt(begun);
+    this.pendingRun = new RunRecord(begun, this.look);
+    if (this.request?.do === "open" && begun.trace === undefined) this.adopt(begun);
     this.summary = "running";
     clearTimeout(this.pendingTimer);
     this.pendingTimer = window.setTimeout(() => this.showPendingRun(), SHOW_PENDING_AFTER_MILLIS);
@@ -269,9 +281,11 @@ export class App implements ViewContext {
     this.showPendingRun();
     const seconds = Number(message.seconds);
     const took =
-      run.begun.recorded || !Number.isFinite(seconds)
-        ? "recorded run"
-        : `${Number(message.steps).toLocaleString("en")} steps in ${seconds.toPrecision(2)} s`;
+      run.trace !== null
+        ? traceSummary(run)
+        : run.begun.recorded || !Number.isFinite(seconds)
+          ? "recorded run"
+          : `${Number(message.steps).toLocaleString("en")} steps in ${seconds.toPrecision(2)} s`;
     this.summary = run.status === "done" ? took : `${run.status}: ${took}`;
     if (run.status !== "done" && run.status !== "cancelled")
       this.callbacks.showMessage(
@@ -329,6 +343,7 @@ export class App implements ViewContext {
     this.pendingRun = null;
     this.run = run;
     this.palette.begin(run.n);
+    this.paintedKey = ""; // the palette is empty, also where the same trace is shown again
     if (run.measured !== null) this.palette.learn(run.measured.leader, run.n);
     if (this.hover !== null && this.hover >= run.n) this.hover = null;
     if (this.playing && this.cursor > run.frameCount - 1 && this.targetFrame === 0) this.cursor = 0;
@@ -355,10 +370,11 @@ export class App implements ViewContext {
     if (run === null) return;
     const frame = currentFrame(this);
     const drawn = [run.begun.id, frame, run.frameCount > 0, run.measured !== null];
-    const key = [...drawn, look.colour, theme.dark].join("/");
+    const colouring = run.trace === null ? look.colour : "order"; // a trace has no clusters of ours
+    const key = [...drawn, colouring, theme.dark].join("/");
     if (key === this.paintedKey) return;
     this.paintedKey = key;
-    this.palette.fill(run.leadersAt(frame), look.colour, theme);
+    this.palette.fill(run.leadersAt(frame), colouring, theme);
   }
 
   /** To be called after a picture was drawn. */

@@ -9,6 +9,8 @@ export interface PageFacts {
   scriptMillis: number[]; // of the last pictures
   draws(): number;
   error(): string | null;
+  /** Where a token is drawn on the sphere, in pixels of its stage. */
+  dot(token: number): [number, number] | null;
 }
 
 export function exposeDebug(app: App, player: Player, facts: PageFacts): void {
@@ -76,6 +78,7 @@ export function exposeDebug(app: App, player: Player, facts: PageFacts): void {
       resetScriptTimes: () => void facts.scriptMillis.splice(0),
       seek: (frame: number) => player.seek(frame),
       highlight: (token: number | null) => app.highlight(token),
+      dot: (token: number) => facts.dot(token),
     },
   });
 }

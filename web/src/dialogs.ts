@@ -73,6 +73,8 @@ export class ShareDialog {
     this.message.textContent = "";
     this.text.hidden = true;
     this.about.textContent = this.app.run === null ? "" : dataText(this.app.run);
+    const python = this.dialog.querySelector<HTMLButtonElement>('[data-action="copy-python"]')!;
+    python.hidden = this.app.run?.trace != null; // a trace is redone by nucleate trace and its model
     this.dialog.showModal();
   }
 

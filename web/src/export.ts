@@ -1,6 +1,7 @@
 /** What can be taken away: the data as a table, the link, the lines of Python. */
 
 import type { RunRecord } from "./run_record.ts";
+import type { Trace } from "./trace.ts";
 
 /** The fewest digits that read back as the same number, for one that has 32 bits. */
 export function shortestSingle(value: number): string {
@@ -17,6 +18,7 @@ export function shortestSingle(value: number): string {
  * that they read back exactly.
  */
 export function csv(run: RunRecord): string {
+  if (run.trace !== null) return traceCsv(run, run.trace);
   const norms = run.measured?.norms ?? null;
   const axes = Array.from({ length: run.d }, (_, c) => `x${c + 1}`);
   const head = ["t", "token", "leader", ...axes, ...(norms === null ? [] : ["length"])].join(",");
@@ -33,8 +35,24 @@ export function csv(run: RunRecord): string {
   return lines.join("\n") + "\n";
 }
 
+/** One line per layer and token of a trace: word, norm, place in the picture, nearest earlier token. */
+function traceCsv(run: RunRecord, trace: Trace): string {
+  const lines = ["layer,token,word,norm,x1,x2,x3,nearest,cosine"];
+  for (let i = 0; i < run.frameCount; i++)
+    for (let k = 0; k < run.n; k++) {
+      const near = trace.neighbours(i, k).at(0);
+      const word = `"${trace.reading.words[k].replaceAll('"', '""')}"`;
+      const nearest = near === undefined ? ["", ""] : [near.token + 1, shortestSingle(near.cosine)];
+      const x = Array.from(run.token(i, k), shortestSingle);
+      lines.push([run.t[i], k + 1, word, trace.normOf(i, k), ...x, ...nearest].join(","));
+    }
+  return lines.join("\n") + "\n";
+}
+
 /** What the data are, in words. */
 export function dataText(run: RunRecord): string {
+  if (run.trace !== null)
+    return "CSV has what this page shows: words, norms, places, nearest tokens. NPZ has the whole trace.";
   const { frames_before_thinning = 0 } = run.begun;
   const all = run.capacity >= frames_before_thinning;
   const count = (frames: number): string => frames.toLocaleString("en");

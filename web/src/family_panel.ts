@@ -76,26 +76,14 @@ const part =
 
 export function familyPanel(maker: FieldMaker, limits: Limits): HTMLElement {
   const specs = familySpecs(limits);
-  const number = (
-    name: FamilyNumber,
-    get: (family: Family) => number | undefined,
-    set: (value: number, family: Family) => Family,
-  ): HTMLElement =>
+  const number: MakeNumber = (name, get, set) =>
     maker.detail(
       specs[name],
       ({ family }) => get(family),
       (value, scene) => part((family) => set(value, family))(scene),
       name === "heads",
     );
-  const choice = (
-    name: string,
-    label: string,
-    title: string,
-    choices: { [value: string]: string },
-    get: (family: Family) => string,
-    set: (value: string, family: Family) => Family,
-    shown?: (family: Family) => boolean,
-  ): HTMLElement =>
+  const choice: MakeChoice = (name, label, title, choices, get, set, shown) =>
     maker.choice(
       `family-${name}`,
       label,

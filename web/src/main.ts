@@ -8,7 +8,8 @@ import "./style/settings.css";
 import "./style/views.css";
 import "./style/player.css";
 import "./style/narrow.css";
-import { App } from "./app.ts";
+import "./style/trace.css";
+import { App, traceSummary } from "./app.ts";
 import { Controls, type Preset } from "./controls.ts";
 import { byId, download, el } from "./dom.ts";
 import { listenToKeys } from "./keyboard.ts";
@@ -16,7 +17,7 @@ import type { MatrixPreset } from "./matrix_field.ts";
 import { runFacts, OpenedRuns, type OpenedRun } from "./opened_runs.ts";
 import { exposeDebug } from "./debug.ts";
 import { Player } from "./player.ts";
-import { fromExport, type Exported } from "./run_record.ts";
+import { fromExport, type Exported, type RunRecord } from "./run_record.ts";
 import { currentFrame, type View } from "./view_context.ts";
 import { helpDialog, ShareDialog } from "./dialogs.ts";
 import type { Limits } from "./number_specs.ts";
@@ -27,11 +28,20 @@ import { Angles } from "./views/angles.ts";
 import { Circle } from "./views/circle.ts";
 import { Clusters } from "./views/clusters.ts";
 import { Consumption } from "./views/consumption.ts";
+import { DEPTH_CURVES, DepthCurves } from "./views/depth_curves.ts";
 import { Lengths } from "./views/lengths.ts";
 import { Sphere } from "./views/sphere.ts";
 import { SpectrumView } from "./views/spectrum.ts";
+import { Words } from "./views/words.ts";
 import { socketAddress, Connection, type Message } from "./connection.ts";
-import { CONNECTION_LOST, NOT_READ, SESSION_REFUSED, WHY_DISABLED } from "./text.ts";
+import {
+  CONNECTION_LOST,
+  EXPLANATIONS,
+  NOT_READ,
+  SESSION_REFUSED,
+  TRACE_EXPLANATIONS,
+  WHY_DISABLED,
+} from "./text.ts";
 
 interface Hello {
   version: string;
@@ -97,13 +107,17 @@ let openedRuns: OpenedRuns | null = null;
 const views: View[] = [
   new Circle(app),
   ...sphere(),
+  new Words(app),
   new Angles(app),
   new Clusters(app),
   new Consumption(app),
   new Lengths(app),
   new AttentionView(app),
   new SpectrumView(app),
+  ...DEPTH_CURVES.map((curve) => new DepthCurves(curve, app)),
 ];
+const OF_TRACES = new Set([...DEPTH_CURVES.map(({ view }) => view), "words"]);
+const OF_BOTH = new Set(["sphere", "lengths"]);
 byId("views").append(...views.map((view) => view.element));
 
 /** The sphere needs WebGL; where there is none, the page says so and the rest still works. */
@@ -137,12 +151,15 @@ function draw(now: number): void {
   if (player.advance(now)) requestDraw();
   const onCircle = (app.run?.d ?? app.scene.d) === 2;
   const haveLengths = app.run?.begun.lengths ?? false;
+  const trace = app.run?.trace != null;
   app.updateColours();
   for (const view of views) {
-    if (view.name === "circle") view.element.hidden = !onCircle;
-    if (view.name === "sphere") view.element.hidden = onCircle;
-    if (view.name === "lengths") view.element.hidden = !haveLengths;
-    if (view.name === "consumption") view.element.hidden = haveLengths; // such models have no centers
+    const { name } = view;
+    view.element.hidden = trace ? !OF_TRACES.has(name) && !OF_BOTH.has(name) : OF_TRACES.has(name);
+    if (name === "circle") view.element.hidden ||= !onCircle;
+    if (name === "sphere") view.element.hidden ||= onCircle && !trace;
+    if (name === "lengths") view.element.hidden ||= !haveLengths;
+    if (name === "consumption") view.element.hidden ||= haveLengths; // such models have no centers
     if (!view.element.hidden) view.draw();
     view.element.dataset.at = String(currentFrame(app));
   }
@@ -154,8 +171,21 @@ function draw(now: number): void {
   if (scriptMillis.length > KEPT_SCRIPT_TIMES) scriptMillis.shift();
 }
 
+let facts: HTMLElement | null = null; // of the trace that is shown
+
+function showTrace(): void {
+  facts?.remove();
+  facts = app.run?.trace == null ? null : runFacts(app.run);
+  for (const name of OF_BOTH)
+    byId(`explain-${name}`).textContent = facts === null ? EXPLANATIONS[name] : TRACE_EXPLANATIONS[name];
+  if (facts === null) return;
+  byId("controls").append(facts);
+  document.title = `${app.run!.begun.title ?? "trace"}: nucleate explorer`;
+}
+
 function showSettings(): void {
   controls?.show(app.scene);
+  showTrace();
   openedRuns?.show(app.recording);
   const running = app.status === "running";
   byId("cancel", HTMLButtonElement).hidden = !running;
@@ -258,6 +288,7 @@ function playRecording(text: string): void {
   app.recorded = true;
   root.dataset.connection = "recorded";
   const run = fromExport(JSON.parse(text) as Exported);
+  if (run.trace !== null) return playTrace(run);
   const { scene } = run.begun;
   app.scene =
     scene === null
@@ -292,6 +323,16 @@ function playRecording(text: string): void {
   byId("run").title = WHY_DISABLED;
   app.id = run.begun.id;
   app.summary = "recorded run";
+  app.playing = !app.reducedMotion;
+  app.show(run);
+  if (app.reducedMotion) app.seek(Infinity);
+}
+
+/** A page with a trace inside: there is nothing to set. */
+function playTrace(run: RunRecord): void {
+  share.disable(WHY_DISABLED);
+  app.id = run.begun.id;
+  app.summary = traceSummary(run);
   app.playing = !app.reducedMotion;
   app.show(run);
   if (app.reducedMotion) app.seek(Infinity);
@@ -336,6 +377,10 @@ exposeDebug(app, player, {
   scriptMillis,
   draws: () => draws,
   error: () => byId("error-text").textContent || null,
+  dot: (token) => {
+    const view = views.find((one) => one.name === "sphere");
+    return view instanceof Sphere ? view.dotOf(token) : null;
+  },
 });
 
 const recordingText = byId("recorded").textContent.trim();

@@ -7,7 +7,7 @@ import type { Recording } from "./state.ts";
 
 export interface OpenedRun {
   name: string;
-  kind: "run" | "ensemble";
+  kind: "run" | "ensemble" | "trace";
   runs: number;
   title: string;
 }
@@ -50,7 +50,7 @@ export class OpenedRuns {
     this.number.addEventListener("change", () => this.go());
     this.element = el(
       "fieldset",
-      {},
+      { class: "opened" },
       el("legend", {}, "Opened"),
       el("div", { class: "field wide" }, el("label", { for: this.which.id }, "Recording"), this.which),
       this.row,
@@ -88,7 +88,12 @@ export class OpenedRuns {
 
 /** What is known of a recorded run, in place of controls. */
 export function runFacts(run: RunRecord): HTMLElement {
-  const { begun } = run;
+  const { begun, trace } = run;
+  if (trace !== null) {
+    const { renyi, strong } = trace.reading.centers;
+    const centers = `δ = ${pretty(begun.delta)}: ${renyi.length} Rényi, ${strong.length} of them strong`;
+    return factList(begun.title ?? "Trace", [...trace.data.facts, ["Centers", centers]]);
+  }
   const known: [string, string][] = [
     ["Times", `${pretty(run.t[0])} to ${pretty(run.t[run.frameCount - 1])}`],
     ["Frames", String(run.frameCount)],
@@ -96,11 +101,10 @@ export function runFacts(run: RunRecord): HTMLElement {
   ];
   if (begun.centers.renyi.length > 0) known.push(["Center radius δ", pretty(begun.delta)]);
   if (begun.model !== undefined) known.push(["Model", begun.model]);
+  return factList(begun.title ?? "Recorded run", known);
+}
+
+function factList(title: string, known: [string, string][]): HTMLElement {
   const rows = known.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]);
-  return el(
-    "fieldset",
-    { class: "facts" },
-    el("legend", {}, begun.title ?? "Recorded run"),
-    el("dl", {}, ...rows),
-  );
+  return el("fieldset", { class: "facts" }, el("legend", {}, title), el("dl", {}, ...rows));
 }

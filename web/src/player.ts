@@ -133,12 +133,12 @@ export class Player {
     const t = run !== null && run.frameCount > 0 ? run.t[i] : 0;
     this.slider.max = String(Math.max(0, (run?.capacity ?? 1) - 1));
     if (Number(this.slider.value) !== i) this.slider.value = String(i);
-    this.slider.setAttribute(
-      "aria-valuetext",
-      `time ${pretty(t)}, frame ${i + 1} of ${run?.frameCount ?? 0}`,
-    );
-    this.time.textContent = `t = ${pretty(t, 4)}`;
-    this.frame.textContent = run === null ? "" : `frame ${i + 1} of ${run.capacity}`;
+    const layer = t === 0 ? "embedding" : `after block ${t}`;
+    const over = run?.trace == null ? `time ${pretty(t)}, frame ${i + 1} of ${run?.frameCount ?? 0}` : layer;
+    this.slider.setAttribute("aria-valuetext", over);
+    this.time.textContent = run?.trace == null ? `t = ${pretty(t, 4)}` : layer;
+    const of = run?.trace == null ? `frame ${i + 1} of ${run?.capacity}` : `of ${run.capacity - 1} blocks`;
+    this.frame.textContent = run === null ? "" : of;
     this.speed.value = String(context.look.speed);
     const action = context.playing ? "pause" : "play";
     if (this.playButton.dataset.shows !== action) {

@@ -4,6 +4,7 @@ import { leaders } from "./colours.ts";
 import type { Head } from "./attention_matrix.ts";
 import type { Family, Mask, Scene } from "./state.ts";
 import type { Numbers } from "./connection.ts";
+import { Trace, type Frame, type TraceData } from "./trace.ts";
 
 export interface Spectrum {
   eigenvalues: [number, number][];
@@ -48,7 +49,16 @@ export interface Begun {
   missing?: { [view: string]: string }; // why a view cannot serve this run
   title?: string | null;
   file?: string; // the name of its data, without the ending
+  trace?: TraceData; // a text over the layers of a real model, which has no head of ours
 }
+
+/** Which reading of a trace is shown, in which directions. */
+export interface TraceChoice {
+  reading: string;
+  frame: Frame;
+}
+
+const NO_HEAD = { beta: 0, Q: [], K: [], V: [], radius: 0, spectrum: null };
 
 export interface Measurements {
   leader: Int32Array; // (m, n) the first token of every token's cluster
@@ -60,11 +70,14 @@ export interface Measurements {
 }
 
 export class RunRecord {
+  readonly begun: Begun;
+  readonly trace: Trace | null;
   readonly n: number;
   readonly d: number;
+  readonly coordinates: number; // that the page holds of each token: d, and of a trace three
   readonly capacity: number;
   readonly t: Float64Array; // (m,)
-  readonly x: Float64Array; // (m, n, d)
+  readonly x: Float64Array; // (m, n, coordinates)
   readonly shown: Float32Array; // (m, n, 3) what the sphere and the circle draw
   frameCount = 0; // frames that have come
   status = "running";
@@ -72,13 +85,26 @@ export class RunRecord {
   singlePrecision = false; // positions have 32 bits
   measured: Measurements | null = null;
 
-  constructor(readonly begun: Begun) {
-    this.n = begun.n;
+  constructor(begun: Begun, choice: TraceChoice = { reading: "text", frame: "all" }) {
+    this.trace = begun.trace === undefined ? null : new Trace(begun.trace, choice.reading, choice.frame);
+    const { centers, delta } = this.trace?.reading ?? begun;
+    this.begun = this.trace === null ? begun : { ...NO_HEAD, ...begun, n: this.trace.n, centers, delta };
+    this.n = this.begun.n;
     this.d = begun.d;
+    this.coordinates = this.trace === null ? begun.d : 3;
     this.capacity = begun.frames;
     this.t = new Float64Array(begun.frames);
-    this.x = new Float64Array(begun.frames * begun.n * begun.d);
-    this.shown = new Float32Array(begun.frames * begun.n * 3);
+    this.x = new Float64Array(begun.frames * this.n * this.coordinates);
+    this.shown = new Float32Array(begun.frames * this.n * 3);
+    if (this.trace !== null) this.fill(this.trace);
+  }
+
+  /** A trace comes whole. */
+  private fill(trace: Trace): void {
+    this.singlePrecision = true;
+    this.addFrames(0, Float64Array.from(trace.data.layers), Float64Array.from(trace.places));
+    const nothing = new Int32Array(0);
+    this.addMeasurements(nothing, nothing, null, null, null, trace.norms);
   }
 
   get mask(): Mask {
@@ -110,7 +136,8 @@ export class RunRecord {
     const frames = Math.min(t.length, this.capacity - first);
     if (first > this.frameCount || frames <= 0) return; // a gap cannot be drawn
     this.t.set(t.subarray(0, frames), first);
-    this.x.set(x.subarray(0, frames * this.n * this.d), first * this.n * this.d);
+    const size = this.n * this.coordinates;
+    this.x.set(x.subarray(0, frames * size), first * size);
     this.frameCount = Math.max(this.frameCount, first + frames);
     this.project(first, first + frames);
   }
@@ -143,7 +170,7 @@ export class RunRecord {
 
   /** Places x (count, d), from number `from` up to `to`, as they are drawn. */
   private projected(x: Float64Array, shown: Float32Array, from: number, to: number): void {
-    const { d } = this;
+    const d = this.coordinates;
     const w = this.measured?.directions ?? null;
     for (let i = from; i < to; i++) {
       if (w === null) {
@@ -186,14 +213,15 @@ export class RunRecord {
     }
   }
 
-  /** Token k in frame i, all d coordinates. */
+  /** Token k in frame i, all coordinates. */
   token(i: number, k: number): Float64Array {
-    const at = (i * this.n + k) * this.d;
-    return this.x.subarray(at, at + this.d);
+    const at = (i * this.n + k) * this.coordinates;
+    return this.x.subarray(at, at + this.coordinates);
   }
 
   frame(i: number): Float64Array {
-    return this.x.subarray(i * this.n * this.d, (i + 1) * this.n * this.d);
+    const size = this.n * this.coordinates;
+    return this.x.subarray(i * size, (i + 1) * size);
   }
 
   /** The first token of every token's cluster in frame i, or null while it is not known. */
@@ -225,6 +253,11 @@ export interface Exported {
 /** The run inside an exported page. */
 export function fromExport(recorded: Exported): RunRecord {
   const { begun, measured } = recorded;
+  if (begun.trace !== undefined) {
+    const run = new RunRecord(begun);
+    run.status = "done";
+    return run;
+  }
   const t = numbersOf(recorded.t, Float64Array);
   const run = new RunRecord({ ...begun, recorded: true, frames: t.length });
   const bytes = typeof recorded.x === "string" ? atob(recorded.x).length : 0;

@@ -42,6 +42,8 @@ export interface Look {
   speed: number; // decades of time per second; 0: the whole run in a quarter of a minute
   theme: "auto" | "light" | "dark";
   explain: "auto" | "yes" | "no";
+  reading: string; // of a trace: the text, or one of its controls
+  frame: "all" | "own"; // of a trace: three directions of all layers together, or of each
 }
 
 /** A recording of the folder that was opened. */
@@ -66,6 +68,8 @@ export const LOOK: Look = {
   speed: 0,
   theme: "auto",
   explain: "auto",
+  reading: "text",
+  frame: "all",
 };
 
 /** The defaults until the server says its own. */
@@ -137,6 +141,8 @@ const LOOK_CHECKS: { [key in keyof Look]: Check } = {
   speed: (value) => number(value) && (value as number) >= 0,
   theme: oneOf("auto", "light", "dark"),
   explain: oneOf("auto", "yes", "no"),
+  reading: (value) => typeof value === "string",
+  frame: oneOf("all", "own"),
 };
 
 /** Whether two JSON values say the same, whatever the order of their keys. */

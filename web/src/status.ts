@@ -19,6 +19,7 @@ export function showStatus(app: App): void {
     hover: hover === null ? "" : String(hover),
     theme: app.theme.dark ? "dark" : "light",
     viewMain: onCircle ? "circle" : "sphere",
+    kind: run?.trace == null ? "run" : "trace",
   };
   for (const [name, value] of Object.entries(facts))
     if (root.dataset[name] !== value) root.dataset[name] = value;
@@ -33,6 +34,7 @@ export function showStatus(app: App): void {
 /** The highlighted token in words. */
 function tokenText(app: App): string {
   const { run, hover } = app;
+  if (run?.trace != null) return hover === null ? "" : run.trace.describe(currentFrame(app), hover);
   if (run === null || hover === null) return app.movable ? "At time 0: drag a token to move it." : "";
   const leader = run.leadersAt(currentFrame(app));
   const size = leader === null ? 0 : leader.reduce((count, k) => count + (k === leader[hover] ? 1 : 0), 0);

@@ -9,6 +9,12 @@ export const TITLES: { [view: string]: string } = {
   lengths: "Lengths",
   attention: "Attention",
   spectrum: "Spectrum of V",
+  words: "Text",
+  cosine: "Mean cosine",
+  rank: "Effective rank",
+  cover: "Near centers",
+  sink: "Sink",
+  lost: "Lost in the picture",
 };
 
 export const EXPLANATIONS: { [view: string]: string } = {
@@ -48,6 +54,46 @@ export const EXPLANATIONS: { [view: string]: string } = {
     "part, decides where tokens end. The words beside it are the matching row of the paper's Table 1. " +
     "Only the first row is a theorem, the others are conjectures and experiments; all are about causal " +
     "attention without frozen tokens.",
+  words:
+    "The tokens of the text in their order. Those underlined are Rényi centers at the embedding, with" +
+    " δ such that a quarter of all tokens are; red ones are strong centers. The chosen token is dark," +
+    " the earlier tokens nearest to it at this depth are tinted. Cosines are those of the model’s own" +
+    " dimension.",
+  cosine:
+    "The mean cosine of all pairs of tokens, first token left out: 1 when all point one way. " +
+    "Controls: the same tokens in random order, and the same text under random weights of the same " +
+    "norms, drawn anew in every layer. What the text shares with a control is not due to what the " +
+    "control destroys.",
+  rank:
+    "How many dimensions the directions of the tokens fill: the exponential of the entropy of their " +
+    "singular values, first token left out. One means that all lie on a line. The controls are those " +
+    "of the mean cosine.",
+  cover:
+    "The mean cosine of a token with the nearest earlier Rényi center of another word, first token " +
+    "left out. The band holds 95 % of 99 draws in which as many other tokens of about the same places" +
+    " are called centers. Inside the band, centers are no nearer than other tokens; one text decides " +
+    "nothing.",
+  sink:
+    "The norm of the first token over the median norm of the others. A large one marks a sink, which " +
+    "takes much of all attention. Such a token is left out of the other curves.",
+  lost:
+    "The share of squared length that three directions lose, layer by layer, first token left out. " +
+    "Directions of all layers together keep one frame for the whole way; each layer’s own lose least," +
+    " and turn with it.",
+};
+
+/** Of views that show runs as well, where they show a trace. */
+export const TRACE_EXPLANATIONS: { [view: string]: string } = {
+  sphere:
+    "Every dot is a token of the text, seen as a direction: its hidden state over its length. A model’s" +
+    " sphere has hundreds of dimensions and the picture three, so dots lie inside the ball, the deeper " +
+    "the more is lost; the line below says how much. Dark to light is the place in the text; rings mark" +
+    " Rényi centers at the embedding, red ones strong centers. Drag to turn, zoom in to come to the " +
+    "tokens.",
+  lengths:
+    "The norm of every token’s hidden state over depth, one line per token, dark to light by its place in " +
+    "the text. The line that leaves the others by far is the sink, often the first token. The other views " +
+    "show directions, for which norms do not count.",
 };
 
 /** The scene the page opens with, as a preset. */

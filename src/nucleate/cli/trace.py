@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["trace"]
 
-DATA, PICTURES = (".zarr", ".npz"), (".png", ".pdf", ".svg")
+DATA, PICTURES, PAGES = (".zarr", ".npz"), (".png", ".pdf", ".svg"), (".html", ".htm")
 MAX_TEXT_BYTES = 2**24  # of a file
 LONG_SECONDS = 10.0  # what takes longer is said beforehand
 LOOKS_LIKE_A_FILE = re.compile(r"\S+\.(txt|md|text)|[./~]\S*/\S+", re.ASCII)
@@ -38,7 +38,10 @@ def trace(
     out: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Write here: data (.zarr, .npz) or a picture (.png, .pdf, .svg). May be repeated.",
+            help=(
+                "Write here: data (.zarr, .npz), a picture (.png, .pdf, .svg), or a page (.html) of the first"
+                " text with controls. May be repeated."
+            ),
             show_default="nothing",
         ),
     ] = None,
@@ -115,8 +118,12 @@ def trace(
             return
         with ProgressBar("forward pass", quiet, unit="layers") as progress:
             run = read(reading, attention_weights, logits, precision, progress)
+        pages = [target for target in targets if target.suffix.lower() in PAGES]
+        if pages:
+            run = _write_pages(run, reading, pages, quiet)
         for target in targets:
-            run.save(target)
+            if target not in pages:
+                run.save(target)
         if not quiet:
             _tell(run)
             wrote = f"; wrote {', '.join(map(str, targets))}" if targets else ""
@@ -138,7 +145,7 @@ def _report(
     began = time.perf_counter()
     length = LENGTH if length is None else length
     texts = [_text(one) for one in text] if text else None
-    names = [Path(one).stem if Path(one).exists() else f"text {i + 1}" for i, one in enumerate(text or [])]
+    names = [Path(one).stem if _is_there(one) else f"text {i + 1}" for i, one in enumerate(text or [])]
     with ProgressBar("opening", quiet) as progress:
         progress.say("opening the model and its tokenizer")
         reading, known = prepare_report(path, texts, names, tokenizer, length)
@@ -169,29 +176,47 @@ def _targets(paths: list[Path]) -> list[Path]:
     from nucleate.checks import InputError
     from nucleate.integrate.storage import check_target
 
+    known = DATA + PICTURES + PAGES
     for path in paths:
-        if path.suffix.lower() in (".html", ".htm"):
-            raise InputError(
-                f"--out {path} would be a page, but pages show runs of our own models only. Use .png for a"
-                " picture, .zarr for the data."
-            )
-        if path.suffix.lower() not in DATA + PICTURES:
+        if path.suffix.lower() not in known:
             raise InputError(
                 f"--out {path} has the ending {path.suffix or '(none)'}, but must have one of"
-                f" {', '.join(DATA + PICTURES)}."
+                f" {', '.join(known)}."
             )
-    return [check_target(path) for path in paths]
+    return [(_check_page if path.suffix.lower() in PAGES else check_target)(path) for path in paths]
+
+
+def _check_page(path: Path) -> Path:
+    from nucleate.explorer.export import check_html
+
+    return check_html(path)
+
+
+def _write_pages(run: "Run", reading: "Reading", pages: list[Path], quiet: bool) -> "Run":
+    """Write the pages; the run with the controls that they show, so that stored data have them, too."""
+    from nucleate.explorer.export import write_trace
+    from nucleate.explorer.trace_controls import with_controls
+
+    with ProgressBar("controls", quiet, unit="passes") as progress:
+        run = with_controls(run, reading, progress=progress)
+    for page in pages:
+        write_trace(run, page, page.stem)
+    return run
+
+
+def _is_there(given: str) -> bool:
+    """Whether there is a file of this name."""
+    try:
+        return Path(given).exists()
+    except (OSError, ValueError):  # too long for a name, or with a zero byte
+        return False
 
 
 def _text(given: str) -> str:
     """The text of a file of this name, or, where there is none, these words themselves."""
     from nucleate.checks import InputError, MissingFileError, read_file
 
-    try:
-        found = Path(given).exists()
-    except (OSError, ValueError):  # too long for a name, or with a zero byte
-        found = False
-    if not found:
+    if not _is_there(given):
         if LOOKS_LIKE_A_FILE.fullmatch(given):
             raise MissingFileError(f"--text {given} names a file that does not exist. Check the name.")
         return given

@@ -1,4 +1,5 @@
-"""A recorded run and the page that plays it, in one file that needs neither server nor network."""
+"""A recorded run, or a text over depth, and the page that plays it, in one file that needs neither server nor
+network."""
 
 import base64
 import json
@@ -13,11 +14,12 @@ from nucleate.checks import Array, InputError, MissingFileError, as_path, read_f
 from nucleate.explorer.built_page import content_security_policy, page_text
 from nucleate.explorer.measurements import Measurements, measure
 from nucleate.explorer.prepared_run import PreparedRun, begun_message, compute, thinned
+from nucleate.explorer.prepared_trace import PreparedTrace, prepare_trace_view, trace_message
 from nucleate.explorer.stored_runs import open_folder
 from nucleate.integrate.run import Run
 from nucleate.integrate.storage import replacing
 
-__all__ = ["export", "page_with_recording", "recording"]
+__all__ = ["check_html", "export", "page_with_recording", "recording", "write_trace"]
 
 MAX_EXPORTED_NUMBERS = 5_000_000  # 27 MB of text
 MAX_PAGE_BYTES = 2**28  # more than any page has
@@ -36,11 +38,22 @@ def export(source: Path, target: Path, which: int = 0, page: str | None = None) 
     if folder.only is None:
         raise InputError(f"{source} is a folder. Pass one run, such as {source / 'run.zarr'}.")
     prepared = folder.prepare(folder.only, which)
+    if isinstance(prepared, PreparedTrace):
+        return prepared.run, _write(target, page_with_recording(page, {"begun": trace_message(prepared, 0)}))
     run = thinned(compute(prepared), MAX_EXPORTED_NUMBERS)
-    text = page_with_recording(page, recording(prepared, run))
+    return run, _write(target, page_with_recording(page, recording(prepared, run)))
+
+
+def write_trace(run: Run, target: Path, title: str) -> int:
+    """Write the first text of a run over depth as a page; the bytes written."""
+    message = trace_message(prepare_trace_view(run, 0, title), 0)
+    return _write(check_html(target), page_with_recording(page_text(), {"begun": message}))
+
+
+def _write(target: Path, text: str) -> int:
     with replacing(target) as part:
         part.write_text(text, encoding="utf-8")
-    return run, len(text.encode())
+    return len(text.encode())
 
 
 def recording(prepared: PreparedRun, run: Run) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from nucleate.explorer.page_requests import (
     parse_request,
 )
 from nucleate.explorer.prepared_run import PreparedRun, begun_message, prepare_scene
+from nucleate.explorer.prepared_trace import PreparedTrace, trace_message
 from nucleate.explorer.python_code import python_code
 from nucleate.explorer.running import RunningRun
 from nucleate.explorer.stored_runs import Folder
@@ -205,6 +206,10 @@ class Session:
         id, loop = requested.request.id, asyncio.get_running_loop()
         prepared, begun = await self._in_thread(self._prepare, requested.request)
         requested.file = prepared.file
+        if isinstance(prepared, PreparedTrace):
+            requested.run = prepared.run
+            await self._send_message(begun)
+            return await self._send_message({"say": "ended", "id": id, "status": "done"})
         running = RunningRun(prepared, lambda: loop.call_soon_threadsafe(self.changed.set))
         requested.running = running
         if requested.stopped:
@@ -236,12 +241,14 @@ class Session:
             lengths = {} if run.norms is None else {"norms": run.norms}
             await self._send_arrays({"say": "measured", "id": id}, measured.arrays() | lengths)
 
-    def _prepare(self, request: RunScene | OpenStored) -> tuple[PreparedRun, dict[str, Any]]:
+    def _prepare(self, request: RunScene | OpenStored) -> tuple[PreparedRun | PreparedTrace, dict[str, Any]]:
         if isinstance(request, RunScene):
-            prepared = prepare_scene(request.scene)
-        else:
-            prepared = self.folder.prepare(request.name, request.run)
-        return prepared, begun_message(prepared, request.id)
+            scene = prepare_scene(request.scene)
+            return scene, begun_message(scene, request.id)
+        stored = self.folder.prepare(request.name, request.run)
+        if isinstance(stored, PreparedTrace):
+            return stored, trace_message(stored, request.id)
+        return stored, begun_message(stored, request.id)
 
     async def _send_frames(self, id: int, running: RunningRun, computing: "asyncio.Future[Run]") -> None:
         """Send frames as they come, at the pace of the client."""

@@ -16,10 +16,13 @@ import numpy as np
 from nucleate.checks import Array, FileError, InputError, MissingFileError, as_path
 from nucleate.explorer import limits
 from nucleate.explorer.prepared_run import PreparedRun, check_size, model_of_run, prepare_stored
+from nucleate.explorer.prepared_trace import PreparedTrace, prepare_trace_view
 from nucleate.explorer.scene import Scene
 from nucleate.integrate.noise_runs import noise_grid
+from nucleate.integrate.npz_files import npz_names
 from nucleate.integrate.simulate import model_times
 from nucleate.integrate.storage import DATA, load, run_shape
+from nucleate.integrate.stored_hidden_states import is_over_depth
 from nucleate.layers import Model
 from nucleate.studies.durable_files import Damaged
 from nucleate.studies.points import Point, noise_seed
@@ -37,7 +40,7 @@ class StoredEntry:
     """One stored run or ensemble."""
 
     name: str
-    kind: str  # "run" or "ensemble"
+    kind: str  # "run", "ensemble", or "trace": hidden states of a real transformer
     runs: int
     title: str
 
@@ -66,7 +69,7 @@ class Folder:
         )
         return [entry for name in names if (entry := self._entry(name)) is not None]
 
-    def prepare(self, name: str, run: int) -> PreparedRun:
+    def prepare(self, name: str, run: int) -> PreparedRun | PreparedTrace:
         """Run number `run` of the entry `name`."""
         known = {entry.name: entry for entry in self.entries()}
         if name not in known:
@@ -77,12 +80,13 @@ class Folder:
         if run >= known[name].runs:
             raise InputError(f"There is no run {run} in {name}: it holds {known[name].runs}, counted from 0.")
         path = self._inside(name)
+        prepared: PreparedRun | PreparedTrace
         try:
-            prepared = (
-                _prepare_from_ensemble(path, run, name)
-                if known[name].kind == "ensemble"
-                else prepare_stored(load(path), run, name)
-            )
+            if known[name].kind == "ensemble":
+                prepared = _prepare_from_ensemble(path, run, name)
+            else:
+                found = load(path)
+                prepared = (prepare_trace_view if found.over_depth else prepare_stored)(found, run, name)
         except InputError as error:
             # a page need not know where it lies
             raise InputError(str(error).replace(str(path), name)) from None
@@ -101,8 +105,8 @@ class Folder:
                 return StoredEntry(
                     name, "ensemble", manifest.runs * points, str(manifest.study["title"] or name)
                 )
-            shape = run_shape(path)
-            return StoredEntry(name, "run", shape[0] if len(shape) == 4 else 1, name)
+            shape, kind = run_shape(path), "trace" if _holds_trace(path) else "run"
+            return StoredEntry(name, kind, shape[0] if len(shape) == 4 else 1, name)
         except (InputError, Damaged, OSError, KeyError, TypeError, AttributeError):
             return None
 
@@ -156,6 +160,12 @@ def open_folder(path: Path | None) -> Folder:
     if entries[0].kind == "run":
         check_size(resolved.name, *run_shape(resolved)[-2:])
     return folder
+
+
+def _holds_trace(path: Path) -> bool:
+    """Whether a stored run is one over depth, from the names of its arrays alone."""
+    npz = path.suffix.lower() == ".npz"
+    return is_over_depth(npz_names(path) if npz else {one.name for one in path.iterdir()})
 
 
 def _prepare_from_ensemble(path: Path, index: int, name: str) -> PreparedRun:

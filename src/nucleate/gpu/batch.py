@@ -7,7 +7,7 @@ with the next launch.  So Ctrl-C, a time limit and progress need no help from th
 
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -41,8 +41,8 @@ __all__ = [
 ]
 
 TELL_SECONDS = 0.1  # between two calls of a large system's callbacks
-POLL_SECONDS = 0.001  # between two looks at what the card has done
-LAUNCH_SECONDS = 0.2  # that a launch should last at most
+POLL_SECONDS = 0.0002  # between two looks at what the card has done
+LAUNCH_SECONDS = 0.3  # that a launch should last at most
 PAIRS_PER_SECOND = 1e9  # of one block of threads, as a first guess; then launches are timed
 SLOTS = 6  # groups of runs on the card at a time: some compute while the frames of others are fetched
 SLOT_BYTES = 2**27  # of frames that a slot has room for
@@ -91,9 +91,9 @@ class Batch:
             np.stack([one.frozen_weight for one in shapes]),
         ]
         self.own, self.allowed = len(shapes) > 1, False
-        self.model_arrays = per_run
-        self.weights = [cuda.to_device(np.ascontiguousarray(array)) for array in table_weights(table)]
-        self.times = cuda.to_device(buffers.times)
+        self.model_arrays = per_run if self.own else [_constant(array) for array in per_run]
+        self.weights = [_constant(array) for array in table_weights(table)]
+        self.times = _constant(buffers.times)
         self.window, self.full = shape.w, shape.mask == FULL
         evaluations = len(table.B)
         self.pairs_per_step = evaluations * n * (mean_seen(shape.mask, n, shape.w) + m) + 1.0
@@ -106,9 +106,19 @@ class Batch:
 
     def arrays(self, first: int, last: int, stream: Any) -> list[Any]:
         """A, V, beta, frozen tokens and their weights of these runs, on the card."""
-        some = slice(first, last) if self.own else slice(None)
-        arrays = [np.ascontiguousarray(array[some]) for array in self.model_arrays]
-        return [cuda.to_device(array, stream=stream) for array in arrays]
+        if not self.own:
+            return self.model_arrays
+        return [cuda.to_device(array[first:last], stream=stream) for array in self.model_arrays]
+
+
+def _constant(array: Array) -> Any:
+    """The array on the card, sent there once for all calls."""
+    return _sent(array.tobytes(), array.shape)
+
+
+@lru_cache(maxsize=256)
+def _sent(data: bytes, shape: tuple[int, ...]) -> Any:
+    return cuda.to_device(np.frombuffer(data).reshape(shape))
 
 
 class Slot:

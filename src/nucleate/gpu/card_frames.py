@@ -157,9 +157,10 @@ class CardFrames:
         self.b, self.m, _, d = self.frames.shape
         self.kernels = kernels(d)
         saved = np.ascontiguousarray(slot.counts[0])
-        self._launch(
-            self.kernels.mark_unreached, False, self.frames, cuda.to_device(saved, stream=self.stream)
-        )
+        if (saved < self.m).any():
+            self._launch(
+                self.kernels.mark_unreached, False, self.frames, cuda.to_device(saved, stream=self.stream)
+            )
 
     def consumed(self, centers: NDArray[np.int64], radius: float, last: bool) -> Array:
         """As `observe.consumed`; centers (b, c) are filled up with -1."""

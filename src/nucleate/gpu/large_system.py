@@ -100,22 +100,25 @@ def kernels(arithmetic: Arithmetic) -> Kernels:
         first, last = chunks[k // tile_rows, 0], chunks[k // tile_rows, 1]
         begin = first - 1 if m > 0 and first > 0 else first  # frozen tokens are in the first part
         shift = parts[first, D + 1, k]
-        for at in range(begin, last):
-            shift = max(shift, parts[0 if at < first else at, D + 1, k])
+        if not GAUSSIAN:  # else all parts have the same
+            for at in range(begin, last):
+                shift = max(shift, parts[0 if at < first else at, D + 1, k])
         Z = 0.0
         for c in range(D):
             S[c] = 0.0
         for at in range(begin, last):
             part = 0 if at < first else at
-            shrink = 2.0 ** (parts[part, D + 1, k] - shift)
+            shrink = 1.0 if GAUSSIAN else 2.0 ** (parts[part, D + 1, k] - shift)
             Z += shrink * parts[part, D, k]
             for c in range(D):
                 S[c] += shrink * parts[part, c, k]
+        for c in range(D):
+            S[c] = S[c] / Z + places[m + k, c] if DIFFERENCES else S[c] / Z
         along = 0.0
         for c in range(D):
             value = 0.0
             for e in range(D):
-                value += V[c, e] * (S[e] / Z + places[m + k, e] if DIFFERENCES else S[e] / Z)
+                value += V[c, e] * S[e]
             out[c] = value
             along += value * places[m + k, c]
         for c in range(D):

@@ -29,7 +29,7 @@ class Arithmetic(NamedTuple):
     d: int
     gaussian: bool  # K^T Q = I
     mixed: bool  # pairs in single precision
-    exact: bool  # weights to the last bits, not to ten digits
+    exact: bool  # weights to the last bits, not to eight digits
     frozen: bool  # whether there are frozen tokens
 
 
@@ -86,12 +86,12 @@ def velocity_function(arithmetic: Arithmetic) -> Any:
     @device_function
     def velocity(places, weights, m, low, high, A, V, beta, x, out, scratch):
         """out = the velocity of a token at x, which sees the frozen tokens 0 .. m-1 and the tokens low ..
-        high-1 among `places`; A is K^T Q.  `scratch` is four arrays (D,) as precise as pairs, one of doubles:
-        made by the caller, as the simulator knows them in the module of the kernel only."""
-        u, here, S, T, mean = scratch
+        high-1 among `places`; A is K^T Q.  `scratch` is three arrays (D,) as precise as pairs, and one of
+        doubles: made by the caller, as the simulator knows them in the module of the kernel only."""
+        u, here, S, mean = scratch
         scale = beta * LOG2_E
         for c in range(D):
-            here[c], S[c], T[c] = real(x[c]), real(0.0), real(0.0)
+            here[c], S[c] = real(x[c]), real(0.0)
             total = 0.0
             if GAUSSIAN:
                 total = x[c]
@@ -105,20 +105,21 @@ def velocity_function(arithmetic: Arithmetic) -> Any:
             if FROZEN:
                 shift = largest_score(places, u, 0, m, shift)
             shift = largest_score(places, u, low, high, shift)
-        Z, Z2 = real(0.0), real(0.0)
+        Z = real(0.0)
         if FROZEN:
             for j in range(m):
                 Z += add(places, uint64(j * STRIDE), u, here, shift, real(weights[j]), S)
-        at = uint64(low * STRIDE)
-        for _ in range((high - low) // 2):  # two sums hide the latency of one
+        at, end = uint64(low * STRIDE), uint64(high * STRIDE)
+        while at + uint64(3 * STRIDE) < end:  # four at a time: counting costs as much as a token
+            for i in range(4):
+                Z += add(places, at + uint64(i * STRIDE), u, here, shift, real(1.0), S)
+            at += uint64(4 * STRIDE)
+        while at < end:
             Z += add(places, at, u, here, shift, real(1.0), S)
-            Z2 += add(places, at + uint64(STRIDE), u, here, shift, real(1.0), T)
-            at += uint64(2 * STRIDE)
-        if (high - low) % 2:
-            Z += add(places, at, u, here, shift, real(1.0), S)
-        inverse = 1.0 / (float64(Z) + float64(Z2))
+            at += uint64(STRIDE)
+        inverse = 1.0 / float64(Z)
         for c in range(D):
-            mean[c] = (float64(S[c]) + float64(T[c])) * inverse
+            mean[c] = float64(S[c]) * inverse
             if MIXED:
                 mean[c] += x[c]
         along = 0.0

@@ -66,7 +66,7 @@ def rows_per_thread(arithmetic: Arithmetic) -> int:
 
 def suits_tile(arithmetic: Arithmetic) -> bool:
     """Whether registers hold whole rows; measured."""
-    return arithmetic.d <= (12 if SIMULATED else 64 if arithmetic.mixed else 48)
+    return arithmetic.d <= (12 if SIMULATED else 32)
 
 
 @made_once
@@ -182,4 +182,5 @@ def tile_sums(arithmetic: Arithmetic) -> SumsKernel:
                 parts[part, D, k] = float64(Z_all[r]) + float64(Z[r])
                 parts[part, D + 1, k] = 0.0 if DIFFERENCES else float64(shift[r])
 
-    return SumsKernel(sums, ROWS, COLUMNS, THREADS, 0, 4 if SIMULATED else 8000)
+    tasks = 8000 if MIXED and D > MAX_DIFFERENCES else 16000
+    return SumsKernel(sums, ROWS, COLUMNS, THREADS, 0, 4 if SIMULATED else tasks)

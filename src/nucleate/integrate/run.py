@@ -85,6 +85,9 @@ class Run:
     def __repr__(self) -> str:
         return f"Run({self.summary})"
 
+    def _repr_html_(self) -> str:
+        return convenience("Run, in a notebook")(self)
+
     @property
     def summary(self) -> str:
         """One line: who, for how long, by which method, with what end, and what to do if it is not "done"."""
@@ -145,6 +148,11 @@ class Run:
         """Draw the run (for b runs, number `which`): angles over time on the circle, trajectories on
         spheres."""
         return convenience("Run.plot")(self, ax, which=which)
+
+    def explore(self, which: int = 0, height: int = 720) -> Any:
+        """The explorer's player of the run (for b runs, number `which`) inside a notebook, offline; `height`
+        in pixels.  Its save(path) writes the page as .html."""
+        return convenience("Run.explore")(self, which, height)
 
     def check(
         self, factor: float = 100.0, *, time_limit: float | None = None, threads: int | None = None

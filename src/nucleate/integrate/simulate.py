@@ -32,6 +32,7 @@ from nucleate.integrate.tableau import FIXED_STEP_METHODS, Tableau, dormand_prin
 from nucleate.kernels.devices import Device, Precision, check_device
 from nucleate.kernels.threads import pick_threads
 from nucleate.layers import Layers, Model, as_model
+from nucleate.notebook import shown_progress
 
 __all__ = [
     "FIRST_LOG_TIME",
@@ -128,6 +129,7 @@ def simulate(
         seconds = finite_number("time_limit", time_limit, above=0.0, help="It is in seconds.")
     workers = pick_threads(threads)
     function_or_none("progress", progress, of="(done, total)")
+    progress = shown_progress(progress, "simulating")
     function_or_none("on_frames", on_frames, of="(t, x)")
     settings: dict[str, Any] = {
         "method": method,

@@ -49,6 +49,7 @@ __all__ = [
     "Circle",
     "circle_base",
     "circle_block",
+    "circle_sweep",
     "circle_system",
     "circle_totals",
     "frozen_sums",
@@ -201,6 +202,16 @@ def circle_block(s, b, velocity, stop):
                     return
                 if k < n and not few[b, i, at] <= 0.0:
                     pairwise_token(s.pair, k, velocity)
+
+
+@uncounted
+def circle_sweep(s, velocity, stop):
+    """All velocities of tokens already placed, on one thread."""
+    for b in range(s.totals.shape[0]):
+        circle_totals(s, b)
+    circle_base(s)
+    for b in range(s.totals.shape[0]):
+        circle_block(s, b, velocity, stop)
 
 
 @inlined

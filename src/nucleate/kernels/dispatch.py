@@ -15,7 +15,8 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numba import types
@@ -33,10 +34,8 @@ from nucleate.kernels.circle import (
     MAX_Z,
     TOLERANCE,
     Circle,
-    circle_base,
-    circle_block,
+    circle_sweep,
     circle_system,
-    circle_totals,
     modes,
     roundoff,
     usual_ratio,
@@ -47,11 +46,7 @@ from nucleate.kernels.circle_batch import (
     circle_batch_roundoff,
     circle_batch_velocities,
 )
-from nucleate.kernels.circle_heads import (
-    has_modes,
-    modes_outputs,
-    modes_pay,
-)
+from nucleate.kernels.circle_heads import has_modes, modes_pay
 from nucleate.kernels.devices import Device, Precision, check_device
 from nucleate.kernels.head_tiles import (
     HeadTiles,
@@ -60,7 +55,7 @@ from nucleate.kernels.head_tiles import (
     head_tiles_place,
     head_tiles_system,
 )
-from nucleate.kernels.heads import Heads, heads_block, heads_images, heads_place, heads_system
+from nucleate.kernels.heads import Heads, heads_place, heads_sums, heads_system
 from nucleate.kernels.model_shape import (
     CAUSAL,
     FULL,
@@ -158,6 +153,8 @@ def _velocity(
         ordinary = check_ordinary(model, 'device="gpu"')
         return _on_gpu(ordinary, check_tokens("x", x), kernel, precision == "mixed")
     workers = pick_threads(threads)
+    if x.ndim == 2 and model.runs is None and kernel != "reference" and _is_small(model, n, d):
+        return _of_small_system(model, check_tokens("x", x), kernel)
     if isinstance(model, Block):
         return _of_block(model, check_tokens("x", x), kernel, workers)
     shape = model_shape(model, n, d)
@@ -193,13 +190,71 @@ def _of_block(block: Block, x: Array, kernel: Kernel, threads: int) -> Array:
         return block_drift(block, x)
     runs = x if x.ndim == 3 else x[None]
     velocity = np.empty_like(runs)
-    # P A / r and P A / (r |A|): those of norms without a radius, then divided by r
-    norm = {"pre": "post", "peri": "ngpt"}.get(block.norm, block.norm)
-    shapes = [block_shape(block, n, d, run, norm) for run in range(block.runs or 1)]
+    shapes = [_without_radius(block, n, d, run) for run in range(block.runs or 1)]
     _interruptible_if_long(partial(_run_by_run, shapes, kernel, runs, velocity, threads), runs)
-    if has_radius(block.norm, tau=block.tau):
-        velocity /= block.radii(n)[:, None] * (block.alpha if block.norm == "peri" else 1.0)
+    radius = _radius(block, n)
+    if radius is not None:
+        velocity /= radius
     return velocity if x.ndim == 3 else velocity[0]
+
+
+def _without_radius(block: Block, n: int, d: int, run: int = 0) -> BlockShape:
+    """P A / r and P A / (r |A|) are those of norms without a radius, then divided by r."""
+    return block_shape(block, n, d, run, {"pre": "post", "peri": "ngpt"}.get(block.norm, block.norm))
+
+
+def _radius(model: Attention | Block, n: int) -> Array | None:
+    """(n, 1) what to divide by then; None without a radius."""
+    if isinstance(model, Attention) or not has_radius(model.norm, tau=model.tau):
+        return None
+    return model.radii(n)[:, None] * (model.alpha if model.norm == "peri" else 1.0)
+
+
+# One small system, whose sums take no longer than to set them up
+
+
+class _Kept(NamedTuple):
+    """What is set up for tokens of one shape; a call takes a team out of `idle` while it uses it."""
+
+    settings: tuple[int, int, Kernel]  # n, d, kernel
+    radius: Array | None
+    idle: list[Team]
+
+
+_kept: WeakKeyDictionary[Attention | Block, _Kept] = WeakKeyDictionary()  # models are frozen
+
+
+def _is_small(model: Attention | Block, n: int, d: int) -> bool:
+    """Whether one thread sums without BLAS, and so fast that to set it up counts."""
+    heads = len(model.heads) if isinstance(model, Block) else 1
+    return d < MIN_TILES_DIMENSION and max(1, heads) * n * n <= MIN_TEAM_WORK
+
+
+def _of_small_system(model: Attention | Block, x: Array, kernel: Kernel) -> Array:
+    """The velocities of tokens x (n, d); what is set up for them is kept for the next call."""
+    settings = (*x.shape, kernel)
+    kept = _kept.get(model)
+    if kept is None or kept.settings != settings:
+        kept = _kept[model] = _Kept(settings, _radius(model, len(x)), [])
+    try:
+        team = kept.idle.pop()
+    except IndexError:
+        team = _small_team(model, *settings)
+    velocity = np.empty_like(x)
+    _one_run(team, x, velocity, np.zeros(1, dtype=np.uint8))
+    kept.idle.append(team)
+    if kept.radius is not None:
+        velocity /= kept.radius
+    return velocity
+
+
+def _small_team(model: Attention | Block, n: int, d: int, kernel: Kernel) -> Team:
+    if isinstance(model, Attention):
+        shape = model_shape(model, n, d)
+        if shape.ordinary:
+            return Team(make_system(shape, kernel, angle=False), 1)
+        model = Block(model)
+    return Team(make_system(_without_radius(model, n, d), kernel, angle=False), 1)
 
 
 def _with_run_axis(model: Attention | Block, x: Array) -> Array:
@@ -443,11 +498,7 @@ def _circle_drift(system, y, velocity, stop):
     if stop[0]:
         return
     pairwise_place(system.pair, y)
-    for b in range(system.totals.shape[0]):
-        circle_totals(system, b)
-    circle_base(system)
-    for b in range(system.totals.shape[0]):
-        circle_block(system, b, velocity, stop)
+    circle_sweep(system, velocity, stop)
 
 
 def _tiles_drift(system, y, velocity, stop):
@@ -459,13 +510,7 @@ def _heads_drift(system, y, velocity, stop):
     if stop[0]:
         return
     heads_place(system, y)
-    # each only where there is something to do: to hand the record on takes as long as twenty tokens
-    if system.turn.shape[0] > 0 or system.added.shape[0] > 0:
-        heads_images(system)
-    if system.modes.last >= 0:
-        modes_outputs(system, velocity)
-    if not system.modes.alone or system.modes.left.sum() > 0:
-        heads_block(system, 0, system.n, velocity, stop)
+    heads_sums(system, velocity, stop)
 
 
 def _head_tiles_drift(system, y, velocity, stop):

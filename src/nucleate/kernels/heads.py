@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from nucleate.checks import Array
 from nucleate.kernels.block_shape import GELU, NGPT, PERI, PRE, RELU, SILU, TANH, BlockShape
 from nucleate.kernels.circle import TOLERANCE, modes
-from nucleate.kernels.circle_heads import Modes, modes_of, ratio_of
+from nucleate.kernels.circle_heads import Modes, modes_of, modes_outputs, ratio_of
 from nucleate.kernels.compile import inlined, uncounted
 from nucleate.kernels.model_shape import CAUSAL, EXPONENTIAL, FULL, HARDMAX, ModelShape, mean_seen
 from nucleate.kernels.own_term import NO_TERM, add_own_term, own_term
@@ -64,6 +64,8 @@ __all__ = [
     "heads_block",
     "heads_images",
     "heads_place",
+    "heads_sums",
+    "heads_sweep",
     "heads_system",
     "mask_of",
     "pairs_of",
@@ -290,6 +292,24 @@ def heads_images(p):
 
 
 # The sums
+
+
+@inlined
+def heads_sums(p, velocity, stop):
+    """All velocities of tokens already placed, on one thread."""
+    # each only where there is something to do: to hand the record on takes as long as twenty tokens
+    if p.turn.shape[0] > 0 or p.added.shape[0] > 0:
+        heads_images(p)
+    if p.modes.last >= 0:
+        modes_outputs(p, velocity)
+    if not p.modes.alone or p.modes.left.sum() > 0:
+        heads_block(p, 0, p.n, velocity, stop)
+
+
+@uncounted
+def heads_sweep(p, velocity, stop):
+    """`heads_sums` for a call from Python."""
+    heads_sums(p, velocity, stop)
 
 
 @uncounted

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from nucleate.checks import Array
-from nucleate.kernels.circle import Circle, circle_base, circle_block, circle_totals
+from nucleate.kernels.circle import Circle, circle_base, circle_block, circle_sweep, circle_totals
 from nucleate.kernels.circle_heads import modes_base, modes_block, modes_deal, modes_totals
 from nucleate.kernels.head_tiles import HeadTiles, head_tiles_block, head_tiles_images, head_tiles_place
-from nucleate.kernels.heads import Heads, heads_block, heads_images, heads_place
+from nucleate.kernels.heads import Heads, heads_block, heads_images, heads_place, heads_sweep
 from nucleate.kernels.model_shape import CAUSAL
 from nucleate.kernels.pairwise import Pairwise, pairwise_block, pairwise_place
 from nucleate.kernels.threads import Stop, share
@@ -33,6 +33,7 @@ BLOCK: dict[type, Any] = {
     Heads: heads_block,
     HeadTiles: head_tiles_block,
 }
+SWEEP: dict[type, Any] = {Circle: circle_sweep, Heads: heads_sweep}  # on one thread, in one call
 BLOCKS_PER_THREAD = 16  # so that the threads end at about the same time
 
 
@@ -52,6 +53,9 @@ class Team:
 
     def sweep(self, velocity: Array, stop: Stop) -> None:
         """The velocities of tokens already placed, flat and padded by 8."""
+        if len(self.members) == 1 and type(self.system) in SWEEP:
+            SWEEP[type(self.system)](self.system, velocity, stop)
+            return
         if isinstance(self.system, Circle):
             blocks = range(self.system.totals.shape[0])
             self._share(lambda member, b: circle_totals(member, b), blocks)

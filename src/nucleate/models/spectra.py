@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nucleate.checks import InputError, whole_number
+from nucleate.conveniences import convenience
 from nucleate.models.checkpoint import open_source
 from nucleate.models.heads import HeadSpectrum, full_row, head_spectrum, products, read_factors
 from nucleate.models.mapping import Mapping, find_mapping
@@ -24,6 +25,7 @@ from nucleate.models.nulls import (
     swapped_spectra,
 )
 from nucleate.models.plan import Plan, make_plan
+from nucleate.notebook import shown_progress
 
 if TYPE_CHECKING:
     from nucleate.models.all_heads import HeadOutcomes
@@ -121,6 +123,9 @@ class Spectra:
 
         return summary(self)
 
+    def _repr_html_(self) -> str:
+        return convenience("Spectra, in a notebook")(self)
+
     def __repr__(self) -> str:
         return (
             f"Spectra({self.model!r}, {self.architecture}, {self.layers} layers of {self.heads_per_layer}"
@@ -160,6 +165,7 @@ def spectra(
     source = open_source(model)
     plan = make_plan(source.weights, source.config, None if mapping is None else find_mapping(mapping))
     total = len(plan.layers) * plan.heads
+    progress = shown_progress(progress, "reading heads")
     heads: list[Head] = []
     pairs: list[list[HeadSpectrum]] = []
     stored_pairs: list[list[HeadSpectrum]] = []

@@ -15,6 +15,7 @@ from nucleate.integrate.hidden_states import from_hidden_states
 from nucleate.integrate.run import Run
 from nucleate.models.forward import TransformerModel, open_model
 from nucleate.models.tokenizer import Tokenizer, open_tokenizer
+from nucleate.notebook import shown_progress
 
 __all__ = ["PRECISIONS", "Reading", "prepare_trace", "read", "trace"]
 
@@ -86,7 +87,8 @@ def trace(
         )
     weights = true_or_false("attention_weights", attention_weights)
     reading = prepare_trace(path, texts, tokenizer, length)
-    return read(reading, weights, true_or_false("logits", logits), precision, progress)
+    logits = true_or_false("logits", logits)
+    return read(reading, weights, logits, precision, shown_progress(progress, "reading layers"))
 
 
 def prepare_trace(

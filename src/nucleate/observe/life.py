@@ -19,6 +19,7 @@ from nucleate.integrate.simulate import Progress, simulate
 from nucleate.integrate.storage import check_target
 from nucleate.kernels.model_shape import model_shape
 from nucleate.layers import Layers
+from nucleate.notebook import shown_progress
 from nucleate.observe.clusters import check_radius
 from nucleate.observe.merges import Merges, merges, sharpness, usual_radius
 from nucleate.sphere import uniform
@@ -83,6 +84,9 @@ class Life:
             convenience("Life.save, pictures")(self, path)
         else:
             self.run.save(path)
+
+    def _repr_html_(self) -> str:
+        return convenience("Life, in a notebook")(self)
 
     def __repr__(self) -> str:
         return f"Life({self.run.summary}; {len(self.merges)} merges)"
@@ -175,6 +179,7 @@ def life(
     """
     notes: dict[str, Any]
     function_or_none("progress", progress, of="(done, total)")
+    progress = shown_progress(progress, "following a life, in powers of ten of time")
     if isinstance(beta, Attention | Block | Layers):
         model = softmax_head(beta, "A life is followed", "Simulate it: nucleate.simulate(model, x0, t).")
         if (d, seed) != (2, 0):

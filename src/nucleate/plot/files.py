@@ -4,12 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from nucleate.checks import InputError
 from nucleate.integrate.run import Run
 from nucleate.integrate.storage import replacing
-from nucleate.observe.capture import design_capture
 from nucleate.observe.cosines import mean_cosine
 from nucleate.plot.animation import animate
 from nucleate.plot.depth import depth_lines, line_of
@@ -17,7 +13,7 @@ from nucleate.plot.merges import LIFE_INCHES, life, life_axes
 from nucleate.plot.on_circle import angles, circle
 from nucleate.plot.on_sphere import trajectories
 from nucleate.plot.styles import GLOBE_INCHES, WIDE_INCHES
-from nucleate.plot.token_sphere import token_sphere
+from nucleate.plot.token_sphere import depth_globes
 from nucleate.plot.tokens import frames
 
 if TYPE_CHECKING:
@@ -25,9 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from nucleate.observe.life import Life
-
-GLOBES, WORDS_ON_A_GLOBE = 4, 24  # of a run over depth
-SHARE_OF_CENTERS = 0.25
 
 
 def picture(run: Run, ax: "Axes | None" = None, *, which: int = 0) -> "Axes":
@@ -48,31 +41,11 @@ def write_run(run: Run, path: Path, progress: Callable[[int, int], object] | Non
     if path.suffix.lower() in (".gif", ".mp4"):
         return animate(run, path, progress=progress)
     if run.over_depth:
-        return save_figure(_globes(run), path)
+        return save_figure(depth_globes(run), path)
     flat = run.x.shape[-1] == 2
     figure = Figure(figsize=WIDE_INCHES if flat else GLOBE_INCHES, layout="constrained")
     picture(run, figure.add_subplot(projection=None if flat else "3d"))
     save_figure(figure, path)
-
-
-def _globes(run: Run) -> "Figure":
-    """The first tokens of a run over depth, of several texts of the first, on globes at four depths; marked
-    are Rényi centers of the first layer, a quarter of the tokens."""
-    t, x = frames(run, 0)
-    words = run.tokens[0] if run.tokens is not None and run.x.ndim == 4 else run.tokens
-    n, d = min(x.shape[1], WORDS_ON_A_GLOBE), x.shape[2]
-    if n < 4 or d < 3:
-        raise InputError(
-            f"The picture of a run over depth needs 4 tokens and d of at least 3, but there are {x.shape[1]}"
-            f" and d = {d}. Give a longer text."
-        )
-    at = np.unique(np.linspace(0, len(t) - 1, GLOBES).round().astype(np.int64))
-    shown = [str(word) for word in (words or range(1, n + 1))[:n]]
-    kinds = np.unique(shown, return_inverse=True)[1].reshape(1, n)  # (1, n)
-    center = design_capture(x[:1, :n], kinds, SHARE_OF_CENTERS).center[0]  # (n,)
-    figure = token_sphere({"text": (x[at, :n], shown, center)}, t[at].astype(int).tolist())
-    figure.subplots_adjust(top=0.88)  # room for titles of two lines
-    return figure
 
 
 def write_life(life_: "Life", path: Path) -> None:

@@ -40,7 +40,6 @@ from nucleate.studies.workers import Outcome, Workers
 __all__ = ["check_cluster", "cluster_workers"]
 
 CONNECT_SECONDS = 30.0  # to find the scheduler, which a job may have started a moment ago
-START_SECONDS = 60.0  # for the workers of a cluster of our own; a second or two is usual
 START_TRIES = 2  # to start a cluster of our own, whose workers may be killed at once
 RECOUNT_SECONDS = 1.0  # between two counts of the threads of the cluster, which may grow and shrink
 MAX_GIVEN_UP = 5  # times that Dask may give a block up, each after several dead workers
@@ -148,21 +147,11 @@ def _local(distributed: Any, workers: int) -> Iterator[Any]:
 
 
 def _local_cluster(distributed: Any, workers: int) -> Any:
-    """A cluster of our own; if one worker is lost while it starts, Dask gives it up, or may wait for ever
-    (2024.12 does in one try of three), so it is tried again."""
-
-    def sync(
-        cluster: Any, function: Any, *given: Any, callback_timeout: Any = START_SECONDS, **named: Any
-    ) -> Any:
-        return distributed.LocalCluster.sync(
-            cluster, function, *given, callback_timeout=callback_timeout, **named
-        )
-
-    patient = type("LocalCluster", (distributed.LocalCluster,), {"sync": sync})  # but not for ever
+    """A cluster of our own; Dask gives it up if one worker is lost while it starts, so it is tried again."""
     error: Exception | None = None
     for _ in range(START_TRIES):
         try:
-            return patient(
+            return distributed.LocalCluster(
                 n_workers=workers,
                 threads_per_worker=1,
                 processes=True,

@@ -13,6 +13,7 @@ import numpy as np
 from nucleate.checks import InputError, file_error, function_or_none, whole_number
 from nucleate.kernels.simd import LANES
 from nucleate.kernels.threads import ctrl_c_stops, pick_threads
+from nucleate.notebook import shown_progress
 from nucleate.studies.block import Block, Report
 from nucleate.studies.durable_files import MEND_AND_RUN_AGAIN, Damaged, locked
 from nucleate.studies.partial_store import PartialStore, Tell, check_store, partial_store_folder
@@ -83,6 +84,7 @@ def ensemble(
 
         check_gpu()
     function_or_none("progress", progress, of="(done, runs)")
+    progress = shown_progress(progress, "runs of the study")
     function_or_none("tell", tell, of="one line of text")
     say = tell or (lambda words: warnings.warn(words, RuntimeWarning, stacklevel=3))
     if store is None:

@@ -129,6 +129,9 @@ class Ensemble:
         """The same with all numbers read, so that the store is not needed any more."""
         return replace(self, data=_loaded(self.data, "The ensemble"))
 
+    def _repr_html_(self) -> str:
+        return convenience("Ensemble, in a notebook")(self)
+
     def __repr__(self) -> str:
         return f"Ensemble({self.summary}; {', '.join(self.observables)})"
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nucleate.checks import Array, InputError, check_tokens, finite_array, finite_number, shortened
+from nucleate.conveniences import convenience
 from nucleate.theory.spectrum import Group, Schur, dominant_groups, isolate, schur_form
 from nucleate.theory.table import Status, hypotheses, rate, row_of
 
@@ -71,6 +72,9 @@ class Atlas:
                 f"first token          {self.rate}",
             ]
         )
+
+    def _repr_html_(self) -> str:
+        return convenience("Atlas, in a notebook")(self)
 
     def __repr__(self) -> str:
         return (

@@ -95,6 +95,7 @@ export class Lengths extends TimePlot {
       stroke: theme.ink,
       width: 1.5,
     });
-    this.panel.showReading(`token ${hover + 1}: ${pretty(now[hover])}`);
+    const name = run.trace === null ? `token ${hover + 1}` : `“${run.trace.words[hover]}”`;
+    this.panel.showReading(`${name}: ${pretty(now[hover])}`);
   }
 }

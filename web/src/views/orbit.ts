@@ -1,14 +1,17 @@
 /** Turning the sphere by pointer, wheel and keyboard. */
 
-import { PerspectiveCamera } from "three";
+import { PerspectiveCamera, Vector3 } from "three";
 
 export const FIELD_OF_VIEW_DEGREES = 36; // degrees of view
 const MAX_HEIGHT_RADIANS = 1.5; // short of the pole, where left and right would swap
-const MIN_CAMERA_DISTANCE = 1.6;
+const MIN_CAMERA_DISTANCE = 1.6; // outside the ball
+const MIN_INSIDE_DISTANCE = 0.2;
 const MAX_CAMERA_DISTANCE = 9;
 
 export class Orbit {
   readonly camera = new PerspectiveCamera(FIELD_OF_VIEW_DEGREES, 1, 0.05, 30);
+  private inside = false; // whether the camera may come into the ball
+  private target = [0, 0, 0]; // what it looks at
 
   constructor(
     public angles: number[], // azimuth, height, distance
@@ -20,13 +23,32 @@ export class Orbit {
 
   place(): void {
     const [azimuth, height, far] = this.angles;
+    const [x, y, z] = this.target;
     this.camera.position.set(
-      far * Math.cos(height) * Math.cos(azimuth),
-      far * Math.cos(height) * Math.sin(azimuth),
-      far * Math.sin(height),
+      x + far * Math.cos(height) * Math.cos(azimuth),
+      y + far * Math.cos(height) * Math.sin(azimuth),
+      z + far * Math.sin(height),
     );
-    this.camera.lookAt(0, 0, 0);
+    this.camera.lookAt(x, y, z);
     this.camera.updateMatrixWorld();
+  }
+
+  /** From what is looked at to the eye, of length 1. */
+  get eye(): Vector3 {
+    return this.camera.position
+      .clone()
+      .sub(new Vector3(...this.target))
+      .normalize();
+  }
+
+  /** Looks at a place of the ball, null: at its middle from outside. */
+  lookAt(target: number[] | null): void {
+    this.inside = target !== null;
+    const [x, y, z] = target ?? [0, 0, 0];
+    const same = this.target[0] === x && this.target[1] === y && this.target[2] === z;
+    if (same) return;
+    this.target = [x, y, z];
+    this.place();
   }
 
   set(angles: number[]): void {
@@ -41,7 +63,12 @@ export class Orbit {
     this.angles = [
       round((azimuth - right) % (2 * Math.PI)),
       round(Math.max(-MAX_HEIGHT_RADIANS, Math.min(MAX_HEIGHT_RADIANS, height + up))),
-      round(Math.max(MIN_CAMERA_DISTANCE, Math.min(MAX_CAMERA_DISTANCE, far / closer))),
+      round(
+        Math.max(
+          this.inside ? MIN_INSIDE_DISTANCE : MIN_CAMERA_DISTANCE,
+          Math.min(MAX_CAMERA_DISTANCE, far / closer),
+        ),
+      ),
     ];
     this.place();
     this.onTurn(this.angles);

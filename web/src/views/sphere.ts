@@ -21,7 +21,7 @@ import {
 import { rgb } from "../colours.ts";
 import { Panel } from "../panel.ts";
 import type { RunRecord } from "../run_record.ts";
-import { NUDGE_RADIANS, type View, type ViewContext } from "../view_context.ts";
+import { currentFrame, NUDGE_RADIANS, type View, type ViewContext } from "../view_context.ts";
 import { LOOK } from "../state.ts";
 import { graticule } from "./graticule.ts";
 import { FIELD_OF_VIEW_DEGREES, Orbit } from "./orbit.ts";
@@ -37,9 +37,16 @@ import {
   COLOUR_TEXTURE_WIDTH,
 } from "./shaders.ts";
 import { sphereSvg, type Dot } from "./sphere_svg.ts";
+import { TraceTools } from "./trace_tools.ts";
 import { Trails } from "./trails.ts";
 
 const SPHERE_PICK_PIXELS = 12; // from a token to the pointer
+const FINGER_PICK_PIXELS = 24; // to a finger
+const WHOLE_BALL_DISTANCE = 2.8; // from here on a trace's tokens are looked at, no longer the ball
+const TOKENS_DISTANCE = 1.5; // here they are in the middle
+const LARGEST_ZOOM_OF_DOTS = 2.2;
+const LARGEST_ZOOM_OF_WORDS = 1.2; // of dots that have words
+const WORDS_OVER_TRAILS = 0.4; // so strong are trails where words have to be read
 
 const rgbVector = (hex: string): Vector3 => new Vector3(...rgb(hex)).divideScalar(255);
 
@@ -73,6 +80,7 @@ export class Sphere implements View {
   private positions = new Float32Array(0); // (n, 3) what is drawn now
   private frozenPositions: Float32Array = new Float32Array(0); // (m, 3) frozen tokens
   private frozenDirections: Float64Array | null | undefined; // in which they are seen
+  private readonly tools: TraceTools;
   private paintedKey = ""; // palette and size that the texture holds
   private drag: { kind: "turn" | "token"; x: number; y: number; token: number } | null = null;
 
@@ -83,6 +91,9 @@ export class Sphere implements View {
     this.element = this.panel.element;
     this.renderer = new WebGLRenderer({ canvas: this.panel.canvas, antialias: true, alpha: true });
     this.orbit = new Orbit([...context.look.camera], (camera) => context.changeLook({ camera }));
+    this.tools = new TraceTools(context, this.panel, (closer) =>
+      closer === null ? context.changeLook({ camera: [...LOOK.camera] }) : this.orbit.turn(0, 0, closer),
+    );
     const shader = (vertexShader: string, fragmentShader: string, transparent: boolean): ShaderMaterial =>
       new ShaderMaterial({
         uniforms: this.uniforms,
@@ -120,6 +131,7 @@ export class Sphere implements View {
     const opening = Math.tan(((FIELD_OF_VIEW_DEGREES / 2) * Math.PI) / 180) * Math.max(1, height / width);
     this.orbit.camera.fov = (360 / Math.PI) * Math.atan(opening);
     this.orbit.camera.updateProjectionMatrix();
+    this.tools.resize(width, height);
     this.context.redraw();
   }
 
@@ -190,6 +202,7 @@ export class Sphere implements View {
     if (run !== this.run) this.begin(run);
     this.orbit.set(look.camera);
     run.positions(cursor, this.positions);
+    this.orbit.lookAt(run.trace === null ? null : this.middle());
     this.points.geometry.attributes.position.needsUpdate = true;
     this.placeFrozen(run);
     this.trails.lines.visible = look.trails;
@@ -202,16 +215,27 @@ export class Sphere implements View {
     uniforms.paper.value.copy(rgbVector(theme.paper));
     uniforms.ink.value.copy(rgbVector(theme.ink));
     uniforms.red.value.copy(rgbVector(theme.red));
-    uniforms.eye.value.copy(this.orbit.camera.position).normalize();
+    uniforms.eye.value.copy(this.orbit.eye);
     uniforms.hover.value = hover ?? -1;
     uniforms.cursor.value = cursor;
-    uniforms.strength.value = Math.min(1, 0.3 + 30 / this.trails.tokens.length);
+    const strength = Math.min(1, 0.3 + 30 / this.trails.tokens.length);
+    uniforms.strength.value = run.trace === null ? strength : WORDS_OVER_TRAILS * strength;
     uniforms.size.value = this.dotSize(run.n);
     uniforms.pixel.value = this.renderer.getPixelRatio();
     this.grid.material.color.setRGB(...(rgb(theme.ink).map((c) => c / 255) as [number, number, number]));
     this.grid.material.opacity = 0.1;
     this.renderer.render(this.scene, this.orbit.camera);
     this.describe(run);
+    this.tools.draw(run, this.dots(this.positions));
+  }
+
+  /** Between the middle of the ball and that of the tokens, the closer one looks. */
+  private middle(): number[] {
+    const share = (WHOLE_BALL_DISTANCE - this.orbit.angles[2]) / (WHOLE_BALL_DISTANCE - TOKENS_DISTANCE);
+    const sum = [0, 0, 0];
+    for (let i = 0; i < this.positions.length; i++) sum[i % 3] += this.positions[i];
+    const n = this.positions.length / 3;
+    return sum.map((value) => (Math.max(0, Math.min(1, share)) * value) / n);
   }
 
   private dotSize(n: number): number {
@@ -219,12 +243,20 @@ export class Sphere implements View {
     return (
       Math.max(3.4, 12 * (32 / Math.max(8, n)) ** 0.26) *
       room *
-      (3.4 / this.orbit.angles[2]) *
+      Math.min(
+        this.run?.trace == null ? LARGEST_ZOOM_OF_DOTS : LARGEST_ZOOM_OF_WORDS,
+        3.4 / this.orbit.angles[2],
+      ) *
       this.renderer.getPixelRatio()
     );
   }
 
   private describe(run: RunRecord): void {
+    if (run.trace !== null) {
+      const share = Math.round(100 * run.trace.lostAt(currentFrame(this.context)));
+      const aloud = `${run.n} tokens in 3 of ${run.d} directions, which lose ${share} % of squared length`;
+      return this.panel.showReading("", aloud);
+    }
     const shadow =
       run.d > 3
         ? run.measured?.directions
@@ -251,6 +283,8 @@ export class Sphere implements View {
         token: token ?? -1,
       };
       canvas.setPointerCapture(event.pointerId);
+      if (event.pointerType !== "mouse")
+        this.context.highlight(token ?? this.tokenAt(event.offsetX, event.offsetY, FINGER_PICK_PIXELS));
     });
     canvas.addEventListener("pointermove", (event) => this.move(event));
     canvas.addEventListener("pointerup", (event) => {
@@ -258,7 +292,10 @@ export class Sphere implements View {
       this.drag = null;
     });
     canvas.addEventListener("pointercancel", () => (this.drag = null));
-    canvas.addEventListener("pointerleave", () => this.drag === null && this.context.highlight(null));
+    canvas.addEventListener("pointerleave", (event) => {
+      // a finger leaves by being lifted: what it has chosen stays
+      if (this.drag === null && event.pointerType === "mouse") this.context.highlight(null);
+    });
     canvas.addEventListener(
       "wheel",
       (event) => {
@@ -333,7 +370,7 @@ export class Sphere implements View {
   ): void {
     const { clientWidth: width, clientHeight: height } = this.panel.stage;
     const at = new Vector3();
-    const eye = this.orbit.camera.position.clone().normalize();
+    const { eye } = this.orbit;
     for (let k = 0; k < places.length / 3; k++) {
       at.set(places[3 * k], places[3 * k + 1], places[3 * k + 2]);
       const facing = at.dot(eye);
@@ -342,9 +379,21 @@ export class Sphere implements View {
     }
   }
 
-  private tokenAt(x: number, y: number): number | null {
+  /** Where a token is drawn, in pixels of the stage. */
+  dotOf(token: number): [number, number] {
+    const { x, y } = this.dots(this.positions)[token];
+    return [x, y];
+  }
+
+  private dots(places: ArrayLike<number>): Dot[] {
+    const dots: Dot[] = [];
+    this.project(places, (k, x, y, facing) => dots.push({ k, x, y, facing }));
+    return dots;
+  }
+
+  private tokenAt(x: number, y: number, within = SPHERE_PICK_PIXELS): number | null {
     let best: number | null = null;
-    let nearest = SPHERE_PICK_PIXELS ** 2;
+    let nearest = within ** 2;
     this.project(this.positions, (k, px, py, facing) => {
       const apart = (px - x) ** 2 + (py - y) ** 2 + (facing < 0 ? 60 : 0); // the front wins
       if (apart < nearest) [nearest, best] = [apart, k];
@@ -363,6 +412,7 @@ export class Sphere implements View {
     to.fillStyle = this.context.theme.paper;
     to.fillRect(0, 0, copy.width, copy.height);
     to.drawImage(canvas, 0, 0);
+    if (this.run?.trace != null) to.drawImage(this.tools.canvas, 0, 0, copy.width, copy.height);
     return new Promise((resolve, reject) =>
       copy.toBlob(
         (blob) => (blob ? resolve(blob) : reject(new Error("The picture could not be written."))),
@@ -375,18 +425,16 @@ export class Sphere implements View {
     const { clientWidth: width, clientHeight: height } = this.panel.stage;
     const far = this.orbit.angles[2];
     const focal = height / 2 / Math.tan((this.orbit.camera.fov * Math.PI) / 360);
-    const place = (places: ArrayLike<number>): Dot[] => {
-      const dots: Dot[] = [];
-      this.project(places, (k, x, y, facing) => dots.push({ k, x, y, facing }));
-      return dots;
-    };
     const size = this.dotSize(this.run?.n ?? 1) / this.renderer.getPixelRatio() / 2;
-    const outline = focal / Math.sqrt(far * far - 1);
+    const outline = focal / Math.sqrt(Math.max(far * far - 1, 1e-4));
     const shown = {
       tokens: this.positions,
       frozen: this.frozenPositions,
       trails: this.context.look.trails ? this.trails.tokens : [],
     };
-    return sphereSvg(this.context, { width, height }, outline, size, place, shown);
+    const middle = this.dots([0, 0, 0])[0];
+    const labels = this.run?.trace == null ? [] : this.tools.labels(this.run, this.dots(this.positions));
+    const look = { width, height, outline: { x: middle.x, y: middle.y, radius: outline }, size };
+    return sphereSvg(this.context, look, (places) => this.dots(places), shown, labels);
   }
 }

@@ -6,6 +6,7 @@ import { currentFrame, type ViewContext } from "../view_context.ts";
 import { diamond } from "./frozen.ts";
 import { circles } from "./graticule.ts";
 import { arc } from "./arc.ts";
+import { drawLabel, type WordLabel } from "./labels.ts";
 
 export interface Dot {
   k: number; // token
@@ -17,6 +18,13 @@ export interface Shown {
   tokens: ArrayLike<number>; // (n, 3)
   frozen: ArrayLike<number>; // (m, 3)
   trails: number[]; // tokens that have one
+}
+
+export interface SvgLook {
+  width: number;
+  height: number;
+  outline: { x: number; y: number; radius: number };
+  size: number; // radius of a dot
 }
 
 const MAX_TRAIL_POINTS = 60_000; // of trails: a few hundred kilobytes
@@ -50,16 +58,15 @@ function trail(context: ViewContext, k: number): number[][] {
 
 export function sphereSvg(
   context: ViewContext,
-  { width, height }: { width: number; height: number },
-  outline: number,
-  size: number,
+  { width, height, outline, size }: SvgLook,
   place: (places: ArrayLike<number>) => Dot[],
   shown: Shown,
+  labels: WordLabel[],
 ): string {
   const { theme, palette, run } = context;
   const pen = new SvgPen(width, height, "nucleate: Sphere");
   pen.rect(0, 0, width, height, { fill: theme.paper });
-  pen.circle(width / 2, height / 2, outline, { stroke: theme.faint, width: 1.5 });
+  pen.circle(outline.x, outline.y, outline.radius, { stroke: theme.faint, width: 1.5 });
   const few = Math.max(1, Math.ceil((shown.trails.length * (currentFrame(context) + 1)) / MAX_TRAIL_POINTS));
   const lines: { points: number[]; style: ShapeStyle }[] = circles().map((points) => ({
     points,
@@ -90,9 +97,11 @@ export function sphereSvg(
     }
     for (const { x, y } of still.filter(here)) diamond(pen, x, y, 13, theme, pale);
   }
-  pen.text(`t = ${pretty(run?.t[currentFrame(context)] ?? 0, 4)}`, 8, height - 8, {
-    fill: theme.soft,
-    baseline: "bottom",
-  });
+  for (const label of labels) drawLabel(pen, label, theme);
+  const t = run?.t[currentFrame(context)] ?? 0;
+  const lost = run?.trace?.lostAt(currentFrame(context)) ?? 0;
+  const foot =
+    run?.trace == null ? `t = ${pretty(t, 4)}` : `after block ${t}, ${Math.round(100 * lost)} % lost`;
+  pen.text(foot, 8, height - 8, { fill: theme.soft, baseline: "bottom" });
   return pen.finish();
 }

@@ -68,7 +68,9 @@ export abstract class TimePlot extends Plot {
       });
     }
     const base = this.y(0, box) + 3;
+    const trace = this.context.run?.trace != null;
     for (const { at, text } of scale.ticks(Math.max(2, Math.floor(box.width / 52)))) {
+      if (trace && text.includes(".")) continue; // layers are whole numbers
       pen.line(this.x(at, box), base, this.x(at, box), base + 4, { stroke: theme.soft, alpha: 0.6 });
       pen.text(text, this.x(at, box), base + 6, {
         fill: theme.soft,
@@ -78,7 +80,7 @@ export abstract class TimePlot extends Plot {
       });
     }
     if (below === "" || box.width > 290)
-      pen.text("time t", box.width - TIME_MARGIN.right, box.height - 1, {
+      pen.text(trace ? "after block" : "time t", box.width - TIME_MARGIN.right, box.height - 1, {
         fill: theme.soft,
         align: "right",
         baseline: "bottom",

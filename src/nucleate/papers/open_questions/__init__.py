@@ -1,5 +1,5 @@
 """What Clustering in Causal Attention Masking leaves open, asked of lives simulated or predicted: who merges
-with whom and when, how many clusters are left, which tokens lead."""
+with whom and when, how many clusters are left, which tokens lead, and what else leaves x_1 the sink."""
 
 from nucleate.papers.core.paper import Paper
 
@@ -17,5 +17,6 @@ PAPER = Paper(
         "predicted-merges": "predicted_merges",
         "cluster-counts": "cluster_counts",
         "who-leads": "who_leads",
+        "sink-survival": "sink_survival",
     },
 )

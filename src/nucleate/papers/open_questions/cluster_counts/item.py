@@ -193,7 +193,7 @@ def _simulated_verdict(numbers: Numbers, p: Parameters) -> Verdict:
 ITEM = Item(
     key="cluster-counts",
     title="How many clusters are left at time t",
-    cost=Cost(quick=40.0, full=250.0),
+    cost=Cost(quick=24.0, full=170.0),
     source="section 6: lifetimes; section 5 counts centers",
     statement="Of the number of clusters over long times the paper makes no claim.",
     ours=(

@@ -202,7 +202,7 @@ def _percent(number: Number) -> str:
 ITEM = Item(
     key="predicted-merges",
     title="Merges predicted from the tokens at t_f",
-    cost=Cost(quick=40.0, full=400.0),
+    cost=Cost(quick=33.0, full=315.0),
     source="section 6: lifetimes beyond Lemma 5.1",
     statement="Of lifetimes beyond Lemma 5.1 the paper makes no claim, nor of who merges with whom.",
     ours=(

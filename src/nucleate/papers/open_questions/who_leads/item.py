@@ -160,7 +160,7 @@ def _interval(number: Number) -> str:
 ITEM = Item(
     key="who-leads",
     title="Which tokens become leaders",
-    cost=Cost(quick=30.0, full=120.0),
+    cost=Cost(quick=17.0, full=80.0),
     source="section 5, which has Rényi centers with δ = 4β^(−1/2) and strong ones",
     statement=(
         "Strong centers hardly move but do not explain all clusters; Rényi centers explain more, but drift"

@@ -1,0 +1,101 @@
+"""One phase diagram for every ingredient: the share of runs that the first token wins."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nucleate.papers.core.item import Data, Numbers, Parameters
+from nucleate.papers.open_questions.sink_survival.measures import phase
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["draw"]
+
+COLUMNS = 4
+TITLES = {
+    "none": "no norm, depth",
+    "sqrt": "norm sqrt, depth",
+    "ngpt": "nGPT, depth",
+    "pre": "Pre-LN, depth",
+    "peri": "Peri-LN, depth",
+    "mix": "Mix-LN, post until τ",
+    "rope": "RoPE, 1/base",
+    "alibi": "ALiBi, slope",
+    "mlp": "MLP, strength",
+    "heads": "4 heads, V = I + sG",
+    "layers": "layers, V = I + sG",
+    "noise": "noise, 1/κ",
+}
+WON = "#2a8a57"
+MARKS = {"common": "x", "open": "."}
+
+
+def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
+    """All of them on one sheet."""
+    from matplotlib.figure import Figure
+
+    rows = -(-len(p["cases"]) // COLUMNS)
+    figure = Figure(figsize=(10.4, 2.45 * rows), layout="constrained")
+    axes = figure.subplots(rows, COLUMNS, squeeze=False)
+    mesh: Any = None
+    for i, ax in enumerate(axes.flat):
+        if i < len(p["cases"]):
+            mesh = _panel(ax, numbers, p, list(p["cases"])[i])
+        else:
+            ax.set_axis_off()
+    for ax in axes[:, 0]:
+        ax.set_ylabel("β")
+    bar = figure.colorbar(mesh, ax=axes, shrink=0.6, pad=0.01)
+    bar.set_label("share of runs that the first token wins")
+    return {"sink-survival": figure}
+
+
+def _panel(ax: Any, numbers: Numbers, p: Parameters, ingredient: str) -> Any:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    from nucleate.plot.styles import SMALL_POINTS, tidy
+
+    palette = tidy(ax)
+    values, betas = p["cases"][ingredient]["values"], p["betas"]
+    share = np.empty((len(betas), len(values)))
+    for i, value in enumerate(values):
+        for b, beta in enumerate(betas):
+            found = {
+                name: numbers[key]
+                for name in ("first", "other", "full")
+                if (key := f"{ingredient}_{value:g}_beta{beta:g}_{name}") in numbers
+            }
+            share[b, i] = found["first"].value
+            mark = MARKS.get(phase(found))
+            if mark:
+                ax.plot(i, b, mark, color=palette.ink, markersize=4)
+    ends: Any = [palette.grey(0.12), WON]
+    colours = LinearSegmentedColormap.from_list("won", ends)
+    mesh = ax.pcolormesh(
+        np.arange(len(values)), np.arange(len(betas)), share, vmin=0.0, vmax=1.0, cmap=colours
+    )
+    _threshold(ax, numbers, p, ingredient, palette.red)
+    ax.set_xticks(range(0, len(values), 2), [_short(value) for value in values[::2]], fontsize=SMALL_POINTS)
+    ax.set_yticks(range(len(betas)), [f"{beta:g}" for beta in betas], fontsize=SMALL_POINTS)
+    ax.set(xlim=(-0.5, len(values) - 0.5), ylim=(-0.5, len(betas) - 0.5))
+    ax.set_title(TITLES[ingredient], fontsize=SMALL_POINTS + 1)
+    return mesh
+
+
+def _threshold(ax: Any, numbers: Numbers, p: Parameters, ingredient: str, colour: Any) -> None:
+    """A step through the strengths at which half the starts change."""
+    values = np.array(p["cases"][ingredient]["values"], dtype=np.float64)
+    axis = values if ingredient == "alibi" else np.log(values)
+    for b, beta in enumerate(p["betas"]):
+        at = numbers[f"{ingredient}_threshold_beta{beta:g}"].value
+        if np.isfinite(at):
+            place = np.interp(at, axis, np.arange(len(axis)))
+            ax.plot([place, place], [b - 0.5, b + 0.5], color=colour, linewidth=1.6)
+
+
+def _short(value: float) -> str:
+    """Powers of ten beyond 100 and below 0.01 as such."""
+    if value >= 1000.0 or 0.0 < value < 0.002:
+        return f"$10^{{{round(np.log10(value))}}}$"
+    return f"{value:g}"

@@ -1,8 +1,8 @@
-"""Makes the sections of docs/trace.md: python docs/trace_reports.py NAME PATH OUT [ITEM ...]
+"""Puts a report into docs/trace.md: python docs/trace_reports.py NAME PATH OUT [ITEM ...]
 
-NAME is smollm2, gemma3, iglm or minilm, PATH its checkpoint, OUT a folder for what is measured, which a
-second call uses again, ITEM what is left out.  English models read sixteen texts of 256 tokens, IgLM the
-chains that come with the package and eleven that it draws itself (seed 0).
+NAME is smollm2, gemma3, iglm or minilm, PATH its checkpoint, OUT the folder of the report, which a second
+call uses again, ITEM what is left out.  It is `nucleate trace PATH --report OUT` with the lengths below;
+IgLM reads the chains that come with the package and eleven that it draws itself (seed 0).
 """
 
 import shutil
@@ -12,16 +12,16 @@ from pathlib import Path
 
 import numpy as np
 
+import nucleate as nc
 from nucleate.models.forward import TransformerModel, open_model
-from nucleate.models.shipped_texts import ANTIBODIES, ENGLISH, WRITTEN, shipped_texts
+from nucleate.models.shipped_texts import ANTIBODIES, shipped_texts
 from nucleate.models.tokenizer import Tokenizer, open_tokenizer
-from nucleate.tracing.report import trace_report
 from nucleate.tracing.words import write_section
 
 DOCS = Path(__file__).resolve().parent
-LENGTH = {"smollm2": 256, "gemma3": 256, "minilm": 256, "iglm": 97}
+LENGTH = {"smollm2": 128, "gemma3": 128, "minilm": 128, "iglm": 97}
 DRAWN, DRAWN_TOKENS = 11, 100
-REPLACED = {"smollm2": 3, "gemma3": 3, "minilm": 6, "iglm": 6}  # centers of every text, for pull
+REPLACED = {"smollm2": 2, "gemma3": 2, "minilm": 2, "iglm": 6}  # centers of every text, for pull
 
 
 def drawn_chains(model: TransformerModel, tokenizer: Tokenizer, count: int, length: int) -> list[str]:
@@ -44,26 +44,17 @@ def drawn_chains(model: TransformerModel, tokenizer: Tokenizer, count: int, leng
 def main(name: str, path: Path, out: Path, without: list[str]) -> None:
     """One model; without: items to leave out."""
     began = time.perf_counter()
-    some = shipped_texts(ANTIBODIES if name == "iglm" else ENGLISH + WRITTEN)
-    texts, names = [one.text for one in some], [one.name for one in some]
-    if name == "iglm":
-        kept = out / "drawn.txt"
-        out.mkdir(parents=True, exist_ok=True)
-        if not kept.exists():
-            chains = drawn_chains(open_model(path), open_tokenizer(path, True), DRAWN, DRAWN_TOKENS)
-            kept.write_text("\n".join(chains) + "\n")
-        texts += kept.read_text().splitlines()
-        names += [f"drawn-{i}" for i in range(DRAWN)]
+    texts, names = _antibodies(path, out) if name == "iglm" else (None, [])
 
     def tell(words: str) -> None:
         print(f"{time.perf_counter() - began:6.0f} s  {words}", flush=True)
 
-    report = trace_report(
+    report = nc.trace_report(
         path,
         texts,
         out,
-        names=names,
         name=name,
+        names=names,
         length=LENGTH[name],
         replacements=REPLACED[name],
         without=without,
@@ -73,9 +64,18 @@ def main(name: str, path: Path, out: Path, without: list[str]) -> None:
     for picture in sorted(out.glob("trace-*.png")):
         shutil.copy(picture, DOCS / "images" / picture.name)
     write_section(DOCS / "trace.md", name, text.replace("](trace-", "](images/trace-"))
-    for one in report.verdicts.values():
-        tell(f"{one.hypothesis.key}: {one.word}, {one.found}")
-    tell(f"{report.answer.word}: {report.answer.why}")
+    print(report)
+
+
+def _antibodies(path: Path, out: Path) -> tuple[list[str], list[str]]:
+    """The chains that come with the package, those that the model draws, and their names."""
+    some, kept = shipped_texts(ANTIBODIES), out / "drawn.txt"
+    out.mkdir(parents=True, exist_ok=True)
+    if not kept.exists():
+        chains = drawn_chains(open_model(path), open_tokenizer(path, True), DRAWN, DRAWN_TOKENS)
+        kept.write_text("\n".join(chains) + "\n")
+    names = [one.name for one in some] + [f"drawn-{i}" for i in range(DRAWN)]
+    return [one.text for one in some] + kept.read_text().splitlines(), names
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
 """`nucleate trace`: what it prints and writes, and what it refuses."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from support.command_line import nucleate, typed
 from support.made_tokenizers import tokenizer_json
-from support.tiny_transformers import LAYERS, tiny_llama
+from support.made_transformers import TINY, tiny_llama
 
 import nucleate as nc
 from nucleate.models import trace as module
@@ -26,7 +27,7 @@ def test_the_command_prints_a_line_per_layer_and_writes_the_run(path: Path, tmp_
     run = nc.trace(path, TEXT, attention_weights=True)
     assert run.summary in done.stdout
     table = [line.split() for line in done.stdout.splitlines() if line[:5].strip().isdigit()]
-    assert [int(line[0]) for line in table] == list(range(LAYERS + 1))
+    assert [int(line[0]) for line in table] == list(range(TINY.layers + 1))
     for name in ("a.zarr", "a.npz"):
         found = nc.load(tmp_path / name)
         assert np.array_equal(found.x, run.x)
@@ -75,9 +76,43 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(
     assert (quiet.exit_code, quiet.output) == (0, "")
 
 
+def test_a_report_says_its_cost_measures_and_prints_the_verdicts(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: dict[str, Any] = {}
+
+    def report_of(reading: Any, folder: Path, **options: Any) -> str:
+        given.update(options, ids=reading.ids, folder=folder)
+        options["tell"]("the cost")
+        return "verdicts"
+
+    monkeypatch.setattr("nucleate.tracing.report.report_of", report_of)
+    (tmp_path / "one.txt").write_text(TEXT)
+    words = ["trace", path, "--report", tmp_path / "out", "--text", tmp_path / "one.txt", "--text"]
+    words.append(f"{TEXT} {'cat ' * 2000}")  # longer than any name of a file
+    dry = nucleate(*words, "--dry-run")
+    # 6 x 2 for the text and its controls, 2 x 7 for pull and as many of ours, 3 of a sentence, 1 of frames,
+    # 1 of the bridge, and 2 for blocks of 4
+    assert "llama: 2 texts of 7 tokens, 47 forward passes, about 1 s here" in dry.stdout, dry.output
+    assert not given
+    done = nucleate(*words)
+    assert done.exit_code == 0, done.output
+    assert "the cost" in done.stderr
+    assert done.stdout.startswith("verdicts\n")
+    assert f"wrote {tmp_path / 'out' / 'report.md'}" in done.stdout.replace("\n", " ")
+    assert (given["names"], given["ids"].shape) == (["one", "text 2"], (2, 7))
+    assert nucleate(*words, "--quiet").output == ""
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (["--report", "out", "--logits"], "--report keeps numbers and no states"),
+        (["--report", "out", "--text", TEXT], "A report needs two texts or more"),
+        (
+            ["--report", "out", "--text", "cat", "--text", TEXT],
+            "texts of 4 tokens or more, but the shortest has 2",
+        ),
         (["--text", "missing.txt"], "names a file that does not exist"),
         (["--text", TEXT, "--out", "nowhere/a.html"], "the folder nowhere does not exist"),
         (["--text", TEXT, "--out", "a.csv"], "must have one of .zarr, .npz"),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.made_depth_runs import depth_run
 from support.made_tokenizers import tokenizer_json
-from support.tiny_transformers import tiny_llama
+from support.made_transformers import tiny_llama
 
 import nucleate as nc
 from nucleate.explorer.trace_controls import SHOWN_CONTROLS, noted_controls, with_controls

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.library_models import library_model
 from support.trained import ALBERT, IGLM, MINILM, SMOLLM2, joined_gemma, unpacked
 
 from nucleate.models.convert import convert
@@ -165,15 +166,7 @@ def doubles_throughout() -> Iterator[None]:
 
 def build(kind: str) -> Any:
     """A model with every parameter made general: gains and biases too."""
-    config, model, sizes = MODELS[kind]
-    torch.manual_seed(0)
-    tokens = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
-    if "text_config" in sizes:
-        sizes, tokens = (
-            {**sizes, "text_config": {**sizes["text_config"], **tokens}},
-            {"mm_tokens_per_image": 1, "image_token_index": 28},
-        )
-    made = getattr(transformers, model)(getattr(transformers, config)(**sizes, **tokens))
+    made = library_model(MODELS[kind], image_token=28)
     made.set_attn_implementation("eager")  # the only one that knows soft caps
     with torch.no_grad():
         for parameter in made.parameters():

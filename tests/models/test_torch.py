@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
+from support.library_models import library_model
 from support.made_checkpoints import Made, slow_heads
 from support.pickles import Harm
 
@@ -162,17 +163,7 @@ SINGLE = 1e-6  # models keep the cosines of RoPE, and what stretches them, in si
 
 
 def build(kind: str) -> Any:
-    config, model, sizes = MODELS[kind]
-    torch.manual_seed(0)
-    tokens = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
-    if "text_config" in sizes:
-        sizes, tokens = (
-            {**sizes, "text_config": {**sizes["text_config"], **tokens}},
-            {"mm_tokens_per_image": 1, "image_token_index": 10},
-        )
-    config = getattr(transformers, config)(**sizes, **tokens)
-    config._experts_implementation = "eager"  # the other way is for single precision only
-    return getattr(transformers, model)(config).double().eval()
+    return library_model(MODELS[kind], image_token=10).double().eval()
 
 
 def shaken(model: Any) -> Any:

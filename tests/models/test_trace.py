@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.made_tokenizers import tokenizer_json
-from support.tiny_transformers import HEADS, LAYERS, WORDS, D, tiny_gpt2, tiny_llama
+from support.made_transformers import TINY, tiny_gpt2, tiny_llama
 
 import nucleate as nc
 from nucleate.checks import InputError
@@ -27,14 +27,25 @@ def test_a_trace_is_the_forward_pass_of_the_tokens(path: Path) -> None:
     ids = np.array([1, 2, 3, 4, 5, 2, 6])
     found = open_model(path).run(ids, precision="double", attention_weights=True, logits=True)
     assert run.norms is not None
-    assert run.x.shape == (LAYERS + 1, 7, D)
+    assert run.x.shape == (TINY.layers + 1, 7, TINY.d)
     assert np.allclose(run.x * run.norms[..., None], found.states, rtol=1e-15, atol=0.0)  # one division
     assert run.tokens == ("<s>", "the", "cat", "sat", "on", "the", "mat")
     for name in ("normed", "attention", "mlp", "weights", "logits"):
         assert np.array_equal(run.parts[name], getattr(found, name))
     assert np.array_equal(run.parts["ids"], ids)
     assert run.model == nc.Checkpoint(
-        "llama", "llama", LAYERS, D, HEADS, 2, D // HEADS, 24, WORDS, True, "pre", "rope"
+        "llama",
+        "llama",
+        TINY.layers,
+        TINY.d,
+        TINY.heads,
+        2,
+        TINY.d // TINY.heads,
+        24,
+        TINY.words,
+        True,
+        "pre",
+        "rope",
     )
     assert run.settings == {"method": "forward pass", "precision": "double"}
     assert run.notes == {"tokenizer": "tokenizer.json", "notes": []}
@@ -51,14 +62,14 @@ def test_states_are_what_the_blocks_add_up_to(path: Path) -> None:
 
 def test_several_texts_are_a_batch_cut_to_the_shortest(path: Path) -> None:
     run = nc.trace(path, [TEXT, "on the mat the cat", "mat cat on"])
-    assert run.x.shape == (3, LAYERS + 1, 4, D)
+    assert run.x.shape == (3, TINY.layers + 1, 4, TINY.d)
     assert run.status == ("done",) * 3
     assert run.notes["notes"] == ["Texts of 4 to 7 tokens were cut to 4."]
     alone = nc.trace(path, "on the mat the cat", length=4)
     assert np.array_equal(run.x[1], alone.x)
     assert run.tokens is not None
     assert run.tokens[1] == alone.tokens
-    assert nc.trace(path, [TEXT]).x.shape == (1, LAYERS + 1, 7, D)
+    assert nc.trace(path, [TEXT]).x.shape == (1, TINY.layers + 1, 7, TINY.d)
 
 
 def test_a_text_is_cut_to_length_and_a_causal_model_does_not_notice(path: Path) -> None:
@@ -71,7 +82,7 @@ def test_a_text_is_cut_to_length_and_a_causal_model_does_not_notice(path: Path) 
 def test_a_text_of_one_token_is_traced_and_one_without_is_refused(path: Path) -> None:
     assert nc.trace(path, "").tokens == ("<s>",)
     bare = tokenizer_json(path, post_processor=None)
-    assert nc.trace(bare, "cat").x.shape == (LAYERS + 1, 1, D)
+    assert nc.trace(bare, "cat").x.shape == (TINY.layers + 1, 1, TINY.d)
     with pytest.raises(InputError, match=r"^The text has no tokens\. Give a text"):
         nc.trace(bare, "")
     with pytest.raises(InputError, match=r"^Text 1 has no tokens"):
@@ -96,7 +107,7 @@ def test_more_tokens_than_a_model_was_made_for_are_said(path: Path) -> None:
 
 
 def test_a_tokenizer_of_another_model_is_refused(path: Path, tmp_path: Path) -> None:
-    words = {f"w{i}": i for i in range(WORDS + 1)}
+    words = {f"w{i}": i for i in range(TINY.words + 1)}
     other = tokenizer_json(tmp_path / "other", model={"type": "WordLevel", "vocab": words, "unk_token": "w0"})
     with pytest.raises(InputError, match="counts 42 tokens, but llama has embeddings for 40"):
         nc.trace(path, "w1", tokenizer=other)
@@ -134,7 +145,7 @@ def test_a_loaded_model_needs_a_tokenizer(monkeypatch: pytest.MonkeyPatch, path:
 def test_progress_counts_layers_and_false_stops(path: Path) -> None:
     seen: list[tuple[int, int]] = []
     nc.trace(path, [TEXT, TEXT], progress=lambda done, total: seen.append((done, total)))
-    assert seen[-1] == (2 * LAYERS, 2 * LAYERS)
+    assert seen[-1] == (2 * TINY.layers, 2 * TINY.layers)
     with pytest.raises(KeyboardInterrupt):
         nc.trace(path, TEXT, progress=lambda done, total: False)
 
@@ -142,6 +153,6 @@ def test_progress_counts_layers_and_false_stops(path: Path) -> None:
 def test_the_estimate_grows_with_the_text(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_products_per_second", lambda: 1e9)
     short, long = prepare_trace(path, TEXT), prepare_trace(path, [TEXT] * 4)
-    read = LAYERS * D * (2 * 4 * 6 + 3 * 24) / module.NUMBERS_READ_PER_SECOND
+    read = TINY.layers * TINY.d * (2 * 4 * 6 + 3 * 24) / module.NUMBERS_READ_PER_SECOND
     assert long.seconds - read == pytest.approx(4 * (short.seconds - read))
     assert module._products_per_second() > 0

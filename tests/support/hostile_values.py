@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from support.folders import folder_of_this_process
 from support.made_tokenizers import tokenizer_json
-from support.tiny_transformers import tiny_llama
+from support.made_transformers import tiny_llama
 
 import nucleate as nc
 from nucleate import plot
@@ -127,7 +127,18 @@ SLOW = (
     "Ensemble.plot",
 )
 # Records that the functions hand out, and nobody makes by hand.
-RESULTS = ("Atlas", "Ensemble", "InputError", "Life", "Merges", "Run", "Spectra", "Study")
+RESULTS = (
+    "Atlas",
+    "Capture",
+    "Ensemble",
+    "InputError",
+    "Life",
+    "Merges",
+    "Run",
+    "Spectra",
+    "Study",
+    "TraceReport",
+)
 
 
 # What a Block takes beside its heads.
@@ -144,8 +155,8 @@ BLOCK: dict[str, Any] = {
 
 @cache
 def good_calls() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
-    """A call of every public function that succeeds, with all its arguments named; "spectra" and
-    "Study.read" alone find no file."""
+    """A call of every public function that succeeds, with all its arguments named; "spectra", "trace_report"
+    and "Study.read" alone find no file."""
     model, x = nc.Attention(4.0), nc.uniform(5, 2, seed=0)
     study = {
         "runs": 1,
@@ -311,6 +322,39 @@ def good_calls() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
                 "progress": None,
             },
         ),
+        "trace_report": (
+            nc.trace_report,
+            {
+                "path": "nowhere",
+                "texts": ["the cat", "the mat"],
+                "out": "report",
+                "name": "tiny",
+                "names": ["one", "two"],
+                "tokenizer": None,
+                "length": 3,
+                "seed": 0,
+                "replacements": 1,
+                "without": ["blocks"],
+                "tell": None,
+                "progress": None,
+            },
+        ),
+        "capture": (
+            nc.capture,
+            {"run": run, "share": 0.25, "frame": 0, "first": False, "same_word": False, "seed": 0},
+        ),
+        "consensus_gap": (nc.consensus_gap, {"x": x}),
+        "cosine_histogram": (nc.cosine_histogram, {"x": x, "bins": 4, "first": True}),
+        "mean_cosine": (nc.mean_cosine, {"x": x, "first": True}),
+        "effective_rank": (nc.effective_rank, {"h": x}),
+        "rank_one_residual": (nc.rank_one_residual, {"h": x}),
+        "massive_activations": (nc.massive_activations, {"h": x}),
+        "sink_share": (nc.sink_share, {"weights": np.tri(4)}),
+        "score_centers": (
+            nc.score_centers,
+            {"scores": np.eye(4), "reach": 1.0, "strong": False, "first": True},
+        ),
+        "turn_shares": (nc.turn_shares, {"before": x, "attention": x, "mlp": x, "after": x[::-1]}),
         "Checkpoint": (
             nc.Checkpoint,
             {

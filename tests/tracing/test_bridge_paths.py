@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import numpy as np
-from support.tiny_transformers import tiny_gpt2
+from support.made_transformers import tiny_gpt2
 
 from nucleate.models.forward import open_model
 from nucleate.tracing.bridge import VARIANTS, bridge_path

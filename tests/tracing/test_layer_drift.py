@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.tiny_transformers import tiny_gpt2, tiny_llama
+from support.made_transformers import tiny_gpt2, tiny_llama
 
 from nucleate.models.forward import open_model
 from nucleate.tracing.layer_drift import drift_agreement

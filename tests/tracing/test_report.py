@@ -1,18 +1,19 @@
 """A whole report on a tiny model: it is written, resumed, and says what was measured."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from support.tiny_transformers import tiny_llama
+from support.made_transformers import tiny_llama
 
 from nucleate.checks import InputError
 from nucleate.models.forward import open_model
-from nucleate.tracing.criteria import HYPOTHESES
-from nucleate.tracing.report import TraceReport, report_of, trace_report
+from nucleate.tracing.criteria import HYPOTHESES, Answer
+from nucleate.tracing.planted import STRENGTHS
+from nucleate.tracing.report import TraceReport, report_of, sensitivity, trace_report
 from nucleate.tracing.words import short_name, write_section
 
 
@@ -60,6 +61,11 @@ def test_a_report_says_its_cost_first_and_judges_every_hypothesis(
     for one in found.verdicts.values():
         assert f"{one.hypothesis.statement} | **{one.word}** | {one.found}" in text
     assert f"**Answer: {found.answer.word}.**" in text
+    assert f"Answer: {found.answer.word}. " in str(found)
+    assert set(found.planted) == set(STRENGTHS)
+    assert found.planted[0.0].word == found.answer.word  # where nothing is planted
+    assert found.positive is not None
+    assert stored["positive control"]["word"] == found.positive.word
     assert "Left out: the epsilon of the norms." in text
 
 
@@ -101,6 +107,16 @@ def test_a_section_takes_the_place_of_its_older_self_and_of_no_other(tmp_path: P
     assert max(len(line) for line in page.read_text().splitlines() if not line.startswith("|")) <= 120
     assert "| " + "cell " * 40 + "|" in page.read_text()
     assert short_name("SmolLM2-135M-Instruct.Q4_1.gguf") == "smollm2-135m-instruct"
+
+
+def test_what_is_planted_and_seen_says_how_weak_a_capture_would_be_seen(
+    made: tuple[MadeReading, TraceReport, list[str]],
+) -> None:
+    seen, unseen = Answer("capture", "why"), Answer("no", "why")
+    weak = replace(made[1], planted={0.0: unseen, 0.05: unseen, 0.1: seen, 0.4: seen})
+    assert sensitivity(weak).startswith("Were every token moved 10 % of the way")
+    blind = replace(made[1], planted={0.0: unseen, 0.4: unseen})
+    assert sensitivity(blind).endswith("here these measures cannot tell.")
 
 
 def test_one_text_is_not_enough(tmp_path: Path) -> None:

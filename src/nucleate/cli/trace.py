@@ -45,8 +45,19 @@ def trace(
             show_default="nothing",
         ),
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            help=(
+                "Measure all there is, with all controls, and judge every hypothesis: report.md, report.json"
+                " and pictures into this folder. The same command goes on where it was interrupted."
+            ),
+            show_default="no report",
+        ),
+    ] = None,
     length: Annotated[
-        int | None, typer.Option(help="At most so many tokens of each text.", show_default="all")
+        int | None,
+        typer.Option(help="At most so many tokens of each text.", show_default="all; 256 in a report"),
     ] = None,
     attention_weights: Annotated[
         bool, typer.Option("--attention-weights", help="Keep the attention weights of every head, too.")
@@ -76,9 +87,20 @@ def trace(
 
     nucleate trace model.gguf --text "The cat sat on the mat." --out trace.zarr
 
+    nucleate trace model.gguf --report report/
+
     Exit code 0: done. 2: bad input, such as a file that cannot be trusted. 130: interrupted.
     """
     with friendly_errors("Use --length for shorter texts."):
+        if report is not None:
+            if out or attention_weights or logits or precision != "single":
+                from nucleate.checks import InputError
+
+                raise InputError(
+                    "--report keeps numbers and no states: --out, --attention-weights, --logits and"
+                    " --precision do not go with it. Leave them out, or leave out --report."
+                )
+            return _report(path, text, report, tokenizer, length, dry_run, quiet)
         targets = _targets(out or [])
         texts = [_text(one) for one in text] if text else _shipped()
         began = time.perf_counter()
@@ -106,6 +128,48 @@ def trace(
             _tell(run)
             wrote = f"; wrote {', '.join(map(str, targets))}" if targets else ""
             typer.echo(f"\ntook {time.perf_counter() - began:.1f} s{wrote}")
+
+
+def _report(
+    path: Path,
+    text: list[str] | None,
+    folder: Path,
+    tokenizer: Path | None,
+    length: int | None,
+    dry_run: bool,
+    quiet: bool,
+) -> None:
+    """The whole report, its cost said first."""
+    from nucleate.tracing.report import LENGTH, announce, prepare_report, report_of, report_passes
+
+    began = time.perf_counter()
+    length = LENGTH if length is None else length
+    texts = [_text(one) for one in text] if text else None
+    names = [Path(one).stem if _is_there(one) else f"text {i + 1}" for i, one in enumerate(text or [])]
+    with ProgressBar("opening", quiet) as progress:
+        progress.say("opening the model and its tokenizer")
+        reading, known = prepare_report(path, texts, names, tokenizer, length)
+    if dry_run:
+        typer.echo(announce(reading, None, report_passes(reading)))
+        for note in reading.notes:
+            typer.echo(note)
+        typer.echo("Nothing was computed or written: leave out --dry-run.")
+        return
+    said: list[str] = []
+
+    def tell(words: str) -> None:
+        """The cost, beforehand; what is being measured, in the bar."""
+        if not said and not quiet:
+            typer.echo(words, err=True)
+        elif said:
+            bar.words = words.partition(":")[0]
+        said.append(words)
+
+    with ProgressBar("forward passes", quiet, unit="passes") as bar:
+        found = report_of(reading, folder, names=known, tell=tell, progress=bar)
+    if not quiet:
+        typer.echo(str(found))
+        typer.echo(f"\ntook {time.perf_counter() - began:.1f} s; wrote {folder / 'report.md'}")
 
 
 def _targets(paths: list[Path]) -> list[Path]:
@@ -140,15 +204,19 @@ def _write_pages(run: "Run", reading: "Reading", pages: list[Path], quiet: bool)
     return run
 
 
+def _is_there(given: str) -> bool:
+    """Whether there is a file of this name."""
+    try:
+        return Path(given).exists()
+    except (OSError, ValueError):  # too long for a name, or with a zero byte
+        return False
+
+
 def _text(given: str) -> str:
     """The text of a file of this name, or, where there is none, these words themselves."""
     from nucleate.checks import InputError, MissingFileError, read_file
 
-    try:
-        found = Path(given).exists()
-    except (OSError, ValueError):  # too long for a name, or with a zero byte
-        found = False
-    if not found:
+    if not _is_there(given):
         if LOOKS_LIKE_A_FILE.fullmatch(given):
             raise MissingFileError(f"--text {given} names a file that does not exist. Check the name.")
         return given

@@ -31,24 +31,27 @@ def massive_activations(h: ArrayLike) -> Massive:
     h = _states(h)
     n, d = h.shape[-2:]
     flat = np.abs(h).reshape(*h.shape[:-2], n * d)  # (..., n d)
-    top = np.argsort(flat, axis=-1)[..., : -LARGEST - 1 : -1]  # (..., 3)
+    top = np.argpartition(flat, -LARGEST, axis=-1)[..., -LARGEST:]  # (..., 3) in any order
+    falling = np.argsort(np.take_along_axis(flat, top, -1), axis=-1)[..., ::-1]  # (..., 3)
+    top = np.take_along_axis(top, falling, -1)
     return Massive(
         np.take_along_axis(flat, top, -1),
         top // d,
         top % d,
-        np.asarray(np.median(flat, axis=-1)),
+        np.asarray(2.0 * np.median(0.5 * flat, axis=-1)),  # of two numbers half their sum
     )
 
 
 def first_norm_ratio(norms: ArrayLike) -> Array:
     """The first token's norm over the median norm of the others: norms (..., n) -> (...); NaN for a single
-    token."""
+    token, and where that median is 0."""
     norms = finite_array("norms", norms)
     if norms.ndim < 1 or norms.shape[-1] < 1:
         raise InputError(f"norms must have shape (..., n), but have shape {norms.shape}. Pass run.norms.")
     if norms.shape[-1] == 1:
         return np.full(norms.shape[:-1], np.nan)
-    return np.asarray(norms[..., 0] / np.median(norms[..., 1:], axis=-1))
+    median = np.median(norms[..., 1:], axis=-1)  # (...)
+    return np.asarray(np.divide(norms[..., 0], median, out=np.full_like(median, np.nan), where=median > 0.0))
 
 
 def sink_share(weights: ArrayLike) -> tuple[Array, float]:

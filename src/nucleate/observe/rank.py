@@ -50,7 +50,9 @@ def _composite(A: Array) -> Array:
 
 
 def _states(h: ArrayLike) -> Array:
+    """Checked, and divided by a power of 2, which neither number sees, so that no square overflows."""
     h = finite_array("h", h)
     if h.ndim < 2 or h.size == 0:
         raise InputError(f"h must have shape (..., n, d), but has shape {h.shape}. One row is one token.")
-    return h
+    exponent = np.frexp(np.abs(h).max((-1, -2), keepdims=True))[1]  # (..., 1, 1)
+    return np.ldexp(h, -exponent)

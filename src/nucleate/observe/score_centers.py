@@ -15,7 +15,7 @@ as well as scores, as rows may be shifted.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nucleate.checks import Array, InputError, finite_number, true_or_false
+from nucleate.checks import Array, InputError, finite_number, real_array, true_or_false
 
 __all__ = ["parked", "score_centers", "score_distance"]
 
@@ -39,9 +39,16 @@ def parked(near: ArrayLike, strong: bool = False) -> Mask:
 def score_distance(scores: ArrayLike, first: bool = True) -> Array:
     """D (..., n, n) of scores or log weights (..., n, n), infinite for j > k; first=False: the first token,
     often a sink, neither counts as the largest nor is near to any."""
-    s = np.array(scores, dtype=np.float64)
-    if s.ndim < 2 or s.shape[-1] != s.shape[-2]:
-        raise InputError(f"scores must have shape (..., n, n), but have shape {s.shape}.")
+    s = real_array("scores", scores)
+    if s.ndim < 2 or s.shape[-1] != s.shape[-2] or s.size == 0:
+        raise InputError(
+            f"scores must have shape (..., n, n), but have shape {s.shape}. One row is one token."
+        )
+    if np.isnan(s).any() or (s == np.inf).any():
+        raise InputError(
+            "scores must be numbers below infinity, but some are not. What a token does not see has the score"
+            " minus infinity."
+        )
     n = s.shape[-1]
     seen = np.tri(n, dtype=bool)  # (n, n)
     if not true_or_false("first", first):

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from nucleate.checks import Array
 from nucleate.observe.activations import first_norm_ratio, massive_activations, sink_share
 from nucleate.observe.capture import capture_scores, cover, design_capture, nearest_earlier
-from nucleate.observe.cosines import consensus_gap, mean_cosine
+from nucleate.observe.clusters import count_clusters
+from nucleate.observe.cosines import consensus_gap, cosine_histogram, mean_cosine
 from nucleate.observe.rank import effective_rank, rank_one_residual
 from nucleate.observe.score_centers import parked
 from nucleate.observe.turns import turn_shares
@@ -27,6 +28,7 @@ from nucleate.tracing.controls import (
 )
 from nucleate.tracing.frames import dominant_eigenspace, eigenspace_centers, gain_centers, head_centers
 from nucleate.tracing.layer_drift import drift_agreement
+from nucleate.tracing.planted import measure_planted
 from nucleate.tracing.pull import choose_replacements, pulls
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ Tick = Callable[[], object]  # called after every text that was run
 SHARE = 0.25
 LOOKS = 6  # layers at which capture is looked at in controls
 FRAME_DELTA = np.radians(12.0)  # as in the prototype
+TEXTS_AT_ONCE = 8  # in memory
+HISTOGRAM_BINS = 40  # of cosines from -1 to 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,11 +90,13 @@ def measure_control(model: "TransformerModel", texts: Texts, key: str, seed: int
     x: list[Array] = []
     L = model.settings.layers
     at = np.unique(np.linspace(0, L, LOOKS).round().astype(np.int64))
-    for ids in some.ids:
-        hidden = model.run(ids, without_mlp=control.without_mlp, change=random_weights(control, seed))
-        found.append(gathering(hidden.states))
-        x.append(_directions(hidden.states)[at])
-        tick()
+    for begin in range(0, len(some.ids), TEXTS_AT_ONCE):  # weights are drawn once for all of these
+        rows = some.ids[begin : begin + TEXTS_AT_ONCE]  # (b, n)
+        change = random_weights(control, seed)
+        for states in model.run(rows, without_mlp=control.without_mlp, change=change).states:
+            found.append(gathering(states))
+            x.append(_directions(states[at]))
+            tick()
     return _stacked(found) | _capture(np.stack(x), some.words, at, seed)
 
 
@@ -139,7 +145,8 @@ def measure_shuffles(model: "TransformerModel", texts: Texts, seed: int, tick: T
 
 
 def measure_pull(model: "TransformerModel", texts: Texts, most: int, seed: int, tick: Tick) -> Numbers:
-    """Centers replaced by other words, at most `most` in each text."""
+    """Centers replaced by other words, at most `most` in each text; and all that decides about capture, with
+    a capture of several strengths planted at the end."""
     L = model.settings.layers
     at = np.unique(np.linspace(0, L, 2 * LOOKS).round().astype(np.int64))
     rows = []
@@ -150,12 +157,17 @@ def measure_pull(model: "TransformerModel", texts: Texts, most: int, seed: int, 
     design = design_capture(x[:, 0], texts.words, SHARE)
     chosen = choose_replacements(design, texts.ids, texts.words, most, seed)
 
+    ends: list[Array] = []
+
     def again(ids: Indices) -> Any:
+        states = model.run(ids).states
+        ends.append(_directions(states[-1]))
         tick()
-        return model.run(ids).states
+        return states
 
     follow, rest, by_text = pulls(again, texts.ids, x, chosen, at)
-    return {"layers": at, "followers": follow, "others": rest, "pull": by_text}
+    planted = measure_planted(design, x[:, -1], ends, chosen, texts.ids, seed)
+    return {"layers": at, "followers": follow, "others": rest, "pull": by_text} | planted
 
 
 def measure_frames(model: "TransformerModel", ids: Indices, first: bool = False) -> Numbers:
@@ -198,6 +210,8 @@ def gathering(states: Any) -> Numbers:
     return {
         "mean_cosine": mean_cosine(x, first=False),
         "mean_cosine_first_in": mean_cosine(x),
+        "cosine_histogram": cosine_histogram(x, HISTOGRAM_BINS, first=False)[0],  # (L + 1, bins)
+        "clusters": np.array([count_clusters(one, FRAME_DELTA) for one in x[:, 1:]]),
         "effective_rank": effective_rank(x[:, 1:]),
         "effective_rank_stream": effective_rank(h),
         "rank_one_residual": rank_one_residual(h),

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nucleate.checks import InputError, as_path, whole_number
+from nucleate.checks import InputError, as_path, function_or_none, shortened, whole_number
 from nucleate.source_hash import source_hash
 from nucleate.tracing.bridge import left_out
 from nucleate.tracing.bridge_paths import measure_bridge
@@ -39,7 +39,18 @@ if TYPE_CHECKING:
     from nucleate.models.forward import TransformerModel
     from nucleate.models.trace import Reading
 
-__all__ = ["TraceReport", "in_minutes", "judged", "report_of", "trace_report"]
+__all__ = [
+    "TraceReport",
+    "announce",
+    "capture_answer",
+    "in_minutes",
+    "judged",
+    "prepare_report",
+    "report_of",
+    "report_passes",
+    "sensitivity",
+    "trace_report",
+]
 
 REPLACEMENTS = 6  # centers of every text that are replaced
 BRIDGE_TEXTS = 1
@@ -50,6 +61,14 @@ OWN_MODULES = {
     "positive control": "positive_control",
     "sentence": "sentence",
 }  # what measures an item
+DECIDES = {"rank": "nearness", "cover": "cover", "sight": "sight", "pull": "pull"}
+FEWEST_TOKENS = 4  # of a text; for a verdict on capture far more
+LENGTH = 256  # of the texts that come with the package
+MEASURING = 2.0  # what is measured of a forward pass takes about as long as the pass
+REPLACING = ("pull", "positive control")  # items that replace centers
+SIMULATING = ("bridge", "positive control")  # items that run our own dynamics
+FORWARD_PASS = "nucleate.models.forward.model"
+NOT_USED = ("nucleate.integrate", "nucleate.kernels", "nucleate.parse", "nucleate.theory")  # by the others
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,13 +82,22 @@ class TraceReport:
     items: Mapping[str, Numbers]
     verdicts: Mapping[str, Judged]
     answer: Answer
+    positive: Answer | None  # of our own attention from the model's start; None where it was left out
+    planted: Mapping[float, Answer]  # of a capture of this strength, planted at the end
     notes: tuple[str, ...]
     settings: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        """Verdicts and the answer, a line each."""
+        lines = [
+            f"{one.word:>21}  {one.found!s:>26}  {one.hypothesis.statement}" for one in self.verdicts.values()
+        ]
+        return "\n".join([*lines, "", f"Answer: {self.answer.word}. {sensitivity(self)}"])
 
 
 def trace_report(
     path: Any,
-    texts: Sequence[str],
+    texts: Sequence[str] | None,
     out: str | Path,
     *,
     name: str | None = None,
@@ -79,25 +107,75 @@ def trace_report(
     seed: int = 0,
     replacements: int = REPLACEMENTS,
     without: Sequence[str] = (),
-    tell: Callable[[str], object] = lambda words: None,
+    tell: Callable[[str], object] | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> TraceReport:
-    """Measure a checkpoint on several texts with all controls, into the folder `out`.
+    """Measure a checkpoint on several texts with all controls, and judge every hypothesis, into the folder
+    `out`: report.md, report.json, pictures, and what was measured. A second call goes on where the first was
+    interrupted, and measures nothing anew that would be the same.
 
-    texts         8 or more; all are cut to as many tokens as the shortest has, or to `length`
+    path          the folder or file of a checkpoint, as nucleate.trace takes it
+    texts         8 or more for a verdict; all are cut to as many tokens as the shortest has, or to `length`;
+                  None: the sixteen English texts that come with the package, and length 256
     name, names   of the model and of the texts, for the report
+    tokenizer     where the tokenizer is, if not beside the weights; or one that is loaded
     replacements  centers of every text that are replaced, for pull
     without       items to leave out, of those on which no verdict rests: "positive control", "sentence",
                   "bridge", "blocks"
     tell          called with a line about what comes and how long it takes
-    progress      called as progress(done, texts to run)
+    progress      called as progress(done, texts to run); returning False stops as Ctrl-C does
     """
+    seed, replacements = _check_options(name, seed, replacements, without, tell, progress)
+    folder = as_path("out", out)
+    reading, names = prepare_report(path, texts, names, tokenizer, length)
+    return report_of(reading, folder, name, names, seed, replacements, without, tell, progress)
+
+
+def prepare_report(
+    path: Any,
+    texts: Sequence[str] | None,
+    names: Sequence[str] = (),
+    tokenizer: Any = None,
+    length: int | None = None,
+) -> tuple["Reading", Sequence[str]]:
+    """The model and the tokens of a report, and the names of the texts; nothing is measured yet."""
+    from nucleate.models.shipped_texts import ENGLISH, WRITTEN, shipped_texts
     from nucleate.models.trace import prepare_trace
 
-    if isinstance(texts, str) or len(texts) < 2:
+    if texts is None:
+        some = shipped_texts(ENGLISH + WRITTEN)
+        texts, names = [one.text for one in some], [one.name for one in some]
+        length = LENGTH if length is None else length
+    try:
+        few = isinstance(texts, str) or len(texts) < 2
+    except Exception:  # objects may raise anything when asked for their length
+        few = False  # refused below
+    if few:
         raise InputError("A report needs two texts or more, as twins are of another text. Give a list.")
-    reading = prepare_trace(path, list(texts), tokenizer, length)
-    return report_of(reading, out, name, names, seed, replacements, without, tell, progress)
+    names = _checked_names(names)
+    reading = prepare_trace(path, texts, tokenizer, length)
+    n = reading.ids.shape[-1]
+    if n < FEWEST_TOKENS:
+        raise InputError(
+            f"A report needs texts of {FEWEST_TOKENS} tokens or more, but the shortest has {n}. Give longer"
+            " ones."
+        )
+    return reading, names
+
+
+def report_passes(reading: "Reading", replacements: int = REPLACEMENTS, without: Sequence[str] = ()) -> int:
+    """How many forward passes a report needs, simulations counted as such."""
+    texts = Texts(np.atleast_2d(reading.ids), np.atleast_2d(reading.ids))
+    plan = _plan(reading.model, texts, 0, replacements)
+    return sum(runs for key, (runs, _) in plan.items() if key not in without)
+
+
+def announce(reading: "Reading", name: str | None, passes: int) -> str:
+    """What is to be done, and about how long it takes here."""
+    T, n = np.atleast_2d(reading.ids).shape
+    words = in_minutes(MEASURING * passes * reading.seconds / T)
+    name = name or reading.model.settings.name
+    return f"{name}: {T} texts of {n} tokens, {passes} forward passes, {words} here"
 
 
 def report_of(
@@ -108,28 +186,24 @@ def report_of(
     seed: int = 0,
     replacements: int = REPLACEMENTS,
     without: Sequence[str] = (),
-    tell: Callable[[str], object] = lambda words: None,
+    tell: Callable[[str], object] | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> TraceReport:
     """The same of a model and tokens that were prepared."""
     from nucleate.observe.capture import word_numbers
     from nucleate.tracing.words import write_words
 
-    seed = whole_number("seed", seed, least=0)
-    replacements = whole_number("replacements", replacements, least=1)
+    seed, replacements = _check_options(name, seed, replacements, without, tell, progress)
+    tell = _silent if tell is None else tell
     folder, model, ids = as_path("out", out), reading.model, np.atleast_2d(reading.ids)
     kept = 0 if reading.tokenizer.first_token is None else 1
     some = Texts(ids, word_numbers(reading.tokens), kept)
     T, n = ids.shape
-    (folder / "items").mkdir(parents=True, exist_ok=True)
-    unknown = [key for key in without if key not in OPTIONAL]
-    if unknown:
-        raise InputError(f"{unknown[0]!r} cannot be left out. Choose among {', '.join(OPTIONAL)}.")
+    _make_folder(folder / "items")
     plan = _plan(model, some, seed, replacements)
     plan = {key: item for key, item in plan.items() if key not in without}
     total = sum(runs for runs, _ in plan.values())
-    words = in_minutes(total * reading.seconds / T)
-    tell(f"{name or model.settings.name}: {T} texts of {n} tokens, {total} forward passes, {words} here")
+    tell(announce(reading, name, total))
     items: dict[str, Numbers] = {}
     before = 0
     for key, (runs, measure) in plan.items():
@@ -142,8 +216,7 @@ def report_of(
             _write(file, mark, found)
         before += runs
         items[key] = found
-        if progress is not None:
-            progress(before, total)
+        _ticker(before - 1, total, progress)()
     verdicts = judged(items)
     shown = ("architecture", "layers", "heads", "kv_heads", "d", "causal", "norm_place")
     report = TraceReport(
@@ -154,6 +227,8 @@ def report_of(
         items,
         verdicts,
         answer(verdicts),
+        _positive(items),
+        _planted(items["pull"]),
         reading.notes,
         {"file": model.settings.name, **{key: getattr(model.settings, key) for key in shown}},
     )
@@ -168,10 +243,86 @@ def _ticker(before: int, total: int, progress: Callable[[int, int], object] | No
     def tick() -> None:
         nonlocal done
         done += 1
-        if progress is not None:
-            progress(done, total)
+        if progress is not None and progress(done, total) is False:
+            raise KeyboardInterrupt
 
     return tick
+
+
+def _silent(words: str) -> None:
+    """Say nothing."""
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"The folder {shortened(str(folder.parent))} cannot be made: {why}. Choose another place."
+        ) from None
+
+
+def _check_options(
+    name: Any, seed: Any, replacements: Any, without: Any, tell: Any, progress: Any
+) -> tuple[int, int]:
+    if name is not None and not (isinstance(name, str) and name.strip() and name.isprintable()):
+        raise InputError(f"name must be a few words or None, but is {shortened(name)}. It names the model.")
+    try:
+        unknown = [without] if isinstance(without, str) else [key for key in without if key not in OPTIONAL]
+    except Exception:  # objects may raise anything when asked for their items
+        unknown = [without]
+    if unknown:
+        raise InputError(
+            f"without must be a list of what can be left out, but has {shortened(unknown[0])}. Choose among"
+            f" {', '.join(OPTIONAL)}."
+        )
+    function_or_none("tell", tell, "a line of words")
+    function_or_none("progress", progress, "the numbers of texts done and of all")
+    return whole_number("seed", seed, least=0), whole_number("replacements", replacements, least=1)
+
+
+def _checked_names(names: Any) -> list[str]:
+    try:
+        found = [] if isinstance(names, str) else list(names)
+    except Exception:  # objects may raise anything when asked for their items
+        found = [None]
+    if isinstance(names, str) or not all(isinstance(one, str) for one in found):
+        raise InputError(f"names must be a list of the texts' names, but are {shortened(names)}.")
+    return found
+
+
+def capture_answer(values: Mapping[str, Any]) -> Answer:
+    """The answer from rank, cover, sight and pull, (texts,) each."""
+    return answer({DECIDES[name]: judge(DECIDES[name], value) for name, value in values.items()})
+
+
+def _positive(items: Mapping[str, Numbers]) -> Answer | None:
+    if "positive control" not in items:
+        return None
+    return capture_answer({name: items["positive control"][name][:, -1] for name in DECIDES})
+
+
+def _planted(pull: Numbers) -> dict[float, Answer]:
+    return {
+        float(s): capture_answer({name: pull[f"planted_{name}"][:, i] for name in DECIDES})
+        for i, s in enumerate(pull["planted_strengths"])
+    }
+
+
+def sensitivity(report: TraceReport) -> str:
+    """How weak a planted capture is still answered so, in a sentence."""
+    seen = [s for s, one in report.planted.items() if one.word == "capture" and s > 0.0]
+    most = max(report.planted)
+    if not seen:
+        return (
+            f"Even with every token moved {100 * most:.0f} % of the way to its center the answer would not be"
+            " capture: here these measures cannot tell."
+        )
+    return (
+        f"Were every token moved {100 * min(seen):.0f} % of the way to its center after the last block, the"
+        " answer would be capture."
+    )
 
 
 def judged(items: Mapping[str, Numbers]) -> dict[str, Judged]:
@@ -213,7 +364,10 @@ def _plan(
         lambda tick: measure_pull(model, texts, replacements, seed, tick),
     )
     plan["frames"] = (1, lambda tick: measure_frames(model, texts.ids[0]))
-    plan["positive control"] = (T, lambda tick: measure_positive_control(model, texts, tick))
+    plan["positive control"] = (
+        T * (1 + replacements),
+        lambda tick: measure_positive_control(model, texts, replacements, seed, tick),
+    )
     plan["sentence"] = (len(SHOWN), lambda tick: measure_sentence(model, texts, seed))
     if model.settings.norm_place != "post":
         plan["bridge"] = (
@@ -244,9 +398,10 @@ def _fingerprint(model: "TransformerModel", texts: Texts, key: str, seed: int, r
         asdict(model.settings),
         key,
         seed,
-        replacements if key == "pull" else REPLACEMENTS,
+        replacements if key in REPLACING else None,
         texts.kept,
-        source_hash(f"nucleate.tracing.{OWN_MODULES.get(key, 'measures')}"),
+        source_hash(f"nucleate.tracing.{OWN_MODULES.get(key, 'measures')}", FORWARD_PASS, without=NOT_USED),
+        source_hash("nucleate.integrate.simulate") if key in SIMULATING else None,
     ]
     digest.update(json.dumps(told, sort_keys=True, default=str).encode())
     return digest.hexdigest()

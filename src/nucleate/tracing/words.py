@@ -73,6 +73,10 @@ def plain(report: "TraceReport") -> dict[str, Any]:
         "notes": list(report.notes),
         "criteria": criteria_plain(),
         "answer": {"word": report.answer.word, "why": report.answer.why},
+        "positive control": None
+        if report.positive is None
+        else {"word": report.positive.word, "why": report.positive.why},
+        "planted": {f"{s:g}": {"word": one.word, "why": one.why} for s, one in report.planted.items()},
         "verdicts": {
             key: {
                 "word": one.word,
@@ -102,6 +106,8 @@ def section(
     images: str = "",
 ) -> str:
     """The section in Markdown; images: where the pictures are, seen from the page."""
+    from nucleate.tracing.report import sensitivity
+
     s, items = report.settings, report.items
     lines = [
         f"### {short_name(report.name)}",
@@ -112,7 +118,7 @@ def section(
             f" texts of {report.n} tokens ({', '.join(report.texts)})."
         ),
         "",
-        f"**Answer: {report.answer.word}.** {report.answer.why}.",
+        f"**Answer: {report.answer.word}.** {report.answer.why}. {sensitivity(report)}",
         "",
         "| hypothesis | verdict | mean over texts, 95 % interval |",
         "|---|---|---|",
@@ -123,6 +129,8 @@ def section(
     lines += [
         "",
         *_controls(items),
+        "",
+        *_known_captures(report),
         "",
         _over_depth(items),
         "",
@@ -143,22 +151,62 @@ def _controls(items: Mapping[str, Numbers]) -> list[str]:
     lines = [
         "After the last block (mean cosine and rank: first token out):",
         "",
-        "| | mean cosine | effective rank | rank of the own center | sight |",
-        "|---|---|---|---|---|",
+        (
+            "| | mean cosine | 90 % of all cosines | clusters at 12° | effective rank |"
+            " rank of the own center | sight |"
+        ),
+        "|---|---|---|---|---|---|---|",
     ]
     for key in CONTROLS:
         one = items[key]
-        cells = [_of(one[name]) for name in ("mean_cosine", "effective_rank", "rank", "sight")]
+        cells = [_of(one["mean_cosine"]), _spread(one["cosine_histogram"]), _of(one["clusters"])]
+        cells += [_of(one[name]) for name in ("effective_rank", "rank", "sight")]
         lines.append(f"| {key} | {' | '.join(cells)} |")
     if (ours := items.get("positive control")) is not None:
         lines.append(
             f"| *positive control*: our attention from the same start, β = {float(ours['beta']):.1f}, t ="
-            f" {ours['times'][-1]:g} | {_of(ours['mean_cosine'])} | | {_of(ours['rank'])} |"
+            f" {ours['times'][-1]:g} | {_of(ours['mean_cosine'])} | | | | {_of(ours['rank'])} |"
             f" {_of(ours['sight'])} |"
         )
     start = items["text"]
-    cells = [_of(start[name], 0) for name in ("mean_cosine", "effective_rank")]
+    cells = [_of(start["mean_cosine"], 0), _spread(start["cosine_histogram"], 0), _of(start["clusters"], 0)]
+    cells.append(_of(start["effective_rank"], 0))
     return [*lines, f"| text, after the embedding | {' | '.join(cells)} | 1 | 0 |"]
+
+
+def _known_captures(report: "TraceReport") -> list[str]:
+    """What the same measures say where capture is known."""
+    pull = report.items["pull"]
+    lines = []
+    if report.positive is not None:
+        lines += [
+            (
+                "*Positive control*, causal attention of ours from the same start, by the same measures:"
+                f" **{report.positive.word}**. {report.positive.why.capitalize()}."
+            ),
+            "",
+        ]
+    lines += [
+        (
+            "*Planted capture*: the directions after the last block, every token moved by s of the way to its"
+            " center, in texts with a replaced center to the next one:"
+        ),
+        "",
+        "| s | answer | rank | sight | pull |",
+        "|---|---|---|---|---|",
+    ]
+    for i, (s, one) in enumerate(report.planted.items()):
+        cells = [_of(pull[f"planted_{name}"], i) for name in ("rank", "sight", "pull")]
+        lines.append(f"| {s:g} | {one.word} | {' | '.join(cells)} |")
+    return lines
+
+
+def _spread(histogram: NDArray[Any], layer: int = -1) -> str:
+    """Between which cosines the middle 90 % of all pairs of all texts lie, (T, L + 1, bins) counts."""
+    counts = histogram[:, layer].sum(0)  # (bins,)
+    edges = np.linspace(-1.0, 1.0, len(counts) + 1)
+    share = np.append(0.0, np.cumsum(counts) / counts.sum())  # (bins + 1,)
+    return " to ".join(f"{np.interp(q, share, edges):.2f}".replace("-", "−") for q in (0.05, 0.95))
 
 
 def _over_depth(items: Mapping[str, Numbers]) -> str:
@@ -171,9 +219,9 @@ def _over_depth(items: Mapping[str, Numbers]) -> str:
     return (
         f"Over depth the rank {where}. The largest mean sight is {_of(text['sight'], best)}, after block"
         f" {best}; the largest mean pull {_of(pull['pull'], most)}, after block {int(pull['layers'][most])};"
-        f" of all pulls at the end, followers {pull['followers'][:, -1].mean():.3f} and others"
-        f" {pull['others'][:, -1].mean():.3f} on average. (Intervals of a largest value among many are too"
-        " narrow.)"
+        f" of all pulls at the end, followers {interval(pull['followers'][:, -1]).mean:.3f} and others"
+        f" {interval(pull['others'][:, -1]).mean:.3f} on average. (Intervals of a largest value among many"
+        " are too narrow.)"
     )
 
 

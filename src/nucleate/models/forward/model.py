@@ -56,6 +56,14 @@ class TransformerModel:
         name = self._parts.plan.prefix + self._parts.architecture.embedding
         return self._tensors.get(name, (None, None), dtype_of(precision))
 
+    def start(self, ids: Any, precision: str = "single") -> Floats:
+        """The stream that the first block reads, (n, d) or (b, n, d): the first of the states of `run`."""
+        dtype = dtype_of(precision)
+        texts = _texts(ids)
+        self._check_texts(texts, False, False, dtype)
+        found = np.stack([embed(self._tensors, self._parts, row, dtype) for row in texts])  # (b, n, d)
+        return found[0] if np.ndim(ids) == 1 else found
+
     def run(
         self,
         ids: Any,

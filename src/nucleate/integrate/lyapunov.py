@@ -23,7 +23,7 @@ from nucleate.layers import Layers
 
 __all__ = ["Lyapunov", "lyapunov"]
 
-MAX_TURN = 1.0  # |V| times the time between two orthonormalisations
+MAX_TURN = 2.0  # |V| times the time between two orthonormalisations
 MAX_TIMES = 1 << 20  # of orthonormalisation
 FIRST_SHARE = 0.25  # of the time, left out where nothing else is said: what comes before the attractor
 BLOCKS = 8  # of the window, for the interval of an exponent
@@ -122,7 +122,7 @@ def _followed(shape: Any, x: Array, times: Array, since: float, tol: float, spee
     y[:, 0], y[:, 1:] = x, tangent_frames(x)
     growth, places = np.full((m, n, d - 1), np.nan), np.full((m, n, d), np.nan)
     work = partial(
-        _move, y, shape.beta * shape.A, shape.V, shape.w, times, tol, 1.0 / speed, table, growth, places
+        _move, y, shape.beta * shape.A, shape.V, shape.w, times, tol, 2.0 / speed, table, growth, places
     )
     reached, steps = interruptible(work)
     status = "done" if reached == m else f"stalled after {reached} of {m} times. Take a larger tol."

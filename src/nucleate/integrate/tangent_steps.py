@@ -7,7 +7,7 @@ of each token are made orthonormal again (Benettin), and the logarithms of their
 
 import numpy as np
 
-from nucleate.kernels.compile import compiled, inner
+from nucleate.kernels.compile import compiled, inlined
 
 __all__ = ["move", "rates"]
 
@@ -15,7 +15,7 @@ SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 5.0  # of a step to the next
 MIN_STEP = 1e-12  # a run that needs shorter ones is given up
 
 
-@inner
+@inlined
 def _rates(y, A, V, w, rate, s, m, C, Ax, Vm, change):
     """rate (n, 1 + p, d) of the state y; A is beta K^T Q, w the window.  s (n,), C (d, d) and m, Ax, Vm, change
     (d,) are room for what their names say."""
@@ -65,7 +65,7 @@ def _rates(y, A, V, w, rate, s, m, C, Ax, Vm, change):
                 rate[k, v, a] -= across * y[k, 0, a] + height * y[k, v, a]
 
 
-@inner
+@inlined
 def _product(M, vector, out):
     """out = M vector."""
     for a in range(len(out)):
@@ -143,7 +143,7 @@ def move(y, A, V, w, times, tolerance, longest, table, weights, errors, logs, pl
     return len(times), steps
 
 
-@inner
+@inlined
 def _make_orthonormal(y, logs):
     """Tokens onto the sphere; the vectors of each tangent there and orthonormal, one after the other; logs (n, p)
     of their lengths before."""

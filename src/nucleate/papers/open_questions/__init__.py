@@ -17,5 +17,6 @@ PAPER = Paper(
         "predicted-merges": "predicted_merges",
         "cluster-counts": "cluster_counts",
         "who-leads": "who_leads",
+        "clouds": "clouds",
     },
 )

@@ -18,5 +18,6 @@ PAPER = Paper(
         "cluster-counts": "cluster_counts",
         "who-leads": "who_leads",
         "clouds": "clouds",
+        "lifetimes": "lifetimes",
     },
 )

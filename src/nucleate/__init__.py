@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from nucleate.block import Block
     from nucleate.checks import InputError
     from nucleate.integrate.checkpoint import Checkpoint
+    from nucleate.integrate.lyapunov import Lyapunov, lyapunov
     from nucleate.integrate.run import Run
     from nucleate.integrate.simulate import simulate
     from nucleate.kernels.dispatch import drift
@@ -55,6 +56,7 @@ __all__ = [
     "InputError",
     "Layers",
     "Life",
+    "Lyapunov",
     "Merges",
     "Potential",
     "RandomLayers",
@@ -80,6 +82,7 @@ __all__ = [
     "limit_point",
     "load",
     "lost_centers",
+    "lyapunov",
     "measure",
     "merges",
     "monte_carlo_centers",
@@ -107,6 +110,7 @@ _HOME = {
     "InputError": "nucleate.checks",
     "Layers": "nucleate.layers",
     "Life": "nucleate.observe.life",
+    "Lyapunov": "nucleate.integrate.lyapunov",
     "MLP": "nucleate.mlp",
     "Merges": "nucleate.observe.merges",
     "Potential": "nucleate.mlp",
@@ -132,6 +136,7 @@ _HOME = {
     "limit_point": "nucleate.theory.atlas",
     "load": "nucleate.studies.result",
     "lost_centers": "nucleate.observe.consumption",
+    "lyapunov": "nucleate.integrate.lyapunov",
     "measure": "nucleate.observe.measure",
     "merges": "nucleate.observe.merges",
     "monte_carlo_centers": "nucleate.theory.counts",

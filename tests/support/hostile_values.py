@@ -116,7 +116,7 @@ HOSTILE: dict[str, Callable[[], Any]] = {
 
 SLOW = ("ensemble", "life", "plot.", "trace", "simulate rk4", "Run.plot", "Life.plot", "Ensemble.plot")
 # Records that the functions hand out, and nobody makes by hand.
-RESULTS = ("Atlas", "Ensemble", "InputError", "Life", "Merges", "Run", "Spectra", "Study")
+RESULTS = ("Atlas", "Ensemble", "InputError", "Life", "Lyapunov", "Merges", "Run", "Spectra", "Study")
 
 
 # What a Block takes beside its heads.
@@ -247,6 +247,7 @@ def good_calls() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
         "limit_point": (nc.limit_point, {"atlas": nc.atlas(np.eye(2)), "x1": x[0]}),
         "load": (nc.load, {"path": _saved(run)}),
         "lost_centers": (nc.lost_centers, {"run": run, "centers": [0, 1], "radius": 0.3}),
+        "lyapunov": (nc.lyapunov, {"model": model, "x": x, "t": 1.0, "since": 0.5, "tol": 1e-3}),
         "measure": (nc.measure, {"run": run, "function": lambda t, x: x.sum(), "name": None}),
         "merges": (nc.merges, {"run": run, "radius": 0.1}),
         "monte_carlo_centers": (

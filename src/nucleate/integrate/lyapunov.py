@@ -1,8 +1,9 @@
 """Lyapunov exponents by the tangent flow, token by token.
 
 Under the causal mask a token does not notice later ones, so that the variational equation is block lower
-triangular, and its n (d - 1) exponents are those of the blocks on the diagonal: d - 1 for each token, the same
-whatever follows it (`variational` has the equation).  The first m tokens of a run are the run of m tokens.
+triangular, and its n (d - 1) exponents are those of the blocks on the diagonal: d - 1 for each token, the
+same whatever follows it (`variational` has the equation).  The first m tokens of a run are the run of m
+tokens.
 """
 
 from dataclasses import dataclass
@@ -70,16 +71,16 @@ def lyapunov(
     since: float | None = None,
     tol: float = 1e-7,
 ) -> Lyapunov:
-    """The Lyapunov exponents of the run that begins at the tokens x (n, d), d - 1 for each token, over the time
-    from `since` to t.
+    """The Lyapunov exponents of the run that begins at the tokens x (n, d), d - 1 for each token, over the
+    time from `since` to t.
 
     since   where the window begins; left out, at t / 4
     tol     error of a step in places and in tangent vectors of length 1
 
-    The model must be one softmax head with the causal mask or a window, without frozen tokens.  An exponent is
-    the mean rate of growth of a small change of that token alone; the largest of all tokens up to m is how fast
-    two nearby runs of m tokens part.  Of tokens that move on a smooth closed path one is 0; estimates of 0 are
-    off by about 1 / (t - since).
+    The model must be one softmax head with the causal mask or a window, without frozen tokens.  An exponent
+    is the mean rate of growth of a small change of that token alone; the largest of all tokens up to m is how
+    fast two nearby runs of m tokens part.  Of tokens that move on a smooth closed path one is 0; estimates of
+    0 are off by about 1 / (t - since).
     """
     model = softmax_head(model, "Lyapunov exponents are computed", "Take nucleate.Attention(...).")
     x = model.check(x)
@@ -98,15 +99,16 @@ def lyapunov(
     if shape.mask == FULL or len(shape.frozen):
         fault = "frozen tokens" if len(shape.frozen) else 'mask="full"'
         raise InputError(
-            f"lyapunov needs the causal mask or a window and no frozen tokens, but the model has {fault}. Only"
-            " there do exponents belong to tokens."
+            f"lyapunov needs the causal mask or a window and no frozen tokens, but the model has {fault}."
+            " Only there do exponents belong to tokens."
         )
     with np.errstate(over="ignore"):
         speed = max(float(np.linalg.norm(shape.V, 2)), 1e-300)
         wanted = BLOCKS + np.ceil(t * speed / MAX_TURN)
     if not wanted <= MAX_TIMES:
         raise InputError(
-            f"t |V| must be at most about {MAX_TIMES:g}, but is {t * speed:g}. Follow the run for a shorter time."
+            f"t |V| must be at most about {MAX_TIMES:g}, but is {t * speed:g}. Follow the run for a shorter"
+            " time."
         )
     m = int(wanted)
     check_memory(8.0 * m * n * (2 * d - 1), f"the growth of tangent vectors at {m} times")
@@ -147,7 +149,10 @@ def _move(
 ) -> tuple[int, int]:
     from nucleate.integrate.tangent_steps import move
 
-    A, V = np.array(A, order="C"), np.array(V, order="C")  # writable, or code is compiled for those that are not
+    A, V = (
+        np.array(A, order="C"),
+        np.array(V, order="C"),
+    )  # writable, or code is compiled for those that are not
     found: tuple[int, int] = move(
         y, A, V, w, times, tol, longest, table.A, table.B, table.E, growth, places, stop
     )
@@ -155,7 +160,8 @@ def _move(
 
 
 def tangent_frames(x: Array) -> Array:
-    """d - 1 orthonormal tangent vectors at every token of x (n, d), in no special direction, (n, d - 1, d)."""
+    """d - 1 orthonormal tangent vectors at every token of x (n, d), in no special direction, (n, d - 1,
+    d)."""
     n, d = x.shape
     drawn = np.random.default_rng(VECTORS_SEED).standard_normal((n, d, d))  # (n, coordinate, vector)
     drawn[:, :, 0] = x
@@ -163,8 +169,8 @@ def tangent_frames(x: Array) -> Array:
 
 
 def window_mean(growth: Array, times: Array, since: float) -> tuple[Array, Array]:
-    """The mean rate of growth (n, p) in the window, the largest first, and half of its 95 % interval by Student
-    from BLOCKS parts of the window; growth (m, n, p) at evenly spaced times (m,)."""
+    """The mean rate of growth (n, p) in the window, the largest first, and half of its 95 % interval by
+    Student from BLOCKS parts of the window; growth (m, n, p) at evenly spaced times (m,)."""
     tau = times[-1] / len(times)
     used = growth[np.searchsorted(times, since, side="right") :]  # (m', n, p)
     if len(used) < BLOCKS:

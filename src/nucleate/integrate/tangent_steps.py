@@ -1,13 +1,14 @@
 """Tokens and their tangent vectors moved together, compiled: u_k' = J_k u_k of `variational`, token by token.
 
-A run is a state (n, 1 + p, d): of every token its place and p tangent vectors.  Steps are those of Dormand and
-Prince, order 5(4), with the error of places and vectors below the tolerance; from time to time the vectors
-of each token are made orthonormal again (Benettin), and the logarithms of their lengths add up to exponents.
+A run is a state (n, 1 + p, d): of every token its place and p tangent vectors.  Steps are those of Dormand
+and Prince, order 5(4), with the error of places and vectors below the tolerance; from time to time the
+vectors of each token are made orthonormal again (Benettin), and the logarithms of their lengths add up to
+exponents.
 """
 
 import numpy as np
 
-from nucleate.kernels.compile import compiled, inlined
+from nucleate.kernels.compile import compiled, uncounted
 
 __all__ = ["move", "rates"]
 
@@ -15,10 +16,11 @@ SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 5.0  # of a step to the next
 MIN_STEP = 1e-12  # a run that needs shorter ones is given up
 
 
-@inlined
-def _rates(y, A, V, w, rate, s, m, C, Ax, Vm, change):
-    """rate (n, 1 + p, d) of the state y; A is beta K^T Q, w the window.  s (n,), C (d, d) and m, Ax, Vm, change
-    (d,) are room for what their names say."""
+@uncounted
+def rates(y, A, V, w, rate, s, C, room):
+    """rate = the velocities of the state y, (n, 1 + p, d) both; A is beta K^T Q, w the window.  s (n,), C
+    (d, d) and room (4, d) are for what is kept of one token."""
+    m, Ax, Vm, change = room[0], room[1], room[2], room[3]
     n, vectors, d = y.shape
     for k in range(n):
         first, top = max(0, k - w + 1), -np.inf
@@ -29,8 +31,10 @@ def _rates(y, A, V, w, rate, s, m, C, Ax, Vm, change):
                 s[j] += y[j, 0, a] * Ax[a]
             top = max(top, s[j])
         Z = 0.0
-        m[:] = 0.0
-        C[:] = 0.0
+        for a in range(d):
+            m[a] = 0.0
+            for b in range(d):
+                C[a, b] = 0.0
         for j in range(first, k + 1):
             weight = np.exp(s[j] - top)
             Z += weight
@@ -65,7 +69,7 @@ def _rates(y, A, V, w, rate, s, m, C, Ax, Vm, change):
                 rate[k, v, a] -= across * y[k, 0, a] + height * y[k, v, a]
 
 
-@inlined
+@uncounted
 def _product(M, vector, out):
     """out = M vector."""
     for a in range(len(out)):
@@ -75,30 +79,18 @@ def _product(M, vector, out):
 
 
 @compiled
-def rates(y, A, V, w):
-    """The velocities of a state (n, 1 + p, d), of the same shape."""
-    n, _, d = y.shape
-    rate = np.empty_like(y)
-    room = np.empty((4, d))
-    m, Ax, Vm, change = room[0], room[1], room[2], room[3]
-    _rates(y, A, V, w, rate, np.empty(n), m, np.empty((d, d)), Ax, Vm, change)
-    return rate
-
-
-@compiled
 def move(y, A, V, w, times, tolerance, longest, table, weights, errors, logs, places, stop):
-    """Move the state y (n, 1 + p, d) from 0 through the times (m,): there the tokens are put on the sphere, the
-    vectors made orthonormal, logs[i] (n, p) the logarithms of their lengths, and places[i] (n, d) the tokens.
-    Returns how many times were reached, and the steps.
+    """Move the state y (n, 1 + p, d) from 0 through the times (m,): there the tokens are put on the sphere,
+    the vectors made orthonormal, logs[i] (n, p) the logarithms of their lengths, and places[i] (n, d) the
+    tokens. Returns how many times were reached, and the steps.
 
     longest   the longest step; table (6, 6), weights (6,), errors (7,) of the method
     """
     n, vectors, d = y.shape
     stages, trial = np.empty((7, n, vectors, d)), np.empty_like(y)
     s, C, room = np.empty(n), np.empty((d, d)), np.empty((4, d))
-    m, Ax, Vm, change = room[0], room[1], room[2], room[3]
     t, h, steps = 0.0, longest / 8.0, 0
-    _rates(y, A, V, w, stages[0], s, m, C, Ax, Vm, change)
+    rates(y, A, V, w, stages[0], s, C, room)
     for i in range(len(times)):
         while t < times[i]:
             if stop[0] or not h > MIN_STEP:
@@ -113,7 +105,7 @@ def move(y, A, V, w, times, tolerance, longest, table, weights, errors, logs, pl
                                 part = table[stage, q] if stage < 6 else weights[q]
                                 total += part * stages[q, k, v, a]
                             trial[k, v, a] = y[k, v, a] + cut * total
-                _rates(trial, A, V, w, stages[stage], s, m, C, Ax, Vm, change)
+                rates(trial, A, V, w, stages[stage], s, C, room)
             worst = 0.0
             for k in range(n):
                 for v in range(vectors):
@@ -123,14 +115,17 @@ def move(y, A, V, w, times, tolerance, longest, table, weights, errors, logs, pl
                             total += errors[q] * stages[q, k, v, a]
                         size = max(1.0, abs(y[k, v, a])) if v > 0 else 1.0
                         off = abs(cut * total) / size
-                        if not off <= worst:
+                        if worst == worst and not off <= worst:  # NaN stays
                             worst = off
             error = worst / tolerance
             steps += 1
             if error <= 1.0:
                 t = times[i] if cut >= times[i] - t else t + cut
-                y[:] = trial
-                stages[0] = stages[6]
+                for k in range(n):
+                    for v in range(vectors):
+                        for a in range(d):
+                            y[k, v, a] = trial[k, v, a]
+                            stages[0, k, v, a] = stages[6, k, v, a]
                 if cut < h and error > 0.0:  # cut to end here: says little about the next
                     h = min(longest, max(h, cut * min(MAX_FACTOR, SAFETY * error**-0.2)))
                 else:
@@ -138,15 +133,17 @@ def move(y, A, V, w, times, tolerance, longest, table, weights, errors, logs, pl
             else:
                 h = cut * (max(MIN_FACTOR, SAFETY * error**-0.2) if np.isfinite(error) else MIN_FACTOR)
         _make_orthonormal(y, logs[i])
-        places[i] = y[:, 0]
-        _rates(y, A, V, w, stages[0], s, m, C, Ax, Vm, change)
+        for k in range(n):
+            for a in range(d):
+                places[i, k, a] = y[k, 0, a]
+        rates(y, A, V, w, stages[0], s, C, room)
     return len(times), steps
 
 
-@inlined
+@uncounted
 def _make_orthonormal(y, logs):
-    """Tokens onto the sphere; the vectors of each tangent there and orthonormal, one after the other; logs (n, p)
-    of their lengths before."""
+    """Tokens onto the sphere; the vectors of each tangent there and orthonormal, one after the other; logs
+    (n, p) of their lengths before."""
     n, vectors, d = y.shape
     for k in range(n):
         for v in range(vectors):

@@ -1,4 +1,4 @@
-"""THE VARIATIONAL EQUATION of (CSA), in NumPy and in the paper's letters: how a small change u of the tokens grows.
+"""THE VARIATIONAL EQUATION of (CSA), in NumPy and in the paper's letters: how a small change u grows.
 
 Token k moves with P_{x_k} y_k, y_k = V m_k, m_k = sum_j w_kj x_j, w_kj = exp(s_kj) / Z_k, and scores s_kj =
 beta <Q x_k, K x_j>.  If x changes by u, then to first order
@@ -10,7 +10,8 @@ beta <Q x_k, K x_j>.  If x changes by u, then to first order
 Under the causal mask, or a window, u_k' depends on u_1 .. u_k alone: block lower triangular.  What u_k itself
 adds to u_k' is the block on the diagonal,
 
-    J_k = P_{x_k} V (beta C_k K^T Q + beta w_kk (x_k - m_k) (K^T Q x_k)^T + w_kk I) - x_k y_k^T - <x_k, y_k> I,
+    J_k = P_{x_k} V (beta C_k K^T Q + beta w_kk (x_k - m_k) (K^T Q x_k)^T + w_kk I)
+          - x_k y_k^T - <x_k, y_k> I,
 
 C_k = sum_j w_kj x_j x_j^T - m_k m_k^T, and the Lyapunov exponents of all tokens are those of u_k' = J_k u_k,
 token by token.  `lyapunov` integrates that, compiled, and is tested against this file.
@@ -28,7 +29,7 @@ __all__ = ["diagonal_blocks", "variation"]
 def variation(model: Attention, x: Array, u: Array) -> Array:
     """u' for a change u (n, d) of the tokens x (n, d): the derivative of `drift` at x in the direction u."""
     w, m = _weights(model, x)  # (n, n), (n, d)
-    beta, Q, K, V = (M if i else float(M[0, 0]) for i, M in enumerate(model.parameters(x.shape[-1])))
+    beta, Q, K, V = model.parameters(x.shape[-1])  # (1, 1), (d, d) three times
     r = beta * ((u @ Q.T) @ (x @ K.T).T + (x @ Q.T) @ (u @ K.T).T)  # (n, n)
     r = r - (w * r).sum(-1, keepdims=True)  # (n, n)
     y, change = m @ V.T, (w @ u + (w * r) @ x) @ V.T  # (n, d) twice
@@ -40,7 +41,7 @@ def diagonal_blocks(model: Attention, x: Array) -> Array:
     """J_k of every token of x (n, d), (n, d, d)."""
     n, d = x.shape
     w, m = _weights(model, x)  # (n, n), (n, d)
-    beta, Q, K, V = (M if i else float(M[0, 0]) for i, M in enumerate(model.parameters(d)))
+    beta, Q, K, V = model.parameters(d)  # (1, 1), (d, d) three times
     A, own, one = beta * K.T @ Q, np.diag(w), np.eye(d)  # (d, d), (n,), (d, d)
     J = np.empty((n, d, d))
     for k in range(n):

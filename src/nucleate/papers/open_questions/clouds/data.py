@@ -43,8 +43,8 @@ def drawn_model(kind: str, d: int, seed: int) -> tuple[Array, Array, Array]:
     rng, one = np.random.default_rng([seed, d]), np.eye(d)
     V, Q, K = rng.standard_normal((3, d, d)) / np.sqrt(d)
     if kind == "symmetric":
-        O = np.linalg.qr(V)[0]
-        V = (O * rng.uniform(*SYMMETRIC, d)) @ O.T
+        basis = np.linalg.qr(V)[0]  # (d, d)
+        V = (basis * rng.uniform(*SYMMETRIC, d)) @ basis.T
     elif kind in ("general", "all"):
         V = V - (np.linalg.eigvals(V).real.max() - LAMBDA_MAX) * one
     else:
@@ -100,8 +100,8 @@ def one_run(t: float, since: float, tol: float, draw: Draw) -> dict[str, Any]:
 
 
 def one_parting(since: float, draw: Draw, token: int) -> dict[str, Any]:
-    """From the tokens at `since` on: the logarithm of the growth of a change of one token, by the tangent flow
-    and between two simulations that differ by PARTING in that token, which know nothing of it."""
+    """From the tokens at `since` on: the logarithm of the growth of a change of one token, by the tangent
+    flow and between two simulations that differ by PARTING in that token, which know nothing of it."""
     from nucleate.attention import Attention
     from nucleate.integrate.lyapunov import lyapunov, tangent_frames
     from nucleate.integrate.simulate import simulate
@@ -134,7 +134,9 @@ def _partings(p: Any, data: "Data") -> "Dataset":
     general = [i for i, draw in enumerate(draws) if draw.kind == "general"]
     chosen = sorted(general, key=lambda i: -float(first[i].max()))[:PARTINGS]
     found = in_threads(lambda i: one_parting(p["since"], draws[i], int(first[i].argmax())), chosen)
-    return xarray.Dataset({name: (("run", "time"), np.stack([one[name] for one in found])) for name in found[0]})
+    return xarray.Dataset(
+        {name: (("run", "time"), np.stack([one[name] for one in found])) for name in found[0]}
+    )
 
 
 def table(p: Any, name: str) -> list[Draw]:

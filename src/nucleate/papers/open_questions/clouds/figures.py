@@ -1,11 +1,12 @@
 """Largest exponents of all runs by kind, and exponents by token."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nucleate.papers.core.item import Data, Numbers, Parameters
-from nucleate.papers.open_questions.clouds.data import table
+from nucleate.papers.open_questions.clouds.data import Draw, table
 from nucleate.papers.open_questions.clouds.measures import of_runs
 
 if TYPE_CHECKING:
@@ -37,6 +38,10 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     return {"clouds": figure}
 
 
+def _is(kind: str, one: Draw) -> bool:
+    return kind == "circle" or one.kind == kind
+
+
 def _runs(ax: Any, data: Data, numbers: Numbers, p: Parameters) -> None:
     from nucleate.plot.styles import tidy
 
@@ -46,7 +51,7 @@ def _runs(ax: Any, data: Data, numbers: Numbers, p: Parameters) -> None:
     ax.axhline(0.0, color=palette.ink, linewidth=0.6)
     for place, kind in enumerate(rows):
         names = [kind] if kind in ("circle", "gradient") else SETS
-        draws, values = of_runs(data, p, names, lambda one, kind=kind: kind == "circle" or one.kind == kind)  # type: ignore[misc]
+        _, values = of_runs(data, p, names, partial(_is, kind))
         x = place + rng.uniform(-0.3, 0.3, len(values))
         chaotic = values > floor
         shown = np.maximum(values, LOWEST)

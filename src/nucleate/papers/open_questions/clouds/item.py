@@ -71,15 +71,15 @@ def _kind(data: Data, p: Parameters, kind: str, floor: float) -> Iterator[tuple[
         f"{kind}_share",
         share_of(int((values > floor).sum()), len(values), f"{words}: runs above the resolution"),
     )
-    for d in sorted({draw.d for draw in draws}):
-        some = values[[draw.d == d for draw in draws]]
+    for d in sorted({one.d for one in draws}):
+        some = values[[one.d == d for one in draws]]
         yield (
             f"{kind}_d{d}",
             share_of(int((some > floor).sum()), len(some), f"{words}, d = {d}: runs above the resolution"),
         )
         yield f"{kind}_d{d}_most", exact(some.max(), f"{words}, d = {d}: largest held-out exponent")
-    for beta in sorted({draw.beta for draw in draws}):
-        some = values[[draw.beta == beta for draw in draws]]
+    for beta in sorted({one.beta for one in draws}):
+        some = values[[one.beta == beta for one in draws]]
         about = f"{words}, β = {beta:g}: runs above the resolution"
         yield f"{kind}_beta{beta:g}", share_of(int((some > floor).sum()), len(some), about)
     rests = np.concatenate(
@@ -96,11 +96,16 @@ def _by_token(data: Data, p: Parameters, floor: float) -> Iterator[tuple[str, Nu
     for name, part, words in (("early", EARLY, "tokens 2 to 8"), ("late", LATE, "tokens 33 to 64")):
         value = np.concatenate(
             [
-                data[one]["second"].values[[draw.kind == "general" for draw in table(p, one)]][:, part].mean(1)
+                data[one]["second"]
+                .values[[draw.kind == "general" for draw in table(p, one)]][:, part]
+                .mean(1)
                 for one in SETS
             ]
         )
-        yield name, mean_of(value, f"general V: largest exponent of each of {words}, mean over them and over runs")
+        yield (
+            name,
+            mean_of(value, f"general V: largest exponent of each of {words}, mean over them and over runs"),
+        )
     long = data["long"]["second"].values  # (runs, n)
     draws, values = of_runs(data, p, ["long"])
     n = long.shape[1]
@@ -108,10 +113,10 @@ def _by_token(data: Data, p: Parameters, floor: float) -> Iterator[tuple[str, Nu
         "long",
         mean_of(values, f"general V, d = {draws[0].d}, β = {draws[0].beta:g}, n = {n}: held-out exponent"),
     )
-    for i, part in enumerate(np.array_split(np.arange(n), 3)):
-        about = f"of these, tokens {part[0] + 1} to {part[-1] + 1}: mean exponent"
-        yield f"long_part{i}", mean_of(long[:, part].mean(1), about)
-        share = (long[:, part] > floor).mean(1)
+    for i, third in enumerate(np.array_split(np.arange(n), 3)):
+        about = f"of these, tokens {third[0] + 1} to {third[-1] + 1}: mean exponent"
+        yield f"long_part{i}", mean_of(long[:, third].mean(1), about)
+        share = (long[:, third] > floor).mean(1)
         yield f"long_share{i}", mean_of(share, "of these: share of tokens above the resolution")
 
 
@@ -185,8 +190,8 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         Verdict(
             "two nearby runs, simulated without the tangent flow, part as it says",
             "observed" if numbers["parting"].value <= MAX_PARTING_ERROR else "not observed",
-            f"the logarithm of their distance differs by at most {numbers['parting'].value:.2g} from the tangent"
-            f" flow's, while it grows by up to {numbers['parting_most'].value:.3g}",
+            f"the logarithm of their distance differs by at most {numbers['parting'].value:.2g} from the"
+            f" tangent flow's, while it grows by up to {numbers['parting_most'].value:.3g}",
         ),
         *(_chaotic(numbers, kind, floor) for kind in loud),
         *(_quiet(numbers, kind, floor) for kind in quiet),
@@ -214,8 +219,8 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
 
 def _seen(numbers: Numbers, kind: str, floor: float) -> str:
     return (
-        f"held-out exponent {numbers[kind]} over V and starts, {numbers[f'{kind}_share']} of the runs above the"
-        f" resolution {floor:.4f}; {numbers[f'{kind}_rest'].value:.0%} of the tokens rest at the end"
+        f"held-out exponent {numbers[kind]} over V and starts, {numbers[f'{kind}_share']} of the runs above"
+        f" the resolution {floor:.4f}; {numbers[f'{kind}_rest'].value:.0%} of the tokens rest at the end"
     )
 
 
@@ -245,8 +250,8 @@ def _rule(numbers: Numbers) -> Verdict:
         "whether a cloud of general V is chaotic is told by its dominant eigenvalue, complex or real",
         "observed" if good else "not observed",
         f"of complex ones {numbers['complex_share']} runs are above the resolution, of real ones"
-        f" {numbers['real_share']}; the rule made from even seeds is right in {rule} runs of odd ones, one that"
-        f" does not heed V in {null}",
+        f" {numbers['real_share']}; the rule made from even seeds is right in {rule} runs of odd ones, one"
+        f" that does not heed V in {null}",
     )
 
 
@@ -262,9 +267,10 @@ ITEM = Item(
     ours=(
         "Under the causal mask the tangent flow is block lower triangular, so that every token has d − 1"
         " Lyapunov exponents of its own. Proved: from almost every start those of a token do not add up to"
-        " more than 0, so that nothing is chaotic on the circle; with V = −I and Q = K = I every token follows"
-        " a gradient. Hypotheses, after a pilot of 55 runs on other seeds: clouds of general V are chaotic on"
-        " spheres, weakly and in late tokens; those of symmetric V, and of V = −I with any Q and K, are not."
+        " more than 0, so that nothing is chaotic on the circle; with V = −I and Q = K = I every token"
+        " follows a gradient. Hypotheses, after a pilot of 145 shorter runs on other seeds: clouds of"
+        " general V are chaotic on spheres, weakly and in late tokens; those of symmetric V, and of V = −I"
+        " with any Q and K, are not."
     ),
     parameters={
         "sets": {
@@ -318,10 +324,10 @@ ITEM = Item(
     },
     choices=(
         (
-            f"Drawn matrices have Gaussian entries of variance 1/d. General V is moved by a multiple of I to"
+            "Drawn matrices have Gaussian entries of variance 1/d. General V is moved by a multiple of I to"
             f" λ_max = {LAMBDA_MAX:g}; symmetric V has eigenvalues uniform on [{SYMMETRIC[0]:g},"
-            f" {SYMMETRIC[1]:g}] and a random basis. Uniform starts; V, Q, K and start belong to the seed, the"
-            " same for every β."
+            f" {SYMMETRIC[1]:g}] and a random basis. Uniform starts; V, Q, K and start belong to the seed,"
+            " the same for every β."
         ),
         (
             "The window, from `since` to t, has two halves. The held-out exponent of a run is that, in the"
@@ -334,27 +340,28 @@ ITEM = Item(
         ),
         (
             "β are three values for one seed, averaged before intervals are taken over seeds. Steps have an"
-            " error of 1e-5 in places and tangent vectors; trajectories of a chaotic run are then not those of"
-            " the start, their statistics are."
+            " error of 1e-5 in places and tangent vectors; trajectories of a chaotic run are then not those"
+            " of the start, their statistics are."
         ),
     ),
     criteria=(
         "First: proved; contradicted if the interval of the mean held-out exponent on the circle, or of the"
-        " largest sum of a token's exponents, lies above 0. Second: observed if the logarithm"
-        f" of the distance of two runs that begin 1e-8 apart differs by at most {MAX_PARTING_ERROR:g} from the"
-        f" tangent flow's while that is below {MAX_PARTING:g}. Third and fourth: observed if the lower end of the"
-        " 95 % interval over seeds of the held-out exponent is above 0 and above the resolution. Fifth and"
-        " sixth: observed if the upper end of that interval is below the resolution and at most"
+        " largest sum of a token's exponents, lies above 0. Second: observed if the logarithm of the"
+        f" distance of two runs that begin 1e-8 apart differs by at most {MAX_PARTING_ERROR:g} from the"
+        f" tangent flow's while that is below {MAX_PARTING:g}. Third and fourth: observed if the lower end"
+        " of the 95 % interval over seeds of the held-out exponent is above 0 and above the resolution."
+        " Fifth and sixth: observed if the upper end of that interval is below the resolution and at most"
         f" {MAX_CHAOTIC_SHARE:.0%} of the runs are above it. Seventh: observed if the intervals are apart."
-        " Eighth: observed if the rule made from even seeds heeds the dominant eigenvalue, and the lower end of"
-        " its share of right runs of odd seeds is above that of a rule that does not. Ninth: observed if both"
-        " intervals are below 1."
+        " Eighth: observed if the rule made from even seeds heeds the dominant eigenvalue, and the lower"
+        " end of its share of right runs of odd seeds is above that of a rule that does not. Ninth:"
+        " observed if both intervals are below 1."
     ),
     captions={
         "clouds": (
-            "Left: held-out largest exponents of all runs by kind of cloud and dimension; grey, the resolution,"
-            " below which chaos cannot be told; dark dots, runs above it. Right: exponents by token, mean over"
-            " runs with 95 % intervals of the mean, d = 4, β = 16: general V with n = 128, symmetric V, and V = −I with drawn Q and K."
+            "Left: held-out largest exponents of all runs by kind of cloud and dimension; grey, the"
+            " resolution, below which chaos cannot be told; dark dots, runs above it. Right: exponents by"
+            " token, mean over runs with 95 % intervals of the mean, d = 4, β = 16: general V with n = 128,"
+            " symmetric V, and V = −I with drawn Q and K."
         ),
     },
     run=run,

@@ -51,8 +51,8 @@ def seed_means(draws: list[Draw], values: Array) -> Array:
 def rule_hits(
     feature: NDArray[np.bool_], chaotic: NDArray[np.bool_], fit: NDArray[np.bool_]
 ) -> tuple[bool, NDArray[np.bool_], NDArray[np.bool_]]:
-    """A rule from a feature of V, and the best that pays no heed to it, both made from the runs `fit`: whether
-    the feature makes a difference there, and which of the other runs each gets right."""
+    """A rule from a feature of V, and the best that pays no heed to it, both made from the runs `fit`:
+    whether the feature makes a difference there, and which of the other runs each gets right."""
     constant = bool(chaotic[fit].mean() > 0.5)
     told = np.full(len(chaotic), constant)
     for value in (False, True):

@@ -1,5 +1,5 @@
-"""Whole lives on spheres of several dimensions: how long strong centers stay, against Lemma 5.1's bound for each,
-and every merge with the angle and the weight of the two-token law."""
+"""Whole lives on spheres of several dimensions: how long strong centers stay, against Lemma 5.1's bound for
+each, and every merge with the angle and the weight of the two-token law."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -71,8 +71,9 @@ def centers_of(found: "Life", beta: float, separation: float) -> dict[str, Array
 
 
 def merges_of(found: "Life", beta: float) -> dict[str, Array]:
-    """Of every merge: the angle at t_f between the leader and the one it is lost to, the tokens m of that cluster
-    that come before it, the logarithm of the time since t_f, and of the two-token time, (merges,) each."""
+    """Of every merge: the angle at t_f between the leader and the one it is lost to, the tokens m of that
+    cluster that come before it, the logarithm of the time since t_f, and of the two-token time, (merges,)
+    each."""
     from nucleate.observe.refine import positions_at
     from nucleate.sphere import distance
     from nucleate.theory.approach_time import log_approach_times

@@ -94,7 +94,9 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         and one.high <= 1.0 + MAX_SLOPE_ERROR
         for one in slopes
     )
-    told = all((one.high or np.inf) <= MAX_ERROR and (one.high or np.inf) < (null.low or 0.0) for one, null in held)
+    told = all(
+        (one.high or np.inf) <= MAX_ERROR and (one.high or np.inf) < (null.low or 0.0) for one, null in held
+    )
     right = all((numbers[f"d{d}_exact"].high or np.inf) <= MAX_EXACT_ERROR for d in high)
     return (
         Verdict(
@@ -104,14 +106,16 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         ),
         Verdict(
             f"on spheres they stay more than {MIN_SLACK:g} times as long, in the median",
-            "observed" if all((numbers[f"d{d}_slack"].low or 0.0) > MIN_SLACK for d in high) else "not observed",
+            "observed"
+            if all((numbers[f"d{d}_slack"].low or 0.0) > MIN_SLACK for d in high)
+            else "not observed",
             f"median ratio {listed('slack')}",
         ),
         Verdict(
             "on spheres lifetimes of clusters go like e^{β(1 − cos Δ)} / (m β sin²Δ)",
             "observed" if law and told else "not observed",
-            f"slope {listed('slope')}; at other β and starts ln T is off by {listed('held_out')} in the median"
-            f" ({', '.join(f'{null.value:.2g}' for _, null in held)} with the angles of other merges)",
+            f"slope {listed('slope')}; at other β and starts ln T is off by {listed('held_out')} in the"
+            f" median ({', '.join(f'{null.value:.2g}' for _, null in held)} with the angles of other merges)",
         ),
         Verdict(
             f"the exact two-token time has ln T to {MAX_EXACT_ERROR:g} in the median, whatever d is",
@@ -131,11 +135,11 @@ ITEM = Item(
         " moves less than εcβ^(−1/2) up to the time T_j with T_j s_j h(cβ^(−1/2)) = εcβ^(−1/2)."
     ),
     ours=(
-        "On spheres the lemma fails from special starts (the item lemma5.1). Asked here: whether it holds from"
-        " uniform ones, how much longer centers stay, and whether clusters are lost after T with ln T = β(1 −"
-        " cos Δ) − ln(m β sin²Δ), Δ the angle to the leader they are lost to and m the tokens of its cluster that"
-        " come before: with V = I the way to it is on a great circle whatever d is, so that the law of the circle"
-        " should hold on every sphere."
+        "On spheres the lemma fails from special starts (the item lemma5.1). Asked here: whether it holds"
+        " from uniform ones, how much longer centers stay, and whether clusters are lost after T with ln T"
+        " = β(1 − cos Δ) − ln(m β sin²Δ), Δ the angle to the leader they are lost to and m the tokens of"
+        " its cluster that come before: with V = I the way to it is on a great circle whatever d is, so"
+        " that the law of the circle should hold on every sphere."
     ),
     parameters={
         "Q, K, V": "I",
@@ -171,30 +175,30 @@ ITEM = Item(
     },
     choices=(
         (
-            "Uniform starts. Every strong center with the separation 3 is held against the lemma with its own"
-            " distance from the nearest earlier token, and the best c and ε for that. Lifetimes beyond the end"
-            " of a life, when one cluster is left, count as its end."
+            "Uniform starts. Every strong center with the separation 3 is held against the lemma with its"
+            " own distance from the nearest earlier token, and the best c and ε for that. Lifetimes beyond"
+            " the end of a life, when one cluster is left, count as its end."
         ),
         (
-            f"Merges after t_f with β(1 − cos Δ) ≥ {MIN_EXPONENT:g}, angles and clusters taken at t_f, m as merges"
-            " before have made it. The line has the least sum of |residuals|: a few leaders chase targets that"
-            " move."
+            f"Merges after t_f with β(1 − cos Δ) ≥ {MIN_EXPONENT:g}, angles and clusters taken at t_f, m as"
+            " merges before have made it. The line has the least sum of |residuals|: a few leaders chase"
+            " targets that move."
         ),
         "The line is fitted on seeds 0, 1, … at some β, and tested on seeds 500, 501, … at other β.",
     ),
     criteria=(
-        "First: observed if no center of d ≥ 3 stays for less than the lemma's time. Second: observed if the"
-        f" lower end of the median ratio is above {MIN_SLACK:g} for every d ≥ 3. Third: observed if for every d ≥"
-        f" 3 the interval of the slope lies in 1 ± {MAX_SLOPE_ERROR:g}, the upper end of the median error of ln T"
-        f" on cells left out of the fit is at most {MAX_ERROR:g}, and below the lower end of that with the angles"
-        f" of other merges. Fourth: observed if the upper end of the median error is at most {MAX_EXACT_ERROR:g}"
-        " for every d ≥ 3."
+        "First: observed if no center of d ≥ 3 stays for less than the lemma's time. Second: observed if"
+        f" the lower end of the median ratio is above {MIN_SLACK:g} for every d ≥ 3. Third: observed if for"
+        f" every d ≥ 3 the interval of the slope lies in 1 ± {MAX_SLOPE_ERROR:g}, the upper end of the"
+        f" median error of ln T on cells left out of the fit is at most {MAX_ERROR:g}, and below the lower"
+        " end of that with the angles of other merges. Fourth: observed if the upper end of the median"
+        f" error is at most {MAX_EXACT_ERROR:g} for every d ≥ 3."
     ),
     captions={
         "lifetimes": (
-            "Left: ln(T m β sin²Δ) of every merge against β(1 − cos Δ), by dimension, filled where the line was"
-            " fitted, rings at other β and starts; the line is the law. Right: lifetimes of strong centers over"
-            " those of Lemma 5.1, against the latter: all lie above 1 if the bound holds."
+            "Left: ln(T m β sin²Δ) of every merge against β(1 − cos Δ), by dimension, filled where the line"
+            " was fitted, rings at other β and starts; the line is the law. Right: lifetimes of strong"
+            " centers over those of Lemma 5.1, against the latter: all lie above 1 if the bound holds."
         ),
     },
     run=run,

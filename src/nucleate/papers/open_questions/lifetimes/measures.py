@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nucleate.checks import Array
 from nucleate.papers.core.item import Data, Parameters
@@ -56,7 +57,7 @@ def fitted_line(x: Array, y: Array) -> tuple[float, float]:
 
 
 def resampled(
-    start: Array, statistic: Callable[[Array], float], resamples: int, seed: int = 0
+    start: Array, statistic: Callable[[NDArray[np.int64]], float], resamples: int, seed: int = 0
 ) -> tuple[float, float, float]:
     """A statistic of row numbers, and its 95 % interval from whole starts (rows,) drawn again."""
     groups = [np.flatnonzero(start == one) for one in np.unique(start)]

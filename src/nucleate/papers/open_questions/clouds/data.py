@@ -22,8 +22,7 @@ KINDS = ("gradient", "symmetric", "general", "scores", "all")
 LAMBDA_MAX = -0.25  # of general V
 SYMMETRIC = (-1.5, -0.5)  # eigenvalues of symmetric V are uniform between these
 RUNS_PER_BLOCK = 96  # computed and stored at a time
-PARTINGS = 4  # pairs of nearby runs
-PARTING, PARTING_TIME, PARTING_FRAMES = 1e-8, 100.0, 50  # how near they begin, and how long they are followed
+PARTING, PARTING_FRAMES = 1e-8, 8  # how near two runs begin, and how often they are looked at
 FRAMES = 256  # of the window, looked at for where tokens are
 
 
@@ -99,7 +98,7 @@ def one_run(t: float, since: float, tol: float, draw: Draw) -> dict[str, Any]:
     }
 
 
-def one_parting(since: float, draw: Draw, token: int) -> dict[str, Any]:
+def one_parting(since: float, time: float, draw: Draw, token: int) -> dict[str, Any]:
     """From the tokens at `since` on: the logarithm of the growth of a change of one token, by the tangent
     flow and between two simulations that differ by PARTING in that token, which know nothing of it."""
     from nucleate.attention import Attention
@@ -112,11 +111,11 @@ def one_parting(since: float, draw: Draw, token: int) -> dict[str, Any]:
     x = lyapunov(model, uniform(draw.n, draw.d, draw.seed), since, tol=1e-5).x[-1]  # (n, d)
     moved = x.copy()
     moved[token] = retract(x[token] + PARTING * tangent_frames(x)[token, 0])
-    found = lyapunov(model, x, PARTING_TIME, tol=1e-8)
+    found = lyapunov(model, x, time, tol=1e-8)
     at = np.linspace(0, len(found.t) - 1, PARTING_FRAMES).astype(int)  # of the times at which both are known
     times = np.append(0.0, found.t[at])
     two = [
-        uninterrupted(simulate(model, one, PARTING_TIME, save=times, rtol=1e-10, atol=1e-12, threads=1)).x
+        uninterrupted(simulate(model, one, time, save=times, rtol=1e-10, atol=1e-12, threads=1)).x
         for one in (x, moved)
     ]  # (frames, n, d) each
     apart = np.linalg.norm(two[1][:, token] - two[0][:, token], axis=-1)  # (frames,)
@@ -132,8 +131,10 @@ def _partings(p: Any, data: "Data") -> "Dataset":
 
     draws, first = table(p, "spheres"), data["spheres"]["first"].values  # (runs, n)
     general = [i for i, draw in enumerate(draws) if draw.kind == "general"]
-    chosen = sorted(general, key=lambda i: -float(first[i].max()))[:PARTINGS]
-    found = in_threads(lambda i: one_parting(p["since"], draws[i], int(first[i].argmax())), chosen)
+    chosen = sorted(general, key=lambda i: -float(first[i].max()))[: p["partings"]]
+    found = in_threads(
+        lambda i: one_parting(p["since"], p["parting_time"], draws[i], int(first[i].argmax())), chosen
+    )
     return xarray.Dataset(
         {name: (("run", "time"), np.stack([one[name] for one in found])) for name in found[0]}
     )

@@ -30,7 +30,6 @@ MAX_CHAOTIC_SHARE = 0.05  # of the runs of a kind that is not chaotic
 PROOF = "open-questions/clouds.md#no-token-has-exponents-with-a-positive-sum"
 MAX_PARTING = 7.0  # logarithm of the growth or decay of 1e-8 up to which it is small, and no rounding error
 MAX_PARTING_ERROR = 0.1
-EARLY, LATE = slice(1, 8), slice(32, 64)  # tokens 2 to 8, 33 to 64
 
 
 def measure(data: Data, p: Parameters) -> dict[str, Number]:
@@ -93,7 +92,11 @@ def _kind(data: Data, p: Parameters, kind: str, floor: float) -> Iterator[tuple[
 
 def _by_token(data: Data, p: Parameters, floor: float) -> Iterator[tuple[str, Number]]:
     """Exponents of early and late tokens of general V, and of a long sequence."""
-    for name, part, words in (("early", EARLY, "tokens 2 to 8"), ("late", LATE, "tokens 33 to 64")):
+    n = data["spheres"].sizes["token"]
+    for name, part, words in (
+        ("early", slice(1, n // 8), f"tokens 2 to {n // 8}"),
+        ("late", slice(n // 2, n), f"tokens {n // 2 + 1} to {n}"),
+    ):
         value = np.concatenate(
             [
                 data[one]["second"]
@@ -198,7 +201,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         Verdict(
             "with general V late tokens have larger exponents than early ones",
             "observed" if (late.low or -np.inf) > (early.high or np.inf) else "not observed",
-            f"{late} for tokens 33 to 64, {early} for tokens 2 to 8, on average; with n ="
+            f"{late} in the second half of the tokens, {early} in the first eighth, on average; with n ="
             f" {p['sets']['long']['d_n'][0][1]} the share of tokens above the resolution is"
             f" {', '.join(f'{one.value:.0%}' for one in thirds)} in the three thirds",
         ),
@@ -300,6 +303,8 @@ ITEM = Item(
         "since": 1000.0,
         "tol": 1e-5,
         "first_seed": 0,
+        "partings": 4,
+        "parting_time": 100.0,
     },
     quick={
         "sets": {

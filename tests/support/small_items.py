@@ -213,6 +213,7 @@ SMALL: dict[str, dict[str, Any]] = {
         },
         "t": 60.0,
         "since": 20.0,
+        "again": {"picked": 1, "n": 16, "starts": 2},
         "partings": 1,
         "parting_time": 8.0,
     },

@@ -15,7 +15,17 @@ if TYPE_CHECKING:
     from nucleate.papers.core.cache import ItemWorkspace
     from nucleate.papers.core.item import Data
 
-__all__ = ["KINDS", "Draw", "dominant_space", "drawn_model", "one_parting", "one_run", "run", "table"]
+__all__ = [
+    "KINDS",
+    "Draw",
+    "dominant_space",
+    "drawn_model",
+    "one_parting",
+    "one_run",
+    "picked",
+    "run",
+    "table",
+]
 
 # of the models, all with lambda_max < 0: what is drawn of Q, K, V, the rest is I and -I
 KINDS = ("gradient", "symmetric", "general", "scores", "all")
@@ -23,6 +33,7 @@ LAMBDA_MAX = -0.25  # of general V
 SYMMETRIC = (-1.5, -0.5)  # eigenvalues of symmetric V are uniform between these
 RUNS_PER_BLOCK = 96  # computed and stored at a time
 PARTING, PARTING_FRAMES = 1e-8, 8  # how near two runs begin, and how often they are looked at
+ANOTHER_START = 10_000  # the first seed of starts of a V that was picked
 FRAMES = 256  # of the window, looked at for where tokens are
 
 
@@ -62,17 +73,16 @@ def dominant_space(V: Array) -> Array:
     return np.asarray(np.linalg.qr(np.stack(parts, axis=1))[0])
 
 
-def one_run(t: float, since: float, tol: float, draw: Draw) -> dict[str, Any]:
+def one_run(t: float, since: float, tol: float, draw: Draw, start: int | None = None) -> dict[str, Any]:
     """Exponents of every token in the first and the second half of the window, the sum of those of each, and
-    where tokens are, on average over the window."""
+    where tokens are, on average over the window; with another start than that of the seed if one is given."""
     from nucleate.attention import Attention
     from nucleate.integrate.lyapunov import lyapunov
     from nucleate.sphere import uniform
 
     Q, K, V = drawn_model(draw.kind, draw.d, draw.seed)
-    found = lyapunov(
-        Attention(draw.beta, Q, K, V), uniform(draw.n, draw.d, draw.seed), t, since=since, tol=tol
-    )
+    x = uniform(draw.n, draw.d, draw.seed if start is None else start)  # (n, d)
+    found = lyapunov(Attention(draw.beta, Q, K, V), x, t, since=since, tol=tol)
     assert found.status == "done", f"{draw}: {found.status}"
     tau, begin = found.t[0], int(np.searchsorted(found.t, since, side="right"))
     growth = found.growth[begin:] / tau  # (m, n, p)
@@ -140,6 +150,33 @@ def _partings(p: Any, data: "Data") -> "Dataset":
     )
 
 
+def picked(p: Any, data: "Data") -> list[Draw]:
+    """The runs of general V, no two of one V, with a token whose exponent was largest in both halves of the
+    window."""
+    scored = []
+    for name in ("spheres", "eight", "long"):
+        first, second = (data[name][half].values for half in ("first", "second"))  # (runs, n)
+        score = np.minimum(first, second).max(1)  # (runs,)
+        scored += [(float(one), draw) for one, draw in zip(score, table(p, name), strict=True)]
+    best: dict[tuple[int, int], Draw] = {}
+    for _, draw in sorted((one for one in scored if one[1].kind == "general"), key=lambda one: -one[0]):
+        best.setdefault((draw.seed, draw.d), draw)
+    return list(best.values())[: p["again"]["picked"]]
+
+
+def _again(p: Any, draw: Draw) -> "Dataset":
+    """The exponents of one V from other starts."""
+    import xarray
+
+    n, starts = p["again"]["n"], range(p["again"]["starts"])
+    found = in_threads(
+        lambda i: one_run(p["t"], p["since"], p["tol"], draw._replace(n=n), ANOTHER_START + i), starts
+    )
+    return xarray.Dataset(
+        {name: (("run", "token"), np.stack([one[name] for one in found])) for name in ("first", "second")}
+    )
+
+
 def table(p: Any, name: str) -> list[Draw]:
     """The runs of one set of cells, seed after seed."""
     cells = p["sets"][name]
@@ -176,5 +213,7 @@ def run(workspace: "ItemWorkspace") -> "Data":
 
         work = partial(_block, p, draws)
         data[name] = workspace.blocks(name, len(draws), RUNS_PER_BLOCK, work, "run", progress)
+    for i, draw in enumerate(picked(p, data)):
+        data[f"again{i}"] = workspace.dataset(f"again{i}", partial(_again, p, draw))
     data["partings"] = workspace.dataset("partings", lambda: _partings(p, data))
     return data

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Cell", "cells", "centers_of", "merges_of", "run"]
 
-LIVES_PER_BLOCK = 16  # computed and stored at a time
+LIVES_PER_BLOCK = 4  # computed and stored at a time
 MOST = 200  # centers and merges kept of a life
 
 

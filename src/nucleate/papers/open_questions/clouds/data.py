@@ -33,7 +33,7 @@ LAMBDA_MAX = -0.25  # of general V
 SYMMETRIC = (-1.5, -0.5)  # eigenvalues of symmetric V are uniform between these
 RUNS_PER_BLOCK = 96  # computed and stored at a time
 PARTING, PARTING_FRAMES = 1e-8, 8  # how near two runs begin, and how often they are looked at
-ANOTHER_START = 10_000  # the first seed of starts of a V that was picked
+ANOTHER_START = 20_000  # the first seed of starts of a V that was picked
 FRAMES = 256  # of the window, looked at for where tokens are
 
 

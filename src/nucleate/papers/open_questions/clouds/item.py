@@ -323,7 +323,7 @@ ITEM = Item(
         "since": 1000.0,
         "tol": 1e-5,
         "first_seed": 0,
-        "again": {"picked": 1, "n": 72, "starts": 4},
+        "again": {"picked": 1, "n": 72, "starts": 8},
         "partings": 4,
         "parting_time": 100.0,
     },

@@ -12,7 +12,7 @@ from nucleate.papers.open_questions.lifetimes.measures import MIN_EXPONENT, fitt
 
 __all__ = ["ITEM"]
 
-RESAMPLES = 400  # of starts
+RESAMPLES = 200  # of starts
 HOW = f"95 % interval, starts drawn again {RESAMPLES} times"
 MAX_SLOPE_ERROR = 0.05
 MAX_ERROR = 0.2  # of ln T in the median, on cells that took no part in the fit

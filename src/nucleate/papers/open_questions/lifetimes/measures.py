@@ -12,6 +12,7 @@ from nucleate.papers.open_questions.lifetimes.data import Cell, cells
 
 __all__ = ["MIN_EXPONENT", "Merged", "fitted_line", "merged", "resampled"]
 
+ROUNDS = 20  # of least squares, each weighted by the residuals of the one before
 MIN_EXPONENT = 4.0  # beta (1 - cos angle) from which on the law of large exponents is asked for
 
 
@@ -49,11 +50,13 @@ def merged(data: Data, p: Parameters, chosen: Callable[[Cell], bool]) -> Merged:
 
 def fitted_line(x: Array, y: Array) -> tuple[float, float]:
     """Slope and intercept with the least sum of |residuals|, which a few chases do not move."""
-    slope, intercept = np.polyfit(x, y, 1)
-    for _ in range(30):
-        weight = 1.0 / np.sqrt(np.maximum(np.abs(y - slope * x - intercept), 1e-6))
-        slope, intercept = np.polyfit(x, y, 1, w=weight)
-    return float(slope), float(intercept)
+    w, slope, intercept = np.ones(len(x)), 0.0, 0.0
+    for _ in range(ROUNDS):
+        mean_x, mean_y = w @ x / w.sum(), w @ y / w.sum()
+        slope = float((w * (x - mean_x)) @ (y - mean_y) / ((w * (x - mean_x)) @ (x - mean_x)))
+        intercept = float(mean_y - slope * mean_x)
+        w = 1.0 / np.maximum(np.abs(y - slope * x - intercept), 1e-6)  # (rows,)
+    return slope, intercept
 
 
 def resampled(

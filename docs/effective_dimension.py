@@ -86,7 +86,11 @@ def main(target: str, *paths: str) -> None:
                 }
                 ratio = np.array([spread(one) for one in heads])
                 dims = np.array([dominant(one) for one in heads], float)
-                words = "; ".join(f"d₁({share}) {median(counts[share])}" for share in SHARES)
+                words = "; ".join(
+                    f"d₁({share}) {median(counts[share])}, from {counts[share].min():.0f} to"
+                    f" {counts[share].max():.0f}"
+                    for share in SHARES
+                )
                 print(f"  {kind:8} dim L mean {dims.mean():.2f}; {words}; spread {median(ratio)}")
                 shown = np.sort(counts[0.5])
                 ax.step(

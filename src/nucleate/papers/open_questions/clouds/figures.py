@@ -76,7 +76,7 @@ def _tokens(ax: Any, data: Data, numbers: Numbers, p: Parameters) -> None:
 
     palette = tidy(ax)
     d = p["sets"]["long"]["d_n"][0][0]
-    ax.axhspan(LOWEST * 2, numbers["resolution"].value, color=palette.grey(0.1), linewidth=0)
+    ax.axhspan(-1.0, numbers["resolution"].value, color=palette.grey(0.1), linewidth=0)
     ax.axhline(0.0, color=palette.ink, linewidth=0.6)
     for name, kind, colour in (
         ("long", "general", palette.red),

@@ -11,6 +11,7 @@ from nucleate.papers.open_questions.clouds.figures import draw
 from nucleate.papers.open_questions.clouds.measures import (
     RESTING,
     held_out,
+    late_means,
     of_runs,
     resolution,
     rule_hits,
@@ -64,6 +65,14 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
             f"the V of seed {one.seed}, d = {one.d}, β = {one.beta:g}, from other starts, n ="
             f" {found.sizes['token']}: held-out exponent",
         )
+        late = late_means(data, f"again{i}")  # (starts, 2)
+        numbers[f"again{i}_late"] = mean_of(
+            late.mean(1), "of these: mean exponent of the second half of tokens"
+        )
+    numbers["null_late"] = exact(
+        max(float(late_means(data, name).min(1).max()) for name in ("circle", "gradient")),
+        "runs that cannot be chaotic: largest mean exponent of the second half of tokens, in both halves",
+    )
     for kind in p["sets"]["spheres"]["kinds"]:
         numbers |= dict(_kind(data, p, kind, floor))
     numbers |= dict(_by_token(data, p, floor)) | dict(_told(data, p, floor)) | dict(_places(data, p))
@@ -262,7 +271,9 @@ def _again(numbers: Numbers, p: Parameters, floor: float) -> Verdict:
         " in both halves, followed from other starts",
         "observed" if all((one.low or 0.0) > max(0.0, floor) for one in found) else "not observed",
         "; ".join(f"{one.about}: {one}, {p['again']['starts']} starts" for one in found)
-        + f"; resolution {floor:.4f}",
+        + f"; resolution {floor:.4f}. The mean exponent of the second half of the tokens, looked at afterwards,"
+        f" is {numbers['again0_late']} there, and at most {numbers['null_late'].value:.4f} in runs that"
+        " cannot be chaotic",
     )
 
 
@@ -281,7 +292,7 @@ def _rule(numbers: Numbers) -> Verdict:
 ITEM = Item(
     key="clouds",
     title="Clouds: are they chaotic?",
-    cost=Cost(quick=60.0, full=2400.0),
+    cost=Cost(quick=90.0, full=3300.0),
     source="Table 1, rows 4 and 5; section 6",
     statement=(
         "For λ_max < 0 the paper's Table 1 says: a cloud around L if λ_max has multiplicity 2 or more, two"

@@ -9,7 +9,7 @@ from nucleate.checks import Array
 from nucleate.papers.core.item import Data, Parameters
 from nucleate.papers.open_questions.clouds.data import Draw, table
 
-__all__ = ["RESTING", "held_out", "of_runs", "resolution", "rule_hits", "seed_means"]
+__all__ = ["RESTING", "held_out", "late_means", "of_runs", "resolution", "rule_hits", "seed_means"]
 
 RESTING = 1e-6  # a token that moves less than this between two frames at the end rests
 
@@ -33,6 +33,12 @@ def of_runs(
         draws += [draw for draw, kept in zip(every, keep, strict=True) if kept]
         values.append(found[keep])
     return draws, np.concatenate(values)
+
+
+def late_means(data: Data, name: str) -> Array:
+    """The mean exponent of the second half of the tokens, in both halves of the window, (runs, 2)."""
+    n = data[name].sizes["token"]
+    return np.stack([data[name][half].values[:, n // 2 :].mean(1) for half in ("first", "second")], axis=1)
 
 
 def resolution(data: Data, p: Parameters) -> float:

@@ -271,9 +271,9 @@ def _again(numbers: Numbers, p: Parameters, floor: float) -> Verdict:
         " in both halves, followed from other starts",
         "observed" if all((one.low or 0.0) > max(0.0, floor) for one in found) else "not observed",
         "; ".join(f"{one.about}: {one}, {p['again']['starts']} starts" for one in found)
-        + f"; resolution {floor:.4f}. The mean exponent of the second half of the tokens, looked at afterwards,"
-        f" is {numbers['again0_late']} there, and at most {numbers['null_late'].value:.4f} in runs that"
-        " cannot be chaotic",
+        + f"; resolution {floor:.4f}. The mean exponent of the second half of the tokens, looked at"
+        f" afterwards, is {numbers['again0_late']} there, and at most {numbers['null_late'].value:.4f} in"
+        " runs that cannot be chaotic",
     )
 
 

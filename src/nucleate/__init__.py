@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from nucleate.checks import InputError
     from nucleate.explorer.player import explore
     from nucleate.integrate.checkpoint import Checkpoint
+    from nucleate.integrate.lyapunov import Lyapunov, lyapunov
     from nucleate.integrate.run import Run
     from nucleate.integrate.simulate import simulate
     from nucleate.kernels.dispatch import drift
@@ -64,6 +65,7 @@ __all__ = [
     "InputError",
     "Layers",
     "Life",
+    "Lyapunov",
     "Merges",
     "Potential",
     "RandomLayers",
@@ -95,6 +97,7 @@ __all__ = [
     "limit_point",
     "load",
     "lost_centers",
+    "lyapunov",
     "massive_activations",
     "mean_cosine",
     "measure",
@@ -130,6 +133,7 @@ _HOME = {
     "InputError": "nucleate.checks",
     "Layers": "nucleate.layers",
     "Life": "nucleate.observe.life",
+    "Lyapunov": "nucleate.integrate.lyapunov",
     "MLP": "nucleate.mlp",
     "Merges": "nucleate.observe.merges",
     "Potential": "nucleate.mlp",
@@ -161,6 +165,7 @@ _HOME = {
     "limit_point": "nucleate.theory.atlas",
     "load": "nucleate.studies.result",
     "lost_centers": "nucleate.observe.consumption",
+    "lyapunov": "nucleate.integrate.lyapunov",
     "massive_activations": "nucleate.observe.activations",
     "mean_cosine": "nucleate.observe.cosines",
     "measure": "nucleate.observe.measure",

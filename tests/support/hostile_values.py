@@ -133,6 +133,7 @@ RESULTS = (
     "Ensemble",
     "InputError",
     "Life",
+    "Lyapunov",
     "Merges",
     "Run",
     "Spectra",
@@ -269,6 +270,7 @@ def good_calls() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
         "limit_point": (nc.limit_point, {"atlas": nc.atlas(np.eye(2)), "x1": x[0]}),
         "load": (nc.load, {"path": _saved(run)}),
         "lost_centers": (nc.lost_centers, {"run": run, "centers": [0, 1], "radius": 0.3}),
+        "lyapunov": (nc.lyapunov, {"model": model, "x": x, "t": 1.0, "since": 0.5, "tol": 1e-3}),
         "measure": (nc.measure, {"run": run, "function": lambda t, x: x.sum(), "name": None}),
         "merges": (nc.merges, {"run": run, "radius": 0.1}),
         "monte_carlo_centers": (

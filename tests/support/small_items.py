@@ -194,6 +194,38 @@ SMALL: dict[str, dict[str, Any]] = {
         "starts": {"2": 4},
         "simulated": [[2, 16.0, 40]],
     },
+    "clouds": {
+        "sets": {
+            "circle": {"kinds": ["general"], "d_n": [[2, 16]], "betas": [4.0], "draws": 3},
+            "gradient": {"kinds": ["gradient"], "d_n": [[3, 16]], "betas": [4.0], "draws": 2},
+            "spheres": {
+                "kinds": ["general", "all", "symmetric", "scores"],
+                "d_n": [[3, 16]],
+                "betas": [4.0],
+                "draws": 2,
+            },
+            "eight": {
+                "kinds": ["general", "all", "symmetric", "scores"],
+                "d_n": [[4, 16]],
+                "betas": [4.0],
+                "draws": 2,
+            },
+            "long": {"kinds": ["general"], "d_n": [[3, 16]], "betas": [4.0], "draws": 2},
+        },
+        "t": 60.0,
+        "since": 20.0,
+        "again": {"picked": 1, "n": 16, "starts": 2},
+        "partings": 1,
+        "parting_time": 8.0,
+    },
+    "lifetimes": {
+        "cells": [
+            [2, 16.0, 30, 3, "fit"],
+            [2, 25.0, 30, 2, "test"],
+            [3, 9.0, 40, 3, "fit"],
+            [3, 12.0, 40, 2, "test"],
+        ],
+    },
     "who-leads": {"cases": [["fit", 2, 25.0, 60, 4], ["test", 2, 16.0, 60, 4]]},
     "sink-survival": {
         "n": 6,

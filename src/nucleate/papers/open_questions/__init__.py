@@ -18,5 +18,7 @@ PAPER = Paper(
         "cluster-counts": "cluster_counts",
         "who-leads": "who_leads",
         "sink-survival": "sink_survival",
+        "clouds": "clouds",
+        "lifetimes": "lifetimes",
     },
 )

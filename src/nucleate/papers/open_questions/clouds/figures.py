@@ -1,0 +1,101 @@
+"""Largest exponents of all runs by kind, and exponents by token."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nucleate.papers.core.item import Data, Numbers, Parameters
+from nucleate.papers.open_questions.clouds.data import Draw, table
+from nucleate.papers.open_questions.clouds.measures import of_runs
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["draw"]
+
+LABELS = {
+    "circle": "general V, d = 2",
+    "gradient": "V = −I",
+    "symmetric": "symmetric V",
+    "scores": "V = −I; Q, K drawn",
+    "general": "general V",
+    "all": "V, Q, K drawn",
+}
+SETS = ["spheres", "eight"]
+LOWEST = -0.04  # exponents below are drawn here
+TOKENS_PER_MEAN = 8  # smoothed over
+
+
+def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
+    """Both."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10.6, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=[1.5, 1.0])
+    _runs(left, data, numbers, p)
+    _tokens(right, data, numbers, p)
+    return {"clouds": figure}
+
+
+def _is(kind: str, one: Draw) -> bool:
+    return kind == "circle" or one.kind == kind
+
+
+def _runs(ax: Any, data: Data, numbers: Numbers, p: Parameters) -> None:
+    from nucleate.plot.styles import tidy
+
+    palette, floor, rng = tidy(ax), numbers["resolution"].value, np.random.default_rng(0)
+    rows = ["circle", "gradient", *(kind for kind in LABELS if kind in p["sets"]["spheres"]["kinds"])]
+    ax.axhspan(LOWEST * 1.1, floor, color=palette.grey(0.1), linewidth=0)
+    ax.axhline(0.0, color=palette.ink, linewidth=0.6)
+    for place, kind in enumerate(rows):
+        names = [kind] if kind in ("circle", "gradient") else SETS
+        _, values = of_runs(data, p, names, partial(_is, kind))
+        x = place + rng.uniform(-0.3, 0.3, len(values))
+        chaotic = values > floor
+        shown = np.maximum(values, LOWEST)
+        ax.plot(x[~chaotic], shown[~chaotic], "o", color=palette.grey(0.55), markersize=3)
+        ax.plot(x[chaotic], shown[chaotic], "o", color=palette.red, markersize=4)
+        if kind not in ("circle", "gradient"):
+            found = numbers[f"{kind}_share"].count or (0, 0)
+            ax.annotate(
+                f"{found[0]} of {found[1]}",
+                (place, 1.0),
+                xycoords=("data", "axes fraction"),
+                ha="center",
+                va="top",
+                fontsize=9,
+            )
+    ax.set_xticks(range(len(rows)), [LABELS[kind] for kind in rows], rotation=18, ha="right")
+    ax.set(ylabel="largest exponent, held out", ylim=(LOWEST * 1.1, None))
+
+
+def _tokens(ax: Any, data: Data, numbers: Numbers, p: Parameters) -> None:
+    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
+
+    palette = tidy(ax)
+    d = p["sets"]["long"]["d_n"][0][0]
+    ax.axhspan(-1.0, numbers["resolution"].value, color=palette.grey(0.1), linewidth=0)
+    ax.axhline(0.0, color=palette.ink, linewidth=0.6)
+    for name, kind, colour in (
+        ("long", "general", palette.red),
+        ("spheres", "symmetric", CLUSTER_COLOURS[0]),
+    ):
+        keep = [one.kind == kind and one.d == d and one.beta == 16.0 for one in table(p, name)]
+        value = data[name]["second"].values[keep]  # (runs, n)
+        if not len(value):
+            continue
+        parts = np.array_split(np.arange(value.shape[1]), max(1, value.shape[1] // TOKENS_PER_MEAN))
+        at = [part.mean() + 1 for part in parts]
+        mean = np.stack([value[:, part].mean(1) for part in parts], axis=1)  # (runs, parts)
+        half = 1.96 * mean.std(0) / np.sqrt(len(mean))
+        ax.errorbar(
+            at, mean.mean(0), half, color=colour, markersize=3, fmt="o-", linewidth=1.1, label=LABELS[kind]
+        )
+    long = data["long"]
+    best = int(np.minimum(long["first"].values, long["second"].values).max(1).argmax())
+    value = long["second"].values[best]  # (n,)
+    ax.plot(np.arange(len(value)) + 1, value, ".", color=palette.grey(0.5), markersize=3, label="one such V")
+    ax.set(xlabel="token", ylabel="exponent", title=f"d = {d}, β = 16", ylim=(-0.2, None))
+    ax.legend(fontsize=SMALL_POINTS, frameon=False)

@@ -1,0 +1,69 @@
+"""The largest exponent of a run, free of the luck of the largest of many; what cannot be told from zero."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nucleate.checks import Array
+from nucleate.papers.core.item import Data, Parameters
+from nucleate.papers.open_questions.clouds.data import Draw, table
+
+__all__ = ["RESTING", "held_out", "late_means", "of_runs", "resolution", "rule_hits", "seed_means"]
+
+RESTING = 1e-6  # a token that moves less than this between two frames at the end rests
+
+
+def held_out(first: Array, second: Array) -> Array:
+    """The exponent, in the second half of the window, of the token whose exponent was largest in the first:
+    (runs, n) twice -> (runs,)."""
+    return np.asarray(second[np.arange(len(first)), first.argmax(1)])
+
+
+def of_runs(
+    data: Data, p: Parameters, names: list[str], chosen: Callable[[Draw], bool] = lambda draw: True
+) -> tuple[list[Draw], Array]:
+    """The chosen runs of some sets, and the held-out exponent of each, (runs,)."""
+    draws: list[Draw] = []
+    values = []
+    for name in names:
+        every = table(p, name)
+        keep = np.array([chosen(draw) for draw in every], dtype=bool)
+        found = held_out(data[name]["first"].values, data[name]["second"].values)
+        draws += [draw for draw, kept in zip(every, keep, strict=True) if kept]
+        values.append(found[keep])
+    return draws, np.concatenate(values)
+
+
+def late_means(data: Data, name: str) -> Array:
+    """The mean exponent of the second half of the tokens, in both halves of the window, (runs, 2)."""
+    n = data[name].sizes["token"]
+    return np.stack([data[name][half].values[:, n // 2 :].mean(1) for half in ("first", "second")], axis=1)
+
+
+def resolution(data: Data, p: Parameters) -> float:
+    """The largest held-out exponent of runs that cannot be chaotic, at least 0."""
+    return max(0.0, float(of_runs(data, p, ["circle", "gradient"])[1].max()))
+
+
+def seed_means(draws: list[Draw], values: Array) -> Array:
+    """The mean over beta for every seed and dimension, which share V and start: (runs,) -> (groups,)."""
+    groups: dict[tuple[int, int, str], list[float]] = {}
+    for draw, value in zip(draws, values, strict=True):
+        groups.setdefault((draw.seed, draw.d, draw.kind), []).append(float(value))
+    return np.array([np.mean(one) for one in groups.values()])
+
+
+def rule_hits(
+    feature: NDArray[np.bool_], chaotic: NDArray[np.bool_], fit: NDArray[np.bool_]
+) -> tuple[bool, NDArray[np.bool_], NDArray[np.bool_]]:
+    """A rule from a feature of V, and the best that pays no heed to it, both made from the runs `fit`:
+    whether the feature makes a difference there, and which of the other runs each gets right."""
+    constant = bool(chaotic[fit].mean() > 0.5)
+    told = np.full(len(chaotic), constant)
+    for value in (False, True):
+        some = feature == value
+        if (some & fit).any():
+            told[some] = chaotic[some & fit].mean() > 0.5
+    test = ~fit
+    return bool((told != constant).any()), (told == chaotic)[test], (chaotic == constant)[test]

@@ -1,0 +1,73 @@
+"""Merges of several cells as rows, a line through them, and intervals from starts drawn again."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nucleate.checks import Array
+from nucleate.papers.core.item import Data, Parameters
+from nucleate.papers.open_questions.lifetimes.data import Cell, cells
+
+__all__ = ["MIN_EXPONENT", "Merged", "fitted_line", "merged", "resampled"]
+
+ROUNDS = 20  # of least squares, each weighted by the residuals of the one before
+MIN_EXPONENT = 4.0  # beta (1 - cos angle) from which on the law of large exponents is asked for
+
+
+class Merged(NamedTuple):
+    """Merges, (rows,) each."""
+
+    exponent: Array  # beta (1 - cos angle)
+    log_time: Array  # ln (T m beta sin^2 angle), T since t_f: the exponent, by the law
+    error: Array  # ln T minus that of the exact two-token time
+    start: Array  # which life it belongs to
+    beta: Array
+
+
+def merged(data: Data, p: Parameters, chosen: Callable[[Cell], bool]) -> Merged:
+    """Those of the chosen cells, with exponents from MIN_EXPONENT on."""
+    rows: list[Array] = []
+    for number, cell in enumerate(cells(p)):
+        if not chosen(cell):
+            continue
+        found = data[cell.name]
+        angle, weight, log_time, law = (
+            found[name].values for name in ("angle", "weight", "log_time", "law")
+        )  # (starts, MOST)
+        exponent = 2.0 * cell.beta * np.sin(angle / 2.0) ** 2
+        keep = np.isfinite(log_time) & (exponent >= MIN_EXPONENT) & (angle < np.pi)
+        start = 10_000 * number + np.arange(len(angle))[:, None] + np.zeros_like(angle)
+        whole = np.log(weight * cell.beta * np.sin(angle) ** 2)
+        rows.append(
+            np.stack(
+                [exponent, log_time + whole, log_time - law, start, np.full_like(angle, cell.beta)], axis=-1
+            )[keep]
+        )
+    return Merged(*np.concatenate(rows).T)
+
+
+def fitted_line(x: Array, y: Array) -> tuple[float, float]:
+    """Slope and intercept with the least sum of |residuals|, which a few chases do not move."""
+    w, slope, intercept = np.ones(len(x)), 0.0, 0.0
+    for _ in range(ROUNDS):
+        mean_x, mean_y = w @ x / w.sum(), w @ y / w.sum()
+        slope = float((w * (x - mean_x)) @ (y - mean_y) / ((w * (x - mean_x)) @ (x - mean_x)))
+        intercept = float(mean_y - slope * mean_x)
+        w = 1.0 / np.maximum(np.abs(y - slope * x - intercept), 1e-6)  # (rows,)
+    return slope, intercept
+
+
+def resampled(
+    start: Array, statistic: Callable[[NDArray[np.int64]], float], resamples: int, seed: int = 0
+) -> tuple[float, float, float]:
+    """A statistic of row numbers, and its 95 % interval from whole starts (rows,) drawn again."""
+    groups = [np.flatnonzero(start == one) for one in np.unique(start)]
+    rng = np.random.default_rng(seed)
+    drawn = [
+        statistic(np.concatenate([groups[i] for i in rng.integers(len(groups), size=len(groups))]))
+        for _ in range(resamples)
+    ]
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return statistic(np.arange(len(start))), float(low), float(high)

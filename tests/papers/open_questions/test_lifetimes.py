@@ -1,0 +1,61 @@
+"""Lifetimes on spheres: merges and lifetimes planted in the data change the verdicts."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray
+from support.small_items import made
+
+from nucleate.papers import find
+from nucleate.papers.open_questions.lifetimes.measures import fitted_line
+
+P: dict[str, Any] = {
+    **find("lifetimes").parameters,
+    "cells": [[d, beta, 0, 6, use] for d in (2, 3) for beta, use in ((16.0, "fit"), (25.0, "test"))],
+}
+
+
+def planted(slope: float = 1.0, ratio: float = 30.0, off: float = 0.001) -> dict[str, xarray.Dataset]:
+    """Merges on a line of that slope, centers that stay so much longer than guaranteed."""
+    rng, data = np.random.default_rng(0), {}
+    for d, beta, _, starts, _ in P["cells"]:
+        angle, weight = rng.uniform(0.9, 2.5, (starts, 9)), rng.integers(1, 20, (starts, 9)) * 1.0
+        law = beta * (1.0 - np.cos(angle)) - np.log(weight * beta * np.sin(angle) ** 2)
+        log_time = law + (slope - 1.0) * beta * (1.0 - np.cos(angle))
+        promised = rng.uniform(1.0, 9.0, (starts, 9))
+        values = {"angle": angle, "weight": weight, "log_time": log_time, "law": log_time - off}
+        values |= {"promised": promised, "lifetime": ratio * promised, "until": np.full((starts, 9), 1e9)}
+        data[f"d{d}_beta{beta:g}"] = xarray.Dataset(
+            {name: (("start", "rank"), array) for name, array in values.items()}
+        )
+    return data
+
+
+def words(data: dict[str, xarray.Dataset]) -> list[str]:
+    item = find("lifetimes")
+    return [verdict.word for verdict in item.verdicts(item.measure(data, P), P)]
+
+
+def test_planted_lifetimes_change_the_verdicts() -> None:
+    assert words(planted()) == ["observed"] * 4
+    assert words(planted(slope=0.8)) == ["observed", "observed", "not observed", "observed"]
+    assert words(planted(ratio=5.0)) == ["observed", "not observed", "observed", "observed"]
+    assert words(planted(ratio=0.5)) == ["not observed", "not observed", "observed", "observed"]
+    assert words(planted(off=0.1))[3] == "not observed"
+
+
+def test_a_few_far_points_do_not_move_the_line() -> None:
+    x = np.linspace(4.0, 40.0, 60)
+    y = 1.1 * x - 2.0
+    y[::15] -= 12.0
+    slope, intercept = fitted_line(x, y)
+    assert slope == pytest.approx(1.1, abs=1e-3)
+    assert intercept == pytest.approx(-2.0, abs=1e-2)
+
+
+def test_merges_of_the_small_item_follow_the_exact_law() -> None:
+    numbers = made("lifetimes").numbers
+    assert numbers["d3_exact"].value < 0.1
+    assert numbers["d3_null"].value > numbers["d3_held_out"].value
+    assert numbers["d3_least"].value > 1.0

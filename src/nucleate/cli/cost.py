@@ -1,5 +1,5 @@
-"""What a command will cost, said before it begins: from a rough count of the work, and where that is much from
-trying the same with fewer tokens."""
+"""What a command will cost, said before it begins: from a rough count of the work, and where that is much
+from trying the same with fewer tokens."""
 
 import time
 from collections.abc import Callable
@@ -11,7 +11,15 @@ import typer
 if TYPE_CHECKING:
     from nucleate.checks import Array
 
-__all__ = ["LONG_SECONDS", "Part", "announce", "in_words", "rough_seconds", "tried_seconds"]
+__all__ = [
+    "LONG_SECONDS",
+    "Part",
+    "announce",
+    "in_words",
+    "rough_seconds",
+    "seconds_of_fewer",
+    "tried_seconds",
+]
 
 LONG_SECONDS = 10.0  # what takes longer is said beforehand
 ROUGH_SECONDS = 4.0  # what takes less by a rough count is not tried first
@@ -87,6 +95,22 @@ def tried_seconds(part: Part, x0: "Array", t: float, all_pairs: bool) -> float:
         half = _seconds_of(part, x0[..., : m // 2, :])[1]
         power = min(max(log2(of_processor / half), 1.0), 2.0)
     return seconds * (n / m) ** power
+
+
+def seconds_of_fewer(
+    lived: Callable[[int, Callable[[float, float], object], float | None], object], n: int
+) -> float:
+    """The time that a life of n tokens takes, from lives of fewer; progress of a life is in logarithms of
+    time, and most of its work early, so that one that is cut short counts as it is."""
+    lived(LEAST_TRIED_TOKENS, _nobody, None)  # compiles
+    sizes = [size for size in (n // 16, n // 8) if size > 2 * LEAST_TRIED_TOKENS] or [n // 2, n]
+    times = []
+    for size in sizes:
+        began = time.process_time(), time.perf_counter()
+        lived(max(size, 1), _nobody, TRIED_LIMIT)
+        times.append((time.process_time() - began[0], time.perf_counter() - began[1]))
+    power = min(max(log2(max(times[1][0], 1e-3) / max(times[0][0], 1e-3)), 1.0), 2.0)
+    return times[1][1] * (n / max(sizes[1], 1)) ** power
 
 
 def _seconds_of(part: Part, x0: "Array") -> tuple[float, float]:

@@ -71,8 +71,9 @@ def reproduce(
 ) -> None:
     """Redo the figures, the tables and the claims of papers, judge them, and write one report on each.
 
-    Unless --only names some, the quick version of every item comes first: after minutes there is a report of
-    them all, which is then updated item by item. Interrupted, the same command goes on where it was.
+    Unless --only names some, quick versions come first: after minutes there is a report of every item.
+
+    It is updated after every item. Interrupted, the same command goes on where it was.
 
     Exit code 0: done, whatever the verdicts. 2: bad input. 130: interrupted.
     """
@@ -90,14 +91,14 @@ def reproduce(
         from nucleate.papers.report.markdown import marked, update
 
         asked = {one.name: [key for key in keys if key in one.items] for one in papers}
+        if readme is not None and DEFAULT in asked:
+            marked(readme)  # a page that cannot be written is refused before anything is computed
         first_look = not (quick or only)
         seconds, words = _cost(keys, quick, first_look)
         where = f"on two idle cores, less what is finished in {folder}"
         announce(seconds, words, dry_run, quiet, where)
         if dry_run:
             return
-        if readme is not None and DEFAULT in asked:
-            marked(readme)  # a page that cannot be written is refused before anything is computed
         made = []
         with nullcontext() if quiet else _Items() as watch:
             for one in papers:

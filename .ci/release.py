@@ -2,8 +2,8 @@
 
 python .ci/release.py check           dist/: one sdist and one wheel of the package's version, what they hold,
                                       their licences, their description
-python .ci/release.py section 0.2.0   CHANGELOG.md: [Unreleased] becomes [0.2.0]; pyproject.toml, CITATION.cff and
-                                      SECURITY.md get the version
+python .ci/release.py section 0.2.0   CHANGELOG.md: [Unreleased] becomes [0.2.0]; pyproject.toml, CITATION.cff
+                                      and SECURITY.md get the version
 """
 
 import datetime

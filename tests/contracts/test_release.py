@@ -1,4 +1,4 @@
-"""A release: one version everywhere, a changelog section from what was unreleased, the same checks everywhere."""
+"""A release: one version everywhere, a section of the changelog, the same checks on a forge."""
 
 import re
 import runpy

@@ -112,13 +112,15 @@ def test_wheel_installs_into_an_empty_environment_and_the_readme_runs_there(
     assert (tmp_path / "run.png").stat().st_size > 1000
 
     # what the README's own lines have compiled is kept: these commands compile nothing but the causal solver
-    command = scripts / "nucleate"
-    run([command, *["simulate", "-n", "200", "-d", "2", "--beta", "64", "-t", "150", "--out", "run.npz"]], cwd=tmp_path)
+    def command(words: str) -> str:
+        return run([scripts / "nucleate", *words.split()], cwd=tmp_path)
+
+    command("simulate -n 200 -d 2 --beta 64 -t 150 --out run.npz")
     assert (tmp_path / "run.npz").is_file()
-    assert "one cluster" in run([command, "life", "-n", "200"], cwd=tmp_path)
+    command("life -n 200")
     assert (tmp_path / "life.png").stat().st_size > 1000
-    run([command, *["reproduce", "--quick", "--only", "figure4", "--out", "reproduction"]], cwd=tmp_path)
+    command("reproduce --quick --only figure4 --out reproduction")
     assert "Figure 4" in (tmp_path / "reproduction" / "report.html").read_text(encoding="utf-8")
-    said = run([command, "doctor"], cwd=tmp_path)
+    said = command("doctor")
     assert str(tmp_path) in said
     assert "missing         explore: starlette" in said

@@ -88,11 +88,12 @@ def tried_seconds(part: Part, x0: "Array", t: float, all_pairs: bool) -> float:
     m = n
     while m > 2 * LEAST_TRIED_TOKENS and rough_seconds(runs, m, d, t) > TRIED_SECONDS:
         m = m * 3 // 4
-    part(x0[..., :LEAST_TRIED_TOKENS, :], progress=_nobody, max_steps=COMPILING_STEPS, time_limit=None)
+    few = x0[..., :LEAST_TRIED_TOKENS, :]
+    _heed(part(few, progress=_nobody, max_steps=COMPILING_STEPS, time_limit=None))
     seconds, of_processor = _seconds_of(part, x0[..., :m, :])
     power = 2.0
     if not all_pairs:  # by the time of the processor, which other programs change less
-        half = _seconds_of(part, x0[..., : m // 2, :])[1]
+        half = _seconds_of(part, x0[..., : max(m // 2, 1), :])[1]
         power = min(max(log2(of_processor / half), 1.0), 2.0)
     return seconds * (n / m) ** power
 
@@ -102,12 +103,12 @@ def seconds_of_fewer(
 ) -> float:
     """The time that a life of n tokens takes, from lives of fewer; progress of a life is in logarithms of
     time, and most of its work early, so that one that is cut short counts as it is."""
-    lived(LEAST_TRIED_TOKENS, _nobody, None)  # compiles
+    _heed(lived(min(n, LEAST_TRIED_TOKENS), _nobody, None))  # compiles
     sizes = [size for size in (n // 16, n // 8) if size > 2 * LEAST_TRIED_TOKENS] or [n // 2, n]
     times = []
     for size in sizes:
         began = time.process_time(), time.perf_counter()
-        lived(max(size, 1), _nobody, TRIED_LIMIT)
+        _heed(lived(max(size, 1), _nobody, TRIED_LIMIT))
         times.append((time.process_time() - began[0], time.perf_counter() - began[1]))
     power = min(max(log2(max(times[1][0], 1e-3) / max(times[0][0], 1e-3)), 1.0), 2.0)
     return times[1][1] * (n / max(sizes[1], 1)) ** power
@@ -122,10 +123,17 @@ def _seconds_of(part: Part, x0: "Array") -> tuple[float, float]:
         nonlocal share
         share = done / total if total else 0.0
 
-    part(x0, progress=note, max_steps=None, time_limit=TRIED_LIMIT)
+    _heed(part(x0, progress=note, max_steps=None, time_limit=TRIED_LIMIT))
     took, of_processor = time.perf_counter() - began, time.process_time() - before
     whole = max(share, 0.01) if took >= TRIED_LIMIT else 1.0
     return took / whole, max(of_processor, 1e-3) / whole
+
+
+def _heed(result: object) -> None:
+    """Ctrl-C ends a run, which says so; here it ends the command."""
+    status = getattr(getattr(result, "run", result), "status", "")  # of one run, or of each
+    if "interrupted" in ((status,) if isinstance(status, str) else status):
+        raise KeyboardInterrupt
 
 
 def _nobody(done: float, total: float) -> None:

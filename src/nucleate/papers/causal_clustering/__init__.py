@@ -51,9 +51,9 @@ PAPER = Paper(
             " circle",
             "observed",
             "Clusters live for about e^{{β(1−cos Δ)}}/(mβ sin² Δ), Δ the angle to the earlier cluster of m"
-            " tokens that they join: {d2_near.value:.0%} of {d2_near.count[1]} merges are within a factor of 3 of"
-            " it ({d2_null.value:.0%} if held against the law of another merge), and at β = 64 the last comes"
-            " at about t = 10^{{{beta64_last.value:.0f}}}.",
+            " tokens that they join: {d2_near.value:.0%} of {d2_near.count[1]} merges are within a factor of"
+            " 3 of it ({d2_null.value:.0%} if held against the law of another merge), and at β = 64 the last"
+            " comes at about t = 10^{{{beta64_last.value:.0f}}}.",
         ),
         Finding(
             "conjecture1",

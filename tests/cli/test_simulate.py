@@ -63,7 +63,7 @@ def test_a_run_is_simulated_written_and_summed_up() -> None:
     assert "6 tokens, d = 2, beta = 4, causal; t = 0 to 2 in 5 frames; auto," in done.stdout
     assert "wrote run.npz, run.zarr, run.png" in done.stdout
     assert "last frame" in done.stdout
-    assert done.stderr == ""
+    assert [line for line in done.stderr.splitlines() if not line.startswith("compiling, once")] == []
 
 
 def test_the_file_alone_is_enough_to_redo_the_run() -> None:

@@ -95,7 +95,7 @@ class ProgressBar:
 
     def _write_lines(self, stopped: threading.Event) -> None:
         """Lines also while nobody calls: a single step, or a picture, may take minutes."""
-        while not stopped.wait(SECONDS_BEFORE_LINE):
+        while not stopped.wait(SECONDS_BETWEEN_LINES):
             self._write_line()
 
     def _write_line(self) -> None:

@@ -214,7 +214,8 @@ def _word(verdict: Mapping[str, Any], docs: str) -> str:
 
 def _link(title: str, page: str = "") -> str:
     """A link to the section of an item, named by its title up to the colon."""
-    return f"[{formulas(_cell(title.split(':')[0]))}]({page}#{anchor(title)})"
+    shown = re.sub(r"<[^>]*>", "", formulas(title))  # what a page makes the anchor from
+    return f"[{formulas(_cell(title.split(':')[0]))}]({page}#{anchor(shown)})"
 
 
 def _cell(words: str) -> str:

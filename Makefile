@@ -16,6 +16,8 @@ EXTRAS_browser := dev explorer browser
 EXTRAS_slurm := dev slurm
 EXTRAS_lowest := dev docs video cluster bench browser
 UV := uv==0.13.7
+TWINE := twine==6.1.0
+COVERAGE := coverage==7.6.10
 TORCH_TESTS := $(addprefix tests/models/test_,torch.py forward_torch.py tokenizer_torch.py real_weights.py) tests/gradients
 
 export MPLBACKEND := Agg
@@ -24,7 +26,7 @@ TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install explore test test-browser test-slurm test-torch test-gpu test-lowest weights lock soak bounds check lint types docs web bench reproduce clean
+.PHONY: help install explore test test-browser test-slurm test-torch test-gpu test-lowest weights lock soak bounds check lint types docs web bench reproduce dist coverage clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -107,8 +109,22 @@ bench: .venv-bench/.installed ## measure against NumPy, SciPy, JAX and diffrax, 
 explore: .venv/.installed ## open the explorer in the browser: tokens to watch and to play with
 	.venv/bin/nucleate explore
 
-reproduce: .venv/.installed ## redo the paper claim by claim, half an hour, and write reproduction/report.html
+reproduce: .venv/.installed ## redo the paper claim by claim: reproduction/report.html after 3 minutes, complete after half an hour
 	.venv/bin/nucleate reproduce
+
+dist: .venv/.installed ## build the sdist and the wheel into dist/, and check them
+	rm -rf dist
+	.venv/bin/python -m build --no-isolation --outdir dist .
+	.venv/bin/python .ci/release.py check
+	$(call environment,.venv-release)
+	.venv-release/bin/python -m pip install $(PIP) $(TWINE)
+	.venv-release/bin/python -m twine check --strict dist/*
+
+coverage: .venv/.installed ## which lines the tests, or TESTS="some files", run; compiled code is not seen
+	$(call environment,.venv)
+	.venv/bin/python -m pip install $(PIP) $(COVERAGE)
+	$(TEST_ENV) .venv/bin/python -m coverage run --source src/nucleate -m pytest -q $(TESTS)
+	.venv/bin/python -m coverage report --skip-covered
 
 clean: ## remove what was built, not the environments
 	rm -rf build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis

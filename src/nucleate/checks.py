@@ -144,6 +144,8 @@ def refuse_masked(name: str, value: object) -> None:
 
 
 def _refuse_infinite(name: str, array: Array) -> None:
+    if array.ndim == 0 and not np.isfinite(array):
+        raise InputError(f"{name} must be finite, but is {array}. Give a number.")
     if not np.isfinite(array).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise InputError(

@@ -23,9 +23,10 @@ ORDER = [
     "convert",
     "explore",
     "export",
+    "doctor",
     "bench",
 ]
-NO_OUTPUT = {"explore"}  # it serves a page, and writes nothing
+NO_OUTPUT = {"explore", "doctor"}  # they serve a page or print, and write nothing
 
 
 def leaves() -> dict[str, Any]:

@@ -67,27 +67,45 @@ def test_a_bar_vanishes_when_the_work_fails(capfd: pytest.CaptureFixture[str]) -
     assert capfd.readouterr().err.endswith("\x1b[2K")  # the line is erased
 
 
-def test_elsewhere_a_line_comes_every_few_seconds(
+def test_elsewhere_a_line_comes_after_five_seconds_and_then_every_minute(
     now: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with ProgressBar("simulating", unit="runs") as shown:
-        for second in range(12):
+        for second in range(130):
             now[0] = float(second)
-            shown(100 + 10 * second, 300)
+            shown(100 + second, 300)
     assert capsys.readouterr().err.splitlines() == [
-        "simulating: 150 of 300 runs, 10 runs/s, 0:15 left",
-        "simulating: 200 of 300 runs, 10 runs/s, 0:10 left",
+        "simulating: 105 of 300 runs, 1 runs/s, 3:15 left",
+        "simulating: 165 of 300 runs, 1 runs/s, 2:15 left",
+        "simulating: 225 of 300 runs, 1 runs/s, 1:15 left",
     ]
+
+
+def test_a_log_has_lines_also_while_nobody_says_how_far_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "SECONDS_BEFORE_LINE", 0.05)
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.05)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    with ProgressBar("simulating", before="compiling, once"):
+        time.sleep(0.4)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) >= 2
+    assert set(lines) == {"compiling, once: 0:00 so far"}
 
 
 def test_what_is_not_counted_is_told_in_percent_and_what_went_before_in_words(
     now: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with ProgressBar("simulating", before="compiling, once") as shown:
-        for second, done in ((1, 0.0), (6, 0.0), (7, 1.0), (11, 1.5), (20, 4.0)):
+        for second, done in ((1, 0.0), (6, 0.0), (7, 1.0), (66, 1.5), (130, 4.0)):
             now[0] = float(second)
             shown(done, 4.0)
-    assert capsys.readouterr().err.splitlines() == ["compiling, once", "simulating: 38%", "simulating: 100%"]
+    assert capsys.readouterr().err.splitlines() == [
+        "compiling, once: 0:06 so far",
+        "simulating: 38%, 1:06 so far",
+        "simulating: 100%, 2:10 so far",
+    ]
 
 
 def test_words_alone_are_shown_where_nothing_is_counted(
@@ -97,7 +115,7 @@ def test_words_alone_are_shown_where_nothing_is_counted(
         for second in (1, 6, 7):
             now[0] = float(second)
             shown.say(f"round {second}")
-    assert capsys.readouterr().err.splitlines() == ["round 6"]
+    assert capsys.readouterr().err.splitlines() == ["round 6: 0:06 so far"]
 
 
 @pytest.mark.usefixtures("terminal")

@@ -23,11 +23,12 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     calls: list[Any] = []
 
     def reproduce(
-        out: Path, only: Iterable[str], quick: bool, watch: Any, tell: Any, paper: Any
+        out: Path, only: Iterable[str], quick: bool, watch: Any, tell: Any, paper: Any, first_look: bool
     ) -> SimpleNamespace:
-        calls.append((out, list(only), quick, watch))
+        calls.append((out, list(only), quick, watch, first_look))
         assert set(only) <= set(paper.items)
         if watch is not None:
+            watch.stage(2, "")
             for kept in (False, True):
                 watch.begin("figure4", "Figure 4", 40.2)
                 watch.at("figure4", 0.5)
@@ -92,7 +93,18 @@ def test_a_line_says_where_it_is_and_the_table_comes_last(asked: list[Any]) -> N
 def test_quiet_says_nothing(asked: list[Any]) -> None:
     done = nucleate("reproduce", "--out", "mine", "--quiet")
     assert (done.exit_code, done.output) == (0, "")
-    assert asked == [(Path("mine"), list(PAPERS[DEFAULT].items), False, None)]
+    assert asked == [(Path("mine"), list(PAPERS[DEFAULT].items), False, None, True)]
+
+
+def test_quick_versions_come_first_unless_items_are_named(asked: list[Any]) -> None:
+    done = nucleate("reproduce")
+    assert done.stderr.startswith(
+        "21 items, with a first report of all after about 3 min: about 34 min on two"
+    )
+    assert asked[-1][-1]
+    for words in (["--only", "figure4"], ["--quick"]):
+        nucleate("reproduce", *words)
+        assert not asked[-1][-1]
 
 
 def test_every_other_paper_has_a_folder_of_its_own(asked: list[Any]) -> None:

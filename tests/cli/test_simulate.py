@@ -63,7 +63,7 @@ def test_a_run_is_simulated_written_and_summed_up() -> None:
     assert "6 tokens, d = 2, beta = 4, causal; t = 0 to 2 in 5 frames; auto," in done.stdout
     assert "wrote run.npz, run.zarr, run.png" in done.stdout
     assert "last frame" in done.stdout
-    assert done.stderr == ""
+    assert [line for line in done.stderr.splitlines() if not line.startswith("compiling, once")] == []
 
 
 def test_the_file_alone_is_enough_to_redo_the_run() -> None:
@@ -286,17 +286,17 @@ HOSTILE = [
     ("--out run", "has the ending (none)"),
     ("--out nowhere/run.zarr", "the folder nowhere does not exist"),
     ("--out mine.zarr", "is not a nucleate run, so it is not replaced"),
-    ("--beta -1", "beta must be finite and non-negative, but is -1.0. For repulsion use V = -I."),
-    ("--beta nan", "beta must be finite"),
-    ("--beta inf", "beta must be finite"),
-    ("--time nan", "t must be finite"),
-    ("--time -1", "t must be finite and greater than 0"),
-    ("--time inf", "t must be finite"),
-    ("--tokens 0", "n must be a whole number of at least 1"),
+    ("--beta -1", "--beta must be finite and non-negative, but is -1.0. For repulsion use V = -I."),
+    ("--beta nan", "--beta must be finite, but is nan."),
+    ("--beta inf", "--beta must be finite"),
+    ("--time nan", "--time must be finite"),
+    ("--time -1", "--time must be finite and greater than 0"),
+    ("--time inf", "--time must be finite"),
+    ("--tokens 0", "--tokens must be a whole number of at least 1"),
     ("--tokens 1000000000", "Ask for fewer tokens"),
     ("--tokens 1000000000 --save steps", "Ask for fewer tokens"),
-    ("--dimension 1", "d must be a whole number of at least 2"),
-    ("--dimension 0", "d must be a whole number of at least 2"),
+    ("--dimension 1", "--dimension must be a whole number of at least 2"),
+    ("-d 0", "-d must be a whole number of at least 2"),
     ("--dimension 1000000000", "Ask for fewer tokens"),
     ("--runs 0", "runs must be a whole number of at least 1"),
     ("--runs 1000000000", "Ask for fewer tokens, runs"),
@@ -357,8 +357,8 @@ HOSTILE = [
     ("--dt 0.1", "Leave dt out"),
     ("--rtol 0 --atol 0", "rtol + atol must lie between"),
     ("--rtol nan", "rtol must be finite"),
-    ("--max-steps 0", "max_steps must be"),
-    ("--time-limit 0", "time_limit must be"),
+    ("--max-steps 0", "--max-steps must be"),
+    ("--time-limit 0", "--time-limit must be"),
     ("--threads 0", "threads must be"),
 ]  # fmt: skip
 
@@ -440,5 +440,6 @@ def test_bad_input_from_outside_shows_no_traceback(tmp_path: Path) -> None:
     done = nucleate_process("simulate", "--beta", "-1", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert (
-        done.stderr == "Error: beta must be finite and non-negative, but is -1.0. For repulsion use V = -I.\n"
+        done.stderr
+        == "Error: --beta must be finite and non-negative, but is -1.0. For repulsion use V = -I.\n"
     )

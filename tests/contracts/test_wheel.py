@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 import tarfile
@@ -44,6 +45,12 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("dist")
     run([sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT], cwd=folder)
     return folder
+
+
+def test_what_is_built_passes_the_check_of_a_release(built: Path) -> None:
+    release = runpy.run_path(str(ROOT / ".ci" / "release.py"))
+    assert release["check"](built, nucleate.__version__) == []
+    assert release["check"](built, "9.9.9")[0] == "nucleate-9.9.9-py3-none-any.whl is missing"
 
 
 def test_wheel_holds_the_package_and_nothing_else(built: Path) -> None:
@@ -103,21 +110,15 @@ def test_wheel_installs_into_an_empty_environment_and_the_readme_runs_there(
         run([scripts / "python", "-W", "error", f"lines{number}.py"], cwd=tmp_path)
     assert (tmp_path / "run.png").stat().st_size > 1000
 
-    run(
-        [
-            scripts / "nucleate",
-            "simulate",
-            "-n",
-            "5",
-            "-d",
-            "3",
-            "--beta",
-            "2",
-            "-t",
-            "1",
-            "--out",
-            "run.npz",
-        ],
-        cwd=tmp_path,
-    )
+    def command(words: str) -> str:
+        return run([scripts / "nucleate", *words.split()], cwd=tmp_path)
+
+    command("simulate -n 200 -d 2 --beta 64 -t 150 --out run.npz")
     assert (tmp_path / "run.npz").is_file()
+    command("life -n 200")
+    assert (tmp_path / "life.png").stat().st_size > 1000
+    command("reproduce --quick --only figure4 --out reproduction")
+    assert "Figure 4" in (tmp_path / "reproduction" / "report.html").read_text(encoding="utf-8")
+    said = command("doctor")
+    assert str(tmp_path) in said
+    assert "missing         explore: starlette" in said

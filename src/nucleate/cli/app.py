@@ -6,6 +6,7 @@ import typer
 
 from nucleate.cli.bench import bench
 from nucleate.cli.convert import convert
+from nucleate.cli.doctor import doctor
 from nucleate.cli.ensemble import ensemble
 from nucleate.cli.errors import Command, Commands
 from nucleate.cli.explore import explore
@@ -19,7 +20,7 @@ from nucleate.cli.trace import trace
 __all__ = ["app"]
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-for command in (simulate, life, ensemble, reproduce, spectra, trace, convert, explore, export):
+for command in (simulate, life, ensemble, reproduce, spectra, trace, convert, explore, export, doctor):
     app.command(cls=Command)(command)
 app.add_typer(bench, name="bench")
 

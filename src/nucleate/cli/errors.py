@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -17,6 +17,8 @@ RENAMED_OPTIONS = {
     "--json": "--out",
     "--live": "--simulate-heads",
 }
+# what the functions behind the commands call an option
+ARGUMENTS = {"tokens": "n", "dimension": "d", "time": "t"}
 CONVERT_TARGET = "The target of convert is now --out: nucleate convert SOURCE --out TARGET."
 
 
@@ -37,7 +39,8 @@ def friendly_errors(
     try:
         yield
     except InputError as error:
-        typer.echo(f"Error: {' '.join(str(error).split()) if one_line else error}", err=True)
+        words = Command.in_typed_words(str(error))
+        typer.echo(f"Error: {' '.join(words.split()) if one_line else words}", err=True)
         raise typer.Exit(EXIT_BAD_INPUT) from None
     except MemoryError:
         typer.echo(f"Error: This does not fit into memory. {memory}", err=True)
@@ -48,10 +51,26 @@ def friendly_errors(
 
 
 class Command(TyperCommand):
-    """A command that knows how it was called before."""
+    """A command that knows how it was called before, and how its options were written now."""
+
+    typed: ClassVar[dict[str, str]] = {}  # options as they were written, by the names functions have for them
+
+    @classmethod
+    def in_typed_words(cls, words: str) -> str:
+        """An error of a function in the words of the user: "-n must be", not "n must be"."""
+        name = words.partition(" ")[0]
+        return cls.typed[name] + words.removeprefix(name) if name in cls.typed else words
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         _refuse_empty(args)
+        Command.typed = {
+            ARGUMENTS.get(parameter.name, parameter.name): option
+            for parameter in self.params
+            for option in parameter.opts
+            if option.startswith("-")
+            for word in args
+            if word.partition("=")[0] == option or (len(option) == 2 and word.startswith(option))
+        }
         words = [word for word in args if not word.startswith("-")]  # before they are parsed, and used up
         try:
             return super().parse_args(ctx, args)
@@ -82,8 +101,11 @@ class Commands(TyperGroup):
             return super().make_context(*words, **settings)
 
     def invoke(self, ctx: Any) -> Any:
-        with _interrupted():
-            return super().invoke(ctx)
+        try:
+            with _interrupted():
+                return super().invoke(ctx)
+        finally:
+            Command.typed = {}
 
 
 @contextmanager

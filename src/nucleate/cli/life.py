@@ -1,17 +1,25 @@
 """`nucleate life`: parse, call one function, print. Heavy imports wait until they are needed."""
 
 import time as clock
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nucleate.cli.cost import announce, seconds_of_fewer
 from nucleate.cli.errors import friendly_errors
-from nucleate.cli.options import Quiet
+from nucleate.cli.options import DryRun, Quiet
 from nucleate.cli.progress import ProgressBar
 from nucleate.cli.results import check_targets, finish, write_all
 
+if TYPE_CHECKING:
+    from nucleate.observe.life import Life
+
 __all__ = ["life"]
+
+# from so many on it may take longer than ten seconds, on the circle and on other spheres
+MANY_TOKENS, FEW_TOKENS = 3000, 200
 
 
 def life(
@@ -46,6 +54,7 @@ def life(
             show_default="life.npz and life.png",
         ),
     ] = None,
+    dry_run: DryRun = False,
     quiet: Quiet = False,
 ) -> None:
     """Follow the clusters of tokens until one is left; print when which merged, write a picture and the data.
@@ -53,14 +62,17 @@ def life(
     Exit code 0: one cluster is left. 1: not yet. 2: bad input. 130: interrupted. What there is is written.
     """
     with friendly_errors():
+        from nucleate.checks import whole_number
+
         targets = check_targets(out or [Path("life.npz"), Path("life.png")])
-        began = clock.perf_counter()
-        with ProgressBar("simulating", quiet, before="compiling, once") as progress:
+        whole_number("n", tokens, least=1, help="It is the number of tokens.")
+
+        def lived(n: int, progress: Callable[[float, float], object], time_limit: float | None) -> "Life":
             from nucleate.observe.life import life
 
-            found = life(
+            return life(
                 beta,
-                tokens,
+                n,
                 dimension,
                 seed,
                 radius=radius,
@@ -69,6 +81,17 @@ def life(
                 time_limit=time_limit,
                 progress=progress,
             )
+
+        if dry_run or (not quiet and tokens >= (MANY_TOKENS if dimension == 2 else FEW_TOKENS)):
+            words = f"a life of {tokens} tokens, d = {dimension}, beta = {beta:g}"
+            with ProgressBar("trying with fewer tokens how long it takes", quiet):
+                seconds = seconds_of_fewer(lived, tokens)
+            announce(min(seconds, time_limit or seconds), words, dry_run, quiet)
+        if dry_run:
+            return
+        began = clock.perf_counter()
+        with ProgressBar("simulating", quiet, before="compiling, once") as progress:
+            found = lived(tokens, progress, time_limit)
         took = clock.perf_counter() - began
         troubles = write_all(found.save, targets)
         if not quiet:

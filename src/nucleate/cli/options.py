@@ -11,6 +11,7 @@ __all__ = [
     "CheckpointPath",
     "Device",
     "Discrete",
+    "DryRun",
     "ExcludeSelf",
     "Heads",
     "LayerDt",
@@ -36,6 +37,9 @@ CheckpointPath = Annotated[
         show_default=False,
         readable=False,
     ),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be done and how long it takes, and stop.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 Threads = Annotated[int | None, typer.Option(help="Number of threads.", show_default="all cores")]

@@ -1,4 +1,5 @@
-"""How far a command is, on stderr: a bar on a terminal, elsewhere a line now and then; nothing if quiet."""
+"""How far a command is, on stderr: a bar on a terminal, elsewhere, as in a log, a line a minute; nothing if
+quiet."""
 
 import sys
 import threading
@@ -9,7 +10,8 @@ from typing import Any
 __all__ = ["ProgressBar"]
 
 SECONDS_BEFORE_BAR = 2.0
-SECONDS_BETWEEN_LINES = 5.0
+SECONDS_BEFORE_LINE = 5.0  # where there is no terminal
+SECONDS_BETWEEN_LINES = 60.0
 REDRAWS_PER_SECOND = 2.0  # drawing takes time from the work, and bench measures that
 
 
@@ -26,22 +28,30 @@ class ProgressBar:
         self.done: float = 0
         self.total: float = 0
         self.first: tuple[float, float] | None = None  # time and `done` of the first call
-        self.last_line = 0.0  # time
+        self.began = self.next_line = 0.0  # times
+        self.shown = before or words  # what is being done now
         self.bar: Any = None
+        self.stopped: threading.Event | None = None  # set at the end, where lines are written
 
     def start(self) -> "ProgressBar":
         """Begin; on a terminal the bar appears if the work takes longer than two seconds."""
-        self.last_line = time.perf_counter()
+        self.began = time.perf_counter()
+        self.next_line = self.began + SECONDS_BEFORE_LINE
         if not self.quiet:
             from rich.console import Console
 
             console = Console(stderr=True)
             if console.is_terminal:
                 self._prepare_bar(console)
+            else:
+                self.stopped = threading.Event()
+                threading.Thread(target=self._write_lines, args=(self.stopped,), daemon=True).start()
         return self
 
     def stop(self) -> None:
         """End; the bar vanishes."""
+        if self.stopped is not None:
+            self.stopped.set()
         if self.bar is not None:
             self.timer.cancel()
             self.timer.join()
@@ -71,6 +81,7 @@ class ProgressBar:
         self._show(words)
 
     def _show(self, words: str) -> None:
+        self.shown = words
         if self.bar is not None:
             self.bar.update(
                 self.task,
@@ -79,9 +90,23 @@ class ProgressBar:
                 total=self.total or None,
                 reached=self._reached(),
             )
-        elif not self.quiet and time.perf_counter() - self.last_line >= SECONDS_BETWEEN_LINES:
-            self.last_line = time.perf_counter()
-            print(": ".join(filter(None, (words, self._reached()))), file=sys.stderr, flush=True)
+        else:
+            self._write_line()
+
+    def _write_lines(self, stopped: threading.Event) -> None:
+        """Lines also while nobody calls: a single step, or a picture, may take minutes."""
+        while not stopped.wait(SECONDS_BETWEEN_LINES):
+            self._write_line()
+
+    def _write_line(self) -> None:
+        """A line, if it is time for one."""
+        now = time.perf_counter()
+        if self.quiet or now < self.next_line:
+            return
+        self.next_line = now + SECONDS_BETWEEN_LINES
+        so_far = "" if self.unit and self.total else f"{_clock(now - self.began)} so far"
+        reached = ", ".join(filter(None, (self._reached(), so_far)))
+        print(f"{self.shown}: {reached}", file=sys.stderr, flush=True)
 
     def _reached(self) -> str:
         """How much is done; of what is counted also how fast it goes and how long it will take."""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nucleate.cli.cost import announce
 from nucleate.cli.errors import friendly_errors
-from nucleate.cli.options import Quiet
+from nucleate.cli.options import DryRun, Quiet
 from nucleate.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["reproduce"]
 
 KEPT = "Interrupted. What is finished is kept in {}; the same command goes on from there."
+FIRST_REPORT = "\nA first report, from quick runs, is at\n\n    {}\n\nand is updated after every item.\n"
 DEFAULT_FOLDER, QUICK_FOLDER = "reproduction", "reproduction-quick"
 SHARE_BEFORE_DRAWING = 0.95  # of the time that an item takes
 
@@ -64,11 +66,14 @@ def reproduce(
             readable=False,
         ),
     ] = None,
+    dry_run: DryRun = False,
     quiet: Quiet = False,
 ) -> None:
     """Redo the figures, the tables and the claims of papers, judge them, and write one report on each.
 
-    Interrupted, the same command goes on where it was.
+    Unless --only names some, quick versions come first: after minutes there is a report of every item.
+
+    It is updated after every item. Interrupted, the same command goes on where it was.
 
     Exit code 0: done, whatever the verdicts. 2: bad input. 130: interrupted.
     """
@@ -88,12 +93,18 @@ def reproduce(
         asked = {one.name: [key for key in keys if key in one.items] for one in papers}
         if readme is not None and DEFAULT in asked:
             marked(readme)  # a page that cannot be written is refused before anything is computed
+        first_look = not (quick or only)
+        seconds, words = _cost(keys, quick, first_look)
+        where = f"on two idle cores, less what is finished in {folder}"
+        announce(seconds, words, dry_run, quiet, where)
+        if dry_run:
+            return
         made = []
-        with nullcontext() if quiet else _Items(len(keys)) as watch:
+        with nullcontext() if quiet else _Items() as watch:
             for one in papers:
                 if asked[one.name]:
                     place = folder if one.name == DEFAULT else folder / one.name
-                    outcome = make(place, asked[one.name], quick, watch, _warn, one)
+                    outcome = make(place, asked[one.name], quick, watch, _warn, one, first_look)
                     made.append(
                         (one, outcome, [] if readme is None else update(one, readme, outcome.results, place))
                     )
@@ -142,12 +153,33 @@ def _wide(keys: list[str]) -> int:
     return max(8, *map(len, keys))
 
 
+def _cost(keys: list[str], quick: bool, first_look: bool) -> tuple[float, str]:
+    """The seconds that items take on two idle cores if nothing is there yet, and what will be done."""
+    from nucleate.papers import find
+    from nucleate.papers.core.item import in_words
+    from nucleate.papers.core.runner import needs_first_look
+
+    items = [find(key) for key in keys]
+    seconds = sum(item.cost.of(quick) for item in items)
+    first = sum(item.cost.quick if needs_first_look(item) else item.cost.full for item in items)
+    words = ("1 item" if len(keys) == 1 else f"{len(keys)} items") + ", quick" * quick
+    if not first_look:
+        return seconds, words
+    extra = sum(item.cost.quick for item in items if needs_first_look(item))
+    return seconds + extra, f"{words}, with a first report of all after {in_words(first)}"
+
+
 class _Items:
     """A line when an item begins and ends, and progress between."""
 
-    def __init__(self, items: int) -> None:
-        self.items, self.count = items, 0
+    def __init__(self) -> None:
+        self.items = self.count = 0
         self.progress = ProgressBar("")
+
+    def stage(self, items: int, words: str) -> None:
+        self.items, self.count = items, 0
+        if words:
+            typer.echo(words, err=True)
 
     def begin(self, key: str, title: str, seconds: float) -> None:
         from nucleate.papers.core.item import in_words
@@ -163,6 +195,9 @@ class _Items:
         self.progress.stop()
         how = "kept from before" if reused else f"{seconds:.1f} s"
         typer.echo(f"      {summary['verdict']}, {how}", err=True)
+
+    def first_look(self, report: Path) -> None:
+        typer.echo(FIRST_REPORT.format(report.resolve().as_uri()), err=True)
 
     def __enter__(self) -> "_Items":
         return self

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nucleate.cli.cost import ROUGH_SECONDS, announce, rough_seconds, tried_seconds
 from nucleate.cli.errors import friendly_errors
 from nucleate.cli.options import (
     Alibi,
     Alpha,
     Discrete,
+    DryRun,
     ExcludeSelf,
     Heads,
     LayerDt,
@@ -40,10 +42,13 @@ from nucleate.cli.simulation_setup import (
 )
 
 if TYPE_CHECKING:
+    from nucleate.checks import Array
+    from nucleate.cli.cost import Part
     from nucleate.integrate.run import Run
 
 __all__ = ["simulate"]
 
+MAX_STEPS = 1_000_000
 NO_MODEL = "no --model. Add --model PATH, a checkpoint."
 MODEL_FIXES = "--model already fixes the system. Leave out one of the two."
 MATRIX_HELP = (
@@ -176,7 +181,7 @@ def simulate(
     atol: Annotated[
         float, typer.Option(help="Absolute tolerance of the adaptive method, in radians.")
     ] = 1e-10,
-    max_steps: Annotated[int, typer.Option(help="Stop after this many steps.")] = 1_000_000,
+    max_steps: Annotated[int, typer.Option(help="Stop after this many steps.")] = MAX_STEPS,
     time_limit: Annotated[
         float | None, typer.Option(help="Stop after this many seconds.", show_default="none")
     ] = None,
@@ -200,6 +205,7 @@ def simulate(
     check: Annotated[
         bool, typer.Option("--check", help="Run again with tighter tolerances and say how many digits agree.")
     ] = False,
+    dry_run: DryRun = False,
     quiet: Quiet = False,
 ) -> None:
     """Let tokens move under attention; write data, a picture or an animation.
@@ -242,27 +248,39 @@ def simulate(
 
             raise InputError("--noise takes fixed steps, but --dt is missing. Add --dt 0.01, say.")
         noisy: dict[str, Any] = {} if setup.noise_seed is None else {"seed": setup.noise_seed}
-        began = clock.perf_counter()
-        with ProgressBar("simulating", quiet, before="compiling, once") as progress:
+        last = setup.span if time is None else time
+
+        def moved(
+            x0: "Array", *, progress: Any, max_steps: int | None = max_steps, time_limit: float | None
+        ) -> "Run":
             from nucleate.integrate.simulate import simulate
 
-            run = simulate(
+            return simulate(
                 setup.model,
-                setup.x0,
-                setup.span if time is None else time,
+                x0,
+                last,
                 save=setup.frames,
                 rtol=rtol,
                 atol=atol,
                 method=setup.method if method == "auto" else method,  # type: ignore[arg-type]  # simulate knows the names
                 dt=dt,
                 progress=progress,
-                max_steps=max_steps,
+                max_steps=MAX_STEPS if max_steps is None else max_steps,
                 time_limit=time_limit,
                 threads=threads,
                 device=device,  # type: ignore[arg-type]  # simulate knows the names
                 precision=precision,  # type: ignore[arg-type]  # the same
                 **noisy,
             )
+
+        all_pairs = not (mask or "").startswith("window") and model is None
+        tried = _announce(moved, setup.x0, last, all_pairs, dry_run, quiet, time_limit)
+        if dry_run:
+            return
+        began = clock.perf_counter()
+        before = "the first steps" if tried else "compiling, once"
+        with ProgressBar("simulating", quiet, before=before) as progress:
+            run = moved(setup.x0, progress=progress, time_limit=time_limit)
         took = clock.perf_counter() - began
         run, verdict = setup.interpret(run)
         run = replace(run, notes=setup.notes)
@@ -274,6 +292,31 @@ def simulate(
                 agreement = run.check()
             typer.echo(str(agreement))
         finish(run, "" if run.done else run.ending, targets, troubles)
+
+
+def _announce(
+    moved: "Part",
+    x0: "Array",
+    t: float,
+    all_pairs: bool,
+    dry_run: bool,
+    quiet: bool,
+    time_limit: float | None,
+) -> bool:
+    """Say what the run will cost if that is much, or all that was asked for; whether it had to be tried."""
+    from nucleate.checks import finite_number
+
+    runs, (n, d) = len(x0) if x0.ndim == 3 else 1, x0.shape[-2:]
+    t = finite_number("t", t, above=0.0, help="It is the time to stop at.")
+    seconds = rough_seconds(runs, n, d, t)
+    tried = dry_run or (seconds >= ROUGH_SECONDS and not quiet)
+    if tried:
+        with ProgressBar("trying with fewer tokens how long it takes", quiet):
+            seconds = tried_seconds(moved, x0, t, all_pairs and d > 2)
+    seconds = min(seconds, time_limit or seconds)
+    many = f"{runs} runs of " if x0.ndim == 3 else ""
+    announce(seconds if tried else 0.0, f"{many}{n} tokens, d = {d}, to t = {t:g}", dry_run, quiet)
+    return tried
 
 
 def _saved(text: str | None) -> Any:

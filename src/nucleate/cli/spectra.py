@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nucleate.cli.cost import announce
 from nucleate.cli.errors import friendly_errors
-from nucleate.cli.options import CheckpointPath, Quiet
+from nucleate.cli.options import CheckpointPath, DryRun, Quiet
 from nucleate.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["spectra"]
 
+TRIED_SPECTRA = 3
 MAX_LISTED_HEADS = 100  # where there are more, a line per layer is printed
 
 
@@ -72,6 +74,7 @@ def spectra(
         bool,
         typer.Option("--heads", help=f"List every head, also where there are more than {MAX_LISTED_HEADS}."),
     ] = False,
+    dry_run: DryRun = False,
     quiet: Quiet = False,
 ) -> None:
     """Put every head of a model into the atlas of Table 1: spectrum of its value matrix, size of its scores.
@@ -94,6 +97,9 @@ def spectra(
                 "--tokens is given, but without --simulate-heads nothing is simulated. Add --simulate-heads."
             )
         targets = [check_out(one) for one in out or []]
+        _announce(path, mapping, draws, partners, simulate_heads, dry_run, quiet)
+        if dry_run:
+            return
         began = time.perf_counter()
         with ProgressBar("reading", quiet, unit="heads") as progress:
             found = read(path, mapping, draws=draws, seed=seed, partners=partners, progress=progress)
@@ -113,6 +119,36 @@ def spectra(
             _tell(found, heads)
             wrote = f"; wrote {', '.join(map(str, targets))}" if targets else ""
             typer.echo(f"\ntook {time.perf_counter() - began:.1f} s{wrote}")
+
+
+def _announce(
+    path: Path, mapping: str | None, draws: int, partners: int, simulated: bool, dry_run: bool, quiet: bool
+) -> None:
+    """What will be read and how long that takes, where it is long or all that was asked for."""
+    from nucleate.models.checkpoint import open_source
+    from nucleate.models.mapping import find_mapping
+    from nucleate.models.plan import make_plan
+
+    source = open_source(path)
+    plan = make_plan(source.weights, source.config, None if mapping is None else find_mapping(mapping))
+    heads = len(plan.layers) * plan.heads
+    swaps = 0 if plan.key_value_heads < 2 else min(max(partners, 0), plan.heads - 1)
+    spectra = (1 + swaps) * (1 + plan.post_norm) * heads + max(draws, 0)
+    seconds = spectra * _seconds_of_one(plan.d, plan.head_dim)
+    more = "; then every head is simulated, which is not counted" if simulated else ""
+    words = f"{source.name}: {len(plan.layers)} layers of {plan.heads} heads, d = {plan.d}"
+    announce(seconds, f"{words}, {spectra} spectra with those to compare with{more}", dry_run, quiet)
+
+
+def _seconds_of_one(d: int, head_dim: int) -> float:
+    """The time that one spectrum takes here, tried."""
+    import numpy as np
+
+    some = np.random.default_rng(0).standard_normal((d, head_dim))
+    began = time.perf_counter()
+    for _ in range(TRIED_SPECTRA):
+        np.linalg.eig(some.T @ some[::-1])
+    return (time.perf_counter() - began) / TRIED_SPECTRA
 
 
 def _tell(found: "Spectra", every: bool) -> None:

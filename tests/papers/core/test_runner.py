@@ -1,5 +1,6 @@
 """The reproduction as a whole and its command: resumed after an interruption, the same twice."""
 
+import json
 import os
 import signal
 import subprocess
@@ -17,7 +18,7 @@ from nucleate.cli.app import app
 from nucleate.papers import ITEMS, PAPERS, find
 from nucleate.papers.core import item_file, runner
 from nucleate.papers.core.cache import ItemWorkspace
-from nucleate.papers.core.item import Item
+from nucleate.papers.core.item import Cost, Item
 
 
 def command(*words: str) -> Any:
@@ -128,6 +129,39 @@ def test_the_command_ends_with_the_verdicts_and_where_the_report_is(
     again = command("--only", "figure4", "--out", str(tmp_path / "out"))
     assert "kept from before" in again.stderr
     assert again.stdout == done.stdout
+
+
+def test_a_first_look_gives_a_report_of_everything_before_the_first_full_item(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Interrupted in the full version, the report has the quick one; the next call goes on from there."""
+    slow = replace(find("figure4"), parameters=small("figure4"), quick={}, cost=Cost(1.0, 100.0))
+    paper = replace(PAPERS["causal-clustering"], items={"figure4": "figure4"})
+    monkeypatch.setattr(runner, "find", lambda name: slow)
+    seen: list[dict[str, Any]] = []
+
+    class Watch(runner._NoDisplay):
+        def first_look(self, report: Path) -> None:
+            seen.append(json.loads(report.with_name("results.json").read_text())["items"])
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        runner.reproduce(tmp_path, display=Watch(), paper=paper, first_look=True)
+    assert seen[0]["figure4"]["first_look"]
+    assert "First look." in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+    made: list[bool] = []
+    make = runner.reproduce_item
+
+    def counted(*words: Any) -> Any:
+        made.append(words[3])  # quick
+        return make(*words)
+
+    monkeypatch.setattr(runner, "reproduce_item", counted)
+    outcome = runner.reproduce(tmp_path, paper=paper, first_look=True)
+    assert made == [False], "the quick version was kept"
+    assert "first_look" not in outcome.results["items"]["figure4"]
+    assert "Full run." in outcome.report.read_text(encoding="utf-8")
 
 
 def test_ctrl_c_ends_the_command_with_130_and_the_same_command_goes_on(tmp_path: Path) -> None:

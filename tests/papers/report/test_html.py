@@ -78,7 +78,8 @@ def test_the_report_needs_nothing_from_outside(report: str, read: Reader) -> Non
 
 
 def test_every_picture_of_the_report_is_there_light_and_dark_and_shows_something(read: Reader) -> None:
-    assert len(read.pictures) == 2 * sum(len(find(key).captions) for key in PAPERS[DEFAULT].items)
+    # every picture of every item, and once more the one that the page opens with
+    assert len(read.pictures) == 2 + 2 * sum(len(find(key).captions) for key in PAPERS[DEFAULT].items)
     for picture in read.pictures:
         with Image.open(io.BytesIO(base64.b64decode((picture["src"] or "").split(",")[1]))) as opened:
             pixels = np.asarray(opened.convert("L")).astype(int)
@@ -123,6 +124,28 @@ def test_the_report_says_everything_of_every_item(report: str, results: dict[str
             assert typeset(number["about"]) in report
         assert f"<code>nucleate reproduce --only {key}</code>, about " in report
         assert all(typeset(slip["evidence"]) in report for slip in summary["slips"])
+
+
+def test_the_report_opens_with_findings_and_a_picture_and_titles_are_set(report: str) -> None:
+    begin, findings, picture, contents = (
+        report.index(words)
+        for words in ("<body>", "<ul class=findings>", 'id="opening-picture"', 'id="contents"')
+    )
+    assert begin < findings < picture < contents
+    assert report[begin:findings].count("<p") == 1
+    shown = re.sub(r' alt="[^"]*"', "", report)  # where there can be no marks
+    assert re.findall(r"<h2[^>]*>[^\n]*\^\{|<li>[^\n]*?\^\{", shown) == []
+    assert "<h2>The law β<sup>(d−1)/2</sup></h2>" in report
+
+
+def test_a_first_look_says_so_and_shows_its_own_pictures(
+    tmp_path: Path, folder: Path, results: dict[str, Any]
+) -> None:
+    (tmp_path / "quick").symlink_to(folder)
+    items = {"figure4": {**results["items"]["figure4"], "first_look": True}}
+    text = page(PAPERS[DEFAULT], {**results, "items": items}, tmp_path / "figures")
+    assert "Under way: 0 of 21 items are full runs; the others are first looks" in text
+    assert "First look. Quick run" in text
 
 
 def test_text_from_outside_is_escaped_and_formulas_are_raised() -> None:

@@ -8,7 +8,7 @@
 What several items need is in shared/, and in conjectures/ for the two conjectures.
 """
 
-from nucleate.papers.core.paper import Paper
+from nucleate.papers.core.paper import Finding, Paper
 
 __all__ = ["PAPER"]
 
@@ -43,4 +43,48 @@ PAPER = Paper(
         "capture": "capture",
         "slips": "slips",
     },
+    picture="life",
+    findings=(
+        Finding(
+            "life",
+            "a cluster at angle Δ from an earlier one merges after about e^{β(1−cos Δ)}/(mβ sin² Δ), on the"
+            " circle",
+            "observed",
+            "Clusters live for about e^{{β(1−cos Δ)}}/(mβ sin² Δ), Δ the angle to the earlier cluster of m"
+            " tokens that they join: {d2_near.value:.0%} of {d2_near.count[1]} merges are within a factor of"
+            " 3 of it ({d2_null.value:.0%} if held against the law of another merge), and at β = 64 the last"
+            " comes at about t = 10^{{{beta64_last.value:.0f}}}.",
+        ),
+        Finding(
+            "conjecture1",
+            "Conjecture 1, Q = K = I",
+            "disagrees",
+            "Conjecture 1 is false: with β = 0 and V = (4 −4; 0 1) tokens at (1, 0) and (−24/25, 7/25) rest"
+            " and attract. With random V {random_value_off.value:.1%} of runs end off ±ξ, with random Q and K"
+            " {random_scores_off.value:.1%}; for symmetric V and Q = K = I it is proved.",
+        ),
+        Finding(
+            "table1",
+            "row 5, at β = 1: ",
+            "evidence against",
+            "Table 1's two clouds need a large β: {row5-low-beta_parted.value:.0%} of runs end as two clouds"
+            " around ±ξ at β = 1, {row5_parted.value:.0%} at β = 4, {row5-high-beta_parted.value:.0%} at"
+            " β = 9.",
+        ),
+        Finding(
+            "law",
+            "strong and Rényi centers of uniform tokens both number",
+            "agrees",
+            "Rényi centers number β^{{(d−1)/2}}: measured powers are {renyi_d2_decade.value:.3f},"
+            " {renyi_d3_decade.value:.3f} and {renyi_d4_decade.value:.3f} for d = 2, 3 and 4.",
+        ),
+        Finding(
+            "capture",
+            "Rényi centers capture no more than chance in O(1) time",
+            "proved",
+            "Rényi centers capture no more than chance within a fixed time: as the number n of tokens grows,"
+            " what a center has beyond its share by chance ({chance.value:.4f} at β = 64) falls like"
+            " n^{{{power_t3.value:.2f}}}, measured at t = 3.",
+        ),
+    ),
 )

@@ -13,9 +13,10 @@ from nucleate.papers import ITEMS
 from nucleate.papers.core.cache import fingerprint, made_by
 from nucleate.papers.core.item import Item, Parameters
 
-__all__ = ["FIGURE_FILES", "FoundItem", "find_finished", "is_quick", "item_file_text"]
+__all__ = ["FIGURE_FILES", "FIRST_LOOK", "FoundItem", "find_finished", "is_quick", "item_file_text"]
 
 FIGURE_FILES = {"light": "{}.png", "dark": "{}-dark.png", "print": "{}.pdf"}  # by style
+FIRST_LOOK = "quick"  # the folder, in that of a full reproduction, of the quick versions that come first
 UNREADABLE = (
     OSError,
     ValueError,

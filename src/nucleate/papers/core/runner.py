@@ -5,10 +5,11 @@
     figures/NAME.png       light; NAME-dark.png for dark pages, NAME.pdf for print
     data/KEY/*.zarr        what was simulated
     items/KEY.json         one item of results.json, with checksums of all it rests on
+    quick/                 the quick versions of items, the same way, where they are made first
     lock                   only while a process works here
 
 What is finished, unchanged and was made the same way is used again, so that an interrupted reproduction goes
-on.  results.json and report.html are never read, only written.
+on.  results.json and report.html are never read, only written, again after every item.
 """
 
 import json
@@ -23,14 +24,33 @@ from nucleate.checks import InputError, as_path, file_error
 from nucleate.papers import chosen, chosen_papers, find
 from nucleate.papers.core.cache import ItemWorkspace, Tell
 from nucleate.papers.core.item import Data, Item, Numbers, Parameters
-from nucleate.papers.core.item_file import FIGURE_FILES, find_finished, is_quick, item_file_text
+from nucleate.papers.core.item_file import (
+    FIGURE_FILES,
+    FIRST_LOOK,
+    FoundItem,
+    find_finished,
+    is_quick,
+    item_file_text,
+)
 from nucleate.papers.core.paper import Paper
 
-__all__ = ["ProgressDisplay", "Reproduction", "reproduce", "reproduce_item", "write_report"]
+__all__ = [
+    "ProgressDisplay",
+    "Reproduction",
+    "needs_first_look",
+    "reproduce",
+    "reproduce_item",
+    "write_report",
+]
+
+REPORT = "report.html"
+FIRST_LOOK_SECONDS = 10.0  # that a full version takes before its quick version comes first
 
 
 class ProgressDisplay(Protocol):
     """What shows how far a reproduction is."""
+
+    def stage(self, items: int, words: str) -> None: ...  # so many items follow
 
     def begin(self, key: str, title: str, seconds: float) -> None: ...  # seconds it is said to take
 
@@ -38,8 +58,13 @@ class ProgressDisplay(Protocol):
 
     def end(self, key: str, summary: Mapping[str, Any], seconds: float, reused: bool) -> None: ...
 
+    def first_look(self, report: Path) -> None: ...  # the report has every item that was asked for
+
 
 class _NoDisplay:
+    def stage(self, items: int, words: str) -> None:
+        pass
+
     def begin(self, key: str, title: str, seconds: float) -> None:
         pass
 
@@ -47,6 +72,9 @@ class _NoDisplay:
         pass
 
     def end(self, key: str, summary: Mapping[str, Any], seconds: float, reused: bool) -> None:
+        pass
+
+    def first_look(self, report: Path) -> None:
         pass
 
 
@@ -65,12 +93,14 @@ def reproduce(
     display: ProgressDisplay | None = None,
     tell: Tell = lambda words: None,
     paper: Paper | None = None,
+    first_look: bool = False,
 ) -> Reproduction:
     """Make the items of a paper that are named in `only`, or all, in the folder `out`, and the report of all
-    of its items that are there.
+    of its items that are there, again after every item.
 
-    tell   called with a line about damage that was found
-    paper  the first of the list unless said otherwise
+    tell        called with a line about damage that was found
+    paper       the first of the list unless said otherwise
+    first_look  make the quick version of everything first: a report of all items is there after minutes
     """
     from nucleate.studies.durable_files import locked
 
@@ -86,22 +116,78 @@ def reproduce(
                 f"{out} holds a {other} reproduction, which a {this} one would replace. Choose another place"
                 " with --out."
             )
-        for folder in ("figures", "data", "items"):
-            _make_folder(out / folder)
-        _remove_half_written(out)
-        made = {}
+        _make_ready(out)
+        work = _Work(out, paper, keys, quick, display, tell)
+        if first_look:
+            work.first_look(keys)
+        left = [key for key in keys if key not in work.full]
+        display.stage(len(left), "Now in full:" if first_look else "")
+        for key in left:
+            work.make(key)
+        return work.report()
+
+
+def needs_first_look(item: Item) -> bool:
+    """Whether the full version of an item takes so long that its quick version comes first."""
+    return item.cost.full > FIRST_LOOK_SECONDS and item.cost.full > 2.0 * item.cost.quick
+
+
+class _Work:
+    """Items that are made one after the other in a folder, and the report of what is there so far."""
+
+    def __init__(
+        self, out: Path, paper: Paper, keys: list[str], quick: bool, display: ProgressDisplay, tell: Tell
+    ) -> None:
+        self.out, self.paper, self.quick, self.display, self.tell = out, paper, quick, display, tell
+        self.made: dict[str, Any] = {}  # summaries by key, of full and of quick versions
+        self.full: set[str] = set()  # keys of those that are finished
+        self.found = {key: find_finished(out, find(key), quick) for key in paper.items}
+        for key, one in self.found.items():
+            if key not in keys:
+                _tell_left_out(key, one, quick, tell)
+
+    def make(self, key: str) -> None:
+        """One item, made now or kept from before."""
+        summary, damage = self.found[key]
+        if damage:
+            self.tell(f"{damage}. {key} is made anew.")
+        self.made[key] = self._timed(self.out, key, self.quick, summary)
+        self.full.add(key)
+        if summary is None:
+            self.report()
+
+    def first_look(self, keys: list[str]) -> None:
+        """Something of every item: what is finished, the quick version, or the full one where that is
+        quick."""
+        _make_ready(self.out / FIRST_LOOK)
+        self.display.stage(len(keys), "First the quick version of everything:")
         for key in keys:
-            item = find(key)
-            summary, damage = find_finished(out, item, quick)
-            if damage:
-                tell(f"{damage}. {key} is made anew.")
-            display.begin(key, item.title, item.cost.of(quick))
-            began, reused = time.perf_counter(), summary is not None
-            if summary is None:
-                summary = reproduce_item(out, item, item.parameters_of(quick), quick, display, tell)
-            display.end(key, summary, time.perf_counter() - began, reused)
-            made[key] = summary
-        return write_report(out, quick, made, tell, paper)
+            if self.found[key].summary is not None or not needs_first_look(find(key)):
+                self.make(key)
+                continue
+            folder = self.out / FIRST_LOOK
+            before = find_finished(folder, find(key), True).summary
+            self.made[key] = {**self._timed(folder, key, True, before), "first_look": True}
+            self.report()
+        self.display.first_look(self.out / REPORT)
+
+    def _timed(self, out: Path, key: str, quick: bool, summary: dict[str, Any] | None) -> dict[str, Any]:
+        item, began, reused = find(key), time.perf_counter(), summary is not None
+        self.display.begin(key, item.title, item.cost.of(quick))
+        if summary is None:
+            summary = reproduce_item(out, item, item.parameters_of(quick), quick, self.display, self.tell)
+        self.display.end(key, summary, time.perf_counter() - began, reused)
+        return summary
+
+    def report(self) -> Reproduction:
+        """results.json and report.html of what is there now."""
+        return write_report(self.out, self.quick, self.made, self.tell, self.paper, self.found)
+
+
+def _make_ready(out: Path) -> None:
+    for folder in ("figures", "data", "items"):
+        _make_folder(out / folder)
+    _remove_half_written(out)
 
 
 def _make_folder(folder: Path) -> None:
@@ -164,9 +250,10 @@ def write_report(
     made: Mapping[str, Any] | None = None,
     tell: Tell = lambda words: None,
     paper: Paper | None = None,
+    found: Mapping[str, FoundItem] | None = None,
 ) -> Reproduction:
     """results.json and report.html of a paper from the items `made` now and those that were finished
-    before."""
+    before, as they were `found`."""
     from nucleate import __version__
     from nucleate.papers.report.html import page
     from nucleate.studies.block import made_with
@@ -174,11 +261,14 @@ def write_report(
     (paper,) = [paper] if paper is not None else chosen_papers()
     items = {}
     for key in paper.items:
-        summary, damage = (made[key], "") if made and key in made else find_finished(out, find(key), quick)
-        if damage:
-            tell(f"{damage}. {key} is left out of the report; {find(key).command(quick)} makes it anew.")
-        if summary is not None:
-            items[key] = summary
+        if made and key in made:
+            items[key] = made[key]
+            continue
+        one = found[key] if found else find_finished(out, find(key), quick)
+        if not found:
+            _tell_left_out(key, one, quick, tell)
+        if one.summary is not None:
+            items[key] = one.summary
     results = {
         "paper": paper.citation,
         "nucleate": __version__,
@@ -187,9 +277,14 @@ def write_report(
         "items": items,
     }
     _replace(out / "results.json", json.dumps(results, indent=2, ensure_ascii=False) + "\n")
-    report = out / "report.html"
+    report = out / REPORT
     _replace(report, page(paper, results, out / "figures"))
     return Reproduction(report, results)
+
+
+def _tell_left_out(key: str, found: FoundItem, quick: bool, tell: Tell) -> None:
+    if found.damage:
+        tell(f"{found.damage}. {key} is left out of the report; {find(key).command(quick)} makes it anew.")
 
 
 def _replace(path: Path, text: str) -> None:

@@ -5,23 +5,27 @@ import base64
 import io
 import re
 from collections.abc import Mapping
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from nucleate.papers.core.item import in_words
+from nucleate.papers.core.item_file import FIRST_LOOK
 from nucleate.papers.core.paper import Paper
+from nucleate.papers.report.findings import findings, opening_picture
 from nucleate.papers.report.overview import KINDS_OF_STATEMENT, overview
 from nucleate.papers.report.style import LAYOUT, STYLE
 
-__all__ = ["gathered_slips", "page", "typeset"]
+__all__ = ["formulas", "gathered_slips", "is_first_look", "page", "typeset"]
 
 PALETTE_COLOURS = 256  # of an embedded picture: line drawings need no more
 MAX_PICTURE_PIXELS = 1800  # across
 COLLECTING_ITEM = "slips"  # collects the slips that other items find
+QUICK = "Quick run: fewer and smaller simulations than the full report; what takes many runs may not show."
 MAX_OPEN_ROWS = 20  # of a table of numbers that is shown unasked
 FORMULA_PATTERNS = (  # how formulas are written in plain text, and how a page shows them
-    (r"(?<![A-Za-z]{2})([λxWZτEφθσasTmBcPI∫Σ])_(max|[0-9A-Za-zδ])(?![A-Za-z])", r"\1<sub>\2</sub>"),
+    (r"(?<![A-Za-z]{2})([λxWZτEφθσastTmBcPI∫Σ])_(max|[0-9A-Za-zδ])(?![A-Za-z])", r"\1<sub>\2</sub>"),
     (r"_\{([^{}]*)\}", r"<sub>\1</sub>"),
     (r"\^\(([^()]*)\)|\^\{([^{}]*)\}|\^([−-]?[0-9.]*[0-9]|⊥)", r"<sup>\1\2\3</sup>"),
     (
@@ -34,18 +38,15 @@ FORMULA_PATTERNS = (  # how formulas are written in plain text, and how a page s
 def page(paper: Paper, results: Mapping[str, Any], figures: Path) -> str:
     """The whole report on a paper from what results.json holds and the pictures in `figures`."""
     items: Mapping[str, Any] = results["items"]
-    kind = (
-        "Quick run: fewer and smaller simulations than the full report; what takes many runs may not show."
-        if results["quick"]
-        else "Full run."
-    )
     made = ", ".join(f"{name} {version}" for name, version in results["made_with"].items())
     return LAYOUT.format(
         style=STYLE,
         title=escape(paper.title),
         version=escape(str(results["nucleate"])),
         paper=escape(results["paper"]),
-        kind=kind,
+        kind=_kind(paper, results),
+        findings=_findings(paper, items),
+        picture=_opening(paper, items, figures),
         made=escape(made),
         words=_emphasised(KINDS_OF_STATEMENT.format(arxiv=paper.arxiv)),
         overview=_overview(items),
@@ -58,10 +59,54 @@ def page(paper: Paper, results: Mapping[str, Any], figures: Path) -> str:
 
 def typeset(words: str) -> str:
     """Plain text as HTML, with indices and exponents where they belong."""
-    text = escape(words)
+    return formulas(escape(words))
+
+
+def formulas(text: str) -> str:
+    """Indices and exponents put where they belong, in text that is HTML or Markdown already."""
     for pattern, shown in FORMULA_PATTERNS:
         text = re.sub(pattern, shown, text)
     return text
+
+
+def _kind(paper: Paper, results: Mapping[str, Any]) -> str:
+    """What kind of run this was, and how much of it is done."""
+    items = results["items"]
+    if results["quick"]:
+        return QUICK
+    full, every = sum(not is_first_look(one) for one in items.values()), len(paper.items)
+    if full == every:
+        return "Full run."
+    first = "; the others are first looks, from quick runs, and say so" if len(items) > full else ""
+    return f"Under way: {full} of {every} items are full runs{first}."
+
+
+def is_first_look(summary: Mapping[str, Any]) -> bool:
+    """Whether an item of a full report is still the quick version."""
+    return bool(summary.get("first_look"))
+
+
+def _findings(paper: Paper, items: Mapping[str, Any]) -> str:
+    rows = "".join(
+        f'<li>{typeset(one.words)} {_badge(one.word)} <a class=note href="#{escape(one.key)}">'
+        f"{typeset(one.title.split(':')[0])}</a></li>"
+        for one in findings(paper, items)
+    )
+    return f"<ul class=findings>{rows}</ul>" if rows else ""
+
+
+def _opening(paper: Paper, items: Mapping[str, Any], figures: Path) -> str:
+    """The picture that the page opens with; it stands in the section of its item, too."""
+    found = opening_picture(paper, items)
+    if found is None:
+        return ""
+    key, name = found
+    return _picture(name, items[key]["figures"][name], _folder(items[key], figures), "opening")
+
+
+def _folder(summary: Mapping[str, Any], figures: Path) -> Path:
+    """Where the pictures of an item are."""
+    return figures.parent / FIRST_LOOK / figures.name if is_first_look(summary) else figures
 
 
 def _emphasised(words: str) -> str:
@@ -144,7 +189,9 @@ def _badge(word: str) -> str:
 
 
 def _section(key: str, summary: Mapping[str, Any], figures: Path) -> str:
-    pictures = "".join(_picture(name, caption, figures) for name, caption in summary["figures"].items())
+    place = _folder(summary, figures)
+    pictures = "".join(_picture(name, caption, place, name) for name, caption in summary["figures"].items())
+    first_look = f"<p class=note>First look. {QUICK}</p>" if is_first_look(summary) else ""
     verdicts = "".join(
         f"<p>{_badge(one['word'])} <b>{typeset(one['part'])}.</b> {typeset(one['why'])}"
         + (f" <span class=note>Proof: docs/{escape(one['proof'])}</span>" if one["proof"] else "")
@@ -155,7 +202,7 @@ def _section(key: str, summary: Mapping[str, Any], figures: Path) -> str:
     cost = in_words(summary["seconds"])
     choices = "".join(f"<li>{typeset(choice)}</li>" for choice in summary["choices"])
     return f"""<section id="{escape(key)}">
-<h2>{typeset(summary["title"])}</h2>
+<h2>{typeset(summary["title"])}</h2>{first_look}
 <h3>What the paper states: {escape(summary["source"])}</h3><p>{typeset(summary["statement"])}</p>
 {ours}
 {pictures}
@@ -167,17 +214,24 @@ def _section(key: str, summary: Mapping[str, Any], figures: Path) -> str:
 </section>"""
 
 
-def _picture(name: str, caption: str, figures: Path) -> str:
+def _picture(name: str, caption: str, figures: Path, mark: str) -> str:
+    """A picture for light and for dark pages; `mark` is where links to it lead."""
     shown = "".join(
         f'<img class="{theme}" alt="{escape(caption, quote=True)}"'
         f' src="data:image/png;base64,{_embedded(figures / file)}">'
         for theme, file in (("light", f"{name}.png"), ("dark", f"{name}-dark.png"))
     )
-    return f'<figure id="{escape(name)}-picture">{shown}<figcaption>{typeset(caption)}</figcaption></figure>'
+    return f'<figure id="{escape(mark)}-picture">{shown}<figcaption>{typeset(caption)}</figcaption></figure>'
 
 
 def _embedded(path: Path) -> str:
     """The picture as base64, with a palette, which halves it."""
+    state = path.stat()
+    return _encoded(path, state.st_mtime_ns, state.st_size)
+
+
+@cache  # a report is written again after every item, most of whose pictures have not changed
+def _encoded(path: Path, changed: int, size: int) -> str:
     from PIL import Image
 
     with Image.open(path, formats=["PNG"]) as picture:
@@ -245,7 +299,7 @@ def _slips(items: Mapping[str, Any]) -> str:
     rows = "".join(
         f"<tr><td>{typeset(slip['printed'])}</td><td>{typeset(slip['right'])}</td><td>"
         + "<br>".join(
-            f'<a href="#{escape(key)}">{escape(title)}</a>: {typeset(evidence)}'
+            f'<a href="#{escape(key)}">{typeset(title)}</a>: {typeset(evidence)}'
             for key, title, evidence in each
         )
         + "</td></tr>"

@@ -1,5 +1,5 @@
-"""Hero picture, gallery and verdicts for the README, and the text of a report as a page of the documentation,
-from a finished reproduction."""
+"""Picture and findings for the README, and the text of a report as a page of the documentation, from a
+finished reproduction."""
 
 import re
 from collections.abc import Mapping
@@ -10,27 +10,23 @@ from nucleate.checks import InputError, file_error
 from nucleate.papers import DEFAULT
 from nucleate.papers.core.item import in_words
 from nucleate.papers.core.paper import Paper
-from nucleate.papers.report.html import gathered_slips
+from nucleate.papers.report.findings import findings
+from nucleate.papers.report.html import formulas, gathered_slips, is_first_look
 from nucleate.papers.report.overview import KINDS_OF_STATEMENT, anchor, overview
 
-__all__ = ["BEGIN", "END", "marked", "page_of", "update"]
+__all__ = ["BEGIN", "END", "block", "marked", "page_of", "update"]
 
 BEGIN, END = "<!-- reproduce:begin -->", "<!-- reproduce:end -->"
-HERO, GALLERY = (
-    "life",
-    ("figure1", "figure2", "figure3", "figure4", "figure5", "figure6", "table1", "life-counts", "life-law"),
-)
-# pixels across: the first picture, those shown two by two, those only linked to
-HERO_PIXELS, GALLERY_PIXELS, LINKED_PIXELS = 1400, 900, 1200
-GALLERY_COLUMNS = 2
+HERO_PIXELS, PICTURE_PIXELS = 1400, 1200  # across: the picture of the README, all others
 
 
 def update(paper: Paper, page: Path, results: Mapping[str, Any], out: Path) -> list[Path]:
     """Write the page of a paper beside `page`, docs/report.md or docs/papers/NAME.md, and docs/images; of the
     first paper also the block between the marks of `page`. The files that were written."""
-    first = paper.name == DEFAULT
+    first, hero = paper.name == DEFAULT, paper.picture
     text = marked(page) if first else ""
-    missing = [key for key in paper.items if key not in results["items"]]
+    items = results["items"]
+    missing = [key for key in paper.items if key not in items or is_first_look(items[key])]
     if missing:
         raise InputError(
             f"{out} has no {', '.join(missing)} yet, but the page shows all items. Run nucleate reproduce"
@@ -40,24 +36,20 @@ def update(paper: Paper, page: Path, results: Mapping[str, Any], out: Path) -> l
     images = docs / "images"
     images.mkdir(parents=True, exist_ok=True)
     written = [
-        _picture(out / "figures" / f"{HERO}{dark}.png", images / f"reproduced-{HERO}{dark}.png", HERO_PIXELS)
+        _picture(out / "figures" / f"{hero}{dark}.png", images / f"reproduced-{hero}{dark}.png", HERO_PIXELS)
         for dark in ("", "-dark")
         if first
     ]
-    pictures = [name for summary in results["items"].values() for name in summary["figures"]]
+    pictures = [name for summary in items.values() for name in summary["figures"]]
     written += [
-        _picture(
-            out / "figures" / f"{name}.png",
-            images / f"reproduced-{name}.png",
-            GALLERY_PIXELS if name in GALLERY else LINKED_PIXELS,
-        )
+        _picture(out / "figures" / f"{name}.png", images / f"reproduced-{name}.png", PICTURE_PIXELS)
         for name in pictures
-        if name != HERO
+        if not (first and name == hero)
     ]
     texts = {docs / page_of(paper): report_page(paper, results)}
     if first:
         before, after = text.split(BEGIN)[0], text.split(END)[1]
-        texts = {page: f"{before}{BEGIN}\n{block(results)}\n{END}{after}", **texts}
+        texts = {page: f"{before}{BEGIN}\n{block(paper, results)}\n{END}{after}", **texts}
     for path, words in texts.items():
         path.parent.mkdir(exist_ok=True)
         path.write_text(words, encoding="utf-8")
@@ -92,40 +84,30 @@ def marked(page: Path) -> str:
     return text
 
 
-def block(results: Mapping[str, Any]) -> str:
-    """What stands between the marks of the README."""
-    items = results["items"]
-    hero = items[HERO]["figures"][HERO]
-    cells = [_gallery_cell(_title(items, name), f"docs/images/reproduced-{name}.png") for name in GALLERY]
-    cells += [""] * (-len(cells) % GALLERY_COLUMNS)
-    rows = [
-        "| " + " | ".join(cells[i : i + GALLERY_COLUMNS]) + " |"
-        for i in range(0, len(cells), GALLERY_COLUMNS)
-    ]
+def block(paper: Paper, results: Mapping[str, Any]) -> str:
+    """What stands between the marks of the README: the picture, and the findings with their numbers."""
+    items, hero = results["items"], paper.picture
+    caption = next(one["figures"][hero] for one in items.values() if hero in one["figures"])
     made = "a quick run of " * results["quick"] + f"nucleate {results['nucleate']}"
-    picture = f'<source media="(prefers-color-scheme: dark)" srcset="docs/images/reproduced-{HERO}-dark.png">'
+    picture = f'<source media="(prefers-color-scheme: dark)" srcset="docs/images/reproduced-{hero}-dark.png">'
+    found = [
+        f"- {formulas(one.words)} *{one.word}*, {_link(one.title, 'docs/' + page_of(paper))}"
+        for one in findings(paper, items)
+    ]
     return "\n".join(
         [
-            f'<picture>{picture}<img alt="{hero}" src="docs/images/reproduced-{HERO}.png"></picture>',
+            f'<picture>{picture}<img alt="{caption}" src="docs/images/reproduced-{hero}.png"></picture>',
             "",
-            f"*{hero}*",
+            f"*{caption}*",
+            "",
+            *found,
             "",
             (
-                f"Everything below is made by `make reproduce` with {made}; parameters, uncertainties and"
-                " reasons are in the report it writes and in [docs/report.md](docs/report.md)."
+                f"Found by `make reproduce` with {made}. Every claim of the paper, one by one, with intervals"
+                f" and criteria, is in [docs/{page_of(paper)}](docs/{page_of(paper)})."
             ),
-            "",
-            *_verdicts(items, "docs/images", "docs"),
-            "",
-            "| | |",
-            "|---|---|",
-            *rows,
         ]
     )
-
-
-def _gallery_cell(title: str, picture: str) -> str:
-    return f"{title}<br>[![{title}]({picture})]({picture})"
 
 
 def report_page(paper: Paper, results: Mapping[str, Any]) -> str:
@@ -137,13 +119,14 @@ def report_page(paper: Paper, results: Mapping[str, Any]) -> str:
     lines = [
         "# The paper, reproduced" if first else f"# {paper.title}",
         "",
-        *([] if first else [f"{paper.citation}, reproduced.", ""]),
         (
-            f"Written by `nucleate reproduce{named} --readme README.md`, nucleate"
-            f" {results['nucleate']}{', a quick run' if results['quick'] else ''}. The report it writes,"
-            " `report.html`, has more: every measured number with its"
+            f"Generated by `nucleate reproduce{named} --readme README.md` with nucleate"
+            f" {results['nucleate']}{', a quick run' if results['quick'] else ''}, claim by claim: edits here"
+            " are lost. The report it writes, `report.html`, has more: every"
         ),
-        "uncertainty, and all pictures for light and dark pages and for print.",
+        "measured number with its uncertainty, and all pictures for light and dark pages and for print.",
+        "",
+        *([] if first else [f"{paper.citation}, reproduced.", ""]),
         "",
         KINDS_OF_STATEMENT.format(arxiv=paper.arxiv),
         "",
@@ -156,7 +139,7 @@ def report_page(paper: Paper, results: Mapping[str, Any]) -> str:
     for summary in items.values():
         lines += [
             "",
-            f"## {summary['title']}",
+            f"## {formulas(summary['title'])}",
             "",
             f"*The paper, {summary['source']}.* {summary['statement']}",
             "",
@@ -203,10 +186,7 @@ def _overview(items: Mapping[str, Any]) -> list[str]:
     lines = ["## At a glance"]
     for heading, statements in overview(items):
         lines += ["", f"**{heading}**", ""]
-        lines += [
-            f"- *{one.word}*: {_cell(one.part)} ([{_cell(one.title.split(':')[0])}](#{anchor(one.title)}))"
-            for one in statements
-        ]
+        lines += [f"- *{one.word}*: {_cell(one.part)} ({_link(one.title)})" for one in statements]
     return lines
 
 
@@ -216,7 +196,7 @@ def _verdicts(items: Mapping[str, Any], images: str, docs: str) -> list[str]:
     rows = []
     for summary in items.values():
         pictures = ", ".join(f"[{name}]({images}/reproduced-{name}.png)" for name in summary["figures"])
-        first = _cell(summary["title"]), pictures, f"`{summary['command']}`"
+        first = formulas(_cell(summary["title"])), pictures, f"`{summary['command']}`"
         for one in summary["verdicts"]:
             title, shown, command = first
             cells = title, _cell(one["part"]), one["kind"], _word(one, docs), shown, command
@@ -232,9 +212,10 @@ def _word(verdict: Mapping[str, Any], docs: str) -> str:
     return f"[{word}]({docs}/{verdict['proof']})" if verdict["proof"] else word
 
 
-def _title(items: Mapping[str, Any], name: str) -> str:
-    """The title of the item that a picture belongs to."""
-    return next(_cell(summary["title"]) for summary in items.values() if name in summary["figures"])
+def _link(title: str, page: str = "") -> str:
+    """A link to the section of an item, named by its title up to the colon."""
+    shown = re.sub(r"<[^>]*>", "", formulas(title))  # what a page makes the anchor from
+    return f"[{formulas(_cell(title.split(':')[0]))}]({page}#{anchor(shown)})"
 
 
 def _cell(words: str) -> str:

@@ -46,6 +46,7 @@ sub, sup { font-size: .72em; line-height: 0; }
 .agrees { color: var(--good); } .disagrees, .evidence-against { color: var(--bad); }
 .contradicted, .not-observed { color: var(--bad); } .proved { color: var(--good); }
 .evidence-for, .observed { color: var(--maybe); } .not-testable-here, .no-claim { color: var(--none); }
+.findings { padding-left: 1.2rem; max-width: 56rem; } .findings li { padding: .18rem 0; }
 .overview { list-style: none; padding: 0; font-size: .93rem; } .overview li { padding: .1rem 0; }
 @media (prefers-color-scheme: dark) {
   figure img.light { display: none; } figure img.dark { display: block; }
@@ -82,12 +83,14 @@ LAYOUT = """<!doctype html>
 <h1>{title}, reproduced</h1>
 <p>Figures and claims of the paper ({paper}), simulated, measured and judged by nucleate
 {version}. {kind}</p>
+</header>
+{findings}
+{picture}
 <p class=note>{words}</p>
 <p class=note>All numbers are in results.json
 beside this file, data in data/, pictures in figures/. On a dark screen what captions call black is white.
 Made with {made}.</p>
-</header>
-<h2 id="overview">At a glance</h2>
+<h2 id="overview">Every statement, at a glance</h2>
 {overview}
 <h2 id="contents">Contents</h2>
 {contents}

@@ -1,0 +1,140 @@
+"""What a command will cost, said before it begins: from a rough count of the work, and where that is much
+from trying the same with fewer tokens."""
+
+import time
+from collections.abc import Callable
+from math import log2
+from typing import TYPE_CHECKING, Protocol
+
+import typer
+
+if TYPE_CHECKING:
+    from nucleate.checks import Array
+
+__all__ = [
+    "LONG_SECONDS",
+    "Part",
+    "announce",
+    "in_words",
+    "rough_seconds",
+    "seconds_of_fewer",
+    "tried_seconds",
+]
+
+LONG_SECONDS = 10.0  # what takes longer is said beforehand
+ROUGH_SECONDS = 4.0  # what takes less by a rough count is not tried first
+NOTHING_DONE = "Nothing was computed or written: leave out --dry-run."
+
+# rough figures of one ordinary core; `tried_seconds` measures
+PAIRS_PER_SECOND = 1e9  # in few dimensions
+DIMENSIONS_PER_PAIR = 8.0  # that cost as much again
+EVALUATIONS_PER_STEP, TIME_PER_STEP, LEAST_STEPS = 12.0, 0.7, 10.0
+LAST_EXPLICIT_TIME = 1e4  # later on few steps are needed
+MODES = 250.0  # on the circle a token costs no more than so many pairs
+
+TRIED_SECONDS, TRIED_LIMIT = 0.5, 5.0  # that a try should and may take
+LEAST_TRIED_TOKENS = 16
+COMPILING_STEPS = 5  # of the run that only compiles
+
+
+class Part(Protocol):
+    """The work with fewer tokens."""
+
+    def __call__(
+        self,
+        x0: "Array",
+        *,
+        progress: Callable[[float, float], object],
+        max_steps: int | None,
+        time_limit: float | None,
+    ) -> object: ...
+
+
+def announce(
+    seconds: float, words: str, dry_run: bool, quiet: bool = False, where: str = "on this machine"
+) -> None:
+    """Say what will be done and for how long, where it takes long; with --dry-run in any case."""
+    if not dry_run and (quiet or seconds < LONG_SECONDS):
+        return
+    typer.echo(f"{words}: {in_words(seconds)} {where}", err=not dry_run)
+    if dry_run:
+        typer.echo(NOTHING_DONE)
+
+
+def in_words(seconds: float) -> str:
+    """A time in one number: "a few seconds", "about 40 s", "about 6 min", "about 3 h", "about 5 days"."""
+    for unit, size, least in (("days", 86400.0, 172800.0), ("h", 3600.0, 5400.0), ("min", 60.0, 90.0)):
+        if seconds >= least:
+            many = seconds / size
+            return f"about {many:.0f} {unit}" if many >= 9.5 else f"about {many:.2g} {unit}"
+    return f"about {seconds:.0f} s" if seconds >= LONG_SECONDS else "a few seconds"
+
+
+def rough_seconds(runs: int, n: int, d: int, t: float) -> float:
+    """The time that runs of n tokens take, from a count of pairs; nothing is computed."""
+    steps = min(t, LAST_EXPLICIT_TIME) / TIME_PER_STEP + LEAST_STEPS
+    pairs = n * (n + 1) / 2.0 if d > 2 else n * min(n / 2.0, MODES)
+    return runs * pairs * (1.0 + d / DIMENSIONS_PER_PAIR) * steps * EVALUATIONS_PER_STEP / PAIRS_PER_SECOND
+
+
+def tried_seconds(part: Part, x0: "Array", t: float, all_pairs: bool) -> float:
+    """The time that the work with the tokens x0 takes, from the time it takes with the first of them: under a
+    causal mask these move as they will in the whole.
+
+    all_pairs   whether time grows like the square of the number of tokens; otherwise how is tried, too
+    """
+    n, d = x0.shape[-2:]
+    runs = len(x0) if x0.ndim == 3 else 1
+    m = n
+    while m > 2 * LEAST_TRIED_TOKENS and rough_seconds(runs, m, d, t) > TRIED_SECONDS:
+        m = m * 3 // 4
+    few = x0[..., :LEAST_TRIED_TOKENS, :]
+    _heed(part(few, progress=_nobody, max_steps=COMPILING_STEPS, time_limit=None))
+    seconds, of_processor = _seconds_of(part, x0[..., :m, :])
+    power = 2.0
+    if not all_pairs:  # by the time of the processor, which other programs change less
+        half = _seconds_of(part, x0[..., : max(m // 2, 1), :])[1]
+        power = min(max(log2(of_processor / half), 1.0), 2.0)
+    return seconds * (n / m) ** power
+
+
+def seconds_of_fewer(
+    lived: Callable[[int, Callable[[float, float], object], float | None], object], n: int
+) -> float:
+    """The time that a life of n tokens takes, from lives of fewer; progress of a life is in logarithms of
+    time, and most of its work early, so that one that is cut short counts as it is."""
+    _heed(lived(min(n, LEAST_TRIED_TOKENS), _nobody, None))  # compiles
+    sizes = [size for size in (n // 16, n // 8) if size > 2 * LEAST_TRIED_TOKENS] or [n // 2, n]
+    times = []
+    for size in sizes:
+        began = time.process_time(), time.perf_counter()
+        _heed(lived(max(size, 1), _nobody, TRIED_LIMIT))
+        times.append((time.process_time() - began[0], time.perf_counter() - began[1]))
+    power = min(max(log2(max(times[1][0], 1e-3) / max(times[0][0], 1e-3)), 1.0), 2.0)
+    return times[1][1] * (n / max(sizes[1], 1)) ** power
+
+
+def _seconds_of(part: Part, x0: "Array") -> tuple[float, float]:
+    """How long it takes, by the clock and of the processor, from the share that is done when its time is
+    over."""
+    share, began, before = 0.0, time.perf_counter(), time.process_time()
+
+    def note(done: float, total: float) -> None:
+        nonlocal share
+        share = done / total if total else 0.0
+
+    _heed(part(x0, progress=note, max_steps=None, time_limit=TRIED_LIMIT))
+    took, of_processor = time.perf_counter() - began, time.process_time() - before
+    whole = max(share, 0.01) if took >= TRIED_LIMIT else 1.0
+    return took / whole, max(of_processor, 1e-3) / whole
+
+
+def _heed(result: object) -> None:
+    """Ctrl-C ends a run, which says so; here it ends the command."""
+    status = getattr(getattr(result, "run", result), "status", "")  # of one run, or of each
+    if "interrupted" in ((status,) if isinstance(status, str) else status):
+        raise KeyboardInterrupt
+
+
+def _nobody(done: float, total: float) -> None:
+    pass

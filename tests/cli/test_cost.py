@@ -1,0 +1,79 @@
+"""What is said before work that takes long."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.command_line import nucleate
+
+from nucleate.cli import cost
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (3.0, "a few seconds"),
+        (40.0, "about 40 s"),
+        (100.0, "about 1.7 min"),
+        (1930.0, "about 32 min"),
+        (4 * 3600.0, "about 4 h"),
+        (3.2 * 86400.0, "about 3.2 days"),
+    ],
+)
+def test_a_time_is_one_number(seconds: float, words: str) -> None:
+    assert cost.in_words(seconds) == words
+
+
+@pytest.mark.parametrize(("power", "all_pairs"), [(2.0, True), (1.0, False)])
+def test_the_time_of_many_tokens_is_found_from_fewer(
+    power: float, all_pairs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program whose time is known: n^power microseconds, by a clock that it moves itself."""
+    now = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(time, "process_time", lambda: now[0])
+    tried = []
+
+    def part(x0: Any, *, progress: Any, max_steps: int | None, time_limit: float | None) -> None:
+        tried.append(len(x0))
+        now[0] += 1e-6 * len(x0) ** power
+
+    x0 = np.zeros((20_000, 3 if all_pairs else 2))
+    seconds = cost.tried_seconds(part, x0, 1.0, all_pairs)
+    assert seconds == pytest.approx(1e-6 * 20_000**power, rel=1e-6)
+    assert max(tried) < 20_000
+
+
+def test_a_try_that_is_cut_short_counts_by_the_share_that_was_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+
+    def part(x0: Any, *, progress: Any, max_steps: int | None, time_limit: float | None) -> None:
+        if time_limit is not None:
+            progress(1, 4)
+            now[0] += time_limit
+
+    assert cost.tried_seconds(part, np.zeros((64, 3)), 1.0, True) == pytest.approx(4.0 * cost.TRIED_LIMIT)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["simulate", "-n", "40", "-d", "3", "-t", "1"], "40 tokens, d = 3, to t = 1: a few seconds"),
+        (["life", "-n", "40"], "a life of 40 tokens, d = 2, beta = 64: a few seconds"),
+        (["reproduce"], "21 items, with a first report of all after about 3 min: about 34 min"),
+        (["reproduce", "--only", "figure4"], "1 item: a few seconds"),
+    ],
+    ids=" ".join,
+)
+def test_a_dry_run_says_what_it_costs_and_does_nothing(
+    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = nucleate(*words, "--dry-run")
+    assert done.exit_code == 0
+    assert done.stdout.startswith(said)
+    assert done.stdout.endswith("leave out --dry-run.\n")
+    assert list(tmp_path.iterdir()) == []

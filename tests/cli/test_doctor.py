@@ -1,0 +1,34 @@
+"""What `nucleate doctor` says of this machine and of what is installed."""
+
+import pytest
+from support.command_line import nucleate
+from support.project import PROJECT, name_of
+
+from nucleate.cli import doctor
+
+
+def test_it_fits_on_one_screen_and_names_version_processor_and_cache() -> None:
+    done = nucleate("doctor")
+    assert done.exit_code == 0
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 24
+    rows = {line[: doctor.WIDE].strip(): line[doctor.WIDE :].strip() for line in lines}
+    assert rows["nucleate"].startswith(PROJECT["version"])
+    assert {"Python", "packages", "machine", "processor", "card", "compiled code", "ready"} <= set(rows)
+    assert "cores" in rows["machine"]
+
+
+def test_what_is_missing_is_named_with_the_command_that_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "_is_there", lambda name: name != "uvicorn")
+    done = nucleate("doctor", "--quiet")
+    assert done.stdout.splitlines() == [
+        "missing         explore: uvicorn (python -m pip install 'nucleate[explorer]')"
+    ]
+    monkeypatch.setattr(doctor, "_is_there", lambda name: False)
+    assert len(nucleate("doctor", "--quiet").stdout.splitlines()) == len(doctor.EXTRAS)
+
+
+def test_it_knows_the_extras_of_the_package() -> None:
+    for one in doctor.EXTRAS:
+        asked = {name_of(line).replace("-", "_") for line in PROJECT["optional-dependencies"][one.extra]}
+        assert set(one.packages) <= asked

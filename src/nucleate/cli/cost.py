@@ -32,6 +32,8 @@ EVALUATIONS_PER_STEP, TIME_PER_STEP, LEAST_STEPS = 12.0, 0.7, 10.0
 LAST_EXPLICIT_TIME = 1e4  # later on few steps are needed
 MODES = 250.0  # on the circle a token costs no more than so many pairs
 
+ALL_PAIRS, ON_CIRCLE = 2.0, 1.1  # powers of the number of tokens that time grows with
+MANY_ON_CIRCLE = 10_000  # tokens from which on the second holds
 TRIED_SECONDS, TRIED_LIMIT = 0.5, 5.0  # that a try should and may take
 LEAST_TRIED_TOKENS = 16
 COMPILING_STEPS = 5  # of the run that only compiles
@@ -77,24 +79,26 @@ def rough_seconds(runs: int, n: int, d: int, t: float) -> float:
     return runs * pairs * (1.0 + d / DIMENSIONS_PER_PAIR) * steps * EVALUATIONS_PER_STEP / PAIRS_PER_SECOND
 
 
-def tried_seconds(part: Part, x0: "Array", t: float, all_pairs: bool) -> float:
+def tried_seconds(part: Part, x0: "Array", t: float, power: float | None) -> float:
     """The time that the work with the tokens x0 takes, from the time it takes with the first of them: under a
     causal mask these move as they will in the whole.
 
-    all_pairs   whether time grows like the square of the number of tokens; otherwise how is tried, too
+    power   of the number of tokens that the time grows with; None: this is tried, too
     """
     n, d = x0.shape[-2:]
     runs = len(x0) if x0.ndim == 3 else 1
     m = n
-    while m > 2 * LEAST_TRIED_TOKENS and rough_seconds(runs, m, d, t) > TRIED_SECONDS:
+    least = MANY_ON_CIRCLE if power == ON_CIRCLE else 2 * LEAST_TRIED_TOKENS
+    while m > least and rough_seconds(runs, m, d, t) > TRIED_SECONDS:
         m = m * 3 // 4
     few = x0[..., :LEAST_TRIED_TOKENS, :]
     _heed(part(few, progress=_nobody, max_steps=COMPILING_STEPS, time_limit=None))
+    half = x0[..., : max(m // 2, 1), :]
+    _seconds_of(part, half)  # what is done only once, such as fetching kept code, is not counted
+    before = _seconds_of(part, half)[1] if power is None else 0.0
     seconds, of_processor = _seconds_of(part, x0[..., :m, :])
-    power = 2.0
-    if not all_pairs:  # by the time of the processor, which other programs change less
-        half = _seconds_of(part, x0[..., : max(m // 2, 1), :])[1]
-        power = min(max(log2(of_processor / half), 1.0), 2.0)
+    if power is None:  # by the time of the processor, which other programs change less
+        power = min(max(log2(of_processor / before), 1.0), 2.0)
     return seconds * (n / m) ** power
 
 

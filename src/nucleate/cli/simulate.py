@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nucleate.cli.cost import ROUGH_SECONDS, announce, rough_seconds, tried_seconds
+from nucleate.cli.cost import (
+    ALL_PAIRS,
+    MANY_ON_CIRCLE,
+    ON_CIRCLE,
+    ROUGH_SECONDS,
+    announce,
+    rough_seconds,
+    tried_seconds,
+)
 from nucleate.cli.errors import friendly_errors
 from nucleate.cli.options import (
     Alibi,
@@ -273,8 +281,9 @@ def simulate(
                 **noisy,
             )
 
-        all_pairs = not (mask or "").startswith("window") and model is None
-        tried = _announce(moved, setup.x0, last, all_pairs, dry_run, quiet, time_limit)
+        plain = not (mask or "").startswith("window") and model is None
+        on_circle = plain and not any(one is not None for one in family.values())
+        tried = _announce(moved, setup.x0, last, (plain, on_circle), dry_run, quiet, time_limit)
         if dry_run:
             return
         began = clock.perf_counter()
@@ -298,12 +307,15 @@ def _announce(
     moved: "Part",
     x0: "Array",
     t: float,
-    all_pairs: bool,
+    plain: tuple[bool, bool],
     dry_run: bool,
     quiet: bool,
     time_limit: float | None,
 ) -> bool:
-    """Say what the run will cost if that is much, or all that was asked for; whether it had to be tried."""
+    """Say what the run will cost if that is much, or all that was asked for; whether it had to be tried.
+
+    plain   whether tokens see all others before them, and whether the model is one head on top of that
+    """
     from nucleate.checks import finite_number
 
     runs, (n, d) = len(x0) if x0.ndim == 3 else 1, x0.shape[-2:]
@@ -312,7 +324,10 @@ def _announce(
     tried = dry_run or (seconds >= ROUGH_SECONDS and not quiet)
     if tried:
         with ProgressBar("trying with fewer tokens how long it takes", quiet):
-            seconds = tried_seconds(moved, x0, t, all_pairs and d > 2)
+            power = (
+                ALL_PAIRS if d > 2 and plain[0] else ON_CIRCLE if n > MANY_ON_CIRCLE and plain[1] else None
+            )
+            seconds = tried_seconds(moved, x0, t, power)
     seconds = min(seconds, time_limit or seconds)
     many = f"{runs} runs of " if x0.ndim == 3 else ""
     announce(seconds if tried else 0.0, f"{many}{n} tokens, d = {d}, to t = {t:g}", dry_run, quiet)

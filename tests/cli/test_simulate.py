@@ -30,6 +30,7 @@ SMALL = ["simulate", "--tokens", "6", "--time", "2", "--beta", "4"]
 def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", np.inf)  # else compiling may show on stderr
+    monkeypatch.setattr(progress, "SECONDS_BEFORE_LINE", np.inf)  # else compiling may show on stderr
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ quiet."""
 import sys
 import threading
 import time
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
@@ -95,7 +96,7 @@ class ProgressBar:
 
     def _write_lines(self, stopped: threading.Event) -> None:
         """Lines also while nobody calls: a single step, or a picture, may take minutes."""
-        while not stopped.wait(SECONDS_BETWEEN_LINES):
+        while not stopped.wait(min(SECONDS_BETWEEN_LINES, threading.TIMEOUT_MAX)):
             self._write_line()
 
     def _write_line(self) -> None:
@@ -106,7 +107,8 @@ class ProgressBar:
         self.next_line = now + SECONDS_BETWEEN_LINES
         so_far = "" if self.unit and self.total else f"{_clock(now - self.began)} so far"
         reached = ", ".join(filter(None, (self._reached(), so_far)))
-        print(f"{self.shown}: {reached}", file=sys.stderr, flush=True)
+        with suppress(OSError, ValueError):  # nobody reads it any more, or it is closed
+            print(f"{self.shown}: {reached}", file=sys.stderr, flush=True)
 
     def _reached(self) -> str:
         """How much is done; of what is counted also how fast it goes and how long it will take."""

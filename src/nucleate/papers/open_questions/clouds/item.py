@@ -200,8 +200,8 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     even = [numbers["gradient_mean_square"], numbers["gradient_spread"]]
     return (
         Verdict(
-            "from almost every start the exponents of a token do not add up to more than 0, for any Q, K, V:"
-            " on the circle no cloud is chaotic",
+            "from almost every start areas around a token do not grow exponentially, for any Q, K, V: its mean"
+            " rates do not add up to more than 0, and on the circle none is positive",
             "proved" if holds else "contradicted",
             f"mean held-out exponent on the circle {null}; on spheres the largest sum of a token's exponents"
             f" is {sums} on average",

@@ -5,6 +5,7 @@ import pytest
 
 import nucleate as nc
 from nucleate.integrate.lyapunov import tangent_frames, window_mean
+from nucleate.integrate.variational import diagonal_blocks
 
 
 def test_tokens_that_gather_at_the_first_have_the_exponents_of_theorem_4_1() -> None:
@@ -27,6 +28,25 @@ def test_one_token_has_differences_of_real_parts_of_eigenvalues() -> None:
     )
     found = nc.lyapunov(nc.Attention(1.0, V=V), nc.uniform(1, 4, 0), 500.0, since=100.0, tol=1e-6)
     assert found.exponents[0] == pytest.approx([0.0, -0.5, -1.1], abs=0.005)
+
+
+@pytest.mark.parametrize(("sign", "beta"), [(-1.0, 50.0), (1.0, 1000.0)])
+def test_fast_rates_are_kept_however_far_vectors_shrink_or_grow(sign: float, beta: float) -> None:
+    model = nc.Attention(beta, Q=np.diag([2.0 * sign, 0.0]))
+    x = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])  # all three at rest
+    along = np.array([1.0, 0.0])  # the tangent at the third
+    rate = float(along @ diagonal_blocks(model, x)[2] @ along)
+    found = nc.lyapunov(model, x, 2.0, since=1.0)
+    assert abs(rate) > 60.0
+    np.testing.assert_allclose(found.by_token[2], rate, rtol=1e-5)
+
+
+def test_a_short_window_is_the_window_that_was_asked_for() -> None:
+    found = nc.lyapunov(nc.Attention(1.0), nc.uniform(3, 3, seed=1), 1.0, since=0.9)
+    in_window = (found.t > 0.9).sum()
+    assert in_window >= 8
+    expected = found.growth[-in_window:].mean(0) / found.t[0]  # (n, d - 1)
+    np.testing.assert_allclose(found.exponents, -np.sort(-expected, axis=1))
 
 
 def test_two_nearby_simulations_part_as_the_tangent_flow_says_and_later_tokens_change_nothing() -> None:

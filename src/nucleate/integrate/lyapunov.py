@@ -24,8 +24,8 @@ from nucleate.layers import Layers
 
 __all__ = ["Lyapunov", "lyapunov"]
 
-MAX_TURN = 2.0  # |V| times the time between two orthonormalisations
-MAX_TIMES = 1 << 20  # of orthonormalisation
+MAX_TURN = 2.0  # |V| times the time between two that are kept
+MAX_TIMES = 1 << 20  # that are kept
 FIRST_SHARE = 0.25  # of the time, left out where nothing else is said: what comes before the attractor
 BLOCKS = 8  # of the window, for the interval of an exponent
 STUDENT = 2.364624  # 97.5 % quantile of Student's distribution with BLOCKS - 1 degrees of freedom
@@ -38,7 +38,7 @@ class Lyapunov:
 
     exponents: Array  # (n, d - 1) of every token, the largest first; over the window
     half: Array  # (n, d - 1) half of their 95 % interval, from the eighths of the window
-    t: Array  # (m,) times at which tangent vectors were made orthonormal
+    t: Array  # (m,) times that are kept
     x: Array  # (m, n, d) the tokens then
     growth: Array  # (m, n, d - 1) logarithms of the growth of the vectors since the time before
     since: float  # the beginning of the window, which ends at t[-1]
@@ -105,13 +105,18 @@ def lyapunov(
     with np.errstate(over="ignore"):
         speed = max(float(np.linalg.norm(shape.V, 2)), 1e-300)
         wanted = BLOCKS + np.ceil(t * speed / MAX_TURN)
+        in_window = 1.0 + np.ceil(BLOCKS * t / (t - since))
     if not wanted <= MAX_TIMES:
         raise InputError(
-            f"t |V| must be at most about {MAX_TIMES:g}, but is {t * speed:g}. Follow the run for a shorter"
-            " time."
+            f"t |V| must be at most about {MAX_TIMES * MAX_TURN:g}, but is {t * speed:g}. Follow the run for"
+            " a shorter time."
         )
-    m = int(wanted)
-    check_memory(8.0 * m * n * (2 * d - 1), f"the growth of tangent vectors at {m} times")
+    if not in_window <= MAX_TIMES:
+        raise InputError(
+            f"since must leave a window, but is {since:g}, and t {t:g}. An exponent is a mean over it."
+        )
+    m = int(max(wanted, in_window))
+    check_memory(8.0 * n * (m * (2 * d - 1) + 9 * d * d), f"tangent vectors, and their growth at {m} times")
     times = t * np.arange(1, m + 1) / m  # (m,)
     times[-1] = t
     return _followed(shape, x, times, since, tol, speed)
@@ -173,8 +178,6 @@ def window_mean(growth: Array, times: Array, since: float) -> tuple[Array, Array
     Student from BLOCKS parts of the window; growth (m, n, p) at evenly spaced times (m,)."""
     tau = times[-1] / len(times)
     used = growth[np.searchsorted(times, since, side="right") :]  # (m', n, p)
-    if len(used) < BLOCKS:
-        used = growth[-BLOCKS:]
     exponents = used.mean(0) / tau  # (n, p)
     parts = np.stack([part.mean(0) / tau for part in np.array_split(used, BLOCKS)])  # (BLOCKS, n, p)
     half = STUDENT * parts.std(0, ddof=1) / np.sqrt(BLOCKS)  # (n, p)

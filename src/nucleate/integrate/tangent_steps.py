@@ -1,9 +1,9 @@
 """Tokens and their tangent vectors moved together, compiled: u_k' = J_k u_k of `variational`, token by token.
 
 A run is a state (n, 1 + p, d): of every token its place and p tangent vectors.  Steps are those of Dormand
-and Prince, order 5(4), with the error of places and vectors below the tolerance; from time to time the
-vectors of each token are made orthonormal again (Benettin), and the logarithms of their lengths add up to
-exponents.
+and Prince, order 5(4), with the error of places, and of vectors as a share of their lengths, below the
+tolerance; before they grow, shrink or turn much the vectors of each token are made orthonormal again
+(Benettin), and the logarithms of their lengths add up to exponents.
 """
 
 import numpy as np
@@ -13,16 +13,19 @@ from nucleate.kernels.compile import compiled, uncounted
 __all__ = ["move", "rates"]
 
 SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 5.0  # of a step to the next
-MIN_STEP = 1e-12  # a run that needs shorter ones is given up
+MIN_STEP = 1e-12  # of the longest: a run that needs shorter ones is given up
+MAX_TURN = 2.0  # of vectors between two orthonormalisations: the integral of |u'| / |u|
 
 
 @uncounted
-def rates(y, A, V, w, rate, s, C, room):
+def rates(y, A, V, w, rate, s, C, room, stop):
     """rate = the velocities of the state y, (n, 1 + p, d) both; A is beta K^T Q, w the window.  s (n,), C
-    (d, d) and room (4, d) are for what is kept of one token."""
+    (d, d) and room (4, d) are for what is kept of one token.  Returns at once when stop[0] is set."""
     m, Ax, Vm, change = room[0], room[1], room[2], room[3]
     n, vectors, d = y.shape
     for k in range(n):
+        if stop[0]:
+            return
         first, top = max(0, k - w + 1), -np.inf
         _product(A, y[k, 0], Ax)
         for j in range(first, k + 1):
@@ -89,11 +92,12 @@ def move(y, A, V, w, times, tolerance, longest, table, weights, errors, logs, pl
     n, vectors, d = y.shape
     stages, trial = np.empty((7, n, vectors, d)), np.empty_like(y)
     s, C, room = np.empty(n), np.empty((d, d)), np.empty((4, d))
-    t, h, steps = 0.0, longest / 8.0, 0
-    rates(y, A, V, w, stages[0], s, C, room)
+    t, h, steps, turned = 0.0, longest / 8.0, 0, 0.0
+    rates(y, A, V, w, stages[0], s, C, room, stop)
     for i in range(len(times)):
+        logs[i] = 0.0
         while t < times[i]:
-            if stop[0] or not h > MIN_STEP:
+            if stop[0] or not h > MIN_STEP * longest:
                 return i, steps
             cut = min(h, times[i] - t)
             for stage in range(1, 7):
@@ -105,15 +109,15 @@ def move(y, A, V, w, times, tolerance, longest, table, weights, errors, logs, pl
                                 part = table[stage, q] if stage < 6 else weights[q]
                                 total += part * stages[q, k, v, a]
                             trial[k, v, a] = y[k, v, a] + cut * total
-                rates(trial, A, V, w, stages[stage], s, C, room)
+                rates(trial, A, V, w, stages[stage], s, C, room, stop)
             worst = 0.0
             for k in range(n):
                 for v in range(vectors):
+                    size = _largest(y[k, v]) if v > 0 else 1.0
                     for a in range(d):
                         total = 0.0
                         for q in range(7):
                             total += errors[q] * stages[q, k, v, a]
-                        size = max(1.0, abs(y[k, v, a])) if v > 0 else 1.0
                         off = abs(cut * total) / size
                         if worst == worst and not off <= worst:  # NaN stays
                             worst = off
@@ -126,24 +130,49 @@ def move(y, A, V, w, times, tolerance, longest, table, weights, errors, logs, pl
                         for a in range(d):
                             y[k, v, a] = trial[k, v, a]
                             stages[0, k, v, a] = stages[6, k, v, a]
+                turned += cut * _turning(y, stages[0])
+                if turned > MAX_TURN and t < times[i]:
+                    turned = 0.0
+                    _make_orthonormal(y, logs[i])
+                    rates(y, A, V, w, stages[0], s, C, room, stop)
                 if cut < h and error > 0.0:  # cut to end here: says little about the next
                     h = min(longest, max(h, cut * min(MAX_FACTOR, SAFETY * error**-0.2)))
                 else:
                     h = min(longest, h * min(MAX_FACTOR, SAFETY * max(error, 1e-10) ** -0.2))
             else:
                 h = cut * (max(MIN_FACTOR, SAFETY * error**-0.2) if np.isfinite(error) else MIN_FACTOR)
+        turned = 0.0
         _make_orthonormal(y, logs[i])
         for k in range(n):
             for a in range(d):
                 places[i, k, a] = y[k, 0, a]
-        rates(y, A, V, w, stages[0], s, C, room)
+        rates(y, A, V, w, stages[0], s, C, room, stop)
     return len(times), steps
 
 
 @uncounted
+def _largest(vector):
+    """Its largest component."""
+    largest = 0.0
+    for a in range(len(vector)):
+        largest = max(largest, abs(vector[a]))
+    return largest
+
+
+@uncounted
+def _turning(y, rate):
+    """The largest |u'| / |u| of all tangent vectors u."""
+    most = 0.0
+    for k in range(y.shape[0]):
+        for v in range(1, y.shape[1]):
+            most = max(most, _largest(rate[k, v]) / _largest(y[k, v]))
+    return most
+
+
+@uncounted
 def _make_orthonormal(y, logs):
-    """Tokens onto the sphere; the vectors of each tangent there and orthonormal, one after the other; logs
-    (n, p) of their lengths before."""
+    """Tokens onto the sphere; the vectors of each tangent there and orthonormal, one after the other; to logs
+    (n, p) come the logarithms of their lengths before."""
     n, vectors, d = y.shape
     for k in range(n):
         for v in range(vectors):
@@ -160,4 +189,4 @@ def _make_orthonormal(y, logs):
             for a in range(d):
                 y[k, v, a] /= length
             if v > 0:
-                logs[k, v - 1] = np.log(length)
+                logs[k, v - 1] += np.log(length)

@@ -16,6 +16,7 @@ from support.kernel_models import Mask, circle_bound, models, pairwise_bound
 from support.places import on_circle
 
 import nucleate as nc
+import nucleate.kernels.dispatch as dispatch
 from nucleate.attention import Attention, Frozen, Window
 from nucleate.checks import InputError
 from nucleate.kernels.circle import circle_system
@@ -263,3 +264,19 @@ def test_what_is_kept_for_a_model_goes_with_it() -> None:
     del model
     gc.collect()
     assert gone() is None
+
+
+def test_a_system_with_many_frozen_tokens_is_not_small_and_few_stay_set_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*given: object) -> None:
+        raise AssertionError("on one thread, and kept")
+
+    x = nc.uniform(50, 2, seed=1)
+    with monkeypatch.context() as patched:
+        patched.setattr(dispatch, "_of_small_system", refuse)
+        nc.drift(Attention(2.0, frozen=Frozen(nc.uniform(50_000, 2, seed=2))), x)
+    models = [Attention(float(beta)) for beta in range(dispatch.MAX_KEPT + 5)]
+    for model in models:
+        nc.drift(model, x)
+    assert len(dispatch._kept) <= dispatch.MAX_KEPT

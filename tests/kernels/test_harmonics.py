@@ -1,5 +1,7 @@
 """Spherical harmonics in NumPy: sums over them are sums of weights, and what is left out is counted."""
 
+import tracemalloc
+
 import mpmath as mp
 import numpy as np
 
@@ -51,3 +53,14 @@ def test_degrees_obey_their_rule() -> None:
             L = degrees(z, truncation)
             assert sum(terms[L + 1 :]) < truncation <= sum(terms[L:]), (z, truncation, L)
     assert degrees(0.0) == 1
+
+
+def test_many_tokens_are_summed_in_little_memory() -> None:
+    x, weight, L = nc.uniform(20_000, 3, seed=3), np.ones(20_000), 30
+    tracemalloc.start()
+    S = harmonic_sums(x, weight, L)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 80e6  # all at a time: 400 MB
+    parts = [harmonic_sums(x[k : k + 100], weight[:100], L) for k in range(0, 20_000, 100)]
+    np.testing.assert_allclose(S, np.sum(parts, axis=0), rtol=0, atol=20_000 * EPS)

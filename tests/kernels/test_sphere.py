@@ -123,3 +123,12 @@ def test_matrices_it_is_not_made_for_are_refused() -> None:
         nc.drift(Attention(1.0, position=nc.ALiBi(0.1)), x, kernel="sphere")
     with pytest.raises(InputError, match="needs d = 3, but x has d = 2"):
         nc.drift(Attention(1.0), nc.uniform(5, 2, seed=0), kernel="sphere")
+
+
+@pytest.mark.parametrize("size", [1e-170, 1e160])
+def test_matrices_of_any_size_are_told_from_multiples_of_orthogonal_ones(size: float) -> None:
+    for Q, expected in ((np.diag([1.0, 2.0, 0.5]), False), (ROTATION, True)):
+        shape = model_shape(Attention(1.0 / size, Q=size * Q), 9, 3)
+        assert has_harmonics(shape) is expected
+        if expected:
+            assert sphere_system(shape).z == pytest.approx(1.0)

@@ -213,6 +213,8 @@ def circle_block(s, b, velocity, stop):
 def circle_sweep(s, velocity, stop):
     """All velocities of tokens already placed, on one thread."""
     for b in range(s.totals.shape[0]):
+        if stop[0]:
+            return
         circle_totals(s, b)
     circle_base(s)
     for b in range(s.totals.shape[0]):

@@ -80,11 +80,9 @@ from nucleate.kernels.sphere import (
     MAX_SPHERE_Z,
     Sphere,
     has_harmonics,
-    sphere_base,
-    sphere_block,
     sphere_roundoff,
+    sphere_sweep,
     sphere_system,
-    sphere_totals,
     sphere_truncation,
     usual_sphere_ratio,
 )
@@ -116,6 +114,7 @@ MIN_TILES_DIMENSION = 16  # from which BLAS tiles beat sums in registers, measur
 MIN_TILES_TOKENS = 64
 HARMONIC_COST, HARMONIC_OVERHEAD = 0.4, 80.0  # of a harmonic, and of all beside, in pairs; measured
 MIN_TEAM_WORK = 2.0e6  # pairs or token-modes from which threads over tokens pay, measured
+MAX_KEPT = 64  # small systems that stay set up, one per model
 MIN_LONG_WORK = 1e8  # pairs, times d, from which a drift takes so long that Ctrl-C must reach it
 
 
@@ -243,8 +242,9 @@ _kept: WeakKeyDictionary[Attention | Block, _Kept] = WeakKeyDictionary()  # mode
 
 def _is_small(model: Attention | Block, n: int, d: int) -> bool:
     """Whether one thread sums without BLAS, and so fast that to set it up counts."""
-    heads = len(model.heads) if isinstance(model, Block) else 1
-    return d < MIN_TILES_DIMENSION and max(1, heads) * n * n <= MIN_TEAM_WORK
+    heads = model.heads if isinstance(model, Block) else (model,)
+    seen = max(n, sum(n + (0 if head.frozen is None else len(head.frozen.x)) for head in heads))
+    return d < MIN_TILES_DIMENSION and n * seen <= MIN_TEAM_WORK
 
 
 def _of_small_system(model: Attention | Block, x: Array, kernel: Kernel) -> Array:
@@ -252,6 +252,8 @@ def _of_small_system(model: Attention | Block, x: Array, kernel: Kernel) -> Arra
     settings = (*x.shape, kernel)
     kept = _kept.get(model)
     if kept is None or kept.settings != settings:
+        while len(_kept) >= MAX_KEPT:
+            _kept.popitem()
         kept = _kept[model] = _Kept(settings, _radius(model, len(x)), [])
     try:
         team = kept.idle.pop()
@@ -564,12 +566,7 @@ def _sphere_drift(system, y, velocity, stop):
     if stop[0]:
         return
     pairwise_place(system.pair, y)
-    blocks = -(-system.totals.shape[0] // system.tiles)
-    for b in range(blocks):
-        sphere_totals(system, b)
-    sphere_base(system)
-    for b in range(blocks):
-        sphere_block(system, b, velocity, stop)
+    sphere_sweep(system, velocity, stop)
 
 
 def _tiles_drift(system, y, velocity, stop):

@@ -22,7 +22,7 @@ the sphere of (1/z) sum_j w_j, so it needs no sums but these; the part along y h
 Numbers (l, m) stand in rows: m = 0 with l = 0 .. L, then m = 1 with l = 1 .. L, and so on.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from nucleate.checks import EPS, Array
 
 __all__ = ["Coefficients", "coefficients", "degrees", "field", "harmonic_sums", "norms", "pairs_of"]
 
+CHUNK_NUMBERS = 1 << 20  # of harmonics that are held at a time
 MIN_SCORE = 1e-100  # below it e^{z (u - 1)} is 1 + z (u - 1), and only l = 0, 1 are left
 
 Coefficients = tuple[float, Array, Array]  # c_0, c_l / z with 0 for l = 0, a_l
@@ -59,7 +60,7 @@ def coefficients(z: float, L: int) -> Coefficients:
     return float(i[0]), across, along
 
 
-@cache
+@lru_cache(maxsize=1024)
 def degrees(z: float, truncation: float = EPS) -> int:
     """The smallest L >= 1 with sum_{l>L} c_l max(1, l/z) < truncation."""
     guess = 16
@@ -111,7 +112,10 @@ def _harmonics(x: Array, L: int) -> NDArray[np.complex128]:
 
 def harmonic_sums(x: Array, weight: Array, L: int) -> Array:
     """(rows, 2): S_lm of tokens x (n, 3), weighted, real and imaginary parts."""
-    S = _harmonics(x, L) @ weight  # (rows,)
+    rows = (L + 1) * (L + 2) // 2
+    S, chunk = np.zeros(rows, complex), max(1, CHUNK_NUMBERS // rows)
+    for k in range(0, len(x), chunk):
+        S += _harmonics(x[k : k + chunk], L) @ weight[k : k + chunk]  # (rows,)
     return np.stack([S.real, S.imag], axis=1)
 
 

@@ -34,6 +34,7 @@ __all__ = [
     "sphere_base",
     "sphere_block",
     "sphere_roundoff",
+    "sphere_sweep",
     "sphere_system",
     "sphere_totals",
     "sphere_truncation",
@@ -67,7 +68,8 @@ def has_harmonics(shape: ModelShape) -> bool:
     """Whether this kernel is for such a model: K^T Q is a multiple of an orthogonal matrix."""
     if not (shape.ordinary and shape.d == 3):
         return False
-    square = shape.A @ shape.A.T  # (3, 3)
+    A = shape.A / max(float(np.abs(shape.A).max()), 1e-300)  # (3, 3), so that squares stay in range
+    square = A @ A.T  # (3, 3)
     return bool(np.abs(square - square[0, 0] * np.eye(3)).max() <= 16.0 * EPS * square[0, 0])
 
 
@@ -113,7 +115,8 @@ def tile_tokens(L: int) -> int:
 
 def sphere_system(shape: ModelShape, tolerance: float = TOLERANCE) -> Sphere:
     """The system of one run on the sphere, velocities good to `tolerance` |V|."""
-    scale = float(np.linalg.norm(shape.A[0]))
+    largest = float(np.abs(shape.A).max())
+    scale = largest * float(np.linalg.norm(shape.A[0] / largest)) if largest > 0.0 else 0.0
     z = shape.beta * scale
     truncation = sphere_truncation(z, tolerance)
     L = degrees(z, truncation)
@@ -161,6 +164,19 @@ def sphere_totals(s, block):
     """S_lm of the tokens of every tile of a block."""
     for b in range(block * s.tiles, min((block + 1) * s.tiles, s.totals.shape[0])):
         _tile_totals(s, b)
+
+
+@uncounted
+def sphere_sweep(s, velocity, stop):
+    """All velocities of tokens already placed, on one thread."""
+    blocks = -(-s.totals.shape[0] // s.tiles)
+    for b in range(blocks):
+        if stop[0]:
+            return
+        sphere_totals(s, b)
+    sphere_base(s)
+    for b in range(blocks):
+        sphere_block(s, b, velocity, stop)
 
 
 @inlined

@@ -13,7 +13,7 @@ from nucleate.kernels.head_tiles import HeadTiles, head_tiles_block, head_tiles_
 from nucleate.kernels.heads import Heads, heads_block, heads_images, heads_place, heads_sweep
 from nucleate.kernels.model_shape import CAUSAL
 from nucleate.kernels.pairwise import Pairwise, pairwise_block, pairwise_place
-from nucleate.kernels.sphere import Sphere, sphere_base, sphere_block, sphere_totals
+from nucleate.kernels.sphere import Sphere, sphere_base, sphere_block, sphere_sweep, sphere_totals
 from nucleate.kernels.threads import Stop, share
 from nucleate.kernels.tiles import ROWS, Tiles, tiles_block, tiles_place
 
@@ -34,7 +34,8 @@ BLOCK: dict[type, Any] = {
     Heads: heads_block,
     HeadTiles: head_tiles_block,
 }
-SWEEP: dict[type, Any] = {Circle: circle_sweep, Heads: heads_sweep}  # on one thread, in one call
+# on one thread, in one call
+SWEEP: dict[type, Any] = {Circle: circle_sweep, Sphere: sphere_sweep, Heads: heads_sweep}
 # sums over modes: the totals of every superblock or tile, what is before each, the velocities of its tokens
 STEPS: dict[type, tuple[Any, Any, Any]] = {
     Circle: (circle_totals, circle_base, circle_block),

@@ -166,7 +166,7 @@ def test_progress_counts_frames_of_one_run_times_where_steps_are_kept_and_runs_o
 
 @patient
 def test_callbacks_are_called_while_one_drift_takes_long() -> None:
-    # 40,000 tokens in three dimensions: one drift is about a second's work; no frame is new, but the caller
+    # 40,000 tokens in four dimensions: one drift is about a second's work; no frame is new, but the caller
     # must hear of it.
     calls: list[float] = []
 
@@ -174,6 +174,6 @@ def test_callbacks_are_called_while_one_drift_takes_long() -> None:
         calls.append(time.monotonic())
         return len(calls) < 8
 
-    run = nc.simulate(Attention(9.0), nc.uniform(40_000, 3, seed=0), 1.0, save=2, on_frames=on_frames)
+    run = nc.simulate(Attention(9.0), nc.uniform(40_000, 4, seed=0), 1.0, save=2, on_frames=on_frames)
     assert run.status == "cancelled"
     check_wall_seconds(float(np.median(np.diff(calls))), 0.2)

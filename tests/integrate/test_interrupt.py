@@ -117,7 +117,7 @@ def test_ctrl_c_ends_a_long_drift_within_a_second(threads: int) -> None:
     code = f"""
 print("ready", flush=True)
 try:
-    nc.drift(nc.Attention(9.0), nc.uniform(400_000, 3, seed=0), threads={threads})
+    nc.drift(nc.Attention(9.0), nc.uniform(400_000, 4, seed=0), threads={threads})
 except KeyboardInterrupt:
     print("KeyboardInterrupt", flush=True)
 """

@@ -44,6 +44,7 @@ TELL_SECONDS = 0.1  # between two calls of a large system's callbacks
 POLL_SECONDS = 0.0002  # between two looks at what the card has done
 LAUNCH_SECONDS = 0.3  # that a launch should last at most
 PAIRS_PER_SECOND = 1e9  # of one block of threads, as a first guess; then launches are timed
+MAX_KEPT_BYTES = 2**16  # of an array that stays on the card for the next call
 SLOTS = 6  # groups of runs on the card at a time: some compute while the frames of others are fetched
 SLOT_BYTES = 2**27  # of frames that a slot has room for
 MIN_SLOT_RUNS = 256
@@ -112,8 +113,9 @@ class Batch:
 
 
 def _constant(array: Array) -> Any:
-    """The array on the card, sent there once for all calls."""
-    return _sent(array.tobytes(), array.shape)
+    """The array on the card; a small one is sent there once for all calls."""
+    array = np.ascontiguousarray(array, dtype=np.float64)
+    return _sent(array.tobytes(), array.shape) if array.nbytes <= MAX_KEPT_BYTES else cuda.to_device(array)
 
 
 @lru_cache(maxsize=256)

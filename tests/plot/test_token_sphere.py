@@ -28,6 +28,31 @@ def test_the_share_that_is_kept_is_that_of_the_projection_and_all_in_three_dimen
     assert principal_frame(flat)[1] == pytest.approx([1.0, 1.0])
 
 
+@pytest.mark.parametrize(("n", "d"), [(20, 50), (140, 110), (105, 110)])
+def test_the_directions_are_those_of_all_products_of_coordinates(n: int, d: int) -> None:
+    sizes = np.concatenate([[9.0, 7.0, 5.0], np.ones(d - 3)])  # (d,) so that three directions stand out
+    x = (np.random.default_rng(0).standard_normal((n, d)) * sizes)[None]
+    slow = np.linalg.eigh(x[0].T @ x[0])[1][:, :-4:-1]  # (d, 3)
+    basis, kept = principal_frame(x)
+    assert np.abs(np.abs(basis.T @ slow) - np.eye(3)).max() < 1e-10
+    assert np.abs(basis * np.sign((basis * slow).sum(0)) - slow).max() < 1e-10
+    assert kept == pytest.approx([((x[0] @ slow) ** 2).sum() / (x**2).sum()], rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_few_tokens_need_no_matrix_of_all_coordinates(n: int) -> None:
+    d = 200_000  # whose matrix would take 320 GB
+    x = np.zeros((1, n, d))
+    x[0, range(n), range(n)] = np.arange(n, 0, -1)
+    basis, kept = principal_frame(x)
+    assert basis.T @ basis == pytest.approx(np.eye(3), abs=1e-12)
+    assert np.abs(basis[range(min(n, 3)), range(min(n, 3))]) == pytest.approx(np.ones(min(n, 3)))
+    assert kept == pytest.approx([(np.arange(n, 0, -1)[:3] ** 2).sum() / (np.arange(n, 0, -1) ** 2).sum()])
+    same = np.repeat(x[:, :1], 4, axis=1)  # all tokens in one place
+    basis, _ = principal_frame(same)
+    assert basis.T @ basis == pytest.approx(np.eye(3), abs=1e-12)
+
+
 def test_a_frame_for_each_layer_keeps_most_and_turns_no_more_than_it_must() -> None:
     x = uniform(20, 8, seed=1, runs=3)
     (_, kept), (y, own) = project_layers(x), project_each_layer(x)

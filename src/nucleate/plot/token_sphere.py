@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 SHOWN_DIRECTIONS = 3  # of a model's hundreds
+LANCZOS_FROM = 100  # rows of a matrix of which three eigenvectors come faster than all
 PANEL_INCHES, TITLE_INCHES = 3.4, 0.42
 MOST_WORDS = 40  # written; more cannot be read
 WORD_POINTS = 7.5  # the size of letters
@@ -53,16 +54,33 @@ def principal_frame(x: Array) -> tuple[Array, Array]:
     """Three orthonormal directions (d, 3) that carry most of x (..., d), and the share of squared length that
     each frame (...,) of tokens keeps in them: x (frames, n, d) -> (frames,).  Where d is 2, the third is
     0."""
-    from scipy.linalg import eigh
-
     rows = x.reshape(-1, x.shape[-1])  # (all, d)
     d = rows.shape[-1]
-    fewest = max(d - SHOWN_DIRECTIONS, 0)
-    directions = eigh(rows.T @ rows, subset_by_index=[fewest, d - 1])[1]  # (d, at most 3), increasing
-    basis = np.zeros((d, SHOWN_DIRECTIONS))
-    basis[:, : d - fewest] = directions[:, ::-1]
+    basis, there = np.zeros((d, SHOWN_DIRECTIONS)), min(d, SHOWN_DIRECTIONS)
+    if len(rows) >= d:
+        basis[:, :there] = _leading(rows.T @ rows)
+    else:  # the same directions from fewer products; where there are less than three, QR adds any others
+        found = rows.T @ _leading(rows @ rows.T)  # (d, at most 3)
+        basis[:, : found.shape[1]] = found[:, :there]
+        basis[:, :there] = np.linalg.qr(basis[:, :there])[0]
     kept = ((x @ basis) ** 2).sum((-1, -2)) / (x**2).sum((-1, -2))
     return basis, np.asarray(kept)
+
+
+def _leading(products: Array) -> Array:
+    """The eigenvectors of the three largest eigenvalues of a symmetric matrix (k, k), the largest first:
+    (k, at most 3)."""
+    from scipy.linalg import eigh
+    from scipy.sparse.linalg import ArpackError, eigsh
+
+    k = len(products)
+    if k >= LANCZOS_FROM:
+        try:
+            values, found = eigsh(products, SHOWN_DIRECTIONS, v0=np.random.default_rng(0).standard_normal(k))
+            return np.asarray(found[:, np.argsort(-values)])
+        except ArpackError:  # it did not converge
+            pass
+    return np.asarray(eigh(products, subset_by_index=[max(k - SHOWN_DIRECTIONS, 0), k - 1])[1][:, ::-1])
 
 
 def project_layers(x: Array) -> tuple[Array, Array]:

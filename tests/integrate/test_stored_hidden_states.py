@@ -84,6 +84,13 @@ def forged(path: Path, arrays: dict[str, Any], texts: dict[str, str]) -> None:
     storage._put_npz(path, *storage._sealed(variables, words | texts))
 
 
+def with_one(array: Any, value: float) -> Any:
+    """The same array, its last number another."""
+    changed = np.array(array)
+    changed.flat[-1] = value
+    return changed
+
+
 MODEL = json.loads(storage._contents(depth_run())[1]["model"])
 FORGED: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
     "a model of another depth": ({}, {"model": json.dumps(MODEL | {"layers": 9})}, "9 layers"),
@@ -93,6 +100,11 @@ FORGED: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
     "too few strings": ({}, {"tokens": '["a"]'}, "must be 5 strings"),
     "strings that are numbers": ({}, {"tokens": "[1, 2, 3, 4, 5]"}, "must be strings"),
     "tokens kept as floats": ({"x": depth_run().x.astype(np.float32)}, {}, "not kept as doubles"),
+    "a token that is NaN": ({"x": with_one(depth_run().x, np.nan)}, {}, r"x\[3, 4, 3\] is nan"),
+    "a length that is infinite": ({"norms": with_one(depth_run().norms, np.inf)}, {}, "norms.* is inf"),
+    "a layer that is NaN": ({"layer": with_one(depth_run().t, np.nan)}, {}, r"layer\[3\] is nan"),
+    "a token far off the sphere": ({"x": with_one(depth_run().x, 1e300)}, {}, "not directions"),
+    "a length of zero": ({"norms": with_one(depth_run().norms, 0.0)}, {}, "not directions with lengths"),
     "ids that are floats": ({"part_ids": np.zeros(TOKENS)}, {}, "ids must hold whole numbers"),
     "a status that is a list": ({}, {"status": '["done"]'}, "do not fit together"),
     "the format of a simulation": ({}, {"format": "nucleate run 1"}, "not those of its format"),

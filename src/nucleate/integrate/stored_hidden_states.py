@@ -16,6 +16,7 @@ __all__ = ["check_depth_shapes", "depth_arrays", "depth_texts", "is_over_depth",
 
 AXIS = "layer"  # has this name where a run has the axis time
 PREFIX = "part_"
+UNIT_TOLERANCE = 1e-6  # of a squared length that must be 1
 AGAIN = "Restore it from a copy, or trace the model again."
 
 
@@ -79,6 +80,14 @@ def read_depth_run(data: dict[str, NDArray[Any]], texts: dict[str, str], words: 
         raise InputError(f"It is damaged: its model has {model.layers} layers and d = {model.d}. {AGAIN}")
     if any(array.dtype != np.float64 for array in (x, data["norms"], data[AXIS])):
         raise InputError(f"It is damaged: its tokens are not kept as doubles. {AGAIN}")
+    for name in ("x", "norms", AXIS):
+        if not np.isfinite(data[name]).all():
+            where = [int(i) for i in np.argwhere(~np.isfinite(data[name]))[0]]
+            raise InputError(f"It is damaged: {name}{where} is {data[name][tuple(where)]}. {AGAIN}")
+    with np.errstate(over="ignore"):
+        squares = np.einsum("...i,...i->...", x, x)  # ([b,] L+1, n)
+    if np.abs(squares - 1.0).max() > UNIT_TOLERANCE or data["norms"].min() <= 0.0:
+        raise InputError(f"It is damaged: its tokens are not directions with lengths. {AGAIN}")
     return Run(
         model,
         t=data[AXIS],

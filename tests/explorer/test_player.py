@@ -1,5 +1,6 @@
 """The player inside a notebook."""
 
+import json
 import re
 from html import unescape
 from pathlib import Path
@@ -12,6 +13,7 @@ from support.made_runs import many_runs, one_run
 import nucleate as nc
 from nucleate.checks import InputError
 from nucleate.explorer.player import explore
+from nucleate.explorer.prepared_trace import prepare_trace_view, trace_message
 
 
 def test_a_frame_holds_the_page_and_the_run_and_reaches_nothing() -> None:
@@ -37,11 +39,21 @@ def test_of_several_runs_one_is_shown_and_of_a_life_its_run(tmp_path: Path) -> N
     assert (tmp_path / "life.html").read_text(encoding="utf-8") == player.page
 
 
+def test_hidden_states_are_played_over_layers_with_their_words() -> None:
+    run = depth_run((2,))
+    player = run.explore(which=1)
+    (record,) = re.findall(r'id="recorded"[^>]*>(.*?)</script>', player.page, flags=re.S)
+    begun = json.loads(record)["begun"]
+    assert begun == json.loads(json.dumps(trace_message(prepare_trace_view(run, 1, player.title), 0)))
+    assert begun["trace"]["readings"][0]["words"] == list(run.tokens[1])  # type: ignore[index]  # it has some
+    assert "connect-src 'none'" in player.page
+
+
 def test_what_it_cannot_play_is_refused_in_words() -> None:
     with pytest.raises(InputError, match="plays a Run or a Life, but got ndarray"):
         explore(np.ones((3, 2)))  # type: ignore[arg-type]  # the point
-    with pytest.raises(InputError, match="holds hidden states"):
-        explore(depth_run())
+    with pytest.raises(InputError, match="There is no text 2"):
+        explore(depth_run((2,)), which=2)
     with pytest.raises(InputError, match="height must be"):
         explore(one_run(), height=3)
     with pytest.raises(InputError, match="There is no run 9"):

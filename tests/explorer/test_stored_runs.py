@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
-from support.explorer_server import Client, client, explorer_server
+from support.explorer_server import PAGE, Client, client, explorer_server
 from support.hostile_input import path_traversals
 from support.made_depth_runs import depth_run
 from support.made_runs import many_runs, one_run
@@ -18,6 +18,7 @@ from support.time_limits import several_programs
 import nucleate as nc
 from nucleate.checks import InputError
 from nucleate.explorer import limits
+from nucleate.explorer.export import export
 from nucleate.explorer.prepared_run import PreparedRun, compute, prepare_scene
 from nucleate.explorer.prepared_trace import PreparedTrace
 from nucleate.explorer.scene import parse_scene
@@ -57,6 +58,21 @@ def test_the_command_line_opens_one_run_or_a_folder_and_says_what_is_wrong(tmp_p
     ):
         with pytest.raises(InputError, match=words):
             open_folder(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["deep.zarr", "deep.npz"])
+def test_a_trace_of_too_many_layers_is_refused_before_it_is_read(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nc.Run.from_hidden_states(np.ones((limits.MAX_LAYERS + 2, 1, 2))).save(tmp_path / name)
+    monkeypatch.setattr("nucleate.explorer.stored_runs.load", None)
+    for opened in (
+        lambda: open_folder(tmp_path / name),
+        lambda: open_folder(tmp_path).prepare(name, 0),
+        lambda: export(tmp_path / name, tmp_path / "page.html", page=PAGE),
+    ):
+        with pytest.raises(InputError, match=f"^{name} has 1001 layers, but the explorer shows at most 1000"):
+            opened()
 
 
 @pytest.mark.parametrize("name", ["trace.zarr", "trace.npz"])

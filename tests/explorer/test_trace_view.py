@@ -9,6 +9,7 @@ from support.made_depth_runs import depth_run
 
 import nucleate as nc
 from nucleate.checks import InputError
+from nucleate.explorer import limits
 from nucleate.explorer.trace_view import (
     FRAMES,
     MAX_TRACE_TOKENS,
@@ -88,11 +89,17 @@ def test_a_reading_comes_back_from_notes_and_what_is_none_does_not(reading: Trac
     for key, bad in (
         ("words", [1] * N),
         ("words", []),
+        ("words", "x" * N),
+        ("words", ["x" * 10_001] * N),
         ("name", None),
         ("places", {"all": "AAAA", "own": "AAAA"}),
         ("norms", "not base64 !"),
         ("norms", reading.plain()["places"]["all"]),
         ("centers", {"renyi": [N], "strong": []}),
+        ("centers", {"renyi": [0] * (N + 1), "strong": []}),
+        ("centers", {"renyi": [], "strong": [3, 3]}),
+        ("centers", {"renyi": [4, 3], "strong": []}),
+        ("centers", {"renyi": [], "strong": None}),
         ("delta", "far"),
         ("curves", {"cosine": [1.0]}),
         ("curves", None),
@@ -107,6 +114,11 @@ def test_one_of_several_texts_is_taken_and_a_long_one_is_cut() -> None:
     assert np.array_equal(one_text(several, 1).x, several.x[1])
     with pytest.raises(InputError, match="There is no text 2"):
         one_text(several, 2)
+    deep = Run.from_hidden_states(np.ones((limits.MAX_LAYERS + 1, 1, 2)))
+    assert len(one_text(deep).x) == limits.MAX_LAYERS + 1
+    deeper = Run.from_hidden_states(np.ones((1, limits.MAX_LAYERS + 2, 1, 2)))
+    with pytest.raises(InputError, match=r"1001 layers, but the explorer shows at most 1000\. Draw it"):
+        one_text(deeper)
     long = Run.from_hidden_states(np.random.default_rng(0).standard_normal((2, 300, 5)))
     assert one_text(long).x.shape == (2, MAX_TRACE_TOKENS, 5)
 

@@ -1,14 +1,12 @@
 """A recorded run, or a text over depth, and the page that plays it, in one file that needs neither server nor
 network."""
 
-import base64
 import json
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nucleate.checks import Array, InputError, MissingFileError, as_path, read_file
 from nucleate.explorer.built_page import content_security_policy, page_text
@@ -16,6 +14,7 @@ from nucleate.explorer.measurements import Measurements, measure
 from nucleate.explorer.prepared_run import PreparedRun, begun_message, compute, thinned
 from nucleate.explorer.prepared_trace import PreparedTrace, prepare_trace_view, trace_message
 from nucleate.explorer.stored_runs import open_folder
+from nucleate.explorer.trace_view import base64_text
 from nucleate.integrate.run import Run
 from nucleate.integrate.storage import replacing
 
@@ -65,10 +64,10 @@ def recording(prepared: PreparedRun, run: Run) -> dict[str, Any]:
     return {
         "begun": begun,
         "t": run.t.tolist(),
-        "x": _base64(run.x, "<f4"),
+        "x": base64_text(run.x, "<f4"),
         "measured": {
             **_plain_measurements(measured),
-            "norms": None if run.norms is None else _base64(run.norms, "<f8"),
+            "norms": None if run.norms is None else base64_text(run.norms, "<f8"),
         },
         "ended": {"status": run.ending, "steps": int(np.max(run.steps))},
     }
@@ -112,7 +111,7 @@ def check_html(path: Path) -> Path:
 
 def _plain_measurements(measured: Measurements) -> dict[str, Any]:
     return {
-        "labels": _base64(measured.labels, "<i4"),
+        "labels": base64_text(measured.labels, "<i4"),
         "clusters": measured.clusters.tolist(),
         "consumed_renyi": _listed(measured.consumed_renyi),
         "consumed_strong": _listed(measured.consumed_strong),
@@ -122,7 +121,3 @@ def _plain_measurements(measured: Measurements) -> dict[str, Any]:
 
 def _listed(array: Array | None) -> list[Any] | None:
     return None if array is None else array.tolist()
-
-
-def _base64(array: NDArray[Any], kind: str) -> str:
-    return base64.b64encode(np.ascontiguousarray(array, dtype=kind).tobytes()).decode()

@@ -8,6 +8,7 @@ from nucleate.checks import InputError, as_path, whole_number
 from nucleate.explorer.built_page import page_text
 from nucleate.explorer.export import MAX_EXPORTED_NUMBERS, check_html, page_with_recording, recording
 from nucleate.explorer.prepared_run import compute, prepare_stored, thinned
+from nucleate.explorer.prepared_trace import prepare_trace_view, trace_message
 from nucleate.integrate.run import Run
 from nucleate.integrate.storage import replacing
 from nucleate.observe.life import Life
@@ -48,7 +49,8 @@ class Player:
 
 def explore(run: Run | Life, which: int = 0, height: int = DEFAULT_HEIGHT_PIXELS) -> Player:
     """The explorer's player of a run (of b runs number `which`) or of a life, inside a notebook, offline:
-    every view, a slider for time, clusters and centers; `height` in pixels.
+    every view, a slider for time, clusters and centers; `height` in pixels.  Hidden states are played over
+    layers, with the words of their text.
 
     Frames beyond five million numbers are thinned, evenly.  `nucleate explore` starts new runs from the page.
     """
@@ -60,12 +62,10 @@ def explore(run: Run | Life, which: int = 0, height: int = DEFAULT_HEIGHT_PIXELS
         )
     which = whole_number("which", which, least=0, help="Runs are counted from 0.")
     height = whole_number("height", height, least=200, help="It is in pixels; 720 shows all views.")
-    if run.over_depth:
-        raise InputError(
-            "The player shows runs of our own models, but this one holds hidden states of"
-            f" {run.model.name}. Draw it: run.plot()."
-        )
     title = run.summary.partition(";")[0]
+    if run.over_depth:
+        begun = trace_message(prepare_trace_view(run, which, title), 0)
+        return Player(page_with_recording(page_text(), {"begun": begun}), title, height)
     prepared = prepare_stored(run, which, title)
     shown = thinned(compute(prepared), MAX_EXPORTED_NUMBERS)
     return Player(page_with_recording(page_text(), recording(prepared, shown)), title, height)

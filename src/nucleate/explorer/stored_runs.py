@@ -18,6 +18,7 @@ from nucleate.explorer import limits
 from nucleate.explorer.prepared_run import PreparedRun, check_size, model_of_run, prepare_stored
 from nucleate.explorer.prepared_trace import PreparedTrace, prepare_trace_view
 from nucleate.explorer.scene import Scene
+from nucleate.explorer.trace_view import check_layers
 from nucleate.integrate.noise_runs import noise_grid
 from nucleate.integrate.npz_files import npz_names
 from nucleate.integrate.simulate import model_times
@@ -85,6 +86,8 @@ class Folder:
             if known[name].kind == "ensemble":
                 prepared = _prepare_from_ensemble(path, run, name)
             else:
+                if known[name].kind == "trace":
+                    check_layers(name, run_shape(path)[-3])  # before all of it is read
                 found = load(path)
                 prepared = (prepare_trace_view if found.over_depth else prepare_stored)(found, run, name)
         except InputError as error:
@@ -159,6 +162,8 @@ def open_folder(path: Path | None) -> Folder:
         )
     if entries[0].kind == "run":
         check_size(resolved.name, *run_shape(resolved)[-2:])
+    elif entries[0].kind == "trace":
+        check_layers(resolved.name, run_shape(resolved)[-3])
     return folder
 
 

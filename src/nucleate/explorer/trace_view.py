@@ -7,20 +7,31 @@ All is measured here, in every dimension of the model, so that no state has to t
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nucleate.checks import Array, InputError
+from nucleate.explorer.limits import MAX_LAYERS, MAX_TRACE_TOKENS
+from nucleate.integrate.hidden_states import check_strings
 from nucleate.integrate.run import Run
 from nucleate.models.depth_table import depth_columns
 from nucleate.observe.capture import cover, design_capture, word_numbers
 from nucleate.plot.token_sphere import SHOWN_DIRECTIONS, project_each_layer, project_layers
 
-__all__ = ["FRAMES", "MAX_TRACE_TOKENS", "TraceReading", "one_text", "parse_reading", "read_trace"]
+__all__ = [
+    "FRAMES",
+    "MAX_TRACE_TOKENS",
+    "TraceReading",
+    "base64_text",
+    "check_layers",
+    "one_text",
+    "parse_reading",
+    "read_trace",
+]
 
-MAX_TRACE_TOKENS = 256  # of a text; more words cannot be told apart
 NEAREST = 3  # earlier tokens that are named
 DRAWS = 99  # of the permutation null
 NULL_INTERVAL = 0.025, 0.975
@@ -57,19 +68,29 @@ class TraceReading:
         return {
             "name": self.name,
             "words": list(self.words),
-            "places": {frame: _base64(x, "<f4") for frame, x in self.places.items()},
+            "places": {frame: base64_text(x, "<f4") for frame, x in self.places.items()},
             "lost": {frame: _numbers(share) for frame, share in self.lost.items()},
-            "norms": _base64(self.norms, "<f8"),
-            "nearest": _base64(self.nearest, "<i4"),
-            "cosines": _base64(self.cosines, "<f4"),
+            "norms": base64_text(self.norms, "<f8"),
+            "nearest": base64_text(self.nearest, "<i4"),
+            "cosines": base64_text(self.cosines, "<f4"),
             "delta": self.delta,
             "centers": {"renyi": list(self.renyi), "strong": list(self.strong)},
             "curves": {name: _numbers(curve) for name, curve in self.curves.items()},
         }
 
 
+def check_layers(title: str, m: int) -> None:
+    """Refuse m = L + 1 frames of more layers than the page shows.  As texts are cut, this bounds layers times
+    tokens too, and with them the message: 75 bytes for each, 19 MB at most for a text or a control."""
+    if m > MAX_LAYERS + 1:
+        raise InputError(
+            f"{title} has {m - 1} layers, but the explorer shows at most {MAX_LAYERS}. Draw it: run.plot()."
+        )
+
+
 def one_text(run: Run, which: int = 0) -> Run:
     """Text number `which` of a run over depth, its first tokens if it has too many to be shown."""
+    check_layers("The run", run.x.shape[-3])
     several = run.x.ndim == 4
     texts = len(run.x) if several else 1
     if which >= texts:
@@ -125,27 +146,20 @@ def parse_reading(table: Any, m: int) -> TraceReading | None:
     """The inverse of `plain` for a control of a run with m frames; None for what is none, as notes can hold
     anything."""
     try:
-        words, (name, delta) = table["words"], (table["name"], table["delta"])
-        n, centers = len(words), table["centers"]
-        listed = [(kind, tuple(int(k) for k in centers[kind])) for kind in ("renyi", "strong")]
-        if (
-            not 0 < n <= MAX_TRACE_TOKENS
-            or not all(isinstance(text, str) for text in (name, *words))
-            or not 0.0 < float(delta) < 4.0
-            or any(not 0 <= k < n for _, some in listed for k in some)
-        ):
+        name, delta, n = table["name"], table["delta"], len(table["words"])
+        if not isinstance(name, str) or not 0 < n <= MAX_TRACE_TOKENS or not 0.0 < float(delta) < 4.0:
             return None
         reading = TraceReading(
             name,
-            tuple(words),
+            check_strings(table["words"], (), n),
             {frame: _array(table["places"][frame], "<f4", m, n, SHOWN_DIRECTIONS) for frame in FRAMES},
             {frame: _curve(table["lost"][frame], m) for frame in FRAMES},
             _array(table["norms"], "<f8", m, n),
             _array(table["nearest"], "<i4", m, n, NEAREST),
             _array(table["cosines"], "<f4", m, n, NEAREST),
             float(delta),
-            listed[0][1],
-            listed[1][1],
+            _listed_centers(table["centers"]["renyi"], n),
+            _listed_centers(table["centers"]["strong"], n),
             {key: _curve(curve, m) for key, curve in table["curves"].items() if key in CURVES},
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
@@ -196,7 +210,8 @@ def _cover(x: Array, words: Any) -> dict[str, Array]:
     return {"cover": np.array([own[0] for own, _ in found]), "cover_low": low, "cover_high": high}
 
 
-def _base64(array: NDArray[Any], kind: str) -> str:
+def base64_text(array: NDArray[Any], kind: str) -> str:
+    """The numbers of an array as text: those of `kind`, such as "<f4", in base64."""
     return base64.b64encode(np.ascontiguousarray(array, dtype=kind).tobytes()).decode()
 
 
@@ -209,7 +224,16 @@ def _numbers(values: Array) -> list[float | None]:
 
 
 def _curve(values: Any, m: int) -> Array:
-    curve = np.array([np.nan if value is None else float(value) for value in values])
-    if curve.shape != (m,):
-        raise ValueError(f"{len(curve)} values for {m} layers")
-    return curve
+    if len(values) != m:
+        raise ValueError(f"{len(values)} values for {m} layers")
+    return np.array([np.nan if value is None else float(value) for value in values])
+
+
+def _listed_centers(values: Any, n: int) -> tuple[int, ...]:
+    """Some of n tokens, each once, in their order."""
+    if len(values) > n:
+        raise ValueError(f"{len(values)} centers of {n} tokens")
+    listed = tuple(int(k) for k in values)
+    if any(not 0 <= k < n for k in listed) or any(k >= after for k, after in pairwise(listed)):
+        raise ValueError(f"{listed} are not centers of {n} tokens in their order")
+    return listed

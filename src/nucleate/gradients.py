@@ -44,6 +44,8 @@ def velocity(library: Library, model: Attention | Block, x: Any, given: Paramete
         )
     if getattr(x, "ndim", 0) < 2:
         raise InputError(f"x must have shape (..., n, d), but is {shortened(x)}.")
+    if "float" not in str(x.dtype):
+        raise InputError(f"x must hold real numbers, but is of type {x.dtype}. Convert it to floating point.")
     model.check(np.ones(tuple(x.shape[-2:])), lengths=False)
     given = {} if given is None else given
     if isinstance(model, Attention):
@@ -58,7 +60,7 @@ def _tangent(x: Any, y: Any) -> Any:
     return y - (x * y).sum(-1, keepdims=True) * x  # (..., n, d)
 
 
-def _attend(library: Library, model: Attention, x: Any, given: Parameters) -> Any:
+def _attend(library: Library, model: Attention, x: Any, given: Parameters, name: str = "parameters") -> Any:
     """The output of one head for every token, (..., n, d); as `attend` in attention.py, line by line."""
     xp, (n, d) = library.xp, x.shape[-2:]
     own = dict(
@@ -67,6 +69,8 @@ def _attend(library: Library, model: Attention, x: Any, given: Parameters) -> An
     beta, Q, K, V = (library.put(given.get(name, own[name]), x) for name in HEAD_PARAMETERS)
     if "beta" in given:
         beta = beta[..., None, None]  # (..., 1, 1)
+    square = {key: (M.shape, (d, d)) for key, M in (("Q", Q), ("K", K), ("V", V))}
+    _check_shapes(name, x, {"beta": (beta.shape[:-2], ()), **square})
     y, a, sees = _context(library, model, x)  # (..., m+n, d) frozen tokens first, (..., 1, m+n), (n, m+n)
     q, k = x @ Q.mT, y @ K.mT  # (..., n, d), (..., m+n, d)
     if isinstance(model.position, RoPE):
@@ -129,27 +133,39 @@ def _block_output(library: Library, block: Block, x: Any, given: Parameters) -> 
         )
     A = library.xp.zeros_like(x)  # (..., n, d)
     for i, (head, of_head) in enumerate(zip(block.heads, of_heads, strict=True)):
-        known = _known(f'parameters["heads"][{i}]', of_head, HEAD_PARAMETERS)
-        out = _attend(library, head, x, known)  # (..., n, d)
+        name = f'parameters["heads"][{i}]'
+        known = _known(name, of_head, HEAD_PARAMETERS)
+        out = _attend(library, head, x, known, name)  # (..., n, d)
         if block.exclude_self:
             v = x @ library.put(known.get("V", head.parameters(x.shape[-1])[3]), x).mT  # (..., n, d)
             square = (v * v).sum(-1, keepdims=True)  # (..., n, 1)
             along = (out * v).sum(-1, keepdims=True) / library.xp.where(square > 0.0, square, 1.0)
             out = out - along * v
         A = A + out
-    return A if block.mlp is None else A + _mlp(library, block.mlp, x, given.get("mlp", {}))
+    of_mlp = _known('parameters["mlp"]', given.get("mlp", {}), MLP_PARAMETERS)
+    if block.mlp is not None:
+        return A + _mlp(library, block.mlp, x, of_mlp)
+    if of_mlp:
+        raise InputError(
+            f'parameters["mlp"] has {", ".join(of_mlp)}, but the block has no MLP. Give it one,'
+            " Block(heads, MLP(W, a)), or leave these out."
+        )
+    return A
 
 
-def _mlp(library: Library, mlp: Any, x: Any, given: Parameters) -> Any:
+def _mlp(library: Library, mlp: Any, x: Any, known: Parameters) -> Any:
     """W sigma(a x + b) of every token, (..., n, d)."""
     if not isinstance(mlp, MLP | Potential):
         raise InputError(
             "A term of one's own is a function for Numba, which these libraries cannot differentiate. Add it"
             " to the velocity yourself, or use an MLP."
         )
-    known = _known('parameters["mlp"]', given, MLP_PARAMETERS)
     W, a, b = (library.put(known.get(name, getattr(mlp, name)), x) for name in MLP_PARAMETERS)
-    z, xp = x @ a.mT + b, library.xp  # (..., n, m)
+    d, m = x.shape[-1], W.shape[-1] if W.ndim else 1
+    _check_shapes(
+        'parameters["mlp"]', x, {"W": (W.shape, (d, m)), "a": (a.shape, (m, d)), "b": (b.shape, (m,))}
+    )
+    z, xp = x @ a.mT + b[..., None, :], library.xp  # (..., n, m)
     if mlp.activation == "relu":
         z = xp.where(z > 0.0, z, 0.0)
     elif mlp.activation == "gelu":
@@ -177,6 +193,24 @@ def _scale(library: Library, block: Block, A: Any, t: Any) -> Any:
     if block.norm == "mix":
         return xp.where(library.put(t, A) >= block.tau, r * ones, ones)
     return r * ones if has_radius(block.norm) else ones
+
+
+def _check_shapes(name: str, x: Any, shapes: Mapping[str, tuple[Any, tuple[int, ...]]]) -> None:
+    """Refuse a parameter whose shape does not end as it should, or whose runs, the axes before, do not go
+    with those of x and of the parameters above it."""
+    lead = tuple(x.shape[:-2])
+    for key, (shape, end) in shapes.items():
+        runs = tuple(shape[: len(shape) - len(end)]) if len(shape) >= len(end) else ()
+        try:
+            both = np.broadcast_shapes(lead, runs)
+        except ValueError:
+            both = None
+        if both is None or tuple(shape) != (*runs, *end):
+            raise InputError(
+                f'{name}["{key}"] must have shape {end}{f", or {(*lead, *end)}" if lead else ""}, but has'
+                f" {tuple(shape)}. The tokens have {tuple(x.shape)}."
+            )
+        lead = both
 
 
 def _known(name: str, given: object, names: tuple[str, ...]) -> Parameters:

@@ -21,7 +21,8 @@ __all__ = ["drift"]
 
 
 def drift(model: Attention | Block, x: Any, parameters: Parameters | None = None, t: Any = 0.0) -> Any:
-    """The velocity of every token: x (..., n, d) on the sphere -> (..., n, d), in the precision of x.
+    """The velocity of every token: x (..., n, d) on the sphere -> (..., n, d), in the precision of x; whole
+    numbers are taken in JAX's own.
 
     parameters   arrays that stand in for those of the record, and may be traced: {"V": V}, any of beta, Q, K
                  and V; of a Block {"heads": [{"V": V}, {}], "mlp": {"W": W, "a": a, "b": b}}
@@ -35,4 +36,7 @@ def drift(model: Attention | Block, x: Any, parameters: Parameters | None = None
             "nucleate.jax needs JAX, which is not installed. Install it: pip install 'nucleate[jax]'."
         ) from None
     library = Library(jax.numpy, put=lambda value, x: jax.numpy.asarray(value, dtype=x.dtype), erf=erf)
-    return velocity(library, model, jax.numpy.asarray(x), parameters, t)
+    x = jax.numpy.asarray(x)
+    if jax.numpy.issubdtype(x.dtype, jax.numpy.integer):
+        x = x.astype(float)
+    return velocity(library, model, x, parameters, t)

@@ -22,7 +22,7 @@ __all__ = ["drift"]
 
 def drift(model: Attention | Block, x: Any, parameters: Parameters | None = None, t: Any = 0.0) -> Any:
     """The velocity of every token: x (..., n, d) on the sphere -> (..., n, d), in the precision and on the
-    device of x.
+    device of x; whole numbers are taken in torch's own precision.
 
     parameters   tensors that stand in for those of the record, and may need gradients: {"V": V}, any of beta,
                  Q, K and V; of a Block {"heads": [{"V": V}, {}], "mlp": {"W": W, "a": a, "b": b}}
@@ -32,7 +32,7 @@ def drift(model: Attention | Block, x: Any, parameters: Parameters | None = None
         import torch
     except ImportError:
         raise MissingPackageError(
-            "nucleate.torch needs PyTorch, which is not installed. Install it: pip install torch."
+            "nucleate.torch needs PyTorch, which is not installed. Install it: pip install 'nucleate[torch]'."
         ) from None
 
     def put(value: Any, x: Any) -> Any:
@@ -40,4 +40,7 @@ def drift(model: Attention | Block, x: Any, parameters: Parameters | None = None
         return value.to(dtype=x.dtype, device=x.device)
 
     library = Library(torch, put, torch.erf)
-    return velocity(library, model, x if isinstance(x, torch.Tensor) else torch.as_tensor(x), parameters, t)
+    x = x if isinstance(x, torch.Tensor) else torch.as_tensor(x)
+    if not (x.is_floating_point() or x.is_complex()):
+        x = x.to(torch.get_default_dtype())
+    return velocity(library, model, x, parameters, t)

@@ -36,6 +36,14 @@ def test_over_an_axis_it_is_the_same_and_single_precision_stays_single() -> None
     assert drift(model, x.float(), {"V": V}).dtype == torch.float32
 
 
+def test_whole_numbers_are_taken_as_real_ones_and_complex_ones_refused() -> None:
+    x = np.array([[1, 0], [0, 1], [0, -1]])
+    model = nc.Attention(0.5)
+    assert np.allclose(drift(model, x), equation(model, x.astype(float)), atol=1e-6)
+    with pytest.raises(nc.InputError, match=r"must hold real numbers, but is of type .*complex"):
+        drift(model, x.astype(complex))
+
+
 @pytest.mark.parametrize("norm", ["post", "pre", "peri", "ngpt", "sqrt"])
 def test_derivatives_by_tokens_and_by_every_parameter_are_those_of_differences(norm: Any) -> None:
     rng = np.random.default_rng(1)

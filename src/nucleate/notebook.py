@@ -3,11 +3,12 @@
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from html import escape
 from typing import Any
 
-__all__ = ["shown_progress"]
+__all__ = ["shown_progress", "vanishing"]
 
 SECONDS_BEFORE_BAR = 2.0
 SECONDS_BETWEEN_UPDATES = 0.5  # every one is a message to the browser
@@ -25,6 +26,16 @@ def shown_progress(progress: Callable[..., Any] | None, words: str) -> Callable[
     return _Bar(words)
 
 
+@contextmanager
+def vanishing(progress: Callable[..., Any] | None) -> Iterator[None]:
+    """A bar of ours is gone behind this, also where the work ends early; what was given is left alone."""
+    try:
+        yield
+    finally:
+        if isinstance(progress, _Bar):
+            progress.close()
+
+
 def _in_notebook() -> bool:
     """Whether a Jupyter kernel runs this; IPython in a terminal has none.  Nothing is imported for it."""
     ipython = sys.modules.get("IPython")
@@ -36,7 +47,8 @@ class _Bar:
     """Call it as bar(done, total).  It appears after two seconds and vanishes when all is done."""
 
     def __init__(self, words: str) -> None:
-        self.words, self.handle = words, None
+        self.words = words
+        self.handle: Any = None
         self.began = self.last = time.monotonic()
 
     def __call__(self, done: float, total: float) -> None:
@@ -47,11 +59,18 @@ class _Bar:
             if now - self.began >= SECONDS_BEFORE_BAR and not over:
                 self.handle, self.last = display(HTML(self._html(done, total)), display_id=True), now
         elif over:
-            self.handle.update(HTML(""))
-            self.handle = None
+            self.close()
         elif now - self.last >= SECONDS_BETWEEN_UPDATES:
             self.handle.update(HTML(self._html(done, total)))
             self.last = now
+
+    def close(self) -> None:
+        """It vanishes, if it had appeared."""
+        if self.handle is not None:
+            from IPython.display import HTML
+
+            self.handle.update(HTML(""))
+            self.handle = None
 
     def _html(self, done: float, total: float) -> str:
         share = done / total if total > 0 else 0.0

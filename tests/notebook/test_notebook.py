@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import nucleate as nc
-from nucleate.notebook import shown_progress
+from nucleate.notebook import shown_progress, vanishing
 
 
 @pytest.fixture
@@ -51,6 +51,26 @@ def test_a_bar_appears_after_two_seconds_and_vanishes_at_the_end(
         bar(done, 10)
     assert [text[-10:].split()[-3] if text else "" for text in kernel] == ["20%,", "50%,", ""]
     assert "simulating &lt;200&gt;" in kernel[0]
+
+
+def test_a_bar_vanishes_also_where_the_work_ends_early(
+    kernel: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nucleate.notebook.SECONDS_BEFORE_BAR", 0.0)
+    run = nc.simulate(nc.Attention(9.0), nc.uniform(40, 3), t=1e3, max_steps=3)
+    assert not run.done
+    assert len(kernel) > 1
+    assert kernel[-1] == ""
+    shown = len(kernel)
+    bar = shown_progress(None, "simulating")
+    assert bar is not None
+    bar(1, 10)
+    with pytest.raises(KeyboardInterrupt), vanishing(bar):
+        raise KeyboardInterrupt
+    assert len(kernel[shown:]) == 2
+    assert kernel[-1] == ""
+    with vanishing(None), vanishing(print):
+        pass
 
 
 def test_what_is_given_is_used_and_threads_of_a_study_show_nothing(kernel: list[str]) -> None:

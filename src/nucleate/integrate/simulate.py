@@ -32,7 +32,7 @@ from nucleate.integrate.tableau import FIXED_STEP_METHODS, Tableau, dormand_prin
 from nucleate.kernels.devices import Device, Precision, check_device
 from nucleate.kernels.threads import pick_threads
 from nucleate.layers import Layers, Model, as_model
-from nucleate.notebook import shown_progress
+from nucleate.notebook import shown_progress, vanishing
 
 __all__ = [
     "FIRST_LOG_TIME",
@@ -139,41 +139,51 @@ def simulate(
         "dt": dt,
         "max_steps": limit,
     }
-    if kappa is not None:
-        exact = save is not None and np.ndim(save) > 0
-        keys = run_keys(seed, len(start), single)
-        grid = noise_grid(kappa, times, exact, every_step, t, dt, path_dt)
-        settings |= {"seed": np.asarray(seed).tolist(), "path_dt": grid.path_dt}
-        buffers, stop = integrate_noise(
-            as_blocks(model), start, grid, keys, limit, single, workers, progress, on_frames, began + seconds
-        )
-    elif check_device(device, precision):
-        check_on_gpu(method, every_step, tolerance, precision, model)
-        settings |= {"device": device, "precision": precision}
-        buffers = new_run_buffers(start, times, every_step, t, tolerance, step, limit, fill=False)
-        buffers, stop = convenience("simulate, gpu")(
-            model, table, buffers, precision == "mixed", single, progress, on_frames, began + seconds
-        )
-    elif isinstance(model, Attention) and is_ordinary(model):
-        buffers = new_run_buffers(start, times, every_step, t, tolerance, step, limit)
-        schedule = Schedule(model, table, buffers, method, single, workers)
-        buffers, stop = integrate_all(schedule, progress, on_frames, began + seconds)
-    else:
-        blocks = as_blocks(model)
-        norm = "post" if isinstance(blocks, Layers) and blocks.discrete else blocks.norm
-        buffers = new_run_buffers(
-            start,
-            np.array(solver_time(norm, times)),
-            every_step,
-            float(solver_time(norm, t)),
-            tolerance,
-            step,
-            limit,
-            radius=starting_lengths(blocks, start.shape[1]),
-        )
-        in_pieces = BlockSchedule(blocks, t, table, buffers, single, workers)
-        buffers, stop = integrate_blocks(in_pieces, progress, on_frames, began + seconds)
-        buffers = buffers._replace(times=in_pieces.times(buffers.times) if every_step else times)
+    with vanishing(progress):
+        if kappa is not None:
+            exact = save is not None and np.ndim(save) > 0
+            keys = run_keys(seed, len(start), single)
+            grid = noise_grid(kappa, times, exact, every_step, t, dt, path_dt)
+            settings |= {"seed": np.asarray(seed).tolist(), "path_dt": grid.path_dt}
+            buffers, stop = integrate_noise(
+                as_blocks(model),
+                start,
+                grid,
+                keys,
+                limit,
+                single,
+                workers,
+                progress,
+                on_frames,
+                began + seconds,
+            )
+        elif check_device(device, precision):
+            check_on_gpu(method, every_step, tolerance, precision, model)
+            settings |= {"device": device, "precision": precision}
+            buffers = new_run_buffers(start, times, every_step, t, tolerance, step, limit, fill=False)
+            buffers, stop = convenience("simulate, gpu")(
+                model, table, buffers, precision == "mixed", single, progress, on_frames, began + seconds
+            )
+        elif isinstance(model, Attention) and is_ordinary(model):
+            buffers = new_run_buffers(start, times, every_step, t, tolerance, step, limit)
+            schedule = Schedule(model, table, buffers, method, single, workers)
+            buffers, stop = integrate_all(schedule, progress, on_frames, began + seconds)
+        else:
+            blocks = as_blocks(model)
+            norm = "post" if isinstance(blocks, Layers) and blocks.discrete else blocks.norm
+            buffers = new_run_buffers(
+                start,
+                np.array(solver_time(norm, times)),
+                every_step,
+                float(solver_time(norm, t)),
+                tolerance,
+                step,
+                limit,
+                radius=starting_lengths(blocks, start.shape[1]),
+            )
+            in_pieces = BlockSchedule(blocks, t, table, buffers, single, workers)
+            buffers, stop = integrate_blocks(in_pieces, progress, on_frames, began + seconds)
+            buffers = buffers._replace(times=in_pieces.times(buffers.times) if every_step else times)
     if stop == INTERRUPTED and not np.isin(buffers.status, (RUNNING, INTERRUPTED)).any():
         raise KeyboardInterrupt  # it came too late to end a run
     buffers.status[buffers.status == RUNNING] = stop

@@ -25,7 +25,7 @@ from nucleate.models.nulls import (
     swapped_spectra,
 )
 from nucleate.models.plan import Plan, make_plan
-from nucleate.notebook import shown_progress
+from nucleate.notebook import shown_progress, vanishing
 
 if TYPE_CHECKING:
     from nucleate.models.all_heads import HeadOutcomes
@@ -170,7 +170,7 @@ def spectra(
     pairs: list[list[HeadSpectrum]] = []
     stored_pairs: list[list[HeadSpectrum]] = []
     swap = partners > 0 and plan.key_value_heads > 1
-    with _one_thread():
+    with _one_thread(), vanishing(progress):
         for i in range(len(plan.layers)):
             for h in range(plan.heads):
                 heads.append(_head(source.weights, plan, i, h))

@@ -15,7 +15,7 @@ from nucleate.integrate.hidden_states import from_hidden_states
 from nucleate.integrate.run import Run
 from nucleate.models.forward import TransformerModel, open_model
 from nucleate.models.tokenizer import Tokenizer, open_tokenizer
-from nucleate.notebook import shown_progress
+from nucleate.notebook import shown_progress, vanishing
 
 __all__ = ["PRECISIONS", "Reading", "prepare_trace", "read", "trace"]
 
@@ -88,7 +88,9 @@ def trace(
     weights = true_or_false("attention_weights", attention_weights)
     reading = prepare_trace(path, texts, tokenizer, length)
     logits = true_or_false("logits", logits)
-    return read(reading, weights, logits, precision, shown_progress(progress, "reading layers"))
+    progress = shown_progress(progress, "reading layers")
+    with vanishing(progress):
+        return read(reading, weights, logits, precision, progress)
 
 
 def prepare_trace(

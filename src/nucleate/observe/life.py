@@ -19,7 +19,7 @@ from nucleate.integrate.simulate import Progress, simulate
 from nucleate.integrate.storage import check_target
 from nucleate.kernels.model_shape import model_shape
 from nucleate.layers import Layers
-from nucleate.notebook import shown_progress
+from nucleate.notebook import shown_progress, vanishing
 from nucleate.observe.clusters import check_radius
 from nucleate.observe.merges import Merges, merges, sharpness, usual_radius
 from nucleate.sphere import uniform
@@ -193,16 +193,17 @@ def life(
         x0, notes = uniform(n, d, seed), {"start": "uniform(n, d, seed)", "seed": seed}
     t = _last_merge(model, x0) if t is None else t
     radius = usual_radius(sharpness(model)) if radius is None else check_radius(radius)
-    run = simulate(
-        model,
-        x0,
-        t,
-        save="steps",
-        rtol=rtol,
-        atol=atol,
-        progress=None if progress is None else _in_decades(progress),
-        time_limit=time_limit,
-    )
+    with vanishing(progress):
+        run = simulate(
+            model,
+            x0,
+            t,
+            save="steps",
+            rtol=rtol,
+            atol=atol,
+            progress=None if progress is None else _in_decades(progress),
+            time_limit=time_limit,
+        )
     found = (
         Merges(radius, np.nan, np.empty(0, dtype=np.int64), ())
         if run.status == "interrupted"

@@ -13,7 +13,7 @@ import numpy as np
 from nucleate.checks import InputError, file_error, function_or_none, whole_number
 from nucleate.kernels.simd import LANES
 from nucleate.kernels.threads import ctrl_c_stops, pick_threads
-from nucleate.notebook import shown_progress
+from nucleate.notebook import shown_progress, vanishing
 from nucleate.studies.block import Block, Report
 from nucleate.studies.durable_files import MEND_AND_RUN_AGAIN, Damaged, locked
 from nucleate.studies.partial_store import PartialStore, Tell, check_store, partial_store_folder
@@ -87,11 +87,12 @@ def ensemble(
     progress = shown_progress(progress, "runs of the study")
     function_or_none("tell", tell, of="one line of text")
     say = tell or (lambda words: warnings.warn(words, RuntimeWarning, stacklevel=3))
-    if store is None:
-        with tempfile.TemporaryDirectory(prefix="nucleate-") as folder:
-            path = Path(folder, "ensemble.zarr")
-            return _run_study(study, path, threads, size, cluster, progress, say).in_memory()
-    return _run_study(study, check_store(store), threads, size, cluster, progress, say)
+    with vanishing(progress):
+        if store is None:
+            with tempfile.TemporaryDirectory(prefix="nucleate-") as folder:
+                path = Path(folder, "ensemble.zarr")
+                return _run_study(study, path, threads, size, cluster, progress, say).in_memory()
+        return _run_study(study, check_store(store), threads, size, cluster, progress, say)
 
 
 def as_study(study: Study | Mapping[str, Any] | str | os.PathLike[str], runs: int | None = None) -> Study:

@@ -1,6 +1,6 @@
 """`nucleate reproduce`: its list, its lines of progress, and what it refuses; tests/papers has the rest."""
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,7 +24,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     def reproduce(
         out: Path, only: Iterable[str], quick: bool, watch: Any, tell: Any, paper: Any, first_look: bool
-    ) -> SimpleNamespace:
+    ) -> Generator[SimpleNamespace, None, None]:
         calls.append((out, list(only), quick, watch, first_look))
         assert set(only) <= set(paper.items)
         if watch is not None:
@@ -35,9 +35,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
                 watch.end("figure4", {"verdict": "agrees"}, 1.25, kept)
         verdict = {"word": "agrees", "part": "the part"}
         items = {key: {"verdicts": [verdict]} for key in ITEMS}
-        return SimpleNamespace(report=out / "report.html", results={"items": items})
+        made = SimpleNamespace(report=out / "report.html", results={"items": items})
+        if first_look:
+            yield made
+            calls.append((out, "in full"))
+        yield made
 
-    monkeypatch.setattr(runner, "reproduce", reproduce)
+    monkeypatch.setattr(runner, "reproduce_in_stages", reproduce)
     return calls
 
 
@@ -93,7 +97,10 @@ def test_a_line_says_where_it_is_and_the_table_comes_last(asked: list[Any]) -> N
 def test_quiet_says_nothing(asked: list[Any]) -> None:
     done = nucleate("reproduce", "--out", "mine", "--quiet")
     assert (done.exit_code, done.output) == (0, "")
-    assert asked == [(Path("mine"), list(PAPERS[DEFAULT].items), False, None, True)]
+    assert asked == [
+        (Path("mine"), list(PAPERS[DEFAULT].items), False, None, True),
+        (Path("mine"), "in full"),
+    ]
 
 
 def test_quick_versions_come_first_unless_items_are_named(asked: list[Any]) -> None:
@@ -101,7 +108,7 @@ def test_quick_versions_come_first_unless_items_are_named(asked: list[Any]) -> N
     assert done.stderr.startswith(
         "21 items, with a first report of all after about 3 min: about 34 min on two"
     )
-    assert asked[-1][-1]
+    assert asked[-2][-1]
     for words in (["--only", "figure4"], ["--quick"]):
         nucleate("reproduce", *words)
         assert not asked[-1][-1]
@@ -115,3 +122,11 @@ def test_every_other_paper_has_a_folder_of_its_own(asked: list[Any]) -> None:
         (Path("reproduction-quick"), list(first.items)),
         *((Path("reproduction-quick") / paper.name, list(paper.items)) for paper in others),
     ]
+
+
+def test_the_first_look_of_every_paper_comes_before_any_is_made_in_full(asked: list[Any]) -> None:
+    done = nucleate("reproduce", "--paper", "all", "--quiet")
+    assert done.exit_code == 0, done.output
+    in_full = [call[1] == "in full" for call in asked]
+    assert in_full == [False] * len(PAPERS) + [True] * len(PAPERS)
+    assert [call[0] for call in asked[: len(PAPERS)]] == [call[0] for call in asked[len(PAPERS) :]]

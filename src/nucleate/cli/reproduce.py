@@ -1,7 +1,7 @@
 """`nucleate reproduce`: parse, call one function, print. Heavy imports wait until they are needed."""
 
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import ExitStack, closing, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -87,7 +87,7 @@ def reproduce(
         if list_items:
             _list(papers, keys)
             return
-        from nucleate.papers.core.runner import reproduce as make
+        from nucleate.papers.core.runner import reproduce_in_stages as make
         from nucleate.papers.report.markdown import marked, update
 
         asked = {one.name: [key for key in keys if key in one.items] for one in papers}
@@ -100,14 +100,20 @@ def reproduce(
         if dry_run:
             return
         made = []
-        with nullcontext() if quiet else _Items() as watch:
+        with nullcontext() if quiet else _Items() as watch, ExitStack() as locks:
+            making = []
             for one in papers:
                 if asked[one.name]:
                     place = folder if one.name == DEFAULT else folder / one.name
-                    outcome = make(place, asked[one.name], quick, watch, _warn, one, first_look)
-                    made.append(
-                        (one, outcome, [] if readme is None else update(one, readme, outcome.results, place))
-                    )
+                    stages = make(place, asked[one.name], quick, watch, _warn, one, first_look)
+                    making.append((one, place, locks.enter_context(closing(stages))))
+                    if first_look:  # of all papers before any is made in full
+                        next(stages)
+            for one, place, stages in making:
+                outcome = next(stages)
+                made.append(
+                    (one, outcome, [] if readme is None else update(one, readme, outcome.results, place))
+                )
         for one, outcome, written in made:
             if not quiet:
                 _tell(outcome.report, outcome.results["items"], asked[one.name])

@@ -15,7 +15,7 @@ on.  results.json and report.html are never read, only written, again after ever
 import json
 import shutil
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -39,6 +39,7 @@ __all__ = [
     "Reproduction",
     "needs_first_look",
     "reproduce",
+    "reproduce_in_stages",
     "reproduce_item",
     "write_report",
 ]
@@ -102,6 +103,21 @@ def reproduce(
     paper       the first of the list unless said otherwise
     first_look  make the quick version of everything first: a report of all items is there after minutes
     """
+    *_, last = reproduce_in_stages(out, only, quick, display, tell, paper, first_look)
+    return last
+
+
+def reproduce_in_stages(
+    out: Path,
+    only: Iterable[str] = (),
+    quick: bool = False,
+    display: ProgressDisplay | None = None,
+    tell: Tell = lambda words: None,
+    paper: Paper | None = None,
+    first_look: bool = False,
+) -> Generator[Reproduction, None, None]:
+    """`reproduce`, which stands still when the first look, if there is one, is there, so that other papers
+    may have theirs.  Nobody else can work in the folder meanwhile."""
     from nucleate.studies.durable_files import locked
 
     (paper,) = [paper] if paper is not None else chosen_papers()
@@ -120,11 +136,13 @@ def reproduce(
         work = _Work(out, paper, keys, quick, display, tell)
         if first_look:
             work.first_look(keys)
+            yield work.report()
         left = [key for key in keys if key not in work.full]
         display.stage(len(left), "Now in full:" if first_look else "")
         for key in left:
             work.make(key)
-        return work.report()
+        last = work.report()
+    yield last
 
 
 def needs_first_look(item: Item) -> bool:

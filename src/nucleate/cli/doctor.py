@@ -5,6 +5,7 @@ import importlib.util
 import platform
 import shutil
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -35,8 +36,11 @@ class Extra(NamedTuple):
 EXTRAS = (
     Extra("explore", ("starlette", "uvicorn", "websockets"), "explorer"),
     Extra("spectra, trace, simulate --model", ("safetensors", "ml_dtypes", "gguf", "tokenizers"), "models"),
-    Extra("convert", ("torch",), "torch"),
+    Extra("convert, nucleate.torch", ("torch",), "torch"),
+    Extra("models of transformers", ("transformers",), "torch"),
+    Extra("nucleate.jax", ("jax",), "jax"),
     Extra("ensemble --cluster", ("dask", "distributed"), "cluster"),
+    Extra("ensemble --cluster, on SLURM", ("dask_jobqueue",), "slurm"),
     Extra(".mp4", ("imageio_ffmpeg",), "video"),
     Extra("--device gpu", ("numba_cuda",), "gpu"),
     Extra("bench, the others", ("jax", "diffrax"), "bench"),
@@ -122,9 +126,15 @@ def _compiled_code() -> list[str]:
     folder = cache_folder()
     if folder is None:
         return [_row("compiled code", "not kept: name a folder of your own in NUCLEATE_CACHE")]
-    files = list(folder.rglob("*.nbc"))
-    size = sum(file.stat().st_size for file in files) / 2**20
-    many = f"{len(files)} functions, {size:.1f} MiB" if files else "none yet: the first simulation compiles"
+    sizes = []
+    for file in folder.rglob("*.nbc"):
+        with suppress(FileNotFoundError):  # another process replaces it
+            sizes.append(file.stat().st_size)
+    many = (
+        f"{len(sizes)} functions, {sum(sizes) / 2**20:.1f} MiB"
+        if sizes
+        else "none yet: the first simulation compiles"
+    )
     return [_row("compiled code", f"{many}, in {folder}")]
 
 

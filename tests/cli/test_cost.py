@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support.command_line import nucleate
 
+import nucleate as nc
 from nucleate.cli import cost
 
 
@@ -56,6 +57,42 @@ def test_a_try_that_is_cut_short_counts_by_the_share_that_was_done(monkeypatch: 
             now[0] += time_limit
 
     assert cost.tried_seconds(part, np.zeros((64, 3)), 1.0, 2.0) == pytest.approx(4.0 * cost.TRIED_LIMIT)
+
+
+def test_a_life_of_any_number_of_tokens_can_be_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(time, "process_time", lambda: now[0])
+
+    def lived(n: int, progress: Any, time_limit: float | None) -> None:
+        now[0] += n**2
+
+    for n in range(1, 1101):
+        # halves are whole numbers, which for few tokens changes the power
+        assert cost.seconds_of_fewer(lived, n) == pytest.approx(n**2, rel=0.5 if n > 2 else 2.0)
+
+
+def test_on_the_sphere_time_is_linear_where_harmonics_are_summed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """1e5 tokens whose time would be 400 times as long by pairs."""
+    many = cost.linear_from(nc.Attention(9.0), 1e-8, 100_000, 3, 10.0)
+    assert many is not None
+    assert many < 3000
+    assert cost.linear_from(nc.Attention(9.0), 1e-8, many, 3, 10.0) is None
+    assert cost.linear_from(nc.Attention(9.0, Q=np.diag([1.0, 1.0, 2.0])), 1e-8, 100_000, 3, 10.0) is None
+    assert cost.linear_from(nc.Attention(9.0), 1e-8, 100_000, 4, 10.0) is None
+    rough = [cost.rough_seconds(1, n, 3, 10.0, many) for n in (50_000, 100_000)]
+    assert rough[1] == pytest.approx(2.0 * rough[0])
+    now, tried = [0.0], []
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+
+    def part(x0: Any, *, progress: Any, max_steps: int | None, time_limit: float | None) -> None:
+        tried.append(len(x0))
+        now[0] += len(x0) * min(len(x0), many) * 1e-9
+
+    seconds = cost.tried_seconds(part, np.zeros((100_000, 3)), 10.0, cost.BY_MODES, many)
+    assert seconds == pytest.approx(1e-4 * many, rel=0.6)
+    assert 2 * many <= max(tried) < 20_000
+    assert sorted(tried)[-2] >= many  # what is compiled and fetched once is not counted
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Protocol
 import typer
 
 if TYPE_CHECKING:
+    from nucleate.attention import Attention
     from nucleate.checks import Array
 
 __all__ = [
     "LONG_SECONDS",
+    "NOTHING_DONE",
     "Part",
     "announce",
     "in_words",
+    "linear_from",
     "rough_seconds",
     "seconds_of_fewer",
     "tried_seconds",
@@ -32,10 +35,11 @@ EVALUATIONS_PER_STEP, TIME_PER_STEP, LEAST_STEPS = 12.0, 0.7, 10.0
 LAST_EXPLICIT_TIME = 1e4  # later on few steps are needed
 MODES = 250.0  # on the circle a token costs no more than so many pairs
 
-ALL_PAIRS, ON_CIRCLE = 2.0, 1.1  # powers of the number of tokens that time grows with
-MANY_ON_CIRCLE = 10_000  # tokens from which on the second holds
+ALL_PAIRS, BY_MODES = 2.0, 1.1  # powers of the number of tokens that time grows with
+MANY_ON_CIRCLE = 10_000  # tokens from which on the second holds there
 TRIED_SECONDS, TRIED_LIMIT = 0.5, 5.0  # that a try should and may take
 LEAST_TRIED_TOKENS = 16
+ERROR_SHARE = 0.01  # of the tolerance that a kernel may err by
 COMPILING_STEPS = 5  # of the run that only compiles
 
 
@@ -72,25 +76,42 @@ def in_words(seconds: float) -> str:
     return f"about {seconds:.0f} s" if seconds >= LONG_SECONDS else "a few seconds"
 
 
-def rough_seconds(runs: int, n: int, d: int, t: float) -> float:
-    """The time that runs of n tokens take, from a count of pairs; nothing is computed."""
+def rough_seconds(runs: int, n: int, d: int, t: float, linear: int | None = None) -> float:
+    """The time that runs of n tokens take, from a count of pairs; nothing is computed.
+
+    linear   tokens from which on each costs no more than there, in more dimensions than the circle's
+    """
     steps = min(t, LAST_EXPLICIT_TIME) / TIME_PER_STEP + LEAST_STEPS
-    pairs = n * (n + 1) / 2.0 if d > 2 else n * min(n / 2.0, MODES)
+    pairs = n * (min(n, linear or n) + 1) / 2.0 if d > 2 else n * min(n / 2.0, MODES)
     return runs * pairs * (1.0 + d / DIMENSIONS_PER_PAIR) * steps * EVALUATIONS_PER_STEP / PAIRS_PER_SECOND
 
 
-def tried_seconds(part: Part, x0: "Array", t: float, power: float | None) -> float:
+def linear_from(model: "Attention", tolerance: float, n: int, d: int, t: float) -> int | None:
+    """The number of tokens, a power of two, from which on each costs the same, by sums over modes or
+    harmonics; None if there are fewer than twice as many."""
+    from nucleate.kernels.dispatch import choose_kernel
+    from nucleate.kernels.model_shape import model_shape
+
+    many, allowed = 1, ERROR_SHARE * tolerance / max(1.0, t / 10.0)  # as the solvers allow it
+    while 2 * many <= n:
+        if choose_kernel(model_shape(model, many, d), allowed) != "pairwise":
+            return many
+        many *= 2
+    return None
+
+
+def tried_seconds(part: Part, x0: "Array", t: float, power: float | None, linear: int | None = None) -> float:
     """The time that the work with the tokens x0 takes, from the time it takes with the first of them: under a
     causal mask these move as they will in the whole.
 
-    power   of the number of tokens that the time grows with; None: this is tried, too
+    power    of the number of tokens that the time grows with; None: this is tried, too
+    linear   tokens from which on the power holds: half as many as are tried at least
     """
     n, d = x0.shape[-2:]
     runs = len(x0) if x0.ndim == 3 else 1
-    m = n
-    least = MANY_ON_CIRCLE if power == ON_CIRCLE else 2 * LEAST_TRIED_TOKENS
-    while m > least and rough_seconds(runs, m, d, t) > TRIED_SECONDS:
-        m = m * 3 // 4
+    m, least = n, 2 * (linear or LEAST_TRIED_TOKENS)
+    while m > least and rough_seconds(runs, m, d, t, linear) > TRIED_SECONDS:
+        m = max(m * 3 // 4, least)
     few = x0[..., :LEAST_TRIED_TOKENS, :]
     _heed(part(few, progress=_nobody, max_steps=COMPILING_STEPS, time_limit=None))
     half = x0[..., : max(m // 2, 1), :]
@@ -108,7 +129,7 @@ def seconds_of_fewer(
     """The time that a life of n tokens takes, from lives of fewer; progress of a life is in logarithms of
     time, and most of its work early, so that one that is cut short counts as it is."""
     _heed(lived(min(n, LEAST_TRIED_TOKENS), _nobody, None))  # compiles
-    sizes = [size for size in (n // 16, n // 8) if size > 2 * LEAST_TRIED_TOKENS] or [n // 2, n]
+    sizes = [n // 16, n // 8] if n // 16 > 2 * LEAST_TRIED_TOKENS else [n // 2, n]
     times = []
     for size in sizes:
         began = time.process_time(), time.perf_counter()

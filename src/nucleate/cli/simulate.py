@@ -11,10 +11,11 @@ import typer
 
 from nucleate.cli.cost import (
     ALL_PAIRS,
+    BY_MODES,
     MANY_ON_CIRCLE,
-    ON_CIRCLE,
     ROUGH_SECONDS,
     announce,
+    linear_from,
     rough_seconds,
     tried_seconds,
 )
@@ -282,8 +283,9 @@ def simulate(
             )
 
         plain = not (mask or "").startswith("window") and model is None
-        on_circle = plain and not any(one is not None for one in family.values())
-        tried = _announce(moved, setup.x0, last, (plain, on_circle), dry_run, quiet, time_limit)
+        one_head = plain and not any(one is not None for one in family.values()) and device == "cpu"
+        alone = (setup.model, rtol + atol) if one_head else None
+        tried = _announce(moved, setup.x0, last, plain, alone, dry_run, quiet, time_limit)
         if dry_run:
             return
         began = clock.perf_counter()
@@ -307,27 +309,31 @@ def _announce(
     moved: "Part",
     x0: "Array",
     t: float,
-    plain: tuple[bool, bool],
+    plain: bool,
+    one_head: tuple[Any, float] | None,
     dry_run: bool,
     quiet: bool,
     time_limit: float | None,
 ) -> bool:
     """Say what the run will cost if that is much, or all that was asked for; whether it had to be tried.
 
-    plain   whether tokens see all others before them, and whether the model is one head on top of that
+    plain      whether tokens see all others before them
+    one_head   the model, where it is one head on top of that, and the tolerance
     """
     from nucleate.checks import finite_number
 
     runs, (n, d) = len(x0) if x0.ndim == 3 else 1, x0.shape[-2:]
     t = finite_number("t", t, above=0.0, help="It is the time to stop at.")
-    seconds = rough_seconds(runs, n, d, t)
+    linear, power = None, ALL_PAIRS if d > 2 and plain else None
+    if one_head is not None and d in (2, 3):
+        linear = MANY_ON_CIRCLE // 2 if d == 2 else linear_from(*one_head, n, d, t)
+        if linear is not None and n > 2 * linear:
+            power = BY_MODES
+    seconds = rough_seconds(runs, n, d, t, linear)
     tried = dry_run or (seconds >= ROUGH_SECONDS and not quiet)
     if tried:
         with ProgressBar("trying with fewer tokens how long it takes", quiet):
-            power = (
-                ALL_PAIRS if d > 2 and plain[0] else ON_CIRCLE if n > MANY_ON_CIRCLE and plain[1] else None
-            )
-            seconds = tried_seconds(moved, x0, t, power)
+            seconds = tried_seconds(moved, x0, t, power, linear if power == BY_MODES else None)
     seconds = min(seconds, time_limit or seconds)
     many = f"{runs} runs of " if x0.ndim == 3 else ""
     announce(seconds if tried else 0.0, f"{many}{n} tokens, d = {d}, to t = {t:g}", dry_run, quiet)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nucleate.cli.cost import LONG_SECONDS, NOTHING_DONE
 from nucleate.cli.errors import friendly_errors
 from nucleate.cli.options import CheckpointPath, Quiet
 from nucleate.cli.progress import ProgressBar
@@ -19,7 +20,6 @@ __all__ = ["trace"]
 
 DATA, PICTURES, PAGES = (".zarr", ".npz"), (".png", ".pdf", ".svg"), (".html", ".htm")
 MAX_TEXT_BYTES = 2**24  # of a file
-LONG_SECONDS = 10.0  # what takes longer is said beforehand
 LOOKS_LIKE_A_FILE = re.compile(r"\S+\.(txt|md|text)|[./~]\S*/\S+", re.ASCII)
 
 
@@ -153,7 +153,7 @@ def _report(
         typer.echo(announce(reading, None, report_passes(reading)))
         for note in reading.notes:
             typer.echo(note)
-        typer.echo("Nothing was computed or written: leave out --dry-run.")
+        typer.echo(NOTHING_DONE)
         return
     said: list[str] = []
 
@@ -249,7 +249,7 @@ def _announce(reading: "Reading", dry_run: bool, quiet: bool) -> None:
     if dry_run:
         for note in reading.notes:
             typer.echo(note)
-        typer.echo("Nothing was computed or written: leave out --dry-run.")
+        typer.echo(NOTHING_DONE)
 
 
 def _duration(seconds: float) -> str:

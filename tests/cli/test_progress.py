@@ -135,6 +135,20 @@ def test_quiet_is_quiet_elsewhere(now: list[float], capsys: pytest.CaptureFixtur
     assert capsys.readouterr().err == ""
 
 
+def test_a_line_may_be_written_at_any_moment_of_the_first_call() -> None:
+    """As the thread that writes lines may: what is counted has a beginning once it has a total."""
+    seen = []
+
+    class Watched(ProgressBar):
+        def __setattr__(self, name: str, value: object) -> None:
+            super().__setattr__(name, value)
+            if name in ("done", "total", "first") and hasattr(self, "stopped"):
+                seen.append(self._reached())
+
+    Watched("simulating", quiet=True, unit="runs")(1, 2)
+    assert seen == ["", "", "1 of 2 runs"]
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0.4, "0:00"), (75, "1:15"), (3599.6, "1:00:00"), (86400, "24:00:00")]
 )

@@ -1,5 +1,6 @@
 """`nucleate spectra`: what it prints and writes, and what it refuses."""
 
+import importlib
 import json
 import re
 from dataclasses import replace
@@ -61,6 +62,20 @@ def test_a_folder_gets_everything(found: Spectra, tmp_path: Path) -> None:
     ]  # fmt: skip
     assert (tmp_path / "one.csv").read_text() == (tmp_path / "report" / "heads.csv").read_text()
     assert json.loads((tmp_path / "report" / "spectra.json").read_text())["regions"] == found.regions
+
+
+def test_quiet_does_not_try_how_long_it_takes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = make("llama").write(tmp_path / "checkpoint")
+    tried: list[tuple[int, int]] = []
+
+    def seconds(d: int, head_dim: int) -> float:
+        tried.append((d, head_dim))
+        return 0.0
+
+    monkeypatch.setattr(importlib.import_module("nucleate.cli.spectra"), "_seconds_of_one", seconds)
+    for words, times in (["--quiet"], 0), ([], 1), (["--quiet", "--dry-run"], 2):
+        assert nucleate("spectra", path, "--draws", 1, "--partners", 0, *words).exit_code == 0
+        assert len(tried) == times
 
 
 @pytest.mark.parametrize("name", ["a.png", "a.svg", "a.pdf"])

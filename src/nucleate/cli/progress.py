@@ -72,9 +72,9 @@ class ProgressBar:
         """So much of so much is done."""
         if self.before and not done:
             return self._show(self.before)
-        self.done, self.total = done, total
-        if self.first is None:
+        if self.first is None:  # before there is a total: another thread may write a line between
             self.first = time.perf_counter(), done
+        self.done, self.total = done, total
         self._show(self.words)
 
     def say(self, words: str) -> None:

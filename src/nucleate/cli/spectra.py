@@ -125,6 +125,8 @@ def _announce(
     path: Path, mapping: str | None, draws: int, partners: int, simulated: bool, dry_run: bool, quiet: bool
 ) -> None:
     """What will be read and how long that takes, where it is long or all that was asked for."""
+    if quiet and not dry_run:
+        return
     from nucleate.models.checkpoint import open_source
     from nucleate.models.mapping import find_mapping
     from nucleate.models.plan import make_plan

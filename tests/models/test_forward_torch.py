@@ -20,7 +20,7 @@ from nucleate.models.forward import HiddenStates, open_model
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
-pytest.importorskip("safetensors.torch")  # its tables of dtypes are made here, not while one stands for another
+pytest.importorskip("safetensors.torch")  # its tables of dtypes are made before one stands for another
 
 CLOSE, SINGLE = 1e-9, 1e-4  # of the largest number of an array
 SIZES: dict[str, Any] = {

@@ -29,7 +29,7 @@ KIND_WORDS = {
 }
 SETS = ["spheres", "eight"]  # of the runs that may be chaotic
 MAX_CHAOTIC_SHARE = 0.05  # of the runs of a kind that is not chaotic
-PROOF = "open-questions/clouds.md#no-token-has-exponents-with-a-positive-sum"
+PROOF = "open-questions/clouds.md#areas-around-a-token-do-not-grow"
 MAX_PARTING = 7.0  # logarithm of the growth or decay of 1e-8 up to which it is small, and no rounding error
 MAX_PARTING_ERROR = 0.1
 
@@ -200,8 +200,8 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     even = [numbers["gradient_mean_square"], numbers["gradient_spread"]]
     return (
         Verdict(
-            "from almost every start areas around a token do not grow exponentially, for any Q, K, V: its mean"
-            " rates do not add up to more than 0, and on the circle none is positive",
+            "from almost every start areas around a token do not grow exponentially, for any Q, K, V: its"
+            " mean rates do not add up to more than 0, and on the circle none is positive",
             "proved" if holds else "contradicted",
             f"mean held-out exponent on the circle {null}; on spheres the largest sum of a token's exponents"
             f" is {sums} on average",

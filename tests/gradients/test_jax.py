@@ -5,13 +5,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.block_models import blocks, heads_of_kinds
+from support.block_models import check_is_the_equation
 from support.project import ROOT
 
 import nucleate as nc
 from nucleate.attention import Window
 from nucleate.attention import drift as equation
-from nucleate.block import block_drift
 from nucleate.jax import drift
 
 jax = pytest.importorskip("jax")
@@ -30,12 +29,7 @@ def double_precision() -> Any:
 @pytest.mark.parametrize("mask", ["causal", "full", Window(3)], ids=str)
 @pytest.mark.parametrize("d", [2, 3])
 def test_it_is_the_equation_for_every_kind_of_head_and_block(d: int, mask: Any) -> None:
-    x = nc.uniform(9, d, 1)
-    for name, head in heads_of_kinds(d, mask).items():
-        assert np.allclose(drift(head, x), equation(head, x), atol=1e-12), name
-    for name, block in blocks(d, mask).items():
-        if not callable(block.mlp):
-            assert np.allclose(drift(block, x, t=2.0), block_drift(block, x, 2.0), atol=1e-12), name
+    check_is_the_equation(drift, d, mask)
 
 
 def test_single_precision_stays_single() -> None:

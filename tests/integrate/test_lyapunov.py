@@ -1,5 +1,7 @@
 """Lyapunov exponents: those that are known exactly, nearby runs, prefixes, and what is refused."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -86,7 +88,7 @@ def test_planted_growth_gives_its_rate_and_an_interval_that_holds_it() -> None:
         ({"t": 1e9}, "shorter time"),
     ],
 )
-def test_what_has_no_exponents_by_token_is_refused(change: dict[str, object], words: str) -> None:
-    good: dict[str, object] = {"model": nc.Attention(1.0), "x": nc.uniform(3, 2, 0), "t": 2.0}
+def test_what_has_no_exponents_by_token_is_refused(change: dict[str, Any], words: str) -> None:
+    good: dict[str, Any] = {"model": nc.Attention(1.0), "x": nc.uniform(3, 2, 0), "t": 2.0}
     with pytest.raises(nc.InputError, match=words):
-        nc.lyapunov(**{**good, **change})  # type: ignore[arg-type]
+        nc.lyapunov(**{**good, **change})

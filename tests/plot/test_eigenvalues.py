@@ -83,7 +83,7 @@ def test_both_half_planes_show_and_are_named() -> None:
 @pytest.mark.parametrize("top", [0.05, 0.3, 0.7, 1.0, -0.05, -0.3, -1.0])
 def test_the_line_at_lambda_max_runs_through_no_words(top: float) -> None:
     ax: Any = plot.spectrum([top, -1.0 + min(top, 0.0), 0.5j * top - 1.0])
-    FigureCanvasAgg(ax.figure).draw()  # type: ignore[no-untyped-call]
+    FigureCanvasAgg(ax.figure).draw()  # type: ignore[no-untyped-call]  # matplotlib says no types there
     x = ax.transData.transform((top, 0.0))[0]
     for text in ax.texts:
         if text.get_text().startswith("Re"):

@@ -218,4 +218,4 @@ def test_a_status_without_a_meaning_is_refused(finished: Path) -> None:
     found = load_ensemble(finished).in_memory()
     found.data["status"][0, 0] = 99
     with pytest.raises(InputError, match="status must be 0 to"):
-        found.summary  # noqa: B018
+        _ = found.summary

@@ -2,19 +2,21 @@
 equation."""
 
 import math
+from typing import Any
 
 import numpy as np
 from support.kernel_models import Mask, norms
 
 import nucleate as nc
 from nucleate.attention import Attention, Frozen
-from nucleate.block import Block, block_output
+from nucleate.attention import drift as equation
+from nucleate.block import Block, block_drift, block_output
 from nucleate.checks import EPS, Array
 from nucleate.mlp import MLP, Potential
 from nucleate.norms import scale
 from nucleate.positions import ALiBi, RoPE
 
-__all__ = ["block_bound", "blocks", "heads_of_kinds", "own_term_of_tests"]
+__all__ = ["block_bound", "blocks", "check_is_the_equation", "heads_of_kinds", "own_term_of_tests"]
 
 
 def own_term_of_tests(x: Array, out: Array) -> None:
@@ -84,6 +86,16 @@ def blocks(d: int, mask: Mask) -> dict[str, Block]:
 
 def _nothing(d: int, mask: Mask) -> Attention:
     return Attention(6.0, V=np.zeros((d, d)), mask=mask)
+
+
+def check_is_the_equation(drift: Any, d: int, mask: Mask) -> None:
+    """That `drift` of another library is ours, for every kind of head and block."""
+    x = nc.uniform(9, d, 1)
+    for name, head in heads_of_kinds(d, mask).items():
+        assert np.allclose(drift(head, x), equation(head, x), atol=1e-12), name
+    for name, block in blocks(d, mask).items():
+        if not callable(block.mlp):
+            assert np.allclose(drift(block, x, t=2.0), block_drift(block, x, 2.0), atol=1e-12), name
 
 
 def block_bound(block: Block, x: Array) -> float:

@@ -2,14 +2,16 @@
 
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from nucleate.attention import Attention
 from nucleate.block import Block
-from nucleate.checks import InputError
+from nucleate.checks import Array, InputError
 from nucleate.integrate.checkpoint import Checkpoint
 from nucleate.layers import Layers, Model
 from nucleate.positions import ALiBi
 
-__all__ = ["as_blocks", "is_ordinary", "name_of", "softmax_head"]
+__all__ = ["as_blocks", "is_ordinary", "name_of", "one_run", "softmax_head"]
 
 
 def is_ordinary(model: Model) -> bool:
@@ -42,6 +44,15 @@ def softmax_head(model: Any, what: str, help: str) -> Attention:
     raise InputError(
         f"{what} for one softmax head without positions, but the model is {name_of(model)}. {help}"
     )
+
+
+def one_run(model: Attention, x: ArrayLike, who: str) -> Array:
+    """The tokens x (n, d), checked, of a model of one run: `who` takes no others."""
+    tokens = model.check(x)
+    if tokens.ndim == 3 or model.runs is not None:
+        given = len(tokens) if tokens.ndim == 3 else model.runs
+        raise InputError(f"{who} takes one run, but was given {given}. Call it once for each.")
+    return tokens
 
 
 def name_of(model: Model) -> str:

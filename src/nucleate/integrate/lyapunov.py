@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from nucleate.attention import Attention
 from nucleate.block import Block
 from nucleate.checks import Array, InputError, check_memory, finite_number
-from nucleate.integrate.family import softmax_head
+from nucleate.integrate.family import one_run, softmax_head
 from nucleate.integrate.tableau import dormand_prince_5
 from nucleate.kernels.model_shape import FULL, model_shape
 from nucleate.kernels.threads import Stop, interruptible
@@ -83,12 +83,7 @@ def lyapunov(
     0 are off by about 1 / (t - since).
     """
     model = softmax_head(model, "Lyapunov exponents are computed", "Take nucleate.Attention(...).")
-    x = model.check(x)
-    if x.ndim == 3 or model.runs is not None:
-        raise InputError(
-            f"lyapunov takes one run, but was given {len(x) if x.ndim == 3 else model.runs}. Call it once for"
-            " each."
-        )
+    x = one_run(model, x, "lyapunov")
     t = finite_number("t", t, above=0.0, help="It is the time up to which the run is followed.")
     since = FIRST_SHARE * t if since is None else finite_number("since", since, least=0.0)
     if not since < t:

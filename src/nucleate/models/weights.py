@@ -99,7 +99,7 @@ class GgufWeights(Weights):
 
     def __init__(self, path: Path) -> None:
         try:
-            import gguf  # noqa: F401
+            import gguf  # noqa: F401  # only whether it is there
         except ImportError as error:
             raise MissingPackageError(
                 f"{path} needs the package gguf, which cannot be imported ({error}). Install it: python -m"

@@ -13,7 +13,7 @@ from nucleate.attention import Attention
 from nucleate.block import Block
 from nucleate.checks import Array, InputError, finite_number, function_or_none, shortened, whole_number
 from nucleate.conveniences import convenience
-from nucleate.integrate.family import softmax_head
+from nucleate.integrate.family import one_run, softmax_head
 from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import Progress, simulate
 from nucleate.integrate.storage import check_target
@@ -224,13 +224,7 @@ def _one_start(model: Attention, x0: ArrayLike | int) -> Array:
             f"x0 must be tokens (n, d), but is {shortened(x0)}. life(model, x0) takes a start of your own,"
             " such as nucleate.uniform(n, d, seed)."
         )
-    x = model.check(x0)
-    if x.ndim == 3 or model.runs is not None:
-        raise InputError(
-            f"life follows one run, but was given {len(x) if x.ndim == 3 else model.runs}. Call it once for"
-            " each."
-        )
-    return x
+    return one_run(model, x0, "life")
 
 
 def _last_merge(model: Attention, x0: Array) -> float:

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from nucleate.attention import Attention
 from nucleate.block import Block
 from nucleate.checks import Array, InputError, finite_number
-from nucleate.integrate.family import softmax_head
+from nucleate.integrate.family import one_run, softmax_head
 from nucleate.kernels.model_shape import CAUSAL, ModelShape, model_shape
 from nucleate.layers import Layers
 from nucleate.observe.centers import renyi_centers
@@ -68,12 +68,7 @@ def predict_merges(
     that of causal single linkage, with the exact two-token time of every approach.
     """
     model = softmax_head(model, "Merges are predicted", "Simulate it: nucleate.life(model, x0, t=...).")
-    tokens = model.check(x)
-    if tokens.ndim == 3 or model.runs is not None:
-        raise InputError(
-            f"predict_merges takes one run, but was given {len(tokens) if tokens.ndim == 3 else model.runs}."
-            " Call it once for each."
-        )
+    tokens = one_run(model, x, "predict_merges")
     t = finite_number("t", t, least=0.0, help="It is the time at which the tokens are at x.")
     shape = _checked_shape(model, *tokens.shape)
     width = cluster_width(shape.z)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.soak import SOAK
@@ -101,9 +102,9 @@ def test_a_second_process_is_refused_in_words(tmp_path: Path, monkeypatch: pytes
     refusals = []
     real = runner.reproduce_item
 
-    def meanwhile(*given: object) -> dict[str, object]:
+    def meanwhile(*given: Any) -> dict[str, object]:
         refusals.append(subprocess.run(words, capture_output=True, text=True, check=False))
-        return real(*given)  # type: ignore[arg-type]
+        return real(*given)
 
     monkeypatch.setattr(runner, "reproduce_item", meanwhile)
     reproduce_tiny(tmp_path)

@@ -54,6 +54,16 @@ def test_directions_and_lengths_give_the_states_back() -> None:
         assert run.over_depth
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e-170, 1e160, 1e300])
+def test_huge_and_tiny_states_have_directions_and_lengths_too(size: float) -> None:
+    states = made_states().astype(np.float64)
+    run, usual = nc.Run.from_hidden_states(size * states), nc.Run.from_hidden_states(states)
+    assert np.allclose(run.x, usual.x, rtol=1e-15, atol=1e-15)
+    assert run.norms is not None
+    assert usual.norms is not None
+    assert np.allclose(run.norms, size * usual.norms, rtol=1e-15)
+
+
 def test_states_layer_by_layer_tensors_and_outputs_are_the_same_run() -> None:
     states = made_states()
     whole = nc.Run.from_hidden_states(states)
@@ -103,6 +113,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "layers of two shapes": ({"states": [np.ones((2, 3)), np.ones((3, 3))]}, "must have one shape"),
     "a token of length zero": ({"states": ZERO}, r"states\[1, 2\] is zero"),
     "infinite": ({"states": ENDLESS}, r"states\[0, 1, 2\] is inf.*float32"),
+    "too long": ({"states": np.full((2, 3, 8), 1e308)}, r"states\[0, 0\] is above the largest double"),
     "too few strings": ({"tokens": ["a"]}, "must be 5 strings"),
     "one string": ({"tokens": "abcde"}, "must be 5 strings"),
     "no strings": ({"tokens": [1, 2, 3, 4, 5]}, "must be strings"),

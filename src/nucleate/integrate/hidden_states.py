@@ -37,6 +37,8 @@ def from_hidden_states(
     check_memory(3.0 * 8.0 * array.size, "The run")
     array = array.astype(np.float64)
     _refuse_not_finite(array)
+    _, exponent = np.frexp(np.abs(array).max(axis=-1))  # squares of 2^-exponent h neither overflow nor vanish
+    array = np.ldexp(array, -exponent[..., None])
     norms = np.sqrt(np.einsum("...i,...i->...", array, array))  # (L+1, n) or (b, L+1, n)
     if not norms.all():
         where = [int(i) for i in np.argwhere(norms == 0.0)[0]]
@@ -45,6 +47,14 @@ def from_hidden_states(
             " a batch."
         )
     array /= norms[..., None]
+    with np.errstate(over="ignore"):
+        norms = np.ldexp(norms, exponent)
+    if not np.isfinite(norms).all():
+        where = [int(i) for i in np.argwhere(~np.isfinite(norms))[0]]
+        raise InputError(
+            f"Every token must have a finite length, but that of states{where} is above the largest double."
+            " Scale the states down."
+        )
     if model is None:
         model = Checkpoint("hidden states", "of a model that is not known", m - 1, d)
     if not isinstance(model, Checkpoint):

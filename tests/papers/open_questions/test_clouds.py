@@ -77,6 +77,22 @@ def test_planted_exponents_change_the_verdicts() -> None:
     assert [words(data)[i] for i in (1, -1)] == ["not observed", "not observed"]
 
 
+def test_planted_orders_of_tokens_and_kinds_of_eigenvalues_change_their_verdicts() -> None:
+    assert words(planted())[7:9] == ["observed", "not observed"]
+    data = planted()
+    for name in P["sets"]:  # the first eighth as high as the second half
+        for half in ("first", "second"):
+            data[name][half][:, :8] += 0.1
+        draws = table(P, name)
+        complex_ones = np.array([one.seed // 2 % 2 == 0 for one in draws])
+        data[name]["complex"] = ("run", complex_ones.astype(float))
+        if name in ("spheres", "eight"):
+            loud = complex_ones & np.array([one.kind in ("general", "all") for one in draws])
+            for half in ("first", "second"):
+                data[name][half][loud, -1] = 0.02
+    assert words(data)[7:9] == ["not observed", "observed"]
+
+
 def test_the_held_out_exponent_is_that_of_the_token_that_was_largest_before() -> None:
     first, second = np.array([[0.1, 0.3, 0.2]]), np.array([[9.0, 0.5, 8.0]])
     assert held_out(first, second).tolist() == [0.5]

@@ -12,21 +12,6 @@ import nucleate as nc
 from nucleate.cli import cost
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (3.0, "a few seconds"),
-        (40.0, "about 40 s"),
-        (100.0, "about 1.7 min"),
-        (1930.0, "about 32 min"),
-        (4 * 3600.0, "about 4 h"),
-        (3.2 * 86400.0, "about 3.2 days"),
-    ],
-)
-def test_a_time_is_one_number(seconds: float, words: str) -> None:
-    assert cost.in_words(seconds) == words
-
-
 @pytest.mark.parametrize(("power", "known"), [(2.0, True), (1.0, False)])
 def test_the_time_of_many_tokens_is_found_from_fewer(
     power: float, known: bool, monkeypatch: pytest.MonkeyPatch

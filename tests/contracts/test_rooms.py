@@ -10,6 +10,7 @@ from support.project import ROOT, SOURCE, TESTS, blocks, page
 
 # A room imports only from itself and from rooms before it in this list.
 ROOMS = [
+    "durations",
     "resources",
     "checks",
     "notebook",

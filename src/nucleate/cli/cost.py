@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import typer
 
+from nucleate.durations import in_words
+
 if TYPE_CHECKING:
     from nucleate.attention import Attention
     from nucleate.checks import Array
@@ -17,7 +19,6 @@ __all__ = [
     "NOTHING_DONE",
     "Part",
     "announce",
-    "in_words",
     "linear_from",
     "rough_seconds",
     "seconds_of_fewer",
@@ -62,18 +63,10 @@ def announce(
     """Say what will be done and for how long, where it takes long; with --dry-run in any case."""
     if not dry_run and (quiet or seconds < LONG_SECONDS):
         return
-    typer.echo(f"{words}: {in_words(seconds)} {where}", err=not dry_run)
+    time_in_words = in_words(seconds) if seconds >= LONG_SECONDS else "a few seconds"
+    typer.echo(f"{words}: {time_in_words} {where}", err=not dry_run)
     if dry_run:
         typer.echo(NOTHING_DONE)
-
-
-def in_words(seconds: float) -> str:
-    """A time in one number: "a few seconds", "about 40 s", "about 6 min", "about 3 h", "about 5 days"."""
-    for unit, size, least in (("days", 86400.0, 172800.0), ("h", 3600.0, 5400.0), ("min", 60.0, 90.0)):
-        if seconds >= least:
-            many = seconds / size
-            return f"about {many:.0f} {unit}" if many >= 9.5 else f"about {many:.2g} {unit}"
-    return f"about {seconds:.0f} s" if seconds >= LONG_SECONDS else "a few seconds"
 
 
 def rough_seconds(runs: int, n: int, d: int, t: float, linear: int | None = None) -> float:

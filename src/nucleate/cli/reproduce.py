@@ -12,6 +12,7 @@ from nucleate.cli.cost import announce
 from nucleate.cli.errors import friendly_errors
 from nucleate.cli.options import DryRun, Quiet
 from nucleate.cli.progress import ProgressBar
+from nucleate.durations import in_words
 
 if TYPE_CHECKING:
     from nucleate.papers.core.paper import Paper
@@ -124,7 +125,6 @@ def reproduce(
 def _list(papers: "list[Paper]", keys: list[str]) -> None:
     """Every paper, and below it its items and what they cost."""
     from nucleate.papers import find
-    from nucleate.papers.core.item import in_words
 
     for one in papers:
         items = [find(key) for key in keys if key in one.items]
@@ -162,7 +162,6 @@ def _wide(keys: list[str]) -> int:
 def _cost(keys: list[str], quick: bool, first_look: bool) -> tuple[float, str]:
     """The seconds that items take on two idle cores if nothing is there yet, and what will be done."""
     from nucleate.papers import find
-    from nucleate.papers.core.item import in_words
     from nucleate.papers.core.runner import needs_first_look
 
     items = [find(key) for key in keys]
@@ -188,8 +187,6 @@ class _Items:
             typer.echo(words, err=True)
 
     def begin(self, key: str, title: str, seconds: float) -> None:
-        from nucleate.papers.core.item import in_words
-
         self.count += 1
         typer.echo(f"[{self.count}/{self.items}] {title}, {in_words(seconds)} on two cores", err=True)
         self.progress = ProgressBar(f"      {key}").start()

@@ -11,6 +11,7 @@ from nucleate.cli.cost import LONG_SECONDS, NOTHING_DONE
 from nucleate.cli.errors import friendly_errors
 from nucleate.cli.options import CheckpointPath, Quiet
 from nucleate.cli.progress import ProgressBar
+from nucleate.durations import in_words
 
 if TYPE_CHECKING:
     from nucleate.integrate.run import Run
@@ -243,17 +244,13 @@ def _announce(reading: "Reading", dry_run: bool, quiet: bool) -> None:
     texts = f"{b} texts of " if b > 1 else ""
     typer.echo(
         f"{s.name}: {s.architecture}, {s.layers} layers of {s.heads} heads, d = {s.d}; {texts}{n} tokens;"
-        f" about {_duration(seconds)}",
+        f" {in_words(seconds)}",
         err=not dry_run,
     )
     if dry_run:
         for note in reading.notes:
             typer.echo(note)
         typer.echo(NOTHING_DONE)
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds / 60:.0f} min" if seconds >= 120 else f"{max(seconds, 1.0):.0f} s"
 
 
 def _tell(run: "Run") -> None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nucleate.durations import in_words
 from nucleate.studies.block import Block, Cancelled, compute_block, warm_up
 from nucleate.studies.store import layout
 from nucleate.studies.study import Study
@@ -29,9 +30,7 @@ class Cost(NamedTuple):
 
     def __str__(self) -> str:
         grid = f"{self.points} points of the grid, " if self.points > 1 else ""
-        time = (
-            "" if self.seconds is None else f", {'at least ' * self.at_least}about {_duration(self.seconds)}"
-        )
+        time = "" if self.seconds is None else f", {'at least ' * self.at_least}{in_words(self.seconds)}"
         return f"{grid}{self.runs} runs{time}, {_size(self.bytes)} before compression"
 
 
@@ -69,13 +68,6 @@ def _runs_of_trial(study: Study) -> int:
     from nucleate.gpu.card_frames import runs_of_block
 
     return runs_of_block(len(study.times), *study.largest)
-
-
-def _duration(seconds: float) -> str:
-    for unit, size in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
-        if seconds >= 2.0 * size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
 def _size(size: int) -> str:

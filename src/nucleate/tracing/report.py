@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nucleate.checks import InputError, as_path, function_or_none, shortened, whole_number
+from nucleate.durations import in_words
 from nucleate.source_hash import source_hash
 from nucleate.tracing.bridge import left_out
 from nucleate.tracing.bridge_paths import measure_bridge
@@ -43,7 +44,6 @@ __all__ = [
     "TraceReport",
     "announce",
     "capture_answer",
-    "in_minutes",
     "judged",
     "prepare_report",
     "report_of",
@@ -173,7 +173,7 @@ def report_passes(reading: "Reading", replacements: int = REPLACEMENTS, without:
 def announce(reading: "Reading", name: str | None, passes: int) -> str:
     """What is to be done, and about how long it takes here."""
     T, n = np.atleast_2d(reading.ids).shape
-    words = in_minutes(MEASURING * passes * reading.seconds / T)
+    words = in_words(MEASURING * passes * reading.seconds / T)
     name = name or reading.model.settings.name
     return f"{name}: {T} texts of {n} tokens, {passes} forward passes, {words} here"
 
@@ -379,11 +379,6 @@ def _plan(
         lambda tick: measure_shuffles(model, texts, seed, tick),
     )
     return plan
-
-
-def in_minutes(seconds: float) -> str:
-    """About how long: "about 40 s", "about 6 min"."""
-    return f"about {max(seconds, 1.0):.0f} s" if seconds < 90.0 else f"about {seconds / 60.0:.0f} min"
 
 
 def _fingerprint(model: "TransformerModel", texts: Texts, key: str, seed: int, replacements: int) -> str:

@@ -35,7 +35,6 @@ __all__ = [
     "Verdict",
     "Word",
     "headline",
-    "in_words",
 ]
 
 Word = Literal[
@@ -119,13 +118,6 @@ class Cost(NamedTuple):
     def of(self, quick: bool) -> float:
         """Of a full or a quick run."""
         return self.quick if quick else self.full
-
-
-def in_words(seconds: float) -> str:
-    """A time in one number: "about 40 s", "about 6 min"."""
-    if seconds < 90.0:
-        return f"about {max(seconds, 1.0):.0f} s"
-    return f"about {seconds / 60.0:.0f} min" if seconds < 5400.0 else f"about {seconds / 3600.0:.1f} h"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from nucleate.papers.core.item import in_words
+from nucleate.durations import in_words
 from nucleate.papers.core.item_file import FIRST_LOOK
 from nucleate.papers.core.paper import Paper
 from nucleate.papers.report.findings import findings, opening_picture

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from nucleate.checks import InputError, file_error
+from nucleate.durations import in_words
 from nucleate.papers import DEFAULT
-from nucleate.papers.core.item import in_words
 from nucleate.papers.core.paper import Paper
 from nucleate.papers.report.findings import findings
 from nucleate.papers.report.html import formulas, gathered_slips, is_first_look

@@ -1,7 +1,7 @@
 /** The controls of a scene. They show a scene and hand back the next one; they know nothing of runs. */
 
 import { el, icon } from "./dom.ts";
-import { ChoiceField, NumberField, type NumberSpec } from "./fields.ts";
+import { ChoiceField, NumberField, UNKNOWN, type NumberSpec } from "./fields.ts";
 import { drawsLayers, hasFixedSteps, reachedTime } from "./family.ts";
 import { familyPanel, type FieldMaker } from "./family_panel.ts";
 import { MatrixField, type MatrixPreset } from "./matrix_field.ts";
@@ -22,6 +22,7 @@ export interface ControlsHost {
   frozen: number; // tokens of it that never move
   model: string; // what moves it, in a few words, where it is more than one softmax head
   tooLarge: boolean; // its model has more numbers than a scene may hold
+  unknown: ReadonlySet<string>; // settings that its file does not say
   defaults: Scene;
   presets: Preset[];
   matrices: MatrixPreset[];
@@ -121,6 +122,9 @@ export class Controls implements FieldMaker {
 
   private change(part: Partial<Scene>, live = false): void {
     const { scene } = this.host;
+    const filled = [...this.host.unknown].filter((name) => !(name in part));
+    if (filled.length > 0)
+      this.host.showMessage(`The recording does not say its ${filled.join(", ")}; the usual ones are taken.`);
     const next = this.fitting({ ...scene, ...part });
     if (!same(next, scene)) this.host.changed(next, live);
   }
@@ -145,7 +149,7 @@ export class Controls implements FieldMaker {
       next.t = reached;
       this.host.showMessage(`The end time is ${reached}: the layers have an end there, and none later.`);
     }
-    const most = Math.floor((limits.numbers ?? 2e7) / (next.n * next.d));
+    const most = Math.min(limits.frames ?? 1000, Math.floor((limits.numbers ?? 2e7) / (next.n * next.d)));
     if (next.frames > most) {
       next.frames = Math.max(3, most);
       this.host.showMessage(
@@ -166,7 +170,7 @@ export class Controls implements FieldMaker {
         (value, live) => this.change({ [name]: value }, live),
         this.host.showError,
       );
-      this.shows.push((scene) => field.show(scene[name]));
+      this.shows.push((scene) => field.show(this.host.unknown.has(name) ? null : scene[name]));
       return field.element;
     };
   }
@@ -187,7 +191,7 @@ export class Controls implements FieldMaker {
     field.element.classList.toggle("detail", shown !== undefined);
     this.shows.push((scene) => {
       field.element.hidden = shown !== undefined && !shown(scene);
-      field.show(get(scene));
+      field.show(this.host.unknown.has(name) ? UNKNOWN : get(scene));
     });
     return field.element;
   }
@@ -272,7 +276,7 @@ export class Controls implements FieldMaker {
       (value) => this.change({ seed: value }),
       this.host.showError,
     );
-    this.shows.push((scene) => field.show(scene.seed));
+    this.shows.push((scene) => field.show(this.host.unknown.has("seed") ? null : scene.seed));
     const roll = (): void => this.change({ seed: crypto.getRandomValues(new Uint32Array(1))[0] % 1_000_000 });
     const text = { "aria-label": "Another seed", title: "Another seed" };
     field.element.append(

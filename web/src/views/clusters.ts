@@ -27,7 +27,7 @@ export class Clusters extends TimePlot {
 
   protected keyOfLayer(): string {
     const { run, theme, scale } = this.context;
-    const drawn = [run?.begun.id, run?.frameCount, run?.measured !== null, run?.status];
+    const drawn = [run?.begun.id, run?.frameCount, run?.measured !== null, run?.status, run?.abandoned];
     return [...drawn, theme.dark, scale.decades].join("/");
   }
 

@@ -85,7 +85,7 @@ def test_in_figure_2_strong_centers_stay_and_one_other_is_lost_between_75_and_15
 def test_the_life_is_that_of_figure_2_and_ends_with_all_tokens_at_the_first() -> None:
     run, figure = preset_run("life"), preset_run("figure2", compute=False)
     assert np.array_equal(run.scene.x0, figure.scene.x0)
-    assert run.scene.model.beta == figure.scene.model.beta
+    assert run.head.beta == figure.head.beta
     assert angle(run.x[-1], run.x[0, 0]).max() < 1e-6
     assert run.clusters(1.0) > 100
     counts = run.measured.clusters[run.t > 1e3]
@@ -113,7 +113,7 @@ def test_in_figure_4_the_second_token_starts_at_1_2_creeps_and_falls_to_the_firs
 
 
 def test_in_figure_5_the_largest_real_part_is_clearly_positive() -> None:
-    V = np.asarray(preset_run("figure5", compute=False).scene.model.V)
+    V = np.asarray(preset_run("figure5", compute=False).head.V)
     z = np.linalg.eigvals(V)
     assert nc.atlas(V).lambda_max > 0.5
     assert (np.abs(z) < 0.5).mean() == pytest.approx(0.25, abs=0.15)  # a disc of radius about 1: areas
@@ -181,7 +181,7 @@ def test_of_the_counterexample_the_page_does_not_say_that_it_ends_at_two_points(
 
 def test_the_storm_gathers_and_turns_for_ever() -> None:
     run = preset_run("storm")
-    dominant = nc.atlas(np.asarray(run.scene.model.V)).dominant
+    dominant = nc.atlas(np.asarray(run.head.V)).dominant
     assert abs(dominant[0].imag) > 0.1
     assert run.clusters(100.0) <= 3
     assert angle(run.x[-2], run.x[-1]).min() > 0.5, "all are under way at the end"

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nucleate.attention import Attention
 from nucleate.checks import Array
 from nucleate.explorer.measurements import Measurements, measure
 from nucleate.explorer.prepared_run import begun_message, compute, prepare_scene
@@ -23,6 +24,12 @@ class PresetRun:
             run = compute(self.prepared)
             assert run.done
             self.t, self.x = run.t, run.x  # (m,), (m, n, d)
+
+    @property
+    def head(self) -> Attention:
+        """The model, where it is one head."""
+        assert isinstance(self.scene.model, Attention)
+        return self.scene.model
 
     @cached_property
     def measured(self) -> Measurements:

@@ -1,5 +1,6 @@
 /** The controls of a scene. They show a scene and hand back the next one; they know nothing of runs. */
 
+import { isCut } from "./cut_text.ts";
 import { el, icon } from "./dom.ts";
 import { ChoiceField, NumberField, UNKNOWN, type NumberSpec } from "./fields.ts";
 import { drawsLayers, hasFixedSteps, reachedTime } from "./family.ts";
@@ -264,8 +265,11 @@ export class Controls implements FieldMaker {
       const what = host.model === "" ? "" : `: ${host.model}`;
       const recording =
         host.recording === null ? null : `The recording ${host.recording} is shown${what}. ${own}`;
-      about.textContent =
-        recording ?? preset?.explain ?? "Your own scene. Its link and its Python are under Share.";
+      const text = recording ?? preset?.explain ?? "Your own scene. Its link and its Python are under Share.";
+      if (about.dataset.text === `${preset?.title}/${text}`) return; // nothing is announced twice
+      about.dataset.text = `${preset?.title}/${text}`;
+      const title = preset !== undefined && isCut(field.select) ? el("strong", {}, preset.title) : null;
+      about.replaceChildren(...(title === null ? [text] : [title, text]));
     });
     return el("div", { class: "preset" }, field.element, about);
   }
@@ -343,9 +347,9 @@ export class Controls implements FieldMaker {
 
   private maskFields(): HTMLElement[] {
     const names = {
-      causal: "causal: earlier tokens",
-      full: "full: all tokens",
-      window: "window: the last few",
+      causal: "causal: earlier",
+      full: "full: all",
+      window: "window: last few",
     };
     const kind = ({ mask }: Scene): string => (typeof mask === "string" ? mask : "window");
     const set = (value: string): Partial<Scene> => ({

@@ -15,12 +15,13 @@ from support.hostile_input import path_traversals
 from support.time_limits import several_programs
 
 from nucleate.explorer import guard
-from nucleate.explorer.guard import ROUTES, Guard, RateLimit, find_refusal, own_hosts
+from nucleate.explorer.guard import ROUTES, Guard, RateLimit, cookie_name, find_refusal, own_hosts
 from nucleate.explorer.server import Explorer, Server, make_app, routes
 
 pytestmark = several_programs
 REFUSED = {400, 403, 404, 405, 413, 429, 431}
-PORT, TOKEN = 8765, "right-token"
+PORT, TOKEN, COOKIE = 8765, "right-token", "right-cookie"
+OURS_COOKIE = f"nucleate-{PORT}={COOKIE}"
 OURS = f"127.0.0.1:{PORT}"
 
 
@@ -45,7 +46,7 @@ def scope(
 
 
 def ask(asked: dict[str, Any]) -> int | None:
-    refusal = find_refusal(asked, TOKEN.encode(), own_hosts(PORT))
+    refusal = find_refusal(asked, TOKEN.encode(), own_hosts(PORT), OURS_COOKIE.encode())
     return None if refusal is None else refusal.status
 
 
@@ -186,6 +187,86 @@ def test_a_missing_or_wrong_token_is_refused(query: str) -> None:
     assert ask(scope("websocket", "/socket", query=query)) == 403
 
 
+# --- the cookie
+
+STRANGE_COOKIES = [
+    "",
+    COOKIE,
+    f"nucleate-{PORT}=",
+    f"nucleate-{PORT}={COOKIE[:-1]}",
+    f"nucleate-{PORT}={COOKIE}2",
+    f"nucleate-{PORT}={COOKIE.upper()}",
+    f'nucleate-{PORT}="{COOKIE}"',
+    f"nucleate-{PORT}={TOKEN}",  # the token is no cookie
+    f"nucleate-{PORT + 1}={COOKIE}",  # another server's, on the same host
+    f"nucleate={COOKIE}",
+    f"x{OURS_COOKIE}",
+    f"a={OURS_COOKIE}",
+    f"{OURS_COOKIE} x",
+    f"{OURS_COOKIE},x",
+]
+
+
+def test_the_cookie_opens_the_page_without_a_token_or_with_an_old_one() -> None:
+    for query in ("", "token=of-an-earlier-start", "token="):
+        assert ask(scope(query=query, cookie=OURS_COOKIE)) is None
+        assert ask(scope(query=query, cookie=f"a=b; {OURS_COOKIE};c=d")) is None
+        assert ask(scope(query=query, cookie=["a=b", f"nucleate-{PORT}=old", OURS_COOKIE])) is None
+
+
+@pytest.mark.parametrize("cookie", STRANGE_COOKIES)
+def test_a_cookie_that_is_not_ours_to_the_letter_opens_nothing(cookie: str) -> None:
+    assert ask(scope(query="", cookie=cookie)) == 403
+
+
+def test_the_cookie_opens_no_websocket_and_takes_the_place_of_no_other_check() -> None:
+    """Browsers send it to every port of this host, so it must be worth nothing to whoever listens there."""
+    for query in ("", "token=", "token=wrong", f"token={COOKIE}", COOKIE):
+        assert ask(scope("websocket", "/socket", query=query, cookie=OURS_COOKIE)) == 403
+    assert ask(scope(query="", cookie=OURS_COOKIE, host="evil.example:8765")) == 403
+    assert ask(scope(query="", cookie=OURS_COOKIE, origin="http://127.0.0.1:8766")) == 403
+    assert ask(scope(query="", cookie=OURS_COOKIE, path="/new")) == 404
+    assert ask(scope(query="", cookie=OURS_COOKIE, method="POST")) == 405
+    for query in ("x=1", "token=a&x=1", "token=a/b", "Token=a", "token=" + "r" * 101, "token=a\n"):
+        assert ask(scope(query=query, cookie=OURS_COOKIE)) == 403
+
+
+def test_whoever_brings_the_token_gets_a_cookie_that_opens_the_page_alone(server: Server) -> None:
+    ours = f"127.0.0.1:{server.port}"
+    answer = httpx.get(server.address, trust_env=False)
+    given = answer.headers["set-cookie"]
+    value, *attributes = given.split("; ")
+    assert value == f"{cookie_name(server.port)}={server.explorer.cookie}"
+    assert attributes == ["Path=/", "HttpOnly", "SameSite=Strict"]  # and of this session of the browser
+    assert server.explorer.cookie != server.explorer.token
+    assert server.explorer.token not in str(answer.headers) + answer.text
+    status, again = raw(server.port, request("/", ours, f"Cookie: {value}"))
+    assert status == 200
+    assert b"a page" in again
+    assert raw(server.port, request("/", ours, "Cookie: nucleate=1"))[0] == 403
+    wire = upgrade("/socket", ours, f"Origin: http://{ours}", f"Cookie: {value}")
+    assert raw(server.port, wire)[0] == 403
+
+
+def test_a_browser_without_the_token_gets_a_page_that_says_what_to_do(server: Server) -> None:
+    answer = httpx.get(f"http://127.0.0.1:{server.port}/?token=%3Cb%3Estale", trust_env=False)
+    assert answer.status_code == 403
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert "set-cookie" not in answer.headers
+    assert "nucleate explore" in answer.text
+    assert "load this page again" in answer.text
+    assert "stale" not in answer.text, "nothing of what was asked for is repeated"
+    assert "<script" not in answer.text
+    policy = answer.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in policy
+    assert "script-src" not in policy
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert answer.headers["cache-control"] == "no-store"
+    assert server.explorer.token not in str(answer.headers) + answer.text
+    assert server.explorer.cookie not in str(answer.headers) + answer.text
+
+
 @pytest.mark.parametrize(
     "method",
     ["POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "get", "GET "],
@@ -208,13 +289,16 @@ def test_bodies_are_refused() -> None:
     some.none() | some.sampled_from([f"http://{OURS}", "http://evil.example"]) | some.text(max_size=20),
     some.sampled_from([f"token={TOKEN}", ""]) | some.text(max_size=20),
     some.sampled_from(["/", "/socket"]) | some.text(max_size=20),
+    some.sampled_from(["", OURS_COOKIE, "nucleate-8766=right-cookie"]) | some.text(max_size=20),
 )
 def test_nothing_gets_in_but_what_is_right_in_every_point(
-    kind: str, host: str, origin: str | None, query: str, path: str
+    kind: str, host: str, origin: str | None, query: str, path: str, cookie: str
 ) -> None:
-    headers: dict[str, Any] = {"host": host, "origin": [] if origin is None else origin}
+    headers: dict[str, Any] = {"host": host, "origin": [] if origin is None else origin, "cookie": cookie}
     asked = {**scope(kind, path, query, **headers)}
-    right = host in ("127.0.0.1:8765", "localhost:8765", "[::1]:8765") and query == f"token={TOKEN}"
+    by_cookie = kind == "http" and query == "" and cookie == OURS_COOKIE
+    right = host in ("127.0.0.1:8765", "localhost:8765", "[::1]:8765")
+    right &= query == f"token={TOKEN}" or by_cookie
     right &= path == ("/" if kind == "http" else "/socket")
     right &= origin == f"http://{host}" or (origin is None and kind == "http")
     assert (ask(asked) is None) == right
@@ -243,7 +327,7 @@ def test_the_guard_stands_around_the_whole_application(server: Server) -> None:
 
 def test_every_route_is_on_the_guards_list_and_nothing_else_is() -> None:
     there = set()
-    for route in routes(Explorer(PAGE)):
+    for route in routes(Explorer(PAGE), 1):
         assert isinstance(route, Route | WebSocketRoute), "mounts and hosts would hide routes from this test"
         there.add(("http" if isinstance(route, Route) else "websocket", route.path.encode()))
         assert getattr(route, "methods", {"GET"}) <= {"GET", "HEAD"}
@@ -257,7 +341,7 @@ def test_a_route_that_is_not_on_the_list_is_out_of_reach_even_with_the_token() -
         called.append(request)
         return PlainTextResponse("secret")
 
-    guarded = Guard(Starlette(routes=[Route("/new", secret)]), TOKEN, PORT)
+    guarded = Guard(Starlette(routes=[Route("/new", secret)]), TOKEN, PORT, COOKIE)
     sent: list[Any] = []
 
     async def receive() -> dict[str, Any]:
@@ -286,7 +370,7 @@ def test_other_kinds_of_requests_are_refused() -> None:
     async def send(message: Any) -> None: ...
 
     with pytest.raises(RuntimeError, match="knows no scope"):
-        asyncio.run(Guard(never, TOKEN, PORT)({**scope(), "type": "webtransport"}, never, send))  # type: ignore[arg-type]  # never receives
+        asyncio.run(Guard(never, TOKEN, PORT, COOKIE)({**scope(), "type": "webtransport"}, never, send))  # type: ignore[arg-type]  # never receives
 
 
 # --- over the wire

@@ -38,7 +38,7 @@ def test_hello_says_what_there_is(server: Server) -> None:
     assert first == {
         "name": "identity",
         "title": "identity",
-        "of_V": "identity: row 1, all tokens end at the first",
+        "of_V": "identity: row 1",
         "dims": [2, 64],
         "seeded": False,
     }

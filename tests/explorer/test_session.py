@@ -5,8 +5,9 @@ import asyncio
 import json
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from nucleate.explorer.scene import parse_scene
 from nucleate.explorer.server import Server
 from nucleate.explorer.session import Session
 from nucleate.explorer.stored_runs import Folder, open_folder
+from nucleate.explorer.warm_up import is_compiling
 from nucleate.explorer.wire_format import unpack
 from nucleate.theory.table import OTHER_MODEL
 
@@ -352,6 +354,41 @@ def test_while_the_kernels_are_compiled_the_page_is_told_why_it_waits() -> None:
 
     progress = [message for message in asyncio.run(main()).texts if message["say"] == "progress"]
     assert all("being compiled" in message["text"] for message in progress)
+
+
+def test_while_a_run_is_prepared_the_page_is_told_why_it_waits(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Centers are found by compiled code: with an empty cache the first click waited for it in silence."""
+    told, prepare = threading.Event(), Session._prepare
+
+    def slow(session: Session, request: Any) -> Any:
+        told.wait(30.0)
+        return prepare(session, request)
+
+    monkeypatch.setattr("nucleate.explorer.session.PROGRESS_SECONDS", 0.05)
+    monkeypatch.setattr(Session, "_prepare", slow)
+    with client(server) as page:
+        page.tell(do="run", id=5, scene=SMALL)
+        first = page.hear()[0]
+        told.set()
+        assert (first["say"], first["id"], first["share"]) == ("progress", 5, 0.0)
+        assert first["text"] == "The run is being prepared."
+        with not_awaited():
+            assert page.wait_for("begun")[0]["id"] == 5
+
+
+@contextmanager
+def not_awaited() -> Iterator[None]:
+    """Something is being compiled meanwhile, or so it seems."""
+    end = threading.Event()
+    thread = threading.Thread(target=end.wait, name="nucleate-compile")
+    assert not is_compiling()
+    thread.start()
+    assert is_compiling()
+    yield
+    end.set()
+    thread.join()
 
 
 def test_a_session_outlives_thousands_of_malformed_messages() -> None:

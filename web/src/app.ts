@@ -7,6 +7,7 @@ import { Address } from "./address.ts";
 import { TimeScale } from "./axis.ts";
 import { DARK, LIGHT, Palette, type Theme } from "./colours.ts";
 import { RunRecord, type Begun } from "./run_record.ts";
+import { stillHint } from "./still_hint.ts";
 import { currentFrame, type ViewContext } from "./view_context.ts";
 import {
   completeScene,
@@ -22,6 +23,7 @@ import {
   type State,
 } from "./state.ts";
 import type { Message, BinaryMessage, Outgoing } from "./connection.ts";
+import type { Cause } from "./messages.ts";
 
 export interface Engine {
   send(message: Outgoing): boolean;
@@ -32,16 +34,20 @@ export interface PageCallbacks {
   redraw(): void;
   /** Scene or status changed: controls and status line. */
   updateSettings(): void;
-  showMessage(text: string): void;
+  showMessage(text: string, about: Cause): void;
   showError(text: string): void;
 }
 
 const LIVE_RUN_PAUSE_MILLIS = 120; // between runs while a slider moves
 const SHOW_PENDING_AFTER_MILLIS = 120; // a run that takes longer is shown while it grows
-const MOVED_TOKEN_PAUSE_MILLIS = 700; // after the last key that moved a token, before the run begins
+const SAME_PLACE = 1e-9; // where a token was put, up to rounding
+
+const counted = (count: number, what: string): string =>
+  `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
 
 /** A trace in a few words. */
-export const traceSummary = (run: RunRecord): string => `${run.n} tokens through ${run.capacity - 1} blocks`;
+export const traceSummary = (run: RunRecord): string =>
+  `${counted(run.n, "token")} through ${counted(run.capacity - 1, "block")}`;
 
 type Request = { do: "run"; scene: Scene } | ({ do: "open" } & Recording);
 
@@ -56,6 +62,7 @@ export class App implements ViewContext {
   palette = new Palette();
   playing = false;
   recorded = false; // an exported page: no engine
+  unknown: ReadonlySet<string> = new Set(); // settings that the file of the shown recording does not say
   connected = false;
   id = 0;
   firstFrameMillis = NaN;
@@ -69,7 +76,7 @@ export class App implements ViewContext {
   private firstFramePending = false; // no picture of this run was drawn yet
   private liveTimer = 0;
   private pendingTimer = 0;
-  private moveTimer = 0;
+  private held: { token: number; to: number[] } | null = null; // the token that is dragged, and where it is
   private paintedKey = "";
   private readonly address = new Address();
 
@@ -161,15 +168,25 @@ export class App implements ViewContext {
   moveToken(token: number, to: number[], done: boolean): void {
     const { run } = this;
     if (!this.movable || run === null) return;
+    this.hover = token;
+    this.held = done ? null : { token, to };
+    this.setScene({ ...this.scene, moved: { ...this.scene.moved, [String(token)]: to } }, !done);
+    this.place(run, token, to);
+    this.redraw();
+  }
+
+  private place(run: RunRecord, token: number, to: number[]): void {
     run.x.set(to, token * run.d);
     run.shown.set(to, token * 3);
-    this.hover = token;
-    clearTimeout(this.moveTimer);
-    const settle = (): void =>
-      this.setScene({ ...this.scene, moved: { ...this.scene.moved, [String(token)]: to } }, false);
-    if (done) settle();
-    else this.moveTimer = window.setTimeout(settle, MOVED_TOKEN_PAUSE_MILLIS);
-    this.redraw();
+  }
+
+  /** A run that was asked for while a token was dragged has it where it was then, not where it is now. */
+  private placeHeld(run: RunRecord): void {
+    if (this.held === null || run.frameCount === 0 || run.d > 3) return;
+    const { token, to } = this.held;
+    if (this.scene.moved[String(token)] !== to) return void (this.held = null); // another scene
+    const had = run.begun.scene?.moved[String(token)];
+    if (had?.some((value, c) => Math.abs(value - to[c]) > SAME_PLACE)) this.place(run, token, to);
   }
 
   // Scenes and runs
@@ -177,9 +194,10 @@ export class App implements ViewContext {
   /** Another scene from here on; while a slider moves (`live`), runs follow at a pace. */
   setScene(scene: Scene, live: boolean): void {
     this.scene = scene;
+    this.unknown = new Set();
     this.request = { do: "run", scene };
     this.callbacks.updateSettings();
-    this.updateAddress();
+    this.updateAddress(live);
     if (!live) return this.start();
     if (this.liveTimer !== 0) return;
     const pause = Math.max(0, this.requestedAt + LIVE_RUN_PAUSE_MILLIS - performance.now());
@@ -221,14 +239,17 @@ export class App implements ViewContext {
   }
 
   /** The controls show what is known of a recording, and a change begins from there. */
-  private adopt({ scene, n, d, beta, mask, V, Q, K, family, dt }: Begun): void {
+  private adopt({ scene, n, d, beta, mask, V, Q, K, family, dt, known }: Begun): void {
     const choice = (M: number[][]): MatrixChoice =>
       M.every((row, r) => row.every((value, c) => value === (r === c ? 1 : 0)))
         ? { preset: "identity" }
         : { matrix: M };
     const head = { n, d, beta, mask: mask ?? "causal", V: choice(V), Q: choice(Q), K: choice(K) };
-    const known = { ...head, family: family ?? {}, dt: dt ?? this.defaults.dt };
-    this.scene = completeScene(scene ?? known, this.defaults);
+    const settings = Object.entries(known ?? {});
+    const told = Object.fromEntries(settings.filter(([, value]) => value !== null));
+    this.unknown = new Set(settings.filter(([, value]) => value === null).map(([name]) => name));
+    const model = { ...head, family: family ?? {}, dt: dt ?? this.defaults.dt };
+    this.scene = completeScene(scene ?? { ...model, ...told }, this.defaults);
   }
 
   /** Asks for the scene (or recording) that is set; again, if it was asked for before. */
@@ -242,7 +263,7 @@ export class App implements ViewContext {
     this.pendingRun = null;
     this.awaitingAnswer = this.engine.send({ id: this.id, ...this.request });
     if (!this.awaitingAnswer && this.run !== null)
-      this.callbacks.showMessage("This runs as soon as the server answers again.");
+      this.callbacks.showMessage("This runs as soon as the server answers again.", "change");
     this.callbacks.updateSettings();
   }
 
@@ -253,6 +274,10 @@ export class App implements ViewContext {
   /** The server said something about a run. */
   onMessage(message: Message): void {
     if (message.id !== this.id) return;
+    if (message.say === "progress" && this.awaitingAnswer) {
+      this.summary = String(message.text); // why nothing has begun yet
+      return this.callbacks.updateSettings();
+    }
     const run = this.pendingRun ?? this.run;
     if (message.say === "begun") this.begun(message as unknown as Begun);
     if (run === null) return;
@@ -285,12 +310,15 @@ export class App implements ViewContext {
         ? traceSummary(run)
         : run.begun.recorded || !Number.isFinite(seconds)
           ? "recorded run"
-          : `${Number(message.steps).toLocaleString("en")} steps in ${seconds.toPrecision(2)} s`;
+          : `${counted(Number(message.steps), "step")} in ${seconds.toPrecision(2)} s`;
     this.summary = run.status === "done" ? took : `${run.status}: ${took}`;
     if (run.status !== "done" && run.status !== "cancelled")
       this.callbacks.showMessage(
         `The run ended before its time: ${run.status.replaceAll("_", " ")}. The frames up to then are shown.`,
+        "run",
       );
+    const hint = run.status === "done" && !run.begun.recorded ? stillHint(run) : null;
+    if (hint !== null) this.callbacks.showMessage(hint, "run");
     this.rescale();
     this.callbacks.updateSettings();
     this.redraw();
@@ -302,6 +330,7 @@ export class App implements ViewContext {
     this.awaitingAnswer = false;
     this.pendingRun = null;
     if (this.run !== null && this.run.status === "running") this.run.status = why;
+    if (why === "interrupted" && this.run !== null && this.run.measured === null) this.run.abandoned = true;
     if (this.playing) this.keepCursor();
     this.playing = false;
     if (unfinished) this.summary = why === "error" ? "not run" : why;
@@ -342,6 +371,7 @@ export class App implements ViewContext {
   show(run: RunRecord): void {
     this.pendingRun = null;
     this.run = run;
+    this.placeHeld(run);
     this.palette.begin(run.n);
     this.paintedKey = ""; // the palette is empty, also where the same trace is shown again
     if (run.measured !== null) this.palette.learn(run.measured.leader, run.n);
@@ -399,8 +429,8 @@ export class App implements ViewContext {
     return encode(this.state, this.defaults);
   }
 
-  updateAddress(): void {
-    if (!this.recorded) this.address.follow(this);
+  updateAddress(live = false): void {
+    if (!this.recorded) this.address.follow(this, live);
   }
 
   /** Opens what a link names; if it names nothing, says so and returns false. */

@@ -1,5 +1,6 @@
 /** The connection to the server: JSON both ways, arrays back; when it is lost, it is opened again. */
 
+import type { SessionToken } from "./session_token.ts";
 import type { Scene } from "./state.ts";
 
 export type Numbers = Float64Array | Int32Array | Uint8Array;
@@ -64,14 +65,19 @@ export class Connection {
   private retryMillis = FIRST_RETRY_MILLIS;
 
   constructor(
-    private readonly address: string,
+    private readonly page: Pick<Location, "protocol" | "host">,
+    private readonly token: SessionToken,
     private readonly listener: ConnectionListener,
   ) {}
 
   connect(): void {
-    const socket = new WebSocket(this.address);
+    const token = this.token.next();
+    const socket = new WebSocket(socketAddress(this.page, token));
     socket.binaryType = "arraybuffer";
-    socket.onopen = () => void (this.retryMillis = FIRST_RETRY_MILLIS);
+    socket.onopen = () => {
+      this.retryMillis = FIRST_RETRY_MILLIS;
+      this.token.accepted(token); // or it would not be open
+    };
     socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
       if (typeof data === "string") this.listener.onMessage(JSON.parse(data) as Message);
       else this.listener.onBinaryMessage(unpack(data));
@@ -100,7 +106,6 @@ export class Connection {
 }
 
 /** Where the websocket of this page is. */
-export function socketAddress(page: Location): string {
-  const token = new URLSearchParams(page.search).get("token") ?? "";
+export function socketAddress(page: Pick<Location, "protocol" | "host">, token: string): string {
   return `${page.protocol === "https:" ? "wss" : "ws"}://${page.host}/socket?token=${encodeURIComponent(token)}`;
 }

@@ -1,7 +1,8 @@
 /** The controls of a scene. They show a scene and hand back the next one; they know nothing of runs. */
 
+import { isCut } from "./cut_text.ts";
 import { el, icon } from "./dom.ts";
-import { ChoiceField, NumberField, type NumberSpec } from "./fields.ts";
+import { ChoiceField, NumberField, UNKNOWN, type NumberSpec } from "./fields.ts";
 import { drawsLayers, hasFixedSteps, reachedTime } from "./family.ts";
 import { familyPanel, type FieldMaker } from "./family_panel.ts";
 import { MatrixField, type MatrixPreset } from "./matrix_field.ts";
@@ -22,6 +23,7 @@ export interface ControlsHost {
   frozen: number; // tokens of it that never move
   model: string; // what moves it, in a few words, where it is more than one softmax head
   tooLarge: boolean; // its model has more numbers than a scene may hold
+  unknown: ReadonlySet<string>; // settings that its file does not say
   defaults: Scene;
   presets: Preset[];
   matrices: MatrixPreset[];
@@ -121,6 +123,9 @@ export class Controls implements FieldMaker {
 
   private change(part: Partial<Scene>, live = false): void {
     const { scene } = this.host;
+    const filled = [...this.host.unknown].filter((name) => !(name in part));
+    if (filled.length > 0)
+      this.host.showMessage(`The recording does not say its ${filled.join(", ")}; the usual ones are taken.`);
     const next = this.fitting({ ...scene, ...part });
     if (!same(next, scene)) this.host.changed(next, live);
   }
@@ -145,7 +150,7 @@ export class Controls implements FieldMaker {
       next.t = reached;
       this.host.showMessage(`The end time is ${reached}: the layers have an end there, and none later.`);
     }
-    const most = Math.floor((limits.numbers ?? 2e7) / (next.n * next.d));
+    const most = Math.min(limits.frames ?? 1000, Math.floor((limits.numbers ?? 2e7) / (next.n * next.d)));
     if (next.frames > most) {
       next.frames = Math.max(3, most);
       this.host.showMessage(
@@ -166,7 +171,7 @@ export class Controls implements FieldMaker {
         (value, live) => this.change({ [name]: value }, live),
         this.host.showError,
       );
-      this.shows.push((scene) => field.show(scene[name]));
+      this.shows.push((scene) => field.show(this.host.unknown.has(name) ? null : scene[name]));
       return field.element;
     };
   }
@@ -187,7 +192,7 @@ export class Controls implements FieldMaker {
     field.element.classList.toggle("detail", shown !== undefined);
     this.shows.push((scene) => {
       field.element.hidden = shown !== undefined && !shown(scene);
-      field.show(get(scene));
+      field.show(this.host.unknown.has(name) ? UNKNOWN : get(scene));
     });
     return field.element;
   }
@@ -260,8 +265,11 @@ export class Controls implements FieldMaker {
       const what = host.model === "" ? "" : `: ${host.model}`;
       const recording =
         host.recording === null ? null : `The recording ${host.recording} is shown${what}. ${own}`;
-      about.textContent =
-        recording ?? preset?.explain ?? "Your own scene. Its link and its Python are under Share.";
+      const text = recording ?? preset?.explain ?? "Your own scene. Its link and its Python are under Share.";
+      if (about.dataset.text === `${preset?.title}/${text}`) return; // nothing is announced twice
+      about.dataset.text = `${preset?.title}/${text}`;
+      const title = preset !== undefined && isCut(field.select) ? el("strong", {}, preset.title) : null;
+      about.replaceChildren(...(title === null ? [text] : [title, text]));
     });
     return el("div", { class: "preset" }, field.element, about);
   }
@@ -272,7 +280,7 @@ export class Controls implements FieldMaker {
       (value) => this.change({ seed: value }),
       this.host.showError,
     );
-    this.shows.push((scene) => field.show(scene.seed));
+    this.shows.push((scene) => field.show(this.host.unknown.has("seed") ? null : scene.seed));
     const roll = (): void => this.change({ seed: crypto.getRandomValues(new Uint32Array(1))[0] % 1_000_000 });
     const text = { "aria-label": "Another seed", title: "Another seed" };
     field.element.append(
@@ -339,9 +347,9 @@ export class Controls implements FieldMaker {
 
   private maskFields(): HTMLElement[] {
     const names = {
-      causal: "causal: earlier tokens",
-      full: "full: all tokens",
-      window: "window: the last few",
+      causal: "causal: earlier",
+      full: "full: all",
+      window: "window: last few",
     };
     const kind = ({ mask }: Scene): string => (typeof mask === "string" ? mask : "window");
     const set = (value: string): Partial<Scene> => ({

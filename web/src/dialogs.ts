@@ -5,10 +5,15 @@ import { byId, download, el } from "./dom.ts";
 import { copy, csv, dataText, publicLink } from "./export.ts";
 import { SHORTCUTS } from "./text.ts";
 
+const LINK_HOLDS = "A link holds the whole scene, its seed, the cursor and the view.";
+const PYTHON_OF_RECORDING =
+  "The Python lines redo this recording from its own file: the same start, model, times and solver.";
+
 export class ShareDialog {
   private readonly dialog = byId("share", HTMLDialogElement);
   private readonly message = el("p", { class: "said", "aria-live": "polite" });
   private readonly about = el("p"); // the data
+  private disabled = false;
   private readonly text = el("textarea", {
     class: "code",
     readonly: true,
@@ -38,12 +43,7 @@ export class ShareDialog {
     };
     this.dialog.append(
       el("h2", {}, "Share and save"),
-      el(
-        "p",
-        {},
-        "A link holds the whole scene, its seed, the cursor and the view. " +
-          "The Python lines redo the run bit for bit.",
-      ),
+      el("p"),
       el(
         "div",
         { class: "row" },
@@ -73,13 +73,21 @@ export class ShareDialog {
     this.message.textContent = "";
     this.text.hidden = true;
     this.about.textContent = this.app.run === null ? "" : dataText(this.app.run);
+    const redo = this.ownPython === null ? "The Python lines redo the run bit for bit." : PYTHON_OF_RECORDING;
+    if (!this.disabled) this.dialog.querySelector("p")!.textContent = `${LINK_HOLDS} ${redo}`;
     const python = this.dialog.querySelector<HTMLButtonElement>('[data-action="copy-python"]')!;
     python.hidden = this.app.run?.trace != null; // a trace is redone by nucleate trace and its model
     this.dialog.showModal();
   }
 
+  /** The lines of a recording that no scene makes; null where the scene has them. */
+  private get ownPython(): string | null {
+    return this.app.recording === null ? null : (this.app.run?.begun.python ?? null);
+  }
+
   /** A recorded page has no engine that could answer. */
   disable(why: string): void {
+    this.disabled = true;
     for (const action of ["copy-link", "copy-python", "npz", "open-link"]) {
       const button = this.dialog.querySelector<HTMLButtonElement>(`[data-action="${action}"]`)!;
       button.disabled = true;
@@ -101,7 +109,8 @@ export class ShareDialog {
   }
 
   private python(): void {
-    if (!this.askPython())
+    if (this.ownPython !== null) this.showPython(this.ownPython);
+    else if (!this.askPython())
       this.message.textContent = "The server writes the Python lines, and it cannot be reached now.";
   }
 

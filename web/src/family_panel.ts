@@ -44,7 +44,7 @@ export interface FieldMaker {
 const WEIGHTS = { softmax: "softmax", exponential: "exponential (USA)", hardmax: "hardmax" };
 const POSITIONS = { none: "none", alibi: "ALiBi", rope: "RoPE" };
 const HEADS = {
-  same: "β, Q, K and V from above",
+  same: "as above",
   betas: "a β each",
   factors: "V = c I, a c each",
   V: "random V",
@@ -54,7 +54,7 @@ const HEADS = {
 const NORMS = {
   post: "Post-LN",
   pre: "Pre-LN",
-  mix: "Mix-LN: post, then pre",
+  mix: "Mix-LN",
   peri: "Peri-LN",
   ngpt: "nGPT",
   sqrt: "square-root scaling",
@@ -62,8 +62,8 @@ const NORMS = {
 const KINDS = { gaussian: "Gaussian", symmetric: "symmetric", orthogonal: "orthogonal", uniform: "uniform" };
 const LAYERS = {
   none: "none",
-  same: "the same weights in each",
-  ...Object.fromEntries(Object.entries(KINDS).map(([kind, title]) => [kind, `random ${title} in each`])),
+  same: "same in each",
+  ...Object.fromEntries(Object.entries(KINDS).map(([kind, title]) => [kind, `random ${title}`])),
   own: "as given",
 };
 const ACTIVATIONS = { relu: "ReLU", gelu: "GELU", silu: "SiLU", tanh: "tanh", identity: "identity" };

@@ -12,6 +12,9 @@ export interface NumberSpec {
   slider?: { from: number; to: number; log: boolean };
 }
 
+/** What a field shows where the value is not known. */
+export const UNKNOWN = "unknown";
+
 const tidy = (value: number, whole: boolean): number =>
   whole ? Math.round(value) : Number(value.toPrecision(3));
 
@@ -51,7 +54,10 @@ export class NumberField {
       this.input.toggleAttribute("aria-invalid", wrong);
       const kind = whole ? "a whole number" : "a number";
       if (wrong) showError(`${label} must be ${kind} from ${min} to ${max}, but is “${this.input.value}”.`);
-      else chosen(value, false);
+      else {
+        showError(""); // also where the value is the one that was there before
+        chosen(value, false);
+      }
     });
     if (slider) {
       this.slider = el("input", {
@@ -78,9 +84,16 @@ export class NumberField {
     this.element = el("div", { class: slider ? "field" : "field wide" }, text, this.slider, this.input);
   }
 
-  show(value: number): void {
+  /** null: not known. */
+  show(value: number | null): void {
     this.input.removeAttribute("aria-invalid");
-    if (document.activeElement !== this.input) this.input.value = brief(value);
+    this.input.placeholder = value === null ? UNKNOWN : "";
+    this.element.classList.toggle("unknown", value === null);
+    if (document.activeElement !== this.input) this.input.value = value === null ? "" : brief(value);
+    if (value === null) {
+      this.slider?.setAttribute("aria-valuetext", UNKNOWN);
+      return;
+    }
     const { slider } = this.spec;
     if (this.slider === null || slider === undefined || document.activeElement === this.slider) return;
     const share = slider.log
@@ -155,8 +168,11 @@ export class ChoiceField {
   }
 
   show(value: string): void {
-    for (const option of this.select.options)
+    for (const option of [...this.select.options])
       if (option.value === AS_GIVEN) option.hidden = value !== AS_GIVEN;
+      else if (option.value === UNKNOWN && value !== UNKNOWN) option.remove();
+    if (value === UNKNOWN && this.select.value !== UNKNOWN)
+      this.select.append(el("option", { value: UNKNOWN, hidden: true }, UNKNOWN));
     this.select.value = value;
   }
 }

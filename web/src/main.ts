@@ -21,7 +21,7 @@ import { fromExport, type Exported, type RunRecord } from "./run_record.ts";
 import { currentFrame, type View } from "./view_context.ts";
 import { helpDialog, ShareDialog } from "./dialogs.ts";
 import type { Limits } from "./number_specs.ts";
-import { completeScene, SCENE, type MatrixChoice, type Scene } from "./state.ts";
+import { completeScene, same, SCENE, type MatrixChoice, type Scene } from "./state.ts";
 import { showStatus } from "./status.ts";
 import { AttentionView } from "./views/attention.ts";
 import { Angles } from "./views/angles.ts";
@@ -33,10 +33,13 @@ import { Lengths } from "./views/lengths.ts";
 import { Sphere } from "./views/sphere.ts";
 import { SpectrumView } from "./views/spectrum.ts";
 import { Words } from "./views/words.ts";
-import { socketAddress, Connection, type Message } from "./connection.ts";
+import { Connection, type Message } from "./connection.ts";
+import { Messages } from "./messages.ts";
+import { browserStore, SessionToken } from "./session_token.ts";
 import {
-  CONNECTION_LOST,
+  connectionLost,
   EXPLANATIONS,
+  INSTEAD,
   NOT_READ,
   SESSION_REFUSED,
   TRACE_EXPLANATIONS,
@@ -63,7 +66,7 @@ let draws = 0;
 let drawRequested = false;
 let greeted = false;
 
-const showMessage = (text: string): void => void (byId("messages").textContent = text);
+const messages = new Messages((text) => void (byId("messages").textContent = text));
 let errorIsAboutRun = false; // then it disappears when the next run begins
 function showError(text: string, aboutRun = false): void {
   errorIsAboutRun = aboutRun;
@@ -71,7 +74,12 @@ function showError(text: string, aboutRun = false): void {
   byId("errors").hidden = text === "";
 }
 
-const connection = new Connection(socketAddress(location), {
+const token = new SessionToken(
+  new URLSearchParams(location.search).get("token"),
+  browserStore,
+  () => location.search !== "" && history.replaceState(null, "", location.pathname + location.hash),
+);
+const connection = new Connection(location, token, {
   onMessage,
   onBinaryMessage: (message) => {
     if (message.header.say === "file")
@@ -81,7 +89,7 @@ const connection = new Connection(socketAddress(location), {
   onLost: (refused) => {
     app.connected = false;
     app.runFailed("interrupted");
-    byId("lost").textContent = refused ? SESSION_REFUSED : CONNECTION_LOST;
+    byId("lost").textContent = refused ? SESSION_REFUSED : connectionLost(location.port);
     byId("lost").hidden = false;
     root.dataset.connection = "lost";
     app.redraw();
@@ -91,7 +99,7 @@ const connection = new Connection(socketAddress(location), {
 const app = new App(connection, {
   redraw: requestDraw,
   updateSettings: showSettings,
-  showMessage,
+  showMessage: (text, about) => messages.say(text, about),
   showError,
 });
 const player = new Player(app, () => app.keepCursor());
@@ -209,11 +217,22 @@ function onMessage(message: Message): void {
   }
   if (message.say === "error") {
     showError(String(message.text), typeof message.id === "number");
-    if (message.id === app.id) app.runFailed("error");
+    if (message.id === app.id) runRefused(String(message.text));
     return;
   }
-  if (message.say === "begun" && message.id === app.id && errorIsAboutRun) showError("");
+  if (message.say === "begun" && message.id === app.id) {
+    if (errorIsAboutRun) showError("");
+    messages.runBegan();
+  }
   app.onMessage(message);
+}
+
+/** A link or a recording that cannot be run must not leave an empty page. */
+function runRefused(why: string): void {
+  app.runFailed("error");
+  if (app.run !== null || (app.recording === null && same(app.scene, app.defaults))) return;
+  app.watch(structuredClone(app.defaults));
+  showError(`${why} ${INSTEAD}`);
 }
 
 function hello(greeting: Hello): void {
@@ -221,7 +240,7 @@ function hello(greeting: Hello): void {
   root.dataset.connection = "open";
   byId("lost").hidden = true;
   if (greeted) {
-    showMessage("The server is back; the scene was run again.");
+    messages.say("The server is back; the scene was run again.", "change");
     return app.start();
   }
   greeted = true;
@@ -252,6 +271,9 @@ function build(greeting: Pick<Hello, "presets" | "matrices" | "limits" | "opened
     get tooLarge() {
       return app.run?.begun.family === null;
     },
+    get unknown() {
+      return app.unknown;
+    },
     get defaults() {
       return app.defaults;
     },
@@ -259,7 +281,7 @@ function build(greeting: Pick<Hello, "presets" | "matrices" | "limits" | "opened
     matrices: greeting.matrices,
     limits: greeting.limits,
     showError,
-    showMessage,
+    showMessage: (text: string) => messages.say(text, "change"),
     matrixOf: (name: "V" | "Q" | "K") => app.run?.begun[name] ?? [],
     changed: (next: Scene, live: boolean) => {
       showError("");

@@ -117,7 +117,7 @@ export class MatrixField {
     });
     seed.addEventListener("change", () => {
       if (Number.isInteger(seed.valueAsNumber) && seed.valueAsNumber >= 0)
-        this.chosen({ preset: choice.preset, seed: seed.valueAsNumber });
+        this.taken({ preset: choice.preset, seed: seed.valueAsNumber });
       else this.showError(`The seed of ${this.name} must be a whole number from 0 on.`);
     });
     this.editor.replaceChildren(
@@ -147,7 +147,7 @@ export class MatrixField {
       const values = cells.map((row) => row.map((cell) => cell.valueAsNumber));
       if (values.some((row) => row.some((value) => !Number.isFinite(value))))
         return this.showError(`${this.name} has a field that is not a number.`);
-      this.chosen({ matrix: values });
+      this.taken({ matrix: values });
     };
     cells.flat().forEach((cell) => cell.addEventListener("change", read));
     const rows = cells.map((row) => el("tr", {}, ...row.map((cell) => el("td", {}, cell))));
@@ -155,6 +155,12 @@ export class MatrixField {
       el("table", { role: "group", "aria-label": `Entries of ${this.name}` }, ...rows),
       this.textField("input", { type: "text", placeholder: `or ${NOTATIONS}` }),
     );
+  }
+
+  /** What was typed is a matrix: what was said of an earlier try is over, also where nothing changes. */
+  private taken(choice: MatrixChoice): void {
+    this.showError("");
+    this.chosen(choice);
   }
 
   /** Where a matrix is typed in any notation. */

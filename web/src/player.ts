@@ -13,10 +13,12 @@ const ICONS = {
   last: "M11 3h2v10h-2zM3 3v10l7-5z",
 };
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 5, 10];
+const LONGEST_SKIP_SECONDS = 1; // of playing: a machine that draws slowly skips frames, and keeps time
 const WHOLE_RUN_SECONDS = 15; // that a run takes to play when no speed is chosen
 
 export class Player {
   private last = 0;
+  private lastRun: ViewContext["run"] = null; // that was played then
   private readonly playButton: HTMLButtonElement;
   private readonly slider: HTMLInputElement;
   private readonly time = el("output", { class: "time", "aria-label": "time" });
@@ -114,8 +116,9 @@ export class Player {
     const { context } = this;
     const { run, scale } = context;
     if (!context.playing || run === null) return false;
-    const passed = Math.min(0.1, Math.max(0, (now - this.last) / 1000));
-    this.last = now;
+    if (run !== this.lastRun) this.last = now; // it was not there before
+    const passed = Math.min(LONGEST_SKIP_SECONDS, Math.max(0, (now - this.last) / 1000));
+    [this.last, this.lastRun] = [now, run];
     const place =
       scale.placeOf(context.cursor, run.t, run.frameCount) +
       passed * (context.look.speed > 0 ? context.look.speed / scale.decades : 1 / WHOLE_RUN_SECONDS);

@@ -13,6 +13,7 @@ export interface Spectrum {
   verdict: string;
   lambda_max: [number, number];
   status?: string; // theorem, conjecture, outside the table
+  doubt?: string | null; // why the row need not hold
   why?: string;
 }
 
@@ -49,6 +50,8 @@ export interface Begun {
   missing?: { [view: string]: string }; // why a view cannot serve this run
   title?: string | null;
   file?: string; // the name of its data, without the ending
+  known?: { [setting: string]: unknown } | null; // of a recording that no scene makes; null: not in its file
+  python?: string | null; // the lines that redo such a recording, or why there are none
   trace?: TraceData; // a text over the layers of a real model, which has no head of ours
 }
 
@@ -84,6 +87,7 @@ export class RunRecord {
   progress = 0;
   singlePrecision = false; // positions have 32 bits
   measured: Measurements | null = null;
+  abandoned = false; // the server was lost before it measured the run
 
   constructor(begun: Begun, choice: TraceChoice = { reading: "text", frame: "all" }) {
     this.trace = begun.trace === undefined ? null : new Trace(begun.trace, choice.reading, choice.frame);

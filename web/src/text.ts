@@ -127,8 +127,11 @@ export const SHORTCUTS: [string, string][] = [
   ["Alt + arrows on it", "at time 0: move the highlighted token; the run follows"],
 ];
 
-export const CONNECTION_LOST =
-  "The server does not answer; trying again. If you have started it anew, open the address it printed.";
+export const connectionLost = (port: string): string =>
+  "The server does not answer; trying again. If it has ended, start nucleate explore again" +
+  `${port === "" ? "" : ` (at port ${port})`}: as soon as its page is open in this browser, this tab ` +
+  "goes on where it is. What is computed can still be looked at.";
+export const INSTEAD = "The page shows its first scene instead.";
 export const NOT_READ =
   "The server does not answer, so that the matrix is not read. Type it again when it does.";
 export const SESSION_REFUSED = "The server has closed this session; trying again in a few seconds.";

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from nucleate.checks import MissingFileError
 
-__all__ = ["content_security_policy", "page_text"]
+__all__ = ["content_security_policy", "inline_hashes", "page_text"]
 
 EXECUTED_SCRIPT_TYPES = {"", "module", "text/javascript", "application/javascript"}
 
@@ -29,16 +29,22 @@ def page_text() -> str:
 def content_security_policy(page: str, connect: str) -> str:
     """A Content-Security-Policy: the page's own scripts and styles by their hashes, one address to connect
     to, pictures from data."""
+    scripts, styles = inline_hashes(page)
+    return (
+        f"default-src 'none'; script-src {scripts}; style-src {styles}; img-src data: blob:; connect-src"
+        f" {connect}; base-uri 'none'; form-action 'none'"
+    )
+
+
+def inline_hashes(page: str) -> tuple[str, str]:
+    """The sources for a policy of a page's own scripts, and of its own styles: their hashes, or 'none'."""
     inline = _InlineCode()
     inline.feed(page)
     inline.close()
     scripts, styles = (
         " ".join(_hash(text) for text in texts) or "'none'" for texts in (inline.scripts, inline.styles)
     )
-    return (
-        f"default-src 'none'; script-src {scripts}; style-src {styles}; img-src data: blob:; connect-src"
-        f" {connect}; base-uri 'none'; form-action 'none'"
-    )
+    return scripts, styles
 
 
 def _hash(text: str) -> str:

@@ -70,17 +70,18 @@ def _named(name: str, d: int, seed: int) -> Array:
     return named_matrix(name, d, seed)
 
 
+# Short, for a menu shows about eighteen letters; the spectrum beside it says the rest.
 MENU = (
-    MenuEntry("identity", "identity", "identity: row 1, all tokens end at the first"),
-    MenuEntry("row2", "largest eigenvalue positive, twice", "row 2: largest eigenvalue positive, twice"),
-    MenuEntry("row3", "largest eigenvalue positive, once", "row 3: largest eigenvalue positive, once"),
-    MenuEntry("row4", "largest eigenvalue negative, twice", "row 4: largest eigenvalue negative, twice"),
-    MenuEntry("row5", "largest eigenvalue negative, once", "row 5: largest eigenvalue negative, once"),
-    MenuEntry("complex", "dominant eigenvalues complex, 0.8 ± 0.6i"),
-    MenuEntry("defective", "dominant eigenvalue defective, a Jordan block of size 2"),
-    MenuEntry("marginal", "largest eigenvalue 0, once"),
-    MenuEntry("minus-identity", "minus identity", "minus identity: all tokens repel"),
-    MenuEntry("gaussian", "random Gaussian, spectral radius about 1"),
-    MenuEntry("head", "a transformer's head at initialisation (Figure 5)"),
-    MenuEntry("mirror", "mirror: diag(−1, 1, …, 1)"),
+    MenuEntry("identity", "identity", "identity: row 1"),
+    MenuEntry("row2", "λ > 0, twice", "row 2: λ > 0, twice"),
+    MenuEntry("row3", "λ > 0, once", "row 3: λ > 0, once"),
+    MenuEntry("row4", "λ < 0, twice", "row 4: λ < 0, twice"),
+    MenuEntry("row5", "λ < 0, once", "row 5: λ < 0, once"),
+    MenuEntry("complex", "λ = 0.8 ± 0.6i"),
+    MenuEntry("defective", "Jordan block, size 2"),
+    MenuEntry("marginal", "λ = 0, once"),
+    MenuEntry("minus-identity", "minus identity", "−identity: repulsion"),
+    MenuEntry("gaussian", "random Gaussian"),
+    MenuEntry("head", "untrained head"),
+    MenuEntry("mirror", "diag(−1, 1, …, 1)"),
 )

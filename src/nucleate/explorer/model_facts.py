@@ -17,6 +17,11 @@ from nucleate.theory.table import OTHER_MODEL, other_model
 __all__ = ["first_head", "largest_beta", "model_facts"]
 
 MAX_TOLD_NUMBERS = 200_000  # of matrices of heads
+CONJECTURE_1_ROW = 3  # of Table 1
+DOUBT = (
+    "It is false for some Q, K and V, where tokens come to rest elsewhere, and proved only for symmetric V"
+    " with KᵀQ = cI, c ≥ 0, which these are not"
+)
 NO_HEAD = Attention(0.0, mask="full")  # stands for none: every token weighs the same
 
 
@@ -42,7 +47,7 @@ def model_facts(model: Model, n: int, d: int) -> dict[str, Any]:
         "lengths": _all_blocks(model)[0].has_radius,
         "layer_dt": model.dt if isinstance(model, Layers) else None,
         "blocks": None if ordinary or "attention" in missing else _blocks(model),
-        "spectrum": None if "spectrum" in missing else _spectrum(V) | _outside_table(model, n),
+        "spectrum": (None if "spectrum" in missing else _spectrum(Q, K, V) | _outside_table(model, n)),
         "missing": missing,
     }
 
@@ -118,7 +123,7 @@ def _mask(head: Attention) -> Any:
     return {"window": head.mask.w} if isinstance(head.mask, Window) else head.mask
 
 
-def _spectrum(V: Array) -> dict[str, Any]:
+def _spectrum(Q: Array, K: Array, V: Array) -> dict[str, Any]:
     known = atlas(V)
     return {
         "eigenvalues": [[float(z.real), float(z.imag)] for z in known.eigenvalues],
@@ -130,7 +135,17 @@ def _spectrum(V: Array) -> dict[str, Any]:
         "why": known.why,
         "rate": known.rate,
         "kind": known.kind,
+        "doubt": DOUBT if known.row == CONJECTURE_1_ROW and not _proved(Q, K, V) else None,
     }
+
+
+def _proved(Q: Array, K: Array, V: Array) -> bool:
+    """Whether row 3 of Table 1, Conjecture 1, holds for these: it is proved for symmetric V and KᵀQ = cI,
+    c >= 0, and false in general (docs/conjectures.md)."""
+    A = K.T @ Q  # (d, d)
+    c, small = float(A[0, 0]), 1e-9 * max(float(np.abs(V).max()), float(np.abs(A).max()))
+    plain = c >= 0.0 and np.allclose(A, c * np.eye(len(A)), rtol=0.0, atol=small)
+    return plain and np.allclose(V, V.T, rtol=0.0, atol=small)
 
 
 def _outside_table(model: Model, n: int) -> dict[str, Any]:
@@ -145,4 +160,5 @@ def _outside_table(model: Model, n: int) -> dict[str, Any]:
         "status": "outside the table",
         "why": why,
         "rate": "",
+        "doubt": None,
     }

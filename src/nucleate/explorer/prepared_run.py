@@ -13,7 +13,8 @@ from nucleate.explorer import limits
 from nucleate.explorer.family import family_of
 from nucleate.explorer.measurements import start_facts
 from nucleate.explorer.model_facts import first_head, largest_beta, model_facts
-from nucleate.explorer.scene import Scene, parse_scene
+from nucleate.explorer.recorded_scene import known_settings, python_of_recording, scene_of_run
+from nucleate.explorer.scene import Scene
 from nucleate.integrate.family import is_ordinary
 from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import OnFrames, simulate
@@ -45,6 +46,8 @@ class PreparedRun:
     title: str | None = None
     recorded: bool = False  # comes from a file, though it may be computed anew
     frames_before_thinning: int = 0
+    known: Mapping[str, Any] | None = None  # of a recording that no scene makes: what its file says
+    python: str | None = None  # and the lines that redo it
     file: str = "nucleate-run"  # the name, without its ending, under which its data are saved
 
 
@@ -64,9 +67,9 @@ def prepare_scene(scene: Scene) -> PreparedRun:
 
 def prepare_stored(run: Run, which: int, title: str) -> PreparedRun:
     """A stored run, or number `which` of several; thinned if it has too many frames."""
-    run = _one_run(run, which)
-    frames = len(run.t)
-    run = thinned(run, limits.MAX_NUMBERS)
+    loaded = run
+    whole = _one_run(run, which)
+    run = thinned(whole, limits.MAX_NUMBERS)
     check_size(title, *run.x.shape[1:])
     frozen = first_head(run.model).frozen
     if frozen is not None and len(frozen.x) > limits.MAX_TOKENS:
@@ -74,7 +77,7 @@ def prepare_stored(run: Run, which: int, title: str) -> PreparedRun:
             f"{title} has {len(frozen.x)} frozen tokens, but the explorer shows at most"
             f" {limits.MAX_TOKENS}. Draw it: run.plot()."
         )
-    scene = _noted_scene(run)
+    scene = scene_of_run(whole)
     return PreparedRun(
         run.model,
         run.x[0],
@@ -85,7 +88,9 @@ def prepare_stored(run: Run, which: int, title: str) -> PreparedRun:
         run,
         title,
         recorded=True,
-        frames_before_thinning=frames,
+        frames_before_thinning=len(whole.t),
+        known=None if scene else known_settings(whole.x[0], whole.t, whole.settings, whole.notes),
+        python=None if scene else python_of_recording(loaded, title, which),
     )
 
 
@@ -126,6 +131,8 @@ def begun_message(prepared: PreparedRun, id: int) -> dict[str, Any]:
         "recorded": prepared.recorded,
         "title": prepared.title,
         "file": prepared.file,
+        "known": None if prepared.known is None else dict(prepared.known),
+        "python": prepared.python,
         "n": n,
         "d": d,
         "frames": len(prepared.times),
@@ -208,11 +215,3 @@ def _head_of_run(head: Attention, which: int) -> Attention:
     frozen = None if head.frozen is None else Frozen(one(head.frozen.x, 2), one(head.frozen.weight, 1))
     Q, K, V = (one(M, 2) for M in (head.Q, head.K, head.V))
     return Attention(one(head.beta, 0), Q, K, V, head.mask, frozen, head.weights, head.position)
-
-
-def _noted_scene(run: Run) -> Scene | None:
-    """The scene in the notes of a run that the explorer saved."""
-    try:
-        return parse_scene(run.notes["scene"])
-    except (KeyError, TypeError, InputError):
-        return None

@@ -21,7 +21,7 @@ from nucleate import __version__
 from nucleate.checks import InputError
 from nucleate.explorer import limits
 from nucleate.explorer.built_page import content_security_policy
-from nucleate.explorer.guard import MAX_REQUEST_HEADER_BYTES, Guard
+from nucleate.explorer.guard import MAX_REQUEST_HEADER_BYTES, Guard, cookie_header
 from nucleate.explorer.matrices import MENU
 from nucleate.explorer.presets import presets
 from nucleate.explorer.scene import Scene
@@ -54,6 +54,7 @@ class Explorer:
     folder: Folder = field(default_factory=lambda: Folder(None))
     link: Any = None  # the state given on the command line
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    cookie: str = field(default_factory=lambda: secrets.token_urlsafe(32))  # opens the page, and no more
     sessions: int = 0
     compiled: threading.Event = field(default_factory=threading.Event)  # the kernels
     asked_for: threading.Event = field(default_factory=threading.Event)  # the page, or nobody will any more
@@ -79,7 +80,7 @@ class Explorer:
         }
 
 
-def routes(explorer: Explorer) -> list[BaseRoute]:
+def routes(explorer: Explorer, port: int) -> list[BaseRoute]:
     """The page and the websocket.  Each also stands in guard.ROUTES, or it is not answered."""
 
     async def page(request: Request) -> HTMLResponse:
@@ -88,7 +89,8 @@ def routes(explorer: Explorer) -> list[BaseRoute]:
             content_security_policy(explorer.page, f"ws://{request.headers['host']}/socket")
             + "; frame-ancestors 'none'"
         )
-        return HTMLResponse(explorer.page, headers={**PAGE_HEADERS, "Content-Security-Policy": policy})
+        headers = {"Content-Security-Policy": policy, "Set-Cookie": cookie_header(port, explorer.cookie)}
+        return HTMLResponse(explorer.page, headers={**PAGE_HEADERS, **headers})
 
     async def session(websocket: WebSocket) -> None:
         await websocket.accept()
@@ -111,7 +113,7 @@ def routes(explorer: Explorer) -> list[BaseRoute]:
 
 def make_app(explorer: Explorer, port: int) -> Guard:
     """The application, with the guard around all of it."""
-    return Guard(Starlette(routes=routes(explorer)), explorer.token, port)
+    return Guard(Starlette(routes=routes(explorer, port)), explorer.token, port, explorer.cookie)
 
 
 def listen(port: int | None) -> socket.socket:

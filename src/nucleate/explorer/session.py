@@ -35,6 +35,7 @@ from nucleate.explorer.prepared_trace import PreparedTrace, trace_message
 from nucleate.explorer.python_code import python_code
 from nucleate.explorer.running import RunningRun
 from nucleate.explorer.stored_runs import Folder
+from nucleate.explorer.warm_up import is_compiling
 from nucleate.explorer.wire_format import pack
 from nucleate.integrate.family import is_ordinary
 from nucleate.integrate.run import Run
@@ -46,6 +47,7 @@ PROGRESS_SECONDS = 1.0  # between two messages about progress while there are no
 CLOSE_TOO_FAST, CLOSE_TOO_LARGE = 1008, 1009  # codes of websockets
 COMPILING = "The engine is being compiled for this machine, once; that takes up to a minute."
 COMPILING_KIND = "A model of a new kind is compiled for this machine, once; that takes up to a minute."
+PREPARING = "The run is being prepared."
 SOON_SECONDS = 2.0  # within which a compiled model has its first frames, or reports progress
 log = logging.getLogger("nucleate.explorer")
 
@@ -204,7 +206,7 @@ class Session:
 
     async def _run(self, requested: RequestedRun) -> None:
         id, loop = requested.request.id, asyncio.get_running_loop()
-        prepared, begun = await self._in_thread(self._prepare, requested.request)
+        prepared, begun = await self._prepared(requested.request)
         requested.file = prepared.file
         if isinstance(prepared, PreparedTrace):
             requested.run = prepared.run
@@ -240,6 +242,20 @@ class Session:
         if measured is not None:
             lengths = {} if run.norms is None else {"norms": run.norms}
             await self._send_arrays({"say": "measured", "id": id}, measured.arrays() | lengths)
+
+    async def _prepared(
+        self, request: RunScene | OpenStored
+    ) -> tuple[PreparedRun | PreparedTrace, dict[str, Any]]:
+        """Prepare a run on a worker thread; where that takes long, for centers are found by compiled code,
+        the page is told why it waits."""
+        preparing = asyncio.ensure_future(self._in_thread(self._prepare, request))
+        while not (await asyncio.wait([preparing], timeout=PROGRESS_SECONDS))[0]:
+            text = COMPILING if not self.compiled() else COMPILING_KIND if is_compiling() else PREPARING
+            await self._send_message(
+                {"say": "progress", "id": request.id, "share": 0.0, "t": 0.0, "text": text}
+            )
+        prepared: tuple[PreparedRun | PreparedTrace, dict[str, Any]] = preparing.result()
+        return prepared
 
     def _prepare(self, request: RunScene | OpenStored) -> tuple[PreparedRun | PreparedTrace, dict[str, Any]]:
         if isinstance(request, RunScene):
@@ -281,8 +297,9 @@ class Session:
     def _progress_text(self, running: RunningRun, seconds: float) -> str | None:
         if not self.compiled():
             return COMPILING
-        waits = running.computed == 0 and seconds > SOON_SECONDS and not is_ordinary(running.prepared.model)
-        return COMPILING_KIND if waits else None
+        waits = running.computed == 0 and seconds > SOON_SECONDS
+        new = is_compiling() or not is_ordinary(running.prepared.model)
+        return COMPILING_KIND if waits and new else None
 
     async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run something slow on a worker thread."""

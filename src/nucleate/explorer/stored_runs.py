@@ -17,6 +17,7 @@ from nucleate.checks import Array, FileError, InputError, MissingFileError, as_p
 from nucleate.explorer import limits
 from nucleate.explorer.prepared_run import PreparedRun, check_size, model_of_run, prepare_stored
 from nucleate.explorer.prepared_trace import PreparedTrace, prepare_trace_view
+from nucleate.explorer.recorded_scene import known_settings, python_of_ensemble
 from nucleate.explorer.scene import Scene
 from nucleate.explorer.trace_view import check_layers
 from nucleate.integrate.noise_runs import noise_grid
@@ -222,6 +223,8 @@ def _prepare_from_ensemble(path: Path, index: int, name: str) -> PreparedRun:
         title=f"{study.title or name}, run {run}{where}",
         recorded=True,
         frames_before_thinning=len(times),
+        known=known_settings(x0, times, settings, {}),  # its start comes from a stream of the study's seed
+        python=python_of_ensemble(name, index),
     )
 
 

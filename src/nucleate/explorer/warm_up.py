@@ -10,7 +10,7 @@ from nucleate.explorer.prepared_run import begun_message, compute, prepare_scene
 from nucleate.explorer.scene import parse_scene
 from nucleate.kernels.threads import stopped_by
 
-__all__ = ["WARM_UP_SCENES", "warm_up"]
+__all__ = ["WARM_UP_SCENES", "is_compiling", "warm_up"]
 
 # One of each kind of run that compiles something of its own, the likeliest first.
 WARM_UP_SCENES: tuple[dict[str, Any], ...] = (
@@ -43,3 +43,8 @@ def warm_up(compiled: threading.Event, closing: threading.Event) -> None:
             logging.getLogger("nucleate.explorer").exception("warming up failed")
     finally:
         compiled.set()
+
+
+def is_compiling() -> bool:
+    """Whether something is being compiled for this process at this moment, or fetched from the disk."""
+    return any(thread.name == "nucleate-compile" for thread in threading.enumerate())

@@ -12,7 +12,7 @@ export class Consumption extends TimePlot {
 
   protected keyOfLayer(): string {
     const { run, theme, scale } = this.context;
-    const drawn = [run?.begun.id, run?.frameCount, run?.measured !== null, run?.status];
+    const drawn = [run?.begun.id, run?.frameCount, run?.measured !== null, run?.status, run?.abandoned];
     return [...drawn, theme.dark, scale.decades].join("/");
   }
 
@@ -59,7 +59,7 @@ export class Consumption extends TimePlot {
     if (run === null || run.frameCount === 0) return;
     const measured = run.measured;
     if (measured === null || measured.renyi === null || measured.strong === null)
-      return this.panel.showReading("");
+      return this.panel.showReading(run.abandoned ? "not measured" : "");
     const x = this.drawCursor(pen, box, 0.72);
     const i = currentFrame(this.context);
     pen.circle(x, this.y(measured.renyi[i], box), 4, { fill: theme.ink, stroke: theme.paper, width: 1.5 });

@@ -11,14 +11,14 @@ import { Plot, type Box } from "./plot.ts";
 const PLANE_MARGIN = { left: 30, right: 12, top: 10, bottom: 30 }; // pixels
 
 /** The verdict with its letters as in the paper, and how sure it is. */
-function verdictText({ verdict, status, why }: Spectrum): string {
+function verdictText({ verdict, status, why, doubt }: Spectrum): string {
   const text = verdict
     .replaceAll("lambda_max", "λₘₐₓ")
     .replaceAll("x_1", "x₁")
     .replaceAll("-xi", "−ξ")
     .replace(/\bxi\b/g, "ξ");
   const sure = status === undefined || status === "outside the table" ? (why ?? "") : `A ${status}.`;
-  return [text, sure]
+  return [text, sure, doubt ?? ""]
     .filter(Boolean)
     .map((part) => part.replace(/^[a-z]/, (letter) => letter.toUpperCase()).replace(/\.?$/, "."))
     .join(" ");
@@ -128,8 +128,13 @@ export class SpectrumView extends Plot {
   protected paintOverlay(): void {
     const spectrum = this.context.run?.begun.spectrum ?? null;
     const row = spectrum?.row ?? 0;
-    this.rows.forEach((element, i) => element.classList.toggle("here", i + 1 === row));
-    const where = spectrum === null ? "" : row > 0 ? `Row ${row} of Table 1` : "Outside Table 1";
+    const doubted = (spectrum?.doubt ?? null) !== null;
+    this.rows.forEach((element, i) => {
+      element.classList.toggle("here", i + 1 === row);
+      element.classList.toggle("doubted", i + 1 === row && doubted);
+    });
+    const matching = `Row ${row} of Table 1${doubted ? ", not sure here" : ""}`;
+    const where = spectrum === null ? "" : row > 0 ? matching : "Outside Table 1";
     const text = spectrum === null ? "" : verdictText(spectrum);
     if (this.verdict.textContent !== text) this.verdict.textContent = text;
     this.panel.showReading(where);

@@ -19,7 +19,7 @@ export class Player {
   private last = 0;
   private readonly playButton: HTMLButtonElement;
   private readonly slider: HTMLInputElement;
-  private readonly time = el("output", { class: "time", "aria-label": "time" });
+  private readonly time = el("span", { class: "time" }); // no live region: it changes with every frame
   private readonly frame = el("span", { class: "frame" });
   private readonly speed: HTMLSelectElement;
 

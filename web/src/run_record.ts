@@ -49,6 +49,7 @@ export interface Begun {
   missing?: { [view: string]: string }; // why a view cannot serve this run
   title?: string | null;
   file?: string; // the name of its data, without the ending
+  about?: string; // what is to be known of it: a head of a real model, and how it was made small
   trace?: TraceData; // a text over the layers of a real model, which has no head of ours
 }
 

@@ -46,6 +46,7 @@ class PreparedRun:
     recorded: bool = False  # comes from a file, though it may be computed anew
     frames_before_thinning: int = 0
     file: str = "nucleate-run"  # the name, without its ending, under which its data are saved
+    about: str | None = None  # what the page says of it
 
 
 def prepare_scene(scene: Scene) -> PreparedRun:
@@ -126,6 +127,7 @@ def begun_message(prepared: PreparedRun, id: int) -> dict[str, Any]:
         "recorded": prepared.recorded,
         "title": prepared.title,
         "file": prepared.file,
+        **({} if prepared.about is None else {"about": prepared.about}),
         "n": n,
         "d": d,
         "frames": len(prepared.times),

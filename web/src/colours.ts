@@ -7,14 +7,14 @@
 
 /** On white. */
 export const CLUSTERS = [
-  "#1451ef",
-  "#829b4f",
-  "#bc4869",
-  "#786e00",
-  "#4396cb",
-  "#5d2e81",
-  "#93518b",
-  "#792c4f",
+  "#0836b9",
+  "#20a474",
+  "#9e9108",
+  "#7f1064",
+  "#5098d1",
+  "#974f70",
+  "#4d68cd",
+  "#891c3a",
 ] as const;
 /** On the dark ground. */
 export const DARK_CLUSTERS = [

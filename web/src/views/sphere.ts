@@ -24,7 +24,7 @@ import type { RunRecord } from "../run_record.ts";
 import { currentFrame, NUDGE_RADIANS, type View, type ViewContext } from "../view_context.ts";
 import { PICTURE_DENSITY, pngOf } from "../pictures.ts";
 import { LOOK } from "../state.ts";
-import { Fingers } from "../touch.ts";
+import { Fingers, TAP_PIXELS } from "../touch.ts";
 import { graticule } from "./graticule.ts";
 import { FIELD_OF_VIEW_DEGREES, Orbit } from "./orbit.ts";
 import {
@@ -85,7 +85,7 @@ export class Sphere implements View {
   private readonly tools: TraceTools;
   private paintedKey = ""; // palette and size that the texture holds
   private readonly fingers: Fingers;
-  private drag: { kind: "turn" | "token"; x: number; y: number; token: number } | null = null;
+  private drag: { kind: "turn" | "token" | "finger"; x: number; y: number; token: number } | null = null;
 
   constructor(private readonly context: ViewContext) {
     this.panel = new Panel("sphere", { png: () => this.png(), svg: () => this.svg() });
@@ -284,7 +284,7 @@ export class Sphere implements View {
       const token = this.tokenAt(event.offsetX, event.offsetY);
       const carries = token !== null && this.context.movable && this.run?.d === 3;
       this.drag = {
-        kind: carries ? "token" : "turn",
+        kind: carries ? "token" : event.pointerType === "touch" ? "finger" : "turn",
         x: event.clientX,
         y: event.clientY,
         token: token ?? -1,
@@ -338,6 +338,12 @@ export class Sphere implements View {
       return this.context.highlight(token);
     }
     if (drag.kind === "token") return this.context.moveToken(drag.token, this.onSphere(event), false);
+    if (drag.kind === "finger") {
+      // until it has gone sideways it may be a swipe, which scrolls
+      const [dx, dy] = [Math.abs(event.clientX - drag.x), Math.abs(event.clientY - drag.y)];
+      if (dx < TAP_PIXELS || dx < dy) return;
+      drag.kind = "turn";
+    }
     this.orbit.turn((event.clientX - drag.x) / 180, (event.clientY - drag.y) / 180);
     [drag.x, drag.y] = [event.clientX, event.clientY];
   }

@@ -18,7 +18,7 @@ export abstract class TimePlot extends Plot {
     super(name, context);
     this.canvas.classList.add("seeks");
     this.canvas.addEventListener("pointerdown", (event) => {
-      if (event.pointerType === "touch") return void (this.finger = event.offsetX);
+      if (event.pointerType === "touch") return this.putDown(event);
       this.pressed = true;
       this.canvas.setPointerCapture(event.pointerId);
       this.seek(event);
@@ -41,6 +41,12 @@ export abstract class TimePlot extends Plot {
       this.finger = null;
     });
     this.canvas.addEventListener("pointerleave", () => context.highlight(null));
+  }
+
+  /** A second finger means neither a tap nor a way along the axis. */
+  private putDown({ isPrimary, offsetX }: PointerEvent): void {
+    this.finger = isPrimary ? offsetX : null;
+    this.pressed = false;
   }
 
   protected tokenAt(_x: number, _y: number): number | null {

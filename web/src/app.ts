@@ -6,6 +6,7 @@
 import { Address } from "./address.ts";
 import { TimeScale } from "./axis.ts";
 import { DARK, LIGHT, Palette, type Theme } from "./colours.ts";
+import { forcedTheme } from "./forced_colours.ts";
 import { RunRecord, type Begun } from "./run_record.ts";
 import { stillHint } from "./still_hint.ts";
 import { currentFrame, type ViewContext } from "./view_context.ts";
@@ -88,6 +89,8 @@ export class App implements ViewContext {
   // Looks
 
   get theme(): Theme {
+    const forced = forcedTheme();
+    if (forced !== null) return forced;
     const dark =
       this.look.theme === "auto"
         ? matchMedia("(prefers-color-scheme: dark)").matches
@@ -401,7 +404,7 @@ export class App implements ViewContext {
     const frame = currentFrame(this);
     const drawn = [run.begun.id, frame, run.frameCount > 0, run.measured !== null];
     const colouring = run.trace === null ? look.colour : "order"; // a trace has no clusters of ours
-    const key = [...drawn, colouring, theme.dark].join("/");
+    const key = [...drawn, colouring, theme.paper].join("/");
     if (key === this.paintedKey) return;
     this.paintedKey = key;
     this.palette.fill(run.leadersAt(frame), colouring, theme);

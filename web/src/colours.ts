@@ -1,18 +1,31 @@
 /**
- * The colours of every view, and of the package's figures: a token has the colour of the leader (first
- * token) of its cluster at the cursor; red marks strong centers, ink Rényi centers. The eight colours stay
- * apart for the colour-blind, on white and on black.
+ * The colours of every view: a token has the colour of the leader (first
+ * token) of its cluster at the cursor; red marks strong centers, ink Rényi centers. Of the eight colours and
+ * the grey of tokens that wait, every two differ for deuteranopes too, and each stands out from its ground
+ * by 3:1; tests/palette.test.ts says by how much.
  */
 
+/** On white. */
 export const CLUSTERS = [
-  "#3366cc",
-  "#ccbb44",
-  "#009e73",
-  "#aa3377",
-  "#33bbee",
-  "#8c6d31",
-  "#cc79a7",
-  "#6f4e9c",
+  "#0836b9",
+  "#20a474",
+  "#9e9108",
+  "#7f1064",
+  "#5098d1",
+  "#974f70",
+  "#4d68cd",
+  "#891c3a",
+] as const;
+/** On the dark ground. */
+export const DARK_CLUSTERS = [
+  "#70deff",
+  "#cef58e",
+  "#a484f8",
+  "#b9ac13",
+  "#4ead94",
+  "#c80064",
+  "#0064d7",
+  "#97f2d5",
 ] as const;
 // Every eleventh of matplotlib's viridis (CC0).
 const VIRIDIS = [
@@ -37,6 +50,7 @@ export interface Theme {
   faint: string; // axes and grids
   red: string;
   waiting: string; // tokens that belong to no cluster of note, or whose cluster is not known yet
+  clusters: readonly string[]; // eight
 }
 
 export const LIGHT: Theme = {
@@ -46,7 +60,8 @@ export const LIGHT: Theme = {
   soft: "#5a626c",
   faint: "#dfe3e8",
   red: "#d62728",
-  waiting: "#a3acb8",
+  waiting: "#8d939b",
+  clusters: CLUSTERS,
 };
 export const DARK: Theme = {
   dark: true,
@@ -55,7 +70,8 @@ export const DARK: Theme = {
   soft: "#98a2ae",
   faint: "#2b323b",
   red: "#ff6255",
-  waiting: "#66707d",
+  waiting: "#6a727d",
+  clusters: DARK_CLUSTERS,
 };
 
 export type Rgb = [number, number, number]; // 0 to 255
@@ -120,12 +136,14 @@ export function ranks(leader: Int32Array, n: number): Int32Array {
   return rank;
 }
 
+/** The part of viridis in which places in the sequence are coloured: 3:1 on the ground, or more. */
+export const orderRange = (theme: Theme): [number, number] => (theme.dark ? [0.37, 1] : [0, 0.59]);
+
 /** The colour of every token, (n, 4) bytes; refilled in place when frame, theme or colouring change. */
 export class Palette {
   bytes = new Uint8Array(0);
   version = 0;
   private rank: Int32Array | null = null;
-  private readonly clusters = CLUSTERS.map(rgb);
 
   /** A new run: forget the old ranks. */
   begin(n: number): void {
@@ -141,7 +159,8 @@ export class Palette {
   fill(leader: Int32Array | null, colouring: "cluster" | "order", theme: Theme): void {
     const n = this.bytes.length / 4;
     const waiting = rgb(theme.waiting);
-    const [low, high] = theme.dark ? [0.35, 1] : [0, 0.9]; // leave out the end that fades into the page
+    const clusters = theme.clusters.map(rgb);
+    const [low, high] = orderRange(theme); // leaves out the end that fades into the page
     let changed = false;
     for (let k = 0; k < n; k++) {
       const rank = leader !== null && this.rank !== null ? this.rank[leader[k]] : -1;
@@ -149,7 +168,7 @@ export class Palette {
         colouring === "order"
           ? viridis(low + ((high - low) * k) / Math.max(1, n - 1))
           : rank >= 0
-            ? this.clusters[rank % 8]
+            ? clusters[rank % 8]
             : waiting;
       for (let c = 0; c < 3; c++) {
         if (this.bytes[4 * k + c] !== colour[c]) changed = true;

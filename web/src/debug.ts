@@ -27,6 +27,9 @@ export function exposeDebug(app: App, player: Player, facts: PageFacts): void {
       get state() {
         return app.state;
       },
+      get radius() {
+        return app.run?.begun.radius ?? null; // that joins tokens into clusters
+      },
       get fragment() {
         return app.fragment;
       },

@@ -57,7 +57,6 @@ export class ShareDialog {
         button("csv", "Data as CSV", () => this.table()),
         button("npz", "Data as NPZ", () => this.data()),
       ),
-      el("p", {}, "Pictures are saved with the PNG and SVG buttons of each view."),
       el("div", { class: "row" }, link, button("open-link", "Open link", openLink)),
       this.message,
       this.text,

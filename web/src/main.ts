@@ -9,9 +9,13 @@ import "./style/views.css";
 import "./style/player.css";
 import "./style/narrow.css";
 import "./style/trace.css";
+import "./style/aloud.css";
+import "./style/touch.css";
+import { Announcer } from "./announcer.ts";
 import { App, traceSummary } from "./app.ts";
 import { Controls, type Preset } from "./controls.ts";
 import { byId, download, el } from "./dom.ts";
+import { whenForcedColoursChange } from "./forced_colours.ts";
 import { listenToKeys } from "./keyboard.ts";
 import type { MatrixPreset } from "./matrix_field.ts";
 import { runFacts, OpenedRuns, type OpenedRun } from "./opened_runs.ts";
@@ -23,6 +27,8 @@ import { helpDialog, ShareDialog } from "./dialogs.ts";
 import type { Limits } from "./number_specs.ts";
 import { completeScene, same, SCENE, type MatrixChoice, type Scene } from "./state.ts";
 import { showStatus } from "./status.ts";
+import { TakeAlong } from "./take_along.ts";
+import { WhatHappened } from "./what_happened.ts";
 import { AttentionView } from "./views/attention.ts";
 import { Angles } from "./views/angles.ts";
 import { Circle } from "./views/circle.ts";
@@ -126,7 +132,12 @@ const views: View[] = [
 ];
 const OF_TRACES = new Set([...DEPTH_CURVES.map(({ view }) => view), "words"]);
 const OF_BOTH = new Set(["sphere", "lengths"]);
-byId("views").append(...views.map((view) => view.element));
+const inWords = new WhatHappened(() => app.run);
+byId("views").append(...views.map((view) => view.element), inWords.element);
+const announcer = new Announcer(app);
+document.body.append(announcer.element);
+const along = new TakeAlong(app, views, () => connection.send({ do: "page", id: app.id }));
+byId("share").querySelector("[data-control=link]")!.closest(".row")!.before(along.element);
 
 /** The sphere needs WebGL; where there is none, the page says so and the rest still works. */
 function sphere(): View[] {
@@ -172,6 +183,8 @@ function draw(now: number): void {
     view.element.dataset.at = String(currentFrame(app));
   }
   player.draw();
+  announcer.follow();
+  inWords.show();
   showStatus(app);
   app.pictureDrawn();
   draws++;
@@ -195,6 +208,7 @@ function showSettings(): void {
   controls?.show(app.scene);
   showTrace();
   openedRuns?.show(app.recording);
+  openedRuns?.tell(app.run?.begun.about ?? "");
   const running = app.status === "running";
   byId("cancel", HTMLButtonElement).hidden = !running;
   byId("run", HTMLButtonElement).hidden = running;
@@ -375,7 +389,10 @@ press("run", () => app.start());
 press("cancel", () => app.cancel());
 press("theme", changeTheme);
 press("explain", explainAll);
-press("show-share", () => share.show());
+press("show-share", () => {
+  along.show();
+  share.show();
+});
 press("show-help", () => helpWindow.showModal());
 press("dismiss", () => showError(""));
 const settings = byId("settings");
@@ -392,6 +409,7 @@ addEventListener("paste", (event) => {
   if (!(event.target as HTMLElement).matches("input, textarea") && /^https?:\S+#/.test(text))
     app.openLink(text);
 });
+whenForcedColoursChange(requestDraw);
 for (const query of ["(prefers-color-scheme: dark)", "(min-width: 1500px) and (min-height: 1000px)"])
   matchMedia(query).addEventListener("change", requestDraw);
 

@@ -7,7 +7,7 @@ import type { Recording } from "./state.ts";
 
 export interface OpenedRun {
   name: string;
-  kind: "run" | "ensemble" | "trace";
+  kind: "run" | "ensemble" | "trace" | "heads";
   runs: number;
   title: string;
 }
@@ -25,12 +25,9 @@ export class OpenedRuns {
     "data-control": "opened-run",
     id: "control-opened-run",
   });
-  private readonly row = el(
-    "div",
-    { class: "field wide" },
-    el("label", { for: this.number.id }, "Run"),
-    this.number,
-  );
+  private readonly label = el("label", { for: this.number.id }, "Run");
+  private readonly row = el("div", { class: "field wide" }, this.label, this.number);
+  private readonly about = el("p", { class: "about", "data-part": "about-run", hidden: true });
   private shown: string | null = null; // the recording in the menus, as a key
 
   constructor(
@@ -54,6 +51,7 @@ export class OpenedRuns {
       el("legend", {}, "Opened"),
       el("div", { class: "field wide" }, el("label", { for: this.which.id }, "Recording"), this.which),
       this.row,
+      this.about,
     );
     this.show(null);
   }
@@ -69,9 +67,17 @@ export class OpenedRuns {
 
   /** As many runs as the chosen file holds; of one there is nothing to choose. */
   private limit(): void {
-    const runs = this.opened.find(({ name }) => name === this.which.value)?.runs ?? 1;
+    const chosen = this.opened.find(({ name }) => name === this.which.value);
+    const runs = chosen?.runs ?? 1;
+    this.label.textContent = `${chosen?.kind === "heads" ? "Head" : "Run"} of ${runs}`;
     this.row.hidden = runs <= 1;
     this.number.max = String(runs);
+  }
+
+  /** What is to be known of the recording that is shown. */
+  tell(about: string): void {
+    this.about.textContent = about;
+    this.about.hidden = about === "";
   }
 
   /** Makes the menus say which recording is shown; what is being typed stays while that is the same. */

@@ -15,7 +15,7 @@ export class Panel {
   readonly stage = el("div", { class: "stage" });
   readonly canvas = el("canvas", { role: "img" });
   private readonly title: HTMLElement;
-  private readonly reading = el("output", { class: "reading" });
+  private readonly reading = el("span", { class: "reading" }); // no live region, as the time is none
   private readonly options = el("span", { class: "options" });
   private readonly why = el("p", { class: "sorry", hidden: true });
   private readonly rings = el("span", { class: "legend" });

@@ -21,7 +21,7 @@ export class Player {
   private lastRun: ViewContext["run"] = null; // that was played then
   private readonly playButton: HTMLButtonElement;
   private readonly slider: HTMLInputElement;
-  private readonly time = el("output", { class: "time", "aria-label": "time" });
+  private readonly time = el("span", { class: "time" }); // no live region: it changes with every frame
   private readonly frame = el("span", { class: "frame" });
   private readonly speed: HTMLSelectElement;
 

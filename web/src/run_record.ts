@@ -52,6 +52,7 @@ export interface Begun {
   file?: string; // the name of its data, without the ending
   known?: { [setting: string]: unknown } | null; // of a recording that no scene makes; null: not in its file
   python?: string | null; // the lines that redo such a recording, or why there are none
+  about?: string; // what is to be known of it: a head of a real model, and how it was made small
   trace?: TraceData; // a text over the layers of a real model, which has no head of ours
 }
 

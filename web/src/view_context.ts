@@ -37,4 +37,7 @@ export interface View {
   readonly name: string;
   readonly element: HTMLElement;
   draw(): void;
+  /** So many times as dense as on the screen; `whole`: nothing is veiled. Views of text have none. */
+  pictureAt?(scale: number, whole: boolean): HTMLCanvasElement;
+  svg?(): string;
 }

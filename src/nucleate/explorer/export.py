@@ -18,7 +18,7 @@ from nucleate.explorer.trace_view import base64_text
 from nucleate.integrate.run import Run
 from nucleate.integrate.storage import replacing
 
-__all__ = ["check_html", "export", "page_with_recording", "recording", "write_trace"]
+__all__ = ["check_html", "export", "page_with_recording", "recorded_page", "recording", "write_trace"]
 
 MAX_EXPORTED_NUMBERS = 5_000_000  # 27 MB of text
 MAX_PAGE_BYTES = 2**28  # more than any page has
@@ -38,9 +38,17 @@ def export(source: Path, target: Path, which: int = 0, page: str | None = None) 
         raise InputError(f"{source} is a folder. Pass one run, such as {source / 'run.zarr'}.")
     prepared = folder.prepare(folder.only, which)
     if isinstance(prepared, PreparedTrace):
-        return prepared.run, _write(target, page_with_recording(page, {"begun": trace_message(prepared, 0)}))
+        return prepared.run, _write(target, recorded_page(prepared, prepared.run, page))
     run = thinned(compute(prepared), MAX_EXPORTED_NUMBERS)
-    return run, _write(target, page_with_recording(page, recording(prepared, run)))
+    return run, _write(target, recorded_page(prepared, run, page))
+
+
+def recorded_page(prepared: PreparedRun | PreparedTrace, run: Run, page: str | None = None) -> str:
+    """The page that plays `run`, which is what `prepared` led to; thinned to five million numbers."""
+    page = page_text() if page is None else page
+    if isinstance(prepared, PreparedTrace):
+        return page_with_recording(page, {"begun": trace_message(prepared, 0)})
+    return page_with_recording(page, recording(prepared, thinned(run, MAX_EXPORTED_NUMBERS)))
 
 
 def write_trace(run: Run, target: Path, title: str) -> int:

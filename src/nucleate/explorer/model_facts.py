@@ -6,7 +6,7 @@ import numpy as np
 
 from nucleate.attention import Attention, Window
 from nucleate.block import Block
-from nucleate.checks import Array
+from nucleate.checks import Array, InputError
 from nucleate.integrate.family import as_blocks, is_ordinary
 from nucleate.integrate.run import described
 from nucleate.layers import Layers, Model
@@ -32,6 +32,12 @@ def model_facts(model: Model, n: int, d: int) -> dict[str, Any]:
     _, Q, K, V = head.parameters(d)
     ordinary = is_ordinary(model)
     missing = {} if ordinary else _missing(model, d)
+    spectrum = None
+    if "spectrum" not in missing:
+        try:
+            spectrum = _spectrum(Q, K, V) | _outside_table(model, n)
+        except InputError:  # of a trained head, say
+            missing["spectrum"] = "Rounding mixes the dominant eigenvalue of V with others."
     return {
         "beta": float(head.beta.reshape(-1)[0]),
         "Q": Q.tolist(),
@@ -47,7 +53,7 @@ def model_facts(model: Model, n: int, d: int) -> dict[str, Any]:
         "lengths": _all_blocks(model)[0].has_radius,
         "layer_dt": model.dt if isinstance(model, Layers) else None,
         "blocks": None if ordinary or "attention" in missing else _blocks(model),
-        "spectrum": (None if "spectrum" in missing else _spectrum(Q, K, V) | _outside_table(model, n)),
+        "spectrum": spectrum,
         "missing": missing,
     }
 

@@ -17,6 +17,7 @@ __all__ = [
     "Request",
     "RunScene",
     "SendData",
+    "SendPage",
     "WritePython",
     "parse_request",
     "strict_json",
@@ -64,6 +65,13 @@ class SendData:
 
 
 @dataclass(frozen=True)
+class SendPage:
+    """The run and the page that plays it, as one file."""
+
+    id: int
+
+
+@dataclass(frozen=True)
 class ReadMatrix:
     """What a matrix that was typed stands for, in the form in which a scene of dimension d holds it."""
 
@@ -72,13 +80,14 @@ class ReadMatrix:
     choice: dict[str, Any]
 
 
-Request = RunScene | OpenStored | CancelRun | WritePython | SendData | ReadMatrix
+Request = RunScene | OpenStored | CancelRun | WritePython | SendData | SendPage | ReadMatrix
 KEYS = {
     "run": ["id", "scene"],
     "open": ["id", "name", "run"],
     "cancel": ["id"],
     "python": ["scene"],
     "data": ["id"],
+    "page": ["id"],
     "matrix": ["name", "d", "text"],
 }
 
@@ -121,7 +130,7 @@ def _request(do: str, id: int, table: dict[str, Any]) -> Request:
         return OpenStored(id, name, check_whole("run", table.get("run", 0), 0, limits.MAX_INTEGER))
     if do == "matrix":
         return _matrix(table)
-    return CancelRun(id) if do == "cancel" else SendData(id)
+    return {"cancel": CancelRun, "data": SendData, "page": SendPage}[do](id)
 
 
 def _matrix(table: dict[str, Any]) -> ReadMatrix:

@@ -49,6 +49,7 @@ class PreparedRun:
     known: Mapping[str, Any] | None = None  # of a recording that no scene makes: what its file says
     python: str | None = None  # and the lines that redo it
     file: str = "nucleate-run"  # the name, without its ending, under which its data are saved
+    about: str | None = None  # what the page says of it
 
 
 def prepare_scene(scene: Scene) -> PreparedRun:
@@ -133,6 +134,7 @@ def begun_message(prepared: PreparedRun, id: int) -> dict[str, Any]:
         "file": prepared.file,
         "known": None if prepared.known is None else dict(prepared.known),
         "python": prepared.python,
+        **({} if prepared.about is None else {"about": prepared.about}),
         "n": n,
         "d": d,
         "frames": len(prepared.times),

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from nucleate.checks import InputError
 from nucleate.explorer import limits
+from nucleate.explorer.export import recorded_page
 from nucleate.explorer.guard import RateLimit
 from nucleate.explorer.measurements import measure
 from nucleate.explorer.page_requests import (
@@ -27,6 +28,7 @@ from nucleate.explorer.page_requests import (
     Request,
     RunScene,
     SendData,
+    SendPage,
     WritePython,
     parse_request,
 )
@@ -74,6 +76,7 @@ class RequestedRun:
 
     request: RunScene | OpenStored
     running: RunningRun | None = None  # once it is prepared
+    prepared: PreparedRun | PreparedTrace | None = None
     run: Run | None = None  # once it has ended
     stopped: bool = False
     replaced: bool = False  # by a newer one, so that its measurements are not needed
@@ -153,23 +156,25 @@ class Session:
             if self.requested is not None and self.requested.request.id == request.id:
                 self.requested.stop(replaced=False)
         elif isinstance(request, SendData):
-            await self._send_data(request.id)
+            await self._send_file(request.id, "npz", lambda one: _npz_bytes(one.run))
+        elif isinstance(request, SendPage):
+            await self._send_file(request.id, "html", _page_bytes)
         else:
             if self.requested is not None:
                 self.requested.stop(replaced=True)
             self.requested = RequestedRun(request)
             self.changed.set()
 
-    async def _send_data(self, id: int) -> None:
+    async def _send_file(self, id: int, ending: str, write: Callable[[Any], bytes]) -> None:
         requested = self.requested
         if requested is None or requested.request.id != id or requested.run is None:
             raise BadMessage(
                 "That run has not ended, or is not the one that is shown. Wait until it has, or cancel it.",
                 id,
             )
-        data = await self._in_thread(_npz_bytes, requested.run)
+        data = await self._in_thread(write, requested)
         await self._send_arrays(
-            {"say": "file", "id": id, "name": f"{requested.file}.npz"},
+            {"say": "file", "id": id, "name": f"{requested.file}.{ending}"},
             {"bytes": np.frombuffer(data, np.uint8)},
         )
 
@@ -207,7 +212,7 @@ class Session:
     async def _run(self, requested: RequestedRun) -> None:
         id, loop = requested.request.id, asyncio.get_running_loop()
         prepared, begun = await self._prepared(requested.request)
-        requested.file = prepared.file
+        requested.file, requested.prepared = prepared.file, prepared
         if isinstance(prepared, PreparedTrace):
             requested.run = prepared.run
             await self._send_message(begun)
@@ -324,6 +329,12 @@ class Session:
                 await send(message)
             except Exception as error:  # each server has its own for a page that has left
                 raise PageLeft from error
+
+
+def _page_bytes(requested: RequestedRun) -> bytes:
+    """The run and the page that plays it, as `nucleate export` writes them."""
+    assert requested.prepared is not None and requested.run is not None  # it has ended
+    return recorded_page(requested.prepared, requested.run).encode()
 
 
 def _npz_bytes(run: Run) -> bytes:

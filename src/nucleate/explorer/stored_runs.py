@@ -15,6 +15,7 @@ import numpy as np
 
 from nucleate.checks import Array, FileError, InputError, MissingFileError, as_path
 from nucleate.explorer import limits
+from nucleate.explorer.head_runs import CHECKPOINT_FILES, count_heads, is_checkpoint, prepare_head
 from nucleate.explorer.prepared_run import PreparedRun, check_size, model_of_run, prepare_stored
 from nucleate.explorer.prepared_trace import PreparedTrace, prepare_trace_view
 from nucleate.explorer.recorded_scene import known_settings, python_of_ensemble
@@ -42,7 +43,8 @@ class StoredEntry:
     """One stored run or ensemble."""
 
     name: str
-    kind: str  # "run", "ensemble", or "trace": hidden states of a real transformer
+    # "run", "ensemble", "trace": hidden states of a real transformer, or "heads": its checkpoint, a run a head
+    kind: str
     runs: int
     title: str
 
@@ -65,9 +67,11 @@ class Folder:
         names = (
             [self.only]
             if self.only is not None
-            else sorted(path.name for path in self.path.iterdir() if path.suffix.lower() in DATA)[
-                :MAX_LISTED_RUNS
-            ]
+            else sorted(
+                path.name
+                for path in self.path.iterdir()
+                if path.suffix.lower() in DATA or is_checkpoint(path)
+            )[:MAX_LISTED_RUNS]
         )
         return [entry for name in names if (entry := self._entry(name)) is not None]
 
@@ -84,7 +88,9 @@ class Folder:
         path = self._inside(name)
         prepared: PreparedRun | PreparedTrace
         try:
-            if known[name].kind == "ensemble":
+            if known[name].kind == "heads":
+                prepared = prepare_head(path, run, name)
+            elif known[name].kind == "ensemble":
                 prepared = _prepare_from_ensemble(path, run, name)
             else:
                 if known[name].kind == "trace":
@@ -101,6 +107,9 @@ class Folder:
         """The entry of that name, or None for what is neither a run nor an ensemble, or lies elsewhere."""
         try:
             path = self._inside(name)
+            if is_checkpoint(path):
+                layers, heads = count_heads(path)
+                return StoredEntry(name, "heads", layers * heads, f"{name}: {layers} × {heads} heads")
             if path.suffix.lower() == ".zarr" and holds_ensemble(path):
                 manifest = read_manifest(path)
                 points = int(
@@ -150,9 +159,14 @@ def open_folder(path: Path | None) -> Folder:
     resolved = path.resolve()
     if not os.access(resolved, os.R_OK | os.X_OK if resolved.is_dir() else os.R_OK):
         raise FileError(f"{path} cannot be read: {os.strerror(errno.EACCES)}. Check that you may read it.")
-    if path.suffix.lower() not in DATA:
+    if is_checkpoint(resolved):
+        count_heads(resolved)  # says what is wrong with it
+    elif path.suffix.lower() not in DATA:
         if not resolved.is_dir():
-            raise InputError(f"{path} is neither a stored run ({' or '.join(DATA)}) nor a folder.")
+            raise InputError(
+                f"{path} is neither a stored run ({' or '.join(DATA)}), nor a checkpoint"
+                f" ({' or '.join(CHECKPOINT_FILES)}), nor a folder."
+            )
         return Folder(resolved)
     folder = Folder(resolved.parent, resolved.name)
     entries = folder.entries()

@@ -2,6 +2,7 @@
 
 import type { Pen } from "../pen.ts";
 import { currentFrame, NUDGE_RADIANS, type ViewContext } from "../view_context.ts";
+import { Fingers } from "../touch.ts";
 import { diamond } from "./frozen.ts";
 import { Plot, type Box } from "./plot.ts";
 
@@ -29,6 +30,7 @@ export class Circle extends Plot {
       canvas.addEventListener(name, (event) => this.release(event));
     canvas.addEventListener("pointerleave", () => this.draggedToken === null && context.highlight(null));
     canvas.addEventListener("keydown", (event) => this.nudge(event));
+    new Fingers(canvas, { holds: (x, y) => context.movable && this.tokenAt(x, y) !== null });
   }
 
   private geometry(box: Box): { x: number; y: number; rim: number } {

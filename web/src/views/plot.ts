@@ -3,6 +3,7 @@
 import { CanvasPen, SvgPen, type Pen } from "../pen.ts";
 import { Panel } from "../panel.ts";
 import type { View, ViewContext } from "../view_context.ts";
+import { PICTURE_DENSITY, pngOf } from "../pictures.ts";
 import { TITLES } from "../text.ts";
 
 const COSTLY_LAYER_PAUSE_MILLIS = 30; // between the costly layers of two views
@@ -58,7 +59,7 @@ export abstract class Plot implements View {
     if (why !== null) return;
     const { width, height } = this.box;
     if (width < 20 || height < 20) return;
-    const key = this.keyOfLayer();
+    const key = `${this.keyOfLayer()}/${this.context.theme.paper}`;
     const now = performance.now();
     if (key !== this.layerKey) {
       if (!this.context.playing || this.layerKey === "" || this.mayPaint(now)) {
@@ -90,9 +91,9 @@ export abstract class Plot implements View {
     return to;
   }
 
-  /** The whole picture for keeping: nothing is veiled there. */
-  private drawWhole(pen: Pen): void {
-    this.saving = true;
+  /** The picture for keeping; `whole`: nothing is veiled there. */
+  private drawWhole(pen: Pen, whole = true): void {
+    this.saving = whole;
     pen.rect(0, 0, this.box.width, this.box.height, { fill: this.context.theme.paper });
     this.paintLayer(pen, this.box);
     this.paintOverlay(pen, this.box);
@@ -105,18 +106,17 @@ export abstract class Plot implements View {
     return pen.finish();
   }
 
-  png(scale = 3): Promise<Blob> {
+  pictureAt(scale: number, whole: boolean): HTMLCanvasElement {
     const canvas = document.createElement("canvas");
     canvas.width = Math.round(this.box.width * scale);
     canvas.height = Math.round(this.box.height * scale);
     const to = canvas.getContext("2d")!;
     to.scale(scale, scale);
-    this.drawWhole(new CanvasPen(to));
-    return new Promise((resolve, reject) =>
-      canvas.toBlob(
-        (blob) => (blob ? resolve(blob) : reject(new Error("The picture could not be written."))),
-        "image/png",
-      ),
-    );
+    this.drawWhole(new CanvasPen(to), whole);
+    return canvas;
+  }
+
+  private png(): Promise<Blob> {
+    return pngOf(this.pictureAt(PICTURE_DENSITY, true));
   }
 }

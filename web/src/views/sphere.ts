@@ -22,7 +22,9 @@ import { rgb } from "../colours.ts";
 import { Panel } from "../panel.ts";
 import type { RunRecord } from "../run_record.ts";
 import { currentFrame, NUDGE_RADIANS, type View, type ViewContext } from "../view_context.ts";
+import { PICTURE_DENSITY, pngOf } from "../pictures.ts";
 import { LOOK } from "../state.ts";
+import { Fingers, TAP_PIXELS } from "../touch.ts";
 import { graticule } from "./graticule.ts";
 import { FIELD_OF_VIEW_DEGREES, Orbit } from "./orbit.ts";
 import {
@@ -82,7 +84,8 @@ export class Sphere implements View {
   private frozenDirections: Float64Array | null | undefined; // in which they are seen
   private readonly tools: TraceTools;
   private paintedKey = ""; // palette and size that the texture holds
-  private drag: { kind: "turn" | "token"; x: number; y: number; token: number } | null = null;
+  private readonly fingers: Fingers;
+  private drag: { kind: "turn" | "token" | "finger"; x: number; y: number; token: number } | null = null;
 
   constructor(private readonly context: ViewContext) {
     this.panel = new Panel("sphere", { png: () => this.png(), svg: () => this.svg() });
@@ -116,6 +119,10 @@ export class Sphere implements View {
       thing.renderOrder = order;
       thing.frustumCulled = false;
       this.scene.add(thing);
+    });
+    this.fingers = new Fingers(this.panel.canvas, {
+      holds: (x, y) => context.movable && this.run?.d === 3 && this.tokenAt(x, y) !== null,
+      pinched: (apart, dx, dy) => this.orbit.turn(dx / 180, dy / 180, apart),
     });
     this.listen();
     new ResizeObserver(() => this.resize()).observe(this.panel.stage);
@@ -277,7 +284,7 @@ export class Sphere implements View {
       const token = this.tokenAt(event.offsetX, event.offsetY);
       const carries = token !== null && this.context.movable && this.run?.d === 3;
       this.drag = {
-        kind: carries ? "token" : "turn",
+        kind: carries ? "token" : event.pointerType === "touch" ? "finger" : "turn",
         x: event.clientX,
         y: event.clientY,
         token: token ?? -1,
@@ -320,6 +327,7 @@ export class Sphere implements View {
   }
 
   private move(event: PointerEvent): void {
+    if (this.fingers.pinching) this.drag = null;
     const { drag } = this;
     if (drag === null) {
       const token = this.tokenAt(event.offsetX, event.offsetY);
@@ -330,6 +338,12 @@ export class Sphere implements View {
       return this.context.highlight(token);
     }
     if (drag.kind === "token") return this.context.moveToken(drag.token, this.onSphere(event), false);
+    if (drag.kind === "finger") {
+      // until it has gone sideways it may be a swipe, which scrolls
+      const [dx, dy] = [Math.abs(event.clientX - drag.x), Math.abs(event.clientY - drag.y)];
+      if (dx < TAP_PIXELS || dx < dy) return;
+      drag.kind = "turn";
+    }
     this.orbit.turn((event.clientX - drag.x) / 180, (event.clientY - drag.y) / 180);
     [drag.x, drag.y] = [event.clientX, event.clientY];
   }
@@ -403,25 +417,31 @@ export class Sphere implements View {
 
   // Pictures to keep
 
-  private async png(): Promise<Blob> {
+  private png(): Promise<Blob> {
+    return pngOf(this.pictureAt(PICTURE_DENSITY));
+  }
+
+  /** Drawn once more at that density; the card says where it has an end. */
+  pictureAt(scale: number): HTMLCanvasElement {
+    const { canvas, stage } = this.panel;
+    const { capabilities } = this.renderer;
+    const most = capabilities.maxTextureSize / Math.max(stage.clientWidth, stage.clientHeight, 1);
+    const usual = this.renderer.getPixelRatio();
+    this.renderer.setPixelRatio(Math.min(scale, most));
     this.draw(); // the buffer is only full right after drawing
-    const { canvas } = this.panel;
     const copy = document.createElement("canvas");
     [copy.width, copy.height] = [canvas.width, canvas.height];
     const to = copy.getContext("2d")!;
     to.fillStyle = this.context.theme.paper;
     to.fillRect(0, 0, copy.width, copy.height);
     to.drawImage(canvas, 0, 0);
-    if (this.run?.trace != null) to.drawImage(this.tools.canvas, 0, 0, copy.width, copy.height);
-    return new Promise((resolve, reject) =>
-      copy.toBlob(
-        (blob) => (blob ? resolve(blob) : reject(new Error("The picture could not be written."))),
-        "image/png",
-      ),
-    );
+    if (this.run?.trace != null) this.tools.paint(this.run, this.dots(this.positions), to, copy.width);
+    this.renderer.setPixelRatio(usual);
+    this.draw();
+    return copy;
   }
 
-  private svg(): string {
+  svg(): string {
     const { clientWidth: width, clientHeight: height } = this.panel.stage;
     const far = this.orbit.angles[2];
     const focal = height / 2 / Math.tan((this.orbit.camera.fov * Math.PI) / 360);

@@ -4,6 +4,7 @@
 
 import type { Tick } from "../axis.ts";
 import type { Pen } from "../pen.ts";
+import { TAP_PIXELS } from "../touch.ts";
 import { Plot, type Box } from "./plot.ts";
 import type { ViewContext } from "../view_context.ts";
 
@@ -11,22 +12,41 @@ export const TIME_MARGIN = { left: 40, right: 14, top: 8, bottom: 34 }; // pixel
 
 export abstract class TimePlot extends Plot {
   private pressed = false;
+  private finger: number | null = null; // where one was put down: a swipe scrolls, a tap seeks
 
   constructor(name: string, context: ViewContext) {
     super(name, context);
     this.canvas.classList.add("seeks");
     this.canvas.addEventListener("pointerdown", (event) => {
+      if (event.pointerType === "touch") return this.putDown(event);
       this.pressed = true;
       this.canvas.setPointerCapture(event.pointerId);
       this.seek(event);
     });
     this.canvas.addEventListener("pointermove", (event) => {
+      if (this.finger !== null && Math.abs(event.offsetX - this.finger) > TAP_PIXELS) {
+        this.pressed = true;
+        this.finger = null;
+      }
       if (this.pressed) this.seek(event);
       else context.highlight(this.tokenAt(event.offsetX, event.offsetY));
     });
-    this.canvas.addEventListener("pointerup", () => (this.pressed = false));
-    this.canvas.addEventListener("pointercancel", () => (this.pressed = false));
+    this.canvas.addEventListener("pointerup", (event) => {
+      if (this.finger !== null) this.seek(event);
+      this.pressed = false;
+      this.finger = null;
+    });
+    this.canvas.addEventListener("pointercancel", () => {
+      this.pressed = false;
+      this.finger = null;
+    });
     this.canvas.addEventListener("pointerleave", () => context.highlight(null));
+  }
+
+  /** A second finger means neither a tap nor a way along the axis. */
+  private putDown({ isPrimary, offsetX }: PointerEvent): void {
+    this.finger = isPrimary ? offsetX : null;
+    this.pressed = false;
   }
 
   protected tokenAt(_x: number, _y: number): number | null {

@@ -84,6 +84,15 @@ export class TraceTools {
     for (const label of this.labels(run, dots)) drawLabel(pen, label, this.context.theme);
   }
 
+  /** The words on a picture that is so wide, in pixels. */
+  paint(run: RunRecord, dots: Dot[], to: CanvasRenderingContext2D, width: number): void {
+    to.save();
+    to.scale(width / this.box.width, width / this.box.width);
+    const pen = new CanvasPen(to);
+    for (const label of this.labels(run, dots)) drawLabel(pen, label, this.context.theme);
+    to.restore();
+  }
+
   /** The words there is room for: the chosen token's, those of its nearest, of centers, then all others. */
   labels(run: RunRecord, dots: Dot[]): WordLabel[] {
     const { trace } = run;

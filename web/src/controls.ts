@@ -1,11 +1,14 @@
 /** The controls of a scene. They show a scene and hand back the next one; they know nothing of runs. */
 
+import type { Theme } from "./colours.ts";
 import { el, icon } from "./dom.ts";
 import { ChoiceField, NumberField, type NumberSpec } from "./fields.ts";
 import { drawsLayers, hasFixedSteps, reachedTime } from "./family.ts";
 import { familyPanel, type FieldMaker } from "./family_panel.ts";
 import { MatrixField, type MatrixPreset } from "./matrix_field.ts";
 import { completeScene, same, type MatrixChoice, type Scene, type Start } from "./state.ts";
+import { PresetPicker } from "./preset_picker.ts";
+import type { Thumbnail } from "./sketch.ts";
 import { DETAIL_SPECS, numberSpecs, type Limits, type NumberName } from "./number_specs.ts";
 import { FIRST_PRESET } from "./text.ts";
 
@@ -14,6 +17,7 @@ export interface Preset {
   title: string;
   explain: string;
   scene: Partial<Scene>;
+  thumbnail?: Thumbnail | null;
 }
 
 export interface ControlsHost {
@@ -24,6 +28,8 @@ export interface ControlsHost {
   tooLarge: boolean; // its model has more numbers than a scene may hold
   defaults: Scene;
   presets: Preset[];
+  firstThumbnail: Thumbnail | null; // of the scene the page opens with
+  theme: Theme;
   matrices: MatrixPreset[];
   limits: Limits;
   /** The matrices of the run that is shown, to begin editing from. */
@@ -227,7 +233,8 @@ export class Controls implements FieldMaker {
 
   private presetField(): HTMLElement {
     const { host } = this;
-    const presets = [{ name: "start", ...FIRST_PRESET, scene: {} }, ...host.presets];
+    const first = { name: "start", ...FIRST_PRESET, scene: {}, thumbnail: host.firstThumbnail };
+    const presets: Preset[] = [first, ...host.presets];
     const titles = (wanted: (name: string) => boolean): { [name: string]: string } =>
       Object.fromEntries(presets.filter(({ name }) => wanted(name)).map(({ name, title }) => [name, title]));
     const paper = (name: string): boolean => name.startsWith("figure");
@@ -251,9 +258,19 @@ export class Controls implements FieldMaker {
       },
       groups,
     );
+    const picker = new PresetPicker(
+      presets,
+      Object.entries(groups).map(([title, inside]) => [title, Object.keys(inside)]),
+      (name) => {
+        field.select.value = name;
+        field.select.dispatchEvent(new Event("change"));
+      },
+      () => host.theme,
+    );
     this.shows.push((scene) => {
       const preset = host.recording === null ? find(scene) : undefined;
       field.show(preset?.name ?? OWN_SCENE);
+      picker.show(preset?.name ?? null, host.recording ?? preset?.title ?? "Own scene");
       const without = [host.frozen > 0 ? "frozen tokens" : "", host.tooLarge ? "many weights" : ""];
       const left = without.filter(Boolean).join(" and ");
       const own = `Change a setting to run a scene of your own${left === "" ? "" : `, without its ${left}`}.`;
@@ -263,6 +280,7 @@ export class Controls implements FieldMaker {
       about.textContent =
         recording ?? preset?.explain ?? "Your own scene. Its link and its Python are under Share.";
     });
+    field.element.append(picker.button);
     return el("div", { class: "preset" }, field.element, about);
   }
 

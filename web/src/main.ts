@@ -9,6 +9,8 @@ import "./style/views.css";
 import "./style/player.css";
 import "./style/narrow.css";
 import "./style/trace.css";
+import "./style/mergers.css";
+import "./style/gallery.css";
 import { App, traceSummary } from "./app.ts";
 import { Controls, type Preset } from "./controls.ts";
 import { byId, download, el } from "./dom.ts";
@@ -21,6 +23,8 @@ import { fromExport, type Exported, type RunRecord } from "./run_record.ts";
 import { currentFrame, type View } from "./view_context.ts";
 import { helpDialog, ShareDialog } from "./dialogs.ts";
 import type { Limits } from "./number_specs.ts";
+import { ScrubberTicks } from "./scrubber_ticks.ts";
+import type { Thumbnail } from "./sketch.ts";
 import { completeScene, SCENE, type MatrixChoice, type Scene } from "./state.ts";
 import { showStatus } from "./status.ts";
 import { AttentionView } from "./views/attention.ts";
@@ -29,6 +33,7 @@ import { Circle } from "./views/circle.ts";
 import { Clusters } from "./views/clusters.ts";
 import { Consumption } from "./views/consumption.ts";
 import { DEPTH_CURVES, DepthCurves } from "./views/depth_curves.ts";
+import { MergerTree } from "./views/merger_tree.ts";
 import { Lengths } from "./views/lengths.ts";
 import { Sphere } from "./views/sphere.ts";
 import { SpectrumView } from "./views/spectrum.ts";
@@ -48,6 +53,7 @@ interface Hello {
   defaults: Scene;
   limits: Limits;
   presets: Preset[];
+  first_thumbnail?: Thumbnail | null;
   matrices: MatrixPreset[];
   opened?: OpenedRun[];
   open?: { name: string; run: number } | null; // at once
@@ -95,6 +101,7 @@ const app = new App(connection, {
   showError,
 });
 const player = new Player(app, () => app.keepCursor());
+const ticks = new ScrubberTicks(app, player, showMessage);
 const share = new ShareDialog(
   app,
   () => connection.send({ do: "python", scene: app.scene }),
@@ -112,6 +119,7 @@ const views: View[] = [
   new Clusters(app),
   new Consumption(app),
   new Lengths(app),
+  new MergerTree(app),
   new AttentionView(app),
   new SpectrumView(app),
   ...DEPTH_CURVES.map((curve) => new DepthCurves(curve, app)),
@@ -164,6 +172,7 @@ function draw(now: number): void {
     view.element.dataset.at = String(currentFrame(app));
   }
   player.draw();
+  ticks.draw();
   showStatus(app);
   app.pictureDrawn();
   draws++;
@@ -234,7 +243,9 @@ function hello(greeting: Hello): void {
   else if (!wanted || !app.openLink(wanted)) app.watch(structuredClone(app.defaults));
 }
 
-function build(greeting: Pick<Hello, "presets" | "matrices" | "limits" | "opened">): void {
+function build(
+  greeting: Pick<Hello, "presets" | "first_thumbnail" | "matrices" | "limits" | "opened">,
+): void {
   const host = {
     get scene() {
       return app.scene;
@@ -255,7 +266,11 @@ function build(greeting: Pick<Hello, "presets" | "matrices" | "limits" | "opened
     get defaults() {
       return app.defaults;
     },
+    get theme() {
+      return app.theme;
+    },
     presets: greeting.presets,
+    firstThumbnail: greeting.first_thumbnail ?? null,
     matrices: greeting.matrices,
     limits: greeting.limits,
     showError,
@@ -362,7 +377,12 @@ press("show-settings", () =>
 );
 colour.addEventListener("change", () => app.changeLook({ colour: colour.value as "cluster" | "order" }));
 trails.addEventListener("change", () => app.changeLook({ trails: trails.checked }));
-listenToKeys(app, player, { help: () => helpWindow.showModal(), theme: changeTheme, explain: explainAll });
+listenToKeys(app, player, {
+  help: () => helpWindow.showModal(),
+  theme: changeTheme,
+  explain: explainAll,
+  event: (by) => ticks.go(by),
+});
 
 addEventListener("popstate", () => app.openLink(location.hash));
 addEventListener("paste", (event) => {

@@ -3,7 +3,8 @@
 import { leaders } from "./colours.ts";
 import type { Head } from "./attention_matrix.ts";
 import type { Family, Mask, Scene } from "./state.ts";
-import type { Numbers } from "./connection.ts";
+import type { BinaryMessage, Numbers } from "./connection.ts";
+import { mergerHistory, type MergerHistory } from "./mergers.ts";
 import { Trace, type Frame, type TraceData } from "./trace.ts";
 
 export interface Spectrum {
@@ -84,6 +85,7 @@ export class RunRecord {
   progress = 0;
   singlePrecision = false; // positions have 32 bits
   measured: Measurements | null = null;
+  private history: MergerHistory | null = null; // made when it is asked for
 
   constructor(begun: Begun, choice: TraceChoice = { reading: "text", frame: "all" }) {
     this.trace = begun.trace === undefined ? null : new Trace(begun.trace, choice.reading, choice.frame);
@@ -161,7 +163,31 @@ export class RunRecord {
       directions: directions?.slice() ?? null,
       norms: norms?.slice() ?? null,
     };
+    this.history = null;
     if (this.d > 3 && directions !== null) this.project(0, this.frameCount);
+  }
+
+  /** Takes frames or measurements as the engine sends them. */
+  receive({ header, arrays }: BinaryMessage): void {
+    if (header.say === "frames")
+      this.addFrames(Number(header.first), arrays.t.values as Float64Array, arrays.x.values as Float64Array);
+    if (header.say !== "measured") return;
+    const doubles = (name: string): Float64Array | null =>
+      name in arrays ? (arrays[name].values as Float64Array) : null;
+    this.addMeasurements(
+      arrays.labels.values as Int32Array,
+      arrays.clusters.values as Int32Array,
+      doubles("consumed_renyi"),
+      doubles("consumed_strong"),
+      doubles("directions"),
+      doubles("norms"),
+    );
+  }
+
+  /** Which clusters join which; null while it is not known. */
+  get mergers(): MergerHistory | null {
+    if (this.measured === null) return null;
+    return (this.history ??= mergerHistory(this.measured.leader, this.n));
   }
 
   private project(from: number, to: number): void {

@@ -2,6 +2,7 @@
 
 import type { Pen } from "../pen.ts";
 import { currentFrame, NUDGE_RADIANS, type ViewContext } from "../view_context.ts";
+import { ColouredPaths, visitStretches } from "./coloured_paths.ts";
 import { diamond } from "./frozen.ts";
 import { Plot, type Box } from "./plot.ts";
 
@@ -95,7 +96,7 @@ export class Circle extends Plot {
 
   protected keyOfLayer(): string {
     const { run, theme, palette, look } = this.context;
-    return `${run?.begun.id}/${run?.frameCount}/${palette.version}/${theme.dark}/${look.trails}`;
+    return `${run?.begun.id}/${run?.frameCount}/${palette.trailVersion}/${theme.dark}/${look.trails}`;
   }
 
   private radius(place: number, rim: number): number {
@@ -114,21 +115,20 @@ export class Circle extends Plot {
       this.radius(scale.place(run.t[i]), rim),
     );
     const step = Math.max(1, run.n / MAX_CIRCLE_TRAILS);
-    const groups = new Map<string, number[]>();
+    const lines = new ColouredPaths();
     for (let pick = 0; pick < run.n; pick += step) {
       const k = Math.floor(pick);
-      const colour = palette.of(k);
-      if (!groups.has(colour)) groups.set(colour, []);
-      const points = groups.get(colour)!;
-      points.push(NaN, NaN);
-      for (let i = 0; i < run.frameCount; i++) {
-        if (i > 0) this.addArc(points, k, i, radii, x, y);
-        const at = 3 * (i * run.n + k);
-        points.push(x + radii[i] * run.shown[at], y - radii[i] * run.shown[at + 1]);
-      }
+      visitStretches(run, palette, k, (colour, first, last) => {
+        const points = lines.of(colour, palette.isDimmed(k));
+        points.push(NaN, NaN);
+        for (let i = first; i <= last; i++) {
+          if (i > first) this.addArc(points, k, i, radii, x, y);
+          const at = 3 * (i * run.n + k);
+          points.push(x + radii[i] * run.shown[at], y - radii[i] * run.shown[at + 1]);
+        }
+      });
     }
-    for (const [colour, points] of groups)
-      pen.path(points, { stroke: colour, width: 1, alpha: run.n > 60 ? 0.55 : 0.9 });
+    lines.paint(pen, 1, run.n > 60 ? 0.55 : 0.9);
     for (const { at, text } of scale.ticks(4)) {
       if (at > 0)
         pen.text(text, x, y - this.radius(at, rim), {

@@ -1,15 +1,18 @@
 /**
- * The small programs that draw tokens, their trails and the ball on the graphics card. Colours come from a
- * texture with one texel per token.
+ * The small programs that draw tokens, their trails and the ball on the graphics card. Colours come from two
+ * textures with one texel per token: what it wears now, and what it wears as a leader.
  */
 
 export const COLOUR_TEXTURE_WIDTH = 128; // texels in a row of the texture
 
 const LOOKUP = `
 uniform sampler2D colours;
-vec3 colourOf(float token) {
+vec4 texelOf(sampler2D table, float token) {
   int k = int(token + 0.5);
-  return texelFetch(colours, ivec2(k % ${COLOUR_TEXTURE_WIDTH}, k / ${COLOUR_TEXTURE_WIDTH}), 0).rgb;
+  return texelFetch(table, ivec2(k % ${COLOUR_TEXTURE_WIDTH}, k / ${COLOUR_TEXTURE_WIDTH}), 0);
+}
+vec3 colourOf(float token) {
+  return texelOf(colours, token).rgb;
 }`;
 
 export const TOKEN_VERTEX = `
@@ -89,14 +92,18 @@ void main() {
 
 export const TRAIL_VERTEX = `
 attribute float token;
+attribute float leader;
 attribute float frame;
+uniform sampler2D ownColours;
 uniform vec3 eye;
 varying vec3 tint;
 varying float at;
 varying float facing;
+varying float bright;
 ${LOOKUP}
 void main() {
-  tint = colourOf(token);
+  tint = texelOf(ownColours, leader).rgb;
+  bright = texelOf(colours, token).a;
   at = frame;
   facing = dot(position, eye);
   gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0);
@@ -108,11 +115,12 @@ uniform float strength;
 varying vec3 tint;
 varying float at;
 varying float facing;
+varying float bright;
 void main() {
   if (at > cursor) discard;
   float fresh = exp((at - cursor) / 14.0);
   float behind = smoothstep(0.15, -0.35, facing);
-  gl_FragColor = vec4(tint, strength * mix(0.42, 1.0, fresh) * (1.0 - 0.75 * behind));
+  gl_FragColor = vec4(tint, bright * strength * mix(0.42, 1.0, fresh) * (1.0 - 0.75 * behind));
 }`;
 
 export const BALL_VERTEX = `

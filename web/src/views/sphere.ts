@@ -63,6 +63,7 @@ export class Sphere implements View {
   );
   private readonly uniforms = {
     colours: { value: new DataTexture(new Uint8Array(4), 1, 1) },
+    ownColours: { value: new DataTexture(new Uint8Array(4), 1, 1) },
     paper: { value: new Vector3() },
     ink: { value: new Vector3() },
     red: { value: new Vector3() },
@@ -160,13 +161,12 @@ export class Sphere implements View {
     this.points.geometry = tokens;
     this.trails.begin(run);
     this.frozenDirections = undefined;
-    this.uniforms.colours.value.dispose();
     const rows = Math.ceil(n / COLOUR_TEXTURE_WIDTH);
-    this.uniforms.colours.value = new DataTexture(
-      new Uint8Array(COLOUR_TEXTURE_WIDTH * rows * 4),
-      COLOUR_TEXTURE_WIDTH,
-      rows,
-    );
+    for (const table of [this.uniforms.colours, this.uniforms.ownColours]) {
+      table.value.dispose();
+      const bytes = new Uint8Array(COLOUR_TEXTURE_WIDTH * rows * 4);
+      table.value = new DataTexture(bytes, COLOUR_TEXTURE_WIDTH, rows);
+    }
     this.paintedKey = "";
   }
 
@@ -188,12 +188,13 @@ export class Sphere implements View {
 
   private paintTokens(): void {
     const { palette } = this.context;
-    const key = `${palette.version}/${palette.bytes.length}`;
+    const key = `${palette.version}/${palette.trailVersion}/${palette.bytes.length}`;
     if (key === this.paintedKey) return;
     this.paintedKey = key;
-    const texture = this.uniforms.colours.value;
-    (texture.image.data as Uint8Array).set(palette.bytes);
-    texture.needsUpdate = true;
+    const { colours, ownColours } = this.uniforms;
+    (colours.value.image.data as Uint8Array).set(palette.bytes);
+    (ownColours.value.image.data as Uint8Array).set(palette.own);
+    colours.value.needsUpdate = ownColours.value.needsUpdate = true;
   }
 
   draw(): void {
@@ -207,7 +208,7 @@ export class Sphere implements View {
     this.placeFrozen(run);
     this.trails.lines.visible = look.trails;
     if (look.trails) {
-      this.trails.grow(run);
+      this.trails.grow(run, this.context.palette);
       this.trails.show(cursor);
     }
     this.paintTokens();

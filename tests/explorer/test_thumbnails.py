@@ -1,4 +1,4 @@
-"""Thumbnails: each preset has one, made from just its scene, and it shows where the tokens of that run are."""
+"""Thumbnails: each preset has one, made from just its scene, and it shows where the tokens are."""
 
 import base64
 
@@ -38,7 +38,9 @@ def test_a_picture_holds_the_places_of_the_run_to_the_width_of_its_bytes(d: int)
         assert np.abs(shown - run.x).max() < np.pi / 256.0 + 1e-12  # half a byte's width of angle
     else:
         shown = places.reshape(5, 7, 3) / 127.0 @ _camera()
-        assert np.abs(shown - run.x).max() < np.sqrt(3.0) * 0.5 / 127.0 + 1e-12  # half a step in each coordinate
+        assert (
+            np.abs(shown - run.x).max() < np.sqrt(3.0) * 0.5 / 127.0 + 1e-12
+        )  # half a step in each coordinate
 
 
 def test_a_token_has_the_colour_of_the_first_cluster_of_note_it_joins() -> None:

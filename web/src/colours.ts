@@ -36,6 +36,7 @@ export interface Theme {
   soft: string; // labels
   faint: string; // axes and grids
   red: string;
+  band: string; // what many runs do, behind what one does
   waiting: string; // tokens that belong to no cluster of note, or whose cluster is not known yet
 }
 
@@ -46,6 +47,7 @@ export const LIGHT: Theme = {
   soft: "#5a626c",
   faint: "#dfe3e8",
   red: "#d62728",
+  band: "#2b7a9b",
   waiting: "#a3acb8",
 };
 export const DARK: Theme = {
@@ -55,6 +57,7 @@ export const DARK: Theme = {
   soft: "#98a2ae",
   faint: "#2b323b",
   red: "#ff6255",
+  band: "#7cc7e8",
   waiting: "#66707d",
 };
 

@@ -17,6 +17,16 @@ export interface Spectrum {
   why?: string;
 }
 
+/** Quantiles of the number of clusters over the runs of an ensemble. */
+export interface ClusterBand {
+  name: string; // of the study's observable
+  runs: number;
+  radius: number; // of the steps that join tokens there
+  t: number[]; // (m,)
+  quantiles: number[];
+  counts: number[][]; // (quantile, m)
+}
+
 /** Tokens that never move and are seen by all. */
 export interface Frozen {
   x: number[][]; // (m, d)
@@ -47,6 +57,7 @@ export interface Begun {
   lengths?: boolean; // whether tokens have some
   blocks?: Head[][] | null; // the heads of every layer; null: one softmax head
   layer_dt?: number | null;
+  band?: ClusterBand | null; // of the ensemble that it is one of
   missing?: { [view: string]: string }; // why a view cannot serve this run
   title?: string | null;
   file?: string; // the name of its data, without the ending

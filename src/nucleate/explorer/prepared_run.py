@@ -10,6 +10,7 @@ from nucleate.attention import Attention, Frozen
 from nucleate.block import Block
 from nucleate.checks import Array, InputError
 from nucleate.explorer import limits
+from nucleate.explorer.cluster_bands import ClusterBand
 from nucleate.explorer.family import family_of
 from nucleate.explorer.measurements import start_facts
 from nucleate.explorer.model_facts import first_head, largest_beta, model_facts
@@ -46,6 +47,7 @@ class PreparedRun:
     recorded: bool = False  # comes from a file, though it may be computed anew
     frames_before_thinning: int = 0
     file: str = "nucleate-run"  # the name, without its ending, under which its data are saved
+    band: ClusterBand | None = None  # of the ensemble that it is one of
 
 
 def prepare_scene(scene: Scene) -> PreparedRun:
@@ -131,6 +133,7 @@ def begun_message(prepared: PreparedRun, id: int) -> dict[str, Any]:
         "frames": len(prepared.times),
         "frames_before_thinning": prepared.frames_before_thinning,
         "dt": prepared.settings.get("dt"),
+        "band": None if prepared.band is None else prepared.band.plain(),
         "family": family_of(model, n, d) if prepared.scene is None else prepared.scene.family,
         **model_facts(model, n, d),
         # weights that hardly prefer close tokens make no clusters of that width

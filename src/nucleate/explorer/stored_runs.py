@@ -15,6 +15,7 @@ import numpy as np
 
 from nucleate.checks import Array, FileError, InputError, MissingFileError, as_path
 from nucleate.explorer import limits
+from nucleate.explorer.cluster_bands import cluster_band
 from nucleate.explorer.prepared_run import PreparedRun, check_size, model_of_run, prepare_stored
 from nucleate.explorer.prepared_trace import PreparedTrace, prepare_trace_view
 from nucleate.explorer.scene import Scene
@@ -193,12 +194,10 @@ def _prepare_from_ensemble(path: Path, index: int, name: str) -> PreparedRun:
             f"Runs of {name} have {one.n} tokens in dimension {one.d} and {len(times)} frames, more than the"
             " explorer shows."
         )
-    values = {
-        key: axis[int(at)]
-        for (key, axis), at in zip(
-            study.grid.items(), np.unravel_index(point, study.shape) if study.grid else (), strict=True
-        )
-    }
+    place = dict(
+        zip(study.grid, map(int, np.unravel_index(point, study.shape) if study.grid else ()), strict=True)
+    )
+    values = {key: axis[place[key]] for key, axis in study.grid.items()}
     where = "".join(f", {key} = {value}" for key, value in values.items())
     settings = {
         "t": study.fixed["t"],
@@ -222,6 +221,7 @@ def _prepare_from_ensemble(path: Path, index: int, name: str) -> PreparedRun:
         title=f"{study.title or name}, run {run}{where}",
         recorded=True,
         frames_before_thinning=len(times),
+        band=cluster_band(found, place, one.beta),
     )
 
 

@@ -1,8 +1,7 @@
 """Small pictures of the presets for the page's gallery: a few tokens of the real run, at a few of its times.
 
-They are kept in thumbnails.json beside this file, each under the key of the scene it was made from: a preset that
-has changed has no picture until `python -m nucleate.explorer.thumbnails` has made it anew (a few minutes for all of
-them, of which ten thousand tokens take most).
+They are kept in thumbnails.json beside this file, each under the key of the scene it was made from: a preset
+that has changed has no picture until `python -m nucleate.explorer.thumbnails` has made it anew.
 """
 
 import hashlib
@@ -92,8 +91,8 @@ def _camera() -> Array:
 
 
 def first_colours(labels: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The colour of every token, (n,), from the clusters of all frames (m, n): that of the first leader it has
-    who holds a fair share of the tokens; leaders who hold many for long choose first; -1: none."""
+    """The colour of every token, (n,), from the clusters of all frames (m, n): that of the first leader it
+    has who holds a fair share of the tokens; leaders who hold many for long choose first; -1: none."""
     m, n = labels.shape
     leader, size = np.empty((m, n), np.int64), np.zeros((m, n), np.int64)
     for i, row in enumerate(labels):

@@ -3,8 +3,10 @@
  */
 
 import type { Pen } from "../pen.ts";
+import type { RunRecord } from "../run_record.ts";
 import { currentFrame, type ViewContext } from "../view_context.ts";
 import { ColouredPaths, visitStretches } from "./coloured_paths.ts";
+import { ghostKey, ghostOf, ghostTokens } from "./ghost.ts";
 import type { Box } from "./plot.ts";
 import { TimePlot } from "./time_plot.ts";
 import { addLine } from "./unwrapped.ts";
@@ -44,7 +46,10 @@ export class Angles extends TimePlot {
   }
 
   private reading(i: number, k: number): number {
-    const run = this.context.run!;
+    return this.readingOf(this.context.run!, i, k);
+  }
+
+  private readingOf(run: RunRecord, i: number, k: number): number {
     const x = run.token(i, k);
     return this.isPeriodic ? Math.atan2(x[1], x[0]) : angleBetween(x, run.token(i, 0));
   }
@@ -68,7 +73,24 @@ export class Angles extends TimePlot {
   protected keyOfLayer(): string {
     const { run, theme, palette } = this.context;
     this.refresh();
-    return `${this.valuesKey}/${run?.status}/${palette.trailVersion}/${theme.dark}/${run?.measured !== null}`;
+    return `${ghostKey(this.ghost)}/${this.valuesKey}/${run?.status}/${palette.trailVersion}/${theme.dark}/${run?.measured !== null}`;
+  }
+
+  /** One that has the same axis. */
+  private get ghost(): RunRecord | null {
+    return ghostOf(this.context, (ghost) => (ghost.d === 2) === (this.context.run!.d === 2));
+  }
+
+  private paintGhost(pen: Pen, box: Box, ghost: RunRecord): void {
+    const { scale, theme } = this.context;
+    const columns = Array.from(ghost.t.subarray(0, ghost.frameCount), (t) => this.x(scale.place(t), box));
+    const last = columns.findLastIndex((column) => column <= this.x(1, box) + 0.5);
+    const points: number[] = [];
+    for (const k of last < 0 ? [] : ghostTokens(ghost)) {
+      const shares = Array.from({ length: last + 1 }, (_, i) => this.share(this.readingOf(ghost, i, k)));
+      addLine(shares, columns, 0, last, this.isPeriodic, (share) => this.y(share, box), points);
+    }
+    pen.path(points, { stroke: theme.soft, width: 0.8, alpha: 0.4 });
   }
 
   /** The share of the axis at which a value is drawn. */
@@ -113,6 +135,7 @@ export class Angles extends TimePlot {
     );
     if (run === null) return;
     const columns = this.frameColumns(box);
+    if (this.ghost !== null) this.paintGhost(pen, box, this.ghost);
     const lines = new ColouredPaths();
     this.tokens.forEach((k, place) =>
       visitStretches(run, palette, k, (colour, first, last) =>

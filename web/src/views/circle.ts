@@ -1,9 +1,11 @@
 /** Tokens on the circle (d = 2): now on the rim, the past inside, the sizes of clusters outside. */
 
 import type { Pen } from "../pen.ts";
+import type { RunRecord } from "../run_record.ts";
 import { currentFrame, NUDGE_RADIANS, type ViewContext } from "../view_context.ts";
 import { ColouredPaths, visitStretches } from "./coloured_paths.ts";
 import { diamond } from "./frozen.ts";
+import { ghostKey, ghostOf, ghostPlaces, ghostTokens } from "./ghost.ts";
 import { Plot, type Box } from "./plot.ts";
 
 const HOLE_RADIUS = 0.16; // radius of time 0, in units of the rim
@@ -96,7 +98,27 @@ export class Circle extends Plot {
 
   protected keyOfLayer(): string {
     const { run, theme, palette, look } = this.context;
-    return `${run?.begun.id}/${run?.frameCount}/${palette.trailVersion}/${theme.dark}/${look.trails}`;
+    return `${run?.begun.id}/${run?.frameCount}/${palette.trailVersion}/${theme.dark}/${look.trails}/${ghostKey(this.ghost)}`;
+  }
+
+  private get ghost(): RunRecord | null {
+    return ghostOf(this.context, (ghost) => ghost.d === 2);
+  }
+
+  private paintGhostTrails(pen: Pen, ghost: RunRecord, x: number, y: number, rim: number): void {
+    const { scale, theme } = this.context;
+    const points: number[] = [];
+    for (const k of ghostTokens(ghost)) {
+      points.push(NaN, NaN);
+      for (let i = 0; i < ghost.frameCount; i++) {
+        const place = scale.place(ghost.t[i]);
+        if (place > 1) break;
+        const at = 3 * (i * ghost.n + k);
+        const radius = this.radius(place, rim);
+        points.push(x + radius * ghost.shown[at], y - radius * ghost.shown[at + 1]);
+      }
+    }
+    pen.path(points, { stroke: theme.soft, width: 0.8, alpha: 0.3 });
   }
 
   private radius(place: number, rim: number): number {
@@ -111,6 +133,7 @@ export class Circle extends Plot {
     if (!look.trails) return;
     for (const { at } of scale.ticks(4))
       pen.circle(x, y, this.radius(at, rim), { stroke: theme.faint, width: 0.8 });
+    if (this.ghost !== null) this.paintGhostTrails(pen, this.ghost, x, y, rim);
     const radii = Float32Array.from({ length: run.frameCount }, (_, i) =>
       this.radius(scale.place(run.t[i]), rim),
     );
@@ -176,6 +199,15 @@ export class Circle extends Plot {
     this.panel.showRings(run.begun.centers.renyi.length > 0);
     this.panel.showReading(`${run.n} tokens${run.frozen > 0 ? ` and ${run.frozen} frozen` : ""}`);
     const size = Math.max(2, Math.min(6, 34 / Math.sqrt(run.n) + 2));
+    if (this.ghost !== null) {
+      const places = ghostPlaces(this.context, this.ghost);
+      for (let at = 0; at < places.length; at += 3)
+        pen.circle(x + (rim - 9) * places[at], y - (rim - 9) * places[at + 1], 3, {
+          stroke: theme.soft,
+          width: 1,
+          alpha: 0.75,
+        });
+    }
     const dots = new Map<string, number[]>();
     for (let k = run.n - 1; k >= 0; k--) {
       const colour = palette.of(k);

@@ -90,6 +90,29 @@ void main() {
   gl_FragColor = vec4(mix(ink, paper, 0.68 * smoothstep(0.15, -0.35, facing)), edge);
 }`;
 
+/** Tokens of another run: small hollow circles. */
+export const GHOST_VERTEX = `
+uniform float pixel;
+uniform vec3 eye;
+varying float facing;
+void main() {
+  facing = dot(position, eye);
+  gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0);
+  gl_PointSize = 8.0 * pixel * (1.0 + 0.18 * facing);
+}`;
+
+export const GHOST_FRAGMENT = `
+uniform vec3 paper;
+uniform vec3 soft;
+varying float facing;
+void main() {
+  float r = 2.0 * length(gl_PointCoord - 0.5);
+  float wide = fwidth(r);
+  float edge = smoothstep(0.6 - wide, 0.6, r) * (1.0 - smoothstep(1.0 - wide, 1.0, r));
+  if (edge <= 0.0) discard;
+  gl_FragColor = vec4(mix(soft, paper, 0.6 * smoothstep(0.15, -0.35, facing)), 0.85 * edge);
+}`;
+
 export const TRAIL_VERTEX = `
 attribute float token;
 attribute float leader;

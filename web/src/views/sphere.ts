@@ -23,6 +23,7 @@ import { Panel } from "../panel.ts";
 import type { RunRecord } from "../run_record.ts";
 import { currentFrame, NUDGE_RADIANS, type View, type ViewContext } from "../view_context.ts";
 import { LOOK } from "../state.ts";
+import { ghostOf, ghostPlaces } from "./ghost.ts";
 import { graticule } from "./graticule.ts";
 import { FIELD_OF_VIEW_DEGREES, Orbit } from "./orbit.ts";
 import {
@@ -30,6 +31,8 @@ import {
   BALL_VERTEX,
   FROZEN_FRAGMENT,
   FROZEN_VERTEX,
+  GHOST_FRAGMENT,
+  GHOST_VERTEX,
   TOKEN_FRAGMENT,
   TOKEN_VERTEX,
   TRAIL_FRAGMENT,
@@ -67,6 +70,7 @@ export class Sphere implements View {
     paper: { value: new Vector3() },
     ink: { value: new Vector3() },
     red: { value: new Vector3() },
+    soft: { value: new Vector3() },
     eye: { value: new Vector3() },
     size: { value: 6 },
     pixel: { value: 1 }, // of the screen, in those of the canvas
@@ -76,6 +80,7 @@ export class Sphere implements View {
   };
   private readonly points: Points<BufferGeometry, ShaderMaterial>;
   private readonly frozen: Points<BufferGeometry, ShaderMaterial>;
+  private readonly ghost: Points<BufferGeometry, ShaderMaterial>;
   private readonly trails: Trails;
   private run: RunRecord | null = null;
   private positions = new Float32Array(0); // (n, 3) what is drawn now
@@ -111,9 +116,11 @@ export class Sphere implements View {
     };
     this.points = dots(TOKEN_VERTEX, TOKEN_FRAGMENT);
     this.frozen = dots(FROZEN_VERTEX, FROZEN_FRAGMENT);
+    this.ghost = dots(GHOST_VERTEX, GHOST_FRAGMENT);
+    this.ghost.material.depthWrite = false;
     this.trails = new Trails(shader(TRAIL_VERTEX, TRAIL_FRAGMENT, true));
     const ball = new Mesh(new SphereGeometry(0.995, 64, 48), shader(BALL_VERTEX, BALL_FRAGMENT, true));
-    [ball, this.grid, this.trails.lines, this.points, this.frozen].forEach((thing, order) => {
+    [ball, this.grid, this.trails.lines, this.ghost, this.points, this.frozen].forEach((thing, order) => {
       thing.renderOrder = order;
       thing.frustumCulled = false;
       this.scene.add(thing);
@@ -186,6 +193,22 @@ export class Sphere implements View {
     this.panel.showRings(run.begun.centers.renyi.length > 0);
   }
 
+  /** Tokens of the pinned run; above three dimensions two runs are not seen in the same directions. */
+  private placeGhost(): void {
+    const other = ghostOf(this.context, (ghost) => ghost.d === 3 && this.run?.d === 3);
+    this.ghost.visible = other !== null;
+    if (other === null) return;
+    const places = ghostPlaces(this.context, other);
+    const held = this.ghost.geometry.attributes.position as BufferAttribute | undefined;
+    if (held?.count === other.n) {
+      held.copyArray(places);
+      held.needsUpdate = true;
+      return;
+    }
+    this.ghost.geometry.dispose();
+    this.ghost.geometry = new BufferGeometry().setAttribute("position", new BufferAttribute(places, 3));
+  }
+
   private paintTokens(): void {
     const { palette } = this.context;
     const key = `${palette.version}/${palette.trailVersion}/${palette.bytes.length}`;
@@ -211,11 +234,13 @@ export class Sphere implements View {
       this.trails.grow(run, this.context.palette);
       this.trails.show(cursor);
     }
+    this.placeGhost();
     this.paintTokens();
     const { uniforms } = this;
     uniforms.paper.value.copy(rgbVector(theme.paper));
     uniforms.ink.value.copy(rgbVector(theme.ink));
     uniforms.red.value.copy(rgbVector(theme.red));
+    uniforms.soft.value.copy(rgbVector(theme.soft));
     uniforms.eye.value.copy(this.orbit.eye);
     uniforms.hover.value = hover ?? -1;
     uniforms.cursor.value = cursor;

@@ -18,12 +18,13 @@ def test_a_run_of_an_ensemble_brings_the_quantiles_of_its_point(tmp_path: Path) 
     ensemble = nc.ensemble(small(observables=COUNTED), tmp_path / "c.zarr")
     prepared = open_folder(tmp_path).prepare("c.zarr", 24 + 3)  # run 3 of the second point, beta = 16
     assert isinstance(prepared, PreparedRun)
-    band = begun_message(prepared, 1)["band"]
+    begun = begun_message(prepared, 1)
+    band = begun["band"]
     counts = ensemble.data["groups"].values[1]  # (run, time)
     assert (band["runs"], band["name"], band["quantiles"]) == (24, "groups", list(QUANTILES))
     assert band["t"] == ensemble.data["time"].values.tolist()
     assert np.array_equal(band["counts"], np.quantile(counts, QUANTILES, axis=0))
-    assert band["radius"] == 0.5 / 4.0
+    assert band["radius"] == begun["radius"] == 0.5 / 4.0, "one run is counted as all of them are"
     assert not np.array_equal(
         band["counts"], np.quantile(ensemble.data["groups"].values[0], QUANTILES, axis=0)
     )

@@ -4,7 +4,7 @@
  */
 
 import type { App } from "./app.ts";
-import type { RunQueue } from "./run_queue.ts";
+import { MAX_RUN_MILLIS, type RunQueue } from "./run_queue.ts";
 import type { RunRecord } from "./run_record.ts";
 import { SideContext } from "./side_context.ts";
 import { completeScene, sceneDifferences, same, type Scene } from "./state.ts";
@@ -37,12 +37,20 @@ class WantedRun {
       this.run = null;
       return;
     }
-    this.takeBack = this.queue.ask(scene, ({ run, error }) => {
-      this.takeBack = null;
+    const show = (run: RunRecord | null): void => {
       this.run = run;
-      this.error = error;
       this.onChange();
-    });
+    };
+    this.takeBack = this.queue.ask(
+      scene,
+      ({ run, error }) => {
+        this.takeBack = null;
+        this.error = error;
+        show(run);
+      },
+      MAX_RUN_MILLIS,
+      show, // a long one is seen while it grows
+    );
   }
 
   /** A run that is there already. */

@@ -11,9 +11,13 @@ import "./style/narrow.css";
 import "./style/trace.css";
 import "./style/mergers.css";
 import "./style/gallery.css";
+import "./style/compare.css";
 import { App, traceSummary } from "./app.ts";
+import { Compare } from "./compare.ts";
+import { ComparePanel } from "./compare_panel.ts";
 import { Controls, type Preset } from "./controls.ts";
 import { byId, download, el } from "./dom.ts";
+import { Grid } from "./grid.ts";
 import { listenToKeys } from "./keyboard.ts";
 import type { MatrixPreset } from "./matrix_field.ts";
 import { runFacts, OpenedRuns, type OpenedRun } from "./opened_runs.ts";
@@ -23,7 +27,9 @@ import { fromExport, type Exported, type RunRecord } from "./run_record.ts";
 import { currentFrame, type View } from "./view_context.ts";
 import { helpDialog, ShareDialog } from "./dialogs.ts";
 import type { Limits } from "./number_specs.ts";
+import { RunQueue } from "./run_queue.ts";
 import { ScrubberTicks } from "./scrubber_ticks.ts";
+import { MAKE_ROOM, SecondViews } from "./second_views.ts";
 import type { Thumbnail } from "./sketch.ts";
 import { completeScene, SCENE, type MatrixChoice, type Scene } from "./state.ts";
 import { showStatus } from "./status.ts";
@@ -82,7 +88,7 @@ const connection = new Connection(socketAddress(location), {
   onBinaryMessage: (message) => {
     if (message.header.say === "file")
       download(String(message.header.name), new Blob([new Uint8Array(message.arrays.bytes.values)]));
-    else app.onBinaryMessage(message);
+    else if (!queue.onBinaryMessage(message)) app.onBinaryMessage(message);
   },
   onLost: (refused) => {
     app.connected = false;
@@ -100,6 +106,25 @@ const app = new App(connection, {
   showMessage,
   showError,
 });
+// Runs besides the one that is shown: they wait until it is measured
+const queue = new RunQueue({
+  send: (message) => connection.send(message),
+  busy: () => !app.connected || app.status === "running" || (app.run !== null && app.run.measured === null),
+  later: (act, millis) => window.setTimeout(act, millis),
+});
+const compare = new Compare(app, queue);
+const grid = new Grid(queue, {
+  get scene() {
+    return app.scene;
+  },
+  get theme() {
+    return app.theme;
+  },
+  open: (scene) => app.watch(scene),
+  changed: (down) => app.look.grid !== down && app.changeLook({ grid: down }),
+});
+const comparePanel = new ComparePanel(app, compare, () => grid.open("n"));
+byId("settings").append(comparePanel.element);
 const player = new Player(app, () => app.keepCursor());
 const ticks = new ScrubberTicks(app, player, showMessage);
 const share = new ShareDialog(
@@ -127,6 +152,8 @@ const views: View[] = [
 const OF_TRACES = new Set([...DEPTH_CURVES.map(({ view }) => view), "words"]);
 const OF_BOTH = new Set(["sphere", "lengths"]);
 byId("views").append(...views.map((view) => view.element));
+
+const secondViews = new SecondViews(app, compare, views);
 
 /** The sphere needs WebGL; where there is none, the page says so and the rest still works. */
 function sphere(): View[] {
@@ -161,6 +188,7 @@ function draw(now: number): void {
   const haveLengths = app.run?.begun.lengths ?? false;
   const trace = app.run?.trace != null;
   app.updateColours();
+  compare.update();
   for (const view of views) {
     const { name } = view;
     view.element.hidden = trace ? !OF_TRACES.has(name) && !OF_BOTH.has(name) : OF_TRACES.has(name);
@@ -168,9 +196,14 @@ function draw(now: number): void {
     if (name === "sphere") view.element.hidden ||= onCircle && !trace;
     if (name === "lengths") view.element.hidden ||= !haveLengths;
     if (name === "consumption") view.element.hidden ||= haveLengths; // such models have no centers
+    if (compare.sideBySide && MAKE_ROOM.has(name)) view.element.hidden = true;
     if (!view.element.hidden) view.draw();
     view.element.dataset.at = String(currentFrame(app));
   }
+  secondViews.draw();
+  comparePanel.draw();
+  queue.pump();
+  followGrid();
   player.draw();
   ticks.draw();
   showStatus(app);
@@ -178,6 +211,13 @@ function draw(now: number): void {
   draws++;
   scriptMillis.push(performance.now() - begun);
   if (scriptMillis.length > KEPT_SCRIPT_TIMES) scriptMillis.shift();
+}
+
+/** A link may hold an open grid. */
+function followGrid(): void {
+  const { grid: down } = app.look;
+  if (down !== "" && !grid.dialog.open && app.run?.measured != null) grid.open(down);
+  if (down === "" && grid.dialog.open) grid.close();
 }
 
 let facts: HTMLElement | null = null; // of the trace that is shown
@@ -204,6 +244,7 @@ function showSettings(): void {
   bar.hidden = !running;
   bar.value = app.progress;
   showStatus(app);
+  queue.pump();
   requestDraw();
 }
 
@@ -211,6 +252,7 @@ function showSettings(): void {
 
 function onMessage(message: Message): void {
   if (message.say === "hello") return hello(message as unknown as Hello);
+  if (queue.onMessage(message)) return;
   if (message.say === "python") return share.showPython(String(message.text));
   if (message.say === "matrix") {
     showError("");

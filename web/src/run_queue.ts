@@ -1,7 +1,7 @@
 /**
- * Runs besides the one that is shown (a pinned one, the other of two, the cells of a grid), one after another
- * and by the same engine. The engine does one thing at a time, and the run that is shown comes first: a run of
- * this queue that it pushes aside is asked for again later.
+ * Runs besides the one that is shown (a pinned one, the other of two, the cells of a grid), one after
+ * another and by the same engine. The engine does one thing at a time, and the run that is shown comes first:
+ * a run of this queue that it pushes aside is asked for again later.
  */
 
 import type { BinaryMessage, Message, Outgoing } from "./connection.ts";
@@ -10,7 +10,7 @@ import type { Scene } from "./state.ts";
 
 const FIRST_ID = 2 ** 40; // far from the numbers of runs that are shown
 const PAUSE_MILLIS = 50; // between two runs: the server takes fifty messages a second
-const MAX_RUN_MILLIS = 60_000; // then a run is cancelled, and what there is of it is taken
+export const MAX_RUN_MILLIS = 60_000; // then a run is cancelled, and what there is of it is taken
 
 export interface Answer {
   run: RunRecord | null;
@@ -22,6 +22,8 @@ interface Job {
   done: (answer: Answer) => void;
   id: number;
   run: RunRecord | null;
+  grown: (run: RunRecord) => void; // more frames have come
+  limitMillis: number;
 }
 
 export interface QueueHost {
@@ -41,8 +43,13 @@ export class RunQueue {
   constructor(private readonly host: QueueHost) {}
 
   /** Asks for a run; what is returned takes the wish back. */
-  ask(scene: Scene, done: (answer: Answer) => void): () => void {
-    const job: Job = { scene, done, id: 0, run: null };
+  ask(
+    scene: Scene,
+    done: (answer: Answer) => void,
+    limitMillis = MAX_RUN_MILLIS,
+    grown: (run: RunRecord) => void = () => undefined,
+  ): () => void {
+    const job: Job = { scene, done, id: 0, run: null, grown, limitMillis };
     this.waiting.push(job);
     this.pump();
     return () => {
@@ -68,7 +75,7 @@ export class RunQueue {
     const { id } = job;
     this.limit = this.host.later(() => {
       if (this.current?.id === id) this.host.send({ do: "cancel", id });
-    }, MAX_RUN_MILLIS);
+    }, job.limitMillis);
   }
 
   private giveWay(): void {
@@ -111,6 +118,7 @@ export class RunQueue {
     const job = this.current;
     if (job === null || job.run === null || id !== job.id) return true;
     job.run.receive(message);
+    if (message.header.say === "frames") job.grown(job.run);
     if (message.header.say === "measured") this.answer({ run: job.run, error: null });
     return true;
   }

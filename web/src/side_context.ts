@@ -12,6 +12,7 @@ export class SideContext implements ViewContext {
   readonly ghost = null;
   private second: RunRecord | null = null;
   private paintedKey = "";
+  private learned = false; // the palette knows the clusters
 
   constructor(private readonly page: ViewContext) {}
 
@@ -24,7 +25,7 @@ export class SideContext implements ViewContext {
     this.second = run;
     this.paintedKey = "";
     this.palette.begin(run?.n ?? 0);
-    if (run?.measured != null) this.palette.learn(run.measured.leader, run.n);
+    this.learned = false;
   }
 
   get scale(): TimeScale {
@@ -91,8 +92,13 @@ export class SideContext implements ViewContext {
   updateColours(): void {
     const { second, theme, look, focus } = this;
     if (second === null) return;
+    if (second.measured !== null && !this.learned) {
+      this.palette.learn(second.measured.leader, second.n);
+      this.learned = true;
+      this.paintedKey = "";
+    }
     const frame = currentFrame(this);
-    const key = [frame, look.colour, theme.dark, focus === null].join("/");
+    const key = [second.frameCount > 0, frame, look.colour, theme.dark, focus === null].join("/");
     if (key === this.paintedKey && focus === null) return;
     this.paintedKey = key;
     this.palette.fill(second.leadersAt(frame), look.colour, theme, focus);

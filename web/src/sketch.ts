@@ -103,10 +103,12 @@ export function drawSketch(canvas: HTMLCanvasElement, sketch: Sketch, theme: The
     to.strokeStyle = colour(k);
     to.globalAlpha = flat ? 0.6 : 0.5;
     to.beginPath();
+    const radius = (i: number): number =>
+      flat ? rim * (HOLE + ((0.92 - HOLE) * i) / Math.max(1, frames - 1)) : rim;
     for (let i = 0; i < frames; i++) {
       const at = 3 * (i * tokens + k);
-      const radius = flat ? rim * (HOLE + ((0.92 - HOLE) * i) / Math.max(1, frames - 1)) : rim;
-      to.lineTo(x + radius * places[at], y - radius * places[at + 1]);
+      if (flat && i > 0) arc(to, places, at - 3 * tokens, at, x, y, radius(i - 1), radius(i));
+      to.lineTo(x + radius(i) * places[at], y - radius(i) * places[at + 1]);
     }
     to.stroke();
   }
@@ -119,4 +121,28 @@ export function drawSketch(canvas: HTMLCanvasElement, sketch: Sketch, theme: The
     to.fill();
   }
   to.globalAlpha = 1;
+}
+
+/** Between two times a token of a circle follows the circle, the short way; frames may be far apart. */
+function arc(
+  to: CanvasRenderingContext2D,
+  places: Float32Array,
+  a: number,
+  b: number,
+  x: number,
+  y: number,
+  from: number,
+  until: number,
+): void {
+  const angle = Math.atan2(places[a + 1], places[a]);
+  const turn = Math.atan2(
+    places[a] * places[b + 1] - places[a + 1] * places[b],
+    places[a] * places[b] + places[a + 1] * places[b + 1],
+  );
+  const steps = Math.ceil(Math.abs(turn) / 0.15);
+  for (let step = 1; step < steps; step++) {
+    const radius = from + ((until - from) * step) / steps;
+    const at = angle + (turn * step) / steps;
+    to.lineTo(x + radius * Math.cos(at), y - radius * Math.sin(at));
+  }
 }

@@ -22,7 +22,7 @@ class ClusterBand:
 
     name: str  # of the observable
     runs: int  # finished, which the quantiles are of
-    radius: float  # radians: steps that join tokens, as the study counts, which may not be the page's
+    radius: float  # radians: steps that join tokens, as the study counts
     t: list[float]  # (m,)
     counts: list[list[float]]  # (quantile, m)
 

@@ -138,6 +138,8 @@ def begun_message(prepared: PreparedRun, id: int) -> dict[str, Any]:
         **model_facts(model, n, d),
         # weights that hardly prefer close tokens make no clusters of that width
         **start_facts(prepared.x0, beta if ordinary else max(beta, 1.0), prepared.c, ordinary),
+        # clusters of one run are counted as those of its ensemble are, or the two could not be compared
+        **({} if prepared.band is None else {"radius": prepared.band.radius}),
     }
 
 

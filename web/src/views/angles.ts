@@ -6,7 +6,7 @@ import type { Pen } from "../pen.ts";
 import type { RunRecord } from "../run_record.ts";
 import { currentFrame, type ViewContext } from "../view_context.ts";
 import { ColouredPaths, visitStretches } from "./coloured_paths.ts";
-import { ghostKey, ghostOf, ghostTokens } from "./ghost.ts";
+import { ghostKey, ghostOf, ghostLines } from "./ghost.ts";
 import type { Box } from "./plot.ts";
 import { TimePlot } from "./time_plot.ts";
 import { addLine } from "./unwrapped.ts";
@@ -73,7 +73,8 @@ export class Angles extends TimePlot {
   protected keyOfLayer(): string {
     const { run, theme, palette } = this.context;
     this.refresh();
-    return `${ghostKey(this.ghost)}/${this.valuesKey}/${run?.status}/${palette.trailVersion}/${theme.dark}/${run?.measured !== null}`;
+    const drawn = [this.valuesKey, run?.status, run?.measured !== null, ghostKey(this.ghost)];
+    return [...drawn, palette.trailVersion, theme.dark].join("/");
   }
 
   /** One that has the same axis. */
@@ -86,11 +87,12 @@ export class Angles extends TimePlot {
     const columns = Array.from(ghost.t.subarray(0, ghost.frameCount), (t) => this.x(scale.place(t), box));
     const last = columns.findLastIndex((column) => column <= this.x(1, box) + 0.5);
     const points: number[] = [];
-    for (const k of last < 0 ? [] : ghostTokens(ghost)) {
-      const shares = Array.from({ length: last + 1 }, (_, i) => this.share(this.readingOf(ghost, i, k)));
-      addLine(shares, columns, 0, last, this.isPeriodic, (share) => this.y(share, box), points);
+    for (const { token, last: joined } of last < 0 ? [] : ghostLines(ghost)) {
+      const shares = columns.map((_, i) => this.share(this.readingOf(ghost, i, token)));
+      const end = Math.min(last, joined);
+      addLine(shares, columns, 0, end, this.isPeriodic, (share) => this.y(share, box), points);
     }
-    pen.path(points, { stroke: theme.soft, width: 0.8, alpha: 0.4 });
+    pen.path(points, { stroke: theme.soft, width: 1, alpha: 0.4 });
   }
 
   /** The share of the axis at which a value is drawn. */

@@ -5,7 +5,7 @@ import type { RunRecord } from "../run_record.ts";
 import { currentFrame, NUDGE_RADIANS, type ViewContext } from "../view_context.ts";
 import { ColouredPaths, visitStretches } from "./coloured_paths.ts";
 import { diamond } from "./frozen.ts";
-import { ghostKey, ghostOf, ghostPlaces, ghostTokens } from "./ghost.ts";
+import { ghostKey, ghostOf, ghostPlaces, ghostLines } from "./ghost.ts";
 import { Plot, type Box } from "./plot.ts";
 
 const HOLE_RADIUS = 0.16; // radius of time 0, in units of the rim
@@ -98,7 +98,8 @@ export class Circle extends Plot {
 
   protected keyOfLayer(): string {
     const { run, theme, palette, look } = this.context;
-    return `${run?.begun.id}/${run?.frameCount}/${palette.trailVersion}/${theme.dark}/${look.trails}/${ghostKey(this.ghost)}`;
+    const drawn = [run?.begun.id, run?.frameCount, palette.trailVersion, ghostKey(this.ghost)];
+    return [...drawn, theme.dark, look.trails].join("/");
   }
 
   private get ghost(): RunRecord | null {
@@ -107,18 +108,18 @@ export class Circle extends Plot {
 
   private paintGhostTrails(pen: Pen, ghost: RunRecord, x: number, y: number, rim: number): void {
     const { scale, theme } = this.context;
+    const places = Array.from(ghost.t.subarray(0, ghost.frameCount), (t) => scale.place(t));
+    const radii = Float32Array.from(places, (place) => this.radius(place, rim));
     const points: number[] = [];
-    for (const k of ghostTokens(ghost)) {
+    for (const { token, last } of ghostLines(ghost)) {
       points.push(NaN, NaN);
-      for (let i = 0; i < ghost.frameCount; i++) {
-        const place = scale.place(ghost.t[i]);
-        if (place > 1) break;
-        const at = 3 * (i * ghost.n + k);
-        const radius = this.radius(place, rim);
-        points.push(x + radius * ghost.shown[at], y - radius * ghost.shown[at + 1]);
+      for (let i = 0; i <= last && places[i] <= 1; i++) {
+        if (i > 0) this.addArc(ghost, points, token, i, radii, x, y);
+        const at = 3 * (i * ghost.n + token);
+        points.push(x + radii[i] * ghost.shown[at], y - radii[i] * ghost.shown[at + 1]);
       }
     }
-    pen.path(points, { stroke: theme.soft, width: 0.8, alpha: 0.3 });
+    pen.path(points, { stroke: theme.soft, width: 1, alpha: 0.35 });
   }
 
   private radius(place: number, rim: number): number {
@@ -145,7 +146,7 @@ export class Circle extends Plot {
         const points = lines.of(colour, palette.isDimmed(k));
         points.push(NaN, NaN);
         for (let i = first; i <= last; i++) {
-          if (i > first) this.addArc(points, k, i, radii, x, y);
+          if (i > first) this.addArc(run, points, k, i, radii, x, y);
           const at = 3 * (i * run.n + k);
           points.push(x + radii[i] * run.shown[at], y - radii[i] * run.shown[at + 1]);
         }
@@ -164,8 +165,15 @@ export class Circle extends Plot {
   }
 
   /** Between two frames a token that moves far follows the circle; a straight line would cut through it. */
-  private addArc(points: number[], k: number, i: number, radii: Float32Array, x: number, y: number): void {
-    const { n, shown } = this.context.run!;
+  private addArc(
+    { n, shown }: RunRecord,
+    points: number[],
+    k: number,
+    i: number,
+    radii: Float32Array,
+    x: number,
+    y: number,
+  ): void {
     const [a, b] = [3 * ((i - 1) * n + k), 3 * (i * n + k)];
     if (shown[a] * shown[b] + shown[a + 1] * shown[b + 1] > STRAIGHT_COSINE) return;
     const from = Math.atan2(shown[a + 1], shown[a]);

@@ -1,12 +1,12 @@
 /** The number of clusters over time, on a logarithmic scale: plateaus are metastable states. */
 
-import { pretty, type Tick } from "../axis.ts";
+import type { Tick } from "../axis.ts";
 import type { Pen } from "../pen.ts";
 import type { ClusterBand, RunRecord } from "../run_record.ts";
 import { currentFrame, type ViewContext } from "../view_context.ts";
 import { ghostKey } from "./ghost.ts";
 import type { Box } from "./plot.ts";
-import { TimePlot } from "./time_plot.ts";
+import { TIME_MARGIN, TimePlot } from "./time_plot.ts";
 
 const TICK_COUNTS = [1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000];
 
@@ -86,7 +86,7 @@ export class Clusters extends TimePlot {
   }
 
   /** Behind the curve: where most runs of the ensemble are, half of them, and the middle one. */
-  private paintBand(pen: Pen, box: Box, { t, counts }: ClusterBand): void {
+  private paintBand(pen: Pen, box: Box, { t, counts, runs }: ClusterBand): void {
     const { scale, theme } = this.context;
     const columns = t.map((time) => this.x(Math.min(1, scale.place(time)), box));
     const line = (row: number[]): number[] =>
@@ -103,6 +103,12 @@ export class Clusters extends TimePlot {
     ])
       pen.path([...line(counts[low]), ...reversed(counts[high])], { fill: theme.band, alpha });
     pen.path(line(counts[2]), { stroke: theme.band, width: 1.2, dash: [2, 2] });
+    pen.text(`90 %, 50 % of ${runs} runs`, box.width - TIME_MARGIN.right, TIME_MARGIN.top, {
+      fill: theme.band,
+      align: "right",
+      baseline: "top",
+      size: 10,
+    });
   }
 
   protected paintOverlay(pen: Pen, box: Box): void {
@@ -126,17 +132,13 @@ export class Clusters extends TimePlot {
     const frame = Math.floor(scale.cursor(place, ghost.t, ghost.frameCount) + 1e-9);
     const count = ghost.measured.clusters[frame];
     pen.circle(this.x(place, box), this.y(this.share(count), box), 3.5, { stroke: theme.soft, width: 1.5 });
-    return `, ${look.side === "" ? "pinned" : "the other"}: ${count}`;
+    return `; ${look.side === "" ? "pinned" : "other"} ${count}`;
   }
 
   private bandWords(): string {
     const { band } = this;
-    const { run } = this.context;
-    if (band === null || run === null) return "";
-    const steps =
-      Math.abs(band.radius - run.begun.radius) < 1e-9
-        ? ""
-        : ` Tokens are joined there by steps of ${pretty(band.radius)}, in the curve of ${pretty(run.begun.radius)}.`;
-    return `. Behind it the middle 90 % and 50 % of ${band.runs} runs of the study (${band.name}), and their median.${steps}`;
+    if (band === null) return "";
+    const what = `the middle 90 % and 50 % of ${band.runs} runs of the study (${band.name}), their median`;
+    return `. Behind it: ${what}.`;
   }
 }

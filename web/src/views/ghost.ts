@@ -1,4 +1,4 @@
-/** The other run that is compared with: where its tokens are at the time of the cursor, and who may draw it. */
+/** The other run that is compared with: who may draw it, and where its tokens are then. */
 
 import type { RunRecord } from "../run_record.ts";
 import type { ViewContext } from "../view_context.ts";
@@ -23,10 +23,17 @@ export function ghostPlaces({ run, scale, cursor }: ViewContext, ghost: RunRecor
   return places;
 }
 
-/** The tokens whose lines are drawn. */
-export function ghostTokens(ghost: RunRecord): number[] {
+/** Whose lines are drawn, and up to which frame: that in which a token has joined the cluster of another. */
+export function ghostLines(ghost: RunRecord): { token: number; last: number }[] {
   const count = Math.min(ghost.n, MAX_GHOST_LINES);
-  return Array.from({ length: count }, (_, i) => Math.floor((i * ghost.n) / count));
+  const tokens = new Set(Array.from({ length: count }, (_, i) => Math.floor((i * ghost.n) / count)));
+  for (const { leader, ofNote } of ghost.mergers?.branches ?? []) if (ofNote) tokens.add(leader);
+  const end = ghost.frameCount - 1;
+  return [...tokens].map((token) => {
+    let last = end;
+    while (last > 0 && (ghost.leadersAt(last)?.[token] ?? token) !== token) last--;
+    return { token, last: Math.min(end, last + 1) };
+  });
 }
 
 /** Names it in the key of a layer. */

@@ -129,11 +129,9 @@ export class MergerTree extends TimePlot {
     const shown = this.pointed ?? this.kept;
     if (shown === null) {
       const all = history.branches.length;
-      const some = this.rows.length < all ? ` (${this.rows.length} drawn)` : "";
+      const some = this.rows.length < all ? `, ${this.rows.length} of ${all} clusters` : "";
       const count = history.mergers.length;
-      return this.panel.showReading(
-        `${count === 1 ? "1 merger" : `${count} mergers`}, ${all} clusters${some}`,
-      );
+      return this.panel.showReading(`${count === 1 ? "1 merger" : `${count} mergers`}${some}`);
     }
     const branch = history.branches[shown.branch];
     const y = this.row(shown.branch, box);

@@ -18,6 +18,7 @@ def test_duplicate_keys_wrong_values_and_numbers_that_are_none_are_refused() -> 
         '{"do":"cancel","id":NaN}',
         '{"do":"run","id":1,"scene":{"beta":Infinity}}',
         '{"do":"cancel","id":1e999}',
+        '{"do":"run","id":1,"scene":{},"aside":1}',
         '{"do":"matrix","name":"W","d":2,"text":"1"}',
         '{"do":"matrix","name":"V","d":65,"text":"1"}',
         '{"do":"matrix","name":"V","text":"1"}',

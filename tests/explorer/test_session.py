@@ -158,6 +158,20 @@ def test_downloaded_data_opens_as_the_same_run(server: Server, tmp_path: Path) -
     assert np.array_equal(run.model.V, model.V)  # type: ignore[arg-type]  # it has one
 
 
+def test_a_run_aside_leaves_the_data_of_the_one_that_is_shown_at_hand(server: Server, tmp_path: Path) -> None:
+    with client(server) as page:
+        page.tell(do="run", id=4, scene=SMALL)
+        _, _, x, _, _ = page.watch(4)
+        page.tell(do="run", id=2**40, scene={**SMALL, "n": 3}, aside=True)
+        assert page.watch(2**40)[2].shape[1] == 3
+        page.tell(do="data", id=2**40)
+        assert page.hear()[0]["say"] == "error"
+        page.tell(do="data", id=4)
+        _, arrays = page.wait_for("file")
+    (tmp_path / "run.npz").write_bytes(arrays["bytes"].tobytes())
+    assert np.array_equal(nc.load(tmp_path / "run.npz").x, x)
+
+
 def test_a_trace_comes_in_one_message_and_its_data_are_the_run_that_was_stored(tmp_path: Path) -> None:
     run = depth_run()
     run.save(tmp_path / "trace.zarr")

@@ -57,6 +57,8 @@ export class App implements ViewContext {
   scale = new TimeScale(true, 1e-2, 150);
   cursor = 0;
   hover: number | null = null;
+  focus: Uint8Array | null = null;
+  ghost: RunRecord | null = null;
   look: Look = structuredClone(LOOK);
   scene: Scene = structuredClone(SCENE);
   defaults: Scene = structuredClone(SCENE);
@@ -147,6 +149,13 @@ export class App implements ViewContext {
   highlight(token: number | null): void {
     if (token === this.hover) return;
     this.hover = token;
+    this.redraw();
+  }
+
+  focusOn(tokens: Uint8Array | null): void {
+    if (tokens === this.focus) return;
+    this.focus = tokens;
+    this.paintedKey = "";
     this.redraw();
   }
 
@@ -343,22 +352,12 @@ export class App implements ViewContext {
   onBinaryMessage({ header, arrays }: BinaryMessage): void {
     const run = this.pendingRun ?? this.run;
     if (header.id !== this.id || run === null) return;
+    run.receive({ header, arrays });
     if (header.say === "frames") {
-      run.addFrames(Number(header.first), arrays.t.values as Float64Array, arrays.x.values as Float64Array);
       if (run === this.pendingRun && (run.frameCount > this.targetFrame || this.playing || this.run === null))
         this.showPendingRun();
     }
     if (header.say === "measured") {
-      const doubles = (name: string): Float64Array | null =>
-        name in arrays ? (arrays[name].values as Float64Array) : null;
-      run.addMeasurements(
-        arrays.labels.values as Int32Array,
-        arrays.clusters.values as Int32Array,
-        doubles("consumed_renyi"),
-        doubles("consumed_strong"),
-        doubles("directions"),
-        doubles("norms"),
-      );
       if (run === this.run) this.palette.learn(run.measured!.leader, run.n);
     }
     if (run === this.run) this.framesAdded();
@@ -379,6 +378,7 @@ export class App implements ViewContext {
     this.paintedKey = ""; // the palette is empty, also where the same trace is shown again
     if (run.measured !== null) this.palette.learn(run.measured.leader, run.n);
     if (this.hover !== null && this.hover >= run.n) this.hover = null;
+    this.focus = null;
     if (this.playing && this.cursor > run.frameCount - 1 && this.targetFrame === 0) this.cursor = 0;
     this.framesAdded();
     this.callbacks.updateSettings();
@@ -407,7 +407,7 @@ export class App implements ViewContext {
     const key = [...drawn, colouring, theme.paper].join("/");
     if (key === this.paintedKey) return;
     this.paintedKey = key;
-    this.palette.fill(run.leadersAt(frame), colouring, theme);
+    this.palette.fill(run.leadersAt(frame), colouring, theme, this.focus);
   }
 
   /** To be called after a picture was drawn. */

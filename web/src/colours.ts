@@ -49,6 +49,7 @@ export interface Theme {
   soft: string; // labels
   faint: string; // axes and grids
   red: string;
+  band: string; // what many runs do, behind what one does
   waiting: string; // tokens that belong to no cluster of note, or whose cluster is not known yet
   clusters: readonly string[]; // eight
 }
@@ -60,6 +61,7 @@ export const LIGHT: Theme = {
   soft: "#5a626c",
   faint: "#dfe3e8",
   red: "#d62728",
+  band: "#2b7a9b",
   waiting: "#8d939b",
   clusters: CLUSTERS,
 };
@@ -70,6 +72,7 @@ export const DARK: Theme = {
   soft: "#98a2ae",
   faint: "#2b323b",
   red: "#ff6255",
+  band: "#7cc7e8",
   waiting: "#6a727d",
   clusters: DARK_CLUSTERS,
 };
@@ -139,43 +142,96 @@ export function ranks(leader: Int32Array, n: number): Int32Array {
 /** The part of viridis in which places in the sequence are coloured: 3:1 on the ground, or more. */
 export const orderRange = (theme: Theme): [number, number] => (theme.dark ? [0.37, 1] : [0, 0.59]);
 
-/** The colour of every token, (n, 4) bytes; refilled in place when frame, theme or colouring change. */
+const DIMMED_SHARE = 0.16; // of its colour, that a token keeps while others are looked at
+
+/**
+ * The colour of every token, (n, 4) bytes; refilled in place when frame, theme or colouring change. The
+ * fourth byte is 255, or less while other tokens are looked at.
+ */
 export class Palette {
   bytes = new Uint8Array(0);
   version = 0;
+  own = new Uint8Array(0); // (n, 4) the colour of every token while it leads, whatever the frame
+  trailVersion = 0; // of `own`, of who is looked at, and of what is known of clusters
+  private byLeader = true;
   private rank: Int32Array | null = null;
 
   /** A new run: forget the old ranks. */
   begin(n: number): void {
     this.bytes = new Uint8Array(n * 4).fill(255);
+    this.own = new Uint8Array(n * 4).fill(255);
     this.rank = null;
     this.version++;
+    this.trailVersion++;
   }
 
   learn(leader: Int32Array, n: number): void {
     this.rank = ranks(leader, n);
+    this.trailVersion++;
   }
 
-  fill(leader: Int32Array | null, colouring: "cluster" | "order", theme: Theme): void {
+  /** `focus` (n,): 1 for the tokens that are looked at; null: all of them. */
+  fill(
+    leader: Int32Array | null,
+    colouring: "cluster" | "order",
+    theme: Theme,
+    focus: Uint8Array | null = null,
+  ): void {
     const n = this.bytes.length / 4;
     const waiting = rgb(theme.waiting);
+    const paper = rgb(theme.paper);
+    let ownChanged = this.byLeader !== (colouring === "cluster");
+    this.byLeader = colouring === "cluster";
     const clusters = theme.clusters.map(rgb);
     const [low, high] = orderRange(theme); // leaves out the end that fades into the page
     let changed = false;
     for (let k = 0; k < n; k++) {
-      const rank = leader !== null && this.rank !== null ? this.rank[leader[k]] : -1;
-      const colour =
-        colouring === "order"
-          ? viridis(low + ((high - low) * k) / Math.max(1, n - 1))
-          : rank >= 0
-            ? clusters[rank % 8]
-            : waiting;
+      const inOrder = colouring === "order" ? viridis(low + ((high - low) * k) / Math.max(1, n - 1)) : null;
+      const ofRank = (rank: number): Rgb => inOrder ?? (rank >= 0 ? clusters[rank % 8] : waiting);
+      const own = ofRank(this.rank?.[k] ?? -1);
+      const bright = ofRank(leader !== null && this.rank !== null ? this.rank[leader[k]] : -1);
+      const dimmed = focus !== null && focus[k] === 0;
+      const share = dimmed ? DIMMED_SHARE : 1;
+      const alpha = Math.round(255 * share);
+      if (this.bytes[4 * k + 3] !== alpha) ownChanged = true;
+      this.bytes[4 * k + 3] = alpha;
       for (let c = 0; c < 3; c++) {
-        if (this.bytes[4 * k + c] !== colour[c]) changed = true;
-        this.bytes[4 * k + c] = colour[c];
+        const value = Math.round(paper[c] + share * (bright[c] - paper[c]));
+        if (this.bytes[4 * k + c] !== value) changed = true;
+        this.bytes[4 * k + c] = value;
+        if (this.own[4 * k + c] !== own[c]) ownChanged = true;
+        this.own[4 * k + c] = own[c];
       }
     }
-    if (changed) this.version++;
+    if (changed || ownChanged) this.version++;
+    if (ownChanged) this.trailVersion++;
+  }
+
+  /** The colour that a token has while it leads. */
+  ownOf(k: number): string {
+    return hex(this.own.subarray(4 * k, 4 * k + 3));
+  }
+
+  /** Whether a token is not among those that are looked at. */
+  isDimmed(k: number): boolean {
+    return this.bytes[4 * k + 3] < 255;
+  }
+
+  /**
+   * Whose colour the trail of token k has from each frame to the next, (m,): that of its leader then, or,
+   * while that one has none, of the first leader it follows later that has one.
+   */
+  trailLeaders(leader: Int32Array | null, frames: number, k: number): Int32Array {
+    const { rank, byLeader } = this;
+    const n = this.bytes.length / 4;
+    const whose = new Int32Array(frames).fill(k);
+    if (leader === null || rank === null || !byLeader) return whose;
+    for (let i = frames - 1, later = k; i >= 0; i--) {
+      const now = leader[i * n + k] ?? k;
+      if (rank[now] >= 0) later = now;
+      whose[i] = later;
+    }
+    return whose;
   }
 
   of(k: number): string {

@@ -21,6 +21,7 @@ export interface Outgoing {
   scene?: Scene;
   name?: string;
   run?: number;
+  aside?: boolean; // of a run that is not shown: the data of the one that is stay at hand
   d?: number;
   text?: string;
 }

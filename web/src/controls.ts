@@ -1,5 +1,6 @@
 /** The controls of a scene. They show a scene and hand back the next one; they know nothing of runs. */
 
+import type { Theme } from "./colours.ts";
 import { isCut } from "./cut_text.ts";
 import { el, icon } from "./dom.ts";
 import { ChoiceField, NumberField, UNKNOWN, type NumberSpec } from "./fields.ts";
@@ -7,6 +8,8 @@ import { drawsLayers, hasFixedSteps, reachedTime } from "./family.ts";
 import { familyPanel, type FieldMaker } from "./family_panel.ts";
 import { MatrixField, type MatrixPreset } from "./matrix_field.ts";
 import { completeScene, same, type MatrixChoice, type Scene, type Start } from "./state.ts";
+import { PresetPicker } from "./preset_picker.ts";
+import type { Thumbnail } from "./sketch.ts";
 import { DETAIL_SPECS, numberSpecs, type Limits, type NumberName } from "./number_specs.ts";
 import { FIRST_PRESET } from "./text.ts";
 
@@ -15,6 +18,7 @@ export interface Preset {
   title: string;
   explain: string;
   scene: Partial<Scene>;
+  thumbnail?: Thumbnail | null;
 }
 
 export interface ControlsHost {
@@ -26,6 +30,8 @@ export interface ControlsHost {
   unknown: ReadonlySet<string>; // settings that its file does not say
   defaults: Scene;
   presets: Preset[];
+  firstThumbnail: Thumbnail | null; // of the scene the page opens with
+  theme: Theme;
   matrices: MatrixPreset[];
   limits: Limits;
   /** The matrices of the run that is shown, to begin editing from. */
@@ -232,7 +238,8 @@ export class Controls implements FieldMaker {
 
   private presetField(): HTMLElement {
     const { host } = this;
-    const presets = [{ name: "start", ...FIRST_PRESET, scene: {} }, ...host.presets];
+    const first = { name: "start", ...FIRST_PRESET, scene: {}, thumbnail: host.firstThumbnail };
+    const presets: Preset[] = [first, ...host.presets];
     const titles = (wanted: (name: string) => boolean): { [name: string]: string } =>
       Object.fromEntries(presets.filter(({ name }) => wanted(name)).map(({ name, title }) => [name, title]));
     const paper = (name: string): boolean => name.startsWith("figure");
@@ -256,9 +263,19 @@ export class Controls implements FieldMaker {
       },
       groups,
     );
+    const picker = new PresetPicker(
+      presets,
+      Object.entries(groups).map(([title, inside]) => [title, Object.keys(inside)]),
+      (name) => {
+        field.select.value = name;
+        field.select.dispatchEvent(new Event("change"));
+      },
+      () => host.theme,
+    );
     this.shows.push((scene) => {
       const preset = host.recording === null ? find(scene) : undefined;
       field.show(preset?.name ?? OWN_SCENE);
+      picker.show(preset?.name ?? null, host.recording ?? preset?.title ?? "Own scene");
       const without = [host.frozen > 0 ? "frozen tokens" : "", host.tooLarge ? "many weights" : ""];
       const left = without.filter(Boolean).join(" and ");
       const own = `Change a setting to run a scene of your own${left === "" ? "" : `, without its ${left}`}.`;
@@ -271,6 +288,7 @@ export class Controls implements FieldMaker {
       const title = preset !== undefined && isCut(field.select) ? el("strong", {}, preset.title) : null;
       about.replaceChildren(...(title === null ? [text] : [title, text]));
     });
+    field.element.append(picker.button);
     return el("div", { class: "preset" }, field.element, about);
   }
 

@@ -23,21 +23,22 @@ export function el<K extends keyof HTMLElementTagNameMap>(
 
 const SVG = "http://www.w3.org/2000/svg";
 
+/** An element of a drawing. */
+export function svg<K extends keyof SVGElementTagNameMap>(
+  tag: K,
+  attributes: { [name: string]: string | number },
+): SVGElementTagNameMap[K] {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+  return element;
+}
+
 /** A small drawing of one path in a square of 16. */
 export function icon(path: string): SVGElement {
-  const svg = document.createElementNS(SVG, "svg");
-  for (const [name, value] of Object.entries({
-    viewBox: "0 0 16 16",
-    width: "16",
-    height: "16",
-    "aria-hidden": "true",
-    class: "icon",
-  }))
-    svg.setAttribute(name, value);
-  const shape = document.createElementNS(SVG, "path");
-  shape.setAttribute("d", path);
-  svg.append(shape);
-  return svg;
+  const box = { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true", class: "icon" };
+  const drawing = svg("svg", box);
+  drawing.append(svg("path", { d: path }));
+  return drawing;
 }
 
 /** The element of index.html with this id, of this kind. */

@@ -7,6 +7,7 @@ export interface KeyActions {
   help(): void;
   theme(): void;
   explain(): void;
+  event(by: 1 | -1): void;
 }
 
 const TAKES_EVERY_KEY = "input:not([type=range]), textarea, select";
@@ -25,7 +26,12 @@ export function listenToKeys(app: App, player: Player, actions: KeyActions): voi
     End: () => player.seek(Infinity),
     "[": () => nextToken(-1),
     "]": () => nextToken(1),
-    Escape: () => app.highlight(null),
+    Escape: () => {
+      app.highlight(null);
+      app.focusOn(null);
+    },
+    n: () => actions.event(1),
+    p: () => actions.event(-1),
     r: () => app.start(),
     e: () => actions.explain(),
     t: () => actions.theme(),

@@ -12,10 +12,16 @@ import "./style/trace.css";
 import "./style/aloud.css";
 import "./style/touch.css";
 import { Announcer } from "./announcer.ts";
+import "./style/mergers.css";
+import "./style/gallery.css";
+import "./style/compare.css";
 import { App, traceSummary } from "./app.ts";
+import { Compare } from "./compare.ts";
+import { ComparePanel } from "./compare_panel.ts";
 import { Controls, type Preset } from "./controls.ts";
 import { byId, download, el } from "./dom.ts";
 import { whenForcedColoursChange } from "./forced_colours.ts";
+import { Grid } from "./grid.ts";
 import { listenToKeys } from "./keyboard.ts";
 import type { MatrixPreset } from "./matrix_field.ts";
 import { runFacts, OpenedRuns, type OpenedRun } from "./opened_runs.ts";
@@ -25,6 +31,10 @@ import { fromExport, type Exported, type RunRecord } from "./run_record.ts";
 import { currentFrame, type View } from "./view_context.ts";
 import { helpDialog, ShareDialog } from "./dialogs.ts";
 import type { Limits } from "./number_specs.ts";
+import { RunQueue } from "./run_queue.ts";
+import { ScrubberTicks } from "./scrubber_ticks.ts";
+import { MAKE_ROOM, SecondViews } from "./second_views.ts";
+import type { Thumbnail } from "./sketch.ts";
 import { completeScene, same, SCENE, type MatrixChoice, type Scene } from "./state.ts";
 import { showStatus } from "./status.ts";
 import { TakeAlong } from "./take_along.ts";
@@ -35,6 +45,7 @@ import { Circle } from "./views/circle.ts";
 import { Clusters } from "./views/clusters.ts";
 import { Consumption } from "./views/consumption.ts";
 import { DEPTH_CURVES, DepthCurves } from "./views/depth_curves.ts";
+import { MergerTree } from "./views/merger_tree.ts";
 import { Lengths } from "./views/lengths.ts";
 import { Sphere } from "./views/sphere.ts";
 import { SpectrumView } from "./views/spectrum.ts";
@@ -57,6 +68,7 @@ interface Hello {
   defaults: Scene;
   limits: Limits;
   presets: Preset[];
+  first_thumbnail?: Thumbnail | null;
   matrices: MatrixPreset[];
   opened?: OpenedRun[];
   open?: { name: string; run: number } | null; // at once
@@ -90,7 +102,7 @@ const connection = new Connection(location, token, {
   onBinaryMessage: (message) => {
     if (message.header.say === "file")
       download(String(message.header.name), new Blob([new Uint8Array(message.arrays.bytes.values)]));
-    else app.onBinaryMessage(message);
+    else if (!queue.onBinaryMessage(message)) app.onBinaryMessage(message);
   },
   onLost: (refused) => {
     app.connected = false;
@@ -108,7 +120,27 @@ const app = new App(connection, {
   showMessage: (text, about) => messages.say(text, about),
   showError,
 });
+// Runs besides the one that is shown: they wait until it is measured
+const queue = new RunQueue({
+  send: (message) => connection.send(message),
+  busy: () => !app.connected || app.status === "running" || (app.run !== null && app.run.measured === null),
+  later: (act, millis) => window.setTimeout(act, millis),
+});
+const compare = new Compare(app, queue);
+const grid = new Grid(queue, {
+  get scene() {
+    return app.scene;
+  },
+  get theme() {
+    return app.theme;
+  },
+  open: (scene) => app.watch(scene),
+  changed: (down) => app.look.grid !== down && app.changeLook({ grid: down }),
+});
+const comparePanel = new ComparePanel(app, compare, () => grid.open("n"));
+byId("settings").append(comparePanel.element);
 const player = new Player(app, () => app.keepCursor());
+const ticks = new ScrubberTicks(app, player, showMessage);
 const share = new ShareDialog(
   app,
   () => connection.send({ do: "python", scene: app.scene }),
@@ -126,6 +158,7 @@ const views: View[] = [
   new Clusters(app),
   new Consumption(app),
   new Lengths(app),
+  new MergerTree(app),
   new AttentionView(app),
   new SpectrumView(app),
   ...DEPTH_CURVES.map((curve) => new DepthCurves(curve, app)),
@@ -138,6 +171,8 @@ const announcer = new Announcer(app);
 document.body.append(announcer.element);
 const along = new TakeAlong(app, views, () => connection.send({ do: "page", id: app.id }));
 byId("share").querySelector("[data-control=link]")!.closest(".row")!.before(along.element);
+
+const secondViews = new SecondViews(app, compare, views);
 
 /** The sphere needs WebGL; where there is none, the page says so and the rest still works. */
 function sphere(): View[] {
@@ -172,6 +207,7 @@ function draw(now: number): void {
   const haveLengths = app.run?.begun.lengths ?? false;
   const trace = app.run?.trace != null;
   app.updateColours();
+  compare.update();
   for (const view of views) {
     const { name } = view;
     view.element.hidden = trace ? !OF_TRACES.has(name) && !OF_BOTH.has(name) : OF_TRACES.has(name);
@@ -179,17 +215,30 @@ function draw(now: number): void {
     if (name === "sphere") view.element.hidden ||= onCircle && !trace;
     if (name === "lengths") view.element.hidden ||= !haveLengths;
     if (name === "consumption") view.element.hidden ||= haveLengths; // such models have no centers
+    if (compare.sideBySide && MAKE_ROOM.has(name)) view.element.hidden = true;
     if (!view.element.hidden) view.draw();
     view.element.dataset.at = String(currentFrame(app));
   }
+  secondViews.draw();
+  comparePanel.draw();
+  queue.pump();
+  followGrid();
   player.draw();
   announcer.follow();
   inWords.show();
+  ticks.draw();
   showStatus(app);
   app.pictureDrawn();
   draws++;
   scriptMillis.push(performance.now() - begun);
   if (scriptMillis.length > KEPT_SCRIPT_TIMES) scriptMillis.shift();
+}
+
+/** A link may hold an open grid. */
+function followGrid(): void {
+  const { grid: down } = app.look;
+  if (down !== "" && !grid.dialog.open && app.run?.measured != null) grid.open(down);
+  if (down === "" && grid.dialog.open) grid.close();
 }
 
 let facts: HTMLElement | null = null; // of the trace that is shown
@@ -217,6 +266,7 @@ function showSettings(): void {
   bar.hidden = !running;
   bar.value = app.progress;
   showStatus(app);
+  queue.pump();
   requestDraw();
 }
 
@@ -224,6 +274,7 @@ function showSettings(): void {
 
 function onMessage(message: Message): void {
   if (message.say === "hello") return hello(message as unknown as Hello);
+  if (queue.onMessage(message)) return;
   if (message.say === "python") return share.showPython(String(message.text));
   if (message.say === "matrix") {
     showError("");
@@ -267,7 +318,9 @@ function hello(greeting: Hello): void {
   else if (!wanted || !app.openLink(wanted)) app.watch(structuredClone(app.defaults));
 }
 
-function build(greeting: Pick<Hello, "presets" | "matrices" | "limits" | "opened">): void {
+function build(
+  greeting: Pick<Hello, "presets" | "first_thumbnail" | "matrices" | "limits" | "opened">,
+): void {
   const host = {
     get scene() {
       return app.scene;
@@ -291,7 +344,11 @@ function build(greeting: Pick<Hello, "presets" | "matrices" | "limits" | "opened
     get defaults() {
       return app.defaults;
     },
+    get theme() {
+      return app.theme;
+    },
     presets: greeting.presets,
+    firstThumbnail: greeting.first_thumbnail ?? null,
     matrices: greeting.matrices,
     limits: greeting.limits,
     showError,
@@ -401,7 +458,12 @@ press("show-settings", () =>
 );
 colour.addEventListener("change", () => app.changeLook({ colour: colour.value as "cluster" | "order" }));
 trails.addEventListener("change", () => app.changeLook({ trails: trails.checked }));
-listenToKeys(app, player, { help: () => helpWindow.showModal(), theme: changeTheme, explain: explainAll });
+listenToKeys(app, player, {
+  help: () => helpWindow.showModal(),
+  theme: changeTheme,
+  explain: explainAll,
+  event: (by) => ticks.go(by),
+});
 
 addEventListener("popstate", () => app.openLink(location.hash));
 addEventListener("paste", (event) => {

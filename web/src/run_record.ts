@@ -3,7 +3,8 @@
 import { leaders } from "./colours.ts";
 import type { Head } from "./attention_matrix.ts";
 import type { Family, Mask, Scene } from "./state.ts";
-import type { Numbers } from "./connection.ts";
+import type { BinaryMessage, Numbers } from "./connection.ts";
+import { mergerHistory, type MergerHistory } from "./mergers.ts";
 import { Trace, type Frame, type TraceData } from "./trace.ts";
 
 export interface Spectrum {
@@ -15,6 +16,16 @@ export interface Spectrum {
   status?: string; // theorem, conjecture, outside the table
   doubt?: string | null; // why the row need not hold
   why?: string;
+}
+
+/** Quantiles of the number of clusters over the runs of an ensemble. */
+export interface ClusterBand {
+  name: string; // of the study's observable
+  runs: number;
+  radius: number; // of the steps that join tokens there
+  t: number[]; // (m,)
+  quantiles: number[];
+  counts: number[][]; // (quantile, m)
 }
 
 /** Tokens that never move and are seen by all. */
@@ -47,6 +58,7 @@ export interface Begun {
   lengths?: boolean; // whether tokens have some
   blocks?: Head[][] | null; // the heads of every layer; null: one softmax head
   layer_dt?: number | null;
+  band?: ClusterBand | null; // of the ensemble that it is one of
   missing?: { [view: string]: string }; // why a view cannot serve this run
   title?: string | null;
   file?: string; // the name of its data, without the ending
@@ -89,6 +101,7 @@ export class RunRecord {
   singlePrecision = false; // positions have 32 bits
   measured: Measurements | null = null;
   abandoned = false; // the server was lost before it measured the run
+  private history: MergerHistory | null = null; // made when it is asked for
 
   constructor(begun: Begun, choice: TraceChoice = { reading: "text", frame: "all" }) {
     this.trace = begun.trace === undefined ? null : new Trace(begun.trace, choice.reading, choice.frame);
@@ -166,7 +179,31 @@ export class RunRecord {
       directions: directions?.slice() ?? null,
       norms: norms?.slice() ?? null,
     };
+    this.history = null;
     if (this.d > 3 && directions !== null) this.project(0, this.frameCount);
+  }
+
+  /** Takes frames or measurements as the engine sends them. */
+  receive({ header, arrays }: BinaryMessage): void {
+    if (header.say === "frames")
+      this.addFrames(Number(header.first), arrays.t.values as Float64Array, arrays.x.values as Float64Array);
+    if (header.say !== "measured") return;
+    const doubles = (name: string): Float64Array | null =>
+      name in arrays ? (arrays[name].values as Float64Array) : null;
+    this.addMeasurements(
+      arrays.labels.values as Int32Array,
+      arrays.clusters.values as Int32Array,
+      doubles("consumed_renyi"),
+      doubles("consumed_strong"),
+      doubles("directions"),
+      doubles("norms"),
+    );
+  }
+
+  /** Which clusters join which; null while it is not known. */
+  get mergers(): MergerHistory | null {
+    if (this.measured === null) return null;
+    return (this.history ??= mergerHistory(this.measured.leader, this.n));
   }
 
   private project(from: number, to: number): void {

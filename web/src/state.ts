@@ -3,6 +3,8 @@
  * the address.
  */
 
+import type { Side } from "./variants.ts";
+
 export type MatrixChoice = { preset: string; seed?: number } | { matrix: number[][] };
 export type Start =
   | { kind: "uniform" }
@@ -44,6 +46,9 @@ export interface Look {
   explain: "auto" | "yes" | "no";
   reading: string; // of a trace: the text, or one of its controls
   frame: "all" | "own"; // of a trace: three directions of all layers together, or of each
+  side: Side; // what is seen beside the run
+  pin: Partial<Scene> | null; // the scene of the pinned run, as far as it differs from the defaults
+  grid: "" | "n" | "d"; // a grid of small runs is open: β against this
 }
 
 /** A recording of the folder that was opened. */
@@ -70,6 +75,9 @@ export const LOOK: Look = {
   explain: "auto",
   reading: "text",
   frame: "all",
+  side: "",
+  pin: null,
+  grid: "",
 };
 
 /** The defaults until the server says its own. */
@@ -143,6 +151,14 @@ const LOOK_CHECKS: { [key in keyof Look]: Check } = {
   explain: oneOf("auto", "yes", "no"),
   reading: (value) => typeof value === "string",
   frame: oneOf("all", "own"),
+  side: oneOf("", "mask", "beta", "pinned"),
+  pin: (value) =>
+    value === null ||
+    (isObject(value) &&
+      Object.entries(value).every(
+        ([key, part]) => Object.hasOwn(SCENE_CHECKS, key) && SCENE_CHECKS[key as keyof Scene](part),
+      )),
+  grid: oneOf("", "n", "d"),
 };
 
 /** Whether two JSON values say the same, whatever the order of their keys. */
@@ -163,6 +179,10 @@ function differences<T extends object>(value: T, base: T): Partial<T> {
   const keys = (Object.keys(value) as (keyof T)[]).filter((key) => !same(value[key], base[key]));
   return Object.fromEntries(keys.map((key) => [key, value[key]])) as Partial<T>;
 }
+
+/** The part of a scene that differs from the defaults. */
+export const sceneDifferences = (scene: Scene, defaults: Scene): Partial<Scene> =>
+  structuredClone(differences(scene, defaults));
 
 function checked<T extends object>(
   given: unknown,

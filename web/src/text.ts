@@ -4,6 +4,7 @@ export const TITLES: { [view: string]: string } = {
   sphere: "Sphere",
   circle: "Circle",
   angles: "Angles",
+  mergers: "Mergers",
   clusters: "Clusters",
   consumption: "Consumption",
   lengths: "Lengths",
@@ -21,17 +22,23 @@ export const EXPLANATIONS: { [view: string]: string } = {
   sphere:
     "Every dot is a token on the unit sphere, and its line is the way it came. Tokens of one cluster " +
     "share the colour of their leader, the first of them in the sequence, and grey ones have joined none " +
-    "of note; rings mark Rényi centers, red ones strong centers, diamonds frozen tokens. Drag to turn; at" +
-    " time 0, drag a token to move it, and the run begins anew.",
+    "of note; a line has the colour of its cluster then, or of the first it joined. Rings mark Rényi " +
+    "centers, red ones strong centers, diamonds frozen tokens. Drag to turn; at time 0, drag a token to " +
+    "move it, and the run begins anew.",
   circle:
     "Every dot on the rim is a token; inside, the past grows outward like the rings of a tree, from time " +
     "0 at the hole to the end near the rim. Tokens of one cluster share the colour of their leader, grey " +
-    "ones have joined none of note, and the bars outside count them; diamonds are frozen tokens. At time " +
-    "0, drag a token to move it, and the run begins anew.",
+    "ones have joined none of note, and the bars outside count them; a line has the colour of its cluster " +
+    "then, or of the first it joined; diamonds are frozen tokens. At time 0, drag a token to move it, and " +
+    "the run begins anew.",
   angles:
     "Each line follows one token through time: on the circle its angle, on spheres its distance from " +
     "token 1 or its longitude. Lines that run together have become one cluster. Rényi centers are drawn " +
     "in black (white on dark), strong ones in red, as in Figure 2 of the paper.",
+  mergers:
+    "Who joins whom: every line is a cluster, named on the left by its leader, as thick as it has tokens. " +
+    "It ends at the cluster that takes it in. Point at a line to see its tokens in the other views, press " +
+    "it to keep them so. Where there are very many clusters, some small ones are left out.",
   clusters:
     "The number of clusters over time: two tokens belong together if short steps from token to token lead" +
     " from one to the other. Plateaus are metastable states, each step down is a merger. With V = I the " +
@@ -116,6 +123,7 @@ export const SHORTCUTS: [string, string][] = [
   ["Space", "play or pause"],
   ["← →", "one frame back or on (with Shift: ten)"],
   ["Home, End", "first or last frame"],
+  ["N, P", "next or previous merger of note"],
   ["[ ]", "highlight the previous or next token, in every view"],
   ["Esc", "highlight none; close a window"],
   ["R", "run again"],

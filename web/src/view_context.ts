@@ -13,6 +13,8 @@ export interface ViewContext {
   scale: TimeScale;
   cursor: number; // frames, with a fraction while playing
   hover: number | null; // token, from 0
+  ghost: RunRecord | null; // another run, drawn faintly
+  focus: Uint8Array | null; // (n,) 1 for the tokens of a branch that is looked at; null: all are
   look: Look;
   theme: Theme;
   palette: Palette;
@@ -21,6 +23,8 @@ export interface ViewContext {
   movable: boolean;
   seek(cursor: number): void;
   highlight(token: number | null): void;
+  /** Dims all tokens but these, (n,); null: none is dimmed. */
+  focusOn(tokens: Uint8Array | null): void;
   /** Puts a token at another place; `done` when it is let go, and the run begins anew. */
   moveToken(token: number, to: number[], done: boolean): void;
   changeLook(part: Partial<Look>): void;

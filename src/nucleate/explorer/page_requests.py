@@ -28,10 +28,12 @@ MAX_STORED_NAME_BYTES = 255  # of a stored run
 
 @dataclass(frozen=True)
 class RunScene:
-    """Run this scene; an earlier run of the session is cancelled."""
+    """Run this scene; an earlier run of the session is cancelled.  One `aside` is not the run that is shown,
+    whose data stay at hand."""
 
     id: int
     scene: Scene
+    aside: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class ReadMatrix:
 
 Request = RunScene | OpenStored | CancelRun | WritePython | SendData | SendPage | ReadMatrix
 KEYS = {
-    "run": ["id", "scene"],
+    "run": ["id", "scene", "aside"],
     "open": ["id", "name", "run"],
     "cancel": ["id"],
     "python": ["scene"],
@@ -104,7 +106,9 @@ def parse_request(text: str) -> Request:
     """The request in a message."""
     id = None
     try:
-        table = check_table("A message", strict_json(text), ["do", "id", "scene", "name", "run", "d", "text"])
+        table = check_table(
+            "A message", strict_json(text), ["do", "id", "scene", "aside", "name", "run", "d", "text"]
+        )
         do = table.pop("do", None)
         if not isinstance(do, str) or do not in KEYS:
             raise InputError(f'A message must say "do": one of {", ".join(KEYS)}.')
@@ -118,7 +122,10 @@ def parse_request(text: str) -> Request:
 
 def _request(do: str, id: int, table: dict[str, Any]) -> Request:
     if do == "run":
-        return RunScene(id, parse_scene(table.get("scene")))
+        aside = table.get("aside", False)
+        if not isinstance(aside, bool):
+            raise InputError(f"aside must be true or false, but is {shortened(aside)}.")
+        return RunScene(id, parse_scene(table.get("scene")), aside)
     if do == "python":
         return WritePython(parse_scene(table.get("scene")))
     if do == "open":

@@ -10,6 +10,7 @@ from nucleate.attention import Attention, Frozen
 from nucleate.block import Block
 from nucleate.checks import Array, InputError
 from nucleate.explorer import limits
+from nucleate.explorer.cluster_bands import ClusterBand
 from nucleate.explorer.family import family_of
 from nucleate.explorer.measurements import start_facts
 from nucleate.explorer.model_facts import first_head, largest_beta, model_facts
@@ -50,6 +51,7 @@ class PreparedRun:
     python: str | None = None  # and the lines that redo it
     file: str = "nucleate-run"  # the name, without its ending, under which its data are saved
     about: str | None = None  # what the page says of it
+    band: ClusterBand | None = None  # of the ensemble that it is one of
 
 
 def prepare_scene(scene: Scene) -> PreparedRun:
@@ -140,10 +142,13 @@ def begun_message(prepared: PreparedRun, id: int) -> dict[str, Any]:
         "frames": len(prepared.times),
         "frames_before_thinning": prepared.frames_before_thinning,
         "dt": prepared.settings.get("dt"),
+        "band": None if prepared.band is None else prepared.band.plain(),
         "family": family_of(model, n, d) if prepared.scene is None else prepared.scene.family,
         **model_facts(model, n, d),
         # weights that hardly prefer close tokens make no clusters of that width
         **start_facts(prepared.x0, beta if ordinary else max(beta, 1.0), prepared.c, ordinary),
+        # clusters of one run are counted as those of its ensemble are, or the two could not be compared
+        **({} if prepared.band is None else {"radius": prepared.band.radius}),
     }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from nucleate.explorer.family_presets import FAMILY_SCENES
 from nucleate.explorer.scene import Scene, parse_scene
+from nucleate.explorer.thumbnails import thumbnail_of
 from nucleate.papers.causal_clustering.figure1.data import PANELS as FIGURE_1
 from nucleate.papers.causal_clustering.figure1.data import Panel
 from nucleate.papers.causal_clustering.figure1.item import PARAMETERS
@@ -29,7 +30,8 @@ class ScenePreset:
 
     def plain(self) -> dict[str, Any]:
         """As it goes over the wire."""
-        return {"name": self.name, "title": self.title, "explain": self.explain, "scene": self.scene.plain()}
+        plain = {"name": self.name, "title": self.title, "explain": self.explain, "scene": self.scene.plain()}
+        return {**plain, "thumbnail": thumbnail_of(self.name, self.scene)}
 
 
 @cache

@@ -27,6 +27,7 @@ from nucleate.explorer.presets import presets
 from nucleate.explorer.scene import Scene
 from nucleate.explorer.session import Session
 from nucleate.explorer.stored_runs import Folder
+from nucleate.explorer.thumbnails import thumbnail_of
 from nucleate.explorer.warm_up import warm_up
 
 __all__ = ["DEFAULT_PORT", "Explorer", "Server", "listen", "make_app", "serve"]
@@ -73,6 +74,7 @@ class Explorer:
             "defaults": Scene().plain(),
             "limits": limits.PAGE_LIMITS,
             "presets": [preset.plain() for preset in presets()],
+            "first_thumbnail": thumbnail_of("start", Scene()),
             "matrices": [one.plain() for one in MENU],
             "opened": [entry.plain() for entry in self.folder.entries()],
             "open": None if self.folder.only is None else {"name": self.folder.only, "run": 0},

@@ -101,6 +101,7 @@ class Session:
         default_factory=lambda: RateLimit(limits.MAX_MESSAGES_PER_SECOND, limits.MAX_MESSAGES_AT_ONCE)
     )
     requested: RequestedRun | None = None  # the last run asked for
+    shown: RequestedRun | None = None  # the last one that the page shows: not aside
     changed: asyncio.Event = field(default_factory=asyncio.Event)  # a new request, new frames, or an end
     sending: asyncio.Lock = field(default_factory=asyncio.Lock)  # one message at a time
 
@@ -163,10 +164,12 @@ class Session:
             if self.requested is not None:
                 self.requested.stop(replaced=True)
             self.requested = RequestedRun(request)
+            if not (isinstance(request, RunScene) and request.aside):
+                self.shown = self.requested
             self.changed.set()
 
     async def _send_file(self, id: int, ending: str, write: Callable[[Any], bytes]) -> None:
-        requested = self.requested
+        requested = self.shown
         if requested is None or requested.request.id != id or requested.run is None:
             raise BadMessage(
                 "That run has not ended, or is not the one that is shown. Wait until it has, or cancel it.",

@@ -15,6 +15,7 @@ import numpy as np
 
 from nucleate.checks import Array, FileError, InputError, MissingFileError, as_path
 from nucleate.explorer import limits
+from nucleate.explorer.cluster_bands import cluster_band
 from nucleate.explorer.head_runs import CHECKPOINT_FILES, count_heads, is_checkpoint, prepare_head
 from nucleate.explorer.prepared_run import PreparedRun, check_size, model_of_run, prepare_stored
 from nucleate.explorer.prepared_trace import PreparedTrace, prepare_trace_view
@@ -208,12 +209,10 @@ def _prepare_from_ensemble(path: Path, index: int, name: str) -> PreparedRun:
             f"Runs of {name} have {one.n} tokens in dimension {one.d} and {len(times)} frames, more than the"
             " explorer shows."
         )
-    values = {
-        key: axis[int(at)]
-        for (key, axis), at in zip(
-            study.grid.items(), np.unravel_index(point, study.shape) if study.grid else (), strict=True
-        )
-    }
+    place = dict(
+        zip(study.grid, map(int, np.unravel_index(point, study.shape) if study.grid else ()), strict=True)
+    )
+    values = {key: axis[place[key]] for key, axis in study.grid.items()}
     where = "".join(f", {key} = {value}" for key, value in values.items())
     settings = {
         "t": study.fixed["t"],
@@ -239,6 +238,7 @@ def _prepare_from_ensemble(path: Path, index: int, name: str) -> PreparedRun:
         frames_before_thinning=len(times),
         known=known_settings(x0, times, settings, {}),  # its start comes from a stream of the study's seed
         python=python_of_ensemble(name, index),
+        band=cluster_band(found, place, one.beta),
     )
 
 

@@ -35,7 +35,7 @@ from nucleate.studies.points import Point
 if TYPE_CHECKING:
     from nucleate.gpu.card_frames import CardFrames
 
-__all__ = ["REQUIRED", "IntegratedBlock", "Observable", "observable"]
+__all__ = ["REQUIRED", "IntegratedBlock", "Observable", "in_radians", "observable"]
 
 REQUIRED = object()  # the default of a parameter that has none
 # names that the axes of one's own functions may not have
@@ -232,7 +232,7 @@ def observable(name: str, table: Any, folder: Path | None = None) -> Observable:
 # How to measure
 
 
-def _radians(value: float | str, beta: float) -> float:
+def in_radians(value: float | str, beta: float) -> float:
     """A length at inverse temperature beta; on a sphere nothing is farther than pi."""
     if isinstance(value, str):
         value = float(value.removesuffix("/sqrt(beta)")) / max(float(np.sqrt(beta)), 1e-300)
@@ -263,7 +263,7 @@ def _center_marks(block: IntegratedBlock, given: Mapping[str, Any]) -> NDArray[n
     from nucleate.observe.centers import center_kinds, check_delta
     from nucleate.observe.grid import RENYI, STRONG
 
-    delta = check_delta(_radians(given["delta"], block.beta))
+    delta = check_delta(in_radians(given["delta"], block.beta))
     if delta not in block.centers:
         block.centers[delta] = center_kinds(block.start, delta)
     return block.centers[delta] >= (STRONG if given["centers"] == "strong" else RENYI)
@@ -274,7 +274,7 @@ def _consumed(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
     from nucleate.observe.inputs import center_table
 
     centers = center_table(_center_marks(block, given))  # (b, c)
-    radius = _radians(given["radius"], block.beta)
+    radius = in_radians(given["radius"], block.beta)
     if block.on_card is not None:
         return _over_time(block.on_card.consumed(centers, radius, _last(given)), given)
     return _over_time(consumed(_frames(block, given), centers, radius), given)
@@ -288,9 +288,9 @@ def _clusters(block: IntegratedBlock, given: Mapping[str, Any]) -> Array:
     from nucleate.observe.clusters import count_clusters
 
     if block.on_card is not None:
-        radius = _radians(given["radius"], block.beta)
+        radius = in_radians(given["radius"], block.beta)
         return _over_time(block.on_card.clusters(radius, _last(given)), given)
-    x, radius = _frames(block, given), _radians(given["radius"], block.beta)
+    x, radius = _frames(block, given), in_radians(given["radius"], block.beta)
     there = np.isfinite(x).all((-1, -2))  # (b, m)
     count = np.full(there.shape, np.nan)
     if there.any():

@@ -3,9 +3,13 @@
  */
 
 import type { Pen } from "../pen.ts";
+import type { RunRecord } from "../run_record.ts";
 import { currentFrame, type ViewContext } from "../view_context.ts";
+import { ColouredPaths, visitStretches } from "./coloured_paths.ts";
+import { ghostKey, ghostOf, ghostLines } from "./ghost.ts";
 import type { Box } from "./plot.ts";
 import { TimePlot } from "./time_plot.ts";
+import { addLine } from "./unwrapped.ts";
 
 const MAX_LINES = 240; // more are neither seen nor drawn in time
 const MAX_CENTERS = 16;
@@ -42,7 +46,10 @@ export class Angles extends TimePlot {
   }
 
   private reading(i: number, k: number): number {
-    const run = this.context.run!;
+    return this.readingOf(this.context.run!, i, k);
+  }
+
+  private readingOf(run: RunRecord, i: number, k: number): number {
     const x = run.token(i, k);
     return this.isPeriodic ? Math.atan2(x[1], x[0]) : angleBetween(x, run.token(i, 0));
   }
@@ -66,16 +73,48 @@ export class Angles extends TimePlot {
   protected keyOfLayer(): string {
     const { run, theme, palette } = this.context;
     this.refresh();
-    return `${this.valuesKey}/${run?.status}/${palette.version}/${theme.dark}/${run?.measured !== null}`;
+    const drawn = [this.valuesKey, run?.status, run?.measured !== null, ghostKey(this.ghost)];
+    return [...drawn, palette.trailVersion, theme.dark].join("/");
+  }
+
+  /** One that has the same axis. */
+  private get ghost(): RunRecord | null {
+    return ghostOf(this.context, (ghost) => (ghost.d === 2) === (this.context.run!.d === 2));
+  }
+
+  private paintGhost(pen: Pen, box: Box, ghost: RunRecord): void {
+    const { scale, theme } = this.context;
+    const columns = Array.from(ghost.t.subarray(0, ghost.frameCount), (t) => this.x(scale.place(t), box));
+    const last = columns.findLastIndex((column) => column <= this.x(1, box) + 0.5);
+    const points: number[] = [];
+    for (const { token, last: joined } of last < 0 ? [] : ghostLines(ghost)) {
+      const shares = columns.map((_, i) => this.share(this.readingOf(ghost, i, token)));
+      const end = Math.min(last, joined);
+      addLine(shares, columns, 0, end, this.isPeriodic, (share) => this.y(share, box), points);
+    }
+    pen.path(points, { stroke: theme.soft, width: 1, alpha: 0.4 });
+  }
+
+  /** The share of the axis at which a value is drawn. */
+  private share(value: number): number {
+    return this.isPeriodic ? (value + Math.PI) / (2 * Math.PI) : value / Math.PI;
   }
 
   private trace(values: Float32Array, columns: Float32Array, box: Box, into: number[]): void {
-    const [low, high] = this.isPeriodic ? [-Math.PI, Math.PI] : [0, Math.PI];
-    for (let i = 0; i < values.length; i++) {
-      const jump = i > 0 && Math.abs(values[i] - values[i - 1]) > Math.PI;
-      if (i === 0 || jump) into.push(NaN, NaN);
-      into.push(columns[i], this.y((values[i] - low) / (high - low), box));
-    }
+    if (values.length > 0) this.stretch(values, columns, 0, values.length - 1, box, into);
+  }
+
+  /** The line of `values` from one frame to another. */
+  private stretch(
+    values: Float32Array,
+    columns: Float32Array,
+    first: number,
+    last: number,
+    box: Box,
+    into: number[],
+  ): void {
+    const shares = values.map((value) => this.share(value));
+    addLine(shares, columns, first, last, this.isPeriodic, (share) => this.y(share, box), into);
   }
 
   protected paintLayer(pen: Pen, box: Box): void {
@@ -98,14 +137,14 @@ export class Angles extends TimePlot {
     );
     if (run === null) return;
     const columns = this.frameColumns(box);
-    const groups = new Map<string, number[]>();
-    this.tokens.forEach((k, place) => {
-      const colour = palette.of(k);
-      if (!groups.has(colour)) groups.set(colour, []);
-      this.trace(this.values[place], columns, box, groups.get(colour)!);
-    });
-    const alpha = this.tokens.length > 80 ? 0.6 : 0.85;
-    for (const [colour, points] of groups) pen.path(points, { stroke: colour, width: 1, alpha });
+    if (this.ghost !== null) this.paintGhost(pen, box, this.ghost);
+    const lines = new ColouredPaths();
+    this.tokens.forEach((k, place) =>
+      visitStretches(run, palette, k, (colour, first, last) =>
+        this.stretch(this.values[place], columns, first, last, box, lines.of(colour, palette.isDimmed(k))),
+      ),
+    );
+    lines.paint(pen, 1, this.tokens.length > 80 ? 0.6 : 0.85);
     this.centers(pen, box, columns, theme.ink, theme.red);
   }
 
@@ -140,8 +179,7 @@ export class Angles extends TimePlot {
     this.trace(this.series(hover), this.frameColumns(box), box, points);
     pen.path(points, { stroke: theme.paper, width: 5 });
     pen.path(points, { stroke: palette.of(hover), width: 2.4 });
-    const [low, high] = this.isPeriodic ? [-Math.PI, Math.PI] : [0, Math.PI];
-    pen.circle(x, this.y((value - low) / (high - low), box), 4.5, {
+    pen.circle(x, this.y(this.share(value), box), 4.5, {
       fill: palette.of(hover),
       stroke: theme.ink,
       width: 1.5,
@@ -156,11 +194,10 @@ export class Angles extends TimePlot {
     let frame = 0;
     while (frame + 1 < columns.length && Math.abs(columns[frame + 1] - x) <= Math.abs(columns[frame] - x))
       frame++;
-    const [low, high] = this.isPeriodic ? [-Math.PI, Math.PI] : [0, Math.PI];
     let best: number | null = null;
     let nearest = LINE_PICK_PIXELS;
     this.tokens.forEach((k, place) => {
-      const apart = Math.abs(this.y((this.values[place][frame] - low) / (high - low), this.box) - y);
+      const apart = Math.abs(this.y(this.share(this.values[place][frame]), this.box) - y);
       if (apart < nearest) [nearest, best] = [apart, k];
     });
     return best;

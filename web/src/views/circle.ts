@@ -1,9 +1,12 @@
 /** Tokens on the circle (d = 2): now on the rim, the past inside, the sizes of clusters outside. */
 
 import type { Pen } from "../pen.ts";
+import type { RunRecord } from "../run_record.ts";
 import { currentFrame, NUDGE_RADIANS, type ViewContext } from "../view_context.ts";
 import { Fingers } from "../touch.ts";
+import { ColouredPaths, visitStretches } from "./coloured_paths.ts";
 import { diamond } from "./frozen.ts";
+import { ghostKey, ghostOf, ghostPlaces, ghostLines } from "./ghost.ts";
 import { Plot, type Box } from "./plot.ts";
 
 const HOLE_RADIUS = 0.16; // radius of time 0, in units of the rim
@@ -97,7 +100,28 @@ export class Circle extends Plot {
 
   protected keyOfLayer(): string {
     const { run, theme, palette, look } = this.context;
-    return `${run?.begun.id}/${run?.frameCount}/${palette.version}/${theme.dark}/${look.trails}`;
+    const drawn = [run?.begun.id, run?.frameCount, palette.trailVersion, ghostKey(this.ghost)];
+    return [...drawn, theme.dark, look.trails].join("/");
+  }
+
+  private get ghost(): RunRecord | null {
+    return ghostOf(this.context, (ghost) => ghost.d === 2);
+  }
+
+  private paintGhostTrails(pen: Pen, ghost: RunRecord, x: number, y: number, rim: number): void {
+    const { scale, theme } = this.context;
+    const places = Array.from(ghost.t.subarray(0, ghost.frameCount), (t) => scale.place(t));
+    const radii = Float32Array.from(places, (place) => this.radius(place, rim));
+    const points: number[] = [];
+    for (const { token, last } of ghostLines(ghost)) {
+      points.push(NaN, NaN);
+      for (let i = 0; i <= last && places[i] <= 1; i++) {
+        if (i > 0) this.addArc(ghost, points, token, i, radii, x, y);
+        const at = 3 * (i * ghost.n + token);
+        points.push(x + radii[i] * ghost.shown[at], y - radii[i] * ghost.shown[at + 1]);
+      }
+    }
+    pen.path(points, { stroke: theme.soft, width: 1, alpha: 0.35 });
   }
 
   private radius(place: number, rim: number): number {
@@ -112,25 +136,25 @@ export class Circle extends Plot {
     if (!look.trails) return;
     for (const { at } of scale.ticks(4))
       pen.circle(x, y, this.radius(at, rim), { stroke: theme.faint, width: 0.8 });
+    if (this.ghost !== null) this.paintGhostTrails(pen, this.ghost, x, y, rim);
     const radii = Float32Array.from({ length: run.frameCount }, (_, i) =>
       this.radius(scale.place(run.t[i]), rim),
     );
     const step = Math.max(1, run.n / MAX_CIRCLE_TRAILS);
-    const groups = new Map<string, number[]>();
+    const lines = new ColouredPaths();
     for (let pick = 0; pick < run.n; pick += step) {
       const k = Math.floor(pick);
-      const colour = palette.of(k);
-      if (!groups.has(colour)) groups.set(colour, []);
-      const points = groups.get(colour)!;
-      points.push(NaN, NaN);
-      for (let i = 0; i < run.frameCount; i++) {
-        if (i > 0) this.addArc(points, k, i, radii, x, y);
-        const at = 3 * (i * run.n + k);
-        points.push(x + radii[i] * run.shown[at], y - radii[i] * run.shown[at + 1]);
-      }
+      visitStretches(run, palette, k, (colour, first, last) => {
+        const points = lines.of(colour, palette.isDimmed(k));
+        points.push(NaN, NaN);
+        for (let i = first; i <= last; i++) {
+          if (i > first) this.addArc(run, points, k, i, radii, x, y);
+          const at = 3 * (i * run.n + k);
+          points.push(x + radii[i] * run.shown[at], y - radii[i] * run.shown[at + 1]);
+        }
+      });
     }
-    for (const [colour, points] of groups)
-      pen.path(points, { stroke: colour, width: 1, alpha: run.n > 60 ? 0.55 : 0.9 });
+    lines.paint(pen, 1, run.n > 60 ? 0.55 : 0.9);
     for (const { at, text } of scale.ticks(4)) {
       if (at > 0)
         pen.text(text, x, y - this.radius(at, rim), {
@@ -143,8 +167,15 @@ export class Circle extends Plot {
   }
 
   /** Between two frames a token that moves far follows the circle; a straight line would cut through it. */
-  private addArc(points: number[], k: number, i: number, radii: Float32Array, x: number, y: number): void {
-    const { n, shown } = this.context.run!;
+  private addArc(
+    { n, shown }: RunRecord,
+    points: number[],
+    k: number,
+    i: number,
+    radii: Float32Array,
+    x: number,
+    y: number,
+  ): void {
     const [a, b] = [3 * ((i - 1) * n + k), 3 * (i * n + k)];
     if (shown[a] * shown[b] + shown[a + 1] * shown[b + 1] > STRAIGHT_COSINE) return;
     const from = Math.atan2(shown[a + 1], shown[a]);
@@ -178,6 +209,15 @@ export class Circle extends Plot {
     this.panel.showRings(run.begun.centers.renyi.length > 0);
     this.panel.showReading(`${run.n} tokens${run.frozen > 0 ? ` and ${run.frozen} frozen` : ""}`);
     const size = Math.max(2, Math.min(6, 34 / Math.sqrt(run.n) + 2));
+    if (this.ghost !== null) {
+      const places = ghostPlaces(this.context, this.ghost);
+      for (let at = 0; at < places.length; at += 3)
+        pen.circle(x + (rim - 9) * places[at], y - (rim - 9) * places[at + 1], 3, {
+          stroke: theme.soft,
+          width: 1,
+          alpha: 0.75,
+        });
+    }
     const dots = new Map<string, number[]>();
     for (let k = run.n - 1; k >= 0; k--) {
       const colour = palette.of(k);

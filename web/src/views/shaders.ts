@@ -1,15 +1,18 @@
 /**
- * The small programs that draw tokens, their trails and the ball on the graphics card. Colours come from a
- * texture with one texel per token.
+ * The small programs that draw tokens, their trails and the ball on the graphics card. Colours come from two
+ * textures with one texel per token: what it wears now, and what it wears as a leader.
  */
 
 export const COLOUR_TEXTURE_WIDTH = 128; // texels in a row of the texture
 
 const LOOKUP = `
 uniform sampler2D colours;
-vec3 colourOf(float token) {
+vec4 texelOf(sampler2D table, float token) {
   int k = int(token + 0.5);
-  return texelFetch(colours, ivec2(k % ${COLOUR_TEXTURE_WIDTH}, k / ${COLOUR_TEXTURE_WIDTH}), 0).rgb;
+  return texelFetch(table, ivec2(k % ${COLOUR_TEXTURE_WIDTH}, k / ${COLOUR_TEXTURE_WIDTH}), 0);
+}
+vec3 colourOf(float token) {
+  return texelOf(colours, token).rgb;
 }`;
 
 export const TOKEN_VERTEX = `
@@ -87,16 +90,43 @@ void main() {
   gl_FragColor = vec4(mix(ink, paper, 0.68 * smoothstep(0.15, -0.35, facing)), edge);
 }`;
 
+/** Tokens of another run: small hollow circles. */
+export const GHOST_VERTEX = `
+uniform float pixel;
+uniform vec3 eye;
+varying float facing;
+void main() {
+  facing = dot(position, eye);
+  gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0);
+  gl_PointSize = 8.0 * pixel * (1.0 + 0.18 * facing);
+}`;
+
+export const GHOST_FRAGMENT = `
+uniform vec3 paper;
+uniform vec3 soft;
+varying float facing;
+void main() {
+  float r = 2.0 * length(gl_PointCoord - 0.5);
+  float wide = fwidth(r);
+  float edge = smoothstep(0.6 - wide, 0.6, r) * (1.0 - smoothstep(1.0 - wide, 1.0, r));
+  if (edge <= 0.0) discard;
+  gl_FragColor = vec4(mix(soft, paper, 0.6 * smoothstep(0.15, -0.35, facing)), 0.85 * edge);
+}`;
+
 export const TRAIL_VERTEX = `
 attribute float token;
+attribute float leader;
 attribute float frame;
+uniform sampler2D ownColours;
 uniform vec3 eye;
 varying vec3 tint;
 varying float at;
 varying float facing;
+varying float bright;
 ${LOOKUP}
 void main() {
-  tint = colourOf(token);
+  tint = texelOf(ownColours, leader).rgb;
+  bright = texelOf(colours, token).a;
   at = frame;
   facing = dot(position, eye);
   gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0);
@@ -108,11 +138,12 @@ uniform float strength;
 varying vec3 tint;
 varying float at;
 varying float facing;
+varying float bright;
 void main() {
   if (at > cursor) discard;
   float fresh = exp((at - cursor) / 14.0);
   float behind = smoothstep(0.15, -0.35, facing);
-  gl_FragColor = vec4(tint, strength * mix(0.42, 1.0, fresh) * (1.0 - 0.75 * behind));
+  gl_FragColor = vec4(tint, bright * strength * mix(0.42, 1.0, fresh) * (1.0 - 0.75 * behind));
 }`;
 
 export const BALL_VERTEX = `

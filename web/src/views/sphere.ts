@@ -25,6 +25,7 @@ import { currentFrame, NUDGE_RADIANS, type View, type ViewContext } from "../vie
 import { PICTURE_DENSITY, pngOf } from "../pictures.ts";
 import { LOOK } from "../state.ts";
 import { Fingers, TAP_PIXELS } from "../touch.ts";
+import { ghostOf, ghostPlaces } from "./ghost.ts";
 import { graticule } from "./graticule.ts";
 import { FIELD_OF_VIEW_DEGREES, Orbit } from "./orbit.ts";
 import {
@@ -32,6 +33,8 @@ import {
   BALL_VERTEX,
   FROZEN_FRAGMENT,
   FROZEN_VERTEX,
+  GHOST_FRAGMENT,
+  GHOST_VERTEX,
   TOKEN_FRAGMENT,
   TOKEN_VERTEX,
   TRAIL_FRAGMENT,
@@ -65,9 +68,11 @@ export class Sphere implements View {
   );
   private readonly uniforms = {
     colours: { value: new DataTexture(new Uint8Array(4), 1, 1) },
+    ownColours: { value: new DataTexture(new Uint8Array(4), 1, 1) },
     paper: { value: new Vector3() },
     ink: { value: new Vector3() },
     red: { value: new Vector3() },
+    soft: { value: new Vector3() },
     eye: { value: new Vector3() },
     size: { value: 6 },
     pixel: { value: 1 }, // of the screen, in those of the canvas
@@ -77,6 +82,7 @@ export class Sphere implements View {
   };
   private readonly points: Points<BufferGeometry, ShaderMaterial>;
   private readonly frozen: Points<BufferGeometry, ShaderMaterial>;
+  private readonly ghost: Points<BufferGeometry, ShaderMaterial>;
   private readonly trails: Trails;
   private run: RunRecord | null = null;
   private positions = new Float32Array(0); // (n, 3) what is drawn now
@@ -113,9 +119,11 @@ export class Sphere implements View {
     };
     this.points = dots(TOKEN_VERTEX, TOKEN_FRAGMENT);
     this.frozen = dots(FROZEN_VERTEX, FROZEN_FRAGMENT);
+    this.ghost = dots(GHOST_VERTEX, GHOST_FRAGMENT);
+    this.ghost.material.depthWrite = false;
     this.trails = new Trails(shader(TRAIL_VERTEX, TRAIL_FRAGMENT, true));
     const ball = new Mesh(new SphereGeometry(0.995, 64, 48), shader(BALL_VERTEX, BALL_FRAGMENT, true));
-    [ball, this.grid, this.trails.lines, this.points, this.frozen].forEach((thing, order) => {
+    [ball, this.grid, this.trails.lines, this.ghost, this.points, this.frozen].forEach((thing, order) => {
       thing.renderOrder = order;
       thing.frustumCulled = false;
       this.scene.add(thing);
@@ -167,13 +175,12 @@ export class Sphere implements View {
     this.points.geometry = tokens;
     this.trails.begin(run);
     this.frozenDirections = undefined;
-    this.uniforms.colours.value.dispose();
     const rows = Math.ceil(n / COLOUR_TEXTURE_WIDTH);
-    this.uniforms.colours.value = new DataTexture(
-      new Uint8Array(COLOUR_TEXTURE_WIDTH * rows * 4),
-      COLOUR_TEXTURE_WIDTH,
-      rows,
-    );
+    for (const table of [this.uniforms.colours, this.uniforms.ownColours]) {
+      table.value.dispose();
+      const bytes = new Uint8Array(COLOUR_TEXTURE_WIDTH * rows * 4);
+      table.value = new DataTexture(bytes, COLOUR_TEXTURE_WIDTH, rows);
+    }
     this.paintedKey = "";
   }
 
@@ -193,14 +200,31 @@ export class Sphere implements View {
     this.panel.showRings(run.begun.centers.renyi.length > 0);
   }
 
+  /** Tokens of the pinned run; above three dimensions two runs are not seen in the same directions. */
+  private placeGhost(): void {
+    const other = ghostOf(this.context, (ghost) => ghost.d === 3 && this.run?.d === 3);
+    this.ghost.visible = other !== null;
+    if (other === null) return;
+    const places = ghostPlaces(this.context, other);
+    const held = this.ghost.geometry.attributes.position as BufferAttribute | undefined;
+    if (held?.count === other.n) {
+      held.copyArray(places);
+      held.needsUpdate = true;
+      return;
+    }
+    this.ghost.geometry.dispose();
+    this.ghost.geometry = new BufferGeometry().setAttribute("position", new BufferAttribute(places, 3));
+  }
+
   private paintTokens(): void {
     const { palette } = this.context;
-    const key = `${palette.version}/${palette.bytes.length}`;
+    const key = `${palette.version}/${palette.trailVersion}/${palette.bytes.length}`;
     if (key === this.paintedKey) return;
     this.paintedKey = key;
-    const texture = this.uniforms.colours.value;
-    (texture.image.data as Uint8Array).set(palette.bytes);
-    texture.needsUpdate = true;
+    const { colours, ownColours } = this.uniforms;
+    (colours.value.image.data as Uint8Array).set(palette.bytes);
+    (ownColours.value.image.data as Uint8Array).set(palette.own);
+    colours.value.needsUpdate = ownColours.value.needsUpdate = true;
   }
 
   draw(): void {
@@ -214,14 +238,16 @@ export class Sphere implements View {
     this.placeFrozen(run);
     this.trails.lines.visible = look.trails;
     if (look.trails) {
-      this.trails.grow(run);
+      this.trails.grow(run, this.context.palette);
       this.trails.show(cursor);
     }
+    this.placeGhost();
     this.paintTokens();
     const { uniforms } = this;
     uniforms.paper.value.copy(rgbVector(theme.paper));
     uniforms.ink.value.copy(rgbVector(theme.ink));
     uniforms.red.value.copy(rgbVector(theme.red));
+    uniforms.soft.value.copy(rgbVector(theme.soft));
     uniforms.eye.value.copy(this.orbit.eye);
     uniforms.hover.value = hover ?? -1;
     uniforms.cursor.value = cursor;

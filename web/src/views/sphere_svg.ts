@@ -3,6 +3,7 @@
 import { pretty } from "../axis.ts";
 import { SvgPen, type ShapeStyle } from "../pen.ts";
 import { currentFrame, type ViewContext } from "../view_context.ts";
+import { visitStretches } from "./coloured_paths.ts";
 import { diamond } from "./frozen.ts";
 import { circles } from "./graticule.ts";
 import { arc } from "./arc.ts";
@@ -42,17 +43,23 @@ function halves(dots: Dot[]): [behind: number[], front: number[]] {
   return parts;
 }
 
-/** Where a token was drawn from time 0 to the frame, in pieces where its way is not known. */
-function trail(context: ViewContext, k: number): number[][] {
+/**
+ * Where a token was drawn from time 0 to the frame, in pieces of one colour, and where its way is not known.
+ */
+function trail(context: ViewContext, k: number): { points: number[]; colour: string }[] {
   const { n, d, shown } = context.run!;
   const at = (i: number): number => 3 * (i * n + k);
   const start = (i: number): number[] => Array.from(shown.subarray(at(i), at(i) + 3));
-  const pieces = [start(0)];
-  for (let i = 1; i <= currentFrame(context); i++) {
-    const points = arc(shown, at(i - 1), at(i), d <= 3);
-    if (points.length === 0) pieces.push(start(i));
-    else pieces.at(-1)!.push(...points);
-  }
+  const pieces: { points: number[]; colour: string }[] = [];
+  visitStretches(context.run!, context.palette, k, (colour, first, last) => {
+    if (first > currentFrame(context)) return;
+    pieces.push({ points: start(first), colour });
+    for (let i = first + 1; i <= Math.min(last, currentFrame(context)); i++) {
+      const points = arc(shown, at(i - 1), at(i), d <= 3);
+      if (points.length === 0) pieces.push({ points: start(i), colour });
+      else pieces.at(-1)!.points.push(...points);
+    }
+  });
   return pieces;
 }
 
@@ -73,8 +80,9 @@ export function sphereSvg(
     style: { stroke: theme.ink, width: 0.8, alpha: 0.12 },
   }));
   for (const k of shown.trails.filter((_, i) => i % few === 0)) {
-    const style = { stroke: palette.of(k), width: 1, alpha: shown.trails.length > 60 ? 0.55 : 0.9 };
-    for (const points of trail(context, k)) lines.push({ points, style });
+    const strength = (shown.trails.length > 60 ? 0.55 : 0.9) * (palette.isDimmed(k) ? 0.2 : 1);
+    for (const { points, colour } of trail(context, k))
+      lines.push({ points, style: { stroke: colour, width: 1, alpha: strength } });
   }
   const drawn = lines.map(({ points, style }) => ({ parts: halves(place(points)), style }));
   const dots = place(shown.tokens).sort((a, b) => a.facing - b.facing);

@@ -53,7 +53,7 @@ export abstract class TimePlot extends Plot {
     return null;
   }
 
-  private seek(event: PointerEvent): void {
+  protected seek(event: PointerEvent): void {
     const { run, scale } = this.context;
     if (run === null) return;
     const place =

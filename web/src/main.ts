@@ -9,6 +9,7 @@ import "./style/views.css";
 import "./style/player.css";
 import "./style/narrow.css";
 import "./style/trace.css";
+import "./style/story.css";
 import { App, traceSummary } from "./app.ts";
 import { Controls, type Preset } from "./controls.ts";
 import { byId, download, el } from "./dom.ts";
@@ -16,6 +17,8 @@ import { listenToKeys } from "./keyboard.ts";
 import type { MatrixPreset } from "./matrix_field.ts";
 import { runFacts, OpenedRuns, type OpenedRun } from "./opened_runs.ts";
 import { exposeDebug } from "./debug.ts";
+import { EndBadge } from "./end_badge.ts";
+import { explainWords } from "./explained_words.ts";
 import { Player } from "./player.ts";
 import { fromExport, type Exported, type RunRecord } from "./run_record.ts";
 import { currentFrame, type View } from "./view_context.ts";
@@ -23,6 +26,7 @@ import { helpDialog, ShareDialog } from "./dialogs.ts";
 import type { Limits } from "./number_specs.ts";
 import { completeScene, SCENE, type MatrixChoice, type Scene } from "./state.ts";
 import { showStatus } from "./status.ts";
+import { Story } from "./story/story.ts";
 import { AttentionView } from "./views/attention.ts";
 import { Angles } from "./views/angles.ts";
 import { Circle } from "./views/circle.ts";
@@ -119,6 +123,9 @@ const views: View[] = [
 const OF_TRACES = new Set([...DEPTH_CURVES.map(({ view }) => view), "words"]);
 const OF_BOTH = new Set(["sphere", "lengths"]);
 byId("views").append(...views.map((view) => view.element));
+const story = new Story(app, player);
+const badge = new EndBadge();
+explainWords();
 
 /** The sphere needs WebGL; where there is none, the page says so and the rest still works. */
 function sphere(): View[] {
@@ -163,6 +170,9 @@ function draw(now: number): void {
     if (!view.element.hidden) view.draw();
     view.element.dataset.at = String(currentFrame(app));
   }
+  const main = views.find(({ name, element }) => /circle|sphere/.test(name) && !element.hidden);
+  badge.draw(app.run, main?.element.querySelector<HTMLElement>(".stage") ?? null);
+  story.draw(now);
   player.draw();
   showStatus(app);
   app.pictureDrawn();
@@ -209,7 +219,10 @@ function onMessage(message: Message): void {
   }
   if (message.say === "error") {
     showError(String(message.text), typeof message.id === "number");
-    if (message.id === app.id) app.runFailed("error");
+    if (message.id === app.id) {
+      app.runFailed("error");
+      story.refused(String(message.text));
+    }
     return;
   }
   if (message.say === "begun" && message.id === app.id && errorIsAboutRun) showError("");
@@ -230,6 +243,7 @@ function hello(greeting: Hello): void {
   build(greeting);
   const { open, link } = greeting;
   const wanted = location.hash.length > 1 ? location.hash : link;
+  story.greet(Boolean(wanted) || Boolean(open));
   if (!wanted && open) app.open(open.name, open.run);
   else if (!wanted || !app.openLink(wanted)) app.watch(structuredClone(app.defaults));
 }
@@ -275,6 +289,7 @@ function build(greeting: Pick<Hello, "presets" | "matrices" | "limits" | "opened
   };
   controls = new Controls(byId("controls"), host);
   controls.show(app.scene);
+  explainWords();
   if (greeting.opened === undefined || greeting.opened.length === 0) return;
   openedRuns = new OpenedRuns(greeting.opened, (name, run) => {
     showError("");
@@ -286,6 +301,7 @@ function build(greeting: Pick<Hello, "presets" | "matrices" | "limits" | "opened
 /** A page with a run inside: plays it, and says what it cannot do. */
 function playRecording(text: string): void {
   app.recorded = true;
+  story.disable();
   root.dataset.connection = "recorded";
   const run = fromExport(JSON.parse(text) as Exported);
   if (run.trace !== null) return playTrace(run);

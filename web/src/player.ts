@@ -2,6 +2,7 @@
 
 import { pretty } from "./axis.ts";
 import { byId, el, icon } from "./dom.ts";
+import { Pacing, WHOLE_RUN_SECONDS } from "./pacing.ts";
 import { currentFrame, type ViewContext } from "./view_context.ts";
 
 const ICONS = {
@@ -13,10 +14,10 @@ const ICONS = {
   last: "M11 3h2v10h-2zM3 3v10l7-5z",
 };
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 5, 10];
-const WHOLE_RUN_SECONDS = 15; // that a run takes to play when no speed is chosen
 
 export class Player {
   private last = 0;
+  private readonly pacing = new Pacing();
   private readonly playButton: HTMLButtonElement;
   private readonly slider: HTMLInputElement;
   private readonly time = el("output", { class: "time", "aria-label": "time" });
@@ -55,7 +56,7 @@ export class Player {
     const choices = SPEEDS.map((value) =>
       el("option", { value }, `${value} decades/s`.replace("1 decades", "1 decade")),
     );
-    const whole = el("option", { value: 0 }, `whole run in ${WHOLE_RUN_SECONDS} s`);
+    const whole = el("option", { value: 0 }, "paced by motion");
     this.speed = el(
       "select",
       { "data-control": "speed", "aria-label": "Speed in decades of time per second" },
@@ -116,10 +117,14 @@ export class Player {
     if (!context.playing || run === null) return false;
     const passed = Math.min(0.1, Math.max(0, (now - this.last) / 1000));
     this.last = now;
-    const place =
-      scale.placeOf(context.cursor, run.t, run.frameCount) +
-      passed * (context.look.speed > 0 ? context.look.speed / scale.decades : 1 / WHOLE_RUN_SECONDS);
-    context.cursor = Math.max(context.cursor, scale.cursor(place, run.t, run.frameCount));
+    if (context.look.speed === 0 && run.trace === null)
+      context.cursor = this.pacing.advance(run, context.cursor, passed);
+    else {
+      const place =
+        scale.placeOf(context.cursor, run.t, run.frameCount) +
+        passed * (context.look.speed > 0 ? context.look.speed / scale.decades : 1 / WHOLE_RUN_SECONDS);
+      context.cursor = Math.max(context.cursor, scale.cursor(place, run.t, run.frameCount));
+    }
     if (context.cursor < run.frameCount - 1 - 1e-6 || run.status === "running") return true;
     context.cursor = run.frameCount - 1;
     this.toggle(false);

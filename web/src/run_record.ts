@@ -14,6 +14,8 @@ export interface Spectrum {
   lambda_max: [number, number];
   status?: string; // theorem, conjecture, outside the table
   why?: string;
+  L?: number[][]; // orthonormal vectors that span the dominant eigenspace
+  within_conjecture?: boolean; // whether V meets what the theorem or conjecture behind its row asks for
 }
 
 /** Tokens that never move and are seen by all. */
@@ -40,6 +42,7 @@ export interface Begun {
   radius: number;
   centers: { renyi: number[]; strong: number[] };
   spectrum: Spectrum | null;
+  predicted_point?: number[] | null; // where rows 1 and 2 of Table 1 say that every token ends
   model?: string; // in a few words
   family?: Family | null; // null: more than a scene may hold
   dt?: number | null; // of noise

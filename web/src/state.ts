@@ -39,11 +39,12 @@ export interface Look {
   order: "sequence" | "cluster";
   trails: boolean;
   camera: number[]; // azimuth, height, distance
-  speed: number; // decades of time per second; 0: the whole run in a quarter of a minute
+  speed: number; // decades of time per second; 0: paced by motion and mergers
   theme: "auto" | "light" | "dark";
   explain: "auto" | "yes" | "no";
   reading: string; // of a trace: the text, or one of its controls
   frame: "all" | "own"; // of a trace: three directions of all layers together, or of each
+  story: number; // the step of the story that is told, from 1; 0: none
 }
 
 /** A recording of the folder that was opened. */
@@ -70,6 +71,7 @@ export const LOOK: Look = {
   explain: "auto",
   reading: "text",
   frame: "all",
+  story: 0,
 };
 
 /** The defaults until the server says its own. */
@@ -143,6 +145,7 @@ const LOOK_CHECKS: { [key in keyof Look]: Check } = {
   explain: oneOf("auto", "yes", "no"),
   reading: (value) => typeof value === "string",
   frame: oneOf("all", "own"),
+  story: (value) => number(value) && (value as number) >= 0,
 };
 
 /** Whether two JSON values say the same, whatever the order of their keys. */

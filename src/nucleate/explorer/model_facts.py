@@ -7,6 +7,7 @@ import numpy as np
 from nucleate.attention import Attention, Window
 from nucleate.block import Block
 from nucleate.checks import Array
+from nucleate.explorer.predicted_end import dominant_space
 from nucleate.integrate.family import as_blocks, is_ordinary
 from nucleate.integrate.run import described
 from nucleate.layers import Layers, Model
@@ -130,6 +131,8 @@ def _spectrum(V: Array) -> dict[str, Any]:
         "why": known.why,
         "rate": known.rate,
         "kind": known.kind,
+        "L": dominant_space(known),
+        "within_conjecture": known.within_conjecture,
     }
 
 

@@ -13,6 +13,7 @@ from nucleate.explorer import limits
 from nucleate.explorer.family import family_of
 from nucleate.explorer.measurements import start_facts
 from nucleate.explorer.model_facts import first_head, largest_beta, model_facts
+from nucleate.explorer.predicted_end import predicted_point
 from nucleate.explorer.scene import Scene, parse_scene
 from nucleate.integrate.family import is_ordinary
 from nucleate.integrate.run import Run
@@ -119,6 +120,7 @@ def begun_message(prepared: PreparedRun, id: int) -> dict[str, Any]:
     n, d = prepared.x0.shape
     model, ordinary = prepared.model, is_ordinary(prepared.model)
     beta = largest_beta(model)
+    facts = model_facts(model, n, d)
     return {
         "say": "begun",
         "id": id,
@@ -132,7 +134,8 @@ def begun_message(prepared: PreparedRun, id: int) -> dict[str, Any]:
         "frames_before_thinning": prepared.frames_before_thinning,
         "dt": prepared.settings.get("dt"),
         "family": family_of(model, n, d) if prepared.scene is None else prepared.scene.family,
-        **model_facts(model, n, d),
+        **facts,
+        "predicted_point": predicted_point(facts["spectrum"], np.array(facts["V"]), prepared.x0[0]),
         # weights that hardly prefer close tokens make no clusters of that width
         **start_facts(prepared.x0, beta if ordinary else max(beta, 1.0), prepared.c, ordinary),
     }

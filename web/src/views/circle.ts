@@ -2,6 +2,7 @@
 
 import type { Pen } from "../pen.ts";
 import { currentFrame, NUDGE_RADIANS, type ViewContext } from "../view_context.ts";
+import { drawOnCircle } from "./circle_predictions.ts";
 import { diamond } from "./frozen.ts";
 import { Plot, type Box } from "./plot.ts";
 
@@ -172,6 +173,7 @@ export class Circle extends Plot {
       pen.circle(x, y, here, { stroke: theme.soft, width: 1 });
     }
     this.bars(pen, x, y, rim);
+    drawOnCircle(pen, this.context, { x, y, rim }, this.now.x);
     this.panel.showFrozen(run.frozen > 0);
     this.panel.showRings(run.begun.centers.renyi.length > 0);
     this.panel.showReading(`${run.n} tokens${run.frozen > 0 ? ` and ${run.frozen} frozen` : ""}`);

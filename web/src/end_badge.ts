@@ -41,7 +41,7 @@ export class EndBadge {
 
   constructor() {
     opensPopover(this.element, () => [
-      el("strong", {}, this.verdict?.badge ?? ""),
+      el("strong", {}, `The end of this run: ${this.verdict?.badge ?? ""}`),
       el("p", {}, this.verdict?.why ?? ""),
     ]);
   }
@@ -54,7 +54,6 @@ export class EndBadge {
     this.verdict = verdict;
     this.element.hidden = verdict === null;
     this.element.dataset.verdict = verdict?.kind ?? "";
-    this.element.textContent =
-      verdict === null ? "" : `End: ${verdict.badge.replace(/^./, (c) => c.toLowerCase())}`;
+    this.element.textContent = verdict === null ? "" : `End: ${verdict.badge}`;
   }
 }

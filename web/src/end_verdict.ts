@@ -79,7 +79,7 @@ export function endVerdict(end: End): Verdict {
     if (moved > END_RADIANS)
       return {
         kind: "contradicts",
-        badge: "Contradicts the theorem",
+        badge: "contradicts the theorem",
         why: `${said} Token 1 itself ought to stay, but is ${degrees(moved)} from its start.`,
       };
   }
@@ -91,29 +91,33 @@ export function endVerdict(end: End): Verdict {
   if (away === 0)
     return {
       kind: "agrees",
-      badge: `As ${word}`,
+      badge: `as ${word}`,
       why: `${said} ${at}, all ${tokens(n)} are within ${END_RADIANS} rad of there.`,
     };
   const far = degrees(Math.max(...apart));
-  const seen = `${at}, ${away} of ${tokens(n)} ${away === 1 ? "is" : "are"} farther than ${END_RADIANS} rad from there, the farthest ${far}.`;
+  const are = `${away} of ${tokens(n)} ${away === 1 ? "is" : "are"}`;
+  const seen = `${at}, ${are} farther than ${END_RADIANS} rad from there, the farthest ${far}.`;
   if (atRestForGood(end))
     return {
       kind: "contradicts",
-      badge: `Contradicts the ${theorem ? "theorem" : "conjecture"}`,
-      why: `${said} ${seen} No token moves faster than ${REST_SPEED} times the size of V, and each is pushed back to its place at ${RESTORING_RATE} times that size or more: they have come to rest, and so would all starts nearby.`,
+      badge: `contradicts the ${theorem ? "theorem" : "conjecture"}`,
+      why:
+        `${said} ${seen} They have come to rest: none moves faster than ${REST_SPEED} times the size of ` +
+        `V, and each, moved a little, is pushed back at ${RESTORING_RATE} times that size or more. So all ` +
+        "starts nearby end here too.",
     };
   return {
     kind: "not yet",
-    badge: `Not yet as ${word}`,
-    why: `${said} ${seen} That is a statement about t → ∞, and nothing here has come to rest for good elsewhere.`,
+    badge: "not yet",
+    why: `${said} ${seen} It is about t → ∞, and nothing shows that the tokens rest elsewhere for good.`,
   };
 }
 
-const none = (why: string): Verdict => ({ kind: "no statement", badge: "No theorem here", why });
+const none = (why: string): Verdict => ({ kind: "no statement", badge: "no theorem here", why });
 
 function statement({ row, within, status }: End): string {
   if (row === 1)
-    return "Theorem 4.1: where V is a multiple of the identity, every token ends at x₁(0), from almost every start.";
+    return "Theorem 4.1: where V = λI, λ > 0, every token ends at x₁(0), from almost every start.";
   const name = within ? `Conjecture ${row === 2 ? 2 : 1}` : `Table 1, row ${row} (${status})`;
   return row === 2
     ? `${name}: every token ends at one point of L, the one that token 1 goes to.`
@@ -136,7 +140,8 @@ function cloud({ row, L, n, d, x }: End): Verdict {
     sum += Math.acos(Math.min(1, along)) / n;
   }
   return none(
-    `Table 1 says ${around} (a conjecture), without a number to compare with. In the last frame the tokens are ${degrees(sum)} from ${row === 4 ? "L" : "the line of ξ"} on average.`,
+    `Table 1 says ${around} (a conjecture), without a number to compare with. In the last frame the ` +
+      `tokens are ${degrees(sum)} from ${row === 4 ? "L" : "the line of ξ"} on average.`,
   );
 }
 

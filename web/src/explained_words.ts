@@ -4,33 +4,11 @@
  */
 
 import { el } from "./dom.ts";
-import { DOCS_ADDRESS, PAPER_ADDRESS, WORD_PATTERNS, WORDS } from "./word_texts.ts";
+import { DOCS_ADDRESS, PAPER_ADDRESS, WORDS, wordsIn } from "./word_texts.ts";
 
 const SHOW_AFTER_MILLIS = 150; // of the pointer on a word
 const HIDE_AFTER_MILLIS = 250; // time to come from the word to the popover
 const EDGE_PIXELS = 8;
-
-const PATTERN = new RegExp(WORD_PATTERNS.map(([pattern]) => `(${pattern})`).join("|"), "gu");
-
-export interface FoundWord {
-  from: number;
-  to: number;
-  word: string;
-}
-
-/** The words in a text that have an explanation, each once. */
-export function wordsIn(text: string, known: ReadonlySet<string> = new Set()): FoundWord[] {
-  const found: FoundWord[] = [];
-  const seen = new Set(known);
-  for (const match of text.matchAll(PATTERN)) {
-    const rule = match.slice(1).findIndex((group) => group !== undefined);
-    const word = String(WORD_PATTERNS[rule][1]);
-    if (seen.has(word)) continue;
-    seen.add(word);
-    found.push({ from: match.index, to: match.index + match[0].length, word });
-  }
-  return found;
-}
 
 class Popover {
   readonly element = el("div", {
@@ -203,14 +181,14 @@ const WATCHED =
   ".explain, .legend .entry, .verdict, .beside table, #controls label, #controls .about, .story-text, " +
   '[data-view="spectrum"] .reading';
 const watched = new WeakSet<Element>();
-const changes = new MutationObserver((records) => {
-  const touched = new Set(
-    records.map(
-      ({ target }) => (target as Element).closest?.(WATCHED) ?? target.parentElement?.closest(WATCHED),
-    ),
-  );
-  for (const element of touched) if (element != null) wrap(element);
-});
+let changes: MutationObserver | null = null;
+const theChanges = (): MutationObserver => (changes ??= new MutationObserver(onChanges));
+
+function onChanges(records: MutationRecord[]): void {
+  const around = (node: Node): Element | null => (node instanceof Element ? node : node.parentElement);
+  const touched = new Set(records.map(({ target }) => around(target)?.closest(WATCHED) ?? null));
+  for (const element of touched) if (element !== null) wrap(element);
+}
 
 /** From now on the words of these texts explain themselves, also when the texts change. */
 export function explainWords(root: ParentNode = document): void {
@@ -218,7 +196,7 @@ export function explainWords(root: ParentNode = document): void {
     if (watched.has(element)) continue;
     watched.add(element);
     wrap(element);
-    changes.observe(element, { childList: true, characterData: true, subtree: true });
+    theChanges().observe(element, { childList: true, characterData: true, subtree: true });
   }
 }
 

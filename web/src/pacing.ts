@@ -33,11 +33,12 @@ export function playSeconds({ motion, departure, clusters }: Happenings, share =
     if (mergers !== null) seconds[i] += forMergers * mergers[i];
     seconds[i] *= share;
   }
+  const quiet = departure < intervals ? departure - 1 : 0; // stretches in which nothing is seen to move
   let opening = 0;
-  for (let i = 0; i < Math.min(departure, intervals); i++) opening += seconds[i];
-  const hurry = departure < intervals ? Math.min(1, OPENING_SECONDS / Math.max(opening, 1e-12)) : 1;
+  for (let i = 0; i < quiet; i++) opening += seconds[i];
+  const hurry = Math.min(1, OPENING_SECONDS / Math.max(opening, 1e-12));
   const until = new Float64Array(intervals + 1);
-  for (let i = 0; i < intervals; i++) until[i + 1] = until[i] + seconds[i] * (i < departure ? hurry : 1);
+  for (let i = 0; i < intervals; i++) until[i + 1] = until[i] + seconds[i] * (i < quiet ? hurry : 1);
   return until;
 }
 

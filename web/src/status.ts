@@ -48,5 +48,6 @@ function tokenText(app: App): string {
         : `, one of ${size} led by token ${leader[hover] + 1}`;
   const { renyi, strong } = run.begun.centers;
   const center = strong.includes(hover) ? ", strong center" : renyi.includes(hover) ? ", Rényi center" : "";
-  return `Token ${hover + 1}${cluster}${center}${app.playing ? "" : listeningText(run, currentFrame(app), hover)}`;
+  const heard = app.playing ? "" : listeningText(run, currentFrame(app), hover);
+  return `Token ${hover + 1}${cluster}${center}${heard}`;
 }

@@ -25,7 +25,7 @@ export function parkingText(looked: number, run: RunRecord): string {
   const { renyi, strong } = run.begun.centers;
   const many = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
   if (looked >= run.n)
-    return `All ${run.n} tokens: ${many(renyi.length, "Rényi center")}, ${strong.length} of them strong. Play to see them move.`;
+    return `All ${run.n} tokens: ${many(renyi.length, "Rényi center")}, ${strong.length} of them strong.`;
   const center = renyi.filter((k) => k < looked).at(-1);
   if (center === undefined) return "";
   if (center === 0) return "Token 1 has none before it: the first center, and a strong one.";

@@ -4,6 +4,7 @@ import { pretty } from "../axis.ts";
 import { angleBetween, END_RADIANS } from "../end_verdict.ts";
 import type { RunRecord } from "../run_record.ts";
 import { VISIBLE_RADIANS } from "../pacing.ts";
+import { TABLE_1 } from "../text.ts";
 import { strongestDistance } from "./interaction.ts";
 
 export interface Caption {
@@ -120,23 +121,37 @@ export function twoTokenCaptions(run: RunRecord): Caption[] {
     });
   captions.push(...mergerCaptions(run));
   const end = run.frameCount - 1;
+  const went = (k: number): string => degrees(angleBetween(run.token(0, k), run.token(end, k)));
   captions.push({
     frame: end,
-    text: `Token 1 has moved by ${degrees(angleBetween(run.token(0, 0), run.token(end, 0)))}, token 2 by ${degrees(angleBetween(run.token(0, 1), run.token(end, 1)))}.`,
+    text: `Token 1 has moved by ${went(0)}, token 2 by ${went(1)}.`,
   });
   return ordered(captions);
 }
 
-/** How the share of tokens near centers grows. */
+/** The share of tokens that are in one cluster with one of these centers, in frame i. */
+export function shareInClustersOf(run: RunRecord, i: number, centers: readonly number[]): number {
+  const leader = run.leadersAt(i);
+  if (leader === null) return NaN;
+  const led = new Set(centers.map((k) => leader[k]));
+  return leader.reduce((count, k) => count + (led.has(k) ? 1 : 0), 0) / run.n;
+}
+
+/** How the clusters of the centers take the other tokens. */
 export function consumptionCaptions(run: RunRecord): Caption[] {
-  const { renyi, strong } = run.measured ?? {};
-  if (renyi == null) return [];
+  const { renyi, strong } = run.begun.centers;
+  const share = (i: number): number => shareInClustersOf(run, i, renyi);
   const both = (i: number): string =>
-    `${percent(renyi[i])} of the tokens are within δ of a Rényi center` +
-    (strong == null ? "" : `, ${percent(strong[i])} of a strong one`);
-  const captions: Caption[] = [{ frame: 0, text: `At t = 0, ${both(0)}.` }];
-  for (const share of [0.5, 0.75, 0.9, 0.95, 0.99]) {
-    const frame = firstFrame(run, (i) => renyi[i] >= share);
+    `${percent(share(i))} of the tokens are in a cluster with a Rényi center, ` +
+    `${percent(shareInClustersOf(run, i, strong))} in one with a strong center`;
+  const captions: Caption[] = [
+    {
+      frame: 0,
+      text: "At t = 0 every token is within δ of a Rényi center: one that was not would be a center itself.",
+    },
+  ];
+  for (const part of [0.25, 0.5, 0.75, 0.95]) {
+    const frame = firstFrame(run, (i) => share(i) >= part);
     if (frame !== null && frame > 0)
       captions.push({ frame, text: `At t = ${pretty(run.t[frame])}, ${both(frame)}.` });
   }
@@ -145,44 +160,69 @@ export function consumptionCaptions(run: RunRecord): Caption[] {
   return ordered(captions);
 }
 
-/** Mergers by which a Rényi center is lost to an earlier token. */
-export const lostCenters = (run: RunRecord): Merger[] =>
-  mergers(run).filter(({ lost }) => run.begun.centers.renyi.includes(lost));
+/** A Rényi center that has come, for good, into one cluster with an earlier one. */
+export interface LostCenter {
+  frame: number; // the first in which it is so
+  lost: number; // from 0
+  into: number; // the first center of that cluster
+}
+
+export function lostCenters(run: RunRecord): LostCenter[] {
+  const { renyi } = run.begun.centers;
+  const together = (i: number, c: number): number | undefined => {
+    const leader = run.leadersAt(i);
+    return leader === null ? undefined : renyi.find((other) => other < c && leader[other] === leader[c]);
+  };
+  const found: LostCenter[] = [];
+  for (const lost of renyi) {
+    let frame = run.frameCount;
+    while (frame > 0 && together(frame - 1, lost) !== undefined) frame--;
+    if (frame > 0 && frame < run.frameCount) found.push({ frame, lost, into: together(frame, lost)! });
+  }
+  return found.sort((a, b) => a.frame - b.frame);
+}
 
 export function lostCenterCaptions(run: RunRecord): Caption[] {
   const lost = lostCenters(run);
+  const end = run.frameCount - 1;
+  const name = (k: number): string => `center ${k + 1}`;
   if (lost.length === 0)
     return [
       {
         frame: 0,
-        text: `Up to t = ${pretty(run.t[Math.max(0, run.frameCount - 1)])} no center was lost in this run. A longer one would show it.`,
+        text: `Up to t = ${pretty(run.t[end])} no center was lost in this run.`,
       },
     ];
-  const captions = mergerCaptions(run);
-  const { frame, lost: center, into } = lost[0];
-  captions.push({
-    frame: 0,
-    text: `Watch center ${center + 1}. It hears ${into + 1}, which came before it; ${into + 1} does not hear ${center + 1}.`,
+  const hears = ({ lost: center, into }: LostCenter): string =>
+    `Watch ${name(center)}: it hears ${name(into)}, which does not hear it.`;
+  const captions: Caption[] = [{ frame: 0, text: hears(lost[0]) }];
+  lost.forEach((one, i) => {
+    const now = `Now ${one.lost + 1} merges into ${one.into + 1}, at t = ${pretty(run.t[one.frame])}.`;
+    captions.push({ frame: one.frame, text: i + 1 < lost.length ? `${now} ${hears(lost[i + 1])}` : now });
   });
-  const end = run.frameCount - 1;
-  const still = angleBetween(run.token(0, into), run.token(end, into));
+  const last = lost.at(-1)!;
+  const went = (k: number): string => degrees(angleBetween(run.token(0, k), run.token(end, k)));
   captions.push({
     frame: end,
-    text: `Lost: ${[...new Set(lost.map((one) => one.lost + 1))].join(", ")}. Center ${center + 1} was lost at t = ${pretty(run.t[frame])}; ${into + 1} has moved by ${degrees(still)} in all.`,
+    text:
+      `${lost.length} of ${run.begun.centers.renyi.length} Rényi centers were lost. ` +
+      `The last, ${name(last.lost)}, went ${went(last.lost)}; ${name(last.into)} went ${went(last.into)}.`,
   });
   return ordered(captions);
 }
 
 /** A whole life: how many clusters wait, and every merger. */
 export function lifeCaptions(run: RunRecord): Caption[] {
-  const captions = mergerCaptions(run);
-  captions.push({ frame: 0, text: `At t = 0 there are ${run.n} tokens and no cluster of note.` });
   const formed = firstFrame(run, (i) => {
     const leader = run.leadersAt(i);
     if (leader === null) return false;
     const big = sizes(leader, run.n).filter((size) => size >= notable(run.n));
     return big.reduce((a, b) => a + b, 0) >= 0.9 * run.n;
   });
+  const captions: Caption[] = [
+    { frame: 0, text: `At t = 0 there are ${run.n} tokens.` },
+    ...mergerCaptions(run).filter(({ frame }) => formed !== null && frame > formed),
+  ];
   if (formed !== null) {
     const count = sizes(run.leadersAt(formed)!, run.n).filter((size) => size >= notable(run.n)).length;
     captions.push({
@@ -198,7 +238,7 @@ export function lifeCaptions(run: RunRecord): Caption[] {
     text:
       farthest <= END_RADIANS
         ? `At t = ${pretty(run.t[end])} all ${run.n} tokens are within ${END_RADIANS} rad of x₁(0).`
-        : `At t = ${pretty(run.t[end])} the farthest token is ${degrees(farthest)} from x₁(0). It is not over.`,
+        : `At t = ${pretty(run.t[end])} the farthest token is ${degrees(farthest)} from x₁(0).`,
   });
   return ordered(captions);
 }
@@ -215,7 +255,12 @@ export function endCaptions(run: RunRecord, verdict: string): Caption[] {
         : L.length === 1
           ? [L[0], L[0].map((value) => -value)]
           : [];
-  const captions: Caption[] = [{ frame: run.frameCount - 1, text: verdict }];
+  const row = spectrum?.row ?? null;
+  const said = row === null ? "Table 1 says nothing here." : `Table 1, row ${row}: ${TABLE_1[row - 1][2]}.`;
+  const captions: Caption[] = [
+    { frame: 0, text: said },
+    { frame: run.frameCount - 1, text: verdict },
+  ];
   if (targets.length === 0 || (spectrum?.row ?? 4) > 3) return captions;
   const near = (i: number): number => {
     let count = 0;
@@ -228,7 +273,9 @@ export function endCaptions(run: RunRecord, verdict: string): Caption[] {
     if (frame !== null && frame > 0)
       captions.push({
         frame,
-        text: `At t = ${pretty(run.t[frame])}, ${near(frame)} of ${run.n} tokens are within 0.1 rad of a predicted end.`,
+        text:
+          `At t = ${pretty(run.t[frame])}, ${near(frame)} of ${run.n} tokens are within 0.1 rad ` +
+          "of where Table 1 says.",
       });
   }
   return ordered(captions);

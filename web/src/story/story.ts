@@ -42,6 +42,7 @@ export class Story {
   private captionedAt = 0; // milliseconds
   private toBegin = false; // the cursor of the step is to be set once the run is measured
   private refusal = ""; // of the engine, in words
+  private pointed: number | null = null; // the token that the step points at
 
   constructor(
     private readonly app: App,
@@ -172,6 +173,7 @@ export class Story {
   private enter(number: number): void {
     this.shown = number;
     this.captions = null;
+    this.pointed = null;
     this.caption.textContent = "";
     this.park.end();
     this.section.hidden = number === 0;
@@ -227,6 +229,8 @@ export class Story {
     if (step.extra === "interaction" && shown !== null && shown.n > 1)
       this.picture.show(shown.begun.beta, angleBetween(...this.pair(shown)));
     if (step.extra === "matrices") this.markMatrix();
+    if (shown !== null && app.playing && this.captions?.run === shown && this.captions.list.length > 0)
+      this.pointAt(step.point?.(shown, currentFrame(app)) ?? null);
     const parked = step.extra === "parking" ? this.park.draw(now, shown) : null;
     this.say(parked ?? this.captionNow(step, shown), now);
   }
@@ -265,14 +269,20 @@ export class Story {
   private begin(step: Step, run: RunRecord): void {
     this.toBegin = false;
     this.app.seek(step.from?.(run) ?? 0);
-    this.app.highlight(step.point?.(run) ?? null);
     if (!this.app.reducedMotion) this.player.toggle(true);
+  }
+
+  /** Only when it changes: the pointer of the reader may be elsewhere meanwhile. */
+  private pointAt(token: number | null): void {
+    if (token === this.pointed) return;
+    this.pointed = token;
+    this.app.highlight(token);
   }
 
   private markMatrix(): void {
     VALUE_MATRICES.forEach(({ V }, i) => {
       const chosen = same(this.app.scene.V, V);
-      this.extra.querySelectorAll("button")[i]?.setAttribute("aria-pressed", String(chosen));
+      this.extra.querySelectorAll("button").item(i).setAttribute("aria-pressed", String(chosen));
     });
   }
 

@@ -1,4 +1,4 @@
-/** On the circle: where the tokens ought to end, δ around the token that is pointed at, whom it listens to. */
+/** On the circle: where tokens ought to end, δ around the token pointed at, and whom it listens to. */
 
 import type { Pen } from "../pen.ts";
 import { parking } from "../story/parking.ts";
@@ -47,7 +47,8 @@ export function drawOnCircle(
       stroke: theme.paper,
       width: 1,
     });
-    pen.text(text, x + (rim - 20) * a, y - (rim - 15) * b, {
+    const inside = rim - 14 - (8 + 3.5 * text.length) * Math.abs(a); // clear of the dot on the rim
+    pen.text(text, x + inside * a, y - inside * b, {
       fill: theme.ink,
       size: 11,
       align: "center",

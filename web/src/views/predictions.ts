@@ -102,9 +102,11 @@ export function heardLines(
     .filter((one) => one.token !== token)
     .map(({ token: other, share }) => {
       const points: number[] = [];
+      const chord = Math.hypot(...[0, 1, 2].map((c) => places[3 * token + c] - places[3 * other + c]));
+      const bend = Math.min(0.25, chord / 2);
       for (let i = 0; i <= 24; i++) {
         const s = i / 24;
-        const inward = 1 - 0.9 * s * (1 - s); // at the middle a fifth of the way in
+        const inward = 1 - 4 * bend * s * (1 - s);
         for (let c = 0; c < 3; c++)
           points.push(inward * ((1 - s) * places[3 * token + c] + s * places[3 * other + c]));
       }

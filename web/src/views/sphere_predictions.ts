@@ -74,7 +74,9 @@ export class SpherePredictions {
         width: 1,
         alpha,
       });
-      pen.text(marks[i].text, x, y - 2 * s - 6, {
+      const above = y - 2 * s - 6;
+      const fits = above > 8;
+      pen.text(marks[i].text, fits ? x : x + 3 * s + 4, fits ? above : Math.max(8, y - s), {
         fill: facing < 0 ? theme.soft : theme.ink,
         size: 12,
         bold: true,

@@ -170,7 +170,7 @@ function textOf(word: string): Node[] {
 function explained(word: string, content: string): HTMLElement {
   const span = el(
     "span",
-    { class: "word", role: "button", tabindex: 0, title: "", "data-word": word },
+    { class: "term", role: "button", tabindex: 0, title: "", "data-word": word },
     content,
   );
   opensPopover(span, () => textOf(word));
@@ -202,12 +202,12 @@ export function explainWords(root: ParentNode = document): void {
 
 function wrap(element: Element): void {
   const known = new Set(
-    [...element.querySelectorAll<HTMLElement>(".word")].map(({ dataset }) => dataset.word ?? ""),
+    [...element.querySelectorAll<HTMLElement>(".term")].map(({ dataset }) => dataset.word ?? ""),
   );
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
   const texts: Text[] = [];
   for (let node = walker.nextNode(); node !== null; node = walker.nextNode())
-    if (node.parentElement?.closest(".word, button, select, input, option") == null) texts.push(node as Text);
+    if (node.parentElement?.closest(".term, button, select, input, option") == null) texts.push(node as Text);
   for (const node of texts) {
     const text = node.data;
     const found = wordsIn(text, known);

@@ -52,8 +52,11 @@ export interface AttentionMatrix {
   frozen: Float64Array; // (n,) what token k gives to all frozen tokens together
 }
 
-/** Frozen tokens are seen by all, and count `weight` times in the sum (Theorem 5.2). */
-export function attentionMatrix(x: Float64Array, n: number, d: number, head: Head): AttentionMatrix {
+type RowFiller = (k: number, row: Float64Array) => number;
+
+/** Fills row k, (n,), NaN where token k does not see, and gives the share of the frozen tokens, which are
+ * seen by all and count `weight` times in the sum (Theorem 5.2). */
+function rows(x: Float64Array, n: number, d: number, head: Head): RowFiller {
   const { beta, mask, alibi, rope, frozen } = head;
   let q = transformed(x, head.Q, n, d);
   let key = transformed(x, head.K, n, d);
@@ -65,27 +68,39 @@ export function attentionMatrix(x: Float64Array, n: number, d: number, head: Hea
     for (let c = 0; c < d; c++) s += q[k * d + c] * keys[j * d + c];
     return beta * s;
   };
-  const a = new Float64Array(n * n).fill(NaN);
-  const share = new Float64Array(n);
   const scores = new Float64Array(m);
-  for (let k = 0; k < n; k++) {
+  return (k, row) => {
+    row.fill(NaN);
     const [first, end] = visibleRange(k, n, mask);
-    for (let j = first; j < end; j++) a[k * n + j] = score(k, key, j) - (alibi ?? 0) * Math.abs(k - j);
+    for (let j = first; j < end; j++) row[j] = score(k, key, j) - (alibi ?? 0) * Math.abs(k - j);
     if (head.weights === "hardmax") {
-      hardmax(a.subarray(k * n + first, k * n + end), k - first);
-      continue;
+      hardmax(row.subarray(first, end), k - first);
+      return 0;
     }
     let most = -Infinity; // taken out before exp, which would overflow from β about 709 on
-    for (let j = first; j < end; j++) most = Math.max(most, a[k * n + j]);
+    for (let j = first; j < end; j++) most = Math.max(most, row[j]);
     for (let j = 0; j < m; j++) most = Math.max(most, (scores[j] = score(k, still, j)));
     let Z = 0;
     for (let j = 0; j < m; j++) Z += frozen!.weight[j] * Math.exp(scores[j] - most);
-    share[k] = Z;
-    for (let j = first; j < end; j++) Z += a[k * n + j] = Math.exp(a[k * n + j] - most);
-    for (let j = first; j < end; j++) a[k * n + j] /= Z;
-    share[k] /= Z;
-  }
-  return { tokens: a, frozen: share };
+    const share = Z;
+    for (let j = first; j < end; j++) Z += row[j] = Math.exp(row[j] - most);
+    for (let j = first; j < end; j++) row[j] /= Z;
+    return share / Z;
+  };
+}
+
+export function attentionMatrix(x: Float64Array, n: number, d: number, head: Head): AttentionMatrix {
+  const fill = rows(x, n, d, head);
+  const tokens = new Float64Array(n * n);
+  const frozen = Float64Array.from({ length: n }, (_, k) => fill(k, tokens.subarray(k * n, (k + 1) * n)));
+  return { tokens, frozen };
+}
+
+/** Row k alone, (n,), without room for the others. */
+export function attentionRow(x: Float64Array, n: number, d: number, head: Head, k: number): Float64Array {
+  const row = new Float64Array(n);
+  rows(x, n, d, head)(k, row);
+  return row;
 }
 
 /** In place of the scores of a row: 1 for the highest but token `own`, shared by equal ones; else 0. */

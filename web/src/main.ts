@@ -15,6 +15,7 @@ import { Announcer } from "./announcer.ts";
 import "./style/mergers.css";
 import "./style/gallery.css";
 import "./style/compare.css";
+import "./style/story.css";
 import { App, traceSummary } from "./app.ts";
 import { Compare } from "./compare.ts";
 import { ComparePanel } from "./compare_panel.ts";
@@ -26,6 +27,8 @@ import { listenToKeys } from "./keyboard.ts";
 import type { MatrixPreset } from "./matrix_field.ts";
 import { runFacts, OpenedRuns, type OpenedRun } from "./opened_runs.ts";
 import { exposeDebug } from "./debug.ts";
+import { EndBadge } from "./end_badge.ts";
+import { explainWords } from "./explained_words.ts";
 import { Player } from "./player.ts";
 import { fromExport, type Exported, type RunRecord } from "./run_record.ts";
 import { currentFrame, type View } from "./view_context.ts";
@@ -37,6 +40,7 @@ import { MAKE_ROOM, SecondViews } from "./second_views.ts";
 import type { Thumbnail } from "./sketch.ts";
 import { completeScene, same, SCENE, type MatrixChoice, type Scene } from "./state.ts";
 import { showStatus } from "./status.ts";
+import { Story } from "./story/story.ts";
 import { TakeAlong } from "./take_along.ts";
 import { WhatHappened } from "./what_happened.ts";
 import { AttentionView } from "./views/attention.ts";
@@ -140,7 +144,7 @@ const grid = new Grid(queue, {
 const comparePanel = new ComparePanel(app, compare, () => grid.open("n"));
 byId("settings").append(comparePanel.element);
 const player = new Player(app, () => app.keepCursor());
-const ticks = new ScrubberTicks(app, player, showMessage);
+const ticks = new ScrubberTicks(app, player, (text) => messages.say(text, "change"));
 const share = new ShareDialog(
   app,
   () => connection.send({ do: "python", scene: app.scene }),
@@ -173,6 +177,9 @@ const along = new TakeAlong(app, views, () => connection.send({ do: "page", id: 
 byId("share").querySelector("[data-control=link]")!.closest(".row")!.before(along.element);
 
 const secondViews = new SecondViews(app, compare, views);
+const story = new Story(app, player);
+const badge = new EndBadge();
+explainWords();
 
 /** The sphere needs WebGL; where there is none, the page says so and the rest still works. */
 function sphere(): View[] {
@@ -223,6 +230,9 @@ function draw(now: number): void {
   comparePanel.draw();
   queue.pump();
   followGrid();
+  const main = views.find(({ name, element }) => /circle|sphere/.test(name) && !element.hidden);
+  badge.draw(app.run, main?.element.querySelector<HTMLElement>(".stage") ?? null);
+  story.draw(now);
   player.draw();
   announcer.follow();
   inWords.show();
@@ -282,7 +292,7 @@ function onMessage(message: Message): void {
   }
   if (message.say === "error") {
     showError(String(message.text), typeof message.id === "number");
-    if (message.id === app.id) runRefused(String(message.text));
+    if (message.id === app.id && !story.refused(String(message.text))) runRefused(String(message.text));
     return;
   }
   if (message.say === "begun" && message.id === app.id) {
@@ -314,6 +324,7 @@ function hello(greeting: Hello): void {
   build(greeting);
   const { open, link } = greeting;
   const wanted = location.hash.length > 1 ? location.hash : link;
+  story.greet(Boolean(wanted) || Boolean(open));
   if (!wanted && open) app.open(open.name, open.run);
   else if (!wanted || !app.openLink(wanted)) app.watch(structuredClone(app.defaults));
 }
@@ -368,6 +379,7 @@ function build(
   };
   controls = new Controls(byId("controls"), host);
   controls.show(app.scene);
+  explainWords();
   if (greeting.opened === undefined || greeting.opened.length === 0) return;
   openedRuns = new OpenedRuns(greeting.opened, (name, run) => {
     showError("");
@@ -379,6 +391,7 @@ function build(
 /** A page with a run inside: plays it, and says what it cannot do. */
 function playRecording(text: string): void {
   app.recorded = true;
+  story.disable();
   root.dataset.connection = "recorded";
   const run = fromExport(JSON.parse(text) as Exported);
   if (run.trace !== null) return playTrace(run);

@@ -2,6 +2,7 @@
 
 import { pretty } from "./axis.ts";
 import { byId, el, icon } from "./dom.ts";
+import { Pacing, WHOLE_RUN_SECONDS } from "./pacing.ts";
 import { currentFrame, type ViewContext } from "./view_context.ts";
 
 const ICONS = {
@@ -14,11 +15,11 @@ const ICONS = {
 };
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 5, 10];
 const LONGEST_SKIP_SECONDS = 1; // of playing: a machine that draws slowly skips frames, and keeps time
-const WHOLE_RUN_SECONDS = 15; // that a run takes to play when no speed is chosen
 
 export class Player {
   private last = 0;
   private lastRun: ViewContext["run"] = null; // that was played then
+  private readonly pacing = new Pacing();
   private readonly playButton: HTMLButtonElement;
   private readonly slider: HTMLInputElement;
   private readonly time = el("span", { class: "time" }); // no live region: it changes with every frame
@@ -57,7 +58,7 @@ export class Player {
     const choices = SPEEDS.map((value) =>
       el("option", { value }, `${value} decades/s`.replace("1 decades", "1 decade")),
     );
-    const whole = el("option", { value: 0 }, `whole run in ${WHOLE_RUN_SECONDS} s`);
+    const whole = el("option", { value: 0 }, "paced by motion");
     this.speed = el(
       "select",
       { "data-control": "speed", "aria-label": "Speed in decades of time per second" },
@@ -119,10 +120,14 @@ export class Player {
     if (run !== this.lastRun) this.last = now; // it was not there before
     const passed = Math.min(LONGEST_SKIP_SECONDS, Math.max(0, (now - this.last) / 1000));
     [this.last, this.lastRun] = [now, run];
-    const place =
-      scale.placeOf(context.cursor, run.t, run.frameCount) +
-      passed * (context.look.speed > 0 ? context.look.speed / scale.decades : 1 / WHOLE_RUN_SECONDS);
-    context.cursor = Math.max(context.cursor, scale.cursor(place, run.t, run.frameCount));
+    if (context.look.speed === 0 && run.trace === null)
+      context.cursor = this.pacing.advance(run, context.cursor, passed);
+    else {
+      const place =
+        scale.placeOf(context.cursor, run.t, run.frameCount) +
+        passed * (context.look.speed > 0 ? context.look.speed / scale.decades : 1 / WHOLE_RUN_SECONDS);
+      context.cursor = Math.max(context.cursor, scale.cursor(place, run.t, run.frameCount));
+    }
     if (context.cursor < run.frameCount - 1 - 1e-6 || run.status === "running") return true;
     context.cursor = run.frameCount - 1;
     this.toggle(false);

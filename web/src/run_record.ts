@@ -16,6 +16,8 @@ export interface Spectrum {
   status?: string; // theorem, conjecture, outside the table
   doubt?: string | null; // why the row need not hold
   why?: string;
+  L?: number[][]; // orthonormal vectors that span the dominant eigenspace
+  within_conjecture?: boolean; // whether V meets what the theorem or conjecture behind its row asks for
 }
 
 /** Quantiles of the number of clusters over the runs of an ensemble. */
@@ -52,6 +54,7 @@ export interface Begun {
   radius: number;
   centers: { renyi: number[]; strong: number[] };
   spectrum: Spectrum | null;
+  predicted_point?: number[] | null; // where rows 1 and 2 of Table 1 say that every token ends
   model?: string; // in a few words
   family?: Family | null; // null: more than a scene may hold
   dt?: number | null; // of noise

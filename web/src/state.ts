@@ -41,7 +41,7 @@ export interface Look {
   order: "sequence" | "cluster";
   trails: boolean;
   camera: number[]; // azimuth, height, distance
-  speed: number; // decades of time per second; 0: the whole run in a quarter of a minute
+  speed: number; // decades of time per second; 0: paced by motion and mergers
   theme: "auto" | "light" | "dark";
   explain: "auto" | "yes" | "no";
   reading: string; // of a trace: the text, or one of its controls
@@ -49,6 +49,7 @@ export interface Look {
   side: Side; // what is seen beside the run
   pin: Partial<Scene> | null; // the scene of the pinned run, as far as it differs from the defaults
   grid: "" | "n" | "d"; // a grid of small runs is open: β against this
+  story: number; // the step of the story that is told, from 1; 0: none
 }
 
 /** A recording of the folder that was opened. */
@@ -78,6 +79,7 @@ export const LOOK: Look = {
   side: "",
   pin: null,
   grid: "",
+  story: 0,
 };
 
 /** The defaults until the server says its own. */
@@ -159,6 +161,7 @@ const LOOK_CHECKS: { [key in keyof Look]: Check } = {
         ([key, part]) => Object.hasOwn(SCENE_CHECKS, key) && SCENE_CHECKS[key as keyof Scene](part),
       )),
   grid: oneOf("", "n", "d"),
+  story: (value) => number(value) && (value as number) >= 0,
 };
 
 /** Whether two JSON values say the same, whatever the order of their keys. */

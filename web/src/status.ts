@@ -2,6 +2,7 @@
 
 import type { App } from "./app.ts";
 import { byId } from "./dom.ts";
+import { listeningText } from "./listening.ts";
 import { currentFrame } from "./view_context.ts";
 
 /** What tests, style sheets and assistive technology read. */
@@ -47,5 +48,6 @@ function tokenText(app: App): string {
         : `, one of ${size} led by token ${leader[hover] + 1}`;
   const { renyi, strong } = run.begun.centers;
   const center = strong.includes(hover) ? ", strong center" : renyi.includes(hover) ? ", Rényi center" : "";
-  return `Token ${hover + 1}${cluster}${center}`;
+  const heard = app.playing ? "" : listeningText(run, currentFrame(app), hover);
+  return `Token ${hover + 1}${cluster}${center}${heard}`;
 }

@@ -129,6 +129,7 @@ export const SHORTCUTS: [string, string][] = [
   ["R", "run again"],
   ["E", "show or hide all explanations"],
   ["T", "light or dark"],
+  ["Page Up, Page Down", "in the story: the step before or after; Esc leaves it"],
   ["?", "this help"],
   ["Tab", "every control in turn"],
   ["Arrows on the sphere", "turn it; + and − zoom, 0 puts it back (Tab brings you there)"],

@@ -7,6 +7,7 @@ import numpy as np
 from nucleate.attention import Attention, Window
 from nucleate.block import Block
 from nucleate.checks import Array, InputError
+from nucleate.explorer.predicted_end import dominant_space
 from nucleate.integrate.family import as_blocks, is_ordinary
 from nucleate.integrate.run import described
 from nucleate.layers import Layers, Model
@@ -142,6 +143,8 @@ def _spectrum(Q: Array, K: Array, V: Array) -> dict[str, Any]:
         "rate": known.rate,
         "kind": known.kind,
         "doubt": DOUBT if known.row == CONJECTURE_1_ROW and not _proved(Q, K, V) else None,
+        "L": dominant_space(known),
+        "within_conjecture": known.within_conjecture,
     }
 
 

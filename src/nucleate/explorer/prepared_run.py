@@ -14,6 +14,7 @@ from nucleate.explorer.cluster_bands import ClusterBand
 from nucleate.explorer.family import family_of
 from nucleate.explorer.measurements import start_facts
 from nucleate.explorer.model_facts import first_head, largest_beta, model_facts
+from nucleate.explorer.predicted_end import predicted_point
 from nucleate.explorer.recorded_scene import known_settings, python_of_recording, scene_of_run
 from nucleate.explorer.scene import Scene
 from nucleate.integrate.family import is_ordinary
@@ -127,6 +128,7 @@ def begun_message(prepared: PreparedRun, id: int) -> dict[str, Any]:
     n, d = prepared.x0.shape
     model, ordinary = prepared.model, is_ordinary(prepared.model)
     beta = largest_beta(model)
+    facts = model_facts(model, n, d)
     return {
         "say": "begun",
         "id": id,
@@ -144,7 +146,8 @@ def begun_message(prepared: PreparedRun, id: int) -> dict[str, Any]:
         "dt": prepared.settings.get("dt"),
         "band": None if prepared.band is None else prepared.band.plain(),
         "family": family_of(model, n, d) if prepared.scene is None else prepared.scene.family,
-        **model_facts(model, n, d),
+        **facts,
+        "predicted_point": predicted_point(facts["spectrum"], np.array(facts["V"]), prepared.x0[0]),
         # weights that hardly prefer close tokens make no clusters of that width
         **start_facts(prepared.x0, beta if ordinary else max(beta, 1.0), prepared.c, ordinary),
         # clusters of one run are counted as those of its ensemble are, or the two could not be compared

@@ -5,6 +5,7 @@ import type { RunRecord } from "../run_record.ts";
 import { currentFrame, NUDGE_RADIANS, type ViewContext } from "../view_context.ts";
 import { Fingers } from "../touch.ts";
 import { ColouredPaths, visitStretches } from "./coloured_paths.ts";
+import { drawOnCircle } from "./circle_predictions.ts";
 import { diamond } from "./frozen.ts";
 import { ghostKey, ghostOf, ghostPlaces, ghostLines } from "./ghost.ts";
 import { Plot, type Box } from "./plot.ts";
@@ -205,6 +206,7 @@ export class Circle extends Plot {
       pen.circle(x, y, here, { stroke: theme.soft, width: 1 });
     }
     this.bars(pen, x, y, rim);
+    drawOnCircle(pen, this.context, { x, y, rim }, this.now.x);
     this.panel.showFrozen(run.frozen > 0);
     this.panel.showRings(run.begun.centers.renyi.length > 0);
     this.panel.showReading(`${run.n} tokens${run.frozen > 0 ? ` and ${run.frozen} frozen` : ""}`);

@@ -41,6 +41,7 @@ import {
   TRAIL_VERTEX,
   COLOUR_TEXTURE_WIDTH,
 } from "./shaders.ts";
+import { SpherePredictions } from "./sphere_predictions.ts";
 import { sphereSvg, type Dot } from "./sphere_svg.ts";
 import { TraceTools } from "./trace_tools.ts";
 import { Trails } from "./trails.ts";
@@ -89,6 +90,7 @@ export class Sphere implements View {
   private frozenPositions: Float32Array = new Float32Array(0); // (m, 3) frozen tokens
   private frozenDirections: Float64Array | null | undefined; // in which they are seen
   private readonly tools: TraceTools;
+  private readonly predictions: SpherePredictions;
   private paintedKey = ""; // palette and size that the texture holds
   private readonly fingers: Fingers;
   private drag: { kind: "turn" | "token" | "finger"; x: number; y: number; token: number } | null = null;
@@ -100,6 +102,7 @@ export class Sphere implements View {
     this.element = this.panel.element;
     this.renderer = new WebGLRenderer({ canvas: this.panel.canvas, antialias: true, alpha: true });
     this.orbit = new Orbit([...context.look.camera], (camera) => context.changeLook({ camera }));
+    this.predictions = new SpherePredictions(context, this.panel.stage);
     this.tools = new TraceTools(context, this.panel, (closer) =>
       closer === null ? context.changeLook({ camera: [...LOOK.camera] }) : this.orbit.turn(0, 0, closer),
     );
@@ -147,6 +150,7 @@ export class Sphere implements View {
     this.orbit.camera.fov = (360 / Math.PI) * Math.atan(opening);
     this.orbit.camera.updateProjectionMatrix();
     this.tools.resize(width, height);
+    this.predictions.resize(width, height);
     this.context.redraw();
   }
 
@@ -260,6 +264,7 @@ export class Sphere implements View {
     this.renderer.render(this.scene, this.orbit.camera);
     this.describe(run);
     this.tools.draw(run, this.dots(this.positions));
+    this.predictions.draw(this.positions, (places) => this.dots(places));
   }
 
   /** Between the middle of the ball and that of the tokens, the closer one looks. */
@@ -461,6 +466,7 @@ export class Sphere implements View {
     to.fillStyle = this.context.theme.paper;
     to.fillRect(0, 0, copy.width, copy.height);
     to.drawImage(canvas, 0, 0);
+    to.drawImage(this.predictions.canvas, 0, 0, copy.width, copy.height);
     if (this.run?.trace != null) this.tools.paint(this.run, this.dots(this.positions), to, copy.width);
     this.renderer.setPixelRatio(usual);
     this.draw();
@@ -481,6 +487,9 @@ export class Sphere implements View {
     const middle = this.dots([0, 0, 0])[0];
     const labels = this.run?.trace == null ? [] : this.tools.labels(this.run, this.dots(this.positions));
     const look = { width, height, outline: { x: middle.x, y: middle.y, radius: outline }, size };
-    return sphereSvg(this.context, look, (places) => this.dots(places), shown, labels);
+    const place = (places: ArrayLike<number>): Dot[] => this.dots(places);
+    return sphereSvg(this.context, look, place, shown, labels, (pen) =>
+      this.predictions.paint(pen, this.positions, place),
+    );
   }
 }

@@ -69,6 +69,7 @@ export function sphereSvg(
   place: (places: ArrayLike<number>) => Dot[],
   shown: Shown,
   labels: WordLabel[],
+  drawOver: (pen: SvgPen) => void = () => undefined,
 ): string {
   const { theme, palette, run } = context;
   const pen = new SvgPen(width, height, "nucleate: Sphere");
@@ -106,6 +107,7 @@ export function sphereSvg(
     for (const { x, y } of still.filter(here)) diamond(pen, x, y, 13, theme, pale);
   }
   for (const label of labels) drawLabel(pen, label, theme);
+  drawOver(pen);
   const t = run?.t[currentFrame(context)] ?? 0;
   const lost = run?.trace?.lostAt(currentFrame(context)) ?? 0;
   const foot =

@@ -3,7 +3,8 @@
     python tests/support/engine_cases.py record     writes web/tests/engine_cases.json and the tableau
     python tests/support/engine_cases.py compare    the error of the page's engine on fifty scenes, by Node
 
-`web/tests/engine.test.ts` holds the page's engine to the file, `tests/explorer/test_site.py` the file to Python.
+`web/tests/engine.test.ts` holds the page's engine to the file, `tests/explorer/test_page_engine.py` the file
+to Python.
 """
 
 import json
@@ -75,7 +76,14 @@ SCENES: dict[str, dict[str, Any]] = {
         "K": {"matrix": [[1.0, 0.5], [0.0, 1.0]]},
         "c": 1.0,
     },
-    "alone": {"n": 1, "d": 3, "beta": 0.0, "t": 1e3, "frames": 5, "V": {"matrix": [[1, 2, 0], [0, 1, 0], [0, 0, 0.5]]}},
+    "alone": {
+        "n": 1,
+        "d": 3,
+        "beta": 0.0,
+        "t": 1e3,
+        "frames": 5,
+        "V": {"matrix": [[1, 2, 0], [0, 1, 0], [0, 0, 0.5]]},
+    },
 }
 
 MATRICES: dict[str, list[list[float]]] = {
@@ -126,7 +134,13 @@ def random_case(seed: int) -> dict[str, Any]:
     uniform = rng.random(3).tolist()
     normal = np.random.default_rng(seed).standard_normal(MANY_DRAWS)
     bits = int(np.bitwise_xor.reduce(normal.view(np.uint64)))
-    return {"seed": seed, "uniform": uniform, "normal": normal[:5].tolist(), "many": MANY_DRAWS, "xor": f"{bits:016x}"}
+    return {
+        "seed": seed,
+        "uniform": uniform,
+        "normal": normal[:5].tolist(),
+        "many": MANY_DRAWS,
+        "xor": f"{bits:016x}",
+    }
 
 
 def scene_case(name: str) -> dict[str, Any]:
@@ -161,8 +175,8 @@ def tableau_text() -> str:
         [
             "/* eslint-disable max-len */",
             "/**",
-            " * Dormand and Prince's method of order 8(5,3), Hairer's version, as `nucleate.integrate.tableau` has it:",
-            " * written by tests/support/engine_cases.py, and held to Python's by tests/explorer/test_site.py.",
+            " * Dormand and Prince's method of order 8(5,3), Hairer's version, as in `integrate.tableau`.",
+            " * Written by tests/support/engine_cases.py; explorer/test_page_engine.py holds it to that.",
             " */",
             "",
             "// prettier-ignore",
@@ -204,7 +218,9 @@ def _typed() -> Iterator[dict[str, Any]]:
 
 
 def _spectra() -> Iterator[dict[str, Any]]:
-    named = {f"{name} {d}": named_V(name, d) for name in NAMED for d in (2, 3, 6, 8) if d >= NAMED[name].least}
+    named = {
+        f"{name} {d}": named_V(name, d) for name in NAMED for d in (2, 3, 6, 8) if d >= NAMED[name].least
+    }
     rng = np.random.default_rng(0)
     turned = {}
     for name in ("two equal", "pair defective", "double"):  # the same seen from elsewhere
@@ -229,7 +245,7 @@ def _spectra() -> Iterator[dict[str, Any]]:
 
 def named_V(name: str, d: int) -> list[list[float]]:
     """A matrix with a name, as rows."""
-    return chosen_matrix({"preset": name, "seed": 3}, d).tolist()  # type: ignore[no-any-return]
+    return chosen_matrix({"preset": name, "seed": 3}, d).tolist()
 
 
 # The error on fifty scenes
@@ -245,7 +261,9 @@ def compared_scenes() -> list[Scene]:
         matrices = {
             name: {"preset": preset, **({"seed": int(rng.integers(100))} if NAMED[preset].random else {})}
             for name, preset in zip(
-                "VQK", ["identity" if rng.random() < 0.5 else str(rng.choice(presets)) for _ in range(3)], strict=True
+                "VQK",
+                ["identity" if rng.random() < 0.5 else str(rng.choice(presets)) for _ in range(3)],
+                strict=True,
             )
         }
         starts: list[dict[str, Any]] = [
@@ -290,7 +308,10 @@ def compare() -> None:
         page = np.array(result["x"]).reshape(-1, scene.n, scene.d)
         truth = _reference(scene).x
         python = simulate(scene.model, scene.x0, save=scene.times, threads=1, **scene.settings).x
-        errors = [float(np.linalg.norm(a - b, axis=-1).max()) for a, b in ((page, truth), (python, truth), (page, python))]
+        errors = [
+            float(np.linalg.norm(a - b, axis=-1).max())
+            for a, b in ((page, truth), (python, truth), (page, python))
+        ]
         rows.append((scene.tolerance, *errors, result["seconds"]))
         print(
             f"{scene.n:4d} {scene.d} beta={scene.beta:6.1f} t={scene.t:6.1f} tol={scene.tolerance:.0e}"
@@ -300,15 +321,21 @@ def compare() -> None:
     table = np.array(rows)
     ratio = table[:, 1:4] / table[:, :1]
     for name, column in zip(("page", "Python", "apart"), ratio.T, strict=True):
-        print(f"{name:8s} error / tolerance: median {np.median(column):.2g}, 90 % {np.quantile(column, 0.9):.2g}, "
-              f"largest {column.max():.2g}; within 10: {int((column <= 10).sum())} of {len(column)}")
-    print(f"page no worse than twice Python's error, or within the tolerance: "
-          f"{int(((table[:, 1] <= 2 * table[:, 2]) | (ratio[:, 0] <= 1)).sum())} of {len(table)}")
+        print(
+            f"{name:8s} error / tolerance: median {np.median(column):.2g}, 90 %"
+            f" {np.quantile(column, 0.9):.2g}, largest {column.max():.2g}"
+        )
+    print(
+        f"page no worse than twice Python's error, or within the tolerance: "
+        f"{int(((table[:, 1] <= 2 * table[:, 2]) | (ratio[:, 0] <= 1)).sum())} of {len(table)}"
+    )
 
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["record"]:
-        CASES.write_text(json.dumps(record(), ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
+        CASES.write_text(
+            json.dumps(record(), ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8"
+        )
         TABLEAU.write_text(tableau_text(), encoding="utf-8")
         print(f"wrote {CASES}, {CASES.stat().st_size / 1e3:.0f} kB, and {TABLEAU}")
     elif sys.argv[1:] == ["compare"]:

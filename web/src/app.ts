@@ -56,6 +56,8 @@ export class App implements ViewContext {
   palette = new Palette();
   playing = false;
   recorded = false; // an exported page: no engine
+  inPage = false; // the engine is in this page, not a server
+  private embedded = false; // the run that came with the page is shown: its address names it already
   connected = false;
   id = 0;
   firstFrameMillis = NaN;
@@ -215,6 +217,15 @@ export class App implements ViewContext {
     this.updateAddress();
   }
 
+  /** A run that came with the page; `scene` computes it anew. */
+  embed(run: RunRecord, scene: Scene): void {
+    this.request = { do: "run", scene };
+    this.scene = scene;
+    this.embedded = true;
+    this.id = run.begun.id;
+    this.summary = "recorded run";
+  }
+
   /** The recording that is asked for, if one is. */
   get recording(): Recording | null {
     return this.request?.do === "open" ? { name: this.request.name, run: this.request.run } : null;
@@ -236,13 +247,18 @@ export class App implements ViewContext {
     clearTimeout(this.liveTimer);
     this.liveTimer = 0;
     if (this.request === null || this.recorded) return;
+    this.embedded = false;
     this.id += 1;
     this.requestedAt = performance.now();
     this.firstFramePending = true;
     this.pendingRun = null;
     this.awaitingAnswer = this.engine.send({ id: this.id, ...this.request });
     if (!this.awaitingAnswer && this.run !== null)
-      this.callbacks.showMessage("This runs as soon as the server answers again.");
+      this.callbacks.showMessage(
+        this.inPage
+          ? "The engine of this page does not run."
+          : "This runs as soon as the server answers again.",
+      );
     this.callbacks.updateSettings();
   }
 
@@ -285,7 +301,8 @@ export class App implements ViewContext {
         ? traceSummary(run)
         : run.begun.recorded || !Number.isFinite(seconds)
           ? "recorded run"
-          : `${Number(message.steps).toLocaleString("en")} steps in ${seconds.toPrecision(2)} s`;
+          : `${Number(message.steps).toLocaleString("en")} steps in ${seconds.toPrecision(2)} s, ` +
+            (this.inPage ? "computed in this page" : "computed by the server");
     this.summary = run.status === "done" ? took : `${run.status}: ${took}`;
     if (run.status !== "done" && run.status !== "cancelled")
       this.callbacks.showMessage(
@@ -312,6 +329,7 @@ export class App implements ViewContext {
     const run = this.pendingRun ?? this.run;
     if (header.id !== this.id || run === null) return;
     if (header.say === "frames") {
+      run.singlePrecision = header.single === true;
       run.addFrames(Number(header.first), arrays.t.values as Float64Array, arrays.x.values as Float64Array);
       if (run === this.pendingRun && (run.frameCount > this.targetFrame || this.playing || this.run === null))
         this.showPendingRun();
@@ -400,7 +418,7 @@ export class App implements ViewContext {
   }
 
   updateAddress(): void {
-    if (!this.recorded) this.address.follow(this);
+    if (!this.recorded && !this.embedded) this.address.follow(this);
   }
 
   /** Opens what a link names; if it names nothing, says so and returns false. */

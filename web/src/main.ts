@@ -17,9 +17,11 @@ import type { MatrixPreset } from "./matrix_field.ts";
 import { runFacts, OpenedRuns, type OpenedRun } from "./opened_runs.ts";
 import { exposeDebug } from "./debug.ts";
 import { Player } from "./player.ts";
-import { fromExport, type Exported, type RunRecord } from "./run_record.ts";
+import { fromExport, type RunRecord } from "./run_record.ts";
 import { currentFrame, type View } from "./view_context.ts";
 import { helpDialog, ShareDialog } from "./dialogs.ts";
+import { ExactOffer, readEmbedded, type Live } from "./in_page.ts";
+import { PageEngine } from "./engine/page_engine.ts";
 import type { Limits } from "./number_specs.ts";
 import { completeScene, SCENE, type MatrixChoice, type Scene } from "./state.ts";
 import { showStatus } from "./status.ts";
@@ -33,7 +35,7 @@ import { Lengths } from "./views/lengths.ts";
 import { Sphere } from "./views/sphere.ts";
 import { SpectrumView } from "./views/spectrum.ts";
 import { Words } from "./views/words.ts";
-import { socketAddress, Connection, type Message } from "./connection.ts";
+import { socketAddress, Connection, type BinaryMessage, type Message } from "./connection.ts";
 import {
   CONNECTION_LOST,
   EXPLANATIONS,
@@ -67,18 +69,22 @@ const showMessage = (text: string): void => void (byId("messages").textContent =
 let errorIsAboutRun = false; // then it disappears when the next run begins
 function showError(text: string, aboutRun = false): void {
   errorIsAboutRun = aboutRun;
+  exact?.show(false);
   byId("error-text").textContent = text;
   byId("errors").hidden = text === "";
 }
 
-const connection = new Connection(socketAddress(location), {
+const embedded = readEmbedded(byId("recorded").textContent);
+const inPage = embedded.site !== null || embedded.live !== null;
+let exact: ExactOffer | null = null; // in a page that computes by itself
+const listener = {
   onMessage,
-  onBinaryMessage: (message) => {
+  onBinaryMessage: (message: BinaryMessage) => {
     if (message.header.say === "file")
       download(String(message.header.name), new Blob([new Uint8Array(message.arrays.bytes.values)]));
     else app.onBinaryMessage(message);
   },
-  onLost: (refused) => {
+  onLost: (refused: boolean) => {
     app.connected = false;
     app.runFailed("interrupted");
     byId("lost").textContent = refused ? SESSION_REFUSED : CONNECTION_LOST;
@@ -86,7 +92,10 @@ const connection = new Connection(socketAddress(location), {
     root.dataset.connection = "lost";
     app.redraw();
   },
-});
+};
+const connection = inPage
+  ? new PageEngine(embedded.recordings, listener, engineReady, engineFailed)
+  : new Connection(socketAddress(location), listener);
 
 const app = new App(connection, {
   redraw: requestDraw,
@@ -203,17 +212,33 @@ function showSettings(): void {
 function onMessage(message: Message): void {
   if (message.say === "hello") return hello(message as unknown as Hello);
   if (message.say === "python") return share.showPython(String(message.text));
+  if (message.say === "refused") return share.refuse(String(message.text));
   if (message.say === "matrix") {
     showError("");
     return controls?.matrixRead(String(message.name), message.choice as MatrixChoice, Number(message.d));
   }
   if (message.say === "error") {
     showError(String(message.text), typeof message.id === "number");
+    exact?.show(message.outside === true);
     if (message.id === app.id) app.runFailed("error");
     return;
   }
   if (message.say === "begun" && message.id === app.id && errorIsAboutRun) showError("");
   app.onMessage(message);
+}
+
+/** The engine of this page answers: a site begins as with a server, a recording goes on playing. */
+function engineReady(): void {
+  if (embedded.site !== null) return hello(embedded.site as Hello);
+  app.connected = true;
+  if (location.hash.length > 1) app.openLink(location.hash);
+}
+
+function engineFailed(why: string): void {
+  app.connected = false;
+  app.runFailed("error");
+  root.dataset.connection = "failed";
+  showError(why);
 }
 
 function hello(greeting: Hello): void {
@@ -284,11 +309,11 @@ function build(greeting: Pick<Hello, "presets" | "matrices" | "limits" | "opened
 }
 
 /** A page with a run inside: plays it, and says what it cannot do. */
-function playRecording(text: string): void {
-  app.recorded = true;
+function playRecording(run: RunRecord, live: Live | null): void {
+  app.recorded = live === null;
   root.dataset.connection = "recorded";
-  const run = fromExport(JSON.parse(text) as Exported);
   if (run.trace !== null) return playTrace(run);
+  if (live !== null) return playLive(run, live);
   const { scene } = run.begun;
   app.scene =
     scene === null
@@ -323,6 +348,19 @@ function playRecording(text: string): void {
   byId("run").title = WHY_DISABLED;
   app.id = run.begun.id;
   app.summary = "recorded run";
+  app.playing = !app.reducedMotion;
+  app.show(run);
+  if (app.reducedMotion) app.seek(Infinity);
+}
+
+/** A recorded run that the engine of this page can go on from: it plays first, and a change computes. */
+function playLive(run: RunRecord, { greeting, scene }: Live): void {
+  const { defaults, version, ...rest } = greeting as Hello;
+  app.defaults = completeScene(defaults, SCENE);
+  byId("version").textContent = version;
+  app.embed(run, completeScene(scene, app.defaults));
+  build(rest);
+  byId("controls").append(runFacts(run));
   app.playing = !app.reducedMotion;
   app.show(run);
   if (app.reducedMotion) app.seek(Infinity);
@@ -383,10 +421,14 @@ exposeDebug(app, player, {
   },
 });
 
-const recordingText = byId("recorded").textContent.trim();
-if (recordingText !== "") playRecording(recordingText);
-else {
-  root.dataset.connection = "connecting";
+if (inPage) {
+  root.dataset.engine = "page";
+  app.inPage = true;
+  exact = new ExactOffer(app, share);
+}
+if (embedded.recording !== null) playRecording(fromExport(embedded.recording), embedded.live);
+if (embedded.recording === null || inPage) {
+  root.dataset.connection = inPage ? "page" : "connecting";
   connection.connect();
 }
 requestDraw();

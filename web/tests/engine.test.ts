@@ -237,7 +237,7 @@ test("the newest request wins, and a cancelled run keeps what there is", async (
 test("Python, matrices and data are answered by their own messages", async () => {
   const { session, said } = listening();
   await session.receive({ do: "python", scene: SCENE });
-  await session.receive({ do: "python", scene: { ...SCENE, t: 1e60 } });
+  await session.receive({ do: "python", scene: { ...SCENE, family: { norm: "pre" } } });
   await session.receive({ do: "matrix", name: "V", d: 2, text: "diag(1, 2)" });
   await session.receive({ do: "matrix", name: "V", d: 2, text: "nonsense" });
   await session.receive({ do: "data", id: 1 });
@@ -246,4 +246,6 @@ test("Python, matrices and data are answered by their own messages", async () =>
     ["python", "refused", "matrix", "error", "refused"],
   );
   assert.match(String(said[0].text), /nc\.simulate/);
+  assert.match(String(said[1].text), /has norm/);
+  assert.match(pythonCode({ ...SCENE, t: 1e60, n: 5000 }), /n=5000.*\n.*\n.*1e\+60/);
 });

@@ -15,7 +15,7 @@ const IMPORTS: [string, string][] = [
 ];
 
 export function pythonCode(scene: Scene): string {
-  checkScene(scene);
+  checkScene(scene, true);
   const { t, tolerance } = scene;
   const solver = `rtol=${repr(tolerance)}, atol=${repr(tolerance / 100)}`;
   const lines = [

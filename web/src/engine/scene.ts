@@ -27,8 +27,8 @@ function whole(name: string, value: number, least: number, most: number): void {
   if (!Number.isInteger(value)) throw new InputError(`${name} must be a whole number, but is ${value}.`);
 }
 
-/** Refuses a scene that this page cannot compute, and one that nobody can. */
-export function checkScene(scene: Scene): void {
+/** Refuses a scene that this page cannot compute, and one that nobody can; `write`: only lines of Python. */
+export function checkScene(scene: Scene, write = false): void {
   const { n, d, t, mask, start, moved, family } = scene;
   whole("n", n, 1, MAX_INTEGER);
   whole("d", d, 2, MAX_INTEGER);
@@ -36,14 +36,14 @@ export function checkScene(scene: Scene): void {
     throw new OutsideError(
       `This page computes one softmax head, but this scene has ${Object.keys(family).join(", ")}.`,
     );
-  if (n > MAX_TOKENS)
+  if (n > MAX_TOKENS && !write)
     throw new OutsideError(
       `This page computes at most ${MAX_TOKENS} tokens, but n is ${n.toLocaleString("en")}.`,
     );
-  if (d > MAX_DIMENSION)
+  if (d > MAX_DIMENSION && !write)
     throw new OutsideError(`This page computes at most ${MAX_DIMENSION} dimensions, but d is ${d}.`);
   number("t", t, 1e-6, 1e300);
-  if (t > MAX_TIME)
+  if (t > MAX_TIME && !write)
     throw new OutsideError(
       `This page computes times up to ${MAX_TIME.toLocaleString("en")}, but the end is ${general(t)}.` +
         " Longer ones need the implicit solver.",

@@ -29,7 +29,6 @@ export interface Recorded {
 const MAX_STEPS = 1_000_000;
 const MAX_MILLIS = 180_000; // after which a run is given up
 const SLICE_MILLIS = 40; // of computing, between two looks at the messages
-const WHERE = "computed in this page";
 
 export class EngineSession {
   private newest = -1; // the id of the last run asked for
@@ -124,7 +123,7 @@ export class EngineSession {
         d,
       );
     const seconds = (performance.now() - began) / 1000;
-    this.post({ say: "ended", id, status: run.status, steps: run.steps, seconds, where: WHERE });
+    this.post({ say: "ended", id, status: run.status, steps: run.steps, seconds });
     await this.measure(id, run.frames.subarray(0, run.saved * n * d), begun, null);
   }
 
@@ -136,7 +135,7 @@ export class EngineSession {
     this.post({ ...begun, say: "begun", id, recorded: true, frames: t.length });
     this.frames(id, 0, Float64Array.from(t), x, n, d, true);
     const { status, steps } = recorded;
-    this.post({ say: "ended", id, status, steps, where: "recorded by nucleate" });
+    this.post({ say: "ended", id, status, steps });
     const norms = recorded.norms === null ? null : Float64Array.from(numbersOf(recorded.norms, Float32Array));
     await this.measure(id, x, begun, norms);
   }

@@ -1,7 +1,7 @@
 /* eslint-disable max-len */
 /**
- * Dormand and Prince's method of order 8(5,3), Hairer's version, as `nucleate.integrate.tableau` has it:
- * written by tests/support/engine_cases.py, and held to Python's by tests/explorer/test_site.py.
+ * Dormand and Prince's method of order 8(5,3), Hairer's version, as in `integrate.tableau`.
+ * Written by tests/support/engine_cases.py; explorer/test_page_engine.py holds it to that.
  */
 
 // prettier-ignore

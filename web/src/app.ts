@@ -66,6 +66,8 @@ export class App implements ViewContext {
   playing = false;
   recorded = false; // an exported page: no engine
   unknown: ReadonlySet<string> = new Set(); // settings that the file of the shown recording does not say
+  inPage = false; // the engine is in this page, not a server
+  private embedded = false; // the run that came with the page is shown: its address names it already
   connected = false;
   id = 0;
   firstFrameMillis = NaN;
@@ -245,6 +247,15 @@ export class App implements ViewContext {
     this.updateAddress();
   }
 
+  /** A run that came with the page; `scene` computes it anew. */
+  embed(run: RunRecord, scene: Scene): void {
+    this.request = { do: "run", scene };
+    this.scene = scene;
+    this.embedded = true;
+    this.id = run.begun.id;
+    this.summary = "recorded run";
+  }
+
   /** The recording that is asked for, if one is. */
   get recording(): Recording | null {
     return this.request?.do === "open" ? { name: this.request.name, run: this.request.run } : null;
@@ -269,13 +280,19 @@ export class App implements ViewContext {
     clearTimeout(this.liveTimer);
     this.liveTimer = 0;
     if (this.request === null || this.recorded) return;
+    this.embedded = false;
     this.id += 1;
     this.requestedAt = performance.now();
     this.firstFramePending = true;
     this.pendingRun = null;
     this.awaitingAnswer = this.engine.send({ id: this.id, ...this.request });
     if (!this.awaitingAnswer && this.run !== null)
-      this.callbacks.showMessage("This runs as soon as the server answers again.", "change");
+      this.callbacks.showMessage(
+        this.inPage
+          ? "The engine of this page does not run."
+          : "This runs as soon as the server answers again.",
+        "change",
+      );
     this.callbacks.updateSettings();
   }
 
@@ -322,7 +339,8 @@ export class App implements ViewContext {
         ? traceSummary(run)
         : run.begun.recorded || !Number.isFinite(seconds)
           ? "recorded run"
-          : `${counted(Number(message.steps), "step")} in ${seconds.toPrecision(2)} s`;
+          : `${counted(Number(message.steps), "step")} in ${seconds.toPrecision(2)} s, ` +
+            (this.inPage ? "computed in this page" : "computed by the server");
     this.summary = run.status === "done" ? took : `${run.status}: ${took}`;
     if (run.status !== "done" && run.status !== "cancelled")
       this.callbacks.showMessage(
@@ -433,7 +451,7 @@ export class App implements ViewContext {
   }
 
   updateAddress(live = false): void {
-    if (!this.recorded) this.address.follow(this, live);
+    if (!this.recorded && !this.embedded) this.address.follow(this, live);
   }
 
   /** Opens what a link names; if it names nothing, says so and returns false. */

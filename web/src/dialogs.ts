@@ -95,7 +95,7 @@ export class ShareDialog {
     this.dialog.querySelector("p")!.textContent = why;
   }
 
-  private async offerText(text: string, name: string): Promise<void> {
+  async offerText(text: string, name: string): Promise<void> {
     this.text.value = text;
     this.text.hidden = false;
     this.message.textContent = (await copy(text))
@@ -116,6 +116,12 @@ export class ShareDialog {
   /** The server's answer. */
   showPython(text: string): void {
     void this.offerText(text, "Python");
+  }
+
+  /** Why there are none. */
+  refuse(why: string): void {
+    this.text.hidden = true;
+    this.message.textContent = why;
   }
 
   private table(): void {

@@ -30,9 +30,11 @@ import { exposeDebug } from "./debug.ts";
 import { EndBadge } from "./end_badge.ts";
 import { explainWords } from "./explained_words.ts";
 import { Player } from "./player.ts";
-import { fromExport, type Exported, type RunRecord } from "./run_record.ts";
+import { fromExport, type RunRecord } from "./run_record.ts";
 import { currentFrame, type View } from "./view_context.ts";
 import { helpDialog, ShareDialog } from "./dialogs.ts";
+import { ExactOffer, readEmbedded, type Live } from "./in_page.ts";
+import { PageEngine } from "./engine/page_engine.ts";
 import type { Limits } from "./number_specs.ts";
 import { RunQueue } from "./run_queue.ts";
 import { ScrubberTicks } from "./scrubber_ticks.ts";
@@ -54,7 +56,7 @@ import { Lengths } from "./views/lengths.ts";
 import { Sphere } from "./views/sphere.ts";
 import { SpectrumView } from "./views/spectrum.ts";
 import { Words } from "./views/words.ts";
-import { Connection, type Message } from "./connection.ts";
+import { Connection, type BinaryMessage, type Message } from "./connection.ts";
 import { Messages } from "./messages.ts";
 import { browserStore, SessionToken } from "./session_token.ts";
 import {
@@ -92,23 +94,30 @@ const messages = new Messages((text) => void (byId("messages").textContent = tex
 let errorIsAboutRun = false; // then it disappears when the next run begins
 function showError(text: string, aboutRun = false): void {
   errorIsAboutRun = aboutRun;
+  exact?.show(false);
   byId("error-text").textContent = text;
   byId("errors").hidden = text === "";
 }
 
-const token = new SessionToken(
-  new URLSearchParams(location.search).get("token"),
-  browserStore,
-  () => location.search !== "" && history.replaceState(null, "", location.pathname + location.hash),
-);
-const connection = new Connection(location, token, {
+function sessionToken(): SessionToken {
+  return new SessionToken(
+    new URLSearchParams(location.search).get("token"),
+    browserStore,
+    () => location.search !== "" && history.replaceState(null, "", location.pathname + location.hash),
+  );
+}
+
+const embedded = readEmbedded(byId("recorded").textContent);
+const inPage = embedded.site !== null || embedded.live !== null;
+let exact: ExactOffer | null = null; // in a page that computes by itself
+const listener = {
   onMessage,
-  onBinaryMessage: (message) => {
+  onBinaryMessage: (message: BinaryMessage) => {
     if (message.header.say === "file")
       download(String(message.header.name), new Blob([new Uint8Array(message.arrays.bytes.values)]));
     else if (!queue.onBinaryMessage(message)) app.onBinaryMessage(message);
   },
-  onLost: (refused) => {
+  onLost: (refused: boolean) => {
     app.connected = false;
     app.runFailed("interrupted");
     byId("lost").textContent = refused ? SESSION_REFUSED : connectionLost(location.port);
@@ -116,7 +125,10 @@ const connection = new Connection(location, token, {
     root.dataset.connection = "lost";
     app.redraw();
   },
-});
+};
+const connection = inPage
+  ? new PageEngine(embedded.recordings, listener, engineReady, engineFailed)
+  : new Connection(location, sessionToken(), listener);
 
 const app = new App(connection, {
   redraw: requestDraw,
@@ -286,12 +298,14 @@ function onMessage(message: Message): void {
   if (message.say === "hello") return hello(message as unknown as Hello);
   if (queue.onMessage(message)) return;
   if (message.say === "python") return share.showPython(String(message.text));
+  if (message.say === "refused") return share.refuse(String(message.text));
   if (message.say === "matrix") {
     showError("");
     return controls?.matrixRead(String(message.name), message.choice as MatrixChoice, Number(message.d));
   }
   if (message.say === "error") {
     showError(String(message.text), typeof message.id === "number");
+    exact?.show(message.outside === true);
     if (message.id === app.id && !story.refused(String(message.text))) runRefused(String(message.text));
     return;
   }
@@ -308,6 +322,20 @@ function runRefused(why: string): void {
   if (app.run !== null || (app.recording === null && same(app.scene, app.defaults))) return;
   app.watch(structuredClone(app.defaults));
   showError(`${why} ${INSTEAD}`);
+}
+
+/** The engine of this page answers: a site begins as with a server, a recording goes on playing. */
+function engineReady(): void {
+  if (embedded.site !== null) return hello(embedded.site as Hello);
+  app.connected = true;
+  if (location.hash.length > 1) app.openLink(location.hash);
+}
+
+function engineFailed(why: string): void {
+  app.connected = false;
+  app.runFailed("error");
+  root.dataset.connection = "failed";
+  showError(why);
 }
 
 function hello(greeting: Hello): void {
@@ -389,12 +417,12 @@ function build(
 }
 
 /** A page with a run inside: plays it, and says what it cannot do. */
-function playRecording(text: string): void {
-  app.recorded = true;
-  story.disable();
+function playRecording(run: RunRecord, live: Live | null): void {
+  app.recorded = live === null;
+  if (live === null) story.disable();
   root.dataset.connection = "recorded";
-  const run = fromExport(JSON.parse(text) as Exported);
   if (run.trace !== null) return playTrace(run);
+  if (live !== null) return playLive(run, live);
   const { scene } = run.begun;
   app.scene =
     scene === null
@@ -429,6 +457,19 @@ function playRecording(text: string): void {
   byId("run").title = WHY_DISABLED;
   app.id = run.begun.id;
   app.summary = "recorded run";
+  app.playing = !app.reducedMotion;
+  app.show(run);
+  if (app.reducedMotion) app.seek(Infinity);
+}
+
+/** A recorded run that the engine of this page can go on from: it plays first, and a change computes. */
+function playLive(run: RunRecord, { greeting, scene }: Live): void {
+  const { defaults, version, ...rest } = greeting as Hello;
+  app.defaults = completeScene(defaults, SCENE);
+  byId("version").textContent = version;
+  app.embed(run, completeScene(scene, app.defaults));
+  build(rest);
+  byId("controls").append(runFacts(run));
   app.playing = !app.reducedMotion;
   app.show(run);
   if (app.reducedMotion) app.seek(Infinity);
@@ -498,10 +539,14 @@ exposeDebug(app, player, {
   },
 });
 
-const recordingText = byId("recorded").textContent.trim();
-if (recordingText !== "") playRecording(recordingText);
-else {
-  root.dataset.connection = "connecting";
+if (inPage) {
+  root.dataset.engine = "page";
+  app.inPage = true;
+  exact = new ExactOffer(app, share);
+}
+if (embedded.recording !== null) playRecording(fromExport(embedded.recording), embedded.live);
+if (embedded.recording === null || inPage) {
+  root.dataset.connection = inPage ? "page" : "connecting";
   connection.connect();
 }
 requestDraw();

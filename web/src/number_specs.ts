@@ -12,6 +12,7 @@ export interface Limits {
   heads?: number;
   layers?: number;
   hidden?: number;
+  sliders?: { n: number; d: number; t: number }; // where sliders end, if before the limit
 }
 
 export type NumberName = "n" | "d" | "beta" | "t" | "frames" | "c" | "tolerance";
@@ -20,7 +21,7 @@ type Slider = NonNullable<NumberSpec["slider"]>;
 const log = (from: number, to: number): Slider => ({ from, to, log: true });
 const even = (from: number, to: number): Slider => ({ from, to, log: false });
 
-export function numberSpecs({ n = 10_000, d = 64, t = 1e300, frames = 1000 }: Limits): {
+export function numberSpecs({ n = 10_000, d = 64, t = 1e300, frames = 1000, sliders }: Limits): {
   [name in NumberName]: NumberSpec;
 } {
   const spec = (
@@ -41,14 +42,17 @@ export function numberSpecs({ n = 10_000, d = 64, t = 1e300, frames = 1000 }: Li
   return {
     n: spec("n", "Tokens n", "How many tokens, at most 10,000", 1, n, {
       whole: true,
-      slider: log(2, 10_000),
+      slider: log(2, sliders?.n ?? 10_000),
     }),
-    d: spec("d", "Dimension d", "2 is the circle, 3 the sphere", 2, d, { whole: true, slider: even(2, 16) }),
+    d: spec("d", "Dimension d", "2 is the circle, 3 the sphere", 2, d, {
+      whole: true,
+      slider: even(2, sliders?.d ?? 16),
+    }),
     beta: spec("beta", "Sharpness β", "Inverse temperature: how sharply a token prefers close ones", 0, 1e6, {
       slider: log(0.1, 10_000),
     }),
     t: spec("t", "End time", "The run ends here; time is depth in the transformer", 1e-6, t, {
-      slider: log(0.1, 1e60),
+      slider: log(0.1, sliders?.t ?? 1e60),
     }),
     frames: spec("frames", "Frames", "How many moments are kept", 3, frames, { whole: true }),
     c: spec(

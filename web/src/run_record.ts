@@ -188,8 +188,10 @@ export class RunRecord {
 
   /** Takes frames or measurements as the engine sends them. */
   receive({ header, arrays }: BinaryMessage): void {
-    if (header.say === "frames")
+    if (header.say === "frames") {
+      this.singlePrecision = header.single === true;
       this.addFrames(Number(header.first), arrays.t.values as Float64Array, arrays.x.values as Float64Array);
+    }
     if (header.say !== "measured") return;
     const doubles = (name: string): Float64Array | null =>
       name in arrays ? (arrays[name].values as Float64Array) : null;

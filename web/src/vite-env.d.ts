@@ -1,1 +1,5 @@
 declare module "*.css";
+declare module "*?worker&inline" {
+  const Inline: new () => Worker;
+  export default Inline;
+}

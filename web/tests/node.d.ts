@@ -1,6 +1,6 @@
 // The few names of Node's own test runner that these tests use.
 declare module "node:test" {
-  export default function test(claim: string, body: () => void): void;
+  export default function test(claim: string, body: () => void | Promise<void>): void;
 }
 declare module "node:assert/strict" {
   const assert: {
@@ -11,4 +11,7 @@ declare module "node:assert/strict" {
     match(text: string, words: RegExp): void;
   };
   export default assert;
+}
+declare module "node:fs" {
+  export function readFileSync(path: string | number, encoding: "utf8"): string;
 }

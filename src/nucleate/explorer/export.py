@@ -11,6 +11,7 @@ import numpy as np
 from nucleate.checks import Array, InputError, MissingFileError, as_path, read_file
 from nucleate.explorer.built_page import content_security_policy, page_text
 from nucleate.explorer.measurements import Measurements, measure
+from nucleate.explorer.page_engine import live_part
 from nucleate.explorer.prepared_run import PreparedRun, begun_message, compute, thinned
 from nucleate.explorer.prepared_trace import PreparedTrace, prepare_trace_view, trace_message
 from nucleate.explorer.stored_runs import open_folder
@@ -18,7 +19,15 @@ from nucleate.explorer.trace_view import base64_text
 from nucleate.integrate.run import Run
 from nucleate.integrate.storage import replacing
 
-__all__ = ["check_html", "export", "page_with_recording", "recorded_page", "recording", "write_trace"]
+__all__ = [
+    "check_html",
+    "export",
+    "page_with_recording",
+    "recorded_page",
+    "recording",
+    "write_page",
+    "write_trace",
+]
 
 MAX_EXPORTED_NUMBERS = 5_000_000  # 27 MB of text
 MAX_PAGE_BYTES = 2**28  # more than any page has
@@ -38,26 +47,30 @@ def export(source: Path, target: Path, which: int = 0, page: str | None = None) 
         raise InputError(f"{source} is a folder. Pass one run, such as {source / 'run.zarr'}.")
     prepared = folder.prepare(folder.only, which)
     if isinstance(prepared, PreparedTrace):
-        return prepared.run, _write(target, recorded_page(prepared, prepared.run, page))
+        return prepared.run, write_page(target, recorded_page(prepared, prepared.run, page))
     run = thinned(compute(prepared), MAX_EXPORTED_NUMBERS)
-    return run, _write(target, recorded_page(prepared, run, page))
+    return run, write_page(target, recorded_page(prepared, run, page))
 
 
 def recorded_page(prepared: PreparedRun | PreparedTrace, run: Run, page: str | None = None) -> str:
-    """The page that plays `run`, which is what `prepared` led to; thinned to five million numbers."""
+    """The page that plays `run`, which is what `prepared` led to; thinned to five million numbers.  It can
+    compute where its engine can."""
     page = page_text() if page is None else page
     if isinstance(prepared, PreparedTrace):
         return page_with_recording(page, {"begun": trace_message(prepared, 0)})
-    return page_with_recording(page, recording(prepared, thinned(run, MAX_EXPORTED_NUMBERS)))
+    shown = thinned(run, MAX_EXPORTED_NUMBERS)
+    live = live_part(prepared, shown)
+    return page_with_recording(page, recording(prepared, shown) | ({} if live is None else {"live": live}))
 
 
 def write_trace(run: Run, target: Path, title: str) -> int:
     """Write the first text of a run over depth as a page; the bytes written."""
     message = trace_message(prepare_trace_view(run, 0, title), 0)
-    return _write(check_html(target), page_with_recording(page_text(), {"begun": message}))
+    return write_page(check_html(target), page_with_recording(page_text(), {"begun": message}))
 
 
-def _write(target: Path, text: str) -> int:
+def write_page(target: Path, text: str) -> int:
+    """Write a page, or leave what was there; the bytes written."""
     with replacing(target) as part:
         part.write_text(text, encoding="utf-8")
     return len(text.encode())
@@ -82,12 +95,13 @@ def recording(prepared: PreparedRun, run: Run) -> dict[str, Any]:
 
 
 def page_with_recording(page: str, recording: dict[str, Any]) -> str:
-    """The page with a recording inside, and a policy that lets it reach nothing at all."""
+    """The page with a recording inside, and a policy that lets it reach nothing at all; its engine is a
+    worker made from its own text."""
     # without "<" no tag inside can end the element
     data = json.dumps(recording, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     if len(RECORDING_PLACE.findall(page)) != 1 or not HEAD_TAG.search(page):
         raise InputError("The explorer's page has no place for a recorded run. Build it again with make web.")
-    policy = content_security_policy(page, "'none'")
+    policy = content_security_policy(page, "'none'", worker=True)
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     page = RECORDING_PLACE.sub(lambda found: f"{found[1]}{data}{found[2]}", page)
     return HEAD_TAG.sub(lambda found: f"{found[0]}\n{meta}", page, count=1)

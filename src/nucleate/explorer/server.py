@@ -17,17 +17,13 @@ from starlette.responses import HTMLResponse
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
-from nucleate import __version__
 from nucleate.checks import InputError
 from nucleate.explorer import limits
 from nucleate.explorer.built_page import content_security_policy
+from nucleate.explorer.greeting import greeting
 from nucleate.explorer.guard import MAX_REQUEST_HEADER_BYTES, Guard, cookie_header
-from nucleate.explorer.matrices import MENU
-from nucleate.explorer.presets import presets
-from nucleate.explorer.scene import Scene
 from nucleate.explorer.session import Session
 from nucleate.explorer.stored_runs import Folder
-from nucleate.explorer.thumbnails import thumbnail_of
 from nucleate.explorer.warm_up import warm_up
 
 __all__ = ["DEFAULT_PORT", "Explorer", "Server", "listen", "make_app", "serve"]
@@ -69,13 +65,7 @@ class Explorer:
     def hello_message(self) -> dict[str, Any]:
         """The first message of every session."""
         return {
-            "say": "hello",
-            "version": __version__,
-            "defaults": Scene().plain(),
-            "limits": limits.PAGE_LIMITS,
-            "presets": [preset.plain() for preset in presets()],
-            "first_thumbnail": thumbnail_of("start", Scene()),
-            "matrices": [one.plain() for one in MENU],
+            **greeting(),
             "opened": [entry.plain() for entry in self.folder.entries()],
             "open": None if self.folder.only is None else {"name": self.folder.only, "run": 0},
             "link": self.link,

@@ -16,11 +16,11 @@ import nucleate as nc
 from nucleate.explorer.presets import presets
 from nucleate.explorer.server import Server
 from nucleate.explorer.stored_runs import open_folder
+from nucleate.observe.merges import usual_radius
 
 pytestmark = several_programs
-CIRCLE = {"n": 60, "beta": 30.0, "t": 1e6, "frames": 80, "seed": 4}
-SPHERE = {"n": 40, "d": 3, "beta": 20.0, "t": 100.0, "frames": 40, "seed": 4}
-# all tokens in one place at the end; the last cluster that is lost goes over pi on its way
+CIRCLE: dict[str, Any] = {"n": 60, "beta": 30.0, "t": 1e6, "frames": 80, "seed": 4}
+SPHERE: dict[str, Any] = {"n": 40, "d": 3, "beta": 20.0, "t": 100.0, "frames": 40, "seed": 4}
 SECOND = "() => document.documentElement.dataset.second !== ''"
 
 
@@ -57,10 +57,8 @@ def test_ticks_of_mergers_are_where_clusters_are_lost_and_lead_there(
     page.open(at(server, CIRCLE))
     frames = events(page)
     assert len(frames) >= 3
-    run = simulated(CIRCLE)
-    radius = page.page.evaluate("window.nucleate.record.id") and nc.count_clusters(run.x, 0.5 / np.sqrt(30.0))
-    counts = np.asarray(radius)
-    assert all(counts[frame] != counts[frame - 1] for frame in frames[-2:])
+    counts = nc.count_clusters(simulated(CIRCLE).x, usual_radius(CIRCLE["beta"]))  # (m,)
+    assert all(counts[frame] != counts[frame - 1] for frame in frames[-2:]), "few are left then"
     page.page.keyboard.press("n")
     page.page.wait_for_function("at => window.nucleate.now().at === at", arg=frames[0])
     expect(page.page.locator("#messages")).to_contain_text("joins that of token")
@@ -236,7 +234,7 @@ def test_two_settings_stand_side_by_side_with_one_cursor_and_one_seed(
     page.seek(39)
     assert not np.array_equal(page.pixels(f"second-{main}"), starts), "the second follows the cursor"
     full = simulated({**scene, "mask": "full"})
-    other = int(nc.count_clusters(full.x, 0.5 / np.sqrt(scene["beta"]))[39])
+    other = int(nc.count_clusters(full.x, usual_radius(scene["beta"]))[39])
     expect(page.page.locator("section[data-view=clusters] .reading")).to_contain_text(f"other {other}")
     page.page.locator("[data-control=side]").select_option("")
     expect(page.page.locator(f"section[data-view=second-{main}]")).to_be_hidden()
@@ -265,7 +263,7 @@ def test_a_grid_of_small_runs_is_counted_and_opened(server: Server, page: Watche
     page.page.wait_for_function("() => document.querySelector('#grid').dataset.done === '16/16'")
     cell = page.page.locator("[data-cell='β = 80, n = 20']")
     run = simulated({"n": 20, "t": 20.0, "beta": 80.0, "frames": 24, "tolerance": 1e-6})
-    counted = nc.count_clusters(run.x, 0.5 / np.sqrt(80.0))[-1]
+    counted = nc.count_clusters(run.x, usual_radius(80.0))[-1]
     assert int(cell.get_attribute("data-clusters") or "") == counted
     page.change(cell.click)
     assert {key: page.now()["scene"][key] for key in ("n", "beta", "frames")} == {
@@ -287,7 +285,7 @@ def test_an_ensemble_gives_its_bands_to_the_curve_of_one_run(tmp_path: Path, bro
         "model": {"beta": 20.0},
         "start": {"n": 20, "d": 2},
         "times": {"t": 100.0, "save": 12},
-        "observables": {"groups": {"kind": "clusters", "radius": "0.5/sqrt(beta)"}},
+        "observables": {"groups": {"kind": "clusters", "radius": "0.1/sqrt(beta)"}},
     }
     nc.ensemble(study, tmp_path / "bands.zarr")
     with shipped_server(open_folder(tmp_path / "bands.zarr")) as server:

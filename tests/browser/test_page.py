@@ -54,7 +54,15 @@ def test_the_page_loads_and_asks_nobody_but_its_own_server(server: Server, page:
     expect(page.page).to_have_title("nucleate explorer")
     assert page.now()["connected"]
     assert page.now()["error"] is None
-    assert set(page.views()) == {"circle", "angles", "clusters", "consumption", "attention", "spectrum"}
+    assert set(page.views()) == {
+        "circle",
+        "angles",
+        "mergers",
+        "clusters",
+        "consumption",
+        "attention",
+        "spectrum",
+    }
     assert all(ink(page.pixels(view)) > 0.005 for view in page.views()), "an empty view"
     strangers = [
         url

@@ -205,7 +205,15 @@ def test_the_server_opens_a_trace_as_the_same_view_and_a_run_beside_it_as_before
         page.change(lambda: page.page.locator("[data-control=opened]").select_option("trace.zarr"))
         assert set(page.views()) == TRACE_VIEWS
         page.change(lambda: page.page.locator("[data-control=opened]").select_option("a.npz"))
-        assert set(page.views()) == {"sphere", "angles", "clusters", "consumption", "attention", "spectrum"}
+        assert set(page.views()) == {
+            "sphere",
+            "angles",
+            "mergers",
+            "clusters",
+            "consumption",
+            "attention",
+            "spectrum",
+        }
         assert page.page.locator(".loss").is_hidden()
         assert page.page.locator("#controls .facts").count() == 0
         page.page.goto("about:blank")

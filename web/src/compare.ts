@@ -10,6 +10,9 @@ import { SideContext } from "./side_context.ts";
 import { completeScene, sceneDifferences, same, type Scene } from "./state.ts";
 import { variant, whatDiffers } from "./variants.ts";
 
+const NOTHING_TO_VARY =
+  "This is a recording. Change a setting to run a scene of your own, then it has another.";
+
 /** A run that is kept, or on its way. */
 class WantedRun {
   run: RunRecord | null = null;
@@ -92,6 +95,12 @@ export class Compare {
     return look.side !== "" && run !== null && run.trace === null && (look.side !== "pinned" || this.hasPin);
   }
 
+  /** The scene of the run that is shown, if it was made here. */
+  private get made(): Scene | null {
+    const { recording, run, scene } = this.app;
+    return recording === null && run?.begun.scene != null ? scene : null;
+  }
+
   /** Keeps the run that is shown. */
   pin(): void {
     const { run, defaults } = this.app;
@@ -125,6 +134,7 @@ export class Compare {
       return { first, second: `pinned: ${this.pinnedWords}`, why: this.pinned.error ?? "being computed …" };
     }
     const next = variant(app.scene, side);
+    if (next !== null && this.made === null) return { first: "", second: "", why: NOTHING_TO_VARY };
     if (next === null) return { first: "", second: "", why: "" };
     return {
       first: whatDiffers(app.scene, next),
@@ -139,8 +149,7 @@ export class Compare {
     const { look } = app;
     if (!app.recorded) {
       this.pinned.want(look.pin === null ? null : completeScene(look.pin, app.defaults));
-      const made = app.recording === null && app.run?.begun.scene != null ? app.scene : null;
-      this.other.want(made === null || !this.sideBySide ? null : variant(made, look.side));
+      this.other.want(this.made === null || !this.sideBySide ? null : variant(this.made, look.side));
     }
     this.second.run = !this.sideBySide ? null : look.side === "pinned" ? this.pinnedRun : this.other.run;
     this.second.updateColours();

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { BinaryMessage, Outgoing } from "../src/connection.ts";
+import type { Outgoing } from "../src/connection.ts";
 import { RunQueue, type Answer } from "../src/run_queue.ts";
-import { SCENE, type Scene } from "../src/state.ts";
+import { SCENE } from "../src/state.ts";
 
 const BEGUN = { n: 1, d: 2, frames: 1, recorded: false, scene: null, beta: 1, Q: [], K: [], V: [] };
 const FACTS = { delta: 1, radius: 0.1, centers: { renyi: [], strong: [] }, spectrum: null };

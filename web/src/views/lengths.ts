@@ -3,6 +3,7 @@
 import { linearTicks, power, pretty, type Tick } from "../axis.ts";
 import type { Pen } from "../pen.ts";
 import { currentFrame, type ViewContext } from "../view_context.ts";
+import { ColouredPaths, visitStretches } from "./coloured_paths.ts";
 import type { Box } from "./plot.ts";
 import { TimePlot } from "./time_plot.ts";
 
@@ -20,7 +21,7 @@ export class Lengths extends TimePlot {
 
   protected keyOfLayer(): string {
     const { run, theme, scale, palette } = this.context;
-    const drawn = [run?.begun.id, run?.frameCount, run?.measured !== null, run?.status, palette.version];
+    const drawn = [run?.begun.id, run?.frameCount, run?.measured !== null, run?.status, palette.trailVersion];
     return [...drawn, theme.dark, scale.decades].join("/");
   }
 
@@ -49,9 +50,22 @@ export class Lengths extends TimePlot {
   }
 
   private trace(norms: Float64Array, k: number, columns: Float32Array, box: Box, into: number[]): void {
+    this.stretch(norms, k, columns, 0, columns.length - 1, box, into);
+  }
+
+  /** The line of token k from one frame to another. */
+  private stretch(
+    norms: Float64Array,
+    k: number,
+    columns: Float32Array,
+    first: number,
+    last: number,
+    box: Box,
+    into: number[],
+  ): void {
     const n = this.context.run!.n;
     into.push(NaN, NaN);
-    for (let i = 0; i < columns.length; i++) into.push(columns[i], this.y(this.share(norms[i * n + k]), box));
+    for (let i = first; i <= last; i++) into.push(columns[i], this.y(this.share(norms[i * n + k]), box));
   }
 
   protected paintLayer(pen: Pen, box: Box): void {
@@ -65,14 +79,14 @@ export class Lengths extends TimePlot {
     this.drawAxes(pen, box, this.ticks(box));
     const columns = this.frameColumns(box);
     const lines = Math.min(run.n, MAX_LINES);
-    const groups = new Map<string, number[]>();
+    const paths = new ColouredPaths();
     for (let i = 0; i < lines; i++) {
       const k = Math.floor((i * run.n) / lines);
-      const colour = palette.of(k);
-      if (!groups.has(colour)) groups.set(colour, []);
-      this.trace(norms, k, columns, box, groups.get(colour)!);
+      visitStretches(run, palette, k, (colour, first, last) =>
+        this.stretch(norms, k, columns, first, last, box, paths.of(colour, palette.isDimmed(k))),
+      );
     }
-    for (const [colour, points] of groups) pen.path(points, { stroke: colour, width: 1, alpha: 0.7 });
+    paths.paint(pen, 1, 0.7);
   }
 
   protected paintOverlay(pen: Pen, box: Box): void {

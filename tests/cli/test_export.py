@@ -47,3 +47,19 @@ def test_quiet_prints_nothing(tmp_path: Path) -> None:
     one_run().save(tmp_path / "run.npz")
     assert typed("export", tmp_path / "run.npz", "--out", tmp_path / "page.html", "-q") == (0, "")
     assert (tmp_path / "page.html").is_file()
+
+
+def test_a_site_is_written_and_what_is_missing_is_said(tmp_path: Path) -> None:
+    code, said = typed("export", "--site", tmp_path / "site", "--no-recordings")
+    assert code == 0, said
+    assert "open it in any browser, or put it on any host" in said
+    assert "left to nucleate itself: The whole life" in said
+    assert (tmp_path / "site" / "index.html").is_file()
+    for words, help in (
+        (("export",), "the run is missing"),
+        (("export", tmp_path / "run.npz"), "--out is missing"),
+        (("export", tmp_path / "run.npz", "--site", tmp_path), "is given too"),
+    ):
+        code, said = typed(*words)
+        assert code == 2
+        assert help in " ".join(said.split())

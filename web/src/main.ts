@@ -545,8 +545,6 @@ if (inPage) {
   exact = new ExactOffer(app, share);
 }
 if (embedded.recording !== null) playRecording(fromExport(embedded.recording), embedded.live);
-if (embedded.recording === null || inPage) {
-  root.dataset.connection = inPage ? "page" : "connecting";
-  connection.connect();
-}
+else root.dataset.connection = "connecting";
+if (embedded.recording === null || inPage) connection.connect();
 requestDraw();

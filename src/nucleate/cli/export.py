@@ -45,8 +45,7 @@ def export(
     ] = True,
     quiet: Quiet = False,
 ) -> None:
-    """Make a page that plays a recorded run, or the explorer itself, for any browser, without server or
-    network.
+    """Make a page of a recorded run, or of the explorer itself, that needs neither server nor network.
 
     Exit code 0: written. 2: bad input.
     """

@@ -32,7 +32,7 @@ export class PageEngine {
     }
     this.worker = worker;
     this.timer = window.setTimeout(() => this.fail("no answer"), READY_MILLIS);
-    worker.onerror = (event) => this.fail(event.message);
+    worker.onerror = (event) => this.fail((event as Partial<ErrorEvent>).message ?? "");
     worker.onmessageerror = () => this.fail("a broken message");
     worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.receive(data);
     worker.postMessage({ recordings: this.recordings });

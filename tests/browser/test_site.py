@@ -1,0 +1,163 @@
+"""The static site and live pages of recorded runs, opened from files in a real Chromium without network: the
+engine inside the page against nucleate."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, expect
+from support.chromium import WatchedPage
+from support.explorer_scenes import simulated
+from support.time_limits import several_programs
+
+import nucleate as nc
+from nucleate.cli.explore import _state
+from nucleate.explorer.built_page import page_text
+from nucleate.explorer.export import export, page_with_recording
+from nucleate.explorer.page_engine import page_greeting
+from nucleate.explorer.presets import presets
+from nucleate.explorer.python_code import python_code
+from nucleate.explorer.scene import parse_scene
+from nucleate.explorer.site import recorded_preset
+
+pytestmark = several_programs
+RECORDED = "family-kuramoto"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of a site with one recorded preset."""
+    preset = next(one for one in presets() if one.name == RECORDED)
+    inside = {"site": page_greeting(), "recordings": [recorded_preset(preset)]}
+    path = tmp_path_factory.mktemp("site") / "index.html"
+    path.write_text(page_with_recording(page_text(), inside), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture
+def offline(browser: Browser) -> Iterator[Any]:
+    """Fresh profiles without network; what they asked for must have been files of ours."""
+    contexts, opened = [], []
+
+    def fresh() -> WatchedPage:
+        context = browser.new_context(
+            viewport={"width": 1400, "height": 900}, offline=True, color_scheme="light"
+        )
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        contexts.append(context)
+        opened.append(WatchedPage(context.new_page()))
+        return opened[-1]
+
+    yield fresh
+    asked = [url for one in opened for url in one.requested_urls]
+    complaints = [text for one in opened for text in one.complaints]
+    for context in contexts:
+        context.close()
+    assert [url for url in asked if not url.startswith(("file:", "blob:", "data:", "about:"))] == []
+    assert complaints == []
+
+
+def link_to(site: str, scene: dict[str, Any], frame: int = 0) -> str:
+    return f"{site}#{quote(json.dumps({'scene': scene, 'at': frame}), safe='')}"
+
+
+def farthest(page: WatchedPage, scene: dict[str, Any], frame: int = -1) -> float:
+    """How far a frame of the page is from nucleate's."""
+    x = simulated(scene).x[frame].reshape(-1)
+    return float(np.abs(page.bits(None if frame == -1 else frame) - x).max())
+
+
+def test_a_site_plays_presets_takes_changes_and_its_links_open_in_a_fresh_profile(
+    site: str, offline: Any
+) -> None:
+    page: WatchedPage = offline()
+    page.open(site)
+    assert page.page.evaluate("document.documentElement.dataset.engine") == "page"
+    expect(page.page.locator("#summary")).to_contain_text("computed in this page")
+    page.change(lambda: page.page.locator("[data-control=preset]").select_option("figure2"))
+    scene = next(one.scene for one in presets() if one.name == "figure2").plain()
+    page.page.wait_for_function("() => window.nucleate.now().at > 0", timeout=60_000)  # it plays
+    assert farthest(page, scene) < 1e-7
+    assert farthest(page, scene, 7) < 1e-7
+    page.page.locator("[data-control=beta]").fill("30")
+    page.change(lambda: page.page.keyboard.press("Enter"))
+    assert farthest(page, {**scene, "beta": 30.0}) < 1e-7
+    page.seek(120)
+    page.page.locator("[data-action=share]").click()
+    page.page.locator("[data-action=copy-link]").click()
+    link = page.page.locator("#share textarea").input_value()
+    other: WatchedPage = offline()
+    other.open(link)
+    assert other.now()["at"] == 120
+    assert other.now()["scene"]["beta"] == 30.0
+    assert np.array_equal(other.bits(), page.bits())
+
+
+def test_python_and_matrices_are_answered_in_the_page(site: str, offline: Any) -> None:
+    page: WatchedPage = offline()
+    table = {"n": 8, "d": 3, "beta": 5.0, "t": 2.0, "frames": 9, "V": {"preset": "complex"}, "seed": 4}
+    page.open(link_to(site, table))
+    page.page.locator("[data-action=share]").click()
+    page.page.locator("[data-action=copy-python]").click()
+    expect(page.page.locator("#share textarea")).to_be_visible()
+    assert page.page.locator("#share textarea").input_value() == python_code(parse_scene(table))
+    assert page.page.locator("[data-action=npz]").is_disabled()
+    assert farthest(page, table) < 1e-7
+
+
+def test_what_is_beyond_the_page_is_said_with_the_command_that_opens_it(site: str, offline: Any) -> None:
+    page: WatchedPage = offline()
+    page.open(link_to(site, {"n": 20, "t": 5.0}))
+    page.page.locator("[data-control=t]").fill("1e60")
+    page.page.keyboard.press("Enter")
+    expect(page.page.locator("#error-text")).to_contain_text("times up to 100,000, but the end is 1e+60")
+    page.page.locator("#open-exactly").click()
+    command = page.page.locator("#share textarea").input_value()
+    assert command.startswith("nucleate explore --link '#")
+    state = _state(command.split("'")[1])
+    assert parse_scene(state["scene"]) == parse_scene({"n": 20, "t": 1e60})
+
+
+def test_a_preset_that_the_page_cannot_compute_is_played(site: str, offline: Any) -> None:
+    page: WatchedPage = offline()
+    page.open(site)
+    page.change(lambda: page.page.locator("[data-control=preset]").select_option(RECORDED))
+    scene = next(one.scene for one in presets() if one.name == RECORDED)
+    assert page.now()["clusters"] is not None
+    expect(page.page.locator("#summary")).to_have_text("recorded run")
+    assert farthest(page, scene.plain()) < 1e-6  # 32 bits
+    page.page.locator("[data-action=share]").click()
+    expect(page.page.locator("#share")).to_contain_text("32 bits")
+    page.page.locator("[data-action=copy-python]").click()
+    assert page.page.locator("#share textarea").input_value() == python_code(scene)
+
+
+def test_an_exported_run_plays_first_and_then_takes_changes(offline: Any, tmp_path: Path) -> None:
+    run = nc.simulate(nc.Attention(20.0), nc.uniform(30, 3, 1), 10.0, save=25)
+    run.save(tmp_path / "run.zarr")
+    export(tmp_path / "run.zarr", tmp_path / "page.html")
+    page: WatchedPage = offline()
+    page.page.goto((tmp_path / "page.html").as_uri())
+    page.page.wait_for_function("() => window.nucleate?.now?.().connected")
+    expect(page.page.locator("#summary")).to_have_text("recorded run")
+    assert np.array_equal(page.bits().astype(np.float32), run.x[-1].reshape(-1).astype(np.float32))
+    page.page.locator("[data-control=beta]").fill("5")
+    page.change(lambda: page.page.keyboard.press("Enter"))
+    expect(page.page.locator("#summary")).to_contain_text("computed in this page")
+    again = nc.simulate(nc.Attention(5.0), run.x[0], 10.0, save=25)
+    assert np.abs(page.bits() - again.x[-1].reshape(-1)).max() < 1e-7
+
+
+def test_a_worker_that_does_not_start_is_said(browser: Browser, site: str, tmp_path: Path) -> None:
+    text = Path(site.removeprefix("file://")).read_text(encoding="utf-8")
+    (tmp_path / "index.html").write_text(text.replace("; worker-src blob:", ""), encoding="utf-8")
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto((tmp_path / "index.html").as_uri())
+    expect(page.locator("#error-text")).to_contain_text("The engine of this page does not run")
+    assert page.evaluate("document.documentElement.dataset.connection") == "failed"
+    context.close()

@@ -6,6 +6,8 @@ import { copy, csv, dataText, publicLink } from "./export.ts";
 import { SHORTCUTS } from "./text.ts";
 
 const LINK_HOLDS = "A link holds the whole scene, its seed, the cursor and the view.";
+const LINK_OF_RECORDING =
+  "A link holds the recording’s name, the cursor and the view, and opens where the explorer has that file.";
 const PYTHON_OF_RECORDING =
   "The Python lines redo this recording from its own file: the same start, model, times and solver.";
 
@@ -73,7 +75,8 @@ export class ShareDialog {
     this.text.hidden = true;
     this.about.textContent = this.app.run === null ? "" : dataText(this.app.run);
     const redo = this.ownPython === null ? "The Python lines redo the run bit for bit." : PYTHON_OF_RECORDING;
-    if (!this.disabled) this.dialog.querySelector("p")!.textContent = `${LINK_HOLDS} ${redo}`;
+    const holds = this.app.recording === null ? LINK_HOLDS : LINK_OF_RECORDING;
+    if (!this.disabled) this.dialog.querySelector("p")!.textContent = `${holds} ${redo}`;
     const python = this.dialog.querySelector<HTMLButtonElement>('[data-action="copy-python"]')!;
     python.hidden = this.app.run?.trace != null; // a trace is redone by nucleate trace and its model
     this.dialog.showModal();

@@ -65,8 +65,9 @@ export class Panel {
       {},
       this.title,
       this.reading,
+      el("span", { class: "saves-place" }, el("span", { class: "saves" }, save("png"), save("svg"))),
       this.options,
-      el("span", { class: "tools" }, el("span", { class: "saves" }, save("png"), save("svg")), info),
+      el("span", { class: "tools" }, info),
     );
     this.canvas.setAttribute("aria-describedby", about.id);
     this.canvas.setAttribute("aria-label", TITLES[name]);

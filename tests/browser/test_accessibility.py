@@ -58,8 +58,9 @@ def test_while_a_run_plays_only_mergers_and_the_end_are_told_and_seldom(
     own = np.arange(SCENE["n"])
     lost = int(((leader[:-1] == own) & (leader[1:] != own)).sum())
     said = sum(
-        int(found[1]) if (found := re.search(r"(\d+) clusters? have joined", one["text"])) else
-        int("has joined" in one["text"])
+        int(found[1])
+        if (found := re.search(r"(\d+) clusters? have joined", one["text"]))
+        else int("has joined" in one["text"])
         for one in told
     )
     assert said == lost, "every merger is told once"
@@ -118,7 +119,9 @@ def test_legend_and_picture_have_the_same_colours_where_colours_are_forced(
         assert (np.abs(canvas.astype(int) - rgb).max(axis=1) <= 2).sum() > 20, f"{ring} is {colour}"
     usual = [(0xD6, 0x27, 0x28), (0xFF, 0x62, 0x55)]  # the red of the page's own themes
     assert not any((canvas == red).all(axis=1).any() for red in usual)
-    ground = page.page.evaluate("getComputedStyle(document.querySelector('section[data-view=circle]')).backgroundColor")
+    ground = page.page.evaluate(
+        "getComputedStyle(document.querySelector('section[data-view=circle]')).backgroundColor"
+    )
     assert (canvas[0] == [int(part) for part in re.findall(r"\d+", ground)[:3]]).all()
     assert page.complaints == []
     context.close()

@@ -47,7 +47,9 @@ OVERLAPS = """() => ['#top', '#player', 'dialog[open]'].flatMap(where =>
 
 @pytest.fixture(params=[UPRIGHT, LYING], ids=["upright", "lying"])
 def phone(browser: Browser, request: pytest.FixtureRequest) -> Iterator[WatchedPage]:
-    context = browser.new_context(viewport=request.param, has_touch=True, is_mobile=True, color_scheme="light")
+    context = browser.new_context(
+        viewport=request.param, has_touch=True, is_mobile=True, color_scheme="light"
+    )
     watched = WatchedPage(context.new_page())
     yield watched
     complaints = list(watched.complaints)
@@ -154,7 +156,9 @@ def test_a_swipe_scrolls_over_every_picture_and_changes_nothing(server: Server, 
         x, y = middle(phone, view)
         start = scrolled(phone)
         drag(phone, *[[(x, y - step)] for step in range(0, 80, 8)])
-        phone.page.wait_for_function("start => document.getElementById('views').scrollTop > start + 20", arg=start)
+        phone.page.wait_for_function(
+            "start => document.getElementById('views').scrollTop > start + 20", arg=start
+        )
         assert phone.page.evaluate("window.nucleate.state") == before
 
 

@@ -69,7 +69,9 @@ def test_a_run_is_saved_as_a_page_that_plays_it_alone_and_saves_itself_again(
         assert page.now()["recorded"]
         assert np.array_equal(page.bits(), final.astype(np.float32))
         assert page.now()["frames"] == SCENE["frames"]
-        others = [url for url in page.requested_urls if not url.startswith(("file:", "data:", "blob:", "about:"))]
+        others = [
+            url for url in page.requested_urls if not url.startswith(("file:", "data:", "blob:", "about:"))
+        ]
         assert others == []
         assert "connect-src 'none'" in here.read_text()
         if there is not None:
@@ -161,7 +163,9 @@ def test_heads_of_a_checkpoint_are_opened_and_what_was_reduced_is_said(
         head = simulate_head(tmp_path / "models" / "tiny", 0, 1, tokens=32, seed=0)
         x = page.bits().reshape(32, -1)
         assert x.shape[1] == head.run.x.shape[2]
-        assert np.allclose(x @ x.T, head.run.x[-1] @ head.run.x[-1].T, atol=1e-3)  # both to rtol 1e-6, then a span
+        assert np.allclose(
+            x @ x.T, head.run.x[-1] @ head.run.x[-1].T, atol=1e-3
+        )  # both to rtol 1e-6, then a span
         page.page.goto("about:blank")
 
 

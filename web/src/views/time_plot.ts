@@ -18,7 +18,10 @@ export abstract class TimePlot extends Plot {
     super(name, context);
     this.canvas.classList.add("seeks");
     this.canvas.addEventListener("pointerdown", (event) => {
-      if (event.pointerType === "touch") return this.putDown(event);
+      if (event.pointerType === "touch") {
+        this.putDown(event);
+        return;
+      }
       this.pressed = true;
       this.canvas.setPointerCapture(event.pointerId);
       this.seek(event);

@@ -1,5 +1,6 @@
 """The explorer for those who do not see its pictures, or see other colours, in a real Chromium."""
 
+import itertools
 import json
 import re
 from typing import Any
@@ -21,11 +22,13 @@ SCENE: dict[str, Any] = {"n": 40, "d": 2, "beta": 16.0, "t": 200.0, "frames": 80
 ANNOUNCEMENT_PAUSE_MILLIS = 3000
 # every change of what a screen reader reads out by itself, with its time
 WATCH = """() => { window.changes = [];
-  const live = one => one.closest('output, [role=status], [role=alert], [role=log], [aria-live]:not([aria-live=off])');
+  const regions = 'output, [role=status], [role=alert], [role=log], [aria-live]:not([aria-live=off])';
+  const live = one => one.closest(regions);
   new MutationObserver(records => { for (const {target} of records) {
     const region = live(target.nodeType === 1 ? target : target.parentElement);
     if (region !== null) window.changes.push({id: region.id || region.className, at: performance.now(),
-      text: region.textContent}) } }).observe(document.body, {subtree: true, childList: true, characterData: true}) }"""
+      text: region.textContent}) } })
+  .observe(document.body, {subtree: true, childList: true, characterData: true}) }"""
 
 
 def address(server: Server, frame: int | None, **look: Any) -> str:
@@ -84,7 +87,7 @@ def test_what_happened_is_told_in_words_that_are_true(server: Server, page: Watc
     own = np.arange(40)
     mergers = [
         (int(k), int(now[k]))
-        for before, now in zip(leader[:-1], leader[1:], strict=True)
+        for before, now in itertools.pairwise(leader)
         for k in own[(before == own) & (now != own)]
     ]
     assert f"{len(mergers)} mergers, half of them" in text

@@ -33,7 +33,8 @@ def test_a_head_on_the_page_is_that_of_all_dimensions(tmp_path: Path) -> None:
     prepared = open_folder(tmp_path).prepare("tiny", heads + 1)
     assert isinstance(prepared, PreparedRun)
     begun = begun_message(prepared, 3)
-    assert "layer 1, head 1" in begun["about"] and begun["title"].endswith("layer 1, head 1")
+    assert "layer 1, head 1" in begun["about"]
+    assert begun["title"].endswith("layer 1, head 1")
     run = compute(prepared)
     whole = simulate_head(tiny, 1, 1, tokens=32, seed=0, save=2).run
     # the same start, the same end: angles among the tokens, to what rtol 1e-6 over some e-foldings leaves

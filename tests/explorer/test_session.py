@@ -168,7 +168,8 @@ def test_a_run_is_handed_out_as_the_page_that_nucleate_export_makes_of_it(server
         assert page.hear()[0]["say"] == "error"
     assert header["name"] == "nucleate-run.html"
     text = arrays["bytes"].tobytes().decode()
-    assert "connect-src 'none'" in text and "unsafe-inline" not in text
+    assert "connect-src 'none'" in text
+    assert "unsafe-inline" not in text
     found = re.search(r'<script[^>]*id="recorded"[^>]*>(.*?)</script>', text)
     assert found is not None
     recorded = json.loads(found[1])

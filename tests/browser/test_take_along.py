@@ -107,7 +107,7 @@ def test_a_view_is_saved_as_a_gif_of_the_whole_run(page: WatchedPage, server: Se
     opened(page, server, 3)
     with Image.open(BytesIO(view_as(page, view, "gif"))) as film:
         assert film.format == "GIF"
-        assert film.n_frames == 120
+        assert getattr(film, "n_frames", 1) == 120
         assert film.info["loop"] == 0
         assert max(film.size) <= 700
         pictures = []

@@ -1,5 +1,6 @@
 """The explorer for those who do not see its pictures, or see other colours, in a real Chromium."""
 
+import itertools
 import json
 import re
 from typing import Any
@@ -21,11 +22,13 @@ SCENE: dict[str, Any] = {"n": 40, "d": 2, "beta": 16.0, "t": 200.0, "frames": 80
 ANNOUNCEMENT_PAUSE_MILLIS = 3000
 # every change of what a screen reader reads out by itself, with its time
 WATCH = """() => { window.changes = [];
-  const live = one => one.closest('output, [role=status], [role=alert], [role=log], [aria-live]:not([aria-live=off])');
+  const regions = 'output, [role=status], [role=alert], [role=log], [aria-live]:not([aria-live=off])';
+  const live = one => one.closest(regions);
   new MutationObserver(records => { for (const {target} of records) {
     const region = live(target.nodeType === 1 ? target : target.parentElement);
     if (region !== null) window.changes.push({id: region.id || region.className, at: performance.now(),
-      text: region.textContent}) } }).observe(document.body, {subtree: true, childList: true, characterData: true}) }"""
+      text: region.textContent}) } })
+  .observe(document.body, {subtree: true, childList: true, characterData: true}) }"""
 
 
 def address(server: Server, frame: int | None, **look: Any) -> str:
@@ -58,8 +61,9 @@ def test_while_a_run_plays_only_mergers_and_the_end_are_told_and_seldom(
     own = np.arange(SCENE["n"])
     lost = int(((leader[:-1] == own) & (leader[1:] != own)).sum())
     said = sum(
-        int(found[1]) if (found := re.search(r"(\d+) clusters? have joined", one["text"])) else
-        int("has joined" in one["text"])
+        int(found[1])
+        if (found := re.search(r"(\d+) clusters? have joined", one["text"]))
+        else int("has joined" in one["text"])
         for one in told
     )
     assert said == lost, "every merger is told once"
@@ -83,7 +87,7 @@ def test_what_happened_is_told_in_words_that_are_true(server: Server, page: Watc
     own = np.arange(40)
     mergers = [
         (int(k), int(now[k]))
-        for before, now in zip(leader[:-1], leader[1:], strict=True)
+        for before, now in itertools.pairwise(leader)
         for k in own[(before == own) & (now != own)]
     ]
     assert f"{len(mergers)} mergers, half of them" in text
@@ -118,7 +122,9 @@ def test_legend_and_picture_have_the_same_colours_where_colours_are_forced(
         assert (np.abs(canvas.astype(int) - rgb).max(axis=1) <= 2).sum() > 20, f"{ring} is {colour}"
     usual = [(0xD6, 0x27, 0x28), (0xFF, 0x62, 0x55)]  # the red of the page's own themes
     assert not any((canvas == red).all(axis=1).any() for red in usual)
-    ground = page.page.evaluate("getComputedStyle(document.querySelector('section[data-view=circle]')).backgroundColor")
+    ground = page.page.evaluate(
+        "getComputedStyle(document.querySelector('section[data-view=circle]')).backgroundColor"
+    )
     assert (canvas[0] == [int(part) for part in re.findall(r"\d+", ground)[:3]]).all()
     assert page.complaints == []
     context.close()

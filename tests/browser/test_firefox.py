@@ -91,7 +91,9 @@ def test_nothing_is_wider_than_a_phone_in_firefox(server: Server, firefox: Firef
         assert firefox.value("document.documentElement.scrollWidth") <= width
         for part in ("#settings", "section[data-view=circle] .stage"):
             box = firefox.value(f"document.querySelector('{part}').getBoundingClientRect().toJSON()")
-            assert box["width"] > 150 and box["height"] > 100 and box["right"] <= width + 1, part
+            assert box["width"] > 150, part
+            assert box["height"] > 100, part
+            assert box["right"] <= width + 1, part
     firefox.size(1400, 900)
 
 

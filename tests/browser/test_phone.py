@@ -47,7 +47,9 @@ OVERLAPS = """() => ['#top', '#player', 'dialog[open]'].flatMap(where =>
 
 @pytest.fixture(params=[UPRIGHT, LYING], ids=["upright", "lying"])
 def phone(browser: Browser, request: pytest.FixtureRequest) -> Iterator[WatchedPage]:
-    context = browser.new_context(viewport=request.param, has_touch=True, is_mobile=True, color_scheme="light")
+    context = browser.new_context(
+        viewport=request.param, has_touch=True, is_mobile=True, color_scheme="light"
+    )
     watched = WatchedPage(context.new_page())
     yield watched
     complaints = list(watched.complaints)
@@ -85,7 +87,8 @@ def middle(page: WatchedPage, view: str) -> tuple[float, float]:
     page.drawn()
     stage = page.page.locator(f"section[data-view={view}] .stage").bounding_box()
     views = page.page.locator("#views").bounding_box()
-    assert stage is not None and views is not None
+    assert stage is not None
+    assert views is not None
     top = max(stage["y"], views["y"])
     bottom = min(stage["y"] + stage["height"], views["y"] + views["height"])
     return stage["x"] + stage["width"] / 2.0, (top + bottom) / 2.0
@@ -134,8 +137,11 @@ def test_what_a_setting_changes_is_seen_while_it_is_set(server: Server, phone: W
         phone.page.locator(what).bounding_box()
         for what in ("#settings", "section[data-view=circle] .stage", "#views")
     )
-    assert settings is not None and stage is not None and views is not None
-    assert settings["width"] >= 280 and settings["height"] >= 200
+    assert settings is not None
+    assert stage is not None
+    assert views is not None
+    assert settings["width"] >= 280
+    assert settings["height"] >= 200
     assert stage["y"] >= views["y"] - 1, "the picture begins where it is seen"
     assert stage["y"] + stage["height"] <= views["y"] + views["height"] + 1, "and ends there"
     assert min(stage["width"], stage["height"]) >= 150
@@ -154,7 +160,9 @@ def test_a_swipe_scrolls_over_every_picture_and_changes_nothing(server: Server, 
         x, y = middle(phone, view)
         start = scrolled(phone)
         drag(phone, *[[(x, y - step)] for step in range(0, 80, 8)])
-        phone.page.wait_for_function("start => document.getElementById('views').scrollTop > start + 20", arg=start)
+        phone.page.wait_for_function(
+            "start => document.getElementById('views').scrollTop > start + 20", arg=start
+        )
         assert phone.page.evaluate("window.nucleate.state") == before
 
 
@@ -171,7 +179,8 @@ def test_two_fingers_zoom_and_turn_the_sphere_and_one_turns_it_sideways(
     assert now[0] == pytest.approx(azimuth, abs=1e-6)
     drag(phone, *[[(x + step, y)] for step in range(0, 80, 8)])
     turned = phone.page.evaluate("window.nucleate.state.view.camera")
-    assert abs(turned[0] - now[0]) > 0.1 and scrolled(phone) == 0
+    assert abs(turned[0] - now[0]) > 0.1
+    assert scrolled(phone) == 0
 
 
 def test_two_fingers_zoom_the_page_over_other_pictures_and_a_tap_seeks(

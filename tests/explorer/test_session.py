@@ -2,7 +2,9 @@
 can hurt the others."""
 
 import asyncio
+import base64
 import json
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -170,6 +172,25 @@ def test_a_run_aside_leaves_the_data_of_the_one_that_is_shown_at_hand(server: Se
         _, arrays = page.wait_for("file")
     (tmp_path / "run.npz").write_bytes(arrays["bytes"].tobytes())
     assert np.array_equal(nc.load(tmp_path / "run.npz").x, x)
+
+
+def test_a_run_is_handed_out_as_the_page_that_nucleate_export_makes_of_it(server: Server) -> None:
+    with client(server) as page:
+        page.tell(do="run", id=4, scene={"n": 12, "t": 5.0, "frames": 6})
+        _, t, x, _, _ = page.watch(4)
+        page.tell(do="page", id=4)
+        header, arrays = page.wait_for("file")
+        page.tell(do="page", id=5)
+        assert page.hear()[0]["say"] == "error"
+    assert header["name"] == "nucleate-run.html"
+    text = arrays["bytes"].tobytes().decode()
+    assert "connect-src 'none'" in text
+    assert "unsafe-inline" not in text
+    found = re.search(r'<script[^>]*id="recorded"[^>]*>(.*?)</script>', text)
+    assert found is not None
+    recorded = json.loads(found[1])
+    assert recorded["t"] == t.tolist()
+    assert np.array_equal(np.frombuffer(base64.b64decode(recorded["x"]), "<f4"), x.astype("<f4").reshape(-1))
 
 
 def test_a_trace_comes_in_one_message_and_its_data_are_the_run_that_was_stored(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ async function writeGif(film: Film): Promise<Blob | null> {
     await pause(0); // the page stays alive
     if (film.cancelled()) return null;
   }
-  return writer.finish();
+  return new Blob([writer.bytes()], { type: "image/gif" });
 }
 
 /** In real time; a machine that is too slow leaves pictures out, and the film is as long as ever. */

@@ -8,6 +8,7 @@ import { el } from "./dom.ts";
 
 const forced = matchMedia("(forced-colors: active)");
 const DARK_BELOW = 128; // of 255, mean of the three channels of the ground
+const FAINT_SHARE = 0.3; // of ink, in the lines of axes
 let known: Theme | null = null;
 
 /** The colours of the system as a theme; null where none are forced. */
@@ -31,7 +32,8 @@ function systemTheme(): Theme {
   const ground = rgb(paper);
   const base = (ground[0] + ground[1] + ground[2]) / 3 < DARK_BELOW ? DARK : LIGHT;
   const ink = systemColour("CanvasText");
-  return { ...base, paper, ink, soft: ink, faint: systemColour("GrayText"), red: systemColour("Highlight") };
+  const faint = hex(rgb(ink).map((value, i) => FAINT_SHARE * value + (1 - FAINT_SHARE) * ground[i]));
+  return { ...base, paper, ink, soft: ink, faint, red: systemColour("Highlight") };
 }
 
 function systemColour(name: string): string {

@@ -11,12 +11,15 @@ const cell = (r: number, g: number, b: number): number =>
 /** The colours that occur most, (256, 3), and for every place of the cube the nearest of them, (2^15,). */
 export function colourTable(samples: Uint8ClampedArray[]): { colours: Uint8Array; nearest: Uint8Array } {
   const count = new Float64Array(1 << (3 * BITS));
-  const sum = new Float64Array(3 * count.length);
+  const chosen = new Int32Array(count.length); // the colour that most of a place have, if most have one
+  const lead = new Int32Array(count.length);
   for (const rgba of samples)
     for (let i = 0; i < rgba.length; i += 4) {
       const at = cell(rgba[i], rgba[i + 1], rgba[i + 2]);
       count[at]++;
-      for (let c = 0; c < 3; c++) sum[3 * at + c] += rgba[i + c];
+      const colour = (rgba[i] << 16) | (rgba[i + 1] << 8) | rgba[i + 2];
+      if (lead[at] === 0) chosen[at] = colour;
+      lead[at] += chosen[at] === colour ? 1 : -1;
     }
   const common = Array.from(count.keys())
     .filter((at) => count[at] > 0)
@@ -24,7 +27,7 @@ export function colourTable(samples: Uint8ClampedArray[]): { colours: Uint8Array
     .slice(0, MAX_COLOURS);
   const colours = new Uint8Array(3 * MAX_COLOURS);
   common.forEach((at, i) => {
-    for (let c = 0; c < 3; c++) colours[3 * i + c] = Math.round(sum[3 * at + c] / count[at]);
+    colours.set([chosen[at] >> 16, (chosen[at] >> 8) & 255, chosen[at] & 255], 3 * i);
   });
   const nearest = Uint8Array.from({ length: count.length }, (_, at) => nearestOf(at, colours, common.length));
   return { colours, nearest };
@@ -120,7 +123,15 @@ export class GifWriter {
     this.parts.push(Uint8Array.from(frame));
   }
 
-  finish(): Blob {
-    return new Blob([...this.parts, Uint8Array.of(0x3b)], { type: "image/gif" });
+  /** The whole file. */
+  bytes(): Uint8Array<ArrayBuffer> {
+    const all = new Uint8Array(this.parts.reduce((sum, part) => sum + part.length, 1));
+    let at = 0;
+    for (const part of this.parts) {
+      all.set(part, at);
+      at += part.length;
+    }
+    all[at] = 0x3b;
+    return all;
   }
 }

@@ -203,7 +203,12 @@ function sphere(): View[] {
     return [
       {
         name: "sphere",
-        element: el("section", { class: "panel", "data-view": "sphere" }, el("p", { class: "sorry" }, text)),
+        element: el(
+          "section",
+          { class: "panel", "data-view": "sphere" },
+          el("p", { class: "sorry" }, text),
+          el("p", { class: "explain", id: "explain-sphere" }), // as every view has
+        ),
         draw: () => undefined,
       },
     ];

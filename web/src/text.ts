@@ -134,6 +134,7 @@ export const SHORTCUTS: [string, string][] = [
   ["Tab", "every control in turn"],
   ["Arrows on the sphere", "turn it; + and − zoom, 0 puts it back (Tab brings you there)"],
   ["Alt + arrows on it", "at time 0: move the highlighted token; the run follows"],
+  ["Fingers on the sphere", "one sideways turns it, two turn and zoom it; up and down scrolls"],
 ];
 
 export const connectionLost = (port: string): string =>

@@ -81,6 +81,6 @@ def _about(model: str, head_dim: int, system: HeadSystem, reduced: ReducedSystem
         f"{model}: layer {system.layer}, head {system.head}, both counted from 0. {len(reduced.x0)} random"
         f" tokens (seed {HEAD_SEED}) move under this head alone, causally, in {where}. Q, K and V are the"
         f" head's, with the gain in front; β = {system.beta:.4g} is the largest score, λ_max ="
-        f" {system.lambda_max:.4g}. Table 1 of W_V W_O: {region_words(system.region)}. Biases, positions and the"
-        " other heads are left out."
+        f" {system.lambda_max:.4g}. Table 1 of W_V W_O: {region_words(system.region)}. Biases, positions and"
+        " the other heads are left out."
     )

@@ -137,7 +137,9 @@ def _request(do: str, id: int, table: dict[str, Any]) -> Request:
         return OpenStored(id, name, check_whole("run", table.get("run", 0), 0, limits.MAX_INTEGER))
     if do == "matrix":
         return _matrix(table)
-    return {"cancel": CancelRun, "data": SendData, "page": SendPage}[do](id)
+    if do == "cancel":
+        return CancelRun(id)
+    return SendPage(id) if do == "page" else SendData(id)
 
 
 def _matrix(table: dict[str, Any]) -> ReadMatrix:

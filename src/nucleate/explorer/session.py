@@ -336,7 +336,8 @@ class Session:
 
 def _page_bytes(requested: RequestedRun) -> bytes:
     """The run and the page that plays it, as `nucleate export` writes them."""
-    assert requested.prepared is not None and requested.run is not None  # it has ended
+    assert requested.prepared is not None
+    assert requested.run is not None
     return recorded_page(requested.prepared, requested.run).encode()
 
 

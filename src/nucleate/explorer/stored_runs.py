@@ -44,7 +44,7 @@ class StoredEntry:
     """One stored run or ensemble."""
 
     name: str
-    # "run", "ensemble", "trace": hidden states of a real transformer, or "heads": its checkpoint, a run a head
+    # "run", "ensemble", "trace" (hidden states of a transformer), or "heads" (a checkpoint, a run each)
     kind: str
     runs: int
     title: str

@@ -11,6 +11,7 @@ import {
   LineBasicMaterial,
   LineSegments,
   Mesh,
+  Object3D,
   Points,
   Scene,
   ShaderMaterial,
@@ -85,6 +86,7 @@ export class Sphere implements View {
   private readonly frozen: Points<BufferGeometry, ShaderMaterial>;
   private readonly ghost: Points<BufferGeometry, ShaderMaterial>;
   private readonly trails: Trails;
+  private readonly parts: Object3D[]; // in the order in which they are drawn
   private run: RunRecord | null = null;
   private positions = new Float32Array(0); // (n, 3) what is drawn now
   private frozenPositions: Float32Array = new Float32Array(0); // (m, 3) frozen tokens
@@ -126,7 +128,8 @@ export class Sphere implements View {
     this.ghost.material.depthWrite = false;
     this.trails = new Trails(shader(TRAIL_VERTEX, TRAIL_FRAGMENT, true));
     const ball = new Mesh(new SphereGeometry(0.995, 64, 48), shader(BALL_VERTEX, BALL_FRAGMENT, true));
-    [ball, this.grid, this.trails.lines, this.ghost, this.points, this.frozen].forEach((thing, order) => {
+    this.parts = [ball, this.grid, this.trails.lines, this.ghost, this.points, this.frozen];
+    this.parts.forEach((thing, order) => {
       thing.renderOrder = order;
       thing.frustumCulled = false;
       this.scene.add(thing);
@@ -466,11 +469,40 @@ export class Sphere implements View {
     to.fillStyle = this.context.theme.paper;
     to.fillRect(0, 0, copy.width, copy.height);
     to.drawImage(canvas, 0, 0);
+    this.widenTrails(to, this.renderer.getPixelRatio() / usual);
     to.drawImage(this.predictions.canvas, 0, 0, copy.width, copy.height);
     if (this.run?.trace != null) this.tools.paint(this.run, this.dots(this.positions), to, copy.width);
     this.renderer.setPixelRatio(usual);
     this.draw();
     return copy;
+  }
+
+  /** The card’s lines are one pixel wide at any density: trails again beside themselves, then dots on top. */
+  private widenTrails(to: CanvasRenderingContext2D, width: number): void {
+    const { camera } = this.orbit;
+    const { width: w, height: h } = this.panel.canvas;
+    const reach = Math.floor(width / 2);
+    for (let by = -reach; by <= reach; by++)
+      for (const [x, y] of by === 0
+        ? []
+        : [
+            [by, 0],
+            [0, by],
+          ]) {
+        camera.setViewOffset(w, h, x, y, w, h);
+        this.renderOnly(this.trails.lines);
+        to.drawImage(this.panel.canvas, 0, 0);
+      }
+    camera.clearViewOffset();
+    this.renderOnly(this.points, this.frozen);
+    to.drawImage(this.panel.canvas, 0, 0);
+  }
+
+  private renderOnly(...shown: Object3D[]): void {
+    const before = this.parts.map(({ visible }) => visible);
+    for (const part of this.parts) part.visible &&= shown.includes(part);
+    this.renderer.render(this.scene, this.orbit.camera);
+    this.parts.forEach((part, i) => (part.visible = before[i]));
   }
 
   svg(): string {

@@ -32,8 +32,8 @@ export class Grid {
     this.choice = el(
       "select",
       { "data-control": "grid", "aria-label": "What changes from row to row" },
-      el("option", { value: "n" }, "β across, number of tokens n down"),
-      el("option", { value: "d" }, "β across, dimension d down"),
+      el("option", { value: "n" }, "β across, n down"),
+      el("option", { value: "d" }, "β across, d down"),
     );
     this.choice.addEventListener("change", () => this.open(this.choice.value as "n" | "d"));
     this.dialog = el(

@@ -17,6 +17,8 @@ const CIRCLE_PICK_PIXELS = 14; // from a token to the pointer
 const STRAIGHT_COSINE = 0.99; // cosine of the angle up to which a straight line will do
 const MIN_BAR_SHARE = 0.03; // share of the tokens from which a cluster has a bar
 const RIM_MARGIN_PIXELS = 42; // outside the rim, for the bars and their numbers
+const RIM_MARGIN_SHARE = 0.16; // of a small view, at most
+const MIN_NUMBERED_RIM_PIXELS = 90; // bars around a smaller rim have no numbers
 
 export class Circle extends Plot {
   private draggedToken: number | null = null; // by the pointer
@@ -38,10 +40,11 @@ export class Circle extends Plot {
   }
 
   private geometry(box: Box): { x: number; y: number; rim: number } {
+    const side = Math.min(box.width, box.height);
     return {
       x: box.width / 2,
       y: box.height / 2,
-      rim: Math.max(20, Math.min(box.width, box.height) / 2 - RIM_MARGIN_PIXELS),
+      rim: Math.max(20, side / 2 - Math.min(RIM_MARGIN_PIXELS, RIM_MARGIN_SHARE * side)),
     };
   }
 
@@ -210,7 +213,7 @@ export class Circle extends Plot {
     this.panel.showFrozen(run.frozen > 0);
     this.panel.showRings(run.begun.centers.renyi.length > 0);
     this.panel.showReading(`${run.n} tokens${run.frozen > 0 ? ` and ${run.frozen} frozen` : ""}`);
-    const size = Math.max(2, Math.min(6, 34 / Math.sqrt(run.n) + 2));
+    const size = Math.max(2, Math.min(6, 34 / Math.sqrt(run.n) + 2, rim / 18));
     if (this.ghost !== null) {
       const places = ghostPlaces(this.context, this.ghost);
       for (let at = 0; at < places.length; at += 3)
@@ -266,7 +269,7 @@ export class Circle extends Plot {
       const from = rim + 13;
       const to = from + (12 * count) / biggest;
       pen.line(x + from * a, y - from * b, x + to * a, y - to * b, { stroke: palette.of(k), width: 4 });
-      if (counts.length <= 24)
+      if (counts.length <= 24 && rim >= MIN_NUMBERED_RIM_PIXELS)
         pen.text(String(count), x + (to + 9) * a, y - (to + 9) * b, {
           fill: theme.soft,
           size: 10.5,

@@ -345,7 +345,7 @@ def test_a_token_under_the_pointer_shows_in_all_views(
 ) -> None:
     page.open(at(server, scene, 40))
     before = {view: page.pixels(view) for view in (main, "angles", "attention")}
-    box = page.page.locator(f"section[data-view={main}] canvas").bounding_box()
+    box = page.page.locator(f"section[data-view={main}] canvas:not(.labels)").bounding_box()
     assert box is not None
     _sweep(page.page, box, lambda: bool(page.page.evaluate("document.documentElement.dataset.hover !== ''")))
     page.drawn()

@@ -1,5 +1,7 @@
 """The places that the page draws as predictions: L, and the point of rows 1 and 2."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -13,8 +15,8 @@ TWO_LEAD = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, -0.5]]
 ONE_LEADS = [[1.0, 0.0, 0.0], [0.0, 0.4, 0.0], [0.0, 0.0, 0.1]]
 
 
-def begun(V: list[list[float]] | None, **more: object) -> dict[str, object]:
-    scene = {"n": 8, "d": 3, "beta": 2.0, "t": 60.0, "frames": 5, **more}
+def begun(V: list[list[float]] | None, **more: object) -> dict[str, Any]:
+    scene: dict[str, Any] = {"n": 8, "d": 3, "beta": 2.0, "t": 60.0, "frames": 5, **more}
     if V is not None:
         scene["V"] = {"matrix": V}
     return begun_message(prepare_scene(parse_scene(scene)), 1)
@@ -22,7 +24,7 @@ def begun(V: list[list[float]] | None, **more: object) -> dict[str, object]:
 
 def test_the_message_names_l_and_the_point_that_the_run_reaches() -> None:
     message = begun(TWO_LEAD)
-    L = np.array(message["spectrum"]["L"])  # type: ignore[index]
+    L = np.array(message["spectrum"]["L"])
     assert np.allclose(np.abs(L @ L.T), np.eye(2))
     assert np.allclose(L[:, 2], 0.0)
     run = nc.simulate(nc.Attention(2.0, V=TWO_LEAD), nc.uniform(8, 3, 0), 60.0)
@@ -42,7 +44,7 @@ def test_a_point_is_named_only_where_a_row_of_table_1_names_one(
     V: list[list[float]] | None, more: dict[str, object], dimension: int, point: bool
 ) -> None:
     message = begun(V, **more)
-    assert len(message["spectrum"]["L"]) == dimension  # type: ignore[index]
+    assert len(message["spectrum"]["L"]) == dimension
     assert (message["predicted_point"] is not None) == point
 
 

@@ -1,5 +1,6 @@
 /** The badge in the corner of the sphere or circle: the last frame against the row of Table 1. */
 
+import { predictedEnds } from "./dominant_space.ts";
 import { el } from "./dom.ts";
 import { endVerdict, type Verdict } from "./end_verdict.ts";
 import { opensPopover } from "./explained_words.ts";
@@ -12,7 +13,8 @@ export function verdictOf(run: RunRecord): Verdict | null {
   if (run.trace !== null || run.status === "running" || run.frameCount < 2) return null;
   const before = kept.get(run);
   if (before?.frames === run.frameCount) return before.verdict;
-  const { spectrum, predicted_point: point, beta, Q, K, V } = run.begun;
+  const { spectrum, beta, Q, K, V } = run.begun;
+  const { L, point } = predictedEnds(run);
   const end = run.frameCount - 1;
   const verdict = endVerdict({
     n: run.n,
@@ -24,8 +26,8 @@ export function verdictOf(run: RunRecord): Verdict | null {
     status: spectrum?.status ?? "",
     why: spectrum?.why ?? "",
     within: spectrum?.within_conjecture ?? false,
-    L: spectrum?.L ?? null,
-    point: point ?? null,
+    L,
+    point,
     beta,
     Q,
     K,

@@ -7,7 +7,9 @@ import type { RunRecord } from "./run_record.ts";
 
 export const WHOLE_RUN_SECONDS = 15; // at most, that a run takes to play when no speed is chosen
 const EVEN_SECONDS = 3; // of these, shared evenly by all frames, so that waiting is seen to pass
-const MERGER_SHARE = 0.5; // of the rest, where there are mergers; motion has what is left
+const MERGER_SHARE = 2 / 3; // of the rest, where there are mergers; motion has what is left
+const FEW_CLUSTERS = 8; // from here on each merger is told of by itself,
+const FEW_BONUS = 0.3; // and weighs so much more
 const OPENING_SECONDS = 0.5; // at most, until a token has visibly left its start
 export const VISIBLE_RADIANS = (2 * Math.PI) / 180;
 const COUNTED_TOKENS = 1000; // of more, evenly chosen ones stand for all
@@ -44,15 +46,17 @@ export function playSeconds({ motion, departure, clusters }: Happenings, share =
 
 /**
  * Each merger counts by the factor by which it lowers the number of clusters, so that from two to one weighs
- * as much as from sixty to thirty; a quarter of it goes to the stretch before, a quarter to the one after.
- * They sum to 1; null where there is none.
+ * as much as from sixty to thirty, and the last few some more; a quarter of it goes to the stretch before, a
+ * quarter to the one after. They sum to 1; null where there is none.
  */
 function mergerWeights(clusters: ArrayLike<number>, intervals: number): Float64Array | null {
   const weights = new Float64Array(intervals);
   let sum = 0;
   for (let i = 0; i < Math.min(intervals, clusters.length - 1); i++) {
-    const fall = Math.log(Math.max(1, clusters[i]) / Math.max(1, clusters[i + 1]));
-    if (fall <= 0) continue;
+    const [before, after] = [Math.max(1, clusters[i]), Math.max(1, clusters[i + 1])];
+    if (before <= after) continue;
+    const few = Math.max(0, Math.min(before, FEW_CLUSTERS) - after);
+    const fall = Math.log(before / after) + FEW_BONUS * few;
     sum += fall;
     weights[Math.max(0, i - 1)] += fall / 4;
     weights[i] += fall / 2;

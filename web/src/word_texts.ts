@@ -157,7 +157,7 @@ export const WORD_PATTERNS: [pattern: string, word: keyof typeof WORDS][] = [
   ["[Cc]lusters?", "cluster"],
   ["±?[ξ]", "xi"],
   ["δ", "delta"],
-  ["(?<![\\p{L}\\d(])β(?! ?\\^)", "beta"],
+  ["(?<![\\p{L}\\d(−])β(?! ?\\^)", "beta"],
   ["(?<![\\p{L}_])L(?![\\p{L}'′])", "L"],
 ];
 

@@ -39,7 +39,7 @@ test("the mergers of a whole life are spread over seconds", () => {
   for (const left of [4, 3, 2, 1]) {
     const frame = first(left);
     const own = until[Math.min(frame + 1, until.length - 1)] - until[Math.max(0, frame - 2)];
-    assert.ok(own > 0.25, `the merger that leaves ${left} has ${own} s`);
+    assert.ok(own > 0.5, `the merger that leaves ${left} has ${own} s`);
   }
 });
 

@@ -9,8 +9,8 @@ __all__ = ["dominant_space", "predicted_point"]
 
 
 def dominant_space(known: Atlas) -> list[list[float]]:
-    """Orthonormal vectors that span L, each (d,); one of them is xi, up to its sign."""
-    return known.basis.T.tolist()  # type: ignore[no-any-return]
+    """Orthonormal vectors that span L, each (d,); where there is one, it is xi up to its sign."""
+    return known.basis.T.tolist()
 
 
 def predicted_point(spectrum: dict[str, Any] | None, V: Array, x1: Array) -> list[float] | None:
@@ -19,8 +19,8 @@ def predicted_point(spectrum: dict[str, Any] | None, V: Array, x1: Array) -> lis
     if spectrum is None or spectrum["row"] not in (1, 2):
         return None
     if spectrum["row"] == 1:
-        return x1.tolist()  # type: ignore[no-any-return]  # to the last bit
+        return x1.tolist()  # to the last bit
     try:
-        return limit_point(atlas(V), x1).tolist()  # type: ignore[no-any-return]
+        return limit_point(atlas(V), x1).tolist()
     except InputError:
         return None

@@ -1,6 +1,7 @@
 /** What happened in a run, by what was measured on it: the captions of the story come from here alone. */
 
 import { pretty } from "../axis.ts";
+import { predictedEnds } from "../dominant_space.ts";
 import { angleBetween, END_RADIANS } from "../end_verdict.ts";
 import type { RunRecord } from "../run_record.ts";
 import { VISIBLE_RADIANS } from "../pacing.ts";
@@ -72,7 +73,8 @@ function firstFrame(run: RunRecord, happened: (frame: number) => boolean): numbe
 
 /** One token: how far it is from the ends of the dominant eigenvector, or how far it went. */
 export function oneTokenCaptions(run: RunRecord): Caption[] {
-  const xi = run.begun.spectrum?.L?.length === 1 ? run.begun.spectrum.L[0] : null;
+  const { L } = predictedEnds(run);
+  const xi = L?.length === 1 ? L[0] : null;
   const moved = (i: number): number => angleBetween(run.token(0, 0), run.token(i, 0));
   const captions: Caption[] = [];
   const add = (frame: number | null, text: (frame: number) => string): void => {
@@ -245,14 +247,14 @@ export function lifeCaptions(run: RunRecord): Caption[] {
 
 /** Another V: how many tokens have come to where the row of Table 1 says. */
 export function endCaptions(run: RunRecord, verdict: string): Caption[] {
-  const { spectrum, predicted_point: point } = run.begun;
-  const L = spectrum?.L ?? [];
+  const { spectrum } = run.begun;
+  const { L, point } = predictedEnds(run);
   const targets =
     spectrum?.row === 1
       ? [run.token(0, 0)]
-      : spectrum?.row === 2 && point != null
+      : spectrum?.row === 2 && point !== null
         ? [point]
-        : L.length === 1
+        : L?.length === 1
           ? [L[0], L[0].map((value) => -value)]
           : [];
   const row = spectrum?.row ?? null;

@@ -43,6 +43,7 @@ export class Story {
   private toBegin = false; // the cursor of the step is to be set once the run is measured
   private refusal = ""; // of the engine, in words
   private pointed: number | null = null; // the token that the step points at
+  private checked: { scene: Scene; step: Step; belongs: boolean } | null = null;
 
   constructor(
     private readonly app: App,
@@ -267,9 +268,14 @@ export class Story {
 
   /** Whether what is shown is what the step is about. */
   private belongs(step: Step): boolean {
+    const { scene: shown, recording } = this.app;
+    if (this.checked?.scene === shown && this.checked.step === step && recording === null)
+      return this.checked.belongs;
     const scenes = [step.scene, ...(step.instead === undefined ? [] : [step.instead.scene])];
     if (step.extra === "matrices") scenes.push(...VALUE_MATRICES.map(({ V }) => sceneWithV(V)));
-    return this.app.recording === null && scenes.some((scene) => same(this.app.scene, this.sceneOf(scene)));
+    const belongs = recording === null && scenes.some((scene) => same(shown, this.sceneOf(scene)));
+    this.checked = { scene: shown, step, belongs };
+    return belongs;
   }
 
   /** The cursor and the token of a step, by what was measured on its run. */

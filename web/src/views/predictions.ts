@@ -4,6 +4,7 @@
  * and points on or in the unit ball, and each view knows where a place of the ball is on its stage.
  */
 
+import { predictedEnds } from "../dominant_space.ts";
 import { listensTo } from "../listening.ts";
 import type { RunRecord } from "../run_record.ts";
 
@@ -30,12 +31,12 @@ export function shownPlace(run: RunRecord, x: ArrayLike<number>): number[] {
 
 /** Where the tokens ought to end, by the row of Table 1; nothing where it does not speak of the run. */
 export function predictedMarks(run: RunRecord): Mark[] {
-  const { spectrum, predicted_point: point } = run.begun;
+  const { spectrum } = run.begun;
   if (run.trace !== null || run.frameCount === 0 || spectrum === null || spectrum.row === null) return [];
   const first: Mark = { at: shownPlace(run, run.token(0, 0)), text: "x₁(0)" };
-  const L = spectrum.L ?? [];
   if (spectrum.row === 1) return [first];
-  if (L.length === 1 && spectrum.row !== 2)
+  const { L, point } = predictedEnds(run);
+  if (L?.length === 1 && spectrum.row !== 2)
     return [
       first,
       { at: shownPlace(run, L[0]), text: "ξ" },
@@ -47,13 +48,13 @@ export function predictedMarks(run: RunRecord): Mark[] {
         text: "−ξ",
       },
     ];
-  return point == null ? [first] : [first, { at: shownPlace(run, point), text: "end in L" }];
+  return point === null ? [first] : [first, { at: shownPlace(run, point), text: "end in L" }];
 }
 
 /** The great circle of L, where it is one and the row speaks of it. */
 export function predictedSpace(run: RunRecord): BallLine[] {
   const { spectrum } = run.begun;
-  const L = spectrum?.L ?? [];
+  const L = predictedEnds(run).L ?? [];
   if (run.trace !== null || spectrum?.row == null || spectrum.row === 1 || run.d !== 3 || L.length !== 2)
     return [];
   const points: number[] = [];

@@ -456,7 +456,7 @@ export class Sphere implements View {
   }
 
   /** Drawn once more at that density; the card says where it has an end. */
-  pictureAt(scale: number): HTMLCanvasElement {
+  pictureAt(scale: number, whole = true): HTMLCanvasElement {
     const { canvas, stage } = this.panel;
     const { capabilities } = this.renderer;
     const most = capabilities.maxTextureSize / Math.max(stage.clientWidth, stage.clientHeight, 1);
@@ -469,7 +469,7 @@ export class Sphere implements View {
     to.fillStyle = this.context.theme.paper;
     to.fillRect(0, 0, copy.width, copy.height);
     to.drawImage(canvas, 0, 0);
-    this.widenTrails(to, this.renderer.getPixelRatio() / usual);
+    if (whole) this.widenTrails(to, this.renderer.getPixelRatio() / usual); // a film has no time for it
     to.drawImage(this.predictions.canvas, 0, 0, copy.width, copy.height);
     if (this.run?.trace != null) this.tools.paint(this.run, this.dots(this.positions), to, copy.width);
     this.renderer.setPixelRatio(usual);

@@ -43,6 +43,13 @@ test("the mergers of a whole life are spread over seconds", () => {
   }
 });
 
+test("a merger has time of its own, where motion is everywhere the same", () => {
+  const clusters = Array.from({ length: 21 }, (_, i) => (i <= 10 ? 2 : 1));
+  const until = playSeconds({ motion: new Float64Array(20).fill(0.1), departure: 1, clusters });
+  assert.ok(until[11] - until[10] > 5 * (until[6] - until[5]));
+  assert.ok(until[12] - until[11] > 2 * (until[6] - until[5]), "and so has the moment after it");
+});
+
 test("a run in which nothing moves is over soon, and one that is still coming is paced by its share", () => {
   const still = { motion: new Float64Array(50), departure: 50, clusters: null };
   assert.ok(playSeconds(still).at(-1)! < 4);

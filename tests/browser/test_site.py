@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 from support.chromium import WatchedPage
 from support.explorer_scenes import simulated
-from support.time_limits import several_programs
+from support.time_limits import check_wall_seconds, patient, several_programs
 
 import nucleate as nc
 from nucleate.cli.explore import _state
@@ -26,6 +26,12 @@ from nucleate.explorer.site import recorded_preset
 
 pytestmark = several_programs
 RECORDED = "family-kuramoto"
+# pictures a second and the script's time for each, over two seconds
+SMOOTH = """() => new Promise(done => {
+  const page = window.nucleate, began = performance.now(), before = page.draws;
+  page.resetScriptTimes();
+  setTimeout(() => done({ ...page.scriptTimes(), status: page.now().status,
+    pictures: 1000 * (page.draws - before) / (performance.now() - began) }), 2000) })"""
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +156,26 @@ def test_an_exported_run_plays_first_and_then_takes_changes(offline: Any, tmp_pa
     expect(page.page.locator("#summary")).to_contain_text("computed in this page")
     again = nc.simulate(nc.Attention(5.0), run.x[0], 10.0, save=25)
     assert np.abs(page.bits() - again.x[-1].reshape(-1)).max() < 1e-7
+
+
+@patient
+def test_the_page_stays_smooth_while_its_engine_computes(
+    site: str, offline: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page: WatchedPage = offline()
+    scene = {"n": 500, "d": 3, "beta": 20.0, "t": 2000.0, "frames": 1000, "clock": "linear"}
+    page.visit(f"{site}#{quote(json.dumps({'scene': scene}), safe='')}")  # no frame: it plays
+    page.page.wait_for_function("() => window.nucleate?.now?.().frames > 40")
+    took = page.page.evaluate(SMOOTH)
+    page.page.locator("#cancel").click()
+    page.settled()
+    with capsys.disabled():
+        print(
+            f"\n500 tokens while they are computed: {took['pictures']:.0f} pictures a second, script"
+            f" {took['median']:.1f} ms median, {took['worst']:.1f} worst"
+        )
+    assert took["status"] == "running", "it was computed all the while"
+    check_wall_seconds(took["median"] / 1000.0, 0.008, "the script of a picture")
 
 
 def test_a_worker_that_does_not_start_is_said(browser: Browser, site: str, tmp_path: Path) -> None:

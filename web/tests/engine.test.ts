@@ -225,7 +225,7 @@ test("the newest request wins, and a cancelled run keeps what there is", async (
     session.receive({ do: "run", id: 1, scene: long }),
     session.receive({ do: "run", id: 2, scene: long }),
   ];
-  await new Promise<void>((go) => setTimeout(go, 300));
+  while (!said.some(({ say }) => say === "progress")) await new Promise<void>((go) => setTimeout(go, 10));
   await session.receive({ do: "cancel", id: 2 });
   await Promise.all(runs);
   assert.ok(said.every(({ id }) => id === 2));

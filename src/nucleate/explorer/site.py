@@ -21,7 +21,7 @@ __all__ = ["Site", "recorded_preset", "site_page", "write_site"]
 
 # Of a recorded preset: as many frames as fit into so many numbers, and at least so many frames.
 RECORDED_NUMBERS, MIN_RECORDED_FRAMES, MAX_RECORDED_NUMBERS = 60_000, 40, 200_000
-RECORDED_WORD = " This page plays it as nucleate has computed it; with other settings it needs nucleate."
+RECORDED_WORD = " This page plays it as nucleate has computed it."
 LEFT_OUT_WORD = " It is too large for this page: open it exactly in nucleate."
 
 

@@ -246,7 +246,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "times": [0.0, 0.4, 2.0, 4.0, 8.0],
         "linear_time": 0.4,
         "full_n": [100, 200, 400],
-        "far": {"beta": 2.0, "end": 28.0, "t": 14.0, "starts": 1},
+        "far": {"beta": 2.0, "begin": 6.0, "end": 13.0, "t": 6.0, "starts": 1},
     },
     # lost-in-the-middle
     "retrieval-profile": {

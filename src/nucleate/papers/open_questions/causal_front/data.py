@@ -36,7 +36,7 @@ WIDTH = 0.25  # of a bin in s = ln k
 MODES = 5  # degrees around the fastest, of which the power is kept
 MAX_CLUSTERS = 64  # stored of a run
 SAMPLE = 2000  # tokens that clusters are counted from, of the last factor e of the sequence
-PROBES = 2000  # later tokens that all runs on the sphere have in common
+PROBES = 1000  # later tokens, at most and one in 20, that all runs on the sphere have in common
 SEEN = 48  # tokens of a bin whose weights are summed by pairs, on spheres
 PAIRS_AT_ONCE = 1 << 21
 
@@ -57,7 +57,7 @@ class Case(NamedTuple):
     @property
     def words(self) -> str:
         """For people."""
-        return f"d = {self.d}, β = {self.beta:g}, n = {self.n:,}".replace(",", " ")
+        return f"d = {self.d}, β = {self.beta:g}, n = " + f"{self.n:,}".replace(",", " ")
 
 
 class Bins(NamedTuple):
@@ -238,7 +238,7 @@ def sphere_of(case: Case, p: "Parameters", seed: int) -> dict[str, Array]:
     from nucleate.sphere import uniform
 
     first, times = p["first"], p["times"]
-    probe = np.unique(np.linspace(first, case.n - 1, PROBES).astype(np.int64))  # (probes,)
+    probe = np.unique(np.linspace(first, case.n - 1, min(PROBES, case.n // 20)).astype(np.int64))  # (probes,)
     place = uniform(len(probe), case.d, 10_000)  # (probes, d)
     x0, again = uniform(case.n, case.d, seed), uniform(case.n, case.d, seed + 500)
     again[:first] = x0[:first]

@@ -25,6 +25,7 @@ __all__ = [
     "bins_of",
     "cases",
     "clusters_of",
+    "far_times",
     "mode_values",
     "modes_of",
     "run",
@@ -299,25 +300,30 @@ def _block(case: Case, p: "Parameters", numbers: range) -> "Dataset":
     return xarray.Dataset(stored)
 
 
-def _far_block(p: "Parameters", numbers: range) -> "Dataset":
-    """The limit equation with noise, and without, behind other first tokens each time."""
-    import xarray
-
+def _far_one(p: "Parameters", i: int) -> Array:
+    """What is seen in the limit equation with noise, and without, behind some first tokens, (2, times,
+    cells)."""
     from nucleate.sphere import uniform
     from nucleate.theory.causal_front import continue_tokens
 
-    far = p["far"]
-    times = np.arange(0.0, far["t"] + 0.1, 0.4)
+    far, x0 = p["far"], uniform(p["first"], 2, p["first_seed"] + 2000 + i)
+    both = [
+        continue_tokens(x0, far["beta"], far_times(p), far["end"], noise=noise, halvings=0)
+        for noise in (i, None)
+    ]
+    return np.stack([found.seen for found in both])
 
-    def one(i: int) -> Array:
-        x0 = uniform(p["first"], 2, p["first_seed"] + 2000 + i)
-        both = [
-            continue_tokens(x0, far["beta"], times, far["end"], noise=noise, halvings=0)
-            for noise in (i, None)
-        ]
-        return np.stack([found.seen for found in both])  # (2, times, cells)
 
-    return xarray.Dataset({"seen": (("start", "noise", "time", "cell"), np.stack(in_threads(one, numbers)))})
+def far_times(p: "Parameters") -> Array:
+    """The times of the limit equation far away."""
+    return np.arange(0.0, p["far"]["t"] + 0.1, 0.4)
+
+
+def _far_block(p: "Parameters", numbers: range) -> "Dataset":
+    import xarray
+
+    found = in_threads(partial(_far_one, p), numbers)
+    return xarray.Dataset({"seen": (("start", "noise", "time", "cell"), np.stack(found))})
 
 
 def run(workspace: "ItemWorkspace") -> "Data":

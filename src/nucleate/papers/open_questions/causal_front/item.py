@@ -6,7 +6,7 @@ import numpy as np
 
 from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Verdict
 from nucleate.papers.core.numbers import Number, exact, mean_of
-from nucleate.papers.open_questions.causal_front.data import Case, bins_of, cases, run
+from nucleate.papers.open_questions.causal_front.data import Case, bins_of, cases, far_times, run
 from nucleate.papers.open_questions.causal_front.figures import draw
 from nucleate.papers.open_questions.causal_front.measures import (
     correlations,
@@ -145,7 +145,7 @@ def _places(data: Data, p: Parameters, case: Case) -> Iterator[tuple[str, Number
 
 def _far(data: Data, p: Parameters) -> Iterator[tuple[str, Number]]:
     far, seen = p["far"], data["far"]["seen"].values  # (start, noise, time, cell)
-    times = np.arange(0.0, far["t"] + 0.1, 0.4)
+    times = far_times(p)
     edges = np.linspace(np.log(p["first"]), far["end"], seen.shape[-1] + 1)
     s, speed = (edges[1:] + edges[:-1]) / 2.0, front_speed(far["beta"])
     for i, (kind, words) in enumerate((("noisy", "with noise"), ("quiet", "without"))):

@@ -65,7 +65,9 @@ def draw_life(top: Any, bottom: Any, beta: float, n: int, seed: int, rtol: float
             top.plot([at, at], [start, start + way], color=palette.grey(0.6), linewidth=0.5, zorder=0)
     top.set(xlim=(begin, 2.05), ylim=(-np.pi, np.pi), ylabel="angle of the leader")
     top.set_yticks([-np.pi, 0.0, np.pi], ["−π", "0", "π"])
-    top.set_title(f"n = {n:,}, β = {beta:g}: predicted from t = {t_f:g} on".replace(",", " "), fontsize=11)
+    top.set_title(
+        f"n = {f'{n:,}'.replace(',', ' ')}, β = {beta:g}: predicted from t = {t_f:g} on", fontsize=11
+    )
     tidy(bottom)
     left = len(found.leaders) - np.arange(len(level) + 1)  # (merges + 1,)
     bottom.step([begin, *level, 2.05], [*left, left[-1]], where="post", color=palette.ink, linewidth=1.2)

@@ -1,4 +1,6 @@
-"""The front, read off profiles made up, and other profiles, places and masses flip the verdicts."""
+"""The front, read off profiles made up; other modes, speeds, places and masses flip the verdicts."""
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -6,51 +8,105 @@ import xarray
 from support.small_items import made
 
 from nucleate.papers import find
-from nucleate.papers.open_questions.causal_front.data import MODES, _masses, bins_of
-from nucleate.papers.open_questions.causal_front.measures import crossing_times, slopes
-from nucleate.theory.causal_front import front_speed, mode_power
+from nucleate.papers.open_questions.causal_front.data import (
+    bins_of,
+    cases,
+    clusters_of,
+    far_times,
+    mode_values,
+    seen_of,
+)
+from nucleate.papers.open_questions.causal_front.measures import (
+    crossing_times,
+    effective_number,
+    expected_clusters,
+    propagated_share,
+    same_place,
+    slopes,
+)
+from nucleate.sphere import uniform
+from nucleate.theory.causal_front import fastest_degree, front_places, front_speed
 
 P = find("causal-front").parameters
 
 
+def front(s: np.ndarray, t: np.ndarray, beta: float, d: int, slowness: float) -> np.ndarray:
+    """What is seen behind a front that needs `slowness` times as long as predicted, (time, bin)."""
+    late = np.linspace(0.6, 40.0, 4000)
+    passes = np.interp(slowness * s, front_places(late, beta, d), late)  # (bin,)
+    return 1.0 / (1.0 + np.exp(4.0 * (passes - t[:, None])))
+
+
 def planted(
-    slope: float = 1.0, growth: float = 1.0, near: float = 0.95, spoilt: float = 0.0
+    slowness: float = 1.0,
+    growth: float = 1.0,
+    near: float = 0.95,
+    even: float = 1.0,
+    spoilt: float = 0.0,
+    far: float = 1.0,
 ) -> dict[str, xarray.Dataset]:
-    """A front with `slope` times 1 / (4 lambda), modes that grow at `growth` times their rate, and masses
-    that are arcs but for noise."""
-    rng, data = np.random.default_rng(0), {}
-    t, s = np.array(P["times"]), bins_of(P["first"], P["n"]).s
-    starts = P["starts"]
-    for beta in P["betas"]:
-        passes = 3.0 + slope * s / front_speed(beta) + 0.05 * rng.standard_normal((starts, 1))  # (start, bin)
-        seen = 1.0 / (1.0 + np.exp(2.0 * (passes[:, None] - t[:, None])))  # (start, time, bin)
-        full = 1.0 / (1.0 + np.exp(2.0 * (2.0 * np.log(P["full_n"])[:, None] / front_speed(beta) - t)))
-        modes = np.arange(5, 5 + MODES)
-        linear = np.stack([mode_power(P["n"], beta, t, int(m)) for m in modes], -1)  # (time, mode)
-        arc = rng.uniform(0.5, 1.5, (starts, 12)) / 12.0
-        noise = 1.0 + 0.02 * rng.standard_normal((starts, len(t), MODES))
-        data[f"beta{beta:g}"] = xarray.Dataset(
-            {
-                "seen": (("start", "time", "bin"), seen),
-                "own_seen": (("start", "time", "bin"), seen),
-                "other_seen": (("start", "time", "bin"), np.roll(seen, 1, 0)),
-                "own_near": (("start", "bin"), near + 0.01 * rng.standard_normal((starts, len(s)))),
-                "other_near": (("start", "bin"), 0.3 + 0.01 * rng.standard_normal((starts, len(s)))),
-                "power": (("start", "time", "mode"), linear**growth / linear[0] ** (growth - 1.0) * noise),
-                "modes": (("start", "mode"), np.tile(modes, (starts, 1))),
-                "mass": (("start", "cluster"), arc * (1.0 - spoilt) + spoilt * np.roll(arc, 5, 1)),
-                "arc": (("start", "cluster"), arc),
-                "full": (("start", "size", "time"), np.tile(full, (starts, 1, 1))),
-            }
-        )
+    """A front as slow as that, modes that grow so much more, tokens near their places, clusters as many."""
+    rng, data, t = np.random.default_rng(0), {}, np.array(P["times"])
+    for case in cases(P):
+        s, starts = bins_of(P["first"], case.n).s, case.starts
+        seen = np.stack([front(s, t + 0.02 * i, case.beta, case.d, slowness) for i in range(starts)])
+        begin = rng.standard_normal((starts, 9, 2))
+        grown = 3.0 * begin + 2.0 * rng.standard_normal((starts, 9, 2))
+        modes = np.stack([begin, grown, growth * grown + 0.05 * rng.standard_normal(begin.shape)], 1)
+        wave = expected_clusters(fastest_degree(case.beta, case.d), case.d)
+        number = max(1, round(even * wave))
+        mass = np.full((starts, 64), np.nan)
+        mass[:, :number] = 1.0 / number + rng.uniform(-0.1, 0.1, (starts, number)) / number
+        values: dict[str, Any] = {
+            "seen": (("start", "time", "bin"), seen),
+            "modes": (("start", "kind", "mode", "part"), modes),
+            "mass": (("start", "cluster"), mass),
+        }
+        if case.d == 2:
+            for kind in ("own", "noisy"):
+                values[f"{kind}_seen"] = (("start", "time", "bin"), seen)
+            values["own_error"] = (("start",), np.full(starts, 0.01))
+            share = {"own": near, "other": 0.3}
+            other = rng.permuted(mass[:, :number], axis=1)
+            for kind in ("own", "other"):
+                noise = 0.01 * rng.standard_normal((starts, len(s)))
+                values[f"{kind}_near"] = (("start", "bin"), share[kind] + noise)
+                predicted = mass.copy()
+                mixed = spoilt if kind == "own" else 1.0
+                predicted[:, :number] = (1.0 - mixed) * mass[:, :number] + mixed * other
+                values[f"{kind}_mass"] = (("start", "cluster"), predicted)
+            full = 1.0 / (
+                1.0 + np.exp(4.0 * (2.0 * np.log(P["full_n"])[:, None] / front_speed(case.beta) - t))
+            )
+            values["full"] = (("start", "size", "time"), np.tile(full, (starts, 1, 1)))
+        else:
+            probe = np.stack([uniform(400, 3, 7 + i) for i in range(starts)])  # (start, probes, 3)
+            moved = probe.copy()
+            moved[:, int(400 * near) :] *= -1.0
+            values["probe"] = (("start", "twin", "probe", "coordinate"), np.stack([probe, moved], 1))
+        data[case.name] = xarray.Dataset(values)
+    cells = round(4 * (P["far"]["end"] - np.log(P["first"])))
+    edges = np.linspace(np.log(P["first"]), P["far"]["end"], cells + 1)
+    middle, times = (edges[1:] + edges[:-1]) / 2.0, far_times(P)
+    rows = [front(middle, times + 0.01 * i, P["far"]["beta"], 2, far) for i in range(2 * P["far"]["starts"])]
+    shape = (P["far"]["starts"], 2, len(times), cells)
+    data["far"] = xarray.Dataset({"seen": (("start", "noise", "time", "cell"), np.reshape(rows, shape))})
     return data
 
 
 @pytest.mark.parametrize(
     ("changes", "flips"),
-    [({}, []), ({"growth": 1.3}, [0]), ({"slope": 1.5}, [1]), ({"near": 0.5}, [2]), ({"spoilt": 0.7}, [3])],
+    [
+        ({}, []),
+        ({"growth": 1.3}, [0]),
+        ({"slowness": 1.6}, [1]),
+        ({"far": 1.3}, [2]),
+        ({"near": 0.5}, [3]),
+        ({"even": 0.6}, [4]),
+        ({"spoilt": 0.9}, [5]),
+    ],
 )
-def test_another_growth_speed_place_or_mass_flips_its_verdict_alone(
+def test_other_modes_speeds_places_or_masses_flip_their_verdict_alone(
     changes: dict[str, float], flips: list[int]
 ) -> None:
     item = find("causal-front")
@@ -63,19 +119,52 @@ def test_a_front_is_found_between_frames_and_where_it_never_comes_there_is_none(
     seen = np.array([[0.0, 0.0, 0.0], [0.2, 0.0, 0.1], [0.6, 0.5, 0.2]])  # (time, bin)
     found = crossing_times(seen, times, 0.4)
     np.testing.assert_allclose(found, [1.5, 1.8, np.nan])
-    assert slopes(np.array([[1.0, 3.0, 5.0]]), np.array([0.0, 1.0, 2.0]), 0.5) == pytest.approx([2.0])
+    assert slopes(np.array([[1.0, 3.0, 5.0]]), np.array([0.0, 1.0, 2.0]), -0.5) == pytest.approx([2.0])
 
 
-def test_tokens_are_counted_for_the_nearest_leader_also_round_the_end_of_the_angles() -> None:
-    angle = np.array([3.12, 0.0, -2.0, *np.full(7, -3.13), *np.full(5, 0.03)])
-    found = _masses(np.column_stack([np.cos(angle), np.sin(angle)]), 64.0)
-    mass = found["mass"][~np.isnan(found["mass"])]  # by angle: -2, 0, 3.12
-    np.testing.assert_allclose(mass, [1.0 / 15.0, 6.0 / 15.0, 8.0 / 15.0])
-    assert np.nansum(found["arc"]) == pytest.approx(1.0)
+def test_what_tokens_see_on_the_sphere_is_a_sum_over_pairs() -> None:
+    x, beta = uniform(90, 3, 0), 5.0
+    bins = bins_of(40, 90)
+    weight = np.exp(beta * x @ x.T) / (np.sinh(beta) / beta)  # (n, n)
+    zeta = np.array([weight[k, :k].mean() for k in range(1, 90)])  # of token 1 on
+    expected = [
+        zeta[a - 1 : b - 1].mean() - 1.0 for a, b in zip(bins.edges[:-1], bins.edges[1:], strict=True)
+    ]
+    np.testing.assert_allclose(seen_of(x, beta, bins), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_modes_of_one_degree_have_squares_that_add_up_to_1(d: int) -> None:
+    values = mode_values(uniform(50, d, 1), 4)
+    np.testing.assert_allclose((np.abs(values) ** 2).sum(-1), 1.0, rtol=1e-12)
+
+
+def test_clusters_are_counted_largest_first_and_even_ones_count_fully() -> None:
+    angle = np.array([*np.full(5, 0.0), *np.full(3, 2.0), 2.05, -3.0])
+    center, mass = clusters_of(np.column_stack([np.cos(angle), np.sin(angle)]), 0.1)
+    np.testing.assert_allclose(mass, [0.5, 0.4, 0.1])
+    np.testing.assert_allclose(center[0], [1.0, 0.0])
+    assert effective_number(np.array([[0.25, 0.25, 0.25, 0.25, np.nan]])) == pytest.approx([4.0])
+    assert effective_number(np.array([[0.5, 0.5, 0.0]])) == pytest.approx([2.0])
+
+
+def test_modes_that_are_propagated_are_explained_and_probes_that_agree_are_counted() -> None:
+    rng = np.random.default_rng(0)
+    start = rng.standard_normal((1, 40, 2))
+    grown = start + rng.standard_normal((1, 40, 2))
+    modes = np.stack([start, grown, 1.1 * grown], 1)
+    factor, share = propagated_share(modes, 1)
+    assert factor == pytest.approx([1.1])
+    assert share == pytest.approx([1.0 - (0.1 / 1.1) ** 2])
+    assert propagated_share(modes, 0)[1][0] < 0.8
+    probe = np.stack([uniform(50, 3, 0), uniform(50, 3, 1)])  # (start, probes, 3)
+    same, other = same_place(np.stack([probe, probe], 1), 100.0)
+    assert same.tolist() == [1.0, 1.0]
+    assert max(other) < 0.2
 
 
 def test_a_small_run_has_what_is_measured() -> None:
     found = made("causal-front")
-    assert found.data["beta16"]["seen"].shape == found.data["beta16"]["own_seen"].shape
-    assert 0.8 < found.numbers["beta16_growth"].value < 1.2
-    assert np.nansum(found.data["beta16"]["mass"].values[0]) == pytest.approx(1.0)
+    assert found.data["d2_beta16"]["seen"].shape == found.data["d2_beta16"]["own_seen"].shape
+    assert 0.8 < found.numbers["d2_beta16_growth"].value < 1.2
+    assert np.nansum(found.data["d3_beta6"]["mass"].values[0]) == pytest.approx(1.0)

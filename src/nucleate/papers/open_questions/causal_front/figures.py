@@ -1,4 +1,4 @@
-"""The front over the sequence, when it passes, and the masses of clusters it leaves."""
+"""The front over the sequence, when it passes, and the fronts that follow it far away."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,8 +6,8 @@ import numpy as np
 
 from nucleate.papers.core.item import Data, Numbers, Parameters
 from nucleate.papers.core.numbers import mean_of
-from nucleate.papers.open_questions.causal_front.data import Case, bins_of, cases
-from nucleate.papers.open_questions.causal_front.measures import crossing_times, expected_clusters
+from nucleate.papers.open_questions.causal_front.data import Case, bins_of, cases, far_times
+from nucleate.papers.open_questions.causal_front.measures import LEVEL, crossing_times
 from nucleate.theory.causal_front import fastest_degree, front_places
 
 if TYPE_CHECKING:
@@ -24,11 +24,11 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11.0, 3.9), layout="constrained")
-    left, middle, right = figure.subplots(1, 3, width_ratios=[1.2, 1.2, 0.9])
+    left, middle, right = figure.subplots(1, 3, width_ratios=[1.1, 1.1, 1.0])
     circle = [case for case in cases(p) if case.d == 2]
     _profiles(left, data, p, circle[min(1, len(circle) - 1)])
-    _passing(middle, data, numbers, p)
-    _masses(right, data, p)
+    _passing(middle, data, p)
+    _fronts(right, data, p)
     return {"causal-front": figure}
 
 
@@ -50,15 +50,15 @@ def _profiles(ax: Any, data: Data, p: Parameters, case: Case) -> None:
     ax.set_title(case.words, fontsize=SMALL_POINTS + 1)
 
 
-def _passing(ax: Any, data: Data, numbers: Numbers, p: Parameters) -> None:
+def _passing(ax: Any, data: Data, p: Parameters) -> None:
     from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
     palette = tidy(ax)
     times = np.array(p["times"])
     for i, case in enumerate(cases(p)):
         colour, s = CLUSTER_COLOURS[COLOURS[i % 5]], bins_of(p["first"], case.n).s
-        found, level = data[case.name], numbers[f"{case.name}_level"].value
-        crossing = crossing_times(found["seen"].values, times, level)  # (start, bin)
+        found = data[case.name]
+        crossing = crossing_times(found["seen"].values, times, LEVEL)  # (start, bin)
         known = np.isfinite(crossing).all(0)
         if not known.any():
             continue
@@ -78,7 +78,7 @@ def _passing(ax: Any, data: Data, numbers: Numbers, p: Parameters) -> None:
             label=label,
         )
         if case.d == 2:
-            full = np.nanmean(crossing_times(found["full"].values.swapaxes(1, 2), times, level), 0)  # (size,)
+            full = np.nanmean(crossing_times(found["full"].values.swapaxes(1, 2), times, LEVEL), 0)  # (size,)
             ax.plot(
                 p["full_n"], full, "o-", color=palette.grey(0.55), markersize=5, mfc="none", linewidth=0.8
             )
@@ -93,18 +93,25 @@ def _passing(ax: Any, data: Data, numbers: Numbers, p: Parameters) -> None:
     ax.legend(fontsize=SMALL_POINTS, frameon=False)
 
 
-def _masses(ax: Any, data: Data, p: Parameters) -> None:
-    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
+def _fronts(ax: Any, data: Data, p: Parameters) -> None:
+    from scipy.special import ive
+
+    from nucleate.plot.styles import SMALL_POINTS, tidy
 
     palette = tidy(ax)
-    for i, case in enumerate(cases(p)):
-        mass = np.nan_to_num(data[case.name]["mass"].values).mean(0)  # (cluster,)
-        wave = expected_clusters(fastest_degree(case.beta, case.d), case.d)
-        rank = (np.arange(len(mass)) + 0.5) / wave
-        use = rank < 2.2
-        colour = CLUSTER_COLOURS[COLOURS[i % 5]]
-        label = f"d = {case.d}, β = {case.beta:g}"
-        ax.plot(rank[use], (mass * wave)[use], "o-", color=colour, markersize=3.0, linewidth=0.8, label=label)
-    ax.plot([0.0, 1.0, 1.0, 2.2], [1.0, 1.0, 0.0, 0.0], color=palette.grey(0.5), linewidth=1.0)
-    ax.set(xlabel="rank / predicted number", ylabel="share × predicted number", ylim=(-0.05, None))
-    ax.legend(fontsize=SMALL_POINTS, frameon=False)
+    far, seen = p["far"], data["far"]["seen"].values[0, 0]  # (time, cell)
+    times = far_times(p)
+    edges = np.linspace(np.log(p["first"]), far["end"], seen.shape[1] + 1)
+    s = (edges[1:] + edges[:-1]) / 2.0
+    degree = fastest_degree(far["beta"])
+    even = 1.0 / (ive(0, far["beta"]) * degree) - 1.0
+    ax.axhline(even, color=palette.grey(0.5), linewidth=1.0)
+    ax.annotate(f"{degree} even clusters", (far["end"], even), (0, 3), None, "offset points", ha="right")
+    shown = np.linspace(0.25 * times[-1], times[-1], 5)
+    for time in shown.tolist():
+        frame = int(np.argmin(np.abs(times - time)))
+        ax.plot(s, seen[frame], color=palette.grey(0.3 + 0.65 * frame / len(times)), linewidth=1.5)
+        at = int(np.argmin(np.abs(seen[frame] - even / 2.0)))
+        ax.annotate(f"t = {times[frame]:.0f}", (s[at], seen[frame, at]), fontsize=SMALL_POINTS - 1)
+    ax.set(xlabel="s = ln k", ylabel="ζ − 1, what a token sees beyond 1", ylim=(-0.05, None))
+    ax.set_title(f"limit equation with noise, β = {far['beta']:g}", fontsize=SMALL_POINTS + 1)

@@ -6,21 +6,21 @@ from nucleate.checks import Array
 from nucleate.theory.causal_front import front_places
 
 __all__ = [
+    "LEVEL",
     "correlations",
     "crossing_times",
     "effective_number",
     "expected_clusters",
-    "half_level",
+    "mass_spread",
+    "number_behind",
     "propagated_share",
     "same_place",
     "slopes",
     "speed_ratios",
 ]
 
-
-def half_level(seen: Array) -> float:
-    """Half of what tokens see at the end, above the uniform law: seen (start, time, bin)."""
-    return float(seen[:, -1].mean() / 2.0)
+LEVEL = 0.1  # of zeta - 1, at which the front is read off: its edge
+SETTLED = 5.0  # time after the front has passed at which its clusters are narrow
 
 
 def crossing_times(seen: Array, times: Array, level: float) -> Array:
@@ -45,11 +45,35 @@ def slopes(value: Array, s: Array, least: float, most: float = np.inf) -> Array:
     return np.array(found)
 
 
-def speed_ratios(crossing: Array, s: Array, least: float, beta: float, d: int) -> Array:
+def speed_ratios(
+    crossing: Array,
+    s: Array,
+    beta: float,
+    d: int = 2,
+    logarithm: float = 1.5,
+    *,
+    least: float,
+    most: float = np.inf,
+) -> Array:
     """Slope over s of 4 lambda t - (3/2) ln t at the times t at which the front passes, of every start: 1 if
     it goes as predicted, 2 if it took ln k / (2 lambda): (start, bin) -> (start,)."""
-    place = np.where(np.isfinite(crossing), crossing, 1.0)
-    return slopes(np.where(np.isfinite(crossing), front_places(place, beta, d), np.nan), s, least)
+    time = np.where(np.isfinite(crossing), crossing, 1.0)
+    place = front_places(time, beta, d, logarithm)  # (start, bin)
+    return slopes(np.where(np.isfinite(crossing), place, np.nan), s, least, most)
+
+
+def number_behind(seen: Array, crossing: Array, times: Array, s: Array, beta: float, least: float) -> Array:
+    """The effective number of clusters that the first front leaves, of every start: e^beta / (I_0 zeta) a
+    while after it has passed, when clusters are narrow, averaged over s from `least` on where that is known:
+    seen (start, time, bin), crossing (start, bin) -> (start,)."""
+    from scipy.special import ive
+
+    found = []
+    for rows, passed in zip(seen, crossing, strict=True):
+        use = (s >= least) & (passed + SETTLED <= times[-1])
+        zeta = [1.0 + np.interp(passed[i] + SETTLED, times, rows[:, i]) for i in np.flatnonzero(use)]
+        found.append(np.mean(1.0 / (ive(0, beta) * np.array(zeta))) if zeta else np.nan)
+    return np.array(found)
 
 
 def propagated_share(modes: Array, kind: int) -> tuple[Array, Array]:
@@ -69,6 +93,13 @@ def effective_number(mass: Array) -> Array:
     """1 / sum of squared shares, of the clusters of every start: (start, cluster) -> (start,)."""
     share = mass / np.nansum(mass, 1, keepdims=True)
     return np.asarray(1.0 / np.nansum(share**2, 1))
+
+
+def mass_spread(mass: Array, expected: float) -> Array:
+    """Standard deviation over mean of the shares of a start's clusters that have at least a tenth of an even
+    share: (start, cluster) -> (start,)."""
+    kept = [row[row > 0.1 / expected] for row in mass]
+    return np.array([one.std() / one.mean() for one in kept])
 
 
 def expected_clusters(degree: int, d: int) -> float:

@@ -206,7 +206,8 @@ def circle_of(case: Case, p: "Parameters", seed: int) -> dict[str, Array]:
     center, mass = clusters_of(_last(x[-1]), case.beta**-0.5)
     for name, other, noise in (("own", seed, None), ("other", seed + 500, None), ("noisy", seed, seed)):
         start = uniform(case.n, 2, other)[:first]
-        limit = continue_tokens(start, case.beta, times, np.log(case.n), noise=noise, halvings=1)
+        halvings = 1 if name == "own" else p["other_halvings"]
+        limit = continue_tokens(start, case.beta, times, np.log(case.n), noise=noise, halvings=halvings)
         found[f"{name}_seen"] = limit.seen.reshape(len(times), len(bins.s), -1).mean(2)
         found[f"{name}_error"] = np.array(limit.error / np.abs(limit.seen).max())
         if name != "noisy":

@@ -46,6 +46,7 @@ LARGE: Parameters = {
     ],
     "full_n": [1000, 10_000, 100_000],
     "far": {"beta": 25.0, "begin": 25.0, "end": 60.0, "t": 26.0, "starts": 16},
+    "other_halvings": 1,
     "first_seed": 400,
 }
 
@@ -324,18 +325,19 @@ ITEM = Item(
     ),
     parameters={
         "Q, K, V": "I",
-        "cases": [[2, 36.0, 30_000, 6], [2, 144.0, 30_000, 6], [3, 16.0, 10_000, 4]],
+        "cases": [[2, 36.0, 30_000, 5], [2, 144.0, 30_000, 4], [3, 16.0, 10_000, 4]],
         "first": 300,
         "least": 1000,
         "times": [round(0.4 * i, 1) for i in range(36)],
         "linear_time": 0.8,
         "full_n": [300, 3000, 30_000],
-        "far": {"beta": 25.0, "begin": 25.0, "end": 45.0, "t": 20.0, "starts": 8},
+        "far": {"beta": 25.0, "begin": 25.0, "end": 45.0, "t": 20.0, "starts": 6},
+        "other_halvings": 0,
         "first_seed": 200,
         "block": 2,
     },
     quick={
-        "cases": [[2, 36.0, 10_000, 3], [3, 16.0, 3000, 2]],
+        "cases": [[2, 36.0, 10_000, 2], [3, 16.0, 3000, 2]],
         "least": 600,
         "full_n": [300, 1000, 3000],
         "far": {"beta": 4.0, "begin": 15.0, "end": 35.0, "t": 15.0, "starts": 2},

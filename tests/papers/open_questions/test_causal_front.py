@@ -7,8 +7,10 @@ import pytest
 import xarray
 from support.small_items import made
 
+from nucleate.checks import Array
 from nucleate.papers import find
 from nucleate.papers.open_questions.causal_front.data import (
+    Case,
     bins_of,
     cases,
     clusters_of,
@@ -30,10 +32,12 @@ from nucleate.theory.causal_front import fastest_degree, front_places, front_spe
 P = find("causal-front").parameters
 
 
-def front(s: np.ndarray, t: np.ndarray, beta: float, d: int, slowness: float) -> np.ndarray:
+def front(
+    s: Array, t: Array, beta: float, d: int = 2, slowness: float = 1.0, logarithm: float = 1.5
+) -> Array:
     """What is seen behind a front that needs `slowness` times as long as predicted, (time, bin)."""
-    late = np.linspace(0.6, 40.0, 4000)
-    passes = np.interp(slowness * s, front_places(late, beta, d), late)  # (bin,)
+    late = np.linspace(1.2, 60.0, 4000)
+    passes = np.interp(slowness * s, front_places(late, beta, d, logarithm), late)  # (bin,)
     return 1.0 / (1.0 + np.exp(4.0 * (passes - t[:, None])))
 
 
@@ -41,57 +45,80 @@ def planted(
     slowness: float = 1.0,
     growth: float = 1.0,
     near: float = 0.95,
-    even: float = 1.0,
+    same: float = 0.9,
+    number: float = 1.0,
+    uneven: float = 0.1,
     spoilt: float = 0.0,
     far: float = 1.0,
 ) -> dict[str, xarray.Dataset]:
-    """A front as slow as that, modes that grow so much more, tokens near their places, clusters as many."""
-    rng, data, t = np.random.default_rng(0), {}, np.array(P["times"])
+    """A front as slow as that, modes that grow so much more, tokens near their places, masses as uneven."""
+    rng, data = np.random.default_rng(0), {}
     for case in cases(P):
-        s, starts = bins_of(P["first"], case.n).s, case.starts
-        seen = np.stack([front(s, t + 0.02 * i, case.beta, case.d, slowness) for i in range(starts)])
-        begin = rng.standard_normal((starts, 9, 2))
-        grown = 3.0 * begin + 2.0 * rng.standard_normal((starts, 9, 2))
-        modes = np.stack([begin, grown, growth * grown + 0.05 * rng.standard_normal(begin.shape)], 1)
-        wave = expected_clusters(fastest_degree(case.beta, case.d), case.d)
-        number = max(1, round(even * wave))
-        mass = np.full((starts, 64), np.nan)
-        mass[:, :number] = 1.0 / number + rng.uniform(-0.1, 0.1, (starts, number)) / number
-        values: dict[str, Any] = {
-            "seen": (("start", "time", "bin"), seen),
-            "modes": (("start", "kind", "mode", "part"), modes),
-            "mass": (("start", "cluster"), mass),
-        }
+        values = _front_and_modes(rng, case, slowness, growth)
+        wave = round(expected_clusters(fastest_degree(case.beta, case.d), case.d))
+        mass = np.full((case.starts, 64), np.nan)
+        mass[:, :wave] = (1.0 + 2.0 * uneven * rng.choice([-0.5, 0.5], (case.starts, wave))) / wave
+        mass[:, :wave] += 0.2 * uneven * rng.uniform(-1.0, 1.0, (case.starts, wave)) / wave
+        values["mass"] = (("start", "cluster"), mass)
         if case.d == 2:
-            for kind in ("own", "noisy"):
-                values[f"{kind}_seen"] = (("start", "time", "bin"), seen)
-            values["own_error"] = (("start",), np.full(starts, 0.01))
-            share = {"own": near, "other": 0.3}
-            other = rng.permuted(mass[:, :number], axis=1)
-            for kind in ("own", "other"):
-                noise = 0.01 * rng.standard_normal((starts, len(s)))
-                values[f"{kind}_near"] = (("start", "bin"), share[kind] + noise)
-                predicted = mass.copy()
-                mixed = spoilt if kind == "own" else 1.0
-                predicted[:, :number] = (1.0 - mixed) * mass[:, :number] + mixed * other
-                values[f"{kind}_mass"] = (("start", "cluster"), predicted)
-            full = 1.0 / (
-                1.0 + np.exp(4.0 * (2.0 * np.log(P["full_n"])[:, None] / front_speed(case.beta) - t))
-            )
-            values["full"] = (("start", "size", "time"), np.tile(full, (starts, 1, 1)))
+            values |= _circle(rng, case, near, spoilt, mass, wave)
         else:
-            probe = np.stack([uniform(400, 3, 7 + i) for i in range(starts)])  # (start, probes, 3)
+            probe = np.stack([uniform(400, 3, 7 + i) for i in range(case.starts)])  # (start, probes, 3)
             moved = probe.copy()
-            moved[:, int(400 * near) :] *= -1.0
+            moved[:, int(400 * same) :] *= -1.0
             values["probe"] = (("start", "twin", "probe", "coordinate"), np.stack([probe, moved], 1))
         data[case.name] = xarray.Dataset(values)
-    cells = round(4 * (P["far"]["end"] - np.log(P["first"])))
-    edges = np.linspace(np.log(P["first"]), P["far"]["end"], cells + 1)
-    middle, times = (edges[1:] + edges[:-1]) / 2.0, far_times(P)
-    rows = [front(middle, times + 0.01 * i, P["far"]["beta"], 2, far) for i in range(2 * P["far"]["starts"])]
-    shape = (P["far"]["starts"], 2, len(times), cells)
-    data["far"] = xarray.Dataset({"seen": (("start", "noise", "time", "cell"), np.reshape(rows, shape))})
+    data["far"] = _far(number, far)
     return data
+
+
+def _front_and_modes(rng: np.random.Generator, case: Case, slowness: float, growth: float) -> dict[str, Any]:
+    s, t = bins_of(P["first"], case.n).s, np.array(P["times"])
+    seen = np.stack([front(s, t + 0.02 * i, case.beta, case.d, slowness) for i in range(case.starts)])
+    begin = rng.standard_normal((case.starts, 9, 2))
+    grown = 3.0 * begin + 2.0 * rng.standard_normal((case.starts, 9, 2))
+    modes = np.stack([begin, grown, growth * grown + 0.05 * rng.standard_normal(begin.shape)], 1)
+    return {
+        "seen": (("start", "time", "bin"), seen),
+        "modes": (("start", "kind", "mode", "part"), modes),
+    }
+
+
+def _circle(
+    rng: np.random.Generator, case: Case, near: float, spoilt: float, mass: Array, wave: int
+) -> dict[str, Any]:
+    s, t, starts = bins_of(P["first"], case.n).s, np.array(P["times"]), case.starts
+    seen = np.stack([front(s, t, case.beta)] * starts)
+    values: dict[str, Any] = {f"{kind}_seen": (("start", "time", "bin"), seen) for kind in ("own", "noisy")}
+    values["own_error"] = (("start",), np.full(starts, 0.01))
+    other = np.roll(mass[:, :wave], 3, axis=1)
+    for kind, share, mixed in (("own", near, spoilt), ("other", 0.3, 1.0)):
+        noise = 0.01 * rng.standard_normal((starts, len(s)))
+        values[f"{kind}_near"] = (("start", "bin"), share + noise)
+        predicted = mass.copy()
+        predicted[:, :wave] = (1.0 - mixed) * mass[:, :wave] + mixed * other
+        values[f"{kind}_mass"] = (("start", "cluster"), predicted)
+    full = 1.0 / (1.0 + np.exp(4.0 * (2.0 * np.log(P["full_n"])[:, None] / front_speed(case.beta) - t)))
+    values["full"] = (("start", "size", "time"), np.tile(full, (starts, 1, 1)))
+    return values
+
+
+def _far(number: float, slowness: float) -> xarray.Dataset:
+    """Fronts with the logarithms of noise and of none, behind which are `number` times the fastest degree."""
+    from scipy.special import ive
+
+    far, times = P["far"], far_times(P)
+    edges = np.linspace(np.log(P["first"]), far["end"], round(4 * (far["end"] - np.log(P["first"]))) + 1)
+    s = (edges[1:] + edges[:-1]) / 2.0
+    plateau = 1.0 / (ive(0, far["beta"]) * number * fastest_degree(far["beta"])) - 1.0
+    seen = [
+        [
+            plateau * front(s, times + 0.01 * i, far["beta"], 2, slowness, logarithm)
+            for logarithm in (1.5, 3.0)
+        ]
+        for i in range(far["starts"])
+    ]
+    return xarray.Dataset({"seen": (("start", "noise", "time", "cell"), np.array(seen))})
 
 
 @pytest.mark.parametrize(
@@ -100,10 +127,12 @@ def planted(
         ({}, []),
         ({"growth": 1.3}, [0]),
         ({"slowness": 1.6}, [1]),
-        ({"far": 1.3}, [2]),
+        ({"far": 1.1}, [2]),
         ({"near": 0.5}, [3]),
-        ({"even": 0.6}, [4]),
-        ({"spoilt": 0.9}, [5]),
+        ({"same": 0.4}, [4]),
+        ({"number": 0.75}, [5]),
+        ({"uneven": 0.9}, [6]),
+        ({"spoilt": 0.9}, [7]),
     ],
 )
 def test_other_modes_speeds_places_or_masses_flip_their_verdict_alone(

@@ -106,7 +106,13 @@ def _fronts(ax: Any, data: Data, p: Parameters) -> None:
     degree = fastest_degree(far["beta"])
     even = 1.0 / (ive(0, far["beta"]) * degree) - 1.0
     ax.axhline(even, color=palette.grey(0.5), linewidth=1.0)
-    ax.text(far["end"], even, f"{degree} even clusters", ha="right", va="bottom", fontsize=SMALL_POINTS)
+    ax.text(
+        0.3 * s[0] + 0.7 * far["begin"],
+        even - 0.02,
+        f"{degree} even clusters",
+        va="top",
+        fontsize=SMALL_POINTS,
+    )
     shown = np.linspace(0.25 * times[-1], times[-1], 5)
     for time in shown.tolist():
         frame = int(np.argmin(np.abs(times - time)))

@@ -208,8 +208,8 @@ def _growth(numbers: Numbers, p: Parameters) -> Verdict:
 def _speed(numbers: Numbers, p: Parameters) -> Verdict:
     good = _within(numbers["speed"], 1.0, MAX_SPEED_OFF)
     return Verdict(
-        "clusters form by a front that passes token k when ln k = 4λt − (3/2) ln t + const: after about half"
-        " the time ln k/(2λ) of the full mask",
+        "clusters form by a front that passes token k when ln k = 4λt − (3/2) ln t + const, in the limit"
+        " after half of the full mask's ln k/(2λ)",
         "observed" if good else "not observed",
         f"the slope of 4λt − (3/2) ln t over ln k is {numbers['speed']} over all runs (2 with the full mask's"
         f" time); dt/ds is {_listed(numbers, p, 'slope')}, under the full mask dt/d ln n is"
@@ -308,7 +308,7 @@ def _predicted_masses(numbers: Numbers, p: Parameters) -> Verdict:
 ITEM = Item(
     key="causal-front",
     title="Many tokens: the front",
-    cost=Cost(quick=55.0, full=400.0),
+    cost=Cost(quick=46.0, full=190.0),
     source="section 6: does each center capture a share of all tokens in a time that does not grow with n",
     statement=(
         "Of the limit of many tokens the paper makes no claim; it asks whether each Rényi center captures"

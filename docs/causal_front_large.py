@@ -1,5 +1,5 @@
 """The item causal-front with the runs that open-questions/front.md has: a million tokens on the circle,
-100 000 on the sphere; about 40 minutes on two cores, 16 GB of memory.
+100 000 on the sphere; 4500 s of processor time, or about 40 minutes on two cores.
 
     python docs/causal_front_large.py OUT
 

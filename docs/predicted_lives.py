@@ -1,13 +1,13 @@
 """Draw the picture of docs/open-questions/predicted-lives.md that needs a long simulation: predicted lives of
-very many tokens, and of tokens at beta = 10^4.
+a million tokens, and of tokens at beta = 10^4.
 
     python docs/predicted_lives.py [TOKENS]
 
-Tokens, 100 000 unless given, are simulated until clusters have formed; the rest is predicted. That takes 45
-seconds of one core; a million tokens had not formed clusters after five minutes on four cores.
+Tokens, a million unless given, are simulated until clusters have formed; the rest is predicted.
 """
 
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +30,9 @@ TIMES = np.arange(8.0, 62.0, 2.0)  # at which it is looked whether clusters have
 def tokens_at_formation(beta: float, n: int, seed: int, rtol: float) -> tuple[float, Array]:
     """The first of TIMES with 95 % of the tokens in compact clusters, and the tokens (n, 2) then."""
     width, x, t = cluster_width(beta), nc.uniform(n, 2, seed), 0.0
-    for time in TIMES.tolist():
-        x = nc.simulate(nc.Attention(beta), x, time - t, save=2, rtol=rtol, atol=rtol / 100.0).x[-1]
-        t = time
+    for later in TIMES.tolist():
+        x = nc.simulate(nc.Attention(beta), x, later - t, save=2, rtol=rtol, atol=rtol / 100.0).x[-1]
+        t = later
         label = nc.clusters(x, width)
         if compact(x, label, width)[label].mean() >= FORMED_SHARE:
             return t, x
@@ -41,8 +41,15 @@ def tokens_at_formation(beta: float, n: int, seed: int, rtol: float) -> tuple[fl
 
 def draw_life(top: Any, bottom: Any, beta: float, n: int, seed: int, rtol: float) -> PredictedMerges:
     """Leaders' angles over ln t / beta, and below the number of clusters."""
+    begin_cpu = time.process_time()
     t_f, x = tokens_at_formation(beta, n, seed, rtol)
+    formed_cpu = time.process_time()
     found = nc.predict_merges(nc.Attention(beta), x, t=t_f)
+    print(
+        f"n = {n}, beta = {beta:g}: clusters formed by t = {t_f:g} after {formed_cpu - begin_cpu:.0f} s of"
+        f" processor time, {len(found.leaders)} leaders; the rest of the life predicted in"
+        f" {time.process_time() - formed_cpu:.2f} s"
+    )
     level, begin = found.log_times / beta, np.log(t_f) / beta
     angle = {k: float(np.arctan2(x[k, 1], x[k, 0])) for k in found.leaders.tolist()}
     lost = {event.lost: (at, event.into) for event, at in zip(found, level.tolist(), strict=True)}
@@ -58,7 +65,9 @@ def draw_life(top: Any, bottom: Any, beta: float, n: int, seed: int, rtol: float
             top.plot([at, at], [start, start + way], color=palette.grey(0.6), linewidth=0.5, zorder=0)
     top.set(xlim=(begin, 2.05), ylim=(-np.pi, np.pi), ylabel="angle of the leader")
     top.set_yticks([-np.pi, 0.0, np.pi], ["−π", "0", "π"])
-    top.set_title(f"n = {n:,}, β = {beta:g}: predicted from t = {t_f:g} on".replace(",", " "), fontsize=11)
+    top.set_title(
+        f"n = {f'{n:,}'.replace(',', ' ')}, β = {beta:g}: predicted from t = {t_f:g} on", fontsize=11
+    )
     tidy(bottom)
     left = len(found.leaders) - np.arange(len(level) + 1)  # (merges + 1,)
     bottom.step([begin, *level, 2.05], [*left, left[-1]], where="post", color=palette.ink, linewidth=1.2)
@@ -82,4 +91,4 @@ def main(tokens: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)

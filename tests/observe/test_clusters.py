@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.slow_twins import slow_clusters
+from support.time_limits import patient
 
 from nucleate.checks import Array, InputError
 from nucleate.observe.clusters import clusters, compact, count_clusters
@@ -132,6 +133,16 @@ def test_compact_means_a_small_diameter() -> None:
     # though every member is within 0.15 of the first
     assert compact(x, label, 0.15).tolist() == [False, True, True]
     assert compact(x, label, 0.05).tolist() == [False, False, True]
+
+
+@patient
+def test_diameters_of_large_clusters_take_no_table_of_all_pairs() -> None:
+    angle = np.linspace(-0.06, 0.06, 60_000)
+    x, label = at_angles(0.03, *angle), np.zeros(60_001, dtype=np.int64)  # the first is not in the middle
+    begin = time.process_time()
+    assert compact(x, label, 0.1201).tolist() == [True]
+    assert compact(x, label, 0.1199).tolist() == [False]
+    assert time.process_time() - begin < 2.0  # 3.6e9 pairs at a nanosecond each would be 3.6
 
 
 @given(n=st.integers(1, 30), d=st.integers(2, 5), seed=st.integers(0, 2**32))

@@ -64,13 +64,29 @@ def compact(x: Array, label: Labels, width: float) -> NDArray[np.bool_]:
     np.maximum.at(farthest, label, reach)
     small = 2.0 * farthest < width
     for c in np.flatnonzero(~small & (farthest < width)):
-        # (some, d): two that are `width` apart are both among them
-        outer = x[(label == c) & (reach >= width - farthest[c])]
-        small[c] = all(
-            np.linalg.norm(outer[i : i + ROWS_AT_ONCE, None] - outer[None], axis=-1).max() < width
-            for i in range(0, len(outer), ROWS_AT_ONCE)
-        )
+        small[c] = _narrow(x[label == c], width)
     return small
+
+
+def _narrow(x: Array, width: float) -> bool:
+    """Whether all tokens x (n, d) have chords below `width`.  Two that are far apart, and how far all are
+    from the middle between them, nearly always tell: all pairs would take as long as n^2."""
+    one = x[_lengths(x - x[0]).argmax()]  # (d,)
+    from_one = _lengths(x - one)  # (n,)
+    if from_one.max() >= width:
+        return False
+    reach = _lengths(x - (one + x[from_one.argmax()]) / 2.0)  # (n,) from the middle
+    if 2.0 * reach.max() < width:
+        return True
+    outer = x[reach >= width - reach.max()]  # (some, d): two that are `width` apart are both among them
+    return all(
+        _lengths(outer[i : i + ROWS_AT_ONCE, None] - outer[None]).max() < width
+        for i in range(0, len(outer), ROWS_AT_ONCE)
+    )
+
+
+def _lengths(x: Array) -> Array:
+    return np.asarray(np.linalg.norm(x, axis=-1))
 
 
 def _in_order(raw: Labels) -> Labels:

@@ -73,7 +73,7 @@ def users(module: str) -> set[str]:
 
 def test_every_item_depends_on_what_its_data_are_computed_with() -> None:
     lives = {"life", "theorem4.1", "lemmaC.1", "capture", "predicted-merges", "cluster-counts", "who-leads"}
-    lives |= {"sink-survival", "clouds", "lifetimes"}
+    lives |= {"sink-survival", "clouds", "lifetimes", "causal-front"}
     assert users("nucleate.papers.core.threads") == lives
     assert users(f"{PAPER}.figure1.data") == {"figure1", "figure6"}
     assert users(f"{PAPER}.theorem52.conditions") == {"theorem5.2", "slips"}

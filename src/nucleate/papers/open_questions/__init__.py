@@ -20,5 +20,6 @@ PAPER = Paper(
         "sink-survival": "sink_survival",
         "clouds": "clouds",
         "lifetimes": "lifetimes",
+        "causal-front": "causal_front",
     },
 )

@@ -320,7 +320,7 @@ LARGE: Parameters = {
 ITEM = Item(
     key="clouds",
     title="Clouds: are they chaotic?",
-    cost=Cost(quick=50.0, full=560.0),
+    cost=Cost(quick=42.0, full=560.0),
     source="Table 1, rows 4 and 5; section 6",
     statement=(
         "For λ_max < 0 the paper's Table 1 says: a cloud around L if λ_max has multiplicity 2 or more, two"

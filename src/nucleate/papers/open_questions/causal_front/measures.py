@@ -1,0 +1,127 @@
+"""When the front passes every place of the sequence, how fast that is, and the masses that it leaves."""
+
+import numpy as np
+
+from nucleate.checks import Array
+from nucleate.theory.causal_front import front_places
+
+__all__ = [
+    "LEVEL",
+    "correlations",
+    "crossing_times",
+    "effective_number",
+    "expected_clusters",
+    "mass_spread",
+    "number_behind",
+    "propagated_share",
+    "same_place",
+    "slopes",
+    "speed_ratios",
+]
+
+LEVEL = 0.1  # of zeta - 1, at which the front is read off: its edge
+SETTLED = 5.0  # time after the front has passed at which its clusters are narrow
+
+
+def crossing_times(seen: Array, times: Array, level: float) -> Array:
+    """When what is seen first reaches the level, between frames by a straight line; NaN if it does not:
+    (..., time, bin) -> (..., bin)."""
+    above = seen >= level  # (..., time, bin)
+    at = above.argmax(-2)  # (..., bin) the first frame above
+    now = np.take_along_axis(seen, at[..., None, :], -2)[..., 0, :]
+    before = np.take_along_axis(seen, np.maximum(at - 1, 0)[..., None, :], -2)[..., 0, :]
+    part = (level - before) / np.where(now > before, now - before, 1.0)
+    found = times[np.maximum(at - 1, 0)] + part * (times[at] - times[np.maximum(at - 1, 0)])
+    return np.where(above.any(-2) & (at > 0), found, np.nan)
+
+
+def slopes(value: Array, s: Array, least: float, most: float = np.inf) -> Array:
+    """Slope over s of every row, least squares over the bins with least <= s <= most whose value is known:
+    (start, bin) -> (start,)."""
+    found = []
+    for row in value:
+        use = (s >= least) & (s <= most) & np.isfinite(row)
+        found.append(np.polyfit(s[use], row[use], 1)[0] if use.sum() > 2 else np.nan)
+    return np.array(found)
+
+
+def speed_ratios(
+    crossing: Array,
+    s: Array,
+    beta: float,
+    d: int = 2,
+    logarithm: float = 1.5,
+    *,
+    least: float,
+    most: float = np.inf,
+) -> Array:
+    """Slope over s of 4 lambda t - (3/2) ln t at the times t at which the front passes, of every start: 1 if
+    it goes as predicted, 2 if it took ln k / (2 lambda): (start, bin) -> (start,)."""
+    time = np.where(np.isfinite(crossing), crossing, 1.0)
+    place = front_places(time, beta, d, logarithm)  # (start, bin)
+    return slopes(np.where(np.isfinite(crossing), place, np.nan), s, least, most)
+
+
+def number_behind(seen: Array, crossing: Array, times: Array, s: Array, beta: float, least: float) -> Array:
+    """The effective number of clusters that the first front leaves, of every start: e^beta / (I_0 zeta) a
+    while after it has passed, when clusters are narrow, averaged over s from `least` on where that is known:
+    seen (start, time, bin), crossing (start, bin) -> (start,)."""
+    from scipy.special import ive
+
+    found = []
+    for rows, passed in zip(seen, crossing, strict=True):
+        use = (s >= least) & (passed + SETTLED <= times[-1])
+        zeta = [1.0 + np.interp(passed[i] + SETTLED, times, rows[:, i]) for i in np.flatnonzero(use)]
+        found.append(np.mean(1.0 / (ive(0, beta) * np.array(zeta))) if zeta else np.nan)
+    return np.array(found)
+
+
+def propagated_share(modes: Array, kind: int) -> tuple[Array, Array]:
+    """How modes follow from what the linear law makes of the start's, of every start: the factor c with the
+    least sum of |measured - c predicted|^2, and the share of the squares that is explained with c = 1 for
+    kind 1, the causal law, and with the best c for kind 0, the start's own modes, which is as under the full
+    mask: modes (start, 3, mode, 2) -> (start,) each."""
+    value = modes[..., 0] + 1j * modes[..., 1]  # (start, 3, mode)
+    predicted, measured = value[:, kind], value[:, 2]  # (start, mode)
+    factor = (measured * predicted.conj()).real.sum(-1) / (np.abs(predicted) ** 2).sum(-1)  # (start,)
+    taken = np.ones_like(factor) if kind == 1 else factor
+    rest = (np.abs(measured - taken[:, None] * predicted) ** 2).sum(-1)  # (start,)
+    return np.asarray(factor), np.asarray(1.0 - rest / (np.abs(measured) ** 2).sum(-1))
+
+
+def effective_number(mass: Array) -> Array:
+    """1 / sum of squared shares, of the clusters of every start: (start, cluster) -> (start,)."""
+    share = mass / np.nansum(mass, 1, keepdims=True)
+    return np.asarray(1.0 / np.nansum(share**2, 1))
+
+
+def mass_spread(mass: Array, expected: float) -> Array:
+    """Standard deviation over mean of the shares of a start's clusters that have at least a tenth of an even
+    share: (start, cluster) -> (start,)."""
+    kept = [row[row > 0.1 / expected] for row in mass]
+    return np.array([one.std() / one.mean() for one in kept])
+
+
+def expected_clusters(degree: int, d: int) -> float:
+    """Maxima of a random wave of that degree: m on the circle; m (m + 1) / (2 sqrt 3) on the sphere."""
+    return float(degree) if d == 2 else degree * (degree + 1.0) / (2.0 * np.sqrt(3.0))
+
+
+def correlations(mass: Array, predicted: Array) -> Array:
+    """Of masses and predicted masses, of every start: (start, cluster) -> (start,)."""
+    found = []
+    for row, other in zip(mass, predicted, strict=True):
+        good = ~np.isnan(row) & ~np.isnan(other)
+        found.append(np.corrcoef(row[good], other[good])[0, 1] if good.sum() > 2 else np.nan)
+    return np.array(found)
+
+
+def same_place(probe: Array, beta: float) -> tuple[Array, Array]:
+    """The share of probes that end within beta^(-1/2) in two runs: of the same first tokens, and of those of
+    the next start: probe (start, 2, probes, d) -> (start,) each."""
+    known = np.isfinite(probe[0, 0, :, 0])
+    first, second = probe[:, 0, known], probe[:, 1, known]  # (start, probes, d)
+    limit = np.cos(beta**-0.5)
+    same = ((first * second).sum(-1) >= limit).mean(-1)
+    other = ((first * np.roll(first, 1, 0)).sum(-1) >= limit).mean(-1)
+    return np.asarray(same), np.asarray(other)

@@ -96,7 +96,7 @@ export const STEPS: Step[] = [
   {
     title: "Centers consume the others",
     text:
-      "Now let them move. Tokens fall to what is near and early, and within a few units of time most " +
+      "Now let them move. Tokens fall to what is near and early, and soon most " +
       "are in the clusters of Rényi centers. Strong centers take fewer. The curve of Consumption " +
       "counts by distance: the tokens within δ of a center.",
     scene: GATHERS,

@@ -163,7 +163,7 @@ def test_the_page_stays_smooth_while_its_engine_computes(
     site: str, offline: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page: WatchedPage = offline()
-    scene = {"n": 500, "d": 3, "beta": 20.0, "t": 2000.0, "frames": 1000, "clock": "linear"}
+    scene = {"n": 500, "d": 2, "beta": 20.0, "t": 2000.0, "frames": 1000, "clock": "linear"}
     page.visit(f"{site}#{quote(json.dumps({'scene': scene}), safe='')}")  # no frame: it plays
     page.page.wait_for_function("() => window.nucleate?.now?.().frames > 40")
     took = page.page.evaluate(SMOOTH)
@@ -171,7 +171,7 @@ def test_the_page_stays_smooth_while_its_engine_computes(
     page.settled()
     with capsys.disabled():
         print(
-            f"\n500 tokens while they are computed: {took['pictures']:.0f} pictures a second, script"
+            f"\n500 tokens on the circle while they are computed: {took['pictures']:.0f} pictures a second, script"
             f" {took['median']:.1f} ms median, {took['worst']:.1f} worst"
         )
     assert took["status"] == "running", "it was computed all the while"

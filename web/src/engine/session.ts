@@ -29,6 +29,7 @@ export interface Recorded {
 const MAX_STEPS = 1_000_000;
 const MAX_MILLIS = 180_000; // after which a run is given up
 const SLICE_MILLIS = 40; // of computing, between two looks at the messages
+const POST_MILLIS = 150; // between two messages with frames: the page draws its trails anew for each
 
 export class EngineSession {
   private newest = -1; // the id of the last run asked for
@@ -91,22 +92,26 @@ export class EngineSession {
     const run = new Integration(new Drift(head, n, d), x0, times, scene.t, tolerance, MAX_STEPS);
     let sent = 1;
     let slice = performance.now();
+    let posted = slice;
     while (run.status === "running") {
       run.step();
       const now = performance.now();
       if (now - slice < SLICE_MILLIS) continue;
-      if (sent < run.saved) {
-        this.frames(
-          id,
-          sent,
-          times.subarray(sent, run.saved),
-          run.frames.subarray(sent * n * d, run.saved * n * d),
-          n,
-          d,
-        );
-        sent = run.saved;
+      if (now - posted > POST_MILLIS) {
+        posted = now;
+        if (sent < run.saved) {
+          this.frames(
+            id,
+            sent,
+            times.subarray(sent, run.saved),
+            run.frames.subarray(sent * n * d, run.saved * n * d),
+            n,
+            d,
+          );
+          sent = run.saved;
+        }
+        this.post({ say: "progress", id, share: sent / times.length, t: run.t, text: null });
       }
-      this.post({ say: "progress", id, share: sent / times.length, t: run.t, text: null });
       await this.pause();
       if (this.newest !== id) return;
       if (this.cancelled === id) run.stop("cancelled");

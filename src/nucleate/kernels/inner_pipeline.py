@@ -17,6 +17,11 @@ from numba.core.typed_passes import NativeLowering
 __all__ = ["LINKED", "InnerPipeline"]
 
 
+def _reload_init(library: Any) -> Any:
+    """What a library must call when it is loaded again; Numba 0.61 knows of nothing."""
+    return getattr(library, "_reload_init", ())
+
+
 class _LinkedLibrary(JITCodeLibrary):
     """Code that is linked into other libraries, and never run where it is."""
 
@@ -27,7 +32,8 @@ class _LinkedLibrary(JITCodeLibrary):
         """Link what this code calls."""
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)
+            if _reload_init(library):
+                self._reload_init.update(_reload_init(library))
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._finalize_dynamic_globals()
         self._finalized = True
@@ -54,7 +60,7 @@ class _LinkedLowering(NativeLowering):
             lowered.fndesc.lookup_module(), state.func_id.func_name, "", 0, lowered.env, (state.library,)
         )
         state.targetctx.insert_user_function(handle, lowered.fndesc, [state.library])
-        state.reload_init.extend(state.library._reload_init)
+        state.reload_init.extend(_reload_init(state.library))
         state["cr"] = _LowerResult(lowered.fndesc, lowered.call_helper, handle, lowered.env)
         return True
 

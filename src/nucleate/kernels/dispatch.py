@@ -58,6 +58,7 @@ from nucleate.kernels.head_tiles import (
     head_tiles_system,
 )
 from nucleate.kernels.heads import Heads, heads_place, heads_sums, heads_system
+from nucleate.kernels.inner_pipeline import LINKED
 from nucleate.kernels.model_shape import (
     CAUSAL,
     FULL,
@@ -534,7 +535,7 @@ def drift_into(system: Any, y: Array, velocity: Array, stop: Stop) -> None:
         system.sweep(velocity, stop)
 
 
-@overload(drift_into)
+@overload(drift_into, jit_options=LINKED)
 def _drift_by_type(system, y, velocity, stop):
     if not isinstance(system, types.BaseNamedTuple):
         return None

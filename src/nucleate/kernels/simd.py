@@ -18,6 +18,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
 
 from nucleate.kernels.compile import compiled
+from nucleate.kernels.inner_pipeline import LINKED
 
 LANES = 8
 DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
@@ -208,7 +209,7 @@ def fms(a, b, c):
 
 
 def _overload_operator(symbol, operation):
-    @overload(symbol)
+    @overload(symbol, jit_options=LINKED)
     def implement(a, b):
         if isinstance(a, VecType) and isinstance(b, VecType):
             return lambda a, b: operation(a, b)

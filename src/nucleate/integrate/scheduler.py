@@ -41,8 +41,8 @@ from nucleate.kernels.dispatch import (
 )
 from nucleate.kernels.model_shape import ModelShape, model_shape
 from nucleate.kernels.pairwise import pairwise_system
+from nucleate.kernels.pairwise_lanes import pairwise_lanes_system
 from nucleate.kernels.simd import LANES
-from nucleate.kernels.sphere_batch import sphere_batch_system
 from nucleate.kernels.team import Team
 from nucleate.kernels.threads import CtrlC, Stop, Stopped, ctrl_c_stops, is_stopped, stopped_by
 from nucleate.resources import memory
@@ -266,8 +266,8 @@ def _batch(schedule: Schedule, runs: Integers, queue: Integers) -> None:
         circle = circle_batch_system(schedule.shapes, schedule.allowed)
         integrate_runs(circle, table, state, buffers, schedule.stop)
     else:
-        sphere = sphere_batch_system(schedule.shapes, schedule.shape(int(runs[0])).plain)
-        integrate_runs(sphere, table, state, buffers, schedule.stop)
+        lanes = pairwise_lanes_system(schedule.shapes, schedule.shape(int(runs[0])).plain)
+        integrate_runs(lanes, table, state, buffers, schedule.stop)
 
 
 def _one_run(schedule: Schedule, run: int) -> None:

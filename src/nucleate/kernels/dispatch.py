@@ -57,7 +57,7 @@ from nucleate.kernels.head_tiles import (
     head_tiles_place,
     head_tiles_system,
 )
-from nucleate.kernels.heads import Heads, heads_place, heads_sums, heads_system
+from nucleate.kernels.heads import Heads, heads_place, heads_system, inlined_heads_sweep
 from nucleate.kernels.model_shape import (
     CAUSAL,
     FULL,
@@ -76,6 +76,7 @@ from nucleate.kernels.pairwise import (
     pairwise_velocities,
 )
 from nucleate.kernels.pairwise_batch import pairwise_batch_velocities
+from nucleate.kernels.pairwise_lanes import PairwiseLanes, pairwise_lanes_drift, suits_pairwise_lanes
 from nucleate.kernels.sphere import (
     MAX_SPHERE_Z,
     Sphere,
@@ -86,10 +87,9 @@ from nucleate.kernels.sphere import (
     sphere_truncation,
     usual_sphere_ratio,
 )
-from nucleate.kernels.sphere_batch import SphereBatch, sphere_batch_drift, suits_sphere_batch
 from nucleate.kernels.team import System, Team
 from nucleate.kernels.threads import Stop, interruptible, pick_threads, share
-from nucleate.kernels.tiles import Tiles, tiles_block, tiles_place, tiles_system
+from nucleate.kernels.tiles import Tiles, tiles_block, tiles_images, tiles_place, tiles_system
 from nucleate.layers import Layers, Model, as_model
 from nucleate.norms import has_radius
 
@@ -282,7 +282,7 @@ def _with_run_axis(model: Attention | Block, x: Array) -> Array:
 
 
 def check_kernel(kernel: str, d: int) -> None:
-    """Refuse unknown kernels, and the circle kernel off the circle."""
+    """Refuse names of no kernel, "circle" unless d = 2, and "sphere" unless d = 3."""
     if not isinstance(kernel, str) or kernel not in ("auto", "reference", "pairwise", "circle", "sphere"):
         raise InputError(
             'kernel must be "auto", "reference", "pairwise", "circle" or "sphere", but is'
@@ -343,7 +343,7 @@ def suits_batch(shape: ModelShape, tolerance: float, loose: bool) -> bool:
     good to `tolerance` |V|; `loose` where the solver takes its steps of order 5."""
     if shape.d == 2:
         return suits_circle_batch(shape, tolerance)
-    return loose and suits_sphere_batch(shape, tolerance) and choose_kernel(shape, tolerance) == "pairwise"
+    return loose and suits_pairwise_lanes(shape, tolerance) and choose_kernel(shape, tolerance) == "pairwise"
 
 
 def choose_kernel(shape: ModelShape, tolerance: float = TOLERANCE) -> Literal["pairwise", "circle", "sphere"]:
@@ -546,7 +546,7 @@ def _drift_by_type(system, y, velocity, stop):
         Heads: _heads_drift,
         HeadTiles: _head_tiles_drift,
         CircleBatch: _batch_drift,
-        SphereBatch: _sphere_batch_drift,
+        PairwiseLanes: _pairwise_lanes_drift,
     }[system.instance_class]
 
 
@@ -570,7 +570,10 @@ def _sphere_drift(system, y, velocity, stop):
 
 
 def _tiles_drift(system, y, velocity, stop):
+    if stop[0]:
+        return
     tiles_place(system, y)
+    tiles_images(system)
     tiles_block(system, 0, system.n, velocity, stop)
 
 
@@ -578,7 +581,7 @@ def _heads_drift(system, y, velocity, stop):
     if stop[0]:
         return
     heads_place(system, y)
-    heads_sums(system, velocity, stop)
+    inlined_heads_sweep(system, velocity, stop)
 
 
 def _head_tiles_drift(system, y, velocity, stop):
@@ -593,5 +596,5 @@ def _batch_drift(system, y, velocity, stop):
     circle_batch_drift(system, y, velocity, stop)
 
 
-def _sphere_batch_drift(system, y, velocity, stop):
-    sphere_batch_drift(system, y, velocity, stop)
+def _pairwise_lanes_drift(system, y, velocity, stop):
+    pairwise_lanes_drift(system, y, velocity, stop)

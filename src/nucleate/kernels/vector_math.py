@@ -27,11 +27,13 @@ from nucleate.kernels.simd import (
 
 __all__ = [
     "EXP2_BRIEF_ERROR",
+    "HAS_AVX512",
     "MIN_EXP",
     "MIN_EXP2",
     "exp",
     "exp2",
     "exp2_brief",
+    "exp2_normal",
     "exp2_series",
     "exp2_split",
     "sincos",
@@ -181,8 +183,9 @@ def _split_plain(x):
     return _scale(splat(1.0), rounded), x - (rounded - ROUND)  # exact
 
 
-exp2_split = compiled(_split_by_table if _has_avx512() else _split_plain)
-exp2_series = _polynomial(EXP2_SHORT if _has_avx512() else EXP2)
+HAS_AVX512 = _has_avx512()
+exp2_split = compiled(_split_by_table if HAS_AVX512 else _split_plain)
+exp2_series = _polynomial(EXP2_SHORT if HAS_AVX512 else EXP2)
 
 
 @compiled
@@ -190,6 +193,13 @@ def exp2(x):
     """2^x for x <= 1000; 0 below -1021.  With fewer multiplications than `exp`: no constant is split."""
     a, f = exp2_split(vmax(splat(MIN_EXP2), x))  # in this order NaN stays NaN
     return zero_below(x, splat(MIN_EXP2), fma(a * f, exp2_series(f), a))
+
+
+@compiled
+def exp2_normal(x):
+    """2^x for -1021 <= x <= 1000."""
+    a, f = exp2_split(x)
+    return fma(a * f, exp2_series(f), a)
 
 
 _brief_series = _polynomial(EXP2_BRIEF)

@@ -4,7 +4,7 @@
     choose_batch_kernel     several runs of one model: eight at a time in lanes, where that is faster
     choose_kernel           one run: a sum over pairs, over modes on the circle, over harmonics on the sphere;
                             _heads_by_modes of a block
-    make_system             a sum over pairs: in registers, or in tiles through BLAS
+    make_system             a sum over pairs: in registers, or in tiles as products of matrices
     team_pays               one run: on one thread, or its tokens shared out among several
     drift_into              the same inside compiled code, where the kernel goes by the type of the system
 
@@ -110,7 +110,7 @@ __all__ = [
 T = TypeVar("T")
 Kernel = Literal["auto", "reference", "pairwise", "circle", "sphere"]
 
-MIN_TILES_DIMENSION = 16  # from which BLAS tiles beat sums in registers, measured
+MIN_TILES_DIMENSION = 16  # from which tiles beat sums in registers, measured
 MIN_TILES_TOKENS = 64
 HARMONIC_COST, HARMONIC_OVERHEAD = 0.4, 80.0  # of a harmonic, and of all beside, in pairs; measured
 MIN_TEAM_WORK = 2.0e6  # pairs or token-modes from which threads over tokens pay, measured
@@ -303,6 +303,8 @@ def choose_batch_kernel(
     """How several runs of one model go: eight at a time in the lanes of a vector, over pairs or over modes;
     one after the other over pairs; None: each as if it were alone."""
     ordinary_shape(shape)
+    if tiles_pay(shape):
+        return None
     if kernel == "auto" and shape.d == 3 and harmonics_pay(shape, TOLERANCE):
         return None
     if kernel in ("auto", "pairwise"):
@@ -432,8 +434,10 @@ def tiles_pay(shape: ModelShape | BlockShape) -> bool:
 
 
 def one_blas_thread(shape: ModelShape | BlockShape) -> AbstractContextManager[object]:
-    """BLAS held to one thread where tiles use it: more would compete with ours, and change the bits."""
-    return threadpool_limits(1, user_api="blas") if tiles_pay(shape) else nullcontext()
+    """BLAS held to one thread where the tiles of a block use it: more would compete with ours, and change the
+    bits."""
+    in_use = isinstance(shape, BlockShape) and tiles_pay(shape)
+    return threadpool_limits(1, user_api="blas") if in_use else nullcontext()
 
 
 def team_pays(system: System, runs: int, threads: int) -> bool:

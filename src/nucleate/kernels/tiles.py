@@ -35,7 +35,7 @@ class Tiles(NamedTuple):
     keys: Array  # all tokens, panels of PANEL columns by d rows
     values: Array  # all tokens as a matrix (m + n, D) in panels
     a: Array  # (m,) weights of the frozen tokens
-    A: Array  # (beta log2(e) K^T Q)^T in panels, used unless `gaussian`
+    A: Array  # (beta K^T Q)^T in panels, used unless `gaussian`
     V: Array  # V^T in panels, used unless `scalar`
     u: Array  # (ROWS, D) scratch, like those below; each thread needs its own
     scores: Array  # (ROWS, COLUMNS)
@@ -49,12 +49,12 @@ class Tiles(NamedTuple):
     m: int
     w: int
     mask: int  # CAUSAL, FULL or WINDOW
-    beta: float
+    beta: float  # times log2(e) where `bounded`, here and in A
     scale: float  # V = scale * I where `scalar`
     gaussian: bool  # K^T Q = I
     scalar: bool
     bounded: bool  # what is subtracted is |u_k|, not the largest score so far
-    normal: bool  # no weight can underflow
+    unit: float  # the weights are 2^(unit (score - least))
 
     @property
     def places(self) -> Array:
@@ -66,6 +66,8 @@ def tiles_system(shape: ModelShape) -> Tiles:
     """The system of one run."""
     n, d, m = ordinary_shape(shape).n, shape.d, len(shape.frozen)
     D, panels = panel_width(d), -(-(m + n) // PANEL)
+    bounded = shape.z <= MAX_TILES_Z
+    beta = shape.beta * LOG2_E if bounded else shape.beta
     x = np.zeros((m + n + GROUP, D))
     x[:m, :d] = shape.frozen
     return Tiles(
@@ -73,8 +75,8 @@ def tiles_system(shape: ModelShape) -> Tiles:
         keys=np.zeros(panels * d * PANEL),
         values=np.zeros((m + n) * D),
         a=shape.frozen_weight.copy(),
-        A=panels_of(shape.beta * LOG2_E * shape.A.T),
-        V=panels_of(shape.V.T),
+        A=np.zeros(0) if shape.gaussian else panels_of(beta * shape.A.T),
+        V=np.zeros(0) if shape.scalar else panels_of(shape.V.T),
         u=np.zeros((ROWS, D)),
         scores=np.zeros((ROWS, COLUMNS)),
         sums=np.zeros((ROWS, D)),
@@ -87,12 +89,12 @@ def tiles_system(shape: ModelShape) -> Tiles:
         m=m,
         w=shape.w,
         mask=shape.mask,
-        beta=shape.beta,
+        beta=beta,
         scale=shape.scale,
         gaussian=shape.gaussian,
         scalar=shape.scalar,
-        bounded=shape.gaussian or shape.z <= MAX_TILES_Z,
-        normal=shape.z <= MAX_TILES_Z,
+        bounded=bounded,
+        unit=1.0 if bounded else LOG2_E,
     )
 
 
@@ -139,12 +141,12 @@ def tiles_block(p, first, last, velocity, stop):
 
 @inlined
 def _begin(p, k0, k1):
-    """u_k log2(e), what is subtracted from the scores, and no sums yet."""
+    """u_k, what is subtracted from the scores, and no sums yet."""
     x, u, D = p.x, p.u, p.x.shape[1]
     rows = -(-(k1 - k0) // GROUP) * GROUP  # whole groups: what stands in for the missing rows is not used
     if p.gaussian:
         for i in range(0, rows * D, LANES):
-            store(u, i, splat(p.beta * LOG2_E) * load(x, (p.m + k0) * D + i))
+            store(u, i, splat(p.beta) * load(x, (p.m + k0) * D + i))
     else:
         _times(x, (p.m + k0) * D, p.A, u, rows, p.d, D)
     for row in range(rows):
@@ -208,32 +210,22 @@ def _all_seen(p, first, last, j):
 def _weigh_whole(p, g, at):
     """Weights of a group of rows and a panel, all of which count."""
     scores, Z, least = p.scores, p.Z, p.least
-    if p.normal:
-        for row in range(g, g + GROUP):
-            total, shift = load(Z, row * LANES), splat(least[row])
-            for i in range(at, at + PANEL, LANES):
-                w = exp2_normal(load(scores, i) - shift)
-                store(scores, i, w)
-                total = total + w
-            store(Z, row * LANES, total)
-            at += COLUMNS
-    else:
-        for row in range(g, g + GROUP):
-            total, shift = load(Z, row * LANES), splat(least[row])
-            for i in range(at, at + PANEL, LANES):
-                w = exp2(load(scores, i) - shift)
-                store(scores, i, w)
-                total = total + w
-            store(Z, row * LANES, total)
-            at += COLUMNS
+    for row in range(g, g + GROUP):
+        total, shift = load(Z, row * LANES), splat(least[row])
+        for i in range(at, at + PANEL, LANES):
+            w = exp2_normal(load(scores, i) - shift)
+            store(scores, i, w)
+            total = total + w
+        store(Z, row * LANES, total)
+        at += COLUMNS
 
 
 @inlined
 def _exponentials(p, row, first, count):
-    """2^(score - least) of one row, columns first .. first+count-1 of the tile."""
+    """exp(score - least) of one row, columns first .. first+count-1 of the tile."""
     scores, shift, at = p.scores, splat(p.least[row]), row * COLUMNS + first
     for i in range(at, at + count, LANES):
-        store(scores, i, exp2(load(scores, i) - shift))
+        store(scores, i, exp2(p.unit * (load(scores, i) - shift)))
 
 
 @inlined
@@ -276,7 +268,7 @@ def _weigh_by_largest(p, row, k, j0, count):
             scores[row, i] = 0.0
         return
     if best > least[row]:
-        shrink = np.exp2(least[row] - best)
+        shrink = np.exp(least[row] - best)
         D = p.sums.shape[1]
         for c in range(row * D, row * D + D, LANES):
             store(p.sums, c, shrink * load(p.sums, c))

@@ -4,7 +4,7 @@
 
 A panel is a strip of columns, stored row after row: nothing is packed at each product, as BLAS has to, and a
 matrix that meets many others is laid out once.  The sum over i runs in its order for every element, so bits
-depend on neither shapes nor threads.
+depend on neither shapes nor threads.  Doubles, or numbers in single precision, twice as many in a vector.
 """
 
 from typing import Any
@@ -16,28 +16,28 @@ from numba.extending import intrinsic
 
 from nucleate.checks import Array
 from nucleate.kernels.compile import inlined
-from nucleate.kernels.simd import LANES
+from nucleate.kernels.simd import LANES, call_llvm, lanes_of, splatted, vector_of
 from nucleate.kernels.vector_math import HAS_AVX512
 
-__all__ = ["GROUP", "PANEL", "VECTORS", "add_product", "panel_width", "panels_of", "set_product"]
+__all__ = ["GROUP", "VECTORS", "add_product", "panel_width", "panels_of", "set_product"]
 
 GROUP = 6  # rows at a time
 # Sums in registers: 6 x 4 of the 32 that AVX-512 has, 6 x 2 halves of the 16 of AVX2
 VECTORS = 4 if HAS_AVX512 else 1
-PANEL = VECTORS * LANES  # columns
 
 
-def panel_width(columns: int) -> int:
+def panel_width(columns: int, lanes: int = LANES) -> int:
     """The columns of a matrix, with zeros up to a whole number of vectors."""
-    return -(-columns // LANES) * LANES
+    return -(-columns // lanes) * lanes
 
 
-def panels_of(matrix: Array) -> Array:
-    """A matrix (rows, columns) in panels: all rows of the first PANEL columns, then of the next; flat."""
+def panels_of(matrix: Array, lanes: int = LANES) -> Array:
+    """A matrix (rows, columns) in panels: all rows of the first columns, VECTORS vectors of them, then of the
+    next; flat."""
     rows, columns = matrix.shape
-    wide = np.zeros((rows, panel_width(columns)))
+    wide, panel = np.zeros((rows, panel_width(columns, lanes))), VECTORS * lanes
     wide[:, :columns] = matrix
-    return np.concatenate([wide[:, c : c + PANEL].reshape(-1) for c in range(0, wide.shape[1], PANEL)])
+    return np.concatenate([wide[:, c : c + panel].reshape(-1) for c in range(0, wide.shape[1], panel)])
 
 
 def _product(vectors: int, add: bool):
@@ -52,9 +52,8 @@ def _product(vectors: int, add: bool):
     def _build(context, builder, signature, args):
         a_at, a_row, b_at, count, out_at, out_row = (args[i] for i in (1, 2, 4, 5, 7, 8))
         a, b, out = (_data(context, builder, signature.args[i], args[i]) for i in (0, 3, 6))
-        element = a.type.pointee
-        lanes = LANES if isinstance(element, ir.DoubleType) else 2 * LANES
-        kind, size, integer = ir.VectorType(element, lanes), element_bytes(element), count.type
+        lanes, size = vector_of(signature.args[0]).lanes, signature.args[0].dtype.bitwidth // 8
+        kind, integer = ir.VectorType(a.type.pointee, lanes), count.type
         zero, one = ir.Constant(integer, 0), ir.Constant(integer, 1)
         rows = [
             builder.gep(a, [builder.add(a_at, builder.mul(a_row, ir.Constant(integer, r)))])
@@ -76,8 +75,11 @@ def _product(vectors: int, add: bool):
         ]
         new = []
         for r in range(GROUP):
-            factor = _splat(builder, builder.load(builder.gep(rows[r], [i]), align=size), kind)
-            new += [_fma(builder, factor, columns[v], sums[r * vectors + v], kind) for v in range(vectors)]
+            factor = splatted(builder, builder.load(builder.gep(rows[r], [i]), align=size), kind)
+            new += [
+                call_llvm("fmuladd")(builder, factor, columns[v], sums[r * vectors + v])
+                for v in range(vectors)
+            ]
         step = builder.add(i, one)
         again = builder.icmp_signed("<", step, count)
         builder.cbranch(again, body, end)
@@ -104,30 +106,12 @@ def _product(vectors: int, add: bool):
     return product
 
 
-def element_bytes(element: Any) -> int:
-    return 8 if isinstance(element, ir.DoubleType) else 4
-
-
 def _data(context: Any, builder: Any, kind: Any, array: Any) -> Any:
     return context.make_array(kind)(context, builder, array).data
 
 
 def _lanes_at(builder: Any, pointer: Any, offset: int, kind: Any, integer: Any) -> Any:
     return builder.bitcast(builder.gep(pointer, [ir.Constant(integer, offset)]), kind.as_pointer())
-
-
-def _splat(builder: Any, scalar: Any, kind: Any) -> Any:
-    nothing = ir.Constant(kind, ir.Undefined)
-    first = builder.insert_element(nothing, scalar, ir.Constant(ir.IntType(32), 0))
-    zeros = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), [0] * kind.count)
-    return builder.shuffle_vector(first, nothing, zeros)
-
-
-def _fma(builder: Any, a: Any, b: Any, c: Any, kind: Any) -> Any:
-    name = f"llvm.fmuladd.v{kind.count}{'f64' if isinstance(kind.element, ir.DoubleType) else 'f32'}"
-    return builder.call(
-        builder.module.declare_intrinsic(name, (), ir.FunctionType(kind, [kind] * 3)), [a, b, c]
-    )
 
 
 _set_1, _set_2, _set_3, _set_4 = (_product(v, add=False) for v in (1, 2, 3, 4))
@@ -139,11 +123,12 @@ _set_whole, _add_whole = (_set_4, _add_4) if VECTORS == 4 else (_set_1, _add_1)
 def set_product(a, a_at, a_row, b, b_at, width, count, out, out_at, out_row):
     """out[r, c] = sum_i a[r, i] b[i, c] for GROUP rows r, i < count, and the `width` columns c of a panel,
     whole vectors: flat indices at which each begins, and the steps from row to row."""
-    if width == PANEL:
+    lanes = lanes_of(b)
+    if width == VECTORS * lanes:
         _set_whole(a, a_at, a_row, b, b_at, count, out, out_at, out_row)
-    elif width == LANES:
+    elif width == lanes:
         _set_1(a, a_at, a_row, b, b_at, count, out, out_at, out_row)
-    elif width == 2 * LANES:
+    elif width == 2 * lanes:
         _set_2(a, a_at, a_row, b, b_at, count, out, out_at, out_row)
     else:
         _set_3(a, a_at, a_row, b, b_at, count, out, out_at, out_row)
@@ -152,11 +137,12 @@ def set_product(a, a_at, a_row, b, b_at, width, count, out, out_at, out_row):
 @inlined
 def add_product(a, a_at, a_row, b, b_at, width, count, out, out_at, out_row):
     """The same, added to what is in `out`."""
-    if width == PANEL:
+    lanes = lanes_of(b)
+    if width == VECTORS * lanes:
         _add_whole(a, a_at, a_row, b, b_at, count, out, out_at, out_row)
-    elif width == LANES:
+    elif width == lanes:
         _add_1(a, a_at, a_row, b, b_at, count, out, out_at, out_row)
-    elif width == 2 * LANES:
+    elif width == 2 * lanes:
         _add_2(a, a_at, a_row, b, b_at, count, out, out_at, out_row)
     else:
         _add_3(a, a_at, a_row, b, b_at, count, out, out_at, out_row)

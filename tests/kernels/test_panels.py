@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from numba import njit
 
+from nucleate.checks import Array
 from nucleate.kernels.panels import GROUP, VECTORS, add_product, panel_width, panels_of, set_product
 from nucleate.kernels.simd import LANES, lanes_of
 
 
 @njit
-def _product(rows, panels, count, width, out):
+def _product(rows: Array, panels: Array, count: int, width: int, out: Array) -> None:
     """out (GROUP, width) = rows (GROUP, count) times a matrix in panels; then the same added once more."""
     panel = VECTORS * lanes_of(panels)
     for c in range(0, width, panel):
@@ -23,9 +24,9 @@ def test_products_are_those_of_numpy_for_any_number_of_columns(real: type, lanes
     for columns in (1, 8, 15, 24, 32, 33, 57, 64, 130):
         rng, width = np.random.default_rng(columns), panel_width(columns, lanes)
         for count in (1, 2, 19):
-            a = rng.standard_normal((GROUP, count + 3)).astype(real)
-            b = rng.standard_normal((count, columns)).astype(real)
-            out = np.full((GROUP, width), np.nan, dtype=real)
+            a: Array = rng.standard_normal((GROUP, count + 3)).astype(real)
+            b: Array = rng.standard_normal((count, columns)).astype(real)
+            out: Array = np.full((GROUP, width), np.nan, dtype=real)
             _product(a, panels_of(b, lanes).astype(real), count, width, out)
             exact = 2.0 * a[:, :count].astype(float) @ b.astype(float)
             # count roundings of terms of about 1, ten where they are large

@@ -2,13 +2,23 @@
 
 import numpy as np
 import pytest
-from support.kernel_models import GO, MASKS, Mask, models, pairwise_bound, velocities_of
+from support.kernel_models import GO, MASKS, Mask, models, norms, pairwise_bound, velocities_of
 
 import nucleate as nc
 from nucleate.attention import Attention, Frozen, Window
+from nucleate.checks import InputError
 from nucleate.kernels.model_shape import model_shape
 from nucleate.kernels.simd import LANES
-from nucleate.kernels.tiles import MAX_TILES_Z, tiles_block, tiles_images, tiles_place, tiles_system
+from nucleate.kernels.tiles import (
+    MAX_SINGLE_Z,
+    MAX_TILES_Z,
+    tiles_block,
+    tiles_images,
+    tiles_place,
+    tiles_system,
+)
+
+SINGLE_ERROR = 3e-7  # of a velocity, times max(1, beta |K^T Q|) |V|, as `drift` says
 
 
 @pytest.mark.parametrize("n", [1, 2, 9, 300, 700])
@@ -72,3 +82,46 @@ def test_a_run_has_the_same_bits_alone_in_a_batch_and_on_any_number_of_threads()
     batch = nc.drift(model, x)
     for run, threads in ((0, 1), (1, 2), (2, 5)):
         assert (nc.drift(model, x[run], threads=threads) == batch[run]).all()
+
+
+@pytest.mark.parametrize("mask", ["causal", "full", Window(70)], ids=str)
+def test_single_precision_is_as_exact_as_stated_and_its_bits_are_those_of_any_threads(mask: Mask) -> None:
+    for d, n in ((17, 150), (64, 300)):
+        x, rng = nc.uniform(n, d, seed=d), np.random.default_rng(d)
+        Q, V = np.linalg.qr(rng.standard_normal((d, d)))[0], rng.standard_normal((d, d))
+        frozen = Frozen(nc.uniform(40, d, 9), rng.uniform(0.1, 10.0, 40))
+        for beta in (0.0, 1.0, 8.0, MAX_SINGLE_Z):
+            for model in (Attention(beta, mask=mask), Attention(beta, Q=Q, V=V, mask=mask, frozen=frozen)):
+                velocity = nc.drift(model, x, precision="single", threads=1)
+                _, v = norms(model, d)
+                error = np.abs(velocity - nc.drift(model, x, kernel="reference")).max()
+                assert 0.0 < error <= SINGLE_ERROR * max(1.0, beta) * v, (d, beta, error)
+                assert (nc.drift(model, x, precision="single", threads=3) == velocity).all()
+
+
+def test_single_precision_is_double_where_it_would_not_be_faster_or_exact_enough() -> None:
+    for model, n, d in ((Attention(1.0), 100, 15), (Attention(1.0), 63, 16), (Attention(41.0), 100, 16)):
+        x = nc.uniform(n, d, seed=1)
+        assert (nc.drift(model, x, precision="single") == nc.drift(model, x)).all()
+    with pytest.raises(InputError, match="up to 40, but it is 41"):
+        tiles_system(model_shape(Attention(41.0), 100, 16), single=True)
+
+
+def test_single_precision_is_for_one_softmax_head_on_the_cpu() -> None:
+    x = nc.uniform(70, 16, seed=1)
+    with pytest.raises(InputError, match='precision="single" is for one softmax head'):
+        nc.drift(nc.Block(Attention(1.0)), x, precision="single")
+    with pytest.raises(InputError, match='Use "mixed" there'):
+        nc.drift(Attention(1.0), x, precision="single", device="gpu")
+    with pytest.raises(InputError, match="good to 1e-06, but rtol . atol is"):
+        nc.simulate(Attention(1.0), x, 1.0, precision="single")
+    with pytest.raises(InputError, match='method "causal" is in double precision'):
+        nc.simulate(Attention(1.0), x, 1.0, rtol=1e-6, method="causal", precision="single")
+
+
+def test_runs_in_single_precision_end_within_their_tolerance_and_say_so() -> None:
+    model, x = Attention(4.0), nc.uniform(80, 16, seed=2)
+    run = nc.simulate(model, x, 5.0, rtol=1e-6, precision="single", save=3)
+    exact = nc.simulate(model, x, 5.0, save=3)
+    assert run.settings["precision"] == "single"
+    assert 0.0 < np.abs(run.x - exact.x).max() <= 1e-5  # rtol + atol, over a time of five

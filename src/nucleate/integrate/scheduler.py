@@ -110,9 +110,10 @@ class Schedule(Call):
         method: str,
         single: bool,
         threads: int,
+        single_precision: bool = False,
     ) -> None:
         super().__init__(buffers, single, threads)
-        self.table = table
+        self.table, self.single_precision = table, single_precision
         b, n, d = buffers.start.shape
         self.shapes = [model_shape(model, n, d, run) for run in range(model.runs or 1)]
         room = causal_memory(n, len(self.shapes[0].frozen), d, buffers.tolerance) * min(b, threads)
@@ -313,7 +314,7 @@ def _explicit(
         allowed *= min(1.0, OPENING_TIME * float(schedule.unit[run]) / duration)
     state, queue, final = new_step_state(table, n, d, 1), np.zeros(1, dtype=np.int64), buffers.final
     buffers = buffers._replace(queue=queue, begin=begin, final=duration)
-    system = make_system(schedule.shape(run), tolerance=allowed)
+    system = make_system(schedule.shape(run), tolerance=allowed, single=schedule.single_precision)
     solve = partial(integrate_runs, system)
     if team_pays(system, len(schedule.buffers.start), schedule.threads):
         solve = partial(integrate_runs_in_python, Team(system, schedule.threads))

@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
-from numba import njit
 
 from nucleate.checks import Array
+from nucleate.kernels.compile import compiled
 from nucleate.kernels.panels import GROUP, VECTORS, add_product, panel_width, panels_of, set_product
 from nucleate.kernels.simd import LANES, lanes_of
 
 
-@njit
-def _product(rows: Array, panels: Array, count: int, width: int, out: Array) -> None:
+@compiled
+def _product(rows, panels, count, width, out):  # type: ignore[no-untyped-def]  # Numba infers its types
     """out (GROUP, width) = rows (GROUP, count) times a matrix in panels; then the same added once more."""
     panel = VECTORS * lanes_of(panels)
     for c in range(0, width, panel):

@@ -424,7 +424,7 @@ def make_system(
             )
         return sphere_system(shape, tolerance)
     if tiles_pay(shape):
-        return tiles_system(shape, single and shape.z <= MAX_SINGLE_Z)
+        return tiles_system(shape, single and shape.scores_up_to(MAX_SINGLE_Z))
     return pairwise_system(shape, angle=angle and shape.d == 2)
 
 

@@ -112,8 +112,8 @@ def _edges(system: Pairwise | Tiles | Heads | HeadTiles, threads: int) -> list[i
     shares = np.linspace(0.0, 1.0, BLOCKS_PER_THREAD * threads + 1)
     if system.mask == CAUSAL:
         shares = np.sqrt(shares)
-    # whole tiles, as one thread would have them: of a block they go through BLAS, which rounds by shape
-    step = {Tiles: ROWS, HeadTiles: HEAD_ROWS}.get(type(system), 1)
+    # of a block whole tiles, as one thread would have them: they go through BLAS, which rounds by shape
+    step = {Tiles: ROWS // 4, HeadTiles: HEAD_ROWS}.get(type(system), 1)
     return [
         min(int(edge) * step, system.n)
         for edge in np.unique(np.rint(shares * -(-system.n // step)).astype(int))

@@ -90,12 +90,12 @@ def tiles_system(shape: ModelShape, single: bool = False) -> Tiles:
     n, d, m = ordinary_shape(shape).n, shape.d, len(shape.frozen)
     real, lanes = (np.float32, SINGLE_LANES) if single else (np.float64, LANES)
     D, panel = panel_width(d, lanes), VECTORS * lanes
-    if single and shape.z > MAX_SINGLE_Z:
+    if single and not shape.scores_up_to(MAX_SINGLE_Z):
         raise InputError(
             f"Tiles in single precision need beta |K^T Q| up to {MAX_SINGLE_Z:g}, but it is {shape.z:g}."
             " Use double precision."
         )
-    bounded = shape.z <= MAX_TILES_Z
+    bounded = shape.scores_up_to(MAX_TILES_Z)
     beta = shape.beta * LOG2_E if bounded else shape.beta
     x = np.zeros((m + n + GROUP, D), dtype=real)
     x[:m, :d] = shape.frozen

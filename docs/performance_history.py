@@ -56,18 +56,20 @@ def draw() -> Figure:
         figure = Figure(figsize=(8.2, 4.4), layout="constrained")
         ax = figure.subplots()
         ours, others = 0, 0
-        for name, values in points(entries).items():
+        found = points(entries)
+        for name in sorted(found, key=lambda name: not name.startswith("nucleate")):
+            values = found[name]
             i, ratio = zip(*values, strict=True)
             if name.startswith("nucleate"):
-                ax.plot(i, ratio, "o-", color=CLUSTER_COLOURS[ours], label=name)
+                ax.plot(i, ratio, "o:", color=CLUSTER_COLOURS[ours], label=name)
                 ours += 1
             else:
                 ax.plot(i, ratio, MARKS[others], color="0.45", mfc="none", label=name)
                 others += 1
         ax.axhline(1.0, color="0.2", linewidth=0.8, linestyle="--")
-        ax.text(len(rows) - 0.55, 1.03, "limit in double precision", ha="right", va="bottom", fontsize=8)
+        ax.text(-0.45, 0.96, "limit in double precision", ha="left", va="top", fontsize=8)
         ax.set_yscale("log")
-        ax.set_yticks([0.5, 1, 2, 5, 10, 20], ["0.5", "1", "2", "5", "10", "20"])
+        ax.set_yticks([0.5, 1, 2, 5, 10, 20, 50], ["0.5", "1", "2", "5", "10", "20", "50"])
         ax.set_xticks(range(len(rows)), [f"n = {row['n']:,}\nd = {row['d']}" for row in rows])
         ax.set_xlim(-0.5, len(rows) - 0.5)
         ax.set_ylabel("CPU time over that of the two products")

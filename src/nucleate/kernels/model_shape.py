@@ -71,7 +71,7 @@ class ModelShape:
         return self.beta * (1.0 if self.gaussian else float(np.linalg.norm(self.A, 2)))
 
     def scores_up_to(self, bound: float) -> bool:
-        """Whether z is at most `bound`.  Frobenius' norm is never below the spectral one, and is soon taken."""
+        """Whether z is at most `bound`; Frobenius' norm is never below the spectral one, and sooner taken."""
         return self.beta * float(np.linalg.norm(self.A)) <= bound or self.z <= bound
 
 

@@ -6,13 +6,13 @@ from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))  # for notebook_pages
+sys.path.insert(0, str(Path(__file__).parent))  # for notebook_pages and formula_pages
 
 project = "nucleate"
 author = copyright = "The nucleate developers"
 version = release = installed("nucleate")
 
-extensions = ["myst_parser", "notebook_pages", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "notebook_pages", "formula_pages", "sphinx.ext.autodoc"]
 exclude_patterns = ["_build"]
 myst_heading_anchors = 3
 

@@ -16,6 +16,6 @@ def _short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def no_extras(monkeypatch: pytest.MonkeyPatch) -> None:
-    """JAX and diffrax are not installed."""
-    for name in ("jax", "jax.numpy", "diffrax"):
+    """JAX, diffrax and torch are not installed."""
+    for name in ("jax", "jax.numpy", "diffrax", "torch"):
         monkeypatch.setitem(sys.modules, name, None)  # importing it is an ImportError from now on

@@ -5,7 +5,7 @@ import pytest
 
 from nucleate import attention
 from nucleate.attention import Attention
-from nucleate.bench import drift
+from nucleate.bench import drift, timing
 from nucleate.sphere import distance, uniform
 
 
@@ -32,3 +32,28 @@ def test_clustered_tokens_are_mostly_in_clusters_and_on_the_circle() -> None:
     near = (distance(x[:, None], x[None]) < 0.01).sum(1)  # (n,) neighbours
     np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1.0, rtol=0, atol=1e-15)
     assert 0.95 < (near > 50).mean() < 1.0
+
+
+@pytest.mark.usefixtures("no_extras")
+def test_in_high_dimension_general_matrices_single_precision_and_the_limit_have_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(timing, "MIN_TURN_SECONDS", 0.0)
+    monkeypatch.setattr(drift, "BLAS_SIZE", 40)
+    section = drift.pairwise_section(drift.DriftCase(16, 70, beta=4.0), 1, lambda _: None)
+    rows = {row.peer: row for row in section.rows}
+    for name in (drift.OUR_PAIRWISE, drift.OUR_GENERAL, "NumPy broadcast"):
+        error = rows[name].error
+        assert error is not None
+        assert error < 1e-12  # each against its own equation
+    single = rows[drift.OUR_SINGLE].error
+    assert single is not None
+    assert 1e-10 < single < 1.2e-6
+    assert rows["torch attention"].note == "not installed: pip install torch"
+    limit, ours = rows[drift.LIMIT].seconds, rows[drift.OUR_PAIRWISE].seconds
+    assert limit is not None
+    assert ours is not None
+    assert section.numbers is not None
+    # 4 d operations for each of the 70 71 / 2 pairs
+    assert limit == pytest.approx(4 * 16 * 70 * 71 / 2 / (1e9 * section.numbers["gigaflops"]))
+    assert section.numbers["over_limit"] == pytest.approx(ours / limit)

@@ -31,6 +31,8 @@ def test_the_forge_runs_what_the_check_of_a_change_runs() -> None:
     workflow = page(".github/workflows/check.yml")
     commands = re.findall(r"^ +- run: (.+)$", workflow, flags=re.M)
     assert commands == [".ci/run", "make test", "make coverage", "make dist"]
+    for command in commands[1:]:
+        assert re.search(rf"^{command.split()[1]}:", page("Makefile"), flags=re.M), command
     pythons = re.findall(r'"(3\.\d+)"', re.search(r"python: \[(.*)\]", workflow)[1])  # type: ignore[index]  # it is there
     assert f">={pythons[0]}" == PROJECT["requires-python"]
 

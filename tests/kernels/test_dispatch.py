@@ -78,6 +78,7 @@ def test_auto_sums_over_pairs_where_runs_are_small() -> None:
         (Attention(64.0, mask="full"), 200, 3, "pairwise_batch", "pairwise_batch"),
         (Attention(64.0, Q=np.diag([1.0, 2.0, 3.0])), 200, 3, "pairwise", "pairwise"),
         (Attention(64.0), 200, 7, "pairwise", "pairwise"),
+        (Attention(8.0), 200, 16, None, None),  # each in tiles
     ],
 )
 def test_how_several_runs_of_one_model_go(

@@ -13,9 +13,11 @@ from nucleate.kernels.simd import (
     hmax,
     hsum,
     join_halves,
+    lanes_of,
     load,
     repeat_low_half,
     splat,
+    splat_as,
     splat_halves,
     store,
 )
@@ -30,6 +32,19 @@ def folds(x):  # type: ignore[no-untyped-def]  # Numba infers its types
 def test_folds_over_lanes() -> None:
     x = np.array([3.0, -1.0, 4.0, -1.0, 5.0, -9.0, 2.0, 6.0])
     assert folds(x) == (9.0, 6.0, 24.0)
+
+
+@compiled
+def folds_of_singles(x, out):  # type: ignore[no-untyped-def]  # Numba infers its types
+    """The same of sixteen numbers in single precision; twice each, and one less."""
+    store(out, 0, load(x, 0) * 2.0 - splat_as(x, 1.0))
+    return hsum(load(x, 0)), hmax(load(x, 0)), hsum(splat_as(x, 0.5)), lanes_of(x)
+
+
+def test_sixteen_numbers_in_single_precision() -> None:
+    x, out = np.arange(16, dtype=np.float32), np.empty(16, dtype=np.float32)
+    assert folds_of_singles(x, out) == (120.0, 15.0, 8.0, 16)
+    assert (out == 2.0 * x - 1.0).all()
 
 
 @compiled

@@ -12,10 +12,10 @@ from nucleate.checks import EPS
 from nucleate.kernels import vector_math
 from nucleate.kernels.compile import compiled
 from nucleate.kernels.simd import LANES, fma, load, store
-from nucleate.kernels.vector_math import exp, exp2, sincos
+from nucleate.kernels.vector_math import exp, exp2, exp2_singles, sincos
 
 
-@pytest.mark.parametrize("name", ["EXP", "EXP2", "EXP2_SHORT", "EXP2_BRIEF", "SINE", "COSINE"])
+@pytest.mark.parametrize("name", ["EXP", "EXP2", "EXP2_SHORT", "EXP2_BRIEF", "EXP2_SINGLE", "SINE", "COSINE"])
 def test_the_script_makes_the_coefficients_bit_for_bit(name: str) -> None:
     assert fitted_coefficients()[name] == getattr(vector_math, name)
 
@@ -101,6 +101,23 @@ def test_exp2_of_very_negative_numbers_is_zero_and_of_nan_is_nan() -> None:
     assert (out[:5] == 0.0).all()
     assert np.isnan(out[5])
     assert out[6] == 2.0**-1021
+
+
+@compiled
+def sixteen_exp2(x, out):  # type: ignore[no-untyped-def]  # Numba infers its types
+    """2^x sixteen at a time, in single precision."""
+    for i in range(0, x.size, 2 * LANES):
+        store(out, i, exp2_singles(load(x, i)))
+
+
+def test_exp2_in_single_precision_is_right_to_about_one_unit_and_of_nan_is_nan() -> None:
+    x = np.concatenate([np.linspace(-126.0, 0.0, 8000), [np.nan] * 8, np.zeros(8)]).astype(np.float32)
+    out = np.empty_like(x)
+    sixteen_exp2(x, out)
+    exact = 2.0 ** x[:8000].astype(np.float64)
+    assert (np.abs(out[:8000] - exact) / np.spacing(exact.astype(np.float32))).max() <= 1.25
+    assert np.isnan(out[8000:8008]).all()
+    assert (out[8008:] == 1.0).all()
 
 
 def test_exp_of_very_negative_numbers_is_zero_and_of_nan_is_nan() -> None:

@@ -1,5 +1,9 @@
-"""`nucleate bench drift`: velocities, pair by pair against NumPy and JAX, and in linear time on the
-circle and the sphere."""
+"""`nucleate bench drift`: velocities, pair by pair against NumPy, JAX and torch, and in linear time on the
+circle and the sphere.
+
+In high dimension nearly all the work is two products of matrices, scores and weighted sums: 4 d operations
+for every pair.  What they alone would take at the rate that BLAS has on large matrices is the limit there.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -13,21 +17,27 @@ from nucleate.attention import Attention, Frozen
 from nucleate.bench.peers import Missing, jax_drift, jax_softmax_drift, numpy_drift
 from nucleate.bench.table import Row, Section, timed_row, with_ratios
 from nucleate.bench.timing import Tell, peak_memory, time_in_turns
+from nucleate.bench.torch_peers import torch_attention
 from nucleate.checks import Array
-from nucleate.kernels.dispatch import drift
+from nucleate.kernels.dispatch import MIN_TILES_DIMENSION, drift
 from nucleate.sphere import retract, uniform
 
 __all__ = ["DriftCase", "circle_section", "exact_rows", "pairwise_section", "sections", "sphere_section"]
 
 Indices = NDArray[np.intp]
 
-OUR_PAIRWISE = "nucleate pairwise"
+OUR_PAIRWISE, OUR_SINGLE, OUR_GENERAL = "nucleate pairwise", "nucleate, single", "nucleate, general Q, K, V"
+LIMIT, BLAS = "limit: the two products alone", "BLAS"
+BLAS_SIZE = 1500  # of the square matrices whose product sets the limit
 VELOCITY_ERROR = "largest error"
 MAX_FULLY_COMPARED_TOKENS = 4000  # of all runs together; of larger systems only some tokens are
 COMPARED_PAIRS = 4e7  # over which the velocities of these sum, about
 MIN_COMPARED_TOKENS, MAX_COMPARED_TOKENS = 32, 512
 BETA, SPHERE_BETA = 64.0, 16.0
 MAX_SPHERE_ROUNDS = 3  # 100,000 tokens by pairs take seconds
+GENERAL_REMARK = (
+    "General Q, K, V: random, with β|KᵀQ| as large; the error of each is against its own equation."
+)
 
 
 @dataclass(frozen=True)
@@ -50,19 +60,25 @@ class DriftCase:
         return starts[0] if self.runs is None else starts
 
 
-# In dimension 64 tokens are far apart: beta = sqrt(d), as in transformers, lets them feel each other.
+# In high dimension tokens are far apart: beta = sqrt(d), as in transformers, lets them feel each other.
 DRIFT_CASES = (
     DriftCase(2, 200, 64),
     DriftCase(3, 200, 64),
     DriftCase(2, 4000),
     DriftCase(3, 4000),
-    DriftCase(64, 2000, beta=8.0),
+    DriftCase(8, 2000, beta=3.0),
+    DriftCase(16, 4000, beta=4.0),
+    DriftCase(64, 4000, beta=8.0),
+    DriftCase(256, 4000, beta=16.0),
+    DriftCase(256, 1000, beta=16.0),
+    DriftCase(64, 500, 16, beta=8.0),
 )
 QUICK_DRIFT_CASES = (
     DriftCase(2, 200, 8),
     DriftCase(3, 200, 8),
     DriftCase(2, 1000),
     DriftCase(3, 1000),
+    DriftCase(8, 500, beta=3.0),
     DriftCase(64, 500, beta=8.0),
 )
 LINEAR_SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -81,28 +97,67 @@ def sections(quick: bool, rounds: int, tell: Tell, seed: int = 0) -> Iterator[Se
 def pairwise_section(case: DriftCase, rounds: int, tell: Tell, seed: int = 0) -> Section:
     """One case, all contestants."""
     x = case.tokens(seed)
-    ready, absent = _contestants(case, x)
-    timings = time_in_turns(ready, rounds, lambda words: tell(f"{case.title}: {words}"))
+    ready, absent = _contestants(case, x, seed)
+    high = case.d >= MIN_TILES_DIMENSION
+    square = np.random.default_rng(seed).standard_normal((BLAS_SIZE, BLAS_SIZE))
+    with_blas = {**ready, BLAS: lambda: square @ square} if high else ready
+    timings = time_in_turns(with_blas, rounds, lambda words: tell(f"{case.title}: {words}"))
     tell(f"{case.title}: comparing with the equation")
-    where, exact = _exact_sample(Attention(case.beta), x)
+    truths = {
+        name: _exact_sample(_model(name, case, seed), x)
+        for name in (OUR_PAIRWISE, OUR_GENERAL)
+        if name in ready
+    }
     # million, each unordered pair and each token with itself once
     pairs = 1e-6 * (case.runs or 1) * case.n * (case.n + 1) / 2
-    rows = [
-        timed_row(name, timings[name], work=pairs, error=float(np.abs(call()[where] - exact).max()))
-        for name, call in ready.items()
-    ]
-    return Section(case.title, "pairs", VELOCITY_ERROR, with_ratios([*rows, *absent], OUR_PAIRWISE))
+    rows = []
+    for name, call in ready.items():
+        where, exact = truths.get(name, truths[OUR_PAIRWISE])
+        error = float(np.abs(call()[where] - exact).max())
+        rows.append(timed_row(name, timings[name], work=pairs, error=error))
+    if not high:
+        return Section(case.title, "pairs", VELOCITY_ERROR, with_ratios([*rows, *absent], OUR_PAIRWISE))
+    rate = 2e-6 * BLAS_SIZE**3 / timings[BLAS].best  # million operations a second
+    limit = 4.0 * case.d * pairs / rate
+    rows.append(Row(LIMIT, limit, rate=pairs / limit))
+    remark = (
+        f"The limit: 4 d operations a pair at the {rate / 1e3:.1f} GFLOP/s that BLAS reaches here on matrices"
+        f" of {BLAS_SIZE:,} rows. We take {timings[OUR_PAIRWISE].best / limit:.2f} times as long."
+    )
+    return Section(
+        case.title,
+        "pairs",
+        VELOCITY_ERROR,
+        with_ratios([*rows, *absent], OUR_PAIRWISE),
+        (remark, GENERAL_REMARK),
+        {"gigaflops": rate / 1e3, "over_limit": timings[OUR_PAIRWISE].best / limit},
+    )
 
 
-def _contestants(case: DriftCase, x: Array) -> tuple[dict[str, Callable[[], Array]], list[Row]]:
+def _model(name: str, case: DriftCase, seed: int) -> Attention:
+    """Q = K = V = I, or random ones for which scores are as large."""
+    if name != OUR_GENERAL:
+        return Attention(case.beta)
+    Q, K, V = np.random.default_rng(seed).standard_normal((3, case.d, case.d))
+    return Attention(case.beta / float(np.linalg.norm(K.T @ Q, 2)), Q, K, V)
+
+
+def _contestants(case: DriftCase, x: Array, seed: int) -> tuple[dict[str, Callable[[], Array]], list[Row]]:
     """Calls by name, and the rows of peers that are not installed."""
     model = Attention(case.beta)
     ready: dict[str, Callable[[], Array]] = {OUR_PAIRWISE: lambda: drift(model, x, kernel="pairwise")}
     if case.d == 2:
         ready["nucleate auto"] = lambda: drift(model, x)
+    if case.d > 3:
+        general = _model(OUR_GENERAL, case, seed)
+        ready[OUR_GENERAL] = lambda: drift(general, x)
+    peers = {"JAX jit": jax_drift, "JAX jit, softmax": jax_softmax_drift}
+    if case.d >= MIN_TILES_DIMENSION:
+        ready[OUR_SINGLE] = lambda: drift(model, x, precision="single")
+        peers["torch attention"] = torch_attention
     ready["NumPy broadcast"] = lambda: numpy_drift(x, case.beta)
     absent = []
-    for name, prepare in {"JAX jit": jax_drift, "JAX jit, softmax": jax_softmax_drift}.items():
+    for name, prepare in peers.items():
         try:
             ready[name] = prepare(x, case.beta)
         except Missing as missing:

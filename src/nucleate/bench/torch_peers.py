@@ -1,4 +1,5 @@
-"""What people do with torch on a card: Euler steps; attention as a product, an exponential, a product."""
+"""What people do with torch: its attention on the processor; on a card Euler steps, and attention as a
+product, an exponential, a product."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,9 +9,25 @@ import numpy as np
 from nucleate.bench.peers import Missing
 from nucleate.checks import Array
 
-__all__ = ["torch_euler", "torch_products", "torch_sdpa"]
+__all__ = ["torch_attention", "torch_euler", "torch_products", "torch_sdpa"]
 
 ROWS_AT_ONCE = 4096  # of the table of weights
+
+
+def torch_attention(x: Array, beta: float) -> Callable[[], Array]:
+    """The velocities of x (n, d) or (b, n, d) on the processor in double precision, by
+    `scaled_dot_product_attention`, which stores no table."""
+    torch = _torch(card=False)
+    there = torch.tensor(x, dtype=torch.float64)
+    heads = there[None, None] if x.ndim == 2 else there[:, None]  # (b, 1, n, d)
+
+    def call() -> Array:
+        mean = torch.nn.functional.scaled_dot_product_attention(
+            heads, heads, heads, is_causal=True, scale=beta
+        )
+        return np.asarray((mean - (heads * mean).sum(-1, keepdim=True) * heads).numpy().reshape(x.shape))
+
+    return call
 
 
 def torch_euler(x: Array, beta: float, t: float, dt: float) -> Callable[[], Array]:
@@ -68,12 +85,12 @@ def torch_sdpa(x: Array, beta: float) -> Callable[[], object]:
     return call
 
 
-def _torch() -> Any:
-    """torch, if it is here and has a card."""
+def _torch(card: bool = True) -> Any:
+    """torch, if it is here and, where asked for, has a card."""
     try:
         import torch
     except ImportError:
         raise Missing("pip install torch") from None
-    if not torch.cuda.is_available():
+    if card and not torch.cuda.is_available():
         raise Missing("pip install torch, with CUDA")
     return torch

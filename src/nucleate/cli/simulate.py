@@ -200,7 +200,10 @@ def simulate(
     ] = "cpu",
     precision: Annotated[
         str,
-        typer.Option(help="double; mixed (with --device gpu: pairs in single precision, for --rtol 1e-6)."),
+        typer.Option(
+            help="double; single (pairs in single precision, for --rtol 1e-6 and -d 16 or more); mixed (the"
+            " same with --device gpu)."
+        ),
     ] = "double",
     out: Annotated[
         list[Path] | None,

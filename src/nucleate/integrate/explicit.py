@@ -35,8 +35,9 @@ from nucleate.integrate.tableau import Tableau
 from nucleate.kernels.circle_batch import CircleBatch, circle_batch_enter, circle_batch_leave
 from nucleate.kernels.compile import inlined, take_next, uncounted
 from nucleate.kernels.dispatch import drift_into
+from nucleate.kernels.inner_pipeline import LINKED
+from nucleate.kernels.pairwise_lanes import PairwiseLanes, pairwise_lanes_enter
 from nucleate.kernels.simd import LANES, fma, hmax, hsum, lane, load, splat, sqrt, store, vabs, vmax
-from nucleate.kernels.sphere_batch import SphereBatch, sphere_batch_enter
 
 __all__ = ["integrate_runs", "integrate_runs_in_python"]
 
@@ -92,14 +93,14 @@ def tell_lane(system, at, run):
     of one run has nothing to learn."""
 
 
-@overload(tell_lane)
+@overload(tell_lane, jit_options=LINKED)
 def _tell_lane_by_type(system, at, run):
     if isinstance(system, types.BaseNamedTuple) and system.instance_class is CircleBatch:
         return lambda system, at, run: (
             circle_batch_leave(system, at) if run == NO_RUN else circle_batch_enter(system, at, run)
         )
-    if isinstance(system, types.BaseNamedTuple) and system.instance_class is SphereBatch:
-        return lambda system, at, run: None if run == NO_RUN else sphere_batch_enter(system, at, run)
+    if isinstance(system, types.BaseNamedTuple) and system.instance_class is PairwiseLanes:
+        return lambda system, at, run: None if run == NO_RUN else pairwise_lanes_enter(system, at, run)
     return lambda system, at, run: None
 
 

@@ -41,8 +41,8 @@ from nucleate.kernels.dispatch import (
 )
 from nucleate.kernels.model_shape import ModelShape, model_shape
 from nucleate.kernels.pairwise import pairwise_system
+from nucleate.kernels.pairwise_lanes import pairwise_lanes_system
 from nucleate.kernels.simd import LANES
-from nucleate.kernels.sphere_batch import sphere_batch_system
 from nucleate.kernels.team import Team
 from nucleate.kernels.threads import CtrlC, Stop, Stopped, ctrl_c_stops, is_stopped, stopped_by
 from nucleate.resources import memory
@@ -110,9 +110,10 @@ class Schedule(Call):
         method: str,
         single: bool,
         threads: int,
+        single_precision: bool = False,
     ) -> None:
         super().__init__(buffers, single, threads)
-        self.table = table
+        self.table, self.single_precision = table, single_precision
         b, n, d = buffers.start.shape
         self.shapes = [model_shape(model, n, d, run) for run in range(model.runs or 1)]
         room = causal_memory(n, len(self.shapes[0].frozen), d, buffers.tolerance) * min(b, threads)
@@ -266,8 +267,8 @@ def _batch(schedule: Schedule, runs: Integers, queue: Integers) -> None:
         circle = circle_batch_system(schedule.shapes, schedule.allowed)
         integrate_runs(circle, table, state, buffers, schedule.stop)
     else:
-        sphere = sphere_batch_system(schedule.shapes, schedule.shape(int(runs[0])).plain)
-        integrate_runs(sphere, table, state, buffers, schedule.stop)
+        lanes = pairwise_lanes_system(schedule.shapes, schedule.shape(int(runs[0])).plain)
+        integrate_runs(lanes, table, state, buffers, schedule.stop)
 
 
 def _one_run(schedule: Schedule, run: int) -> None:
@@ -313,7 +314,7 @@ def _explicit(
         allowed *= min(1.0, OPENING_TIME * float(schedule.unit[run]) / duration)
     state, queue, final = new_step_state(table, n, d, 1), np.zeros(1, dtype=np.int64), buffers.final
     buffers = buffers._replace(queue=queue, begin=begin, final=duration)
-    system = make_system(schedule.shape(run), tolerance=allowed)
+    system = make_system(schedule.shape(run), tolerance=allowed, single=schedule.single_precision)
     solve = partial(integrate_runs, system)
     if team_pays(system, len(schedule.buffers.start), schedule.threads):
         solve = partial(integrate_runs_in_python, Team(system, schedule.threads))

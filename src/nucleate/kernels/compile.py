@@ -1,5 +1,6 @@
-"""How compiled code is made: four decorators.  What they compile is kept (`code_cache`), and compiled on a
-thread that nobody has to wait for (`threads`)."""
+"""How compiled code is made: four decorators.  What Python calls is kept (`code_cache`), and compiled on a
+thread that nobody has to wait for (`threads`); what only compiled code calls becomes part of it
+(`inner_pipeline`)."""
 
 from collections.abc import Callable
 from functools import partial
@@ -12,6 +13,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic
 
 from nucleate.kernels.code_cache import CodeCache, cache_folder
+from nucleate.kernels.inner_pipeline import InnerPipeline
 from nucleate.kernels.threads import not_awaited_if_stopped
 
 __all__ = ["compiled", "inlined", "inner", "take_next", "uncounted"]
@@ -41,9 +43,16 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 def _compile(function: Callable[..., Any], inner: bool, count: bool = True) -> Any:
     # all said, or what is left out would be taken over from whatever calls the function first
-    options = {"no_cpython_wrapper": inner, "_nrt": count, "forceinline": inner and not count}
-    dispatcher = numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
+    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": count}
+    linked = numba.njit(
+        pipeline_class=InnerPipeline, no_cpython_wrapper=True, forceinline=inner and not count, **options
+    )(function)
+    if inner:
+        return linked
+    dispatcher = numba.njit(no_cpython_wrapper=False, forceinline=False, **options)(function)
     if not numba.config.DISABLE_JIT:
+        # compiled code that calls the function has the other one linked in
+        dispatcher.get_call_template, dispatcher.get_overload = linked.get_call_template, linked.get_overload
         if cache_folder() is not None:
             dispatcher._cache = CodeCache(function)
         dispatcher.compile = partial(_compile_aside, dispatcher.compile)

@@ -4,7 +4,7 @@
     choose_batch_kernel     several runs of one model: eight at a time in lanes, where that is faster
     choose_kernel           one run: a sum over pairs, over modes on the circle, over harmonics on the sphere;
                             _heads_by_modes of a block
-    make_system             a sum over pairs: in registers, or in tiles through BLAS
+    make_system             a sum over pairs: in registers, or in tiles as products of matrices
     team_pays               one run: on one thread, or its tokens shared out among several
     drift_into              the same inside compiled code, where the kernel goes by the type of the system
 
@@ -57,7 +57,8 @@ from nucleate.kernels.head_tiles import (
     head_tiles_place,
     head_tiles_system,
 )
-from nucleate.kernels.heads import Heads, heads_place, heads_sums, heads_system
+from nucleate.kernels.heads import Heads, heads_place, heads_system, inlined_heads_sweep
+from nucleate.kernels.inner_pipeline import LINKED
 from nucleate.kernels.model_shape import (
     CAUSAL,
     FULL,
@@ -76,6 +77,7 @@ from nucleate.kernels.pairwise import (
     pairwise_velocities,
 )
 from nucleate.kernels.pairwise_batch import pairwise_batch_velocities
+from nucleate.kernels.pairwise_lanes import PairwiseLanes, pairwise_lanes_drift, suits_pairwise_lanes
 from nucleate.kernels.sphere import (
     MAX_SPHERE_Z,
     Sphere,
@@ -86,15 +88,16 @@ from nucleate.kernels.sphere import (
     sphere_truncation,
     usual_sphere_ratio,
 )
-from nucleate.kernels.sphere_batch import SphereBatch, sphere_batch_drift, suits_sphere_batch
 from nucleate.kernels.team import System, Team
 from nucleate.kernels.threads import Stop, interruptible, pick_threads, share
-from nucleate.kernels.tiles import Tiles, tiles_block, tiles_place, tiles_system
+from nucleate.kernels.tiles import MAX_SINGLE_Z, Tiles, tiles_block, tiles_images, tiles_place, tiles_system
 from nucleate.layers import Layers, Model, as_model
 from nucleate.norms import has_radius
+from nucleate.positions import ALiBi
 
 __all__ = [
     "Kernel",
+    "check_single",
     "choose_batch_kernel",
     "choose_kernel",
     "drift",
@@ -110,7 +113,7 @@ __all__ = [
 T = TypeVar("T")
 Kernel = Literal["auto", "reference", "pairwise", "circle", "sphere"]
 
-MIN_TILES_DIMENSION = 16  # from which BLAS tiles beat sums in registers, measured
+MIN_TILES_DIMENSION = 16  # from which tiles beat sums in registers, measured
 MIN_TILES_TOKENS = 64
 HARMONIC_COST, HARMONIC_OVERHEAD = 0.4, 80.0  # of a harmonic, and of all beside, in pairs; measured
 MIN_TEAM_WORK = 2.0e6  # pairs or token-modes from which threads over tokens pay, measured
@@ -135,6 +138,8 @@ def drift(
     memory O(n d); "circle" is linear in n, d = 2 only, and not for every kind of head; "sphere" the same
     for d = 3 and K^T Q a multiple of an orthogonal matrix; "auto" takes the fastest that is accurate.
     device: "gpu" sums over pairs on an NVIDIA card; with precision "mixed" in single precision, to 1e-7.
+    precision: "single" on the CPU sums in single precision where that is twice as fast, d >= 16, n >= 64 and
+    beta |K^T Q| <= 40, to about 3e-7 max(1, beta |K^T Q|) |V|; in double elsewhere.
     """
     model = as_model(model)
     if isinstance(model, Layers):
@@ -168,6 +173,8 @@ def _velocity(
     if check_device(device, precision):
         ordinary = check_ordinary(model, 'device="gpu"')
         return _on_gpu(ordinary, check_tokens("x", x), kernel, precision == "mixed")
+    if precision == "single":
+        check_single(model)
     workers = pick_threads(threads)
     if x.ndim == 2 and model.runs is None and kernel != "reference" and _is_small(model, n, d):
         return _of_small_system(model, check_tokens("x", x), kernel)
@@ -192,7 +199,7 @@ def _velocity(
         work = partial(pairwise_velocities, shape, runs, velocity, workers)
     else:
         shapes = [model_shape(model, n, d, run) for run in range(model.runs)] if model.runs else [shape]
-        work = partial(_run_by_run, shapes, kernel, runs, velocity, workers)
+        work = partial(_run_by_run, shapes, kernel, runs, velocity, workers, precision == "single")
     _interruptible_if_long(work, runs)
     return velocity if x.ndim == 3 else velocity[0]
 
@@ -207,7 +214,7 @@ def _of_block(block: Block, x: Array, kernel: Kernel, threads: int) -> Array:
     runs = x if x.ndim == 3 else x[None]
     velocity = np.empty_like(runs)
     shapes = [_without_radius(block, n, d, run) for run in range(block.runs or 1)]
-    _interruptible_if_long(partial(_run_by_run, shapes, kernel, runs, velocity, threads), runs)
+    _interruptible_if_long(partial(_run_by_run, shapes, kernel, runs, velocity, threads, False), runs)
     radius = _radius(block, n)
     if radius is not None:
         velocity /= radius
@@ -282,7 +289,7 @@ def _with_run_axis(model: Attention | Block, x: Array) -> Array:
 
 
 def check_kernel(kernel: str, d: int) -> None:
-    """Refuse unknown kernels, and the circle kernel off the circle."""
+    """Refuse names of no kernel, "circle" unless d = 2, and "sphere" unless d = 3."""
     if not isinstance(kernel, str) or kernel not in ("auto", "reference", "pairwise", "circle", "sphere"):
         raise InputError(
             'kernel must be "auto", "reference", "pairwise", "circle" or "sphere", but is'
@@ -294,6 +301,17 @@ def check_kernel(kernel: str, d: int) -> None:
         raise InputError(f'kernel "circle" needs d = 2, but x has d = {d}. Use "pairwise" or "auto".')
 
 
+def check_single(model: object) -> None:
+    """Refuse precision="single" for anything but one softmax head without positions."""
+    if not (
+        isinstance(model, Attention) and model.weights == "softmax" and model.position in (None, ALiBi(0.0))
+    ):
+        raise InputError(
+            'precision="single" is for one softmax head without positions, but the model is of another kind.'
+            " Leave precision out."
+        )
+
+
 # The choices
 
 
@@ -303,6 +321,8 @@ def choose_batch_kernel(
     """How several runs of one model go: eight at a time in the lanes of a vector, over pairs or over modes;
     one after the other over pairs; None: each as if it were alone."""
     ordinary_shape(shape)
+    if tiles_pay(shape):
+        return None
     if kernel == "auto" and shape.d == 3 and harmonics_pay(shape, TOLERANCE):
         return None
     if kernel in ("auto", "pairwise"):
@@ -343,7 +363,7 @@ def suits_batch(shape: ModelShape, tolerance: float, loose: bool) -> bool:
     good to `tolerance` |V|; `loose` where the solver takes its steps of order 5."""
     if shape.d == 2:
         return suits_circle_batch(shape, tolerance)
-    return loose and suits_sphere_batch(shape, tolerance) and choose_kernel(shape, tolerance) == "pairwise"
+    return loose and suits_pairwise_lanes(shape, tolerance) and choose_kernel(shape, tolerance) == "pairwise"
 
 
 def choose_kernel(shape: ModelShape, tolerance: float = TOLERANCE) -> Literal["pairwise", "circle", "sphere"]:
@@ -375,8 +395,9 @@ def make_system(
     kernel: Kernel = "auto",
     tolerance: float = TOLERANCE,
     angle: bool = True,
+    single: bool = False,
 ) -> System:
-    """One run as a system of the named kernel.
+    """One run as a system of the named kernel; `single`: in single precision, where that is for it.
 
     Its state is coordinates; on the circle angles unless told otherwise.  Where a BlockShape is free it is
     always coordinates: r theta.
@@ -403,7 +424,9 @@ def make_system(
                 ' or "auto".'
             )
         return sphere_system(shape, tolerance)
-    return tiles_system(shape) if tiles_pay(shape) else pairwise_system(shape, angle=angle and shape.d == 2)
+    if tiles_pay(shape):
+        return tiles_system(shape, single and shape.scores_up_to(MAX_SINGLE_Z))
+    return pairwise_system(shape, angle=angle and shape.d == 2)
 
 
 def _heads_by_modes(shape: BlockShape, kernel: Kernel, tolerance: float) -> list[bool]:
@@ -432,8 +455,10 @@ def tiles_pay(shape: ModelShape | BlockShape) -> bool:
 
 
 def one_blas_thread(shape: ModelShape | BlockShape) -> AbstractContextManager[object]:
-    """BLAS held to one thread where tiles use it: more would compete with ours, and change the bits."""
-    return threadpool_limits(1, user_api="blas") if tiles_pay(shape) else nullcontext()
+    """BLAS held to one thread where the tiles of a block use it: more would compete with ours, and change the
+    bits."""
+    in_use = isinstance(shape, BlockShape) and tiles_pay(shape)
+    return threadpool_limits(1, user_api="blas") if in_use else nullcontext()
 
 
 def team_pays(system: System, runs: int, threads: int) -> bool:
@@ -484,10 +509,11 @@ def _run_by_run(
     x: Array,
     velocity: Array,
     threads: int,
+    single: bool,
     stop: Stop,
 ) -> None:
     """The drift of each run: the threads share the runs, or the tokens of one where it is large."""
-    system = make_system(shapes[0], kernel, angle=False)
+    system = make_system(shapes[0], kernel, angle=False, single=single)
     members = threads if team_pays(system, len(x), threads) else 1
     first, runs = Team(system, members), iter(range(len(x)))
 
@@ -496,7 +522,7 @@ def _run_by_run(
         for run in runs:  # a range iterator's next is atomic
             shape = shapes[run if len(shapes) > 1 else 0]
             if run > 0 and shape is not last:
-                team = Team(make_system(shape, kernel, angle=False), members)
+                team = Team(make_system(shape, kernel, angle=False, single=single), members)
             _one_run(team, x[run], velocity[run], stop)
             last = shape
 
@@ -534,7 +560,7 @@ def drift_into(system: Any, y: Array, velocity: Array, stop: Stop) -> None:
         system.sweep(velocity, stop)
 
 
-@overload(drift_into)
+@overload(drift_into, jit_options=LINKED)
 def _drift_by_type(system, y, velocity, stop):
     if not isinstance(system, types.BaseNamedTuple):
         return None
@@ -546,7 +572,7 @@ def _drift_by_type(system, y, velocity, stop):
         Heads: _heads_drift,
         HeadTiles: _head_tiles_drift,
         CircleBatch: _batch_drift,
-        SphereBatch: _sphere_batch_drift,
+        PairwiseLanes: _pairwise_lanes_drift,
     }[system.instance_class]
 
 
@@ -570,7 +596,10 @@ def _sphere_drift(system, y, velocity, stop):
 
 
 def _tiles_drift(system, y, velocity, stop):
+    if stop[0]:
+        return
     tiles_place(system, y)
+    tiles_images(system)
     tiles_block(system, 0, system.n, velocity, stop)
 
 
@@ -578,7 +607,7 @@ def _heads_drift(system, y, velocity, stop):
     if stop[0]:
         return
     heads_place(system, y)
-    heads_sums(system, velocity, stop)
+    inlined_heads_sweep(system, velocity, stop)
 
 
 def _head_tiles_drift(system, y, velocity, stop):
@@ -593,5 +622,5 @@ def _batch_drift(system, y, velocity, stop):
     circle_batch_drift(system, y, velocity, stop)
 
 
-def _sphere_batch_drift(system, y, velocity, stop):
-    sphere_batch_drift(system, y, velocity, stop)
+def _pairwise_lanes_drift(system, y, velocity, stop):
+    pairwise_lanes_drift(system, y, velocity, stop)

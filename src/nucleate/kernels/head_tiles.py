@@ -1,4 +1,4 @@
-"""The velocities of a block for large d: as `heads.py`, in tiles through BLAS as `tiles.py`.
+"""The velocities of a block for large d: as `heads.py`, in tiles of scores and of weighted sums through BLAS.
 
 Softmax and exponential weights differ only in what the sums are divided by.  For hardmax the product finds
 the few tokens whose score may be the highest, within rounding; these are compared by scores taken one by one
@@ -26,10 +26,19 @@ from nucleate.kernels.heads import (
 from nucleate.kernels.model_shape import EXPONENTIAL, FULL, HARDMAX, WINDOW
 from nucleate.kernels.own_term import NO_TERM, add_own_term, own_term
 from nucleate.kernels.pairwise import put_on_sphere
-from nucleate.kernels.simd import LANES, hmax, load, splat, vmax
-from nucleate.kernels.tiles import COLUMNS, ROWS, weigh
+from nucleate.kernels.simd import LANES, hmax, hsum, load, splat, store, vmax
+from nucleate.kernels.vector_math import exp
 
-__all__ = ["HeadTiles", "head_tiles_block", "head_tiles_images", "head_tiles_place", "head_tiles_system"]
+__all__ = [
+    "HEAD_ROWS",
+    "HeadTiles",
+    "head_tiles_block",
+    "head_tiles_images",
+    "head_tiles_place",
+    "head_tiles_system",
+]
+
+HEAD_ROWS, COLUMNS = 64, 256  # of a tile
 
 
 class HeadTiles(NamedTuple):
@@ -48,18 +57,18 @@ class HeadTiles(NamedTuple):
     b: Array  # (m,)
     own: int  # the address of the term of one's own, or NO_TERM
     added: Array  # (n, d) what the term of one's own gives; (0, d) without
-    u: Array  # (ROWS, d) scratch, like those below; each thread needs its own
-    scores: Array  # (ROWS, COLUMNS)
-    sums: Array  # (ROWS, d)
-    part: Array  # (ROWS, d)
-    values: Array  # (ROWS, d)
-    out: Array  # (ROWS, d) outputs less their parts along x_k
-    radial: Array  # (ROWS,) those parts
-    Z: Array  # (ROWS,)
-    largest: Array  # (ROWS,) scores so far
-    margin: Array  # (ROWS,) for hardmax: by how much a score of the product may be wrong
-    highest: Array  # (ROWS,) the product's highest score so far
-    hidden: Array  # (ROWS, m)
+    u: Array  # (HEAD_ROWS, d) scratch, like those below; each thread needs its own
+    scores: Array  # (HEAD_ROWS, COLUMNS)
+    sums: Array  # (HEAD_ROWS, d)
+    part: Array  # (HEAD_ROWS, d)
+    values: Array  # (HEAD_ROWS, d)
+    out: Array  # (HEAD_ROWS, d) outputs less their parts along x_k
+    radial: Array  # (HEAD_ROWS,) those parts
+    Z: Array  # (HEAD_ROWS,)
+    largest: Array  # (HEAD_ROWS,) scores so far
+    margin: Array  # (HEAD_ROWS,) for hardmax: by how much a score of the product may be wrong
+    highest: Array  # (HEAD_ROWS,) the product's highest score so far
+    hidden: Array  # (HEAD_ROWS, m)
     n: int
     norm: int  # POST, PRE, PERI or NGPT
     activation: int
@@ -100,18 +109,18 @@ def head_tiles_system(shape: BlockShape) -> HeadTiles:
         b=shape.b.copy(),
         own=own_term(shape.own),
         added=np.zeros((0 if shape.own is None else n, d)),
-        u=np.zeros((ROWS, d)),
-        scores=np.zeros((ROWS, COLUMNS)),
-        sums=np.zeros((ROWS, d)),
-        part=np.zeros((ROWS, d)),
-        values=np.zeros((ROWS, d)),
-        out=np.zeros((ROWS, d)),
-        radial=np.zeros(ROWS),
-        Z=np.zeros(ROWS),
-        largest=np.zeros(ROWS),
-        margin=np.zeros(ROWS),
-        highest=np.zeros(ROWS),
-        hidden=np.zeros((ROWS, len(shape.b))),
+        u=np.zeros((HEAD_ROWS, d)),
+        scores=np.zeros((HEAD_ROWS, COLUMNS)),
+        sums=np.zeros((HEAD_ROWS, d)),
+        part=np.zeros((HEAD_ROWS, d)),
+        values=np.zeros((HEAD_ROWS, d)),
+        out=np.zeros((HEAD_ROWS, d)),
+        radial=np.zeros(HEAD_ROWS),
+        Z=np.zeros(HEAD_ROWS),
+        largest=np.zeros(HEAD_ROWS),
+        margin=np.zeros(HEAD_ROWS),
+        highest=np.zeros(HEAD_ROWS),
+        hidden=np.zeros((HEAD_ROWS, len(shape.b))),
         n=n,
         norm=shape.norm,
         activation=shape.activation,
@@ -150,11 +159,12 @@ def _turn_rows(q, turn, count):
 
 @compiled
 def head_tiles_block(p, first, last, velocity, stop):
-    """Velocities of tokens first .. last-1, first a multiple of ROWS; returns at once when stop[0] is set."""
+    """Velocities of tokens first .. last-1, first a multiple of HEAD_ROWS; returns at once when stop[0] is
+    set."""
     x, out, part, hidden, radial = p.x, p.out, p.part, p.hidden, p.radial
     M, d = p.logs.size, p.x.shape[1]
-    for k0 in range(first, last, ROWS):
-        k1 = min(k0 + ROWS, last)
+    for k0 in range(first, last, HEAD_ROWS):
+        k1 = min(k0 + HEAD_ROWS, last)
         rows = k1 - k0
         here = x[M + k0 : M + k1]  # (rows, d)
         for row in range(rows):
@@ -217,7 +227,7 @@ def _head_tile_sums(p, h, k0, k1, stop):
                     _take_best(p, h, tile, row, k0 + row, j0)
                 continue
             for row in range(rows):
-                weigh(tile, row, k0 + row, j0, M, head.mask, head.w, p.logs, sums, Z, largest)
+                _weigh(tile, row, k0 + row, j0, M, head.mask, head.w, p.logs, sums, Z, largest)
             np.dot(tile, x[j0:j1], part[:rows])
             for row in range(rows):
                 for c in range(d):
@@ -320,3 +330,46 @@ def _add_outputs(p, h, k0, rows, here):
         loss = along / square if square > 0.0 else 0.0
         for c in range(d):
             out[row, c] += part[row, c] - loss * values[row, c]
+
+
+@inner
+def _weigh(tile, row, k, j0, m, mask, w, logs, sums, Z, largest):
+    """Scores of one row into weights exp(score - largest), zero for tokens k does not see; what was summed
+    before is rescaled to the new largest score."""
+    columns = tile.shape[1]
+    for j in range(j0, min(m, j0 + columns)):
+        tile[row, j - j0] += logs[j]
+    if mask != FULL:
+        for j in range(max(j0, m + k + 1), j0 + columns):
+            tile[row, j - j0] = -np.inf
+    if mask == WINDOW:
+        for j in range(max(j0, m), min(j0 + columns, m + k - w + 1)):
+            tile[row, j - j0] = -np.inf
+    whole = columns // LANES * LANES
+    start = row * columns
+    best_8 = splat(largest[row])
+    for j in range(0, whole, LANES):
+        best_8 = vmax(best_8, load(tile, start + j))
+    best = hmax(best_8)
+    for j in range(whole, columns):
+        best = max(best, tile[row, j])
+    if best == -np.inf:  # nothing of this tile is seen
+        for j in range(columns):
+            tile[row, j] = 0.0
+        return
+    if best > largest[row]:
+        shrink = np.exp(largest[row] - best)
+        Z[row] *= shrink
+        for c in range(sums.shape[1]):
+            sums[row, c] *= shrink
+        largest[row] = best
+    total = splat(0.0)
+    for j in range(0, whole, LANES):
+        weight = exp(load(tile, start + j) - best)
+        store(tile, start + j, weight)
+        total = total + weight
+    rest = 0.0
+    for j in range(whole, columns):
+        tile[row, j] = np.exp(tile[row, j] - best)
+        rest += tile[row, j]
+    Z[row] += hsum(total) + rest

@@ -64,9 +64,9 @@ __all__ = [
     "heads_block",
     "heads_images",
     "heads_place",
-    "heads_sums",
     "heads_sweep",
     "heads_system",
+    "inlined_heads_sweep",
     "mask_of",
     "pairs_of",
     "stacked",
@@ -295,8 +295,8 @@ def heads_images(p):
 
 
 @inlined
-def heads_sums(p, velocity, stop):
-    """All velocities of tokens already placed, on one thread."""
+def inlined_heads_sweep(p, velocity, stop):
+    """All velocities of tokens already placed, on one thread; for a call from compiled code."""
     # each only where there is something to do: to hand the record on takes as long as twenty tokens
     if p.turn.shape[0] > 0 or p.added.shape[0] > 0:
         heads_images(p)
@@ -308,8 +308,8 @@ def heads_sums(p, velocity, stop):
 
 @uncounted
 def heads_sweep(p, velocity, stop):
-    """`heads_sums` for a call from Python."""
-    heads_sums(p, velocity, stop)
+    """The same for a call from Python."""
+    inlined_heads_sweep(p, velocity, stop)
 
 
 @uncounted
@@ -349,7 +349,7 @@ def heads_block(p, first, last, velocity, stop):
         for h in range(heads.size):
             if heads[h].orders > 0 and not over_pairs[h, k]:
                 continue
-            total = head_sums(x, weight, heads[h], A, turn, keys, work, h, k, n)
+            total = _head_sums(x, weight, heads[h], A, turn, keys, work, h, k, n)
             radial += _add_output(heads[h], V, work, values, here, out, h, total, exclude_self)
         if b.size > 0:
             add_mlp(W, a, b, activation, here, hidden, out)
@@ -357,7 +357,7 @@ def heads_block(p, first, last, velocity, stop):
 
 
 @inlined
-def head_sums(x, weight, head, A, turn, keys, work, h, k, n):
+def _head_sums(x, weight, head, A, turn, keys, work, h, k, n):
     """D_k of one head into `work`; returns c_k."""
     d = x.shape[0]
     D = U + d

@@ -70,6 +70,10 @@ class ModelShape:
         """beta |K^T Q|, the largest score."""
         return self.beta * (1.0 if self.gaussian else float(np.linalg.norm(self.A, 2)))
 
+    def scores_up_to(self, bound: float) -> bool:
+        """Whether z is at most `bound`; Frobenius' norm is never below the spectral one, and sooner taken."""
+        return self.beta * float(np.linalg.norm(self.A)) <= bound or self.z <= bound
+
 
 def model_shape(model: Attention, n: int, d: int, run: int = 0) -> ModelShape:
     """The shape of one run of `model`."""

@@ -263,19 +263,24 @@ def gaussian_sum(x, a, beta, work, here, low, high, weighted, slope):
     total = splat(0.0)
     for start in range(low, high, STRIP):
         end = min(start + STRIP, high)
-        for j in range(start, end, LANES):
-            square = splat(0.0)
+        for j in range(start, end, 2 * LANES):
+            # two groups of eight: what is fetched of x_k is used twice, and no chain of sums waits for itself
+            after = min(j + LANES, end - 1)  # without a second group: something that may be read
+            square, square_2 = splat(0.0), splat(0.0)
             for c in range(d):
-                step = load(x, c * width + j) - x[c, here]
-                square = fma(step, step, square)
-            least = load(TAIL, max(0, LANES - (end - j)))
-            if slope is not None:
-                least = least + fall_with_places(slope * LOG2_E, here, j)
-            w = exp2(fma(half, square, least))
-            if weighted:
-                w = w * load(a, j)
-            store(work, j - start, w)
-            total = total + w
+                at = splat(x[c, here])
+                step, step_2 = load(x, c * width + j) - at, load(x, c * width + after) - at
+                square, square_2 = fma(step, step, square), fma(step_2, step_2, square_2)
+            for group in range(2 if j + LANES < end else 1):
+                first = j + group * LANES
+                least = load(TAIL, max(0, LANES - (end - first)))
+                if slope is not None:
+                    least = least + fall_with_places(slope * LOG2_E, here, first)
+                w = exp2(fma(half, square_2 if group else square, least))
+                if weighted:
+                    w = w * load(a, first)
+                store(work, first - start, w)
+                total = total + w
         add_differences(x, work, here, start, end)
     return hsum(total)
 
@@ -353,10 +358,27 @@ def score_sum(keys, at, x, a, work, here, low, high, slope, Z, largest):
 
 @inner
 def add_differences(x, work, here, start, end):
-    """D += sum_j w_kj (x_j - x_k) over one strip, two partial sums to hide latency."""
+    """D += sum_j w_kj (x_j - x_k) over one strip, two coordinates at a time, each in two partial sums to hide
+    latency."""
     d, width = x.shape
     D = U + d
-    for c in range(d):
+    for c in range(0, d - 1, 2):
+        even, odd, even_2, odd_2 = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
+        at, at_2, row = splat(x[c, here]), splat(x[c + 1, here]), c * width
+        j = start
+        while j + LANES < end:
+            w, w_2 = load(work, j - start), load(work, j - start + LANES)
+            even = fma(w, load(x, row + j) - at, even)
+            odd = fma(w_2, load(x, row + j + LANES) - at, odd)
+            even_2 = fma(w, load(x, row + width + j) - at_2, even_2)
+            odd_2 = fma(w_2, load(x, row + width + j + LANES) - at_2, odd_2)
+            j += 2 * LANES
+        if j < end:
+            even = fma(load(work, j - start), load(x, row + j) - at, even)
+            even_2 = fma(load(work, j - start), load(x, row + width + j) - at_2, even_2)
+        work[D + c] += hsum(even + odd)
+        work[D + c + 1] += hsum(even_2 + odd_2)
+    for c in range(d // 2 * 2, d):
         even, odd = splat(0.0), splat(0.0)
         at = splat(x[c, here])
         row = c * width

@@ -1,4 +1,5 @@
-"""Eight numbers at once: a Numba type `Vec` that is LLVM's <8 x double>.
+"""Eight numbers at once: a Numba type `Vec` that is LLVM's <8 x double>; and sixteen in single precision,
+`Singles`, <16 x float>, of which an array of such numbers is loaded.
 
 Written out rather than left to LLVM's auto-vectoriser, for two reasons.  Speed does not depend on its
 heuristics.  And every lane sees the very same operations, so a run gives the same bits in whichever lane it
@@ -18,34 +19,49 @@ from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
 
 from nucleate.kernels.compile import compiled
+from nucleate.kernels.inner_pipeline import LINKED
 
 LANES = 8
 DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
 INTEGERS = ir.VectorType(ir.IntType(64), LANES)
+SINGLE_LANES = 2 * LANES
+SINGLES = ir.VectorType(ir.FloatType(), SINGLE_LANES)
 # load(TAIL, 8 - r) is r zeros, then -inf: added to the exponents of a last group of r < 8 pairs, so that the
 # lanes beyond the end get no weight
 TAIL = np.concatenate([np.zeros(LANES), np.full(LANES, -np.inf)])
 
 
 class VecType(types.Type):
-    """The Numba type of eight doubles."""
+    """The Numba type of a vector: its name, the type of its numbers, how many they are."""
 
-    def __init__(self) -> None:
-        super().__init__(name="Vec")
+    def __init__(self, name: str, scalar: Any, lanes: int) -> None:
+        self.scalar, self.lanes = scalar, lanes
+        super().__init__(name=name)
 
 
-Vec = VecType()
+Vec = VecType("Vec", types.float64, LANES)
+Singles = VecType("Singles", types.float32, SINGLE_LANES)
+
+
+def _llvm(kind: VecType) -> Any:
+    return DOUBLES if kind.lanes == LANES else SINGLES
+
+
+def vector_of(kind: Any) -> VecType:
+    """The vector that an array, or another vector, goes with."""
+    scalar = kind.scalar if isinstance(kind, VecType) else kind.dtype
+    return Singles if scalar == types.float32 else Vec
 
 
 @register_model(VecType)
 class _VecModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, DOUBLES)
+        super().__init__(manager, kind, _llvm(kind))
 
 
 def constants(value: float | int, kind: Any = DOUBLES) -> Any:
     """One number in all lanes, known when the code is compiled."""
-    return ir.Constant(kind, [value] * LANES)
+    return ir.Constant(kind, [value] * kind.count)
 
 
 def _order(lanes: Any) -> Any:
@@ -55,7 +71,7 @@ def _order(lanes: Any) -> Any:
 def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
     view = context.make_array(array_type)(context, builder, array)
     if config.BOUNDSCHECK:
-        last = builder.sub(view.nitems, ir.Constant(index.type, LANES))
+        last = builder.sub(view.nitems, ir.Constant(index.type, vector_of(array_type).lanes))
         outside = builder.or_(
             builder.icmp_signed("<", index, ir.Constant(index.type, 0)), builder.icmp_signed(">", index, last)
         )
@@ -63,7 +79,7 @@ def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any
             context.call_conv.return_user_exc(
                 builder, IndexError, ("eight numbers reach outside their array",)
             )
-    return builder.bitcast(builder.gep(view.data, [index]), DOUBLES.as_pointer())
+    return builder.bitcast(builder.gep(view.data, [index]), _llvm(vector_of(array_type)).as_pointer())
 
 
 # Memory and lanes
@@ -74,9 +90,10 @@ def load(typingctx, array, index):
     """array.ravel()[index : index + 8]; contiguous doubles; no bounds check, unless NUMBA_BOUNDSCHECK=1."""
 
     def build(context, builder, signature, args):
-        return builder.load(_pointer(context, builder, signature.args[0], args[0], args[1]), align=8)
+        place = _pointer(context, builder, signature.args[0], args[0], args[1])
+        return builder.load(place, align=array.dtype.bitwidth // 8)
 
-    return Vec(array, types.intp), build
+    return vector_of(array)(array, types.intp), build
 
 
 @intrinsic
@@ -84,22 +101,42 @@ def store(typingctx, array, index, value):
     """array.ravel()[index : index + 8] = value; no bounds check, unless NUMBA_BOUNDSCHECK=1."""
 
     def build(context, builder, signature, args):
-        builder.store(args[2], _pointer(context, builder, signature.args[0], args[0], args[1]), align=8)
+        place = _pointer(context, builder, signature.args[0], args[0], args[1])
+        builder.store(args[2], place, align=array.dtype.bitwidth // 8)
         return context.get_dummy_value()
 
-    return types.void(array, types.intp, Vec), build
+    return types.void(array, types.intp, vector_of(array)), build
 
 
 @intrinsic
 def splat(typingctx, scalar):
     """One number in all lanes."""
+    return Vec(types.float64), lambda context, builder, signature, args: splatted(builder, args[0], DOUBLES)
+
+
+@intrinsic
+def splat_as(typingctx, other, scalar):
+    """One number in all lanes of the vector that the array or vector `other` goes with."""
+    kind = vector_of(other)
 
     def build(context, builder, signature, args):
-        nothing = ir.Constant(DOUBLES, ir.Undefined)
-        first = builder.insert_element(nothing, args[0], ir.Constant(ir.IntType(32), 0))
-        return builder.shuffle_vector(first, nothing, _order([0] * LANES))
+        return splatted(builder, context.cast(builder, args[1], scalar, kind.scalar), _llvm(kind))
 
-    return Vec(types.float64), build
+    return kind(other, scalar), build
+
+
+def splatted(builder: Any, scalar: Any, kind: Any) -> Any:
+    """What builds one number in all lanes."""
+    nothing = ir.Constant(kind, ir.Undefined)
+    first = builder.insert_element(nothing, scalar, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(first, nothing, _order([0] * kind.count))
+
+
+@intrinsic
+def lanes_of(typingctx, other):
+    """How many lanes the vector has that the array or vector `other` goes with."""
+    lanes = vector_of(other).lanes
+    return types.intp(other), lambda context, builder, signature, args: ir.Constant(ir.IntType(64), lanes)
 
 
 @intrinsic
@@ -109,7 +146,7 @@ def lane(typingctx, vector, index):
     def build(context, builder, signature, args):
         return builder.extract_element(args[0], builder.trunc(args[1], ir.IntType(32)))
 
-    return types.float64(Vec, types.intp), build
+    return vector.scalar(vector, types.intp), build
 
 
 @intrinsic
@@ -127,21 +164,21 @@ def hsum(typingctx, a):
     """The sum over lanes, halves on halves: ((0+4)+(2+6)) + ((1+5)+(3+7))."""
 
     def build(context, builder, signature, args):
-        (vector,), size = args, LANES
+        (vector,), size = args, a.lanes
         while size > 1:
             size //= 2
             halves = (_order(range(size)), _order(range(size, 2 * size)))
             vector = builder.fadd(*(builder.shuffle_vector(vector, vector, half) for half in halves))
         return builder.extract_element(vector, ir.Constant(ir.IntType(32), 0))
 
-    return types.float64(Vec), build
+    return a.scalar(a), build
 
 
 @compiled
 def hmax(a):
     """The largest lane."""
     best = lane(a, 0)
-    for i in range(1, LANES):
+    for i in range(1, lanes_of(a)):
         best = max(best, lane(a, i))
     return best
 
@@ -154,7 +191,7 @@ def unary(build_with):
 
     @intrinsic
     def operation(typingctx, a):
-        return Vec(Vec), lambda context, builder, signature, args: build_with(builder, *args)
+        return a(a), lambda context, builder, signature, args: build_with(builder, *args)
 
     return operation
 
@@ -164,7 +201,7 @@ def binary(build_with):
 
     @intrinsic
     def operation(typingctx, a, b):
-        return Vec(Vec, Vec), lambda context, builder, signature, args: build_with(builder, *args)
+        return a(a, b), lambda context, builder, signature, args: build_with(builder, *args)
 
     return operation
 
@@ -174,7 +211,7 @@ def ternary(build_with):
 
     @intrinsic
     def operation(typingctx, a, b, c):
-        return Vec(Vec, Vec, Vec), lambda context, builder, signature, args: build_with(builder, *args)
+        return a(a, b, c), lambda context, builder, signature, args: build_with(builder, *args)
 
     return operation
 
@@ -183,14 +220,18 @@ def call_llvm(name: str):
     """What builds a call of one of LLVM's own functions."""
 
     def build_with(builder, *args):
-        kind = ir.FunctionType(DOUBLES, [DOUBLES] * len(args))
-        return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v8f64"), args)
+        vector = args[0].type
+        suffix = f"v{vector.count}{'f64' if vector == DOUBLES else 'f32'}"
+        kind = ir.FunctionType(vector, [vector] * len(args))
+        return builder.call(
+            cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.{suffix}"), args
+        )
 
     return build_with
 
 
 def _zero_below(builder, x, bound, y):
-    return builder.select(builder.fcmp_ordered("<", x, bound), constants(0.0), y)
+    return builder.select(builder.fcmp_ordered("<", x, bound), constants(0.0, y.type), y)
 
 
 fma = ternary(call_llvm("fmuladd"))  # a b + c
@@ -208,14 +249,14 @@ def fms(a, b, c):
 
 
 def _overload_operator(symbol, operation):
-    @overload(symbol)
+    @overload(symbol, jit_options=LINKED)
     def implement(a, b):
         if isinstance(a, VecType) and isinstance(b, VecType):
             return lambda a, b: operation(a, b)
         if isinstance(a, VecType) and isinstance(b, types.Float):
-            return lambda a, b: operation(a, splat(b))
+            return lambda a, b: operation(a, splat_as(a, b))
         if isinstance(b, VecType) and isinstance(a, types.Float):
-            return lambda a, b: operation(splat(a), b)
+            return lambda a, b: operation(splat_as(b, a), b)
         return None
 
 

@@ -9,13 +9,19 @@ import numpy as np
 from nucleate.checks import Array
 from nucleate.kernels.circle import Circle, circle_base, circle_block, circle_sweep, circle_totals
 from nucleate.kernels.circle_heads import modes_base, modes_block, modes_deal, modes_totals
-from nucleate.kernels.head_tiles import HeadTiles, head_tiles_block, head_tiles_images, head_tiles_place
+from nucleate.kernels.head_tiles import (
+    HEAD_ROWS,
+    HeadTiles,
+    head_tiles_block,
+    head_tiles_images,
+    head_tiles_place,
+)
 from nucleate.kernels.heads import Heads, heads_block, heads_images, heads_place, heads_sweep
 from nucleate.kernels.model_shape import CAUSAL
 from nucleate.kernels.pairwise import Pairwise, pairwise_block, pairwise_place
 from nucleate.kernels.sphere import Sphere, sphere_base, sphere_block, sphere_sweep, sphere_totals
 from nucleate.kernels.threads import Stop, share
-from nucleate.kernels.tiles import ROWS, Tiles, tiles_block, tiles_place
+from nucleate.kernels.tiles import ROWS, Tiles, tiles_block, tiles_images, tiles_place
 
 __all__ = ["System", "Team"]
 
@@ -27,7 +33,7 @@ PLACE: dict[type, Any] = {
     Heads: heads_place,
     HeadTiles: head_tiles_place,
 }
-IMAGES: dict[type, Any] = {Heads: heads_images, HeadTiles: head_tiles_images}
+IMAGES: dict[type, Any] = {Tiles: tiles_images, Heads: heads_images, HeadTiles: head_tiles_images}
 BLOCK: dict[type, Any] = {
     Pairwise: pairwise_block,
     Tiles: tiles_block,
@@ -71,7 +77,7 @@ class Team:
             self._share(lambda member, b: velocities(member, b, velocity, stop), blocks)
             return
         block, edges = BLOCK[type(self.system)], self.edges
-        if isinstance(self.system, Heads | HeadTiles):
+        if type(self.system) in IMAGES:
             IMAGES[type(self.system)](self.system)
         if isinstance(self.system, Heads) and self.system.modes.last >= 0:
             self._share(lambda member, b: modes_deal(member, b), range(len(self.system.modes.left)))
@@ -106,8 +112,8 @@ def _edges(system: Pairwise | Tiles | Heads | HeadTiles, threads: int) -> list[i
     shares = np.linspace(0.0, 1.0, BLOCKS_PER_THREAD * threads + 1)
     if system.mask == CAUSAL:
         shares = np.sqrt(shares)
-    # whole tiles, as one thread would have them: BLAS rounds by shape
-    step = ROWS if isinstance(system, Tiles | HeadTiles) else 1
+    # of a block whole tiles, as one thread would have them: they go through BLAS, which rounds by shape
+    step = {Tiles: ROWS // 4, HeadTiles: HEAD_ROWS}.get(type(system), 1)
     return [
         min(int(edge) * step, system.n)
         for edge in np.unique(np.rint(shares * -(-system.n // step)).astype(int))
@@ -123,7 +129,7 @@ def _with_own_scratch(system: System) -> System:
         pair = system.pair._replace(work=system.pair.work.copy())
         return system._replace(pair=pair, **_copies(system, "field", "sums", "powers", "few"))
     if isinstance(system, Tiles):
-        return system._replace(**_copies(system, "scores", "sums", "part", "Z", "largest"))
+        return system._replace(**_copies(system, "u", "scores", "sums", "part", "Z", "own", "least"))
     if isinstance(system, HeadTiles):
         return system._replace(
             **_copies(

@@ -27,12 +27,15 @@ from nucleate.kernels.simd import (
 
 __all__ = [
     "EXP2_BRIEF_ERROR",
+    "HAS_AVX512",
     "MIN_EXP",
     "MIN_EXP2",
     "exp",
     "exp2",
     "exp2_brief",
+    "exp2_normal",
     "exp2_series",
+    "exp2_singles",
     "exp2_split",
     "sincos",
 ]
@@ -90,6 +93,15 @@ EXP2_BRIEF = (  # 2^f for |f| <= 1/2, to EXP2_BRIEF_ERROR
     1.5303700711365693e-05,
 )
 EXP2_BRIEF_ERROR = 6e-11  # relative
+EXP2_SINGLE = (  # 2^f for |f| <= 1/2, to 3e-9, below the rounding of single precision
+    1.0,
+    0.6931472067028326,
+    0.24022650922288757,
+    0.05550327226670302,
+    0.009618056678524637,
+    0.0013400428177615838,
+    0.0001546144469856913,
+)
 SINE = (  # (sin x / x - 1)/x² in powers of x², for |x| <= π/4, to 2e-17
     -0.16666666666666666,
     0.008333333333330925,
@@ -181,8 +193,9 @@ def _split_plain(x):
     return _scale(splat(1.0), rounded), x - (rounded - ROUND)  # exact
 
 
-exp2_split = compiled(_split_by_table if _has_avx512() else _split_plain)
-exp2_series = _polynomial(EXP2_SHORT if _has_avx512() else EXP2)
+HAS_AVX512 = _has_avx512()
+exp2_split = compiled(_split_by_table if HAS_AVX512 else _split_plain)
+exp2_series = _polynomial(EXP2_SHORT if HAS_AVX512 else EXP2)
 
 
 @compiled
@@ -192,6 +205,26 @@ def exp2(x):
     return zero_below(x, splat(MIN_EXP2), fma(a * f, exp2_series(f), a))
 
 
+@compiled
+def exp2_normal(x):
+    """2^x for -1021 <= x <= 1000."""
+    a, f = exp2_split(x)
+    return fma(a * f, exp2_series(f), a)
+
+
+def _exp2_of_singles(builder, x):
+    """2^x for -126 <= x <= 126, sixteen at a time in single precision: as `exp2_brief`."""
+    integers, round_ = ir.VectorType(ir.IntType(32), x.type.count), constants(1.5 * 2.0**23, x.type)
+    rounded = builder.fadd(x, round_)
+    f = builder.fsub(x, builder.fsub(rounded, round_))
+    value = constants(EXP2_SINGLE[-1], x.type)
+    for c in reversed(EXP2_SINGLE[:-1]):
+        value = call_llvm("fmuladd")(builder, value, f, constants(c, x.type))
+    exponent = builder.shl(builder.bitcast(rounded, integers), constants(23, integers))
+    return builder.bitcast(builder.add(builder.bitcast(value, integers), exponent), x.type)
+
+
+exp2_singles = unary(_exp2_of_singles)
 _brief_series = _polynomial(EXP2_BRIEF)
 
 

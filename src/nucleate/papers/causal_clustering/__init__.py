@@ -52,8 +52,9 @@ PAPER = Paper(
             "observed",
             "Clusters live for about e^{{β(1−cos Δ)}}/(mβ sin² Δ), Δ the angle to the earlier cluster of m"
             " tokens that they join: {d2_near.value:.0%} of {d2_near.count[1]} merges are within a factor of"
-            " 3 of it ({d2_null.value:.0%} if held against the law of another merge), and at β = 64 the last"
-            " comes at about t = 10^{{{beta64_last.value:.0f}}}.",
+            " 3 of it ({d2_null.value:.0%} if held against the law of another merge). At β = 64 the last"
+            " merge of a life comes at t = 10^{{{beta64_last.value:.0f}}}, the geometric mean of"
+            " {beta64_whole.count[1]} lives; the picture is one life.",
         ),
         Finding(
             "conjecture1",
@@ -67,9 +68,9 @@ PAPER = Paper(
             "table1",
             "row 5, at β = 1: ",
             "evidence against",
-            "Table 1's two clouds need a large β: {row5-low-beta_parted.value:.0%} of runs end as two clouds"
-            " around ±ξ at β = 1, {row5_parted.value:.0%} at β = 4, {row5-high-beta_parted.value:.0%} at"
-            " β = 9.",
+            "Table 1's two clouds need a large β: with no token farther than 60° from ±ξ, our reading of"
+            " “clouds”, end {row5-low-beta_parted.value:.0%} of runs of 16 tokens at β = 1,"
+            " {row5_parted.value:.0%} at β = 4, {row5-high-beta_parted.value:.0%} at β = 9.",
         ),
         Finding(
             "law",

@@ -251,7 +251,7 @@ def _scan_verdict(numbers: Numbers, p: Parameters) -> Verdict:
 ITEM = Item(
     key="dimension",
     title="Effective dimension",
-    cost=Cost(quick=17.7, full=356.2),
+    cost=Cost(quick=17.7, full=140.0),
     source="Section 5, conjectured",
     statement=(
         "With Q = K = V = I the numbers of Rényi and of strong Rényi centers, with δ = cβ^(−1/2), are both of"

@@ -261,7 +261,7 @@ def _described_matches(numbers: Numbers, dims: list[int]) -> str:
 ITEM = Item(
     key="law",
     title="The law β^{(d−1)/2}",
-    cost=Cost(quick=9.4, full=245.3),
+    cost=Cost(quick=9.4, full=135.0),
     source="Section 5",
     statement=(
         "Q = K = V = I, δ = cβ^(−1/2), uniform tokens: Rényi centers and strong Rényi centers both number"

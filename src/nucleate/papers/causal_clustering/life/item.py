@@ -146,8 +146,8 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         Verdict(
             "with Q = K = V = I every token ends at x_1(0)",
             "agrees" if count[0] == count[1] else "disagrees",
-            f"{count[0]} of {count[1]} lives do, to {worst:.0e}, after last merges at about t = {lasts} for β"
-            f" = {', '.join(f'{beta:g}' for beta in p['betas'])}",
+            f"{count[0]} of {count[1]} lives do, to {worst:.0e}, after last merges at t = {lasts} in the"
+            f" geometric mean for β = {', '.join(f'{beta:g}' for beta in p['betas'])}",
         ),
         _law_verdict(numbers, 2),
         _law_verdict(numbers, 3),

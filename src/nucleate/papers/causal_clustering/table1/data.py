@@ -25,7 +25,7 @@ __all__ = [
     "value_matrix",
 ]
 
-RUNS_PER_BLOCK = 50  # computed and stored at a time
+RUNS_PER_BLOCK = 250  # computed and stored at a time: a core is idle at the end of each
 FRAMES = 26  # over the last decade of time
 # diagonals; d = 2, two tokens
 MIN_RUNS = 5  # runs of any family

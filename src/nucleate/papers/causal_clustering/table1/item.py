@@ -263,7 +263,7 @@ def _percent(share: Number) -> str:
 ITEM = Item(
     key="table1",
     title="Table 1: where the tokens end",
-    cost=Cost(quick=6.8, full=343.0),
+    cost=Cost(quick=6.8, full=100.0),
     source="Table 1",
     statement=(
         "Where tokens end, by λ_max, the largest real part of V's eigenvalues, and its multiplicity. Row 1,"

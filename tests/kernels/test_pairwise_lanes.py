@@ -10,25 +10,25 @@ from nucleate.checks import Array
 from nucleate.integrate.tableau import dormand_prince_5
 from nucleate.kernels.dispatch import suits_batch
 from nucleate.kernels.model_shape import model_shape
-from nucleate.kernels.simd import LANES
-from nucleate.kernels.sphere_batch import (
-    MAX_BATCH_Z,
-    sphere_batch_drift,
-    sphere_batch_enter,
-    sphere_batch_error,
-    sphere_batch_system,
+from nucleate.kernels.pairwise_lanes import (
+    MAX_LANES_Z,
+    pairwise_lanes_drift,
+    pairwise_lanes_enter,
+    pairwise_lanes_error,
+    pairwise_lanes_system,
 )
+from nucleate.kernels.simd import LANES
 
 
 def _velocities(model: Attention, x: Array) -> Array:
     """(8, n, d) of tokens x (8, n, d), a run in every lane."""
     _, n, d = x.shape
     shapes = [model_shape(model, n, d, run) for run in range(model.runs or 1)]
-    system = sphere_batch_system(shapes, shapes[0].plain)
+    system = pairwise_lanes_system(shapes, shapes[0].plain)
     for run in range(LANES):
-        sphere_batch_enter(system, run, run)
+        pairwise_lanes_enter(system, run, run)
     velocity = np.zeros(x.size)
-    sphere_batch_drift(system, np.ascontiguousarray(x.transpose(1, 2, 0)).reshape(-1), velocity, GO)
+    pairwise_lanes_drift(system, np.ascontiguousarray(x.transpose(1, 2, 0)).reshape(-1), velocity, GO)
     return velocity.reshape(n, d, LANES).transpose(2, 0, 1)
 
 
@@ -39,7 +39,7 @@ def test_eight_runs_at_once_equal_the_equation(mask: Mask) -> None:
         Q, K, V = rng.standard_normal((3, d, d)) / np.sqrt(d)
         models = {
             "plain": Attention(20.0, V=-2.0 * np.eye(d), mask=mask),
-            "sharp": Attention(MAX_BATCH_Z, mask=mask),
+            "sharp": Attention(MAX_LANES_Z, mask=mask),
             "everything": Attention(5.0, Q=Q, K=K, V=V, mask=mask),
             "of its own": Attention(np.linspace(0.0, 9.0, 8), V=rng.standard_normal((8, d, d)), mask=mask),
         }
@@ -48,7 +48,7 @@ def test_eight_runs_at_once_equal_the_equation(mask: Mask) -> None:
                 x = nc.uniform(n, d, seed=n, runs=8)
                 z, v = norms(model, d)
                 error = np.abs(_velocities(model, x) - nc.drift(model, x, kernel="reference")).max()
-                assert error <= 2.0 * sphere_batch_error(z) * v, (d, name, n, error)
+                assert error <= 2.0 * pairwise_lanes_error(z) * v, (d, name, n, error)
 
 
 def test_the_first_token_stands_still() -> None:
@@ -87,6 +87,6 @@ def test_runs_that_lanes_are_not_made_for_go_alone() -> None:
     assert not suits(Attention(16.0), d=9)
     assert not suits(Attention(16.0), tolerance=1e-11)
     assert not suits(Attention(16.0), loose=False)
-    assert not suits(Attention(2.0 * MAX_BATCH_Z))
+    assert not suits(Attention(2.0 * MAX_LANES_Z))
     assert not suits(Attention(16.0, frozen=Frozen([[0.0, 0.0, 1.0]])))
     assert not suits(Attention(16.0), n=10_000)  # by harmonics

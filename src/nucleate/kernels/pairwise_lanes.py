@@ -21,33 +21,33 @@ from nucleate.kernels.simd import LANES, fma, load, splat, sqrt, store
 from nucleate.kernels.vector_math import EXP2_BRIEF_ERROR, exp2_brief
 
 __all__ = [
-    "SphereBatch",
-    "sphere_batch_drift",
-    "sphere_batch_enter",
-    "sphere_batch_error",
-    "sphere_batch_system",
-    "suits_sphere_batch",
+    "PairwiseLanes",
+    "pairwise_lanes_drift",
+    "pairwise_lanes_enter",
+    "pairwise_lanes_error",
+    "pairwise_lanes_system",
+    "suits_pairwise_lanes",
 ]
 
-MAX_BATCH_Z = 340.0  # e^{-2 z} is a normal number: no weight is lost
-MIN_BATCH_DIMENSION, MAX_BATCH_DIMENSION = 3, 8
+MAX_LANES_Z = 340.0  # e^{-2 z} is a normal number: no weight is lost
+MIN_LANES_DIMENSION, MAX_LANES_DIMENSION = 3, 8
 
 
-def sphere_batch_error(z: float) -> float:
+def pairwise_lanes_error(z: float) -> float:
     """The error of a velocity against |V|: that of the exponential and the rounding of a score, both counted
     in sum and norm."""
     return 2.0 * EXP2_BRIEF_ERROR + 16.0 * max(1.0, z) * EPS
 
 
-def suits_sphere_batch(shape: ModelShape, tolerance: float) -> bool:
+def suits_pairwise_lanes(shape: ModelShape, tolerance: float) -> bool:
     """Whether a run can share the lanes of a vector with others above the circle, its velocities good to
     `tolerance` |V|."""
-    if not (shape.ordinary and MIN_BATCH_DIMENSION <= shape.d <= MAX_BATCH_DIMENSION):
+    if not (shape.ordinary and MIN_LANES_DIMENSION <= shape.d <= MAX_LANES_DIMENSION):
         return False
-    return len(shape.frozen) == 0 and shape.z <= MAX_BATCH_Z and sphere_batch_error(shape.z) <= tolerance
+    return len(shape.frozen) == 0 and shape.z <= MAX_LANES_Z and pairwise_lanes_error(shape.z) <= tolerance
 
 
-class SphereBatch(NamedTuple):
+class PairwiseLanes(NamedTuple):
     """b runs of which eight are under way; the tables hold one row for all runs, or one per run."""
 
     scores: Array  # (1 or b, d, d) beta K^T Q log2(e)
@@ -65,11 +65,11 @@ class SphereBatch(NamedTuple):
     plain: bool  # K^T Q = I and V = c I in the runs under way
 
 
-def sphere_batch_system(shapes: Sequence[ModelShape], plain: bool) -> SphereBatch:
+def pairwise_lanes_system(shapes: Sequence[ModelShape], plain: bool) -> PairwiseLanes:
     """Tables for the runs, which may share one shape; those under way are all plain or none is."""
     first = ordinary_shape(shapes[0])
     n, d = first.n, first.d
-    return SphereBatch(
+    return PairwiseLanes(
         scores=np.array([shape.beta * LOG2_E * shape.A for shape in shapes]),
         values=np.array([shape.V for shape in shapes]),
         A=np.zeros((d, d, LANES)),
@@ -87,7 +87,7 @@ def sphere_batch_system(shapes: Sequence[ModelShape], plain: bool) -> SphereBatc
 
 
 @compiled
-def sphere_batch_enter(s, at, run):
+def pairwise_lanes_enter(s, at, run):
     """Give lane `at` to a run."""
     row = run if s.scores.shape[0] > 1 else 0
     d = s.u.shape[0]
@@ -97,7 +97,7 @@ def sphere_batch_enter(s, at, run):
 
 
 @compiled
-def sphere_batch_drift(s, y, velocity, stop):
+def pairwise_lanes_drift(s, y, velocity, stop):
     """Velocities of all tokens in all lanes; what a lane without a run gets is not used."""
     x, u, sums, out, weights, A, V = s.x, s.u, s.sums, s.out, s.weights, s.A, s.V
     n, d, w, full, plain = s.n, s.u.shape[0], s.w, s.full, s.plain

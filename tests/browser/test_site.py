@@ -139,7 +139,7 @@ def test_a_preset_that_the_page_cannot_compute_is_played(site: str, offline: Any
     page.page.locator("[data-action=share]").click()
     expect(page.page.locator("#share")).to_contain_text("32 bits")
     page.page.locator("[data-action=copy-python]").click()
-    assert page.page.locator("#share textarea").input_value() == python_code(scene)
+    expect(page.page.locator("#share textarea")).to_have_value(python_code(scene))
 
 
 def test_an_exported_run_plays_first_and_then_takes_changes(offline: Any, tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_the_page_stays_smooth_while_its_engine_computes(
     page.settled()
     with capsys.disabled():
         print(
-            f"\n500 tokens on the circle while they are computed: {took['pictures']:.0f} pictures a second, script"
+            f"\n500 tokens on the circle, being computed: {took['pictures']:.0f} pictures a second, script"
             f" {took['median']:.1f} ms median, {took['worst']:.1f} worst"
         )
     assert took["status"] == "running", "it was computed all the while"

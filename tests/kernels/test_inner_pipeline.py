@@ -1,5 +1,8 @@
 """What only compiled code calls is linked into its callers, and has no machine code of its own."""
 
+import subprocess
+import sys
+
 import numba
 import numpy as np
 import pytest
@@ -7,7 +10,7 @@ import pytest
 from nucleate.checks import Array
 from nucleate.kernels import compile as compile_module
 from nucleate.kernels.compile import compiled, inlined, inner, uncounted
-from nucleate.kernels.inner_pipeline import _LinkedLibrary
+from nucleate.kernels.linked_code import LinkedLibrary
 
 
 def length(x: Array, k: int) -> float:
@@ -45,8 +48,29 @@ def test_machine_code_is_made_only_of_what_python_calls() -> None:
     top = compiled(lambda x: middle(x, 0) + middle(x, 1))
     x = np.array([[1.0, 0.0], [3.0, 6.0]])
     assert top(x) == 2.0 * length(x, 0) + 2.0 * length(x, 1)
-    assert isinstance(next(iter(low.overloads.values())).library, _LinkedLibrary)
+    assert isinstance(next(iter(low.overloads.values())).library, LinkedLibrary)
     assert middle.signatures == []
     assert middle(x, 0) == 2.0  # now Python does
     assert len(middle.signatures) == 1
-    assert not isinstance(next(iter(middle.overloads.values())).library, _LinkedLibrary)
+    assert not isinstance(next(iter(middle.overloads.values())).library, LinkedLibrary)
+
+
+# a Numba without what `linked_code` takes; no cache, which belongs to the usual one
+OTHERWISE = """
+import numba.core.compiler as inside
+taken = inside._LowerResult
+del inside._LowerResult
+import numpy as np
+from nucleate.kernels import compile
+from nucleate.kernels.inner_pipeline import InnerPipeline
+assert InnerPipeline is inside.Compiler
+inside._LowerResult = taken  # Numba needs it, too
+compile.cache_folder = lambda: None
+one = compile.inlined(lambda x: 2.0 * x)
+print(compile.compiled(lambda x: one(x) + 1.0)(3.0))
+"""
+
+
+def test_a_numba_that_is_made_otherwise_inside_compiles_by_itself() -> None:
+    done = subprocess.run([sys.executable, "-c", OTHERWISE], capture_output=True, text=True, check=True)
+    assert done.stdout == "7.0\n"

@@ -1,80 +1,20 @@
-"""How what only compiled code calls is compiled: typed and lowered, and left to its callers to optimise.
-
-Numba makes machine code of every function, and optimises it with all that it calls, anew for each caller on
-the way up.  Of an inner function that code is never used: each caller has its own copy, inlined.  So such a
-function ends as a module of LLVM that is linked into its callers, and all is optimised once, in the function
-that Python calls.  That halves the time to compile; the operations, and so the bits, are the same.
-"""
+"""Which compiler makes what only compiled code calls: `linked_code`, or with a Numba that is made otherwise
+inside its own, which takes twice as long and gives the same."""
 
 from typing import Any
 
-from numba import _dynfunc
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder, _LowerResult
-from numba.core.compiler_machinery import register_pass
-from numba.core.typed_passes import NativeLowering
+from numba.core.compiler import Compiler
 
 __all__ = ["LINKED", "InnerPipeline"]
 
 
-def _reload_init(library: Any) -> Any:
-    """What a library must call when it is loaded again; Numba 0.61 knows of nothing."""
-    return getattr(library, "_reload_init", ())
+def _pipeline() -> Any:
+    try:
+        from nucleate.kernels.linked_code import LinkedPipeline
+    except (ImportError, AttributeError):
+        return Compiler
+    return LinkedPipeline
 
 
-class _LinkedLibrary(JITCodeLibrary):
-    """Code that is linked into other libraries, and never run where it is."""
-
-    def _optimize_functions(self, ll_module: Any) -> None:
-        ll_module.data_layout = self._codegen._data_layout
-
-    def finalize(self) -> None:
-        """Link what this code calls."""
-        self._raise_if_finalized()
-        for library in dict.fromkeys(self._linking_libraries):
-            if _reload_init(library):
-                self._reload_init.update(_reload_init(library))
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        self._finalize_dynamic_globals()
-        self._finalized = True
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _LinkedLowering(NativeLowering):
-    """Numba's lowering, without machine code."""
-
-    _name = "nucleate_linked_lowering"
-
-    def run_pass(self, state: Any) -> bool:
-        """The code of one function, known to those that call it."""
-        state.library = _LinkedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
-        flags = state.flags
-        state.flags = flags.copy()
-        state.flags.no_compile = True
-        super().run_pass(state)
-        state.flags = flags
-        state.library.finalize()
-        lowered = state["cr"]
-        # stands for the function where Numba looks it up; has no address
-        handle = _dynfunc.make_function(
-            lowered.fndesc.lookup_module(), state.func_id.func_name, "", 0, lowered.env, (state.library,)
-        )
-        state.targetctx.insert_user_function(handle, lowered.fndesc, [state.library])
-        state.reload_init.extend(_reload_init(state.library))
-        state["cr"] = _LowerResult(lowered.fndesc, lowered.call_helper, handle, lowered.env)
-        return True
-
-
-class InnerPipeline(CompilerBase):
-    """Numba's compiler, with that lowering."""
-
-    def define_pipelines(self) -> list[Any]:
-        """The one there is."""
-        manager = DefaultPassBuilder.define_nopython_pipeline(self.state, "nucleate_inner")
-        manager.add_pass_after(_LinkedLowering, NativeLowering)
-        manager.passes = [one for one in manager.passes if one[0] is not NativeLowering]
-        manager.finalize()
-        return [manager]
-
-
+InnerPipeline = _pipeline()
 LINKED = {"pipeline_class": InnerPipeline}  # options of Numba's `overload` for such functions

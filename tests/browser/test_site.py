@@ -128,6 +128,51 @@ def test_what_is_beyond_the_page_is_said_with_the_command_that_opens_it(site: st
     assert parse_scene(state["scene"]) == parse_scene({"n": 20, "t": 1e60})
 
 
+def test_a_first_link_beyond_the_page_shows_the_first_scene_and_keeps_the_command(
+    site: str, offline: Any
+) -> None:
+    page: WatchedPage = offline()
+    page.open(link_to(site, {"n": 5000, "seed": 3}), run=2)  # the second is the first scene
+    assert page.now()["frames"] > 1, "no empty views"
+    expect(page.page.locator("#error-text")).to_contain_text("at most 500 tokens, but n is 5,000")
+    expect(page.page.locator("#error-text")).to_contain_text("first scene instead")
+    page.page.locator("#open-exactly").click()
+    command = page.page.locator("#share textarea").input_value()
+    state = _state(command.split("'")[1])
+    assert parse_scene(state["scene"]) == parse_scene({"n": 5000, "seed": 3}), "of what was refused"
+
+
+def test_the_story_is_told_to_its_end_in_a_site(site: str, offline: Any) -> None:
+    page: WatchedPage = offline()
+    page.open(
+        f"{site}#{quote(json.dumps({'view': {'story': 1}}), safe='')}", run=2
+    )  # the step names its scene
+    events = page.page.locator("#story .story-events")
+    expect(events).to_contain_text("t = ")
+    for step in range(2, 8):
+        page.change(lambda: page.page.locator("#story button", has_text="Next").click())
+        expect(page.page.locator("#story h2")).to_contain_text(f"{step} of 7")
+        assert page.now()["scene"]["t"] <= 1e4
+        if step == 6:
+            expect(events).to_contain_text("Here the same start is run to t = 10⁴")
+    expect(page.page.locator("#errors")).to_be_hidden()
+    expect(page.page.locator(".badge", has_text="as conjectured")).to_be_visible()
+
+
+def test_two_runs_side_by_side_in_a_site_are_those_of_nucleate(site: str, offline: Any) -> None:
+    page: WatchedPage = offline()
+    scene = {"n": 12, "beta": 9.0, "t": 20.0, "frames": 30}
+    state = {"scene": scene, "at": 29, "view": {"side": "beta"}}
+    page.open(f"{site}#{quote(json.dumps(state), safe='')}")
+    one, other = (
+        int(nc.clusters(simulated({**scene, "beta": beta}).x[-1], 0.1 * beta**-0.5).max()) + 1
+        for beta in (9.0, 36.0)
+    )
+    reading = page.page.locator("section[data-view=clusters] .reading")
+    expect(reading).to_have_text(f"{one} clusters; other {other}")
+    assert farthest(page, scene) < 1e-7
+
+
 def test_a_preset_that_the_page_cannot_compute_is_played(site: str, offline: Any) -> None:
     page: WatchedPage = offline()
     page.open(site)

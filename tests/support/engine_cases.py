@@ -2,6 +2,7 @@
 
     python tests/support/engine_cases.py record     writes web/tests/engine_cases.json and the tableau
     python tests/support/engine_cases.py compare    the error of the page's engine on fifty scenes, by Node
+    python tests/support/engine_cases.py long       the same on five long causal runs
 
 `web/tests/engine.test.ts` holds the page's engine to the file, `tests/explorer/test_page_engine.py` the file
 to Python.
@@ -16,9 +17,12 @@ from typing import Any
 
 import numpy as np
 
+import nucleate as nc
 from nucleate.checks import InputError
 from nucleate.explorer.matrices import MENU, chosen_matrix, matrix_choice
 from nucleate.explorer.measurements import measure
+from nucleate.explorer.model_facts import model_facts
+from nucleate.explorer.predicted_end import predicted_point
 from nucleate.explorer.prepared_run import begun_message, prepare_scene
 from nucleate.explorer.python_code import python_code
 from nucleate.explorer.scene import Scene, parse_scene
@@ -26,7 +30,6 @@ from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import simulate
 from nucleate.integrate.tableau import dormand_prince_8
 from nucleate.parse.named_matrices import NAMED
-from nucleate.theory.atlas import atlas
 
 WEB = Path(__file__).parents[2] / "web"
 CASES = WEB / "tests" / "engine_cases.json"
@@ -34,7 +37,7 @@ TABLEAU = WEB / "src" / "engine" / "tableau.ts"
 SEEDS = (0, 1, 12345, 2**40 + 3)
 MANY_DRAWS = 20_000
 COMPARED_SCENES = 50
-FACTS = ("delta", "radius", "centers", "spectrum", "beta", "Q", "K", "V", "mask", "model", "n", "d", "frames")
+LONG_SCENES = 5
 
 SCENES: dict[str, dict[str, Any]] = {
     "circle": {"n": 40, "beta": 64.0, "t": 20.0, "frames": 12, "seed": 3},
@@ -98,6 +101,14 @@ MATRICES: dict[str, list[list[float]]] = {
     "nilpotent": [[0, 1, 0], [0, 0, 1], [0, 0, 0]],
     "large": [[3e200, 1e200], [0, 1e200]],
 }
+_I2, _ROW_3 = [[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 0.4]]
+DOUBTFUL: dict[str, tuple[list[list[float]], list[list[float]], list[list[float]]]] = {  # Q, K, V
+    "proved": ([[2.0, 0.0], [0.0, 2.0]], _I2, _ROW_3),
+    "proved, turned alike": ([[0.0, -1.0], [1.0, 0.0]], [[0.0, -1.0], [1.0, 0.0]], _ROW_3),
+    "negative c": ([[-1.0, 0.0], [0.0, -1.0]], _I2, _ROW_3),
+    "K turned": (_I2, [[0.0, -1.0], [1.0, 0.0]], _ROW_3),
+    "not symmetric": (_I2, _I2, [[1.0, 0.3], [0.0, 0.4]]),
+}
 TYPED = {
     "2.0": 3,
     "identity": 3,
@@ -156,7 +167,7 @@ def scene_case(name: str) -> dict[str, Any]:
         "scene": {**scene.plain(), "moved": SCENES[name].get("moved", {})},  # as the page asks
         "times": prepared.times.tolist(),
         "start": prepared.x0.tolist(),
-        "begun": {key: begun[key] for key in FACTS},
+        "begun": begun,
         "end": run.x[-1].round(12).tolist(),
         "middle": run.x[len(run.x) // 2].round(12).tolist(),
         "labels": measured.labels.tolist(),
@@ -228,19 +239,17 @@ def _spectra() -> Iterator[dict[str, Any]]:
         U = np.linalg.qr(rng.standard_normal(M.shape))[0]
         turned[f"{name}, turned"] = (U @ M @ U.T).tolist()
     for name, V in {**MATRICES, **turned, **named}.items():
-        known = atlas(V)
-        yield {
-            "name": name,
-            "V": V,
-            "eigenvalues": [[float(z.real), float(z.imag)] for z in known.eigenvalues],
-            "lambda_max": known.lambda_max,
-            "row": known.row,
-            "verdict": known.final,
-            "status": known.status,
-            "why": known.why,
-            "rate": known.rate,
-            "kind": known.kind,
-        }
+        yield {"name": name, "V": V, **_told(nc.Attention(1.0, V=np.array(V, dtype=float)), len(V))}
+    for name, (Q, K, V) in DOUBTFUL.items():
+        yield {"name": name, "Q": Q, "K": K, "V": V, **_told(nc.Attention(1.0, Q, K, V), len(V))}
+
+
+def _told(model: nc.Attention, d: int) -> dict[str, Any]:
+    """What the page is told of V, and the point where all end, of a token that sees all axes."""
+    facts = model_facts(model, 9, d)
+    x1 = np.arange(1.0, d + 1.0) / np.linalg.norm(np.arange(1.0, d + 1.0))  # (d,)
+    point = predicted_point(facts["spectrum"], np.array(facts["V"]), x1)
+    return {"spectrum": facts["spectrum"], "predicted_point": point}
 
 
 def named_V(name: str, d: int) -> list[list[float]]:
@@ -289,9 +298,27 @@ def compared_scenes() -> list[Scene]:
     return scenes
 
 
-def compare() -> None:
+def long_scenes() -> list[Scene]:
+    """Causal runs so long that Python leaves its explicit solver, drawn by a fixed seed."""
+    rng = np.random.default_rng(21)
+    return [
+        parse_scene(
+            {
+                "n": int(rng.integers(20, 101)),
+                "d": int(rng.integers(2, 5)),
+                "beta": float(np.exp(rng.uniform(np.log(4.0), np.log(100.0)))),
+                "t": float(np.exp(rng.uniform(np.log(1e3), np.log(1e5)))),
+                "frames": 30,
+                "seed": number,
+                "tolerance": float(10.0 ** -rng.integers(6, 11)),
+            }
+        )
+        for number in range(LONG_SCENES)
+    ]
+
+
+def compare(scenes: list[Scene]) -> None:
     """Print, scene by scene and together, how far page and Python are from the truth and from each other."""
-    scenes = compared_scenes()
     tasks = json.dumps([scene.plain() for scene in scenes])
     subprocess.run(["npx", "tsc", "-p", "tsconfig.test.json"], cwd=WEB, check=True, capture_output=True)
     done = subprocess.run(
@@ -339,6 +366,8 @@ if __name__ == "__main__":
         TABLEAU.write_text(tableau_text(), encoding="utf-8")
         print(f"wrote {CASES}, {CASES.stat().st_size / 1e3:.0f} kB, and {TABLEAU}")
     elif sys.argv[1:] == ["compare"]:
-        compare()
+        compare(compared_scenes())
+    elif sys.argv[1:] == ["long"]:
+        compare(long_scenes())
     else:
         sys.exit(__doc__)

@@ -7,7 +7,7 @@ import type { App } from "./app.ts";
 import { byId, el } from "./dom.ts";
 import type { ShareDialog } from "./dialogs.ts";
 import type { Recorded } from "./engine/session.ts";
-import type { Exported } from "./run_record.ts";
+import type { Exported, RunRecord } from "./run_record.ts";
 import type { Scene } from "./state.ts";
 
 /** What Python wrote into the page: nothing, a recorded run, or a site. */
@@ -21,6 +21,14 @@ export interface Embedded {
 export interface Live {
   greeting: unknown;
   scene: Scene; // which computes the recording anew
+}
+
+/** What makes a page with this run inside live, in a page that can itself; null where it would only play. */
+export function liveOf({ site, live }: Embedded, { begun }: RunRecord): Live | null {
+  const greeting = site ?? live?.greeting ?? null;
+  if (greeting === null || begun.scene === null) return null;
+  if (begun.recorded) return live;
+  return { greeting: { ...greeting, presets: [] }, scene: begun.scene };
 }
 
 export function readEmbedded(text: string): Embedded {
@@ -44,6 +52,7 @@ const WHY_NO_NPZ = "NPZ files are written by nucleate, not by this page. CSV has
 /** Makes the window “Share” and the line of errors say what holds in such a page. */
 export class ExactOffer {
   private readonly button: HTMLButtonElement;
+  private refused: string | null = null; // the fragment of what was refused, where something else is shown
 
   constructor(app: App, share: ShareDialog) {
     const dialog = byId("share", HTMLDialogElement);
@@ -51,13 +60,13 @@ export class ExactOffer {
     const npz = dialog.querySelector<HTMLButtonElement>('[data-action="npz"]')!;
     npz.disabled = true;
     npz.title = WHY_NO_NPZ;
-    const offer = (): void => void share.offerText(exactCommand(app.fragment), "Command");
+    const offer = (fragment: string): void => void share.offerText(exactCommand(fragment), "Command");
     dialog
       .querySelector(".row")!
       .append(
         el(
           "button",
-          { type: "button", "data-action": "open-exactly", click: offer },
+          { type: "button", "data-action": "open-exactly", click: () => offer(app.fragment) },
           "Open exactly in nucleate",
         ),
       );
@@ -70,7 +79,7 @@ export class ExactOffer {
         hidden: true,
         click: () => {
           share.show();
-          offer();
+          offer(this.refused ?? app.fragment);
         },
       },
       "Open exactly in nucleate",
@@ -78,8 +87,9 @@ export class ExactOffer {
     byId("dismiss").before(this.button, " ");
   }
 
-  /** Offered beside an error that nucleate does not have. */
-  show(outside: boolean): void {
+  /** Offered beside an error that nucleate does not have, for what is shown or for what was refused. */
+  show(outside: boolean, refused: string | null = null): void {
     this.button.hidden = !outside;
+    this.refused = refused;
   }
 }

@@ -33,7 +33,7 @@ import { Player } from "./player.ts";
 import { fromExport, type RunRecord } from "./run_record.ts";
 import { currentFrame, type View } from "./view_context.ts";
 import { helpDialog, ShareDialog } from "./dialogs.ts";
-import { ExactOffer, readEmbedded, type Live } from "./in_page.ts";
+import { ExactOffer, liveOf, readEmbedded, type Live } from "./in_page.ts";
 import { PageEngine } from "./engine/page_engine.ts";
 import type { Limits } from "./number_specs.ts";
 import { RunQueue } from "./run_queue.ts";
@@ -185,7 +185,12 @@ const inWords = new WhatHappened(() => app.run);
 byId("views").append(...views.map((view) => view.element), inWords.element);
 const announcer = new Announcer(app);
 document.body.append(announcer.element);
-const along = new TakeAlong(app, views, () => connection.send({ do: "page", id: app.id }));
+const along = new TakeAlong(
+  app,
+  views,
+  () => connection.send({ do: "page", id: app.id }),
+  (run) => liveOf(embedded, run),
+);
 byId("share").querySelector("[data-control=link]")!.closest(".row")!.before(along.element);
 
 const secondViews = new SecondViews(app, compare, views);
@@ -270,6 +275,8 @@ function followGrid(): void {
 
 let facts: HTMLElement | null = null; // of the trace that is shown
 
+let liveFacts: HTMLElement | null = null; // facts of the run that came with a live page, while it is shown
+
 function showTrace(): void {
   facts?.remove();
   facts = app.run?.trace == null ? null : runFacts(app.run);
@@ -283,6 +290,7 @@ function showTrace(): void {
 function showSettings(): void {
   controls?.show(app.scene);
   showTrace();
+  if (app.run?.begun.recorded === false) liveFacts?.remove();
   openedRuns?.show(app.recording);
   openedRuns?.tell(app.run?.begun.about ?? "");
   const running = app.status === "running";
@@ -310,8 +318,10 @@ function onMessage(message: Message): void {
   }
   if (message.say === "error") {
     showError(String(message.text), typeof message.id === "number");
-    exact?.show(message.outside === true);
-    if (message.id === app.id && !story.refused(String(message.text))) runRefused(String(message.text));
+    const outside = message.outside === true;
+    exact?.show(outside);
+    const text = String(message.text);
+    if (message.id === app.id && !story.refused(text)) runRefused(text, outside);
     return;
   }
   if (message.say === "begun" && message.id === app.id) {
@@ -322,11 +332,13 @@ function onMessage(message: Message): void {
 }
 
 /** A link or a recording that cannot be run must not leave an empty page. */
-function runRefused(why: string): void {
+function runRefused(why: string, outside: boolean): void {
   app.runFailed("error");
   if (app.run !== null || (app.recording === null && same(app.scene, app.defaults))) return;
+  const refused = app.fragment;
   app.watch(structuredClone(app.defaults));
   showError(`${why} ${INSTEAD}`);
+  exact?.show(outside, refused);
 }
 
 /** The engine of this page answers: a site begins as with a server, a recording goes on playing. */
@@ -474,7 +486,8 @@ function playLive(run: RunRecord, { greeting, scene }: Live): void {
   byId("version").textContent = version;
   app.embed(run, completeScene(scene, app.defaults));
   build(rest);
-  byId("controls").append(runFacts(run));
+  liveFacts = runFacts(run);
+  byId("controls").append(liveFacts);
   app.playing = !app.reducedMotion;
   app.show(run);
   if (app.reducedMotion) app.seek(Infinity);

@@ -1,5 +1,6 @@
 /** This page with a run inside, as one file: where there is no server that could write it. */
 
+import type { Live } from "./in_page.ts";
 import type { Exported, RunRecord } from "./run_record.ts";
 
 // As it came, before anything was put into it: modules run when all of it is there and nothing has begun.
@@ -10,9 +11,12 @@ const RECORDING_PLACE = /(<script\b[^>]*\bid="recorded"[^>]*>)[^<]*(<\/script>)/
 export const standsAlone = (): boolean =>
   document.querySelector('meta[http-equiv="Content-Security-Policy"]') !== null;
 
-export function pageWith(run: RunRecord): string {
+export function pageWith(run: RunRecord, live: Live | null): string {
   // without "<" no tag inside can end the element
-  const data = JSON.stringify(recordingOf(run)).replaceAll("<", "\\u003c");
+  const data = JSON.stringify({ ...recordingOf(run), ...(live === null ? {} : { live }) }).replaceAll(
+    "<",
+    "\\u003c",
+  );
   const page = AS_IT_CAME.replace(RECORDING_PLACE, (_, open: string, close: string) => open + data + close);
   return `<!doctype html>\n${page}\n`;
 }

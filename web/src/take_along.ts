@@ -5,8 +5,10 @@ import { pretty } from "./axis.ts";
 import { download, el } from "./dom.ts";
 import { FILM_SECONDS, filmed, filmKinds, type Film, type FilmKind } from "./film.ts";
 import { pageWith, standsAlone } from "./page_copy.ts";
+import type { Live } from "./in_page.ts";
 import { FONT } from "./pen.ts";
 import { PICTURE_DENSITY, pngOf, POSTER_PIXELS, rasterised } from "./pictures.ts";
+import type { RunRecord } from "./run_record.ts";
 import { TITLES } from "./text.ts";
 import { currentFrame, type View } from "./view_context.ts";
 
@@ -43,6 +45,7 @@ export class TakeAlong {
     private readonly app: App,
     private readonly views: View[],
     private readonly askPage: () => boolean,
+    private readonly liveOf: (run: RunRecord) => Live | null,
   ) {
     const kinds: Kind[] = ["png", "poster", "svg", ...filmKinds()];
     this.kind = el(
@@ -87,9 +90,10 @@ export class TakeAlong {
   private savePage(): void {
     const { run } = this.app;
     if (run === null) return;
-    if (standsAlone())
-      download(`${run.begun.file ?? "nucleate-run"}.html`, new Blob([pageWith(run)], { type: "text/html" }));
-    else
+    if (standsAlone()) {
+      const page = pageWith(run, this.liveOf(run));
+      download(`${run.begun.file ?? "nucleate-run"}.html`, new Blob([page], { type: "text/html" }));
+    } else
       this.message.textContent = this.askPage()
         ? "The server writes the page."
         : "The server writes the page, and it cannot be reached now.";

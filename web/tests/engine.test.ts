@@ -10,9 +10,11 @@ import { pythonCode } from "../src/engine/python_code.ts";
 import { Generator } from "../src/engine/random.ts";
 import { prepare } from "../src/engine/scene.ts";
 import { EngineSession, type Arrays, type Recorded } from "../src/engine/session.ts";
-import { spectrumFacts } from "../src/engine/spectrum.ts";
+import { identity, product, transpose } from "../src/engine/linear.ts";
+import { predictedPoint, spectrumFacts, type SpectrumFacts } from "../src/engine/spectrum.ts";
 import { capAngle, capShare } from "../src/engine/starts.ts";
-import { SCENE, type MatrixChoice, type Scene } from "../src/state.ts";
+import { RunQueue, type Answer } from "../src/run_queue.ts";
+import { completeScene, SCENE, type MatrixChoice, type Scene } from "../src/state.ts";
 
 interface Case {
   name: string;
@@ -31,8 +33,10 @@ interface Case {
 interface Spectral {
   name: string;
   V: number[][];
-  eigenvalues: [number, number][];
-  [key: string]: unknown;
+  Q?: number[][]; // the identity if left out
+  K?: number[][];
+  spectrum: SpectrumFacts;
+  predicted_point: number[] | null;
 }
 const CASES = JSON.parse(readFileSync("tests/engine_cases.json", "utf8")) as {
   random: { seed: number; uniform: number[]; normal: number[]; many: number; xor: string }[];
@@ -88,17 +92,54 @@ test("a typed matrix is read as Python reads it, or refused where Python refuses
     else assert.deepEqual(readMatrix("V", text, d), choice, text);
 });
 
-test("the row of Table 1, its words and the eigenvalues are those of the atlas", () => {
-  for (const { name, V, eigenvalues, lambda_max, ...words } of CASES.spectra) {
-    const known = spectrumFacts(V, "causal", 9);
-    for (const [key, value] of Object.entries(words))
-      assert.equal(known[key as keyof typeof known], value, `${name}: ${key}`);
-    const size = Math.hypot(...V.flat()) || 1;
-    assert.ok(Math.abs(known.lambda_max[0] - Number(lambda_max)) < 1e-12 * size, name);
-    // a Jordan block of size nu moves by the nu-th root of rounding
-    const far = farthest(known.eigenvalues.flat(), eigenvalues.flat());
-    assert.ok(far < (String(words.kind).includes("defective") ? 1e-4 : 1e-9) * size, `${name}: ${far}`);
+/** Words and keys are equal, numbers to rounding, L as a space: its basis is free. */
+function assertSameSpectrum(found: SpectrumFacts, told: SpectrumFacts, V: number[][], name: string): void {
+  assert.deepEqual(Object.keys(found).sort(), Object.keys(told).sort(), name);
+  const { eigenvalues, lambda_max, L, ...words } = told;
+  for (const [key, value] of Object.entries(words))
+    assert.equal(found[key as keyof typeof found], value, `${name}: ${key}`);
+  const size = Math.hypot(...V.flat()) || 1;
+  const defective = told.kind.includes("defective"); // a block of size nu moves by the nu-th root of rounding
+  assert.ok(Math.abs(found.lambda_max[0] - lambda_max[0]) < 1e-12 * size, name);
+  assert.ok(Math.abs(found.lambda_max[1] - lambda_max[1]) < (defective ? 1e-4 : 1e-9) * size, name);
+  const far = farthest(found.eigenvalues.flat(), eigenvalues.flat());
+  assert.ok(far < (defective ? 1e-4 : 1e-9) * size, `${name}: ${far}`);
+  assert.equal(found.L.length, L.length, `${name}: dimension of L`);
+  const onto = (basis: number[][]): number[] => product(transpose(basis), basis).flat();
+  const apart = farthest(onto(found.L), onto(L));
+  assert.ok(apart < (defective ? 1e-6 : 1e-9), `${name}: L is ${apart} away`);
+}
+
+test("the row of Table 1, its doubt, L and the eigenvalues are those of the atlas", () => {
+  const doubts = CASES.spectra.filter(({ spectrum }) => spectrum.doubt !== null).length;
+  assert.ok(doubts > 3 && doubts < CASES.spectra.length - 3);
+  for (const { name, V, Q, K, spectrum, predicted_point } of CASES.spectra) {
+    const d = V.length;
+    const head = { Q: Q ?? identity(d), K: K ?? identity(d), V, mask: "causal" as const };
+    const known = spectrumFacts(head, 9);
+    assertSameSpectrum(known, spectrum, V, name);
+    const length = Math.hypot(...V.map((_, i) => i + 1));
+    const point = predictedPoint(
+      known.row,
+      V,
+      V.map((_, i) => (i + 1) / length),
+    );
+    assert.equal(point === null, predicted_point === null, name);
+    if (point !== null) assert.ok(farthest(point, predicted_point!) < 1e-9, name);
   }
+});
+
+test("a token without a part in L has no predicted end", () => {
+  const V = [
+    [1, 0, 0.7],
+    [0, 1, 0.3],
+    [0, 0, -0.5],
+  ];
+  const lost = [-7, -3, 15].map((value) => value / Math.hypot(7, 3, 15)); // the eigenvector of -1/2
+  assert.equal(predictedPoint(2, V, lost), null);
+  const y = [0.6 + (0.8 * 7) / 15, 0.8 / 5, 0]; // oblique: not the nearest point of L
+  const expected = y.map((value) => value / Math.hypot(...y));
+  assert.ok(farthest(predictedPoint(2, V, [0.6, 0, 0.8])!, expected) < 1e-12);
 });
 
 test("starts are those of Python: drawn ones to the last bit, caps to rounding", () => {
@@ -121,15 +162,19 @@ test("a cap of any share has the angle that has the share", () => {
 test("what the page is told of a scene is what the server tells", () => {
   for (const { name, scene, begun } of CASES.scenes) {
     const told = prepare(scene, 1).begun as unknown as { [key: string]: unknown };
+    assert.deepEqual(Object.keys(told).sort(), Object.keys(begun).sort(), name);
     for (const [key, value] of Object.entries(begun)) {
-      if (key === "spectrum" || ["Q", "K", "V"].includes(key)) continue; // to rounding, above
-      if (typeof value === "number")
+      if (key === "spectrum" || ["Q", "K", "V"].includes(key)) continue; // to rounding, above and below
+      if (key === "predicted_point" && Array.isArray(value))
+        assert.ok(farthest(told[key] as number[], value as number[]) < 1e-9, `${name}: ${key}`);
+      else if (key === "scene")
+        assert.deepEqual(completeScene(told[key], SCENE), completeScene(value, SCENE), name);
+      else if (typeof value === "number")
         assert.ok(Math.abs(Number(told[key]) - value) <= 4e-16 * value, `${name}: ${key}`);
       else assert.deepEqual(told[key], value, `${name}: ${key}`);
     }
-    const { verdict, why, name: row } = begun.spectrum as { [key: string]: string };
-    const spectrum = told.spectrum as { [key: string]: string };
-    assert.deepEqual([spectrum.name, spectrum.verdict, spectrum.why], [row, verdict, why], name);
+    const V = begun.V as number[][];
+    assertSameSpectrum(told.spectrum as SpectrumFacts, begun.spectrum as SpectrumFacts, V, name);
   }
 });
 
@@ -232,6 +277,76 @@ test("the newest request wins, and a cancelled run keeps what there is", async (
   assert.ok(said.some(({ say, share }) => say === "progress" && Number(share) > 0));
   assert.equal(said.find(({ say }) => say === "ended")?.status, "cancelled");
   assert.equal(said.at(-1)?.say, "measured");
+});
+
+test("a run aside waits for the one that is shown, and gives way to a newer one", async () => {
+  const { session, said } = listening();
+  const small = { ...SCENE, n: 5, t: 1, frames: 5 };
+  const long = { ...SCENE, n: 200, t: 5e4 };
+  const aside = 2 ** 40;
+  const first = session.receive({ do: "run", id: 1, scene: { ...long, t: 5 } });
+  const beside = session.receive({ do: "run", id: aside, scene: small, aside: true });
+  const second = session.receive({ do: "run", id: 2, scene: small });
+  await Promise.all([first, beside, second]);
+  const order = said
+    .filter(({ say }) => say === "begun" || say === "measured")
+    .map(({ say, id }) => [say, id]);
+  assert.deepEqual(order, [
+    ["begun", 2],
+    ["measured", 2],
+    ["begun", aside],
+    ["measured", aside],
+  ]);
+  const pushed = session.receive({ do: "run", id: aside + 1, scene: long, aside: true });
+  while (!said.some(({ say, id }) => say === "begun" && id === aside + 1))
+    await new Promise<void>((go) => setTimeout(go, 5));
+  await Promise.all([session.receive({ do: "run", id: 3, scene: small }), pushed]);
+  assert.equal(said.at(-1)?.id, 3, "nothing more is said of the one that gave way");
+  assert.equal(said.at(-1)?.say, "measured");
+});
+
+test("the queue of runs aside is served by the engine, and takes back what was pushed aside", async () => {
+  let showing = false;
+  const answers: Answer[] = [];
+  const queue: RunQueue = new RunQueue({
+    send: (message) => {
+      void session.receive(message);
+      return true;
+    },
+    busy: () => showing,
+    later: (act, millis) => setTimeout(act, millis),
+  });
+  const shown: Message[] = [];
+  const session = new EngineSession((header, arrays) => {
+    if (arrays === undefined ? queue.onMessage(header) : queue.onBinaryMessage({ header, arrays })) return;
+    shown.push(header);
+  });
+  const small = { ...SCENE, n: 5, t: 1, frames: 5 };
+  const asked = [1, 2, 3].map(
+    (seed) =>
+      new Promise<void>((done) =>
+        queue.ask({ ...small, seed }, (answer) => {
+          answers.push(answer);
+          done();
+        }),
+      ),
+  );
+  queue.ask({ ...small, n: 501 }, (answer) => answers.push(answer));
+  showing = true; // a drag: the first of the queue is pushed aside
+  const run = session.receive({ do: "run", id: 1, scene: small });
+  queue.pump();
+  await run;
+  assert.equal(answers.length, 0);
+  assert.equal(shown.at(-1)?.say, "measured");
+  showing = false;
+  queue.pump();
+  await Promise.all(asked);
+  while (answers.length < 4) await new Promise<void>((go) => setTimeout(go, 5));
+  assert.deepEqual(
+    answers.map((one) => one.run?.begun.scene?.seed ?? one.error?.slice(0, 35)),
+    [1, 2, 3, "This page computes at most 500 tokens".slice(0, 35)],
+  );
+  assert.ok(answers.slice(0, 3).every((one) => one.run?.measured != null));
 });
 
 test("Python, matrices and data are answered by their own messages", async () => {

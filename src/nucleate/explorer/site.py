@@ -22,7 +22,8 @@ __all__ = ["Site", "recorded_preset", "site_page", "write_site"]
 # Of a recorded preset: as many frames as fit into so many numbers, and at least so many frames.
 RECORDED_NUMBERS, MIN_RECORDED_FRAMES, MAX_RECORDED_NUMBERS = 60_000, 40, 200_000
 RECORDED_WORD = " This page plays it as nucleate has computed it."
-LEFT_OUT_WORD = " It is too large for this page: open it exactly in nucleate."
+TOO_LARGE_WORD = " It is too large for this page: open it exactly in nucleate."
+NOT_RECORDED_WORD = " This page cannot compute it: open it exactly in nucleate."
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,11 @@ def site_page(
         progress(done, len(beyond))
         if (made := recorded_preset(preset)) is not None:
             recorded[preset.name] = made
+    left_out = TOO_LARGE_WORD if recordings else NOT_RECORDED_WORD
     table = page_greeting()
     for preset in table["presets"]:
         if preset["name"] in {one.name for one in beyond}:
-            preset["explain"] += RECORDED_WORD if preset["name"] in recorded else LEFT_OUT_WORD
+            preset["explain"] += RECORDED_WORD if preset["name"] in recorded else left_out
     text = page_with_recording(page, {"site": table, "recordings": list(recorded.values())})
     computed = tuple(preset.title for preset in presets() if preset not in beyond)
     played = tuple(preset.title for preset in beyond if preset.name in recorded)

@@ -22,6 +22,25 @@ export const product = (A: Rows, B: Rows): Rows =>
 /** The square root of the sum of all squares. */
 export const size = (M: Rows): number => Math.hypot(...M.flat());
 
+/** The solution w of A w = b, null where A is singular. */
+export function solved(A: Rows, b: number[]): number[] | null {
+  const m = A.length;
+  const rows = A.map((row, r) => [...row, b[r]]);
+  for (let c = 0; c < m; c++) {
+    let best = c;
+    for (let r = c; r < m; r++) if (Math.abs(rows[r][c]) > Math.abs(rows[best][c])) best = r;
+    if (Math.abs(rows[best][c]) < 1e-12) return null;
+    [rows[c], rows[best]] = [rows[best], rows[c]];
+    rows[c] = rows[c].map((value) => value / rows[c][c]);
+    for (let r = 0; r < m; r++)
+      if (r !== c) {
+        const factor = rows[r][c];
+        rows[r] = rows[r].map((value, j) => value - factor * rows[c][j]);
+      }
+  }
+  return rows.map((row) => row[m]);
+}
+
 const SWEEPS = 60;
 
 /** Eigenvalues, the largest first, and eigenvectors as columns, of a symmetric matrix: Jacobi's rotations. */

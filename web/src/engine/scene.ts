@@ -7,7 +7,7 @@ import { InputError, OutsideError } from "./errors.ts";
 import { general } from "./format.ts";
 import { chosenMatrix } from "./matrices.ts";
 import { lengthScales, renyiCenters } from "./measure.ts";
-import { spectrumFacts } from "./spectrum.ts";
+import { predictedPoint, spectrumFacts } from "./spectrum.ts";
 import { startPositions } from "./starts.ts";
 
 export const MAX_TOKENS = 500;
@@ -91,6 +91,7 @@ export function prepare(given: Scene, id: number): Prepared {
   const scene = { ...given, moved };
   const times = saveTimes(given.t, given.frames, given.clock);
   const { delta, radius } = lengthScales(beta, c);
+  const spectrum = spectrumFacts(head, n);
   const seen = typeof mask === "object" ? `window ${mask.window}` : mask;
   const begun: Begun & { say: string; rest?: unknown } = {
     say: "begun",
@@ -99,11 +100,14 @@ export function prepare(given: Scene, id: number): Prepared {
     recorded: false,
     title: null,
     file: "nucleate-run",
+    known: null,
+    python: null,
     n,
     d,
     frames: times.length,
     frames_before_thinning: times.length,
     dt: null,
+    band: null,
     family: {},
     beta,
     Q,
@@ -115,8 +119,9 @@ export function prepare(given: Scene, id: number): Prepared {
     lengths: false,
     layer_dt: null,
     blocks: null,
-    spectrum: spectrumFacts(V, mask, n),
+    spectrum,
     missing: {},
+    predicted_point: predictedPoint(spectrum.row, V, Array.from(x0.subarray(0, d))),
     delta,
     radius,
     centers: { renyi: renyiCenters(x0, d, delta, false), strong: renyiCenters(x0, d, delta, true) },

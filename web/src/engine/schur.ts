@@ -1,6 +1,6 @@
 /** The complex Schur form of a small matrix: upper triangular, eigenvalues on the diagonal in any order. */
 
-import type { Rows } from "./linear.ts";
+import { identity, type Rows } from "./linear.ts";
 
 export interface Complex {
   re: number;
@@ -11,6 +11,11 @@ export interface Complex {
 export interface ComplexMatrix {
   re: Rows;
   im: Rows;
+}
+
+/** V = U T U^H: T upper triangular, U unitary. */
+export interface SchurForm extends ComplexMatrix {
+  U: ComplexMatrix;
 }
 
 const MAX_ITERATIONS = 400;
@@ -27,14 +32,10 @@ function rotation(a: Complex, b: Complex): { c: number; s: Complex } {
   return { c: x / r, s: { re: (u.re * b.re + u.im * b.im) / r, im: (u.im * b.re - u.re * b.im) / r } };
 }
 
-/** T becomes G T G^H, G = (c, s; -conj s, c) in rows i and j. */
-function rotate(
-  { re, im }: ComplexMatrix,
-  i: number,
-  j: number,
-  { c, s }: ReturnType<typeof rotation>,
-): void {
+/** T becomes G T G^H and U becomes U G^H, G = (c, s; -conj s, c) in rows i and j. */
+function rotate({ re, im, U }: SchurForm, i: number, j: number, turn: ReturnType<typeof rotation>): void {
   const d = re.length;
+  const { c, s } = turn;
   for (let k = 0; k < d; k++) {
     const [a, b, x, y] = [re[i][k], im[i][k], re[j][k], im[j][k]];
     re[i][k] = c * a + s.re * x - s.im * y;
@@ -42,7 +43,17 @@ function rotate(
     re[j][k] = c * x - (s.re * a + s.im * b);
     im[j][k] = c * y - (s.re * b - s.im * a);
   }
-  for (let k = 0; k < d; k++) {
+  rotateColumns({ re, im }, i, j, turn);
+  rotateColumns(U, i, j, turn);
+}
+
+function rotateColumns(
+  { re, im }: ComplexMatrix,
+  i: number,
+  j: number,
+  { c, s }: ReturnType<typeof rotation>,
+): void {
+  for (let k = 0; k < re.length; k++) {
     const [a, b, x, y] = [re[k][i], im[k][i], re[k][j], im[k][j]];
     re[k][i] = c * a + s.re * x + s.im * y;
     im[k][i] = c * b + s.re * y - s.im * x;
@@ -80,9 +91,10 @@ function squareRoot({ re, im }: Complex): Complex {
   return re >= 0 ? { re: x, im: y } : { re: Math.abs(y), im: im < 0 ? -x : x };
 }
 
-export function schurForm(V: Rows): ComplexMatrix {
+export function schurForm(V: Rows): SchurForm {
   const d = V.length;
-  const T = { re: V.map((row) => row.slice()), im: V.map((row) => row.map(() => 0)) };
+  const zero = (): Rows => V.map((row) => row.map(() => 0));
+  const T = { re: V.map((row) => row.slice()), im: zero(), U: { re: identity(d), im: zero() } };
   for (let c = 0; c < d - 2; c++)
     for (let r = d - 1; r > c + 1; r--) {
       if (T.re[r][c] === 0) continue;
@@ -127,8 +139,12 @@ export function schurForm(V: Rows): ComplexMatrix {
 }
 
 /** The same with these places of the diagonal first, in their order. */
-export function reordered(T: ComplexMatrix, members: number[]): ComplexMatrix {
-  const out = { re: T.re.map((row) => row.slice()), im: T.im.map((row) => row.slice()) };
+export function reordered(T: SchurForm, members: number[]): SchurForm {
+  const copy = ({ re, im }: ComplexMatrix): ComplexMatrix => ({
+    re: re.map((row) => row.slice()),
+    im: im.map((row) => row.slice()),
+  });
+  const out = { ...copy(T), U: copy(T.U) };
   const sorted = [...members].sort((a, b) => a - b);
   sorted.forEach((from, to) => {
     for (let k = from - 1; k >= to; k--) {

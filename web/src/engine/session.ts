@@ -34,6 +34,7 @@ const POST_MILLIS = 150; // between two messages with frames: the page draws its
 export class EngineSession {
   private newest = -1; // the id of the last run asked for
   private cancelled = -1;
+  private shown: Promise<void> = Promise.resolve(); // ends with the run that the page shows
 
   constructor(
     private readonly post: Post,
@@ -42,7 +43,13 @@ export class EngineSession {
   ) {}
 
   /** Answers a message; the promise ends with the run that it asks for. */
-  async receive(message: Outgoing): Promise<void> {
+  receive(message: Outgoing): Promise<void> {
+    const answered = this.answerOrExplain(message);
+    if (message.do === "run" && message.aside !== true) this.shown = answered;
+    return answered;
+  }
+
+  private async answerOrExplain(message: Outgoing): Promise<void> {
     const id = message.id ?? null;
     try {
       await this.answer(message);
@@ -58,21 +65,29 @@ export class EngineSession {
   private async answer(message: Outgoing): Promise<void> {
     const { id = 0, scene, name = "", d = 2, text = "" } = message;
     if (message.do === "cancel") this.cancelled = id;
-    else if (message.do === "run") await this.run(id, scene!);
+    else if (message.do === "run") await this.run(id, scene!, message.aside === true);
     else if (message.do === "python")
       this.post({ say: "python", text: this.recordingOf(scene!)?.python ?? pythonCode(scene!) });
     else if (message.do === "matrix")
       this.post({ say: "matrix", name, d, choice: readMatrix(name, text, d) });
     else if (message.do === "data")
       throw new OutsideError("An NPZ file is written by nucleate, not by this page. CSV works here.");
-    else throw new OutsideError("Stored runs are opened by nucleate explore, not by this page.");
+    else throw new InputError("Stored runs are opened by nucleate explore, not by this page.");
   }
 
   private recordingOf(scene: Scene): Recorded | undefined {
     return this.recordings.find((one) => same(one.scene, scene));
   }
 
-  private async run(id: number, scene: Scene): Promise<void> {
+  /** The newest run is computed, and ends the one before; one aside waits for the one that is shown. */
+  private async run(id: number, scene: Scene, aside: boolean): Promise<void> {
+    if (aside) {
+      let waited: Promise<void>;
+      do {
+        waited = this.shown;
+        await waited;
+      } while (waited !== this.shown);
+    }
     this.newest = id;
     await this.pause(); // a newer request may wait already
     if (this.newest !== id) return;

@@ -4,9 +4,10 @@
  */
 
 import type { Mask } from "../state.ts";
+import type { Head } from "./equation.ts";
 import { general } from "./format.ts";
-import { product, singular, size, symmetricEigen, transpose, type Rows } from "./linear.ts";
-import { reordered, schurForm, type Complex, type ComplexMatrix } from "./schur.ts";
+import { product, singular, size, solved, symmetricEigen, transpose, type Rows } from "./linear.ts";
+import { reordered, schurForm, type Complex, type ComplexMatrix, type SchurForm } from "./schur.ts";
 
 const TOLERANCE = 1e-10;
 const REAL_BELOW = 1e-12; // of |V|: an imaginary part that rounding makes
@@ -22,8 +23,14 @@ const TABLE_1 = [
   "lambda_max < 0, multiplicity 1: the tokens end as two clouds, around xi and -xi",
 ];
 
+const CONJECTURE_1_ROW = 3;
+const DOUBT =
+  "It is false for some Q, K and V, where tokens come to rest elsewhere, and proved only for symmetric V" +
+  " with KᵀQ = cI, c ≥ 0, which these are not";
+const PROOF_SLACK = 1e-9; // of the largest entry
+
 interface Schur {
-  T: ComplexMatrix;
+  T: SchurForm;
   w: Complex[]; // eigenvalues, in the order of the diagonal
   size: number;
   reach: number;
@@ -44,12 +51,21 @@ export interface SpectrumFacts {
   why: string;
   rate: string;
   kind: string;
+  doubt: string | null; // why the row need not hold
+  L: Rows; // orthonormal vectors that span L
+  within_conjecture: boolean;
 }
 
-export function spectrumFacts(V: Rows, mask: Mask, n: number): SpectrumFacts {
+/** V in units in which its largest entry is about 1: a power of two, which changes no digit. */
+function scaled(V: Rows): { unit: number; W: Rows } {
   const largest = Math.max(...V.flat().map(Math.abs));
-  const unit = largest > 0 ? 2 ** Math.ceil(Math.log2(largest)) : 1; // scaling by it changes no digit
-  const schur = schurOf(V.map((row) => row.map((value) => value / unit)));
+  const unit = largest > 0 ? 2 ** Math.ceil(Math.log2(largest)) : 1;
+  return { unit, W: V.map((row) => row.map((value) => value / unit)) };
+}
+
+export function spectrumFacts({ Q, K, V, mask }: Omit<Head, "beta">, n: number): SpectrumFacts {
+  const { unit, W } = scaled(V);
+  const schur = schurOf(W);
   const dominant = dominantGroups(schur);
   const lambda = Math.max(...dominant.map(({ value }) => value.re));
   const members = dominant.flatMap((group) => group.members);
@@ -61,6 +77,7 @@ export function spectrumFacts(V: Rows, mask: Mask, n: number): SpectrumFacts {
   const sign = Math.abs(lambda) <= schur.reach ? 0 : Math.sign(lambda);
   const [row, verdict, status] = rowOf(V.length, kind, sign, members.length);
   const turning = dominant.filter(({ steps }) => steps.length === block).map(({ value }) => value.im * unit);
+  const why = hypotheses(row, schur, lambda, members);
   const known = {
     eigenvalues: [...schur.w]
       .sort((a, b) => b.re - a.re || b.im - a.im)
@@ -70,20 +87,97 @@ export function spectrumFacts(V: Rows, mask: Mask, n: number): SpectrumFacts {
     name: row === null ? "outside Table 1" : `row ${row} of Table 1`,
     verdict,
     status,
-    why: hypotheses(row, schur, lambda, members),
+    why,
     rate: rate(gap, block, turning),
     kind,
+    doubt: row === CONJECTURE_1_ROW && !proved(Q, K, V) ? DOUBT : null,
+    L: dominantSpace(W, schur, dominant),
+    within_conjecture: row === 1 || why.startsWith("within"),
   };
-  const why = otherModel(mask, n);
-  if (why === null) return known;
+  const other = otherModel(mask, n);
+  if (other === null) return known;
   return {
     ...known,
     row: null,
     name: "outside Table 1",
     verdict: "outside the table: Table 1 is about causal attention without frozen tokens",
     status: "outside the table",
-    why,
+    why: other,
     rate: "",
+    doubt: null,
+  };
+}
+
+/** Where rows 1 and 2 of Table 1 say that every token ends, if the first starts at x1; null elsewhere. */
+export function predictedPoint(row: number | null, V: Rows, x1: number[]): number[] | null {
+  if (row === 1) return x1;
+  if (row !== 2) return null;
+  const { W } = scaled(V);
+  const [right, left] = [W, transpose(W)].map((M) => {
+    const schur = schurOf(M);
+    return dominantSpace(M, schur, dominantGroups(schur)); // (k, d)
+  });
+  if (left.length !== right.length) return null;
+  const overlap = product(left, transpose(right)); // (k, k)
+  const dual = transpose(left).map((column) => solved(overlap, column)); // (d, k): x P = x dual right
+  if (dual.some((one) => one === null)) return null;
+  const y = product(product([x1], dual as Rows), right)[0]; // (d,)
+  const length = Math.hypot(...y);
+  return length <= TOLERANCE * size(dual as Rows) ? null : y.map((value) => value / length);
+}
+
+/** Whether row 3, Conjecture 1, is proved for these: symmetric V and KᵀQ = cI, c >= 0. */
+function proved(Q: Rows, K: Rows, V: Rows): boolean {
+  const A = product(transpose(K), Q);
+  const [c] = A[0];
+  const small = PROOF_SLACK * Math.max(...[...V, ...A].flat().map(Math.abs));
+  const near = (M: Rows, of: (i: number, j: number) => number): boolean =>
+    M.every((row, i) => row.every((value, j) => Math.abs(value - of(i, j)) <= small));
+  return c >= 0 && near(A, (i, j) => (i === j ? c : 0)) && near(V, (i, j) => V[j][i]);
+}
+
+/** Orthonormal vectors that span L: the eigenvectors that the longest chains of the dominant end in. */
+function dominantSpace(W: Rows, { T }: Schur, dominant: Group[]): Rows {
+  const longest = Math.max(...dominant.map(({ steps }) => steps.length));
+  if (longest === 1)
+    return invariantSpace(
+      T,
+      dominant.flatMap(({ members }) => members),
+    );
+  const parts = dominant.filter(({ steps }) => steps.length === longest).map((group) => range(W, T, group));
+  return rowSpace(parts.flat(), parts.flat().length);
+}
+
+/** The first k right singular vectors of these rows. */
+const rowSpace = (rows: Rows, k: number): Rows => transpose(singular(rows).right).slice(0, k);
+
+/** Real orthonormal vectors that span the invariant space of these eigenvalues, conjugates among them. */
+function invariantSpace(T: SchurForm, members: number[]): Rows {
+  const { U } = reordered(T, members);
+  const columns = [transpose(U.re), transpose(U.im)].flatMap((rows) => rows.slice(0, members.length));
+  return rowSpace(columns, members.length);
+}
+
+/** The range of (V - lambda)^(nu-1) on the generalised eigenvectors of a group; real and imaginary parts. */
+function range(W: Rows, T: SchurForm, { value, members, steps }: Group): Rows {
+  const basis = invariantSpace(T, members); // (m, d)
+  const A = product(basis, product(W, transpose(basis))); // (m, m)
+  const minus = (sign: number): ComplexMatrix => ({
+    re: A.map((row, i) => row.map((a, j) => a - (i === j ? value.re : 0))),
+    im: A.map((row, i) => row.map((_, j) => (i === j ? -sign * value.im : 0))),
+  });
+  const turns = value.im > 0; // then the conjugate's half is taken away
+  const factors = [...steps.slice(1).map(() => minus(1)), ...(turns ? steps.map(() => minus(-1)) : [])];
+  const N = factors.reduce(times);
+  const reached = product([...transpose(N.re), ...transpose(N.im)], basis); // (2 m, d)
+  return rowSpace(reached, steps[steps.length - 1] * (turns ? 2 : 1));
+}
+
+function times(A: ComplexMatrix, B: ComplexMatrix): ComplexMatrix {
+  const [a, b, c, e] = [product(A.re, B.re), product(A.im, B.im), product(A.re, B.im), product(A.im, B.re)];
+  return {
+    re: a.map((row, i) => row.map((value, j) => value - b[i][j])),
+    im: c.map((row, i) => row.map((value, j) => value + e[i][j])),
   };
 }
 

@@ -118,7 +118,7 @@ export class Story {
 
   /**
    * The engine refused what was asked for; where the step has another scene, that one is run. False while no
-   * story is told.
+   * story is told, or where a link has something that cannot be run and nothing is shown yet.
    */
   refused(text: string): boolean {
     const { step } = this;
@@ -128,6 +128,7 @@ export class Story {
       this.refusal = instead.text;
       this.app.watch(this.sceneOf(instead.scene));
     } else {
+      if (this.app.run === null) return false;
       this.app.runFailed("error");
       this.refusal = `This could not be run here. ${text}`;
     }

@@ -212,7 +212,8 @@ export class Circle extends Plot {
     drawOnCircle(pen, this.context, { x, y, rim }, this.now.x);
     this.panel.showFrozen(run.frozen > 0);
     this.panel.showRings(run.begun.centers.renyi.length > 0);
-    this.panel.showReading(`${run.n} tokens${run.frozen > 0 ? ` and ${run.frozen} frozen` : ""}`);
+    const tokens = run.n === 1 ? "1 token" : `${run.n} tokens`;
+    this.panel.showReading(`${tokens}${run.frozen > 0 ? ` and ${run.frozen} frozen` : ""}`);
     const size = Math.max(2, Math.min(6, 34 / Math.sqrt(run.n) + 2, rim / 18));
     if (this.ghost !== null) {
       const places = ghostPlaces(this.context, this.ghost);

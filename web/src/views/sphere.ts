@@ -298,6 +298,7 @@ export class Sphere implements View {
       const aloud = `${run.n} tokens in 3 of ${run.d} directions, which lose ${share} % of squared length`;
       return this.panel.showReading("", aloud);
     }
+    const tokens = run.n === 1 ? "1 token" : `${run.n} tokens`;
     const shadow =
       run.d > 3
         ? run.measured?.directions
@@ -306,8 +307,8 @@ export class Sphere implements View {
         : "";
     const { length } = this.trails.tokens;
     const some = this.context.look.trails && length < run.n ? `trails of ${length} tokens` : "";
-    const still = run.frozen > 0 ? `${run.n} tokens and ${run.frozen} frozen` : "";
-    this.panel.showReading([shadow, some, still].filter(Boolean).join("; ") || `${run.n} tokens`);
+    const still = run.frozen > 0 ? `${tokens} and ${run.frozen} frozen` : "";
+    this.panel.showReading([shadow, some, still].filter(Boolean).join("; ") || tokens);
   }
 
   // Pointer and keyboard

@@ -40,7 +40,7 @@ def events(page: WatchedPage) -> list[int]:
 
 def colours(pixels: np.ndarray[Any, Any], least: int = 6) -> int:
     """How many of the eight colours of clusters a picture shows, each in at least so many pixels."""
-    eight = ("3366cc", "ccbb44", "009e73", "aa3377", "33bbee", "8c6d31", "cc79a7", "6f4e9c")
+    eight = ("0836b9", "20a474", "9e9108", "7f1064", "5098d1", "974f70", "4d68cd", "891c3a")
     shown = 0
     for one in eight:
         rgb = np.array([int(one[i : i + 2], 16) for i in (0, 2, 4)])

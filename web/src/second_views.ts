@@ -55,9 +55,11 @@ export class SecondViews {
 
   /** A few words in the head of a view: which of the two runs it shows. */
   private label(element: HTMLElement, text: string): void {
+    const title = element.querySelector("h2");
+    if (title === null) return; // a sphere without WebGL
     if (!this.labels.has(element)) {
       const made = el("span", { class: "which" });
-      element.querySelector("h2")!.after(made);
+      title.after(made);
       this.labels.set(element, made);
     }
     const label = this.labels.get(element)!;

@@ -14,6 +14,9 @@ from PIL import Image
 HERE = Path(__file__).resolve().parent
 TARGET = HERE / "pictures" / "explorer"
 PALETTE_COLOURS = 256  # of a picture: small files
+SECOND_RUN = (
+    """() => document.querySelector("section[data-view=clusters] .reading").textContent.includes("other")"""
+)
 # file, preset, share of the frames, view or whole page, look
 SHOTS: tuple[tuple[str, str, float, str | None, dict[str, Any]], ...] = (
     ("page", "life", 0.32, None, {"theme": "light"}),
@@ -25,8 +28,11 @@ SHOTS: tuple[tuple[str, str, float, str | None, dict[str, Any]], ...] = (
     ("consumption", "figure3", 0.5, "consumption", {"theme": "light"}),
     ("attention", "figure2", 0.5, "attention", {"theme": "light", "order": "cluster"}),
     ("spectrum", "figure5", 0.5, "spectrum", {"theme": "light"}),
+    ("mergers", "life", 0.5, "mergers", {"theme": "light"}),
     ("lengths", "family-pre", 0.6, "lengths", {"theme": "light"}),
     ("family", "family-layers", 0.1, None, {"theme": "light"}),
+    ("story", "", 0.65, None, {"theme": "light", "story": 5}),  # the step has a scene of its own
+    ("side-by-side", "figure2", 0.55, None, {"theme": "light", "side": "mask"}),
 )
 
 
@@ -57,11 +63,14 @@ def main() -> None:
                 viewport={"width": WIDTH_PIXELS, "height": HEIGHT_PIXELS}, device_scale_factor=1
             )
             page = WatchedPage(context.new_page())
-            scene = scenes[preset]
-            frame = round(share * (scene.frames - 1))
-            state = {"scene": scene.plain(), "at": frame, "view": look}
-            page.open(f"{server.address}#{quote(json.dumps(state), safe='')}")
-            page.seek(frame)
+            state = {"view": look, **({} if preset == "" else {"scene": scenes[preset].plain(), "at": 0})}
+            page.open(f"{server.address}#{quote(json.dumps(state), safe='')}", run=2 if preset == "" else 1)
+            page.seek(round(share * (page.now()["scene"]["frames"] - 1)))
+            if name == "side-by-side":
+                page.page.wait_for_function(SECOND_RUN)
+            if name == "story":  # pointed at, as while it plays
+                page.page.evaluate("window.nucleate.highlight(9)")
+                page.drawn()
             if name == "family":
                 page.page.locator("details.family summary").click()
                 page.drawn()

@@ -203,6 +203,25 @@ def test_an_exported_run_plays_first_and_then_takes_changes(offline: Any, tmp_pa
     assert np.abs(page.bits() - again.x[-1].reshape(-1)).max() < 1e-7
 
 
+def test_a_run_that_is_saved_as_a_page_from_a_site_plays_and_takes_changes(
+    site: str, offline: Any, tmp_path: Path
+) -> None:
+    page: WatchedPage = offline()
+    scene = {"n": 8, "beta": 9.0, "t": 3.0, "frames": 9}
+    page.open(link_to(site, scene))
+    page.page.locator("[data-action=share]").click()
+    with page.page.expect_download() as coming:
+        page.page.locator("[data-action=save-page]").click()
+    coming.value.save_as(tmp_path / "saved.html")
+    copy: WatchedPage = offline()
+    copy.page.goto((tmp_path / "saved.html").as_uri())
+    copy.page.wait_for_function("() => window.nucleate?.now?.().connected")
+    assert np.array_equal(copy.bits(), page.bits().astype(np.float32))
+    copy.page.locator("[data-control=beta]").fill("5")
+    copy.change(lambda: copy.page.keyboard.press("Enter"))
+    assert farthest(copy, {**scene, "beta": 5.0}) < 1e-7
+
+
 @patient
 def test_the_page_stays_smooth_while_its_engine_computes(
     site: str, offline: Any, capsys: pytest.CaptureFixture[str]

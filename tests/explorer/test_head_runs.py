@@ -1,6 +1,7 @@
 """Heads of checkpoints as runs of the page."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +28,9 @@ def test_a_checkpoint_is_an_entry_with_a_run_for_every_head(tmp_path: Path) -> N
         open_folder(tmp_path).prepare("tiny", layers * heads)
 
 
-def test_a_head_on_the_page_is_that_of_all_dimensions(tmp_path: Path) -> None:
+def test_a_head_on_the_page_is_that_of_all_dimensions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tiny = make("gpt2").write(tmp_path / "tiny")
     heads = count_heads(tiny)[1]
     prepared = open_folder(tmp_path).prepare("tiny", heads + 1)
@@ -41,6 +44,30 @@ def test_a_head_on_the_page_is_that_of_all_dimensions(tmp_path: Path) -> None:
     for x, y in ((run.x[0], whole.x[0]), (run.x[-1], whole.x[-1])):
         assert np.allclose(x @ x.T, y @ y.T, atol=1e-3)
     assert begun["beta"] == head_system(tiny, 1, 1).beta
+    # what a scene would say of it by default is not true of it, and its Python computes the same run
+    assert (begun["known"]["seed"], begun["known"]["frames"]) == (None, 160)
+    assert begun["known"]["t"] == prepared.settings["t"]
+    assert begun["known"]["tolerance"] == prepared.settings["rtol"]
+    monkeypatch.chdir(tmp_path)
+    space: dict[str, Any] = {"print": lambda *_: None}
+    exec(compile(begun["python"], "copied", "exec"), space)
+    assert np.array_equal(space["run"].x, run.x)
+
+
+def test_a_folder_that_may_not_be_read_does_not_hide_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make("gpt2").write(tmp_path / "tiny")
+    (tmp_path / "shut").mkdir()
+    is_file = Path.is_file
+
+    def guarded(path: Path) -> bool:  # as the system does, but for whoever runs the tests as root
+        if path.parent.name == "shut":
+            raise PermissionError(13, "Permission denied", str(path))
+        return is_file(path)
+
+    monkeypatch.setattr(Path, "is_file", guarded)
+    assert [one.name for one in open_folder(tmp_path).entries()] == ["tiny"]
 
 
 def test_in_fewer_dimensions_the_motion_is_the_same_and_the_page_says_so(

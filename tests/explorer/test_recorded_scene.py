@@ -11,7 +11,7 @@ from support.small_studies import small
 import nucleate as nc
 from nucleate.explorer.prepared_run import PreparedRun, begun_message, compute, prepare_scene, prepare_stored
 from nucleate.explorer.python_code import python_code
-from nucleate.explorer.recorded_scene import scene_of_run
+from nucleate.explorer.recorded_scene import python_of_recording, scene_of_run
 from nucleate.explorer.stored_runs import open_folder
 
 
@@ -108,10 +108,22 @@ def test_python_redoes_a_recording_that_no_scene_makes(
 def test_python_says_why_a_recording_cannot_be_redone() -> None:
     run = simulated(frames=[0.5, 1.0, 2.0])
     assert prepare_stored(run, 0, "late.zarr").python == (
-        "# late.zarr cannot be redone: its first frame is at t = 0.5, and its start is not in the file.\n"
+        "# 'late.zarr' cannot be redone: its first frame is at t = 0.5, and its start is not in the file.\n"
     )
     bare = replace(simulated(), settings={}, notes={})
     assert "does not say how it was computed" in str(prepare_stored(bare, 0, "bare.zarr").python)
+
+
+def test_a_name_with_a_line_break_stays_a_comment() -> None:
+    x = simulated().x.copy()
+    x[-1] = np.nan
+    broken = [
+        simulated(frames=[0.5, 1.0, 2.0]),
+        replace(simulated(), settings={}, notes={}),
+        replace(simulated(), x=x, notes={}),
+    ]
+    for run in broken:
+        assert python_of_recording(run, "a\nraise SystemExit\n.zarr", 0).count("\n") == 1
 
 
 def test_python_computes_a_run_of_an_ensemble_as_the_explorer_shows_it(

@@ -147,7 +147,7 @@ def test_downloaded_data_opens_as_the_same_run(server: Server, tmp_path: Path) -
         page.tell(do="data", id=4)
         header, arrays = page.wait_for("file")
         page.tell(do="data", id=5)
-        assert page.hear()[0]["say"] == "error"
+        assert page.hear()[0]["say"] == "refused"
     assert header["name"] == "nucleate-run.npz"
     path = tmp_path / header["name"]
     path.write_bytes(arrays["bytes"].tobytes())
@@ -167,11 +167,48 @@ def test_a_run_aside_leaves_the_data_of_the_one_that_is_shown_at_hand(server: Se
         page.tell(do="run", id=2**40, scene={**SMALL, "n": 3}, aside=True)
         assert page.watch(2**40)[2].shape[1] == 3
         page.tell(do="data", id=2**40)
-        assert page.hear()[0]["say"] == "error"
+        assert page.hear()[0]["say"] == "refused"
         page.tell(do="data", id=4)
         _, arrays = page.wait_for("file")
     (tmp_path / "run.npz").write_bytes(arrays["bytes"].tobytes())
     assert np.array_equal(nc.load(tmp_path / "run.npz").x, x)
+
+
+def test_a_refused_run_leaves_the_data_of_the_one_that_is_shown_at_hand(server: Server) -> None:
+    with client(server) as page:
+        page.tell(do="run", id=4, scene=SMALL)
+        page.watch(4)
+        page.tell(do="open", id=5, name="none.zarr", run=0)
+        assert page.wait_for("error")[0]["id"] == 5
+        page.tell(do="data", id=4)
+        assert page.hear()[0]["say"] == "file"
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OSError(28, "No space left on device"), "No space left on device"),
+        (MemoryError(), "does not fit into memory"),
+        (nc.InputError("It has no name."), "It has no name."),
+    ],
+    ids=["disk", "memory", "input"],
+)
+def test_a_file_that_cannot_be_written_is_refused_in_words_and_the_session_lives(
+    server: Server, monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
+) -> None:
+    def fail(*_: Any) -> bytes:
+        raise error
+
+    monkeypatch.setattr("nucleate.explorer.session._npz_bytes", fail)
+    with client(server) as page:
+        page.tell(do="run", id=4, scene=SMALL)
+        page.watch(4)
+        page.tell(do="data", id=4)
+        answer = page.hear()[0]
+        assert (answer["say"], answer["id"]) == ("refused", 4)
+        assert words in answer["text"]
+        page.tell(do="python", scene={})
+        assert page.hear()[0]["say"] == "python"
 
 
 def test_a_run_is_handed_out_as_the_page_that_nucleate_export_makes_of_it(server: Server) -> None:
@@ -181,7 +218,7 @@ def test_a_run_is_handed_out_as_the_page_that_nucleate_export_makes_of_it(server
         page.tell(do="page", id=4)
         header, arrays = page.wait_for("file")
         page.tell(do="page", id=5)
-        assert page.hear()[0]["say"] == "error"
+        assert page.hear()[0]["say"] == "refused"
     assert header["name"] == "nucleate-run.html"
     text = arrays["bytes"].tobytes().decode()
     assert "connect-src 'none'" in text

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from nucleate.checks import InputError
 from nucleate.explorer.prepared_run import PreparedRun
+from nucleate.explorer.recorded_scene import known_settings, python_of_entry
 from nucleate.explorer.scene import Scene, save_times
 from nucleate.models.head_simulation import ATOL, RTOL, HeadSystem, ReducedSystem, open_heads, system_of
 from nucleate.models.table import region_words
@@ -26,9 +27,12 @@ MAX_REDUCED_DIMENSION = 512  # d_head + tokens: matrices of this size still go t
 
 def is_checkpoint(path: Path) -> bool:
     """Whether a path looks like a checkpoint: one of its files, or its folder."""
-    if path.suffix.lower() in CHECKPOINT_FILES:
-        return path.is_file()
-    return (path / "config.json").is_file() and any(path.glob("*.safetensors"))
+    try:
+        if path.suffix.lower() in CHECKPOINT_FILES:
+            return path.is_file()
+        return (path / "config.json").is_file() and any(path.glob("*.safetensors"))
+    except OSError:  # a folder that may not be read is none, and must not hide those beside it
+        return False
 
 
 def count_heads(path: Path) -> tuple[int, int]:
@@ -64,6 +68,8 @@ def prepare_head(path: Path, which: int, name: str) -> PreparedRun:
         title=f"{source.name}, layer {layer}, head {head}",
         recorded=True,
         frames_before_thinning=len(times),
+        known=known_settings(reduced.x0, times, settings, {}),  # its seed is that of the start in all d
+        python=python_of_entry(name, which, "the checkpoint"),
         about=_about(source.name, plan.head_dim, system, reduced),
     )
 

@@ -21,7 +21,7 @@ from nucleate.layers import Model, as_model
 from nucleate.parse.model import model_table
 from nucleate.sphere import uniform
 
-__all__ = ["known_settings", "python_of_ensemble", "python_of_recording", "scene_of_run"]
+__all__ = ["known_settings", "python_of_entry", "python_of_recording", "scene_of_run"]
 
 CLOCKS = ("log", "linear")
 UNIFORM = "uniform(n, d, seed)"  # how `nucleate simulate` notes such a start
@@ -124,11 +124,11 @@ def python_of_recording(run: Run, name: str, which: int) -> str:
     x = run.x[which] if run.x.ndim == 4 else run.x  # (m, n, d)
     if run.t[0] != 0.0:
         first = f"its first frame is at t = {run.t[0]:g}, and its start is not in the file"
-        return f"# {name} cannot be redone: {first}.\n"
+        return f"# {name!r} cannot be redone: {first}.\n"
     if run.settings.get("t") is None or run.settings.get("method") is None:
-        return f"# {name} cannot be redone: its file does not say how it was computed.\n"
+        return f"# {name!r} cannot be redone: its file does not say how it was computed.\n"
     if not np.isfinite(x).all() and run.x.ndim == 3:
-        return f"# {name} cannot be redone: it has frames that are not numbers.\n"
+        return f"# {name!r} cannot be redone: it has frames that are not numbers.\n"
     given = {key: run.settings[key] for key in SETTINGS if run.settings.get(key) is not None}
     told = "".join(f", {key}={one!r}" for key, one in given.items())
     several = run.x.ndim == 4
@@ -144,8 +144,9 @@ def python_of_recording(run: Run, name: str, which: int) -> str:
     return "\n".join(lines)
 
 
-def python_of_ensemble(name: str, index: int) -> str:
-    """The lines that compute a run of an ensemble anew, as the explorer does."""
+def python_of_entry(name: str, index: int, what: str) -> str:
+    """The lines that compute a run of an ensemble, or of a head, anew as the explorer does; `what` says what
+    the file is."""
     return "\n".join(
         [
             "from pathlib import Path",
@@ -153,7 +154,7 @@ def python_of_ensemble(name: str, index: int) -> str:
             "from nucleate.explorer.prepared_run import compute",
             "from nucleate.explorer.stored_runs import open_folder",
             "",
-            f"folder = open_folder(Path({name!r}))  # the store of the study, which holds the seeds",
+            f"folder = open_folder(Path({name!r}))  # {what}; the explorer was started with it",
             f"run = compute(folder.prepare({name!r}, {index}))",
             "print(run)",
             "",

@@ -164,18 +164,26 @@ class Session:
             if self.requested is not None:
                 self.requested.stop(replaced=True)
             self.requested = RequestedRun(request)
-            if not (isinstance(request, RunScene) and request.aside):
-                self.shown = self.requested
             self.changed.set()
 
     async def _send_file(self, id: int, ending: str, write: Callable[[Any], bytes]) -> None:
+        """The file, or why there is none; the run that is shown stays as it is."""
         requested = self.shown
-        if requested is None or requested.request.id != id or requested.run is None:
-            raise BadMessage(
-                "That run has not ended, or is not the one that is shown. Wait until it has, or cancel it.",
-                id,
+        try:
+            if requested is None or requested.request.id != id or requested.run is None:
+                raise InputError(
+                    "That run has not ended, or is not the one that is shown. Wait until it has, or cancel"
+                    " it."
+                )
+            data = await self._in_thread(write, requested)
+        except InputError as error:
+            return await self._refuse(id, str(error))
+        except OSError as error:
+            return await self._refuse(
+                id, f"The file could not be written: {error.strerror or error}. Try again."
             )
-        data = await self._in_thread(write, requested)
+        except MemoryError:
+            return await self._refuse(id, "This does not fit into memory. Ask for fewer tokens or frames.")
         await self._send_arrays(
             {"say": "file", "id": id, "name": f"{requested.file}.{ending}"},
             {"bytes": np.frombuffer(data, np.uint8)},
@@ -216,6 +224,8 @@ class Session:
         id, loop = requested.request.id, asyncio.get_running_loop()
         prepared, begun = await self._prepared(requested.request)
         requested.file, requested.prepared = prepared.file, prepared
+        if not (isinstance(requested.request, RunScene) and requested.request.aside):
+            self.shown = requested  # not before: the page keeps the one that it has when this is refused
         if isinstance(prepared, PreparedTrace):
             requested.run = prepared.run
             await self._send_message(begun)
@@ -312,6 +322,9 @@ class Session:
     async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run something slow on a worker thread."""
         return await asyncio.get_running_loop().run_in_executor(self.pool, function, *arguments)
+
+    async def _refuse(self, id: int, text: str) -> None:
+        await self._send_message({"say": "refused", "id": id, "text": " ".join(text.split())})
 
     async def _send_error(self, id: int | None, text: str) -> None:
         await self._send_message({"say": "error", "id": id, "text": " ".join(text.split())})

@@ -19,7 +19,7 @@ from nucleate.explorer.cluster_bands import cluster_band
 from nucleate.explorer.head_runs import CHECKPOINT_FILES, count_heads, is_checkpoint, prepare_head
 from nucleate.explorer.prepared_run import PreparedRun, check_size, model_of_run, prepare_stored
 from nucleate.explorer.prepared_trace import PreparedTrace, prepare_trace_view
-from nucleate.explorer.recorded_scene import known_settings, python_of_ensemble
+from nucleate.explorer.recorded_scene import known_settings, python_of_entry
 from nucleate.explorer.scene import Scene
 from nucleate.explorer.trace_view import check_layers
 from nucleate.integrate.noise_runs import noise_grid
@@ -237,7 +237,7 @@ def _prepare_from_ensemble(path: Path, index: int, name: str) -> PreparedRun:
         recorded=True,
         frames_before_thinning=len(times),
         known=known_settings(x0, times, settings, {}),  # its start comes from a stream of the study's seed
-        python=python_of_ensemble(name, index),
+        python=python_of_entry(name, index, "the store of the study"),
         band=cluster_band(found, place, one.beta),
     )
 

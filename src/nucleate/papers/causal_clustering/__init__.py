@@ -51,10 +51,10 @@ PAPER = Paper(
             " circle",
             "observed",
             "Clusters live for about e^{{β(1−cos Δ)}}/(mβ sin² Δ), Δ the angle to the earlier cluster of m"
-            " tokens that they join: {d2_near.value:.0%} of {d2_near.count[1]} merges are within a factor of"
-            " 3 of it ({d2_null.value:.0%} if held against the law of another merge). At β = 64 the last"
-            " merge of a life comes at t = 10^{{{beta64_last.value:.0f}}}, the geometric mean of"
-            " {beta64_whole.count[1]} lives; the picture is one life.",
+            " tokens that they join: {d2_near.value:.0%} of {d2_near.count[1]} merges on the circle are"
+            " within a factor of 3 of it ({d2_null.value:.0%} if held against the law of another merge). At β"
+            " = 64 the last merge of a life comes at t = 10^{{{beta64_last.value:.0f}}}, the geometric mean"
+            " of {beta64_whole.count[1]} lives; the picture is one life.",
         ),
         Finding(
             "conjecture1",
@@ -76,16 +76,16 @@ PAPER = Paper(
             "law",
             "strong and Rényi centers of uniform tokens both number",
             "agrees",
-            "Rényi centers number β^{{(d−1)/2}}: measured powers are {renyi_d2_decade.value:.3f},"
-            " {renyi_d3_decade.value:.3f} and {renyi_d4_decade.value:.3f} for d = 2, 3 and 4.",
+            "Rényi centers number β^{{(d−1)/2}}: measured powers are {renyi_d2_decade},"
+            " {renyi_d3_decade} and {renyi_d4_decade} for d = 2, 3 and 4.",
         ),
         Finding(
             "capture",
             "Rényi centers capture no more than chance in O(1) time",
             "proved",
-            "Rényi centers capture no more than chance within a fixed time: as the number n of tokens grows,"
-            " what a center has beyond its share by chance ({chance.value:.4f} at β = 64) falls like"
-            " n^{{{power_t3.value:.2f}}}, measured at t = 3.",
+            "Rényi centers capture no more than chance within a fixed time, as the number n of tokens grows:"
+            " a theorem; measured at t = 3, what a center has beyond its share by chance"
+            " ({chance.value:.4f} at β = 64) falls like n^{{{power_t3}}}.",
         ),
     ),
 )

@@ -42,6 +42,11 @@ export class Announcer {
       );
   }
 
+  /** What was passed up to the cursor has been told elsewhere. */
+  skip(): void {
+    if (this.app.run !== null) this.forget(this.app.run, currentFrame(this.app));
+  }
+
   private forget(run: RunRecord, frame: number): void {
     this.run = run;
     this.frame = frame;

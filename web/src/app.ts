@@ -309,7 +309,7 @@ export class App implements ViewContext {
     }
     const run = this.pendingRun ?? this.run;
     if (message.say === "begun") this.begun(message as unknown as Begun);
-    if (run === null) return;
+    if (run === null || run.begun.id !== this.id) return;
     if (message.say === "progress") {
       run.progress = Number(message.share);
       this.summary =
@@ -360,7 +360,7 @@ export class App implements ViewContext {
     this.awaitingAnswer = false;
     this.pendingRun = null;
     if (this.run !== null && this.run.status === "running") this.run.status = why;
-    if (why === "interrupted" && this.run !== null && this.run.measured === null) this.run.abandoned = true;
+    if (this.run !== null && this.run.measured === null) this.run.abandoned ??= why;
     if (this.playing) this.keepCursor();
     this.playing = false;
     if (unfinished) this.summary = why === "error" ? "not run" : why;
@@ -369,7 +369,7 @@ export class App implements ViewContext {
 
   onBinaryMessage({ header, arrays }: BinaryMessage): void {
     const run = this.pendingRun ?? this.run;
-    if (header.id !== this.id || run === null) return;
+    if (header.id !== this.id || run?.begun.id !== this.id) return;
     run.receive({ header, arrays });
     if (header.say === "frames") {
       if (run === this.pendingRun && (run.frameCount > this.targetFrame || this.playing || this.run === null))

@@ -147,6 +147,7 @@ export class Compare {
   update(): void {
     const { app } = this;
     const { look } = app;
+    if (look.pin !== null) this.unlinked = null; // a link was opened since
     if (!app.recorded) {
       this.pinned.want(look.pin === null ? null : completeScene(look.pin, app.defaults));
       this.other.want(this.made === null || !this.sideBySide ? null : variant(this.made, look.side));

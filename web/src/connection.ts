@@ -59,6 +59,9 @@ export interface ConnectionListener {
 
 const FIRST_RETRY_MILLIS = 400;
 const LONGEST_RETRY_MILLIS = 4000;
+const MAX_MESSAGE_CHARACTERS = 1_000_000; // a longer one ends the session, and sent again the next one too
+const TOO_LARGE =
+  "This scene is too large for the server. Take fewer dimensions, or matrices that have a name.";
 const REFUSAL_CODES = [1008, 1013]; // against the rules; try again later
 
 export class Connection {
@@ -101,8 +104,16 @@ export class Connection {
   /** False when there is no connection. */
   send(message: Outgoing): boolean {
     if (!this.open) return false;
-    this.socket!.send(JSON.stringify(message));
+    const text = JSON.stringify(message);
+    if (text.length <= MAX_MESSAGE_CHARACTERS) this.socket!.send(text);
+    else this.refuse(message);
     return true;
+  }
+
+  /** Answers as the server would: later, when whoever asks has noted that it did. */
+  private refuse(message: Outgoing): void {
+    const say = message.do === "python" ? "refused" : "error";
+    queueMicrotask(() => this.listener.onMessage({ say, id: message.id ?? null, text: TOO_LARGE }));
   }
 }
 

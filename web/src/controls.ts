@@ -128,7 +128,12 @@ export class Controls implements FieldMaker {
   }
 
   private change(part: Partial<Scene>, live = false): void {
-    const { scene } = this.host;
+    const { scene, limits } = this.host;
+    const { d } = { ...scene, ...part };
+    if (limits.d !== undefined && d > limits.d) {
+      this.host.showMessage(`A scene has at most ${limits.d} dimensions, and this has ${d}. Lower d first.`);
+      return this.show(scene);
+    }
     const filled = [...this.host.unknown].filter((name) => !(name in part));
     if (filled.length > 0)
       this.host.showMessage(`The recording does not say its ${filled.join(", ")}; the usual ones are taken.`);

@@ -15,7 +15,7 @@ export class ShareDialog {
   private readonly dialog = byId("share", HTMLDialogElement);
   private readonly message = el("p", { class: "said", "aria-live": "polite" });
   private readonly about = el("p"); // the data
-  private disabled = false;
+  private fixedText: string | null = null; // what the window says first, where it is always the same
   private readonly text = el("textarea", {
     class: "code",
     readonly: true,
@@ -76,7 +76,7 @@ export class ShareDialog {
     this.about.textContent = this.app.run === null ? "" : dataText(this.app.run);
     const redo = this.ownPython === null ? "The Python lines redo the run bit for bit." : PYTHON_OF_RECORDING;
     const holds = this.app.recording === null ? LINK_HOLDS : LINK_OF_RECORDING;
-    if (!this.disabled) this.dialog.querySelector("p")!.textContent = `${holds} ${redo}`;
+    this.dialog.querySelector("p")!.textContent = this.fixedText ?? `${holds} ${redo}`;
     const python = this.dialog.querySelector<HTMLButtonElement>('[data-action="copy-python"]')!;
     python.hidden = this.app.run?.trace != null; // a trace is redone by nucleate trace and its model
     this.dialog.showModal();
@@ -87,15 +87,20 @@ export class ShareDialog {
     return this.app.recording === null ? null : (this.app.run?.begun.python ?? null);
   }
 
+  /** What the window says of links and Python, in a page where neither comes from a server. */
+  setAbout(text: string): void {
+    this.fixedText = text;
+    this.dialog.querySelector("p")!.textContent = text;
+  }
+
   /** A recorded page has no engine that could answer. */
   disable(why: string): void {
-    this.disabled = true;
     for (const action of ["copy-link", "copy-python", "npz", "open-link"]) {
       const button = this.dialog.querySelector<HTMLButtonElement>(`[data-action="${action}"]`)!;
       button.disabled = true;
       button.title = why;
     }
-    this.dialog.querySelector("p")!.textContent = why;
+    this.setAbout(why);
   }
 
   async offerText(text: string, name: string): Promise<void> {

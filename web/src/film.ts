@@ -71,18 +71,23 @@ async function recordVideo(film: Film, mimeType: string): Promise<Blob | null> {
   const parts: Blob[] = [];
   recorder.addEventListener("dataavailable", ({ data }) => parts.push(data));
   const stopped = new Promise((done) => recorder.addEventListener("stop", done));
-  recorder.start();
-  const begun = performance.now();
-  let share = 0;
-  while (share < 1 && !film.cancelled()) {
-    await pause(1000 / VIDEO_RATE);
-    share = Math.min(1, (performance.now() - begun) / (1000 * FILM_SECONDS));
-    to.drawImage(film.picture(share), 0, 0);
-    film.progress(share);
+  try {
+    recorder.start();
+    const begun = performance.now();
+    let share = 0;
+    while (share < 1) {
+      await pause(1000 / VIDEO_RATE);
+      if (film.cancelled()) return null;
+      share = Math.min(1, (performance.now() - begun) / (1000 * FILM_SECONDS));
+      to.drawImage(film.picture(share), 0, 0);
+      film.progress(share);
+    }
+    await pause(300); // the last picture, too, is taken
+    recorder.stop();
+    await stopped;
+    return film.cancelled() ? null : new Blob(parts, { type: mimeType.split(";")[0] });
+  } finally {
+    if (recorder.state !== "inactive") recorder.stop();
+    for (const track of stream.getTracks()) track.stop();
   }
-  await pause(300); // the last picture, too, is taken
-  recorder.stop();
-  await stopped;
-  for (const track of stream.getTracks()) track.stop();
-  return film.cancelled() ? null : new Blob(parts, { type: mimeType.split(";")[0] });
 }

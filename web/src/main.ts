@@ -11,54 +11,40 @@ import "./style/narrow.css";
 import "./style/trace.css";
 import "./style/aloud.css";
 import "./style/touch.css";
-import { Announcer } from "./announcer.ts";
 import "./style/mergers.css";
 import "./style/gallery.css";
 import "./style/compare.css";
 import "./style/story.css";
+
+import { Announcer } from "./announcer.ts";
 import { App, traceSummary } from "./app.ts";
 import { Compare } from "./compare.ts";
 import { ComparePanel } from "./compare_panel.ts";
+import { Connection, type BinaryMessage, type Message } from "./connection.ts";
 import { Controls, type Preset } from "./controls.ts";
-import { byId, download, el } from "./dom.ts";
-import { whenForcedColoursChange } from "./forced_colours.ts";
-import { Grid } from "./grid.ts";
-import { listenToKeys } from "./keyboard.ts";
-import type { MatrixPreset } from "./matrix_field.ts";
-import { runFacts, OpenedRuns, type OpenedRun } from "./opened_runs.ts";
 import { exposeDebug } from "./debug.ts";
+import { helpDialog, ShareDialog } from "./dialogs.ts";
+import { byId, download, el } from "./dom.ts";
 import { EndBadge } from "./end_badge.ts";
 import { explainWords } from "./explained_words.ts";
-import { Player } from "./player.ts";
-import { fromExport, type RunRecord } from "./run_record.ts";
-import { currentFrame, type View } from "./view_context.ts";
-import { helpDialog, ShareDialog } from "./dialogs.ts";
+import { whenForcedColoursChange } from "./forced_colours.ts";
+import { Grid } from "./grid.ts";
 import { ExactOffer, liveOf, readEmbedded, type Live } from "./in_page.ts";
-import { PageEngine } from "./engine/page_engine.ts";
+import { listenToKeys } from "./keyboard.ts";
+import type { MatrixPreset } from "./matrix_field.ts";
+import { Messages } from "./messages.ts";
 import type { Limits } from "./number_specs.ts";
+import { runFacts, OpenedRuns, type OpenedRun } from "./opened_runs.ts";
+import { Player } from "./player.ts";
 import { RunQueue } from "./run_queue.ts";
+import { fromExport, type RunRecord } from "./run_record.ts";
 import { ScrubberTicks } from "./scrubber_ticks.ts";
 import { MAKE_ROOM, SecondViews } from "./second_views.ts";
+import { browserStore, SessionToken } from "./session_token.ts";
 import type { Thumbnail } from "./sketch.ts";
 import { completeScene, same, SCENE, type MatrixChoice, type Scene } from "./state.ts";
 import { showStatus } from "./status.ts";
-import { Story } from "./story/story.ts";
 import { TakeAlong } from "./take_along.ts";
-import { WhatHappened } from "./what_happened.ts";
-import { AttentionView } from "./views/attention.ts";
-import { Angles } from "./views/angles.ts";
-import { Circle } from "./views/circle.ts";
-import { Clusters } from "./views/clusters.ts";
-import { Consumption } from "./views/consumption.ts";
-import { DEPTH_CURVES, DepthCurves } from "./views/depth_curves.ts";
-import { MergerTree } from "./views/merger_tree.ts";
-import { Lengths } from "./views/lengths.ts";
-import { Sphere } from "./views/sphere.ts";
-import { SpectrumView } from "./views/spectrum.ts";
-import { Words } from "./views/words.ts";
-import { Connection, type BinaryMessage, type Message } from "./connection.ts";
-import { Messages } from "./messages.ts";
-import { browserStore, SessionToken } from "./session_token.ts";
 import {
   connectionLost,
   EXPLANATIONS,
@@ -68,6 +54,21 @@ import {
   TRACE_EXPLANATIONS,
   WHY_DISABLED,
 } from "./text.ts";
+import { currentFrame, type View } from "./view_context.ts";
+import { WhatHappened } from "./what_happened.ts";
+import { PageEngine } from "./engine/page_engine.ts";
+import { Story } from "./story/story.ts";
+import { Angles } from "./views/angles.ts";
+import { AttentionView } from "./views/attention.ts";
+import { Circle } from "./views/circle.ts";
+import { Clusters } from "./views/clusters.ts";
+import { Consumption } from "./views/consumption.ts";
+import { DEPTH_CURVES, DepthCurves } from "./views/depth_curves.ts";
+import { Lengths } from "./views/lengths.ts";
+import { MergerTree } from "./views/merger_tree.ts";
+import { SpectrumView } from "./views/spectrum.ts";
+import { Sphere } from "./views/sphere.ts";
+import { Words } from "./views/words.ts";
 
 interface Hello {
   version: string;
@@ -139,7 +140,8 @@ const app = new App(connection, {
 // Runs besides the one that is shown: they wait until it is measured
 const queue = new RunQueue({
   send: (message) => connection.send(message),
-  busy: () => !app.connected || app.status === "running" || (app.run !== null && app.run.measured === null),
+  busy: () =>
+    !app.connected || app.status === "running" || (app.run?.measured === null && app.run.abandoned === null),
   later: (act, millis) => window.setTimeout(act, millis),
 });
 const compare = new Compare(app, queue);
@@ -156,11 +158,16 @@ const grid = new Grid(queue, {
 const comparePanel = new ComparePanel(app, compare, () => grid.open("n"));
 byId("settings").append(comparePanel.element);
 const player = new Player(app, () => app.keepCursor());
-const ticks = new ScrubberTicks(app, player, (text) => messages.say(text, "change"));
+const ticks = new ScrubberTicks(
+  app,
+  player,
+  (text) => messages.say(text, "change"),
+  () => announcer.skip(),
+);
 const share = new ShareDialog(
   app,
   () => connection.send({ do: "python", scene: app.scene }),
-  () => connection.send({ do: "data", id: app.id }),
+  () => connection.send({ do: "data", id: app.run?.begun.id ?? app.id }),
 );
 const helpWindow = helpDialog();
 let controls: Controls | null = null;
@@ -188,7 +195,7 @@ document.body.append(announcer.element);
 const along = new TakeAlong(
   app,
   views,
-  () => connection.send({ do: "page", id: app.id }),
+  () => connection.send({ do: "page", id: app.run?.begun.id ?? app.id }),
   (run) => liveOf(embedded, run),
 );
 byId("share").querySelector("[data-control=link]")!.closest(".row")!.before(along.element);

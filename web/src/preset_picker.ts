@@ -57,7 +57,7 @@ export class PresetPicker {
   private draw(): void {
     const thumbnail = this.entries.find(({ name }) => name === this.shown)?.thumbnail ?? null;
     this.picture.hidden = thumbnail === null;
-    const key = `${this.shown}/${this.theme().dark}`;
+    const key = `${this.shown}/${this.theme().paper}`;
     if (thumbnail === null || key === this.drawnKey || this.picture.clientWidth === 0) return;
     this.drawnKey = key;
     drawSketch(this.picture, sketchOfThumbnail(thumbnail), this.theme());

@@ -103,7 +103,7 @@ export class RunRecord {
   progress = 0;
   singlePrecision = false; // positions have 32 bits
   measured: Measurements | null = null;
-  abandoned = false; // the server was lost before it measured the run
+  abandoned: "error" | "interrupted" | null = null; // why it will never be measured
   private history: MergerHistory | null = null; // made when it is asked for
 
   constructor(begun: Begun, choice: TraceChoice = { reading: "text", frame: "all" }) {
@@ -295,6 +295,7 @@ export interface Exported {
   t: unknown;
   x: unknown;
   measured?: { [name: string]: unknown } | null;
+  ended?: { status: string };
 }
 
 /** The run inside an exported page. */
@@ -329,6 +330,6 @@ export function fromExport(recorded: Exported): RunRecord {
       doubles(measured.norms),
     );
   }
-  run.status = "done";
+  run.status = recorded.ended?.status ?? "done";
   return run;
 }

@@ -24,6 +24,7 @@ export class ScrubberTicks {
     private readonly context: ViewContext,
     private readonly player: Player,
     private readonly showMessage: (text: string) => void,
+    private readonly told: () => void, // what happens where the cursor is now was said
   ) {
     const slider = byId("player").querySelector<HTMLInputElement>("input[type=range]")!;
     const track = el("div", { class: "track" });
@@ -66,6 +67,7 @@ export class ScrubberTicks {
   }
 
   private say(frame: number): void {
+    this.told();
     const text = describeMergers(this.history!, frame);
     this.showMessage(`t = ${pretty(this.context.run!.t[frame])}: ${text}.`);
   }
@@ -111,7 +113,7 @@ export class ScrubberTicks {
       run?.begun.id,
       history !== null,
       this.strip.clientWidth,
-      theme.dark,
+      theme.paper,
       palette.trailVersion,
     ].join("/");
     if (key !== this.drawnKey) {

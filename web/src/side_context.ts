@@ -98,7 +98,7 @@ export class SideContext implements ViewContext {
       this.paintedKey = "";
     }
     const frame = currentFrame(this);
-    const key = [second.frameCount > 0, frame, look.colour, theme.dark, focus === null].join("/");
+    const key = [second.frameCount > 0, frame, look.colour, theme.paper, focus === null].join("/");
     if (key === this.paintedKey && focus === null) return;
     this.paintedKey = key;
     this.palette.fill(second.leadersAt(frame), look.colour, theme, focus);

@@ -96,7 +96,7 @@ export function drawSketch(canvas: HTMLCanvasElement, sketch: Sketch, theme: The
   to.arc(x, y, rim, 0, 2 * Math.PI);
   to.stroke();
   const { flat, tokens, frames, places, colours } = sketch;
-  const colour = (k: number): string => (colours[k] >= 0 ? CLUSTERS[colours[k]] : theme.waiting);
+  const colour = (k: number): string => (colours[k] >= 0 ? theme.clusters[colours[k]] : theme.waiting);
   to.lineWidth = 1;
   to.lineJoin = "round";
   for (let k = 0; k < tokens; k++) {

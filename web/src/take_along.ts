@@ -2,7 +2,7 @@
 
 import type { App } from "./app.ts";
 import { pretty } from "./axis.ts";
-import { download, el } from "./dom.ts";
+import { byId, download, el } from "./dom.ts";
 import { FILM_SECONDS, filmed, filmKinds, type Film, type FilmKind } from "./film.ts";
 import { pageWith, standsAlone } from "./page_copy.ts";
 import type { Live } from "./in_page.ts";
@@ -57,6 +57,7 @@ export class TakeAlong {
       el("button", { type: "button", "data-action": action, click: act, hidden }, text);
     this.save = button("save-view", "Save the view", () => void this.saveView());
     this.stop = button("cancel-film", "Cancel", () => void (this.cancelled = true), true);
+    byId("share").addEventListener("close", () => (this.cancelled = true));
     this.element = el(
       "div",
       { class: "along" },
@@ -141,18 +142,18 @@ export class TakeAlong {
 
   private async film(view: View, kind: FilmKind): Promise<Blob | null> {
     const { app } = this;
+    const { run, cursor } = app;
     const scale = Math.min(2, (kind === "gif" ? GIF_PIXELS : FILM_PIXELS) / longerSide(view));
-    const before = app.cursor;
     app.playing = false;
     const film: Film = {
       picture: (share) => this.frame(view, share, scale),
       progress: (share) => (this.bar.value = share),
-      cancelled: () => this.cancelled,
+      cancelled: () => this.cancelled || app.run !== run,
     };
     try {
       return await filmed(film, kind);
     } finally {
-      app.cursor = before;
+      if (app.run === run) app.cursor = cursor;
       app.redraw();
     }
   }

@@ -92,3 +92,9 @@ test("an exported record reads lists and base64 alike", () => {
     [1, 2, 3, 4],
   );
 });
+
+test("an exported run that ended early says so", () => {
+  const recorded = { begun: BEGUN, t: [0], x: [1, 0, 0, 0, 1, 0] };
+  assert.equal(fromExport({ ...recorded, ended: { status: "time limit" } }).status, "time limit");
+  assert.equal(fromExport(recorded).status, "done");
+});

@@ -115,7 +115,7 @@ export class Clusters extends TimePlot {
     const { run, theme } = this.context;
     if (run === null || run.frameCount === 0) return;
     const counts = run.measured?.clusters;
-    if (counts === undefined) return this.panel.showReading(run.abandoned ? "not counted" : "");
+    if (counts === undefined) return this.panel.showReading(run.abandoned !== null ? "not counted" : "");
     const x = this.drawCursor(pen, box, 0.72);
     const now = counts[currentFrame(this.context)];
     pen.circle(x, this.y(this.share(now), box), 4, { fill: theme.ink, stroke: theme.paper, width: 1.5 });

@@ -59,7 +59,7 @@ export class Consumption extends TimePlot {
     if (run === null || run.frameCount === 0) return;
     const measured = run.measured;
     if (measured === null || measured.renyi === null || measured.strong === null)
-      return this.panel.showReading(run.abandoned ? "not measured" : "");
+      return this.panel.showReading(run.abandoned !== null ? "not measured" : "");
     const x = this.drawCursor(pen, box, 0.72);
     const i = currentFrame(this.context);
     pen.circle(x, this.y(measured.renyi[i], box), 4, { fill: theme.ink, stroke: theme.paper, width: 1.5 });

@@ -1,7 +1,7 @@
 /** One number of the tokens over depth: the text, and its controls beside it. */
 
 import { linearTicks, power, pretty, type Tick } from "../axis.ts";
-import { CLUSTERS, type Theme } from "../colours.ts";
+import type { Theme } from "../colours.ts";
 import type { Pen, ShapeStyle } from "../pen.ts";
 import type { Trace } from "../trace.ts";
 import { currentFrame, type ViewContext } from "../view_context.ts";
@@ -89,9 +89,8 @@ export class DepthCurves extends TimePlot {
   }
 
   private style(i: number, theme: Theme): ShapeStyle {
-    const stroke = i === 0 ? theme.ink : CLUSTERS[i === 1 ? 0 : 2];
     return {
-      stroke: theme.dark && i === 1 ? "#6f9bff" : stroke,
+      stroke: i === 0 ? theme.ink : theme.clusters[i === 1 ? 0 : 2],
       width: i === 0 ? 2 : 1.7,
       dash: DASHES[i % 3],
     };

@@ -118,11 +118,13 @@ export abstract class TimePlot extends Plot {
   protected drawPlaceholder(pen: Pen, box: Box, done: string): void {
     const { run, theme } = this.context;
     if (run === null) return;
-    const lines = run.abandoned
-      ? [`not ${done}: the`, "server was lost"]
-      : run.status === "running"
-        ? [`${done} when`, "the run has ended"]
-        : [`being ${done} …`];
+    const why = { error: "run was given up", interrupted: "server was lost" };
+    const lines =
+      run.abandoned !== null
+        ? [`not ${done}: the`, why[run.abandoned]]
+        : run.status === "running"
+          ? [`${done} when`, "the run has ended"]
+          : [`being ${done} …`];
     const middle = (TIME_MARGIN.left + box.width - TIME_MARGIN.right) / 2;
     const top = (TIME_MARGIN.top + box.height - TIME_MARGIN.bottom - 16 * lines.length) / 2 + 8;
     lines.forEach((text, i) =>

@@ -103,6 +103,6 @@ def test_an_exported_page_plays_in_firefox_from_a_file(firefox: Firefox, tmp_pat
     export(tmp_path / "run.npz", tmp_path / "page.html")
     firefox.complaints.clear()
     firefox.open((tmp_path / "page.html").as_uri())
-    firefox.wait("window.nucleate?.now?.().recorded && window.nucleate.now().playing")
+    firefox.wait("window.nucleate?.now?.().playing && window.nucleate.now().frames === 20")
     assert np.array_equal(bits(firefox), run.x[-1].astype(np.float32).reshape(-1))
     assert firefox.complaints == []

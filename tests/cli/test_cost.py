@@ -85,7 +85,7 @@ def test_on_the_sphere_time_is_linear_where_harmonics_are_summed(monkeypatch: py
     [
         (["simulate", "-n", "40", "-d", "3", "-t", "1"], "40 tokens, d = 3, to t = 1: a few seconds"),
         (["life", "-n", "40"], "a life of 40 tokens, d = 2, beta = 64: a few seconds"),
-        (["reproduce"], "21 items, with a first report of all after about 3 min: about 34 min"),
+        (["reproduce"], "21 items, with a first report of all after about 3 min: about 25 min"),
         (["reproduce", "--only", "figure4"], "1 item: a few seconds"),
     ],
     ids=" ".join,

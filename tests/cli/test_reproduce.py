@@ -106,7 +106,7 @@ def test_quiet_says_nothing(asked: list[Any]) -> None:
 def test_quick_versions_come_first_unless_items_are_named(asked: list[Any]) -> None:
     done = nucleate("reproduce")
     assert done.stderr.startswith(
-        "21 items, with a first report of all after about 3 min: about 34 min on two"
+        "21 items, with a first report of all after about 3 min: about 25 min on two"
     )
     assert asked[-2][-1]
     for words in (["--only", "figure4"], ["--quick"]):

@@ -42,8 +42,9 @@ def test_of_several_runs_one_is_shown_and_of_a_life_its_run(tmp_path: Path) -> N
 def test_hidden_states_are_played_over_layers_with_their_words() -> None:
     run = depth_run((2,))
     player = run.explore(which=1)
-    (record,) = re.findall(r'id="recorded"[^>]*>(.*?)</script>', player.page, flags=re.S)
-    begun = json.loads(record)["begun"]
+    found = re.search(r'<script[^>]*id="recorded"[^>]*>(.*?)</script>', player.page, flags=re.S)
+    assert found is not None
+    begun = json.loads(found[1])["begun"]
     assert begun == json.loads(json.dumps(trace_message(prepare_trace_view(run, 1, player.title), 0)))
     assert begun["trace"]["readings"][0]["words"] == list(run.tokens[1])  # type: ignore[index]  # it has some
     assert "connect-src 'none'" in player.page

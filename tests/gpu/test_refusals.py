@@ -18,7 +18,7 @@ MODEL, X = nc.Attention(beta=4.0), nc.uniform(4, 2, seed=0)
     [
         ({"device": "tpu"}, 'device must be "cpu" or "gpu", but is \'tpu\''),
         ({"device": 1}, 'device must be "cpu" or "gpu", but is 1'),
-        ({"device": "gpu", "precision": "half"}, 'precision must be "double" or "mixed"'),
+        ({"device": "gpu", "precision": "half"}, 'precision must be "double", "single" or "mixed"'),
         ({"precision": "mixed"}, 'precision="mixed" is for device="gpu"'),
         ({"device": "gpu", "method": "causal"}, 'method "causal" runs on the CPU'),
         ({"device": "gpu", "save": "steps"}, 'save="steps" is for the CPU'),

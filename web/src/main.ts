@@ -568,6 +568,7 @@ if (inPage) {
   root.dataset.engine = "page";
   app.inPage = true;
   exact = new ExactOffer(app, share);
+  share.setAbout(byId("share").querySelector("p")!.textContent); // also when it is shown again
 }
 if (embedded.recording !== null) playRecording(fromExport(embedded.recording), embedded.live);
 else root.dataset.connection = "connecting";

@@ -70,7 +70,7 @@ for d, n, model in ((2, 9, plain), (2, 300, sheared), (3, 9, plain), (16, 70, pl
     nc.simulate(model, nc.uniform(n, d, seed=0), 0.01)  # so that the code below is compiled and loaded
     nc.simulate(model, np.stack([nc.uniform(n, d, seed=0)] * 2), 0.01)
 nc.simulate(nc.Attention(9.0), nc.uniform(9, 2, seed=0), 0.01, method='causal')
-for d, n in ((2, 60_000), (3, 3000), (64, 1500)):  # the same for a team of threads
+for d, n in ((2, 60_000), (3, 3000), (3, 50_000), (64, 1500)):  # the same for a team of threads
     nc.simulate(nc.Attention(9.0), nc.uniform(n, d, seed=0), 1e-6, save=2)
 """
 

@@ -10,6 +10,7 @@ __all__ = ["LINKED", "InnerPipeline"]
 
 TRIED = (0, 61), (0, 68)  # the first and the last version of Numba in which `linked_code` was tried
 
+
 def _pipeline() -> Any:
     if not TRIED[0] <= version_info.short <= TRIED[1]:
         return Compiler

@@ -111,7 +111,7 @@ def test_python_of_a_recording_that_cannot_be_redone_says_why(page: WatchedPage,
     late.save(tmp_path / "late.zarr")
     with shipped_server(open_folder(tmp_path / "late.zarr")) as server:
         page.open(server.address)
-        assert shared_python(page).startswith("# late.zarr cannot be redone: its first frame is at t = 0.5")
+        assert shared_python(page).startswith("# 'late.zarr' cannot be redone: its first frame is at t = 0.5")
         page.page.goto("about:blank")
 
 

@@ -439,7 +439,7 @@ def test_while_a_run_is_prepared_the_page_is_told_why_it_waits(
         return prepare(session, request)
 
     monkeypatch.setattr("nucleate.explorer.session.PROGRESS_SECONDS", 0.05)
-    monkeypatch.setattr("nucleate.explorer.session.is_compiling", lambda: False)  # other tests may
+    monkeypatch.setattr("nucleate.explorer.session.is_compiling", lambda: False)  # the server may compile
     monkeypatch.setattr(Session, "_prepare", slow)
     with client(server) as page:
         page.tell(do="run", id=5, scene=SMALL)
@@ -456,12 +456,13 @@ def not_awaited() -> Iterator[None]:
     """Something is being compiled meanwhile, or so it seems."""
     end = threading.Event()
     thread = threading.Thread(target=end.wait, name="nucleate-compile")
-    assert not is_compiling()
     thread.start()
-    assert is_compiling()
-    yield
-    end.set()
-    thread.join()
+    try:
+        assert is_compiling()
+        yield
+    finally:
+        end.set()
+        thread.join()
 
 
 def test_a_session_outlives_thousands_of_malformed_messages() -> None:

@@ -45,7 +45,7 @@ def test_columns_side_by_side_make_the_step_that_columns_one_by_one_make(
 
 
 @pytest.mark.parametrize("around", ["plain", "window", "frozen"])
-@pytest.mark.parametrize("d", [3, 6])
+@pytest.mark.parametrize("d", [3, 6, 17])
 def test_increments_as_vectors_make_the_step_that_blocks_make(
     d: int, around: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

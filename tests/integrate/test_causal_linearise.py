@@ -9,10 +9,11 @@ import nucleate as nc
 from nucleate.attention import Attention, Frozen, Window, drift
 from nucleate.checks import Array
 from nucleate.integrate.causal_circle import linearise_on_circle
-from nucleate.integrate.causal_extrapolate import add_increment_vectors
 from nucleate.integrate.causal_groups import form_groups, join_group
 from nucleate.integrate.causal_linearise import linearise
 from nucleate.integrate.causal_state import CausalState, new_causal_state
+from nucleate.integrate.causal_vectors import add_increments, join_group_of_vectors, linearise_vectors
+from nucleate.integrate.vector_arrays import BLOCK
 from nucleate.kernels.model_shape import model_shape
 from nucleate.kernels.pairwise import pairwise_system
 
@@ -34,14 +35,21 @@ def rows_of(model: Attention, x: Array) -> tuple[Array, Array]:
             bases[k] = [[-x[k, 1]], [x[k, 0]]]
             _, slope = linearise_on_circle(s, *x[k], frozen + first, frozen + k)
             own = np.array([[slope]])
+        elif s.as_vectors:
+            linearise_vectors(s, k, frozen + k)
+            a = s.vectors
+            bases[k] = (np.eye(d) - np.outer(a.mirror[:d], a.x[:d]))[:, : d - 1]
+            own = a.transpose[: d - 1, : d - 1].T
+            join_group_of_vectors(s, k, frozen + k)
         else:
             linearise(s, k, frozen + k)
             bases[k], own = s.basis, s.block
             join_group(s, k, frozen + k)
         for j in range(first, k):
-            block = s.row[:, :, frozen + j]
             if s.as_vectors:
                 block = _block_by_increments(s, bases[j], frozen + first, frozen + j, frozen + k)
+            else:
+                block = s.row[:, :, frozen + j]
             blocks[k, j] = bases[k] @ block @ bases[j].T
         blocks[k, k] = bases[k] @ own @ bases[k].T
     return blocks, bases
@@ -50,14 +58,12 @@ def rows_of(model: Attention, x: Array) -> tuple[Array, Array]:
 def _block_by_increments(s: CausalState, basis: Array, low: int, at: int, used: int) -> Array:
     """J_kj (d - 1, d - 1) of the slot `at`, from what the token at work makes of each unit increment of that
     slot alone."""
-    columns = []
-    for e in basis.T:
-        s.increments[0] = 0.0
-        s.increments[0, :, at] = e
-        s.u[:] = 0.0
-        add_increment_vectors(s, 0, low, used)
-        columns.append(s.u.copy())
-    return np.stack(columns, axis=1)
+    s.increments[:] = 0.0
+    for i, e in enumerate(basis.T):  # one in each substep
+        s.increments[i, at // BLOCK, at % BLOCK :: BLOCK] = e
+    add_increments(s, low, used)
+    free = basis.shape[1]
+    return s.vectors.from_others[:free, :free].T.copy()
 
 
 def differences(model: Attention, x: Array) -> Array:
@@ -77,7 +83,7 @@ def differences(model: Attention, x: Array) -> Array:
     return blocks
 
 
-@pytest.mark.parametrize("d", [2, 3, 5])
+@pytest.mark.parametrize("d", [2, 3, 5, 17])
 @pytest.mark.parametrize("kind", ["I", "-I", "V", "QK", "QKV"])
 @pytest.mark.parametrize("around", ["plain", "window", "frozen", "both"])
 def test_the_rows_of_the_jacobian_are_the_derivatives_of_the_equation(d: int, kind: str, around: str) -> None:

@@ -42,9 +42,16 @@ from nucleate.integrate.causal_circle import extrapolate_on_circle, join_group_o
 from nucleate.integrate.causal_extrapolate import extrapolate
 from nucleate.integrate.causal_groups import form_groups, groups_in_use, join_group
 from nucleate.integrate.causal_linearise import linearise, place_chart
+from nucleate.integrate.causal_vectors import (
+    extrapolate_vectors,
+    join_group_of_vectors,
+    linearise_vectors,
+    move_in_chart,
+)
 from nucleate.integrate.frames import write_columns, write_start
 from nucleate.integrate.run_buffers import ENDED, FULL_BUFFER, HANDED_BACK
 from nucleate.integrate.status import DONE, MAX_STEPS, NON_FINITE, RUNNING, STALLED, UNDERFLOW
+from nucleate.integrate.vector_arrays import BLOCK
 from nucleate.kernels.compile import inlined, uncounted
 from nucleate.kernels.model_shape import WINDOW
 from nucleate.kernels.vector_math import MIN_EXP
@@ -123,10 +130,12 @@ def _begin_run(s, buffers, clock, run):
 def _clear_slots(s):
     """Clear what a step that was not finite left in the slots of tokens: zero times NaN is NaN."""
     places, increments = s.substep_places, s.increments
-    frozen = s.frozen_slots * (places.shape[2] // s.multiplicity.size)
-    for i in range(places.shape[0]):
-        for c in range(places.shape[1]):
-            places[i, c, frozen:] = 0.0
+    if s.as_vectors:
+        first = s.frozen_slots // BLOCK
+        places[:, first:] = 0.0
+        s.vectors.blocks[first:] = 0.0
+    else:
+        places[:, :, s.frozen_slots * (places.shape[2] // s.multiplicity.size) :] = 0.0
     increments[:] = 0.0
 
 
@@ -143,6 +152,9 @@ def _move_tokens(s):
             reach = max(reach, abs(ends[e, k]))
         farthest = max(farthest, reach)
         if reach == 0.0:
+            continue
+        if s.as_vectors:
+            move_in_chart(s, k)
             continue
         place_chart(s, k)
         square = 0.0
@@ -198,11 +210,18 @@ def causal_step(s, h, stop):
             return np.nan
         if s.on_circle:
             error = extrapolate_on_circle(s, k, used, h)
+        elif s.as_vectors:
+            error = extrapolate_vectors(s, k, used, h, linearise_vectors(s, k, used))
         else:
             error = extrapolate(s, k, used, h, linearise(s, k, used))
         if not error <= worst:
             worst = error
             if np.isnan(error):
                 return error
-        used = join_group_on_circle(s, k, used) if s.on_circle else join_group(s, k, used)
+        if s.on_circle:
+            used = join_group_on_circle(s, k, used)
+        elif s.as_vectors:
+            used = join_group_of_vectors(s, k, used)
+        else:
+            used = join_group(s, k, used)
     return worst

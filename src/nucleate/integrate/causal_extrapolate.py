@@ -1,14 +1,14 @@
-"""One token of a causal step, any dimension, any Q, K, V: the substeps of all its columns, extrapolated."""
+"""One token of a causal step, low dimensions, any Q, K, V: the substeps of all its columns, extrapolated."""
 
 import numpy as np
 
 from nucleate.integrate.causal_linearise import attend, frobenius_norm
 from nucleate.integrate.causal_state import first_seen_slot
 from nucleate.integrate.small_lu import factor, inverse_norm, solve
-from nucleate.kernels.compile import inlined, uncounted
-from nucleate.kernels.simd import LANES, fma, hsum, load, splat, store
+from nucleate.kernels.compile import inlined
+from nucleate.kernels.simd import LANES, fma, hsum, load, splat
 
-__all__ = ["add_increment_vectors", "extrapolate"]
+__all__ = ["add_column", "extrapolate", "steadiest"]
 
 
 @inlined
@@ -33,25 +33,13 @@ def extrapolate(s, k, used, h, largest_term):
                     ends[e, k] = force[e]  # kept for the other columns, which begin at the same place
             for e in range(free):
                 u[e] = ends[e, k] if i == 0 else force[e]
-            if s.as_vectors:
-                add_increment_vectors(s, substep, low, used)
-            else:
-                _add_increments(s, substep, low, used)
+            _add_increments(s, substep, low, used)
             solve(s.factors, s.pivot, u)
             for e in range(free):
                 v[e] += u[e]
-            _leave_increment(s, substep, used)
+                s.increments[substep, e, used] = u[e]
             substep += 1
-        # Neville's scheme, in place: row j holds the value extrapolated from columns c - j .. c
-        for e in range(free):
-            value = v[e]
-            for j in range(1, c):
-                older = table[j - 1, e]
-                table[j - 1, e] = value
-                value += (value - older) / (c / (c - j) - 1.0)
-            if c == K:
-                error += (value - table[c - 2, e]) ** 2
-            table[c - 1, e] = value
+        error += add_column(table, v, c)
     for e in range(free):
         ends[e, k] = table[K - 1, e]
     excess = np.sqrt(error) - s.roundoff
@@ -60,7 +48,7 @@ def extrapolate(s, k, used, h, largest_term):
         rounding = s.roundoff * largest_term + _rounding_of_others(s, low, used)
         rounding *= inverse_norm(s.factors, s.pivot, u)
         if excess <= rounding:
-            excess, s.rounding[used] = _steadiest(table, ends, k) - s.roundoff, rounding
+            excess, s.rounding[used] = steadiest(table, ends, k) - s.roundoff, rounding
     return max(0.0, excess) + (error - error)  # NaN stays NaN
 
 
@@ -144,70 +132,36 @@ def _add_increments(s, substep, low, used):
         u[f] += hsum(total)
 
 
-@uncounted
-def add_increment_vectors(s, substep, low, used):
-    """The same from vectors: u += B_k^T V sum_j p_kj ((x_j - x_k - D) <A x_k, B_j u_j> + B_j u_j)."""
-    system, places, increments, attention = s.system, s.places, s.increments, s.attention
-    x, mean, score, basis, image, turned, u = s.x, s.mean, s.score, s.basis, s.image, s.weight, s.u
-    d, width = places.shape
-    start = substep * d * width
-    for j in range(low, used, LANES):
-        turn = splat(0.0)
-        for c in range(d):
-            turn = fma(splat(score[c]), load(increments, start + c * width + j), turn)
-        store(turned, j, turn * load(attention, j))
-    for c in range(d):
-        x_c, mean_c, total = splat(x[c]), splat(mean[c]), splat(0.0)
-        for j in range(low, used, LANES):
-            total = fma(load(turned, j), load(places, c * width + j) - x_c - mean_c, total)
-            total = fma(load(attention, j), load(increments, start + c * width + j), total)
-        image[c] = hsum(total)
-    for c in range(d):
-        value = system.scale * image[c]
-        if not system.scalar:
-            value = 0.0
-            for b in range(d):
-                value += system.V[c, b] * image[b]
-        for e in range(d - 1):
-            u[e] += basis[c, e] * value
-
-
 @inlined
-def _leave_increment(s, substep, used):
-    """What later tokens see of u: itself, or as a vector in space."""
-    increments, basis, u = s.increments, s.basis, s.u
-    d, free = basis.shape
-    if not s.as_vectors:
-        for e in range(free):
-            increments[substep, e, used] = u[e]
-        return
-    for c in range(d):
-        value = 0.0
-        for e in range(free):
-            value += basis[c, e] * u[e]
-        increments[substep, c, used] = value
+def add_column(table, v, c):
+    """Neville's scheme, in place: row j of the table (K, d - 1) holds the value extrapolated from columns
+    c - j .. c, of which the last ended at v; returns the square of the last change if c = K, else 0."""
+    K, free = table.shape
+    error = 0.0
+    for e in range(free):
+        value = v[e]
+        for j in range(1, c):
+            older = table[j - 1, e]
+            table[j - 1, e] = value
+            value += (value - older) / (c / (c - j) - 1.0)
+        if c == K:
+            error += (value - table[c - 2, e]) ** 2
+        table[c - 1, e] = value
+    return error
 
 
 @inlined
 def _rounding_of_others(s, low, used):
-    """sum_j |J_kj| rounding_j over all tokens of all slots, or a bound of it where there are no blocks."""
-    row, places, count, rounding = s.row, s.places, s.multiplicity, s.rounding
-    size = abs(s.system.scale) if s.system.scalar else frobenius_norm(s.system.V)
+    """sum_j |J_kj| rounding_j over all tokens of all slots."""
     total = 0.0
     for j in range(low, used):
-        if rounding[j] > 0.0 and s.as_vectors:
-            reach, score = 0.0, 0.0
-            for c in range(places.shape[0]):
-                reach += (places[c, j] - s.x[c] - s.mean[c]) ** 2
-                score += s.score[c] ** 2
-            total += count[j] * s.attention[j] * size * (1.0 + np.sqrt(reach * score)) * rounding[j]
-        elif rounding[j] > 0.0:
-            total += count[j] * frobenius_norm(row[:, :, j]) * rounding[j]
+        if s.rounding[j] > 0.0:
+            total += s.multiplicity[j] * frobenius_norm(s.row[:, :, j]) * s.rounding[j]
     return total
 
 
 @inlined
-def _steadiest(table, ends, k):
+def steadiest(table, ends, k):
     """The extrapolation that differs least from the one before, into `ends`; returns the difference."""
     best, least = 0, np.inf
     for j in range(1, table.shape[0]):

@@ -1,4 +1,4 @@
-"""One token of a causal step, any dimension, any Q, K, V: its weights, and its blocks of the Jacobian at the
+"""One token of a causal step, low dimensions, any Q, K, V: its weights, and its blocks of the Jacobian at the
 present places."""
 
 import numpy as np
@@ -32,8 +32,8 @@ def place_chart(s, k):
 
 @uncounted
 def linearise(s, k, used):
-    """Weights, D_k, J_kk and the row of blocks J_kj (unless `as_vectors`), at the present places; returns how
-    large the terms are that a force is summed from.
+    """Weights, D_k, J_kk and the row of blocks J_kj, at the present places; returns how large the terms are
+    that a force is summed from.
 
     J_kk = B^T V (Cov A + p_kk (1 - D (A x_k)^T)) B - <x_k, V (x_k + D)>,
     J_kj = B_k^T V p_kj ((x_j - x_k - D) (A x_k)^T + 1) B_j,
@@ -64,12 +64,8 @@ def linearise(s, k, used):
             for e in range(d):
                 shift -= x[c] * V[c, e] * (x[e] + mean[e])
     _own_block(s, own, shift)
-    if s.as_vectors:
-        for j in range(low, used, LANES):
-            store(s.attention, j, load(s.weight, j) * (1.0 / Z))
-    else:
-        for f in range(d - 1):
-            _row(s, f, 1.0 / Z, low, used)
+    for f in range(d - 1):
+        _row(s, f, 1.0 / Z, low, used)
     # at least sum_j p_kj |x_j - x_k|
     return abs(system.scale) * np.sqrt(2.0 * half * others) if system.scalar else frobenius_norm(V)
 

@@ -5,11 +5,11 @@ Slots.  A slot is a frozen token or a group of tokens; the token at work uses th
 What later tokens need of a slot is its place in every substep of every column, and its increment there, the
 sum of u over its tokens.
 
-Two layouts.  In general each substep has an array of its own, with the slots side by side.  From dimension
-VECTORS_FROM on an increment is the vector B_j u in space, and no block J_kj is formed: a pair then takes a
-time O(d) a substep, not O(d^2) and O(d^3) before it.  On the circle with K^T Q = I and V = c I the columns
-are side by side: lane l of a vector is column K - l, and stage i holds substep i of all columns that have
-one.  A stage with at most four of them takes four lanes a slot.
+Three layouts.  In low dimensions each substep has an array of its own, with the slots side by side.  From
+dimension VECTORS_FROM on an increment is the vector B_j u in space, and no block J_kj is formed: a pair then
+takes a time O(d) a substep, not O(d^2) and O(d^3) before it (`causal_vectors`).  On the circle with K^T Q = I
+and V = c I the columns are side by side: lane l of a vector is column K - l, and stage i holds substep i of
+all columns that have one.  A stage with at most four of them takes four lanes a slot.
 """
 
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from nucleate.checks import EPS, Array
 from nucleate.integrate.run_buffers import Integers
+from nucleate.integrate.vector_arrays import BLOCK, VectorArrays, new_vector_arrays, vector_memory
 from nucleate.kernels.compile import inlined
 from nucleate.kernels.model_shape import WINDOW
 from nucleate.kernels.pairwise import Pairwise
@@ -47,8 +48,9 @@ class CausalState(NamedTuple):
     places: Array  # (d, width)
     multiplicity: Array  # (width,) tokens in a slot, or the weight of a frozen one
     substep_places: Array  # (S - K or K - 1, d, wide) in the substeps that begin away from v = 0
-    increments: Array  # (S or K, d - 1, wide) sums of u over a slot's tokens; (S, d, wide) if `as_vectors`
-    bases: Array  # (d, d - 1, width) B_j; not used on the circle
+    increments: Array  # (S or K, d - 1, wide) sums of u over a slot's tokens
+    # both of them are (.., width / BLOCK, d BLOCK) if `as_vectors`
+    bases: Array  # (d, d - 1, width) B_j; in low dimensions only, like `places` and `row`
     rounding: Array  # (width,) how far rounding may move one, if more than `roundoff`; not used on the circle
     first_token: Integers  # (width,)
     # of the tokens
@@ -57,7 +59,7 @@ class CausalState(NamedTuple):
     ends: Array  # (d - 1, n) v after the step
     # of the token at work, towards the slots
     weight: Array  # (width,) w_kj
-    row: Array  # (d - 1, d - 1, width) J_kj; (0, 0, width) if `as_vectors`
+    row: Array  # (d - 1, d - 1, width) J_kj
     attention: Array  # (width,) p_kj at the present places; used if `as_vectors`
     # of the token at work
     x: Array  # (d,) x_k
@@ -83,6 +85,7 @@ class CausalState(NamedTuple):
     last: Array  # (8,) the factors of the last extrapolation
     before_last: Array  # (8,) and of the one before
     active: Array  # (K, 8) 1 where the column has the stage
+    vectors: VectorArrays  # used if `as_vectors`
     columns: int  # K, the order of the method
     frozen_slots: int  # a whole number of vectors: what is left over repeats the first with no weight
     on_circle: bool  # which layout
@@ -98,9 +101,11 @@ def columns_for(tolerance: float) -> int:
 
 def causal_memory(n: int, m: int, d: int, tolerance: float) -> float:
     """Bytes that `new_causal_state` takes at most."""
-    K = columns_for(tolerance)
-    per_slot = max(d * K * (K - 1) / 2 + d * K * (K + 1) / 2, LANES * (3 * K - 2) * (d == 2))
-    return 8.0 * (n + m + 3 * LANES) * (per_slot + 2.0 * d * d)
+    K, width = columns_for(tolerance), n + m + 4 * BLOCK
+    per_slot = max(d * K * (K - 1) / 2 + d * K * (K + 1) / 2, LANES * (3 * K - 2) * (d == 2)) + 2.0 * d
+    if d >= VECTORS_FROM:
+        return 8.0 * (width * (per_slot + 8.0) + vector_memory(d, K * (K + 1) // 2, width))
+    return 8.0 * width * (per_slot + 2.0 * d * d)
 
 
 def new_causal_clock(t: float) -> NDArray[np.void]:
@@ -114,8 +119,9 @@ def new_causal_state(system: Pairwise, tolerance: float) -> CausalState:
     """Room for one run of the system."""
     d, n, m, K = system.x.shape[0], system.n, system.m, columns_for(tolerance)
     on_circle, as_vectors = d == 2 and system.gaussian and system.scalar, d >= VECTORS_FROM
-    frozen = -(-m // LANES) * LANES
-    width = -(-(frozen + n + 1) // LANES) * LANES + LANES
+    whole = BLOCK if as_vectors else LANES
+    frozen = -(-m // whole) * whole
+    width = -(-(frozen + n + 1) // whole) * whole + whole
     places, multiplicity = np.zeros((d, width)), np.ones(width)
     if m:
         places[:, :frozen], multiplicity[:frozen] = system.x[:, :1], 0.0
@@ -123,23 +129,28 @@ def new_causal_state(system: Pairwise, tolerance: float) -> CausalState:
     away, substeps, wide = K * (K - 1) // 2, K * (K + 1) // 2, width
     if on_circle:
         away, substeps, wide = K - 1, K, LANES * width
-    substep_places = np.zeros((away, d, wide))
-    for i in range(away):
-        lanes = lanes_in_stage(K, i + 1) if on_circle else 1
-        substep_places[i, :, : frozen * lanes] = np.repeat(places[:, :frozen], lanes, axis=1)
+    vectors = new_vector_arrays(system, substeps, places, as_vectors)
+    if as_vectors:
+        substep_places = np.repeat(vectors.blocks[None], away, axis=0)
+    else:
+        substep_places = np.zeros((away, d, wide))
+        for i in range(away):
+            lanes = lanes_in_stage(K, i + 1) if on_circle else 1
+            substep_places[i, :, : frozen * lanes] = np.repeat(places[:, :frozen], lanes, axis=1)
     norm = max(1.0, float(np.linalg.norm(system.A, 2)))
     radius = 0.0 if system.mask == WINDOW else float(np.sqrt(GROUP_RADIUS_SQUARED * tolerance)) / norm
     last, before_last = _extrapolation(K)
     column, active = np.maximum(K - np.arange(LANES), 1.0), np.zeros((K, LANES))
     for i in range(K):
         active[i] = np.tile((column > i)[: lanes_in_stage(K, i)], LANES // lanes_in_stage(K, i))
+    low = 0 if as_vectors else width
     unused = np.zeros(LANES - K)  # lanes without a column repeat the first, and count for nothing
     zeros = {
         name: np.zeros(shape)
         for names, shape in (
-            ("increments", (substeps, d - 1 + as_vectors, wide)),
-            ("bases", (d, d - 1, width)),
-            ("row", (0, 0, width) if as_vectors else (d - 1, d - 1, width)),
+            ("increments", (substeps, *vectors.blocks.shape) if as_vectors else (substeps, d - 1, wide)),
+            ("bases", (d, d - 1, low)),
+            ("row", (d - 1, d - 1, low)),
             ("rounding weight attention", (width,)),
             ("ends", (d - 1, n)),
             ("extrapolated", (K, d - 1)),
@@ -153,7 +164,7 @@ def new_causal_state(system: Pairwise, tolerance: float) -> CausalState:
     }
     return CausalState(
         system,
-        places,
+        places[:, :low].copy(),
         multiplicity,
         substep_places,
         first_token=np.zeros(width, dtype=np.int64),
@@ -164,6 +175,7 @@ def new_causal_state(system: Pairwise, tolerance: float) -> CausalState:
         last=np.append(last[::-1], unused),
         before_last=np.append(before_last[::-1], unused),
         active=active,
+        vectors=vectors,
         columns=K,
         frozen_slots=frozen,
         on_circle=on_circle,

@@ -15,7 +15,6 @@ import numpy as np
 
 from nucleate.integrate.blocked_lu import factor_transpose, inverse_norm, solve_by_transpose
 from nucleate.integrate.causal_extrapolate import add_column, steadiest
-from nucleate.integrate.causal_linearise import frobenius_norm
 from nucleate.integrate.causal_state import first_seen_slot
 from nucleate.integrate.vector_arrays import BLOCK, PANEL
 from nucleate.kernels.compile import inlined, uncounted
@@ -228,7 +227,7 @@ def linearise_vectors(s, k, used):
             for c in range(0, wide, LANES):
                 store(a.offset_panels, here + c, load(a.offset_panels, here + c) - load(mean, panel + c))
     # at least sum_j p_kj |x_j - x_k|
-    return abs(system.scale) * np.sqrt(2.0 * half * others) if system.scalar else frobenius_norm(system.V)
+    return a.V_norm * np.sqrt(2.0 * half * others) if system.scalar else a.V_norm
 
 
 @inlined
@@ -305,10 +304,17 @@ def _own_block(s, own, shift):
             total = fma(load(matrix, c * D + e), load(mirror, e), total)
         across[c] = hsum(total)
     both = _dot(mirror, across)
+    stride = a.transpose.shape[1]
+    for c in range(0, D, LANES):
+        store(turned, c, load(turned, c) - both * load(x, c))
     for e in range(d - 1):
-        for f in range(d - 1):
-            value = matrix[e, f] - x[e] * (turned[f] - both * x[f]) - across[e] * x[f]
-            a.transpose[f, e] = scale * value
+        if system.gaussian and system.scalar:  # J is symmetric
+            for f in range(0, D, LANES):
+                value = load(matrix, e * D + f) - x[e] * load(turned, f) - across[e] * load(x, f)
+                store(a.transpose, e * stride + f, value * scale * load(a.in_chart, f))
+        else:
+            for f in range(d - 1):
+                a.transpose[f, e] = scale * (matrix[e, f] - x[e] * turned[f] - across[e] * x[f])
     for e in range(d - 1):
         a.transpose[e, e] += shift
 
@@ -454,13 +460,14 @@ def _force_in_chart(s, away, low, used):
 def _bound_of_inverse(matrix, n, diagonal):
     """The Frobenius norm of (diagonal - matrix)^{-1} is no larger than this: infinity, or where the matrix is
     near a multiple of 1 less."""
-    middle, square = 0.0, 0.0
+    trace, squares, stride = 0.0, splat(0.0), matrix.shape[1]
     for e in range(n):
-        middle += matrix[e, e] / n
-    for e in range(n):
-        for f in range(n):
-            square += (matrix[e, f] - (middle if e == f else 0.0)) ** 2
-    least = abs(diagonal - middle) - np.sqrt(square)
+        trace += matrix[e, e]
+    for e in range(0, n * stride, LANES):
+        squares = fma(load(matrix, e), load(matrix, e), squares)
+    # rounded up: of squares that are nearly equal
+    far = np.sqrt(max(0.0, hsum(squares) * (1.0 + 1e-12) - trace * trace / n))
+    least = abs(diagonal - trace / n) - far
     return np.sqrt(n) / least if least > 0.0 else np.inf
 
 
@@ -468,7 +475,6 @@ def _bound_of_inverse(matrix, n, diagonal):
 def _rounding_of_others(s, low, used):
     """A bound of sum_j |J_kj| rounding_j over all tokens of all slots."""
     a, count, rounding = s.vectors, s.multiplicity, s.rounding
-    size = abs(s.system.scale) if s.system.scalar else frobenius_norm(s.system.V)
     score = _dot(a.score, a.score)
     total = 0.0
     for j in range(low, used):
@@ -477,7 +483,7 @@ def _rounding_of_others(s, low, used):
             for c in range(s.system.x.shape[0]):
                 place = a.blocks[j // BLOCK, c * BLOCK + j % BLOCK]
                 reach += (place - a.x[c] - a.mean[c]) ** 2
-            total += count[j] * s.attention[j] * size * (1.0 + np.sqrt(reach * score)) * rounding[j]
+            total += count[j] * s.attention[j] * a.V_norm * (1.0 + np.sqrt(reach * score)) * rounding[j]
     return total
 
 

@@ -65,6 +65,7 @@ class VectorArrays(NamedTuple):
     factors: Array  # a padded matrix
     inverse: Array  # a padded matrix, scratch
     panel: Array  # (8 PANEL,) scratch
+    V_norm: float  # Frobenius'
 
 
 def new_vector_arrays(system: Pairwise, substeps: int, places: Array, used: bool) -> VectorArrays:
@@ -96,6 +97,7 @@ def new_vector_arrays(system: Pairwise, substeps: int, places: Array, used: bool
         product=np.zeros(rows * D),
         matrix=np.zeros((rows, D)),
         panel=np.zeros(LANES * PANEL),
+        V_norm=abs(system.scale) if system.scalar else float(np.linalg.norm(system.V)),
         in_chart=(np.arange(D) < d - 1).astype(float),
         **vectors,
         **padded,

@@ -31,15 +31,19 @@ from nucleate.integrate.run import Run
 from nucleate.observe.centers import renyi_centers
 from nucleate.observe.close_approach import next_approach
 from nucleate.observe.clusters import check_radius, clusters, compact
+from nucleate.observe.gathered import gathered_share
 from nucleate.observe.refine import positions_at, refine
 from nucleate.sphere import retract
 
 __all__ = ["Branch", "Merge", "Merges", "cluster_width", "formed", "merges", "sharpness", "usual_radius"]
 
 FORMED_SHARE = 0.95  # of the tokens
+# with a smaller share than this they gather at the earliest after a time of SOON / |V|
+SPREAD_SHARE, SOON = 0.7, 1.0
+PAIR_BY_PAIR = 1000  # so many tokens are looked at pair by pair
 RADIUS_IN_WIDTHS = 0.1  # of a cluster
 # when to look whether clusters have formed: at 0, then from this time on, each time so much later
-FIRST_LOOK_TIME, LOOK_TIME_RATIO = 1e-2, 2.0 ** (1 / 32)
+FIRST_LOOK_TIME, LOOK_TIME_RATIO, LOOKS_AT_ONCE = 1e-2, 2.0 ** (1 / 32), 8
 # then the last interval is divided into parts, in so many rounds: t_f is good to 1e-5 of itself
 FORMING_PARTS, FORMING_ROUNDS = 32, 2
 BEND_IN_RADII = 3.0  # how far a link may bend towards its leader between two frames
@@ -172,8 +176,7 @@ def merges(run: Run, radius: float | None = None) -> Merges:
         return Merges(radius, np.nan, np.empty(0, dtype=np.int64), ())
     start, t_f, x = formed
     leaders = renyi_centers(x, width, strong=True)  # (clusters,)
-    # a mean of tokens, turned by V, is no longer than this
-    speed = float(np.linalg.norm(model.parameters(x.shape[-1])[3], 2))
+    speed = _fastest(run)
     losses = []
     for i, k in enumerate(leaders.tolist()):
         if i and (lost := _loss(run, start, t_f, x, _Search(k, leaders[:i], radius, speed))) is not None:
@@ -209,13 +212,14 @@ def _formed(run: Run, width: float) -> tuple[int, float, Array] | None:
     steps happen to end.
     """
     first, last = float(run.t[0]), float(run.t[-1])
-    if _share(run.x[0], clusters(run.x[0], width), width) >= FORMED_SHARE:
+    if _share(run.x[0], width) >= FORMED_SHARE:
         return 0, first, run.x[0]
     low, high = (np.log(max(t, FIRST_LOOK_TIME)) / np.log(LOOK_TIME_RATIO) for t in (first, last))
     grid = LOOK_TIME_RATIO ** np.arange(np.ceil(low), high)  # (many,)
     looked = np.unique([first, *grid[(grid > first) & (grid < last)], last])
-    for begin in range(0, len(looked) - 1, FORMING_PARTS):
-        found = _first_gathered(run, looked[begin : begin + FORMING_PARTS + 1], width)
+    looked = looked[np.searchsorted(looked, _spread_until(run, width), "right") - 1 :]
+    for begin in range(0, len(looked) - 1, LOOKS_AT_ONCE):
+        found = _first_gathered(run, looked[begin : begin + LOOKS_AT_ONCE + 1], width)
         if found is not None:
             for _ in range(FORMING_ROUNDS):
                 times = np.linspace(found[0], found[1], FORMING_PARTS + 1)
@@ -228,14 +232,36 @@ def _first_gathered(run: Run, times: Array, width: float) -> tuple[float, float,
     """The first of times[1:] with enough tokens in components of diameter below `width`: the one before,
     itself, and the tokens (n, d)."""
     x = positions_at(run, np.searchsorted(run.t, times[1:]), times[1:])  # (times - 1, n, d)
-    for i, label in enumerate(clusters(x, width)):  # (n,)
-        if _share(x[i], label, width) >= FORMED_SHARE:
+    for i in range(len(x)):
+        if _share(x[i], width) >= FORMED_SHARE:
             return float(times[i]), float(times[i + 1]), x[i]
     return None
 
 
-def _share(x: Array, label: NDArray[np.int64], width: float) -> float:
+def _spread_until(run: Run, width: float) -> float:
+    """A time up to which the frames, each so soon after the last that no token goes far between them, show
+    the tokens still spread out: nobody has to look between these."""
+    frame, soon = 0, SOON / _fastest(run)
+    while (
+        frame + 1 < len(run.t)
+        and run.t[frame + 1] - run.t[frame] <= soon
+        and _share(run.x[frame + 1], width) < SPREAD_SHARE
+    ):
+        frame += 1
+    return float(run.t[frame])
+
+
+def _fastest(run: Run) -> float:
+    """The speed that no token exceeds: a mean of tokens, turned by V, is no longer."""
+    model = softmax_head(run.model, "Merges are followed", "Count clusters: nucleate.clusters(x, radius).")
+    return max(float(np.linalg.norm(model.parameters(run.x.shape[-1])[3], 2)), 1e-300)
+
+
+def _share(x: Array, width: float) -> float:
     """The share of tokens x (n, d) in components of diameter below `width`."""
+    if len(x) <= PAIR_BY_PAIR:
+        return float(gathered_share(x, 2.0 * np.sin(width / 2.0)))
+    label = clusters(x, width)  # (n,)
     return float(compact(x, label, width)[label].mean())
 
 

@@ -74,6 +74,8 @@ def new_vector_arrays(system: Pairwise, substeps: int, places: Array, used: bool
         substeps, places = 1, np.zeros((2, BLOCK))
     d, width = places.shape
     D, rows, sums = panel_width(d), -(-d // GROUP) * GROUP, -(-substeps // GROUP) * GROUP
+    with np.errstate(over="ignore"):  # told by the status of the run
+        V_norm = abs(system.scale) if system.scalar else float(np.linalg.norm(system.V))
     A, V, V_rows = system.A[:d, :d], system.V[:d, :d], np.zeros((rows, d))
     V_rows[:d] = V
     vectors = {name: np.zeros(D) for name in VECTOR_NAMES}
@@ -97,7 +99,7 @@ def new_vector_arrays(system: Pairwise, substeps: int, places: Array, used: bool
         product=np.zeros(rows * D),
         matrix=np.zeros((rows, D)),
         panel=np.zeros(LANES * PANEL),
-        V_norm=abs(system.scale) if system.scalar else float(np.linalg.norm(system.V)),
+        V_norm=V_norm,
         in_chart=(np.arange(D) < d - 1).astype(float),
         **vectors,
         **padded,

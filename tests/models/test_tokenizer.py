@@ -207,7 +207,9 @@ BOMBS: dict[str, Any] = {
     "a match between any two letters": {
         "normalizer": {"type": "Replace", "pattern": {"Regex": ""}, "content": "a" * 2000}
     },
-    "bytes as letters, forty times": {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [BYTE_LEVEL] * 40}},
+    "bytes as letters, forty times": {
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [BYTE_LEVEL] * 40}
+    },
     "the same in the normalizer": {
         "normalizer": {"type": "Sequence", "normalizers": [{"type": "ByteLevel"}] * 40}
     },

@@ -1,7 +1,7 @@
 """What a tokenizer makes of a text, bounded before it reads one.
 
-A tokenizer's file may replace letters by longer strings, many times over, or put any number of tokens around a
-text: a file of a kilobyte can ask for a terabyte.  Sizes are read from the rules first.
+A tokenizer's file may replace letters by longer strings, many times over, or put any number of tokens around
+a text: a file of a kilobyte can ask for a terabyte.  Sizes are read from the rules first.
 """
 
 import base64

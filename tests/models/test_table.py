@@ -91,6 +91,8 @@ def test_json_and_csv_hold_every_number(tmp_path: Path) -> None:
 
 
 def test_what_is_no_report_is_not_replaced_and_a_report_is(tmp_path: Path) -> None:
+    from nucleate.plot.heads_page import write_heads
+
     found = spectra_of(make("llama"), tmp_path)
     for name in ("spectra.json", "heads.csv", "report.html"):
         (tmp_path / name).write_text('{"heads": 3}\nlayer,nothing\n<title>Mine</title>')

@@ -27,7 +27,7 @@ FOLDER = HERE / "notebooks"
 DPI = 80
 MAX_HTML_CHARACTERS = 300_000  # beyond, such as a whole player, the words stand for it
 TIME_LIMIT_SECONDS = 600
-# Of a package that warns of what another will drop, a notebook need not fail: such a warning may be of both kinds.
+# A package that warns of another, as both kinds of warning at once, does not make a notebook fail.
 WARNINGS = "error::UserWarning,default::DeprecationWarning"
 STEPS = re.compile(r"\b\d+ (steps|frames)\b")
 

@@ -30,7 +30,7 @@ NAME = "<img src=x onerror=alert(3)>$\\x$\x1b[2J\r.gguf"
 
 def hostile() -> Run:
     run = depth_run()
-    model = replace(run.model, name=NAME, architecture="</script>llama\x1b[2J")  # type: ignore[type-var]
+    model = replace(run.model, name=NAME, architecture="</script>llama\x1b[2J")
     notes = {"tokenizer": "<b>\x1b", "notes": ["<script>alert(4)</script>\x1b[31m"]}
     return replace(run, model=model, tokens=WORDS, notes=notes)
 

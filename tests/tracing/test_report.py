@@ -102,7 +102,7 @@ def test_an_edited_item_is_measured_anew_and_a_bomb_is_not_opened(
     folder = found.folder / "items"
     with np.load(folder / "pull.npz") as stored:
         numbers = dict(stored)
-    np.savez(folder / "pull.npz", **{**numbers, "pull": numbers["pull"] + 1.0})  # type: ignore[arg-type]  # mypy takes any of them for allow_pickle
+    np.savez(folder / "pull.npz", **{**numbers, "pull": numbers["pull"] + 1.0})
     raw = bytearray((folder / "frames.npz").read_bytes())
     raw[len(raw) // 2] ^= 1
     (folder / "frames.npz").write_bytes(raw)

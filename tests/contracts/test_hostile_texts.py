@@ -15,7 +15,6 @@ from support.project import ROOT
 import nucleate as nc
 from nucleate.integrate.run import Run
 from nucleate.plot.styles import as_written
-from nucleate.printable import printable
 from nucleate.tracing.words import literal
 
 WORDS = (
@@ -50,11 +49,6 @@ class Tags(HTMLParser):
 
 def steers(text: str) -> bool:
     return bool(re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", text))
-
-
-def test_printable_spells_out_what_would_steer_a_terminal() -> None:
-    assert printable("a\x1b[2J\x07\x9b\u202eb\tc\nd ä ∑ 中") == "a\\x1b[2J\\x07\\x9b\\u202eb\tc\nd ä ∑ 中"
-    assert not steers(printable("".join(map(chr, range(0x2100)))))
 
 
 def test_a_run_shows_itself_without_steering_a_terminal_or_a_notebook() -> None:

@@ -12,6 +12,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 from nucleate.cli.errors import friendly_errors
+from nucleate.cli.printing import echo
 
 __all__ = ["doctor"]
 
@@ -59,7 +60,7 @@ def doctor(
         if not quiet:
             lines = [*_versions(), *_machine(), *_compiled_code(), "", *_present(), *lines]
         for line in lines:
-            typer.echo(line)
+            echo(line)
 
 
 def _row(name: str, words: str) -> str:

@@ -27,6 +27,8 @@ FOLDER = HERE / "notebooks"
 DPI = 80
 MAX_HTML_CHARACTERS = 300_000  # beyond, such as a whole player, the words stand for it
 TIME_LIMIT_SECONDS = 600
+# A package that warns of another, as both kinds of warning at once, does not make a notebook fail.
+WARNINGS = "error::UserWarning,default::DeprecationWarning"
 STEPS = re.compile(r"\b\d+ (steps|frames)\b")
 
 
@@ -104,7 +106,7 @@ def run(path: Path) -> dict[str, Any]:
             text=True,
             cwd=folder,
             timeout=TIME_LIMIT_SECONDS,
-            env={**os.environ, "PYTHONWARNINGS": "error::UserWarning"},
+            env={**os.environ, "PYTHONWARNINGS": WARNINGS},
             check=False,
         )
     if done.returncode:

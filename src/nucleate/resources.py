@@ -1,4 +1,5 @@
-"""Memory and cores this process may use: the machine's, or less in a container and under `ulimit`.
+"""Memory and cores this process may use: the machine's, or less in a container and under `ulimit`; and which
+processor it is.
 
 A container is a control group of Linux, version 1 or 2: folders with a file for each limit, under which the
 limits of every folder further up hold as well.  Each function takes `root`, where /proc and /sys are.
@@ -9,7 +10,7 @@ import os
 from functools import cache
 from pathlib import Path, PurePosixPath
 
-__all__ = ["cores", "free_memory", "memory"]
+__all__ = ["cores", "free_memory", "memory", "processor"]
 
 ROOT = Path("/")
 UNKNOWN_MEMORY_BYTES = 2**34  # where the system does not tell
@@ -19,8 +20,26 @@ MEMORY_FILES = {
     1: (("memory.limit_in_bytes",), "memory.usage_in_bytes", ("total_inactive_file", "total_active_file")),
     2: (("memory.max", "memory.high"), "memory.current", ("inactive_file", "active_file")),
 }
+# of a processor: the feature by which LLVM knows its vectors, and how many doubles they hold
+VECTORS = {
+    "avx512f": "AVX-512, eight doubles at once",
+    "avx2": "AVX2, four",
+    "asimd": "NEON, two",
+    "neon": "NEON, two",
+}
 # of ulimit: the limit's name, and the column of /proc/self/statm with the pages in use
 MEMORY_ULIMITS = {"RLIMIT_AS": 0, "RLIMIT_DATA": 5}
+
+
+def processor() -> tuple[str, str]:
+    """Its name as LLVM has it, and how many doubles it computes at once."""
+    from llvmlite import binding
+
+    features = binding.get_host_cpu_features()
+    vectors = next(
+        (words for name, words in VECTORS.items() if features.get(name)), "no wide vectors: slower"
+    )
+    return binding.get_host_cpu_name(), vectors
 
 
 def memory(root: Path = ROOT) -> int:

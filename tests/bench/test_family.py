@@ -1,6 +1,7 @@
 """The tables of the family: our runs and the peers' agree with the equation in NumPy."""
 
 import importlib.util
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -29,11 +30,12 @@ def test_every_row_is_measured_or_says_what_is_missing(monkeypatch: pytest.Monke
 
 @pytest.mark.skipif(not HAS_JAX, reason="jax and diffrax are peers; `make bench` installs them")
 def test_the_peer_solves_the_same_equations(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nucleate.bench.family.QUICK_CASE", TINY)
+    # to nine digits: at a kink of the MLP an error of six digits leaves both at 1e-5
+    monkeypatch.setattr("nucleate.bench.family.QUICK_CASE", replace(TINY, rtol=1e-9, atol=1e-12))
     for table in list(sections(True, 1, silent))[: len(blocks(TINY))]:
         (peer,) = (row for row in table.rows if row.peer.startswith("diffrax"))
         assert peer.error is not None
-        assert peer.error < 1e-5, table.title
+        assert peer.error < 1e-6, table.title
 
 
 def test_euler_steps_in_torch_come_near_our_layers() -> None:

@@ -7,12 +7,31 @@ import pytest
 
 from nucleate.bench import machine
 from nucleate.checks import InputError
+from nucleate.kernels.simd import LANES, PART
+from nucleate.resources import processor
 
 
 def test_the_facts_name_versions_but_no_host_and_no_folder() -> None:
     known = {name: str(value) for name, value in machine.facts().items()}
-    assert {"cores", "python", "nucleate", "numpy", "scipy", "numba", "jax", "diffrax"} <= set(known)
+    assert {
+        "cores",
+        "processor",
+        "lanes",
+        "python",
+        "nucleate",
+        "numpy",
+        "scipy",
+        "numba",
+        "jax",
+        "diffrax",
+    } <= set(known)
     assert [value for value in known.values() if os.sep in value or socket.gethostname() in value] == []
+
+
+def test_the_facts_name_the_processor_and_the_lanes_that_kernels_ran_with() -> None:
+    known = machine.facts()
+    assert all(words in str(known["processor"]) for words in processor())
+    assert known["lanes"] == f"{PART} of {LANES} at a time"
 
 
 @pytest.mark.skipif(

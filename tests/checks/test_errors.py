@@ -1,5 +1,6 @@
 """Errors are a small tree: each is an InputError, and also the built-in kind that a caller would catch."""
 
+import os
 import pickle
 import shutil
 import sys
@@ -12,7 +13,7 @@ import pytest
 from support.made_runs import one_run
 
 import nucleate as nc
-from nucleate.bench.table import check_json
+from nucleate.bench.table import check_json, write_json
 from nucleate.checks import FileError, InputError, MissingFileError, MissingPackageError, file_error
 from nucleate.explorer.export import check_html
 from nucleate.explorer.stored_runs import open_folder
@@ -78,6 +79,24 @@ def test_a_file_that_cannot_be_written_is_an_os_error(
     (tmp_path / "folder.json").mkdir()
     with pytest.raises(OSError, match="it is a folder"):
         check_json(tmp_path / "folder.json")
+
+
+def test_numbers_of_bench_replace_nothing_but_their_like(tmp_path: Path) -> None:
+    path = tmp_path / "bench.json"
+    for _ in range(2):
+        check_json(path)
+        write_json(path, "drift", {}, 1, [])
+    path.write_text('{"name": "somebody\'s package.json"}')
+    with pytest.raises(InputError, match="so it is not replaced"):
+        check_json(path)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(InputError, match="so it is not replaced"):
+        check_json(path)
+    path.unlink()
+    path.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(InputError, match="is a link to"):
+        check_json(path)
 
 
 def test_words_that_an_error_has_already_are_not_put_into_others(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from support.project import ROOT, SOURCE, TESTS, blocks, page
 # A room imports only from itself and from rooms before it in this list.
 ROOMS = [
     "durations",
+    "printable",
     "resources",
     "checks",
     "notebook",

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support.explorer_server import PAGE
 
-from nucleate.checks import InputError, MissingFileError
+from nucleate.checks import FileError, InputError, MissingFileError
 from nucleate.explorer.presets import ScenePreset, presets
 from nucleate.explorer.scene import parse_scene
 from nucleate.explorer.site import recorded_preset, site_page, write_site
@@ -55,6 +55,27 @@ def test_nothing_of_somebody_else_is_replaced(tmp_path: Path) -> None:
         write_site(tmp_path / "index.html", recordings=False, page=PAGE)
     with pytest.raises(MissingFileError, match="does not exist"):
         write_site(tmp_path / "no" / "site", recordings=False, page=PAGE)
+
+
+@pytest.mark.parametrize("where", ["site", "folder/index.html"])
+def test_a_link_that_leads_nowhere_is_refused_before_any_work(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nucleate.explorer.site.site_page", lambda *given: pytest.fail("work was begun"))
+    (tmp_path / "folder").mkdir()
+    (tmp_path / where).symlink_to(tmp_path / "nowhere")
+    with pytest.raises(FileError, match=r"is a link to .* which cannot be written"):
+        write_site(tmp_path / where.partition("/")[0], recordings=False, page=PAGE)
+
+
+def test_a_folder_that_cannot_be_made_is_refused_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nucleate.explorer.site.site_page", lambda *given: pytest.fail("work was begun"))
+    monkeypatch.setattr("os.access", lambda *given, **more: False)
+    for folder in (tmp_path, tmp_path / "site"):
+        with pytest.raises(FileError, match="is read-only"):
+            write_site(folder, recordings=False, page=PAGE)
 
 
 def test_a_preset_beyond_the_page_is_recorded_if_it_is_small() -> None:

@@ -12,6 +12,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -133,6 +134,25 @@ def test_using_a_folder_marks_it_and_locks_it(tmp_path: Path) -> None:
     os.utime(folder / cache.IN_USE, (0.0, 0.0))
     cache._prune(tmp_path)
     assert folder.exists()
+
+
+def test_a_pipe_in_the_place_of_the_mark_makes_nobody_wait(tmp_path: Path) -> None:
+    folder = folder_of_age(tmp_path, "a" * 16, MONTH)
+    (folder / cache.IN_USE).unlink()
+    os.mkfifo(folder / cache.IN_USE)
+    os.utime(folder / cache.IN_USE, (0.0, 0.0))
+
+    def both() -> None:
+        cache._prune(tmp_path)  # removes it
+        folder.mkdir()
+        os.mkfifo(folder / cache.IN_USE)
+        cache._use(folder)
+
+    waits = threading.Thread(target=both, daemon=True)
+    waits.start()
+    waits.join(30.0)
+    assert not waits.is_alive()
+    assert folder.is_dir()
 
 
 def test_what_is_not_a_cache_folder_is_left_alone(tmp_path: Path) -> None:

@@ -3,11 +3,17 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
+from llvmlite.binding import get_host_cpu_features
 
 from nucleate.kernels.compile import compiled
 from nucleate.kernels.simd import (
+    LANES,
+    PART,
     add_halves,
     fms,
     hmax,
@@ -15,6 +21,8 @@ from nucleate.kernels.simd import (
     join_halves,
     lanes_of,
     load,
+    load_as,
+    load_part,
     repeat_low_half,
     splat,
     splat_as,
@@ -106,3 +114,68 @@ def test_bounds_are_checked_where_numba_is_told_to(tmp_path: os.PathLike[str]) -
         [sys.executable, script], capture_output=True, text=True, check=True, env=environment
     )
     assert done.stdout == "8.0 8.0\n" + 2 * "eight numbers reach outside their array\n"
+
+
+@compiled
+def in_parts(a, out):  # type: ignore[no-untyped-def]  # Numba infers its types
+    """2 a - 1, a part of the lanes after the other."""
+    for part in range(0, LANES, PART):
+        x = load_part(a, part)
+        store(out, part, x * 2.0 - load_as(x, a, 0) * 0.0 - splat_as(x, 1.0))
+    return lanes_of(load_part(a, 0))
+
+
+def test_parts_of_a_vector_cover_its_lanes() -> None:
+    a, out = np.arange(8.0), np.empty(8)
+    assert in_parts(a, out) == PART
+    assert LANES % PART == 0
+    assert np.array_equal(out, 2.0 * a - 1.0)
+
+
+VELOCITIES = """
+import sys
+import numpy as np
+from nucleate import Attention, drift, uniform
+from nucleate.kernels import circle_batch as batch, pairwise_lanes as lanes, simd
+from nucleate.kernels.model_shape import model_shape
+
+def all_velocities():
+    x, V, stop = uniform(37, 2, 0), np.array([[1.0, -2.0], [0.5, 1.0]]), np.zeros(1, dtype=np.uint8)
+    for model in (Attention(9.0), Attention(9.0, mask="full"), Attention(9.0, V=V)):
+        yield drift(model, x, kernel="circle", threads=1)
+    shapes = [model_shape(Attention(beta), 7, 2, 0) for beta in (0.0, 1.0, 9.0, 64.0)] * 2
+    circle = batch.circle_batch_system(shapes, np.full(8, 1e-9))
+    for at in range(8):
+        batch.circle_batch_enter(circle, at, at)
+    y = np.random.default_rng(0).uniform(-4.0, 4.0, 7 * 8)
+    velocity = np.zeros_like(y)
+    batch.circle_batch_drift(circle, y, velocity, stop)
+    yield velocity
+    for d in (3, 5, 8):
+        system = lanes.pairwise_lanes_system([model_shape(Attention(5.0), 11, d, 0)], True)
+        for at in range(8):
+            lanes.pairwise_lanes_enter(system, at, at)
+        y = uniform(11, d, 0, runs=8).transpose(1, 2, 0).reshape(-1)
+        velocity = np.zeros(y.size)
+        lanes.pairwise_lanes_drift(system, np.ascontiguousarray(y), velocity, stop)
+        yield velocity
+"""
+
+
+@pytest.mark.skipif(
+    not get_host_cpu_features().get("fma", False) or PART == 2, reason="compares AVX2 or AVX-512 with less"
+)
+def test_velocities_have_the_same_bits_however_many_lanes_a_register_holds(tmp_path: Path) -> None:
+    """Compiled in a process of its own for registers of two doubles, and there two tokens at a time."""
+    code = f"""{VELOCITIES}
+assert simd.PART == 2
+batch.IN_PAIRS = not batch.IN_PAIRS
+np.savez(sys.argv[1], *all_velocities())
+"""
+    narrow = {"NUMBA_CPU_NAME": "x86-64", "NUMBA_CPU_FEATURES": "+avx,+fma", "NUCLEATE_CACHE": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "v.npz")], env=os.environ | narrow, check=True)
+    names: dict[str, Any] = {}
+    exec(VELOCITIES, names)  # the same lines in both processes
+    with np.load(tmp_path / "v.npz") as other:
+        for i, velocity in enumerate(names["all_velocities"]()):
+            assert np.array_equal(velocity, other[f"arr_{i}"]), i

@@ -12,7 +12,15 @@ from nucleate.checks import EPS
 from nucleate.kernels import vector_math
 from nucleate.kernels.compile import compiled
 from nucleate.kernels.simd import LANES, fma, load, store
-from nucleate.kernels.vector_math import exp, exp2, exp2_singles, sincos
+from nucleate.kernels.vector_math import (
+    EXP2_BRIEF_ERROR,
+    exp,
+    exp2,
+    exp2_brief,
+    exp2_singles,
+    four_exp2_brief,
+    sincos,
+)
 
 
 @pytest.mark.parametrize("name", ["EXP", "EXP2", "EXP2_SHORT", "EXP2_BRIEF", "EXP2_SINGLE", "SINE", "COSINE"])
@@ -154,3 +162,22 @@ def test_sine_and_cosine_are_right_to_about_one_unit_in_the_last_place() -> None
             # only of values below 1e-17 n
             allowed = 1.5 * np.spacing(np.abs(np.array(want, dtype=float))) + 1.5e-33 * np.abs(x)
             assert (errors <= allowed).all(), (function, x[int(np.argmax(errors / allowed))])
+
+
+@compiled
+def four_briefs(x, out, one_by_one):  # type: ignore[no-untyped-def]  # Numba infers its types
+    """2^x of four vectors at once, and of one after the other."""
+    a, b, c, d = four_exp2_brief(load(x, 0), load(x, 8), load(x, 16), load(x, 24))
+    store(out, 0, a)
+    store(out, 8, b)
+    store(out, 16, c)
+    store(out, 24, d)
+    for i in range(0, x.size, LANES):
+        store(one_by_one, i, exp2_brief(load(x, i)))
+
+
+def test_four_brief_powers_at_once_have_the_bits_of_one() -> None:
+    x, out, one_by_one = np.linspace(-1020.0, 1000.0, 32), np.empty(32), np.empty(32)
+    four_briefs(x, out, one_by_one)
+    assert np.array_equal(out, one_by_one)
+    assert np.abs(out / 2.0**x - 1.0).max() <= EXP2_BRIEF_ERROR + 4.0 * EPS

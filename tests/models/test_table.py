@@ -13,6 +13,7 @@ from nucleate.checks import InputError
 from nucleate.models.table import (
     COLUMNS,
     STORED_COLUMNS,
+    check_out,
     head_table,
     layer_table,
     region_words,
@@ -87,6 +88,27 @@ def test_json_and_csv_hold_every_number(tmp_path: Path) -> None:
             assert row[name] == ("" if value is None else str(value))
     with pytest.raises(InputError, match=r"\.json or \.csv"):
         found.save(tmp_path / "a.txt")
+
+
+def test_what_is_no_report_is_not_replaced_and_a_report_is(tmp_path: Path) -> None:
+    from nucleate.plot.heads_page import write_heads
+
+    found = spectra_of(make("llama"), tmp_path)
+    for name in ("spectra.json", "heads.csv", "report.html"):
+        (tmp_path / name).write_text('{"heads": 3}\nlayer,nothing\n<title>Mine</title>')
+        with pytest.raises(InputError, match="is no report on heads, so it is not replaced"):
+            write_heads(found, tmp_path / name)
+        for target in (tmp_path / name, tmp_path):
+            with pytest.raises(InputError, match="is no report on heads, so it is not replaced"):
+                check_out(target)
+        assert "Mine" in (tmp_path / name).read_text()
+        (tmp_path / name).unlink()
+        for _ in range(2):
+            write_heads(found, check_out(tmp_path / name))
+        (tmp_path / f"link{name}").symlink_to(tmp_path / "nowhere")
+        with pytest.raises(InputError, match=r"is a link to .* which cannot be written"):
+            check_out(tmp_path / f"link{name}")
+    write_heads(found, check_out(tmp_path))
 
 
 def test_post_norm_models_have_both_spectra_in_tables_and_files(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Tokenizers of checkpoints, from every file they may be in; files that are damaged or made to harm."""
 
+import base64
 import json
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from support.made_tokenizers import (
 
 from nucleate.checks import InputError, MissingFileError
 from nucleate.models.tokenizer import open_tokenizer
+from nucleate.models.tokenizer_growth import check_growth
 
 TEXT = "The cat sat on the mat"
 
@@ -173,6 +175,105 @@ def test_what_is_no_json_is_refused(raw: bytes, tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_bytes(raw)
     with pytest.raises(InputError, match="get it again"):
         open_tokenizer(tmp_path)
+
+
+def _replaces(old: str, new: str) -> dict[str, Any]:
+    return {"type": "Replace", "pattern": {"String": old}, "content": new}
+
+
+def _around(ids: int, places: int, texts: int = 1) -> dict[str, Any]:
+    """A template with `places` special tokens of `ids` numbers each, and a text `texts` times."""
+    text = {"Sequence": {"id": "A", "type_id": 0}}
+    return {
+        "type": "TemplateProcessing",
+        "single": [{"SpecialToken": {"id": "X", "type_id": 0}}] * places + [text] * texts,
+        "pair": [text, {"Sequence": {"id": "B", "type_id": 1}}],
+        "special_tokens": {"X": {"id": "X", "ids": [1] * ids, "tokens": ["<s>"] * ids}},
+    }
+
+
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+CHARSMAP = base64.b64encode((4).to_bytes(4, "little") + bytes(4) + b"a" * 5000 + b"\0").decode()
+BOMBS: dict[str, Any] = {
+    "a letter becomes ten, nine times": {
+        "normalizer": {"type": "Sequence", "normalizers": [_replaces("a", "a" * 10)] * 9}
+    },
+    "sequences in sequences": {
+        "normalizer": {
+            "type": "Sequence",
+            "normalizers": [{"type": "Sequence", "normalizers": [_replaces("a", "a" * 10)] * 3}] * 3,
+        }
+    },
+    "a match between any two letters": {
+        "normalizer": {"type": "Replace", "pattern": {"Regex": ""}, "content": "a" * 2000}
+    },
+    "bytes as letters, forty times": {
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [BYTE_LEVEL] * 40}
+    },
+    "the same in the normalizer": {
+        "normalizer": {"type": "Sequence", "normalizers": [{"type": "ByteLevel"}] * 40}
+    },
+    "ten million letters in front": {"normalizer": {"type": "Prepend", "prepend": "a" * 10_000_000}},
+    "in front, piece by piece": {
+        "normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "a" * 999}] * 9}
+    },
+    "ninety million tokens around": {"post_processor": _around(30_000, 3000)},
+    "templates in a sequence": {"post_processor": {"type": "Sequence", "processors": [_around(100, 9)] * 9}},
+    "every text ten times": {"post_processor": _around(1, 1, texts=10)},
+    "a token of five million letters": {
+        "model": {"type": "WordLevel", "vocab": {"a": 0, "U" * 5_000_000: 1}, "unk_token": "U" * 5_000_000}
+    },
+    "on the way back": {"decoder": {"type": "Sequence", "decoders": [_replaces("a", "a" * 10)] * 9}},
+}
+
+
+@pytest.mark.parametrize("case", BOMBS)
+def test_a_tokenizer_that_lets_a_text_grow_beyond_measure_is_refused(case: str, tmp_path: Path) -> None:
+    tokenizer_json(tmp_path, **BOMBS[case])
+    with pytest.raises(InputError, match=r"The tokenizer .* cannot be trusted: .*\. Get it again"):
+        open_tokenizer(tmp_path)
+
+
+def test_a_table_of_letters_that_become_thousands_is_refused() -> None:
+    rule = {"type": "Precompiled", "precompiled_charsmap": CHARSMAP}  # the package refuses this small table
+    with pytest.raises(InputError, match="more than 1000 times as long"):
+        check_growth("x", _Rules(rule))
+
+
+class _Rules:
+    """A tokenizer as check_growth sees it, of one normalizer."""
+
+    pre_tokenizer = decoder = post_processor = model = None
+
+    def __init__(self, rule: dict[str, Any]) -> None:
+        self.rule = rule
+
+    @property
+    def normalizer(self) -> "_Rules":
+        return self
+
+    def __getstate__(self) -> bytes:
+        return json.dumps(self.rule).encode()
+
+    def get_vocab(self, with_added_tokens: bool) -> dict[str, int]:
+        return {}
+
+
+def test_a_text_that_grows_beyond_the_memory_is_refused_before_it_is_spelled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = open_tokenizer(tokenizer_json(tmp_path, normalizer=_replaces("a", "a" * 500)))
+    monkeypatch.setattr("nucleate.checks.memory", lambda: 2**27)
+    assert found.encode("b" * 10_000)[1] == ("<s>", "<unk>")
+    with pytest.raises(InputError, match="as the tokenizer spells it"):
+        found.encode("a" * 10_000)
+
+
+def test_rules_of_published_kinds_are_within_measure(tmp_path: Path) -> None:
+    rules = [_replaces("``", '"'), _replaces(" ", "▁"), {"type": "NFKC"}, {"type": "Prepend", "prepend": "▁"}]
+    rules += [{"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": "▁"}]
+    found = open_tokenizer(tokenizer_json(tmp_path, normalizer={"type": "Sequence", "normalizers": rules}))
+    assert found.encode("cat")[1] == ("<s>", "<unk>", "cat")
 
 
 def test_a_pattern_that_never_ends_is_given_up(tmp_path: Path) -> None:

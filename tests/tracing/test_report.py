@@ -1,6 +1,7 @@
 """A whole report on a tiny model: it is written, resumed, and says what was measured."""
 
 import json
+import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,28 @@ def test_what_is_there_is_read_again_and_what_is_damaged_made_anew(
     for key, item in found.items.items():
         for name, value in item.items():
             np.testing.assert_array_equal(value, again.items[key][name])
+
+
+def test_an_edited_item_is_measured_anew_and_a_bomb_is_not_opened(
+    made: tuple[MadeReading, TraceReport, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, found, _ = made
+    monkeypatch.setattr("nucleate.tracing.words.write_words", lambda *given: None)
+    folder = found.folder / "items"
+    with np.load(folder / "pull.npz") as stored:
+        numbers = dict(stored)
+    np.savez(folder / "pull.npz", **{**numbers, "pull": numbers["pull"] + 1.0})
+    raw = bytearray((folder / "frames.npz").read_bytes())
+    raw[len(raw) // 2] ^= 1
+    (folder / "frames.npz").write_bytes(raw)
+    with zipfile.ZipFile(folder / "bridge.npz", "w", zipfile.ZIP_DEFLATED) as bomb:
+        head = b"{'descr': '<f8', 'fortran_order': False, 'shape': (100000000000,), }"
+        text = head.ljust(117) + b"\n"
+        bomb.writestr("x.npy", b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(2**22))
+    told: list[str] = []
+    again = report_of(reading, found.folder, "tiny", replacements=1, tell=told.append)  # type: ignore[arg-type]  # a stand-in of the model
+    assert {line.split(":")[0] for line in told[1:]} == {"pull", "frames", "bridge"}
+    np.testing.assert_array_equal(again.items["pull"]["pull"], found.items["pull"]["pull"])
 
 
 def test_a_section_takes_the_place_of_its_older_self_and_of_no_other(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 from nucleate import __version__
 from nucleate.checks import InputError, whole_number
-from nucleate.resources import cores
+from nucleate.kernels.simd import LANES, PART
+from nucleate.resources import cores, processor
 
 __all__ = ["facts", "only_cores"]
 
@@ -16,10 +17,12 @@ PACKAGES = ("numpy", "scipy", "numba", "jax", "diffrax")
 
 
 def facts() -> dict[str, str | int]:
-    """Cores this process may use, processor architecture, system, versions."""
+    """Cores this process may use, processor, lanes that the kernels ran with, system, versions."""
+    name, vectors = processor()
     known: dict[str, str | int] = {
         "cores": cores(),
-        "processor": platform.machine(),
+        "processor": f"{platform.machine()} {name}, {vectors}",
+        "lanes": f"{PART} of {LANES} at a time",
         "system": platform.system(),
     }
     known |= {"python": platform.python_version(), "nucleate": __version__}

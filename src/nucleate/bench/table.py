@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nucleate.bench.timing import Timing
-from nucleate.checks import FileError, InputError, MissingFileError, as_path, file_error
+from nucleate.checks import FileError, InputError, MissingFileError, as_path, read_file
+from nucleate.integrate.storage import followed, replacing
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 __all__ = ["Row", "Section", "check_json", "show", "timed_row", "with_ratios", "write_json"]
+
+MAX_RECORD_BYTES = 2**26  # more than all numbers have
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,21 @@ def check_json(path: Path | None) -> None:
             f"--out {path} cannot be written:"
             f" {'it is a folder' if path.is_dir() else 'its folder does not exist'}. Name a file."
         )
+    followed(path)  # a link that leads nowhere is refused
+    if path.exists() and not _is_record(path):
+        raise InputError(
+            f"--out {path} exists and does not hold such numbers, so it is not replaced. Choose another name,"
+            " or move it away."
+        )
+
+
+def _is_record(path: Path) -> bool:
+    """Whether `write_json` wrote this."""
+    try:
+        found = json.loads(read_file(path, MAX_RECORD_BYTES))
+    except (InputError, ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and {"command", "machine", "rounds", "sections"} <= found.keys()
 
 
 def write_json(
@@ -124,12 +142,8 @@ def write_json(
         "rounds": rounds,
         "sections": [_plain(asdict(section)) for section in sections],
     }
-    try:
-        path.write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise file_error(
-            f"--out {path} cannot be written: {error.strerror}. Name another file.", error
-        ) from None
+    with replacing(path) as part:
+        part.write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def _plain(value: Any) -> Any:

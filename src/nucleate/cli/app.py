@@ -12,6 +12,7 @@ from nucleate.cli.errors import Command, Commands
 from nucleate.cli.explore import explore
 from nucleate.cli.export import export
 from nucleate.cli.life import life
+from nucleate.cli.printing import echo
 from nucleate.cli.reproduce import reproduce
 from nucleate.cli.simulate import simulate
 from nucleate.cli.spectra import spectra
@@ -29,7 +30,7 @@ def _version(asked: bool) -> None:
     if asked:
         from nucleate import __version__
 
-        typer.echo(f"nucleate {__version__}")
+        echo(f"nucleate {__version__}")
         raise typer.Exit
 
 

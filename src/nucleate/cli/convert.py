@@ -7,6 +7,7 @@ import typer
 
 from nucleate.cli.errors import friendly_errors
 from nucleate.cli.options import Quiet
+from nucleate.cli.printing import echo
 
 __all__ = ["convert"]
 
@@ -29,4 +30,4 @@ def convert(
 
         tensors = write(source, out)
         if not quiet:
-            typer.echo(f"wrote {out}: {tensors} tensors")
+            echo(f"wrote {out}: {tensors} tensors")

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from math import log2
 from typing import TYPE_CHECKING, Protocol
 
-import typer
-
+from nucleate.cli.printing import echo
 from nucleate.durations import in_words
 
 if TYPE_CHECKING:
@@ -64,9 +63,9 @@ def announce(
     if not dry_run and (quiet or seconds < LONG_SECONDS):
         return
     time_in_words = in_words(seconds) if seconds >= LONG_SECONDS else "a few seconds"
-    typer.echo(f"{words}: {time_in_words} {where}", err=not dry_run)
+    echo(f"{words}: {time_in_words} {where}", err=not dry_run)
     if dry_run:
-        typer.echo(NOTHING_DONE)
+        echo(NOTHING_DONE)
 
 
 def rough_seconds(runs: int, n: int, d: int, t: float, linear: int | None = None) -> float:

@@ -12,16 +12,11 @@ from typing import Annotated, NamedTuple
 import typer
 
 from nucleate.cli.errors import friendly_errors
+from nucleate.cli.printing import echo
 
 __all__ = ["doctor"]
 
 CORE = ("numpy", "scipy", "numba", "llvmlite", "xarray", "zarr", "matplotlib", "typer", "rich")
-LANES = {
-    "avx512f": "AVX-512, eight doubles at once",
-    "avx2": "AVX2, four",
-    "asimd": "NEON, two",
-    "neon": "NEON, two",
-}
 WIDE = 14  # letters of the first column
 
 
@@ -59,7 +54,7 @@ def doctor(
         if not quiet:
             lines = [*_versions(), *_machine(), *_compiled_code(), "", *_present(), *lines]
         for line in lines:
-            typer.echo(line)
+            echo(line)
 
 
 def _row(name: str, words: str) -> str:
@@ -89,25 +84,16 @@ def _machine() -> list[str]:
     """The system, cores and memory that this process may use, vector instructions, and the card."""
     import os
 
-    from nucleate.resources import cores, free_memory, memory
+    from nucleate.resources import cores, free_memory, memory, processor
 
     every = os.cpu_count() or 1
     some = f"{cores()} of {every} cores" if cores() < every else f"{every} cores"
     room = f"{memory() / 2**30:.1f} GiB of memory, {free_memory() / 2**30:.1f} free"
     return [
         _row("machine", f"{platform.system()} {platform.release()}, {platform.machine()}; {some}; {room}"),
-        _row("processor", _processor()),
+        _row("processor", ", ".join(processor())),
         _row("card", _card()),
     ]
-
-
-def _processor() -> str:
-    """Its name, and how many doubles it computes at once."""
-    from llvmlite import binding
-
-    features = binding.get_host_cpu_features()
-    lanes = next((words for name, words in LANES.items() if features.get(name)), "no wide vectors: slower")
-    return f"{binding.get_host_cpu_name()}, {lanes}"
 
 
 def _card() -> str:

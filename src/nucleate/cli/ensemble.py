@@ -8,6 +8,7 @@ import typer
 
 from nucleate.cli.errors import friendly_errors
 from nucleate.cli.options import Device, Precision, Quiet, Threads
+from nucleate.cli.printing import echo
 from nucleate.cli.progress import ProgressBar
 
 __all__ = ["ensemble"]
@@ -88,7 +89,7 @@ def ensemble(
             from nucleate.kernels.threads import pick_threads
             from nucleate.studies.estimate import cost
 
-            typer.echo(f"{table}\n{cost(table, pick_threads(threads))}")
+            echo(f"{table}\n{cost(table, pick_threads(threads))}")
             return
         began = time.perf_counter()
         with progress:
@@ -101,7 +102,7 @@ def ensemble(
 
             write_ensemble(found, path, show or [])
         if not quiet:
-            typer.echo(f"{found.summary}\ntook {took:.1f} s; wrote {', '.join(map(str, [store, *pictures]))}")
+            echo(f"{found.summary}\ntook {took:.1f} s; wrote {', '.join(map(str, [store, *pictures]))}")
 
 
 def _targets(out: list[Path], dry_run: bool) -> tuple[Path | None, list[Path]]:
@@ -134,4 +135,4 @@ def _interrupted(progress: ProgressBar) -> str:
 
 
 def _warn(words: str) -> None:
-    typer.echo(f"Warning: {words}", err=True)
+    echo(f"Warning: {words}", err=True)

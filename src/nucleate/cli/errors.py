@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from nucleate.cli.printing import echo
+
 __all__ = ["EXIT_BAD_INPUT", "EXIT_INTERRUPTED", "EXIT_UNFINISHED", "Command", "Commands", "friendly_errors"]
 
 EXIT_UNFINISHED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 1, 2, 130  # exit codes
@@ -40,13 +42,13 @@ def friendly_errors(
         yield
     except InputError as error:
         words = Command.in_typed_words(str(error))
-        typer.echo(f"Error: {' '.join(words.split()) if one_line else words}", err=True)
+        echo(f"Error: {' '.join(words.split()) if one_line else words}", err=True)
         raise typer.Exit(EXIT_BAD_INPUT) from None
     except MemoryError:
-        typer.echo(f"Error: This does not fit into memory. {memory}", err=True)
+        echo(f"Error: This does not fit into memory. {memory}", err=True)
         raise typer.Exit(EXIT_BAD_INPUT) from None
     except KeyboardInterrupt:
-        typer.echo(interrupted(), err=True)
+        echo(interrupted(), err=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
@@ -89,7 +91,7 @@ def _refuse_empty(args: list[str]) -> None:
         name, is_long, value = word.partition("=")
         if not word or (is_long and not value and name.startswith("--")):
             what = name or (before if before.startswith("-") else "A word of the command")
-            typer.echo(f"Error: {what} is empty. Write what it should be, or leave it out.", err=True)
+            echo(f"Error: {what} is empty. Write what it should be, or leave it out.", err=True)
             raise typer.Exit(EXIT_BAD_INPUT)
 
 
@@ -113,5 +115,5 @@ def _interrupted() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        typer.echo("Interrupted.", err=True)
+        echo("Interrupted.", err=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None

@@ -11,6 +11,7 @@ from urllib.parse import quote, unquote
 import typer
 
 from nucleate.cli.errors import friendly_errors
+from nucleate.cli.printing import echo
 
 if TYPE_CHECKING:
     from nucleate.explorer.server import Server
@@ -61,7 +62,7 @@ def explore(
         with suppress(KeyboardInterrupt):  # the usual way to end it
             serve(explorer, port, lambda serving: _ready(serving, fragment, browser, quiet))
         if not quiet:
-            typer.echo("The explorer has ended.")
+            echo("The explorer has ended.")
 
 
 def _check_packages() -> None:
@@ -107,7 +108,7 @@ def _state(link: str) -> Any:
 def _ready(serving: "Server", fragment: str, browser: bool, quiet: bool) -> None:
     address = f"{serving.address}{fragment}"
     about = f"The explorer is at\n\n    {address}\n\nfor this machine only. Press Ctrl-C to end it."
-    typer.echo(address if quiet else about)
+    echo(address if quiet else about)
     if browser:
         threading.Thread(target=_open_browser, args=(address, serving.explorer.asked_for)).start()
 
@@ -117,4 +118,4 @@ def _open_browser(address: str, asked_for: threading.Event) -> None:
     from nucleate.explorer.browser import open_browser
 
     if not open_browser(address, asked_for):
-        typer.echo("No browser could be opened: open the address by hand.", err=True)
+        echo("No browser could be opened: open the address by hand.", err=True)

@@ -7,6 +7,7 @@ import typer
 
 from nucleate.cli.errors import friendly_errors
 from nucleate.cli.options import Quiet
+from nucleate.cli.printing import echo
 
 __all__ = ["export"]
 
@@ -64,7 +65,7 @@ def export(
 
         shown, size = write(run, out, which)
         if not quiet:
-            typer.echo(f"{shown.summary}\nwrote {out}, {size / 1e6:.1f} MB: open it in any browser")
+            echo(f"{shown.summary}\nwrote {out}, {size / 1e6:.1f} MB: open it in any browser")
 
 
 def _write_site(folder: Path, run: Path | None, out: Path | None, recordings: bool, quiet: bool) -> None:
@@ -82,7 +83,7 @@ def _write_site(folder: Path, run: Path | None, out: Path | None, recordings: bo
         made = write_site(folder, recordings, progress)
     if quiet:
         return
-    typer.echo(f"wrote {made.page}, {made.size / 1e6:.1f} MB: open it in any browser, or put it on any host")
-    typer.echo(f"presets: {len(made.computed)} computed in the page, {len(made.recorded)} recorded inside")
+    echo(f"wrote {made.page}, {made.size / 1e6:.1f} MB: open it in any browser, or put it on any host")
+    echo(f"presets: {len(made.computed)} computed in the page, {len(made.recorded)} recorded inside")
     if made.left_out:
-        typer.echo(f"left to nucleate itself: {', '.join(made.left_out)}")
+        echo(f"left to nucleate itself: {', '.join(made.left_out)}")

@@ -10,6 +10,7 @@ import typer
 from nucleate.cli.cost import announce, seconds_of_fewer
 from nucleate.cli.errors import friendly_errors
 from nucleate.cli.options import DryRun, Quiet
+from nucleate.cli.printing import echo
 from nucleate.cli.progress import ProgressBar
 from nucleate.cli.results import check_targets, finish, write_all
 
@@ -95,8 +96,8 @@ def life(
         took = clock.perf_counter() - began
         troubles = write_all(found.save, targets)
         if not quiet:
-            typer.echo(f"{found}\n")
+            echo(f"{found}\n")
             where = ", ".join(str(path) for path in targets if path not in troubles)
-            typer.echo(f"took {took:.2f} s" + (f"; wrote {where}" if where else ""))
+            echo(f"took {took:.2f} s" + (f"; wrote {where}" if where else ""))
         ending = found.ending if found.run.done else found.run.ending
         finish(found.run, "" if found.whole else ending, targets, troubles)

@@ -8,6 +8,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
+from nucleate.printable import printable
+
 __all__ = ["ProgressBar"]
 
 SECONDS_BEFORE_BAR = 2.0
@@ -82,6 +84,7 @@ class ProgressBar:
         self._show(words)
 
     def _show(self, words: str) -> None:
+        words = printable(words)
         self.shown = words
         if self.bar is not None:
             self.bar.update(

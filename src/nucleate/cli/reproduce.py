@@ -11,6 +11,7 @@ import typer
 from nucleate.cli.cost import announce
 from nucleate.cli.errors import friendly_errors
 from nucleate.cli.options import DryRun, Quiet
+from nucleate.cli.printing import echo
 from nucleate.cli.progress import ProgressBar
 from nucleate.durations import in_words
 
@@ -119,7 +120,7 @@ def reproduce(
             if not quiet:
                 _tell(outcome.report, outcome.results["items"], asked[one.name])
                 for path in written:
-                    typer.echo(f"wrote {path}")
+                    echo(f"wrote {path}")
 
 
 def _list(papers: "list[Paper]", keys: list[str]) -> None:
@@ -131,27 +132,27 @@ def _list(papers: "list[Paper]", keys: list[str]) -> None:
         if not items:
             continue
         full, quick = (sum(item.cost.of(how) for item in items) for how in (False, True))
-        typer.echo(
+        echo(
             f"{one.name}: {one.title}, arXiv {one.arxiv}; {in_words(full)} on two cores, quick"
             f" {in_words(quick)}"
         )
         for item in items:
             cost = f"{in_words(item.cost.full)}, quick {in_words(item.cost.quick)}"
-            typer.echo(f"  {item.key:<{_wide(keys)}}  {cost:<30}  {item.title}")
+            echo(f"  {item.key:<{_wide(keys)}}  {cost:<30}  {item.title}")
 
 
 def _tell(report: Path, items: Mapping[str, Any], keys: list[str]) -> None:
     """The table of verdicts, and where the report is."""
     rows = [(key, one["word"], one["part"]) for key in keys for one in items[key]["verdicts"]]
     wide = max(len(word) for _, word, _ in rows)
-    typer.echo("")
+    echo("")
     for key, word, part in rows:
-        typer.echo(f"{key:<{_wide(keys)}}  {word:<{wide}}  {part}")
-    typer.echo(f"\nreport: {report}\nnumbers: {report.with_name('results.json')}")
+        echo(f"{key:<{_wide(keys)}}  {word:<{wide}}  {part}")
+    echo(f"\nreport: {report}\nnumbers: {report.with_name('results.json')}")
 
 
 def _warn(words: str) -> None:
-    typer.echo(f"Warning: {words}", err=True)
+    echo(f"Warning: {words}", err=True)
 
 
 def _wide(keys: list[str]) -> int:
@@ -184,11 +185,11 @@ class _Items:
     def stage(self, items: int, words: str) -> None:
         self.items, self.count = items, 0
         if words:
-            typer.echo(words, err=True)
+            echo(words, err=True)
 
     def begin(self, key: str, title: str, seconds: float) -> None:
         self.count += 1
-        typer.echo(f"[{self.count}/{self.items}] {title}, {in_words(seconds)} on two cores", err=True)
+        echo(f"[{self.count}/{self.items}] {title}, {in_words(seconds)} on two cores", err=True)
         self.progress = ProgressBar(f"      {key}").start()
 
     def at(self, key: str, share: float) -> None:
@@ -197,10 +198,10 @@ class _Items:
     def end(self, key: str, summary: Mapping[str, Any], seconds: float, reused: bool) -> None:
         self.progress.stop()
         how = "kept from before" if reused else f"{seconds:.1f} s"
-        typer.echo(f"      {summary['verdict']}, {how}", err=True)
+        echo(f"      {summary['verdict']}, {how}", err=True)
 
     def first_look(self, report: Path) -> None:
-        typer.echo(FIRST_REPORT.format(report.resolve().as_uri()), err=True)
+        echo(FIRST_REPORT.format(report.resolve().as_uri()), err=True)
 
     def __enter__(self) -> "_Items":
         return self

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from nucleate.cli.errors import EXIT_BAD_INPUT, EXIT_INTERRUPTED, EXIT_UNFINISHED
+from nucleate.cli.printing import echo
 
 if TYPE_CHECKING:
     from nucleate.integrate.run import Run
@@ -41,11 +42,11 @@ def finish(run: "Run", ending: str, targets: list[Path], troubles: dict[Path, st
     troubles   what went wrong with a target, by `write_all`
     """
     for trouble in troubles.values():
-        typer.echo(f"Error: {trouble}", err=True)
+        echo(f"Error: {trouble}", err=True)
     if ending:
         written = ", ".join(str(path) for path in targets if path not in troubles)
         kept = f"What was computed is in {written}." if written else "Nothing was written."
-        typer.echo(f"Not finished: {ending}. {kept}", err=True)
+        echo(f"Not finished: {ending}. {kept}", err=True)
         statuses = (run.status,) if isinstance(run.status, str) else run.status
         raise typer.Exit(EXIT_INTERRUPTED if "interrupted" in statuses else EXIT_UNFINISHED)
     if troubles:

@@ -39,6 +39,7 @@ from nucleate.cli.options import (
     Threads,
     Weights,
 )
+from nucleate.cli.printing import echo
 from nucleate.cli.progress import ProgressBar
 from nucleate.cli.results import check_targets, finish, write_all
 from nucleate.cli.simulation_setup import (
@@ -304,7 +305,7 @@ def simulate(
         if check:
             with ProgressBar("checking", quiet):
                 agreement = run.check()
-            typer.echo(str(agreement))
+            echo(str(agreement))
         finish(run, "" if run.done else run.ending, targets, troubles)
 
 
@@ -379,15 +380,15 @@ def _tell(run: "Run", took: float, asked: list[Path], written: list[Path], verdi
 
     from nucleate.plot import text_histogram
 
-    typer.echo(run.summary)
+    echo(run.summary)
     x = run.x if run.x.ndim == 3 else run.x[0]  # (m, n, d)
     x = x[np.isfinite(x).all((1, 2))]  # frames that were reached
     if x.shape[-1] == 2 and len(x) > 1 and (sys.stdout.encoding or "").lower().startswith("utf"):
-        typer.echo(f"first frame  {text_histogram(x[0])}\nlast frame   {text_histogram(x[-1])}")
+        echo(f"first frame  {text_histogram(x[0])}\nlast frame   {text_histogram(x[-1])}")
     if verdict:
-        typer.echo(verdict)
+        echo(verdict)
     hint = "" if asked else ": add --out run.png for a picture, --out run.zarr for the data"
-    typer.echo(
+    echo(
         f"took {took:.2f} s; "
         + (f"wrote {', '.join(map(str, written))}" if written else f"nothing written{hint}")
     )

@@ -10,6 +10,7 @@ import typer
 from nucleate.cli.cost import announce
 from nucleate.cli.errors import friendly_errors
 from nucleate.cli.options import CheckpointPath, DryRun, Quiet
+from nucleate.cli.printing import echo
 from nucleate.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def spectra(
         if not quiet:
             _tell(found, heads)
             wrote = f"; wrote {', '.join(map(str, targets))}" if targets else ""
-            typer.echo(f"\ntook {time.perf_counter() - began:.1f} s{wrote}")
+            echo(f"\ntook {time.perf_counter() - began:.1f} s{wrote}")
 
 
 def _announce(
@@ -156,8 +157,8 @@ def _seconds_of_one(d: int, head_dim: int) -> float:
 def _tell(found: "Spectra", every: bool) -> None:
     from nucleate.models.table import head_table, layer_table
 
-    typer.echo(f"{found}\n")
+    echo(f"{found}\n")
     listed = every or len(found.heads) <= MAX_LISTED_HEADS
-    typer.echo(head_table(found.heads, found.outcomes) if listed else layer_table(found))
+    echo(head_table(found.heads, found.outcomes) if listed else layer_table(found))
     if found.outcomes:
-        typer.echo(f"\n{found.outcomes}")
+        echo(f"\n{found.outcomes}")

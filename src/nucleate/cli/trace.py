@@ -10,6 +10,7 @@ import typer
 from nucleate.cli.cost import LONG_SECONDS, NOTHING_DONE
 from nucleate.cli.errors import friendly_errors
 from nucleate.cli.options import CheckpointPath, Quiet
+from nucleate.cli.printing import echo
 from nucleate.cli.progress import ProgressBar
 from nucleate.durations import in_words
 
@@ -128,7 +129,7 @@ def trace(
         if not quiet:
             _tell(run)
             wrote = f"; wrote {', '.join(map(str, targets))}" if targets else ""
-            typer.echo(f"\ntook {time.perf_counter() - began:.1f} s{wrote}")
+            echo(f"\ntook {time.perf_counter() - began:.1f} s{wrote}")
 
 
 def _report(
@@ -151,17 +152,17 @@ def _report(
         progress.say("opening the model and its tokenizer")
         reading, known = prepare_report(path, texts, names, tokenizer, length)
     if dry_run:
-        typer.echo(announce(reading, None, report_passes(reading)))
+        echo(announce(reading, None, report_passes(reading)))
         for note in reading.notes:
-            typer.echo(note)
-        typer.echo(NOTHING_DONE)
+            echo(note)
+        echo(NOTHING_DONE)
         return
     said: list[str] = []
 
     def tell(words: str) -> None:
         """The cost, beforehand; what is being measured, in the bar."""
         if not said and not quiet:
-            typer.echo(words, err=True)
+            echo(words, err=True)
         elif said:
             bar.words = words.partition(":")[0]
         said.append(words)
@@ -169,8 +170,8 @@ def _report(
     with ProgressBar("forward passes", quiet, unit="passes") as bar:
         found = report_of(reading, folder, names=known, tell=tell, progress=bar)
     if not quiet:
-        typer.echo(str(found))
-        typer.echo(f"\ntook {time.perf_counter() - began:.1f} s; wrote {folder / 'report.md'}")
+        echo(str(found))
+        echo(f"\ntook {time.perf_counter() - began:.1f} s; wrote {folder / 'report.md'}")
 
 
 def _targets(paths: list[Path]) -> list[Path]:
@@ -242,21 +243,21 @@ def _announce(reading: "Reading", dry_run: bool, quiet: bool) -> None:
         return
     s, (b, n) = reading.model.settings, np.atleast_2d(reading.ids).shape
     texts = f"{b} texts of " if b > 1 else ""
-    typer.echo(
+    echo(
         f"{s.name}: {s.architecture}, {s.layers} layers of {s.heads} heads, d = {s.d}; {texts}{n} tokens;"
         f" {in_words(seconds)}",
         err=not dry_run,
     )
     if dry_run:
         for note in reading.notes:
-            typer.echo(note)
-        typer.echo(NOTHING_DONE)
+            echo(note)
+        echo(NOTHING_DONE)
 
 
 def _tell(run: "Run") -> None:
     from nucleate.models.depth_table import depth_table
 
-    typer.echo(f"{run.summary}\n")
-    typer.echo(depth_table(run))
+    echo(f"{run.summary}\n")
+    echo(depth_table(run))
     for note in run.notes.get("notes", ()):
-        typer.echo(note)
+        echo(note)

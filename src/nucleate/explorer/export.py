@@ -2,13 +2,14 @@
 network."""
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nucleate.checks import Array, InputError, MissingFileError, as_path, read_file
+from nucleate.checks import Array, FileError, InputError, MissingFileError, as_path, read_file
 from nucleate.explorer.built_page import content_security_policy, page_text
 from nucleate.explorer.measurements import Measurements, measure
 from nucleate.explorer.page_engine import live_part
@@ -17,7 +18,7 @@ from nucleate.explorer.prepared_trace import PreparedTrace, prepare_trace_view, 
 from nucleate.explorer.stored_runs import open_folder
 from nucleate.explorer.trace_view import base64_text
 from nucleate.integrate.run import Run
-from nucleate.integrate.storage import replacing
+from nucleate.integrate.storage import followed, replacing
 
 __all__ = [
     "check_html",
@@ -114,10 +115,13 @@ def check_html(path: Path) -> Path:
         raise InputError(
             f"{path} has the ending {path.suffix or '(none)'}, but a page ends in .html. Choose another name."
         )
-    if not path.parent.is_dir():
+    folder = followed(path).parent
+    if not folder.is_dir():
         raise MissingFileError(
-            f"{path} cannot be written: the folder {path.parent} does not exist. Make it first."
+            f"{path} cannot be written: the folder {folder} does not exist. Make it first."
         )
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise FileError(f"{path} cannot be written: the folder {folder} is read-only. Choose another.")
     if path.exists():
         try:
             ours = PAGE_MARK.encode() in read_file(path, MAX_PAGE_BYTES)

@@ -1,6 +1,7 @@
 """A static site: the page with the greeting of a server inside.  It computes runs by itself, in a worker of
 the browser, and plays what is beyond that engine as nucleate recorded it."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nucleate.checks import InputError, MissingFileError, as_path
+from nucleate.checks import FileError, InputError, MissingFileError, as_path, file_error
 from nucleate.explorer.built_page import page_text
 from nucleate.explorer.export import check_html, page_with_recording, write_page
 from nucleate.explorer.page_engine import computed_in_page, page_greeting
@@ -16,6 +17,7 @@ from nucleate.explorer.prepared_run import begun_message, compute, prepare_scene
 from nucleate.explorer.presets import ScenePreset, presets
 from nucleate.explorer.python_code import python_code
 from nucleate.explorer.trace_view import base64_text
+from nucleate.integrate.storage import followed
 
 __all__ = ["Site", "recorded_preset", "site_page", "write_site"]
 
@@ -47,7 +49,12 @@ def write_site(
     presets that are computed for it."""
     target = _target(folder)
     text, *kinds = site_page(page_text() if page is None else page, recordings, progress)
-    target.parent.mkdir(exist_ok=True)
+    try:
+        target.parent.mkdir(exist_ok=True)
+    except OSError as error:
+        raise file_error(
+            f"{target.parent} cannot be made: {error.strerror}. Choose another folder.", error
+        ) from None
     return Site(target, write_page(target, text), *kinds)
 
 
@@ -95,6 +102,7 @@ def recorded_preset(preset: ScenePreset) -> dict[str, Any] | None:
 def _target(folder: Path) -> Path:
     """Where the page goes, if it can: nothing but a page of ours is replaced."""
     folder = as_path("--site", folder)
+    followed(folder)  # a link that leads nowhere is refused before any work
     if folder.is_dir():
         return check_html(folder / "index.html")
     if folder.exists():
@@ -103,4 +111,6 @@ def _target(folder: Path) -> Path:
         raise MissingFileError(
             f"{folder} cannot be made: the folder {folder.parent} does not exist. Make it first."
         )
+    if not os.access(folder.parent, os.W_OK | os.X_OK):
+        raise FileError(f"{folder} cannot be made: {folder.parent} is read-only. Choose another.")
     return folder / "index.html"

@@ -19,7 +19,7 @@ __all__ = ["npz_names", "npz_shapes", "read_npz"]
 
 Head = tuple[tuple[int, ...], "np.dtype[Any]"]
 
-MAX_ARRAYS = 64
+MAX_ARRAYS = 256  # the most that a file of ours has is 105
 MAX_CONTENTS_BYTES = 2**16  # of the table of contents
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 ENCRYPTED = 0x1  # a flag of a file in a zip file

@@ -18,6 +18,7 @@ from nucleate.integrate.checkpoint import Checkpoint
 from nucleate.integrate.status import STATUS_HELP
 from nucleate.layers import Layers, Model
 from nucleate.mlp import MLP, Potential
+from nucleate.printable import printable
 
 if TYPE_CHECKING:  # heavy to import, and needed for annotations only
     from matplotlib.axes import Axes
@@ -91,6 +92,9 @@ class Run:
     @property
     def summary(self) -> str:
         """One line: who, for how long, by which method, with what end, and what to do if it is not "done"."""
+        return printable(self._summary())
+
+    def _summary(self) -> str:
         *runs, m, n, d = self.x.shape
         if self.over_depth:
             texts = f"{runs[0]} text{'s' * (runs[0] != 1)} of " if runs else ""

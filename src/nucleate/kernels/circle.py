@@ -41,7 +41,21 @@ from nucleate.kernels.circle_sums import (
 from nucleate.kernels.compile import inlined, uncounted
 from nucleate.kernels.model_shape import FULL, WINDOW, ModelShape
 from nucleate.kernels.pairwise import Pairwise, pairwise_system, pairwise_token
-from nucleate.kernels.simd import LANES, fma, fms, hsum, lane, load, splat, store, vmax
+from nucleate.kernels.simd import (
+    LANES,
+    PART,
+    fma,
+    fms,
+    hsum,
+    lane,
+    load,
+    load_as,
+    load_part,
+    splat,
+    splat_as,
+    store,
+    vmax,
+)
 
 __all__ = [
     "MAX_Z",
@@ -155,12 +169,15 @@ def lanes_for(n: int, orders: int) -> dict[str, Array]:
     """The arrays of `circle_sums.py` for n tokens."""
     c = max(1, min(CHUNK, -(-n // LANES)))
     B = -(-n // (LANES * c))
-    # (B, c, 8) token numbers
-    index = np.arange(B * LANES * c).reshape(B, LANES, c).transpose(0, 2, 1)
+    cosine, present = np.zeros((B, c, LANES)), np.ones((B, c, LANES))
+    if B:
+        last = np.arange((B - 1) * LANES * c, B * LANES * c).reshape(LANES, c).T  # (c, 8) token numbers
+        present[-1] = last < n
+        cosine[-1] = 1.0  # where there is no token: 0 has no direction, and its modes underflow
     return {
-        "cosine": np.zeros((B, c, LANES)),
+        "cosine": cosine,
         "sine": np.zeros((B, c, LANES)),
-        "present": np.ascontiguousarray(index < n, dtype=np.float64),
+        "present": present,
         "few": np.zeros((B, c, LANES)),
         "totals": np.zeros((B, orders, 2, LANES)),
         "base": np.zeros((B, orders, 2, LANES)),
@@ -191,15 +208,18 @@ def circle_block(s, b, velocity, stop):
     few, n, c, orders = s.few, s.pair.n, s.cosine.shape[1], s.totals.shape[1]
     begin_sums(s, b, orders)
     first = b * LANES * c
+    beyond = 0.0
     if not s.gaussian:
         beyond = _general_block(s, b, orders, velocity)
     elif s.pair.scalar:
-        beyond = _gaussian_block(s, b, orders, velocity, None)
+        for part in range(0, LANES, PART):
+            beyond += _gaussian_block(s, b, part, orders, velocity, None)
     else:
-        beyond = _gaussian_block(s, b, orders, velocity, True)
+        for part in range(0, LANES, PART):
+            beyond += _gaussian_block(s, b, part, orders, velocity, True)
     if b == 0 and s.pair.m == 0 and s.pair.mask != FULL and s.pair.scalar:
         velocity[0] = 0.0  # the first token sees itself alone: exactly, where the modes know it to rounding
-    if not hsum(beyond) <= 0.0:
+    if not beyond <= 0.0:
         for at in range(LANES):
             for i in range(c):
                 k = first + at * c + i
@@ -223,43 +243,45 @@ def circle_sweep(s, velocity, stop):
 
 @inlined
 def note_few(s, row, terms, Z, ratio):
-    """`few` of eight tokens: above 0, or not a number, where the sum of weights is too small."""
-    few = (terms - Z * ratio) * load(s.present, row)
+    """`few` of the tokens in a vector: above 0, or not a number, where the sum of weights is too small."""
+    few = (terms - Z * ratio) * load_as(Z, s.present, row)
     store(s.few, row, few)
     return few
 
 
 @inlined
-def _gaussian_block(s, b, orders, velocity, along):
-    """K^T Q = I, causal or full mask; for V = c I what is along x_k is not needed, and `along` None."""
+def _gaussian_block(s, b, part, orders, velocity, along):
+    """The lanes that begin at `part`: K^T Q = I, causal or full mask; for V = c I what is along x_k is not
+    needed, and `along` None."""
     cosine, sine, present, bessel, sums = s.cosine, s.sine, s.present, s.bessel, s.sums
     ratio, full, n, c = s.ratio, s.pair.mask == FULL, s.pair.n, s.cosine.shape[1]
-    beyond = splat(0.0)
+    nothing = splat_as(load_part(cosine, 0), 0.0)
+    beyond = nothing
     for i in range(0, c, 2):
-        row = (b * c + i) * LANES
-        x, y, here = load(cosine, row), load(sine, row), load(present, row)
-        x2, y2, here2 = x, y, splat(0.0)
+        row = (b * c + i) * LANES + part
+        x, y, here = load_part(cosine, row), load_part(sine, row), load_part(present, row)
+        x2, y2, here2, after = x, y, nothing, row + LANES
         if i + 1 < c:
-            x2, y2, here2 = load(cosine, row + LANES), load(sine, row + LANES), load(present, row + LANES)
+            x2, y2, here2 = load_part(cosine, after), load_part(sine, after), load_part(present, after)
         if full:
             S, Z, ahead, across, S2, Z2, ahead2, across2 = fixed_tokens(
-                x, y, x2, y2, sums, bessel, 0, orders, along
+                x, y, x2, y2, sums, part, bessel, 0, orders, along
             )
         else:
             S, Z, ahead, across, S2, Z2, ahead2, across2 = running_tokens(
-                x, y, here, x2, y2, here2, sums, bessel, 0, orders, None, None, along
+                x, y, here, x2, y2, here2, sums, part, bessel, 0, orders, None, None, along
             )
-        beyond = beyond + vmax(splat(0.0), note_few(s, row, S, Z, ratio))
+        beyond = beyond + vmax(nothing, note_few(s, row, S, Z, ratio))
         turn, turn2 = _turn(s, x, y, ahead, across, Z, along), _turn(s, x2, y2, ahead2, across2, Z2, along)
         if i + 1 < c:
-            beyond = beyond + vmax(splat(0.0), note_few(s, row + LANES, S2, Z2, ratio))
-        for at in range(LANES):
-            k = (b * LANES + at) * c + i
+            beyond = beyond + vmax(nothing, note_few(s, after, S2, Z2, ratio))
+        for at in range(PART):
+            k = (b * LANES + part + at) * c + i
             if k < n:
                 velocity[k] = lane(turn, at)
             if k + 1 < n and i + 1 < c:
                 velocity[k + 1] = lane(turn2, at)
-    return beyond
+    return hsum(beyond)
 
 
 @inlined
@@ -278,7 +300,7 @@ def _general_block(s, b, orders, velocity):
             k = (b * LANES + at) * c + i
             if k < pair.n:
                 velocity[k] = lane(turn, at)
-    return beyond
+    return hsum(beyond)
 
 
 @inlined
@@ -288,6 +310,6 @@ def _turn(s, x, y, ahead, across, Z, along):
     if along is None:
         return across * s.pair.scale / Z
     sum_x, sum_y = fms(ahead, x, across * y), fma(ahead, y, across * x)
-    v_x = fma(sum_x, splat(V[0, 0]), sum_y * V[0, 1])
-    v_y = fma(sum_x, splat(V[1, 0]), sum_y * V[1, 1])
+    v_x = fma(sum_x, splat_as(x, V[0, 0]), sum_y * V[0, 1])
+    v_y = fma(sum_x, splat_as(x, V[1, 0]), sum_y * V[1, 1])
     return fms(v_y, x, v_x * y) / Z

@@ -17,10 +17,23 @@ from numpy.typing import NDArray
 
 from nucleate.checks import EPS, Array
 from nucleate.kernels.circle import TOLERANCE, frozen_sums, modes, plain_coefficients, usual_ratio
-from nucleate.kernels.compile import compiled, inner
+from nucleate.kernels.compile import compiled, inlined
 from nucleate.kernels.model_shape import ModelShape, ordinary_shape
 from nucleate.kernels.pairwise import base_2
-from nucleate.kernels.simd import LANES, fma, fms, lane, load, splat, store, vmax
+from nucleate.kernels.simd import (
+    LANES,
+    PART,
+    fma,
+    fms,
+    lane,
+    lanes_of,
+    load,
+    load_part,
+    splat,
+    splat_as,
+    store,
+    vmax,
+)
 from nucleate.kernels.threads import Stop, share
 from nucleate.kernels.vector_math import exp2, sincos
 
@@ -33,6 +46,11 @@ __all__ = [
     "circle_batch_system",
     "circle_batch_velocities",
 ]
+
+
+# Each token's powers form one chain of dependent operations: two tokens at a time hide its latency, where
+# there are registers for them.  Without AVX-512 there are not, and the chain is no longer than the work.
+IN_PAIRS = PART == LANES
 
 
 def circle_batch_roundoff(beta: float) -> float:
@@ -60,7 +78,7 @@ class CircleBatch(NamedTuple):
     exponent: Array  # (8,) log2 of a weight over the distance squared
     runs: NDArray[np.int64]  # (8,) the number of the run in each lane
     Z: Array  # (n, 8) scratch
-    place: Array  # (n, 2, 8) scratch
+    place: Array  # (n, 2, 8) scratch: cosines and sines
     sums: Array  # (M + 2, 2, 8) scratch
 
 
@@ -151,53 +169,92 @@ def circle_batch_leave(s, at):
 @compiled
 def circle_batch_drift(s, y, velocity, stop):
     """Angular velocities of all tokens in all lanes."""
-    bessel, start, sums, Zs = s.bessel, s.start, s.sums, s.Z
+    place, beyond = s.place, False
+    for at in range(0, s.n * LANES, PART):
+        sine, cosine = sincos(load_part(y, at))
+        k, part = at // LANES, at % LANES
+        store(place, 2 * k * LANES + part, cosine)
+        store(place, (2 * k + 1) * LANES + part, sine)
+    for part in range(0, LANES, PART):
+        beyond |= _by_modes(s, velocity, part, stop)
+    if beyond:
+        _by_pairs(s, y, velocity, stop)
+
+
+@inlined
+def _by_modes(s, velocity, part, stop):
+    """The lanes that begin at `part`, by sums over modes; whether some token is beyond their accuracy."""
+    bessel, start, sums, Zs, place = s.bessel, s.start, s.sums, s.Z, s.place
     n, orders = s.n, s.bessel.shape[0]
-    factor, mass, ratio = load(s.factor, 0), load(s.mass, 0), load(s.limit, 0)
-    for at in range(0, orders * 2 * LANES, LANES):
-        store(sums, at, load(start, at))
-    worst = splat(-1.0)
-    for k in range(0, n - 1, 2):
+    factor, mass, ratio = load_part(s.factor, part), load_part(s.mass, part), load_part(s.limit, part)
+    for at in range(part, orders * 2 * LANES, LANES):
+        store(sums, at, load_part(start, at))
+    worst, pairs = splat_as(factor, -1.0), n // 2 if IN_PAIRS else 0
+    for k in range(0, 2 * pairs, 2):
         if stop[0]:
-            return
-        row = k * LANES
-        sine, cosine = sincos(load(y, row))
-        sine2, cosine2 = sincos(load(y, row + LANES))
-        Z, force, Z2, force2 = _two_tokens(cosine, sine, cosine2, sine2, bessel, sums, orders)
+            return False
+        row, at = k * LANES + part, 2 * k * LANES + part
+        c, s_, c2, s2 = (
+            load_part(place, at),
+            load_part(place, at + LANES),
+            load_part(place, at + 2 * LANES),
+            load_part(place, at + 3 * LANES),
+        )
+        Z, force, Z2, force2 = _two_tokens(c, s_, c2, s2, bessel, sums, orders, part)
         store(velocity, row, force * factor / Z)
         store(velocity, row + LANES, force2 * factor / Z2)
         store(Zs, row, Z)
         store(Zs, row + LANES, Z2)
         worst = vmax(worst, mass + vmax((k + 1.0) - Z * ratio, (k + 2.0) - Z2 * ratio))
-    if n % 2:
-        row = (n - 1) * LANES
-        sine, cosine = sincos(load(y, row))
-        Z, force, _, _ = _two_tokens(cosine, sine, cosine, sine, bessel, sums, orders)
+    for k in range(2 * pairs, n):
+        if stop[0]:
+            return False
+        row, at = k * LANES + part, 2 * k * LANES + part
+        Z, force = _one_token(load_part(place, at), load_part(place, at + LANES), bessel, sums, orders, part)
         store(velocity, row, force * factor / Z)
         store(Zs, row, Z)
-        worst = vmax(worst, mass + (float(n) - Z * ratio))
-    if _any_positive(worst):
-        _by_pairs(s, y, velocity, stop)
+        worst = vmax(worst, mass + ((k + 1.0) - Z * ratio))
+    return _any_positive(worst)
 
 
-@inner
-def _two_tokens(c, s, c2, s2, bessel, sums, orders):
-    """Z_k and sum_j w_kj sin(theta_j - theta_k) of two consecutive tokens in each lane; then they join the
-    sums.
-
-    Two at a time, because each token's powers form one chain of dependent operations.
-    """
-    twice, twice2 = c + c, c2 + c2
-    before, before_i, before2, before2_i = splat(1.0), splat(0.0), splat(1.0), splat(0.0)  # e_{m-1}
-    real, imag, real2, imag2 = c, s, c2, s2  # e_m
-    total, b0 = load(sums, 0), load(bessel, 0)
-    Z, Z2 = fma(b0, total, splat(1.0)), fma(b0, total + 1.0, splat(1.0))
-    force, force2 = splat(0.0), splat(0.0)
-    store(sums, 0, total + 2.0)
+@inlined
+def _one_token(c, s, bessel, sums, orders, part):
+    """Z_k and sum_j w_kj sin(theta_j - theta_k) of a token in each lane; then it joins the sums."""
+    one, none = splat_as(c, 1.0), splat_as(c, 0.0)
+    twice = c + c
+    before, before_i = one, none  # e_{m-1}
+    real, imag = c, s  # e_m
+    total = load_part(sums, part)
+    Z, force = fma(load_part(bessel, part), total, one), none
+    store(sums, part, total + 1.0)
     for m in range(1, orders):
-        here = m * 2 * LANES
-        S_real, S_imag = load(sums, here), load(sums, here + LANES)
-        b_Z, b_force = load(bessel, here), load(bessel, here + LANES)
+        here = m * 2 * LANES + part
+        S_real, S_imag = load_part(sums, here), load_part(sums, here + LANES)
+        b_Z, b_force = load_part(bessel, here), load_part(bessel, here + LANES)
+        Z = fma(b_Z, fma(real, S_real, imag * S_imag), Z)
+        force = fma(b_force, fms(real, S_imag, imag * S_real), force)
+        store(sums, here, S_real + real)
+        store(sums, here + LANES, S_imag + imag)
+        before, real = real, fms(twice, real, before)
+        before_i, imag = imag, fms(twice, imag, before_i)
+    return Z, force
+
+
+@inlined
+def _two_tokens(c, s, c2, s2, bessel, sums, orders, part):
+    """The same of two consecutive tokens in each lane, to the same bits."""
+    one, none = splat_as(c, 1.0), splat_as(c, 0.0)
+    twice, twice2 = c + c, c2 + c2
+    before, before_i, before2, before2_i = one, none, one, none  # e_{m-1}
+    real, imag, real2, imag2 = c, s, c2, s2  # e_m
+    total, b0 = load_part(sums, part), load_part(bessel, part)
+    Z, Z2 = fma(b0, total, one), fma(b0, total + 1.0, one)
+    force, force2 = none, none
+    store(sums, part, total + 2.0)
+    for m in range(1, orders):
+        here = m * 2 * LANES + part
+        S_real, S_imag = load_part(sums, here), load_part(sums, here + LANES)
+        b_Z, b_force = load_part(bessel, here), load_part(bessel, here + LANES)
         Z = fma(b_Z, fma(real, S_real, imag * S_imag), Z)
         force = fma(b_force, fms(real, S_imag, imag * S_real), force)
         S_real, S_imag = S_real + real, S_imag + imag
@@ -212,24 +269,20 @@ def _two_tokens(c, s, c2, s2, bessel, sums, orders):
     return Z, force, Z2, force2
 
 
-@inner
+@inlined
 def _any_positive(vector):
     """Whether any lane is above zero; one that is not a number says nothing about the others."""
-    for at in range(LANES):
+    for at in range(lanes_of(vector)):
         if lane(vector, at) > 0.0:
             return True
     return False
 
 
-@inner
+@inlined
 def _by_pairs(s, y, velocity, stop):
     """Tokens beyond the accuracy of the modes, pair by pair: computed in all lanes, kept where needed."""
     place, n = s.place, s.n
     mass, limit = load(s.mass, 0), load(s.limit, 0)
-    for k in range(n):
-        sine, cosine = sincos(load(y, k * LANES))
-        store(place, 2 * k * LANES, cosine)
-        store(place, (2 * k + 1) * LANES, sine)
     for k in range(n):
         if stop[0]:
             return
@@ -243,7 +296,7 @@ def _by_pairs(s, y, velocity, stop):
                 velocity[k * LANES + at] = s.factor[at] * own_force / own_Z
 
 
-@inner
+@inlined
 def _pair_sums(place, exponent, k):
     """Z_k and sum_j w_kj sin(theta_j - theta_k) of one token in each lane, from differences of points: good
     to a rounding of 1, not of itself, which is what is asked."""
@@ -256,7 +309,7 @@ def _pair_sums(place, exponent, k):
     return Z, fms(c, sum_y, s * sum_x)
 
 
-@inner
+@inlined
 def _with_frozen(s, at, here, Z, force):
     """The same with the frozen tokens of one lane's run."""
     row = s.runs[at] if s.beta.size > 1 else 0

@@ -39,13 +39,17 @@ from nucleate.kernels.compile import inlined, uncounted
 from nucleate.kernels.model_shape import CAUSAL, EXPONENTIAL, FULL, HARDMAX, WINDOW, ModelShape, mean_seen
 from nucleate.kernels.simd import (
     LANES,
+    PART,
     fma,
     fms,
     hsum,
     lane,
     load,
+    load_as,
+    load_part,
     set_lane,
     splat,
+    splat_as,
     sqrt,
     store,
     vmax,
@@ -225,66 +229,64 @@ def _block(p, h, b, velocity):
     s, head = p.modes, p.heads[h]
     begin_sums(s, b, head.orders)
     across_alone = head.scalar and p.norm == POST
-    if head.slope > 0.0 and across_alone:
-        beyond = _gaussian_rows(p, s, head, h, b, _decay(head), None)
-    elif head.slope > 0.0:
-        beyond = _gaussian_rows(p, s, head, h, b, _decay(head), True)
-    elif not head.gaussian or head.mask == WINDOW:
+    beyond = 0.0
+    if head.slope == 0.0 and (not head.gaussian or head.mask == WINDOW):
         beyond = _general_rows(p, s, head, h, b)
-    elif across_alone:
-        beyond = _gaussian_rows(p, s, head, h, b, None, None)
     else:
-        beyond = _gaussian_rows(p, s, head, h, b, None, True)
-    if not hsum(beyond) <= 0.0:
+        for part in range(0, LANES, PART):
+            if head.slope > 0.0 and across_alone:
+                beyond += _gaussian_rows(p, s, head, h, b, part, _decay(head), None)
+            elif head.slope > 0.0:
+                beyond += _gaussian_rows(p, s, head, h, b, part, _decay(head), True)
+            elif across_alone:
+                beyond += _gaussian_rows(p, s, head, h, b, part, None, None)
+            else:
+                beyond += _gaussian_rows(p, s, head, h, b, part, None, True)
+    if not beyond <= 0.0:
         _leave(s, h, b, p.n)
     if s.alone and h == s.last:
         _write_velocities(p, s, b, velocity)
 
 
 @inlined
-def _gaussian_rows(p, s, head, h, b, decay, along):
-    """K^T Q = I, causal or full mask; `along` is None where only what is across x_k counts.  Returns what is
-    positive, or not a number, where a token is left."""
+def _gaussian_rows(p, s, head, h, b, part, decay, along):
+    """The lanes that begin at `part`: K^T Q = I, causal or full mask; `along` is None where only what is
+    across x_k counts.  Returns what is positive, or not a number, where a token is left."""
     bessel, sums, c, orders, full = s.bessel, s.sums, s.cosine.shape[1], head.orders, head.mask == FULL
-    exponential, largest = head.weights == EXPONENTIAL, splat(1.0)
-    if exponential:
-        largest = splat(math.exp(head.beta))
-    beyond, growth, growth2 = splat(0.0), decay, decay  # None without ALiBi
+    exponential, some = head.weights == EXPONENTIAL, load_part(s.cosine, 0)
+    nothing, largest = splat_as(some, 0.0), splat_as(some, math.exp(head.beta) if exponential else 1.0)
+    beyond, growth, growth2 = nothing, decay, decay  # None without ALiBi
     if decay is not None:
         growth, growth2 = 1.0 / decay, 1.0 / (decay * decay)
     for i in range(0, c, 2):
-        row = (b * c + i) * LANES
-        x, y, here = load(s.cosine, row), load(s.sine, row), load(s.present, row)
-        x2, y2, here2 = x, y, splat(0.0)
+        row = (b * c + i) * LANES + part
+        x, y, here = load_part(s.cosine, row), load_part(s.sine, row), load_part(s.present, row)
+        x2, y2, here2, after = x, y, nothing, row + LANES
         if i + 1 < c:
-            x2, y2, here2 = (
-                load(s.cosine, row + LANES),
-                load(s.sine, row + LANES),
-                load(s.present, row + LANES),
-            )
+            x2, y2, here2 = load_part(s.cosine, after), load_part(s.sine, after), load_part(s.present, after)
         if full:
             S, Z, ahead, across, S2, Z2, ahead2, across2 = fixed_tokens(
-                x, y, x2, y2, sums, bessel, h, orders, along
+                x, y, x2, y2, sums, part, bessel, h, orders, along
             )
         else:
             S, Z, ahead, across, S2, Z2, ahead2, across2 = running_tokens(
-                x, y, here, x2, y2, here2, sums, bessel, h, orders, growth, growth2, along
+                x, y, here, x2, y2, here2, sums, part, bessel, h, orders, growth, growth2, along
             )
             if decay is not None:
                 if growth2 > MAX_GROWTH:
-                    begin_anew(s, orders, growth2)
+                    begin_anew(s, part, orders, growth2)
                     growth2 = 1.0
                 growth = growth2 / decay
                 growth2 = growth / decay
         factor, factor2 = largest / (S if exponential else Z), largest / (S2 if exponential else Z2)
         few = note_few(s, row, S, Z, head.ratio)
-        beyond = beyond + vmax(splat(0.0), few)
+        beyond = beyond + vmax(nothing, few)
         _add_row(p, s, head, h, row, x, y, few, ahead * factor, across * factor)
         if i + 1 < c:
-            few = note_few(s, row + LANES, S2, Z2, head.ratio)
-            beyond = beyond + vmax(splat(0.0), few)
-            _add_row(p, s, head, h, row + LANES, x2, y2, few, ahead2 * factor2, across2 * factor2)
-    return beyond
+            few = note_few(s, after, S2, Z2, head.ratio)
+            beyond = beyond + vmax(nothing, few)
+            _add_row(p, s, head, h, after, x2, y2, few, ahead2 * factor2, across2 * factor2)
+    return hsum(beyond)
 
 
 @inlined
@@ -306,31 +308,34 @@ def _general_rows(p, s, head, h, b):
         _add_row(
             p, s, head, h, row, load(s.cosine, row), load(s.sine, row), few, ahead * factor, across * factor
         )
-    return beyond
+    return hsum(beyond)
 
 
 @inlined
 def _add_row(p, s, head, h, row, x, y, few, ahead, across):
-    """Add V (ahead x_k + across x_k turned by a right angle) to the frames of eight tokens, unless they are
-    left to the pairs."""
+    """Add V (ahead x_k + across x_k turned by a right angle) to the frames of the tokens in a vector,
+    unless they are left to the pairs."""
     V, second = p.V, s.few.size + row
     if head.scalar:
         along, turn = ahead * head.scale, across * head.scale
         if p.exclude_self:
-            along = splat(0.0)
+            along = splat_as(x, 0.0)
     else:
         sum_x, sum_y = fms(ahead, x, across * y), fma(ahead, y, across * x)
-        A_x = fma(sum_x, splat(V[h, 0, 0]), sum_y * V[h, 0, 1])
-        A_y = fma(sum_x, splat(V[h, 1, 0]), sum_y * V[h, 1, 1])
+        A_x = fma(sum_x, splat_as(x, V[h, 0, 0]), sum_y * V[h, 0, 1])
+        A_y = fma(sum_x, splat_as(x, V[h, 1, 0]), sum_y * V[h, 1, 1])
         if p.exclude_self:
-            v_x, v_y = fma(x, splat(V[h, 0, 0]), y * V[h, 0, 1]), fma(x, splat(V[h, 1, 0]), y * V[h, 1, 1])
+            v_x, v_y = (
+                fma(x, splat_as(x, V[h, 0, 0]), y * V[h, 0, 1]),
+                fma(x, splat_as(x, V[h, 1, 0]), y * V[h, 1, 1]),
+            )
             loss = fma(A_x, v_x, A_y * v_y) / (fma(v_x, v_x, v_y * v_y) + MIN_SQUARE)
             A_x, A_y = A_x - loss * v_x, A_y - loss * v_y
         along, turn = fma(A_x, x, A_y * y), fms(A_y, x, A_x * y)
-    nothing = splat(0.0)
+    nothing = splat_as(x, 0.0)
     along, turn = zero_below(nothing, few, along), zero_below(nothing, few, turn)
     if h != s.first:
-        along, turn = load(s.frame, row) + along, load(s.frame, second) + turn
+        along, turn = load_as(x, s.frame, row) + along, load_as(x, s.frame, second) + turn
     store(s.frame, row, along)
     store(s.frame, second, turn)
 

@@ -22,7 +22,19 @@ nothing of them is compiled.
 
 from nucleate.kernels.compile import inlined
 from nucleate.kernels.model_shape import FULL, WINDOW
-from nucleate.kernels.simd import LANES, fma, fms, load, set_lane, splat, sqrt, store
+from nucleate.kernels.simd import (
+    LANES,
+    fma,
+    fms,
+    load,
+    load_as,
+    load_part,
+    set_lane,
+    splat,
+    splat_as,
+    sqrt,
+    store,
+)
 
 __all__ = [
     "begin_anew",
@@ -82,11 +94,11 @@ def lane_totals(s, b, orders, decay):
 @inlined
 def join(sums, out, orders, x, y, weight):
     """sums[m] += weight e^{i m theta}, the sums lying at flat index `out`."""
-    real, imag = weight, splat(0.0)
+    real, imag = weight, splat_as(weight, 0.0)
     for m in range(orders):
         here = out + m * 2 * LANES
-        store(sums, here, load(sums, here) + real)
-        store(sums, here + LANES, load(sums, here + LANES) + imag)
+        store(sums, here, load_as(weight, sums, here) + real)
+        store(sums, here + LANES, load_as(weight, sums, here + LANES) + imag)
         real, imag = fms(real, x, imag * y), fma(real, y, imag * x)
 
 
@@ -156,46 +168,55 @@ def begin_sums(s, b, orders):
 
 
 @inlined
-def begin_anew(s, orders, growth):
-    """The running sums divided by the weight with which the last token joined."""
-    for at in range(0, orders * 2 * LANES, LANES):
-        store(s.sums, at, load(s.sums, at) / splat(growth))
+def begin_anew(s, part, orders, growth):
+    """The running sums of the lanes that begin at `part`, divided by the weight with which the last token
+    joined."""
+    for at in range(part, orders * 2 * LANES, LANES):
+        sums = load_part(s.sums, at)
+        store(s.sums, at, sums / splat_as(sums, growth))
 
 
 # K^T Q = I: the outputs in units of e^beta, along x_k and across it.  `bessel` (H, M + 2, 3) holds e^{-beta}
 # times 2 I_m (I_0 for m = 0), I_{m-1} + I_{m+1} and I_{m-1} - I_{m+1}; where `along` is None that sum is left
 # out.  Two consecutive tokens in each lane, because each one's powers e^{i m theta} form one chain of
-# dependent operations.
+# dependent operations; of the lanes that begin at `part`, as many as there are in x.
 
 
 @inlined
-def running_tokens(x, y, here, x2, y2, here2, sums, bessel, h, orders, growth, growth2, along):
+def running_tokens(x, y, here, x2, y2, here2, sums, part, bessel, h, orders, growth, growth2, along):
     """The number of terms, Z_k, sum_j w_kj cos(theta_j - theta_k) and the same with sin, of two tokens that
     see those before them and themselves; then they join the sums, with the weights `growth`."""
-    real, imag, real2, imag2, own, own2 = here, splat(0.0), here2, splat(0.0), splat(1.0), splat(1.0)
+    real, imag, real2, imag2, own, own2 = (
+        here,
+        splat_as(x, 0.0),
+        here2,
+        splat_as(x, 0.0),
+        splat_as(x, 1.0),
+        splat_as(x, 1.0),
+    )
     if growth is not None:  # the token itself has the weight 1, and all is divided by g^2 in the end
-        real, real2, own, own2 = here * growth, here2 * growth2, splat(growth), splat(growth2)
-    S = load(sums, 0)
+        real, real2, own, own2 = here * growth, here2 * growth2, splat_as(x, growth), splat_as(x, growth2)
+    S = load_as(x, sums, part)
     S2 = S + real
-    store(sums, 0, S2 + real2)
-    Z, Z2 = fma(splat(bessel[h, 0, 0]), S, own), fma(splat(bessel[h, 0, 0]), S2, own2)
-    ahead, ahead2 = fma(splat(bessel[h, 0, 1]), S, own), fma(splat(bessel[h, 0, 1]), S2, own2)
+    store(sums, part, S2 + real2)
+    Z, Z2 = fma(splat_as(x, bessel[h, 0, 0]), S, own), fma(splat_as(x, bessel[h, 0, 0]), S2, own2)
+    ahead, ahead2 = fma(splat_as(x, bessel[h, 0, 1]), S, own), fma(splat_as(x, bessel[h, 0, 1]), S2, own2)
     if growth is not None:
         Z, Z2, ahead, ahead2 = Z * own, Z2 * own2, ahead * own, ahead2 * own2
-    across, across2 = splat(0.0), splat(0.0)
+    across, across2 = splat_as(x, 0.0), splat_as(x, 0.0)
     for m in range(1, orders):
-        at = m * 2 * LANES
+        at = m * 2 * LANES + part
         real, imag = fms(real, x, imag * y), fma(real, y, imag * x)
         real2, imag2 = fms(real2, x2, imag2 * y2), fma(real2, y2, imag2 * x2)
-        b_Z, b_across = splat(bessel[h, m, 0]), splat(bessel[h, m, 2])
-        S_real, S_imag = load(sums, at), load(sums, at + LANES)
+        b_Z, b_across = splat_as(x, bessel[h, m, 0]), splat_as(x, bessel[h, m, 2])
+        S_real, S_imag = load_as(x, sums, at), load_as(x, sums, at + LANES)
         T = fma(real, S_real, imag * S_imag)
         Z, across = fma(b_Z, T, Z), fma(b_across, fms(real, S_imag, imag * S_real), across)
         S_real, S_imag = S_real + real, S_imag + imag
         T2 = fma(real2, S_real, imag2 * S_imag)
         Z2, across2 = fma(b_Z, T2, Z2), fma(b_across, fms(real2, S_imag, imag2 * S_real), across2)
         if along is not None:
-            b_ahead = splat(bessel[h, m, 1])
+            b_ahead = splat_as(x, bessel[h, m, 1])
             ahead, ahead2 = fma(b_ahead, T, ahead), fma(b_ahead, T2, ahead2)
         store(sums, at, S_real + real2)
         store(sums, at + LANES, S_imag + imag2)
@@ -208,23 +229,23 @@ def running_tokens(x, y, here, x2, y2, here2, sums, bessel, h, orders, growth, g
 
 
 @inlined
-def fixed_tokens(x, y, x2, y2, sums, bessel, h, orders, along):
+def fixed_tokens(x, y, x2, y2, sums, part, bessel, h, orders, along):
     """The same of two tokens that see all, themselves among them."""
-    real, imag, real2, imag2 = splat(1.0), splat(0.0), splat(1.0), splat(0.0)
-    S = load(sums, 0)
-    Z, ahead, across = S * bessel[h, 0, 0], S * bessel[h, 0, 1], splat(0.0)
+    real, imag, real2, imag2 = splat_as(x, 1.0), splat_as(x, 0.0), splat_as(x, 1.0), splat_as(x, 0.0)
+    S = load_as(x, sums, part)
+    Z, ahead, across = S * bessel[h, 0, 0], S * bessel[h, 0, 1], splat_as(x, 0.0)
     Z2, ahead2, across2 = Z, ahead, across
     for m in range(1, orders):
-        at = m * 2 * LANES
+        at = m * 2 * LANES + part
         real, imag = fms(real, x, imag * y), fma(real, y, imag * x)
         real2, imag2 = fms(real2, x2, imag2 * y2), fma(real2, y2, imag2 * x2)
-        b_Z, b_across = splat(bessel[h, m, 0]), splat(bessel[h, m, 2])
-        S_real, S_imag = load(sums, at), load(sums, at + LANES)
+        b_Z, b_across = splat_as(x, bessel[h, m, 0]), splat_as(x, bessel[h, m, 2])
+        S_real, S_imag = load_as(x, sums, at), load_as(x, sums, at + LANES)
         T, T2 = fma(real, S_real, imag * S_imag), fma(real2, S_real, imag2 * S_imag)
         Z, across = fma(b_Z, T, Z), fma(b_across, fms(real, S_imag, imag * S_real), across)
         Z2, across2 = fma(b_Z, T2, Z2), fma(b_across, fms(real2, S_imag, imag2 * S_real), across2)
         if along is not None:
-            b_ahead = splat(bessel[h, m, 1])
+            b_ahead = splat_as(x, bessel[h, m, 1])
             ahead, ahead2 = fma(b_ahead, T, ahead), fma(b_ahead, T2, ahead2)
     return S, Z, ahead, across, S, Z2, ahead2, across2
 

@@ -276,7 +276,7 @@ def _digest(value: object) -> str:
 
 def _use(folder: Path) -> None:
     """Mark a folder as used now, and as in use until this process ends."""
-    handle = os.open(folder / IN_USE, os.O_RDONLY | os.O_CREAT, 0o666)
+    handle = os.open(folder / IN_USE, os.O_RDONLY | os.O_CREAT | os.O_NONBLOCK, 0o666)  # a pipe would wait
     fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     os.utime(handle)
 
@@ -296,7 +296,7 @@ def _prune(parent: Path) -> None:
             last_use = (mark if mark.exists() else folder).stat().st_mtime
             if last_use > time.time() - KEPT_SECONDS or not (mark.exists() or any(folder.glob("*/*.nbi"))):
                 continue
-            handle = os.open(mark, os.O_RDONLY | os.O_CREAT)
+            handle = os.open(mark, os.O_RDONLY | os.O_CREAT | os.O_NONBLOCK)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(folder, ignore_errors=True)

@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from nucleate.checks import EPS, Array
-from nucleate.kernels.compile import compiled, inner
+from nucleate.kernels.compile import compiled, inlined
 from nucleate.kernels.model_shape import FULL, ModelShape, ordinary_shape
 from nucleate.kernels.pairwise import LOG2_E
-from nucleate.kernels.simd import LANES, fma, load, splat, sqrt, store
-from nucleate.kernels.vector_math import EXP2_BRIEF_ERROR, exp2_brief
+from nucleate.kernels.simd import LANES, PART, fma, load_part, splat_as, sqrt, store
+from nucleate.kernels.vector_math import EXP2_BRIEF_ERROR, exp2_brief, four_exp2_brief
 
 __all__ = [
     "PairwiseLanes",
@@ -54,11 +54,12 @@ class PairwiseLanes(NamedTuple):
     values: Array  # (1 or b, d, d) V
     A: Array  # (d, d, 8) scores of the runs under way
     V: Array  # (d, d, 8)
-    x: Array  # (n, d, 8) the tokens
-    u: Array  # (d, 8) scratch: u_k
-    weights: Array  # (n + 1, 8) scratch
-    sums: Array  # (d, 8) scratch: sum_j w_kj x_j
-    out: Array  # (d, 8) scratch
+    # of the lanes under way, PART of the eight
+    x: Array  # (n, d, PART) the tokens
+    u: Array  # (d, PART) scratch: u_k
+    weights: Array  # (n + 3, PART) scratch
+    sums: Array  # (d, PART) scratch: sum_j w_kj x_j
+    out: Array  # (d, PART) scratch
     n: int
     w: int  # the window; n without one
     full: bool  # under the full mask
@@ -74,11 +75,11 @@ def pairwise_lanes_system(shapes: Sequence[ModelShape], plain: bool) -> Pairwise
         values=np.array([shape.V for shape in shapes]),
         A=np.zeros((d, d, LANES)),
         V=np.zeros((d, d, LANES)),
-        x=np.zeros((n, d, LANES)),
-        u=np.zeros((d, LANES)),
-        weights=np.zeros((n + 1, LANES)),
-        sums=np.zeros((d, LANES)),
-        out=np.zeros((d, LANES)),
+        x=np.zeros((n, d, PART)),
+        u=np.zeros((d, PART)),
+        weights=np.zeros((n + 3, PART)),
+        sums=np.zeros((d, PART)),
+        out=np.zeros((d, PART)),
         n=n,
         w=first.w,
         full=first.mask == FULL,
@@ -99,129 +100,125 @@ def pairwise_lanes_enter(s, at, run):
 @compiled
 def pairwise_lanes_drift(s, y, velocity, stop):
     """Velocities of all tokens in all lanes; what a lane without a run gets is not used."""
+    for part in range(0, LANES, PART):
+        _part_drift(s, y, velocity, part, stop)
+
+
+@inlined
+def _part_drift(s, y, velocity, part, stop):
+    """The same of the lanes that begin at `part`."""
     x, u, sums, out, weights, A, V = s.x, s.u, s.sums, s.out, s.weights, s.A, s.V
     n, d, w, full, plain = s.n, s.u.shape[0], s.w, s.full, s.plain
-    _place(y, x, n, d)
+    _place(y, x, n, d, part)
+    some = load_part(A, part)
+    none, one = splat_as(some, 0.0), splat_as(some, 1.0)
     for k in range(n):
         if stop[0]:
             return
-        here = k * d * LANES
+        here = k * d * PART
         if plain:
             # u_k is a multiple of x_k, and the token itself has the weight 1
-            length = load(A, 0)
-            for c in range(d):
-                store(u, c * LANES, length * load(x, here + c * LANES))
-            own = splat(1.0)
+            length = load_part(A, part)
+            for c in range(0, d * PART, PART):
+                store(u, c, length * load_part(x, here + c))
+            own = one
         else:
-            length, own = _query(x, A, u, here, d)
+            length, own = _query(x, A, u, here, d, part)
         low = max(0, k - w + 1)
-        if d == 3:
-            Z = _sums_in_registers(x, u, sums, length, low, k, n if full else k)
-        else:
-            Z = _sums(x, u, sums, weights, length, low, k, n if full else k, d)
+        Z = _sums(x, u, sums, weights, length, low, k, n if full else k, d)
         inverse = 1.0 / (Z + own)
         # what is along x_k counts only where V turns it: so the first token of V = c I stands still exactly
         if not plain:
-            for c in range(d):
-                at = c * LANES
-                store(sums, at, fma(own, load(x, here + at), load(sums, at)))
-        along = splat(0.0)
+            for c in range(0, d * PART, PART):
+                store(sums, c, fma(own, load_part(x, here + c), load_part(sums, c)))
+        along = none
         for c in range(d):
             if plain:
-                value = load(V, 0) * load(sums, c * LANES)
+                value = load_part(V, part) * load_part(sums, c * PART)
             else:
-                value = splat(0.0)
+                value = none
                 for e in range(d):
-                    value = fma(load(V, (c * d + e) * LANES), load(sums, e * LANES), value)
+                    value = fma(load_part(V, (c * d + e) * LANES + part), load_part(sums, e * PART), value)
             value = value * inverse
-            store(out, c * LANES, value)
-            along = fma(value, load(x, here + c * LANES), along)
+            store(out, c * PART, value)
+            along = fma(value, load_part(x, here + c * PART), along)
         for c in range(d):
-            at = c * LANES
-            store(velocity, here + at, load(out, at) - along * load(x, here + at))
+            turned = load_part(out, c * PART) - along * load_part(x, here + c * PART)
+            store(velocity, (k * d + c) * LANES + part, turned)
 
 
-@inner
-def _place(y, x, n, d):
+@inlined
+def _place(y, x, n, d, part):
     """x = the state y, made unit; nothing where a lane is empty."""
     for k in range(n):
-        row = k * d * LANES
-        square = splat(0.0)
+        row, here = k * d * LANES + part, k * d * PART
+        square = splat_as(load_part(y, row), 0.0)
         for c in range(d):
-            square = fma(load(y, row + c * LANES), load(y, row + c * LANES), square)
+            square = fma(load_part(y, row + c * LANES), load_part(y, row + c * LANES), square)
         inverse = 1.0 / sqrt(square)
         for c in range(d):
-            store(x, row + c * LANES, load(y, row + c * LANES) * inverse)
+            store(x, here + c * PART, load_part(y, row + c * LANES) * inverse)
 
 
-@inner
-def _query(x, A, u, here, d):
+@inlined
+def _query(x, A, u, here, d, part):
     """u_k into `u`; its length, and the token's own weight."""
-    square, score = splat(0.0), splat(0.0)
+    none = splat_as(load_part(A, part), 0.0)
+    square, score = none, none
     for c in range(d):
-        value = splat(0.0)
+        value = none
         for e in range(d):
-            value = fma(load(A, (c * d + e) * LANES), load(x, here + e * LANES), value)
-        store(u, c * LANES, value)
-        square, score = fma(value, value, square), fma(value, load(x, here + c * LANES), score)
+            value = fma(load_part(A, (c * d + e) * LANES + part), load_part(x, here + e * PART), value)
+        store(u, c * PART, value)
+        square, score = fma(value, value, square), fma(value, load_part(x, here + c * PART), score)
     length = sqrt(square)
     return length, exp2_brief(score - length)
 
 
-@inner
-def _sums_in_registers(x, u, sums, length, low, k, end):
-    """The sum of weights, and sum_j w_kj x_j into `sums`, over j = low .. end-1 but k, for d = 3."""
-    u_0, u_1, u_2, none = load(u, 0), load(u, LANES), load(u, 2 * LANES), splat(0.0)
-    least = none - length
-    Z, sum_0, sum_1, sum_2 = none, none, none, none
-    for part in range(2):
-        for j in range(k + 1 if part else low, end if part else k):
-            at = j * 3 * LANES
-            x_0, x_1, x_2 = load(x, at), load(x, at + LANES), load(x, at + 2 * LANES)
-            weight = exp2_brief(fma(u_0, x_0, fma(u_1, x_1, fma(u_2, x_2, least))))
-            Z = Z + weight
-            sum_0, sum_1, sum_2 = fma(weight, x_0, sum_0), fma(weight, x_1, sum_1), fma(weight, x_2, sum_2)
-    store(sums, 0, sum_0)
-    store(sums, LANES, sum_1)
-    store(sums, 2 * LANES, sum_2)
-    return Z
-
-
-@inner
+@inlined
 def _sums(x, u, sums, weights, length, low, k, end, d):
-    """The same for any d: all weights first, two tokens at a time, then up to four coordinates at a time, so
-    that what is fetched is used more than once."""
-    Z, none = splat(0.0), splat(0.0)
-    least, high = none - length, max(end, k)
-    for j in range(low, high, 2):
-        at, to = j * d * LANES, min(j + 1, high - 1) * d * LANES
-        score, score_2 = least, least
-        for c in range(0, d * LANES, LANES):
-            u_c = load(u, c)
-            score, score_2 = fma(u_c, load(x, at + c), score), fma(u_c, load(x, to + c), score_2)
-        store(weights, j * LANES, exp2_brief(score))
-        store(weights, (j + 1) * LANES, exp2_brief(score_2))
+    """The sum of weights, and sum_j w_kj x_j into `sums`, over j = low .. end-1 but k: all weights first,
+    then four coordinates at a time, so that what is fetched is used more than once."""
+    none = splat_as(length, 0.0)
+    high = max(end, k)
+    _weights(x, u, weights, none - length, low, high, d)
     if low <= k < high:
-        store(weights, k * LANES, none)  # the token itself is counted apart
-    c = 0
-    while c + 4 <= d:
-        one, two, three, four = none, none, none, none
+        store(weights, k * PART, none)  # the token itself is counted apart
+    Z = none
+    for c in range(0, d, 4):
+        # beyond the last coordinate it comes again, to the same value
+        first, second = c * PART, min(c + 1, d - 1) * PART
+        third, fourth = min(c + 2, d - 1) * PART, min(c + 3, d - 1) * PART
+        Z, one, two, three, four = none, none, none, none, none
         for j in range(low, high):
-            at, weight = (j * d + c) * LANES, load(weights, j * LANES)
-            one, two = fma(weight, load(x, at), one), fma(weight, load(x, at + LANES), two)
-            three = fma(weight, load(x, at + 2 * LANES), three)
-            four = fma(weight, load(x, at + 3 * LANES), four)
-        store(sums, c * LANES, one)
-        store(sums, (c + 1) * LANES, two)
-        store(sums, (c + 2) * LANES, three)
-        store(sums, (c + 3) * LANES, four)
-        c += 4
-    while c < d:
-        one = none
-        for j in range(low, high):
-            one = fma(load(weights, j * LANES), load(x, (j * d + c) * LANES), one)
-        store(sums, c * LANES, one)
-        c += 1
-    for j in range(low, high):
-        Z = Z + load(weights, j * LANES)
+            at, weight = j * d * PART, load_part(weights, j * PART)
+            Z = Z + weight
+            one = fma(weight, load_part(x, at + first), one)
+            two = fma(weight, load_part(x, at + second), two)
+            three = fma(weight, load_part(x, at + third), three)
+            four = fma(weight, load_part(x, at + fourth), four)
+        store(sums, first, one)
+        store(sums, second, two)
+        store(sums, third, three)
+        store(sums, fourth, four)
     return Z
+
+
+@inlined
+def _weights(x, u, weights, least, low, high, d):
+    """Weights of tokens low .. high-1, four at a time: an exponential is a chain of dependent operations, and
+    four such chains in turn keep the processor busy."""
+    for j in range(low, high, 4):
+        last = high - 1
+        a, b = j * d * PART, min(j + 1, last) * d * PART
+        e, f = min(j + 2, last) * d * PART, min(j + 3, last) * d * PART
+        one, two, three, four = least, least, least, least
+        for c in range(0, d * PART, PART):
+            u_c = load_part(u, c)
+            one, two = fma(u_c, load_part(x, a + c), one), fma(u_c, load_part(x, b + c), two)
+            three, four = fma(u_c, load_part(x, e + c), three), fma(u_c, load_part(x, f + c), four)
+        one, two, three, four = four_exp2_brief(one, two, three, four)
+        store(weights, j * PART, one)
+        store(weights, (j + 1) * PART, two)
+        store(weights, (j + 2) * PART, three)
+        store(weights, (j + 3) * PART, four)

@@ -16,8 +16,7 @@ from numba.extending import intrinsic
 
 from nucleate.checks import Array
 from nucleate.kernels.compile import inlined
-from nucleate.kernels.simd import LANES, call_llvm, lanes_of, splatted, vector_of
-from nucleate.kernels.vector_math import HAS_AVX512
+from nucleate.kernels.simd import HAS_AVX512, LANES, call_llvm, lanes_of, splatted, vector_of
 
 __all__ = ["GROUP", "VECTORS", "add_product", "panel_width", "panels_of", "set_product"]
 

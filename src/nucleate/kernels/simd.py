@@ -7,6 +7,15 @@ travels.  LLVM maps the type on what the processor has: AVX-512, two AVX, four S
 
     a = load(array, i)          # array[i : i + 8]
     store(array, i, fma(a, splat(2.0), a))
+
+Where the processor has not AVX-512, a loop that holds more than a few of these vectors has no registers left
+and spends its time storing and fetching them.  Such a loop goes through the eight lanes `PART` at a time:
+
+    for part in range(0, LANES, PART):
+        a = load_part(array, i + part)      # array[i + part : i + part + PART]
+        store(array, i + part, fma(a, splat_as(a, 2.0), a))
+
+Arrays are the same, and so are the bits: what a lane sees does not depend on how many go together.
 """
 
 import operator
@@ -14,6 +23,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
@@ -22,13 +32,25 @@ from nucleate.kernels.compile import compiled
 from nucleate.kernels.inner_pipeline import LINKED
 
 LANES = 8
-DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
-INTEGERS = ir.VectorType(ir.IntType(64), LANES)
 SINGLE_LANES = 2 * LANES
-SINGLES = ir.VectorType(ir.FloatType(), SINGLE_LANES)
 # load(TAIL, 8 - r) is r zeros, then -inf: added to the exponents of a last group of r < 8 pairs, so that the
 # lanes beyond the end get no weight
 TAIL = np.concatenate([np.zeros(LANES), np.full(LANES, -np.inf)])
+
+
+def has_feature(*names: str) -> bool:
+    """Whether compiled code may use one of these vector instructions: what this processor has, unless Numba
+    is told to compile for another."""
+    if config.CPU_NAME or config.CPU_FEATURES:
+        told = (config.CPU_FEATURES or "").split(",")
+        return any(f"+{name}" in told for name in names)
+    features = get_host_cpu_features()
+    return any(features.get(name, False) for name in names)
+
+
+HAS_AVX512 = has_feature("avx512f")
+# AVX2 has sixteen registers of four doubles; NEON thirty-two of two, so that two of them make a part
+PART = LANES if HAS_AVX512 else 4 if has_feature("avx2", "neon", "asimd") else 2
 
 
 class VecType(types.Type):
@@ -40,17 +62,19 @@ class VecType(types.Type):
 
 
 Vec = VecType("Vec", types.float64, LANES)
+Part = Vec if PART == LANES else VecType("Part", types.float64, PART)
 Singles = VecType("Singles", types.float32, SINGLE_LANES)
 
 
 def _llvm(kind: VecType) -> Any:
-    return DOUBLES if kind.lanes == LANES else SINGLES
+    return ir.VectorType(ir.FloatType() if kind.scalar == types.float32 else ir.DoubleType(), kind.lanes)
 
 
 def vector_of(kind: Any) -> VecType:
-    """The vector that an array, or another vector, goes with."""
-    scalar = kind.scalar if isinstance(kind, VecType) else kind.dtype
-    return Singles if scalar == types.float32 else Vec
+    """The vector that an array goes with; of a vector, itself."""
+    if isinstance(kind, VecType):
+        return kind
+    return Singles if kind.dtype == types.float32 else Vec
 
 
 @register_model(VecType)
@@ -59,19 +83,24 @@ class _VecModel(models.PrimitiveModel):
         super().__init__(manager, kind, _llvm(kind))
 
 
-def constants(value: float | int, kind: Any = DOUBLES) -> Any:
+def constants(value: float | int, kind: Any) -> Any:
     """One number in all lanes, known when the code is compiled."""
     return ir.Constant(kind, [value] * kind.count)
+
+
+def integers(kind: Any) -> Any:
+    """The vector of whole numbers with as many bits as the given one of floating-point numbers."""
+    return ir.VectorType(ir.IntType(64 if kind.element == ir.DoubleType() else 32), kind.count)
 
 
 def _order(lanes: Any) -> Any:
     return ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), list(lanes))
 
 
-def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any, kind: VecType) -> Any:
     view = context.make_array(array_type)(context, builder, array)
     if config.BOUNDSCHECK:
-        last = builder.sub(view.nitems, ir.Constant(index.type, vector_of(array_type).lanes))
+        last = builder.sub(view.nitems, ir.Constant(index.type, kind.lanes))
         outside = builder.or_(
             builder.icmp_signed("<", index, ir.Constant(index.type, 0)), builder.icmp_signed(">", index, last)
         )
@@ -79,39 +108,65 @@ def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any
             context.call_conv.return_user_exc(
                 builder, IndexError, ("eight numbers reach outside their array",)
             )
-    return builder.bitcast(builder.gep(view.data, [index]), _llvm(vector_of(array_type)).as_pointer())
+    return builder.bitcast(builder.gep(view.data, [index]), _llvm(kind).as_pointer())
 
 
 # Memory and lanes
 
 
+def _loaded(array: Any, kind: VecType) -> Any:
+    """The signature and the code of a load from an array into a vector."""
+
+    def build(context, builder, signature, args):
+        place = _pointer(context, builder, signature.args[0], args[0], args[1], kind)
+        return builder.load(place, align=array.dtype.bitwidth // 8)
+
+    return kind(array, types.intp), build
+
+
 @intrinsic
 def load(typingctx, array, index):
     """array.ravel()[index : index + 8]; contiguous doubles; no bounds check, unless NUMBA_BOUNDSCHECK=1."""
+    return _loaded(array, vector_of(array))
 
-    def build(context, builder, signature, args):
-        place = _pointer(context, builder, signature.args[0], args[0], args[1])
-        return builder.load(place, align=array.dtype.bitwidth // 8)
 
-    return vector_of(array)(array, types.intp), build
+@intrinsic
+def load_part(typingctx, array, index):
+    """array.ravel()[index : index + PART], as `load`."""
+    return _loaded(array, Part)
+
+
+@compiled
+def load_as(vector, array, index):
+    """As many numbers of an array as the vector has, as `load`."""
+    return _load_as(array, index, vector)
+
+
+@intrinsic
+def _load_as(typingctx, array, index, vector):
+    signature, build = _loaded(array, vector)
+    return signature.return_type(array, types.intp, vector), build
 
 
 @intrinsic
 def store(typingctx, array, index, value):
-    """array.ravel()[index : index + 8] = value; no bounds check, unless NUMBA_BOUNDSCHECK=1."""
+    """array.ravel()[index : index + 8] = value, or as many as it has; no bounds check, unless
+    NUMBA_BOUNDSCHECK=1."""
 
     def build(context, builder, signature, args):
-        place = _pointer(context, builder, signature.args[0], args[0], args[1])
+        place = _pointer(context, builder, signature.args[0], args[0], args[1], value)
         builder.store(args[2], place, align=array.dtype.bitwidth // 8)
         return context.get_dummy_value()
 
-    return types.void(array, types.intp, vector_of(array)), build
+    return types.void(array, types.intp, value), build
 
 
 @intrinsic
 def splat(typingctx, scalar):
     """One number in all lanes."""
-    return Vec(types.float64), lambda context, builder, signature, args: splatted(builder, args[0], DOUBLES)
+    return Vec(types.float64), lambda context, builder, signature, args: splatted(
+        builder, args[0], _llvm(Vec)
+    )
 
 
 @intrinsic
@@ -156,7 +211,7 @@ def set_lane(typingctx, vector, index, scalar):
     def build(context, builder, signature, args):
         return builder.insert_element(args[0], args[2], builder.trunc(args[1], ir.IntType(32)))
 
-    return Vec(Vec, types.intp, types.float64), build
+    return vector(vector, types.intp, types.float64), build
 
 
 @intrinsic
@@ -221,7 +276,7 @@ def call_llvm(name: str):
 
     def build_with(builder, *args):
         vector = args[0].type
-        suffix = f"v{vector.count}{'f64' if vector == DOUBLES else 'f32'}"
+        suffix = f"v{vector.count}{'f64' if vector.element == ir.DoubleType() else 'f32'}"
         kind = ir.FunctionType(vector, [vector] * len(args))
         return builder.call(
             cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.{suffix}"), args

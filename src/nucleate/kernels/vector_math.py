@@ -1,4 +1,4 @@
-"""exp, exp2, sine and cosine of eight numbers at once, each to about one unit in the last place.
+"""exp, exp2, sine and cosine of the numbers in a vector, each to about one unit in the last place.
 
 All begin alike: x + ROUND rounds x to a whole number n and leaves n in the low bits, where it goes to the
 exponent of the result or chooses the quadrant; what is left of x goes through a polynomial.
@@ -6,19 +6,19 @@ exponent of the result or chooses the quadrant; what is left of x goes through a
 
 import numpy as np
 from llvmlite import ir
-from llvmlite.binding import get_host_cpu_features
-from numba import config
+from numba import types
+from numba.extending import intrinsic
 
 from nucleate.kernels.compile import compiled
 from nucleate.kernels.simd import (
-    DOUBLES,
-    INTEGERS,
+    HAS_AVX512,
     LANES,
     binary,
     call_llvm,
     constants,
     fma,
-    splat,
+    integers,
+    splat_as,
     ternary,
     unary,
     vmax,
@@ -27,7 +27,6 @@ from nucleate.kernels.simd import (
 
 __all__ = [
     "EXP2_BRIEF_ERROR",
-    "HAS_AVX512",
     "MIN_EXP",
     "MIN_EXP2",
     "exp",
@@ -37,6 +36,7 @@ __all__ = [
     "exp2_series",
     "exp2_singles",
     "exp2_split",
+    "four_exp2_brief",
     "sincos",
 ]
 
@@ -124,9 +124,9 @@ def _polynomial(coefficients: tuple[float, ...]):
     """c_0 + c_1 x + c_2 x² + ... by Horner's rule, written out term by term when compiled."""
 
     def build_with(builder, x):
-        value = constants(coefficients[-1])
+        value = constants(coefficients[-1], x.type)
         for c in reversed(coefficients[:-1]):
-            value = call_llvm("fmuladd")(builder, value, x, constants(c))
+            value = call_llvm("fmuladd")(builder, value, x, constants(c, x.type))
         return value
 
     return unary(build_with)
@@ -134,8 +134,9 @@ def _polynomial(coefficients: tuple[float, ...]):
 
 def _scale_by_rounded(builder, value, rounded):
     """value · 2^n where `rounded` = n + ROUND: n sits in the low bits, ready to be added to the exponent."""
-    exponent = builder.shl(builder.bitcast(rounded, INTEGERS), constants(52, INTEGERS))
-    return builder.bitcast(builder.add(builder.bitcast(value, INTEGERS), exponent), DOUBLES)
+    bits = integers(value.type)
+    exponent = builder.shl(builder.bitcast(rounded, bits), constants(52, bits))
+    return builder.bitcast(builder.add(builder.bitcast(value, bits), exponent), value.type)
 
 
 _scale = binary(_scale_by_rounded)
@@ -145,23 +146,15 @@ _exp_series = _polynomial(EXP)
 @compiled
 def exp(x):
     """e^x for x <= 700; 0 below -708."""
-    clipped = vmax(splat(MIN_EXP), x)  # in this order NaN stays NaN
-    rounded = fma(clipped, splat(INV_LN2), splat(ROUND))
+    clipped = vmax(splat_as(x, MIN_EXP), x)  # in this order NaN stays NaN
+    rounded = fma(clipped, splat_as(x, INV_LN2), splat_as(x, ROUND))
     n = rounded - ROUND
-    r = fma(n, splat(-LN2_LO), fma(n, splat(-LN2_HI), clipped))
-    return zero_below(x, splat(MIN_EXP), _scale(_exp_series(r), rounded))
+    r = fma(n, splat_as(x, -LN2_LO), fma(n, splat_as(x, -LN2_HI), clipped))
+    return zero_below(x, splat_as(x, MIN_EXP), _scale(_exp_series(r), rounded))
 
 
 # 2^x = a 2^f = a + a f (2^f - 1)/f for -1021 <= x <= 1000: (a, f) of x, then (2^f - 1)/f of f.  With AVX-512,
 # which looks a table of sixteen up in one instruction, a is a power of 2^(1/16) and the series is short.
-
-
-def _has_avx512() -> bool:
-    """Whether compiled code may use AVX-512: what this processor has, unless Numba is told to compile for
-    another."""
-    if config.CPU_NAME or config.CPU_FEATURES:
-        return "+avx512f" in (config.CPU_FEATURES or "")
-    return bool(get_host_cpu_features().get("avx512f", False))
 
 
 def _power_of_rounded(builder, rounded):
@@ -171,13 +164,14 @@ def _power_of_rounded(builder, rounded):
     All bits are added where the exponent stands, and the table's entries are less by what the low four add.
     """
     entries = [int(np.float64(2.0 ** (i / 16)).view(np.int64)) - (i << 48) for i in range(2 * LANES)]
-    low, high = ir.Constant(INTEGERS, entries[:LANES]), ir.Constant(INTEGERS, entries[LANES:])
-    kind = ir.FunctionType(INTEGERS, [INTEGERS] * 3)
-    bits = builder.bitcast(rounded, INTEGERS)
+    whole = integers(rounded.type)
+    low, high = ir.Constant(whole, entries[:LANES]), ir.Constant(whole, entries[LANES:])
+    kind = ir.FunctionType(whole, [whole] * 3)
+    bits = builder.bitcast(rounded, whole)
     chosen = builder.call(
         builder.module.declare_intrinsic("llvm.x86.avx512.vpermi2var.q.512", (), kind), [low, bits, high]
     )
-    return builder.bitcast(builder.add(chosen, builder.shl(bits, constants(48, INTEGERS))), DOUBLES)
+    return builder.bitcast(builder.add(chosen, builder.shl(bits, constants(48, whole))), rounded.type)
 
 
 _sixteenth_power = unary(_power_of_rounded)
@@ -190,10 +184,9 @@ def _split_by_table(x):
 
 def _split_plain(x):
     rounded = x + ROUND
-    return _scale(splat(1.0), rounded), x - (rounded - ROUND)  # exact
+    return _scale(splat_as(x, 1.0), rounded), x - (rounded - ROUND)  # exact
 
 
-HAS_AVX512 = _has_avx512()
 exp2_split = compiled(_split_by_table if HAS_AVX512 else _split_plain)
 exp2_series = _polynomial(EXP2_SHORT if HAS_AVX512 else EXP2)
 
@@ -201,8 +194,8 @@ exp2_series = _polynomial(EXP2_SHORT if HAS_AVX512 else EXP2)
 @compiled
 def exp2(x):
     """2^x for x <= 1000; 0 below -1021.  With fewer multiplications than `exp`: no constant is split."""
-    a, f = exp2_split(vmax(splat(MIN_EXP2), x))  # in this order NaN stays NaN
-    return zero_below(x, splat(MIN_EXP2), fma(a * f, exp2_series(f), a))
+    a, f = exp2_split(vmax(splat_as(x, MIN_EXP2), x))  # in this order NaN stays NaN
+    return zero_below(x, splat_as(x, MIN_EXP2), fma(a * f, exp2_series(f), a))
 
 
 @compiled
@@ -214,14 +207,14 @@ def exp2_normal(x):
 
 def _exp2_of_singles(builder, x):
     """2^x for -126 <= x <= 126, sixteen at a time in single precision: as `exp2_brief`."""
-    integers, round_ = ir.VectorType(ir.IntType(32), x.type.count), constants(1.5 * 2.0**23, x.type)
+    bits, round_ = integers(x.type), constants(1.5 * 2.0**23, x.type)
     rounded = builder.fadd(x, round_)
     f = builder.fsub(x, builder.fsub(rounded, round_))
     value = constants(EXP2_SINGLE[-1], x.type)
     for c in reversed(EXP2_SINGLE[:-1]):
         value = call_llvm("fmuladd")(builder, value, f, constants(c, x.type))
-    exponent = builder.shl(builder.bitcast(rounded, integers), constants(23, integers))
-    return builder.bitcast(builder.add(builder.bitcast(value, integers), exponent), x.type)
+    exponent = builder.shl(builder.bitcast(rounded, bits), constants(23, bits))
+    return builder.bitcast(builder.add(builder.bitcast(value, bits), exponent), x.type)
 
 
 exp2_singles = unary(_exp2_of_singles)
@@ -235,24 +228,47 @@ def exp2_brief(x):
     return _scale(_brief_series(x - (rounded - ROUND)), rounded)
 
 
+@intrinsic
+def four_exp2_brief(typingctx, a, b, c, d):
+    """`exp2_brief` of four vectors, to the same bits: every step of the four in turn."""
+
+    def build(context, builder, signature, args):
+        kind = args[0].type
+        round_ = constants(ROUND, kind)
+        rounded = [builder.fadd(x, round_) for x in args]
+        whole = [builder.fsub(r, round_) for r in rounded]
+        f = [builder.fsub(x, n) for x, n in zip(args, whole, strict=True)]
+        values = [constants(EXP2_BRIEF[-1], kind)] * 4
+        for coefficient in reversed(EXP2_BRIEF[:-1]):
+            add = constants(coefficient, kind)
+            values = [call_llvm("fmuladd")(builder, v, x, add) for v, x in zip(values, f, strict=True)]
+        values = [_scale_by_rounded(builder, v, r) for v, r in zip(values, rounded, strict=True)]
+        return context.make_tuple(builder, signature.return_type, values)
+
+    return types.UniTuple(a, 4)(a, a, a, a), build
+
+
 def _quadrant_bit(bit: int):
     """The sign bit set where the given bit of n is set, `rounded` = n + ROUND."""
 
     def build_with(builder, rounded):
-        bits = builder.shl(builder.bitcast(rounded, INTEGERS), constants(63 - bit, INTEGERS))
-        return builder.bitcast(builder.and_(bits, constants(-(1 << 63), INTEGERS)), DOUBLES)
+        whole = integers(rounded.type)
+        bits = builder.shl(builder.bitcast(rounded, whole), constants(63 - bit, whole))
+        return builder.bitcast(builder.and_(bits, constants(-(1 << 63), whole)), rounded.type)
 
     return unary(build_with)
 
 
 def _flip_sign(builder, value, signs):
+    bits = integers(value.type)
     return builder.bitcast(
-        builder.xor(builder.bitcast(value, INTEGERS), builder.bitcast(signs, INTEGERS)), DOUBLES
+        builder.xor(builder.bitcast(value, bits), builder.bitcast(signs, bits)), value.type
     )
 
 
 def _choose_by_sign(builder, signs, if_set, if_clear):
-    negative = builder.icmp_signed("<", builder.bitcast(signs, INTEGERS), constants(0, INTEGERS))
+    bits = integers(signs.type)
+    negative = builder.icmp_signed("<", builder.bitcast(signs, bits), constants(0, bits))
     return builder.select(negative, if_set, if_clear)
 
 
@@ -264,12 +280,12 @@ _sine_series, _cosine_series = _polynomial(SINE), _polynomial(COSINE)
 @compiled
 def sincos(x):
     """(sin x, cos x) for |x| up to about 1e6."""
-    rounded = fma(x, splat(INV_HALF_PI), splat(ROUND))
+    rounded = fma(x, splat_as(x, INV_HALF_PI), splat_as(x, ROUND))
     n = rounded - ROUND
-    r = fma(n, splat(-HALF_PI_LO), fma(n, splat(-HALF_PI_HI), x))
+    r = fma(n, splat_as(x, -HALF_PI_LO), fma(n, splat_as(x, -HALF_PI_HI), x))
     u = r * r
     sine = fma(_sine_series(u) * u, r, r)
-    cosine = fma(_cosine_series(u) * u, u, fma(splat(-0.5), u, splat(1.0)))
+    cosine = fma(_cosine_series(u) * u, u, fma(splat_as(x, -0.5), u, splat_as(x, 1.0)))
     swap, half = _low_bit(rounded), _second_bit(rounded)
     return (
         _flip(_choose(swap, cosine, sine), half),

@@ -26,6 +26,7 @@ from nucleate.models.nulls import (
 )
 from nucleate.models.plan import Plan, make_plan
 from nucleate.notebook import shown_progress, vanishing
+from nucleate.printable import printable
 
 if TYPE_CHECKING:
     from nucleate.models.all_heads import HeadOutcomes
@@ -121,13 +122,13 @@ class Spectra:
     def __str__(self) -> str:
         from nucleate.models.table import summary
 
-        return summary(self)
+        return printable(summary(self))
 
     def _repr_html_(self) -> str:
         return convenience("Spectra, in a notebook")(self)
 
     def __repr__(self) -> str:
-        return (
+        return printable(
             f"Spectra({self.model!r}, {self.architecture}, {self.layers} layers of {self.heads_per_layer}"
             f" heads, d={self.d}, regions={self.regions})"
         )

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nucleate.checks import InputError, MissingFileError, as_path
-from nucleate.integrate.storage import replacing
+from nucleate.checks import InputError, MissingFileError, as_path, read_file
+from nucleate.integrate.storage import followed, replacing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,6 +24,7 @@ __all__ = [
     "DATA",
     "OUTCOME_COLUMNS",
     "PAGE",
+    "PAGE_TITLE",
     "PICTURES",
     "SHARES",
     "STORED_COLUMNS",
@@ -33,6 +34,7 @@ __all__ = [
     "interval_words",
     "layer_table",
     "null_models",
+    "refuse_others",
     "region_words",
     "score_words",
     "share_words",
@@ -42,6 +44,8 @@ __all__ = [
 
 # what a report can be written as
 DATA, PICTURES, PAGE = (".json", ".csv"), (".png", ".pdf", ".svg"), (".html",)
+PAGE_TITLE = "<title>Heads of "
+MAX_REPORT_BYTES = 2**28  # more than any report has
 COLUMNS = (
     "layer",
     "head",
@@ -254,8 +258,33 @@ def write(found: "Spectra", path: Path) -> None:
             f"{path} has the ending {ending or '(none)'}, but data are .json or .csv. Pictures and pages:"
             " nucleate.plot."
         )
+    refuse_others(path)
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8")
+
+
+def refuse_others(path: Path) -> None:
+    """Refuse to replace a file that is no report of ours, such as the config.json of a model."""
+    followed(path)  # a link that leads nowhere is refused, too
+    if path.suffix.lower() in DATA + PAGE and path.exists() and not _is_report(path):
+        raise InputError(
+            f"{path} exists and is no report on heads, so it is not replaced. Choose another name, or move it"
+            " away."
+        )
+
+
+def _is_report(path: Path) -> bool:
+    """Whether this was written here."""
+    try:
+        raw = read_file(path, MAX_REPORT_BYTES)
+        if path.suffix.lower() == ".csv":
+            return raw.startswith(",".join(COLUMNS).encode())
+        if path.suffix.lower() in PAGE:
+            return PAGE_TITLE.encode() in raw
+        found = json.loads(raw)
+    except (InputError, ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and {"regions", "shares", "initial", "heads"} <= found.keys()
 
 
 def check_out(path: Path) -> Path:
@@ -271,6 +300,10 @@ def check_out(path: Path) -> Path:
         raise MissingFileError(
             f"--out {path} cannot be written: there is no folder {path.parent}. Make it first."
         )
+    for one in (
+        (path / "spectra.json", path / "heads.csv", path / "report.html") if path.is_dir() else (path,)
+    ):
+        refuse_others(one)
     return path
 
 

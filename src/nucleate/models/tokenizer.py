@@ -25,6 +25,7 @@ from nucleate.checks import (
 )
 from nucleate.models.gguf_tokenizer import rebuilt_from_gguf
 from nucleate.models.header import parse_json
+from nucleate.models.tokenizer_growth import check_growth, check_normalised
 
 __all__ = ["Tokenizer", "open_tokenizer"]
 
@@ -64,6 +65,7 @@ class Tokenizer:
         length   at most so many tokens: a longer text is cut, and keeps the special tokens at its end
         """
         text = _checked(text)
+        _guarded(self.name, lambda: check_normalised(self.inner, text))
         found = _guarded(self.name, lambda: self.inner.encode(text))
         ids = np.array([*self.before, *found.ids, *self.after], dtype=np.int64)
         if length is not None and len(ids) > length:
@@ -254,6 +256,7 @@ def _ready(
         inner.no_padding()
         if getattr(inner.model, "dropout", None) is not None:
             inner.model.dropout = None  # it leaves merges out at random
+        check_growth(name, inner)
         numbers = inner.get_vocab(with_added_tokens=True).values()
         special = list(inner.encode("a").special_tokens_mask)  # 1 where a token was put there
         front = next((i for i, mark in enumerate(special) if not mark), len(special))

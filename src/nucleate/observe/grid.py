@@ -42,7 +42,8 @@ class Grid(NamedTuple):
     side: float
     key: NDArray[np.uint64]  # (slots,) the hash of the cell in this slot
     start: Indices  # (slots + 1,) where its members begin
-    member: Indices  # (n,) tokens, slot by slot, increasing in each
+    free: Indices  # (slots,) where those end that have no owner yet; `park` puts them first
+    member: Indices  # (n,) tokens, slot by slot
     y: Array  # (n, d) x[member]
 
 
@@ -57,7 +58,7 @@ def make_grid(x: Array, reach: float) -> Grid:
     side = cell_side(reach)
     axes = _best_axes(x, side)
     key, start, member = _fill(x, axes, side)
-    return Grid(axes, side, key, start, member, x[member])
+    return Grid(axes, side, key, start, start[1:].copy(), member, x[member])
 
 
 def all_axes(n: int, d: int) -> bool:
@@ -70,8 +71,9 @@ def _best_axes(x: Array, side: float) -> Indices:
     n, d = x.shape
     if all_axes(n, d):
         return np.arange(d)
-    axes = np.argsort(-x.var(0), kind="stable")[:MAX_AXES].astype(np.int64)  # (axes,) widest first
-    sample = np.sort(x[:: -(-n // SAMPLED_TOKENS), axes], axis=0)  # (some, axes)
+    some = x[:: -(-n // SAMPLED_TOKENS)]  # (some, d)
+    axes = np.argsort(-some.var(0), kind="stable")[:MAX_AXES].astype(np.int64)  # (axes,) widest first
+    sample = np.sort(some[:, axes], axis=0)  # (some, axes)
     within = [
         np.searchsorted(one, one + 1.5 * side, "right") - np.searchsorted(one, one - 1.5 * side)
         for one in sample.T
@@ -161,6 +163,14 @@ def _neighbour(grid: Grid, x: Array, k: int, number: int) -> np.int64:
     return _slot(grid.key, grid.start, wanted)
 
 
+@inner
+def _swap(grid: Grid, i: int, j: int) -> None:
+    """Two members of a cell change places."""
+    grid.member[i], grid.member[j] = grid.member[j], grid.member[i]
+    for c in range(grid.y.shape[1]):
+        grid.y[i, c], grid.y[j, c] = grid.y[j, c], grid.y[i, c]
+
+
 @compiled
 def park(
     x: Array,
@@ -178,7 +188,8 @@ def park(
 
     Near means |x - y|^2 < low; above `high` is far; what lies between is left to the caller: park stops after
     the center that has such doubtful tokens, and returns it with their number.  kind becomes RENYI; or
-    STRONG, if asked for, where no earlier token is near.
+    STRONG, if asked for, where no earlier token is near.  Who has an owner leaves the front of its cell, so
+    that no later center looks at it.
     """
     n = len(x)
     for k in range(begin, n):
@@ -188,20 +199,30 @@ def park(
         doubts = 0
         for number in range(3 ** len(grid.axes)):
             slot = _neighbour(grid, x, k, number)
-            for i in range(grid.start[slot], grid.start[slot + 1]):
+            i = grid.start[slot]
+            while i < grid.free[slot]:  # later tokens, or owned since the cell was last looked into
                 j = grid.member[i]
-                if owner[j] >= 0 if j >= k else kind[k] != STRONG:  # decided already
+                square = _square(x, k, grid.y, i, high) if owner[j] < 0 else 0.0
+                if owner[j] < 0 and square < low:
+                    owner[j] = k
+                if owner[j] >= 0:
+                    grid.free[slot] -= 1
+                    _swap(grid, i, grid.free[slot])
                     continue
-                square = _square(x, k, grid.y, i, high)
-                if square > high:
-                    continue
-                if square >= low:
+                if square <= high:
                     doubtful[doubts] = j
                     doubts += 1
-                elif j > k:
-                    owner[j] = k
-                else:
-                    kind[k] = RENYI
+                i += 1
+            while i < grid.start[slot + 1] and kind[k] == STRONG:
+                j = grid.member[i]
+                if j < k:
+                    square = _square(x, k, grid.y, i, high)
+                    if square < low:
+                        kind[k] = RENYI
+                    elif square <= high:
+                        doubtful[doubts] = j
+                        doubts += 1
+                i += 1
         if doubts:
             return k, doubts
     return n, 0
@@ -226,7 +247,7 @@ def park_runs(
         key, start, member = _fill(x[run], axes, side)
         owner[:] = -1
         kind[run] = 0
-        grid = Grid(axes, side, key, start, member, x[run][member])
+        grid = Grid(axes, side, key, start, start[1:].copy(), member, x[run][member])
         if park(x[run], grid, low, high, strong, 0, owner, kind[run], doubtful)[1] > 0:
             return run
     return b

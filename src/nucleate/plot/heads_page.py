@@ -15,11 +15,13 @@ from nucleate.models.spectra import Head, Spectra
 from nucleate.models.table import (
     DATA,
     PAGE,
+    PAGE_TITLE,
     PICTURES,
     SHARES,
     UNIT_OF_TIME,
     interval_words,
     null_models,
+    refuse_others,
     region_words,
     score_words,
     share_words,
@@ -91,6 +93,7 @@ def write_heads(found: Spectra, path: Path, progress: Callable[[int, int], objec
             save_figure(outcome_figure(found) if found.outcomes else head_map_figure(found), path)
     elif ending in PAGE:
         text = page(found, progress)
+        refuse_others(path)
         with replacing(path) as part:
             part.write_text(text, encoding="utf-8")
     else:
@@ -156,7 +159,7 @@ def _page(found: Spectra, pictures: dict[str, bytes]) -> str:
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Heads of {name}</title><style>{STYLE}</style></head><body>
+{PAGE_TITLE}{name}</title><style>{STYLE}</style></head><body>
 <h1>Heads of {name}</h1>
 <p>{escape(found.architecture)}: {found.layers} layer{"s" * (found.layers > 1)}
 of {found.heads_per_layer} heads{groups}, d = {found.d}, d_head = {found.head_dim}, stored as

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nucleate.checks import Array, InputError, shortened
+from nucleate.printable import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -238,5 +239,6 @@ def legend_above(ax: "Axes", title: str = "", columns: int = 3) -> None:
 
 
 def as_written(text: object) -> str:
-    """Text from outside, such as a name of a file or a study, for a picture: its dollars begin no formula."""
-    return str(text).replace("$", r"\$")
+    """Text from outside, such as a name of a file or a study, for a picture: its dollars begin no formula,
+    and control characters, which no font has, are spelled out."""
+    return printable(str(text)).replace("$", r"\$")

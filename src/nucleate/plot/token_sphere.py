@@ -39,6 +39,7 @@ SHOWN_DIRECTIONS = 3  # of a model's hundreds
 LANCZOS_FROM = 100  # rows of a matrix of which three eigenvectors come faster than all
 PANEL_INCHES, TITLE_INCHES = 3.4, 0.42
 MOST_WORDS = 40  # written; more cannot be read
+MAX_LETTERS = 40  # of a word
 WORD_POINTS = 7.5  # the size of letters
 LETTER_WIDTH, LINE_HEIGHT = 0.62, 1.25  # of a letter and a line, in sizes of letters
 AZIMUTH, HEIGHT = np.radians(35.0), np.radians(22.0)  # of the eye
@@ -238,7 +239,7 @@ def _write_words(
 ) -> None:
     """Words beside tokens at shares (n, 2) of the panel: the first token's, those of centers, the others."""
     room = 72.0 * (PANEL_INCHES - 0.1)
-    shown = [word.strip() for word in words]
+    shown = [word.strip()[:MAX_LETTERS] for word in words]
     widths = np.array([max(len(word), 1) * WORD_POINTS * LETTER_WIDTH for word in shown])  # (n,)
     ranks = np.where(center, 0, 1)  # (n,)
     ranks[0] = -1

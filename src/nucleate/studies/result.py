@@ -24,6 +24,7 @@ from nucleate.conveniences import convenience
 from nucleate.integrate.storage import load as load_run
 from nucleate.integrate.zarr_files import StoredArray, check_zarr, open_zarr
 from nucleate.parse.validate import one_of
+from nucleate.printable import printable
 from nucleate.studies.block import STATUS
 from nucleate.studies.durable_files import Damaged
 from nucleate.studies.store import RUN_AGAIN, Manifest, damaged_store, holds_ensemble, intact, read_manifest
@@ -70,7 +71,7 @@ class Ensemble:
         )
         left_out = "" if set(self.ended) == {"done"} else "; statistics leave out those not done"
         title = self.study["title"]
-        return (
+        return printable(
             f"{f'{title}: ' if title else ''}{self.data.sizes['run']}"
             f" runs{f' at each of {axes}' if axes else ''}; {ways}{left_out}"
         )
@@ -133,7 +134,7 @@ class Ensemble:
         return convenience("Ensemble, in a notebook")(self)
 
     def __repr__(self) -> str:
-        return f"Ensemble({self.summary}; {', '.join(self.observables)})"
+        return printable(f"Ensemble({self.summary}; {', '.join(self.observables)})")
 
     def _name(self, name: str | None) -> str:
         return self.observables[0] if name is None else one_of("name", name, self.observables)

@@ -10,6 +10,8 @@ An item that is there and would be made the same way is read again, so that an i
 
 import hashlib
 import json
+import zipfile
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,6 +21,7 @@ import numpy as np
 
 from nucleate.checks import InputError, as_path, function_or_none, shortened, whole_number
 from nucleate.durations import in_words
+from nucleate.integrate.npz_files import read_npz
 from nucleate.source_hash import source_hash
 from nucleate.tracing.bridge import left_out
 from nucleate.tracing.bridge_paths import measure_bridge
@@ -403,23 +406,32 @@ def _fingerprint(model: "TransformerModel", texts: Texts, key: str, seed: int, r
 
 
 def _read(file: Path, mark: str) -> Numbers | None:
-    """The item if it is there and was made the same way."""
+    """The item if it is there, was made the same way and is as it was written."""
     if not file.is_file():
         return None
     try:
-        with np.load(file, allow_pickle=False) as stored:
-            if str(stored["fingerprint"]) != mark:
-                return None
-            return {name: stored[name] for name in stored.files if name != "fingerprint"}
-    except (OSError, ValueError, KeyError):  # cut off or no such file
+        stored = read_npz(file)
+    except (InputError, OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error):  # damaged
         return None
+    told = {name: str(stored.pop(name, "")) for name in ("fingerprint", "digest")}
+    return stored if told == {"fingerprint": mark, "digest": _digest(stored)} else None
+
+
+def _digest(numbers: Numbers) -> str:
+    """Of the names, kinds, shapes and bytes of all arrays."""
+    digest = hashlib.sha256()
+    for name, value in sorted(numbers.items()):
+        value = np.asarray(value)
+        digest.update(f"{name} {value.dtype.str} {value.shape}\n".encode() + value.tobytes())
+    return digest.hexdigest()
 
 
 def _write(file: Path, mark: str, numbers: Numbers) -> None:
     from nucleate.integrate.storage import replacing
 
     with replacing(file) as part, open(part, "wb") as stream:
-        np.savez_compressed(stream, fingerprint=np.array(mark), **numbers)  # type: ignore[arg-type]  # mypy takes any of them for allow_pickle
+        marks = {"fingerprint": np.array(mark), "digest": np.array(_digest(numbers))}
+        np.savez_compressed(stream, **marks, **numbers)  # type: ignore[arg-type]  # mypy takes any of them for allow_pickle
 
 
 def plain_interval(values: Any) -> list[float]:

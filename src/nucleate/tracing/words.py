@@ -5,6 +5,7 @@ import json
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from nucleate.checks import Array
 from nucleate.integrate.storage import replacing
+from nucleate.printable import printable
 from nucleate.tracing.bridge import VARIANTS
 from nucleate.tracing.controls import CONTROLS
 from nucleate.tracing.criteria import interval
@@ -21,10 +23,11 @@ from nucleate.tracing.figures import write_figures
 if TYPE_CHECKING:
     from nucleate.tracing.report import TraceReport
 
-__all__ = ["section", "short_name", "write_section", "write_words"]
+__all__ = ["literal", "section", "short_name", "write_section", "write_words"]
 
 Numbers = Mapping[str, NDArray[Any]]
 COLUMNS = 120
+MARKS = re.compile(r"[`|\[\]]")  # of Markdown
 
 
 def write_words(report: "TraceReport", tokens: Sequence[Sequence[str]], missing: Sequence[str]) -> None:
@@ -109,13 +112,14 @@ def section(
     from nucleate.tracing.report import sensitivity
 
     s, items = report.settings, report.items
+    name, architecture = literal(report.name), literal(s["architecture"])
     lines = [
         f"### {short_name(report.name)}",
         "",
         (
-            f"{report.name}: {s['architecture']}, {s['layers']} layers, d = {s['d']}, {s['heads']} heads,"
+            f"{name}: {architecture}, {s['layers']} layers, d = {s['d']}, {s['heads']} heads,"
             f" {'causal' if s['causal'] else 'bidirectional'}, {s['norm_place']}-norm. {len(report.texts)}"
-            f" texts of {report.n} tokens ({', '.join(report.texts)})."
+            f" texts of {report.n} tokens ({literal(', '.join(report.texts))})."
         ),
         "",
         f"**Answer: {report.answer.word}.** {report.answer.why}. {sensitivity(report)}",
@@ -323,7 +327,7 @@ def _centers(items: Mapping[str, Numbers], tokens: Sequence[Sequence[str]]) -> l
     start = frames["stream"][0]
     agree = int((start & first).sum())
     told = ", ".join(f"“{word.strip()}”" for word, mark in zip(tokens[0], start, strict=True) if mark)
-    shown = told if len(told) < 200 else told[:200].rsplit(",", 1)[0] + ", …"
+    shown = literal(told if len(told) < 200 else told[:200].rsplit(",", 1)[0] + ", …")
     return [
         *lines,
         "",
@@ -360,6 +364,12 @@ def _bridge(item: Numbers, missing: Sequence[str]) -> list[str]:
         ]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return lines
+
+
+def literal(text: str) -> str:
+    """A name or a word out of a file: no tag, link, cell or line of Markdown."""
+    plain = escape(printable(" ".join(text.split())), quote=False)
+    return MARKS.sub(r"\\\g<0>", plain)
 
 
 def _digits(cosine: float) -> str:

@@ -1,9 +1,13 @@
 """Work in threads."""
 
+import threading
+import time
+
 import pytest
 
 from nucleate import Attention, simulate, uniform
-from nucleate.papers.core.threads import in_threads
+from nucleate.papers.core.interruption import go_on
+from nucleate.papers.core.threads import all_in_threads, in_threads
 
 
 def test_work_in_threads_keeps_its_order_and_tells_when_it_is_over() -> None:
@@ -32,3 +36,39 @@ def test_simulations_of_other_pieces_end_when_one_fails() -> None:
     with pytest.raises(KeyError):
         in_threads(piece, range(2))
     assert ends in ([], ["cancelled"])  # not begun, or ended at once
+
+
+def test_jobs_keep_their_names_and_tell_how_many_are_done() -> None:
+    told: list[tuple[float, float]] = []
+    found = all_in_threads(
+        {"a": lambda: 1, "b": lambda: 2, "c": lambda: 3}, lambda done, total: told.append((done, total))
+    )
+    assert list(found.items()) == [("a", 1), ("b", 2), ("c", 3)]
+    assert told[-1] == (3, 3)
+    assert len(told) == 3
+
+
+def test_work_in_python_ends_when_a_piece_beside_it_fails() -> None:
+    ends: list[str] = []
+
+    def piece(i: int) -> None:
+        if i == 0:
+            raise KeyError(i)
+        end = time.monotonic() + 60.0
+        try:
+            while time.monotonic() < end:
+                go_on()
+        except KeyboardInterrupt:
+            ends.append("stopped")
+
+    with pytest.raises(KeyError):
+        in_threads(piece, range(2))
+    end = time.monotonic() + 60.0
+    while not ends and time.monotonic() < end and pieces_left():
+        time.sleep(0.01)
+    assert ends in ([], ["stopped"])  # not begun, or ended at once
+    assert not pieces_left()
+
+
+def pieces_left() -> bool:
+    return any(one.name.startswith("nucleate-papers") for one in threading.enumerate())

@@ -1,13 +1,29 @@
 """Independent pieces of work, as many at once as there are cores."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-__all__ = ["in_threads"]
+__all__ = ["all_in_threads", "in_threads"]
 
 Work = TypeVar("Work")
 Result = TypeVar("Result")
+
+
+def all_in_threads(
+    jobs: Mapping[str, Callable[[], Result]], progress: Callable[[float, float], object]
+) -> dict[str, Result]:
+    """What every job returns, by its name.  They are begun in their order; `progress` is told how many are
+    done, and of how many."""
+    done: list[str] = []
+
+    def one(name: str) -> Result:
+        found = jobs[name]()
+        done.append(name)
+        progress(len(done), len(jobs))
+        return found
+
+    return dict(zip(jobs, in_threads(one, jobs), strict=True))
 
 
 def in_threads(

@@ -19,6 +19,7 @@ from nucleate.papers.causal_clustering.conjectures.search_results import (
     verifications,
 )
 from nucleate.papers.causal_clustering.conjectures.start_shares import CASES, share_of_starts
+from nucleate.papers.core.threads import in_threads
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -33,24 +34,34 @@ REGIMES_1 = tuple(regime for regime in REGIMES if regime.conjecture == 1)
 
 
 def run(workspace: "ItemWorkspace") -> "Data":
-    """Random models first, in which most of the time goes, then all others one by one."""
+    """Simulations, random models first; beside them what is computed in Python, on one core."""
     p = workspace.parameters
     seed, rounds = p["seed"], p["search_rounds"]
-    datasets: dict[str, Callable[[], Dataset]] = {
+    simulated: dict[str, Callable[[], Dataset]] = {
         "adversary": lambda: evolve_starts(FAMILIES_1[0], seed, p["models"], p["rounds"]),
         **{
             f"shares-{name}": partial(share_of_starts, case, p["starts"], seed)
             for name, case in CASES.items()
         },
+        "defective": lambda: ends_from_two_starts(p["defective_betas"]),
+        "rule": lambda: ends_from_uniform_starts(p["defective_starts"], seed),
+    }
+    in_python: dict[str, Callable[[], Dataset]] = {
         **{f"search-{one.name}": partial(search_result, one.name, seed, rounds) for one in REGIMES_1},
         "exact": exact_checks,
         "counterexamples": verifications,
         "criterion": criterion_on_diagonals,
-        "defective": lambda: ends_from_two_starts(p["defective_betas"]),
-        "rule": lambda: ends_from_uniform_starts(p["defective_starts"], seed),
     }
-    data = simulate_families(workspace, FAMILIES_1, 0.6)
-    for i, (name, compute) in enumerate(datasets.items()):
-        data[name] = workspace.dataset(name, compute)
-        workspace.progress(0.6 + 0.4 * (i + 1) / len(datasets), 1.0)
-    return data
+
+    def simulations() -> "Data":
+        data = simulate_families(workspace, FAMILIES_1, 0.6)
+        for i, (name, compute) in enumerate(simulated.items()):
+            data[name] = workspace.dataset(name, compute)
+            workspace.progress(0.6 + 0.3 * (i + 1) / len(simulated), 1.0)
+        return data
+
+    def others() -> "Data":
+        return {name: workspace.dataset(name, compute) for name, compute in in_python.items()}
+
+    first, second = in_threads(lambda work: work(), [simulations, others])
+    return {**first, **second}

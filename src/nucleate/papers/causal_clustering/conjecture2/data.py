@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from nucleate.papers.causal_clustering.conjectures.counterexample_search import REGIMES
 from nucleate.papers.causal_clustering.conjectures.random_models import FAMILIES_2, simulate_families
 from nucleate.papers.causal_clustering.conjectures.search_results import growth_elsewhere, search_result
+from nucleate.papers.core.threads import in_threads
 
 if TYPE_CHECKING:
     from nucleate.papers.core.cache import ItemWorkspace
@@ -15,14 +16,22 @@ __all__ = ["run"]
 
 
 def run(workspace: "ItemWorkspace") -> "Data":
-    """Random models first, in which most of the time goes."""
+    """Random models; beside them what is computed in Python, on one core."""
     p = workspace.parameters
     regime = next(one for one in REGIMES if one.conjecture == 2)
-    data = simulate_families(workspace, FAMILIES_2, 0.8)
-    data["search"] = workspace.dataset(
-        "search", lambda: search_result(regime.name, p["seed"], p["search_rounds"])
-    )
-    data["growth_elsewhere"] = workspace.dataset(
-        "growth_elsewhere", lambda: growth_elsewhere(p["models"], p["seed"])
-    )
-    return data
+
+    def simulations() -> "Data":
+        return simulate_families(workspace, FAMILIES_2, 0.9)
+
+    def others() -> "Data":
+        return {
+            "search": workspace.dataset(
+                "search", lambda: search_result(regime.name, p["seed"], p["search_rounds"])
+            ),
+            "growth_elsewhere": workspace.dataset(
+                "growth_elsewhere", lambda: growth_elsewhere(p["models"], p["seed"])
+            ),
+        }
+
+    first, second = in_threads(lambda work: work(), [simulations, others])
+    return {**first, **second}

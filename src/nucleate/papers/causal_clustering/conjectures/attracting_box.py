@@ -65,8 +65,11 @@ def within_conjecture_1(V: Array) -> bool:
 def largest_attracting_box(model: Attention, x: Array) -> AttractingBox:
     """The largest of those tried around the tokens x (n, d) for which everything is proved; the last failure
     if there is none."""
+    from nucleate.papers.core.interruption import go_on
+
     found = AttractingBox("nothing was tried")
     for radius in RADII:
+        go_on()
         for scale in TOKEN_SCALES if len(x) > 1 else (1.0,):
             found = attracting_box(model, x, radius, scale)
             if found.holds:

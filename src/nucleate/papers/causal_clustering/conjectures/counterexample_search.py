@@ -96,11 +96,14 @@ def search(regime: Regime, seed: int, rounds: int) -> SearchResult:
     """Differential evolution with a fixed stream of random numbers."""
     from scipy.optimize import Bounds, differential_evolution
 
+    from nucleate.papers.core.interruption import go_on
+
     d = len(regime.make(np.full(regime.size, 0.5)).V)
     starts = uniform(NEWTON_STARTS, d, seed)
     tally = [0, 0]  # models, equilibria
 
     def least_growth(numbers: Array) -> float:
+        go_on()
         _, growth, _ = other_equilibria(regime.make(numbers), starts)
         tally[0] += 1
         tally[1] += len(growth)

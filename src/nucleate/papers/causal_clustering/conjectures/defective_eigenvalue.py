@@ -13,6 +13,7 @@ by what is left of a, and goes round to xi. A token that starts near the first o
 straight there and has D < -2 at the beta used here. (docs/conjectures.md, also for other V.)
 """
 
+from math import atan2, cos, exp, log, sin, tan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,24 +76,16 @@ def exact_end(beta: float, angles: tuple[float, float] = STARTS[0]) -> float:
     """The same from the equation in q, over the logarithm of time, with relative errors of 1e-10."""
     from scipy.integrate import solve_ivp
 
-    first = float(1.0 / np.tan(angles[0]))
+    first = 1.0 / tan(angles[0])
 
-    def velocity(s: float, q: Array) -> Array:
-        t = np.exp(s) - 1.0
-        a = np.arctan2(1.0, t + first)
-        p = 1.0 / (1.0 + np.exp(beta * 2.0 * np.cos((q - a) / 2.0) ** 2))
-        return np.asarray(
-            (t + 1.0) * (p * (np.sin(q - a) + np.sin(q) * np.sin(a)) - (1.0 - p) * np.sin(q) ** 2)
-        )
+    def velocity(s: float, y: Array) -> float:
+        t, q = exp(s) - 1.0, float(y[0])
+        a = atan2(1.0, t + first)
+        p = 1.0 / (1.0 + exp(beta * 2.0 * cos((q - a) / 2.0) ** 2))
+        return (t + 1.0) * (p * (sin(q - a) + sin(q) * sin(a)) - (1.0 - p) * sin(q) ** 2)
 
-    found = solve_ivp(
-        velocity,
-        (0.0, float(np.log(END_FACTOR) + 2.0 * beta)),
-        [angles[1]],
-        method="Radau",
-        rtol=1e-10,
-        atol=1e-30,
-    )
+    end = log(END_FACTOR) + 2.0 * beta
+    found = solve_ivp(velocity, (0.0, end), [angles[1]], method="LSODA", rtol=1e-12, atol=1e-30)
     return float(found.y[0, -1])
 
 

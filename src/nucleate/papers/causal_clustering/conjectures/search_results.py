@@ -112,6 +112,7 @@ def growth_elsewhere(models: int, seed: int) -> "Dataset":
     import xarray
 
     from nucleate.papers.causal_clustering.conjectures.random_models import FAMILIES_2, matrices
+    from nucleate.papers.core.interruption import go_on
     from nucleate.sphere import uniform
     from nucleate.theory.atlas import atlas
 
@@ -122,6 +123,7 @@ def growth_elsewhere(models: int, seed: int) -> "Dataset":
     assert K is not None
     rows = []
     for i in range(models):
+        go_on()
         L = atlas(V[i]).basis  # (d, 2)
         p, A = L[:, 0], K[i].T @ Q[i]
         x, growth, _ = other_equilibria(Setting(V[i], A, beta, p[None], np.ones(1), p[None]), starts)

@@ -90,7 +90,7 @@ def _ends(model: Attention, start: Array) -> tuple[Array, Booleans, Booleans]:
     from nucleate.papers.core.interruption import uninterrupted
 
     x = uninterrupted(simulate(model, start, END_TIME, save=[END_TIME])).x[:, -1]  # (b, 2, 2)
-    speed = np.array([np.linalg.norm(drift(model, one), axis=-1).max() for one in x])  # (b,)
+    speed = np.linalg.norm(drift(model, x), axis=-1).max(-1)  # (b,)
     moving = np.asarray(~(speed < SETTLED_SPEED))
     assert model.V is not None
     off = np.asarray((poles_distance(model.V, x).max(-1) > OFF_POLES_DISTANCE) & ~moving)

@@ -14,6 +14,7 @@ from nucleate.papers.causal_clustering.shared.cluster_runs import (
     simulate_frames,
     tokens_with_density,
 )
+from nucleate.papers.core.threads import all_in_threads, in_threads
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -107,53 +108,57 @@ def _simulate_exponent(V: Array, dim_L: int, beta: float, n: int, seed: int, tim
 
 def _count(x: Array, beta: float) -> Array:
     """The number of clusters of tokens x (b, m, n, d), (b, m)."""
-    return np.array([[len(leaders(tokens, beta)) for tokens in one] for one in x], dtype=np.float64)
+    return np.array(in_threads(lambda one: [len(leaders(tokens, beta)) for tokens in one], x), dtype=float)
 
 
-def gap_data(workspace: "ItemWorkspace", beta: float, gap: float) -> "Dataset":
-    """How tokens gather and how far they are from L meanwhile, over times up to 8 / gap and a few more: (run,
-    time)."""
+def gap_data(workspace: "ItemWorkspace", gap: float) -> "Dataset":
+    """How tokens gather and how far they are from L meanwhile, over times up to 8 / gap and a few more, at
+    every beta: (beta, run, time)."""
     p = workspace.parameters
     return workspace.dataset(
-        f"gap{gap:g}-beta{beta:g}",
-        lambda: _simulate_gap(p["d"], p["dim_L"], beta, gap, p["n"], p["gap_runs"], p["seed"]),
+        f"gap{gap:g}",
+        lambda: _simulate_gap(p["d"], p["dim_L"], p["gap_betas"], gap, p["n"], p["gap_runs"], p["seed"]),
     )
 
 
-def _simulate_gap(d: int, dim_L: int, beta: float, gap: float, n: int, runs: int, seed: int) -> "Dataset":
+def _simulate_gap(
+    d: int, dim_L: int, betas: list[float], gap: float, n: int, runs: int, seed: int
+) -> "Dataset":
     import xarray
 
     from nucleate.attention import Attention
     from nucleate.sphere import uniform
 
     times = np.geomspace(0.25, 20.0 + 8.0 / gap, FRAMES)
-    # (b, m, n, d)
-    start = uniform(n, d, seed, runs=runs)  # (b, n, d)
-    x = simulate_frames(Attention(beta, V=value_matrix(d, dim_L, gap)), start, times)
+    start = uniform(n, d, seed, runs=runs)  # (b, n, d), the same for every beta
+    # in one call, which fills the lanes of the processor: (betas b, m, n, d)
+    x = simulate_frames(
+        Attention(np.repeat(betas, runs), V=value_matrix(d, dim_L, gap)),
+        np.tile(start, (len(betas), 1, 1)),
+        times,
+    ).reshape(len(betas), runs, FRAMES, n, d)
+    axes = ("beta", "run", "time")
     return xarray.Dataset(
         {
-            "clusters": (("run", "time"), _count(x, beta)),
-            "on_L": (("run", "time"), (x[..., :dim_L] ** 2).sum(-1).mean(-1)),
+            "clusters": (axes, np.stack([_count(one, beta) for one, beta in zip(x, betas, strict=True)])),
+            "on_L": (axes, (x[..., :dim_L] ** 2).sum(-1).mean(-1)),
         },
-        {"time": times},
+        {"beta": np.array(betas), "time": times},
     )
 
 
 def run(workspace: "ItemWorkspace") -> "Data":
     """Exponents for every dim L, and for other V, then the scan of the gap."""
-    p, data = workspace.parameters, {}
-    jobs: list[tuple[str, Callable[[], Dataset]]] = [
-        (exponent_name(kind, int(dim_L), beta), partial(exponent_data, workspace, kind, int(dim_L), beta))
+    p = workspace.parameters
+    jobs: dict[str, Callable[[], Dataset]] = {
+        exponent_name(kind, int(dim_L), beta): partial(exponent_data, workspace, kind, int(dim_L), beta)
         for kind in ("", *p["other_V"])
         for dim_L, betas in p["other_betas" if kind else "betas"].items()
         for beta in betas
-    ]
-    jobs += [
-        (f"gap{gap:g}-beta{beta:g}", partial(gap_data, workspace, beta, gap))
-        for beta in p["gap_betas"]
-        for gap in p["gaps"]
-    ]
-    for i, (name, make) in enumerate(jobs):
-        data[name] = make()
-        workspace.progress(i + 1, len(jobs))
-    return data
+    }
+    jobs |= {f"gap{gap:g}": partial(gap_data, workspace, gap) for gap in p["gaps"]}
+    found = all_in_threads(jobs, workspace.progress)
+    for gap in p["gaps"]:
+        one = found.pop(f"gap{gap:g}")
+        found |= {f"gap{gap:g}-beta{beta:g}": one.sel(beta=beta, drop=True) for beta in p["gap_betas"]}
+    return found

@@ -1,5 +1,6 @@
 """The runs behind the law beta^((d-1)/2): at every d and beta as many tokens per cap as in Figure 2."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from nucleate.papers.causal_clustering.shared.cluster_runs import (
     runs_for_clusters,
     tokens_with_density,
 )
+from nucleate.papers.core.threads import all_in_threads
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -25,24 +27,21 @@ MAX_BATCH_BYTES = 4e7  # of frames
 
 
 def run(workspace: "ItemWorkspace") -> "Data":
-    """Every d and β, then other numbers of tokens on the circle."""
-    p, data = workspace.parameters, {}
-    jobs = [(int(d), beta) for d, betas in p["betas"].items() for beta in betas]
-    tokens = [tokens_with_density(d, beta, p["per_cap"]) for d, beta in jobs]
-    # about the time each takes
-    cost = np.cumsum([0.0, *(n ** (1.0 if d == 2 else 2.0) for n, (d, _) in zip(tokens, jobs, strict=True))])
-    for i, (n, (d, beta)) in enumerate(zip(tokens, jobs, strict=True)):
+    """Every d and β, the largest β first, which take longest; then other numbers of tokens on the circle."""
+    p = workspace.parameters
+    jobs: dict[str, Callable[[], Dataset]] = {}
+    for d, beta in ((int(d), beta) for d, betas in p["betas"].items() for beta in reversed(betas)):
+        n = tokens_with_density(d, beta, p["per_cap"])
         runs = runs_for_clusters(n, p["per_cap"], p["counted"], p["min_runs"], p["max_runs"])
         times = np.array([t for t in p["times"] if t <= p["end"][str(d)]])
         name = dataset_name(d, beta)
-        data[name] = _batches(workspace, name, d, beta, n, runs, times)
-        workspace.progress(0.95 * cost[i + 1], cost[-1])
+        jobs[name] = partial(_batches, workspace, name, d, beta, n, runs, times)
     for per_cap in p["densities"]:
         n = tokens_with_density(2, p["density_beta"], per_cap)
         times = np.array([t for t in p["times"] if t <= p["at"]])
         name = f"density{per_cap:g}"
-        data[name] = _batches(workspace, name, 2, p["density_beta"], n, p["density_runs"], times)
-    return data
+        jobs[name] = partial(_batches, workspace, name, 2, p["density_beta"], n, p["density_runs"], times)
+    return all_in_threads(jobs, workspace.progress)
 
 
 def dataset_name(d: int, beta: float) -> str:

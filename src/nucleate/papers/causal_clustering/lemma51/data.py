@@ -6,12 +6,14 @@ delta; given that, uniform tokens are independent and uniform on the rest of the
 index can be drawn directly, and tokens after it need not be drawn at all.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nucleate.checks import Array
+from nucleate.papers.core.threads import all_in_threads
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -311,33 +313,25 @@ def chords(runs: int, seed: int) -> "Dataset":
 def run(workspace: "ItemWorkspace") -> "Data":
     """Uniform starts, centers of every index, all earlier tokens at one point; and d = 3."""
     p = workspace.parameters
-    data: dict[str, Any] = {
-        "starts": workspace.dataset(
-            "starts",
-            lambda: uniform_starts(p["beta"], p["separation"], p["n"], p["starts"], p["shares"], SEED),
-        ),
-        "chords": workspace.dataset("chords", lambda: chords(p["chord_runs"], SEED)),
+    compute: dict[str, Callable[[], Dataset]] = {
+        "starts": lambda: uniform_starts(p["beta"], p["separation"], p["n"], p["starts"], p["shares"], SEED),
+        "chords": lambda: chords(p["chord_runs"], SEED),
     }
     for beta, separation in p["sphere"]:
-        key = f"sphere-{ensemble_name(beta, separation)}"
-        data[key] = workspace.dataset(
-            key,
-            partial(centers_on_sphere, beta, separation, p["sphere_indices"], p["sphere_runs"], SEED),
+        compute[f"sphere-{ensemble_name(beta, separation)}"] = partial(
+            centers_on_sphere, beta, separation, p["sphere_indices"], p["sphere_runs"], SEED
         )
-    cost = [(s + 4.0) ** 1.3 for _ in p["ensembles"] for s in p["indices"]]  # about the time each takes
-    total, done = sum(cost) + 0.2 * sum(cost), 0.2 * sum(cost)
-    for beta, separation in p["ensembles"]:
-        key = ensemble_name(beta, separation)
-        data[f"{key}-point"] = workspace.dataset(
-            f"{key}-point", partial(one_point, beta, separation, p["indices"])
-        )
-        for s in p["indices"]:
-            workspace.progress(done, total)
-            data[f"{key}-{s}"] = workspace.dataset(
-                f"{key}-{s}", partial(centers_at_index, beta, separation, s, p["runs"], SEED)
+    for s in sorted(p["indices"], reverse=True):  # those first that take longest
+        for beta, separation in p["ensembles"]:
+            compute[f"{ensemble_name(beta, separation)}-{s}"] = partial(
+                centers_at_index, beta, separation, s, p["runs"], SEED
             )
-            done += (s + 4.0) ** 1.3
-    return data
+    for beta, separation in p["ensembles"]:
+        compute[f"{ensemble_name(beta, separation)}-point"] = partial(
+            one_point, beta, separation, p["indices"]
+        )
+    jobs = {name: partial(workspace.dataset, name, one) for name, one in compute.items()}
+    return all_in_threads(jobs, workspace.progress)
 
 
 def ensemble_name(beta: float, separation: float) -> str:

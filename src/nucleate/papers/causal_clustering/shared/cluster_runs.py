@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nucleate.checks import Array, InputError
+from nucleate.papers.core.threads import in_threads
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -102,7 +103,7 @@ def count_clusters_and_centers(
     start = np.stack([uniform(n, d, stream(seed, run, d)) for run in runs])  # (b, n, d)
     x = simulate_frames(Attention(beta), start, times)  # (b, m, n, d)
     frame = int(np.searchsorted(times, match_time))
-    rows = [_counts_of_run(start[i], x[i], beta, c, frame) for i in range(len(start))]
+    rows = in_threads(lambda i: _counts_of_run(start[i], x[i], beta, c, frame), range(len(start)))
     axes = {"clusters": ("run", "time")} | {name: ("run", "c") for name in rows[0] if name != "clusters"}
     values = {name: (axes[name], np.stack([row[name] for row in rows])) for name in axes}
     return xarray.Dataset(

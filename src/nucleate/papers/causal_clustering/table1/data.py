@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nucleate.checks import Array
+from nucleate.papers.core.threads import all_in_threads
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -25,7 +26,7 @@ __all__ = [
     "value_matrix",
 ]
 
-RUNS_PER_BLOCK = 250  # computed and stored at a time: a core is idle at the end of each
+RUNS_PER_BLOCK = 250  # computed and stored at a time
 FRAMES = 26  # over the last decade of time
 # diagonals; d = 2, two tokens
 MIN_RUNS = 5  # runs of any family
@@ -231,26 +232,20 @@ def attention_matrix(family: Family, V: Array, seed: int, run: int) -> Array:
 
 
 def run(workspace: "ItemWorkspace") -> "Data":
-    """All families, those with other Q and K among them."""
-    p, data = workspace.parameters, {}
-    weight = {
-        family.name: (
-            5.0
-            if family.dominant == "complex"
-            else 5.0
-            if family.oblique == "all" and family.lambda_max < 0.0
-            else 1.0
-        )
-        for family in FAMILIES
-    }  # about the time each takes
-    done = 0.0
-    for family in FAMILIES:
-        data[family.name] = workspace.blocks(
+    """All families, those with other Q and K among them; first those that take longest."""
+    p = workspace.parameters
+
+    def slow(family: Family) -> bool:
+        return family.dominant == "complex" or (family.oblique == "all" and family.lambda_max < 0.0)
+
+    jobs = {
+        family.name: partial(
+            workspace.blocks,
             family.name,
             family.runs(p["runs"]),
             RUNS_PER_BLOCK,
             partial(_block, family, p["seed"] + family.again),
         )
-        done += weight[family.name]
-        workspace.progress(done, sum(weight.values()))
-    return data
+        for family in sorted(FAMILIES, key=slow, reverse=True)
+    }
+    return all_in_threads(jobs, workspace.progress)

@@ -1,13 +1,14 @@
 """Runs that end at one point: V = I with random Q and K, windows, Q and K that change with time; and how
 small perturbations decay there."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nucleate.checks import Array
-from nucleate.papers.core.threads import in_threads
+from nucleate.papers.core.threads import all_in_threads, in_threads
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -236,22 +237,25 @@ def run(workspace: "ItemWorkspace") -> "Data":
     """Every d and beta; windows; changing Q and K; decays and derivatives at the common point."""
     p = workspace.parameters
     n, seed = p["n"], p["seed"]
-    data: dict[str, Any] = {}
-    cases = cases_of(p)
-    for i, (name, (d, beta)) in enumerate(cases.items()):
+    jobs: dict[str, Callable[[], Dataset]] = {}
+    for name, (d, beta) in cases_of(p).items():
         compute = partial(_block, d, n, beta, None, seed)
-        data[name] = workspace.blocks(name, p["runs"], RUNS_PER_BLOCK, compute)
-        workspace.progress(0.7 * (i + 1), len(cases))
+        jobs[name] = partial(workspace.blocks, name, p["runs"], RUNS_PER_BLOCK, compute)
     for w in p["windows"]:
         compute = partial(_block, 3, n, p["beyond_beta"], w, seed)
-        data[f"window{w}"] = workspace.blocks(f"window{w}", p["beyond_runs"], RUNS_PER_BLOCK, compute)
-    workspace.progress(0.85, 1.0)
-    data["changing"] = workspace.dataset(
-        "changing", partial(changing_scores, 3, n, p["beyond_beta"], p["pieces"], seed, p["beyond_runs"])
+        jobs[f"window{w}"] = partial(
+            workspace.blocks, f"window{w}", p["beyond_runs"], RUNS_PER_BLOCK, compute
+        )
+    jobs["changing"] = partial(
+        workspace.dataset,
+        "changing",
+        partial(changing_scores, 3, n, p["beyond_beta"], p["pieces"], seed, p["beyond_runs"]),
     )
     for name, (d, beta, window) in rate_cases(p).items():
         for kind, compute_one in (("decay", decays), ("spectrum", spectra)):
-            data[f"{kind}_{name}"] = workspace.dataset(
-                f"{kind}_{name}", partial(compute_one, d, n, beta, window, seed, p["draws"])
+            jobs[f"{kind}_{name}"] = partial(
+                workspace.dataset,
+                f"{kind}_{name}",
+                partial(compute_one, d, n, beta, window, seed, p["draws"]),
             )
-    return data
+    return all_in_threads(jobs, workspace.progress)

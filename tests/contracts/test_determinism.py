@@ -137,6 +137,22 @@ def test_which_frames_are_kept_does_not_change_them_beyond_the_tolerance(d: int)
     assert np.abs(few.x - many.x[[0, 8, 32]]).max() <= 1e-8  # twice five tolerances
 
 
+@pytest.mark.parametrize(("d", "random"), [(3, True), (5, False), (8, True), (17, False), (64, True)])
+def test_causal_steps_feel_neither_company_nor_order_nor_threads(d: int, random: bool) -> None:
+    rng = np.random.default_rng(d)
+    Q, K, V = (rng.standard_normal((d, d)) / np.sqrt(d) if random else None for _ in range(3))
+    frozen = Frozen(nc.uniform(3, d, seed=9), np.array([1.0, 2.0, 3.0]))
+    x0 = np.stack([nc.uniform(19, d, seed) for seed in range(5)])
+    options: dict[str, Any] = {"t": 30.0, "save": 4, "method": "causal", "rtol": 1e-6, "atol": 1e-8}
+    for more in ({}, {"mask": Window(4)}, {"frozen": frozen}):
+        model = Attention(9.0, Q=Q, K=K, V=V, **more)
+        whole = nc.simulate(model, x0, threads=1, **options)
+        assert whole.done
+        assert np.array_equal(nc.simulate(model, x0, threads=3, **options).x, whole.x)
+        assert np.array_equal(nc.simulate(model, x0[::-1], **options).x[::-1], whole.x)
+        assert np.array_equal(nc.simulate(model, x0[2], **options).x, whole.x[2])
+
+
 def test_watching_does_not_change_the_run() -> None:
     x0 = nc.uniform(12, 3, seed=0)
     assert np.array_equal(

@@ -1,5 +1,9 @@
 """Products in registers: they are those of NumPy, for any number of columns."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -37,3 +41,33 @@ def test_products_are_those_of_numpy_for_any_number_of_columns(real: type, lanes
 def test_panels_are_whole_vectors() -> None:
     assert [panel_width(columns) for columns in (1, 8, 9)] == [LANES, LANES, 2 * LANES]
     assert panels_of(np.ones((3, 9))).sum() == 27.0
+
+
+OUTSIDE = """
+import numpy as np
+from nucleate.kernels.compile import compiled
+from nucleate.kernels.panels import GROUP, VECTORS, set_product
+from nucleate.kernels.simd import LANES
+@compiled
+def product(a, b, count, out, out_at):
+    set_product(a, 0, 3, b, 0, VECTORS * LANES, count, out, out_at, VECTORS * LANES)
+    return out[out_at]
+a, b, out = np.ones((GROUP, 3)), np.ones(3 * VECTORS * LANES), np.ones((GROUP, VECTORS * LANES)).ravel()
+print(product(a, b, 3, out, 0), product(a[:0], b[:0], 0, out, 0))
+for case in ((a[:-1], b, 3, out, 0), (a, b[1:].copy(), 3, out, 0), (a, b, 3, out, 1), (a, b, 3, out, -1)):
+    try:
+        product(*case)
+    except IndexError as error:
+        print(error)
+"""
+
+
+def test_bounds_are_checked_where_numba_is_told_to(tmp_path: os.PathLike[str]) -> None:
+    script = os.path.join(tmp_path, "outside.py")
+    with open(script, "w") as file:
+        file.write(OUTSIDE)
+    environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1"}
+    done = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, check=True, env=environment
+    )
+    assert done.stdout == "3.0 0.0\n" + 4 * "a product reaches outside its array\n"

@@ -23,3 +23,8 @@ def test_a_chain_is_not_gathered_but_a_knot_and_a_single_token_are() -> None:
     angle = np.array([0.0, 0.2, 0.4, 2.0, 2.1, 2.15, 4.0])  # links up to 0.25: a chain, a knot, one alone
     x = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     assert gathered_share(x, 2.0 * np.sin(0.125)) == pytest.approx(4 / 7)
+
+
+def test_a_diameter_as_large_as_the_links_may_be_is_not_below_it() -> None:
+    x = np.array([[1.0, 0.0], [-1.0, 0.0]])  # a chord of 2
+    assert [gathered_share(x, chord) for chord in (1.9, 2.0, 2.1)] == [1.0, 0.0, 1.0]

@@ -13,6 +13,7 @@ from nucleate.attention import Attention
 from nucleate.checks import Array, InputError
 from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import simulate
+from nucleate.observe import refine
 from nucleate.observe.close_approach import next_approach
 from nucleate.observe.clusters import count_clusters
 from nucleate.observe.life import Life, life, life_time
@@ -220,6 +221,28 @@ def test_merges_are_the_same_for_any_frames(seed: int, beta: float, d: int, save
         [event.time for event in other], [event.time for event in one.merges], rtol=1e-5
     )
     assert other.t_f == pytest.approx(one.t_f, rel=1e-4)
+
+
+LIVES = [
+    (seed, n, beta, d)
+    for d, n, betas in ((2, 40, (4.0, 16.0, 36.0, 64.0)), (3, 30, (4.0, 9.0, 16.0)), (4, 24, (4.0, 6.0, 9.0)))
+    for beta in betas
+    for seed in range(2)
+]
+
+
+@pytest.mark.parametrize(("seed", "n", "beta", "d"), LIVES)
+def test_long_steps_rerun_by_the_causal_solver_show_the_merges_that_any_rerun_shows(
+    seed: int, n: int, beta: float, d: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = alive(seed, n, beta, d).run
+    one = alive(seed, n, beta, d).merges
+    monkeypatch.setattr(refine, "LONGEST_EXPLICIT_STEP", np.inf)  # all reruns begin with explicit steps
+    other = merges(run)
+    assert other.t_f == one.t_f
+    assert other.leaders.tolist() == one.leaders.tolist()
+    assert [(event.lost, event.into) for event in other] == [(event.lost, event.into) for event in one]
+    np.testing.assert_allclose([event.time for event in other], [event.time for event in one], rtol=1e-6)
 
 
 def test_a_run_with_a_full_mask_has_merges_too() -> None:

@@ -134,6 +134,7 @@ def _clear_slots(s):
         first = s.frozen_slots // BLOCK
         places[:, first:] = 0.0
         s.vectors.blocks[first:] = 0.0
+        s.vectors.images[:] = 0.0  # products add zeros to its padding
     else:
         places[:, :, s.frozen_slots * (places.shape[2] // s.multiplicity.size) :] = 0.0
     increments[:] = 0.0

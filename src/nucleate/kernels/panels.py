@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import config, types
 from numba.extending import intrinsic
 
 from nucleate.checks import Array
@@ -40,7 +40,8 @@ def panels_of(matrix: Array, lanes: int = LANES) -> Array:
 
 
 def _product(vectors: int, add: bool):
-    """The product of GROUP rows with a panel of so many vectors; added to what is there, or set."""
+    """The product of GROUP rows with a panel of so many vectors; added to what is there, or set; no bounds
+    check, unless NUMBA_BOUNDSCHECK=1."""
 
     @intrinsic
     def product(typingctx, a, a_at, a_row, b, b_at, count, out, out_at, out_row):
@@ -52,6 +53,15 @@ def _product(vectors: int, add: bool):
         a_at, a_row, b_at, count, out_at, out_row = (args[i] for i in (1, 2, 4, 5, 7, 8))
         a, b, out = (_data(context, builder, signature.args[i], args[i]) for i in (0, 3, 6))
         lanes, size = vector_of(signature.args[0]).lanes, signature.args[0].dtype.bitwidth // 8
+        if config.BOUNDSCHECK:
+            whole, last_row = ir.Constant(count.type, vectors * lanes), ir.Constant(count.type, GROUP - 1)
+            reads = builder.icmp_signed(">", count, ir.Constant(count.type, 0))
+            for i, at, length, when in (
+                (0, a_at, builder.add(builder.mul(a_row, last_row), count), reads),
+                (3, b_at, builder.mul(count, whole), reads),
+                (6, out_at, builder.add(builder.mul(out_row, last_row), whole), None),
+            ):
+                _check_bounds(context, builder, signature.args[i], args[i], at, length, when)
         kind, integer = ir.VectorType(a.type.pointee, lanes), count.type
         zero, one = ir.Constant(integer, 0), ir.Constant(integer, 1)
         rows = [
@@ -103,6 +113,17 @@ def _product(vectors: int, add: bool):
         return context.get_dummy_value()
 
     return product
+
+
+def _check_bounds(context: Any, builder: Any, kind: Any, array: Any, at: Any, length: Any, when: Any) -> None:
+    """Raise unless array.ravel() has `length` numbers from `at` on; only in the case `when`, if given."""
+    items = context.make_array(kind)(context, builder, array).nitems
+    outside = builder.or_(
+        builder.icmp_signed("<", at, ir.Constant(at.type, 0)),
+        builder.icmp_signed(">", builder.add(at, length), items),
+    )
+    with builder.if_then(outside if when is None else builder.and_(when, outside), likely=False):
+        context.call_conv.return_user_exc(builder, IndexError, ("a product reaches outside its array",))
 
 
 def _data(context: Any, builder: Any, kind: Any, array: Any) -> Any:

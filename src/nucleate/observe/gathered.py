@@ -11,20 +11,21 @@ __all__ = ["gathered_share"]
 @compiled
 def gathered_share(x: Array, chord: float) -> float:
     """The share of tokens x (n, d) whose component, made by links no longer than `chord`, has no two tokens
-    farther apart than that.
+    as far apart as that.
 
-    In such a component everyone is linked with everyone: all its tokens have as many links as it has others.
+    In such a component everyone is near everyone: each has as many near it as there are others.
     """
     n, d = x.shape
-    links, parent, size = np.zeros(n, np.int64), np.arange(n), np.zeros(n, np.int64)
+    near, parent, size = np.zeros(n, np.int64), np.arange(n), np.zeros(n, np.int64)
     for k in range(n):
         for j in range(k):
             square = 0.0
             for c in range(d):
                 square += (x[k, c] - x[j, c]) ** 2
+            if square < chord * chord:
+                near[k] += 1
+                near[j] += 1
             if square <= chord * chord:
-                links[k] += 1
-                links[j] += 1
                 one, other = k, j
                 while parent[one] != one:
                     one = parent[one]
@@ -37,7 +38,7 @@ def gathered_share(x: Array, chord: float) -> float:
         size[parent[k]] += 1
     whole = np.ones(n, np.bool_)
     for k in range(n):
-        if links[k] != size[parent[k]] - 1:
+        if near[k] != size[parent[k]] - 1:
             whole[parent[k]] = False
     gathered = 0
     for k in range(n):

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nucleate.attention import Attention
-from nucleate.checks import Array, InputError
+from nucleate.checks import Array, InputError, check_tokens
 from nucleate.integrate.family import softmax_head
 from nucleate.integrate.run import Run
 from nucleate.observe.centers import renyi_centers
@@ -38,8 +38,6 @@ from nucleate.sphere import retract
 __all__ = ["Branch", "Merge", "Merges", "cluster_width", "formed", "merges", "sharpness", "usual_radius"]
 
 FORMED_SHARE = 0.95  # of the tokens
-# with a smaller share than this they gather at the earliest after a time of SOON / |V|
-SPREAD_SHARE, SOON = 0.7, 1.0
 PAIR_BY_PAIR = 1000  # so many tokens are looked at pair by pair
 RADIUS_IN_WIDTHS = 0.1  # of a cluster
 # when to look whether clusters have formed: at 0, then from this time on, each time so much later
@@ -176,7 +174,8 @@ def merges(run: Run, radius: float | None = None) -> Merges:
         return Merges(radius, np.nan, np.empty(0, dtype=np.int64), ())
     start, t_f, x = formed
     leaders = renyi_centers(x, width, strong=True)  # (clusters,)
-    speed = _fastest(run)
+    # a mean of tokens, turned by V, is no longer than this
+    speed = float(np.linalg.norm(model.parameters(x.shape[-1])[3], 2))
     losses = []
     for i, k in enumerate(leaders.tolist()):
         if i and (lost := _loss(run, start, t_f, x, _Search(k, leaders[:i], radius, speed))) is not None:
@@ -217,7 +216,6 @@ def _formed(run: Run, width: float) -> tuple[int, float, Array] | None:
     low, high = (np.log(max(t, FIRST_LOOK_TIME)) / np.log(LOOK_TIME_RATIO) for t in (first, last))
     grid = LOOK_TIME_RATIO ** np.arange(np.ceil(low), high)  # (many,)
     looked = np.unique([first, *grid[(grid > first) & (grid < last)], last])
-    looked = looked[np.searchsorted(looked, _spread_until(run, width), "right") - 1 :]
     for begin in range(0, len(looked) - 1, LOOKS_AT_ONCE):
         found = _first_gathered(run, looked[begin : begin + LOOKS_AT_ONCE + 1], width)
         if found is not None:
@@ -238,27 +236,9 @@ def _first_gathered(run: Run, times: Array, width: float) -> tuple[float, float,
     return None
 
 
-def _spread_until(run: Run, width: float) -> float:
-    """A time up to which the frames, each so soon after the last that no token goes far between them, show
-    the tokens still spread out: nobody has to look between these."""
-    frame, soon = 0, SOON / _fastest(run)
-    while (
-        frame + 1 < len(run.t)
-        and run.t[frame + 1] - run.t[frame] <= soon
-        and _share(run.x[frame + 1], width) < SPREAD_SHARE
-    ):
-        frame += 1
-    return float(run.t[frame])
-
-
-def _fastest(run: Run) -> float:
-    """The speed that no token exceeds: a mean of tokens, turned by V, is no longer."""
-    model = softmax_head(run.model, "Merges are followed", "Count clusters: nucleate.clusters(x, radius).")
-    return max(float(np.linalg.norm(model.parameters(run.x.shape[-1])[3], 2)), 1e-300)
-
-
 def _share(x: Array, width: float) -> float:
     """The share of tokens x (n, d) in components of diameter below `width`."""
+    x = check_tokens("x", x)
     if len(x) <= PAIR_BY_PAIR:
         return float(gathered_share(x, 2.0 * np.sin(width / 2.0)))
     label = clusters(x, width)  # (n,)

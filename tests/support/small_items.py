@@ -242,6 +242,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "causal-front": {
         "cases": [[2, 16.0, 400, 2], [3, 6.0, 300, 2]],
         "first": 100,
+        "first_seed": 1,
         "least": 110,
         "times": [0.0, 0.4, 2.0, 4.0],
         "linear_time": 0.4,

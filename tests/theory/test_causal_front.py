@@ -6,6 +6,7 @@ import pytest
 import nucleate as nc
 from nucleate.checks import Array, InputError
 from nucleate.theory.causal_front import (
+    _draws,
     _ratios,
     _System,
     continue_tokens,
@@ -43,6 +44,33 @@ def test_tokens_move_as_causal_attention_moves_them() -> None:
     drift = nc.drift(nc.Attention(20.0), x)
     # modes left out have I_m / I_0 below 1e-6
     np.testing.assert_allclose(velocity, x[:, 0] * drift[:, 1] - x[:, 1] * drift[:, 0], atol=1e-6)
+
+
+def test_compiled_velocities_are_those_of_the_equation() -> None:
+    beta, cells, rng = 20.0, 40, np.random.default_rng(0)
+    spread = np.exp(1j * np.outer(np.arange(1, len(_ratios(beta)) + 1), rng.uniform(0.0, 6.0, 50)))
+    weight = np.exp(np.linspace(0.0, 20.0, cells))
+    system = _System(30, weight, spread, _ratios(beta), beta)
+    # next to nothing has moved in the last cells
+    moved = rng.standard_normal((cells, 50)) * np.exp(-np.linspace(0.0, 40.0, cells))[:, None]
+    first = rng.uniform(-3.0, 3.0, 30)
+    slow, fast = system.velocities(first, moved), system.fast_velocities(first, moved)
+    for one, other in zip(slow, fast, strict=True):
+        np.testing.assert_allclose(other, one, rtol=1e-10, atol=1e-13)
+
+
+def test_half_the_time_step_changes_next_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    x0, times = nc.uniform(60, 2, 3), [0.0, 2.0, 8.0]
+    whole = continue_tokens(x0, 16.0, times, np.log(4000.0), halvings=0)
+    monkeypatch.setattr("nucleate.theory.causal_front.STEP", 0.1)
+    half = continue_tokens(x0, 16.0, times, np.log(4000.0), halvings=0)
+    assert np.abs(half.seen - whole.seen).max() < 1e-4 * half.seen.max()
+
+
+def test_noise_is_not_that_of_the_tokens_of_the_same_seed() -> None:
+    noise = _draws(5, 50, 2)
+    tokens = np.random.default_rng(5).standard_normal((2, 50, 2)) / np.sqrt(2.0)
+    assert abs(np.corrcoef(noise.real.ravel(), tokens[0].ravel())[0, 1]) < 0.4  # 4 / sqrt(100)
 
 
 def test_seen_weights_are_sums_over_pairs() -> None:

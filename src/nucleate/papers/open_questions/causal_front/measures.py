@@ -10,7 +10,8 @@ __all__ = [
     "correlations",
     "crossing_times",
     "effective_number",
-    "expected_clusters",
+    "extrapolated",
+    "logarithms",
     "mass_spread",
     "number_behind",
     "propagated_share",
@@ -55,11 +56,26 @@ def speed_ratios(
     least: float,
     most: float = np.inf,
 ) -> Array:
-    """Slope over s of 4 lambda t - (3/2) ln t at the times t at which the front passes, of every start: 1 if
-    it goes as predicted, 2 if it took ln k / (2 lambda): (start, bin) -> (start,)."""
+    """Slope over s of 4 lambda t - c ln t at the times t at which the front passes, of every start, c the
+    `logarithm`: 1 if it goes as predicted, about 2 if it took ln k / (2 lambda): (start, bin) -> (start,)."""
     time = np.where(np.isfinite(crossing), crossing, 1.0)
     place = front_places(time, beta, d, logarithm)  # (start, bin)
     return slopes(np.where(np.isfinite(crossing), place, np.nan), s, least, most)
+
+
+def logarithms(
+    crossing: Array, s: Array, beta: float, d: int = 2, *, least: float, most: float = np.inf
+) -> Array:
+    """The c with which the slope over s of 4 lambda t - c ln t is 1, of every start: (start, bin) ->
+    (start,)."""
+    without = speed_ratios(crossing, s, beta, d, 0.0, least=least, most=most)
+    return (without - 1.0) / slopes(np.log(crossing), s, least, most)
+
+
+def extrapolated(crossing: Array) -> Array:
+    """Times of fronts with cells of width 0 from those with cells and with halves of them, whose errors are
+    as 4 to 1: (start, 2, cell) -> (start, cell)."""
+    return np.asarray(crossing[:, 1] + (crossing[:, 1] - crossing[:, 0]) / 3.0)
 
 
 def number_behind(seen: Array, crossing: Array, times: Array, s: Array, beta: float, least: float) -> Array:
@@ -100,11 +116,6 @@ def mass_spread(mass: Array, expected: float) -> Array:
     share: (start, cluster) -> (start,)."""
     kept = [row[row > 0.1 / expected] for row in mass]
     return np.array([one.std() / one.mean() for one in kept])
-
-
-def expected_clusters(degree: int, d: int) -> float:
-    """Maxima of a random wave of that degree: m on the circle; m (m + 1) / (2 sqrt 3) on the sphere."""
-    return float(degree) if d == 2 else degree * (degree + 1.0) / (2.0 * np.sqrt(3.0))
 
 
 def correlations(mass: Array, predicted: Array) -> Array:

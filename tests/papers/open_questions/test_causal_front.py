@@ -18,6 +18,7 @@ from nucleate.papers.open_questions.causal_front.data import (
     expected_clusters,
     far_places,
     far_times,
+    fronts_of,
     mode_values,
     seen_of,
     shares_of,
@@ -32,7 +33,7 @@ from nucleate.papers.open_questions.causal_front.measures import (
     slopes,
 )
 from nucleate.sphere import uniform
-from nucleate.theory.causal_front import fastest_degree, front_places, front_speed
+from nucleate.theory.causal_front import ContinuedTokens, fastest_degree, front_places, front_speed
 
 P = find("causal-front").parameters
 
@@ -151,18 +152,22 @@ def _far(number: float, slowness: float, noisy: float, quiet: float) -> xarray.D
     s = far_places(P, round(4 * (far["end"] - np.log(P["first"]))))
     halves = (0.02, 0.005)
     plateau = 1.0 / (ive(0, far["beta"]) * number * fastest_degree(far["beta"])) - 1.0
-    rng = np.random.default_rng(1)
-    seen = [
-        [
-            [
+    rng, rows = np.random.default_rng(1), []
+    for _ in range(far["starts"]):
+        found = []
+        for logarithm, tilt in zip((noisy, quiet), rng.normal(1.0, 0.006, 2), strict=True):
+            # of halved cells every one twice
+            seen = [
                 plateau * front(s * (tilt + late), times, far["beta"], 2, slowness, logarithm)
                 for late in halves
             ]
-            for logarithm, tilt in zip((noisy, quiet), rng.normal(1.0, 0.006, 2), strict=True)
-        ]
-        for _ in range(far["starts"])
-    ]
-    return xarray.Dataset({"seen": (("start", "noise", "halving", "time", "cell"), np.array(seen))})
+            twice = np.repeat(seen[1], 2, axis=1)
+            found.append(ContinuedTokens(times, s, s, s, twice, seen[0], np.inf))
+        rows.append(fronts_of(found))
+    dims = {"crossing": ("noise", "halving", "cell"), "settled": ("noise", "cell")}
+    return xarray.Dataset(
+        {name: (("start", *dims[name]), np.stack([row[name] for row in rows])) for name in dims}
+    )
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from nucleate.checks import Array
 from nucleate.papers.core.threads import in_threads
+from nucleate.papers.open_questions.causal_front.measures import LEVEL, crossing_times, settled
 from nucleate.theory.causal_front import fastest_degree
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from nucleate.papers.core.cache import ItemWorkspace
     from nucleate.papers.core.item import Data, Parameters
+    from nucleate.theory.causal_front import ContinuedTokens
 
 __all__ = [
     "MAX_CLUSTERS",
@@ -32,6 +34,7 @@ __all__ = [
     "expected_clusters",
     "far_places",
     "far_times",
+    "fronts_of",
     "mode_values",
     "modes_of",
     "run",
@@ -328,6 +331,8 @@ DIMS = {
     "other_mass": ("cluster",),
     "probe": ("twin", "probe", "coordinate"),
     "full": ("size", "time"),
+    "crossing": ("noise", "halving", "cell"),
+    "settled": ("noise", "cell"),
 }
 
 
@@ -347,18 +352,27 @@ def _block(number: int, case: Case, p: "Parameters", numbers: range) -> "Dataset
     return xarray.Dataset(stored)
 
 
-def _far_one(p: "Parameters", i: int) -> Array:
-    """What is seen in the limit equation behind some first tokens: with noise, and without; cells of 0.25 in
-    s, and halves of them, by pairs; (2, 2, times, cells)."""
+def _far_one(p: "Parameters", i: int) -> dict[str, Array]:
+    """When the front passes in the limit equation behind some first tokens, with noise and without, with
+    cells of 0.25 in s and halves of them, by pairs, (2, 2, cells); and what is seen behind it, (2, cells)."""
     from nucleate.sphere import uniform
     from nucleate.theory.causal_front import continue_tokens
 
     far, seed, t = p["far"], case_seed(p, len(cases(p)), i), far_times(p)
-    x0, rows = uniform(p["first"], 2, seed), []
-    for noise in (seed, None):
-        found = continue_tokens(x0, far["beta"], t, far["end"], noise=noise, halvings=1)
-        rows.append([found.coarser, found.seen.reshape(len(t), -1, 2).mean(2)])
-    return np.array(rows, dtype=np.float32)
+    x0 = uniform(p["first"], 2, seed)
+    return fronts_of(
+        [continue_tokens(x0, far["beta"], t, far["end"], noise=noise, halvings=1) for noise in (seed, None)]
+    )
+
+
+def fronts_of(both: "list[ContinuedTokens]") -> dict[str, Array]:
+    """Of the limit equation with noise and without, each halved once."""
+    crossing, behind = [], []
+    for found in both:
+        pairs = found.seen.reshape(len(found.t), -1, 2).mean(2)  # (times, cells)
+        crossing.append([crossing_times(seen, found.t, LEVEL) for seen in (found.coarser, pairs)])
+        behind.append(settled(pairs, crossing[-1][1], found.t))
+    return {"crossing": np.array(crossing), "settled": np.array(behind)}
 
 
 def far_times(p: "Parameters") -> Array:
@@ -376,7 +390,10 @@ def _far_block(p: "Parameters", numbers: range) -> "Dataset":
     import xarray
 
     found = in_threads(partial(_far_one, p), numbers)
-    return xarray.Dataset({"seen": (("start", "noise", "halving", "time", "cell"), np.stack(found))})
+    stored: dict[str, Any] = {
+        name: (("start", *DIMS[name]), np.stack([one[name] for one in found])) for name in found[0]
+    }
+    return xarray.Dataset(stored)
 
 
 def run(workspace: "ItemWorkspace") -> "Data":

@@ -16,6 +16,7 @@ __all__ = [
     "number_behind",
     "propagated_share",
     "same_place",
+    "settled",
     "slopes",
     "speed_ratios",
 ]
@@ -78,18 +79,20 @@ def extrapolated(crossing: Array) -> Array:
     return np.asarray(crossing[:, 1] + (crossing[:, 1] - crossing[:, 0]) / 3.0)
 
 
-def number_behind(seen: Array, crossing: Array, times: Array, s: Array, beta: float, least: float) -> Array:
-    """The effective number of clusters that the first front leaves, of every start: e^beta / (I_0 zeta) a
-    while after it has passed, when clusters are narrow, averaged over s from `least` on where that is known:
-    seen (start, time, bin), crossing (start, bin) -> (start,)."""
+def settled(seen: Array, crossing: Array, times: Array) -> Array:
+    """What is seen a while after the front has passed, when clusters are narrow; NaN where that is later than
+    the last time: seen (time, bin), crossing (bin,) -> (bin,)."""
+    found = [np.interp(t + SETTLED, times, column) for t, column in zip(crossing, seen.T, strict=True)]
+    return np.where(crossing + SETTLED <= times[-1], found, np.nan)
+
+
+def number_behind(settled: Array, s: Array, beta: float, least: float) -> Array:
+    """The effective number of clusters that the first front leaves, of every start: e^beta / (I_0 zeta) of
+    what is seen behind it, averaged over s from `least` on where that is known: (start, bin) -> (start,)."""
     from scipy.special import ive
 
-    found = []
-    for rows, passed in zip(seen, crossing, strict=True):
-        use = (s >= least) & (passed + SETTLED <= times[-1])
-        zeta = [1.0 + np.interp(passed[i] + SETTLED, times, rows[:, i]) for i in np.flatnonzero(use)]
-        found.append(np.mean(1.0 / (ive(0, beta) * np.array(zeta))) if zeta else np.nan)
-    return np.array(found)
+    known = [row[(s >= least) & np.isfinite(row)] for row in settled]
+    return np.array([np.mean(1.0 / (ive(0, beta) * (1.0 + row))) if len(row) else np.nan for row in known])
 
 
 def propagated_share(modes: Array, kind: int) -> tuple[Array, Array]:

@@ -13,7 +13,6 @@ from nucleate.papers.open_questions.causal_front.data import (
     cases,
     expected_clusters,
     far_places,
-    far_times,
 )
 from nucleate.papers.open_questions.causal_front.measures import (
     LEVEL,
@@ -158,15 +157,15 @@ def _places_of(data: Data, p: Parameters, case: Case) -> Named:
 
 
 def _far(data: Data, p: Parameters) -> Named:
-    far, seen = p["far"], data["far"]["seen"].values.astype(float)  # (start, noise, halving, time, cell)
-    times, beta, begin, end = far_times(p), far["beta"], far["begin"], far["end"] - 5.0
-    s = far_places(p, seen.shape[-1])
+    far, found = p["far"], data["far"]["crossing"].values  # (start, noise, halving, cell)
+    beta, begin, end = far["beta"], far["begin"], far["end"] - 5.0
+    s = far_places(p, found.shape[-1])
     where = f"β = {beta:g}, s from {begin:g} to {end:g}"
     coefficients = []
     for i, (kind, words, logarithm, digits) in enumerate(
         (("noisy", "with noise", 1.5, "3/2"), ("quiet", "without noise", 3.0, "3"))
     ):
-        both = crossing_times(seen[:, i], times, LEVEL)  # (start, halving, cell)
+        both = found[:, i]  # (start, halving, cell)
         crossing = extrapolated(both)  # (start, cell)
         about = f"limit equation {words}, {where}: dt/ds of the front"
         yield f"far_{kind}", mean_of(_known(slopes(crossing, s, begin, end)), about, 1.0 / front_speed(beta))
@@ -180,7 +179,7 @@ def _far(data: Data, p: Parameters) -> Named:
         coefficient = logarithms(crossing, s, beta, least=begin, most=end)
         coefficients.append(coefficient)
         yield f"far_{kind}_logarithm", mean_of(_known(coefficient), about, logarithm)
-        number = number_behind(seen[:, i, 1], both[:, 1], times, s, beta, begin)
+        number = number_behind(data["far"]["settled"].values[:, i], s, beta, begin)
         about = f"limit equation {words}, {where}: effective number of clusters behind the first front"
         yield f"far_{kind}_number", mean_of(_known(number), about, float(fastest_degree(beta)))
     about = f"limit equation, {where}: c without noise minus c with noise, start by start"

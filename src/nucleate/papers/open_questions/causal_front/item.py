@@ -55,7 +55,7 @@ ITEM = Item(
         "times": [round(0.4 * i, 1) for i in range(36)],
         "linear_time": 0.8,
         "full_n": [300, 3000, 30_000],
-        "far": {"beta": 12.0, "begin": 15.0, "end": 45.0, "t": 20.0, "starts": 12},
+        "far": {"beta": 12.0, "begin": 15.0, "end": 45.0, "t": 20.0, "starts": 40},
         "halvings": 3,
         "first_seed": 5000,
         "block": 2,

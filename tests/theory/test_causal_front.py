@@ -9,6 +9,7 @@ from nucleate.theory.causal_front import (
     _draws,
     _ratios,
     _System,
+    cell_front_speed,
     continue_tokens,
     fastest_degree,
     front_places,
@@ -98,6 +99,21 @@ def test_the_front_moves_at_the_derivative_of_its_place() -> None:
     t = np.array([10.0, 10.001])
     speed = np.diff(front_places(t, 16.0)) / 0.001
     assert speed[0] == pytest.approx(front_speed(16.0) - 0.15, abs=1e-4)
+
+
+def test_in_narrow_cells_a_front_is_as_fast_as_in_none_and_in_wide_ones_slower() -> None:
+    assert cell_front_speed(25.0, 1e-3) == pytest.approx(front_speed(25.0), rel=1e-6)
+    assert cell_front_speed(25.0, 0.25) == pytest.approx(0.9961 * front_speed(25.0), rel=1e-4)
+
+
+def test_a_disturbance_in_cells_grows_as_their_speed_says() -> None:
+    """dF_c/dt = lambda (sum of w F before, and half of the cell's own) / (tokens before the middle)."""
+    h, q, c = 0.25, 0.5, np.arange(400)
+    weight = np.exp(h * c) * (np.exp(h) - 1.0)
+    part = weight * np.exp(-q * h * c)
+    before = (np.cumsum(part) - part / 2.0) / (np.cumsum(weight) - weight / 2.0)
+    growth = before[-1] / np.exp(-q * h * c[-1])  # over lambda
+    assert front_speed(9.0) / 4.0 * growth / q == pytest.approx(cell_front_speed(9.0, h), rel=1e-4)
 
 
 def test_far_ahead_of_the_front_the_limit_grows_as_the_linear_law_says() -> None:

@@ -354,24 +354,32 @@ def _block(number: int, case: Case, p: "Parameters", numbers: range) -> "Dataset
 
 def _far_one(p: "Parameters", i: int) -> dict[str, Array]:
     """When the front passes in the limit equation behind some first tokens, with noise and without, with
-    cells of 0.25 in s and halves of them, by pairs, (2, 2, cells); and what is seen behind it, (2, cells)."""
+    cells of 0.25 in s and, of some starts, halves of them, by pairs, (2, 2, cells); and what is seen behind
+    it, (2, cells)."""
     from nucleate.sphere import uniform
     from nucleate.theory.causal_front import continue_tokens
 
     far, seed, t = p["far"], case_seed(p, len(cases(p)), i), far_times(p)
     x0 = uniform(p["first"], 2, seed)
+    halvings = 1 if i < far["halved"] else 0
     return fronts_of(
-        [continue_tokens(x0, far["beta"], t, far["end"], noise=noise, halvings=1) for noise in (seed, None)]
+        [
+            continue_tokens(x0, far["beta"], t, far["end"], noise=noise, halvings=halvings)
+            for noise in (seed, None)
+        ]
     )
 
 
 def fronts_of(both: "list[ContinuedTokens]") -> dict[str, Array]:
-    """Of the limit equation with noise and without, each halved once."""
+    """Of the limit equation with noise and without, each halved once, or not: then NaN is in its place."""
     crossing, behind = [], []
     for found in both:
-        pairs = found.seen.reshape(len(found.t), -1, 2).mean(2)  # (times, cells)
-        crossing.append([crossing_times(seen, found.t, LEVEL) for seen in (found.coarser, pairs)])
-        behind.append(settled(pairs, crossing[-1][1], found.t))
+        whole = crossing_times(found.coarser, found.t, LEVEL)  # (cells,)
+        halved = np.full_like(whole, np.nan)
+        if found.seen.shape != found.coarser.shape:
+            halved = crossing_times(found.seen.reshape(len(found.t), -1, 2).mean(2), found.t, LEVEL)
+        crossing.append([whole, halved])
+        behind.append(settled(found.coarser, whole, found.t))
     return {"crossing": np.array(crossing), "settled": np.array(behind)}
 
 

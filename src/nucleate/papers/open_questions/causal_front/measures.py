@@ -3,14 +3,12 @@
 import numpy as np
 
 from nucleate.checks import Array
-from nucleate.theory.causal_front import front_places
 
 __all__ = [
     "LEVEL",
     "correlations",
     "crossing_times",
     "effective_number",
-    "extrapolated",
     "logarithms",
     "mass_spread",
     "number_behind",
@@ -48,35 +46,18 @@ def slopes(value: Array, s: Array, least: float, most: float = np.inf) -> Array:
 
 
 def speed_ratios(
-    crossing: Array,
-    s: Array,
-    beta: float,
-    d: int = 2,
-    logarithm: float = 1.5,
-    *,
-    least: float,
-    most: float = np.inf,
+    crossing: Array, s: Array, speed: float, logarithm: float = 1.5, *, least: float, most: float = np.inf
 ) -> Array:
-    """Slope over s of 4 lambda t - c ln t at the times t at which the front passes, of every start, c the
-    `logarithm`: 1 if it goes as predicted, about 2 if it took ln k / (2 lambda): (start, bin) -> (start,)."""
-    time = np.where(np.isfinite(crossing), crossing, 1.0)
-    place = front_places(time, beta, d, logarithm)  # (start, bin)
-    return slopes(np.where(np.isfinite(crossing), place, np.nan), s, least, most)
+    """Slope over s of v t - c ln t at the times t at which the front passes, of every start, v the speed (4
+    lambda) and c the logarithm: 1 if it goes as predicted, about 2 if it took ln k / (2 lambda): (start, bin)
+    -> (start,)."""
+    return slopes(speed * crossing - logarithm * np.log(crossing), s, least, most)
 
 
-def logarithms(
-    crossing: Array, s: Array, beta: float, d: int = 2, *, least: float, most: float = np.inf
-) -> Array:
-    """The c with which the slope over s of 4 lambda t - c ln t is 1, of every start: (start, bin) ->
-    (start,)."""
-    without = speed_ratios(crossing, s, beta, d, 0.0, least=least, most=most)
+def logarithms(crossing: Array, s: Array, speed: float, *, least: float, most: float = np.inf) -> Array:
+    """The c with which the slope over s of v t - c ln t is 1, of every start: (start, bin) -> (start,)."""
+    without = speed_ratios(crossing, s, speed, 0.0, least=least, most=most)
     return (without - 1.0) / slopes(np.log(crossing), s, least, most)
-
-
-def extrapolated(crossing: Array) -> Array:
-    """Times of fronts with cells of width 0 from those with cells and with halves of them, whose errors are
-    as 4 to 1: (start, 2, cell) -> (start, cell)."""
-    return np.asarray(crossing[:, 1] + (crossing[:, 1] - crossing[:, 0]) / 3.0)
 
 
 def settled(seen: Array, crossing: Array, times: Array) -> Array:

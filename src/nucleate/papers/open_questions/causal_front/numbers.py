@@ -19,7 +19,6 @@ from nucleate.papers.open_questions.causal_front.measures import (
     correlations,
     crossing_times,
     effective_number,
-    extrapolated,
     logarithms,
     mass_spread,
     number_behind,
@@ -28,7 +27,7 @@ from nucleate.papers.open_questions.causal_front.measures import (
     slopes,
     speed_ratios,
 )
-from nucleate.theory.causal_front import fastest_degree, front_speed
+from nucleate.theory.causal_front import cell_front_speed, fastest_degree, front_speed
 
 __all__ = ["measure"]
 
@@ -43,11 +42,12 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
         times, s = np.array(p["times"]), bins_of(p["first"], case.n).s
         least = float(np.log(p["least"]))
         crossing = crossing_times(data[case.name]["seen"].values, times, LEVEL)  # (start, bin)
-        ratios.append(speed_ratios(crossing, s, case.beta, case.d, least=least))
-        coefficients.append(logarithms(crossing, s, case.beta, case.d, least=least))
+        speed = front_speed(case.beta, case.d)
+        ratios.append(speed_ratios(crossing, s, speed, least=least))
+        coefficients.append(logarithms(crossing, s, speed, least=least))
         if case.d == 2:
             quiet = crossing_times(data[case.name]["own_seen"].values, times, LEVEL)  # (start, bin)
-            differences.append(logarithms(quiet, s, case.beta, least=least) - coefficients[-1])
+            differences.append(logarithms(quiet, s, speed, least=least) - coefficients[-1])
         for part in (_front_of, _growth_of, _masses_of, _places_of):
             numbers |= dict(part(data, p, case))
     about = "all runs: d(4λt − 3/2 ln t)/ds of the front: 1 as predicted, 2 without a logarithm at 2λ"
@@ -161,22 +161,26 @@ def _far(data: Data, p: Parameters) -> Named:
     beta, begin, end = far["beta"], far["begin"], far["end"] - 5.0
     s = far_places(p, found.shape[-1])
     where = f"β = {beta:g}, s from {begin:g} to {end:g}"
+    speed = cell_front_speed(beta, float(s[1] - s[0]))
+    # dt/ds of cells of width 0 over that of these
+    narrow = speed / front_speed(beta)
     coefficients = []
     for i, (kind, words, logarithm, digits) in enumerate(
         (("noisy", "with noise", 1.5, "3/2"), ("quiet", "without noise", 3.0, "3"))
     ):
-        both = found[:, i]  # (start, halving, cell)
-        crossing = extrapolated(both)  # (start, cell)
-        about = f"limit equation {words}, {where}: dt/ds of the front"
-        yield f"far_{kind}", mean_of(_known(slopes(crossing, s, begin, end)), about, 1.0 / front_speed(beta))
-        change = slopes(crossing, s, begin, end) / slopes(both[:, 1], s, begin, end) - 1.0
-        about = f"limit equation {words}, {where}: what cells of width 0 change in it, over halved ones"
-        yield f"far_{kind}_change", mean_of(_known(change), about)
-        ratio = speed_ratios(crossing, s, beta, 2, logarithm, least=begin, most=end)
-        about = f"limit equation {words}, {where}: d(4λt − {digits} ln t)/ds of the front"
+        crossing, halved = found[:, i, 0], found[:, i, 1]  # (start, cell)
+        slope = slopes(crossing, s, begin, end)  # (start,)
+        about = f"limit equation {words}, {where}: dt/ds of the front, for cells of width 0"
+        yield f"far_{kind}", mean_of(_known(slope * narrow), about, 1.0 / front_speed(beta))
+        change = slope / slopes(halved, s, begin, end) - 1.0
+        about = f"limit equation {words}, {where}: dt/ds with cells of 0.25 over that with halves, less 1"
+        half_speed = cell_front_speed(beta, float(s[1] - s[0]) / 2.0)
+        yield f"far_{kind}_change", mean_of(_known(change), about, half_speed / speed - 1.0)
+        ratio = speed_ratios(crossing, s, speed, logarithm, least=begin, most=end)
+        about = f"limit equation {words}, {where}: d(vt − {digits} ln t)/ds of the front, v = 4λ of the cells"
         yield f"far_{kind}_ratio", mean_of(_known(ratio), about, 1.0)
-        about = f"limit equation {words}, {where}: c with which d(4λt − c ln t)/ds is 1"
-        coefficient = logarithms(crossing, s, beta, least=begin, most=end)
+        about = f"limit equation {words}, {where}: c with which d(vt − c ln t)/ds is 1"
+        coefficient = logarithms(crossing, s, speed, least=begin, most=end)
         coefficients.append(coefficient)
         yield f"far_{kind}_logarithm", mean_of(_known(coefficient), about, logarithm)
         number = number_behind(data["far"]["settled"].values[:, i], s, beta, begin)

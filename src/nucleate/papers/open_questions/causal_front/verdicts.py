@@ -118,7 +118,7 @@ def _far_speed(numbers: Numbers, p: Parameters) -> Verdict:
         "far from the beginning the front of the limit equation moves at 4λ but for the logarithms, (3/2) ln"
         " t with the noise of independent tokens and 3 ln t without",
         "observed" if good else "not observed",
-        f"from s = {p['far']['begin']:g} to {p['far']['end'] - 5:g}, for cells of width 0, the slopes of 4λt"
+        f"from s = {p['far']['begin']:g} to {p['far']['end'] - 5:g}, corrected for cells, the slopes of 4λt"
         f" − (3/2) ln t and 4λt − 3 ln t over s are {numbers['far_noisy_ratio']} and"
         f" {numbers['far_quiet_ratio']}; dt/ds is {numbers['far_noisy']} and {numbers['far_quiet']}, where"
         f" 1/(4λ) is {1.0 / front_speed(p['far']['beta']):.4f}",

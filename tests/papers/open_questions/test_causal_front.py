@@ -202,7 +202,7 @@ def _far(number: float, slowness: float, noisy: float, quiet: float) -> xarray.D
     ],
 )
 def test_other_modes_speeds_places_or_masses_flip_their_verdict_alone(
-    changes: dict[str, float], flips: list[int]
+    changes: dict[str, Any], flips: list[int]
 ) -> None:
     item = find("causal-front")
     words = [verdict.word for verdict in item.verdicts(item.measure(planted(**changes), P), P)]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from nucleate.papers.core.item import Numbers, Parameters, Verdict
+from nucleate.papers.core.item import Numbers, Parameters, Verdict, Word
 from nucleate.papers.core.numbers import Number
 from nucleate.papers.open_questions.causal_front.data import cases
 from nucleate.theory.causal_front import fastest_degree, front_speed
@@ -75,9 +75,10 @@ def _listed(numbers: Numbers, p: Parameters, key: str, d: int | None = None) -> 
     return ", ".join(f"{numbers[f'{case.name}_{key}']} ({case.words})" for case in some)
 
 
-def _all(numbers: Numbers, p: Parameters, test: Callable[[str], bool], d: int | None = None) -> str:
-    good = all(test(case.name) for case in cases(p) if d is None or case.d == d)
-    return "observed" if good else "not observed"
+def _all(p: Parameters, good: Callable[[str], bool], d: int | None = None) -> Word:
+    """Observed if it is good in every case of that dimension, and there is one."""
+    names = [case.name for case in cases(p) if d is None or case.d == d]
+    return "observed" if names and all(good(name) for name in names) else "not observed"
 
 
 def _growth(numbers: Numbers, p: Parameters) -> Verdict:
@@ -89,7 +90,7 @@ def _growth(numbers: Numbers, p: Parameters) -> Verdict:
     return Verdict(
         "under the causal mask modes of independent tokens grow by I_0(2√(λt(s−s'))) from every place s' of"
         " the sequence, and their power like e^(2λt) I_0(2λt), λ the rate under the full mask",
-        _all(numbers, p, good),
+        _all(p, good),
         f"measured over predicted modes at t = {p['linear_time']:g}: {_listed(numbers, p, 'growth')};"
         f" explained are {_listed(numbers, p, 'explained')} of their squares, more than with one factor as"
         f" under the full mask by {_listed(numbers, p, 'explained_gain')}",
@@ -97,7 +98,7 @@ def _growth(numbers: Numbers, p: Parameters) -> Verdict:
 
 
 def _speed(numbers: Numbers, p: Parameters) -> Verdict:
-    slower = _all(numbers, p, lambda name: _above(numbers[f"{name}_full_difference"], 0.0), 2) == "observed"
+    slower = _all(p, lambda name: _above(numbers[f"{name}_full_difference"], 0.0), 2) == "observed"
     good = _within(numbers["speed"], 1.0, MAX_SPEED_OFF) and slower
     c = numbers["logarithm"]
     return Verdict(
@@ -149,7 +150,7 @@ def _circle_decided(numbers: Numbers, p: Parameters) -> Verdict:
     return Verdict(
         f"on the circle the first {p['first']} tokens decide: the limit equation behind them has later tokens"
         " where they go",
-        _all(numbers, p, good, 2),
+        _all(p, good, 2),
         f"within β^(−1/2) of it are {_listed(numbers, p, 'near', 2)} of the later tokens; behind another"
         f" start's first tokens {_listed(numbers, p, 'other_near', 2)}; the equation is solved to"
         f" {_listed(numbers, p, 'error', 2)}",
@@ -162,7 +163,7 @@ def _sphere_decided(numbers: Numbers, p: Parameters) -> Verdict:
 
     return Verdict(
         f"on the sphere the first {p['first']} tokens decide where most later ones go",
-        _all(numbers, p, good, 3),
+        _all(p, good, 3),
         "within β^(−1/2) of their place in a run with other later tokens are"
         f" {_listed(numbers, p, 'near', 3)}; with other first tokens {_listed(numbers, p, 'other_near', 3)}",
     )
@@ -191,7 +192,7 @@ def _renyi_number(numbers: Numbers, p: Parameters) -> Verdict:
     return Verdict(
         "in runs on the circle there are as many clusters as arcs around Rényi centers with c = 4 make, which"
         " is nearer than the fastest degree",
-        _all(numbers, p, good, 2),
+        _all(p, good, 2),
         f"effective number over that of the arcs {_listed(numbers, p, 'renyi_number', 2)}, over the fastest"
         f" degree {_listed(numbers, p, 'number', 2)}; on the sphere {_listed(numbers, p, 'renyi_number', 3)}"
         f" and {_listed(numbers, p, 'number', 3)}",
@@ -205,7 +206,7 @@ def _spread(numbers: Numbers, p: Parameters) -> Verdict:
     return Verdict(
         "on the circle masses are more even than arcs around as many random places, and less than arcs around"
         " Rényi centers",
-        _all(numbers, p, good, 2),
+        _all(p, good, 2),
         f"spread over the mean {_listed(numbers, p, 'spread', 2)}; around random places"
         f" {_listed(numbers, p, 'random_spread', 2)}, around Rényi centers"
         f" {_listed(numbers, p, 'renyi_spread', 2)}; on the sphere {_listed(numbers, p, 'spread', 3)},"
@@ -221,7 +222,7 @@ def _predicted_masses(numbers: Numbers, p: Parameters) -> Verdict:
 
     return Verdict(
         "on the circle the limit equation behind the first tokens has the masses of the clusters",
-        _all(numbers, p, good, 2),
+        _all(p, good, 2),
         f"correlation with them {_listed(numbers, p, 'own_mass', 2)}; behind another start's first tokens"
         f" {_listed(numbers, p, 'other_mass', 2)}",
     )

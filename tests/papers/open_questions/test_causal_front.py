@@ -9,6 +9,7 @@ from support.small_items import made
 
 from nucleate.checks import Array
 from nucleate.papers import find
+from nucleate.papers.open_questions.causal_front.crossings import LEVEL, crossing_times
 from nucleate.papers.open_questions.causal_front.data import (
     Case,
     bins_of,
@@ -24,8 +25,6 @@ from nucleate.papers.open_questions.causal_front.data import (
     shares_of,
 )
 from nucleate.papers.open_questions.causal_front.measures import (
-    LEVEL,
-    crossing_times,
     effective_number,
     logarithms,
     propagated_share,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nucleate.checks import Array
 from nucleate.papers.core.threads import in_threads
-from nucleate.papers.open_questions.causal_front.measures import LEVEL, crossing_times, settled
+from nucleate.papers.open_questions.causal_front.crossings import LEVEL, crossing_times, settled
 from nucleate.theory.causal_front import fastest_degree
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ import numpy as np
 
 from nucleate.papers.core.item import Data, Numbers, Parameters
 from nucleate.papers.core.numbers import mean_of
+from nucleate.papers.open_questions.causal_front.crossings import LEVEL, crossing_times
 from nucleate.papers.open_questions.causal_front.data import (
     MAX_CLUSTERS,
     Case,
@@ -14,7 +15,6 @@ from nucleate.papers.open_questions.causal_front.data import (
     cases,
     expected_clusters,
 )
-from nucleate.papers.open_questions.causal_front.measures import LEVEL, crossing_times
 from nucleate.papers.open_questions.causal_front.verdicts import LOGARITHMS
 from nucleate.theory.causal_front import fastest_degree, front_places
 

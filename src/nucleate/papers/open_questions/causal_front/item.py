@@ -1,9 +1,9 @@
 """Many tokens: the front behind which tokens have gathered, in the variable s = ln k."""
 
 from nucleate.papers.core.item import Cost, Item, Parameters
+from nucleate.papers.open_questions.causal_front.crossings import LEVEL
 from nucleate.papers.open_questions.causal_front.data import run
 from nucleate.papers.open_questions.causal_front.figures import draw
-from nucleate.papers.open_questions.causal_front.measures import LEVEL
 from nucleate.papers.open_questions.causal_front.numbers import measure
 from nucleate.papers.open_questions.causal_front.verdicts import (
     LOGARITHMS,

@@ -1,38 +1,20 @@
-"""When the front passes every place of the sequence, how fast that is, and the masses that it leaves."""
+"""How fast the front is, and the masses that it leaves."""
 
 import numpy as np
 
 from nucleate.checks import Array
 
 __all__ = [
-    "LEVEL",
     "correlations",
-    "crossing_times",
     "effective_number",
     "logarithms",
     "mass_spread",
     "number_behind",
     "propagated_share",
     "same_place",
-    "settled",
     "slopes",
     "speed_ratios",
 ]
-
-LEVEL = 0.1  # of zeta - 1, at which the front is read off: its edge
-SETTLED = 5.0  # time after the front has passed at which its clusters are narrow
-
-
-def crossing_times(seen: Array, times: Array, level: float) -> Array:
-    """When what is seen first reaches the level, between frames by a straight line; NaN if it does not:
-    (..., time, bin) -> (..., bin)."""
-    above = seen >= level  # (..., time, bin)
-    at = above.argmax(-2)  # (..., bin) the first frame above
-    now = np.take_along_axis(seen, at[..., None, :], -2)[..., 0, :]
-    before = np.take_along_axis(seen, np.maximum(at - 1, 0)[..., None, :], -2)[..., 0, :]
-    part = (level - before) / np.where(now > before, now - before, 1.0)
-    found = times[np.maximum(at - 1, 0)] + part * (times[at] - times[np.maximum(at - 1, 0)])
-    return np.where(above.any(-2) & (at > 0), found, np.nan)
 
 
 def slopes(value: Array, s: Array, least: float, most: float = np.inf) -> Array:
@@ -58,13 +40,6 @@ def logarithms(crossing: Array, s: Array, speed: float, *, least: float, most: f
     """The c with which the slope over s of v t - c ln t is 1, of every start: (start, bin) -> (start,)."""
     without = speed_ratios(crossing, s, speed, 0.0, least=least, most=most)
     return (without - 1.0) / slopes(np.log(crossing), s, least, most)
-
-
-def settled(seen: Array, crossing: Array, times: Array) -> Array:
-    """What is seen a while after the front has passed, when clusters are narrow; NaN where that is later than
-    the last time: seen (time, bin), crossing (bin,) -> (bin,)."""
-    found = [np.interp(t + SETTLED, times, column) for t, column in zip(crossing, seen.T, strict=True)]
-    return np.where(crossing + SETTLED <= times[-1], found, np.nan)
 
 
 def number_behind(settled: Array, s: Array, beta: float, least: float) -> Array:

@@ -7,6 +7,7 @@ import numpy as np
 from nucleate.checks import Array
 from nucleate.papers.core.item import Data, Parameters
 from nucleate.papers.core.numbers import Number, exact, mean_of
+from nucleate.papers.open_questions.causal_front.crossings import LEVEL, crossing_times
 from nucleate.papers.open_questions.causal_front.data import (
     Case,
     bins_of,
@@ -15,9 +16,7 @@ from nucleate.papers.open_questions.causal_front.data import (
     far_places,
 )
 from nucleate.papers.open_questions.causal_front.measures import (
-    LEVEL,
     correlations,
-    crossing_times,
     effective_number,
     logarithms,
     mass_spread,

@@ -1,11 +1,14 @@
 """Thumbnails: each preset has one, made from just its scene, and it shows where the tokens are."""
 
 import base64
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from support.explorer_scenes import SMALL, simulated
 
+from nucleate.explorer import thumbnails
 from nucleate.explorer.presets import presets
 from nucleate.explorer.scene import Scene, parse_scene
 from nucleate.explorer.thumbnails import _camera, first_colours, make_thumbnail, thumbnail_of

@@ -131,7 +131,9 @@ export class Controls implements FieldMaker {
     const { scene, limits } = this.host;
     const { d } = { ...scene, ...part };
     if (limits.d !== undefined && d > limits.d) {
-      this.host.showMessage(`A scene has at most ${limits.d} dimensions, and this has ${d}. Lower d first.`);
+      this.host.showMessage(
+        `With ${d} dimensions this can only be played: a scene has at most ${limits.d}. Lower d first.`,
+      );
       return this.show(scene);
     }
     const filled = [...this.host.unknown].filter((name) => !(name in part));

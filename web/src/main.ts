@@ -354,8 +354,10 @@ function runRefused(why: string, outside: boolean): void {
 
 /** The engine of this page answers: a site begins as with a server, a recording goes on playing. */
 function engineReady(): void {
+  if (root.dataset.connection === "failed") showError(""); // it was late
   if (embedded.site !== null) return hello(embedded.site as Hello);
   app.connected = true;
+  root.dataset.connection = "recorded";
   if (location.hash.length > 1) app.openLink(location.hash);
 }
 

@@ -49,7 +49,9 @@ PROGRESS_SECONDS = 1.0  # between two messages about progress while there are no
 CLOSE_TOO_FAST, CLOSE_TOO_LARGE = 1008, 1009  # codes of websockets
 COMPILING = "The engine is being compiled for this machine, once; that takes up to a minute."
 COMPILING_KIND = "A model of a new kind is compiled for this machine, once; that takes up to a minute."
-UNCOMPILED_SECONDS = 0.1  # after which a page that waits for that is told so: it can compute by itself meanwhile
+UNCOMPILED_SECONDS = (
+    0.1  # after which a page that waits for that is told so: it can compute by itself meanwhile
+)
 PREPARING = "The run is being prepared."
 SOON_SECONDS = 2.0  # within which a compiled model has its first frames, or reports progress
 log = logging.getLogger("nucleate.explorer")

@@ -26,7 +26,10 @@ __all__ = ["make_thumbnail", "scene_key", "thumbnail_of", "write_thumbnails"]
 FILE = "thumbnails.json"
 MAX_TOKENS, MAX_FRAMES = 40, 20  # of a picture
 AZIMUTH, HEIGHT = 0.6, 0.35  # radians: from where the page looks at a sphere at first
-NOTED_SHARE, NOTED_TOKENS = 0.03, 3  # share and number of tokens of a cluster of note, as in web/src/mergers.ts;
+NOTED_SHARE, NOTED_TOKENS = (
+    0.03,
+    3,
+)  # share and number of tokens of a cluster of note, as in web/src/mergers.ts;
 FEW_TOKENS = 5  # of so few tokens each one is
 COLOURS = 8
 

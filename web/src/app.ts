@@ -27,6 +27,7 @@ import type { Message, BinaryMessage, Outgoing } from "./connection.ts";
 import type { Cause } from "./messages.ts";
 
 export interface Engine {
+  readonly starting: boolean; // it does not answer yet, but will
   send(message: Outgoing): boolean;
 }
 
@@ -291,11 +292,20 @@ export class App implements ViewContext {
     if (!this.awaitingAnswer && this.run !== null)
       this.callbacks.showMessage(
         this.inPage
-          ? "The engine of this page does not run."
+          ? this.engine.starting
+            ? "This is computed as soon as the engine of this page has started."
+            : "The engine of this page does not run."
           : "This runs as soon as the server answers again.",
         "change",
       );
     this.callbacks.updateSettings();
+  }
+
+  /** The engine of this page answers: what was changed meanwhile is computed; else a link is followed. */
+  engineStarted(link: string): void {
+    this.connected = true;
+    if (!this.embedded) this.start();
+    else if (link.length > 1) this.openLink(link);
   }
 
   cancel(): void {
@@ -329,7 +339,7 @@ export class App implements ViewContext {
   }
 
   private whyItWaits(text: string): string {
-    return this.standsIn ? `${text} Until then this page computes the run itself.` : text;
+    return this.standsIn ? `${text} What is shown until then is computed in this page.` : text;
   }
 
   /** The engine of this page says something about the run that the server does not have yet. */

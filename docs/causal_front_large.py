@@ -1,5 +1,5 @@
-"""The item causal-front with the runs that open-questions/front.md has: a million tokens on the circle,
-100 000 on the sphere; 4500 s of processor time, or about 40 minutes on two cores.
+"""The item causal-front with larger runs: 100 000 tokens on the circle, 20 000 on the sphere, 200 starts of
+the limit equation to s = 105; about 20 minutes of processor time.
 
     python docs/causal_front_large.py OUT
 

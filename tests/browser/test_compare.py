@@ -202,6 +202,23 @@ def test_a_pinned_run_stays_as_a_ghost_and_is_in_the_link(server: Server, page: 
         assert np.array_equal(page.pixels(view), pixels), f"{view} is another one from the link"
 
 
+def test_a_ghost_above_three_dimensions_is_seen_in_the_directions_of_the_run(
+    server: Server, page: WatchedPage
+) -> None:
+    scene = {"n": 12, "d": 6, "beta": 4.0, "t": 5.0, "frames": 20}
+    for pinned_d, words in ((6, None), (3, "not its tokens")):
+        state = {"scene": scene, "at": 10, "view": {"pin": {**scene, "d": pinned_d, "beta": 1.0}}}
+        page.open(f"{server.address}#{quote(json.dumps(state), safe='')}")
+        page.page.wait_for_function("() => document.documentElement.dataset.compare === 'ghost'")
+        page.drawn()
+        told = page.page.locator("#compare .pinned").text_content() or ""
+        assert ("not its tokens" in told) is (words is not None)
+        with_ghost = page.pixels("sphere")
+        page.page.locator("[data-action=pin]").click()
+        page.drawn()
+        assert np.array_equal(page.pixels("sphere"), with_ghost) is (words is not None)
+
+
 def test_a_ghost_is_drawn_on_the_sphere(server: Server, page: WatchedPage) -> None:
     page.open(at(server, SPHERE, 20))
     page.page.locator("[data-action=pin]").click()

@@ -81,7 +81,7 @@ def test_what_does_not_go_together_is_said_and_layers_end_the_run(server: Server
     scene = page.now()["scene"]
     assert scene["family"] == {"noise": 10}
     assert np.array_equal(page.bits(), simulated(scene).x[-1].reshape(-1))
-    page.page.locator("[data-control=family-noisy]").select_option("no")
+    choose(page, "noisy", "no")
     choose(page, "layers", "orthogonal")
     fill(page, "count", "3")
     assert page.now()["scene"]["t"] == 3

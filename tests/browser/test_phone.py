@@ -201,9 +201,25 @@ def test_a_token_follows_the_finger_that_took_it(server: Server, phone: WatchedP
     x, y = middle(phone, "circle")
     stage = phone.page.locator("section[data-view=circle] .stage").bounding_box()
     assert stage is not None
-    rim = min(stage["width"], stage["height"]) / 2.0 - 42.0
+    side = min(stage["width"], stage["height"])
+    rim = side / 2.0 - min(42.0, 0.16 * side)  # as the view draws it
     run, place = phone.now()["runId"], scrolled(phone)
     drag(phone, *[[(x + rim * np.cos(a), y - rim * np.sin(a))] for a in np.linspace(0.0, 0.9, 10)])
     phone.settled(run + 1)
     assert phone.now()["scene"]["moved"]["1"] == pytest.approx([np.cos(0.9), np.sin(0.9)], abs=0.05)
     assert scrolled(phone) == place
+
+
+def test_the_story_is_told_beside_a_picture_that_is_seen_whole(server: Server, phone: WatchedPage) -> None:
+    for step in (2, 3):
+        state = quote(json.dumps({"view": {"story": step}}), safe="")
+        phone.open(f"{server.address}#{state}", run=2)
+        room = phone.page.locator("#views").bounding_box()
+        stage = phone.page.locator("section[data-view=circle] .stage").bounding_box()
+        assert room is not None
+        assert stage is not None
+        assert stage["height"] >= 100
+        assert stage["y"] + stage["height"] <= room["y"] + room["height"] + 1
+        step_on = phone.page.locator(".story-steps button", has_text="Next").bounding_box()
+        assert step_on is not None
+        assert step_on["y"] + step_on["height"] <= room["y"] + room["height"] + 1 or step_on["y"] < room["y"]

@@ -33,6 +33,13 @@ SMOOTH = """() => new Promise(done => {
   setTimeout(() => done({ ...page.scriptTimes(), status: page.now().status,
     pictures: 1000 * (page.draws - before) / (performance.now() - began) }), 2000) })"""
 
+# what is said to a worker is held back until startEngine is called
+LATE_ENGINE = """(() => {
+  const held = [], send = Worker.prototype.postMessage;
+  Worker.prototype.postMessage = function (...what) { held.push(() => send.apply(this, what)); };
+  window.startEngine = () => { Worker.prototype.postMessage = send; held.forEach((one) => one()); };
+})()"""
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> str:
@@ -198,6 +205,23 @@ def test_an_exported_run_plays_first_and_then_takes_changes(offline: Any, tmp_pa
     assert np.array_equal(page.bits().astype(np.float32), run.x[-1].reshape(-1).astype(np.float32))
     page.page.locator("[data-control=beta]").fill("5")
     page.change(lambda: page.page.keyboard.press("Enter"))
+    expect(page.page.locator("#summary")).to_contain_text("computed in this page")
+    again = nc.simulate(nc.Attention(5.0), run.x[0], 10.0, save=25)
+    assert np.abs(page.bits() - again.x[-1].reshape(-1)).max() < 1e-7
+
+
+def test_a_change_before_the_engine_has_started_is_computed_when_it_has(offline: Any, tmp_path: Path) -> None:
+    """On a busy machine the engine of an exported page starts late."""
+    run = nc.simulate(nc.Attention(20.0), nc.uniform(30, 3, 1), 10.0, save=25)
+    run.save(tmp_path / "run.zarr")
+    export(tmp_path / "run.zarr", tmp_path / "page.html")
+    page: WatchedPage = offline()
+    page.page.add_init_script(LATE_ENGINE)
+    page.page.goto((tmp_path / "page.html").as_uri())
+    page.page.locator("[data-control=beta]").fill("5")
+    page.page.keyboard.press("Enter")
+    expect(page.page.locator("#messages")).to_contain_text("as soon as the engine of this page has started")
+    page.change(lambda: page.page.evaluate("window.startEngine()"))
     expect(page.page.locator("#summary")).to_contain_text("computed in this page")
     again = nc.simulate(nc.Attention(5.0), run.x[0], 10.0, save=25)
     assert np.abs(page.bits() - again.x[-1].reshape(-1)).max() < 1e-7

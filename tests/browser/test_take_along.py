@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageSequence
 from playwright.sync_api import Browser, Download, expect
 from support.chromium import WatchedPage, shipped_server
 from support.made_checkpoints import make
@@ -145,6 +145,38 @@ def test_a_view_is_recorded_as_a_video_with_progress_and_can_be_cancelled(
     assert max(width, height) > 500
     assert width % 2 == height % 2 == 0
     context.close()
+
+
+@pytest.mark.parametrize("records", [True, False])
+def test_a_browser_that_records_no_mp4_says_why_it_is_not_offered(
+    page: WatchedPage, server: Server, records: bool
+) -> None:
+    page.page.add_init_script(
+        f"""MediaRecorder.isTypeSupported = type => type.startsWith("video/webm") || {json.dumps(records)}"""
+    )
+    opened(page, server, 2)
+    kinds = page.page.locator("[data-control=film-kind] option").evaluate_all("all => all.map(o => o.value)")
+    assert ("mp4" in kinds) == records
+    why = page.page.locator("[data-part=missing-kinds]")
+    if records:
+        expect(why).to_have_count(0)
+    else:
+        expect(why).to_contain_text("MP4: this browser cannot record it")
+
+
+def test_a_film_is_paced_as_the_page_plays(page: WatchedPage, server: Server) -> None:
+    """A run that is still for most of its time: by time most pictures of its film would be alike."""
+    scene = {"n": 3, "d": 2, "beta": 9.0, "t": 1e6, "frames": 200, "clock": "linear"}
+    page.open(f"{server.address}#{quote(json.dumps({'scene': scene, 'at': 0}), safe='')}")
+    x = page.page.evaluate("[...Array(200).keys()].map(i => [...window.nucleate.x(i)])")
+    moves = np.abs(np.diff(np.array(x), axis=0)).max(1)
+    assert moves[:2].sum() > 0.9 * moves.sum(), "all that happens happens in the first two of 199 stretches"
+    page.page.locator("[data-action=share]").click()
+    with Image.open(BytesIO(view_as(page, "circle", "gif"))) as film:
+        pictures = [np.asarray(picture.convert("RGB")) for picture in ImageSequence.Iterator(film)]
+    height = pictures[0].shape[0] * 9 // 10  # without the line that tells the time
+    moving = [not np.array_equal(a[:height], b[:height]) for a, b in itertools.pairwise(pictures)]
+    assert sum(moving[: len(moving) // 2]) > len(moving) // 3
 
 
 def test_heads_of_a_checkpoint_are_opened_and_what_was_reduced_is_said(

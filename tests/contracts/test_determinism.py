@@ -5,15 +5,18 @@ import hashlib
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.soak import SOAK
 
 import nucleate as nc
 from nucleate.attention import Attention, Frozen, Window
 from nucleate.checks import Array
+from nucleate.kernels.simd import has_feature
 
 Rows = NDArray[np.int64]
 
@@ -172,21 +175,24 @@ def test_seeds_give_distinct_and_repeatable_streams() -> None:
 
 SCRIPT = """
 import hashlib
+import sys
 import numpy as np
 import nucleate as nc
 digest = hashlib.sha256()
 nine, four = nc.Attention(9.0), nc.Attention(4.0)
-for model, n, d, b in ((nine, 16, 2, 9), (nine, 16, 3, 3), (four, 70, 16, 3)):
+batches = {"circle": (nine, 16, 2, 9), "sphere": (nine, 16, 3, 3), "tiles": (four, 70, 16, 3)}
+for model, n, d, b in (batches[name] for name in sys.argv[1:]):
     x0 = np.stack([nc.uniform(n, d, seed) for seed in range(b)])
     digest.update(nc.simulate(model, x0, 4.0, save=5, rtol=1e-6, atol=1e-8).x.tobytes())
-digest.update(nc.drift(nc.Attention(9.0), nc.uniform(600, 64, seed=0)).tobytes())
+if "tiles" in sys.argv:
+    digest.update(nc.drift(nine, nc.uniform(600, 64, seed=0)).tobytes())
 print(digest.hexdigest())
 """
 
 
-def in_another_process(**environment: str) -> str:
+def in_another_process(*batches: str, **environment: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
+        [sys.executable, "-c", SCRIPT, *batches],
         capture_output=True,
         text=True,
         check=True,
@@ -210,7 +216,10 @@ def test_the_environments_threads_do_not_matter() -> None:
     for threads in ("1", "2"):
         assert (
             in_another_process(
-                NUMBA_NUM_THREADS=threads, OPENBLAS_NUM_THREADS=threads, OMP_NUM_THREADS=threads
+                *("circle", "sphere", "tiles"),
+                NUMBA_NUM_THREADS=threads,
+                OPENBLAS_NUM_THREADS=threads,
+                OMP_NUM_THREADS=threads,
             )
             == here
         )
@@ -237,3 +246,21 @@ print(before == blas(), before, blas())
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
     )
     assert done.stdout.startswith("True"), done.stdout
+
+
+BATCHES_OF_LANES = ("circle", "sphere", "tiles") if SOAK else ("circle",)
+
+
+@pytest.mark.soak(batches=len(BATCHES_OF_LANES))
+@pytest.mark.skipif(not has_feature("fma"), reason="the processor has no fused multiply-add")
+def test_vectors_of_two_and_of_four_lanes_give_the_same_bits(tmp_path: Path) -> None:
+    digests = {
+        in_another_process(
+            *BATCHES_OF_LANES,
+            NUCLEATE_CACHE=str(tmp_path),
+            NUMBA_CPU_NAME="haswell",
+            NUMBA_CPU_FEATURES=features,
+        )
+        for features in ("+avx,+fma", "+avx,+avx2,+fma")
+    }
+    assert len(digests) == 1

@@ -384,6 +384,7 @@ def test_the_page_comes_with_a_strict_policy(server: Server) -> None:
     assert policy["default-src"] == "'none'"
     assert policy["connect-src"] == f"ws://127.0.0.1:{server.port}/socket"
     assert policy["script-src"].startswith("'sha256-")
+    assert policy["worker-src"] == "blob:"  # made by a script of the page, which has a hash
     assert "unsafe" not in str(policy)
     assert policy["frame-ancestors"] == policy["base-uri"] == policy["form-action"] == "'none'"
     assert answer.headers["x-content-type-options"] == "nosniff"

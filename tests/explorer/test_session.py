@@ -425,7 +425,7 @@ def test_while_the_kernels_are_compiled_the_page_is_told_why_it_waits() -> None:
         return socket
 
     progress = [message for message in asyncio.run(main()).texts if message["say"] == "progress"]
-    assert all("being compiled" in message["text"] for message in progress)
+    assert all("being compiled" in message["text"] and message["compiling"] for message in progress)
 
 
 def test_while_a_run_is_prepared_the_page_is_told_why_it_waits(
@@ -446,7 +446,7 @@ def test_while_a_run_is_prepared_the_page_is_told_why_it_waits(
         first = page.hear()[0]
         told.set()
         assert (first["say"], first["id"], first["share"]) == ("progress", 5, 0.0)
-        assert first["text"] == "The run is being prepared."
+        assert (first["text"], first["compiling"]) == ("The run is being prepared.", False)
         with not_awaited():
             assert page.wait_for("begun")[0]["id"] == 5
 

@@ -1,11 +1,14 @@
 """Thumbnails: each preset has one, made from just its scene, and it shows where the tokens are."""
 
 import base64
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from support.explorer_scenes import SMALL, simulated
 
+from nucleate.explorer import thumbnails
 from nucleate.explorer.presets import presets
 from nucleate.explorer.scene import Scene, parse_scene
 from nucleate.explorer.thumbnails import _camera, first_colours, make_thumbnail, thumbnail_of
@@ -48,3 +51,11 @@ def test_a_token_has_the_colour_of_the_first_cluster_of_note_it_joins() -> None:
     colours = first_colours(labels)
     assert colours[:3].tolist() == [0, 0, 0], "the cluster of the first token holds most"
     assert colours[3:].tolist() == [1, 1, 1], "the second cluster keeps its own colour after it is lost"
+
+
+def test_a_cluster_of_note_is_the_same_here_and_on_the_page() -> None:
+    source = (Path(__file__).parents[2] / "web" / "src" / "mergers.ts").read_text(encoding="utf-8")
+    for name in ("NOTED_SHARE", "NOTED_TOKENS", "FEW_TOKENS"):
+        (there,) = re.findall(rf"^const {name} = ([0-9.]+);", source, flags=re.M)
+        assert float(there) == getattr(thumbnails, name)
+    assert [thumbnails.noted_size(n) for n in (1, 5, 6, 100, 200)] == [1.0, 1.0, 3.0, 3.0, 6.0]

@@ -85,6 +85,10 @@ def test_a_planted_pickle_is_refused_by_its_metadata_whatever_the_version_of_num
     assert code == 2, said
     with pytest.raises(InputError, match="format 2"):
         open_folder(tmp_path).prepare("sent.zarr", 0)
+    with pytest.raises(InputError, match="format 2"):
+        open_folder(tmp_path / "sent.zarr")
+    code, said = typed("explore", tmp_path / "sent.zarr", "--no-browser")  # before it serves
+    assert (code, "format 2" in said) == (2, True), said
     assert opened == []
     assert not (tmp_path / "mark").exists()
 

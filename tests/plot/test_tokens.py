@@ -16,6 +16,7 @@ from nucleate.checks import InputError
 from nucleate.integrate.run import Run
 from nucleate.observe.clusters import clusters
 from nucleate.plot.globe import HemisphereLines
+from nucleate.plot.styles import CLUSTERS_ON_LIGHT
 from nucleate.plot.tokens import MAX_TOKENS_DRAWN
 from nucleate.sphere import uniform
 
@@ -34,7 +35,7 @@ def test_tokens_have_the_colour_of_their_last_cluster(radius: float | None) -> N
     ax: Any = plot.angles(run, colour="cluster", radius=radius, first=0)
     label = clusters(run.x[-1], 1 / 8 if radius is None else radius)  # beta^(-1/2)
     assert label.max() + 1 == (6 if radius == 0.04 else 3)
-    expected = to_rgba_array(plot.CLUSTER_COLOURS)[label]  # (6, 4)
+    expected = to_rgba_array(CLUSTERS_ON_LIGHT)[label]  # (6, 4)
     colours = ax.collections[0].get_edgecolor()
     for line, colour in zip(ax.collections[0].get_segments(), colours, strict=True):
         k = int(np.argmin(np.abs(np.arctan2(run.x[0, :, 1], run.x[0, :, 0]) - line[0, 1])))
@@ -59,7 +60,7 @@ def test_on_the_sphere_paths_have_the_colour_of_their_last_cluster() -> None:
         c for c in ax.collections if isinstance(c, HemisphereLines) and c.near and len(c._segments3d) == 9
     )
     np.testing.assert_array_equal(
-        lines.get_edgecolor(), to_rgba_array(plot.CLUSTER_COLOURS)[clusters(run.x[-1], 0.5) % 8]
+        lines.get_edgecolor(), to_rgba_array(CLUSTERS_ON_LIGHT)[clusters(run.x[-1], 0.5) % 8]
     )
 
 
@@ -67,7 +68,7 @@ def test_after_eight_clusters_the_colours_come_again() -> None:
     run = run_of(on_circle(np.linspace(-3.0, 3.0, 11) * np.ones((2, 1))))
     ax: Any = plot.angles(run, colour="cluster")
     colours = ax.collections[0].get_edgecolor()[::-1]  # the first token is drawn last
-    np.testing.assert_array_equal(colours, to_rgba_array(plot.CLUSTER_COLOURS)[np.arange(11) % 8])
+    np.testing.assert_array_equal(colours, to_rgba_array(CLUSTERS_ON_LIGHT)[np.arange(11) % 8])
 
 
 def test_an_unknown_colouring_is_refused_and_leaves_no_figure() -> None:

@@ -310,7 +310,7 @@ from nucleate.cli import main as cli
 from support.small_studies import small
 from support.small_studies import toml
 open("study.toml", "w").write(toml(small(observables={"way": {"kind": "trajectory"}})))
-sys.argv = ["nucleate", "ensemble", "study.toml", "--out", "out.zarr"]
+sys.argv = ["nucleate", "ensemble", "study.toml", "--out", "out.zarr", "--quiet"]
 cli.main()
 """
     here = {

@@ -89,6 +89,8 @@ SCENES: dict[str, dict[str, Any]] = {
     },
 }
 
+MERGING: dict[str, Any] = {"n": 60, "d": 3, "beta": 16.0, "t": 1e10, "frames": 80}
+
 MATRICES: dict[str, list[list[float]]] = {
     "double": [[2, 1, 0], [0, 2, 0], [0, 0, 2]],
     "two equal": [[1, 0, 0.3], [0, 1, 0], [0, 0, 0.2]],
@@ -136,6 +138,7 @@ def record() -> dict[str, Any]:
         "typed": list(_typed()),
         "spectra": list(_spectra()),
         "scenes": [scene_case(name) for name in SCENES],
+        "mergers": mergers_case(),
     }
 
 
@@ -175,6 +178,23 @@ def scene_case(name: str) -> dict[str, Any]:
         "consumed_strong": _listed(measured.consumed_strong),
         "directions": _listed(measured.directions),
         "python": python_code(scene),
+    }
+
+
+def mergers_case() -> dict[str, Any]:
+    """The clusters of all frames of a whole life, and the merges that nc.merges finds between the frames."""
+    scene = parse_scene(MERGING)
+    prepared = prepare_scene(scene)
+    run = simulate(scene.model, scene.x0, save=scene.times, threads=1, **scene.settings)
+    measured = measure(run.x, begun_message(prepared, 1))
+    assert measured is not None
+    found = nc.merges(run)
+    return {
+        "t": scene.times.tolist(),
+        "labels": measured.labels.tolist(),
+        "radius": found.radius,
+        "t_f": found.t_f,
+        "events": [[event.time, event.lost, event.into, event.left] for event in found],
     }
 
 

@@ -29,9 +29,14 @@ PAGE = """<!doctype html>
 
 @contextmanager
 def explorer_server(
-    folder: Folder | None = None, *, page: str = PAGE, token: str | None = None, port: int = 0
+    folder: Folder | None = None,
+    *,
+    page: str = PAGE,
+    token: str | None = None,
+    port: int = 0,
+    warm: bool = True,
 ) -> Iterator[Server]:
-    """A server, on a free port unless one is named, warmed up, until the block ends."""
+    """A server, on a free port unless one is named, until the block ends; `warm`: first it has compiled."""
     listening = socket.socket()
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listening.bind(("127.0.0.1", port))
@@ -43,7 +48,7 @@ def explorer_server(
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        until(lambda: server.uvicorn.started and explorer.compiled.is_set(), 300.0)
+        until(lambda: server.uvicorn.started and (explorer.compiled.is_set() or not warm), 300.0)
         yield server
     finally:
         server.stop()

@@ -242,11 +242,12 @@ SMALL: dict[str, dict[str, Any]] = {
     "causal-front": {
         "cases": [[2, 16.0, 400, 2], [3, 6.0, 300, 2]],
         "first": 100,
+        "first_seed": 1,
         "least": 110,
         "times": [0.0, 0.4, 2.0, 4.0],
         "linear_time": 0.4,
         "full_n": [100, 200, 400],
-        "far": {"beta": 2.0, "begin": 5.0, "end": 12.0, "t": 4.0, "starts": 1},
+        "far": {"beta": 2.0, "begin": 5.0, "end": 12.0, "t": 4.0, "starts": 1, "halved": 1},
     },
     # lost-in-the-middle
     "retrieval-profile": {

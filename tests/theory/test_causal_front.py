@@ -6,8 +6,10 @@ import pytest
 import nucleate as nc
 from nucleate.checks import Array, InputError
 from nucleate.theory.causal_front import (
+    _draws,
     _ratios,
     _System,
+    cell_front_speed,
     continue_tokens,
     fastest_degree,
     front_places,
@@ -45,6 +47,20 @@ def test_tokens_move_as_causal_attention_moves_them() -> None:
     np.testing.assert_allclose(velocity, x[:, 0] * drift[:, 1] - x[:, 1] * drift[:, 0], atol=1e-6)
 
 
+def test_half_the_time_step_changes_next_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    x0, times = nc.uniform(60, 2, 3), [0.0, 2.0, 8.0]
+    whole = continue_tokens(x0, 16.0, times, np.log(4000.0), halvings=0)
+    monkeypatch.setattr("nucleate.theory.causal_front.STEP", 0.1)
+    half = continue_tokens(x0, 16.0, times, np.log(4000.0), halvings=0)
+    assert np.abs(half.seen - whole.seen).max() < 1e-4 * half.seen.max()
+
+
+def test_noise_is_not_that_of_the_tokens_of_the_same_seed() -> None:
+    noise = _draws(5, 50, 2)
+    tokens = np.random.default_rng(5).standard_normal((2, 50, 2)) / np.sqrt(2.0)
+    assert abs(np.corrcoef(noise.real.ravel(), tokens[0].ravel())[0, 1]) < 0.4  # 4 / sqrt(100)
+
+
 def test_seen_weights_are_sums_over_pairs() -> None:
     theta = np.random.default_rng(0).uniform(-np.pi, np.pi, 40)
     weight = np.exp(9.0 * np.cos(theta[:, None] - theta)) / np.i0(9.0)  # (k, j)
@@ -70,6 +86,21 @@ def test_the_front_moves_at_the_derivative_of_its_place() -> None:
     t = np.array([10.0, 10.001])
     speed = np.diff(front_places(t, 16.0)) / 0.001
     assert speed[0] == pytest.approx(front_speed(16.0) - 0.15, abs=1e-4)
+
+
+def test_in_narrow_cells_a_front_is_as_fast_as_in_none_and_in_wide_ones_slower() -> None:
+    assert cell_front_speed(25.0, 1e-3) == pytest.approx(front_speed(25.0), rel=1e-6)
+    assert cell_front_speed(25.0, 0.25) == pytest.approx(0.9961 * front_speed(25.0), rel=1e-4)
+
+
+def test_a_disturbance_in_cells_grows_as_their_speed_says() -> None:
+    """dF_c/dt = lambda (sum of w F before, and half of the cell's own) / (tokens before the middle)."""
+    h, q, c = 0.25, 0.5, np.arange(400)
+    weight = np.exp(h * c) * (np.exp(h) - 1.0)
+    part = weight * np.exp(-q * h * c)
+    before = (np.cumsum(part) - part / 2.0) / (np.cumsum(weight) - weight / 2.0)
+    growth = before[-1] / np.exp(-q * h * c[-1])  # over lambda
+    assert front_speed(9.0) / 4.0 * growth / q == pytest.approx(cell_front_speed(9.0, h), rel=1e-4)
 
 
 def test_far_ahead_of_the_front_the_limit_grows_as_the_linear_law_says() -> None:

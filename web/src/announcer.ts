@@ -1,8 +1,9 @@
 /** What screen readers are told while a run plays: mergers that were passed, and the end. */
 
 import type { App } from "./app.ts";
-import { announcement, mergersBetween, type Merger } from "./description.ts";
+import { announcement } from "./description.ts";
 import { el } from "./dom.ts";
+import { mergersBetween, type Merger } from "./mergers.ts";
 import type { RunRecord } from "./run_record.ts";
 import { currentFrame } from "./view_context.ts";
 
@@ -29,7 +30,7 @@ export class Announcer {
     if (run !== this.run) this.forget(run, frame);
     const step = frame - this.frame;
     if (step > 0 && (playing || this.wasPlaying || step <= LONGEST_STEP))
-      this.mergers.push(...mergersBetween(run, this.frame, frame));
+      this.mergers.push(...mergersBetween(run.mergers, this.frame, frame));
     else if (step !== 0) this.mergers = [];
     const last = run.status !== "running" && frame === run.frameCount - 1;
     this.atEnd = last && (this.atEnd || (step > 0 && (this.wasPlaying || step <= LONGEST_STEP)));

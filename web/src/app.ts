@@ -27,6 +27,7 @@ import type { Message, BinaryMessage, Outgoing } from "./connection.ts";
 import type { Cause } from "./messages.ts";
 
 export interface Engine {
+  readonly starting: boolean; // it does not answer yet, but will
   send(message: Outgoing): boolean;
 }
 
@@ -74,6 +75,7 @@ export class App implements ViewContext {
   summary = ""; // how the run went, in words
   readonly reducedMotion = matchMedia("(prefers-reduced-motion: reduce)").matches;
   private pendingRun: RunRecord | null = null; // begun, not shown yet
+  private standIn: RunRecord | null = null; // of this page's own engine, until the server has the run
   private targetFrame = 0; // frame the cursor goes to as frames come
   private request: Request | null = null;
   private requestedAt = 0; // milliseconds
@@ -137,6 +139,7 @@ export class App implements ViewContext {
     Object.assign(this.look, part);
     if (("reading" in part || "frame" in part) && this.run?.trace != null) this.rereadTrace(this.run);
     this.updateAddress();
+    if ("story" in part) this.callbacks.updateSettings(); // whose scene it is
     this.redraw();
   }
 
@@ -285,15 +288,25 @@ export class App implements ViewContext {
     this.requestedAt = performance.now();
     this.firstFramePending = true;
     this.pendingRun = null;
+    this.standIn = null;
     this.awaitingAnswer = this.engine.send({ id: this.id, ...this.request });
     if (!this.awaitingAnswer && this.run !== null)
       this.callbacks.showMessage(
         this.inPage
-          ? "The engine of this page does not run."
+          ? this.engine.starting
+            ? "This is computed as soon as the engine of this page has started."
+            : "The engine of this page does not run."
           : "This runs as soon as the server answers again.",
         "change",
       );
     this.callbacks.updateSettings();
+  }
+
+  /** The engine of this page answers: what was changed meanwhile is computed; else a link is followed. */
+  engineStarted(link: string): void {
+    this.connected = true;
+    if (!this.embedded) this.start();
+    else if (link.length > 1) this.openLink(link);
   }
 
   cancel(): void {
@@ -304,7 +317,7 @@ export class App implements ViewContext {
   onMessage(message: Message): void {
     if (message.id !== this.id) return;
     if (message.say === "progress" && this.awaitingAnswer) {
-      this.summary = String(message.text); // why nothing has begun yet
+      this.summary = this.whyItWaits(String(message.text)); // nothing has begun yet
       return this.callbacks.updateSettings();
     }
     const run = this.pendingRun ?? this.run;
@@ -313,10 +326,43 @@ export class App implements ViewContext {
     if (message.say === "progress") {
       run.progress = Number(message.share);
       this.summary =
-        typeof message.text === "string" ? message.text : `running, ${Math.round(100 * run.progress)} %`;
+        typeof message.text === "string"
+          ? this.whyItWaits(message.text)
+          : `running, ${Math.round(100 * run.progress)} %`;
       this.callbacks.updateSettings();
     }
     if (message.say === "ended") this.ended(run, message);
+  }
+
+  /** Whether what is shown was computed by this page, until the server has the run. */
+  private get standsIn(): boolean {
+    return this.standIn !== null && this.run === this.standIn;
+  }
+
+  private whyItWaits(text: string): string {
+    return this.standsIn ? `${text} What is shown until then is computed in this page.` : text;
+  }
+
+  /** The engine of this page says something about the run that the server does not have yet. */
+  onStandInMessage(message: Message): void {
+    if (message.id !== this.id || (this.run?.begun.id === this.id && !this.standsIn)) return;
+    if (message.say === "begun") this.standIn = new RunRecord(message as unknown as Begun, this.look);
+    if (message.say !== "ended" || this.standIn === null) return;
+    this.standIn.status = String(message.status);
+    this.standIn.progress = 1;
+    this.rescale();
+    this.redraw();
+  }
+
+  onStandInArrays({ header, arrays }: BinaryMessage): void {
+    const { standIn, pendingRun } = this;
+    if (header.id !== this.id || standIn?.begun.id !== this.id) return;
+    standIn.receive({ header, arrays });
+    if (this.run !== standIn) {
+      this.show(standIn);
+      this.pendingRun = pendingRun; // the server's is still to come
+    } else if (standIn.measured !== null) this.palette.learn(standIn.measured.leader, standIn.n);
+    this.framesAdded();
   }
 
   private begun(begun: Begun): void {
@@ -325,14 +371,15 @@ export class App implements ViewContext {
     if (this.request?.do === "open" && begun.trace === undefined) this.adopt(begun);
     this.summary = "running";
     clearTimeout(this.pendingTimer);
-    this.pendingTimer = window.setTimeout(() => this.showPendingRun(), SHOW_PENDING_AFTER_MILLIS);
+    if (!this.standsIn)
+      this.pendingTimer = window.setTimeout(() => this.showPendingRun(), SHOW_PENDING_AFTER_MILLIS);
     this.callbacks.updateSettings();
   }
 
   private ended(run: RunRecord, message: Message): void {
     run.status = String(message.status);
     run.progress = 1;
-    this.showPendingRun();
+    if (!this.standsIn || run.status !== "done") this.showPendingRun(); // or when it is measured
     const seconds = Number(message.seconds);
     const took =
       run.trace !== null
@@ -372,11 +419,12 @@ export class App implements ViewContext {
     if (header.id !== this.id || run?.begun.id !== this.id) return;
     run.receive({ header, arrays });
     if (header.say === "frames") {
-      if (run === this.pendingRun && (run.frameCount > this.targetFrame || this.playing || this.run === null))
-        this.showPendingRun();
+      const wanted = run.frameCount > this.targetFrame || this.playing || this.run === null;
+      if (run === this.pendingRun && wanted && !this.standsIn) this.showPendingRun();
     }
     if (header.say === "measured") {
-      if (run === this.run) this.palette.learn(run.measured!.leader, run.n);
+      if (run === this.pendingRun) this.showPendingRun();
+      else if (run === this.run) this.palette.learn(run.measured!.leader, run.n);
     }
     if (run === this.run) this.framesAdded();
   }
@@ -390,6 +438,7 @@ export class App implements ViewContext {
 
   show(run: RunRecord): void {
     this.pendingRun = null;
+    if (run !== this.standIn) this.standIn = null;
     this.run = run;
     this.placeHeld(run);
     this.palette.begin(run.n);

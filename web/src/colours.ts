@@ -5,6 +5,8 @@
  * by 3:1; tests/palette.test.ts says by how much.
  */
 
+import { notedSize } from "./mergers.ts";
+
 /** On white. */
 export const CLUSTERS = [
   "#0836b9",
@@ -105,8 +107,6 @@ export function leaders(labels: ArrayLike<number>, out: Int32Array): void {
   }
 }
 
-const MIN_COLOURED_SHARE = 0.03; // share of the tokens that makes a cluster worth a colour
-const FEW_TOKENS = 5; // so few tokens all have a colour of their own
 const FEW_CLUSTERS = 48; // so few clusters at the end all have a colour, however small
 
 /**
@@ -129,8 +129,7 @@ export function ranks(leader: Int32Array, n: number): Int32Array {
   }
   // size: now of the last frame
   const few = size.reduce((count, tokens) => count + (tokens > 0 ? 1 : 0), 0) <= FEW_CLUSTERS;
-  const worthy = (k: number): boolean =>
-    n <= FEW_TOKENS || (few && size[k] > 0) || most[k] >= Math.max(3, MIN_COLOURED_SHARE * n);
+  const worthy = (k: number): boolean => (few && size[k] > 0) || most[k] >= notedSize(n);
   const order = Array.from({ length: n }, (_, k) => k)
     .filter(worthy)
     .sort((a, b) => held[b] - held[a] || a - b);

@@ -143,6 +143,25 @@ export class Compare {
     };
   }
 
+  /** Above three dimensions two runs are seen in the same three directions, those of the one that is set. */
+  private shareDirections(): void {
+    const { run, ghost } = this.app;
+    if (run === null || run.trace !== null) return;
+    run.seeIn(null);
+    if (ghost !== null && ghost !== run) ghost.seeIn(ghost.d === run.d ? run.directions : null);
+  }
+
+  /** What of the pinned run cannot be drawn beside the one that is shown, and why. */
+  get pinnedGap(): string {
+    const { run, look } = this.app;
+    const ghost = this.pinnedRun;
+    if (run === null || run.trace !== null || ghost === null || look.side !== "" || ghost.d === run.d)
+      return "";
+    const drawn =
+      (ghost.d === 2) === (run.d === 2) ? "its curves are drawn" : "its number of clusters is drawn";
+    return ` It has d = ${ghost.d}, this run d = ${run.d}, so ${drawn}, not its tokens.`;
+  }
+
   /** Follows look and scene; to be called before a picture is drawn. */
   update(): void {
     const { app } = this;
@@ -155,5 +174,6 @@ export class Compare {
     this.second.run = !this.sideBySide ? null : look.side === "pinned" ? this.pinnedRun : this.other.run;
     this.second.updateColours();
     app.ghost = this.sideBySide ? this.second.run : this.pinnedRun;
+    this.shareDirections();
   }
 }

@@ -56,7 +56,7 @@ export class ComparePanel {
     const text = compare.hasPin ? "unpin it" : "pin this run";
     if (this.pin.textContent !== text) this.pin.textContent = text;
     this.pin.setAttribute("aria-pressed", String(compare.hasPin));
-    const pinned = compare.hasPin ? `Pinned: ${compare.pinnedWords}.` : "";
+    const pinned = compare.hasPin ? `Pinned: ${compare.pinnedWords}.${compare.pinnedGap}` : "";
     if (this.what.textContent !== pinned) this.what.textContent = pinned;
     this.what.hidden = pinned === "";
     for (const option of this.side.options) if (option.value === "pinned") option.disabled = !compare.hasPin;

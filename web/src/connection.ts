@@ -67,6 +67,7 @@ const REFUSAL_CODES = [1008, 1013]; // against the rules; try again later
 export class Connection {
   private socket: WebSocket | null = null;
   private retryMillis = FIRST_RETRY_MILLIS;
+  readonly starting = false; // it answers, or is lost
 
   constructor(
     private readonly page: Pick<Location, "protocol" | "host">,

@@ -24,6 +24,7 @@ export interface Preset {
 export interface ControlsHost {
   scene: Scene;
   recording: string | null; // the name of what is shown, if it was not run here
+  story: number; // the step that is told, from 1; 0: none
   frozen: number; // tokens of it that never move
   model: string; // what moves it, in a few words, where it is more than one softmax head
   tooLarge: boolean; // its model has more numbers than a scene may hold
@@ -131,7 +132,9 @@ export class Controls implements FieldMaker {
     const { scene, limits } = this.host;
     const { d } = { ...scene, ...part };
     if (limits.d !== undefined && d > limits.d) {
-      this.host.showMessage(`A scene has at most ${limits.d} dimensions, and this has ${d}. Lower d first.`);
+      this.host.showMessage(
+        `With ${d} dimensions this can only be played: a scene has at most ${limits.d}. Lower d first.`,
+      );
       return this.show(scene);
     }
     const filled = [...this.host.unknown].filter((name) => !(name in part));
@@ -279,15 +282,20 @@ export class Controls implements FieldMaker {
     );
     this.shows.push((scene) => {
       const preset = host.recording === null ? find(scene) : undefined;
+      const told = host.story > 0;
       field.show(preset?.name ?? OWN_SCENE);
-      picker.show(preset?.name ?? null, host.recording ?? preset?.title ?? "Own scene");
+      picker.show(
+        preset?.name ?? null,
+        host.recording ?? preset?.title ?? (told ? "The story’s scene" : "Own scene"),
+      );
       const without = [host.frozen > 0 ? "frozen tokens" : "", host.tooLarge ? "many weights" : ""];
       const left = without.filter(Boolean).join(" and ");
       const own = `Change a setting to run a scene of your own${left === "" ? "" : `, without its ${left}`}.`;
       const what = host.model === "" ? "" : `: ${host.model}`;
       const recording =
         host.recording === null ? null : `The recording ${host.recording} is shown${what}. ${own}`;
-      const text = recording ?? preset?.explain ?? "Your own scene. Its link and its Python are under Share.";
+      const whose = told ? `Of step ${host.story} of the story, with what you change.` : "Your own scene.";
+      const text = recording ?? preset?.explain ?? `${whose} Its link and its Python are under Share.`;
       if (about.dataset.text === `${preset?.title}/${text}`) return; // nothing is announced twice
       about.dataset.text = `${preset?.title}/${text}`;
       const title = preset !== undefined && isCut(field.select) ? el("strong", {}, preset.title) : null;

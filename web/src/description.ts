@@ -1,15 +1,8 @@
 /** What happened in a run, in words, from what was measured: for the disclosure and for screen readers. */
 
 import { pretty } from "./axis.ts";
+import { mergersBetween, type Merger } from "./mergers.ts";
 import type { RunRecord } from "./run_record.ts";
-
-/** A cluster that joined another one, between two frames. */
-export interface Merger {
-  lost: number; // the token that led it, from 0
-  into: number; // the leader it has since
-  before: number; // the last frame in which it led
-  after: number; // the first in which it does not
-}
 
 const MAX_LISTED_MERGERS = 6; // the last ones, which wait longest
 
@@ -17,18 +10,6 @@ export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
 const percent = (share: number): string => `${Math.round(100 * share)} %`;
-
-/** All mergers from one frame to a later one, in the order of time; none where clusters are not known. */
-export function mergersBetween(run: RunRecord, from: number, to: number): Merger[] {
-  const mergers: Merger[] = [];
-  for (let i = from + 1; i <= to; i++) {
-    const [last, now] = [run.leadersAt(i - 1), run.leadersAt(i)];
-    if (last === null || now === null) break;
-    for (let k = 0; k < run.n; k++)
-      if (last[k] === k && now[k] !== k) mergers.push({ lost: k, into: now[k], before: i - 1, after: i });
-  }
-  return mergers;
-}
 
 /** What is said aloud of mergers that were passed, the clusters there are then, and the end. */
 export function announcement(run: RunRecord, mergers: Merger[], frame: number, atEnd: boolean): string {
@@ -77,16 +58,16 @@ function clusterTexts(run: RunRecord): string[] {
   if (most > Math.max(first, end)) texts.push(`In between there are up to ${counted(most, "cluster")}.`);
   const leader = run.leadersAt(last);
   if (leader !== null) texts.push(largestText(leader, run.n));
-  const mergers = mergersBetween(run, 0, last);
+  const mergers = mergersBetween(run.mergers, 0, last);
   if (mergers.length === 0) return [...texts, "No two clusters merge."];
   const half = mergers[Math.ceil(mergers.length / 2) - 1];
   const when = (frame: number): string => `t = ${pretty(run.t[frame])}`;
-  texts.push(`${counted(mergers.length, "merger")}, half of them by ${when(half.after)}.`);
+  texts.push(`${counted(mergers.length, "merger")}, half of them by ${when(half.frame)}.`);
   const listed = mergers.slice(-MAX_LISTED_MERGERS);
   if (listed.length < mergers.length) texts.push(`The last ${listed.length}:`);
-  for (const { lost, into, before, after } of listed)
+  for (const { lost, into, frame } of listed)
     texts.push(
-      `Between ${when(before)} and ${when(after)} the cluster of token ${lost + 1} joins that of ` +
+      `Between ${when(frame - 1)} and ${when(frame)} the cluster of token ${lost + 1} joins that of ` +
         `token ${into + 1}.`,
     );
   return texts;

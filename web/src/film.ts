@@ -3,7 +3,7 @@
  * browser while it plays.
  */
 
-import { colourTable, GifWriter } from "./gif.ts";
+import { ColourTable, GifWriter } from "./gif.ts";
 
 export const FILM_SECONDS = 10;
 const GIF_RATE = 12; // pictures a second
@@ -28,6 +28,14 @@ export function filmKinds(): FilmKind[] {
   return ["gif", ...(["webm", "mp4"] as const).filter((kind) => videoType(kind) !== null)];
 }
 
+/** Why a kind of video is not among them; "" where all are. */
+export function missingKinds(): string {
+  const missing = (["webm", "mp4"] as const).filter((kind) => videoType(kind) === null);
+  if (missing.length === 0) return "";
+  const names = missing.map((kind) => ({ webm: "WebM", mp4: "MP4" })[kind]).join(" and ");
+  return `${names}: this browser cannot record it, so it is not offered. GIF is written by the page itself.`;
+}
+
 function videoType(kind: keyof typeof VIDEO_TYPES): string | null {
   if (typeof MediaRecorder === "undefined" || !("captureStream" in HTMLCanvasElement.prototype)) return null;
   return VIDEO_TYPES[kind].find((type) => MediaRecorder.isTypeSupported(type)) ?? null;
@@ -49,7 +57,7 @@ function pixelsOf(canvas: HTMLCanvasElement): Uint8ClampedArray {
 async function writeGif(film: Film): Promise<Blob | null> {
   const count = FILM_SECONDS * GIF_RATE;
   const samples = [0, 0.35, 0.7, 1].map((share) => film.picture(share));
-  const writer = new GifWriter(samples[0].width, samples[0].height, colourTable(samples.map(pixelsOf)));
+  const writer = new GifWriter(samples[0].width, samples[0].height, new ColourTable(samples.map(pixelsOf)));
   for (let i = 0; i < count; i++) {
     writer.add(pixelsOf(film.picture(i / (count - 1))), i < count - 1 ? 1 / GIF_RATE : 2);
     film.progress((i + 1) / count);

@@ -43,6 +43,7 @@ import { MAKE_ROOM, SecondViews } from "./second_views.ts";
 import { browserStore, SessionToken } from "./session_token.ts";
 import type { Thumbnail } from "./sketch.ts";
 import { completeScene, same, SCENE, type MatrixChoice, type Scene } from "./state.ts";
+import { StandIn } from "./stand_in.ts";
 import { showStatus } from "./status.ts";
 import { TakeAlong } from "./take_along.ts";
 import {
@@ -137,6 +138,7 @@ const app = new App(connection, {
   showMessage: (text, about) => messages.say(text, about),
   showError,
 });
+const standIn = new StandIn(app);
 // Runs besides the one that is shown: they wait until it is measured
 const queue = new RunQueue({
   send: (message) => connection.send(message),
@@ -335,6 +337,8 @@ function onMessage(message: Message): void {
     if (errorIsAboutRun) showError("");
     messages.runBegan();
   }
+  if (message.say === "progress" && message.compiling === true && message.id === app.id)
+    if (app.recording === null) standIn.compute(app.id, app.scene);
   app.onMessage(message);
 }
 
@@ -350,9 +354,10 @@ function runRefused(why: string, outside: boolean): void {
 
 /** The engine of this page answers: a site begins as with a server, a recording goes on playing. */
 function engineReady(): void {
+  if (root.dataset.connection === "failed") showError(""); // it was late
   if (embedded.site !== null) return hello(embedded.site as Hello);
-  app.connected = true;
-  if (location.hash.length > 1) app.openLink(location.hash);
+  root.dataset.connection = "recorded";
+  app.engineStarted(location.hash);
 }
 
 function engineFailed(why: string): void {
@@ -390,6 +395,9 @@ function build(
     },
     get recording() {
       return app.recording?.name ?? null;
+    },
+    get story() {
+      return app.look.story;
     },
     get frozen() {
       return app.run?.frozen ?? 0;

@@ -1,7 +1,8 @@
 /**
- * Which clusters join which, and when: read from the leaders of all frames. A cluster is named by its leader,
- * the first of its tokens; it ends in the frame in which that token is found in the cluster of an earlier
- * one.
+ * Which clusters join which, and when: the one place where mergers are found, for the tree, the ticks, the
+ * captions of the story and the description in words. They are read from the leaders of all frames. A cluster
+ * is named by its leader, the first of its tokens; it ends in the frame in which that token is found in the
+ * cluster of an earlier one.
  */
 
 export interface Branch {
@@ -16,9 +17,11 @@ export interface Branch {
 
 export interface Merger {
   frame: number; // the first in which the two are one
-  branch: number;
-  into: number;
+  branch: number; // that ends; its parent is the one it joins
+  lost: number; // its leader, from 0
+  into: number; // the leader it has since
   tokens: number; // of the cluster that is lost, in the frame before
+  left: number; // clusters in this frame
   ofNote: boolean;
 }
 
@@ -28,8 +31,14 @@ export interface MergerHistory {
   eventFrames: number[]; // that have a merger of note, in order
 }
 
-export const NOTED_SHARE = 0.03; // of the tokens, from which a cluster that is lost is an event
-export const FEW_LEFT = 12; // with so few clusters left, every one that is lost is
+const NOTED_SHARE = 0.03; // of the tokens, from which a cluster is of note,
+const NOTED_TOKENS = 3; // and so many at least;
+const FEW_TOKENS = 5; // of so few tokens each one is
+const FEW_LEFT = 12; // where so few clusters are left, the loss of any is of note
+
+/** How many tokens make a cluster of note; `nucleate.explorer.thumbnails` has the same. */
+export const notedSize = (n: number): number =>
+  n <= FEW_TOKENS ? 1 : Math.max(NOTED_TOKENS, NOTED_SHARE * n);
 
 /** The history in leaders (m, n), frame by frame. */
 export function mergerHistory(leader: Int32Array, n: number): MergerHistory {
@@ -54,12 +63,14 @@ export function mergerHistory(leader: Int32Array, n: number): MergerHistory {
       branches.push({ leader: k, from: i, to: i, parent: -1, origin, sizes: [], ofNote: false });
     }
     for (const b of begun) open[branches[b].leader] = b;
+    const left = size.reduce((sum, tokens) => sum + (tokens > 0 ? 1 : 0), 0);
     for (const b of ended) {
       const one = branches[b];
       const tokens = one.sizes[one.sizes.length - 1];
-      one.parent = open[now[one.leader]];
-      const ofNote = tokens >= NOTED_SHARE * n || count <= FEW_LEFT;
-      mergers.push({ frame: i, branch: b, into: one.parent, tokens, ofNote });
+      const into = now[one.leader];
+      one.parent = open[into];
+      const ofNote = tokens >= notedSize(n) || count <= FEW_LEFT;
+      mergers.push({ frame: i, branch: b, lost: one.leader, into, tokens, left, ofNote });
     }
     for (const b of ended) open[branches[b].leader] = -1;
     alive = [...alive.filter((b) => open[branches[b].leader] === b), ...begun];
@@ -69,8 +80,8 @@ export function mergerHistory(leader: Int32Array, n: number): MergerHistory {
     }
   }
   for (const b of alive) branches[b].ofNote = true;
-  for (const { branch, into, ofNote } of mergers)
-    if (ofNote) branches[branch].ofNote = branches[into].ofNote = true;
+  for (const { branch, ofNote } of mergers)
+    if (ofNote) branches[branch].ofNote = branches[branches[branch].parent].ofNote = true;
   const noted = mergers.filter(({ ofNote }) => ofNote).map(({ frame }) => frame);
   return { branches, mergers, eventFrames: [...new Set(noted)] };
 }
@@ -81,17 +92,20 @@ export function neighbourEvent(frames: number[], at: number, by: 1 | -1): number
   return found ?? null;
 }
 
+/** Those after one frame and up to a later one, in the order of time. */
+export const mergersBetween = (history: MergerHistory | null, from: number, to: number): Merger[] =>
+  history?.mergers.filter(({ frame }) => frame > from && frame <= to) ?? [];
+
 /** What happens in a frame, in words; tokens are counted from 1. */
 export function describeMergers(history: MergerHistory, frame: number, most = 3): string {
   const here = history.mergers.filter((one) => one.frame === frame && one.ofNote);
   here.sort((a, b) => b.tokens - a.tokens);
-  const name = (branch: number): string => String(history.branches[branch].leader + 1);
   const words = here
     .slice(0, most)
     .map(
-      ({ branch, into, tokens }) =>
-        `the cluster of token ${name(branch)} (${tokens === 1 ? "1 token" : `${tokens} tokens`})` +
-        ` joins that of token ${name(into)}`,
+      ({ lost, into, tokens }) =>
+        `the cluster of token ${lost + 1} (${tokens === 1 ? "1 token" : `${tokens} tokens`})` +
+        ` joins that of token ${into + 1}`,
     );
   if (here.length > most) words.push(`${here.length - most} more mergers`);
   return words.join("; ");
@@ -119,10 +133,11 @@ export function treeRows({ branches, mergers }: MergerHistory, most: number): Ro
   for (const b of byWeight.slice(0, most))
     for (let at = b; at >= 0 && !chosen.has(at); at = branches[at].parent) chosen.add(at);
   const children = new Map<number, number[]>();
-  for (const { branch, into } of mergers) {
+  for (const { branch } of mergers) {
     if (!chosen.has(branch)) continue;
-    if (!children.has(into)) children.set(into, []);
-    children.get(into)!.push(branch); // mergers are in order: what joins first comes first
+    const { parent } = branches[branch];
+    if (!children.has(parent)) children.set(parent, []);
+    children.get(parent)!.push(branch); // mergers are in order: what joins first comes first
   }
   const room = (b: number): number => (branches[b].ofNote ? NOTED_ROOM : 1);
   const order: number[] = [];

@@ -105,6 +105,7 @@ export class RunRecord {
   measured: Measurements | null = null;
   abandoned: "error" | "interrupted" | null = null; // why it will never be measured
   private history: MergerHistory | null = null; // made when it is asked for
+  private lent: Float64Array | null = null; // (d, 3) directions of the run that it is compared with
 
   constructor(begun: Begun, choice: TraceChoice = { reading: "text", frame: "all" }) {
     this.trace = begun.trace === undefined ? null : new Trace(begun.trace, choice.reading, choice.frame);
@@ -211,6 +212,18 @@ export class RunRecord {
     return (this.history ??= mergerHistory(this.measured.leader, this.n));
   }
 
+  /** The three directions (d, 3) in which it is drawn; null up to d = 3, and before they are known. */
+  get directions(): Float64Array | null {
+    return this.lent ?? this.measured?.directions ?? null;
+  }
+
+  /** Draws it in the directions of a run that it is compared with; null: in its own. */
+  seeIn(directions: Float64Array | null): void {
+    if (directions === this.lent) return;
+    this.lent = directions;
+    if (this.d > 3) this.project(0, this.frameCount);
+  }
+
   private project(from: number, to: number): void {
     this.projected(this.x, this.shown, from * this.n, to * this.n);
   }
@@ -218,7 +231,7 @@ export class RunRecord {
   /** Places x (count, d), from number `from` up to `to`, as they are drawn. */
   private projected(x: Float64Array, shown: Float32Array, from: number, to: number): void {
     const d = this.coordinates;
-    const w = this.measured?.directions ?? null;
+    const w = this.directions;
     for (let i = from; i < to; i++) {
       if (w === null) {
         for (let c = 0; c < Math.min(3, d); c++) shown[3 * i + c] = x[i * d + c];

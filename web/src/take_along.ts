@@ -3,7 +3,8 @@
 import type { App } from "./app.ts";
 import { pretty } from "./axis.ts";
 import { byId, download, el } from "./dom.ts";
-import { FILM_SECONDS, filmed, filmKinds, type Film, type FilmKind } from "./film.ts";
+import { FILM_SECONDS, filmed, filmKinds, missingKinds, type Film, type FilmKind } from "./film.ts";
+import { cursorAfter, Pacing } from "./pacing.ts";
 import { pageWith, standsAlone } from "./page_copy.ts";
 import type { Live } from "./in_page.ts";
 import { FONT } from "./pen.ts";
@@ -40,6 +41,7 @@ export class TakeAlong {
   private readonly save: HTMLButtonElement;
   private readonly stop: HTMLButtonElement;
   private cancelled = false;
+  private readonly pacing = new Pacing();
 
   constructor(
     private readonly app: App,
@@ -73,6 +75,7 @@ export class TakeAlong {
         button("save-page", "Save as a page", () => this.savePage()),
       ),
       el("div", { class: "row" }, this.view, this.kind, this.save, this.stop, this.bar),
+      ...(missingKinds() === "" ? [] : [el("p", { "data-part": "missing-kinds" }, missingKinds())]),
       this.message,
     );
   }
@@ -158,11 +161,18 @@ export class TakeAlong {
     }
   }
 
+  /** A film goes as fast as the page plays: by motion and mergers, or layer by layer. */
+  private cursorAt(run: RunRecord, share: number): number {
+    if (run.trace !== null) return share * (run.frameCount - 1);
+    const until = this.pacing.of(run);
+    return cursorAfter(share * until[until.length - 1], until);
+  }
+
   /** One picture of a film: the view, and below it which one it is and the time. */
   private frame(view: View, share: number, scale: number): HTMLCanvasElement {
     const { app } = this;
     const run = app.run!;
-    app.cursor = app.scale.cursor(share, run.t, run.frameCount);
+    app.cursor = this.cursorAt(run, share);
     app.updateColours();
     const picture = view.pictureAt!(scale, false);
     const foot = Math.round(FOOT_PIXELS * scale);

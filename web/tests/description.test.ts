@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { announcement, describeRun, mergersBetween } from "../src/description.ts";
+import { announcement, describeRun } from "../src/description.ts";
+import { mergersBetween } from "../src/mergers.ts";
 import { RunRecord, type Begun } from "../src/run_record.ts";
 
 const BEGUN = {
@@ -34,16 +35,6 @@ const MERGING = [
   [0, 0, 0, 0],
 ];
 
-test("a merger is a leader that leads no longer, and who leads it since", () => {
-  assert.deepEqual(mergersBetween(made(MERGING), 0, 3), [
-    { lost: 3, into: 2, before: 0, after: 1 },
-    { lost: 1, into: 0, before: 1, after: 2 },
-    { lost: 2, into: 0, before: 2, after: 3 },
-  ]);
-  assert.equal(mergersBetween(made(MERGING), 1, 2).length, 1);
-  assert.deepEqual(mergersBetween(made([MERGING[0], MERGING[0], MERGING[0], MERGING[0]]), 0, 3), []);
-});
-
 test("a run is told in sentences that follow from its clusters", () => {
   const text = describeRun(made(MERGING)).join(" ");
   assert.match(text, /4 tokens on the circle, β = 9, causal, from t = 0 to t = 100, 4 frames\./);
@@ -64,7 +55,7 @@ test("where nothing merges, or clusters split, that is what is told", () => {
 
 test("one merger is told by its tokens, several by their number, and the end as the end", () => {
   const run = made(MERGING);
-  const all = mergersBetween(run, 0, 3);
+  const all = mergersBetween(run.mergers, 0, 3);
   assert.equal(
     announcement(run, all.slice(0, 1), 1, false),
     "The cluster of token 4 has joined that of token 3. 3 clusters at t = 1.",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { colourTable, compressed, GifWriter } from "../src/gif.ts";
+import { ColourTable, compressed, GifWriter } from "../src/gif.ts";
 
 /** The slow twin: reads what `compressed` wrote, as the format says. */
 function unpacked(data: number[]): number[] {
@@ -55,15 +55,33 @@ test("colours that most pixels have are kept exactly", () => {
   const rgba = new Uint8ClampedArray(4 * 100);
   for (let i = 0; i < 100; i++)
     rgba.set(i < 60 ? [255, 255, 255, 255] : i < 70 ? [250, 251, 252, 255] : [8, 54, 185, 255], 4 * i);
-  const { colours, nearest } = colourTable([rgba]);
-  assert.deepEqual([...colours.subarray(0, 6)], [255, 255, 255, 8, 54, 185]);
-  assert.equal(nearest[(31 << 10) | (31 << 5) | 31], 0);
-  assert.equal(nearest[((8 >> 3) << 10) | ((54 >> 3) << 5) | (185 >> 3)], 1);
+  const table = new ColourTable([rgba]);
+  assert.deepEqual([...table.colours.subarray(0, 9)], [255, 255, 255, 8, 54, 185, 250, 251, 252]);
+  assert.equal(table.nearest(255, 255, 255), 0);
+  assert.equal(table.nearest(8, 54, 185), 1);
+  assert.equal(table.nearest(250, 251, 252), 2);
+});
+
+test("soft shades are kept beside many unlike colours", () => {
+  const shades = Array.from({ length: 40 }, (_, i) => 215 + i);
+  const rgba = new Uint8ClampedArray(4 * 60 * 640);
+  for (let i = 0; i < 60 * 640; i++) {
+    const grey = shades[i % 40];
+    const k = (i * 7919) % 512; // one pixel in ten has one of 512 colours
+    rgba.set(
+      i % 10 > 0 ? [grey, grey, grey, 255] : [32 * (k & 7), 32 * ((k >> 3) & 7), 32 * (k >> 6), 255],
+      4 * i,
+    );
+  }
+  const table = new ColourTable([rgba]);
+  for (const grey of shades)
+    assert.ok(Math.abs(table.colours[3 * table.nearest(grey, grey, grey)] - grey) <= 2, `${grey}`);
+  assert.ok(table.colours[3 * table.nearest(224, 0, 0)] > 150, "a rare red stays red");
 });
 
 test("a film has a head, a picture for each frame, and an end", () => {
   const rgba = new Uint8ClampedArray(4 * 6).fill(255);
-  const writer = new GifWriter(3, 2, colourTable([rgba]));
+  const writer = new GifWriter(3, 2, new ColourTable([rgba]));
   writer.add(rgba, 0.1);
   writer.add(rgba, 0.1);
   const bytes = writer.bytes();

@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import test from "node:test";
-import { describeMergers, mergerHistory, neighbourEvent, treeRows } from "../src/mergers.ts";
+import { leaders } from "../src/colours.ts";
+import {
+  describeMergers,
+  mergerHistory,
+  mergersBetween,
+  neighbourEvent,
+  notedSize,
+  treeRows,
+} from "../src/mergers.ts";
 
 // five tokens: 2 joins 1, then 4 and 5 join 3, then 3 joins 1
 const FRAMES = [
@@ -13,18 +22,27 @@ const FRAMES = [
 const history = mergerHistory(Int32Array.from(FRAMES.flat()), 5);
 
 test("every cluster that is lost is a merger, in the frame in which its leader follows another", () => {
-  const lost = history.mergers.map(({ frame, branch, into, tokens }) => [
+  const found = history.mergers.map(({ frame, lost, into, tokens, left }) => [
     frame,
-    history.branches[branch].leader,
-    history.branches[into].leader,
+    lost,
+    into,
     tokens,
+    left,
   ]);
-  assert.deepEqual(lost, [
-    [1, 1, 0, 1],
-    [2, 3, 2, 1],
-    [2, 4, 2, 1],
-    [4, 2, 0, 3],
+  assert.deepEqual(found, [
+    [1, 1, 0, 1, 4],
+    [2, 3, 2, 1, 2],
+    [2, 4, 2, 1, 2],
+    [4, 2, 0, 3, 1],
   ]);
+  for (const { branch, lost, into } of history.mergers) {
+    assert.equal(history.branches[branch].leader, lost);
+    assert.equal(history.branches[history.branches[branch].parent].leader, into);
+  }
+  assert.deepEqual(
+    mergersBetween(history, 1, 4).map(({ frame }) => frame),
+    [2, 2, 4],
+  );
   assert.deepEqual(history.eventFrames, [1, 2, 4]);
   assert.deepEqual(history.branches[0].sizes, [1, 2, 2, 2, 5]);
 });
@@ -93,8 +111,9 @@ test("no line of a merger crosses a branch that lives then", () => {
     const found = mergerHistory(Int32Array.from(frames.flat()), n);
     const rows = new Map(treeRows(found, 100).map(({ branch, at }) => [branch, at]));
     assert.equal(rows.size, n);
-    for (const { frame, branch, into } of found.mergers) {
-      const [low, high] = [rows.get(branch)!, rows.get(into)!].sort((a, b) => a - b);
+    for (const { frame, branch } of found.mergers) {
+      const { parent } = found.branches[branch];
+      const [low, high] = [rows.get(branch)!, rows.get(parent)!].sort((a, b) => a - b);
       const crossed = found.branches.filter(
         ({ from, to }, b) => rows.get(b)! > low && rows.get(b)! < high && from <= frame && to >= frame,
       );
@@ -110,4 +129,36 @@ test("of too many branches those of note are kept, and every one that is kept jo
     const { parent } = history.branches[branch];
     assert.ok(parent < 0 || rows.includes(parent));
   }
+});
+
+test("a cluster of note has 3 % of the tokens and three at least; of five tokens each one is", () => {
+  assert.deepEqual([1, 5, 6, 100, 200].map(notedSize), [1, 1, 3, 3, 6]);
+});
+
+test("the page finds the mergers that nc.merges finds, between the same frames", () => {
+  interface Recorded {
+    t: number[];
+    labels: number[][];
+    events: [time: number, lost: number, into: number, left: number][];
+  }
+  const text = readFileSync("tests/engine_cases.json", "utf8");
+  const { t, labels, events } = (JSON.parse(text) as { mergers: Recorded }).mergers;
+  const n = labels[0].length;
+  const leader = new Int32Array(t.length * n);
+  labels.forEach((row, i) => leaders(row, leader.subarray(i * n, (i + 1) * n)));
+  for (const [time, lost, into] of events) {
+    const frame = t.findIndex((one) => one >= time);
+    assert.equal(leader[frame * n + lost], leader[frame * n + into], `token ${lost} at ${time}`);
+    assert.ok(leader[(frame - 1) * n + lost] !== leader[(frame - 1) * n + into], `token ${lost}, before`);
+  }
+  // Once the tokens of every cluster have come together, the two lists are the same.
+  const gathered = t.findIndex((one, i) => one > events[5][0] && new Set(labels[i]).size === events[5][3]);
+  const found = mergersBetween(mergerHistory(leader, n), gathered, t.length);
+  assert.deepEqual(
+    found.map(({ frame, lost, into, left, ofNote }) => [frame, lost, into, left, ofNote]),
+    events
+      .slice(6)
+      .map(([time, lost, into, left]) => [t.findIndex((one) => one >= time), lost, into, left, true]),
+  );
+  assert.ok(found.length >= 3);
 });

@@ -26,13 +26,13 @@ def page_text() -> str:
 
 
 @lru_cache(maxsize=8)
-def content_security_policy(page: str, connect: str, worker: bool = False) -> str:
+def content_security_policy(page: str, connect: str) -> str:
     """A Content-Security-Policy: the page's own scripts and styles by their hashes, one address to connect
-    to, pictures from data; a worker, where there is one, from text that the page holds."""
+    to, pictures from data, and a worker, the engine of the page, from text that the page holds."""
     scripts, styles = inline_hashes(page)
     return (
         f"default-src 'none'; script-src {scripts}; style-src {styles}; img-src data: blob:; connect-src"
-        f" {connect}; base-uri 'none'; form-action 'none'{'; worker-src blob:' if worker else ''}"
+        f" {connect}; base-uri 'none'; form-action 'none'; worker-src blob:"
     )
 
 

@@ -102,7 +102,7 @@ def page_with_recording(page: str, recording: dict[str, Any]) -> str:
     data = json.dumps(recording, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     if len(RECORDING_PLACE.findall(page)) != 1 or not HEAD_TAG.search(page):
         raise InputError("The explorer's page has no place for a recorded run. Build it again with make web.")
-    policy = content_security_policy(page, "'none'", worker=True)
+    policy = content_security_policy(page, "'none'")
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     page = RECORDING_PLACE.sub(lambda found: f"{found[1]}{data}{found[2]}", page)
     return HEAD_TAG.sub(lambda found: f"{found[0]}\n{meta}", page, count=1)

@@ -49,6 +49,9 @@ PROGRESS_SECONDS = 1.0  # between two messages about progress while there are no
 CLOSE_TOO_FAST, CLOSE_TOO_LARGE = 1008, 1009  # codes of websockets
 COMPILING = "The engine is being compiled for this machine, once; that takes up to a minute."
 COMPILING_KIND = "A model of a new kind is compiled for this machine, once; that takes up to a minute."
+UNCOMPILED_SECONDS = (
+    0.1  # after which a page that waits for that is told so: it can compute by itself meanwhile
+)
 PREPARING = "The run is being prepared."
 SOON_SECONDS = 2.0  # within which a compiled model has its first frames, or reports progress
 log = logging.getLogger("nucleate.explorer")
@@ -267,10 +270,19 @@ class Session:
         """Prepare a run on a worker thread; where that takes long, for centers are found by compiled code,
         the page is told why it waits."""
         preparing = asyncio.ensure_future(self._in_thread(self._prepare, request))
-        while not (await asyncio.wait([preparing], timeout=PROGRESS_SECONDS))[0]:
+        timeout = PROGRESS_SECONDS if self.compiled() else UNCOMPILED_SECONDS
+        while not (await asyncio.wait([preparing], timeout=timeout))[0]:
+            timeout = PROGRESS_SECONDS
             text = COMPILING if not self.compiled() else COMPILING_KIND if is_compiling() else PREPARING
             await self._send_message(
-                {"say": "progress", "id": request.id, "share": 0.0, "t": 0.0, "text": text}
+                {
+                    "say": "progress",
+                    "id": request.id,
+                    "share": 0.0,
+                    "t": 0.0,
+                    "text": text,
+                    "compiling": text != PREPARING,
+                }
             )
         prepared: tuple[PreparedRun | PreparedTrace, dict[str, Any]] = preparing.result()
         return prepared
@@ -300,13 +312,15 @@ class Session:
                 sent = some.stop
             if ended:
                 return
+            text = self._progress_text(running, time.monotonic() - began)
             await self._send_message(
                 {
                     "say": "progress",
                     "id": id,
                     "share": sent / len(times),
                     "t": float(times[max(sent - 1, 0)]),
-                    "text": self._progress_text(running, time.monotonic() - began),
+                    "text": text,
+                    "compiling": text is not None,
                 }
             )
             with suppress(TimeoutError):

@@ -27,6 +27,7 @@ from nucleate.integrate.npz_files import npz_names
 from nucleate.integrate.simulate import model_times
 from nucleate.integrate.storage import DATA, load, run_shape
 from nucleate.integrate.stored_hidden_states import is_over_depth
+from nucleate.integrate.zarr_files import check_zarr
 from nucleate.layers import Model
 from nucleate.studies.durable_files import Damaged
 from nucleate.studies.points import Point, noise_seed
@@ -180,6 +181,8 @@ def open_folder(path: Path | None) -> Folder:
         check_size(resolved.name, *run_shape(resolved)[-2:])
     elif entries[0].kind == "trace":
         check_layers(resolved.name, run_shape(resolved)[-3])
+    elif entries[0].kind == "ensemble":
+        check_zarr(resolved)
     return folder
 
 

@@ -26,7 +26,11 @@ __all__ = ["make_thumbnail", "scene_key", "thumbnail_of", "write_thumbnails"]
 FILE = "thumbnails.json"
 MAX_TOKENS, MAX_FRAMES = 40, 20  # of a picture
 AZIMUTH, HEIGHT = 0.6, 0.35  # radians: from where the page looks at a sphere at first
-MIN_COLOURED_SHARE = 0.03  # of the tokens, that makes a cluster worth a colour, as on the page
+NOTED_SHARE, NOTED_TOKENS = (
+    0.03,
+    3,
+)  # share and number of tokens of a cluster of note, as in web/src/mergers.ts;
+FEW_TOKENS = 5  # of so few tokens each one is
 COLOURS = 8
 
 
@@ -90,6 +94,11 @@ def _camera() -> Array:
     )
 
 
+def noted_size(n: int) -> float:
+    """How many of n tokens make a cluster of note."""
+    return 1.0 if n <= FEW_TOKENS else max(NOTED_TOKENS, NOTED_SHARE * n)
+
+
 def first_colours(labels: NDArray[np.int32]) -> NDArray[np.int64]:
     """The colour of every token, (n,), from the clusters of all frames (m, n): that of the first leader it
     has who holds a fair share of the tokens; leaders who hold many for long choose first; -1: none."""
@@ -101,7 +110,7 @@ def first_colours(labels: NDArray[np.int32]) -> NDArray[np.int64]:
         size[i] = np.bincount(leader[i], minlength=n)
     last = size[-1] > 0
     few = last.sum() <= 6 * COLOURS
-    worthy = (size.max(0) >= max(3.0, MIN_COLOURED_SHARE * n)) | (last & few) | (n <= 5)
+    worthy = (size.max(0) >= noted_size(n)) | (last & few)
     held = np.where(worthy, size.sum(0), -1)  # (n,)
     rank = np.empty(n, np.int64)
     rank[np.lexsort((np.arange(n), -held))] = np.arange(n) % COLOURS

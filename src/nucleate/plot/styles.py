@@ -2,8 +2,9 @@
 
 A token's colour is its position in the sequence, first dark, last light (viridis, which colour-blind
 readers and grey printers can follow). Black marks Rényi centers, red strong centers and whatever is final.
-Black means the colour of the text: on a dark page it is white. Clusters have eight colours that the
-colour-blind can tell apart and that can be seen on white and on black.
+Black means the colour of the text: on a dark page it is white. Clusters have the eight colours of the
+explorer's page, which has others on a dark ground. Lines of several kinds in one picture have eight colours
+that can be seen on white and on black. The colour-blind can tell all of them apart.
 """
 
 from collections.abc import Mapping
@@ -23,6 +24,28 @@ if TYPE_CHECKING:
 
 RED = "#d62728"
 RED_ON_DARK = "#ff6255"
+# Of clusters, as web/src/colours.ts has them: 3:1 or more on their ground.
+CLUSTERS_ON_LIGHT = (
+    "#0836b9",
+    "#20a474",
+    "#9e9108",
+    "#7f1064",
+    "#5098d1",
+    "#974f70",
+    "#4d68cd",
+    "#891c3a",
+)
+CLUSTERS_ON_DARK = (
+    "#70deff",
+    "#cef58e",
+    "#a484f8",
+    "#b9ac13",
+    "#4ead94",
+    "#c80064",
+    "#0064d7",
+    "#97f2d5",
+)
+# Of lines of several kinds: one choice for light and dark, so that a picture means the same on both.
 CLUSTER_COLOURS = ("#3366cc", "#ccbb44", "#009e73", "#aa3377", "#33bbee", "#8c6d31", "#cc79a7", "#6f4e9c")
 
 # figures over time, in a plane, and of a sphere
@@ -150,11 +173,12 @@ class Palette:
         return np.asarray(colormaps["viridis"](np.linspace(low, high, n)))
 
     def clusters(self, label: NDArray[np.int64]) -> Array:
-        """One colour per token from the number of its cluster, (n, 4); after eight clusters the colours come
-        again."""
+        """One colour per token from the number of its cluster, (n, 4), as on the page of the explorer; after
+        eight clusters the colours come again."""
         from matplotlib.colors import to_rgba_array
 
-        return np.asarray(to_rgba_array(CLUSTER_COLOURS))[label % len(CLUSTER_COLOURS)]
+        colours = np.asarray(to_rgba_array(CLUSTERS_ON_DARK if self.dark else CLUSTERS_ON_LIGHT))  # (8, 4)
+        return colours[label % len(colours)]
 
 
 def palette_of(ax: "Axes") -> Palette:

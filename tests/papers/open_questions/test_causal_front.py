@@ -9,75 +9,118 @@ from support.small_items import made
 
 from nucleate.checks import Array
 from nucleate.papers import find
+from nucleate.papers.open_questions.causal_front.crossings import LEVEL, crossing_times
 from nucleate.papers.open_questions.causal_front.data import (
     Case,
     bins_of,
+    case_seed,
     cases,
     clusters_of,
+    expected_clusters,
+    far_places,
     far_times,
+    fronts_of,
     mode_values,
     seen_of,
+    shares_of,
 )
 from nucleate.papers.open_questions.causal_front.measures import (
-    crossing_times,
     effective_number,
-    expected_clusters,
+    logarithms,
     propagated_share,
     same_place,
     slopes,
 )
 from nucleate.sphere import uniform
-from nucleate.theory.causal_front import fastest_degree, front_places, front_speed
+from nucleate.theory.causal_front import (
+    ContinuedTokens,
+    cell_front_speed,
+    fastest_degree,
+    front_places,
+    front_speed,
+)
 
 P = find("causal-front").parameters
 
 
 def front(
-    s: Array, t: Array, beta: float, d: int = 2, slowness: float = 1.0, logarithm: float = 1.5
+    s: Array,
+    t: Array,
+    beta: float,
+    d: int = 2,
+    slowness: float = 1.0,
+    logarithm: float = 1.5,
+    top: float = 1.0,
 ) -> Array:
-    """What is seen behind a front that needs `slowness` times as long as predicted, (time, bin)."""
+    """What is seen behind a front that needs `slowness` times as long as predicted, up to `top`; it reaches
+    the level when the front passes, (time, bin)."""
     late = np.linspace(1.2, 60.0, 4000)
     passes = np.interp(slowness * s, front_places(late, beta, d, logarithm), late)  # (bin,)
-    return 1.0 / (1.0 + np.exp(4.0 * (passes - t[:, None])))
+    return top / (1.0 + (top / LEVEL - 1.0) * np.exp(4.0 * (passes - t[:, None])))
 
 
 def planted(
     slowness: float = 1.0,
     growth: float = 1.0,
+    unmasked: bool = False,
+    full: float = 2.0,
     near: float = 0.95,
+    other_near: float = 0.3,
+    error: float = 0.01,
     same: float = 0.9,
     number: float = 1.0,
-    uneven: float = 0.1,
+    centers: float = 0.8,
+    clusters: float = 0.8,
+    uneven: float = 0.5,
     spoilt: float = 0.0,
     far: float = 1.0,
+    noisy: float = 1.5,
+    quiet: float = 3.0,
 ) -> dict[str, xarray.Dataset]:
-    """A front as slow as that, modes that grow so much more, tokens near their places, masses as uneven."""
+    """A front as slow as that, modes that grow so much more, tokens near their places; clusters, and Rényi
+    centers, by those shares of the fastest degree, masses as uneven; logarithms far away."""
     rng, data = np.random.default_rng(0), {}
     for case in cases(P):
-        values = _front_and_modes(rng, case, slowness, growth)
-        wave = round(expected_clusters(fastest_degree(case.beta, case.d), case.d))
-        mass = np.full((case.starts, 64), np.nan)
-        mass[:, :wave] = (1.0 + 2.0 * uneven * rng.choice([-0.5, 0.5], (case.starts, wave))) / wave
-        mass[:, :wave] += 0.2 * uneven * rng.uniform(-1.0, 1.0, (case.starts, wave)) / wave
+        values = _front_and_modes(rng, case, slowness, growth, unmasked)
+        wave = expected_clusters(fastest_degree(case.beta, case.d), case.d)
+        mass = _masses(rng, case.starts, round(clusters * wave * (1.0 + (0.5 * uneven) ** 2)), uneven)
         values["mass"] = (("start", "cluster"), mass)
+        values["renyi_mass"] = (
+            ("start", "cluster"),
+            _masses(rng, case.starts, round(centers * wave), 0.2),
+        )
+        drawn = np.stack([_masses(rng, 30, round(clusters * wave), 1.0) for _ in range(case.starts)])
+        values["random_mass"] = (("start", "draw", "cluster"), drawn)
         if case.d == 2:
-            values |= _circle(rng, case, near, spoilt, mass, wave)
+            values |= _circle(rng, case, near, other_near, error, full, spoilt, mass)
         else:
             probe = np.stack([uniform(400, 3, 7 + i) for i in range(case.starts)])  # (start, probes, 3)
             moved = probe.copy()
             moved[:, int(400 * same) :] *= -1.0
             values["probe"] = (("start", "twin", "probe", "coordinate"), np.stack([probe, moved], 1))
         data[case.name] = xarray.Dataset(values)
-    data["far"] = _far(number, far)
+    data["far"] = _far(number, far, noisy, quiet)
     return data
 
 
-def _front_and_modes(rng: np.random.Generator, case: Case, slowness: float, growth: float) -> dict[str, Any]:
+def _masses(rng: np.random.Generator, rows: int, count: int, uneven: float) -> Array:
+    """Shares of clusters, the spread of which is about half of `uneven`, (rows, 64)."""
+    mass = np.full((rows, 64), np.nan)
+    part = 1.0 + uneven * rng.choice([-0.5, 0.5], (rows, count)) + 0.01 * rng.uniform(-1, 1, (rows, count))
+    mass[:, :count] = part / part.sum(1, keepdims=True)
+    return mass
+
+
+def _front_and_modes(
+    rng: np.random.Generator, case: Case, slowness: float, growth: float, unmasked: bool
+) -> dict[str, Any]:
     s, t = bins_of(P["first"], case.n).s, np.array(P["times"])
     seen = np.stack([front(s, t + 0.02 * i, case.beta, case.d, slowness) for i in range(case.starts)])
     begin = rng.standard_normal((case.starts, 9, 2))
-    grown = 3.0 * begin + 2.0 * rng.standard_normal((case.starts, 9, 2))
-    modes = np.stack([begin, grown, growth * grown + 0.05 * rng.standard_normal(begin.shape)], 1)
+    grown = 3.0 * begin + (0.05 if unmasked else 2.0) * rng.standard_normal((case.starts, 9, 2))
+    # if unmasked, one factor explains as much as the law
+    later = 3.0 * begin if unmasked else growth * grown
+    modes = np.stack([begin, grown, later + 0.05 * rng.standard_normal(begin.shape)], 1)
     return {
         "seen": (("start", "time", "bin"), seen),
         "modes": (("start", "kind", "mode", "part"), modes),
@@ -85,40 +128,53 @@ def _front_and_modes(rng: np.random.Generator, case: Case, slowness: float, grow
 
 
 def _circle(
-    rng: np.random.Generator, case: Case, near: float, spoilt: float, mass: Array, wave: int
+    rng: np.random.Generator,
+    case: Case,
+    near: float,
+    other_near: float,
+    error: float,
+    full: float,
+    spoilt: float,
+    mass: Array,
 ) -> dict[str, Any]:
     s, t, starts = bins_of(P["first"], case.n).s, np.array(P["times"]), case.starts
-    seen = np.stack([front(s, t, case.beta)] * starts)
-    values: dict[str, Any] = {f"{kind}_seen": (("start", "time", "bin"), seen) for kind in ("own", "noisy")}
-    values["own_error"] = (("start",), np.full(starts, 0.01))
-    other = np.roll(mass[:, :wave], 3, axis=1)
-    for kind, share, mixed in (("own", near, spoilt), ("other", 0.3, 1.0)):
+    seen = np.stack([front(s, t, case.beta, logarithm=3.0)] * starts)
+    values: dict[str, Any] = {"own_seen": (("start", "time", "bin"), seen)}
+    values["own_error"] = (("start",), np.full(starts, error))
+    wave = int(np.isfinite(mass[0]).sum())
+    other = np.stack([rng.permutation(row[:wave]) for row in mass])
+    for kind, share, mixed in (("own", near, spoilt), ("other", other_near, 1.0)):
         noise = 0.01 * rng.standard_normal((starts, len(s)))
         values[f"{kind}_near"] = (("start", "bin"), share + noise)
         predicted = mass.copy()
         predicted[:, :wave] = (1.0 - mixed) * mass[:, :wave] + mixed * other
         values[f"{kind}_mass"] = (("start", "cluster"), predicted)
-    full = 1.0 / (1.0 + np.exp(4.0 * (2.0 * np.log(P["full_n"])[:, None] / front_speed(case.beta) - t)))
-    values["full"] = (("start", "size", "time"), np.tile(full, (starts, 1, 1)))
+    passed = full * np.log(P["full_n"])[:, None] / front_speed(case.beta)
+    unmasked = [1.0 / (1.0 + np.exp(4.0 * (passed - t + 0.01 * i))) for i in range(starts)]
+    values["full"] = (("start", "size", "time"), np.stack(unmasked))
     return values
 
 
-def _far(number: float, slowness: float) -> xarray.Dataset:
-    """Fronts with the logarithms of noise and of none, behind which are `number` times the fastest degree."""
+def _far(number: float, slowness: float, noisy: float, quiet: float) -> xarray.Dataset:
+    """Fronts with these logarithms, behind which are `number` times the fastest degree."""
     from scipy.special import ive
 
     far, times = P["far"], far_times(P)
-    edges = np.linspace(np.log(P["first"]), far["end"], round(4 * (far["end"] - np.log(P["first"]))) + 1)
-    s = (edges[1:] + edges[:-1]) / 2.0
+    s = far_places(P, round(4 * (far["end"] - np.log(P["first"]))))
+    # as slow as in cells
+    slow = cell_front_speed(far["beta"], float(s[1] - s[0])) / front_speed(far["beta"])
     plateau = 1.0 / (ive(0, far["beta"]) * number * fastest_degree(far["beta"])) - 1.0
-    seen = [
-        [
-            plateau * front(s, times + 0.01 * i, far["beta"], 2, slowness, logarithm)
-            for logarithm in (1.5, 3.0)
-        ]
-        for i in range(far["starts"])
-    ]
-    return xarray.Dataset({"seen": (("start", "noise", "time", "cell"), np.array(seen))})
+    rng, rows = np.random.default_rng(1), []
+    for _ in range(far["starts"]):
+        found = []
+        for logarithm, tilt in zip((noisy, quiet), rng.normal(1.0, 0.02, 2), strict=True):
+            seen = front(s * tilt, times * slow, far["beta"], 2, slowness, logarithm, plateau)
+            found.append(ContinuedTokens(times, s, s, s, np.repeat(seen, 2, axis=1), seen, np.inf))
+        rows.append(fronts_of(found))
+    dims = {"crossing": ("noise", "halving", "cell"), "settled": ("noise", "cell")}
+    return xarray.Dataset(
+        {name: (("start", *dims[name]), np.stack([row[name] for row in rows])) for name in dims}
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,17 +182,26 @@ def _far(number: float, slowness: float) -> xarray.Dataset:
     [
         ({}, []),
         ({"growth": 1.3}, [0]),
+        ({"unmasked": True}, [0]),
         ({"slowness": 1.6}, [1]),
-        ({"far": 1.1}, [2]),
-        ({"near": 0.5}, [3]),
-        ({"same": 0.4}, [4]),
-        ({"number": 0.75}, [5]),
-        ({"uneven": 0.9}, [6]),
-        ({"spoilt": 0.9}, [7]),
+        ({"full": 0.9}, [1]),
+        ({"far": 1.1}, [2, 3]),
+        ({"noisy": 1.0}, [3]),
+        ({"noisy": 2.2, "quiet": 3.7}, [3]),
+        ({"near": 0.5}, [4]),
+        ({"other_near": 0.95}, [4]),
+        ({"error": 0.06}, [4]),
+        ({"same": 0.4}, [5]),
+        ({"number": 0.75}, [6]),
+        ({"centers": 1.1}, [7]),
+        ({"clusters": 1.0}, [7]),
+        ({"uneven": 1.2}, [8]),
+        ({"uneven": 0.1}, [8]),
+        ({"spoilt": 0.9}, [9]),
     ],
 )
 def test_other_modes_speeds_places_or_masses_flip_their_verdict_alone(
-    changes: dict[str, float], flips: list[int]
+    changes: dict[str, Any], flips: list[int]
 ) -> None:
     item = find("causal-front")
     words = [verdict.word for verdict in item.verdicts(item.measure(planted(**changes), P), P)]
@@ -149,6 +214,31 @@ def test_a_front_is_found_between_frames_and_where_it_never_comes_there_is_none(
     found = crossing_times(seen, times, 0.4)
     np.testing.assert_allclose(found, [1.5, 1.8, np.nan])
     assert slopes(np.array([[1.0, 3.0, 5.0]]), np.array([0.0, 1.0, 2.0]), -0.5) == pytest.approx([2.0])
+
+
+def test_the_coefficient_of_the_logarithm_is_that_of_the_front() -> None:
+    s, t = np.linspace(20.0, 50.0, 60), np.linspace(1.2, 60.0, 40_000)
+    passes = {c: np.interp(s, front_places(t, 25.0, 2, c), t)[None] for c in (1.0, 2.5)}
+    for c, crossing in passes.items():
+        assert logarithms(crossing, s, front_speed(25.0), least=20.0) == pytest.approx([c], abs=1e-3)
+
+
+def test_no_two_starts_share_a_seed_nor_any_those_of_the_larger_runs() -> None:
+    from nucleate.papers.open_questions.causal_front.item import LARGE
+
+    seeds = []
+    for p in (P, {**P, **LARGE}):
+        counts = [case.starts for case in cases(p)] + [p["far"]["starts"]]
+        own = [case_seed(p, number, i) for number, count in enumerate(counts) for i in range(count)]
+        seeds += own + [seed + 500 for seed in own]
+    assert len(set(seeds)) == len(seeds)
+
+
+def test_tokens_belong_to_the_nearest_center() -> None:
+    x = uniform(300, 3, 0)
+    center = x[:4]
+    expected = [np.mean([np.linalg.norm(one - center, axis=1).argmin() == i for one in x]) for i in range(4)]
+    np.testing.assert_allclose(shares_of(x, center), expected)
 
 
 def test_what_tokens_see_on_the_sphere_is_a_sum_over_pairs() -> None:

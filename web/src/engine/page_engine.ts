@@ -8,7 +8,9 @@ import EngineWorker from "./worker.ts?worker&inline";
 export const ENGINE_FAILED =
   "The engine of this page does not run in this browser, so that nothing can be computed here. What is" +
   " recorded still plays. Another browser may run it, and so does “nucleate explore”.";
-const READY_MILLIS = 20_000;
+export const ENGINE_SLOW =
+  "The engine of this page has not started yet. What is recorded plays; changes are computed once it has.";
+const READY_MILLIS = 20_000; // from then on the page says that it waits
 
 export class PageEngine {
   private worker: Worker | null = null;
@@ -31,7 +33,7 @@ export class PageEngine {
       return this.fail(String(error));
     }
     this.worker = worker;
-    this.timer = window.setTimeout(() => this.fail("no answer"), READY_MILLIS);
+    this.timer = window.setTimeout(() => this.failed(ENGINE_SLOW), READY_MILLIS); // it may still come
     worker.onerror = (event) => this.fail((event as Partial<ErrorEvent>).message ?? "");
     worker.onmessageerror = () => this.fail("a broken message");
     worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.receive(data);
@@ -53,6 +55,10 @@ export class PageEngine {
     this.worker = null;
     this.ready = false;
     this.failed(why === "" ? ENGINE_FAILED : `${ENGINE_FAILED} (${why})`);
+  }
+
+  get starting(): boolean {
+    return this.worker !== null && !this.ready;
   }
 
   /** False when there is no engine. */

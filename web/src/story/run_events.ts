@@ -3,6 +3,7 @@
 import { pretty } from "../axis.ts";
 import { predictedEnds } from "../dominant_space.ts";
 import { angleBetween, END_RADIANS } from "../end_verdict.ts";
+import { notedSize, type Merger } from "../mergers.ts";
 import type { RunRecord } from "../run_record.ts";
 import { VISIBLE_RADIANS } from "../pacing.ts";
 import { TABLE_1 } from "../text.ts";
@@ -13,21 +14,10 @@ export interface Caption {
   text: string;
 }
 
-export interface Merger {
-  frame: number; // the first in which it has happened
-  lost: number; // leader, from 0
-  into: number; // the leader it is lost to
-  left: number; // clusters that are left, small ones not counted
-}
-
-const SMALL_SHARE = 0.03; // of the tokens: a smaller cluster is not told of
 const degrees = (radians: number): string => `${pretty((180 * radians) / Math.PI)}°`;
 const percent = (share: number): string => `${Math.round(100 * share)} %`;
 const clusters = (count: number): string =>
   count === 1 ? "One cluster is left" : `${count} clusters are left`;
-
-/** How many tokens a cluster needs to be told of. */
-const notable = (n: number): number => (n <= 5 ? 1 : Math.max(3, SMALL_SHARE * n));
 
 function sizes(leader: Int32Array, n: number): Int32Array {
   const size = new Int32Array(n);
@@ -35,26 +25,10 @@ function sizes(leader: Int32Array, n: number): Int32Array {
   return size;
 }
 
-/** The leaders of notable clusters that were lost to earlier ones, in order. */
-export function mergers(run: RunRecord): Merger[] {
-  const { n } = run;
-  const least = notable(n);
-  const found: Merger[] = [];
-  for (let i = 1; i < run.frameCount; i++) {
-    const [before, after] = [run.leadersAt(i - 1), run.leadersAt(i)];
-    if (before === null || after === null) break;
-    const [old, now] = [sizes(before, n), sizes(after, n)];
-    const left = now.filter((size) => size >= least).length;
-    for (let k = 0; k < n; k++)
-      if (old[k] >= least && after[k] !== k) found.push({ frame: i, lost: k, into: after[k], left });
-  }
-  return found;
-}
-
 /** “Now 3 merges into 1”; several in one frame in one sentence. */
 export function mergerCaptions(run: RunRecord): Caption[] {
   const byFrame = new Map<number, Merger[]>();
-  for (const merger of mergers(run))
+  for (const merger of run.mergers?.mergers.filter(({ ofNote }) => ofNote) ?? [])
     byFrame.set(merger.frame, [...(byFrame.get(merger.frame) ?? []), merger]);
   return [...byFrame].map(([frame, together]) => {
     const shown = together.slice(0, 3).map(({ lost, into }) => `${lost + 1} merges into ${into + 1}`);
@@ -218,7 +192,7 @@ export function lifeCaptions(run: RunRecord): Caption[] {
   const formed = firstFrame(run, (i) => {
     const leader = run.leadersAt(i);
     if (leader === null) return false;
-    const big = sizes(leader, run.n).filter((size) => size >= notable(run.n));
+    const big = sizes(leader, run.n).filter((size) => size >= notedSize(run.n));
     return big.reduce((a, b) => a + b, 0) >= 0.9 * run.n;
   });
   const captions: Caption[] = [
@@ -226,10 +200,10 @@ export function lifeCaptions(run: RunRecord): Caption[] {
     ...mergerCaptions(run).filter(({ frame }) => formed !== null && frame > formed),
   ];
   if (formed !== null) {
-    const count = sizes(run.leadersAt(formed)!, run.n).filter((size) => size >= notable(run.n)).length;
+    const count = sizes(run.leadersAt(formed)!, run.n).filter((size) => size >= notedSize(run.n)).length;
     captions.push({
       frame: formed,
-      text: `At t = ${pretty(run.t[formed])} nine in ten tokens are in ${count} clusters.`,
+      text: `At t = ${pretty(run.t[formed])} nine in ten tokens are in ${count} clusters of note.`,
     });
   }
   const end = run.frameCount - 1;

@@ -36,5 +36,6 @@ export function ghostLines(ghost: RunRecord): { token: number; last: number }[] 
   });
 }
 
-/** Names it in the key of a layer. */
-export const ghostKey = (ghost: RunRecord | null): string => (ghost === null ? "" : String(ghost.begun.id));
+/** Names it in the key of a layer, with how much of it is there: it may be drawn while it still comes. */
+export const ghostKey = (ghost: RunRecord | null): string =>
+  ghost === null ? "" : `${ghost.begun.id}/${ghost.frameCount}/${ghost.measured !== null}`;

@@ -22,7 +22,7 @@ const PIECES = 96; // of a circle
 
 /** A place of d coordinates as it is drawn, (3,); above three dimensions by the directions of the picture. */
 export function shownPlace(run: RunRecord, x: ArrayLike<number>): number[] {
-  const w = run.measured?.directions ?? null;
+  const w = run.directions;
   if (run.d <= 3 || w === null) return [0, 1, 2].map((c) => (c < run.d ? x[c] : 0));
   return [0, 1, 2].map((c) =>
     Array.from({ length: run.d }, (_, i) => x[i] * w[3 * i + c]).reduce((a, b) => a + b),

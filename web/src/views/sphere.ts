@@ -193,7 +193,7 @@ export class Sphere implements View {
 
   /** Frozen tokens, again when the directions in which all is seen are known. */
   private placeFrozen(run: RunRecord): void {
-    const directions = run.measured?.directions ?? null;
+    const { directions } = run;
     if (directions === this.frozenDirections) return;
     this.frozenDirections = directions;
     this.frozenPositions = run.frozenShown;
@@ -207,9 +207,9 @@ export class Sphere implements View {
     this.panel.showRings(run.begun.centers.renyi.length > 0);
   }
 
-  /** Tokens of the pinned run; above three dimensions two runs are not seen in the same directions. */
+  /** Tokens of the pinned run; above three dimensions it is seen in the directions of this one. */
   private placeGhost(): void {
-    const other = ghostOf(this.context, (ghost) => ghost.d === 3 && this.run?.d === 3);
+    const other = ghostOf(this.context, (ghost) => ghost.d === this.run?.d);
     this.ghost.visible = other !== null;
     if (other === null) return;
     const places = ghostPlaces(this.context, other);

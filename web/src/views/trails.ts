@@ -52,7 +52,7 @@ export class Trails {
 
   /** Adds the frames that have come since. */
   grow(run: RunRecord, palette: Palette): void {
-    const directions = run.measured?.directions ?? null;
+    const directions = run.directions;
     if (directions !== this.directions) this.vertexCounts = [0];
     this.directions = directions;
     const grown = this.vertexCounts.length < run.frameCount;

@@ -321,11 +321,7 @@ ITEM = Item(
         ),
         (
             "One run of a million tokens serves every n, for later tokens move no earlier one. In d = 3 a"
-            " drift takes longer, and n goes to 17783 only."
-        ),
-        (
-            "Runs have a relative tolerance of 10⁻³: at t = 7 the farthest off of 40,000 tokens is then"
-            " 6·10⁻⁵ from where tighter steps bring it, and tokens are compared at distances of β^(−1/2)."
+            " drift takes n² operations, and n goes to 17783 only."
         ),
         (
             "How crowded n tokens are: the contrast, the mean square over the sphere of Z(x)/mean − 1 with"

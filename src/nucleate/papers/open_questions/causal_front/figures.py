@@ -1,4 +1,5 @@
-"""The front over the sequence, when it passes, and the fronts that follow it far away."""
+"""The front over the sequence, when it passes, the coefficient of its logarithm, and the masses that it
+leaves."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,8 +7,15 @@ import numpy as np
 
 from nucleate.papers.core.item import Data, Numbers, Parameters
 from nucleate.papers.core.numbers import mean_of
-from nucleate.papers.open_questions.causal_front.data import Case, bins_of, cases, far_times
-from nucleate.papers.open_questions.causal_front.measures import LEVEL, crossing_times
+from nucleate.papers.open_questions.causal_front.crossings import LEVEL, crossing_times
+from nucleate.papers.open_questions.causal_front.data import (
+    MAX_CLUSTERS,
+    Case,
+    bins_of,
+    cases,
+    expected_clusters,
+)
+from nucleate.papers.open_questions.causal_front.verdicts import LOGARITHMS
 from nucleate.theory.causal_front import fastest_degree, front_places
 
 if TYPE_CHECKING:
@@ -20,15 +28,16 @@ COLOURS = (1, 0, 2, 3, 4)  # of CLUSTER_COLOURS, by the order of cases
 
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
-    """Three panels."""
+    """Four panels."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11.0, 3.9), layout="constrained")
-    left, middle, right = figure.subplots(1, 3, width_ratios=[1.1, 1.1, 1.0])
+    figure = Figure(figsize=(9.6, 7.4), layout="constrained")
+    axes = figure.subplots(2, 2)
     circle = [case for case in cases(p) if case.d == 2]
-    _profiles(left, data, p, circle[min(1, len(circle) - 1)])
-    _passing(middle, data, p)
-    _fronts(right, data, p)
+    _profiles(axes[0, 0], data, p, circle[0])
+    _passing(axes[0, 1], data, p)
+    _logarithms(axes[1, 0], numbers, p)
+    _masses(axes[1, 1], data, circle)
     return {"causal-front": figure}
 
 
@@ -93,31 +102,48 @@ def _passing(ax: Any, data: Data, p: Parameters) -> None:
     ax.legend(fontsize=SMALL_POINTS, frameon=False)
 
 
-def _fronts(ax: Any, data: Data, p: Parameters) -> None:
-    from scipy.special import ive
-
+def _logarithms(ax: Any, numbers: Numbers, p: Parameters) -> None:
     from nucleate.plot.styles import SMALL_POINTS, tidy
 
     palette = tidy(ax)
-    far, seen = p["far"], data["far"]["seen"].values[0, 0]  # (time, cell)
-    times = far_times(p)
-    edges = np.linspace(np.log(p["first"]), far["end"], seen.shape[1] + 1)
-    s = (edges[1:] + edges[:-1]) / 2.0
-    degree = fastest_degree(far["beta"])
-    even = 1.0 / (ive(0, far["beta"]) * degree) - 1.0
-    ax.axhline(even, color=palette.grey(0.5), linewidth=1.0)
-    ax.text(
-        0.3 * s[0] + 0.7 * far["begin"],
-        even - 0.02,
-        f"{degree} even clusters",
-        va="top",
-        fontsize=SMALL_POINTS,
+    reach = f"s = {p['far']['begin']:g} to {p['far']['end'] - 5:g}"
+    rows = (
+        ("logarithm", "runs", 1.5),
+        ("logarithm_difference", "limit without noise\nminus runs", 1.5),
+        ("far_noisy_logarithm", f"limit with noise,\n{reach}", 1.5),
+        ("far_quiet_logarithm", f"limit without noise,\n{reach}", 3.0),
+        ("far_logarithm_difference", f"their difference,\n{reach}", 1.5),
     )
-    shown = np.linspace(0.25 * times[-1], times[-1], 5)
-    for time in shown.tolist():
-        frame = int(np.argmin(np.abs(times - time)))
-        ax.plot(s, seen[frame], color=palette.grey(0.3 + 0.65 * frame / len(times)), linewidth=1.5)
-        at = int(np.argmin(np.abs(seen[frame] - even / 2.0)))
-        ax.annotate(f"t = {times[frame]:.0f}", (s[at], seen[frame, at]), fontsize=SMALL_POINTS - 1)
-    ax.set(xlabel="s = ln k", ylabel="ζ − 1, what a token sees beyond 1", ylim=(-0.05, None))
-    ax.set_title(f"limit equation with noise, β = {far['beta']:g}", fontsize=SMALL_POINTS + 1)
+    for c in LOGARITHMS:
+        ax.axvline(c, color=palette.grey(0.25), linewidth=1.0, zorder=0)
+    for i, (key, _, predicted) in enumerate(rows):
+        one = numbers[key]
+        low, high = (one.value if end is None else end for end in (one.low, one.high))
+        ax.plot([predicted, predicted], [i - 0.3, i + 0.3], color=palette.red, linewidth=2.5)
+        ax.plot([low, high], [i, i], color=palette.grey(0.9), linewidth=1.5)
+        ax.plot([one.value], [i], "o", color=palette.grey(0.9), markersize=5)
+    ax.set_yticks(range(len(rows)), [words for _, words, _ in rows], fontsize=SMALL_POINTS)
+    ax.set_xticks(LOGARITHMS, [f"{c:g}" for c in LOGARITHMS])
+    ax.set(xlim=(-1.0, 4.5), ylim=(len(rows) - 0.5, -0.5), xlabel="coefficient of ln t")
+
+
+def _masses(ax: Any, data: Data, circle: list[Case]) -> None:
+    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
+
+    palette = tidy(ax)
+    kinds = (
+        ("random_mass", "random places", palette.grey(0.5)),
+        ("renyi_mass", "Rényi centers", CLUSTER_COLOURS[0]),
+        ("mass", "runs", palette.grey(0.95)),
+    )
+    for key, words, colour in kinds:
+        relative = []
+        for case in circle:
+            least = 0.1 / expected_clusters(fastest_degree(case.beta), 2)
+            for row in data[case.name][key].values.reshape(-1, MAX_CLUSTERS):
+                kept = row[row > least]
+                relative.append(kept / kept.mean())
+        values = np.sort(np.concatenate(relative))
+        ax.plot(values, np.arange(1, len(values) + 1) / len(values), color=colour, linewidth=1.8, label=words)
+    ax.set(xlabel="mass of a cluster over the mean", ylabel="share of clusters", xlim=(0.0, 2.6), ylim=(0, 1))
+    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="lower right")

@@ -1,16 +1,13 @@
-"""When the front passes every place of the sequence, how fast that is, and the masses that it leaves."""
+"""How fast the front is, and the masses that it leaves."""
 
 import numpy as np
 
 from nucleate.checks import Array
-from nucleate.theory.causal_front import front_places
 
 __all__ = [
-    "LEVEL",
     "correlations",
-    "crossing_times",
     "effective_number",
-    "expected_clusters",
+    "logarithms",
     "mass_spread",
     "number_behind",
     "propagated_share",
@@ -18,21 +15,6 @@ __all__ = [
     "slopes",
     "speed_ratios",
 ]
-
-LEVEL = 0.1  # of zeta - 1, at which the front is read off: its edge
-SETTLED = 5.0  # time after the front has passed at which its clusters are narrow
-
-
-def crossing_times(seen: Array, times: Array, level: float) -> Array:
-    """When what is seen first reaches the level, between frames by a straight line; NaN if it does not:
-    (..., time, bin) -> (..., bin)."""
-    above = seen >= level  # (..., time, bin)
-    at = above.argmax(-2)  # (..., bin) the first frame above
-    now = np.take_along_axis(seen, at[..., None, :], -2)[..., 0, :]
-    before = np.take_along_axis(seen, np.maximum(at - 1, 0)[..., None, :], -2)[..., 0, :]
-    part = (level - before) / np.where(now > before, now - before, 1.0)
-    found = times[np.maximum(at - 1, 0)] + part * (times[at] - times[np.maximum(at - 1, 0)])
-    return np.where(above.any(-2) & (at > 0), found, np.nan)
 
 
 def slopes(value: Array, s: Array, least: float, most: float = np.inf) -> Array:
@@ -46,34 +28,27 @@ def slopes(value: Array, s: Array, least: float, most: float = np.inf) -> Array:
 
 
 def speed_ratios(
-    crossing: Array,
-    s: Array,
-    beta: float,
-    d: int = 2,
-    logarithm: float = 1.5,
-    *,
-    least: float,
-    most: float = np.inf,
+    crossing: Array, s: Array, speed: float, logarithm: float = 1.5, *, least: float, most: float = np.inf
 ) -> Array:
-    """Slope over s of 4 lambda t - (3/2) ln t at the times t at which the front passes, of every start: 1 if
-    it goes as predicted, 2 if it took ln k / (2 lambda): (start, bin) -> (start,)."""
-    time = np.where(np.isfinite(crossing), crossing, 1.0)
-    place = front_places(time, beta, d, logarithm)  # (start, bin)
-    return slopes(np.where(np.isfinite(crossing), place, np.nan), s, least, most)
+    """Slope over s of v t - c ln t at the times t at which the front passes, of every start, v the speed (4
+    lambda) and c the logarithm: 1 if it goes as predicted, about 2 if it took ln k / (2 lambda): (start, bin)
+    -> (start,)."""
+    return slopes(speed * crossing - logarithm * np.log(crossing), s, least, most)
 
 
-def number_behind(seen: Array, crossing: Array, times: Array, s: Array, beta: float, least: float) -> Array:
-    """The effective number of clusters that the first front leaves, of every start: e^beta / (I_0 zeta) a
-    while after it has passed, when clusters are narrow, averaged over s from `least` on where that is known:
-    seen (start, time, bin), crossing (start, bin) -> (start,)."""
+def logarithms(crossing: Array, s: Array, speed: float, *, least: float, most: float = np.inf) -> Array:
+    """The c with which the slope over s of v t - c ln t is 1, of every start: (start, bin) -> (start,)."""
+    without = speed_ratios(crossing, s, speed, 0.0, least=least, most=most)
+    return (without - 1.0) / slopes(np.log(crossing), s, least, most)
+
+
+def number_behind(settled: Array, s: Array, beta: float, least: float) -> Array:
+    """The effective number of clusters that the first front leaves, of every start: e^beta / (I_0 zeta) of
+    what is seen behind it, averaged over s from `least` on where that is known: (start, bin) -> (start,)."""
     from scipy.special import ive
 
-    found = []
-    for rows, passed in zip(seen, crossing, strict=True):
-        use = (s >= least) & (passed + SETTLED <= times[-1])
-        zeta = [1.0 + np.interp(passed[i] + SETTLED, times, rows[:, i]) for i in np.flatnonzero(use)]
-        found.append(np.mean(1.0 / (ive(0, beta) * np.array(zeta))) if zeta else np.nan)
-    return np.array(found)
+    known = [row[(s >= least) & np.isfinite(row)] for row in settled]
+    return np.array([np.mean(1.0 / (ive(0, beta) * (1.0 + row))) if len(row) else np.nan for row in known])
 
 
 def propagated_share(modes: Array, kind: int) -> tuple[Array, Array]:
@@ -100,11 +75,6 @@ def mass_spread(mass: Array, expected: float) -> Array:
     share: (start, cluster) -> (start,)."""
     kept = [row[row > 0.1 / expected] for row in mass]
     return np.array([one.std() / one.mean() for one in kept])
-
-
-def expected_clusters(degree: int, d: int) -> float:
-    """Maxima of a random wave of that degree: m on the circle; m (m + 1) / (2 sqrt 3) on the sphere."""
-    return float(degree) if d == 2 else degree * (degree + 1.0) / (2.0 * np.sqrt(3.0))
 
 
 def correlations(mass: Array, predicted: Array) -> Array:

@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nucleate.papers.core.item import Data, Numbers, Parameters
-from nucleate.papers.open_questions.cluster_counts.measures import GRID, counts, levels, limit_counts
+from nucleate.papers.open_questions.cluster_counts.measures import (
+    GRID,
+    counts,
+    levels,
+    limit_counts,
+    relative_plateaus,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -83,10 +89,11 @@ def _last(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
 
     from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
-    figure = Figure(figsize=(8.4, 3.6), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    tidy(left)
-    tidy(right)
+    figure = Figure(figsize=(11.0, 3.6), layout="constrained")
+    left, right, law = figure.subplots(1, 3)
+    for ax in (left, right, law):
+        palette = tidy(ax)
+    law.plot([0.0, 6.0], np.exp([0.0, -6.0]), color=palette.grey(0.5), linewidth=3.0, label="exponential")
     for i, d in enumerate(p["limit_n"]):
         colour = CLUSTER_COLOURS[COLOURS[i % 4]]
         level = np.sort(levels(data[f"limit_d{d}"]["loss"].values[:, 0]))
@@ -98,6 +105,14 @@ def _last(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
         right.errorbar(
             PLATEAUS, value, [value - low, high - value], fmt="osD"[i % 3] + "-", color=colour, markersize=4
         )
+        every = levels(data[f"limit_d{d}"]["loss"].values)  # (starts, rank)
+        for some, style in ((range(10, 40), "-"), (range(2, 3), (0, (3, 2)))):
+            length = np.sort(relative_plateaus(every, some).ravel())
+            share = 1.0 - np.arange(len(length)) / len(length)
+            law.plot(length, share, color=colour, linestyle=style, linewidth=1.2)
+    law.set(yscale="log", xlim=(0.0, 6.0), ylim=(2e-3, 1.0))
+    law.set(xlabel="length of a plateau over its mean", ylabel="share that is longer")
+    law.legend(fontsize=SMALL_POINTS, frameon=False)
     left.set(xlim=(0.0, 2.0), ylim=(0.0, 1.0), xlabel="ln t / β of the last merge", ylabel="share of starts")
     left.legend(fontsize=SMALL_POINTS, frameon=False)
     right.set(xlabel="clusters left", ylabel="length in ln t / β, mean", yscale="log")

@@ -1,13 +1,14 @@
 """How many clusters are left at the time t: a function of ln t / beta as beta grows, its curve, constants."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from nucleate.checks import Array
 from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Verdict
-from nucleate.papers.core.numbers import Number, mean_of
+from nucleate.papers.core.numbers import Number, exact, mean_of
 from nucleate.papers.open_questions.cluster_counts.data import run
 from nucleate.papers.open_questions.cluster_counts.figures import draw
 from nucleate.papers.open_questions.cluster_counts.measures import (
@@ -18,6 +19,7 @@ from nucleate.papers.open_questions.cluster_counts.measures import (
     levels,
     limit_counts,
     plateaus,
+    relative_plateaus,
     resampled,
 )
 
@@ -29,6 +31,9 @@ MAX_LAST = {"2": 0.05, "3": 0.15, "4": 0.3}  # of the distance to the limit at t
 MAX_SIMULATED = 0.03  # of the distance between simulated and predicted counts
 MAX_DRIFT = 0.04  # of N sigma between two angles, relatively
 PLATEAUS = (2, 3, 4, 5)
+MANY = range(10, 40)  # clusters left, while losses should be independent
+MAX_SPREAD_OFF = 0.1  # of the standard deviation of plateaus over their mean from 1
+LONG = {1.0: 0.03, 3.0: 0.015}  # times the mean: how far the share of longer ones may be from e^-x
 QUANTILES = (0.1, 0.5, 0.9)
 
 
@@ -92,6 +97,27 @@ def _limit(data: Data, p: Parameters, d: str) -> Iterator[tuple[str, Number]]:
             ),
         )
 
+    for clusters in (2, 3):
+        length = np.quantile(plateaus(level, clusters), QUANTILES)
+        for q, value in zip(QUANTILES, length, strict=True):
+            about = f"d = {d}: {q:.0%} quantile of the length of the plateau with {clusters} clusters, β → ∞"
+            yield f"d{d}_plateau{clusters}_{q:g}", exact(float(value), about)
+    yield from _plateau_law(relative_plateaus(level, MANY), d)
+
+
+def _plateau_law(length: Array, d: str) -> Iterator[tuple[str, Number]]:
+    """Of lengths over their means, (starts, plateaus)."""
+    drawn = np.random.default_rng(0).integers(len(length), size=(RESAMPLES, len(length)))
+    words = f"d = {d}: plateaus with {MANY[0]} to {MANY[-1]} clusters over their mean length, β → ∞"
+    second = (length**2).mean(1)  # (starts,)
+    low, high = np.quantile(np.sqrt(second[drawn].mean(1) - 1.0), [0.025, 0.975])
+    value = float(np.sqrt(second.mean() - 1.0))
+    yield f"d{d}_plateau_spread", Number(value, f"{words}: spread", float(low), float(high), HOW, 1.0)
+    for times in LONG:
+        about = f"{words}: share longer than {times:g}"
+        long = _mean((length > times).mean(1), about)
+        yield f"d{d}_plateau_long{times:g}", replace(long, expected=float(np.exp(-times)))
+
 
 def _collapse(data: Data, p: Parameters, d: str) -> Iterator[tuple[str, Number]]:
     """How far the curves are from the limit of their own starts, and from those at four times beta."""
@@ -123,6 +149,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         *(_collapse_verdict(numbers, p, d) for d in p["limit_n"]),
         _constants_verdict(numbers, p),
         _simulated_verdict(numbers, p),
+        _plateau_verdict(numbers, p),
     )
 
 
@@ -187,6 +214,36 @@ def _simulated_verdict(numbers: Numbers, p: Parameters) -> Verdict:
         "where simulation reaches, N(t) is as predicted from the tokens at t_f",
         "observed" if good else "not observed",
         f"mean |ln N − ln N'| is {listed}",
+    )
+
+
+def _plateau_verdict(numbers: Numbers, p: Parameters) -> Verdict:
+    def within(one: Number, middle: float, off: float) -> bool:
+        return middle - off <= (one.low or -np.inf) and (one.high or np.inf) <= middle + off
+
+    good = all(
+        within(numbers[f"d{d}_plateau_spread"], 1.0, MAX_SPREAD_OFF)
+        and all(within(numbers[f"d{d}_plateau_long{x:g}"], np.exp(-x), off) for x, off in LONG.items())
+        for d in p["limit_n"]
+    )
+    listed = "; ".join(
+        f"{numbers[f'd{d}_plateau_spread']}, "
+        + " and ".join(str(numbers[f"d{d}_plateau_long{x:g}"]) for x in LONG)
+        + f" for d = {d}"
+        for d in p["limit_n"]
+    )
+    two = "; ".join(
+        f"{numbers[f'd{d}_plateau2_0.5'].value:.2f} ({numbers[f'd{d}_plateau2_0.1'].value:.2f} to"
+        f" {numbers[f'd{d}_plateau2_0.9'].value:.2f}) for d = {d}"
+        for d in p["limit_n"]
+    )
+    return Verdict(
+        "while many clusters are left, lengths of plateaus in ln t / β are exponential, as of independent"
+        " losses",
+        "observed" if good else "not observed",
+        f"spread over the mean (1 if so), and shares longer than {' and '.join(f'{x:g}' for x in LONG)} times"
+        f" the mean ({' and '.join(f'{np.exp(-x):.3f}' for x in LONG)} if so), with {MANY[0]} to {MANY[-1]}"
+        f" clusters: {listed}. Two clusters last for {two}: medians, and 10 % to 90 %",
     )
 
 
@@ -257,7 +314,11 @@ ITEM = Item(
         f" limit of another start. Fourth: observed if N σ at two small angles, one twice the other, agrees"
         f" to {MAX_DRIFT:.0%} and its interval is above 1, in every dimension. Fifth: observed if the mean"
         f" distance of simulated from predicted counts is at most {MAX_SIMULATED:g} and its interval below"
-        " that from counts predicted from another start."
+        " that from counts predicted from another start. Sixth, added later, before any of these lengths but"
+        " their means was looked at: observed if in every dimension the interval of the spread is within"
+        f" {MAX_SPREAD_OFF:g} of 1, and those of the shares longer than"
+        f" {' and '.join(f'{x:g}' for x in LONG)} times the mean within"
+        f" {' and '.join(f'{off:g}' for off in LONG.values())} of e^(−1) and e^(−3)."
     ),
     captions={
         "cluster-counts": (
@@ -267,8 +328,10 @@ ITEM = Item(
             " between β and 4β (rings); dashed, from the limit of another start."
         ),
         "last-merge": (
-            "In the limit of large β: left, the distribution of ln t / β of the last merge; right, the mean"
-            " length in ln t / β of the plateaus with 2 to 5 clusters."
+            "In the limit of large β: left, the distribution of ln t / β of the last merge; middle, the mean"
+            " length in ln t / β of the plateaus with 2 to 5 clusters; right, the share of plateaus longer"
+            " than so many times their mean, of 2 clusters (dashed) and of 10 to 39 (full); grey,"
+            " exponential."
         ),
     },
     run=run,

@@ -4,7 +4,18 @@ import numpy as np
 
 from nucleate.checks import Array
 
-__all__ = ["FROM", "GRID", "TO", "counts", "distances", "levels", "limit_counts", "plateaus", "resampled"]
+__all__ = [
+    "FROM",
+    "GRID",
+    "TO",
+    "counts",
+    "distances",
+    "levels",
+    "limit_counts",
+    "plateaus",
+    "relative_plateaus",
+    "resampled",
+]
 
 GRID = np.linspace(0.02, 1.98, 99)  # (99,) of ln t / beta
 FROM, TO = 0.1, 1.9  # between which curves are compared
@@ -36,6 +47,13 @@ def plateaus(level: Array, clusters: int) -> Array:
     """The length in ln t / beta for which so many clusters are left: levels (starts, rank), the last loss
     first -> (starts,)."""
     return np.asarray(level[:, clusters - 2] - level[:, clusters - 1])
+
+
+def relative_plateaus(level: Array, clusters: range) -> Array:
+    """Lengths of the plateaus with so many clusters, each over its mean of all starts: levels (starts, rank)
+    -> (starts, len(clusters))."""
+    length = np.stack([plateaus(level, one) for one in clusters], 1)
+    return np.asarray(length / length.mean(0))
 
 
 def resampled(values: Array, resamples: int, seed: int = 0) -> tuple[float, float, float]:

@@ -1,0 +1,228 @@
+"""The verdicts on the front, and the bounds that they are judged by."""
+
+from collections.abc import Callable
+
+from nucleate.papers.core.item import Numbers, Parameters, Verdict, Word
+from nucleate.papers.core.numbers import Number
+from nucleate.papers.open_questions.causal_front.data import cases
+from nucleate.theory.causal_front import fastest_degree, front_speed
+
+__all__ = [
+    "LOGARITHMS",
+    "MAX_ERROR",
+    "MAX_FAR_OFF",
+    "MAX_GROWTH_OFF",
+    "MAX_NUMBER_OFF",
+    "MAX_SPEED_OFF",
+    "MIN_CORRELATION",
+    "MIN_NEAR",
+    "MIN_SAME",
+    "verdicts",
+]
+
+MAX_GROWTH_OFF = 0.1  # of the growth of modes from the linear law, relatively
+MAX_SPEED_OFF = 0.15  # of the speed from the predicted one, relatively, in runs
+MAX_FAR_OFF = 0.03  # the same of the limit equation, far from the beginning
+LOGARITHMS = (0.0, 1.0, 1.5, 2.0, 3.0)  # coefficients of ln t that are told apart
+MAX_ERROR = 0.05  # of the limit equation behind first tokens
+MIN_NEAR = 0.8  # of tokens where the limit equation has them, on the circle
+MIN_SAME = 0.5  # of tokens where a second run has them, on the sphere
+MAX_NUMBER_OFF = 0.15  # of the number of clusters from that predicted, relatively
+MIN_CORRELATION = 0.8  # of masses and those of the limit equation
+
+
+def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
+    """By the criteria of the item."""
+    return (
+        _growth(numbers, p),
+        _speed(numbers, p),
+        _far_speed(numbers, p),
+        _far_logarithm(numbers, p),
+        _circle_decided(numbers, p),
+        _sphere_decided(numbers, p),
+        _number(numbers, p),
+        _renyi_number(numbers, p),
+        _spread(numbers, p),
+        _predicted_masses(numbers, p),
+    )
+
+
+def _ends(one: Number) -> tuple[float, float]:
+    return one.value if one.low is None else one.low, one.value if one.high is None else one.high
+
+
+def _within(one: Number, middle: float, off: float) -> bool:
+    low, high = _ends(one)
+    return middle - off <= low and high <= middle + off
+
+
+def _above(one: Number, limit: float) -> bool:
+    return _ends(one)[0] > limit
+
+
+def _possible(one: Number) -> tuple[float, ...]:
+    """The coefficients of ln t in its interval."""
+    low, high = _ends(one)
+    return tuple(c for c in LOGARITHMS if low <= c <= high)
+
+
+def _possible_words(one: Number) -> str:
+    return ", ".join(f"{c:g}" for c in _possible(one)) or "none"
+
+
+def _listed(numbers: Numbers, p: Parameters, key: str, d: int | None = None) -> str:
+    some = [case for case in cases(p) if d is None or case.d == d]
+    return ", ".join(f"{numbers[f'{case.name}_{key}']} ({case.words})" for case in some)
+
+
+def _all(p: Parameters, good: Callable[[str], bool], d: int | None = None) -> Word:
+    """Observed if it is good in every case of that dimension, and there is one."""
+    names = [case.name for case in cases(p) if d is None or case.d == d]
+    return "observed" if names and all(good(name) for name in names) else "not observed"
+
+
+def _growth(numbers: Numbers, p: Parameters) -> Verdict:
+    def good(name: str) -> bool:
+        return _within(numbers[f"{name}_growth"], 1.0, MAX_GROWTH_OFF) and _above(
+            numbers[f"{name}_explained_gain"], 0.0
+        )
+
+    return Verdict(
+        "under the causal mask modes of independent tokens grow by I_0(2√(λt(s−s'))) from every place s' of"
+        " the sequence, and their power like e^(2λt) I_0(2λt), λ the rate under the full mask",
+        _all(p, good),
+        f"measured over predicted modes at t = {p['linear_time']:g}: {_listed(numbers, p, 'growth')};"
+        f" explained are {_listed(numbers, p, 'explained')} of their squares, more than with one factor as"
+        f" under the full mask by {_listed(numbers, p, 'explained_gain')}",
+    )
+
+
+def _speed(numbers: Numbers, p: Parameters) -> Verdict:
+    slower = _all(p, lambda name: _above(numbers[f"{name}_full_difference"], 0.0), 2) == "observed"
+    good = _within(numbers["speed"], 1.0, MAX_SPEED_OFF) and slower
+    c = numbers["logarithm"]
+    return Verdict(
+        "clusters form by a front that passes token k when ln k = 4λt − (3/2) ln t + const, sooner than under"
+        " the full mask",
+        "observed" if good else "not observed",
+        f"the slope of 4λt − (3/2) ln t over ln k is {numbers['speed']} over all runs; with the coefficient"
+        f" {c} of ln t it would be 1 (of those named before, in the interval: {_possible_words(c)}), and the"
+        f" limit equation without noise behind the same tokens has {numbers['logarithm_difference']} more;"
+        f" dt/ds is {_listed(numbers, p, 'slope')}, and under the full mask dt/d ln n is more by"
+        f" {_listed(numbers, p, 'full_difference', 2)}",
+    )
+
+
+def _far_speed(numbers: Numbers, p: Parameters) -> Verdict:
+    good = all(_within(numbers[f"far_{kind}_ratio"], 1.0, MAX_FAR_OFF) for kind in ("noisy", "quiet"))
+    return Verdict(
+        "far from the beginning the front of the limit equation moves at 4λ but for the logarithms, (3/2) ln"
+        " t with the noise of independent tokens and 3 ln t without",
+        "observed" if good else "not observed",
+        f"from s = {p['far']['begin']:g} to {p['far']['end'] - 5:g}, corrected for cells, the slopes of 4λt"
+        f" − (3/2) ln t and 4λt − 3 ln t over s are {numbers['far_noisy_ratio']} and"
+        f" {numbers['far_quiet_ratio']}; dt/ds is {numbers['far_noisy']} and {numbers['far_quiet']}, where"
+        f" 1/(4λ) is {1.0 / front_speed(p['far']['beta']):.4f}",
+    )
+
+
+def _far_logarithm(numbers: Numbers, p: Parameters) -> Verdict:
+    quiet, difference = numbers["far_quiet_logarithm"], numbers["far_logarithm_difference"]
+    good = _possible(quiet) == (3.0,) and _possible(difference) == (1.5,)
+    return Verdict(
+        "of the coefficients 0, 1, 3/2, 2 and 3 of ln t, 3 alone is possible far from the beginning without"
+        " noise, and noise takes 3/2 of it away",
+        "observed" if good else "not observed",
+        f"without noise it is {quiet} (in the interval: {_possible_words(quiet)}), and noise takes away"
+        f" {difference} of the same start (in the interval: {_possible_words(difference)}); with noise alone"
+        f" it is {numbers['far_noisy_logarithm']}",
+    )
+
+
+def _circle_decided(numbers: Numbers, p: Parameters) -> Verdict:
+    def good(name: str) -> bool:
+        return (
+            _above(numbers[f"{name}_near"], MIN_NEAR)
+            and _above(numbers[f"{name}_near_gain"], 0.0)
+            and numbers[f"{name}_error"].value <= MAX_ERROR
+        )
+
+    return Verdict(
+        f"on the circle the first {p['first']} tokens decide: the limit equation behind them has later tokens"
+        " where they go",
+        _all(p, good, 2),
+        f"within β^(−1/2) of it are {_listed(numbers, p, 'near', 2)} of the later tokens; behind another"
+        f" start's first tokens {_listed(numbers, p, 'other_near', 2)}; the equation is solved to"
+        f" {_listed(numbers, p, 'error', 2)}",
+    )
+
+
+def _sphere_decided(numbers: Numbers, p: Parameters) -> Verdict:
+    def good(name: str) -> bool:
+        return _above(numbers[f"{name}_near"], MIN_SAME) and _above(numbers[f"{name}_near_gain"], 0.0)
+
+    return Verdict(
+        f"on the sphere the first {p['first']} tokens decide where most later ones go",
+        _all(p, good, 3),
+        "within β^(−1/2) of their place in a run with other later tokens are"
+        f" {_listed(numbers, p, 'near', 3)}; with other first tokens {_listed(numbers, p, 'other_near', 3)}",
+    )
+
+
+def _number(numbers: Numbers, p: Parameters) -> Verdict:
+    degree = fastest_degree(p["far"]["beta"])
+    good = all(
+        _within(numbers[f"far_{kind}_number"], degree, MAX_NUMBER_OFF * degree) for kind in ("noisy", "quiet")
+    )
+    return Verdict(
+        "far from the beginning the first front leaves as many clusters as the fastest degree",
+        "observed" if good else "not observed",
+        f"effective number {numbers['far_noisy_number']} with noise, {numbers['far_quiet_number']} without,"
+        f" the fastest degree being {degree}; in runs, where the first tokens are near, it is"
+        f" {_listed(numbers, p, 'number')} of that (on the sphere of the maxima of a random wave)",
+    )
+
+
+def _renyi_number(numbers: Numbers, p: Parameters) -> Verdict:
+    def good(name: str) -> bool:
+        return _within(numbers[f"{name}_renyi_number"], 1.0, MAX_NUMBER_OFF) and _above(
+            numbers[f"{name}_renyi_nearer"], 0.0
+        )
+
+    return Verdict(
+        "in runs on the circle there are as many clusters as arcs around Rényi centers with c = 4 make, which"
+        " is nearer than the fastest degree",
+        _all(p, good, 2),
+        f"effective number over that of the arcs {_listed(numbers, p, 'renyi_number', 2)}, over the fastest"
+        f" degree {_listed(numbers, p, 'number', 2)}; on the sphere {_listed(numbers, p, 'renyi_number', 3)}"
+        f" and {_listed(numbers, p, 'number', 3)}",
+    )
+
+
+def _spread(numbers: Numbers, p: Parameters) -> Verdict:
+    def good(name: str) -> bool:
+        return _ends(numbers[f"{name}_below_random"])[1] < 0.0 and _above(numbers[f"{name}_above_renyi"], 0.0)
+
+    return Verdict(
+        "on the circle masses are more even than arcs around as many random places, and less than arcs around"
+        " Rényi centers",
+        _all(p, good, 2),
+        f"spread over the mean {_listed(numbers, p, 'spread', 2)}; around random places"
+        f" {_listed(numbers, p, 'random_spread', 2)}, around Rényi centers"
+        f" {_listed(numbers, p, 'renyi_spread', 2)}; on the sphere {_listed(numbers, p, 'spread', 3)},"
+        f" {_listed(numbers, p, 'random_spread', 3)}, {_listed(numbers, p, 'renyi_spread', 3)}",
+    )
+
+
+def _predicted_masses(numbers: Numbers, p: Parameters) -> Verdict:
+    def good(name: str) -> bool:
+        return _above(numbers[f"{name}_own_mass"], MIN_CORRELATION) and _above(
+            numbers[f"{name}_mass_gain"], 0.0
+        )
+
+    return Verdict(
+        "on the circle the limit equation behind the first tokens has the masses of the clusters",
+        _all(p, good, 2),
+        f"correlation with them {_listed(numbers, p, 'own_mass', 2)}; behind another start's first tokens"
+        f" {_listed(numbers, p, 'other_mass', 2)}",
+    )

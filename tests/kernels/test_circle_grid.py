@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 from support.kernel_models import Mask, pairwise_bound, velocities_of
 
@@ -27,6 +28,7 @@ from nucleate.kernels.model_shape import model_shape
 
 TURN = np.linalg.qr(np.random.default_rng(3).standard_normal((2, 2)))[0]  # (2, 2)
 V = np.random.default_rng(4).standard_normal((2, 2))
+Extended = NDArray[np.longdouble]
 CAUSAL_AND_FULL: list[Mask] = ["causal", "full"]
 
 
@@ -128,7 +130,7 @@ def test_to_read_a_bell_off_costs_no_more_than_stated(
     # in extended precision, so that rounding does not hide what is asked for
     density, a_value, a_slope, b_value, b_slope = row
     width = 1.0 / (np.longdouble(density) * np.sqrt(np.longdouble(z)))  # the angle between two points
-    nodes = np.arange(POINTS) - np.longdouble(POINTS - 1) / 2
+    nodes = _nodes()
     counts, slopes = _lagrange(nodes)
     for away in np.linspace(-FAR, FAR, 65):  # widths
         for f in np.linspace(-0.5, 0.5, 11):
@@ -143,7 +145,12 @@ def test_to_read_a_bell_off_costs_no_more_than_stated(
             assert slope_error <= (a_slope * w if near else b_slope), (away, f)
 
 
-def _lagrange(nodes: Array) -> tuple[Array, Array]:
+def _nodes() -> Extended:
+    """Where the points stand that are read off from, the middle of them at 0."""
+    return np.arange(POINTS, dtype=np.longdouble) - (POINTS - 1) / 2
+
+
+def _lagrange(nodes: Extended) -> tuple[Extended, Extended]:
     """(powers upwards, points) of the polynomials that are 1 at one node and 0 at the others, and of their
     derivatives."""
     counts = np.zeros((POINTS, POINTS), dtype=np.longdouble)
@@ -158,7 +165,7 @@ def _lagrange(nodes: Array) -> tuple[Array, Array]:
 
 
 def test_the_table_is_that_of_lagranges_polynomials() -> None:
-    exact, _ = _lagrange(np.arange(POINTS) - np.longdouble(POINTS - 1) / 2)
+    exact, _ = _lagrange(_nodes())
     f = np.linspace(-0.5, 0.5, 21)
     powers = f[:, None] ** np.arange(POINTS - 1.0, -1.0, -1.0)
     assert np.abs(powers @ interpolation() - powers @ exact[::-1]).max() <= 1e-15

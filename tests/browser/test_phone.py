@@ -237,8 +237,8 @@ def test_what_a_step_of_the_story_has_is_above_its_buttons(server: Server, phone
         phone.seek(phone.now()["scene"]["frames"] // 2)
         hidden = phone.page.evaluate(
             """() => { const top = document.querySelector('.story-steps').getBoundingClientRect().top;
-              return [...document.querySelectorAll('.story-words > *, .story-matrices button, .parking, .parking'
-                + ' input, .interaction')].filter(one => one.checkVisibility()
+              return [...document.querySelectorAll('.story-words > *, .story-matrices button, .parking,'
+                + ' .parking input, .interaction')].filter(one => one.checkVisibility()
                 && one.getBoundingClientRect().bottom > top + 1).map(one => one.outerHTML.slice(0, 80)); }"""
         )
         assert hidden == []

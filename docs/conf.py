@@ -2,9 +2,13 @@
 
 import re
 import sys
+import unicodedata
 from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Any
+
+from sphinx.search import languages
+from sphinx.search.en import SearchEnglish
 
 sys.path.insert(0, str(Path(__file__).parent))  # for notebook_pages and formula_pages
 
@@ -73,6 +77,24 @@ def _escaped(row: str) -> str:
     words = row.split("`")
     words[0::2] = (re.sub(r"([|*_\\])", r"\\\1", text) for text in words[0::2])
     return "``".join(words)
+
+
+class SearchWithoutAccents(SearchEnglish):
+    """The search finds Rényi by "renyi", too: words of pages and of the reader lose their accents."""
+
+    js_splitter_code = r"""
+var splitQuery = (query) =>
+  query.normalize("NFD").replace(/\p{M}/gu, "").split(/[^\p{L}\p{N}_]+/u).filter((word) => word !== "");
+"""
+
+    def split(self, text: str) -> list[str]:
+        letters = (
+            letter for letter in unicodedata.normalize("NFD", text) if not unicodedata.combining(letter)
+        )
+        return super().split("".join(letters))
+
+
+languages["en"] = SearchWithoutAccents
 
 
 def write_player(app: Any, error: Exception | None) -> None:

@@ -313,6 +313,10 @@ def test_an_ensemble_gives_its_bands_to_the_curve_of_one_run(tmp_path: Path, bro
         assert "12 runs of the study (groups)" in (reading.get_attribute("title") or "")
         blue = page.pixels("clusters").astype(int)
         assert ((blue[..., 2] - blue[..., 0]) > 15).sum() > 300, "a band behind the curve"
+        page.seek(6)
+        foot = page.pixels("clusters")[-14:].astype(int)
+        letters = (foot[..., 2] - foot[..., 0]) > 60
+        assert letters.sum() > 20, "what the bands are stands below the axis, under no cursor"
         assert page.complaints == []
         page.page.close()
 
@@ -340,3 +344,22 @@ def test_on_a_phone_gallery_and_two_runs_fit_the_screen(server: Server, browser:
     assert card["x"] + card["width"] <= 390
     assert page.complaints == []
     context.close()
+
+
+def test_readings_are_whole_on_a_small_laptop(server: Server, page: WatchedPage) -> None:
+    page.page.set_viewport_size({"width": 1280, "height": 800})
+    page.open(at(server, {"n": 200, "beta": 64.0, "t": 150.0, "frames": 160}, 159))
+    page.page.locator("[data-action=pin]").click()
+    page.page.locator("[data-control=beta]").fill("16")
+    page.change(lambda: page.page.keyboard.press("Enter"))
+    page.seek(159)
+    page.page.evaluate("window.nucleate.highlight(9)")
+    page.drawn()
+    readings = page.page.evaluate(
+        "() => [...document.querySelectorAll('.reading')].filter(one => one.checkVisibility()).map(one =>"
+        " [one.textContent, one.scrollWidth <= one.clientWidth])"
+    )
+    assert [text for text, whole in readings if not whole] == []
+    told = [text for text, _ in readings]
+    for words in ("pinned", "hears", " lines", "100 / 100 %"):
+        assert any(words in text for text in told), f"no reading has {words!r}: {told}"

@@ -210,6 +210,40 @@ def test_a_token_follows_the_finger_that_took_it(server: Server, phone: WatchedP
     assert scrolled(phone) == place
 
 
+def test_how_the_run_was_computed_is_said_and_the_badge_lies_over_no_token(
+    server: Server, phone: WatchedPage
+) -> None:
+    phone.open(at(server, {"d": 2}, 39))
+    summary = phone.page.locator("#summary")
+    expect(summary).to_be_visible()
+    expect(summary).to_contain_text("computed by the server")
+    assert summary.evaluate(
+        "one => one.scrollWidth <= one.clientWidth && one.scrollHeight <= one.clientHeight + 1"
+    )
+    badge = phone.page.locator(".badge").bounding_box()
+    stage = phone.page.locator("section[data-view=circle] .stage").bounding_box()
+    assert badge is not None
+    assert stage is not None
+    side = min(stage["width"], stage["height"])  # the picture is in the middle, with its numbers
+    right = stage["x"] + (stage["width"] + side) / 2.0
+    below = badge["y"] >= stage["y"] + stage["height"] - 1
+    assert below or badge["x"] + badge["width"] <= right - side
+
+
+def test_what_a_step_of_the_story_has_is_above_its_buttons(server: Server, phone: WatchedPage) -> None:
+    for step in (2, 3, 7):
+        state = quote(json.dumps({"view": {"story": step}}), safe="")
+        phone.open(f"{server.address}#{state}", run=2)
+        phone.seek(phone.now()["scene"]["frames"] // 2)
+        hidden = phone.page.evaluate(
+            """() => { const top = document.querySelector('.story-steps').getBoundingClientRect().top;
+              return [...document.querySelectorAll('.story-words > *, .story-matrices button, .parking,'
+                + ' .parking input, .interaction')].filter(one => one.checkVisibility()
+                && one.getBoundingClientRect().bottom > top + 1).map(one => one.outerHTML.slice(0, 80)); }"""
+        )
+        assert hidden == []
+
+
 def test_the_story_is_told_beside_a_picture_that_is_seen_whole(server: Server, phone: WatchedPage) -> None:
     for step in (2, 3):
         state = quote(json.dumps({"view": {"story": step}}), safe="")

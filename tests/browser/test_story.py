@@ -341,3 +341,15 @@ def test_a_word_explains_itself_to_a_finger(server: Server, phone: WatchedPage) 
     assert 0 <= box["x"] <= 390 - box["width"]
     phone.page.locator("h1").tap()
     expect(popover).to_be_hidden()
+
+
+def test_a_picture_below_the_story_is_seen_whole_on_a_tablet(server: Server, page: WatchedPage) -> None:
+    page.page.set_viewport_size({"width": 1024, "height": 768})
+    for step, view in ((2, "circle"), (7, "sphere")):
+        page.open(address(server, view={"story": step}), run=2)
+        room = page.page.locator("#views").bounding_box()
+        picture = page.page.locator(f"section[data-view={view}]").bounding_box()
+        assert room is not None
+        assert picture is not None
+        assert picture["height"] >= 200
+        assert picture["y"] + picture["height"] <= room["y"] + room["height"] + 1

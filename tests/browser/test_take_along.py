@@ -57,6 +57,20 @@ def stage_size(page: WatchedPage, view: str) -> tuple[int, int]:
     return int(box[0]), int(box[1])
 
 
+def test_after_a_view_was_saved_escape_closes_the_window_and_no_key_goes_past_it(
+    page: WatchedPage, server: Server
+) -> None:
+    opened(page, server, 2)
+    run = page.now()["runId"]
+    view_as(page, "clusters", "png")
+    expect(page.page.locator("[data-action=save-view]")).to_be_focused()
+    page.page.evaluate("document.activeElement.blur()")
+    page.page.keyboard.press("r")  # would run again
+    page.page.keyboard.press("Escape")
+    expect(page.page.locator("#share")).to_be_hidden()
+    assert page.now()["runId"] == run
+
+
 @pytest.mark.parametrize("d", [2, 3])
 def test_a_run_is_saved_as_a_page_that_plays_it_alone_and_saves_itself_again(
     page: WatchedPage, server: Server, tmp_path: Path, d: int

@@ -1,6 +1,5 @@
 """Consumption and lost centers, against token-by-token loops."""
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -75,15 +74,6 @@ def test_tokens_gather_around_the_centers() -> None:
     assert share[0] < 0.5 < 0.9 < share[-1]
     assert (less <= share).all()
     assert less[-1] < share[-1]
-
-
-def test_a_block_of_figure_3_takes_a_tenth_of_two_milliseconds_per_run() -> None:
-    x = uniform(64 * 64 * 200, 2, 0).reshape(64, 64, 200, 2)
-    centers = [renyi_centers(one[0], 0.5) for one in x]
-    consumed(x[:1], centers[:1], 0.05)  # compiled by now
-    begin = time.process_time()  # other programs on this machine do not count
-    consumed(x, centers, 0.05)
-    assert (time.process_time() - begin) / 64 < 2e-4
 
 
 # Lost centers

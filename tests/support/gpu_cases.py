@@ -294,6 +294,9 @@ CASES: dict[str, Callable[[bool], Measured]] = {
 }
 
 if __name__ == "__main__":
+    from support.simulated_card import mend_simulator
+
+    mend_simulator()
     np.seterr(all="ignore")  # a run that overflows is one of the cases
     # The simulator asks in a loop whether its threads have met, each time for 5 ms if it may.
     sys.setswitchinterval(1e-5)

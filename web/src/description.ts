@@ -67,10 +67,17 @@ function clusterTexts(run: RunRecord): string[] {
   if (listed.length < mergers.length) texts.push(`The last ${listed.length}:`);
   for (const { lost, into, frame } of listed)
     texts.push(
-      `Between ${when(frame - 1)} and ${when(frame)} the cluster of token ${lost + 1} joins that of ` +
+      `Between ${twoTimes(run.t[frame - 1], run.t[frame])} the cluster of token ${lost + 1} joins that of ` +
         `token ${into + 1}.`,
     );
   return texts;
+}
+
+/** Two times with as many digits as tell them apart. */
+function twoTimes(from: number, to: number): string {
+  let digits = 3;
+  while (digits < 15 && pretty(from, digits) === pretty(to, digits)) digits++;
+  return `t = ${pretty(from, digits)} and t = ${pretty(to, digits)}`;
 }
 
 function largestText(leader: Int32Array, n: number): string {

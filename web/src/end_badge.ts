@@ -48,10 +48,10 @@ export class EndBadge {
     ]);
   }
 
-  /** In the stage of the view that shows the tokens. */
+  /** Below the stage of the view that shows the tokens; where the style sheets say so, over its corner. */
   draw(run: RunRecord | null, stage: HTMLElement | null): void {
     const verdict = run === null ? null : verdictOf(run);
-    if (stage !== null && this.element.parentElement !== stage) stage.append(this.element);
+    if (stage !== null && this.element.previousElementSibling !== stage) stage.after(this.element);
     if (verdict === this.verdict) return;
     this.verdict = verdict;
     this.element.hidden = verdict === null;

@@ -39,7 +39,8 @@ export function listenToKeys(app: App, player: Player, actions: KeyActions): voi
   };
   addEventListener("keydown", (event) => {
     const target = event.target as HTMLElement;
-    if (event.ctrlKey || event.metaKey || event.altKey || target.closest("dialog[open]") !== null) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (document.querySelector("dialog[open]") !== null) return; // also where nothing in it has the focus
     if (target.matches(TAKES_EVERY_KEY) || (event.key === " " && target.matches(TAKES_SPACE_AND_ENTER)))
       return;
     // sliders move by arrows, Home and End

@@ -124,8 +124,11 @@ export class TakeAlong {
 
   private busy(busy: boolean): void {
     this.cancelled = false;
+    const [gone, next] = busy ? [this.save, this.stop] : [this.stop, this.save];
+    const held = document.activeElement === gone; // the focus goes on: it would be lost with the button
     this.save.disabled = busy;
     this.bar.hidden = this.stop.hidden = !busy;
+    if (held) next.focus();
     this.bar.value = 0;
     if (busy) this.message.textContent = "Being written …";
   }

@@ -46,6 +46,11 @@ test("a run is told in sentences that follow from its clusters", () => {
   assert.match(text, /In the last frame 100 % of the tokens lie within δ of a Rényi center/);
 });
 
+test("two times that are close have as many digits as tell them apart", () => {
+  const text = describeRun(made(MERGING, [0, 1, 10.411, 10.4401])).join(" ");
+  assert.match(text, /Between t = 10\.41 and t = 10\.44 the cluster of token 3 joins that of token 1\./);
+});
+
 test("where nothing merges, or clusters split, that is what is told", () => {
   const still = describeRun(made([MERGING[1], MERGING[1], MERGING[1], MERGING[1]])).join(" ");
   assert.match(still, /No two clusters merge\./);

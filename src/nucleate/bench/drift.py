@@ -34,6 +34,7 @@ MAX_FULLY_COMPARED_TOKENS = 4000  # of all runs together; of larger systems only
 COMPARED_PAIRS = 4e7  # over which the velocities of these sum, about
 MIN_COMPARED_TOKENS, MAX_COMPARED_TOKENS = 32, 512
 BETA, SPHERE_BETA = 64.0, 16.0
+SHARP_BETA = 1e5  # of the circle on a grid
 MAX_SPHERE_ROUNDS = 3  # 100,000 tokens by pairs take seconds
 GENERAL_REMARK = (
     "General Q, K, V: random, with β|KᵀQ| as large; the error of each is against its own equation."
@@ -176,12 +177,14 @@ def circle_section(sizes: tuple[int, ...], rounds: int, tell: Tell, seed: int = 
     systems = {f"nucleate circle, n = {n:,}": (plain, uniform(n, 2, seed)) for n in sizes}
     systems[f"general Q, K, V, n = {most:,}"] = general_model(seed), uniform(most, 2, seed)
     systems[f"clustered, n = {middle:,}"] = plain, clustered(middle, seed)
+    systems[f"β = {SHARP_BETA:,.0f}, n = {most:,}"] = Attention(SHARP_BETA), uniform(most, 2, seed)
     remarks = (
         f"General Q, K, V: random, with β|KᵀQ| = {BETA:g}.",
         (
             "Clustered: 99 of 100 tokens in ten clusters of width 0.001; the others are beyond the modes, and"
             " summed over pairs."
         ),
+        f"β = {SHARP_BETA:,.0f}: on a grid, as modes would be too many and not exact enough.",
     )
     return _linear_section("circle", systems, sizes, sizes[0], remarks, rounds, tell)
 

@@ -68,12 +68,7 @@ def cuda_version() -> str:
 
 def device_function(function: Callable[..., Any]) -> Any:
     """A function that kernels call; one that is compiled for the CPU is compiled again, for the card."""
-    python = getattr(function, "py_func", function)
-    if SIMULATED:
-        # Python adds this name to a module at its first warning.  The simulator goes through a module's names
-        # at every call, in as many threads as a block has, and fails where their number changes meanwhile.
-        python.__globals__.setdefault("__warningregistry__", {})
-    return cuda.jit(device=True)(python)
+    return cuda.jit(device=True)(getattr(function, "py_func", function))
 
 
 def kernel(

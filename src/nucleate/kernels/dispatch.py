@@ -4,7 +4,8 @@
     choose_batch_kernel     several runs of one model: eight at a time in lanes, where that is faster
     choose_kernel           one run: a sum over pairs, over modes on the circle, over harmonics on the sphere;
                             _heads_by_modes of a block
-    make_system             a sum over pairs: in registers, or in tiles as products of matrices
+    make_system             a sum over pairs: in registers, or in tiles as products of matrices; on the circle
+                            over modes, or on a grid
     team_pays               one run: on one thread, or its tokens shared out among several
     drift_into              the same inside compiled code, where the kernel goes by the type of the system
 
@@ -46,6 +47,13 @@ from nucleate.kernels.circle_batch import (
     circle_batch_drift,
     circle_batch_roundoff,
     circle_batch_velocities,
+)
+from nucleate.kernels.circle_grid import (
+    CircleGrid,
+    grid_density,
+    grid_sweep,
+    grid_system,
+    has_grid,
 )
 from nucleate.kernels.circle_heads import has_modes, modes_pay
 from nucleate.kernels.devices import Device, Precision, check_device
@@ -116,6 +124,7 @@ Kernel = Literal["auto", "reference", "pairwise", "circle", "sphere"]
 MIN_TILES_DIMENSION = 16  # from which tiles beat sums in registers, measured
 MIN_TILES_TOKENS = 64
 HARMONIC_COST, HARMONIC_OVERHEAD = 0.4, 80.0  # of a harmonic, and of all beside, in pairs; measured
+GRID_COST = 60.0  # of a token, in pairs, for each point to a width; measured
 MIN_TEAM_WORK = 2.0e6  # pairs or token-modes from which threads over tokens pay, measured
 MAX_KEPT = 64  # small systems that stay set up, one per model
 MIN_LONG_WORK = 1e8  # pairs, times d, from which a drift takes so long that Ctrl-C must reach it
@@ -373,11 +382,21 @@ def choose_kernel(shape: ModelShape, tolerance: float = TOLERANCE) -> Literal["p
         return "sphere" if harmonics_pay(shape, tolerance) else "pairwise"
     if not shape.ordinary or shape.d != 2:
         return "pairwise"
+    cost = min(_cost_of_modes(shape, tolerance), _cost_of_grid(shape, tolerance))
+    return "circle" if mean_seen(shape.mask, shape.n, shape.w) > cost else "pairwise"
+
+
+def _cost_of_modes(shape: ModelShape, tolerance: float) -> float:
+    """Of a token on the circle, in pairs; infinite where modes are not accurate enough."""
     if roundoff(shape.z) * usual_ratio(shape.z) > tolerance:
-        return "pairwise"
-    mode_cost = 1.0 if shape.plain and shape.mask == CAUSAL else 2.5  # in pairs
-    seen = mean_seen(shape.mask, shape.n, shape.w)
-    return "circle" if seen > modes(shape.z) * mode_cost else "pairwise"
+        return math.inf
+    return modes(shape.z) * (1.0 if shape.plain and shape.mask == CAUSAL else 2.5)
+
+
+def _cost_of_grid(shape: ModelShape, tolerance: float) -> float:
+    """The same on a grid."""
+    density = grid_density(shape.z, tolerance) if has_grid(shape) else None
+    return math.inf if density is None else GRID_COST * density
 
 
 def harmonics_pay(shape: ModelShape, tolerance: float) -> bool:
@@ -410,6 +429,8 @@ def make_system(
     if kernel == "auto":
         kernel = choose_kernel(shape, tolerance)
     if kernel == "circle":
+        if _cost_of_grid(shape, tolerance) < _cost_of_modes(shape, tolerance):
+            return grid_system(shape, tolerance)
         if shape.z > MAX_Z:
             raise InputError(
                 f'kernel "circle" needs beta |K^T Q| up to {MAX_Z:g}, but it is {shape.z:g}. Use "pairwise"'
@@ -470,6 +491,8 @@ def work_of(system: System) -> float:
     """Pairs, or token-modes, of one evaluation: what decides whether a team pays."""
     if isinstance(system, Circle):
         return float(system.pair.n) * system.totals.shape[1] * 2.0
+    if isinstance(system, CircleGrid):
+        return float(system.pair.n) * system.reach * 8.0
     if isinstance(system, Sphere):
         return float(system.pair.n) * system.totals.shape[1] * HARMONIC_COST
     if isinstance(system, Heads):
@@ -536,7 +559,7 @@ def _one_run(team: Team, x: Array, velocity: Array, stop: Stop) -> None:
     flat = np.zeros(n * d + 8)
     team.system.places[:] = x.T
     team.sweep(flat, stop)
-    if isinstance(team.system, Circle):
+    if isinstance(team.system, Circle | CircleGrid):
         np.multiply(x[:, 1], -flat[:n], out=velocity[:, 0])
         np.multiply(x[:, 0], flat[:n], out=velocity[:, 1])
     else:
@@ -567,6 +590,7 @@ def _drift_by_type(system, y, velocity, stop):
     return {
         Pairwise: _pairwise_drift,
         Circle: _circle_drift,
+        CircleGrid: _grid_drift,
         Sphere: _sphere_drift,
         Tiles: _tiles_drift,
         Heads: _heads_drift,
@@ -586,6 +610,13 @@ def _circle_drift(system, y, velocity, stop):
         return
     pairwise_place(system.pair, y)
     circle_sweep(system, velocity, stop)
+
+
+def _grid_drift(system, y, velocity, stop):
+    if stop[0]:
+        return
+    pairwise_place(system.pair, y)
+    grid_sweep(system, velocity, stop)
 
 
 def _sphere_drift(system, y, velocity, stop):

@@ -8,6 +8,7 @@ import numpy as np
 
 from nucleate.checks import Array
 from nucleate.kernels.circle import Circle, circle_base, circle_block, circle_sweep, circle_totals
+from nucleate.kernels.circle_grid import CircleGrid, grid_base, grid_block, grid_sweep, grid_totals
 from nucleate.kernels.circle_heads import modes_base, modes_block, modes_deal, modes_totals
 from nucleate.kernels.head_tiles import (
     HEAD_ROWS,
@@ -25,7 +26,7 @@ from nucleate.kernels.tiles import ROWS, Tiles, tiles_block, tiles_images, tiles
 
 __all__ = ["System", "Team"]
 
-System = Pairwise | Circle | Sphere | Tiles | Heads | HeadTiles
+System = Pairwise | Circle | CircleGrid | Sphere | Tiles | Heads | HeadTiles
 
 PLACE: dict[type, Any] = {
     Pairwise: pairwise_place,
@@ -41,10 +42,16 @@ BLOCK: dict[type, Any] = {
     HeadTiles: head_tiles_block,
 }
 # on one thread, in one call
-SWEEP: dict[type, Any] = {Circle: circle_sweep, Sphere: sphere_sweep, Heads: heads_sweep}
-# sums over modes: the totals of every superblock or tile, what is before each, the velocities of its tokens
+SWEEP: dict[type, Any] = {
+    Circle: circle_sweep,
+    CircleGrid: grid_sweep,
+    Sphere: sphere_sweep,
+    Heads: heads_sweep,
+}
+# running sums: the totals of every block or tile, what is before each, the velocities of its tokens
 STEPS: dict[type, tuple[Any, Any, Any]] = {
     Circle: (circle_totals, circle_base, circle_block),
+    CircleGrid: (grid_totals, grid_base, grid_block),
     Sphere: (sphere_totals, sphere_base, sphere_block),
 }
 BLOCKS_PER_THREAD = 16  # so that the threads end at about the same time
@@ -56,12 +63,12 @@ class Team:
     def __init__(self, system: System, threads: int) -> None:
         self.system = system
         self.members = [system, *(_with_own_scratch(system) for _ in range(threads - 1))]
-        if not isinstance(system, Circle | Sphere):
+        if not isinstance(system, Circle | CircleGrid | Sphere):
             self.edges = _edges(system, threads)
 
     def place(self, y: Array) -> None:
         """Put the state y, flat and padded by 8, on the sphere."""
-        system = self.system.pair if isinstance(self.system, Circle | Sphere) else self.system
+        system = self.system.pair if isinstance(self.system, Circle | CircleGrid | Sphere) else self.system
         PLACE[type(system)](system, y)
 
     def sweep(self, velocity: Array, stop: Stop) -> None:
@@ -69,7 +76,7 @@ class Team:
         if len(self.members) == 1 and type(self.system) in SWEEP:
             SWEEP[type(self.system)](self.system, velocity, stop)
             return
-        if isinstance(self.system, Circle | Sphere):
+        if isinstance(self.system, Circle | CircleGrid | Sphere):
             totals, base, velocities = STEPS[type(self.system)]
             blocks = range(self.system.blocks)
             self._share(lambda member, b: totals(member, b), blocks)
@@ -125,6 +132,9 @@ def _with_own_scratch(system: System) -> System:
     if isinstance(system, Circle):
         pair = system.pair._replace(work=system.pair.work.copy())
         return system._replace(pair=pair, **_copies(system, "sums", "ratios"))
+    if isinstance(system, CircleGrid):
+        pair = system.pair._replace(work=system.pair.work.copy())
+        return system._replace(pair=pair, **_copies(system, "sums"))
     if isinstance(system, Sphere):
         pair = system.pair._replace(work=system.pair.work.copy())
         return system._replace(pair=pair, **_copies(system, "field", "sums", "powers", "few"))

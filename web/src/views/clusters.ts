@@ -103,10 +103,10 @@ export class Clusters extends TimePlot {
     ])
       pen.path([...line(counts[low]), ...reversed(counts[high])], { fill: theme.band, alpha });
     pen.path(line(counts[2]), { stroke: theme.band, width: 1.2, dash: [2, 2] });
-    pen.text(`90 %, 50 % of ${runs} runs`, box.width - TIME_MARGIN.right, TIME_MARGIN.top, {
+    // below the axis, where neither cursor nor veil is
+    pen.text(`90 %, 50 % of ${runs} runs`, TIME_MARGIN.left, box.height - 1, {
       fill: theme.band,
-      align: "right",
-      baseline: "top",
+      baseline: "bottom",
       size: 10,
     });
   }
@@ -121,7 +121,8 @@ export class Clusters extends TimePlot {
     pen.circle(x, this.y(this.share(now), box), 4, { fill: theme.ink, stroke: theme.paper, width: 1.5 });
     const other = this.otherCount(pen, box);
     const words = now === 1 ? "1 cluster" : `${now} clusters`;
-    this.panel.showReading(words + other, `${words}${other}${this.bandWords()}`);
+    const short = other === "" ? words : `${now}${other}`; // the title says what is counted
+    this.panel.showReading(short, `${words}${other}${this.bandWords()}`);
   }
 
   /** The count of the run that is compared with, at the same time. */

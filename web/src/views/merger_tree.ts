@@ -123,15 +123,17 @@ export class MergerTree extends TimePlot {
   protected paintOverlay(pen: Pen, box: Box): void {
     const { run, theme } = this.context;
     if (run === null || run.frameCount === 0) return;
-    this.drawCursor(pen, box, 0.72);
     const { history } = this;
     if (history === null) return this.panel.showReading("");
+    this.drawCursor(pen, box, 0.72);
     const shown = this.pointed ?? this.kept;
     if (shown === null) {
       const all = history.branches.length;
-      const some = this.rows.length < all ? `, ${this.rows.length} of ${all} clusters` : "";
       const count = history.mergers.length;
-      return this.panel.showReading(`${count === 1 ? "1 merger" : `${count} mergers`}${some}`);
+      const words = count === 1 ? "1 merger" : `${count} mergers`;
+      if (this.rows.length === all) return this.panel.showReading(words);
+      const some = `${this.rows.length} of ${all}`;
+      return this.panel.showReading(`${words}; ${some} lines`, `${words}, ${some} clusters drawn`);
     }
     const branch = history.branches[shown.branch];
     const y = this.row(shown.branch, box);

@@ -111,7 +111,7 @@ export class SpectrumView extends Plot {
     if (x >= left && x <= right) pen.line(x, top, x, foot, { stroke: theme.soft, width: 1.2 });
     pen.line(left, y, right, y, { stroke: theme.soft, width: 1.2 });
     pen.text("Re λ", right, box.height - 1, { ...label, align: "right", baseline: "bottom" });
-    pen.text("Im", left + 4, top + 1, { ...label, baseline: "top" });
+    pen.text("Im", x + 4, top + 1, { ...label, baseline: "top" });
     const most = spectrum.lambda_max[0];
     const near = 1e-9 * Math.max(1, Math.abs(most));
     for (const [a, b] of spectrum.eigenvalues) {

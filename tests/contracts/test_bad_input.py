@@ -39,6 +39,7 @@ def compiled_already() -> None:
             nc.drift(model, nc.uniform(5, d, seed=0))
             nc.drift(model, nc.uniform(5, d, seed=0, runs=2))
     nc.drift(MODEL, X, kernel="circle")
+    nc.drift(Attention(1e4), X, kernel="circle")  # on a grid
     nc.simulate(Attention(0.0), X, 0.1)  # so few modes that five tokens are enough for the circle kernel
 
 

@@ -13,7 +13,7 @@ from nucleate.integrate.causal_groups import form_groups, join_group
 from nucleate.integrate.causal_linearise import linearise
 from nucleate.integrate.causal_state import CausalState, new_causal_state
 from nucleate.integrate.causal_vectors import add_increments, join_group_of_vectors, linearise_vectors
-from nucleate.integrate.vector_arrays import BLOCK
+from nucleate.integrate.vector_arrays import BLOCK, VectorArrays
 from nucleate.kernels.model_shape import model_shape
 from nucleate.kernels.pairwise import pairwise_system
 
@@ -35,7 +35,7 @@ def rows_of(model: Attention, x: Array) -> tuple[Array, Array]:
             bases[k] = [[-x[k, 1]], [x[k, 0]]]
             _, slope = linearise_on_circle(s, *x[k], frozen + first, frozen + k)
             own = np.array([[slope]])
-        elif s.as_vectors:
+        elif s.vectors is not None:
             linearise_vectors(s, k, frozen + k)
             a = s.vectors
             bases[k] = (np.eye(d) - np.outer(a.mirror[:d], a.x[:d]))[:, : d - 1]
@@ -46,8 +46,8 @@ def rows_of(model: Attention, x: Array) -> tuple[Array, Array]:
             bases[k], own = s.basis, s.block
             join_group(s, k, frozen + k)
         for j in range(first, k):
-            if s.as_vectors:
-                block = _block_by_increments(s, bases[j], frozen + first, frozen + j, frozen + k)
+            if s.vectors is not None:
+                block = _block_by_increments(s, s.vectors, bases[j], frozen + first, frozen + j, frozen + k)
             else:
                 block = s.row[:, :, frozen + j]
             blocks[k, j] = bases[k] @ block @ bases[j].T
@@ -55,7 +55,9 @@ def rows_of(model: Attention, x: Array) -> tuple[Array, Array]:
     return blocks, bases
 
 
-def _block_by_increments(s: CausalState, basis: Array, low: int, at: int, used: int) -> Array:
+def _block_by_increments(
+    s: CausalState, vectors: VectorArrays, basis: Array, low: int, at: int, used: int
+) -> Array:
     """J_kj (d - 1, d - 1) of the slot `at`, from what the token at work makes of each unit increment of that
     slot alone."""
     s.increments[:] = 0.0
@@ -63,7 +65,7 @@ def _block_by_increments(s: CausalState, basis: Array, low: int, at: int, used: 
         s.increments[i, at // BLOCK, at % BLOCK :: BLOCK] = e
     add_increments(s, low, used)
     free = basis.shape[1]
-    return s.vectors.from_others[:free, :free].T.copy()
+    return vectors.from_others[:free, :free].T.copy()
 
 
 def differences(model: Attention, x: Array) -> Array:

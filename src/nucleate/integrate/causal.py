@@ -91,7 +91,7 @@ def integrate_causal(s, buffers, clocks, short_step, short_step_per_group, stop)
             buffers.steps[run] += 1
             is_short = max(h, wanted) < max(short_step, short_step_per_group * groups_in_use(s))
             short_steps = short_steps + 1 if is_short else 0
-            farthest = _move_tokens(s)
+            farthest = _move_tokens(s, s.vectors)
             full = False
             if every_step or (lands and asked):
                 full = write_columns(buffers, run, s.system.x, s.system.m, clock.t)
@@ -105,7 +105,7 @@ def integrate_causal(s, buffers, clocks, short_step, short_step_per_group, stop)
             buffers.rejected[run] += 1
             finite = np.isfinite(error)
             if not finite:
-                _clear_slots(s)
+                _clear_slots(s, s.vectors)
             if clock.h < MIN_STEP:
                 buffers.status[run] = STALLED if finite else NON_FINITE
                 return ENDED
@@ -127,21 +127,21 @@ def _begin_run(s, buffers, clock, run):
 
 
 @inlined
-def _clear_slots(s):
+def _clear_slots(s, vectors):
     """Clear what a step that was not finite left in the slots of tokens: zero times NaN is NaN."""
     places, increments = s.substep_places, s.increments
-    if s.as_vectors:
+    if vectors is not None:
         first = s.frozen_slots // BLOCK
         places[:, first:] = 0.0
-        s.vectors.blocks[first:] = 0.0
-        s.vectors.images[:] = 0.0  # products add zeros to its padding
+        vectors.blocks[first:] = 0.0
+        vectors.images[:] = 0.0  # products add zeros to its padding
     else:
         places[:, :, s.frozen_slots * (places.shape[2] // s.multiplicity.size) :] = 0.0
     increments[:] = 0.0
 
 
 @inlined
-def _move_tokens(s):
+def _move_tokens(s, vectors):
     """The new places of an accepted step; returns how far the farthest token went."""
     x, ends, basis, m = s.system.x, s.ends, s.basis, s.system.m
     d = x.shape[0]
@@ -154,18 +154,18 @@ def _move_tokens(s):
         farthest = max(farthest, reach)
         if reach == 0.0:
             continue
-        if s.as_vectors:
+        if vectors is not None:
             move_in_chart(s, k)
-            continue
-        place_chart(s, k)
-        square = 0.0
-        for c in range(d):
-            for e in range(d - 1):
-                x[c, m + k] += basis[c, e] * ends[e, k]
-            square += x[c, m + k] ** 2
-        length = np.sqrt(square)
-        for c in range(d):
-            x[c, m + k] /= length
+        else:
+            place_chart(s, k)
+            square = 0.0
+            for c in range(d):
+                for e in range(d - 1):
+                    x[c, m + k] += basis[c, e] * ends[e, k]
+                square += x[c, m + k] ** 2
+            length = np.sqrt(square)
+            for c in range(d):
+                x[c, m + k] /= length
     return farthest
 
 
@@ -209,20 +209,33 @@ def causal_step(s, h, stop):
     for k in range(s.system.n):
         if stop[0]:
             return np.nan
-        if s.on_circle:
-            error = extrapolate_on_circle(s, k, used, h)
-        elif s.as_vectors:
-            error = extrapolate_vectors(s, k, used, h, linearise_vectors(s, k, used))
-        else:
-            error = extrapolate(s, k, used, h, linearise(s, k, used))
+        error = _step_of_token(s, s.vectors, k, used, h)
         if not error <= worst:
             worst = error
             if np.isnan(error):
                 return error
-        if s.on_circle:
-            used = join_group_on_circle(s, k, used)
-        elif s.as_vectors:
-            used = join_group_of_vectors(s, k, used)
-        else:
-            used = join_group(s, k, used)
+        used = _join_group(s, s.vectors, k, used)
     return worst
+
+
+# Where `vectors` is None nothing of them is compiled, and else nothing of the other layouts.
+
+
+@inlined
+def _step_of_token(s, vectors, k, used, h):
+    """The ends of token k's step; returns its error."""
+    if vectors is not None:
+        return extrapolate_vectors(s, k, used, h, linearise_vectors(s, k, used))
+    else:
+        if s.on_circle:
+            return extrapolate_on_circle(s, k, used, h)
+        return extrapolate(s, k, used, h, linearise(s, k, used))
+
+
+@inlined
+def _join_group(s, vectors, k, used):
+    """Token k joins its group, or opens one; returns the slots in use."""
+    if vectors is not None:
+        return join_group_of_vectors(s, k, used)
+    else:
+        return join_group_on_circle(s, k, used) if s.on_circle else join_group(s, k, used)

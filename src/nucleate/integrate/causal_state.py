@@ -49,7 +49,7 @@ class CausalState(NamedTuple):
     multiplicity: Array  # (width,) tokens in a slot, or the weight of a frozen one
     substep_places: Array  # (S - K or K - 1, d, wide) in the substeps that begin away from v = 0
     increments: Array  # (S or K, d - 1, wide) sums of u over a slot's tokens
-    # both of them are (.., width / BLOCK, d BLOCK) if `as_vectors`
+    # both of them are (.., width / BLOCK, d BLOCK) with `vectors`
     bases: Array  # (d, d - 1, width) B_j; in low dimensions only, like `places` and `row`
     rounding: Array  # (width,) how far rounding may move one, if more than `roundoff`; not used on the circle
     first_token: Integers  # (width,)
@@ -60,7 +60,7 @@ class CausalState(NamedTuple):
     # of the token at work, towards the slots
     weight: Array  # (width,) w_kj
     row: Array  # (d - 1, d - 1, width) J_kj
-    attention: Array  # (width,) p_kj at the present places; used if `as_vectors`
+    attention: Array  # (width,) p_kj at the present places; used with `vectors`
     # of the token at work
     x: Array  # (d,) x_k
     score: Array  # (d,) A x_k
@@ -85,11 +85,10 @@ class CausalState(NamedTuple):
     last: Array  # (8,) the factors of the last extrapolation
     before_last: Array  # (8,) and of the one before
     active: Array  # (K, 8) 1 where the column has the stage
-    vectors: VectorArrays  # used if `as_vectors`
+    vectors: VectorArrays | None  # where increments are vectors in space
     columns: int  # K, the order of the method
     frozen_slots: int  # a whole number of vectors: what is left over repeats the first with no weight
     on_circle: bool  # which layout
-    as_vectors: bool  # whether increments are vectors in space
     group_radius: float  # tokens this close form a group; 0: none do
     roundoff: float  # what the extrapolation makes of rounding
 
@@ -129,8 +128,8 @@ def new_causal_state(system: Pairwise, tolerance: float) -> CausalState:
     away, substeps, wide = K * (K - 1) // 2, K * (K + 1) // 2, width
     if on_circle:
         away, substeps, wide = K - 1, K, LANES * width
-    vectors = new_vector_arrays(system, substeps, places, as_vectors)
-    if as_vectors:
+    vectors = new_vector_arrays(system, substeps, places) if as_vectors else None
+    if vectors is not None:
         substep_places = np.repeat(vectors.blocks[None], away, axis=0)
     else:
         substep_places = np.zeros((away, d, wide))
@@ -148,7 +147,7 @@ def new_causal_state(system: Pairwise, tolerance: float) -> CausalState:
     zeros = {
         name: np.zeros(shape)
         for names, shape in (
-            ("increments", (substeps, *vectors.blocks.shape) if as_vectors else (substeps, d - 1, wide)),
+            ("increments", (substeps, d - 1, wide) if vectors is None else (substeps, *vectors.blocks.shape)),
             ("bases", (d, d - 1, low)),
             ("row", (d - 1, d - 1, low)),
             ("rounding weight attention", (width,)),
@@ -179,7 +178,6 @@ def new_causal_state(system: Pairwise, tolerance: float) -> CausalState:
         columns=K,
         frozen_slots=frozen,
         on_circle=on_circle,
-        as_vectors=as_vectors,
         group_radius=radius,
         roundoff=EPS * float(np.abs(last).sum()),
         **zeros,

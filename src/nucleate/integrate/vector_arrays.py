@@ -68,15 +68,13 @@ class VectorArrays(NamedTuple):
     V_norm: float  # Frobenius'
 
 
-def new_vector_arrays(system: Pairwise, substeps: int, places: Array, used: bool) -> VectorArrays:
-    """Room for one run with the slots at places (d, width); hardly any unless the layout is `used`."""
-    if not used:
-        substeps, places = 1, np.zeros((2, BLOCK))
+def new_vector_arrays(system: Pairwise, substeps: int, places: Array) -> VectorArrays:
+    """Room for one run with the slots at places (d, width)."""
     d, width = places.shape
     D, rows, sums = panel_width(d), -(-d // GROUP) * GROUP, -(-substeps // GROUP) * GROUP
     with np.errstate(over="ignore"):  # told by the status of the run
         V_norm = abs(system.scale) if system.scalar else float(np.linalg.norm(system.V))
-    A, V, V_rows = system.A[:d, :d], system.V[:d, :d], np.zeros((rows, d))
+    A, V, V_rows = system.A, system.V, np.zeros((rows, d))
     V_rows[:d] = V
     vectors = {name: np.zeros(D) for name in VECTOR_NAMES}
     padded = {name: np.zeros(D + LANES) for name in CHART_NAMES}

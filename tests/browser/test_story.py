@@ -339,7 +339,7 @@ def test_a_word_explains_itself_to_a_finger(server: Server, phone: WatchedPage) 
     box = popover.bounding_box()
     assert box is not None
     assert 0 <= box["x"] <= 390 - box["width"]
-    phone.page.locator("h1").tap()
+    phone.page.locator("#summary").tap()
     expect(popover).to_be_hidden()
 
 

@@ -124,7 +124,7 @@ Kernel = Literal["auto", "reference", "pairwise", "circle", "sphere"]
 MIN_TILES_DIMENSION = 16  # from which tiles beat sums in registers, measured
 MIN_TILES_TOKENS = 64
 HARMONIC_COST, HARMONIC_OVERHEAD = 0.4, 80.0  # of a harmonic, and of all beside, in pairs; measured
-GRID_COST = 60.0  # of a token, in pairs, for each point to a width; measured
+GRID_COST = 500.0  # of a token on the circle's grid, in modes; measured
 MIN_TEAM_WORK = 2.0e6  # pairs or token-modes from which threads over tokens pay, measured
 MAX_KEPT = 64  # small systems that stay set up, one per model
 MIN_LONG_WORK = 1e8  # pairs, times d, from which a drift takes so long that Ctrl-C must reach it
@@ -390,13 +390,18 @@ def _cost_of_modes(shape: ModelShape, tolerance: float) -> float:
     """Of a token on the circle, in pairs; infinite where modes are not accurate enough."""
     if roundoff(shape.z) * usual_ratio(shape.z) > tolerance:
         return math.inf
-    return modes(shape.z) * (1.0 if shape.plain and shape.mask == CAUSAL else 2.5)
+    return modes(shape.z) * _cost_of_mode(shape)
 
 
 def _cost_of_grid(shape: ModelShape, tolerance: float) -> float:
     """The same on a grid."""
-    density = grid_density(shape.z, tolerance) if has_grid(shape) else None
-    return math.inf if density is None else GRID_COST * density
+    accurate = has_grid(shape) and grid_density(shape.z, tolerance) is not None
+    return GRID_COST * _cost_of_mode(shape) if accurate else math.inf
+
+
+def _cost_of_mode(shape: ModelShape) -> float:
+    """Of a token, in pairs."""
+    return 1.0 if shape.plain and shape.mask == CAUSAL else 2.5
 
 
 def harmonics_pay(shape: ModelShape, tolerance: float) -> bool:

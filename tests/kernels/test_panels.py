@@ -1,11 +1,10 @@
 """Products in registers: they are those of NumPy, for any number of columns."""
 
-import os
-import subprocess
-import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from support.checked_bounds import output_with_bounds_checked
 
 from nucleate.checks import Array
 from nucleate.kernels.compile import compiled
@@ -62,12 +61,8 @@ for case in ((a[:-1], b, 3, out, 0), (a, b[1:].copy(), 3, out, 0), (a, b, 3, out
 """
 
 
-def test_bounds_are_checked_where_numba_is_told_to(tmp_path: os.PathLike[str]) -> None:
-    script = os.path.join(tmp_path, "outside.py")
-    with open(script, "w") as file:
-        file.write(OUTSIDE)
-    environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1"}
-    done = subprocess.run(
-        [sys.executable, script], capture_output=True, text=True, check=True, env=environment
+def test_bounds_are_checked_where_numba_is_told_to(tmp_path: Path) -> None:
+    assert (
+        output_with_bounds_checked(OUTSIDE, tmp_path)
+        == "3.0 0.0\n" + 4 * "a product reaches outside its array\n"
     )
-    assert done.stdout == "3.0 0.0\n" + 4 * "a product reaches outside its array\n"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from llvmlite.binding import get_host_cpu_features
+from support.checked_bounds import output_with_bounds_checked
 
 from nucleate.kernels.compile import compiled
 from nucleate.kernels.simd import (
@@ -105,15 +106,11 @@ for i in (-1, 2):
 """
 
 
-def test_bounds_are_checked_where_numba_is_told_to(tmp_path: os.PathLike[str]) -> None:
-    script = os.path.join(tmp_path, "outside.py")
-    with open(script, "w") as file:
-        file.write(OUTSIDE)
-    environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1"}
-    done = subprocess.run(
-        [sys.executable, script], capture_output=True, text=True, check=True, env=environment
+def test_bounds_are_checked_where_numba_is_told_to(tmp_path: Path) -> None:
+    assert (
+        output_with_bounds_checked(OUTSIDE, tmp_path)
+        == "8.0 8.0\n" + 2 * "eight numbers reach outside their array\n"
     )
-    assert done.stdout == "8.0 8.0\n" + 2 * "eight numbers reach outside their array\n"
 
 
 @compiled

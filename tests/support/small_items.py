@@ -214,6 +214,7 @@ SMALL: dict[str, dict[str, Any]] = {
         },
         "t": 60.0,
         "since": 20.0,
+        "first_seed": 0,  # those of the item are looked at by its full run alone
         "again": {"picked": 1, "n": 16, "starts": 2},
         "partings": 1,
         "parting_time": 8.0,

@@ -8,8 +8,17 @@ import xarray
 from support.small_items import SMALL, made
 
 from nucleate.papers import find
-from nucleate.papers.open_questions.clouds.data import KINDS, dominant_space, drawn_model, picked, table
-from nucleate.papers.open_questions.clouds.measures import held_out, rule_hits
+from nucleate.papers.open_questions.clouds.data import (
+    KINDS,
+    Draw,
+    again_seeds,
+    dominant_space,
+    drawn_model,
+    picked,
+    table,
+)
+from nucleate.papers.open_questions.clouds.item import LARGE
+from nucleate.papers.open_questions.clouds.measures import held_out, rule_hits, seed_share
 
 SPHERES = {"kinds": ["general", "all", "symmetric", "scores"], "betas": [4.0], "draws": 8}
 P: dict[str, Any] = {
@@ -101,6 +110,26 @@ def test_the_held_out_exponent_is_that_of_the_token_that_was_largest_before() ->
     assert differs
     assert right.all()
     assert plain.sum() == 2
+
+
+def test_no_seed_of_the_item_is_one_of_the_larger_runs_or_of_a_first_look() -> None:
+    item = find("clouds")
+    seeds = []
+    for p in (item.parameters, {**item.parameters, **LARGE}, {**item.parameters, **item.quick}):
+        starts = {draw.seed for name in p["sets"] for draw in table(p, name)}
+        assert starts.isdisjoint(again_seeds(p))
+        seeds.append(starts | set(again_seeds(p)))
+    assert seeds[0].isdisjoint(seeds[1] | seeds[2])
+
+
+def test_runs_of_one_seed_at_several_beta_count_as_one_in_the_interval_of_a_share() -> None:
+    draws = [Draw("general", 3, beta, 16, seed) for seed in range(8) for beta in (1.0, 4.0, 16.0)]
+    none = seed_share(draws, np.zeros(24, dtype=bool), "")
+    assert (none.value, none.low, none.count) == (0.0, 0.0, (0, 24))
+    assert none.high == pytest.approx(1.0 - 0.025 ** (1.0 / 8.0))  # of 0 of 8
+    half = seed_share(draws, np.arange(24) % 2 == 0, "")
+    assert half.value == 0.5
+    assert (half.low or 0.0) + (half.high or 0.0) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("kind", KINDS)

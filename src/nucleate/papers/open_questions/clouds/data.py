@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "KINDS",
     "Draw",
+    "again_seeds",
     "dominant_space",
     "drawn_model",
     "one_parting",
@@ -33,7 +34,7 @@ LAMBDA_MAX = -0.25  # of general V
 SYMMETRIC = (-1.5, -0.5)  # eigenvalues of symmetric V are uniform between these
 RUNS_PER_BLOCK = 96  # computed and stored at a time
 PARTING, PARTING_FRAMES = 1e-8, 8  # how near two runs begin, and how often they are looked at
-ANOTHER_START = 20_000  # the first seed of starts of a V that was picked
+ANOTHER_START = 20_000  # added to the first seed: the first of the starts of a V that was picked
 FRAMES = 256  # of the window, looked at for where tokens are
 
 
@@ -164,14 +165,18 @@ def picked(p: Any, data: "Data") -> list[Draw]:
     return list(best.values())[: p["again"]["picked"]]
 
 
+def again_seeds(p: Any) -> range:
+    """Of the other starts from which a V that was picked is followed."""
+    first = int(p["first_seed"]) + ANOTHER_START
+    return range(first, first + int(p["again"]["starts"]))
+
+
 def _again(p: Any, draw: Draw) -> "Dataset":
     """The exponents of one V from other starts."""
     import xarray
 
-    n, starts = p["again"]["n"], range(p["again"]["starts"])
-    found = in_threads(
-        lambda i: one_run(p["t"], p["since"], p["tol"], draw._replace(n=n), ANOTHER_START + i), starts
-    )
+    one = draw._replace(n=p["again"]["n"])
+    found = in_threads(partial(one_run, p["t"], p["since"], p["tol"], one), again_seeds(p))
     return xarray.Dataset(
         {name: (("run", "token"), np.stack([one[name] for one in found])) for name in ("first", "second")}
     )

@@ -91,11 +91,25 @@ def _tokens(ax: Any, data: Data, numbers: Numbers, p: Parameters) -> None:
         mean = np.stack([value[:, part].mean(1) for part in parts], axis=1)  # (runs, parts)
         half = 1.96 * mean.std(0) / np.sqrt(len(mean))
         ax.errorbar(
-            at, mean.mean(0), half, color=colour, markersize=3, fmt="o-", linewidth=1.1, label=LABELS[kind]
+            at,
+            mean.mean(0),
+            half,
+            color=colour,
+            markersize=3,
+            fmt="o-",
+            linewidth=1.1,
+            label=f"{LABELS[kind]}, {len(value)} runs",
         )
     long = data["long"]
     best = int(np.minimum(long["first"].values, long["second"].values).max(1).argmax())
     value = long["second"].values[best]  # (n,)
-    ax.plot(np.arange(len(value)) + 1, value, ".", color=palette.grey(0.5), markersize=3, label="one such V")
+    ax.plot(
+        np.arange(len(value)) + 1,
+        value,
+        ".",
+        color=palette.grey(0.5),
+        markersize=3,
+        label="one run, every token",
+    )
     ax.set(xlabel="token", ylabel="exponent", title=f"d = {d}, β = 16", ylim=(-0.2, None))
     ax.legend(fontsize=SMALL_POINTS, frameon=False)

@@ -1,15 +1,30 @@
 """The largest exponent of a run, free of the luck of the largest of many; what cannot be told from zero."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nucleate.checks import Array
 from nucleate.papers.core.item import Data, Parameters
+from nucleate.papers.core.numbers import Number
 from nucleate.papers.open_questions.clouds.data import Draw, table
 
-__all__ = ["RESTING", "held_out", "late_means", "of_runs", "resolution", "rule_hits", "seed_means"]
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+__all__ = [
+    "RESTING",
+    "held_out",
+    "late_means",
+    "of_kind",
+    "of_runs",
+    "resolution",
+    "rule_hits",
+    "seed_means",
+    "seed_share",
+]
 
 RESTING = 1e-6  # a token that moves less than this between two frames at the end rests
 
@@ -35,6 +50,16 @@ def of_runs(
     return draws, np.concatenate(values)
 
 
+def of_kind(
+    data: Data, p: Parameters, names: list[str], kind: str, value: Callable[["Dataset"], Array]
+) -> tuple[list[Draw], Array]:
+    """The runs of one kind of some sets, and what `value` makes of each, (runs,)."""
+    draws = [draw for name in names for draw in table(p, name)]
+    values = np.concatenate([value(data[name]) for name in names])
+    keep = np.array([draw.kind == kind for draw in draws])
+    return [draw for draw, kept in zip(draws, keep, strict=True) if kept], values[keep]
+
+
 def late_means(data: Data, name: str) -> Array:
     """The mean exponent of the second half of the tokens, in both halves of the window, (runs, 2)."""
     n = data[name].sizes["token"]
@@ -52,6 +77,20 @@ def seed_means(draws: list[Draw], values: Array) -> Array:
     for draw, value in zip(draws, values, strict=True):
         groups.setdefault((draw.seed, draw.d, draw.kind), []).append(float(value))
     return np.array([np.mean(one) for one in groups.values()])
+
+
+def seed_share(draws: list[Draw], hits: NDArray[np.bool_], about: str) -> Number:
+    """A share of runs.  Its interval is Clopper's and Pearson's for as many trials as there are seeds,
+    dimensions and kinds, as if all beta of one went the same way, which is the widest."""
+    from scipy.stats import beta
+
+    trials = len({(draw.seed, draw.d, draw.kind) for draw in draws})
+    share = float(hits.mean())
+    good, bad = share * trials, (1.0 - share) * trials
+    low = 0.0 if good == 0.0 else float(beta.ppf(0.025, good, bad + 1.0))
+    high = 1.0 if bad == 0.0 else float(beta.ppf(0.975, good + 1.0, bad))
+    how = f"95 % interval, Clopper and Pearson with {trials} trials"
+    return Number(share, about, low, high, how, None, (int(hits.sum()), len(hits)))
 
 
 def rule_hits(

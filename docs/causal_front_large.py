@@ -1,10 +1,11 @@
 """The item causal-front with larger runs: 100 000 tokens on the circle, 20 000 on the sphere, 200 starts of
 the limit equation to s = 105; about 20 minutes of processor time.
 
-    python docs/causal_front_large.py OUT
+    python docs/causal_front_large.py OUT [million]
 
-Figures, numbers and verdicts are written into the folder OUT; a second call goes on where the first one
-stopped.
+With `million` there are a million tokens on the circle, three starts for each beta, with seeds of their own:
+about half an hour of processor time, and 2 GB of memory for each core.  Figures, numbers and verdicts are
+written into the folder OUT; a second call goes on where the first one stopped.
 """
 
 import sys
@@ -13,17 +14,19 @@ from pathlib import Path
 from clouds_large import Shares
 
 from nucleate.papers.core.runner import reproduce_item
-from nucleate.papers.open_questions.causal_front.item import ITEM, LARGE
+from nucleate.papers.open_questions.causal_front.item import ITEM, LARGE, MILLION
+
+SIZES = {"large": LARGE, "million": MILLION}
 
 
-def main(out: str) -> None:
+def main(out: str, size: str = "large") -> None:
     """Run, measure, judge and draw."""
     for folder in ("figures", "data", "items"):
         (Path(out) / folder).mkdir(parents=True, exist_ok=True)
-    summary = reproduce_item(Path(out), ITEM, {**ITEM.parameters, **LARGE}, display=Shares())
+    summary = reproduce_item(Path(out), ITEM, {**ITEM.parameters, **SIZES[size]}, display=Shares())
     for verdict in summary["verdicts"]:
         print(f"{verdict['word']}: {verdict['part']}. {verdict['why']}.")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

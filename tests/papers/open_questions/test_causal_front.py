@@ -224,10 +224,10 @@ def test_the_coefficient_of_the_logarithm_is_that_of_the_front() -> None:
 
 
 def test_no_two_starts_share_a_seed_nor_any_those_of_the_larger_runs() -> None:
-    from nucleate.papers.open_questions.causal_front.item import LARGE
+    from nucleate.papers.open_questions.causal_front.item import LARGE, MILLION
 
     seeds = []
-    for p in (P, {**P, **LARGE}):
+    for p in (P, {**P, **LARGE}, {**P, **MILLION}):
         counts = [case.starts for case in cases(p)] + [p["far"]["starts"]]
         own = [case_seed(p, number, i) for number, count in enumerate(counts) for i in range(count)]
         seeds += own + [seed + 500 for seed in own]

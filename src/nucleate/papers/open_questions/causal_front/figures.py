@@ -1,6 +1,7 @@
 """The front over the sequence, when it passes, the coefficient of its logarithm, and the masses that it
 leaves."""
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["draw"]
 
 FRAMES = (2.0, 4.0, 6.0, 8.0, 10.0)  # times at which the front is shown
+LABEL_GAP = 0.055  # between labels of curves, of the largest height
 COLOURS = (1, 0, 2, 3, 4)  # of CLUSTER_COLOURS, by the order of cases
 
 
@@ -48,15 +50,32 @@ def _profiles(ax: Any, data: Data, p: Parameters, case: Case) -> None:
     found, s = data[case.name], bins_of(p["first"], case.n).s
     times = np.array(p["times"])
     seen, limit = found["seen"].values[0], found["own_seen"].values[0]  # (time, bin)
-    for time in FRAMES:
-        frame = int(np.argmin(np.abs(times - time)))
+    frames = [int(np.argmin(np.abs(times - time))) for time in FRAMES]
+    ends = [float(max(seen[frame, -1], limit[frame, -1])) for frame in frames]
+    for frame, time, height in zip(frames, FRAMES, _apart(ends, LABEL_GAP * max(ends)), strict=True):
         shade = palette.grey(0.25 + 0.07 * time)
         ax.plot(np.exp(s), seen[frame], color=shade, linewidth=1.5)
         ax.plot(np.exp(s), limit[frame], ":", color=palette.red, linewidth=1.3)
-        at = int(len(s) * (0.1 + 0.055 * time))
-        ax.annotate(f"t = {times[frame]:g}", (np.exp(s[at]), seen[frame, at]), fontsize=SMALL_POINTS - 1)
+        ax.annotate(
+            f"t = {times[frame]:g}",
+            (1.01, height),
+            xycoords=("axes fraction", "data"),
+            va="center",
+            fontsize=SMALL_POINTS - 1,
+            annotation_clip=False,
+        )
+    ax.margins(x=0.01)
     ax.set(xscale="log", xlabel="place k in the sequence", ylabel="ζ − 1, what a token sees beyond 1")
     ax.set_title(case.words, fontsize=SMALL_POINTS + 1)
+
+
+def _apart(heights: list[float], gap: float) -> list[float]:
+    """Heights of labels that are at least the gap apart, each as near to its own as can be from below up."""
+    order = np.argsort(heights)
+    placed = np.array(heights)
+    for below, above in pairwise(order.tolist()):
+        placed[above] = max(placed[above], placed[below] + gap)
+    return [float(one) for one in placed]
 
 
 def _passing(ax: Any, data: Data, p: Parameters) -> None:
@@ -88,9 +107,9 @@ def _passing(ax: Any, data: Data, p: Parameters) -> None:
         )
         if case.d == 2:
             full = np.nanmean(crossing_times(found["full"].values.swapaxes(1, 2), times, LEVEL), 0)  # (size,)
-            ax.plot(
-                p["full_n"], full, "o-", color=palette.grey(0.55), markersize=5, mfc="none", linewidth=0.8
-            )
+            ring = {"markersize": 5, "mfc": "none", "linewidth": 0.8}
+            label = f"full mask, β = {case.beta:g}"
+            ax.plot(p["full_n"], full, "o-", color=colour, label=label, **ring)
             if i == 0:
                 late = s[known] >= np.log(p["least"])
                 t = np.linspace(2.0, times[-1], 60)
@@ -98,8 +117,12 @@ def _passing(ax: Any, data: Data, p: Parameters) -> None:
                 offset = np.mean(s[known][late] - front_places(value[late], case.beta))
                 use = (place + offset > s[0]) & (place + offset < s[-1])
                 ax.plot(np.exp(place + offset)[use], t[use], color=palette.red, linewidth=1.2)
-    ax.set(xscale="log", xlabel="place k (rings: n, full mask)", ylabel="time at which the front passes")
-    ax.legend(fontsize=SMALL_POINTS, frameon=False)
+    ax.set(
+        xscale="log",
+        xlabel="place k in the sequence (rings: number n of tokens)",
+        ylabel="time at which the front passes",
+    )
+    ax.legend(fontsize=SMALL_POINTS - 1, frameon=False)
 
 
 def _logarithms(ax: Any, numbers: Numbers, p: Parameters) -> None:

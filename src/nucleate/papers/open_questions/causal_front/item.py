@@ -18,7 +18,7 @@ from nucleate.papers.open_questions.causal_front.verdicts import (
     verdicts,
 )
 
-__all__ = ["ITEM", "LARGE"]
+__all__ = ["ITEM", "LARGE", "MILLION"]
 
 # of docs/causal_front_large.py
 LARGE: Parameters = {
@@ -26,6 +26,13 @@ LARGE: Parameters = {
     "full_n": [1000, 10_000, 100_000],
     "far": {"beta": 12.0, "begin": 25.0, "end": 105.0, "t": 44.0, "starts": 200, "halved": 8},
     "first_seed": 20_000,
+}
+# of docs/causal_front_large.py OUT million: the same criteria with a million tokens on the circle
+MILLION: Parameters = {
+    **LARGE,
+    "cases": [[2, 49.0, 1_000_000, 3], [2, 196.0, 1_000_000, 3], [3, 20.0, 20_000, 4]],
+    "far": {"beta": 12.0, "begin": 25.0, "end": 105.0, "t": 44.0, "starts": 40, "halved": 4},
+    "first_seed": 30_000,
 }
 
 ITEM = Item(
@@ -130,7 +137,7 @@ ITEM = Item(
             " times: one run (grey) and the limit equation behind its first 300 tokens (red, dotted). Above"
             " right: when the front passes token k, mean of the starts and 95 % interval; red: 4λt − (3/2) ln"
             " t + const; rings: under the full mask, when clusters form among n tokens. Below left: the"
-            " coefficient of ln t, with 95 % intervals, and those named before (grey lines; red: what the"
+            " coefficient c of ln t, with 95 % intervals, and those named before (grey lines; red: what the"
             " heuristic has). Below right: how many of the clusters on the circle have at most so much of the"
             " mean mass: in runs (black), arcs around Rényi centers (blue) and around random places (grey)."
         )

@@ -100,15 +100,13 @@ def _growth(numbers: Numbers, p: Parameters) -> Verdict:
 def _speed(numbers: Numbers, p: Parameters) -> Verdict:
     slower = _all(p, lambda name: _above(numbers[f"{name}_full_difference"], 0.0), 2) == "observed"
     good = _within(numbers["speed"], 1.0, MAX_SPEED_OFF) and slower
-    c = numbers["logarithm"]
     return Verdict(
-        "clusters form by a front that passes token k when ln k = 4λt − (3/2) ln t + const, sooner than under"
-        " the full mask",
+        f"clusters form by a front that moves at 4λ in ln k to {MAX_SPEED_OFF:.0%}, once c ln t with c = 3/2"
+        " is taken off, and that passes token k after a time that grows less with ln k than the full mask's"
+        " does with ln n; c itself is judged apart",
         "observed" if good else "not observed",
-        f"the slope of 4λt − (3/2) ln t over ln k is {numbers['speed']} over all runs; with the coefficient"
-        f" {c} of ln t it would be 1 (of those named before, in the interval: {_possible_words(c)}), and the"
-        f" limit equation without noise behind the same tokens has {numbers['logarithm_difference']} more;"
-        f" dt/ds is {_listed(numbers, p, 'slope')}, and under the full mask dt/d ln n is more by"
+        f"the slope of 4λt − (3/2) ln t over ln k is {numbers['speed']} over all runs; dt/ds is"
+        f" {_listed(numbers, p, 'slope')}, and under the full mask dt/d ln n is more by"
         f" {_listed(numbers, p, 'full_difference', 2)}",
     )
 
@@ -116,8 +114,9 @@ def _speed(numbers: Numbers, p: Parameters) -> Verdict:
 def _far_speed(numbers: Numbers, p: Parameters) -> Verdict:
     good = all(_within(numbers[f"far_{kind}_ratio"], 1.0, MAX_FAR_OFF) for kind in ("noisy", "quiet"))
     return Verdict(
-        "far from the beginning the front of the limit equation moves at 4λ but for the logarithms, (3/2) ln"
-        " t with the noise of independent tokens and 3 ln t without",
+        f"far from the beginning the front of the limit equation moves at 4λ to {MAX_FAR_OFF:.0%}, once c ln"
+        " t is taken off, with c = 3/2 with the noise of independent tokens and 3 without; c itself is"
+        " judged apart",
         "observed" if good else "not observed",
         f"from s = {p['far']['begin']:g} to {p['far']['end'] - 5:g}, corrected for cells, the slopes of 4λt"
         f" − (3/2) ln t and 4λt − 3 ln t over s are {numbers['far_noisy_ratio']} and"
@@ -129,13 +128,17 @@ def _far_speed(numbers: Numbers, p: Parameters) -> Verdict:
 def _far_logarithm(numbers: Numbers, p: Parameters) -> Verdict:
     quiet, difference = numbers["far_quiet_logarithm"], numbers["far_logarithm_difference"]
     good = _possible(quiet) == (3.0,) and _possible(difference) == (1.5,)
+    runs, noisy, less = (numbers[key] for key in ("logarithm", "far_noisy_logarithm", "logarithm_difference"))
     return Verdict(
-        "of the coefficients 0, 1, 3/2, 2 and 3 of ln t, 3 alone is possible far from the beginning without"
-        " noise, and noise takes 3/2 of it away",
+        "c, the coefficient of ln t: of 0, 1, 3/2, 2 and 3, 3 alone is possible far from the beginning"
+        " without noise, and noise takes 3/2 of it away",
         "observed" if good else "not observed",
         f"without noise it is {quiet} (in the interval: {_possible_words(quiet)}), and noise takes away"
         f" {difference} of the same start (in the interval: {_possible_words(difference)}); with noise alone"
-        f" it is {numbers['far_noisy_logarithm']}",
+        f" it is {noisy} (in the interval: {_possible_words(noisy)}). In runs, which were not part of the"
+        f" criterion, it is {runs} (in the interval: {_possible_words(runs)}), and the limit equation without"
+        f" noise behind the same tokens has {less} more (in the interval: {_possible_words(less)}), where"
+        " the heuristic has 3/2",
     )
 
 

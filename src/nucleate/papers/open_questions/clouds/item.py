@@ -451,8 +451,8 @@ ITEM = Item(
             "Left: held-out largest exponents of all runs by kind of cloud, with the number above the"
             " resolution (grey: below it chaos cannot be told), which is that of the first two kinds, which"
             " cannot be chaotic; those below −0.04 are drawn there. Right: exponents by token, means of 8"
-            " tokens and of all runs with 95 % intervals: general V with more tokens, symmetric V; dots, every"
-            " token of one of these runs of general V, that with the largest exponents."
+            " tokens and of all runs with 95 % intervals: general V with more tokens, symmetric V; dots:"
+            " every token of one of these runs of general V, that with the largest exponents."
         ),
     },
     run=run,

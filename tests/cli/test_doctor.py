@@ -20,6 +20,24 @@ def test_it_fits_on_one_screen_and_names_version_processor_and_cache() -> None:
     assert "cores" in rows["machine"]
 
 
+@pytest.mark.parametrize(
+    ("vectors", "shown"),
+    [
+        ("AVX-512, eight doubles at once", "znver4; AVX-512, 8 doubles at once"),
+        ("AVX2, four", "znver4; AVX2, 4 doubles at once"),
+        ("no wide vectors: slower", "znver4; no wide vectors: slower"),
+    ],
+)
+def test_it_says_in_numbers_how_many_doubles_are_computed_at_once(vectors: str, shown: str) -> None:
+    assert doctor._in_numbers("znver4", vectors) == shown
+
+
+def test_nothing_is_both_ready_and_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "_is_there", lambda name: False)
+    (ready,) = doctor._present()
+    assert not [one.what for one in doctor.EXTRAS if one.what in ready]
+
+
 def test_what_is_missing_is_named_with_the_command_that_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "_is_there", lambda name: name != "uvicorn")
     done = nucleate("doctor", "--quiet")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nucleate.cli.errors import Command, friendly_errors
+from nucleate.cli.errors import Command, Group, friendly_errors
 from nucleate.cli.options import Quiet
 from nucleate.cli.progress import ProgressBar
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["bench"]
 
 bench = typer.Typer(
-    help="Measure speed and accuracy beside other tools, in the same run.", no_args_is_help=True
+    cls=Group, help="Measure speed and accuracy beside other tools, in the same run.", no_args_is_help=True
 )
 
 ROUNDS, QUICK_ROUNDS = (

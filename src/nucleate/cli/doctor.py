@@ -18,6 +18,7 @@ __all__ = ["doctor"]
 
 CORE = ("numpy", "scipy", "numba", "llvmlite", "xarray", "zarr", "matplotlib", "typer", "rich")
 WIDE = 14  # letters of the first column
+DOUBLES = {"eight": 8, "four": 4, "two": 2}  # in a vector, by the word for it
 
 
 class Extra(NamedTuple):
@@ -38,7 +39,7 @@ EXTRAS = (
     Extra("ensemble --cluster, on SLURM", ("dask_jobqueue",), "slurm"),
     Extra(".mp4", ("imageio_ffmpeg",), "video"),
     Extra("--device gpu", ("numba_cuda",), "gpu"),
-    Extra("bench, the others", ("jax", "diffrax"), "bench"),
+    Extra("bench beside JAX and diffrax", ("jax", "diffrax"), "bench"),
 )
 
 
@@ -91,9 +92,16 @@ def _machine() -> list[str]:
     room = f"{memory() / 2**30:.1f} GiB of memory, {free_memory() / 2**30:.1f} free"
     return [
         _row("machine", f"{platform.system()} {platform.release()}, {platform.machine()}; {some}; {room}"),
-        _row("processor", ", ".join(processor())),
+        _row("processor", _in_numbers(*processor())),
         _row("card", _card()),
     ]
+
+
+def _in_numbers(name: str, vectors: str) -> str:
+    """A processor and its vectors, such as "znver4; AVX2, 4 doubles at once"."""
+    kind, _, many = vectors.partition(", ")
+    lanes = DOUBLES.get(many.partition(" ")[0])
+    return f"{name}; {vectors}" if lanes is None else f"{name}; {kind}, {lanes} doubles at once"
 
 
 def _card() -> str:

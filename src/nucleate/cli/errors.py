@@ -7,9 +7,18 @@ from typing import Any, ClassVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from nucleate.cli.help_words import name_values
 from nucleate.cli.printing import echo
 
-__all__ = ["EXIT_BAD_INPUT", "EXIT_INTERRUPTED", "EXIT_UNFINISHED", "Command", "Commands", "friendly_errors"]
+__all__ = [
+    "EXIT_BAD_INPUT",
+    "EXIT_INTERRUPTED",
+    "EXIT_UNFINISHED",
+    "Command",
+    "Commands",
+    "Group",
+    "friendly_errors",
+]
 
 EXIT_UNFINISHED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 1, 2, 130  # exit codes
 RENAMED_OPTIONS = {
@@ -63,6 +72,11 @@ class Command(TyperCommand):
         name = words.partition(" ")[0]
         return cls.typed[name] + words.removeprefix(name) if name in cls.typed else words
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        found = super().get_params(ctx)
+        name_values(found, ctx)
+        return found
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         _refuse_empty(args)
         Command.typed = {
@@ -95,7 +109,16 @@ def _refuse_empty(args: list[str]) -> None:
             raise typer.Exit(EXIT_BAD_INPUT)
 
 
-class Commands(TyperGroup):
+class Group(TyperGroup):
+    """Several commands under one word, such as `bench`."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        found = super().get_params(ctx)
+        name_values(found, ctx)
+        return found
+
+
+class Commands(Group):
     """All commands: Ctrl-C before one of them has its own words for it ends it the same way."""
 
     def make_context(self, *words: Any, **settings: Any) -> Any:

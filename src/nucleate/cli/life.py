@@ -60,7 +60,7 @@ def life(
 ) -> None:
     """Follow the clusters of tokens until one is left; print when which merged, write a picture and the data.
 
-    Exit code 0: one cluster is left. 1: not yet. 2: bad input. 130: interrupted. What there is is written.
+    Exit code 0: one cluster is left. 1: more. 2: bad input. 130: interrupted. What was computed is written.
     """
     with friendly_errors():
         from nucleate.checks import whole_number

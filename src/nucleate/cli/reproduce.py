@@ -61,8 +61,8 @@ def reproduce(
         Path | None,
         typer.Option(
             help=(
-                "Also write the report as a page of docs beside this page, with its pictures; of"
-                " causal-clustering also hero picture, gallery and verdicts between the marks of this page."
+                "Also write the report as a page, docs/report.md or docs/papers/NAME.md beside this README,"
+                " with its pictures; of causal-clustering also picture and findings between its marks."
             ),
             show_default="no page",
             readable=False,

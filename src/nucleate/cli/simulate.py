@@ -95,7 +95,7 @@ def simulate(
             "--time",
             "-t",
             help="How long to run; time is depth, without a unit.",
-            show_default="150; with layers their end; with --model until it should be seen where tokens go",
+            show_default="150; with --layers to the last; with --model by the head's own rates",
         ),
     ] = None,
     seed: Annotated[
@@ -132,7 +132,7 @@ def simulate(
         typer.Option(
             help=(
                 "Take Q, K, V and beta from one head of this checkpoint: its folder, or its .safetensors or"
-                " .gguf file; or the whole model from the [model] of a .toml file."
+                " .gguf file; or the whole model from the table \\[model] of a .toml file."
             ),
             readable=False,
         ),

@@ -85,7 +85,7 @@ def trace(
 
     Layer 0 is before the first block.
 
-    The first token, in many models a sink, is left out of what is said of a layer, but where it is named.
+    Numbers of a layer leave out the first token, which in many models all others attend to (a sink).
 
     nucleate trace model.gguf --text "The cat sat on the mat." --out trace.zarr
 

@@ -60,32 +60,35 @@ PAPER = Paper(
             "conjecture1",
             "Conjecture 1, Q = K = I",
             "disagrees",
-            "Conjecture 1 is false: with β = 0 and V = (4 −4; 0 1) tokens at (1, 0) and (−24/25, 7/25) rest"
-            " and attract. With random V {random_value_off.value:.1%} of runs end off ±ξ, with random Q and K"
+            "Conjecture 1, that all tokens end at ξ or −ξ, the unit eigenvectors of V's largest eigenvalue,"
+            " is false: with β = 0 and V = (4 −4; 0 1) tokens at (1, 0) and (−24/25, 7/25) rest and attract."
+            " With random V {random_value_off.value:.1%} of runs end off ±ξ, with random Q and K"
             " {random_scores_off.value:.1%}; for symmetric V and Q = K = I it is proved.",
         ),
         Finding(
             "table1",
             "row 5, at β = 1: ",
             "evidence against",
-            "Table 1's two clouds need a large β: with no token farther than 60° from ±ξ, our reading of"
-            " “clouds”, end {row5-low-beta_parted.value:.0%} of runs of 16 tokens at β = 1,"
-            " {row5_parted.value:.0%} at β = 4, {row5-high-beta_parted.value:.0%} at β = 9.",
+            "Table 1's two clouds around ±ξ, where that eigenvalue is negative, need a large β: the share of"
+            " runs (16 tokens) in which every token ends within 60° of ±ξ, our reading of “clouds”, is"
+            " {row5-low-beta_parted.value:.0%} at β = 1, {row5_parted.value:.0%} at 4,"
+            " {row5-high-beta_parted.value:.0%} at 9.",
         ),
         Finding(
             "law",
             "strong and Rényi centers of uniform tokens both number",
             "agrees",
-            "Rényi centers number β^{{(d−1)/2}}: measured powers are {renyi_d2_decade},"
-            " {renyi_d3_decade} and {renyi_d4_decade} for d = 2, 3 and 4.",
+            "Rényi centers, tokens that start farther than δ, a multiple of β^{{−1/2}}, from every earlier"
+            " center, number β^{{(d−1)/2}}: measured powers are {renyi_d2_decade}, {renyi_d3_decade} and"
+            " {renyi_d4_decade} for d = 2, 3 and 4.",
         ),
         Finding(
             "capture",
             "Rényi centers capture no more than chance in O(1) time",
             "proved",
-            "Rényi centers capture no more than chance within a fixed time, as the number n of tokens grows:"
-            " a theorem; measured at t = 3, what a center has beyond its share by chance"
-            " ({chance.value:.4f} at β = 64) falls like n^{{{power_t3}}}.",
+            "In a fixed time, as the number n of tokens grows, Rényi centers gather no more tokens than"
+            " chance: proved. Measured at t = 3, β = 64: by chance a share of {chance.value:.4f} of the"
+            " tokens is near a center; what is there beyond that falls like n^{{{power_t3}}}.",
         ),
     ),
 )

@@ -193,6 +193,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "predicted": [[2, 16.0, 40], [2, 64.0, 60]],
         "starts": {"2": 4},
         "simulated": [[2, 16.0, 40]],
+        "held": [[2, 64.0, 60]],
     },
     "clouds": {
         "sets": {

@@ -1,5 +1,6 @@
 """Clusters over ln t / beta: counted by hand, and other curves change the verdicts."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -7,26 +8,43 @@ import pytest
 import xarray
 from support.small_items import made
 
+from nucleate.checks import Array
 from nucleate.papers import find
 from nucleate.papers.open_questions.cluster_counts.data import one_limit
-from nucleate.papers.open_questions.cluster_counts.measures import GRID, counts, distances, plateaus
+from nucleate.papers.open_questions.cluster_counts.measures import (
+    GRID,
+    counts,
+    distances,
+    plateaus,
+    scaled_counts,
+)
+
+STARTS = 300
 
 P: dict[str, Any] = {
     "limit_n": {"2": 400},
-    "limit_starts": 60,
+    "limit_starts": STARTS,
     "small_angles": {"2": [0.25, 0.5]},
     "predicted": [[2, 64.0, 0], [2, 256.0, 0], [2, 1024.0, 0]],
     "starts": {"2": 12},
     "simulated": [[2, 64.0, 0]],
+    "held": [[2, 256.0, 0]],
 }
+
+
+@cache
+def limits(first: int, starts: int) -> Array:
+    """Angles of causal single linkage, (starts, rank)."""
+    return np.stack([one_limit(400, 2, seed) for seed in range(first, first + starts)])
 
 
 def planted(shift: float = 6.0) -> dict[str, xarray.Dataset]:
     """Losses at ln t = beta (1 - cos D) - shift, as the two-token law has them."""
-    angle = np.stack([one_limit(400, 2, seed) for seed in range(60)])
+    angle = limits(0, STARTS)
     level = 1.0 - np.cos(angle[:12])
     data = {"limit_d2": angle} | {f"predicted_d2_beta{b:g}": b * level - shift for b in (64.0, 256.0, 1024.0)}
     data["simulated_d2_beta64"] = data["predicted_d2_beta64"] + 0.1
+    data["held_d2_beta256"] = 256.0 * (1.0 - np.cos(limits(1000, 40))) - 0.1
     return {name: xarray.Dataset({"loss": (("start", "rank"), values)}) for name, values in data.items()}
 
 
@@ -60,6 +78,29 @@ def test_curves_that_become_those_of_their_starts_are_observed_and_others_are_no
     assert words(others)[:3] == ["observed", "observed", "not observed"]
     few = {**data, "limit_d2": data["limit_d2"].where(data["limit_d2"]["rank"] < 8)}  # never more than 9 left
     assert words(few)[1] == "not observed"
+
+
+def test_counts_of_other_starts_are_held_against_the_constant_of_the_first_half() -> None:
+    data = planted()
+    assert words(data)[4:] == ["observed", "observed"]
+    loss = data["limit_d2"]["loss"].values
+    # the other half has a fifth of its clusters less
+    other = np.arange(STARTS)[:, None] >= STARTS // 2
+    fewer = np.where(other & (np.arange(loss.shape[1]) % 5 == 0), 0.0, loss)
+    assert words({**data, "limit_d2": data["limit_d2"].copy(data={"loss": fewer})})[4:] == [
+        "not observed",
+        "observed",
+    ]
+    assert words({**data, "held_d2_beta256": 0.7 * data["held_d2_beta256"]})[4:] == [
+        "observed",
+        "not observed",
+    ]
+
+
+def test_counts_times_the_share_of_the_sphere_are_those_at_the_angles() -> None:
+    level = 1.0 - np.cos(np.array([[1.0, 0.5, 0.2]]))
+    expected = np.mean([4.0 * 0.1 / np.pi, 3.0 * 0.3 / np.pi])
+    assert scaled_counts(level, 2, np.array([0.1, 0.3])) == pytest.approx([expected])
 
 
 def test_counts_are_losses_after_the_time_and_one() -> None:

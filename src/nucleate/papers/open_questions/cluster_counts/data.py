@@ -70,14 +70,19 @@ def run(workspace: "ItemWorkspace") -> "Data":
     p, data = workspace.parameters, {}
     jobs: list[tuple[str, int, int, Any, float]] = []
     for d, n in p["limit_n"].items():
-        work = partial(_seeded, one_limit, (n, int(d)))
+        work = partial(_seeded, one_limit, (n, int(d)), 0)
         jobs.append(
             (f"limit_d{d}", p["limit_starts"], LIMITS_PER_BLOCK, work, 4e-8 * n * n * p["limit_starts"])
         )
-    for name, function in (("predicted", predicted_losses), ("simulated", simulated_losses)):
-        for d, beta, n in p[name]:
+    beside = [case for case in p["simulated"] if case not in p["predicted"]]  # to be held against simulation
+    for name, function, first, cases in (
+        ("predicted", predicted_losses, 0, [*p["predicted"], *beside]),
+        ("held", predicted_losses, p["held_seed"], p["held"]),
+        ("simulated", simulated_losses, 0, p["simulated"]),
+    ):
+        for d, beta, n in cases:
             starts = p["starts"][str(d)]
-            work = partial(_seeded, function, (beta, n, d))
+            work = partial(_seeded, function, (beta, n, d), first)
             jobs.append((f"{name}_d{d}_beta{beta:g}", starts, LIVES_PER_BLOCK, work, 6e-6 * n * n * starts))
     cost = np.cumsum([0.0, *(job[-1] for job in jobs)])
     for i, (name, starts, block, work, _) in enumerate(jobs):
@@ -89,5 +94,5 @@ def run(workspace: "ItemWorkspace") -> "Data":
     return data
 
 
-def _seeded(function: Any, arguments: tuple[Any, ...], seed: int) -> Array:
-    return np.asarray(function(*arguments, seed))
+def _seeded(function: Any, arguments: tuple[Any, ...], first: int, number: int) -> Array:
+    return np.asarray(function(*arguments, first + number))

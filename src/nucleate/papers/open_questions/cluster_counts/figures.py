@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["draw"]
 
-COLOURS = (1, 0, 2, 3)  # of CLUSTER_COLOURS, by the order of beta
+COLOURS = (1, 0, 2, 3, 4)  # of CLUSTER_COLOURS, by the order of beta
 PLATEAUS = (2, 3, 4, 5)
+DISTANCE_TICKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+MAX_TICKS = 5
 
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
@@ -42,14 +44,14 @@ def _curves(ax: Any, data: Data, p: Parameters, d: str) -> None:
 
     palette = tidy(ax)
     limit = limit_counts(data[f"limit_d{d}"]["loss"].values)  # (starts, 99)
-    betas = [beta for dim, beta, _ in p["predicted"] if str(dim) == d]
     simulated = {beta for dim, beta, _ in p["simulated"] if str(dim) == d}
+    betas = sorted(simulated | {beta for dim, beta, _ in p["predicted"] if str(dim) == d})
     ax.plot(GRID, limit.mean(0), color=palette.grey(0.55), linewidth=3.0, label="limit, all starts")
     ax.plot(
         GRID, limit[: p["starts"][d]].mean(0), color=palette.ink, linewidth=1.4, label="limit, same starts"
     )
     for i, beta in enumerate(betas):
-        colour = CLUSTER_COLOURS[COLOURS[i % 4]]
+        colour = CLUSTER_COLOURS[COLOURS[i % 5]]
         curve = counts(data[f"predicted_d{d}_beta{beta:g}"]["loss"].values, beta)
         ax.plot(GRID, curve.mean(0), color=colour, linewidth=1.2, label=f"β = {beta:g}")
         if beta in simulated:
@@ -81,6 +83,11 @@ def _distances(ax: Any, numbers: Numbers, p: Parameters, d: str) -> None:
     ax.axhline(null, color=palette.grey(0.5), linewidth=0.9, linestyle=(0, (3, 2)))
     ax.set(xscale="log", yscale="log", xlabel="β")
     ax.set_xticks(betas, [f"{beta:g}" for beta in betas])
+    low, high = ax.get_ylim()
+    ax.set_ylim(low * 0.8, high * 1.25)
+    ticks = [tick for tick in DISTANCE_TICKS if low * 0.8 <= tick <= high * 1.25]
+    ticks = ticks if len(ticks) <= MAX_TICKS else ticks[::3]  # powers of ten
+    ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.minorticks_off()
 
 

@@ -15,6 +15,7 @@ __all__ = [
     "plateaus",
     "relative_plateaus",
     "resampled",
+    "scaled_counts",
 ]
 
 GRID = np.linspace(0.02, 1.98, 99)  # (99,) of ln t / beta
@@ -54,6 +55,16 @@ def relative_plateaus(level: Array, clusters: range) -> Array:
     -> (starts, len(clusters))."""
     length = np.stack([plateaus(level, one) for one in clusters], 1)
     return np.asarray(length / length.mean(0))
+
+
+def scaled_counts(level: Array, d: int, angles: Array) -> Array:
+    """N sigma, the mean over some angles theta at ln t / beta = 1 - cos theta, of every start, sigma the
+    share of the sphere within theta: levels (starts, rank) -> (starts,)."""
+    from nucleate.theory.counts import expected_centers
+
+    share = [1.0 / expected_centers(float(one), d, strong=True) for one in angles]  # sigma
+    left = [1.0 + (level > at).sum(1) for at in levels(angles)]  # (angles, starts)
+    return np.asarray(np.mean([one * part for one, part in zip(left, share, strict=True)], axis=0))
 
 
 def resampled(values: Array, resamples: int, seed: int = 0) -> tuple[float, float, float]:

@@ -3,6 +3,7 @@
 import os
 import re
 import runpy
+import signal
 import subprocess
 import sys
 import tarfile
@@ -11,6 +12,7 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import httpx
 import pytest
 
 import nucleate
@@ -19,17 +21,17 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "nucleate"
 
 
+def environment() -> dict[str, str]:
+    """This process's, less what would lead to its own Python."""
+    ours = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
+    return {**{name: value for name, value in os.environ.items() if name not in ours}, "MPLBACKEND": "Agg"}
+
+
 def run(words: Sequence[str | Path], cwd: Path, timeout: float = 300) -> str:
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
-    }
-    environment |= {"MPLBACKEND": "Agg"}
     done = subprocess.run(
         [str(word) for word in words],
         cwd=cwd,
-        env=environment,
+        env=environment(),
         capture_output=True,
         text=True,
         timeout=timeout,
@@ -121,4 +123,22 @@ def test_wheel_installs_into_an_empty_environment_and_the_readme_runs_there(
     assert "Figure 4" in (tmp_path / "reproduction" / "report.html").read_text(encoding="utf-8")
     said = command("doctor")
     assert str(tmp_path) in said
-    assert "missing         explore: starlette" in said
+    (hint,) = re.findall(r"^missing +explore: starlette.*\(python -m pip install '(.+)'\)$", said, flags=re.M)
+    run([*pip, "install", "--quiet", "--no-compile", "-c", ROOT / "constraints.txt", hint], cwd=tmp_path)
+    assert "missing         explore" not in command("doctor")
+    with subprocess.Popen(
+        [scripts / "nucleate", "explore", "--no-browser", "--quiet"],
+        cwd=tmp_path,
+        env={**environment(), "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as explorer:
+        try:
+            assert explorer.stdout is not None
+            address = explorer.stdout.readline().strip()
+            page = httpx.get(address, timeout=60.0, trust_env=False)
+            assert page.status_code == 200
+            assert "<title>nucleate" in page.text
+        finally:
+            explorer.send_signal(signal.SIGINT)
+            assert explorer.wait(60.0) == 0

@@ -17,7 +17,7 @@ from nucleate.papers.open_questions.predicted_merges.measures import (
     share_of_starts,
 )
 
-P: dict[str, Any] = {"cases": [["circle", 2, 100.0, 30, 12, "I"]], "share": 1.0}
+P: dict[str, Any] = {"cases": [["circle", 2, 100.0, 30, 12, "I"]], "share": 1.0, "first_seed": 0}
 CASE = cases(P)[0]
 
 
@@ -67,8 +67,22 @@ def test_the_comparison_of_a_perfect_life_has_no_error_and_its_nulls_have() -> N
         assert one.survivors == pytest.approx(1.0, abs=1e-6)
         assert (one.by_chance[-1], one.rival[-1]) == (1.0, 0.0)  # two leaders are left
         assert one.by_chance[0] < 0.6
+        assert one.from_start == pytest.approx(one.predicted)  # the tokens have not moved since t = 0
+        assert one.drift == pytest.approx(0.0, abs=1e-6)
         assert (one.unweighed >= one.predicted - 1e-9).mean() > 0.9
     assert np.mean([one.linked.mean() for one in found]) < 0.95
+
+
+def test_leaders_that_moved_before_t_f_are_put_back_to_where_they_were() -> None:
+    lives = perfect()
+    angle = 0.05 * np.random.default_rng(0).standard_normal((CASE.starts, CASE.n))
+    c, s = np.cos(angle), np.sin(angle)
+    x, y = np.moveaxis(lives["x"].values, -1, 0)
+    moved = compare(changed(lives, x=np.stack([c * x - s * y, s * x + c * y], -1)), CASE)
+    assert np.median(np.concatenate([one.drift for one in moved])) == pytest.approx(0.34, abs=0.15)  # 0.67 σ
+    # the merges are those predicted from the start
+    off = np.concatenate([np.abs(one.measured - one.from_start) for one in moved])
+    assert np.median(off) < np.median(np.concatenate([np.abs(one.measured - one.predicted) for one in moved]))
 
 
 def test_survivors_are_the_share_of_log_time_between_the_two_losses() -> None:

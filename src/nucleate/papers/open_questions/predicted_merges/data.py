@@ -29,6 +29,7 @@ class Case(NamedTuple):
     n: int
     starts: int
     scores: str  # "I", or "drawn": Q and K of every life are
+    first_seed: int = 0  # of the starts
 
     @property
     def name(self) -> str:
@@ -39,7 +40,15 @@ class Case(NamedTuple):
 def cases(p: "Parameters") -> list[Case]:
     """All of them, with the share of starts that is asked for."""
     return [
-        Case(group, int(d), float(beta), int(n), max(2, round(p["share"] * starts)), scores)
+        Case(
+            group,
+            int(d),
+            float(beta),
+            int(n),
+            max(2, round(p["share"] * starts)),
+            scores,
+            int(p["first_seed"]),
+        )
         for group, d, beta, n, starts, scores in p["cases"]
     ]
 
@@ -79,11 +88,11 @@ def one_life(case: Case, spread: float, seed: int) -> dict[str, Any]:
     }
 
 
-def _block(case: Case, spread: float, first: int, numbers: range) -> "Dataset":
+def _block(case: Case, spread: float, numbers: range) -> "Dataset":
     """Some lives, as many at once as there are cores."""
     import xarray
 
-    found = in_threads(lambda i: one_life(case, spread, first + i), numbers)
+    found = in_threads(lambda i: one_life(case, spread, case.first_seed + i), numbers)
     dims: dict[str, tuple[str, ...]] = {
         "x": ("token", "coordinate"),
         "Q": ("row", "column"),
@@ -109,7 +118,7 @@ def run(workspace: "ItemWorkspace") -> "Data":
             case.name,
             case.starts,
             LIVES_PER_BLOCK,
-            partial(_block, case, p["spread"], p["first_seed"]),
+            partial(_block, case, p["spread"]),
             "start",
             progress,
         )

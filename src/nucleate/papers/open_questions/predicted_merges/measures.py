@@ -49,6 +49,9 @@ class Comparison:
     order: bool  # all merges are in the predicted order
     survivors: float  # the share of log time at which the right leaders are left
     t_f: float
+    from_start: Array  # (merges,) predicted from where the same leaders were at t = 0
+    right_from_start: Array  # (merges,) whether its absorber is right, 1 or 0
+    drift: Array  # (leaders,) how far they moved until t_f, in units of beta^(-1/2)
 
 
 def compare(lives: "Dataset", case: "Case") -> list[Comparison]:
@@ -69,6 +72,7 @@ _COMPARED: "dict[tuple[Case, str], list[Comparison]]" = {}
 
 def _compare(life: "Dataset", case: "Case", start: int) -> Comparison:
     from nucleate.kernels.model_shape import model_shape
+    from nucleate.sphere import distance, uniform
     from nucleate.theory.predicted_life import follow, leaders_of, predict_merges
 
     Q, K, x, t_f = life["Q"].values, life["K"].values, life["x"].values, float(life["t_f"])
@@ -85,6 +89,10 @@ def _compare(life: "Dataset", case: "Case", start: int) -> Comparison:
     leaders = leaders_of(x, _width(shape.z))
     plain = follow(shape, leaders, found.radius, weigh=False)
     unweighed = dict(zip(plain[1].tolist(), plain[0].tolist(), strict=True))
+    place = uniform(*x.shape, case.first_seed + start)[leaders.token]  # (L, d) at t = 0
+    early = follow(shape, leaders._replace(place=place), found.radius)
+    from_start = dict(zip(early[1].tolist(), early[0].tolist(), strict=True))
+    absorber_from_start = dict(zip(early[1].tolist(), early[2].tolist(), strict=True))
     linked = _single_linkage(x, found.leaders.tolist())
     left, chance, rival = set(found.leaders.tolist()), [], []
     for k in lost:
@@ -105,6 +113,11 @@ def _compare(life: "Dataset", case: "Case", start: int) -> Comparison:
         [event.lost for event in found] == lost,
         _survivors(measured, log_time, t_f),
         t_f,
+        np.array([from_start.get(k, np.inf) for k in lost]),
+        np.array(
+            [absorber_from_start.get(k) == i for k, i in zip(lost, into, strict=True)], dtype=np.float64
+        ),
+        distance(place, leaders.place) * case.beta**0.5,
     )
 
 

@@ -8,7 +8,7 @@ import xarray
 from support.small_items import made
 
 from nucleate.papers import find
-from nucleate.papers.open_questions.lifetimes.measures import fitted_line
+from nucleate.papers.open_questions.lifetimes.measures import fitted_line, merged
 
 P: dict[str, Any] = {
     **find("lifetimes").parameters,
@@ -43,6 +43,14 @@ def test_planted_lifetimes_change_the_verdicts() -> None:
     assert words(planted(ratio=5.0)) == ["observed", "not observed", "observed", "observed"]
     assert words(planted(ratio=0.5)) == ["not observed", "not observed", "observed", "observed"]
     assert words(planted(off=0.1))[3] == "not observed"
+
+
+def test_one_start_at_two_beta_is_drawn_as_one() -> None:
+    twice = {**P, "cells": [[3, beta, 0, 6, "fit"] for beta in (16.0, 36.0)]}
+    data = planted()
+    data["d3_beta36"] = data["d3_beta25"]
+    assert len(set(merged(data, twice, lambda cell: True).start.tolist())) == 6
+    assert len(set(merged(data, P, lambda cell: cell.d == 3).start.tolist())) == 12  # fit, and test
 
 
 def test_a_few_far_points_do_not_move_the_line() -> None:

@@ -8,7 +8,13 @@ from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Ver
 from nucleate.papers.core.numbers import Number, exact, share_of
 from nucleate.papers.open_questions.lifetimes.data import cells, run
 from nucleate.papers.open_questions.lifetimes.figures import draw
-from nucleate.papers.open_questions.lifetimes.measures import MIN_EXPONENT, fitted_line, merged, resampled
+from nucleate.papers.open_questions.lifetimes.measures import (
+    MIN_EXPONENT,
+    fitted_line,
+    merged,
+    resampled,
+    seeds_of,
+)
 
 __all__ = ["ITEM"]
 
@@ -34,11 +40,11 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
 
 def _bound(data: Data, p: Parameters, d: int) -> Iterator[tuple[str, Number]]:
     rows = []
-    for number, cell in enumerate(cells(p)):
+    for cell in cells(p):
         if cell.d == d:
             found = data[cell.name]
             lifetime = np.minimum(found["lifetime"].values, found["until"].values)  # (starts, MOST)
-            start = 10_000 * number + np.arange(len(lifetime))[:, None] + np.zeros_like(lifetime)
+            start = seeds_of(p, cell)[:, None] + np.zeros_like(lifetime)
             keep = np.isfinite(found["promised"].values) & np.isfinite(lifetime)
             rows.append(np.stack([lifetime / found["promised"].values, start], axis=-1)[keep])
     ratio, start = np.concatenate(rows).T  # (centers,) each
@@ -180,7 +186,11 @@ ITEM = Item(
             " merges before have made it. The line has the least sum of |residuals|: a few leaders chase"
             " targets that move."
         ),
-        "The line is fitted on seeds 0, 1, … at some β, and tested on seeds 500, 501, … at other β.",
+        (
+            "The line is fitted on seeds 0, 1, … at some β, and tested on seeds 500, 501, … at other β."
+            " Intervals draw seeds again, each with its lives at every β. Until the second run they drew"
+            " lives, as if the same start at two β were two; criteria are as before."
+        ),
     ),
     criteria=(
         "First: observed if no center of d ≥ 3 stays for less than the lemma's time. Second: observed if"

@@ -10,7 +10,7 @@ from nucleate.checks import Array
 from nucleate.papers.core.item import Data, Parameters
 from nucleate.papers.open_questions.lifetimes.data import Cell, cells
 
-__all__ = ["MIN_EXPONENT", "Merged", "fitted_line", "merged", "resampled"]
+__all__ = ["MIN_EXPONENT", "Merged", "fitted_line", "merged", "resampled", "seeds_of"]
 
 ROUNDS = 20  # of least squares, each weighted by the residuals of the one before
 MIN_EXPONENT = 4.0  # beta (1 - cos angle) from which on the law of large exponents is asked for
@@ -22,14 +22,20 @@ class Merged(NamedTuple):
     exponent: Array  # beta (1 - cos angle)
     log_time: Array  # ln (T m beta sin^2 angle), T since t_f: the exponent, by the law
     error: Array  # ln T minus that of the exact two-token time
-    start: Array  # which life it belongs to
+    start: Array  # the seed of its start, the same at every beta
     beta: Array
+
+
+def seeds_of(p: Parameters, cell: Cell) -> Array:
+    """Of the starts of a cell, (starts,): cells of one dimension and use have the same at every beta, and
+    count as one start where starts are drawn again."""
+    return np.asarray(p["first_seed"][cell.use] + np.arange(cell.starts), dtype=np.float64)
 
 
 def merged(data: Data, p: Parameters, chosen: Callable[[Cell], bool]) -> Merged:
     """Those of the chosen cells, with exponents from MIN_EXPONENT on."""
     rows: list[Array] = []
-    for number, cell in enumerate(cells(p)):
+    for cell in cells(p):
         if not chosen(cell):
             continue
         found = data[cell.name]
@@ -38,7 +44,7 @@ def merged(data: Data, p: Parameters, chosen: Callable[[Cell], bool]) -> Merged:
         )  # (starts, MOST)
         exponent = 2.0 * cell.beta * np.sin(angle / 2.0) ** 2
         keep = np.isfinite(log_time) & (exponent >= MIN_EXPONENT) & (angle < np.pi)
-        start = 10_000 * number + np.arange(len(angle))[:, None] + np.zeros_like(angle)
+        start = seeds_of(p, cell)[:, None] + np.zeros_like(angle)
         whole = np.log(weight * cell.beta * np.sin(angle) ** 2)
         rows.append(
             np.stack(

@@ -78,6 +78,11 @@ def not_observed(ingredient: str, instead: Numbers) -> list[int]:
         ("heads", lambda s, beta: True, [2]),  # never lost
         ("layers", lambda s, beta: beta < 1.0 and s < 0.2, [3]),  # not even at the weakest
         ("alibi", lambda s, beta: s < 0.5 + beta, [5]),  # rises
+        (
+            "alibi",
+            lambda s, beta: s < 3.5 - (beta > 2.7),
+            [5],
+        ),  # one step of the grid, at the last beta alone
         ("ngpt", lambda t, beta: t > np.exp(2.9 * beta), [6]),  # later than without
     ],
 )

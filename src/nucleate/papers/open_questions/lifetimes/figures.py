@@ -63,5 +63,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     left.set(xlabel="β(1 − cos Δ)", ylabel="ln(T m β sin²Δ)")
     left.legend(fontsize=SMALL_POINTS, frameon=False)
     right.axhline(1.0, color=palette.red, linewidth=1.0)
-    right.set(xscale="log", yscale="log", xlabel="guaranteed lifetime", ylabel="lifetime over it")
+    right.set(
+        xscale="log", yscale="log", xlabel="guaranteed lifetime", ylabel="lifetime over the guaranteed one"
+    )
     return {"lifetimes": figure}

@@ -129,8 +129,8 @@ def _held_out(data: Data, p: Parameters, d: str) -> Iterator[tuple[str, Number]]
 def _ratio(one: Number, other: Number, about: str) -> Number:
     """Of two means of independent starts; their relative errors add in squares."""
     value = one.value / other.value
-    half = [((n.high or n.value) - n.value) / n.value for n in (one, other)]
-    off = value * float(np.hypot(*half))
+    first, second = (((n.high or n.value) - n.value) / n.value for n in (one, other))
+    off = value * float(np.hypot(first, second))
     return Number(value, about, value - off, value + off, "95 % interval, errors of both added", 1.0)
 
 

@@ -89,7 +89,7 @@ def _compare(life: "Dataset", case: "Case", start: int) -> Comparison:
     leaders = leaders_of(x, _width(shape.z))
     plain = follow(shape, leaders, found.radius, weigh=False)
     unweighed = dict(zip(plain[1].tolist(), plain[0].tolist(), strict=True))
-    place = uniform(*x.shape, case.first_seed + start)[leaders.token]  # (L, d) at t = 0
+    place = uniform(case.n, case.d, case.first_seed + start)[leaders.token]  # (L, d) at t = 0
     early = follow(shape, leaders._replace(place=place), found.radius)
     from_start = dict(zip(early[1].tolist(), early[0].tolist(), strict=True))
     absorber_from_start = dict(zip(early[1].tolist(), early[2].tolist(), strict=True))

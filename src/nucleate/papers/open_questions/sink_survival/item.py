@@ -125,7 +125,8 @@ def _falls(data: Data, p: Parameters, ingredient: str) -> tuple[str, Number]:
     not hang on the line: 1, -1 if it rises, 0 if it is the same."""
     won = wins(data[f"{ingredient}_held"]["overlap"].values[..., 0, :])  # (start, value, beta)
     found = thresholds(won, axis_values(p, ingredient), p["cases"][ingredient]["rising"])
-    falls = (found[0].each > found[-1].each) * 1.0 - (found[0].each < found[-1].each)  # (starts,)
+    first, last = found[0].each, found[-1].each  # (starts,)
+    falls = np.asarray((first > last) * 1.0 - (first < last) * 1.0, dtype=np.float64)  # (starts,)
     about = f"{NAMES[ingredient]}: held-out starts whose threshold falls with β, less those whose rises"
     return f"{ingredient}_held_falls", _share_by_start(falls[:, None], about)
 

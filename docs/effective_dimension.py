@@ -1,8 +1,9 @@
 """How many principal directions the value matrices of trained heads have: d₁ of the paper's conjecture, by
 several definitions, beside heads drawn at random; the picture images/effective-dimension.png.
 
-    python docs/effective_dimension.py docs/images/effective-dimension.png PATH_TO_MODEL [PATH_TO_MODEL ...]
+    python docs/effective_dimension.py docs/images/effective-dimension.png NAME=PATH_TO_MODEL [...]
 
+NAME is the title of the model's panel; those of the page are MiniLM and SmolLM2-135M.
 The paper conjectures β^{(d₁−1)/2} clusters, d₁ the number of principal directions of V, and does not say
 which directions count.  Here, for heads with λ_max > 0:
 
@@ -64,16 +65,22 @@ def median(values: Array) -> str:
     return f"{np.median(values):.3g} [{low:.3g}, {high:.3g}]"
 
 
-def main(target: str, *paths: str) -> None:
+def _named(model: str) -> tuple[str, str]:
+    name, _, path = model.rpartition("=")
+    return name or Path(path).stem, path
+
+
+def main(target: str, *models: str) -> None:
     """Print a table, draw the picture."""
+    names, paths = zip(*(_named(one) for one in models), strict=True)
     with plot.style("light"):
         figure = Figure(figsize=(4.2 * len(paths), 3.6), layout="constrained")
-        for ax, path in zip(figure.subplots(1, len(paths), squeeze=False)[0], paths, strict=True):
+        axes = figure.subplots(1, len(paths), squeeze=False)[0]
+        for ax, name, path in zip(axes, names, paths, strict=True):
             found = nc.spectra(path, draws=1, partners=0)
             trained = [head.eigenvalues for head in found.heads if head.lambda_max > 0.0]
             kinds = {"trained": trained, "random": random_heads(found.d, found.head_dim, len(trained))}
             beta = float(np.median([head.beta for head in found.heads]))
-            name = Path(path).stem if Path(path).suffix == ".gguf" else found.architecture
             print(
                 f"{name}: {len(trained)} of {len(found.heads)} heads with λ_max > 0, d_head {found.head_dim}"
             )
@@ -97,7 +104,7 @@ def main(target: str, *paths: str) -> None:
                     shown,
                     (np.arange(len(shown)) + 0.5) / len(shown),
                     color=colour,
-                    label=f"{kind}, ≥ λ_max/2",
+                    label=f"{kind}, real part ≥ half the largest",
                 )
                 shown = np.sort(counts[0.9])
                 ax.step(
@@ -105,7 +112,7 @@ def main(target: str, *paths: str) -> None:
                     (np.arange(len(shown)) + 0.5) / len(shown),
                     color=colour,
                     linestyle=(0, (3, 2)),
-                    label=f"{kind}, ≥ 0.9 λ_max",
+                    label=f"{kind}, ≥ 0.9 of the largest",
                 )
             print(f"  effective β, median {beta:.0f}")
             ax.set(xlabel="eigenvalues that count, d₁", ylabel="share of heads", title=name, xlim=(0.0, None))

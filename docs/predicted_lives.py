@@ -24,6 +24,7 @@ from nucleate.plot.tree import branches
 from nucleate.theory.predicted_life import PredictedMerges
 
 IMAGES = Path(__file__).parent / "images"
+LEVELS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0)  # of ln t / beta, marked
 TIMES = np.arange(8.0, 62.0, 2.0)  # at which it is looked whether clusters have formed
 
 
@@ -37,6 +38,10 @@ def tokens_at_formation(beta: float, n: int, seed: int, rtol: float) -> tuple[fl
         if compact(x, label, width)[label].mean() >= FORMED_SHARE:
             return t, x
     raise RuntimeError(f"No clusters by t = {t:g}.")
+
+
+def _root(level: Array) -> Array:
+    return np.sqrt(np.maximum(level, 0.0))
 
 
 def draw_life(top: Any, bottom: Any, beta: float, n: int, seed: int, rtol: float) -> PredictedMerges:
@@ -63,8 +68,14 @@ def draw_life(top: Any, bottom: Any, beta: float, n: int, seed: int, rtol: float
         for turn in (0.0, 2.0 * np.pi, -2.0 * np.pi):
             start = angle[k] + turn
             top.plot([at, at], [start, start + way], color=palette.grey(0.6), linewidth=0.5, zorder=0)
-    top.set(xlim=(begin, 2.05), ylim=(-np.pi, np.pi), ylabel="angle of the leader")
+    top.set(ylim=(-np.pi, np.pi), ylabel="angle of the leader (π is −π)")
     top.set_yticks([-np.pi, 0.0, np.pi], ["−π", "0", "π"])
+    for ax in (top, bottom):
+        # 1 - cos of an angle: its root is nearly that angle, and early merges have room
+        ax.set_xscale("function", functions=(_root, np.square))
+        ticks = [level for level in LEVELS if level >= begin]
+        ax.set_xticks(ticks, [f"{level:g}" for level in ticks])
+        ax.set_xlim(begin, 2.05)
     top.set_title(
         f"n = {f'{n:,}'.replace(',', ' ')}, β = {beta:g}: predicted from t = {t_f:g} on", fontsize=11
     )
@@ -74,7 +85,7 @@ def draw_life(top: Any, bottom: Any, beta: float, n: int, seed: int, rtol: float
     last = found.log_times[-1] / np.log(10.0)
     bottom.set_title(f"last merge at t = 10^{last:.1f}", loc="right", fontsize=SMALL_POINTS, pad=4.0)
     ticks = [tick for tick in (1, 2, 5, 10, 20, 50, 100, 200) if tick <= 1.2 * left[0]]
-    bottom.set(xlim=(begin, 2.05), yscale="log", xlabel="ln t / β", ylabel="clusters")
+    bottom.set(yscale="log", xlabel="ln t / β, spread like its square root", ylabel="clusters")
     bottom.set_yticks(ticks, [str(tick) for tick in ticks])
     bottom.minorticks_off()
     return found

@@ -10,7 +10,7 @@ from support.silent import silent
 
 from nucleate.bench.trace import TraceCase, sections
 
-ABSENT = "not installed: pip install 'nucleate[trace]'"
+ABSENT = "not installed: pip install 'nucleate[torch]'"
 TINY = TraceCase(tokens=7, layers=2, d=12, heads=2, kv_heads=1, d_mlp=8, vocabulary=11)
 
 

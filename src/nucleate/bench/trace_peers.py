@@ -27,7 +27,7 @@ def transformers_states(model: TransformerModel, ids: NDArray[np.int64]) -> Call
         import torch
         import transformers
     except ImportError:
-        raise Missing("pip install 'nucleate[trace]'") from None
+        raise Missing("pip install 'nucleate[torch]'") from None
     s = model.settings
     rope = s.rotary[0]
     if (

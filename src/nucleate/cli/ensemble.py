@@ -21,7 +21,9 @@ def ensemble(
     study: Annotated[
         Path,
         typer.Argument(
-            help="The study: a TOML file, such as studies/figure3.toml.", show_default=False, readable=False
+            help="The study: a TOML file, such as studies/figure3.toml of a checkout.",
+            show_default=False,
+            readable=False,
         ),
     ],
     out: Annotated[

@@ -120,7 +120,7 @@ def layer_figure(found: Spectra, layer: int) -> "Figure":
     figure.supxlabel("real part", fontsize=SMALL_POINTS, y=0.06 / height)
     figure.supylabel("imaginary part", fontsize=SMALL_POINTS, x=0.08 / width)
     figure.suptitle(
-        f"{short_name(found.model)}, layer {layer}: eigenvalues of W_V W_O",
+        f"{short_name(found.model)}, layer {layer}: eigenvalues of $W_O W_V$ that are not 0",
         fontsize=SMALL_POINTS + 2,
         y=1.0 - 0.08 / height,
     )

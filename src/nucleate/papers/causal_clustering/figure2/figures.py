@@ -18,6 +18,7 @@ SNAPSHOTS = (0.0, 5.0, 20.0, SNAPSHOT_BEFORE, SNAPSHOT_AFTER)
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     """A row of snapshots above the angles over time."""
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
     from matplotlib.lines import Line2D
 
     from nucleate import plot
@@ -25,7 +26,8 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     run = data["run"]
     strong, renyi = centers(run.x[0])
     shown = [loss for loss in losses(run, renyi) if loss.shown]
-    figure = Figure(figsize=(11.0, 6.6), layout="constrained")
+    room_above = ConstrainedLayoutEngine(rect=(0.0, 0.0, 1.0, 0.985))  # titles do not touch the edge
+    figure = Figure(figsize=(11.0, 6.6), layout=room_above)
     parts: Any = figure.subfigures(2, 1, height_ratios=[1.0, 1.75])
     top, bottom = parts
     for ax, time in zip(top.subplots(1, len(SNAPSHOTS)), SNAPSHOTS, strict=True):

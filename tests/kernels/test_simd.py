@@ -13,9 +13,11 @@ from support.checked_bounds import output_with_bounds_checked
 
 from nucleate.kernels.compile import compiled
 from nucleate.kernels.simd import (
+    CACHE_LINE_BYTES,
     LANES,
     PART,
     add_halves,
+    aligned_zeros,
     fms,
     hmax,
     hsum,
@@ -176,3 +178,11 @@ np.savez(sys.argv[1], *all_velocities())
     with np.load(tmp_path / "v.npz") as other:
         for i, velocity in enumerate(names["all_velocities"]()):
             assert np.array_equal(velocity, other[f"arr_{i}"]), i
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_aligned_zeros_begin_with_a_line_of_the_cache(dtype: type) -> None:
+    for shape in ((3,), (7, 8), (0, 4), (2, 3, 16)):
+        room = aligned_zeros(*shape, dtype=dtype)
+        assert room.shape == shape and room.dtype == dtype and not room.any()
+        assert room.flags.c_contiguous and (room.size == 0 or room.ctypes.data % CACHE_LINE_BYTES == 0)

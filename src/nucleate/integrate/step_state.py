@@ -7,7 +7,7 @@ import numpy as np
 from nucleate.checks import Array
 from nucleate.integrate.run_buffers import Integers
 from nucleate.integrate.tableau import Tableau
-from nucleate.kernels.simd import LANES
+from nucleate.kernels.simd import LANES, aligned_zeros
 
 __all__ = ["NO_RUN", "StepState", "new_step_state", "tokens_of"]
 
@@ -50,9 +50,9 @@ def new_step_state(
     size = -(-n * width * lanes // LANES) * LANES + LANES
     run, fresh, after_rejection = np.zeros((3, LANES), dtype=np.int64)
     run[:] = NO_RUN
-    stages = np.zeros((len(table.P), size))
-    y, start_y, trial, scratch = np.zeros((4, size))
-    t, h, wanted, error, error_before, decay, interpolant_error = np.zeros((7, LANES))
+    stages = aligned_zeros(len(table.P), size)
+    y, start_y, trial, scratch = aligned_zeros(4, size)
+    t, h, wanted, error, error_before, decay, interpolant_error = aligned_zeros(7, LANES)
     numbers = t, h, wanted, error, error_before, decay, interpolant_error, run, fresh, after_rejection
     return StepState(y, start_y, trial, scratch, stages, *numbers, lanes, width, n, free)
 

@@ -44,6 +44,7 @@ from nucleate.kernels.pairwise import Pairwise, pairwise_system, pairwise_token
 from nucleate.kernels.simd import (
     LANES,
     PART,
+    aligned_zeros,
     fma,
     fms,
     hsum,
@@ -169,20 +170,21 @@ def lanes_for(n: int, orders: int) -> dict[str, Array]:
     """The arrays of `circle_sums.py` for n tokens."""
     c = max(1, min(CHUNK, -(-n // LANES)))
     B = -(-n // (LANES * c))
-    cosine, present = np.zeros((B, c, LANES)), np.ones((B, c, LANES))
+    cosine, present = aligned_zeros(2, B, c, LANES)
+    present[:] = 1.0
     if B:
         last = np.arange((B - 1) * LANES * c, B * LANES * c).reshape(LANES, c).T  # (c, 8) token numbers
         present[-1] = last < n
         cosine[-1] = 1.0  # where there is no token: 0 has no direction, and its modes underflow
     return {
         "cosine": cosine,
-        "sine": np.zeros((B, c, LANES)),
+        "sine": aligned_zeros(B, c, LANES),
         "present": present,
-        "few": np.zeros((B, c, LANES)),
-        "totals": np.zeros((B, orders, 2, LANES)),
-        "base": np.zeros((B, orders, 2, LANES)),
-        "sums": np.zeros((orders, 2, LANES)),
-        "ratios": np.zeros((orders, LANES)),
+        "few": aligned_zeros(B, c, LANES),
+        "totals": aligned_zeros(B, orders, 2, LANES),
+        "base": aligned_zeros(B, orders, 2, LANES),
+        "sums": aligned_zeros(orders, 2, LANES),
+        "ratios": aligned_zeros(orders, LANES),
     }
 
 

@@ -23,6 +23,7 @@ from nucleate.kernels.pairwise import base_2
 from nucleate.kernels.simd import (
     LANES,
     PART,
+    aligned_zeros,
     fma,
     fms,
     lane,
@@ -111,16 +112,16 @@ def circle_batch_system(shapes: Sequence[ModelShape], tolerance: Array) -> Circl
         frozen_weight=np.array([shape.frozen_weight for shape in shapes]),
         ratio=np.array(ratio),
         n=n,
-        bessel=np.zeros((orders, 2, LANES)),
-        start=np.zeros((orders, 2, LANES)),
+        bessel=aligned_zeros(orders, 2, LANES),
+        start=aligned_zeros(orders, 2, LANES),
         factor=np.zeros(LANES),
         mass=np.zeros(LANES),
         limit=np.full(LANES, np.inf),
         exponent=np.zeros(LANES),
         runs=np.zeros(LANES, dtype=np.int64),
-        Z=np.zeros((n, LANES)),
-        place=np.zeros((n, 2, LANES)),
-        sums=np.zeros((orders, 2, LANES)),
+        Z=aligned_zeros(n, LANES),
+        place=aligned_zeros(n, 2, LANES),
+        sums=aligned_zeros(orders, 2, LANES),
     )
 
 
@@ -132,7 +133,7 @@ def circle_batch_velocities(shape: ModelShape, x: Array, velocity: Array, thread
 
     def work() -> None:
         system = circle_batch_system([shape], np.array([TOLERANCE]))
-        state, out = np.zeros((n, LANES)), np.zeros((n, LANES))
+        state, out = aligned_zeros(n, LANES), aligned_zeros(n, LANES)
         for start in groups:  # a range iterator's next is atomic
             count = min(LANES, b - start)
             state[:, :count] = angle[start : start + count].T

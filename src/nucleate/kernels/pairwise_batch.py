@@ -18,7 +18,7 @@ from nucleate.checks import ROUNDING, Array
 from nucleate.kernels.compile import compiled, inner, take_next
 from nucleate.kernels.model_shape import FULL, ModelShape, ordinary_shape
 from nucleate.kernels.pairwise import THREE, TWO, base_2
-from nucleate.kernels.simd import LANES, fma, hsum, load, splat, store, vabs, vmax, zero_below
+from nucleate.kernels.simd import LANES, aligned_zeros, fma, hsum, load, splat, store, vabs, vmax, zero_below
 from nucleate.kernels.threads import Stop, share
 from nucleate.kernels.vector_math import MIN_EXP2, exp2_series, exp2_split
 
@@ -34,7 +34,7 @@ def pairwise_batch_velocities(
     not unit, unless they were checked."""
     not_unit, shape = math.inf if checked else NOT_UNIT, ordinary_shape(shape)
     b, n, d = x.shape
-    scratch = np.empty((min(threads, -(-b // LANES)), 2, n, d, LANES))
+    scratch = aligned_zeros(min(threads, -(-b // LANES)), 2, n, d, LANES)
     if not x.flags.writeable:  # another type to Numba
         x = x.copy()
     todo = np.zeros(1, dtype=np.int64), x, velocity, shape.beta, shape.scale, shape.mask == FULL, not_unit

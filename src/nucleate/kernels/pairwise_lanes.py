@@ -17,7 +17,7 @@ from nucleate.checks import EPS, Array
 from nucleate.kernels.compile import compiled, inlined
 from nucleate.kernels.model_shape import FULL, ModelShape, ordinary_shape
 from nucleate.kernels.pairwise import LOG2_E
-from nucleate.kernels.simd import LANES, PART, fma, load_part, splat_as, sqrt, store
+from nucleate.kernels.simd import LANES, PART, aligned_zeros, fma, load_part, splat_as, sqrt, store
 from nucleate.kernels.vector_math import EXP2_BRIEF_ERROR, exp2_brief, four_exp2_brief
 
 __all__ = [
@@ -73,13 +73,13 @@ def pairwise_lanes_system(shapes: Sequence[ModelShape], plain: bool) -> Pairwise
     return PairwiseLanes(
         scores=np.array([shape.beta * LOG2_E * shape.A for shape in shapes]),
         values=np.array([shape.V for shape in shapes]),
-        A=np.zeros((d, d, LANES)),
-        V=np.zeros((d, d, LANES)),
-        x=np.zeros((n, d, PART)),
-        u=np.zeros((d, PART)),
-        weights=np.zeros((n + 3, PART)),
-        sums=np.zeros((d, PART)),
-        out=np.zeros((d, PART)),
+        A=aligned_zeros(d, d, LANES),
+        V=aligned_zeros(d, d, LANES),
+        x=aligned_zeros(n, d, PART),
+        u=aligned_zeros(d, PART),
+        weights=aligned_zeros(n + 3, PART),
+        sums=aligned_zeros(d, PART),
+        out=aligned_zeros(d, PART),
         n=n,
         w=first.w,
         full=first.mask == FULL,

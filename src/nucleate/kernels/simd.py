@@ -18,6 +18,7 @@ and spends its time storing and fetching them.  Such a loop goes through the eig
 Arrays are the same, and so are the bits: what a lane sees does not depend on how many go together.
 """
 
+import math
 import operator
 from typing import Any
 
@@ -36,6 +37,7 @@ SINGLE_LANES = 2 * LANES
 # load(TAIL, 8 - r) is r zeros, then -inf: added to the exponents of a last group of r < 8 pairs, so that the
 # lanes beyond the end get no weight
 TAIL = np.concatenate([np.zeros(LANES), np.full(LANES, -np.inf)])
+CACHE_LINE_BYTES = 64
 
 
 def has_feature(*names: str) -> bool:
@@ -51,6 +53,16 @@ def has_feature(*names: str) -> bool:
 HAS_AVX512 = has_feature("avx512f")
 # AVX2 has sixteen registers of four doubles; NEON thirty-two of two, so that two of them make a part
 PART = LANES if HAS_AVX512 else 4 if has_feature("avx2", "neon", "asimd") else 2
+
+
+def aligned_zeros(*shape: int, dtype: Any = np.float64) -> Any:
+    """Zeros that begin where a line of the cache does: NumPy's arrays begin anywhere, and a vector that is
+    loaded across two lines takes twice the time."""
+    item = np.dtype(dtype).itemsize
+    size = math.prod(shape)
+    room = np.zeros(size + CACHE_LINE_BYTES // item, dtype)
+    first = -room.ctypes.data % CACHE_LINE_BYTES // item
+    return room[first : first + size].reshape(shape)
 
 
 class VecType(types.Type):

@@ -24,6 +24,7 @@ from nucleate.kernels.simd import (
     LANES,
     SINGLE_LANES,
     Singles,
+    aligned_zeros,
     fma,
     hmax,
     hsum,
@@ -97,20 +98,20 @@ def tiles_system(shape: ModelShape, single: bool = False) -> Tiles:
         )
     bounded = shape.scores_up_to(MAX_TILES_Z)
     beta = shape.beta * LOG2_E if bounded else shape.beta
-    x = np.zeros((m + n + GROUP, D), dtype=real)
+    x = aligned_zeros(m + n + GROUP, D, dtype=real)
     x[:m, :d] = shape.frozen
     return Tiles(
         x=x,
-        keys=np.zeros(-(-(m + n) // panel) * panel * d, dtype=real),
-        values=np.zeros((m + n) * D, dtype=real),
+        keys=aligned_zeros(-(-(m + n) // panel) * panel * d, dtype=real),
+        values=aligned_zeros((m + n) * D, dtype=real),
         a=shape.frozen_weight.copy(),
         A=(np.zeros(0) if shape.gaussian else panels_of(beta * shape.A.T, lanes)).astype(real),
         V=(np.zeros(0) if shape.scalar else panels_of(shape.V.T, lanes)).astype(real),
-        u=np.zeros((ROWS, D), dtype=real),
-        scores=np.zeros((ROWS, COLUMNS), dtype=real),
-        sums=np.zeros((ROWS, D), dtype=real),
-        part=np.zeros((ROWS, D), dtype=real),
-        Z=np.zeros((ROWS, lanes), dtype=real),
+        u=aligned_zeros(ROWS, D, dtype=real),
+        scores=aligned_zeros(ROWS, COLUMNS, dtype=real),
+        sums=aligned_zeros(ROWS, D, dtype=real),
+        part=aligned_zeros(ROWS, D, dtype=real),
+        Z=aligned_zeros(ROWS, lanes, dtype=real),
         own=np.zeros(ROWS),
         least=np.zeros(ROWS),
         n=n,

@@ -184,5 +184,7 @@ np.savez(sys.argv[1], *all_velocities())
 def test_aligned_zeros_begin_with_a_line_of_the_cache(dtype: type) -> None:
     for shape in ((3,), (7, 8), (0, 4), (2, 3, 16)):
         room = aligned_zeros(*shape, dtype=dtype)
-        assert room.shape == shape and room.dtype == dtype and not room.any()
-        assert room.flags.c_contiguous and (room.size == 0 or room.ctypes.data % CACHE_LINE_BYTES == 0)
+        assert (room.shape, room.dtype) == (shape, dtype)
+        assert not room.any()
+        assert room.flags.c_contiguous
+        assert room.size == 0 or room.ctypes.data % CACHE_LINE_BYTES == 0

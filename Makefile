@@ -21,7 +21,8 @@ COVERAGE := coverage==7.6.10
 TORCH_TESTS := $(addprefix tests/models/test_,torch.py forward_torch.py tokenizer_torch.py real_weights.py) tests/gradients
 
 export MPLBACKEND := Agg
-unexport PYTHONWARNINGS PYTHONPATH PYTHONHOME
+# the last: without bytecode on the disk each of the hundreds of programs that the tests start compiles its modules
+unexport PYTHONWARNINGS PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help

@@ -16,7 +16,7 @@ from support.soak import SOAK
 import nucleate as nc
 from nucleate.attention import Attention, Frozen, Window
 from nucleate.checks import Array
-from nucleate.kernels.simd import has_feature
+from nucleate.kernels.simd import PART, has_feature
 
 Rows = NDArray[np.int64]
 
@@ -261,6 +261,9 @@ def test_vectors_of_two_and_of_four_lanes_give_the_same_bits(tmp_path: Path) -> 
             NUMBA_CPU_NAME="haswell",
             NUMBA_CPU_FEATURES=features,
         )
-        for features in ("+avx,+fma", "+avx,+avx2,+fma")
+        # a processor with four lanes runs its own code, which is compiled already
+        for features in (("+avx,+fma",) if PART == 4 else ("+avx,+fma", "+avx,+avx2,+fma"))
     }
+    if PART == 4:
+        digests.add(in_another_process(*BATCHES_OF_LANES))
     assert len(digests) == 1

@@ -1,13 +1,15 @@
 """Every fixed-step method has the order it declares: errors over halved steps, at the steps and between
 them."""
 
+import json
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
+from scipy.integrate import DOP853, RK45, solve_ivp
 from support.exact_systems import (
     Exact,
     equiangular,
@@ -195,6 +197,16 @@ def test_coefficients_have_the_order_they_declare(name: str, table: Tableau) -> 
     # stay above rounding, and it is more. A method of the wrong order is off by 1.
     band = 0.3 if table.order >= 6 else 0.1
     assert abs(orders_of(table)[-1] - table.order) <= band, (name, orders_of(table))
+
+
+@pytest.mark.parametrize(
+    ("method", "names"), [(RK45, "A B E P"), (DOP853, "A B E5 E3 A_EXTRA D")], ids=["RK45", "DOP853"]
+)
+def test_the_coefficients_are_those_that_scipy_publishes(method: Any, names: str) -> None:
+    text = Path(tableau.__file__).with_name("dormand_prince.json").read_text(encoding="utf-8")
+    assert json.loads(text)[method.__name__] == {
+        name: np.asarray(getattr(method, name)).tolist() for name in names.split()
+    }
 
 
 def test_the_adaptive_method_is_of_order_five_at_least() -> None:

@@ -1,5 +1,6 @@
 """Compilation has a thread of its own: Ctrl-C, a stop and the end of the program do not wait for it."""
 
+import gc
 import subprocess
 import sys
 import threading
@@ -29,6 +30,7 @@ def test_a_function_is_compiled_on_another_thread_and_its_errors_come_back() -> 
 
     def compile(signature: str) -> str:
         threads.append(threading.current_thread().name)
+        assert gc.isenabled() == (signature == "inner"), "the collector rests meanwhile"
         if signature == "bad":
             raise ValueError("planted")
         return signature.upper()
@@ -36,6 +38,7 @@ def test_a_function_is_compiled_on_another_thread_and_its_errors_come_back() -> 
     assert _compile_aside(compile, "good") == "GOOD"
     with pytest.raises(ValueError, match="planted"):
         _compile_aside(compile, "bad")
+    assert gc.isenabled()
     with global_compiler_lock:  # held by who compiles a caller: another thread would wait for ever
         assert _compile_aside(compile, "inner") == "INNER"
     assert threads == ["nucleate-compile", "nucleate-compile", threading.current_thread().name]

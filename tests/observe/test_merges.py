@@ -8,6 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from support.made_runs import many_runs, one_run, walking
 from support.slow_twins import slow_clusters
+from support.soak import SOAK
 
 from nucleate.attention import Attention
 from nucleate.checks import Array, InputError
@@ -20,7 +21,7 @@ from nucleate.observe.life import Life, life, life_time
 from nucleate.observe.merges import Branch, Merge, Merges, cluster_width, merges
 from nucleate.sphere import distance, uniform
 
-STARTS = range(20)
+STARTS = range(20 if SOAK else 8)
 
 
 @cache
@@ -40,6 +41,7 @@ def check_agreement(one: Merges, other: Merges, share: float, more: float) -> No
         assert abs(theirs[k] - time) <= share * time + more, f"leader {k}: {time:g} and {theirs[k]:g}"
 
 
+@pytest.mark.soak(starts=len(STARTS))
 @pytest.mark.parametrize("beta", [36.0, 64.0])
 @pytest.mark.parametrize("seed", STARTS)
 def test_whole_lives_end_with_the_first_token_whatever_radius_and_tolerance(seed: int, beta: float) -> None:

@@ -2,10 +2,13 @@
 
 Every method ends a step with the velocity at the new point, which is the next step's first stage; the
 interpolant may use it. The coefficients of Dormand and Prince's methods of order 5(4), with Shampine's
-interpolant, and 8(5,3), Hairer's version, are those SciPy publishes as `scipy.integrate.RK45` and `DOP853`.
+interpolant, and 8(5,3), Hairer's version, are those SciPy publishes as `scipy.integrate.RK45` and `DOP853`;
+they are read from `dormand_prince.json`, because to import `scipy.integrate` takes half a second.
 """
 
+import json
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -44,17 +47,20 @@ class Tableau(NamedTuple):
     max_stable_decay: float  # h times a rate of decay up to which errors decay by half or more a step
 
 
+def _published(method: str) -> dict[str, Array]:
+    """The coefficients of a method, by SciPy's names."""
+    text = Path(__file__).with_name("dormand_prince.json").read_text(encoding="utf-8")
+    return {name: np.array(values) for name, values in json.loads(text)[method].items()}
+
+
 @cache
 def dormand_prince_5() -> Tableau:
     """Order 5(4), interpolant of order 4: the cheapest at loose tolerances."""
-    from scipy.integrate import RK45
-
-    A, B, E = np.zeros((6, 6)), np.array(RK45.B), ERROR_FACTOR_5 * np.array(RK45.E)
-    A[:, :5] = RK45.A
+    method = _published("RK45")
+    A, B, E = np.zeros((6, 6)), method["B"], ERROR_FACTOR_5 * method["E"]
+    A[:, :5] = method["A"]
     gap, none = np.append(B - A[-1], 0.0), np.zeros((0, 7))
-    return Tableau(
-        A, B, E, np.zeros(0), gap, none, np.array(RK45.P), np.zeros(7), order=5, max_stable_decay=2.8
-    )
+    return Tableau(A, B, E, np.zeros(0), gap, none, method["P"], np.zeros(7), order=5, max_stable_decay=2.8)
 
 
 @cache
@@ -64,12 +70,11 @@ def dormand_prince_8() -> Tableau:
     SciPy adds the interpolant up as y + x (F_0 + (1 - x) (F_1 + x (F_2 + ...))), F_0 .. F_6 linear in the
     stages; here it is written out in powers of x.
     """
-    from scipy.integrate import DOP853
-
-    A, B = np.array(DOP853.A), np.array(DOP853.B)
+    method = _published("DOP853")
+    A, B = method["A"], method["B"]
     first, last = np.eye(16)[0], np.eye(16)[12]
     step = np.append(B, np.zeros(4))  # (16,) y' - y = h sum_i step_i k_i
-    F = np.vstack([step, first - step, 2.0 * step - first - last, DOP853.D])  # (7, 16)
+    F = np.vstack([step, first - step, 2.0 * step - first - last, method["D"]])  # (7, 16)
     P = np.zeros((16, 7))
     peak = (4 / 7) ** 4 * (3 / 7) ** 3  # of x^4 (1 - x)^3, the last term's
     shape = np.polynomial.Polynomial([1.0])
@@ -78,8 +83,8 @@ def dormand_prince_8() -> Tableau:
         shape = shape * (x if i % 2 == 0 else 1.0 - x)
         powers = np.asarray(shape.coef)
         P[:, : len(powers) - 1] += np.outer(row, powers[1:])
-    E, E_low = ERROR_FACTOR_8 * np.array(DOP853.E5), ERROR_FACTOR_8 * np.array(DOP853.E3)
-    gap, extra = np.append(B - A[-1], 0.0), np.array(DOP853.A_EXTRA)
+    E, E_low = ERROR_FACTOR_8 * method["E5"], ERROR_FACTOR_8 * method["E3"]
+    gap, extra = np.append(B - A[-1], 0.0), method["A_EXTRA"]
     return Tableau(A, B, E, E_low, gap, extra, P, peak * F[-1], order=8, max_stable_decay=5.3)
 
 

@@ -26,7 +26,6 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ive
 
 from nucleate.checks import EPS, Array
 from nucleate.kernels.circle_sums import (
@@ -95,6 +94,8 @@ def usual_ratio(z: float) -> float:
 @cache
 def modes(z: float, truncation: float = EPS) -> int:
     """The smallest M with 2 sum_{m>M} e^{-z} I_m(z) max(1, m/z) < truncation."""
+    from scipy.special import ive  # slow to import, and needed on the circle alone
+
     guess = 16
     while True:
         m = np.arange(guess + 1)
@@ -108,6 +109,8 @@ def modes(z: float, truncation: float = EPS) -> int:
 @cache
 def plain_coefficients(beta: float, M: int) -> Array:
     """(M + 2, 3): e^{-beta} times I_0, then 2 I_m; I_{m-1} + I_{m+1}, I_1 for m = 0; I_{m-1} - I_{m+1}."""
+    from scipy.special import ive  # slow to import, and needed on the circle alone
+
     m = np.arange(M + 2)
     below, above = ive(np.abs(m - 1), beta), ive(m + 1, beta)
     table = np.stack([2.0 * ive(m, beta), below + above, below - above], axis=1)

@@ -2,6 +2,7 @@
 thread that nobody has to wait for (`threads`); what only compiled code calls becomes part of it
 (`inner_pipeline`)."""
 
+import gc
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -64,7 +65,19 @@ def _compile_aside(compile: Callable[[Any], Any], signature: Any) -> Any:
     own that nobody has to wait for."""
     if global_compiler_lock.is_locked():  # by this thread: it compiles a function that calls this one
         return compile(signature)
-    return not_awaited_if_stopped(partial(compile, signature))
+    return not_awaited_if_stopped(partial(_compile_uncollected, compile, signature))
+
+
+def _compile_uncollected(compile: Callable[[Any], Any], signature: Any) -> Any:
+    """compile(signature) while Python's garbage collector rests, which would search again and again what
+    Numba makes, for an eighth of the time."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return compile(signature)
+    finally:
+        if collects:
+            gc.enable()
 
 
 @intrinsic

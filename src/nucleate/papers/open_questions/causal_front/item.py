@@ -38,7 +38,7 @@ MILLION: Parameters = {
 ITEM = Item(
     key="causal-front",
     title="Many tokens: the front",
-    cost=Cost(quick=46.0, full=130.0),
+    cost=Cost(quick=22.0, full=130.0),
     source="section 6: does each center capture a share of all tokens in a time that does not grow with n",
     statement=(
         "Of the limit of many tokens the paper makes no claim; it asks whether each Rényi center captures"

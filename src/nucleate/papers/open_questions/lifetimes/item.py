@@ -134,7 +134,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
 ITEM = Item(
     key="lifetimes",
     title="Lifetimes on spheres",
-    cost=Cost(quick=60.0, full=180.0),
+    cost=Cost(quick=22.0, full=180.0),
     source="Lemma 5.1; section 6: lifetimes, d ≥ 3",
     statement=(
         "Lemma 5.1, stated for d = 2: a strong center whose earlier tokens are farther than c(1 + 2ε)β^(−1/2)"

@@ -277,7 +277,7 @@ def _by_strength(
 ITEM = Item(
     key="sink-survival",
     title="Does the sink survive",
-    cost=Cost(quick=36.0, full=118.0),
+    cost=Cost(quick=36.0, full=180.0),
     source="section 6: MLP layers, other normalisations, several heads, noise; Theorem 4.1 without them",
     statement=(
         "Theorem 4.1: with V = I and any Q, K, all tokens tend to x_1(0) from almost every start. Of MLPs,"

@@ -40,7 +40,7 @@ def test_the_command_compares_with_swapped_heads_unless_told_otherwise(
 
 def test_the_help_says_that_eigenvalues_are_rates_and_what_the_two_spectra_are() -> None:
     help = " ".join(re.sub(r"[│╭╮╰╯─]", " ", nucleate("spectra", "--help").stdout).split())
-    assert "a unit of time" in help
+    assert "Eigenvalues are rates" in help
     assert "the stored state, without the gain" in help
 
 

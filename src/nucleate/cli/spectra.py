@@ -82,7 +82,7 @@ def spectra(
 
     Beside them two null models: each trained W_V with the W_O of other heads, and random weights.
 
-    Eigenvalues are for unit tokens. A normalised token has length √d; that changes only the unit of time.
+    Eigenvalues are rates, for unit tokens. A normalised token has length √d: that changes the unit of time.
 
     For models that normalise behind each layer also the spectrum of the stored state, without the gain.
 

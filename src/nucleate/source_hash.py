@@ -58,11 +58,14 @@ def _tree(name: str) -> ast.Module:
     if path is None:
         raise ModuleNotFoundError(f"{name} is no module of nucleate", name=name)
     tree = _parsed(path.read_bytes())
-    for node in ast.walk(tree):
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
         match node:
             case ast.Module() | ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
                 if ast.get_docstring(node, clean=False) is not None:
                     del node.body[0]
+        waiting += _statements(node)
     return tree
 
 
@@ -88,9 +91,12 @@ def _imports(name: str) -> tuple[str, ...]:
 
 
 def _imported(tree: ast.AST) -> Iterator[str]:
-    for node in ast.iter_child_nodes(tree):
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
         if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
-            node = ast.Module(node.orelse, [])
+            waiting += node.orelse
+            continue
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if _path(alias.name) is not None)
         elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "nucleate":
@@ -98,7 +104,13 @@ def _imported(tree: ast.AST) -> Iterator[str]:
             yield from (module for module in inner if _path(module) is not None)
             if any(_path(module) is None for module in inner) and node.module != "nucleate":
                 yield str(node.module)
-        yield from _imported(node)
+        waiting += _statements(node)
+
+
+def _statements(node: ast.AST) -> list[ast.AST]:
+    """What is directly in a node, but for expressions: they are most of a tree, and neither docstrings nor
+    imports are in them."""
+    return [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)]
 
 
 def _path(name: str) -> Path | None:

@@ -30,13 +30,13 @@ SMALL: dict[str, dict[str, Any]] = {
     "figure6": {"n": 12, "beta": 4.0, "T": 200.0, "max_steps": 1500},
     "table1": {"runs": 4},
     "life": {
-        "starts": 8,
+        "starts": 6,
         "n": 60,
         "betas": [16.0, 25.0],
         "shown_beta": 16.0,
         "sphere_n": 60,
         "sphere_betas": [25.0],
-        "sphere_starts": 8,
+        "sphere_starts": 5,
     },
     "lemma5.1": {
         "separation": 3.0,

@@ -3,6 +3,7 @@ is made once.  Long files come first.  The counts of `make soak` are printed."""
 
 import gc
 import os
+import signal
 import time
 from collections.abc import Generator
 from pathlib import Path
@@ -16,6 +17,9 @@ from support.soak import MAX_SECONDS, SOAK
 
 BEGAN = time.monotonic()
 os.environ.setdefault("MPLBACKEND", "Agg")
+# A shell has its background jobs ignore Ctrl-C, and tests that press it would wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No deadline: the first example may compile a kernel.
 settings.register_profile("nucleate", deadline=None, derandomize=True, print_blob=True)

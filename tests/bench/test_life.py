@@ -13,7 +13,14 @@ from typer.testing import CliRunner
 
 from nucleate.attention import Attention, drift
 from nucleate.bench import life, peers, timing
-from nucleate.bench.life import LifeCase, cost_section, large_section, life_section, merge_times
+from nucleate.bench.life import (
+    LifeCase,
+    cost_section,
+    dimension_section,
+    large_section,
+    life_section,
+    merge_times,
+)
 from nucleate.checks import Array
 from nucleate.cli import bench as command
 
@@ -25,6 +32,8 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(life, "QUICK_LARGE_CASE", LifeCase(8, beta=20.0, t=1e30))
     monkeypatch.setattr(life, "QUICK_COST_SIZES", (20, 40))
     monkeypatch.setattr(life, "MEMORY_TOKENS", 50)
+    monkeypatch.setattr(life, "QUICK_COST_DIMENSIONS", (2,))
+    monkeypatch.setattr(life, "DIMENSION_TOKENS", 20)
     monkeypatch.setattr(timing, "MIN_TURN_SECONDS", 0.0)
 
 
@@ -127,6 +136,14 @@ def test_the_cost_has_an_exponent_and_a_memory() -> None:
 
 
 @pytest.mark.usefixtures("tiny")
+def test_the_cost_by_dimension_is_that_of_one_token_and_one_step() -> None:
+    section = dimension_section((2, 3), 1, silent)
+    assert [row.peer for row in section.rows] == [f"one token, one step, d = {d}" for d in (2, 3)]
+    # far below a second each, as the whole of 10 steps of 20 tokens is
+    assert all(row.seconds and row.first and row.seconds < row.first for row in section.rows)
+
+
+@pytest.mark.usefixtures("tiny")
 def test_the_command_prints_tables_and_writes_all_numbers(tmp_path: Path) -> None:
     file = tmp_path / "out.json"
     done = CliRunner().invoke(command.bench, ["life", "--quick", "--out", str(file)], env={"COLUMNS": "120"})
@@ -134,7 +151,7 @@ def test_the_command_prints_tables_and_writes_all_numbers(tmp_path: Path) -> Non
     assert "best of 2 rounds" in done.output
     record: dict[str, Any] = json.loads(file.read_text())
     assert record["command"] == "life"
-    assert len(record["sections"]) == 3
+    assert len(record["sections"]) == 4
     for section in record["sections"]:
         assert set(section) == {"title", "rate", "error", "rows", "remarks", "numbers"}
         assert section["title"] in done.output

@@ -19,9 +19,10 @@ from nucleate.integrate.accept_or_reject import (
 from nucleate.integrate.causal_state import new_causal_clock
 from nucleate.integrate.run_buffers import RunBuffers, new_run_buffers
 from nucleate.integrate.status import DONE, MAX_STEPS, NON_FINITE, RUNNING, STATUS
-from nucleate.integrate.step_state import NO_RUN, StepState, new_step_state
+from nucleate.integrate.step_state import StepState, new_step_state
 from nucleate.integrate.tableau import dormand_prince_8
 from nucleate.kernels.compile import uncounted
+from nucleate.kernels.systems import NO_RUN
 
 TABLE, TOLERANCE = dormand_prince_8(), 1e-6
 

@@ -11,9 +11,9 @@ from nucleate.block import Block, block_drift, block_output
 from nucleate.checks import EPS, Array
 from nucleate.kernels.block_shape import block_shape
 from nucleate.kernels.compile import compiled
-from nucleate.kernels.dispatch import drift_into
 from nucleate.kernels.heads import heads_system
 from nucleate.kernels.simd import LANES
+from nucleate.kernels.systems import drift_into
 from nucleate.norms import Norm
 from nucleate.positions import ALiBi, RoPE
 

@@ -1,5 +1,5 @@
 """`nucleate bench life`: the whole life of a metastable state to t = 1e60, against LSODA; and what a causal
-step costs."""
+step costs, by the number of tokens and by the dimension."""
 
 import time
 import warnings
@@ -18,7 +18,15 @@ from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import simulate
 from nucleate.sphere import uniform
 
-__all__ = ["LifeCase", "cost_section", "large_section", "life_section", "merge_times", "sections"]
+__all__ = [
+    "LifeCase",
+    "cost_section",
+    "dimension_section",
+    "large_section",
+    "life_section",
+    "merge_times",
+    "sections",
+]
 
 OURS, OURS_DEFAULT = "nucleate", "nucleate, default tolerances"
 PEER = "SciPy LSODA, analytic Jacobian"
@@ -52,6 +60,8 @@ LARGE_CASE, QUICK_LARGE_CASE = LifeCase(2000), LifeCase(100)
 # times of LSODA on a large system, from when clusters have formed
 SAMPLE_BEGIN, SAMPLE_END = 1e3, 1e9
 COST_SIZES, QUICK_COST_SIZES = (200, 500, 1000, 2000, 5000), (100, 200, 500)
+COST_DIMENSIONS, QUICK_COST_DIMENSIONS = (2, 3, 4, 8, 16, 32, 64), (2, 3, 8)
+DIMENSION_TOKENS = 200
 
 
 def sections(quick: bool, rounds: int, tell: Tell) -> Iterator[Section]:
@@ -63,6 +73,7 @@ def sections(quick: bool, rounds: int, tell: Tell) -> Iterator[Section]:
         yield section
     yield large_section(QUICK_LARGE_CASE if quick else LARGE_CASE, steps, rounds, tell)
     yield cost_section(QUICK_COST_SIZES if quick else COST_SIZES, MEMORY_TOKENS, rounds, tell)
+    yield dimension_section(QUICK_COST_DIMENSIONS if quick else COST_DIMENSIONS, rounds, tell)
 
 
 def life_section(life: LifeCase, rounds: int, tell: Tell) -> Section:
@@ -217,6 +228,25 @@ def cost_section(
         remarks,
         {"exponent": exponent, "bytes": float(peak)},
     )
+
+
+def dimension_section(dimensions: tuple[int, ...], rounds: int, tell: Tell, seed: int = 0) -> Section:
+    """Seconds per token and step from a uniform start, on one thread, against the dimension."""
+
+    def call(d: int) -> Callable[[], Run]:
+        x0 = uniform(DIMENSION_TOKENS, d, seed)
+        return lambda: simulate(
+            Attention(64.0), x0, 1e60, save=[0.0], method="causal", max_steps=COST_STEPS, threads=1
+        )
+
+    names = {f"one token, one step, d = {d}": d for d in dimensions}
+    timings = time_in_turns(
+        {name: call(d) for name, d in names.items()}, rounds, lambda words: tell(f"Dimension: {words}")
+    )
+    rows = tuple(timed_row(name, timings[name], each=COST_STEPS * DIMENSION_TOKENS) for name in names)
+    remarks = (f"The mean over {COST_STEPS} steps of {DIMENSION_TOKENS} tokens, rtol = 1e-8.",)
+    title = f"Cost of a causal step by dimension, n = {DIMENSION_TOKENS}, β = 64, uniform start"
+    return Section(title, "", "", rows, remarks)
 
 
 def angles(x: Array) -> Array:

@@ -10,9 +10,9 @@ import numpy as np
 from nucleate.checks import EPS, ROUNDING
 from nucleate.integrate.frames import write_passed_frames
 from nucleate.integrate.status import DONE, MAX_STEPS, NON_FINITE, STALLED
-from nucleate.integrate.step_state import NO_RUN
 from nucleate.kernels.compile import inlined, uncounted
 from nucleate.kernels.simd import LANES
+from nucleate.kernels.systems import NO_RUN
 
 __all__ = [
     "accept_or_reject",

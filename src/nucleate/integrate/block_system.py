@@ -13,7 +13,8 @@ from nucleate.checks import Array
 from nucleate.integrate.explicit import integrate_runs, integrate_runs_in_python
 from nucleate.kernels.block_shape import block_shape
 from nucleate.kernels.compile import uncounted
-from nucleate.kernels.dispatch import drift_into, make_system, team_pays
+from nucleate.kernels.dispatch import make_system, team_pays
+from nucleate.kernels.systems import drift_into, with_system
 from nucleate.kernels.team import Team
 from nucleate.kernels.threads import Stop
 
@@ -32,14 +33,14 @@ def block_solver(system: Any, runs: int, threads: int) -> Callable[..., int]:
     """The explicit solver for this system: a function of (table, state, buffers, stop)."""
     if team_pays(system, runs, threads):
         return partial(integrate_runs_in_python, Team(system, threads))
-    return partial(integrate_runs, system)
+    return partial(with_system, integrate_runs, system)
 
 
 def block_velocity(system: Any, runs: int, threads: int) -> Callable[[Array, Array, Stop], None]:
     """A function of (y, velocity, stop) that fills in the velocity of the state y, flat and padded by 8."""
     if team_pays(system, runs, threads):
         return partial(drift_into, Team(system, threads))
-    return partial(_velocity_into, system)
+    return partial(with_system, _velocity_into, system)
 
 
 @uncounted

@@ -16,8 +16,6 @@ source uncompiled, its loops in the compiled functions below.
 from typing import Any
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 from numpy.typing import NDArray
 
 from nucleate.integrate.accept_or_reject import (
@@ -30,14 +28,11 @@ from nucleate.integrate.accept_or_reject import (
 from nucleate.integrate.frames import write_start
 from nucleate.integrate.run_buffers import ENDED, FULL_BUFFER, RunBuffers
 from nucleate.integrate.status import NON_FINITE, RUNNING
-from nucleate.integrate.step_state import NO_RUN, StepState
+from nucleate.integrate.step_state import StepState
 from nucleate.integrate.tableau import Tableau
-from nucleate.kernels.circle_batch import CircleBatch, circle_batch_enter, circle_batch_leave
 from nucleate.kernels.compile import inlined, take_next, uncounted
-from nucleate.kernels.dispatch import drift_into
-from nucleate.kernels.inner_pipeline import LINKED
-from nucleate.kernels.pairwise_lanes import PairwiseLanes, pairwise_lanes_enter
 from nucleate.kernels.simd import LANES, fma, hmax, hsum, lane, load, splat, sqrt, store, vabs, vmax
+from nucleate.kernels.systems import NO_RUN, drift_into, tell_lane
 
 __all__ = ["integrate_runs", "integrate_runs_in_python"]
 
@@ -86,22 +81,6 @@ def integrate_runs_in_python(
 
 
 integrate_runs = uncounted(integrate_runs_in_python)
-
-
-def tell_lane(system, at, run):
-    """A batch holds tables per run and must learn which run a lane carries, or that it carries none; a system
-    of one run has nothing to learn."""
-
-
-@overload(tell_lane, jit_options=LINKED)
-def _tell_lane_by_type(system, at, run):
-    if isinstance(system, types.BaseNamedTuple) and system.instance_class is CircleBatch:
-        return lambda system, at, run: (
-            circle_batch_leave(system, at) if run == NO_RUN else circle_batch_enter(system, at, run)
-        )
-    if isinstance(system, types.BaseNamedTuple) and system.instance_class is PairwiseLanes:
-        return lambda system, at, run: None if run == NO_RUN else pairwise_lanes_enter(system, at, run)
-    return lambda system, at, run: None
 
 
 @uncounted

@@ -30,6 +30,7 @@ from nucleate.integrate.stochastic import (
 from nucleate.kernels.circle import TOLERANCE, Circle
 from nucleate.kernels.dispatch import MIN_TILES_DIMENSION, MIN_TILES_TOKENS, make_system, team_pays
 from nucleate.kernels.model_shape import model_shape
+from nucleate.kernels.systems import with_system
 from nucleate.kernels.team import Team
 from nucleate.layers import Layers, Model
 from nucleate.noise import GRID_TOLERANCE, path_grid
@@ -233,4 +234,4 @@ def _solver(system: Any, runs: int, threads: int) -> Callable[..., int]:
     """The solver for this system: on a team of threads where it is large and there are few runs."""
     if team_pays(system, runs, threads):
         return partial(integrate_stochastic_in_python, Team(system, threads))
-    return partial(integrate_stochastic, system)
+    return partial(with_system, integrate_stochastic, system)

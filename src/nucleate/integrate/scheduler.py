@@ -43,6 +43,7 @@ from nucleate.kernels.model_shape import ModelShape, model_shape
 from nucleate.kernels.pairwise import pairwise_system
 from nucleate.kernels.pairwise_lanes import pairwise_lanes_system
 from nucleate.kernels.simd import LANES
+from nucleate.kernels.systems import with_system
 from nucleate.kernels.team import Team
 from nucleate.kernels.threads import CtrlC, Stop, Stopped, ctrl_c_stops, is_stopped, stopped_by
 from nucleate.resources import memory
@@ -265,10 +266,10 @@ def _batch(schedule: Schedule, runs: Integers, queue: Integers) -> None:
     state = new_step_state(table, n, d, LANES)
     if d == 2:
         circle = circle_batch_system(schedule.shapes, schedule.allowed)
-        integrate_runs(circle, table, state, buffers, schedule.stop)
+        with_system(integrate_runs, circle, table, state, buffers, schedule.stop)
     else:
         lanes = pairwise_lanes_system(schedule.shapes, schedule.shape(int(runs[0])).plain)
-        integrate_runs(lanes, table, state, buffers, schedule.stop)
+        with_system(integrate_runs, lanes, table, state, buffers, schedule.stop)
 
 
 def _one_run(schedule: Schedule, run: int) -> None:
@@ -315,7 +316,7 @@ def _explicit(
     state, queue, final = new_step_state(table, n, d, 1), np.zeros(1, dtype=np.int64), buffers.final
     buffers = buffers._replace(queue=queue, begin=begin, final=duration)
     system = make_system(schedule.shape(run), tolerance=allowed, single=schedule.single_precision)
-    solve = partial(integrate_runs, system)
+    solve = partial(with_system, integrate_runs, system)
     if team_pays(system, len(schedule.buffers.start), schedule.threads):
         solve = partial(integrate_runs_in_python, Team(system, schedule.threads))
     while solve(table, state, buffers, stop) == FULL_BUFFER:

@@ -8,10 +8,9 @@ from nucleate.checks import Array
 from nucleate.integrate.run_buffers import Integers
 from nucleate.integrate.tableau import Tableau
 from nucleate.kernels.simd import LANES, aligned_zeros
+from nucleate.kernels.systems import NO_RUN
 
-__all__ = ["NO_RUN", "StepState", "new_step_state", "tokens_of"]
-
-NO_RUN = -1  # in the place of a run's number: the lane is free
+__all__ = ["StepState", "new_step_state", "tokens_of"]
 
 
 class StepState(NamedTuple):

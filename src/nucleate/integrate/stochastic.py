@@ -19,8 +19,8 @@ from nucleate.integrate.frames import write_start
 from nucleate.integrate.run_buffers import ENDED, Integers, RunBuffers
 from nucleate.integrate.status import DONE, MAX_STEPS, NON_FINITE, RUNNING
 from nucleate.kernels.compile import inlined, take_next, uncounted
-from nucleate.kernels.dispatch import drift_into
 from nucleate.kernels.simd import LANES, lane, load, set_lane, splat, vmax
+from nucleate.kernels.systems import drift_into
 from nucleate.kernels.threads import Stop
 from nucleate.kernels.vector_math import sincos
 from nucleate.noise import width

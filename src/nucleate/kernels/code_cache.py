@@ -88,6 +88,10 @@ class CodeCache(FunctionCache):
         super().__init__(function)
         self._cache_file = CodeFiles(Path(self._cache_path), self._impl.filename_base)
 
+    def keeps(self, sig, target_context):
+        """Whether there is code for these types of arguments."""
+        return self._cache_file.has(self._index_key(sig, target_context.codegen()))
+
     def load_overload(self, sig, target_context):
         try:
             return super().load_overload(sig, target_context)
@@ -113,6 +117,9 @@ class CodeFiles:
 
     def _path(self, key: object) -> Path:
         return self.folder / f"{self.base}.{_digest(key)}.nbc"
+
+    def has(self, key: object) -> bool:
+        return self._path(key).exists()
 
     def save(self, key: object, code: object) -> None:
         content, path = dumps((key, code)), self._path(key)

@@ -7,7 +7,8 @@
     make_system             a sum over pairs: in registers, or in tiles as products of matrices; on the circle
                             over modes, or on a grid
     team_pays               one run: on one thread, or its tokens shared out among several
-    drift_into              the same inside compiled code, where the kernel goes by the type of the system
+
+Inside compiled code the kernel goes by the type of the system (`systems`).
 
 What decides is the model's shape, the number of tokens and the accuracy asked for; never how many runs or
 threads there are, so that the bits of a run depend on neither.  (A run given without a run axis is no batch.)
@@ -17,12 +18,10 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
@@ -36,22 +35,18 @@ from nucleate.kernels.circle import (
     MAX_Z,
     TOLERANCE,
     Circle,
-    circle_sweep,
     circle_system,
     modes,
     roundoff,
     usual_ratio,
 )
 from nucleate.kernels.circle_batch import (
-    CircleBatch,
-    circle_batch_drift,
     circle_batch_roundoff,
     circle_batch_velocities,
 )
 from nucleate.kernels.circle_grid import (
     CircleGrid,
     grid_density,
-    grid_sweep,
     grid_system,
     has_grid,
 )
@@ -60,13 +55,9 @@ from nucleate.kernels.devices import Device, Precision, check_device
 from nucleate.kernels.harmonics import degrees
 from nucleate.kernels.head_tiles import (
     HeadTiles,
-    head_tiles_block,
-    head_tiles_images,
-    head_tiles_place,
     head_tiles_system,
 )
-from nucleate.kernels.heads import Heads, heads_place, heads_system, inlined_heads_sweep
-from nucleate.kernels.inner_pipeline import LINKED
+from nucleate.kernels.heads import Heads, heads_system
 from nucleate.kernels.model_shape import (
     CAUSAL,
     FULL,
@@ -79,26 +70,23 @@ from nucleate.kernels.model_shape import (
 )
 from nucleate.kernels.pairwise import (
     Pairwise,
-    pairwise_block,
-    pairwise_place,
     pairwise_system,
     pairwise_velocities,
 )
 from nucleate.kernels.pairwise_batch import pairwise_batch_velocities
-from nucleate.kernels.pairwise_lanes import PairwiseLanes, pairwise_lanes_drift, suits_pairwise_lanes
+from nucleate.kernels.pairwise_lanes import suits_pairwise_lanes
 from nucleate.kernels.sphere import (
     MAX_SPHERE_Z,
     Sphere,
     has_harmonics,
     sphere_roundoff,
-    sphere_sweep,
     sphere_system,
     sphere_truncation,
     usual_sphere_ratio,
 )
 from nucleate.kernels.team import System, Team
 from nucleate.kernels.threads import Stop, interruptible, pick_threads, share
-from nucleate.kernels.tiles import MAX_SINGLE_Z, Tiles, tiles_block, tiles_images, tiles_place, tiles_system
+from nucleate.kernels.tiles import MAX_SINGLE_Z, tiles_system
 from nucleate.layers import Layers, Model, as_model
 from nucleate.norms import has_radius
 from nucleate.positions import ALiBi
@@ -109,7 +97,6 @@ __all__ = [
     "choose_batch_kernel",
     "choose_kernel",
     "drift",
-    "drift_into",
     "make_system",
     "one_blas_thread",
     "suits_batch",
@@ -576,87 +563,3 @@ def _interruptible_if_long(work: Callable[[Stop], T], x: Array) -> T:
     if float(x.shape[-2]) * x.size < MIN_LONG_WORK:
         return work(np.zeros(1, dtype=np.uint8))
     return interruptible(work)
-
-
-# Inside compiled code
-
-
-def drift_into(system: Any, y: Array, velocity: Array, stop: Stop) -> None:
-    """velocity = drift(y), both flat and padded by 8; in Python of a team, in compiled code of any system."""
-    if not stop[0]:
-        system.place(y)
-        system.sweep(velocity, stop)
-
-
-@overload(drift_into, jit_options=LINKED)
-def _drift_by_type(system, y, velocity, stop):
-    if not isinstance(system, types.BaseNamedTuple):
-        return None
-    return {
-        Pairwise: _pairwise_drift,
-        Circle: _circle_drift,
-        CircleGrid: _grid_drift,
-        Sphere: _sphere_drift,
-        Tiles: _tiles_drift,
-        Heads: _heads_drift,
-        HeadTiles: _head_tiles_drift,
-        CircleBatch: _batch_drift,
-        PairwiseLanes: _pairwise_lanes_drift,
-    }[system.instance_class]
-
-
-def _pairwise_drift(system, y, velocity, stop):
-    pairwise_place(system, y)
-    pairwise_block(system, 0, system.n, velocity, stop)
-
-
-def _circle_drift(system, y, velocity, stop):
-    if stop[0]:
-        return
-    pairwise_place(system.pair, y)
-    circle_sweep(system, velocity, stop)
-
-
-def _grid_drift(system, y, velocity, stop):
-    if stop[0]:
-        return
-    pairwise_place(system.pair, y)
-    grid_sweep(system, velocity, stop)
-
-
-def _sphere_drift(system, y, velocity, stop):
-    if stop[0]:
-        return
-    pairwise_place(system.pair, y)
-    sphere_sweep(system, velocity, stop)
-
-
-def _tiles_drift(system, y, velocity, stop):
-    if stop[0]:
-        return
-    tiles_place(system, y)
-    tiles_images(system)
-    tiles_block(system, 0, system.n, velocity, stop)
-
-
-def _heads_drift(system, y, velocity, stop):
-    if stop[0]:
-        return
-    heads_place(system, y)
-    inlined_heads_sweep(system, velocity, stop)
-
-
-def _head_tiles_drift(system, y, velocity, stop):
-    if stop[0]:
-        return
-    head_tiles_place(system, y)
-    head_tiles_images(system)
-    head_tiles_block(system, 0, system.n, velocity, stop)
-
-
-def _batch_drift(system, y, velocity, stop):
-    circle_batch_drift(system, y, velocity, stop)
-
-
-def _pairwise_lanes_drift(system, y, velocity, stop):
-    pairwise_lanes_drift(system, y, velocity, stop)

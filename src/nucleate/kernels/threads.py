@@ -24,6 +24,7 @@ from nucleate.checks import whole_number
 from nucleate.resources import cores
 
 __all__ = [
+    "LOOK_SECONDS",
     "CtrlC",
     "Stop",
     "Stopped",

@@ -56,16 +56,22 @@ def integrate_runs_in_python(
             fresh |= state.fresh[at] == 1
         if not running:
             return ENDED
+        # where it is stopped, nothing more is computed of a step that will not be taken
         if fresh:
             drift_into(system, state.y, state.trial, stop)
-            first_step(state, buffers, table)
+            if not stop[0]:
+                first_step(state, buffers, table)
         for i in range(1, stages):
+            if stop[0]:
+                break
             combine_stages(state, table.A[i], i, state.trial)
             drift_into(system, state.trial, state.stages[i], stop)
-        combine_stages(state, table.B, stages, state.trial)
-        drift_into(system, state.trial, state.stages[stages], stop)
-        estimate_error(state, table.E, table.E_low, table.gap)
-        if needs_interpolant(state, buffers, table):
+        if not stop[0]:
+            combine_stages(state, table.B, stages, state.trial)
+            drift_into(system, state.trial, state.stages[stages], stop)
+        if not stop[0]:
+            estimate_error(state, table.E, table.E_low, table.gap)
+        if not stop[0] and needs_interpolant(state, buffers, table):
             for i in range(table.extra.shape[0]):
                 combine_stages(state, table.extra[i], stages + 1 + i, state.scratch)
                 drift_into(system, state.scratch, state.stages[stages + 1 + i], stop)

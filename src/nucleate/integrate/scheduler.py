@@ -29,7 +29,7 @@ from nucleate.integrate.run_buffers import (
     with_more_room,
 )
 from nucleate.integrate.status import CANCELLED, DONE, INTERRUPTED, RUNNING, TIME_LIMIT
-from nucleate.integrate.step_state import new_step_state, tokens_of
+from nucleate.integrate.step_state import StepState, new_step_state, tokens_of
 from nucleate.integrate.tableau import MIN_TOLERANCE_OF_ORDER_5, Tableau, dormand_prince_5
 from nucleate.kernels.circle_batch import circle_batch_system
 from nucleate.kernels.dispatch import (
@@ -289,11 +289,12 @@ def _alternating(schedule: Schedule, buffers: RunBuffers, run: int) -> None:
     t, stretch = 0.0, OPENING_TIME * unit
     while True:
         last = stretch >= buffers.final - t
-        buffers, x = _explicit(schedule, buffers, run, t, buffers.final - t if last else stretch)
+        buffers, state = _explicit(schedule, buffers, run, t, buffers.final - t if last else stretch)
         if last or buffers.status[0] != DONE:
             return
         buffers.status[0] = RUNNING
         steps = buffers.steps[0]
+        x = tokens_of(state, buffers.start[0])
         buffers, x, t, h = _causal(
             schedule, buffers._replace(start=x[None]), run, t + stretch, hand_back=True
         )
@@ -306,8 +307,8 @@ def _alternating(schedule: Schedule, buffers: RunBuffers, run: int) -> None:
 
 def _explicit(
     schedule: Schedule, buffers: RunBuffers, run: int, begin: float, duration: float
-) -> tuple[RunBuffers, Array]:
-    """The explicit solver for a while from `begin`; the buffers, and where the tokens stand."""
+) -> tuple[RunBuffers, StepState]:
+    """The explicit solver for a while from `begin`; the buffers, and the state at the end."""
     table, stop = schedule.table, schedule.stop
     _, n, d = buffers.start.shape
     allowed = float(schedule.allowed[run])
@@ -321,7 +322,7 @@ def _explicit(
         solve = partial(integrate_runs_in_python, Team(system, schedule.threads))
     while solve(table, state, buffers, stop) == FULL_BUFFER:
         buffers = grow(schedule, buffers)
-    return buffers._replace(final=final), tokens_of(state, buffers.start[0])
+    return buffers._replace(final=final), state
 
 
 def _causal(

@@ -11,7 +11,7 @@ which directions count.  Here, for heads with λ_max > 0:
     d₁(s)       eigenvalues with real part at least s λ_max
     spread      (Σ μ)² / Σ μ² over the positive real parts μ
 
-What MiniLM and SmolLM2-135M have is tried on a model that took no part, Gemma 3 270M, of which no eigenvalue
+What MiniLM and SmolLM2-135M have is tried on a model that took no part, Gemma 3 270M, of which no d₁
 had been looked at when this was written.  Medians and spreads are over heads; intervals draw layers again,
 with all their heads, since heads of a layer may share W_V, and random heads one by one:
 
@@ -167,7 +167,7 @@ def main(target: str, *models: str) -> None:
             for line in held_out(every["trained"], layers, every["random"]):
                 print(f"  {line}")
             ax.set(xlabel="eigenvalues that count, d₁", ylabel="share of heads", title=name, xlim=(0.0, None))
-            ax.legend(fontsize=SMALL_POINTS - 1, frameon=False, loc="lower right")
+        axes[0].legend(fontsize=SMALL_POINTS - 1, frameon=False, loc="lower right")  # the same in all panels
         figure.savefig(target, dpi=DPI)
 
 

@@ -1,5 +1,5 @@
 """The item causal-front with larger runs: 100 000 tokens on the circle, 20 000 on the sphere, 200 starts of
-the limit equation to s = 105; about 20 minutes of processor time.
+the limit equation to s = 105; 20 to 31 minutes of processor time.
 
     python docs/causal_front_large.py OUT [million]
 

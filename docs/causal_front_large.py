@@ -1,10 +1,10 @@
 """The item causal-front with larger runs: 100 000 tokens on the circle, 20 000 on the sphere, 200 starts of
-the limit equation to s = 105; about 20 minutes of processor time.
+the limit equation to s = 105; 20 to 31 minutes of processor time.
 
     python docs/causal_front_large.py OUT [million]
 
 With `million` there are a million tokens on the circle, three starts for each beta, with seeds of their own:
-about half an hour of processor time, and 2 GB of memory for each core.  Figures, numbers and verdicts are
+21 minutes of processor time, and 2.5 GB of memory on two cores.  Figures, numbers and verdicts are
 written into the folder OUT; a second call goes on where the first one stopped.
 """
 

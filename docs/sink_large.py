@@ -1,5 +1,5 @@
 """Whether the sink survives with more tokens and in more dimensions than the item sink-survival has: n = 128,
-d = 4 and n = 32, d = 8, the item's strengths, seeds from 2000 on; about a quarter of an hour on two cores.
+d = 4 and n = 32, d = 8, the item's strengths, seeds from 2000 on; 11 minutes of processor time.
 
     python docs/sink_large.py
 

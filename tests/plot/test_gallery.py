@@ -1,6 +1,5 @@
 """The gallery shows every picture, and each is what its code draws."""
 
-import importlib.util
 import re
 from pathlib import Path
 from types import ModuleType
@@ -9,6 +8,7 @@ import matplotlib
 import numpy as np
 import pytest
 from PIL import Image
+from support.docs_scripts import docs_script
 
 from nucleate import plot
 
@@ -21,12 +21,7 @@ CONSTRAINTS = (DOCS.parent / "constraints.txt").read_text(encoding="utf-8")
 
 @pytest.fixture(scope="module")
 def gallery() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("gallery", DOCS / "gallery.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return docs_script("gallery")
 
 
 def test_every_picture_is_on_the_page() -> None:

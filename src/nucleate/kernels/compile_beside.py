@@ -59,6 +59,9 @@ def compiled_beside(
         process.kill()
         process.wait()
         raise
+    finally:
+        assert process.stdin is not None
+        process.stdin.close()
 
 
 def _begin(

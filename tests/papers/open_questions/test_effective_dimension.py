@@ -1,11 +1,10 @@
 """The verdicts on d₁ of trained heads (docs/effective_dimension.py) flip with planted heads."""
 
-import importlib.util
 from types import ModuleType
 
 import numpy as np
 import pytest
-from support.project import ROOT
+from support.docs_scripts import docs_script
 
 from nucleate.checks import Array
 
@@ -14,12 +13,7 @@ LAYERS = np.repeat(np.arange(20), 4)  # (heads,)
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("effective_dimension", ROOT / "docs/effective_dimension.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return docs_script("effective_dimension")
 
 
 def heads(middle: int, spread: float, seed: int) -> dict[float, Array]:

@@ -1,11 +1,12 @@
 """The item causal-front with larger runs: 100 000 tokens on the circle, 20 000 on the sphere, 200 starts of
 the limit equation to s = 105; 20 to 31 minutes of processor time.
 
-    python docs/causal_front_large.py OUT [million]
+    python docs/causal_front_large.py OUT [million | sphere]
 
 With `million` there are a million tokens on the circle, three starts for each beta, with seeds of their own:
-21 minutes of processor time, and 2.5 GB of memory on two cores.  Figures, numbers and verdicts are
-written into the folder OUT; a second call goes on where the first one stopped.
+21 minutes of processor time, and 2.5 GB of memory on two cores.  With `sphere` there are a million on the
+sphere as well, four starts, and six for each beta on the circle, with seeds of their own; far from the
+beginning the limit equation is solved as in the item.  Figures, numbers and verdicts are written into the folder OUT; a second call goes on where the first one stopped.
 """
 
 import sys
@@ -14,9 +15,9 @@ from pathlib import Path
 from clouds_large import Shares
 
 from nucleate.papers.core.runner import reproduce_item
-from nucleate.papers.open_questions.causal_front.item import ITEM, LARGE, MILLION
+from nucleate.papers.open_questions.causal_front.item import ITEM, LARGE, MILLION, MILLION_SPHERE
 
-SIZES = {"large": LARGE, "million": MILLION}
+SIZES = {"large": LARGE, "million": MILLION, "sphere": MILLION_SPHERE}
 
 
 def main(out: str, size: str = "large") -> None:

@@ -8,6 +8,7 @@ those of a block (`heads.py`, `head_tiles.py`) and all solvers but the explicit 
 
 from dataclasses import dataclass
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -72,14 +73,17 @@ class ModelShape:
 
     def scores_up_to(self, bound: float) -> bool:
         """Whether z is at most `bound`; Frobenius' norm is never below the spectral one, and sooner taken."""
-        return self.beta * float(np.linalg.norm(self.A)) <= bound or self.z <= bound
+        if self.gaussian:
+            return self.z <= bound
+        # not by np.linalg.norm, which calls BLAS: see _score_matrix
+        return self.beta * float(np.sqrt(np.square(self.A).sum())) <= bound or self.z <= bound
 
 
 def model_shape(model: Attention, n: int, d: int, run: int = 0) -> ModelShape:
     """The shape of one run of `model`."""
     identity = np.eye(d)
     Q, K, V = (identity if M is None else M if M.ndim == 2 else M[run] for M in (model.Q, model.K, model.V))
-    A = identity if model.Q is None and model.K is None else K.T @ Q  # (d, d)
+    A = identity if model.Q is None and model.K is None else _score_matrix(model, K, Q)  # (d, d)
     frozen, weight = np.empty((0, d)), np.empty(0)
     if model.frozen is not None:
         frozen, weight = model.frozen.x, model.frozen.weight
@@ -104,6 +108,21 @@ def model_shape(model: Attention, n: int, d: int, run: int = 0) -> ModelShape:
         Q=Q,
         K=K,
     )
+
+
+_score_matrices: WeakKeyDictionary[Attention, Array] = WeakKeyDictionary()  # models are frozen
+
+
+def _score_matrix(model: Attention, K: Array, Q: Array) -> Array:
+    """K^T Q (d, d), made once for a model with one Q and one K: after a product BLAS's own threads spin for
+    tens of milliseconds, on the cores that are to sum over tokens."""
+    if any(M is not None and M.ndim == 3 for M in (model.Q, model.K)):
+        return K.T @ Q
+    found = _score_matrices.get(model)
+    if found is None:
+        found = _score_matrices[model] = K.T @ Q
+        found.flags.writeable = False
+    return found
 
 
 def check_ordinary(model: object, what: str) -> Attention:

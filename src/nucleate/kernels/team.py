@@ -20,6 +20,7 @@ from nucleate.kernels.head_tiles import (
 from nucleate.kernels.heads import Heads, heads_block, heads_images, heads_place, heads_sweep
 from nucleate.kernels.model_shape import CAUSAL
 from nucleate.kernels.pairwise import Pairwise, pairwise_block, pairwise_place
+from nucleate.kernels.simd import aligned_zeros
 from nucleate.kernels.sphere import Sphere, sphere_base, sphere_block, sphere_sweep, sphere_totals
 from nucleate.kernels.threads import Stop, share
 from nucleate.kernels.tiles import ROWS, Tiles, tiles_block, tiles_images, tiles_place
@@ -55,6 +56,7 @@ STEPS: dict[type, tuple[Any, Any, Any]] = {
     Sphere: (sphere_totals, sphere_base, sphere_block),
 }
 BLOCKS_PER_THREAD = 16  # so that the threads end at about the same time
+TILES_PER_THREAD = 4  # that are enough for it
 
 
 class Team:
@@ -119,24 +121,34 @@ def _edges(system: Pairwise | Tiles | Heads | HeadTiles, threads: int) -> list[i
     shares = np.linspace(0.0, 1.0, BLOCKS_PER_THREAD * threads + 1)
     if system.mask == CAUSAL:
         shares = np.sqrt(shares)
-    # of a block whole tiles, as one thread would have them: they go through BLAS, which rounds by shape
-    step = {Tiles: ROWS // 4, HeadTiles: HEAD_ROWS}.get(type(system), 1)
+    step = _whole_rows(system, threads)
     return [
         min(int(edge) * step, system.n)
         for edge in np.unique(np.rint(shares * -(-system.n // step)).astype(int))
     ]
 
 
+def _whole_rows(system: Pairwise | Tiles | Heads | HeadTiles, threads: int) -> int:
+    """How many tokens stay together."""
+    if isinstance(system, HeadTiles):
+        return HEAD_ROWS  # a whole tile, as one thread would have it: BLAS rounds by shape
+    if not isinstance(system, Tiles):
+        return 1
+    # a whole tile, as what it meets is read anew for each; parts only where there are too few for the threads
+    enough = TILES_PER_THREAD * threads
+    return next((rows for rows in (ROWS, ROWS // 2) if system.n >= enough * rows), ROWS // 4)
+
+
 def _with_own_scratch(system: System) -> System:
     """The same system with scratch of its own, for one more thread."""
     if isinstance(system, Circle):
-        pair = system.pair._replace(work=system.pair.work.copy())
+        pair = system.pair._replace(work=_copy(system.pair.work))
         return system._replace(pair=pair, **_copies(system, "sums", "ratios"))
     if isinstance(system, CircleGrid):
-        pair = system.pair._replace(work=system.pair.work.copy())
+        pair = system.pair._replace(work=_copy(system.pair.work))
         return system._replace(pair=pair, **_copies(system, "sums"))
     if isinstance(system, Sphere):
-        pair = system.pair._replace(work=system.pair.work.copy())
+        pair = system.pair._replace(work=_copy(system.pair.work))
         return system._replace(pair=pair, **_copies(system, "field", "sums", "powers", "few"))
     if isinstance(system, Tiles):
         return system._replace(**_copies(system, "u", "scores", "sums", "part", "Z", "own", "least"))
@@ -159,10 +171,17 @@ def _with_own_scratch(system: System) -> System:
             )
         )
     if isinstance(system, Heads):
-        own_modes = system.modes._replace(sums=system.modes.sums.copy(), ratios=system.modes.ratios.copy())
+        own_modes = system.modes._replace(sums=_copy(system.modes.sums), ratios=_copy(system.modes.ratios))
         return system._replace(modes=own_modes, **_copies(system, "work", "here", "out", "values", "hidden"))
     return system._replace(**_copies(system, "work"))
 
 
 def _copies(system: System, *names: str) -> dict[str, Any]:
-    return {name: getattr(system, name).copy() for name in names}
+    return {name: _copy(getattr(system, name)) for name in names}
+
+
+def _copy(array: Array) -> Array:
+    """That begins with a line of the cache, as what is copied does."""
+    copy: Array = aligned_zeros(*array.shape, dtype=array.dtype)
+    copy[...] = array
+    return copy

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import DataArray, Dataset
 
-__all__ = ["Ensemble", "load", "load_ensemble"]
+__all__ = ["Ensemble", "load", "load_ensemble", "loaded"]
 
 XarrayData = TypeVar("XarrayData", "Dataset", "DataArray")
 
@@ -57,7 +57,7 @@ class Ensemble:
     @property
     def ended(self) -> dict[str, int]:
         """How many runs ended in which way."""
-        codes, counts = np.unique(_loaded(self.data["status"], "status").values, return_counts=True)
+        codes, counts = np.unique(loaded(self.data["status"], "status").values, return_counts=True)
         if codes.min() < 0 or codes.max() >= len(STATUS):
             raise InputError(f"status must be 0 to {len(STATUS) - 1}, but holds {codes.max()}. {RUN_AGAIN}")
         return {STATUS[code]: int(count) for code, count in zip(codes, counts, strict=True)}
@@ -128,7 +128,7 @@ class Ensemble:
 
     def in_memory(self) -> "Ensemble":
         """The same with all numbers read, so that the store is not needed any more."""
-        return replace(self, data=_loaded(self.data, "The ensemble"))
+        return replace(self, data=loaded(self.data, "The ensemble"))
 
     def _repr_html_(self) -> str:
         return convenience("Ensemble, in a notebook")(self)
@@ -140,11 +140,11 @@ class Ensemble:
         return self.observables[0] if name is None else one_of("name", name, self.observables)
 
     def _values(self, name: str, failed: bool) -> "DataArray":
-        values = _loaded(self.data[self._name(name)], name)
+        values = loaded(self.data[self._name(name)], name)
         return (
             values
             if true_or_false("failed", failed)
-            else values.where(_loaded(self.data["status"], "status") == DONE)
+            else values.where(loaded(self.data["status"], "status") == DONE)
         )
 
     def _described(self, statistic: "DataArray", words: str) -> "DataArray":
@@ -157,8 +157,8 @@ class Ensemble:
         return statistic.assign_attrs({**statistic.attrs, **about})
 
 
-def _loaded(data: XarrayData, what: str) -> XarrayData:
-    """The same with its numbers read from the store."""
+def loaded(data: XarrayData, what: str) -> XarrayData:
+    """The same with its numbers read from the store; what is damaged there is refused in words."""
     check_memory(data.nbytes, what)
     try:
         return data.load()

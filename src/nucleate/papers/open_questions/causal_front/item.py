@@ -34,7 +34,8 @@ MILLION: Parameters = {
     "far": {"beta": 12.0, "begin": 25.0, "end": 105.0, "t": 44.0, "starts": 40, "halved": 4},
     "first_seed": 30_000,
 }
-# of docs/causal_front_large.py OUT sphere: the same criteria with a million tokens on the sphere too, and more starts
+# of docs/causal_front_large.py OUT sphere: the same criteria with a million tokens on the sphere too, and
+# more starts
 MILLION_SPHERE: Parameters = {
     "cases": [[2, 49.0, 1_000_000, 6], [2, 196.0, 1_000_000, 6], [3, 20.0, 1_000_000, 4]],
     "full_n": [1000, 10_000, 100_000],

@@ -6,8 +6,9 @@ the limit equation to s = 105; 20 to 31 minutes of processor time.
 With `million` there are a million tokens on the circle, three starts for each beta, with seeds of their own:
 21 minutes of processor time, and 2.5 GB of memory on two cores.  With `sphere` there are a million on the
 sphere as well, four starts, and six for each beta on the circle, with seeds of their own; far from the
-beginning the limit equation is solved as in the item.  Figures, numbers and verdicts are written into the
-folder OUT; a second call goes on where the first one stopped.
+beginning the limit equation is solved as in the item: 107 minutes by the clock, on two cores that did other
+work meanwhile.  Figures, numbers and verdicts are written into the folder OUT; a second call goes on where
+the first one stopped.
 """
 
 import sys

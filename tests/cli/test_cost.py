@@ -50,11 +50,30 @@ def test_a_life_of_any_number_of_tokens_can_be_tried(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(time, "process_time", lambda: now[0])
 
     def lived(n: int, progress: Any, time_limit: float | None) -> None:
+        progress(1.0, 1.0)
         now[0] += n**2
 
     for n in range(1, 1101):
         # halves are whole numbers, which for few tokens changes the power
-        assert cost.seconds_of_fewer(lived, n) == pytest.approx(n**2, rel=0.5 if n > 2 else 2.0)
+        seconds, _ = cost.seconds_of_fewer(lived, n)
+        assert seconds == pytest.approx(n**2, rel=0.5 if n > 2 else 2.0)
+
+
+def test_a_life_that_is_cut_short_is_said_to_take_at_least_so_long(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(time, "process_time", lambda: now[0])
+
+    def lived(n: int, progress: Any, time_limit: float | None) -> None:
+        if time_limit is not None:
+            progress(1.0, 20.0)
+            now[0] += time_limit
+
+    assert cost.seconds_of_fewer(lived, 300) == (20.0 * cost.TRIED_LIMIT, True)
+    cost.announce(100.0, "a life", dry_run=True, at_least=True)
+    assert capsys.readouterr().out.startswith("a life: at least 1.7 min on this machine\n")
 
 
 def test_on_the_sphere_time_is_linear_where_harmonics_are_summed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,11 +86,16 @@ def test_on_the_sphere_time_is_linear_where_harmonics_are_summed(monkeypatch: py
     assert cost.linear_from(nc.Attention(9.0), 1e-8, 100_000, 4, 10.0) is None
     rough = [cost.rough_seconds(1, n, 3, 10.0, many) for n in (50_000, 100_000)]
     assert rough[1] == pytest.approx(2.0 * rough[0])
-    now, tried = [0.0], []
+    now, tried, compiled = [0.0], [], set()
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
 
     def part(x0: Any, *, progress: Any, max_steps: int | None, time_limit: float | None) -> None:
         tried.append(len(x0))
+        kernel = "sphere" if len(x0) >= many else "pairwise"
+        if kernel not in compiled:
+            assert time_limit is None, "what is timed must not compile"
+            compiled.add(kernel)
+            now[0] += 20.0
         now[0] += len(x0) * min(len(x0), many) * 1e-9
 
     seconds = cost.tried_seconds(part, np.zeros((100_000, 3)), 10.0, cost.BY_MODES, many)

@@ -1,6 +1,7 @@
 """Compilation has a thread of its own: Ctrl-C, a stop and the end of the program do not wait for it."""
 
 import gc
+import signal
 import subprocess
 import sys
 import threading
@@ -95,3 +96,27 @@ except Stopped:
         began = time.monotonic()
         assert process.wait(60.0) == 0
         check_wall_seconds(time.monotonic() - began, 1.0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="on_exit is the GNU library's")
+def test_a_program_that_ends_beside_the_compiler_does_not_take_it_down() -> None:
+    code = """
+import ctypes, sys, time
+from nucleate.kernels.threads import Stopped, not_awaited_if_stopped, stopped_by
+library = ctypes.CDLL(None)
+library.on_exit(library.abort, None)  # as LLVM does under its own feet
+try:
+    with stopped_by(lambda: True):
+        not_awaited_if_stopped(lambda: time.sleep({seconds}))
+except Stopped:
+    print("written", end="")
+time.sleep(0.5)
+sys.exit(7)
+"""
+    ends = []
+    for seconds in (60.0, 0.01):  # the second is done before the program is
+        words = [sys.executable, "-c", code.format(seconds=seconds)]
+        run = subprocess.run(words, check=False, capture_output=True, text=True, timeout=60.0)
+        ends.append((run.returncode, run.stdout))
+    assert ends[0] == (7, "written")
+    assert ends[1][0] == -signal.SIGABRT  # the program's own end is left as it is

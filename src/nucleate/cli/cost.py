@@ -3,8 +3,9 @@ from trying the same with fewer tokens."""
 
 import time
 from collections.abc import Callable
+from functools import partial
 from math import log2
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from nucleate.cli.printing import echo
 from nucleate.durations import in_words
@@ -43,6 +44,10 @@ ERROR_SHARE = 0.01  # of the tolerance that a kernel may err by
 COMPILING_STEPS = 5  # of the run that only compiles
 
 
+Progress = Callable[[float, float], object]
+Lived = Callable[[int, Progress, float | None], object]  # a life of so many tokens, with a time limit
+
+
 class Part(Protocol):
     """The work with fewer tokens."""
 
@@ -50,19 +55,26 @@ class Part(Protocol):
         self,
         x0: "Array",
         *,
-        progress: Callable[[float, float], object],
+        progress: Progress,
         max_steps: int | None,
         time_limit: float | None,
     ) -> object: ...
 
 
 def announce(
-    seconds: float, words: str, dry_run: bool, quiet: bool = False, where: str = "on this machine"
+    seconds: float,
+    words: str,
+    dry_run: bool,
+    quiet: bool = False,
+    where: str = "on this machine",
+    at_least: bool = False,
 ) -> None:
     """Say what will be done and for how long, where it takes long; with --dry-run in any case."""
     if not dry_run and (quiet or seconds < LONG_SECONDS):
         return
     time_in_words = in_words(seconds) if seconds >= LONG_SECONDS else "a few seconds"
+    if at_least:
+        time_in_words = f"at least {time_in_words.removeprefix('about ')}"
     echo(f"{words}: {time_in_words} {where}", err=not dry_run)
     if dry_run:
         echo(NOTHING_DONE)
@@ -104,46 +116,54 @@ def tried_seconds(part: Part, x0: "Array", t: float, power: float | None, linear
     m, least = n, 2 * (linear or LEAST_TRIED_TOKENS)
     while m > least and rough_seconds(runs, m, d, t, linear) > TRIED_SECONDS:
         m = max(m * 3 // 4, least)
-    few = x0[..., :LEAST_TRIED_TOKENS, :]
-    _heed(part(few, progress=_nobody, max_steps=COMPILING_STEPS, time_limit=None))
-    half = x0[..., : max(m // 2, 1), :]
+    some, half = x0[..., :m, :], x0[..., : max(m // 2, 1), :]
+    for tokens in (half, some):  # which may need kernels of their own
+        _heed(part(tokens, progress=_nobody, max_steps=COMPILING_STEPS, time_limit=None))
     _seconds_of(part, half)  # what is done only once, such as fetching kept code, is not counted
-    before = _seconds_of(part, half)[1] if power is None else 0.0
-    seconds, of_processor = _seconds_of(part, x0[..., :m, :])
+    before = _seconds_of(part, half).of_processor if power is None else 0.0
+    now = _seconds_of(part, some)
     if power is None:  # by the time of the processor, which other programs change less
-        power = min(max(log2(of_processor / before), 1.0), 2.0)
-    return seconds * (n / m) ** power
+        power = min(max(log2(now.of_processor / before), 1.0), 2.0)
+    return now.by_clock * (n / m) ** power
 
 
-def seconds_of_fewer(
-    lived: Callable[[int, Callable[[float, float], object], float | None], object], n: int
-) -> float:
-    """The time that a life of n tokens takes, from lives of fewer; progress of a life is in logarithms of
-    time, and most of its work early, so that one that is cut short counts as it is."""
+def seconds_of_fewer(lived: Lived, n: int) -> tuple[float, bool]:
+    """The time that a life of n tokens takes, from lives of fewer, and whether that is the least it may take:
+    progress of a life is in logarithms of time, and if one is cut short the rest may be slower."""
     _heed(lived(min(n, LEAST_TRIED_TOKENS), _nobody, None))  # compiles
     sizes = [n // 16, n // 8] if n // 16 > 2 * LEAST_TRIED_TOKENS else [n // 2, n]
-    times = []
-    for size in sizes:
-        began = time.process_time(), time.perf_counter()
-        _heed(lived(max(size, 1), _nobody, TRIED_LIMIT))
-        times.append((time.process_time() - began[0], time.perf_counter() - began[1]))
-    power = min(max(log2(max(times[1][0], 1e-3) / max(times[0][0], 1e-3)), 1.0), 2.0)
-    return times[1][1] * (n / max(sizes[1], 1)) ** power
+    small, large = [_measured(partial(_within_limit, lived, max(size, 1))) for size in sizes]
+    power = min(max(log2(large.of_processor / small.of_processor), 1.0), 2.0)
+    return large.by_clock * (n / max(sizes[1], 1)) ** power, large.cut_short
 
 
-def _seconds_of(part: Part, x0: "Array") -> tuple[float, float]:
-    """How long it takes, by the clock and of the processor, from the share that is done when its time is
-    over."""
+def _within_limit(lived: Lived, n: int, progress: Progress) -> object:
+    return lived(n, progress, TRIED_LIMIT)
+
+
+class _Seconds(NamedTuple):
+    by_clock: float
+    of_processor: float
+    cut_short: bool  # from the share that was done
+
+
+def _seconds_of(part: Part, x0: "Array") -> _Seconds:
+    return _measured(lambda progress: part(x0, progress=progress, max_steps=None, time_limit=TRIED_LIMIT))
+
+
+def _measured(work: Callable[[Progress], object]) -> _Seconds:
+    """How long it takes, from the share that is done when its time is over."""
     share, began, before = 0.0, time.perf_counter(), time.process_time()
 
     def note(done: float, total: float) -> None:
         nonlocal share
         share = done / total if total else 0.0
 
-    _heed(part(x0, progress=note, max_steps=None, time_limit=TRIED_LIMIT))
+    _heed(work(note))
     took, of_processor = time.perf_counter() - began, time.process_time() - before
-    whole = max(share, 0.01) if took >= TRIED_LIMIT else 1.0
-    return took / whole, max(of_processor, 1e-3) / whole
+    cut_short = took >= TRIED_LIMIT
+    whole = max(share, 0.01) if cut_short else 1.0
+    return _Seconds(took / whole, max(of_processor, 1e-3) / whole, cut_short)
 
 
 def _heed(result: object) -> None:

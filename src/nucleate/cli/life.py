@@ -86,8 +86,10 @@ def life(
         if dry_run or (not quiet and tokens >= (MANY_TOKENS if dimension == 2 else FEW_TOKENS)):
             words = f"a life of {tokens} tokens, d = {dimension}, beta = {beta:g}"
             with ProgressBar("trying with fewer tokens how long it takes", quiet):
-                seconds = seconds_of_fewer(lived, tokens)
-            announce(min(seconds, time_limit or seconds), words, dry_run, quiet)
+                seconds, at_least = seconds_of_fewer(lived, tokens)
+            if time_limit is not None and time_limit <= seconds:
+                seconds, at_least = time_limit, False
+            announce(seconds, words, dry_run, quiet, at_least=at_least)
         if dry_run:
             return
         began = clock.perf_counter()

@@ -115,6 +115,9 @@ GRID_COST = 500.0  # of a token on the circle's grid, in modes; measured
 MIN_TEAM_WORK = 2.0e6  # pairs or token-modes from which threads over tokens pay, measured
 MAX_KEPT = 64  # small systems that stay set up, one per model
 MIN_LONG_WORK = 1e8  # pairs, times d, from which a drift takes so long that Ctrl-C must reach it
+LINEAR_PAIRS = (
+    3e3  # that a token of a kernel linear in n costs at most, about, unless many are summed by pairs
+)
 
 
 def drift(
@@ -196,7 +199,8 @@ def _velocity(
     else:
         shapes = [model_shape(model, n, d, run) for run in range(model.runs)] if model.runs else [shape]
         work = partial(_run_by_run, shapes, kernel, runs, velocity, workers, precision == "single")
-    _interruptible_if_long(work, runs)
+    linear = (choose_kernel(shape) if kernel == "auto" else kernel) != "pairwise"
+    _interruptible_if_long(work, runs, linear)
     return velocity if x.ndim == 3 else velocity[0]
 
 
@@ -548,18 +552,22 @@ def _run_by_run(
 def _one_run(team: Team, x: Array, velocity: Array, stop: Stop) -> None:
     """velocity = drift of tokens x (n, d)."""
     n, d = x.shape
-    flat = np.zeros(n * d + 8)
     team.system.places[:] = x.T
-    team.sweep(flat, stop)
     if isinstance(team.system, Circle | CircleGrid):
-        np.multiply(x[:, 1], -flat[:n], out=velocity[:, 0])
-        np.multiply(x[:, 0], flat[:n], out=velocity[:, 1])
+        speed = np.zeros(n + 8)  # by which the angle grows
+        team.sweep(speed, stop)
+        np.multiply(x[:, 0], speed[:n], out=velocity[:, 1])
+        np.negative(speed, out=speed)  # in its own place: for a million tokens new memory costs as much
+        np.multiply(x[:, 1], speed[:n], out=velocity[:, 0])
     else:
+        flat = np.zeros(n * d + 8)
+        team.sweep(flat, stop)
         velocity[:] = flat[: n * d].reshape(n, d)
 
 
-def _interruptible_if_long(work: Callable[[Stop], T], x: Array) -> T:
-    """work(stop), so that Ctrl-C reaches it where it takes long."""
-    if float(x.shape[-2]) * x.size < MIN_LONG_WORK:
+def _interruptible_if_long(work: Callable[[Stop], T], x: Array, linear: bool = False) -> T:
+    """work(stop), so that Ctrl-C reaches it where it takes long; `linear` in the number of tokens."""
+    pairs = min(float(x.shape[-2]), LINEAR_PAIRS if linear else math.inf)  # of a token
+    if pairs * x.size < MIN_LONG_WORK:
         return work(np.zeros(1, dtype=np.uint8))
     return interruptible(work)

@@ -6,6 +6,7 @@ Ctrl-C raises nothing: it sets the flag that they look at (`ctrl_c_stops`).  Onl
 flag; it has a thread of its own, which nobody has to wait for (`not_awaited_if_stopped`).
 """
 
+import atexit
 import ctypes
 import os
 import signal
@@ -112,7 +113,7 @@ def _pool(process: int) -> _Pool:
 
 @cache
 def _c_library() -> ctypes.CDLL | None:
-    """The C library, where it tells on which core a thread runs and threads can be kept off one."""
+    """The C library, where it is Linux's, which tells on which core a thread runs."""
     if not hasattr(os, "sched_setaffinity"):
         return None
     library = ctypes.CDLL(None)
@@ -222,9 +223,27 @@ def not_awaited_if_stopped(job: Callable[[], T]) -> T:
         except BaseException as error:
             future.set_exception(error)
 
-    threading.Thread(target=work, name="nucleate-compile", daemon=True).start()
-    while not future.done():
-        wait([future], timeout=LOOK_SECONDS)
-        if not future.done() and is_stopped():
-            raise Stopped
+    thread = threading.Thread(target=work, name="nucleate-compile", daemon=True)
+    thread.start()
+    try:
+        while not future.done():
+            wait([future], timeout=LOOK_SECONDS)
+            if not future.done() and is_stopped():
+                raise Stopped
+    finally:
+        if not future.done():
+            _not_awaited.append(thread)
     return future.result()
+
+
+_not_awaited: list[threading.Thread] = []
+
+
+@atexit.register
+def _end_beside_compiler() -> None:
+    """While the compiler is still at work the program must not take it down, as the C library's exit does:
+    LLVM aborts where its tables are freed under it.  So exit, whose first call is what was registered last,
+    ends the process there, with the program's own status; Python has written out its files by then."""
+    library = _c_library()
+    if library is not None and any(thread.is_alive() for thread in _not_awaited):
+        library.on_exit(library._exit, None)

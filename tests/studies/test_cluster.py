@@ -303,7 +303,8 @@ def test_a_lost_scheduler_ends_with_one_line_and_threads_finish_the_work(tmp_pat
         while len(list(tmp_path.glob("out.zarr.parts/blocks/*.block"))) < 10 and time.monotonic() < deadline:
             time.sleep(0.02)
         kill(pid)
-        said, wrong = going.communicate(timeout=START_SECONDS)  # or it waits for ever
+        # or it waits for ever; Dask itself looks for a lost scheduler for 30 s
+        said, wrong = going.communicate(timeout=2 * START_SECONDS)
     assert (going.returncode, said) == (2, "")
     assert len(wrong.splitlines()) == 1, wrong
     assert "The cluster failed: " in wrong

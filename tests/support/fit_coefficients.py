@@ -36,6 +36,7 @@ def fitted_coefficients() -> dict[str, tuple[float, ...]]:
             "EXP2": fit(exp2, -mp.mpf(1) / 2, mp.mpf(1) / 2, 11),
             "EXP2_SHORT": fit(exp2, -mp.mpf(1) / 32, mp.mpf(1) / 32, 6),
             "EXP2_BRIEF": fit(lambda f: mp.power(2, f), -mp.mpf(1) / 2, mp.mpf(1) / 2, 8),
+            "EXP2_BRIEF_SHORT": fit(lambda f: mp.power(2, f), -mp.mpf(1) / 32, mp.mpf(1) / 32, 5),
             "EXP2_SINGLE": fit(lambda f: mp.power(2, f), -mp.mpf(1) / 2, mp.mpf(1) / 2, 7),
             "SINE": fit(sine, 0, u, 6),
             "COSINE": fit(cosine, 0, u, 6),

@@ -17,8 +17,22 @@ from nucleate.checks import EPS, Array
 from nucleate.kernels.compile import compiled, inlined
 from nucleate.kernels.model_shape import FULL, ModelShape, ordinary_shape
 from nucleate.kernels.pairwise import LOG2_E
-from nucleate.kernels.simd import LANES, PART, aligned_zeros, fma, load_part, splat_as, sqrt, store
-from nucleate.kernels.vector_math import EXP2_BRIEF_ERROR, exp2_brief, four_exp2_brief
+from nucleate.kernels.simd import (
+    LANES,
+    PART,
+    add_scaled,
+    aligned_zeros,
+    dot,
+    fma,
+    load_each,
+    load_part,
+    same_each,
+    splat_as,
+    sqrt,
+    store,
+    store_each,
+)
+from nucleate.kernels.vector_math import EXP2_BRIEF_ERROR, exp2_brief
 
 __all__ = [
     "PairwiseLanes",
@@ -57,9 +71,9 @@ class PairwiseLanes(NamedTuple):
     # of the lanes under way, PART of the eight
     x: Array  # (n, d, PART) the tokens
     u: Array  # (d, PART) scratch: u_k
-    weights: Array  # (n + 3, PART) scratch
     sums: Array  # (d, PART) scratch: sum_j w_kj x_j
     out: Array  # (d, PART) scratch
+    origin: tuple[float, ...]  # d zeros: each d is compiled for itself, and sums stay in registers
     n: int
     w: int  # the window; n without one
     full: bool  # under the full mask
@@ -77,9 +91,9 @@ def pairwise_lanes_system(shapes: Sequence[ModelShape], plain: bool) -> Pairwise
         V=aligned_zeros(d, d, LANES),
         x=aligned_zeros(n, d, PART),
         u=aligned_zeros(d, PART),
-        weights=aligned_zeros(n + 3, PART),
         sums=aligned_zeros(d, PART),
         out=aligned_zeros(d, PART),
+        origin=(0.0,) * d,
         n=n,
         w=first.w,
         full=first.mask == FULL,
@@ -107,8 +121,8 @@ def pairwise_lanes_drift(s, y, velocity, stop):
 @inlined
 def _part_drift(s, y, velocity, part, stop):
     """The same of the lanes that begin at `part`."""
-    x, u, sums, out, weights, A, V = s.x, s.u, s.sums, s.out, s.weights, s.A, s.V
-    n, d, w, full, plain = s.n, s.u.shape[0], s.w, s.full, s.plain
+    x, u, sums, out, A, V = s.x, s.u, s.sums, s.out, s.A, s.V
+    n, d, w, full, plain = s.n, len(s.origin), s.w, s.full, s.plain
     _place(y, x, n, d, part)
     some = load_part(A, part)
     none, one = splat_as(some, 0.0), splat_as(some, 1.0)
@@ -125,7 +139,7 @@ def _part_drift(s, y, velocity, part, stop):
         else:
             length, own = _query(x, A, u, here, d, part)
         low = max(0, k - w + 1)
-        Z = _sums(x, u, sums, weights, length, low, k, n if full else k, d)
+        Z = _sums(s, none - length, low, k, n if full else k)
         inverse = 1.0 / (Z + own)
         # what is along x_k counts only where V turns it: so the first token of V = c I stands still exactly
         if not plain:
@@ -176,49 +190,26 @@ def _query(x, A, u, here, d, part):
 
 
 @inlined
-def _sums(x, u, sums, weights, length, low, k, end, d):
-    """The sum of weights, and sum_j w_kj x_j into `sums`, over j = low .. end-1 but k: all weights first,
-    then four coordinates at a time, so that what is fetched is used more than once."""
-    none = splat_as(length, 0.0)
-    high = max(end, k)
-    _weights(x, u, weights, none - length, low, high, d)
-    if low <= k < high:
-        store(weights, k * PART, none)  # the token itself is counted apart
-    Z = none
-    for c in range(0, d, 4):
-        # beyond the last coordinate it comes again, to the same value
-        first, second = c * PART, min(c + 1, d - 1) * PART
-        third, fourth = min(c + 2, d - 1) * PART, min(c + 3, d - 1) * PART
-        Z, one, two, three, four = none, none, none, none, none
-        for j in range(low, high):
-            at, weight = j * d * PART, load_part(weights, j * PART)
-            Z = Z + weight
-            one = fma(weight, load_part(x, at + first), one)
-            two = fma(weight, load_part(x, at + second), two)
-            three = fma(weight, load_part(x, at + third), three)
-            four = fma(weight, load_part(x, at + fourth), four)
-        store(sums, first, one)
-        store(sums, second, two)
-        store(sums, third, three)
-        store(sums, fourth, four)
+def _sums(s, least, low, k, end):
+    """The sum of weights, and sum_j w_kj x_j into `sums`, over j = low .. end-1 but k."""
+    none = splat_as(least, 0.0)
+    query, nowhere = load_each(s.origin, s.u, 0), same_each(s.origin, none)
+    Z, total = _add_tokens(s.x, query, least, low, k, none, nowhere)
+    Z, total = _add_tokens(s.x, query, least, k + 1, end, Z, total)
+    store_each(s.sums, 0, total)
     return Z
 
 
 @inlined
-def _weights(x, u, weights, least, low, high, d):
-    """Weights of tokens low .. high-1, four at a time: an exponential is a chain of dependent operations, and
-    four such chains in turn keep the processor busy."""
-    for j in range(low, high, 4):
-        last = high - 1
-        a, b = j * d * PART, min(j + 1, last) * d * PART
-        e, f = min(j + 2, last) * d * PART, min(j + 3, last) * d * PART
-        one, two, three, four = least, least, least, least
-        for c in range(0, d * PART, PART):
-            u_c = load_part(u, c)
-            one, two = fma(u_c, load_part(x, a + c), one), fma(u_c, load_part(x, b + c), two)
-            three, four = fma(u_c, load_part(x, e + c), three), fma(u_c, load_part(x, f + c), four)
-        one, two, three, four = four_exp2_brief(one, two, three, four)
-        store(weights, j * PART, one)
-        store(weights, (j + 1) * PART, two)
-        store(weights, (j + 2) * PART, three)
-        store(weights, (j + 3) * PART, four)
+def _add_tokens(x, query, least, low, high, Z, total):
+    """Z and total with tokens low .. high-1.  The weight of each is made beside the sums of the one before:
+    it is a long chain of dependent operations, the sums wait for nothing."""
+    if low >= high:
+        return Z, total
+    row = len(query) * PART
+    weight = exp2_brief(dot(query, load_each(query, x, low * row), least))
+    for j in range(low + 1, high):
+        after = exp2_brief(dot(query, load_each(query, x, j * row), least))
+        Z, total = Z + weight, add_scaled(total, weight, load_each(query, x, (j - 1) * row))
+        weight = after
+    return Z + weight, add_scaled(total, weight, load_each(query, x, (high - 1) * row))

@@ -333,6 +333,83 @@ _overload_operator(operator.mul, binary(lambda builder, a, b: builder.fmul(a, b)
 _overload_operator(operator.truediv, binary(lambda builder, a, b: builder.fdiv(a, b)))
 
 
+# As many vectors as a point has coordinates, in a tuple: d is known when the code is compiled, and they stay in
+# registers where there are enough.  `like` is a tuple of d of anything.
+
+
+def _parts(builder: Any, value: Any, count: int) -> list[Any]:
+    return [builder.extract_value(value, c) for c in range(count)]
+
+
+@intrinsic
+def load_each(typingctx, like, array, index):
+    """The vectors of PART numbers that follow each other from array.ravel()[index] on."""
+    _, one = _loaded(array, Part)
+
+    def build(context, builder, signature, args):
+        places = [builder.add(args[2], ir.Constant(args[2].type, c * PART)) for c in range(len(like))]
+        vectors = [one(context, builder, Part(array, types.intp), (args[1], place)) for place in places]
+        return context.make_tuple(builder, signature.return_type, vectors)
+
+    return types.UniTuple(Part, len(like))(like, array, types.intp), build
+
+
+@intrinsic
+def same_each(typingctx, like, vector):
+    """The same vector for each coordinate."""
+
+    def build(context, builder, signature, args):
+        return context.make_tuple(builder, signature.return_type, [args[1]] * len(like))
+
+    return types.UniTuple(vector, len(like))(like, vector), build
+
+
+@intrinsic
+def store_each(typingctx, array, index, vectors):
+    """What `load_each` would load."""
+
+    def build(context, builder, signature, args):
+        for c, vector in enumerate(_parts(builder, args[2], len(vectors))):
+            place = builder.add(args[1], ir.Constant(args[1].type, c * PART))
+            pointer = _pointer(context, builder, signature.args[0], args[0], place, vectors.dtype)
+            builder.store(vector, pointer, align=array.dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, vectors), build
+
+
+@intrinsic
+def dot(typingctx, a, b, start):
+    """start + a_1 b_1 + ... + a_d b_d; from six on in two sums, neither of which waits for the other."""
+
+    def build(context, builder, signature, args):
+        count = len(a)
+        pairs = list(zip(_parts(builder, args[0], count), _parts(builder, args[1], count), strict=True))
+        fused, half, total = call_llvm("fmuladd"), count // 2 if count >= 6 else count, args[2]
+        for x, y in pairs[:half]:
+            total = fused(builder, x, y, total)
+        if half == count:
+            return total
+        other = builder.fmul(*pairs[half])
+        for x, y in pairs[half + 1 :]:
+            other = fused(builder, x, y, other)
+        return builder.fadd(total, other)
+
+    return start(a, b, start), build
+
+
+@intrinsic
+def add_scaled(typingctx, a, factor, b):
+    """a_c + factor b_c for each c."""
+
+    def build(context, builder, signature, args):
+        pairs = zip(_parts(builder, args[0], len(a)), _parts(builder, args[2], len(a)), strict=True)
+        sums = [call_llvm("fmuladd")(builder, args[1], y, x) for x, y in pairs]
+        return context.make_tuple(builder, signature.return_type, sums)
+
+    return a(a, factor, b), build
+
+
 # Halves of a vector
 
 

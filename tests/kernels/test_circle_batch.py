@@ -13,25 +13,30 @@ from nucleate.attention import Attention, Frozen
 from nucleate.checks import EPS
 from nucleate.kernels.circle_batch import (
     CircleBatch,
+    circle_batch_accuracy,
     circle_batch_drift,
     circle_batch_enter,
     circle_batch_leave,
     circle_batch_system,
 )
-from nucleate.kernels.model_shape import model_shape
+from nucleate.kernels.model_shape import Accuracy, model_shape
 from nucleate.kernels.simd import LANES
 
 
-def batch_of(model: Attention, n: int, tolerance: float) -> CircleBatch:
+def batch_of(model: Attention, n: int, tolerance: float, accuracy: Accuracy = "brief") -> CircleBatch:
     """Tables for the runs of the model."""
     shapes = [model_shape(model, n, 2, run) for run in range(model.runs or 1)]
-    return circle_batch_system(shapes, np.array([tolerance]))
+    return circle_batch_system(shapes, np.array([tolerance]), accuracy)
 
 
+@pytest.mark.parametrize(("tolerance", "accuracy"), [(1e-10, "brief"), (2e-12, "full")])
 @pytest.mark.parametrize("frozen", [False, True])
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 33])
-def test_lanes_equal_the_equation_each_with_its_own_parameters(n: int, frozen: bool) -> None:
-    b, tolerance = LANES + 3, 1e-10
+def test_lanes_equal_the_equation_each_with_its_own_parameters(
+    n: int, frozen: bool, tolerance: float, accuracy: Accuracy
+) -> None:
+    b = LANES + 3
+    assert circle_batch_accuracy(64.0, tolerance) == accuracy
     rng = np.random.default_rng(n)
     x = np.stack([nc.uniform(n, 2, seed=10 * run) for run in range(b)])
     x[0] = [[1.0, 0.0]] * n  # the recurrence of lanes is least accurate near angle 0 and pi
@@ -44,7 +49,7 @@ def test_lanes_equal_the_equation_each_with_its_own_parameters(n: int, frozen: b
     model = Attention(
         rng.uniform(0.0, 64.0, b), V=rng.uniform(-2.0, 2.0, b)[:, None, None] * np.eye(2), frozen=rest
     )
-    lanes = batch_of(model, n, tolerance)
+    lanes = batch_of(model, n, tolerance, accuracy)
     expected = nc.drift(model, x, kernel="reference")
     for first in (0, 3):  # so that the last runs travel too, and run 3 in another lane
         angles, velocity = np.zeros((n + 1, LANES)), np.zeros((n + 1, LANES))

@@ -8,8 +8,8 @@ import nucleate as nc
 from nucleate.attention import Attention, Frozen
 from nucleate.checks import Array
 from nucleate.integrate.tableau import dormand_prince_5
-from nucleate.kernels.dispatch import suits_batch
-from nucleate.kernels.model_shape import model_shape
+from nucleate.kernels.dispatch import batch_accuracy
+from nucleate.kernels.model_shape import ACCURACIES, Accuracy, model_shape
 from nucleate.kernels.pairwise_lanes import (
     MAX_LANES_Z,
     pairwise_lanes_drift,
@@ -20,11 +20,11 @@ from nucleate.kernels.pairwise_lanes import (
 from nucleate.kernels.simd import LANES
 
 
-def _velocities(model: Attention, x: Array) -> Array:
+def _velocities(model: Attention, x: Array, accuracy: Accuracy = "brief") -> Array:
     """(8, n, d) of tokens x (8, n, d), a run in every lane."""
     _, n, d = x.shape
     shapes = [model_shape(model, n, d, run) for run in range(model.runs or 1)]
-    system = pairwise_lanes_system(shapes, shapes[0].plain)
+    system = pairwise_lanes_system(shapes, shapes[0].plain, accuracy)
     for run in range(LANES):
         pairwise_lanes_enter(system, run, run)
     velocity = np.zeros(x.size)
@@ -47,8 +47,10 @@ def test_eight_runs_at_once_equal_the_equation(mask: Mask) -> None:
             for n in (1, 2, 30):
                 x = nc.uniform(n, d, seed=n, runs=8)
                 z, v = norms(model, d)
-                error = np.abs(_velocities(model, x) - nc.drift(model, x, kernel="reference")).max()
-                assert error <= 2.0 * pairwise_lanes_error(z) * v, (d, name, n, error)
+                expected = nc.drift(model, x, kernel="reference")
+                for accuracy in ACCURACIES:
+                    error = np.abs(_velocities(model, x, accuracy) - expected).max()
+                    assert error <= 2.0 * pairwise_lanes_error(z, accuracy) * v, (d, name, n, accuracy, error)
 
 
 def test_the_first_token_stands_still() -> None:
@@ -76,17 +78,15 @@ def test_loose_runs_travel_together_and_leave_each_others_bits_alone(monkeypatch
 
 
 def test_runs_that_lanes_are_not_made_for_go_alone() -> None:
-    def suits(
-        model: Attention, d: int = 3, tolerance: float = 2e-9, loose: bool = True, n: int = 200
-    ) -> bool:
-        return suits_batch(model_shape(model, n, d), tolerance, loose)
+    def accuracy(model: Attention, d: int = 3, tolerance: float = 2e-9, n: int = 200) -> Accuracy | None:
+        return batch_accuracy(model_shape(model, n, d), tolerance)
 
-    assert suits(Attention(16.0))
-    assert suits(Attention(16.0, Q=np.diag([1.0, 2.0, 3.0]), mask="full"))
-    assert suits(Attention(16.0), d=8)
-    assert not suits(Attention(16.0), d=9)
-    assert not suits(Attention(16.0), tolerance=1e-11)
-    assert not suits(Attention(16.0), loose=False)
-    assert not suits(Attention(2.0 * MAX_LANES_Z))
-    assert not suits(Attention(16.0, frozen=Frozen([[0.0, 0.0, 1.0]])))
-    assert not suits(Attention(16.0), n=10_000)  # by harmonics
+    assert accuracy(Attention(16.0)) == "brief"
+    assert accuracy(Attention(16.0, Q=np.diag([1.0, 2.0, 3.0]), mask="full")) == "brief"
+    assert accuracy(Attention(16.0), d=8) == "brief"
+    assert accuracy(Attention(16.0), d=9) is None
+    assert accuracy(Attention(16.0), tolerance=1e-11) == "full"
+    assert accuracy(Attention(16.0), tolerance=1e-15) is None
+    assert accuracy(Attention(2.0 * MAX_LANES_Z)) is None
+    assert accuracy(Attention(16.0, frozen=Frozen([[0.0, 0.0, 1.0]]))) is None
+    assert accuracy(Attention(16.0), n=10_000) is None  # by harmonics

@@ -143,17 +143,18 @@ def all_velocities():
     for model in (Attention(9.0), Attention(9.0, mask="full"), Attention(9.0, V=V)):
         yield drift(model, x, kernel="circle", threads=1)
     shapes = [model_shape(Attention(beta), 7, 2, 0) for beta in (0.0, 1.0, 9.0, 64.0)] * 2
-    circle = batch.circle_batch_system(shapes, np.full(8, 1e-9))
-    for at in range(8):
-        batch.circle_batch_enter(circle, at, at)
-    y = np.random.default_rng(0).uniform(-4.0, 4.0, 7 * 8)
-    velocity = np.zeros_like(y)
-    batch.circle_batch_drift(circle, y, velocity, stop)
-    yield velocity
+    for accuracy in ("brief", "full"):
+        circle = batch.circle_batch_system(shapes, np.full(8, 1e-9), accuracy)
+        for at in range(8):
+            batch.circle_batch_enter(circle, at, at)
+        y = np.random.default_rng(0).uniform(-4.0, 4.0, 7 * 8)
+        velocity = np.zeros_like(y)
+        batch.circle_batch_drift(circle, y, velocity, stop)
+        yield velocity
     if simd.HAS_AVX512:
         return  # its brief exponential has other last bits
     for d in (3, 5, 8):
-        system = lanes.pairwise_lanes_system([model_shape(Attention(5.0), 11, d, 0)], True)
+        system = lanes.pairwise_lanes_system([model_shape(Attention(5.0), 11, d, 0)], True, "brief")
         for at in range(8):
             lanes.pairwise_lanes_enter(system, at, at)
         y = uniform(11, d, 0, runs=8).transpose(1, 2, 0).reshape(-1)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from functools import partial
+from itertools import product
 from typing import Literal
 
 import numpy as np
@@ -33,13 +34,13 @@ from nucleate.integrate.step_state import StepState, new_step_state, tokens_of
 from nucleate.integrate.tableau import MIN_TOLERANCE_OF_ORDER_5, Tableau, dormand_prince_5
 from nucleate.kernels.circle_batch import circle_batch_system
 from nucleate.kernels.dispatch import (
+    batch_accuracy,
     choose_kernel,
     make_system,
     one_blas_thread,
-    suits_batch,
     team_pays,
 )
-from nucleate.kernels.model_shape import ModelShape, model_shape
+from nucleate.kernels.model_shape import ACCURACIES, Accuracy, ModelShape, model_shape
 from nucleate.kernels.pairwise import pairwise_system
 from nucleate.kernels.pairwise_lanes import pairwise_lanes_system
 from nucleate.kernels.simd import LANES
@@ -127,15 +128,16 @@ class Schedule(Call):
         explicit_time = np.where(explicit, buffers.final, OPENING_TIME * self.unit)
         # error of a velocity: its sum over time stays below the tolerance
         self.allowed = 0.01 * buffers.tolerance / np.maximum(1.0, explicit_time / 10.0)
-        self.batches: list[Integers] = []  # runs that share the lanes of a vector
+        self.batches: list[tuple[Integers, Accuracy]] = []  # runs that share the lanes of a vector
         if not single:
-            loose = _is_loose(buffers)
-            suited = np.array([suits_batch(self.shape(run), self.allowed[run], loose) for run in range(b)])
-            plain = np.array([self.shape(run).plain for run in range(b)])
-            # plain runs have a way of their own, and so lanes of their own
-            groups = (np.flatnonzero(suited & explicit & kind) for kind in (plain, ~plain))
-            self.batches = [runs for runs in groups if len(runs)]
-        self.alone = sorted(set(range(b)) - {int(run) for runs in self.batches for run in runs})
+            found = [batch_accuracy(self.shape(run), self.allowed[run]) for run in range(b)]
+            # plain runs have a way of their own, and so lanes of their own; so have those of each accuracy
+            for plain, accuracy in product((True, False), ACCURACIES):
+                suited = [self.shape(run).plain == plain and found[run] == accuracy for run in range(b)]
+                runs = np.flatnonzero(explicit & suited)
+                if len(runs):
+                    self.batches.append((runs, accuracy))
+        self.alone = sorted(set(range(b)) - {int(run) for runs, _ in self.batches for run in runs})
 
     def shape(self, run: int) -> ModelShape:
         """The shape of a run; the runs of one model share theirs."""
@@ -148,8 +150,8 @@ def integrate_all(
     """Carry all runs to their end while this thread keeps watch, until the time `end` of the clock; the
     buffers (frames may have moved) and why they were stopped, or 0."""
     jobs: list[Callable[[], None]] = []
-    for runs in schedule.batches:
-        job = partial(_batch, schedule, runs, np.zeros(1, dtype=np.int64))
+    for runs, accuracy in schedule.batches:
+        job = partial(_batch, schedule, runs, accuracy, np.zeros(1, dtype=np.int64))
         jobs += [job] * min(schedule.threads, -(-len(runs) // LANES))
     jobs += [partial(_one_run, schedule, run) for run in schedule.alone]
     return carry_out(schedule, jobs, one_blas_thread(schedule.shapes[0]), progress, on_frames, end)
@@ -258,17 +260,17 @@ def _is_loose(buffers: RunBuffers) -> bool:
     return buffers.tolerance > MIN_TOLERANCE_OF_ORDER_5 and buffers.dt == 0.0
 
 
-def _batch(schedule: Schedule, runs: Integers, queue: Integers) -> None:
+def _batch(schedule: Schedule, runs: Integers, accuracy: Accuracy, queue: Integers) -> None:
     """Eight of the runs at a time, from the queue that all threads share."""
     buffers = schedule.buffers._replace(order=runs, queue=queue)
     _, n, d = buffers.start.shape
     table = dormand_prince_5() if _is_loose(buffers) else schedule.table
     state = new_step_state(table, n, d, LANES)
     if d == 2:
-        circle = circle_batch_system(schedule.shapes, schedule.allowed)
+        circle = circle_batch_system(schedule.shapes, schedule.allowed, accuracy)
         with_system(integrate_runs, circle, table, state, buffers, schedule.stop)
     else:
-        lanes = pairwise_lanes_system(schedule.shapes, schedule.shape(int(runs[0])).plain)
+        lanes = pairwise_lanes_system(schedule.shapes, schedule.shape(int(runs[0])).plain, accuracy)
         with_system(integrate_runs, lanes, table, state, buffers, schedule.stop)
 
 

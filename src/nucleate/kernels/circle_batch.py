@@ -2,8 +2,8 @@
 lane.
 
 The powers e^{i m theta} come from e_{m+1} = 2 cos(theta) e_m - e_{m-1}: half the work of a complex product,
-and an error that grows as m^2, which `circle_batch_roundoff` counts; runs that ask for more accuracy go one
-by one through the circle or the pairwise kernel.
+and an error that grows as m^2, which `circle_batch_roundoff` counts; runs that ask for more accuracy take
+products, which cost a quarter more in all.
 
 The angles stand as y[token * 8 + lane].  beta, c and the frozen tokens may differ between lanes.  Each lane
 sees exactly the operations it would see alone: a run's bits do not depend on its neighbours.
@@ -16,9 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nucleate.checks import EPS, Array
-from nucleate.kernels.circle import TOLERANCE, frozen_sums, modes, plain_coefficients, usual_ratio
+from nucleate.kernels.circle import (
+    TOLERANCE,
+    frozen_sums,
+    modes,
+    plain_coefficients,
+    roundoff,
+    usual_ratio,
+)
 from nucleate.kernels.compile import compiled, inlined
-from nucleate.kernels.model_shape import ModelShape, ordinary_shape
+from nucleate.kernels.model_shape import ACCURACIES, Accuracy, ModelShape, ordinary_shape
 from nucleate.kernels.pairwise import base_2
 from nucleate.kernels.simd import (
     LANES,
@@ -40,10 +47,10 @@ from nucleate.kernels.vector_math import exp2, sincos
 
 __all__ = [
     "CircleBatch",
+    "circle_batch_accuracy",
     "circle_batch_drift",
     "circle_batch_enter",
     "circle_batch_leave",
-    "circle_batch_roundoff",
     "circle_batch_system",
     "circle_batch_velocities",
 ]
@@ -54,10 +61,20 @@ __all__ = [
 IN_PAIRS = PART == LANES
 
 
-def circle_batch_roundoff(beta: float) -> float:
-    """The absolute error of a sum of weights, per token summed: m^2 roundings in e^{i m theta}, weighted by
-    I_m."""
-    return EPS * (8.0 + 2.0 * beta)
+def circle_batch_roundoff(beta: float, products: bool) -> float:
+    """The absolute error of a sum of weights, per token summed: m^2 roundings in e^{i m theta}, or m if it is
+    made by products, weighted by I_m."""
+    return roundoff(beta) if products else EPS * (8.0 + 2.0 * beta)
+
+
+def circle_batch_accuracy(beta: float, tolerance: float) -> Accuracy | None:
+    """How velocities of ordinary tokens are good to `tolerance` |V|, "full" by products; truncation may take
+    half of it."""
+    for accuracy in ACCURACIES:
+        error = circle_batch_roundoff(beta, accuracy == "full")
+        if 2.0 * error * usual_ratio(beta) <= tolerance:
+            return accuracy
+    return None
 
 
 class CircleBatch(NamedTuple):
@@ -71,6 +88,7 @@ class CircleBatch(NamedTuple):
     frozen_weight: Array  # (1 or b, m)
     ratio: Array  # (1 or b,) k / Z_k up to which the modes are accurate enough
     n: int
+    products: bool  # powers by products
     bessel: Array  # (M + 2, 2, 8) coefficients of the runs under way, like all up to `runs`
     start: Array  # (M + 2, 2, 8) their frozen sums
     factor: Array  # (8,) their scale
@@ -83,7 +101,7 @@ class CircleBatch(NamedTuple):
     sums: Array  # (M + 2, 2, 8) scratch
 
 
-def circle_batch_system(shapes: Sequence[ModelShape], tolerance: Array) -> CircleBatch:
+def circle_batch_system(shapes: Sequence[ModelShape], tolerance: Array, accuracy: Accuracy) -> CircleBatch:
     """Tables for the runs, which may share one shape; velocities good to `tolerance` (1 or b,) |V|.
 
     Every row depends on its own run alone, so a run's bits do not depend on the company it travels in.
@@ -100,7 +118,7 @@ def circle_batch_system(shapes: Sequence[ModelShape], tolerance: Array) -> Circl
     for row, (shape, M) in enumerate(zip(shapes, own_modes, strict=True)):
         coefficients[row, : M + 2] = plain_coefficients(shape.beta, M)[:, ::2]
     ratio = [
-        t / (circle_batch_roundoff(shape.beta) + cut)
+        t / (circle_batch_roundoff(shape.beta, accuracy == "full") + cut)
         for shape, t, cut in zip(shapes, allowed, truncation, strict=True)
     ]
     return CircleBatch(
@@ -112,6 +130,7 @@ def circle_batch_system(shapes: Sequence[ModelShape], tolerance: Array) -> Circl
         frozen_weight=np.array([shape.frozen_weight for shape in shapes]),
         ratio=np.array(ratio),
         n=n,
+        products=accuracy == "full",
         bessel=aligned_zeros(orders, 2, LANES),
         start=aligned_zeros(orders, 2, LANES),
         factor=np.zeros(LANES),
@@ -130,9 +149,10 @@ def circle_batch_velocities(shape: ModelShape, x: Array, velocity: Array, thread
     b, n, _ = x.shape
     angle, turn = np.arctan2(x[..., 1], x[..., 0]), np.empty((b, n))  # (b, n)
     groups = iter(range(0, b, LANES))
+    accuracy = circle_batch_accuracy(shape.beta, TOLERANCE) or "full"
 
     def work() -> None:
-        system = circle_batch_system([shape], np.array([TOLERANCE]))
+        system = circle_batch_system([shape], np.array([TOLERANCE]), accuracy)
         state, out = aligned_zeros(n, LANES), aligned_zeros(n, LANES)
         for start in groups:  # a range iterator's next is atomic
             count = min(LANES, b - start)
@@ -177,14 +197,18 @@ def circle_batch_drift(s, y, velocity, stop):
         store(place, 2 * k * LANES + part, cosine)
         store(place, (2 * k + 1) * LANES + part, sine)
     for part in range(0, LANES, PART):
-        beyond |= _by_modes(s, velocity, part, stop)
+        if s.products:
+            beyond |= _by_modes(s, velocity, part, stop, True)
+        else:
+            beyond |= _by_modes(s, velocity, part, stop, None)
     if beyond:
         _by_pairs(s, y, velocity, stop)
 
 
 @inlined
-def _by_modes(s, velocity, part, stop):
-    """The lanes that begin at `part`, by sums over modes; whether some token is beyond their accuracy."""
+def _by_modes(s, velocity, part, stop, products):
+    """The lanes that begin at `part`, by sums over modes; whether some token is beyond their accuracy.  What
+    `products` None leaves out is not compiled."""
     bessel, start, sums, Zs, place = s.bessel, s.start, s.sums, s.Z, s.place
     n, orders = s.n, s.bessel.shape[0]
     factor, mass, ratio = load_part(s.factor, part), load_part(s.mass, part), load_part(s.limit, part)
@@ -201,7 +225,7 @@ def _by_modes(s, velocity, part, stop):
             load_part(place, at + 2 * LANES),
             load_part(place, at + 3 * LANES),
         )
-        Z, force, Z2, force2 = _two_tokens(c, s_, c2, s2, bessel, sums, orders, part)
+        Z, force, Z2, force2 = _two_tokens(c, s_, c2, s2, bessel, sums, orders, part, products)
         store(velocity, row, force * factor / Z)
         store(velocity, row + LANES, force2 * factor / Z2)
         store(Zs, row, Z)
@@ -211,7 +235,8 @@ def _by_modes(s, velocity, part, stop):
         if stop[0]:
             return False
         row, at = k * LANES + part, 2 * k * LANES + part
-        Z, force = _one_token(load_part(place, at), load_part(place, at + LANES), bessel, sums, orders, part)
+        c, s_ = load_part(place, at), load_part(place, at + LANES)
+        Z, force = _one_token(c, s_, bessel, sums, orders, part, products)
         store(velocity, row, force * factor / Z)
         store(Zs, row, Z)
         worst = vmax(worst, mass + ((k + 1.0) - Z * ratio))
@@ -219,7 +244,7 @@ def _by_modes(s, velocity, part, stop):
 
 
 @inlined
-def _one_token(c, s, bessel, sums, orders, part):
+def _one_token(c, s, bessel, sums, orders, part, products):
     """Z_k and sum_j w_kj sin(theta_j - theta_k) of a token in each lane; then it joins the sums."""
     one, none = splat_as(c, 1.0), splat_as(c, 0.0)
     twice = c + c
@@ -236,13 +261,16 @@ def _one_token(c, s, bessel, sums, orders, part):
         force = fma(b_force, fms(real, S_imag, imag * S_real), force)
         store(sums, here, S_real + real)
         store(sums, here + LANES, S_imag + imag)
-        before, real = real, fms(twice, real, before)
-        before_i, imag = imag, fms(twice, imag, before_i)
+        if products is None:
+            before, real = real, fms(twice, real, before)
+            before_i, imag = imag, fms(twice, imag, before_i)
+        else:
+            real, imag = fms(real, c, imag * s), fma(real, s, imag * c)
     return Z, force
 
 
 @inlined
-def _two_tokens(c, s, c2, s2, bessel, sums, orders, part):
+def _two_tokens(c, s, c2, s2, bessel, sums, orders, part, products):
     """The same of two consecutive tokens in each lane, to the same bits."""
     one, none = splat_as(c, 1.0), splat_as(c, 0.0)
     twice, twice2 = c + c, c2 + c2
@@ -263,10 +291,14 @@ def _two_tokens(c, s, c2, s2, bessel, sums, orders, part):
         force2 = fma(b_force, fms(real2, S_imag, imag2 * S_real), force2)
         store(sums, here, S_real + real2)
         store(sums, here + LANES, S_imag + imag2)
-        before, real = real, fms(twice, real, before)
-        before_i, imag = imag, fms(twice, imag, before_i)
-        before2, real2 = real2, fms(twice2, real2, before2)
-        before2_i, imag2 = imag2, fms(twice2, imag2, before2_i)
+        if products is None:
+            before, real = real, fms(twice, real, before)
+            before_i, imag = imag, fms(twice, imag, before_i)
+            before2, real2 = real2, fms(twice2, real2, before2)
+            before2_i, imag2 = imag2, fms(twice2, imag2, before2_i)
+        else:
+            real, imag = fms(real, c, imag * s), fma(real, s, imag * c)
+            real2, imag2 = fms(real2, c2, imag2 * s2), fma(real2, s2, imag2 * c2)
     return Z, force, Z2, force2
 
 

@@ -41,7 +41,7 @@ from nucleate.kernels.circle import (
     usual_ratio,
 )
 from nucleate.kernels.circle_batch import (
-    circle_batch_roundoff,
+    circle_batch_accuracy,
     circle_batch_velocities,
 )
 from nucleate.kernels.circle_grid import (
@@ -62,6 +62,7 @@ from nucleate.kernels.model_shape import (
     CAUSAL,
     FULL,
     WINDOW,
+    Accuracy,
     ModelShape,
     check_ordinary,
     mean_seen,
@@ -74,7 +75,7 @@ from nucleate.kernels.pairwise import (
     pairwise_velocities,
 )
 from nucleate.kernels.pairwise_batch import pairwise_batch_velocities
-from nucleate.kernels.pairwise_lanes import suits_pairwise_lanes
+from nucleate.kernels.pairwise_lanes import pairwise_lanes_accuracy
 from nucleate.kernels.sphere import (
     MAX_SPHERE_Z,
     Sphere,
@@ -93,14 +94,14 @@ from nucleate.positions import ALiBi
 
 __all__ = [
     "Kernel",
+    "batch_accuracy",
     "check_single",
     "choose_batch_kernel",
     "choose_kernel",
+    "circle_batch_suits",
     "drift",
     "make_system",
     "one_blas_thread",
-    "suits_batch",
-    "suits_circle_batch",
     "team_pays",
     "work_of",
 ]
@@ -329,7 +330,7 @@ def choose_batch_kernel(
         in_lanes = shape.plain and shape.d <= 3 and shape.mask != WINDOW and len(shape.frozen) == 0
         if kernel == "pairwise" or shape.d != 2 or (in_lanes and few_pairs(shape)):
             return "pairwise_batch" if in_lanes else "pairwise"
-    return "circle_batch" if kernel == "auto" and suits_circle_batch(shape, TOLERANCE) else None
+    return "circle_batch" if kernel == "auto" and circle_batch_suits(shape, TOLERANCE) else None
 
 
 def few_pairs(shape: ModelShape) -> bool:
@@ -350,20 +351,21 @@ def few_pairs(shape: ModelShape) -> bool:
     )
 
 
-def suits_circle_batch(shape: ModelShape, tolerance: float) -> bool:
-    """Whether a run can share the lanes of a vector with others on the circle, its velocities good to
-    `tolerance` |V| with ordinary tokens summed over modes; truncation may take half of it."""
+def circle_batch_suits(shape: ModelShape, tolerance: float) -> Accuracy | None:
+    """By which accuracy a run can share the lanes of a vector with others on the circle, its velocities good
+    to `tolerance` |V| with ordinary tokens summed over modes; None: it cannot."""
     if not (shape.ordinary and shape.d == 2 and shape.plain and shape.mask == CAUSAL):
-        return False
-    return 2.0 * circle_batch_roundoff(shape.beta) * usual_ratio(shape.beta) <= tolerance
+        return None
+    return circle_batch_accuracy(shape.beta, tolerance)
 
 
-def suits_batch(shape: ModelShape, tolerance: float, loose: bool) -> bool:
-    """Whether a run of several shares the lanes of a vector with others inside the solver, its velocities
-    good to `tolerance` |V|; `loose` where the solver takes its steps of order 5."""
+def batch_accuracy(shape: ModelShape, tolerance: float) -> Accuracy | None:
+    """By which accuracy a run of several shares the lanes of a vector with others inside the solver, its
+    velocities good to `tolerance` |V|; None: it goes alone."""
     if shape.d == 2:
-        return suits_circle_batch(shape, tolerance)
-    return loose and suits_pairwise_lanes(shape, tolerance) and choose_kernel(shape, tolerance) == "pairwise"
+        return circle_batch_suits(shape, tolerance)
+    pays = choose_kernel(shape, tolerance) == "pairwise"
+    return pairwise_lanes_accuracy(shape, tolerance) if pays else None
 
 
 def choose_kernel(shape: ModelShape, tolerance: float = TOLERANCE) -> Literal["pairwise", "circle", "sphere"]:

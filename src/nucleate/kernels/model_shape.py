@@ -8,6 +8,7 @@ those of a block (`heads.py`, `head_tiles.py`) and all solvers but the explicit 
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,12 +18,14 @@ from nucleate.checks import Array, InputError
 from nucleate.positions import ALiBi, RoPE
 
 __all__ = [
+    "ACCURACIES",
     "CAUSAL",
     "EXPONENTIAL",
     "FULL",
     "HARDMAX",
     "SOFTMAX",
     "WINDOW",
+    "Accuracy",
     "ModelShape",
     "check_ordinary",
     "mean_seen",
@@ -30,6 +33,8 @@ __all__ = [
     "ordinary_shape",
 ]
 
+Accuracy = Literal["brief", "full"]  # of the runs in the lanes of a vector: as loose tolerances allow, or all
+ACCURACIES: tuple[Accuracy, ...] = ("brief", "full")  # the cheaper first
 CAUSAL, FULL, WINDOW = range(3)  # the masks, for compiled code
 SOFTMAX, EXPONENTIAL, HARDMAX = range(3)  # the weights, in the order of WEIGHTS
 

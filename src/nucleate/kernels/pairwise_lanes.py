@@ -1,8 +1,8 @@
 """Pair sums of eight whole runs at once inside the solver, a run in every lane: d = 3 to 8, any Q, K, V, any
-mask, no frozen tokens; for loose tolerances.
+mask, no frozen tokens.
 
 With u_k = beta K^T Q x_k the weights are e^{<u_k, x_j> - |u_k|}, never above 1.  No row of pairs is partial
-and no lane is ever summed across, and the exponential is only as exact as loose velocities have to be.
+and no lane is ever summed across; for loose tolerances the exponential is a brief one.
 
 The tokens stand as y[(token * d + coordinate) * 8 + lane].  beta, Q, K, V may differ between lanes.  Each
 lane sees exactly the operations it would see alone: a run's bits do not depend on its neighbours.
@@ -15,7 +15,7 @@ import numpy as np
 
 from nucleate.checks import EPS, Array
 from nucleate.kernels.compile import compiled, inlined
-from nucleate.kernels.model_shape import FULL, ModelShape, ordinary_shape
+from nucleate.kernels.model_shape import ACCURACIES, FULL, Accuracy, ModelShape, ordinary_shape
 from nucleate.kernels.pairwise import LOG2_E
 from nucleate.kernels.simd import (
     LANES,
@@ -32,33 +32,38 @@ from nucleate.kernels.simd import (
     store,
     store_each,
 )
-from nucleate.kernels.vector_math import EXP2_BRIEF_ERROR, exp2_brief
+from nucleate.kernels.vector_math import EXP2_BRIEF_ERROR, exp2_brief, exp2_normal
 
 __all__ = [
     "PairwiseLanes",
+    "pairwise_lanes_accuracy",
     "pairwise_lanes_drift",
     "pairwise_lanes_enter",
     "pairwise_lanes_error",
     "pairwise_lanes_system",
-    "suits_pairwise_lanes",
 ]
 
 MAX_LANES_Z = 340.0  # e^{-2 z} is a normal number: no weight is lost
 MIN_LANES_DIMENSION, MAX_LANES_DIMENSION = 3, 8
 
 
-def pairwise_lanes_error(z: float) -> float:
-    """The error of a velocity against |V|: that of the exponential and the rounding of a score, both counted
-    in sum and norm."""
-    return 2.0 * EXP2_BRIEF_ERROR + 16.0 * max(1.0, z) * EPS
+def pairwise_lanes_error(z: float, accuracy: Accuracy) -> float:
+    """The error of a velocity against |V|: that of a brief exponential and the rounding of a score, both
+    counted in sum and norm."""
+    return (2.0 * EXP2_BRIEF_ERROR if accuracy == "brief" else 0.0) + 16.0 * max(1.0, z) * EPS
 
 
-def suits_pairwise_lanes(shape: ModelShape, tolerance: float) -> bool:
-    """Whether a run can share the lanes of a vector with others above the circle, its velocities good to
+def pairwise_lanes_accuracy(shape: ModelShape, tolerance: float) -> Accuracy | None:
+    """How a run can share the lanes of a vector with others above the circle, its velocities good to
     `tolerance` |V|."""
     if not (shape.ordinary and MIN_LANES_DIMENSION <= shape.d <= MAX_LANES_DIMENSION):
-        return False
-    return len(shape.frozen) == 0 and shape.z <= MAX_LANES_Z and pairwise_lanes_error(shape.z) <= tolerance
+        return None
+    if len(shape.frozen) > 0 or shape.z > MAX_LANES_Z:
+        return None
+    for accuracy in ACCURACIES:
+        if pairwise_lanes_error(shape.z, accuracy) <= tolerance:
+            return accuracy
+    return None
 
 
 class PairwiseLanes(NamedTuple):
@@ -78,9 +83,10 @@ class PairwiseLanes(NamedTuple):
     w: int  # the window; n without one
     full: bool  # under the full mask
     plain: bool  # K^T Q = I and V = c I in the runs under way
+    brief: bool  # which exponential
 
 
-def pairwise_lanes_system(shapes: Sequence[ModelShape], plain: bool) -> PairwiseLanes:
+def pairwise_lanes_system(shapes: Sequence[ModelShape], plain: bool, accuracy: Accuracy) -> PairwiseLanes:
     """Tables for the runs, which may share one shape; those under way are all plain or none is."""
     first = ordinary_shape(shapes[0])
     n, d = first.n, first.d
@@ -98,6 +104,7 @@ def pairwise_lanes_system(shapes: Sequence[ModelShape], plain: bool) -> Pairwise
         w=first.w,
         full=first.mask == FULL,
         plain=plain,
+        brief=accuracy == "brief",
     )
 
 
@@ -115,11 +122,14 @@ def pairwise_lanes_enter(s, at, run):
 def pairwise_lanes_drift(s, y, velocity, stop):
     """Velocities of all tokens in all lanes; what a lane without a run gets is not used."""
     for part in range(0, LANES, PART):
-        _part_drift(s, y, velocity, part, stop)
+        if s.brief:
+            _part_drift(s, y, velocity, part, stop, True)
+        else:
+            _part_drift(s, y, velocity, part, stop, None)
 
 
 @inlined
-def _part_drift(s, y, velocity, part, stop):
+def _part_drift(s, y, velocity, part, stop, brief):
     """The same of the lanes that begin at `part`."""
     x, u, sums, out, A, V = s.x, s.u, s.sums, s.out, s.A, s.V
     n, d, w, full, plain = s.n, len(s.origin), s.w, s.full, s.plain
@@ -137,9 +147,9 @@ def _part_drift(s, y, velocity, part, stop):
                 store(u, c, length * load_part(x, here + c))
             own = one
         else:
-            length, own = _query(x, A, u, here, d, part)
+            length, own = _query(x, A, u, here, d, part, brief)
         low = max(0, k - w + 1)
-        Z = _sums(s, none - length, low, k, n if full else k)
+        Z = _sums(s, none - length, low, k, n if full else k, brief)
         inverse = 1.0 / (Z + own)
         # what is along x_k counts only where V turns it: so the first token of V = c I stands still exactly
         if not plain:
@@ -175,7 +185,7 @@ def _place(y, x, n, d, part):
 
 
 @inlined
-def _query(x, A, u, here, d, part):
+def _query(x, A, u, here, d, part, brief):
     """u_k into `u`; its length, and the token's own weight."""
     none = splat_as(load_part(A, part), 0.0)
     square, score = none, none
@@ -186,30 +196,36 @@ def _query(x, A, u, here, d, part):
         store(u, c * PART, value)
         square, score = fma(value, value, square), fma(value, load_part(x, here + c * PART), score)
     length = sqrt(square)
-    return length, exp2_brief(score - length)
+    return length, _power(score - length, brief)
 
 
 @inlined
-def _sums(s, least, low, k, end):
+def _sums(s, least, low, k, end, brief):
     """The sum of weights, and sum_j w_kj x_j into `sums`, over j = low .. end-1 but k."""
     none = splat_as(least, 0.0)
     query, nowhere = load_each(s.origin, s.u, 0), same_each(s.origin, none)
-    Z, total = _add_tokens(s.x, query, least, low, k, none, nowhere)
-    Z, total = _add_tokens(s.x, query, least, k + 1, end, Z, total)
+    Z, total = _add_tokens(s.x, query, least, low, k, none, nowhere, brief)
+    Z, total = _add_tokens(s.x, query, least, k + 1, end, Z, total, brief)
     store_each(s.sums, 0, total)
     return Z
 
 
 @inlined
-def _add_tokens(x, query, least, low, high, Z, total):
+def _add_tokens(x, query, least, low, high, Z, total, brief):
     """Z and total with tokens low .. high-1.  The weight of each is made beside the sums of the one before:
     it is a long chain of dependent operations, the sums wait for nothing."""
     if low >= high:
         return Z, total
     row = len(query) * PART
-    weight = exp2_brief(dot(query, load_each(query, x, low * row), least))
+    weight = _power(dot(query, load_each(query, x, low * row), least), brief)
     for j in range(low + 1, high):
-        after = exp2_brief(dot(query, load_each(query, x, j * row), least))
+        after = _power(dot(query, load_each(query, x, j * row), least), brief)
         Z, total = Z + weight, add_scaled(total, weight, load_each(query, x, (j - 1) * row))
         weight = after
     return Z + weight, add_scaled(total, weight, load_each(query, x, (high - 1) * row))
+
+
+@inlined
+def _power(x, brief):
+    """2^x."""
+    return exp2_normal(x) if brief is None else exp2_brief(x)

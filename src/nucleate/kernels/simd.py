@@ -333,8 +333,8 @@ _overload_operator(operator.mul, binary(lambda builder, a, b: builder.fmul(a, b)
 _overload_operator(operator.truediv, binary(lambda builder, a, b: builder.fdiv(a, b)))
 
 
-# As many vectors as a point has coordinates, in a tuple: d is known when the code is compiled, and they stay in
-# registers where there are enough.  `like` is a tuple of d of anything.
+# As many vectors as a point has coordinates, in a tuple: d is known when the code is compiled, and they
+# stay in registers where there are enough.  `like` is a tuple of d of anything.
 
 
 def _parts(builder: Any, value: Any, count: int) -> list[Any]:

@@ -6,6 +6,7 @@ exponent of the result or chooses the quadrant; what is left of x goes through a
 
 import numpy as np
 from llvmlite import ir
+
 from nucleate.kernels.compile import compiled
 from nucleate.kernels.simd import (
     HAS_AVX512,

@@ -6,6 +6,7 @@ import pytest
 from nucleate import attention
 from nucleate.attention import Attention
 from nucleate.bench import drift, timing
+from nucleate.bench.machine import multiply_add
 from nucleate.sphere import distance, uniform
 
 
@@ -39,7 +40,7 @@ def test_in_high_dimension_general_matrices_single_precision_and_the_limit_have_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(timing, "MIN_TURN_SECONDS", 0.0)
-    monkeypatch.setattr(drift, "BLAS_SIZE", 40)
+    monkeypatch.setattr(drift, "multiply_add", lambda: multiply_add(100))
     section = drift.pairwise_section(drift.DriftCase(16, 70, beta=4.0), 1, lambda _: None)
     rows = {row.peer: row for row in section.rows}
     for name in (drift.OUR_PAIRWISE, drift.OUR_GENERAL, "NumPy broadcast"):

@@ -3,12 +3,13 @@
 import os
 import socket
 
+import numpy as np
 import pytest
 
 from nucleate.bench import machine
-from nucleate.checks import InputError
+from nucleate.checks import EPS, InputError
 from nucleate.kernels.simd import LANES, PART
-from nucleate.resources import processor
+from nucleate.resources import cores, processor
 
 
 def test_the_facts_name_versions_but_no_host_and_no_folder() -> None:
@@ -32,6 +33,14 @@ def test_the_facts_name_the_processor_and_the_lanes_that_kernels_ran_with() -> N
     known = machine.facts()
     assert all(words in str(known["processor"]) for words in processor())
     assert known["lanes"] == f"{PART} of {LANES} at a time"
+
+
+def test_multiply_adds_are_made_and_counted() -> None:
+    numbers = np.ones(len(machine.CHAINS) * PART)
+    machine._multiply_add(machine.CHAINS, numbers, 1000)
+    # each number was multiplied by 1 + 1e-9 a thousand times, rounded as often
+    np.testing.assert_allclose(numbers, (1.0 + 1e-9) ** 1000, rtol=1000 * EPS)
+    assert machine.multiply_add(1000) == pytest.approx(2e-9 * cores() * numbers.size * 1000)
 
 
 @pytest.mark.skipif(

@@ -1,18 +1,28 @@
-"""Where the figures come from: cores and versions, never names of hosts or folders."""
+"""Where the figures come from: cores and versions, never names of hosts or folders; and how fast the cores
+multiply, which no sum over pairs can do without."""
 
 import os
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 
+import numpy as np
+
 from nucleate import __version__
-from nucleate.checks import InputError, whole_number
-from nucleate.kernels.simd import LANES, PART
+from nucleate.checks import Array, InputError, whole_number
+from nucleate.kernels.compile import compiled
+from nucleate.kernels.simd import LANES, PART, add_scaled, load_each, splat_as, store_each
+from nucleate.kernels.threads import share
 from nucleate.resources import cores, processor
 
-__all__ = ["facts", "only_cores"]
+__all__ = ["facts", "multiply_add", "only_cores"]
 
+CHAINS = (
+    0.0,
+) * 12  # of multiply-adds side by side: enough to hide how long one takes, and kept in registers
+MULTIPLY_ROUNDS = 1_000_000  # some milliseconds
 PACKAGES = ("numpy", "scipy", "numba", "jax", "diffrax")
 
 
@@ -32,6 +42,23 @@ def facts() -> dict[str, str | int]:
         except PackageNotFoundError:
             known[package] = "not installed"
     return known
+
+
+@compiled
+def _multiply_add(chains: tuple[float, ...], numbers: Array, rounds: int) -> None:
+    sums = load_each(chains, numbers, 0)
+    factor = splat_as(numbers, 1e-9)
+    for _ in range(rounds):
+        sums = add_scaled(sums, factor, sums)
+    store_each(numbers, 0, sums)
+
+
+def multiply_add(rounds: int = MULTIPLY_ROUNDS) -> float:
+    """Keep every core busy with multiply-adds in registers and with nothing else; how many billion
+    floating-point operations that were."""
+    jobs = [partial(_multiply_add, CHAINS, np.ones(len(CHAINS) * PART), rounds) for _ in range(cores())]
+    share(jobs)
+    return 2e-9 * len(jobs) * len(CHAINS) * PART * rounds
 
 
 @contextmanager

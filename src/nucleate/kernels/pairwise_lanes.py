@@ -26,13 +26,18 @@ from nucleate.kernels.simd import (
     fma,
     load_each,
     load_part,
-    same_each,
     splat_as,
     sqrt,
     store,
     store_each,
 )
-from nucleate.kernels.vector_math import EXP2_BRIEF_ERROR, exp2_brief, exp2_normal
+from nucleate.kernels.vector_math import (
+    EXP2_BRIEF_ERROR,
+    exp2_brief_power,
+    exp2_brief_split,
+    exp2_series,
+    exp2_split,
+)
 
 __all__ = [
     "PairwiseLanes",
@@ -45,6 +50,7 @@ __all__ = [
 
 MAX_LANES_Z = 340.0  # e^{-2 z} is a normal number: no weight is lost
 MIN_LANES_DIMENSION, MAX_LANES_DIMENSION = 3, 8
+TILE_BYTES = 32768  # of tokens that all others meet before the next: what the nearest cache holds
 
 
 def pairwise_lanes_error(z: float, accuracy: Accuracy) -> float:
@@ -75,8 +81,11 @@ class PairwiseLanes(NamedTuple):
     V: Array  # (d, d, 8)
     # of the lanes under way, PART of the eight
     x: Array  # (n, d, PART) the tokens
-    u: Array  # (d, PART) scratch: u_k
-    sums: Array  # (d, PART) scratch: sum_j w_kj x_j
+    u: Array  # (n, d, PART) scratch: u_k
+    least: Array  # (n, PART) scratch: -|u_k|
+    own: Array  # (n, PART) scratch: the weight of the token itself
+    Z: Array  # (n, PART) scratch: sum_j w_kj
+    sums: Array  # (n, d, PART) scratch: sum_j w_kj x_j
     out: Array  # (d, PART) scratch
     origin: tuple[float, ...]  # d zeros: each d is compiled for itself, and sums stay in registers
     n: int
@@ -96,8 +105,11 @@ def pairwise_lanes_system(shapes: Sequence[ModelShape], plain: bool, accuracy: A
         A=aligned_zeros(d, d, LANES),
         V=aligned_zeros(d, d, LANES),
         x=aligned_zeros(n, d, PART),
-        u=aligned_zeros(d, PART),
-        sums=aligned_zeros(d, PART),
+        u=aligned_zeros(n, d, PART),
+        least=aligned_zeros(n, PART),
+        own=aligned_zeros(n, PART),
+        Z=aligned_zeros(n, PART),
+        sums=aligned_zeros(n, d, PART),
         out=aligned_zeros(d, PART),
         origin=(0.0,) * d,
         n=n,
@@ -112,7 +124,7 @@ def pairwise_lanes_system(shapes: Sequence[ModelShape], plain: bool, accuracy: A
 def pairwise_lanes_enter(s, at, run):
     """Give lane `at` to a run."""
     row = run if s.scores.shape[0] > 1 else 0
-    d = s.u.shape[0]
+    d = len(s.origin)
     for c in range(d):
         for e in range(d):
             s.A[c, e, at], s.V[c, e, at] = s.scores[row, c, e], s.values[row, c, e]
@@ -130,45 +142,21 @@ def pairwise_lanes_drift(s, y, velocity, stop):
 
 @inlined
 def _part_drift(s, y, velocity, part, stop, brief):
-    """The same of the lanes that begin at `part`."""
-    x, u, sums, out, A, V = s.x, s.u, s.sums, s.out, s.A, s.V
-    n, d, w, full, plain = s.n, len(s.origin), s.w, s.full, s.plain
-    _place(y, x, n, d, part)
-    some = load_part(A, part)
-    none, one = splat_as(some, 0.0), splat_as(some, 1.0)
+    """The same of the lanes that begin at `part`: what every token asks, the sums over a tile of tokens after
+    the other, so that a tile stays in the nearest cache, and the velocities."""
+    n, w, full, tile = s.n, s.w, s.full, max(1, TILE_BYTES // (8 * PART * len(s.origin)))
+    _place(y, s.x, n, len(s.origin), part)
+    _ask(s, part, brief)
+    for first in range(0, n, tile):
+        last = min(first + tile, n)
+        for k in range(0 if full else first, min(n, last + w - 1)):
+            if stop[0]:
+                return
+            low, high = max(first, k - w + 1), last if full else min(last, k)
+            if low < high:
+                _add_tile(s, k, low, high, brief)
     for k in range(n):
-        if stop[0]:
-            return
-        here = k * d * PART
-        if plain:
-            # u_k is a multiple of x_k, and the token itself has the weight 1
-            length = load_part(A, part)
-            for c in range(0, d * PART, PART):
-                store(u, c, length * load_part(x, here + c))
-            own = one
-        else:
-            length, own = _query(x, A, u, here, d, part, brief)
-        low = max(0, k - w + 1)
-        Z = _sums(s, none - length, low, k, n if full else k, brief)
-        inverse = 1.0 / (Z + own)
-        # what is along x_k counts only where V turns it: so the first token of V = c I stands still exactly
-        if not plain:
-            for c in range(0, d * PART, PART):
-                store(sums, c, fma(own, load_part(x, here + c), load_part(sums, c)))
-        along = none
-        for c in range(d):
-            if plain:
-                value = load_part(V, part) * load_part(sums, c * PART)
-            else:
-                value = none
-                for e in range(d):
-                    value = fma(load_part(V, (c * d + e) * LANES + part), load_part(sums, e * PART), value)
-            value = value * inverse
-            store(out, c * PART, value)
-            along = fma(value, load_part(x, here + c * PART), along)
-        for c in range(d):
-            turned = load_part(out, c * PART) - along * load_part(x, here + c * PART)
-            store(velocity, (k * d + c) * LANES + part, turned)
+        _finish(s, k, part, velocity)
 
 
 @inlined
@@ -185,47 +173,105 @@ def _place(y, x, n, d, part):
 
 
 @inlined
-def _query(x, A, u, here, d, part, brief):
-    """u_k into `u`; its length, and the token's own weight."""
+def _ask(s, part, brief):
+    """u_k of every token, its length and the token's own weight; no sums yet."""
+    x, u, A, d = s.x, s.u, s.A, len(s.origin)
     none = splat_as(load_part(A, part), 0.0)
-    square, score = none, none
-    for c in range(d):
-        value = none
-        for e in range(d):
-            value = fma(load_part(A, (c * d + e) * LANES + part), load_part(x, here + e * PART), value)
-        store(u, c * PART, value)
-        square, score = fma(value, value, square), fma(value, load_part(x, here + c * PART), score)
-    length = sqrt(square)
-    return length, _power(score - length, brief)
+    for k in range(s.n):
+        here = k * d * PART
+        if s.plain:
+            # u_k is a multiple of x_k, and the token itself has the weight 1
+            length, own = load_part(A, part), none + 1.0
+            for c in range(0, d * PART, PART):
+                store(u, here + c, length * load_part(x, here + c))
+        else:
+            square, score = none, none
+            for c in range(d):
+                value, at = none, here + c * PART
+                for e in range(d):
+                    value = fma(
+                        load_part(A, (c * d + e) * LANES + part), load_part(x, here + e * PART), value
+                    )
+                store(u, at, value)
+                square, score = fma(value, value, square), fma(value, load_part(x, at), score)
+            length = sqrt(square)
+            a, f = _split(score - length, brief)
+            own = _power(a, f, brief)
+        store(s.least, k * PART, none - length)
+        store(s.own, k * PART, own)
+        store(s.Z, k * PART, none)
+        for c in range(0, d * PART, PART):
+            store(s.sums, here + c, none)
 
 
 @inlined
-def _sums(s, least, low, k, end, brief):
-    """The sum of weights, and sum_j w_kj x_j into `sums`, over j = low .. end-1 but k."""
-    none = splat_as(least, 0.0)
-    query, nowhere = load_each(s.origin, s.u, 0), same_each(s.origin, none)
-    Z, total = _add_tokens(s.x, query, least, low, k, none, nowhere, brief)
-    Z, total = _add_tokens(s.x, query, least, k + 1, end, Z, total, brief)
-    store_each(s.sums, 0, total)
-    return Z
+def _add_tile(s, k, low, high, brief):
+    """What token k sees among tokens low .. high-1, itself apart, to its sums."""
+    here = k * len(s.origin) * PART
+    query, least = load_each(s.origin, s.u, here), load_part(s.least, k * PART)
+    Z, total = load_part(s.Z, k * PART), load_each(s.origin, s.sums, here)
+    if low <= k < high:
+        Z, total = _add_tokens(s.x, query, least, low, k, Z, total, brief)
+        low = k + 1
+    Z, total = _add_tokens(s.x, query, least, low, high, Z, total, brief)
+    store(s.Z, k * PART, Z)
+    store_each(s.sums, here, total)
+
+
+@inlined
+def _finish(s, k, part, velocity):
+    """The velocity of token k, from its sums."""
+    x, sums, out, V, d = s.x, s.sums, s.out, s.V, len(s.origin)
+    here, own = k * d * PART, load_part(s.own, k * PART)
+    none = splat_as(own, 0.0)
+    inverse = 1.0 / (load_part(s.Z, k * PART) + own)
+    # what is along x_k counts only where V turns it: so the first token of V = c I stands still exactly
+    if not s.plain:
+        for at in range(here, here + d * PART, PART):
+            store(sums, at, fma(own, load_part(x, at), load_part(sums, at)))
+    along = none
+    for c in range(d):
+        if s.plain:
+            value = load_part(V, part) * load_part(sums, here + c * PART)
+        else:
+            value = none
+            for e in range(d):
+                weight = load_part(V, (c * d + e) * LANES + part)
+                value = fma(weight, load_part(sums, here + e * PART), value)
+        value = value * inverse
+        store(out, c * PART, value)
+        along = fma(value, load_part(x, here + c * PART), along)
+    for c in range(d):
+        turned = load_part(out, c * PART) - along * load_part(x, here + c * PART)
+        store(velocity, (k * d + c) * LANES + part, turned)
 
 
 @inlined
 def _add_tokens(x, query, least, low, high, Z, total, brief):
-    """Z and total with tokens low .. high-1.  The weight of each is made beside the sums of the one before:
-    it is a long chain of dependent operations, the sums wait for nothing."""
+    """Z and total with tokens low .. high-1.  A weight is a long chain of dependent operations, of which the
+    processor can hold few in waiting: so at each turn one token's weight is added, the next one's is made,
+    the third's is split into what makes it, and the fourth's score begun."""
     if low >= high:
         return Z, total
-    row = len(query) * PART
-    weight = _power(dot(query, load_each(query, x, low * row), least), brief)
-    for j in range(low + 1, high):
-        after = _power(dot(query, load_each(query, x, j * row), least), brief)
-        Z, total = Z + weight, add_scaled(total, weight, load_each(query, x, (j - 1) * row))
-        weight = after
-    return Z + weight, add_scaled(total, weight, load_each(query, x, (high - 1) * row))
+    row, last = len(query) * PART, (high - 1) * len(query) * PART
+    weight = splat_as(Z, 0.0)
+    a, f = _split(dot(query, load_each(query, x, low * row), least), brief)
+    score = dot(query, load_each(query, x, min((low + 1) * row, last)), least)
+    for j in range(low * row, last + row, row):
+        Z, total = Z + weight, add_scaled(total, weight, load_each(query, x, max(j - row, low * row)))
+        weight = _power(a, f, brief)
+        a, f = _split(score, brief)
+        score = dot(query, load_each(query, x, min(j + 2 * row, last)), least)
+    return Z + weight, add_scaled(total, weight, load_each(query, x, last))
 
 
 @inlined
-def _power(x, brief):
-    """2^x."""
-    return exp2_normal(x) if brief is None else exp2_brief(x)
+def _split(score, brief):
+    """What `_power` makes a weight of."""
+    return exp2_split(score) if brief is None else exp2_brief_split(score)
+
+
+@inlined
+def _power(a, f, brief):
+    """2^score, of what `_split` made of it."""
+    return fma(a * f, exp2_series(f), a) if brief is None else exp2_brief_power(a, f)

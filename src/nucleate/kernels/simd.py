@@ -355,16 +355,6 @@ def load_each(typingctx, like, array, index):
 
 
 @intrinsic
-def same_each(typingctx, like, vector):
-    """The same vector for each coordinate."""
-
-    def build(context, builder, signature, args):
-        return context.make_tuple(builder, signature.return_type, [args[1]] * len(like))
-
-    return types.UniTuple(vector, len(like))(like, vector), build
-
-
-@intrinsic
 def store_each(typingctx, array, index, vectors):
     """What `load_each` would load."""
 

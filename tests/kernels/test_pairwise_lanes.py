@@ -44,7 +44,7 @@ def test_eight_runs_at_once_equal_the_equation(mask: Mask) -> None:
             "of its own": Attention(np.linspace(0.0, 9.0, 8), V=rng.standard_normal((8, d, d)), mask=mask),
         }
         for name, model in models.items():
-            for n in (1, 2, 30):
+            for n in (1, 2, 30, 150):  # the last in several tiles
                 x = nc.uniform(n, d, seed=n, runs=8)
                 z, v = norms(model, d)
                 expected = nc.drift(model, x, kernel="reference")

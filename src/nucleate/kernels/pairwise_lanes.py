@@ -18,6 +18,7 @@ from nucleate.kernels.compile import compiled, inlined
 from nucleate.kernels.model_shape import ACCURACIES, FULL, Accuracy, ModelShape, ordinary_shape
 from nucleate.kernels.pairwise import LOG2_E
 from nucleate.kernels.simd import (
+    HAS_AVX512,
     LANES,
     PART,
     add_scaled,
@@ -50,6 +51,7 @@ __all__ = [
 
 MAX_LANES_Z = 340.0  # e^{-2 z} is a normal number: no weight is lost
 MIN_LANES_DIMENSION, MAX_LANES_DIMENSION = 3, 8
+MAX_IN_FOURS = 0 if HAS_AVX512 else 5  # coordinates, measured
 TILE_BYTES = 32768  # of tokens that all others meet before the next: what the nearest cache holds
 
 
@@ -248,9 +250,18 @@ def _finish(s, k, part, velocity):
 
 @inlined
 def _add_tokens(x, query, least, low, high, Z, total, brief):
-    """Z and total with tokens low .. high-1.  A weight is a long chain of dependent operations, of which the
-    processor can hold few in waiting: so at each turn one token's weight is added, the next one's is made,
-    the third's is split into what makes it, and the fourth's score begun."""
+    """Z and total with tokens low .. high-1, in one of two ways.  A weight is a long chain of dependent
+    operations, of which the processor can hold few in waiting: either each turn does a step of four tokens'
+    chains, or four whole chains stand side by side, which few coordinates leave registers for."""
+    if len(query) > MAX_IN_FOURS:
+        return _add_in_steps(x, query, least, low, high, Z, total, brief)
+    return _add_in_fours(x, query, least, low, high, Z, total, brief)
+
+
+@inlined
+def _add_in_steps(x, query, least, low, high, Z, total, brief):
+    """One token's weight is added, the next one's is made, the third's is split into what makes it, and the
+    fourth's score is taken."""
     if low >= high:
         return Z, total
     row, last = len(query) * PART, (high - 1) * len(query) * PART
@@ -263,6 +274,30 @@ def _add_tokens(x, query, least, low, high, Z, total, brief):
         a, f = _split(score, brief)
         score = dot(query, load_each(query, x, min(j + 2 * row, last)), least)
     return Z + weight, add_scaled(total, weight, load_each(query, x, last))
+
+
+@inlined
+def _add_in_fours(x, query, least, low, high, Z, total, brief):
+    """Four tokens at a time, and those that are left one by one."""
+    row, whole = len(query) * PART, low + max(0, high - low) // 4 * 4
+    for j in range(low, whole, 4):
+        at = j * row
+        a, f = _split(dot(query, load_each(query, x, at), least), brief)
+        a2, f2 = _split(dot(query, load_each(query, x, at + row), least), brief)
+        a3, f3 = _split(dot(query, load_each(query, x, at + 2 * row), least), brief)
+        a4, f4 = _split(dot(query, load_each(query, x, at + 3 * row), least), brief)
+        one, two = _power(a, f, brief), _power(a2, f2, brief)
+        three, four = _power(a3, f3, brief), _power(a4, f4, brief)
+        Z = Z + ((one + two) + (three + four))
+        total = add_scaled(total, one, load_each(query, x, at))
+        total = add_scaled(total, two, load_each(query, x, at + row))
+        total = add_scaled(total, three, load_each(query, x, at + 2 * row))
+        total = add_scaled(total, four, load_each(query, x, at + 3 * row))
+    for j in range(whole, high):
+        a, f = _split(dot(query, load_each(query, x, j * row), least), brief)
+        weight = _power(a, f, brief)
+        Z, total = Z + weight, add_scaled(total, weight, load_each(query, x, j * row))
+    return Z, total
 
 
 @inlined

@@ -99,10 +99,11 @@ def test_what_a_long_rest_amplifies_is_amplified_no_more_than_in_dop853(
     assert max(ours) <= max(5.0, *theirs), pairs
 
 
+@pytest.mark.parametrize("d", [2, 3, 5])
 @pytest.mark.parametrize("scale", [1.0, -1.0])
-def test_runs_in_lanes_keep_the_tolerance_too(scale: float) -> None:
-    # Eleven two-token runs on the circle travel together: each must keep the error it would be allowed alone.
-    systems = [two_tokens(1.0, u0, 6.0, 2, scale=scale) for u0 in np.linspace(-0.8, 0.9, 11)]
+def test_runs_in_lanes_keep_the_tolerance_too(scale: float, d: int) -> None:
+    # Eleven two-token runs travel together: each must keep the error it would be allowed alone.
+    systems = [two_tokens(1.0, u0, 6.0, d, scale=scale) for u0 in np.linspace(-0.8, 0.9, 11)]
     times = np.linspace(0.0, 6.0, 20)
     exact = np.stack([system.frames(times) for system in systems])  # (b, m, n, d)
     found = errors(systems[0].model, np.stack([system.x0 for system in systems]), exact, times, LEVELS)

@@ -90,7 +90,7 @@ def test_on_frames_sees_every_frame_once_and_at_least_every_fifth_of_a_second(d:
     run = nc.simulate(
         Attention(9.0),
         endless_start(d),
-        1.5e5,
+        6e5,
         save=500,
         on_frames=on_frames,
         **{k: ENDLESS[k] for k in ("rtol", "atol", "max_steps", "method")},

@@ -36,7 +36,7 @@ def test_lanes_equal_the_equation_each_with_its_own_parameters(
     n: int, frozen: bool, tolerance: float, accuracy: Accuracy
 ) -> None:
     b = LANES + 3
-    assert circle_batch_accuracy(64.0, tolerance) == accuracy
+    assert circle_batch_accuracy(model_shape(Attention(64.0), n, 2), tolerance) == accuracy
     rng = np.random.default_rng(n)
     x = np.stack([nc.uniform(n, 2, seed=10 * run) for run in range(b)])
     x[0] = [[1.0, 0.0]] * n  # the recurrence of lanes is least accurate near angle 0 and pi

@@ -11,8 +11,8 @@ from nucleate.attention import Attention, Frozen, Window
 from nucleate.block import Block
 from nucleate.checks import InputError
 from nucleate.kernels.circle import circle_system
-from nucleate.kernels.circle_batch import circle_batch_system
-from nucleate.kernels.dispatch import choose_batch_kernel, choose_kernel, circle_batch_suits, make_system
+from nucleate.kernels.circle_batch import circle_batch_accuracy, circle_batch_system
+from nucleate.kernels.dispatch import choose_batch_kernel, choose_kernel, make_system
 from nucleate.kernels.model_shape import (
     CAUSAL,
     EXPONENTIAL,
@@ -115,7 +115,7 @@ OTHERS = {
 def test_no_kernel_for_ordinary_models_takes_another(name: str) -> None:
     shape, x = model_shape(OTHERS[name], 6, 2), nucleate.uniform(12, 2, 1).reshape(2, 6, 2)
     go, tolerance = np.zeros(1, np.uint8), np.array([1e-9])
-    assert not circle_batch_suits(shape, 1e-3)
+    assert not circle_batch_accuracy(shape, 1e-3)
     assert choose_kernel(shape, 1e-3) == "pairwise"
     for take in (
         lambda: pairwise_system(shape),

@@ -25,7 +25,7 @@ from nucleate.kernels.circle import (
     usual_ratio,
 )
 from nucleate.kernels.compile import compiled, inlined
-from nucleate.kernels.model_shape import ACCURACIES, Accuracy, ModelShape, ordinary_shape
+from nucleate.kernels.model_shape import ACCURACIES, CAUSAL, Accuracy, ModelShape, ordinary_shape
 from nucleate.kernels.pairwise import base_2
 from nucleate.kernels.simd import (
     LANES,
@@ -67,12 +67,14 @@ def circle_batch_roundoff(beta: float, products: bool) -> float:
     return roundoff(beta) if products else EPS * (8.0 + 2.0 * beta)
 
 
-def circle_batch_accuracy(beta: float, tolerance: float) -> Accuracy | None:
-    """How velocities of ordinary tokens are good to `tolerance` |V|, "full" by products; truncation may take
-    half of it."""
+def circle_batch_accuracy(shape: ModelShape, tolerance: float) -> Accuracy | None:
+    """How a run can share the lanes of a vector with others on the circle, its velocities good to `tolerance`
+    |V| with ordinary tokens summed over modes, "full" by products; truncation may take half of it."""
+    if not (shape.ordinary and shape.d == 2 and shape.plain and shape.mask == CAUSAL):
+        return None
     for accuracy in ACCURACIES:
-        error = circle_batch_roundoff(beta, accuracy == "full")
-        if 2.0 * error * usual_ratio(beta) <= tolerance:
+        error = circle_batch_roundoff(shape.beta, accuracy == "full")
+        if 2.0 * error * usual_ratio(shape.beta) <= tolerance:
             return accuracy
     return None
 
@@ -149,7 +151,7 @@ def circle_batch_velocities(shape: ModelShape, x: Array, velocity: Array, thread
     b, n, _ = x.shape
     angle, turn = np.arctan2(x[..., 1], x[..., 0]), np.empty((b, n))  # (b, n)
     groups = iter(range(0, b, LANES))
-    accuracy = circle_batch_accuracy(shape.beta, TOLERANCE) or "full"
+    accuracy = circle_batch_accuracy(shape, TOLERANCE) or "full"
 
     def work() -> None:
         system = circle_batch_system([shape], np.array([TOLERANCE]), accuracy)

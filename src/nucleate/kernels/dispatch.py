@@ -98,7 +98,6 @@ __all__ = [
     "check_single",
     "choose_batch_kernel",
     "choose_kernel",
-    "circle_batch_suits",
     "drift",
     "make_system",
     "one_blas_thread",
@@ -330,7 +329,7 @@ def choose_batch_kernel(
         in_lanes = shape.plain and shape.d <= 3 and shape.mask != WINDOW and len(shape.frozen) == 0
         if kernel == "pairwise" or shape.d != 2 or (in_lanes and few_pairs(shape)):
             return "pairwise_batch" if in_lanes else "pairwise"
-    return "circle_batch" if kernel == "auto" and circle_batch_suits(shape, TOLERANCE) else None
+    return "circle_batch" if kernel == "auto" and circle_batch_accuracy(shape, TOLERANCE) else None
 
 
 def few_pairs(shape: ModelShape) -> bool:
@@ -351,19 +350,11 @@ def few_pairs(shape: ModelShape) -> bool:
     )
 
 
-def circle_batch_suits(shape: ModelShape, tolerance: float) -> Accuracy | None:
-    """By which accuracy a run can share the lanes of a vector with others on the circle, its velocities good
-    to `tolerance` |V| with ordinary tokens summed over modes; None: it cannot."""
-    if not (shape.ordinary and shape.d == 2 and shape.plain and shape.mask == CAUSAL):
-        return None
-    return circle_batch_accuracy(shape.beta, tolerance)
-
-
 def batch_accuracy(shape: ModelShape, tolerance: float) -> Accuracy | None:
-    """By which accuracy a run of several shares the lanes of a vector with others inside the solver, its
-    velocities good to `tolerance` |V|; None: it goes alone."""
+    """How a run of several shares the lanes of a vector with others inside the solver, its velocities good to
+    `tolerance` |V|; None: it goes alone."""
     if shape.d == 2:
-        return circle_batch_suits(shape, tolerance)
+        return circle_batch_accuracy(shape, tolerance)
     pays = choose_kernel(shape, tolerance) == "pairwise"
     return pairwise_lanes_accuracy(shape, tolerance) if pays else None
 

@@ -29,7 +29,6 @@ __all__ = [
     "MIN_EXP2",
     "exp",
     "exp2",
-    "exp2_brief",
     "exp2_brief_power",
     "exp2_brief_split",
     "exp2_normal",
@@ -212,7 +211,7 @@ def exp2_normal(x):
 
 
 def _exp2_of_singles(builder, x):
-    """2^x for -126 <= x <= 126, sixteen at a time in single precision: as `exp2_brief`."""
+    """2^x for -126 <= x <= 126, sixteen at a time in single precision."""
     bits, round_ = integers(x.type), constants(1.5 * 2.0**23, x.type)
     rounded = builder.fadd(x, round_)
     f = builder.fsub(x, builder.fsub(rounded, round_))
@@ -243,13 +242,6 @@ def _brief_power_plain(rounded, f):
 # 2^x for -1020 <= x <= 1000 to EXP2_BRIEF_ERROR, what loose velocities need, in half the time: in two steps
 exp2_brief_split = exp2_split if HAS_AVX512 else compiled(_brief_split_plain)
 exp2_brief_power = compiled(_brief_power_by_table if HAS_AVX512 else _brief_power_plain)
-
-
-@compiled
-def exp2_brief(x):
-    """2^x, in one step."""
-    a, f = exp2_brief_split(x)
-    return exp2_brief_power(a, f)
 
 
 def _quadrant_bit(bit: int):

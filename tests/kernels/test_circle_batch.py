@@ -19,7 +19,7 @@ from nucleate.kernels.circle_batch import (
     circle_batch_leave,
     circle_batch_system,
 )
-from nucleate.kernels.model_shape import Accuracy, model_shape
+from nucleate.kernels.model_shape import ACCURACIES, Accuracy, model_shape
 from nucleate.kernels.simd import LANES
 
 
@@ -29,7 +29,7 @@ def batch_of(model: Attention, n: int, tolerance: float, accuracy: Accuracy = "b
     return circle_batch_system(shapes, np.array([tolerance]), accuracy)
 
 
-@pytest.mark.parametrize(("tolerance", "accuracy"), [(1e-10, "brief"), (2e-12, "full")])
+@pytest.mark.parametrize(("tolerance", "accuracy"), [(1e-10, "brief"), (2e-12, "whole")])
 @pytest.mark.parametrize("frozen", [False, True])
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 33])
 def test_lanes_equal_the_equation_each_with_its_own_parameters(
@@ -62,6 +62,24 @@ def test_lanes_equal_the_equation_each_with_its_own_parameters(
             error = np.abs(turning(x[run], velocity[:n, at]) - expected[run]).max()
             # the tolerance asked for, times |V| <= 2; rounding of the angles
             assert error <= tolerance * 2.0 + 64 * 64 * EPS * 2.0, (run, error)
+
+
+@pytest.mark.parametrize("center", [0.0, math.pi])
+def test_products_err_less_than_the_recurrence_where_it_errs_most(center: float) -> None:
+    n, beta = 400, 1000.0
+    theta = center + 1e-2 * np.random.default_rng(0).standard_normal((n, LANES))
+    x = on_circle(theta.T)
+    expected = nc.drift(Attention(beta), x, kernel="pairwise")
+    errors: dict[Accuracy, float] = {}
+    for accuracy in ACCURACIES:
+        lanes, velocity = batch_of(Attention(beta), n, 1e-13, accuracy), np.zeros((n, LANES))
+        for at in range(LANES):
+            circle_batch_enter(lanes, at, at)
+        lanes.limit[:] = np.inf  # all by modes
+        circle_batch_drift(lanes, theta.reshape(-1), velocity.reshape(-1), GO)
+        found = np.stack([turning(x[at], velocity[:, at]) for at in range(LANES)])
+        errors[accuracy] = float(np.abs(found - expected).max())
+    assert errors["whole"] < 0.3 * errors["brief"], errors
 
 
 @pytest.mark.parametrize("frozen", [False, True])

@@ -5,13 +5,14 @@ import pytest
 from support.kernel_models import GO, MASKS, Mask, norms
 
 import nucleate as nc
-from nucleate.attention import Attention, Frozen
+from nucleate.attention import Attention, Frozen, Window
 from nucleate.checks import Array
 from nucleate.integrate.tableau import dormand_prince_5
 from nucleate.kernels.dispatch import batch_accuracy
 from nucleate.kernels.model_shape import ACCURACIES, Accuracy, model_shape
 from nucleate.kernels.pairwise_lanes import (
     MAX_LANES_Z,
+    TILE_BYTES,
     pairwise_lanes_drift,
     pairwise_lanes_enter,
     pairwise_lanes_error,
@@ -44,13 +45,24 @@ def test_eight_runs_at_once_equal_the_equation(mask: Mask) -> None:
             "of its own": Attention(np.linspace(0.0, 9.0, 8), V=rng.standard_normal((8, d, d)), mask=mask),
         }
         for name, model in models.items():
-            for n in (1, 2, 30, 150):  # the last in several tiles
+            for n in (1, 2, 30):
                 x = nc.uniform(n, d, seed=n, runs=8)
                 z, v = norms(model, d)
                 expected = nc.drift(model, x, kernel="reference")
                 for accuracy in ACCURACIES:
                     error = np.abs(_velocities(model, x, accuracy) - expected).max()
                     assert error <= 2.0 * pairwise_lanes_error(z, accuracy) * v, (d, name, n, accuracy, error)
+
+
+@pytest.mark.parametrize("mask", ["causal", "full", Window(50)], ids=str)
+def test_tokens_in_several_tiles_equal_the_equation(mask: Mask) -> None:
+    for d in (3, 8):
+        n = 2 * TILE_BYTES // (8 * 4 * d) + 5
+        x, model = nc.uniform(n, d, seed=0, runs=8), Attention(5.0, mask=mask)
+        expected = nc.drift(model, x, kernel="reference")
+        for accuracy in ACCURACIES:
+            error = np.abs(_velocities(model, x, accuracy) - expected).max()
+            assert error <= 2.0 * pairwise_lanes_error(5.0, accuracy), (d, accuracy, error)
 
 
 def test_the_first_token_stands_still() -> None:
@@ -85,8 +97,17 @@ def test_runs_that_lanes_are_not_made_for_go_alone() -> None:
     assert accuracy(Attention(16.0, Q=np.diag([1.0, 2.0, 3.0]), mask="full")) == "brief"
     assert accuracy(Attention(16.0), d=8) == "brief"
     assert accuracy(Attention(16.0), d=9) is None
-    assert accuracy(Attention(16.0), tolerance=1e-11) == "full"
+    assert accuracy(Attention(16.0), tolerance=1e-11) == "whole"
     assert accuracy(Attention(16.0), tolerance=1e-15) is None
+    # many pairs in each run, and lanes that may be empty: alone, on a thread each
+    assert accuracy(Attention(16.0), d=5, n=400, tolerance=1e-11) == "whole"
+    assert accuracy(Attention(16.0), d=5, n=500, tolerance=1e-11) is None
+    assert accuracy(Attention(16.0), d=5, n=500) == "brief"
+    # on the circle only where modes are few beside pairs
+    assert accuracy(Attention(64.0), d=2) == "brief"
+    assert accuracy(Attention(64.0), d=2, tolerance=7e-12) == "whole"
+    assert accuracy(Attention(5000.0), d=2, n=50) is None
+    assert accuracy(Attention(2e9), d=2, tolerance=1e-2) is None
     assert accuracy(Attention(2.0 * MAX_LANES_Z)) is None
     assert accuracy(Attention(16.0, frozen=Frozen([[0.0, 0.0, 1.0]]))) is None
     assert accuracy(Attention(16.0), n=10_000) is None  # by harmonics

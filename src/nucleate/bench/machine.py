@@ -13,7 +13,7 @@ import numpy as np
 from nucleate import __version__
 from nucleate.checks import Array, InputError, whole_number
 from nucleate.kernels.compile import compiled
-from nucleate.kernels.simd import LANES, PART, add_scaled, load_each, splat_as, store_each
+from nucleate.kernels.simd import LANES, PART, add_scaled, load_each, load_part, splat_as, store_each
 from nucleate.kernels.threads import share
 from nucleate.resources import cores, processor
 
@@ -47,7 +47,7 @@ def facts() -> dict[str, str | int]:
 @compiled
 def _multiply_add(chains: tuple[float, ...], numbers: Array, rounds: int) -> None:
     sums = load_each(chains, numbers, 0)
-    factor = splat_as(numbers, 1e-9)
+    factor = splat_as(load_part(numbers, 0), 1e-9)
     for _ in range(rounds):
         sums = add_scaled(sums, factor, sums)
     store_each(numbers, 0, sums)

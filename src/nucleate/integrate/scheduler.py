@@ -137,7 +137,15 @@ class Schedule(Call):
                 runs = np.flatnonzero(explicit & suited)
                 if len(runs):
                     self.batches.append((runs, accuracy))
+        jobs = sum(self.jobs_of(runs) for runs, _ in self.batches)
+        if jobs:  # each with a state of eight runs, its stages, and as much again for the kernel
+            states = (len(table.P) + 8) * 8.0 * LANES * n * d * jobs
+            check_memory(states, f"{jobs} groups of {LANES} runs of {n} tokens in dimension {d}")
         self.alone = sorted(set(range(b)) - {int(run) for runs, _ in self.batches for run in runs})
+
+    def jobs_of(self, runs: Integers) -> int:
+        """How many threads carry these runs, eight at a time each."""
+        return min(self.threads, -(-len(runs) // LANES))
 
     def shape(self, run: int) -> ModelShape:
         """The shape of a run; the runs of one model share theirs."""
@@ -152,7 +160,7 @@ def integrate_all(
     jobs: list[Callable[[], None]] = []
     for runs, accuracy in schedule.batches:
         job = partial(_batch, schedule, runs, accuracy, np.zeros(1, dtype=np.int64))
-        jobs += [job] * min(schedule.threads, -(-len(runs) // LANES))
+        jobs += [job] * schedule.jobs_of(runs)
     jobs += [partial(_one_run, schedule, run) for run in schedule.alone]
     return carry_out(schedule, jobs, one_blas_thread(schedule.shapes[0]), progress, on_frames, end)
 
@@ -267,7 +275,7 @@ def _batch(schedule: Schedule, runs: Integers, accuracy: Accuracy, queue: Intege
     table = dormand_prince_5() if _is_loose(buffers) else schedule.table
     state = new_step_state(table, n, d, LANES)
     if d == 2:
-        circle = circle_batch_system(schedule.shapes, schedule.allowed, accuracy)
+        circle = circle_batch_system(schedule.shapes, schedule.allowed, accuracy, runs)
         with_system(integrate_runs, circle, table, state, buffers, schedule.stop)
     else:
         lanes = pairwise_lanes_system(schedule.shapes, schedule.shape(int(runs[0])).plain, accuracy)

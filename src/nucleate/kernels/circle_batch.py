@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from nucleate.checks import EPS, Array
 from nucleate.kernels.circle import (
+    MAX_Z,
     TOLERANCE,
     frozen_sums,
     modes,
@@ -69,11 +70,11 @@ def circle_batch_roundoff(beta: float, products: bool) -> float:
 
 def circle_batch_accuracy(shape: ModelShape, tolerance: float) -> Accuracy | None:
     """How a run can share the lanes of a vector with others on the circle, its velocities good to `tolerance`
-    |V| with ordinary tokens summed over modes, "full" by products; truncation may take half of it."""
-    if not (shape.ordinary and shape.d == 2 and shape.plain and shape.mask == CAUSAL):
+    |V| with ordinary tokens summed over modes, "whole" by products; truncation may take half of it."""
+    if not (shape.ordinary and shape.d == 2 and shape.plain and shape.mask == CAUSAL and shape.beta <= MAX_Z):
         return None
     for accuracy in ACCURACIES:
-        error = circle_batch_roundoff(shape.beta, accuracy == "full")
+        error = circle_batch_roundoff(shape.beta, accuracy == "whole")
         if 2.0 * error * usual_ratio(shape.beta) <= tolerance:
             return accuracy
     return None
@@ -103,36 +104,44 @@ class CircleBatch(NamedTuple):
     sums: Array  # (M + 2, 2, 8) scratch
 
 
-def circle_batch_system(shapes: Sequence[ModelShape], tolerance: Array, accuracy: Accuracy) -> CircleBatch:
-    """Tables for the runs, which may share one shape; velocities good to `tolerance` (1 or b,) |V|.
+def circle_batch_system(
+    shapes: Sequence[ModelShape],
+    tolerance: Array,
+    accuracy: Accuracy,
+    runs: NDArray[np.int64] | None = None,
+) -> CircleBatch:
+    """Tables for the runs, which may share one shape; velocities good to `tolerance` (1 or b,) |V|.  With
+    `runs`, rows of no others are filled: their modes may be very many.
 
     Every row depends on its own run alone, so a run's bits do not depend on the company it travels in.
     """
     count, n = len(shapes), ordinary_shape(shapes[0]).n
+    rows = range(count) if count == 1 or runs is None else runs.tolist()
     allowed = np.broadcast_to(tolerance if count > 1 else tolerance[:1], count)
     truncation = [
         max(EPS, t / (2.0 * usual_ratio(shape.beta))) for shape, t in zip(shapes, allowed, strict=True)
     ]
-    own_modes = [modes(shape.beta, cut) for shape, cut in zip(shapes, truncation, strict=True)]
-    orders = max(own_modes) + 2
+    own_modes = {row: modes(shapes[row].beta, truncation[row]) for row in rows}
+    orders = max(own_modes.values()) + 2
     # modes beyond a run's own stay zero: they add nothing to its bits
-    coefficients = np.zeros((count, orders, 2))
-    for row, (shape, M) in enumerate(zip(shapes, own_modes, strict=True)):
-        coefficients[row, : M + 2] = plain_coefficients(shape.beta, M)[:, ::2]
+    coefficients, frozen = np.zeros((2, count, orders, 2))
+    for row, M in own_modes.items():
+        coefficients[row, : M + 2] = plain_coefficients(shapes[row].beta, M)[:, ::2]
+        frozen[row, : M + 2] = frozen_sums(shapes[row], M + 2)
     ratio = [
-        t / (circle_batch_roundoff(shape.beta, accuracy == "full") + cut)
+        t / (circle_batch_roundoff(shape.beta, accuracy == "whole") + cut)
         for shape, t, cut in zip(shapes, allowed, truncation, strict=True)
     ]
     return CircleBatch(
         coefficients=coefficients,
-        frozen=np.array([frozen_sums(shape, orders) for shape in shapes]),
+        frozen=frozen,
         scale=np.array([shape.scale for shape in shapes]),
         beta=np.array([shape.beta for shape in shapes]),
         frozen_angle=np.array([np.arctan2(shape.frozen[:, 1], shape.frozen[:, 0]) for shape in shapes]),
         frozen_weight=np.array([shape.frozen_weight for shape in shapes]),
         ratio=np.array(ratio),
         n=n,
-        products=accuracy == "full",
+        products=accuracy == "whole",
         bessel=aligned_zeros(orders, 2, LANES),
         start=aligned_zeros(orders, 2, LANES),
         factor=np.zeros(LANES),
@@ -151,7 +160,8 @@ def circle_batch_velocities(shape: ModelShape, x: Array, velocity: Array, thread
     b, n, _ = x.shape
     angle, turn = np.arctan2(x[..., 1], x[..., 0]), np.empty((b, n))  # (b, n)
     groups = iter(range(0, b, LANES))
-    accuracy = circle_batch_accuracy(shape, TOLERANCE) or "full"
+    accuracy = circle_batch_accuracy(shape, TOLERANCE)
+    assert accuracy is not None
 
     def work() -> None:
         system = circle_batch_system([shape], np.array([TOLERANCE]), accuracy)

@@ -112,6 +112,13 @@ MIN_TILES_DIMENSION = 16  # from which tiles beat sums in registers, measured
 MIN_TILES_TOKENS = 64
 HARMONIC_COST, HARMONIC_OVERHEAD = 0.4, 80.0  # of a harmonic, and of all beside, in pairs; measured
 GRID_COST = 500.0  # of a token on the circle's grid, in modes; measured
+# A group of eight runs in lanes takes the time of two that go alone if it is brief, of four if it is whole,
+# however many of its lanes are empty: whole runs of more pairs than this go alone, on a thread each
+MAX_WHOLE_WORK = 1.0e5
+MODES_FOR_PAIR, FREE_MODES = (
+    3.0,
+    100.0,
+)  # in lanes take as long as a pair alone; cost little in a small system
 MIN_TEAM_WORK = 2.0e6  # pairs or token-modes from which threads over tokens pay, measured
 MAX_KEPT = 64  # small systems that stay set up, one per model
 MIN_LONG_WORK = 1e8  # pairs, times d, from which a drift takes so long that Ctrl-C must reach it
@@ -354,9 +361,17 @@ def batch_accuracy(shape: ModelShape, tolerance: float) -> Accuracy | None:
     """How a run of several shares the lanes of a vector with others inside the solver, its velocities good to
     `tolerance` |V|; None: it goes alone."""
     if shape.d == 2:
-        return circle_batch_accuracy(shape, tolerance)
-    pays = choose_kernel(shape, tolerance) == "pairwise"
-    return pairwise_lanes_accuracy(shape, tolerance) if pays else None
+        accuracy = circle_batch_accuracy(shape, tolerance)
+    else:
+        accuracy = pairwise_lanes_accuracy(shape, tolerance)
+    if accuracy is None:
+        return None
+    seen = mean_seen(shape.mask, shape.n, shape.w)
+    if accuracy == "whole" and shape.n * seen > MAX_WHOLE_WORK:
+        return None
+    if shape.d == 2:
+        return accuracy if modes(shape.beta) <= MODES_FOR_PAIR * seen + FREE_MODES else None
+    return accuracy if choose_kernel(shape, tolerance) == "pairwise" else None
 
 
 def choose_kernel(shape: ModelShape, tolerance: float = TOLERANCE) -> Literal["pairwise", "circle", "sphere"]:

@@ -33,8 +33,9 @@ __all__ = [
     "ordinary_shape",
 ]
 
-Accuracy = Literal["brief", "full"]  # of the runs in the lanes of a vector: as loose tolerances allow, or all
-ACCURACIES: tuple[Accuracy, ...] = ("brief", "full")  # the cheaper first
+# How exact runs in the lanes of a vector are: as loose tolerances allow, or to rounding.  The cheaper first.
+Accuracy = Literal["brief", "whole"]
+ACCURACIES: tuple[Accuracy, ...] = ("brief", "whole")
 CAUSAL, FULL, WINDOW = range(3)  # the masks, for compiled code
 SOFTMAX, EXPONENTIAL, HARDMAX = range(3)  # the weights, in the order of WEIGHTS
 

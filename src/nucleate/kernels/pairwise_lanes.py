@@ -52,12 +52,14 @@ __all__ = [
 MAX_LANES_Z = 340.0  # e^{-2 z} is a normal number: no weight is lost
 MIN_LANES_DIMENSION, MAX_LANES_DIMENSION = 3, 8
 MAX_IN_FOURS = 0 if HAS_AVX512 else 5  # coordinates, measured
-TILE_BYTES = 32768  # of tokens that all others meet before the next: what the nearest cache holds
+# of tokens that all others meet before the next: what the nearest cache holds; as many of them with two lanes
+# as with four, so that bits are the same
+TILE_BYTES = 32768
 
 
 def pairwise_lanes_error(z: float, accuracy: Accuracy) -> float:
     """The error of a velocity against |V|: that of a brief exponential and the rounding of a score, both
-    counted in sum and norm."""
+    counted in sum and norm; what the rounding of long sums adds stays below it."""
     return (2.0 * EXP2_BRIEF_ERROR if accuracy == "brief" else 0.0) + 16.0 * max(1.0, z) * EPS
 
 
@@ -94,7 +96,7 @@ class PairwiseLanes(NamedTuple):
     w: int  # the window; n without one
     full: bool  # under the full mask
     plain: bool  # K^T Q = I and V = c I in the runs under way
-    brief: bool  # which exponential
+    brief: bool  # weights by the brief exponential
 
 
 def pairwise_lanes_system(shapes: Sequence[ModelShape], plain: bool, accuracy: Accuracy) -> PairwiseLanes:
@@ -135,6 +137,8 @@ def pairwise_lanes_enter(s, at, run):
 @compiled
 def pairwise_lanes_drift(s, y, velocity, stop):
     """Velocities of all tokens in all lanes; what a lane without a run gets is not used."""
+    if stop[0]:
+        return
     for part in range(0, LANES, PART):
         if s.brief:
             _part_drift(s, y, velocity, part, stop, True)
@@ -145,8 +149,9 @@ def pairwise_lanes_drift(s, y, velocity, stop):
 @inlined
 def _part_drift(s, y, velocity, part, stop, brief):
     """The same of the lanes that begin at `part`: what every token asks, the sums over a tile of tokens after
-    the other, so that a tile stays in the nearest cache, and the velocities."""
-    n, w, full, tile = s.n, s.w, s.full, max(1, TILE_BYTES // (8 * PART * len(s.origin)))
+    the other, so that a tile stays in the nearest cache, and the velocities.  What `brief` None leaves out is
+    not compiled."""
+    n, w, full, tile = s.n, s.w, s.full, TILE_BYTES // (8 * max(PART, 4) * len(s.origin))
     _place(y, s.x, n, len(s.origin), part)
     _ask(s, part, brief)
     for first in range(0, n, tile):

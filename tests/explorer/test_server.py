@@ -158,7 +158,7 @@ def _flood(server: Any, ours: str, kind: int, most: list[int], process: psutil.P
 LIMIT_BLAS_WHILE_IMPORTING = """
 import importlib.util, shutil, sys, threading
 from importlib.machinery import ExtensionFileLoader
-import _heapq, numpy
+import _queue, numpy
 from threadpoolctl import threadpool_limits
 
 def limit_blas():
@@ -171,9 +171,9 @@ threads = [threading.Thread(target=limit_blas, daemon=True) for _ in range(2)]
 for thread in threads:
     thread.start()
 for i in range(100):
-    library = shutil.copy(_heapq.__file__, f"{sys.argv[1]}/{i}.so")
-    loader = ExtensionFileLoader("_heapq", library)
-    loader.create_module(importlib.util.spec_from_file_location("_heapq", library, loader=loader))
+    library = shutil.copy(_queue.__file__, f"{sys.argv[1]}/{i}.so")
+    loader = ExtensionFileLoader("_queue", library)
+    loader.create_module(importlib.util.spec_from_file_location("_queue", library, loader=loader))
 importing = False
 for thread in threads:
     thread.join()

@@ -1,5 +1,6 @@
 """A batch is its runs: each ends in its own way and leaves the bits of the others alone."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import nucleate as nc
 from nucleate.attention import Attention, Window
 from nucleate.checks import Array
+from nucleate.integrate import scheduler
 
 
 @pytest.mark.parametrize("method", ["causal", "auto"])
@@ -106,3 +108,29 @@ def test_one_run_with_another_start_leaves_the_others_bit_identical() -> None:
         a, b = (nc.simulate(model, x, 5.0, save=6, rtol=1e-6, atol=1e-8) for x in (x0, other))
         keep = np.arange(20) != 5
         assert np.array_equal(a.x[keep], b.x[keep])
+
+
+@pytest.mark.parametrize("d", [2, 5])
+@pytest.mark.parametrize("rtol", [1e-6, 1e-8])  # order 5 and order 8
+def test_what_groups_of_runs_take_is_counted_before_they_are_begun(
+    d: int, rtol: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[float] = []
+    taken: list[int] = []
+
+    def spied(make: Callable[..., Any]) -> Callable[..., Any]:
+        def made(*arguments: Any, **options: Any) -> Any:
+            record = make(*arguments, **options)
+            taken.append(sum(part.nbytes for part in record if isinstance(part, np.ndarray)))
+            return record
+
+        return made
+
+    monkeypatch.setattr(scheduler, "check_memory", lambda size, what: counted.append(size))
+    for name in ("new_step_state", "circle_batch_system", "pairwise_lanes_system"):
+        monkeypatch.setattr(scheduler, name, spied(getattr(scheduler, name)))
+    nc.simulate(
+        Attention(9.0), nc.uniform(400, d, seed=0, runs=20), 0.1, save=2, rtol=rtol, atol=rtol, threads=2
+    )
+    assert len(taken) == 4  # a state and a system for each of two threads
+    assert 0.5 * sum(counted) <= sum(taken) <= sum(counted)

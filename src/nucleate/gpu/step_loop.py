@@ -144,6 +144,7 @@ def make_loop(functions: StepFunctions, width: int, compile_one: Callable[[Any],
                 )
                 error_before, after_rejection = max(error, INITIAL_ERROR_BEFORE), 0
                 interpolant_error *= 0.5
+                decay *= wanted / h  # to be expected
                 latest = final
                 if extra > 0 and saved < times.shape[0] and doubtful_interpolant(decay, interpolant_error):
                     latest = min(times[saved], final)

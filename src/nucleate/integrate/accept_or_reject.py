@@ -131,6 +131,7 @@ def _choose_next_step(state, buffers, table, at, t, error):
     state.error_before[at], state.after_rejection[at] = max(error, INITIAL_ERROR_BEFORE), 0
     # a step that ended at a time asked for says nothing about the interpolant; it gets another chance
     state.interpolant_error[at] *= 0.5
+    state.decay[at] *= wanted / state.h[at]  # to be expected: a step to be taken again costs a whole one
     set_next_step(state, buffers, table, at, t, wanted)
     if t + state.h[at] == t:
         end_run(state, buffers, at, STALLED)

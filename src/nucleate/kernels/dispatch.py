@@ -51,6 +51,7 @@ from nucleate.kernels.circle_grid import (
     has_grid,
 )
 from nucleate.kernels.circle_heads import has_modes, modes_pay
+from nucleate.kernels.circle_small import CircleSmall, circle_small_modes, circle_small_system
 from nucleate.kernels.devices import Device, Precision, check_device
 from nucleate.kernels.harmonics import degrees
 from nucleate.kernels.head_tiles import (
@@ -76,6 +77,7 @@ from nucleate.kernels.pairwise import (
 )
 from nucleate.kernels.pairwise_batch import pairwise_batch_velocities
 from nucleate.kernels.pairwise_lanes import pairwise_lanes_accuracy
+from nucleate.kernels.simd import LANES
 from nucleate.kernels.sphere import (
     MAX_SPHERE_Z,
     Sphere,
@@ -111,6 +113,8 @@ Kernel = Literal["auto", "reference", "pairwise", "circle", "sphere"]
 MIN_TILES_DIMENSION = 16  # from which tiles beat sums in registers, measured
 MIN_TILES_TOKENS = 64
 HARMONIC_COST, HARMONIC_OVERHEAD = 0.4, 80.0  # of a harmonic, and of all beside, in pairs; measured
+# Of a token of a small system on the circle, and of each of its modes, in pairs; measured
+SMALL_OVERHEAD, SMALL_COST_OF_MODE = 10.0, 0.45
 GRID_COST = 500.0  # of a token on the circle's grid, in modes; measured
 # A group of eight runs in lanes takes the time of two that go alone if it is brief, of four if it is whole,
 # however many of its lanes are empty: whole runs of more pairs than this go alone, on a thread each
@@ -387,6 +391,9 @@ def choose_kernel(shape: ModelShape, tolerance: float = TOLERANCE) -> Literal["p
 
 def _cost_of_modes(shape: ModelShape, tolerance: float) -> float:
     """Of a token on the circle, in pairs; infinite where modes are not accurate enough."""
+    small = circle_small_modes(shape, tolerance)
+    if small is not None:
+        return SMALL_OVERHEAD + small * SMALL_COST_OF_MODE
     if roundoff(shape.z) * usual_ratio(shape.z) > tolerance:
         return math.inf
     return modes(shape.z) * _cost_of_mode(shape)
@@ -440,6 +447,8 @@ def make_system(
                 f'kernel "circle" needs beta |K^T Q| up to {MAX_Z:g}, but it is {shape.z:g}. Use "pairwise"'
                 ' or "auto".'
             )
+        if circle_small_modes(shape, tolerance) is not None:
+            return circle_small_system(shape, tolerance)
         return circle_system(shape, tolerance)
     if kernel == "sphere":
         if shape.z > MAX_SPHERE_Z or not has_harmonics(shape):
@@ -495,6 +504,8 @@ def work_of(system: System) -> float:
     """Pairs, or token-modes, of one evaluation: what decides whether a team pays."""
     if isinstance(system, Circle):
         return float(system.pair.n) * system.totals.shape[1] * 2.0
+    if isinstance(system, CircleSmall):
+        return float(system.pair.n) * system.bessel.shape[0] * LANES
     if isinstance(system, CircleGrid):
         return float(system.pair.n) * system.reach * 8.0
     if isinstance(system, Sphere):
@@ -561,7 +572,7 @@ def _one_run(team: Team, x: Array, velocity: Array, stop: Stop) -> None:
     """velocity = drift of tokens x (n, d)."""
     n, d = x.shape
     team.system.places[:] = x.T
-    if isinstance(team.system, Circle | CircleGrid):
+    if isinstance(team.system, Circle | CircleGrid | CircleSmall):
         speed = np.zeros(n + 8)  # by which the angle grows
         team.sweep(speed, stop)
         np.multiply(x[:, 0], speed[:n], out=velocity[:, 1])

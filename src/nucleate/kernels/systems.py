@@ -32,6 +32,7 @@ from nucleate.kernels.circle_batch import (
     circle_batch_leave,
 )
 from nucleate.kernels.circle_grid import CircleGrid, grid_sweep
+from nucleate.kernels.circle_small import CircleSmall, circle_small_sweep
 from nucleate.kernels.compile import inlined, uncounted
 from nucleate.kernels.compile_beside import compiled_beside
 from nucleate.kernels.head_tiles import HeadTiles, head_tiles_block, head_tiles_images, head_tiles_place
@@ -123,6 +124,7 @@ def _drift_by_type(system, y, velocity, stop):
         Pairwise: _pairwise_drift,
         Circle: _circle_drift,
         CircleGrid: _grid_drift,
+        CircleSmall: _small_drift,
         Sphere: _sphere_drift,
         Tiles: _tiles_drift,
         Heads: _heads_drift,
@@ -153,6 +155,13 @@ def _grid_drift(system, y, velocity, stop):
         return
     pairwise_place(system.pair, y)
     grid_sweep(system, velocity, stop)
+
+
+def _small_drift(system, y, velocity, stop):
+    if stop[0]:
+        return
+    pairwise_place(system.pair, y)
+    circle_small_sweep(system, velocity, stop)
 
 
 def _sphere_drift(system, y, velocity, stop):

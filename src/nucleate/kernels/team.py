@@ -10,6 +10,7 @@ from nucleate.checks import Array
 from nucleate.kernels.circle import Circle, circle_base, circle_block, circle_sweep, circle_totals
 from nucleate.kernels.circle_grid import CircleGrid, grid_base, grid_block, grid_sweep, grid_totals
 from nucleate.kernels.circle_heads import modes_base, modes_block, modes_deal, modes_totals
+from nucleate.kernels.circle_small import CircleSmall, circle_small_sweep
 from nucleate.kernels.head_tiles import (
     HEAD_ROWS,
     HeadTiles,
@@ -27,7 +28,7 @@ from nucleate.kernels.tiles import ROWS, Tiles, tiles_block, tiles_images, tiles
 
 __all__ = ["System", "Team"]
 
-System = Pairwise | Circle | CircleGrid | Sphere | Tiles | Heads | HeadTiles
+System = Pairwise | Circle | CircleGrid | CircleSmall | Sphere | Tiles | Heads | HeadTiles
 
 PLACE: dict[type, Any] = {
     Pairwise: pairwise_place,
@@ -46,6 +47,7 @@ BLOCK: dict[type, Any] = {
 SWEEP: dict[type, Any] = {
     Circle: circle_sweep,
     CircleGrid: grid_sweep,
+    CircleSmall: circle_small_sweep,
     Sphere: sphere_sweep,
     Heads: heads_sweep,
 }
@@ -65,12 +67,16 @@ class Team:
     def __init__(self, system: System, threads: int) -> None:
         self.system = system
         self.members = [system, *(_with_own_scratch(system) for _ in range(threads - 1))]
-        if not isinstance(system, Circle | CircleGrid | Sphere):
+        if not isinstance(system, Circle | CircleGrid | CircleSmall | Sphere):
             self.edges = _edges(system, threads)
 
     def place(self, y: Array) -> None:
         """Put the state y, flat and padded by 8, on the sphere."""
-        system = self.system.pair if isinstance(self.system, Circle | CircleGrid | Sphere) else self.system
+        system = (
+            self.system.pair
+            if isinstance(self.system, Circle | CircleGrid | CircleSmall | Sphere)
+            else self.system
+        )
         PLACE[type(system)](system, y)
 
     def sweep(self, velocity: Array, stop: Stop) -> None:

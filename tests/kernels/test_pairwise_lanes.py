@@ -18,7 +18,7 @@ from nucleate.kernels.pairwise_lanes import (
     pairwise_lanes_error,
     pairwise_lanes_system,
 )
-from nucleate.kernels.simd import LANES
+from nucleate.kernels.simd import LANES, PART
 
 
 def _velocities(model: Attention, x: Array, accuracy: Accuracy = "brief") -> Array:
@@ -57,7 +57,7 @@ def test_eight_runs_at_once_equal_the_equation(mask: Mask) -> None:
 @pytest.mark.parametrize("mask", ["causal", "full", Window(50)], ids=str)
 def test_tokens_in_several_tiles_equal_the_equation(mask: Mask) -> None:
     for d in (3, 8):
-        n = 2 * TILE_BYTES // (8 * 4 * d) + 5
+        n = 2 * TILE_BYTES // (8 * PART * (2 * d + 2)) + 5
         x, model = nc.uniform(n, d, seed=0, runs=8), Attention(5.0, mask=mask)
         expected = nc.drift(model, x, kernel="reference")
         for accuracy in ACCURACIES:

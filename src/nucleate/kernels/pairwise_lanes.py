@@ -18,7 +18,6 @@ from nucleate.kernels.compile import compiled, inlined
 from nucleate.kernels.model_shape import ACCURACIES, FULL, Accuracy, ModelShape, ordinary_shape
 from nucleate.kernels.pairwise import LOG2_E
 from nucleate.kernels.simd import (
-    HAS_AVX512,
     LANES,
     PART,
     add_scaled,
@@ -36,8 +35,7 @@ from nucleate.kernels.vector_math import (
     EXP2_BRIEF_ERROR,
     exp2_brief_power,
     exp2_brief_split,
-    exp2_series,
-    exp2_split,
+    exp2_normal,
 )
 
 __all__ = [
@@ -51,10 +49,7 @@ __all__ = [
 
 MAX_LANES_Z = 340.0  # e^{-2 z} is a normal number: no weight is lost
 MIN_LANES_DIMENSION, MAX_LANES_DIMENSION = 3, 8
-MAX_IN_FOURS = 0 if HAS_AVX512 else 5  # coordinates, measured
-# of tokens that all others meet before the next: what the nearest cache holds; as many of them with two lanes
-# as with four, so that bits are the same
-TILE_BYTES = 32768
+TILE_BYTES = 32768  # of tokens, with their sums, that meet the others together: what the nearest cache holds
 
 
 def pairwise_lanes_error(z: float, accuracy: Accuracy) -> float:
@@ -84,7 +79,7 @@ class PairwiseLanes(NamedTuple):
     A: Array  # (d, d, 8) scores of the runs under way
     V: Array  # (d, d, 8)
     # of the lanes under way, PART of the eight
-    x: Array  # (n, d, PART) the tokens
+    x: Array  # (n + 3, d, PART) the tokens; nobody sees the last three
     u: Array  # (n, d, PART) scratch: u_k
     least: Array  # (n, PART) scratch: -|u_k|
     own: Array  # (n, PART) scratch: the weight of the token itself
@@ -108,7 +103,7 @@ def pairwise_lanes_system(shapes: Sequence[ModelShape], plain: bool, accuracy: A
         values=np.array([shape.V for shape in shapes]),
         A=aligned_zeros(d, d, LANES),
         V=aligned_zeros(d, d, LANES),
-        x=aligned_zeros(n, d, PART),
+        x=aligned_zeros(n + 3, d, PART),
         u=aligned_zeros(n, d, PART),
         least=aligned_zeros(n, PART),
         own=aligned_zeros(n, PART),
@@ -148,22 +143,93 @@ def pairwise_lanes_drift(s, y, velocity, stop):
 
 @inlined
 def _part_drift(s, y, velocity, part, stop, brief):
-    """The same of the lanes that begin at `part`: what every token asks, the sums over a tile of tokens after
-    the other, so that a tile stays in the nearest cache, and the velocities.  What `brief` None leaves out is
-    not compiled."""
-    n, w, full, tile = s.n, s.w, s.full, TILE_BYTES // (8 * max(PART, 4) * len(s.origin))
+    """The same of the lanes that begin at `part`: what every token asks, the sums, and the velocities.  What
+    `brief` None leaves out is not compiled."""
+    n = s.n
     _place(y, s.x, n, len(s.origin), part)
     _ask(s, part, brief)
-    for first in range(0, n, tile):
-        last = min(first + tile, n)
-        for k in range(0 if full else first, min(n, last + w - 1)):
-            if stop[0]:
-                return
-            low, high = max(first, k - w + 1), last if full else min(last, k)
-            if low < high:
-                _add_tile(s, k, low, high, brief)
+    tile = TILE_BYTES // (8 * PART * (2 * len(s.origin) + 2))
+    for low in range(0, n, tile):
+        _add_up(s, low, min(low + tile, n), stop, brief)
     for k in range(n):
         _finish(s, k, part, velocity)
+
+
+@inlined
+def _add_up(s, low, high, stop, brief):
+    """What tokens low .. high-1 see, to their sums: four tokens are met by all who see them, then the next
+    four, so that loops are long and their ends foreseen.  Every sum is taken in the order of the tokens."""
+    n, w, full = s.n, s.w, s.full
+    for j in range(0 if full else max(0, low - w + 1) // 4 * 4, n if full else high, 4):
+        if stop[0]:
+            return
+        behind = j + 4
+        end = max(behind, n if full else j + w)
+        # the tokens that see all four, and those that see some of them: two ranges of each
+        if full and behind > n:
+            whole, some = ((low, low), (low, low)), ((low, high), (low, low))
+        else:
+            whole = (low, min(high, j) if full else low), (max(low, behind), min(high, end))
+            some = (max(low, j), min(high, behind)), (max(low, end), min(high, j + w + 3))
+        for first, last in some:
+            _add_four(s, j, first, last, brief, True)
+        for first, last in whole:
+            _add_four(s, j, first, last, brief, None)
+
+
+@inlined
+def _add_four(s, j, low, high, brief, some):
+    """Tokens j .. j + 3 to the sums of tokens low .. high-1, all of which see all of them if `some` is None.
+
+    A weight is a long chain of dependent operations, of which the processor can hold few in waiting: a turn
+    adds up the weights of one token, makes those of the next, and takes the scores of the one after."""
+    if low >= high:
+        return
+    at = j * len(s.origin) * PART
+    score, score2, score3, score4 = _four_scores(s, at, low)
+    one = splat_as(score, 0.0)
+    two, three, four, done = one, one, one, low
+    for k in range(low, high):
+        _add_weighted(s, at, done, one, two, three, four)
+        one, two = _weight(score, brief), _weight(score2, brief)
+        three, four = _weight(score3, brief), _weight(score4, brief)
+        score, score2, score3, score4 = _four_scores(s, at, min(k + 1, high - 1))
+        if some is not None:
+            one, two = one * _seen(s, k, j), two * _seen(s, k, j + 1)
+            three, four = three * _seen(s, k, j + 2), four * _seen(s, k, j + 3)
+        done = k
+    _add_weighted(s, at, done, one, two, three, four)
+
+
+@inlined
+def _seen(s, k, j):
+    """1 if token k sees token j, itself apart, else 0."""
+    return 1.0 if (j < s.n and j != k if s.full else k - s.w < j < k) else 0.0
+
+
+@inlined
+def _add_weighted(s, at, k, one, two, three, four):
+    x, row = s.x, len(s.origin) * PART
+    store(s.Z, k * PART, load_part(s.Z, k * PART) + ((one + two) + (three + four)))
+    total = load_each(s.origin, s.sums, k * row)
+    total = add_scaled(total, one, load_each(s.origin, x, at))
+    total = add_scaled(total, two, load_each(s.origin, x, at + row))
+    total = add_scaled(total, three, load_each(s.origin, x, at + 2 * row))
+    total = add_scaled(total, four, load_each(s.origin, x, at + 3 * row))
+    store_each(s.sums, k * row, total)
+
+
+@inlined
+def _four_scores(s, at, k):
+    """<u_k, x_j> - |u_k| of the four tokens from flat index `at` on."""
+    x, row = s.x, len(s.origin) * PART
+    query, least = load_each(s.origin, s.u, k * row), load_part(s.least, k * PART)
+    return (
+        dot(query, load_each(query, x, at), least),
+        dot(query, load_each(query, x, at + row), least),
+        dot(query, load_each(query, x, at + 2 * row), least),
+        dot(query, load_each(query, x, at + 3 * row), least),
+    )
 
 
 @inlined
@@ -202,27 +268,12 @@ def _ask(s, part, brief):
                 store(u, at, value)
                 square, score = fma(value, value, square), fma(value, load_part(x, at), score)
             length = sqrt(square)
-            a, f = _split(score - length, brief)
-            own = _power(a, f, brief)
+            own = _weight(score - length, brief)
         store(s.least, k * PART, none - length)
         store(s.own, k * PART, own)
         store(s.Z, k * PART, none)
         for c in range(0, d * PART, PART):
             store(s.sums, here + c, none)
-
-
-@inlined
-def _add_tile(s, k, low, high, brief):
-    """What token k sees among tokens low .. high-1, itself apart, to its sums."""
-    here = k * len(s.origin) * PART
-    query, least = load_each(s.origin, s.u, here), load_part(s.least, k * PART)
-    Z, total = load_part(s.Z, k * PART), load_each(s.origin, s.sums, here)
-    if low <= k < high:
-        Z, total = _add_tokens(s.x, query, least, low, k, Z, total, brief)
-        low = k + 1
-    Z, total = _add_tokens(s.x, query, least, low, high, Z, total, brief)
-    store(s.Z, k * PART, Z)
-    store_each(s.sums, here, total)
 
 
 @inlined
@@ -254,64 +305,9 @@ def _finish(s, k, part, velocity):
 
 
 @inlined
-def _add_tokens(x, query, least, low, high, Z, total, brief):
-    """Z and total with tokens low .. high-1, in one of two ways.  A weight is a long chain of dependent
-    operations, of which the processor can hold few in waiting: either each turn does a step of four tokens'
-    chains, or four whole chains stand side by side, which few coordinates leave registers for."""
-    if len(query) > MAX_IN_FOURS:
-        return _add_in_steps(x, query, least, low, high, Z, total, brief)
-    return _add_in_fours(x, query, least, low, high, Z, total, brief)
-
-
-@inlined
-def _add_in_steps(x, query, least, low, high, Z, total, brief):
-    """One token's weight is added, the next one's is made, the third's is split into what makes it, and the
-    fourth's score is taken."""
-    if low >= high:
-        return Z, total
-    row, last = len(query) * PART, (high - 1) * len(query) * PART
-    weight = splat_as(Z, 0.0)
-    a, f = _split(dot(query, load_each(query, x, low * row), least), brief)
-    score = dot(query, load_each(query, x, min((low + 1) * row, last)), least)
-    for j in range(low * row, last + row, row):
-        Z, total = Z + weight, add_scaled(total, weight, load_each(query, x, max(j - row, low * row)))
-        weight = _power(a, f, brief)
-        a, f = _split(score, brief)
-        score = dot(query, load_each(query, x, min(j + 2 * row, last)), least)
-    return Z + weight, add_scaled(total, weight, load_each(query, x, last))
-
-
-@inlined
-def _add_in_fours(x, query, least, low, high, Z, total, brief):
-    """Four tokens at a time, and those that are left one by one."""
-    row, whole = len(query) * PART, low + max(0, high - low) // 4 * 4
-    for j in range(low, whole, 4):
-        at = j * row
-        a, f = _split(dot(query, load_each(query, x, at), least), brief)
-        a2, f2 = _split(dot(query, load_each(query, x, at + row), least), brief)
-        a3, f3 = _split(dot(query, load_each(query, x, at + 2 * row), least), brief)
-        a4, f4 = _split(dot(query, load_each(query, x, at + 3 * row), least), brief)
-        one, two = _power(a, f, brief), _power(a2, f2, brief)
-        three, four = _power(a3, f3, brief), _power(a4, f4, brief)
-        Z = Z + ((one + two) + (three + four))
-        total = add_scaled(total, one, load_each(query, x, at))
-        total = add_scaled(total, two, load_each(query, x, at + row))
-        total = add_scaled(total, three, load_each(query, x, at + 2 * row))
-        total = add_scaled(total, four, load_each(query, x, at + 3 * row))
-    for j in range(whole, high):
-        a, f = _split(dot(query, load_each(query, x, j * row), least), brief)
-        weight = _power(a, f, brief)
-        Z, total = Z + weight, add_scaled(total, weight, load_each(query, x, j * row))
-    return Z, total
-
-
-@inlined
-def _split(score, brief):
-    """What `_power` makes a weight of."""
-    return exp2_split(score) if brief is None else exp2_brief_split(score)
-
-
-@inlined
-def _power(a, f, brief):
-    """2^score, of what `_split` made of it."""
-    return fma(a * f, exp2_series(f), a) if brief is None else exp2_brief_power(a, f)
+def _weight(score, brief):
+    """2^score."""
+    if brief is None:
+        return exp2_normal(score)
+    a, f = exp2_brief_split(score)
+    return exp2_brief_power(a, f)

@@ -129,7 +129,7 @@ coverage: .venv/.installed ## which lines the tests, or TESTS="some files", run;
 	.venv/bin/python -m coverage report --skip-covered
 
 clean: ## remove what was built, not the environments
-	rm -rf build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
 	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Not in the lock file: which build of torch fits depends on the machine.  After the weights, which use the same

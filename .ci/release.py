@@ -83,7 +83,7 @@ def _wheel_faults(wheel: Path, version: str) -> list[str]:
 def _sdist_faults(sdist: Path, version: str) -> list[str]:
     with tarfile.open(sdist) as archive:
         names = {member.name.removeprefix(f"nucleate-{version}/") for member in archive.getmembers()}
-    needed = (*PAGES, "pyproject.toml", "Makefile", ".ci/run", "docs/conf.py", "tests/README.md")
+    needed = (*PAGES, "pyproject.toml", "Makefile", ".ci/run", ".github/workflows/check.yml", "docs/conf.py", "tests/README.md")
     faults = [f"{sdist.name} lacks {name}" for name in needed if name not in names]
     return faults + [f"{sdist.name} holds {name}" for name in names if NEVER.search(name)]
 

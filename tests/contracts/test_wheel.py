@@ -83,6 +83,7 @@ def test_sdist_holds_what_building_and_testing_need(built: Path) -> None:
             "constraints.txt",
             "requirements/dev.txt",
             ".ci/run",
+            ".github/workflows/check.yml",
             "docs/conf.py",
             "tests/contracts/test_wheel.py",
         }

@@ -108,7 +108,7 @@ export function endVerdict(end: End): Verdict {
     };
   return {
     kind: "not yet",
-    badge: "not yet",
+    badge: "not there yet",
     why: `${said} ${seen} It is about t → ∞, and nothing shows that the tokens rest elsewhere for good.`,
   };
 }

@@ -30,12 +30,17 @@ RENAMED_OPTIONS = {
 }
 # what the functions behind the commands call an option
 ARGUMENTS = {"tokens": "n", "dimension": "d", "time": "t"}
+# what is read as a number, by how its value is shown in the help
+NUMBERS: dict[str, tuple[type, str, str]] = {
+    "<int>": (int, "a whole number", "Write digits only, such as 64."),
+    "<number>": (float, "a number", "Write it with a point, such as 0.5."),
+}
 CONVERT_TARGET = "The target of convert is now --out: nucleate convert SOURCE --out TARGET."
 
 
 @contextmanager
 def friendly_errors(
-    memory: str = "Ask for fewer tokens, runs or frames.",
+    memory: str = "Ask for fewer tokens, dimensions, runs or frames.",
     interrupted: Callable[[], str] = lambda: "Interrupted.",
     one_line: bool = True,
 ) -> Iterator[None]:
@@ -87,7 +92,8 @@ class Command(TyperCommand):
             for word in args
             if word.partition("=")[0] == option or (len(option) == 2 and word.startswith(option))
         }
-        words = [word for word in args if not word.startswith("-")]  # before they are parsed, and used up
+        written = list(args)  # before they are parsed, and used up
+        words = [word for word in written if not word.startswith("-")]
         try:
             return super().parse_args(ctx, args)
         except Exception as error:  # Typer brings Click with it, or not: its classes have no one name
@@ -96,7 +102,34 @@ class Command(TyperCommand):
                 raise typer.BadParameter(f"{old} is now {RENAMED_OPTIONS[old]}.", ctx=ctx) from None
             if self.name == "convert" and len(words) == 2 and "--out" not in args:
                 raise typer.BadParameter(CONVERT_TARGET, ctx=ctx) from None
+            if getattr(error, "param", None) is not None:
+                _refuse_other_than_numbers(error.param, written)  # type: ignore[attr-defined]
             raise
+
+
+def _refuse_other_than_numbers(parameter: Any, args: list[str]) -> None:
+    """Say which value is not the number that an option needs, if that is what is wrong."""
+    from nucleate.checks import shortened
+
+    kind, what, help = NUMBERS.get(parameter.metavar, (str, "", ""))
+    name = ARGUMENTS.get(parameter.name, parameter.name)
+    for value in _values(Command.typed.get(name, ""), args):
+        try:
+            kind(value)
+        except ValueError:
+            echo(f"Error: {Command.typed[name]} must be {what}, but is {shortened(value)}. {help}", err=True)
+            raise typer.Exit(EXIT_BAD_INPUT) from None
+
+
+def _values(option: str, args: list[str]) -> list[str]:
+    """What stands behind an option: as a word of its own, or in the same one."""
+    found = []
+    for word, after in zip(args, [*args[1:], ""], strict=True):
+        if word == option:
+            found.append(after)
+        elif option and word.startswith(option if len(option) == 2 else f"{option}="):
+            found.append(word.removeprefix(option).removeprefix("="))
+    return found
 
 
 def _refuse_empty(args: list[str]) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["reproduce"]
 
 KEPT = "Interrupted. What is finished is kept in {}; the same command goes on from there."
+REPORT_SO_FAR = " A report of it is at {}"
 FIRST_REPORT = "\nA first report, from quick runs, is at\n\n    {}\n\nand is updated after every item.\n"
 DEFAULT_FOLDER, QUICK_FOLDER = "reproduction", "reproduction-quick"
 SHARE_BEFORE_DRAWING = 0.95  # of the time that an item takes
@@ -80,7 +81,7 @@ def reproduce(
     Exit code 0: done, whatever the verdicts. 2: bad input. 130: interrupted.
     """
     folder = out if out is not None else Path(QUICK_FOLDER if quick else DEFAULT_FOLDER)
-    with friendly_errors("Close other programs, or try --quick.", lambda: KEPT.format(folder)):
+    with friendly_errors("Close other programs, or try --quick.", lambda: _kept(folder)):
         from nucleate.papers import DEFAULT, chosen, chosen_papers
 
         every = list_items and not paper
@@ -121,6 +122,14 @@ def reproduce(
                 _tell(outcome.report, outcome.results["items"], asked[one.name])
                 for path in written:
                     echo(f"wrote {path}")
+
+
+def _kept(folder: Path) -> str:
+    """What to say after Ctrl-C."""
+    from nucleate.papers.core.runner import REPORT
+
+    report = folder / REPORT
+    return KEPT.format(folder) + (REPORT_SO_FAR.format(report.resolve().as_uri()) if report.exists() else "")
 
 
 def _list(papers: "list[Paper]", keys: list[str]) -> None:

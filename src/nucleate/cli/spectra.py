@@ -14,6 +14,8 @@ from nucleate.cli.printing import echo
 from nucleate.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
+    from nucleate.models.checkpoint import Source
+    from nucleate.models.plan import Plan
     from nucleate.models.spectra import Spectra
 
 __all__ = ["spectra"]
@@ -90,6 +92,7 @@ def spectra(
     """
     with friendly_errors("Close other programs.", one_line=False):
         from nucleate.checks import InputError
+        from nucleate.models.all_heads import DEFAULT_TOKENS
         from nucleate.models.spectra import spectra as read
         from nucleate.models.table import check_out
 
@@ -98,16 +101,16 @@ def spectra(
                 "--tokens is given, but without --simulate-heads nothing is simulated. Add --simulate-heads."
             )
         targets = [check_out(one) for one in out or []]
-        _announce(path, mapping, draws, partners, simulate_heads, dry_run, quiet)
+        many = DEFAULT_TOKENS if tokens is None else tokens
+        _announce(path, mapping, draws, partners, many if simulate_heads else 0, dry_run, quiet)
         if dry_run:
             return
         began = time.perf_counter()
         with ProgressBar("reading", quiet, unit="heads") as progress:
             found = read(path, mapping, draws=draws, seed=seed, partners=partners, progress=progress)
         if simulate_heads:
-            from nucleate.models.all_heads import DEFAULT_TOKENS, simulate_all_heads
+            from nucleate.models.all_heads import simulate_all_heads
 
-            many = DEFAULT_TOKENS if tokens is None else tokens
             with ProgressBar("simulating", quiet, unit="heads") as progress:
                 outcomes = simulate_all_heads(path, many, None, seed, mapping, progress)
             found = replace(found, outcomes=outcomes)
@@ -123,9 +126,10 @@ def spectra(
 
 
 def _announce(
-    path: Path, mapping: str | None, draws: int, partners: int, simulated: bool, dry_run: bool, quiet: bool
+    path: Path, mapping: str | None, draws: int, partners: int, tokens: int, dry_run: bool, quiet: bool
 ) -> None:
-    """What will be read and how long that takes, where it is long or all that was asked for."""
+    """What will be read, and simulated with so many tokens, and how long that takes, where it is long or all
+    that was asked for."""
     if quiet and not dry_run:
         return
     from nucleate.models.checkpoint import open_source
@@ -138,9 +142,26 @@ def _announce(
     swaps = 0 if plan.key_value_heads < 2 else min(max(partners, 0), plan.heads - 1)
     spectra = (1 + swaps) * (1 + plan.post_norm) * heads + max(draws, 0)
     seconds = spectra * _seconds_of_one(plan.d, plan.head_dim)
-    more = "; then every head is simulated, which is not counted" if simulated else ""
     words = f"{source.name}: {len(plan.layers)} layers of {plan.heads} heads, d = {plan.d}"
-    announce(seconds, f"{words}, {spectra} spectra with those to compare with{more}", dry_run, quiet)
+    words = f"{words}, {spectra} spectra with those to compare with"
+    if tokens > 0:
+        words = f"{words}, and every head simulated with {tokens} tokens"
+        with ProgressBar("trying with one head how long it takes", quiet):
+            seconds += heads * _seconds_of_one_head(source, plan, tokens)
+    announce(seconds, words, dry_run, quiet)
+
+
+def _seconds_of_one_head(source: "Source", plan: "Plan", tokens: int) -> float:
+    """The time that the simulation of one head takes here: that of one in the middle, tried."""
+    from nucleate.models.head_simulation import simulate_system, system_of
+    from nucleate.sphere import uniform
+
+    system = system_of(source, plan, len(plan.layers) // 2, 0)
+    x0 = uniform(tokens, plan.d, 0)
+    simulate_system(system, x0, 1e-3, save=2)  # compiles
+    began = time.perf_counter()
+    simulate_system(system, x0, None, save=2)
+    return time.perf_counter() - began
 
 
 def _seconds_of_one(d: int, head_dim: int) -> float:

@@ -185,8 +185,9 @@ def _velocity(
         return _on_gpu(ordinary, check_tokens("x", x), kernel, precision == "mixed")
     if precision == "single":
         check_single(model)
-    workers = pick_threads(threads)
-    if x.ndim == 2 and model.runs is None and kernel != "reference" and _is_small(model, n, d):
+    is_small = x.ndim == 2 and model.runs is None and kernel != "reference" and _is_small(model, n, d)
+    workers = 1 if is_small and threads is None else pick_threads(threads)
+    if is_small:
         return _of_small_system(model, check_tokens("x", x), kernel)
     if isinstance(model, Block):
         return _of_block(model, check_tokens("x", x), kernel, workers)

@@ -36,6 +36,7 @@ __all__ = [
     "pick_threads",
     "share",
     "stopped_by",
+    "what_stops",
 ]
 
 Stop = NDArray[np.uint8]
@@ -63,7 +64,7 @@ def share(jobs: Sequence[Callable[[], T]]) -> list[T]:
         return [jobs[0]()]
     pool = _pool(os.getpid())
     pool.keep_off_this_core()
-    stopped = _is_stopped()
+    stopped = what_stops()
     futures = [pool.submit(_under, stopped, job) for job in jobs[1:]]
     try:
         results = [jobs[0]()]
@@ -190,7 +191,7 @@ _here = threading.local()
 def stopped_by(is_stopped: Callable[[], bool]) -> Iterator[None]:
     """Where this thread waits for compiled code, or for a simulation, let it look whether its work is
     stopped."""
-    before = _is_stopped()
+    before = what_stops()
     _here.is_stopped = is_stopped
     try:
         yield
@@ -198,13 +199,14 @@ def stopped_by(is_stopped: Callable[[], bool]) -> Iterator[None]:
         _here.is_stopped = before
 
 
-def _is_stopped() -> Callable[[], bool]:
+def what_stops() -> Callable[[], bool]:
+    """What tells whether the work of this thread is stopped, for threads that do a part of it."""
     return getattr(_here, "is_stopped", bool)  # bool() is False
 
 
 def is_stopped() -> bool:
     """Whether the work of this thread is stopped."""
-    return _is_stopped()()
+    return what_stops()()
 
 
 def _under(is_stopped: Callable[[], bool], job: Callable[[], T]) -> T:

@@ -86,7 +86,7 @@ def _read(V: Any) -> _Spectrum:
         dominant = np.zeros(len(values), dtype=bool)  # (k,)
         # the atlas knows which belong together, where rounding has parted them
         dominant[np.argsort(-values.real)[: V.algebraic]] = True
-        words = f"; row {V.row} of Table 1, {V.status}" if V.row else "; outside Table 1"
+        words = f"; row {V.row} of Table 1, there a {V.status}" if V.row else "; outside Table 1"
         return _Spectrum(values, dominant, float(V.lambda_max), float(np.linalg.norm(V.V)), words)
     values, norm = _finite("V", V), 0.0
     if values.ndim == 2:

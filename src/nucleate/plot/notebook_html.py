@@ -2,6 +2,7 @@
 
 import base64
 import io
+import re
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -75,7 +76,8 @@ def atlas_html(found: Atlas) -> str:
     """The eigenvalues of V, and what the atlas says of them."""
     figure = _figure(SMALL_SQUARE_INCHES)
     spectrum(found, figure.add_subplot())
-    return _card(figure, found.final, str(found))
+    words = re.sub(r"\bxi\b", "ξ", found.final.replace("lambda_max", "λ_max")).replace("-ξ", "−ξ")
+    return _card(figure, words, str(found))
 
 
 def _figure(inches: tuple[float, float]) -> "Figure":

@@ -52,7 +52,7 @@ def ensemble(
     runs       instead of the study's own number; more than before extends the store
     threads    all cores unless said otherwise
     block      runs that are computed and written at a time; the store does not depend on it
-    cluster    "local", or the address of a Dask scheduler, "tcp://host:port": compute on its workers
+    cluster    "local", or the address of a Dask scheduler: compute on its workers
     device     "cpu", or "gpu", an NVIDIA card; precision "double", or "mixed" on a card: as for simulate, and
                instead of the study's own
     progress   called as progress(done, runs) from time to time; returning False stops as Ctrl-C does

@@ -72,3 +72,29 @@ def test_work_in_python_ends_when_a_piece_beside_it_fails() -> None:
 
 def pieces_left() -> bool:
     return any(one.name.startswith("nucleate-papers") for one in threading.enumerate())
+
+
+def test_pieces_of_a_piece_end_when_one_beside_it_fails() -> None:
+    began, ends = threading.Event(), list[str]()
+
+    def inner(_: int) -> None:
+        began.set()
+        end = time.monotonic() + 60.0
+        while time.monotonic() < end:
+            try:
+                go_on()
+            except BaseException:
+                ends.append("stopped")
+                raise
+            time.sleep(0.01)
+        ends.append("awaited")
+
+    def piece(i: int) -> None:
+        if i == 1:
+            in_threads(inner, range(2))
+        elif began.wait(60.0):
+            raise KeyError(i)
+
+    with pytest.raises(KeyError):
+        in_threads(piece, range(2))
+    assert set(ends) == {"stopped"}

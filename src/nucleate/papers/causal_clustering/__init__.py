@@ -52,8 +52,8 @@ PAPER = Paper(
             "observed",
             "Clusters live for about e^{{β(1−cos Δ)}}/(mβ sin² Δ), Δ the angle to the earlier cluster of m"
             " tokens that they join: {d2_near.value:.0%} of {d2_near.count[1]} merges on the circle are"
-            " within a factor of 3 of it ({d2_null.value:.0%} if held against the law of another merge). At β"
-            " = 64 the last merge of a life comes at t = 10^{{{beta64_last.value:.0f}}}, the geometric mean"
+            " within a factor of 3 of it (a control, the laws of other merges, gives {d2_null.value:.0%}). At"
+            " β = 64 the last merge of a life comes at t = 10^{{{beta64_last.value:.0f}}}, the geometric mean"
             " of {beta64_whole.count[1]} lives; the picture is one life.",
         ),
         Finding(
@@ -61,9 +61,9 @@ PAPER = Paper(
             "Conjecture 1, Q = K = I",
             "disagrees",
             "Conjecture 1, that all tokens end at ξ or −ξ, the unit eigenvectors of V's largest eigenvalue,"
-            " is false: with β = 0 and V = (4 −4; 0 1) tokens at (1, 0) and (−24/25, 7/25) rest and attract."
-            " With random V {random_value_off.value:.1%} of runs end off ±ξ, with random Q and K"
-            " {random_scores_off.value:.1%}; for symmetric V and Q = K = I it is proved.",
+            " is false: with β = 0 and V with the rows (4, −4) and (0, 1) two tokens at (1, 0) and (−24/25,"
+            " 7/25) stay there, and return when moved a little. With random V {random_value_off.value:.1%} of"
+            " runs end off ±ξ, with random Q and K {random_scores_off.value:.1%}; for symmetric V and Q = K = I it is proved.",
         ),
         Finding(
             "table1",

@@ -176,10 +176,10 @@ class _Work:
 
     def first_look(self, keys: list[str]) -> None:
         """Something of every item: what is finished, the quick version, or the full one where that is
-        quick."""
+        quick; first of the one with the picture that opens the report."""
         _make_ready(self.out / FIRST_LOOK)
         self.display.stage(len(keys), "First the quick version of everything:")
-        for key in keys:
+        for key in sorted(keys, key=lambda key: key != self.paper.picture):
             if self.found[key].summary is not None or not needs_first_look(find(key)):
                 self.make(key)
                 continue

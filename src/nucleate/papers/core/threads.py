@@ -34,12 +34,13 @@ def in_threads(
     stop   [False], and [True] from the moment one piece has failed, for work that takes long and looks at it;
            simulations look by themselves
     """
-    from nucleate.kernels.threads import pick_threads, stopped_by
+    from nucleate.kernels.threads import pick_threads, stopped_by, what_stops
 
     failed = [False] if stop is None else stop
+    stopped = what_stops()  # this thread may itself have a piece of a larger work
 
     def unless_failed(piece: Work) -> Result:
-        with stopped_by(lambda: failed[0]):
+        with stopped_by(lambda: failed[0] or stopped()):
             return work(piece)
 
     with ThreadPoolExecutor(pick_threads(None), thread_name_prefix="nucleate-papers") as pool:

@@ -111,7 +111,7 @@ bench: .venv-bench/.installed ## measure against NumPy, SciPy, JAX and diffrax, 
 explore: .venv/.installed ## open the explorer in the browser: tokens to watch and to play with
 	.venv/bin/nucleate explore
 
-reproduce: .venv/.installed ## redo the paper claim by claim: reproduction/report.html after 3 minutes, complete in under half an hour
+reproduce: .venv/.installed ## redo the paper claim by claim: reproduction/report.html after 3 minutes, complete in 15 to 25 minutes
 	.venv/bin/nucleate reproduce
 
 dist: .venv/.installed ## build the sdist and the wheel into dist/, and check them

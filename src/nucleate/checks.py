@@ -262,7 +262,7 @@ def check_memory(size: float, what: str) -> None:
     else:
         return
     raise InputError(
-        f"{what} needs {size / 2**30:.3g} GiB, but {room}. Ask for fewer tokens, runs or frames."
+        f"{what} needs {size / 2**30:.3g} GiB, but {room}. Ask for fewer tokens, dimensions, runs or frames."
     )
 
 

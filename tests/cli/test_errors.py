@@ -41,6 +41,24 @@ def test_an_error_of_ours_is_not_hidden() -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("simulate -n 3.5", "-n must be a whole number, but is '3.5'. Write digits only, such as 64."),
+        ("simulate -n3.5", "-n must be a whole number, but is '3.5'. Write digits only, such as 64."),
+        (
+            "simulate --beta=64,0",
+            "--beta must be a number, but is '64,0'. Write it with a point, such as 0.5.",
+        ),
+        ("simulate -n 5 -t soon", "-t must be a number, but is 'soon'. Write it with a point, such as 0.5."),
+        ("life --seed abc", "--seed must be a whole number, but is 'abc'. Write digits only, such as 64."),
+    ],
+)
+def test_a_value_that_is_no_number_is_named(words: str, told: str) -> None:
+    done = nucleate(*words.split())
+    assert (done.exit_code, done.stderr) == (2, f"Error: {told}\n")
+
+
+@pytest.mark.parametrize(
     "words",
     [
         ["ensemble", "study.toml", "--store", "out.zarr"],

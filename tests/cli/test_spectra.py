@@ -154,5 +154,7 @@ def test_heads_are_simulated_if_asked_for_and_written_everywhere(tmp_path: Path)
     assert page.count("<img ") == 3  # both maps in one picture, and two layers
     assert all(f"<td class=words>{ended}<td>{count}" in page for (_, ended), count in outcomes.counts.items())
     assert sum(f"<td class=words>{head.ended}</tr>" in page for head in outcomes.heads) == 8
+    dry = nucleate("spectra", path, "--simulate-heads", "--tokens", 4, "--dry-run").stdout
+    assert "and every head simulated with 4 tokens: a few seconds on this machine" in dry
     assert nucleate("spectra", path, "--tokens", 4).exit_code == 2
     assert nucleate("spectra", path, "--simulate-heads", "--tokens", 0).exit_code == 2

@@ -14,7 +14,7 @@ import pytest
 from support.soak import SOAK
 from support.time_limits import check_wall_seconds, patient
 
-from nucleate import Attention, simulate, uniform
+from nucleate import Attention, life, simulate, uniform
 from nucleate.integrate import scheduler
 from nucleate.kernels.threads import not_awaited_if_stopped
 
@@ -261,8 +261,10 @@ def test_the_time_limit_counts_compilation(monkeypatch: pytest.MonkeyPatch) -> N
         pytest.fail("compiled code was called although its run had been given up")
 
     monkeypatch.setattr(scheduler, "integrate_runs", compile_for_long)
+    monkeypatch.setattr("nucleate.observe.life.merges", compile_for_long)
     x, began = uniform(9, 3, seed=0), time.monotonic()
     try:
+        born = life(Attention(4.0), x, t=1.0, time_limit=0.2)
         one = simulate(Attention(4.0), x, 1.0, time_limit=0.2)
         several = simulate(
             Attention(4.0), uniform(9, 3, seed=0, runs=5), 1.0, save=[0.0, 1.0], time_limit=0.2
@@ -271,8 +273,9 @@ def test_the_time_limit_counts_compilation(monkeypatch: pytest.MonkeyPatch) -> N
         compiled.set()
     assert (one.status, several.status) == ("time limit", ("time limit",) * 5)
     assert (one.x == x).all()  # one frame, the start
+    assert (born.run.status, len(born.run.t), born.merges.events) == ("time limit", 1, ())
     assert (several.x[:, 0] == uniform(9, 3, seed=0, runs=5)).all()
-    check_wall_seconds(time.monotonic() - began, 1.4)
+    check_wall_seconds(time.monotonic() - began, 1.7)
 
 
 @patient

@@ -50,9 +50,9 @@ def test_every_eigenvalue_is_a_dot_and_the_dominant_ones_are_red(seed: int) -> N
 @pytest.mark.parametrize(
     ("V", "red", "title"),
     [
-        (np.eye(3), 3, "= 1; row 1 of Table 1, theorem"),
-        (np.diag([1.0, 1.0, 0.3]), 2, "= 1; row 2 of Table 1, conjecture"),
-        (np.diag([-1.0, -2.0]), 1, "= −1; row 5 of Table 1, conjecture"),
+        (np.eye(3), 3, "= 1; row 1 of Table 1, there a theorem"),
+        (np.diag([1.0, 1.0, 0.3]), 2, "= 1; row 2 of Table 1, there a conjecture"),
+        (np.diag([-1.0, -2.0]), 1, "= −1; row 5 of Table 1, there a conjecture"),
         (np.array([[0.1, -1, 0], [1, 0.1, 0], [0, 0, -2.0]]), 2, "= 0.1; outside Table 1"),
         (np.array([[1.0, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0.5]]), 3, "= 1; outside Table 1"),
         (np.eye(3, k=1), 3, "= 0; outside Table 1"),

@@ -204,11 +204,10 @@ def life(
             progress=None if progress is None else _in_decades(progress),
             time_limit=time_limit,
         )
-    found = (
-        Merges(radius, np.nan, np.empty(0, dtype=np.int64), ())
-        if run.status == "interrupted"
-        else merges(run, radius)
-    )
+    none = Merges(radius, np.nan, np.empty(0, dtype=np.int64), ())
+    # where time was over before the first step there is nothing to find, and nothing to compile for it
+    nothing = run.status == "interrupted" or (run.status == "time limit" and run.steps == 0)
+    found = none if nothing else merges(run, radius)
     return Life(replace(run, notes={**notes, "life": _noted(found)}), found)
 
 

@@ -63,7 +63,8 @@ PAPER = Paper(
             "Conjecture 1, that all tokens end at ξ or −ξ, the unit eigenvectors of V's largest eigenvalue,"
             " is false: with β = 0 and V with the rows (4, −4) and (0, 1) two tokens at (1, 0) and (−24/25,"
             " 7/25) stay there, and return when moved a little. With random V {random_value_off.value:.1%} of"
-            " runs end off ±ξ, with random Q and K {random_scores_off.value:.1%}; for symmetric V and Q = K = I it is proved.",
+            " runs end off ±ξ, with random Q and K {random_scores_off.value:.1%}; for symmetric V and"
+            " Q = K = I it is proved.",
         ),
         Finding(
             "table1",

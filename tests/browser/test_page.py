@@ -337,6 +337,16 @@ def test_playing_moves_the_cursor_to_the_end_and_stops(server: Server, page: Wat
     )
 
 
+@pytest.mark.parametrize("width", [360, 740, 1000])
+def test_the_menu_of_speeds_can_be_read_in_a_frame_of_any_width(
+    server: Server, page: WatchedPage, width: int
+) -> None:
+    page.page.set_viewport_size({"width": width, "height": 600})
+    page.open(at(server, {"n": 30, "t": 5.0, "frames": 30}, 0))
+    letters = "getComputedStyle(document.querySelector('[data-control=speed]')).fontSize"
+    assert float(page.page.evaluate(letters).removesuffix("px")) >= 11.0
+
+
 @pytest.mark.parametrize(
     ("main", "scene"), [("circle", {"n": 30, "t": 5.0}), ("sphere", SPHERE)], ids=["circle", "sphere"]
 )

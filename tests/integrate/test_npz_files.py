@@ -22,7 +22,8 @@ import nucleate as nc
 from nucleate import checks
 from nucleate.checks import InputError
 from nucleate.explorer.stored_runs import open_folder
-from nucleate.integrate.npz_files import npz_names, npz_shapes, read_npz
+from nucleate.integrate.npz_files import npz_heads, npz_names, read_npz
+from nucleate.integrate.storage import run_shape
 
 COUNT_IN_END = -22 + 10  # where the end of a zip file says how many files it holds
 
@@ -64,7 +65,7 @@ def refused_everywhere(path: Path, reason: str) -> None:
 def test_a_sound_file_is_read(tmp_path: Path) -> None:
     rich_run().save(tmp_path / "run.npz")
     assert npz_names(tmp_path / "run.npz") >= {"nucleate", "x", "V", "frozen_weight"}
-    assert npz_shapes(tmp_path / "run.npz")["x"] == (5, 6, 3)
+    assert npz_heads(tmp_path / "run.npz")["x"] == ((5, 6, 3), np.dtype(float))
     np.testing.assert_array_equal(read_npz(tmp_path / "run.npz")["x"], rich_run().x)
     write(tmp_path / "run.npz", list(members(tmp_path / "run.npz").items()), zipfile.ZIP_DEFLATED)
     np.testing.assert_array_equal(nc.load(tmp_path / "run.npz").x, rich_run().x)  # compressed by its owner
@@ -132,6 +133,26 @@ def test_a_bomb_is_refused_by_its_heads(path: Path, monkeypatch: pytest.MonkeyPa
         nc.load(path)
     assert tracemalloc.get_traced_memory()[1] < 2**24
     tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", ["x.npy", "nucleate.npy"])
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_head_that_is_a_bomb_is_not_read(name: str, version: int, path: Path) -> None:
+    """NumPy reads as much as is announced, up to 4 GiB, and looks then whether it may."""
+    announced = 2**26
+    bomb = b"\x93NUMPY" + bytes((version, 0)) + struct.pack("<L", announced) + b" " * announced
+    write(path, list({**members(path), name: bomb}.items()), zipfile.ZIP_DEFLATED)
+    del bomb
+    tracemalloc.start()
+    for read in (nc.load, npz_heads, read_npz, run_shape):
+        with pytest.raises(
+            InputError, match=f"head of '{name}' in it is damaged: it is said to have {announced}"
+        ):
+            read(path)
+    assert open_folder(path.parent).entries() == []
+    assert tracemalloc.get_traced_memory()[1] < announced / 8
+    tracemalloc.stop()
+    refused_everywhere(path, "head of .* in it is damaged")
 
 
 def test_a_table_of_contents_that_lies_about_sizes_is_refused(path: Path) -> None:

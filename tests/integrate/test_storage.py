@@ -14,7 +14,7 @@ import zarr
 from support.made_runs import SETTINGS, many_runs, one_run, rich_run
 
 from nucleate.attention import Attention
-from nucleate.checks import InputError
+from nucleate.checks import FileError, InputError
 from nucleate.integrate import storage
 from nucleate.integrate.run import Run
 from nucleate.integrate.storage import load
@@ -438,3 +438,89 @@ def test_arrays_that_are_no_parts_of_one_run_are_refused_by_their_heads(
     monkeypatch.setattr(storage, "_values", None)
     with pytest.raises(InputError, match=f"'{name}' of shape .* is no part of a run"):
         load(path)
+
+
+@pytest.mark.parametrize(
+    ("ending", "kind"),
+    [(".npz", "<U1000"), *[(ending, kind) for ending in ENDINGS for kind in ("?", "<c16")]],
+)
+def test_arrays_that_are_not_of_numbers_as_a_run_has_them_are_refused_by_their_heads(
+    ending: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A text of any length would fit any shape."""
+    path = tmp_path / f"run{ending}"
+    one_run().save(path)
+    other = np.zeros(one_run().x.shape, kind)
+    if ending == ".npz":
+        with np.load(path) as file:
+            np.savez_compressed(path, **{**file, "x": other})
+    else:
+        zarr.open_group(path).create_array("x", data=other, overwrite=True)
+    monkeypatch.setattr(storage, "read_npz", None)  # nothing may be read
+    monkeypatch.setattr(storage, "_values", None)
+    with pytest.raises(InputError, match=f"'x' of {np.dtype(kind)} is no part of a run"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    "words", [np.array("a" * 1001), np.array(["a", "b"]), np.array(1.0)], ids=["long", "two", "a number"]
+)
+def test_words_that_are_no_text_or_too_long_are_refused_by_their_head(
+    words: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run.npz"
+    one_run().save(path)
+    with np.load(path) as file:
+        np.savez_compressed(path, **{**file, "nucleate": words})
+    monkeypatch.setattr(storage, "MAX_JSON_BYTES", 1000)
+    monkeypatch.setattr(storage, "read_npz", None)
+    with pytest.raises(InputError, match="its words are "):
+        load(path)
+
+
+# What is in the way
+
+
+@pytest.mark.parametrize(
+    ("what", "folder"),
+    [("a folder", False), ("no ordinary file", False), ("no ordinary file", True), ("a file", True)],
+)
+def test_a_file_replaces_nothing_but_a_file_and_a_folder_nothing_but_a_folder(
+    what: str, folder: bool, tmp_path: Path
+) -> None:
+    place, link = tmp_path / "here", tmp_path / "link"
+    link.symlink_to(place)
+    if what == "no ordinary file":
+        os.mkfifo(place)
+    else:
+        place.touch() if what == "a file" else (place / "thesis").mkdir(parents=True)
+    before = os.lstat(place)
+    for path in (place, link):
+        with (
+            pytest.raises(FileError, match=f"here cannot be written: it is {what}, and that is not replaced"),
+            storage.replacing(path, folder),
+        ):
+            pytest.fail("the work was begun")
+    assert os.lstat(place) == before
+
+
+def test_a_folder_that_appears_meanwhile_and_the_device_behind_a_link_are_not_replaced(
+    tmp_path: Path,
+) -> None:
+    def write_meanwhile() -> None:
+        with storage.replacing(tmp_path / "here") as part:
+            part.touch()
+            (tmp_path / "here" / "thesis").mkdir(parents=True)
+
+    with pytest.raises(FileError, match="cannot be written: Is a directory"):
+        write_meanwhile()
+    assert (tmp_path / "here" / "thesis").is_dir()
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    with pytest.raises(FileError, match="/dev/zero cannot be written: it is no ordinary file"):
+        storage.check_place(tmp_path / "zero")
+
+
+def test_a_picture_does_not_take_the_place_of_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "run.png")
+    with pytest.raises(InputError, match="so it is not replaced"):
+        storage.check_target(tmp_path / "run.png")

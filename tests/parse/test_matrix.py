@@ -1,5 +1,6 @@
 """Parts of the grammar; tests/contracts/test_matrix_grammar.py has what people write."""
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -66,3 +67,14 @@ def test_a_matrix_that_would_not_fit_into_memory_is_refused_by_its_head(tmp_path
         file.truncate(file.tell() + 8 * d * d)
     with pytest.raises(InputError, match=r"V .*M\.npy needs 512 GiB, but may have"):
         read_array("V", tmp_path / "M.npy")
+
+
+def test_a_head_without_end_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "M.npy").open("wb") as file:
+        file.write(b"\x93NUMPY\x02\x00" + (2**26).to_bytes(4, "little"))
+        file.truncate(2**27)
+    tracemalloc.start()
+    with pytest.raises(InputError, match=r"V .*M\.npy is not a plain \.npy file"):
+        read_array("V", tmp_path / "M.npy")
+    assert tracemalloc.get_traced_memory()[1] < 2**23
+    tracemalloc.stop()

@@ -8,16 +8,15 @@ import struct
 import zipfile
 from math import prod
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nucleate.checks import InputError, check_memory, regular_file
+from nucleate.parse.npy_head import NpyHead, npy_head
 
-__all__ = ["npz_names", "npz_shapes", "read_npz"]
-
-Head = tuple[tuple[int, ...], "np.dtype[Any]"]
+__all__ = ["npz_heads", "npz_names", "read_npz"]
 
 MAX_ARRAYS = 256  # the most that a file of ours has is 105
 MAX_CONTENTS_BYTES = 2**16  # of the table of contents
@@ -34,10 +33,10 @@ def npz_names(path: Path) -> set[str]:
         return {name.removesuffix(".npy") for name in archive.namelist()}
 
 
-def npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
-    """The shapes of the arrays."""
+def npz_heads(path: Path) -> dict[str, NpyHead]:
+    """Shape and dtype of every array."""
     with _opened(path) as archive:
-        return {name: shape for name, (shape, _) in _heads(path, archive).items()}
+        return _heads(path, archive)
 
 
 def read_npz(path: Path) -> dict[str, NDArray[Any]]:
@@ -75,7 +74,7 @@ def _check_end(path: Path, size: int) -> None:
         _refuse(path, f"it announces {entries} arrays in a table of {contents} bytes")
 
 
-def _heads(path: Path, archive: zipfile.ZipFile) -> dict[str, Head]:
+def _heads(path: Path, archive: zipfile.ZipFile) -> dict[str, NpyHead]:
     """Shape and dtype of every array, which fit the size that the table of contents says."""
     members = archive.infolist()
     if len({member.filename for member in members}) != len(members):
@@ -89,7 +88,7 @@ def _heads(path: Path, archive: zipfile.ZipFile) -> dict[str, Head]:
             _refuse(path, f"{shown} in it is no array as NumPy writes them")
         try:
             with archive.open(member) as file:
-                shape, dtype = _head(file)
+                shape, dtype = npy_head(file)
                 begin = file.tell()
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, EOFError) as error:
             _refuse(path, f"the head of {shown} in it is damaged: {str(error)[:80]}")
@@ -99,19 +98,8 @@ def _heads(path: Path, archive: zipfile.ZipFile) -> dict[str, Head]:
             _refuse(path, f"{shown} in it holds {str(dtype)[:40]}, and only numbers and texts are read")
         if prod(shape) * dtype.itemsize != member.file_size - begin:
             _refuse(path, f"{shown} in it has {member.file_size - begin} bytes, but its shape is {shape}")
-        found[name] = (shape, dtype)
+        found[name] = NpyHead(shape, dtype)
     return found
-
-
-def _head(file: IO[bytes]) -> Head:
-    version = np.lib.format.read_magic(file)
-    if version == (1, 0):
-        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-    else:
-        shape, _, dtype = np.lib.format.read_array_header_2_0(file)
-    if not all(type(size) is int and size >= 0 for size in shape):
-        raise ValueError(f"its shape is {shape}")
-    return shape, dtype
 
 
 def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:

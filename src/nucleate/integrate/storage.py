@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,7 +23,7 @@ from nucleate import __version__
 from nucleate.attention import Attention, Frozen
 from nucleate.checks import FileError, InputError, MissingFileError, as_path, check_memory, file_error
 from nucleate.conveniences import convenience
-from nucleate.integrate.npz_files import npz_names, npz_shapes, read_npz
+from nucleate.integrate.npz_files import npz_heads, npz_names, read_npz
 from nucleate.integrate.run import Run
 from nucleate.integrate.stored_hidden_states import (
     check_depth_shapes,
@@ -33,14 +33,22 @@ from nucleate.integrate.stored_hidden_states import (
     read_depth_run,
 )
 from nucleate.integrate.stored_models import fits_model, is_model_array, read_model, stored_model
-from nucleate.integrate.zarr_files import check_zarr, read_json, zarr_shape
+from nucleate.integrate.zarr_files import (
+    JSON_GROWTH,
+    MAX_JSON_BYTES,
+    StoredArray,
+    check_zarr,
+    read_json,
+    zarr_shape,
+)
 from nucleate.layers import Model, as_model
 from nucleate.parse.mask import mask_text, parse_mask
+from nucleate.parse.npy_head import NpyHead
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
-__all__ = ["check_target", "followed", "load", "replacing", "run_shape", "save", "to_xarray"]
+__all__ = ["check_place", "check_target", "followed", "load", "replacing", "run_shape", "save", "to_xarray"]
 
 FORMAT = "nucleate run 1"  # of one softmax head without positions
 FAMILY_FORMAT = "nucleate run 2"  # of all other models
@@ -65,8 +73,9 @@ def save(run: Run, path: str | os.PathLike[str]) -> None:
     if path.suffix.lower() in PICTURES:
         convenience("Run.save, pictures")(run, path)
         return
-    put = _put_zarr if path.suffix.lower() == ".zarr" else _put_npz
-    with replacing(path) as part:
+    folder = path.suffix.lower() == ".zarr"
+    put = _put_zarr if folder else _put_npz
+    with replacing(path, folder) as part:
         put(part, *_sealed(*_contents(run)))
 
 
@@ -128,7 +137,7 @@ def check_target(path: str | os.PathLike[str]) -> Path:
         )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise FileError(f"{path} cannot be written: the folder {folder} is read-only. Choose another.")
-    if path.is_dir() if suffix in PICTURES else path.exists() and not _holds_run(path):
+    if path.exists() and not (path.is_file() if suffix in PICTURES else _holds_run(path)):
         raise InputError(
             f"{path} exists and is not a nucleate run, so it is not replaced. Choose another name, or move it"
             " away."
@@ -153,16 +162,29 @@ def followed(path: Path) -> Path:
         ) from None
 
 
+def check_place(path: Path, folder: bool = False) -> Path:
+    """`path`, followed, if a file can be put there, or a folder: it takes the place of nothing but its
+    like."""
+    path = followed(path)
+    if path.exists() and not (path.is_dir() if folder else path.is_file()):
+        what = "a folder" if path.is_dir() else "a file" if path.is_file() else "no ordinary file"
+        raise FileError(
+            f"{path} cannot be written: it is {what}, and that is not replaced. Choose another name, or move"
+            " it away."
+        )
+    return path
+
+
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A name beside `path` to write under. It takes the place of `path` at the end, or vanishes if anything
-    fails. If `path` is a link, what it leads to is replaced."""
-    name, path = path.name, followed(path)
+def replacing(path: Path, folder: bool = False) -> Iterator[Path]:
+    """A name beside `path` to write a file under, or a folder. It takes the place of `path` at the end, or
+    vanishes if anything fails. If `path` is a link, what it leads to is replaced."""
+    name, path = path.name, check_place(path, folder)
     try:
         with TemporaryDirectory(prefix=BESIDE, dir=path.parent, ignore_cleanup_errors=True) as beside:
             part, old = Path(beside, name), Path(beside, "old")
             yield part
-            if path.is_dir():  # a folder cannot be replaced by renaming, only moved out of the way
+            if folder and path.is_dir():  # a folder cannot be replaced by renaming, only moved out of the way
                 os.rename(path, old)
             try:
                 os.replace(part, path)
@@ -284,9 +306,7 @@ def _check_parts(data: dict[str, NDArray[Any]], words: dict[str, Any]) -> None:
     runs = x.shape[:-3]
     each = [status] if isinstance(status, str) else status
     if (
-        {array.dtype.kind for array in data.values()} - {"f", "i"}
-        or data["steps"].dtype.kind != "i"
-        or isinstance(status, str) != (not runs)
+        isinstance(status, str) != (not runs)
         or not isinstance(each, list)
         or len(each) != (runs[0] if runs else 1)
         or not all(isinstance(one, str) for one in each)
@@ -295,8 +315,17 @@ def _check_parts(data: dict[str, NDArray[Any]], words: dict[str, Any]) -> None:
         raise InputError(f"It is damaged: its parts do not fit together. {AGAIN}")
 
 
-def _check_shapes(shapes: dict[str, tuple[int, ...]]) -> None:
+def _check_heads(arrays: Mapping[str, NpyHead | StoredArray]) -> None:
     """Refuse arrays that are no parts of one run, before any is read."""
+    _check_shapes({name: array.shape for name, array in arrays.items()})
+    for name, array in arrays.items():
+        if array.dtype.kind not in ("i" if name == "steps" else "fi"):
+            raise InputError(
+                f"It is damaged: {name[:40]!r} of {str(array.dtype)[:40]} is no part of a run. {AGAIN}"
+            )
+
+
+def _check_shapes(shapes: dict[str, tuple[int, ...]]) -> None:
     if is_over_depth(shapes):
         return check_depth_shapes(shapes)
     x = shapes.get("x", ())
@@ -387,7 +416,7 @@ def _get_zarr(path: Path) -> tuple[dict[str, Variable], dict[str, str]]:
     import zarr
 
     texts, arrays = check_zarr(path)
-    _check_shapes({name: array.shape for name, array in arrays.items()})
+    _check_heads(arrays)
     check_memory(sum(array.nbytes for array in arrays.values()), str(path))
     group = zarr.open_group(path, mode="r", zarr_format=3, use_consolidated=False)
     return {
@@ -414,10 +443,9 @@ def _put_npz(path: Path, variables: dict[str, Variable], texts: dict[str, str]) 
 
 
 def _get_npz(path: Path) -> tuple[dict[str, Variable], dict[str, str]]:
-    shapes = npz_shapes(path)
-    _check_shapes({name: shape for name, shape in shapes.items() if name != "nucleate"})
-    if shapes["nucleate"] != ():
-        raise InputError(f"It is damaged: its words have shape {shapes['nucleate']}. {AGAIN}")
+    heads = npz_heads(path)
+    _check_words(path, heads.pop("nucleate"))
+    _check_heads(heads)
     arrays = read_npz(path)
     words = json.loads(str(arrays.pop("nucleate")))
     about = words["variables"]
@@ -427,12 +455,22 @@ def _get_npz(path: Path) -> tuple[dict[str, Variable], dict[str, str]]:
     }, words["texts"]
 
 
+def _check_words(path: Path, head: NpyHead) -> None:
+    """Refuse what is no text, or more than a .zarr may have, before it is read."""
+    letters = head.dtype.itemsize / np.dtype("U1").itemsize
+    if head.shape != () or head.dtype.kind != "U" or letters > MAX_JSON_BYTES:
+        raise InputError(
+            f"It is damaged: its words are {str(head.dtype)[:40]} of shape {head.shape}. {AGAIN}"
+        )
+    check_memory(JSON_GROWTH * letters, f"What {path} holds")
+
+
 def run_shape(path: Path) -> tuple[int, ...]:
     """The shape of the tokens in a stored run, from its head alone: (m, n, d), or (b, m, n, d) for several
     runs."""
     if not _holds_run(path):
         raise InputError(f"{path} is not a nucleate run, or its head is damaged.")
-    shape = npz_shapes(path)["x"] if path.suffix.lower() == ".npz" else zarr_shape(path, "x")
+    shape = npz_heads(path)["x"].shape if path.suffix.lower() == ".npz" else zarr_shape(path, "x")
     if len(shape) not in (3, 4):
         raise InputError(f"{path} is damaged: its positions have shape {shape}. {AGAIN}")
     return shape

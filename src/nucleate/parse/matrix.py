@@ -36,6 +36,7 @@ from nucleate.checks import (
     whole_number,
 )
 from nucleate.parse.named_matrices import NAMED, named_matrix
+from nucleate.parse.npy_head import npy_head
 
 __all__ = ["Matrix", "as_array", "from_text", "name_and_seed", "parse_matrix", "read_array"]
 
@@ -97,6 +98,8 @@ def read_array(where: str, path: Path) -> Array:
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             raise OSError(None, "it is no file")
+        with path.open("rb") as file:
+            npy_head(file)  # NumPy would read one of any length
         array = np.lib.format.open_memmap(path, mode="r")
     except OSError as error:
         raise file_error(

@@ -1,6 +1,7 @@
 """Data on the disk: computed once, and again where parameters, code or bytes have changed."""
 
 import json
+import os
 import pickle
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +11,10 @@ import numpy as np
 import pytest
 import xarray
 from support.small_items import made, small
+from support.time_limits import not_waiting_for_ever
 
 from nucleate import Attention, simulate, uniform
+from nucleate.checks import InputError
 from nucleate.papers import find
 from nucleate.papers.causal_clustering.life import data as lives
 from nucleate.papers.core.cache import ItemWorkspace
@@ -66,6 +69,23 @@ def test_data_of_a_stranger_are_computed_anew_and_never_run(tmp_path: Path) -> N
     assert said == [
         f"{tmp_path / name}.zarr is damaged or was edited. It is computed anew." for name in ("piece", "run")
     ]
+
+
+@pytest.mark.parametrize("what", ["file", "pipe", "dangling link"])
+def test_what_is_no_folder_of_data_is_refused_before_any_work(what: str, tmp_path: Path) -> None:
+    place = tmp_path / "piece.zarr"
+    if what == "file":
+        place.write_text("years of work")
+    elif what == "pipe":
+        os.mkfifo(place)
+    else:
+        place.symlink_to("nowhere")
+    before = os.lstat(place)
+    workspace = ItemWorkspace("figure4", tmp_path, {})
+    for ask in (workspace.dataset, workspace.run):
+        with not_waiting_for_ever(), pytest.raises(InputError, match=r"piece\.zarr .*cannot be written"):
+            ask("piece", lambda: pytest.fail("the work was begun"))
+    assert os.lstat(place) == before
 
 
 def test_a_run_is_computed_once_and_again_if_it_was_damaged(tmp_path: Path) -> None:

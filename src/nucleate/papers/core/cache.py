@@ -94,6 +94,9 @@ class ItemWorkspace:
         return load(path)
 
     def _begin(self, name: str, damaged: Path | None) -> None:
+        from nucleate.integrate.storage import check_place
+
+        check_place(self.folder / f"{name}.zarr", folder=True)  # before any work
         if damaged is not None:
             self.tell(f"{damaged} is damaged or was edited. It is computed anew.")
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -122,7 +125,7 @@ def _write(path: Path, dataset: "Dataset", mark: str) -> "Dataset":
 
     dataset = dataset.assign_attrs(fingerprint=mark, checksum=_checksum(dataset))
     plain: dict[str, dict[str, None]] = {str(name): {"_FillValue": None} for name in dataset.variables}
-    with replacing(path) as part:
+    with replacing(path, folder=True) as part:
         dataset.to_zarr(part, mode="w-", consolidated=False, zarr_format=3, encoding=plain)
     return dataset
 

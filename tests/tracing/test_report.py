@@ -1,6 +1,7 @@
 """A whole report on a tiny model: it is written, resumed, and says what was measured."""
 
 import json
+import os
 import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.made_transformers import tiny_llama
+from support.time_limits import not_waiting_for_ever
 
 from nucleate.checks import InputError
 from nucleate.models.forward import open_model
@@ -114,6 +116,23 @@ def test_an_edited_item_is_measured_anew_and_a_bomb_is_not_opened(
     again = report_of(reading, found.folder, "tiny", replacements=1, tell=told.append)  # type: ignore[arg-type]  # a stand-in of the model
     assert {line.split(":")[0] for line in told[1:]} == {"pull", "frames", "bridge"}
     np.testing.assert_array_equal(again.items["pull"]["pull"], found.items["pull"]["pull"])
+
+
+@pytest.mark.parametrize("what", ["folder", "pipe", "dangling link"])
+@pytest.mark.parametrize("name", ["report.md", "report.json", "items/pull.npz"])
+def test_what_is_in_the_way_of_a_report_is_refused_before_any_work(
+    name: str, what: str, tmp_path: Path, made: tuple[MadeReading, TraceReport, list[str]]
+) -> None:
+    place = tmp_path / name
+    place.parent.mkdir(exist_ok=True)
+    if what == "pipe":
+        os.mkfifo(place)
+    else:
+        place.mkdir() if what == "folder" else place.symlink_to("nowhere")
+    told: list[str] = []
+    with not_waiting_for_ever(), pytest.raises(InputError, match=f"{place.name} .*cannot be written"):
+        report_of(made[0], tmp_path, "tiny", replacements=1, tell=told.append)  # type: ignore[arg-type]  # a stand-in of the model
+    assert told == []
 
 
 def test_a_section_takes_the_place_of_its_older_self_and_of_no_other(tmp_path: Path) -> None:

@@ -91,11 +91,12 @@ def reproduce(
             _list(papers, keys)
             return
         from nucleate.papers.core.runner import reproduce_in_stages as make
-        from nucleate.papers.report.markdown import marked, update
+        from nucleate.papers.report.markdown import check_page, update
 
         asked = {one.name: [key for key in keys if key in one.items] for one in papers}
-        if readme is not None and DEFAULT in asked:
-            marked(readme)  # a page that cannot be written is refused before anything is computed
+        if readme is not None:
+            for one in papers:
+                check_page(one, readme)  # one that cannot be written is refused before anything is computed
         first_look = not (quick or only)
         seconds, words = _cost(keys, quick, first_look)
         where = f"on two idle cores, less what is finished in {folder}"

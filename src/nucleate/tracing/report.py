@@ -193,6 +193,7 @@ def report_of(
     progress: Callable[[int, int], object] | None = None,
 ) -> TraceReport:
     """The same of a model and tokens that were prepared."""
+    from nucleate.integrate.storage import check_place
     from nucleate.observe.capture import word_numbers
     from nucleate.tracing.words import write_words
 
@@ -206,17 +207,19 @@ def report_of(
     plan = _plan(model, some, seed, replacements)
     plan = {key: item for key, item in plan.items() if key not in without}
     total = sum(runs for runs, _ in plan.values())
+    files = {key: folder / "items" / f"{key.replace(' ', '-')}.npz" for key in plan}
+    for file in (folder / "report.md", folder / "report.json", *files.values()):
+        check_place(file)
     tell(announce(reading, name, total))
     items: dict[str, Numbers] = {}
     before = 0
     for key, (runs, measure) in plan.items():
-        file = folder / "items" / f"{key.replace(' ', '-')}.npz"
         mark = _fingerprint(model, some, key, seed, replacements)
-        found = _read(file, mark)
+        found = _read(files[key], mark)
         if found is None:
             tell(f"{key}: {runs} forward passes")
             found = measure(_ticker(before, total, progress))
-            _write(file, mark, found)
+            _write(files[key], mark, found)
         before += runs
         items[key] = found
         _ticker(before - 1, total, progress)()

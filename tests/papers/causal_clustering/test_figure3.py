@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from support.small_items import changed, made
 
 from nucleate.attention import Attention
@@ -107,6 +108,21 @@ def test_random_tokens_explain_what_drawn_ones_do() -> None:
     random = [*tokens_near_random_ones(np.zeros(3), x)[-1], *told[2:]]
     for expected, drawn in zip(random, [*tokens, *clusters], strict=True):
         assert abs(expected - np.mean(drawn)) < 4.0 * np.std(drawn) / draws**0.5  # standard errors
+
+
+def test_of_what_lies_beside_the_runs_only_earlier_runs_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (
+        "runs-0123456789ab-0123456789ab.zarr",
+        "runs-0123456789ab-0123456789ab.zarr.parts",
+        "thesis",
+    ):
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr("nucleate.studies.ensemble.ensemble", None)
+    with pytest.raises(TypeError, match="not callable"):
+        run(ItemWorkspace("figure3", tmp_path, find("figure3").parameters))
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis"]
 
 
 def test_an_edit_of_what_the_study_measures_gives_its_runs_another_name(tmp_path: Path) -> None:

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.hostile_files import huge_file
 from support.small_items import small
+from support.time_limits import not_waiting_for_ever
 from typer.testing import CliRunner
 
 from nucleate.cli.app import app
@@ -19,6 +21,7 @@ from nucleate.papers import ITEMS, PAPERS, find
 from nucleate.papers.core import item_file, runner
 from nucleate.papers.core.cache import ItemWorkspace
 from nucleate.papers.core.item import Cost, Item
+from nucleate.papers.report.markdown import BEGIN, END, page_of
 
 
 def command(*words: str) -> Any:
@@ -85,14 +88,36 @@ def test_the_command_lists_and_refuses(tmp_path: Path) -> None:
     assert command("--out", str(tmp_path / "file"), "--only", "figure4").exit_code == 2
 
 
-@pytest.mark.parametrize("text", [None, "no marks"])
+@pytest.mark.parametrize("text", [None, "no marks", "a pipe", "without end"])
 def test_a_bad_page_is_refused_before_anything_is_computed(tmp_path: Path, text: str | None) -> None:
     page = tmp_path / "README.md"
-    if text is not None:
+    if text == "a pipe":
+        os.mkfifo(page)
+    elif text == "without end":
+        huge_file(page, 2**40)
+    elif text is not None:
         page.write_text(text)
-    refused = command("--only", "figure4", "--out", str(tmp_path / "out"), "--readme", str(page))
+    with not_waiting_for_ever():
+        refused = command("--only", "figure4", "--out", str(tmp_path / "out"), "--readme", str(page))
     assert refused.exit_code == 2
     assert refused.stderr.startswith(f"Error: --readme {page} ")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("paper", ["causal-clustering", "metastability"])
+@pytest.mark.parametrize("what", ["pipe", "folder"])
+def test_a_page_that_cannot_be_written_is_refused_before_anything_is_computed(
+    tmp_path: Path, paper: str, what: str
+) -> None:
+    page = tmp_path / "README.md"
+    page.write_text(f"{BEGIN}\n{END}\n")
+    place = tmp_path / "docs" / page_of(PAPERS[paper])
+    place.parent.mkdir(parents=True)
+    os.mkfifo(place) if what == "pipe" else place.mkdir()
+    with not_waiting_for_ever():
+        refused = command("--paper", paper, "--out", str(tmp_path / "out"), "--readme", str(page))
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith(f"Error: {place} cannot be written: it is ")
     assert not (tmp_path / "out").exists()
 
 

@@ -9,13 +9,23 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nucleate.checks import InputError, read_file, regular_file
 from nucleate.papers import ITEMS
 from nucleate.papers.core.cache import fingerprint, made_by
 from nucleate.papers.core.item import Item, Parameters
 
-__all__ = ["FIGURE_FILES", "FIRST_LOOK", "FoundItem", "find_finished", "is_quick", "item_file_text"]
+__all__ = [
+    "FIGURE_FILES",
+    "FIRST_LOOK",
+    "FoundItem",
+    "files_of",
+    "find_finished",
+    "is_quick",
+    "item_file_text",
+]
 
 FIGURE_FILES = {"light": "{}.png", "dark": "{}-dark.png", "print": "{}.pdf"}  # by style
+MAX_ITEM_BYTES = 2**26  # of an item's file
 FIRST_LOOK = "quick"  # the folder, in that of a full reproduction, of the quick versions that come first
 UNREADABLE = (
     OSError,
@@ -68,7 +78,7 @@ def find_finished(out: Path, item: Item, quick: bool) -> FoundItem:
 def is_quick(path: Path) -> bool | None:
     """Whether an item's file, edited or not, was made by a quick run; None if it cannot be read."""
     try:
-        return bool(json.loads(path.read_bytes())["summary"]["command"].endswith("--quick"))
+        return bool(json.loads(read_file(path, MAX_ITEM_BYTES))["summary"]["command"].endswith("--quick"))
     except UNREADABLE:
         return None
 
@@ -76,7 +86,7 @@ def is_quick(path: Path) -> bool | None:
 def _read(path: Path) -> dict[str, Any] | None:
     """What an item's file holds; None if it is not as it was written."""
     try:
-        record = json.loads(path.read_bytes())
+        record = json.loads(read_file(path, MAX_ITEM_BYTES))
         said = record.pop("sha256")
         same = said == fingerprint(record)
     except UNREADABLE:
@@ -89,16 +99,22 @@ def _fingerprint(item: Item, p: Parameters, quick: bool) -> str:
     return fingerprint([item.key, dict(p), quick, item.user_file(), code])
 
 
+def files_of(out: Path, item: Item) -> list[Path]:
+    """What is written of an item, but its data."""
+    return [out / "items" / f"{item.key}.json", *_pictures(out, item)]
+
+
 def _pictures(out: Path, item: Item) -> list[Path]:
     return [out / "figures" / file.format(name) for name in item.captions for file in FIGURE_FILES.values()]
 
 
 def _file_checksum(path: Path) -> str:
-    """Of what is in a file; empty if it cannot be read."""
+    """Of what is in a file; empty if it cannot be read, or is a pipe or a device, which may have no end."""
     try:
+        regular_file(path)
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
+    except (InputError, OSError):
         return ""
 
 

@@ -28,6 +28,7 @@ from nucleate.papers.core.item_file import (
     FIGURE_FILES,
     FIRST_LOOK,
     FoundItem,
+    files_of,
     find_finished,
     is_quick,
     item_file_text,
@@ -44,7 +45,7 @@ __all__ = [
     "write_report",
 ]
 
-REPORT = "report.html"
+REPORT, RESULTS = "report.html", "results.json"
 FIRST_LOOK_SECONDS = 10.0  # that a full version takes before its quick version comes first
 
 
@@ -132,7 +133,7 @@ def reproduce_in_stages(
                 f"{out} holds a {other} reproduction, which a {this} one would replace. Choose another place"
                 " with --out."
             )
-        _make_ready(out)
+        _make_ready(out, keys)
         work = _Work(out, paper, keys, quick, display, tell)
         if first_look:
             work.first_look(keys)
@@ -177,7 +178,7 @@ class _Work:
     def first_look(self, keys: list[str]) -> None:
         """Something of every item: what is finished, the quick version, or the full one where that is
         quick; first of the one with the picture that opens the report."""
-        _make_ready(self.out / FIRST_LOOK)
+        _make_ready(self.out / FIRST_LOOK, keys)
         self.display.stage(len(keys), "First the quick version of everything:")
         for key in sorted(keys, key=lambda key: key != self.paper.picture):
             if self.found[key].summary is not None or not needs_first_look(find(key)):
@@ -202,10 +203,15 @@ class _Work:
         return write_report(self.out, self.quick, self.made, self.tell, self.paper, self.found)
 
 
-def _make_ready(out: Path) -> None:
+def _make_ready(out: Path, keys: list[str]) -> None:
+    """Folders for items; what is in the way of their files is refused before any work."""
+    from nucleate.integrate.storage import check_place
+
     for folder in ("figures", "data", "items"):
         _make_folder(out / folder)
     _remove_half_written(out)
+    for file in [out / REPORT, out / RESULTS, *(file for key in keys for file in files_of(out, find(key)))]:
+        check_place(file)
 
 
 def _make_folder(folder: Path) -> None:
@@ -294,7 +300,7 @@ def write_report(
         "quick": quick,
         "items": items,
     }
-    _replace(out / "results.json", json.dumps(results, indent=2, ensure_ascii=False) + "\n")
+    _replace(out / RESULTS, json.dumps(results, indent=2, ensure_ascii=False) + "\n")
     report = out / REPORT
     _replace(report, page(paper, results, out / "figures"))
     return Reproduction(report, results)

@@ -6,17 +6,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nucleate.checks import InputError, file_error
+from nucleate.checks import InputError, read_file
 from nucleate.durations import in_words
+from nucleate.integrate.storage import check_place, replacing
 from nucleate.papers import DEFAULT
 from nucleate.papers.core.paper import Paper
 from nucleate.papers.report.findings import findings
 from nucleate.papers.report.html import formulas, gathered_slips, is_first_look
 from nucleate.papers.report.overview import KINDS_OF_STATEMENT, anchor, overview
 
-__all__ = ["BEGIN", "END", "block", "marked", "page_of", "update"]
+__all__ = ["BEGIN", "END", "block", "check_page", "marked", "page_of", "update"]
 
 BEGIN, END = "<!-- reproduce:begin -->", "<!-- reproduce:end -->"
+MAX_PAGE_BYTES = 2**26
 HERO_PIXELS, PICTURE_PIXELS = 1400, 1200  # across: the picture of the README, all others
 
 
@@ -52,9 +54,16 @@ def update(paper: Paper, page: Path, results: Mapping[str, Any], out: Path) -> l
         texts = {page: f"{before}{BEGIN}\n{block(paper, results)}\n{END}{after}", **texts}
     for path, words in texts.items():
         path.parent.mkdir(exist_ok=True)
-        path.write_text(words, encoding="utf-8")
+        check_place(path).write_text(words, encoding="utf-8")
         written.append(path)
     return written
+
+
+def check_page(paper: Paper, page: Path) -> None:
+    """Refuse what `update` could not write, but for pictures."""
+    if paper.name == DEFAULT:
+        marked(page)
+    check_place(page.parent / "docs" / page_of(paper))
 
 
 def page_of(paper: Paper) -> str:
@@ -65,13 +74,9 @@ def page_of(paper: Paper) -> str:
 def marked(page: Path) -> str:
     """The text of a page that has the marks, once each and in order."""
     try:
-        text = page.read_text(encoding="utf-8")
-    except OSError as error:
-        raise file_error(
-            f"--readme {page} cannot be read: {error.strerror}. Name a page that has the lines {BEGIN} and"
-            f" {END}.",
-            error,
-        ) from None
+        text = read_file(page, MAX_PAGE_BYTES).decode("utf-8")
+    except InputError as error:
+        raise type(error)(f"--readme {error} It must have the lines {BEGIN} and {END}.") from None
     except UnicodeDecodeError:
         raise InputError(
             f"--readme {page} is not UTF-8 text. Name a page that has the lines {BEGIN} and {END}."
@@ -238,8 +243,6 @@ def _value(value: Any) -> str:
 def _picture(source: Path, target: Path, width: int) -> Path:
     """A smaller copy with a palette: pages load fast, and the repository stays small."""
     from PIL import Image
-
-    from nucleate.integrate.storage import replacing
 
     with Image.open(source, formats=["PNG"]) as picture:
         small = picture.convert("RGB")

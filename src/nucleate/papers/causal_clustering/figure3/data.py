@@ -66,7 +66,7 @@ def run(workspace: "ItemWorkspace") -> "Data":
     name = f"runs-{identity(table)[:12]}-{source_hash(__name__)[:12]}"
     workspace.folder.mkdir(parents=True, exist_ok=True)
     for old in workspace.folder.iterdir():
-        if name not in old.name and old.is_dir():
+        if old.name.startswith("runs-") and name not in old.name and old.is_dir():
             shutil.rmtree(old, ignore_errors=True)
     found = ensemble(
         table,

@@ -1,10 +1,12 @@
 """Files that survive a crash: the lock that keeps a second writer out, and blocks bit for bit."""
 
+import os
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.time_limits import not_waiting_for_ever
 
 from nucleate.checks import InputError
 from nucleate.studies import durable_files
@@ -49,6 +51,49 @@ def test_a_writer_that_leaves_takes_no_other_writers_lock_with_it(tmp_path: Path
         pass
     second.__exit__(None, None, None)
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("what", ["dangling link", "link", "pipe", "folder"])
+def test_what_is_no_lock_is_refused_and_left_as_it_was(what: str, tmp_path: Path) -> None:
+    folder, elsewhere = tmp_path / "out.zarr.parts", tmp_path / "elsewhere"
+    folder.mkdir()
+    if what == "pipe":
+        os.mkfifo(folder / "lock")
+    elif what == "folder":
+        (folder / "lock").mkdir()
+    else:
+        (folder / "lock").symlink_to(elsewhere if what == "dangling link" else tmp_path / "gone" / "lock")
+    before = os.lstat(folder / "lock")
+    with (
+        not_waiting_for_ever(5),
+        pytest.raises(InputError, match=r"parts/lock is no ordinary file, and so no lock\. Move it away"),
+        durable_files.locked(folder),
+    ):
+        pass
+    assert os.lstat(folder / "lock") == before
+    assert not elsewhere.exists(), "nothing is made through the link"
+
+
+def test_a_link_that_takes_the_place_of_the_lock_meanwhile_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
+    monkeypatch.setattr(durable_files, "_is_no_file", lambda path: False)
+    with pytest.raises(InputError, match="symbolic links"), durable_files.locked(tmp_path):
+        pass
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_lock_that_vanishes_again_and_again_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(durable_files, "_has_this_name", lambda handle, path: False)
+    with (
+        not_waiting_for_ever(5),
+        pytest.raises(InputError, match=r"cannot be locked: its lock vanished 100 times"),
+        durable_files.locked(tmp_path),
+    ):
+        pass
 
 
 def test_blocks_come_back_bit_for_bit() -> None:

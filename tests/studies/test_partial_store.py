@@ -141,17 +141,19 @@ def test_runs_of_another_kernel_are_not_gone_on_with(
 # What stands in the place of a file
 
 
-@pytest.mark.parametrize("what", ["pipe", "link to a pipe", "dangling link", "empty"])
+@pytest.mark.parametrize("what", ["pipe", "link to a pipe", "dangling link", "link to a block", "empty"])
 def test_what_is_no_block_is_told_and_its_runs_computed_anew(
     what: str, tmp_path: Path, finished: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     interrupt(tmp_path / "out.zarr", monkeypatch)
     block = sorted((tmp_path / "out.zarr.parts/blocks").iterdir())[2]
-    block.unlink()
+    block.rename(tmp_path / "block")
     if what == "pipe":
         os.mkfifo(block)
     elif what == "empty":
         block.touch()
+    elif what == "link to a block":
+        block.symlink_to(tmp_path / "block")
     else:
         block.symlink_to(tmp_path / "pipe")
         if what == "link to a pipe":
@@ -161,6 +163,7 @@ def test_what_is_no_block_is_told_and_its_runs_computed_anew(
         ensemble(small(), tmp_path / "out.zarr", tell=told.append)
     assert block.name in told[0]
     assert len(told) == 1
+    assert (tmp_path / "block").exists(), "what a link led to is not ours"
     assert contents(tmp_path / "out.zarr") == contents(finished)
 
 

@@ -5,6 +5,7 @@ That loader knows tensors and a few plain containers and refuses everything else
 file it refuses is refused.
 """
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -62,10 +63,19 @@ def convert(source: str | Path, target: str | Path) -> int:
             f" {source.with_suffix('.bin')}."
         )
     if target.exists():
-        raise InputError(f"{target} exists, so it is not replaced. Choose another name, or move it away.")
+        raise _exists(target)
     with replacing(target) as part:
         _in_a_process(source, part)
-        return len(read_header(part))
+        count = len(read_header(part))
+        try:
+            os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))  # an empty file of our own
+        except FileExistsError:
+            raise _exists(target) from None
+    return count
+
+
+def _exists(target: Path) -> InputError:
+    return InputError(f"{target} exists, so it is not replaced. Choose another name, or move it away.")
 
 
 def _in_a_process(source: Path, target: Path) -> None:

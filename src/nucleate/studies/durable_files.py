@@ -11,6 +11,7 @@ import json
 import math
 import operator
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -49,6 +50,7 @@ PARTIAL_SUFFIX = ".part"  # ends the names of files that are not complete
 MEND_AND_RUN_AGAIN = "What was finished is kept; mend this and run the same command again."
 DIGEST_LENGTH = 64  # hexadecimal digits of SHA-256
 LOCK_FILE = "lock"
+MAX_LOCK_TRIES = 100  # while other writers finish, and remove it
 DTYPES = ("<f8", "<i8", "|i1")  # of what a block holds
 
 
@@ -118,10 +120,16 @@ def locked(folder: Path, what: str = "this ensemble") -> Iterator[None]:
 def _lock(folder: Path, what: str) -> int:
     import fcntl
 
-    while True:
+    for _ in range(MAX_LOCK_TRIES):
+        if _is_no_file(folder / LOCK_FILE):
+            raise FileError(
+                f"{folder / LOCK_FILE} is no ordinary file, and so no lock. Move it away, or choose another"
+                " place."
+            )
         try:
             folder.mkdir(exist_ok=True)
-            handle = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o666)
+            # never through a link, which would make a file elsewhere
+            handle = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         except FileNotFoundError:  # removed by a writer that has just finished
             if folder.parent.is_dir():
                 continue
@@ -147,6 +155,17 @@ def _lock(folder: Path, what: str) -> int:
         if _has_this_name(handle, folder / LOCK_FILE):
             return handle
         os.close(handle)
+    raise FileError(
+        f"{folder} cannot be locked: its lock vanished {MAX_LOCK_TRIES} times. Choose another place."
+    )
+
+
+def _is_no_file(path: Path) -> bool:
+    """Whether a link, a pipe or a folder is there."""
+    try:
+        return not stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:  # nothing is, or it is told when it is opened
+        return False
 
 
 def _has_this_name(handle: int, path: Path) -> bool:
@@ -220,6 +239,8 @@ def _parts(data: bytes, begin: int) -> tuple[str, Block, ComputedBlock]:
 
 def read_block(path: Path) -> tuple[str, Block, ComputedBlock]:
     """What a block's file holds: the identity of the study, the block and its arrays."""
+    if path.is_symlink():
+        raise Damaged("it is a link")
     try:
         size = regular_file(path)
     except InputError as error:

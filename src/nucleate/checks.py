@@ -3,6 +3,7 @@
 import operator
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -134,13 +135,33 @@ def real_array(name: str, value: ArrayLike) -> Array:
 
 
 def refuse_masked(name: str, value: object) -> None:
-    """Refuse an array some entries of which are masked: what stands under a mask is no number."""
+    """Refuse an array, or a list of such, some entries of which are masked: what stands under a mask is no
+    number."""
+    if type(value) in (list, tuple):
+        for array in _masked_arrays_in(value):
+            refuse_masked(f"An array in {name}", array)
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         masked = int(np.ma.getmaskarray(value).sum())
         raise InputError(
             f"{name} must have all its entries, but {masked} of {value.size} are masked. Fill them in, or"
             " leave their tokens or runs out."
         )
+
+
+def _masked_arrays_in(value: Any) -> Iterator[np.ma.MaskedArray[Any, Any]]:
+    """Those in nested lists and tuples, each of which is looked into once."""
+    waiting, seen = [value], {id(value)}
+    while waiting:
+        value = waiting.pop()
+        kinds = set(map(type, value))  # of a long list of numbers this is all, and quick
+        if not any(kind in (list, tuple) or issubclass(kind, np.ma.MaskedArray) for kind in kinds):
+            continue
+        for one in value:
+            if isinstance(one, np.ma.MaskedArray):
+                yield one
+            elif type(one) in (list, tuple) and id(one) not in seen:
+                seen.add(id(one))
+                waiting.append(one)
 
 
 def _refuse_infinite(name: str, array: Array) -> None:

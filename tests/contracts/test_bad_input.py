@@ -19,7 +19,7 @@ from support.time_limits import within_cpu_seconds
 
 import nucleate as nc
 from nucleate.attention import Attention, Frozen, Window
-from nucleate.checks import InputError
+from nucleate.checks import InputError, refuse_masked
 from nucleate.integrate.explicit import integrate_runs
 from nucleate.integrate.status import STATUS
 
@@ -478,6 +478,20 @@ MASKED = np.ma.masked_array(X, np.eye(5, 2, dtype=bool))
         lambda: Frozen(MASKED),
         lambda: nc.plot.circle(MASKED),
         lambda: nc.plot.spectrum(np.ma.masked_array(np.eye(2), np.eye(2, dtype=bool))),
+        # in lists, of which NumPy makes arrays without masks
+        lambda: nc.simulate(MODEL, list(MASKED), 1.0),
+        lambda: nc.drift(MODEL, tuple(MASKED)),
+        lambda: nc.drift(MODEL, [X, MASKED]),
+        lambda: nc.drift(MODEL, [[1.0, 0.0], [np.ma.masked, 1.0]]),
+        lambda: nc.clusters(list(MASKED), 0.1),
+        lambda: nc.consumed(list(MASKED), [0], 0.1),
+        lambda: nc.consumed(X, [[0], np.ma.masked_array([0, 1], [False, True])], 0.1),
+        lambda: nc.consumption(([0.0], [list(MASKED)]), [0], 0.1),
+        lambda: nc.retract(list(MASKED)),
+        lambda: Attention(1.0, V=list(np.ma.masked_array(np.eye(2), np.eye(2, dtype=bool)))),
+        lambda: Attention([1.0, np.ma.masked]),
+        lambda: Frozen(list(MASKED)),
+        lambda: nc.plot.spectrum(list(np.ma.masked_array(np.eye(2), np.eye(2, dtype=bool)))),
     ],
 )
 def test_what_a_mask_hides_is_no_number(call: Callable[[], object]) -> None:
@@ -486,6 +500,18 @@ def test_what_a_mask_hides_is_no_number(call: Callable[[], object]) -> None:
 
 def test_an_array_of_which_nothing_is_masked_is_an_array() -> None:
     assert np.array_equal(nc.drift(MODEL, np.ma.masked_array(X)), nc.drift(MODEL, X))
+    assert np.array_equal(nc.drift(MODEL, list(np.ma.masked_array(X))), nc.drift(MODEL, X))
+
+
+def test_a_list_that_holds_itself_many_times_is_looked_into_once() -> None:
+    nested: list[object] = [1.0]
+    for _ in range(200):
+        nested = [nested, nested]
+    with within_cpu_seconds(1.0):
+        refuse_masked("x", nested)
+    nested = [1.0]
+    nested.append(nested)
+    refuse(lambda: nc.drift(MODEL, nested), "must be an array of numbers")
 
 
 @pytest.mark.parametrize("kernel", ["auto", "reference", "pairwise"])

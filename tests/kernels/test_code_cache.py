@@ -396,6 +396,24 @@ def test_what_is_no_file_of_ours_is_removed_and_made_anew(
     assert files.load("key") is None
 
 
+@pytest.mark.parametrize("what", ["file", "dangling link", "pipe"])
+def test_what_is_no_folder_is_removed_and_made_anew_with_one_line(what: str, tmp_path: Path) -> None:
+    cache_folder = tmp_path / "cache"
+    assert compile_one(cache_folder) == ("1 0", "")
+    (folder,) = (path.parent for path in cache_folder.rglob("*.nbc"))
+    shutil.rmtree(folder)
+    if what == "file":
+        folder.touch()
+    elif what == "pipe":
+        os.mkfifo(folder)
+    else:
+        folder.symlink_to(tmp_path / "gone")
+    said = f"Damaged files of compiled code in {folder.parent} are made anew.\n"
+    assert compile_one(cache_folder) == ("1 0", said)
+    assert compile_one(cache_folder) == ("1 1", "")
+    assert not (tmp_path / "gone").exists()
+
+
 def test_damaged_code_is_compiled_anew_with_one_line(tmp_path: Path) -> None:
     folder = tmp_path / "cache"
     assert compile_one(folder) == ("1 0", "")

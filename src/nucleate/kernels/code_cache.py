@@ -65,8 +65,8 @@ class _Locator(_CacheLocator):
         return str(self._path)
 
     def ensure_cache_path(self):
-        for folder in (self._path.parent, self._path):
-            folder.mkdir(mode=0o700, exist_ok=True)
+        self._path.parent.mkdir(mode=0o700, exist_ok=True)
+        _make_folder(self._path)
 
     def get_source_stamp(self):
         return ""
@@ -158,6 +158,14 @@ def _write_at_once(path: Path, content: bytes) -> None:
         raise
 
 
+def _make_folder(path: Path) -> None:
+    """A folder inside our own, where nobody else could have put what may stand in its place."""
+    if os.path.lexists(path) and (path.is_symlink() or not path.is_dir()):
+        _say_damaged()
+        _remove(path)
+    path.mkdir(mode=0o700, exist_ok=True)
+
+
 def _remove(path: Path) -> None:
     with suppress(OSError):
         if path.is_dir() and not path.is_symlink():
@@ -172,7 +180,7 @@ def code_files(module: str, base: str) -> CodeFiles | None:
         return None
     own = folder / f"{module}-{_code_hash(folder.parent, module)}"
     try:
-        own.mkdir(mode=0o700, exist_ok=True)
+        _make_folder(own)
     except OSError as error:
         say_unkept(error)
         return None

@@ -7,9 +7,12 @@ from nucleate.checks import Array
 __all__ = [
     "correlations",
     "effective_number",
+    "joint_speeds",
     "logarithms",
     "mass_spread",
     "number_behind",
+    "profile_bias",
+    "profile_distances",
     "propagated_share",
     "same_place",
     "slopes",
@@ -40,6 +43,46 @@ def logarithms(crossing: Array, s: Array, speed: float, *, least: float, most: f
     """The c with which the slope over s of v t - c ln t is 1, of every start: (start, bin) -> (start,)."""
     without = speed_ratios(crossing, s, speed, 0.0, least=least, most=most)
     return (without - 1.0) / slopes(np.log(crossing), s, least, most)
+
+
+def joint_speeds(crossings: list[tuple[Array, Array, float]], *, least: float, most: float = np.inf) -> Array:
+    """v in units of the speed (4 lambda), and c, fitted together: those with which v t - c ln t is straight
+    over s with the slope 1, for all starts of all kinds at once; as jackknife values, one for every start,
+    whose mean and spread are those of v and c: [crossing (start, bin), s (bin,), speed] -> (start, 2).
+
+    Places are exact and times are not, so the two conditions are that s and its square, not t, have nothing
+    in common with what is left over."""
+    found = []
+    for crossing, s, speed in crossings:
+        for row in crossing:
+            use = (s >= least) & (s <= most) & np.isfinite(row)
+            if use.sum() < 4:
+                continue
+            tilt = s[use] - s[use].mean()
+            bend = tilt**2 - np.polyval(np.polyfit(tilt, tilt**2, 1), tilt)
+            terms = np.stack([speed * row[use], -np.log(row[use]), s[use]])  # (3, bins)
+            found.append(np.stack([terms @ tilt, terms @ bend]))  # (2, 3)
+    if len(found) < 2:
+        return np.full((1, 2), np.nan)
+    each = np.stack(found)  # (start, 2, 3)
+
+    def solved(total: Array) -> Array:
+        return np.asarray(np.linalg.solve(total[:, :2], total[:, 2]))
+
+    whole = each.sum(0)
+    return np.stack([len(each) * solved(whole) - (len(each) - 1) * solved(whole - one) for one in each])
+
+
+def profile_distances(seen: Array, limit: Array) -> Array:
+    """How far the limit equation's profile is from the run's, of every start: root mean square of the
+    difference over bins, over that of the run's: (start, bin) -> (start,)."""
+    return np.asarray(np.sqrt(((limit - seen) ** 2).mean(1) / (seen**2).mean(1)))
+
+
+def profile_bias(seen: Array, limit: Array) -> Array:
+    """How much more the limit equation has on the mean of bins, over the mean of the run's, of every start:
+    (start, bin) -> (start,)."""
+    return np.asarray((limit - seen).mean(1) / seen.mean(1))
 
 
 def number_behind(settled: Array, s: Array, beta: float, least: float) -> Array:

@@ -18,9 +18,12 @@ from nucleate.papers.open_questions.causal_front.data import (
 from nucleate.papers.open_questions.causal_front.measures import (
     correlations,
     effective_number,
+    joint_speeds,
     logarithms,
     mass_spread,
     number_behind,
+    profile_bias,
+    profile_distances,
     propagated_share,
     same_place,
     slopes,
@@ -28,7 +31,10 @@ from nucleate.papers.open_questions.causal_front.measures import (
 )
 from nucleate.theory.causal_front import cell_front_speed, fastest_degree, front_speed
 
-__all__ = ["measure"]
+__all__ = ["BEHIND_TIMES", "PASSING_TIMES", "measure"]
+
+PASSING_TIMES = (2.0, 4.0)  # at which profiles are compared, while the front passes
+BEHIND_TIMES = (6.0, 8.0, 10.0)  # and behind it
 
 Named = Iterator[tuple[str, Number]]
 
@@ -36,21 +42,30 @@ Named = Iterator[tuple[str, Number]]
 def measure(data: Data, p: Parameters) -> dict[str, Number]:
     """Case by case, then all together."""
     numbers: dict[str, Number] = {}
-    ratios, coefficients, differences = [], [], []
+    ratios, literal, coefficients, differences, arrived = [], [], [], [], []
+    passed: list[tuple[Array, Array, float]] = []
     for case in cases(p):
         times, s = np.array(p["times"]), bins_of(p["first"], case.n).s
         least = float(np.log(p["least"]))
         crossing = crossing_times(data[case.name]["seen"].values, times, LEVEL)  # (start, bin)
         speed = front_speed(case.beta, case.d)
         ratios.append(speed_ratios(crossing, s, speed, least=least))
+        literal.append(speed_ratios(crossing, s, speed, 0.0, least=least))
         coefficients.append(logarithms(crossing, s, speed, least=least))
+        arrived.append(speed * crossing[:, -1] / s[-1])
+        passed.append((crossing, s, speed))
         if case.d == 2:
             quiet = crossing_times(data[case.name]["own_seen"].values, times, LEVEL)  # (start, bin)
             differences.append(logarithms(quiet, s, speed, least=least) - coefficients[-1])
-        for part in (_front_of, _growth_of, _masses_of, _places_of):
+        for part in (_front_of, _shape_of, _growth_of, _masses_of, _places_of):
             numbers |= dict(part(data, p, case))
     about = "all runs: d(4λt − 3/2 ln t)/ds of the front: 1 as predicted, 2 without a logarithm at 2λ"
     numbers["speed"] = mean_of(_known(np.concatenate(ratios)), about, 1.0)
+    about = "all runs: d(4λt)/ds of the front, no logarithm taken off: 1 if it takes ln n/(4λ)"
+    numbers["literal"] = mean_of(_known(np.concatenate(literal)), about, 1.0)
+    about = "all runs: time at which the front passes the last bin, over ln k/(4λ), from t = 0 on"
+    numbers["arrived"] = mean_of(_known(np.concatenate(arrived)), about)
+    numbers |= dict(_joint("", "all runs", passed, 1.5, float(np.log(p["least"])), np.inf))
     about = "all runs: c with which d(4λt − c ln t)/ds is 1"
     numbers["logarithm"] = mean_of(_known(np.concatenate(coefficients)), about, 1.5)
     about = "all runs on the circle: c of the limit equation without noise, behind the same tokens, minus c"
@@ -88,6 +103,43 @@ def _front_of(data: Data, p: Parameters, case: Case) -> Named:
     yield f"{name}_full_slope", mean_of(_known(full_slope), about, 2.0 / front_speed(case.beta))
     about = f"{words}: that minus dt/ds of the front of the same start"
     yield f"{name}_full_difference", mean_of(_known(full_slope - slope), about)
+
+
+def _joint(
+    key: str,
+    words: str,
+    crossings: list[tuple[Array, Array, float]],
+    logarithm: float,
+    least: float,
+    most: float,
+) -> Named:
+    """v and c fitted together, and how they hang together."""
+    fitted = joint_speeds(crossings, least=least, most=most)  # (start, 2)
+    about = f"{words}: v/(4λ), v and c fitted together so that vt − c ln t is straight with slope 1"
+    yield f"{key}joint_speed", mean_of(fitted[:, 0], about, 1.0)
+    yield f"{key}joint_logarithm", mean_of(fitted[:, 1], f"{words}: c of that fit", logarithm)
+    known = len(fitted) > 2
+    correlation = float(np.corrcoef(fitted[:, 0], fitted[:, 1])[0, 1]) if known else np.nan
+    yield f"{key}joint_correlation", exact(correlation, f"{words}: correlation of that v with that c")
+
+
+def _shape_of(data: Data, p: Parameters, case: Case) -> Named:
+    """Profiles of runs and of the limit equation behind their first tokens, or another start's."""
+    if case.d > 2:
+        return
+    found, late = data[case.name], bins_of(p["first"], case.n).s >= np.log(p["least"])
+    for t in (t for t in PASSING_TIMES + BEHIND_TIMES if t in p["times"]):
+        seen, own, other = (
+            found[f"{kind}seen"].values[:, p["times"].index(t)][:, late] for kind in ("", "own_", "other_")
+        )  # (start, bin) each
+        name, about = f"{case.name}_shape_{t:g}", f"{case.words}, t = {t:g}, k from {p['least']:g} on"
+        off, null = profile_distances(seen, own), profile_distances(seen, other)  # (start,)
+        about = f"{about}: relative rms between the run's ζ − 1 and the limit equation's"
+        yield name, mean_of(off, about)
+        yield f"{name}_other", mean_of(null, f"{about}, behind another start's first tokens")
+        yield f"{name}_gain", mean_of(null - off, f"{about}: the latter minus the former, start by start")
+        about = f"{case.words}, t = {t:g}: mean of the limit equation's ζ − 1 over the run's, less 1"
+        yield f"{name}_bias", mean_of(profile_bias(seen, own), about)
 
 
 def _growth_of(data: Data, p: Parameters, case: Case) -> Named:
@@ -182,6 +234,14 @@ def _far(data: Data, p: Parameters) -> Named:
         coefficient = logarithms(crossing, s, speed, least=begin, most=end)
         coefficients.append(coefficient)
         yield f"far_{kind}_logarithm", mean_of(_known(coefficient), about, logarithm)
+        yield from _joint(
+            f"far_{kind}_",
+            f"limit equation {words}, {where}, 4λ that of the cells",
+            [(crossing, s, speed)],
+            logarithm,
+            begin,
+            end,
+        )
         number = number_behind(data["far"]["settled"].values[:, i], s, beta, begin)
         about = f"limit equation {words}, {where}: effective number of clusters behind the first front"
         yield f"far_{kind}_number", mean_of(_known(number), about, float(fastest_degree(beta)))

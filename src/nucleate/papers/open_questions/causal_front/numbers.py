@@ -242,6 +242,13 @@ def _far(data: Data, p: Parameters) -> Named:
             begin,
             end,
         )
+        whole = joint_speeds([(crossing, s, speed)], least=begin, most=end)  # (start, 2)
+        moved = joint_speeds([(crossing + 0.5, s, speed)], least=begin, most=end)
+        about = (
+            f"limit equation {words}, {where}: change of {{}} fitted together with {{}}, if t were 0.5 more"
+        )
+        yield f"far_{kind}_later_speed", mean_of((moved - whole)[:, 0], about.format("v/(4λ)", "c"))
+        yield f"far_{kind}_later_logarithm", mean_of((moved - whole)[:, 1], about.format("c", "v"))
         number = number_behind(data["far"]["settled"].values[:, i], s, beta, begin)
         about = f"limit equation {words}, {where}: effective number of clusters behind the first front"
         yield f"far_{kind}_number", mean_of(_known(number), about, float(fastest_degree(beta)))

@@ -3,7 +3,9 @@ a million tokens, and of tokens at beta = 10^4.
 
     python docs/predicted_lives.py [TOKENS]
 
-Tokens, a million unless given, are simulated until clusters have formed; the rest is predicted.
+Tokens, a million unless given, are simulated until clusters have formed; the rest is predicted.  A million
+take about 40 s of processor time; after every look at them the tokens are kept in build/predicted-lives, and
+a second call goes on from there.
 """
 
 import sys
@@ -17,27 +19,50 @@ from matplotlib.figure import Figure
 
 import nucleate as nc
 from nucleate.checks import Array
+from nucleate.durations import in_words
 from nucleate.observe.clusters import compact
 from nucleate.observe.merges import FORMED_SHARE, cluster_width
+from nucleate.papers.core.cache import fingerprint, made_by
 from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, style, tidy
 from nucleate.plot.tree import branches
 from nucleate.theory.predicted_life import PredictedMerges
 
 IMAGES = Path(__file__).parent / "images"
+KEPT = Path(__file__).parents[1] / "build" / "predicted-lives"
+SECONDS, SECONDS_PER_TOKEN = 3.0, 3.7e-5  # of processor time, measured with a million
 LEVELS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0)  # of ln t / beta, marked
 TIMES = np.arange(8.0, 62.0, 2.0)  # at which it is looked whether clusters have formed
 
 
 def tokens_at_formation(beta: float, n: int, seed: int, rtol: float) -> tuple[float, Array]:
     """The first of TIMES with 95 % of the tokens in compact clusters, and the tokens (n, 2) then."""
-    width, x, t = cluster_width(beta), nc.uniform(n, 2, seed), 0.0
-    for later in TIMES.tolist():
-        x = nc.simulate(nc.Attention(beta), x, later - t, save=2, rtol=rtol, atol=rtol / 100.0).x[-1]
-        t = later
+    mark = fingerprint([n, beta, seed, rtol, made_by("nucleate.integrate.simulate")])
+    width, path = cluster_width(beta), KEPT / f"{mark[:16]}.npz"
+    t, x = _kept(path) if path.exists() else (0.0, nc.uniform(n, 2, seed))
+    for later in TIMES[TIMES >= t].tolist():
+        if later > t:
+            run = nc.simulate(nc.Attention(beta), x, later - t, save=2, rtol=rtol, atol=rtol / 100.0)
+            if run.status != "done":
+                raise KeyboardInterrupt
+            t, x = later, run.x[-1]
+            _keep(path, t, x)
         label = nc.clusters(x, width)
         if compact(x, label, width)[label].mean() >= FORMED_SHARE:
             return t, x
     raise RuntimeError(f"No clusters by t = {t:g}.")
+
+
+def _kept(path: Path) -> tuple[float, Array]:
+    with np.load(path, allow_pickle=False) as found:
+        return float(found["t"]), found["x"]
+
+
+def _keep(path: Path, t: float, x: Array) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    with part.open("wb") as file:
+        np.savez(file, t=t, x=x)
+    part.replace(path)
 
 
 def _root(level: Array) -> Array:
@@ -76,14 +101,13 @@ def draw_life(top: Any, bottom: Any, beta: float, n: int, seed: int, rtol: float
         ticks = [level for level in LEVELS if level >= begin]
         ax.set_xticks(ticks, [f"{level:g}" for level in ticks])
         ax.set_xlim(begin, 2.05)
-    top.set_title(
-        f"n = {f'{n:,}'.replace(',', ' ')}, β = {beta:g}: predicted from t = {t_f:g} on", fontsize=11
-    )
+    top.set_title(f"n = {_spaced(n)}, β = {_spaced(beta)}: predicted from t = {t_f:g} on", fontsize=11)
     tidy(bottom)
     left = len(found.leaders) - np.arange(len(level) + 1)  # (merges + 1,)
     bottom.step([begin, *level, 2.05], [*left, left[-1]], where="post", color=palette.ink, linewidth=1.2)
     last = found.log_times[-1] / np.log(10.0)
-    bottom.set_title(f"last merge at t = 10^{last:.1f}", loc="right", fontsize=SMALL_POINTS, pad=4.0)
+    words = rf"last merge at t = $\mathdefault{{10^{{{last:.1f}}}}}$"
+    bottom.set_title(words, loc="right", fontsize=SMALL_POINTS, pad=4.0)
     ticks = [tick for tick in (1, 2, 5, 10, 20, 50, 100, 200) if tick <= 1.2 * left[0]]
     bottom.set(yscale="log", xlabel="ln t / β, spread like its square root", ylabel="clusters")
     bottom.set_yticks(ticks, [str(tick) for tick in ticks])
@@ -91,8 +115,14 @@ def draw_life(top: Any, bottom: Any, beta: float, n: int, seed: int, rtol: float
     return found
 
 
+def _spaced(number: float) -> str:
+    return f"{number:,.0f}".replace(",", " ")
+
+
 def main(tokens: int) -> None:
     """Both lives, side by side."""
+    cost = in_words(SECONDS + SECONDS_PER_TOKEN * tokens)
+    print(f"{_spaced(tokens)} tokens: {cost} of processor time, less what is kept in {KEPT}", flush=True)
     with style("light"):
         figure = Figure(figsize=(10.4, 6.0), layout="constrained")
         axes = figure.subplots(2, 2, height_ratios=[2.2, 1.0])

@@ -31,9 +31,9 @@ order sqrt(t), make t^{3/4} t^{-3/2}: the front is then at
     s = 4 lambda t - (3/2) ln t + const,                                                  (`front_places`)
 
 which no fit is made for; with noise the constant is a random term of order one.  That a pulled front forms,
-its speed and both logarithms are heuristic, the rest is exact to first order.  Measured up to t = 17, the
-coefficient is 2.92 +- 0.18 without noise, and 1.05 +- 0.36 less with noise: 3, but not 3/2, is borne out
-(docs/open-questions/front.md).
+its speed and both logarithms are heuristic, the rest is exact to first order.  Measured up to t = 17, and
+given that the speed is 4 lambda, the coefficient is 2.92 +- 0.18 without noise, and 1.05 +- 0.36 less with
+noise; with the speed fitted as well it is much less certain (docs/open-questions/front.md).
 
 `continue_tokens` solves the equation on the circle behind some first tokens, with its error, with or without
 the noise of the tokens that follow.

@@ -1,44 +1,68 @@
 """Whether the sink survives with more tokens and in more dimensions than the item sink-survival has: n = 128,
-d = 4 and n = 32, d = 8, the item's strengths, seeds from 2000 on; 11 minutes of processor time.
+d = 4 and n = 32, d = 8, the strengths that the item had first, seeds from 2000 on; 11 minutes of processor
+time.
 
-    python docs/sink_large.py
+    python docs/sink_large.py OUT
 
 Prints, for every ingredient, strength and beta, how many of 8 starts the first token wins, how many another
-token in its place, and the runs that the other wins alone.
+token in its place, and the runs that the other wins alone.  What is simulated is kept in the folder OUT; a
+second call goes on where the first one stopped.
 """
 
-from functools import partial
+import sys
+from pathlib import Path
 
-import numpy as np
-
-from nucleate.papers.core.threads import in_threads
-from nucleate.papers.open_questions.sink_survival.data import overlaps
+from nucleate.papers.core.cache import ItemWorkspace
+from nucleate.papers.core.item import Parameters
+from nucleate.papers.open_questions.sink_survival.data import run
 from nucleate.papers.open_questions.sink_survival.item import ITEM
 from nucleate.papers.open_questions.sink_survival.measures import wins
 
 SIZES = ((128, 4), (32, 8))  # n, d
-BETAS = (1.0, 2.0, 3.0)
-SEEDS = range(2000, 2008)
-INGREDIENTS = ("rope", "alibi", "mlp", "heads", "layers", "noise")
+STRENGTHS = {
+    "rope": [1e-8, 1e-4, 1e-2, 1e-1, 1.0],
+    "alibi": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0],
+    "mlp": [0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0],
+    "heads": [0.1, 0.3, 1.0, 3.0, 10.0],
+    "layers": [0.01, 0.03, 0.1, 0.3, 1.0, 3.0],
+    "noise": [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1],
+}
+CASES = {
+    name: {**ITEM.parameters["cases"][name], "values": values, "starts": 8}
+    for name, values in STRENGTHS.items()
+}
+LARGE: Parameters = {
+    **ITEM.parameters,
+    "betas": [1.0, 2.0, 3.0],
+    "first_seed": 2000,
+    "held_starts": 0,
+    "cases": CASES,
+}
+MINUTES = 11  # of processor time, measured
 
 
-def main() -> None:
-    """Ingredient by ingredient."""
-    for n, d in SIZES:
-        for ingredient in INGREDIENTS:
-            case = ITEM.parameters["cases"][ingredient]
-            for strength in case["values"]:
-                for beta in BETAS:
-                    one = partial(overlaps, ingredient, strength, beta, (n, d), [case["depth"]], False)
-                    won = wins(np.stack(in_threads(one, SEEDS))[:, 0, :2])  # (starts, 2)
-                    first, other = won.T
+def main(out: str) -> None:
+    """Size by size."""
+    print(f"About {MINUTES} minutes of processor time, less what is in {out} already.", flush=True)
+    for i, (n, d) in enumerate(SIZES):
+
+        def progress(done: float, total: float, i: int = i) -> None:
+            print(f"{(i + done / total) / len(SIZES):.0%}", flush=True)
+
+        p = {**LARGE, "n": n, "d": d}
+        data = run(ItemWorkspace(ITEM.key, Path(out) / f"n{n}-d{d}", p, progress, print))
+        for ingredient, case in CASES.items():
+            won = wins(data[ingredient]["overlap"].values[..., :2, :])  # (start, value, beta, 2)
+            for v, strength in enumerate(STRENGTHS[ingredient]):
+                for b, beta in enumerate(LARGE["betas"]):
+                    first, other = won[:, v, b].T  # (starts,)
                     print(
                         f"n = {n}, d = {d}, {ingredient}, {case['label']} = {strength:g}, beta = {beta:g}:"
-                        f" {first.sum()} of {len(SEEDS)}, another token {other.sum()}, alone"
+                        f" {first.sum()} of {len(first)}, another token {other.sum()}, alone"
                         f" {(other & ~first).sum()}",
                         flush=True,
                     )
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])

@@ -1,23 +1,28 @@
 """Who wins, by runs made up: x_1, another token, all at one place, or nobody; other data flip verdicts."""
 
+import shutil
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray
+from support.docs_scripts import docs_script
 from support.small_items import made
 
 import nucleate as nc
 from nucleate.papers import find
 from nucleate.papers.core.item import Numbers
-from nucleate.papers.open_questions.sink_survival.data import overlaps
+from nucleate.papers.core.numbers import Number
+from nucleate.papers.open_questions.sink_survival.data import overlaps, starts_of
 from nucleate.papers.open_questions.sink_survival.ingredients import INGREDIENTS, unit_mlp
 from nucleate.papers.open_questions.sink_survival.measures import line, phase, shares, thresholds, wins
 
 FULL = find("sink-survival").parameters
 P = {**FULL, "cases": {name: case for name, case in FULL["cases"].items() if name != "mix"}}
 Won = Callable[[float, float], bool]
+TOGETHER = 7  # the verdict that MLP and heads cannot pass with one that falls exponentially
 
 
 def runs(values: list[float], betas: list[float], starts: int, won: Won, other: Won) -> xarray.Dataset:
@@ -33,12 +38,12 @@ def runs(values: list[float], betas: list[float], starts: int, won: Won, other: 
 # As hypothesised: thresholds that fall with beta, depth e^(2 beta), and e^(4 beta) under Pre- and Peri-LN
 EXPECTED: dict[str, Won] = {
     "rope": lambda s, beta: True,
-    "alibi": lambda s, beta: s < 6.0 - beta,
+    "alibi": lambda s, beta: s < 3.9 - 0.5 * beta,
     "noise": lambda s, beta: s < 0.1 * np.exp(-beta),
     "pre": lambda t, beta: t > np.exp(4.0 * beta),
     "peri": lambda t, beta: t > np.exp(4.0 * beta),
     **dict.fromkeys(("none", "sqrt", "ngpt"), lambda t, beta: t > np.exp(2.0 * beta)),
-    **dict.fromkeys(("mlp", "heads", "layers"), lambda s, beta: s < 6.0 * np.exp(-beta)),
+    **dict.fromkeys(("mlp", "heads", "layers"), lambda s, beta: s < 7.0 * np.exp(-2.0 * beta)),
 }
 
 
@@ -49,7 +54,7 @@ def nobody(value: float, beta: float) -> bool:
 def measured(ingredient: str, won: Won, other: Won = nobody, held: Won | None = None) -> Numbers:
     """The numbers of one ingredient."""
     case = P["cases"][ingredient]
-    data = {ingredient: runs(case["values"], P["betas"], P["starts"], won, other)}
+    data = {ingredient: runs(case["values"], P["betas"], starts_of(P, ingredient), won, other)}
     if case["axis"] != "depth":
         held = won if held is None else held
         data[f"{ingredient}_held"] = runs(case["values"], P["held_betas"], P["held_starts"], held, other)
@@ -76,32 +81,93 @@ def not_observed(ingredient: str, instead: Numbers) -> list[int]:
         ("rope", lambda s, beta: s < 0.5, [0]),
         ("mlp", lambda s, beta: s < 0.2, [1]),  # the same at every beta
         ("heads", lambda s, beta: True, [2]),  # never lost
+        ("mlp", lambda s, beta: s < 30.0 * np.exp(-1.6 * beta**2), [1]),  # a curve: not exponential
         ("layers", lambda s, beta: beta < 1.0 and s < 0.2, [3]),  # not even at the weakest
-        ("alibi", lambda s, beta: s < 0.5 + beta, [5]),  # rises
-        (
-            "alibi",
-            lambda s, beta: s < 3.5 - (beta > 2.7),
-            [5],
-        ),  # one step of the grid, at the last beta alone
-        ("ngpt", lambda t, beta: t > np.exp(2.9 * beta), [6]),  # later than without
+        ("noise", lambda s, beta: s < 0.011, [4]),  # the same at every beta
+        ("alibi", lambda s, beta: s < 0.5 + beta, [5, 6]),  # rises
+        ("alibi", lambda s, beta: s < 3.4, [5, 6]),  # the same at every beta
+        ("alibi", lambda s, beta: s < 3.5 - (beta > 2.7), [5, 6]),  # a step at the last beta alone
+        ("alibi", lambda s, beta: s < 3.55 - (beta > 2.2), [6]),  # a step: it falls, not along a line
+        ("alibi", lambda s, beta: s < 3.55 - 0.14 * beta**2, [6]),  # a curve, faster than a line
+        ("alibi", lambda s, beta: s < 2.1 + 1.8 * np.exp(-1.2 * beta), [6]),  # and more slowly
+        ("ngpt", lambda t, beta: t > np.exp(2.9 * beta), [8]),  # later than without
     ],
 )
 def test_runs_as_hypothesised_are_observed_and_each_other_outcome_flips_its_verdict(
     ingredient: str, won: Won, flips: list[int]
 ) -> None:
-    assert not_observed(ingredient, measured(ingredient, won)) == flips
+    assert not_observed(ingredient, measured(ingredient, won)) == sorted([*flips, TOGETHER])
+
+
+def together(until: float, parts: float = np.inf) -> tuple[Won, Won]:
+    """All end at x_1, to the strength `parts`; and from `until` on at another token in its place."""
+    return lambda s, beta: s < parts, lambda s, beta: until < s < parts
+
+
+@pytest.mark.parametrize(
+    ("until", "parts", "word"),
+    [
+        (0.002, np.inf, "observed"),
+        (np.inf, np.inf, "not observed"),  # x_1 wins at every strength
+        (0.0, np.inf, "not observed"),  # and at none
+        (0.002, 0.2, "not observed"),  # they part
+    ],
+)
+def test_all_together_at_every_strength_but_x_1_wins_below_one_only(
+    until: float, parts: float, word: str
+) -> None:
+    found = dict(expected())
+    for one in ("mlp", "heads"):
+        found |= measured(one, *together(until, parts))
+    verdict = find("sink-survival").verdicts(found, P)[TOGETHER]
+    assert verdict.word == word
+    if word == "observed":
+        assert "an MLP: x_1 wins up to s = 0.001, 0.001, 0.001, 0.001" in verdict.why
+        caught_up = found["mlp_alone_beta2"]
+        assert (caught_up.low, caught_up.high) == pytest.approx(np.log([0.001, 0.003]))
+
+
+def ends(number: Number) -> tuple[float, float]:
+    """Of the interval."""
+    assert number.low is not None
+    assert number.high is not None
+    return number.low, number.high
+
+
+def test_a_straight_fall_and_its_bend_are_found_within_their_intervals() -> None:
+    straight = measured("alibi", lambda s, beta: s < 3.9 - 0.5 * beta)
+    low, high = ends(straight["alibi_slope"])
+    assert low < -0.5 < high < 0.0
+    low, high = ends(straight["alibi_bend"])
+    assert low < 0.0 < high
+    curved = measured("alibi", lambda s, beta: s < 3.55 - 0.14 * beta**2)
+    low, high = ends(curved["alibi_bend"])
+    assert low < -0.14 < high < 0.0
+    assert "faster than a line" in find("sink-survival").verdicts({**expected(), **curved}, P)[6].why
+
+
+def test_a_coarse_grid_cannot_tell_a_line() -> None:
+    values = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0]
+    p = {**P, "cases": {"alibi": {**P["cases"]["alibi"], "values": values}}}
+    data = {
+        "alibi": runs(values, P["betas"], 24, EXPECTED["alibi"], nobody),
+        "alibi_held": runs(values, P["held_betas"], 8, EXPECTED["alibi"], nobody),
+    }
+    verdict = find("sink-survival").verdicts(find("sink-survival").measure(data, p), p)[2]
+    assert "linearly" in verdict.part
+    assert verdict.word == "not observed"
 
 
 def test_where_any_other_token_wins_as_often_x_1_does_not() -> None:
     common = measured("mlp", EXPECTED["mlp"], other=lambda s, beta: True)
-    assert not_observed("mlp", common) == [1]
+    assert not_observed("mlp", common) == [1, TOGETHER]
     assert common["mlp_first_alone"].value == 0.0
     assert expected()["mlp_other_alone"].value == 0.0
 
 
 def test_a_line_that_held_out_runs_do_not_follow_is_not_observed() -> None:
     other_law = measured("mlp", EXPECTED["mlp"], held=lambda s, beta: s < np.exp(3.0 * beta - 6.0))
-    assert not_observed("mlp", other_law) == [1]
+    assert not_observed("mlp", other_law) == [1, TOGETHER]
 
 
 def test_a_run_is_won_by_nine_tenths_within_the_radius() -> None:
@@ -121,17 +187,37 @@ def test_a_run_is_won_by_nine_tenths_within_the_radius() -> None:
     assert phase(shares(many, "")) == "common"
 
 
-def test_thresholds_lie_half_way_and_beyond_the_ends_are_infinite() -> None:
+def test_thresholds_lie_half_way_with_the_grid_s_cell_and_beyond_the_ends_are_infinite() -> None:
     axis, betas = np.arange(5.0), np.array([1.0, 2.0, 3.0, 4.0])
     won = np.zeros((3, 5, 4), dtype=bool)
     for b, count in enumerate((4, 3, 2, 0)):
         won[:, :count, b] = True
     found = thresholds(won, axis, rising=False)
     assert [one.value for one in found] == [3.5, 2.5, 1.5, -np.inf]
+    assert [(one.low, one.high) for one in found[:3]] == [(3.0, 4.0), (2.0, 3.0), (1.0, 2.0)]
+    assert (found[3].low, found[3].high) == (-np.inf, 0.0)
     law = line(found, betas)
     assert law is not None
-    assert law == pytest.approx((4.5, -1.0, -1.0, -1.0))
+    assert (law.level, law.slope, law.bend) == pytest.approx((4.5, -1.0, 0.0))
+    assert law.slope_interval == pytest.approx((-1.5, -0.5))  # from corner to corner of the cells
     assert thresholds(~won, axis, rising=True)[0].value == 3.5
+    always = thresholds(np.ones((3, 5, 1), dtype=bool), axis, rising=False)[0]
+    assert (always.value, always.low, always.high) == (np.inf, 4.0, np.inf)
+    assert line(found[:2], betas[:2]) is None
+
+
+def test_the_threshold_of_noisy_outcomes_is_where_half_the_runs_are_won() -> None:
+    axis = np.arange(9.0)
+    half = 4.3
+    chance = 1.0 / (1.0 + np.exp(axis - half))  # (value,), of a run to be won
+    values, inside = [], 0
+    for seed in range(40):
+        won = np.random.default_rng(seed).random((24, 9, 1)) < chance[:, None]
+        found = thresholds(won, axis, rising=False)[0]
+        values.append(found.value)
+        inside += found.low <= half <= found.high
+    assert np.mean(values) == pytest.approx(half, abs=0.15)  # 40 of standard deviation 0.4
+    assert inside >= 36  # of 40, by a 95 % interval out to the edges of cells
 
 
 def test_all_end_at_x_1_and_the_nulls_are_where_they_say() -> None:
@@ -161,3 +247,36 @@ def test_a_small_run_has_a_number_for_every_point() -> None:
     assert found.numbers["none_300_beta0.5_first"].value == 1.0
     assert {"mlp_0.01_beta0.5_first", "mlp_0.01_beta0.5_other", "mlp_0.01_beta0.5_full"} <= set(found.numbers)
     assert "mlp_3_beta0.5_full" not in found.numbers
+    assert {"mlp_threshold_beta0.5", "mlp_alone_beta0.5"} <= set(found.numbers)
+
+
+def test_quick_has_starts_enough_to_see_x_1_win_though_one_run_of_a_null_wins() -> None:
+    p = find("sink-survival").parameters_of(True)
+    numbers: dict[str, Number] = {}
+    for name, case in p["cases"].items():
+        won = EXPECTED["none"] if case["rising"] else lambda value, beta: True
+        some = runs(case["values"], p["betas"], starts_of(p, name), won, nobody)
+        some["overlap"][0, :, :, 1] = 1.0  # in one start
+        numbers |= find("sink-survival").measure({name: some}, {**p, "cases": {name: case}})
+    assert find("sink-survival").verdicts(numbers, p)[0].word == "observed"
+
+
+def test_the_larger_runs_say_their_cost_first_and_go_on_where_they_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    large = docs_script("sink_large")
+    cases = {name: {**large.CASES[name], "depth": 1.0, "starts": 3} for name in ("rope", "noise")}
+    monkeypatch.setattr(large, "SIZES", ((5, 2),))
+    monkeypatch.setattr(large, "CASES", cases)
+    monkeypatch.setattr(large, "LARGE", {**large.LARGE, "betas": [1.0], "cases": cases})
+    large.main(str(tmp_path))
+    told = capsys.readouterr().out
+    assert told.startswith("About 11 minutes of processor time")
+    assert sum(line.startswith("n = 5, d = 2, noise") for line in told.splitlines()) == 7
+    first, second = sorted((tmp_path / "n5-d2").glob("noise-*.zarr"))
+    written = first.stat().st_mtime_ns
+    shutil.rmtree(second)
+    large.main(str(tmp_path))
+    assert second.exists()
+    assert first.stat().st_mtime_ns == written
+    assert capsys.readouterr().out == told

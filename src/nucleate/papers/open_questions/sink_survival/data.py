@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nucleate.papers.core.cache import ItemWorkspace
     from nucleate.papers.core.item import Data, Parameters
 
-__all__ = ["KINDS", "overlaps", "run"]
+__all__ = ["KINDS", "overlaps", "run", "starts_of"]
 
 STARTS_PER_BLOCK = 2  # computed and stored at a time
 KINDS = (
@@ -30,7 +30,7 @@ NOISE_DT = 0.05
 OTHER_NOISE = 10**6  # added to the seed: noise that two tokens share would bring them together
 RTOL = 1e-6  # who wins does not hang on more
 # seconds of one core for a start and a strength at one beta, measured, for the progress shown
-SECONDS = {"mlp": 0.1, "heads": 0.1, "layers": 0.15, "noise": 0.1}
+SECONDS = {"mlp": 0.1, "heads": 0.1, "layers": 0.1, "noise": 0.055}
 
 
 def overlaps(
@@ -85,7 +85,7 @@ def _block(p: "Parameters", ingredient: str, held: bool, numbers: range) -> "Dat
 
     case, n = p["cases"][ingredient], p["n"]
     betas = p["held_betas"] if held else p["betas"]
-    first = p["held_seed"] if held else 0
+    first = p["held_seed"] if held else p["first_seed"]
     by_depth = case["axis"] == "depth"
     strengths = [1.0] if by_depth else case["values"]
     times = case["values"] if by_depth else [case["depth"]]
@@ -102,15 +102,21 @@ def _block(p: "Parameters", ingredient: str, held: bool, numbers: range) -> "Dat
     return xarray.Dataset({"overlap": (("start", "strength", "beta", "kind", "token"), found)})
 
 
+def starts_of(p: "Parameters", ingredient: str) -> int:
+    """How many starts an ingredient is measured on."""
+    return int(p["cases"][ingredient].get("starts", p["starts"]))
+
+
 def run(workspace: "ItemWorkspace") -> "Data":
     """Every ingredient, on starts to measure and on others that are held out."""
     p, data = workspace.parameters, {}
     jobs = []
     for ingredient, case in p["cases"].items():
         points = 1 if case["axis"] == "depth" else len(case["values"])
-        seconds = SECONDS.get(ingredient, 0.03) * points
-        jobs.append((ingredient, False, p["starts"], seconds * len(p["betas"]) * p["starts"]))
-        if case["axis"] != "depth":
+        seconds = SECONDS.get(ingredient, 0.01) * points
+        starts = starts_of(p, ingredient)
+        jobs.append((ingredient, False, starts, seconds * len(p["betas"]) * starts))
+        if case["axis"] != "depth" and p["held_starts"]:
             jobs.append(
                 (ingredient, True, p["held_starts"], seconds * len(p["held_betas"]) * p["held_starts"])
             )

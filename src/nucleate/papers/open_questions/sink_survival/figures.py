@@ -28,6 +28,9 @@ TITLES = {
     "noise": "noise, 1/κ",
 }
 WON = "#2a8a57"
+ALONE = "#2b5fb3"
+CATCHING_UP = ("mlp", "heads", "layers")  # where another token's place comes to win as well
+MOST_NAMES = 5  # of values along an axis
 MARKS = {"common": "x", "open": "."}
 
 
@@ -75,27 +78,35 @@ def _panel(ax: Any, numbers: Numbers, p: Parameters, ingredient: str) -> Any:
     mesh = ax.pcolormesh(
         np.arange(len(values)), np.arange(len(betas)), share, vmin=0.0, vmax=1.0, cmap=colours
     )
-    _threshold(ax, numbers, p, ingredient, palette.red)
-    ax.set_xticks(range(0, len(values), 2), [_short(value) for value in values[::2]], fontsize=SMALL_POINTS)
+    _threshold(ax, numbers, p, ingredient, "threshold", palette.red, "-")
+    if ingredient in CATCHING_UP:
+        _threshold(ax, numbers, p, ingredient, "alone", palette.colour(ALONE), "--")
+    every = -(-len(values) // MOST_NAMES)
+    labels = [_short(value) for value in values[::every]]
+    ax.set_xticks(range(0, len(values), every), labels, fontsize=SMALL_POINTS)
     ax.set_yticks(range(len(betas)), [f"{beta:g}" for beta in betas], fontsize=SMALL_POINTS)
     ax.set(xlim=(-0.5, len(values) - 0.5), ylim=(-0.5, len(betas) - 0.5))
     ax.set_title(TITLES[ingredient], fontsize=SMALL_POINTS + 1)
     return mesh
 
 
-def _threshold(ax: Any, numbers: Numbers, p: Parameters, ingredient: str, colour: Any) -> None:
+def _threshold(
+    ax: Any, numbers: Numbers, p: Parameters, ingredient: str, name: str, colour: Any, style: str
+) -> None:
     """A step through the strengths at which half the starts change."""
     values = np.array(p["cases"][ingredient]["values"], dtype=np.float64)
     axis = values if ingredient == "alibi" else np.log(values)
     for b, beta in enumerate(p["betas"]):
-        at = numbers[f"{ingredient}_threshold_beta{beta:g}"].value
+        at = numbers[f"{ingredient}_{name}_beta{beta:g}"].value
         if np.isfinite(at):
             place = np.interp(at, axis, np.arange(len(axis)))
-            ax.plot([place, place], [b - 0.5, b + 0.5], color=colour, linewidth=1.6)
+            ax.plot([place, place], [b - 0.5, b + 0.5], color=colour, linewidth=1.6, linestyle=style)
 
 
 def _short(value: float) -> str:
     """Powers of ten beyond 100 and below 0.01 as such."""
     if value >= 1000.0 or 0.0 < value < 0.002:
-        return f"$10^{{{round(np.log10(value))}}}$"
+        power = int(np.floor(np.log10(value) + 1e-9))
+        digit = round(value / 10.0**power)
+        return f"$10^{{{power}}}$" if digit == 1 else f"${digit}\\cdot 10^{{{power}}}$"
     return f"{value:g}"

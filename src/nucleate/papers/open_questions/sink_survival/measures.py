@@ -15,9 +15,11 @@ from nucleate.papers.core.numbers import Number, share_of
 __all__ = [
     "MOST",
     "RADIUS",
+    "Law",
     "Phase",
     "Threshold",
     "axis_values",
+    "interval",
     "line",
     "phase",
     "shares",
@@ -75,55 +77,104 @@ def axis_values(p: Parameters, ingredient: str) -> Array:
 
 
 class Threshold(NamedTuple):
-    """The place on the axis at which half the starts change, with a 95 % interval; -inf or inf where it lies
-    below or above all values tried."""
+    """The place on the axis at which half the starts change, with a 95 % interval out to the edges of the
+    grid's cells; -inf or inf where it lies below or above all values tried."""
 
     value: float
     low: float
     high: float
-    each: Array  # (starts,)
+    below: Array  # (resamples,), the ends of the cell in which it lies, starts drawn again
+    above: Array
 
 
 def thresholds(won: Wins, axis: Array, rising: bool) -> list[Threshold]:
-    """Of won (start, value, beta), for every beta.  Of a start: half way from the last value before the first
-    change to the next one, x_1 winning below it, or above it if `rising`."""
-    before = ~won if rising else won  # (start, value, beta)
-    ends = np.concatenate([[-np.inf], (axis[1:] + axis[:-1]) / 2.0, [np.inf]])  # (values + 1,)
-    changed = np.concatenate([~before, np.ones_like(before[:, :1])], 1).argmax(1)  # (start, beta)
-    found = []
-    for each in ends[changed].T:  # (starts,)
-        drawn = np.random.default_rng(0).integers(len(each), size=(RESAMPLES, len(each)))
-        again = np.sort(_median(each[drawn]))
-        low, high = again[int(0.025 * RESAMPLES)], again[int(0.975 * RESAMPLES)]
-        found.append(Threshold(float(_median(each[None])[0]), float(low), float(high), each))
+    """Of won (start, value, beta), for every beta: where the share of starts won falls below one half, or
+    rises above it if `rising`."""
+    starts, found = len(won), []
+    drawn = np.random.default_rng(0).integers(starts, size=(RESAMPLES, starts))
+    for b in range(won.shape[2]):
+        before = np.where(won[:, :, b] != rising, 1.0, -1.0)  # (start, value)
+        value = _halves(before.sum(0)[None], axis)[0][0]
+        _, below, above = _halves(before[drawn].sum(1), axis)  # (resamples,) each
+        found.append(Threshold(float(value), *interval(below, above), below, above))
     return found
 
 
-def _median(values: Array) -> Array:
-    """The lower median of every row, (rows, starts) -> (rows,): infinities have no mean."""
-    return np.sort(values, 1)[:, (values.shape[1] - 1) // 2]
+def _halves(excess: Array, axis: Array) -> tuple[Array, Array, Array]:
+    """Where excesses (rows, values), of starts before the change over those after it, cross zero, made
+    monotone: the place, between straight lines, and the values below and above it, (rows,) each."""
+    smooth = _falling(excess)
+    ends = np.concatenate([[-np.inf], axis, [np.inf]])
+    last, first = (smooth > 0.0).sum(1), len(axis) + 1 - (smooth < 0.0).sum(1)  # (rows,), into ends
+    below, above = ends[last], ends[first]
+    rows, inside = np.arange(len(excess)), np.isfinite(below) & np.isfinite(above)
+    value = np.where(np.isfinite(below), np.inf, -np.inf)
+    a, b = last[inside] - 1, first[inside] - 1  # into axis
+    high, low = smooth[rows[inside], a], smooth[rows[inside], b]
+    value[inside] = axis[a] + high / (high - low) * (axis[b] - axis[a])
+    return value, below, above
 
 
-def line(found: list[Threshold], betas: Array) -> tuple[float, float, float, float] | None:
-    """Level and slope against beta of the thresholds that lie among the values tried, least squares, and the
-    95 % interval of the slope, starts drawn again; None with fewer than three."""
+def _falling(values: Array) -> Array:
+    """The nearest falling sequence to every row, (rows, m) -> (rows, m): at i the least over a <= i of the
+    largest over b >= i of the mean from a to b."""
+    rows, m = values.shape
+    total = np.concatenate([np.zeros((rows, 1)), values.cumsum(1)], 1)  # (rows, m + 1)
+    a, b = np.arange(m)[:, None], np.arange(m)
+    mean = (total[:, None, 1:] - total[:, :-1, None]) / np.maximum(b - a + 1, 1)  # (rows, a, b)
+    mean[:, b < a] = -np.inf
+    largest = np.maximum.accumulate(mean[:, :, ::-1], 2)[:, :, ::-1]  # over b >= i, (rows, a, i)
+    largest[:, b < a] = np.inf
+    return np.asarray(largest.min(1))
+
+
+def interval(below: Array, above: Array) -> tuple[float, float]:
+    """The 95 % interval of a quantity that lies between two bounds, starts drawn again, (resamples,) each;
+    either may be infinite."""
+    low, high = np.sort(below[~np.isnan(below)]), np.sort(above[~np.isnan(above)])
+    if not len(low):
+        return -np.inf, np.inf
+    return float(low[int(0.025 * len(low))]), float(high[int(0.975 * len(high))])
+
+
+class Law(NamedTuple):
+    """Thresholds against beta: the line through them, and how much they bend, the square's coefficient."""
+
+    level: float  # at beta = 0
+    slope: float
+    slope_interval: tuple[float, float]
+    bend: float
+    bend_interval: tuple[float, float]
+
+
+def line(found: list[Threshold], betas: Array) -> Law | None:
+    """By least squares, of the thresholds that lie among the values tried, anywhere within their cells; None
+    with fewer than three."""
     value = np.array([one.value for one in found])  # (betas,)
     inside = np.isfinite(value)
     if inside.sum() < 3:
         return None
     slope, level = np.polyfit(betas[inside], value[inside], 1)
-    each = np.stack([one.each for one in found])[inside]  # (inside, starts)
-    drawn = np.random.default_rng(1).integers(each.shape[1], size=(RESAMPLES, each.shape[1]))
-    again = np.stack([_median(row[drawn]) for row in each], 1)  # (resamples, inside)
-    low, high = np.nanquantile(_slopes(again, betas[inside]), [0.025, 0.975])
-    return float(level), float(slope), float(low), float(high)
-
-
-def _slopes(values: Array, x: Array) -> Array:
-    """Of lines through the finite values of every row, (rows, m) -> (rows,); NaN with fewer than three."""
-    use = np.isfinite(values)  # (rows, m)
-    y, count = np.where(use, values, 0.0), use.sum(1, keepdims=True)
-    from_mean = np.where(use, x - (use * x).sum(1, keepdims=True) / np.maximum(count, 1), 0.0)  # (rows, m)
-    return np.where(
-        count[:, 0] >= 3, (from_mean * y).sum(1) / np.maximum((from_mean**2).sum(1), 1e-300), np.nan
+    bend = (_weights(inside[None], betas, 2)[0, inside] * value[inside]).sum()
+    below, above = (
+        np.stack(some, 1) for some in zip(*[(one.below, one.above) for one in found], strict=True)
     )
+    use = np.isfinite(below) & np.isfinite(above) & inside  # (resamples, betas)
+    intervals = []
+    for degree in (1, 2):
+        weights = _weights(use, betas, degree)  # (resamples, betas)
+        ends = np.stack([weights * np.where(use, below, 0.0), weights * np.where(use, above, 0.0)])
+        intervals.append(interval(ends.min(0).sum(1), ends.max(0).sum(1)))
+    return Law(float(level), float(slope), intervals[0], float(bend), intervals[1])
+
+
+def _weights(use: NDArray[np.bool_], x: Array, degree: int) -> Array:
+    """With which the values used at x (m,) make the highest coefficient of their polynomial by least squares,
+    (rows, m) -> (rows, m); NaN with fewer than three."""
+    X = x[:, None] ** np.arange(degree + 1)  # (m, powers)
+    A = np.einsum("rm,mi,mj->rij", use, X, X)
+    few = use.sum(1) < 3
+    A[few] = np.eye(degree + 1)
+    found = np.linalg.solve(A, use[:, None, :] * X.T)[:, -1]  # (rows, m)
+    found[few] = np.nan
+    return np.asarray(found)

@@ -1,0 +1,239 @@
+"""What the numbers say, by the criteria of the item."""
+
+import numpy as np
+
+from nucleate.papers.core.item import Numbers, Parameters, Verdict
+from nucleate.papers.core.numbers import Number
+from nucleate.papers.open_questions.sink_survival.measures import MOST, RADIUS, phase
+from nucleate.papers.open_questions.sink_survival.numbers import NAMES
+
+__all__ = ["MIN_RIGHT", "verdicts"]
+
+MIN_RIGHT = 0.8  # of held-out runs
+FALLING = ("mlp", "heads", "layers", "noise")  # exponentially with beta, as we expected
+TOGETHER = ("mlp", "heads")  # all end together at every strength, as was known before the last runs
+
+
+def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
+    """By the criteria of the item."""
+    found = [_everywhere(numbers, p)]
+    found += [_exponential(numbers, p, one) for one in FALLING if one in p["cases"]]
+    if "alibi" in p["cases"]:
+        found += [_falling(numbers, p), _linear(numbers, p)]
+    if set(TOGETHER) <= set(p["cases"]):
+        found.append(_together(numbers, p))
+    if {"none", "sqrt", "ngpt", "pre", "peri"} <= set(p["cases"]):
+        found.append(_depths(numbers, p))
+    return tuple(found)
+
+
+def _cells(numbers: Numbers, p: Parameters, ingredient: str) -> list[list[str]]:
+    """The phase at every value (rows) and beta."""
+    return [
+        [
+            phase(
+                {
+                    name: numbers[key]
+                    for name in ("first", "other", "full")
+                    if (key := f"{ingredient}_{value:g}_beta{beta:g}_{name}") in numbers
+                }
+            )
+            for beta in p["betas"]
+        ]
+        for value in p["cases"][ingredient]["values"]
+    ]
+
+
+def _tenths(share: float) -> str:
+    return {0.8: "eight", 0.9: "nine"}[share]
+
+
+def _everywhere(numbers: Numbers, p: Parameters) -> Verdict:
+    """RoPE at every base; nothing else, sqrt and nGPT at the largest depth."""
+    some = [one for one in ("none", "sqrt", "ngpt", "rope") if one in p["cases"]]
+    told, good = [], True
+    for one in some:
+        cells = _cells(numbers, p, one)
+        cells = cells if one == "rope" else cells[-1:]
+        flat = [cell for row in cells for cell in row]
+        good &= all(cell == "x_1" for cell in flat)
+        told.append(f"{NAMES[one]} {flat.count('x_1')} of {len(flat)}")
+    return Verdict(
+        f"with V = I, no MLP and no noise the sink stays, {_tenths(MOST)} tenths of the tokens within"
+        f" {RADIUS:g}° of x_1(0): with RoPE at every base, and by the largest depth under the norms sqrt and"
+        " nGPT as without, at every β tried",
+        "observed" if good else "not observed",
+        f"points at which x_1 wins: {', '.join(told)}",
+    )
+
+
+def _falls(numbers: Numbers, p: Parameters, ingredient: str) -> bool:
+    """Whether x_1 wins at the weakest strength and its threshold falls with beta, held-out runs as well."""
+    slope, held, null, drop = (
+        numbers.get(f"{ingredient}_{name}") for name in ("slope", "held", "held_null", "held_falls")
+    )
+    return (
+        slope is not None
+        and held is not None
+        and null is not None
+        and drop is not None
+        and all(cell == "x_1" for cell in _cells(numbers, p, ingredient)[0])
+        and (0.0 if slope.high is None else slope.high) < 0.0
+        and held.value >= MIN_RIGHT
+        and (held.low or 0.0) > null.value
+        and (drop.low or 0.0) > 0.0
+    )
+
+
+def _straight(numbers: Numbers, ingredient: str) -> bool:
+    """Whether the thresholds may lie along a line: the interval of the coefficient of β² holds 0."""
+    bend = numbers.get(f"{ingredient}_bend")
+    return bend is not None and (bend.low or 0.0) <= 0.0 <= (bend.high or 0.0)
+
+
+def _told(numbers: Numbers, p: Parameters, ingredient: str) -> bool:
+    """Whether a bend that is as strong as the slope would have been seen: neither end of its interval makes a
+    parabola that is level at the first or the last beta."""
+    slope, bend = numbers[f"{ingredient}_slope"], numbers[f"{ingredient}_bend"]
+    width = p["betas"][-1] - p["betas"][0]
+    return max(abs(bend.low or 0.0), abs(bend.high or 0.0)) * width < abs(slope.value)
+
+
+def _shape(numbers: Numbers, ingredient: str) -> str:
+    bend = numbers.get(f"{ingredient}_bend")
+    if bend is None:
+        return "no line"
+    faster = "faster than a line" if (bend.high or 0.0) < 0.0 else "more slowly than a line"
+    known = (bend.low or 0.0) <= 0.0 <= (bend.high or 0.0)
+    return f"coefficient of β² {_pair(bend)}" + ("" if known else f": it falls {faster}")
+
+
+def _pair(number: Number) -> str:
+    """With its interval, in two decimals."""
+    return f"{number.value:.2f} [{number.low:.2f}, {number.high:.2f}]"
+
+
+def _why(numbers: Numbers, p: Parameters, ingredient: str) -> str:
+    """Thresholds, their line, and what held-out runs say of it."""
+    label = p["cases"][ingredient]["label"]
+    at = "; ".join(
+        f"{_with_interval(numbers[f'{ingredient}_threshold_beta{beta:g}'], ingredient)} at β = {beta:g}"
+        for beta in p["betas"]
+    )
+    slope, held = numbers.get(f"{ingredient}_slope"), numbers.get(f"{ingredient}_held")
+    null, drop = numbers.get(f"{ingredient}_held_null"), numbers.get(f"{ingredient}_held_falls")
+    law = "no line" if slope is None else f"slope against β {_pair(slope)}"
+    test = "none held out"
+    if held is not None and null is not None and drop is not None:
+        test = (
+            f"{held.value:.0%} [{held.low:.0%}, {held.high:.0%}] of held-out runs as predicted,"
+            f" {null.value:.0%} by the commoner outcome; on held-out starts the threshold falls by"
+            f" {_pair(drop)} from β = {p['held_betas'][0]:g} to {p['held_betas'][-1]:g}"
+        )
+    alone = [int(numbers[f"{ingredient}_{name}"].value) for name in ("first_alone", "other_alone")]
+    weakest = _cells(numbers, p, ingredient)[0]
+    return (
+        f"half the starts change at {label} = {at}; {law}; {test}; x_1 alone wins {alone[0]} runs, the other"
+        f" alone {alone[1]}; at the weakest strength x_1 wins at {weakest.count('x_1')} of {len(weakest)} β"
+    )
+
+
+def _exponential(numbers: Numbers, p: Parameters, ingredient: str) -> Verdict:
+    label = p["cases"][ingredient]["label"]
+    good = _falls(numbers, p, ingredient) and _straight(numbers, ingredient)
+    shape = "" if f"{ingredient}_bend" not in numbers else f"; {_shape(numbers, ingredient)}"
+    return Verdict(
+        f"with {NAMES[ingredient]} x_1 wins below a strength only, and this {label} falls exponentially with"
+        " β",
+        "observed" if good else "not observed",
+        _why(numbers, p, ingredient) + shape,
+    )
+
+
+def _falling(numbers: Numbers, p: Parameters) -> Verdict:
+    return Verdict(
+        "with ALiBi x_1 wins below a slope only, and this slope falls with β",
+        "observed" if _falls(numbers, p, "alibi") else "not observed",
+        _why(numbers, p, "alibi"),
+    )
+
+
+def _linear(numbers: Numbers, p: Parameters) -> Verdict:
+    good = _falls(numbers, p, "alibi") and _straight(numbers, "alibi") and _told(numbers, p, "alibi")
+    return Verdict(
+        "ALiBi's slope up to which x_1 wins falls linearly with β",
+        "observed" if good else "not observed",
+        _shape(numbers, "alibi"),
+    )
+
+
+def _with_interval(number: Number, ingredient: str) -> str:
+    low, high = -np.inf if number.low is None else number.low, np.inf if number.high is None else number.high
+    value = _strength(number.value, ingredient)
+    if not np.isfinite(low) and not np.isfinite(high):
+        return value
+    ends = (_strength(low, ingredient, "−∞"), _strength(high, ingredient, "∞"))
+    return f"{value} [{ends[0]}, {ends[1]}]"
+
+
+def _strength(value: float, ingredient: str, beyond: str = "") -> str:
+    if not np.isfinite(value):
+        return beyond or ("above all tried" if value > 0 else "below all tried")
+    return f"{value:.2f}" if ingredient == "alibi" else f"{np.exp(value):.2g}"
+
+
+def _won_up_to(numbers: Numbers, p: Parameters, ingredient: str) -> list[str]:
+    """For every beta the strength up to which x_1 wins at all strengths tried."""
+    values, found = p["cases"][ingredient]["values"], []
+    for column in zip(*_cells(numbers, p, ingredient), strict=True):
+        count = next((i for i, cell in enumerate(column) if cell != "x_1"), len(column))
+        found.append(f"{values[count - 1]:g}" if count else "none")
+    return found
+
+
+def _together(numbers: Numbers, p: Parameters) -> Verdict:
+    """x_1 wins at the weakest strength, not at the largest, and never do most runs part."""
+    good, told = True, []
+    for one in TOGETHER:
+        cells = _cells(numbers, p, one)
+        good &= all(cell == "x_1" for cell in cells[0]) and "x_1" not in cells[-1]
+        flat = [cell for row in cells for cell in row]
+        good &= "not" not in flat
+        at = ", ".join(_with_interval(numbers[f"{one}_alone_beta{beta:g}"], one) for beta in p["betas"])
+        up_to = ", ".join(_won_up_to(numbers, p, one))
+        told.append(
+            f"{NAMES[one]}: x_1 wins up to s = {up_to}, x_1 and not the other in half the starts up to {at};"
+            f" most runs part at {flat.count('not')} of {len(flat)} points"
+        )
+    return Verdict(
+        "with an MLP, and with four heads, x_1 wins below a strength only, though all end together above it"
+        " too: there another token in its place wins as well",
+        "observed" if good else "not observed",
+        f"for β = {', '.join(f'{beta:g}' for beta in p['betas'])}: {'; '.join(told)}",
+    )
+
+
+def _depths(numbers: Numbers, p: Parameters) -> Verdict:
+    """Pre- and Peri-LN have not decided at the largest beta; nGPT decides no later than without."""
+    last = {one: _cells(numbers, p, one)[-1] for one in ("none", "pre", "peri", "ngpt")}
+    at = {
+        one: [numbers[f"{one}_threshold_beta{beta:g}"] for beta in p["betas"]]
+        for one in ("none", "sqrt", "ngpt", "pre", "peri")
+    }
+    earlier = all(a.value <= b.value for a, b in zip(at["ngpt"], at["none"], strict=True))
+    good = (
+        earlier
+        and last["none"][-1] == "x_1"
+        and all(last[one][0] == "x_1" and last[one][-1] == "not" for one in ("pre", "peri"))
+    )
+    listed = "; ".join(
+        f"{NAMES[one]} {', '.join(_strength(number.value, one) for number in found)}"
+        for one, found in at.items()
+    )
+    return Verdict(
+        "norms only change the depth at which x_1 has won: nGPT needs no more than none, Pre-LN and Peri-LN"
+        " so much more that at the largest β it has not happened where it has without",
+        "observed" if good else "not observed",
+        f"depth by which half the starts are won, for β = {', '.join(f'{beta:g}' for beta in p['betas'])}:"
+        f" {listed}",
+    )

@@ -28,9 +28,9 @@ TITLES = {
     "noise": "noise, 1/κ",
 }
 WON = "#2a8a57"
-ALONE = "#2b5fb3"
+ALONE = ("#2b5fb3", "#8fc0ff")  # on light, on dark
 CATCHING_UP = ("mlp", "heads", "layers")  # where another token's place comes to win as well
-MOST_NAMES = 5  # of values along an axis
+MANY_VALUES = 11  # from which on every fourth one is named, not every second
 MARKS = {"common": "x", "open": "."}
 
 
@@ -80,8 +80,8 @@ def _panel(ax: Any, numbers: Numbers, p: Parameters, ingredient: str) -> Any:
     )
     _threshold(ax, numbers, p, ingredient, "threshold", palette.red, "-")
     if ingredient in CATCHING_UP:
-        _threshold(ax, numbers, p, ingredient, "alone", palette.colour(ALONE), "--")
-    every = -(-len(values) // MOST_NAMES)
+        _threshold(ax, numbers, p, ingredient, "alone", ALONE[palette.dark], "--")
+    every = 2 if len(values) < MANY_VALUES else 4
     labels = [_short(value) for value in values[::every]]
     ax.set_xticks(range(0, len(values), every), labels, fontsize=SMALL_POINTS)
     ax.set_yticks(range(len(betas)), [f"{beta:g}" for beta in betas], fontsize=SMALL_POINTS)

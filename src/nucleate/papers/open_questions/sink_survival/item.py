@@ -84,7 +84,7 @@ ITEM = Item(
     },
     quick={
         "betas": [0.5, 1.5, 3.0],
-        "starts": 8,  # of 8 wins the interval is above one half and above that of one win of a null
+        "starts": 10,  # of nine wins the interval is above one half, and above that of one win of a null
         "held_betas": [1.0, 2.0],
         "held_starts": 2,
         "cases": {

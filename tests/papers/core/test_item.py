@@ -17,7 +17,7 @@ from nucleate.papers.core.item import KINDS, WORDS, Verdict, headline
 from nucleate.papers.report.overview import GROUPS, anchor
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
-GOOD_WORDS = {"agrees", "evidence for", "proved", "observed", "not testable here", "no claim"}
+GOOD_WORDS = {"agrees", "evidence for", "proved", "observed", "undecided", "not testable here", "no claim"}
 # what an item is there to find
 EXPECTED_BAD_WORDS: dict[str, set[str]] = {
     "conjecture1": {"disagrees", "not observed"},

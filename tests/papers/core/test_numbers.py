@@ -43,6 +43,15 @@ def test_numbers_are_written_with_the_digits_that_mean_something() -> None:
     assert str(exact(1.5e-7, "")) == "1.5e−07"
 
 
+def test_the_ends_of_an_interval_are_known_where_they_are_zero_and_where_there_are_none() -> None:
+    assert Number(0.0, "", 0.0, 0.0).ends == (0.0, 0.0)
+    assert Number(-1.0, "", -2.0, 0.0).ends == (-2.0, 0.0)
+    assert exact(0.0, "").ends == (0.0, 0.0)
+    assert mean_of([0.0], "").ends == (-np.inf, np.inf)  # of one value nothing is known
+    assert mean_of([0.0, 0.0], "").ends == (0.0, 0.0)
+    assert share_of(0, 10, "").ends[0] == 0.0
+
+
 @pytest.mark.parametrize(
     "number",
     [share_of(3, 7, "a", 1.0), mean_of([1.0, 2.0], "b"), exact(np.inf, "c"), exact(np.nan, "d", "how")],

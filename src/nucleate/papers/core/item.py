@@ -48,6 +48,7 @@ Word = Literal[
     "contradicted",  # what is measured is not as our proof says: one of the two is wrong
     "observed",  # by us, by the criterion that was written down before
     "not observed",
+    "undecided",  # not observed, but no part fails by a whole interval: one has the bound in it
 ]
 Kind = Literal["the paper's", "ours, proved", "ours, observed"]
 KINDS: Mapping[Kind, tuple[Word, ...]] = {
@@ -60,7 +61,7 @@ KINDS: Mapping[Kind, tuple[Word, ...]] = {
         "no claim",
     ),
     "ours, proved": ("proved", "contradicted"),
-    "ours, observed": ("observed", "not observed"),
+    "ours, observed": ("observed", "not observed", "undecided"),
 }
 # the first one found is the headline
 WORDS: tuple[Word, ...] = (
@@ -68,6 +69,7 @@ WORDS: tuple[Word, ...] = (
     "contradicted",
     "evidence against",
     "not observed",
+    "undecided",
     "evidence for",
     "observed",
     "agrees",

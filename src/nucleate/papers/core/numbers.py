@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 __all__ = ["Number", "compared", "exact", "from_plain", "mean_of", "share_of"]
 
 CONFIDENCE = 0.95
+ONE_VALUE = "one value"  # where an interval would take several
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,17 @@ class Number:
         plain |= {"how": self.how} if self.how else {}
         plain |= {"count": list(self.count)} if self.count else {}
         return {"about": self.about, **plain}
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Where the true value may lie: in its interval, at the value itself where that is exact, and
+        anywhere where one value stands for a mean."""
+        if self.how == ONE_VALUE:
+            return -math.inf, math.inf
+        return (
+            self.value if self.low is None else self.low,
+            self.value if self.high is None else self.high,
+        )
 
     @property
     def expected_text(self) -> str:
@@ -88,7 +100,7 @@ def mean_of(values: ArrayLike | Sequence[float], about: str, expected: float | N
     v = np.asarray(values, dtype=np.float64).reshape(-1)
     mean = float(v.mean())
     if len(v) < 2:
-        return Number(mean, about, how="one value", expected=expected)
+        return Number(mean, about, how=ONE_VALUE, expected=expected)
     half = float(v.std(ddof=1) / np.sqrt(len(v)) * student.ppf((1 + CONFIDENCE) / 2, len(v) - 1))
     return Number(mean, about, mean - half, mean + half, f"95 % interval of the mean of {len(v)}", expected)
 

@@ -15,7 +15,7 @@ GROUPS: tuple[tuple[str, tuple[Word, ...]], ...] = (
     ),
     ("Statements of the paper that hold, as far as they were tried", ("agrees", "evidence for")),
     ("Ours, proved", ("contradicted", "proved")),
-    ("Ours, tried by simulation", ("observed", "not observed")),
+    ("Ours, tried by simulation", ("observed", "not observed", "undecided")),
     ("Not decided, or not claimed by the paper", ("not testable here", "no claim")),
 )
 SLIPS_ITEM = "slips"  # its statements are no claims of the paper: they stand in a group of their own
@@ -28,7 +28,8 @@ KINDS_OF_STATEMENT = (
     " is given *evidence for* or *against*, and *disagrees* where a counterexample is certain; *not testable"
     " here* is what it states and we cannot decide, *no claim* what it does not speak of. Of what is ours,"
     " *proved* has its proof in the documentation, and what is measured is as it says (else: *contradicted*);"
-    " *observed*, or *not observed*, was judged by the criterion given with it."
+    " *observed*, or *not observed*, was judged by the criterion given with it; *undecided* is what misses it"
+    " only in parts that have their bound within their interval."
 )
 
 

@@ -45,7 +45,8 @@ sub, sup { font-size: .72em; line-height: 0; }
   padding: 0 .45em; }
 .agrees { color: var(--good); } .disagrees, .evidence-against { color: var(--bad); }
 .contradicted, .not-observed { color: var(--bad); } .proved { color: var(--good); }
-.evidence-for, .observed { color: var(--maybe); } .not-testable-here, .no-claim { color: var(--none); }
+.evidence-for, .observed { color: var(--maybe); }
+.not-testable-here, .no-claim, .undecided { color: var(--none); }
 .findings { padding-left: 1.2rem; max-width: 56rem; } .findings li { padding: .18rem 0; }
 .overview { list-style: none; padding: 0; font-size: .93rem; } .overview li { padding: .1rem 0; }
 @media (prefers-color-scheme: dark) {

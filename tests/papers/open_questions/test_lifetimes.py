@@ -16,15 +16,20 @@ P: dict[str, Any] = {
 }
 
 
-def planted(slope: float = 1.0, ratio: float = 30.0, off: float = 0.001) -> dict[str, xarray.Dataset]:
-    """Merges on a line of that slope, centers that stay so much longer than guaranteed."""
+def planted(
+    slope: float = 1.0, ratio: float = 30.0, off: float = 0.001, late: float = 0.0, spread: float = 0.0
+) -> dict[str, xarray.Dataset]:
+    """Merges on a line of that slope, centers that stay so much longer than guaranteed; the exact law has the
+    slope less `late`, but for what each start adds of its own."""
     rng, data = np.random.default_rng(0), {}
     for d, beta, _, starts, _ in P["cells"]:
         angle, weight = rng.uniform(0.9, 2.5, (starts, 9)), rng.integers(1, 20, (starts, 9)) * 1.0
         law = beta * (1.0 - np.cos(angle)) - np.log(weight * beta * np.sin(angle) ** 2)
         log_time = law + (slope - 1.0) * beta * (1.0 - np.cos(angle))
+        own = late + spread * rng.standard_normal((starts, 1))
+        exact = log_time - off - own * beta * (1.0 - np.cos(angle))
         promised = rng.uniform(1.0, 9.0, (starts, 9))
-        values = {"angle": angle, "weight": weight, "log_time": log_time, "law": log_time - off}
+        values = {"angle": angle, "weight": weight, "log_time": log_time, "law": exact}
         values |= {"promised": promised, "lifetime": ratio * promised, "until": np.full((starts, 9), 1e9)}
         data[f"d{d}_beta{beta:g}"] = xarray.Dataset(
             {name: (("start", "rank"), array) for name, array in values.items()}
@@ -38,11 +43,28 @@ def words(data: dict[str, xarray.Dataset]) -> list[str]:
 
 
 def test_planted_lifetimes_change_the_verdicts() -> None:
-    assert words(planted()) == ["observed"] * 4
-    assert words(planted(slope=0.8)) == ["observed", "observed", "not observed", "observed"]
-    assert words(planted(ratio=5.0)) == ["observed", "not observed", "observed", "observed"]
-    assert words(planted(ratio=0.5)) == ["not observed", "not observed", "observed", "observed"]
-    assert words(planted(off=0.1))[3] == "not observed"
+    assert words(planted()) == ["observed"] * 5
+    # a slope that the exact law has too is the formula's
+    assert words(planted(slope=0.8)) == ["observed", "observed", "not observed", "observed", "observed"]
+    assert words(planted(ratio=5.0)) == ["observed", "not observed", "observed", "observed", "observed"]
+    assert words(planted(ratio=0.5))[:2] == ["not observed", "not observed"]
+    assert words(planted(off=0.1))[3:] == ["not observed", "observed"]
+    assert words(planted(late=0.2))[3:] == ["not observed", "not observed"]
+    assert words(planted(spread=0.2))[4] == "undecided"
+
+
+def test_the_slope_of_the_exact_law_is_that_of_its_times() -> None:
+    numbers = find("lifetimes").measure(planted(slope=0.8, late=0.1), P)
+    assert numbers["d3_slope"].value == pytest.approx(0.8, abs=1e-6)
+    assert numbers["d3_slope_exact"].value == pytest.approx(0.7, abs=1e-6)
+    assert numbers["d3_slope_off"].value == pytest.approx(0.1, abs=1e-6)
+
+
+def test_errors_of_exactly_zero_are_observed() -> None:
+    data = planted(off=0.0)
+    numbers = find("lifetimes").measure(data, P)
+    assert (numbers["d3_exact"].value, numbers["d3_exact"].high) == (0.0, 0.0)
+    assert words(data) == ["observed"] * 5
 
 
 def test_one_start_at_two_beta_is_drawn_as_one() -> None:

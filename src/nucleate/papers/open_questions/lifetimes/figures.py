@@ -36,7 +36,8 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
             some = merged(data, p, partial(_is, d, use))
             most = max(most, float(some.exponent.max()))
             face = colour if use == "fit" else "none"
-            label = f"d = {d}, slope {numbers[f'd{d}_slope'].value:.3f}" if use == "fit" else None
+            slope, law = (numbers[f"d{d}_slope{name}"].value for name in ("", "_exact"))
+            label = f"d = {d}, slope {slope:.3f} ({law:.3f})" if use == "fit" else None
             left.plot(
                 some.exponent,
                 some.log_time,

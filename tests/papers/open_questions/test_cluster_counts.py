@@ -43,7 +43,7 @@ def planted(shift: float = 6.0) -> dict[str, xarray.Dataset]:
     angle = limits(0, STARTS)
     level = 1.0 - np.cos(angle[:12])
     data = {"limit_d2": angle} | {f"predicted_d2_beta{b:g}": b * level - shift for b in (64.0, 256.0, 1024.0)}
-    data["simulated_d2_beta64"] = data["predicted_d2_beta64"] + 0.1
+    data["simulated_d2_beta64"] = data["predicted_d2_beta64"].copy()  # perfect
     data["held_d2_beta256"] = 256.0 * (1.0 - np.cos(limits(1000, 40))) - 0.1
     return {name: xarray.Dataset({"loss": (("start", "rank"), values)}) for name, values in data.items()}
 
@@ -78,6 +78,28 @@ def test_curves_that_become_those_of_their_starts_are_observed_and_others_are_no
     assert words(others)[:3] == ["observed", "observed", "not observed"]
     few = {**data, "limit_d2": data["limit_d2"].where(data["limit_d2"]["rank"] < 8)}  # never more than 9 left
     assert words(few)[1] == "not observed"
+
+
+def test_a_perfect_simulation_is_observed_and_one_that_one_start_alone_speaks_against_undecided() -> None:
+    data, item = planted(), find("cluster-counts")
+    perfect = item.measure(data, P)["d2_beta64_simulated"]
+    assert (perfect.value, perfect.low, perfect.high) == (0.0, 0.0, 0.0)
+    assert words(data)[2] == "observed"
+    loss = data["simulated_d2_beta64"]["loss"].values.copy()
+    loss[0] *= 0.5
+    one = {**data, "simulated_d2_beta64": data["simulated_d2_beta64"].copy(data={"loss": loss})}
+    assert words(one)[2] == "undecided"
+
+
+def test_a_limit_that_is_met_exactly_is_observed() -> None:
+    data = planted()
+    level = 1.0 - np.cos(limits(0, STARTS)[:12])
+    data["predicted_d2_beta1024"] = data["predicted_d2_beta1024"].copy(
+        data={"loss": np.where(1024.0 * level > 0.0, 1024.0 * level, np.nan)}
+    )
+    off = find("cluster-counts").measure(data, P)["d2_beta1024_off"]
+    assert (off.value, off.low, off.high) == (0.0, 0.0, 0.0)
+    assert words(data)[0] == "observed"
 
 
 def test_counts_of_other_starts_are_held_against_the_constant_of_the_first_half() -> None:

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 
 from nucleate.checks import Array
+from nucleate.papers.core.criteria import ELSE, Part, above, below, value_at_most, within, word_of
 from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Verdict
 from nucleate.papers.core.numbers import Number, exact, mean_of
 from nucleate.papers.open_questions.cluster_counts.data import run
@@ -129,7 +130,7 @@ def _held_out(data: Data, p: Parameters, d: str) -> Iterator[tuple[str, Number]]
 def _ratio(one: Number, other: Number, about: str) -> Number:
     """Of two means of independent starts; their relative errors add in squares."""
     value = one.value / other.value
-    first, second = (((n.high or n.value) - n.value) / n.value for n in (one, other))
+    first, second = ((n.ends[1] - n.value) / n.value for n in (one, other))
     off = value * float(np.hypot(first, second))
     return Number(value, about, value - off, value + off, "95 % interval, errors of both added", 1.0)
 
@@ -184,20 +185,19 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     )
 
 
-def _within(one: Number, off: float) -> bool:
-    return 1.0 - off <= (one.low or -np.inf) and (one.high or np.inf) <= 1.0 + off
-
-
 def _held_verdict(numbers: Numbers, p: Parameters) -> Verdict:
     found = {d: (numbers[f"d{d}_kappa_fit"], numbers[f"d{d}_held_limit"]) for d in p["limit_n"]}
-    good = all(
-        _within(ratio, MAX_DRIFT) and abs(ratio.value - 1.0) < abs(ratio.value * fit.value - 1.0)
+    parts = chain.from_iterable(
+        (
+            within(ratio, 1.0, MAX_DRIFT),
+            abs(ratio.value - 1.0) < abs(ratio.value * fit.value - 1.0),
+        )
         for fit, ratio in found.values()
     )
     listed = "; ".join(f"κ_{d} = {fit}, and N σ over it {ratio}" for d, (fit, ratio) in found.items())
     return Verdict(
         "κ_d from half of the starts has N(t) in the limit of the other half, at other times too",
-        "observed" if good else "not observed",
+        word_of(parts),
         f"{listed}: mean of {HELD_ANGLES} angles up to twice the one κ_d is from",
     )
 
@@ -208,12 +208,11 @@ def _held_finite_verdict(numbers: Numbers, p: Parameters) -> Verdict:
         for d, beta, _ in p["held"]
         if str(d) in p["limit_n"]
     }
-    good = all(_within(one, MAX_HELD_OFF) for one in found.values())
     listed = ", ".join(f"{one} for {words}" for words, one in found.items())
     return Verdict(
         "κ_d from the limit of half of the starts has the N(t) that nc.predict_merges gives for new starts at"
         " finite β",
-        "observed" if good else "not observed",
+        word_of(within(one, 1.0, MAX_HELD_OFF) for one in found.values()),
         f"N σ over κ_d is {listed}",
     )
 
@@ -222,8 +221,7 @@ def _collapse_verdict(numbers: Numbers, p: Parameters, d: str) -> Verdict:
     betas = [beta for dim, beta, _ in p["predicted"] if str(dim) == d]
     off = [numbers[f"d{d}_beta{beta:g}_off"] for beta in betas]
     null = numbers[f"d{d}_beta{betas[-1]:g}_null"]
-    falls = all((b.high or np.inf) < (a.low or 0.0) for a, b in pairwise(off))
-    good = falls and off[-1].value <= MAX_LAST[d] and (off[-1].high or np.inf) < (null.low or 0.0)
+    falls = [below(b, a) for a, b in pairwise(off)]
     steps = [numbers[f"d{d}_beta{beta:g}_step"] for beta in betas[:-1]]
     listed = ", ".join(f"{one.value:.3f} [{one.low:.3f}, {one.high:.3f}]" for one in off)
     few = " (two β alone)" if len(betas) == 2 else ""
@@ -231,7 +229,7 @@ def _collapse_verdict(numbers: Numbers, p: Parameters, d: str) -> Verdict:
     return Verdict(
         "as β grows, the N(t) that nc.predict_merges gives for a start comes near to a function of ln t / β"
         f" alone, that of causal single linkage, d = {d}{few}",
-        "observed" if good else "not observed",
+        word_of([*falls, value_at_most(off[-1], MAX_LAST[d]), below(off[-1], null)]),
         f"mean |ln N − ln N_∞| is {listed} for β = {', '.join(f'{beta:g}' for beta in betas)}, at last a"
         f" factor of {np.exp(off[-1].value):.3g} in N ({null.value:.2f} against the limit of another start);"
         f" from each β to the next it is {between}",
@@ -240,9 +238,8 @@ def _collapse_verdict(numbers: Numbers, p: Parameters, d: str) -> Verdict:
 
 def _constants_verdict(numbers: Numbers, p: Parameters) -> Verdict:
     found = {d: (numbers[f"d{d}_kappa"], numbers[f"d{d}_kappa_wide"]) for d in p["limit_n"]}
-    good = all(
-        abs(one.value / wide.value - 1.0) <= MAX_DRIFT and (one.low or 0.0) > 1.0
-        for one, wide in found.values()
+    parts = chain.from_iterable(
+        (abs(one.value / wide.value - 1.0) <= MAX_DRIFT, above(one, 1.0)) for one, wide in found.values()
     )
     listed = "; ".join(
         f"κ_{d} = {one.value:.3f} [{one.low:.3f}, {one.high:.3f}] ({wide.value:.3f} at twice the angle)"
@@ -256,7 +253,7 @@ def _constants_verdict(numbers: Numbers, p: Parameters) -> Verdict:
     return Verdict(
         "in the limit of large β the mean number of clusters is κ_d/σ(θ), cos θ = 1 − ln t / β, with a"
         " constant κ_d > 1 for small θ",
-        "observed" if good else "not observed",
+        word_of(parts),
         f"{listed}. The last merge comes at ln t / β = {lasts}: medians, and 10 % to 90 %",
     )
 
@@ -269,9 +266,8 @@ def _simulated_verdict(numbers: Numbers, p: Parameters) -> Verdict:
         )
         for d, beta, _ in p["simulated"]
     }
-    good = all(
-        one.value <= MAX_SIMULATED and (one.high or np.inf) < (null.low or 0.0)
-        for one, null in found.values()
+    parts = chain.from_iterable(
+        (value_at_most(one, MAX_SIMULATED), below(one, null)) for one, null in found.values()
     )
     listed = "; ".join(
         f"{words}: {one.value:.4f} [{one.low:.4f}, {one.high:.4f}], of another start {null.value:.2f}"
@@ -279,20 +275,16 @@ def _simulated_verdict(numbers: Numbers, p: Parameters) -> Verdict:
     )
     return Verdict(
         "where simulation reaches, N(t) is as predicted from the tokens at t_f",
-        "observed" if good else "not observed",
+        word_of(parts),
         f"mean |ln N − ln N'| is {listed}",
     )
 
 
 def _plateau_verdict(numbers: Numbers, p: Parameters) -> Verdict:
-    def within(one: Number, middle: float, off: float) -> bool:
-        return middle - off <= (one.low or -np.inf) and (one.high or np.inf) <= middle + off
-
-    good = all(
-        within(numbers[f"d{d}_plateau_spread"], 1.0, MAX_SPREAD_OFF)
-        and all(within(numbers[f"d{d}_plateau_long{x:g}"], np.exp(-x), off) for x, off in LONG.items())
-        for d in p["limit_n"]
-    )
+    parts: list[Part] = []
+    for d in p["limit_n"]:
+        parts.append(within(numbers[f"d{d}_plateau_spread"], 1.0, MAX_SPREAD_OFF))
+        parts += [within(numbers[f"d{d}_plateau_long{x:g}"], np.exp(-x), off) for x, off in LONG.items()]
     listed = "; ".join(
         f"{numbers[f'd{d}_plateau_spread']}, "
         + " and ".join(str(numbers[f"d{d}_plateau_long{x:g}"]) for x in LONG)
@@ -307,7 +299,7 @@ def _plateau_verdict(numbers: Numbers, p: Parameters) -> Verdict:
     return Verdict(
         "while many clusters are left, lengths of plateaus in ln t / β are exponential, as of independent"
         " losses",
-        "observed" if good else "not observed",
+        word_of(parts),
         f"spread over the mean (1 if so), and shares longer than {' and '.join(f'{x:g}' for x in LONG)} times"
         f" the mean ({' and '.join(f'{np.exp(-x):.3f}' for x in LONG)} if so), with {MANY[0]} to {MANY[-1]}"
         f" clusters: {listed}. Two clusters last for {two}: medians, and 10 % to 90 %",
@@ -399,6 +391,7 @@ ITEM = Item(
         " every dimension the interval of N σ of the other half over κ_d is within"
         f" {MAX_DRIFT:.0%} of 1, and κ_d is nearer to it than 1, that of strong centers. Eighth: observed if"
         f" in every dimension the interval of N σ of new starts over κ_d is within {MAX_HELD_OFF:.0%} of 1."
+        f"{ELSE}"
     ),
     captions={
         "cluster-counts": (

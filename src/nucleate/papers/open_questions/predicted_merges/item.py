@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nucleate.checks import Array
+from nucleate.papers.core.criteria import ELSE, above, at_least, value_at_most, word_of
 from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Verdict
 from nucleate.papers.core.numbers import Number, exact
 from nucleate.papers.open_questions.predicted_merges.data import cases, run
@@ -187,19 +188,18 @@ def _verdict(numbers: Numbers, group: str) -> Verdict:
     early, early_median, drift, drift_most = (
         numbers[f"{group}_{name}"] for name in ("start", "start_median", "drift", "drift_most")
     )
-    lows = [one.low if one.low is not None else -np.inf for one in (right, survivors, plain)]
-    highs = [one.high if one.high is not None else np.inf for one in (chance, linked, median)]
-    good = (
-        lows[0] >= MIN_ABSORBERS
-        and lows[0] > max(highs[:2])
-        and lows[1] >= MIN_SURVIVORS
-        and median.value <= MAX_MEDIAN
-        and lows[2] > highs[2]
-        and most.value <= np.log(MAX_FACTOR)
+    parts = (
+        at_least(right, MIN_ABSORBERS),
+        above(right, chance),
+        above(right, linked),
+        at_least(survivors, MIN_SURVIVORS),
+        value_at_most(median, MAX_MEDIAN),
+        above(plain, median),
+        value_at_most(most, np.log(MAX_FACTOR)),
     )
     return Verdict(
         f"causal single linkage predicts the merges of a life from the tokens at t_f, {GROUPS[group]}",
-        "observed" if good else "not observed",
+        word_of(parts),
         f"right absorber in {_percent(right)} of merges (by chance {chance.value:.0%}, by single linkage"
         f" {linked.value:.0%}), right leaders left at {_percent(survivors)} of log time, whole order right in"
         f" {_percent(order)} of lives; |error of ln T| {median.value:.2g} in the median ({plain.value:.2g}"
@@ -286,7 +286,7 @@ ITEM = Item(
         f" {MIN_ABSORBERS:.0%} and above those of both nulls, that of the share of log time with the right"
         f" leaders left above {MIN_SURVIVORS:.0%}, the median of |error of ln T| at most {MAX_MEDIAN:g} and"
         " its interval below that of clusters counted as one token, and 95 % of the merges within a factor of"
-        f" {MAX_FACTOR:g} of the predicted time."
+        f" {MAX_FACTOR:g} of the predicted time.{ELSE}"
     ),
     captions={
         "predicted-merges": (

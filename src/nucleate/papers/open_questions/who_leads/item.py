@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from nucleate.papers.core.criteria import ELSE, above, word_of
 from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Verdict
 from nucleate.papers.core.numbers import Number, exact
 from nucleate.papers.open_questions.who_leads.data import Case, cases, run
@@ -60,8 +61,8 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
 
 def _wider(one: Number, other: Number) -> Number:
     """The number with the wider of two intervals."""
-    ends = [(number.low or 0.0, number.high or 0.0) for number in (one, other)]
-    return replace(one, low=min(end[0] for end in ends), high=max(end[1] for end in ends))
+    (low, high), (other_low, other_high) = one.ends, other.ends
+    return replace(one, low=min(low, other_low), high=max(high, other_high))
 
 
 def _starts(data: Data, case: Case) -> list[Start]:
@@ -126,15 +127,13 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         Verdict(
             "which tokens lead at t_f is told better by strong Rényi centers than by Rényi centers, each with"
             " its best c",
-            "observed" if (numbers["strong_over_renyi"].low or 0.0) > 0.0 else "not observed",
+            word_of([above(numbers["strong_over_renyi"], 0.0)]),
             f"{_told(numbers, 'strong')}; {_told(numbers, 'renyi')}; {_told(numbers, 'first')}",
         ),
         Verdict(
             "better than both, and than causal single linkage, is a rule of weights: a token leads if it sees"
             " little weight besides its own, earlier tokens counted mostly where they will gather",
-            "observed"
-            if min(numbers[f"gathered_over_{rule}"].low or 0.0 for rule in ("strong", "linkage")) > 0.0
-            else "not observed",
+            word_of(above(numbers[f"gathered_over_{rule}"], 0.0) for rule in ("strong", "linkage")),
             f"{_told(numbers, 'gathered')}; {_told(numbers, 'linkage')}; the gain in F over strong centers is"
             f" {_interval(numbers['gathered_over_strong'])}, over linkage"
             f" {_interval(numbers['gathered_over_linkage'])}",
@@ -207,7 +206,7 @@ ITEM = Item(
     criteria=(
         "First: observed if the 95 % interval of the gain in F of strong over Rényi centers is above 0 on the"
         " starts to test. Second: observed if those of the rule of weights over strong centers and over"
-        " causal single linkage both are."
+        f" causal single linkage both are.{ELSE}"
     ),
     captions={
         "who-leads": (

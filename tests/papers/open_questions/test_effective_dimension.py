@@ -1,5 +1,7 @@
-"""The verdicts on d₁ of trained heads (docs/effective_dimension.py) flip with planted heads."""
+"""d₁ of trained heads (docs/effective_dimension.py): verdicts flip with planted heads, and intervals draw
+layers of planted eigenvalues."""
 
+import re
 from types import ModuleType
 
 import numpy as np
@@ -28,14 +30,31 @@ def heads(middle: int, spread: float, seed: int) -> dict[float, Array]:
 @pytest.mark.parametrize(
     ("trained", "random", "expected"),
     [
-        (heads(2, 1.0, 0), heads(2, 0.2, 1), [True, True, True]),
-        (heads(6, 1.0, 0), heads(6, 0.2, 1), [False, True, True]),
-        (heads(2, 1.0, 0), heads(6, 0.2, 1), [True, False, True]),
-        (heads(2, 0.2, 0), heads(2, 1.0, 1), [True, True, False]),
+        (heads(2, 1.0, 0), heads(2, 0.2, 1), ["observed", "observed", "observed"]),
+        (heads(6, 1.0, 0), heads(6, 0.2, 1), ["not observed", "observed", "observed"]),
+        (heads(2, 1.0, 0), heads(6, 0.2, 1), ["observed", "not observed", "observed"]),
+        (heads(2, 0.2, 0), heads(2, 1.0, 1), ["observed", "observed", "not observed"]),
+        (heads(2, 0.2, 0), heads(2, 0.2, 0), ["observed", "observed", "undecided"]),  # the same heads
     ],
 )
 def test_each_verdict_flips_with_planted_heads(
-    script: ModuleType, trained: dict[float, Array], random: dict[float, Array], expected: list[bool]
+    script: ModuleType, trained: dict[float, Array], random: dict[float, Array], expected: list[str]
 ) -> None:
     verdicts = script.held_out(trained, LAYERS, random)
-    assert [not words.endswith("not observed") for words in verdicts] == expected, verdicts
+    assert [words.rpartition(", ")[2] for words in verdicts] == expected, verdicts
+
+
+def test_every_interval_of_the_table_draws_layers_with_all_their_heads(script: ModuleType) -> None:
+    """Six layers of twelve equal heads: the layer i has i + 1 eigenvalues near the largest."""
+    one_layer = [np.array([*np.full(i + 1, 1.0), *np.full(9, 0.6)], complex) for i in range(6)]
+    every = [one for one in one_layer for _ in range(12)]
+    assert [script.principal(one, 0.9) for one in one_layer] == [1, 2, 3, 4, 5, 6]
+    of_layers = script.row(every, np.repeat(np.arange(6), 12))
+    assert of_layers == script.row(one_layer, np.arange(6))  # equal heads tell no more than one
+    apart = script.row(every, np.arange(72))  # as if each had a layer of its own
+    widths = [
+        [float(high) - float(low) for low, high in re.findall(r"\[([\d.]+), ([\d.]+)\]", words)]
+        for words in (of_layers, apart)
+    ]
+    assert len(widths[0]) == 3
+    assert all(wide > 1.5 * narrow for wide, narrow in zip(*widths, strict=True))

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray
+from scipy.optimize import linprog
 from support.small_items import made
 
 from nucleate.papers import find
@@ -82,6 +83,23 @@ def test_a_few_far_points_do_not_move_the_line() -> None:
     slope, intercept = fitted_line(x, y)
     assert slope == pytest.approx(1.1, abs=1e-3)
     assert intercept == pytest.approx(-2.0, abs=1e-2)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_line_has_the_least_sum_of_residuals(seed: int) -> None:
+    """As a linear program has it, with points that are drawn twice."""
+    rng = np.random.default_rng(seed)
+    drawn = rng.integers(25, size=25)
+    x, y = rng.uniform(4.0, 10.0, 25)[drawn], rng.standard_cauchy(25)[drawn]
+    line, one = np.column_stack([x, np.ones(25)]), np.eye(25)
+    least = linprog(
+        np.r_[0.0, 0.0, np.ones(25)],
+        np.block([[line, -one], [-line, -one]]),
+        np.r_[y, -y],
+        bounds=[(None, None)] * 2 + [(0.0, None)] * 25,
+    )
+    slope, intercept = fitted_line(x, y)
+    assert np.abs(y - slope * x - intercept).sum() == pytest.approx(least.fun, rel=1e-9)
 
 
 def test_merges_of_the_small_item_follow_the_exact_law() -> None:

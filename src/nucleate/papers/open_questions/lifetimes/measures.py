@@ -12,7 +12,6 @@ from nucleate.papers.open_questions.lifetimes.data import Cell, cells
 
 __all__ = ["MIN_EXPONENT", "Merged", "fitted_line", "merged", "resampled", "seeds_of"]
 
-ROUNDS = 20  # of least squares, each weighted by the residuals of the one before
 MIN_EXPONENT = 4.0  # beta (1 - cos angle) from which on the law of large exponents is asked for
 
 
@@ -55,14 +54,20 @@ def merged(data: Data, p: Parameters, chosen: Callable[[Cell], bool]) -> Merged:
 
 
 def fitted_line(x: Array, y: Array) -> tuple[float, float]:
-    """Slope and intercept with the least sum of |residuals|, which a few chases do not move."""
-    w, slope, intercept = np.ones(len(x)), 0.0, 0.0
-    for _ in range(ROUNDS):
-        mean_x, mean_y = w @ x / w.sum(), w @ y / w.sum()
-        slope = float((w * (x - mean_x)) @ (y - mean_y) / ((w * (x - mean_x)) @ (x - mean_x)))
-        intercept = float(mean_y - slope * mean_x)
-        w = 1.0 / np.maximum(np.abs(y - slope * x - intercept), 1e-6)  # (rows,)
-    return slope, intercept
+    """Slope and intercept with the least sum of |residuals|, which a few chases do not move.
+
+    There is such a line through one of the points, and through a given point its slope is the median of those
+    to all others, each weighted by how far it is off in x.
+    """
+    weight = np.abs(x - x[:, None])  # (rows, rows)
+    ways = np.divide(y - y[:, None], x - x[:, None], out=np.zeros_like(weight), where=weight > 0.0)
+    order = np.argsort(ways, axis=1)
+    below = np.cumsum(np.take_along_axis(weight, order, 1), 1)  # (rows, rows) the weight of slopes up to each
+    middle = (below < below[:, -1:] / 2.0).sum(1)  # (rows,)
+    slope = np.take_along_axis(ways, np.take_along_axis(order, middle[:, None], 1), 1)[:, 0]  # (rows,)
+    intercept = y - slope * x
+    best = np.abs(y - slope[:, None] * x - intercept[:, None]).sum(1).argmin()
+    return float(slope[best]), float(intercept[best])
 
 
 def resampled(

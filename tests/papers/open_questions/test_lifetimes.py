@@ -13,7 +13,7 @@ from nucleate.papers.open_questions.lifetimes.measures import fitted_line, merge
 
 P: dict[str, Any] = {
     **find("lifetimes").parameters,
-    "cells": [[d, beta, 0, 6, use] for d in (2, 3) for beta, use in ((16.0, "fit"), (25.0, "test"))],
+    "cells": [[d, beta, 100, 6, use] for d in (2, 3) for beta, use in ((16.0, "fit"), (25.0, "test"))],
 }
 
 
@@ -66,6 +66,22 @@ def test_errors_of_exactly_zero_are_observed() -> None:
     numbers = find("lifetimes").measure(data, P)
     assert (numbers["d3_exact"].value, numbers["d3_exact"].high) == (0.0, 0.0)
     assert words(data) == ["observed"] * 5
+
+
+def test_a_life_in_which_nothing_has_formed_is_left_out_of_the_medians_that_say_so() -> None:
+    data = planted()
+    found = data["d3_beta25"]
+    wide = {name: np.tile(found[name].values, 7) for name in found}  # 63 merges of 100 tokens
+    for values in wide.values():
+        values[1:, 9:] = np.nan
+    wide["law"][0] += 5.0
+    wide["log_time"][0] += 5.0 * (np.arange(63) % 2)
+    data["d3_beta25"] = xarray.Dataset({name: (("start", "rank"), one) for name, one in wide.items()})
+    numbers = find("lifetimes").measure(data, P)
+    assert numbers["d3_held_out_formed"].value == pytest.approx(0.0, abs=1e-6)
+    assert numbers["d3_exact_formed"].value == pytest.approx(0.001)
+    assert numbers["d3_exact_90"].value > 4.0
+    assert numbers["d2_exact_formed"].value == numbers["d2_exact"].value
 
 
 def test_one_start_at_two_beta_is_drawn_as_one() -> None:

@@ -6,12 +6,14 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from nucleate.checks import Array
 from nucleate.papers.core.criteria import ELSE, above, at_most, below, within, word_of
 from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Verdict
 from nucleate.papers.core.numbers import Number, exact, share_of
 from nucleate.papers.open_questions.lifetimes.data import cells, run
 from nucleate.papers.open_questions.lifetimes.figures import draw
 from nucleate.papers.open_questions.lifetimes.measures import (
+    MAX_LEADING,
     MIN_EXPONENT,
     Merged,
     fitted_line,
@@ -72,21 +74,30 @@ def _law(data: Data, p: Parameters, d: int) -> Iterator[tuple[str, Number]]:
     yield from _exact_slope(fit, d)
     yield f"d{d}_intercept", exact(intercept, f"d = {d}: and its value at 0", expected=0.0)
     off = np.abs(test.log_time - slope * test.exponent - intercept)  # (rows,)
-    value, low, high = resampled(test.start, lambda i: float(np.median(off[i])), RESAMPLES)
     about = f"d = {d}: median |error of ln T| of that line for {len(off)} merges at other β and starts"
-    yield f"d{d}_held_out", Number(value, about, low, high, HOW)
+    yield f"d{d}_held_out", _median(off, test.start, about)
     other = np.random.default_rng(0).permutation(len(off))
     null = np.abs(test.log_time - slope * test.exponent[other] - intercept)
-    value, low, high = resampled(test.start, lambda i: float(np.median(null[i])), RESAMPLES)
-    about = f"d = {d}: the same with the angles of other merges"
-    yield f"d{d}_null", Number(value, about, low, high, HOW)
+    yield f"d{d}_null", _median(null, test.start, f"d = {d}: the same with the angles of other merges")
     error = np.abs(np.concatenate([fit.error, test.error]))
     start = np.concatenate([fit.start, test.start])
-    value, low, high = resampled(start, lambda i: float(np.median(error[i])), RESAMPLES)
     about = f"d = {d}: median |error of ln T| of the exact two-token time, all merges"
-    yield f"d{d}_exact", Number(value, about, low, high, HOW)
+    yield f"d{d}_exact", _median(error, start, about)
     value, low, high = resampled(start, lambda i: float(np.quantile(error[i], 0.9)), RESAMPLES)
     yield f"d{d}_exact_90", Number(value, f"d = {d}: and its 90 % quantile", low, high, HOW)
+    told, every = test.formed == 1.0, np.concatenate([fit.formed, test.formed]) == 1.0  # (rows,)
+    if told.any():
+        lives = f"without lives in which more than {MAX_LEADING:.0%} of the tokens lead at t_f"
+        about = f"d = {d}: median |error of ln T| of the line at other β and starts, {lives}"
+        yield f"d{d}_held_out_formed", _median(off[told], test.start[told], about)
+        about = f"d = {d}: median |error of ln T| of the exact two-token time, {lives}"
+        yield f"d{d}_exact_formed", _median(error[every], start[every], about)
+
+
+def _median(values: Array, start: Array, about: str) -> Number:
+    """Of (rows,), with the starts they are of."""
+    value, low, high = resampled(start, lambda i: float(np.median(values[i])), RESAMPLES)
+    return Number(value, about, low, high, HOW)
 
 
 def _exact_slope(fit: Merged, d: int) -> Iterator[tuple[str, Number]]:
@@ -113,7 +124,8 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     high = [d for d in _dimensions(p) if d >= 3]
 
     def listed(name: str) -> str:
-        return ", ".join(f"{numbers[f'd{d}_{name}']} for d = {d}" for d in high)
+        found = {d: numbers[f"d{d}_{name}"] for d in high if f"d{d}_{name}" in numbers}
+        return ", ".join(f"{one} for d = {d}" for d, one in found.items()) or "nothing"
 
     held = [(numbers[f"d{d}_held_out"], numbers[f"d{d}_null"]) for d in high]
     slopes = [within(numbers[f"d{d}_slope"], 1.0, MAX_SLOPE_ERROR) for d in high]
@@ -139,7 +151,8 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         Verdict(
             f"the exact two-token time has ln T to {MAX_EXACT_ERROR:g} in the median, whatever d is",
             word_of(at_most(numbers[f"d{d}_exact"], MAX_EXACT_ERROR) for d in high),
-            f"{listed('exact')}; 90 % are below {listed('exact_90')}",
+            f"{listed('exact')}; 90 % are below {listed('exact_90')}; without lives in which most tokens"
+            f" lead, so that nothing has formed, it is {listed('exact_formed')}, without a criterion",
         ),
         Verdict(
             "on spheres lifetimes of clusters grow with β(1 − cos Δ) as the exact two-token times do",
@@ -214,6 +227,12 @@ ITEM = Item(
             " So the same line is fitted to the exact times of the same merges, and the difference of the two"
             " slopes judged apart, starts drawn again for both at once. This was added after the other runs,"
             " when the slopes had been seen, but no interval of the difference."
+        ),
+        (
+            "Where the exact time misses in d = 5 was looked at after the runs, and is only described: nearly"
+            " all of it is one life at β = 9 in which most tokens lead at t_f = 0. Tokens there are so far"
+            " apart that counting clusters begins before any has formed. Medians without such lives stand"
+            " beside the others."
         ),
     ),
     criteria=(

@@ -10,9 +10,10 @@ from nucleate.checks import Array
 from nucleate.papers.core.item import Data, Parameters
 from nucleate.papers.open_questions.lifetimes.data import Cell, cells
 
-__all__ = ["MIN_EXPONENT", "Merged", "fitted_line", "merged", "resampled", "seeds_of"]
+__all__ = ["MAX_LEADING", "MIN_EXPONENT", "Merged", "fitted_line", "merged", "resampled", "seeds_of"]
 
 MIN_EXPONENT = 4.0  # beta (1 - cos angle) from which on the law of large exponents is asked for
+MAX_LEADING = 0.5  # share of tokens that lead at t_f: if there are more, no clusters have formed
 
 
 class Merged(NamedTuple):
@@ -23,6 +24,7 @@ class Merged(NamedTuple):
     error: Array  # ln T minus that of the exact two-token time
     start: Array  # the seed of its start, the same at every beta
     beta: Array
+    formed: Array  # whether the clusters of its life have formed at t_f
 
 
 def seeds_of(p: Parameters, cell: Cell) -> Array:
@@ -44,10 +46,19 @@ def merged(data: Data, p: Parameters, chosen: Callable[[Cell], bool]) -> Merged:
         exponent = 2.0 * cell.beta * np.sin(angle / 2.0) ** 2
         keep = np.isfinite(log_time) & (exponent >= MIN_EXPONENT) & (angle < np.pi)
         start = seeds_of(p, cell)[:, None] + np.zeros_like(angle)
+        leaders = np.isfinite(log_time).sum(1)[:, None] + np.ones_like(angle)  # (starts, MOST) at last one
         whole = np.log(weight * cell.beta * np.sin(angle) ** 2)
         rows.append(
             np.stack(
-                [exponent, log_time + whole, log_time - law, start, np.full_like(angle, cell.beta)], axis=-1
+                [
+                    exponent,
+                    log_time + whole,
+                    log_time - law,
+                    start,
+                    np.full_like(angle, cell.beta),
+                    leaders <= MAX_LEADING * cell.n,
+                ],
+                axis=-1,
             )[keep]
         )
     return Merged(*np.concatenate(rows).T)

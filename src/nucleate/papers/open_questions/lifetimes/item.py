@@ -85,6 +85,8 @@ def _law(data: Data, p: Parameters, d: int) -> Iterator[tuple[str, Number]]:
     yield f"d{d}_exact", _median(error, start, about)
     value, low, high = resampled(start, lambda i: float(np.quantile(error[i], 0.9)), RESAMPLES)
     yield f"d{d}_exact_90", Number(value, f"d = {d}: and its 90 % quantile", low, high, HOW)
+    about = f"d = {d}: merges of {len(error)} off the exact two-token time by more than a factor of e"
+    yield f"d{d}_exact_far", exact(int((error > 1.0).sum()), about)
     told, every = test.formed == 1.0, np.concatenate([fit.formed, test.formed]) == 1.0  # (rows,)
     if told.any():
         lives = f"without lives in which more than {MAX_LEADING:.0%} of the tokens lead at t_f"
@@ -92,6 +94,9 @@ def _law(data: Data, p: Parameters, d: int) -> Iterator[tuple[str, Number]]:
         yield f"d{d}_held_out_formed", _median(off[told], test.start[told], about)
         about = f"d = {d}: median |error of ln T| of the exact two-token time, {lives}"
         yield f"d{d}_exact_formed", _median(error[every], start[every], about)
+        far = error[every] > 1.0
+        about = f"d = {d}: merges of {len(far)} off it by more than a factor of e, {lives}"
+        yield f"d{d}_exact_far_formed", exact(int(far.sum()), about)
 
 
 def _median(values: Array, start: Array, about: str) -> Number:

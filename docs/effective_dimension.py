@@ -25,7 +25,7 @@ by one.  Where a criterion fails, but has its bound in the interval, it is undec
 In a disc the part within 10 % of its right end is 1.9 % of the area, 4.8 of 256 eigenvalues and 1.2 of 64:
 the first may fail by the size of Gemma's heads alone.
 
-It is no item of the report, since the weights are fetched apart (`make weights`): about 10 s of processor
+It is no item of the report, since the weights are fetched apart (`make weights`): about 7 s of processor
 time for each model, which it says first.  Nothing is kept: stopped, it begins anew.
 """
 
@@ -49,7 +49,7 @@ from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
 
 SHARES = (0.9, 0.5)
 RESAMPLES, SEED, DPI = 2000, 0, 110
-SECONDS_PER_MODEL = 10  # of processor time
+SECONDS_PER_MODEL = 7  # of processor time
 
 
 def principal(values: NDArray[np.complex128], share: float) -> int:

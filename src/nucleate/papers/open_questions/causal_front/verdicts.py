@@ -26,7 +26,7 @@ __all__ = [
     "verdicts",
 ]
 
-UNDECIDED: Word = "not observed"  # where an interval has a bound in it
+UNDECIDED: Word = "undecided"  # where an interval has a bound in it
 
 MAX_GROWTH_OFF = 0.1  # of the growth of modes from the linear law, relatively
 MAX_SPEED_OFF = 0.15  # of the speed from the predicted one, relatively, in runs

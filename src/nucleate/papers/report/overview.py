@@ -26,10 +26,10 @@ KINDS_OF_STATEMENT = (
     "Statements of the paper are in our words, with all their hypotheses, from our notes on arXiv {arxiv}."
     " What it proves, prints or draws *agrees* or *disagrees* with what is measured here; what it conjectures"
     " is given *evidence for* or *against*, and *disagrees* where a counterexample is certain; *not testable"
-    " here* is what it states and we cannot decide, *no claim* what it does not speak of. Of what is ours,"
-    " *proved* has its proof in the documentation, and what is measured is as it says (else: *contradicted*);"
-    " *observed*, or *not observed*, was judged by the criterion given with it; *undecided* is what misses it"
-    " only in parts that have their bound within their interval."
+    " here* is what it states and we cannot decide, *no claim* what it does not speak of. Statements of ours"
+    " are *proved* in the documentation and agree with what is measured here (else: *contradicted*); or they"
+    " are *observed* or *not observed*, by the criterion given with each, and *undecided* where the interval"
+    " of a number has the criterion's bound in it and nothing else fails."
 )
 
 

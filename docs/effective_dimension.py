@@ -101,11 +101,13 @@ def row(heads: list[NDArray[np.complex128]], layers: Array) -> str:
 def held_out(trained: dict[float, Array], layers: Array, random: dict[float, Array]) -> list[str]:
     """The three verdicts of the docstring: d₁ by share of trained heads with their layers, and of random
     ones, each (heads,)."""
-    rng, groups = np.random.default_rng(SEED), [np.flatnonzero(layers == one) for one in np.unique(layers)]
+    # layers are drawn as in `median`, so that intervals of the same number are the same
+    rng, random_rng = np.random.default_rng(SEED), np.random.default_rng(SEED + 1)
+    groups = [np.flatnonzero(layers == one) for one in np.unique(layers)]
     differences = []
     for _ in range(RESAMPLES):
         own = np.concatenate([groups[i] for i in rng.integers(len(groups), size=len(groups))])
-        other = rng.integers(len(random[0.9]), size=len(random[0.9]))
+        other = random_rng.integers(len(random[0.9]), size=len(random[0.9]))
         middle, spread = np.median(trained[0.9][own]), np.log(trained[0.5][own]).std(ddof=1)
         differences.append(
             [

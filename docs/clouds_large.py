@@ -1,4 +1,5 @@
-"""The item clouds with as many runs as open-questions/clouds.md has: about 55 minutes on two cores.
+"""The item clouds with as many runs as open-questions/clouds.md has, and those of its late tokens: about an
+hour on two cores.
 
     python docs/clouds_large.py OUT
 
@@ -11,6 +12,8 @@ from pathlib import Path
 
 from nucleate.papers.core.runner import reproduce_item
 from nucleate.papers.open_questions.clouds.item import ITEM, LARGE
+
+MINUTES = 60  # on two cores
 
 
 class Shares:
@@ -29,6 +32,7 @@ class Shares:
 
 def main(out: str) -> None:
     """Run, measure, judge and draw."""
+    print(f"This takes about {MINUTES} minutes on two cores, less what {out} has already.", flush=True)
     for folder in ("figures", "data", "items"):
         (Path(out) / folder).mkdir(parents=True, exist_ok=True)
     summary = reproduce_item(Path(out), ITEM, {**ITEM.parameters, **LARGE}, display=Shares())

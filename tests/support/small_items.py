@@ -219,6 +219,21 @@ SMALL: dict[str, dict[str, Any]] = {
         "again": {"picked": 1, "n": 16, "starts": 2},
         "partings": 1,
         "parting_time": 8.0,
+        "late": {
+            "cells": [
+                ["general", 4, 4.0, 3],
+                ["general", 4, 1.0, 3],
+                ["general", 3, 4.0, 2],
+                ["gradient", 4, 4.0, 2],
+                ["general", 2, 4.0, 2],
+            ],
+            "n": [8, 16],
+            "t": 60.0,
+            "since": 20.0,
+            "tol": 1e-4,
+            "first_seed": 201,
+            "again": {"starts": 2, "t": 60.0, "since": 20.0},
+        },
     },
     "lifetimes": {
         "cells": [

@@ -8,17 +8,25 @@ import xarray
 from support.small_items import SMALL, made
 
 from nucleate.papers import find
-from nucleate.papers.open_questions.clouds.data import (
-    KINDS,
-    Draw,
-    again_seeds,
-    dominant_space,
-    drawn_model,
-    picked,
-    table,
-)
+from nucleate.papers.core.numbers import Number, exact
+from nucleate.papers.open_questions.clouds.data import again_seeds, picked, table
+from nucleate.papers.open_questions.clouds.drawn import KINDS, Draw, dominant_space, drawn_model
 from nucleate.papers.open_questions.clouds.item import LARGE
-from nucleate.papers.open_questions.clouds.measures import held_out, rule_hits, seed_share
+from nucleate.papers.open_questions.clouds.late import chance_of_no_difference, uniform_distances
+from nucleate.papers.open_questions.clouds.late_runs import (
+    BINS,
+    cannot_be_chaotic,
+    chaotic,
+    late_again_seeds,
+    late_picked,
+    late_table,
+    limit_above,
+    one_late,
+    overlap_distance,
+    overlap_ranks,
+)
+from nucleate.papers.open_questions.clouds.measures import ends, held_out, rule_hits, seed_share
+from nucleate.sphere import uniform
 
 SPHERES = {"kinds": ["general", "all", "symmetric", "scores"], "betas": [4.0], "draws": 8}
 P: dict[str, Any] = {
@@ -32,6 +40,47 @@ P: dict[str, Any] = {
     },
     "again": {"picked": 1, "n": 64, "starts": 6},
 }
+N = P["late"]["n"]
+
+
+def late_planted(
+    chaotic_cells: dict[tuple[str, int, float], float] | None = None,
+    since: int = 0,
+    again: float = -0.02,
+    apart: float = 0.01,
+) -> dict[str, xarray.Dataset]:
+    """Exponents of -0.02 with errors, of 0 with V = -I; in some cells, in every second V, others from the
+    token `since` on; distances from the uniform law."""
+    rng, draws = np.random.default_rng(3), late_table(P)
+    mean = np.array([0.0 if one.kind == "gradient" else -0.02 for one in draws])
+    value = np.repeat(mean[:, None], N[-1], 1)  # (runs, n)
+    for i, one in enumerate(draws):
+        if one.seed % 2:
+            exponent = (chaotic_cells or {}).get((one.kind, one.d, one.beta), mean[i])
+            value[i, since:] = exponent
+
+    def dataset(value: np.ndarray, dim: np.ndarray) -> xarray.Dataset:
+        two = [value + 1e-3 * rng.standard_normal(value.shape) for _ in range(2)]
+        flat = {"apart": apart, "two_times_apart": apart}
+        return xarray.Dataset(
+            {
+                "first": (("run", "token"), two[0]),
+                "second": (("run", "token"), two[1]),
+                "one_time": (("run", "bin"), np.full((len(value), BINS), 1.0 / BINS)),
+                "dim_L": ("run", dim),
+                **{
+                    key: ("run", number + 1e-3 * rng.standard_normal(len(value)))
+                    for key, number in flat.items()
+                },
+            }
+        )
+
+    dims = np.array([one.d if one.kind == "gradient" else 2 for one in draws], dtype=float)
+    starts = P["late"]["again"]["starts"]
+    return {
+        "late": dataset(value, dims),
+        "late_again": dataset(np.full((starts, N[-1]), again), np.full(starts, 2.0)),
+    }
 
 
 def planted(**exponents: float) -> dict[str, xarray.Dataset]:
@@ -61,7 +110,7 @@ def planted(**exponents: float) -> dict[str, xarray.Dataset]:
     data["again0"] = data["long"].isel(run=[0, 1, 2, 3])
     growth = np.tile(np.linspace(0.1, 2.0, 5), (2, 1))
     data["partings"] = xarray.Dataset(dict.fromkeys(("simulated", "tangent"), (("run", "time"), growth)))
-    return data
+    return data | late_planted()
 
 
 def words(data: dict[str, xarray.Dataset]) -> list[str]:
@@ -72,7 +121,7 @@ def words(data: dict[str, xarray.Dataset]) -> list[str]:
 def test_planted_exponents_change_the_verdicts() -> None:
     quiet = ["proved", "observed", "not observed", "not observed", "observed", "observed", "not observed"]
     rest = ["observed", "not observed", "observed"]
-    assert words(planted()) == quiet + rest
+    assert words(planted())[:10] == quiet + rest
     chaotic = words(planted(general=0.02, all=0.02))
     assert chaotic[2:4] == ["observed", "observed"]
     assert chaotic[6] == "observed"
@@ -83,7 +132,7 @@ def test_planted_exponents_change_the_verdicts() -> None:
     data = planted()
     data["partings"]["simulated"] = data["partings"]["simulated"] + 0.2
     data["gradient"]["spread"] += 2.0
-    assert [words(data)[i] for i in (1, -1)] == ["not observed", "not observed"]
+    assert [words(data)[i] for i in (1, 9)] == ["not observed", "not observed"]
 
 
 def test_planted_orders_of_tokens_and_kinds_of_eigenvalues_change_their_verdicts() -> None:
@@ -100,6 +149,117 @@ def test_planted_orders_of_tokens_and_kinds_of_eigenvalues_change_their_verdicts
             for half in ("first", "second"):
                 data[name][half][loud, -1] = 0.02
     assert words(data)[7:9] == ["not observed", "observed"]
+
+
+def late_words(late: dict[str, xarray.Dataset]) -> list[str]:
+    return words(planted() | late)[10:]
+
+
+def test_planted_late_exponents_change_the_verdicts() -> None:
+    no, yes = "not observed", "observed"
+    assert late_words(late_planted()) == [no, no, no, no, no, no, yes]
+    main = ("general", 8, 16.0)
+    assert late_words(late_planted({main: 0.02}, again=0.02))[:2] == [yes, yes]
+    # not from other starts
+    assert late_words(late_planted({main: 0.02}))[:2] == [yes, no]
+    # what runs without chaos show too, on the circle or with V = -I, is no chaos
+    for null in (("general", 2, 4.0), ("gradient", 8, 16.0)):
+        assert late_words(late_planted({main: 0.02, null: 0.02}, again=0.02))[:2] == [no, no]
+    # nor is the growth of a tangent vector like t
+    assert late_words(late_planted({main: 0.002}, again=0.002))[:2] == [no, no]
+
+
+def test_planted_numbers_of_tokens_and_beta_and_d_change_their_verdicts() -> None:
+    main = ("general", 8, 16.0)
+    assert late_words(late_planted({main: 0.02}))[2:5] == ["not observed", "observed", "observed"]
+    assert late_words(late_planted({main: 0.02}, since=48))[2:5] == ["observed"] * 3
+    everywhere = {main: 0.02, ("general", 8, 4.0): 0.02, ("general", 4, 16.0): 0.02}
+    assert late_words(late_planted(everywhere, since=48))[2:5] == ["observed", "not observed", "not observed"]
+
+
+def test_planted_distances_from_the_uniform_law_change_their_verdicts() -> None:
+    assert late_words(late_planted(apart=0.01))[5:] == ["not observed", "observed"]
+    assert late_words(late_planted(apart=0.3))[5:] == ["observed", "not observed"]
+    data = late_planted(apart=0.3)
+    data["late"]["two_times_apart"][:] = 0.02
+    assert late_words(data)[5:] == ["not observed", "not observed"]
+
+
+def test_the_null_is_hardly_ever_above_the_limit_that_the_others_make() -> None:
+    rng, hits = np.random.default_rng(5), 0
+    for _ in range(200):
+        # half at 0, half below, with errors as large as the margin of linear growth
+        nulls = np.where(np.arange(30) % 2, 0.0, -0.01)[:, None] + 0.002 * rng.standard_normal((30, 2))
+        hits += int(nulls[0].min() > limit_above(nulls[1:], 300.0, 300.0))
+    assert hits == 0
+    still = np.zeros((4, 2))
+    assert limit_above(still, 300.0, 300.0) == pytest.approx(np.log(2.0) / 300.0)
+    assert limit_above(still - 1.0, 300.0, 300.0) == limit_above(still, 300.0, 300.0)
+    assert limit_above(still + np.array([0.0, 0.1]), 300.0, 300.0) == pytest.approx(0.1)
+    assert limit_above(still + 0.05, 300.0, 300.0) == pytest.approx(0.05 + np.log(2.0) / 300.0)
+
+
+def test_the_v_from_other_starts_is_the_first_that_is_chaotic_or_the_nearest_to_it() -> None:
+    data = late_planted({("general", 8, 16.0): 0.02})["late"]
+    seeds = [one.seed for one, hit in zip(late_table(P), chaotic(P, data, N[-1]), strict=True) if hit]
+    assert seeds == [101, 103, 105, 107, 109]
+    assert late_picked(P, data).seed == 101
+    data["first"][0] = -0.02
+    assert late_picked(P, data).seed == 103
+    quiet = late_planted()["late"]
+    for half in ("first", "second"):
+        quiet[half][3] = -0.001
+    assert late_picked(P, quiet) == Draw("general", 8, 16.0, N[-1], 104)
+    assert cannot_be_chaotic(Draw("general", 2, 4.0, 8, 0))
+    assert not cannot_be_chaotic(Draw("symmetric", 4, 4.0, 8, 0))
+
+
+def test_a_bound_of_exactly_zero_is_a_bound() -> None:
+    assert ends(Number(-1.0, "", -2.0, 0.0)) == (-2.0, 0.0)
+    assert ends(Number(1.0, "", 0.0, 2.0)) == (0.0, 2.0)
+    assert ends(exact(1.0, "")) == (-np.inf, np.inf)
+    item = find("clouds")
+    numbers = {**item.measure(planted(), P)}
+    numbers["early"] = Number(-0.1, "", -0.2, 0.0)
+    numbers["late"] = Number(0.2, "", 0.1, 0.3)
+    assert item.verdicts(numbers, P)[7].word == "observed"
+    numbers["gradient_spread"] = Number(-0.1, "", -0.2, 0.0)
+    assert item.verdicts(numbers, P)[9].word == "observed"
+
+
+def test_chances_are_those_of_the_sign_test_and_fisher_s() -> None:
+    yes, no = np.ones(5, dtype=bool), np.zeros(5, dtype=bool)
+    assert chance_of_no_difference(yes, no, True) == pytest.approx(2.0**-5)
+    assert chance_of_no_difference(no, yes, True) == 1.0
+    assert chance_of_no_difference(yes, yes, True) == 1.0
+    assert chance_of_no_difference(yes, no, False) == pytest.approx(1.0 / 252.0)  # 10 over 5
+    assert chance_of_no_difference(no, yes, False) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("dim", [2, 3, 8])
+def test_inner_products_of_uniform_tokens_have_uniform_ranks(dim: int) -> None:
+    rng = np.random.default_rng(dim)
+    x = rng.standard_normal((2, 4000, dim))
+    x /= np.linalg.norm(x, axis=-1, keepdims=True)
+    ranks = overlap_ranks((x[0] * x[1]).sum(-1), dim)
+    assert np.abs(np.quantile(ranks, (0.1, 0.5, 0.9)) - (0.1, 0.5, 0.9)).max() < 0.03  # 4 deviations
+    null = uniform_distances(64, dim)
+    assert 0.0 < null.mean() < 0.1
+    assert overlap_distance(np.abs(x[0, :64])) > null.max()  # tokens that lean to one side
+
+
+def test_the_first_tokens_of_a_run_have_the_exponents_of_a_run_of_so_many() -> None:
+    from nucleate.attention import Attention
+    from nucleate.integrate.lyapunov import lyapunov
+
+    draw = Draw("general", 3, 4.0, 12, 201)
+    found = one_late(60.0, 20.0, 1e-8, draw)
+    x = uniform(12, 3, 201)[:6]
+    few = lyapunov(Attention(4.0, *drawn_model("general", 3, 201)), x, 60.0, since=20.0, tol=1e-8)
+    vectors = (found["first"][:6] + found["second"][:6]) / 2.0
+    assert few.growth[-len(few.growth) * 2 // 3 :, :, 0].mean(0) / few.t[0] == pytest.approx(
+        vectors, abs=2e-3
+    )
 
 
 def test_the_held_out_exponent_is_that_of_the_token_that_was_largest_before() -> None:
@@ -120,6 +280,10 @@ def test_no_seed_of_the_item_is_one_of_the_larger_runs_or_of_a_first_look() -> N
         assert starts.isdisjoint(again_seeds(p))
         seeds.append(starts | set(again_seeds(p)))
     assert seeds[0].isdisjoint(seeds[1] | seeds[2])
+    late = [{draw.seed for draw in late_table(p)} for p in (item.parameters, item.quick)]
+    assert late[0] == set(range(101, 111))
+    for starts in (late[1], *seeds):
+        assert starts.isdisjoint(late[0] | set(late_again_seeds(item.parameters)))
 
 
 def test_runs_of_one_seed_at_several_beta_count_as_one_in_the_interval_of_a_share() -> None:

@@ -2,12 +2,13 @@
 their tokens are."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nucleate.checks import Array
 from nucleate.papers.core.threads import in_threads
+from nucleate.papers.open_questions.clouds.drawn import Draw, dominant_space, drawn_model
+from nucleate.papers.open_questions.clouds.late_runs import late_cost, run_late
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -16,11 +17,7 @@ if TYPE_CHECKING:
     from nucleate.papers.core.item import Data
 
 __all__ = [
-    "KINDS",
-    "Draw",
     "again_seeds",
-    "dominant_space",
-    "drawn_model",
     "one_parting",
     "one_run",
     "picked",
@@ -28,50 +25,10 @@ __all__ = [
     "table",
 ]
 
-# of the models, all with lambda_max < 0: what is drawn of Q, K, V, the rest is I and -I
-KINDS = ("gradient", "symmetric", "general", "scores", "all")
-LAMBDA_MAX = -0.25  # of general V
-SYMMETRIC = (-1.5, -0.5)  # eigenvalues of symmetric V are uniform between these
 RUNS_PER_BLOCK = 96  # computed and stored at a time
 PARTING, PARTING_FRAMES = 1e-8, 8  # how near two runs begin, and how often they are looked at
 ANOTHER_START = 20_000  # added to the first seed: the first of the starts of a V that was picked
 FRAMES = 256  # of the window, looked at for where tokens are
-
-
-class Draw(NamedTuple):
-    """One run."""
-
-    kind: str
-    d: int
-    beta: float
-    n: int
-    seed: int
-
-
-def drawn_model(kind: str, d: int, seed: int) -> tuple[Array, Array, Array]:
-    """Q, K, V (d, d) of a kind: Gaussian entries of variance 1/d for what is drawn; general V is moved by a
-    multiple of I to LAMBDA_MAX, symmetric V has a random orthonormal basis."""
-    rng, one = np.random.default_rng([seed, d]), np.eye(d)
-    V, Q, K = rng.standard_normal((3, d, d)) / np.sqrt(d)
-    if kind == "symmetric":
-        basis = np.linalg.qr(V)[0]  # (d, d)
-        V = (basis * rng.uniform(*SYMMETRIC, d)) @ basis.T
-    elif kind in ("general", "all"):
-        V = V - (np.linalg.eigvals(V).real.max() - LAMBDA_MAX) * one
-    else:
-        V = -one
-    return (Q, K, V) if kind in ("scores", "all") else (one, one, V)
-
-
-def dominant_space(V: Array) -> Array:
-    """An orthonormal basis (d, dim L) of the eigenvectors of V at the largest real part, with their real and
-    imaginary parts where they are complex; all of R^d for a multiple of I."""
-    if (V == V[0, 0] * np.eye(len(V))).all():
-        return np.eye(len(V))
-    values, vectors = np.linalg.eig(V)
-    top = int(values.real.argmax())
-    parts = [vectors[:, top].real] + [vectors[:, top].imag] * int(values[top].imag != 0.0)
-    return np.asarray(np.linalg.qr(np.stack(parts, axis=1))[0])
 
 
 def one_run(t: float, since: float, tol: float, draw: Draw, start: int | None = None) -> dict[str, Any]:
@@ -208,13 +165,16 @@ def _block(p: Any, draws: list[Draw], numbers: range) -> "Dataset":
 
 def run(workspace: "ItemWorkspace") -> "Data":
     """Every set of cells, some runs at a time."""
-    p, data = workspace.parameters, {}
+    p = workspace.parameters
+    data: dict[str, Dataset] = {}
     every = {name: table(p, name) for name in p["sets"]}
-    cost = np.cumsum([0.0, *(sum(one.n**2 * one.d for one in draws) for draws in every.values())])
+    costs = [p["t"] * sum(one.n**2 * one.d for one in draws) for draws in every.values()]
+    cost = np.cumsum([0.0, late_cost(p), *costs])
+    data |= run_late(workspace, lambda done, total: workspace.progress(done / total * cost[1], cost[-1]))
     for i, (name, draws) in enumerate(every.items()):
 
         def progress(done: float, total: float, i: int = i) -> None:
-            workspace.progress(cost[i] + done / total * (cost[i + 1] - cost[i]), cost[-1])
+            workspace.progress(cost[i + 1] + done / total * (cost[i + 2] - cost[i + 1]), cost[-1])
 
         work = partial(_block, p, draws)
         data[name] = workspace.blocks(name, len(draws), RUNS_PER_BLOCK, work, "run", progress)

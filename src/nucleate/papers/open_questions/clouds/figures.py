@@ -1,4 +1,4 @@
-"""Largest exponents of all runs by kind, and exponents by token."""
+"""Late exponents by d, beta and n, how late tokens lie, largest exponents by kind, exponents by token."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nucleate.papers.core.item import Data, Numbers, Parameters
-from nucleate.papers.open_questions.clouds.data import Draw, table
+from nucleate.papers.open_questions.clouds.data import table
+from nucleate.papers.open_questions.clouds.drawn import Draw
+from nucleate.papers.open_questions.clouds.late import cells, lying, rows_of
+from nucleate.papers.open_questions.clouds.late_runs import BINS, cannot_be_chaotic, late_halves, late_table
 from nucleate.papers.open_questions.clouds.measures import of_runs
 
 if TYPE_CHECKING:
@@ -28,14 +31,76 @@ TOKENS_PER_MEAN = 8  # smoothed over
 
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
-    """Both."""
+    """All four."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(10.6, 4.2), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=[1.5, 1.0])
-    _runs(left, data, numbers, p)
-    _tokens(right, data, numbers, p)
+    figure = Figure(figsize=(10.6, 8.2), layout="constrained")
+    ((late, lie), (runs, tokens)) = figure.subplots(2, 2, width_ratios=[1.5, 1.0])
+    _late(late, data, numbers, p)
+    _lie(lie, data, numbers, p)
+    _runs(runs, data, numbers, p)
+    _tokens(tokens, data, numbers, p)
     return {"clouds": figure}
+
+
+def _late(ax: Any, data: Data, numbers: Numbers, p: Parameters) -> None:
+    """The late exponent of every V, by d, beta and the number of tokens."""
+    from nucleate.plot.styles import tidy
+
+    palette, found, ns = tidy(ax), data["late"], p["late"]["n"]
+    rng = np.random.default_rng(0)
+    nulls = np.flatnonzero([cannot_be_chaotic(draw) for draw in late_table(p)])
+    columns = [(nulls, ns[-1], "cannot be\nchaotic")]
+    columns += [
+        (rows_of(p, cell), m, f"{m}\nd = {cell.d}\nβ = {cell.beta:g}") for cell in cells(p) for m in ns
+    ]
+    for place, (rows, m, _) in enumerate(columns):
+        limit = numbers[f"late_limit_n{m}"].value
+        value = np.maximum(late_halves(found, m)[rows].min(1), LOWEST)
+        x = place + rng.uniform(-0.25, 0.25, len(value))
+        ax.fill_between([place - 0.45, place + 0.45], LOWEST * 1.1, limit, color=palette.grey(0.1), lw=0)
+        ax.plot(x[value <= limit], value[value <= limit], "o", color=palette.grey(0.55), markersize=3)
+        ax.plot(x[value > limit], value[value > limit], "o", color=palette.red, markersize=4)
+        words = f"{(value > limit).sum()} of {len(value)}"
+        place_at = {"xycoords": ("data", "axes fraction"), "ha": "center", "va": "top", "fontsize": 8}
+        ax.annotate(words, (place, 1.0), **place_at)
+    ax.axhline(0.0, color=palette.ink, linewidth=0.6)
+    ax.set_xticks(range(len(columns)), [words for _, _, words in columns], fontsize=8)
+    top = max(0.01, float(late_halves(found, ns[-1]).min(1).max()))
+    ax.set(ylabel="exponent of late tokens", ylim=(LOWEST * 1.1, 1.25 * top), title="tokens, general V")
+
+
+def _lie(ax: Any, data: Data, numbers: Numbers, p: Parameters) -> None:
+    """Inner products of late tokens in L, by their rank under the uniform law, which is flat."""
+    from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, tidy
+
+    palette = tidy(ax)
+    at = (np.arange(BINS) + 0.5) / BINS
+    for name, colour, words in (
+        ("turning", palette.red, "general V, complex"),
+        ("gradient", CLUSTER_COLOURS[0], "V = −I"),
+    ):
+        rows, _ = lying(data, p, name)
+        if not len(rows):
+            continue
+        density = data["late"]["one_time"].values[rows] * BINS  # (runs, BINS)
+        half = 1.96 * density.std(0) / np.sqrt(len(rows))
+        label = f"{words}: distance {numbers[f'{name}_apart'].value:.2f}"
+        null = numbers[f"{name}_uniform"].value
+        ax.step(
+            at, density.mean(0), where="mid", color=colour, linewidth=1.2, label=f"{label}, not {null:.2f}"
+        )
+        ax.fill_between(
+            at, density.mean(0) - half, density.mean(0) + half, step="mid", color=colour, alpha=0.2, lw=0
+        )
+    ax.axhline(1.0, color=palette.ink, linewidth=0.8, linestyle="--", label="uniform law on L")
+    ax.set(
+        xlabel="rank of the inner product of two late tokens",
+        ylabel="density",
+        title="in L, against the uniform law",
+        ylim=(0.0, None),
+    )
+    ax.legend(fontsize=SMALL_POINTS, frameon=False)
 
 
 def _is(kind: str, one: Draw) -> bool:

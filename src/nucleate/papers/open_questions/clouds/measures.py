@@ -9,13 +9,16 @@ from numpy.typing import NDArray
 from nucleate.checks import Array
 from nucleate.papers.core.item import Data, Parameters
 from nucleate.papers.core.numbers import Number
-from nucleate.papers.open_questions.clouds.data import Draw, table
+from nucleate.papers.open_questions.clouds.data import table
+from nucleate.papers.open_questions.clouds.drawn import Draw
+from nucleate.papers.open_questions.clouds.late_runs import late_halves
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
 __all__ = [
     "RESTING",
+    "ends",
     "held_out",
     "late_means",
     "of_kind",
@@ -27,6 +30,11 @@ __all__ = [
 ]
 
 RESTING = 1e-6  # a token that moves less than this between two frames at the end rests
+
+
+def ends(one: Number) -> tuple[float, float]:
+    """Of its interval; of one value without an interval, everything is possible."""
+    return -np.inf if one.low is None else one.low, np.inf if one.high is None else one.high
 
 
 def held_out(first: Array, second: Array) -> Array:
@@ -62,8 +70,7 @@ def of_kind(
 
 def late_means(data: Data, name: str) -> Array:
     """The mean exponent of the second half of the tokens, in both halves of the window, (runs, 2)."""
-    n = data[name].sizes["token"]
-    return np.stack([data[name][half].values[:, n // 2 :].mean(1) for half in ("first", "second")], axis=1)
+    return late_halves(data[name], data[name].sizes["token"])
 
 
 def resolution(data: Data, p: Parameters) -> float:

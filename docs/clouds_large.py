@@ -1,19 +1,21 @@
-"""The item clouds with as many runs as open-questions/clouds.md has, and those of its late tokens: about an
-hour on two cores.
+"""The item clouds with as many runs as open-questions/clouds.md has: about an hour on two cores.
 
-    python docs/clouds_large.py OUT
+    python docs/clouds_large.py OUT [late]
 
-Figures, numbers and verdicts are written into the folder OUT; a second call goes on where the first one
-stopped.
+With `late`, only its runs of late tokens, about five minutes, and no figure. Figures, numbers and verdicts are
+written into the folder OUT; a second call goes on where the first one stopped.
 """
 
 import sys
 from pathlib import Path
 
+from nucleate.papers.core.cache import ItemWorkspace
 from nucleate.papers.core.runner import reproduce_item
 from nucleate.papers.open_questions.clouds.item import ITEM, LARGE
+from nucleate.papers.open_questions.clouds.late import late_numbers, late_verdicts
+from nucleate.papers.open_questions.clouds.late_runs import run_late
 
-MINUTES = 60  # on two cores
+MINUTES, LATE_MINUTES = 60, 5  # on two cores
 
 
 class Shares:
@@ -32,7 +34,7 @@ class Shares:
 
 def main(out: str) -> None:
     """Run, measure, judge and draw."""
-    print(f"This takes about {MINUTES} minutes on two cores, less what {out} has already.", flush=True)
+    _say_cost(out, MINUTES)
     for folder in ("figures", "data", "items"):
         (Path(out) / folder).mkdir(parents=True, exist_ok=True)
     summary = reproduce_item(Path(out), ITEM, {**ITEM.parameters, **LARGE}, display=Shares())
@@ -40,5 +42,22 @@ def main(out: str) -> None:
         print(f"{verdict['word']}: {verdict['part']}. {verdict['why']}.")
 
 
+def late_main(out: str) -> None:
+    """Run, measure and judge late tokens alone."""
+    _say_cost(out, LATE_MINUTES)
+    p = {**ITEM.parameters, **LARGE}
+    workspace = ItemWorkspace(ITEM.key, Path(out) / "data" / ITEM.key, p)
+    data = run_late(workspace, lambda done, total: Shares().at(ITEM.key, done / total))
+    numbers = dict(late_numbers(data, p))
+    for number in numbers.values():
+        print(f"{number.about}: {number}")
+    for verdict in late_verdicts(numbers, p):
+        print(f"{verdict.word}: {verdict.part}. {verdict.why}.")
+
+
+def _say_cost(out: str, minutes: int) -> None:
+    print(f"This takes about {minutes} minutes on two cores, less what {out} has already.", flush=True)
+
+
 if __name__ == "__main__":
-    main(sys.argv[1])
+    (late_main if sys.argv[2:] == ["late"] else main)(sys.argv[1])

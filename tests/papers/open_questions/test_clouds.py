@@ -280,10 +280,14 @@ def test_no_seed_of_the_item_is_one_of_the_larger_runs_or_of_a_first_look() -> N
         assert starts.isdisjoint(again_seeds(p))
         seeds.append(starts | set(again_seeds(p)))
     assert seeds[0].isdisjoint(seeds[1] | seeds[2])
-    late = [{draw.seed for draw in late_table(p)} for p in (item.parameters, item.quick)]
-    assert late[0] == set(range(101, 111))
-    for starts in (late[1], *seeds):
-        assert starts.isdisjoint(late[0] | set(late_again_seeds(item.parameters)))
+    late = [
+        {draw.seed for draw in late_table(p)} | set(late_again_seeds(p))
+        for p in (item.parameters, LARGE, item.quick)
+    ]
+    assert set(range(101, 111)) < late[0]
+    for i, some in enumerate(late):
+        for others in (*late[i + 1 :], *seeds):
+            assert some.isdisjoint(others)
 
 
 def test_runs_of_one_seed_at_several_beta_count_as_one_in_the_interval_of_a_share() -> None:

@@ -334,6 +334,23 @@ LARGE: Parameters = {
     "again": {"picked": 1, "n": 72, "starts": 8},
     "partings": 4,
     "first_seed": 0,
+    # more V than the item's, which has too few to tell shares apart
+    "late": {
+        "cells": [
+            ["general", 8, 16.0, 24],
+            ["general", 8, 4.0, 24],
+            ["gradient", 8, 16.0, 6],
+            ["gradient", 8, 4.0, 6],
+            ["general", 2, 16.0, 6],
+            ["general", 2, 4.0, 6],
+        ],
+        "n": [32, 64, 128],
+        "t": 900.0,
+        "since": 300.0,
+        "tol": 1e-4,
+        "first_seed": 301,
+        "again": {"starts": 2, "t": 1800.0, "since": 600.0},
+    },
 }
 
 ITEM = Item(

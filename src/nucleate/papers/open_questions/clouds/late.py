@@ -209,8 +209,8 @@ def late_verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     compared = _compared(p)
     return (
         Verdict(
-            f"there are general V with chaotic clouds, {cell_words(first, n[-1])}, by the mean exponent of"
-            " late tokens",
+            f"more of general V, {cell_words(first, n[-1])}, have late tokens with a mean exponent above the"
+            " limit than runs that cannot be chaotic might by chance",
             _word(ends(share)[0] > 1.0 / (nulls + 1)),
             f"{_share(share)} of the V have late exponents above {limit:.4f} in both halves of the window,"
             f" the largest of the V {numbers[f'{_key(first, n[-1])}_most'].value:.4f}; of the late tokens"
@@ -219,7 +219,8 @@ def late_verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
             f" {numbers['late_null_most'].value:.4f}",
         ),
         Verdict(
-            "the first V with a chaotic cloud among these has one from other starts, over a longer time",
+            "there are general V with chaotic clouds: the first of these V above the limit is above it from"
+            " other starts too, over twice the time",
             _word(share.value > 0.0 and ends(again)[0] > limit),
             f"{again.about}: {again}, {p['late']['again']['starts']} starts, the smallest"
             f" {numbers['late_again_least'].value:.4f}, where the limit is {limit:.4f}; held-out exponent"

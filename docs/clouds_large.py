@@ -2,8 +2,8 @@
 
     python docs/clouds_large.py OUT [late]
 
-With `late`, only its runs of late tokens, about five minutes, and no figure. Figures, numbers and verdicts are
-written into the folder OUT; a second call goes on where the first one stopped.
+With `late`, only its runs of late tokens, about five minutes, and no figure. Figures, numbers and verdicts
+are written into the folder OUT; a second call goes on where the first one stopped.
 """
 
 import sys

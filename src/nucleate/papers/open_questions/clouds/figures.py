@@ -50,9 +50,9 @@ def _late(ax: Any, data: Data, numbers: Numbers, p: Parameters) -> None:
     palette, found, ns = tidy(ax), data["late"], p["late"]["n"]
     rng = np.random.default_rng(0)
     nulls = np.flatnonzero([cannot_be_chaotic(draw) for draw in late_table(p)])
-    columns = [(nulls, ns[-1], "cannot be\nchaotic")]
+    columns = [(nulls, ns[-1], "cannot\nbe\nchaotic")]
     columns += [
-        (rows_of(p, cell), m, f"{m}\nd = {cell.d}\nβ = {cell.beta:g}") for cell in cells(p) for m in ns
+        (rows_of(p, cell), m, f"n = {m}\nd = {cell.d}\nβ = {cell.beta:g}") for cell in cells(p) for m in ns
     ]
     for place, (rows, m, _) in enumerate(columns):
         limit = numbers[f"late_limit_n{m}"].value
@@ -67,7 +67,7 @@ def _late(ax: Any, data: Data, numbers: Numbers, p: Parameters) -> None:
     ax.axhline(0.0, color=palette.ink, linewidth=0.6)
     ax.set_xticks(range(len(columns)), [words for _, _, words in columns], fontsize=8)
     top = max(0.01, float(late_halves(found, ns[-1]).min(1).max()))
-    ax.set(ylabel="exponent of late tokens", ylim=(LOWEST * 1.1, 1.25 * top), title="tokens, general V")
+    ax.set(ylabel="exponent of late tokens", ylim=(LOWEST * 1.1, 1.25 * top), title="general V, many tokens")
 
 
 def _lie(ax: Any, data: Data, numbers: Numbers, p: Parameters) -> None:
@@ -85,20 +85,19 @@ def _lie(ax: Any, data: Data, numbers: Numbers, p: Parameters) -> None:
             continue
         density = data["late"]["one_time"].values[rows] * BINS  # (runs, BINS)
         half = 1.96 * density.std(0) / np.sqrt(len(rows))
-        label = f"{words}: distance {numbers[f'{name}_apart'].value:.2f}"
-        null = numbers[f"{name}_uniform"].value
-        ax.step(
-            at, density.mean(0), where="mid", color=colour, linewidth=1.2, label=f"{label}, not {null:.2f}"
-        )
+        own, null = (numbers[f"{name}_{key}"].value for key in ("apart", "uniform"))
+        label = f"{words}: distance {own:.3f} (uniform {null:.3f})"
+        ax.step(at, density.mean(0), where="mid", color=colour, linewidth=1.2, label=label)
         ax.fill_between(
             at, density.mean(0) - half, density.mean(0) + half, step="mid", color=colour, alpha=0.2, lw=0
         )
     ax.axhline(1.0, color=palette.ink, linewidth=0.8, linestyle="--", label="uniform law on L")
+    top = ax.get_ylim()[1]
     ax.set(
         xlabel="rank of the inner product of two late tokens",
         ylabel="density",
         title="in L, against the uniform law",
-        ylim=(0.0, None),
+        ylim=(0.0, 1.25 * top),
     )
     ax.legend(fontsize=SMALL_POINTS, frameon=False)
 

@@ -356,7 +356,7 @@ LARGE: Parameters = {
 ITEM = Item(
     key="clouds",
     title="Clouds: are they chaotic?",
-    cost=Cost(quick=42.0, full=560.0),
+    cost=Cost(quick=47.0, full=500.0),
     source="Table 1, rows 4 and 5; section 6",
     statement=(
         "For λ_max < 0 the paper's Table 1 says: a cloud around L if λ_max has multiplicity 2 or more, two"
@@ -497,11 +497,11 @@ ITEM = Item(
             "`late` is a second experiment, on seeds 101 to 110 of V and starts, 20 101 to 20 104 of other"
             " starts, fixed with its criteria before it was run. Late exponent: the mean of the largest"
             " exponents of the second half of the tokens, in each half of the window; the mean over many"
-            " tokens has far smaller errors than the exponent of one. As the first m tokens of a run are a"
-            " run of m tokens, n = 32 and 64 are the beginnings of the runs of 128. Known by then: such means"
+            " tokens has far smaller errors than the exponent of one. As the first tokens of a run are a run"
+            " of their own, n = 32 and 64 are the beginnings of the runs of 128. Known by then: such means"
             " of five V with other seeds, made with code that is not ours, positive for three of them at d"
-            " = 8, n = 128, β = 16 and for none of two at β = 4, with 0.0000 for V = −I and −0.012 on the"
-            " circle."
+            " = 8, n = 128, β = 16 and for none of two at β = 4, for three of four at d = 16,"
+            " and for one of six at d = 4, n = 64; with 0.0000 for V = −I and −0.012 on the circle."
         ),
         (
             "A V has a chaotic cloud if its late exponent is above a limit in both halves of the window. The"

@@ -288,8 +288,8 @@ def _lie_verdicts(numbers: Numbers) -> Iterator[Verdict]:
         found, null = numbers["gradient_apart"], numbers["gradient_uniform"]
         other = numbers["gradient_two_times_apart"]
         yield Verdict(
-            "late tokens of V = −I follow the uniform law on L, the whole sphere, as well as as many"
-            " independent tokens do",
+            "late tokens of V = −I are no farther from the uniform law on L, the whole sphere, than as many"
+            " independent uniform tokens may be, by Kolmogorov's distance of inner products",
             _word(max(ends(found)[1], ends(other)[1]) < ends(null)[1]),
             f"the same distance is {found} for pairs at one time and {other} at two times; {_null(null)}",
         )

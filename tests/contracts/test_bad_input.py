@@ -455,6 +455,9 @@ def test_a_count_of_frames_is_spread_as_promised() -> None:
 
 
 MASKED = np.ma.masked_array(X, np.eye(5, 2, dtype=bool))
+ROWS_MASKED: Any = list(MASKED)
+ENTRY_MASKED: Any = [[1.0, 0.0], [np.ma.masked, 1.0]]
+TOKENS_MASKED: Any = [[0], np.ma.masked_array([0, 1], [False, True])]
 
 
 @pytest.mark.parametrize(
@@ -482,14 +485,14 @@ MASKED = np.ma.masked_array(X, np.eye(5, 2, dtype=bool))
         lambda: nc.simulate(MODEL, list(MASKED), 1.0),
         lambda: nc.drift(MODEL, tuple(MASKED)),
         lambda: nc.drift(MODEL, [X, MASKED]),
-        lambda: nc.drift(MODEL, [[1.0, 0.0], [np.ma.masked, 1.0]]),
+        lambda: nc.drift(MODEL, ENTRY_MASKED),
         lambda: nc.clusters(list(MASKED), 0.1),
-        lambda: nc.consumed(list(MASKED), [0], 0.1),
-        lambda: nc.consumed(X, [[0], np.ma.masked_array([0, 1], [False, True])], 0.1),
+        lambda: nc.consumed(ROWS_MASKED, [0], 0.1),
+        lambda: nc.consumed(X, TOKENS_MASKED, 0.1),
         lambda: nc.consumption(([0.0], [list(MASKED)]), [0], 0.1),
         lambda: nc.retract(list(MASKED)),
         lambda: Attention(1.0, V=list(np.ma.masked_array(np.eye(2), np.eye(2, dtype=bool)))),
-        lambda: Attention([1.0, np.ma.masked]),
+        lambda: Attention(ENTRY_MASKED[1]),
         lambda: Frozen(list(MASKED)),
         lambda: nc.plot.spectrum(list(np.ma.masked_array(np.eye(2), np.eye(2, dtype=bool)))),
     ],
@@ -504,7 +507,7 @@ def test_an_array_of_which_nothing_is_masked_is_an_array() -> None:
 
 
 def test_a_list_that_holds_itself_many_times_is_looked_into_once() -> None:
-    nested: list[object] = [1.0]
+    nested: Any = [1.0]
     for _ in range(200):
         nested = [nested, nested]
     with within_cpu_seconds(1.0):

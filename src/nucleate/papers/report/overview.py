@@ -28,8 +28,8 @@ KINDS_OF_STATEMENT = (
     " is given *evidence for* or *against*, and *disagrees* where a counterexample is certain; *not testable"
     " here* is what it states and we cannot decide, *no claim* what it does not speak of. Statements of ours"
     " are *proved* in the documentation and agree with what is measured here (else: *contradicted*); or they"
-    " are *observed* or *not observed*, by the criterion given with each, and *undecided* where the interval"
-    " of a number has the criterion's bound in it and nothing else fails."
+    " are *observed* or *not observed*, by the criterion given with each; where the criterion has a third"
+    " word, *undecided*, the interval of a number has the bound in it, and nothing else fails."
 )
 
 

@@ -88,8 +88,8 @@ bounds: .venv/.installed ## the tests of compiled code once more, every index ch
 check: lint types test bounds docs ## all that must pass: lint, types, tests, indices, docs
 
 lint: .venv/.installed ## ruff: format and rules
-	.venv/bin/ruff format --check src tests docs
-	.venv/bin/ruff check src tests docs
+	.venv/bin/ruff format --check src tests docs studies
+	.venv/bin/ruff check src tests docs studies
 
 types: .venv/.installed ## mypy, strict
 	.venv/bin/mypy

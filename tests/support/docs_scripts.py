@@ -1,4 +1,4 @@
-"""The scripts beside the pages, which draw their pictures, as modules."""
+"""The scripts beside the pages, which draw their pictures, and those of studies, as modules."""
 
 import importlib.util
 import sys
@@ -6,12 +6,21 @@ from types import ModuleType
 
 from support.project import ROOT
 
-__all__ = ["docs_script"]
+__all__ = ["docs_script", "study_script"]
 
 
 def docs_script(name: str) -> ModuleType:
     """The module docs/NAME.py."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    return _script("docs", name)
+
+
+def study_script(name: str) -> ModuleType:
+    """The module studies/NAME.py."""
+    return _script("studies", name)
+
+
+def _script(folder: str, name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / folder / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

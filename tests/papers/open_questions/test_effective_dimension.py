@@ -1,4 +1,4 @@
-"""d₁ of trained heads (docs/effective_dimension.py): verdicts flip with planted heads, and intervals draw
+"""d₁ of trained heads (studies/effective_dimension.py): verdicts flip with planted heads, and intervals draw
 layers of planted eigenvalues."""
 
 import re
@@ -6,7 +6,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from support.docs_scripts import docs_script
+from support.docs_scripts import study_script
 
 from nucleate.checks import Array
 
@@ -15,7 +15,7 @@ LAYERS = np.repeat(np.arange(20), 4)  # (heads,)
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    return docs_script("effective_dimension")
+    return study_script("effective_dimension")
 
 
 def heads(middle: int, spread: float, seed: int) -> dict[float, Array]:

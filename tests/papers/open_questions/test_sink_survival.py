@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray
-from support.docs_scripts import docs_script
+from support.docs_scripts import study_script
 from support.small_items import made
 
 import nucleate as nc
@@ -265,7 +265,7 @@ def test_quick_has_starts_enough_to_see_x_1_win_though_it_loses_once_and_a_null_
 def test_the_larger_runs_say_their_cost_first_and_go_on_where_they_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    large = docs_script("sink_large")
+    large = study_script("sink_large")
     cases = {name: {**large.CASES[name], "depth": 1.0, "starts": 3} for name in ("rope", "noise")}
     monkeypatch.setattr(large, "SIZES", ((5, 2),))
     monkeypatch.setattr(large, "CASES", cases)

@@ -23,28 +23,28 @@ from nucleate.papers.open_questions.causal_front.verdicts import (
 
 __all__ = ["ITEM", "LARGE", "MILLION", "MILLION_SPHERE", "NEW_SEEDS"]
 
-# of docs/causal_front_large.py
+# of studies/causal_front_large.py
 LARGE: Parameters = {
     "cases": [[2, 49.0, 100_000, 10], [2, 196.0, 100_000, 8], [3, 20.0, 20_000, 8]],
     "full_n": [1000, 10_000, 100_000],
     "far": {"beta": 12.0, "begin": 25.0, "end": 105.0, "t": 44.0, "starts": 200, "halved": 8},
     "first_seed": 20_000,
 }
-# of docs/causal_front_large.py OUT million: the same criteria with a million tokens on the circle
+# of studies/causal_front_large.py OUT million: the same criteria with a million tokens on the circle
 MILLION: Parameters = {
     **LARGE,
     "cases": [[2, 49.0, 1_000_000, 3], [2, 196.0, 1_000_000, 3], [3, 20.0, 20_000, 4]],
     "far": {"beta": 12.0, "begin": 25.0, "end": 105.0, "t": 44.0, "starts": 40, "halved": 4},
     "first_seed": 30_000,
 }
-# of docs/causal_front_large.py OUT sphere: the same criteria with a million tokens on the sphere too, and
+# of studies/causal_front_large.py OUT sphere: the same criteria with a million tokens on the sphere too, and
 # more starts
 MILLION_SPHERE: Parameters = {
     "cases": [[2, 49.0, 1_000_000, 6], [2, 196.0, 1_000_000, 6], [3, 20.0, 1_000_000, 4]],
     "full_n": [1000, 10_000, 100_000],
     "first_seed": 40_000,
 }
-# of docs/causal_front_large.py OUT seeds: the item's sizes, for the criteria that were written after its runs
+# of studies/causal_front_large.py OUT seeds: the sizes of the item, for criteria written after its runs
 NEW_SEEDS: Parameters = {"first_seed": 50_000}
 
 ITEM = Item(

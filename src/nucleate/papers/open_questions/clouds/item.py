@@ -307,7 +307,7 @@ def _rule(numbers: Numbers) -> Verdict:
     )
 
 
-# the runs of docs/open-questions/clouds.md, by docs/clouds_large.py: too long for an item
+# the runs of docs/open-questions/clouds.md, by studies/clouds_large.py: too long for an item
 LARGE: Parameters = {
     "sets": {
         "circle": {"kinds": ["general"], "d_n": [[2, 64]], "betas": [1.0, 4.0, 16.0], "draws": 24},

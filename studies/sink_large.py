@@ -2,7 +2,7 @@
 d = 4 and n = 32, d = 8, the strengths that the item had first, seeds from 2000 on; 4 minutes of processor
 time.
 
-    python docs/sink_large.py OUT
+    python studies/sink_large.py OUT
 
 Prints, for every ingredient, strength and beta, how many of 8 starts the first token wins, how many another
 token in its place, and the runs that the other wins alone.  What is simulated is kept in the folder OUT; a

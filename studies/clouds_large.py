@@ -1,6 +1,6 @@
 """The item clouds with as many runs as open-questions/clouds.md has: about an hour on two cores.
 
-    python docs/clouds_large.py OUT [late]
+    python studies/clouds_large.py OUT [late]
 
 With `late`, only its runs of late tokens, about five minutes, and no figure. Figures, numbers and verdicts
 are written into the folder OUT; a second call goes on where the first one stopped.

@@ -1,7 +1,7 @@
 """Draw the picture of docs/open-questions/predicted-lives.md that needs a long simulation: predicted lives of
 a million tokens, and of tokens at beta = 10^4.
 
-    python docs/predicted_lives.py [TOKENS]
+    python studies/predicted_lives.py [TOKENS]
 
 Tokens, a million unless given, are simulated until clusters have formed; the rest is predicted.  A million
 take about 40 s of processor time; after every look at them the tokens are kept in build/predicted-lives, and
@@ -27,7 +27,7 @@ from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, style, tidy
 from nucleate.plot.tree import branches
 from nucleate.theory.predicted_life import PredictedMerges
 
-IMAGES = Path(__file__).parent / "images"
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
 KEPT = Path(__file__).parents[1] / "build" / "predicted-lives"
 SECONDS, SECONDS_PER_TOKEN = 3.0, 3.7e-5  # of processor time, measured with a million
 LEVELS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0)  # of ln t / beta, marked

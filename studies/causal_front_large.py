@@ -1,7 +1,7 @@
 """The item causal-front with larger runs: 100 000 tokens on the circle, 20 000 on the sphere, 200 starts of
 the limit equation to s = 105; 20 to 31 minutes of processor time.
 
-    python docs/causal_front_large.py OUT [large | million | sphere | seeds]
+    python studies/causal_front_large.py OUT [large | million | sphere | seeds]
 
 With `million` there are a million tokens on the circle, three starts for each beta, with seeds of their own:
 21 minutes of processor time, and 2.5 GB of memory on two cores.  With `sphere` there are a million on the

@@ -1,7 +1,7 @@
 """How many principal directions the value matrices of trained heads have: d₁ of the paper's conjecture, by
 several definitions, beside heads drawn at random; the picture images/effective-dimension.png.
 
-    python docs/effective_dimension.py docs/images/effective-dimension.png NAME=PATH_TO_MODEL [...]
+    python studies/effective_dimension.py docs/images/effective-dimension.png NAME=PATH_TO_MODEL [...]
 
 NAME is the title of the model's panel; those of the page are MiniLM, SmolLM2-135M and Gemma 3 270M.
 The paper conjectures β^{(d₁−1)/2} clusters, d₁ the number of principal directions of V, and does not say

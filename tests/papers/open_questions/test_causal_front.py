@@ -35,7 +35,6 @@ from nucleate.papers.open_questions.causal_front.measures import (
     same_place,
     slopes,
 )
-from nucleate.papers.open_questions.causal_front.verdicts import UNDECIDED
 from nucleate.sphere import uniform
 from nucleate.theory.causal_front import (
     ContinuedTokens,
@@ -255,7 +254,7 @@ def test_an_interval_with_the_bound_in_it_leaves_its_verdict_undecided(
     value = found[key].value
     found[key] = Number(value, found[key].about, value - spread, value + spread)
     words = [verdict.word for verdict in item.verdicts(found, P)]
-    assert words[number] == UNDECIDED
+    assert words[number] == "undecided"
     assert [i for i, word in enumerate(words) if word != "observed"] == sorted([number, 10])
 
 

@@ -8,7 +8,7 @@ import xarray
 from support.small_items import SMALL, made
 
 from nucleate.papers import find
-from nucleate.papers.core.numbers import Number, exact
+from nucleate.papers.core.numbers import Number
 from nucleate.papers.open_questions.clouds.data import again_seeds, picked, table
 from nucleate.papers.open_questions.clouds.drawn import KINDS, Draw, dominant_space, drawn_model
 from nucleate.papers.open_questions.clouds.item import LARGE
@@ -25,7 +25,7 @@ from nucleate.papers.open_questions.clouds.late_runs import (
     overlap_distance,
     overlap_ranks,
 )
-from nucleate.papers.open_questions.clouds.measures import ends, held_out, rule_hits, seed_share
+from nucleate.papers.open_questions.clouds.measures import held_out, rule_hits, seed_share
 from nucleate.sphere import uniform
 
 SPHERES = {"kinds": ["general", "all", "symmetric", "scores"], "betas": [4.0], "draws": 8}
@@ -215,9 +215,6 @@ def test_the_v_from_other_starts_is_the_first_that_is_chaotic_or_the_nearest_to_
 
 
 def test_a_bound_of_exactly_zero_is_a_bound() -> None:
-    assert ends(Number(-1.0, "", -2.0, 0.0)) == (-2.0, 0.0)
-    assert ends(Number(1.0, "", 0.0, 2.0)) == (0.0, 2.0)
-    assert ends(exact(1.0, "")) == (-np.inf, np.inf)
     item = find("clouds")
     numbers = {**item.measure(planted(), P)}
     numbers["early"] = Number(-0.1, "", -0.2, 0.0)

@@ -17,7 +17,6 @@ from nucleate.papers.open_questions.causal_front.verdicts import (
     MIN_CORRELATION,
     MIN_NEAR,
     MIN_SAME,
-    UNDECIDED,
     verdicts,
 )
 
@@ -158,7 +157,7 @@ ITEM = Item(
         f" {MAX_JOINT_OFF:.0%} of 1. Thirteenth and fourteenth: observed if at every β on the circle and at"
         f" each of the times the interval of the relative root mean square is below {MAX_SHAPE_OFF:g}, and"
         " that of what it is more behind another start's first tokens above 0. Where an interval has a bound"
-        f" in it, or a second coefficient, and nothing else fails, the word is “{UNDECIDED}”."
+        f" in it, or a second coefficient, and nothing else fails, the word is “undecided”."
     ),
     captions={
         "causal-front": (

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from nucleate.papers.core.item import Numbers, Parameters, Verdict, Word
+from nucleate.papers.core.criteria import Part, above, below, within, word_of
+from nucleate.papers.core.item import Numbers, Parameters, Verdict
 from nucleate.papers.core.numbers import Number
 from nucleate.papers.open_questions.causal_front.data import cases
 from nucleate.papers.open_questions.causal_front.numbers import BEHIND_TIMES, PASSING_TIMES
@@ -22,11 +23,8 @@ __all__ = [
     "MIN_CORRELATION",
     "MIN_NEAR",
     "MIN_SAME",
-    "UNDECIDED",
     "verdicts",
 ]
-
-UNDECIDED: Word = "undecided"  # where an interval has a bound in it
 
 MAX_GROWTH_OFF = 0.1  # of the growth of modes from the linear law, relatively
 MAX_SPEED_OFF = 0.15  # of the speed from the predicted one, relatively, in runs
@@ -39,8 +37,6 @@ MIN_SAME = 0.5  # of tokens where a second run has them, on the sphere
 MAX_NUMBER_OFF = 0.15  # of the number of clusters from that predicted, relatively
 MIN_CORRELATION = 0.8  # of masses and those of the limit equation
 MAX_SHAPE_OFF = 0.2  # of profiles of the limit equation from those of runs, relative root mean square
-
-Truth = bool | None  # None: the numbers do not decide
 
 
 def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
@@ -63,28 +59,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     )
 
 
-def _ends(one: Number) -> tuple[float, float]:
-    return one.value if one.low is None else one.low, one.value if one.high is None else one.high
-
-
-def _within(one: Number, middle: float, off: float) -> Truth:
-    low, high = _ends(one)
-    if middle - off <= low and high <= middle + off:
-        return True
-    return False if high < middle - off or low > middle + off else None
-
-
-def _above(one: Number, limit: float) -> Truth:
-    low, high = _ends(one)
-    return True if low > limit else False if high <= limit else None
-
-
-def _below(one: Number, limit: float) -> Truth:
-    low, high = _ends(one)
-    return True if high < limit else False if low >= limit else None
-
-
-def _together(truths: Iterable[Truth]) -> Truth:
+def _together(truths: Iterable[Part]) -> Part:
     """All of them; undecided if there is none."""
     every = list(truths)
     if False in every:
@@ -92,17 +67,13 @@ def _together(truths: Iterable[Truth]) -> Truth:
     return None if None in every or not every else True
 
 
-def _word(truth: Truth) -> Word:
-    return UNDECIDED if truth is None else "observed" if truth else "not observed"
-
-
 def _possible(one: Number) -> tuple[float, ...]:
     """The coefficients of ln t in its interval."""
-    low, high = _ends(one)
+    low, high = one.ends
     return tuple(c for c in LOGARITHMS if low <= c <= high)
 
 
-def _alone(one: Number, c: float) -> Truth:
+def _alone(one: Number, c: float) -> Part:
     """Whether of the coefficients only that one is in its interval."""
     found = _possible(one)
     if np.isnan(one.value):
@@ -119,24 +90,24 @@ def _listed(numbers: Numbers, p: Parameters, key: str, d: int | None = None) -> 
     return ", ".join(f"{numbers[f'{case.name}_{key}']} ({case.words})" for case in some)
 
 
-def _all(p: Parameters, good: Callable[[str], Truth], d: int | None = None) -> Truth:
+def _all(p: Parameters, good: Callable[[str], Part], d: int | None = None) -> Part:
     """Whether it is good in every case of that dimension."""
     return _together(good(case.name) for case in cases(p) if d is None or case.d == d)
 
 
 def _growth(numbers: Numbers, p: Parameters) -> Verdict:
-    def good(name: str) -> Truth:
+    def good(name: str) -> Part:
         return _together(
             (
-                _within(numbers[f"{name}_growth"], 1.0, MAX_GROWTH_OFF),
-                _above(numbers[f"{name}_explained_gain"], 0.0),
+                within(numbers[f"{name}_growth"], 1.0, MAX_GROWTH_OFF),
+                above(numbers[f"{name}_explained_gain"], 0.0),
             )
         )
 
     return Verdict(
         "under the causal mask modes of independent tokens grow by I_0(2√(λt(s−s'))) from every place s' of"
         " the sequence, and their power like e^(2λt) I_0(2λt), λ the rate under the full mask",
-        _word(_all(p, good)),
+        word_of([_all(p, good)]),
         f"measured over predicted modes at t = {p['linear_time']:g}: {_listed(numbers, p, 'growth')};"
         f" explained are {_listed(numbers, p, 'explained')} of their squares, more than with one factor as"
         f" under the full mask by {_listed(numbers, p, 'explained_gain')}",
@@ -144,12 +115,12 @@ def _growth(numbers: Numbers, p: Parameters) -> Verdict:
 
 
 def _speed(numbers: Numbers, p: Parameters) -> Verdict:
-    slower = _all(p, lambda name: _above(numbers[f"{name}_full_difference"], 0.0), 2)
+    slower = _all(p, lambda name: above(numbers[f"{name}_full_difference"], 0.0), 2)
     return Verdict(
         f"clusters form by a front that moves at 4λ in ln k to {MAX_SPEED_OFF:.0%}, given that c, the"
         " coefficient of ln t, is 3/2, and that passes token k after a time that grows less with ln k than"
         " the full mask's does with ln n; runs cannot tell 4λ and c apart",
-        _word(_together((_within(numbers["speed"], 1.0, MAX_SPEED_OFF), slower))),
+        word_of([_together((within(numbers["speed"], 1.0, MAX_SPEED_OFF), slower))]),
         f"the slope of 4λt − (3/2) ln t over ln k is {numbers['speed']} over all runs; dt/ds is"
         f" {_listed(numbers, p, 'slope')}, and under the full mask dt/d ln n is more by"
         f" {_listed(numbers, p, 'full_difference', 2)}. With c fitted as well, the speed over 4λ is"
@@ -159,11 +130,11 @@ def _speed(numbers: Numbers, p: Parameters) -> Verdict:
 
 
 def _far_speed(numbers: Numbers, p: Parameters) -> Verdict:
-    good = _together(_within(numbers[f"far_{kind}_ratio"], 1.0, MAX_FAR_OFF) for kind in ("noisy", "quiet"))
+    good = _together(within(numbers[f"far_{kind}_ratio"], 1.0, MAX_FAR_OFF) for kind in ("noisy", "quiet"))
     return Verdict(
         f"far from the beginning the front of the limit equation moves at 4λ to {MAX_FAR_OFF:.0%}, given that"
         " c, the coefficient of ln t, is 3/2 with the noise of independent tokens and 3 without",
-        _word(good),
+        word_of([good]),
         f"from s = {p['far']['begin']:g} to {p['far']['end'] - 5:g}, corrected for cells, the slopes of 4λt"
         f" − (3/2) ln t and 4λt − 3 ln t over s are {numbers['far_noisy_ratio']} and"
         f" {numbers['far_quiet_ratio']}; dt/ds is {numbers['far_noisy']} and {numbers['far_quiet']}, where"
@@ -178,7 +149,7 @@ def _far_logarithm(numbers: Numbers, p: Parameters) -> Verdict:
     return Verdict(
         "c, the coefficient of ln t, given that the speed is 4λ: of 0, 1, 3/2, 2 and 3, 3 alone is possible"
         " far from the beginning without noise, and noise takes 3/2 of it away",
-        _word(good),
+        word_of([good]),
         f"without noise it is {quiet} (in the interval: {_possible_words(quiet)}), and noise takes away"
         f" {difference} of the same start (in the interval: {_possible_words(difference)}); with noise alone"
         f" it is {noisy} (in the interval: {_possible_words(noisy)}). In runs, which were not part of the"
@@ -189,11 +160,11 @@ def _far_logarithm(numbers: Numbers, p: Parameters) -> Verdict:
 
 
 def _circle_decided(numbers: Numbers, p: Parameters) -> Verdict:
-    def good(name: str) -> Truth:
+    def good(name: str) -> Part:
         return _together(
             (
-                _above(numbers[f"{name}_near"], MIN_NEAR),
-                _above(numbers[f"{name}_near_gain"], 0.0),
+                above(numbers[f"{name}_near"], MIN_NEAR),
+                above(numbers[f"{name}_near_gain"], 0.0),
                 numbers[f"{name}_error"].value <= MAX_ERROR,
             )
         )
@@ -201,7 +172,7 @@ def _circle_decided(numbers: Numbers, p: Parameters) -> Verdict:
     return Verdict(
         f"on the circle the first {p['first']} tokens decide: the limit equation behind them has later tokens"
         " where they go",
-        _word(_all(p, good, 2)),
+        word_of([_all(p, good, 2)]),
         f"within β^(−1/2) of it are {_listed(numbers, p, 'near', 2)} of the later tokens; behind another"
         f" start's first tokens {_listed(numbers, p, 'other_near', 2)}; halving its cells changes the"
         f" solution by {_listed(numbers, p, 'error', 2)} of its largest value",
@@ -209,14 +180,12 @@ def _circle_decided(numbers: Numbers, p: Parameters) -> Verdict:
 
 
 def _sphere_decided(numbers: Numbers, p: Parameters) -> Verdict:
-    def good(name: str) -> Truth:
-        return _together(
-            (_above(numbers[f"{name}_near"], MIN_SAME), _above(numbers[f"{name}_near_gain"], 0.0))
-        )
+    def good(name: str) -> Part:
+        return _together((above(numbers[f"{name}_near"], MIN_SAME), above(numbers[f"{name}_near_gain"], 0.0)))
 
     return Verdict(
         f"on the sphere the first {p['first']} tokens decide where most later ones go",
-        _word(_all(p, good, 3)),
+        word_of([_all(p, good, 3)]),
         "within β^(−1/2) of their place in a run with other later tokens are"
         f" {_listed(numbers, p, 'near', 3)}; with other first tokens {_listed(numbers, p, 'other_near', 3)}",
     )
@@ -225,11 +194,11 @@ def _sphere_decided(numbers: Numbers, p: Parameters) -> Verdict:
 def _number(numbers: Numbers, p: Parameters) -> Verdict:
     degree = fastest_degree(p["far"]["beta"])
     good = _together(
-        _within(numbers[f"far_{kind}_number"], degree, MAX_NUMBER_OFF * degree) for kind in ("noisy", "quiet")
+        within(numbers[f"far_{kind}_number"], degree, MAX_NUMBER_OFF * degree) for kind in ("noisy", "quiet")
     )
     return Verdict(
         "far from the beginning the first front leaves as many clusters as the fastest degree",
-        _word(good),
+        word_of([good]),
         f"effective number {numbers['far_noisy_number']} with noise, {numbers['far_quiet_number']} without,"
         f" the fastest degree being {degree}; in runs, where the first tokens are near, it is"
         f" {_listed(numbers, p, 'number')} of that (on the sphere of the maxima of a random wave)",
@@ -237,18 +206,18 @@ def _number(numbers: Numbers, p: Parameters) -> Verdict:
 
 
 def _renyi_number(numbers: Numbers, p: Parameters) -> Verdict:
-    def good(name: str) -> Truth:
+    def good(name: str) -> Part:
         return _together(
             (
-                _within(numbers[f"{name}_renyi_number"], 1.0, MAX_NUMBER_OFF),
-                _above(numbers[f"{name}_renyi_nearer"], 0.0),
+                within(numbers[f"{name}_renyi_number"], 1.0, MAX_NUMBER_OFF),
+                above(numbers[f"{name}_renyi_nearer"], 0.0),
             )
         )
 
     return Verdict(
         "in runs on the circle there are as many clusters as arcs around Rényi centers with c = 4 make, which"
         " is nearer than the fastest degree",
-        _word(_all(p, good, 2)),
+        word_of([_all(p, good, 2)]),
         f"effective number over that of the arcs {_listed(numbers, p, 'renyi_number', 2)}, over the fastest"
         f" degree {_listed(numbers, p, 'number', 2)}; on the sphere {_listed(numbers, p, 'renyi_number', 3)}"
         f" and {_listed(numbers, p, 'number', 3)}",
@@ -256,15 +225,15 @@ def _renyi_number(numbers: Numbers, p: Parameters) -> Verdict:
 
 
 def _spread(numbers: Numbers, p: Parameters) -> Verdict:
-    def good(name: str) -> Truth:
+    def good(name: str) -> Part:
         return _together(
-            (_below(numbers[f"{name}_below_random"], 0.0), _above(numbers[f"{name}_above_renyi"], 0.0))
+            (below(numbers[f"{name}_below_random"], 0.0), above(numbers[f"{name}_above_renyi"], 0.0))
         )
 
     return Verdict(
         "on the circle masses are more even than arcs around as many random places, and less than arcs around"
         " Rényi centers",
-        _word(_all(p, good, 2)),
+        word_of([_all(p, good, 2)]),
         f"spread over the mean {_listed(numbers, p, 'spread', 2)}; around random places"
         f" {_listed(numbers, p, 'random_spread', 2)}, around Rényi centers"
         f" {_listed(numbers, p, 'renyi_spread', 2)}; on the sphere {_listed(numbers, p, 'spread', 3)},"
@@ -273,14 +242,14 @@ def _spread(numbers: Numbers, p: Parameters) -> Verdict:
 
 
 def _predicted_masses(numbers: Numbers, p: Parameters) -> Verdict:
-    def good(name: str) -> Truth:
+    def good(name: str) -> Part:
         return _together(
-            (_above(numbers[f"{name}_own_mass"], MIN_CORRELATION), _above(numbers[f"{name}_mass_gain"], 0.0))
+            (above(numbers[f"{name}_own_mass"], MIN_CORRELATION), above(numbers[f"{name}_mass_gain"], 0.0))
         )
 
     return Verdict(
         "on the circle the limit equation behind the first tokens has the masses of the clusters",
-        _word(_all(p, good, 2)),
+        word_of([_all(p, good, 2)]),
         f"correlation with them {_listed(numbers, p, 'own_mass', 2)}; behind another start's first tokens"
         f" {_listed(numbers, p, 'other_mass', 2)}",
     )
@@ -290,7 +259,7 @@ def _literal_time(numbers: Numbers, p: Parameters) -> Verdict:
     return Verdict(
         "the front takes the time ln n/(4λ), no logarithm taken off: the slope of 4λt over ln k is 1 to"
         f" {MAX_SPEED_OFF:.0%} in runs",
-        _word(_within(numbers["literal"], 1.0, MAX_SPEED_OFF)),
+        word_of([within(numbers["literal"], 1.0, MAX_SPEED_OFF)]),
         f"the slope is {numbers['literal']} over all runs; dt/ds is {_listed(numbers, p, 'slope')}. The whole"
         f" time to the last tokens is {numbers['arrived']} of ln k/(4λ), which a constant in t decides",
     )
@@ -304,7 +273,7 @@ def _far_joint(numbers: Numbers, p: Parameters) -> Verdict:
     return Verdict(
         f"far from the beginning the front of the limit equation moves at 4λ to {MAX_JOINT_OFF:.0%}, whatever"
         " c is: both fitted together",
-        _word(_together(_within(speed, 1.0, MAX_JOINT_OFF) for speed in speeds)),
+        word_of([_together(within(speed, 1.0, MAX_JOINT_OFF) for speed in speeds)]),
         f"with noise and without, the speed over 4λ is {speeds[0]} and {speeds[1]}, c {coefficients[0]} and"
         f" {coefficients[1]}, correlated by {correlations[0]} and {correlations[1]}",
     )
@@ -313,12 +282,12 @@ def _far_joint(numbers: Numbers, p: Parameters) -> Verdict:
 def _shape(numbers: Numbers, p: Parameters, some: tuple[float, ...], where: str) -> Verdict:
     times = [t for t in some if t in p["times"]]
 
-    def good(name: str) -> Truth:
+    def good(name: str) -> Part:
         every = [f"{name}_shape_{t:g}" for t in times]
         return _together(
             truth
             for key in every
-            for truth in (_below(numbers[key], MAX_SHAPE_OFF), _above(numbers[f"{key}_gain"], 0.0))
+            for truth in (below(numbers[key], MAX_SHAPE_OFF), above(numbers[f"{key}_gain"], 0.0))
         )
 
     def said(t: float) -> str:
@@ -329,6 +298,6 @@ def _shape(numbers: Numbers, p: Parameters, some: tuple[float, ...], where: str)
         f"the shape of the front, {where} (t = {', '.join(f'{t:g}' for t in some)}): on the circle the limit"
         f" equation behind the first tokens has ζ − 1 over k to {MAX_SHAPE_OFF:.0%} from k = {p['least']:g}"
         " on, and better than behind another start's",
-        _word(_all(p, good, 2)),
+        word_of([_all(p, good, 2)]),
         "relative rms, " + "; ".join(said(t) for t in times),
     )

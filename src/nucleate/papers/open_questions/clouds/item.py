@@ -15,7 +15,6 @@ from nucleate.papers.open_questions.clouds.figures import draw
 from nucleate.papers.open_questions.clouds.late import MAX_CHANCE, late_numbers, late_verdicts
 from nucleate.papers.open_questions.clouds.measures import (
     RESTING,
-    ends,
     held_out,
     late_means,
     of_kind,
@@ -204,7 +203,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     """By the criteria of the item."""
     floor = numbers["resolution"].value
     null, sums = numbers["circle"], numbers["largest_sum"]
-    holds = ends(null)[0] <= 0.0 and ends(sums)[0] <= 0.0
+    holds = null.ends[0] <= 0.0 and sums.ends[0] <= 0.0
     quiet = [kind for kind in ("symmetric", "scores") if kind in p["sets"]["spheres"]["kinds"]]
     loud = [kind for kind in ("general", "all") if kind in p["sets"]["spheres"]["kinds"]]
     late, early = numbers["late"], numbers["early"]
@@ -230,7 +229,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         _again(numbers, p, floor),
         Verdict(
             "with general V late tokens have larger exponents than early ones",
-            "observed" if ends(late)[0] > ends(early)[1] else "not observed",
+            "observed" if late.ends[0] > early.ends[1] else "not observed",
             f"{late} in the second half of the tokens, {early} in the first eighth, on average; with n ="
             f" {p['sets']['long']['d_n'][0][1]} the share of tokens above the resolution is"
             f" {', '.join(f'{one.value:.0%}' for one in thirds)} in the three thirds",
@@ -238,7 +237,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         _rule(numbers),
         Verdict(
             "clouds of V = −I lie more evenly than independent uniform tokens",
-            "observed" if all(ends(one)[1] < 1.0 for one in even) else "not observed",
+            "observed" if all(one.ends[1] < 1.0 for one in even) else "not observed",
             f"n |mean|² is {even[0]} and the same of second moments {even[1]}, instead of 1; the part in L is"
             + ", ".join(
                 f" {numbers[f'{kind}_in_L'].value:.2f} for {KIND_WORDS[kind]} (uniform"
@@ -266,14 +265,14 @@ def _chaotic(numbers: Numbers, p: Parameters, kind: str, floor: float) -> Verdic
     return Verdict(
         f"clouds of {KIND_WORDS[kind]} with {_tokens(p)} are chaotic for d ≥ 3 on average over V, by the"
         " held-out exponent of one token",
-        "observed" if ends(numbers[kind])[0] > max(0.0, floor) else "not observed",
+        "observed" if numbers[kind].ends[0] > max(0.0, floor) else "not observed",
         _seen(numbers, kind, floor),
     )
 
 
 def _quiet(numbers: Numbers, p: Parameters, kind: str, floor: float) -> Verdict:
     share = numbers[f"{kind}_share"]
-    good = ends(numbers[kind])[1] < floor and share.value <= MAX_CHAOTIC_SHARE
+    good = numbers[kind].ends[1] < floor and share.value <= MAX_CHAOTIC_SHARE
     return Verdict(
         f"clouds of {KIND_WORDS[kind]} with {_tokens(p)} are not chaotic",
         "observed" if good else "not observed",
@@ -287,7 +286,7 @@ def _again(numbers: Numbers, p: Parameters, floor: float) -> Verdict:
         f"the V of the run with the token whose exponent was largest in both halves, followed with"
         f" {p['again']['n']} tokens from other starts, has chaotic clouds, by the held-out exponent of one"
         " token",
-        "observed" if all(ends(one)[0] > max(0.0, floor) for one in found) else "not observed",
+        "observed" if all(one.ends[0] > max(0.0, floor) for one in found) else "not observed",
         "; ".join(f"{one.about}: {one}, {p['again']['starts']} starts" for one in found)
         + f"; resolution {floor:.4f}. The mean exponent of the second half of the tokens, looked at"
         f" afterwards, is {numbers['again0_late']} there, and at most {numbers['null_late'].value:.4f} in"
@@ -297,7 +296,7 @@ def _again(numbers: Numbers, p: Parameters, floor: float) -> Verdict:
 
 def _rule(numbers: Numbers) -> Verdict:
     rule, null = numbers["rule"], numbers["rule_null"]
-    good = numbers["rule_differs"].value > 0.5 and ends(rule)[0] > null.value
+    good = numbers["rule_differs"].value > 0.5 and rule.ends[0] > null.value
     return Verdict(
         "whether a cloud of general V is chaotic is told by its dominant eigenvalue, complex or real",
         "observed" if good else "not observed",

@@ -20,7 +20,7 @@ from nucleate.papers.open_questions.clouds.late_runs import (
     limit_above,
     overlap_distance,
 )
-from nucleate.papers.open_questions.clouds.measures import ends, held_out
+from nucleate.papers.open_questions.clouds.measures import held_out
 
 __all__ = [
     "LIES",
@@ -211,7 +211,7 @@ def late_verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         Verdict(
             f"more of general V, {cell_words(first, n[-1])}, have late tokens with a mean exponent above the"
             " limit than runs that cannot be chaotic might by chance",
-            _word(ends(share)[0] > 1.0 / (nulls + 1)),
+            _word(share.ends[0] > 1.0 / (nulls + 1)),
             f"{_share(share)} of the V have late exponents above {limit:.4f} in both halves of the window,"
             f" the largest of the V {numbers[f'{_key(first, n[-1])}_most'].value:.4f}; of the late tokens"
             f" {numbers[f'{_key(first, n[-1])}_tokens']} are above it. Of runs that cannot be chaotic"
@@ -221,7 +221,7 @@ def late_verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         Verdict(
             "there are general V with chaotic clouds: the first of these V above the limit is above it from"
             " other starts too, over twice the time",
-            _word(share.value > 0.0 and ends(again)[0] > limit),
+            _word(share.value > 0.0 and again.ends[0] > limit),
             f"{again.about}: {again}, {p['late']['again']['starts']} starts, the smallest"
             f" {numbers['late_again_least'].value:.4f}, where the limit is {limit:.4f}; held-out exponent"
             f" {numbers['late_again_held']}",
@@ -243,7 +243,7 @@ def _word(good: bool) -> Word:
 
 
 def _share(one: Number) -> str:
-    low, high = ends(one)
+    low, high = one.ends
     hits, runs = one.count or (0, 0)
     return f"{hits} of {runs} [{low:.0%}, {high:.0%}]"
 
@@ -280,7 +280,7 @@ def _lie_verdicts(numbers: Numbers) -> Iterator[Verdict]:
         yield Verdict(
             "late tokens of general V with a complex dominant eigenvalue do not follow the uniform law on L:"
             " neither at one time nor over time",
-            _word(min(ends(found)[0], ends(other)[0]) > ends(null)[1]),
+            _word(min(found.ends[0], other.ends[0]) > null.ends[1]),
             f"Kolmogorov's distance of inner products in L from the uniform law is {found} for pairs at one"
             f" time and {other} at two times; {_null(null)}",
         )
@@ -290,11 +290,11 @@ def _lie_verdicts(numbers: Numbers) -> Iterator[Verdict]:
         yield Verdict(
             "late tokens of V = −I are no farther from the uniform law on L, the whole sphere, than as many"
             " independent uniform tokens may be, by Kolmogorov's distance of inner products",
-            _word(max(ends(found)[1], ends(other)[1]) < ends(null)[1]),
+            _word(max(found.ends[1], other.ends[1]) < null.ends[1]),
             f"the same distance is {found} for pairs at one time and {other} at two times; {_null(null)}",
         )
 
 
 def _null(null: Number) -> str:
-    low, high = ends(null)
+    low, high = null.ends
     return f"samples of as many uniform tokens have {null.value:.3f}, 95 % of them {low:.3f} to {high:.3f}"

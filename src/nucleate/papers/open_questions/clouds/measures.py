@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RESTING",
-    "ends",
     "held_out",
     "late_means",
     "of_kind",
@@ -30,11 +29,6 @@ __all__ = [
 ]
 
 RESTING = 1e-6  # a token that moves less than this between two frames at the end rests
-
-
-def ends(one: Number) -> tuple[float, float]:
-    """Of its interval; of one value without an interval, everything is possible."""
-    return -np.inf if one.low is None else one.low, np.inf if one.high is None else one.high
 
 
 def held_out(first: Array, second: Array) -> Array:

@@ -102,8 +102,9 @@ class Command(TyperCommand):
                 raise typer.BadParameter(f"{old} is now {RENAMED_OPTIONS[old]}.", ctx=ctx) from None
             if self.name == "convert" and len(words) == 2 and "--out" not in args:
                 raise typer.BadParameter(CONVERT_TARGET, ctx=ctx) from None
-            if getattr(error, "param", None) is not None:
-                _refuse_other_than_numbers(error.param, written)  # type: ignore[attr-defined]
+            parameter = getattr(error, "param", None)
+            if parameter is not None:
+                _refuse_other_than_numbers(parameter, written)
             raise
 
 

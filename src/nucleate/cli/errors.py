@@ -30,10 +30,14 @@ RENAMED_OPTIONS = {
 }
 # what the functions behind the commands call an option
 ARGUMENTS = {"tokens": "n", "dimension": "d", "time": "t"}
-# what is read as a number, by how its value is shown in the help
-NUMBERS: dict[str, tuple[type, str, str]] = {
-    "<int>": (int, "a whole number", "Write digits only, such as 64."),
-    "<number>": (float, "a number", "Write it with a point, such as 0.5."),
+WHOLE = (int, "a whole number", "Write digits only, such as 64.")
+REAL = (float, "a number", "Write it with a point, such as 0.5.")
+# what is read as a number, by how its value is shown in the help, or by the name of its type
+NUMBERS: dict[str | None, tuple[type, str, str]] = {
+    "<int>": WHOLE,
+    "integer": WHOLE,
+    "<number>": REAL,
+    "float": REAL,
 }
 CONVERT_TARGET = "The target of convert is now --out: nucleate convert SOURCE --out TARGET."
 
@@ -112,7 +116,9 @@ def _refuse_other_than_numbers(parameter: Any, args: list[str]) -> None:
     """Say which value is not the number that an option needs, if that is what is wrong."""
     from nucleate.checks import shortened
 
-    kind, what, help = NUMBERS.get(parameter.metavar, (str, "", ""))
+    # older Typers name the type, newer ones have it only as it is shown
+    shown = parameter.metavar or getattr(getattr(parameter, "type", None), "name", None)
+    kind, what, help = NUMBERS.get(shown, (str, "", ""))
     name = ARGUMENTS.get(parameter.name, parameter.name)
     for value in _values(Command.typed.get(name, ""), args):
         try:

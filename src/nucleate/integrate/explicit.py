@@ -46,7 +46,7 @@ def integrate_runs_in_python(
     stages = len(table.B)
     while True:
         running, fresh = False, False
-        for at in range(state.lanes):
+        for at in range(state.most):
             if state.run[at] == NO_RUN and buffers.queue[0] < buffers.order.size:
                 place = take_next(buffers.queue)
                 if place < buffers.order.size:

@@ -1,6 +1,6 @@
 """Which solver carries which run, on which thread, and the watch kept meanwhile.
 
-Eight runs share the lanes of a vector where they can.  Other runs go one by one: explicit;
+Runs share the lanes of a vector where they can, up to eight at a time.  Other runs go one by one: explicit;
 causal; or alternating, which is what "auto" does over long times.  The explicit solver opens, the causal one
 follows, and hands back for a while wherever its steps are so short that explicit ones cost less.
 """
@@ -43,7 +43,7 @@ from nucleate.kernels.dispatch import (
 from nucleate.kernels.model_shape import ACCURACIES, Accuracy, ModelShape, model_shape
 from nucleate.kernels.pairwise import pairwise_system
 from nucleate.kernels.pairwise_lanes import pairwise_lanes_system
-from nucleate.kernels.simd import LANES
+from nucleate.kernels.simd import LANES, PART
 from nucleate.kernels.systems import with_system
 from nucleate.kernels.team import Team
 from nucleate.kernels.threads import CtrlC, Stop, Stopped, ctrl_c_stops, is_stopped, stopped_by
@@ -140,14 +140,25 @@ class Schedule(Call):
         jobs = sum(self.jobs_of(runs) for runs, _ in self.batches)
         if (
             jobs
-        ):  # each with states of eight runs, angles on the circle, their stages, and the kernel's arrays
-            states = (len(table.P) + 8) * 8.0 * LANES * n * (1 if d == 2 else d) * jobs
+        ):  # each with states of eight runs, angles on the circle, and their stages; and the kernel's arrays
+            width, arrays = (1, 4.0) if d == 2 else (d, 5.0 * PART / LANES)
+            states = (len(table.P) + 4 + arrays) * 8.0 * LANES * n * width * jobs
             check_memory(states, f"{jobs} groups of {LANES} runs of {n} tokens in dimension {d}")
         self.alone = sorted(set(range(b)) - {int(run) for runs, _ in self.batches for run in runs})
 
     def jobs_of(self, runs: Integers) -> int:
-        """How many threads carry these runs, eight at a time each."""
-        return min(self.threads, -(-len(runs) // LANES))
+        """How many threads carry these runs.  A part of the lanes with one run costs as much as a full one on
+        the circle; above it lanes without a run help the others."""
+        full = PART if self.buffers.start.shape[-1] == 2 else 1
+        return min(self.threads, -(-len(runs) // full))
+
+    def most_at_once(self, runs: Integers) -> int:
+        """How many of them each of these threads carries at a time.  Above the circle 4, 2 or 1 take a half,
+        a quarter or an eighth of the time of eight."""
+        share = min(LANES, -(-len(runs) // self.jobs_of(runs)))
+        if self.buffers.start.shape[-1] == 2:
+            return -(-share // PART) * PART
+        return 1 << share.bit_length() - 1
 
     def shape(self, run: int) -> ModelShape:
         """The shape of a run; the runs of one model share theirs."""
@@ -271,11 +282,11 @@ def _is_loose(buffers: RunBuffers) -> bool:
 
 
 def _batch(schedule: Schedule, runs: Integers, accuracy: Accuracy, queue: Integers) -> None:
-    """Eight of the runs at a time, from the queue that all threads share."""
+    """Up to eight of the runs at a time, from the queue that all threads share."""
     buffers = schedule.buffers._replace(order=runs, queue=queue)
     _, n, d = buffers.start.shape
     table = dormand_prince_5() if _is_loose(buffers) else schedule.table
-    state = new_step_state(table, n, d, LANES)
+    state = new_step_state(table, n, d, LANES, most=schedule.most_at_once(runs))
     if d == 2:
         circle = circle_batch_system(schedule.shapes, schedule.allowed, accuracy, runs)
         with_system(integrate_runs, circle, table, state, buffers, schedule.stop)

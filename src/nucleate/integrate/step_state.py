@@ -14,8 +14,8 @@ __all__ = ["StepState", "new_step_state", "tokens_of"]
 
 
 class StepState(NamedTuple):
-    """The runs under way: `lanes` of them, 1 or 8, interleaved as y[coordinate * lanes + at], `at` the number
-    of a lane.  Arrays of `size` are padded by 8."""
+    """The runs under way, interleaved as y[coordinate * lanes + at], `at` the number of a lane, of 1 or 8.
+    Arrays of `size` are padded by 8."""
 
     y: Array  # (size,) the state
     start_y: Array  # (size,) the state at the start
@@ -34,6 +34,7 @@ class StepState(NamedTuple):
     fresh: Integers  # 1 if the first stage is still to be computed
     after_rejection: Integers  # 1 if the step was rejected before, and the next one may not grow
     lanes: int
+    most: int  # lanes that carry a run, at most
     width: int  # coordinates per token: 1 where the state is angles
     tokens: int
     # the state is y = r theta, whose length counts: nothing puts it back onto the sphere, and errors are
@@ -42,7 +43,13 @@ class StepState(NamedTuple):
 
 
 def new_step_state(
-    table: Tableau, n: int, d: int, lanes: int, angles: bool = True, free: bool = False
+    table: Tableau,
+    n: int,
+    d: int,
+    lanes: int,
+    angles: bool = True,
+    free: bool = False,
+    most: int = LANES,
 ) -> StepState:
     """Room for `lanes` runs of n tokens in dimension d; on the circle as angles, unless told otherwise."""
     width = 1 if d == 2 and angles else d
@@ -53,7 +60,7 @@ def new_step_state(
     y, start_y, trial, scratch = aligned_zeros(4, size)
     t, h, wanted, error, error_before, decay, interpolant_error = aligned_zeros(7, LANES)
     numbers = t, h, wanted, error, error_before, decay, interpolant_error, run, fresh, after_rejection
-    return StepState(y, start_y, trial, scratch, stages, *numbers, lanes, width, n, free)
+    return StepState(y, start_y, trial, scratch, stages, *numbers, lanes, min(lanes, most), width, n, free)
 
 
 def tokens_of(state: StepState, start: Array) -> Array:

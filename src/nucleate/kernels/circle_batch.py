@@ -201,7 +201,7 @@ def circle_batch_leave(s, at):
 
 @compiled
 def circle_batch_drift(s, y, velocity, stop):
-    """Angular velocities of all tokens in all lanes."""
+    """Angular velocities of all tokens in all lanes; where a part of them has no run nothing is done."""
     place, beyond = s.place, False
     for at in range(0, s.n * LANES, PART):
         sine, cosine = sincos(load_part(y, at))
@@ -209,6 +209,8 @@ def circle_batch_drift(s, y, velocity, stop):
         store(place, 2 * k * LANES + part, cosine)
         store(place, (2 * k + 1) * LANES + part, sine)
     for part in range(0, LANES, PART):
+        if np.isinf(s.limit[part : part + PART]).all():
+            continue
         if s.products:
             beyond |= _by_modes(s, velocity, part, stop, True)
         else:

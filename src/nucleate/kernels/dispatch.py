@@ -116,9 +116,11 @@ HARMONIC_COST, HARMONIC_OVERHEAD = 0.4, 80.0  # of a harmonic, and of all beside
 # Of a token of a small system on the circle, and of each of its modes, in pairs; measured
 SMALL_OVERHEAD, SMALL_COST_OF_MODE = 10.0, 0.45
 GRID_COST = 500.0  # of a token on the circle's grid, in modes; measured
-# A group of eight runs in lanes takes the time of two that go alone if it is brief, of four if it is whole,
-# however many of its lanes are empty: whole runs of more pairs than this go alone, on a thread each
-MAX_WHOLE_WORK = 1.0e5
+# On the circle a group of eight runs in lanes takes the time of two that go alone if it is brief, of four if
+# it is whole, however many of its lanes are empty: whole runs of more pairs than this go alone, a thread each
+MAX_WHOLE_WORK_ON_CIRCLE = 1.0e5
+# above it empty lanes help the others, and only a large run gains by going alone: it has several threads
+MAX_WHOLE_WORK = 1.0e7
 MODES_FOR_PAIR, FREE_MODES = (
     3.0,
     100.0,
@@ -366,13 +368,13 @@ def batch_accuracy(shape: ModelShape, tolerance: float) -> Accuracy | None:
     """How a run of several shares the lanes of a vector with others inside the solver, its velocities good to
     `tolerance` |V|; None: it goes alone."""
     if shape.d == 2:
-        accuracy = circle_batch_accuracy(shape, tolerance)
+        accuracy, most = circle_batch_accuracy(shape, tolerance), MAX_WHOLE_WORK_ON_CIRCLE
     else:
-        accuracy = pairwise_lanes_accuracy(shape, tolerance)
+        accuracy, most = pairwise_lanes_accuracy(shape, tolerance), MAX_WHOLE_WORK
     if accuracy is None:
         return None
     seen = mean_seen(shape.mask, shape.n, shape.w)
-    if accuracy == "whole" and shape.n * seen > MAX_WHOLE_WORK:
+    if accuracy == "whole" and shape.n * seen > most:
         return None
     if shape.d == 2:
         return accuracy if modes(shape.beta) <= MODES_FOR_PAIR * seen + FREE_MODES else None

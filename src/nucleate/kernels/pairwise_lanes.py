@@ -1,17 +1,22 @@
-"""Pair sums of eight whole runs at once inside the solver, a run in every lane: d = 3 to 8, any Q, K, V, any
-mask, no frozen tokens.
+"""Pair sums of up to eight whole runs at once inside the solver: d = 3 to 8, any Q, K, V, any mask, no frozen
+tokens.
 
 With u_k = beta K^T Q x_k the weights are e^{<u_k, x_j> - |u_k|}, never above 1.  No row of pairs is partial
 and no lane is ever summed across; for loose tolerances the exponential is a brief one.
 
-The tokens stand as y[(token * d + coordinate) * 8 + lane].  beta, Q, K, V may differ between lanes.  Each
-lane sees exactly the operations it would see alone: a run's bits do not depend on its neighbours.
+Every lane has a run of its own where there are as many.  Where there are fewer, the tokens of a run are dealt
+out to 2, 4 or 8 lanes, which all meet the same others: with a spread of s, lane q of a run has the tokens
+s i + q in row i.  So a single run takes an eighth of the time of eight.
+
+The tokens stand as y[(token * d + coordinate) * 8 + lane].  beta, Q, K, V may differ between lanes.  Every
+token's sums are taken as they would be alone: a run's bits do not depend on its company.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nucleate.checks import EPS, Array
 from nucleate.kernels.compile import compiled, inlined
@@ -30,6 +35,7 @@ from nucleate.kernels.simd import (
     sqrt,
     store,
     store_each,
+    zero_below,
 )
 from nucleate.kernels.vector_math import (
     EXP2_BRIEF_ERROR,
@@ -44,11 +50,13 @@ __all__ = [
     "pairwise_lanes_drift",
     "pairwise_lanes_enter",
     "pairwise_lanes_error",
+    "pairwise_lanes_leave",
     "pairwise_lanes_system",
 ]
 
 MAX_LANES_Z = 340.0  # e^{-2 z} is a normal number: no weight is lost
 MIN_LANES_DIMENSION, MAX_LANES_DIMENSION = 3, 8
+EMPTY = -1  # in the place of a run's number
 TILE_BYTES = 32768  # of tokens, with their sums, that meet the others together: what the nearest cache holds
 
 
@@ -72,15 +80,22 @@ def pairwise_lanes_accuracy(shape: ModelShape, tolerance: float) -> Accuracy | N
 
 
 class PairwiseLanes(NamedTuple):
-    """b runs of which eight are under way; the tables hold one row for all runs, or one per run."""
+    """b runs of which up to eight are under way; the tables hold one row for all runs, or one per run."""
 
     scores: Array  # (1 or b, d, d) beta K^T Q log2(e)
     values: Array  # (1 or b, d, d) V
-    A: Array  # (d, d, 8) scores of the runs under way
-    V: Array  # (d, d, 8)
-    # of the lanes under way, PART of the eight
+    runs: NDArray[np.int64]  # (8,) the run in each lane of the state, or EMPTY
+    # how they go through the kernel, in parts of PART lanes
+    spread: NDArray[np.int64]  # (1,) lanes that share the tokens of a run
+    parts: NDArray[np.int64]  # (1,) in use
+    carried: NDArray[np.int64]  # (8,) the lane of the state that each lane of the parts works for
+    turn: Array  # (8,) and which of the run's lanes it is
+    A: Array  # (parts, d, d, PART) scores of the runs under way
+    V: Array  # (parts, d, d, PART)
+    # of the lanes of one part
     x: Array  # (n + 3, d, PART) the tokens; nobody sees the last three
-    u: Array  # (n, d, PART) scratch: u_k
+    dealt: Array  # (rows, d, PART) those of each lane, where a run has several
+    u: Array  # (n, d, PART) scratch: u_k, at the end the velocities
     least: Array  # (n, PART) scratch: -|u_k|
     own: Array  # (n, PART) scratch: the weight of the token itself
     Z: Array  # (n, PART) scratch: sum_j w_kj
@@ -101,9 +116,15 @@ def pairwise_lanes_system(shapes: Sequence[ModelShape], plain: bool, accuracy: A
     return PairwiseLanes(
         scores=np.array([shape.beta * LOG2_E * shape.A for shape in shapes]),
         values=np.array([shape.V for shape in shapes]),
-        A=aligned_zeros(d, d, LANES),
-        V=aligned_zeros(d, d, LANES),
+        runs=np.full(LANES, EMPTY),
+        spread=np.ones(1, dtype=np.int64),
+        parts=np.zeros(1, dtype=np.int64),
+        carried=np.zeros(LANES, dtype=np.int64),
+        turn=np.zeros(LANES),
+        A=aligned_zeros(LANES // PART, d, d, PART),
+        V=aligned_zeros(LANES // PART, d, d, PART),
         x=aligned_zeros(n + 3, d, PART),
+        dealt=aligned_zeros(n // 2 + 1, d, PART),
         u=aligned_zeros(n, d, PART),
         least=aligned_zeros(n, PART),
         own=aligned_zeros(n, PART),
@@ -121,20 +142,51 @@ def pairwise_lanes_system(shapes: Sequence[ModelShape], plain: bool, accuracy: A
 
 @compiled
 def pairwise_lanes_enter(s, at, run):
-    """Give lane `at` to a run."""
-    row = run if s.scores.shape[0] > 1 else 0
-    d = len(s.origin)
-    for c in range(d):
-        for e in range(d):
-            s.A[c, e, at], s.V[c, e, at] = s.scores[row, c, e], s.values[row, c, e]
+    """Give lane `at` of the state to a run."""
+    s.runs[at] = run
+    _deal_lanes(s)
+
+
+@compiled
+def pairwise_lanes_leave(s, at):
+    """The run in lane `at` has ended."""
+    s.runs[at] = EMPTY
+    _deal_lanes(s)
+
+
+@inlined
+def _deal_lanes(s):
+    """Which lane of the parts works for which run, and its tables; left-over ones do what others do."""
+    d, count = len(s.origin), 0
+    for at in range(LANES):
+        count += s.runs[at] != EMPTY
+    if count == 0:
+        s.parts[0] = 0
+        return
+    spread = 1
+    while 2 * spread * count <= PART:
+        spread *= 2
+    runs_of_part = PART // spread
+    s.spread[0], s.parts[0] = spread, (count + runs_of_part - 1) // runs_of_part
+    for part in range(s.parts[0]):
+        for i in range(PART):
+            nth, at = min(part * runs_of_part + i % runs_of_part, count - 1), 0
+            while s.runs[at] == EMPTY or nth > 0:
+                nth -= s.runs[at] != EMPTY
+                at += 1
+            s.carried[part * PART + i], s.turn[part * PART + i] = at, i // runs_of_part
+            row = s.runs[at] if s.scores.shape[0] > 1 else 0
+            for c in range(d):
+                for e in range(d):
+                    s.A[part, c, e, i], s.V[part, c, e, i] = s.scores[row, c, e], s.values[row, c, e]
 
 
 @compiled
 def pairwise_lanes_drift(s, y, velocity, stop):
-    """Velocities of all tokens in all lanes; what a lane without a run gets is not used."""
+    """Velocities of all tokens of the runs under way."""
     if stop[0]:
         return
-    for part in range(0, LANES, PART):
+    for part in range(s.parts[0]):
         if s.brief:
             _part_drift(s, y, velocity, part, stop, True)
         else:
@@ -143,87 +195,106 @@ def pairwise_lanes_drift(s, y, velocity, stop):
 
 @inlined
 def _part_drift(s, y, velocity, part, stop, brief):
-    """The same of the lanes that begin at `part`: what every token asks, the sums, and the velocities.  What
-    `brief` None leaves out is not compiled."""
-    n = s.n
-    _place(y, s.x, n, len(s.origin), part)
-    _ask(s, part, brief)
+    """The same of one part: what every token asks, the sums, and the velocities.  What `brief` None leaves
+    out is not compiled."""
+    spread = s.spread[0]
+    rows = (s.n + spread - 1) // spread
+    straight = spread == 1  # every lane of the part carries its own lane of the state
+    for i in range(part * PART, (part + 1) * PART):
+        straight = straight and s.carried[i] == i
+    _place(s, y, part, straight)
+    tokens = s.x
+    if spread > 1:
+        tokens = s.dealt
+        _deal_tokens(s, rows, part)
+    _ask(s, tokens, rows, part, brief)
     tile = TILE_BYTES // (8 * PART * (2 * len(s.origin) + 2))
-    for low in range(0, n, tile):
-        _add_up(s, low, min(low + tile, n), stop, brief)
-    for k in range(n):
-        _finish(s, k, part, velocity)
+    for low in range(0, rows, tile):
+        _add_up(s, low, min(low + tile, rows), part, stop, brief)
+    for row in range(rows):
+        _finish(s, tokens, row, part)
+    _hand_out(s, velocity, rows, part, straight)
 
 
 @inlined
-def _add_up(s, low, high, stop, brief):
-    """What tokens low .. high-1 see, to their sums: four tokens are met by all who see them, then the next
-    four, so that loops are long and their ends foreseen.  Every sum is taken in the order of the tokens."""
-    n, w, full = s.n, s.w, s.full
-    for j in range(0 if full else max(0, low - w + 1) // 4 * 4, n if full else high, 4):
+def _add_up(s, low, high, part, stop, brief):
+    """What the tokens in rows low .. high-1 see, to their sums: four tokens are met by all who see them, then
+    the next four, so that loops are long and their ends foreseen.  Every sum is taken in the order of the
+    tokens."""
+    n, w, full, spread = s.n, s.w, s.full, s.spread[0]
+    first = 0 if full else max(0, low * spread - w + 1) // 4 * 4
+    for j in range(first, n if full else min(n, high * spread), 4):
         if stop[0]:
             return
-        behind = j + 4
-        end = max(behind, n if full else j + w)
-        # the tokens that see all four, and those that see some of them: two ranges of each
-        if full and behind > n:
+        behind = (j + 3 + spread) // spread  # rows from here on hold later tokens alone
+        end = max(behind, n if full else (j + w) // spread)
+        # the rows of which all tokens see all four, and those of which some see some: two ranges of each
+        if full and j + 4 > n:
             whole, some = ((low, low), (low, low)), ((low, high), (low, low))
         else:
-            whole = (low, min(high, j) if full else low), (max(low, behind), min(high, end))
-            some = (max(low, j), min(high, behind)), (max(low, end), min(high, j + w + 3))
-        for first, last in some:
-            _add_four(s, j, first, last, brief, True)
-        for first, last in whole:
-            _add_four(s, j, first, last, brief, None)
+            whole = (low, min(high, j // spread) if full else low), (max(low, behind), min(high, end))
+            some = (
+                (max(low, j // spread), min(high, behind)),
+                (max(low, end), min(high, (j + w + 2 + spread) // spread)),
+            )
+        for begin, last in some:
+            _add_four(s, j, begin, last, part, brief, True)
+        for begin, last in whole:
+            _add_four(s, j, begin, last, part, brief, None)
 
 
 @inlined
-def _add_four(s, j, low, high, brief, some):
-    """Tokens j .. j + 3 to the sums of tokens low .. high-1, all of which see all of them if `some` is None.
+def _add_four(s, j, low, high, part, brief, some):
+    """Tokens j .. j + 3 to the sums of rows low .. high-1, all of which see all of them if `some` is None.
 
     A weight is a long chain of dependent operations, of which the processor can hold few in waiting: a turn
-    adds up the weights of one token, makes those of the next, and takes the scores of the one after."""
+    adds up the weights of one row, makes those of the next, and takes the scores of the one after."""
     if low >= high:
         return
     at = j * len(s.origin) * PART
     score, score2, score3, score4 = _four_scores(s, at, low)
     one = splat_as(score, 0.0)
     two, three, four, done = one, one, one, low
-    for k in range(low, high):
+    for row in range(low, high):
         _add_weighted(s, at, done, one, two, three, four)
         one, two = _weight(score, brief), _weight(score2, brief)
         three, four = _weight(score3, brief), _weight(score4, brief)
-        score, score2, score3, score4 = _four_scores(s, at, min(k + 1, high - 1))
+        score, score2, score3, score4 = _four_scores(s, at, min(row + 1, high - 1))
         if some is not None:
+            k = load_part(s.turn, part * PART) + float(row * s.spread[0])
             one, two = one * _seen(s, k, j), two * _seen(s, k, j + 1)
             three, four = three * _seen(s, k, j + 2), four * _seen(s, k, j + 3)
-        done = k
+        done = row
     _add_weighted(s, at, done, one, two, three, four)
 
 
 @inlined
 def _seen(s, k, j):
-    """1 if token k sees token j, itself apart, else 0."""
-    return 1.0 if (j < s.n and j != k if s.full else k - s.w < j < k) else 0.0
+    """1 in the lanes whose token k sees token j, itself apart, else 0."""
+    one, none = splat_as(k, 1.0), splat_as(k, 0.0)
+    if s.full:
+        itself = zero_below(k, splat_as(k, j - 0.5), zero_below(none - k, splat_as(k, -j - 0.5), one))
+        return one - itself if j < s.n else none
+    return zero_below(k, splat_as(k, j + 0.5), zero_below(none - k, splat_as(k, 0.5 - j - s.w), one))
 
 
 @inlined
-def _add_weighted(s, at, k, one, two, three, four):
+def _add_weighted(s, at, to, one, two, three, four):
     x, row = s.x, len(s.origin) * PART
-    store(s.Z, k * PART, load_part(s.Z, k * PART) + ((one + two) + (three + four)))
-    total = load_each(s.origin, s.sums, k * row)
+    store(s.Z, to * PART, load_part(s.Z, to * PART) + ((one + two) + (three + four)))
+    total = load_each(s.origin, s.sums, to * row)
     total = add_scaled(total, one, load_each(s.origin, x, at))
     total = add_scaled(total, two, load_each(s.origin, x, at + row))
     total = add_scaled(total, three, load_each(s.origin, x, at + 2 * row))
     total = add_scaled(total, four, load_each(s.origin, x, at + 3 * row))
-    store_each(s.sums, k * row, total)
+    store_each(s.sums, to * row, total)
 
 
 @inlined
-def _four_scores(s, at, k):
-    """<u_k, x_j> - |u_k| of the four tokens from flat index `at` on."""
+def _four_scores(s, at, of):
+    """<u_k, x_j> - |u_k| of the tokens in row `of` and the four tokens from flat index `at` on."""
     x, row = s.x, len(s.origin) * PART
-    query, least = load_each(s.origin, s.u, k * row), load_part(s.least, k * PART)
+    query, least = load_each(s.origin, s.u, of * row), load_part(s.least, of * PART)
     return (
         dot(query, load_each(query, x, at), least),
         dot(query, load_each(query, x, at + row), least),
@@ -233,75 +304,109 @@ def _four_scores(s, at, k):
 
 
 @inlined
-def _place(y, x, n, d, part):
-    """x = the state y, made unit; nothing where a lane is empty."""
-    for k in range(n):
-        row, here = k * d * LANES + part, k * d * PART
-        square = splat_as(load_part(y, row), 0.0)
-        for c in range(d):
-            square = fma(load_part(y, row + c * LANES), load_part(y, row + c * LANES), square)
+def _place(s, y, part, straight):
+    """x = the states of the runs in a part, made unit."""
+    x, d, first = s.x, len(s.origin), part * PART
+    if straight:
+        for at in range(s.n * d):
+            store(x, at * PART, load_part(y, at * LANES + first))
+    else:  # not in the loop below: a vector stored number by number cannot be loaded at once
+        for k in range(s.n):
+            for c in range(d):
+                for i in range(PART):
+                    x[k, c, i] = y[(k * d + c) * LANES + s.carried[first + i]]
+    for here in range(0, s.n * d * PART, d * PART):
+        square = splat_as(load_part(x, here), 0.0)
+        for at in range(here, here + d * PART, PART):
+            square = fma(load_part(x, at), load_part(x, at), square)
         inverse = 1.0 / sqrt(square)
-        for c in range(d):
-            store(x, here + c * PART, load_part(y, row + c * LANES) * inverse)
+        for at in range(here, here + d * PART, PART):
+            store(x, at, load_part(x, at) * inverse)
 
 
 @inlined
-def _ask(s, part, brief):
+def _deal_tokens(s, rows, part):
+    """To each lane of a run its tokens; beyond the last one, that."""
+    for row in range(rows):
+        for i in range(PART):
+            k = min(row * s.spread[0] + int(s.turn[part * PART + i]), s.n - 1)
+            for c in range(len(s.origin)):
+                s.dealt[row, c, i] = s.x[k, c, i]
+
+
+@inlined
+def _hand_out(s, velocity, rows, part, straight):
+    """The velocities, left in u, to where the runs have theirs."""
+    d, spread = len(s.origin), s.spread[0]
+    if straight:
+        for at in range(s.n * d):
+            store(velocity, at * LANES + part * PART, load_part(s.u, at * PART))
+        return
+    for i in range(PART):
+        turn = int(s.turn[part * PART + i])
+        for row in range(rows if (rows - 1) * spread + turn < s.n else rows - 1):
+            for c in range(d):
+                at = ((row * spread + turn) * d + c) * LANES + s.carried[part * PART + i]
+                velocity[at] = s.u[row, c, i]
+
+
+@inlined
+def _ask(s, tokens, rows, part, brief):
     """u_k of every token, its length and the token's own weight; no sums yet."""
-    x, u, A, d = s.x, s.u, s.A, len(s.origin)
-    none = splat_as(load_part(A, part), 0.0)
-    for k in range(s.n):
-        here = k * d * PART
+    u, A, d = s.u, s.A, len(s.origin)
+    table = part * d * d * PART
+    none = splat_as(load_part(A, table), 0.0)
+    for row in range(rows):
+        here = row * d * PART
         if s.plain:
             # u_k is a multiple of x_k, and the token itself has the weight 1
-            length, own = load_part(A, part), none + 1.0
+            length, own = load_part(A, table), none + 1.0
             for c in range(0, d * PART, PART):
-                store(u, here + c, length * load_part(x, here + c))
+                store(u, here + c, length * load_part(tokens, here + c))
         else:
             square, score = none, none
             for c in range(d):
                 value, at = none, here + c * PART
                 for e in range(d):
-                    value = fma(
-                        load_part(A, (c * d + e) * LANES + part), load_part(x, here + e * PART), value
-                    )
+                    entry = load_part(A, table + (c * d + e) * PART)
+                    value = fma(entry, load_part(tokens, here + e * PART), value)
                 store(u, at, value)
-                square, score = fma(value, value, square), fma(value, load_part(x, at), score)
+                square, score = fma(value, value, square), fma(value, load_part(tokens, at), score)
             length = sqrt(square)
             own = _weight(score - length, brief)
-        store(s.least, k * PART, none - length)
-        store(s.own, k * PART, own)
-        store(s.Z, k * PART, none)
+        store(s.least, row * PART, none - length)
+        store(s.own, row * PART, own)
+        store(s.Z, row * PART, none)
         for c in range(0, d * PART, PART):
             store(s.sums, here + c, none)
 
 
 @inlined
-def _finish(s, k, part, velocity):
-    """The velocity of token k, from its sums."""
-    x, sums, out, V, d = s.x, s.sums, s.out, s.V, len(s.origin)
-    here, own = k * d * PART, load_part(s.own, k * PART)
+def _finish(s, tokens, row, part):
+    """The velocities of the tokens in a row, from their sums, into u."""
+    sums, out, V, d = s.sums, s.out, s.V, len(s.origin)
+    here, table, own = row * d * PART, part * d * d * PART, load_part(s.own, row * PART)
     none = splat_as(own, 0.0)
-    inverse = 1.0 / (load_part(s.Z, k * PART) + own)
+    inverse = 1.0 / (load_part(s.Z, row * PART) + own)
     # what is along x_k counts only where V turns it: so the first token of V = c I stands still exactly
     if not s.plain:
         for at in range(here, here + d * PART, PART):
-            store(sums, at, fma(own, load_part(x, at), load_part(sums, at)))
+            store(sums, at, fma(own, load_part(tokens, at), load_part(sums, at)))
     along = none
     for c in range(d):
         if s.plain:
-            value = load_part(V, part) * load_part(sums, here + c * PART)
+            value = load_part(V, table) * load_part(sums, here + c * PART)
         else:
             value = none
             for e in range(d):
-                weight = load_part(V, (c * d + e) * LANES + part)
-                value = fma(weight, load_part(sums, here + e * PART), value)
+                entry = load_part(V, table + (c * d + e) * PART)
+                value = fma(entry, load_part(sums, here + e * PART), value)
         value = value * inverse
         store(out, c * PART, value)
-        along = fma(value, load_part(x, here + c * PART), along)
+        along = fma(value, load_part(tokens, here + c * PART), along)
     for c in range(d):
-        turned = load_part(out, c * PART) - along * load_part(x, here + c * PART)
-        store(velocity, (k * d + c) * LANES + part, turned)
+        at = here + c * PART
+        store(s.u, at, load_part(out, c * PART) - along * load_part(tokens, at))
 
 
 @inlined

@@ -39,7 +39,12 @@ from nucleate.kernels.head_tiles import HeadTiles, head_tiles_block, head_tiles_
 from nucleate.kernels.heads import Heads, heads_place, inlined_heads_sweep
 from nucleate.kernels.inner_pipeline import LINKED
 from nucleate.kernels.pairwise import Pairwise, pairwise_block, pairwise_place
-from nucleate.kernels.pairwise_lanes import PairwiseLanes, pairwise_lanes_drift, pairwise_lanes_enter
+from nucleate.kernels.pairwise_lanes import (
+    PairwiseLanes,
+    pairwise_lanes_drift,
+    pairwise_lanes_enter,
+    pairwise_lanes_leave,
+)
 from nucleate.kernels.sphere import Sphere, sphere_sweep
 from nucleate.kernels.threads import Stop
 from nucleate.kernels.tiles import Tiles, tiles_block, tiles_images, tiles_place
@@ -104,7 +109,9 @@ def _tell_lane_by_type(system, at, run):
             circle_batch_leave(system, at) if run == NO_RUN else circle_batch_enter(system, at, run)
         )
     if system.instance_class is PairwiseLanes:
-        return lambda system, at, run: None if run == NO_RUN else pairwise_lanes_enter(system, at, run)
+        return lambda system, at, run: (
+            pairwise_lanes_leave(system, at) if run == NO_RUN else pairwise_lanes_enter(system, at, run)
+        )
     return lambda system, at, run: None
 
 

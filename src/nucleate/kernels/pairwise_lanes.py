@@ -86,7 +86,8 @@ class PairwiseLanes(NamedTuple):
     values: Array  # (1 or b, d, d) V
     runs: NDArray[np.int64]  # (8,) the run in each lane of the state, or EMPTY
     # how they go through the kernel, in parts of PART lanes
-    spread: NDArray[np.int64]  # (1,) lanes that share the tokens of a run
+    spread: NDArray[np.int64]  # (1,) lanes that share the tokens of a run, a power of two
+    shift: NDArray[np.int64]  # (1,) which one
     parts: NDArray[np.int64]  # (1,) in use
     carried: NDArray[np.int64]  # (8,) the lane of the state that each lane of the parts works for
     turn: Array  # (8,) and which of the run's lanes it is
@@ -118,6 +119,7 @@ def pairwise_lanes_system(shapes: Sequence[ModelShape], plain: bool, accuracy: A
         values=np.array([shape.V for shape in shapes]),
         runs=np.full(LANES, EMPTY),
         spread=np.ones(1, dtype=np.int64),
+        shift=np.zeros(1, dtype=np.int64),
         parts=np.zeros(1, dtype=np.int64),
         carried=np.zeros(LANES, dtype=np.int64),
         turn=np.zeros(LANES),
@@ -163,11 +165,12 @@ def _deal_lanes(s):
     if count == 0:
         s.parts[0] = 0
         return
-    spread = 1
+    spread, shift = 1, 0
     while 2 * spread * count <= PART:
-        spread *= 2
+        spread, shift = 2 * spread, shift + 1
     runs_of_part = PART // spread
-    s.spread[0], s.parts[0] = spread, (count + runs_of_part - 1) // runs_of_part
+    s.spread[0], s.shift[0] = spread, shift
+    s.parts[0] = (count + runs_of_part - 1) // runs_of_part
     for part in range(s.parts[0]):
         for i in range(PART):
             nth, at = min(part * runs_of_part + i % runs_of_part, count - 1), 0
@@ -211,9 +214,11 @@ def _part_drift(s, y, velocity, part, stop, brief):
     tile = TILE_BYTES // (8 * PART * (2 * len(s.origin) + 2))
     for low in range(0, rows, tile):
         _add_up(s, low, min(low + tile, rows), part, stop, brief)
-    for row in range(rows):
-        _finish(s, tokens, row, part)
-    _hand_out(s, velocity, rows, part, straight)
+    if straight:
+        _finish(s, tokens, rows, part, velocity, part * PART, LANES)
+    else:
+        _finish(s, tokens, rows, part, s.u, 0, PART)
+        _hand_out(s, velocity, rows, part)
 
 
 @inlined
@@ -221,21 +226,21 @@ def _add_up(s, low, high, part, stop, brief):
     """What the tokens in rows low .. high-1 see, to their sums: four tokens are met by all who see them, then
     the next four, so that loops are long and their ends foreseen.  Every sum is taken in the order of the
     tokens."""
-    n, w, full, spread = s.n, s.w, s.full, s.spread[0]
+    n, w, full, spread, shift = s.n, s.w, s.full, s.spread[0], s.shift[0]
     first = 0 if full else max(0, low * spread - w + 1) // 4 * 4
     for j in range(first, n if full else min(n, high * spread), 4):
         if stop[0]:
             return
-        behind = (j + 3 + spread) // spread  # rows from here on hold later tokens alone
-        end = max(behind, n if full else (j + w) // spread)
+        behind = (j + 3 + spread) >> shift  # rows from here on hold later tokens alone
+        end = max(behind, n if full else (j + w) >> shift)
         # the rows of which all tokens see all four, and those of which some see some: two ranges of each
         if full and j + 4 > n:
             whole, some = ((low, low), (low, low)), ((low, high), (low, low))
         else:
-            whole = (low, min(high, j // spread) if full else low), (max(low, behind), min(high, end))
+            whole = (low, min(high, j >> shift) if full else low), (max(low, behind), min(high, end))
             some = (
-                (max(low, j // spread), min(high, behind)),
-                (max(low, end), min(high, (j + w + 2 + spread) // spread)),
+                (max(low, j >> shift), min(high, behind)),
+                (max(low, end), min(high, (j + w + 2 + spread) >> shift)),
             )
         for begin, last in some:
             _add_four(s, j, begin, last, part, brief, True)
@@ -308,20 +313,26 @@ def _place(s, y, part, straight):
     """x = the states of the runs in a part, made unit."""
     x, d, first = s.x, len(s.origin), part * PART
     if straight:
-        for at in range(s.n * d):
-            store(x, at * PART, load_part(y, at * LANES + first))
-    else:  # not in the loop below: a vector stored number by number cannot be loaded at once
-        for k in range(s.n):
-            for c in range(d):
-                for i in range(PART):
-                    x[k, c, i] = y[(k * d + c) * LANES + s.carried[first + i]]
-    for here in range(0, s.n * d * PART, d * PART):
-        square = splat_as(load_part(x, here), 0.0)
-        for at in range(here, here + d * PART, PART):
-            square = fma(load_part(x, at), load_part(x, at), square)
+        _make_unit(y, first, LANES, x, s.n, d)
+        return
+    for k in range(s.n):
+        for c in range(d):
+            for i in range(PART):
+                x[k, c, i] = y[(k * d + c) * LANES + s.carried[first + i]]
+    # not in the loops above: a vector stored number by number cannot be loaded at once
+    _make_unit(x, 0, PART, x, s.n, d)
+
+
+@inlined
+def _make_unit(y, first, stride, x, n, d):
+    """x = the tokens whose coordinates stand in y at `first` and every `stride` behind, made unit."""
+    for at in range(0, n * d, d):
+        square = splat_as(load_part(y, 0), 0.0)
+        for i in range(at, at + d):
+            square = fma(load_part(y, first + i * stride), load_part(y, first + i * stride), square)
         inverse = 1.0 / sqrt(square)
-        for at in range(here, here + d * PART, PART):
-            store(x, at, load_part(x, at) * inverse)
+        for i in range(at, at + d):
+            store(x, i * PART, load_part(y, first + i * stride) * inverse)
 
 
 @inlined
@@ -335,13 +346,9 @@ def _deal_tokens(s, rows, part):
 
 
 @inlined
-def _hand_out(s, velocity, rows, part, straight):
+def _hand_out(s, velocity, rows, part):
     """The velocities, left in u, to where the runs have theirs."""
     d, spread = len(s.origin), s.spread[0]
-    if straight:
-        for at in range(s.n * d):
-            store(velocity, at * LANES + part * PART, load_part(s.u, at * PART))
-        return
     for i in range(PART):
         turn = int(s.turn[part * PART + i])
         for row in range(rows if (rows - 1) * spread + turn < s.n else rows - 1):
@@ -382,31 +389,33 @@ def _ask(s, tokens, rows, part, brief):
 
 
 @inlined
-def _finish(s, tokens, row, part):
-    """The velocities of the tokens in a row, from their sums, into u."""
+def _finish(s, tokens, rows, part, velocity, first, stride):
+    """The velocities, from the sums: the coordinates to `first` and every `stride` behind."""
     sums, out, V, d = s.sums, s.out, s.V, len(s.origin)
-    here, table, own = row * d * PART, part * d * d * PART, load_part(s.own, row * PART)
-    none = splat_as(own, 0.0)
-    inverse = 1.0 / (load_part(s.Z, row * PART) + own)
-    # what is along x_k counts only where V turns it: so the first token of V = c I stands still exactly
-    if not s.plain:
-        for at in range(here, here + d * PART, PART):
-            store(sums, at, fma(own, load_part(tokens, at), load_part(sums, at)))
-    along = none
-    for c in range(d):
-        if s.plain:
-            value = load_part(V, table) * load_part(sums, here + c * PART)
-        else:
-            value = none
-            for e in range(d):
-                entry = load_part(V, table + (c * d + e) * PART)
-                value = fma(entry, load_part(sums, here + e * PART), value)
-        value = value * inverse
-        store(out, c * PART, value)
-        along = fma(value, load_part(tokens, here + c * PART), along)
-    for c in range(d):
-        at = here + c * PART
-        store(s.u, at, load_part(out, c * PART) - along * load_part(tokens, at))
+    table = part * d * d * PART
+    for row in range(rows):
+        here, own = row * d * PART, load_part(s.own, row * PART)
+        none = splat_as(own, 0.0)
+        inverse = 1.0 / (load_part(s.Z, row * PART) + own)
+        # what is along x_k counts only where V turns it: so the first token of V = c I stands still exactly
+        if not s.plain:
+            for at in range(here, here + d * PART, PART):
+                store(sums, at, fma(own, load_part(tokens, at), load_part(sums, at)))
+        along = none
+        for c in range(d):
+            if s.plain:
+                value = load_part(V, table) * load_part(sums, here + c * PART)
+            else:
+                value = none
+                for e in range(d):
+                    entry = load_part(V, table + (c * d + e) * PART)
+                    value = fma(entry, load_part(sums, here + e * PART), value)
+            value = value * inverse
+            store(out, c * PART, value)
+            along = fma(value, load_part(tokens, here + c * PART), along)
+        for c in range(d):
+            turned = load_part(out, c * PART) - along * load_part(tokens, here + c * PART)
+            store(velocity, first + (row * d + c) * stride, turned)
 
 
 @inlined

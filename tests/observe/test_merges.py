@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from support.made_runs import many_runs, one_run, walking
+from support.places import on_circle
 from support.slow_twins import slow_clusters
 from support.soak import SOAK
 
@@ -15,7 +16,7 @@ from nucleate.checks import Array, InputError
 from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import simulate
 from nucleate.observe import refine
-from nucleate.observe.close_approach import next_approach
+from nucleate.observe.close_approach import first_touch, next_approach, touching_part
 from nucleate.observe.clusters import count_clusters
 from nucleate.observe.life import Life, life, life_time
 from nucleate.observe.merges import Branch, Merge, Merges, cluster_width, merges
@@ -168,6 +169,36 @@ def test_where_to_look_closer_equals_its_slow_twin() -> None:
     assert {1, 2, 3, 6} <= {*found}, "at once, later, and never"
 
 
+def test_who_touches_equals_its_slow_twin() -> None:
+    rng = np.random.default_rng(6)
+    found = []
+    for _ in range(300):
+        x = uniform(9, 3, rng) + 0.2 * rng.standard_normal((6, 9, 3)).cumsum(0)  # (m, n, d)
+        leads, reach = rng.random(8) < 0.3, rng.uniform(0.1, 0.9)
+        apart = np.linalg.norm(x[:, :, None] - x[:, None], axis=-1)  # (m, n, n)
+        linked = np.linalg.matrix_power((apart <= reach).astype(float), 8)[:, 8, :8]  # (m, k)
+        touches = (linked * leads > 0).any(1)  # (m,)
+        found.append(first_touch(x, 8, leads, reach))
+        assert found[-1] == (touches.argmax() if touches.any() else 6)
+    assert {0, 1, 2, 3, 6} <= {*found}, "at once, later, and never"
+
+
+@pytest.mark.parametrize("i", [1, 2, 3])
+def test_the_moment_of_touching_is_found_along_a_bent_way(i: int) -> None:
+    # On the circle token 1 comes to token 0, and slows down: a straight line between two frames misses the
+    # part by 1e-2, a cubic by what is of the fourth order.
+    def angle(s: float) -> float:
+        return 0.3 + 0.05 * (i - 1 + 0.4 - s) + 0.004 * (i - 1 + 0.4 - s) ** 2
+
+    x = on_circle([[0.0, angle(s)] for s in range(4)])
+    reach = 2.0 * np.sin(0.15)
+    part, then = touching_part(x, i, 1, np.array([True]), reach, 40)
+    assert part == pytest.approx(0.4, abs=3e-4)
+    assert np.linalg.norm(then[1] - then[0]) == pytest.approx(reach, abs=1e-9)
+    straight, _ = touching_part(x[i - 1 : i + 1], 1, 1, np.array([True]), reach, 40)
+    assert abs(straight - 0.4) > 0.01
+
+
 @pytest.mark.parametrize(("gathered", "formed"), [(94, False), (95, True)])
 def test_counting_starts_with_95_percent_in_compact_components_and_a_chain_has_one_leader_in_the_lead(
     gathered: int, formed: bool
@@ -245,6 +276,53 @@ def test_long_steps_rerun_by_the_causal_solver_show_the_merges_that_any_rerun_sh
     assert other.leaders.tolist() == one.leaders.tolist()
     assert [(event.lost, event.into) for event in other] == [(event.lost, event.into) for event in one]
     np.testing.assert_allclose([event.time for event in other], [event.time for event in one], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("seed", "n", "beta", "d"), LIVES[1::2])
+def test_cubics_show_the_merges_that_reruns_alone_show(
+    seed: int, n: int, beta: float, d: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = alive(seed, n, beta, d)
+    monkeypatch.setattr(refine, "cubic_paths", lambda _model, t, _x, _most: [None] * (len(t) - 1))
+    other = merges(one.run)
+    assert other.t_f == one.merges.t_f
+    assert other.leaders.tolist() == one.merges.leaders.tolist()
+    assert [(event.lost, event.into) for event in other] == [(event.lost, event.into) for event in one.merges]
+    # a rerun by steps begins anew, at 1e-10, where each step ends
+    np.testing.assert_allclose(
+        [event.time for event in other], [event.time for event in one.merges], rtol=1e-8
+    )
+
+
+def test_paths_that_were_not_kept_are_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = alive(0)
+    monkeypatch.setattr(refine, "MAX_KEPT", 0)
+    assert merges(one.run).events == one.merges.events
+
+
+@pytest.mark.parametrize(("seed", "n", "beta", "d"), [(0, 40, 36.0, 2), (1, 30, 16.0, 3), (0, 24, 6.0, 4)])
+def test_merge_times_are_those_of_a_careful_simulation_from_the_frame_before(
+    seed: int, n: int, beta: float, d: int
+) -> None:
+    run, found = alive(seed, n, beta, d).run, alive(seed, n, beta, d).merges
+    early = [event for event in found if found.t_f < event.time < 100.0]
+    assert early
+    for event in early:
+        before = int(np.searchsorted(run.t, event.time)) - 1
+        about = event.time * (1.0 + np.array([-1e-9, 1e-9])) - run.t[before]  # (2,)
+        x = simulate(run.model, run.x[before], about[1], save=about, rtol=1e-13, atol=1e-15, threads=1).x
+        met = [bool(slowly_met(y, event.lost, found.leaders.tolist(), found.radius)) for y in x]
+        assert met == [False, True], event
+
+
+@pytest.mark.parametrize(("seed", "n", "beta", "d"), LIVES[::4])
+def test_t_f_is_as_good_as_its_comment_says(
+    seed: int, n: int, beta: float, d: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = alive(seed, n, beta, d)
+    monkeypatch.setitem(merges.__globals__, "FORMING_ROUNDS", 4)
+    finer = merges(one.run).t_f
+    assert finer <= one.merges.t_f <= finer * (1.0 + 2.2e-5)
 
 
 def test_a_run_with_a_full_mask_has_merges_too() -> None:

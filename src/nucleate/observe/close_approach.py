@@ -1,5 +1,5 @@
 """Between which frames tokens may have met: a cheap test that misses few meetings, and asks for few
-simulations in vain.
+simulations in vain; and in which they have.
 
 Frames that share one double of time are passed over: the time between them cannot be simulated again.
 """
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nucleate.checks import Array
 from nucleate.kernels.compile import compiled, inner
 
-__all__ = ["next_approach"]
+__all__ = ["first_touch", "next_approach", "touching_part"]
 
 
 @compiled
@@ -55,3 +55,61 @@ def _may_touch(
         last += q * q
         way += (q - p) ** 2
     return np.sqrt(min(first, last)) <= reach + min(bend + np.sqrt(way), fastest)
+
+
+@compiled
+def first_touch(x: Array, k: int, leads: NDArray[np.bool_], reach: float) -> int:
+    """The first of the frames x (m, n, d) in which a chain of earlier tokens, each link at most the chord
+    `reach`, leads from token k to one that leads (k,); m if there is none."""
+    rest, chain = np.empty(k, np.int64), np.empty(k + 1, np.int64)
+    for i in range(len(x)):
+        chain[0], count, at = k, 1, 0
+        left = k
+        for j in range(k):
+            rest[j] = j
+        while at < count and left:  # rest[:left] are not in the chain, chain[:at] asked for their neighbours
+            kept = 0
+            for r in range(left):
+                j, square = rest[r], 0.0
+                for c in range(x.shape[2]):
+                    square += (x[i, chain[at], c] - x[i, j, c]) ** 2
+                if square > reach * reach:
+                    rest[kept] = j
+                    kept += 1
+                elif leads[j]:
+                    return i
+                else:
+                    chain[count] = j
+                    count += 1
+            left = kept
+            at += 1
+    return len(x)
+
+
+@compiled
+def touching_part(
+    x: Array, i: int, k: int, leads: NDArray[np.bool_], reach: float, halvings: int
+) -> tuple[float, Array]:
+    """The part of the way to frame i of x (m, k + 1, d) from the one before after which the same holds, if it
+    does in frame i, and the tokens (k + 1, d) then.
+
+    The way goes by the polynomial through all frames, between which equal times pass."""
+    m, low, high = len(x), 0.0, 1.0
+    then, between = x[i].copy(), np.empty((1, k + 1, x.shape[2]))
+    for _ in range(halvings):
+        middle = (low + high) / 2.0
+        between[:] = 0.0
+        for a in range(m):
+            weight = 1.0
+            for b in range(m):
+                if b != a:
+                    weight *= (i - 1 + middle - b) / (a - b)
+            between[0] += weight * x[a]
+        for j in range(k + 1):
+            between[0, j] /= np.sqrt((between[0, j] ** 2).sum())
+        if first_touch(between, k, leads, reach) == 1:
+            low = middle
+        else:
+            high = middle
+            then[:] = between[0]
+    return high, then

@@ -29,11 +29,10 @@ from nucleate.checks import Array, InputError, check_tokens
 from nucleate.integrate.family import softmax_head
 from nucleate.integrate.run import Run
 from nucleate.observe.centers import renyi_centers
-from nucleate.observe.close_approach import next_approach
+from nucleate.observe.close_approach import first_touch, next_approach, touching_part
 from nucleate.observe.clusters import check_radius, clusters, compact
 from nucleate.observe.gathered import gathered_share
-from nucleate.observe.refine import positions_at, refine
-from nucleate.sphere import retract
+from nucleate.observe.refine import Stretch, positions_at, positions_near, refine
 
 __all__ = ["Branch", "Merge", "Merges", "cluster_width", "formed", "merges", "sharpness", "usual_radius"]
 
@@ -42,10 +41,13 @@ PAIR_BY_PAIR = 1000  # so many tokens are looked at pair by pair
 RADIUS_IN_WIDTHS = 0.1  # of a cluster
 # when to look whether clusters have formed: at 0, then from this time on, each time so much later
 FIRST_LOOK_TIME, LOOK_TIME_RATIO, LOOKS_AT_ONCE = 1e-2, 2.0 ** (1 / 32), 8
-# then the last interval is divided into parts, in so many rounds: t_f is good to 1e-5 of itself
+# then the last interval is divided into parts, in so many rounds: t_f is good to 2.1e-5 of itself
 FORMING_PARTS, FORMING_ROUNDS = 32, 2
 BEND_IN_RADII = 3.0  # how far a link may bend towards its leader between two frames
+STRAY_IN_RADII = 0.05  # how far a token may be from a cubic that is to tell whether tokens met
+STRAY_IN_WIDTHS = 1e-4  # the same where the cubic is to tell whether clusters have formed
 PARTS_PER_STEP = 64  # of a step in which tokens may meet, which is then shorter than a time unit
+FRAMES_OF_CUBIC = 4  # which tell how tokens go in such a part
 MEETING_HALVINGS = 30  # of the part in which a leader is lost
 
 
@@ -177,8 +179,11 @@ def merges(run: Run, radius: float | None = None) -> Merges:
     # a mean of tokens, turned by V, is no longer than this
     speed = float(np.linalg.norm(model.parameters(x.shape[-1])[3], 2))
     losses = []
+    t, tokens, stray = run.t[start:], int(leaders[-1]) + 1, STRAY_IN_RADII * radius
+    first = Stretch(run, np.array([t_f, t[0]]), np.stack([x, run.x[start]]), tokens, stray)
+    stretches = first, Stretch(run, t, run.x[start:], tokens, stray)
     for i, k in enumerate(leaders.tolist()):
-        if i and (lost := _loss(run, start, t_f, x, _Search(k, leaders[:i], radius, speed))) is not None:
+        if i and (lost := _loss(run, stretches, _Search(k, leaders[:i], radius, speed))) is not None:
             losses.append((lost[0], -k, lost[1]))
     return Merges(radius, t_f, leaders, _in_order(losses, len(leaders)))
 
@@ -216,20 +221,24 @@ def _formed(run: Run, width: float) -> tuple[int, float, Array] | None:
     low, high = (np.log(max(t, FIRST_LOOK_TIME)) / np.log(LOOK_TIME_RATIO) for t in (first, last))
     grid = LOOK_TIME_RATIO ** np.arange(np.ceil(low), high)  # (many,)
     looked = np.unique([first, *grid[(grid > first) & (grid < last)], last])
+    stretch = Stretch(run, run.t, run.x, run.x.shape[1], STRAY_IN_WIDTHS * width)
     for begin in range(0, len(looked) - 1, LOOKS_AT_ONCE):
-        found = _first_gathered(run, looked[begin : begin + LOOKS_AT_ONCE + 1], width)
+        times = looked[begin : begin + LOOKS_AT_ONCE + 1]
+        frames = np.searchsorted(run.t, times[1:])
+        found = _first_gathered(times, positions_near(run, frames, times[1:], stretch), width)
         if found is not None:
             for _ in range(FORMING_ROUNDS):
                 times = np.linspace(found[0], found[1], FORMING_PARTS + 1)
-                found = _first_gathered(run, times, width) or found  # rounding may lose it in a rerun
+                frames = np.searchsorted(run.t, times[1:])
+                # rounding, or what a cubic strays, may lose it in a rerun
+                found = _first_gathered(times, positions_at(run, frames, times[1:]), width) or found
             return int(np.searchsorted(run.t, found[1])), found[1], found[2]
     return None
 
 
-def _first_gathered(run: Run, times: Array, width: float) -> tuple[float, float, Array] | None:
-    """The first of times[1:] with enough tokens in components of diameter below `width`: the one before,
-    itself, and the tokens (n, d)."""
-    x = positions_at(run, np.searchsorted(run.t, times[1:]), times[1:])  # (times - 1, n, d)
+def _first_gathered(times: Array, x: Array, width: float) -> tuple[float, float, Array] | None:
+    """The first of times[1:], with tokens x (times - 1, n, d), with enough of them in components of diameter
+    below `width`: the one before, itself, and the tokens (n, d)."""
     for i in range(len(x)):
         if _share(x[i], width) >= FORMED_SHARE:
             return float(times[i]), float(times[i + 1]), x[i]
@@ -253,79 +262,91 @@ class _Search(NamedTuple):
     radius: float
     speed: float  # that no token exceeds
 
-    def meeting(self, x: Array) -> tuple[int, int, int] | None:
-        """The first of the frames x (m, n, d) in which k is within the radius of a component with an earlier
-        leader; that leader; and the token of the component nearest to k."""
-        k, reach = self.k, 2.0 * np.sin(self.radius / 2.0)
-        apart = np.linalg.norm(x[:, :k] - x[:, k : k + 1], axis=-1)  # (m, k) chords
-        for i in np.flatnonzero((apart <= reach).any(1)).tolist():
-            label = clusters(x[i, :k], self.radius)  # (k,) components of earlier tokens
-            touched = np.unique(label[apart[i] <= reach])
-            met = self.earlier[np.isin(label[self.earlier], touched)]
-            if met.size:
-                members = np.flatnonzero(label == label[met[0]])
-                return i, int(met[0]), int(members[apart[i, members].argmin()])
-        return None
-
-    def approaches(self, t: Array, x: Array) -> Iterator[int]:
-        """Those of the frames t (m,), x (m, n, d) up to which, from the one before, there may have been a
-        meeting."""
-        leads = np.zeros(self.k, dtype=bool)  # (k,)
+    @property
+    def leads(self) -> NDArray[np.bool_]:
+        """Which tokens before k lead, (k,)."""
+        leads = np.zeros(self.k, dtype=bool)
         leads[self.earlier] = True
-        reach = 2.0 * np.sin(self.radius / 2.0)
-        bend = BEND_IN_RADII * reach
+        return leads
+
+    @property
+    def reach(self) -> float:
+        """The chord at the radius."""
+        return float(2.0 * np.sin(self.radius / 2.0))
+
+    def first_meeting(self, x: Array) -> int:
+        """The first of the frames x (m, n, d) in which k is within the radius of a component with an earlier
+        leader; m if there is none."""
+        return first_touch(x, self.k, self.leads, self.reach)
+
+    def met(self, x: Array) -> tuple[int, int] | None:
+        """In a frame x (n, d) with a meeting, the leader met, and the token of the component nearest to k."""
+        apart = np.linalg.norm(x[: self.k] - x[self.k], axis=-1)  # (k,) chords
+        label = clusters(x[: self.k], self.radius)  # (k,) components of earlier tokens
+        met = self.earlier[np.isin(label[self.earlier], label[apart <= self.reach])]
+        if not met.size:  # by rounding alone
+            return None
+        members = np.flatnonzero(label == label[met[0]])
+        return int(met[0]), int(members[apart[members].argmin()])
+
+    def approaches(self, stretch: Stretch) -> Iterator[int]:
+        """Those of the frames up to which, from the one before, there may have been a meeting."""
+        t, x, leads, bend = stretch.t, stretch.x, self.leads, BEND_IN_RADII * self.reach
         frame = 0
-        while (frame := next_approach(t, x, frame + 1, self.k, leads, reach, bend, self.speed)) < len(x):
-            yield frame
+        while (frame := next_approach(t, x, frame + 1, self.k, leads, self.reach, bend, self.speed)) < len(x):
+            path = stretch.path(frame)
+            if path is None or path.may_meet(self.k, leads, self.reach):
+                yield frame
 
 
-def _loss(run: Run, start: int, t_f: float, x: Array, search: _Search) -> tuple[float, int] | None:
-    """When from t_f on, with tokens x (n, d), leader `search.k` was lost, and to which; `start` is the first
-    frame not before t_f."""
-    if (met := search.meeting(x[None])) is not None:
-        return t_f, met[1]
-    found = _loss_between(run, np.array([t_f, run.t[start]]), np.stack([x, run.x[start]]), search)
-    for frame in search.approaches(run.t[start:], run.x[start:]) if found is None else ():
-        two = slice(start + frame - 1, start + frame + 1)
-        if (found := _loss_between(run, run.t[two], run.x[two], search)) is not None:
-            break
-    return found
+def _loss(run: Run, stretches: tuple[Stretch, Stretch], search: _Search) -> tuple[float, int] | None:
+    """When leader `search.k` was lost, and to which, in the stretch from t_f to the next frame or in that
+    from there on."""
+    t_f, x = float(stretches[0].t[0]), stretches[0].x[:1]
+    if not search.first_meeting(x) and (met := search.met(x[0])) is not None:
+        return t_f, met[0]
+    for stretch in stretches:
+        for frame in search.approaches(stretch):
+            if (found := _loss_between(run, stretch, frame, search)) is not None:
+                return found
+    return None
 
 
-def _loss_between(run: Run, t: Array, x: Array, search: _Search) -> tuple[float, int] | None:
-    """The same between two moments t (2,) with tokens x (2, n, d), at the first of which it was not lost: a
-    rerun step by step, then in parts."""
-    times, steps = refine(run, t, x, search.k + 1)  # (m,), (m, seen, d)
-    for i in search.approaches(times, steps):
-        parts = refine(run, times[i - 1 : i + 1], steps[i - 1 : i + 1], search.k + 1, PARTS_PER_STEP)
-        if (met := search.meeting(parts[1])) is not None:
-            return _meeting_time(*parts, met, search)
-    met = search.meeting(x[1:])  # only the record's own, less careful steps come so near
-    return None if met is None else (float(t[1]), met[1])
+def _loss_between(run: Run, stretch: Stretch, frame: int, search: _Search) -> tuple[float, int] | None:
+    """The same between a frame and the one before, at which it was not lost: a rerun in parts, if they are as
+    near to each other as steps, or else step by step, then in parts."""
+    two, tokens = stretch.two(frame), search.k + 1
+    near = iter([two])
+    if stretch.path(frame) is None:
+        steps = Stretch(run, *refine(run, *two, tokens), tokens, stretch.stray)
+        near = (steps.two(i) for i in search.approaches(steps))
+    for both in near:
+        if (met := _meeting_in(*refine(run, *both, tokens, PARTS_PER_STEP), search)) is not None:
+            return met
+    # only the record's own, less careful steps come so near
+    t, x = float(two[0][1]), two[1][1]
+    return None if search.first_meeting(x[None]) or (met := search.met(x)) is None else (t, met[0])
 
 
-def _meeting_time(t: Array, x: Array, met: tuple[int, int, int], search: _Search) -> tuple[float, int]:
-    """When before frame i of x (m, n, d) the meeting was, and with which leader: halved along straight lines,
-    which in so small a part tokens go.
+def _meeting_in(t: Array, x: Array, search: _Search) -> tuple[float, int] | None:
+    """When in the frames t (m,), x (m, n, d) the meeting was, and with which leader: halved along cubics
+    through the frames about it.
 
     Two frames only are far apart, with no equation to tell the way: there the logarithm of the distance falls
     evenly, if it is that which changed, and no other link of the component.
     """
-    i, into, j = met
+    i = search.first_meeting(x)
+    if i == len(t) or (met := search.met(x[i])) is None:
+        return None
     if i == 0:
-        return float(t[0]), into
-    (t0, t1), two = t[i - 1 : i + 1].tolist(), x[i - 1 : i + 1]  # two (2, n, d)
+        return float(t[0]), met[0]
+    (t0, t1), (k, j) = t[i - 1 : i + 1].tolist(), (search.k, met[1])
     # (2,), the last below 0
-    apart = np.linalg.norm(two[:, search.k] - two[:, j], axis=-1).clip(1e-300)
-    level = np.log(apart / (2.0 * np.sin(search.radius / 2.0)))
+    apart = np.linalg.norm(x[i - 1 : i + 1, k] - x[i - 1 : i + 1, j], axis=-1).clip(1e-300)
+    level = np.log(apart / search.reach)
     if len(t) == 2 and level[0] > 0.0:
-        return float(t0 + level[0] / (level[0] - level[1]) * (t1 - t0)), into
-    low, high = 0.0, 1.0
-    for _ in range(MEETING_HALVINGS):
-        middle = (low + high) / 2.0
-        halfway = search.meeting(retract((1.0 - middle) * two[:1] + middle * two[1:]))
-        if halfway is None:
-            low = middle
-        else:
-            high, into = middle, halfway[1]
-    return float(t0 + high * (t1 - t0)), into
+        return float(t0 + level[0] / (level[0] - level[1]) * (t1 - t0)), met[0]
+    begin = max(0, min(i - 2, len(t) - FRAMES_OF_CUBIC))
+    about = x[begin : begin + FRAMES_OF_CUBIC, : k + 1]  # (4, k + 1, d), or two of them
+    part, then = touching_part(about, i - begin, k, search.leads, search.reach, MEETING_HALVINGS)
+    return float(t0 + part * (t1 - t0)), (search.met(then) or met)[0]

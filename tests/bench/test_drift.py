@@ -58,3 +58,16 @@ def test_in_high_dimension_general_matrices_single_precision_and_the_limit_have_
     # 4 d operations for each of the 70 71 / 2 pairs
     assert limit == pytest.approx(4 * 16 * 70 * 71 / 2 / (1e9 * section.numbers["gigaflops"]))
     assert section.numbers["over_limit"] == pytest.approx(ours / limit)
+
+
+@pytest.mark.usefixtures("no_extras")
+def test_the_sum_alone_of_one_small_system_has_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timing, "MIN_TURN_SECONDS", 0.0)
+    for case, expected in ((drift.DriftCase(2, 20), True), (drift.DriftCase(2, 20, 3), False)):
+        section = drift.pairwise_section(case, 1, lambda _: None)
+        rows = {row.peer: row for row in section.rows}
+        assert (drift.SUM_ALONE in rows) == expected
+        assert drift.OUR_AUTO in rows
+    x = uniform(20, 2, seed=0)
+    velocity = drift._sum_alone(drift.DriftCase(2, 20), x)()[:40].reshape(20, 2)
+    np.testing.assert_allclose(velocity, attention.drift(Attention(drift.BETA), x), rtol=0, atol=1e-12)

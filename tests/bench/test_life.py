@@ -20,6 +20,7 @@ from nucleate.bench.life import (
     large_section,
     life_section,
     merge_times,
+    merges_section,
 )
 from nucleate.checks import Array
 from nucleate.cli import bench as command
@@ -30,6 +31,8 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """--quick, but quicker."""
     monkeypatch.setattr(life, "QUICK_LIFE_CASES", (LifeCase(6, beta=20.0, t=1e30),))
     monkeypatch.setattr(life, "QUICK_LARGE_CASE", LifeCase(8, beta=20.0, t=1e30))
+    monkeypatch.setattr(life, "QUICK_MERGES_CASES", (LifeCase(12, 4.0, 3),))
+    monkeypatch.setattr(life, "QUICK_HUGE_CASE", LifeCase(12, 9.0))
     monkeypatch.setattr(life, "QUICK_COST_SIZES", (20, 40))
     monkeypatch.setattr(life, "MEMORY_TOKENS", 50)
     monkeypatch.setattr(life, "QUICK_COST_DIMENSIONS", (2,))
@@ -127,6 +130,22 @@ def test_what_is_extrapolated_is_the_time_of_a_step_times_the_steps_and_said_to_
     assert ours.error < 1e-8
 
 
+def test_merges_stand_beside_the_simulation_of_their_life() -> None:
+    section = merges_section((LifeCase(12, 4.0, 3),), LifeCase(12, 9.0), 1, silent)
+    simulation, search, huge = section.rows
+    assert simulation.seconds
+    assert search.seconds
+    assert section.numbers is not None
+    assert (
+        section.numbers["merges over simulation, n = 12, d = 3, β = 4"] == search.seconds / simulation.seconds
+    )
+    assert "done" in simulation.note
+    assert "of the simulation's time" in search.note
+    assert huge.seconds
+    assert 0.0 < section.numbers["bytes"] < 1e8
+    assert "GiB" in huge.note
+
+
 def test_the_cost_has_an_exponent_and_a_memory() -> None:
     section = cost_section((20, 40), 50, 1, silent)
     assert section.numbers is not None
@@ -151,7 +170,7 @@ def test_the_command_prints_tables_and_writes_all_numbers(tmp_path: Path) -> Non
     assert "best of 2 rounds" in done.output
     record: dict[str, Any] = json.loads(file.read_text())
     assert record["command"] == "life"
-    assert len(record["sections"]) == 4
+    assert len(record["sections"]) == 5
     for section in record["sections"]:
         assert set(section) == {"title", "rate", "error", "rows", "remarks", "numbers"}
         assert section["title"] in done.output

@@ -20,13 +20,18 @@ from nucleate.bench.table import Row, Section, timed_row, with_ratios
 from nucleate.bench.timing import Tell, peak_memory, time_in_turns
 from nucleate.bench.torch_peers import torch_attention
 from nucleate.checks import Array
-from nucleate.kernels.dispatch import MIN_TILES_DIMENSION, drift
+from nucleate.kernels.dispatch import MIN_TILES_DIMENSION, drift, make_system
+from nucleate.kernels.model_shape import model_shape
+from nucleate.kernels.simd import LANES
+from nucleate.kernels.team import Team
 from nucleate.sphere import retract, uniform
 
 __all__ = ["DriftCase", "circle_section", "exact_rows", "pairwise_section", "sections", "sphere_section"]
 
 Indices = NDArray[np.intp]
 
+OUR_AUTO, SUM_ALONE = "nucleate auto", "the sum alone"
+MAX_SMALL_TOKENS = 512  # of a system whose sum takes no longer than what is around it
 OUR_PAIRWISE, OUR_SINGLE, OUR_GENERAL = "nucleate pairwise", "nucleate, single", "nucleate, general Q, K, V"
 LIMIT, MULTIPLY = "limit: the two products alone", "multiplications"
 VELOCITY_ERROR = "largest error"
@@ -63,6 +68,7 @@ class DriftCase:
 
 # In high dimension tokens are far apart: beta = sqrt(d), as in transformers, lets them feel each other.
 DRIFT_CASES = (
+    DriftCase(2, 200),
     DriftCase(2, 200, 64),
     DriftCase(3, 200, 64),
     DriftCase(2, 4000),
@@ -75,6 +81,7 @@ DRIFT_CASES = (
     DriftCase(64, 500, 16, beta=8.0),
 )
 QUICK_DRIFT_CASES = (
+    DriftCase(2, 200),
     DriftCase(2, 200, 8),
     DriftCase(3, 200, 8),
     DriftCase(2, 1000),
@@ -101,6 +108,9 @@ def pairwise_section(case: DriftCase, rounds: int, tell: Tell, seed: int = 0) ->
     ready, absent = _contestants(case, x, seed)
     high = case.d >= MIN_TILES_DIMENSION
     timed: dict[str, Callable[[], object]] = {**ready, MULTIPLY: multiply_add} if high else {**ready}
+    alone = case.runs is None and case.n <= MAX_SMALL_TOKENS
+    if alone:
+        timed[SUM_ALONE] = _sum_alone(case, x)
     timings = time_in_turns(timed, rounds, lambda words: tell(f"{case.title}: {words}"))
     tell(f"{case.title}: comparing with the equation")
     truths = {
@@ -115,6 +125,8 @@ def pairwise_section(case: DriftCase, rounds: int, tell: Tell, seed: int = 0) ->
         where, exact = truths.get(name, truths[OUR_PAIRWISE])
         error = float(np.abs(call()[where] - exact).max())
         rows.append(timed_row(name, timings[name], work=pairs, error=error))
+    if alone:
+        rows.append(timed_row(SUM_ALONE, timings[SUM_ALONE], work=pairs, note=f"of {OUR_AUTO}"))
     if not high:
         return Section(case.title, "pairs", VELOCITY_ERROR, with_ratios([*rows, *absent], OUR_PAIRWISE))
     rate = multiply_add() / timings[MULTIPLY].best  # billion operations a second
@@ -147,7 +159,7 @@ def _contestants(case: DriftCase, x: Array, seed: int) -> tuple[dict[str, Callab
     model = Attention(case.beta)
     ready: dict[str, Callable[[], Array]] = {OUR_PAIRWISE: lambda: drift(model, x, kernel="pairwise")}
     if case.d == 2:
-        ready["nucleate auto"] = lambda: drift(model, x)
+        ready[OUR_AUTO] = lambda: drift(model, x)
     if case.d > 3:
         general = _model(OUR_GENERAL, case, seed)
         ready[OUR_GENERAL] = lambda: drift(general, x)
@@ -163,6 +175,20 @@ def _contestants(case: DriftCase, x: Array, seed: int) -> tuple[dict[str, Callab
         except Missing as missing:
             absent.append(Row(name, note=str(missing)))
     return ready, absent
+
+
+def _sum_alone(case: DriftCase, x: Array) -> Callable[[], Array]:
+    """What `drift` of one small system spends on its sum: no check, nothing laid out or handed back;
+    velocities in the layout of the kernel."""
+    team = Team(make_system(model_shape(Attention(case.beta), case.n, case.d), angle=False), 1)
+    team.system.places[:] = x.T
+    velocity, stop = np.zeros(case.n * case.d + LANES), np.zeros(1, dtype=np.uint8)
+
+    def call() -> Array:
+        team.sweep(velocity, stop)
+        return velocity
+
+    return call
 
 
 # Linear time

@@ -1,10 +1,11 @@
-"""`nucleate bench life`: the whole life of a metastable state to t = 1e60, against LSODA; and what a causal
-step costs, by the number of tokens and by the dimension."""
+"""`nucleate bench life`: the whole life of a metastable state to t = 1e60, against LSODA; what the search for
+merges takes beside the simulation; what a causal step costs, by the number of tokens and by the dimension."""
 
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -16,6 +17,8 @@ from nucleate.bench.timing import Tell, Timing, peak_memory, time_in_turns
 from nucleate.checks import Array
 from nucleate.integrate.run import Run
 from nucleate.integrate.simulate import simulate
+from nucleate.observe.life import life as whole_life
+from nucleate.observe.merges import merges
 from nucleate.sphere import uniform
 
 __all__ = [
@@ -25,6 +28,7 @@ __all__ = [
     "large_section",
     "life_section",
     "merge_times",
+    "merges_section",
     "sections",
 ]
 
@@ -38,10 +42,11 @@ MEMORY_TOKENS = 2000  # of the run whose memory is measured
 
 @dataclass(frozen=True)
 class LifeCase:
-    """One run on the circle from a uniform start to its end."""
+    """One run from a uniform start to its end, on the circle but for those whose merges are timed."""
 
     n: int
     beta: float = 64.0
+    d: int = 2
     t: float = 1e60
     rtol: float = 1e-6
     atol: float = 1e-9
@@ -62,6 +67,9 @@ SAMPLE_BEGIN, SAMPLE_END = 1e3, 1e9
 COST_SIZES, QUICK_COST_SIZES = (200, 500, 1000, 2000, 5000), (100, 200, 500)
 COST_DIMENSIONS, QUICK_COST_DIMENSIONS = (2, 3, 4, 8, 16, 32, 64), (2, 3, 8)
 DIMENSION_TOKENS = 200
+MERGES_CASES = LifeCase(200, 16.0, 3), LifeCase(200, 64.0, 3), LifeCase(200, 16.0, 4), LifeCase(1000, 64.0, 3)
+QUICK_MERGES_CASES = (LifeCase(50, 9.0, 3),)
+HUGE_CASE, QUICK_HUGE_CASE = LifeCase(10_000), LifeCase(200)  # simulated once
 
 
 def sections(quick: bool, rounds: int, tell: Tell) -> Iterator[Section]:
@@ -72,6 +80,8 @@ def sections(quick: bool, rounds: int, tell: Tell) -> Iterator[Section]:
         steps = (section.numbers or {})["LSODA steps"]
         yield section
     yield large_section(QUICK_LARGE_CASE if quick else LARGE_CASE, steps, rounds, tell)
+    cases, huge = (QUICK_MERGES_CASES, QUICK_HUGE_CASE) if quick else (MERGES_CASES, HUGE_CASE)
+    yield merges_section(cases, huge, rounds, tell)
     yield cost_section(QUICK_COST_SIZES if quick else COST_SIZES, MEMORY_TOKENS, rounds, tell)
     yield dimension_section(QUICK_COST_DIMENSIONS if quick else COST_DIMENSIONS, rounds, tell)
 
@@ -187,6 +197,37 @@ def _lsoda(life: LifeCase, x: Array, end: float) -> tuple[Array, Array, float]:
         began = time.perf_counter()
         t, theta = lsoda_steps(angles(x), life.beta, end, life.rtol, life.atol)
         return t, theta, time.perf_counter() - began
+
+
+def merges_section(cases: tuple[LifeCase, ...], huge: LifeCase, rounds: int, tell: Tell) -> Section:
+    """Lives until one cluster is left, at the default tolerances: the simulation, every step kept, and the
+    search for merges; and a huge one, once, with its memory."""
+    rows, shares = [], {}
+    for case in cases:
+        name = f"n = {case.n:,}, d = {case.d}, β = {case.beta:g}"
+        model, x0 = Attention(case.beta), uniform(case.n, case.d, case.seed)
+        tell(f"Merges: {name}: a life")
+        run = whole_life(model, x0).run
+        calls: dict[str, Callable[[], object]] = {
+            f"simulation, {name}": partial(simulate, model, x0, float(run.t[-1]), save="steps"),
+            f"its merges, {name}": partial(merges, run),
+        }
+        timings = time_in_turns(calls, rounds, lambda words: tell(f"Merges: {words}"))
+        simulation, search = timings.values()
+        shares[f"merges over simulation, {name}"] = search.best / simulation.best
+        notes = (
+            f"{run.steps} steps, {run.status}",
+            f"{search.best / simulation.best:.2g} of the simulation's time",
+        )
+        rows += [timed_row(row, timings[row], note=note) for row, note in zip(calls, notes, strict=True)]
+    tell(f"Merges: n = {huge.n:,}, once; this may take a minute")
+    began = time.perf_counter()
+    peak = peak_memory(lambda: whole_life(huge.beta, huge.n, huge.d, huge.seed))
+    seconds = time.perf_counter() - began
+    name = f"a life with its merges, once, n = {huge.n:,}, d = {huge.d}, β = {huge.beta:g}"
+    rows.append(timed_row(name, Timing(seconds, (seconds,)), note=f"{peak / 2**30:.2g} GiB"))
+    title = "Lives until one cluster is left, and their merges, rtol = 1e-8, atol = 1e-10"
+    return Section(title, "", "", tuple(rows), numbers={**shares, "bytes": float(peak)})
 
 
 def cost_section(

@@ -5,7 +5,7 @@ import importlib.util
 import pytest
 from support.silent import silent
 
-from nucleate.bench.batch import BatchCase, SphereCase, figure1_section, figure3_section
+from nucleate.bench.batch import BatchCase, SphereCase, alone_section, figure1_section, figure3_section
 from nucleate.bench.batch import sphere_section as sphere_batches
 from nucleate.bench.drift import DriftCase, circle_section, pairwise_section, sphere_section
 from nucleate.bench.table import Row
@@ -26,6 +26,15 @@ def test_an_absent_peer_is_said_and_skipped() -> None:
     for name in ("JAX jit", "JAX jit, softmax", "diffrax Tsit5, vmap of 2"):
         assert rows.pop(name) == Row(name, note=ABSENT)
     assert all(row.seconds and row.ratio and row.error is not None for row in rows.values())
+
+
+def test_a_run_alone_stands_beside_one_of_a_batch() -> None:
+    section = alone_section(BatchCase(3, n=8, t=2.0, frames=5, compared_runs=1), 1, silent)
+    batch, alone = section.rows
+    assert batch.ratio == 1.0
+    assert alone.seconds
+    assert section.numbers is not None
+    assert 0.0 <= section.numbers["apart"] < 1e-8
 
 
 @pytest.mark.skipif(not HAS_JAX, reason="jax and diffrax are peers; `make bench` installs them")

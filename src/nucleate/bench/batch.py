@@ -30,6 +30,7 @@ __all__ = [
     "QUICK_SPHERE_CASE",
     "BatchCase",
     "SphereCase",
+    "alone_section",
     "angles",
     "contestants",
     "figure1_section",
@@ -81,6 +82,7 @@ class BatchCase:
         return uniform(self.n, 2, self.seed, runs=self.runs)
 
 
+ALONE_RUNS = 64
 QUICK_CASE = BatchCase(16, t=15.0, compared_runs=2, diffrax_batches=BatchCase.diffrax_batches[:1])
 FIGURE_1_TIME, QUICK_FIGURE_1_TIME = 5000.0, 200.0
 
@@ -100,6 +102,7 @@ def sections(runs: int | None, d: int, quick: bool, rounds: int, tell: Tell) -> 
     runs = BatchCase.runs if runs is None else runs
     case = replace(QUICK_CASE, runs=min(runs, QUICK_CASE.runs)) if quick else BatchCase(runs)
     yield figure3_section(case, rounds, tell)
+    yield alone_section(replace(case, runs=min(runs, ALONE_RUNS)), rounds, tell)
     yield figure1_section(QUICK_FIGURE_1_TIME if quick else FIGURE_1_TIME, rounds, tell, case.seed)
 
 
@@ -241,6 +244,29 @@ def figure3_section(case: BatchCase, rounds: int, tell: Tell) -> Section:
         ),
     )
     return Section(f"Figure 3: {case.title}", "", ANGLE_ERROR, with_ratios([*rows, *absent], OURS), remarks)
+
+
+def alone_section(case: BatchCase, rounds: int, tell: Tell) -> Section:
+    """A run that is called alone beside one of a batch, both on one thread and at the default tolerances, where
+    both take steps of order 8."""
+    model, x0, alone = Attention(case.beta), case.starts(), f"{OURS}, a call for each run"
+    few = x0[: 2 * case.compared_runs]
+    last: dict[str, Array] = {}
+
+    def batch() -> None:
+        last[OURS] = simulate(model, x0, case.t, save=case.times, threads=1).x[: len(few)]
+
+    def one_by_one() -> None:
+        last[alone] = np.stack([simulate(model, x, case.t, save=case.times, threads=1).x for x in few])
+
+    timings = time_in_turns({OURS: batch, alone: one_by_one}, rounds, lambda words: tell(f"Alone: {words}"))
+    rows = [timed_row(OURS, timings[OURS], each=len(x0)), timed_row(alone, timings[alone], each=len(few))]
+    apart = _largest_distance(angles(last[OURS]), angles(last[alone]))
+    title = f"Alone and in a batch of {len(x0)}, d = 2, n = {case.n}, β = {case.beta:g}, t = {case.t:g}"
+    remarks = (f"Both on one thread. Their angles are at most {apart:.1e} apart.",)
+    return Section(
+        f"{title}, rtol = 1e-8, atol = 1e-10", "", "", with_ratios(rows, OURS), remarks, {"apart": apart}
+    )
 
 
 def contestants(case: BatchCase, x0: Array) -> tuple[dict[str, tuple[int, Callable[[], Array]]], list[Row]]:

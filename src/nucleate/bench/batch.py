@@ -247,7 +247,7 @@ def figure3_section(case: BatchCase, rounds: int, tell: Tell) -> Section:
 
 
 def alone_section(case: BatchCase, rounds: int, tell: Tell) -> Section:
-    """A run that is called alone beside one of a batch, both on one thread and at the default tolerances, where
+    """A run called alone beside one of a batch, both on one thread and at the default tolerances, where
     both take steps of order 8."""
     model, x0, alone = Attention(case.beta), case.starts(), f"{OURS}, a call for each run"
     few = x0[: 2 * case.compared_runs]

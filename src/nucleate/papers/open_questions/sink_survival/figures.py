@@ -94,13 +94,25 @@ def _threshold(
     ax: Any, numbers: Numbers, p: Parameters, ingredient: str, name: str, colour: Any, style: str
 ) -> None:
     """A step through the strengths at which half the starts change."""
+    from matplotlib.patheffects import withStroke
+
+    from nucleate.plot.styles import tidy
+
+    edge = [withStroke(linewidth=3.2, foreground=tidy(ax).paper)]  # against shares of any colour
     values = np.array(p["cases"][ingredient]["values"], dtype=np.float64)
     axis = values if ingredient == "alibi" else np.log(values)
     for b, beta in enumerate(p["betas"]):
         at = numbers[f"{ingredient}_{name}_beta{beta:g}"].value
         if np.isfinite(at):
             place = np.interp(at, axis, np.arange(len(axis)))
-            ax.plot([place, place], [b - 0.5, b + 0.5], color=colour, linewidth=1.6, linestyle=style)
+            ax.plot(
+                [place, place],
+                [b - 0.5, b + 0.5],
+                color=colour,
+                linewidth=1.6,
+                linestyle=style,
+                path_effects=edge,
+            )
 
 
 def _short(value: float) -> str:

@@ -72,7 +72,7 @@ def _panel(ax: Any, numbers: Numbers, p: Parameters, ingredient: str) -> Any:
             share[b, i] = found["first"].value
             mark = MARKS.get(phase(found))
             if mark:
-                ax.plot(i, b, mark, color=palette.ink, markersize=4)
+                ax.plot(i, b, mark, color=palette.ink, markersize=4, zorder=3)  # over all lines
     ends: Any = [palette.grey(0.12), WON]
     colours = LinearSegmentedColormap.from_list("won", ends)
     mesh = ax.pcolormesh(

@@ -28,7 +28,7 @@ TITLES = {
     "noise": "noise, 1/κ",
 }
 WON = "#2a8a57"
-ALONE = ("#2b5fb3", "#8fc0ff")  # on light, on dark
+ALONE = "white"  # on green, in either style
 CATCHING_UP = ("mlp", "heads", "layers")  # where another token's place comes to win as well
 MANY_VALUES = 11  # from which on every fourth one is named, not every second
 MARKS = {"common": "x", "open": "."}
@@ -80,7 +80,7 @@ def _panel(ax: Any, numbers: Numbers, p: Parameters, ingredient: str) -> Any:
     )
     _threshold(ax, numbers, p, ingredient, "threshold", palette.red, "-")
     if ingredient in CATCHING_UP:
-        _threshold(ax, numbers, p, ingredient, "alone", ALONE[palette.dark], "--")
+        _threshold(ax, numbers, p, ingredient, "alone", ALONE, "--")
     every = 2 if len(values) < MANY_VALUES else 4
     labels = [_short(value) for value in values[::every]]
     ax.set_xticks(range(0, len(values), every), labels, fontsize=SMALL_POINTS)
@@ -94,25 +94,13 @@ def _threshold(
     ax: Any, numbers: Numbers, p: Parameters, ingredient: str, name: str, colour: Any, style: str
 ) -> None:
     """A step through the strengths at which half the starts change."""
-    from matplotlib.patheffects import withStroke
-
-    from nucleate.plot.styles import tidy
-
-    edge = [withStroke(linewidth=3.2, foreground=tidy(ax).paper)]  # against shares of any colour
     values = np.array(p["cases"][ingredient]["values"], dtype=np.float64)
     axis = values if ingredient == "alibi" else np.log(values)
     for b, beta in enumerate(p["betas"]):
         at = numbers[f"{ingredient}_{name}_beta{beta:g}"].value
         if np.isfinite(at):
             place = np.interp(at, axis, np.arange(len(axis)))
-            ax.plot(
-                [place, place],
-                [b - 0.5, b + 0.5],
-                color=colour,
-                linewidth=1.6,
-                linestyle=style,
-                path_effects=edge,
-            )
+            ax.plot([place, place], [b - 0.5, b + 0.5], color=colour, linewidth=1.8, linestyle=style)
 
 
 def _short(value: float) -> str:

@@ -163,7 +163,7 @@ ITEM = Item(
             "The share of runs in which all tokens end at the first one (green, of 12 starts; 40 for ALiBi"
             " and noise), over the strength of each ingredient, or depth, and β. Crosses: another token in"
             " the place of the first, or the full mask, does as well within intervals; dots: not decided by"
-            " these starts. Red: the strength at which half the starts change. Blue, dashed: the strength up"
+            " these starts. Red: the strength at which half the starts change. White, dashed: the strength up"
             " to which x_1, and not the other token, wins in half of them."
         )
     },

@@ -1,8 +1,8 @@
-"""The item clouds with as many runs as open-questions/clouds.md has: about an hour on two cores.
+"""The item clouds with as many runs as open-questions/clouds.md has: about 40 minutes of processor time.
 
     python studies/clouds_large.py OUT [late]
 
-With `late`, only its runs of late tokens, about five minutes, and no figure. Figures, numbers and verdicts
+With `late`, only its runs of late tokens, about eight minutes, and no figure. Figures, numbers and verdicts
 are written into the folder OUT; a second call goes on where the first one stopped.
 """
 
@@ -15,7 +15,7 @@ from nucleate.papers.open_questions.clouds.item import ITEM, LARGE
 from nucleate.papers.open_questions.clouds.late import late_numbers, late_verdicts
 from nucleate.papers.open_questions.clouds.late_runs import run_late
 
-MINUTES, LATE_MINUTES = 60, 5  # on two cores
+MINUTES, LATE_MINUTES = 40, 8  # of processor time
 
 
 class Shares:
@@ -56,7 +56,7 @@ def late_main(out: str) -> None:
 
 
 def _say_cost(out: str, minutes: int) -> None:
-    print(f"This takes about {minutes} minutes on two cores, less what {out} has already.", flush=True)
+    print(f"About {minutes} minutes of processor time, less what {out} has already.", flush=True)
 
 
 if __name__ == "__main__":

@@ -25,5 +25,10 @@ def _script(folder: str, name: str) -> ModuleType:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # records look their module up
-    spec.loader.exec_module(module)
+    beside = str(ROOT / folder)
+    sys.path.insert(0, beside)  # as for a script
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(beside)
     return module

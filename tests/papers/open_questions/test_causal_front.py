@@ -304,10 +304,17 @@ def test_profiles_are_compared_by_their_root_mean_square_and_their_mean() -> Non
 
 
 def test_no_two_starts_share_a_seed_nor_any_those_of_the_larger_runs() -> None:
-    from nucleate.papers.open_questions.causal_front.item import LARGE, MILLION, MILLION_SPHERE, NEW_SEEDS
+    from nucleate.papers.open_questions.causal_front.item import (
+        LARGE,
+        MILLION,
+        MILLION_SPHERE,
+        NEW_SEEDS,
+        TEN_MILLION,
+    )
 
     seeds = []
-    for p in (P, *({**P, **some} for some in (LARGE, MILLION, MILLION_SPHERE, NEW_SEEDS))):
+    larger = (LARGE, MILLION, MILLION_SPHERE, NEW_SEEDS, TEN_MILLION)
+    for p in (P, *({**P, **some} for some in larger)):
         counts = [case.starts for case in cases(p)] + [p["far"]["starts"]]
         own = [case_seed(p, number, i) for number, count in enumerate(counts) for i in range(count)]
         seeds += own + [seed + 500 for seed in own]

@@ -8,7 +8,7 @@ import xarray
 from support.small_items import SMALL, made
 
 from nucleate.papers import find
-from nucleate.papers.core.numbers import Number
+from nucleate.papers.core.numbers import Number, share_of
 from nucleate.papers.open_questions.clouds.data import again_seeds, picked, table
 from nucleate.papers.open_questions.clouds.drawn import KINDS, Draw, dominant_space, drawn_model
 from nucleate.papers.open_questions.clouds.item import LARGE
@@ -83,12 +83,16 @@ def late_planted(
     }
 
 
-def planted(**exponents: float) -> dict[str, xarray.Dataset]:
-    """Largest exponents by kind, -0.01 where none is given, in the last token; -0.1 in all others."""
+def planted(scatter: float = 0.0, **exponents: float) -> dict[str, xarray.Dataset]:
+    """Largest exponents by kind, -0.01 where none is given, in the last token; -0.1 in all others.  Those
+    given are so much larger for every second V, and smaller for the others."""
     rng, data = np.random.default_rng(0), {}
     for name in P["sets"]:
         draws = table(P, name)
-        value = np.array([exponents.get(one.kind if name != "circle" else "circle", -0.01) for one in draws])
+        kinds = [one.kind if name != "circle" else "circle" for one in draws]
+        value = np.array([exponents.get(kind, -0.01) for kind in kinds])
+        odd = np.array([one.seed % 2 for one in draws])
+        value += scatter * np.array([kind in exponents for kind in kinds]) * (2.0 * odd - 1.0)
         runs, n = len(draws), 64
         two = []
         for _ in range(2):
@@ -135,6 +139,21 @@ def test_planted_exponents_change_the_verdicts() -> None:
     assert [words(data)[i] for i in (1, 9)] == ["not observed", "not observed"]
 
 
+def test_planted_exponents_that_differ_between_v_leave_verdicts_undecided() -> None:
+    scattered = words(planted(scatter=0.05, general=0.004, all=0.004, symmetric=-0.004))
+    assert scattered[2:7] == ["undecided", "undecided", "not observed", "observed", "undecided"]
+    few = planted(symmetric=-0.01)
+    few["spheres"]["second"][2, -1] = few["eight"]["first"][2, -1] = 0.4
+    assert table(P, "spheres")[2].kind == "symmetric"
+    assert words(few)[4] == "undecided"  # by two runs of 16, whose mean reaches above as well
+    data = planted()
+    for name in P["sets"]:  # early tokens of every second V as high as the second half
+        for half in ("first", "second"):
+            data[name][half][np.array([one.seed % 2 == 0 for one in table(P, name)]), :8] += 0.1
+    data["gradient"]["spread"][0] += 2.0
+    assert [words(data)[i] for i in (7, 9)] == ["undecided", "undecided"]
+
+
 def test_planted_orders_of_tokens_and_kinds_of_eigenvalues_change_their_verdicts() -> None:
     assert words(planted())[7:9] == ["observed", "not observed"]
     data = planted()
@@ -151,38 +170,88 @@ def test_planted_orders_of_tokens_and_kinds_of_eigenvalues_change_their_verdicts
     assert words(data)[7:9] == ["not observed", "observed"]
 
 
+def test_a_rule_that_heeds_nothing_fails_only_where_most_runs_go_the_same_way_for_certain() -> None:
+    item, numbers = find("clouds"), {**find("clouds").measure(planted(), P)}
+
+    def word(differs: float, shares: tuple[Number, Number], rule: Number) -> str:
+        some = dict(
+            zip(
+                ("rule_differs", "complex_share", "real_share", "rule"),
+                (Number(differs, ""), *shares, rule),
+                strict=True,
+            )
+        )
+        return item.verdicts({**numbers, **some, "rule_null": Number(0.8, "", 0.6, 0.9)}, P)[8].word
+
+    few, many, any_ = Number(0.1, "", 0.0, 0.3), Number(0.8, "", 0.6, 1.0), Number(0.0, "", 0.0, 0.6)
+    same, better, worse = Number(0.8, "", 0.6, 0.9), Number(0.95, "", 0.85, 1.0), Number(0.5, "", 0.3, 0.7)
+    assert word(0.0, (few, few), same) == "not observed"
+    assert word(0.0, (many, many), same) == "not observed"
+    assert word(0.0, (few, any_), same) == "undecided"
+    assert word(0.0, (few, many), same) == "undecided"
+    assert word(1.0, (few, many), better) == "observed"
+    assert word(1.0, (few, many), same) == "undecided"
+    assert word(1.0, (few, many), worse) == "not observed"
+
+
 def late_words(late: dict[str, xarray.Dataset]) -> list[str]:
     return words(planted() | late)[10:]
 
 
+NO, OPEN, YES = "not observed", "undecided", "observed"
+
+
 def test_planted_late_exponents_change_the_verdicts() -> None:
-    no, yes = "not observed", "observed"
-    assert late_words(late_planted()) == [no, no, no, no, no, no, yes]
+    # ten V without chaos are too few to say that no more are chaotic than might seem so by chance
+    assert late_words(late_planted()) == [OPEN, NO, OPEN, OPEN, OPEN, NO, YES]
     main = ("general", 8, 16.0)
-    assert late_words(late_planted({main: 0.02}, again=0.02))[:2] == [yes, yes]
+    assert late_words(late_planted({main: 0.02}, again=0.02))[:2] == [YES, YES]
     # not from other starts
-    assert late_words(late_planted({main: 0.02}))[:2] == [yes, no]
+    assert late_words(late_planted({main: 0.02}))[:2] == [YES, NO]
     # what runs without chaos show too, on the circle or with V = -I, is no chaos
     for null in (("general", 2, 4.0), ("gradient", 8, 16.0)):
-        assert late_words(late_planted({main: 0.02, null: 0.02}, again=0.02))[:2] == [no, no]
+        assert late_words(late_planted({main: 0.02, null: 0.02}, again=0.02))[:2] == [OPEN, NO]
     # nor is the growth of a tangent vector like t
-    assert late_words(late_planted({main: 0.002}, again=0.002))[:2] == [no, no]
+    assert late_words(late_planted({main: 0.002}, again=0.002))[:2] == [OPEN, NO]
+    # from some starts, not from others
+    some = late_planted({main: 0.02}, again=0.02)
+    for half in ("first", "second"):
+        some["late_again"][half][0] -= 0.03
+    assert late_words(some)[:2] == [YES, OPEN]
+
+
+def test_planted_shares_fail_by_their_whole_interval_alone() -> None:
+    item, numbers = find("clouds"), {**find("clouds").measure(planted(), P)}
+    key = "late_d8_beta16_n128"
+    for share, word in (((0, 1000), NO), ((0, 10), OPEN), ((2, 10), OPEN), ((5, 24), YES)):
+        numbers[key] = share_of(*share, "")
+        assert item.verdicts(numbers, P)[10].word == word
 
 
 def test_planted_numbers_of_tokens_and_beta_and_d_change_their_verdicts() -> None:
-    main = ("general", 8, 16.0)
-    assert late_words(late_planted({main: 0.02}))[2:5] == ["not observed", "observed", "observed"]
-    assert late_words(late_planted({main: 0.02}, since=48))[2:5] == ["observed"] * 3
-    everywhere = {main: 0.02, ("general", 8, 4.0): 0.02, ("general", 4, 16.0): 0.02}
-    assert late_words(late_planted(everywhere, since=48))[2:5] == ["observed", "not observed", "not observed"]
+    main, beta, d = ("general", 8, 16.0), ("general", 8, 4.0), ("general", 4, 16.0)
+    assert late_words(late_planted({main: 0.02}))[2:5] == [OPEN, YES, YES]
+    assert late_words(late_planted({main: 0.02}, since=48))[2:5] == [YES, YES, YES]
+    everywhere = {main: 0.02, beta: 0.02, d: 0.02}
+    assert late_words(late_planted(everywhere, since=48))[2:5] == [YES, OPEN, OPEN]
+    assert late_words(late_planted({beta: 0.02, d: 0.02}))[2:5] == [OPEN, NO, NO]
+    fewer = late_planted({main: 0.02})
+    for half in ("first", "second"):
+        fewer["late"][half][:, N[0] :] = -0.02  # chaos of the first tokens alone
+    assert late_words(fewer)[2] == NO
 
 
 def test_planted_distances_from_the_uniform_law_change_their_verdicts() -> None:
-    assert late_words(late_planted(apart=0.01))[5:] == ["not observed", "observed"]
-    assert late_words(late_planted(apart=0.3))[5:] == ["observed", "not observed"]
+    assert late_words(late_planted(apart=0.01))[5:] == [NO, YES]
+    assert late_words(late_planted(apart=0.3))[5:] == [YES, NO]
     data = late_planted(apart=0.3)
     data["late"]["two_times_apart"][:] = 0.02
-    assert late_words(data)[5:] == ["not observed", "not observed"]
+    assert late_words(data)[5:] == [NO, NO]
+    for two_times, expected in ((0.3, [OPEN, NO]), (0.01, [NO, OPEN])):
+        data = late_planted(apart=two_times)
+        data["late"]["apart"][:] = 0.02
+        data["late"]["apart"][::2] += 0.04  # of every second V, beyond what uniform tokens may have
+        assert late_words(data)[5:] == expected
 
 
 def test_the_null_is_hardly_ever_above_the_limit_that_the_others_make() -> None:

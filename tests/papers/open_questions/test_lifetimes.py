@@ -1,15 +1,20 @@
 """Lifetimes on spheres: merges and lifetimes planted in the data change the verdicts."""
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import xarray
 from scipy.optimize import linprog
-from support.small_items import made
+from support.docs_scripts import study_script
+from support.small_items import SMALL, made
 
 from nucleate.papers import find
-from nucleate.papers.open_questions.lifetimes.measures import fitted_line, merged
+from nucleate.papers.open_questions.lifetimes.data import cells
+from nucleate.papers.open_questions.lifetimes.item import LARGE
+from nucleate.papers.open_questions.lifetimes.measures import fitted_line, merged, seeds_of
 
 P: dict[str, Any] = {
     **find("lifetimes").parameters,
@@ -123,3 +128,26 @@ def test_merges_of_the_small_item_follow_the_exact_law() -> None:
     assert numbers["d3_exact"].value < 0.1
     assert numbers["d3_null"].value > numbers["d3_held_out"].value
     assert numbers["d3_least"].value > 1.0
+
+
+def test_the_larger_runs_have_seeds_of_their_own_say_their_cost_first_and_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    item, large = find("lifetimes"), study_script("lifetimes_large")
+    seeds = [
+        {seed for cell in cells(p) for seed in seeds_of(p, cell)}
+        for p in ({**item.parameters, **LARGE}, item.parameters, {**item.parameters, **item.quick})
+    ]
+    assert seeds[0].isdisjoint(seeds[1] | seeds[2])
+    small = {**SMALL["lifetimes"], "first_seed": LARGE["first_seed"]}
+    monkeypatch.setattr(large, "LARGE", small)
+    large.main(str(tmp_path))
+    told = capsys.readouterr().out
+    assert told.startswith(f"About {large.MINUTES} minutes of processor time")
+    assert "observed: strong centers of uniform starts" in told
+    first, *_, last = sorted((tmp_path / "data" / "lifetimes").glob("*.zarr"))
+    written = first.stat().st_mtime_ns
+    shutil.rmtree(last)
+    large.main(str(tmp_path))
+    assert last.exists()
+    assert first.stat().st_mtime_ns == written

@@ -22,6 +22,7 @@ from nucleate.papers.open_questions.sink_survival.measures import line, phase, s
 FULL = find("sink-survival").parameters
 P = {**FULL, "cases": {name: case for name, case in FULL["cases"].items() if name != "mix"}}
 Won = Callable[[float, float], bool]
+NO, OPEN = "not observed", "undecided"
 TOGETHER = 7  # the verdict that MLP and heads cannot pass with one that falls exponentially
 
 
@@ -67,36 +68,39 @@ def expected() -> Numbers:
     return {key: one for name, won in EXPECTED.items() for key, one in measured(name, won).items()}
 
 
-def not_observed(ingredient: str, instead: Numbers) -> list[int]:
-    """The verdicts that are so, the numbers of one ingredient being others than hypothesised."""
+def not_observed(ingredient: str, instead: Numbers) -> dict[int, str]:
+    """The verdicts that are not "observed", the numbers of one ingredient being others than hypothesised."""
     rest = {key: one for key, one in expected().items() if not key.startswith(f"{ingredient}_")}
     verdicts = find("sink-survival").verdicts({**rest, **instead}, P)
-    return [i for i, verdict in enumerate(verdicts) if verdict.word == "not observed"]
+    return {i: verdict.word for i, verdict in enumerate(verdicts) if verdict.word != "observed"}
 
 
 @pytest.mark.parametrize(
     ("ingredient", "won", "flips"),
     [
-        ("none", EXPECTED["none"], []),
-        ("rope", lambda s, beta: s < 0.5, [0]),
-        ("mlp", lambda s, beta: s < 0.2, [1]),  # the same at every beta
-        ("heads", lambda s, beta: True, [2]),  # never lost
-        ("mlp", lambda s, beta: s < 30.0 * np.exp(-1.6 * beta**2), [1]),  # a curve: not exponential
-        ("layers", lambda s, beta: beta < 1.0 and s < 0.2, [3]),  # not even at the weakest
-        ("noise", lambda s, beta: s < 0.011, [4]),  # the same at every beta
-        ("alibi", lambda s, beta: s < 0.5 + beta, [5, 6]),  # rises
-        ("alibi", lambda s, beta: s < 3.4, [5, 6]),  # the same at every beta
-        ("alibi", lambda s, beta: s < 3.5 - (beta > 2.7), [5, 6]),  # a step at the last beta alone
-        ("alibi", lambda s, beta: s < 3.55 - (beta > 2.2), [6]),  # a step: it falls, not along a line
-        ("alibi", lambda s, beta: s < 3.55 - 0.14 * beta**2, [6]),  # a curve, faster than a line
-        ("alibi", lambda s, beta: s < 2.1 + 1.8 * np.exp(-1.2 * beta), [6]),  # and more slowly
-        ("ngpt", lambda t, beta: t > np.exp(2.9 * beta), [8]),  # later than without
+        ("none", EXPECTED["none"], {}),
+        ("rope", lambda s, beta: s < 0.5, {0: NO}),
+        ("mlp", lambda s, beta: s < 0.2, {1: OPEN}),  # the same at every beta
+        ("mlp", lambda s, beta: s < 0.02 * np.exp(1.5 * beta), {1: NO}),  # rises
+        ("heads", lambda s, beta: True, {2: NO}),  # never lost
+        ("heads", lambda s, beta: beta < 1.5, {2: NO}),  # lost at once, or never
+        ("mlp", lambda s, beta: s < 30.0 * np.exp(-1.6 * beta**2), {1: NO}),  # a curve: not exponential
+        ("layers", lambda s, beta: beta < 1.0 and s < 0.2, {3: NO}),  # not even at the weakest
+        ("noise", lambda s, beta: s < 0.011, {4: OPEN}),  # the same at every beta
+        ("alibi", lambda s, beta: s < 0.5 + beta, {5: NO, 6: NO}),  # rises
+        ("alibi", lambda s, beta: s < 3.4, {5: OPEN, 6: OPEN}),  # the same at every beta
+        ("alibi", lambda s, beta: s < 3.5 - (beta > 2.7), {5: OPEN, 6: NO}),  # a step at the last beta alone
+        ("alibi", lambda s, beta: s < 3.55 - (beta > 2.2), {6: NO}),  # a step: it falls, not along a line
+        ("alibi", lambda s, beta: s < 3.55 - 0.14 * beta**2, {6: NO}),  # a curve, faster than a line
+        ("alibi", lambda s, beta: s < 2.1 + 1.8 * np.exp(-1.2 * beta), {6: NO}),  # and more slowly
+        ("ngpt", lambda t, beta: t > np.exp(2.9 * beta), {8: NO}),  # later than without
+        ("pre", lambda t, beta: t > np.exp(2.0 * beta), {8: NO}),  # in time at every beta
     ],
 )
 def test_runs_as_hypothesised_are_observed_and_each_other_outcome_flips_its_verdict(
-    ingredient: str, won: Won, flips: list[int]
+    ingredient: str, won: Won, flips: dict[int, str]
 ) -> None:
-    assert not_observed(ingredient, measured(ingredient, won)) == sorted([*flips, TOGETHER])
+    assert not_observed(ingredient, measured(ingredient, won)) == flips | {TOGETHER: NO}
 
 
 def together(until: float, parts: float = np.inf) -> tuple[Won, Won]:
@@ -108,9 +112,10 @@ def together(until: float, parts: float = np.inf) -> tuple[Won, Won]:
     ("until", "parts", "word"),
     [
         (0.002, np.inf, "observed"),
-        (np.inf, np.inf, "not observed"),  # x_1 wins at every strength
-        (0.0, np.inf, "not observed"),  # and at none
-        (0.002, 0.2, "not observed"),  # they part
+        (np.inf, np.inf, NO),  # x_1 wins at every strength
+        (0.0, np.inf, OPEN),  # another token as often, at the weakest too
+        (0.002, 0.2, NO),  # they part
+        (0.0, 0.0, NO),  # and from the weakest on
     ],
 )
 def test_all_together_at_every_strength_but_x_1_wins_below_one_only(
@@ -155,19 +160,28 @@ def test_a_coarse_grid_cannot_tell_a_line() -> None:
     }
     verdict = find("sink-survival").verdicts(find("sink-survival").measure(data, p), p)[2]
     assert "linearly" in verdict.part
-    assert verdict.word == "not observed"
+    assert verdict.word == OPEN
+
+
+@pytest.mark.parametrize(("won", "word"), [(12, "observed"), (8, OPEN), (1, NO)])
+def test_a_point_with_one_half_in_its_interval_is_undecided(won: int, word: str) -> None:
+    case = P["cases"]["rope"]
+    some = runs(case["values"], P["betas"], 12, EXPECTED["rope"], nobody)
+    some["overlap"][won:, 0, 0, 0] = 0.0  # of starts at one point
+    rope = find("sink-survival").measure({"rope": some}, {**P, "cases": {"rope": case}})
+    assert find("sink-survival").verdicts({**expected(), **rope}, P)[0].word == word
 
 
 def test_where_any_other_token_wins_as_often_x_1_does_not() -> None:
     common = measured("mlp", EXPECTED["mlp"], other=lambda s, beta: True)
-    assert not_observed("mlp", common) == [1, TOGETHER]
+    assert not_observed("mlp", common) == {1: OPEN, TOGETHER: NO}
     assert common["mlp_first_alone"].value == 0.0
     assert expected()["mlp_other_alone"].value == 0.0
 
 
 def test_a_line_that_held_out_runs_do_not_follow_is_not_observed() -> None:
     other_law = measured("mlp", EXPECTED["mlp"], held=lambda s, beta: s < np.exp(3.0 * beta - 6.0))
-    assert not_observed("mlp", other_law) == [1, TOGETHER]
+    assert not_observed("mlp", other_law) == {1: NO, TOGETHER: NO}
 
 
 def test_a_run_is_won_by_nine_tenths_within_the_radius() -> None:

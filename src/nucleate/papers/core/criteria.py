@@ -9,7 +9,18 @@ from collections.abc import Iterable
 from nucleate.papers.core.item import Word
 from nucleate.papers.core.numbers import Number
 
-__all__ = ["ELSE", "Part", "above", "at_least", "at_most", "below", "value_at_most", "within", "word_of"]
+__all__ = [
+    "ELSE",
+    "Part",
+    "above",
+    "at_least",
+    "at_most",
+    "below",
+    "value_at_least",
+    "value_at_most",
+    "within",
+    "word_of",
+]
 
 Part = bool | None  # of a criterion
 Bound = float | Number
@@ -44,9 +55,14 @@ def within(one: Number, middle: float, off: float) -> Part:
     return _all([at_least(one, middle - off), at_most(one, middle + off)])
 
 
-def value_at_most(one: Number, bound: float) -> Part:
+def value_at_least(one: Number, bound: Bound) -> Part:
+    """Whether the value is; it fails if the whole interval is below the bound."""
+    return True if one.value >= _value(bound) else False if below(one, bound) else None
+
+
+def value_at_most(one: Number, bound: Bound) -> Part:
     """Whether the value is; it fails if the whole interval is above the bound."""
-    return True if one.value <= bound else False if one.ends[0] > bound else None
+    return True if one.value <= _value(bound) else False if above(one, bound) else None
 
 
 def word_of(parts: Iterable[Part]) -> Word:
@@ -63,6 +79,10 @@ def _all(parts: list[Part]) -> Part:
 
 def _not(part: Part) -> Part:
     return None if part is None else not part
+
+
+def _value(bound: Bound) -> float:
+    return bound.value if isinstance(bound, Number) else bound
 
 
 def _ends(bound: Bound) -> tuple[float, float]:

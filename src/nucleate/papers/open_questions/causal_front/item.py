@@ -20,7 +20,7 @@ from nucleate.papers.open_questions.causal_front.verdicts import (
     verdicts,
 )
 
-__all__ = ["ITEM", "LARGE", "MILLION", "MILLION_SPHERE", "NEW_SEEDS"]
+__all__ = ["ITEM", "LARGE", "MILLION", "MILLION_SPHERE", "NEW_SEEDS", "TEN_MILLION"]
 
 # of studies/causal_front_large.py
 LARGE: Parameters = {
@@ -42,6 +42,16 @@ MILLION_SPHERE: Parameters = {
     "cases": [[2, 49.0, 1_000_000, 6], [2, 196.0, 1_000_000, 6], [3, 20.0, 1_000_000, 4]],
     "full_n": [1000, 10_000, 100_000],
     "first_seed": 40_000,
+}
+# of studies/causal_front_large.py OUT ten: the same criteria with ten million tokens at one beta, to t = 10,
+# which the front should have passed by 7; one start at a time, for their memory; on the sphere, and far away,
+# as in the item
+TEN_MILLION: Parameters = {
+    "cases": [[2, 49.0, 10_000_000, 4], [3, 20.0, 10_000, 4]],
+    "times": [round(0.4 * i, 1) for i in range(26)],
+    "full_n": [1000, 10_000, 100_000],
+    "first_seed": 60_000,
+    "block": 1,
 }
 # of studies/causal_front_large.py OUT seeds: the sizes of the item, for criteria written after its runs
 NEW_SEEDS: Parameters = {"first_seed": 50_000}

@@ -86,7 +86,7 @@ def _lie(ax: Any, data: Data, numbers: Numbers, p: Parameters) -> None:
         density = data["late"]["one_time"].values[rows] * BINS  # (runs, BINS)
         half = 1.96 * density.std(0) / np.sqrt(len(rows))
         own, null = (numbers[f"{name}_{key}"].value for key in ("apart", "uniform"))
-        label = f"{words}: distance {own:.3f} (uniform {null:.3f})"
+        label = f"{words}: distance {own:.3f}\n(of uniform tokens {null:.3f})"
         ax.step(at, density.mean(0), where="mid", color=colour, linewidth=1.2, label=label)
         ax.fill_between(
             at, density.mean(0) - half, density.mean(0) + half, step="mid", color=colour, alpha=0.2, lw=0
@@ -97,9 +97,9 @@ def _lie(ax: Any, data: Data, numbers: Numbers, p: Parameters) -> None:
         xlabel="rank of the inner product of two late tokens",
         ylabel="density",
         title="in L, against the uniform law",
-        ylim=(0.0, 1.25 * top),
+        ylim=(0.0, 1.6 * top),
     )
-    ax.legend(fontsize=SMALL_POINTS, frameon=False)
+    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="upper left")
 
 
 def _is(kind: str, one: Draw) -> bool:

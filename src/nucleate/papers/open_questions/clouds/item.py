@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nucleate.checks import Array
+from nucleate.papers.core.criteria import ELSE, Part, above, below, value_at_most, word_of
 from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Verdict
 from nucleate.papers.core.numbers import Number, exact, mean_of
 from nucleate.papers.open_questions.clouds.data import picked, run, table
@@ -161,7 +162,7 @@ def _told(data: Data, p: Parameters, floor: float) -> Iterator[tuple[str, Number
             those = [draw for draw, kept in zip(draws, some, strict=True) if kept]
             yield f"{name}_share", seed_share(those, chaotic[some], about)
         else:
-            yield f"{name}_share", exact(0.0, about, "no such run")
+            yield f"{name}_share", Number(0.0, about, 0.0, 1.0, "no such run")
     differs, right, plain = rule_hits(feature, chaotic, fit)
     yield (
         "rule_differs",
@@ -220,7 +221,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         ),
         Verdict(
             "two nearby runs, simulated without the tangent flow, part as it says",
-            "observed" if numbers["parting"].value <= MAX_PARTING_ERROR else "not observed",
+            word_of([value_at_most(numbers["parting"], MAX_PARTING_ERROR)]),
             f"the logarithm of their distance differs by at most {numbers['parting'].value:.2g} from the"
             f" tangent flow's, while it grows by up to {numbers['parting_most'].value:.3g}",
         ),
@@ -229,7 +230,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         _again(numbers, p, floor),
         Verdict(
             "with general V late tokens have larger exponents than early ones",
-            "observed" if late.ends[0] > early.ends[1] else "not observed",
+            word_of([above(late, early)]),
             f"{late} in the second half of the tokens, {early} in the first eighth, on average; with n ="
             f" {p['sets']['long']['d_n'][0][1]} the share of tokens above the resolution is"
             f" {', '.join(f'{one.value:.0%}' for one in thirds)} in the three thirds",
@@ -237,7 +238,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         _rule(numbers),
         Verdict(
             "clouds of V = −I lie more evenly than independent uniform tokens",
-            "observed" if all(one.ends[1] < 1.0 for one in even) else "not observed",
+            word_of(below(one, 1.0) for one in even),
             f"n |mean|² is {even[0]} and the same of second moments {even[1]}, instead of 1; the part in L is"
             + ", ".join(
                 f" {numbers[f'{kind}_in_L'].value:.2f} for {KIND_WORDS[kind]} (uniform"
@@ -265,17 +266,16 @@ def _chaotic(numbers: Numbers, p: Parameters, kind: str, floor: float) -> Verdic
     return Verdict(
         f"clouds of {KIND_WORDS[kind]} with {_tokens(p)} are chaotic for d ≥ 3 on average over V, by the"
         " held-out exponent of one token",
-        "observed" if numbers[kind].ends[0] > max(0.0, floor) else "not observed",
+        word_of([above(numbers[kind], floor)]),
         _seen(numbers, kind, floor),
     )
 
 
 def _quiet(numbers: Numbers, p: Parameters, kind: str, floor: float) -> Verdict:
-    share = numbers[f"{kind}_share"]
-    good = numbers[kind].ends[1] < floor and share.value <= MAX_CHAOTIC_SHARE
+    share = value_at_most(numbers[f"{kind}_share"], MAX_CHAOTIC_SHARE)
     return Verdict(
         f"clouds of {KIND_WORDS[kind]} with {_tokens(p)} are not chaotic",
-        "observed" if good else "not observed",
+        word_of([below(numbers[kind], floor), share]),
         _seen(numbers, kind, floor),
     )
 
@@ -286,7 +286,7 @@ def _again(numbers: Numbers, p: Parameters, floor: float) -> Verdict:
         f"the V of the run with the token whose exponent was largest in both halves, followed with"
         f" {p['again']['n']} tokens from other starts, has chaotic clouds, by the held-out exponent of one"
         " token",
-        "observed" if all(one.ends[0] > max(0.0, floor) for one in found) else "not observed",
+        word_of(above(one, floor) for one in found),
         "; ".join(f"{one.about}: {one}, {p['again']['starts']} starts" for one in found)
         + f"; resolution {floor:.4f}. The mean exponent of the second half of the tokens, looked at"
         f" afterwards, is {numbers['again0_late']} there, and at most {numbers['null_late'].value:.4f} in"
@@ -294,12 +294,21 @@ def _again(numbers: Numbers, p: Parameters, floor: float) -> Verdict:
     )
 
 
+def _heeds(numbers: Numbers) -> Part:
+    """Whether the rule from even seeds heeds the dominant eigenvalue.  It fails if most runs go the same way
+    with a complex one and with a real one, by whole intervals, for then no such rule heeds it."""
+    if numbers["rule_differs"].value > 0.5:
+        return True
+    most = [above(numbers[f"{name}_share"], 0.5) for name in ("complex", "real")]
+    return False if most[0] is not None and most[0] == most[1] else None
+
+
 def _rule(numbers: Numbers) -> Verdict:
     rule, null = numbers["rule"], numbers["rule_null"]
-    good = numbers["rule_differs"].value > 0.5 and rule.ends[0] > null.value
+    heeds = _heeds(numbers)
     return Verdict(
         "whether a cloud of general V is chaotic is told by its dominant eigenvalue, complex or real",
-        "observed" if good else "not observed",
+        word_of([heeds, above(rule, null.value)] if heeds else [heeds]),
         f"of complex ones {numbers['complex_share']} runs are above the resolution, of real ones"
         f" {numbers['real_share']}; the rule made from even seeds is right in {rule} runs of odd ones, one"
         f" that does not heed V in {null}",
@@ -539,7 +548,11 @@ ITEM = Item(
         f" probability of at most {MAX_CHANCE:g} by the one-sided sign test (the same V with other n or β) or"
         " Fisher's (other d). Sixteenth: observed if the intervals of both distances, at one time and"
         " at two, are above those of 95 % of the null's samples. Seventeenth: observed if neither reaches"
-        " above these."
+        " above these. Ninth: a rule that heeds nothing fails if most runs are on the same side of the"
+        " resolution with complex and with real eigenvalues, by whole intervals. Thirteenth to fifteenth"
+        f" fail if so many fewer V have a probability of at most {MAX_CHANCE:g}." + ELSE + " (These last"
+        " three sentences were written after all runs: before, every part that did not hold made it not"
+        " observed. What is observed is so by the same criteria.)"
     ),
     captions={
         "clouds": (

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nucleate.checks import Array
-from nucleate.papers.core.item import Data, Numbers, Parameters, Verdict, Word
+from nucleate.papers.core.criteria import Part, above, below, word_of
+from nucleate.papers.core.item import Data, Numbers, Parameters, Verdict
 from nucleate.papers.core.numbers import Number, exact, mean_of, share_of
 from nucleate.papers.open_questions.clouds.late_runs import (
     cannot_be_chaotic,
@@ -140,26 +141,28 @@ def _comparisons(data: Data, p: Parameters) -> Iterator[tuple[str, Number]]:
     found, n, first = data["late"], p["late"]["n"], cells(p)[0]
     hits = {m: chaotic(p, found, m) for m in n}
     rows = rows_of(p, first)
-    about = (
-        f"{first.d} dimensions, β = {first.beta:g}: chance that {n[-1]} tokens have so many more chaotic V"
+    many, few = hits[n[-1]][rows], hits[n[0]][rows]
+    words = (
+        f"{first.d} dimensions, β = {first.beta:g}: chance that {n[-1]} tokens have so many {{}} chaotic V"
     )
-    yield (
-        "late_chance_n",
-        exact(
-            chance_of_no_difference(hits[n[-1]][rows], hits[n[0]][rows], True),
-            f"{about} than {n[0]}, were there no difference",
-            "sign test, one-sided",
-        ),
-    )
+    yield from _chances("n", f"{words} than {n[0]}", many, few, True)
     for name, cell in _compared(p).items():
         if cell is not None:
             one, other = hits[n[-1]][rows], hits[n[-1]][rows_of(p, cell)]
             paired = name == "beta"  # the same V and starts
             size = min(len(one), len(other)) if paired else None
-            chance = chance_of_no_difference(one[:size], other[:size], paired)
-            about = f"chance of so many more chaotic V than with {cell_words(cell, n[-1])}"
-            how = "sign test, one-sided" if paired else "Fisher's test, one-sided"
-            yield f"late_chance_{name}", exact(chance, f"{about}, were there no difference", how)
+            words = f"chance of so many {{}} chaotic V than with {cell_words(cell, n[-1])}"
+            yield from _chances(name, words, one[:size], other[:size], paired)
+
+
+def _chances(
+    name: str, words: str, one: NDArray[np.bool_], other: NDArray[np.bool_], paired: bool
+) -> Iterator[tuple[str, Number]]:
+    """Of so many more, and of so many fewer."""
+    how = "sign test, one-sided" if paired else "Fisher's test, one-sided"
+    for key, way, two in (("", "more", (one, other)), ("_fewer", "fewer", (other, one))):
+        about = f"{words.format(way)}, were there no difference"
+        yield f"late_chance_{name}{key}", exact(chance_of_no_difference(*two, paired), about, how)
 
 
 def _lies(data: Data, p: Parameters) -> Iterator[tuple[str, Number]]:
@@ -211,7 +214,7 @@ def late_verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         Verdict(
             f"more of general V, {cell_words(first, n[-1])}, have late tokens with a mean exponent above the"
             " limit than runs that cannot be chaotic might by chance",
-            _word(share.ends[0] > 1.0 / (nulls + 1)),
+            word_of([above(share, 1.0 / (nulls + 1))]),
             f"{_share(share)} of the V have late exponents above {limit:.4f} in both halves of the window,"
             f" the largest of the V {numbers[f'{_key(first, n[-1])}_most'].value:.4f}; of the late tokens"
             f" {numbers[f'{_key(first, n[-1])}_tokens']} are above it. Of runs that cannot be chaotic"
@@ -221,7 +224,7 @@ def late_verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         Verdict(
             "there are general V with chaotic clouds: the first of these V above the limit is above it from"
             " other starts too, over twice the time",
-            _word(share.value > 0.0 and again.ends[0] > limit),
+            word_of([above(share, 0.0), above(again, limit)]),
             f"{again.about}: {again}, {p['late']['again']['starts']} starts, the smallest"
             f" {numbers['late_again_least'].value:.4f}, where the limit is {limit:.4f}; held-out exponent"
             f" {numbers['late_again_held']}",
@@ -238,8 +241,11 @@ def late_verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     )
 
 
-def _word(good: bool) -> Word:
-    return "observed" if good else "not observed"
+def _more_often(numbers: Numbers, name: str) -> Part:
+    """Whether a difference is hardly chance; it fails if one the other way round is hardly chance."""
+    if numbers[f"late_chance_{name}"].value <= MAX_CHANCE:
+        return True
+    return False if numbers[f"late_chance_{name}_fewer"].value <= MAX_CHANCE else None
 
 
 def _share(one: Number) -> str:
@@ -257,7 +263,7 @@ def _more_tokens(numbers: Numbers, p: Parameters) -> Iterator[Verdict]:
     yield Verdict(
         f"more V have chaotic clouds with more tokens: {n[-1]} against the first {n[0]} of them, d ="
         f" {first.d}, β = {first.beta:g}",
-        _word(chance <= MAX_CHANCE),
+        word_of([_more_often(numbers, "n")]),
         f"{', '.join(shares)}; chance alone has so much with probability {chance:.2g}",
     )
 
@@ -267,7 +273,7 @@ def _more(numbers: Numbers, p: Parameters, name: str, words: str, cell: Cell) ->
     ways = {"beta": f"β = {first.beta:g} against {cell.beta:g}", "d": f"d = {first.d} against {cell.d}"}
     return Verdict(
         f"more of {words} have chaotic clouds: {ways[name]}, {n} tokens",
-        _word(chance <= MAX_CHANCE),
+        word_of([_more_often(numbers, name)]),
         f"{_share(numbers[_key(first, n)])} against {_share(numbers[_key(cell, n)])}; chance alone has so"
         f" much with probability {chance:.2g}",
     )
@@ -280,7 +286,7 @@ def _lie_verdicts(numbers: Numbers) -> Iterator[Verdict]:
         yield Verdict(
             "late tokens of general V with a complex dominant eigenvalue do not follow the uniform law on L:"
             " neither at one time nor over time",
-            _word(min(found.ends[0], other.ends[0]) > null.ends[1]),
+            word_of(above(one, null.ends[1]) for one in (found, other)),
             f"Kolmogorov's distance of inner products in L from the uniform law is {found} for pairs at one"
             f" time and {other} at two times; {_null(null)}",
         )
@@ -290,7 +296,7 @@ def _lie_verdicts(numbers: Numbers) -> Iterator[Verdict]:
         yield Verdict(
             "late tokens of V = −I are no farther from the uniform law on L, the whole sphere, than as many"
             " independent uniform tokens may be, by Kolmogorov's distance of inner products",
-            _word(max(found.ends[1], other.ends[1]) < null.ends[1]),
+            word_of(below(one, null.ends[1]) for one in (found, other)),
             f"the same distance is {found} for pairs at one time and {other} at two times; {_null(null)}",
         )
 

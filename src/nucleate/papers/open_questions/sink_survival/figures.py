@@ -28,7 +28,7 @@ TITLES = {
     "noise": "noise, 1/κ",
 }
 WON = "#2a8a57"
-ALONE = ("#2b5fb3", "#8fc0ff")  # on light, on dark
+ALONE = "white"  # on green, in either style
 CATCHING_UP = ("mlp", "heads", "layers")  # where another token's place comes to win as well
 MANY_VALUES = 11  # from which on every fourth one is named, not every second
 MARKS = {"common": "x", "open": "."}
@@ -72,7 +72,7 @@ def _panel(ax: Any, numbers: Numbers, p: Parameters, ingredient: str) -> Any:
             share[b, i] = found["first"].value
             mark = MARKS.get(phase(found))
             if mark:
-                ax.plot(i, b, mark, color=palette.ink, markersize=4)
+                ax.plot(i, b, mark, color=palette.ink, markersize=4, zorder=3)  # over all lines
     ends: Any = [palette.grey(0.12), WON]
     colours = LinearSegmentedColormap.from_list("won", ends)
     mesh = ax.pcolormesh(
@@ -80,7 +80,7 @@ def _panel(ax: Any, numbers: Numbers, p: Parameters, ingredient: str) -> Any:
     )
     _threshold(ax, numbers, p, ingredient, "threshold", palette.red, "-")
     if ingredient in CATCHING_UP:
-        _threshold(ax, numbers, p, ingredient, "alone", ALONE[palette.dark], "--")
+        _threshold(ax, numbers, p, ingredient, "alone", ALONE, "--")
     every = 2 if len(values) < MANY_VALUES else 4
     labels = [_short(value) for value in values[::every]]
     ax.set_xticks(range(0, len(values), every), labels, fontsize=SMALL_POINTS)
@@ -100,7 +100,7 @@ def _threshold(
         at = numbers[f"{ingredient}_{name}_beta{beta:g}"].value
         if np.isfinite(at):
             place = np.interp(at, axis, np.arange(len(axis)))
-            ax.plot([place, place], [b - 0.5, b + 0.5], color=colour, linewidth=1.6, linestyle=style)
+            ax.plot([place, place], [b - 0.5, b + 0.5], color=colour, linewidth=1.8, linestyle=style)
 
 
 def _short(value: float) -> str:

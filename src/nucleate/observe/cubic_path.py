@@ -14,7 +14,6 @@ from nucleate.attention import Attention
 from nucleate.checks import Array
 from nucleate.kernels.compile import compiled, inner
 from nucleate.kernels.dispatch import drift
-from nucleate.sphere import retract
 
 __all__ = ["CubicPath", "cubic_paths"]
 
@@ -35,7 +34,7 @@ class CubicPath(NamedTuple):
 
     def at(self, times: Array) -> Array:
         """All tokens at the times (m,) between the two, (m, n, d)."""
-        return retract(_mix(_places((times - self.t[0]) / (self.t[1] - self.t[0])), self.ends))
+        return _on_sphere(_mix(_places((times - self.t[0]) / (self.t[1] - self.t[0])), self.ends))
 
     def may_meet(self, k: int, leads: NDArray[np.bool_], reach: float) -> bool:
         """Whether on the way a chain of earlier tokens may lead from token k to one that leads (k,), each
@@ -56,15 +55,33 @@ def cubic_paths(model: Attention, t: Array, x: Array, most: float) -> list[Cubic
     if not short.any():
         return paths
     ends = ends[:, short]
-    looked = retract(_mix(_places(LOOKS), ends))  # (2, short, n, d)
+    looked = _on_sphere(_mix(_places(LOOKS), ends))  # (2, short, n, d)
     velocity = drift(model, looked.reshape(-1, *x.shape[1:]), threads=1).reshape(looked.shape)
-    stray = _mix(_slopes(LOOKS), ends) - span[short] * velocity
-    # rounding alone may fill a double over 1e300 time units, and squares of it overflow
-    error = PLACE_PER_SLOPE * np.hypot.reduce(stray, axis=-1).max((0, 2))  # (short,)
+    stray = _mix(_slopes(LOOKS), ends) - span[short] * velocity  # (2, short, n, d)
+    # rounding alone may fill a double over 1e300 time units: squares of it overflow, and that is no cubic
+    stray = np.clip(stray, -MOST_MOVED, MOST_MOVED)
+    error = PLACE_PER_SLOPE * np.sqrt(np.einsum("...c,...c", stray, stray).max((0, 2)))  # (short,)
     for i, at in enumerate(np.flatnonzero(short).tolist()):
         if error[i] <= most:
             paths[at] = CubicPath(t[at : at + 2], ends[:, i], float(error[i]))
     return paths
+
+
+def _on_sphere(x: Array) -> Array:
+    """x / |x| in place: points x (..., n, d) of cubics that stray little are nearly of length 1."""
+    _divide_by_length(x.reshape(-1, x.shape[-1]))
+    return x
+
+
+@compiled
+def _divide_by_length(x: Array) -> None:
+    for row in range(x.shape[0]):
+        square = 0.0
+        for c in range(x.shape[1]):
+            square += x[row, c] * x[row, c]
+        length = np.sqrt(square)
+        for c in range(x.shape[1]):
+            x[row, c] /= length
 
 
 def _mix(weights: Array, ends: Array) -> Array:

@@ -1,47 +1,46 @@
-"""How many tokens have gathered: the share of them in compact components, pair by pair, compiled."""
+"""Whether tokens have gathered: enough of them in compact components, pair by pair, compiled."""
 
 import numpy as np
 
 from nucleate.checks import Array
 from nucleate.kernels.compile import compiled
 
-__all__ = ["gathered_share"]
+__all__ = ["are_gathered"]
 
 
 @compiled
-def gathered_share(x: Array, chord: float) -> float:
-    """The share of tokens x (n, d) whose component, made by links no longer than `chord`, has no two tokens
-    as far apart as that.
+def are_gathered(x: Array, chord: float, share: float) -> bool:
+    """Whether at least this share of tokens x (n, d) are in components, made by links no longer than `chord`,
+    in which no two tokens are as far apart as that.
 
-    In such a component everyone is near everyone: each has as many near it as there are others.
+    In such a component everyone is near everyone: each has as many near it as there are others.  Scattered
+    tokens make one large component, of which the first few tens tell: no more are looked at than the answer
+    needs.
     """
     n, d = x.shape
-    near, parent, size = np.zeros(n, np.int64), np.arange(n), np.zeros(n, np.int64)
-    for k in range(n):
-        for j in range(k):
-            square = 0.0
-            for c in range(d):
-                square += (x[k, c] - x[j, c]) ** 2
-            if square < chord * chord:
-                near[k] += 1
-                near[j] += 1
-            if square <= chord * chord:
-                one, other = k, j
-                while parent[one] != one:
-                    one = parent[one]
-                while parent[other] != other:
-                    other = parent[other]
-                parent[max(one, other)] = min(one, other)
-                parent[k] = min(one, other)
-    for k in range(n):  # a parent comes before its children
-        parent[k] = parent[parent[k]]
-        size[parent[k]] += 1
-    whole = np.ones(n, np.bool_)
-    for k in range(n):
-        if near[k] != size[parent[k]] - 1:
-            whole[parent[k]] = False
-    gathered = 0
-    for k in range(n):
-        if whole[parent[k]]:
-            gathered += 1
-    return gathered / n
+    found, component = np.zeros(n, np.bool_), np.empty(n, np.int64)
+    spread = 0  # tokens in components that are not compact
+    for first in range(n):
+        if found[first]:
+            continue
+        found[first] = True
+        component[0], size, at, fewest_near = first, 1, 0, n
+        while at < size:  # component[:at] have been asked for their neighbours
+            k, near = component[at], 0
+            for j in range(n):
+                square = 0.0
+                for c in range(d):
+                    square += (x[k, c] - x[j, c]) ** 2
+                if square < chord * chord:
+                    near += 1  # itself, too
+                if square <= chord * chord and not found[j]:
+                    found[j] = True
+                    component[size] = j
+                    size += 1
+            fewest_near = min(fewest_near, near)
+            at += 1
+            if fewest_near < size and (n - spread - size) / n < share:
+                return False
+        if fewest_near < size:
+            spread += size
+    return (n - spread) / n >= share

@@ -31,7 +31,7 @@ from nucleate.integrate.run import Run
 from nucleate.observe.centers import renyi_centers
 from nucleate.observe.close_approach import first_touch, next_approach, touching_part
 from nucleate.observe.clusters import check_radius, clusters, compact
-from nucleate.observe.gathered import gathered_share
+from nucleate.observe.gathered import are_gathered
 from nucleate.observe.refine import Stretch, positions_at, positions_near, refine
 
 __all__ = ["Branch", "Merge", "Merges", "cluster_width", "formed", "merges", "sharpness", "usual_radius"]
@@ -216,7 +216,7 @@ def _formed(run: Run, width: float) -> tuple[int, float, Array] | None:
     steps happen to end.
     """
     first, last = float(run.t[0]), float(run.t[-1])
-    if _share(run.x[0], width) >= FORMED_SHARE:
+    if _have_formed(check_tokens("x", run.x[0]), width):
         return 0, first, run.x[0]
     low, high = (np.log(max(t, FIRST_LOOK_TIME)) / np.log(LOOK_TIME_RATIO) for t in (first, last))
     grid = LOOK_TIME_RATIO ** np.arange(np.ceil(low), high)  # (many,)
@@ -240,18 +240,17 @@ def _first_gathered(times: Array, x: Array, width: float) -> tuple[float, float,
     """The first of times[1:], with tokens x (times - 1, n, d), with enough of them in components of diameter
     below `width`: the one before, itself, and the tokens (n, d)."""
     for i in range(len(x)):
-        if _share(x[i], width) >= FORMED_SHARE:
+        if _have_formed(x[i], width):
             return float(times[i]), float(times[i + 1]), x[i]
     return None
 
 
-def _share(x: Array, width: float) -> float:
-    """The share of tokens x (n, d) in components of diameter below `width`."""
-    x = check_tokens("x", x)
+def _have_formed(x: Array, width: float) -> bool:
+    """Whether enough of the tokens x (n, d) lie in components of diameter below `width`."""
     if len(x) <= PAIR_BY_PAIR:
-        return float(gathered_share(x, 2.0 * np.sin(width / 2.0)))
+        return bool(are_gathered(x, 2.0 * np.sin(width / 2.0), FORMED_SHARE))
     label = clusters(x, width)  # (n,)
-    return float(compact(x, label, width)[label].mean())
+    return bool(compact(x, label, width)[label].mean() >= FORMED_SHARE)
 
 
 class _Search(NamedTuple):

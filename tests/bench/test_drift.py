@@ -7,10 +7,15 @@ from nucleate import attention
 from nucleate.attention import Attention
 from nucleate.bench import drift, timing
 from nucleate.bench.machine import multiply_add
+from nucleate.positions import ALiBi
 from nucleate.sphere import distance, uniform
 
 
-@pytest.mark.parametrize("model", [Attention(9.0), drift.general_model(seed=2)], ids=["plain", "general"])
+@pytest.mark.parametrize(
+    "model",
+    [Attention(9.0), drift.general_model(seed=2), Attention(9.0, position=ALiBi(0.1))],
+    ids=["plain", "general", "ALiBi"],
+)
 def test_single_rows_of_the_equation_are_the_rows_of_the_equation(model: Attention) -> None:
     x = uniform(40, 2, seed=5)
     rows = np.array([0, 1, 7, 39])

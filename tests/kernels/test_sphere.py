@@ -4,14 +4,18 @@ import math
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 from support.kernel_models import MASKS, Mask, pairwise_bound, velocities_of
 
 import nucleate as nc
 from nucleate.attention import Attention, Frozen, Window
+from nucleate.block import Block
 from nucleate.checks import Array, InputError
+from nucleate.kernels.block_shape import block_shape
 from nucleate.kernels.circle import TOLERANCE
+from nucleate.kernels.dispatch import make_system
 from nucleate.kernels.model_shape import model_shape
-from nucleate.kernels.sphere import MAX_SPHERE_Z, has_harmonics, sphere_system, usual_sphere_ratio
+from nucleate.kernels.sphere import MAX_SPHERE_Z, Sphere, has_harmonics, sphere_system, usual_sphere_ratio
 
 ROTATION = np.linalg.qr(np.random.default_rng(3).standard_normal((3, 3)))[0]  # (3, 3)
 V = np.random.default_rng(4).standard_normal((3, 3)) / 3.0
@@ -20,7 +24,12 @@ V = np.random.default_rng(4).standard_normal((3, 3)) / 3.0
 def _models(mask: Mask) -> dict[str, Attention]:
     """One of each kind that the kernel treats apart."""
     frozen = Frozen(nc.uniform(11, 3, 5), np.random.default_rng(5).uniform(1.0, 20.0, 11))
-    return {
+    with_alibi = {
+        "ALiBi": Attention(6.0, mask=mask, position=nc.ALiBi(0.01)),
+        "ALiBi, everything": Attention(2.0, Q=-1.5 * ROTATION, V=V, mask=mask, position=nc.ALiBi(1e-4)),
+        "ALiBi, steep": Attention(9.0, mask=mask, position=nc.ALiBi(1e300)),
+    }
+    return ({} if mask == "full" else with_alibi) | {
         "plain": Attention(6.0, mask=mask),
         "repulsion": Attention(6.0, V=-2.0 * np.eye(3), mask=mask, frozen=frozen),
         "everything": Attention(2.0, Q=-1.5 * ROTATION, V=V, mask=mask, frozen=frozen),
@@ -58,8 +67,7 @@ def test_sphere_equals_the_equation(mask: Mask) -> None:
 )
 def test_sphere_equals_pairwise_across_tiles_with_clusters_and_strays(mask: Mask) -> None:
     for x in (nc.uniform(1100, 3, seed=3), _clustered(1100)):
-        for name in ("plain", "everything", "beta 0"):
-            model = _models(mask)[name]
+        for name, model in _models(mask).items():
             error = np.abs(nc.drift(model, x, kernel="sphere") - nc.drift(model, x, kernel="pairwise")).max()
             assert error <= _bound(model), (name, error)
 
@@ -86,8 +94,33 @@ def test_an_isolated_token_behind_a_cluster_of_20000_is_exact() -> None:
     assert np.linalg.norm(velocity - expected) <= 1e-9 * np.linalg.norm(expected) + 1e-16
 
 
+def test_an_isolated_token_behind_a_cluster_of_20000_is_exact_with_alibi() -> None:
+    rng, slope = np.random.default_rng(0), 1e-5
+    x = nc.retract(np.array([0.0, 0.0, 1.0]) + 0.02 * rng.standard_normal((20_001, 3)))
+    x[-1] = math.sin(1.1), 0.0, math.cos(1.1)
+    w = np.exp(-32.0 * ((x[:-1] - x[-1]) ** 2).sum(1) - slope * np.arange(20_000.0, 0.0, -1.0))
+    expected = w @ (x[:-1] - x[-1]) / (1.0 + w.sum())  # (3,)
+    expected -= (expected @ x[-1]) * x[-1]
+    velocity = nc.drift(Attention(64.0, position=nc.ALiBi(slope)), x, kernel="sphere")[-1]
+    # unlike harmonics, whose error is absolute, pairs have the force itself
+    assert np.linalg.norm(velocity - expected) <= 1e-9 * np.linalg.norm(expected) + 1e-16
+
+
+def test_a_run_with_alibi_is_that_of_scipy_with_sums_over_pairs() -> None:
+    model, x0 = Attention(2.0, position=nc.ALiBi(1e-3)), nc.uniform(2000, 3, seed=8)
+    assert isinstance(make_system(block_shape(Block(model), 2000, 3)), Sphere)  # chosen, as it is faster
+    run = nc.simulate(model, x0, t=1.0, save=2)
+
+    def velocity(_t: float, y: Array) -> Array:
+        return nc.drift(model, nc.retract(y.reshape(-1, 3)), kernel="pairwise").ravel()
+
+    found = solve_ivp(velocity, (0.0, 1.0), x0.ravel(), method="DOP853", rtol=1e-9, atol=1e-11)
+    assert np.abs(run.x[-1] - found.y[:, -1].reshape(-1, 3)).max() <= 1e-7
+
+
 def test_the_first_token_and_tokens_in_one_point_stand_still() -> None:
-    assert (nc.drift(Attention(16.0), nc.uniform(300, 3, seed=1), kernel="sphere")[0] == 0.0).all()
+    for model in (Attention(16.0), Attention(16.0, position=nc.ALiBi(0.1))):
+        assert (nc.drift(model, nc.uniform(300, 3, seed=1), kernel="sphere")[0] == 0.0).all()
     one_point = np.repeat(nc.uniform(1, 3, seed=2), 300, axis=0)
     assert np.abs(nc.drift(Attention(16.0), one_point, kernel="sphere")).max() <= TOLERANCE
 
@@ -95,10 +128,11 @@ def test_the_first_token_and_tokens_in_one_point_stand_still() -> None:
 @pytest.mark.parametrize("mask", ["causal", "full", Window(900)], ids=str)
 def test_two_threads_give_the_bits_of_one(mask: Mask) -> None:
     x = nc.uniform(9000, 3, seed=4)
-    model = Attention(3.0, Q=ROTATION, V=V, mask=mask)
-    one = nc.drift(model, x, kernel="sphere", threads=1)
-    assert np.array_equal(one, nc.drift(model, x, kernel="sphere", threads=3))
-    assert np.array_equal(one, nc.drift(model, np.stack([x, x]), kernel="sphere", threads=2)[1])
+    for position in (None,) if mask == "full" else (None, nc.ALiBi(1e-3)):
+        model = Attention(3.0, Q=ROTATION, V=V, mask=mask, position=position)
+        one = nc.drift(model, x, kernel="sphere", threads=1)
+        assert np.array_equal(one, nc.drift(model, x, kernel="sphere", threads=3))
+        assert np.array_equal(one, nc.drift(model, np.stack([x, x]), kernel="sphere", threads=2)[1])
 
 
 def test_looser_velocities_need_fewer_harmonics_and_keep_their_tolerance() -> None:
@@ -119,8 +153,17 @@ def test_matrices_it_is_not_made_for_are_refused() -> None:
     for model in (Attention(1.0, Q=np.diag([1.0, 1.0, 1.1])), Attention(2.0 * MAX_SPHERE_Z)):
         with pytest.raises(InputError, match="a multiple of an orthogonal matrix"):
             nc.drift(model, x, kernel="sphere")
-    with pytest.raises(InputError, match="one softmax head without positions"):
-        nc.drift(Attention(1.0, position=nc.ALiBi(0.1)), x, kernel="sphere")
+    for other in (
+        Attention(1.0, mask="full", position=nc.ALiBi(0.1)),
+        Attention(1.0, weights="exponential"),
+        Attention(1.0, Q=np.diag([1.0, 1.0, 1.1]), position=nc.ALiBi(0.1)),
+        Block([Attention(1.0), Attention(2.0)]),
+        Block(Attention(1.0), norm="ngpt"),
+        Block(Attention(1.0), exclude_self=True),
+        Block(Attention(1.0), mlp=nc.Potential([1.0], np.ones((1, 3)))),
+    ):
+        with pytest.raises(InputError, match="one softmax head with nothing beside it"):
+            nc.drift(other, x, kernel="sphere")
     with pytest.raises(InputError, match="needs d = 3, but x has d = 2"):
         nc.drift(Attention(1.0), nc.uniform(5, 2, seed=0), kernel="sphere")
 

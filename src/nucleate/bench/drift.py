@@ -24,6 +24,7 @@ from nucleate.kernels.dispatch import MIN_TILES_DIMENSION, drift, make_system
 from nucleate.kernels.model_shape import model_shape
 from nucleate.kernels.simd import LANES
 from nucleate.kernels.team import Team
+from nucleate.positions import ALiBi
 from nucleate.sphere import retract, uniform
 
 __all__ = ["DriftCase", "circle_section", "exact_rows", "pairwise_section", "sections", "sphere_section"]
@@ -40,6 +41,7 @@ COMPARED_PAIRS = 4e7  # over which the velocities of these sum, about
 MIN_COMPARED_TOKENS, MAX_COMPARED_TOKENS = 32, 512
 BETA, SPHERE_BETA = 64.0, 16.0
 SHARP_BETA = 1e5  # of the circle on a grid
+SLOPE = 1e-3  # of ALiBi on the sphere
 MAX_SPHERE_ROUNDS = 3  # 100,000 tokens by pairs take seconds
 GENERAL_REMARK = (
     "General Q, K, V: random, with β|KᵀQ| as large; the error of each is against its own equation."
@@ -219,6 +221,8 @@ def sphere_section(sizes: tuple[int, ...], rounds: int, tell: Tell, seed: int = 
     plain, most = Attention(SPHERE_BETA), sizes[-1]
     systems = {f"nucleate sphere, n = {n:,}": (plain, uniform(n, 3, seed)) for n in sizes}
     systems[f"rotation Q, general V, n = {most:,}"] = rotating_model(seed), uniform(most, 3, seed)
+    alibi = Attention(SPHERE_BETA, position=ALiBi(SLOPE))
+    systems[f"ALiBi, slope {SLOPE:g}, n = {most:,}"] = alibi, uniform(most, 3, seed)
     remarks = (f"Rotation: KᵀQ is random and orthogonal, V random, β = {SPHERE_BETA:g}.",)
     return _linear_section("sphere", systems, sizes, sizes[len(sizes) // 2], remarks, rounds, tell)
 
@@ -313,10 +317,12 @@ def _exact_sample(model: Attention, x: Array) -> tuple[slice | Indices, Array]:
 
 def exact_rows(model: Attention, x: Array, rows: Indices) -> Array:
     """The equation for single tokens k of x (n, d), causal: one token that sees all earlier ones, held in
-    place. (len(rows), d)"""
+    place, with what ALiBi leaves of them as weights. (len(rows), d)"""
+    slope = model.position.slope if isinstance(model.position, ALiBi) else 0.0
 
     def one(k: int) -> Array:
-        before = Frozen(x[:k]) if k else None
+        left = np.exp(-slope * np.arange(k, 0.0, -1.0)).clip(np.finfo(float).tiny)  # (k,)
+        before = Frozen(x[:k], left) if k else None
         return attention.drift(Attention(model.beta, model.Q, model.K, model.V, frozen=before), x[k : k + 1])[
             0
         ]

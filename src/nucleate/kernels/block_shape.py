@@ -55,6 +55,12 @@ class BlockShape:
         return self.norm in (PRE, PERI)
 
     @property
+    def is_one_head(self) -> bool:
+        """Whether it moves tokens as its one head alone would."""
+        alone = len(self.heads) == 1 and not self.W.size and self.own is None
+        return alone and self.norm == POST and not self.exclude_self
+
+    @property
     def ordinary(self) -> bool:
         """Whether every head is."""
         return all(head.ordinary for head in self.heads)

@@ -438,6 +438,8 @@ def make_system(
     if isinstance(shape, BlockShape):
         if tiles_pay(shape):
             return head_tiles_system(shape)
+        if _is_on_sphere(shape, kernel, tolerance):
+            return sphere_system(shape.heads[0], tolerance)
         angle = angle and shape.d == 2 and not shape.free
         return heads_system(shape, _heads_by_modes(shape, kernel, tolerance), tolerance, angle)
     if kernel == "auto":
@@ -466,6 +468,13 @@ def make_system(
     return pairwise_system(shape, angle=angle and shape.d == 2)
 
 
+def _is_on_sphere(shape: BlockShape, kernel: Kernel, tolerance: float) -> bool:
+    """Whether a block is one head, whose sums over harmonics are asked for, or pay."""
+    if not shape.is_one_head or kernel not in ("auto", "sphere") or not has_harmonics(shape.heads[0]):
+        return False
+    return kernel == "sphere" or harmonics_pay(shape.heads[0], tolerance)
+
+
 def _heads_by_modes(shape: BlockShape, kernel: Kernel, tolerance: float) -> list[bool]:
     """Which heads of a block are summed over modes."""
     if kernel == "pairwise":
@@ -474,7 +483,8 @@ def _heads_by_modes(shape: BlockShape, kernel: Kernel, tolerance: float) -> list
         return [modes_pay(head, tolerance) for head in shape.heads]
     if kernel == "sphere":
         raise InputError(
-            'kernel "sphere" is for one softmax head without positions, but the model is of another kind. Use'
+            'kernel "sphere" is for one softmax head with nothing beside it, K^T Q a multiple of an'
+            " orthogonal matrix, ALiBi not under the full mask, but the model is of another kind. Use"
             ' "pairwise" or "auto".'
         )
     if not all(has_modes(head) for head in shape.heads):

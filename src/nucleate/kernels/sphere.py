@@ -1,5 +1,5 @@
 """The drift on the sphere (d = 3) in linear time: spherical harmonics and running sums; any V, mask, frozen
-tokens; K^T Q a multiple of an orthogonal matrix.
+tokens; K^T Q a multiple of an orthogonal matrix; ALiBi, but under the full mask.
 
 With beta K^T Q x_k = z y_k, y_k unit, the weights of token k are e^{z <y_k, x_j>}, and what it feels are sums
 over spherical harmonics (`harmonics.py`): of the tokens before it, and then of all that are near by in order.
@@ -7,13 +7,15 @@ over spherical harmonics (`harmonics.py`): of the tokens before it, and then of 
 The tokens stand in tiles of consecutive ones.  Every tile sums up its own harmonics; the compensated running
 sum over tiles tells each what came before it; then eight tokens at a time are evaluated, and the pairs within
 their tile added one by one.  Under a window the sum over tiles drops those that leave it, and what is in no
-whole tile is added by pairs too.
+whole tile is added by pairs too.  With ALiBi, where no token is frozen, the sums of a tile fall with every
+tile that follows, and from token to token within the tile that reads them.
 
 Accuracy.  As on the circle: the error of Z_k and of the sums is absolute, at most `sphere_roundoff(z)` plus
 the truncation, times the number of tokens seen.  A token whose sum of weights is small against that number,
-k > ratio * Z_k, is computed by the pairwise kernel instead.
+k > ratio * Z_k, is computed by pairs instead.
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -22,8 +24,8 @@ from nucleate.checks import EPS, Array
 from nucleate.kernels.circle import TOLERANCE
 from nucleate.kernels.compile import inlined, uncounted
 from nucleate.kernels.harmonics import coefficients, degrees, harmonic_sums, norms, pairs_of
-from nucleate.kernels.model_shape import CAUSAL, FULL, WINDOW, ModelShape
-from nucleate.kernels.pairwise import Pairwise, base_2, pairwise_system, pairwise_token
+from nucleate.kernels.model_shape import FULL, SOFTMAX, WINDOW, ModelShape
+from nucleate.kernels.pairwise import LOG2_E, PLACES, Pairwise, base_2, pairwise_system, pairwise_token
 from nucleate.kernels.simd import LANES, TAIL, fma, fms, hsum, lane, load, splat, store, vmax
 from nucleate.kernels.vector_math import exp2
 
@@ -42,6 +44,7 @@ __all__ = [
 ]
 
 MAX_SPHERE_Z = 2000.0  # beyond it the harmonics number hundreds of thousands
+MAX_SLOPE = 100.0  # beyond it ALiBi leaves nothing of the others: e^-100 beside 1
 PRESENT = np.concatenate([np.ones(LANES), np.zeros(LANES)])  # load(PRESENT, 8 - r): r ones, then zeros
 HIDDEN = np.concatenate([np.full(LANES, -np.inf), np.zeros(LANES)])  # load(HIDDEN, 8 - r): r times -inf
 BLOCK = 4096  # tokens that a thread takes at a time, about
@@ -66,7 +69,9 @@ def sphere_truncation(z: float, tolerance: float) -> float:
 
 def has_harmonics(shape: ModelShape) -> bool:
     """Whether this kernel is for such a model: K^T Q is a multiple of an orthogonal matrix."""
-    if not (shape.ordinary and shape.d == 3):
+    if shape.d != 3 or shape.weights != SOFTMAX or shape.rope_base:
+        return False
+    if shape.slope and shape.mask == FULL:
         return False
     A = shape.A / max(float(np.abs(shape.A).max()), 1e-300)  # (3, 3), so that squares stay in range
     square = A @ A.T  # (3, 3)
@@ -87,11 +92,15 @@ class Sphere(NamedTuple):
     sums: Array  # (L + 1, 2, 8)
     powers: Array  # (T / 8, 2, 8) (x_1 + i x_2)^m of a tile
     few: Array  # (T,) above 0 where harmonics are not accurate enough
+    to_end: Array  # (T,) what ALiBi leaves of a token of a tile at the tile's last place
+    from_end: Array  # (T,) and at each place of the next tile of what was there at its tile's last
     turn: Array  # (3, 3) y_k = turn x_k
     z: float
     c_0: float
     ratio: float  # how small the sum of weights may be against its number of terms
     mass: float  # of the frozen tokens
+    slope: float  # of ALiBi, 0 without
+    reach: float  # the sum of what ALiBi leaves of every earlier token
     L: int
     T: int  # tokens of a tile
     tiles: int  # of a block, which is what a thread takes at a time
@@ -129,11 +138,12 @@ def sphere_system(shape: ModelShape, tolerance: float = TOLERANCE) -> Sphere:
     totals = np.zeros((B, rows))
     frozen = np.zeros(rows)
     frozen[: 2 * len(ell)] = harmonic_sums(shape.frozen, shape.frozen_weight, L).reshape(-1)
+    slope = min(shape.slope, MAX_SLOPE)
     base = (
         np.zeros((1, rows)) if shape.mask == FULL else np.zeros((B, rows)) if shape.mask == WINDOW else totals
     )
     return Sphere(
-        pair=pairwise_system(shape),
+        pair=pairwise_system(replace(shape, slope=0.0)),
         totals=totals,
         base=base,
         frozen=frozen,
@@ -144,11 +154,15 @@ def sphere_system(shape: ModelShape, tolerance: float = TOLERANCE) -> Sphere:
         sums=np.zeros((L + 1, 2, LANES)),
         powers=np.zeros((T // LANES, 2, LANES)),
         few=np.zeros(T),
+        to_end=np.exp(-slope * np.arange(T - 1.0, -1.0, -1.0)),
+        from_end=np.exp(-slope * np.arange(1.0, T + 1.0)),
         turn=np.eye(3) if scale == 0.0 or shape.gaussian else shape.A / scale,
         z=z,
         c_0=c_0,
         ratio=max(tolerance / (sphere_roundoff(z) + truncation), usual_sphere_ratio(z)),
         mass=float(shape.frozen_weight.sum()),
+        slope=slope,
+        reach=1.0 / -np.expm1(-slope) if slope else np.inf,
         L=L,
         T=T,
         tiles=max(1, BLOCK // T),
@@ -182,7 +196,7 @@ def sphere_sweep(s, velocity, stop):
 @inlined
 def _tile_totals(s, b):
     """S_lm of the tokens of tile b."""
-    x, recurrence, sums, powers, totals = s.pair.x, s.recurrence, s.sums, s.powers, s.totals
+    x, recurrence, sums, totals = s.pair.x, s.recurrence, s.sums, s.totals
     m0, width, n, L = s.pair.m, s.pair.x.shape[1], s.pair.n, s.L
     first = b * s.T
     last = min(first + s.T, n)
@@ -192,10 +206,10 @@ def _tile_totals(s, b):
             store(sums, i, splat(0.0))
         for k in range(first, last, 2 * LANES):
             # two groups of eight, because the sums have to be fetched and put back
-            real, imag = _next_power(x, powers, m, k, first, last, m0 + k)
+            real, imag = _next_power(s, m, k, first, last, m0 + k)
             real_2, imag_2, x_3 = splat(0.0), splat(0.0), splat(0.0)
             if k + LANES < last:
-                real_2, imag_2 = _next_power(x, powers, m, k + LANES, first, last, m0 + k + LANES)
+                real_2, imag_2 = _next_power(s, m, k + LANES, first, last, m0 + k + LANES)
                 x_3 = load(x, 2 * width + m0 + k + LANES)
             _deposit(
                 recurrence, at, sums, L + 1 - m, load(x, 2 * width + m0 + k), real, imag, x_3, real_2, imag_2
@@ -207,10 +221,12 @@ def _tile_totals(s, b):
 
 
 @inlined
-def _next_power(x, powers, m, k, first, last, here):
-    """(x_1 + i x_2)^m of eight tokens, from the power before; 0 beyond the last token."""
+def _next_power(s, m, k, first, last, here):
+    """(x_1 + i x_2)^m of eight tokens, from the power before, times what ALiBi leaves of them at the end of
+    their tile; 0 beyond the last token."""
+    x, powers = s.pair.x, s.powers
     place = (k - first) * 2
-    real, imag = load(PRESENT, max(0, LANES - (last - k))), splat(0.0)
+    real, imag = load(PRESENT, max(0, LANES - (last - k))) * load(s.to_end, k - first), splat(0.0)
     if m > 0:
         real, imag = load(powers, place), load(powers, place + LANES)
         x_1, x_2 = load(x, here), load(x, x.shape[1] + here)
@@ -238,7 +254,7 @@ def sphere_base(s):
     under the full mask the grand total; under a window the whole tiles that all tokens of a tile see."""
     totals, base, running, frozen = s.totals, s.base, s.running, s.frozen
     B, rows = totals.shape
-    mask = s.pair.mask
+    mask, kept = s.pair.mask, s.from_end[s.T - 1]
     for i in range(0, rows, LANES):
         store(running, i, load(frozen, i))
         store(running, rows + i, splat(0.0))
@@ -246,13 +262,17 @@ def sphere_base(s):
     for b in range(B):
         if mask == WINDOW:
             while oldest < min(b, _first_tile(b, s.T, s.pair.w)):
+                left = -(kept ** (b - 1 - oldest))
                 for i in range(0, rows, LANES):
-                    _add(running, rows, i, splat(0.0) - load(totals, oldest * rows + i))
+                    _add(running, rows, i, left * load(totals, oldest * rows + i))
                 oldest += 1
         for i in range(0, rows, LANES):
             new = load(totals, b * rows + i)
             if mask != FULL:
                 store(base, b * rows + i, load(running, i) + load(running, rows + i))
+            if s.slope > 0.0:
+                store(running, i, kept * load(running, i))
+                store(running, rows + i, kept * load(running, rows + i))
             _add(running, rows, i, new)
     if mask == FULL:
         for i in range(0, rows, LANES):
@@ -296,10 +316,15 @@ def _tile_velocities(s, b, velocity, stop):
     last = min(first + s.T, n)
     worst = splat(0.0)
     for k in range(first, last, LANES):
-        if s.plain:
-            few = _eight_tokens(s, k, first, velocity, None)
+        if s.slope > 0.0:
+            if s.plain:
+                few = _eight_tokens(s, k, first, velocity, None, True)
+            else:
+                few = _eight_tokens(s, k, first, velocity, True, True)
+        elif s.plain:
+            few = _eight_tokens(s, k, first, velocity, None, None)
         else:
-            few = _eight_tokens(s, k, first, velocity, True)
+            few = _eight_tokens(s, k, first, velocity, True, None)
         few = few * load(PRESENT, max(0, LANES - (last - k)))
         store(s.few, k - first, few)
         worst = worst + vmax(splat(0.0), few)
@@ -308,7 +333,12 @@ def _tile_velocities(s, b, velocity, stop):
             if stop[0]:
                 return
             if not s.few[k - first] <= 0.0:
-                pairwise_token(s.pair, k, velocity)
+                if s.slope == 0.0:
+                    pairwise_token(s.pair, k, velocity)
+                elif s.plain:
+                    _token_by_pairs(s, k, velocity, None)
+                else:
+                    _token_by_pairs(s, k, velocity, True)
 
 
 @inlined
@@ -330,33 +360,67 @@ def make_field(s, b):
 
 
 @inlined
-def _eight_tokens(s, k, first, velocity, along):
+def _eight_tokens(s, k, first, velocity, along, alibi):
     """Velocities of tokens k .. k+7 of the tile that begins at `first`; returns above 0 where a sum of
-    weights is too small.  `along` is None where what is along x_k is not needed."""
+    weights is too small.  `along` is None where what is along x_k is not needed, `alibi` without it."""
     pair = s.pair
-    x, turn, width, n, mask, w = pair.x, s.turn, pair.x.shape[1], pair.n, pair.mask, pair.w
-    here = pair.m + k
-    x_1, x_2, x_3 = load(x, here), load(x, width + here), load(x, 2 * width + here)
-    y_1, y_2, y_3 = x_1, x_2, x_3
-    if along is not None:
-        y_1 = fma(x_1, splat(turn[0, 0]), fma(x_2, splat(turn[0, 1]), x_3 * turn[0, 2]))
-        y_2 = fma(x_1, splat(turn[1, 0]), fma(x_2, splat(turn[1, 1]), x_3 * turn[1, 2]))
-        y_3 = fma(x_1, splat(turn[2, 0]), fma(x_2, splat(turn[2, 1]), x_3 * turn[2, 2]))
+    n, mask = pair.n, pair.mask
+    y_1, y_2, y_3 = _turned(s, k, along)
     value, g_1, g_2, g_3, ahead = far_sums(s, y_1, y_2, y_3, along)
     Z = fma(splat(s.z), value, splat(s.c_0 * s.base[0 if mask == FULL else k // s.T, 0]))
+    if alibi is not None:
+        left = load(s.from_end, k - first)
+        Z, ahead = Z * left, ahead * left
+        g_1, g_2, g_3 = g_1 * left, g_2 * left, g_3 * left
     inward = fma(g_1, y_1, fma(g_2, y_2, g_3 * y_3))
     g_1, g_2, g_3 = g_1 - inward * y_1, g_2 - inward * y_2, g_3 - inward * y_3
-    terms = splat(s.mass + float(n))
+    terms = s.mass + float(n)
     if mask != FULL:
-        half = base_2(s.z)
-        Z_near, g_1, g_2, g_3 = near_sums(pair, half, k, first, s.T, y_1, y_2, y_3, g_1, g_2, g_3)
+        Z_near, g_1, g_2, g_3 = near_sums(s, k, first, y_1, y_2, y_3, g_1, g_2, g_3, alibi)
         Z = Z + Z_near
         ahead = ahead + Z_near
-        terms = splat(s.mass + float(k + LANES) if mask == CAUSAL else s.mass + float(min(k + LANES, w)))
-    inverse = 1.0 / Z
-    scale = pair.scale
+        terms = s.mass + min(float(min(k + LANES, pair.w)), s.reach)
+    v_1, v_2, v_3 = _velocities(s, k, y_1, y_2, y_3, Z, g_1, g_2, g_3, ahead, along)
+    for at in range(min(LANES, n - k)):
+        velocity[(k + at) * 3] = lane(v_1, at)
+        velocity[(k + at) * 3 + 1] = lane(v_2, at)
+        velocity[(k + at) * 3 + 2] = lane(v_3, at)
+    return splat(terms) - Z * s.ratio
+
+
+@inlined
+def _token_by_pairs(s, k, velocity, along):
+    """The velocity of one token with ALiBi, in the first of eight lanes."""
+    y_1, y_2, y_3 = _turned(s, k, along)
+    zero = splat(0.0)
+    Z, g_1, g_2, g_3 = near_sums(s, k, 0, y_1, y_2, y_3, zero, zero, zero, True)
+    v_1, v_2, v_3 = _velocities(s, k, y_1, y_2, y_3, Z, g_1, g_2, g_3, Z, along)
+    velocity[k * 3], velocity[k * 3 + 1], velocity[k * 3 + 2] = lane(v_1, 0), lane(v_2, 0), lane(v_3, 0)
+
+
+@inlined
+def _turned(s, k, along):
+    """y of tokens k .. k+7."""
+    x, turn, width, here = s.pair.x, s.turn, s.pair.x.shape[1], s.pair.m + k
+    x_1, x_2, x_3 = load(x, here), load(x, width + here), load(x, 2 * width + here)
     if along is None:
-        v_1, v_2, v_3 = g_1 * scale, g_2 * scale, g_3 * scale
+        return x_1, x_2, x_3
+    return (
+        fma(x_1, splat(turn[0, 0]), fma(x_2, splat(turn[0, 1]), x_3 * turn[0, 2])),
+        fma(x_1, splat(turn[1, 0]), fma(x_2, splat(turn[1, 1]), x_3 * turn[1, 2])),
+        fma(x_1, splat(turn[2, 0]), fma(x_2, splat(turn[2, 1]), x_3 * turn[2, 2])),
+    )
+
+
+@inlined
+def _velocities(s, k, y_1, y_2, y_3, Z, g_1, g_2, g_3, ahead, along):
+    """Those of tokens k .. k+7, from their sums."""
+    pair = s.pair
+    x, width, here = pair.x, pair.x.shape[1], pair.m + k
+    x_1, x_2, x_3 = load(x, here), load(x, width + here), load(x, 2 * width + here)
+    inverse = 1.0 / Z
+    if along is None:
+        v_1, v_2, v_3 = g_1 * pair.scale, g_2 * pair.scale, g_3 * pair.scale
     else:
         V = pair.V
         g_1, g_2, g_3 = fma(ahead, y_1, g_1), fma(ahead, y_2, g_2), fma(ahead, y_3, g_3)
@@ -365,12 +429,7 @@ def _eight_tokens(s, k, first, velocity, along):
         v_3 = fma(g_1, splat(V[2, 0]), fma(g_2, splat(V[2, 1]), g_3 * V[2, 2]))
     v_1, v_2, v_3 = v_1 * inverse, v_2 * inverse, v_3 * inverse
     radial = fma(v_1, x_1, fma(v_2, x_2, v_3 * x_3))
-    v_1, v_2, v_3 = v_1 - radial * x_1, v_2 - radial * x_2, v_3 - radial * x_3
-    for at in range(min(LANES, n - k)):
-        velocity[(k + at) * 3] = lane(v_1, at)
-        velocity[(k + at) * 3 + 1] = lane(v_2, at)
-        velocity[(k + at) * 3 + 2] = lane(v_3, at)
-    return terms - Z * s.ratio
+    return v_1 - radial * x_1, v_2 - radial * x_2, v_3 - radial * x_3
 
 
 @inlined
@@ -404,35 +463,38 @@ def far_sums(s, y_1, y_2, y_3, along):
 
 
 @inlined
-def near_sums(pair, half, k, first, T, y_1, y_2, y_3, g_1, g_2, g_3):
+def near_sums(s, k, first, y_1, y_2, y_3, g_1, g_2, g_3, alibi):
     """Z and sum_j w_kj (x_j - y_k), added to g, over the pairs that the sums of tiles leave out."""
-    x, m, n, w, mask = pair.x, pair.m, pair.n, pair.w, pair.mask
-    Z = splat(0.0)
-    start = first
-    if mask == WINDOW:
+    pair, T, half = s.pair, s.T, base_2(s.z)
+    n, w = pair.n, pair.w
+    Z, start = splat(0.0), first
+    if pair.mask == WINDOW:
         oldest = max(0, k - w + 1)
         left = min(first, _first_tile(first // T, T, w) * T)
         for j in range(oldest, left):
-            Z, g_1, g_2, g_3 = _one_pair(x, m + j, half, y_1, y_2, y_3, Z, g_1, g_2, g_3, k, j, w, True)
+            Z, g_1, g_2, g_3 = _one_pair(s, j, half, y_1, y_2, y_3, Z, g_1, g_2, g_3, k, True, alibi)
         start = max(first, oldest)
         for j in range(start, min(k + LANES, n)):
-            Z, g_1, g_2, g_3 = _one_pair(x, m + j, half, y_1, y_2, y_3, Z, g_1, g_2, g_3, k, j, w, True)
+            Z, g_1, g_2, g_3 = _one_pair(s, j, half, y_1, y_2, y_3, Z, g_1, g_2, g_3, k, True, alibi)
         return Z, g_1, g_2, g_3
     for j in range(start, k):
-        Z, g_1, g_2, g_3 = _one_pair(x, m + j, half, y_1, y_2, y_3, Z, g_1, g_2, g_3, k, j, w, None)
+        Z, g_1, g_2, g_3 = _one_pair(s, j, half, y_1, y_2, y_3, Z, g_1, g_2, g_3, k, None, alibi)
     for j in range(k, min(k + LANES, n)):
-        Z, g_1, g_2, g_3 = _one_pair(x, m + j, half, y_1, y_2, y_3, Z, g_1, g_2, g_3, k, j, w, True)
+        Z, g_1, g_2, g_3 = _one_pair(s, j, half, y_1, y_2, y_3, Z, g_1, g_2, g_3, k, True, alibi)
     return Z, g_1, g_2, g_3
 
 
 @inlined
-def _one_pair(x, column, half, y_1, y_2, y_3, Z, g_1, g_2, g_3, k, j, w, edge):
+def _one_pair(s, j, half, y_1, y_2, y_3, Z, g_1, g_2, g_3, k, edge, alibi):
     """Token j joins the sums of tokens k .. k+7, of those that see it where it stands at an edge."""
+    x, column = s.pair.x, s.pair.m + j
     d_1, d_2, d_3 = splat(x[0, column]) - y_1, splat(x[1, column]) - y_2, splat(x[2, column]) - y_3
     exponent = half * fma(d_1, d_1, fma(d_2, d_2, d_3 * d_3))
+    if alibi is not None:
+        exponent = fma(splat(-LOG2_E * s.slope), load(PLACES, 0) + float(k - j), exponent)
     if edge is not None:
         hidden = min(LANES, max(0, j - k))  # the lanes of earlier tokens
-        seen = min(LANES, max(0, j - (k - w)))  # those for which it is not yet out of the window
+        seen = min(LANES, max(0, j - (k - s.pair.w)))  # those for which it is not yet out of the window
         exponent = exponent + (load(HIDDEN, LANES - hidden) + load(TAIL, LANES - seen))
     weight = exp2(exponent)
     return Z + weight, fma(weight, d_1, g_1), fma(weight, d_2, g_2), fma(weight, d_3, g_3)

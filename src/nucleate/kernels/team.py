@@ -121,25 +121,22 @@ class Team:
 
 
 def _edges(system: Pairwise | Tiles | Heads | HeadTiles, threads: int) -> list[int]:
-    """Token ranges of about equal cost: under the causal mask late tokens cost more."""
+    """Where the token ranges begin that are dealt out, and n: tiles one by one, other ranges of about equal
+    cost, for under the causal mask late tokens cost more."""
     if threads == 1:
         return [0, system.n]
+    if isinstance(system, Tiles | HeadTiles):
+        return [*range(0, system.n, _rows_of_tile(system, threads)), system.n]
     shares = np.linspace(0.0, 1.0, BLOCKS_PER_THREAD * threads + 1)
     if system.mask == CAUSAL:
         shares = np.sqrt(shares)
-    step = _whole_rows(system, threads)
-    return [
-        min(int(edge) * step, system.n)
-        for edge in np.unique(np.rint(shares * -(-system.n // step)).astype(int))
-    ]
+    return np.unique(np.rint(shares * system.n).astype(int)).tolist()
 
 
-def _whole_rows(system: Pairwise | Tiles | Heads | HeadTiles, threads: int) -> int:
+def _rows_of_tile(system: Tiles | HeadTiles, threads: int) -> int:
     """How many tokens stay together."""
     if isinstance(system, HeadTiles):
         return HEAD_ROWS  # a whole tile, as one thread would have it: BLAS rounds by shape
-    if not isinstance(system, Tiles):
-        return 1
     # a whole tile, as what it meets is read anew for each; parts only where there are too few for the threads
     enough = TILES_PER_THREAD * threads
     return next((rows for rows in (ROWS, ROWS // 2) if system.n >= enough * rows), ROWS // 4)

@@ -98,14 +98,15 @@ def test_tiles_are_taken_for_many_tokens_in_high_dimension() -> None:
 
 def test_work_counts_every_pair_that_is_seen() -> None:
     # Under the full mask it was counted as half, and threads came in too late.
-    def work(model: Attention, d: int = 3) -> float:
+    def work(model: Attention, d: int = 2) -> float:
         shape = model_shape(model, 1000, d)
         return work_of(tiles_system(shape) if d == 64 else pairwise_system(shape))
 
     assert work(Attention(1.0)) == 1000 * 500
     assert work(Attention(1.0, mask="full")) == 1000 * 1000
     assert work(Attention(1.0, mask=Window(10))) == 1000 * 10
-    assert work(Attention(1.0, mask="full", frozen=Frozen(nc.uniform(20, 3, 0)))) == 1000 * 1020
+    assert work(Attention(1.0, mask="full", frozen=Frozen(nc.uniform(20, 2, 0)))) == 1000 * 1020
+    assert work(Attention(1.0), d=13) == 3 * 1000 * 500  # a pair of high dimension is more work
     assert work(Attention(1.0, mask="full"), d=64) == 8 * 1000 * 1000
 
 
@@ -235,7 +236,7 @@ def test_the_first_token_stands_still_to_the_last_bit(n: int, d: int, mask: Mask
             ].any(), (kernel, V[0, 0])
 
 
-# --- what a small system keeps for the next call
+# --- what a system keeps for the next call
 
 
 SMALL: dict[str, Callable[[], Attention | nc.Block]] = {
@@ -267,17 +268,47 @@ def test_what_is_kept_for_a_model_goes_with_it() -> None:
     assert gone() is None
 
 
-def test_a_system_with_many_frozen_tokens_is_not_small_and_few_stay_set_up(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def refuse(*given: object) -> None:
-        raise AssertionError("on one thread, and kept")
-
+def test_a_system_with_many_frozen_tokens_is_not_small_and_few_stay_set_up() -> None:
     x = nc.uniform(50, 2, seed=1)
-    with monkeypatch.context() as patched:
-        patched.setattr(dispatch, "_of_small_system", refuse)
-        nc.drift(Attention(2.0, frozen=Frozen(nc.uniform(50_000, 2, seed=2))), x)
-    models = [Attention(float(beta)) for beta in range(dispatch.MAX_KEPT + 5)]
+    crowded = Attention(2.0, frozen=Frozen(nc.uniform(50_000, 2, seed=2)))
+    nc.drift(crowded, x)
+    assert crowded in dispatch._large
+    models = [Attention(float(beta)) for beta in range(dispatch.MAX_SMALL_KEPT + 5)]
     for model in models:
         nc.drift(model, x)
-    assert len(dispatch._kept) <= dispatch.MAX_KEPT
+    assert len(dispatch._small) == dispatch.MAX_SMALL_KEPT
+    for model in models[:3]:
+        nc.drift(model, nc.uniform(200, 16, seed=1))
+    assert list(dispatch._large) == [models[2]]
+
+
+LARGE: dict[str, tuple[Callable[[], Attention | nc.Block], int, int]] = {
+    "tiles": (lambda: Attention(4.0), 200, 16),
+    "pairs": (lambda: Attention(4.0, mask=Window(900)), 1500, 5),
+    "circle": (lambda: Attention(4.0), 1600, 2),
+    "sphere": (lambda: Attention(1.0), 1600, 3),
+    "tiles of heads": (lambda: nc.Block([Attention(4.0), Attention(1.0)], norm="pre", radius=2.0), 200, 16),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_what_is_kept_of_a_large_system_changes_no_bit_of_the_next_call(name: str) -> None:
+    make, n, d = LARGE[name]
+    model, starts = make(), nc.uniform(n, d, seed=3, runs=3)
+    fresh = [nc.drift(make(), x) for x in starts]
+    np.testing.assert_array_equal([nc.drift(model, x) for x in starts], fresh)
+    assert model in dispatch._large
+    assert len(dispatch._large[model].idle) == 1
+    nc.drift(model, starts[0], threads=1)
+    with ThreadPoolExecutor(3) as threads:
+        np.testing.assert_array_equal(list(threads.map(lambda x: nc.drift(model, x), starts)), fresh)
+    assert len(dispatch._large[model].idle) == 1
+
+
+def test_a_system_that_takes_much_memory_does_not_stay_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, x = Attention(4.0), nc.uniform(200, 16, seed=1)
+    monkeypatch.setattr(
+        dispatch, "MAX_LARGE_KEPT", 100_000
+    )  # x, keys and values are 26 KB each, others 98 KB
+    nc.drift(model, x)
+    assert not dispatch._large[model].idle

@@ -16,7 +16,7 @@ threads there are, so that the bits of a run depend on neither.  (A run given wi
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import Literal, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
@@ -126,7 +126,8 @@ MODES_FOR_PAIR, FREE_MODES = (
     100.0,
 )  # in lanes take as long as a pair alone; cost little in a small system
 MIN_TEAM_WORK = 2.0e6  # pairs or token-modes from which threads over tokens pay, measured
-MAX_KEPT = 64  # small systems that stay set up, one per model
+MAX_SMALL_KEPT = 64  # systems that stay set up, one per model; of the large ones only the last does,
+MAX_LARGE_KEPT = 2**26  # and only where it has no more bytes than this
 MIN_LONG_WORK = 1e8  # pairs, times d, from which a drift takes so long that Ctrl-C must reach it
 LINEAR_PAIRS = (
     3e3  # that a token of a kernel linear in n costs at most, about, unless many are summed by pairs
@@ -187,10 +188,12 @@ def _velocity(
         return _on_gpu(ordinary, check_tokens("x", x), kernel, precision == "mixed")
     if precision == "single":
         check_single(model)
-    is_small = x.ndim == 2 and model.runs is None and kernel != "reference" and _is_small(model, n, d)
-    workers = 1 if is_small and threads is None else pick_threads(threads)
-    if is_small:
-        return _of_small_system(model, check_tokens("x", x), kernel)
+    if x.ndim == 2 and model.runs is None and kernel != "reference":
+        small = _is_small(model, n, d)
+        workers = 1 if small and threads is None else pick_threads(threads)
+        settings = _Settings(n, d, kernel, 1 if small else workers, precision == "single")
+        return _of_one_system(model, check_tokens("x", x), settings, _small if small else _large)
+    workers = pick_threads(threads)
     if isinstance(model, Block):
         return _of_block(model, check_tokens("x", x), kernel, workers)
     shape = model_shape(model, n, d)
@@ -204,18 +207,17 @@ def _velocity(
     if kernel == "reference":
         check_memory(8.0 * 4 * n * x.size / d, "the n x n weights of the reference kernel")
         return attention.drift(model, x)
-    runs = x if x.ndim == 3 else x[None]
-    velocity = np.empty_like(runs)
+    velocity = np.empty_like(x)  # (b, n, d)
     if batch_kernel == "circle_batch":
-        work = partial(circle_batch_velocities, shape, runs, velocity, workers)
+        work = partial(circle_batch_velocities, shape, x, velocity, workers)
     elif batch_kernel == "pairwise":
-        work = partial(pairwise_velocities, shape, runs, velocity, workers)
+        work = partial(pairwise_velocities, shape, x, velocity, workers)
     else:
         shapes = [model_shape(model, n, d, run) for run in range(model.runs)] if model.runs else [shape]
-        work = partial(_run_by_run, shapes, kernel, runs, velocity, workers, precision == "single")
+        work = partial(_run_by_run, shapes, kernel, x, velocity, workers, precision == "single")
     linear = (choose_kernel(shape) if kernel == "auto" else kernel) != "pairwise"
-    _interruptible_if_long(work, runs, linear)
-    return velocity if x.ndim == 3 else velocity[0]
+    _interruptible_if_long(work, x, linear)
+    return velocity
 
 
 def _of_block(block: Block, x: Array, kernel: Kernel, threads: int) -> Array:
@@ -225,14 +227,13 @@ def _of_block(block: Block, x: Array, kernel: Kernel, threads: int) -> Array:
     if kernel == "reference":
         check_memory(8.0 * 4 * n * x.size / d, "the n x n weights of the reference kernel")
         return block_drift(block, x)
-    runs = x if x.ndim == 3 else x[None]
-    velocity = np.empty_like(runs)
+    velocity = np.empty_like(x)  # (b, n, d)
     shapes = [_without_radius(block, n, d, run) for run in range(block.runs or 1)]
-    _interruptible_if_long(partial(_run_by_run, shapes, kernel, runs, velocity, threads, False), runs)
+    _interruptible_if_long(partial(_run_by_run, shapes, kernel, x, velocity, threads, False), x)
     radius = _radius(block, n)
     if radius is not None:
         velocity /= radius
-    return velocity if x.ndim == 3 else velocity[0]
+    return velocity
 
 
 def _without_radius(block: Block, n: int, d: int, run: int = 0) -> BlockShape:
@@ -247,18 +248,29 @@ def _radius(model: Attention | Block, n: int) -> Array | None:
     return model.radii(n)[:, None] * (model.alpha if model.norm == "peri" else 1.0)
 
 
-# One small system, whose sums take no longer than to set them up
+# One system: what is set up for its sums is kept for the next call, for to set up, or to touch memory for the
+# first time, may take as long as they do
+
+
+class _Settings(NamedTuple):
+    n: int
+    d: int
+    kernel: Kernel
+    threads: int
+    single: bool
 
 
 class _Kept(NamedTuple):
     """What is set up for tokens of one shape; a call takes a team out of `idle` while it uses it."""
 
-    settings: tuple[int, int, Kernel]  # n, d, kernel
+    settings: _Settings
+    shape: ModelShape | BlockShape
     radius: Array | None
     idle: list[Team]
 
 
-_kept: WeakKeyDictionary[Attention | Block, _Kept] = WeakKeyDictionary()  # models are frozen
+_Systems = WeakKeyDictionary[Attention | Block, _Kept]  # models are frozen
+_small, _large = _Systems(), _Systems()
 
 
 def _is_small(model: Attention | Block, n: int, d: int) -> bool:
@@ -268,33 +280,46 @@ def _is_small(model: Attention | Block, n: int, d: int) -> bool:
     return d < MIN_TILES_DIMENSION and n * seen <= MIN_TEAM_WORK
 
 
-def _of_small_system(model: Attention | Block, x: Array, kernel: Kernel) -> Array:
-    """The velocities of tokens x (n, d); what is set up for them is kept for the next call."""
-    settings = (*x.shape, kernel)
-    kept = _kept.get(model)
+def _of_one_system(model: Attention | Block, x: Array, settings: _Settings, systems: _Systems) -> Array:
+    """The velocities of tokens x (n, d)."""
+    kept = systems.get(model)
     if kept is None or kept.settings != settings:
-        while len(_kept) >= MAX_KEPT:
-            _kept.popitem()
-        kept = _kept[model] = _Kept(settings, _radius(model, len(x)), [])
+        while len(systems) >= (MAX_SMALL_KEPT if systems is _small else 1):
+            with suppress(KeyError):  # another thread was faster
+                systems.popitem()
+        shape = _shape_of_one(model, settings)
+        kept = systems[model] = _Kept(settings, shape, _radius(model, settings.n), [])
     try:
         team = kept.idle.pop()
     except IndexError:
-        team = _small_team(model, *settings)
+        team = _team(kept.shape, settings)
     velocity = np.empty_like(x)
-    _one_run(team, x, velocity, np.zeros(1, dtype=np.uint8))
-    kept.idle.append(team)
+    if systems is _small:
+        _one_run(team, x, velocity, np.zeros(1, dtype=np.uint8))
+        kept.idle.append(team)
+    else:
+        with one_blas_thread(kept.shape):
+            linear = isinstance(team.system, Circle | CircleGrid | CircleSmall | Sphere)
+            _interruptible_if_long(partial(_one_run, team, x, velocity), x, linear)
+        if not kept.idle and team.nbytes <= MAX_LARGE_KEPT:
+            kept.idle.append(team)
     if kept.radius is not None:
         velocity /= kept.radius
     return velocity
 
 
-def _small_team(model: Attention | Block, n: int, d: int, kernel: Kernel) -> Team:
+def _shape_of_one(model: Attention | Block, settings: _Settings) -> ModelShape | BlockShape:
     if isinstance(model, Attention):
-        shape = model_shape(model, n, d)
+        shape = model_shape(model, settings.n, settings.d)
         if shape.ordinary:
-            return Team(make_system(shape, kernel, angle=False), 1)
+            return shape
         model = Block(model)
-    return Team(make_system(_without_radius(model, n, d), kernel, angle=False), 1)
+    return _without_radius(model, settings.n, settings.d)
+
+
+def _team(shape: ModelShape | BlockShape, settings: _Settings) -> Team:
+    system = make_system(shape, settings.kernel, angle=False, single=settings.single)
+    return Team(system, settings.threads if team_pays(system, 1, settings.threads) else 1)
 
 
 def _with_run_axis(model: Attention | Block, x: Array) -> Array:
@@ -514,7 +539,7 @@ def team_pays(system: System, runs: int, threads: int) -> bool:
 
 
 def work_of(system: System) -> float:
-    """Pairs, or token-modes, of one evaluation: what decides whether a team pays."""
+    """Pairs of the circle, or token-modes, of one evaluation: what decides whether a team pays."""
     if isinstance(system, Circle):
         return float(system.pair.n) * system.totals.shape[1] * 2.0
     if isinstance(system, CircleSmall):
@@ -527,8 +552,12 @@ def work_of(system: System) -> float:
         return system.pairs
     if isinstance(system, HeadTiles):
         return system.pairs * system.x.shape[1] / 8.0
-    seen = mean_seen(system.mask, system.n, system.w) + system.m
-    return float(system.n) * seen * (1.0 if isinstance(system, Pairwise) else system.x.shape[1] / 8.0)
+    pairs = system.n * (mean_seen(system.mask, system.n, system.w) + system.m)
+    if isinstance(system, Pairwise):
+        return (
+            pairs * (2.0 * system.x.shape[0] + 7.0) / 11.0
+        )  # multiplications of a pair, over those in d = 2
+    return pairs * system.x.shape[1] / 8.0
 
 
 # What was chosen, done

@@ -70,6 +70,11 @@ class Team:
         if not isinstance(system, Circle | CircleGrid | CircleSmall | Sphere):
             self.edges = _edges(system, threads)
 
+    @property
+    def nbytes(self) -> int:
+        """What the system's arrays take, but for the scratch of further threads."""
+        return _nbytes(self.system)
+
     def place(self, y: Array) -> None:
         """Put the state y, flat and padded by 8, on the sphere."""
         system = (
@@ -140,6 +145,14 @@ def _rows_of_tile(system: Tiles | HeadTiles, threads: int) -> int:
     # a whole tile, as what it meets is read anew for each; parts only where there are too few for the threads
     enough = TILES_PER_THREAD * threads
     return next((rows for rows in (ROWS, ROWS // 2) if system.n >= enough * rows), ROWS // 4)
+
+
+def _nbytes(record: tuple[Any, ...]) -> int:
+    """Of all arrays in a record and in the records inside it."""
+    return sum(
+        _nbytes(value) if isinstance(value, tuple) else value.nbytes if isinstance(value, np.ndarray) else 0
+        for value in record
+    )
 
 
 def _with_own_scratch(system: System) -> System:

@@ -1,4 +1,4 @@
-"""The item predicted-merges with 2000 tokens instead of 200 and 400, starts of their own: a few minutes of
+"""The item predicted-merges with 2000 tokens instead of 200 and 400, starts of their own: 4.3 minutes of
 processor time.
 
     python studies/predicted_merges_large.py OUT
@@ -19,7 +19,7 @@ from nucleate.papers.open_questions.predicted_merges.item import ITEM, LARGE
 
 def main(out: str) -> None:
     """Run, measure, judge and draw."""
-    print(f"A few minutes of processor time, less what is in {out} already", flush=True)
+    print(f"4.3 minutes of processor time when it was measured, less what is in {out} already", flush=True)
     for folder in ("figures", "data", "items"):
         (Path(out) / folder).mkdir(parents=True, exist_ok=True)
     summary = reproduce_item(Path(out), ITEM, {**ITEM.parameters, **LARGE}, display=Shares())

@@ -87,7 +87,7 @@ def _distances(ax: Any, numbers: Numbers, p: Parameters, d: str) -> None:
         ax.errorbar(np.array(some) * shift, value, ends, linewidth=1.2, label=f"from {label}", **style)
     ax.set(xscale="log", yscale="log", xlabel="β")
     ax.set_xticks(betas, [f"{beta:g}" for beta in betas])
-    if d == next(iter(p["limit_n"])):
+    if d == list(p["limit_n"])[-1 if len(p["limit_n"]) == 1 else 1]:
         ax.legend(fontsize=SMALL_POINTS - 1, frameon=False, loc="lower left")
     low, high = ax.get_ylim()
     ax.set_ylim(low * 0.8, high * 1.25)

@@ -309,11 +309,11 @@ ITEM = Item(
     ),
     captions={
         "predicted-merges": (
-            "Left: simulated against predicted time of every merge, both since t_f, on the circle (filled),"
-            " on spheres (rings) and with Q and K drawn (crosses). Below: the ratio, with dotted lines at a"
-            " factor of 3. Right: shares of right absorbers (dots), of log time with the right leaders left"
-            " (squares) and of lives with the whole order right (triangles), with 95 % intervals; bars are"
-            " absorbers by chance and by ordinary single linkage."
+            "Left: simulated against predicted time of every merge, both since t_f and of every β; logarithms"
+            " are spread like their root, so that early merges have room. Below: the ratio, with dotted lines"
+            " at a factor of 3. Right: shares of right absorbers (dots), of log time with the right leaders"
+            " left (squares) and of lives with the whole order right (triangles), with 95 % intervals; bars"
+            " are absorbers by chance and by ordinary single linkage."
         )
     },
     run=run,

@@ -117,12 +117,13 @@ def _passing(ax: Any, data: Data, p: Parameters) -> None:
             label = f"full mask, β = {case.beta:g}"
             ax.plot(p["full_n"], full, "o-", color=colour, label=label, **ring)
         late = s[known] >= np.log(p["least"])
-        t = np.linspace(FIRST_TIME, times[-1], 120)
-        place = front_places(t, case.beta, case.d)
-        offset = np.mean(s[known][late] - front_places(value[late], case.beta, case.d))
-        use = (place + offset > s[0]) & (place + offset < s[-1])
-        label = "4λt − (3/2) ln t + const" if i == 0 else None
-        ax.plot(np.exp(place + offset)[use], t[use], color=palette.red, linewidth=1.0, label=label)
+        if late.any():
+            t = np.linspace(FIRST_TIME, times[-1], 120)
+            place = front_places(t, case.beta, case.d)
+            offset = np.mean(s[known][late] - front_places(value[late], case.beta, case.d))
+            use = (place + offset > s[0]) & (place + offset < s[-1])
+            law = "4λt − (3/2) ln t + const" if i == 0 else None
+            ax.plot(np.exp(place + offset)[use], t[use], color=palette.red, linewidth=1.0, label=law)
         if i == 0:  # 4λ is the same to 2 % in all cases
             ax.plot(np.exp(s), s / front_speed(case.beta), "--", color=palette.ink, label="ln k / (4λ)")
     ax.set(

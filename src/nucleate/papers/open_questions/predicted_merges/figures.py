@@ -51,9 +51,9 @@ def _merges(axes: Any, data: Data, p: Parameters) -> None:
             np.concatenate([getattr(one, name) for one in found]) / np.log(10.0)
             for name in ("measured", "predicted")
         )
-        mark, colour, words = GROUPS[case.group]
+        mark, number, words = GROUPS[case.group]
         style: dict[str, Any] = {"marker": mark, "s": 11, "linewidths": 0.7}
-        colour = CLUSTER_COLOURS[colour]
+        colour = CLUSTER_COLOURS[number]
         style |= {"color": colour} if mark == "x" else {"facecolors": "none", "edgecolors": colour}
         label = words if case.group not in seen else None
         seen.add(case.group)

@@ -1,16 +1,20 @@
 """Predicted against simulated merges: compared by hand, and wrong absorbers or times change the verdict."""
 
+import shutil
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import xarray
-from support.small_items import changed, made
+from support.docs_scripts import study_script
+from support.small_items import SMALL, changed, made
 
 import nucleate as nc
 from nucleate.papers import find
 from nucleate.papers.open_questions.predicted_merges.data import Case, cases, one_life
+from nucleate.papers.open_questions.predicted_merges.item import LARGE
 from nucleate.papers.open_questions.predicted_merges.measures import (
     Comparison,
     by_start,
@@ -139,3 +143,25 @@ def test_a_share_of_merges_that_are_all_right_has_an_interval() -> None:
     assert right.value == right.high == 1.0
     assert right.low is not None
     assert 0.9 < right.low < 1.0
+
+
+def test_the_larger_runs_have_seeds_of_their_own_say_their_cost_first_and_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    item, large = find("predicted-merges"), study_script("predicted_merges_large")
+    seeds = [
+        {case.first_seed + i for case in cases(p) for i in range(case.starts)}
+        for p in ({**item.parameters, **LARGE}, item.parameters)
+    ]
+    assert seeds[0].isdisjoint(seeds[1] | set(range(10_000, 11_000)))  # nor those the rule was chosen on
+    monkeypatch.setattr(large, "LARGE", {**SMALL["predicted-merges"], "first_seed": LARGE["first_seed"]})
+    large.main(str(tmp_path))
+    told = capsys.readouterr().out
+    assert told.startswith("4.3 minutes of processor time")
+    assert "causal single linkage predicts the merges" in told
+    first, *_, last = sorted((tmp_path / "data" / "predicted-merges").glob("*.zarr"))
+    written = first.stat().st_mtime_ns
+    shutil.rmtree(last)
+    large.main(str(tmp_path))
+    assert last.exists()
+    assert first.stat().st_mtime_ns == written

@@ -192,6 +192,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "small_angles": {"2": [0.3, 0.6]},
         "predicted": [[2, 16.0, 40], [2, 64.0, 60]],
         "starts": {"2": 4},
+        "first_start": 5,
         "simulated": [[2, 16.0, 40]],
         "held": [[2, 64.0, 60]],
     },

@@ -1,10 +1,12 @@
 """The front, read off profiles made up; other modes, speeds, places and masses flip the verdicts."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import xarray
+from support.docs_scripts import study_script
 from support.small_items import made
 
 from nucleate.checks import Array
@@ -32,6 +34,7 @@ from nucleate.papers.open_questions.causal_front.measures import (
     profile_bias,
     profile_distances,
     propagated_share,
+    relative_masses,
     same_place,
     slopes,
 )
@@ -374,3 +377,31 @@ def test_a_small_run_has_what_is_measured() -> None:
     assert found.data["d2_beta16"]["seen"].shape == found.data["d2_beta16"]["own_seen"].shape
     assert 0.8 < found.numbers["d2_beta16_growth"].value < 1.2
     assert np.nansum(found.data["d3_beta6"]["mass"].values[0]) == pytest.approx(1.0)
+
+
+def test_nine_of_ten_masses_are_relative_to_their_starts_mean() -> None:
+    mass = np.array([[0.5, 0.3, 0.2, 0.001], [0.6, 0.4, np.nan, np.nan]])
+    assert relative_masses(mass, 5.0) == pytest.approx([1.5, 0.9, 0.6, 1.2, 0.8])
+    numbers = made("causal-front").numbers
+    assert numbers["mass_low"].value < 1.0 < numbers["mass_high"].value
+
+
+def test_a_gamma_law_of_masses_is_observed_where_it_holds_and_other_laws_are_not() -> None:
+    study, rng = study_script("front_masses"), np.random.default_rng(5)
+
+    def starts(draw: Callable[[int], Array]) -> list[Array]:
+        every = [draw(int(m)) for m in rng.integers(6, 10, 400)]
+        return [one / one.mean() for one in every]
+
+    cuts = starts(lambda m: rng.exponential(size=m))  # random places, roughly
+    gamma = starts(lambda m: rng.gamma(12.0, size=m))
+    word, shape, off, farther = study.judged(gamma, cuts)
+    assert (word, shape) == ("observed", pytest.approx(12.0, rel=0.25))
+    assert max(abs(one.value) for one in off) < 0.03
+    assert min(one.value for one in farther.values()) > 0.0
+    # of the same spread, but in two heights: a third of the clusters light
+    two = starts(lambda m: np.where(rng.random(m) < 0.35, 0.2, 1.0))
+    assert study.judged(two, cuts)[0] == "not observed"
+    assert study.judged(cuts, cuts)[0] != "observed"  # the nulls are as near
+    few = study.judged(gamma[:20], cuts[:20])
+    assert few[0] == "undecided"

@@ -1,5 +1,6 @@
 """Clusters over ln t / beta: counted by hand, and other curves change the verdicts."""
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -16,6 +17,7 @@ from nucleate.papers.open_questions.cluster_counts.measures import (
     counts,
     distances,
     plateaus,
+    ratio_values,
     scaled_counts,
 )
 
@@ -27,6 +29,7 @@ P: dict[str, Any] = {
     "small_angles": {"2": [0.25, 0.5]},
     "predicted": [[2, 64.0, 0], [2, 256.0, 0], [2, 1024.0, 0]],
     "starts": {"2": 12},
+    "first_start": 0,
     "simulated": [[2, 64.0, 0]],
     "held": [[2, 256.0, 0]],
 }
@@ -136,3 +139,67 @@ def test_counts_are_losses_after_the_time_and_one() -> None:
 def test_predictions_and_simulations_of_a_start_belong_together() -> None:
     found = made("cluster-counts")
     assert found.numbers["d2_beta16_simulated"].value < found.numbers["d2_beta16_simulated_null"].value
+
+
+def test_bounds_are_held_by_whole_intervals() -> None:
+    """A value within its bound is undecided where the interval has the bound in it."""
+    item = find("cluster-counts")
+    numbers = dict(item.measure(planted(), P))
+
+    def word(i: int, name: str, value: float, low: float, high: float) -> str:
+        one = replace(numbers[name], value=value, low=low, high=high)
+        return item.verdicts({**numbers, name: one}, P)[i].word
+
+    for i, name, bound in ((0, "d2_beta1024_off", 0.05), (2, "d2_beta64_simulated", 0.03)):
+        off = [replace(numbers[f"d2_beta{b:g}_off"], value=1.0, low=0.9, high=1.1) for b in (64.0, 256.0)]
+        for key, one, by in zip(("d2_beta64_off", "d2_beta256_off"), off, (1.0, 0.5), strict=True):
+            numbers[key] = replace(one, value=by, low=0.9 * by, high=1.1 * by)  # fall, well apart
+        assert word(i, name, 0.5 * bound, 0.4 * bound, 0.9 * bound) == "observed"
+        assert word(i, name, 0.5 * bound, 0.0, 1.1 * bound) == "undecided"
+        assert word(i, name, 2.0 * bound, 1.1 * bound, 3.0 * bound) == "not observed"
+    assert word(1, "d2_drift", 1.03, 1.02, 1.039) == "observed"
+    assert word(1, "d2_drift", 1.03, 1.01, 1.05) == "undecided"
+    assert word(1, "d2_drift", 1.06, 1.05, 1.07) == "not observed"
+    assert word(1, "d2_kappa_small", 1.1, 0.9, 1.3) == "undecided"
+    assert word(4, "d2_held_limit", 1.0, 0.95, 1.05) == "undecided"
+
+
+def test_the_interval_of_kappa_has_the_drift_to_twice_the_angle_in_it() -> None:
+    found = find("cluster-counts").measure(planted(), P)
+    small, one, drift = (found[f"d2_{name}"] for name in ("kappa_small", "kappa", "drift"))
+    assert small.value == one.value
+    assert small.ends[1] - one.ends[1] == pytest.approx(abs(drift.value - 1.0) * one.value)
+    assert drift.value == pytest.approx(found["d2_kappa_wide"].value / one.value)
+
+
+def test_intervals_of_distances_are_students_over_starts_and_end_at_0() -> None:
+    found = find("cluster-counts").measure(planted(), P)["d2_beta64_off"]
+    assert found.how == "95 % interval of the mean of 12"
+    data = planted()
+    loss = data["simulated_d2_beta64"]["loss"].values.copy()
+    loss[0] *= 0.5
+    one = {**data, "simulated_d2_beta64": data["simulated_d2_beta64"].copy(data={"loss": loss})}
+    found = find("cluster-counts").measure(one, P)["d2_beta64_simulated"]
+    assert found.low == 0.0
+    assert found.high is not None
+    assert found.high > 3.0 * found.value  # drawing starts again it is less
+
+
+def test_a_ratio_of_means_has_its_error_from_pairs() -> None:
+    rng = np.random.default_rng(0)
+    one = rng.normal(2.0, 0.3, 400)
+    assert ratio_values(2.0 * one, one) == pytest.approx(np.full(400, 2.0))  # together: no error
+    other = ratio_values(rng.normal(2.0, 0.3, 400), one)
+    assert other.mean() == pytest.approx(1.0, abs=0.03)
+    assert other.std() == pytest.approx(0.15 * np.sqrt(2.0), rel=0.1)
+
+
+def test_the_last_merge_simulated_is_held_against_prediction_and_limit_of_its_start() -> None:
+    found = find("cluster-counts").measure(planted(), P)
+    assert found["d2_beta64_last_off"].value == 0.0
+    assert found["d2_beta64_last_null"].value > 0.1
+    assert found["d2_beta64_last_limit"].value == pytest.approx(-6.0 / 64.0)  # the planted shift
+    data = planted()
+    longer = data["simulated_d2_beta64"].copy(data={"loss": data["simulated_d2_beta64"]["loss"].values + 6.4})
+    off = find("cluster-counts").measure({**data, "simulated_d2_beta64": longer}, P)
+    assert off["d2_beta64_last_predicted"].value == pytest.approx(0.1)

@@ -1,15 +1,20 @@
 """Predicted against simulated merges: compared by hand, and wrong absorbers or times change the verdict."""
 
+import shutil
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import xarray
-from support.small_items import changed, made
+from support.docs_scripts import study_script
+from support.small_items import SMALL, changed, made
 
 import nucleate as nc
 from nucleate.papers import find
 from nucleate.papers.open_questions.predicted_merges.data import Case, cases, one_life
+from nucleate.papers.open_questions.predicted_merges.item import LARGE
 from nucleate.papers.open_questions.predicted_merges.measures import (
     Comparison,
     by_start,
@@ -17,7 +22,7 @@ from nucleate.papers.open_questions.predicted_merges.measures import (
     share_of_starts,
 )
 
-P: dict[str, Any] = {"cases": [["circle", 2, 100.0, 30, 12, "I"]], "share": 1.0, "first_seed": 0}
+P: dict[str, Any] = {"cases": [["circle", 2, 100.0, 30, 40, "I"]], "share": 1.0, "first_seed": 0}
 CASE = cases(P)[0]
 
 
@@ -118,3 +123,45 @@ def test_small_lives_are_compared_in_every_group() -> None:
     assert found.numbers["circle_absorber"].value > found.numbers["circle_chance"].value
     assert [verdict.word for verdict in found.item.verdicts(found.numbers, found.p)] != []
     assert isinstance(compare(found.data[cases(found.p)[1].name], cases(found.p)[1])[0], Comparison)
+
+
+def test_bounds_of_times_are_held_by_whole_intervals() -> None:
+    """A median, and a 95 % quantile, below their bounds but with an interval that has them in it."""
+    item = find("predicted-merges")
+    numbers = dict(item.measure({CASE.name: perfect()}, P))
+    plain = numbers["circle_median_plain"]  # hardly above 0 for clusters of one token
+    numbers["circle_median_plain"] = replace(plain, value=0.5, low=0.4, high=0.6)
+    for name, bound in (("median", 0.01), ("most", float(np.log(3.0)))):
+        below = replace(numbers[f"circle_{name}"], value=0.9 * bound, low=0.5 * bound, high=0.95 * bound)
+        reaches, over = replace(below, high=1.1 * bound), replace(below, low=1.1 * bound, high=2.0 * bound)
+        for one, expected in ((below, "observed"), (reaches, "undecided"), (over, "not observed")):
+            assert item.verdicts({**numbers, f"circle_{name}": one}, P)[0].word == expected
+
+
+def test_a_share_of_merges_that_are_all_right_has_an_interval() -> None:
+    right = find("predicted-merges").measure({CASE.name: perfect()}, P)["circle_absorber"]
+    assert right.value == right.high == 1.0
+    assert right.low is not None
+    assert 0.9 < right.low < 1.0
+
+
+def test_the_larger_runs_have_seeds_of_their_own_say_their_cost_first_and_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    item, large = find("predicted-merges"), study_script("predicted_merges_large")
+    seeds = [
+        {case.first_seed + i for case in cases(p) for i in range(case.starts)}
+        for p in ({**item.parameters, **LARGE}, item.parameters)
+    ]
+    assert seeds[0].isdisjoint(seeds[1] | set(range(10_000, 11_000)))  # nor those the rule was chosen on
+    monkeypatch.setattr(large, "LARGE", {**SMALL["predicted-merges"], "first_seed": LARGE["first_seed"]})
+    large.main(str(tmp_path))
+    told = capsys.readouterr().out
+    assert told.startswith("4.3 minutes of processor time")
+    assert "causal single linkage predicts the merges" in told
+    first, *_, last = sorted((tmp_path / "data" / "predicted-merges").glob("*.zarr"))
+    written = first.stat().st_mtime_ns
+    shutil.rmtree(last)
+    large.main(str(tmp_path))
+    assert last.exists()
+    assert first.stat().st_mtime_ns == written

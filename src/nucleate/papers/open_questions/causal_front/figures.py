@@ -17,7 +17,7 @@ from nucleate.papers.open_questions.causal_front.data import (
     expected_clusters,
 )
 from nucleate.papers.open_questions.causal_front.verdicts import LOGARITHMS
-from nucleate.theory.causal_front import fastest_degree, front_places
+from nucleate.theory.causal_front import fastest_degree, front_places, front_speed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["draw"]
 
 FRAMES = (2.0, 4.0, 6.0, 8.0, 10.0)  # times at which the front is shown
+KEY_ROOM = 1.22  # of the largest height, to have the key above all curves
 LABEL_GAP = 0.055  # between labels of curves, of the largest height
+FIRST_TIME = 1.2  # from which on the law is drawn
 COLOURS = (1, 0, 2, 3, 4)  # of CLUSTER_COLOURS, by the order of cases
 
 
@@ -54,8 +56,10 @@ def _profiles(ax: Any, data: Data, p: Parameters, case: Case) -> None:
     ends = [float(max(seen[frame, -1], limit[frame, -1])) for frame in frames]
     for frame, time, height in zip(frames, FRAMES, _apart(ends, LABEL_GAP * max(ends)), strict=True):
         shade = palette.grey(0.25 + 0.07 * time)
-        ax.plot(np.exp(s), seen[frame], color=shade, linewidth=1.5)
-        ax.plot(np.exp(s), limit[frame], ":", color=palette.red, linewidth=1.3)
+        first = frame == frames[0]
+        ax.plot(np.exp(s), seen[frame], color=shade, linewidth=1.5, label="run" if first else None)
+        words = "limit equation behind\nits first tokens" if first else None
+        ax.plot(np.exp(s), limit[frame], ":", color=palette.red, linewidth=1.3, label=words)
         ax.annotate(
             f"t = {times[frame]:g}",
             (1.01, height),
@@ -65,6 +69,8 @@ def _profiles(ax: Any, data: Data, p: Parameters, case: Case) -> None:
             annotation_clip=False,
         )
     ax.margins(x=0.01)
+    ax.set_ylim(top=KEY_ROOM * max(float(seen[frames].max()), float(limit[frames].max())))
+    ax.legend(fontsize=SMALL_POINTS - 1, frameon=False, loc="upper left", ncols=2)
     ax.set(xscale="log", xlabel="place k in the sequence", ylabel="ζ − 1, what a token sees beyond 1")
     ax.set_title(case.words, fontsize=SMALL_POINTS + 1)
 
@@ -110,13 +116,16 @@ def _passing(ax: Any, data: Data, p: Parameters) -> None:
             ring = {"markersize": 5, "mfc": "none", "linewidth": 0.8}
             label = f"full mask, β = {case.beta:g}"
             ax.plot(p["full_n"], full, "o-", color=colour, label=label, **ring)
-            if i == 0:
-                late = s[known] >= np.log(p["least"])
-                t = np.linspace(2.0, times[-1], 60)
-                place = front_places(t, case.beta)
-                offset = np.mean(s[known][late] - front_places(value[late], case.beta))
-                use = (place + offset > s[0]) & (place + offset < s[-1])
-                ax.plot(np.exp(place + offset)[use], t[use], color=palette.red, linewidth=1.2)
+        late = s[known] >= np.log(p["least"])
+        if late.any():
+            t = np.linspace(FIRST_TIME, times[-1], 120)
+            place = front_places(t, case.beta, case.d)
+            offset = np.mean(s[known][late] - front_places(value[late], case.beta, case.d))
+            use = (place + offset > s[0]) & (place + offset < s[-1])
+            law = "4λt − (3/2) ln t + const" if i == 0 else None
+            ax.plot(np.exp(place + offset)[use], t[use], color=palette.red, linewidth=1.0, label=law)
+        if i == 0:  # 4λ is the same to 2 % in all cases
+            ax.plot(np.exp(s), s / front_speed(case.beta), "--", color=palette.ink, label="ln k / (4λ)")
     ax.set(
         xscale="log",
         xlabel="place k in the sequence (rings: number n of tokens)",
@@ -167,6 +176,7 @@ def _masses(ax: Any, data: Data, circle: list[Case]) -> None:
                 kept = row[row > least]
                 relative.append(kept / kept.mean())
         values = np.sort(np.concatenate(relative))
-        ax.plot(values, np.arange(1, len(values) + 1) / len(values), color=colour, linewidth=1.8, label=words)
+        share = np.arange(len(values) + 1) / len(values)
+        ax.step([0.0, *values], share, where="post", color=colour, linewidth=1.8, label=words)
     ax.set(xlabel="mass of a cluster over the mean", ylabel="share of clusters", xlim=(0.0, 2.6), ylim=(0, 1))
     ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="lower right")

@@ -14,6 +14,7 @@ __all__ = [
     "profile_bias",
     "profile_distances",
     "propagated_share",
+    "relative_masses",
     "same_place",
     "slopes",
     "speed_ratios",
@@ -118,6 +119,13 @@ def mass_spread(mass: Array, expected: float) -> Array:
     share: (start, cluster) -> (start,)."""
     kept = [row[row > 0.1 / expected] for row in mass]
     return np.array([one.std() / one.mean() for one in kept])
+
+
+def relative_masses(mass: Array, expected: float) -> Array:
+    """Masses over the mean of their start's, of all clusters of all starts that have at least a tenth of an
+    even share: (start, cluster) -> (clusters,)."""
+    kept = [row[row > 0.1 / expected] for row in mass]
+    return np.concatenate([row / row.mean() for row in kept])
 
 
 def correlations(mass: Array, predicted: Array) -> Array:

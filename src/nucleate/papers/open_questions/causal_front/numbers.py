@@ -25,6 +25,7 @@ from nucleate.papers.open_questions.causal_front.measures import (
     profile_bias,
     profile_distances,
     propagated_share,
+    relative_masses,
     same_place,
     slopes,
     speed_ratios,
@@ -35,6 +36,9 @@ __all__ = ["BEHIND_TIMES", "PASSING_TIMES", "measure"]
 
 PASSING_TIMES = (2.0, 4.0)  # at which profiles are compared, while the front passes
 BEHIND_TIMES = (6.0, 8.0, 10.0)  # and behind it
+
+CONSTANT = 0.5  # unit of time, added to t to see what a constant does that nobody knows
+MASS_QUANTILES = {"low": 0.05, "high": 0.95}
 
 Named = Iterator[tuple[str, Number]]
 
@@ -70,7 +74,23 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
     numbers["logarithm"] = mean_of(_known(np.concatenate(coefficients)), about, 1.5)
     about = "all runs on the circle: c of the limit equation without noise, behind the same tokens, minus c"
     numbers["logarithm_difference"] = mean_of(_known(np.concatenate(differences)), about, 1.5)
-    return numbers | dict(_far(data, p))
+    return numbers | dict(_mass_quantiles(data, p)) | dict(_far(data, p))
+
+
+def _mass_quantiles(data: Data, p: Parameters) -> Named:
+    """Between which nine of ten clusters on the circle are."""
+    circle = [case for case in cases(p) if case.d == 2]
+    mass = np.concatenate(
+        [
+            relative_masses(data[case.name]["mass"].values, expected_clusters(fastest_degree(case.beta), 2))
+            for case in circle
+        ]
+    )
+    for name, level in MASS_QUANTILES.items():
+        about = (
+            f"all runs on the circle: {level:.0%} quantile of the masses of {len(mass)} clusters, each over"
+        )
+        yield f"mass_{name}", exact(float(np.quantile(mass, level)), f"{about} the mean of its start")
 
 
 def _known(values: Array) -> Array:
@@ -215,7 +235,7 @@ def _far(data: Data, p: Parameters) -> Named:
     speed = cell_front_speed(beta, float(s[1] - s[0]))
     # dt/ds of cells of width 0 over that of these
     narrow = speed / front_speed(beta)
-    coefficients = []
+    coefficients, later = [], []
     for i, (kind, words, logarithm, digits) in enumerate(
         (("noisy", "with noise", 1.5, "3/2"), ("quiet", "without noise", 3.0, "3"))
     ):
@@ -233,6 +253,9 @@ def _far(data: Data, p: Parameters) -> Named:
         about = f"limit equation {words}, {where}: c with which d(vt − c ln t)/ds is 1"
         coefficient = logarithms(crossing, s, speed, least=begin, most=end)
         coefficients.append(coefficient)
+        later.append(logarithms(crossing + CONSTANT, s, speed, least=begin, most=end) - coefficient)
+        about = f"limit equation {words}, {where}: change of that c, if t were {CONSTANT:g} more"
+        yield f"far_{kind}_logarithm_later", mean_of(_known(later[-1]), about)
         yield f"far_{kind}_logarithm", mean_of(_known(coefficient), about, logarithm)
         yield from _joint(
             f"far_{kind}_",
@@ -243,10 +266,9 @@ def _far(data: Data, p: Parameters) -> Named:
             end,
         )
         whole = joint_speeds([(crossing, s, speed)], least=begin, most=end)  # (start, 2)
-        moved = joint_speeds([(crossing + 0.5, s, speed)], least=begin, most=end)
-        about = (
-            f"limit equation {words}, {where}: change of {{}} fitted together with {{}}, if t were 0.5 more"
-        )
+        moved = joint_speeds([(crossing + CONSTANT, s, speed)], least=begin, most=end)
+        about = f"limit equation {words}, {where}: change of {{}} fitted together with {{}}, if t were"
+        about = f"{about} {CONSTANT:g} more"
         yield f"far_{kind}_later_speed", mean_of((moved - whole)[:, 0], about.format("v/(4λ)", "c"))
         yield f"far_{kind}_later_logarithm", mean_of((moved - whole)[:, 1], about.format("c", "v"))
         number = number_behind(data["far"]["settled"].values[:, i], s, beta, begin)
@@ -254,3 +276,5 @@ def _far(data: Data, p: Parameters) -> Named:
         yield f"far_{kind}_number", mean_of(_known(number), about, float(fastest_degree(beta)))
     about = f"limit equation, {where}: c without noise minus c with noise, start by start"
     yield "far_logarithm_difference", mean_of(_known(coefficients[1] - coefficients[0]), about, 1.5)
+    about = f"{about}: change if t were {CONSTANT:g} more"
+    yield "far_logarithm_difference_later", mean_of(_known(later[1] - later[0]), about)

@@ -76,9 +76,9 @@ def run(workspace: "ItemWorkspace") -> "Data":
         )
     beside = [case for case in p["simulated"] if case not in p["predicted"]]  # to be held against simulation
     for name, function, first, cases in (
-        ("predicted", predicted_losses, 0, [*p["predicted"], *beside]),
+        ("predicted", predicted_losses, p["first_start"], [*p["predicted"], *beside]),
         ("held", predicted_losses, p["held_seed"], p["held"]),
-        ("simulated", simulated_losses, 0, p["simulated"]),
+        ("simulated", simulated_losses, p["first_start"], p["simulated"]),
     ):
         for d, beta, n in cases:
             starts = p["starts"][str(d)]

@@ -22,6 +22,8 @@ COLOURS = (1, 0, 2, 3, 4)  # of CLUSTER_COLOURS, by the order of beta
 PLATEAUS = (2, 3, 4, 5)
 DISTANCE_TICKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 MAX_TICKS = 5
+NULL_SHIFT = 1.12  # to the right, a factor in beta
+LEAST_SHOWN = 0.1  # of a value, down to which its interval is drawn
 
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
@@ -47,9 +49,8 @@ def _curves(ax: Any, data: Data, p: Parameters, d: str) -> None:
     simulated = {beta for dim, beta, _ in p["simulated"] if str(dim) == d}
     betas = sorted(simulated | {beta for dim, beta, _ in p["predicted"] if str(dim) == d})
     ax.plot(GRID, limit.mean(0), color=palette.grey(0.55), linewidth=3.0, label="limit, all starts")
-    ax.plot(
-        GRID, limit[: p["starts"][d]].mean(0), color=palette.ink, linewidth=1.4, label="limit, same starts"
-    )
+    same = limit[p["first_start"] :][: p["starts"][d]]  # (starts, 99)
+    ax.plot(GRID, same.mean(0), color=palette.ink, linewidth=1.4, label="limit, same starts")
     for i, beta in enumerate(betas):
         colour = CLUSTER_COLOURS[COLOURS[i % 5]]
         curve = counts(data[f"predicted_d{d}_beta{beta:g}"]["loss"].values, beta)
@@ -66,23 +67,28 @@ def _curves(ax: Any, data: Data, p: Parameters, d: str) -> None:
 
 
 def _distances(ax: Any, numbers: Numbers, p: Parameters, d: str) -> None:
-    from nucleate.plot.styles import tidy
+    from nucleate.plot.styles import SMALL_POINTS, tidy
 
     palette = tidy(ax)
     betas = [beta for dim, beta, _ in p["predicted"] if str(dim) == d]
-    for name, some, style in (
-        ("off", betas, {"fmt": "o-", "color": palette.ink}),
-        ("step", betas[:-1], {"fmt": "o", "color": palette.red, "markerfacecolor": "none"}),
+    grey = palette.grey(0.5)
+    for name, some, label, style in (
+        ("null", betas, "another start's limit", {"fmt": "s", "color": grey, "markersize": 4}),
+        ("off", betas, "the limit", {"fmt": "o-", "color": palette.ink, "markersize": 5}),
+        ("step", betas[:-1], "the next β", {"fmt": "o", "color": palette.red, "mfc": "none"}),
     ):
         found = [numbers[f"d{d}_beta{beta:g}_{name}"] for beta in some]
         value, low, high = (
             np.array([getattr(one, part) for one in found]) for part in ("value", "low", "high")
         )
-        ax.errorbar(some, value, [value - low, high - value], markersize=5, linewidth=1.2, **style)
-    null = np.mean([numbers[f"d{d}_beta{beta:g}_null"].value for beta in betas])
-    ax.axhline(null, color=palette.grey(0.5), linewidth=0.9, linestyle=(0, (3, 2)))
+        low = np.maximum(low, LEAST_SHOWN * value)  # the axis has no zero
+        shift = NULL_SHIFT if name == "null" else 1.0  # so that both intervals are seen
+        ends = [value - low, high - value]
+        ax.errorbar(np.array(some) * shift, value, ends, linewidth=1.2, label=f"from {label}", **style)
     ax.set(xscale="log", yscale="log", xlabel="β")
     ax.set_xticks(betas, [f"{beta:g}" for beta in betas])
+    if d == list(p["limit_n"])[-1 if len(p["limit_n"]) == 1 else 1]:
+        ax.legend(fontsize=SMALL_POINTS - 1, frameon=False, loc="lower left")
     low, high = ax.get_ylim()
     ax.set_ylim(low * 0.8, high * 1.25)
     ticks = [tick for tick in DISTANCE_TICKS if low * 0.8 <= tick <= high * 1.25]
@@ -105,6 +111,11 @@ def _last(data: Data, numbers: Numbers, p: Parameters) -> "Figure":
         colour = CLUSTER_COLOURS[COLOURS[i % 4]]
         level = np.sort(levels(data[f"limit_d{d}"]["loss"].values[:, 0]))
         left.plot(level, (np.arange(len(level)) + 0.5) / len(level), color=colour, label=f"d = {d}")
+        seen = [beta for dim, beta, _ in p["simulated"] if str(dim) == d]
+        if seen:
+            last = np.sort(data[f"simulated_d{d}_beta{max(seen):g}"]["loss"].values[:, 0]) / max(seen)
+            share, words = (np.arange(len(last)) + 0.5) / len(last), f"simulated, β = {max(seen):g}"
+            left.plot(last, share, "osD"[i % 3], color=colour, markersize=4, label=words)
         found = [numbers[f"d{d}_plateau{clusters}"] for clusters in PLATEAUS]
         value, low, high = (
             np.array([getattr(one, part) for one in found]) for part in ("value", "low", "high")

@@ -13,8 +13,8 @@ __all__ = [
     "levels",
     "limit_counts",
     "plateaus",
+    "ratio_values",
     "relative_plateaus",
-    "resampled",
     "scaled_counts",
 ]
 
@@ -67,8 +67,8 @@ def scaled_counts(level: Array, d: int, angles: Array) -> Array:
     return np.asarray(np.mean([one * part for one, part in zip(left, share, strict=True)], axis=0))
 
 
-def resampled(values: Array, resamples: int, seed: int = 0) -> tuple[float, float, float]:
-    """The mean of (starts,) and its 95 % interval from starts drawn again."""
-    drawn = np.random.default_rng(seed).integers(len(values), size=(resamples, len(values)))
-    low, high = np.quantile(values[drawn].mean(1), [0.025, 0.975])
-    return float(values.mean()), float(low), float(high)
+def ratio_values(one: Array, other: Array) -> Array:
+    """The mean of one over that of the other, of the same starts, linearised: values whose mean is that ratio
+    and whose spread is its error, (starts,) twice -> (starts,)."""
+    ratio = one.mean() / other.mean()
+    return np.asarray(ratio + (one - ratio * other) / other.mean())

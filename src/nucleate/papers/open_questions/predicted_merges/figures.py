@@ -15,6 +15,14 @@ __all__ = ["draw"]
 
 LARGEST_RATIO = 1.0  # of the logarithm to base 10 that is shown
 FACTOR = 3.0  # dotted
+TICKS = (-1, 0, 1, 2, 5, 10, 20, 50, 100)  # of the logarithm to base 10
+# mark, number in CLUSTER_COLOURS and words of each group of lives
+GROUPS = {
+    "circle": ("o", 0, "circle"),
+    "sphere3": ("s", 1, "d = 3"),
+    "sphere4": ("D", 2, "d = 4"),
+    "scores": ("x", 3, "Q, K drawn"),
+}
 
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
@@ -35,7 +43,6 @@ def _merges(axes: Any, data: Data, p: Parameters) -> None:
     ax, ratio = axes
     palette, most, seen = tidy(ax), 1.0, set()
     tidy(ratio)
-    betas = sorted({case.beta for case in cases(p)})
     for case in cases(p):
         found = compare(data[case.name], case)
         if not found:
@@ -44,16 +51,12 @@ def _merges(axes: Any, data: Data, p: Parameters) -> None:
             np.concatenate([getattr(one, name) for one in found]) / np.log(10.0)
             for name in ("measured", "predicted")
         )
-        colour = CLUSTER_COLOURS[betas.index(case.beta) % len(CLUSTER_COLOURS)]
-        style: dict[str, Any] = {
-            "circle": {"marker": "o", "s": 9, "color": colour, "linewidths": 0},
-            "scores": {"marker": "x", "s": 12, "color": colour, "linewidths": 0.8},
-        }.get(
-            case.group,
-            {"marker": "o", "s": 14, "facecolors": "none", "edgecolors": colour, "linewidths": 0.7},
-        )
-        label = f"β = {case.beta:g}" if case.beta not in seen else None
-        seen.add(case.beta)
+        mark, number, words = GROUPS[case.group]
+        style: dict[str, Any] = {"marker": mark, "s": 11, "linewidths": 0.7}
+        colour = CLUSTER_COLOURS[number]
+        style |= {"color": colour} if mark == "x" else {"facecolors": "none", "edgecolors": colour}
+        label = words if case.group not in seen else None
+        seen.add(case.group)
         ax.scatter(law, measured, label=label, alpha=0.8, **style)
         ratio.scatter(
             law, np.clip(measured - law, -LARGEST_RATIO, LARGEST_RATIO), clip_on=False, alpha=0.8, **style
@@ -65,21 +68,27 @@ def _merges(axes: Any, data: Data, p: Parameters) -> None:
         ratio.axhline(
             side * np.log10(FACTOR), color=palette.grey(0.5), linewidth=0.8, linestyle=(0, (1, 1.5)), zorder=0
         )
+    for one in (ax, ratio):
+        one.set_xscale("function", functions=(_root, _square))  # room for the early merges
+    ax.set_yscale("function", functions=(_root, _square))
+    ticks = [tick for tick in TICKS if tick <= most]
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.set(xlim=(-1.0, most), ylim=(-1.0, most), ylabel=r"$\log_{10}$ of the simulated time")
     ratio.set(
         ylim=(-LARGEST_RATIO, LARGEST_RATIO),
         xlabel=r"$\log_{10}$ of the predicted time",
         ylabel=r"$\log_{10}$(simulated / predicted)",
     )
-    handles, labels = ax.get_legend_handles_labels()
-    by_beta = sorted(zip(labels, handles, strict=True), key=lambda one: float(one[0].rpartition(" ")[2]))
-    ax.legend(
-        [one[1] for one in by_beta],
-        [one[0] for one in by_beta],
-        fontsize=SMALL_POINTS,
-        frameon=False,
-        loc="lower right",
-    )
+    ax.legend(fontsize=SMALL_POINTS, frameon=False, loc="lower right")
+
+
+def _root(value: Any) -> Any:
+    return np.sqrt(np.maximum(np.asarray(value, dtype=np.float64) + 1.0, 0.0))
+
+
+def _square(root: Any) -> Any:
+    return np.square(np.asarray(root, dtype=np.float64)) - 1.0
 
 
 def _shares(ax: Any, numbers: Numbers, p: Parameters) -> None:

@@ -2,14 +2,7 @@
 
 import numpy as np
 
-from nucleate.papers.core.criteria import (
-    Part,
-    above,
-    below,
-    value_at_least,
-    value_at_most,
-    word_of,
-)
+from nucleate.papers.core.criteria import Part, above, at_least, below, value_at_most, word_of
 from nucleate.papers.core.item import Numbers, Parameters, Verdict
 from nucleate.papers.core.numbers import Number
 from nucleate.papers.open_questions.sink_survival.measures import MIN_THRESHOLDS, MOST, RADIUS, phase
@@ -98,7 +91,7 @@ def _falls(numbers: Numbers, p: Parameters, ingredient: str) -> list[Part]:
     return [
         *weakest,
         below(slope, 0.0),
-        value_at_least(held, MIN_RIGHT),
+        at_least(held, MIN_RIGHT),
         above(held, null.value),
         above(drop, 0.0),
     ]
@@ -246,7 +239,7 @@ def _depths(numbers: Numbers, p: Parameters) -> Verdict:
     for one in ("pre", "peri"):
         parts += [*_wins(last[one][0]), below(last[one][-1]["first"], 0.5)]
     listed = "; ".join(
-        f"{NAMES[one]} {', '.join(_strength(number.value, one) for number in found)}"
+        f"{NAMES[one]} {', '.join(_with_interval(number, one) for number in found)}"
         for one, found in at.items()
     )
     return Verdict(

@@ -287,7 +287,11 @@ def simulate(
             )
 
         plain = not (mask or "").startswith("window") and model is None
-        one_head = plain and not any(one is not None for one in family.values()) and device == "cpu"
+        beside = [name for name, one in family.items() if one is not None]
+        # on the sphere a head with ALiBi goes as one without
+        one_head = (
+            plain and device == "cpu" and (not beside or (beside == ["--alibi"] and setup.x0.shape[-1] == 3))
+        )
         alone = (setup.model, rtol + atol) if one_head else None
         tried = _announce(moved, setup.x0, last, plain, alone, dry_run, quiet, time_limit)
         if dry_run:

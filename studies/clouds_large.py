@@ -4,8 +4,8 @@
 
 With `late`, only its runs of late tokens, about eight minutes, and no figure. With `kinds`, a study of its
 own: late exponents of symmetric V, and with drawn Q and K, beside those of general V, for d = 8 and d = 3 or
-one of them, with the criteria of clouds/kinds.py. Figures, numbers and verdicts are written into the folder OUT; a second
-call goes on where the first one stopped.
+one of them, with the criteria of clouds/kinds.py. Figures, numbers and verdicts are written into
+the folder OUT; a second call goes on where the first one stopped.
 """
 
 import sys

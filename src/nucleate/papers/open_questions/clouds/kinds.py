@@ -1,5 +1,5 @@
-"""Are clouds of symmetric V, and with drawn Q and K, chaotic?  Late exponents of runs of 128 tokens, each kind
-on the same seeds as general V, which the same measure has to find chaotic: numbers, verdicts, picture.
+"""Are clouds of symmetric V, and with drawn Q and K, chaotic?  Late exponents of runs of 128 tokens, each
+kind on the same seeds as general V, which the same measure has to find chaotic: numbers, verdicts, picture.
 
 Known when the criteria were written: runs to t = 900 with other seeds, d = 8, beta = 16, 128 tokens, in which
 no late exponent was above 0: 4 symmetric V (-0.024 to -0.028), 6 of V = -I with drawn Q and K (-0.69 to -1),
@@ -189,8 +189,8 @@ def _quiet(numbers: Numbers, kind: str, where: str, control: list[Part]) -> Verd
         f"clouds of {KIND_NAMES[kind]} are chaotic for fewer than {MAX_CHAOTIC:.0%} of the V, {where}",
         word_of([below(share, MAX_CHAOTIC), holds]),
         f"{share_words(share)} have late exponents above {numbers['limit'].value:.4f}; the largest is"
-        f" {largest:.4f}, the median {middle:.4f}, the smallest {smallest:.4f}; were 5 %, 10 % or 20 % of such"
-        f" V chaotic, none of {runs} would be with probability {of_none}",
+        f" {largest:.4f}, the median {middle:.4f}, the smallest {smallest:.4f}; were 5 %, 10 % or 20 % of"
+        f" such V chaotic, none of {runs} would be with probability {of_none}",
     )
 
 

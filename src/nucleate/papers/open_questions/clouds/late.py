@@ -217,8 +217,8 @@ def late_verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
             " limit than runs that cannot be chaotic might by chance",
             word_of([above(share, 1.0 / (nulls + 1))]),
             f"{share_words(share)} of the V have late exponents above {limit:.4f} in both halves of the"
-            f" window, the largest of the V {numbers[f'{_key(first, n[-1])}_most'].value:.4f}; of the late tokens"
-            f" {numbers[f'{_key(first, n[-1])}_tokens']} are above it. Of runs that cannot be chaotic"
+            f" window, the largest of the V {numbers[f'{_key(first, n[-1])}_most'].value:.4f}; of the late"
+            f" tokens {numbers[f'{_key(first, n[-1])}_tokens']} are above it. Of runs that cannot be chaotic"
             f" {share_words(null)} are above the limit that the others make, and the largest late exponent is"
             f" {numbers['late_null_most'].value:.4f}",
         ),

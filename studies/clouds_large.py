@@ -1,4 +1,4 @@
-"""The item clouds with as many runs as open-questions/clouds.md has: about 40 minutes of processor time.
+"""The item clouds with as many runs as open-questions/clouds.md has: about 35 minutes of processor time.
 
     python studies/clouds_large.py OUT [late | kinds [8 | 3]]
 
@@ -15,7 +15,7 @@ from nucleate.papers.core.cache import ItemWorkspace
 from nucleate.papers.core.runner import reproduce_item
 from nucleate.papers.open_questions.clouds.item import ITEM, LARGE
 from nucleate.papers.open_questions.clouds.kinds import (
-    KINDS,
+    KIND_RUNS,
     draw_kinds,
     kind_numbers,
     kind_verdicts,
@@ -24,8 +24,8 @@ from nucleate.papers.open_questions.clouds.kinds import (
 from nucleate.papers.open_questions.clouds.late import late_numbers, late_verdicts
 from nucleate.papers.open_questions.clouds.late_runs import run_late
 
-MINUTES, LATE_MINUTES = 40, 8  # of processor time
-KINDS_MINUTES = {8: 15, 3: 5}
+MINUTES, LATE_MINUTES = 35, 8  # of processor time
+KINDS_MINUTES = {8: 14, 3: 6}  # of that, dimension by dimension
 
 
 class Shares:
@@ -71,12 +71,12 @@ def kinds_main(out: str, dimensions: list[int]) -> None:
     (Path(out) / "figures").mkdir(parents=True, exist_ok=True)
     found = {}
     for d in dimensions:
-        workspace = ItemWorkspace(ITEM.key, Path(out) / "data" / f"{ITEM.key}-kinds", KINDS[d])
+        workspace = ItemWorkspace(ITEM.key, Path(out) / "data" / f"{ITEM.key}-kinds", KIND_RUNS[d])
         found[d] = run_kinds(workspace, d, lambda done, total: Shares().at(ITEM.key, done / total))
-        numbers = dict(kind_numbers(found[d], d, KINDS[d]))
+        numbers = dict(kind_numbers(found[d], d, KIND_RUNS[d]))
         for number in numbers.values():
             print(f"{number.about}: {number}")
-        for verdict in kind_verdicts(numbers, d, KINDS[d]):
+        for verdict in kind_verdicts(numbers, d, KIND_RUNS[d]):
             print(f"{verdict.word}: {verdict.part}. {verdict.why}.")
     draw_kinds(found).savefig(Path(out) / "figures" / "clouds-kinds.png", dpi=150)
 
@@ -87,6 +87,6 @@ def _say_cost(out: str, minutes: int) -> None:
 
 if __name__ == "__main__":
     if sys.argv[2:3] == ["kinds"]:
-        kinds_main(sys.argv[1], [int(d) for d in sys.argv[3:]] or list(KINDS))
+        kinds_main(sys.argv[1], [int(d) for d in sys.argv[3:]] or list(KIND_RUNS))
     else:
         (late_main if sys.argv[2:] == ["late"] else main)(sys.argv[1])

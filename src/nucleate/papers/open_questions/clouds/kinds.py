@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from nucleate.papers.core.cache import ItemWorkspace
 
 __all__ = [
-    "KINDS",
     "KIND_NAMES",
+    "KIND_RUNS",
     "MAX_CHAOTIC",
     "draw_kinds",
     "kind_numbers",
@@ -63,7 +63,7 @@ def _runs(first_seed: int, cells: list[list[object]]) -> Parameters:
 
 # kind, d, beta, V and starts; V, Q, K and start belong to the seed, so that general V is the same with
 # Q = K = I and with drawn ones.  Each dimension has nulls, and so a limit, of its own.
-KINDS: dict[int, Parameters] = {
+KIND_RUNS: dict[int, Parameters] = {
     8: _runs(
         80_001,
         [
@@ -98,7 +98,7 @@ def run_kinds(workspace: "ItemWorkspace", d: int, progress: Callable[[float, flo
     """Exponents of every token in both halves of the window, (runs, n), some runs at a time."""
     import xarray
 
-    p = KINDS[d]
+    p = KIND_RUNS[d]
     draws, late = late_table(p), p["late"]
 
     def block(numbers: range) -> "Dataset":
@@ -139,6 +139,8 @@ def kind_numbers(found: "Dataset", d: int, p: Parameters) -> Iterator[tuple[str,
         about = f"{KIND_NAMES[kind]}, {words}: V with chaotic clouds"
         yield kind, share_of(int((own > limit).sum()), len(own), about)
         about = f"{KIND_NAMES[kind]}, {words}: late exponent, the lower one of the two halves"
+        if (own > limit).any():
+            yield f"{kind}_least_above", exact(own[own > limit].min(), f"{about}, smallest above the limit")
         for name, value in (("most", own.max()), ("middle", np.median(own)), ("least", own.min())):
             yield f"{kind}_{name}", exact(float(value), f"{about}, {name}")
         if kind != CONTROL:
@@ -214,7 +216,7 @@ def draw_kinds(found: "dict[int, Dataset]") -> "Figure":
 
     figure = Figure(figsize=(5.3 * len(found), 3.8), layout="constrained")
     for ax, (d, one) in zip(figure.subplots(1, len(found), squeeze=False)[0], found.items(), strict=True):
-        palette, p, rng = tidy(ax), KINDS[d], np.random.default_rng(0)
+        palette, p, rng = tidy(ax), KIND_RUNS[d], np.random.default_rng(0)
         limit, late = _late(one, p)
         nulls = np.array([cannot_be_chaotic(draw) for draw in late_table(p)])
         columns = {"cannot be\nchaotic": nulls}

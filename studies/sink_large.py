@@ -2,11 +2,13 @@
 d = 4 and n = 32, d = 8, the strengths that the item had first, seeds from 2000 on; 4 minutes of processor
 time.
 
-    python studies/sink_large.py OUT
+    python studies/sink_large.py OUT [weak]
 
 Prints, for every ingredient, strength and beta, how many of 8 starts the first token wins, how many another
-token in its place, and the runs that the other wins alone.  What is simulated is kept in the folder OUT; a
-second call goes on where the first one stopped.
+token in its place, and the runs that the other wins alone.  With `weak` another study: whether x_1 wins with
+weak MLPs, heads and V by layers up to the strengths that the item found, on starts from 3000 on, by the
+criteria of sink_survival/weak.py; 3 minutes.  What is simulated is kept in the folder OUT; a second call goes
+on where the first one stopped.
 """
 
 import sys
@@ -17,6 +19,7 @@ from nucleate.papers.core.item import Parameters
 from nucleate.papers.open_questions.sink_survival.data import run
 from nucleate.papers.open_questions.sink_survival.item import ITEM
 from nucleate.papers.open_questions.sink_survival.measures import wins
+from nucleate.papers.open_questions.sink_survival.weak import WEAK, weak_numbers, weak_verdicts
 
 SIZES = ((128, 4), (32, 8))  # n, d
 STRENGTHS = {
@@ -38,7 +41,7 @@ LARGE: Parameters = {
     "held_starts": 0,
     "cases": CASES,
 }
-MINUTES = 4  # of processor time, measured
+MINUTES, WEAK_MINUTES = 4, 3  # of processor time, measured
 
 
 def main(out: str) -> None:
@@ -64,5 +67,21 @@ def main(out: str) -> None:
                     )
 
 
+def weak_main(out: str) -> None:
+    """Weak strengths on new starts, size by size."""
+    print(f"About {WEAK_MINUTES} minutes of processor time, less what is in {out} already.", flush=True)
+    for i, (name, p) in enumerate(WEAK.items()):
+
+        def progress(done: float, total: float, i: int = i) -> None:
+            print(f"{(i + done / total) / len(WEAK):.0%}", flush=True)
+
+        data = run(ItemWorkspace(ITEM.key, Path(out) / f"weak-{name}", p, progress, print))
+        numbers = dict(weak_numbers(data, p))
+        for number in numbers.values():
+            print(f"{number.about}: {number}")
+        for verdict in weak_verdicts(numbers, p):
+            print(f"{verdict.word}: {verdict.part}. {verdict.why}.", flush=True)
+
+
 if __name__ == "__main__":
-    main(sys.argv[1])
+    (weak_main if sys.argv[2:] == ["weak"] else main)(sys.argv[1])

@@ -13,6 +13,7 @@ from support.small_items import SMALL, made
 
 from nucleate.papers import find
 from nucleate.papers.open_questions.lifetimes.data import cells
+from nucleate.papers.open_questions.lifetimes.figures import draw
 from nucleate.papers.open_questions.lifetimes.item import LARGE
 from nucleate.papers.open_questions.lifetimes.measures import fitted_line, merged, seeds_of
 
@@ -151,3 +152,20 @@ def test_the_larger_runs_have_seeds_of_their_own_say_their_cost_first_and_go_on(
     large.main(str(tmp_path))
     assert last.exists()
     assert first.stat().st_mtime_ns == written
+
+
+def test_a_dimension_has_the_same_colour_whichever_others_are_drawn() -> None:
+    found, p = made("lifetimes"), {**find("lifetimes").parameters, **SMALL["lifetimes"]}
+    without = {**p, "cells": [cell for cell in p["cells"] if cell[0] != 2]}
+    assert len(without["cells"]) < len(p["cells"])
+
+    def colours(p: dict[str, Any]) -> dict[str, Any]:
+        left = draw(found.data, found.numbers, p)["lifetimes"].axes[0]
+        labels = [(str(line.get_label()), line.get_color()) for line in left.lines]
+        return {label.split(",")[0]: colour for label, colour in labels if label.startswith("d = ")}
+
+    every, some = colours(p), colours(without)
+    assert "d = 2" in every
+    assert "d = 2" not in some
+    assert {label: every[label] for label in some} == some
+    assert len(set(every.values())) == len(every)

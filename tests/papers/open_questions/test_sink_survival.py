@@ -18,6 +18,7 @@ from nucleate.papers.core.numbers import Number
 from nucleate.papers.open_questions.sink_survival.data import overlaps, starts_of
 from nucleate.papers.open_questions.sink_survival.ingredients import INGREDIENTS, unit_mlp
 from nucleate.papers.open_questions.sink_survival.measures import line, phase, shares, thresholds, wins
+from nucleate.papers.open_questions.sink_survival.weak import UP_TO, WEAK, weak_numbers, weak_verdicts
 
 FULL = find("sink-survival").parameters
 P = {**FULL, "cases": {name: case for name, case in FULL["cases"].items() if name != "mix"}}
@@ -295,3 +296,59 @@ def test_the_larger_runs_say_their_cost_first_and_go_on_where_they_stopped(
     assert second.exists()
     assert first.stat().st_mtime_ns == written
     assert capsys.readouterr().out == told
+
+
+def weak_words(first: int, other: int, beyond: tuple[int, int], name: str = "n32-d4") -> list[str]:
+    """The two verdicts of an MLP, if of 40 starts so many end at x_1 and at another token in its place, up to
+    UP_TO and beyond it; with heads and layers the same."""
+    p = WEAK[name]
+    data = {}
+    for one, case in p["cases"].items():
+        values, starts = case["values"], p["starts"]
+        overlap = np.zeros((starts, len(values), len(p["betas"]), 4, 10))
+        for i, value in enumerate(values):
+            won, also = (first, other) if value <= UP_TO[one] else beyond
+            overlap[:won, i, :, 0] = overlap[:also, i, :, 1] = 1.0
+        overlap[:, 1:, :, 2] = np.nan  # the full mask was run at the weakest strength only
+        data[one] = xarray.Dataset({"overlap": (("start", "strength", "beta", "kind", "token"), overlap)})
+    every: list[str] = [verdict.word for verdict in weak_verdicts(dict(weak_numbers(data, p)), p)]
+    assert every == every[:2] * 3
+    return every[:2]
+
+
+def test_planted_starts_change_the_verdicts_on_weak_strengths() -> None:
+    assert weak_words(40, 2, (40, 38)) == ["observed", "observed"]
+    assert weak_words(40, 2, (40, 18)) == ["observed", NO]  # with more starts it wins there too
+    assert weak_words(40, 2, (40, 33)) == ["observed", "observed"]  # alone in 7 of 40
+    assert weak_words(40, 35, (40, 38))[0] == OPEN
+    assert weak_words(20, 2, (40, 38))[0] == OPEN
+    assert weak_words(10, 2, (40, 38))[0] == NO
+    # so few starts leave open what 40 decide
+    assert weak_words(12, 1, (12, 6), "n32-d8") == ["observed", OPEN]
+
+
+def test_weak_strengths_have_starts_that_no_other_run_had() -> None:
+    large, seen = study_script("sink_large"), {5000, 5001, 5002}
+    for p in (FULL, {**FULL, **find("sink-survival").quick}, large.LARGE):
+        most = max(starts_of(p, name) for name in p["cases"])
+        seen |= set(range(p["first_seed"], p["first_seed"] + most))
+        seen |= set(range(p["held_seed"], p["held_seed"] + p["held_starts"]))
+    for p in WEAK.values():
+        assert seen.isdisjoint(range(p["first_seed"], p["first_seed"] + p["starts"]))
+        for name, case in p["cases"].items():
+            assert UP_TO[name] in case["values"][:-1]
+
+
+def test_a_threshold_whose_interval_has_no_end_is_not_drawn() -> None:
+    from nucleate.papers.open_questions.sink_survival.figures import ALONE, draw
+
+    item = find("sink-survival")
+    values = FULL["cases"]["heads"]["values"]
+    for never, drawn in ((0, True), (5, False)):  # of 12 starts, where another token never wins as well
+        data = runs(values, P["betas"], starts_of(P, "heads"), lambda s, b: True, nobody)
+        data["overlap"][never:, values.index(0.03) :, :, 1] = 1.0
+        p = {**P, "cases": {"heads": P["cases"]["heads"]}, "held_starts": 0}
+        numbers = item.measure({"heads": data}, p)
+        panel = draw({}, numbers, p)["sink-survival"].axes[0]
+        dashed = [one for one in panel.lines if one.get_color() == ALONE and one.get_linestyle() == "--"]
+        assert len(dashed) == (len(P["betas"]) if drawn else 0)

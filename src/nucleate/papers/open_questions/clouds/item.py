@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nucleate.checks import Array
-from nucleate.papers.core.criteria import ELSE, Part, above, below, value_at_most, word_of
+from nucleate.papers.core.criteria import ELSE, Part, above, at_most, below, value_at_most, word_of
 from nucleate.papers.core.item import Cost, Data, Item, Numbers, Parameters, Verdict
 from nucleate.papers.core.numbers import Number, exact, mean_of
 from nucleate.papers.open_questions.clouds.data import picked, run, table
@@ -272,9 +272,10 @@ def _chaotic(numbers: Numbers, p: Parameters, kind: str, floor: float) -> Verdic
 
 
 def _quiet(numbers: Numbers, p: Parameters, kind: str, floor: float) -> Verdict:
-    share = value_at_most(numbers[f"{kind}_share"], MAX_CHAOTIC_SHARE)
+    share = at_most(numbers[f"{kind}_share"], MAX_CHAOTIC_SHARE)
     return Verdict(
-        f"clouds of {KIND_WORDS[kind]} with {_tokens(p)} are not chaotic",
+        f"clouds of {KIND_WORDS[kind]} with {_tokens(p)} are not chaotic, by the held-out exponent of one"
+        " token",
         word_of([below(numbers[kind], floor), share]),
         _seen(numbers, kind, floor),
     )
@@ -372,8 +373,9 @@ ITEM = Item(
     ),
     ours=(
         "Under the causal mask the tangent flow is block lower triangular, so that every token has d − 1"
-        " Lyapunov exponents of its own. Proved: from almost every start those of a token do not add up to"
-        " more than 0, so that nothing is chaotic on the circle; with V = −I and Q = K = I every token"
+        " Lyapunov exponents of its own. Proved: from almost every start the mean rates of a token do not add"
+        " up to more than 0, so that on the circle no token has a positive one. (Not proved: that the"
+        " exponents of the whole system are those of its tokens.) With V = −I and Q = K = I every token"
         " follows a gradient. Hypotheses, after a pilot of 145 shorter runs on other seeds: clouds of"
         " general V are chaotic on spheres, weakly and in late tokens; those of symmetric V, and of V = −I"
         " with any Q and K, are not. After these had been judged by one token's exponent with at most 128"
@@ -534,8 +536,11 @@ ITEM = Item(
         f" distance of two runs that begin 1e-8 apart differs by at most {MAX_PARTING_ERROR:g} from the"
         f" tangent flow's while that is below {MAX_PARTING:g}. Third and fourth: observed if the lower end"
         " of the 95 % interval over seeds of the held-out exponent is above 0 and above the resolution."
-        " Fifth and sixth: observed if the upper end of that interval is below the resolution and at most"
-        f" {MAX_CHAOTIC_SHARE:.0%} of the runs are above it. Seventh, added once the larger set had been"
+        " Fifth and sixth: observed if the upper end of that interval is below the resolution, and that of"
+        f" the share of runs above it is at most {MAX_CHAOTIC_SHARE:.0%}. (Until these runs had been seen the"
+        " share itself was held against that bound, which 0 of 20 pass whatever the clouds are: both were"
+        " called observed. So many V as are here cannot decide it; studies/clouds_large.py OUT kinds asks it"
+        " anew, by late exponents.) Seventh, added once the larger set had been"
         " seen, for new runs: observed if the lower end of the interval over other starts is above 0 and"
         " above the resolution. Eighth: observed if the intervals are apart."
         " Ninth: observed if the rule made from even seeds heeds the dominant eigenvalue, and the lower"

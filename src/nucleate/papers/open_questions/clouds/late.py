@@ -34,6 +34,7 @@ __all__ = [
     "late_verdicts",
     "lying",
     "rows_of",
+    "share_words",
     "uniform_distances",
 ]
 
@@ -215,10 +216,10 @@ def late_verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
             f"more of general V, {cell_words(first, n[-1])}, have late tokens with a mean exponent above the"
             " limit than runs that cannot be chaotic might by chance",
             word_of([above(share, 1.0 / (nulls + 1))]),
-            f"{_share(share)} of the V have late exponents above {limit:.4f} in both halves of the window,"
-            f" the largest of the V {numbers[f'{_key(first, n[-1])}_most'].value:.4f}; of the late tokens"
-            f" {numbers[f'{_key(first, n[-1])}_tokens']} are above it. Of runs that cannot be chaotic"
-            f" {_share(null)} are above the limit that the others make, and the largest late exponent is"
+            f"{share_words(share)} of the V have late exponents above {limit:.4f} in both halves of the"
+            f" window, the largest of the V {numbers[f'{_key(first, n[-1])}_most'].value:.4f}; of the late"
+            f" tokens {numbers[f'{_key(first, n[-1])}_tokens']} are above it. Of runs that cannot be chaotic"
+            f" {share_words(null)} are above the limit that the others make, and the largest late exponent is"
             f" {numbers['late_null_most'].value:.4f}",
         ),
         Verdict(
@@ -248,7 +249,8 @@ def _more_often(numbers: Numbers, name: str) -> Part:
     return False if numbers[f"late_chance_{name}_fewer"].value <= MAX_CHANCE else None
 
 
-def _share(one: Number) -> str:
+def share_words(one: Number) -> str:
+    """How many of how many, with the interval."""
     low, high = one.ends
     hits, runs = one.count or (0, 0)
     return f"{hits} of {runs} [{low:.0%}, {high:.0%}]"
@@ -256,9 +258,9 @@ def _share(one: Number) -> str:
 
 def _more_tokens(numbers: Numbers, p: Parameters) -> Iterator[Verdict]:
     first, n, chance = cells(p)[0], p["late"]["n"], numbers["late_chance_n"].value
-    shares = [f"{_share(numbers[_key(first, m)])} with {m}" for m in n]
+    shares = [f"{share_words(numbers[_key(first, m)])} with {m}" for m in n]
     for cell in cells(p)[1:]:
-        some = ", ".join(f"{_share(numbers[_key(cell, m)])} with {m}" for m in n)
+        some = ", ".join(f"{share_words(numbers[_key(cell, m)])} with {m}" for m in n)
         shares.append(f"(d = {cell.d}, β = {cell.beta:g}: {some})")
     yield Verdict(
         f"more V have chaotic clouds with more tokens: {n[-1]} against the first {n[0]} of them, d ="
@@ -274,8 +276,8 @@ def _more(numbers: Numbers, p: Parameters, name: str, words: str, cell: Cell) ->
     return Verdict(
         f"more of {words} have chaotic clouds: {ways[name]}, {n} tokens",
         word_of([_more_often(numbers, name)]),
-        f"{_share(numbers[_key(first, n)])} against {_share(numbers[_key(cell, n)])}; chance alone has so"
-        f" much with probability {chance:.2g}",
+        f"{share_words(numbers[_key(first, n)])} against {share_words(numbers[_key(cell, n)])}; chance alone"
+        f" has so much with probability {chance:.2g}",
     )
 
 

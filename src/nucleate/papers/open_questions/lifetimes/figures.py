@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["draw"]
 
+COLOUR_OF = {2: 1, 3: 0, 4: 2, 5: 3}  # by the dimension, so that pictures of other sets of d agree
+
 
 def _is(d: int, use: str, cell: Cell) -> bool:
     return cell.d == d and cell.use == use
@@ -30,14 +32,14 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     palette = tidy(left)
     tidy(right)
     most = 0.0
-    for i, d in enumerate(sorted({cell.d for cell in cells(p)})):
-        colour = CLUSTER_COLOURS[(1, 0, 2, 3)[i % 4]]
+    for d in sorted({cell.d for cell in cells(p)}):
+        colour = CLUSTER_COLOURS[COLOUR_OF[d]]
         for use in ("fit", "test"):
             some = merged(data, p, partial(_is, d, use))
             most = max(most, float(some.exponent.max()))
             face = colour if use == "fit" else "none"
             slope, law = (numbers[f"d{d}_slope{name}"].value for name in ("", "_exact"))
-            label = f"d = {d}, slope {slope:.3f} ({law:.3f})" if use == "fit" else None
+            label = f"d = {d}, slope {slope:.4f} ({law:.4f})" if use == "fit" else None
             left.plot(
                 some.exponent,
                 some.log_time,

@@ -28,15 +28,19 @@ TITLES = {
     "noise": "noise, 1/κ",
 }
 WON = "#2a8a57"
+INTERVAL_HEIGHT = -0.25  # of a row, where intervals are drawn, below the marks
 ALONE = "white"  # on green, in either style
 CATCHING_UP = ("mlp", "heads", "layers")  # where another token's place comes to win as well
 MANY_VALUES = 11  # from which on every fourth one is named, not every second
+EVEN = "the values tried, one beside the other: not to scale"
 MARKS = {"common": "x", "open": "."}
 
 
 def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     """All of them on one sheet."""
     from matplotlib.figure import Figure
+
+    from nucleate.plot.styles import SMALL_POINTS
 
     rows = -(-len(p["cases"]) // COLUMNS)
     figure = Figure(figsize=(10.4, 2.45 * rows), layout="constrained")
@@ -49,6 +53,7 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
             ax.set_axis_off()
     for ax in axes[:, 0]:
         ax.set_ylabel("β")
+    figure.supxlabel(EVEN, fontsize=SMALL_POINTS)
     bar = figure.colorbar(mesh, ax=axes, shrink=0.6, pad=0.01)
     bar.set_label("share of runs that the first token wins")
     return {"sink-survival": figure}
@@ -93,14 +98,16 @@ def _panel(ax: Any, numbers: Numbers, p: Parameters, ingredient: str) -> Any:
 def _threshold(
     ax: Any, numbers: Numbers, p: Parameters, ingredient: str, name: str, colour: Any, style: str
 ) -> None:
-    """A step through the strengths at which half the starts change."""
+    """A step through the strengths at which half the starts change, with their intervals; none where an
+    interval has no end."""
     values = np.array(p["cases"][ingredient]["values"], dtype=np.float64)
     axis = values if ingredient == "alibi" else np.log(values)
     for b, beta in enumerate(p["betas"]):
-        at = numbers[f"{ingredient}_{name}_beta{beta:g}"].value
-        if np.isfinite(at):
-            place = np.interp(at, axis, np.arange(len(axis)))
+        at = numbers[f"{ingredient}_{name}_beta{beta:g}"]
+        if np.isfinite([at.value, *at.ends]).all():
+            place, low, high = np.interp([at.value, *at.ends], axis, np.arange(len(axis)))
             ax.plot([place, place], [b - 0.5, b + 0.5], color=colour, linewidth=1.8, linestyle=style)
+            ax.plot([low, high], [b + INTERVAL_HEIGHT] * 2, color=colour, linewidth=1.2)
 
 
 def _short(value: float) -> str:

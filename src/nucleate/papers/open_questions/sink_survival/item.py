@@ -132,7 +132,8 @@ ITEM = Item(
             " early where outcomes have noise. Known when these were written, from runs on the same seeds:"
             " that ALiBi's thresholds bend downwards, that with an MLP x_1 wins up to about s = 0.001 and"
             " with heads up to 0.001 to 0.01, and that half the runs with noise are lost near 1/κ = 0.01."
-            " The eighth verdict was written knowing that."
+            " The eighth verdict was written knowing that; studies/sink_large.py OUT weak asks on other"
+            " starts, and more of them, how far x_1 wins."
         ),
     ),
     criteria=(
@@ -165,10 +166,12 @@ ITEM = Item(
     captions={
         "sink-survival": (
             "The share of runs in which all tokens end at the first one (green, of 12 starts; 40 for ALiBi"
-            " and noise), over the strength of each ingredient, or depth, and β. Crosses: another token in"
+            " and noise), over the strength of each ingredient, or depth, and β. The values tried stand one"
+            " beside the other, whatever lies between them: axes are not to scale. Crosses: another token in"
             " the place of the first, or the full mask, does as well within intervals; dots: not decided by"
             " these starts. Red: the strength at which half the starts change. White, dashed: the strength up"
-            " to which x_1, and not the other token, wins in half of them."
+            " to which x_1, and not the other token, wins in half of them. Horizontal lines are the intervals"
+            " of these; where an interval has no end, nothing is drawn."
         )
     },
     run=run,

@@ -8,7 +8,7 @@ from nucleate.papers.core.numbers import Number
 from nucleate.papers.open_questions.sink_survival.measures import MIN_THRESHOLDS, MOST, RADIUS, phase
 from nucleate.papers.open_questions.sink_survival.numbers import NAMES
 
-__all__ = ["MIN_RIGHT", "verdicts"]
+__all__ = ["MIN_RIGHT", "points_of", "verdicts", "wins_at"]
 
 MIN_RIGHT = 0.8  # of held-out runs
 FALLING = ("mlp", "heads", "layers", "noise")  # exponentially with beta, as we expected
@@ -28,7 +28,7 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
     return tuple(found)
 
 
-def _points(numbers: Numbers, p: Parameters, ingredient: str) -> list[list[dict[str, Number]]]:
+def points_of(numbers: Numbers, p: Parameters, ingredient: str) -> list[list[dict[str, Number]]]:
     """The shares of runs won by x_1 and by its nulls, at every value (rows) and beta."""
     return [
         [
@@ -45,10 +45,10 @@ def _points(numbers: Numbers, p: Parameters, ingredient: str) -> list[list[dict[
 
 def _cells(numbers: Numbers, p: Parameters, ingredient: str) -> list[list[str]]:
     """The phase at every value (rows) and beta."""
-    return [[phase(found) for found in row] for row in _points(numbers, p, ingredient)]
+    return [[phase(found) for found in row] for row in points_of(numbers, p, ingredient)]
 
 
-def _wins(found: dict[str, Number]) -> list[Part]:
+def wins_at(found: dict[str, Number]) -> list[Part]:
     """Whether x_1 wins at a point: its share is above one half, and above those of the nulls."""
     first = found["first"]
     return [above(first, 0.5), *(above(first, one) for name, one in found.items() if name != "first")]
@@ -63,9 +63,9 @@ def _everywhere(numbers: Numbers, p: Parameters) -> Verdict:
     some = [one for one in ("none", "sqrt", "ngpt", "rope") if one in p["cases"]]
     told, parts = [], []
     for one in some:
-        points = _points(numbers, p, one)
+        points = points_of(numbers, p, one)
         flat = [found for row in (points if one == "rope" else points[-1:]) for found in row]
-        parts += [part for found in flat for part in _wins(found)]
+        parts += [part for found in flat for part in wins_at(found)]
         told.append(f"{NAMES[one]} {[phase(found) for found in flat].count('x_1')} of {len(flat)}")
     return Verdict(
         f"with V = I, no MLP and no noise the sink stays, {_tenths(MOST)} tenths of the tokens within"
@@ -78,8 +78,8 @@ def _everywhere(numbers: Numbers, p: Parameters) -> Verdict:
 
 def _falls(numbers: Numbers, p: Parameters, ingredient: str) -> list[Part]:
     """Whether x_1 wins at the weakest strength and its threshold falls with beta, held-out runs as well."""
-    points = _points(numbers, p, ingredient)
-    weakest = [part for found in points[0] for part in _wins(found)]
+    points = points_of(numbers, p, ingredient)
+    weakest = [part for found in points[0] for part in wins_at(found)]
     slope, held, null, drop = (
         numbers.get(f"{ingredient}_{name}") for name in ("slope", "held", "held_null", "held_falls")
     )
@@ -210,7 +210,7 @@ def _together(numbers: Numbers, p: Parameters) -> Verdict:
     told = []
     for one in TOGETHER:
         cells = _cells(numbers, p, one)
-        parts += [part for found in _points(numbers, p, one)[0] for part in _wins(found)]
+        parts += [part for found in points_of(numbers, p, one)[0] for part in wins_at(found)]
         flat = [cell for row in cells for cell in row]
         parts += ["x_1" not in cells[-1], "not" not in flat]
         at = ", ".join(_with_interval(numbers[f"{one}_alone_beta{beta:g}"], one) for beta in p["betas"])
@@ -229,15 +229,15 @@ def _together(numbers: Numbers, p: Parameters) -> Verdict:
 
 def _depths(numbers: Numbers, p: Parameters) -> Verdict:
     """Pre- and Peri-LN have not decided at the largest beta; nGPT decides no later than without."""
-    last = {one: _points(numbers, p, one)[-1] for one in ("none", "pre", "peri")}
+    last = {one: points_of(numbers, p, one)[-1] for one in ("none", "pre", "peri")}
     at = {
         one: [numbers[f"{one}_threshold_beta{beta:g}"] for beta in p["betas"]]
         for one in ("none", "sqrt", "ngpt", "pre", "peri")
     }
     parts = [value_at_most(a, b) for a, b in zip(at["ngpt"], at["none"], strict=True)]
-    parts += _wins(last["none"][-1])
+    parts += wins_at(last["none"][-1])
     for one in ("pre", "peri"):
-        parts += [*_wins(last[one][0]), below(last[one][-1]["first"], 0.5)]
+        parts += [*wins_at(last[one][0]), below(last[one][-1]["first"], 0.5)]
     listed = "; ".join(
         f"{NAMES[one]} {', '.join(_with_interval(number, one) for number in found)}"
         for one, found in at.items()

@@ -16,7 +16,6 @@ __all__ = [
     "at_least",
     "at_most",
     "below",
-    "value_at_least",
     "value_at_most",
     "within",
     "word_of",
@@ -53,11 +52,6 @@ def at_most(one: Number, bound: Bound) -> Part:
 def within(one: Number, middle: float, off: float) -> Part:
     """Whether the whole interval is in middle ± off."""
     return _all([at_least(one, middle - off), at_most(one, middle + off)])
-
-
-def value_at_least(one: Number, bound: Bound) -> Part:
-    """Whether the value is; it fails if the whole interval is below the bound."""
-    return True if one.value >= _value(bound) else False if below(one, bound) else None
 
 
 def value_at_most(one: Number, bound: Bound) -> Part:

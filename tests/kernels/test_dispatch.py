@@ -277,9 +277,9 @@ def test_a_system_with_many_frozen_tokens_is_not_small_and_few_stay_set_up() -> 
     for model in models:
         nc.drift(model, x)
     assert len(dispatch._small) == dispatch.MAX_SMALL_KEPT
-    for model in models[:3]:
+    for model in models[: dispatch.MAX_LARGE_KEPT + 5]:
         nc.drift(model, nc.uniform(200, 16, seed=1))
-    assert list(dispatch._large) == [models[2]]
+    assert len(dispatch._large) == dispatch.MAX_LARGE_KEPT
 
 
 LARGE: dict[str, tuple[Callable[[], Attention | nc.Block], int, int]] = {
@@ -307,8 +307,7 @@ def test_what_is_kept_of_a_large_system_changes_no_bit_of_the_next_call(name: st
 
 def test_a_system_that_takes_much_memory_does_not_stay_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
     model, x = Attention(4.0), nc.uniform(200, 16, seed=1)
-    monkeypatch.setattr(
-        dispatch, "MAX_LARGE_KEPT", 100_000
-    )  # x, keys and values are 26 KB each, others 98 KB
+    # x, keys and values are 26 KB each, all others 98 KB
+    monkeypatch.setattr(dispatch, "MAX_BYTES_KEPT", 100_000)
     nc.drift(model, x)
     assert not dispatch._large[model].idle

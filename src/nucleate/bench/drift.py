@@ -167,7 +167,8 @@ def _contestants(case: DriftCase, x: Array, seed: int) -> tuple[dict[str, Callab
         ready[OUR_GENERAL] = lambda: drift(general, x)
     peers = {"JAX jit": jax_drift, "JAX jit, softmax": jax_softmax_drift}
     if case.d >= MIN_TILES_DIMENSION:
-        ready[OUR_SINGLE] = lambda: drift(model, x, precision="single")
+        single = Attention(case.beta)  # what is set up for a model is kept for one precision
+        ready[OUR_SINGLE] = lambda: drift(single, x, precision="single")
         peers["torch attention"] = torch_attention
     ready["NumPy broadcast"] = lambda: numpy_drift(x, case.beta)
     absent = []

@@ -126,8 +126,8 @@ MODES_FOR_PAIR, FREE_MODES = (
     100.0,
 )  # in lanes take as long as a pair alone; cost little in a small system
 MIN_TEAM_WORK = 2.0e6  # pairs or token-modes from which threads over tokens pay, measured
-MAX_SMALL_KEPT = 64  # systems that stay set up, one per model; of the large ones only the last does,
-MAX_LARGE_KEPT = 2**26  # and only where it has no more bytes than this
+# systems that stay set up, one per model, and the bytes that a large one may have for it
+MAX_SMALL_KEPT, MAX_LARGE_KEPT, MAX_BYTES_KEPT = 64, 4, 2**25
 MIN_LONG_WORK = 1e8  # pairs, times d, from which a drift takes so long that Ctrl-C must reach it
 LINEAR_PAIRS = (
     3e3  # that a token of a kernel linear in n costs at most, about, unless many are summed by pairs
@@ -284,7 +284,7 @@ def _of_one_system(model: Attention | Block, x: Array, settings: _Settings, syst
     """The velocities of tokens x (n, d)."""
     kept = systems.get(model)
     if kept is None or kept.settings != settings:
-        while len(systems) >= (MAX_SMALL_KEPT if systems is _small else 1):
+        while len(systems) >= (MAX_SMALL_KEPT if systems is _small else MAX_LARGE_KEPT):
             with suppress(KeyError):  # another thread was faster
                 systems.popitem()
         shape = _shape_of_one(model, settings)
@@ -301,7 +301,7 @@ def _of_one_system(model: Attention | Block, x: Array, settings: _Settings, syst
         with one_blas_thread(kept.shape):
             linear = isinstance(team.system, Circle | CircleGrid | CircleSmall | Sphere)
             _interruptible_if_long(partial(_one_run, team, x, velocity), x, linear)
-        if not kept.idle and team.nbytes <= MAX_LARGE_KEPT:
+        if not kept.idle and team.nbytes <= MAX_BYTES_KEPT:
             kept.idle.append(team)
     if kept.radius is not None:
         velocity /= kept.radius

@@ -615,13 +615,13 @@ def _one_run(team: Team, x: Array, velocity: Array, stop: Stop) -> None:
     n, d = x.shape
     team.system.places[:] = x.T
     if isinstance(team.system, Circle | CircleGrid | CircleSmall):
-        speed = np.zeros(n + 8)  # by which the angle grows
+        speed = team.velocity(n)  # by which the angle grows
         team.sweep(speed, stop)
         np.multiply(x[:, 0], speed[:n], out=velocity[:, 1])
         np.negative(speed, out=speed)  # in its own place: for a million tokens new memory costs as much
         np.multiply(x[:, 1], speed[:n], out=velocity[:, 0])
     else:
-        flat = np.zeros(n * d + 8)
+        flat = team.velocity(n * d)
         team.sweep(flat, stop)
         velocity[:] = flat[: n * d].reshape(n, d)
 

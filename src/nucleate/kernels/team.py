@@ -21,7 +21,7 @@ from nucleate.kernels.head_tiles import (
 from nucleate.kernels.heads import Heads, heads_block, heads_images, heads_place, heads_sweep
 from nucleate.kernels.model_shape import CAUSAL
 from nucleate.kernels.pairwise import Pairwise, pairwise_block, pairwise_place
-from nucleate.kernels.simd import aligned_zeros
+from nucleate.kernels.simd import LANES, aligned_zeros
 from nucleate.kernels.sphere import Sphere, sphere_base, sphere_block, sphere_sweep, sphere_totals
 from nucleate.kernels.threads import Stop, share
 from nucleate.kernels.tiles import ROWS, Tiles, tiles_block, tiles_images, tiles_place
@@ -66,14 +66,21 @@ class Team:
 
     def __init__(self, system: System, threads: int) -> None:
         self.system = system
+        self._velocity = np.empty(0)
         self.members = [system, *(_with_own_scratch(system) for _ in range(threads - 1))]
         if not isinstance(system, Circle | CircleGrid | CircleSmall | Sphere):
             self.edges = _edges(system, threads)
 
+    def velocity(self, size: int) -> Array:
+        """Room for so many numbers, padded by 8, the same for every call."""
+        if self._velocity.size != size + LANES:
+            self._velocity = aligned_zeros(size + LANES)
+        return self._velocity
+
     @property
     def nbytes(self) -> int:
-        """What the system's arrays take, but for the scratch of further threads."""
-        return _nbytes(self.system)
+        """What the arrays take, but for the scratch of further threads."""
+        return _nbytes(self.system) + self._velocity.nbytes
 
     def place(self, y: Array) -> None:
         """Put the state y, flat and padded by 8, on the sphere."""

@@ -21,7 +21,7 @@ def cells(text: str, mark: str) -> list[str]:
 
 def processor_minutes(cost: str) -> float:
     """Of a cell such as "20 to 31 minutes of processor time"; 0 for what was measured by the clock."""
-    found = re.match(r"(?:\d+ to )?(\d+) (s|minutes) of processor time", cost)
+    found = re.match(r"(?:\d+ to )?([\d.]+) (s|minutes) of processor time", cost)
     if found is None:
         assert "by the clock" in cost
         return 0.0

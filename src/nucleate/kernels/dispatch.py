@@ -3,7 +3,7 @@
     drift                   "reference", a batch kernel, or run by run
     choose_batch_kernel     several runs of one model: eight at a time in lanes, where that is faster
     choose_kernel           one run: a sum over pairs, over modes on the circle, over harmonics on the sphere;
-                            _heads_by_modes of a block
+                            _heads_by_modes and _by_harmonics of a block
     make_system             a sum over pairs: in registers, or in tiles as products of matrices; on the circle
                             over modes, or on a grid
     team_pays               one run: on one thread, or its tokens shared out among several
@@ -463,7 +463,7 @@ def make_system(
     if isinstance(shape, BlockShape):
         if tiles_pay(shape):
             return head_tiles_system(shape)
-        if _is_on_sphere(shape, kernel, tolerance):
+        if _by_harmonics(shape, kernel, tolerance):
             return sphere_system(shape.heads[0], tolerance)
         angle = angle and shape.d == 2 and not shape.free
         return heads_system(shape, _heads_by_modes(shape, kernel, tolerance), tolerance, angle)
@@ -493,8 +493,8 @@ def make_system(
     return pairwise_system(shape, angle=angle and shape.d == 2)
 
 
-def _is_on_sphere(shape: BlockShape, kernel: Kernel, tolerance: float) -> bool:
-    """Whether a block is one head, whose sums over harmonics are asked for, or pay."""
+def _by_harmonics(shape: BlockShape, kernel: Kernel, tolerance: float) -> bool:
+    """Whether a block is one head, and its sums over harmonics on the sphere are asked for, or pay."""
     if not shape.is_one_head or kernel not in ("auto", "sphere") or not has_harmonics(shape.heads[0]):
         return False
     return kernel == "sphere" or harmonics_pay(shape.heads[0], tolerance)

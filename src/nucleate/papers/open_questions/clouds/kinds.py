@@ -56,37 +56,16 @@ CONTROL = "general"  # of whose V some are chaotic: what the measure has to find
 LOWEST = -0.04  # exponents below are drawn here
 
 
-def _runs(first_seed: int, cells: list[list[object]]) -> Parameters:
+def _runs(d: int, first_seed: int) -> Parameters:
+    cells: list[list[object]] = [[kind, d, 16.0, 24] for kind in ("symmetric", "general", "all", "scores")]
+    cells += [["gradient", d, 16.0, 6], ["general", 2, 16.0, 6]]
     late = {"cells": cells, "n": [32, 64, 128], "t": 900.0, "since": 300.0, "tol": 1e-4}
     return {"late": {**late, "first_seed": first_seed}}
 
 
 # kind, d, beta, V and starts; V, Q, K and start belong to the seed, so that general V is the same with
 # Q = K = I and with drawn ones.  Each dimension has nulls, and so a limit, of its own.
-KIND_RUNS: dict[int, Parameters] = {
-    8: _runs(
-        80_001,
-        [
-            ["symmetric", 8, 16.0, 24],
-            ["general", 8, 16.0, 24],
-            ["all", 8, 16.0, 24],
-            ["scores", 8, 16.0, 24],
-            ["gradient", 8, 16.0, 6],
-            ["general", 2, 16.0, 6],
-        ],
-    ),
-    3: _runs(
-        81_001,
-        [
-            ["symmetric", 3, 16.0, 24],
-            ["general", 3, 16.0, 24],
-            ["all", 3, 16.0, 24],
-            ["scores", 3, 16.0, 24],
-            ["gradient", 3, 16.0, 6],
-            ["general", 2, 16.0, 6],
-        ],
-    ),
-}
+KIND_RUNS: dict[int, Parameters] = {8: _runs(8, 80_001), 3: _runs(3, 81_001)}
 
 
 def none_of_enough(share: float, runs: int) -> float:

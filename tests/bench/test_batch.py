@@ -72,8 +72,10 @@ def test_runs_on_spheres_keep_the_tolerance_and_name_absent_peers(random: bool) 
 
 def test_errors_in_the_tables_are_rounding_for_velocities_and_the_tolerance_for_runs() -> None:
     one = pairwise_section(DriftCase(3, 20), 1, silent)
-    circle, sphere = circle_section((50, 100, 200), 1, silent), sphere_section((50, 100), 1, silent)
-    velocities = [row.error for row in (*one.rows, *circle.rows, *sphere.rows) if row.error is not None]
+    circle = circle_section((50, 100, 200), 1, silent)
+    sphere, sphere_in_4 = (sphere_section((300, 600), 1, silent, d=d) for d in (3, 4))
+    rows = (*one.rows, *circle.rows, *sphere.rows, *sphere_in_4.rows)
+    velocities = [row.error for row in rows if row.error is not None]
     assert max(velocities) < 1e-11  # what the circle and the sphere kernel promise
     runs = (
         figure3_section(BatchCase(2, n=8, t=2.0, frames=5, compared_runs=1), 1, silent).rows

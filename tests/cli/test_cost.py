@@ -84,7 +84,8 @@ def test_on_the_sphere_time_is_linear_where_harmonics_are_summed(monkeypatch: py
     assert cost.linear_from(nc.Attention(9.0), 1e-8, many, 3, 10.0) is None
     assert cost.linear_from(nc.Attention(9.0, Q=np.diag([1.0, 1.0, 2.0])), 1e-8, 100_000, 3, 10.0) is None
     assert cost.linear_from(nc.Attention(9.0, position=nc.ALiBi(0.1)), 1e-8, 100_000, 3, 10.0) == many
-    assert cost.linear_from(nc.Attention(9.0), 1e-8, 100_000, 4, 10.0) is None
+    assert cost.linear_from(nc.Attention(9.0), 1e-8, 100_000, 4, 10.0) == 4 * many
+    assert cost.linear_from(nc.Attention(9.0), 1e-8, 100_000, 5, 10.0) is None
     rough = [cost.rough_seconds(1, n, 3, 10.0, many) for n in (50_000, 100_000)]
     assert rough[1] == pytest.approx(2.0 * rough[0])
     now, tried, compiled = [0.0], [], set()

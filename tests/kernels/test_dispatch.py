@@ -37,7 +37,7 @@ from nucleate.kernels.tiles import Tiles, tiles_system
 def test_auto_takes_the_circle_only_where_it_is_accurate_and_pays() -> None:
     assert choose_kernel(model_shape(Attention(64.0), 10_000, 2)) == "circle"
     assert choose_kernel(model_shape(Attention(64.0), 10, 2)) == "pairwise"
-    assert choose_kernel(model_shape(Attention(64.0), 10_000, 4)) == "pairwise"
+    assert choose_kernel(model_shape(Attention(64.0), 10_000, 5)) == "pairwise"
     assert choose_kernel(model_shape(Attention(1e9), 10_000, 2)) == "pairwise"
     assert choose_kernel(model_shape(Attention(64.0, mask=Window(5)), 10_000, 2)) == "pairwise"
     assert choose_kernel(model_shape(Attention(64.0), 10_000, 2), 1e-15) == "pairwise"
@@ -52,6 +52,16 @@ def test_auto_takes_the_sphere_only_where_it_is_accurate_and_pays() -> None:
     assert choose_kernel(model_shape(Attention(1.0, Q=np.diag([1.0, 2.0, 3.0])), 10_000, 3)) == "pairwise"
     assert choose_kernel(model_shape(Attention(64.0, mask=Window(500)), 10_000, 3)) == "pairwise"
     assert choose_kernel(model_shape(Attention(64.0), 10_000, 3), 1e-15) == "pairwise"
+    assert choose_kernel(model_shape(Attention(16.0), 10_000, 4)) == "sphere"
+    assert choose_kernel(model_shape(Attention(16.0), 10_000, 4), 1e-15) == "pairwise"
+    assert choose_kernel(model_shape(Attention(16.0), 4000, 4)) == "pairwise"
+    assert choose_kernel(model_shape(Attention(64.0), 10**5, 4)) == "sphere"
+    assert choose_kernel(model_shape(Attention(70.0), 10**6, 4)) == "pairwise"  # to 1e-11
+    assert choose_kernel(model_shape(Attention(100.0), 10**6, 4), 1e-10) == "sphere"
+    assert choose_kernel(model_shape(Attention(201.0), 10**9, 4)) == "pairwise"
+    assert (
+        choose_kernel(model_shape(Attention(1.0, Q=np.diag([1.0, 1.0, 1.0, 3.0])), 10_000, 4)) == "pairwise"
+    )
 
 
 def test_auto_sums_over_pairs_where_runs_are_small() -> None:
@@ -287,6 +297,7 @@ LARGE: dict[str, tuple[Callable[[], Attention | nc.Block], int, int]] = {
     "pairs": (lambda: Attention(4.0, mask=Window(900)), 1500, 5),
     "circle": (lambda: Attention(4.0), 1600, 2),
     "sphere": (lambda: Attention(1.0), 1600, 3),
+    "sphere, d = 4": (lambda: Attention(1.0), 1600, 4),
     "tiles of heads": (lambda: nc.Block([Attention(4.0), Attention(1.0)], norm="pre", radius=2.0), 200, 16),
 }
 

@@ -1,9 +1,11 @@
 """Spherical harmonics in NumPy: sums over them are sums of weights, and what is left out is counted."""
 
+import math
 import tracemalloc
 
 import mpmath as mp
 import numpy as np
+import pytest
 
 import nucleate as nc
 from nucleate.checks import EPS
@@ -16,7 +18,7 @@ def test_sums_over_harmonics_are_sums_of_weights() -> None:
     x = np.concatenate([nc.uniform(38, 3, seed=1), [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]])
     y = nc.uniform(9, 3, seed=2)
     for z in (0.0, 1e-200, 1e-3, 1.0, 16.0, 150.0):
-        L = degrees(z)
+        L = degrees(z, 3)
         Z, output = field(harmonic_sums(x, weight, L), z, L, y)
         w = np.exp(z * (y @ x.T - 1.0)) * weight  # (9, 40)
         # a few roundings of every token, and what beta |<y, x>| rounds
@@ -24,35 +26,42 @@ def test_sums_over_harmonics_are_sums_of_weights() -> None:
         np.testing.assert_allclose(output, w @ x, rtol=0, atol=40 * 40 * EPS, err_msg=f"{z}")
 
 
-def test_coefficients_are_those_of_bessel_functions() -> None:
+def _scaled_bessel(ell: int, z: float, d: int) -> mp.mpf:
+    nu = mp.mpf(d) / 2 - 1
+    return mp.exp(-z) * mp.gamma(nu + 1) * (2 / mp.mpf(z)) ** nu * mp.besseli(ell + nu, z)
+
+
+def _harmonics_of_degree(ell: int, d: int) -> int:
+    """Those of d dimensions, from binomial coefficients."""
+    return math.comb(ell + d - 1, d - 1) - (math.comb(ell + d - 3, d - 1) if ell > 1 else 0)
+
+
+@pytest.mark.parametrize("d", [3, 4])
+def test_coefficients_are_those_of_bessel_functions(d: int) -> None:
     with mp.workdps(30):
         for z in (1e-3, 2.0, 64.0, 2000.0):
-            c_0, across, along = coefficients(z, 20)
-            i = [
-                mp.exp(-z) * mp.sqrt(mp.pi / (2 * mp.mpf(z))) * mp.besseli(ell + mp.mpf(1) / 2, z)
-                for ell in range(22)
-            ]
-            assert abs(c_0 / i[0] - 1) < 4 * EPS
+            c_0, across, along = coefficients(z, 20, d)
+            j = [_scaled_bessel(ell, z, d) for ell in range(22)]
+            assert abs(c_0 / j[0] - 1) < 4 * EPS
             for ell in range(1, 21):
-                assert abs(across[ell] * z / ((2 * ell + 1) * i[ell]) - 1) < 64 * EPS, (z, ell)
-                assert abs(along[ell] / (ell * i[ell - 1] + (ell + 1) * i[ell + 1]) - 1) < 64 * EPS, (z, ell)
+                count = _harmonics_of_degree(ell, d)
+                assert abs(across[ell] * z / (count * j[ell]) - 1) < 64 * EPS, (z, ell)
+                two = count * (ell * j[ell - 1] + (ell + d - 2) * j[ell + 1]) / (2 * ell + d - 2)
+                assert abs(along[ell] / two - 1) < 64 * EPS, (z, ell)
 
 
-def test_degrees_obey_their_rule() -> None:
+@pytest.mark.parametrize("d", [3, 4])
+def test_degrees_obey_their_rule(d: int) -> None:
     for z in (0.1, 7.0, 64.0):
         with mp.workdps(30):
             terms = [
-                (2 * ell + 1)
-                * mp.exp(-z)
-                * mp.sqrt(mp.pi / (2 * mp.mpf(z)))
-                * mp.besseli(ell + mp.mpf(1) / 2, z)
-                * max(mp.mpf(1), mp.mpf(ell) / z)
+                _harmonics_of_degree(ell, d) * _scaled_bessel(ell, z, d) * max(mp.mpf(1), mp.mpf(ell) / z)
                 for ell in range(110)
             ]
         for truncation in (1e-8, EPS):
-            L = degrees(z, truncation)
+            L = degrees(z, d, truncation)
             assert sum(terms[L + 1 :]) < truncation <= sum(terms[L:]), (z, truncation, L)
-    assert degrees(0.0) == 1
+    assert degrees(0.0, d) == 1
 
 
 def test_many_tokens_are_summed_in_little_memory() -> None:

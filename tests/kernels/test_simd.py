@@ -17,20 +17,28 @@ from nucleate.kernels.simd import (
     LANES,
     PART,
     add_halves,
+    add_scaled,
     aligned_zeros,
+    dot,
     fms,
     hmax,
     hsum,
     join_halves,
     lanes_of,
+    less,
     load,
     load_as,
     load_part,
+    load_rows,
     repeat_low_half,
+    scaled,
     splat,
     splat_as,
     splat_halves,
+    splat_rows,
     store,
+    store_lane,
+    transformed,
 )
 
 
@@ -108,6 +116,34 @@ for i in (-1, 2):
 """
 
 
+@compiled
+def on_points(axes, x, matrix, out):  # type: ignore[no-untyped-def]  # Numba infers its types
+    """Of eight points in the columns of x: y = x + 3 M (x - the first column), the fifth of them into `out`;
+    <y, x> + 1/2."""
+    points = load_rows(axes, x, 1)
+    moved = transformed(matrix, less(points, splat_rows(axes, x, 0)))
+    total = add_scaled(points, splat(1.0), scaled(moved, splat(3.0)))
+    store_lane(out, 0, total, 4)
+    return dot(total, points, splat(0.5))
+
+
+@pytest.mark.parametrize("d", [3, 4])
+def test_points_in_the_columns_of_a_matrix_go_as_tuples_of_vectors(d: int) -> None:
+    rng = np.random.default_rng(d)
+    x, matrix, out = rng.standard_normal((d + 1, 20)), rng.standard_normal((d, d)), np.zeros(d)
+
+    @compiled
+    def products(axes, x, matrix, out, into):  # type: ignore[no-untyped-def]  # Numba infers its types
+        store(into, 0, on_points(axes, x, matrix, out))
+
+    into = np.zeros(LANES)
+    products(tuple(range(d)), x, matrix, out, into)
+    points = x[:d, 1 : 1 + LANES]  # (d, 8)
+    total = points + 3.0 * matrix @ (points - x[:d, :1])
+    np.testing.assert_allclose(out, total[:, 4], rtol=1e-14)
+    np.testing.assert_allclose(into, 0.5 + (total * points).sum(0), rtol=1e-13)
+
+
 def test_bounds_are_checked_where_numba_is_told_to(tmp_path: Path) -> None:
     assert (
         output_with_bounds_checked(OUTSIDE, tmp_path)
@@ -143,6 +179,8 @@ def all_velocities():
     x, V, stop = uniform(37, 2, 0), np.array([[1.0, -2.0], [0.5, 1.0]]), np.zeros(1, dtype=np.uint8)
     for model in (Attention(9.0), Attention(9.0, mask="full"), Attention(9.0, V=V)):
         yield drift(model, x, kernel="circle", threads=1), 0.0
+    for d in (3, 4):  # in several tiles
+        yield drift(Attention(3.0), uniform(200, d, 0), kernel="sphere", threads=1), 1e-12 * simd.HAS_AVX512
     shapes = [model_shape(Attention(beta), 7, 2, 0) for beta in (0.0, 1.0, 9.0, 64.0)] * 2
     for accuracy in ("brief", "whole"):
         circle = batch.circle_batch_system(shapes, np.full(8, 1e-9), accuracy)

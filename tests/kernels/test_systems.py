@@ -54,8 +54,9 @@ def test_velocities_by_address_are_those_of_the_system(mask: Mask) -> None:
 
 
 def test_systems_of_other_kinds_are_called_by_address_too() -> None:
-    sphere = model_shape(nc.Attention(9.0), 300, 3)
-    check_both(make_system(sphere, "sphere"), *states(300, 3, 3))
+    for d in (3, 4):
+        sphere = model_shape(nc.Attention(9.0), 300, d)
+        check_both(make_system(sphere, "sphere"), *states(300, d, d))
     tiles = model_shape(nc.Attention(9.0), 300, 20)
     check_both(make_system(tiles), *states(300, 20, 20))
     grid = model_shape(nc.Attention(5e4), 300, 2)

@@ -43,6 +43,7 @@ BETA, SPHERE_BETA = 64.0, 16.0
 SHARP_BETA = 1e5  # of the circle on a grid
 SLOPE = 1e-3  # of ALiBi on the sphere
 MAX_SPHERE_ROUNDS = 3  # 100,000 tokens by pairs take seconds
+MAX_TOKENS_IN_4 = 300_000  # of d = 4, where a token takes ten times as long as in d = 3
 GENERAL_REMARK = (
     "General Q, K, V: random, with β|KᵀQ| as large; the error of each is against its own equation."
 )
@@ -101,7 +102,8 @@ def sections(quick: bool, rounds: int, tell: Tell, seed: int = 0) -> Iterator[Se
         yield pairwise_section(case, rounds, tell, seed)
     sizes = QUICK_LINEAR_SIZES if quick else LINEAR_SIZES
     yield circle_section(sizes, rounds, tell, seed)
-    yield sphere_section(sizes, min(rounds, MAX_SPHERE_ROUNDS), tell, seed)
+    for d, some in ((3, sizes), (4, [n for n in sizes if n <= MAX_TOKENS_IN_4])):
+        yield sphere_section(tuple(some), min(rounds, MAX_SPHERE_ROUNDS), tell, seed, d)
 
 
 def pairwise_section(case: DriftCase, rounds: int, tell: Tell, seed: int = 0) -> Section:
@@ -217,13 +219,13 @@ def circle_section(sizes: tuple[int, ...], rounds: int, tell: Tell, seed: int = 
     return _linear_section("circle", systems, sizes, sizes[0], remarks, rounds, tell)
 
 
-def sphere_section(sizes: tuple[int, ...], rounds: int, tell: Tell, seed: int = 0) -> Section:
+def sphere_section(sizes: tuple[int, ...], rounds: int, tell: Tell, seed: int = 0, d: int = 3) -> Section:
     """The same on the sphere, where K^T Q is a multiple of a rotation."""
     plain, most = Attention(SPHERE_BETA), sizes[-1]
-    systems = {f"nucleate sphere, n = {n:,}": (plain, uniform(n, 3, seed)) for n in sizes}
-    systems[f"rotation Q, general V, n = {most:,}"] = rotating_model(seed), uniform(most, 3, seed)
+    systems = {f"nucleate sphere, n = {n:,}": (plain, uniform(n, d, seed)) for n in sizes}
+    systems[f"rotation Q, general V, n = {most:,}"] = rotating_model(seed, d), uniform(most, d, seed)
     alibi = Attention(SPHERE_BETA, position=ALiBi(SLOPE))
-    systems[f"ALiBi, slope {SLOPE:g}, n = {most:,}"] = alibi, uniform(most, 3, seed)
+    systems[f"ALiBi, slope {SLOPE:g}, n = {most:,}"] = alibi, uniform(most, d, seed)
     remarks = (f"Rotation: KᵀQ is random and orthogonal, V random, β = {SPHERE_BETA:g}.",)
     return _linear_section("sphere", systems, sizes, sizes[len(sizes) // 2], remarks, rounds, tell)
 
@@ -279,9 +281,9 @@ def _call(model: Attention, x: Array, kernel: Literal["circle", "sphere", "pairw
     return lambda: drift(model, x, kernel=kernel)
 
 
-def rotating_model(seed: int) -> Attention:
+def rotating_model(seed: int, d: int) -> Attention:
     """A random orthogonal Q and a Gaussian V on the sphere."""
-    Q, V = np.random.default_rng(seed).standard_normal((2, 3, 3))
+    Q, V = np.random.default_rng(seed).standard_normal((2, d, d))
     return Attention(SPHERE_BETA, np.linalg.qr(Q)[0], V=V)
 
 

@@ -333,7 +333,7 @@ def _announce(
     runs, (n, d) = len(x0) if x0.ndim == 3 else 1, x0.shape[-2:]
     t = finite_number("t", t, above=0.0, help="It is the time to stop at.")
     linear, power = None, ALL_PAIRS if d > 2 and plain else None
-    if one_head is not None and d in (2, 3):
+    if one_head is not None:
         linear = MANY_ON_CIRCLE // 2 if d == 2 else linear_from(*one_head, n, d, t)
         if linear is not None and n > 2 * linear:
             power = BY_MODES

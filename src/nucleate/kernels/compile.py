@@ -17,7 +17,12 @@ from nucleate.kernels.code_cache import CodeCache, cache_folder
 from nucleate.kernels.inner_pipeline import InnerPipeline
 from nucleate.kernels.threads import not_awaited_if_stopped
 
-__all__ = ["compiled", "inlined", "inner", "take_next", "uncounted"]
+__all__ = ["INLINED", "compiled", "inlined", "inner", "take_next", "uncounted"]
+
+# all said, or what is left out would be taken over from whatever calls the function first
+COMMON = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+INNER = {"pipeline_class": InnerPipeline, "no_cpython_wrapper": True, **COMMON}
+INLINED = {**INNER, "forceinline": True, "_nrt": False}  # options of Numba's `overload` for such functions
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -43,14 +48,10 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 def _compile(function: Callable[..., Any], inner: bool, count: bool = True) -> Any:
-    # all said, or what is left out would be taken over from whatever calls the function first
-    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": count}
-    linked = numba.njit(
-        pipeline_class=InnerPipeline, no_cpython_wrapper=True, forceinline=inner and not count, **options
-    )(function)
+    linked = numba.njit(**{**INNER, "forceinline": inner and not count, "_nrt": count})(function)
     if inner:
         return linked
-    dispatcher = numba.njit(no_cpython_wrapper=False, forceinline=False, **options)(function)
+    dispatcher = numba.njit(no_cpython_wrapper=False, forceinline=False, _nrt=count, **COMMON)(function)
     if not numba.config.DISABLE_JIT:
         # compiled code that calls the function has the other one linked in
         dispatcher.get_call_template, dispatcher.get_overload = linked.get_call_template, linked.get_overload

@@ -53,7 +53,7 @@ from nucleate.kernels.circle_grid import (
 from nucleate.kernels.circle_heads import has_modes, modes_pay
 from nucleate.kernels.circle_small import CircleSmall, circle_small_modes, circle_small_system
 from nucleate.kernels.devices import Device, Precision, check_device
-from nucleate.kernels.harmonics import degrees
+from nucleate.kernels.harmonics import count_of_degree, degrees
 from nucleate.kernels.head_tiles import (
     HeadTiles,
     head_tiles_system,
@@ -112,7 +112,8 @@ Kernel = Literal["auto", "reference", "pairwise", "circle", "sphere"]
 
 MIN_TILES_DIMENSION = 16  # from which tiles beat sums in registers, measured
 MIN_TILES_TOKENS = 64
-HARMONIC_COST, HARMONIC_OVERHEAD = 0.4, 80.0  # of a harmonic, and of all beside, in pairs; measured
+HARMONIC_COST = {3: 0.4, 4: 0.18}  # of a harmonic by d, in pairs; measured
+HARMONIC_OVERHEAD = 80.0  # of all beside, in pairs; measured
 # Of a token of a small system on the circle, and of each of its modes, in pairs; measured
 SMALL_OVERHEAD, SMALL_COST_OF_MODE = 10.0, 0.45
 GRID_COST = 500.0  # of a token on the circle's grid, in modes; measured
@@ -149,7 +150,7 @@ def drift(
     a radius, tokens have the lengths they start with.
     kernel: "reference" is the equation in NumPy, with an n x n array; "pairwise" sums over pairs, any d,
     memory O(n d); "circle" is linear in n, d = 2 only, and not for every kind of head; "sphere" the same
-    for d = 3 and K^T Q a multiple of an orthogonal matrix; "auto" takes the fastest that is accurate.
+    for d = 3 and 4 and K^T Q a multiple of an orthogonal matrix; "auto" takes the fastest that is accurate.
     device: "gpu" sums over pairs on an NVIDIA card; with precision "mixed" in single precision, to 1e-7.
     precision: "single" on the CPU sums in single precision where that is twice as fast, d >= 16, n >= 64 and
     beta |K^T Q| <= 40, to about 3e-7 max(1, beta |K^T Q|) |V|; in double elsewhere.
@@ -328,14 +329,14 @@ def _with_run_axis(model: Attention | Block, x: Array) -> Array:
 
 
 def check_kernel(kernel: str, d: int) -> None:
-    """Refuse names of no kernel, "circle" unless d = 2, and "sphere" unless d = 3."""
+    """Refuse names of no kernel, "circle" unless d = 2, and "sphere" unless d = 3 or 4."""
     if not isinstance(kernel, str) or kernel not in ("auto", "reference", "pairwise", "circle", "sphere"):
         raise InputError(
             'kernel must be "auto", "reference", "pairwise", "circle" or "sphere", but is'
             f" {shortened(kernel)}."
         )
-    if kernel == "sphere" and d != 3:
-        raise InputError(f'kernel "sphere" needs d = 3, but x has d = {d}. Use "pairwise" or "auto".')
+    if kernel == "sphere" and d not in MAX_SPHERE_Z:
+        raise InputError(f'kernel "sphere" needs d = 3 or 4, but x has d = {d}. Use "pairwise" or "auto".')
     if kernel == "circle" and d != 2:
         raise InputError(f'kernel "circle" needs d = 2, but x has d = {d}. Use "pairwise" or "auto".')
 
@@ -362,7 +363,7 @@ def choose_batch_kernel(
     ordinary_shape(shape)
     if tiles_pay(shape):
         return None
-    if kernel == "auto" and shape.d == 3 and harmonics_pay(shape, TOLERANCE):
+    if kernel == "auto" and harmonics_pay(shape, TOLERANCE):
         return None
     if kernel in ("auto", "pairwise"):
         in_lanes = shape.plain and shape.d <= 3 and shape.mask != WINDOW and len(shape.frozen) == 0
@@ -409,9 +410,9 @@ def batch_accuracy(shape: ModelShape, tolerance: float) -> Accuracy | None:
 def choose_kernel(shape: ModelShape, tolerance: float = TOLERANCE) -> Literal["pairwise", "circle", "sphere"]:
     """The fastest of the kernels that keep the velocities of a run to `tolerance` |V|, by costs measured in
     nanoseconds."""
-    if shape.d == 3:
+    if shape.d != 2:
         return "sphere" if harmonics_pay(shape, tolerance) else "pairwise"
-    if not shape.ordinary or shape.d != 2:
+    if not shape.ordinary:
         return "pairwise"
     cost = min(_cost_of_modes(shape, tolerance), _cost_of_grid(shape, tolerance))
     return "circle" if mean_seen(shape.mask, shape.n, shape.w) > cost else "pairwise"
@@ -440,12 +441,14 @@ def _cost_of_mode(shape: ModelShape) -> float:
 
 def harmonics_pay(shape: ModelShape, tolerance: float) -> bool:
     """Whether sums over harmonics on the sphere are accurate enough, and faster than sums over pairs."""
-    if shape.z > MAX_SPHERE_Z or not has_harmonics(shape):
+    if not has_harmonics(shape):
         return False
-    if sphere_roundoff(shape.z) * usual_sphere_ratio(shape.z) > tolerance:
+    truncation = sphere_truncation(shape.z, shape.d, tolerance)
+    if (sphere_roundoff(shape.z, shape.d) + truncation) * usual_sphere_ratio(shape.z, shape.d) > tolerance:
         return False
-    harmonics = (degrees(shape.z, sphere_truncation(shape.z, tolerance)) + 1.0) ** 2
-    return mean_seen(shape.mask, shape.n, shape.w) > HARMONIC_COST * harmonics + HARMONIC_OVERHEAD
+    L = degrees(shape.z, shape.d, truncation)
+    harmonics = float(count_of_degree(np.arange(L + 1), shape.d).sum())
+    return mean_seen(shape.mask, shape.n, shape.w) > HARMONIC_COST[shape.d] * harmonics + HARMONIC_OVERHEAD
 
 
 def make_system(
@@ -481,11 +484,11 @@ def make_system(
             return circle_small_system(shape, tolerance)
         return circle_system(shape, tolerance)
     if kernel == "sphere":
-        if shape.z > MAX_SPHERE_Z or not has_harmonics(shape):
+        if not has_harmonics(shape):
             raise InputError(
                 'kernel "sphere" is for K^T Q a multiple of an orthogonal matrix, with beta |K^T Q| up to'
-                f' {MAX_SPHERE_Z:g}, but K^T Q is {shape.A.tolist()} and beta {shape.beta:g}. Use "pairwise"'
-                ' or "auto".'
+                f" {MAX_SPHERE_Z[shape.d]:g} for d = {shape.d}, but K^T Q is {shape.A.tolist()} and beta"
+                f' {shape.beta:g}. Use "pairwise" or "auto".'
             )
         return sphere_system(shape, tolerance)
     if tiles_pay(shape):
@@ -509,8 +512,8 @@ def _heads_by_modes(shape: BlockShape, kernel: Kernel, tolerance: float) -> list
     if kernel == "sphere":
         raise InputError(
             'kernel "sphere" is for one softmax head with nothing beside it, K^T Q a multiple of an'
-            " orthogonal matrix, ALiBi not under the full mask, but the model is of another kind. Use"
-            ' "pairwise" or "auto".'
+            f" orthogonal matrix, beta |K^T Q| up to {MAX_SPHERE_Z[shape.d]:g} for d = {shape.d}, ALiBi not"
+            ' under the full mask, but the model is of another kind. Use "pairwise" or "auto".'
         )
     if not all(has_modes(head) for head in shape.heads):
         raise InputError(
@@ -547,7 +550,7 @@ def work_of(system: System) -> float:
     if isinstance(system, CircleGrid):
         return float(system.pair.n) * system.reach * 8.0
     if isinstance(system, Sphere):
-        return float(system.pair.n) * system.totals.shape[1] * HARMONIC_COST
+        return float(system.pair.n) * system.totals.shape[1] * HARMONIC_COST[len(system.axes)]
     if isinstance(system, Heads):
         return system.pairs
     if isinstance(system, HeadTiles):

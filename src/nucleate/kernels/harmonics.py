@@ -1,10 +1,13 @@
-"""Weights on the sphere (d = 3) as sums over spherical harmonics, in NumPy: what `sphere.py` computes.
+"""Weights on the sphere as sums over spherical harmonics, in NumPy: the sum over degrees for d = 3 and 4, and
+the harmonics for d = 3 (those for d = 4: `harmonics_4`).  `sphere.py` computes with them.
 
 For unit vectors x, y with u = <y, x> and a score of at most z
 
-    e^{z (u - 1)} = sum_l c_l P_l(u),      c_l = (2 l + 1) e^{-z} i_l(z),
+    e^{z (u - 1)} = sum_l c_l P_l(u),    c_l = N_l j_l(z),    j_l = e^{-z} Gamma(d/2) (2/z)^nu I_{l+nu}(z),
 
-i_l the modified spherical Bessel functions.  With x = (x_1, x_2, x_3) the Legendre polynomials separate,
+nu = d/2 - 1, P_l the Legendre polynomials of d dimensions, P_l(1) = 1 (d = 4: U_l / (l + 1), U_l those of
+Chebyshev), N_l = 2 l + 1 or (l + 1)^2 the harmonics of degree l.  In d = 3, with x = (x_1, x_2, x_3), they
+separate,
 
     P_l(u) = sum_{m=0}^{l} kappa_lm  q_lm(x_3) q_lm(y_3)  Re[(y_1 + i y_2)^m conj (x_1 + i x_2)^m],
 
@@ -17,9 +20,9 @@ So the tokens x_j enter through S_lm = sum_j q_lm(x_j3) (x_j1 + i x_j2)^m alone.
 coordinates, without a singularity at the poles.  Of the sum of w_j x_j the part across y is the gradient on
 the sphere of (1/z) sum_j w_j, so it needs no sums but these; the part along y has the coefficients
 
-    a_l = e^{-z} (l i_{l-1}(z) + (l + 1) i_{l+1}(z))      in the place of c_l.
+    a_l = N_l (l j_{l-1} + (l + d - 2) j_{l+1}) / (2 l + d - 2)      in the place of c_l.
 
-Numbers (l, m) stand in rows: m = 0 with l = 0 .. L, then m = 1 with l = 1 .. L, and so on.
+In d = 3 pairs (l, m) stand in rows: m = 0 with l = 0 .. L, then m = 1 with l = 1 .. L, and so on.
 """
 
 from functools import cache, lru_cache
@@ -29,44 +32,64 @@ from numpy.typing import NDArray
 
 from nucleate.checks import EPS, Array
 
-__all__ = ["Coefficients", "coefficients", "degrees", "field", "harmonic_sums", "norms", "pairs_of"]
+__all__ = [
+    "CHUNK_NUMBERS",
+    "Coefficients",
+    "coefficients",
+    "count_of_degree",
+    "degrees",
+    "field",
+    "harmonic_sums",
+    "norms",
+    "pairs_of",
+]
 
 CHUNK_NUMBERS = 1 << 20  # of harmonics that are held at a time
 MIN_SCORE = 1e-100  # below it e^{z (u - 1)} is 1 + z (u - 1), and only l = 0, 1 are left
 
+IntArray = NDArray[np.int64]
 Coefficients = tuple[float, Array, Array]  # c_0, c_l / z with 0 for l = 0, a_l
 
 
-def _scaled_bessel(z: float, L: int) -> Array:
-    """(L + 1,) e^{-z} i_l(z), from the ratios i_l / i_{l-1}, backwards: all terms are positive."""
-    i = np.full(L + 1, -np.expm1(-2.0 * z) / (2.0 * z))  # i_0
-    ratio, start = 0.0, L + int(2.0 * np.sqrt(40.0 * max(z, 1.0))) + 16
+def count_of_degree(ell: IntArray, d: int) -> IntArray:
+    """N_l, the number of harmonics of degree l, in d = 3 or 4."""
+    return {3: 2 * ell + 1, 4: (ell + 1) ** 2}[d]
+
+
+def _scaled_bessel(z: float, L: int, d: int) -> Array:
+    """(L + 1,) j_l(z), from the ratios j_l / j_{l-1}, backwards, and the sum of all c_l, which is 1: nothing
+    is subtracted."""
+    start = L + int(2.0 * np.sqrt(40.0 * max(z, 1.0))) + 16
+    ratio = np.ones(start + 2)
+    ratio[-1] = 0.0
     for ell in range(start, 0, -1):
-        ratio = 1.0 / ((2 * ell + 1) / z + ratio)
-        if ell <= L:
-            i[ell] = ratio
-    return np.cumprod(i)
+        ratio[ell] = 1.0 / ((2 * ell + d - 2) / z + ratio[ell + 1])
+    j = np.cumprod(ratio[:-1])  # over j_0
+    return np.asarray(j[: L + 1] / (count_of_degree(np.arange(start + 1), d) * j).sum())
 
 
-def coefficients(z: float, L: int) -> Coefficients:
+def coefficients(z: float, L: int, d: int) -> Coefficients:
     """c_0; (L + 1,) c_l / z, which is what the gradient needs, with 0 for l = 0; (L + 1,) a_l."""
     across, along = np.zeros((2, L + 1))
     if z < MIN_SCORE:
         across[1:2], along[1:2] = 1.0, 1.0
         return 1.0, across, along
-    ell, i = np.arange(L + 1), _scaled_bessel(z, L + 1)  # (L + 1,), (L + 2,)
-    across[1:] = (2 * ell[1:] + 1) * i[1:-1] / z
-    along[:] = ell * np.append(0.0, i[:-2]) + (ell + 1) * i[1:]
-    return float(i[0]), across, along
+    ell, j = np.arange(L + 1), _scaled_bessel(z, L + 1, d)  # (L + 1,), (L + 2,)
+    count = count_of_degree(ell, d)
+    across[1:] = count[1:] * j[1:-1] / z
+    along[:] = (ell * np.append(0.0, j[:-2]) + (ell + d - 2) * j[1:]) * (count / (2 * ell + d - 2))
+    return float(j[0]), across, along
 
 
 @lru_cache(maxsize=1024)
-def degrees(z: float, truncation: float = EPS) -> int:
+def degrees(z: float, d: int, truncation: float = EPS) -> int:
     """The smallest L >= 1 with sum_{l>L} c_l max(1, l/z) < truncation."""
     guess = 16
     while z >= MIN_SCORE:
         ell = np.arange(guess + 1)
-        tail = (2 * ell + 1) * _scaled_bessel(z, guess) * np.maximum(1.0, ell / z)  # (guess + 1,)
+        tail = (
+            count_of_degree(ell, d) * _scaled_bessel(z, guess, d) * np.maximum(1.0, ell / z)
+        )  # (guess + 1,)
         if tail[-1] < 1e-3 * truncation:
             remaining = np.cumsum(tail[::-1])[::-1]  # sum over l' >= l
             return max(1, int(np.argmax(remaining < truncation)) - 1)
@@ -74,7 +97,7 @@ def degrees(z: float, truncation: float = EPS) -> int:
     return 1
 
 
-def pairs_of(L: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def pairs_of(L: int) -> tuple[IntArray, IntArray]:
     """(l, m) of every row, ((L + 1)(L + 2) / 2,) each."""
     m, ell = np.triu_indices(L + 1)
     return ell, m
@@ -122,7 +145,7 @@ def harmonic_sums(x: Array, weight: Array, L: int) -> Array:
 def field(S: Array, z: float, L: int, y: Array) -> tuple[Array, Array]:
     """sum_j w_j (k,) and sum_j w_j x_j (k, 3) at unit vectors y (k, 3), w_j = e^{z (<y, x_j> - 1)}."""
     (ell, m), kappa = pairs_of(L), norms(L)[0]
-    c_0, across, along = coefficients(z, L)
+    c_0, across, along = coefficients(z, L, 3)
     S = S[:, 0] + 1j * S[:, 1]
     Y = _harmonics(y, L)  # (rows, k)
     D, A = across[ell] * kappa * S, along[ell] * kappa * S  # (rows,)

@@ -37,6 +37,7 @@ SINGLE_LANES = 2 * LANES
 # load(TAIL, 8 - r) is r zeros, then -inf: added to the exponents of a last group of r < 8 pairs, so that the
 # lanes beyond the end get no weight
 TAIL = np.concatenate([np.zeros(LANES), np.full(LANES, -np.inf)])
+PRESENT = np.concatenate([np.ones(LANES), np.zeros(LANES)])  # load(PRESENT, 8 - r): r ones, then zeros
 CACHE_LINE_BYTES = 64
 
 
@@ -109,10 +110,11 @@ def _order(lanes: Any) -> Any:
     return ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), list(lanes))
 
 
-def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any, kind: VecType) -> Any:
+def _place(context: Any, builder: Any, array_type: Any, array: Any, index: Any, count: int) -> Any:
+    """Where `count` numbers of an array begin."""
     view = context.make_array(array_type)(context, builder, array)
     if config.BOUNDSCHECK:
-        last = builder.sub(view.nitems, ir.Constant(index.type, kind.lanes))
+        last = builder.sub(view.nitems, ir.Constant(index.type, count))
         outside = builder.or_(
             builder.icmp_signed("<", index, ir.Constant(index.type, 0)), builder.icmp_signed(">", index, last)
         )
@@ -120,7 +122,12 @@ def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any
             context.call_conv.return_user_exc(
                 builder, IndexError, ("eight numbers reach outside their array",)
             )
-    return builder.bitcast(builder.gep(view.data, [index]), _llvm(kind).as_pointer())
+    return builder.gep(view.data, [index])
+
+
+def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any, kind: VecType) -> Any:
+    place = _place(context, builder, array_type, array, index, kind.lanes)
+    return builder.bitcast(place, _llvm(kind).as_pointer())
 
 
 # Memory and lanes
@@ -355,6 +362,38 @@ def load_each(typingctx, like, array, index):
 
 
 @intrinsic
+def load_rows(typingctx, like, array, column):
+    """The eight numbers from a column on of each of the first rows of a matrix."""
+    _, one = _loaded(array, Vec)
+
+    def build(context, builder, signature, args):
+        indices = _down_a_column(context, builder, array, args[1], args[2], len(like))
+        vectors = [one(context, builder, Vec(array, types.intp), (args[1], index)) for index in indices]
+        return context.make_tuple(builder, signature.return_type, vectors)
+
+    return types.UniTuple(Vec, len(like))(like, array, types.intp), build
+
+
+@intrinsic
+def splat_rows(typingctx, like, array, column):
+    """The number in a column of each of the first rows of a matrix, in all lanes."""
+
+    def build(context, builder, signature, args):
+        indices = _down_a_column(context, builder, array, args[1], args[2], len(like))
+        places = [_place(context, builder, array, args[1], index, 1) for index in indices]
+        vectors = [splatted(builder, builder.load(place), _llvm(Vec)) for place in places]
+        return context.make_tuple(builder, signature.return_type, vectors)
+
+    return types.UniTuple(Vec, len(like))(like, array, types.intp), build
+
+
+def _down_a_column(context: Any, builder: Any, kind: Any, matrix: Any, column: Any, rows: int) -> list[Any]:
+    """The flat indices of a column's first numbers."""
+    width = builder.extract_value(context.make_array(kind)(context, builder, matrix).shape, 1)
+    return [builder.add(column, builder.mul(width, ir.Constant(width.type, c))) for c in range(rows)]
+
+
+@intrinsic
 def store_each(typingctx, array, index, vectors):
     """What `load_each` would load."""
 
@@ -366,6 +405,21 @@ def store_each(typingctx, array, index, vectors):
         return context.get_dummy_value()
 
     return types.void(array, types.intp, vectors), build
+
+
+@intrinsic
+def store_lane(typingctx, array, index, vectors, at):
+    """array.ravel()[index + c] = lane `at` of the c-th vector."""
+
+    def build(context, builder, signature, args):
+        first = _place(context, builder, array, args[0], args[1], len(vectors))
+        lane_at = builder.trunc(args[3], ir.IntType(32))
+        for c, vector in enumerate(_parts(builder, args[2], len(vectors))):
+            place = builder.gep(first, [ir.Constant(ir.IntType(64), c)])
+            builder.store(builder.extract_element(vector, lane_at), place)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, vectors, types.intp), build
 
 
 @intrinsic
@@ -398,6 +452,48 @@ def add_scaled(typingctx, a, factor, b):
         return context.make_tuple(builder, signature.return_type, sums)
 
     return a(a, factor, b), build
+
+
+@intrinsic
+def scaled(typingctx, a, factor):
+    """factor a_c for each c."""
+
+    def build(context, builder, signature, args):
+        products = [builder.fmul(args[1], x) for x in _parts(builder, args[0], len(a))]
+        return context.make_tuple(builder, signature.return_type, products)
+
+    return a(a, factor), build
+
+
+@intrinsic
+def less(typingctx, a, b):
+    """a_c - b_c for each c."""
+
+    def build(context, builder, signature, args):
+        pairs = zip(*(_parts(builder, value, len(a)) for value in args), strict=True)
+        return context.make_tuple(builder, signature.return_type, [builder.fsub(x, y) for x, y in pairs])
+
+    return a(a, b), build
+
+
+@intrinsic
+def transformed(typingctx, matrix, a):
+    """sum_e matrix[c, e] a_e for each c; a square matrix without gaps."""
+    count = len(a)
+
+    def build(context, builder, signature, args):
+        first = _place(context, builder, matrix, args[0], ir.Constant(ir.IntType(64), 0), count * count)
+        vectors, sums = _parts(builder, args[1], count), []
+        for c in range(count):
+            places = [builder.gep(first, [ir.Constant(ir.IntType(64), c * count + e)]) for e in range(count)]
+            entries = [splatted(builder, builder.load(place), _llvm(a.dtype)) for place in places]
+            total = builder.fmul(entries[-1], vectors[-1])
+            for entry, vector in zip(entries[-2::-1], vectors[-2::-1], strict=True):
+                total = call_llvm("fmuladd")(builder, entry, vector, total)
+            sums.append(total)
+        return context.make_tuple(builder, signature.return_type, sums)
+
+    return a(matrix, a), build
 
 
 # Halves of a vector

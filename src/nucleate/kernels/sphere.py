@@ -1,8 +1,9 @@
-"""The drift on the sphere (d = 3) in linear time: spherical harmonics and running sums; any V, mask, frozen
-tokens; K^T Q a multiple of an orthogonal matrix; ALiBi, but under the full mask.
+"""The drift on the sphere (d = 3 and 4) in linear time: spherical harmonics and running sums; any V, mask,
+frozen tokens; K^T Q a multiple of an orthogonal matrix; ALiBi, but under the full mask.
 
 With beta K^T Q x_k = z y_k, y_k unit, the weights of token k are e^{z <y_k, x_j>}, and what it feels are sums
-over spherical harmonics (`harmonics.py`): of the tokens before it, and then of all that are near by in order.
+over spherical harmonics (`harmonics`, `harmonics_4`): of the tokens before it, and then of all that are near
+by in order.  How the sums are taken depends on d (`sphere_sums_3`, `sphere_sums_4`); the rest is here.
 
 The tokens stand in tiles of consecutive ones.  Every tile sums up its own harmonics; the compensated running
 sum over tiles tells each what came before it; then eight tokens at a time are evaluated, and the pairs within
@@ -10,23 +11,47 @@ their tile added one by one.  Under a window the sum over tiles drops those that
 whole tile is added by pairs too.  With ALiBi, where no token is frozen, the sums of a tile fall with every
 tile that follows, and from token to token within the tile that reads them.
 
-Accuracy.  As on the circle: the error of Z_k and of the sums is absolute, at most `sphere_roundoff(z)` plus
+Accuracy.  As on the circle: the error of Z_k and of the sums is absolute, at most `sphere_roundoff` plus
 the truncation, times the number of tokens seen.  A token whose sum of weights is small against that number,
-k > ratio * Z_k, is computed by pairs instead.
+k > ratio * Z_k, is computed by pairs instead.  So velocities are good to the tolerance asked for, or to that
+error times `usual_sphere_ratio` where that is more.
 """
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import overload
 
-from nucleate.checks import EPS, Array
+from nucleate.checks import EPS, Array, check_memory
+from nucleate.kernels import harmonics, harmonics_4
 from nucleate.kernels.circle import TOLERANCE
-from nucleate.kernels.compile import inlined, uncounted
-from nucleate.kernels.harmonics import coefficients, degrees, harmonic_sums, norms, pairs_of
+from nucleate.kernels.compile import INLINED, inlined, uncounted
+from nucleate.kernels.harmonics import IntArray, coefficients, degrees
 from nucleate.kernels.model_shape import FULL, SOFTMAX, WINDOW, ModelShape
 from nucleate.kernels.pairwise import LOG2_E, PLACES, Pairwise, base_2, pairwise_system, pairwise_token
-from nucleate.kernels.simd import LANES, TAIL, fma, fms, hsum, lane, load, splat, store, vmax
+from nucleate.kernels.simd import (
+    LANES,
+    PRESENT,
+    TAIL,
+    add_scaled,
+    aligned_zeros,
+    dot,
+    fma,
+    hsum,
+    less,
+    load,
+    load_rows,
+    scaled,
+    splat,
+    splat_rows,
+    store,
+    store_lane,
+    transformed,
+    vmax,
+)
+from nucleate.kernels.sphere_sums_3 import far_sums_3, make_field_3, tile_totals_3
+from nucleate.kernels.sphere_sums_4 import far_sums_4, make_field_4, tile_totals_4
 from nucleate.kernels.vector_math import exp2
 
 __all__ = [
@@ -43,58 +68,66 @@ __all__ = [
     "usual_sphere_ratio",
 ]
 
-MAX_SPHERE_Z = 2000.0  # beyond it the harmonics number hundreds of thousands
+MAX_SPHERE_Z = {3: 2000.0, 4: 200.0}  # by d: beyond it the harmonics number hundreds of thousands
 MAX_SLOPE = 100.0  # beyond it ALiBi leaves nothing of the others: e^-100 beside 1
-PRESENT = np.concatenate([np.ones(LANES), np.zeros(LANES)])  # load(PRESENT, 8 - r): r ones, then zeros
 HIDDEN = np.concatenate([np.full(LANES, -np.inf), np.zeros(LANES)])  # load(HIDDEN, 8 - r): r times -inf
-BLOCK = 4096  # tokens that a thread takes at a time, about
-PARTS = 6  # numbers of a field per (l, m)
+BLOCK_TOKENS = 4096  # that a thread takes at a time at most, about
+BLOCK_WORK = 3_000_000  # the same times terms
 
 
-def sphere_roundoff(z: float) -> float:
-    """The absolute error of a sum of weights, per token summed: rounding of S_lm and of q_lm, weighted by
-    c_l."""
-    return EPS * (8.0 + 2.0 * float(np.sqrt(z)))
+def sphere_roundoff(z: float, d: int) -> float:
+    """The absolute error of a sum of weights, per token summed: rounding of sums and of polynomials, weighted
+    by c_l.  In d = 4 it does not grow with z: at most 4.4 EPS where it was looked for, z to 200, tokens in
+    clusters of many widths."""
+    return EPS * (8.0 + 2.0 * float(np.sqrt(z)) if d == 3 else 7.0)
 
 
-def usual_sphere_ratio(z: float) -> float:
-    """k / Z_k for uniform tokens is 2 z; eight times that leaves room for uneven ones."""
-    return 16.0 * max(z, 1.0)
+def usual_sphere_ratio(z: float, d: int) -> float:
+    """k / Z_k for uniform tokens is 2 z in d = 3 and (pi / 2)^{1/2} z^{3/2} in d = 4; eight times that leaves
+    room for uneven ones."""
+    return 16.0 * max(z, 1.0) if d == 3 else 10.0 * max(z, 1.0) ** 1.5
 
 
-def sphere_truncation(z: float, tolerance: float) -> float:
+def sphere_truncation(z: float, d: int, tolerance: float) -> float:
     """What may be left out of a sum of weights, per token summed."""
-    return max(EPS, tolerance / (32.0 * usual_sphere_ratio(z)))
+    return max(EPS, tolerance / (32.0 * usual_sphere_ratio(z, d)))
 
 
 def has_harmonics(shape: ModelShape) -> bool:
-    """Whether this kernel is for such a model: K^T Q is a multiple of an orthogonal matrix."""
-    if shape.d != 3 or shape.weights != SOFTMAX or shape.rope_base:
+    """Whether this kernel is for such a model: K^T Q is a multiple of an orthogonal matrix, and weights are
+    not too sharp."""
+    if shape.d not in MAX_SPHERE_Z or shape.weights != SOFTMAX or shape.rope_base:
         return False
-    if shape.slope and shape.mask == FULL:
+    if shape.z > MAX_SPHERE_Z[shape.d] or (shape.slope and shape.mask == FULL):
         return False
-    A = shape.A / max(float(np.abs(shape.A).max()), 1e-300)  # (3, 3), so that squares stay in range
-    square = A @ A.T  # (3, 3)
-    return bool(np.abs(square - square[0, 0] * np.eye(3)).max() <= 16.0 * EPS * square[0, 0])
+    A = shape.A / max(float(np.abs(shape.A).max()), 1e-300)  # (d, d), so that squares stay in range
+    square = A @ A.T  # (d, d)
+    return bool(np.abs(square - square[0, 0] * np.eye(shape.d)).max() <= 16.0 * EPS * square[0, 0])
 
 
 class Sphere(NamedTuple):
-    """One system for the sphere kernel."""
+    """One system for the sphere kernel.  A term is a pair (l, m) for d = 3, of two numbers, and a triple
+    (P, Q, k) for d = 4, of four; `sphere_sums_3` and `sphere_sums_4` say how they stand."""
 
+    axes: tuple[int, ...]  # d of them, whose number is known when the code is compiled
     pair: Pairwise  # the same system for the pairwise kernel: holds x, and computes what harmonics cannot
-    totals: Array  # (B, rows) S_lm of every tile, real and imaginary parts in turn, padded to eights
+    totals: Array  # (B, rows) sums of every tile over the numbers of all terms, padded to eights
     base: Array  # (B or 1, rows) what the tokens of a tile all see, from other tiles and frozen tokens
-    frozen: Array  # (rows,) S_lm of the frozen tokens
+    frozen: Array  # (rows,) the sums of the frozen tokens
     running: Array  # (2, rows) a sum and its error
-    recurrence: Array  # (rows / 2,) b_lm
-    value: Array  # (rows / 2, 2) kappa_lm c_l / z, kappa_lm a_l
-    field: Array  # (rows / 2, PARTS) what multiplies q_lm; each thread needs its own, as of the next three
-    sums: Array  # (L + 1, 2, 8)
-    powers: Array  # (T / 8, 2, 8) (x_1 + i x_2)^m of a tile
+    middle: Array  # (terms,) of d = 4; none for d = 3
+    recurrence: Array  # (terms,)
+    value: Array  # (terms, 2) kappa c_l / z, kappa a_l
+    # of these five each thread needs its own
+    field: Array  # (terms, 6 or 12) what multiplies polynomials
+    sums: Array  # (terms of one m, or of one (P, Q), 2 or 4, 8)
+    powers: Array  # (T / 8, 2 or 5, 8) of the coordinates of a tile
+    room: Array  # (6, 8) of d = 4: eight points, and their sums
     few: Array  # (T,) above 0 where harmonics are not accurate enough
+
     to_end: Array  # (T,) what ALiBi leaves of a token of a tile at the tile's last place
     from_end: Array  # (T,) and at each place of the next tile of what was there at its tile's last
-    turn: Array  # (3, 3) y_k = turn x_k
+    turn: Array  # (d, d) y_k = turn x_k
     z: float
     c_0: float
     ratio: float  # how small the sum of weights may be against its number of terms
@@ -113,61 +146,125 @@ class Sphere(NamedTuple):
 
     @property
     def places(self) -> Array:
-        """(3, n) where the tokens stand."""
+        """(d, n) where the tokens stand."""
         return self.pair.places
 
 
-def tile_tokens(L: int) -> int:
-    """Tokens of a tile: more of them mean more pairs, fewer more sums of tiles; measured."""
-    return max(32, max(4 * (L + 1), (L + 1) ** 2 // 16) // 32 * 32)
+class _Terms(NamedTuple):
+    """What a system needs to know of the harmonics up to degree L."""
+
+    degree: IntArray  # (terms,)
+    kappa: Array  # (terms,)
+    middle: Array  # (terms,) or none
+    recurrence: Array  # (terms,)
+    frozen: Array  # (terms, 2 or 4) the sums of the frozen tokens
+    most: int  # terms of one m, or of one (P, Q)
+    powers: int  # numbers that are kept of eight tokens of a tile
+    tile: int  # tokens of a tile: more of them mean more pairs, fewer more sums of tiles; measured
 
 
-def sphere_system(shape: ModelShape, tolerance: float = TOLERANCE) -> Sphere:
-    """The system of one run on the sphere, velocities good to `tolerance` |V|."""
+def _terms(shape: ModelShape, L: int) -> _Terms:
+    if shape.d == 3:
+        degree, _ = harmonics.pairs_of(L)
+        kappa, recurrence = harmonics.norms(L)
+        frozen = harmonics.harmonic_sums(shape.frozen, shape.frozen_weight, L)
+        tile = max(4 * (L + 1), (L + 1) ** 2 // 16)
+        return _Terms(degree, kappa, np.zeros(0), recurrence, frozen, L + 1, 2, tile)
+    P, Q, k = harmonics_4.triples_of(L)
+    kappa, middle, recurrence = harmonics_4.norms(L)
+    frozen = harmonics_4.harmonic_sums(shape.frozen, shape.frozen_weight, L)
+    tile = max(4 * (L + 1), len(k) // 12)
+    return _Terms(P + Q + 2 * k, kappa, middle, recurrence, frozen, L // 2 + 1, 5, tile)
+
+
+def sphere_system(shape: ModelShape, tolerance: float = TOLERANCE, tile: int | None = None) -> Sphere:
+    """The system of one run on the sphere, velocities good to `tolerance` |V|, or to what is left out and
+    rounded of a sum times `usual_sphere_ratio` where that is more; `tile`: tokens of a tile, a multiple of
+    32, left out as many as were fastest."""
     largest = float(np.abs(shape.A).max())
     scale = largest * float(np.linalg.norm(shape.A[0] / largest)) if largest > 0.0 else 0.0
     z = shape.beta * scale
-    truncation = sphere_truncation(z, tolerance)
-    L = degrees(z, truncation)
-    ell, _ = pairs_of(L)
-    kappa, recurrence = norms(L)
-    c_0, across, along = coefficients(z, L)
-    rows = -(-2 * len(ell) // LANES) * LANES
-    T = tile_tokens(L)
+    truncation = sphere_truncation(z, shape.d, tolerance)
+    L = degrees(z, shape.d, truncation)
+    terms = _terms(shape, L)
+    c_0, across, along = coefficients(z, L, shape.d)
+    count, numbers = terms.frozen.shape
+    rows = -(-numbers * count // LANES) * LANES
+    T = tile or max(32, terms.tile // 32 * 32)
     B = -(-shape.n // T)
-    totals = np.zeros((B, rows))
-    frozen = np.zeros(rows)
-    frozen[: 2 * len(ell)] = harmonic_sums(shape.frozen, shape.frozen_weight, L).reshape(-1)
+    check_memory(16.0 * B * rows, f"keeping sums over {numbers * count} harmonics for {shape.n} tokens")
+    totals, frozen = np.zeros((B, rows)), np.zeros(rows)
+    frozen[: numbers * count] = terms.frozen.reshape(-1)
     slope = min(shape.slope, MAX_SLOPE)
     base = (
         np.zeros((1, rows)) if shape.mask == FULL else np.zeros((B, rows)) if shape.mask == WINDOW else totals
     )
     return Sphere(
+        axes=tuple(range(shape.d)),
         pair=pairwise_system(replace(shape, slope=0.0)),
         totals=totals,
         base=base,
         frozen=frozen,
         running=np.zeros((2, rows)),
-        recurrence=recurrence.copy(),
-        value=np.stack([kappa * across[ell], kappa * along[ell]], axis=1),
-        field=np.zeros((len(ell), PARTS)),
-        sums=np.zeros((L + 1, 2, LANES)),
-        powers=np.zeros((T // LANES, 2, LANES)),
+        middle=terms.middle.copy(),
+        recurrence=terms.recurrence.copy(),
+        value=np.stack([terms.kappa * across[terms.degree], terms.kappa * along[terms.degree]], axis=1),
+        field=np.zeros((count, 3 * numbers)),
+        sums=np.zeros((terms.most, numbers, LANES)),
+        powers=np.zeros((T // LANES, terms.powers, LANES)),
+        room=aligned_zeros(6, LANES),
         few=np.zeros(T),
         to_end=np.exp(-slope * np.arange(T - 1.0, -1.0, -1.0)),
         from_end=np.exp(-slope * np.arange(1.0, T + 1.0)),
-        turn=np.eye(3) if scale == 0.0 or shape.gaussian else shape.A / scale,
+        turn=np.eye(shape.d) if scale == 0.0 or shape.gaussian else shape.A / scale,
         z=z,
         c_0=c_0,
-        ratio=max(tolerance / (sphere_roundoff(z) + truncation), usual_sphere_ratio(z)),
+        ratio=max(tolerance / (sphere_roundoff(z, shape.d) + truncation), usual_sphere_ratio(z, shape.d)),
         mass=float(shape.frozen_weight.sum()),
         slope=slope,
         reach=1.0 / -np.expm1(-slope) if slope else np.inf,
         L=L,
         T=T,
-        tiles=max(1, BLOCK // T),
+        tiles=max(1, min(BLOCK_TOKENS, BLOCK_WORK // count) // T),
         plain=shape.plain,
     )
+
+
+# What depends on d: the sums over the tokens of a tile, and at eight tokens
+
+
+def _dimension(s: Any) -> int:
+    """d, of the type of a system."""
+    return int(s.types[s.fields.index("axes")].count)
+
+
+def _tile_totals(s: Sphere, b: int) -> None:
+    """The sums of tile b, into `totals`."""
+
+
+@overload(_tile_totals, jit_options=INLINED)
+def _tile_totals_by_dimension(s, b):
+    return (lambda s, b: tile_totals_3(s, b)) if _dimension(s) == 3 else lambda s, b: tile_totals_4(s, b)
+
+
+def _make_field(s: Sphere, b: int) -> None:
+    """What multiplies the polynomials, from the sums of row b of `base`, into `field`."""
+
+
+@overload(_make_field, jit_options=INLINED)
+def _make_field_by_dimension(s, b):
+    return (lambda s, b: make_field_3(s, b)) if _dimension(s) == 3 else lambda s, b: make_field_4(s, b)
+
+
+def _far_sums(s: Sphere, y: Any, along: Any) -> Any:
+    """Of eight points y, from `field`: Z less its mean, over z; its gradient in space; the sum along y."""
+
+
+@overload(_far_sums, jit_options=INLINED)
+def _far_sums_by_dimension(s, y, along):
+    if _dimension(s) == 3:
+        return lambda s, y, along: far_sums_3(s, y, along)
+    return lambda s, y, along: far_sums_4(s, y, along)
 
 
 # The sums of tiles
@@ -175,7 +272,7 @@ def sphere_system(shape: ModelShape, tolerance: float = TOLERANCE) -> Sphere:
 
 @uncounted
 def sphere_totals(s, block):
-    """S_lm of the tokens of every tile of a block."""
+    """The sums of the tokens of every tile of a block."""
     for b in range(block * s.tiles, min((block + 1) * s.tiles, s.totals.shape[0])):
         _tile_totals(s, b)
 
@@ -191,61 +288,6 @@ def sphere_sweep(s, velocity, stop):
     sphere_base(s)
     for b in range(blocks):
         sphere_block(s, b, velocity, stop)
-
-
-@inlined
-def _tile_totals(s, b):
-    """S_lm of the tokens of tile b."""
-    x, recurrence, sums, totals = s.pair.x, s.recurrence, s.sums, s.totals
-    m0, width, n, L = s.pair.m, s.pair.x.shape[1], s.pair.n, s.L
-    first = b * s.T
-    last = min(first + s.T, n)
-    at = 0
-    for m in range(L + 1):
-        for i in range(0, (L + 1 - m) * 2 * LANES, LANES):
-            store(sums, i, splat(0.0))
-        for k in range(first, last, 2 * LANES):
-            # two groups of eight, because the sums have to be fetched and put back
-            real, imag = _next_power(s, m, k, first, last, m0 + k)
-            real_2, imag_2, x_3 = splat(0.0), splat(0.0), splat(0.0)
-            if k + LANES < last:
-                real_2, imag_2 = _next_power(s, m, k + LANES, first, last, m0 + k + LANES)
-                x_3 = load(x, 2 * width + m0 + k + LANES)
-            _deposit(
-                recurrence, at, sums, L + 1 - m, load(x, 2 * width + m0 + k), real, imag, x_3, real_2, imag_2
-            )
-        for i in range(L + 1 - m):
-            totals[b, 2 * (at + i)] = hsum(load(sums, i * 2 * LANES))
-            totals[b, 2 * (at + i) + 1] = hsum(load(sums, i * 2 * LANES + LANES))
-        at += L + 1 - m
-
-
-@inlined
-def _next_power(s, m, k, first, last, here):
-    """(x_1 + i x_2)^m of eight tokens, from the power before, times what ALiBi leaves of them at the end of
-    their tile; 0 beyond the last token."""
-    x, powers = s.pair.x, s.powers
-    place = (k - first) * 2
-    real, imag = load(PRESENT, max(0, LANES - (last - k))) * load(s.to_end, k - first), splat(0.0)
-    if m > 0:
-        real, imag = load(powers, place), load(powers, place + LANES)
-        x_1, x_2 = load(x, here), load(x, x.shape[1] + here)
-        real, imag = fms(real, x_1, imag * x_2), fma(real, x_2, imag * x_1)
-    store(powers, place, real)
-    store(powers, place + LANES, imag)
-    return real, imag
-
-
-@inlined
-def _deposit(recurrence, at, sums, count, s, real, imag, s_2, real_2, imag_2):
-    """sums[l] += q_lm(s) (real + i imag) for the `count` degrees of one order, of two groups of tokens."""
-    q, before, q_2, before_2 = splat(1.0), splat(0.0), splat(1.0), splat(0.0)
-    for i in range(count):
-        here, b = i * 2 * LANES, splat(recurrence[at + i])
-        store(sums, here, fma(q, real, fma(q_2, real_2, load(sums, here))))
-        store(sums, here + LANES, fma(q, imag, fma(q_2, imag_2, load(sums, here + LANES))))
-        q, before = fms(s, q, before * b), q
-        q_2, before_2 = fms(s_2, q_2, before_2 * b), q_2
 
 
 @uncounted
@@ -311,7 +353,7 @@ def sphere_block(s, block, velocity, stop):
 
 @inlined
 def _tile_velocities(s, b, velocity, stop):
-    make_field(s, 0 if s.pair.mask == FULL else b)
+    _make_field(s, 0 if s.pair.mask == FULL else b)
     first, n = b * s.T, s.pair.n
     last = min(first + s.T, n)
     worst = splat(0.0)
@@ -342,128 +384,64 @@ def _tile_velocities(s, b, velocity, stop):
 
 
 @inlined
-def make_field(s, b):
-    """What multiplies q_lm at order m: D_lm, for the derivative by x_3 (l - m + 1) D_{l,m-1}, and A_lm; real
-    and imaginary parts of each."""
-    base, value, field, L = s.base, s.value, s.field, s.L
-    at, below = 0, 0  # of (m, m), and of (m, m - 1)
-    for m in range(L + 1):
-        for i in range(L + 1 - m):
-            real, imag = base[b, 2 * (at + i)], base[b, 2 * (at + i) + 1]
-            field[at + i, 0], field[at + i, 1] = value[at + i, 0] * real, value[at + i, 0] * imag
-            field[at + i, 4], field[at + i, 5] = value[at + i, 1] * real, value[at + i, 1] * imag
-            if m > 0:
-                field[at + i, 2] = (i + 1.0) * field[below + i, 0]
-                field[at + i, 3] = (i + 1.0) * field[below + i, 1]
-        below = at + 1
-        at += L + 1 - m
-
-
-@inlined
 def _eight_tokens(s, k, first, velocity, along, alibi):
     """Velocities of tokens k .. k+7 of the tile that begins at `first`; returns above 0 where a sum of
     weights is too small.  `along` is None where what is along x_k is not needed, `alibi` without it."""
     pair = s.pair
     n, mask = pair.n, pair.mask
-    y_1, y_2, y_3 = _turned(s, k, along)
-    value, g_1, g_2, g_3, ahead = far_sums(s, y_1, y_2, y_3, along)
+    y = _turned(s, k, along)
+    value, g, ahead = _far_sums(s, y, along)
     Z = fma(splat(s.z), value, splat(s.c_0 * s.base[0 if mask == FULL else k // s.T, 0]))
     if alibi is not None:
         left = load(s.from_end, k - first)
-        Z, ahead = Z * left, ahead * left
-        g_1, g_2, g_3 = g_1 * left, g_2 * left, g_3 * left
-    inward = fma(g_1, y_1, fma(g_2, y_2, g_3 * y_3))
-    g_1, g_2, g_3 = g_1 - inward * y_1, g_2 - inward * y_2, g_3 - inward * y_3
+        Z, ahead, g = Z * left, ahead * left, scaled(g, left)
+    g = _across(g, y)
     terms = s.mass + float(n)
     if mask != FULL:
-        Z_near, g_1, g_2, g_3 = near_sums(s, k, first, y_1, y_2, y_3, g_1, g_2, g_3, alibi)
+        Z_near, g = near_sums(s, k, first, y, g, alibi)
         Z = Z + Z_near
         ahead = ahead + Z_near
         terms = s.mass + min(float(min(k + LANES, pair.w)), s.reach)
-    v_1, v_2, v_3 = _velocities(s, k, y_1, y_2, y_3, Z, g_1, g_2, g_3, ahead, along)
+    v = _velocities(s, k, y, Z, g, ahead, along)
     for at in range(min(LANES, n - k)):
-        velocity[(k + at) * 3] = lane(v_1, at)
-        velocity[(k + at) * 3 + 1] = lane(v_2, at)
-        velocity[(k + at) * 3 + 2] = lane(v_3, at)
+        store_lane(velocity, (k + at) * len(s.axes), v, at)
     return splat(terms) - Z * s.ratio
 
 
 @inlined
 def _token_by_pairs(s, k, velocity, along):
     """The velocity of one token with ALiBi, in the first of eight lanes."""
-    y_1, y_2, y_3 = _turned(s, k, along)
-    zero = splat(0.0)
-    Z, g_1, g_2, g_3 = near_sums(s, k, 0, y_1, y_2, y_3, zero, zero, zero, True)
-    v_1, v_2, v_3 = _velocities(s, k, y_1, y_2, y_3, Z, g_1, g_2, g_3, Z, along)
-    velocity[k * 3], velocity[k * 3 + 1], velocity[k * 3 + 2] = lane(v_1, 0), lane(v_2, 0), lane(v_3, 0)
+    y = _turned(s, k, along)
+    Z, g = near_sums(s, k, 0, y, scaled(y, splat(0.0)), True)
+    store_lane(velocity, k * len(s.axes), _velocities(s, k, y, Z, g, Z, along), 0)
 
 
 @inlined
 def _turned(s, k, along):
     """y of tokens k .. k+7."""
-    x, turn, width, here = s.pair.x, s.turn, s.pair.x.shape[1], s.pair.m + k
-    x_1, x_2, x_3 = load(x, here), load(x, width + here), load(x, 2 * width + here)
+    x = load_rows(s.axes, s.pair.x, s.pair.m + k)
     if along is None:
-        return x_1, x_2, x_3
-    return (
-        fma(x_1, splat(turn[0, 0]), fma(x_2, splat(turn[0, 1]), x_3 * turn[0, 2])),
-        fma(x_1, splat(turn[1, 0]), fma(x_2, splat(turn[1, 1]), x_3 * turn[1, 2])),
-        fma(x_1, splat(turn[2, 0]), fma(x_2, splat(turn[2, 1]), x_3 * turn[2, 2])),
-    )
+        return x
+    return transformed(s.turn, x)
 
 
 @inlined
-def _velocities(s, k, y_1, y_2, y_3, Z, g_1, g_2, g_3, ahead, along):
+def _across(a, x):
+    """What of the vectors a is across the unit vectors x."""
+    return add_scaled(a, dot(a, x, splat(0.0)) * (-1.0), x)
+
+
+@inlined
+def _velocities(s, k, y, Z, g, ahead, along):
     """Those of tokens k .. k+7, from their sums."""
-    pair = s.pair
-    x, width, here = pair.x, pair.x.shape[1], pair.m + k
-    x_1, x_2, x_3 = load(x, here), load(x, width + here), load(x, 2 * width + here)
-    inverse = 1.0 / Z
+    x = load_rows(s.axes, s.pair.x, s.pair.m + k)
     if along is None:
-        v_1, v_2, v_3 = g_1 * pair.scale, g_2 * pair.scale, g_3 * pair.scale
-    else:
-        V = pair.V
-        g_1, g_2, g_3 = fma(ahead, y_1, g_1), fma(ahead, y_2, g_2), fma(ahead, y_3, g_3)
-        v_1 = fma(g_1, splat(V[0, 0]), fma(g_2, splat(V[0, 1]), g_3 * V[0, 2]))
-        v_2 = fma(g_1, splat(V[1, 0]), fma(g_2, splat(V[1, 1]), g_3 * V[1, 2]))
-        v_3 = fma(g_1, splat(V[2, 0]), fma(g_2, splat(V[2, 1]), g_3 * V[2, 2]))
-    v_1, v_2, v_3 = v_1 * inverse, v_2 * inverse, v_3 * inverse
-    radial = fma(v_1, x_1, fma(v_2, x_2, v_3 * x_3))
-    return v_1 - radial * x_1, v_2 - radial * x_2, v_3 - radial * x_3
+        return _across(scaled(g, s.pair.scale / Z), x)
+    return _across(scaled(transformed(s.pair.V, add_scaled(g, ahead, y)), 1.0 / Z), x)
 
 
 @inlined
-def far_sums(s, y_1, y_2, y_3, along):
-    """(Z - c_0 S_00) / z of eight points, its gradient in space, and the sum along y."""
-    recurrence, field, L = s.recurrence, s.field, s.L
-    value, g_1, g_2, g_3, ahead = splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0)
-    real, imag = splat(1.0), splat(0.0)  # (y_1 + i y_2)^m
-    below, below_i = splat(0.0), splat(0.0)  # the power before
-    at = 0
-    for m in range(L + 1):
-        q, before = splat(1.0), splat(0.0)
-        D, D_i, E, E_i, A, A_i = splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0)
-        for i in range(at, at + L + 1 - m):
-            D, D_i = fma(q, splat(field[i, 0]), D), fma(q, splat(field[i, 1]), D_i)
-            E, E_i = fma(q, splat(field[i, 2]), E), fma(q, splat(field[i, 3]), E_i)
-            if along is not None:
-                A, A_i = fma(q, splat(field[i, 4]), A), fma(q, splat(field[i, 5]), A_i)
-            q, before = fms(y_3, q, before * recurrence[i]), q
-        at += L + 1 - m
-        value = fma(real, D, fma(imag, D_i, value))
-        if along is not None:
-            ahead = fma(real, A, fma(imag, A_i, ahead))
-        g_3 = fma(below, E, fma(below_i, E_i, g_3))
-        below, below_i = below * float(m), below_i * float(m)
-        g_1 = fma(below, D, fma(below_i, D_i, g_1))
-        g_2 = g_2 + fms(below, D_i, below_i * D)
-        below, below_i = real, imag
-        real, imag = fms(real, y_1, imag * y_2), fma(real, y_2, imag * y_1)
-    return value, g_1, g_2, g_3, ahead
-
-
-@inlined
-def near_sums(s, k, first, y_1, y_2, y_3, g_1, g_2, g_3, alibi):
+def near_sums(s, k, first, y, g, alibi):
     """Z and sum_j w_kj (x_j - y_k), added to g, over the pairs that the sums of tiles leave out."""
     pair, T, half = s.pair, s.T, base_2(s.z)
     n, w = pair.n, pair.w
@@ -472,24 +450,23 @@ def near_sums(s, k, first, y_1, y_2, y_3, g_1, g_2, g_3, alibi):
         oldest = max(0, k - w + 1)
         left = min(first, _first_tile(first // T, T, w) * T)
         for j in range(oldest, left):
-            Z, g_1, g_2, g_3 = _one_pair(s, j, half, y_1, y_2, y_3, Z, g_1, g_2, g_3, k, True, alibi)
+            Z, g = _one_pair(s, j, half, y, Z, g, k, True, alibi)
         start = max(first, oldest)
         for j in range(start, min(k + LANES, n)):
-            Z, g_1, g_2, g_3 = _one_pair(s, j, half, y_1, y_2, y_3, Z, g_1, g_2, g_3, k, True, alibi)
-        return Z, g_1, g_2, g_3
+            Z, g = _one_pair(s, j, half, y, Z, g, k, True, alibi)
+        return Z, g
     for j in range(start, k):
-        Z, g_1, g_2, g_3 = _one_pair(s, j, half, y_1, y_2, y_3, Z, g_1, g_2, g_3, k, None, alibi)
+        Z, g = _one_pair(s, j, half, y, Z, g, k, None, alibi)
     for j in range(k, min(k + LANES, n)):
-        Z, g_1, g_2, g_3 = _one_pair(s, j, half, y_1, y_2, y_3, Z, g_1, g_2, g_3, k, True, alibi)
-    return Z, g_1, g_2, g_3
+        Z, g = _one_pair(s, j, half, y, Z, g, k, True, alibi)
+    return Z, g
 
 
 @inlined
-def _one_pair(s, j, half, y_1, y_2, y_3, Z, g_1, g_2, g_3, k, edge, alibi):
+def _one_pair(s, j, half, y, Z, g, k, edge, alibi):
     """Token j joins the sums of tokens k .. k+7, of those that see it where it stands at an edge."""
-    x, column = s.pair.x, s.pair.m + j
-    d_1, d_2, d_3 = splat(x[0, column]) - y_1, splat(x[1, column]) - y_2, splat(x[2, column]) - y_3
-    exponent = half * fma(d_1, d_1, fma(d_2, d_2, d_3 * d_3))
+    step = less(splat_rows(s.axes, s.pair.x, s.pair.m + j), y)
+    exponent = half * dot(step, step, splat(0.0))
     if alibi is not None:
         exponent = fma(splat(-LOG2_E * s.slope), load(PLACES, 0) + float(k - j), exponent)
     if edge is not None:
@@ -497,4 +474,4 @@ def _one_pair(s, j, half, y_1, y_2, y_3, Z, g_1, g_2, g_3, k, edge, alibi):
         seen = min(LANES, max(0, j - (k - s.pair.w)))  # those for which it is not yet out of the window
         exponent = exponent + (load(HIDDEN, LANES - hidden) + load(TAIL, LANES - seen))
     weight = exp2(exponent)
-    return Z + weight, fma(weight, d_1, g_1), fma(weight, d_2, g_2), fma(weight, d_3, g_3)
+    return Z + weight, add_scaled(g, weight, step)

@@ -172,7 +172,7 @@ def _with_own_scratch(system: System) -> System:
         return system._replace(pair=pair, **_copies(system, "sums"))
     if isinstance(system, Sphere):
         pair = system.pair._replace(work=_copy(system.pair.work))
-        return system._replace(pair=pair, **_copies(system, "field", "sums", "powers", "few"))
+        return system._replace(pair=pair, **_copies(system, "field", "sums", "powers", "room", "few"))
     if isinstance(system, Tiles):
         return system._replace(**_copies(system, "u", "scores", "sums", "part", "Z", "own", "least"))
     if isinstance(system, HeadTiles):

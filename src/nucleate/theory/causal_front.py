@@ -36,10 +36,11 @@ given that the speed is 4 lambda, the coefficient is 2.92 +- 0.18 without noise,
 noise; with the speed fitted as well it is much less certain (docs/open-questions/front.md).
 
 `continue_tokens` solves the equation on the circle behind some first tokens, with its error, with or without
-the noise of the tokens that follow.
+the noise of the tokens that follow; `causal_front_sphere` solves it on the sphere.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,6 +54,7 @@ __all__ = [
     "fastest_degree",
     "front_places",
     "front_speed",
+    "halved",
     "mode_power",
     "mode_rates",
     "seen_density",
@@ -169,13 +171,23 @@ def continue_tokens(
     times = finite_array("t", t)
     cells = max(1, round(CELLS_PER_S * (end - begin)))
     draws = None if noise is None else _draws(noise, cells, len(_ratios(beta)))  # (coarsest C, M)
-    coarse = _solve(x0, beta, times, end, cells, 1, draws)
+    found: ContinuedTokens = halved(
+        lambda finer: _solve(x0, beta, times, end, cells * finer, finer, draws), tol, halvings
+    )
+    return found
+
+
+def halved(solve: Callable[[int], Any], tol: float, halvings: int) -> Any:
+    """solve(1), solve(2), solve(4) and so on, with cells and distances of starts that many times finer, until
+    `seen` changes by at most tol of its largest value, at most `halvings` times; the last of these records,
+    with the last change as its `error`."""
+    coarse = solve(1)
     for halving in range(1, halvings + 1):
-        fine = _solve(x0, beta, times, end, cells << halving, 1 << halving, draws)
-        pairs = fine.seen.reshape(len(times), cells << (halving - 1), 2).mean(2)  # (T, C)
+        fine = solve(1 << halving)
+        pairs = fine.seen.reshape(len(fine.seen), -1, 2).mean(2)  # (T, C)
         error = float(np.abs(pairs - coarse.seen).max())
         coarse = fine._replace(coarser=coarse.seen, error=error)
-        if coarse.error <= tol * np.abs(fine.seen).max():
+        if error <= tol * np.abs(fine.seen).max():
             break
     return coarse
 

@@ -22,7 +22,7 @@ from nucleate.theory.causal_front import fastest_degree, front_places, front_spe
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw"]
+__all__ = ["draw", "draw_logarithms", "draw_profiles"]
 
 FRAMES = (2.0, 4.0, 6.0, 8.0, 10.0)  # times at which the front is shown
 KEY_ROOM = 1.22  # of the largest height, to have the key above all curves
@@ -38,14 +38,15 @@ def draw(data: Data, numbers: Numbers, p: Parameters) -> "dict[str, Figure]":
     figure = Figure(figsize=(9.6, 7.4), layout="constrained")
     axes = figure.subplots(2, 2)
     circle = [case for case in cases(p) if case.d == 2]
-    _profiles(axes[0, 0], data, p, circle[0])
+    draw_profiles(axes[0, 0], data, p, circle[0])
     _passing(axes[0, 1], data, p)
-    _logarithms(axes[1, 0], numbers, p)
+    draw_logarithms(axes[1, 0], numbers, _logarithm_rows(p))
     _masses(axes[1, 1], data, circle)
     return {"causal-front": figure}
 
 
-def _profiles(ax: Any, data: Data, p: Parameters, case: Case) -> None:
+def draw_profiles(ax: Any, data: Data, p: Parameters, case: Case) -> None:
+    """What is seen over the place in the sequence at several times, by the first start of a case."""
     from nucleate.plot.styles import SMALL_POINTS, tidy
 
     palette = tidy(ax)
@@ -134,18 +135,25 @@ def _passing(ax: Any, data: Data, p: Parameters) -> None:
     ax.legend(fontsize=SMALL_POINTS - 1, frameon=False)
 
 
-def _logarithms(ax: Any, numbers: Numbers, p: Parameters) -> None:
-    from nucleate.plot.styles import SMALL_POINTS, tidy
+Row = tuple[str, str, float]  # the key of a number, its words, what the heuristic has for it
 
-    palette = tidy(ax)
+
+def _logarithm_rows(p: Parameters) -> tuple[Row, ...]:
     reach = f"s = {p['far']['begin']:g} to {p['far']['end'] - 5:g}"
-    rows = (
+    return (
         ("logarithm", "runs", 1.5),
         ("logarithm_difference", "limit without noise\nminus runs", 1.5),
         ("far_noisy_logarithm", f"limit with noise,\n{reach}", 1.5),
         ("far_quiet_logarithm", f"limit without noise,\n{reach}", 3.0),
         ("far_logarithm_difference", f"their difference,\n{reach}", 1.5),
     )
+
+
+def draw_logarithms(ax: Any, numbers: Numbers, rows: tuple[Row, ...]) -> None:
+    """Coefficients of ln t with their intervals, those named before, and the heuristic's."""
+    from nucleate.plot.styles import SMALL_POINTS, tidy
+
+    palette = tidy(ax)
     for c in LOGARITHMS:
         ax.axvline(c, color=palette.grey(0.25), linewidth=1.0, zorder=0)
     for i, (key, _, predicted) in enumerate(rows):

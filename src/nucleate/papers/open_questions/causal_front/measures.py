@@ -7,6 +7,7 @@ from nucleate.checks import Array
 __all__ = [
     "correlations",
     "effective_number",
+    "even_weight",
     "joint_speeds",
     "logarithms",
     "mass_spread",
@@ -86,13 +87,20 @@ def profile_bias(seen: Array, limit: Array) -> Array:
     return np.asarray((limit - seen).mean(1) / seen.mean(1))
 
 
-def number_behind(settled: Array, s: Array, beta: float, least: float) -> Array:
-    """The effective number of clusters that the first front leaves, of every start: e^beta / (I_0 zeta) of
-    what is seen behind it, averaged over s from `least` on where that is known: (start, bin) -> (start,)."""
-    from scipy.special import ive
+def even_weight(beta: float, d: int) -> float:
+    """The mean of e^{beta (u - 1)} over the uniform law: I_0(beta) e^{-beta} for d = 2."""
+    from scipy.special import gamma, ive
 
+    return float(gamma(d / 2.0) * (2.0 / beta) ** (d / 2.0 - 1.0) * ive(d / 2.0 - 1.0, beta))
+
+
+def number_behind(settled: Array, s: Array, beta: float, least: float, d: int = 2) -> Array:
+    """The effective number of clusters that the first front leaves, of every start: e^beta / (I_0 zeta) of
+    what is seen behind it, on spheres with the uniform law's mean in the place of I_0, averaged over s from
+    `least` on where that is known: (start, bin) -> (start,)."""
     known = [row[(s >= least) & np.isfinite(row)] for row in settled]
-    return np.array([np.mean(1.0 / (ive(0, beta) * (1.0 + row))) if len(row) else np.nan for row in known])
+    even = even_weight(beta, d)
+    return np.array([np.mean(1.0 / (even * (1.0 + row))) if len(row) else np.nan for row in known])
 
 
 def propagated_share(modes: Array, kind: int) -> tuple[Array, Array]:

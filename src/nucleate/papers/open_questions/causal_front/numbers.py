@@ -32,7 +32,17 @@ from nucleate.papers.open_questions.causal_front.measures import (
 )
 from nucleate.theory.causal_front import cell_front_speed, fastest_degree, front_speed
 
-__all__ = ["BEHIND_TIMES", "PASSING_TIMES", "measure"]
+__all__ = [
+    "BEHIND_TIMES",
+    "PASSING_TIMES",
+    "Named",
+    "far_numbers",
+    "joint_numbers",
+    "known",
+    "measure",
+    "place_numbers",
+    "shape_numbers",
+]
 
 PASSING_TIMES = (2.0, 4.0)  # at which profiles are compared, while the front passes
 BEHIND_TIMES = (6.0, 8.0, 10.0)  # and behind it
@@ -61,20 +71,20 @@ def measure(data: Data, p: Parameters) -> dict[str, Number]:
         if case.d == 2:
             quiet = crossing_times(data[case.name]["own_seen"].values, times, LEVEL)  # (start, bin)
             differences.append(logarithms(quiet, s, speed, least=least) - coefficients[-1])
-        for part in (_front_of, _shape_of, _growth_of, _masses_of, _places_of):
+        for part in (_front_of, shape_numbers, _growth_of, _masses_of, place_numbers):
             numbers |= dict(part(data, p, case))
     about = "all runs: d(4λt − 3/2 ln t)/ds of the front: 1 as predicted, 2 without a logarithm at 2λ"
-    numbers["speed"] = mean_of(_known(np.concatenate(ratios)), about, 1.0)
+    numbers["speed"] = mean_of(known(np.concatenate(ratios)), about, 1.0)
     about = "all runs: d(4λt)/ds of the front, no logarithm taken off: 1 if it takes ln n/(4λ)"
-    numbers["literal"] = mean_of(_known(np.concatenate(literal)), about, 1.0)
+    numbers["literal"] = mean_of(known(np.concatenate(literal)), about, 1.0)
     about = "all runs: time at which the front passes the last bin, over ln k/(4λ), from t = 0 on"
-    numbers["arrived"] = mean_of(_known(np.concatenate(arrived)), about)
-    numbers |= dict(_joint("", "all runs", passed, 1.5, float(np.log(p["least"])), np.inf))
+    numbers["arrived"] = mean_of(known(np.concatenate(arrived)), about)
+    numbers |= dict(joint_numbers("", "all runs", passed, 1.5, float(np.log(p["least"])), np.inf))
     about = "all runs: c with which d(4λt − c ln t)/ds is 1"
-    numbers["logarithm"] = mean_of(_known(np.concatenate(coefficients)), about, 1.5)
+    numbers["logarithm"] = mean_of(known(np.concatenate(coefficients)), about, 1.5)
     about = "all runs on the circle: c of the limit equation without noise, behind the same tokens, minus c"
-    numbers["logarithm_difference"] = mean_of(_known(np.concatenate(differences)), about, 1.5)
-    return numbers | dict(_mass_quantiles(data, p)) | dict(_far(data, p))
+    numbers["logarithm_difference"] = mean_of(known(np.concatenate(differences)), about, 1.5)
+    return numbers | dict(_mass_quantiles(data, p)) | dict(far_numbers(data, p))
 
 
 def _mass_quantiles(data: Data, p: Parameters) -> Named:
@@ -93,7 +103,7 @@ def _mass_quantiles(data: Data, p: Parameters) -> Named:
         yield f"mass_{name}", exact(float(np.quantile(mass, level)), f"{about} the mean of its start")
 
 
-def _known(values: Array) -> Array:
+def known(values: Array) -> Array:
     """Those that are known; one unknown value if none is."""
     known = values[np.isfinite(values)]
     return known if len(known) else np.array([np.nan])
@@ -105,13 +115,13 @@ def _front_of(data: Data, p: Parameters, case: Case) -> Named:
     least = float(np.log(p["least"]))
     slope = slopes(crossing_times(found["seen"].values, times, LEVEL), s, least)  # (start,)
     about = f"{words}: dt/ds of the front, k from {p['least']:g} on"
-    yield f"{name}_slope", mean_of(_known(slope), about, 1.0 / front_speed(case.beta, case.d))
+    yield f"{name}_slope", mean_of(known(slope), about, 1.0 / front_speed(case.beta, case.d))
     if case.d > 2:
         return
     limit = slopes(crossing_times(found["own_seen"].values, times, LEVEL), s, least)
     yield (
         f"{name}_own_slope",
-        mean_of(_known(limit), f"{words}: the same of the limit equation without noise"),
+        mean_of(known(limit), f"{words}: the same of the limit equation without noise"),
     )
     about = (
         f"{words}: largest change of the limit equation's ζ − 1 in the last halving, over its largest value"
@@ -120,12 +130,12 @@ def _front_of(data: Data, p: Parameters, case: Case) -> Named:
     full = crossing_times(found["full"].values.swapaxes(1, 2), times, LEVEL)  # (start, size)
     full_slope = slopes(full, np.log(p["full_n"]), 0.0)  # (start,)
     about = f"{words}: dt/d ln n under the full mask"
-    yield f"{name}_full_slope", mean_of(_known(full_slope), about, 2.0 / front_speed(case.beta))
+    yield f"{name}_full_slope", mean_of(known(full_slope), about, 2.0 / front_speed(case.beta))
     about = f"{words}: that minus dt/ds of the front of the same start"
-    yield f"{name}_full_difference", mean_of(_known(full_slope - slope), about)
+    yield f"{name}_full_difference", mean_of(known(full_slope - slope), about)
 
 
-def _joint(
+def joint_numbers(
     key: str,
     words: str,
     crossings: list[tuple[Array, Array, float]],
@@ -143,9 +153,10 @@ def _joint(
     yield f"{key}joint_correlation", exact(correlation, f"{words}: correlation of that v with that c")
 
 
-def _shape_of(data: Data, p: Parameters, case: Case) -> Named:
-    """Profiles of runs and of the limit equation behind their first tokens, or another start's."""
-    if case.d > 2:
+def shape_numbers(data: Data, p: Parameters, case: Case) -> Named:
+    """Profiles of runs and of the limit equation behind their first tokens, or another start's, where it was
+    solved."""
+    if "own_seen" not in data[case.name]:
         return
     found, late = data[case.name], bins_of(p["first"], case.n).s >= np.log(p["least"])
     for t in (t for t in PASSING_TIMES + BEHIND_TIMES if t in p["times"]):
@@ -208,14 +219,15 @@ def _masses_of(data: Data, p: Parameters, case: Case) -> Named:
     if case.d == 2:
         own, other = (correlations(mass, found[f"{kind}_mass"].values) for kind in ("own", "other"))
         about = f"{words}: correlation of masses with those of the limit equation"
-        yield f"{name}_own_mass", mean_of(_known(own), f"{about} behind the first tokens")
-        yield f"{name}_other_mass", mean_of(_known(other), f"{about} behind those of another start")
-        yield f"{name}_mass_gain", mean_of(_known(own - other), f"{about}: the former minus the latter")
+        yield f"{name}_own_mass", mean_of(known(own), f"{about} behind the first tokens")
+        yield f"{name}_other_mass", mean_of(known(other), f"{about} behind those of another start")
+        yield f"{name}_mass_gain", mean_of(known(own - other), f"{about}: the former minus the latter")
 
 
-def _places_of(data: Data, p: Parameters, case: Case) -> Named:
+def place_numbers(data: Data, p: Parameters, case: Case) -> Named:
+    """Where later tokens go; without the limit equation's places, a second run is asked."""
     found, name = data[case.name], case.name
-    if case.d == 2:
+    if "own_near" in found:
         late = bins_of(p["first"], case.n).s >= np.log(p["least"])
         own, other = (found[f"{kind}_near"].values[:, late].mean(1) for kind in ("own", "other"))
         about = f"{case.words}: tokens within β^(−1/2) of their place in the limit equation"
@@ -227,14 +239,17 @@ def _places_of(data: Data, p: Parameters, case: Case) -> Named:
     yield f"{name}_near_gain", mean_of(own - other, f"{about}: the former minus the latter")
 
 
-def _far(data: Data, p: Parameters) -> Named:
+def far_numbers(data: Data, p: Parameters, d: int = 2) -> Named:
+    """Speed, logarithm and number of clusters of the limit equation far from the beginning."""
     far, found = p["far"], data["far"]["crossing"].values  # (start, noise, halving, cell)
     beta, begin, end = far["beta"], far["begin"], far["end"] - 5.0
     s = far_places(p, found.shape[-1])
     where = f"β = {beta:g}, s from {begin:g} to {end:g}"
-    speed = cell_front_speed(beta, float(s[1] - s[0]))
-    # dt/ds of cells of width 0 over that of these
-    narrow = speed / front_speed(beta)
+    # how much slower cells of this width and half of it are, whatever lambda is
+    narrow, half_narrow = (
+        cell_front_speed(beta, float(s[1] - s[0]) / parts) / front_speed(beta) for parts in (1.0, 2.0)
+    )
+    speed = front_speed(beta, d) * narrow
     coefficients, later = [], []
     for i, (kind, words, logarithm, digits) in enumerate(
         (("noisy", "with noise", 1.5, "3/2"), ("quiet", "without noise", 3.0, "3"))
@@ -242,22 +257,21 @@ def _far(data: Data, p: Parameters) -> Named:
         crossing, halved = found[:, i, 0], found[:, i, 1]  # (start, cell)
         slope = slopes(crossing, s, begin, end)  # (start,)
         about = f"limit equation {words}, {where}: dt/ds of the front, for cells of width 0"
-        yield f"far_{kind}", mean_of(_known(slope * narrow), about, 1.0 / front_speed(beta))
+        yield f"far_{kind}", mean_of(known(slope * narrow), about, 1.0 / front_speed(beta, d))
         change = slope / slopes(halved, s, begin, end) - 1.0
         about = f"limit equation {words}, {where}: dt/ds with cells of 0.25 over that with halves, less 1"
-        half_speed = cell_front_speed(beta, float(s[1] - s[0]) / 2.0)
-        yield f"far_{kind}_change", mean_of(_known(change), about, half_speed / speed - 1.0)
+        yield f"far_{kind}_change", mean_of(known(change), about, half_narrow / narrow - 1.0)
         ratio = speed_ratios(crossing, s, speed, logarithm, least=begin, most=end)
         about = f"limit equation {words}, {where}: d(vt − {digits} ln t)/ds of the front, v = 4λ of the cells"
-        yield f"far_{kind}_ratio", mean_of(_known(ratio), about, 1.0)
+        yield f"far_{kind}_ratio", mean_of(known(ratio), about, 1.0)
         about = f"limit equation {words}, {where}: c with which d(vt − c ln t)/ds is 1"
         coefficient = logarithms(crossing, s, speed, least=begin, most=end)
         coefficients.append(coefficient)
         later.append(logarithms(crossing + CONSTANT, s, speed, least=begin, most=end) - coefficient)
+        yield f"far_{kind}_logarithm", mean_of(known(coefficient), about, logarithm)
         about = f"limit equation {words}, {where}: change of that c, if t were {CONSTANT:g} more"
-        yield f"far_{kind}_logarithm_later", mean_of(_known(later[-1]), about)
-        yield f"far_{kind}_logarithm", mean_of(_known(coefficient), about, logarithm)
-        yield from _joint(
+        yield f"far_{kind}_logarithm_later", mean_of(known(later[-1]), about)
+        yield from joint_numbers(
             f"far_{kind}_",
             f"limit equation {words}, {where}, 4λ that of the cells",
             [(crossing, s, speed)],
@@ -271,10 +285,11 @@ def _far(data: Data, p: Parameters) -> Named:
         about = f"{about} {CONSTANT:g} more"
         yield f"far_{kind}_later_speed", mean_of((moved - whole)[:, 0], about.format("v/(4λ)", "c"))
         yield f"far_{kind}_later_logarithm", mean_of((moved - whole)[:, 1], about.format("c", "v"))
-        number = number_behind(data["far"]["settled"].values[:, i], s, beta, begin)
+        number = number_behind(data["far"]["settled"].values[:, i], s, beta, begin, d)
         about = f"limit equation {words}, {where}: effective number of clusters behind the first front"
-        yield f"far_{kind}_number", mean_of(_known(number), about, float(fastest_degree(beta)))
+        wave = expected_clusters(fastest_degree(beta, d), d)
+        yield f"far_{kind}_number", mean_of(known(number), about, wave)
     about = f"limit equation, {where}: c without noise minus c with noise, start by start"
-    yield "far_logarithm_difference", mean_of(_known(coefficients[1] - coefficients[0]), about, 1.5)
+    yield "far_logarithm_difference", mean_of(known(coefficients[1] - coefficients[0]), about, 1.5)
     about = f"{about}: change if t were {CONSTANT:g} more"
-    yield "far_logarithm_difference_later", mean_of(_known(later[1] - later[0]), about)
+    yield "far_logarithm_difference_later", mean_of(known(later[1] - later[0]), about)

@@ -23,6 +23,8 @@ __all__ = [
     "MIN_CORRELATION",
     "MIN_NEAR",
     "MIN_SAME",
+    "shape_verdict",
+    "together",
     "verdicts",
 ]
 
@@ -54,12 +56,12 @@ def verdicts(numbers: Numbers, p: Parameters) -> tuple[Verdict, ...]:
         _predicted_masses(numbers, p),
         _literal_time(numbers, p),
         _far_joint(numbers, p),
-        _shape(numbers, p, PASSING_TIMES, "while the front passes"),
-        _shape(numbers, p, BEHIND_TIMES, "behind the front"),
+        shape_verdict(numbers, p, PASSING_TIMES, "while the front passes"),
+        shape_verdict(numbers, p, BEHIND_TIMES, "behind the front"),
     )
 
 
-def _together(truths: Iterable[Part]) -> Part:
+def together(truths: Iterable[Part]) -> Part:
     """All of them; undecided if there is none."""
     every = list(truths)
     if False in every:
@@ -92,12 +94,12 @@ def _listed(numbers: Numbers, p: Parameters, key: str, d: int | None = None) -> 
 
 def _all(p: Parameters, good: Callable[[str], Part], d: int | None = None) -> Part:
     """Whether it is good in every case of that dimension."""
-    return _together(good(case.name) for case in cases(p) if d is None or case.d == d)
+    return together(good(case.name) for case in cases(p) if d is None or case.d == d)
 
 
 def _growth(numbers: Numbers, p: Parameters) -> Verdict:
     def good(name: str) -> Part:
-        return _together(
+        return together(
             (
                 within(numbers[f"{name}_growth"], 1.0, MAX_GROWTH_OFF),
                 above(numbers[f"{name}_explained_gain"], 0.0),
@@ -120,7 +122,7 @@ def _speed(numbers: Numbers, p: Parameters) -> Verdict:
         f"clusters form by a front that moves at 4λ in ln k to {MAX_SPEED_OFF:.0%}, given that c, the"
         " coefficient of ln t, is 3/2, and that passes token k after a time that grows less with ln k than"
         " the full mask's does with ln n; runs cannot tell 4λ and c apart",
-        word_of([_together((within(numbers["speed"], 1.0, MAX_SPEED_OFF), slower))]),
+        word_of([together((within(numbers["speed"], 1.0, MAX_SPEED_OFF), slower))]),
         f"the slope of 4λt − (3/2) ln t over ln k is {numbers['speed']} over all runs; dt/ds is"
         f" {_listed(numbers, p, 'slope')}, and under the full mask dt/d ln n is more by"
         f" {_listed(numbers, p, 'full_difference', 2)}. With c fitted as well, the speed over 4λ is"
@@ -130,7 +132,7 @@ def _speed(numbers: Numbers, p: Parameters) -> Verdict:
 
 
 def _far_speed(numbers: Numbers, p: Parameters) -> Verdict:
-    good = _together(within(numbers[f"far_{kind}_ratio"], 1.0, MAX_FAR_OFF) for kind in ("noisy", "quiet"))
+    good = together(within(numbers[f"far_{kind}_ratio"], 1.0, MAX_FAR_OFF) for kind in ("noisy", "quiet"))
     return Verdict(
         f"far from the beginning the front of the limit equation moves at 4λ to {MAX_FAR_OFF:.0%}, given that"
         " c, the coefficient of ln t, is 3/2 with the noise of independent tokens and 3 without",
@@ -144,7 +146,7 @@ def _far_speed(numbers: Numbers, p: Parameters) -> Verdict:
 
 def _far_logarithm(numbers: Numbers, p: Parameters) -> Verdict:
     quiet, difference = numbers["far_quiet_logarithm"], numbers["far_logarithm_difference"]
-    good = _together((_alone(quiet, 3.0), _alone(difference, 1.5)))
+    good = together((_alone(quiet, 3.0), _alone(difference, 1.5)))
     runs, noisy, less = (numbers[key] for key in ("logarithm", "far_noisy_logarithm", "logarithm_difference"))
     return Verdict(
         "c, the coefficient of ln t, given that the speed is 4λ: of 0, 1, 3/2, 2 and 3, 3 alone is possible"
@@ -163,7 +165,7 @@ def _far_logarithm(numbers: Numbers, p: Parameters) -> Verdict:
 
 def _circle_decided(numbers: Numbers, p: Parameters) -> Verdict:
     def good(name: str) -> Part:
-        return _together(
+        return together(
             (
                 above(numbers[f"{name}_near"], MIN_NEAR),
                 above(numbers[f"{name}_near_gain"], 0.0),
@@ -183,7 +185,7 @@ def _circle_decided(numbers: Numbers, p: Parameters) -> Verdict:
 
 def _sphere_decided(numbers: Numbers, p: Parameters) -> Verdict:
     def good(name: str) -> Part:
-        return _together((above(numbers[f"{name}_near"], MIN_SAME), above(numbers[f"{name}_near_gain"], 0.0)))
+        return together((above(numbers[f"{name}_near"], MIN_SAME), above(numbers[f"{name}_near_gain"], 0.0)))
 
     return Verdict(
         f"on the sphere the first {p['first']} tokens decide where most later ones go",
@@ -195,7 +197,7 @@ def _sphere_decided(numbers: Numbers, p: Parameters) -> Verdict:
 
 def _number(numbers: Numbers, p: Parameters) -> Verdict:
     degree = fastest_degree(p["far"]["beta"])
-    good = _together(
+    good = together(
         within(numbers[f"far_{kind}_number"], degree, MAX_NUMBER_OFF * degree) for kind in ("noisy", "quiet")
     )
     return Verdict(
@@ -209,7 +211,7 @@ def _number(numbers: Numbers, p: Parameters) -> Verdict:
 
 def _renyi_number(numbers: Numbers, p: Parameters) -> Verdict:
     def good(name: str) -> Part:
-        return _together(
+        return together(
             (
                 within(numbers[f"{name}_renyi_number"], 1.0, MAX_NUMBER_OFF),
                 above(numbers[f"{name}_renyi_nearer"], 0.0),
@@ -228,7 +230,7 @@ def _renyi_number(numbers: Numbers, p: Parameters) -> Verdict:
 
 def _spread(numbers: Numbers, p: Parameters) -> Verdict:
     def good(name: str) -> Part:
-        return _together(
+        return together(
             (below(numbers[f"{name}_below_random"], 0.0), above(numbers[f"{name}_above_renyi"], 0.0))
         )
 
@@ -247,7 +249,7 @@ def _spread(numbers: Numbers, p: Parameters) -> Verdict:
 
 def _predicted_masses(numbers: Numbers, p: Parameters) -> Verdict:
     def good(name: str) -> Part:
-        return _together(
+        return together(
             (above(numbers[f"{name}_own_mass"], MIN_CORRELATION), above(numbers[f"{name}_mass_gain"], 0.0))
         )
 
@@ -277,31 +279,35 @@ def _far_joint(numbers: Numbers, p: Parameters) -> Verdict:
     return Verdict(
         f"far from the beginning the front of the limit equation moves at 4λ to {MAX_JOINT_OFF:.0%}, whatever"
         " c is: both fitted together",
-        word_of([_together(within(speed, 1.0, MAX_JOINT_OFF) for speed in speeds)]),
+        word_of([together(within(speed, 1.0, MAX_JOINT_OFF) for speed in speeds)]),
         f"with noise and without, the speed over 4λ is {speeds[0]} and {speeds[1]}, c {coefficients[0]} and"
         f" {coefficients[1]}, correlated by {correlations[0]} and {correlations[1]}",
     )
 
 
-def _shape(numbers: Numbers, p: Parameters, some: tuple[float, ...], where: str) -> Verdict:
+def shape_verdict(
+    numbers: Numbers, p: Parameters, some: tuple[float, ...], where: str, d: int = 2
+) -> Verdict:
+    """Of profiles at some times, in all cases of one dimension."""
     times = [t for t in some if t in p["times"]]
 
     def good(name: str) -> Part:
         every = [f"{name}_shape_{t:g}" for t in times]
-        return _together(
+        return together(
             truth
             for key in every
             for truth in (below(numbers[key], MAX_SHAPE_OFF), above(numbers[f"{key}_gain"], 0.0))
         )
 
     def said(t: float) -> str:
-        off, null, bias = (_listed(numbers, p, f"shape_{t:g}{kind}", 2) for kind in ("", "_other", "_bias"))
+        off, null, bias = (_listed(numbers, p, f"shape_{t:g}{kind}", d) for kind in ("", "_other", "_bias"))
         return f"t = {t:g}: {off}; behind another start's first tokens {null}; on the mean more by {bias}"
 
+    place = "circle" if d == 2 else "sphere"
     return Verdict(
-        f"the shape of the front, {where} (t = {', '.join(f'{t:g}' for t in some)}): on the circle the limit"
+        f"the shape of the front, {where} (t = {', '.join(f'{t:g}' for t in some)}): on the {place} the limit"
         f" equation behind the first tokens has ζ − 1 over k to {MAX_SHAPE_OFF:.0%} from k = {p['least']:g}"
         " on, and better than behind another start's",
-        word_of([_all(p, good, 2)]),
+        word_of([_all(p, good, d)]),
         "relative rms, " + "; ".join(said(t) for t in times),
     )

@@ -53,11 +53,15 @@ def test_the_larger_runs_cost_in_all_what_the_table_adds_up_to() -> None:
 
 def test_scripts_say_the_cost_of_the_table_before_they_begin() -> None:
     clouds, sink, lifetimes = (study_script(f"{name}_large") for name in ("clouds", "sink", "lifetimes"))
+    sphere = study_script("causal_front_sphere")
     for mark, minutes in (
         ("clouds_large.py OUT`", clouds.MINUTES),
         ("clouds_large.py OUT kinds`", sum(clouds.KINDS_MINUTES.values())),
+        ("clouds_large.py OUT sizes`", clouds.SIZES_MINUTES),
         ("sink_large.py OUT`", sink.MINUTES),
         ("sink_large.py OUT weak`", sink.WEAK_MINUTES),
         ("lifetimes_large.py OUT`", lifetimes.MINUTES),
+        ("causal_front_sphere.py OUT`", sphere.MINUTES),
+        ("causal_front_sphere.py OUT shape`", sphere.SHAPE_MINUTES),
     ):
         assert cells(LARGER, mark)[2] == f"{minutes} minutes of processor time"

@@ -1,5 +1,6 @@
 """Clouds: exponents planted in the data change the verdicts, and one kind of model is what it says."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,15 +9,16 @@ import xarray
 from support.small_items import SMALL, made
 
 from nucleate.papers import find
+from nucleate.papers.core.cache import ItemWorkspace
 from nucleate.papers.core.item import Numbers
 from nucleate.papers.core.numbers import Number, share_of
 from nucleate.papers.open_questions.clouds.data import again_seeds, picked, table
 from nucleate.papers.open_questions.clouds.drawn import KINDS, Draw, dominant_space, drawn_model
 from nucleate.papers.open_questions.clouds.item import LARGE
+from nucleate.papers.open_questions.clouds.kind_figures import draw_kinds
+from nucleate.papers.open_questions.clouds.kind_runs import KIND_SETS, late_speed, run_kinds
 from nucleate.papers.open_questions.clouds.kinds import (
-    KIND_RUNS,
     MAX_CHAOTIC,
-    draw_kinds,
     kind_numbers,
     kind_verdicts,
     none_of_enough,
@@ -406,55 +408,120 @@ def test_runs_of_the_small_item_say_which_v_they_pick() -> None:
     assert found.numbers["parting"].value < 1e-2
 
 
-def kinds_planted(chaotic_shares: dict[str, float], null: float = -0.01) -> Numbers:
-    """Late exponents of -0.02 with errors; of 0.02 in so many of the V of some kinds."""
-    p, rng = KIND_RUNS[8], np.random.default_rng(4)
-    draws = late_table(p)
-    value = np.array([null if cannot_be_chaotic(one) else -0.02 for one in draws])
-    for i, one in enumerate(draws):
-        number = one.seed - p["late"]["first_seed"]
-        if one.d == 8 and number < round(24 * chaotic_shares.get(one.kind, 0.0)):
+def kinds_planted(
+    name: str,
+    chaotic_shares: dict[tuple[str, float], float],
+    null: float = -0.01,
+    null_beta: float = 16.0,
+    nulls: float = -0.01,
+    speed: float = 0.2,
+) -> Numbers:
+    """Late exponents of -0.02 with errors; of 0.02 in so many of the V of some kinds at some β; others in
+    every run that cannot be chaotic at `null_beta`, and in one of these. Speeds at β = 16 are 0.2 ± 0.1."""
+    one, rng = KIND_SETS[name], np.random.default_rng(4)
+    draws = late_table(one.parameters)
+    value = np.full(len(draws), -0.02)
+    fast = 0.1 * (-1.0) ** np.arange(len(draws)) + [0.2 if draw.beta == 16.0 else speed for draw in draws]
+    for i, draw in enumerate(draws):
+        number = draw.seed - one.first_seed
+        share = chaotic_shares.get((draw.kind, draw.beta), 0.0)
+        if draw.d == one.d and number < round(24 * share):
             value[i] = 0.02
+        if cannot_be_chaotic(draw) and draw.beta == null_beta:
+            value[i] = null if (draw.kind, number) == ("gradient", 0) else nulls
     halves = [value[:, None] + 1e-3 * rng.standard_normal((len(draws), 128)) for _ in range(2)]
-    found = xarray.Dataset(
-        {name: (("run", "token"), one) for name, one in zip(("first", "second"), halves, strict=True)}
-    )
-    assert draw_kinds({8: found}).axes[0].get_title() == "d = 8, β = 16"
-    return dict(kind_numbers(found, 8, p))
+    rows = {half: (("run", "token"), own) for half, own in zip(("first", "second"), halves, strict=True)}
+    found = xarray.Dataset({**rows, "speed": ("run", fast)})
+    assert draw_kinds({one: found}).axes[0].get_title() == f"d = {one.d}, β = {one.beta:g}"
+    return dict(kind_numbers(found, one))
 
 
-def kind_words(chaotic_shares: dict[str, float], null: float = -0.01) -> list[str]:
-    """The control; symmetric V, drawn Q and K with V = -I and with general V; each against general V."""
-    return [one.word for one in kind_verdicts(kinds_planted(chaotic_shares, null), 8, KIND_RUNS[8])]
+def kind_words(name: str, chaotic_shares: dict[tuple[str, float], float], **others: float) -> list[str]:
+    """At β = 16: the control; symmetric V, drawn Q and K with V = -I and with general V; each against
+    general V.  At β = 1: the control at β = 16; the speed; general V and these three; general V at β = 1
+    against 16."""
+    numbers = kinds_planted(name, chaotic_shares, **others)
+    return [verdict.word for verdict in kind_verdicts(numbers, KIND_SETS[name])]
 
 
-def test_planted_kinds_of_v_change_their_verdicts() -> None:
-    assert kind_words({"general": 0.25}) == [YES] * 7
+@pytest.mark.parametrize("name", ["d8", "d3", "d4"])
+def test_planted_kinds_of_v_change_their_verdicts(name: str) -> None:
+    some = {("general", 16.0): 0.25}
+    assert kind_words(name, some) == [YES] * 7
     # where the measure finds no chaos in general V, it tells nothing of others
-    assert kind_words({}) == [OPEN] * 7
+    assert kind_words(name, {}) == [OPEN] * 7
     # nor where it finds chaos in runs that have none
-    assert kind_words({"general": 0.25}, null=0.05) == [OPEN] * 7
+    assert kind_words(name, some, null=0.015)[:4] == [OPEN] * 4
     # two of 24 general V are chaos, and no more than chance has beside none
-    assert kind_words({"general": 2 / 24}) == [YES] * 4 + [OPEN] * 3
-    assert kind_words({"general": 0.25, "symmetric": 1 / 24})[1] == OPEN
-    assert kind_words({"general": 0.25, "symmetric": 0.5})[1] == NO
-    more = kind_words({"general": 1 / 24, "all": 0.5})
+    assert kind_words(name, {("general", 16.0): 2 / 24}) == [YES] * 4 + [OPEN] * 3
+    assert kind_words(name, {**some, ("symmetric", 16.0): 1 / 24})[1] == OPEN
+    assert kind_words(name, {**some, ("symmetric", 16.0): 0.5})[1] == NO
+    more = kind_words(name, {("general", 16.0): 1 / 24, ("all", 16.0): 0.5})
     assert [more[3], more[6]] == [NO, NO]
-    assert kind_words({"general": 0.25, "scores": 0.25})[5] == OPEN
-    # none of 24 has an interval below the bound, one has not, and so few V miss much
+    assert kind_words(name, {**some, ("scores", 16.0): 0.25})[5] == OPEN
+
+
+@pytest.mark.parametrize("name", ["beta1-d8", "beta1-d4"])
+def test_planted_v_at_beta_1_change_their_verdicts(name: str) -> None:
+    some = {("general", 16.0): 0.25}
+    assert kind_words(name, some) == [YES] * 7
+    assert kind_words(name, {}) == [OPEN, YES] + [OPEN] * 5
+    # at either β, chaos in a run that has none takes the meaning from all that is called not chaotic
+    for beta in (1.0, 16.0):
+        words = kind_words(name, some, null=0.015, null_beta=beta)
+        assert words[:6] == [OPEN, YES] + [OPEN] * 4
+    # so does a speed that is too small, which takes that of fewer at β = 1 too
+    assert kind_words(name, some, speed=0.11) == [YES] + [OPEN] * 6
+    assert kind_words(name, some, speed=-0.3)[1] == NO
+    # four of 24 are no more than chance has beside none, five are
+    assert [kind_words(name, {("general", 16.0): hits / 24})[6] for hits in (4, 5)] == [OPEN, YES]
+    chance = kinds_planted(name, {("general", 16.0): 5 / 24})["general_fewer"]
+    assert chance.value == pytest.approx(0.5**5)  # of pairs, by the sign test
+    assert kind_words(name, {**some, ("general", 1.0): 1 / 24})[2] == OPEN
+    loud = kind_words(name, {("general", 16.0): 1 / 24, ("general", 1.0): 0.5})
+    assert [loud[2], loud[6]] == [NO, NO]
+    for place, kind in ((3, "symmetric"), (4, "scores"), (5, "all")):
+        assert kind_words(name, {**some, (kind, 1.0): 1 / 24})[place] == OPEN
+        assert kind_words(name, {**some, (kind, 1.0): 0.5})[place] == NO
+
+
+def test_the_limit_at_a_beta_is_that_of_runs_at_this_beta() -> None:
+    least = np.log(2.0) / 300.0  # of half the window
+    for beta, other in ((1.0, 16.0), (16.0, 1.0)):
+        numbers = kinds_planted("beta1-d8", {}, null=0.005, null_beta=beta, nulls=0.005)
+        assert numbers[f"limit_beta{beta:g}"].value == pytest.approx(0.005 + least, abs=5e-4)
+        assert numbers[f"limit_beta{other:g}"].value == pytest.approx(least)
+    both = {("general", 1.0): 0.25, ("general", 16.0): 0.25}  # late exponents of 0.02
+    numbers = kinds_planted("beta1-d8", both, null=0.03, null_beta=1.0, nulls=0.03)
+    assert [numbers[key].count for key in ("general", "control")] == [(0, 24), (6, 24)]
+    assert numbers["control_above_both"].count == (0, 24)
+    assert kinds_planted("beta1-d8", both)["control_above_both"].count == (6, 24)
+
+
+def test_none_of_24_has_an_interval_below_the_bound_and_none_of_20_has_not() -> None:
     assert (share_of(0, 24, "").high or 0.0) < MAX_CHAOTIC < (share_of(1, 24, "").high or 0.0)
     assert (share_of(0, 20, "").high or 0.0) > MAX_CHAOTIC
     assert none_of_enough(0.1, 24) == pytest.approx(0.0798, abs=1e-4)
 
 
-def test_general_v_has_the_same_v_and_start_with_drawn_q_and_k() -> None:
-    for d, p in KIND_RUNS.items():
-        draws = {(one.kind, one.seed): one for one in late_table(p) if one.d == d}
-        for (kind, seed), one in draws.items():
-            if kind == "all":
-                same = draws[("general", seed)]
-                assert (drawn_model("general", d, seed)[2] == drawn_model("all", d, seed)[2]).all()
-                assert (same.n, same.beta) == (one.n, one.beta)
+def test_v_and_start_of_a_seed_are_the_same_with_drawn_q_and_k_and_at_both_beta() -> None:
+    for one in KIND_SETS.values():
+        draws = [draw for draw in late_table(one.parameters) if draw.d == one.d]
+        own = {(draw.kind, draw.beta, draw.seed): draw for draw in draws}
+        assert len(own) == len(draws)
+        seeds = range(one.first_seed, one.first_seed + 24)
+        for kind, beta in {("general", 16.0), ("general", one.beta), ("all", one.beta)}:
+            assert {seed for *cell, seed in own if cell == [kind, beta]} == set(seeds)
+        for seed in seeds:
+            same = [drawn_model(kind, one.d, seed)[2] for kind in ("general", "all")]
+            assert (same[0] == same[1]).all()
+
+
+def test_sets_at_beta_1_have_runs_that_cannot_be_chaotic_at_both_beta() -> None:
+    for one in KIND_SETS.values():
+        nulls = [draw for draw in late_table(one.parameters) if cannot_be_chaotic(draw)]
+        assert sorted({draw.beta for draw in nulls}) == one.betas
+        assert len(nulls) == 12 * len(one.betas)
 
 
 def test_no_seed_of_the_kinds_was_seen_before() -> None:
@@ -462,7 +529,34 @@ def test_no_seed_of_the_kinds_was_seen_before() -> None:
     for p in (item.parameters, {**item.parameters, **LARGE}, {**item.parameters, **item.quick}):
         seen |= {draw.seed for name in p["sets"] for draw in table(p, name)} | set(again_seeds(p))
         seen |= {draw.seed for draw in late_table(p)} | set(late_again_seeds(p))
-    for p in KIND_RUNS.values():
-        own = {draw.seed for draw in late_table(p)}
+    for one in KIND_SETS.values():
+        own = {draw.seed for draw in late_table(one.parameters)}
         assert own.isdisjoint(seen)
         seen |= own
+
+
+def test_runs_of_a_set_are_those_of_its_table_and_are_read_again(tmp_path: Path) -> None:
+    cells = [["general", 3, 1.0, 2], ["gradient", 3, 16.0, 1]]
+    late = {"cells": cells, "n": [4, 8], "t": 6.0, "since": 2.0, "tol": 1e-4, "first_seed": 7001}
+    workspace = ItemWorkspace("clouds", tmp_path, {"late": late})
+    shares: list[float] = []
+    found = run_kinds(workspace, "small", lambda done, total: shares.append(done / total))
+    draws = late_table({"late": late})
+    assert shares == [1.0]
+    for i, draw in enumerate(draws):
+        alone = one_late(6.0, 2.0, 1e-4, draw)
+        assert found["first"].values[i] == pytest.approx(alone["first"])
+        assert found["second"].values[i] == pytest.approx(alone["second"])
+    assert found["speed"].values == pytest.approx([late_speed(draw, 2.0) for draw in draws])
+    run_kinds(workspace, "small", lambda done, total: None)
+    assert workspace.computed == ["kinds-small-0000"]
+
+
+def test_the_speed_of_late_tokens_is_how_far_they_come_in_a_short_time() -> None:
+    from nucleate.attention import Attention
+    from nucleate.integrate.simulate import simulate
+
+    draw, model = Draw("general", 3, 4.0, 8, 7002), Attention(4.0, *drawn_model("general", 3, 7002))
+    x = simulate(model, uniform(8, 3, 7002), 2.001, save=np.array([1.999, 2.001])).x  # (2, n, d)
+    far = np.linalg.norm(x[1, 4:] - x[0, 4:], axis=-1).mean()
+    assert late_speed(draw, 2.0) == pytest.approx(far / 0.002, rel=1e-4)

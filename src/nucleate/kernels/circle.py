@@ -199,8 +199,10 @@ def circle_totals(s, b):
 
 
 @uncounted
-def circle_base(s):
+def circle_base(s, stop):
     """What every chunk's tokens have before them."""
+    if stop[0]:
+        return
     lane_bases(s, s.frozen, s.totals.shape[1], s.pair.mask, s.pair.w, None)
 
 
@@ -241,7 +243,7 @@ def circle_sweep(s, velocity, stop):
         if stop[0]:
             return
         circle_totals(s, b)
-    circle_base(s)
+    circle_base(s, stop)
     for b in range(s.totals.shape[0]):
         circle_block(s, b, velocity, stop)
 

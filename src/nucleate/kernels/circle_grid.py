@@ -195,13 +195,15 @@ def grid_totals(s, b):
 
 
 @uncounted
-def grid_base(s):
+def grid_base(s, stop):
     """What every block has before it; under the full mask all."""
     totals, base, sums, frozen = s.totals, s.base, s.sums, s.frozen
     size = frozen.size
     for i in range(0, size, LANES):
         store(sums, i, load(frozen, i))
     for b in range(totals.shape[0]):
+        if stop[0]:
+            return
         for i in range(0, size, LANES):
             before = load(sums, i)
             if s.pair.mask != FULL:
@@ -242,7 +244,7 @@ def grid_sweep(s, velocity, stop):
         if stop[0]:
             return
         grid_totals(s, b)
-    grid_base(s)
+    grid_base(s, stop)
     for b in range(s.totals.shape[0]):
         grid_block(s, b, velocity, stop)
 

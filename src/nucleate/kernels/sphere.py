@@ -285,13 +285,13 @@ def sphere_sweep(s, velocity, stop):
         if stop[0]:
             return
         sphere_totals(s, b)
-    sphere_base(s)
+    sphere_base(s, stop)
     for b in range(blocks):
         sphere_block(s, b, velocity, stop)
 
 
 @uncounted
-def sphere_base(s):
+def sphere_base(s, stop):
     """What every tile has before it: compensated running sums over tiles, begun with the frozen tokens';
     under the full mask the grand total; under a window the whole tiles that all tokens of a tile see."""
     totals, base, running, frozen = s.totals, s.base, s.running, s.frozen
@@ -302,6 +302,8 @@ def sphere_base(s):
         store(running, rows + i, splat(0.0))
     oldest = 0
     for b in range(B):
+        if stop[0]:
+            return
         if mask == WINDOW:
             while oldest < min(b, _first_tile(b, s.T, s.pair.w)):
                 left = -(kept ** (b - 1 - oldest))

@@ -99,34 +99,39 @@ class Team:
         if isinstance(self.system, Circle | CircleGrid | Sphere):
             totals, base, velocities = STEPS[type(self.system)]
             blocks = range(self.system.blocks)
-            self._share(lambda member, b: totals(member, b), blocks)
-            base(self.system)
-            self._share(lambda member, b: velocities(member, b, velocity, stop), blocks)
+            self._share(lambda member, b: totals(member, b), blocks, stop)
+            base(self.system, stop)
+            self._share(lambda member, b: velocities(member, b, velocity, stop), blocks, stop)
             return
         block, edges = BLOCK[type(self.system)], self.edges
         if type(self.system) in IMAGES:
             IMAGES[type(self.system)](self.system)
         if isinstance(self.system, Heads) and self.system.modes.last >= 0:
-            self._share(lambda member, b: modes_deal(member, b), range(len(self.system.modes.left)))
+            self._share(lambda member, b: modes_deal(member, b), range(len(self.system.modes.left)), stop)
             for h in np.flatnonzero(self.system.heads["orders"]).tolist():
-                self._sum_over_modes(self.system, h, velocity)
+                self._sum_over_modes(self.system, h, velocity, stop)
         self._share(
-            lambda member, i: block(member, edges[i], edges[i + 1], velocity, stop), range(len(edges) - 1)
+            lambda member, i: block(member, edges[i], edges[i + 1], velocity, stop),
+            range(len(edges) - 1),
+            stop,
         )
 
-    def _sum_over_modes(self, system: Heads, h: int, velocity: Array) -> None:
+    def _sum_over_modes(self, system: Heads, h: int, velocity: Array, stop: Stop) -> None:
         """One head of a block on the circle."""
         blocks = range(len(system.modes.left))
-        self._share(lambda member, b: modes_totals(member, h, b), blocks)
-        modes_base(system, h)
-        self._share(lambda member, b: modes_block(member, h, b, velocity), blocks)
+        self._share(lambda member, b: modes_totals(member, h, b), blocks, stop)
+        if not stop[0]:
+            modes_base(system, h)
+        self._share(lambda member, b: modes_block(member, h, b, velocity), blocks, stop)
 
-    def _share(self, work: Callable[[System, int], object], items: range) -> None:
-        """Deal the items out among the members, those that take longest first."""
+    def _share(self, work: Callable[[System, int], object], items: range, stop: Stop) -> None:
+        """Deal the items out among the members, those that take longest first, until stop[0] is set."""
         queue = iter(reversed(items))
 
         def take(member: System) -> None:
             for item in queue:  # a range iterator's next is atomic
+                if stop[0]:
+                    return
                 work(member, item)
 
         share([partial(take, member) for member in self.members])

@@ -56,6 +56,11 @@ CASES = {
         "nc.simulate(nc.Attention(64.0), strays(8, 150_000, 3000), 10.0, save=2, progress=ready)"
     ),
 }
+LONG_DRIFTS = {  # model, tokens, dimension, and tokens enough for the same way of summing
+    "pairs": ("nc.Attention(64.0)", 400_000, 5, 3000),
+    "harmonics": ("nc.Attention(64.0)", 2_000_000, 4, 60_000),
+    "heads on the circle": ("nc.Block([nc.Attention(b) for b in range(1, 33)])", 5_000_000, 2, 3000),
+}
 PRELUDE = """
 import os
 import numpy as np
@@ -114,15 +119,15 @@ def test_ctrl_c_ends_a_simulation_within_a_second_with_its_own_status(case: str)
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX")
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("kernel", ["pairwise", "sphere"])
+@pytest.mark.parametrize("what", LONG_DRIFTS)
 @patient
-def test_ctrl_c_ends_a_long_drift_within_a_second(kernel: str, threads: int) -> None:
-    # Two threads take a minute for the pairs and fifteen seconds for the harmonics: ten times as fast a machine
-    # is still at it when the signal comes.  Up to the end of the process: a thread that computes on would hold it.
-    d, n, enough = {"pairwise": (5, 400_000, 3000), "sphere": (4, 2_000_000, 60_000)}[kernel]
+def test_ctrl_c_ends_a_long_drift_within_a_second(what: str, threads: int) -> None:
+    # Two threads take from five seconds to a minute: ten times as fast a machine is still at it when the signal
+    # comes.  Up to the end of the process: a thread that computes on would hold it.
+    model, n, d, few = LONG_DRIFTS[what]
     code = f"""
-model, x = nc.Attention(64.0), nc.uniform({n}, {d}, seed=0)
-nc.drift(model, x[:{enough}], threads={threads})  # compiled
+model, x = {model}, nc.uniform({n}, {d}, seed=0)
+nc.drift(model, x[:{few}], threads={threads})  # compiled
 print("ready", flush=True)
 try:
     nc.drift(model, x, threads={threads})

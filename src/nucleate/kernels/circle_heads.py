@@ -145,16 +145,23 @@ def modes_of(heads: tuple[ModelShape, ...], orders: list[int], n: int, alone: bo
 
 
 @uncounted
-def modes_outputs(p, velocity):
-    """All that is summed over modes, on one thread; p is a `Heads`."""
-    for b in range(p.modes.left.size):
+def modes_outputs(p, velocity, stop):
+    """All that is summed over modes, on one thread; p is a `Heads`.  Returns at once when stop[0] is set."""
+    blocks = p.modes.left.size
+    for b in range(blocks):
+        if stop[0]:
+            return
         _deal(p, b)
     for h in range(p.heads.size):
         if p.heads[h].orders > 0:
-            for b in range(p.modes.left.size):
+            for b in range(blocks):
+                if stop[0]:
+                    return
                 _totals(p, h, b)
             _base(p, h)
-            for b in range(p.modes.left.size):
+            for b in range(blocks):
+                if stop[0]:
+                    return
                 _block(p, h, b, velocity)
 
 

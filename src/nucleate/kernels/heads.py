@@ -301,7 +301,7 @@ def inlined_heads_sweep(p, velocity, stop):
     if p.turn.shape[0] > 0 or p.added.shape[0] > 0:
         heads_images(p)
     if p.modes.last >= 0:
-        modes_outputs(p, velocity)
+        modes_outputs(p, velocity, stop)
     if not p.modes.alone or p.modes.left.sum() > 0:
         heads_block(p, 0, p.n, velocity, stop)
 

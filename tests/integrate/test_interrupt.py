@@ -59,7 +59,7 @@ CASES = {
 LONG_DRIFTS = {  # model, tokens, dimension, and tokens enough for the same way of summing
     "pairs": ("nc.Attention(64.0)", 400_000, 5, 3000),
     "harmonics": ("nc.Attention(64.0)", 2_000_000, 4, 60_000),
-    "heads on the circle": ("nc.Block([nc.Attention(b) for b in range(1, 33)])", 5_000_000, 2, 3000),
+    "heads on the circle": ("nc.Block([nc.Attention(64.0)] * 64)", 5_000_000, 2, 3000),
 }
 PRELUDE = """
 import os

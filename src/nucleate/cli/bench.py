@@ -44,7 +44,7 @@ def _group() -> None:
 
 @bench.command(cls=Command)
 def drift(quick: Quick = False, out: Out = None, threads: Cores = None, quiet: Quiet = False) -> None:
-    """Velocities: pairs a second beside NumPy and JAX; linear time in d = 2 and 3, to a million tokens."""
+    """Velocities: pairs a second beside NumPy and JAX; linear time in d = 2, 3 and 4, to a million tokens."""
     _measure("drift", [], quick, out, threads, quiet)
 
 

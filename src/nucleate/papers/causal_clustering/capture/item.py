@@ -320,8 +320,8 @@ ITEM = Item(
             " captured. Centers that have met hold the same tokens, and each counts."
         ),
         (
-            "One run of a million tokens serves every n, for later tokens move no earlier one. In d = 3 a"
-            " drift takes n² operations, and n goes to 17783 only."
+            "One run of a million tokens serves every n, for later tokens move no earlier one. In d = 3,"
+            " where a token takes longer, n goes to 17783 only."
         ),
         (
             "How crowded n tokens are: the contrast, the mean square over the sphere of Z(x)/mean − 1 with"

@@ -15,12 +15,9 @@ is said before it begins.
 """
 
 import sys
-from pathlib import Path
 
-from clouds_large import Shares
+from study_command import Runs, item_runs, make
 
-from nucleate.papers.core.item import Parameters
-from nucleate.papers.core.runner import reproduce_item
 from nucleate.papers.open_questions.causal_front.item import (
     ITEM,
     LARGE,
@@ -30,25 +27,20 @@ from nucleate.papers.open_questions.causal_front.item import (
     TEN_MILLION,
 )
 
-# what differs from the item, and what it took
-SIZES: dict[str, tuple[Parameters, str]] = {
-    "large": (LARGE, "20 to 31 minutes of processor time"),
-    "million": (MILLION, "21 minutes of processor time and 2.5 GB of memory, on two cores"),
-    "sphere": (MILLION_SPHERE, "107 minutes on two cores that did other work meanwhile"),
-    "ten": (TEN_MILLION, "30 minutes of processor time and 7 GB of memory"),
-    "seeds": (NEW_SEEDS, "96 s of processor time"),
+RUNS = {
+    "large": Runs("20 to 31 minutes of processor time", item_runs(ITEM, LARGE)),
+    "million": Runs("21 minutes of processor time, 2.5 GB of memory", item_runs(ITEM, MILLION)),
+    "sphere": Runs(
+        "107 minutes by the clock on two cores that did other work", item_runs(ITEM, MILLION_SPHERE)
+    ),
+    "ten": Runs("30 minutes of processor time, 7 GB of memory", item_runs(ITEM, TEN_MILLION)),
+    "seeds": Runs("96 s of processor time", item_runs(ITEM, NEW_SEEDS)),
 }
 
 
-def main(out: str, size: str = "large") -> None:
+def main(*words: str) -> None:
     """Run, measure, judge and draw."""
-    some, cost = SIZES[size]
-    print(f"{size}: {cost} when it was measured, less what is in {out} already", flush=True)
-    for folder in ("figures", "data", "items"):
-        (Path(out) / folder).mkdir(parents=True, exist_ok=True)
-    summary = reproduce_item(Path(out), ITEM, {**ITEM.parameters, **some}, display=Shares())
-    for verdict in summary["verdicts"]:
-        print(f"{verdict['word']}: {verdict['part']}. {verdict['why']}.")
+    make(__doc__, RUNS, words)
 
 
 if __name__ == "__main__":

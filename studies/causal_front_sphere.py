@@ -12,8 +12,9 @@ first one stopped.
 import sys
 from pathlib import Path
 
-from clouds_large import Shares
+from study_command import Runs, make, tell, warn
 
+from nucleate.cli.progress import ProgressBar
 from nucleate.papers.core.cache import ItemWorkspace, made_by
 from nucleate.papers.open_questions.causal_front import sphere_runs
 from nucleate.papers.open_questions.causal_front.item import ITEM
@@ -28,30 +29,34 @@ from nucleate.papers.open_questions.causal_front.sphere_runs import (
     run_sphere_limit,
 )
 
-MINUTES, SHAPE_MINUTES = 19, 9  # of processor time
+COST, SHAPE_COST = "19 minutes of processor time", "9 minutes of processor time"
 
 
-def main(out: str, some: str = "limit") -> None:
+def main(*words: str) -> None:
     """Run, measure and judge; draw, but for `shape`."""
-    parameters, minutes = {"limit": (SPHERE_LIMIT, MINUTES), "shape": (SPHERE_SHAPE, SHAPE_MINUTES)}[some]
-    print(f"About {minutes} minutes of processor time, less what {out} has already.", flush=True)
-    (Path(out) / "figures").mkdir(parents=True, exist_ok=True)
-    p = {**parameters, "made_by": made_by(sphere_runs.__name__)}
-
-    def progress(done: float, total: float) -> None:
-        Shares().at(ITEM.key, done / total)
-
-    data = run_sphere_limit(
-        ItemWorkspace(ITEM.key, Path(out) / "data" / f"{ITEM.key}-sphere-{some}", p, progress)
+    make(
+        __doc__,
+        {
+            "limit": Runs(COST, lambda out: make_limit(out, "limit")),
+            "shape": Runs(SHAPE_COST, lambda out: make_limit(out, "shape")),
+        },
+        words,
     )
-    numbers = sphere_limit_numbers(data, p)
-    for number in numbers.values():
-        print(f"{number.about}: {number}")
-    for verdict in sphere_limit_verdicts(numbers, p):
-        print(f"{verdict.word}: {verdict.part}. {verdict.why}.")
-    if some == "limit":
+
+
+def make_limit(out: Path, which: str) -> None:
+    """One of the two sets."""
+    parameters = {"limit": SPHERE_LIMIT, "shape": SPHERE_SHAPE}[which]
+    p = {**parameters, "made_by": made_by(sphere_runs.__name__)}
+    with ProgressBar(which) as progress:
+        folder = out / "data" / f"{ITEM.key}-sphere-{which}"
+        data = run_sphere_limit(ItemWorkspace(ITEM.key, folder, p, progress, warn))
+        numbers = sphere_limit_numbers(data, p)
+    tell(numbers.values(), sphere_limit_verdicts(numbers, p))
+    if which == "limit":
+        (out / "figures").mkdir(exist_ok=True)
         figure = draw_sphere_limit(data, numbers, p)
-        figure.savefig(Path(out) / "figures" / "causal-front-limit-sphere.png", dpi=150)
+        figure.savefig(out / "figures" / "causal-front-limit-sphere.png", dpi=150)
 
 
 if __name__ == "__main__":

@@ -11,10 +11,13 @@ stopped.
 """
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+from study_command import Runs, item_runs, make_in, tell, warn, with_out
+
+from nucleate.cli.progress import ProgressBar
 from nucleate.papers.core.cache import ItemWorkspace, made_by
-from nucleate.papers.core.runner import reproduce_item
 from nucleate.papers.open_questions.clouds import kind_runs, late_runs
 from nucleate.papers.open_questions.clouds.item import ITEM, LARGE
 from nucleate.papers.open_questions.clouds.kind_figures import draw_kinds
@@ -25,96 +28,79 @@ from nucleate.papers.open_questions.clouds.late_runs import run_late
 from nucleate.papers.open_questions.clouds.size_figures import draw_sizes
 from nucleate.papers.open_questions.clouds.sizes import SIZE_TABLES, run_sizes, size_numbers, size_verdicts
 
-MINUTES, LATE_MINUTES, SIZES_MINUTES = 35, 8, 22  # of processor time
-KINDS_MINUTES = {"d8": 14, "d3": 6, "d4": 6, "beta1-d8": 13, "beta1-d4": 6}  # of that, set by set
+MINUTES = {"all": 35, "late": 8, "sizes": 22}  # of processor time
+KINDS_MINUTES = {
+    "d8": 14,
+    "d3": 6,
+    "d4": 6,
+    "beta1-d8": 13,
+    "beta1-d4": 6,
+}  # the same of the kinds, set by set
 KINDS_PICTURES = {"clouds-kinds": ("d8", "d3"), "clouds-kinds-more": ("d4", "beta1-d8", "beta1-d4")}
 
 
-class Shares:
-    """Prints how far it is."""
-
-    def begin(self, key: str, title: str, seconds: float) -> None:
-        """Nothing."""
-
-    def at(self, key: str, share: float) -> None:
-        """The share that is done."""
-        print(f"{share:.0%}", flush=True)
-
-    def end(self, key: str, summary: object, seconds: float, reused: bool) -> None:
-        """Nothing."""
-
-
-def main(out: str) -> None:
-    """Run, measure, judge and draw."""
-    _say_cost(out, MINUTES)
-    for folder in ("figures", "data", "items"):
-        (Path(out) / folder).mkdir(parents=True, exist_ok=True)
-    summary = reproduce_item(Path(out), ITEM, {**ITEM.parameters, **LARGE}, display=Shares())
-    for verdict in summary["verdicts"]:
-        print(f"{verdict['word']}: {verdict['part']}. {verdict['why']}.")
-
-
-def late_main(out: str) -> None:
-    """Run, measure and judge late tokens alone."""
-    _say_cost(out, LATE_MINUTES)
-    p = {**ITEM.parameters, **LARGE}
-    workspace = ItemWorkspace(ITEM.key, Path(out) / "data" / ITEM.key, p)
-    data = run_late(workspace, lambda done, total: Shares().at(ITEM.key, done / total))
-    numbers = dict(late_numbers(data, p))
-    for number in numbers.values():
-        print(f"{number.about}: {number}")
-    for verdict in late_verdicts(numbers, p):
-        print(f"{verdict.word}: {verdict.part}. {verdict.why}.")
-
-
-def kinds_main(out: str, names: list[str]) -> None:
-    """Run, measure, judge and draw kinds of V, set by set."""
-    unknown = [name for name in names if name not in KIND_SETS]
+def main(*words: str) -> None:
+    """Run, measure and judge what is asked for."""
+    line = with_out(__doc__)
+    line.add_argument("runs", nargs="?", choices=["all", "late", "kinds", "sizes"], default="all")
+    line.add_argument(
+        "sets", nargs="*", metavar="SET", default=[], help=f"of kinds: some of {', '.join(KIND_SETS)}"
+    )
+    asked = line.parse_args(words)
+    unknown = [name for name in asked.sets if name not in KIND_SETS]
     if unknown:
-        sys.exit(f"There is no set {unknown[0]}. There are {', '.join(KIND_SETS)}.")
-    _say_cost(out, sum(KINDS_MINUTES[name] for name in names))
-    (Path(out) / "figures").mkdir(parents=True, exist_ok=True)
+        line.error(f"there is no set {unknown[0]}; there are {', '.join(KIND_SETS)}")
+    if asked.sets and asked.runs != "kinds":
+        line.error(f"only kinds has sets, not {asked.runs}")
+    sets = asked.sets or list(KIND_SETS)
+    minutes = {**MINUTES, "kinds": sum(KINDS_MINUTES[name] for name in sets)}[asked.runs]
+    make_runs = {
+        "all": item_runs(ITEM, LARGE),
+        "late": make_late,
+        "kinds": lambda out: make_kinds(out, sets),
+        "sizes": make_sizes,
+    }[asked.runs]
+    make_in(asked.out, Runs(f"{minutes} minutes of processor time", make_runs))
+
+
+def make_late(out: Path) -> None:
+    """Late tokens alone."""
+    p = {**ITEM.parameters, **LARGE}
+    with ProgressBar("late tokens") as progress:
+        data = run_late(ItemWorkspace(ITEM.key, out / "data" / ITEM.key, p, tell=warn), progress)
+    numbers = dict(late_numbers(data, p))
+    tell(numbers.values(), late_verdicts(numbers, p))
+
+
+def make_kinds(out: Path, names: Sequence[str]) -> None:
+    """Kinds of V, set by set."""
     found = {}
     for name in names:
         one = KIND_SETS[name]
-        folder, code = Path(out) / "data" / f"{ITEM.key}-kinds", made_by(kind_runs.__name__)
-        workspace = ItemWorkspace(ITEM.key, folder, {**one.parameters, "made_by": code})
-        found[name] = run_kinds(workspace, name, lambda done, total: Shares().at(ITEM.key, done / total))
+        folder, code = out / "data" / f"{ITEM.key}-kinds", made_by(kind_runs.__name__)
+        with ProgressBar(name) as progress:
+            workspace = ItemWorkspace(ITEM.key, folder, {**one.parameters, "made_by": code}, tell=warn)
+            found[name] = run_kinds(workspace, name, progress)
         numbers = dict(kind_numbers(found[name], one))
-        for number in numbers.values():
-            print(f"{number.about}: {number}")
-        for verdict in kind_verdicts(numbers, one):
-            print(f"{verdict.word}: {verdict.part}. {verdict.why}.")
+        tell(numbers.values(), kind_verdicts(numbers, one))
+    (out / "figures").mkdir(exist_ok=True)
     for picture, sets in KINDS_PICTURES.items():
         drawn = {KIND_SETS[name]: found[name] for name in sets if name in found}
         if drawn:
-            draw_kinds(drawn).savefig(Path(out) / "figures" / f"{picture}.png", dpi=150)
+            draw_kinds(drawn).savefig(out / "figures" / f"{picture}.png", dpi=150)
 
 
-def sizes_main(out: str) -> None:
-    """Run, measure, judge and draw general V by d and by number of tokens."""
-    _say_cost(out, SIZES_MINUTES)
-    folder, code = Path(out) / "data" / f"{ITEM.key}-sizes", made_by(late_runs.__name__)
-    workspace = ItemWorkspace(ITEM.key, folder, {**SIZE_TABLES, "made_by": code})
-    found = run_sizes(workspace, lambda done, total: Shares().at(ITEM.key, done / total))
+def make_sizes(out: Path) -> None:
+    """General V by d and by number of tokens."""
+    folder, code = out / "data" / f"{ITEM.key}-sizes", made_by(late_runs.__name__)
+    with ProgressBar("sizes") as progress:
+        workspace = ItemWorkspace(ITEM.key, folder, {**SIZE_TABLES, "made_by": code}, tell=warn)
+        found = run_sizes(workspace, progress)
     numbers = dict(size_numbers(found))
-    for number in numbers.values():
-        print(f"{number.about}: {number}")
-    for verdict in size_verdicts(numbers):
-        print(f"{verdict.word}: {verdict.part}. {verdict.why}.")
-    (Path(out) / "figures").mkdir(parents=True, exist_ok=True)
-    draw_sizes(found).savefig(Path(out) / "figures" / "clouds-sizes.png", dpi=150)
-
-
-def _say_cost(out: str, minutes: int) -> None:
-    print(f"About {minutes} minutes of processor time, less what {out} has already.", flush=True)
+    tell(numbers.values(), size_verdicts(numbers))
+    (out / "figures").mkdir(exist_ok=True)
+    draw_sizes(found).savefig(out / "figures" / "clouds-sizes.png", dpi=150)
 
 
 if __name__ == "__main__":
-    modes = {"": main, "late": late_main, "sizes": sizes_main}
-    if sys.argv[2:3] == ["kinds"]:
-        kinds_main(sys.argv[1], sys.argv[3:] or list(KIND_SETS))
-    elif len(sys.argv) > 1 and " ".join(sys.argv[2:]) in modes:
-        modes[" ".join(sys.argv[2:])](sys.argv[1])
-    else:
-        sys.exit(__doc__)
+    main(*sys.argv[1:])

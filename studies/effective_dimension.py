@@ -30,11 +30,13 @@ time for each model, which it says first.  Nothing is kept: stopped, it begins a
 """
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib
 import numpy as np
 from numpy.typing import NDArray
+from study_command import arguments, ending
 
 matplotlib.use("Agg")
 from matplotlib.figure import Figure
@@ -42,6 +44,8 @@ from matplotlib.figure import Figure
 import nucleate as nc
 from nucleate import plot
 from nucleate.checks import Array
+from nucleate.cli.progress import ProgressBar
+from nucleate.integrate.storage import check_place
 from nucleate.papers.core.criteria import above, within, word_of
 from nucleate.papers.core.numbers import Number
 from nucleate.papers.open_questions.lifetimes.measures import resampled
@@ -139,15 +143,27 @@ def _named(model: str) -> tuple[str, str]:
     return name or Path(path).stem, path
 
 
-def main(target: str, *models: str) -> None:
+def main(*words: str) -> None:
+    """The table and the picture."""
+    line = arguments(__doc__)
+    line.add_argument("picture", metavar="PICTURE", type=Path, help="a file to write, such as dimension.png")
+    line.add_argument("models", metavar="NAME=PATH", nargs="+", help="the title of a panel, and a checkpoint")
+    asked = line.parse_args(words)
+    with ending("Nothing is kept: the same command begins anew."):
+        draw(asked.picture, asked.models)
+
+
+def draw(picture: Path, models: Sequence[str]) -> None:
     """Print a table, draw the picture."""
+    check_place(picture)
     names, paths = zip(*(_named(one) for one in models), strict=True)
     print(f"about {SECONDS_PER_MODEL * len(paths)} s of processor time", flush=True)
     with plot.style("light"):
         figure = Figure(figsize=(4.2 * len(paths), 3.6), layout="constrained")
         axes = figure.subplots(1, len(paths), squeeze=False)[0]
         for ax, name, path in zip(axes, names, paths, strict=True):
-            found = nc.spectra(path, draws=1, partners=0)
+            with ProgressBar(name):
+                found = nc.spectra(path, draws=1, partners=0)
             trained = [head.eigenvalues for head in found.heads if head.lambda_max > 0.0]
             kinds = {"trained": trained, "random": random_heads(found.d, found.head_dim, len(trained))}
             beta = float(np.median([head.beta for head in found.heads]))
@@ -186,8 +202,8 @@ def main(target: str, *models: str) -> None:
                 print(f"  {line}")
             ax.set(xlabel="eigenvalues that count, d₁", ylabel="share of heads", title=name, xlim=(0.0, None))
         axes[0].legend(fontsize=SMALL_POINTS - 1, frameon=False, loc="lower right")  # the same in all panels
-        figure.savefig(target, dpi=DPI)
+        figure.savefig(picture, dpi=DPI)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], *sys.argv[2:])
+    main(*sys.argv[1:])

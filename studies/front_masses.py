@@ -19,13 +19,17 @@ interval, else undecided.  Laws that are nearer to each other than MAX_OFF are n
 FIRST_SEED on, which no other run had.
 """
 
+import math
 import sys
 
 import numpy as np
+from study_command import arguments, ending
 
 import nucleate as nc
-from nucleate.checks import Array
+from nucleate.checks import Array, whole_number
+from nucleate.cli.progress import ProgressBar
 from nucleate.papers.core.criteria import Part, above, within, word_of
+from nucleate.papers.core.interruption import uninterrupted
 from nucleate.papers.core.item import Word
 from nucleate.papers.core.numbers import Number, mean_of
 from nucleate.papers.open_questions.causal_front.data import clusters_of, expected_clusters, shares_of
@@ -45,8 +49,8 @@ def masses_of(beta: float, seed: int) -> tuple[Array, Array]:
     (clusters,) each."""
     x0 = nc.uniform(TOKENS, 2, seed)
     run = nc.simulate(nc.Attention(beta), x0, TIME, save=2, rtol=RTOL, atol=RTOL / 100.0)
-    assert run.status == "done", run.status
-    late = np.unique(np.linspace(TOKENS / np.e, TOKENS - 1, SAMPLE).astype(np.int64))
+    assert uninterrupted(run).status == "done", run.status
+    late = np.unique(np.linspace(TOKENS / math.e, TOKENS - 1, SAMPLE).astype(np.int64))
     mass = clusters_of(run.x[-1][late], beta**-0.5)[1]
     mass = mass[mass > 0.1 / expected_clusters(fastest_degree(beta), 2)]
     random = shares_of(x0[late], nc.uniform(len(mass), 2, np.random.default_rng((2, seed))))
@@ -98,13 +102,29 @@ def judged(every: list[Array], random: list[Array]) -> tuple[Word, float, list[N
     return word_of(parts), a, off, farther
 
 
-def main(starts: int = STARTS) -> None:
+def main(*words: str) -> None:
     """Simulate, fit, judge."""
+    line = arguments(__doc__)
+    line.add_argument(
+        "starts", metavar="STARTS", nargs="?", type=int, default=STARTS, help=f"usually {STARTS}"
+    )
+    with ending("Nothing is kept: the same command begins anew."):
+        judge(
+            whole_number("STARTS", line.parse_args(words).starts, least=4, help="Half of them are held out.")
+        )
+
+
+def judge(starts: int) -> None:
+    """What is found from so many starts for each beta."""
     print(
         f"{starts} starts of {TOKENS} tokens for each beta: 3.6 minutes of processor time for 600", flush=True
     )
     for i, beta in enumerate(BETAS):
-        found = [masses_of(beta, FIRST_SEED + 1000 * i + k) for k in range(starts)]
+        found = []
+        with ProgressBar(f"beta = {beta:g}") as progress:
+            for k in range(starts):
+                found.append(masses_of(beta, FIRST_SEED + 1000 * i + k))
+                progress(k + 1, starts)
         word, a, off, farther = judged([one[0] for one in found], [one[1] for one in found])
         spread = mean_of([one[0].std() for one in found], "spread")
         print(f"beta = {beta:g}: {word}. Shape {a:.3g} from {starts // 2} starts; spread of all {spread};")
@@ -117,4 +137,4 @@ def main(starts: int = STARTS) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else STARTS)
+    main(*sys.argv[1:])

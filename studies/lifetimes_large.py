@@ -7,28 +7,18 @@ written into the folder OUT; a second call goes on where the first one stopped.
 """
 
 import sys
-from pathlib import Path
 
-from clouds_large import Shares
+from study_command import Runs, item_runs, make
 
-from nucleate.papers.core.numbers import from_plain
-from nucleate.papers.core.runner import reproduce_item
 from nucleate.papers.open_questions.lifetimes.item import ITEM, LARGE
 
-MINUTES = 9  # of processor time
+COST = "9 minutes of processor time"
 
 
-def main(out: str) -> None:
+def main(*words: str) -> None:
     """Run, measure, judge and draw."""
-    print(f"About {MINUTES} minutes of processor time, less what {out} has already.", flush=True)
-    for folder in ("figures", "data", "items"):
-        (Path(out) / folder).mkdir(parents=True, exist_ok=True)
-    summary = reproduce_item(Path(out), ITEM, {**ITEM.parameters, **LARGE}, display=Shares())
-    for number in summary["numbers"].values():
-        print(f"{number['about']}: {from_plain(number)}")
-    for verdict in summary["verdicts"]:
-        print(f"{verdict['word']}: {verdict['part']}. {verdict['why']}.")
+    make(__doc__, {"large": Runs(COST, item_runs(ITEM, LARGE))}, words)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -16,13 +16,16 @@ from typing import Any
 import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from study_command import arguments, ending
 
 import nucleate as nc
-from nucleate.checks import Array
+from nucleate.checks import Array, whole_number
+from nucleate.cli.progress import ProgressBar
 from nucleate.durations import in_words
 from nucleate.observe.clusters import compact
 from nucleate.observe.merges import FORMED_SHARE, cluster_width
 from nucleate.papers.core.cache import fingerprint, made_by
+from nucleate.papers.core.interruption import uninterrupted
 from nucleate.plot.styles import CLUSTER_COLOURS, SMALL_POINTS, style, tidy
 from nucleate.plot.tree import branches
 from nucleate.theory.predicted_life import PredictedMerges
@@ -42,8 +45,7 @@ def tokens_at_formation(beta: float, n: int, seed: int, rtol: float) -> tuple[fl
     for later in TIMES[TIMES >= t].tolist():
         if later > t:
             run = nc.simulate(nc.Attention(beta), x, later - t, save=2, rtol=rtol, atol=rtol / 100.0)
-            if run.status != "done":
-                raise KeyboardInterrupt
+            assert uninterrupted(run).status == "done", run.status
             t, x = later, run.x[-1]
             _keep(path, t, x)
         label = nc.clusters(x, width)
@@ -72,7 +74,8 @@ def _root(level: Array) -> Array:
 def draw_life(top: Any, bottom: Any, beta: float, n: int, seed: int, rtol: float) -> PredictedMerges:
     """Leaders' angles over ln t / beta, and below the number of clusters."""
     begin_cpu = time.process_time()
-    t_f, x = tokens_at_formation(beta, n, seed, rtol)
+    with ProgressBar(f"until clusters have formed, n = {_spaced(n)}"):
+        t_f, x = tokens_at_formation(beta, n, seed, rtol)
     formed_cpu = time.process_time()
     found = nc.predict_merges(nc.Attention(beta), x, t=t_f)
     print(
@@ -119,7 +122,20 @@ def _spaced(number: float) -> str:
     return f"{number:,.0f}".replace(",", " ")
 
 
-def main(tokens: int) -> None:
+def main(*words: str) -> None:
+    """Both lives."""
+    line = arguments(__doc__)
+    usual = 1_000_000
+    line.add_argument("tokens", metavar="TOKENS", nargs="?", type=int, default=usual, help=f"usually {usual}")
+    with ending(f"Tokens are kept in {KEPT}; the same command goes on from there."):
+        draw(
+            whole_number(
+                "TOKENS", line.parse_args(words).tokens, least=100, help="A million are drawn in docs."
+            )
+        )
+
+
+def draw(tokens: int) -> None:
     """Both lives, side by side."""
     cost = in_words(SECONDS + SECONDS_PER_TOKEN * tokens)
     print(f"{_spaced(tokens)} tokens: {cost} of processor time, less what is kept in {KEPT}", flush=True)
@@ -132,4 +148,4 @@ def main(tokens: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)
+    main(*sys.argv[1:])

@@ -9,23 +9,18 @@ is said before it begins.
 """
 
 import sys
-from pathlib import Path
 
-from clouds_large import Shares
+from study_command import Runs, item_runs, make
 
-from nucleate.papers.core.runner import reproduce_item
 from nucleate.papers.open_questions.predicted_merges.item import ITEM, LARGE
 
+COST = "4.3 minutes of processor time"
 
-def main(out: str) -> None:
+
+def main(*words: str) -> None:
     """Run, measure, judge and draw."""
-    print(f"4.3 minutes of processor time when it was measured, less what is in {out} already", flush=True)
-    for folder in ("figures", "data", "items"):
-        (Path(out) / folder).mkdir(parents=True, exist_ok=True)
-    summary = reproduce_item(Path(out), ITEM, {**ITEM.parameters, **LARGE}, display=Shares())
-    for verdict in summary["verdicts"]:
-        print(f"{verdict['word']}: {verdict['part']}. {verdict['why']}.")
+    make(__doc__, {"large": Runs(COST, item_runs(ITEM, LARGE))}, words)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

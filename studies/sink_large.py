@@ -14,6 +14,9 @@ on where the first one stopped.
 import sys
 from pathlib import Path
 
+from study_command import Runs, make, tell, warn
+
+from nucleate.cli.progress import ProgressBar
 from nucleate.papers.core.cache import ItemWorkspace
 from nucleate.papers.core.item import Parameters
 from nucleate.papers.open_questions.sink_survival.data import run
@@ -41,19 +44,20 @@ LARGE: Parameters = {
     "held_starts": 0,
     "cases": CASES,
 }
-MINUTES, WEAK_MINUTES = 4, 3  # of processor time, measured
+COST, WEAK_COST = "4 minutes of processor time", "3 minutes of processor time"
 
 
-def main(out: str) -> None:
+def main(*words: str) -> None:
+    """Run and count, or judge."""
+    make(__doc__, {"large": Runs(COST, make_large), "weak": Runs(WEAK_COST, make_weak)}, words)
+
+
+def make_large(out: Path) -> None:
     """Size by size."""
-    print(f"About {MINUTES} minutes of processor time, less what is in {out} already.", flush=True)
-    for i, (n, d) in enumerate(SIZES):
-
-        def progress(done: float, total: float, i: int = i) -> None:
-            print(f"{(i + done / total) / len(SIZES):.0%}", flush=True)
-
+    for n, d in SIZES:
         p = {**LARGE, "n": n, "d": d}
-        data = run(ItemWorkspace(ITEM.key, Path(out) / f"n{n}-d{d}", p, progress, print))
+        with ProgressBar(f"n = {n}, d = {d}") as progress:
+            data = run(ItemWorkspace(ITEM.key, out / f"n{n}-d{d}", p, progress, warn))
         for ingredient, case in CASES.items():
             won = wins(data[ingredient]["overlap"].values[..., :2, :])  # (start, value, beta, 2)
             for v, strength in enumerate(STRENGTHS[ingredient]):
@@ -67,21 +71,14 @@ def main(out: str) -> None:
                     )
 
 
-def weak_main(out: str) -> None:
+def make_weak(out: Path) -> None:
     """Weak strengths on new starts, size by size."""
-    print(f"About {WEAK_MINUTES} minutes of processor time, less what is in {out} already.", flush=True)
-    for i, (name, p) in enumerate(WEAK.items()):
-
-        def progress(done: float, total: float, i: int = i) -> None:
-            print(f"{(i + done / total) / len(WEAK):.0%}", flush=True)
-
-        data = run(ItemWorkspace(ITEM.key, Path(out) / f"weak-{name}", p, progress, print))
+    for name, p in WEAK.items():
+        with ProgressBar(f"weak, {name}") as progress:
+            data = run(ItemWorkspace(ITEM.key, out / f"weak-{name}", p, progress, warn))
         numbers = dict(weak_numbers(data, p))
-        for number in numbers.values():
-            print(f"{number.about}: {number}")
-        for verdict in weak_verdicts(numbers, p):
-            print(f"{verdict.word}: {verdict.part}. {verdict.why}.", flush=True)
+        tell(numbers.values(), weak_verdicts(numbers, p))
 
 
 if __name__ == "__main__":
-    (weak_main if sys.argv[2:] == ["weak"] else main)(sys.argv[1])
+    main(*sys.argv[1:])

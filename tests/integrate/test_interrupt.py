@@ -122,8 +122,8 @@ def test_ctrl_c_ends_a_simulation_within_a_second_with_its_own_status(case: str)
 @pytest.mark.parametrize("what", LONG_DRIFTS)
 @patient
 def test_ctrl_c_ends_a_long_drift_within_a_second(what: str, threads: int) -> None:
-    # Two threads take from five seconds to a minute: ten times as fast a machine is still at it when the signal
-    # comes.  Up to the end of the process: a thread that computes on would hold it.
+    # Two threads take from five seconds to a minute, so that a machine ten times as fast is still at it when
+    # the signal comes.  Up to the end of the process: a thread that computes on would hold it.
     model, n, d, few = LONG_DRIFTS[what]
     code = f"""
 model, x = {model}, nc.uniform({n}, {d}, seed=0)

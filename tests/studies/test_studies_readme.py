@@ -52,16 +52,23 @@ def test_the_larger_runs_cost_in_all_what_the_table_adds_up_to() -> None:
 
 
 def test_scripts_say_the_cost_of_the_table_before_they_begin() -> None:
-    clouds, sink, lifetimes = (study_script(f"{name}_large") for name in ("clouds", "sink", "lifetimes"))
-    sphere = study_script("causal_front_sphere")
-    for mark, minutes in (
-        ("clouds_large.py OUT`", clouds.MINUTES),
-        ("clouds_large.py OUT kinds`", sum(clouds.KINDS_MINUTES.values())),
-        ("clouds_large.py OUT sizes`", clouds.SIZES_MINUTES),
-        ("sink_large.py OUT`", sink.MINUTES),
-        ("sink_large.py OUT weak`", sink.WEAK_MINUTES),
-        ("lifetimes_large.py OUT`", lifetimes.MINUTES),
-        ("causal_front_sphere.py OUT`", sphere.MINUTES),
-        ("causal_front_sphere.py OUT shape`", sphere.SHAPE_MINUTES),
+    names = ("causal_front_large", "causal_front_sphere", "clouds_large", "lifetimes_large")
+    front, sphere, clouds, lifetimes = (study_script(name) for name in names)
+    merges, sink = (study_script(name) for name in ("predicted_merges_large", "sink_large"))
+    minutes = {"": clouds.MINUTES["all"], " sizes": clouds.MINUTES["sizes"]}
+    minutes |= {" kinds": sum(clouds.KINDS_MINUTES.values())}
+    for mark, cost in (
+        *(
+            (f"clouds_large.py OUT{one}`", f"{cost} minutes of processor time")
+            for one, cost in minutes.items()
+        ),
+        ("sink_large.py OUT`", sink.COST),
+        ("sink_large.py OUT weak`", sink.WEAK_COST),
+        ("lifetimes_large.py OUT`", lifetimes.COST),
+        ("predicted_merges_large.py OUT`", merges.COST),
+        ("causal_front_large.py OUT`", front.RUNS["large"].cost),
+        *((f"causal_front_large.py OUT {one}`", front.RUNS[one].cost) for one in list(front.RUNS)[1:]),
+        ("causal_front_sphere.py OUT`", sphere.COST),
+        ("causal_front_sphere.py OUT shape`", sphere.SHAPE_COST),
     ):
-        assert cells(LARGER, mark)[2] == f"{minutes} minutes of processor time"
+        assert cells(LARGER, mark)[2] == cost

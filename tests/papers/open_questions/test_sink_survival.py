@@ -287,7 +287,7 @@ def test_the_larger_runs_say_their_cost_first_and_go_on_where_they_stopped(
     monkeypatch.setattr(large, "LARGE", {**large.LARGE, "betas": [1.0], "cases": cases})
     large.main(str(tmp_path))
     told = capsys.readouterr().out
-    assert told.startswith(f"About {large.MINUTES} minutes of processor time")
+    assert told.startswith(f"About {large.COST}, less what")
     assert sum(line.startswith("n = 5, d = 2, noise") for line in told.splitlines()) == 7
     first, second = sorted((tmp_path / "n5-d2").glob("noise-*.zarr"))
     written = first.stat().st_mtime_ns

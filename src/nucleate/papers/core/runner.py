@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 from nucleate.checks import InputError, as_path, file_error
 from nucleate.papers import chosen, chosen_papers, find
-from nucleate.papers.core.cache import ItemWorkspace, Tell
+from nucleate.papers.core.cache import ItemWorkspace, Progress, Tell
 from nucleate.papers.core.item import Data, Item, Numbers, Parameters
 from nucleate.papers.core.item_file import (
     FIGURE_FILES,
@@ -194,7 +194,10 @@ class _Work:
         item, began, reused = find(key), time.perf_counter(), summary is not None
         self.display.begin(key, item.title, item.cost.of(quick))
         if summary is None:
-            summary = reproduce_item(out, item, item.parameters_of(quick), quick, self.display, self.tell)
+            p = item.parameters_of(quick)
+            summary = reproduce_item(
+                out, item, p, quick, lambda done, total: self.display.at(key, done / total), self.tell
+            )
         self.display.end(key, summary, time.perf_counter() - began, reused)
         return summary
 
@@ -242,14 +245,11 @@ def reproduce_item(
     item: Item,
     p: Parameters,
     quick: bool = False,
-    display: ProgressDisplay | None = None,
+    progress: Progress = lambda done, total: None,
     tell: Tell = lambda words: None,
 ) -> dict[str, Any]:
     """Run, measure, judge and draw one item; what results.json will say of it."""
-    shown = display or _NoDisplay()
-    workspace = ItemWorkspace(
-        item.key, out / "data" / item.key, p, lambda done, total: shown.at(item.key, done / total), tell
-    )
+    workspace = ItemWorkspace(item.key, out / "data" / item.key, p, progress, tell)
     data = item.run(workspace)
     numbers = item.measure(data, p)
     save_figures(out, item, data, numbers, p)

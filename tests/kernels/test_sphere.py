@@ -28,6 +28,7 @@ from nucleate.kernels.sphere import (
     usual_sphere_ratio,
 )
 from nucleate.kernels.team import Team
+from nucleate.kernels.threads import Stopped, stopped_by
 
 ROTATION = {d: np.linalg.qr(np.random.default_rng(3).standard_normal((d, d)))[0] for d in (3, 4)}
 VALUE = {d: np.random.default_rng(4).standard_normal((d, d)) / 3.0 for d in (3, 4)}
@@ -111,6 +112,72 @@ def test_a_heavy_frozen_token_does_not_drown_the_tokens_far_from_it(mask: Mask, 
         model = Attention(64.0, mask=mask, frozen=Frozen(np.eye(d)[1:2], weight))
         error = np.abs(nc.drift(model, x, kernel="sphere") - nc.drift(model, x, kernel="reference")).max()
         assert error <= _bound(model, d), (weight, error)
+
+
+@both_dimensions
+def test_steep_alibi_leaves_a_token_that_is_far_from_its_own_score_to_its_neighbours(d: int) -> None:
+    # With Q = -I a token's own weight is e^(-2 beta), below what a slope of 101 leaves of the one before it.
+    x = nc.uniform(3000, d, seed=0)
+    for slope in (99.0, 101.0, 1e3, 1e300):
+        model = Attention(64.0, Q=-np.eye(d), position=nc.ALiBi(slope))
+        exact = nc.drift(model, x[:300], kernel="reference")
+        assert np.abs(nc.drift(model, x)[:300] - exact).max() <= _bound(model, d), slope
+        if slope > 100.0:
+            with pytest.raises(InputError, match="slopes up to 100"):
+                nc.drift(model, x, kernel="sphere")
+        else:
+            assert np.abs(nc.drift(model, x, kernel="sphere")[:300] - exact).max() <= _bound(model, d)
+
+
+def test_weights_of_turned_scores_with_alibi_do_not_underflow() -> None:
+    x = nc.uniform(300, 3, seed=0)
+    model = Attention(300.0, Q=-np.eye(3), position=nc.ALiBi(0.1))
+    exact = nc.drift(model, x, kernel="reference")
+    assert np.abs(nc.drift(model, x, kernel="sphere") - exact).max() <= _bound(model, 3)
+    sharper = Attention(301.0, Q=-np.eye(3), position=nc.ALiBi(0.1))
+    with pytest.raises(InputError, match="up to 300, but"):
+        nc.drift(sharper, x, kernel="sphere")
+    assert np.isfinite(nc.drift(sharper, x)).all()
+
+
+@both_dimensions
+def test_frozen_tokens_of_several_tiles_are_summed_as_pairs_are(d: int) -> None:
+    n, beta = 150, 4.0
+    rng = np.random.default_rng(0)
+    x, frozen = nc.uniform(n, d, seed=0), nc.uniform(2500, d, seed=1)
+    assert len(frozen) > 2 * sphere_system(model_shape(Attention(beta), n, d)).T
+    masks: tuple[Mask, ...] = ("causal", "full", Window(40))
+    for mask in masks:
+        model = Attention(beta, mask=mask, frozen=Frozen(frozen, rng.uniform(0.5, 2.0, len(frozen))))
+        exact = nc.drift(model, x, kernel="pairwise")
+        for velocity in (nc.drift(model, x, kernel="sphere"), _in_tiles(model, x)):
+            assert np.abs(velocity - exact).max() <= _bound(model, d), mask
+
+
+def test_sums_of_frozen_tokens_are_left_off_when_the_work_is_stopped() -> None:
+    shape = model_shape(Attention(16.0, frozen=Frozen(nc.uniform(10, 3, seed=0))), 5, 3)
+    with stopped_by(lambda: True), pytest.raises(Stopped):
+        sphere_system(shape)
+
+
+@both_dimensions
+def test_frozen_tokens_count_in_the_choice_of_the_kernel(d: int) -> None:
+    def pays(n: int, frozen: int) -> bool:
+        some = None if frozen == 0 else Frozen(nc.uniform(frozen, d, seed=0))
+        return harmonics_pay(model_shape(Attention(16.0, frozen=some), n, d), TOLERANCE)
+
+    least = {3: 1000, 4: 6000}[d]  # tokens that see too few others, but with the frozen ones enough
+    assert not pays(least, 0)
+    assert pays(least, least)
+    assert not pays(8, 100_000)  # for which the frozen ones would be summed
+
+
+def test_frozen_tokens_too_heavy_for_sums_go_over_pairs() -> None:
+    x, axes = nc.uniform(700, 3, seed=0), np.eye(3)
+    model = Attention(16.0, frozen=Frozen(axes, [1e101, 1e200, 1e300]))
+    assert np.isfinite(nc.drift(model, x)).all()
+    with pytest.raises(InputError, match="largest frozen weight 1e"):
+        nc.drift(model, x, kernel="sphere")
 
 
 @both_dimensions

@@ -56,6 +56,7 @@ from nucleate.kernels.simd import (
     store,
     vmax,
 )
+from nucleate.kernels.threads import Stopped, is_stopped
 
 __all__ = [
     "MAX_Z",
@@ -78,6 +79,7 @@ __all__ = [
 MAX_Z = 1e7  # beyond it the modes number tens of thousands
 TOLERANCE = 1e-11  # of a velocity, against |V|
 CHUNK = 512  # tokens per lane between two compensated sums
+FROZEN_AT_ONCE = 4096  # frozen tokens whose modes are held at a time
 
 
 def roundoff(z: float) -> float:
@@ -121,9 +123,14 @@ def plain_coefficients(beta: float, M: int) -> Array:
 
 def frozen_sums(shape: ModelShape, orders: int) -> Array:
     """(orders, 2): the weighted sums of cos(m theta) and sin(m theta) over the frozen tokens."""
-    angle = np.arctan2(shape.frozen[:, 1], shape.frozen[:, 0])
-    phase = np.arange(orders)[:, None] * angle  # (orders, frozen tokens)
-    return np.stack([np.cos(phase) @ shape.frozen_weight, np.sin(phase) @ shape.frozen_weight], axis=1)
+    sums = np.zeros((orders, 2))
+    for first in range(0, len(shape.frozen), FROZEN_AT_ONCE):
+        if is_stopped():
+            raise Stopped
+        some, weight = (one[first : first + FROZEN_AT_ONCE] for one in (shape.frozen, shape.frozen_weight))
+        phase = np.arange(orders)[:, None] * np.arctan2(some[:, 1], some[:, 0])  # (orders, some)
+        sums += np.stack([np.cos(phase) @ weight, np.sin(phase) @ weight], axis=1)
+    return sums
 
 
 class Circle(NamedTuple):

@@ -79,7 +79,10 @@ from nucleate.kernels.pairwise_batch import pairwise_batch_velocities
 from nucleate.kernels.pairwise_lanes import pairwise_lanes_accuracy
 from nucleate.kernels.simd import LANES
 from nucleate.kernels.sphere import (
+    MAX_FROZEN_WEIGHT,
+    MAX_SLOPE,
     MAX_SPHERE_Z,
+    MAX_TURNED_Z,
     Sphere,
     has_harmonics,
     sphere_roundoff,
@@ -447,8 +450,11 @@ def harmonics_pay(shape: ModelShape, tolerance: float) -> bool:
     if (sphere_roundoff(shape.z, shape.d) + truncation) * usual_sphere_ratio(shape.z, shape.d) > tolerance:
         return False
     L = degrees(shape.z, shape.d, truncation)
-    harmonics = float(count_of_degree(np.arange(L + 1), shape.d).sum())
-    return mean_seen(shape.mask, shape.n, shape.w) > HARMONIC_COST[shape.d] * harmonics + HARMONIC_OVERHEAD
+    cost = HARMONIC_COST[shape.d] * float(count_of_degree(np.arange(L + 1), shape.d).sum())
+    # a frozen token is put into sums once, and each token reads these in half of the time it takes
+    frozen = len(shape.frozen)
+    cost *= 1.0 + 0.5 * frozen / shape.n
+    return mean_seen(shape.mask, shape.n, shape.w) + frozen > cost + HARMONIC_OVERHEAD
 
 
 def make_system(
@@ -487,8 +493,9 @@ def make_system(
         if not has_harmonics(shape):
             raise InputError(
                 'kernel "sphere" is for K^T Q a multiple of an orthogonal matrix, with beta |K^T Q| up to'
-                f" {MAX_SPHERE_Z[shape.d]:g} for d = {shape.d}, but K^T Q is {shape.A.tolist()} and beta"
-                f' {shape.beta:g}. Use "pairwise" or "auto".'
+                f" {MAX_SPHERE_Z[shape.d]:g} for d = {shape.d}, and frozen weights up to"
+                f" {MAX_FROZEN_WEIGHT:g}, but K^T Q is {shape.A.tolist()}, beta {shape.beta:g} and the"
+                f' largest frozen weight {shape.frozen_weight.max(initial=0.0):g}. Use "pairwise" or "auto".'
             )
         return sphere_system(shape, tolerance)
     if tiles_pay(shape):
@@ -513,7 +520,8 @@ def _heads_by_modes(shape: BlockShape, kernel: Kernel, tolerance: float) -> list
         raise InputError(
             'kernel "sphere" is for one softmax head with nothing beside it, K^T Q a multiple of an'
             f" orthogonal matrix, beta |K^T Q| up to {MAX_SPHERE_Z[shape.d]:g} for d = {shape.d}, ALiBi not"
-            ' under the full mask, but the model is of another kind. Use "pairwise" or "auto".'
+            f" under the full mask and, unless K^T Q = I, with slopes up to {MAX_SLOPE:g} and beta |K^T Q| up"
+            f' to {MAX_TURNED_Z:g}, but the model is of another kind. Use "pairwise" or "auto".'
         )
     if not all(has_modes(head) for head in shape.heads):
         raise InputError(

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from nucleate.attention import WEIGHTS, Attention, Window
-from nucleate.checks import Array, InputError
+from nucleate.checks import Array, InputError, check_memory
 from nucleate.positions import ALiBi, RoPE
 
 __all__ = [
@@ -38,6 +38,7 @@ Accuracy = Literal["brief", "whole"]
 ACCURACIES: tuple[Accuracy, ...] = ("brief", "whole")
 CAUSAL, FULL, WINDOW = range(3)  # the masks, for compiled code
 SOFTMAX, EXPONENTIAL, HARDMAX = range(3)  # the weights, in the order of WEIGHTS
+MATRICES = 4  # d x d, that a system holds at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +88,7 @@ class ModelShape:
 
 def model_shape(model: Attention, n: int, d: int, run: int = 0) -> ModelShape:
     """The shape of one run of `model`."""
+    check_memory(8.0 * MATRICES * d * d, f"a model in dimension {d}")
     identity = np.eye(d)
     Q, K, V = (identity if M is None else M if M.ndim == 2 else M[run] for M in (model.Q, model.K, model.V))
     A = identity if model.Q is None and model.K is None else _score_matrix(model, K, Q)  # (d, d)

@@ -52,10 +52,14 @@ from nucleate.kernels.simd import (
 )
 from nucleate.kernels.sphere_sums_3 import far_sums_3, make_field_3, tile_totals_3
 from nucleate.kernels.sphere_sums_4 import far_sums_4, make_field_4, tile_totals_4
+from nucleate.kernels.threads import Stopped, is_stopped
 from nucleate.kernels.vector_math import exp2
 
 __all__ = [
+    "MAX_FROZEN_WEIGHT",
+    "MAX_SLOPE",
     "MAX_SPHERE_Z",
+    "MAX_TURNED_Z",
     "Sphere",
     "has_harmonics",
     "sphere_base",
@@ -69,7 +73,11 @@ __all__ = [
 ]
 
 MAX_SPHERE_Z = {3: 2000.0, 4: 200.0}  # by d: beyond it the harmonics number hundreds of thousands
-MAX_SLOPE = 100.0  # beyond it ALiBi leaves nothing of the others: e^-100 beside 1
+# beyond it ALiBi leaves nothing of the others: e^-100 beside 1, a token's own weight where K^T Q = I
+MAX_SLOPE = 100.0
+# with ALiBi and another K^T Q, where a token's own weight, at least e^-2z, may be alone in its sum
+MAX_TURNED_Z = 300.0
+MAX_FROZEN_WEIGHT = 1e100  # sums of heavier tokens might overflow
 HIDDEN = np.concatenate([np.full(LANES, -np.inf), np.zeros(LANES)])  # load(HIDDEN, 8 - r): r times -inf
 BLOCK_TOKENS = 4096  # that a thread takes at a time at most, about
 BLOCK_WORK = 3_000_000  # the same times terms
@@ -95,10 +103,14 @@ def sphere_truncation(z: float, d: int, tolerance: float) -> float:
 
 def has_harmonics(shape: ModelShape) -> bool:
     """Whether this kernel is for such a model: K^T Q is a multiple of an orthogonal matrix, and weights are
-    not too sharp."""
+    neither too sharp nor too heavy."""
     if shape.d not in MAX_SPHERE_Z or shape.weights != SOFTMAX or shape.rope_base:
         return False
     if shape.z > MAX_SPHERE_Z[shape.d] or (shape.slope and shape.mask == FULL):
+        return False
+    if shape.slope and not shape.gaussian and (shape.slope > MAX_SLOPE or shape.z > MAX_TURNED_Z):
+        return False
+    if shape.frozen_weight.max(initial=0.0) > MAX_FROZEN_WEIGHT:
         return False
     A = shape.A / max(float(np.abs(shape.A).max()), 1e-300)  # (d, d), so that squares stay in range
     square = A @ A.T  # (d, d)
@@ -157,24 +169,22 @@ class _Terms(NamedTuple):
     kappa: Array  # (terms,)
     middle: Array  # (terms,) or none
     recurrence: Array  # (terms,)
-    frozen: Array  # (terms, 2 or 4) the sums of the frozen tokens
+    numbers: int  # of a term: 2 or 4
     most: int  # terms of one m, or of one (P, Q)
     powers: int  # numbers that are kept of eight tokens of a tile
     tile: int  # tokens of a tile: more of them mean more pairs, fewer more sums of tiles; measured
 
 
-def _terms(shape: ModelShape, L: int) -> _Terms:
-    if shape.d == 3:
+def _terms(d: int, L: int) -> _Terms:
+    if d == 3:
         degree, _ = harmonics.pairs_of(L)
         kappa, recurrence = harmonics.norms(L)
-        frozen = harmonics.harmonic_sums(shape.frozen, shape.frozen_weight, L)
         tile = max(4 * (L + 1), (L + 1) ** 2 // 16)
-        return _Terms(degree, kappa, np.zeros(0), recurrence, frozen, L + 1, 2, tile)
+        return _Terms(degree, kappa, np.zeros(0), recurrence, 2, L + 1, 2, tile)
     P, Q, k = harmonics_4.triples_of(L)
     kappa, middle, recurrence = harmonics_4.norms(L)
-    frozen = harmonics_4.harmonic_sums(shape.frozen, shape.frozen_weight, L)
     tile = max(4 * (L + 1), len(k) // 12)
-    return _Terms(P + Q + 2 * k, kappa, middle, recurrence, frozen, L // 2 + 1, 5, tile)
+    return _Terms(P + Q + 2 * k, kappa, middle, recurrence, 4, L // 2 + 1, 5, tile)
 
 
 def sphere_system(shape: ModelShape, tolerance: float = TOLERANCE, tile: int | None = None) -> Sphere:
@@ -186,25 +196,24 @@ def sphere_system(shape: ModelShape, tolerance: float = TOLERANCE, tile: int | N
     z = shape.beta * scale
     truncation = sphere_truncation(z, shape.d, tolerance)
     L = degrees(z, shape.d, truncation)
-    terms = _terms(shape, L)
+    terms = _terms(shape.d, L)
     c_0, across, along = coefficients(z, L, shape.d)
-    count, numbers = terms.frozen.shape
+    count, numbers = len(terms.degree), terms.numbers
     rows = -(-numbers * count // LANES) * LANES
     T = tile or max(32, terms.tile // 32 * 32)
     B = -(-shape.n // T)
     check_memory(16.0 * B * rows, f"keeping sums over {numbers * count} harmonics for {shape.n} tokens")
-    totals, frozen = np.zeros((B, rows)), np.zeros(rows)
-    frozen[: numbers * count] = terms.frozen.reshape(-1)
+    totals = np.zeros((B, rows))
     slope = min(shape.slope, MAX_SLOPE)
     base = (
         np.zeros((1, rows)) if shape.mask == FULL else np.zeros((B, rows)) if shape.mask == WINDOW else totals
     )
-    return Sphere(
+    system = Sphere(
         axes=tuple(range(shape.d)),
         pair=pairwise_system(replace(shape, slope=0.0)),
         totals=totals,
         base=base,
-        frozen=frozen,
+        frozen=np.zeros(rows),
         running=np.zeros((2, rows)),
         middle=terms.middle.copy(),
         recurrence=terms.recurrence.copy(),
@@ -228,6 +237,23 @@ def sphere_system(shape: ModelShape, tolerance: float = TOLERANCE, tile: int | N
         tiles=max(1, min(BLOCK_TOKENS, BLOCK_WORK // count) // T),
         plain=shape.plain,
     )
+    _sum_frozen(system, shape)
+    return system
+
+
+def _sum_frozen(s: Sphere, shape: ModelShape) -> None:
+    """The sums of the frozen tokens into `frozen`: as those of a tile of others, with weights in the place of
+    what ALiBi leaves."""
+    for first in range(0, len(shape.frozen), s.T):
+        if is_stopped():
+            raise Stopped
+        some = slice(first, first + s.T)
+        x, weight, count = np.zeros((shape.d, s.T + LANES)), np.zeros(s.T), len(shape.frozen[some])
+        x[:, :count], weight[:count] = shape.frozen[some].T, shape.frozen_weight[some]
+        totals = np.zeros((1, len(s.frozen)))
+        tile = s._replace(pair=s.pair._replace(x=x, m=0, n=count), totals=totals, to_end=weight)
+        sphere_totals(tile, 0)
+        s.frozen[:] += totals[0]
 
 
 # What depends on d: the sums over the tokens of a tile, and at eight tokens

@@ -405,3 +405,38 @@ def test_a_gamma_law_of_masses_is_observed_where_it_holds_and_other_laws_are_not
     assert study.judged(cuts, cuts)[0] != "observed"  # the nulls are as near
     few = study.judged(gamma[:20], cuts[:20])
     assert few[0] == "undecided"
+
+
+def test_the_nearer_of_two_laws_of_masses_is_told_either_way() -> None:
+    study, rng = study_script("front_masses_laws"), np.random.default_rng(3)
+
+    def starts(count: int, draw: Callable[[int], Array]) -> list[Array]:
+        every = [draw(int(m)) for m in rng.integers(5, 15, count)]
+        return [one / one.mean() for one in every]
+
+    def log_normal(m: int) -> Array:
+        return rng.lognormal(sigma=0.6, size=m)
+
+    def gamma(m: int) -> Array:
+        return rng.gamma(2.5, size=m)
+
+    for draw, expected, nearest in ((log_normal, "observed", "log-normal"), (gamma, "not observed", "Gamma")):
+        word, off, nearer = study.judged(starts(1500, draw), starts(2000, draw))
+        assert word == expected, nearer
+        worst = {name.split()[0]: max(abs(one.value) for one in found) for name, found in off.items()}
+        assert min(worst, key=lambda name: worst[name]) == nearest
+        assert worst[nearest] < 0.015
+    few = starts(20, lambda m: rng.gamma(9.0, size=m))
+    assert study.judged(few, few)[0] == "undecided"
+
+
+def test_a_log_normal_law_has_the_spread_that_it_was_fitted_to() -> None:
+    study, rng = study_script("front_masses_laws"), np.random.default_rng(4)
+    every = [rng.lognormal(sigma=0.3, size=9) for _ in range(2000)]
+    assert study.log_normal_width([one / one.mean() for one in every]) == pytest.approx(0.3, rel=0.03)
+
+
+def test_the_starts_of_the_two_laws_are_no_others() -> None:
+    earlier, laws = study_script("front_masses"), study_script("front_masses_laws")
+    assert laws.FITTED <= earlier.STARTS // 2  # the half that was fitted there, too
+    assert earlier.STARTS + laws.STARTS <= 1000  # from one beta's seeds to the next one's

@@ -1,5 +1,5 @@
 """Which of two laws the masses of clusters behind the front are nearer to, Gamma or log-normal: on starts
-that neither has seen; 5 minutes of processor time.
+that neither has seen; 6 minutes of processor time.
 
     python studies/front_masses_laws.py [STARTS]
 
@@ -119,7 +119,7 @@ def main(*words: str) -> None:
 def judge(starts: int) -> None:
     """What is found from so many new starts for each beta."""
     print(
-        f"{starts} starts of {TOKENS} tokens for each beta: 5 minutes of processor time for 400", flush=True
+        f"{starts} starts of {TOKENS} tokens for each beta: 6 minutes of processor time for 400", flush=True
     )
     for i, beta in enumerate(BETAS):
         first, new = FIRST_SEED + 1000 * i, FIRST_SEED + 1000 * i + EARLIER_STARTS

@@ -133,6 +133,17 @@ def test_all_together_at_every_strength_but_x_1_wins_below_one_only(
         assert (caught_up.low, caught_up.high) == pytest.approx(np.log([0.001, 0.003]))
 
 
+def test_another_token_that_wins_seven_of_twelve_runs_leaves_it_undecided() -> None:
+    case, p = P["cases"]["heads"], P
+    some = runs(case["values"], P["betas"], 12, *together(0.002))
+    some["overlap"][7:, -1, :, 1] = 0.0  # of starts at the largest strength, the other token's
+    heads = find("sink-survival").measure({"heads": some}, {**P, "cases": {"heads": case}})
+    found = {**expected(), **measured("mlp", *together(0.002)), **heads}
+    verdict = find("sink-survival").verdicts(found, p)[TOGETHER]
+    assert verdict.word == OPEN
+    assert "0.583" in verdict.why
+
+
 def ends(number: Number) -> tuple[float, float]:
     """Of the interval."""
     assert number.low is not None

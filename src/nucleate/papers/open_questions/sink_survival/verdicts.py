@@ -205,23 +205,25 @@ def _won_up_to(numbers: Numbers, p: Parameters, ingredient: str) -> list[str]:
 
 
 def _together(numbers: Numbers, p: Parameters) -> Verdict:
-    """x_1 wins at the weakest strength, not at the largest, and never do most runs part."""
+    """x_1 wins at the weakest strength; it has most runs at every strength, and another token in its place
+    has them at the largest."""
     parts: list[Part] = []
     told = []
     for one in TOGETHER:
-        cells = _cells(numbers, p, one)
-        parts += [part for found in points_of(numbers, p, one)[0] for part in wins_at(found)]
-        flat = [cell for row in cells for cell in row]
-        parts += ["x_1" not in cells[-1], "not" not in flat]
+        points = points_of(numbers, p, one)
+        parts += [part for found in points[0] for part in wins_at(found)]
+        parts += [above(found["other"], 0.5) for found in points[-1]]
+        parts += [above(found["first"], 0.5) for row in points for found in row]
+        other = ", ".join(str(found["other"]) for found in points[-1])
         at = ", ".join(_with_interval(numbers[f"{one}_alone_beta{beta:g}"], one) for beta in p["betas"])
         up_to = ", ".join(_won_up_to(numbers, p, one))
         told.append(
             f"{NAMES[one]}: x_1 wins up to s = {up_to}, x_1 and not the other in half the starts up to {at};"
-            f" most runs part at {flat.count('not')} of {len(flat)} points"
+            f" of the runs at the largest strength another wins {other}"
         )
     return Verdict(
-        "with an MLP, and with four heads, x_1 wins below a strength only, though all end together above it"
-        " too: there another token in its place wins as well",
+        "with an MLP, and with four heads, x_1 wins at the weakest strength, and at the largest, where all"
+        " end together too, another token in its place wins most runs as well",
         word_of(parts),
         f"for β = {', '.join(f'{beta:g}' for beta in p['betas'])}: {'; '.join(told)}",
     )

@@ -19,6 +19,8 @@ from nucleate.checks import (
 
 __all__ = ["distance", "drawn_from", "retract", "tangent", "uniform"]
 
+NUMBERS_AT_ONCE = 10_000_000  # that are drawn in a tenth of a second
+
 
 def tangent(x: ArrayLike, y: ArrayLike) -> Array:
     """P_x y = y - <x, y> x: the part of y tangent to the sphere at x."""
@@ -77,7 +79,7 @@ def uniform(
     d = whole_number("d", d, least=2, help="It is the dimension of the space around the sphere.")
     if runs is None:
         check_memory(3.0 * 8 * n * d, f"uniform(n={n}, d={d})")
-        return retract(_generator(seed).standard_normal((n, d)))
+        return retract(_normal(_generator(seed), n, d))
     b = whole_number("runs", runs, least=1, help="It is the number of starts.")
     root = whole_number(
         "seed", seed, least=0, help="With runs it is a number, from which each run has its own."
@@ -86,9 +88,17 @@ def uniform(
     return drawn_from([np.random.SeedSequence(root, spawn_key=(i,)) for i in range(b)], n, d)
 
 
+def _normal(generator: np.random.Generator, n: int, d: int) -> Array:
+    """standard_normal((n, d)), in pieces, between which Ctrl-C gets through."""
+    x = np.empty(n * d)
+    for i in range(0, len(x), NUMBERS_AT_ONCE):
+        generator.standard_normal(out=x[i : i + NUMBERS_AT_ONCE])
+    return x.reshape(n, d)
+
+
 def drawn_from(streams: Sequence[np.random.SeedSequence], n: int, d: int) -> Array:
     """What `uniform` draws from each of b streams, (b, n, d)."""
-    return retract(np.stack([np.random.default_rng(stream).standard_normal((n, d)) for stream in streams]))
+    return retract(np.stack([_normal(np.random.default_rng(stream), n, d) for stream in streams]))
 
 
 def _generator(seed: int | np.random.SeedSequence | np.random.Generator) -> np.random.Generator:

@@ -70,3 +70,10 @@ def test_a_number_of_starts_that_is_none_is_refused(runs: Any) -> None:
 def test_many_starts_need_a_number_as_seed() -> None:
     with pytest.raises(InputError, match="seed must be a whole number"):
         uniform(7, 3, np.random.default_rng(0), runs=2)
+
+
+def test_points_drawn_in_pieces_are_those_drawn_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once = uniform(1000, 3, seed=1), uniform(100, 4, seed=2, runs=3)
+    monkeypatch.setattr("nucleate.sphere.NUMBERS_AT_ONCE", 7)
+    assert (uniform(1000, 3, seed=1) == at_once[0]).all()
+    assert (uniform(100, 4, seed=2, runs=3) == at_once[1]).all()

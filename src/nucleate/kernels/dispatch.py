@@ -15,10 +15,10 @@ threads there are, so that the bits of a run depend on neither.  (A run given wi
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -91,7 +91,7 @@ from nucleate.kernels.sphere import (
     usual_sphere_ratio,
 )
 from nucleate.kernels.team import System, Team
-from nucleate.kernels.threads import Stop, interruptible, pick_threads, share
+from nucleate.kernels.threads import Stop, interruptible_if_long, pick_threads, share
 from nucleate.kernels.tiles import MAX_SINGLE_Z, tiles_system
 from nucleate.layers import Layers, Model, as_model
 from nucleate.norms import has_radius
@@ -110,7 +110,6 @@ __all__ = [
     "work_of",
 ]
 
-T = TypeVar("T")
 Kernel = Literal["auto", "reference", "pairwise", "circle", "sphere"]
 
 MIN_TILES_DIMENSION = 16  # from which tiles beat sums in registers, measured
@@ -132,7 +131,6 @@ MODES_FOR_PAIR, FREE_MODES = (
 MIN_TEAM_WORK = 2.0e6  # pairs or token-modes from which threads over tokens pay, measured
 # systems that stay set up, one per model, and the bytes that a large one may have for it
 MAX_SMALL_KEPT, MAX_LARGE_KEPT, MAX_BYTES_KEPT = 64, 4, 2**25
-MIN_LONG_WORK = 1e8  # pairs, times d, from which a drift takes so long that Ctrl-C must reach it
 LINEAR_PAIRS = (
     3e3  # that a token of a kernel linear in n costs at most, about, unless many are summed by pairs
 )
@@ -220,7 +218,7 @@ def _velocity(
         shapes = [model_shape(model, n, d, run) for run in range(model.runs)] if model.runs else [shape]
         work = partial(_run_by_run, shapes, kernel, x, velocity, workers, precision == "single")
     linear = (choose_kernel(shape) if kernel == "auto" else kernel) != "pairwise"
-    _interruptible_if_long(work, x, linear)
+    interruptible_if_long(work, _pairs(x, linear))
     return velocity
 
 
@@ -233,7 +231,7 @@ def _of_block(block: Block, x: Array, kernel: Kernel, threads: int) -> Array:
         return block_drift(block, x)
     velocity = np.empty_like(x)  # (b, n, d)
     shapes = [_without_radius(block, n, d, run) for run in range(block.runs or 1)]
-    _interruptible_if_long(partial(_run_by_run, shapes, kernel, x, velocity, threads, False), x)
+    interruptible_if_long(partial(_run_by_run, shapes, kernel, x, velocity, threads, False), _pairs(x))
     radius = _radius(block, n)
     if radius is not None:
         velocity /= radius
@@ -304,7 +302,7 @@ def _of_one_system(model: Attention | Block, x: Array, settings: _Settings, syst
     else:
         with one_blas_thread(kept.shape):
             linear = isinstance(team.system, Circle | CircleGrid | CircleSmall | Sphere)
-            _interruptible_if_long(partial(_one_run, team, x, velocity), x, linear)
+            interruptible_if_long(partial(_one_run, team, x, velocity), _pairs(x, linear))
         if not kept.idle and team.nbytes <= MAX_BYTES_KEPT:
             kept.idle.append(team)
     if kept.radius is not None:
@@ -588,9 +586,12 @@ def _on_gpu(model: Attention, x: Array, kernel: Kernel, mixed: bool) -> Array:
 
 def _pairwise_batch(shape: ModelShape, x: Array, threads: int) -> Array:
     velocity = np.empty_like(x)
-    if not _interruptible_if_long(partial(pairwise_batch_velocities, shape, x, velocity, False, threads), x):
+    work = _pairs(x)
+    if not interruptible_if_long(
+        partial(pairwise_batch_velocities, shape, x, velocity, False, threads), work
+    ):
         x = check_tokens("x", x)  # a token is off the sphere: refused, or put onto it
-        _interruptible_if_long(partial(pairwise_batch_velocities, shape, x, velocity, True, threads), x)
+        interruptible_if_long(partial(pairwise_batch_velocities, shape, x, velocity, True, threads), work)
     return velocity
 
 
@@ -637,9 +638,6 @@ def _one_run(team: Team, x: Array, velocity: Array, stop: Stop) -> None:
         velocity[:] = flat[: n * d].reshape(n, d)
 
 
-def _interruptible_if_long(work: Callable[[Stop], T], x: Array, linear: bool = False) -> T:
-    """work(stop), so that Ctrl-C reaches it where it takes long; `linear` in the number of tokens."""
-    pairs = min(float(x.shape[-2]), LINEAR_PAIRS if linear else math.inf)  # of a token
-    if pairs * x.size < MIN_LONG_WORK:
-        return work(np.zeros(1, dtype=np.uint8))
-    return interruptible(work)
+def _pairs(x: Array, linear: bool = False) -> float:
+    """What the sums for tokens x (..., n, d) take, in pairs times d; `linear` in the number of tokens."""
+    return min(float(x.shape[-2]), LINEAR_PAIRS if linear else math.inf) * x.size

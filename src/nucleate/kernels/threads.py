@@ -31,6 +31,7 @@ __all__ = [
     "Stopped",
     "ctrl_c_stops",
     "interruptible",
+    "interruptible_if_long",
     "is_stopped",
     "not_awaited_if_stopped",
     "pick_threads",
@@ -44,6 +45,7 @@ T = TypeVar("T")
 
 MAX_THREADS = 1024
 LOOK_SECONDS = 0.1  # between two looks at a flag, or at the keyboard
+MIN_LONG_WORK = 1e8  # pairs, times d, from which work takes so long that Ctrl-C must reach it
 
 
 class Stopped(Exception):
@@ -119,6 +121,13 @@ def _c_library() -> ctypes.CDLL | None:
         return None
     library = ctypes.CDLL(None)
     return library if hasattr(library, "sched_getcpu") else None
+
+
+def interruptible_if_long(job: Callable[[Stop], T], pairs: float) -> T:
+    """job(stop), so that Ctrl-C reaches it where it takes long: `pairs` that are looked at, times d."""
+    if pairs < MIN_LONG_WORK:
+        return job(np.zeros(1, dtype=np.uint8))
+    return interruptible(job)
 
 
 def interruptible(job: Callable[[Stop], T]) -> T:

@@ -9,13 +9,17 @@ at once whether an earlier one is there.  Few centers lie near one token, so the
 at each token a few times.
 """
 
-from typing import Literal
+from functools import partial
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nucleate.checks import EPS, Array, InputError, check_tokens, finite_number, shortened, true_or_false
 from nucleate.sphere import distance
+
+if TYPE_CHECKING:
+    from nucleate.kernels.threads import Stop
 
 __all__ = ["Metric", "center_kinds", "center_mask", "renyi_centers"]
 
@@ -65,23 +69,30 @@ def center_kinds(
 ) -> NDArray[np.uint8]:
     """STRONG for a strong center, if these are asked for, RENYI for another Renyi center, 0 for the rest,
     each among the tokens of its run at its time: x (..., n, d) -> (..., n)."""
+    from nucleate.kernels.threads import interruptible_if_long
+
+    job = partial(_kinds_of_runs, x.reshape(-1, *x.shape[-2:]), delta, strong, metric)
+    return interruptible_if_long(job, float(x.shape[-2]) * x.size).reshape(x.shape[:-1])
+
+
+def _kinds_of_runs(runs: Array, delta: float, strong: bool, metric: str, stop: "Stop") -> NDArray[np.uint8]:
+    """The same for runs (b, n, d), (b, n)."""
     from nucleate.observe.grid import all_axes, cell_side, park_runs
 
-    n, d = x.shape[-2:]
-    runs = x.reshape(-1, n, d)  # (b, n, d)
+    n, d = runs.shape[-2:]
     kinds = np.zeros(runs.shape[:2], dtype=np.uint8)  # (b, n)
     together = len(runs) > 1 and all_axes(n, d)
     if together and not runs.flags.writeable:  # another type to Numba
         runs = runs.copy()
     low, high, reach = _limits(delta, d, metric)
     run = 0
-    while run < len(runs):
+    while run < len(runs) and not stop[0]:
         if together:
-            run = park_runs(runs, np.arange(d), cell_side(reach), low, high, strong, run, kinds)
+            run = park_runs(runs, np.arange(d), cell_side(reach), low, high, strong, run, kinds, stop)
         if run < len(runs):
-            kinds[run] = _kinds(runs[run], delta, strong, metric)
+            kinds[run] = _kinds(runs[run], delta, strong, metric, stop)
         run += 1
-    return kinds.reshape(x.shape[:-1])
+    return kinds
 
 
 def check_delta(delta: float, metric: str = "geodesic") -> float:
@@ -100,7 +111,7 @@ def check_delta(delta: float, metric: str = "geodesic") -> float:
     return delta
 
 
-def _kinds(x: Array, delta: float, strong: bool, metric: str) -> NDArray[np.uint8]:
+def _kinds(x: Array, delta: float, strong: bool, metric: str, stop: "Stop") -> NDArray[np.uint8]:
     """`center_kinds` of one run at one time, x (n, d) -> (n,)."""
     from nucleate.observe.grid import RENYI, make_grid, park
 
@@ -114,7 +125,7 @@ def _kinds(x: Array, delta: float, strong: bool, metric: str) -> NDArray[np.uint
     grid = make_grid(x, reach)
     k = 0
     while k < n:
-        k, doubts = park(x, grid, low, high, strong, k, owner, kind, doubtful)
+        k, doubts = park(x, grid, low, high, strong, k, owner, kind, doubtful, stop)
         for j in doubtful[:doubts].tolist():
             if not _farther(x[k], x[j], delta, metric):
                 if j > k:

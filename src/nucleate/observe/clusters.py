@@ -1,10 +1,16 @@
 """Clusters: connected components of the graph that joins two tokens no farther apart than a radius (geodesic
 distance)."""
 
+from functools import partial
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nucleate.checks import Array, InputError, check_tokens, finite_number
+
+if TYPE_CHECKING:
+    from nucleate.kernels.threads import Stop
 
 __all__ = ["clusters", "compact", "count_clusters"]
 
@@ -27,7 +33,11 @@ def clusters(x: ArrayLike, radius: float) -> Labels:
     if x.shape[-1] == 2:
         return _in_order(_on_circle(x, radius))
     reach = 2.0 * np.sin(radius / 2.0)
-    raw = [_on_sphere(tokens, reach) for tokens in x.reshape(-1, *x.shape[-2:])]  # each (n,)
+    from nucleate.kernels.threads import interruptible_if_long
+
+    raw = interruptible_if_long(
+        partial(_on_spheres, x.reshape(-1, *x.shape[-2:]), reach), float(x.shape[-2]) * x.size
+    )
     return _in_order(np.reshape(raw, x.shape[:-1]))
 
 
@@ -119,7 +129,12 @@ def _gaps(ordered: Array, radius: float) -> NDArray[np.bool_]:
     return np.asarray(np.diff(ordered, append=ordered[..., :1] + 2.0 * np.pi) > radius)
 
 
-def _on_sphere(x: Array, reach: float) -> Labels:
+def _on_spheres(runs: Array, reach: float, stop: "Stop") -> list[Labels]:
+    """Runs (b, n, d), (n,) each; those that it gets to before stop[0] is set."""
+    return [_on_sphere(x, reach, stop) for x in runs if not stop[0]]
+
+
+def _on_sphere(x: Array, reach: float, stop: "Stop") -> Labels:
     """Tokens (n, d) with chords of at most `reach` joined; (n,).
 
     The tokens park with that reach, so each center and those it kept from parking hang together; then it is
@@ -135,11 +150,13 @@ def _on_sphere(x: Array, reach: float) -> Labels:
         np.empty(n, dtype=np.int64),
     )
     # no room for doubt between the two
-    park(x, make_grid(x, reach), np.nextafter(near, np.inf), near, False, 0, owner, kind, none)
+    park(x, make_grid(x, reach), np.nextafter(near, np.inf), near, False, 0, owner, kind, none, stop)
+    if stop[0]:
+        return owner
     centers = np.flatnonzero(kind)  # (groups,)
     group = np.argsort(owner, kind="stable").astype(np.int64)  # (n,) by group, the center of each first
     first = np.append(np.searchsorted(owner[group], centers), n).astype(np.int64)  # (groups + 1,)
     far = spread(x, owner)[centers]  # (groups,)
     grid = make_grid(x[centers], reach + 2.0 * float(far.max()))
-    component = link(x, group, first, far, grid, reach)  # (groups,)
+    component = link(x, group, first, far, grid, reach, stop)  # (groups,)
     return np.asarray(component[np.searchsorted(centers, owner)], dtype=np.int64)

@@ -7,6 +7,7 @@ themselves always are.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from nucleate.checks import UNIT_TOLERANCE, Array, InputError, check_tokens, real_array
 from nucleate.kernels.compile import compiled
+from nucleate.kernels.threads import Stop, interruptible_if_long
 from nucleate.observe.clusters import check_radius
 from nucleate.observe.inputs import Centers, RunOrFrames, angle, check_centers, check_frames, times_and_tokens
 
@@ -45,7 +47,8 @@ def consumed(x: Array, centers: Centers, radius: float) -> Array:
     block = x.reshape(-1, 1 if x.ndim == 2 else x.shape[-3], *x.shape[-2:])  # (b, m, n, d)
     table = check_centers(centers, x.shape)  # (b, c)
     share = np.empty(block.shape[:2])
-    if _consume(block, table, (2.0 * np.sin(check_radius(radius) / 2.0)) ** 2, share):
+    job = partial(_consume, block, table, (2.0 * np.sin(check_radius(radius) / 2.0)) ** 2, share)
+    if interruptible_if_long(job, float(table.shape[-1]) * x.size):
         check_tokens("x", x[~np.isnan(x).any((-1, -2))] if x.ndim > 2 else x)  # says which
     return share.reshape(x.shape[:-2])
 
@@ -109,9 +112,10 @@ def _tokens(x: Array) -> Array:
 
 
 @compiled
-def _consume(x: Array, centers: NDArray[np.int64], limit: float, share: Array) -> bool:
+def _consume(x: Array, centers: NDArray[np.int64], limit: float, share: Array, stop: Stop) -> bool:
     """share (b, m) of the tokens x (b, m, n, d) whose squared chord to one of the centers (b, c) is at most
-    `limit`; whether a token of a frame without NaN is not of length 1."""
+    `limit`; whether a token of a frame without NaN is not of length 1.  Returns at once when stop[0] is
+    set."""
     b, m, n, d = x.shape
     off_sphere = False
     y, square, near = np.empty((d, n)), np.empty(n), np.empty(n, np.bool_)
@@ -128,6 +132,8 @@ def _consume(x: Array, centers: NDArray[np.int64], limit: float, share: Array) -
                 off |= abs(length - 1.0) > 2.0 * UNIT_TOLERANCE
             off_sphere |= off and not missing
             for center in centers[run]:
+                if stop[0]:
+                    return False
                 if center < 0:
                     continue
                 for k in range(n):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from nucleate.checks import Array
 from nucleate.kernels.compile import compiled, inner
+from nucleate.kernels.threads import Stop
 
 __all__ = [
     "RENYI",
@@ -182,17 +183,20 @@ def park(
     owner: Indices,
     kind: NDArray[np.uint8],
     doubtful: Indices,
+    stop: Stop,
 ) -> tuple[int, int]:
     """Renyi parking from token `begin` on: a token without an owner becomes a center, and owns all later ones
     near it that have none.
 
     Near means |x - y|^2 < low; above `high` is far; what lies between is left to the caller: park stops after
-    the center that has such doubtful tokens, and returns it with their number.  kind becomes RENYI; or
-    STRONG, if asked for, where no earlier token is near.  Who has an owner leaves the front of its cell, so
-    that no later center looks at it.
+    the center that has such doubtful tokens, and returns it with their number; and at once when stop[0] is
+    set.  kind becomes RENYI; or STRONG, if asked for, where no earlier token is near.  Who has an owner
+    leaves the front of its cell, so that no later center looks at it.
     """
     n = len(x)
     for k in range(begin, n):
+        if stop[0]:
+            return n, 0
         if owner[k] >= 0:
             continue
         owner[k], kind[k] = k, STRONG if strong else RENYI
@@ -238,6 +242,7 @@ def park_runs(
     strong: bool,
     begin: int,
     kind: NDArray[np.uint8],
+    stop: Stop,
 ) -> int:
     """`park` for run after run of tokens x (b, n, d) from run `begin` on, kind (b, n); stops at a run that
     has doubtful tokens, and returns its number."""
@@ -248,8 +253,10 @@ def park_runs(
         owner[:] = -1
         kind[run] = 0
         grid = Grid(axes, side, key, start, start[1:].copy(), member, x[run][member])
-        if park(x[run], grid, low, high, strong, 0, owner, kind[run], doubtful)[1] > 0:
+        if park(x[run], grid, low, high, strong, 0, owner, kind[run], doubtful, stop)[1] > 0:
             return run
+        if stop[0]:
+            return b
     return b
 
 
@@ -272,16 +279,20 @@ def _root(parent: Indices, k: int) -> int:
 
 
 @compiled
-def link(x: Array, group: Indices, first: Indices, far: Array, grid: Grid, reach: float) -> Indices:
+def link(
+    x: Array, group: Indices, first: Indices, far: Array, grid: Grid, reach: float, stop: Stop
+) -> Indices:
     """Which groups of tokens hold two with |x - y| <= reach, directly or by way of others: the number of the
     first in its component; (groups,).
 
     group (n,): tokens in the order of their groups; first (groups + 1,): where each begins, with its center.
     All lie within far[a] <= reach of that center, so a group hangs together; centers are farther apart than
-    reach.  grid: that of the centers.
+    reach.  grid: that of the centers.  Returns at once when stop[0] is set.
     """
     parent = np.arange(len(far))
     for a in range(len(far)):
+        if stop[0]:
+            return parent
         if far[a] == 0.0:  # a token alone: a group that touches it finds it
             continue
         for number in range(3 ** len(grid.axes)):

@@ -23,10 +23,10 @@ import math
 import sys
 
 import numpy as np
-from study_command import arguments, ending
+from study_command import ending, starts_asked
 
 import nucleate as nc
-from nucleate.checks import Array, whole_number
+from nucleate.checks import Array
 from nucleate.cli.progress import ProgressBar
 from nucleate.papers.core.criteria import Part, above, within, word_of
 from nucleate.papers.core.interruption import uninterrupted
@@ -104,14 +104,8 @@ def judged(every: list[Array], random: list[Array]) -> tuple[Word, float, list[N
 
 def main(*words: str) -> None:
     """Simulate, fit, judge."""
-    line = arguments(__doc__)
-    line.add_argument(
-        "starts", metavar="STARTS", nargs="?", type=int, default=STARTS, help=f"usually {STARTS}"
-    )
     with ending("Nothing is kept: the same command begins anew."):
-        judge(
-            whole_number("STARTS", line.parse_args(words).starts, least=4, help="Half of them are held out.")
-        )
+        judge(starts_asked(__doc__, words, STARTS, 4, "Half of them are held out."))
 
 
 def judge(starts: int) -> None:

@@ -37,9 +37,9 @@ from front_masses import (
     shares_below,
 )
 from front_masses import STARTS as EARLIER_STARTS
-from study_command import arguments, ending
+from study_command import ending, starts_asked
 
-from nucleate.checks import Array, whole_number
+from nucleate.checks import Array
 from nucleate.cli.progress import ProgressBar
 from nucleate.papers.core.criteria import above, within, word_of
 from nucleate.papers.core.item import Word
@@ -106,14 +106,8 @@ def judged(fitted: list[Array], held: list[Array]) -> tuple[Word, dict[str, list
 
 def main(*words: str) -> None:
     """Simulate, fit, judge."""
-    line = arguments(__doc__)
-    line.add_argument(
-        "starts", metavar="STARTS", nargs="?", type=int, default=STARTS, help=f"usually {STARTS}"
-    )
     with ending("Nothing is kept: the same command begins anew."):
-        judge(
-            whole_number("STARTS", line.parse_args(words).starts, least=2, help="All of them are held out.")
-        )
+        judge(starts_asked(__doc__, words, STARTS, 2, "All are held out."))
 
 
 def judge(starts: int) -> None:

@@ -13,14 +13,25 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from nucleate.checks import InputError
+from nucleate.checks import InputError, whole_number
 from nucleate.cli.progress import ProgressBar
 from nucleate.papers.core.item import Item, Parameters, Verdict
 from nucleate.papers.core.numbers import Number, from_plain
 from nucleate.papers.core.runner import reproduce_item
 from nucleate.studies.durable_files import locked
 
-__all__ = ["Runs", "arguments", "ending", "item_runs", "make", "make_in", "tell", "warn", "with_out"]
+__all__ = [
+    "Runs",
+    "arguments",
+    "ending",
+    "item_runs",
+    "make",
+    "make_in",
+    "starts_asked",
+    "tell",
+    "warn",
+    "with_out",
+]
 
 BAD_INPUT, INTERRUPTED = 2, 130  # exit codes, as of the commands of nucleate
 
@@ -52,6 +63,13 @@ def with_out(doc: str | None) -> ArgumentParser:
     line = arguments(doc)
     line.add_argument("out", metavar="OUT", type=Path, help="a folder of yours, in which all is kept")
     return line
+
+
+def starts_asked(doc: str | None, words: Sequence[str], usual: int, least: int, help: str) -> int:
+    """The number of starts, of a script that takes nothing else."""
+    line = arguments(doc)
+    line.add_argument("starts", metavar="STARTS", nargs="?", type=int, default=usual, help=f"usually {usual}")
+    return whole_number("STARTS", line.parse_args(words).starts, least=least, help=help)
 
 
 def make_in(out: Path, runs: Runs) -> None:

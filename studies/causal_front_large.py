@@ -16,7 +16,7 @@ is said before it begins.
 
 import sys
 
-from study_command import Runs, item_runs, make
+from study_command import Runs, item_runs, run_script
 
 from nucleate.papers.open_questions.causal_front.item import (
     ITEM,
@@ -40,7 +40,7 @@ RUNS = {
 
 def main(*words: str) -> None:
     """Run, measure, judge and draw."""
-    make(__doc__, RUNS, words)
+    run_script(__doc__, RUNS, words)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ first one stopped.
 import sys
 from pathlib import Path
 
-from study_command import Runs, make, tell, warn
+from study_command import Runs, run_script, tell, warn
 
 from nucleate.cli.progress import ProgressBar
 from nucleate.papers.core.cache import ItemWorkspace, made_by
@@ -34,7 +34,7 @@ COST, SHAPE_COST = "19 minutes of processor time", "9 minutes of processor time"
 
 def main(*words: str) -> None:
     """Run, measure and judge; draw, but for `shape`."""
-    make(
+    run_script(
         __doc__,
         {
             "limit": Runs(COST, lambda out: make_limit(out, "limit")),

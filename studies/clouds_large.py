@@ -29,13 +29,8 @@ from nucleate.papers.open_questions.clouds.size_figures import draw_sizes
 from nucleate.papers.open_questions.clouds.sizes import SIZE_TABLES, run_sizes, size_numbers, size_verdicts
 
 MINUTES = {"all": 35, "late": 8, "sizes": 22}  # of processor time
-KINDS_MINUTES = {
-    "d8": 14,
-    "d3": 6,
-    "d4": 6,
-    "beta1-d8": 13,
-    "beta1-d4": 6,
-}  # the same of the kinds, set by set
+# the same of the kinds, set by set
+KINDS_MINUTES = {"d8": 14, "d3": 6, "d4": 6, "beta1-d8": 13, "beta1-d4": 6}
 KINDS_PICTURES = {"clouds-kinds": ("d8", "d3"), "clouds-kinds-more": ("d4", "beta1-d8", "beta1-d4")}
 
 

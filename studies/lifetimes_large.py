@@ -8,7 +8,7 @@ written into the folder OUT; a second call goes on where the first one stopped.
 
 import sys
 
-from study_command import Runs, item_runs, make
+from study_command import Runs, item_runs, run_script
 
 from nucleate.papers.open_questions.lifetimes.item import ITEM, LARGE
 
@@ -17,7 +17,7 @@ COST = "9 minutes of processor time"
 
 def main(*words: str) -> None:
     """Run, measure, judge and draw."""
-    make(__doc__, {"large": Runs(COST, item_runs(ITEM, LARGE))}, words)
+    run_script(__doc__, {"large": Runs(COST, item_runs(ITEM, LARGE))}, words)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ is said before it begins.
 
 import sys
 
-from study_command import Runs, item_runs, make
+from study_command import Runs, item_runs, run_script
 
 from nucleate.papers.open_questions.predicted_merges.item import ITEM, LARGE
 
@@ -19,7 +19,7 @@ COST = "4.3 minutes of processor time"
 
 def main(*words: str) -> None:
     """Run, measure, judge and draw."""
-    make(__doc__, {"large": Runs(COST, item_runs(ITEM, LARGE))}, words)
+    run_script(__doc__, {"large": Runs(COST, item_runs(ITEM, LARGE))}, words)
 
 
 if __name__ == "__main__":

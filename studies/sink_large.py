@@ -14,7 +14,7 @@ on where the first one stopped.
 import sys
 from pathlib import Path
 
-from study_command import Runs, make, tell, warn
+from study_command import Runs, run_script, tell, warn
 
 from nucleate.cli.progress import ProgressBar
 from nucleate.papers.core.cache import ItemWorkspace
@@ -49,7 +49,7 @@ COST, WEAK_COST = "4 minutes of processor time", "3 minutes of processor time"
 
 def main(*words: str) -> None:
     """Run and count, or judge."""
-    make(__doc__, {"large": Runs(COST, make_large), "weak": Runs(WEAK_COST, make_weak)}, words)
+    run_script(__doc__, {"large": Runs(COST, make_large), "weak": Runs(WEAK_COST, make_weak)}, words)
 
 
 def make_large(out: Path) -> None:

@@ -25,8 +25,8 @@ __all__ = [
     "arguments",
     "ending",
     "item_runs",
-    "make",
     "make_in",
+    "run_script",
     "starts_asked",
     "tell",
     "warn",
@@ -43,7 +43,7 @@ class Runs(NamedTuple):
     make: Callable[[Path], None]  # in a folder that is there, and nobody else's
 
 
-def make(doc: str | None, runs: Mapping[str, Runs], words: Sequence[str]) -> None:
+def run_script(doc: str | None, runs: Mapping[str, Runs], words: Sequence[str]) -> None:
     """The whole of a script that is called with these words: OUT and, where there are several, one of the
     runs, of which the first is the usual one."""
     line, usual = with_out(doc), next(iter(runs))

@@ -19,7 +19,7 @@ from nucleate.checks import (
 
 __all__ = ["distance", "drawn_from", "retract", "tangent", "uniform"]
 
-NUMBERS_AT_ONCE = 10_000_000  # that are drawn in a tenth of a second
+NUMBERS_AT_ONCE = 10_000_000  # that are drawn in a fifth of a second
 
 
 def tangent(x: ArrayLike, y: ArrayLike) -> Array:

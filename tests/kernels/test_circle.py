@@ -11,7 +11,9 @@ from support.places import on_circle
 import nucleate as nc
 from nucleate.attention import Attention, Frozen, Window
 from nucleate.checks import EPS, Array
-from nucleate.kernels.circle import modes
+from nucleate.kernels.circle import FROZEN_AT_ONCE, circle_system, modes
+from nucleate.kernels.model_shape import model_shape
+from nucleate.kernels.threads import Stopped, stopped_by
 
 
 @pytest.mark.parametrize("mask", MASKS, ids=str)
@@ -101,3 +103,17 @@ def _angular(model: Attention, theta: Array) -> Array:
     x = on_circle(theta)
     velocity = nc.drift(model, x, kernel="circle")
     return np.asarray(velocity[:, 1] * x[:, 0] - velocity[:, 0] * x[:, 1])
+
+
+def test_more_frozen_tokens_than_are_held_at_a_time_are_summed_as_pairs_are() -> None:
+    frozen = nc.uniform(2 * FROZEN_AT_ONCE + 7, 2, seed=1)
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(frozen))
+    model, x = Attention(16.0, frozen=Frozen(frozen, weight)), nc.uniform(200, 2, seed=0)
+    exact = nc.drift(model, x, kernel="pairwise")
+    assert np.abs(nc.drift(model, x, kernel="circle") - exact).max() < 1e-11
+
+
+def test_modes_of_frozen_tokens_are_left_off_when_the_work_is_stopped() -> None:
+    shape = model_shape(Attention(16.0, frozen=Frozen(nc.uniform(10, 2, seed=0))), 5, 2)
+    with stopped_by(lambda: True), pytest.raises(Stopped):
+        circle_system(shape)

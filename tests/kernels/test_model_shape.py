@@ -142,3 +142,12 @@ def test_who_needs_an_ordinary_model_says_so() -> None:
     ):
         with pytest.raises(InputError, match=f'method "causal" needs one Attention.*but {fault}. Use'):
             check_ordinary(other, 'method "causal"')
+
+
+@pytest.mark.parametrize("d", [10**5, 10**7])
+def test_dimensions_whose_matrices_do_not_fit_are_refused_in_words(d: int) -> None:
+    with pytest.raises(InputError, match=f"a model in dimension {d} needs"):
+        model_shape(Attention(1.0), 4, d)
+    if d == 10**5:
+        with pytest.raises(InputError, match="a model in dimension"):
+            nucleate.simulate(Attention(1.0), nucleate.uniform(4, d, seed=0), 1.0)

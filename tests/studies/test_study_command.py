@@ -59,7 +59,7 @@ def test_a_folder_in_which_another_process_works_is_refused(
 ) -> None:
     def refused() -> str:
         with pytest.raises(SystemExit) as ended:
-            command.make("", {"runs": command.Runs("1 s", lambda out: None)}, [str(tmp_path / "out")])
+            command.run_script("", {"runs": command.Runs("1 s", lambda out: None)}, [str(tmp_path / "out")])
         assert ended.value.code == 2
         return capsys.readouterr().err
 
@@ -83,11 +83,11 @@ def test_the_usual_runs_are_the_first_and_errors_are_one_line(
         "usual": command.Runs("1 s", lambda out: made.append(str(out))),
         "other": command.Runs("9 minutes", refuse),
     }
-    command.make("", runs, [str(tmp_path)])
+    command.run_script("", runs, [str(tmp_path)])
     assert made == [str(tmp_path)]
     assert capsys.readouterr().out == f"About 1 s, less what {tmp_path} has already.\n"
     with pytest.raises(SystemExit) as ended:
-        command.make("", runs, [str(tmp_path), "other"])
+        command.run_script("", runs, [str(tmp_path), "other"])
     assert ended.value.code == 2
     assert capsys.readouterr().err == "Error: beta must be finite.\n"
 
